@@ -4,7 +4,8 @@
 
 import { pointerGet, pointerSet, pointerSteps } from "./json.js";
 
-const labels = ["name", "tags", "priority", "pinned", "ttl_seconds"]; // of the sweep where there is one, else of the job
+// Members of the sweep where there is one, else of the job.
+const shared = ["name", "tags", "priority", "pinned", "ttl_seconds", "repeats", "folds", "stratify"];
 const ranges = {
   uniform: { prefix: "", words: "" },
   log_uniform: { prefix: "log:", words: ", even in the logarithm", log: true },
@@ -83,7 +84,7 @@ export function axisOfText(text, whole = false) {
 
 export const isSweep = (spec) => Object.hasOwn(spec, "space") || Object.hasOwn(spec, "job");
 
-const labelsOf = (members) => Object.fromEntries(labels.filter((name) => Object.hasOwn(members, name)).map((name) => [name, members[name]]));
+const sharedOf = (members) => Object.fromEntries(shared.filter((name) => Object.hasOwn(members, name)).map((name) => [name, members[name]]));
 
 // Whether the tree has a value, or room for one, at the pointer.
 function hasPlace(tree, pointer) {
@@ -105,8 +106,8 @@ export function axisAround(tree, pointer) {
 export function treeOf(spec) {
   if (!isSweep(spec)) return structuredClone(spec);
   const { job, space, ...members } = structuredClone(spec);
-  const own = labelsOf(members);
-  for (const name of labels) delete members[name];
+  const own = sharedOf(members);
+  for (const name of shared) delete members[name];
   const tree = { ...own, ...(isObject(job) ? job : {}), ...own, sweep: members };
   if (!isObject(space)) return tree;
   const homeless = {};
@@ -145,8 +146,8 @@ export function specOf(tree) {
   const { space: homeless, ...members } = sweep ?? {};
   const all = { ...(isObject(homeless) ? homeless : {}), ...space };
   if (!Object.keys(all).length) return job;
-  const own = labelsOf(job);
-  for (const name of labels) delete job[name];
+  const own = sharedOf(job);
+  for (const name of shared) delete job[name];
   return { ...own, ...members, space: all, job };
 }
 
@@ -157,5 +158,5 @@ export function treePointer(spec, pointer) {
   const [first, second] = pointerSteps(pointer);
   if (first === "job") return pointer.slice("/job".length);
   if (first === "space" && second?.startsWith("/")) return second;
-  return labels.includes(first) ? pointer : `/sweep${pointer}`;
+  return shared.includes(first) ? pointer : `/sweep${pointer}`;
 }

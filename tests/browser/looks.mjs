@@ -11,7 +11,7 @@ async function fill(url) {
   const csv = `area,rooms,price\n${rows.map(([a, b]) => `${a},${b},${3 * a - b + (i(a, b) % 5)}`).join("\n")}\n`;
   const put = await fetch(`${url}/v1/datasets/houses`, { method: "PUT", body: csv });
   check(put.ok, `the dataset was refused: ${put.status}`);
-  const first = await trained(url, xor({ tags: ["demo"], epochs: 2000 }));
+  const first = await trained(url, xor({ tags: ["demo"], epochs: 2000, repeats: 3 }));
   const other = await trained(url, xor({ name: "xor-slow", tags: ["demo"], optimizer: { lr: 0.05, momentum: 0.5 }, epochs: 2000 }));
   const houses = await trained(url, {
     name: "houses", data: { dataset: "houses", target: "price", test: 0.2, validation: 0.2, standardize: ["x", "y"] },

@@ -1,5 +1,5 @@
 // What people do with sweeps: ranges are typed into the form, the sweep is submitted, watched and looked at; trials
-// become jobs and are compared; a long sweep is paused, resumed, cancelled and deleted.
+// become jobs and are compared; a long sweep is paused, resumed, cancelled and deleted; a job has repeats.
 
 import { accessibilityFaults, ask, check, endless, overhang, run } from "./page.mjs";
 
@@ -142,6 +142,18 @@ async function lifecycle({ page, url }, sweep) {
   console.log("ok: paused, resumed, renamed, cancelled and deleted");
 }
 
+async function repeats({ page }) {
+  await page.goto("/#/submit?example=xor");
+  await accepted(page);
+  await page.fill("#f-repeats", "3");
+  await page.waitForFunction(() => JSON.parse(document.querySelector("#json").value).repeats === 3);
+  await page.click("#submit");
+  await page.waitForURL(/#\/jobs\/job_/);
+  await page.getByRole("heading", { name: "Mean and deviation of 3 trainings" }).waitFor();
+  check(/ ± /.test(await page.getByRole("region", { name: "Folds and repeats" }).locator("[data-metric='train.loss']").textContent()), "the loss has no deviation");
+  console.log("ok: the repeats of a job have a mean and a deviation");
+}
+
 run(async ({ url, open, shots }) => {
   const page = await open({ expected: [/422/] });
   const here = { page, url, shots };
@@ -150,4 +162,5 @@ run(async ({ url, open, shots }) => {
   await promote(here, sweep);
   await again(here, sweep);
   await lifecycle(here, sweep);
+  await repeats(here);
 });

@@ -4,20 +4,30 @@ import { h, replace } from "../dom.js";
 import { getJson } from "../api.js";
 import { integer, metricNames, percent } from "../format.js";
 import { createChart } from "../chart.js";
+import { metricText } from "../trials.js";
 
 const cloudPoints = 3000; // drawn at most
 const rowsFetched = 50000; // predictions of more rows are fetched on demand
 
 const splits = [["train", "Training"], ["validation", "Validation"], ["test", "Test"]];
 
-function metricsTable(metrics) {
+// cell(split, name): the text of a number; by default that of `metrics`.
+function metricsTable(metrics, label, cell = (split, name) => metricNames[name].format(metrics[split][name] ?? null)) {
   const present = splits.filter(([name]) => metrics[name]);
   const rows = Object.entries(metricNames).filter(([name]) => present.some(([split]) => metrics[split][name] !== null && metrics[split][name] !== undefined));
-  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Metrics of each split" }, h("table", { class: "compact" },
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label }, h("table", { class: "compact" },
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Metric"), present.map(([, word]) => h("th", { scope: "col", class: "number" }, word)))),
-    h("tbody", null, rows.map(([name, { word, format, unit }]) => h("tr", null,
+    h("tbody", null, rows.map(([name, { word, unit }]) => h("tr", null,
       h("th", { scope: "row" }, word, unit && h("span", { class: "unit" }, unit)),
-      present.map(([split]) => h("td", { class: "number", "data-metric": `${split}.${name}` }, format(metrics[split][name] ?? null))))))));
+      present.map(([split]) => h("td", { class: "number", "data-metric": `${split}.${name}` }, cell(split, name))))))));
+}
+
+// Means and deviations of a job's folds and repeats.
+function partsTable({ mean, deviation, each }) {
+  const well = each.filter(({ outcome }) => outcome === "ok").length;
+  const count = well < each.length ? `${integer(well)} of ${integer(each.length)}` : integer(each.length);
+  return [h("h3", null, `Mean and deviation of ${count} trainings`),
+    metricsTable(mean, "Folds and repeats", (split, name) => metricText({ metric: mean[split][name], deviation: deviation[split]?.[name] }, metricNames[name].format))];
 }
 
 // Each cell holds its count, shaded by the share of the true class.
@@ -88,7 +98,7 @@ export function resultPanels({ url, signal }) {
       shown = mark;
       node.hidden = false;
       metrics.hidden = false;
-      replace(metrics, h("h2", null, "Metrics"), metricsTable(job.metrics));
+      replace(metrics, h("h2", null, "Metrics"), metricsTable(job.metrics, "Metrics of each split"), job.metrics.parts && partsTable(job.metrics.parts));
       const [split, word] = job.metrics.test?.confusion ? ["test", "test"] : job.metrics.validation?.confusion ? ["validation", "validation"] : ["train", "training"];
       const matrix = job.metrics[split]?.confusion;
       confusion.hidden = !matrix;

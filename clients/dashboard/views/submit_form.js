@@ -129,8 +129,6 @@ export function specForm({ datasets, devices, onChange }) {
     field("/sweep/search", "Search", search, { ...word(search), write: (value) => (search.value = value ?? searches[0]) }),
     field("/sweep/metric", "Metric", metric, { read: () => metric.value.trim() || undefined }),
     field("/sweep/max_trials", "Trials", decimal()),
-    field("/sweep/repeats", "Repeats", decimal(), { hint: "with other seeds" }),
-    field("/sweep/folds", "Folds", decimal(), { hint: "of cross-validation" }),
     field("/sweep/max_seconds", "Seconds at most", decimal()),
     h("datalist", { id: "f-metrics" }, metrics.map((name) => h("option", { value: name }))));
 
@@ -164,6 +162,8 @@ export function specForm({ datasets, devices, onChange }) {
       field("/epochs", "Epochs", decimal(), { whole: true }),
       field("/batch_size", "Batch size", decimal(), { hint: "a number, or full", whole: true }),
       field("/seed", "Seed", decimal(), { whole: true }),
+      field("/repeats", "Repeats", decimal(), { hint: "with other seeds" }),
+      field("/folds", "Folds", decimal(), { hint: "of cross-validation" }),
       field("/device", "Device", device, { read: () => (device.value === "auto" ? undefined : device.value), write: (value) => writeDevice(value ?? "auto") }),
       field("/priority", "Priority", decimal(), { hint: "-100 to 100" })),
     h("h3", null, "Sweep"),

@@ -84,6 +84,15 @@ test("a range makes a sweep of a job, and its removal a job again", () => {
   assert.deepEqual(specOf(tree), job);
 });
 
+test("folds and repeats are the sweep's, where there is one", () => {
+  const tree = treeOf({ repeats: 3, folds: 5, job: { folds: 2, epochs: 1 }, space: { "/epochs": { values: [1, 2] } } });
+  assert.equal(tree.folds, 5);
+  assert.deepEqual(specOf(tree), { repeats: 3, folds: 5, space: { "/epochs": { values: [1, 2] } }, job: {} });
+  tree.epochs = 7;
+  assert.deepEqual(specOf(tree), { repeats: 3, folds: 5, epochs: 7 });
+  assert.equal(treePointer({ job: {}, space: {} }, "/folds"), "/folds");
+});
+
 test("layers take their ranges along", () => {
   const tree = treeOf(sweep());
   tree.model.layers.unshift({ type: "flatten" });
