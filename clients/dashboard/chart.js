@@ -60,12 +60,6 @@ function table({ x, y }) {
   return [order.map((i) => x[i]), order.map((i) => clean(y[i]))];
 }
 
-// On a log scale 1, 2, … 9 times a power of ten have labels; the ends of the scale have none.
-function round(v) {
-  const digit = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
-  return Math.abs(digit - Math.round(digit)) < 1e-6;
-}
-
 // The steps between the ticks of a count: 1, 2, 5, 10, …
 const wholeSteps = Array.from({ length: 30 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
 
@@ -79,6 +73,14 @@ function logSplits(_, axis, least, most) {
   return seen.length ? seen : [least];
 }
 
+// Which ticks of a log scale have a label: powers of ten, and where few of them fit 2 and 5 times those.
+function logFilter(plot, splits, index) {
+  const { min, max } = plot.scales[plot.axes[index].scale];
+  const isShort = max / min < 300 && (index > 0 || plot.width > 600);
+  const isLabelled = (v) => (isShort ? /^[125]e/ : /^1e/).test(v.toExponential());
+  return splits.some(isLabelled) ? splits.map((v) => (isLabelled(v) ? v : null)) : splits;
+}
+
 // Whether ticks fit between two numbers: a step that rounds to nothing has no end.
 const apart = (least, most) => most - least > 1e-9 * Math.max(Math.abs(least), Math.abs(most));
 
@@ -86,8 +88,8 @@ const apart = (least, most) => most - least > 1e-9 * Math.max(Math.abs(least), M
 const positive = (column, on) => (on ? column.map((v) => (v > 0 ? v : null)) : column);
 
 // Options: title (of the picture, for screen readers too), x and y {label, log, format, whole}, height in px,
-// points (a cloud: no lines), signal (destroys), onZoom(min, max) or onZoom(null) when it is reset.
-export function createChart(root, { title, x = {}, y = {}, height = 300, points = false, signal, onZoom } = {}) {
+// points (a cloud: no lines), air (room on both sides), signal (destroys), onZoom(min, max) or onZoom(null) when it is reset.
+export function createChart(root, { title, x = {}, y = {}, height = 300, points = false, air = points, signal, onZoom } = {}) {
   styles();
   const summaryId = `chart-${++charts}`;
   const plotRoot = h("div", { class: "plot", tabindex: "0", role: "img", "aria-label": title, "aria-describedby": summaryId });
@@ -99,6 +101,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
 
   const log = { x: !!x.log, y: !!y.log };
   let curves = [];
+  let marks = [];
   let smoothing = 0;
   let plot = null;
   let shape = "";
@@ -155,9 +158,9 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       ticks: { stroke: css("--grid"), width: 1, size: 4 },
       gap: 4,
       ...((which === "x" ? x : y).whole ? { incrs: wholeSteps } : {}),
-      ...(log[which] ? { splits: logSplits } : {}),
+      ...(log[which] ? { splits: logSplits, filter: logFilter } : {}),
       size: which === "y" ? 62 : 38,
-      values: (_, splits) => splits.map((v) => (v === null || v === undefined || (log[which] && !round(v)) ? "" : ((which === "x" ? x : y).format ?? number)(v))),
+      values: (_, splits) => splits.map((v) => (v === null || v === undefined ? "" : ((which === "x" ? x : y).format ?? number)(v))),
     };
   }
 
@@ -168,12 +171,14 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       series: [{}, ...curves.flatMap(seriesOf)],
       axes: [axis(2, "x"), axis(3, "y")],
       scales: {
-        x: { time: false, distr: log.x ? 3 : 1, ...(points ? { range: rangeX } : {}), ...(zoomed ? { min: zoomed[0], max: zoomed[1], auto: false } : {}) },
+        x: { time: false, distr: log.x ? 3 : 1, ...(air ? { range: rangeX } : {}), ...(zoomed ? { min: zoomed[0], max: zoomed[1], auto: false } : {}) },
         y: { distr: log.y ? 3 : 1, range: rangeY },
       },
       legend: { show: false },
       cursor: { drag: { x: true, y: false, dist: 6 }, points: { size: 6 }, focus: { prox: 24 } },
       hooks: {
+        drawClear: [drawIntervals],
+        drawAxes: [drawMarks],
         setCursor: [showValues],
         setSelect: [
           (u) => {
@@ -182,6 +187,35 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
         ],
       },
     };
+  }
+
+  // Where an upright line may lie is shaded, below the grid.
+  function drawIntervals({ ctx, bbox, valToPos }) {
+    const at = (v) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, valToPos(v, "x", true)));
+    ctx.fillStyle = css("--accent-soft");
+    for (const { interval } of marks) if (interval) ctx.fillRect(at(interval[0]), bbox.top, Math.max(1, at(interval[1]) - at(interval[0])), bbox.height);
+  }
+
+  // Upright lines, each with its words, below the curves.
+  function drawMarks({ ctx, bbox, valToPos }) {
+    const ratio = devicePixelRatio;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = css("--text");
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([4 * ratio, 3 * ratio]);
+    ctx.font = `${12 * ratio}px ${css("--font")}`;
+    marks.forEach(({ x: middle, word }, i) => {
+      const at = valToPos(middle, "x", true);
+      const isLeft = at < bbox.left + bbox.width / 2;
+      if (!(at >= bbox.left && at <= bbox.left + bbox.width)) return;
+      ctx.beginPath();
+      ctx.moveTo(at, bbox.top);
+      ctx.lineTo(at, bbox.top + bbox.height);
+      ctx.stroke();
+      ctx.textAlign = isLeft ? "left" : "right";
+      ctx.fillText(word, at + (isLeft ? 6 : -6) * ratio, bbox.top + 14 * (i + 1) * ratio);
+    });
+    ctx.restore();
   }
 
   // A cloud has air on both sides: uPlot leaves out all but one of the points at an end of the scale.
@@ -257,12 +291,12 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       curves.map((curve, i) => {
         const each = seriesOf(curve, i);
         column += each.length;
-        const swatch = h("span", { class: points || curve.points ? "swatch dot" : "swatch", "aria-hidden": "true" });
+        const swatch = h("span", { class: points || (curve.points && !curve.line) ? "swatch dot" : "swatch", "aria-hidden": "true" });
         swatch.style.borderColor = each.at(-1).stroke;
         if (each.at(-1).dash) swatch.style.borderTopStyle = "dashed";
         const node = h("span", { class: "legend-value" });
         readout.push({ node, column: column - 1 });
-        return h("li", null, swatch, curve.label, node);
+        return !curve.quiet && h("li", null, swatch, curve.label, node);
       }),
     );
   }
@@ -271,8 +305,9 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
   function fillTable() {
     const rows = [];
     for (const curve of curves) {
-      const step = Math.max(1, Math.ceil((curve.x.length * curves.length) / tableRows));
-      for (let i = 0; i < curve.x.length; i += step) rows.push([curve.label, number(curve.x[i], 7), number(curve.y[i], 6)]);
+      const held = [...curve.x.keys()].filter((i) => curve.y[i] !== null);
+      const step = Math.max(1, Math.ceil((held.length * curves.length) / tableRows));
+      for (let k = 0, i; (i = held[k]) !== undefined; k += step) rows.push([curve.label, number(curve.x[i], 7), number(curve.y[i], 6)]);
     }
     const head = ["Curve", x.label ?? "x", y.label ?? "y"];
     replace(
@@ -329,10 +364,12 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
   signal?.addEventListener("abort", destroy, { once: true });
 
   return {
-    // curves: [{label, x, y, dash, colour, index, points, line, steps, faint}]; y may hold null and NaN. index
-    // chooses the colour (and the dash beyond eight); steps holds each value until the next; faint draws thin and pale.
-    setData(next) {
+    // curves: [{label, x, y, dash, colour, index, points, line, steps, faint, quiet}]; y may hold null and NaN. index
+    // chooses the colour (and the dash beyond eight); steps holds each value until the next; faint draws thin and
+    // pale; quiet has no place in the legend. upright: [{x, interval, word}] are marked.
+    setData(next, upright = []) {
       curves = next;
+      marks = upright;
       draw();
     },
     setLog(which, on) {

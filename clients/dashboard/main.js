@@ -32,10 +32,10 @@
 // Words (format.js): number, integer, seconds, duration, bytes, percent, age, dateTime, value ("NaN" -> NaN),
 //   stateWord, and metricNames (name and unit of each metric).
 // Charts (chart.js): createChart(root, {title, x: {label, log, whole}, y, height}) gives
-//   {setData([{label, x: [], y: [], dash, points, faint}]), setLog(axis, on), setSmoothing(0…0.99), resetZoom(),
+//   {setData([{label, x: [], y: [], dash, points, faint}], [{x, interval, word}]), setLog(axis, on), setSmoothing(0…0.99), resetZoom(),
 //   destroy()}: curves may each have their own x. It brings its own summary for screen readers, a table on
 //   demand, drag and keyboard zoom, resize, theme. Pass signal in the options and it destroys itself.
-//   bars.js and parallel.js draw the other pictures, studies.js and trials.js have what they show.
+//   bars.js, rows.js and parallel.js draw the other pictures, cells.js and trials.js have what they show.
 // Shell (shell.js): announce(text) to the live region, setTitle(text), navigate(hash).
 //
 // Classes (style.css): .card (a section with a border) and .grid (cards side by side); .table (a wrapper
@@ -57,6 +57,7 @@ const views = {
   sweep: () => import("./views/sweep.js"),
   submit: () => import("./views/submit.js"),
   compare: () => import("./views/compare.js"),
+  studies: () => import("./views/studies.js"),
   study: () => import("./views/study.js"),
   devices: () => import("./views/devices.js"),
 };
@@ -65,7 +66,7 @@ const main = document.getElementById("main");
 let leaving = new AbortController();
 let first = true;
 
-const ofOne = { jobs: "job", sweeps: "sweep" }; // the view of one of a list
+const ofOne = { jobs: "job", sweeps: "sweep", studies: "study" }; // the view of one of a list
 
 // "#/jobs/ID?x=y" -> {name: "job", id: "ID", query}.
 function parse(hash) {

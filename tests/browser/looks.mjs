@@ -1,7 +1,7 @@
 // Every view in a theme ("light" or "dark"), on a desk and on a phone: axe-core finds nothing serious, nothing hangs over the
 // edge, and a picture is kept of each.
 
-import { accessibilityFaults, ask, check, checkpointed, endless, overhang, reaches, run, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, check, checkpointed, endless, overhang, reaches, run, swept, trained, xor } from "./page.mjs";
 
 const dense = (...widths) => widths.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]);
 
@@ -18,26 +18,23 @@ async function fill(url) {
     model: { layers: [...dense(8), { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 0.05 }, epochs: 400,
   });
   await trained(url, { name: "diverges", data: { generator: "disc", rows: 100 }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 1e30 }, epochs: 50 });
-  for (const layers of [2, 4, 6])
-    await trained(url, {
-      name: `doubling-${layers}`, tags: ["study"], data: { generator: "disc", rows: 300, standardize: ["x"] },
-      model: { layers: [...dense(...Array.from({ length: layers - 1 }, (_, k) => 2 ** (k + 2))), { type: "linear", out_features: 2 }] },
-      loss: "cross_entropy", optimizer: { lr: 0.1 }, batch_size: 100, epochs: 20, device: "cpu",
-    });
-  const { id: sweep } = await ask(url, "POST", "/v1/sweeps", {
+  const study = await swept(url, {
+    name: "doubling", tags: ["study"], metric: "epoch_microseconds", repeats: 2, exclusive: true,
+    space: { "/model/layers": { values: [1, 3, 5].map((depth) => [...dense(...Array.from({ length: depth }, (_, k) => 2 ** (k + 2))), { type: "linear", out_features: 2 }]) }, "/batch_size": { values: [50, 100] } },
+    job: { data: { generator: "disc", rows: 300, standardize: ["x"] }, model: { layers: [] }, loss: "cross_entropy", epochs: 20, device: "cpu" },
+  });
+  const sweep = await swept(url, {
     name: "widths", tags: ["demo"], max_trials: 30, repeats: 2,
     space: { "/model/layers/0/out_features": { int_log_uniform: [2, 32] }, "/model/layers/1/type": { values: ["relu", "tanh"] }, "/optimizer/lr": { log_uniform: [0.001, 1] } },
     job: { data: { generator: "disc", rows: 200, validation: 0.2 }, model: { layers: [{ type: "linear" }, {}, { type: "linear", out_features: 2 }] }, loss: "cross_entropy", epochs: 5 },
   });
-  const ended = async () => (await ask(url, "GET", `/v1/sweeps/${sweep}?wait=5`)).finished_at;
-  for (let i = 0; i < 40 && !(await ended()); i++);
   const paused = (await ask(url, "POST", "/v1/jobs", xor({ name: "paused", ...checkpointed }))).id;
   await reaches(url, paused, "running");
   await ask(url, "POST", `/v1/jobs/${paused}/pause`);
   await reaches(url, paused, "paused");
   const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "long", ...endless }))).id;
   await ask(url, "POST", "/v1/jobs", xor({ name: "waiting", priority: 10 }));
-  return { first, other, houses, sweep, paused, running };
+  return { first, other, houses, sweep, study, paused, running };
 }
 
 const i = (a, b) => (a * 13 + b * 5) % 11;
@@ -56,7 +53,8 @@ run(async ({ url, open, shots }) => {
     "submit-sweep": ["#/submit?example=sweep", ".check-state[data-state=good]"],
     compare: [`#/compare?jobs=${jobs.first},${jobs.other}`, ".plot canvas"],
     "compare-empty": ["#/compare", ".picker tbody tr"],
-    study: ["#/study?tag=study", ".plot canvas"],
+    studies: ["#/studies", "tbody tr"],
+    study: [`#/studies/${jobs.study}`, ".heat tbody tr"],
     devices: ["#/devices", "tbody tr"],
     nowhere: ["#/nowhere", "h1"],
   };

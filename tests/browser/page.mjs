@@ -112,6 +112,20 @@ export async function trained(url, spec) {
   throw new Failure(`${id} does not end`);
 }
 
+// Submits a sweep and waits for its end; its id.
+export async function swept(url, spec) {
+  const { id } = await ask(url, "POST", "/v1/sweeps", spec);
+  for (let i = 0; i < 40; i++) if ((await ask(url, "GET", `/v1/sweeps/${id}?wait=5`)).finished_at) return id;
+  throw new Failure(`${id} does not end`);
+}
+
+// Keeps the charts of the study that is shown as a picture, once they are drawn.
+export async function pictureTake(page, path) {
+  await page.locator(".study-charts .heat tbody tr, .study-charts canvas").first().waitFor();
+  await page.waitForTimeout(500); // charts draw once they know their width
+  await page.locator(".study-picture").screenshot({ path });
+}
+
 // Epochs without an end, with a checkpoint after each segment of training.
 export const checkpointed = { ...endless, checkpoint: { every_seconds: 0 } };
 

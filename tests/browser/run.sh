@@ -5,31 +5,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 test=$1
 skip_if_sanitized
-tests=$here/../browser
-for candidate in "${EPOCHD_CHROMIUM:-}" chromium chromium-browser google-chrome; do
-  EPOCHD_CHROMIUM=$(command -v "$candidate" 2>/dev/null) && [[ -n $EPOCHD_CHROMIUM ]] && break
-done
-[[ -n $EPOCHD_CHROMIUM ]] || skip "there is no Chromium (docker/install browser)"
-export EPOCHD_CHROMIUM
-command -v npm >/dev/null || skip "there is no npm"
-command -v node >/dev/null || skip "there is no node"
-
-# playwright-core and axe-core, as the lock file says, once a build folder; tests may run side by side.
-modules=$build/tests-browser
-mkdir -p "$modules"
-exec 9>"$modules/.lock"
-flock 9
-if ! cmp -s "$tests/package-lock.json" "$modules/installed.json"; then
-  cp "$tests/"{package.json,package-lock.json} "$modules"
-  if ! (cd "$modules" && npm ci --ignore-scripts --no-audit --no-fund) >"$scratch/npm" 2>&1; then
-    tail -n 3 "$scratch/npm"
-    skip "playwright-core could not be installed"
-  fi
-  cp "$tests/package-lock.json" "$modules/installed.json"
-fi
-cp "$tests/"*.mjs "$modules"
-flock -u 9
-exec 9>&-
+source "$here/../browser/browser.sh"
 
 flags=()
 if [[ $test == token ]]; then
@@ -37,6 +13,10 @@ if [[ $test == token ]]; then
   printf '%s\n' "$EPOCHD_TEST_TOKEN" >"$scratch/token"
   chmod 600 "$scratch/token"
   flags=(--token-file "$scratch/token")
+fi
+if [[ $test == study && $device == cpu ]]; then
+  device=cpu,cuda:0 # the CPU once more: what is compared needs a second device
+  flags=(--plugin "$build/tests/e2e/libsecond_device.so")
 fi
 daemon_start --cpu-jobs 1 --checkpoint-after 0 ${flags[@]+"${flags[@]}"} # the queue is looked at, too
 [[ $(curl -sSf "$url/" -H 'Accept: text/html') == */assets/main.js* ]] || skip "this build has no dashboard"

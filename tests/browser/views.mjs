@@ -1,25 +1,7 @@
-// The views beside the jobs: a study is submitted, drawn and its bars are chosen; the queue is put in another
-// order; a dataset is deleted, but not while a job needs it; scales that are hard to mark; the two themes.
+// The views beside the jobs: the queue is put in another order; a dataset is deleted, but not while a job needs it;
+// scales that are hard to mark; the two themes.
 
 import { ask, check, endless, run, xor } from "./page.mjs";
-
-async function study({ page, url }) {
-  await page.goto("/#/study?tag=mine");
-  await page.getByText('No job is tagged "mine" yet').waitFor();
-  await page.getByLabel("to", { exact: true }).fill("4");
-  await page.getByLabel("Epochs").fill("3");
-  await page.getByRole("button", { name: "Submit the study" }).click();
-  await page.getByText("3 jobs, 0 still to end").waitFor();
-  await page.getByRole("heading", { name: "Seconds an epoch over parameters" }).waitFor();
-  const plot = page.getByRole("img", { name: "Seconds an epoch over parameters" });
-  check(/cpu: 3 points/.test(`${await plot.getAttribute("aria-label")} ${await page.locator("figure p").first().textContent()}`), "the picture does not say what it shows");
-  await page.getByLabel("Job", { exact: true }).selectOption({ label: "doubling-2, 22 parameters" });
-  await page.getByRole("img", { name: /^Time of an epoch of doubling-2: cpu [\d.]+ (µs|ms)$/ }).waitFor();
-  check((await page.getByRole("row").filter({ hasText: "doubling-" }).count()) === 3, "the table does not have the three jobs");
-  const { data } = await ask(url, "GET", "/v1/jobs?tag=mine");
-  check(data.length === 3 && data.every((job) => job.device === "cpu"), `the daemon has ${data.length} jobs of the study`);
-  console.log("ok: a study was submitted, and is drawn");
-}
 
 async function reorder({ page, url }) {
   const { id } = await ask(url, "POST", "/v1/jobs", xor({ name: "holds", ...endless }));
@@ -60,7 +42,7 @@ async function datasets({ page, url }) {
 
 // Curves whose scales leave little room for ticks: all at once the page would hang.
 async function scales({ page }) {
-  await page.goto("/#/study?tag=none");
+  await page.goto("/#/studies");
   const shown = await page.evaluate(async () => {
     const { createChart } = await import("/assets/chart.js");
     const hard = [[1.12e-6, 3e-6], [9.99e-9, 4e3], [0.25, 0.25 + 2 ** -54], [1e12, 1e12 + 1e-3], [5e-324, 1e-300], [7, 7]];
@@ -111,5 +93,5 @@ async function themes({ page }) {
 
 run(async ({ url, open }) => {
   const page = await open({ expected: [/409/] });
-  for (const part of [study, reorder, datasets, scales, themes]) await part({ page, url });
+  for (const part of [reorder, datasets, scales, themes]) await part({ page, url });
 });

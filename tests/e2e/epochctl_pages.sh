@@ -47,7 +47,10 @@ python3 "$here/images.py" "$scratch/mnist" 28 400 80
   "$ctl" data put houses - >/dev/null
 count=0
 while read -r name; do
-  "$ctl" example "$name" | "$ctl" validate - >"$scratch/out" || fail "the example $name is refused: $(<"$scratch/out")"
+  "$ctl" example "$name" >"$scratch/example"
+  command=(validate)
+  if jq -e .space "$scratch/example" >/dev/null; then command=(sweep --validate); fi
+  "$ctl" "${command[@]}" - <"$scratch/example" >"$scratch/out" || fail "the example $name is refused: $(<"$scratch/out")"
   count=$((count + 1))
 done < <("$ctl" example --list -q)
 ((count == $(find "$here/../../clients/epochctl/examples" -name '*.json' | wc -l))) || fail "$count examples are listed"

@@ -7,6 +7,7 @@ import { dateTime, duration, integer, isEnded, jobName, percent, seconds, stateW
 import { prettyJson } from "../json.js";
 import { copyButton } from "../copy.js";
 import { setFacts } from "../facts.js";
+import { isStudy } from "../cells.js";
 import { metricOf, metricText, parametersOf, progressOf, valueText } from "../trials.js";
 import { lifecycleButtons } from "./lifecycle.js";
 import { chartPanels } from "./sweep_charts.js";
@@ -22,11 +23,12 @@ export function mount(root, { id }, signal) {
   const badge = h("span", { class: "badge" });
   const tags = h("span", { class: "tags" });
   const again = h("a", { class: "button", href: `#/submit?sweep=${encodeURIComponent(id)}` }, "Run again");
+  const study = h("a", { class: "button", href: `#/studies/${encodeURIComponent(id)}`, hidden: true }, "Study");
   const buttons = lifecycleButtons({ url, kind: "sweep", losing: "trials", list: "#/sweeps", signal, onChange: () => polled.refresh(), onFail: fail });
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const warning = h("p", { class: "notice warning", hidden: true });
   const content = h("div", { hidden: true });
-  root.append(h("div", { class: "heading" }, heading, badge, tags, h("div", { class: "toolbar" }, again, buttons.nodes)), failure, warning, content);
+  root.append(h("div", { class: "heading" }, heading, badge, tags, h("div", { class: "toolbar" }, study, again, buttons.nodes)), failure, warning, content);
 
   const meter = h("progress", { class: "meter large", max: "1", value: "0", "aria-label": "Progress" });
   const progress = h("p", { class: "progress-line" });
@@ -127,6 +129,7 @@ export function mount(root, { id }, signal) {
       sweep.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"));
     if (before && before !== sweep.status) announce(`${jobName(sweep)}: ${stateWord(sweep.status)}.`);
     buttons.show(sweep);
+    study.hidden = !isStudy(sweep.spec.space);
     setText(warning, sweep.error ? `${sweep.error.message}${sweep.error.pointer ? ` (${sweep.error.pointer})` : ""}` : sweep.warning ?? "");
     warning.classList.toggle("error", !!sweep.error);
     warning.hidden = !warning.textContent;

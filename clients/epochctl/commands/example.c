@@ -54,9 +54,10 @@ static const ep_option OPTIONS[] = {
 const ep_subcommand ep_subcommand_example = {
   .name = "example", .words = "[NAME]", .kind = EP_WORD_EXAMPLE, .least = 0, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "print a job that is ready to run",
+  .summary = "print a job or a study that is ready to run",
   .details = "Some need a data set first; --list names it. No request is sent.",
   .examples =
     "epochctl example --list\n"
-    "epochctl example disc | epochctl run -"};
+    "epochctl example disc | epochctl run -\n"
+    "epochctl example doubling | epochctl sweep - --set /device=cpu,cuda:0"};
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* examples.h: jobs that are ready to run, embedded at build time. */
+/* examples.h: jobs and studies that are ready to run, embedded at build time. */
 #ifndef EP_CLIENTS_EPOCHCTL_EXAMPLES_EXAMPLES_H
 #define EP_CLIENTS_EPOCHCTL_EXAMPLES_EXAMPLES_H
 
@@ -14,7 +14,9 @@
     "column price")                                                                               \
   X("mnist", mnist, "handwritten digits, a small convolutional network", "mnist: its four files") \
   X("mnist-tuned", mnist_tuned, "the same with batch norm, AdamW, one_cycle, shifts",             \
-    "mnist: its four files")
+    "mnist: its four files")                                                                      \
+  X("doubling", doubling, "a study: networks that double, for epochctl sweep", "")                \
+  X("rows-nodes-depth", rows_nodes_depth, "a study: five configurations, for epochctl sweep", "")
 
 /* The text of NAME.json, ending in 0. */
 #define EP_EXAMPLE_TEXT(file, name, summary, needs) extern const unsigned char ep_example_##name[];

@@ -1,18 +1,13 @@
-// studies.mjs: pairs, lines and where they cross, of jobs that no device had to run.
+// studies.mjs: the requests of the page's studies; epochctl's examples are the same.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
-import { crossings, doublingNet, pairs, timed } from "../../../clients/dashboard/studies.js";
+import { configurations, doublingNet, doublingStudy, rowsNodesDepthStudy } from "../../../clients/dashboard/studies.js";
 
-const job = (device, parameters, epoch_microseconds, extra = {}) => ({
-  id: `job_${device}_${parameters}`, name: `net-${parameters}`, status: "succeeded", device,
-  spec: { name: `net-${parameters}`, tags: ["study"], priority: 0, device, executor: null, epochs: 20, parameters },
-  model: { parameters }, timing: { epoch_microseconds, train_seconds: 1, test_seconds: 0.1 }, ...extra,
-});
-
-// The parameters of a doubling net, by hand.
-const size = ({ model }) => {
+// The parameters of a network on points of the plane, by hand.
+const size = (layers) => {
   let inputs = 2, count = 0;
-  for (const { out_features: outputs } of model.layers.filter((layer) => layer.type === "linear")) {
+  for (const { out_features: outputs } of layers.filter((layer) => layer.type === "linear")) {
     count += (inputs + 1) * outputs;
     inputs = outputs;
   }
@@ -20,41 +15,29 @@ const size = ({ model }) => {
 };
 
 test("doubling nets have the published sizes", () => {
-  const of = (layers) => doublingNet(layers, { device: "cpu", epochs: 1, tag: "t" });
-  assert.equal(size(of(2)), 22);
-  assert.equal(Math.round(size(of(8)) / 100), 447);
-  assert.equal(Math.round(size(of(10)) / 1000), 703);
-  assert.equal(Math.round(size(of(12)) / 1e5), 112);
-  assert.deepEqual(of(3).tags, ["t"]);
-  assert.equal(of(3).device, "cpu");
+  assert.equal(size(doublingNet(2)), 22);
+  assert.equal(Math.round(size(doublingNet(8)) / 100), 447);
+  assert.equal(Math.round(size(doublingNet(10)) / 1000), 703);
+  assert.equal(Math.round(size(doublingNet(12)) / 1e5), 112);
 });
 
-test("a line a device, ascending, the fastest of each size, only jobs that succeeded", () => {
-  const jobs = [job("cuda:0", 100, 50), job("cpu", 1000, 30), job("cpu", 100, 20), job("cpu", 100, 10), job("cpu", 10, 1, { status: "failed" })];
-  assert.deepEqual(timed(jobs), [
-    { device: "cpu", parameters: [100, 1000], seconds: [10e-6, 30e-6] },
-    { device: "cuda:0", parameters: [100], seconds: [50e-6] },
-  ]);
-  assert.deepEqual(timed([]), []);
+test("a study is one request: networks by devices, with repeats, a warm-up and nothing beside it", () => {
+  const { space, repeats, warm_up: warmUp, exclusive, tags, metric, job } = doublingStudy({ from: 3, to: 5, epochs: 7, repeats: 4, devices: ["cpu", "cuda:0"] });
+  assert.deepEqual(space["/device"], { values: ["cpu", "cuda:0"] });
+  assert.deepEqual(space["/model/layers"].values.map(size), [3, 4, 5].map((layers) => size(doublingNet(layers))));
+  assert.deepEqual([repeats, warmUp, exclusive, tags, metric, job.epochs], [4, 1, true, ["study"], "epoch_microseconds", 7]);
 });
 
-test("lines cross where their logarithms do", () => {
-  const curves = timed([job("cpu", 100, 10), job("cpu", 10000, 1000), job("cuda:0", 100, 100), job("cuda:0", 10000, 100)]);
-  const [found, ...others] = crossings(curves);
-  assert.deepEqual(others, []);
-  assert.equal(found.slower, "cpu");
-  assert.equal(found.faster, "cuda:0");
-  assert.ok(Math.abs(found.parameters - 1000) < 1e-6, `${found.parameters}`);
-  assert.deepEqual(crossings(timed([job("cpu", 10, 1), job("cpu", 100, 2), job("cuda:0", 10, 3), job("cuda:0", 100, 4)])), []);
+test("rows, nodes and depth move together", () => {
+  const { space, zip, repeats } = rowsNodesDepthStudy();
+  assert.deepEqual(zip, [["/data/rows", "/model/layers"]]);
+  assert.equal(repeats, 5);
+  assert.deepEqual(space["/data/rows"].values, configurations.map(([rows]) => rows));
+  assert.deepEqual(space["/model/layers"].values.map((layers) => layers.filter(({ type }) => type === "relu").length), configurations.map(([, , depth]) => depth));
+  assert.equal("/device" in space, false);
 });
 
-test("pairs are the same but for their device, their name and their tags", () => {
-  const cpu = job("cpu", 100, 10), gpu = job("cuda:0", 100, 20), faster = job("cpu", 100, 9, { id: "job_faster" });
-  const other = job("cpu", 100, 5);
-  other.spec = { ...other.spec, epochs: 21 };
-  gpu.spec = { ...gpu.spec, name: "another", tags: [], priority: 5 };
-  const found = pairs([other, gpu, cpu, faster]);
-  assert.equal(found.length, 2);
-  const both = found.find((pair) => pair.jobs.length === 2);
-  assert.deepEqual(both.jobs.map(({ id }) => id), ["job_faster", gpu.id]);
+test("the examples of epochctl are these requests", () => {
+  for (const request of [doublingStudy(), rowsNodesDepthStudy()])
+    assert.deepEqual(JSON.parse(readFileSync(new URL(`../../../clients/epochctl/examples/${request.name}.json`, import.meta.url))), request);
 });
