@@ -6,13 +6,24 @@ import statistics
 import numpy as np
 
 import workloads
+from daemon import Failed
 from sweep_requests import RATE, WIDTH, Sweep, disc, few_digits, linear, logistic
 
-WIDTHS = [2, 4, 8, 16, 32, 64]
-RATES = 8  # of the grid
-FACTOR = 4
+FACTOR = 4  # of ASHA, which begins with 1 / FACTOR^3 of the epochs
 SHARE = 1 / 8  # of the grid's epochs, for all of ASHA
 NEAR = 0.02  # relatively
+
+
+class Grid:
+    """So many learning rates and these widths; trials: of ASHA, which take an eighth of its epochs or less."""
+
+    def __init__(self, rates, widths, trials):
+        self.rates, self.widths, self.trials = rates, widths, trials
+        self.name = f"{rates} x {len(widths)}"
+        self.count = rates * len(widths)
+
+
+GRIDS = [Grid(8, [2, 4, 8, 16, 32, 64], 60), Grid(16, [2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91], 250)]
 
 
 class Nets:
@@ -24,12 +35,12 @@ class Nets:
     def job(self, bench, epochs):
         return disc(bench, epochs, self.activation, **self.more)
 
-    def points(self):
-        return {RATE: {"values": [float(f"{rate:.3g}") for rate in np.geomspace(*self.rates, RATES)]},
-                WIDTH: {"values": WIDTHS}}
+    def points(self, grid):
+        return {RATE: {"values": [float(f"{rate:.3g}") for rate in np.geomspace(*self.rates, grid.rates)]},
+                WIDTH: {"values": grid.widths}}
 
-    def ranges(self):
-        return {RATE: {"log_uniform": list(self.rates)}, WIDTH: {"int_log_uniform": [WIDTHS[0], WIDTHS[-1]]}}
+    def ranges(self, grid):
+        return {RATE: {"log_uniform": list(self.rates)}, WIDTH: {"int_log_uniform": [grid.widths[0], grid.widths[-1]]}}
 
 
 NETS = [
@@ -39,67 +50,72 @@ NETS = [
 ]
 
 
+def to_the_end(sweep, epochs):
+    """The metrics of the trials that were trained to the end."""
+    return [row["metric"] for row in sweep.rows if row["epochs"] == epochs and row["metric"] is not None]
+
+
 def found(sweep, epochs):
-    """The best metric of a trial that was trained to the end, infinite where there is none."""
-    return min((row["metric"] for row in sweep.rows if row["epochs"] == epochs and row["metric"] is not None),
-               default=math.inf)
+    """The best of them; infinite where there is none."""
+    return min(to_the_end(sweep, epochs), default=math.inf)
 
 
-def asha_of(bench, nets, space, epochs, trials, grid_best, grid_epochs):
-    """ASHA over this space, and random search with as many epochs, by several seeds of the search."""
-    request = {"job": nets.job(bench, epochs), "space": space, "max_trials": trials}
-    asha = dict(request, search="asha", asha={"min_epochs": epochs // FACTOR**3, "factor": FACTOR})
-    plain = dict(request, search="random", max_trials=int(grid_epochs * SHARE / epochs))
+def asha_seeds(bench, job, space, trials, whole):
+    """ASHA over this space, and random search with as many epochs, by several seeds of the search. whole: the grid's
+    sweep."""
+    epochs, grid_epochs, best = job["epochs"], whole.epochs(), whole.rows[0]["metric"]
+    asha = {"job": job, "space": space, "max_trials": trials, "search": "asha",
+            "asha": {"min_epochs": epochs // FACTOR**3, "factor": FACTOR}}
+    plain = dict(asha, search="random", max_trials=int(grid_epochs * SHARE / epochs))
     seeds = []
     for seed in range(1, bench.size(20, 2) + 1):
-        sweep = Sweep(bench.daemon, dict(asha, seed=seed))
-        chance = Sweep(bench.daemon, dict(plain, seed=seed))
-        best, random_best = found(sweep, epochs), found(chance, epochs)
-        seeds.append({"seed": seed, "best": best, "share_of_epochs": sweep.epochs() / grid_epochs,
-                      "above_grid": best / grid_best - 1, "random_above_grid": random_best / grid_best - 1})
+        sweep, chance = Sweep(bench.daemon, dict(asha, seed=seed)), Sweep(bench.daemon, dict(plain, seed=seed))
+        seeds.append({"seed": seed, "share_of_epochs": sweep.epochs() / grid_epochs,
+                      "to_the_end": len(to_the_end(sweep, epochs)), "above_grid": found(sweep, epochs) / best - 1,
+                      "random_above_grid": found(chance, epochs) / best - 1})
     return seeds
 
 
 def asha_summary(seeds):
-    above = [each["above_grid"] for each in seeds]
+    above, by_chance = ([each[key] for each in seeds] for key in ("above_grid", "random_above_grid"))
+    shares = [each["share_of_epochs"] for each in seeds]
     return {"seeds": seeds, "near": sum(each <= NEAR for each in above), "median_above_grid": statistics.median(above),
-            "random_near": sum(each["random_above_grid"] <= NEAR for each in seeds),
-            "random_median_above_grid": statistics.median(each["random_above_grid"] for each in seeds),
-            "share_of_epochs": statistics.mean(each["share_of_epochs"] for each in seeds),
-            "most_share_of_epochs": max(each["share_of_epochs"] for each in seeds)}
+            "random_near": sum(each <= NEAR for each in by_chance),
+            "random_median_above_grid": statistics.median(by_chance),
+            "to_the_end": statistics.mean(each["to_the_end"] for each in seeds),
+            "share_of_epochs": statistics.mean(shares), "most_share_of_epochs": max(shares)}
 
 
-def ranks(bench, nets, grid, epochs):
+def ranks(bench, nets, grid, whole, epochs):
     """{epochs of a rung: the rank of the grid's best point, had all of the grid been trained for so long}."""
-    best, out = grid.rows[0]["values"], {}
+    best, out = whole.rows[0]["values"], {}
     for rung in (3, 2, 1):
         job = nets.job(bench, epochs // FACTOR**rung)
-        sweep = Sweep(bench.daemon, {"job": job, "space": nets.points(), "search": "grid"})
-        out[epochs // FACTOR**rung] = next(row["rank"] for row in sweep.rows if row["values"] == best)
+        sweep = Sweep(bench.daemon, {"job": job, "space": nets.points(grid), "search": "grid"})
+        out[job["epochs"]] = next(row["rank"] for row in sweep.rows if row["values"] == best)
     return out
+
+
+def asha_beside(bench, nets, grid):
+    """ASHA beside one grid."""
+    job = nets.job(bench, bench.size(nets.epochs, FACTOR**3))
+    whole = Sweep(bench.daemon, {"job": job, "space": nets.points(grid), "search": "grid"})
+    if whole.epochs() != grid.count * job["epochs"]:
+        raise Failed(f"a grid of {grid.count} points trained {whole.epochs()} epochs")
+    spaces = {"points": nets.points(grid), "ranges": nets.ranges(grid)}
+    return {"name": nets.name, "grid": grid.name, "epochs": job["epochs"], "trials": grid.trials,
+            "grid_best": whole.rows[0]["metric"], "grid_next": [row["metric"] for row in whole.rows[1:4]],
+            "grid_values": whole.rows[0]["values"], "ranks": ranks(bench, nets, grid, whole, job["epochs"]),
+            "spaces": {name: asha_summary(asha_seeds(bench, job, space, grid.trials, whole))
+                       for name, space in spaces.items()}}
 
 
 def asha(bench):
-    out = {"factor": FACTOR, "near": NEAR, "share_wanted": SHARE, "nets": [], "wanted": [], "wrong": None}
-    trials = bench.size(60, 24)
-    for nets in NETS:
-        epochs = bench.size(nets.epochs, FACTOR**3)
-        grid = Sweep(bench.daemon, {"job": nets.job(bench, epochs), "space": nets.points(), "search": "grid"})
-        grid_epochs = grid.epochs()
-        if grid_epochs != RATES * len(WIDTHS) * epochs:
-            return dict(out, wrong=f"the grid trained {grid_epochs} epochs")
-        entry = {"name": nets.name, "epochs": epochs, "trials": trials, "grid_best": grid.rows[0]["metric"],
-                 "grid_next": [row["metric"] for row in grid.rows[1:4]], "grid_values": grid.rows[0]["values"],
-                 "ranks": ranks(bench, nets, grid, epochs), "spaces": {}}
-        for name, space in (("points", nets.points()), ("ranges", nets.ranges())):
-            entry["spaces"][name] = asha_summary(asha_of(bench, nets, space, epochs, trials, entry["grid_best"],
-                                                         grid_epochs))
-        out["nets"].append(entry)
-        for name, space in entry["spaces"].items():
-            out["wanted"].append({"what": f"{nets.name}, {name}: the median within {NEAR:.0%} of the grid's best",
-                                  "wanted": NEAR, "reached": space["median_above_grid"],
-                                  "met": space["median_above_grid"] <= NEAR})
-    return out
+    nets = [asha_beside(bench, each, grid) for grid in GRIDS[:bench.size(len(GRIDS), 1)] for each in NETS]
+    wanted = [{"what": f"{entry['name']}, {entry['grid']}, {name}: ASHA's best above the grid's, median",
+               "wanted": NEAR, "reached": space["median_above_grid"], "met": space["median_above_grid"] <= NEAR}
+              for entry in nets for name, space in entry["spaces"].items()]
+    return {"factor": FACTOR, "share_wanted": SHARE, "near": NEAR, "nets": nets, "wanted": wanted, "wrong": None}
 
 
 # --- TPE ----------------------------------------------------------------------------------------------

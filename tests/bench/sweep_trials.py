@@ -79,7 +79,7 @@ def kinds(bench):
     if on_cpu:
         add("executors by name", executors)
     add("TPE", full_batch, search="tpe")
-    add("ASHA, to the end", batches, search="asha")
+    add("ASHA, to the end", batches, search="asha", asha={"min_epochs": bench.size(10, 1), "factor": 2})
     return out
 
 
@@ -91,18 +91,20 @@ def trainings_of(name, sweep, epochs):
 
 
 def differences(trial, part, job):
-    """What the job has otherwise than this part of the trial."""
+    """What the job has otherwise than this part of the trial, and how many figures are equal."""
     each = trial["parts"]["each"][part or 0]
     if each["outcome"] != "ok":
-        return [] if job["status"] == "failed" else [f"{each['outcome']}, and the job {job['status']}"]
+        return [] if job["status"] == "failed" else [f"{each['outcome']}, and the job {job['status']}"], 0
     if job["status"] != "succeeded":
-        return [f"the job {job['status']}: {job['error']}"]
-    found = [] if each["epochs"] == job["progress"]["epoch"] else ["epochs"]
+        return [f"the job {job['status']}: {job['error']}"], 0
+    found, figures = [] if each["epochs"] == job["progress"]["epoch"] else ["epochs"], 0
     for split, metrics in each["metrics"].items():
         others = job["metrics"][split] or {}
-        found += [f"{split}.{name}: {value!r}, alone {others.get(name)!r}" for name, value in (metrics or {}).items()
-                  if repr(value) != repr(others.get(name))]
-    return found
+        for name, value in (metrics or {}).items():
+            figures += value is not None
+            if repr(value) != repr(others.get(name)):
+                found.append(f"{split}.{name}: {value!r}, alone {others.get(name)!r}")
+    return found if figures else found + ["no figures"], figures
 
 
 def alone(bench):
@@ -118,10 +120,11 @@ def alone(bench):
         drawn.append(pool.pop())
     jobs = [sweep.promote(trial, part) for _, sweep, trial, part in drawn]
     cells, wrong, outcomes = collections.Counter(), [], collections.Counter()
-    same = collections.Counter()
+    same, figures = collections.Counter(), 0
     for (name, sweep, number, part), identity in zip(drawn, jobs):
         trial, job = sweep.trial(number), job_of(bench.daemon, identity)
-        found = differences(trial, part, job)
+        found, compared = differences(trial, part, job)
+        figures += compared
         cell = (name, job["executor"] or "none")
         cells[cell] += 1
         same[cell] += not found
@@ -132,7 +135,7 @@ def alone(bench):
         raise Failed("no trial could be drawn")
     cells = [{"kind": kind, "executor": executor, "trials": cells[kind, executor], "same": same[kind, executor]}
              for kind, executor in sorted(cells)]
-    return {"trials": len(drawn), "same": sum(same.values()), "cells": cells, "outcomes": dict(outcomes),
+    return {"trials": len(drawn), "same": sum(same.values()), "figures": figures, "cells": cells, "outcomes": dict(outcomes),
             "wrong": "; ".join(wrong[:5]) or None,
             "wanted": [{"what": "trials with the same bits", "wanted": len(drawn), "reached": sum(same.values()),
                         "met": not wrong}]}
