@@ -1,5 +1,6 @@
 """sweep_searches.py: the rows "asha" and "tpe" of tests/bench/sweeps: how good a network the searches find."""
 
+import json
 import math
 import statistics
 
@@ -71,6 +72,7 @@ def asha_seeds(bench, job, space, trials, whole):
     for seed in range(1, bench.size(20, 2) + 1):
         sweep, chance = Sweep(bench.daemon, dict(asha, seed=seed)), Sweep(bench.daemon, dict(plain, seed=seed))
         seeds.append({"seed": seed, "share_of_epochs": sweep.epochs() / grid_epochs,
+                      "points": len({json.dumps(row["values"]) for row in sweep.rows}),
                       "to_the_end": len(to_the_end(sweep, epochs)), "above_grid": found(sweep, epochs) / best - 1,
                       "random_above_grid": found(chance, epochs) / best - 1})
     return seeds
@@ -82,6 +84,7 @@ def asha_summary(seeds):
     return {"seeds": seeds, "near": sum(each <= NEAR for each in above), "median_above_grid": statistics.median(above),
             "random_near": sum(each <= NEAR for each in by_chance),
             "random_median_above_grid": statistics.median(by_chance),
+            "points": statistics.mean(each["points"] for each in seeds),
             "to_the_end": statistics.mean(each["to_the_end"] for each in seeds),
             "share_of_epochs": statistics.mean(shares), "most_share_of_epochs": max(shares)}
 
@@ -146,9 +149,9 @@ def disc_search(bench):
 def digits_search(bench):
     layers = [{"type": "linear", "out_features": 8}, {"type": "relu"}, {"type": "dropout", "p": 0.1},
               {"type": "linear", "out_features": 10}]
-    job = {"data": {"dataset": bench.data(few_digits), "validation": 0.25, "normalize": {"mean": 0.1307, "std": 0.3081}},
-           "loss": "cross_entropy", "model": {"layers": layers}, "optimizer": {"type": "adam"}, "batch_size": 50,
-           "epochs": bench.size(4, 1), "device": bench.device}
+    data = {"dataset": bench.data(few_digits), "validation": 0.25, "normalize": {"mean": 0.1307, "std": 0.3081}}
+    job = {"data": data, "loss": "cross_entropy", "model": {"layers": layers}, "optimizer": {"type": "adam"},
+           "batch_size": 50, "epochs": bench.size(4, 1), "device": bench.device}
     return job, {RATE: {"log_uniform": [1e-5, 1]}, WIDTH: {"int_log_uniform": [2, 32]},
                  "/model/layers/2/p": {"uniform": [0, 0.8]}, "/optimizer/weight_decay": {"log_uniform": [1e-6, 10]}}
 

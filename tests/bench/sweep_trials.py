@@ -131,11 +131,14 @@ def alone(bench):
         outcomes[trial["parts"]["each"][part or 0]["outcome"]] += 1
         if found:
             wrong.append(f"{name}, trial {number}, part {part}, {cell[1]}: {'; '.join(found[:3])}")
+        last = trial, part, job
     if not drawn:
         raise Failed("no trial could be drawn")
+    if not differences(last[0], last[1], job_of(bench.daemon, jobs[0]))[0]:
+        wrong.append("the canary: another trial's job passes for this one")
     cells = [{"kind": kind, "executor": executor, "trials": cells[kind, executor], "same": same[kind, executor]}
              for kind, executor in sorted(cells)]
-    return {"trials": len(drawn), "same": sum(same.values()), "figures": figures, "cells": cells, "outcomes": dict(outcomes),
-            "wrong": "; ".join(wrong[:5]) or None,
+    return {"trials": len(drawn), "same": sum(same.values()), "figures": figures, "cells": cells,
+            "outcomes": dict(outcomes), "wrong": "; ".join(wrong[:5]) or None,
             "wanted": [{"what": "trials with the same bits", "wanted": len(drawn), "reached": sum(same.values()),
                         "met": not wrong}]}

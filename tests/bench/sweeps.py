@@ -276,6 +276,7 @@ def main():
             row = {"not_run": str(reason), "wrong": None, "wanted": []}
         row.update(load_average=load, commit=out["commit"], date=out["date"])
         out["rows"][name] = plain(row)
+        out["versions"] = {peer["name"]: peer["version"] for peer in out["rows"].get("rate", {}).get("peers", [])}
         report.write(out, options.json)
         show(name, out["rows"][name])
         right = right and not row["wrong"] and "not_run" not in row
