@@ -32,7 +32,38 @@ static bool line_is_whole(const line *read, int64_t number) {
   return read->record.number == number && memcmp(read, &right, sizeof right) == 0;
 }
 
-/* Reads whole records from the file's begin on. */
+/* Reads lines[0 … count - 1] from line `first` on. */
+static ep_status lines_load(int file, int64_t first, int64_t count, line *lines, ep_error *error) {
+  size_t bytes = (size_t)count * sizeof *lines, got = 0;
+  while (got < bytes) {
+    ssize_t some = pread(file, (char *)lines + got, bytes - got,
+                         (off_t)first * (off_t)sizeof *lines + (off_t)got);
+    if (some <= 0) return ep_fail(error, EP_IO, EP_TRIALS_FILE ": %s", strerror(errno));
+    got += (size_t)some;
+  }
+  return EP_OK;
+}
+
+enum { LINES_AT_ONCE = 4096 };
+
+/* Reads whole records from the file's begin on. all: [lines]. */
+static ep_status records_load(int file, int64_t lines, ep_trial_record *all, int64_t *count,
+                              ep_error *error) {
+  line *part = malloc(LINES_AT_ONCE * sizeof *part);
+  ep_status status = part ? EP_OK : ep_fail_memory(error);
+  bool whole = true;
+  while (status == EP_OK && whole && *count < lines) {
+    int64_t left = lines - *count, some = left < LINES_AT_ONCE ? left : LINES_AT_ONCE;
+    status = lines_load(file, *count, some, part, error);
+    for (int64_t i = 0; status == EP_OK && whole && i < some; i++) {
+      whole = line_is_whole(&part[i], *count + 1);
+      if (whole) all[(*count)++] = part[i].record;
+    }
+  }
+  free(part);
+  return status;
+}
+
 static ep_status lines_read(int file, int64_t most, ep_trial_record **records, int64_t *count,
                             ep_error *error) {
   struct stat about;
@@ -44,18 +75,10 @@ static ep_status lines_read(int file, int64_t most, ep_trial_record **records, i
   if (lines > most) lines = most;
   if (lines == 0) return EP_OK;
   ep_trial_record *all = malloc((size_t)lines * sizeof *all);
-  line *read = malloc((size_t)lines * sizeof *read);
-  ep_status status = all && read ? EP_OK : ep_fail_memory(error);
-  ssize_t got = 0;
-  for (int64_t bytes = 0; status == EP_OK && bytes < lines * (int64_t)sizeof(line); bytes += got) {
-    got = pread(file, (char *)read + bytes, (size_t)(lines * (int64_t)sizeof(line) - bytes), bytes);
-    if (got <= 0) status = ep_fail(error, EP_IO, EP_TRIALS_FILE ": %s", strerror(errno));
-  }
-  for (int64_t i = 0; status == EP_OK && i < lines && line_is_whole(&read[i], i + 1); i++)
-    all[(*count)++] = read[i].record;
-  free(read);
+  ep_status status = all ? records_load(file, lines, all, count, error) : ep_fail_memory(error);
   if (status != EP_OK) {
     free(all);
+    *count = 0;
     return status;
   }
   *records = all;
