@@ -123,7 +123,9 @@ export async function swept(url, spec) {
 export async function pictureTake(page, path) {
   await page.locator(".study-charts .heat tbody tr, .study-charts canvas").first().waitFor();
   await page.waitForTimeout(500); // charts draw once they know their width
-  await page.locator(".study-picture").screenshot({ path });
+  const { x, y, width, height } = await page.locator(".study-picture").boundingBox();
+  const air = 10; // pixels
+  await page.screenshot({ path, fullPage: true, clip: { x: x - air, y: y + (await page.evaluate(() => scrollY)) - air, width: width + 2 * air, height: height + 2 * air } });
 }
 
 // Epochs without an end, with a checkpoint after each segment of training.

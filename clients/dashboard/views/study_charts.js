@@ -52,7 +52,7 @@ export function studyPanels({ signal }) {
   const said = h("div", { class: "said" });
   const chartRoot = h("div");
   const effects = h("div", { class: "effects" });
-  const barsRoot = h("div", { class: "grid" });
+  const barsRoot = h("div", { class: "grid study-bars" });
   const heat = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Two axes together" });
   const boxes = h("div");
   const over = card("study-over", "", said, line.node, chartRoot);
