@@ -18,6 +18,7 @@ class Sweep:
     """A sweep that succeeded: its leaderboard, and the seconds from the request to the last row of that."""
 
     def __init__(self, daemon, request):
+        daemon.connection.close()  # a new one: the daemon closes those that idle
         began = time.perf_counter()
         self.daemon = daemon
         self.id = daemon.request("POST", "/v1/sweeps", json.dumps(request), JSON)["id"]

@@ -41,15 +41,16 @@ def alone(row):
 
 
 def asha(row):
-    head = ["disc, 2-w-2", "grid", "its best", "search", "ASHA: trials, different points, to the end",
+    head = ["disc, 2-w-2", "grid", "its best, its second above that", "search", "ASHA: trials, different points, to the end",
             "epochs, of the grid's: mean, most", "above the grid: median", "within 2 %",
             "random search, an eighth: median", "within 2 %",
             "rank of the grid's best after 1/64, 1/16, 1/4"]
     rows = []
     for net in row["nets"]:
+        second = percent(net["grid_next"][0] / net["grid_best"] - 1)
         for name, space in net["spaces"].items():
             count = len(space["seeds"])
-            rows.append([net["name"], net["grid"], figure(net["grid_best"]), name,
+            rows.append([net["name"], net["grid"], f"{net['grid_best']:.3g}, {second}", name,
                          f"{net['trials']}, {space['points']:.0f}, {space['to_the_end']:.1f}",
                          f"{space['share_of_epochs']:.3f}, {space['most_share_of_epochs']:.3f}",
                          percent(space["median_above_grid"]), f"{space['near']} of {count}",

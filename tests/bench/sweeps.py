@@ -270,6 +270,7 @@ def main():
             continue
         print(f"  {name} …", flush=True)
         load = os.getloadavg()[0]
+        bench.daemon.connection.close()  # a new one: the daemon closes those that idle
         try:
             row = measure(bench)
         except (NotRun, Failed, workloads.Missing) as reason:
