@@ -311,7 +311,7 @@ void ep_sweep_jobs_check(ep_field_reader *reader, ep_sweep_spec *sweep, bool sto
   ep_sweep_first_point(sweep, point);
   base_make(reader, sweep, point, problem);
   size_t place = ep_field_reader_enter(reader, "space");
-  if (!stored) work_check(reader, sweep);
+  if (!stored && sweep->base) work_check(reader, sweep);
   for (int i = 0; !stored && reader->status == EP_OK && i < sweep->axes_count; i++)
     axis_check(reader, sweep, i, point, problem);
   ep_field_reader_leave(reader, place);

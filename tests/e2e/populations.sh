@@ -39,7 +39,7 @@ same "numbers differ" "$(sweep '{max_trials: 50, space: {"/optimizer/lr": {log_u
 same "shapes differ, some too large for it" "$(sweep '{search: "sobol", max_trials: 32, space: {
   "/model/layers/0/out_features": {int_log_uniform: [2, 100]}, "/optimizer/type": {values: ["sgd"]}}}')"
 same "epochs and schedules differ" "$(sweep '{max_trials: 20, space: {"/epochs": {int_uniform: [1, 90]},
-  "/schedule": {values: ["constant", "cosine", {type: "step", step_size: 7}]}}}')"
+  "/schedule": {values: ["constant", "cosine", {type: "step", step_size: 7}]}}}')" 'all(.[]; .epochs == .values["/epochs"])'
 same "folds and repeats" "$(sweep '{folds: 3, repeats: 2, max_trials: 6, space: {"/optimizer/lr": {log_uniform: [0.01, 1]}}}' | jq -c 'del(.job.data.validation)')" \
   'all(.[]; (.metrics | length) == 6)'
 same "some diverge" "$(sweep '{max_trials: 12, space: {"/optimizer/lr": {log_uniform: [0.001, 1e6]}}}' |

@@ -59,5 +59,5 @@ const ep_subcommand ep_subcommand_example = {
   .examples =
     "epochctl example --list\n"
     "epochctl example disc | epochctl run -\n"
-    "epochctl example doubling | epochctl sweep - --set /device=cpu,cuda:0"};
+    "epochctl example doubling >study.json"};
 /* clang-format on */
