@@ -112,11 +112,16 @@ export async function trained(url, spec) {
   throw new Failure(`${id} does not end`);
 }
 
+export async function sweepEnded(url, id) {
+  for (let i = 0; i < 40; i++) if ((await ask(url, "GET", `/v1/sweeps/${id}?wait=5`)).finished_at) return;
+  throw new Failure(`${id} does not end`);
+}
+
 // Submits a sweep and waits for its end; its id.
 export async function swept(url, spec) {
   const { id } = await ask(url, "POST", "/v1/sweeps", spec);
-  for (let i = 0; i < 40; i++) if ((await ask(url, "GET", `/v1/sweeps/${id}?wait=5`)).finished_at) return id;
-  throw new Failure(`${id} does not end`);
+  await sweepEnded(url, id);
+  return id;
 }
 
 // Keeps the charts of the study that is shown as a picture, once they are drawn.

@@ -2,7 +2,7 @@
 // daemon answers; a sweep leads to its study, and one over a range has none.
 
 import { readFileSync } from "node:fs";
-import { accessibilityFaults, ask, check, overhang, pictureTake, run, swept } from "./page.mjs";
+import { accessibilityFaults, ask, check, overhang, pictureTake, run, sweepEnded, swept } from "./page.mjs";
 
 const studyId = (page) => page.url().split("#/studies/")[1];
 const card = (page, name) => page.getByRole("region", { name, exact: true });
@@ -15,6 +15,8 @@ async function submit({ page, url }, name, fields) {
   for (const [label, text] of Object.entries(fields)) await form.getByLabel(label, { exact: true }).fill(text);
   await form.getByRole("button", { name: "Submit the study" }).click();
   await page.waitForURL(/#\/studies\/swp_/);
+  // The list of before may still be there, with the badge of another: the daemon says when this one is at its end.
+  await sweepEnded(url, studyId(page));
   await page.locator(".badge[data-state=succeeded]").waitFor();
   const { data } = await ask(url, "GET", "/v1/sweeps");
   check(data.length === before + 1 && data[0].id === studyId(page), `${data.length - before} sweeps were submitted`);
