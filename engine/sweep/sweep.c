@@ -11,7 +11,7 @@
 #include "engine/training/train.h"
 #include "engine/training/trainer.h"
 
-enum { POPULATION_MOST = 16384 }; /* trials that are taken together: a fraction of a second */
+enum { POPULATION_MOST = 32768 }; /* trials that are taken together: a fraction of a second */
 
 ep_status ep_sweep_stop_check(const ep_sweep_run *run, ep_error *error) {
   const ep_training *shared = &run->shared;

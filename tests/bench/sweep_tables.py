@@ -15,11 +15,14 @@ def percent(share):
 def rate(row):
     head = ["trials", "epochs each", "executor", "POST to last row", "M model-epochs/s", "beside, a process a core",
             "its M model-epochs/s", "times"]
-    ours = [f"{row['trials']:,}", f"{row['epochs']:,}", row["executor"], duration(row["seconds"]),
-            figure(row["epochs_per_second"] / 1e6)]
-    rows = [ours + [f"{peer['version']}, {peer['processes']} processes", figure(peer["epochs_per_second"] / 1e6),
-                    f"**{peer['ratio']:.1f}**"] for peer in row["peers"]]
-    return head, rows + [ours + [f"{peer['name']}: {peer['reason']}", "-", "-"] for peer in row["not_there"]]
+    rows = []
+    for size in row["sizes"]:
+        ours = [f"{size['trials']:,}", f"{row['epochs']:,}", row["executor"], duration(size["seconds"]),
+                figure(size["epochs_per_second"] / 1e6)]
+        rows += [ours + [f"{peer['version']}, {peer['processes']} processes", figure(peer["epochs_per_second"] / 1e6),
+                         f"**{size['epochs_per_second'] / peer['epochs_per_second']:.1f}**"] for peer in row["peers"]]
+        rows += [ours + [f"{peer['name']}: {peer['reason']}", "-", "-"] for peer in row["not_there"]]
+    return head, rows
 
 
 def overhead(row):

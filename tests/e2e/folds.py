@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """folds.py URL DEVICE [FOLDER]: cross-validates linear and logistic models fold by fold, and compares each fold's
 validation metrics with those of the same rows' solution: normal equations, Newton's method. The folds are worked out
-here, from kernels/random.h and engine/data/prepare/split.h. FOLDER holds linear.json and logistic.json. Standard
-library alone."""
+here, from kernels/random.h and engine/data/prepare/split.h; where scikit-learn is installed, with its cross_val_score
+too. FOLDER holds linear.json and logistic.json."""
 
 import json
 import math
@@ -207,6 +207,28 @@ def validate(what, data, x, y, model, folds, stratify=False, decay=0.0, epochs=3
     return found
 
 
+def agrees(what, x, y, classes, found):
+    """The folds' metrics are scikit-learn's cross_val_score, where that is installed."""
+    try:
+        from sklearn.linear_model import LinearRegression, LogisticRegression
+        from sklearn.model_selection import cross_val_score
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+    except ImportError:
+        print(f"not tried: {what} beside scikit-learn, which is not here")
+        return
+    parts = folds_of(7, len(x), len(found), classes)
+    splits = [([i for i in range(len(x)) if i not in set(held)], held) for held in parts]
+    name, score, model = (("mse", "neg_mean_squared_error", LinearRegression()) if what == "least squares" else
+                          ("loss", "neg_log_loss", LogisticRegression(C=1e12, tol=1e-10, max_iter=10000)))
+    theirs = -cross_val_score(make_pipeline(StandardScaler(), model), x, y, cv=splits, scoring=score)
+    for fold, (metrics, want) in enumerate(zip(found, theirs)):
+        if not is_near(metrics["validation"][name], want):
+            sys.exit(f"FAILED: {what}, fold {fold}: {name} {metrics['validation'][name]}, scikit-learn's {want}")
+    most = max(abs(metrics["validation"][name] - want) for metrics, want in zip(found, theirs))
+    print(f"ok: {what}: scikit-learn's cross_val_score on the same {len(found)} folds, off by {most:.2g} at most")
+
+
 LINEAR, LOGISTIC = (least_squares, squares_of, "mse"), (logistic, logits_of, "bce_with_logits")
 
 
@@ -233,8 +255,10 @@ def main():
     x, y, classes = generated(97, 4)
     line, labels = {"inline": {"x": x, "y": y}}, {"inline": {"x": x, "y": classes}}
     plain = validate("least squares", line, x, y, LINEAR, 5)
-    validate("logistic", labels, x, classes, LOGISTIC, 5)
+    agrees("least squares", x, y, None, plain)
+    agrees("logistic", x, classes, None, validate("logistic", labels, x, classes, LOGISTIC, 5))
     strata = validate("logistic, stratified", labels, x, classes, LOGISTIC, 5, stratify=True)
+    agrees("logistic, stratified", x, classes, classes, strata)
     validate("logistic with weight_decay", labels, x, classes, LOGISTIC, 2, stratify=True, decay=0.05)
 
     ones = [sum(map(sum, [m["validation"]["confusion"][1]])) for m in strata]
