@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/cuda/executors/table.h"
+#include "kernels/cuda/population/plan.h"
 #include "kernels/cuda/runtime/sources.h"
 #include "kernels/plans/profile.h"
 #include "tests/unit/kernels/programs.h"
@@ -170,10 +171,22 @@ static bool kernel_try(const kernel *self, const ep_case *test, int capability) 
   return good;
 }
 
+/* The same for a population of the program; true where it is not taken. *tried: counts. */
+static bool population_try(const ep_case *test, int capability, int *tried) {
+  const ep_gpu_traits gpu = {capability, capability, MULTIPROCESSORS};
+  ep_population_plan plan;
+  if (!ep_population_plan_make(&test->program, &gpu, &plan)) return true;
+  const bool good = compiles(plan.file, ep_population_codegen(&test->program, &plan), capability);
+  printf("%s  population of %s, %s, %d.%d\n", good ? "pass" : "FAIL", test->name, plan.kernel,
+         capability / 10, capability % 10);
+  ++*tried;
+  return good;
+}
+
 int main(void) {
   const int capabilities[] = {75, 80, 86, 89, 90, 100, 120};
   const int everything = 90;
-  int tried[KERNELS] = {0};
+  int tried[KERNELS] = {0}, populations = 0;
   bool good = true;
   for (int p = 0; p < PROGRAMS; p++) {
     ep_case *test = programs[p]();
@@ -183,8 +196,12 @@ int main(void) {
         good = kernel_try(&kernels[k], test, capabilities[i]) && good;
         tried[k]++;
       }
+    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
+      if (is_known(capabilities[i]))
+        good = population_try(test, capabilities[i], &populations) && good;
     ep_case_destroy(test);
   }
+  good = good && populations > 0;
   for (int k = 0; k < KERNELS; k++) {
     printf("%d of %s\n", tried[k], kernels[k].profile->name);
     good = good && tried[k] > 0;
