@@ -155,7 +155,7 @@ static const shape shapes[] = {
      .precision = EP_PRECISION_TF32,
      .training = {.rows = 230, .batch_size = 100, .shuffle = true, .steps = 6, .lr = 0.02f}},
     {.name = "a block each, the same, with momentum, in float32",
-     .in_features = 776,
+     .in_features = 752,
      .widths = {63, 11},
      .between = EP_LAYER_RELU,
      .dropout = 0.3f,

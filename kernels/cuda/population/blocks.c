@@ -8,6 +8,8 @@
 enum {
   WARP = EP_GPU_WARP,
   TILE_ROWS = 16,
+  STAGE_STRIDE = 40,      /* as in network.cuh */
+  GATHERED_COLUMNS = 16,  /* rows of the data are read by as many, where they lie */
   WHOLE_ROWS_MAX = 128,   /* of a batch that goes through the network at once … */
   CHUNK_ROWS_LEAST = 32,  /* of a part, while the optimizer's state may go elsewhere */
   CHUNK_ROWS = 64,        /* … and of a part of one that is longer, at first */
@@ -40,14 +42,22 @@ static bool is_trained(const ep_program *program, int64_t offset) {
   return offset >= 0 && ep_program_decay_at(program, offset) >= 0;
 }
 
+/* An odd multiple of 16: the same by fours, for rows that are multiplied with rows of the data
+ * where these lie. */
+static int quad_stride_of(int64_t columns) {
+  return up(columns, 16) / 16 % 2 ? up(columns, 16) : up(columns, 16) + 16;
+}
+
 static void layer_add(const ep_program *program, int i, ep_population_blocks *out) {
   const ep_op *op = &program->ops[i];
+  const bool gathers = out->layers_count == 0 && !out->x_staged;
   ep_population_layer *layer = &out->layers[out->layers_count++];
   *layer = (ep_population_layer){.op = i,
                                  .end = i + 1,
                                  .in = (int)op->in_features,
                                  .out = (int)op->out_features,
-                                 .in_stride = stride_of(op->in_features),
+                                 .in_stride = gathers ? quad_stride_of(op->in_features)
+                                                      : stride_of(op->in_features),
                                  .out_stride = stride_of(op->out_features),
                                  .weight = (int)op->weight,
                                  .bias = (int)op->bias,
@@ -59,7 +69,8 @@ static void layer_add(const ep_program *program, int i, ep_population_blocks *ou
 }
 
 /* false: a layer is too wide, or there is none. */
-static bool layers_make(const ep_program *program, ep_population_blocks *out) {
+static bool layers_make(const ep_program *program, bool x_staged, ep_population_blocks *out) {
+  *out = (ep_population_blocks){.x_staged = x_staged};
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
     if (op->in_features > WIDTH_MAX || op->out_features > WIDTH_MAX) return false;
@@ -108,6 +119,7 @@ static void shared_place(const ep_program *program, ep_population_plan *plan) {
   out->state = take(&at, out->state_shared ? slots * out->weight_floats : 0);
   out->x = take(&at, out->x_staged ? (int64_t)out->chunk_rows * out->layers[0].in_stride : 0);
   out->activations = take(&at, out->activations_shared ? out->activation_floats : 0);
+  out->stage = take(&at, out->x_staged ? 0 : (int64_t)out->chunk_rows * STAGE_STRIDE);
   out->targets = take(&at, out->chunk_rows * program->target_columns);
   out->numbers = take(&at, out->x_staged ? 0 : out->chunk_rows);
   out->sums = take(&at, 3 * WARPS_MAX + 1);
@@ -152,16 +164,16 @@ static bool chunks_make(const ep_program *program, int64_t shared_bytes, int lea
 static bool shared_make(const ep_program *program, int64_t shared_bytes, ep_population_plan *plan) {
   ep_population_blocks *out = &plan->blocks;
   const int whole = rows_whole(program);
-  out->x_staged = out->activations_shared = true;
-  out->state_shared = true;
+  if (!layers_make(program, true, out)) return false;
+  out->activations_shared = out->state_shared = true;
   if (chunks_make(program, shared_bytes, CHUNK_ROWS_LEAST, plan)) return true;
   out->state_shared = false;
   if (chunks_make(program, shared_bytes, TILE_ROWS, plan)) return true;
   out->activations_shared = false;
   if (whole > DEVICE_ROWS_MAX) return false;
   if (fits(program, shared_bytes, whole, plan)) return true;
-  out->x_staged = program->in_features % 8 != 0 || ops_precede(program);
-  return !out->x_staged && fits(program, shared_bytes, whole, plan);
+  return program->in_features % GATHERED_COLUMNS == 0 && !ops_precede(program) &&
+         layers_make(program, false, out) && fits(program, shared_bytes, whole, plan);
 }
 
 /* --- threads ------------------------------------------------------------------------------- */
@@ -200,7 +212,7 @@ bool ep_population_blocks_make(const ep_program *program, const ep_gpu_traits *g
                               .has_blocks = true};
   if (!(ep_gpu_features(gpu->capability) & EP_GPU_AMPERE) ||
       (ep_loss_takes_classes(program->loss) && program->out_features > CLASSES_MAX) ||
-      !layers_make(program, &out->blocks) || !shared_make(program, shared_bytes, out))
+      !shared_make(program, shared_bytes, out))
     return false;
   threads_choose(shared_bytes, out);
   out->residents = out->blocks.blocks_each * gpu->multiprocessors;

@@ -87,12 +87,50 @@ struct updater {
   float scale; /* of the gradients */
   float *state;
 
-  __device__ __forceinline__ void update(int place, int parameter, float decay, float grad) const {
+  /* Of a weight. */
+  __device__ __forceinline__ float updated(int place, int parameter, float decay, float weight,
+                                           float grad) const {
     float *slots = STATE_SHARED ? memory + STATE_AT + place : state + parameter;
+    return ep_optimizer_update(&optimizer, &rates, decay, weight, ep_clip(&optimizer, scale, grad),
+                               slots, STATE_SHARED ? WEIGHT_FLOATS : PARAMETERS);
+  }
+  __device__ __forceinline__ void update(int place, int parameter, float decay, float grad) const {
+    if (decay >= 0) memory[place] = updated(place, parameter, decay, memory[place], grad);
+  }
+  /* Of four neighbours, on 16 bytes. */
+  __device__ __forceinline__ void update_four(int place, int parameter, float decay,
+                                              float4 grad) const {
+    float4 four = *(float4 *)(memory + place);
     if (decay < 0) return;
-    memory[place] = ep_optimizer_update(&optimizer, &rates, decay, memory[place],
-                                        ep_clip(&optimizer, scale, grad), slots,
-                                        STATE_SHARED ? WEIGHT_FLOATS : PARAMETERS);
+    four.x = updated(place, parameter, decay, four.x, grad.x);
+    four.y = updated(place + 1, parameter + 1, decay, four.y, grad.y);
+    four.z = updated(place + 2, parameter + 2, decay, four.z, grad.z);
+    four.w = updated(place + 3, parameter + 3, decay, four.w, grad.w);
+    *(float4 *)(memory + place) = four;
+  }
+};
+
+/* Where the gradients by the parameters go: to an update at once, or to their sums. */
+struct grads_taker {
+  const updater &by;
+  bool adds; /* to what other chunks of the batch gave */
+
+  __device__ __forceinline__ void one(int place, int parameter, float decay, float grad) const {
+    float *sum = memory + GRADS_AT + place;
+    if constexpr (GATHERS_GRADS)
+      *sum = adds ? *sum + grad : grad;
+    else
+      by.update(place, parameter, decay, grad);
+  }
+  __device__ __forceinline__ void four(int place, int parameter, float decay, float4 grad) const {
+    if constexpr (GATHERS_GRADS) {
+      one(place, parameter, decay, grad.x);
+      one(place + 1, parameter + 1, decay, grad.y);
+      one(place + 2, parameter + 2, decay, grad.z);
+      one(place + 3, parameter + 3, decay, grad.w);
+    } else {
+      by.update_four(place, parameter, decay, grad);
+    }
   }
 };
 
@@ -237,13 +275,7 @@ struct rates_ahead {
 static __device__ __forceinline__ void
 chunk_train(const args &s, const trainee &t, const trainee &next, const updater &by, float &loss) {
   const chunk at = chunk_at(s, t);
-  auto take = [&](int place, int parameter, float decay, float grad) {
-    float *sum = memory + GRADS_AT + place;
-    if constexpr (GATHERS_GRADS)
-      *sum = at.first > 0 ? *sum + grad : grad;
-    else
-      by.update(place, parameter, decay, grad);
-  };
+  grads_taker take = {by, at.first > 0};
   rows_forward<true>(at);
   if constexpr (TAKES_CLASSES)
     loss += classes_lose(at);
@@ -255,6 +287,8 @@ chunk_train(const args &s, const trainee &t, const trainee &next, const updater 
   __syncthreads();
   rows_backward(at);
   constexpr int SECOND = FIRST_LAYER + 1;
+  if constexpr (FIRST_LAYER == 0 && layer(0).trains_weight && !X_STAGED)
+    gathered_weights_grad(at, take);
   parameters_grad<FIRST_LAYER, SECOND, 0>(at, take);
   if (FIRST_LAYER == 0) __syncthreads(); /* all have read the rows */
   if (next.step < t.steps)

@@ -59,6 +59,7 @@ static void blocks_write(ep_cuda_codegen *codegen, const ep_population_blocks *b
   ep_cuda_codegen_number(codegen, "STATE_AT", blocks->state);
   ep_cuda_codegen_number(codegen, "X_AT", blocks->x);
   ep_cuda_codegen_number(codegen, "ACTIVATIONS_AT", blocks->activations);
+  ep_cuda_codegen_number(codegen, "STAGE_AT", blocks->stage);
   ep_cuda_codegen_number(codegen, "TARGETS_AT", blocks->targets);
   ep_cuda_codegen_number(codegen, "NUMBERS_AT", blocks->numbers);
   ep_cuda_codegen_number(codegen, "SUMS_AT", blocks->sums);

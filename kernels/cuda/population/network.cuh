@@ -13,7 +13,8 @@
 constexpr int WARPS = THREADS / WARP;
 constexpr int LAST = LAYERS - 1;
 constexpr int ROW_TILES = CHUNK_ROWS / 16;
-constexpr int TILE_N_MOST = BLOCKS_EACH * WARPS > 16 ? 2 : 4; /* registers are half as many */
+/* Tiles of a warp: a thread has 64 registers, or 128. */
+constexpr int TILES_MOST = BLOCKS_EACH * WARPS > 16 ? 2 : PRECISE ? 8 : 16;
 
 constexpr int up(int count, int multiple) {
   return (count + multiple - 1) / multiple * multiple;
@@ -120,22 +121,21 @@ template <int L, bool TRAINS>
 static __device__ __forceinline__ void layer_forward(const chunk &at) {
   constexpr population_layer LAYER = layer(L);
   constexpr int N_TILES = (LAYER.out + 7) / 8;
-  constexpr tile_shape TILE = tile_of(ROW_TILES, N_TILES, WARPS, TILE_N_MOST);
+  constexpr tile_shape TILE = tile_of(ROW_TILES, N_TILES, WARPS, TILES_MOST);
   constexpr int M_TASKS = ROW_TILES / TILE.m, TASKS = M_TASKS * (N_TILES / TILE.n);
 #pragma unroll 1
   for (int task = threadIdx.x / WARP; task < TASKS; task += WARPS) {
     const int row = task % M_TASKS * TILE.m * 16, column = task / M_TASKS * TILE.n * 8;
-    float c[TILE.m][TILE.n][4] = {};
-    const rows_operand<LAYER.in_stride> weights(memory + LAYER.weights + column * LAYER.in_stride);
+    const float *weights = memory + LAYER.weights + column * LAYER.in_stride;
+    tile_sums<PRECISE, TILE.m, TILE.n> sums;
     if constexpr (L == 0 && !X_STAGED)
-      tile_multiply<PRECISE>(
-          c, gathered_rows<IN, 2 * TILE.m>(at.x, (const int *)memory + NUMBERS_AT + row), weights,
-          0, up(LAYER.in, 8));
+      tile_multiply_quads(
+          sums, gathered_quads<IN, 2 * TILE.m>(at.x, (const int *)memory + NUMBERS_AT + row),
+          rows_quads<LAYER.in_stride>(weights), IN);
     else
-      tile_multiply<PRECISE>(
-          c, rows_operand<LAYER.in_stride>(inputs_of<L>(at) + row * LAYER.in_stride), weights, 0,
-          up(LAYER.in, 8));
-    tile_each(c, row, column,
+      tile_multiply(sums, rows_operand<LAYER.in_stride>(inputs_of<L>(at) + row * LAYER.in_stride),
+                    rows_operand<LAYER.in_stride>(weights), up(LAYER.in, 8));
+    tile_each(sums.c, row, column,
               [&](int r, int j, float2 two) { features_store<L, TRAINS>(at, r, j, two); });
   }
   __syncthreads();
@@ -200,17 +200,16 @@ static __device__ __forceinline__ float values_lose(const chunk &at) {
 template <int L> static __device__ __forceinline__ void layer_backward(const chunk &at) {
   constexpr population_layer LAYER = layer(L), BEFORE = layer(L - 1);
   constexpr int N_TILES = (LAYER.in + 7) / 8;
-  constexpr tile_shape TILE = tile_of(ROW_TILES, N_TILES, WARPS, TILE_N_MOST);
+  constexpr tile_shape TILE = tile_of(ROW_TILES, N_TILES, WARPS, TILES_MOST);
   constexpr int M_TASKS = ROW_TILES / TILE.m, TASKS = M_TASKS * (N_TILES / TILE.n);
 #pragma unroll 1
   for (int task = threadIdx.x / WARP; task < TASKS; task += WARPS) {
     const int row = task % M_TASKS * TILE.m * 16, column = task / M_TASKS * TILE.n * 8;
-    float c[TILE.m][TILE.n][4] = {};
-    tile_multiply<PRECISE>(c,
-                           rows_operand<LAYER.out_stride>(sums_of<L>(at) + row * LAYER.out_stride),
-                           columns_operand<LAYER.in_stride, true>(memory + LAYER.weights + column),
-                           0, up(LAYER.out, 8));
-    tile_each(c, row, column, [&](int r, int k, float2 grad) {
+    tile_sums<PRECISE, TILE.m, TILE.n> sums;
+    tile_multiply(sums, rows_operand<LAYER.out_stride>(sums_of<L>(at) + row * LAYER.out_stride),
+                  columns_operand<LAYER.in_stride, true>(memory + LAYER.weights + column),
+                  up(LAYER.out, 8));
+    tile_each(sums.c, row, column, [&](int r, int k, float2 grad) {
       float2 *place = (float2 *)(sums_of<L - 1>(at) + r * LAYER.in_stride + k);
       float2 two = *place;
       const bool counts = r < at.rows;
@@ -236,13 +235,13 @@ template <int L = LAST> static __device__ __forceinline__ void rows_backward(con
 
 /* --- gradients by weights ------------------------------------------------------------------- */
 
-/* Tasks of a layer's weights and biases. */
+/* Tasks of a layer's weights and biases; none of the weights that gathered_weights_grad takes. */
 template <int L> constexpr tile_shape grad_tile() {
-  return tile_of((layer(L).out + 15) / 16, (layer(L).in + 7) / 8, WARPS, TILE_N_MOST);
+  return tile_of((layer(L).out + 15) / 16, (layer(L).in + 7) / 8, WARPS, TILES_MOST);
 }
 template <int L> constexpr int weight_tasks() {
   constexpr tile_shape TILE = grad_tile<L>();
-  if (!layer(L).trains_weight) return 0;
+  if (!layer(L).trains_weight || (L == 0 && !X_STAGED)) return 0;
   return (layer(L).out + 15) / 16 / TILE.m * ((layer(L).in + 7) / 8 / TILE.n);
 }
 template <int L> constexpr int bias_tasks() {
@@ -250,33 +249,78 @@ template <int L> constexpr int bias_tasks() {
 }
 
 template <int L, class TAKE>
-static __device__ __forceinline__ void weights_grad(const chunk &at, int task, const TAKE &take) {
+static __device__ __forceinline__ void weights_grad(const chunk &at, int task, TAKE &take) {
   constexpr population_layer LAYER = layer(L);
   constexpr tile_shape TILE = grad_tile<L>();
   constexpr int M_TASKS = (LAYER.out + 15) / 16 / TILE.m;
   const int j_from = task % M_TASKS * TILE.m * 16, k_from = task / M_TASKS * TILE.n * 8;
-  const int rows = up(at.rows, 8);
   const float decay = __ldg(&at.ops[LAYER.op].weight_decay);
-  float c[TILE.m][TILE.n][4] = {};
-  const columns_operand<LAYER.out_stride, false> by_sums(sums_of<L>(at) + j_from);
-  if constexpr (L == 0 && !X_STAGED)
-    tile_multiply<PRECISE>(
-        c, by_sums, gathered_columns<IN>(at.x + k_from, (const int *)memory + NUMBERS_AT), 0, rows);
-  else
-    tile_multiply<PRECISE>(
-        c, by_sums, columns_operand<LAYER.in_stride, false>(inputs_of<L>(at) + k_from), 0, rows);
-  tile_each(c, j_from, k_from, [&](int j, int k, float2 two) {
+  tile_sums<PRECISE, TILE.m, TILE.n> sums;
+  tile_multiply(sums, columns_operand<LAYER.out_stride, false>(sums_of<L>(at) + j_from),
+                columns_operand<LAYER.in_stride, false>(inputs_of<L>(at) + k_from), up(at.rows, 8));
+  tile_each(sums.c, j_from, k_from, [&](int j, int k, float2 two) {
     if (j >= LAYER.out) return;
     const int place = LAYER.weights + j * LAYER.in_stride + k,
               parameter = LAYER.weight + j * LAYER.in + k;
-    if (k < LAYER.in) take(place, parameter, decay, two.x);
-    if (k + 1 < LAYER.in) take(place + 1, parameter + 1, decay, two.y);
+    if (k < LAYER.in) take.one(place, parameter, decay, two.x);
+    if (k + 1 < LAYER.in) take.one(place + 1, parameter + 1, decay, two.y);
   });
+}
+
+/* Of the first layer where the rows are read where they lie: the gradients by the sums of 32 of its
+ * outputs at a time are copied to shared memory, and a warp takes 32 columns of the weights. Begins
+ * with a barrier behind it, and has more. */
+constexpr int GATHERED_COLUMNS = 32, STAGE_STRIDE = 40;
+
+static __device__ __forceinline__ void stage_fill(const chunk &at, int j_from) {
+  constexpr int STRIDE = layer(0).out_stride, QUADS = GATHERED_COLUMNS / 4;
+  const float *grads = sums_of<0>(at) + j_from;
+  for (int i = threadIdx.x; i < CHUNK_ROWS * QUADS; i += THREADS) {
+    const int row = i / QUADS, j = i % QUADS * 4;
+    float4 four = {0, 0, 0, 0};
+    if (j_from + j < STRIDE) four = *(const float4 *)(grads + row * STRIDE + j);
+    *(float4 *)(memory + STAGE_AT + row * STAGE_STRIDE + j) = four;
+  }
+}
+
+template <class TAKE>
+static __device__ __forceinline__ void gathered_task(const chunk &at, int j_from, int k_from,
+                                                     TAKE &take) {
+  constexpr population_layer LAYER = layer(0);
+  const float decay = __ldg(&at.ops[LAYER.op].weight_decay);
+  tile_sums<PRECISE, 2, 4> sums;
+  tile_multiply_gathered(sums, columns_operand<STAGE_STRIDE, false>(memory + STAGE_AT),
+                         gathered_columns<IN>(at.x, (const int *)memory + NUMBERS_AT, k_from),
+                         up(at.rows, 8));
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+      const int j = j_from + 16 * i + q / 2 * 8 + lane_row(),
+                k = k_from + 8 * lane_column() + q % 2 * 4;
+      if (j >= LAYER.out || k >= IN) continue;
+      take.four(LAYER.weights + j * LAYER.in_stride + k, LAYER.weight + j * IN + k, decay,
+                make_float4(sums.c[i][0][q], sums.c[i][1][q], sums.c[i][2][q], sums.c[i][3][q]));
+    }
+}
+
+template <class TAKE>
+static __device__ __forceinline__ void gathered_weights_grad(const chunk &at, TAKE &take) {
+#pragma unroll 1
+  for (int j_from = 0; j_from < layer(0).out; j_from += GATHERED_COLUMNS) {
+    if (j_from > 0) __syncthreads();
+    stage_fill(at, j_from);
+    __syncthreads();
+#pragma unroll 1
+    for (int k_from = threadIdx.x / WARP * GATHERED_COLUMNS; k_from < IN;
+         k_from += WARPS * GATHERED_COLUMNS)
+      gathered_task(at, j_from, k_from, take);
+  }
 }
 
 /* Eight biases from j_from on: four lanes share the rows of each. */
 template <int L, class TAKE>
-static __device__ __forceinline__ void biases_grad(const chunk &at, int j_from, const TAKE &take) {
+static __device__ __forceinline__ void biases_grad(const chunk &at, int j_from, TAKE &take) {
   constexpr population_layer LAYER = layer(L);
   const int lane = threadIdx.x % WARP, j = j_from + lane % 8;
   const float *grads = sums_of<L>(at) + j;
@@ -287,23 +331,26 @@ static __device__ __forceinline__ void biases_grad(const chunk &at, int j_from, 
   sum += __shfl_xor_sync(ALL_LANES, sum, 8);
   sum += __shfl_xor_sync(ALL_LANES, sum, 16);
   if (lane < 8 && j < LAYER.out)
-    take(LAYER.biases + j, LAYER.bias + j, __ldg(&at.ops[LAYER.op].bias_decay), sum);
+    take.one(LAYER.biases + j, LAYER.bias + j, __ldg(&at.ops[LAYER.op].bias_decay), sum);
 }
 
-/* The gradients by the parameters of layers L to TILL - 1: take(place, parameter, decay, grad) of
- * each, by whichever thread has it; place: in the block's weights. BEFORE: tasks that the layers
+/* The gradients by the parameters of layers L to TILL - 1: take.one(place, parameter, decay, grad)
+ * of each, by whichever thread has it; place: in the block's weights. take.four: of four neighbours
+ * that lie on 16 bytes. BEFORE: tasks that the layers
  * before gave to the warps. No barriers. */
 template <int L, int TILL, int BEFORE, class TAKE>
-static __device__ __forceinline__ void parameters_grad(const chunk &at, const TAKE &take) {
+static __device__ __forceinline__ void parameters_grad(const chunk &at, TAKE &take) {
   if constexpr (L < TILL) {
     constexpr int WEIGHTS = weight_tasks<L>(), ALL = WEIGHTS + bias_tasks<L>();
 #pragma unroll 1
     for (int task = (threadIdx.x / WARP + WARPS - BEFORE % WARPS) % WARPS; task < ALL;
          task += WARPS) {
-      if (task < WEIGHTS)
-        weights_grad<L>(at, task, take);
-      else
-        biases_grad<L>(at, (task - WEIGHTS) * 8, take);
+      if constexpr (WEIGHTS > 0)
+        if (task < WEIGHTS) {
+          weights_grad<L>(at, task, take);
+          continue;
+        }
+      biases_grad<L>(at, (task - WEIGHTS) * 8, take);
     }
     parameters_grad<L + 1, TILL, BEFORE + ALL>(at, take);
   }

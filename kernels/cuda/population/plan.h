@@ -34,7 +34,7 @@ typedef struct {
   bool x_staged;         /* rows are copied to shared memory, not read where they lie */
   int weight_floats;     /* of a block's weights, and of gradients and a slot of state alike */
   int activation_floats; /* of a block */
-  int grads, state, x, activations, targets, numbers, sums, permutation; /* where they lie */
+  int grads, state, x, activations, stage, targets, numbers, sums, permutation; /* where they lie */
 } ep_population_blocks;
 
 typedef struct {

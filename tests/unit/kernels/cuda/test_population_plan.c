@@ -99,6 +99,7 @@ static void blocks_check(const ep_program *program, const ep_population_plan *pl
   piece_follows(&end, (piece){blocks->x, blocks->x_staged ? rows * program->in_features : 0});
   piece_follows(&end, (piece){blocks->activations,
                               blocks->activations_shared ? blocks->activation_floats : 0});
+  piece_follows(&end, (piece){blocks->stage, blocks->x_staged ? 0 : rows * 40});
   piece_follows(&end, (piece){blocks->targets, rows * program->target_columns});
   piece_follows(&end, (piece){blocks->numbers, blocks->x_staged ? 0 : rows});
   piece_follows(&end, (piece){blocks->sums, 3 * plan->threads / EP_GPU_WARP + 1});
