@@ -144,6 +144,17 @@ static ep_case *picture_create(void) {
   return self;
 }
 
+/* For a population alone, which reads its rows where they lie. */
+static ep_case *digits_create(void) {
+  ep_case *self = ep_case_create("digits", 784, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_linear(self, 64, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_linear(self, 10, true);
+  self->program.precision = EP_PRECISION_TF32;
+  ep_case_finish(self, &(ep_case_training){.rows = 300, .batch_size = 100, .shuffle = true});
+  return self;
+}
+
 static ep_case *(*const programs[])(void) = {thin_create, middle_create, growing_create,
                                              half_create, picture_create};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
@@ -171,7 +182,7 @@ static bool kernel_try(const kernel *self, const ep_case *test, int capability) 
   return good;
 }
 
-/* The same for a population of the program; true where it is not taken. *tried: counts. */
+/* The same for a population of the program; true where it is not taken. *tried: counted up. */
 static bool population_try(const ep_case *test, int capability, int *tried) {
   const ep_gpu_traits gpu = {capability, capability, MULTIPROCESSORS};
   ep_population_plan plan;
@@ -196,6 +207,10 @@ int main(void) {
         good = kernel_try(&kernels[k], test, capabilities[i]) && good;
         tried[k]++;
       }
+    ep_case_destroy(test);
+  }
+  for (int p = 0; p <= PROGRAMS; p++) {
+    ep_case *test = p < PROGRAMS ? programs[p]() : digits_create();
     for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
       if (is_known(capabilities[i]))
         good = population_try(test, capabilities[i], &populations) && good;
