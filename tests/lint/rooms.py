@@ -68,7 +68,7 @@ ROOMS = {
                         "engine/plan engine/weights engine/checkpoints engine/data/datasets engine/data/prepare", ""),
     "engine/search": (PROGRAM, ""),
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
-    "engine/sweep": ("api api/json api/spec api/sweep api/wire kernels kernels/plans engine/files engine/plan engine/search "
+    "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/training engine/data/datasets engine/data/prepare", ""),
     "engine/worker": ("api api/sweep engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
