@@ -72,6 +72,7 @@ typedef struct ep_layer_spec {
   double eps;             /* batch_norm, layer_norm. Default 1e-5 */
   double momentum;        /* batch_norm. Default 0.1 */
   bool affine;            /* batch_norm, layer_norm: has weight and bias. Default true */
+  bool sync;              /* batch_norm: over the batch of all replicas. Default false */
   int64_t num_embeddings, embedding_dim; /* embedding; it must come first, x holds whole numbers */
   struct ep_layer_spec *layers; /* residual: the block, owned; its output's shape is its input's */
   int layers_count;
@@ -111,6 +112,16 @@ typedef struct {
                             epochs from warmup_factor * lr to what the schedule says. Default 0 */
   double warmup_factor;  /* Default 0 */
 } ep_schedule_spec;
+
+/* "parallel": one training on several ranks, replicas times stages. */
+typedef struct {
+  bool data_auto;    /* "data": "auto": as many replicas as pay, which may be 1 */
+  int data, model;   /* replicas; stages. Default 1 */
+  int micro_batches; /* pieces of a replica's slice; 0 = not given (null): 4 a stage, at most one a
+                        row; 1 without stages */
+  int stages[EP_LIMIT_RANKS][2]; /* "stages": [[0, 3], [4, 9]]: the first and last layer of each */
+  int stages_count;              /* 0 = not given (null): stages of like cost; else `model` */
+} ep_parallel_spec;
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
@@ -158,7 +169,8 @@ typedef struct {
   int64_t report_every;             /* epochs between events. Default max(1, epochs / 1000) */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
   int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */
-  double max_seconds;              /* of training, after which it ends. Default 0 = none */
+  ep_parallel_spec parallel;
+  double max_seconds; /* of training, after which it ends. Default 0 = none */
 } ep_job_spec;
 
 #endif

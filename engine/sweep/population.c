@@ -80,7 +80,8 @@ static void trial_deinit(trial *t) {
 
 bool ep_sweep_population_takes(const ep_job_spec *spec) {
   return spec->early_stopping_patience == 0 && !spec->keep_best && spec->max_seconds == 0 &&
-         spec->schedule.type != EP_SCHEDULE_PLATEAU && !spec->executor[0];
+         spec->schedule.type != EP_SCHEDULE_PLATEAU && !spec->executor[0] &&
+         spec->parallel.data <= 1 && spec->parallel.model <= 1;
 }
 
 static const ep_prepared *data_of(const ep_sweep_runner *runner, const ep_trial_record *record) {

@@ -37,6 +37,7 @@ typedef struct {
   const char *name; /* "cuda/grid": the backend and the executor's folder */
   ep_capabilities capabilities;
   unsigned gpu_features; /* EP_GPU_…: what a GPU must have */
+  bool ranks;            /* it takes programs of several ranks, and no others */
 
   /* Whether it takes a program whose words it knows, on a device that has what it needs: sizes. */
   bool (*accepts)(const ep_program *program, const ep_device_traits *device);

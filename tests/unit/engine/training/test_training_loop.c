@@ -47,7 +47,7 @@ static void script_release(ep_instance *instance) {
 
 static void script_info(const ep_instance *instance, ep_instance_info *out) {
   (void)instance;
-  *out = (ep_instance_info){"test/script", 1};
+  *out = (ep_instance_info){.executor = "test/script", .bytes = 1};
 }
 
 static ep_status script_load(ep_instance *instance, ep_split split, const void *x, const void *y,
