@@ -68,6 +68,7 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t
     fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
   schedule_finish(spec);
   init_check(reader, spec, root);
+  ep_parallel_finish(reader, spec);
   parts_check(reader, spec);
   ep_executor_name_update(spec->executor, sizeof spec->executor);
   const char *slash = strchr(spec->executor, '/');

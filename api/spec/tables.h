@@ -24,6 +24,12 @@ extern const ep_field_table ep_inline_table;
 extern const ep_field_variants ep_layer_variants, ep_loss_variants, ep_optimizer_variants,
     ep_schedule_variants;
 
+/* parallel.c: "parallel", of ep_job_spec; whether it is more than the default; and its checks and
+ * defaults, after all fields were read. */
+extern const ep_field_table ep_parallel_table;
+bool ep_parallel_given(const void *spec);
+void ep_parallel_finish(ep_field_reader *reader, ep_job_spec *spec);
+
 /* words.c: the vocabularies of fields that hold a word. */
 extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,
     ep_init_words, ep_generator_words, ep_precision_words;

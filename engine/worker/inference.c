@@ -32,6 +32,7 @@ static ep_status plan_for_answers(model *m, ep_data_shape shape, ep_error *error
   bool bytes = shape.x_type == EP_X_UINT8;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
+  m->spec->parallel = (ep_parallel_spec){.data = 1, .model = 1}; /* which is for training */
   shape.x_type = EP_X_FLOAT32;
   if (shape.train_rows > 2) shape.train_rows = 2; /* batch_norm wants two */
   if (shape.validation_rows > 1) shape.validation_rows = 1;

@@ -129,6 +129,7 @@ START_TEST(validations) {
               "\"in_features\":13,\"out_features\":6,\"parameters\":84},{\"type\":\"relu\","
               "\"in_features\":6,\"out_features\":6,\"parameters\":0}],\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
+              "\"parallel\":null,"
               "\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\",\"seconds\":0.5,"
               "\"start_seconds\":0.25,\"calibrated\":true,\"measured\":false}]}");
 }
