@@ -71,6 +71,8 @@ void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_writer_member_number(writer, "epoch_microseconds", result->epoch_microseconds);
   ep_writer_member_integer(writer, "parameters", result->parameters);
   ep_writer_member_integer(writer, "bytes", result->bytes);
+  ep_writer_key(writer, "ranks");
+  ep_ranks_write(writer, &result->ranks, result->device);
   ep_writer_member_string(writer, "stopped", result->stopped[0] ? result->stopped : NULL);
   ep_writer_member_string(writer, "weights_sha256",
                           result->has_weights ? result->weights_sha256 : NULL);
@@ -120,6 +122,7 @@ static bool result_read(const json_t *object, ep_job_result *out) {
          ep_json_get_integer(object, "bytes", 0, INT64_MAX, &out->bytes) &&
          ep_json_get_integer(object, "weights_bytes", 0, INT64_MAX, &out->weights_bytes) &&
          predictions_read(object, out) &&
+         ep_ranks_read(json_object_get(object, "ranks"), &out->ranks) &&
          (json_is_null(sha256) || ep_json_get_text(object, "weights_sha256", out->weights_sha256,
                                                    sizeof out->weights_sha256));
 }

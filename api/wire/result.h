@@ -10,6 +10,7 @@
 #include "api/names.h"
 #include "api/status.h"
 #include "api/wire/metrics.h"
+#include "api/wire/ranks.h"
 
 typedef struct {
   ep_status status;               /* EP_OK, EP_CANCELLED, EP_DIVERGED, … */
@@ -22,6 +23,7 @@ typedef struct {
   double train_seconds, test_seconds; /* of the loop alone, and of the test split's evaluation */
   double samples_per_second, epoch_microseconds;
   int64_t parameters, bytes; /* of the device's memory, as the executor took it */
+  ep_rank_results ranks;
   char stopped[16]; /* what ended it before its last epoch: "early_stopping", "max_seconds"; "" */
   bool has_weights;
   char weights_sha256[EP_SHA256_HEX_BYTES];

@@ -88,7 +88,8 @@ ROOMS = {
     "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/files engine/weights server/jobs/files", ""),
-    "server/jobs/views": (JOBS + " api/responses engine/files engine/trials", ""),
+    "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
+                          "engine/plan engine/trials", ""),
     "server/jobs/lifecycle": (JOBS + " api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),

@@ -9,6 +9,7 @@
 #include "engine/trials/trial_file.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/placement/fit.h"
+#include "server/jobs/views/ranks.h"
 #include "server/process/id.h"
 
 void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
@@ -173,9 +174,12 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
 ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
                       ep_error *error) {
   ep_job_copy *copy = NULL;
+  ep_parallel_view parallel;
   *text = NULL;
   ep_status status = ep_jobs_copy(jobs, id, &copy, error);
   if (status != EP_OK) return status;
+  if (ep_job_ranks_find(jobs->data_dir, &copy->row, &parallel))
+    copy->shown.view.parallel = &parallel;
   *version = copy->version;
   *text = ep_job_format(&copy->shown.view);
   ep_job_copy_destroy(copy);
