@@ -21,7 +21,7 @@ from kills import kill, workers
 
 VICTIMS = ["rank", "worker", "daemon", "both"]
 GRIDS = [{"data": 2}, {"data": 4}, {"model": 2}, {"model": 4, "micro_batches": 3}, {"data": 2, "model": 2},
-         {"data": 4, "model": 2}, {"data": 2, "model": 4}]
+         {"data": 4, "model": 2, "micro_batches": 3}, {"data": 2, "model": 4, "micro_batches": 5}]
 LAYERS = [{"type": "linear", "out_features": 12}, {"type": "tanh"}, {"type": "dropout", "p": 0.1},
           {"type": "linear", "out_features": 12}, {"type": "batch_norm"}, {"type": "relu"},
           {"type": "linear", "out_features": 2}]
