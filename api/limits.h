@@ -38,6 +38,8 @@
 #define EP_LIMIT_STUDY_CELLS 100000 /* of a study: its table is made in one go */
 
 /* Data. */
+#define EP_LIMIT_CATEGORIES 10000 /* words of a column: more are no categories to learn from */
+#define EP_LIMIT_WORD_BYTES 256   /* of a category: longer ones are text */
 #define EP_LIMIT_COLUMNS 65536
 #define EP_LIMIT_CSV_FIELD_BYTES 65536
 #define EP_LIMIT_NPY_HEADER_BYTES 65536

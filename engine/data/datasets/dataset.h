@@ -17,10 +17,40 @@
 
 typedef enum { EP_ROLE_TABLE, EP_ROLE_X, EP_ROLE_Y, EP_ROLE_COUNT } ep_role;
 
+/* What the cells of a column are. Stored, each is a float64; NaN is a missing cell, in all types.
+ *
+ * - number: itself; a boolean column (yes/no, true/false) is a category of two words.
+ * - category: the number of its word in `words`.
+ * - date: seconds since 1970-01-01 UTC; of a time of day without a date, since midnight.
+ * - text: an identifier, or free text: cells of too many kinds to learn from; nothing but the count
+ *   is stored, and each cell is 0. */
+typedef enum {
+  EP_COLUMN_NUMBER,
+  EP_COLUMN_CATEGORY,
+  EP_COLUMN_DATE,
+  EP_COLUMN_TEXT,
+  EP_COLUMN_TYPES
+} ep_column_type;
+
+const char *ep_column_type_name(ep_column_type type); /* "number" */
+int ep_column_type_from_name(const char *name);       /* -1 when there is none */
+
+/* The words of a category, the commonest first, those that are as common by their bytes. */
+typedef struct {
+  char **word;   /* [count], each owned, UTF-8, at most EP_LIMIT_WORD_BYTES */
+  int64_t *rows; /* [count]: how many cells have it */
+  int64_t count;
+} ep_words;
+
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* "" when the source has no names */
-  double min, max;
-  bool integer; /* every value is one */
+  ep_column_type type;
+  double min, max; /* of the cells that are there; 0 where none is, and of text */
+  bool integer;    /* every value is one */
+  int64_t missing; /* cells */
+  int64_t distinct; /* values that are there; exact up to EP_LIMIT_CATEGORIES, which stands for more
+                       too; 0 = not counted (a description from before) */
+  ep_words words;   /* of a category; else empty */
 } ep_column;
 
 typedef struct {
