@@ -45,9 +45,9 @@ typedef struct {
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* "" when the source has no names */
   ep_column_type type;
-  double min, max; /* of the cells that are there; 0 where none is, and of text */
-  bool integer;    /* every value is one */
-  int64_t missing; /* cells */
+  double min, max;  /* of the cells that are there; 0 where none is, and of text */
+  bool integer;     /* every value is one */
+  int64_t missing;  /* cells */
   int64_t distinct; /* values that are there; exact up to EP_LIMIT_CATEGORIES, which stands for more
                        too; 0 = not counted (a description from before) */
   ep_words words;   /* of a category; else empty */
