@@ -13,6 +13,26 @@
 
 typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
 
+/* "data.columns": what is said of one column of a table, or of all whose names match. */
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1]; /* a column's, or a glob; a column without a name has its
+                                         index for one */
+  ep_column_as type;                  /* Default "auto" */
+  ep_fill missing;                    /* Default "auto" */
+  bool has_value;                     /* "missing": {"value": x}, */
+  double value;                       /* x */
+  int indicator;      /* a feature that is 1 where the cell is missing: true, false; -1 = not given
+                         (null): where the data have missing numbers */
+  ep_category encode; /* Default "auto" */
+  ep_column_scale scale; /* Default "standard" */
+} ep_column_rule;
+
+/* Names of columns, and globs. */
+typedef struct {
+  char (*name)[EP_LIMIT_NAME_BYTES + 1]; /* [count], owned; NULL = not given */
+  int count;
+} ep_column_names;
+
 /* Where rows come from, and how they are split and scaled before training. */
 typedef struct {
   ep_data_source source;                 /* which one of dataset, generator, inline was given */
@@ -36,6 +56,9 @@ typedef struct {
   bool standardize_x, standardize_y;  /* "standardize": ["x", "y"]. Default [] */
   char path[EP_LIMIT_PATH_BYTES + 1]; /* source path: a file or folder below one that the
                                          administrator allowed; mapped, never copied */
+  ep_column_rule *columns;            /* [columns_count], owned; of a table */
+  int columns_count;                  /* Default 0 */
+  ep_column_names features, exclude;  /* of a table: the columns to learn from. Default all, none */
   int64_t shape[3]; /* "shape": [C, H, W] of a row; zeros: as the data says, else a vector */
   /* "normalize": {"mean": m, "std": s} (numbers, or one a channel), of values scaled by "scale":
    * ((value * scale) - mean) / std. Bytes stay bytes on the device. Default: none, and scale 1;

@@ -130,6 +130,9 @@ void ep_job_spec_destroy(ep_job_spec *spec) {
   for (int i = 0; i < spec->tags_count; i++) free(spec->tags[i]);
   free(spec->data.inline_x);
   free(spec->data.inline_y);
+  free(spec->data.columns);
+  free(spec->data.features.name);
+  free(spec->data.exclude.name);
   free(spec->data.normalize_mean);
   free(spec->data.normalize_std);
   layers_destroy(spec->layers, spec->layers_count);

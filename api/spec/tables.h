@@ -32,7 +32,8 @@ void ep_parallel_finish(ep_field_reader *reader, ep_job_spec *spec);
 
 /* words.c: the vocabularies of fields that hold a word. */
 extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,
-    ep_init_words, ep_generator_words, ep_precision_words;
+    ep_init_words, ep_generator_words, ep_precision_words, ep_column_as_words, ep_fill_words,
+    ep_category_words, ep_column_scale_words;
 
 /* accepts.c: which texts a field takes: `accepts` of its row. */
 bool ep_device_accepts(const char *text);   /* "auto", "cpu", "cuda", "cuda:N" */
@@ -134,6 +135,14 @@ EP_CUSTOM_FIELD(standardize)
 EP_CUSTOM_FIELD(shape)
 EP_CUSTOM_FIELD(normalize_mean)
 EP_CUSTOM_FIELD(normalize_std)
+
+/* columns.c: of ep_data_spec; names: of the ep_column_names at the offset. column_table: what is
+ * said of one column, of ep_column_rule. */
+EP_CUSTOM_FIELD(columns)
+EP_CUSTOM_FIELD(column_names)
+EP_CUSTOM_FIELD(column_missing)
+EP_CUSTOM_FIELD(column_indicator)
+extern const ep_field_table ep_column_table;
 
 /* data.c: folds, fold and validation against each other, after all fields of `object` were read
  * into *data. */

@@ -16,6 +16,19 @@ const char *ep_role_name(ep_role role) {
   return names[role];
 }
 
+static const char *const type_names[EP_COLUMN_TYPES] = {"number", "category", "date", "text"};
+
+const char *ep_column_type_name(ep_column_type type) {
+  assert(type < EP_COLUMN_TYPES);
+  return type_names[type];
+}
+
+int ep_column_type_from_name(const char *name) {
+  for (int type = 0; type < EP_COLUMN_TYPES; type++)
+    if (strcmp(type_names[type], name) == 0) return type;
+  return -1;
+}
+
 bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
   *out = *meta;
   for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)

@@ -157,6 +157,11 @@ static const char *const accepted[] = {
     WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"mean\":[0.1,0.2,0.3]}}"),
     WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"std\":[0.1,0.2,0.3]}}"),
     WITH_DATA("{\"dataset\":\"a\",\"normalize\":{},\"augment\":{}}"),
+    WITH_DATA("{\"dataset\":\"a\",\"columns\":{\"a \\\"b\\\"\":{\"type\":\"category\"},"
+              "\"*_at\":{\"missing\":{\"value\":-1.5},\"indicator\":true,\"scale\":\"log1p\"},"
+              "\"c\":{\"missing\":\"mean\",\"encode\":\"ordinal\",\"indicator\":false}},"
+              "\"features\":[\"a*\",\"b\"],\"exclude\":[\"ab\"]}"),
+    WITH_DATA("{\"path\":\"a\",\"columns\":{},\"features\":null,\"exclude\":null}"),
     WITH_DATA("{\"dataset\":\"a.b-c_9\",\"target\":-1}"),
     WITH_DATA("{\"dataset\":\"a\",\"target\":\"3\",\"test\":0.999,\"sha256\":"
               "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}"),
