@@ -62,8 +62,8 @@ typedef struct {
 bool ep_encoding_needed(const ep_data_spec *data, const ep_part *table);
 
 /* From the description alone: which columns, how, and how many features. Errors point at
- * /data/columns/…, /data/features, /data/exclude; EP_INVALID. On failure there is nothing to
- * deinit. */
+ * /data/columns/…, /data/features, /data/exclude, /data/target; EP_INVALID. On failure there is
+ * nothing to deinit. */
 ep_status ep_encoding_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
                            ep_encoding *out, ep_error *error);
 void ep_encoding_deinit(ep_encoding *encoding); /* a zeroed one is allowed */

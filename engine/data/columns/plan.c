@@ -136,6 +136,21 @@ static ep_status target_plan(const ep_part *table, int64_t target, ep_encoding *
   return EP_OK;
 }
 
+/* About what the encoding takes as JSON within JSON. */
+static int64_t bytes_estimate(const ep_encoding *encoding) {
+  enum { COLUMN_BYTES = 80, FIGURES_BYTES = 160, WORD_BYTES = 5 };
+  int64_t bytes = 0;
+  for (int64_t i = 0; i <= encoding->columns; i++) {
+    bool classes = i == encoding->columns;
+    const ep_words *words = classes ? &encoding->classes : &encoding->column[i].words;
+    if (!classes) bytes += COLUMN_BYTES + (int64_t)strlen(encoding->column[i].name);
+    if (!classes && encoding->column[i].encode != EP_ENCODE_NONE) bytes += FIGURES_BYTES;
+    for (int64_t k = 0; k < words->count; k++)
+      bytes += WORD_BYTES + (int64_t)strlen(words->word[k]);
+  }
+  return bytes;
+}
+
 static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
                               ep_encoding *out, ep_error *error) {
   ep_status status = EP_OK;
@@ -156,6 +171,11 @@ static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, in
   if (out->features > EP_LIMIT_FEATURES)
     return ep_fail_at(error, EP_INVALID, "/data/columns", "%lld features: the limit is %d",
                       (long long)out->features, EP_LIMIT_FEATURES);
+  if (bytes_estimate(out) > EP_LIMIT_ENCODING_BYTES)
+    return ep_fail_at(error, EP_INVALID, "/data/columns",
+                      "what is learnt of the columns takes more than %d MB with all their words, "
+                      "and has to go with the weights: leave some out",
+                      EP_LIMIT_ENCODING_BYTES >> 20);
   return EP_OK;
 }
 
