@@ -63,7 +63,8 @@ ROOMS = {
     "engine/data/formats": ("api api/hash api/json " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
-    "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
+    "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan "
+                       "engine/data/columns engine/data/prepare", "jansson"),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
                         "engine/plan engine/weights engine/checkpoints engine/data/datasets engine/data/prepare", ""),

@@ -57,6 +57,23 @@ void table_free(ep_part *table) {
   free(table->column);
 }
 
+void table_save(const char *path, const double *cells, int rows, int columns) {
+  char head[128], text[118];
+  int bytes =
+      snprintf(text, sizeof text, "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }",
+               rows, columns);
+  memset(head, ' ', sizeof head);
+  memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
+  memcpy(head + 10, text, (size_t)bytes);
+  head[sizeof head - 1] = '\n';
+  FILE *file = fopen(path, "wb");
+  ck_assert_ptr_nonnull(file);
+  size_t count = (size_t)rows * (size_t)columns;
+  ck_assert_uint_eq(fwrite(head, 1, sizeof head, file), sizeof head);
+  ck_assert_uint_eq(fwrite(cells, sizeof *cells, count, file), count);
+  ck_assert_int_eq(fclose(file), 0);
+}
+
 void encoding_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
                    ep_encoding *out) {
   static const ep_data_spec plain;

@@ -16,6 +16,9 @@ ep_column text_column(const char *name);
 ep_part table_make(const ep_column *columns, int64_t count, int64_t rows);
 void table_free(ep_part *table);
 
+/* Writes cells, [rows, columns], as NPY. */
+void table_save(const char *path, const double *cells, int rows, int columns);
+
 /* Plans for a spec that says nothing, and must succeed. */
 void encoding_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
                    ep_encoding *out);

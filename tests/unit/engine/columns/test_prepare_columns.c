@@ -55,16 +55,7 @@ static void table_fill(double cells[ROWS][COLUMNS]) {
 }
 
 static void table_write(double cells[ROWS][COLUMNS]) {
-  char bytes[128 + sizeof(double) * ROWS * COLUMNS], head[128];
-  int count =
-      snprintf(head, sizeof head, "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }",
-               ROWS, COLUMNS);
-  memset(bytes, ' ', 128);
-  memcpy(bytes, "\x93NUMPY\x01\x00\x76\x00", 10);
-  memcpy(bytes + 10, head, (size_t)count);
-  bytes[127] = '\n';
-  memcpy(bytes + 128, cells, sizeof(double) * ROWS * COLUMNS);
-  scratch_write("train.table.npy", bytes, sizeof bytes);
+  table_save(scratch_file("train.table.npy"), cells[0], ROWS, COLUMNS);
 }
 
 static ep_data_spec spec_make(void) {
