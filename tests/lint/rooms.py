@@ -67,7 +67,8 @@ ROOMS = {
                        "engine/data/columns engine/data/prepare", "jansson"),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
-                        "engine/plan engine/weights engine/checkpoints engine/data/datasets engine/data/prepare", ""),
+                        "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
+                        "engine/data/prepare", ""),
     "engine/search": (PROGRAM, ""),
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "

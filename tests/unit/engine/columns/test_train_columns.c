@@ -70,6 +70,12 @@ START_TEST(weights_carry_the_encoding) {
   snprintf(path, sizeof path, "%s/weights.safetensors", f.folder);
   ck_assert_msg(ep_weights_read_encoding(path, &encoding, &error) == EP_OK, "%s", error.message);
   ck_assert_ptr_nonnull(encoding);
+  char *json = fixture_read(&f, "predictions.json"), *csv = fixture_read(&f, "predictions.csv");
+  ck_assert_ptr_nonnull(strstr(json, "\"tea\",\"wine\""));
+  ck_assert(strstr(csv, ",tea,tea,") && strstr(csv, ",wine,wine,"));
+  free(json);
+  free(csv);
+  ck_assert_str_eq(result.class_names, "[\"tea\",\"wine\"]");
   ck_assert_int_eq(encoding->features, CITIES + 1 + 2);
   ck_assert_str_eq(encoding->column[0].words.word[1], "Rome");
   ck_assert_str_eq(encoding->classes.word[1], "wine");
