@@ -14,7 +14,7 @@ enum { COLUMNS = 5, ROWS = 20, TARGET = 3 };
 
 /* Which description the next reader gets. */
 typedef struct {
-  bool target_words;
+  bool target_words, target_third;
   int64_t target_missing;
   bool numbers; /* all columns are numbers without gaps */
 } description;
@@ -37,8 +37,10 @@ ep_status __wrap_ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, 
   ep_column columns[] = {
       number_column("age", 0, 50, 4), category_column("city", "Oslo Rome Bern", 0),
       date_column("since", 0, 1e9, 0),
-      described.target_words ? category_column("y", "no yes", described.target_missing)
-                             : number_column("y", 0, 1, described.target_missing),
+      described.target_words
+          ? category_column("y", described.target_third ? "no yes perhaps" : "no yes",
+                            described.target_missing)
+          : number_column("y", 0, 1, described.target_missing),
       text_column("id")};
   *table = table_make(columns, COLUMNS, ROWS);
   return EP_OK;
@@ -235,6 +237,30 @@ START_TEST(what_contradicts_the_encoding_is_refused) {
 }
 END_TEST
 
+/* x and y that come apart are numbers, and have no columns to choose. */
+START_TEST(pairs_take_numbers_alone) {
+  ep_dataset_meta meta = {0};
+  ep_column y = number_column("y", 0, 1, 0);
+  ep_column_rule rule = {.name = "*", .indicator = -1};
+  ep_data_spec plain = {.source = EP_DATA_DATASET};
+  ep_data_spec said = {.source = EP_DATA_DATASET, .columns = &rule, .columns_count = 1};
+  ep_data_shape shape;
+  ep_problem problem = {0};
+  ep_part *x = &meta.part[EP_SPLIT_TRAIN][EP_ROLE_X];
+  meta.part[EP_SPLIT_TRAIN][EP_ROLE_Y] = table_make(&y, 1, ROWS);
+  ep_column column = number_column("x", 0, 1, 0);
+  *x = table_make(&column, 1, ROWS);
+  ck_assert_int_eq(ep_data_shape_find(&plain, &meta, &shape, &problem), EP_OK);
+  ck_assert_int_eq(ep_data_shape_find(&said, &meta, &shape, &problem), EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/data/columns");
+  x->column[0].missing = 1;
+  problem = (ep_problem){0};
+  ck_assert_int_eq(ep_data_shape_find(&plain, &meta, &shape, &problem), EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/data/dataset");
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
 static void planned(const char *loss, int outputs, const char *pointer, const char *message) {
   char text[512];
   ep_job_spec *spec;
@@ -264,6 +290,9 @@ START_TEST(losses_meet_words) {
   planned("cross_entropy", 1, "/model/layers/0/out_features", "at least 2");
   planned("bce_with_logits", 1, NULL, NULL);
   planned("mse", 1, "/loss", "take cross_entropy, with out_features 2 in the last layer");
+  described.target_third = true;
+  planned("cross_entropy", 3, NULL, NULL);
+  planned("bce_with_logits", 1, "/loss", "category of 3 words, bce_with_logits takes two");
 }
 END_TEST
 
@@ -276,5 +305,6 @@ EP_SUITE("prepare_columns") {
   tcase_add_test(all, rows_without_a_target_are_told);
   tcase_add_test(all, plain_tables_stay_as_they_are);
   tcase_add_test(all, what_contradicts_the_encoding_is_refused);
+  tcase_add_test(all, pairs_take_numbers_alone);
   tcase_add_test(all, losses_meet_words);
 }
