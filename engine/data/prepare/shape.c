@@ -1,6 +1,7 @@
 #include "engine/data/prepare/shape.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
@@ -12,6 +13,7 @@
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
+#include "engine/files/excerpt.h"
 
 /* Figures of all values of x, or of y. */
 typedef struct {
@@ -70,10 +72,49 @@ ep_shape ep_data_row_shape(const ep_data_spec *data, int dimensions, const int64
   return vector_shape(columns);
 }
 
+/* "column 3 (\"sex\") holds words, …": what cannot be trained on, of the target or of the others;
+ * the first few of them. Returns how many columns these are. */
+static int64_t columns_tell(const ep_part *table, int64_t target, bool of_target,
+                            char text[EP_MESSAGE_BYTES / 2]) {
+  static const char *const holds[EP_COLUMN_TYPES] = {"has missing cells", "holds words",
+                                                     "holds dates", "holds text"};
+  enum { TOLD = 2 };
+  int64_t count = 0;
+  size_t used = 0;
+  text[0] = 0;
+  for (int64_t i = 0; i < table->columns; i++) {
+    const ep_column *column = &table->column[i];
+    char shown[EP_EXCERPT_BYTES];
+    if ((i == target) != of_target || (column->type == EP_COLUMN_NUMBER && column->missing == 0))
+      continue;
+    if (++count > TOLD) continue;
+    bool named = column->name[0] != 0;
+    ep_excerpt(shown, column->name, strlen(column->name));
+    used += (size_t)snprintf(text + used, EP_MESSAGE_BYTES / 2 - used, "%scolumn %lld%s%s%s %s",
+                             used ? ", " : "", (long long)i + 1, named ? " (\"" : "", shown,
+                             named ? "\")" : "", holds[column->type]);
+  }
+  if (count > TOLD)
+    snprintf(text + used, EP_MESSAGE_BYTES / 2 - used, ", and %lld more",
+             (long long)(count - TOLD));
+  return count;
+}
+
+/* A network takes numbers: refuses a table with other cells, or with gaps. */
+static ep_status cells_check(const ep_part *table, int64_t target, ep_error *error) {
+  char told[EP_MESSAGE_BYTES / 2];
+  if (columns_tell(table, target, true, told) > 0)
+    return ep_fail_at(error, EP_INVALID, "/data/target", "%s: the target is to be numbers", told);
+  if (columns_tell(table, target, false, told) > 0)
+    return ep_fail_at(error, EP_INVALID, "/data/dataset", "%s: a job takes numbers alone", told);
+  return EP_OK;
+}
+
 static ep_status table_find(const ep_data_spec *data, const ep_part *table, ep_data_shape *out,
                             extent *found, ep_error *error) {
   int64_t target;
   ep_status status = ep_target_find(data, table, &target, error);
+  if (status == EP_OK) status = cells_check(table, target, error);
   if (status != EP_OK) return status;
   for (int64_t i = 0; i < table->columns; i++)
     range_merge(i == target ? &found->y : &found->x, &table->column[i]);
