@@ -88,13 +88,26 @@ static ep_status part_write(reader *read, ep_ingest *ingest, ep_csv_text text,
   return status;
 }
 
+/* Finds the columns' types; *text goes back to the first line where that is no header. */
+static ep_status types_find(const ep_ingest *ingest, ep_csv_text *text, const ep_csv_header *header,
+                            ep_csv_cell *cell, ep_csv_type *types, ep_error *error) {
+  int64_t columns = header->columns;
+  ep_column *column = header->column;
+  ep_status status = ep_csv_types_find(*text, columns, cell, column, types, error);
+  if (status != EP_OK || !header->named || ingest->options.header != 0 ||
+      !ep_csv_names_are_cells(column, types, columns))
+    return status;
+  ep_csv_types_reset(column, types, columns);
+  *text = header->start;
+  return ep_csv_types_find(*text, columns, cell, column, types, error);
+}
+
 ep_status ep_csv_typed_read(ep_ingest *ingest, ep_csv_text text, ep_csv_header *header,
                             ep_csv_cell *cell, ep_error *error) {
   reader read = {.cell = cell, .meta = ingest->meta};
   read.types = calloc((size_t)header->columns, sizeof *read.types);
   ep_status status = read.types ? EP_OK : ep_fail_memory(error);
-  if (status == EP_OK)
-    status = ep_csv_types_find(text, header->columns, cell, header->column, read.types, error);
+  if (status == EP_OK) status = types_find(ingest, &text, header, cell, read.types, error);
   if (status == EP_OK) status = part_write(&read, ingest, text, header, error);
   for (int64_t i = 0; read.types && i < header->columns; i++)
     ep_word_set_deinit(&read.types[i].words);

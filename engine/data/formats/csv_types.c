@@ -143,3 +143,29 @@ ep_status ep_csv_types_find(ep_csv_text text, int64_t columns, ep_csv_cell *cell
   status = ep_csv_rows_read(&start, row_of_words, &pass, error);
   return status == EP_OK ? words_order(&pass, error) : status;
 }
+
+bool ep_csv_names_are_cells(const ep_column *column, const ep_csv_type *types, int64_t columns) {
+  int64_t asked = 0, found = 0;
+  for (int64_t i = 0; i < columns; i++) {
+    const char *name = column[i].name;
+    size_t bytes = strlen(name);
+    double value;
+    if (ep_cell_is_missing(name, bytes) || column[i].type == EP_COLUMN_TEXT) continue;
+    if (column[i].type != EP_COLUMN_CATEGORY && !ep_cell_read(types[i].kind, name, bytes, &value))
+      return false;
+    if (column[i].type == EP_COLUMN_NUMBER) continue; /* a year may be a name */
+    asked++;
+    found +=
+        column[i].type == EP_COLUMN_DATE || ep_word_set_find(&types[i].words, name, bytes) >= 0;
+  }
+  return 2 * found > asked;
+}
+
+void ep_csv_types_reset(ep_column *column, ep_csv_type *types, int64_t columns) {
+  for (int64_t i = 0; i < columns; i++) {
+    ep_words_deinit(&column[i].words);
+    ep_word_set_deinit(&types[i].words);
+    column[i] = (ep_column){0};
+    types[i] = (ep_csv_type){0};
+  }
+}

@@ -22,4 +22,12 @@ typedef struct {
 ep_status ep_csv_types_find(ep_csv_text text, int64_t columns, ep_csv_cell *cell, ep_column *column,
                             ep_csv_type *types, ep_error *error);
 
+/* Whether a first line that was taken for names is none, but a row like those below it: its numbers
+ * and dates are such as its columns have, and most of its words are words of its columns. Names:
+ * those of column[columns]. */
+bool ep_csv_names_are_cells(const ep_column *column, const ep_csv_type *types, int64_t columns);
+
+/* Forgets what was found, names too. */
+void ep_csv_types_reset(ep_column *column, ep_csv_type *types, int64_t columns);
+
 #endif

@@ -126,9 +126,8 @@ ep_status ep_word_set_order(ep_word_set *set, ep_words *out, ep_error *error) {
 }
 
 int64_t ep_word_set_find(const ep_word_set *set, const char *text, size_t bytes) {
-  uint32_t slot = *slot_find(set, hash_of(set, text, bytes), text, bytes);
-  assert(slot != 0);
-  return (int64_t)slot - 1;
+  if (set->count == 0) return -1;
+  return (int64_t)*slot_find(set, hash_of(set, text, bytes), text, bytes) - 1;
 }
 
 void ep_word_set_deinit(ep_word_set *set) {

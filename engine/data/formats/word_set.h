@@ -33,7 +33,7 @@ size_t ep_word_set_bytes(const ep_word_set *set);
  * is the caller's: ep_words_deinit. */
 ep_status ep_word_set_order(ep_word_set *set, ep_words *out, ep_error *error);
 
-/* The number of a word that was added. */
+/* The number of a word; -1 when the set does not have it. */
 int64_t ep_word_set_find(const ep_word_set *set, const char *text, size_t bytes);
 
 /* A zeroed one is allowed. */

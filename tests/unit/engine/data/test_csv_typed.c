@@ -175,6 +175,37 @@ START_TEST(a_table_of_passengers) {
 }
 END_TEST
 
+/* A first line of words is a header, unless it is like the lines below it. */
+static const struct {
+  const char *text;
+  int64_t rows;
+  const char *first_name; /* "": no header */
+  ep_ingest_options options;
+} headers[] = {
+    {"5.1,3.5,setosa\n4.9,3,setosa\n7,3.2,other\n", 3, "", {0}},
+    {"p,x,s\ne,x,s\np,x,y\n", 3, "", {0}},
+    {"39, State-gov, ?\n50, State-gov, 13\n38, Private, 9\n", 3, "", {0}},
+    {"2024-01-31,5\n2024-02-01,6\n", 2, "", {0}},
+    {"1,?,3\n4,5,6\n", 2, "", {0}},
+    {"1,,3\n4,5,6\n", 2, "", {0}},
+    {"5.1,3.5,setosa\n4.9,3,setosa\n", 1, "5.1", {.header = 1}},
+    {"country,1960,1961\nChad,1,2\nMali,3,\n", 2, "country", {0}},
+    {"size,kind\n1,a\n2,b\n", 2, "size", {0}},
+    {"kind,color\na,red\nb,red\n", 2, "kind", {0}},
+    {"day,n\n2024-01-31,5\n", 1, "day", {0}},
+    {",x\n1,a\n2,b\n", 2, "", {0}},
+};
+
+START_TEST(a_header_is_told_from_a_row) {
+  ep_dataset_meta meta;
+  const char *bytes = headers[_i].text;
+  const ep_part *part = ingested(bytes, strlen(bytes), &headers[_i].options, &meta);
+  ck_assert_int_eq(part->rows, headers[_i].rows);
+  ck_assert_str_eq(part->column[0].name, headers[_i].first_name);
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
 /* `odd` of ROWS cells of a column are `word`; all others are numbers, or dates. */
 static ep_part *odd_ingest(int rows, int odd, const char *before, const char *word,
                            ep_dataset_meta *meta) {
@@ -457,6 +488,7 @@ EP_SUITE("csv_typed") {
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
   tcase_add_loop_test(all, tables_are_described_and_stored, 0, sizeof tables / sizeof *tables);
   tcase_add_test(all, a_table_of_passengers);
+  tcase_add_loop_test(all, a_header_is_told_from_a_row, 0, sizeof headers / sizeof *headers);
   tcase_add_test(all, a_few_odd_cells_are_missing_and_are_told);
   tcase_add_test(all, words_are_text_beyond_the_limits);
   tcase_add_test(all, the_words_of_all_columns_have_a_ceiling);
