@@ -175,6 +175,53 @@ START_TEST(a_table_of_passengers) {
 }
 END_TEST
 
+/* As a shop in Europe exports its orders: semicolons, decimal commas, days first. */
+START_TEST(a_table_of_orders) {
+  enum { ROWS = 120 };
+  ep_dataset_meta meta;
+  text csv = {0};
+  text_add(&csv, "\xEF\xBB\xBFnumber;ordered;at;total;paid;comment\r\n");
+  for (int i = 0; i < ROWS; i++)
+    text_add(&csv, "%05d;%02d.%02d.2023;%d:%02d;%d.%03d,%02d;%s;\"%s; %d\"\r\n", i, 1 + i % 28,
+             1 + i % 12, i % 24, i % 60, 1 + i % 9, i, i % 100, i % 3 ? "ja" : "nein",
+             i % 2 ? "bitte, \"\"schnell\"\"" : "größer", i);
+  const ep_part *part = ingested(csv.bytes, csv.used, NULL, &meta);
+  ck_assert(part->rows == ROWS && meta.faults == 0);
+  column_expect(&part->column[0], "number:number 0/120 0..119");
+  column_expect(&part->column[1], "ordered:date 0/84 1672531200..1703721600");
+  column_expect(&part->column[2], "at:date 0/120 0..86340");
+  column_expect(&part->column[3], "total:number 0/120 1000..9116.16");
+  column_expect(&part->column[4], "paid:category 0/2 0..1 ja=80,nein=40");
+  column_expect(&part->column[5], "comment:text 0/120 0..0");
+  ep_dataset_meta_deinit(&meta);
+  free(csv.bytes);
+}
+END_TEST
+
+/* As the census data that many begin with: no header, spaces behind the commas, ? for what is not
+ * known. */
+START_TEST(a_table_of_incomes) {
+  enum { ROWS = 300 };
+  static const char *const classes[] = {"Private", "Private", "?", "State-gov", "Self-emp-not-inc"};
+  ep_dataset_meta meta;
+  text csv = {0};
+  for (int i = 0; i < ROWS; i++)
+    text_add(&csv, "%d, %s, %d, %s, %s\n", 17 + i % 60, classes[i % 5], 77516 + i * 991,
+             i % 2 ? "Husband" : "Not-in-family", i % 4 ? "<=50K" : ">50K");
+  text_add(&csv, "\n");
+  const ep_part *part = ingested(csv.bytes, csv.used, NULL, &meta);
+  ck_assert(part->rows == ROWS && meta.faults == 0);
+  column_expect(&part->column[0], ":number 0/60 17..76");
+  column_expect(&part->column[1],
+                ":category 60/3 0..2 Private=120,Self-emp-not-inc=60,State-gov=60");
+  column_expect(&part->column[2], ":number 0/300 77516..373825");
+  column_expect(&part->column[3], ":category 0/2 0..1 Husband=150,Not-in-family=150");
+  column_expect(&part->column[4], ":category 0/2 0..1 <=50K=225,>50K=75");
+  ep_dataset_meta_deinit(&meta);
+  free(csv.bytes);
+}
+END_TEST
+
 /* A first line of words is a header, unless it is like the lines below it. */
 static const struct {
   const char *text;
@@ -488,6 +535,8 @@ EP_SUITE("csv_typed") {
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
   tcase_add_loop_test(all, tables_are_described_and_stored, 0, sizeof tables / sizeof *tables);
   tcase_add_test(all, a_table_of_passengers);
+  tcase_add_test(all, a_table_of_orders);
+  tcase_add_test(all, a_table_of_incomes);
   tcase_add_loop_test(all, a_header_is_told_from_a_row, 0, sizeof headers / sizeof *headers);
   tcase_add_test(all, a_few_odd_cells_are_missing_and_are_told);
   tcase_add_test(all, words_are_text_beyond_the_limits);
