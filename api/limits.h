@@ -41,9 +41,14 @@
 #define EP_LIMIT_CATEGORIES 10000  /* words of a column: more are no categories to learn from */
 #define EP_LIMIT_COLUMN_RULES 1024 /* entries of data.columns: globs say more */
 #define EP_LIMIT_ONE_HOT 32 /* words of a column that have a feature each: most rows have them */
-#define EP_LIMIT_ENCODING_BYTES (8 << 20) /* as JSON: weights have a header of 16 MB */
-#define EP_LIMIT_FIT_BYTES (256LL << 20)  /* of training cells, gathered for their figures */
-#define EP_LIMIT_WORD_BYTES 256           /* of a category: longer ones are text */
+#define EP_LIMIT_ENCODING_BYTES (8 << 20)    /* as JSON: weights have a header of 16 MB */
+#define EP_LIMIT_FIT_BYTES (256LL << 20)     /* of training cells, gathered for their figures */
+#define EP_LIMIT_WORD_BYTES 256              /* of a category: longer ones are text */
+#define EP_LIMIT_WORDS_BYTES (32 << 20)      /* of a table's categories: meta.json holds them */
+#define EP_LIMIT_SHOWN_WORDS 20              /* of a category, in a response: the commonest */
+#define EP_LIMIT_SHOWN_WORDS_BYTES (1 << 20) /* in a response: there may be 65,536 columns */
+#define EP_LIMIT_DISTINCT_BYTES (32 << 20)   /* of values told apart while a table is read */
+#define EP_LIMIT_IDENTIFIER_ROWS 50 /* as many words in as many rows are names, above this */
 #define EP_LIMIT_COLUMNS 65536
 #define EP_LIMIT_CSV_FIELD_BYTES 65536
 #define EP_LIMIT_NPY_HEADER_BYTES 65536
@@ -74,8 +79,10 @@
                checkpoint, which comes every 4 MB */
 
 /* Descriptions of data, held for the next job. */
-#define EP_LIMIT_CACHED_METAS 4       /* few data are in use at once */
-#define EP_LIMIT_CACHED_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */
+#define EP_LIMIT_CACHED_METAS 4 /* few data are in use at once */
+#define EP_LIMIT_CACHED_COLUMNS                                    \
+  16384 /* of one: 3.5 MB; pictures of 3x32x32 have 6,144; 4 words \
+           of categories count as one column */
 
 /* What a GPU's worker keeps on disk: compiled kernels, the algorithms of products and of
  * convolutions; and what stays loaded. */

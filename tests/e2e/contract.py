@@ -24,6 +24,9 @@ LINE = {
     "data": {"dataset": "line", "target": "b", "test": 0.25}, "loss": "mse", "epochs": 50,
     "model": {"layers": [{"type": "linear", "out_features": 1}]}, "optimizer": {"lr": 0.001},
 }
+# words, dates, gaps, and a cell that is not of its column's type
+PEOPLE = b"sex,born,age\n,,\n" + b"f,1990-01-01,old\n" + b"".join(
+    b"%s,1990-01-%02d,%d\n" % (b"m" if i % 2 else b"f", i % 28 + 1, i) for i in range(200))
 CSV = b"a,b\n" + b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
 # Answers that need a full queue, a full or damaged disk or a dead device: their own tests have them.
 NOT_HERE = {("job_create", "429"), ("job_create", "503"), ("job_events", "503"),
@@ -372,7 +375,10 @@ def datasets(contract):
     ask = contract.ask
     ask("PUT", "/v1/datasets/line", 201, CSV)
     ask("PUT", "/v1/datasets/line?header=true&delimiter=comma", 200, CSV)
-    ask("PUT", "/v1/datasets/wrong", 422, b"a,b\n1,x\n")
+    ask("PUT", "/v1/datasets/wrong", 422, b"a,b\n1,inf\n")
+    ask("PUT", "/v1/datasets/people", 201, PEOPLE)
+    ask("GET", "/v1/datasets/people", 200)
+    ask("DELETE", "/v1/datasets/people", 204)
     ask("PUT", "/v1/datasets/wrong", 415, bytes(1000))
     ask("PUT", "/v1/datasets/wrong?header=perhaps", 400, CSV)
     ask("PUT", "/v1/datasets/wrong", 413, b"1,2\n" * 260000)

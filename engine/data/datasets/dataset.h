@@ -13,6 +13,7 @@
 #include "api/limits.h"
 #include "api/names.h"
 #include "engine/data/arrays/dtype.h"
+#include "engine/files/excerpt.h"
 #include "kernels/backend.h"
 
 typedef enum { EP_ROLE_TABLE, EP_ROLE_X, EP_ROLE_Y, EP_ROLE_COUNT } ep_role;
@@ -53,6 +54,12 @@ typedef struct {
   ep_words words;   /* of a category; else empty */
 } ep_column;
 
+/* A cell that is not of its column's type, as less than 1 % of its cells are: it is missing. */
+typedef struct {
+  int64_t row, column; /* the line of the file, the column, both from 1 */
+  char text[EP_EXCERPT_BYTES];
+} ep_cell_fault;
+
 typedef struct {
   int64_t rows, columns; /* 0 rows: the part is not there */
   ep_dtype dtype;
@@ -73,8 +80,16 @@ typedef struct {
   int64_t bytes;                    /* as uploaded */
   int64_t tensors; /* of weights kept for model.init; else 0, as then there are no parts */
   char checksum[EP_CHECKSUM_HEX_BYTES]; /* of the file of these weights; "": not known */
-  ep_part part[3][EP_ROLE_COUNT];       /* [ep_split of backend.h: train, validation, test][role] */
+  int64_t faults;                       /* cells at fault; the first of them stand in `fault` */
+  ep_cell_fault fault[EP_LIMIT_PROBLEM_ERRORS];
+  ep_part part[3][EP_ROLE_COUNT]; /* [ep_split of backend.h: train, validation, test][role] */
 } ep_dataset_meta;
+
+/* A copy of its own; false when memory is short, and then there is nothing to deinit. */
+bool ep_words_copy(const ep_words *words, ep_words *out);
+void ep_words_deinit(ep_words *words); /* a zeroed one is allowed */
+/* Frees columns, and their words. NULL is allowed. */
+void ep_columns_destroy(ep_column *column, int64_t columns);
 
 /* "train", "validation", "test"; "table", "x", "y". */
 const char *ep_split_name(ep_split split);
