@@ -28,8 +28,9 @@ typedef struct {
   int width;       /* of each hidden layer; out channels of each convolution */
   int hidden;      /* layers, relu between them, and one output */
   int rows;
-  int side;  /* 0: dense; else images of side × side and convolutions of 3 × 3 */
-  int batch; /* rows of a step, shuffled; 0 = all */
+  int side;     /* 0: dense; else images of side × side and convolutions of 3 × 3 */
+  int batch;    /* rows of a step, shuffled; 0 = all */
+  int replicas; /* 0 = one */
   ep_precision precision;
 } ep_calibration_program;
 
