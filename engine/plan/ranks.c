@@ -38,9 +38,8 @@ void ep_plan_slices(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem)
   parallel->micro_batches = asked->micro_batches;
   if (asked->micro_batches > slice)
     ep_problem_add(problem, EP_INVALID, "/parallel/micro_batches",
-                   "%d micro-batches of a slice of %lld rows: each needs at least one (a batch has "
-                   "%lld rows, and there are %d replicas)",
-                   asked->micro_batches, (long long)slice, (long long)batch, data);
+                   "%d micro-batches of a slice of %lld rows: each needs at least one row",
+                   asked->micro_batches, (long long)slice);
   if (asked->micro_batches < 1 || asked->micro_batches > slice)
     parallel->micro_batches = micro_batches_default(parallel->model, slice);
 }

@@ -1,4 +1,5 @@
 /* The plan of several ranks: slices, stages, what is refused, and what is shown. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -260,6 +261,25 @@ START_TEST(ranks_have_signatures_of_their_own) {
 }
 END_TEST
 
+/* A GPU has no executor for it, so `auto` goes to the CPU, whatever was measured there before. */
+START_TEST(only_a_cpu_trains_it) {
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(JOB(WIDE, PARALLEL("{\"data\":2,\"model\":2}")), &mnist, &spec);
+  ep_device_info cpu = {.id = "cpu", .instruction_set = "avx2", .threads = 8};
+  ep_device_info cuda = {.id = "cuda:0", .instruction_set = "sm_90", .threads = 132};
+  ep_calibration before = {0};
+  ck_assert(!isfinite(ep_plan_estimate(plan, spec, &cuda, NULL, NULL).seconds));
+  for (int calibrated = 0; calibrated < 2; calibrated++) {
+    ep_estimate estimate = ep_plan_estimate(plan, spec, &cpu, calibrated ? &before : NULL, NULL);
+    ck_assert(isfinite(estimate.seconds));
+    ck_assert_str_eq(estimate.executor, "cpu/ranks");
+    ck_assert_int_eq(estimate.cores, 4);
+  }
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
 EP_SUITE("engine/plan/ranks") {
   TCase *tests = ep_suite_case(suite, "ranks");
   tcase_add_test(tests, a_job_without_it_has_one_rank);
@@ -270,6 +290,7 @@ EP_SUITE("engine/plan/ranks") {
   tcase_add_loop_test(tests, what_does_not_fit_is_refused, 0, sizeof refused / sizeof *refused);
   tcase_add_test(tests, a_norm_that_syncs_sees_all_replicas);
   tcase_add_test(tests, the_ideal_of_a_pipeline);
+  tcase_add_test(tests, only_a_cpu_trains_it);
   tcase_add_test(tests, auto_is_one_replica_and_says_why);
   tcase_add_test(tests, ranks_have_signatures_of_their_own);
 }
