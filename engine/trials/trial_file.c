@@ -166,8 +166,7 @@ ep_status ep_trial_file_check(const char *folder, int64_t *whole, int64_t *recor
   if (fstat(file, &about) != 0)
     status = ep_fail(error, EP_IO, EP_TRIALS_FILE ": %s", strerror(errno));
   if (status == EP_OK) {
-    int64_t each = (int64_t)sizeof(line);
-    *records = (about.st_size + each - 1) / each;
+    *records = about.st_size / (int64_t)sizeof(line);
     status = lines_read(file, EP_LIMIT_TRIAL_RECORDS, &all, whole, error);
   }
   free(all);

@@ -50,11 +50,11 @@ check "auto is one replica" '.executor != "cpu/ranks" and .ranks == null and .pa
 http POST /v1/sweeps "${json[@]}" -d "$(jq -c '{job: ., space: {"/parallel/data": {values: [1, 2, 4]}}, metric: "train.loss"}' <<<"$spec")"
 expect 201
 id=$(jq -r .id "$body")
-ended() {
+sweep_ended() {
   http GET "/v1/sweeps/$id"
   jq -e '.finished_at != null' "$body" >/dev/null
 }
-until_so "a sweep over replicas ends" ended
+until_so "a sweep over replicas ends" sweep_ended
 http GET "/v1/sweeps/$id/trials"
 check "its trials differ by rounding" '.data | length == 3 and (map(.train_loss) | max / min - 1) < 1e-4'
 
@@ -73,4 +73,11 @@ refused '.parallel = {data: 2} | .executor = "cpu/fused"' /executor 'trains on o
 refused '.executor = "cpu/ranks"' /executor 'give "parallel"'
 refused '.parallel = {data: 2} | .model.layers[1].type = "batch_norm"' /parallel/data 'the last batch of an epoch'
 refused '.parallel = {stages: [[0, 2], [4, 5]]}' /parallel/stages/1/0 'must be 3'
+
+# A job that names the executor predicts as others do: on one rank.
+submit "$(jq -c '.parallel = {data: 2} | .executor = "cpu/ranks" | .epochs = 2' <<<"$spec")"
+finish "$id"
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"x": [[0.5, 0.5], [0.1, 0.2]]}'
+expect 200
+check "its predictions" '.predictions | length == 2'
 daemon_stop
