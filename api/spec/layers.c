@@ -114,7 +114,7 @@ static const ep_field batch_norm_rows[] = {
      .kind = EP_FIELD_BOOL,
      .offset = AT(sync),
      .rare = true,
-     .doc = "mean and variance over the batch of all replicas, not of each its slice"},
+     .doc = "mean and variance over all replicas, not over each one's own rows"},
 };
 static const ep_field layer_norm_rows[] = {EPS, AFFINE};
 static const ep_field embedding_rows[] = {

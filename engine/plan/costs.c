@@ -166,12 +166,13 @@ static int64_t data_bytes(const ep_plan *plan) {
 int64_t ep_plan_bytes(const ep_plan *plan) {
   const ep_program *program = &plan->program;
   int64_t batch = program->batch_size, most = program->max_predict_rows;
+  if (ep_program_ranks(program) > 1)
+    return ep_add_saturated(ep_plan_ranks_bytes(program), data_bytes(plan));
   int64_t passed = most > batch ? most : batch;
   int64_t a_row = ep_add_saturated(program->in_features, kept_values(plan));
   int64_t back = ep_add_saturated(ep_multiply_saturated(2, widest_values(plan)),
                                   ep_add_saturated(noted_values(plan), program->target_columns));
-  int64_t states = ep_multiply_saturated(ep_program_replicas(program), state_floats(program));
-  int64_t floats = ep_add_saturated(states, ep_multiply_saturated(passed, a_row));
+  int64_t floats = ep_add_saturated(state_floats(program), ep_multiply_saturated(passed, a_row));
   floats = ep_add_saturated(floats, ep_multiply_saturated(batch, back));
   int64_t bytes = ep_multiply_saturated((int64_t)sizeof(float), floats);
   bool changed = program->x_type == EP_X_UINT8 || program->augment.shift || program->augment.flip ||

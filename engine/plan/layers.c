@@ -195,8 +195,8 @@ static void batch_norm_rows_check(walk *w, bool sync) {
     ep_problem_add(
         w->problem, EP_INVALID,
         parallel->micro_batches > 1 ? "/parallel/micro_batches" : "/parallel/data",
-        "layer %s, batch_norm, needs at least 2 rows in a micro-batch: %lld rows, %s, are "
-        "cut into %d slices of %d micro-batches, and one has 1",
+        "layer %s, batch_norm, needs at least 2 rows in a micro-batch, and one has 1: of the "
+        "%lld rows of %s, with %d replicas and %d micro-batches",
         w->name, (long long)(each ? rows : left), each ? "a batch" : "the last batch of an epoch",
         parallel->data, parallel->micro_batches);
 }

@@ -40,6 +40,9 @@ void ep_plan_ranks(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem);
 
 /* The least rows, above none, over which a batch_norm takes its mean in a batch of `rows` rows. */
 int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool sync);
+/* What several ranks hold beside the data: replicas with gradients in double, their sums, the
+ * snapshot, pieces on their way, and what evaluates. */
+int64_t ep_plan_ranks_bytes(const ep_program *program);
 
 /* Values of the op's weight and bias. */
 int64_t ep_op_parameters(const ep_op *op);

@@ -21,6 +21,24 @@ static int micro_batches_default(int model, int64_t slice_rows) {
   return (int)(wanted < most ? wanted : most);
 }
 
+static bool has_batch_norm(const ep_layer_spec *layers, int count) {
+  for (int i = 0; i < count; i++)
+    if (layers[i].type == EP_LAYER_BATCH_NORM ||
+        has_batch_norm(layers[i].layers, layers[i].layers_count))
+      return true;
+  return false;
+}
+
+/* A batch_norm wants two rows of each piece that has some: of a batch, and of an epoch's last one.
+ */
+static void pieces_for_norms(const ep_program *program, ep_parallel *parallel) {
+  int64_t batch = program->batch_size, left = program->train_rows % batch;
+  while (parallel->micro_batches > 1 &&
+         (ep_plan_piece_rows_least(parallel, batch, false) < 2 ||
+          (left > 0 && ep_plan_piece_rows_least(parallel, left, false) < 2)))
+    parallel->micro_batches--;
+}
+
 void ep_plan_slices(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem) {
   const ep_parallel_spec *asked = &spec->parallel;
   ep_parallel *parallel = &plan->program.parallel;
@@ -38,11 +56,12 @@ void ep_plan_slices(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem)
   parallel->micro_batches = asked->micro_batches;
   if (asked->micro_batches > slice)
     ep_problem_add(problem, EP_INVALID, "/parallel/micro_batches",
-                   "%d micro-batches of a slice of %lld rows: each needs at least one (a batch has "
-                   "%lld rows, and there are %d replicas)",
-                   asked->micro_batches, (long long)slice, (long long)batch, data);
+                   "%d micro-batches of a slice of %lld rows: each needs at least one row",
+                   asked->micro_batches, (long long)slice);
   if (asked->micro_batches < 1 || asked->micro_batches > slice)
     parallel->micro_batches = micro_batches_default(parallel->model, slice);
+  if (asked->micro_batches == 0 && has_batch_norm(spec->layers, spec->layers_count))
+    pieces_for_norms(&plan->program, parallel);
 }
 
 int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool sync) {
@@ -170,6 +189,67 @@ void ep_plan_ranks(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem) 
     ep_problem_fail_memory(problem);
   for (int s = 0; s < parallel->model; s++) parallel->stage_first[s] = costs.first_op[first[s]];
   parallel->stage_first[parallel->model] = plan->program.ops_count;
+}
+
+/* --- memory -------------------------------------------------------------------------------- */
+
+enum { ROWS_AT_ONCE = 128 }; /* of a slice without stages, and in evaluation */
+
+static bool sees_whole_slices(const ep_program *program) {
+  for (int i = 0; i < program->ops_count; i++)
+    if (program->ops[i].type == EP_LAYER_BATCH_NORM) return true;
+  return false;
+}
+
+/* Rows of a piece at most. */
+static int64_t piece_rows_most(const ep_program *program) {
+  const ep_parallel *parallel = &program->parallel;
+  int64_t slice = (program->batch_size + parallel->data - 1) / parallel->data;
+  if (parallel->model > 1) return (slice + parallel->micro_batches - 1) / parallel->micro_batches;
+  return sees_whole_slices(program) || slice < ROWS_AT_ONCE ? slice : ROWS_AT_ONCE;
+}
+
+/* Values of a row that a stage holds for each of its pieces: what came in, all outputs, and two
+ * gradients of the widest. */
+static int64_t stage_values(const ep_program *program, int first, int end) {
+  int64_t in = first == 0 ? program->in_features : program->ops[first - 1].out_features;
+  int64_t values = in, widest = in;
+  for (int i = first; i < end; i++) {
+    int64_t out = program->ops[i].out_features;
+    values = ep_add_saturated(values, out);
+    if (out > widest) widest = out;
+  }
+  return ep_add_saturated(values, ep_multiply_saturated(2, widest));
+}
+
+/* The first stage has as many pieces under way as there are stages, the last has one. */
+static int64_t pieces_bytes(const ep_program *program) {
+  const ep_parallel *parallel = &program->parallel;
+  int64_t values = 0;
+  for (int s = 0; s < parallel->model; s++) {
+    int64_t own = stage_values(program, parallel->stage_first[s], parallel->stage_first[s + 1]);
+    values = ep_add_saturated(values, ep_multiply_saturated(parallel->model - s, own));
+  }
+  values = ep_multiply_saturated(values, piece_rows_most(program));
+  return ep_multiply_saturated((int64_t)sizeof(float) * parallel->data, values);
+}
+
+/* Some ranks have all layers once more, to evaluate. */
+static int64_t evaluation_bytes(const ep_program *program) {
+  const int64_t ranks_most = 8;
+  int64_t ranks = ep_program_ranks(program) < ranks_most ? ep_program_ranks(program) : ranks_most;
+  int64_t values = stage_values(program, 0, program->ops_count);
+  return ep_multiply_saturated((int64_t)sizeof(float) * ranks * ROWS_AT_ONCE, values);
+}
+
+int64_t ep_plan_ranks_bytes(const ep_program *program) {
+  int64_t state = ep_add_saturated(ep_program_state_floats(program), program->optimizer_floats);
+  int64_t replica = ep_add_saturated(state, ep_multiply_saturated(2, program->parameters));
+  int64_t all = ep_add_saturated(ep_multiply_saturated(program->parallel.data, replica), state);
+  all = ep_add_saturated(all, ep_multiply_saturated(2, program->parameters)); /* their sums */
+  int64_t bytes = ep_multiply_saturated((int64_t)sizeof(float), all);
+  bytes = ep_add_saturated(bytes, pieces_bytes(program));
+  return ep_add_saturated(bytes, evaluation_bytes(program));
 }
 
 /* --- what is shown of it -------------------------------------------------------------------- */

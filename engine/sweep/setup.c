@@ -8,14 +8,6 @@
 #include "engine/sweep/runner.h"
 #include "engine/training/trainer.h"
 
-/* Whether a field of the space is this one, within it or around it. */
-static bool field_varies(const ep_sweep_spec *sweep, const char *field) {
-  for (int i = 0; i < sweep->axes_count; i++)
-    for (int p = 0; p < sweep->axes[i].pointers_count; p++)
-      if (ep_pointers_overlap(field, sweep->axes[i].pointers[p])) return true;
-  return false;
-}
-
 /* Whether a field of the space decides what the rows are. */
 static bool rows_vary(const ep_sweep_spec *sweep) {
   static const char *const fields[] = {"/data", "/loss"};
@@ -24,7 +16,7 @@ static bool rows_vary(const ep_sweep_spec *sweep) {
       for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
         if (strncmp(sweep->axes[i].pointers[p], fields[f], strlen(fields[f])) == 0) return true;
   /* the first layer may take other rows, however much of the model it varies with */
-  return field_varies(sweep, "/model/layers/0/type");
+  return ep_sweep_field_varies(sweep, "/model/layers/0/type");
 }
 
 /* The job at the first point, of one part. */
@@ -89,7 +81,7 @@ static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
  */
 static int threads_of(const ep_sweep_run *run, const ep_plan *plan, ep_error *error) {
   ep_backend_info info;
-  if (run->sweep->exclusive || field_varies(run->sweep, "/parallel")) return 1;
+  if (run->sweep->exclusive || ep_sweep_field_varies(run->sweep, "/parallel")) return 1;
   ep_device_info device = {.id = "cpu"};
   if (strcmp(run->shared.device, "cpu") != 0 ||
       run->shared.backend_ops->info(run->shared.backend, &info, error) != EP_OK)

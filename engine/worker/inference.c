@@ -32,7 +32,9 @@ static ep_status plan_for_answers(model *m, ep_data_shape shape, ep_error *error
   bool bytes = shape.x_type == EP_X_UINT8;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
-  m->spec->parallel = (ep_parallel_spec){.data = 1, .model = 1}; /* which is for training */
+  /* Ranks are for training, and so is an executor that takes nothing else. */
+  if (m->spec->parallel.data > 1 || m->spec->parallel.model > 1) m->spec->executor[0] = 0;
+  m->spec->parallel = (ep_parallel_spec){.data = 1, .model = 1};
   shape.x_type = EP_X_FLOAT32;
   if (shape.train_rows > 2) shape.train_rows = 2; /* batch_norm wants two */
   if (shape.validation_rows > 1) shape.validation_rows = 1;

@@ -13,6 +13,7 @@ from daemon import Failed
 from sweep_requests import JSON, RATE, WIDTH, Sweep, disc, few_images, job_of, logistic, regression
 
 DRAWN = 100
+UNSTEADY_MOST = 0.05  # of those drawn
 NEAR = 1e-3  # of the number, or of 1 where that is more
 
 
@@ -164,6 +165,8 @@ def alone(bench):
         last = trial, part, job
     if not drawn:
         raise Failed("no trial could be drawn")
+    if unsteady > UNSTEADY_MOST * len(drawn):
+        wrong.append(f"{unsteady} trainings are said to enlarge any rounding: more than chance draws")
     if not differences(last[0], last[1], job_of(bench.daemon, jobs[0]))[0]:
         wrong.append("the canary: another trial's job passes for this one")
     cells = [{"kind": kind, "executor": executor, "trials": cells[kind, executor], "same": same[kind, executor]}

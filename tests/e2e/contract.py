@@ -224,6 +224,20 @@ def ended(contract, job):
     ask("POST", f"{path}/cancel", 200)
 
 
+def ranks(contract):
+    """A job on four ranks: how it is cut, and what each rank did."""
+    ask = contract.ask
+    four = dict(LINE, data={"generator": "disc", "rows": 100}, loss="mse", device="cpu", parallel={"data": 2, "model": 2})
+    four["model"] = {"layers": [{"type": "linear", "out_features": 4}, {"type": "relu"}, {"type": "linear", "out_features": 1}]}
+    ask("POST", "/v1/jobs?validate=only", 200, four)
+    ask("POST", "/v1/jobs", 422, dict(four, parallel={"model": 4}))
+    _, raw = ask("POST", "/v1/jobs", 201, four)
+    _, raw = ask("GET", f"/v1/jobs/{json.loads(raw)['id']}?wait=30", 200)
+    job = json.loads(raw)
+    if len(job["ranks"] or []) != 4 or len(job["parallel"]["stages"]) != 2:
+        contract.fault(f"a job on four ranks has {job['ranks']}, {job['parallel']}")
+
+
 def failed(contract):
     """A job whose loss is not finite any more."""
     ask = contract.ask
@@ -525,6 +539,7 @@ def main():
     job = jobs(contract)
     labels(contract, job)
     ended(contract, job)
+    ranks(contract)
     failed(contract)
     running(contract)
     checkpoints(contract)

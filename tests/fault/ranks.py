@@ -86,13 +86,16 @@ class Disturbed:
 
     def strike(self, victim):
         if victim == "rank":
-            kill(filter(None, [self.rank()]))
+            thread = self.rank()
+            kill([thread] if thread else [])
+            return thread is not None
         if victim in ("worker", "both"):
             kill(workers(self.daemon))
         if victim in ("daemon", "both"):
             kill([self.daemon.process.pid])
             self.daemon.process.wait()
             self.daemon = Daemon(self.options.build, self.data, self.log)
+        return True
 
     def run(self, kills, counts):
         step = 0
@@ -102,8 +105,7 @@ class Disturbed:
             step = self.step()
             time.sleep(self.chance.uniform(0, 0.1))
             victim = VICTIMS[(turn + self.chance.randrange(len(VICTIMS))) % len(VICTIMS)]
-            self.strike(victim)
-            counts[victim] += 1
+            counts[victim] += self.strike(victim)
         http = Http(self.daemon.port)
         return ended(http, self.job), outcome(http, self.job)
 

@@ -45,15 +45,18 @@ static bool allocate_skips(ep_network *network) {
   return true;
 }
 
-ep_status ep_network_init(ep_network *network, const ep_program *program, int first, int end,
-                          int64_t capacity, ep_error *error) {
-  *network = (ep_network){.program = program, .first = first, .end = end, .capacity = capacity};
+static bool allocate_grads(ep_network *network) {
   int64_t widest = widest_value(network);
-  network->grad = allocate(network, capacity, widest, sizeof(ep_real));
-  network->grad_spare = allocate(network, capacity, widest, sizeof(ep_real));
+  network->grad = allocate(network, network->capacity, widest, sizeof(ep_real));
+  network->grad_spare = allocate(network, network->capacity, widest, sizeof(ep_real));
+  return network->grad && network->grad_spare && allocate_skips(network);
+}
+
+ep_status ep_network_init(ep_network *network, const ep_program *program, int first, int end,
+                          int64_t capacity, bool trains, ep_error *error) {
+  *network = (ep_network){.program = program, .first = first, .end = end, .capacity = capacity};
   network->values = allocate(network, program->ops_count + 1, 1, sizeof(ep_real *));
-  bool complete =
-      network->grad && network->grad_spare && network->values && allocate_skips(network);
+  bool complete = network->values && (!trains || allocate_grads(network));
   for (int i = first; complete && i <= end; i++) {
     network->values[i] =
         allocate(network, capacity, ep_network_features(program, i), sizeof(ep_real));

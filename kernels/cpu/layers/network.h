@@ -20,9 +20,10 @@ typedef struct {
                           that they took; as values, NULL for one that none takes */
 } ep_network;
 
-/* EP_NO_MEMORY. ep_network_deinit afterwards, also after a failure. */
+/* trains: with room for the way back. EP_NO_MEMORY. ep_network_deinit afterwards, also after a
+ * failure. */
 ep_status ep_network_init(ep_network *network, const ep_program *program, int first, int end,
-                          int64_t capacity, ep_error *error);
+                          int64_t capacity, bool trains, ep_error *error);
 void ep_network_deinit(ep_network *network);
 
 /* Features of values[i]. */

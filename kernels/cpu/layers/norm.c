@@ -59,6 +59,11 @@ static void replicas_add(const ep_reference_pass *pass, const ep_op *op, double 
   if (op->sync && pass->replicas) pass->replicas->add(pass->replicas->context, values, count);
 }
 
+/* A replica without rows takes part in the sums of those that sync, and in nothing else. */
+static bool takes_part(const ep_reference_pass *pass, const ep_op *op) {
+  return pass->rows > 0 || (op->sync && pass->replicas);
+}
+
 /* The batch's statistics of channels first … first + count - 1 of x, and its numbers a channel. */
 static double batch_statistics(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
                                int64_t first, int64_t count, statistics *out) {
@@ -70,13 +75,13 @@ static double batch_statistics(const ep_reference_pass *pass, const ep_op *op, c
   values[count] = (double)(of.runs * of.length);
   replicas_add(pass, op, values, count + 1);
   numbers = values[count];
-  for (int64_t c = 0; c < count; c++) out[c].mean = values[c] / numbers;
+  for (int64_t c = 0; c < count; c++) out[c].mean = numbers > 0 ? values[c] / numbers : 0;
   for (int64_t c = 0; c < count; c++) {
     values[c] = set_sum(of, x + (first + c) * of.length, out[c].mean, true);
   }
   replicas_add(pass, op, values, count);
   for (int64_t c = 0; c < count; c++) {
-    out[c].variance = values[c] / numbers;
+    out[c].variance = numbers > 0 ? values[c] / numbers : 0;
     out[c].factor = 1 / sqrt(out[c].variance + op->eps);
   }
   return numbers;
@@ -94,7 +99,8 @@ static void channel_statistics(const ep_reference_pass *pass, const ep_op *op, c
                                int64_t first, int64_t count, statistics *out) {
   if (pass->training) {
     double numbers = batch_statistics(pass, op, x, first, count, out);
-    for (int64_t c = 0; c < count; c++) running_move(pass, op, first + c, out[c], numbers);
+    for (int64_t c = 0; numbers > 0 && c < count; c++)
+      running_move(pass, op, first + c, out[c], numbers);
     return;
   }
   for (int64_t c = 0; c < count; c++) {
@@ -112,6 +118,7 @@ static void forward_batch_norm(const ep_reference_pass *pass, const ep_op *op, c
                                ep_real *y) {
   set of = channel_set(op, pass->rows);
   statistics found[CHANNELS];
+  if (!takes_part(pass, op)) return;
   for (int64_t c = 0; c < op->in.channels; c++, x += of.length, y += of.length) {
     int64_t first = c - c % CHANNELS;
     if (c == first)
@@ -175,6 +182,7 @@ static void backward_batch_norm(const ep_reference_pass *pass, const ep_op *op, 
                                 const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
                                 double *grad_parameters) {
   (void)y;
+  if (!takes_part(pass, op)) return;
   for (int64_t first = 0; first < op->in.channels; first += CHANNELS) {
     backward_channels(pass, op, x, grad_y, grad_x, grad_parameters, first);
   }

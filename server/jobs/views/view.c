@@ -70,11 +70,13 @@ static void live_lay(const ep_live_view *live, ep_job_view *view) {
 typedef struct {
   ep_job_view view;
   ep_job_result result;
+  ep_parallel_view parallel;
   char warning[EP_MESSAGE_BYTES];
 } job_shown;
 
-/* False where memory is short. */
-static bool job_show(const ep_job_row *row, const ep_live_view *live, job_shown *out) {
+/* data_dir: NULL for a summary, which has nothing of ranks. False where memory is short. */
+static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_view *live,
+                     job_shown *out) {
   bool read = true;
   *out = (job_shown){0};
   if (live->stranded) ep_fit_none_text(row->requested_device, out->warning);
@@ -105,14 +107,16 @@ static bool job_show(const ep_job_row *row, const ep_live_view *live, job_shown 
     live_lay(live, view);
   else
     read = result_read(row, view, &out->result);
+  if (data_dir && ep_job_ranks_find(data_dir, row, &out->parallel)) view->parallel = &out->parallel;
   int64_t left_queue_us = view->started_us != 0 ? view->started_us : view->finished_us;
   if (left_queue_us != 0) view->queued_seconds = (double)(left_queue_us - row->created_us) / 1e6;
   return read;
 }
 
-char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool summary) {
+char *ep_job_row_format(const char *data_dir, const ep_job_row *row, const ep_live_view *live,
+                        bool summary) {
   job_shown shown;
-  if (!job_show(row, live, &shown)) return NULL;
+  if (!job_show(summary ? NULL : data_dir, row, live, &shown)) return NULL;
   char *text = summary ? ep_job_summary_format(&shown.view) : ep_job_format(&shown.view);
   ep_job_result_deinit(&shown.result);
   return text;
@@ -151,7 +155,7 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
     free(copy);
     return status;
   }
-  if (!job_show(&copy->row, &live, &copy->shown)) {
+  if (!job_show(jobs->data_dir, &copy->row, &live, &copy->shown)) {
     ep_job_copy_destroy(copy);
     return ep_fail_memory(error);
   }
@@ -174,12 +178,9 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
 ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
                       ep_error *error) {
   ep_job_copy *copy = NULL;
-  ep_parallel_view parallel;
   *text = NULL;
   ep_status status = ep_jobs_copy(jobs, id, &copy, error);
   if (status != EP_OK) return status;
-  if (ep_job_ranks_find(jobs->data_dir, &copy->row, &parallel))
-    copy->shown.view.parallel = &parallel;
   *version = copy->version;
   *text = ep_job_format(&copy->shown.view);
   ep_job_copy_destroy(copy);

@@ -19,7 +19,8 @@ static void work(const ep_program *program, const ep_device_traits *device, int6
   ep_network_work sum = ep_program_work(program);
   double ranks = ep_program_ranks(program), threads = device->cpu.threads;
   double at_once = threads > 0 && threads < ranks ? threads : ranks;
-  double share = (double)rows * bubble_factor(program) / at_once;
+  /* With fewer cores than ranks, other ranks fill the bubble. */
+  double share = (double)rows * fmax(1 / at_once, bubble_factor(program) / ranks);
   units[0] = ranks;
   units[1] = share * (sum.thin + sum.wide + sum.conv);
   units[2] = share * sum.values;

@@ -63,10 +63,21 @@ static ep_status pieces_init(ep_rank *rank, ep_error *error) {
   ep_status status = EP_OK;
   while (status == EP_OK && rank->pieces_count < count) {
     ep_network *piece = &rank->pieces[rank->pieces_count++];
-    status = ep_network_init(piece, program, first, end, ranks->piece_rows, error);
+    status = ep_network_init(piece, program, first, end, ranks->piece_rows, true, error);
     rank->info.bytes += piece->bytes;
   }
   return status;
+}
+
+static ep_status evaluation_init(ep_rank *rank, ep_error *error) {
+  const ep_program *program = rank->ranks->program;
+  ep_status status = ep_network_init(&rank->whole, program, 0, program->ops_count,
+                                     EP_RANKS_PIECE_ROWS, false, error);
+  if (status != EP_OK) return status;
+  rank->info.bytes += rank->whole.bytes;
+  rank->whole_target =
+      rank_allocate(rank, EP_RANKS_PIECE_ROWS, program->target_columns, sizeof(float));
+  return rank->whole_target ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory to evaluate with");
 }
 
 static ep_status rank_init(ep_ranks *ranks, int number, ep_error *error) {
@@ -81,19 +92,16 @@ static ep_status rank_init(ep_ranks *ranks, int number, ep_error *error) {
   sem_init(&rank->arrived, 0, 0);
   sem_init(&rank->returned, 0, 0);
   ep_status status = pieces_init(rank, error);
-  if (status == EP_OK)
-    status =
-        ep_network_init(&rank->whole, program, 0, program->ops_count, EP_RANKS_PIECE_ROWS, error);
+  if (status == EP_OK && number < ep_ranks_evaluators(ranks)) status = evaluation_init(rank, error);
   if (status != EP_OK) return status;
   int64_t inputs = ep_network_features(program, stage_op(program, rank->stage));
-  rank->target = rank_allocate(rank, ranks->piece_rows, program->target_columns, sizeof(float));
-  rank->whole_target =
-      rank_allocate(rank, EP_RANKS_PIECE_ROWS, program->target_columns, sizeof(float));
-  if (rank->stage > 0)
+  bool last = rank->stage + 1 == ranks->stages, first = rank->stage == 0;
+  if (last)
+    rank->target = rank_allocate(rank, ranks->piece_rows, program->target_columns, sizeof(float));
+  if (!first)
     rank->grad_inputs = rank_allocate(rank, (rank->pieces_count + 1) * ranks->piece_rows, inputs,
                                       sizeof *rank->grad_inputs);
-  rank->info.bytes += rank->whole.bytes;
-  if (rank->target && rank->whole_target && (rank->stage == 0 || rank->grad_inputs)) return EP_OK;
+  if ((!last || rank->target) && (first || rank->grad_inputs)) return EP_OK;
   return ep_fail(error, EP_NO_MEMORY, "no memory for a rank's rows");
 }
 
@@ -136,9 +144,11 @@ static void bytes_count(ep_ranks *ranks) {
   const ep_program *program = ranks->program;
   int64_t slots = program->parameters > 0 ? program->optimizer_floats / program->parameters : 0;
   int64_t each = (int64_t)(sizeof(double) + (size_t)(1 + slots) * sizeof(ep_real));
+  int64_t buffers = program->buffers * (int64_t)sizeof(ep_real);
   for (int i = 0; i < ranks->count; i++) {
     ep_rank *rank = &ranks->rank[i];
     rank->info.bytes += (rank->end_parameter - rank->first_parameter) * each;
+    if (rank->stage == 0) rank->info.bytes += buffers;
     ranks->bytes += rank->info.bytes;
   }
   if (ranks->sums) ranks->bytes += program->parameters * (int64_t)sizeof *ranks->sums;

@@ -27,7 +27,7 @@ typedef struct {
   ep_network *pieces;
   int pieces_count;
   void *target;         /* of the last stage: the piece's y */
-  ep_network whole;     /* all layers, for evaluation */
+  ep_network whole;     /* of those that evaluate: all layers, without the way back */
   void *whole_target;   /* its y */
   ep_real *grad_inputs; /* [pieces_count + 1, rows of a piece, in_features]: the derivative by what
                            came in, for the stage before; NULL of the first stage */
@@ -66,12 +66,20 @@ struct ep_ranks {
   int64_t bytes;
 };
 
-enum { EP_RANKS_PIECE_ROWS = 128 }; /* in evaluation, and where there are no stages */
+enum {
+  EP_RANKS_PIECE_ROWS = 128, /* in evaluation, and where there are no stages */
+  EP_RANKS_EVALUATE = 8      /* ranks at most, whatever machine it is: each has all layers */
+};
 
 /* Everything is zero. EP_NO_MEMORY. The program is lent until deinit, which is for after a failure
  * too. */
 ep_status ep_ranks_init(ep_ranks *ranks, const ep_program *program, ep_error *error);
 void ep_ranks_deinit(ep_ranks *ranks);
+
+/* How many of the ranks evaluate: the first ones. */
+static inline int ep_ranks_evaluators(const ep_ranks *ranks) {
+  return ranks->count < EP_RANKS_EVALUATE ? ranks->count : EP_RANKS_EVALUATE;
+}
 
 static inline ep_real *ep_ranks_optimizer(const ep_ranks *ranks, int replica) {
   return ranks->replica[replica].state + ep_program_state_floats(ranks->program);
@@ -79,8 +87,8 @@ static inline ep_real *ep_ranks_optimizer(const ep_ranks *ranks, int replica) {
 
 /* step.c. What a rank does, all ranks at once: the steps of a segment; … */
 void ep_rank_train(ep_rank *rank, const ep_segment *segment);
-/* … its share of the rows of a split, or of rows without y, `output` [rows, out_features] NULL or
- * written. loss: the sum, divisor: the shares, errors: of its rows. */
+/* … its share, if it evaluates, of the rows of a split, or of rows without y, `output` [rows,
+ * out_features] NULL or written. loss: the sum, divisor: the shares, errors: of its rows. */
 void ep_rank_evaluate(ep_rank *rank, const ep_ranks_data *data, float *output);
 
 #endif

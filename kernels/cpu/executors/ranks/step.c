@@ -365,11 +365,12 @@ static void rows_evaluate(ep_rank *rank, const ep_ranks_data *data, int64_t firs
 
 void ep_rank_evaluate(ep_rank *rank, const ep_ranks_data *data, float *output) {
   const ep_ranks *ranks = rank->ranks;
-  int number = (int)(rank - ranks->rank);
-  int64_t end = ep_piece_first(data->rows, number + 1, ranks->count);
+  int number = (int)(rank - ranks->rank), evaluators = ep_ranks_evaluators(ranks);
   rank->loss = rank->divisor = 0;
   rank->errors = 0;
-  for (int64_t at = ep_piece_first(data->rows, number, ranks->count); at < end;
+  if (number >= evaluators) return;
+  int64_t end = ep_piece_first(data->rows, number + 1, evaluators);
+  for (int64_t at = ep_piece_first(data->rows, number, evaluators); at < end;
        at += EP_RANKS_PIECE_ROWS) {
     int64_t rows = end - at < EP_RANKS_PIECE_ROWS ? end - at : EP_RANKS_PIECE_ROWS;
     rows_evaluate(rank, data, at, rows, output);

@@ -67,7 +67,8 @@ static ep_status reference_create(ep_backend *backend, const ep_program *program
   if (!r) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   int64_t capacity = piece_capacity(program), targets = 0;
   r->program = program;
-  ep_status status = ep_network_init(&r->network, program, 0, program->ops_count, capacity, error);
+  ep_status status =
+      ep_network_init(&r->network, program, 0, program->ops_count, capacity, true, error);
   if (status == EP_OK && (__builtin_add_overflow(ep_program_state_floats(program),
                                                  program->optimizer_floats, &r->state_count) ||
                           __builtin_mul_overflow(capacity, program->target_columns, &targets))) {

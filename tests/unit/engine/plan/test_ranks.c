@@ -1,4 +1,5 @@
 /* The plan of several ranks: slices, stages, what is refused, and what is shown. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -171,9 +172,9 @@ static const struct {
     {0, JOB(NORMED("", "10"), PARALLEL("{\"model\":2,\"micro_batches\":101}")),
      "/parallel/micro_batches", "layer 1, batch_norm, needs at least 2 rows in a micro-batch"},
     {60, JOB(NORMED("", "10"), PARALLEL("{\"data\":31}")), "/parallel/data",
-     "60 rows, a batch, are cut into 31 slices"},
+     "60 rows of a batch, with 31 replicas"},
     {19999, JOB(NORMED("", "10"), PARALLEL("{\"data\":3}")), "/parallel/data",
-     "3 rows, the last batch of an epoch, are cut into 3 slices"},
+     "3 rows of the last batch of an epoch, with 3 replicas"},
     {59999, JOB(NORMED("", "10"), PARALLEL("{\"data\":3}")), "/batch_size",
      "needs at least 2 rows in a batch: the last of an epoch has 1"},
 };
@@ -239,10 +240,12 @@ END_TEST
 
 /* What a kernel is made for, and what an epoch takes, is another thing on other ranks. */
 START_TEST(ranks_have_signatures_of_their_own) {
-  static const char *const texts[] = {JOB(WIDE, ""), JOB(WIDE, PARALLEL("{\"data\":2}")),
+  static const char *const texts[] = {JOB(WIDE, ""),
+                                      JOB(WIDE, PARALLEL("{\"data\":2}")),
                                       JOB(WIDE, PARALLEL("{\"model\":2}")),
                                       JOB(WIDE, PARALLEL("{\"stages\":[[0,3],[4,5]]}")),
-                                      JOB(WIDE, PARALLEL("{\"model\":2,\"micro_batches\":2}"))};
+                                      JOB(WIDE, PARALLEL("{\"model\":2,\"micro_batches\":2}")),
+                                      JOB(WIDE, PARALLEL("{\"data\":4}"))};
   enum { COUNT = sizeof texts / sizeof *texts };
   uint64_t signatures[COUNT];
   int64_t bytes[COUNT];
@@ -255,8 +258,26 @@ START_TEST(ranks_have_signatures_of_their_own) {
     ep_plan_destroy(plan);
     ep_job_spec_destroy(spec);
   }
-  ck_assert_int_gt(bytes[1], bytes[0]); /* a replica has a state of its own */
-  ck_assert_int_eq(bytes[2], bytes[0]);
+  ck_assert_int_gt(bytes[5], bytes[1]); /* a replica has a state of its own */
+}
+END_TEST
+
+/* A GPU has no executor for it, so `auto` goes to the CPU, whatever was measured there before. */
+START_TEST(only_a_cpu_trains_it) {
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(JOB(WIDE, PARALLEL("{\"data\":2,\"model\":2}")), &mnist, &spec);
+  ep_device_info cpu = {.id = "cpu", .instruction_set = "avx2", .threads = 8};
+  ep_device_info cuda = {.id = "cuda:0", .instruction_set = "sm_90", .threads = 132};
+  ep_calibration before = {0};
+  ck_assert(!isfinite(ep_plan_estimate(plan, spec, &cuda, NULL, NULL).seconds));
+  for (int calibrated = 0; calibrated < 2; calibrated++) {
+    ep_estimate estimate = ep_plan_estimate(plan, spec, &cpu, calibrated ? &before : NULL, NULL);
+    ck_assert(isfinite(estimate.seconds));
+    ck_assert_str_eq(estimate.executor, "cpu/ranks");
+    ck_assert_int_eq(estimate.cores, 4);
+  }
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
 }
 END_TEST
 
@@ -270,6 +291,7 @@ EP_SUITE("engine/plan/ranks") {
   tcase_add_loop_test(tests, what_does_not_fit_is_refused, 0, sizeof refused / sizeof *refused);
   tcase_add_test(tests, a_norm_that_syncs_sees_all_replicas);
   tcase_add_test(tests, the_ideal_of_a_pipeline);
+  tcase_add_test(tests, only_a_cpu_trains_it);
   tcase_add_test(tests, auto_is_one_replica_and_says_why);
   tcase_add_test(tests, ranks_have_signatures_of_their_own);
 }

@@ -266,7 +266,8 @@ static void check_network(const ep_case *test, int64_t most) {
   ck_assert(parameters && grad && other && program->buffers <= 64);
   ep_network network;
   ck_assert_int_eq(
-      ep_network_init(&network, program, 0, program->ops_count, program->batch_size, NULL), EP_OK);
+      ep_network_init(&network, program, 0, program->ops_count, program->batch_size, true, NULL),
+      EP_OK);
   for (int64_t i = 0; i < count; i++) parameters[i] = test->parameters[i];
   network_loss(&network, test, parameters, grad);
   for (int64_t i = 0; i < count; i += stride) {

@@ -89,8 +89,8 @@ START_TEST(a_deep_network_on_each_grid) {
 }
 END_TEST
 
-/* A canary: a slice that is counted twice is another training. */
-START_TEST(ranks_that_do_not_divide_the_batch_are_told_apart) {
+/* A canary: the comparison notices a batch of one row less. */
+START_TEST(another_batch_is_told_apart) {
   ep_subject ranks = {ops, backend, "cpu/ranks"};
   ep_case *test = deep_case(), *other = deep_case();
   ep_run one, two;
@@ -110,8 +110,7 @@ START_TEST(ranks_that_do_not_divide_the_batch_are_told_apart) {
 }
 END_TEST
 
-/* A batch_norm that does not sync sees the slice of its replica: two replicas whose slices hold the
- * same rows are one replica with one of them. */
+/* A batch_norm that does not sync sees the slice of its replica: its losses are others. */
 START_TEST(a_batch_norm_is_local_unless_it_is_to_sync) {
   ep_subject ranks = {ops, backend, "cpu/ranks"};
   ep_run run[2];
@@ -130,6 +129,38 @@ START_TEST(a_batch_norm_is_local_unless_it_is_to_sync) {
   ck_assert(fabsf(run[0].loss[0] - run[1].loss[0]) > 1e-4f);
   ep_run_deinit(&run[1]);
   ep_run_deinit(&run[0]);
+}
+END_TEST
+
+/* Pieces without rows: of a last batch that is smaller than the ranks, some replicas have none, and
+ * of some pieces all have none. Nothing becomes NaN, whichever norm syncs. */
+START_TEST(a_piece_without_rows_moves_nothing) {
+  static const grid small[] = {{2, 2, 4}, {4, 2, 2}, {8, 1, 1}, {8, 4, 3}};
+  ep_subject ranks = {ops, backend, "cpu/ranks"};
+  const ep_case_window three = {.kernel = {3, 3}, .padding = {1, 1}};
+  for (int sync = 0; sync < 4; sync++) {
+    ep_run run;
+    ep_case *test = ep_case_create_image("empty", (ep_shape){1, 4, 4}, EP_LOSS_CROSS_ENTROPY);
+    ep_case_add_conv2d(test, 3, &three, true);
+    ep_case_add_norm(test, EP_LAYER_BATCH_NORM, true);
+    ep_case_add(test, EP_LAYER_RELU);
+    ep_case_add_conv2d(test, 2, &three, true);
+    ep_case_add_norm(test, EP_LAYER_BATCH_NORM, true);
+    ep_case_add(test, EP_LAYER_FLATTEN);
+    ep_case_add_linear(test, 3, true);
+    ep_case_finish(test,
+                   &(ep_case_training){.rows = 35, .batch_size = 32, .steps = 6, .lr = 0.01f});
+    ranks_set(test, small[_i]);
+    if (test->program.parallel.model > 1)
+      test->program.parallel.micro_batches = small[_i].micro_batches;
+    for (int i = 0, norm = 0; i < test->program.ops_count; i++)
+      if (test->ops[i].type == EP_LAYER_BATCH_NORM) test->ops[i].sync = sync >> norm++ & 1;
+    ck_assert_int_eq(ep_run_case(&ranks, test, EP_RUN_WHOLE, &run, stderr), EP_OK);
+    for (int64_t i = 0; i < run.parameters; i++) ck_assert_float_finite(run.trained[i]);
+    for (int64_t i = 0; i < run.steps; i++) ck_assert_float_finite(run.loss[i]);
+    ep_run_deinit(&run);
+    ep_case_destroy(test);
+  }
 }
 END_TEST
 
@@ -209,8 +240,9 @@ EP_SUITE("cpu_ranks") {
   tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, every_case_is_the_reference_but_for_rounding, 0, GRIDS);
   tcase_add_loop_test(tests, a_deep_network_on_each_grid, 0, GRIDS);
-  tcase_add_test(tests, ranks_that_do_not_divide_the_batch_are_told_apart);
+  tcase_add_test(tests, another_batch_is_told_apart);
   tcase_add_test(tests, a_batch_norm_is_local_unless_it_is_to_sync);
+  tcase_add_loop_test(tests, a_piece_without_rows_moves_nothing, 0, 4);
   tcase_add_test(tests, ranks_say_what_they_hold_and_how_long_they_wait);
   tcase_add_test(tests, it_takes_programs_of_several_ranks_alone);
   tcase_add_loop_test(tests, a_team_runs_side_by_side, 0, 4);
