@@ -37,13 +37,21 @@ typedef struct {
 } ep_part;
 
 typedef struct {
-  char format[16];                  /* "csv", "npy", "json", "idx", "npz", "safetensors", "parts" */
+  char name[EP_LIMIT_NAME_BYTES + 1];
+} ep_class_name;
+
+typedef struct {
+  char format[16]; /* "csv", "npy", "json", "idx", "npz", "pictures", "safetensors", "parts" */
   char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded; of parts: of their hashes; "" of
                                        mapped files */
   int64_t bytes;                    /* as uploaded */
   int64_t tensors; /* of weights kept for model.init; else 0, as then there are no parts */
   char checksum[EP_CHECKSUM_HEX_BYTES]; /* of the file of these weights; "": not known */
   ep_part part[3][EP_ROLE_COUNT];       /* [ep_split of backend.h: train, validation, test][role] */
+  ep_class_name
+      *class_name; /* [classes], owned: what class numbers in y stand for; NULL: unknown */
+  int classes;
+  int64_t left_out; /* files of a ZIP of pictures that are none */
 } ep_dataset_meta;
 
 /* "train", "validation", "test"; "table", "x", "y". */
