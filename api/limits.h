@@ -61,6 +61,11 @@
 #define EP_LIMIT_FOLDER_FILES 4096         /* looked through in a folder of data */
 #define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
+#define EP_LIMIT_ZIP_ENTRIES 500000        /* of pictures: libzip holds some 200 bytes of each */
+#define EP_LIMIT_PICTURE_BYTES (128 << 20) /* a file; the largest without compression fits */
+#define EP_LIMIT_PICTURE_SIDE 65535        /* JPEG's own, or so; PNG has none to speak of */
+#define EP_LIMIT_PICTURE_PIXELS (1 << 25)  /* a camera's 24 million; 4 bytes of each are held */
+#define EP_LIMIT_PICTURE_SCANS 100         /* of a JPEG; encoders make 10, each over all pixels */
 
 /* The engine's own threads, beside a training. */
 #define EP_LIMIT_PARALLEL_THREADS 32         /* of one loop: more would wait for memory */

@@ -5,13 +5,17 @@ change that is accepted."""
 
 import copy
 import http.client
+import io
 import json
 import struct
 import sys
 import time
 import urllib.parse
+import zipfile
 
 import jsonschema
+
+import pictures
 
 XOR = {
     "data": {"generator": "xor"},
@@ -385,8 +389,19 @@ def until(done):
     raise SystemExit("it does not come about in two minutes")
 
 
+def picture_folders():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("cat/1.png", "dog/1.png", "readme"):
+            archive.writestr(name, pictures.png(4, 4, bytes(range(16))))
+    return packed.getvalue()
+
+
 def datasets(contract):
     ask = contract.ask
+    ask("PUT", "/v1/datasets/pets?size=8x6&channels=3", 201, picture_folders())
+    ask("PUT", "/v1/datasets/pets?size=8", 400, picture_folders())
+    ask("GET", "/v1/datasets/pets", 200)
     ask("PUT", "/v1/datasets/line", 201, CSV)
     ask("PUT", "/v1/datasets/line?header=true&delimiter=comma", 200, CSV)
     ask("PUT", "/v1/datasets/wrong", 422, b"a,b\n1,inf\n")

@@ -61,7 +61,8 @@ ROOMS = {
     "engine/data/cells": ("api/json", ""),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
     "engine/data/columns": ("api api/json api/spec kernels " + DATA, "jansson"),
-    "engine/data/formats": ("api api/hash api/json engine/data/cells " + DATA, "jansson"),
+    "engine/data/pictures": ("api engine/files", "png|jpeg"),
+    "engine/data/formats": ("api api/hash api/json engine/data/cells engine/data/pictures " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
     "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan "

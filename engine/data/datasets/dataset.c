@@ -71,26 +71,42 @@ static ep_column *columns_copy(const ep_column *column, int64_t columns) {
   return copy;
 }
 
-bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
-  *out = *meta;
-  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)
-    out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].column = NULL;
+/* A copy of its own of `bytes` bytes, of NULL too; false when memory is short. */
+static bool bytes_copy(const void *from, size_t bytes, void **out) {
+  *out = from ? malloc(bytes) : NULL;
+  if (*out) memcpy(*out, from, bytes);
+  return !from || *out;
+}
+
+static bool owned_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
+  void *copy;
   for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
     const ep_part *from = &meta->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
     ep_part *to = &out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
     if (!from->column) continue;
     to->column = columns_copy(from->column, from->columns);
-    if (!to->column) {
-      ep_dataset_meta_deinit(out);
-      return false;
-    }
+    if (!to->column) return false;
   }
+  if (!bytes_copy(meta->class_name, (size_t)meta->classes * sizeof *meta->class_name, &copy))
+    return false;
+  out->class_name = copy;
   return true;
+}
+
+bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
+  *out = *meta;
+  out->class_name = NULL;
+  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)
+    out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].column = NULL;
+  if (owned_copy(meta, out)) return true;
+  ep_dataset_meta_deinit(out);
+  return false;
 }
 
 void ep_dataset_meta_deinit(ep_dataset_meta *meta) {
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = 0; role < EP_ROLE_COUNT; role++)
       ep_columns_destroy(meta->part[split][role].column, meta->part[split][role].columns);
+  free(meta->class_name);
   *meta = (ep_dataset_meta){0};
 }

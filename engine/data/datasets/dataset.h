@@ -74,7 +74,11 @@ typedef struct {
 } ep_part;
 
 typedef struct {
-  char format[16];                  /* "csv", "npy", "json", "idx", "npz", "safetensors", "parts" */
+  char name[EP_LIMIT_NAME_BYTES + 1];
+} ep_class_name;
+
+typedef struct {
+  char format[16]; /* "csv", "npy", "json", "idx", "npz", "pictures", "safetensors", "parts" */
   char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded; of parts: of their hashes; "" of
                                        mapped files */
   int64_t bytes;                    /* as uploaded */
@@ -83,6 +87,10 @@ typedef struct {
   int64_t faults;                       /* cells at fault; the first of them stand in `fault` */
   ep_cell_fault fault[EP_LIMIT_PROBLEM_ERRORS];
   ep_part part[3][EP_ROLE_COUNT]; /* [ep_split of backend.h: train, validation, test][role] */
+  ep_class_name
+      *class_name; /* [classes], owned: what class numbers in y stand for; NULL: unknown */
+  int classes;
+  int64_t left_out; /* files of a ZIP of pictures that are none */
 } ep_dataset_meta;
 
 /* A copy of its own; false when memory is short, and then there is nothing to deinit. */

@@ -1,7 +1,8 @@
 /* meta.c: {"format":…,"sha256":…,"bytes":…,"faults":{…},"parts":{"train":{"table":{"rows":…,
  * "columns":…,"dtype":…,"shape":[…],"one_hot":…,"column":[…]}}}}; "shape" is a row's, columns and
- * faults are as in column_json.h. A part has a "checksum" of its file; of weights: "tensors", and
- * no parts. The last member, "checksum", is that of the text before it. */
+ * faults are as in column_json.h. Of pictures: "classes":["cat",…] and "left_out". A part has a
+ * "checksum" of its file; of weights: "tensors", and no parts. The last member, "checksum", is that
+ * of the text before it. */
 #include "engine/data/datasets/meta.h"
 
 #include <errno.h>
@@ -80,6 +81,22 @@ static json_t *parts_json(const ep_dataset_meta *meta, bool stored) {
   return parts;
 }
 
+static json_t *classes_json(const ep_dataset_meta *meta) {
+  json_t *array = json_array();
+  for (int i = 0; array && i < meta->classes; i++) {
+    if (json_array_append_new(array, json_string(meta->class_name[i].name)) == 0) continue;
+    json_decref(array);
+    return NULL;
+  }
+  return array;
+}
+
+/* What only a ZIP of pictures has. */
+static bool pictures_set(json_t *object, const ep_dataset_meta *meta) {
+  return (meta->classes == 0 || ep_json_set(object, "classes", classes_json(meta))) &&
+         (meta->left_out == 0 || ep_json_set(object, "left_out", json_integer(meta->left_out)));
+}
+
 /* The object with what every description has; NULL when memory is short. */
 static json_t *meta_json(const ep_dataset_meta *meta, bool stored) {
   json_t *object = json_object();
@@ -91,7 +108,7 @@ static json_t *meta_json(const ep_dataset_meta *meta, bool stored) {
       (!stored || !meta->checksum[0] ||
        ep_json_set(object, "weights_checksum", json_string(meta->checksum))) &&
       (meta->faults == 0 || ep_json_set(object, "faults", ep_faults_json(meta))) &&
-      ep_json_set(object, "parts", parts_json(meta, stored)))
+      pictures_set(object, meta) && ep_json_set(object, "parts", parts_json(meta, stored)))
     return object;
   json_decref(object);
   return NULL;
@@ -175,13 +192,29 @@ static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
   return true;
 }
 
+static bool classes_parse(const json_t *array, ep_dataset_meta *out, bool *no_memory) {
+  size_t count = json_array_size(array);
+  if (!array) return true;
+  if (!json_is_array(array) || count < 1 || count > EP_LIMIT_CLASSES) return false;
+  out->class_name = calloc(count, sizeof *out->class_name);
+  *no_memory = !out->class_name;
+  if (!out->class_name) return false;
+  out->classes = (int)count;
+  for (size_t i = 0; i < count; i++) {
+    const char *name = json_string_value(json_array_get(array, i));
+    if (!name || strlen(name) > EP_LIMIT_NAME_BYTES) return false;
+    memcpy(out->class_name[i].name, name, strlen(name) + 1);
+  }
+  return true;
+}
+
 static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
   const char *format, *sha256, *checksum = "";
-  json_int_t bytes, tensors = 0;
-  json_t *parts;
-  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s}", "format", &format, "sha256", &sha256,
-                  "bytes", &bytes, "parts", &parts, "tensors", &tensors, "weights_checksum",
-                  &checksum) != 0)
+  json_int_t bytes, tensors = 0, left_out = 0;
+  json_t *parts, *classes = NULL;
+  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s, s?o, s?I}", "format", &format, "sha256",
+                  &sha256, "bytes", &bytes, "parts", &parts, "tensors", &tensors,
+                  "weights_checksum", &checksum, "classes", &classes, "left_out", &left_out) != 0)
     return false;
   if (strlen(format) >= sizeof out->format || strlen(sha256) != 64 || !json_is_object(parts) ||
       tensors < 0 || strlen(checksum) >= sizeof out->checksum)
@@ -190,6 +223,7 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
   memcpy(out->sha256, sha256, sizeof out->sha256);
   out->bytes = bytes;
   out->tensors = tensors;
+  out->left_out = left_out;
   memcpy(out->checksum, checksum, strlen(checksum) + 1);
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = 0; role < EP_ROLE_COUNT; role++) {
@@ -197,7 +231,8 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
                                      ep_role_name((ep_role)role));
       if (part && !part_parse(part, &out->part[split][role], no_memory)) return false;
     }
-  return ep_faults_parse(json_object_get(root, "faults"), out);
+  return ep_faults_parse(json_object_get(root, "faults"), out) &&
+         classes_parse(classes, out, no_memory);
 }
 
 /* A text without a checksum is from before there were some. */
