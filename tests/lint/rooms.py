@@ -92,7 +92,8 @@ ROOMS = {
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
-    "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/files engine/weights server/jobs/files", ""),
+    "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/files engine/weights server/jobs/files",
+                            "jansson"),
     "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
     "server/jobs/lifecycle": (JOBS + " api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "

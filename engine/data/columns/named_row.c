@@ -106,24 +106,25 @@ static size_t cells_read(ep_field_reader *reader, const ep_encoding *encoding, c
   return known;
 }
 
-ep_status ep_encoding_row_read(const ep_encoding *encoding, const json_t *object,
-                               const char *pointer, double *out, ep_problem *problem) {
+ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *object,
+                                 const char *pointer, double *cells, ep_problem *problem) {
   ep_field_reader reader = {.problem = problem};
   snprintf(reader.pointer, sizeof reader.pointer, "%s", pointer);
   reader.length = strlen(reader.pointer);
-  if (!json_is_object(object)) {
+  if (!json_is_object(object))
     ep_field_reader_fail(&reader, "must be an object of cells by their columns, not %s",
                          ep_json_type_name(object));
-    return reader.status;
-  }
-  double *cells = malloc((size_t)encoding->columns * sizeof *cells);
-  if (!cells) {
-    ep_field_reader_fail_memory(&reader);
-    return reader.status;
-  }
-  if (cells_read(&reader, encoding, object, cells) < json_object_size(object))
+  else if (cells_read(&reader, encoding, object, cells) < json_object_size(object))
     unknown_find(&reader, encoding, object);
-  if (reader.status == EP_OK) ep_encoding_apply(encoding, cells, out);
-  free(cells);
   return reader.status;
+}
+
+ep_status ep_encoding_row_read(const ep_encoding *encoding, const json_t *object,
+                               const char *pointer, double *out, ep_problem *problem) {
+  double *cells = malloc((size_t)encoding->columns * sizeof *cells);
+  if (!cells) return ep_problem_fail_memory(problem);
+  ep_status status = ep_encoding_cells_read(encoding, object, pointer, cells, problem);
+  if (status == EP_OK) ep_encoding_apply(encoding, cells, out);
+  free(cells);
+  return status;
 }
