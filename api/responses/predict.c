@@ -21,6 +21,7 @@ bool ep_predict_has_rows(const char *text, size_t bytes) {
   do {
     if (!ep_scan_string(&scanner, key, sizeof key)) return false;
     if (strcmp(key, "rows") == 0) return true;
+    if (strcmp(key, "x") == 0) return false; /* megabytes that would be read twice */
     if (!ep_scan_token(&scanner, ':') || !ep_scan_skip(&scanner)) return false;
   } while (ep_scan_token(&scanner, ','));
   return false;

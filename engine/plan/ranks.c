@@ -5,6 +5,7 @@
 
 #include "engine/plan/cost.h"
 #include "engine/plan/parts.h"
+#include "kernels/plans/ranks.h"
 
 enum { MICRO_BATCHES_A_STAGE = 4 };
 
@@ -193,22 +194,6 @@ void ep_plan_ranks(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem) 
 
 /* --- memory -------------------------------------------------------------------------------- */
 
-enum { ROWS_AT_ONCE = 128 }; /* of a slice without stages, and in evaluation */
-
-static bool sees_whole_slices(const ep_program *program) {
-  for (int i = 0; i < program->ops_count; i++)
-    if (program->ops[i].type == EP_LAYER_BATCH_NORM) return true;
-  return false;
-}
-
-/* Rows of a piece at most. */
-static int64_t piece_rows_most(const ep_program *program) {
-  const ep_parallel *parallel = &program->parallel;
-  int64_t slice = (program->batch_size + parallel->data - 1) / parallel->data;
-  if (parallel->model > 1) return (slice + parallel->micro_batches - 1) / parallel->micro_batches;
-  return sees_whole_slices(program) || slice < ROWS_AT_ONCE ? slice : ROWS_AT_ONCE;
-}
-
 /* Values of a row that a stage holds for each of its pieces: what came in, all outputs, and two
  * gradients of the widest. */
 static int64_t stage_values(const ep_program *program, int first, int end) {
@@ -230,16 +215,15 @@ static int64_t pieces_bytes(const ep_program *program) {
     int64_t own = stage_values(program, parallel->stage_first[s], parallel->stage_first[s + 1]);
     values = ep_add_saturated(values, ep_multiply_saturated(parallel->model - s, own));
   }
-  values = ep_multiply_saturated(values, piece_rows_most(program));
+  values = ep_multiply_saturated(values, ep_ranks_piece_rows(program));
   return ep_multiply_saturated((int64_t)sizeof(float) * parallel->data, values);
 }
 
 /* Some ranks have all layers once more, to evaluate. */
 static int64_t evaluation_bytes(const ep_program *program) {
-  const int64_t ranks_most = 8;
-  int64_t ranks = ep_program_ranks(program) < ranks_most ? ep_program_ranks(program) : ranks_most;
+  int64_t ranks = ep_ranks_evaluators(program);
   int64_t values = stage_values(program, 0, program->ops_count);
-  return ep_multiply_saturated((int64_t)sizeof(float) * ranks * ROWS_AT_ONCE, values);
+  return ep_multiply_saturated((int64_t)sizeof(float) * ranks * EP_RANKS_PIECE_ROWS, values);
 }
 
 int64_t ep_plan_ranks_bytes(const ep_program *program) {

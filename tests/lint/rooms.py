@@ -60,7 +60,7 @@ ROOMS = {
     "engine/data/arrays": ("api engine/files", ""),
     "engine/data/cells": ("api/json", ""),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
-    "engine/data/columns": ("api api/json api/spec kernels " + DATA, "jansson"),
+    "engine/data/columns": ("api api/json api/spec kernels engine/data/cells " + DATA, "jansson"),
     "engine/data/pictures": ("api engine/files", "png|jpeg"),
     "engine/data/formats": ("api api/hash api/json engine/data/cells engine/data/pictures " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),

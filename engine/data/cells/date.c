@@ -1,7 +1,5 @@
 #include "engine/data/cells/date.h"
 
-#include <stdint.h>
-
 enum { DAY_SECONDS = 86400, HOUR_SECONDS = 3600, MINUTE_SECONDS = 60 };
 
 /* What is left of a text. */
@@ -24,14 +22,18 @@ static bool digits_take(cursor *text, int least, int most, int *value) {
   return count >= least;
 }
 
-static bool is_leap(int year) {
+static bool is_leap(int64_t year) {
   return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-static bool is_day(int year, int month, int day) {
+int ep_month_days(int64_t year, int month) {
   static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  return days[month - 1] + (month == 2 && is_leap(year));
+}
+
+static bool is_day(int year, int month, int day) {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false;
-  return day <= days[month - 1] + (month == 2 && is_leap(year));
+  return day <= ep_month_days(year, month);
 }
 
 /* Since 1970-01-01. A year begins in March here: the leap day is its last. H. Hinnant,

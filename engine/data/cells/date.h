@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum {
   EP_DATE_ISO,         /* ISO 8601: 2024-01-31, or with slashes; and a time, T or a space before */
@@ -16,5 +17,8 @@ typedef enum {
  * of day, since midnight. False, and nothing written, when it is none of that form. Years 1 to
  * 9999, Gregorian throughout. */
 bool ep_date_read(ep_date_form form, const char *text, size_t bytes, double *seconds);
+
+/* Of month 1 … 12. */
+int ep_month_days(int64_t year, int month);
 
 #endif

@@ -1,8 +1,8 @@
-/* calendar.h: dates of the Gregorian calendar, before and after its invention, in UTC. */
+/* calendar.h: dates of the Gregorian calendar, before and after its invention, in UTC; text
+ * to seconds is engine/data/cells/date.h's. */
 #ifndef EP_ENGINE_DATA_COLUMNS_CALENDAR_H
 #define EP_ENGINE_DATA_COLUMNS_CALENDAR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct {
@@ -17,12 +17,5 @@ typedef struct {
 
 /* seconds: since 1970-01-01; beyond 3 million years it is the last of them. */
 ep_calendar ep_calendar_of(double seconds);
-
-/* Days from 1970-01-01 to a day. */
-int64_t ep_calendar_days(int64_t year, int month, int day);
-
-/* "2024-02-29", "2024-02-29T13:45", "2024-02-29 13:45:07.5Z", "13:45" (of no date): seconds; false
- * for any other text. */
-bool ep_calendar_parse(const char *text, double *seconds);
 
 #endif

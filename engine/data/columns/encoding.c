@@ -85,10 +85,10 @@ void ep_encoding_apply(const ep_encoding *encoding, const double *cells, double 
 
 void ep_encoding_deinit(ep_encoding *encoding) {
   for (int64_t i = 0; encoding->column && i < encoding->columns; i++) {
-    ep_word_list_deinit(&encoding->column[i].words);
+    ep_words_deinit(&encoding->column[i].words);
     free(encoding->column[i].trained);
   }
   free(encoding->column);
-  ep_word_list_deinit(&encoding->classes);
+  ep_words_deinit(&encoding->classes);
   *encoding = (ep_encoding){0};
 }

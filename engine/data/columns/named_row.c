@@ -9,7 +9,7 @@
 #include "api/json/json.h"
 #include "api/json/nearest.h"
 #include "api/json/number.h"
-#include "engine/data/columns/calendar.h"
+#include "engine/data/cells/date.h"
 #include "engine/data/columns/word_list.h"
 
 enum { NAMES_COMPARED = 256 }; /* for the nearest one */
@@ -60,13 +60,19 @@ static bool word_read(const ep_column_encoding *column, const json_t *value, dou
   return true;
 }
 
+/* A date, or a time of day: what a table that was read as dates may hold, in ISO's form. */
+static bool date_read(const char *text, double *cell) {
+  return ep_date_read(EP_DATE_ISO, text, strlen(text), cell) ||
+         ep_date_read(EP_DATE_TIME, text, strlen(text), cell);
+}
+
 static bool cell_read(const ep_column_encoding *column, const json_t *value, double *cell) {
   *cell = NAN;
   if (json_is_null(value)) return true;
   if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL)
     return word_read(column, value, cell);
   if (json_is_string(value) && column->type == EP_COLUMN_DATE)
-    return ep_calendar_parse(json_string_value(value), cell);
+    return date_read(json_string_value(value), cell);
   *cell = json_number_value(value);
   return json_is_number(value);
 }

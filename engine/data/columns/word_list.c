@@ -14,7 +14,7 @@ bool ep_word_list_copy(ep_words *out, const ep_words *from, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     out->word[i] = strdup(from->word[i]);
     if (out->word[i]) continue;
-    ep_word_list_deinit(out);
+    ep_words_deinit(out);
     return false;
   }
   return true;
@@ -24,11 +24,4 @@ int64_t ep_word_list_find(const ep_words *words, const char *word) {
   for (int64_t i = 0; i < words->count; i++)
     if (strcmp(words->word[i], word) == 0) return i;
   return -1;
-}
-
-void ep_word_list_deinit(ep_words *words) {
-  for (int64_t i = 0; i < words->count; i++) free(words->word[i]);
-  free(words->word);
-  free(words->rows);
-  *words = (ep_words){0};
 }

@@ -18,17 +18,6 @@ static int stage_op(const ep_program *program, int stage) {
   return program->parallel.stage_first[stage];
 }
 
-/* Rows of the greatest slice, cut into micro-batches where there are stages, and into what suits
- * the cache where there are none and nothing must see all of it. */
-static int64_t piece_rows(const ep_program *program) {
-  int replicas = ep_program_replicas(program);
-  int64_t slice = (program->batch_size + replicas - 1) / replicas;
-  int64_t pieces = program->parallel.micro_batches > 1 ? program->parallel.micro_batches : 1;
-  if (ep_program_stages(program) > 1) return (slice + pieces - 1) / pieces;
-  bool whole = ep_reference_needs_whole_batch(program);
-  return whole || slice < EP_RANKS_PIECE_ROWS ? slice : EP_RANKS_PIECE_ROWS;
-}
-
 /* --- one rank ------------------------------------------------------------------------------- */
 
 static void rank_deinit(ep_rank *rank) {
@@ -92,7 +81,8 @@ static ep_status rank_init(ep_ranks *ranks, int number, ep_error *error) {
   sem_init(&rank->arrived, 0, 0);
   sem_init(&rank->returned, 0, 0);
   ep_status status = pieces_init(rank, error);
-  if (status == EP_OK && number < ep_ranks_evaluators(ranks)) status = evaluation_init(rank, error);
+  if (status == EP_OK && number < ep_ranks_evaluators(program))
+    status = evaluation_init(rank, error);
   if (status != EP_OK) return status;
   int64_t inputs = ep_network_features(program, stage_op(program, rank->stage));
   bool last = rank->stage + 1 == ranks->stages, first = rank->stage == 0;
@@ -159,7 +149,7 @@ ep_status ep_ranks_init(ep_ranks *ranks, const ep_program *program, ep_error *er
                       .replicas = ep_program_replicas(program),
                       .stages = ep_program_stages(program),
                       .count = ep_program_ranks(program),
-                      .piece_rows = piece_rows(program),
+                      .piece_rows = ep_ranks_piece_rows(program),
                       .state_count = ep_program_state_floats(program) + program->optimizer_floats};
   ranks->rank = calloc((size_t)ranks->count, sizeof *ranks->rank);
   if (!ranks->rank) return ep_fail(error, EP_NO_MEMORY, "no memory for %d ranks", ranks->count);

@@ -7,6 +7,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/cpu/layers/network.h"
+#include "kernels/plans/ranks.h"
 
 typedef struct {
   const void *x; /* [rows, the stored shape's count] of x_type, lent */
@@ -66,20 +67,10 @@ struct ep_ranks {
   int64_t bytes;
 };
 
-enum {
-  EP_RANKS_PIECE_ROWS = 128, /* in evaluation, and where there are no stages */
-  EP_RANKS_EVALUATE = 8      /* ranks at most, whatever machine it is: each has all layers */
-};
-
 /* Everything is zero. EP_NO_MEMORY. The program is lent until deinit, which is for after a failure
  * too. */
 ep_status ep_ranks_init(ep_ranks *ranks, const ep_program *program, ep_error *error);
 void ep_ranks_deinit(ep_ranks *ranks);
-
-/* How many of the ranks evaluate: the first ones. */
-static inline int ep_ranks_evaluators(const ep_ranks *ranks) {
-  return ranks->count < EP_RANKS_EVALUATE ? ranks->count : EP_RANKS_EVALUATE;
-}
 
 static inline ep_real *ep_ranks_optimizer(const ep_ranks *ranks, int replica) {
   return ranks->replica[replica].state + ep_program_state_floats(ranks->program);

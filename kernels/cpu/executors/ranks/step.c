@@ -365,7 +365,7 @@ static void rows_evaluate(ep_rank *rank, const ep_ranks_data *data, int64_t firs
 
 void ep_rank_evaluate(ep_rank *rank, const ep_ranks_data *data, float *output) {
   const ep_ranks *ranks = rank->ranks;
-  int number = (int)(rank - ranks->rank), evaluators = ep_ranks_evaluators(ranks);
+  int number = (int)(rank - ranks->rank), evaluators = ep_ranks_evaluators(ranks->program);
   rank->loss = rank->divisor = 0;
   rank->errors = 0;
   if (number >= evaluators) return;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/cells/date.h"
 #include "engine/data/columns/calendar.h"
 #include "engine/data/columns/order_statistic.h"
 #include "engine/data/columns/rules.h"
@@ -207,6 +208,11 @@ START_TEST(whole_numbers_can_be_a_category) {
 }
 END_TEST
 
+static bool date_read(const char *text, double *seconds) {
+  return ep_date_read(EP_DATE_ISO, text, strlen(text), seconds) ||
+         ep_date_read(EP_DATE_TIME, text, strlen(text), seconds);
+}
+
 START_TEST(the_calendar) {
   static const struct {
     const char *text;
@@ -223,7 +229,7 @@ START_TEST(the_calendar) {
               {"13:45", 1970, 1, 1, 3, 49500}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     double seconds;
-    ck_assert(ep_calendar_parse(rows[i].text, &seconds));
+    ck_assert(date_read(rows[i].text, &seconds));
     ep_calendar date = ep_calendar_of(seconds);
     ck_assert_int_eq(date.year, rows[i].year);
     ck_assert(date.month == rows[i].month && date.day == rows[i].day);
@@ -231,13 +237,25 @@ START_TEST(the_calendar) {
     ck_assert_double_eq_tol(date.day_second, rows[i].second, 1e-3);
   }
   double unused;
-  static const char *const wrong[] = {"1900-02-29",  "2024-13-01",  "2024-1-1", "24:00", "",
-                                      "2024-01-01T", "2024-01-01x", "12:60",    "1e9"};
+  static const char *const wrong[] = {"1900-02-29",  "2024-13-01",  "24:00", "",
+                                      "2024-01-01T", "2024-01-01x", "12:60", "1e9"};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-    ck_assert_msg(!ep_calendar_parse(wrong[i], &unused), "%s", wrong[i]);
-  for (int64_t day = -800000; day < 800000; day += 373) {
+    ck_assert_msg(!date_read(wrong[i], &unused), "%s", wrong[i]);
+  /* Each day is the one after the day before; and its text is that day, from the year 1 on. */
+  ep_calendar before = ep_calendar_of(-800001.0 * 86400);
+  for (int64_t day = -800000; day < 800000; day++) {
+    char text[64];
+    double seconds;
     ep_calendar date = ep_calendar_of((double)day * 86400);
-    ck_assert_int_eq(ep_calendar_days(date.year, date.month, date.day), day);
+    bool month_ends = before.day == before.month_days, year_ends = month_ends && before.month == 12;
+    ck_assert_int_eq(date.day, month_ends ? 1 : before.day + 1);
+    ck_assert_int_eq(date.month, year_ends ? 1 : before.month + month_ends);
+    ck_assert_int_eq(date.year, before.year + year_ends);
+    before = date;
+    if (day % 373 != 0 || date.year < 1) continue;
+    snprintf(text, sizeof text, "%04d-%02d-%02d", (int)date.year, date.month, date.day);
+    ck_assert(date_read(text, &seconds));
+    ck_assert_double_eq(seconds, (double)day * 86400);
   }
   ep_calendar_of(1e300); /* beyond all years: the last of them */
 }
@@ -246,7 +264,7 @@ END_TEST
 START_TEST(a_date_becomes_a_year_and_cycles) {
   double first, last;
   ep_encoding encoding;
-  ck_assert(ep_calendar_parse("1968-01-01", &first) && ep_calendar_parse("1972-07-16", &last));
+  ck_assert(date_read("1968-01-01", &first) && date_read("1972-07-16", &last));
   const double cells[] = {first, last};
   column_fit(date_column("a", first, last, 0), NULL, cells, 2, &encoding);
   /* 1968-01-01 was a Monday; 1972-07-16 a Sunday, in the middle of the year, and of the month */
