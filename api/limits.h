@@ -21,7 +21,9 @@
 #define EP_LIMIT_ROWS (1LL << 31)     /* a row index fits 32 bits on every device */
 #define EP_LIMIT_INLINE_VALUES 100000 /* inline data is for small things: upload the rest */
 #define EP_LIMIT_GENERATOR_ROWS 10000000
-#define EP_LIMIT_PROBLEM_ERRORS 16 /* errors listed in one response */
+#define EP_LIMIT_RANKS 64           /* of one job: replicas times stages */
+#define EP_LIMIT_MICRO_BATCHES 1024 /* of one replica's slice of a batch */
+#define EP_LIMIT_PROBLEM_ERRORS 16  /* errors listed in one response */
 
 /* Sweeps. */
 #define EP_LIMIT_SWEEP_AXES 16     /* a space of more is not searched by any number of trials */
@@ -36,6 +38,18 @@
 #define EP_LIMIT_STUDY_CELLS 100000 /* of a study: its table is made in one go */
 
 /* Data. */
+#define EP_LIMIT_CATEGORIES 10000 /* words of a column: more are no categories to learn from */
+#define EP_LIMIT_NAMED_ROWS_BYTES (8 << 20) /* rows by names are a tree: 50 bytes a byte */
+#define EP_LIMIT_COLUMN_RULES 1024          /* entries of data.columns: globs say more */
+#define EP_LIMIT_ONE_HOT 32 /* words of a column that have a feature each: most rows have them */
+#define EP_LIMIT_ENCODING_BYTES (8 << 20)    /* as JSON: weights have a header of 16 MB */
+#define EP_LIMIT_FIT_BYTES (256LL << 20)     /* of training cells, gathered for their figures */
+#define EP_LIMIT_WORD_BYTES 256              /* of a category: longer ones are text */
+#define EP_LIMIT_WORDS_BYTES (32 << 20)      /* of a table's categories: meta.json holds them */
+#define EP_LIMIT_SHOWN_WORDS 20              /* of a category, in a response: the commonest */
+#define EP_LIMIT_SHOWN_WORDS_BYTES (1 << 20) /* in a response: there may be 65,536 columns */
+#define EP_LIMIT_DISTINCT_BYTES (32 << 20)   /* of values told apart while a table is read */
+#define EP_LIMIT_IDENTIFIER_ROWS 50 /* as many words in as many rows are names, above this */
 #define EP_LIMIT_COLUMNS 65536
 #define EP_LIMIT_CSV_FIELD_BYTES 65536
 #define EP_LIMIT_NPY_HEADER_BYTES 65536
@@ -48,6 +62,11 @@
 #define EP_LIMIT_FOLDER_FILES 4096         /* looked through in a folder of data */
 #define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
+#define EP_LIMIT_ZIP_ENTRIES 500000        /* of pictures: libzip holds some 200 bytes of each */
+#define EP_LIMIT_PICTURE_BYTES (128 << 20) /* a file; the largest without compression fits */
+#define EP_LIMIT_PICTURE_SIDE 65535        /* JPEG's own, or so; PNG has none to speak of */
+#define EP_LIMIT_PICTURE_PIXELS (1 << 25)  /* a camera's 24 million; 4 bytes of each are held */
+#define EP_LIMIT_PICTURE_SCANS 100         /* of a JPEG; encoders make 10, each over all pixels */
 
 /* The engine's own threads, beside a training. */
 #define EP_LIMIT_PARALLEL_THREADS 32         /* of one loop: more would wait for memory */
@@ -66,8 +85,10 @@
                checkpoint, which comes every 4 MB */
 
 /* Descriptions of data, held for the next job. */
-#define EP_LIMIT_CACHED_METAS 4       /* few data are in use at once */
-#define EP_LIMIT_CACHED_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */
+#define EP_LIMIT_CACHED_METAS 4 /* few data are in use at once */
+#define EP_LIMIT_CACHED_COLUMNS                                    \
+  16384 /* of one: 3.5 MB; pictures of 3x32x32 have 6,144; 4 words \
+           of categories count as one column */
 
 /* What a GPU's worker keeps on disk: compiled kernels, the algorithms of products and of
  * convolutions; and what stays loaded. */

@@ -171,6 +171,38 @@ typedef enum {
   X(XOR, "xor")               \
   X(DISC, "disc")
 
+/* X(code, JSON name): what the cells of a table's column are taken for, where "auto" is what the
+ * upload was read as. */
+#define EP_COLUMN_AS_TABLE(X) \
+  X(AUTO, "auto")             \
+  X(NUMBER, "number")         \
+  X(CATEGORY, "category")     \
+  X(DATE, "date")             \
+  X(IGNORE, "ignore")
+
+/* X(code, JSON name): what stands in the place of a missing cell, found in the training rows. auto:
+ * the median; of a category the feature of all other words, or, of an ordinal, the commonest. */
+#define EP_FILL_TABLE(X)            \
+  X(AUTO, "auto")                   \
+  X(MEAN, "mean")                   \
+  X(MEDIAN, "median")               \
+  X(MOST_FREQUENT, "most_frequent") \
+  X(ZERO, "zero")
+
+/* X(code, JSON name): how a category becomes features; auto is one_hot. */
+#define EP_CATEGORY_TABLE(X) \
+  X(AUTO, "auto")            \
+  X(ONE_HOT, "one_hot")      \
+  X(ORDINAL, "ordinal")
+
+/* X(code, JSON name): how a number is scaled, by the training rows. standard: (x - mean) /
+ * deviation. minmax: (x - min) / (max - min). log1p: sign(x) log(1 + |x|), then standard. */
+#define EP_COLUMN_SCALE_TABLE(X) \
+  X(STANDARD, "standard")        \
+  X(MINMAX, "minmax")            \
+  X(LOG1P, "log1p")              \
+  X(NONE, "none")
+
 /* X(code, JSON name): queued -> running -> succeeded | failed | cancelled; pausing and paused
  * belong to a later release. */
 #define EP_STATE_TABLE(X)   \
@@ -226,6 +258,10 @@ typedef enum {
 #define EP_WORD_INIT(code, ...) EP_INIT_##code,
 #define EP_WORD_PRECISION(code, ...) EP_PRECISION_##code,
 #define EP_WORD_GENERATOR(code, ...) EP_GENERATOR_##code,
+#define EP_WORD_COLUMN_AS(code, ...) EP_COLUMN_AS_##code,
+#define EP_WORD_FILL(code, ...) EP_FILL_##code,
+#define EP_WORD_CATEGORY(code, ...) EP_CATEGORY_##code,
+#define EP_WORD_COLUMN_SCALE(code, ...) EP_COLUMN_SCALE_##code,
 #define EP_WORD_STATE(code, ...) EP_STATE_##code,
 #define EP_WORD_EVENT(code, ...) EP_EVENT_##code,
 #define EP_WORD_SEARCH(code, ...) EP_SEARCH_##code,
@@ -239,6 +275,10 @@ EP_WORDS(EP_SCHEDULE_TABLE, SCHEDULE, schedule_type)
 EP_WORDS(EP_INIT_TABLE, INIT, init_type)
 EP_WORDS(EP_PRECISION_TABLE, PRECISION, precision)
 EP_WORDS(EP_GENERATOR_TABLE, GENERATOR, generator)
+EP_WORDS(EP_COLUMN_AS_TABLE, COLUMN_AS, column_as)
+EP_WORDS(EP_FILL_TABLE, FILL, fill)
+EP_WORDS(EP_CATEGORY_TABLE, CATEGORY, category)
+EP_WORDS(EP_COLUMN_SCALE_TABLE, COLUMN_SCALE, column_scale)
 EP_WORDS(EP_STATE_TABLE, STATE, state)
 EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)
 EP_WORDS(EP_SEARCH_TABLE, SEARCH, search_type)

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define EP_BACKEND_VERSION 4
+#define EP_BACKEND_VERSION 5
 
 typedef struct ep_backend ep_backend;
 typedef struct ep_instance ep_instance;
@@ -33,9 +33,19 @@ typedef struct {
   int threads; /* hardware threads, or multiprocessors */
 } ep_backend_info;
 
+/* One rank of a program that has several. Seconds: in train_segment, since compile. */
+typedef struct {
+  int64_t bytes; /* that it holds by itself */
+  double compute_seconds;
+  double communication_seconds; /* sums over replicas, and copies from stage to stage */
+  double idle_seconds;          /* waiting for other ranks: of a pipeline, its bubble */
+} ep_rank_info;
+
 typedef struct {
   const char *executor; /* "cpu/fused"; static */
   int64_t bytes;        /* device memory that the instance holds, data included once loaded */
+  int ranks;            /* 0 unless the program has several */
+  ep_rank_info rank[EP_LIMIT_RANKS];
 } ep_instance_info;
 
 /* `steps` optimizer steps from `first_step`, counted from the start of training: step s is batch

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/limits.h"
 #include "api/vocabulary.h"
 
 #ifdef __cplusplus
@@ -61,11 +62,12 @@ typedef struct {
   int64_t bias;    /* offset of the bias; -1 = none */
   int64_t running; /* batch_norm: offset of the running mean [channels], then variance [channels],
                       counted from the first buffer; -1 = none */
-  float negative_slope;                              /* leaky_relu */
-  float alpha;                                       /* elu */
-  float beta, threshold;                             /* softplus */
-  float p;                                           /* dropout, dropout2d */
-  float eps, momentum;                               /* batch_norm, layer_norm */
+  float negative_slope;  /* leaky_relu */
+  float alpha;           /* elu */
+  float beta, threshold; /* softplus */
+  float p;               /* dropout, dropout2d */
+  float eps, momentum;   /* batch_norm, layer_norm */
+  bool sync;             /* batch_norm: over the batch of all replicas, not each its slice */
   int kernel[2], stride[2], padding[2], dilation[2]; /* conv2d, pools; [height, width] */
   int64_t groups;                                    /* conv2d */
   int64_t embeddings;                                /* embedding */
@@ -109,6 +111,19 @@ typedef struct {
   bool flip;
 } ep_augment;
 
+/* One training on several ranks: `data` replicas of the network, each of which has a slice of every
+ * batch, of `model` stages, each of which has some of the layers. Rank d * model + m is stage m of
+ * replica d. Replica d of a batch of n rows has rows n d / data … n (d + 1) / data - 1 of it; its
+ * slice goes through the stages in `micro_batches` pieces, cut the same way. Rows, masks and the
+ * mean loss are those of the whole batch, on however many ranks. batch_norm sees a micro-batch, of
+ * one replica unless it is to sync. */
+typedef struct {
+  int data, model;                     /* 0 stands for 1 */
+  int micro_batches;                   /* 0 stands for 1 */
+  int stage_first[EP_LIMIT_RANKS + 1]; /* the op that each stage begins with; [model] is ops_count.
+                                          No residual's block is cut */
+} ep_parallel;
+
 typedef struct {
   const ep_op *ops; /* [ops_count], lent for the life of the program, as all arrays here */
   int ops_count;
@@ -140,6 +155,7 @@ typedef struct {
   int64_t data_bytes_max; /* device memory that the training rows may take; more are streamed from
                              the host beside the computation. 0 = what is free */
   ep_precision precision;
+  ep_parallel parallel;
 } ep_program;
 
 /* Element `element` (0 … elements of the batch - 1: row in the batch * features + feature, or, for
@@ -206,6 +222,23 @@ static inline bool ep_program_takes_plain_rows(const ep_program *program) {
  * parameters, and no class counts more than another. */
 static inline bool ep_program_is_resident(const ep_program *program) {
   return program->data_bytes_max == 0 && program->buffers == 0 && !program->class_weights;
+}
+
+static inline int ep_program_replicas(const ep_program *program) {
+  return program->parallel.data > 1 ? program->parallel.data : 1;
+}
+
+static inline int ep_program_stages(const ep_program *program) {
+  return program->parallel.model > 1 ? program->parallel.model : 1;
+}
+
+static inline int ep_program_ranks(const ep_program *program) {
+  return ep_program_replicas(program) * ep_program_stages(program);
+}
+
+/* The first of `rows` rows that piece `number` of `pieces` has; that of `pieces` is `rows`. */
+static inline int64_t ep_piece_first(int64_t rows, int number, int pieces) {
+  return rows * number / pieces;
 }
 
 static inline int64_t ep_program_state_floats(const ep_program *program) {

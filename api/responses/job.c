@@ -105,6 +105,16 @@ static void model_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
+/* How it is cut into ranks, and once it ended what each of them did. */
+static void ranks_write(ep_writer *writer, const ep_job_view *job) {
+  static const ep_rank_results none;
+  const ep_job_result *result = job->result;
+  ep_writer_key(writer, "parallel");
+  ep_parallel_view_write(writer, job->parallel);
+  ep_writer_key(writer, "ranks");
+  ep_ranks_write(writer, result ? &result->ranks : &none, result ? result->device : NULL);
+}
+
 void ep_job_times_write(ep_writer *writer, const ep_job_view *job) {
   time_write(writer, "created_at", job->created_us);
   time_write(writer, "started_at", job->started_us);
@@ -142,6 +152,7 @@ char *ep_job_format(const ep_job_view *job) {
   ep_job_waiting_write(&writer, job);
   timing_write(&writer, job);
   model_write(&writer, job);
+  ranks_write(&writer, job);
   metrics_write(&writer, job);
   ep_writer_key(&writer, "weights");
   ep_weights_write_reference(&writer, job->result, job->id);

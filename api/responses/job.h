@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "api/json/writer.h"
+#include "api/responses/ranks.h"
 #include "api/status.h"
 #include "api/vocabulary.h"
 #include "api/wire/result.h"
@@ -25,9 +26,10 @@ typedef struct {
   int64_t queue_position; /* 0 = next; -1 = not queued (null) */
   double eta_seconds;     /* NaN = unknown (null) */
   double queued_seconds;
-  int64_t parameters, bytes;    /* of the plan; once ended, bytes are the result's, as measured */
-  const ep_job_result *result;  /* NULL until it ended */
-  const ep_trial_record *parts; /* [parts_count]: its folds and repeats; NULL = none */
+  int64_t parameters, bytes; /* of the plan; once ended, bytes are the result's, as measured */
+  const ep_parallel_view *parallel; /* NULL = one rank, or not known */
+  const ep_job_result *result;      /* NULL until it ended */
+  const ep_trial_record *parts;     /* [parts_count]: its folds and repeats; NULL = none */
   int parts_count;
   const char *error_message; /* NULL = null */
   const char *error_pointer;

@@ -14,6 +14,19 @@
 /* 24 bytes a number at most. */
 #define PREDICT_TEXT_LIMIT (1LL << 30)
 
+bool ep_predict_has_rows(const char *text, size_t bytes) {
+  ep_scanner scanner = {text, text + bytes};
+  char key[8];
+  if (!ep_scan_token(&scanner, '{') || ep_scan_token(&scanner, '}')) return false;
+  do {
+    if (!ep_scan_string(&scanner, key, sizeof key)) return false;
+    if (strcmp(key, "rows") == 0) return true;
+    if (strcmp(key, "x") == 0) return false; /* megabytes that would be read twice */
+    if (!ep_scan_token(&scanner, ':') || !ep_scan_skip(&scanner)) return false;
+  } while (ep_scan_token(&scanner, ','));
+  return false;
+}
+
 /* The matrix as far as it is read. */
 typedef struct {
   double *values; /* owned */

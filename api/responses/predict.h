@@ -2,10 +2,14 @@
 #ifndef EP_API_RESPONSES_PREDICT_H
 #define EP_API_RESPONSES_PREDICT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "api/json/problem.h"
+
+/* Whether the text is an object that has "rows": cells by names, which the job's columns read. */
+bool ep_predict_has_rows(const char *text, size_t bytes);
 
 /* Reads {"x": [[…], …]}. *x: [*rows, *columns], owned by the caller (free). */
 ep_status ep_predict_parse(const char *text, size_t bytes, double **x, int64_t *rows,

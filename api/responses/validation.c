@@ -29,6 +29,8 @@ char *ep_validation_format(const ep_validation_view *validation) {
   ep_writer_member_integer(&writer, "validation", validation->validation_rows);
   ep_writer_member_integer(&writer, "test", validation->test_rows);
   ep_writer_close(&writer, '}');
+  ep_writer_key(&writer, "parallel");
+  ep_parallel_view_write(&writer, validation->parallel);
   ep_writer_member_open(&writer, "estimates", '[');
   for (int i = 0; i < validation->estimates_count; i++) {
     ep_writer_open(&writer, '{');

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "api/names.h"
+#include "api/responses/ranks.h"
 
 /* One row of ?validate=only's "layers", as the plan found it. */
 typedef struct {
@@ -30,6 +31,7 @@ typedef struct {
   int layers_count;
   int64_t parameters, bytes, operations; /* operations: floating-point, of one epoch */
   int64_t train_rows, validation_rows, test_rows;
+  const ep_parallel_view *parallel; /* NULL = one rank */
   const ep_estimate *estimates;
   int estimates_count;
 } ep_validation_view;

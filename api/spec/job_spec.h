@@ -13,6 +13,26 @@
 
 typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
 
+/* "data.columns": what is said of one column of a table, or of all whose names match. */
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1]; /* a column's, or a glob; a column without a name has its
+                                         index for one */
+  ep_column_as type;                  /* Default "auto" */
+  ep_fill missing;                    /* Default "auto" */
+  bool has_value;                     /* "missing": {"value": x}, */
+  double value;                       /* x */
+  int indicator;      /* a feature that is 1 where the cell is missing: true, false; -1 = not given
+                         (null): where the data have missing numbers */
+  ep_category encode; /* Default "auto" */
+  ep_column_scale scale; /* Default "standard" */
+} ep_column_rule;
+
+/* Names of columns, and globs. */
+typedef struct {
+  char (*name)[EP_LIMIT_NAME_BYTES + 1]; /* [count], owned; NULL = not given */
+  int count;
+} ep_column_names;
+
 /* Where rows come from, and how they are split and scaled before training. */
 typedef struct {
   ep_data_source source;                 /* which one of dataset, generator, inline was given */
@@ -36,6 +56,9 @@ typedef struct {
   bool standardize_x, standardize_y;  /* "standardize": ["x", "y"]. Default [] */
   char path[EP_LIMIT_PATH_BYTES + 1]; /* source path: a file or folder below one that the
                                          administrator allowed; mapped, never copied */
+  ep_column_rule *columns;            /* [columns_count], owned; of a table */
+  int columns_count;                  /* Default 0 */
+  ep_column_names features, exclude;  /* of a table: the columns to learn from. Default all, none */
   int64_t shape[3]; /* "shape": [C, H, W] of a row; zeros: as the data says, else a vector */
   /* "normalize": {"mean": m, "std": s} (numbers, or one a channel), of values scaled by "scale":
    * ((value * scale) - mean) / std. Bytes stay bytes on the device. Default: none, and scale 1;
@@ -72,6 +95,7 @@ typedef struct ep_layer_spec {
   double eps;             /* batch_norm, layer_norm. Default 1e-5 */
   double momentum;        /* batch_norm. Default 0.1 */
   bool affine;            /* batch_norm, layer_norm: has weight and bias. Default true */
+  bool sync;              /* batch_norm: over the batch of all replicas. Default false */
   int64_t num_embeddings, embedding_dim; /* embedding; it must come first, x holds whole numbers */
   struct ep_layer_spec *layers; /* residual: the block, owned; its output's shape is its input's */
   int layers_count;
@@ -111,6 +135,16 @@ typedef struct {
                             epochs from warmup_factor * lr to what the schedule says. Default 0 */
   double warmup_factor;  /* Default 0 */
 } ep_schedule_spec;
+
+/* "parallel": one training on several ranks, replicas times stages. */
+typedef struct {
+  bool data_auto;    /* "data": "auto": as many replicas as pay, which may be 1 */
+  int data, model;   /* replicas; stages. Default 1 */
+  int micro_batches; /* pieces of a replica's slice; 0 = not given (null): 4 a stage, at most one a
+                        row; 1 without stages */
+  int stages[EP_LIMIT_RANKS][2]; /* "stages": [[0, 3], [4, 9]]: the first and last layer of each */
+  int stages_count;              /* 0 = not given (null): stages of like cost; else `model` */
+} ep_parallel_spec;
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
@@ -158,7 +192,8 @@ typedef struct {
   int64_t report_every;             /* epochs between events. Default max(1, epochs / 1000) */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
   int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */
-  double max_seconds;              /* of training, after which it ends. Default 0 = none */
+  ep_parallel_spec parallel;
+  double max_seconds; /* of training, after which it ends. Default 0 = none */
 } ep_job_spec;
 
 #endif

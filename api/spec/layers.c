@@ -110,6 +110,11 @@ static const ep_field batch_norm_rows[] = {
     EP_ROW_REAL("momentum", momentum, "how fast the running figures follow", 0, 1, 0.1,
                 .rare = true),
     AFFINE,
+    {.key = "sync",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(sync),
+     .rare = true,
+     .doc = "mean and variance over all replicas, not over each one's own rows"},
 };
 static const ep_field layer_norm_rows[] = {EPS, AFFINE};
 static const ep_field embedding_rows[] = {

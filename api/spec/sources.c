@@ -167,6 +167,47 @@ static const ep_field data_rows[] = {
      .doc = "changes training images at random, anew in each epoch"},
 };
 static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
+/* Of sources that can be tables. */
+#define COLUMN_ROWS                                                                             \
+  {.key = "columns",                                                                            \
+   .kind = EP_FIELD_CUSTOM,                                                                     \
+   .rare = true,                                                                                \
+   .read = ep_columns_read,                                                                     \
+   .write = ep_columns_write,                                                                   \
+   .form = "an object of names or globs, see below",                                            \
+   .text_fallback = "{}",                                                                       \
+   .doc = "of a table: how columns become features, where that is not by their type; an exact " \
+          "name goes before a glob",                                                            \
+   .schema = EP_JSON({                                                                          \
+     "type" : "object",                                                                         \
+     "additionalProperties" : {"$ref" : "#/components/schemas/ColumnRule"},                     \
+     "maxProperties" : EP_LIMIT_COLUMN_RULES                                                    \
+   })},                                                                                         \
+      {.key = "features",                                                                       \
+       .kind = EP_FIELD_CUSTOM,                                                                 \
+       .offset = AT(features),                                                                  \
+       .nullable = true,                                                                        \
+       .rare = true,                                                                            \
+       .read = ep_column_names_read,                                                            \
+       .write = ep_column_names_write,                                                          \
+       .form = "an array of names or globs",                                                    \
+       .text_fallback = "null",                                                                 \
+       .doc = "of a table: the columns to learn from; all but the target unless given",         \
+       .schema = COLUMN_NAMES_SCHEMA},                                                          \
+  {                                                                                             \
+    .key = "exclude", .kind = EP_FIELD_CUSTOM, .offset = AT(exclude), .nullable = true,         \
+    .rare = true, .read = ep_column_names_read, .write = ep_column_names_write,                 \
+    .form = "an array of names or globs", .text_fallback = "null",                              \
+    .doc = "of a table: columns to leave out", .schema = COLUMN_NAMES_SCHEMA                    \
+  }
+#define COLUMN_NAMES_SCHEMA                                                            \
+  EP_JSON({                                                                            \
+    "type" : "array",                                                                  \
+    "items" : {"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_NAME_BYTES}, \
+    "minItems" : 1,                                                                    \
+    "maxItems" : EP_LIMIT_COLUMN_RULES                                                 \
+  })
+
 static const ep_field dataset_rows[] = {
     {.key = "dataset",
      .kind = EP_FIELD_STRING,
@@ -186,6 +227,7 @@ static const ep_field dataset_rows[] = {
      .form = "64 hexadecimal digits in lower case",
      .doc = "the content that the name meant at submission; filled in",
      .schema = EP_SHA256_SCHEMA},
+    COLUMN_ROWS,
 };
 static const ep_field path_rows[] = {
     {.key = "path",
@@ -206,6 +248,7 @@ static const ep_field path_rows[] = {
      .form = "64 hexadecimal digits in lower case",
      .doc = "the content that files were read into which cannot be mapped; filled in",
      .schema = EP_SHA256_SCHEMA},
+    COLUMN_ROWS,
 };
 static const ep_field xor_rows[] = {
     {.key = "generator",

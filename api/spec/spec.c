@@ -68,6 +68,7 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t
     fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
   schedule_finish(spec);
   init_check(reader, spec, root);
+  ep_parallel_finish(reader, spec);
   parts_check(reader, spec);
   ep_executor_name_update(spec->executor, sizeof spec->executor);
   const char *slash = strchr(spec->executor, '/');
@@ -129,6 +130,9 @@ void ep_job_spec_destroy(ep_job_spec *spec) {
   for (int i = 0; i < spec->tags_count; i++) free(spec->tags[i]);
   free(spec->data.inline_x);
   free(spec->data.inline_y);
+  free(spec->data.columns);
+  free(spec->data.features.name);
+  free(spec->data.exclude.name);
   free(spec->data.normalize_mean);
   free(spec->data.normalize_std);
   layers_destroy(spec->layers, spec->layers_count);

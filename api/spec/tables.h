@@ -24,9 +24,16 @@ extern const ep_field_table ep_inline_table;
 extern const ep_field_variants ep_layer_variants, ep_loss_variants, ep_optimizer_variants,
     ep_schedule_variants;
 
+/* parallel.c: "parallel", of ep_job_spec; whether it is more than the default; and its checks and
+ * defaults, after all fields were read. */
+extern const ep_field_table ep_parallel_table;
+bool ep_parallel_given(const void *spec);
+void ep_parallel_finish(ep_field_reader *reader, ep_job_spec *spec);
+
 /* words.c: the vocabularies of fields that hold a word. */
 extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,
-    ep_init_words, ep_generator_words, ep_precision_words;
+    ep_init_words, ep_generator_words, ep_precision_words, ep_column_as_words, ep_fill_words,
+    ep_category_words, ep_column_scale_words;
 
 /* accepts.c: which texts a field takes: `accepts` of its row. */
 bool ep_device_accepts(const char *text);   /* "auto", "cpu", "cuda", "cuda:N" */
@@ -128,6 +135,14 @@ EP_CUSTOM_FIELD(standardize)
 EP_CUSTOM_FIELD(shape)
 EP_CUSTOM_FIELD(normalize_mean)
 EP_CUSTOM_FIELD(normalize_std)
+
+/* columns.c: of ep_data_spec; names: of the ep_column_names at the offset. column_table: what is
+ * said of one column, of ep_column_rule. */
+EP_CUSTOM_FIELD(columns)
+EP_CUSTOM_FIELD(column_names)
+EP_CUSTOM_FIELD(column_missing)
+EP_CUSTOM_FIELD(column_indicator)
+extern const ep_field_table ep_column_table;
 
 /* data.c: folds, fold and validation against each other, after all fields of `object` were read
  * into *data. */

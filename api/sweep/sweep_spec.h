@@ -99,6 +99,8 @@ void ep_sweep_controls_write(ep_writer *writer, const ep_sweep_spec *sweep);
 
 /* Whether one of two JSON pointers leads through the other. */
 bool ep_pointers_overlap(const char *a, const char *b);
+/* Whether an axis changes the field, what holds it, or something in it. */
+bool ep_sweep_field_varies(const ep_sweep_spec *sweep, const char *field);
 
 /* Writes the content that the data's name meant at submission into the job. False: memory. */
 bool ep_sweep_pin_data(ep_sweep_spec *sweep, const char *sha256);

@@ -29,7 +29,8 @@ static bool result_read(const json_t *root, ep_job_result *out) {
          timing_read(json_object_get(root, "timing"), out) &&
          ep_split_metrics_read(json_object_get(metrics, "train"), &out->train) &&
          ep_split_metrics_read(json_object_get(metrics, "validation"), &out->validation) &&
-         ep_split_metrics_read(json_object_get(metrics, "test"), &out->test);
+         ep_split_metrics_read(json_object_get(metrics, "test"), &out->test) &&
+         ep_class_names_read(metrics, out);
 }
 
 static bool end_read(const json_t *root, ep_event_end *out) {

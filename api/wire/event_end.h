@@ -9,7 +9,7 @@ typedef struct {
   ep_state state;
   bool has_result; /* else the job never ran */
   /* Without what the line does not have: the splits' confusion matrices but test's, parameters,
-   * bytes, device, executor. The status of a failed job is EP_INTERNAL. */
+   * bytes, ranks, device, executor. The status of a failed job is EP_INTERNAL. */
   ep_job_result result;
 } ep_event_end;
 

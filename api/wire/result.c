@@ -8,10 +8,12 @@
 
 #include "api/executor_name.h"
 #include "api/json/json.h"
+#include "api/json/memory.h"
 #include "api/limits.h"
 
-/* Three matrices and their metrics; a result goes through a frame. */
-enum { RESULT_TEXT_LIMIT = EP_LIMIT_FRAME_BYTES };
+/* Three matrices and their metrics; a result goes through a frame. Names of classes are left out of
+ * an event where they would take more than a part of its line. */
+enum { RESULT_TEXT_LIMIT = EP_LIMIT_FRAME_BYTES, EVENT_NAMES_BYTES = EP_LIMIT_EVENT_BYTES / 8 };
 
 void ep_metrics_write_members(ep_writer *writer, const ep_job_result *result, int max_classes,
                               bool test_only) {
@@ -21,6 +23,8 @@ void ep_metrics_write_members(ep_writer *writer, const ep_job_result *result, in
   ep_split_metrics_write(writer, &result->validation, test_only ? 0 : max_classes);
   ep_writer_key(writer, "test");
   ep_split_metrics_write(writer, &result->test, max_classes);
+  if (result->class_names && (!test_only || strlen(result->class_names) <= EVENT_NAMES_BYTES))
+    ep_writer_member_raw(writer, "class_names", result->class_names);
 }
 
 void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,
@@ -71,6 +75,8 @@ void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_writer_member_number(writer, "epoch_microseconds", result->epoch_microseconds);
   ep_writer_member_integer(writer, "parameters", result->parameters);
   ep_writer_member_integer(writer, "bytes", result->bytes);
+  ep_writer_key(writer, "ranks");
+  ep_ranks_write(writer, &result->ranks, result->device);
   ep_writer_member_string(writer, "stopped", result->stopped[0] ? result->stopped : NULL);
   ep_writer_member_string(writer, "weights_sha256",
                           result->has_weights ? result->weights_sha256 : NULL);
@@ -96,6 +102,13 @@ static bool predictions_read(const json_t *object, ep_job_result *out) {
                            sizeof out->predictions_csv_sha256));
 }
 
+bool ep_class_names_read(const json_t *metrics, ep_job_result *out) {
+  const json_t *names = json_object_get(metrics, "class_names");
+  if (!names) return true;
+  out->class_names = json_is_array(names) ? ep_json_write(names, JSON_COMPACT) : NULL;
+  return out->class_names;
+}
+
 static bool result_read(const json_t *object, ep_job_result *out) {
   char status[32];
   const json_t *metrics = json_object_get(object, "metrics");
@@ -112,6 +125,7 @@ static bool result_read(const json_t *object, ep_job_result *out) {
          ep_split_metrics_read(json_object_get(metrics, "train"), &out->train) &&
          ep_split_metrics_read(json_object_get(metrics, "validation"), &out->validation) &&
          ep_split_metrics_read(json_object_get(metrics, "test"), &out->test) &&
+         ep_class_names_read(metrics, out) &&
          ep_json_get_number(object, "train_seconds", &out->train_seconds) &&
          ep_json_get_number(object, "test_seconds", &out->test_seconds) &&
          ep_json_get_number(object, "samples_per_second", &out->samples_per_second) &&
@@ -120,6 +134,7 @@ static bool result_read(const json_t *object, ep_job_result *out) {
          ep_json_get_integer(object, "bytes", 0, INT64_MAX, &out->bytes) &&
          ep_json_get_integer(object, "weights_bytes", 0, INT64_MAX, &out->weights_bytes) &&
          predictions_read(object, out) &&
+         ep_ranks_read(json_object_get(object, "ranks"), &out->ranks) &&
          (json_is_null(sha256) || ep_json_get_text(object, "weights_sha256", out->weights_sha256,
                                                    sizeof out->weights_sha256));
 }
@@ -162,5 +177,6 @@ void ep_job_result_deinit(ep_job_result *result) {
   free(result->train.confusion);
   free(result->validation.confusion);
   free(result->test.confusion);
+  free(result->class_names);
   *result = (ep_job_result){0};
 }

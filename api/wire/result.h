@@ -10,6 +10,7 @@
 #include "api/names.h"
 #include "api/status.h"
 #include "api/wire/metrics.h"
+#include "api/wire/ranks.h"
 
 typedef struct {
   ep_status status;               /* EP_OK, EP_CANCELLED, EP_DIVERGED, … */
@@ -19,9 +20,12 @@ typedef struct {
   char device[EP_DEVICE_ID_BYTES];  /* "cpu", "cuda:0" */
   int64_t epochs_done;
   ep_split_metrics train, validation, test;
+  char *class_names; /* ["cat","dog"], as JSON: the words of the classes; NULL: they are numbers;
+                        owned */
   double train_seconds, test_seconds; /* of the loop alone, and of the test split's evaluation */
   double samples_per_second, epoch_microseconds;
   int64_t parameters, bytes; /* of the device's memory, as the executor took it */
+  ep_rank_results ranks;
   char stopped[16]; /* what ended it before its last epoch: "early_stopping", "max_seconds"; "" */
   bool has_weights;
   char weights_sha256[EP_SHA256_HEX_BYTES];
@@ -45,6 +49,9 @@ ep_status ep_job_result_read(const struct json_t *object, ep_job_result *out, ep
 /* The object "metrics" with its three splits; the matrix only for test when test_only. */
 void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,
                       bool test_only);
+/* Reads the names of classes that such an object may have, into out->class_names. False: they are
+ * none, or memory is short. */
+bool ep_class_names_read(const struct json_t *metrics, ep_job_result *out);
 /* The members of that object. */
 void ep_metrics_write_members(ep_writer *writer, const ep_job_result *result, int max_classes,
                               bool test_only);

@@ -62,6 +62,7 @@ export const layers = {
     eps: {"kind": "number", "rare": true, "default": 1e-5},
     momentum: {"kind": "number", "rare": true, "default": 0.1},
     affine: {"kind": "boolean", "default": true},
+    sync: {"kind": "boolean", "rare": true, "default": false},
   } },
   layer_norm: { group: "regularization", fields: {
     eps: {"kind": "number", "rare": true, "default": 1e-5},

@@ -68,9 +68,23 @@ static void classes_check(const ep_job_spec *spec, const ep_plan *plan, bool ima
                    (long long)outputs);
 }
 
+/* A target of words, for a loss that takes numbers: false where these are none. */
+static bool words_check(const ep_job_spec *spec, const ep_data_shape *shape, ep_problem *problem) {
+  const char *loss = ep_loss_type_name(spec->loss);
+  long long words = shape->target_words;
+  if (words == 0 || (words <= 2 && ep_loss_is_classifier(spec->loss))) return true;
+  ep_problem_add(problem, EP_INVALID, "/loss",
+                 "the target is a category of %lld words, %s takes %s: take cross_entropy, with "
+                 "out_features %lld in the last layer%s",
+                 words, loss, ep_loss_is_classifier(spec->loss) ? "two" : "numbers", words,
+                 words == 2 ? ", or bce_with_logits with one" : "");
+  return false;
+}
+
 /* Losses that compare column by column. */
 static void columns_check(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem) {
   const ep_data_shape *shape = &plan->shape;
+  if (!words_check(spec, shape, problem)) return;
   const ep_op *last = &plan->ops[plan->program.ops_count - 1];
   char place[PLACE_BYTES];
   if (last->out_features != shape->target_columns)

@@ -166,6 +166,8 @@ static int64_t data_bytes(const ep_plan *plan) {
 int64_t ep_plan_bytes(const ep_plan *plan) {
   const ep_program *program = &plan->program;
   int64_t batch = program->batch_size, most = program->max_predict_rows;
+  if (ep_program_ranks(program) > 1)
+    return ep_add_saturated(ep_plan_ranks_bytes(program), data_bytes(plan));
   int64_t passed = most > batch ? most : batch;
   int64_t a_row = ep_add_saturated(program->in_features, kept_values(plan));
   int64_t back = ep_add_saturated(ep_multiply_saturated(2, widest_values(plan)),

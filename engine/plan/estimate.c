@@ -16,16 +16,14 @@
 #define CPU_SEGMENT_SECONDS 2e-6
 #define CUDA_SEGMENT_SECONDS 80e-6
 
-/* What the executor costs on the device; false when the device has none. */
+/* What the executor costs on the device; false when the device has none. A CPU has all of them: a
+ * calibration without one is older than it. */
 static bool cost_find(const ep_executor_profile *executor, const ep_calibration *calibration,
                       ep_executor_cost *out) {
-  if (!calibration) {
-    *out = ep_cost_usual(executor);
-    return true;
-  }
-  const ep_executor_cost *found = ep_calibration_find(calibration, executor->name);
-  if (found) *out = *found;
-  return found != NULL;
+  const ep_executor_cost *found =
+      calibration ? ep_calibration_find(calibration, executor->name) : NULL;
+  *out = found ? *found : ep_cost_usual(executor);
+  return found || !calibration || strncmp(executor->name, "cpu/", 4) == 0;
 }
 
 /* The executor that the job names, or the one that the device would choose, and its cost; NULL when
@@ -137,6 +135,7 @@ static uint64_t op_mixed(uint64_t hash, const ep_op *op) {
   }
   hash = mixed(hash, op->groups);
   hash = mixed(hash, op->source);
+  hash = mixed(hash, op->sync);
   return mixed(hash, op->bias >= 0);
 }
 
@@ -151,6 +150,15 @@ static uint64_t rows_mixed(uint64_t hash, const ep_program *program) {
   return mixed(hash, ep_program_shuffles(program));
 }
 
+static uint64_t ranks_mixed(uint64_t hash, const ep_program *program) {
+  const ep_parallel *parallel = &program->parallel;
+  int stages = ep_program_stages(program);
+  hash = mixed(hash, ep_program_replicas(program));
+  hash = mixed(hash, parallel->micro_batches);
+  for (int i = 0; i < stages; i++) hash = mixed(hash, parallel->stage_first[i]);
+  return hash;
+}
+
 uint64_t ep_plan_signature(const ep_plan *plan) {
   const ep_program *program = &plan->program;
   uint64_t hash = UINT64_C(14695981039346656037);
@@ -163,5 +171,6 @@ uint64_t ep_plan_signature(const ep_plan *plan) {
   for (int i = 0; i < program->groups_count; i++) hash = mixed(hash, program->groups[i].frozen);
   hash = mixed(hash, program->precision);
   hash = rows_mixed(hash, program);
+  hash = ranks_mixed(hash, program);
   return hash ? hash : 1;
 }

@@ -179,6 +179,28 @@ static bool adaptive_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   return true;
 }
 
+/* The variance of one row is no variance. */
+static void batch_norm_rows_check(walk *w, bool sync) {
+  const ep_parallel *parallel = &w->plan->program.parallel;
+  int64_t rows = w->plan->program.batch_size, left = w->plan->shape.train_rows % rows;
+  bool ranks = ep_program_ranks(&w->plan->program) > 1;
+  bool each = ep_plan_piece_rows_least(parallel, rows, sync) == 1;
+  bool last = left > 0 && ep_plan_piece_rows_least(parallel, left, sync) == 1;
+  if (!each && !last) return;
+  if (!ranks || rows == 1 || (!each && left == 1))
+    ep_problem_add(w->problem, EP_INVALID, "/batch_size",
+                   "layer %s, batch_norm, needs at least 2 rows in a batch: %s has 1", w->name,
+                   each ? "each" : "the last of an epoch");
+  else
+    ep_problem_add(
+        w->problem, EP_INVALID,
+        parallel->micro_batches > 1 ? "/parallel/micro_batches" : "/parallel/data",
+        "layer %s, batch_norm, needs at least 2 rows in a micro-batch, and one has 1: of the "
+        "%lld rows of %s, with %d replicas and %d micro-batches",
+        w->name, (long long)(each ? rows : left), each ? "a batch" : "the last batch of an epoch",
+        parallel->data, parallel->micro_batches);
+}
+
 static bool norm_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   bool batch = layer->type == EP_LAYER_BATCH_NORM;
   int64_t count = batch ? w->shape.channels : op->in_features;
@@ -191,11 +213,8 @@ static bool norm_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   if (!batch) return true;
   op->running = w->plan->program.buffers;
   w->plan->program.buffers += 2 * count;
-  int64_t rows = w->plan->program.batch_size, left = w->plan->shape.train_rows % rows;
-  if (ep_shape_count(w->shape) == count && (rows == 1 || left == 1))
-    ep_problem_add(w->problem, EP_INVALID, "/batch_size",
-                   "layer %s, batch_norm, needs at least 2 rows in a batch: %s has 1", w->name,
-                   rows == 1 ? "each" : "the last of an epoch");
+  op->sync = layer->sync;
+  if (ep_shape_count(w->shape) == count) batch_norm_rows_check(w, op->sync);
   return true;
 }
 

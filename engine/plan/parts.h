@@ -33,6 +33,20 @@ void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, bool image
                         ep_problem *problem);
 void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem);
 
+/* How a batch is cut (ranks.c): the program's replicas and micro-batches, before its layers; and
+ * its stages, after them. */
+void ep_plan_slices(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem);
+void ep_plan_ranks(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem);
+
+/* The least rows, above none, over which a batch_norm takes its mean in a batch of `rows` rows. */
+int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool sync);
+/* What several ranks hold beside the data: replicas with gradients in double, their sums, the
+ * snapshot, pieces on their way, and what evaluates. */
+int64_t ep_plan_ranks_bytes(const ep_program *program);
+
+/* Values of the op's weight and bias. */
+int64_t ep_op_parameters(const ep_op *op);
+
 /* What it costs (plan_costs.c); saturated at INT64_MAX. */
 int64_t ep_plan_predict_rows(const ep_plan *plan);
 int64_t ep_plan_operations(const ep_plan *plan);

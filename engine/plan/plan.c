@@ -151,10 +151,12 @@ static void plan_fill(const ep_job_spec *spec, ep_plan *plan, ep_problem *proble
   ep_shape row = row_shape(spec, &plan->shape, &image);
   if (!row_check(&plan->shape, row, problem)) return;
   program_start(spec, plan, row);
+  ep_plan_slices(spec, plan, problem);
   ep_plan_check_data(spec, plan, image, problem);
   bool whole = ep_plan_lower(spec, plan, &image, problem);
   if (whole) {
     program_finish(plan);
+    ep_plan_ranks(spec, plan, problem);
     parameters_check(plan, problem);
     ep_plan_check_loss(spec, plan, image, problem);
   }
@@ -219,8 +221,7 @@ void ep_plan_destroy(ep_plan *plan) {
   free(plan);
 }
 
-/* Values of the op's weight and bias. */
-static int64_t op_parameters(const ep_op *op) {
+int64_t ep_op_parameters(const ep_op *op) {
   int64_t weights = 0, biases = 0;
   if (op->weight >= 0) weights = ep_op_weights(op);
   if (op->bias >= 0) biases = ep_op_biases(op);
@@ -236,7 +237,7 @@ void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows) {
     if (layer != last) rows[layer] = (ep_layer_view){.in_features = op->in_features};
     rows[layer].type = ep_layer_type_name(op->type);
     rows[layer].out_features = op->out_features;
-    rows[layer].parameters += op_parameters(op);
+    rows[layer].parameters += ep_op_parameters(op);
     last = layer;
   }
 }

@@ -3,6 +3,7 @@
 #ifndef EP_ENGINE_PLAN_PLAN_H
 #define EP_ENGINE_PLAN_PLAN_H
 
+#include "api/responses/ranks.h"
 #include "api/responses/validation.h"
 #include "api/spec/spec.h"
 #include "api/wire/calibration.h"
@@ -16,6 +17,8 @@ typedef struct {
   int64_t features;       /* columns of x */
   int64_t target_columns; /* columns of y */
   int64_t classes;        /* 1 + the greatest class if every target is an integer >= 0, else 0 */
+  int64_t target_missing; /* rows without a target */
+  int64_t target_words;   /* of a target that is a category: its classes; else 0 */
   double target_min, target_max; /* over all rows */
   ep_shape row;        /* of x as it is stored: [C, H, W], or a vector's [features, 1, 1]; zeros: a
                           vector. The spec's data.shape goes before it */
@@ -44,7 +47,8 @@ typedef struct {
 /* Infers shapes and checks the spec against the data: "layer 2 expects 784 inputs, layer 1 yields
  * 676" (layers count from 0, as in the JSON pointer /model/layers/2/in_features), the loss against
  * the last layer and the targets (classes beyond the outputs, bce targets outside 0 … 1),
- * batch_size against the rows, and every product against limits.h. Lists all faults in *problem.
+ * batch_size against the rows, the ranks against layers, batch, device and executor, and every
+ * product against limits.h. Lists all faults in *problem.
  * The caller destroys *out. */
 ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep_plan **out,
                          ep_problem *problem);
@@ -53,6 +57,16 @@ void ep_plan_destroy(ep_plan *plan); /* NULL is allowed */
 /* One row a layer, for ?validate=only; a residual's holds all of its block. rows:
  * [spec->layers_count]. */
 void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows);
+
+/* How the job is cut into ranks, for ?validate=only and a job's view. False: it trains on one rank,
+ * and did not ask for as many as pay. */
+bool ep_plan_parallel(const ep_plan *plan, const ep_job_spec *spec, ep_parallel_view *out);
+
+/* The share of the time that a rank of a pipeline waits for other stages at best: micro-batches go
+ * through the stages one after the other, forward, then back, and the dearest stage, which has
+ * `greatest_share` of the cost, sets the pace: 1 - m / (p (1 + (m - 1) share)). Of stages of the
+ * same cost this is (p - 1) / (m + p - 1) (Huang et al. 2019, GPipe). */
+double ep_pipeline_idle(int stages, int micro_batches, double greatest_share);
 
 /* First weights, the same for every backend: random.h keyed by (seed, EP_RANDOM_INIT, op->layer,
  * index), and what norms start with: weight 1, bias 0, running mean 0, running variance 1.

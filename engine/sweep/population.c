@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/parallel.h"
 #include "engine/plan/plan.h"
 #include "engine/sweep/runner.h"
 #include "engine/training/mean_loss.h"
@@ -14,7 +15,7 @@
 #include "kernels/population.h"
 
 #define CALL_SECONDS 0.05 /* of one launch, after which the sweep may stop */
-enum { FIRST_STEPS = 1024 };
+enum { FIRST_STEPS = 1024, LEAST_FOR_A_CORE = 64 };
 #define OUTPUT_BYTES_MOST (256LL << 20) /* of one launch, so many members */
 
 /* A trial on its way. */
@@ -25,12 +26,34 @@ typedef struct {
   float *state, *optimizer; /* the second behind the first */
   ep_schedule schedule;
   int64_t steps, steps_total;
+  bool fits;    /* a population may take it; else it is trained alone */
   bool grouped; /* it is in a group that was trained */
 } trial;
+
+/* What went wrong first, of what several threads do. */
+typedef struct {
+  pthread_mutex_t mutex;
+  ep_status status;
+  ep_error error;
+} failure;
+
+static void failure_keep(failure *kept, ep_status status, const ep_error *error) {
+  if (status == EP_OK) return;
+  pthread_mutex_lock(&kept->mutex);
+  if (kept->status == EP_OK) kept->error = *error;
+  if (kept->status == EP_OK) kept->status = status;
+  pthread_mutex_unlock(&kept->mutex);
+}
+
+static ep_status failure_of(const failure *kept, ep_error *error) {
+  if (kept->status != EP_OK && error) *error = kept->error;
+  return kept->status;
+}
 
 /* Trials of one shape and the same rows. */
 typedef struct {
   ep_sweep_runner *runner;
+  failure *failure;
   const ep_prepared *data;
   trial **trials;     /* [count] */
   ep_member *members; /* [count] */
@@ -40,6 +63,15 @@ typedef struct {
   double seconds; /* of all launches */
 } group;
 
+/* Trainings that are taken together. */
+typedef struct {
+  ep_sweep_runner *runner;
+  ep_trial_record *records; /* [count], lent */
+  trial *trials;            /* [count] */
+  int64_t count;
+  failure failure;
+} batch;
+
 static void trial_deinit(trial *t) {
   ep_job_spec_destroy(t->spec);
   ep_plan_destroy(t->plan);
@@ -48,19 +80,19 @@ static void trial_deinit(trial *t) {
 
 bool ep_sweep_population_takes(const ep_job_spec *spec) {
   return spec->early_stopping_patience == 0 && !spec->keep_best && spec->max_seconds == 0 &&
-         spec->schedule.type != EP_SCHEDULE_PLATEAU && !spec->executor[0];
+         spec->schedule.type != EP_SCHEDULE_PLATEAU && !spec->executor[0] &&
+         spec->parallel.data <= 1 && spec->parallel.model <= 1;
 }
 
 static const ep_prepared *data_of(const ep_sweep_runner *runner, const ep_trial_record *record) {
   return &runner->prepared[record->part % runner->prepared_count];
 }
 
-/* The trial's plan and first weights. *fits: a population may take it; else it is trained alone. */
-static ep_status trial_init(ep_sweep_runner *runner, ep_trial_record *record, trial *t, bool *fits,
+/* The trial's plan and first weights. */
+static ep_status trial_init(const ep_sweep_runner *runner, ep_trial_record *record, trial *t,
                             ep_error *error) {
   const ep_sweep_run *run = runner->run;
   *t = (trial){.record = record};
-  *fits = false;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
   ep_status status =
@@ -72,8 +104,8 @@ static ep_status trial_init(ep_sweep_runner *runner, ep_trial_record *record, tr
   if (status == EP_NO_MEMORY) return ep_fail_memory(error);
   if (status != EP_OK || !t->plan) return EP_OK;
   const ep_program *program = &t->plan->program;
-  *fits = run->shared.backend_ops->population_size(run->shared.backend, program) > 0;
-  if (!*fits) return EP_OK;
+  t->fits = run->shared.backend_ops->population_size(run->shared.backend, program) > 0;
+  if (!t->fits) return EP_OK;
   size_t floats = (size_t)ep_program_state_floats(program);
   t->state = calloc(floats + (size_t)program->optimizer_floats, sizeof *t->state);
   if (!t->state) return ep_fail_memory(error);
@@ -181,16 +213,17 @@ static ep_status trial_measure(const group *g, int64_t number, ep_error *error) 
   return status;
 }
 
-static ep_status group_finish(const group *g, ep_error *error) {
-  ep_status status = EP_OK;
-  for (int64_t i = 0; status == EP_OK && i < g->count; i++) {
+/* Members first … first + count - 1. */
+static void members_finish(void *context, int64_t first, int64_t count) {
+  group *g = context;
+  for (int64_t i = first; i < first + count; i++) {
     const trial *t = g->trials[i];
+    ep_error error = {0};
     t->record->seconds = ep_nanoseconds_round(g->seconds / (double)g->count);
     t->record->epochs_done = t->steps / ep_program_steps_per_epoch(&t->plan->program);
     t->record->parameters = t->plan->parameters;
-    if (t->record->status == EP_OK) status = trial_measure(g, i, error);
+    if (t->record->status == EP_OK) failure_keep(g->failure, trial_measure(g, i, &error), &error);
   }
-  return status;
 }
 
 static ep_status group_run(group *g, ep_error *error) {
@@ -205,7 +238,10 @@ static ep_status group_run(group *g, ep_error *error) {
   }
   ep_status status = g->members && g->lr && whole ? EP_OK : ep_fail_memory(error);
   if (status == EP_OK) status = group_train(g, error);
-  if (status == EP_OK) status = group_finish(g, error);
+  if (status == EP_OK) {
+    ep_parallel_run(g->count, LEAST_FOR_A_CORE, members_finish, g);
+    status = failure_of(g->failure, error);
+  }
   for (int split = 0; split < EP_SPLIT_COUNT; split++) free(g->outputs[split]);
   free(g->members);
   free(g->lr);
@@ -223,47 +259,64 @@ static int64_t group_most(const ep_prepared *data, const ep_program *program) {
 }
 
 /* Trains those of trials[first …] that agree with the first. */
-static ep_status group_of(ep_sweep_runner *runner, trial *trials, int64_t first, int64_t count,
-                          ep_error *error) {
-  const trial *shape = &trials[first];
-  group g = {.runner = runner, .data = data_of(runner, shape->record)};
+static ep_status group_of(batch *b, int64_t first, ep_error *error) {
+  trial *trials = b->trials, *shape = &trials[first];
+  ep_sweep_runner *runner = b->runner;
+  group g = {.runner = runner, .failure = &b->failure, .data = data_of(runner, shape->record)};
   int64_t most = group_most(g.data, &shape->plan->program);
-  g.trials = malloc((size_t)count * sizeof *g.trials);
+  g.trials = malloc((size_t)b->count * sizeof *g.trials);
   if (!g.trials) return ep_fail_memory(error);
-  for (int64_t i = first; i < count && g.count < most; i++) {
+  for (int64_t i = first; i < b->count && g.count < most; i++) {
     trial *t = &trials[i];
-    if (t->grouped || !t->state || data_of(runner, t->record) != g.data ||
+    if (t->grouped || !t->fits || data_of(runner, t->record) != g.data ||
         !ep_programs_agree(&t->plan->program, &shape->plan->program))
       continue;
     t->grouped = true;
     g.trials[g.count++] = t;
   }
   ep_status status = group_run(&g, error);
+  pthread_mutex_lock(&runner->mutex);
   for (int64_t i = 0; status == EP_OK && i < g.count; i++)
-    status = ep_sweep_records_put(runner, g.trials[i]->record, 1, error);
+    status = ep_sweep_result_put(runner, g.trials[i]->record, error);
+  pthread_mutex_unlock(&runner->mutex);
   free(g.trials);
-  return status;
+  return status == EP_OK ? ep_sweep_results_send(runner, false, error) : status;
 }
 
 /* A trial that is trained alone. */
 static ep_status single_run(ep_sweep_runner *runner, ep_trial_record *record, ep_error *error) {
   ep_status status = ep_sweep_trial_train(runner, record, error);
-  return status == EP_OK ? ep_sweep_records_put(runner, record, 1, error) : status;
+  if (status != EP_OK) return status;
+  pthread_mutex_lock(&runner->mutex);
+  status = ep_sweep_result_put(runner, record, error);
+  pthread_mutex_unlock(&runner->mutex);
+  return status == EP_OK ? ep_sweep_results_send(runner, false, error) : status;
+}
+
+/* Trials first … first + count - 1. */
+static void trials_init(void *context, int64_t first, int64_t count) {
+  batch *b = context;
+  for (int64_t i = first; i < first + count && !ep_sweep_stops(b->runner); i++) {
+    ep_error error = {0};
+    failure_keep(&b->failure, trial_init(b->runner, &b->records[i], &b->trials[i], &error), &error);
+  }
 }
 
 ep_status ep_sweep_population_train(ep_sweep_runner *runner, ep_trial_record *records,
                                     int64_t count, ep_error *error) {
-  trial *trials = calloc((size_t)count, sizeof *trials);
-  if (!trials) return ep_fail_memory(error);
-  ep_status status = EP_OK;
-  for (int64_t i = 0; status == EP_OK && i < count && !ep_sweep_stops(runner); i++) {
-    bool fits;
-    status = trial_init(runner, &records[i], &trials[i], &fits, error);
-    if (status == EP_OK && !fits) status = single_run(runner, &records[i], error);
-  }
+  batch b = {.runner = runner,
+             .records = records,
+             .trials = calloc((size_t)count, sizeof *b.trials),
+             .count = count,
+             .failure = {.mutex = PTHREAD_MUTEX_INITIALIZER}};
+  if (!b.trials) return ep_fail_memory(error);
+  ep_parallel_run(count, LEAST_FOR_A_CORE, trials_init, &b);
+  ep_status status = failure_of(&b.failure, error);
   for (int64_t i = 0; status == EP_OK && i < count && !ep_sweep_stops(runner); i++)
-    if (trials[i].state && !trials[i].grouped) status = group_of(runner, trials, i, count, error);
-  for (int64_t i = 0; i < count; i++) trial_deinit(&trials[i]);
-  free(trials);
+    if (!b.trials[i].fits) status = single_run(runner, &records[i], error);
+  for (int64_t i = 0; status == EP_OK && i < count && !ep_sweep_stops(runner); i++)
+    if (b.trials[i].fits && !b.trials[i].grouped) status = group_of(&b, i, error);
+  for (int64_t i = 0; i < count; i++) trial_deinit(&b.trials[i]);
+  free(b.trials);
   return status;
 }

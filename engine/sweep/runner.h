@@ -77,8 +77,5 @@ bool ep_sweep_population_takes(const ep_job_spec *spec);
 
 /* sweep.c. Whether max_seconds are over, or the sweep is to stop: then nothing more begins. */
 bool ep_sweep_stops(ep_sweep_runner *runner);
-/* sweep.c. Results take their places and are sent, if it is time. */
-ep_status ep_sweep_records_put(ep_sweep_runner *runner, const ep_trial_record *records,
-                               int64_t count, ep_error *error);
 
 #endif

@@ -16,10 +16,7 @@ static bool rows_vary(const ep_sweep_spec *sweep) {
       for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
         if (strncmp(sweep->axes[i].pointers[p], fields[f], strlen(fields[f])) == 0) return true;
   /* the first layer may take other rows, however much of the model it varies with */
-  for (int i = 0; i < sweep->axes_count; i++)
-    for (int p = 0; p < sweep->axes[i].pointers_count; p++)
-      if (ep_pointers_overlap("/model/layers/0/type", sweep->axes[i].pointers[p])) return true;
-  return false;
+  return ep_sweep_field_varies(sweep, "/model/layers/0/type");
 }
 
 /* The job at the first point, of one part. */
@@ -80,10 +77,11 @@ static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
   return status;
 }
 
-/* Trainings side by side: each has a core; one that can use more has all. */
+/* Trainings side by side: each has a core; one that can use more, on several ranks, say, has all.
+ */
 static int threads_of(const ep_sweep_run *run, const ep_plan *plan, ep_error *error) {
   ep_backend_info info;
-  if (run->sweep->exclusive) return 1;
+  if (run->sweep->exclusive || ep_sweep_field_varies(run->sweep, "/parallel")) return 1;
   ep_device_info device = {.id = "cpu"};
   if (strcmp(run->shared.device, "cpu") != 0 ||
       run->shared.backend_ops->info(run->shared.backend, &info, error) != EP_OK)

@@ -199,16 +199,6 @@ static int64_t trainings_take(ep_sweep_runner *runner, ep_trial_record *records,
   return count;
 }
 
-ep_status ep_sweep_records_put(ep_sweep_runner *runner, const ep_trial_record *records,
-                               int64_t count, ep_error *error) {
-  ep_status status = EP_OK;
-  pthread_mutex_lock(&runner->mutex);
-  for (int64_t i = 0; status == EP_OK && i < count; i++)
-    status = ep_sweep_result_put(runner, &records[i], error);
-  pthread_mutex_unlock(&runner->mutex);
-  return status == EP_OK ? ep_sweep_results_send(runner, false, error) : status;
-}
-
 /* On a device that trains populations: all that is known at a time, in one go. */
 static void populations_train(ep_sweep_runner *runner) {
   ep_error error = {0};

@@ -20,6 +20,7 @@ typedef struct {
   double *prediction;    /* [rows, columns] */
   const float *output;   /* [rows, output_columns] of a classifier; NULL of a regression */
   int64_t output_columns;
+  const ep_words *classes; /* lent: target and prediction are their numbers; NULL: numbers */
 } prediction_table;
 
 static ep_status table_init(prediction_table *out, const ep_prepared *prepared, ep_loss_type loss,
@@ -30,7 +31,10 @@ static ep_status table_init(prediction_table *out, const ep_prepared *prepared, 
   size_t count = (size_t)rows * (size_t)columns;
   double *values = malloc((2 * count + 1) * sizeof *values);
   if (!values) return ep_fail_memory(error);
-  *out = (prediction_table){rows, columns, values, values + count, NULL, 0};
+  const ep_encoding *encoding = prepared->scaling.encoding;
+  *out = (prediction_table){rows, columns, values, values + count, NULL, 0, NULL};
+  if (encoding && ep_loss_is_classifier(loss) && encoding->classes.count > 0)
+    out->classes = &encoding->classes;
   if (ep_loss_is_classifier(loss)) out->output = outputs, out->output_columns = out_features;
 
   if (classes) {
@@ -64,6 +68,43 @@ static void number_write(ep_writer *out, double value, bool json) {
   ep_writer_bytes(out, text, strlen(text));
 }
 
+/* In a writer of its own, which sets no comma before it. */
+static void json_word_write(ep_writer *out, const char *word) {
+  char text[6 * EP_LIMIT_WORD_BYTES + 3];
+  ep_writer quoted;
+  ep_writer_init_fixed(&quoted, text, sizeof text);
+  ep_writer_string(&quoted, word);
+  ep_writer_bytes(out, text, quoted.count);
+}
+
+/* RFC 4180: in quotes where it has to be. */
+static void csv_word_write(ep_writer *out, const char *word) {
+  if (!strpbrk(word, ",\"\r\n")) {
+    ep_writer_bytes(out, word, strlen(word));
+    return;
+  }
+  ep_writer_bytes(out, "\"", 1);
+  for (; *word; word++) {
+    if (*word == '"') ep_writer_bytes(out, "\"", 1);
+    ep_writer_bytes(out, word, 1);
+  }
+  ep_writer_bytes(out, "\"", 1);
+}
+
+/* A target or a prediction: a number, or the word of a class; the network may have more outputs
+ * than there are words. */
+static void value_write(ep_writer *out, const prediction_table *table, double value, bool json) {
+  const char *word = table->classes && value >= 0 && value < (double)table->classes->count
+                         ? table->classes->word[(int64_t)value]
+                         : NULL;
+  if (!word)
+    number_write(out, value, json);
+  else if (!json)
+    csv_word_write(out, word);
+  else
+    json_word_write(out, word);
+}
+
 static void text_write(ep_writer *out, const char *text) {
   ep_writer_bytes(out, text, strlen(text));
 }
@@ -82,7 +123,7 @@ static void json_values_write(ep_writer *out, const prediction_table *table, con
   if (table->columns != 1) text_write(out, "[");
   for (int64_t i = 0; i < table->columns; i++) {
     if (i > 0) text_write(out, ",");
-    number_write(out, values[row * table->columns + i], true);
+    value_write(out, table, values[row * table->columns + i], true);
   }
   if (table->columns != 1) text_write(out, "]");
 }
@@ -104,17 +145,21 @@ static void json_output_write(ep_writer *out, const prediction_table *table, int
   text_write(out, "]");
 }
 
+static void csv_values_write(ep_writer *out, const prediction_table *table, const double *values,
+                             int64_t row) {
+  for (int64_t i = 0; i < table->columns; i++) {
+    text_write(out, ",");
+    value_write(out, table, values[row * table->columns + i], false);
+  }
+}
+
 static void csv_row_write(ep_writer *out, const prediction_table *table, int64_t row) {
   integer_write(out, row + 1);
-  for (int64_t i = 0; i < 2 * table->columns + table->output_columns; i++) {
-    int64_t column = i % table->columns;
+  csv_values_write(out, table, table->target, row);
+  csv_values_write(out, table, table->prediction, row);
+  for (int64_t i = 0; i < table->output_columns; i++) {
     text_write(out, ",");
-    number_write(out,
-                 i < table->columns ? table->target[row * table->columns + column]
-                 : i < 2 * table->columns
-                     ? table->prediction[row * table->columns + column]
-                     : table->output[row * table->output_columns + i - 2 * table->columns],
-                 false);
+    number_write(out, table->output[row * table->output_columns + i], false);
   }
   text_write(out, "\n");
 }

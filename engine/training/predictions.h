@@ -5,9 +5,9 @@
  * predictions.csv  row,target,prediction,output_0,…
  *
  * `target` and `prediction` are in the units of the data: values of a regression, classes of a
- * classifier; with several target columns each is a list (JSON) or target_0, target_1, … (CSV).
- * `output` is the network's own output, a classifier's logits or probabilities, and is there for
- * classifiers only. */
+ * classifier (its words, where the target is a category); with several target columns each is a
+ * list (JSON) or target_0, target_1, … (CSV). `output` is the network's own output, a classifier's
+ * logits or probabilities, and is there for classifiers only. */
 #ifndef EP_ENGINE_TRAINING_PREDICTIONS_H
 #define EP_ENGINE_TRAINING_PREDICTIONS_H
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/names.h"
+#include "engine/data/columns/encoding_json.h"
 #include "engine/files/path.h"
 #include "engine/training/mean_loss.h"
 #include "engine/training/metrics.h"
@@ -49,10 +50,20 @@ static ep_status split_measure(ep_trainer *t, ep_split split, ep_split_metrics *
   return status;
 }
 
+/* The words of the classes, where the target is a category. */
+static ep_status class_names_find(const ep_trainer *t, ep_job_result *result, ep_error *error) {
+  const ep_encoding *encoding = t->data.scaling.encoding;
+  free(result->class_names); /* of a try before */
+  result->class_names = NULL;
+  if (!encoding || encoding->classes.count == 0) return EP_OK;
+  result->class_names = ep_classes_format(&encoding->classes);
+  return result->class_names ? EP_OK : ep_fail_memory(error);
+}
+
 static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_result *result,
                                 ep_error *error) {
   ep_split_metrics *metrics[EP_SPLIT_COUNT] = {&result->train, &result->validation, &result->test};
-  ep_status status = EP_OK;
+  ep_status status = class_names_find(t, result, error);
   for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
     float *outputs;
     ep_trainer_alive(t);

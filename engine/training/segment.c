@@ -20,6 +20,7 @@ ep_status ep_segment_run(ep_trainer *t, int64_t first_step, int64_t steps, ep_er
     t->lr[i] = (float)ep_schedule_lr(&t->schedule, first_step + i);
   ep_segment segment = {first_step, steps, t->lr, lr_count, t->loss, t->errors};
   t->exported = false;
+  t->steps_run += steps;
   return t->job->backend_ops->train_segment(t->instance, &segment, error);
 }
 

@@ -40,17 +40,19 @@ static ep_status plan_make(ep_trainer *t, ep_error *error) {
   return status;
 }
 
-/* Bytes that every executor takes: the rows, the state, its snapshot and its gradient. The plan's
- * count also has the activations of a whole batch, which the CPU takes piece by piece. Limits keep
- * the products below 2^60. */
+/* Bytes that every executor takes: the rows, the snapshot, the state and gradient of each replica
+ * (several have doubles). The plan's count also has the activations of a whole batch, which the CPU
+ * takes piece by piece. Limits keep the products below 2^60. */
 static int64_t least_bytes(const ep_plan *plan) {
   const ep_data_shape *shape = &plan->shape;
   const ep_program *program = &plan->program;
   int64_t rows = shape->train_rows + shape->validation_rows + shape->test_rows;
   int64_t x_bytes = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
   int64_t row_bytes = shape->features * x_bytes + shape->target_columns * (int64_t)sizeof(float);
-  int64_t state = 2 * ep_program_state_floats(program) + program->parameters;
-  return rows * row_bytes + (int64_t)sizeof(float) * (state + 2 * program->optimizer_floats);
+  int64_t state = ep_program_state_floats(program) + program->optimizer_floats;
+  int64_t replica = state + (ep_program_ranks(program) > 1 ? 2 : 1) * program->parameters;
+  return rows * row_bytes +
+         (int64_t)sizeof(float) * (state + ep_program_replicas(program) * replica);
 }
 
 /* Where there is not even that much memory, asking for it might end in the system's killing

@@ -162,6 +162,25 @@ static ep_status instance_train(ep_trainer *t, ep_job_result *result, ep_error *
   return collected;
 }
 
+/* Means of a step, of those that this instance has run. */
+static void ranks_note(const ep_trainer *t, const ep_instance_info *info, ep_rank_results *out) {
+  if (t->steps_run == 0) return;
+  double microseconds = 1e6 / (double)t->steps_run;
+  int stages = ep_program_stages(&t->plan->program);
+  for (int i = 0; i < info->ranks; i++) {
+    const ep_rank_info *rank = &info->rank[i];
+    double all = rank->compute_seconds + rank->communication_seconds + rank->idle_seconds;
+    out->rank[i] =
+        (ep_rank_result){.data = i / stages,
+                         .model = i % stages,
+                         .bytes = rank->bytes,
+                         .compute_microseconds = rank->compute_seconds * microseconds,
+                         .communication_microseconds = rank->communication_seconds * microseconds,
+                         .idle_share = all > 0 ? rank->idle_seconds / all : 0};
+  }
+  out->count = info->ranks;
+}
+
 static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failure) {
   const ep_training *job = t->job;
   ep_instance_info info;
@@ -180,6 +199,7 @@ static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failu
              t->early_stopping.stops ? "early_stopping" : "max_seconds");
   job->backend_ops->instance_info(t->instance, &info);
   result->bytes = info.bytes; /* with those of segments and snapshots */
+  ranks_note(t, &info, &result->ranks);
   return status;
 }
 

@@ -42,6 +42,7 @@ typedef struct {
   ep_schedule schedule;
   ep_early_stopping early_stopping;
   int64_t step;           /* steps done */
+  int64_t steps_run;      /* on this instance, those that were undone too */
   int64_t segment_steps;  /* wanted of the next segment */
   float *lr;              /* [EP_SEGMENT_STEPS_MAX or steps_total] of the present segment */
   float *loss;            /* the same */

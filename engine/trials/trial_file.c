@@ -132,17 +132,44 @@ void ep_trial_file_close(ep_trial_file *file) {
   file->file = -1;
 }
 
-ep_status ep_trial_file_read(const char *folder, int64_t most, ep_trial_record **records,
-                             int64_t *count, ep_error *error) {
+/* *file: -1 where there is none. */
+static ep_status file_find(const char *folder, int *file, ep_error *error) {
   char path[EP_PATH_BYTES];
-  *records = NULL;
-  *count = 0;
+  *file = -1;
   ep_status status = ep_path_join(path, error, folder, EP_TRIALS_FILE, NULL);
   if (status != EP_OK) return status;
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (file < 0 && errno == ENOENT) return EP_OK;
-  if (file < 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  *file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (*file >= 0 || errno == ENOENT) return EP_OK;
+  return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+}
+
+ep_status ep_trial_file_read(const char *folder, int64_t most, ep_trial_record **records,
+                             int64_t *count, ep_error *error) {
+  int file;
+  *records = NULL;
+  *count = 0;
+  ep_status status = file_find(folder, &file, error);
+  if (status != EP_OK || file < 0) return status;
   status = lines_read(file, most, records, count, error);
+  close(file);
+  return status;
+}
+
+ep_status ep_trial_file_check(const char *folder, int64_t *whole, int64_t *records,
+                              ep_error *error) {
+  struct stat about;
+  ep_trial_record *all = NULL;
+  int file;
+  *whole = *records = 0;
+  ep_status status = file_find(folder, &file, error);
+  if (status != EP_OK || file < 0) return status;
+  if (fstat(file, &about) != 0)
+    status = ep_fail(error, EP_IO, EP_TRIALS_FILE ": %s", strerror(errno));
+  if (status == EP_OK) {
+    *records = about.st_size / (int64_t)sizeof(line);
+    status = lines_read(file, EP_LIMIT_TRIAL_RECORDS, &all, whole, error);
+  }
+  free(all);
   close(file);
   return status;
 }

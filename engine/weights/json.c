@@ -64,7 +64,7 @@ static ep_status tensor_write(ep_durable_file *file, const ep_tensor *tensor, ep
   return status == EP_OK ? text_write(file, "}", error) : status;
 }
 
-/* The notes whose text is JSON; null when a file lacks one. */
+/* A note whose text is JSON; null when a file lacks it. */
 static ep_status note_write(ep_durable_file *file, const ep_tensors *tensors, const char *key,
                             ep_error *error) {
   const char *text = ep_tensors_note(tensors, key);
@@ -77,6 +77,7 @@ static ep_status note_write(ep_durable_file *file, const ep_tensors *tensors, co
 static ep_status all_write(ep_durable_file *file, const ep_tensors *tensors, ep_error *error) {
   static const char *const keys[] = {"x_scale", "x_shift",     "x_mean", "x_deviation",
                                      "y_mean",  "y_deviation", "data",   "spec"};
+  static const char *const column_keys[] = {"columns", "classes"}; /* of encoded tables */
   ep_status status = text_write(file, "{\"format\":\"epochd-weights\",\"tensors\":{", error);
   const char *between = "";
   for (size_t i = 0; i < tensors->tensors_count && status == EP_OK; i++) {
@@ -88,6 +89,9 @@ static ep_status all_write(ep_durable_file *file, const ep_tensors *tensors, ep_
   if (status == EP_OK) status = text_write(file, "}", error);
   for (size_t i = 0; i < sizeof keys / sizeof *keys && status == EP_OK; i++)
     status = note_write(file, tensors, keys[i], error);
+  for (size_t i = 0; i < sizeof column_keys / sizeof *column_keys && status == EP_OK; i++)
+    if (ep_tensors_note(tensors, column_keys[i]))
+      status = note_write(file, tensors, column_keys[i], error);
   return status == EP_OK ? text_write(file, "}\n", error) : status;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/json/memory.h"
+#include "engine/data/columns/encoding_json.h"
 
 /* Numbers as the text of a JSON array, "null" for NULL. NULL when memory is short or one is not
  * finite. Owned by the caller. */
@@ -57,6 +58,25 @@ static ep_status values_parse(const ep_tensors *file, const char *key, int64_t c
   return status;
 }
 
+ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep_encoding **out,
+                                    ep_error *error) {
+  const char *columns = ep_tensors_note(file, "columns"), *target = ep_tensors_note(file, "target");
+  *out = NULL;
+  if (!columns) return EP_OK;
+  *out = calloc(1, sizeof **out);
+  if (!*out) return ep_fail_memory(error);
+  ep_status status = ep_encoding_parse(columns, ep_tensors_note(file, "classes"),
+                                       target ? target : "", *out, error);
+  if (status == EP_OK && (*out)->features != features)
+    status = ep_fail(error, EP_DATA, "weights: columns of %lld features, the model takes %lld",
+                     (long long)(*out)->features, (long long)features);
+  if (status == EP_OK) return EP_OK;
+  ep_encoding_deinit(*out);
+  free(*out);
+  *out = NULL;
+  return status;
+}
+
 ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, int64_t y_columns,
                                    ep_scaling *out, ep_error *error) {
   *out = (ep_scaling){.x_columns = x_columns, .y_columns = y_columns};
@@ -68,6 +88,7 @@ ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, in
     status = values_parse(file, "y_deviation", y_columns, true, &out->y_deviation, error);
   if (status == EP_OK && (!out->x_mean != !out->x_deviation || !out->y_mean != !out->y_deviation))
     status = ep_fail(error, EP_DATA, "weights: a mean without its deviation");
+  if (status == EP_OK) status = ep_weights_notes_encoding(file, x_columns, &out->encoding, error);
   return status;
 }
 
@@ -162,7 +183,16 @@ static bool note_add(ep_tensors *out, const char *key, char *text) {
   return note->key && text;
 }
 
-enum { NOTES = 10 };
+/* What is said of columns, where they are encoded. */
+static bool encoding_add(ep_tensors *out, const ep_encoding *encoding) {
+  if (!encoding) return true;
+  return note_add(out, "columns", ep_encoding_format(encoding)) &&
+         note_add(out, "target", strdup(encoding->target)) &&
+         (encoding->classes.count == 0 ||
+          note_add(out, "classes", ep_classes_format(&encoding->classes)));
+}
+
+enum { NOTES = 13 };
 
 ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
                                 const char *spec_text, ep_tensors *out, ep_error *error) {
@@ -176,7 +206,8 @@ ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
       note_add(out, "x_mean", values_format(scaling->x_mean, scaling->x_columns)) &&
       note_add(out, "x_deviation", values_format(scaling->x_deviation, scaling->x_columns)) &&
       note_add(out, "y_mean", values_format(scaling->y_mean, scaling->y_columns)) &&
-      note_add(out, "y_deviation", values_format(scaling->y_deviation, scaling->y_columns)))
+      note_add(out, "y_deviation", values_format(scaling->y_deviation, scaling->y_columns)) &&
+      encoding_add(out, scaling->encoding))
     return EP_OK;
   return ep_fail_memory(error);
 }

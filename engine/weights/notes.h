@@ -1,7 +1,8 @@
 /* notes.h: what a weights file says besides its tensors, as texts in __metadata__: "format"
  * ("pt"), "epochd" (the version), "spec", the scaling of x and y ("x_mean", …: arrays of numbers,
- * or null), how bytes become numbers ("x_scale", "x_shift", by channel) and "data", the shape of
- * the data. */
+ * or null), how columns became x ("columns", as encoding_json.h has them), which one is predicted
+ * ("target") and its words ("classes"), of tables that were encoded; how bytes become numbers
+ * ("x_scale", "x_shift", by channel) and "data", the shape of the data. */
 #ifndef EP_ENGINE_WEIGHTS_NOTES_H
 #define EP_ENGINE_WEIGHTS_NOTES_H
 
@@ -17,6 +18,10 @@ ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
  * y_columns: how many figures there must be. */
 ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, int64_t y_columns,
                                    ep_scaling *out, ep_error *error);
+/* Of a table that was encoded into `features` columns of x: NULL where the file says nothing of
+ * columns. Owned by the caller (ep_encoding_deinit, free). */
+ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep_encoding **out,
+                                    ep_error *error);
 ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_error *error);
 
 #endif

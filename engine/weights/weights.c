@@ -243,3 +243,15 @@ ep_status ep_weights_read_shape(const char *path, ep_data_shape *shape, ep_error
   ep_tensors_close(&file);
   return status;
 }
+
+ep_status ep_weights_read_encoding(const char *path, ep_encoding **out, ep_error *error) {
+  ep_tensors file;
+  ep_data_shape shape;
+  *out = NULL;
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status != EP_OK) return status;
+  status = ep_weights_notes_shape(&file, &shape, error);
+  if (status == EP_OK) status = ep_weights_notes_encoding(&file, shape.features, out, error);
+  ep_tensors_close(&file);
+  return status;
+}

@@ -39,10 +39,11 @@ static char *text_make(const ep_calibration_program *program) {
               program->width);
   fprintf(out,
           "%s{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"optimizer\":"
-          "{\"type\":\"sgd\",\"lr\":1e-4},\"epochs\":1,\"batch_size\":%d,\"precision\":\"%s\"}",
+          "{\"type\":\"sgd\",\"lr\":1e-4},\"epochs\":1,\"batch_size\":%d,\"precision\":\"%s\","
+          "\"parallel\":{\"data\":%d}}",
           program->side > 0 ? "{\"type\":\"flatten\"}," : "",
           program->batch > 0 ? program->batch : program->rows,
-          ep_precision_name(program->precision));
+          ep_precision_name(program->precision), program->replicas > 0 ? program->replicas : 1);
   bool failed = ferror(out) != 0;
   if (fclose(out) == 0 && !failed) return text;
   free(text);

@@ -16,7 +16,7 @@
 
 /* A trained network, ready to answer. */
 typedef struct {
-  int64_t features;
+  int64_t features; /* values of a row as it is asked for */
   ep_job_spec *spec;
   ep_plan *plan;
   ep_scaling scaling;
@@ -32,6 +32,9 @@ static ep_status plan_for_answers(model *m, ep_data_shape shape, ep_error *error
   bool bytes = shape.x_type == EP_X_UINT8;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
+  /* Ranks are for training, and so is an executor that takes nothing else. */
+  if (m->spec->parallel.data > 1 || m->spec->parallel.model > 1) m->spec->executor[0] = 0;
+  m->spec->parallel = (ep_parallel_spec){.data = 1, .model = 1};
   shape.x_type = EP_X_FLOAT32;
   if (shape.train_rows > 2) shape.train_rows = 2; /* batch_norm wants two */
   if (shape.validation_rows > 1) shape.validation_rows = 1;
@@ -72,6 +75,7 @@ static ep_status model_load(model *m, const char *weights, ep_error *error) {
   float *optimizer = calloc((size_t)m->plan->program.optimizer_floats + 1, sizeof *optimizer);
   if (!m->state || !optimizer) status = ep_fail_memory(error);
   if (status == EP_OK) status = ep_weights_read(weights, m->plan, m->state, &m->scaling, error);
+  if (status == EP_OK && m->scaling.encoding) m->features = m->scaling.encoding->columns;
   if (status == EP_OK) status = ops->open(0, &m->backend, error);
   if (status == EP_OK)
     status = ops->compile(m->backend, &m->plan->program, NULL, &m->instance, error);
@@ -92,12 +96,27 @@ static void model_unload(model *m) {
   *m = (model){0};
 }
 
-/* x as the network was trained on it: standardized, normalized or as it is. scaled: [rows,
+/* Raw rows of a table as the network was trained on them. x: [rows, encoding columns]. */
+static ep_status x_encode(const ep_encoding *encoding, const double *x, int64_t rows, float *scaled,
+                          ep_error *error) {
+  double *row = malloc((size_t)encoding->features * sizeof *row);
+  if (!row) return ep_fail_memory(error);
+  for (int64_t i = 0; i < rows; i++) {
+    ep_encoding_apply(encoding, x + i * encoding->columns, row);
+    for (int64_t j = 0; j < encoding->features; j++)
+      scaled[i * encoding->features + j] = (float)row[j];
+  }
+  free(row);
+  return EP_OK;
+}
+
+/* x as the network was trained on it: encoded, standardized, normalized or as it is. scaled: [rows,
  * columns], written. */
 static ep_status x_scale(const model *m, const double *x, int64_t rows, float *scaled,
                          ep_error *error) {
   size_t count = (size_t)ep_shape_count(m->plan->program.stored) * (size_t)rows;
   double *changed = NULL;
+  if (m->scaling.encoding) return x_encode(m->scaling.encoding, x, rows, scaled, error);
   if (m->scaling.x_mean) {
     ep_scaling_apply_x(&m->scaling, x, rows, scaled);
     return EP_OK;

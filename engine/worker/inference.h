@@ -14,11 +14,12 @@ typedef struct ep_predictor ep_predictor;
 ep_status ep_predictor_create(ep_predictor **out, ep_error *error);
 void ep_predictor_destroy(ep_predictor *predictor); /* NULL is allowed */
 
-/* x: [rows, columns] in the units of the data. *output: [rows, *output_columns], the network's
- * output with the scaling of y undone; owned by the caller. EP_TOO_LARGE: more numbers than
- * EP_LIMIT_PREDICT_BYTES; EP_DAMAGED: the weights' SHA-256 is not `sha256` ("": any is right).
- * weights: the file's path; checkpoint: it is one, which has its own hash. Weights that were
- * replaced since are read anew. */
+/* x: [rows, columns] in the units of the data; of a table that was encoded: all its columns but the
+ * target, a category's as the number of its word, a date's in seconds since 1970. *output: [rows,
+ * *output_columns], the network's output with the scaling of y undone; owned by the caller.
+ * EP_TOO_LARGE: more numbers than EP_LIMIT_PREDICT_BYTES; EP_DAMAGED: the weights' SHA-256 is not
+ * `sha256` ("": any is right). weights: the file's path; checkpoint: it is one, which has its own
+ * hash. Weights that were replaced since are read anew. */
 ep_status ep_predictor_answer(ep_predictor *predictor, const char *weights, bool checkpoint,
                               const char *sha256, const double *x, int64_t rows, int64_t columns,
                               double **output, int64_t *output_columns, ep_error *error);

@@ -133,6 +133,7 @@ static void instance_release(ep_instance *instance) {
 static void instance_info(const ep_instance *instance, ep_instance_info *out) {
   *out = (ep_instance_info){.executor = instance->executor->profile->name,
                             .bytes = instance->executor->bytes(instance->self)};
+  if (instance->executor->ranks) instance->executor->ranks(instance->self, out);
 }
 
 static ep_status instance_load_data(ep_instance *instance, ep_split split, const void *x,

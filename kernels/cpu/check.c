@@ -164,6 +164,30 @@ static bool groups_fit(const ep_program *program) {
   return next == program->parameters;
 }
 
+/* Whether a stage that begins with the op cuts no residual's block. */
+static bool stage_may_begin(const ep_program *program, int op) {
+  for (int i = op; i < program->ops_count; i++) {
+    if (program->ops[i].type == EP_LAYER_RESIDUAL && program->ops[i].source + 1 < op) return false;
+  }
+  return true;
+}
+
+static bool ranks_fit(const ep_program *program) {
+  const ep_parallel *parallel = &program->parallel;
+  int stages = ep_program_stages(program);
+  if (parallel->data < 0 || parallel->data > EP_LIMIT_RANKS || parallel->model < 0 ||
+      parallel->model > EP_LIMIT_RANKS || ep_program_ranks(program) > EP_LIMIT_RANKS ||
+      parallel->micro_batches < 0 || parallel->micro_batches > EP_LIMIT_MICRO_BATCHES)
+    return false;
+  if (stages == 1) return true;
+  for (int i = 0; i < stages; i++) {
+    int first = parallel->stage_first[i];
+    if (first < 0 || first >= parallel->stage_first[i + 1] || !stage_may_begin(program, first))
+      return false;
+  }
+  return parallel->stage_first[0] == 0 && parallel->stage_first[stages] == program->ops_count;
+}
+
 ep_status ep_check_program(const ep_program *program, ep_error *error) {
   bool fits = program->parameters >= 0 && program->parameters <= EP_LIMIT_PARAMETERS &&
               program->buffers >= 0 && program->buffers <= EP_LIMIT_PARAMETERS &&
@@ -184,6 +208,9 @@ ep_status ep_check_program(const ep_program *program, ep_error *error) {
   if (program->train_rows < 1 || program->train_rows > EP_LIMIT_ROWS || program->batch_size < 1 ||
       program->batch_size > program->train_rows) {
     return ep_fail(error, EP_INVALID, "a batch is 1 to train_rows rows");
+  }
+  if (!ranks_fit(program)) {
+    return ep_fail(error, EP_INVALID, "the program's stages do not divide its layers");
   }
   return EP_OK;
 }

@@ -23,5 +23,6 @@ bool ep_programs_agree(const ep_program *a, const ep_program *b) {
          a->optimizer.type == b->optimizer.type && a->optimizer_floats == b->optimizer_floats &&
          a->optimizer.centered == b->optimizer.centered && a->train_rows == b->train_rows &&
          a->batch_size == b->batch_size && a->shuffle == b->shuffle && a->x_type == b->x_type &&
-         a->precision == b->precision && ops_agree(a, b);
+         a->precision == b->precision && ep_program_ranks(a) == ep_program_ranks(b) &&
+         ops_agree(a, b);
 }

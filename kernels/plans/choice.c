@@ -3,7 +3,8 @@
 
 bool ep_executor_can(const ep_executor_profile *profile, const ep_program *program,
                      const ep_device_traits *device) {
-  return (profile->gpu_features & ~ep_gpu_features(device->gpu.capability)) == 0 &&
+  return profile->ranks == (ep_program_ranks(program) > 1) &&
+         (profile->gpu_features & ~ep_gpu_features(device->gpu.capability)) == 0 &&
          ep_capabilities_cover(profile->capabilities, ep_program_needs(program)) &&
          profile->accepts(program, device);
 }

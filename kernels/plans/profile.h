@@ -28,8 +28,9 @@ typedef struct {
   int width;       /* of each hidden layer; out channels of each convolution */
   int hidden;      /* layers, relu between them, and one output */
   int rows;
-  int side;  /* 0: dense; else images of side × side and convolutions of 3 × 3 */
-  int batch; /* rows of a step, shuffled; 0 = all */
+  int side;     /* 0: dense; else images of side × side and convolutions of 3 × 3 */
+  int batch;    /* rows of a step, shuffled; 0 = all */
+  int replicas; /* 0 = one */
   ep_precision precision;
 } ep_calibration_program;
 
@@ -37,6 +38,7 @@ typedef struct {
   const char *name; /* "cuda/grid": the backend and the executor's folder */
   ep_capabilities capabilities;
   unsigned gpu_features; /* EP_GPU_…: what a GPU must have */
+  bool ranks;            /* it takes programs of several ranks, and no others */
 
   /* Whether it takes a program whose words it knows, on a device that has what it needs: sizes. */
   bool (*accepts)(const ep_program *program, const ep_device_traits *device);

@@ -33,6 +33,7 @@ ep_status ep_checkup_path(const ep_checkup *checkup, const char *id, const char 
   X(ep_check_jobs)    \
   X(ep_check_specs)   \
   X(ep_check_logs)    \
+  X(ep_check_trials)  \
   X(ep_check_weights) \
   X(ep_check_datasets)
 

@@ -111,6 +111,17 @@ ep_status ep_contents_pin(ep_contents *contents, const char *name, const char *p
   return EP_OK;
 }
 
+/* A description from before values were counted takes over their counts. */
+static void distinct_complete(ep_dataset_meta *there, const ep_dataset_meta *meta) {
+  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
+    ep_part *old = &there->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
+    const ep_part *new = &meta->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
+    if (old->rows != new->rows || old->columns != new->columns || old->rows == 0) continue;
+    for (int64_t j = 0; j < old->columns; j++)
+      if (old->column[j].distinct == 0) old->column[j].distinct = new->column[j].distinct;
+  }
+}
+
 /* Whether both metas are of the same bytes, read with the same options. */
 static bool meta_equal(const ep_dataset_meta *a, const ep_dataset_meta *b) {
   char *first = ep_dataset_meta_format(a, "", 0), *second = ep_dataset_meta_format(b, "", 0);
@@ -138,6 +149,7 @@ static ep_status content_again(const char *ingested, const ep_dataset_meta *meta
   ep_dataset_meta there = {0};
   ep_error why = {0};
   ep_status status = ep_dataset_meta_read(path, &there, &why);
+  if (status == EP_OK) distinct_complete(&there, meta);
   bool equal = status == EP_OK && meta_equal(&there, meta);
   ep_dataset_meta_deinit(&there);
   if (status == EP_OK && !equal)

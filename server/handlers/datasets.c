@@ -8,6 +8,33 @@
 #include "server/handlers/handlers.h"
 #include "server/process/data_dir.h"
 
+/* A side of a picture, as digits alone: 0 where it is none. *end: what follows. */
+static int side_read(const char *text, const char **end) {
+  int side = 0;
+  for (; *text >= '0' && *text <= '9' && side <= EP_LIMIT_COLUMNS; text++)
+    side = side * 10 + (*text - '0');
+  *end = text;
+  return side <= EP_LIMIT_COLUMNS ? side : 0;
+}
+
+/* size=HEIGHTxWIDTH and channels: how pictures are stored. */
+static ep_status pictures_read(const ep_request *request, ep_ingest_options *options,
+                               ep_error *error) {
+  static const char *const CHANNELS[] = {"1", "3", NULL};
+  int channels;
+  const char *text = ep_request_query(request, "size");
+  if (text) {
+    options->height = side_read(text, &text);
+    options->width = *text == 'x' ? side_read(text + 1, &text) : 0;
+    if (options->height == 0 || options->width == 0 || *text)
+      return ep_fail(error, EP_MALFORMED, "?size= must be HEIGHTxWIDTH, as 64x64: from 1 to %d",
+                     EP_LIMIT_COLUMNS);
+  }
+  ep_status status = ep_request_word(request, "channels", CHANNELS, -1, &channels, error);
+  if (status == EP_OK) options->channels = channels < 0 ? 0 : 1 + 2 * channels;
+  return status;
+}
+
 static ep_status options_read(const ep_request *request, ep_ingest_options *options,
                               ep_error *error) {
   static const char *const HEADER[] = {"true", "false", NULL};
@@ -23,7 +50,7 @@ static ep_status options_read(const ep_request *request, ep_ingest_options *opti
                                  .header = header < 0    ? 0
                                            : header == 0 ? 1
                                                          : -1};
-  return EP_OK;
+  return pictures_read(request, options, error);
 }
 
 /* The part that the route's path names in its last two segments. */

@@ -273,6 +273,16 @@ static void prediction_done(void *context, const double *output, int64_t rows, i
   ep_exchange_release(exchange);
 }
 
+/* Rows of numbers, or of cells by names. */
+static ep_status predict_read(const ep_exchange *exchange, int64_t checkpoint, double **x,
+                              int64_t *rows, int64_t *columns, ep_problem *problem) {
+  const ep_request *request = &exchange->request;
+  if (ep_predict_has_rows(request->body, request->body_bytes))
+    return ep_jobs_rows_read(exchange->server->jobs, request->id, checkpoint, request->body,
+                             request->body_bytes, x, rows, columns, problem);
+  return ep_predict_parse(request->body, request->body_bytes, x, rows, columns, problem);
+}
+
 static ep_route_result predict_start(ep_exchange *exchange) {
   ep_problem problem = {0};
   ep_error error = {0};
@@ -281,8 +291,7 @@ static ep_route_result predict_start(ep_exchange *exchange) {
   const char *name = ep_request_query(&exchange->request, "checkpoint");
   if (name && ep_checkpoint_name_read(name, &checkpoint, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (ep_predict_parse(exchange->request.body, exchange->request.body_bytes, &x, &rows, &columns,
-                       &problem) != EP_OK)
+  if (predict_read(exchange, checkpoint, &x, &rows, &columns, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   exchange->deadline_us = ep_clock_steady_us() + PREDICT_SECONDS * 1000000LL;
   ep_exchange_retain(exchange);

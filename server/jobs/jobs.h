@@ -124,6 +124,12 @@ ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *pa
 /* A file was added to the folder of a job that ended: --keep-bytes counts it from here on. */
 void ep_jobs_note_file(ep_jobs *jobs, const char *id);
 
+/* Reads {"rows": [{"age": 31, "city": "Oslo"}, …]}, cells by the columns of the job's table, for
+ * ep_jobs_predict. *x: [*rows, *columns], the caller's. Faults have pointers. */
+ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
+                            size_t bytes, double **x, int64_t *rows, int64_t *columns,
+                            ep_problem *problem);
+
 /* Predictions of a job that ended, or of a checkpoint (its step, EP_CHECKPOINT_LATEST of
  * checkpoints.h; 0 = the job's last weights), for new rows x: [rows, columns], copied. Unless this
  * fails, `done` is called once, from another thread: output: [rows, columns] is lent for that call;

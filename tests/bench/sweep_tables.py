@@ -40,7 +40,7 @@ def overhead(row):
 
 def alone(row):
     rows = [[cell["kind"], cell["executor"], cell["trials"], cell["same"]] for cell in row["cells"]]
-    return ["sweep", "executor", "trials", "the same bits as a job"], rows + [["all", "", row["trials"], row["same"]]]
+    return ["sweep", "executor", "trials", "the same figures as a job"], rows + [["all", "", row["trials"], row["same"]]]
 
 
 def asha(row):

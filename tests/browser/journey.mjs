@@ -151,6 +151,26 @@ async function compareThem({ page }, ids) {
   console.log("ok: two jobs compared, over epochs and seconds, and as CSV");
 }
 
+// A training on four ranks: cut in the form, looked at in the check, its ranks in a table at the end.
+async function severalRanks({ page, url }) {
+  await page.goto("/#/submit?example=xor");
+  await setEpochs(page, 1000);
+  await page.fill("#f-parallel-data", "2");
+  await page.fill("#f-parallel-model", "2");
+  await page.getByText("2 replicas of 2 stages in 2 micro-batches").waitFor();
+  await page.locator(".check-state[data-state=good]").waitFor();
+  await page.click("#submit");
+  await page.waitForURL(/#\/jobs\/job_/);
+  await page.locator(".badge[data-state=succeeded]").waitFor();
+  const rows = page.getByRole("region", { name: "Ranks" }).locator("tr[data-rank]");
+  await rows.nth(3).waitFor();
+  const { executor, ranks, parallel } = await ask(url, "GET", `/v1/jobs/${jobId(page)}`);
+  check(executor === "cpu/ranks" && ranks.length === 4 && parallel.stages.length === 2, `${executor}, ${ranks?.length} ranks`);
+  check((await rows.count()) === 4, `${await rows.count()} ranks are shown`);
+  await page.getByText(/^The ranks waited .*, its bubble\.$/).waitFor();
+  console.log("ok: a training on four ranks, and what each of them did");
+}
+
 async function deleteIt({ page, url }, id) {
   await page.goto(`/#/jobs/${id}`);
   page.once("dialog", (dialog) => dialog.accept());
@@ -169,5 +189,6 @@ run(async ({ url, open }) => {
   await takeWeights(here, first);
   const second = await keyboardOnly(here);
   await compareThem(here, [first, second]);
+  await severalRanks(here);
   await deleteIt(here, second);
 });

@@ -15,6 +15,7 @@ epochctl example xor >xor.json
 cp xor.json job.json
 printf 'area,price\n1,10\n2,20\n3,30\n4,40\n' >houses.csv
 python3 "$here/images.py" . 28 100 20
+python3 "$here/pictures.py" . 12 30 9
 trained() { # submits the example anew, and waits
   submit "$(jq -c '. + {tags: ["trial"], checkpoint: {every_seconds: 0}}' xor.json)"
   finish "$id"

@@ -240,6 +240,9 @@ static void data_print(void) {
     snprintf(name, sizeof name, "The generator %s", ep_generator_name(i));
     source_print(name, ep_data_table(EP_DATA_GENERATOR, (ep_generator)i));
   }
+  printf("## A column\n\nWhat `data.columns` says of a column, or of all whose names match a glob "
+         "(`*`, `?`): an object of\nthese fields.\n\n");
+  rows_print(&ep_column_table);
   const ep_field_table *all = ep_data_table(EP_DATA_DATASET, EP_GENERATOR_XOR)->base;
   printf("## For every source\n\n");
   rows_print(all);

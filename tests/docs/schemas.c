@@ -249,8 +249,10 @@ static json_t *sweep_new(void) {
 }
 
 void ep_schemas_print(void) {
-  json_t *schemas = json_pack("{s: o, s: o, s: o}", "JobSpec", job_new(), "Data", data_new(),
-                              "SweepSpec", sweep_new());
+  json_t *schemas =
+      json_pack("{s: o, s: o, s: o, s: o}", "JobSpec", job_new(), "Data", data_new(), "ColumnRule",
+                described_new("How a column of a table becomes features", &ep_column_table),
+                "SweepSpec", sweep_new());
   for (int i = 0; i < VARIANTS; i++)
     json_object_set_new(
         schemas, variants_schemas[i].name,

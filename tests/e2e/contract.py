@@ -5,13 +5,17 @@ change that is accepted."""
 
 import copy
 import http.client
+import io
 import json
 import struct
 import sys
 import time
 import urllib.parse
+import zipfile
 
 import jsonschema
+
+import pictures
 
 XOR = {
     "data": {"generator": "xor"},
@@ -24,6 +28,9 @@ LINE = {
     "data": {"dataset": "line", "target": "b", "test": 0.25}, "loss": "mse", "epochs": 50,
     "model": {"layers": [{"type": "linear", "out_features": 1}]}, "optimizer": {"lr": 0.001},
 }
+# words, dates, gaps, and a cell that is not of its column's type
+PEOPLE = b"sex,born,age\n,,\n" + b"f,1990-01-01,old\n" + b"".join(
+    b"%s,1990-01-%02d,%d\n" % (b"m" if i % 2 else b"f", i % 28 + 1, i) for i in range(200))
 CSV = b"a,b\n" + b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
 # Answers that need a full queue, a full or damaged disk or a dead device: their own tests have them.
 NOT_HERE = {("job_create", "429"), ("job_create", "503"), ("job_events", "503"),
@@ -221,6 +228,20 @@ def ended(contract, job):
     ask("POST", f"{path}/cancel", 200)
 
 
+def ranks(contract):
+    """A job on four ranks: how it is cut, and what each rank did."""
+    ask = contract.ask
+    four = dict(LINE, data={"generator": "disc", "rows": 100}, loss="mse", device="cpu", parallel={"data": 2, "model": 2})
+    four["model"] = {"layers": [{"type": "linear", "out_features": 4}, {"type": "relu"}, {"type": "linear", "out_features": 1}]}
+    ask("POST", "/v1/jobs?validate=only", 200, four)
+    ask("POST", "/v1/jobs", 422, dict(four, parallel={"model": 4}))
+    _, raw = ask("POST", "/v1/jobs", 201, four)
+    _, raw = ask("GET", f"/v1/jobs/{json.loads(raw)['id']}?wait=30", 200)
+    job = json.loads(raw)
+    if len(job["ranks"] or []) != 4 or len(job["parallel"]["stages"]) != 2:
+        contract.fault(f"a job on four ranks has {job['ranks']}, {job['parallel']}")
+
+
 def failed(contract):
     """A job whose loss is not finite any more."""
     ask = contract.ask
@@ -368,11 +389,25 @@ def until(done):
     raise SystemExit("it does not come about in two minutes")
 
 
+def picture_folders():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("cat/1.png", "dog/1.png", "readme"):
+            archive.writestr(name, pictures.png(4, 4, bytes(range(16))))
+    return packed.getvalue()
+
+
 def datasets(contract):
     ask = contract.ask
+    ask("PUT", "/v1/datasets/pets?size=8x6&channels=3", 201, picture_folders())
+    ask("PUT", "/v1/datasets/pets?size=8", 400, picture_folders())
+    ask("GET", "/v1/datasets/pets", 200)
     ask("PUT", "/v1/datasets/line", 201, CSV)
     ask("PUT", "/v1/datasets/line?header=true&delimiter=comma", 200, CSV)
-    ask("PUT", "/v1/datasets/wrong", 422, b"a,b\n1,x\n")
+    ask("PUT", "/v1/datasets/wrong", 422, b"a,b\n1,inf\n")
+    ask("PUT", "/v1/datasets/people", 201, PEOPLE)
+    ask("GET", "/v1/datasets/people", 200)
+    ask("DELETE", "/v1/datasets/people", 204)
     ask("PUT", "/v1/datasets/wrong", 415, bytes(1000))
     ask("PUT", "/v1/datasets/wrong?header=perhaps", 400, CSV)
     ask("PUT", "/v1/datasets/wrong", 413, b"1,2\n" * 260000)
@@ -519,6 +554,7 @@ def main():
     job = jobs(contract)
     labels(contract, job)
     ended(contract, job)
+    ranks(contract)
     failed(contract)
     running(contract)
     checkpoints(contract)

@@ -45,11 +45,26 @@ refused() {
   grep -q "$3" "$body" || fail "$1: the answer does not say \"$3\": $(<"$body")"
   echo "ok: $1: $(jq -r .detail "$body")"
 }
-refused "a word" 'a,b\n1,2\n3,n/a\n' 'row 3, column 2'
-refused "a missing value" 'a,b\n1,2\n3,4\n,6\n' 'row 4, column 1'
+refused "an infinity" 'a,b\n1,2\n3,inf\n' 'row 3, column 2'
+refused "a word that is not UTF-8" 'a,b\n1,2\n3,4\n\xff,6\n' 'row 4, column 1'
 refused "a short row" 'a,b\n1,2\n3\n' 'row 3'
+refused "a short row of words" 'a,b\n1,x\n3\n' 'row 3'
 http GET /v1/datasets/wrong
 expect 404
+
+printf '%s\n' 'Survived,Name,Sex,Age,Cabin,Boarded' '0,"Braund, Mr. ""Owen"" Harris",male,22,,1912-04-10' \
+  '1,"Cumings, Mrs. John",female,38,C85,1912-04-10' '1,"Heikkinen, Miss. Laina",female,NA,,1912-04-11' >"$scratch/people.csv"
+http PUT /v1/datasets/people -H 'Content-Type: text/csv' -T "$scratch/people.csv"
+expect 201
+http GET /v1/datasets/people
+check "a table with words, dates and gaps" \
+  '[.columns[].type] == ["number", "category", "category", "number", "category", "date"] and
+   [.columns[].missing] == [0, 0, 0, 1, 2, 0] and .columns[2].distinct == 2 and
+   .columns[2].categories == [{"value": "female", "count": 2}, {"value": "male", "count": 1}] and
+   .columns[3].min == 22 and .columns[3].max == 38'
+http POST /v1/jobs "${json[@]}" -d "$(jq -c '.data.dataset = "people" | .data.target = "Survived"' <<<"$spec")"
+expect 422
+check "its columns are scaled already" '.errors[0].pointer == "/data/standardize"'
 
 submit "$(jq -c --argjson epochs "$endless" '.epochs = $epochs' <<<"$spec")"
 http DELETE /v1/datasets/houses

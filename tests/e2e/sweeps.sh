@@ -113,3 +113,12 @@ http GET "/v1/jobs?limit=1000"
 check "sweeps are not among the jobs" 'all(.data[]; .id | startswith("job_"))'
 http GET "/v1/sweeps"
 check "nor jobs among the sweeps" 'all(.data[]; (.id | startswith("swp_")) and (has("spec") | not)) and (.data | length) == 4'
+
+# --check reads the results too.
+daemon_stop
+"$build/bin/epochd" --check --data-dir "$data_dir" >"$scratch/check" || fail "a good folder has faults: $(cat "$scratch/check")"
+results=$(find "$data_dir/jobs" -name trials.bin -size +4k | head -n 1)
+printf '\377' | dd of="$results" bs=1 seek=1000 conv=notrunc status=none
+"$build/bin/epochd" --check --data-dir "$data_dir" >"$scratch/check" && fail "a flipped byte of $results is not seen"
+grep -q "^swp_.*trials.bin is damaged after record [0-9]* of [0-9]*$" "$scratch/check" || fail "it says: $(cat "$scratch/check")"
+echo "ok: --check finds a result that was flipped"

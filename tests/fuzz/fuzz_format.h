@@ -10,6 +10,27 @@
 #include "kernels/backend.h"
 #include "tests/fuzz/fuzz.h"
 
+/* The words in their order; each cell is one of them, or is missing. */
+static inline void words_hold(const ep_part *part, const ep_column *column) {
+  const ep_words *words = &column->words;
+  int64_t rows = column->missing;
+  FUZZ_HOLDS((column->type == EP_COLUMN_CATEGORY) == (words->count > 0));
+  FUZZ_HOLDS(column->missing >= 0 && column->missing <= part->rows);
+  FUZZ_HOLDS(column->distinct >= 0 && column->distinct <= EP_LIMIT_CATEGORIES);
+  if (words->count == 0) return;
+  FUZZ_HOLDS(column->distinct == words->count);
+  FUZZ_HOLDS(column->min == 0 && column->max == (double)(words->count - 1));
+  for (int64_t i = 0; i < words->count; i++) {
+    size_t bytes = strlen(words->word[i]);
+    FUZZ_HOLDS(bytes > 0 && bytes <= EP_LIMIT_WORD_BYTES && ep_utf8_valid(words->word[i], bytes));
+    FUZZ_HOLDS(
+        i == 0 || words->rows[i - 1] > words->rows[i] ||
+        (words->rows[i - 1] == words->rows[i] && strcmp(words->word[i - 1], words->word[i]) < 0));
+    rows += words->rows[i];
+  }
+  FUZZ_HOLDS(rows == part->rows);
+}
+
 static inline void part_holds(const ep_part *part) {
   FUZZ_HOLDS(part->rows > 0 && part->rows <= EP_LIMIT_ROWS);
   FUZZ_HOLDS(part->columns > 0 && part->columns <= EP_LIMIT_COLUMNS);
@@ -19,6 +40,7 @@ static inline void part_holds(const ep_part *part) {
     FUZZ_HOLDS(ep_utf8_valid(column->name, strlen(column->name)));
     FUZZ_HOLDS(!column->integer ||
                (column->min == floor(column->min) && column->max == floor(column->max)));
+    words_hold(part, column);
   }
 }
 
@@ -36,6 +58,10 @@ static inline void format_holds(const ep_format *format, const uint8_t *bytes, s
     FUZZ_HOLDS(status == EP_INVALID || status == EP_TOO_LARGE);
     FUZZ_HOLDS(ep_utf8_valid(error.message, strlen(error.message)));
   } else {
+    FUZZ_HOLDS(meta.faults >= 0);
+    for (int64_t i = 0; i < meta.faults && i < EP_LIMIT_PROBLEM_ERRORS; i++)
+      FUZZ_HOLDS(meta.fault[i].row > 0 && meta.fault[i].column > 0 &&
+                 ep_utf8_valid(meta.fault[i].text, strlen(meta.fault[i].text)));
     const ep_part *train = meta.part[EP_SPLIT_TRAIN];
     FUZZ_HOLDS((train[EP_ROLE_TABLE].rows > 0) != (train[EP_ROLE_X].rows > 0));
     int64_t written = 0;

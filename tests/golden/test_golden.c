@@ -49,14 +49,22 @@ START_TEST(what_has_no_golden_is_noticed) {
 }
 END_TEST
 
+/* Two replicas, two stages, or both. */
+static void ranks_set(int number) {
+  static const int grids[][2] = {{2, 1}, {1, 2}, {2, 2}, {4, 2}};
+  const int *grid = grids[number % 4];
+  ep_case_set_ranks(goldens.rows[number].test, grid[0], grid[1], 2);
+}
+
 /* The executor of that number at every instruction set that this processor has. */
 START_TEST(every_executor_repeats_pytorch) {
   int count;
   const ep_executor *const *executors = ep_cpu_executors(&count);
   const ep_instruction_set found = backend->instruction_set;
   ep_subject subject = {ops, backend, executors[_i]->profile->name};
-  bool is_reference = executors[_i] == &ep_cpu_reference;
-  for (int level = is_reference ? (int)found : 0; level <= (int)found; level++) {
+  bool is_reference = executors[_i] == &ep_cpu_reference, ranks = executors[_i]->profile->ranks;
+  for (int i = 0; ranks && i < goldens.count; i++) ranks_set(i);
+  for (int level = is_reference || ranks ? (int)found : 0; level <= (int)found; level++) {
     int repeated = 0, unsupported = 0, failed = 0;
     double worst = 0;
     backend->instruction_set = (ep_instruction_set)level;
@@ -73,7 +81,7 @@ START_TEST(every_executor_repeats_pytorch) {
            worst);
     ck_assert_int_eq(failed, 0);
     ck_assert_int_gt(repeated, 0);
-    if (is_reference) ck_assert_int_eq(unsupported, 0);
+    if (is_reference || ranks) ck_assert_int_eq(unsupported, 0);
   }
   backend->instruction_set = found;
 }

@@ -25,6 +25,8 @@ GUARDED = {
     "sqlite": r"sqlite3\.h",
     "jansson": r"jansson\.h",
     "curl": r"curl/",
+    "png": r"png\.h",
+    "jpeg": r"j(peglib|error)\.h",
     "cuda": r"cu(da|blas|dnn|rand|sparse|solver|fft|pti)\w*\.h|nccl\.h|nv\w+\.h|cooperative_groups",
 }
 
@@ -101,7 +103,7 @@ def arrows(tree):
             continue
         if path.endswith((".cu", ".cuh")) and not path.startswith(("kernels/cuda/", "tests/gpu/")):
             yield path, 1, "CUDA outside kernels/cuda"
-        guarded = "microhttpd|sqlite|jansson|cuda|curl" if test else ROOMS[row][1]
+        guarded = "|".join(GUARDED) if test else ROOMS[row][1]
         for number, bracket, name in includes(tree, path):
             if bracket == '"' and not test and not allows(row, folder, os.path.dirname(name)):
                 yield path, number, f'{folder} may not include "{name}"'

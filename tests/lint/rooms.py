@@ -58,17 +58,22 @@ ROOMS = {
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
+    "engine/data/cells": ("api/json", ""),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
-    "engine/data/formats": ("api api/hash api/json " + DATA, "jansson"),
+    "engine/data/columns": ("api api/json api/spec kernels engine/data/cells " + DATA, "jansson"),
+    "engine/data/pictures": ("api engine/files", "png|jpeg"),
+    "engine/data/formats": ("api api/hash api/json engine/data/cells engine/data/pictures " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
-    "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/sources " + DATA, ""),
-    "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
+    "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
+    "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan "
+                       "engine/data/columns engine/data/prepare", "jansson"),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
-                        "engine/plan engine/weights engine/checkpoints engine/data/datasets engine/data/prepare", ""),
+                        "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
+                        "engine/data/prepare", ""),
     "engine/search": (PROGRAM, ""),
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
-    "engine/sweep": ("api api/json api/spec api/sweep api/wire kernels kernels/plans engine/files engine/plan engine/search "
+    "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/training engine/data/datasets engine/data/prepare", ""),
     "engine/worker": ("api api/sweep engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
@@ -87,8 +92,10 @@ ROOMS = {
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
-    "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/files engine/weights server/jobs/files", ""),
-    "server/jobs/views": (JOBS + " api/responses engine/files engine/trials", ""),
+    "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/files engine/weights server/jobs/files",
+                            "jansson"),
+    "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
+                          "engine/plan engine/trials", ""),
     "server/jobs/lifecycle": (JOBS + " api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),

@@ -11,6 +11,7 @@ import { setFacts } from "../facts.js";
 import { checkpointPanel } from "./job_checkpoints.js";
 import { curvePanel } from "./job_curve.js";
 import { followEvents } from "./job_events.js";
+import { ranksPanel } from "./job_ranks.js";
 import { resultPanels } from "./job_results.js";
 import { lifecycleButtons } from "./lifecycle.js";
 
@@ -39,6 +40,7 @@ export function mount(root, { id }, signal) {
   const progress = h("p", { class: "progress-line" });
   const times = h("dl", { class: "facts columns" });
   const curve = curvePanel({ url, signal });
+  const ranks = ranksPanel();
   const results = resultPanels({ url, signal });
   const checkpoints = checkpointPanel({ url, signal, act: buttons.act });
   const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
@@ -48,6 +50,7 @@ export function mount(root, { id }, signal) {
     h("section", { class: "card", "aria-label": "Progress" }, meter, progress, times),
     curve.node,
     results.node,
+    ranks.node,
     h("div", { class: "grid" },
       weights,
       h("section", { class: "card" }, h("h2", null, "Events"), events)),
@@ -137,6 +140,7 @@ export function mount(root, { id }, signal) {
     setText(settings, prettyJson(job.spec, 110));
     curve.jobChanged(job);
     results.jobChanged(job);
+    ranks.jobChanged(job);
     checkpoints.jobChanged(job);
     follow();
   }

@@ -31,16 +31,16 @@ function partsTable({ mean, deviation, each }) {
 }
 
 // Each cell holds its count, shaded by the share of the true class.
-function confusionTable(confusion) {
-  const classes = confusion.map((_, i) => i);
+function confusionTable(confusion, names = []) {
+  const classes = confusion.map((_, i) => names[i] ?? i);
   return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Counts of each class" }, h("table", { class: "confusion" },
     h("caption", null, "Rows: the true class. Columns: the predicted one."),
     h("thead", null, h("tr", null, h("td", null), classes.map((i) => h("th", { scope: "col", class: "number" }, i)), h("th", { scope: "col", class: "number" }, "right"))),
     h("tbody", null, confusion.map((counts, actual) => {
       const total = counts.reduce((sum, n) => sum + n, 0);
-      return h("tr", null, h("th", { scope: "row", class: "number" }, actual),
+      return h("tr", null, h("th", { scope: "row", class: "number" }, classes[actual]),
         counts.map((n, predicted) => {
-          const cell = h("td", { class: "number", title: `true ${actual}, predicted ${predicted}` }, integer(n));
+          const cell = h("td", { class: "number", title: `true ${classes[actual]}, predicted ${classes[predicted]}` }, integer(n));
           const share = total ? n / total : 0;
           const hue = actual === predicted ? "--good" : "--bad";
           if (share > 0) cell.style.backgroundColor = `color-mix(in srgb, var(${hue}) ${Math.round(6 + 24 * share)}%, transparent)`;
@@ -102,7 +102,7 @@ export function resultPanels({ url, signal }) {
       const [split, word] = job.metrics.test?.confusion ? ["test", "test"] : job.metrics.validation?.confusion ? ["validation", "validation"] : ["train", "training"];
       const matrix = job.metrics[split]?.confusion;
       confusion.hidden = !matrix;
-      if (matrix) replace(confusion, h("h2", null, `Confusion matrix, ${word} rows`), confusionTable(matrix));
+      if (matrix) replace(confusion, h("h2", null, `Confusion matrix, ${word} rows`), confusionTable(matrix, job.metrics.class_names));
       const test = job.metrics.test;
       const numeric = test && test.mse !== null && test.mse !== undefined && !matrix;
       cloud.hidden = !numeric || !job.weights;

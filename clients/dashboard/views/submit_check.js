@@ -5,6 +5,7 @@ import { h, replace, setText } from "../dom.js";
 import { ApiError, sendJson } from "../api.js";
 import { announce } from "../shell.js";
 import { bytes, integer, seconds } from "../format.js";
+import { ranksWords, waitWords } from "./job_ranks.js";
 
 const shape = (layer, way) => {
   const full = layer[`${way}_shape`];
@@ -72,6 +73,7 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
       fact("Rows", rowWords(checked.rows)),
       fact("Parameters", integer(checked.parameters)),
       fact("Memory", bytes(checked.bytes)),
+      checked.parallel && fact("Ranks", [`${ranksWords(checked.parallel)}. `, checked.parallel.note ?? waitWords(checked.parallel)]),
       checked.estimates.map(({ device, executor, seconds: time }) => fact(`On ${device}`, `about ${seconds(time)} (${executor})`)));
     const wasOpen = layers.open;
     layers.hidden = false;

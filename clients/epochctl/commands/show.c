@@ -22,7 +22,7 @@ const ep_subcommand ep_subcommand_show = {
   .run = subcommand_run,
   .summary = "print a job in full",
   .details =
-    "State, times, metrics of each split, a small confusion matrix, and the job as it was submitted "
-    "with all defaults filled in.",
+    "State, times, metrics of each split, a small confusion matrix, what each of several ranks did, "
+    "and the job as it was submitted with all defaults filled in.",
   .examples = "epochctl show last"};
 /* clang-format on */

@@ -5,6 +5,7 @@
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/input/spec_file.h"
+#include "clients/epochctl/jobs/ranks.h"
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
@@ -79,6 +80,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   free(body);
   if (status != EP_OK || !root) return status;
   layers_print(&client->terminal, ep_json_at(root, "layers"));
+  ep_parallel_print(&client->terminal, ep_json_at(root, "parallel"));
   estimates_print(root);
   json_decref(root);
   return EP_OK;
@@ -95,7 +97,7 @@ const ep_subcommand ep_subcommand_validate = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "check a job without running it",
   .details =
-    "Prints each layer's shape and parameters, the rows of each split, and how long each device would "
-    "take. Ends with 2 when the job would be refused.",
+    "Prints each layer's shape and parameters, how it is cut into ranks, the rows of each split, and "
+    "how long each device would take. Ends with 2 when the job would be refused.",
   .examples = "epochctl validate job.json"};
 /* clang-format on */

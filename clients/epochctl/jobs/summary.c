@@ -7,6 +7,7 @@
 
 #include "api/vocabulary.h"
 #include "clients/epochctl/http/json_at.h"
+#include "clients/epochctl/jobs/ranks.h"
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
@@ -180,5 +181,7 @@ void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole
   weights_print(client, job);
   if (!whole) return;
   confusion_print(client, job);
+  ep_parallel_print(&client->terminal, ep_json_at(job, "parallel"));
+  ep_ranks_print(&client->terminal, ep_json_at(job, "parallel"), ep_json_at(job, "ranks"));
   spec_print(client, job);
 }

@@ -7,7 +7,7 @@
 #include "clients/epochctl/client/client.h"
 
 /* Prints status, times, metrics and the URL of the weights. `whole`: also tags, model, a small
- * confusion matrix, and the spec. */
+ * confusion matrix, the ranks, and the spec. */
 void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole);
 
 /* Its first lines, for a job and a sweep alike: status, id, name; why it failed or stopped. */

@@ -23,11 +23,17 @@ static bool is_same(const cached *one, const char *path, const struct stat *file
   return strcmp(one->path, path) == 0 && ep_file_is_same(&one->file, file);
 }
 
+/* Four words take the memory of a column. */
 static int64_t columns_count(const ep_dataset_meta *meta) {
-  int64_t columns = 0;
+  int64_t columns = 0, words = 0;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int role = 0; role < EP_ROLE_COUNT; role++) columns += meta->part[split][role].columns;
-  return columns;
+    for (int role = 0; role < EP_ROLE_COUNT; role++) {
+      const ep_part *part = &meta->part[split][role];
+      columns += part->columns;
+      for (int64_t i = 0; part->column && i < part->columns; i++)
+        words += part->column[i].words.count;
+    }
+  return columns + words / 4;
 }
 
 bool ep_cached_meta_find(const char *path, const struct stat *file, ep_dataset_meta *out) {

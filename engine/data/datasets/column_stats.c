@@ -31,6 +31,13 @@ ep_status ep_column_stats_init(ep_column_stats *measure, ep_dtype dtype, int64_t
   return EP_OK;
 }
 
+ep_status ep_column_stats_table(ep_column_stats *measure, ep_error *error) {
+  assert(measure->dtype == EP_DTYPE_F64 && measure->rows == 0);
+  measure->distinct = calloc((size_t)measure->columns, sizeof *measure->distinct);
+  measure->distinct_bytes = EP_LIMIT_DISTINCT_BYTES;
+  return measure->distinct ? EP_OK : ep_fail_memory(error);
+}
+
 static inline bool is_integer(double value) {
   return fabs(value) >= 0x1p52 || value == (double)(int64_t)value;
 }
@@ -56,6 +63,10 @@ static ep_status values_measure(ep_column_stats *measure, const double *row, ep_
   for (int64_t i = 0; i < measure->columns; i++) {
     double value = row[i];
     ep_column *column = &measure->column[i];
+    if (measure->distinct && isnan(value)) {
+      column->missing++;
+      continue;
+    }
     if (!isfinite(value))
       return ep_fail(error, EP_INVALID, "row %lld, column %lld: %s is not a number to train on",
                      (long long)measure->rows + 1, (long long)i + 1,
@@ -63,6 +74,7 @@ static ep_status values_measure(ep_column_stats *measure, const double *row, ep_
     if (value < column->min) column->min = value;
     if (value > column->max) column->max = value;
     if (column->integer && !is_integer(value)) column->integer = false;
+    if (measure->distinct) ep_distinct_add(&measure->distinct[i], value, &measure->distinct_bytes);
     zeros += value == 0;
     ones += value == 1;
   }
@@ -95,9 +107,17 @@ void ep_column_stats_finish(ep_column_stats *measure) {
     measure->column[i].min = measure->least[i];
     measure->column[i].max = measure->least[measure->columns + i];
   }
+  for (int64_t i = 0; i < measure->columns && measure->distinct; i++) {
+    ep_column *column = &measure->column[i];
+    if (column->missing == measure->rows) column->min = column->max = 0;
+    if (column->type != EP_COLUMN_TEXT) column->distinct = ep_distinct_count(&measure->distinct[i]);
+  }
 }
 
 void ep_column_stats_deinit(ep_column_stats *measure) {
+  for (int64_t i = 0; i < measure->columns && measure->distinct; i++)
+    ep_distinct_deinit(&measure->distinct[i]);
+  free(measure->distinct);
   free(measure->scratch);
   free(measure->least);
   *measure = (ep_column_stats){0};

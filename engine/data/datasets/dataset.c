@@ -16,27 +16,97 @@ const char *ep_role_name(ep_role role) {
   return names[role];
 }
 
-bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
-  *out = *meta;
-  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)
-    out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].column = NULL;
+static const char *const type_names[EP_COLUMN_TYPES] = {"number", "category", "date", "text"};
+
+const char *ep_column_type_name(ep_column_type type) {
+  assert(type < EP_COLUMN_TYPES);
+  return type_names[type];
+}
+
+int ep_column_type_from_name(const char *name) {
+  for (int type = 0; type < EP_COLUMN_TYPES; type++)
+    if (strcmp(type_names[type], name) == 0) return type;
+  return -1;
+}
+
+void ep_words_deinit(ep_words *words) {
+  for (int64_t i = 0; i < words->count; i++) free(words->word[i]);
+  free(words->word);
+  free(words->rows);
+  *words = (ep_words){0};
+}
+
+bool ep_words_copy(const ep_words *words, ep_words *out) {
+  size_t count = (size_t)words->count;
+  *out = (ep_words){0};
+  if (count == 0) return true;
+  out->word = calloc(count, sizeof *out->word);
+  out->rows = malloc(count * sizeof *out->rows);
+  bool ok = out->word && out->rows;
+  for (int64_t i = 0; ok && i < words->count; i++) {
+    out->word[i] = strdup(words->word[i]);
+    out->rows[i] = words->rows[i];
+    ok = out->word[i] != NULL;
+    out->count += ok;
+  }
+  if (!ok) ep_words_deinit(out);
+  return ok;
+}
+
+void ep_columns_destroy(ep_column *column, int64_t columns) {
+  for (int64_t i = 0; column && i < columns; i++) ep_words_deinit(&column[i].words);
+  free(column);
+}
+
+/* NULL when memory is short. */
+static ep_column *columns_copy(const ep_column *column, int64_t columns) {
+  ep_column *copy = malloc((size_t)columns * sizeof *copy);
+  if (!copy) return NULL;
+  for (int64_t i = 0; i < columns; i++) {
+    copy[i] = column[i];
+    if (ep_words_copy(&column[i].words, &copy[i].words)) continue;
+    ep_columns_destroy(copy, i);
+    return NULL;
+  }
+  return copy;
+}
+
+/* A copy of its own of `bytes` bytes, of NULL too; false when memory is short. */
+static bool bytes_copy(const void *from, size_t bytes, void **out) {
+  *out = from ? malloc(bytes) : NULL;
+  if (*out) memcpy(*out, from, bytes);
+  return !from || *out;
+}
+
+static bool owned_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
+  void *copy;
   for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
     const ep_part *from = &meta->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
     ep_part *to = &out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
-    size_t bytes = (size_t)from->columns * sizeof *from->column;
     if (!from->column) continue;
-    to->column = malloc(bytes);
-    if (!to->column) {
-      ep_dataset_meta_deinit(out);
-      return false;
-    }
-    memcpy(to->column, from->column, bytes);
+    to->column = columns_copy(from->column, from->columns);
+    if (!to->column) return false;
   }
+  if (!bytes_copy(meta->class_name, (size_t)meta->classes * sizeof *meta->class_name, &copy))
+    return false;
+  out->class_name = copy;
   return true;
+}
+
+bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
+  *out = *meta;
+  out->class_name = NULL;
+  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)
+    out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].column = NULL;
+  if (owned_copy(meta, out)) return true;
+  ep_dataset_meta_deinit(out);
+  return false;
 }
 
 void ep_dataset_meta_deinit(ep_dataset_meta *meta) {
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int role = 0; role < EP_ROLE_COUNT; role++) free(meta->part[split][role].column);
+    for (int role = 0; role < EP_ROLE_COUNT; role++)
+      ep_columns_destroy(meta->part[split][role].column, meta->part[split][role].columns);
+  free(meta->class_name);
   *meta = (ep_dataset_meta){0};
 }

@@ -13,15 +13,52 @@
 #include "api/limits.h"
 #include "api/names.h"
 #include "engine/data/arrays/dtype.h"
+#include "engine/files/excerpt.h"
 #include "kernels/backend.h"
 
 typedef enum { EP_ROLE_TABLE, EP_ROLE_X, EP_ROLE_Y, EP_ROLE_COUNT } ep_role;
 
+/* What the cells of a column are. Stored, each is a float64; NaN is a missing cell, in all types.
+ *
+ * - number: itself; a boolean column (yes/no, true/false) is a category of two words.
+ * - category: the number of its word in `words`.
+ * - date: seconds since 1970-01-01 UTC; of a time of day without a date, since midnight.
+ * - text: an identifier, or free text: cells of too many kinds to learn from; nothing but the count
+ *   is stored, and each cell is 0. */
+typedef enum {
+  EP_COLUMN_NUMBER,
+  EP_COLUMN_CATEGORY,
+  EP_COLUMN_DATE,
+  EP_COLUMN_TEXT,
+  EP_COLUMN_TYPES
+} ep_column_type;
+
+const char *ep_column_type_name(ep_column_type type); /* "number" */
+int ep_column_type_from_name(const char *name);       /* -1 when there is none */
+
+/* The words of a category, the commonest first, those that are as common by their bytes. */
+typedef struct {
+  char **word;   /* [count], each owned, UTF-8, at most EP_LIMIT_WORD_BYTES */
+  int64_t *rows; /* [count]: how many cells have it */
+  int64_t count;
+} ep_words;
+
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* "" when the source has no names */
-  double min, max;
-  bool integer; /* every value is one */
+  ep_column_type type;
+  double min, max;  /* of the cells that are there; 0 where none is, and of text */
+  bool integer;     /* every value is one */
+  int64_t missing;  /* cells */
+  int64_t distinct; /* values that are there; exact up to EP_LIMIT_CATEGORIES, which stands for more
+                       too; 0 = not counted (a description from before) */
+  ep_words words;   /* of a category; else empty */
 } ep_column;
+
+/* A cell that is not of its column's type, as less than 1 % of its cells are: it is missing. */
+typedef struct {
+  int64_t row, column; /* the line of the file, the column, both from 1 */
+  char text[EP_EXCERPT_BYTES];
+} ep_cell_fault;
 
 typedef struct {
   int64_t rows, columns; /* 0 rows: the part is not there */
@@ -37,14 +74,30 @@ typedef struct {
 } ep_part;
 
 typedef struct {
-  char format[16];                  /* "csv", "npy", "json", "idx", "npz", "safetensors", "parts" */
+  char name[EP_LIMIT_NAME_BYTES + 1];
+} ep_class_name;
+
+typedef struct {
+  char format[16]; /* "csv", "npy", "json", "idx", "npz", "pictures", "safetensors", "parts" */
   char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded; of parts: of their hashes; "" of
                                        mapped files */
   int64_t bytes;                    /* as uploaded */
   int64_t tensors; /* of weights kept for model.init; else 0, as then there are no parts */
   char checksum[EP_CHECKSUM_HEX_BYTES]; /* of the file of these weights; "": not known */
-  ep_part part[3][EP_ROLE_COUNT];       /* [ep_split of backend.h: train, validation, test][role] */
+  int64_t faults;                       /* cells at fault; the first of them stand in `fault` */
+  ep_cell_fault fault[EP_LIMIT_PROBLEM_ERRORS];
+  ep_part part[3][EP_ROLE_COUNT]; /* [ep_split of backend.h: train, validation, test][role] */
+  ep_class_name
+      *class_name; /* [classes], owned: what class numbers in y stand for; NULL: unknown */
+  int classes;
+  int64_t left_out; /* files of a ZIP of pictures that are none */
 } ep_dataset_meta;
+
+/* A copy of its own; false when memory is short, and then there is nothing to deinit. */
+bool ep_words_copy(const ep_words *words, ep_words *out);
+void ep_words_deinit(ep_words *words); /* a zeroed one is allowed */
+/* Frees columns, and their words. NULL is allowed. */
+void ep_columns_destroy(ep_column *column, int64_t columns);
 
 /* "train", "validation", "test"; "table", "x", "y". */
 const char *ep_split_name(ep_split split);

@@ -1,7 +1,8 @@
-/* meta.c: {"format":…,"sha256":…,"bytes":…,"parts":{"train":{"table":{"rows":…,"columns":…,
- * "dtype":…,"shape":[…],"one_hot":…,"column":[{"name":…,"min":…,"max":…,"integer":…},…]}}}};
- * "shape" is a row's. A part has a "checksum" of its file; of weights: "tensors", and no parts. The
- * last member, "checksum", is that of the text before it. */
+/* meta.c: {"format":…,"sha256":…,"bytes":…,"faults":{…},"parts":{"train":{"table":{"rows":…,
+ * "columns":…,"dtype":…,"shape":[…],"one_hot":…,"column":[…]}}}}; "shape" is a row's, columns and
+ * faults are as in column_json.h. Of pictures: "classes":["cat",…] and "left_out". A part has a
+ * "checksum" of its file; of weights: "tensors", and no parts. The last member, "checksum", is that
+ * of the text before it. */
 #include "engine/data/datasets/meta.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include "api/json/memory.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/cached_meta.h"
+#include "engine/data/datasets/column_json.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
@@ -29,37 +31,6 @@
 /* The end of the text: its checksum, and the brace that closes it. */
 #define CHECKSUM_MEMBER ",\"checksum\":\""
 enum { CHECKSUM_BYTES = sizeof CHECKSUM_MEMBER - 1 + EP_CHECKSUM_HEX_BYTES - 1 + 2 };
-
-/* Takes `value`, also on failure; a NULL value is a failure. */
-static bool set(json_t *object, const char *key, json_t *value) {
-  return json_object_set_new(object, key, value) == 0;
-}
-
-static json_t *name_json(const ep_column *column) {
-  return column->name[0] ? json_string(column->name) : json_null();
-}
-
-/* `shown`: to people, who are told that there is no name. */
-static json_t *column_json(const ep_column *column, bool shown) {
-  json_t *object = json_object();
-  if (!object) return NULL;
-  bool ok = (!shown && !column->name[0]) || set(object, "name", name_json(column));
-  ok = ok && set(object, "min", json_real(column->min));
-  ok = ok && set(object, "max", json_real(column->max));
-  if (ok && set(object, "integer", json_boolean(column->integer))) return object;
-  json_decref(object);
-  return NULL;
-}
-
-static json_t *columns_json(const ep_part *part, bool shown) {
-  json_t *array = json_array();
-  for (int64_t i = 0; array && i < part->columns; i++) {
-    if (json_array_append_new(array, column_json(&part->column[i], shown)) == 0) continue;
-    json_decref(array);
-    return NULL;
-  }
-  return array;
-}
 
 static json_t *shape_json(const ep_part *part) {
   json_t *array = json_array();
@@ -75,16 +46,17 @@ static json_t *shape_json(const ep_part *part) {
 static json_t *part_json(const ep_part *part, bool stored) {
   json_t *object = json_object();
   if (!object) return NULL;
-  bool ok = set(object, "rows", json_integer(part->rows)) &&
-            set(object, "columns", json_integer(part->columns)) &&
-            set(object, "dtype", json_string(ep_dtype_name(part->dtype))) &&
-            set(object, "shape", shape_json(part));
-  ok = ok && (!part->one_hot || set(object, "one_hot", json_true()));
+  bool ok = ep_json_set(object, "rows", json_integer(part->rows)) &&
+            ep_json_set(object, "columns", json_integer(part->columns)) &&
+            ep_json_set(object, "dtype", json_string(ep_dtype_name(part->dtype))) &&
+            ep_json_set(object, "shape", shape_json(part));
+  ok = ok && (!part->one_hot || ep_json_set(object, "one_hot", json_true()));
   if (part->sha256[0])
-    ok = ok && set(object, "sha256", json_string(part->sha256)) &&
-         set(object, "bytes", json_integer(part->bytes));
-  if (stored && part->checksum[0]) ok = ok && set(object, "checksum", json_string(part->checksum));
-  if (ok && (!stored || set(object, "column", columns_json(part, false)))) return object;
+    ok = ok && ep_json_set(object, "sha256", json_string(part->sha256)) &&
+         ep_json_set(object, "bytes", json_integer(part->bytes));
+  if (stored && part->checksum[0])
+    ok = ok && ep_json_set(object, "checksum", json_string(part->checksum));
+  if (ok && (!stored || ep_json_set(object, "column", ep_columns_stored(part)))) return object;
   json_decref(object);
   return NULL;
 }
@@ -97,9 +69,10 @@ static json_t *parts_json(const ep_dataset_meta *meta, bool stored) {
     bool ok = roles != NULL;
     for (int role = 0; ok && role < EP_ROLE_COUNT; role++)
       if (meta->part[split][role].rows > 0)
-        ok = set(roles, ep_role_name((ep_role)role), part_json(&meta->part[split][role], stored));
+        ok = ep_json_set(roles, ep_role_name((ep_role)role),
+                         part_json(&meta->part[split][role], stored));
     if (ok && json_object_size(roles) > 0)
-      ok = set(parts, ep_split_name((ep_split)split), json_incref(roles));
+      ok = ep_json_set(parts, ep_split_name((ep_split)split), json_incref(roles));
     json_decref(roles);
     if (ok) continue;
     json_decref(parts);
@@ -108,17 +81,34 @@ static json_t *parts_json(const ep_dataset_meta *meta, bool stored) {
   return parts;
 }
 
+static json_t *classes_json(const ep_dataset_meta *meta) {
+  json_t *array = json_array();
+  for (int i = 0; array && i < meta->classes; i++) {
+    if (json_array_append_new(array, json_string(meta->class_name[i].name)) == 0) continue;
+    json_decref(array);
+    return NULL;
+  }
+  return array;
+}
+
+/* What only a ZIP of pictures has. */
+static bool pictures_set(json_t *object, const ep_dataset_meta *meta) {
+  return (meta->classes == 0 || ep_json_set(object, "classes", classes_json(meta))) &&
+         (meta->left_out == 0 || ep_json_set(object, "left_out", json_integer(meta->left_out)));
+}
+
 /* The object with what every description has; NULL when memory is short. */
 static json_t *meta_json(const ep_dataset_meta *meta, bool stored) {
   json_t *object = json_object();
   if (!object) return NULL;
-  if (set(object, "format", json_string(meta->format)) &&
-      set(object, "sha256", json_string(meta->sha256)) &&
-      set(object, "bytes", json_integer(meta->bytes)) &&
-      (meta->tensors == 0 || set(object, "tensors", json_integer(meta->tensors))) &&
+  if (ep_json_set(object, "format", json_string(meta->format)) &&
+      ep_json_set(object, "sha256", json_string(meta->sha256)) &&
+      ep_json_set(object, "bytes", json_integer(meta->bytes)) &&
+      (meta->tensors == 0 || ep_json_set(object, "tensors", json_integer(meta->tensors))) &&
       (!stored || !meta->checksum[0] ||
-       set(object, "weights_checksum", json_string(meta->checksum))) &&
-      set(object, "parts", parts_json(meta, stored)))
+       ep_json_set(object, "weights_checksum", json_string(meta->checksum))) &&
+      (meta->faults == 0 || ep_json_set(object, "faults", ep_faults_json(meta))) &&
+      pictures_set(object, meta) && ep_json_set(object, "parts", parts_json(meta, stored)))
     return object;
   json_decref(object);
   return NULL;
@@ -151,22 +141,6 @@ ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta,
   free(text);
   json_decref(object);
   return status;
-}
-
-static bool column_parse(const json_t *object, ep_column *out) {
-  const char *name = "";
-  json_t *min, *max;
-  int integer;
-  if (json_unpack((json_t *)object, "{s?s, s:o, s:o, s:b}", "name", &name, "min", &min, "max", &max,
-                  "integer", &integer) != 0)
-    return false;
-  if (!json_is_number(min) || !json_is_number(max) || strlen(name) > EP_LIMIT_NAME_BYTES)
-    return false;
-  memcpy(out->name, name, strlen(name) + 1);
-  out->min = json_number_value(min);
-  out->max = json_number_value(max);
-  out->integer = integer;
-  return true;
 }
 
 /* A description without a shape is from before rows had one: they are flat. */
@@ -213,17 +187,34 @@ static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
   memcpy(out->checksum, checksum, strlen(checksum) + 1);
   if (!shape_parse(shape, out)) return false;
   for (int64_t i = 0; i < columns; i++)
-    if (!column_parse(json_array_get(column, (size_t)i), &out->column[i])) return false;
+    if (!ep_column_parse(json_array_get(column, (size_t)i), &out->column[i], no_memory))
+      return false;
+  return true;
+}
+
+static bool classes_parse(const json_t *array, ep_dataset_meta *out, bool *no_memory) {
+  size_t count = json_array_size(array);
+  if (!array) return true;
+  if (!json_is_array(array) || count < 1 || count > EP_LIMIT_CLASSES) return false;
+  out->class_name = calloc(count, sizeof *out->class_name);
+  *no_memory = !out->class_name;
+  if (!out->class_name) return false;
+  out->classes = (int)count;
+  for (size_t i = 0; i < count; i++) {
+    const char *name = json_string_value(json_array_get(array, i));
+    if (!name || strlen(name) > EP_LIMIT_NAME_BYTES) return false;
+    memcpy(out->class_name[i].name, name, strlen(name) + 1);
+  }
   return true;
 }
 
 static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
   const char *format, *sha256, *checksum = "";
-  json_int_t bytes, tensors = 0;
-  json_t *parts;
-  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s}", "format", &format, "sha256", &sha256,
-                  "bytes", &bytes, "parts", &parts, "tensors", &tensors, "weights_checksum",
-                  &checksum) != 0)
+  json_int_t bytes, tensors = 0, left_out = 0;
+  json_t *parts, *classes = NULL;
+  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s, s?o, s?I}", "format", &format, "sha256",
+                  &sha256, "bytes", &bytes, "parts", &parts, "tensors", &tensors,
+                  "weights_checksum", &checksum, "classes", &classes, "left_out", &left_out) != 0)
     return false;
   if (strlen(format) >= sizeof out->format || strlen(sha256) != 64 || !json_is_object(parts) ||
       tensors < 0 || strlen(checksum) >= sizeof out->checksum)
@@ -232,6 +223,7 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
   memcpy(out->sha256, sha256, sizeof out->sha256);
   out->bytes = bytes;
   out->tensors = tensors;
+  out->left_out = left_out;
   memcpy(out->checksum, checksum, strlen(checksum) + 1);
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = 0; role < EP_ROLE_COUNT; role++) {
@@ -239,7 +231,8 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
                                      ep_role_name((ep_role)role));
       if (part && !part_parse(part, &out->part[split][role], no_memory)) return false;
     }
-  return true;
+  return ep_faults_parse(json_object_get(root, "faults"), out) &&
+         classes_parse(classes, out, no_memory);
 }
 
 /* A text without a checksum is from before there were some. */
@@ -321,13 +314,14 @@ char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int6
   const char *role = meta->tensors > 0 ? "weights" : "data";
   char *text = NULL;
   json_t *object = json_object(), *rest = meta_json(meta, false);
-  bool ok = object && rest && set(object, "object", json_string("dataset")) &&
-            set(object, "name", json_string(name)) && set(object, "role", json_string(role)) &&
+  bool ok = object && rest && ep_json_set(object, "object", json_string("dataset")) &&
+            ep_json_set(object, "name", json_string(name)) &&
+            ep_json_set(object, "role", json_string(role)) &&
             json_object_update(object, rest) == 0 &&
-            set(object, "rows", json_integer(main->rows)) &&
-            set(object, "columns", columns_json(main, true)) &&
-            (y->rows == 0 || set(object, "target_columns", columns_json(y, true))) &&
-            set(object, "created_at", time_json(created_us));
+            ep_json_set(object, "rows", json_integer(main->rows)) &&
+            ep_json_set(object, "columns", ep_columns_shown(main)) &&
+            (y->rows == 0 || ep_json_set(object, "target_columns", ep_columns_shown(y))) &&
+            ep_json_set(object, "created_at", time_json(created_us));
   /* 15 digits are enough to look at, and 0.1 stays 0.1; meta.json has all 17. */
   if (ok) text = ep_json_write(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
   json_decref(object);

@@ -83,6 +83,10 @@ void ep_part_writer_shape(ep_part_writer *writer, int dimensions, const int64_t 
   for (int i = 0; i < dimensions; i++) writer->shape[i] = shape[i];
 }
 
+ep_status ep_part_writer_table(ep_part_writer *writer, ep_error *error) {
+  return ep_column_stats_table(&writer->measure, error);
+}
+
 ep_status ep_part_writer_commit(ep_part_writer *writer, ep_error *error) {
   ep_status status = ep_column_stats_row(&writer->measure, writer->buffer + writer->used, error);
   if (status != EP_OK) return status;
@@ -126,7 +130,7 @@ ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *
 }
 
 void ep_part_writer_abandon(ep_part_writer *writer) {
-  free(writer->column);
+  ep_columns_destroy(writer->column, writer->columns);
   ep_column_stats_deinit(&writer->measure);
   ep_checksum_deinit(&writer->checksum);
   free(writer->buffer);

@@ -26,14 +26,19 @@ typedef struct {
 ep_status ep_part_path(const char *folder, ep_split split, ep_role role, char *path,
                        ep_error *error);
 
-/* folder NULL: nothing is written. `column` ([columns], names filled in) may be NULL: no names; it
- * is taken, also on failure. After a failure of any function: ep_part_writer_abandon. */
+/* folder NULL: nothing is written. `column` ([columns], names filled in; of a table also types and
+ * words) may be NULL: no names; it is taken, also on failure. After a failure of any function:
+ * ep_part_writer_abandon. */
 ep_status ep_part_writer_open(ep_part_writer *writer, const char *folder, ep_split split,
                               ep_role role, ep_dtype dtype, int64_t columns, ep_column *column,
                               int64_t *budget_bytes, ep_error *error);
 
 /* A row is stored as [shape…], not as [columns]. shape: [dimensions], its product is `columns`. */
 void ep_part_writer_shape(ep_part_writer *writer, int dimensions, const int64_t *shape);
+
+/* The rows are those of a table, of doubles: NaN is a missing cell, and each column's values are
+ * counted. Right after open. */
+ep_status ep_part_writer_table(ep_part_writer *writer, ep_error *error);
 
 /* The place of the next row, [columns] little-endian values of the dtype, aligned for it; commit
  * when it is filled. Refuses what is not finite, with row and column. */

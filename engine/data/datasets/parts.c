@@ -72,6 +72,14 @@ static ep_status part_take(const char *folder, ep_dataset_meta *meta, const char
   return EP_OK;
 }
 
+/* The names of the classes go on while the numbers that they stand for do. */
+static void classes_take(ep_dataset_meta *meta, ep_dataset_meta *before) {
+  if (meta->class_name || meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y].rows > 0) return;
+  meta->class_name = before->class_name;
+  meta->classes = before->classes;
+  before->class_name = NULL;
+}
+
 static ep_status parts_take(const char *folder, ep_dataset_meta *meta, const char *before_folder,
                             ep_error *error) {
   ep_dataset_meta before;
@@ -81,6 +89,7 @@ static ep_status parts_take(const char *folder, ep_dataset_meta *meta, const cha
     status = ep_fail(error, EP_CONFLICT,
                      "the dataset is %s (%s): a part cannot be added to it, delete it first",
                      before.tensors > 0 ? "a model's weights" : "a table", before.format);
+  if (status == EP_OK) classes_take(meta, &before);
   for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
     for (int role = 0; role < EP_ROLE_COUNT && status == EP_OK; role++)
       if (before.part[split][role].rows > 0 && meta->part[split][role].rows == 0)

@@ -74,6 +74,15 @@ static const struct {
   ep_role role;
 } role_words[] = {{"x", EP_ROLE_X}, {"y", EP_ROLE_Y}, {"images", EP_ROLE_X}, {"labels", EP_ROLE_Y}};
 
+bool ep_array_split_find(const char *word, ep_split *split) {
+  for (size_t s = 0; s < sizeof split_words / sizeof *split_words; s++) {
+    if (!*word || strcasecmp(word, split_words[s].word) != 0) continue;
+    *split = split_words[s].split;
+    return true;
+  }
+  return false;
+}
+
 bool ep_array_part_find(const char *name, ep_split *split, ep_role *role) {
   char known[2][32];
   for (size_t s = 0; s < sizeof split_words / sizeof *split_words; s++)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/json/number_scan.h"
 #include "api/json/utf8.h"
+#include "engine/data/cells/cell.h"
 #include "engine/files/excerpt.h"
 
 bool ep_csv_not_finite(const char *text) {
@@ -17,9 +17,8 @@ bool ep_csv_not_finite(const char *text) {
 /* A cell that shows that its line is a header. */
 static bool is_text(const ep_csv_cell *cell) {
   double value;
-  const char *end = cell->text + cell->bytes;
-  if (ep_csv_not_finite(cell->text)) return false;
-  return cell->bytes == 0 || ep_number_scan(cell->text, end, EP_NUMBER_CSV, &value) != end;
+  return !ep_cell_is_missing(cell->text, cell->bytes) &&
+         !ep_cell_read(EP_CELL_NUMBER, cell->text, cell->bytes, &value);
 }
 
 static ep_status name_set(ep_column *column, ep_csv_cell *cell, int64_t number, ep_error *error) {
@@ -77,6 +76,7 @@ ep_status ep_csv_header_read(ep_csv_text *text, int header, ep_csv_cell *cell, e
     *out = (ep_csv_header){.named = true};
     status = line_read(text, true, cell, out, &has_text, error);
   }
+  out->start = start;
   if (status != EP_OK) {
     free(out->column);
     *out = (ep_csv_header){0};

@@ -8,11 +8,13 @@
 typedef struct {
   int64_t columns;
   bool named;        /* the line is a header */
+  ep_csv_text start; /* where the line begins */
   ep_column *column; /* [columns], names filled in if named; owned by the caller */
 } ep_csv_header;
 
-/* Reads the first line. `text` stands behind it when it is a header, else unmoved.
- * header: as in ep_ingest_options. `cell` is working memory. */
+/* Reads the first line. It is a header where a cell is neither a number nor missing. `text` stands
+ * behind it when it is a header, else unmoved. header: as in ep_ingest_options. `cell` is working
+ * memory. */
 ep_status ep_csv_header_read(ep_csv_text *text, int header, ep_csv_cell *cell, ep_csv_header *out,
                              ep_error *error);
 

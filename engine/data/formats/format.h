@@ -6,10 +6,12 @@
 #include "api/status.h"
 #include "engine/data/datasets/dataset.h"
 
-/* How to read a CSV; zeros mean: find out. */
+/* How to read a CSV or pictures; zeros mean: find out. */
 typedef struct {
-  char delimiter; /* 0: the one of , ; tab | that the first line has most of */
-  int header;     /* 0: a first line with a cell that is no number; 1 yes, -1 no */
+  char delimiter;    /* 0: the one of , ; tab | that the first line has most of */
+  int header;        /* 0: a first line with a cell that is no number; 1 yes, -1 no */
+  int height, width; /* of pictures; 0: the commonest, as pictures.c says */
+  int channels;      /* of pictures: 1 or 3; 0: 1 if all are grey */
 } ep_ingest_options;
 
 typedef struct {
@@ -27,12 +29,12 @@ typedef struct {
 
 typedef struct {
   const char *name;
-  /* Looks at the first bytes only. */
+  /* Looks at the first bytes only; of a ZIP at its directory too. */
   bool (*recognise)(const uint8_t *bytes, size_t size);
   ep_status (*read)(ep_ingest *ingest, ep_error *error);
 } ep_format;
 
-extern const ep_format ep_format_npy, ep_format_idx, ep_format_npz, ep_format_safetensors,
-    ep_format_flat_json, ep_format_csv;
+extern const ep_format ep_format_npy, ep_format_idx, ep_format_npz, ep_format_pictures,
+    ep_format_safetensors, ep_format_flat_json, ep_format_csv;
 
 #endif

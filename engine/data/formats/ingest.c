@@ -17,10 +17,10 @@
 #include "engine/files/mapping.h"
 #include "engine/files/temporary_file.h"
 
-/* Asked in this order: any text looks like a CSV. */
-static const ep_format *const formats[] = {&ep_format_npy,         &ep_format_npz,
-                                           &ep_format_safetensors, &ep_format_idx,
-                                           &ep_format_flat_json,   &ep_format_csv};
+/* Asked in this order: any text looks like a CSV, and any ZIP like an NPZ. */
+static const ep_format *const formats[] = {
+    &ep_format_npy, &ep_format_pictures,  &ep_format_npz, &ep_format_safetensors,
+    &ep_format_idx, &ep_format_flat_json, &ep_format_csv};
 
 ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -30,10 +30,10 @@ ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
   }
   if (ep_gz_recognise(ingest->bytes, ingest->size))
     return ep_fail(error, EP_MEDIA_TYPE, "gz within gz is not unpacked");
-  return ep_fail(
-      error, EP_MEDIA_TYPE,
-      "the content is not known: CSV (as UTF-8), NPY, NPZ, IDX, safetensors and the flat "
-      "JSON form are, each also as gz");
+  return ep_fail(error, EP_MEDIA_TYPE,
+                 "the content is not known: CSV (as UTF-8), NPY, NPZ, IDX, safetensors, the flat "
+                 "JSON form and "
+                 "a ZIP of pictures are, each also as gz");
 }
 
 /* The hash of the upload takes as long as reading it; a thread of its own makes that one time. */

@@ -5,17 +5,20 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/prepare/columns.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/row_source.h"
+#include "engine/data/sources/target_rows.h"
 
 /* What is in use while rows become a program's input. */
 typedef struct {
   ep_row_source sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
   uint8_t *split;                     /* [main rows], owned: ep_split of each row */
-  double *x, *y;                      /* [features], [targets], owned: the row at hand */
-  ep_strata strata;                   /* empty unless data->stratify */
+  double *x, *y;    /* [features of the rows], [targets], owned: the row at hand */
+  double *encoded;  /* [features], owned: the same, of a table that is encoded */
+  ep_strata strata; /* empty unless data->stratify */
   bool takes_classes;
   bool mapped[EP_SPLIT_COUNT]; /* x is used where it lies */
 } preparation;
@@ -195,7 +198,8 @@ static ep_status x_store(const preparation *work, ep_prepared *out, const ep_row
   }
   float *x = (float *)out->x_owned[split] + place * out->features;
   if (out->normalization.channels > 0) ep_normalization_apply(&out->normalization, work->x, 1);
-  ep_scaling_apply_x(&out->scaling, work->x, 1, x);
+  if (out->scaling.encoding) ep_encoding_apply(out->scaling.encoding, work->x, work->encoded);
+  ep_scaling_apply_x(&out->scaling, out->scaling.encoding ? work->encoded : work->x, 1, x);
   return finite_check(x, out->features, row, "x", error);
 }
 
@@ -321,18 +325,20 @@ static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prep
   for (int split = 0; split < EP_SPLIT_COUNT; split++) rows[split] = work->sets[split].rows;
   ep_status status = ep_split_count(data, rows, out->rows, error);
   if (status != EP_OK) return status;
-  out->features = out->scaling.x_columns = main->features;
+  const ep_encoding *encoding = out->scaling.encoding;
+  out->features = out->scaling.x_columns = encoding ? encoding->features : main->features;
   out->target_columns = out->scaling.y_columns = work->takes_classes ? 1 : main->targets;
   out->x_type = x_type_find(data, work);
   out->row =
-      ep_data_row_shape(data, main->apart ? main->x.dimensions : 1, main->x.shape, main->features);
-  if (ep_shape_count(out->row) != main->features)
+      ep_data_row_shape(data, main->apart ? main->x.dimensions : 1, main->x.shape, out->features);
+  if (ep_shape_count(out->row) != out->features)
     return ep_fail_at(error, EP_INVALID, "/data/shape", "the shape is not that of %lld columns",
-                      (long long)main->features);
+                      (long long)out->features);
   work->split = array(main->rows, sizeof *work->split);
   work->x = array(main->features, sizeof *work->x);
   work->y = array(main->targets, sizeof *work->y);
-  if (!work->split || !work->x || !work->y) return ep_fail_memory(error);
+  work->encoded = array(out->features, sizeof *work->encoded);
+  if (!work->split || !work->x || !work->y || !work->encoded) return ep_fail_memory(error);
   return EP_OK;
 }
 
@@ -360,6 +366,8 @@ static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepare
   ep_status status =
       ep_normalization_find(data, out->row, out->x_type == EP_X_UINT8, &out->normalization, error);
   if (status == EP_OK) status = bytes_scale(out, error);
+  if (status == EP_OK && scaling->encoding)
+    status = ep_columns_fit(scaling->encoding, main_rows(work), work->split, train_rows, error);
   if (status == EP_OK && data->standardize_x)
     status = scaling_find(work, work->x, "x", out->features, train_rows, &scaling->x_mean,
                           &scaling->x_deviation, error);
@@ -376,7 +384,10 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   *out = (ep_prepared){0};
   ep_status status = ep_row_source_open(data, dataset_folder, work.sets, error);
   if (status != EP_OK) return status;
-  status = work_begin(data, &work, out, error);
+  status = ep_columns_find(data, dataset_folder, &out->scaling.encoding, error);
+  if (status == EP_OK && out->scaling.encoding)
+    status = ep_target_rows_check(data, dataset_folder, error);
+  if (status == EP_OK) status = work_begin(data, &work, out, error);
   if (status == EP_OK) status = loss_check(data, loss, &work, error);
   if (status == EP_OK) status = rows_assign(data, &work, out, error);
   if (status == EP_OK) status = work_do(data, &work, out, error);
@@ -384,6 +395,7 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   free(work.split);
   free(work.x);
   free(work.y);
+  free(work.encoded);
   ep_row_source_close(work.sets);
   if (status != EP_OK) ep_prepared_deinit(out);
   return status;

@@ -29,9 +29,10 @@ typedef struct {
 
 /* Reads the rows of `data` (from `dataset_folder`, NULL unless the source is a dataset or a path
  * whose content was read into one), splits them with split_seed (random.h: a row's place in the
- * permutation decides; rows keep their order), scales and converts. x is bytes when it is stored as
- * bytes, apart from y, and not standardized. A row's place and a column's figures do not depend on
- * the device. */
+ * permutation decides; rows keep their order), scales and converts. A table that needs it is
+ * encoded by what its training rows say (scaling.encoding; then `row` is a vector of its features).
+ * x is bytes when it is stored as bytes, apart from y, and not standardized. A row's place and a
+ * column's figures do not depend on the device. */
 ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,
                      ep_prepared *out, ep_error *error);
 /* Bytes become the float32 that they stand for, where a program takes no bytes (an embedding).

@@ -28,5 +28,7 @@ void ep_scaling_deinit(ep_scaling *scaling) {
   free(scaling->x_deviation);
   free(scaling->y_mean);
   free(scaling->y_deviation);
+  if (scaling->encoding) ep_encoding_deinit(scaling->encoding);
+  free(scaling->encoding);
   *scaling = (ep_scaling){0};
 }

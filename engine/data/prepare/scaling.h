@@ -1,8 +1,11 @@
-/* scaling.h: "standardize": to the scale that a network learns in, and back. */
+/* scaling.h: what is learnt of the training rows before the training: to the scale that a network
+ * learns in ("standardize"), and back; the encoding of a table's columns. */
 #ifndef EP_ENGINE_DATA_PREPARE_SCALING_H
 #define EP_ENGINE_DATA_PREPARE_SCALING_H
 
 #include <stdint.h>
+
+#include "engine/data/columns/encoding.h"
 
 /* Mean and deviation of the training split: scaled = (value - mean) / deviation (population
  * deviation; a column without any is divided by 1). */
@@ -10,6 +13,7 @@ typedef struct {
   int64_t x_columns, y_columns;
   double *x_mean, *x_deviation; /* [x_columns], NULL unless x is standardized; owned */
   double *y_mean, *y_deviation; /* [y_columns], NULL unless y is; owned */
+  ep_encoding *encoding;        /* of raw rows to x; NULL: rows are what a network takes; owned */
 } ep_scaling;
 
 /* x: [rows, x_columns] in units of the data, scaled: [rows, x_columns] float32, written. */

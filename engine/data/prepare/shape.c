@@ -1,17 +1,20 @@
 #include "engine/data/prepare/shape.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/parts.h"
+#include "engine/data/prepare/columns.h"
 #include "engine/data/prepare/normalization.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
+#include "engine/data/sources/target_rows.h"
 
 /* Figures of all values of x, or of y. */
 typedef struct {
@@ -70,14 +73,32 @@ ep_shape ep_data_row_shape(const ep_data_spec *data, int dimensions, const int64
   return vector_shape(columns);
 }
 
-static ep_status table_find(const ep_data_spec *data, const ep_part *table, ep_data_shape *out,
-                            extent *found, ep_error *error) {
+/* Figures of a target: the classes of words are their numbers. */
+static void target_merge(const ep_column *column, ep_data_shape *out, extent *found) {
+  range_merge(&found->y, column);
+  out->target_missing = column->missing;
+  if (column->type != EP_COLUMN_CATEGORY) return;
+  out->target_words = column->words.count;
+  found->y = (value_range){0, (double)column->words.count - 1, true};
+}
+
+static ep_status table_find(const ep_data_spec *data, const ep_dataset_meta *meta,
+                            ep_data_shape *out, extent *found, ep_error *error) {
+  const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  ep_encoding *encoding;
   int64_t target;
   ep_status status = ep_target_find(data, table, &target, error);
+  if (status == EP_OK) status = ep_columns_plan(data, meta, &encoding, error);
   if (status != EP_OK) return status;
   for (int64_t i = 0; i < table->columns; i++)
-    range_merge(i == target ? &found->y : &found->x, &table->column[i]);
-  out->features = table->columns - 1;
+    if (i == target)
+      target_merge(&table->column[i], out, found);
+    else if (!encoding)
+      range_merge(&found->x, &table->column[i]);
+  if (encoding) found->x = (value_range){0, 0, false}; /* not known before the rows are read */
+  out->features = encoding ? encoding->features : table->columns - 1;
+  if (encoding) ep_encoding_deinit(encoding);
+  free(encoding);
   out->row = vector_shape(out->features);
   out->target_columns = 1;
   found->rows[EP_SPLIT_TRAIN] = table->rows;
@@ -100,9 +121,10 @@ static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *m
     return ep_fail_at(error, EP_INVALID, "/data/dataset", "there is no dataset \"%s\"",
                       data->dataset);
   const ep_part *train = meta->part[EP_SPLIT_TRAIN];
-  if (train[EP_ROLE_TABLE].rows > 0)
-    return table_find(data, &train[EP_ROLE_TABLE], out, found, error);
+  if (train[EP_ROLE_TABLE].rows > 0) return table_find(data, meta, out, found, error);
+  ep_encoding *none;
   ep_status status = ep_dataset_pairs_check(meta, error);
+  if (status == EP_OK) status = ep_columns_plan(data, meta, &none, error);
   if (status != EP_OK) return status;
   out->one_hot = true;
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
@@ -236,8 +258,11 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
 ep_status ep_data_classes_check(const ep_data_spec *data, const char *dataset_folder,
                                 const ep_data_shape *shape, ep_error *error) {
   int64_t rows[EP_LIMIT_CLASSES];
+  ep_status status = EP_OK;
+  if (shape->target_missing > 0) status = ep_target_rows_check(data, dataset_folder, error);
+  if (status != EP_OK) return status;
   if (!data->stratify || data->folds == 0) return EP_OK;
-  ep_status status = ep_class_counts_read(data, dataset_folder, rows, error);
+  status = ep_class_counts_read(data, dataset_folder, rows, error);
   if (status != EP_OK) return status;
   /* a test set of the data's own takes no row of the main one */
   return ep_split_check_classes(data, rows, data->test != 0 ? shape->test_rows : 0, error);

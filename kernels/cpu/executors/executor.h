@@ -11,6 +11,7 @@ typedef struct {
   ep_status (*create)(ep_backend *backend, const ep_program *program, void **out, ep_error *error);
   void (*destroy)(void *self);
   int64_t (*bytes)(const void *self);
+  void (*ranks)(const void *self, ep_instance_info *out); /* fills `ranks`; NULL: it has one */
   ep_status (*load_data)(void *self, ep_split split, const void *x, const void *y, int64_t rows,
                          ep_error *error);
   ep_status (*train_segment)(void *self, const ep_segment *segment, ep_error *error);

@@ -8,6 +8,7 @@
 #define EP_KERNELS_CPU_EXECUTORS_TABLE_H
 
 #define EP_CPU_EXECUTORS(X) \
+  X(ranks)                  \
   X(fused)                  \
   X(blocked)                \
   X(reference)

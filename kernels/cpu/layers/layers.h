@@ -10,6 +10,14 @@
 #include "kernels/formulas/real.h"
 #include "kernels/program.h"
 
+/* Sums over the replicas of a training. */
+typedef struct {
+  void *context;
+  /* values: [count], of this replica; on return of all, the same bits on each. All replicas call it
+   * with as many values. */
+  void (*add)(void *context, double *values, int64_t count);
+} ep_replica_sums;
+
 /* What a layer is told of the rows that it works on: all of a batch, or a piece of one. */
 typedef struct {
   const ep_real *parameters; /* the whole program's */
@@ -19,6 +27,7 @@ typedef struct {
   int64_t step;      /* … the step does, counted from the start of training … */
   uint64_t seed;     /* … and the program's seed */
   bool training;
+  const ep_replica_sums *replicas; /* for what is to sync; NULL: there is one replica */
 } ep_reference_pass;
 
 typedef struct {

@@ -18,19 +18,22 @@ static set channel_set(const ep_op *op, int64_t rows) {
   return (set){rows, op->in.height * op->in.width, op->in_features};
 }
 
-static statistics statistics_of(const ep_op *op, set of, const ep_real *x) {
-  double count = (double)(of.runs * of.length), sum = 0, squares = 0;
-  for (int64_t run = 0; run < of.runs; run++) {
-    for (int64_t i = 0; i < of.length; i++) sum += x[run * of.stride + i];
-  }
-  double mean = sum / count;
+/* Of x - from, or of its squares. */
+static double set_sum(set of, const ep_real *x, double from, bool squares) {
+  double sum = 0;
   for (int64_t run = 0; run < of.runs; run++) {
     for (int64_t i = 0; i < of.length; i++) {
-      double from = x[run * of.stride + i] - mean;
-      squares += from * from;
+      double value = x[run * of.stride + i] - from;
+      sum += squares ? value * value : value;
     }
   }
-  double variance = squares / count;
+  return sum;
+}
+
+static statistics statistics_of(const ep_op *op, set of, const ep_real *x) {
+  double count = (double)(of.runs * of.length);
+  double mean = set_sum(of, x, 0, false) / count;
+  double variance = set_sum(of, x, mean, true) / count;
   return (statistics){mean, variance, 1 / sqrt(variance + op->eps)};
 }
 
@@ -47,26 +50,80 @@ static ep_real *running(const ep_reference_pass *pass, const ep_op *op, int64_t 
   return pass->buffers + op->running + i;
 }
 
-/* In evaluation, of the running statistics; in training, of the batch, and moves those. */
-static statistics channel_statistics(const ep_reference_pass *pass, const ep_op *op, int64_t c,
-                                     const ep_real *x) {
-  ep_real *mean = running(pass, op, c), *variance = running(pass, op, op->in.channels + c);
-  if (!pass->training) {
-    return (statistics){*mean, *variance, 1 / sqrt((double)*variance + op->eps)};
-  }
+/* Channels at a time: so many sums go over the replicas together. */
+enum { CHANNELS = 64 };
+
+/* Adds up what each replica has, where they sync. */
+static void replicas_add(const ep_reference_pass *pass, const ep_op *op, double *values,
+                         int64_t count) {
+  if (op->sync && pass->replicas) pass->replicas->add(pass->replicas->context, values, count);
+}
+
+/* A replica without rows takes part in the sums of those that sync, and in nothing else. */
+static bool takes_part(const ep_reference_pass *pass, const ep_op *op) {
+  return pass->rows > 0 || (op->sync && pass->replicas);
+}
+
+/* The batch's statistics of channels first … first + count - 1 of x, and its numbers a channel. */
+static double batch_statistics(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
+                               int64_t first, int64_t count, statistics *out) {
   set of = channel_set(op, pass->rows);
-  statistics batch = statistics_of(op, of, x);
-  *mean = ep_running_mean(*mean, (ep_real)batch.mean, op->momentum);
-  *variance =
-      ep_running_variance(*variance, (ep_real)batch.variance, of.runs * of.length, op->momentum);
-  return batch;
+  double values[CHANNELS + 1], numbers;
+  for (int64_t c = 0; c < count; c++) {
+    values[c] = set_sum(of, x + (first + c) * of.length, 0, false);
+  }
+  values[count] = (double)(of.runs * of.length);
+  replicas_add(pass, op, values, count + 1);
+  numbers = values[count];
+  for (int64_t c = 0; c < count; c++) out[c].mean = numbers > 0 ? values[c] / numbers : 0;
+  for (int64_t c = 0; c < count; c++) {
+    values[c] = set_sum(of, x + (first + c) * of.length, out[c].mean, true);
+  }
+  replicas_add(pass, op, values, count);
+  for (int64_t c = 0; c < count; c++) {
+    out[c].variance = numbers > 0 ? values[c] / numbers : 0;
+    out[c].factor = 1 / sqrt(out[c].variance + op->eps);
+  }
+  return numbers;
+}
+
+static void running_move(const ep_reference_pass *pass, const ep_op *op, int64_t c, statistics s,
+                         double numbers) {
+  ep_real *mean = running(pass, op, c), *variance = running(pass, op, op->in.channels + c);
+  *mean = ep_running_mean(*mean, (ep_real)s.mean, op->momentum);
+  *variance = ep_running_variance(*variance, (ep_real)s.variance, (int64_t)numbers, op->momentum);
+}
+
+/* In evaluation, of the running statistics; in training, of the batch, and moves those. */
+static void channel_statistics(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
+                               int64_t first, int64_t count, statistics *out) {
+  if (pass->training) {
+    double numbers = batch_statistics(pass, op, x, first, count, out);
+    for (int64_t c = 0; numbers > 0 && c < count; c++)
+      running_move(pass, op, first + c, out[c], numbers);
+    return;
+  }
+  for (int64_t c = 0; c < count; c++) {
+    ep_real mean = *running(pass, op, first + c);
+    ep_real variance = *running(pass, op, op->in.channels + first + c);
+    out[c] = (statistics){mean, variance, 1 / sqrt((double)variance + op->eps)};
+  }
+}
+
+static int64_t channels_at(const ep_op *op, int64_t first) {
+  return op->in.channels - first < CHANNELS ? op->in.channels - first : CHANNELS;
 }
 
 static void forward_batch_norm(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
                                ep_real *y) {
   set of = channel_set(op, pass->rows);
+  statistics found[CHANNELS];
+  if (!takes_part(pass, op)) return;
   for (int64_t c = 0; c < op->in.channels; c++, x += of.length, y += of.length) {
-    statistics s = channel_statistics(pass, op, c, x);
+    int64_t first = c - c % CHANNELS;
+    if (c == first)
+      channel_statistics(pass, op, x - first * of.length, first, channels_at(op, first), found);
+    statistics s = found[c - first];
     double weight = weight_of(pass, op, c), bias = bias_of(pass, op, c);
     for (int64_t run = 0; run < of.runs; run++) {
       for (int64_t i = run * of.stride; i < run * of.stride + of.length; i++) {
@@ -76,34 +133,58 @@ static void forward_batch_norm(const ep_reference_pass *pass, const ep_op *op, c
   }
 }
 
+/* The sums of grad_y, and of grad_y n, of one channel. */
+static void channel_products(set of, const ep_real *x, const ep_real *grad_y, statistics s,
+                             double *sum, double *product) {
+  *sum = *product = 0;
+  for (int64_t run = 0; run < of.runs; run++) {
+    for (int64_t i = run * of.stride; i < run * of.stride + of.length; i++) {
+      *sum += grad_y[i];
+      *product += grad_y[i] * (x[i] - s.mean) * s.factor;
+    }
+  }
+}
+
 /* With n = (x - mean) * factor and g = grad_y * W:
  * grad_x = factor * (g - mean of g - n * mean of g n), the means over the channel; grad_W = the sum
- * of grad_y n, grad_b = the sum of grad_y. */
+ * of grad_y n, grad_b = the sum of grad_y. Those are of this replica's rows: the sums of gradients
+ * over the replicas come later. */
+static void backward_channels(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
+                              const ep_real *grad_y, ep_real *grad_x, double *grad_parameters,
+                              int64_t first) {
+  set of = channel_set(op, pass->rows);
+  int64_t count = channels_at(op, first);
+  statistics found[CHANNELS];
+  double sums[2 * CHANNELS], numbers = batch_statistics(pass, op, x, first, count, found);
+  for (int64_t c = 0; c < count; c++) {
+    int64_t at = (first + c) * of.length;
+    channel_products(of, x + at, grad_y + at, found[c], &sums[2 * c], &sums[2 * c + 1]);
+    if (op->weight >= 0) grad_parameters[op->weight + first + c] += sums[2 * c + 1];
+    if (op->bias >= 0) grad_parameters[op->bias + first + c] += sums[2 * c];
+  }
+  if (!grad_x) return;
+  replicas_add(pass, op, sums, 2 * count);
+  for (int64_t c = 0; c < count; c++) {
+    int64_t at = (first + c) * of.length;
+    double weight = weight_of(pass, op, first + c), sum = sums[2 * c], product = sums[2 * c + 1];
+    statistics s = found[c];
+    for (int64_t run = 0; run < of.runs; run++) {
+      for (int64_t i = at + run * of.stride; i < at + run * of.stride + of.length; i++) {
+        double n = (x[i] - s.mean) * s.factor;
+        grad_x[i] =
+            (ep_real)(weight * s.factor * (grad_y[i] - sum / numbers - n * product / numbers));
+      }
+    }
+  }
+}
+
 static void backward_batch_norm(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
                                 const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
                                 double *grad_parameters) {
   (void)y;
-  set of = channel_set(op, pass->rows);
-  double count = (double)(of.runs * of.length);
-  for (int64_t c = 0; c < op->in.channels; c++, x += of.length, grad_y += of.length) {
-    statistics s = statistics_of(op, of, x);
-    double sum = 0, product = 0, weight = weight_of(pass, op, c);
-    for (int64_t run = 0; run < of.runs; run++) {
-      for (int64_t i = run * of.stride; i < run * of.stride + of.length; i++) {
-        sum += grad_y[i];
-        product += grad_y[i] * (x[i] - s.mean) * s.factor;
-      }
-    }
-    if (op->weight >= 0) grad_parameters[op->weight + c] += product;
-    if (op->bias >= 0) grad_parameters[op->bias + c] += sum;
-    if (!grad_x) continue;
-    for (int64_t run = 0; run < of.runs; run++) {
-      for (int64_t i = run * of.stride; i < run * of.stride + of.length; i++) {
-        double n = (x[i] - s.mean) * s.factor;
-        grad_x[i] = (ep_real)(weight * s.factor * (grad_y[i] - sum / count - n * product / count));
-      }
-    }
-    grad_x += of.length;
+  if (!takes_part(pass, op)) return;
+  for (int64_t first = 0; first < op->in.channels; first += CHANNELS) {
+    backward_channels(pass, op, x, grad_y, grad_x, grad_parameters, first);
   }
 }
 

@@ -5,6 +5,15 @@
 #include "kernels/formulas/real.h"
 #include "kernels/program.h"
 
+/* Of the gradients first … end - 1 that are not frozen, before clipping. grad: [parameters]. */
+double ep_reference_squares(const ep_program *program, const double *grad, int64_t first,
+                            int64_t end);
+
+/* The same for the parameters first … end - 1 alone; squares: of all gradients. */
+void ep_reference_update_range(const ep_program *program, int64_t step, float lr, double squares,
+                               int64_t first, int64_t end, ep_real *parameters, const double *grad,
+                               ep_real *state);
+
 /* Step number `step`, counted from 0: gradients are clipped by their norm over all groups that are
  * not frozen, then by value. parameters, grad: [parameters], the former changed; state:
  * [optimizer_floats], changed. */

@@ -108,6 +108,22 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
   return status;
 }
 
+/* Several ranks need a device that has an executor for them. */
+static ep_status ranks_check(ep_jobs *jobs, const ep_checked_spec *checked, ep_problem *problem) {
+  ep_estimate estimates[EP_LIMIT_DEVICES];
+  int count = 0, ranks = ep_program_ranks(&checked->plan->program);
+  ep_error error = {0};
+  if (ranks == 1) return EP_OK;
+  ep_status status = ep_estimate_devices(&jobs->calibrations, checked->plan, checked->spec,
+                                         estimates, &count, &error);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  if (count > 0) return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/parallel",
+                        "%d ranks: no device that is here trains this job on several ranks; device "
+                        "\"cpu\" does",
+                        ranks);
+}
+
 /* Looks at checked->spec, with the devices and the data that there are. */
 static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *checked,
                                 ep_problem *problem) {
@@ -120,7 +136,8 @@ static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *
         kept ? dataset_keep(jobs, checked, problem) : dataset_resolve(jobs, checked, problem);
     if (status == EP_OK) status = resolved;
   }
-  return status == EP_OK ? plan_make(jobs, checked, problem) : status;
+  if (status == EP_OK) status = plan_make(jobs, checked, problem);
+  return status == EP_OK ? ranks_check(jobs, checked, problem) : status;
 }
 
 static ep_status tags_format(ep_checked_spec *checked, ep_problem *problem) {

@@ -70,7 +70,8 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, ep_job_
   const ep_estimate *cpu = ep_estimate_least(estimates, count, "cpu");
   const ep_estimate *cuda = ep_estimate_least(estimates, count, "cuda");
   row->seconds_cpu = cpu ? cpu->seconds * trainings : INFINITY;
-  row->seconds_cuda = cuda ? cuda->seconds * trainings : INFINITY;
+  bool ranks_vary = checked->sweep && ep_sweep_field_varies(checked->sweep, "/parallel");
+  row->seconds_cuda = cuda && !ranks_vary ? cuda->seconds * trainings : INFINITY;
   row->cores = cpu && !checked->sweep ? cpu->cores : 0; /* a sweep has all cores */
   *expected = (ep_expectations){0};
   if (checked->sweep) return status; /* its time says nothing of one program's */

@@ -13,6 +13,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count = 0;
   ep_layer_view *layers = NULL;
+  ep_parallel_view parallel;
   ep_status status = ep_spec_check(jobs, json, bytes, false, &checked, problem);
   if (status == EP_OK) {
     layers = calloc((size_t)checked.spec->layers_count + 1, sizeof *layers);
@@ -23,6 +24,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
     status = ep_problem_from_error(problem, &error);
   if (status == EP_OK) {
     ep_plan_layers(checked.plan, layers);
+    bool ranks = ep_plan_parallel(checked.plan, checked.spec, &parallel);
     ep_validation_view view = {.spec = checked.text,
                                .layers = layers,
                                .layers_count = checked.spec->layers_count,
@@ -32,6 +34,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
                                .train_rows = checked.plan->shape.train_rows,
                                .validation_rows = checked.plan->shape.validation_rows,
                                .test_rows = checked.plan->shape.test_rows,
+                               .parallel = ranks ? &parallel : NULL,
                                .estimates = estimates,
                                .estimates_count = count};
     *text = ep_validation_format(&view);

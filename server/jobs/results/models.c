@@ -52,6 +52,17 @@ static ep_status plan_read(const char *weights, ep_plan **out, ep_error *error) 
   return status;
 }
 
+/* A row of a table that was encoded has the cells of the table. */
+static ep_status columns_describe(const char *weights, ep_model *model, ep_error *error) {
+  ep_encoding *encoding;
+  ep_status status = ep_weights_read_encoding(weights, &encoding, error);
+  if (status != EP_OK || !encoding) return status;
+  model->row[0] = encoding->columns;
+  ep_encoding_deinit(encoding);
+  free(encoding);
+  return EP_OK;
+}
+
 /* The inputs and outputs of the job's weights, which are read whole. The job is pinned. */
 static ep_status job_describe(ep_jobs *jobs, ep_model *model, ep_error *error) {
   char weights[EP_PATH_BYTES], sha256[EP_SHA256_HEX_BYTES];
@@ -72,6 +83,7 @@ static ep_status job_describe(ep_jobs *jobs, ep_model *model, ep_error *error) {
   if (status == EP_OK) status = ep_verified_sha256_at(weights, sha256, &inner);
   if (status == EP_OK) status = plan_read(weights, &plan, &inner);
   if (status == EP_OK) plan_describe(plan, model);
+  if (status == EP_OK) status = columns_describe(weights, model, &inner);
   ep_plan_destroy(plan);
   if (status == EP_OK) return EP_OK;
   if (status == EP_NO_MEMORY || status == EP_IO || status == EP_DAMAGED)

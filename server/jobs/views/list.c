@@ -25,7 +25,7 @@ static bool rows_format(ep_jobs *jobs, ep_job_row *rows, int64_t count, bool sum
     ep_live_view live;
     ep_live_view_read(jobs, rows[*used].id, &live);
     if (!live.live) row_refresh(jobs, &rows[*used]);
-    items[*used] = ep_job_row_format(&rows[*used], &live, summary);
+    items[*used] = ep_job_row_format(jobs->data_dir, &rows[*used], &live, summary);
     if (!items[*used]) return false;
   }
   return true;

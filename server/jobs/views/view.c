@@ -9,6 +9,7 @@
 #include "engine/trials/trial_file.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/placement/fit.h"
+#include "server/jobs/views/ranks.h"
 #include "server/process/id.h"
 
 void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
@@ -69,11 +70,13 @@ static void live_lay(const ep_live_view *live, ep_job_view *view) {
 typedef struct {
   ep_job_view view;
   ep_job_result result;
+  ep_parallel_view parallel;
   char warning[EP_MESSAGE_BYTES];
 } job_shown;
 
-/* False where memory is short. */
-static bool job_show(const ep_job_row *row, const ep_live_view *live, job_shown *out) {
+/* data_dir: NULL for a summary, which has nothing of ranks. False where memory is short. */
+static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_view *live,
+                     job_shown *out) {
   bool read = true;
   *out = (job_shown){0};
   if (live->stranded) ep_fit_none_text(row->requested_device, out->warning);
@@ -104,14 +107,16 @@ static bool job_show(const ep_job_row *row, const ep_live_view *live, job_shown 
     live_lay(live, view);
   else
     read = result_read(row, view, &out->result);
+  if (data_dir && ep_job_ranks_find(data_dir, row, &out->parallel)) view->parallel = &out->parallel;
   int64_t left_queue_us = view->started_us != 0 ? view->started_us : view->finished_us;
   if (left_queue_us != 0) view->queued_seconds = (double)(left_queue_us - row->created_us) / 1e6;
   return read;
 }
 
-char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool summary) {
+char *ep_job_row_format(const char *data_dir, const ep_job_row *row, const ep_live_view *live,
+                        bool summary) {
   job_shown shown;
-  if (!job_show(row, live, &shown)) return NULL;
+  if (!job_show(summary ? NULL : data_dir, row, live, &shown)) return NULL;
   char *text = summary ? ep_job_summary_format(&shown.view) : ep_job_format(&shown.view);
   ep_job_result_deinit(&shown.result);
   return text;
@@ -150,7 +155,7 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
     free(copy);
     return status;
   }
-  if (!job_show(&copy->row, &live, &copy->shown)) {
+  if (!job_show(jobs->data_dir, &copy->row, &live, &copy->shown)) {
     ep_job_copy_destroy(copy);
     return ep_fail_memory(error);
   }

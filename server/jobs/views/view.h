@@ -19,6 +19,7 @@ void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view);
 
 /* The job as JSON text, the caller's; NULL: memory is short. summary: without spec and long
  * metrics. */
-char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool summary);
+char *ep_job_row_format(const char *data_dir, const ep_job_row *row, const ep_live_view *live,
+                        bool summary);
 
 #endif

@@ -321,3 +321,26 @@ void ep_case_destroy(ep_case *self) {
   free(self->lr);
   free(self);
 }
+
+/* Whether a stage may begin with the op. */
+static bool may_begin(const ep_program *program, int op) {
+  for (int i = op; i < program->ops_count; i++)
+    if (program->ops[i].type == EP_LAYER_RESIDUAL && program->ops[i].source + 1 < op) return false;
+  return true;
+}
+
+void ep_case_set_ranks(ep_case *self, int data, int model, int micro_batches) {
+  ep_program *program = &self->program;
+  ep_parallel *parallel = &program->parallel;
+  int least = program->ops_count / model > 0 ? program->ops_count / model : 1, last = 0;
+  *parallel = (ep_parallel){.data = data, .model = 1, .micro_batches = micro_batches};
+  for (int op = 1; op < program->ops_count && parallel->model < model; op++)
+    if (op - last >= least && may_begin(program, op))
+      parallel->stage_first[parallel->model++] = last = op;
+  parallel->stage_first[parallel->model] = program->ops_count;
+  if (parallel->model == 1) parallel->micro_batches = 1;
+  for (int i = 0; i < program->ops_count; i++) {
+    self->ops[i].sync = self->ops[i].type == EP_LAYER_BATCH_NORM;
+    if (self->ops[i].sync) parallel->micro_batches = 1;
+  }
+}

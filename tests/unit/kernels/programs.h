@@ -78,6 +78,11 @@ void ep_case_store_larger(ep_case *self, int64_t height, int64_t width);
 /* The classes' weights differ: of cross_entropy and nll, EP_CASE_CLASSES at most. */
 void ep_case_weigh_classes(ep_case *self);
 
+/* Trains it on `data` replicas of up to `model` stages, of like numbers of layers, each of one at
+ * least; no residual's block is cut. A batch_norm goes over all replicas and one micro-batch, so
+ * that the result is that of one rank. 1, 1, 1: on one rank again. */
+void ep_case_set_ranks(ep_case *self, int data, int model, int micro_batches);
+
 /* Makes weights, and data that fit: bce wants 0 or 1, classes are below out_features, an embedding
  * takes whole numbers. */
 void ep_case_finish(ep_case *self, const ep_case_training *training);

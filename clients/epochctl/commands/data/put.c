@@ -93,18 +93,24 @@ static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
   return EP_OK;
 }
 
+/* The options that are query parameters of the upload, by their own names. */
+static void query_add(char path[EP_REQUEST_PATH_BYTES], const ep_arguments *arguments) {
+  static const char *const names[] = {"header", "delimiter", "size", "channels"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *value = ep_arguments_value(arguments, names[i]);
+    if (value) ep_path_query(path, names[i], value);
+  }
+}
+
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   char path[EP_REQUEST_PATH_BYTES], part[PART_BYTES];
-  const char *header = ep_arguments_value(arguments, "header");
-  const char *delimiter = ep_arguments_value(arguments, "delimiter");
   ep_status status = words_check(arguments, error);
   for (int i = 1; i < arguments->words_count && status == EP_OK; i++) {
     const char *file = part_split(arguments->words[i], part);
     char after[PART_BYTES + 1] = "";
     if (*part) snprintf(after, sizeof after, "/%s", part);
     ep_path_make(path, "/v1/datasets/", arguments->words[0], after);
-    if (header) ep_path_query(path, "header", header);
-    if (delimiter) ep_path_query(path, "delimiter", delimiter);
+    query_add(path, arguments);
     status = file_put(client, path, file, i == arguments->words_count - 1, error);
   }
   return status;
@@ -116,6 +122,10 @@ static const ep_option OPTIONS[] = {
    .doc = "whether a CSV's first line has names (detected)"},
   {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe",
    .doc = "of a CSV (detected)"},
+  {.name = "size", .kind = EP_OPTION_TEXT, .value = "HxW",
+   .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
+  {.name = "channels", .kind = EP_OPTION_CHOICE, .value = "1|3",
+   .doc = "of pictures: grey or RGB (1 if all are grey)"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_data_put = {
@@ -123,10 +133,11 @@ const ep_subcommand ep_subcommand_data_put = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "upload a data set",
   .details =
-    "FILE is one file with all rows (CSV, NPY, NPZ, IDX, safetensors, JSON; gz of any; - is standard input), "
-    "or parts, each SPLIT/PART=FILE: train, validation or test; x or y.",
+    "FILE is one file with all rows (CSV, NPY, NPZ, IDX, safetensors, JSON, a ZIP of pictures in class folders; "
+    "gz of any; - is standard input), or parts, each SPLIT/PART=FILE: train, validation or test; x or y.",
   .examples =
     "epochctl data put houses houses.csv\n"
+    "epochctl data put pets pets.zip --size 64x64\n"
     "epochctl data put mnist train/x=train-images-idx3-ubyte.gz train/y=train-labels-idx1-ubyte.gz \\\n"
     "  test/x=t10k-images-idx3-ubyte.gz test/y=t10k-labels-idx1-ubyte.gz"};
 /* clang-format on */

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "kernels/cpu/executors/executor.h"
-#include "kernels/cpu/executors/reference/network.h"
 #include "kernels/cpu/executors/reference/plan.h"
 #include "kernels/cpu/layers/batch.h"
 #include "kernels/cpu/layers/losses.h"
+#include "kernels/cpu/layers/network.h"
 #include "kernels/cpu/layers/optimizers.h"
 #include "kernels/cpu/runtime/cpu.h"
 #include "kernels/random.h"
@@ -28,6 +28,7 @@ typedef struct {
   int64_t state_count; /* parameters + buffers + optimizer_floats */
   ep_real *state;      /* [state_count]: in that order */
   ep_real *kept;       /* [state_count]: the snapshot; NULL before the first */
+  double *grad;        /* [parameters] */
   void *target;        /* the piece's y: [capacity, target_columns] of 4 bytes */
   split_data splits[EP_SPLIT_COUNT];
 } reference;
@@ -45,6 +46,7 @@ static void reference_destroy(void *self) {
   reference *r = self;
   if (!r) return;
   free(r->target);
+  free(r->grad);
   free(r->kept);
   free(r->state);
   ep_network_deinit(&r->network);
@@ -65,7 +67,8 @@ static ep_status reference_create(ep_backend *backend, const ep_program *program
   if (!r) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   int64_t capacity = piece_capacity(program), targets = 0;
   r->program = program;
-  ep_status status = ep_network_init(&r->network, program, capacity, error);
+  ep_status status =
+      ep_network_init(&r->network, program, 0, program->ops_count, capacity, true, error);
   if (status == EP_OK && (__builtin_add_overflow(ep_program_state_floats(program),
                                                  program->optimizer_floats, &r->state_count) ||
                           __builtin_mul_overflow(capacity, program->target_columns, &targets))) {
@@ -74,7 +77,8 @@ static ep_status reference_create(ep_backend *backend, const ep_program *program
   if (status == EP_OK) {
     r->state = calloc(r->state_count > 0 ? (size_t)r->state_count : 1, sizeof *r->state);
     r->target = calloc((size_t)targets, sizeof(float));
-    if (!r->state || !r->target) {
+    r->grad = calloc(program->parameters > 0 ? (size_t)program->parameters : 1, sizeof *r->grad);
+    if (!r->state || !r->target || !r->grad) {
       status = ep_fail(error, EP_NO_MEMORY, "no memory for %lld floats of state",
                        (long long)r->state_count);
     }
@@ -92,6 +96,7 @@ static int64_t reference_bytes(const void *self) {
   const ep_program *program = r->program;
   int64_t bytes = (int64_t)sizeof *r + r->network.bytes;
   bytes += r->state_count * (int64_t)sizeof(ep_real) * (r->kept ? 2 : 1);
+  bytes += program->parameters * (int64_t)sizeof *r->grad;
   bytes += r->network.capacity * program->target_columns * (int64_t)sizeof(float);
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
     int64_t x_size = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
@@ -156,7 +161,7 @@ static ep_reference_pass pass_of(const reference *r, const row_range *piece, int
 }
 
 /* Mean loss of a range of rows and its misclassified targets; in training, the gradient of that
- * mean is left in grad_parameters. */
+ * mean is left in `grad`. */
 static double run_rows(reference *r, row_range range, int64_t *errors) {
   const ep_program *program = r->program;
   ep_network *network = &r->network;
@@ -164,7 +169,7 @@ static double run_rows(reference *r, row_range range, int64_t *errors) {
   double sum = 0, divisor = loss_divisor(r, &range);
   *errors = 0;
   if (range.train) {
-    memset(network->grad_parameters, 0, (size_t)program->parameters * sizeof(double));
+    memset(r->grad, 0, (size_t)program->parameters * sizeof *r->grad);
   }
   for (; range.first < end; range.first += range.rows) {
     int64_t left = end - range.first;
@@ -174,7 +179,7 @@ static double run_rows(reference *r, row_range range, int64_t *errors) {
     const ep_real *output = ep_network_forward(network, &pass);
     sum += ep_reference_loss(program, output, r->target, range.rows, divisor,
                              range.train ? network->grad : NULL, errors);
-    if (range.train) ep_network_backward(network, &pass);
+    if (range.train) ep_network_backward(network, &pass, r->grad);
   }
   return sum / divisor;
 }
@@ -203,7 +208,7 @@ static void train_step(reference *r, int64_t step, float lr, float *loss, int32_
                      .step = step};
   *loss = (float)run_rows(r, range, &misses);
   *errors = misses < INT32_MAX ? (int32_t)misses : INT32_MAX;
-  ep_reference_update(program, step, lr, r->state, r->network.grad_parameters, optimizer_state(r));
+  ep_reference_update(program, step, lr, r->state, r->grad, optimizer_state(r));
 }
 
 static ep_status reference_train_segment(void *self, const ep_segment *segment, ep_error *error) {

@@ -46,7 +46,8 @@ START_TEST(a_queued_job) {
               "null,\"timing\":"
               "{\"queued_seconds\":0,\"train_seconds\":null,\"test_seconds\":null,"
               "\"energy_joules\":null,\"epoch_microseconds\":null,\"samples_per_second\":null},"
-              "\"model\":{\"parameters\":49,\"bytes\":21000},\"metrics\":null,\"weights\":null,"
+              "\"model\":{\"parameters\":49,\"bytes\":21000},\"parallel\":null,\"ranks\":null,"
+              "\"metrics\":null,\"weights\":null,"
               "\"stopped\":null,"
               "\"error\":null,\"created_at\":\"2026-11-20T16:52:07.123Z\",\"started_at\":null,"
               "\"finished_at\":null,\"attempt\":0}");
@@ -100,6 +101,77 @@ START_TEST(a_failed_job) {
 }
 END_TEST
 
+/* As it is planned, as it was, and the same after it was stored. */
+START_TEST(a_job_of_several_ranks) {
+  ep_parallel_view parallel = {.data = 1,
+                               .model = 2,
+                               .micro_batches = 8,
+                               .stage = {{0, 1, 84, 0.75}, {2, 2, 7, 0.25}},
+                               .bubble = 0.125};
+  ep_job_result result = {.device = "cpu",
+                          .executor = "cpu/ranks",
+                          .ranks = {2, {{0, 0, 64, 3, 0.5, 0.25}, {0, 1, 32, 1, 0.5, 0.75}}}};
+  ep_split_metrics_clear(&result.train);
+  ep_split_metrics_clear(&result.validation);
+  ep_split_metrics_clear(&result.test);
+  char *stored = ep_job_result_format(&result);
+  ep_job_result read;
+  ck_assert_int_eq(ep_job_result_parse(stored, &read, NULL), EP_OK);
+  ck_assert_int_eq(read.ranks.count, 2);
+  ep_job_view job = {.id = "job_1",
+                     .name = "",
+                     .state = EP_STATE_SUCCEEDED,
+                     .spec = "{}",
+                     .queue_position = -1,
+                     .parallel = &parallel,
+                     .result = &read};
+  char *text = ep_job_format(&job);
+  ck_assert_ptr_nonnull(
+      strstr(text, "\"parallel\":{\"data\":1,\"model\":2,\"micro_batches\":8,\"stages\":["
+                   "{\"layers\":[0,1],\"parameters\":84,\"cost_share\":0.75},"
+                   "{\"layers\":[2,2],\"parameters\":7,\"cost_share\":0.25}],"
+                   "\"bubble\":0.125,\"note\":null},"
+                   "\"ranks\":[{\"rank\":0,\"data\":0,\"model\":0,\"device\":\"cpu\",\"bytes\":64,"
+                   "\"compute_microseconds\":3,\"communication_microseconds\":0.5,"
+                   "\"idle_share\":0.25},{\"rank\":1,\"data\":0,\"model\":1,"
+                   "\"device\":\"cpu\",\"bytes\":32,\"compute_microseconds\":1,"
+                   "\"communication_microseconds\":0.5,\"idle_share\":0.75}],"));
+  free(text);
+  free(stored);
+  ep_job_result_deinit(&read);
+}
+END_TEST
+
+/* Results of before there were ranks have none; what is no list of ranks is damaged. */
+START_TEST(stored_ranks) {
+  static const struct {
+    const char *ranks;
+    int count; /* -1 = damaged */
+  } rows[] = {{"\"ranks\":null,", 0},
+              {"", 0},
+              {"\"ranks\":[],", 0},
+              {"\"ranks\":7,", -1},
+              {"\"ranks\":[{\"data\":0,\"model\":64}],", -1},
+              {"\"ranks\":[7],", -1}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ep_job_result result = {.device = "cpu"}, read;
+    ep_split_metrics_clear(&result.train);
+    ep_split_metrics_clear(&result.validation);
+    ep_split_metrics_clear(&result.test);
+    char *stored = ep_job_result_format(&result), text[8192];
+    char *at = strstr(stored, "\"ranks\":null,");
+    ck_assert_ptr_nonnull(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - stored), stored, rows[i].ranks,
+             at + strlen("\"ranks\":null,"));
+    ep_status status = ep_job_result_parse(text, &read, NULL);
+    ck_assert_int_eq(status, rows[i].count < 0 ? EP_IO : EP_OK);
+    if (status == EP_OK) ck_assert_int_eq(read.ranks.count, rows[i].count);
+    ep_job_result_deinit(&read);
+    free(stored);
+  }
+}
+END_TEST
+
 START_TEST(lists) {
   const char *items[] = {"{\"id\":1}", "{\"id\":2}"};
   assert_text(ep_list_format(items, 2, true, "job_2"),
@@ -129,6 +201,7 @@ START_TEST(validations) {
               "\"in_features\":13,\"out_features\":6,\"parameters\":84},{\"type\":\"relu\","
               "\"in_features\":6,\"out_features\":6,\"parameters\":0}],\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
+              "\"parallel\":null,"
               "\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\",\"seconds\":0.5,"
               "\"start_seconds\":0.25,\"calibrated\":true,\"measured\":false}]}");
 }
@@ -336,6 +409,8 @@ EP_SUITE("api/job") {
   TCase *tests = ep_suite_case(suite, "job");
   tcase_add_test(tests, a_queued_job);
   tcase_add_test(tests, a_failed_job);
+  tcase_add_test(tests, a_job_of_several_ranks);
+  tcase_add_test(tests, stored_ranks);
   tcase_add_test(tests, lists);
   tcase_add_test(tests, validations);
   tcase_add_test(tests, devices);

@@ -13,5 +13,9 @@
 #define WITH_LOSS(loss) "{" XOR "," MODEL ",\"epochs\":1,\"loss\":" loss "}"
 #define CONV(more) WITH_LAYERS("[{\"type\":\"conv2d\",\"out_channels\":4," more "}]")
 #define WITH_LAYERS(layers) "{" XOR ",\"model\":{\"layers\":" layers "}," REST "}"
+/* Three layers. */
+#define PARALLEL(parallel)                                                                        \
+  "{" XOR ",\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":4},{\"type\":\"relu\"}," \
+  "{\"type\":\"linear\",\"out_features\":1}]}," REST ",\"parallel\":" parallel "}"
 
 #endif

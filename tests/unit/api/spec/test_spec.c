@@ -157,6 +157,11 @@ static const char *const accepted[] = {
     WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"mean\":[0.1,0.2,0.3]}}"),
     WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"std\":[0.1,0.2,0.3]}}"),
     WITH_DATA("{\"dataset\":\"a\",\"normalize\":{},\"augment\":{}}"),
+    WITH_DATA("{\"dataset\":\"a\",\"columns\":{\"a \\\"b\\\"\":{\"type\":\"category\"},"
+              "\"*_at\":{\"missing\":{\"value\":-1.5},\"indicator\":true,\"scale\":\"log1p\"},"
+              "\"c\":{\"missing\":\"mean\",\"encode\":\"ordinal\",\"indicator\":false}},"
+              "\"features\":[\"a*\",\"b\"],\"exclude\":[\"ab\"]}"),
+    WITH_DATA("{\"path\":\"a\",\"columns\":{},\"features\":null,\"exclude\":null}"),
     WITH_DATA("{\"dataset\":\"a.b-c_9\",\"target\":-1}"),
     WITH_DATA("{\"dataset\":\"a\",\"target\":\"3\",\"test\":0.999,\"sha256\":"
               "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}"),
@@ -209,7 +214,8 @@ START_TEST(the_canonical_text) {
       "\"warmup_factor\":0},\"clip\":null,\"early_stopping\":null,\"keep\":\"last\",\"epochs\":10,"
       "\"batch_size\":\"full\",\"shuffle\":true,\"seed\":1,\"repeats\":1,\"folds\":null,"
       "\"stratify\":false,\"device\":\"auto\",\"executor\":null,"
-      "\"precision\":\"fp32\",\"report_every\":1,\"ttl_seconds\":null,\"checkpoint\":{\"every_"
+      "\"parallel\":null,\"precision\":\"fp32\",\"report_every\":1,\"ttl_seconds\":null,"
+      "\"checkpoint\":{\"every_"
       "seconds\":30,\"keep\":0},\"max_seconds\":null}");
   free(text);
   ep_job_spec_destroy(spec);
@@ -350,6 +356,44 @@ START_TEST(inline_rows_are_row_major) {
 }
 END_TEST
 
+/* What follows from stages, what "auto" is, and that no more than one rank is written as null. */
+START_TEST(several_ranks) {
+  static const struct {
+    const char *text, *written;
+    int data, model, micro_batches;
+  } rows[] = {
+      {PARALLEL("null"), "null", 1, 1, 0},
+      {PARALLEL("{}"), "null", 1, 1, 0},
+      {PARALLEL("{\"data\":1,\"model\":1,\"micro_batches\":1}"), "null", 1, 1, 1},
+      {PARALLEL("{\"data\":4}"), "{\"data\":4,\"model\":1,\"stages\":null,\"micro_batches\":null}",
+       4, 1, 0},
+      {PARALLEL("{\"data\":\"auto\"}"),
+       "{\"data\":\"auto\",\"model\":1,\"stages\":null,\"micro_batches\":null}", 1, 1, 0},
+      {PARALLEL("{\"stages\":[[0,1],[2,2]],\"micro_batches\":3,\"data\":32}"),
+       "{\"data\":32,\"model\":2,\"stages\":[[0,1],[2,2]],\"micro_batches\":3}", 32, 2, 3},
+      {PARALLEL("{\"model\":64,\"micro_batches\":1024}"),
+       "{\"data\":1,\"model\":64,\"stages\":null,\"micro_batches\":1024}", 1, 64, 1024},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char wanted[256];
+    ep_job_spec *spec = parse(rows[i].text);
+    ck_assert_int_eq(spec->parallel.data, rows[i].data);
+    ck_assert_int_eq(spec->parallel.model, rows[i].model);
+    ck_assert_int_eq(spec->parallel.micro_batches, rows[i].micro_batches);
+    char *text = ep_job_spec_format(spec);
+    snprintf(wanted, sizeof wanted, "\"parallel\":%s", rows[i].written);
+    ck_assert_msg(strstr(text, wanted) != NULL, "%s lacks %s", text, wanted);
+    ep_job_spec *again = parse(text);
+    char *text_again = ep_job_spec_format(again);
+    ck_assert_str_eq(text, text_again);
+    free(text_again);
+    free(text);
+    ep_job_spec_destroy(again);
+    ep_job_spec_destroy(spec);
+  }
+}
+END_TEST
+
 START_TEST(dataset_names) {
   ck_assert(ep_dataset_accepts("a"));
   ck_assert(ep_dataset_accepts("0.x-y_Z"));
@@ -381,6 +425,7 @@ EP_SUITE("api/spec") {
   tcase_add_test(tests, figures_of_channels);
   tcase_add_test(tests, blocks_are_nested);
   tcase_add_test(tests, inline_rows_are_row_major);
+  tcase_add_test(tests, several_ranks);
   tcase_add_test(tests, dataset_names);
   tcase_add_test(tests, destroying_nothing_is_allowed);
 }

@@ -193,8 +193,11 @@ START_TEST(finished) {
   ep_reply reply = {
       .kind = EP_REPLY_FINISHED, .job = "j", .attempt = 1, .result = full_result(confusion)};
   ep_reply back;
+  char names[] = "[\"a \\\"b\\\"\",\"c\"]";
+  reply.result.class_names = names;
   reply_round_trip(&reply, &back);
   ck_assert_int_eq(back.result.status, EP_DIVERGED);
+  ck_assert_str_eq(back.result.class_names, names);
   ck_assert_str_eq(back.result.message, reply.result.message);
   ck_assert_str_eq(back.result.pointer, "/optimizer/lr");
   ck_assert_str_eq(back.result.executor, "cpu/fused");

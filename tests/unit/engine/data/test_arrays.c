@@ -84,8 +84,8 @@ static const struct {
     {{{"arr_0.npy", 3, 2}},
      "NPZ: \"arr_0\" is not known: arrays are called x_train, y_train, x_test, y_test, x_val, "
      "y_val, or x and y"},
-    {{{"x", 3, 2}}, "NPZ: \"x\" is no NPY file"},
-    {{{"readme.txt", 3, 2}}, "NPZ: \"readme.txt\" is no NPY file"},
+    {{{"x", 3, 2}}, "NPZ: \"x\" is no NPY file, and no PNG or JPEG picture"},
+    {{{"readme.txt", 3, 2}}, "NPZ: \"readme.txt\" is no NPY file, and no PNG or JPEG picture"},
 };
 
 START_TEST(bad_archives_are_refused) {
@@ -124,7 +124,7 @@ START_TEST(what_unpacks_to_too_much_is_refused) {
   ep_error error;
   char *bytes = npz_make(arrays, true, &size);
   ck_assert_int_eq(scratch_ingest_within(bytes, size, NULL, 20000, &meta, &error), EP_TOO_LARGE);
-  ck_assert_str_eq(error.message, "NPZ: unpacked, \"x\" is larger than the limit");
+  ck_assert_str_eq(error.message, "ZIP: unpacked, \"x.npy\" is larger than the limit");
   ck_assert_int_eq(scratch_ingest_within(bytes, size, NULL, 30000, &meta, &error), EP_TOO_LARGE);
   ck_assert_int_eq(scratch_ingest_within(bytes, size, NULL, 50000, &meta, &error), EP_OK);
   ep_dataset_meta_deinit(&meta);

@@ -174,41 +174,67 @@ static const struct {
   const char *text, *message;
   ep_ingest_options options;
 } bad[] = {
-    {"a,age\n1,2\n3,n/a\n", "row 3, column 2 (\"age\"): \"n/a\" is not a number", {0}},
-    {"1,2\n3,x\n", "row 2, column 2: \"x\" is not a number", {0}},
-    {"a,b\n1,\n", "row 2, column 2 (\"b\"): the value is missing", {0}},
-    {"a,b\n,1\n", "row 2, column 1 (\"a\"): the value is missing", {0}},
-    {"a,b\n1,\"\"\n", "row 2, column 2 (\"b\"): the value is missing", {0}},
-    {"a,b\n1,", "row 2, column 2 (\"b\"): the value is missing", {0}},
     {"a,b\n1\n", "row 2 has 1 cell, row 1 has 2", {0}},
     {"a,b,c\n1,2\n", "row 2 has 2 cells, row 1 has 3", {0}},
     {"a,b\n1,2,3\n", "row 2 has more cells than row 1, which has 2", {0}},
     {"a,b\n1,2,\n", "row 2 has more cells than row 1, which has 2", {0}},
-    {"a,b\n1,nan\n", "row 2, column 2 (\"b\"): \"nan\" is not a number to train on", {0}},
     {"1,-Inf\n", "row 1, column 2: \"-Inf\" is not a number to train on", {0}},
     {"a,b\n1,+INFINITY\n",
      "row 2, column 2 (\"b\"): \"+INFINITY\" is not a number to train on",
      {0}},
     {"a,b\n1e400,2\n", "row 2, column 1 (\"a\"): \"1e400\" is beyond what a double can hold", {0}},
-    {"a,b\n1,0x10\n", "row 2, column 2 (\"b\"): \"0x10\" is not a number", {0}},
-    {"a,b\n1,2 3\n", "row 2, column 2 (\"b\"): \"2 3\" is not a number", {0}},
     {"a,b\n1,2\n\n3,4\n", "row 3 is empty", {0}},
     {"\na,b\n", "row 1 is empty", {0}},
     {"a,b\n", "there are no rows of data", {0}},
     {"a,b\n1,\"2\n", "row 2, column 2: the quote is never closed", {0}},
     {"a,b\n1,\"2\"x\n", "row 2, column 2: there is text after a closing quote", {0}},
-    {"\"a\nx\",b\n1,y\n", "row 3, column 2 (\"b\"): \"y\" is not a number", {0}},
-    {"a,b\n1,\"x\ny\"\n", "row 2, column 2 (\"b\"): \"x?y\" is not a number", {0}},
-    {"a,b\n1,2\r3\n", "row 2, column 2 (\"b\"): \"2?3\" is not a number", {0}},
     {"\xFF,b\n1,2\n", "row 1, column 1: the name is not UTF-8", {0}},
-    {"a,b\n1,\xFF\n", "row 2, column 2 (\"b\"): \"?\" is not a number", {0}},
-    {"a,b\n1,2\n", "row 1, column 1: \"a\" is not a number", {.header = -1}},
-    {"a,b\n1;2\n", "row 2, column 1 (\"a,b\"): \"1;2\" is not a number", {.delimiter = '|'}},
+    {"a,b\n1,\xFF\n", "row 2, column 2 (\"b\"): \"?\" is not UTF-8 text", {0}},
+    {"a,b\n1,x\n2\n", "row 3 has 1 cell, row 1 has 2", {0}},
+    {"a,b\n1,x\n2,y,z\n", "row 3 has more cells than row 1, which has 2", {0}},
+    {"a,b\n1,x\n\n2,y\n", "row 3 is empty", {0}},
+    {"a,b\n1,x\n2,\"y\n", "row 3, column 2: the quote is never closed", {0}},
+    {"a,b\nx,1\ny,-inf\n", "row 3, column 2 (\"b\"): \"-inf\" is not a number to train on", {0}},
+    {"a,b\nx,1\ny,1e999\n",
+     "row 3, column 2 (\"b\"): \"1e999\" is beyond what a double can hold",
+     {0}},
+    {"a,b\nx\xC3\xA9\xFFy,2\n", "row 2, column 1 (\"a\"): \"xé?y\" is not UTF-8 text", {0}},
 };
 
 START_TEST(bad_files_are_refused_with_row_and_column) {
   scratch_refused(bad[_i].text, strlen(bad[_i].text), &bad[_i].options, EP_INVALID,
                   bad[_i].message);
+}
+END_TEST
+
+/* Of x and y that come apart, which are numbers alone. */
+static const struct {
+  const char *text, *message;
+} bad_parts[] = {
+    {"a,age\n1,2\n3,n/a\n", "row 3, column 2 (\"age\"): \"n/a\" is not a number"},
+    {"1,2\n3,x\n", "row 2, column 2: \"x\" is not a number"},
+    {"a,b\n1,\n", "row 2, column 2 (\"b\"): the value is missing"},
+    {"a,b\n,1\n", "row 2, column 1 (\"a\"): the value is missing"},
+    {"a,b\n1,\"\"\n", "row 2, column 2 (\"b\"): the value is missing"},
+    {"a,b\n1,", "row 2, column 2 (\"b\"): the value is missing"},
+    {"a,b\n1,nan\n", "row 2, column 2 (\"b\"): \"nan\" is not a number to train on"},
+    {"a,b\n1,0x10\n", "row 2, column 2 (\"b\"): \"0x10\" is not a number"},
+    {"a,b\n1,2 3\n", "row 2, column 2 (\"b\"): \"2 3\" is not a number"},
+    {"\"a\nx\",b\n1,y\n", "row 3, column 2 (\"b\"): \"y\" is not a number"},
+    {"a,b\n1,\"x\ny\"\n", "row 2, column 2 (\"b\"): \"x?y\" is not a number"},
+    {"a,b\n1,2\r3\n", "row 2, column 2 (\"b\"): \"2?3\" is not a number"},
+};
+
+START_TEST(bad_parts_are_refused_with_row_and_column) {
+  ep_dataset_meta meta;
+  ep_error error = {0};
+  char source[192];
+  const char *text = bad_parts[_i].text;
+  snprintf(source, sizeof source, "%s", scratch_write("upload", text, strlen(text)));
+  ck_assert_int_eq(ep_dataset_ingest_part(source, scratch_root, EP_SPLIT_TRAIN, EP_ROLE_X, NULL,
+                                          1 << 20, &meta, &error),
+                   EP_INVALID);
+  ck_assert_str_eq(error.message, bad_parts[_i].message);
 }
 END_TEST
 
@@ -298,6 +324,8 @@ EP_SUITE("csv") {
   tcase_add_loop_test(files, good_files_are_read, 0, sizeof good / sizeof *good);
   tcase_add_loop_test(files, bad_files_are_refused_with_row_and_column, 0,
                       sizeof bad / sizeof *bad);
+  tcase_add_loop_test(files, bad_parts_are_refused_with_row_and_column, 0,
+                      sizeof bad_parts / sizeof *bad_parts);
   tcase_add_test(files, limits_hold_on_both_sides);
   tcase_add_test(files, what_is_written_stays_below_the_ceiling);
   tcase_add_test(files, written_numbers_are_read_back);

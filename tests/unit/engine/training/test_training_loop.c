@@ -23,6 +23,7 @@ static struct {
   ep_status predict_fails_with; /* of predict */
   int64_t best_step; /* the validation loss is its distance from this step; 0 = always 1 */
   float lr[256];     /* of the first steps */
+  int ranks;         /* that it says it has */
   float restored;    /* the weight that import_state last brought */
 } script;
 
@@ -47,7 +48,12 @@ static void script_release(ep_instance *instance) {
 
 static void script_info(const ep_instance *instance, ep_instance_info *out) {
   (void)instance;
-  *out = (ep_instance_info){"test/script", 1};
+  *out = (ep_instance_info){.executor = "test/script", .bytes = 1, .ranks = script.ranks};
+  for (int i = 0; i < script.ranks; i++) /* 4 us a step computing, 2 apart, and waiting */
+    out->rank[i] = (ep_rank_info){.bytes = 10 + i,
+                                  .compute_seconds = (double)script.steps * 4e-6,
+                                  .communication_seconds = (double)script.steps * 2e-6,
+                                  .idle_seconds = (double)script.steps * 2e-6 * i};
 }
 
 static ep_status script_load(ep_instance *instance, ep_split split, const void *x, const void *y,
@@ -156,6 +162,30 @@ START_TEST(every_step_once_and_the_mean_of_each_epoch) {
   ck_assert_int_eq(script.steps, 4000);
   ck_assert_int_eq(f.records_count, 1000);
   for (int i = 0; i < 1000; i++) ck_assert(f.records[i].loss == 1.5); /* of 0, 1, 2, 3 */
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
+/* Replica by replica, stage by stage. */
+START_TEST(what_each_rank_did_is_the_mean_of_a_step) {
+  fixture f;
+  script.ranks = 2;
+  fixture_open(&f,
+               SPEC("\"epochs\":10,\"batch_size\":2,\"parallel\":{\"data\":2}", ",\"test\":0.2"),
+               &ops, NULL);
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_OK);
+  ck_assert_int_eq(result.ranks.count, 2);
+  for (int i = 0; i < 2; i++) {
+    const ep_rank_result *rank = &result.ranks.rank[i];
+    ck_assert_int_eq(rank->data, i);
+    ck_assert_int_eq(rank->model, 0);
+    ck_assert_int_eq(rank->bytes, 10 + i);
+    ck_assert_double_eq_tol(rank->compute_microseconds, 4, 1e-9);
+    ck_assert_double_eq_tol(rank->communication_microseconds, 2, 1e-9);
+    ck_assert_double_eq_tol(rank->idle_share, 2.0 * i / (6 + 2.0 * i), 1e-9);
+  }
   ep_job_result_deinit(&result);
   fixture_close(&f);
 }
@@ -423,6 +453,7 @@ EP_SUITE("training loop") {
   tcase_add_checked_fixture(tests, script_reset, NULL);
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, every_step_once_and_the_mean_of_each_epoch);
+  tcase_add_test(tests, what_each_rank_did_is_the_mean_of_a_step);
   tcase_add_test(tests, validation_sees_the_weights_of_its_epoch);
   tcase_add_test(tests, a_broken_loss_goes_back_to_just_before_it);
   tcase_add_test(tests, weights_that_broke_unseen_go_back_to_the_last_finite_ones);

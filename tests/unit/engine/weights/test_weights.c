@@ -127,7 +127,7 @@ END_TEST
 START_TEST(what_was_written_is_read_back) {
   double x_mean[2] = {0.1, -3e100}, x_deviation[2] = {1, 0.3}, y_mean[1] = {1.0 / 3},
          y_deviation[1] = {7};
-  ep_scaling written = {2, 1, x_mean, x_deviation, y_mean, y_deviation}, read;
+  ep_scaling written = {2, 1, x_mean, x_deviation, y_mean, y_deviation, NULL}, read;
   float parameters[PARAMETERS], back[PARAMETERS];
   char sha256[65], *spec;
   size_t size;

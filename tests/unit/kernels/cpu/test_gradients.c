@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/cpu/executors/reference/network.h"
 #include "kernels/cpu/layers/batch.h"
 #include "kernels/cpu/layers/layers.h"
 #include "kernels/cpu/layers/losses.h"
+#include "kernels/cpu/layers/network.h"
 #include "kernels/formulas/activations.h"
 #include "kernels/random.h"
 #include "tests/suite.h"
@@ -229,9 +229,9 @@ START_TEST(a_loss_has_the_slope_it_says) {
 }
 END_TEST
 
-/* A network's mean loss over a case's first batch, in the order of the data; its gradient is left
- * in the network. */
-static double network_loss(ep_network *network, const ep_case *test, const double *parameters) {
+/* A network's mean loss over a case's first batch, in the order of the data, and its gradient. */
+static double network_loss(ep_network *network, const ep_case *test, const double *parameters,
+                           double *grad) {
   const ep_program *program = network->program;
   int64_t rows = program->batch_size, errors = 0;
   double divisor = 0, buffers[64];
@@ -242,7 +242,7 @@ static double network_loss(ep_network *network, const ep_case *test, const doubl
     divisor += ep_reference_loss_share(program, y + i * program->target_columns);
   }
   for (int64_t i = 0; i < program->buffers; i++) buffers[i] = 1;
-  for (int64_t i = 0; i < program->parameters; i++) network->grad_parameters[i] = 0;
+  for (int64_t i = 0; i < program->parameters; i++) grad[i] = 0;
   ep_reference_pass pass = {.parameters = parameters,
                             .buffers = buffers,
                             .rows = rows,
@@ -252,7 +252,7 @@ static double network_loss(ep_network *network, const ep_case *test, const doubl
   const double *output = ep_network_forward(network, &pass);
   double sum = ep_reference_loss(program, output, test->y[EP_SPLIT_TRAIN], rows, divisor,
                                  network->grad, &errors);
-  ep_network_backward(network, &pass);
+  ep_network_backward(network, &pass, grad);
   return sum / divisor;
 }
 
@@ -262,24 +262,27 @@ static void check_network(const ep_case *test, int64_t most) {
   int64_t count = program->parameters, stride = count / most + 1;
   double *parameters = calloc((size_t)count + 1, sizeof *parameters);
   double *grad = calloc((size_t)count + 1, sizeof *grad);
-  ck_assert(parameters && grad && program->buffers <= 64);
+  double *other = calloc((size_t)count + 1, sizeof *other);
+  ck_assert(parameters && grad && other && program->buffers <= 64);
   ep_network network;
-  ck_assert_int_eq(ep_network_init(&network, program, program->batch_size, NULL), EP_OK);
+  ck_assert_int_eq(
+      ep_network_init(&network, program, 0, program->ops_count, program->batch_size, true, NULL),
+      EP_OK);
   for (int64_t i = 0; i < count; i++) parameters[i] = test->parameters[i];
-  network_loss(&network, test, parameters);
-  for (int64_t i = 0; i < count; i++) grad[i] = network.grad_parameters[i];
+  network_loss(&network, test, parameters, grad);
   for (int64_t i = 0; i < count; i += stride) {
     double kept = parameters[i];
     parameters[i] = kept + EPSILON;
-    double above = network_loss(&network, test, parameters);
+    double above = network_loss(&network, test, parameters, other);
     parameters[i] = kept - EPSILON;
-    double below = network_loss(&network, test, parameters);
+    double below = network_loss(&network, test, parameters, other);
     parameters[i] = kept;
     double slope = (above - below) / (2 * EPSILON);
     ck_assert_msg(near(grad[i], slope), "%s: parameter %lld: %.12g, the slope %.12g", test->name,
                   (long long)i, grad[i], slope);
   }
   ep_network_deinit(&network);
+  free(other);
   free(grad);
   free(parameters);
 }

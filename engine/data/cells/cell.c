@@ -1,0 +1,90 @@
+#include "engine/data/cells/cell.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/json/number_scan.h"
+#include "engine/data/cells/date.h"
+
+enum { NUMBER_BYTES = 64 }; /* of a number with separators: longer ones are none */
+
+bool ep_cell_is_missing(const char *text, size_t bytes) {
+  static const char *const words[] = {"NA",   "N/A",  "n/a",  "NaN",  "nan", "NAN", "+nan", "-nan",
+                                      "-NaN", "null", "NULL", "None", "?",   "-",   ".",    "#N/A"};
+  if (bytes == 0) return true;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strlen(words[i]) == bytes && memcmp(words[i], text, bytes) == 0) return true;
+  return false;
+}
+
+static bool is_infinite(const char *text, size_t bytes) {
+  if (bytes > 0 && (*text == '+' || *text == '-')) {
+    text++;
+    bytes--;
+  }
+  return (bytes == 3 && strncasecmp(text, "inf", 3) == 0) ||
+         (bytes == 8 && strncasecmp(text, "infinity", 8) == 0);
+}
+
+static bool number_read(const char *text, size_t bytes, double *value) {
+  double found;
+  if (is_infinite(text, bytes)) {
+    *value = *text == '-' ? -INFINITY : INFINITY;
+    return true;
+  }
+  if (ep_number_scan(text, text + bytes, EP_NUMBER_CSV, &found) != text + bytes) return false;
+  *value = found;
+  return true;
+}
+
+static size_t digits_count(const char *at, const char *end) {
+  const char *first = at;
+  while (at < end && *at >= '0' && *at <= '9') at++;
+  return (size_t)(at - first);
+}
+
+/* 1.234.567,89 with these two characters: groups of three digits, or no groups at all. */
+static bool separated_read(const char *text, size_t bytes, char group, char decimal,
+                           double *value) {
+  char plain[NUMBER_BYTES + 1];
+  const char *at = text, *end = text + bytes;
+  size_t used = 0;
+  if (bytes == 0 || bytes > NUMBER_BYTES) return false;
+  if (*at == '-' || *at == '+') plain[used++] = *at++;
+  size_t digits = digits_count(at, end);
+  bool groups = digits >= 1 && digits <= 3;
+  if (digits == 0) return false;
+  for (;;) {
+    memcpy(plain + used, at, digits);
+    used += digits;
+    at += digits;
+    if (!groups || at == end || *at != group) break;
+    digits = digits_count(++at, end);
+    if (digits != 3) return false;
+  }
+  if (at < end && *at == decimal) {
+    digits = digits_count(++at, end);
+    if (digits == 0) return false;
+    plain[used++] = '.';
+    memcpy(plain + used, at, digits);
+    used += digits;
+    at += digits;
+  }
+  return at == end && number_read(plain, used, value);
+}
+
+bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *value) {
+  switch (kind) {
+  case EP_CELL_NUMBER: return number_read(text, bytes, value);
+  case EP_CELL_DECIMAL_COMMA: return separated_read(text, bytes, '.', ',', value);
+  case EP_CELL_GROUPED:
+    return number_read(text, bytes, value) || separated_read(text, bytes, ',', '.', value);
+  case EP_CELL_ISO_DATE: return ep_date_read(EP_DATE_ISO, text, bytes, value);
+  case EP_CELL_DAY_FIRST: return ep_date_read(EP_DATE_DAY_FIRST, text, bytes, value);
+  case EP_CELL_MONTH_FIRST: return ep_date_read(EP_DATE_MONTH_FIRST, text, bytes, value);
+  case EP_CELL_TIME: return ep_date_read(EP_DATE_TIME, text, bytes, value);
+  case EP_CELL_KINDS: break;
+  }
+  return false;
+}

@@ -1,0 +1,28 @@
+/* cell.h: one cell of a table as text: whether it is missing, and its value as each kind of number
+ * or date that there is. A cell comes without the spaces around it. */
+#ifndef EP_ENGINE_DATA_CELLS_CELL_H
+#define EP_ENGINE_DATA_CELLS_CELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* How the cells of a column may be written. Where two kinds read all cells, the first counts; days
+ * and months that could be either are no dates. */
+typedef enum {
+  EP_CELL_NUMBER,        /* 1234.5, 1e3; "inf" and 1e400 are infinite */
+  EP_CELL_DECIMAL_COMMA, /* 1234,5 and 1.234,5 */
+  EP_CELL_GROUPED,       /* 1,234.5; and all that EP_CELL_NUMBER is */
+  EP_CELL_ISO_DATE,
+  EP_CELL_DAY_FIRST,
+  EP_CELL_MONTH_FIRST,
+  EP_CELL_TIME,
+  EP_CELL_KINDS
+} ep_cell_kind;
+
+/* The words for a cell that is not there: "", NA, ?, … */
+bool ep_cell_is_missing(const char *text, size_t bytes);
+
+/* Reads all of the text. False, and nothing written, when it is not of that kind. */
+bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *value);
+
+#endif

@@ -1,0 +1,94 @@
+#include "engine/data/columns/encoding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/columns/calendar.h"
+#include "engine/data/columns/column_value.h"
+#include "engine/data/columns/word_list.h"
+
+int64_t ep_column_word(const ep_column_encoding *column, double cell) {
+  double number = cell - column->base;
+  bool known = number >= 0 && number < (double)column->words.count && number == floor(number);
+  return known ? (int64_t)number : -1;
+}
+
+double ep_column_value(const ep_column_encoding *column, double cell) {
+  if (column->scaling != EP_COLUMN_SCALE_LOG1P) return cell;
+  return copysign(log1p(fabs(cell)), cell);
+}
+
+int64_t ep_column_features(const ep_column_encoding *column) {
+  int64_t features = 1;
+  if (column->encode == EP_ENCODE_NONE) return 0;
+  if (column->encode == EP_ENCODE_ONE_HOT) features = column->words.count + 1;
+  if (column->encode == EP_ENCODE_DATE) {
+    features = (column->date_parts & EP_DATE_YEAR) != 0;
+    for (int part = EP_DATE_MONTH; part <= EP_DATE_HOUR; part *= 2)
+      features += column->date_parts & part ? 2 : 0;
+  }
+  return features + column->indicator;
+}
+
+static double scaled(const ep_column_encoding *column, double value) {
+  return (value - column->shift) / column->scale;
+}
+
+/* share: of the cycle, from 0 to below 1. Returns what comes after the two. */
+static double *cycle_write(double share, double *out) {
+  const double circle = 6.283185307179586;
+  *out++ = sin(circle * share);
+  *out++ = cos(circle * share);
+  return out;
+}
+
+static void date_write(const ep_column_encoding *column, double cell, double *out) {
+  ep_calendar date = ep_calendar_of(cell);
+  int parts = column->date_parts;
+  if (parts & EP_DATE_YEAR) *out++ = scaled(column, (double)date.year);
+  if (parts & EP_DATE_MONTH) out = cycle_write((date.month - 1) / 12.0, out);
+  if (parts & EP_DATE_DAY) out = cycle_write((date.day - 1) / (double)date.month_days, out);
+  if (parts & EP_DATE_WEEKDAY) out = cycle_write(date.weekday / 7.0, out);
+  if (parts & EP_DATE_HOUR) cycle_write(date.day_second / 86400, out);
+}
+
+static void one_hot_write(const ep_column_encoding *column, int64_t word, double *out) {
+  memset(out, 0, (size_t)(column->words.count + 1) * sizeof *out);
+  out[word < 0 || !column->trained[word] ? column->words.count : word] = 1;
+}
+
+static void column_apply(const ep_column_encoding *column, double cell, double *out) {
+  bool missing = isnan(cell);
+  int64_t word = -1;
+  if (missing) cell = column->fill;
+  if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL)
+    word = ep_column_word(column, cell);
+  if (column->encode == EP_ENCODE_ORDINAL && (word < 0 || !column->trained[word])) {
+    missing = true;
+    cell = column->fill;
+  }
+  switch (column->encode) {
+  case EP_ENCODE_NONE: return;
+  case EP_ENCODE_ONE_HOT: one_hot_write(column, word, out); break;
+  case EP_ENCODE_DATE: date_write(column, cell, out); break;
+  case EP_ENCODE_NUMBER:
+  case EP_ENCODE_ORDINAL: *out = scaled(column, ep_column_value(column, cell)); break;
+  }
+  if (column->indicator) out[column->features - 1] = missing;
+}
+
+void ep_encoding_apply(const ep_encoding *encoding, const double *cells, double *out) {
+  for (int64_t i = 0; i < encoding->columns; i++)
+    column_apply(&encoding->column[i], cells[i], out + encoding->column[i].first);
+}
+
+void ep_encoding_deinit(ep_encoding *encoding) {
+  for (int64_t i = 0; encoding->column && i < encoding->columns; i++) {
+    ep_words_deinit(&encoding->column[i].words);
+    free(encoding->column[i].trained);
+  }
+  free(encoding->column);
+  ep_words_deinit(&encoding->classes);
+  *encoding = (ep_encoding){0};
+}

@@ -1,0 +1,85 @@
+/* encoding.h: from the raw columns of a table to the numbers that a network takes: what is decided
+ * from the description (plan), what is learnt from the training rows (fit), and how a row is
+ * encoded (apply), in training and in prediction alike. It travels with the weights.
+ *
+ * A raw row has all cells of the table but the target's, in the table's order. */
+#ifndef EP_ENGINE_DATA_COLUMNS_ENCODING_H
+#define EP_ENGINE_DATA_COLUMNS_ENCODING_H
+
+#include "api/spec/job_spec.h"
+#include "engine/data/datasets/dataset.h"
+
+/* How the cells of one column become features. */
+typedef enum {
+  EP_ENCODE_NONE,    /* left out: text, constants, what is ignored or excluded */
+  EP_ENCODE_NUMBER,  /* one feature, scaled */
+  EP_ENCODE_ONE_HOT, /* one feature a word, at most EP_LIMIT_ONE_HOT, the commonest; and one for all
+                        others and missing ones. (An embedding of more words comes later.) */
+  EP_ENCODE_ORDINAL, /* one feature: the number of the word, scaled */
+  EP_ENCODE_DATE     /* year, scaled; month, day, weekday and hour as cycles: a sine and a cosine */
+} ep_encode;
+
+/* What of a date becomes features, in this order. A part that is the same in the least and the
+ * greatest date of the table, and so in all, is left out; the hour never is. */
+enum {
+  EP_DATE_YEAR = 1,
+  EP_DATE_MONTH = 2,
+  EP_DATE_DAY = 4,
+  EP_DATE_WEEKDAY = 8,
+  EP_DATE_HOUR = 16
+};
+
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1]; /* its index in the table where that has no name for it */
+  ep_column_type type;                /* of the cells */
+  ep_encode encode;
+  int64_t first, features; /* of the encoded row: features first … first + features - 1 */
+  bool indicator;          /* the last of them is 1 where the cell is missing */
+  ep_column_scale scaling; /* of numbers and ordinals */
+  ep_fill missing;         /* how `fill` is found, */
+  bool has_value;          /* unless it is given */
+  int date_parts;          /* EP_DATE_…, of a date */
+  /* Of categories: words that are told apart, owned, without their `rows`. The cell of word k is
+   * base + k. A word without training rows counts as one that is not known: as another word, or, of
+   * an ordinal, as a missing one. */
+  ep_words words;
+  double base;
+  bool *trained; /* [words.count], owned: it has training rows */
+  /* Learnt from the training rows. */
+  double fill;         /* in the place of a missing cell; NaN: none, it counts as another word */
+  double shift, scale; /* feature = (value - shift) / scale; of dates: of the year */
+} ep_column_encoding;
+
+typedef struct {
+  ep_column_encoding *column; /* [columns], owned: a raw row's */
+  int64_t columns, features;
+  char target[EP_LIMIT_NAME_BYTES + 1]; /* the column that is predicted, by its name or index */
+  ep_words classes; /* of a target that is a category: class k is word k; owned, without `rows` */
+} ep_encoding;
+
+/* Whether a table is encoded at all: it has a column that is no number, or missing cells, or the
+ * spec says how columns become features. Else its numbers are what a network takes. */
+bool ep_encoding_needed(const ep_data_spec *data, const ep_part *table);
+
+/* From the description alone: which columns, how, and how many features. Errors point at
+ * /data/columns/…, /data/features, /data/exclude, /data/target; EP_INVALID. On failure there is
+ * nothing to deinit. */
+ep_status ep_encoding_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
+                           ep_encoding *out, ep_error *error);
+void ep_encoding_deinit(ep_encoding *encoding); /* a zeroed one is allowed */
+
+/* How many features a column has: 0 where it is left out. */
+int64_t ep_column_features(const ep_column_encoding *column);
+
+/* Learns the figures of one column, exactly, from its cells in the training rows. cells: [rows] in
+ * any order, overwritten. Figures are those of the feature: missing cells are filled before the
+ * mean is found. EP_DATA at /data/columns/…: values too large to be scaled. Columns do not depend
+ * on each other. */
+ep_status ep_encoding_fit(ep_encoding *encoding, int64_t column, double *cells, int64_t rows,
+                          ep_error *error);
+
+/* cells: [columns], a raw row; out: [features], written. A cell of a category that is no word of it
+ * (-1, say) is another word. */
+void ep_encoding_apply(const ep_encoding *encoding, const double *cells, double *out);
+
+#endif

@@ -1,0 +1,208 @@
+#include "engine/data/columns/encoding_json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json.h"
+#include "api/json/memory.h"
+#include "api/json/writer.h"
+#include "engine/data/columns/word_list.h"
+
+enum { TEXT_LIMIT = 256 << 20 }; /* of columns with all their words */
+
+static const char *const encode_names[] = {[EP_ENCODE_NONE] = "none",
+                                           [EP_ENCODE_NUMBER] = "number",
+                                           [EP_ENCODE_ONE_HOT] = "one_hot",
+                                           [EP_ENCODE_ORDINAL] = "ordinal",
+                                           [EP_ENCODE_DATE] = "date"};
+enum { ENCODES = sizeof encode_names / sizeof encode_names[0] };
+static const struct {
+  const char *name;
+  int bit;
+} date_parts[] = {{"year", EP_DATE_YEAR},
+                  {"month", EP_DATE_MONTH},
+                  {"day", EP_DATE_DAY},
+                  {"weekday", EP_DATE_WEEKDAY},
+                  {"hour", EP_DATE_HOUR}};
+enum { DATE_PARTS = sizeof date_parts / sizeof date_parts[0] };
+
+static bool is_category(const ep_column_encoding *column) {
+  return column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL;
+}
+
+static void words_write(ep_writer *writer, const ep_words *words) {
+  ep_writer_open(writer, '[');
+  for (int64_t i = 0; i < words->count; i++) ep_writer_string(writer, words->word[i]);
+  ep_writer_close(writer, ']');
+}
+
+static void category_write(ep_writer *writer, const ep_column_encoding *column) {
+  ep_writer_key(writer, "words");
+  words_write(writer, &column->words);
+  ep_writer_member_number(writer, "base", column->base);
+  ep_writer_member_open(writer, "untrained", '[');
+  for (int64_t i = 0; i < column->words.count; i++)
+    if (!column->trained[i]) ep_writer_integer(writer, i);
+  ep_writer_close(writer, ']');
+}
+
+static void date_write(ep_writer *writer, const ep_column_encoding *column) {
+  ep_writer_member_open(writer, "parts", '[');
+  for (int i = 0; i < DATE_PARTS; i++)
+    if (column->date_parts & date_parts[i].bit) ep_writer_string(writer, date_parts[i].name);
+  ep_writer_close(writer, ']');
+}
+
+static void column_write(ep_writer *writer, const ep_column_encoding *column) {
+  ep_writer_open(writer, '{');
+  ep_writer_member_string(writer, "name", column->name);
+  ep_writer_member_string(writer, "type", ep_column_type_name(column->type));
+  ep_writer_member_string(writer, "encode", encode_names[column->encode]);
+  if (is_category(column)) category_write(writer, column);
+  if (column->encode == EP_ENCODE_DATE) date_write(writer, column);
+  if (column->encode != EP_ENCODE_NONE) {
+    ep_writer_member_string(writer, "scaling", ep_column_scale_name((int)column->scaling));
+    ep_writer_member_number_or_null(writer, "fill", column->fill);
+    ep_writer_member_number(writer, "shift", column->shift);
+    ep_writer_member_number(writer, "scale", column->scale);
+    ep_writer_member_boolean(writer, "indicator", column->indicator);
+  }
+  ep_writer_close(writer, '}');
+}
+
+char *ep_encoding_format(const ep_encoding *encoding) {
+  ep_writer writer;
+  ep_writer_init(&writer, TEXT_LIMIT);
+  ep_writer_open(&writer, '[');
+  for (int64_t i = 0; i < encoding->columns; i++) column_write(&writer, &encoding->column[i]);
+  ep_writer_close(&writer, ']');
+  return ep_writer_take(&writer);
+}
+
+char *ep_classes_format(const ep_words *classes) {
+  ep_writer writer;
+  ep_writer_init(&writer, TEXT_LIMIT);
+  words_write(&writer, classes);
+  return ep_writer_take(&writer);
+}
+
+/* What was read wrong: a text that cannot be, or too little memory. */
+typedef enum { READ, IMPOSSIBLE, NO_MEMORY } reading;
+
+static reading words_read(const json_t *array, size_t most, ep_words *out) {
+  size_t count = json_array_size(array);
+  if (!json_is_array(array) || count > most) return IMPOSSIBLE;
+  if (!ep_word_list_init(out, (int64_t)count)) return NO_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    const json_t *word = json_array_get(array, i);
+    if (!json_is_string(word)) return IMPOSSIBLE;
+    out->word[i] = strdup(json_string_value(word));
+    if (!out->word[i]) return NO_MEMORY;
+  }
+  return READ;
+}
+
+static reading category_read(const json_t *object, ep_column_encoding *out) {
+  size_t most = out->encode == EP_ENCODE_ONE_HOT ? EP_LIMIT_ONE_HOT : EP_LIMIT_CATEGORIES;
+  const json_t *untrained = json_object_get(object, "untrained");
+  reading read = words_read(json_object_get(object, "words"), most, &out->words);
+  if (read != READ) return read;
+  if (!ep_json_get_number(object, "base", &out->base) || !isfinite(out->base)) return IMPOSSIBLE;
+  out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
+  if (!out->trained) return NO_MEMORY;
+  for (int64_t i = 0; i < out->words.count; i++) out->trained[i] = true;
+  for (size_t i = 0; i < json_array_size(untrained); i++) {
+    int64_t word;
+    if (!ep_json_integer(json_array_get(untrained, i), &word) || word < 0 ||
+        word >= out->words.count)
+      return IMPOSSIBLE;
+    out->trained[word] = false;
+  }
+  return READ;
+}
+
+static reading date_read(const json_t *object, ep_column_encoding *out) {
+  const json_t *parts = json_object_get(object, "parts");
+  for (size_t i = 0; i < json_array_size(parts); i++) {
+    const char *name = json_string_value(json_array_get(parts, i));
+    int part = 0;
+    while (part < DATE_PARTS && (!name || strcmp(name, date_parts[part].name) != 0)) part++;
+    if (part == DATE_PARTS) return IMPOSSIBLE;
+    out->date_parts |= date_parts[part].bit;
+  }
+  return out->date_parts ? READ : IMPOSSIBLE;
+}
+
+static bool figures_read(const json_t *object, ep_column_encoding *out) {
+  char scaling[16];
+  bool filled = out->encode != EP_ENCODE_ONE_HOT;
+  if (!ep_json_get_text(object, "scaling", scaling, sizeof scaling) ||
+      ep_column_scale_from_name(scaling) < 0 || !ep_json_get_number(object, "fill", &out->fill) ||
+      !ep_json_get_number(object, "shift", &out->shift) ||
+      !ep_json_get_number(object, "scale", &out->scale))
+    return false;
+  out->scaling = (ep_column_scale)ep_column_scale_from_name(scaling);
+  out->indicator = json_is_true(json_object_get(object, "indicator"));
+  return (!filled || isfinite(out->fill)) && !isinf(out->fill) && isfinite(out->shift) &&
+         isfinite(out->scale) && out->scale > 0;
+}
+
+static reading column_read(const json_t *object, ep_column_encoding *out) {
+  char type[16], encode[16];
+  int found = 0;
+  if (!ep_json_get_text(object, "name", out->name, sizeof out->name) ||
+      !ep_json_get_text(object, "type", type, sizeof type) ||
+      !ep_json_get_text(object, "encode", encode, sizeof encode) ||
+      ep_column_type_from_name(type) < 0)
+    return IMPOSSIBLE;
+  while (found < ENCODES && strcmp(encode, encode_names[found]) != 0) found++;
+  if (found == ENCODES) return IMPOSSIBLE;
+  out->type = (ep_column_type)ep_column_type_from_name(type);
+  out->encode = (ep_encode)found;
+  out->scale = 1;
+  if (out->encode == EP_ENCODE_NONE) return READ;
+  if (!figures_read(object, out)) return IMPOSSIBLE;
+  if (is_category(out)) return category_read(object, out);
+  return out->encode == EP_ENCODE_DATE ? date_read(object, out) : READ;
+}
+
+static reading columns_read(const json_t *array, ep_encoding *out) {
+  size_t count = json_array_size(array);
+  reading read = READ;
+  if (!json_is_array(array) || count < 1 || count > EP_LIMIT_COLUMNS) return IMPOSSIBLE;
+  out->column = calloc(count, sizeof *out->column);
+  if (!out->column) return NO_MEMORY;
+  for (size_t i = 0; i < count && read == READ; i++) {
+    ep_column_encoding *column = &out->column[out->columns++];
+    read = column_read(json_array_get(array, i), column);
+    column->first = out->features;
+    column->features = ep_column_features(column);
+    out->features += column->features;
+  }
+  return read == READ && (out->features < 1 || out->features > EP_LIMIT_FEATURES) ? IMPOSSIBLE
+                                                                                  : read;
+}
+
+/* Reads one text with `columns_read`, or with words_read for classes. */
+static reading text_read(const char *text, bool classes, ep_encoding *out) {
+  json_error_t fault;
+  json_t *root = ep_json_read(text, strlen(text), 0, &fault);
+  reading read =
+      classes ? words_read(root, EP_LIMIT_CATEGORIES, &out->classes) : columns_read(root, out);
+  json_decref(root);
+  return read != READ && ep_json_memory_short() ? NO_MEMORY : read;
+}
+
+ep_status ep_encoding_parse(const char *columns, const char *classes, const char *target,
+                            ep_encoding *out, ep_error *error) {
+  *out = (ep_encoding){0};
+  reading read = strlen(target) < sizeof out->target ? READ : IMPOSSIBLE;
+  if (read == READ) memcpy(out->target, target, strlen(target) + 1);
+  if (read == READ) read = text_read(columns, false, out);
+  if (read == READ && classes) read = text_read(classes, true, out);
+  if (read == READ) return EP_OK;
+  ep_encoding_deinit(out);
+  if (read == NO_MEMORY) return ep_fail_memory(error);
+  return ep_fail(error, EP_DATA, "weights: what they say of columns cannot be");
+}

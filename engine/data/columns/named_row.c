@@ -1,0 +1,136 @@
+#include "engine/data/columns/named_row.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/fields.h"
+#include "api/json/json.h"
+#include "api/json/nearest.h"
+#include "api/json/number.h"
+#include "engine/data/cells/date.h"
+#include "engine/data/columns/word_list.h"
+
+enum { NAMES_COMPARED = 256 }; /* for the nearest one */
+
+static const ep_column_encoding *column_find(const ep_encoding *encoding, const char *name) {
+  for (int64_t i = 0; i < encoding->columns; i++)
+    if (strcmp(encoding->column[i].name, name) == 0) return &encoding->column[i];
+  return NULL;
+}
+
+static void unknown_fail(ep_field_reader *reader, const ep_encoding *encoding, const char *name) {
+  const char *names[NAMES_COMPARED];
+  int count = 0;
+  for (int64_t i = 0; i < encoding->columns && count < NAMES_COMPARED; i++)
+    names[count++] = encoding->column[i].name;
+  const char *nearest = ep_nearest_name(name, names, count);
+  size_t place = ep_field_reader_enter(reader, name);
+  ep_field_reader_fail(reader, "the model was trained without a column \"%.100s\"%s%.100s%s", name,
+                       nearest ? ": did you mean \"" : "", nearest ? nearest : "",
+                       nearest ? "\"?" : "");
+  ep_field_reader_leave(reader, place);
+}
+
+static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
+                         const json_t *object) {
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)object, key, value) {
+    (void)value;
+    if (strcmp(key, encoding->target) != 0 && !column_find(encoding, key))
+      unknown_fail(reader, encoding, key);
+    if (reader->problem->errors_count >= EP_LIMIT_PROBLEM_ERRORS) return;
+  }
+}
+
+/* A word: its text, or that of a number or a boolean, as tables write them. */
+static bool word_read(const ep_column_encoding *column, const json_t *value, double *cell) {
+  char text[EP_NUMBER_BYTES];
+  const char *word = json_string_value(value);
+  if (json_is_boolean(value)) word = json_is_true(value) ? "true" : "false";
+  if (json_is_number(value)) {
+    ep_number_format(json_number_value(value), text);
+    word = text;
+  }
+  if (!word) return false;
+  int64_t found = ep_word_list_find(&column->words, word);
+  *cell = found < 0 ? column->base - 1 : column->base + (double)found;
+  return true;
+}
+
+/* A date, or a time of day: what a table that was read as dates may hold, in ISO's form. */
+static bool date_read(const char *text, double *cell) {
+  return ep_date_read(EP_DATE_ISO, text, strlen(text), cell) ||
+         ep_date_read(EP_DATE_TIME, text, strlen(text), cell);
+}
+
+static bool cell_read(const ep_column_encoding *column, const json_t *value, double *cell) {
+  *cell = NAN;
+  if (json_is_null(value)) return true;
+  if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL)
+    return word_read(column, value, cell);
+  if (json_is_string(value) && column->type == EP_COLUMN_DATE)
+    return date_read(json_string_value(value), cell);
+  *cell = json_number_value(value);
+  return json_is_number(value);
+}
+
+static const char *cell_form(const ep_column_encoding *column) {
+  if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL) return "a word";
+  return column->type == EP_COLUMN_DATE
+             ? "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970"
+             : "a number";
+}
+
+static void cell_fail(ep_field_reader *reader, const ep_column_encoding *column,
+                      const json_t *value) {
+  const char *text = json_string_value(value);
+  ep_field_reader_fail(reader, "must be %s or null, not %s%.100s%s", cell_form(column),
+                       text ? "\"" : "", text ? text : ep_json_type_name(value), text ? "\"" : "");
+}
+
+/* Reads the cells of all columns that are features; returns how many members of the object mean a
+ * column of the table. */
+static size_t cells_read(ep_field_reader *reader, const ep_encoding *encoding, const json_t *object,
+                         double *cells) {
+  size_t known = json_object_get(object, encoding->target) != NULL;
+  for (int64_t i = 0; i < encoding->columns; i++) {
+    const ep_column_encoding *column = &encoding->column[i];
+    const json_t *value = json_object_get(object, column->name);
+    known += value != NULL;
+    cells[i] = NAN;
+    if (column->encode == EP_ENCODE_NONE) continue;
+    size_t place = ep_field_reader_enter(reader, column->name);
+    if (!value)
+      ep_field_reader_fail(reader, "is not there: the model needs it, or null for a missing cell");
+    else if (!cell_read(column, value, &cells[i]))
+      cell_fail(reader, column, value);
+    ep_field_reader_leave(reader, place);
+  }
+  return known;
+}
+
+ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *object,
+                                 const char *pointer, double *cells, ep_problem *problem) {
+  ep_field_reader reader = {.problem = problem};
+  snprintf(reader.pointer, sizeof reader.pointer, "%s", pointer);
+  reader.length = strlen(reader.pointer);
+  if (!json_is_object(object))
+    ep_field_reader_fail(&reader, "must be an object of cells by their columns, not %s",
+                         ep_json_type_name(object));
+  else if (cells_read(&reader, encoding, object, cells) < json_object_size(object))
+    unknown_find(&reader, encoding, object);
+  return reader.status;
+}
+
+ep_status ep_encoding_row_read(const ep_encoding *encoding, const json_t *object,
+                               const char *pointer, double *out, ep_problem *problem) {
+  double *cells = malloc((size_t)encoding->columns * sizeof *cells);
+  if (!cells) return ep_problem_fail_memory(problem);
+  ep_status status = ep_encoding_cells_read(encoding, object, pointer, cells, problem);
+  if (status == EP_OK) ep_encoding_apply(encoding, cells, out);
+  free(cells);
+  return status;
+}

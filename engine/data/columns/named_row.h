@@ -1,0 +1,21 @@
+/* named_row.h: a row as a JSON object of cells by the names of their columns. */
+#ifndef EP_ENGINE_DATA_COLUMNS_NAMED_ROW_H
+#define EP_ENGINE_DATA_COLUMNS_NAMED_ROW_H
+
+#include <jansson.h>
+
+#include "api/json/problem.h"
+#include "engine/data/columns/encoding.h"
+
+/* object: {"age":31,"city":"Oslo","since":"2024-02-29","income":null}: null is a missing cell, a
+ * word that is not known another word. Columns that are no features, and the target, may be there.
+ * Faults at pointer/<name>, of which it lists all it has room for: a column that the model does not
+ * know, one that is not there, a cell of another type. */
+/* The raw row: cells: [encoding->columns], written. */
+ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *object,
+                                 const char *pointer, double *cells, ep_problem *problem);
+/* The same, encoded: out: [encoding->features], written. */
+ep_status ep_encoding_row_read(const ep_encoding *encoding, const json_t *object,
+                               const char *pointer, double *out, ep_problem *problem);
+
+#endif

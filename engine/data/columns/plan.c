@@ -1,0 +1,193 @@
+/* plan.c: which columns of a table become features, and how, from its description. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/columns/calendar.h"
+#include "engine/data/columns/encoding.h"
+#include "engine/data/columns/rules.h"
+#include "engine/data/columns/word_list.h"
+
+/* What is said of a column of which nothing is. */
+static const ep_column_rule no_rule = {.indicator = -1};
+
+bool ep_encoding_needed(const ep_data_spec *data, const ep_part *table) {
+  if (data->columns_count > 0 || data->features.name || data->exclude.name) return true;
+  for (int64_t i = 0; i < table->columns; i++)
+    if (table->column[i].type != EP_COLUMN_NUMBER || table->column[i].missing > 0) return true;
+  return false;
+}
+
+/* One value in all rows, or none in any. */
+static bool is_constant(const ep_column *column, int64_t rows) {
+  return (column->distinct == 1 && column->missing == 0) || column->missing >= rows;
+}
+
+static int date_parts_find(const ep_column *column) {
+  ep_calendar least = ep_calendar_of(column->min), greatest = ep_calendar_of(column->max);
+  int parts = EP_DATE_HOUR;
+  bool year = least.year == greatest.year, month = year && least.month == greatest.month;
+  if (!year) parts |= EP_DATE_YEAR;
+  if (!month) parts |= EP_DATE_MONTH;
+  if (least.days != greatest.days) parts |= EP_DATE_DAY | EP_DATE_WEEKDAY;
+  return parts;
+}
+
+/* What the cells are taken for, and whether they can be. */
+static ep_status type_find(const ep_column *column, const ep_column_rule *rule, ep_column_as *out,
+                           ep_error *error) {
+  static const ep_column_as own[EP_COLUMN_TYPES] = {
+      [EP_COLUMN_NUMBER] = EP_COLUMN_AS_NUMBER,
+      [EP_COLUMN_CATEGORY] = EP_COLUMN_AS_CATEGORY,
+      [EP_COLUMN_DATE] = EP_COLUMN_AS_DATE,
+      [EP_COLUMN_TEXT] = EP_COLUMN_AS_IGNORE,
+  };
+  *out = rule->type == EP_COLUMN_AS_AUTO ? own[column->type] : rule->type;
+  if (*out == own[column->type] || *out == EP_COLUMN_AS_IGNORE) return EP_OK;
+  if (column->type == EP_COLUMN_TEXT)
+    return ep_column_rule_fail(rule, "type", error,
+                               "the column is text, of which nothing is stored that a network "
+                               "could learn from: give it fewer words, and upload it again");
+  if (column->type == EP_COLUMN_CATEGORY)
+    return ep_column_rule_fail(rule, "type", error,
+                               "the column holds words: it cannot be a %s; \"encode\": "
+                               "\"ordinal\" takes the number of each word",
+                               ep_column_as_name((int)*out));
+  if (*out != EP_COLUMN_AS_CATEGORY) return EP_OK;
+  if (column->type == EP_COLUMN_DATE)
+    return ep_column_rule_fail(rule, "type", error, "a date cannot be a category");
+  if (!column->integer || column->max - column->min >= EP_LIMIT_ONE_HOT)
+    return ep_column_rule_fail(rule, "type", error,
+                               "whole numbers in a range of up to %d can be a category, these are "
+                               "%sfrom %g to %g",
+                               EP_LIMIT_ONE_HOT, column->integer ? "" : "not all whole, ",
+                               column->min, column->max);
+  return EP_OK;
+}
+
+/* The words of numbers that are a category: from the least to the greatest. */
+static bool numbers_list(const ep_column *column, ep_column_encoding *out) {
+  out->base = column->min;
+  if (!ep_word_list_init(&out->words, (int64_t)(column->max - column->min) + 1)) return false;
+  for (int64_t i = 0; i < out->words.count; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", column->min + (double)i);
+    out->words.word[i] = strdup(text);
+    if (!out->words.word[i]) return false;
+  }
+  return true;
+}
+
+static ep_status category_plan(const ep_column *column, const ep_column_rule *rule,
+                               ep_column_encoding *out, ep_error *error) {
+  bool ordinal = rule->encode == EP_CATEGORY_ORDINAL;
+  out->encode = ordinal ? EP_ENCODE_ORDINAL : EP_ENCODE_ONE_HOT;
+  if (rule->has_value || (rule->missing != EP_FILL_AUTO && rule->missing != EP_FILL_MOST_FREQUENT))
+    return ep_column_rule_fail(rule, "missing", error,
+                               "a category has no such value: take \"most_frequent\"");
+  if (ordinal) out->missing = EP_FILL_MOST_FREQUENT;
+  if (!ordinal) out->indicator = rule->indicator == 1;
+  int64_t count = column->words.count;
+  if (!ordinal && count > EP_LIMIT_ONE_HOT) count = EP_LIMIT_ONE_HOT;
+  bool listed = column->type == EP_COLUMN_NUMBER
+                    ? numbers_list(column, out)
+                    : ep_word_list_copy(&out->words, &column->words, count);
+  if (listed) out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
+  return out->trained ? EP_OK : ep_fail_memory(error);
+}
+
+static ep_status column_plan(const ep_data_spec *data, const ep_column *column, int64_t rows,
+                             ep_column_encoding *out, ep_error *error) {
+  const ep_column_rule *rule = ep_column_rule_find(data, out->name);
+  ep_column_as type;
+  if (!rule) rule = &no_rule;
+  out->type = column->type;
+  out->scale = 1;
+  ep_status status = type_find(column, rule, &type, error);
+  if (status != EP_OK || type == EP_COLUMN_AS_IGNORE || is_constant(column, rows) ||
+      !ep_column_chosen(data, out->name))
+    return status;
+  out->scaling = rule->scale;
+  out->missing = rule->missing;
+  out->has_value = rule->has_value;
+  out->fill = rule->value;
+  out->indicator = rule->indicator < 0 ? column->missing > 0 : rule->indicator;
+  if (type == EP_COLUMN_AS_CATEGORY) return category_plan(column, rule, out, error);
+  if (rule->encode != EP_CATEGORY_AUTO)
+    return ep_column_rule_fail(rule, "encode", error, "is of a category, the column is a %s",
+                               ep_column_as_name((int)type));
+  out->encode = type == EP_COLUMN_AS_DATE ? EP_ENCODE_DATE : EP_ENCODE_NUMBER;
+  if (type == EP_COLUMN_AS_DATE) out->date_parts = date_parts_find(column);
+  return EP_OK;
+}
+
+static ep_status target_plan(const ep_part *table, int64_t target, ep_encoding *out,
+                             ep_error *error) {
+  const ep_column *column = &table->column[target];
+  ep_column_title(table, target, out->target);
+  if (column->type == EP_COLUMN_TEXT)
+    return ep_fail_at(error, EP_INVALID, "/data/target",
+                      "the column \"%.100s\" is text, of too many kinds to be predicted",
+                      out->target);
+  if (column->type == EP_COLUMN_CATEGORY &&
+      !ep_word_list_copy(&out->classes, &column->words, column->words.count))
+    return ep_fail_memory(error);
+  return EP_OK;
+}
+
+/* About what the encoding takes as JSON within JSON. */
+static int64_t bytes_estimate(const ep_encoding *encoding) {
+  enum { COLUMN_BYTES = 80, FIGURES_BYTES = 160, WORD_BYTES = 5 };
+  int64_t bytes = 0;
+  for (int64_t i = 0; i <= encoding->columns; i++) {
+    bool classes = i == encoding->columns;
+    const ep_words *words = classes ? &encoding->classes : &encoding->column[i].words;
+    if (!classes) bytes += COLUMN_BYTES + (int64_t)strlen(encoding->column[i].name);
+    if (!classes && encoding->column[i].encode != EP_ENCODE_NONE) bytes += FIGURES_BYTES;
+    for (int64_t k = 0; k < words->count; k++)
+      bytes += WORD_BYTES + (int64_t)strlen(words->word[k]);
+  }
+  return bytes;
+}
+
+static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
+                              ep_encoding *out, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int64_t i = 0; i < table->columns && status == EP_OK; i++) {
+    if (i == target) continue;
+    ep_column_encoding *column = &out->column[out->columns++];
+    ep_column_title(table, i, column->name);
+    status = column_plan(data, &table->column[i], table->rows, column, error);
+    column->first = out->features;
+    column->features = ep_column_features(column);
+    out->features += column->features;
+  }
+  if (status != EP_OK) return status;
+  if (out->features == 0)
+    return ep_fail_at(error, EP_INVALID, data->features.name ? "/data/features" : "/data/dataset",
+                      "no column is left to learn from: text, columns of one value and those that "
+                      "are left out are no features");
+  if (out->features > EP_LIMIT_FEATURES)
+    return ep_fail_at(error, EP_INVALID, "/data/columns", "%lld features: the limit is %d",
+                      (long long)out->features, EP_LIMIT_FEATURES);
+  if (bytes_estimate(out) > EP_LIMIT_ENCODING_BYTES)
+    return ep_fail_at(error, EP_INVALID, "/data/columns",
+                      "what is learnt of the columns takes more than %d MB with all their words, "
+                      "and has to go with the weights: leave some out",
+                      EP_LIMIT_ENCODING_BYTES >> 20);
+  return EP_OK;
+}
+
+ep_status ep_encoding_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
+                           ep_encoding *out, ep_error *error) {
+  *out = (ep_encoding){0};
+  ep_status status = ep_column_rules_check(data, table, target, error);
+  if (status != EP_OK) return status;
+  out->column = calloc((size_t)table->columns, sizeof *out->column);
+  if (!out->column) return ep_fail_memory(error);
+  status = target_plan(table, target, out, error);
+  if (status == EP_OK) status = columns_plan(data, table, target, out, error);
+  if (status != EP_OK) ep_encoding_deinit(out);
+  return status;
+}

@@ -1,0 +1,176 @@
+#include "engine/data/datasets/column_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool ep_json_set(json_t *object, const char *key, json_t *value) {
+  return json_object_set_new(object, key, value) == 0;
+}
+
+/* Gives `value` back where it is complete; else frees it. */
+static json_t *json_if(bool complete, json_t *value) {
+  if (complete) return value;
+  json_decref(value);
+  return NULL;
+}
+
+static json_t *words_stored(const ep_words *words) {
+  json_t *array = json_array();
+  bool ok = array != NULL;
+  for (int64_t i = 0; ok && i < words->count; i++)
+    ok = json_array_append_new(
+             array, json_pack("[s, I]", words->word[i], (json_int_t)words->rows[i])) == 0;
+  return json_if(ok, array);
+}
+
+static bool range_set(json_t *object, const ep_column *column) {
+  return ep_json_set(object, "min", json_real(column->min)) &&
+         ep_json_set(object, "max", json_real(column->max)) &&
+         ep_json_set(object, "integer", json_boolean(column->integer));
+}
+
+static json_t *column_stored(const ep_column *column) {
+  json_t *object = json_object();
+  bool ok = object && (!column->name[0] || ep_json_set(object, "name", json_string(column->name)));
+  if (ok && column->type != EP_COLUMN_NUMBER)
+    ok = ep_json_set(object, "type", json_string(ep_column_type_name(column->type)));
+  ok = ok && range_set(object, column);
+  if (ok && column->missing > 0) ok = ep_json_set(object, "missing", json_integer(column->missing));
+  if (ok && column->distinct > 0)
+    ok = ep_json_set(object, "distinct", json_integer(column->distinct));
+  if (ok && column->words.count > 0)
+    ok = ep_json_set(object, "words", words_stored(&column->words));
+  return json_if(ok, object);
+}
+
+json_t *ep_columns_stored(const ep_part *part) {
+  json_t *array = json_array();
+  bool ok = array != NULL;
+  for (int64_t i = 0; ok && i < part->columns; i++)
+    ok = json_array_append_new(array, column_stored(&part->column[i])) == 0;
+  return json_if(ok, array);
+}
+
+/* How many of the words are shown; takes their bytes from *left_bytes. */
+static int64_t words_fit(const ep_words *words, size_t *left_bytes) {
+  enum { FRAME_BYTES = 32 }; /* of JSON around a word */
+  int64_t count = 0;
+  for (; count < words->count && count < EP_LIMIT_SHOWN_WORDS; count++) {
+    size_t bytes = strlen(words->word[count]) + FRAME_BYTES;
+    if (bytes > *left_bytes) break;
+    *left_bytes -= bytes;
+  }
+  return count;
+}
+
+static json_t *words_shown(const ep_words *words, size_t *left_bytes) {
+  json_t *array = json_array();
+  bool ok = array != NULL;
+  int64_t count = words_fit(words, left_bytes);
+  for (int64_t i = 0; ok && i < count; i++)
+    ok = json_array_append_new(array, json_pack("{s:s, s:I}", "value", words->word[i], "count",
+                                                (json_int_t)words->rows[i])) == 0;
+  return json_if(ok, array);
+}
+
+static json_t *column_shown(const ep_column *column, size_t *left_bytes) {
+  json_t *object = json_object();
+  json_t *name = column->name[0] ? json_string(column->name) : json_null();
+  json_t *distinct = column->distinct > 0 ? json_integer(column->distinct) : json_null();
+  bool ok = ep_json_set(object, "name", name);
+  ok = ep_json_set(object, "distinct", distinct) && ok;
+  ok = ok && ep_json_set(object, "type", json_string(ep_column_type_name(column->type))) &&
+       ep_json_set(object, "missing", json_integer(column->missing)) && range_set(object, column);
+  if (ok && column->type == EP_COLUMN_CATEGORY)
+    ok = ep_json_set(object, "categories", words_shown(&column->words, left_bytes));
+  return json_if(ok, object);
+}
+
+json_t *ep_columns_shown(const ep_part *part) {
+  size_t left_bytes = EP_LIMIT_SHOWN_WORDS_BYTES;
+  json_t *array = json_array();
+  bool ok = array != NULL;
+  for (int64_t i = 0; ok && i < part->columns; i++)
+    ok = json_array_append_new(array, column_shown(&part->column[i], &left_bytes)) == 0;
+  return json_if(ok, array);
+}
+
+static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
+  size_t count = json_array_size(array);
+  if (count < 1 || count > EP_LIMIT_CATEGORIES) return false;
+  out->word = calloc(count, sizeof *out->word);
+  out->rows = calloc(count, sizeof *out->rows);
+  *no_memory = !out->word || !out->rows;
+  for (size_t i = 0; !*no_memory && i < count; i++) {
+    const json_t *pair = json_array_get(array, i);
+    const char *word = json_string_value(json_array_get(pair, 0));
+    out->rows[i] = json_integer_value(json_array_get(pair, 1));
+    if (!word || strlen(word) > EP_LIMIT_WORD_BYTES || out->rows[i] < 1) return false;
+    out->word[i] = strdup(word);
+    *no_memory = !out->word[i];
+    out->count += !*no_memory;
+  }
+  return !*no_memory;
+}
+
+bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
+  const char *name = "", *type = ep_column_type_name(EP_COLUMN_NUMBER);
+  json_t *min, *max, *words = NULL;
+  json_int_t missing = 0, distinct = 0;
+  int integer;
+  if (json_unpack((json_t *)object, "{s?s, s:o, s:o, s:b, s?s, s?I, s?I, s?o}", "name", &name,
+                  "min", &min, "max", &max, "integer", &integer, "type", &type, "missing", &missing,
+                  "distinct", &distinct, "words", &words) != 0)
+    return false;
+  int known = ep_column_type_from_name(type);
+  if (!json_is_number(min) || !json_is_number(max) || strlen(name) > EP_LIMIT_NAME_BYTES ||
+      known < 0 || missing < 0 || distinct < 0 || (known == EP_COLUMN_CATEGORY) != (words != NULL))
+    return false;
+  memcpy(out->name, name, strlen(name) + 1);
+  out->type = (ep_column_type)known;
+  out->min = json_number_value(min);
+  out->max = json_number_value(max);
+  out->integer = integer;
+  out->missing = missing;
+  out->distinct = distinct;
+  return !words || words_parse(words, &out->words, no_memory);
+}
+
+static int64_t faults_kept(const ep_dataset_meta *meta) {
+  return meta->faults < EP_LIMIT_PROBLEM_ERRORS ? meta->faults : EP_LIMIT_PROBLEM_ERRORS;
+}
+
+json_t *ep_faults_json(const ep_dataset_meta *meta) {
+  json_t *cells = json_array();
+  bool ok = cells != NULL;
+  for (int64_t i = 0; ok && i < faults_kept(meta); i++) {
+    const ep_cell_fault *fault = &meta->fault[i];
+    ok = json_array_append_new(cells,
+                               json_pack("{s:I, s:I, s:s}", "row", (json_int_t)fault->row, "column",
+                                         (json_int_t)fault->column, "value", fault->text)) == 0;
+  }
+  cells = json_if(ok, cells);
+  return cells ? json_pack("{s:I, s:o}", "count", (json_int_t)meta->faults, "cells", cells) : NULL;
+}
+
+bool ep_faults_parse(const json_t *object, ep_dataset_meta *out) {
+  json_int_t count;
+  json_t *cells;
+  if (!object) return true;
+  if (json_unpack((json_t *)object, "{s:I, s:o}", "count", &count, "cells", &cells) != 0 ||
+      count < 1)
+    return false;
+  out->faults = count;
+  if (json_array_size(cells) != (size_t)faults_kept(out)) return false;
+  for (int64_t i = 0; i < faults_kept(out); i++) {
+    json_int_t row, column;
+    const char *text;
+    if (json_unpack(json_array_get(cells, (size_t)i), "{s:I, s:I, s:s}", "row", &row, "column",
+                    &column, "value", &text) != 0 ||
+        strlen(text) >= EP_EXCERPT_BYTES)
+      return false;
+    out->fault[i] = (ep_cell_fault){.row = row, .column = column};
+    memcpy(out->fault[i].text, text, strlen(text) + 1);
+  }
+  return true;
+}

@@ -1,0 +1,43 @@
+/* picture_tree.h: what the names in an archive of pictures say: which entries are pictures, and the
+ * split and the class of each.
+ *
+ *   class/…/file                        all are training pictures
+ *   train|val|test/class/…/file         "validation", "valid" as well, in any case
+ *
+ * A folder that holds all pictures above those is skipped. */
+#ifndef EP_ENGINE_DATA_FORMATS_PICTURE_TREE_H
+#define EP_ENGINE_DATA_FORMATS_PICTURE_TREE_H
+
+#include <zip.h>
+
+#include "engine/data/datasets/dataset.h"
+
+typedef struct {
+  zip_uint64_t index;
+  const char *name; /* lent by the archive */
+  size_t label;     /* offset in name: its class's folder, of label_bytes */
+  size_t label_bytes;
+  ep_split split;
+  int class_number;
+  int height, width; /* 0; for whoever reads its header */
+} ep_picture_entry;
+
+typedef struct {
+  ep_picture_entry *picture; /* [count], owned: by split, class (by bytes) and name */
+  int64_t count;
+  ep_class_name *class_name; /* [classes], owned: by bytes */
+  int classes;
+  int64_t left_out; /* files that are no pictures */
+} ep_picture_tree;
+
+/* Whether the archive has a picture at all. */
+bool ep_picture_tree_recognise(zip_t *archive);
+
+/* EP_INVALID where a name leads out of the archive, a picture lies in no class folder or in none
+ * that the training pictures have, there are fewer than two classes, or more than the limits. *out
+ * is the caller's (ep_picture_tree_deinit), also on failure; its names last as the archive does. */
+ep_status ep_picture_tree_read(zip_t *archive, ep_picture_tree *out, ep_error *error);
+
+void ep_picture_tree_deinit(ep_picture_tree *tree); /* a zeroed one is allowed */
+
+#endif

@@ -1,0 +1,138 @@
+#include "engine/data/formats/word_set.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { FIRST_CAPACITY = 4, FIRST_TEXT_BYTES = 32 };
+
+/* FNV-1a (Fowler, Noll, Vo) from a seed that nobody can foresee, with its bits mixed in the end. */
+static uint64_t hash_of(const ep_word_set *set, const char *text, size_t bytes) {
+  uint64_t hash = set->seed;
+  for (size_t i = 0; i < bytes; i++) hash = (hash ^ (uint8_t)text[i]) * 0x100000001B3ULL;
+  hash = (hash ^ hash >> 32) * 0x9E3779B97F4A7C15ULL;
+  return hash ^ hash >> 32;
+}
+
+static size_t kept_bytes(size_t bytes) {
+  return bytes < EP_LIMIT_WORD_BYTES ? bytes : EP_LIMIT_WORD_BYTES;
+}
+
+/* The slot of the word, or the empty one where it belongs. */
+static uint32_t *slot_find(const ep_word_set *set, uint64_t hash, const char *text, size_t bytes) {
+  size_t mask = 2 * (size_t)set->capacity - 1, at = hash & mask;
+  for (; set->slot[at] != 0; at = (at + 1) & mask) {
+    const ep_word_entry *entry = &set->entry[set->slot[at] - 1];
+    if (entry->hash == hash && entry->bytes == bytes &&
+        memcmp(set->text + entry->offset, text, kept_bytes(bytes)) == 0)
+      break;
+  }
+  return &set->slot[at];
+}
+
+static void slots_fill(ep_word_set *set) {
+  size_t mask = 2 * (size_t)set->capacity - 1;
+  for (uint32_t i = 0; i < set->count; i++) {
+    size_t at = set->entry[i].hash & mask;
+    while (set->slot[at] != 0) at = (at + 1) & mask;
+    set->slot[at] = i + 1;
+  }
+}
+
+static ep_status entries_grow(ep_word_set *set, ep_error *error) {
+  uint32_t capacity = set->capacity ? 2 * set->capacity : FIRST_CAPACITY;
+  ep_word_entry *entry = realloc(set->entry, capacity * sizeof *entry);
+  if (entry) set->entry = entry;
+  uint32_t *slot = entry ? calloc(2 * (size_t)capacity, sizeof *slot) : NULL;
+  if (!slot) return ep_fail_memory(error);
+  free(set->slot);
+  set->slot = slot;
+  set->capacity = capacity;
+  slots_fill(set);
+  return EP_OK;
+}
+
+static ep_status text_grow(ep_word_set *set, size_t bytes, ep_error *error) {
+  size_t capacity = set->text_capacity ? set->text_capacity : FIRST_TEXT_BYTES;
+  while (capacity < set->text_bytes + bytes) capacity *= 2;
+  char *text = realloc(set->text, capacity);
+  if (!text) return ep_fail_memory(error);
+  set->text = text;
+  set->text_capacity = capacity;
+  return EP_OK;
+}
+
+static ep_status seed_make(ep_word_set *set, ep_error *error) {
+  if (getrandom(&set->seed, sizeof set->seed, 0) != (ssize_t)sizeof set->seed)
+    return ep_fail(error, EP_IO, "there are no random bytes");
+  set->seed |= 1;
+  return EP_OK;
+}
+
+ep_status ep_word_set_add(ep_word_set *set, const char *text, size_t bytes, ep_error *error) {
+  ep_status status = set->seed ? EP_OK : seed_make(set, error);
+  if (status == EP_OK && set->count == set->capacity) status = entries_grow(set, error);
+  if (status != EP_OK) return status;
+  uint64_t hash = hash_of(set, text, bytes);
+  uint32_t *slot = slot_find(set, hash, text, bytes);
+  if (*slot != 0) {
+    set->entry[*slot - 1].rows++;
+    return EP_OK;
+  }
+  size_t kept = kept_bytes(bytes);
+  if (set->text_bytes + kept > set->text_capacity) status = text_grow(set, kept, error);
+  if (status != EP_OK) return status;
+  memcpy(set->text + set->text_bytes, text, kept);
+  set->entry[set->count] = (ep_word_entry){hash, 1, (uint32_t)set->text_bytes, (uint32_t)bytes};
+  set->text_bytes += kept;
+  set->too_long |= bytes > EP_LIMIT_WORD_BYTES;
+  *slot = ++set->count;
+  return EP_OK;
+}
+
+size_t ep_word_set_bytes(const ep_word_set *set) {
+  return set->capacity * (sizeof *set->entry + 2 * sizeof *set->slot) + set->text_capacity;
+}
+
+static int entry_compare(const void *a, const void *b, void *context) {
+  const ep_word_entry *first = a, *second = b;
+  const char *text = context;
+  if (first->rows != second->rows) return first->rows > second->rows ? -1 : 1;
+  size_t bytes = first->bytes < second->bytes ? first->bytes : second->bytes;
+  int order = memcmp(text + first->offset, text + second->offset, bytes);
+  if (order != 0) return order;
+  return (first->bytes > second->bytes) - (first->bytes < second->bytes);
+}
+
+ep_status ep_word_set_order(ep_word_set *set, ep_words *out, ep_error *error) {
+  assert(!set->too_long && set->count > 0);
+  qsort_r(set->entry, set->count, sizeof *set->entry, entry_compare, set->text);
+  memset(set->slot, 0, 2 * (size_t)set->capacity * sizeof *set->slot);
+  slots_fill(set);
+  *out = (ep_words){.word = calloc(set->count, sizeof *out->word),
+                    .rows = calloc(set->count, sizeof *out->rows)};
+  bool ok = out->word && out->rows;
+  for (uint32_t i = 0; ok && i < set->count; i++) {
+    const ep_word_entry *entry = &set->entry[i];
+    out->word[i] = strndup(set->text + entry->offset, entry->bytes);
+    out->rows[i] = entry->rows;
+    ok = out->word[i] != NULL;
+    out->count += ok;
+  }
+  if (ok) return EP_OK;
+  ep_words_deinit(out);
+  return ep_fail_memory(error);
+}
+
+int64_t ep_word_set_find(const ep_word_set *set, const char *text, size_t bytes) {
+  if (set->count == 0) return -1;
+  return (int64_t)*slot_find(set, hash_of(set, text, bytes), text, bytes) - 1;
+}
+
+void ep_word_set_deinit(ep_word_set *set) {
+  free(set->entry);
+  free(set->slot);
+  free(set->text);
+  *set = (ep_word_set){0};
+}

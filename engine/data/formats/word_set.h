@@ -1,0 +1,42 @@
+/* word_set.h: the words of one column and how often each occurs, as they come; then in their order.
+ */
+#ifndef EP_ENGINE_DATA_FORMATS_WORD_SET_H
+#define EP_ENGINE_DATA_FORMATS_WORD_SET_H
+
+#include "api/status.h"
+#include "engine/data/datasets/dataset.h"
+
+typedef struct {
+  uint64_t hash;
+  int64_t rows;
+  uint32_t offset, bytes; /* of its text; of a word that is too long only the start is kept */
+} ep_word_entry;
+
+/* A zeroed one is empty. */
+typedef struct {
+  ep_word_entry *entry; /* [capacity], owned; `count` are used */
+  uint32_t *slot; /* [2 * capacity], owned: by hash, open addressing: an entry and one; 0: none */
+  char *text;     /* [text_capacity], owned */
+  uint32_t count, capacity;
+  size_t text_bytes, text_capacity;
+  uint64_t seed;
+  bool too_long; /* a word has more than EP_LIMIT_WORD_BYTES */
+} ep_word_set;
+
+/* Counts a word: UTF-8 without a zero byte. `count` grows by one when it is new. */
+ep_status ep_word_set_add(ep_word_set *set, const char *text, size_t bytes, ep_error *error);
+
+/* How much memory it has. */
+size_t ep_word_set_bytes(const ep_word_set *set);
+
+/* The words, none too long, in the order of ep_words; the set then has them in the same order. *out
+ * is the caller's: ep_words_deinit. */
+ep_status ep_word_set_order(ep_word_set *set, ep_words *out, ep_error *error);
+
+/* The number of a word; -1 when the set does not have it. */
+int64_t ep_word_set_find(const ep_word_set *set, const char *text, size_t bytes);
+
+/* A zeroed one is allowed. */
+void ep_word_set_deinit(ep_word_set *set);
+
+#endif

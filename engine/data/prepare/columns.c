@@ -1,0 +1,127 @@
+#include "engine/data/prepare/columns.h"
+
+#include <stdlib.h>
+
+#include "engine/data/prepare/shape.h"
+#include "engine/data/sources/target.h"
+
+static bool is_said(const ep_data_spec *data) {
+  return data->columns_count > 0 || data->features.name || data->exclude.name;
+}
+
+/* Columns of words, dates or gaps have no row of a table to be part of. */
+static ep_status pair_check(const ep_data_spec *data, const ep_dataset_meta *meta,
+                            ep_error *error) {
+  if (is_said(data))
+    return ep_fail_at(error, EP_INVALID,
+                      data->columns_count > 0 ? "/data/columns"
+                      : data->features.name   ? "/data/features"
+                                              : "/data/exclude",
+                      "the data has x and y apart: there are no columns of a table to choose");
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int role = EP_ROLE_X; role <= EP_ROLE_Y; role++) {
+      const ep_part *part = &meta->part[split][role];
+      for (int64_t i = 0; part->rows > 0 && i < part->columns; i++)
+        if (part->column[i].type != EP_COLUMN_NUMBER || part->column[i].missing > 0)
+          return ep_fail_at(error, EP_INVALID, "/data/dataset",
+                            "column %lld of %s holds words, dates or missing cells: put x and y "
+                            "into one table",
+                            (long long)i, ep_role_name((ep_role)role));
+    }
+  return EP_OK;
+}
+
+/* What is said of x as a whole does not go together with what is done to each column. */
+static ep_status scaling_check(const ep_data_spec *data, ep_error *error) {
+  const char *pointer = data->standardize_x   ? "/data/standardize"
+                        : data->normalize     ? "/data/normalize"
+                        : data->scale != 0    ? "/data/scale"
+                        : data->shape[0] != 0 ? "/data/shape"
+                        : data->augment_shift || data->augment_flip || data->augment_crop[0]
+                            ? "/data/augment"
+                            : NULL;
+  if (!pointer) return EP_OK;
+  return ep_fail_at(error, EP_INVALID, pointer,
+                    data->standardize_x
+                        ? "columns are scaled already, each as data.columns says: leave \"x\" out"
+                        : "the columns of the table are scaled one by one, and are no image: leave "
+                          "it out");
+}
+
+ep_status ep_columns_plan(const ep_data_spec *data, const ep_dataset_meta *meta, ep_encoding **out,
+                          ep_error *error) {
+  const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  int64_t target;
+  *out = NULL;
+  if (table->rows == 0) return pair_check(data, meta, error);
+  ep_status status = ep_target_find(data, table, &target, error);
+  if (status != EP_OK || !ep_encoding_needed(data, table)) return status;
+  status = scaling_check(data, error);
+  if (status != EP_OK) return status;
+  *out = malloc(sizeof **out);
+  if (!*out) return ep_fail_memory(error);
+  status = ep_encoding_plan(data, table, target, *out, error);
+  if (status == EP_OK) return EP_OK;
+  free(*out);
+  *out = NULL;
+  return status;
+}
+
+ep_status ep_columns_find(const ep_data_spec *data, const char *dataset_folder, ep_encoding **out,
+                          ep_error *error) {
+  ep_dataset_meta meta;
+  bool there;
+  *out = NULL;
+  /* files that are mapped hold numbers alone; to describe them is to read them all */
+  if (!dataset_folder && !is_said(data)) return EP_OK;
+  ep_status status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
+  if (status != EP_OK) return status;
+  if (there) status = ep_columns_plan(data, &meta, out, error);
+  ep_dataset_meta_deinit(&meta);
+  return status;
+}
+
+/* The column of the table that cell `cell` of a raw row comes from. */
+static int64_t table_column(const ep_row_source *main, int64_t cell) {
+  return cell < main->target ? cell : cell + 1;
+}
+
+/* The next columns that learn something, at most `room` of them, from *next on: [count]. */
+static int64_t columns_choose(const ep_encoding *encoding, int64_t *next, int64_t room,
+                              int64_t *chosen) {
+  int64_t count = 0;
+  for (; *next < encoding->columns && count < room; (*next)++)
+    if (encoding->column[*next].encode != EP_ENCODE_NONE) chosen[count++] = *next;
+  return count;
+}
+
+/* cells: [count, train_rows], written: the training cells of the chosen columns. */
+static void cells_gather(const ep_row_source *main, const uint8_t *split, int64_t train_rows,
+                         const int64_t *chosen, int64_t count, double *cells) {
+  int64_t place = 0;
+  for (int64_t i = 0; i < main->rows; i++) {
+    if (split[i] != EP_SPLIT_TRAIN) continue;
+    for (int64_t k = 0; k < count; k++)
+      cells[k * train_rows + place] = ep_table_value(&main->x, i, table_column(main, chosen[k]));
+    place++;
+  }
+}
+
+ep_status ep_columns_fit(ep_encoding *encoding, const ep_row_source *main, const uint8_t *split,
+                         int64_t train_rows, ep_error *error) {
+  int64_t room = EP_LIMIT_FIT_BYTES / ((int64_t)sizeof(double) * train_rows), next = 0, count;
+  ep_status status = EP_OK;
+  if (room < 1) room = 1;
+  if (room > encoding->columns) room = encoding->columns;
+  int64_t *chosen = malloc((size_t)room * sizeof *chosen);
+  double *cells = malloc((size_t)room * (size_t)train_rows * sizeof *cells);
+  if (!chosen || !cells) status = ep_fail_memory(error);
+  while (status == EP_OK && (count = columns_choose(encoding, &next, room, chosen)) > 0) {
+    cells_gather(main, split, train_rows, chosen, count, cells);
+    for (int64_t k = 0; k < count && status == EP_OK; k++)
+      status = ep_encoding_fit(encoding, chosen[k], cells + k * train_rows, train_rows, error);
+  }
+  free(cells);
+  free(chosen);
+  return status;
+}

@@ -1,0 +1,378 @@
+/* step.c: what a rank does in a step. Its pieces go forward and back, one forward, one back (1F1B):
+ * a stage begins with as many forward as there are stages behind it, and so keeps no more than
+ * those. Then gradients are summed over the replicas, each rank a part of its stage's, in the order
+ * of the replicas: how many threads there are, and who is first, changes no bit. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/cpu/executors/ranks/rank.h"
+#include "kernels/cpu/layers/batch.h"
+#include "kernels/cpu/layers/losses.h"
+#include "kernels/cpu/layers/optimizers.h"
+#include "kernels/random.h"
+
+/* One batch, and the slice of a rank's replica. */
+typedef struct {
+  ep_rank *rank;
+  int64_t step, epoch;
+  int64_t first, rows;             /* of the batch, in the epoch's order */
+  int64_t slice_first, slice_rows; /* within the batch */
+  int pieces;                      /* of the slice */
+  bool shuffled;
+  ep_permutation order;
+} batch;
+
+/* Rows of a batch, counted within it. */
+typedef struct {
+  int64_t first, rows;
+} piece;
+
+/* --- time and waiting ------------------------------------------------------------------------- */
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void barrier_wait(ep_rank *rank, pthread_barrier_t *barrier) {
+  double start = seconds_now();
+  pthread_barrier_wait(barrier);
+  rank->info.idle_seconds += seconds_now() - start;
+}
+
+static void semaphore_wait(ep_rank *rank, sem_t *semaphore) {
+  double start = seconds_now();
+  while (sem_wait(semaphore) != 0 && errno == EINTR) continue;
+  rank->info.idle_seconds += seconds_now() - start;
+}
+
+/* --- sums over the replicas of a stage -------------------------------------------------------- */
+
+static ep_rank *rank_of(const ep_ranks *ranks, int replica, int stage) {
+  return &ranks->rank[replica * ranks->stages + stage];
+}
+
+/* ep_replica_sums.add: of few values, which each rank adds up for itself. */
+static void replicas_add(void *context, double *values, int64_t count) {
+  enum { AT_ONCE = 64 };
+  ep_rank *rank = context;
+  const ep_ranks *ranks = rank->ranks;
+  double sums[AT_ONCE];
+  for (int64_t first = 0; first < count; first += AT_ONCE) {
+    int64_t many = count - first < AT_ONCE ? count - first : AT_ONCE;
+    rank->offered = values + first;
+    barrier_wait(rank, &ranks->stage[rank->stage]);
+    for (int64_t i = 0; i < many; i++) sums[i] = 0;
+    for (int d = 0; d < ranks->replicas; d++)
+      for (int64_t i = 0; i < many; i++) sums[i] += rank_of(ranks, d, rank->stage)->offered[i];
+    barrier_wait(rank, &ranks->stage[rank->stage]);
+    memcpy(values + first, sums, (size_t)many * sizeof *sums);
+  }
+}
+
+/* --- a piece ---------------------------------------------------------------------------------- */
+
+static int64_t row_at(const batch *b, int64_t within) {
+  int64_t at = b->first + within;
+  return b->shuffled ? (int64_t)ep_permutation_at(&b->order, (uint32_t)at) : at;
+}
+
+static const void *target_at(const ep_program *program, const ep_ranks_data *data, int64_t row) {
+  return (const char *)data->y + (size_t)row * (size_t)program->target_columns * sizeof(float);
+}
+
+static piece piece_at(const batch *b, int number) {
+  int64_t first = ep_piece_first(b->slice_rows, number, b->pieces);
+  int64_t end = ep_piece_first(b->slice_rows, number + 1, b->pieces);
+  return (piece){b->slice_first + first, end - first};
+}
+
+static bool is_last(const ep_rank *rank) {
+  return rank->stage + 1 == rank->ranks->stages;
+}
+
+static ep_network *network_of(const ep_rank *rank, int number) {
+  return &rank->pieces[number % rank->pieces_count];
+}
+
+static ep_reference_pass pass_of(const batch *b, piece of) {
+  const ep_rank *rank = b->rank;
+  const ep_program *program = rank->ranks->program;
+  ep_real *state = rank->ranks->replica[rank->replica].state;
+  return (ep_reference_pass){.parameters = state,
+                             .buffers = state + program->parameters,
+                             .rows = of.rows,
+                             .first_row = of.first,
+                             .step = b->step,
+                             .seed = program->seed,
+                             .training = true,
+                             .replicas = rank->ranks->replicas > 1 ? &rank->sums : NULL};
+}
+
+/* Some of the batch's statistics are of all replicas: then each takes part, also without rows. */
+static bool syncs(const ep_program *program) {
+  for (int i = 0; i < program->ops_count; i++)
+    if (program->ops[i].sync) return true;
+  return false;
+}
+
+static void rows_read(const batch *b, piece of, ep_real *to) {
+  const ep_program *program = b->rank->ranks->program;
+  const void *x = b->rank->ranks->data[EP_SPLIT_TRAIN].x;
+  for (int64_t i = 0; i < of.rows; i++)
+    ep_reference_read_training_row(program, x, row_at(b, of.first + i), b->epoch,
+                                   to + i * program->in_features);
+}
+
+static void targets_read(const batch *b, piece of) {
+  const ep_program *program = b->rank->ranks->program;
+  size_t bytes = (size_t)program->target_columns * sizeof(float);
+  const ep_ranks_data *data = &b->rank->ranks->data[EP_SPLIT_TRAIN];
+  for (int64_t i = 0; i < of.rows; i++)
+    memcpy((char *)b->rank->target + (size_t)i * bytes,
+           target_at(program, data, row_at(b, of.first + i)), bytes);
+}
+
+/* What the stage before has made of the piece. */
+static void input_take(const batch *b, int number, piece of) {
+  ep_rank *rank = b->rank;
+  const ep_ranks *ranks = rank->ranks;
+  ep_network *network = network_of(rank, number);
+  if (rank->stage == 0) {
+    rows_read(b, of, network->values[0]);
+    return;
+  }
+  semaphore_wait(rank, &rank->arrived);
+  const ep_network *before = network_of(rank_of(ranks, rank->replica, rank->stage - 1), number);
+  int64_t features = ep_network_features(ranks->program, network->first);
+  double start = seconds_now();
+  memcpy(network->values[network->first], before->values[before->end],
+         (size_t)(of.rows * features) * sizeof(ep_real));
+  rank->info.communication_seconds += seconds_now() - start;
+}
+
+static void piece_forward(const batch *b, int number) {
+  ep_rank *rank = b->rank;
+  piece of = piece_at(b, number);
+  ep_network *network = network_of(rank, number);
+  input_take(b, number, of);
+  double start = seconds_now(), idle = rank->info.idle_seconds;
+  ep_reference_pass pass = pass_of(b, of);
+  if (of.rows > 0 || syncs(rank->ranks->program)) ep_network_forward(network, &pass);
+  rank->info.compute_seconds += seconds_now() - start - (rank->info.idle_seconds - idle);
+  if (!is_last(rank)) sem_post(&rank_of(rank->ranks, rank->replica, rank->stage + 1)->arrived);
+}
+
+/* The derivative by the piece's output: from the loss, or from the stage behind. */
+static void grad_take(const batch *b, int number, piece of) {
+  ep_rank *rank = b->rank;
+  const ep_ranks *ranks = rank->ranks;
+  ep_network *network = network_of(rank, number);
+  if (is_last(rank)) {
+    targets_read(b, of);
+    rank->loss += ep_reference_loss(ranks->program, network->values[network->end], rank->target,
+                                    of.rows, rank->divisor, network->grad, &rank->errors);
+    return;
+  }
+  semaphore_wait(rank, &rank->returned);
+  const ep_rank *behind = rank_of(ranks, rank->replica, rank->stage + 1);
+  int64_t features = ep_network_features(ranks->program, network->end);
+  int64_t slot = number % rank->pieces_count;
+  double start = seconds_now();
+  memcpy(network->grad, behind->grad_inputs + slot * ranks->piece_rows * features,
+         (size_t)(of.rows * features) * sizeof(ep_real));
+  rank->info.communication_seconds += seconds_now() - start;
+}
+
+static void grad_give(const batch *b, int number, piece of) {
+  ep_rank *rank = b->rank;
+  const ep_ranks *ranks = rank->ranks;
+  if (rank->stage == 0) return;
+  const ep_network *network = network_of(rank, number);
+  ep_rank *before = rank_of(ranks, rank->replica, rank->stage - 1);
+  int64_t features = ep_network_features(ranks->program, network->first);
+  int64_t slot = number % before->pieces_count;
+  double start = seconds_now();
+  memcpy(rank->grad_inputs + slot * ranks->piece_rows * features, network->grad,
+         (size_t)(of.rows * features) * sizeof(ep_real));
+  rank->info.communication_seconds += seconds_now() - start;
+  sem_post(&before->returned);
+}
+
+static void piece_backward(const batch *b, int number) {
+  ep_rank *rank = b->rank;
+  piece of = piece_at(b, number);
+  grad_take(b, number, of);
+  double start = seconds_now(), idle = rank->info.idle_seconds;
+  ep_reference_pass pass = pass_of(b, of);
+  if (of.rows > 0 || syncs(rank->ranks->program))
+    ep_network_backward(network_of(rank, number), &pass, rank->ranks->replica[rank->replica].grad);
+  rank->info.compute_seconds += seconds_now() - start - (rank->info.idle_seconds - idle);
+  grad_give(b, number, of);
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+static int pieces_of(const ep_ranks *ranks, int64_t slice_rows) {
+  const ep_program *program = ranks->program;
+  if (ranks->stages > 1)
+    return program->parallel.micro_batches > 1 ? program->parallel.micro_batches : 1;
+  int64_t pieces = (slice_rows + ranks->piece_rows - 1) / ranks->piece_rows;
+  return pieces > 1 ? (int)pieces : 1;
+}
+
+static batch batch_of(ep_rank *rank, int64_t step) {
+  const ep_ranks *ranks = rank->ranks;
+  const ep_program *program = ranks->program;
+  int64_t steps_per_epoch = ep_program_steps_per_epoch(program);
+  int64_t number = step % steps_per_epoch, rows = ep_program_batch_rows(program, number);
+  batch b = {.rank = rank,
+             .step = step,
+             .epoch = step / steps_per_epoch,
+             .first = number * program->batch_size,
+             .rows = rows,
+             .slice_first = ep_piece_first(rows, rank->replica, ranks->replicas),
+             .shuffled = ep_program_shuffles(program)};
+  b.slice_rows = ep_piece_first(rows, rank->replica + 1, ranks->replicas) - b.slice_first;
+  b.pieces = pieces_of(ranks, b.slice_rows);
+  if (b.shuffled)
+    b.order = ep_permutation_make(program->seed, EP_RANDOM_SHUFFLE, (uint64_t)b.epoch,
+                                  (uint64_t)program->train_rows);
+  return b;
+}
+
+/* What the mean loss of the whole batch divides by. */
+static double divisor_of(const batch *b) {
+  const ep_program *program = b->rank->ranks->program;
+  const ep_ranks_data *data = &b->rank->ranks->data[EP_SPLIT_TRAIN];
+  double sum = 0;
+  for (int64_t i = 0; i < b->rows; i++)
+    sum += ep_reference_loss_share(program, target_at(program, data, row_at(b, i)));
+  return sum;
+}
+
+static void gradient_clear(ep_rank *rank) {
+  double *grad = rank->ranks->replica[rank->replica].grad;
+  memset(grad + rank->first_parameter, 0,
+         (size_t)(rank->end_parameter - rank->first_parameter) * sizeof *grad);
+}
+
+/* One forward, one back. */
+static void pieces_run(const batch *b) {
+  ep_rank *rank = b->rank;
+  int ahead = rank->pieces_count - 1, forward = 0, back = 0;
+  gradient_clear(rank);
+  rank->loss = 0;
+  rank->errors = 0;
+  rank->divisor = is_last(rank) ? divisor_of(b) : 0;
+  while (forward < ahead && forward < b->pieces) piece_forward(b, forward++);
+  while (forward < b->pieces) {
+    piece_forward(b, forward++);
+    piece_backward(b, back++);
+  }
+  while (back < b->pieces) piece_backward(b, back++);
+}
+
+/* This rank's part of its stage's gradients, summed over the replicas. */
+static void gradient_sum(ep_rank *rank) {
+  const ep_ranks *ranks = rank->ranks;
+  int64_t count = rank->end_parameter - rank->first_parameter;
+  int64_t first = rank->first_parameter + ep_piece_first(count, rank->replica, ranks->replicas);
+  int64_t end = rank->first_parameter + ep_piece_first(count, rank->replica + 1, ranks->replicas);
+  const double *total = ranks->replica[0].grad;
+  double start = seconds_now();
+  if (ranks->sums) {
+    memcpy(ranks->sums + first, total + first, (size_t)(end - first) * sizeof *total);
+    for (int d = 1; d < ranks->replicas; d++)
+      for (int64_t i = first; i < end; i++) ranks->sums[i] += ranks->replica[d].grad[i];
+    total = ranks->sums;
+  }
+  rank->squares = ranks->program->optimizer.clip_norm > 0
+                      ? ep_reference_squares(ranks->program, total, first, end)
+                      : 0;
+  rank->info.communication_seconds += seconds_now() - start;
+}
+
+/* Each replica's own, by the same numbers. */
+static void stage_update(ep_rank *rank, int64_t step, float lr) {
+  const ep_ranks *ranks = rank->ranks;
+  const double *total = ranks->sums ? ranks->sums : ranks->replica[0].grad;
+  double start = seconds_now(), squares = 0;
+  for (int i = 0; i < ranks->count; i++) squares += ranks->rank[i].squares;
+  ep_reference_update_range(ranks->program, step, lr, squares, rank->first_parameter,
+                            rank->end_parameter, ranks->replica[rank->replica].state, total,
+                            ep_ranks_optimizer(ranks, rank->replica));
+  rank->info.compute_seconds += seconds_now() - start;
+}
+
+/* Of all slices, in the order of the replicas. */
+static void loss_tell(const ep_ranks *ranks, float *loss, int32_t *errors) {
+  double sum = 0;
+  int64_t misses = 0;
+  for (int d = 0; d < ranks->replicas; d++) {
+    sum += rank_of(ranks, d, ranks->stages - 1)->loss;
+    misses += rank_of(ranks, d, ranks->stages - 1)->errors;
+  }
+  *loss = (float)(sum / rank_of(ranks, 0, ranks->stages - 1)->divisor);
+  *errors = misses < INT32_MAX ? (int32_t)misses : INT32_MAX;
+}
+
+/* A rank that has passed the second barrier changes nothing that others read before they have. */
+void ep_rank_train(ep_rank *rank, const ep_segment *segment) {
+  ep_ranks *ranks = rank->ranks;
+  rank->sums = (ep_replica_sums){.context = rank, .add = replicas_add};
+  for (int64_t i = 0; i < segment->steps; i++) {
+    batch b = batch_of(rank, segment->first_step + i);
+    pieces_run(&b);
+    barrier_wait(rank, &ranks->all);
+    gradient_sum(rank);
+    if (rank == ranks->rank) loss_tell(ranks, &segment->loss[i], &segment->errors[i]);
+    barrier_wait(rank, &ranks->all);
+    stage_update(rank, b.step, segment->lr[segment->lr_count == 1 ? 0 : i]);
+  }
+}
+
+/* --- evaluation ------------------------------------------------------------------------------- */
+
+/* Rows first … first + rows - 1 through all layers, with the first replica's numbers. */
+static void rows_evaluate(ep_rank *rank, const ep_ranks_data *data, int64_t first, int64_t rows,
+                          float *output) {
+  const ep_ranks *ranks = rank->ranks;
+  const ep_program *program = ranks->program;
+  ep_network *network = &rank->whole;
+  ep_real *state = ranks->replica[0].state;
+  size_t target_bytes = (size_t)program->target_columns * sizeof(float);
+  for (int64_t i = 0; i < rows; i++)
+    ep_reference_read_evaluation_row(program, data->x, first + i,
+                                     network->values[0] + i * program->in_features);
+  ep_reference_pass pass = {.parameters = state,
+                            .buffers = state + program->parameters,
+                            .rows = rows,
+                            .seed = program->seed};
+  const ep_real *y = ep_network_forward(network, &pass);
+  for (int64_t i = 0; output && i < rows * program->out_features; i++)
+    output[first * program->out_features + i] = (float)y[i];
+  if (!data->y) return;
+  memcpy(rank->whole_target, target_at(program, data, first), (size_t)rows * target_bytes);
+  for (int64_t i = 0; i < rows; i++)
+    rank->divisor += ep_reference_loss_share(program, target_at(program, data, first + i));
+  rank->loss += ep_reference_loss(program, y, rank->whole_target, rows, 1, NULL, &rank->errors);
+}
+
+void ep_rank_evaluate(ep_rank *rank, const ep_ranks_data *data, float *output) {
+  const ep_ranks *ranks = rank->ranks;
+  int number = (int)(rank - ranks->rank), evaluators = ep_ranks_evaluators(ranks->program);
+  rank->loss = rank->divisor = 0;
+  rank->errors = 0;
+  if (number >= evaluators) return;
+  int64_t end = ep_piece_first(data->rows, number + 1, evaluators);
+  for (int64_t at = ep_piece_first(data->rows, number, evaluators); at < end;
+       at += EP_RANKS_PIECE_ROWS) {
+    int64_t rows = end - at < EP_RANKS_PIECE_ROWS ? end - at : EP_RANKS_PIECE_ROWS;
+    rows_evaluate(rank, data, at, rows, output);
+  }
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# A ZIP of pictures in class folders is a data set: a small network of convolutions learns it, and
+# predicts from bytes. Bad archives are refused by the entry at fault, and leave nothing.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+daemon_start
+python3 "$here/pictures.py" "$scratch/pictures" 12 300 90
+
+http PUT /v1/datasets/pets -T "$scratch/pictures/pets.zip"
+expect 201
+check "class folders are the labels, splits are respected" '.format == "pictures" and .left_out == 3 and
+  .classes == ["cross", "lying", "standing"] and (.parts | keys) == ["test", "train"] and
+  (.parts.train.x | .rows == 300 and .dtype == "u1" and .shape == [1, 12, 12]) and
+  (.parts.test.y | .rows == 90 and .dtype == "u1" and .shape == []) and (.target_columns[0] | [.min, .max] == [0, 2])'
+http GET /v1/datasets/pets
+expect 200
+check "the names of the classes are shown again" '.classes == ["cross", "lying", "standing"]'
+http PUT /v1/datasets/pets -T "$scratch/pictures/pets.zip"
+expect 200
+
+# spec NAME: the job of this test
+spec() {
+  jq -nc --arg name "$1" '{
+    data: {dataset: $name, normalize: {mean: 0.15, std: 0.2}},
+    model: {layers: [
+      {type: "conv2d", out_channels: 8, kernel_size: 3, padding: 1}, {type: "relu"}, {type: "max_pool2d", kernel_size: 2},
+      {type: "conv2d", out_channels: 8, kernel_size: 3}, {type: "relu"}, {type: "max_pool2d", kernel_size: 2},
+      {type: "flatten"}, {type: "linear", out_features: 3}]},
+    loss: "cross_entropy", optimizer: {type: "sgd", lr: 0.05, momentum: 0.9}, epochs: 25, batch_size: 30}'
+}
+submit "$(spec pets)"
+finish "$id"
+check "it is learnt: accuracy $(jq .metrics.test.accuracy "$body") on the test folder" \
+  '.metrics.test.accuracy >= 0.9 and .metrics.test.rows == 90'
+http GET "/v1/jobs/$id/predictions"
+expect 200
+check "targets are the numbers of the classes" '.target == [range(90) | . / 30 | floor]'
+jq -c .prediction "$body" >"$scratch/served"
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"x\": $(<"$scratch/pictures/rows.json")}"
+expect 200
+check "the same of raw pixels in a request" \
+  '[.predictions[] | . as $row | index($row | max)] == $served[0]' --slurpfile served "$scratch/served"
+
+# the same bytes, read in another way
+http PUT '/v1/datasets/small?size=6x8&channels=3' -T "$scratch/pictures/pets.zip"
+expect 409
+http DELETE "/v1/jobs/$id"
+expect 204
+http DELETE /v1/datasets/pets
+expect 204
+http PUT '/v1/datasets/small?size=6x8&channels=3' -T "$scratch/pictures/pets.zip"
+expect 201
+check "another size" '.parts.train.x.shape == [3, 6, 8]'
+gzip -k "$scratch/pictures/pets.zip"
+http PUT '/v1/datasets/packed' -T "$scratch/pictures/pets.zip.gz"
+expect 201
+check "gz of it" '.format == "pictures" and .classes[2] == "standing"'
+http PUT /v1/datasets/packed/validation/y -T - <<<'1'
+expect 200
+check "a part beside it keeps the names" '.format == "parts" and .classes[2] == "standing"'
+http PUT /v1/datasets/packed/train/y -T - <<<'1'
+expect 200
+check "other training labels do not" 'has("classes") | not'
+
+# refused NAME DETAIL: the archive is refused for that reason, and leaves nothing
+refused() {
+  http PUT /v1/datasets/bad -T "$scratch/pictures/$1.zip"
+  expect 422
+  check "refused: $(jq -r .detail "$body")" '.detail | contains($wanted)' --arg wanted "$2"
+  http GET /v1/datasets/bad
+  expect 404
+}
+contents=$(find "$data_dir/datasets" | sort)
+refused escape '"../b/2.png" is no path within the archive'
+refused bomb '"b/2.png": it has 50000 x 50000 pixels'
+refused damaged '"b/2.png": the PNG is damaged'
+refused one 'lie in one class folder'
+[[ $(find "$data_dir/datasets" | sort) == "$contents" ]] || fail "something of a refused archive is left"
+for size in 6 6x 0x4 6x8x1 -1x4 99999x1; do
+  http PUT "/v1/datasets/bad?size=$size" -T "$scratch/pictures/pets.zip"
+  expect 400
+done
+http PUT '/v1/datasets/bad?channels=2' -T "$scratch/pictures/pets.zip"
+expect 400
+http PUT '/v1/datasets/bad?size=200x200&channels=3' -T "$scratch/pictures/pets.zip"
+expect 422
+check "refused: $(jq -r .detail "$body")" '.detail | contains("a row takes 65536")'
+http PUT /v1/datasets/bad/train/x -T "$scratch/pictures/pets.zip"
+expect 422
+echo "ok: sizes, channels and parts that cannot be are refused"

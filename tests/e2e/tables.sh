@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# A table as people have it: uploaded as it is, described, trained on, and asked by the names of its columns.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+daemon_start
+# the fare of passengers decides, and where they are from; some ages and ports are missing
+awk 'BEGIN {print "id,name,sex,age,fare,port,joined,survived"
+  for (i = 0; i < 400; i++) {
+    s = i * 7 % 2 ? "male" : "female"; p = i % 9 == 0 ? "NA" : substr("SCQ", i % 3 + 1, 1); f = i * 37 % 100
+    printf "%d,\"Person, %d\",%s,%s,%d.5,%s,191%d-0%d-1%d,%s\n", i, i, s, i % 11 == 0 ? "" : i * 13 % 80, f, p,
+      i % 3, i % 9 + 1, i % 9, ((s == "female" && f > 20) || f > 80 ? "yes" : "no")
+  }}' >"$scratch/people.csv"
+http PUT /v1/datasets/people -T "$scratch/people.csv"
+expect 201
+http GET /v1/datasets/people
+check "each column has a type" '[.columns[].type] == ["number", "text", "category", "number", "number", "category", "date", "category"] and
+  [.columns[].missing] == [0, 0, 0, 37, 0, 45, 0, 0] and .columns[7].categories[0].value == "no"'
+spec='{"data": {"dataset": "people", "target": "survived", "test": 0.25, "exclude": ["id"]}, "loss": "cross_entropy", "epochs": 60,
+       "model": {"layers": [{"type": "linear", "out_features": 16}, {"type": "relu"}, {"type": "linear", "out_features": 2}]},
+       "optimizer": {"type": "adam", "lr": 0.01}, "batch_size": 32}'
+submit "$spec"
+finish "$id"
+check "it learns, and names its classes" '.metrics.test.accuracy > 0.93 and .metrics.class_names == ["no", "yes"]'
+row='{"sex": "female", "age": null, "fare": 60, "port": "C", "joined": "1911-04-10"}'
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"rows\": [$row, $(jq -c '.sex = "male" | .name = "x" | .port = "elsewhere"' <<<"$row")]}"
+expect 200
+check "rows by names" '.rows == 2 and (.predictions | (.[0][1] > .[0][0]) and (.[1][1] < .[1][0]))'
+cp "$body" "$scratch/first"
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"rows\": [$(jq -c 'to_entries | reverse | from_entries' <<<"$row")]}"
+check "in any order" '.predictions[0] == $first[0].predictions[0]' --slurpfile first "$scratch/first"
+# refused ROW POINTER PATTERN
+refused() {
+  http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"rows\": [$row, $1]}"
+  expect 422
+  check "refused: $1" 'any(.errors[]; .pointer == $pointer and (.detail | test($pattern)))' --arg pointer "$2" --arg pattern "$3"
+}
+refused "$(jq -c 'del(.fare)' <<<"$row")" /rows/1/fare 'is not there'
+refused "$(jq -c '.sexx = "male"' <<<"$row")" /rows/1/sexx 'did you mean "sex"'
+refused "$(jq -c '.age = "old"' <<<"$row")" /rows/1/age 'must be a number or null'
+refused '[1, 2]' /rows/1 'must be an object'
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": []}'
+expect 422
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{'
+expect 400
+submit '{"data": {"generator": "xor"}, "loss": "bce_with_logits", "epochs": 2, "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
+finish "$id"
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"a": 1}]}'
+expect 409
+check "a job of plain numbers has no names" '.errors[0].pointer == "/rows"'

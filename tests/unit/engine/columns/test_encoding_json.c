@@ -1,0 +1,160 @@
+#include "engine/data/columns/encoding_json.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/memory.h"
+#include "engine/data/columns/named_row.h"
+#include "tests/suite.h"
+#include "tests/unit/engine/columns/columns_fixture.h"
+
+enum { COLUMNS = 6, ROWS = 4, FEATURES_MOST = 64 };
+
+/* One column of each kind, the target of three classes last. */
+static void encoding_make(ep_encoding *out) {
+  ep_column columns[] = {
+      number_column("age", 1, 9, 1),       category_column("city", "Oslo Rome \"q\"", 1),
+      date_column("since", -1e9, 1e9, 0),  text_column("id"),
+      category_column("size", "L S M", 0), category_column("kind", "cat dog cow", 0)};
+  ep_column_rule rules[] = {
+      {.name = "size", .encode = EP_CATEGORY_ORDINAL, .indicator = -1},
+      {.name = "age", .scale = EP_COLUMN_SCALE_LOG1P, .indicator = -1},
+  };
+  ep_data_spec data = {.columns = rules, .columns_count = 2};
+  ep_part table = table_make(columns, COLUMNS, ROWS);
+  const double rows[ROWS * (COLUMNS - 1)] = {1,   0,   -1e9, 0, 0, 9, 1, 1e9,       0, 2,
+                                             NAN, NAN, 0,    0, 2, 4, 0, 12345.678, 0, 0};
+  encoding_plan(&data, &table, COLUMNS - 1, out);
+  encoding_fit(out, rows, ROWS);
+  table_free(&table);
+}
+
+static void same_rows(const ep_encoding *a, const ep_encoding *b) {
+  const double rows[][COLUMNS - 1] = {
+      {1, 0, -1e9, 0, 0}, {NAN, NAN, NAN, 0, NAN}, {7, 2, 1.7e9, 0, 1}, {3, -1, 0, 0, 9}};
+  double out_a[FEATURES_MOST], out_b[FEATURES_MOST];
+  ck_assert_int_eq(a->features, b->features);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    ep_encoding_apply(a, rows[i], out_a);
+    ep_encoding_apply(b, rows[i], out_b);
+    ck_assert_mem_eq(out_a, out_b, (size_t)a->features * sizeof *out_a);
+  }
+}
+
+START_TEST(an_encoding_comes_back_to_the_bit) {
+  ep_encoding encoding, again;
+  ep_error error = {0};
+  encoding_make(&encoding);
+  char *columns = ep_encoding_format(&encoding), *classes = ep_classes_format(&encoding.classes);
+  ck_assert_str_eq(classes, "[\"cat\",\"dog\",\"cow\"]");
+  ck_assert_msg(ep_encoding_parse(columns, classes, "kind", &again, &error) == EP_OK, "%s: %s",
+                error.message, columns);
+  same_rows(&encoding, &again);
+  ck_assert_str_eq(again.target, "kind");
+  ck_assert_int_eq(again.classes.count, 3);
+  char *columns_again = ep_encoding_format(&again);
+  ck_assert_str_eq(columns, columns_again);
+  free(columns);
+  free(columns_again);
+  free(classes);
+  ep_encoding_deinit(&encoding);
+  ep_encoding_deinit(&again);
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_refused) {
+  static const char *const texts[] = {
+      "",
+      "{}",
+      "[]",
+      "[7]",
+      "[{\"name\":\"a\",\"type\":\"number\",\"encode\":\"none\"}]",
+      "[{\"name\":\"a\",\"type\":\"numbr\",\"encode\":\"number\"}]",
+      "[{\"name\":\"a\",\"type\":\"number\",\"encode\":\"number\",\"scaling\":\"none\",\"fill\":0,"
+      "\"shift\":0,\"scale\":0}]",
+      "[{\"name\":\"a\",\"type\":\"number\",\"encode\":\"number\",\"scaling\":\"none\",\"fill\":"
+      "null,\"shift\":0,\"scale\":1}]",
+      "[{\"name\":\"a\",\"type\":\"category\",\"encode\":\"one_hot\",\"scaling\":\"none\",\"fill\":"
+      "0,\"shift\":0,\"scale\":1,\"words\":[\"b\"],\"base\":0,\"untrained\":[1]}]",
+      "[{\"name\":\"a\",\"type\":\"category\",\"encode\":\"one_hot\",\"scaling\":\"none\",\"fill\":"
+      "0,\"shift\":0,\"scale\":1,\"words\":[1],\"base\":0,\"untrained\":[]}]",
+      "[{\"name\":\"a\",\"type\":\"date\",\"encode\":\"date\",\"scaling\":\"none\",\"fill\":0,"
+      "\"shift\":0,\"scale\":1,\"parts\":[\"century\"]}]",
+  };
+  ep_encoding encoding;
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    ep_error error = {0};
+    ck_assert_int_eq(ep_encoding_parse(texts[i], NULL, "y", &encoding, &error), EP_DATA);
+    ck_assert_ptr_null(encoding.column);
+  }
+}
+END_TEST
+
+static ep_status row_read(const ep_encoding *encoding, const char *text, double *out,
+                          ep_problem *problem) {
+  json_error_t fault;
+  json_t *object = json_loads(text, JSON_DECODE_ANY, &fault);
+  ck_assert_ptr_nonnull(object);
+  *problem = (ep_problem){0};
+  ep_status status = ep_encoding_row_read(encoding, object, "/x/0", out, problem);
+  json_decref(object);
+  return status;
+}
+
+START_TEST(a_row_is_read_by_names) {
+  ep_encoding encoding;
+  ep_problem problem;
+  double out[FEATURES_MOST], wanted[FEATURES_MOST];
+  encoding_make(&encoding);
+  const size_t bytes = (size_t)encoding.features * sizeof *out;
+  const double cells[] = {4, 1, 86400, 0, 2}, gaps[] = {NAN, NAN, NAN, 0, NAN};
+  ep_encoding_apply(&encoding, cells, wanted);
+  ck_assert_msg(row_read(&encoding,
+                         "{\"size\":\"M\",\"age\":4,\"since\":\"1970-01-02\",\"city\":\"Rome\","
+                         "\"id\":7,\"kind\":\"dog\"}",
+                         out, &problem) == EP_OK,
+                "%s", problem.detail);
+  ck_assert_mem_eq(out, wanted, bytes);
+  ep_encoding_apply(&encoding, gaps, wanted);
+  ck_assert_int_eq(row_read(&encoding,
+                            "{\"size\":null,\"age\":null,\"since\":null,\"city\":\"Bern\"}", out,
+                            &problem),
+                   EP_OK); /* a word not seen is another word, as a missing one is */
+  ck_assert_mem_eq(out, wanted, bytes);
+  ep_encoding_deinit(&encoding);
+}
+END_TEST
+
+START_TEST(faults_of_a_row_have_their_place) {
+  ep_encoding encoding;
+  ep_problem problem;
+  double out[FEATURES_MOST];
+  encoding_make(&encoding);
+  ck_assert_int_eq(
+      row_read(&encoding, "{\"size\":[],\"age\":\"4\",\"since\":\"1970-02-30\",\"citi\":\"Rome\"}",
+               out, &problem),
+      EP_INVALID);
+  ck_assert_int_eq(problem.errors_count, 5);
+  ck_assert_str_eq(problem.errors[0].pointer, "/x/0/age");
+  ck_assert_str_eq(problem.errors[0].detail, "must be a number or null, not \"4\"");
+  ck_assert_str_eq(problem.errors[1].pointer, "/x/0/city");
+  ck_assert_ptr_nonnull(strstr(problem.errors[1].detail, "is not there"));
+  ck_assert_str_eq(problem.errors[2].pointer, "/x/0/since");
+  ck_assert_str_eq(problem.errors[3].pointer, "/x/0/size");
+  ck_assert_str_eq(problem.errors[4].pointer, "/x/0/citi");
+  ck_assert_ptr_nonnull(strstr(problem.errors[4].detail, "did you mean \"city\"?"));
+  ck_assert_int_eq(row_read(&encoding, "[1]", out, &problem), EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/x/0");
+  ep_encoding_deinit(&encoding);
+}
+END_TEST
+
+EP_SUITE("encoding_json") {
+  TCase *all = ep_suite_case(suite, "encoding_json");
+  tcase_add_test(all, an_encoding_comes_back_to_the_bit);
+  tcase_add_test(all, what_cannot_be_is_refused);
+  tcase_add_test(all, a_row_is_read_by_names);
+  tcase_add_test(all, faults_of_a_row_have_their_place);
+}

@@ -1,0 +1,129 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/data/cells/cell.h"
+#include "engine/data/cells/date.h"
+#include "tests/suite.h"
+
+START_TEST(missing_words_are_known) {
+  static const char *const missing[] = {"",    "NA",   "N/A",  "n/a",  "NaN",  "nan",
+                                        "NAN", "+nan", "-nan", "null", "NULL", "None",
+                                        "?",   "-",    ".",    "#N/A"};
+  static const char *const there[] = {"0", "na", "none", "Nan", "--", "..",
+                                      "N", "A",  "#",    " ",   "??"};
+  for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+    ck_assert_msg(ep_cell_is_missing(missing[i], strlen(missing[i])), "%s", missing[i]);
+  for (size_t i = 0; i < sizeof there / sizeof *there; i++)
+    ck_assert_msg(!ep_cell_is_missing(there[i], strlen(there[i])), "%s", there[i]);
+}
+END_TEST
+
+static const struct {
+  const char *text;
+  ep_cell_kind kind;
+  double value; /* NAN: is none of the kind */
+} cells[] = {
+    {"1.5", EP_CELL_NUMBER, 1.5},
+    {"inf", EP_CELL_NUMBER, INFINITY},
+    {"-Infinity", EP_CELL_NUMBER, -INFINITY},
+    {"1e999", EP_CELL_NUMBER, INFINITY},
+    {"1,5", EP_CELL_NUMBER, NAN},
+    {"1 5", EP_CELL_NUMBER, NAN},
+    {"info", EP_CELL_NUMBER, NAN},
+    {"1,5", EP_CELL_DECIMAL_COMMA, 1.5},
+    {"-1.234.567,89", EP_CELL_DECIMAL_COMMA, -1234567.89},
+    {"1.234", EP_CELL_DECIMAL_COMMA, 1234},
+    {"1234", EP_CELL_DECIMAL_COMMA, 1234},
+    {"1.23", EP_CELL_DECIMAL_COMMA, NAN},
+    {"1234.567", EP_CELL_DECIMAL_COMMA, NAN},
+    {"1,", EP_CELL_DECIMAL_COMMA, NAN},
+    {",5", EP_CELL_DECIMAL_COMMA, NAN},
+    {"1,2,3", EP_CELL_DECIMAL_COMMA, NAN},
+    {"1,234", EP_CELL_GROUPED, 1234},
+    {"+12,345,678.25", EP_CELL_GROUPED, 12345678.25},
+    {"1e3", EP_CELL_GROUPED, 1000},
+    {"1.5", EP_CELL_GROUPED, 1.5},
+    {"1,23", EP_CELL_GROUPED, NAN},
+    {"1234,567", EP_CELL_GROUPED, NAN},
+    {",234", EP_CELL_GROUPED, NAN},
+    {"-", EP_CELL_GROUPED, NAN},
+    {"1970-01-01", EP_CELL_ISO_DATE, 0},
+    {"2024-02-29", EP_CELL_ISO_DATE, 1709164800},
+    {"2024/02/29", EP_CELL_ISO_DATE, 1709164800},
+    {"2024-2-9", EP_CELL_ISO_DATE, 1707436800},
+    {"2024-02-29T12:30:00Z", EP_CELL_ISO_DATE, 1709209800},
+    {"2024-02-29 12:30", EP_CELL_ISO_DATE, 1709209800},
+    {"2024-02-29T12:30:00+02:00", EP_CELL_ISO_DATE, 1709202600},
+    {"2024-02-29 12:30:00-0530", EP_CELL_ISO_DATE, 1709229600},
+    {"2024-02-29 12:30:00+00", EP_CELL_ISO_DATE, 1709209800},
+    {"2024-02-29T12:30:00.25Z", EP_CELL_ISO_DATE, 1709209800.25},
+    {"0001-01-01", EP_CELL_ISO_DATE, -62135596800},
+    {"1900-01-01", EP_CELL_ISO_DATE, -2208988800},
+    {"9999-12-31", EP_CELL_ISO_DATE, 253402214400},
+    {"2023-02-29", EP_CELL_ISO_DATE, NAN},
+    {"1900-02-29", EP_CELL_ISO_DATE, NAN},
+    {"0000-01-01", EP_CELL_ISO_DATE, NAN},
+    {"2024-13-01", EP_CELL_ISO_DATE, NAN},
+    {"2024-00-01", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-32", EP_CELL_ISO_DATE, NAN},
+    {"2024-01/31", EP_CELL_ISO_DATE, NAN},
+    {"2024-01", EP_CELL_ISO_DATE, NAN},
+    {"20240131", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-31T", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-31T24:00", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-31T12:60", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-31T12:30:", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-31T12:30:00.", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-31T12:30:00+2", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-31T12:30:00+02:", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-31T12:30:00Zx", EP_CELL_ISO_DATE, NAN},
+    {"2024-01-31x", EP_CELL_ISO_DATE, NAN},
+    {"29/2/2024", EP_CELL_DAY_FIRST, 1709164800},
+    {"29.02.2024", EP_CELL_DAY_FIRST, 1709164800},
+    {"29-02-2024 12:30", EP_CELL_DAY_FIRST, 1709209800},
+    {"2/29/2024", EP_CELL_DAY_FIRST, NAN},
+    {"2/29/2024", EP_CELL_MONTH_FIRST, 1709164800},
+    {"29/2/2024", EP_CELL_MONTH_FIRST, NAN},
+    {"2/29/24", EP_CELL_MONTH_FIRST, NAN},
+    {"2/29.2024", EP_CELL_MONTH_FIRST, NAN},
+    {"12:30", EP_CELL_TIME, 45000},
+    {"7:05:09", EP_CELL_TIME, 25509},
+    {"23:59:60", EP_CELL_TIME, 86400},
+    {"12:5", EP_CELL_TIME, NAN},
+    {"24:00", EP_CELL_TIME, NAN},
+    {"12:30 PM", EP_CELL_TIME, NAN},
+};
+
+START_TEST(cells_are_read) {
+  double value = -7, none = cells[_i].value;
+  const char *text = cells[_i].text;
+  bool read = ep_cell_read(cells[_i].kind, text, strlen(text), &value);
+  ck_assert_msg(read == !isnan(none), "%s", text);
+  ck_assert_msg(value == (isnan(none) ? -7 : none), "%s: %.17g", text, value);
+}
+END_TEST
+
+/* Against the C library, over four centuries and more. */
+START_TEST(days_are_those_of_the_calendar) {
+  for (time_t day = -200000; day < 200000; day += 17) {
+    char text[32];
+    double value;
+    struct tm tm;
+    time_t seconds = day * 86400;
+    gmtime_r(&seconds, &tm);
+    int bytes =
+        snprintf(text, sizeof text, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
+    ck_assert_msg(ep_date_read(EP_DATE_ISO, text, (size_t)bytes, &value), "%s", text);
+    ck_assert_double_eq(value, (double)seconds);
+  }
+}
+END_TEST
+
+EP_SUITE("cells") {
+  TCase *all = ep_suite_case(suite, "all");
+  tcase_add_test(all, missing_words_are_known);
+  tcase_add_loop_test(all, cells_are_read, 0, sizeof cells / sizeof *cells);
+  tcase_add_test(all, days_are_those_of_the_calendar);
+}
