@@ -209,6 +209,7 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
 
 void ep_cuda_instance_info(const ep_instance *self, ep_instance_info *out) {
   out->executor = self->executor->profile->name;
+  out->ranks = 0;
   out->bytes = self->network->memory.bytes + self->segment_bytes + self->kept_bytes +
                ep_cuda_feed_bytes(self->feed);
   for (int split = 0; split < EP_SPLIT_COUNT; split++) out->bytes += self->splits[split].bytes;

@@ -1,20 +1,25 @@
 /* cuda/ranks, a program of its own:
  *
- *     test_gpu_ranks PLUGIN [--every N]
+ *     test_gpu_ranks PLUGIN [--every N | --bench]
  *
- * Every case of the list on grids of replicas and stages, held to cpu/ranks on the same grid: on
- * one GPU, and on as many as there are. Prints a line a case and ends with "N passed, N failed, N
- * skipped"; exits with 1 when one failed, 77 when there is no GPU. */
+ * Every case of the lists on grids of replicas and stages, held to cpu/ranks on the same grid: on
+ * one GPU, and on as many as there are; --bench: times instead, beside one rank. Prints a line a
+ * case and ends with "N passed, N failed, N skipped"; exits with 1 when one failed, 77 when there
+ * is no GPU. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "tests/gpu/cases.h"
+#include "tests/gpu/large.h"
 #include "tests/gpu/plugin.h"
 #include "tests/unit/kernels/compare.h"
 
 enum { EXIT_SKIPPED = 77 };
 
-/* For products of numbers with ten bits of mantissa. */
-static const double COARSE_TOLERANCE = 3e-2;
+/* For products of numbers with ten bits of mantissa, and for norms over the few rows of a slice,
+ * which enlarge what rounding left. */
+static const double COARSE_TOLERANCE = 3e-2, NORM_TOLERANCE = 1e-3;
 
 typedef struct {
   int data, model, micro_batches;
@@ -54,9 +59,11 @@ static void case_try(suite *self, ep_case *test, grid of, int gpus) {
   ranks_set(test, of, gpus);
   const ep_parallel *parallel = &test->program.parallel;
   if (ep_program_ranks(&test->program) == 1) return;
-  bool exact = test->program.precision == EP_PRECISION_FP32;
-  ep_compare_case(&self->cuda, &self->cpu, test, exact ? EP_COMPARE_TOLERANCE : COARSE_TOLERANCE,
-                  &result, stdout);
+  double tolerance = EP_COMPARE_TOLERANCE;
+  for (int i = 0; i < test->program.ops_count; i++)
+    if (test->ops[i].type == EP_LAYER_BATCH_NORM) tolerance = NORM_TOLERANCE;
+  if (test->program.precision != EP_PRECISION_FP32) tolerance = COARSE_TOLERANCE;
+  ep_compare_case(&self->cuda, &self->cpu, test, tolerance, &result, stdout);
   if (result.unsupported) {
     self->skipped++;
     return;
@@ -69,13 +76,110 @@ static void case_try(suite *self, ep_case *test, grid of, int gpus) {
 }
 
 /* Each case on the next grid: on one GPU, and, where there are more, on all. */
-static void cases_try(suite *self, int every) {
-  for (int i = 0; i < ep_case_count(); i += every)
+static void list_try(suite *self, ep_case *(*create)(int number), int count, int every) {
+  for (int i = 0; i < count; i += every)
     for (int gpus = 1; gpus <= self->gpus; gpus += self->gpus > 1 ? self->gpus - 1 : 1) {
-      ep_case *test = ep_case_create_number(i);
+      ep_case *test = create(i);
       case_try(self, test, grids[i / every % GRIDS], gpus);
       ep_case_destroy(test);
     }
+}
+
+/* Those that are too much for the CPU: on several ranks as on one. */
+static void large_try(suite *self, int number) {
+  static const grid wide[] = {{2, 1, 1}, {4, 1, 1}, {1, 2, 2}};
+  ep_subject one = self->cuda;
+  ep_run alone = {0}, ranks = {0};
+  ep_case *test = ep_gpu_large_create(number);
+  const grid of = wide[number % 3];
+  one.executor = "cuda/general";
+  bool passed = ep_run_case(&one, test, EP_RUN_WHOLE, &alone, stdout) == EP_OK;
+  ranks_set(test, of, self->gpus);
+  double worst = 0;
+  passed = passed && ep_run_case(&self->cuda, test, EP_RUN_WHOLE, &ranks, stdout) == EP_OK &&
+           ep_runs_agree(test, &ranks, &alone, COARSE_TOLERANCE, &worst, stdout) &&
+           repeats(self, test);
+  printf("%s  %s, data %d x model %d (%.2g)\n", passed ? "pass" : "FAIL", test->name, of.data,
+         of.model, worst);
+  *(passed ? &self->passed : &self->failed) += 1;
+  ep_run_deinit(&ranks);
+  ep_run_deinit(&alone);
+  ep_case_destroy(test);
+}
+
+/* --- times ---------------------------------------------------------------------------------- */
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Seconds of a step in one segment, the best of 3 after one to warm up; 0 when it fails. */
+static double step_seconds(const ep_subject *subject, const ep_case *test, ep_instance_info *info) {
+  enum { STEPS = 60 };
+  const ep_backend_ops *ops = subject->ops;
+  ep_error error = {.message = ""};
+  ep_instance *instance = NULL;
+  float loss[STEPS];
+  int32_t errors[STEPS];
+  ep_segment segment = {
+      .steps = STEPS, .lr = test->lr, .lr_count = 1, .loss = loss, .errors = errors};
+  double best = 0;
+  ep_status status =
+      ops->compile(subject->backend, &test->program, subject->executor, &instance, &error);
+  if (status == EP_OK)
+    status =
+        ops->load_data(instance, EP_SPLIT_TRAIN, test->x[0], test->y[0], test->rows[0], &error);
+  float *state = calloc((size_t)test->program.optimizer_floats + 1, sizeof *state);
+  if (status == EP_OK) status = ops->import_state(instance, test->parameters, state, &error);
+  for (int i = 0; i < 4 && status == EP_OK; i++) {
+    double start = seconds_now();
+    status = ops->train_segment(instance, &segment, &error);
+    double seconds = (seconds_now() - start) / STEPS;
+    if (i > 0 && (best == 0 || seconds < best)) best = seconds;
+  }
+  if (status != EP_OK) printf("%s: %s\n", test->name, error.message);
+  if (instance) ops->instance_info(instance, info);
+  if (instance) ops->release(instance);
+  free(state);
+  return status == EP_OK ? best : 0;
+}
+
+static void ranks_print(const ep_instance_info *info) {
+  for (int i = 0; i < info->ranks; i++) {
+    const ep_rank_info *rank = &info->rank[i];
+    double all = rank->compute_seconds + rank->communication_seconds + rank->idle_seconds;
+    printf("        rank %d: %.1f %% compute, %.1f %% communication, %.1f %% idle, %lld MiB\n", i,
+           1e2 * rank->compute_seconds / all, 1e2 * rank->communication_seconds / all,
+           1e2 * rank->idle_seconds / all, (long long)(rank->bytes >> 20));
+  }
+}
+
+/* As many rows a replica as one rank has; then stages, with the rows of one rank. */
+static void bench_run(const suite *self, int number) {
+  const ep_gpu_benchmark *row;
+  ep_instance_info info = {0};
+  const int gpus = self->gpus > 1 ? self->gpus : 2;
+  ep_case *test = ep_gpu_benchmark_create(number, 1, &row);
+  ep_subject any = self->cuda;
+  any.executor = NULL;
+  if (row->large && test->program.batch_size * gpus <= test->rows[0]) {
+    const double alone = step_seconds(&any, test, &info);
+    printf("bench %s: %s %.1f us/step\n", row->name, info.executor, 1e6 * alone);
+    test->program.batch_size *= gpus;
+    ranks_set(test, (grid){gpus, 1, 1}, self->gpus);
+    const double data = step_seconds(&self->cuda, test, &info);
+    printf("      data %d on %d GPUs: %.1f us/step, %.3f times the rows a second\n", gpus,
+           self->gpus, 1e6 * data, gpus * alone / data);
+    ranks_print(&info);
+    test->program.batch_size /= gpus;
+    ranks_set(test, (grid){1, 2, 8}, self->gpus);
+    const double model = step_seconds(&self->cuda, test, &info);
+    printf("      model 2 on %d GPUs, 8 micro-batches: %.1f us/step\n", self->gpus, 1e6 * model);
+    ranks_print(&info);
+  }
+  ep_case_destroy(test);
 }
 
 /* Shuffled batches of which the last is small, dropout, clipping over all stages, momentum. */
@@ -138,8 +242,9 @@ static int gpus_count(const ep_backend_ops *ops) {
 int main(int argc, char **argv) {
   suite self = {.gpus = 1};
   int every = argc == 4 && strcmp(argv[2], "--every") == 0 ? atoi(argv[3]) : 1;
-  if ((argc != 2 && argc != 4) || every < 1) {
-    fprintf(stderr, "usage: test_gpu_ranks PLUGIN [--every N]\n");
+  bool bench = argc == 3 && strcmp(argv[2], "--bench") == 0;
+  if ((argc != 2 && argc != 4 && !bench) || every < 1) {
+    fprintf(stderr, "usage: test_gpu_ranks PLUGIN [--every N | --bench]\n");
     return 2;
   }
   ep_error error = {.message = ""};
@@ -149,9 +254,14 @@ int main(int argc, char **argv) {
     return EXIT_FAILURE;
   if (self.cuda.ops->open(0, &self.cuda.backend, &error) == EP_OK) {
     self.gpus = gpus_count(self.cuda.ops);
-    info_try(&self);
-    deep_try(&self);
-    cases_try(&self, every);
+    for (int i = 0; bench && i < ep_gpu_benchmark_count(); i++) bench_run(&self, i);
+    if (!bench) {
+      info_try(&self);
+      deep_try(&self);
+      list_try(&self, ep_case_create_number, ep_case_count(), every);
+      list_try(&self, ep_gpu_case_create, ep_gpu_case_count(), every);
+      for (int i = 0; i < ep_gpu_large_count(); i += every) large_try(&self, i);
+    }
     self.cuda.ops->close(self.cuda.backend);
   } else {
     printf("skip  everything: %s\n", error.message);

@@ -124,6 +124,41 @@ static void tensor_add(ep_gemm_network *self, ep_gemm_tensor *tensors, ep_gemm_t
   tensors[self->update.count++] = tensor;
 }
 
+/* For an update that is not this one's: tensors as rows of numbers without gaps. */
+static ep_status gradients_list(ep_gemm_network *self, const ep_gemm_tensor *tensors,
+                                ep_error *error) {
+  ep_cuda_network *network = self->network;
+  ep_cuda_gradient *rows = calloc((size_t)self->update.count + 1, sizeof *rows);
+  if (!rows) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of gradients");
+  int64_t blocks = 0;
+  int found = 0;
+  ep_status status = EP_OK;
+  for (int i = 0; i < self->update.count && status == EP_OK; i++) {
+    const ep_gemm_tensor *tensor = &tensors[i];
+    const int64_t count = tensor->rows * tensor->columns;
+    if (!tensor->gradient) continue;
+    if (tensor->pitch != tensor->columns || (tensor->slices > 1 && tensor->stride != count))
+      status = ep_fail(error, EP_UNSUPPORTED, "the gradients have gaps");
+    rows[found++] = (ep_cuda_gradient){.first = tensor->first,
+                                       .count = count,
+                                       .stride = tensor->stride,
+                                       .first_block = blocks,
+                                       .gradient = tensor->gradient,
+                                       .slices = tensor->slices,
+                                       .weight_decay = tensor->weight_decay};
+    blocks += (count + EP_CUDA_UPDATE_THREADS - 1) / EP_CUDA_UPDATE_THREADS;
+  }
+  if (status == EP_OK)
+    status = ep_cuda_memory_take_copy(&network->memory, &network->gradients, rows, found,
+                                      sizeof *rows, error);
+  if (status == EP_OK) { /* else another way of training it takes the network as it was */
+    network->gradients_count = found;
+    network->update_blocks = blocks;
+  }
+  free(rows);
+  return status;
+}
+
 static ep_status update_prepare(ep_gemm_network *self, ep_error *error) {
   ep_cuda_network *network = self->network;
   const ep_program *program = network->program;
@@ -148,6 +183,7 @@ static ep_status update_prepare(ep_gemm_network *self, ep_error *error) {
   ep_status status = ep_cuda_memory_take_copy(&self->network->memory, &device, tensors,
                                               self->update.count, sizeof *device, error);
   self->update.tensors = device;
+  if (status == EP_OK && self->slice) status = gradients_list(self, tensors, error);
   free(tensors);
   return status;
 }
@@ -215,8 +251,9 @@ static void layers_decide(ep_gemm_network *self) {
     layer->bare = !self->half && i + 1 < self->layers_count && layer[1].thin && op->bias >= 0 &&
                   layer->activation && layer->activation->type == EP_LAYER_RELU;
     layer->asks_before = layer->activation && layer->activation->type != EP_LAYER_RELU;
-    layer->moves = descends_plainly(&program->optimizer) && layer->trains_weight && !layer->thin &&
-                   layer->in_pitch == op->in_features && layer->out_pitch == op->out_features;
+    layer->moves = !self->slice && descends_plainly(&program->optimizer) && layer->trains_weight &&
+                   !layer->thin && layer->in_pitch == op->in_features &&
+                   layer->out_pitch == op->out_features;
     if (layer->trains_weight || layer->trains_bias) self->first_trained = i;
   }
   self->hopper = suits_hopper(self);
@@ -279,6 +316,7 @@ ep_status ep_gemm_network_create(ep_cuda_network *network, ep_gemm_network **out
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->network = network;
   self->half = program->precision == EP_PRECISION_BF16;
+  self->slice = network->share.batch_size != program->batch_size;
   self->layers = calloc((size_t)program->ops_count, sizeof *self->layers);
   ep_status status = EP_OK;
   if (!self->layers)

@@ -28,10 +28,15 @@ static ep_status step(void *self, int64_t rows, ep_error *error) {
   return ep_gemm_step_queue(self, rows, error);
 }
 
+static ep_status gradients(void *self, int64_t rows, ep_error *error) {
+  return ep_gemm_gradients_queue(self, rows, error);
+}
+
 const ep_cuda_executor ep_cuda_gemm_executor = {
     .profile = &ep_cuda_gemm_profile,
     .create = create,
     .destroy = destroy,
     .adopt = adopt,
     .step = step,
+    .gradients = gradients,
 };

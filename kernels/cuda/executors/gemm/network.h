@@ -49,6 +49,7 @@ typedef struct {
 typedef struct {
   ep_cuda_network *network; /* lent */
   bool half;                /* bfloat16; else TF32 */
+  bool slice;               /* of a batch: the update is not its own */
   bool hopper;              /* forward but for the last layer, and back, by kernels of our own */
   ep_gemm_layer *layers;    /* [layers_count] */
   int layers_count;
@@ -74,7 +75,11 @@ void ep_gemm_network_destroy(ep_gemm_network *self); /* NULL is allowed */
 /* products.c: chooses every product's algorithm. */
 ep_status ep_gemm_products_make(ep_gemm_network *self, ep_error *error);
 
-/* Queues one training step, as ep_cuda_network_step does. */
+/* Queues a training step but for its update, as ep_cuda_network_gradients does, of a network that
+ * has a slice of the batches: its list of gradients is that of its products. */
+ep_status ep_gemm_gradients_queue(ep_gemm_network *self, int64_t rows, ep_error *error);
+
+/* Queues one training step. */
 ep_status ep_gemm_step_queue(ep_gemm_network *self, int64_t rows, ep_error *error);
 
 /* The gradient by layer i's linear part: where its way back leaves it. */

@@ -214,7 +214,7 @@ static ep_status loss(const pass *p, const float *output, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_gemm_step_queue(ep_gemm_network *self, int64_t rows, ep_error *error) {
+ep_status ep_gemm_gradients_queue(ep_gemm_network *self, int64_t rows, ep_error *error) {
   const ep_program *program = self->network->program;
   const pass p = {self, rows, rows < program->batch_size};
   const float *output = NULL;
@@ -225,8 +225,12 @@ ep_status ep_gemm_step_queue(ep_gemm_network *self, int64_t rows, ep_error *erro
     EP_CUDA_TRY(ep_gemm_scale(stream_of(&p), self->network->clock, self->layers_count, self->decay,
                               self->scales),
                 "a learning rate");
-  if (status == EP_OK) status = backward(&p, error);
+  return status == EP_OK ? backward(&p, error) : status;
+}
+
+ep_status ep_gemm_step_queue(ep_gemm_network *self, int64_t rows, ep_error *error) {
+  ep_status status = ep_gemm_gradients_queue(self, rows, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_gemm_update_step(stream_of(&p), &self->update), "the optimizer's step");
+  EP_CUDA_TRY(ep_gemm_update_step(self->network->stream, &self->update), "the optimizer's step");
   return EP_OK;
 }

@@ -5,8 +5,9 @@
 #include "kernels/plans/ranks.h"
 
 /* What finds a slice's gradients, the fastest first. */
-extern const ep_cuda_executor ep_cuda_images_executor, ep_cuda_general_executor;
-static const ep_cuda_executor *const trainers[] = {&ep_cuda_images_executor,
+extern const ep_cuda_executor ep_cuda_images_executor, ep_cuda_gemm_executor,
+    ep_cuda_general_executor;
+static const ep_cuda_executor *const trainers[] = {&ep_cuda_images_executor, &ep_cuda_gemm_executor,
                                                    &ep_cuda_general_executor};
 enum { TRAINERS = sizeof trainers / sizeof *trainers };
 

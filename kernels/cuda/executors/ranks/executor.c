@@ -28,6 +28,22 @@ static ep_status copy(const ep_cuda_ranks *ranks, void *to, const void *from, in
   return EP_OK;
 }
 
+/* What a rank's own way of training makes of parameters that came from outside. */
+static ep_status trainers_adopt(const ep_cuda_ranks *ranks, ep_error *error) {
+  ep_status status = EP_OK;
+  EP_CUDA_TRY(cudaStreamSynchronize(ranks->leader->stream), "copying from GPU to GPU");
+  for (int i = 0; i < ranks->count && status == EP_OK; i++) {
+    const ep_cuda_rank *rank = &ranks->ranks[i];
+    if (!rank->trainer || !rank->trainer->adopt) continue;
+    status = ep_cuda_device_use(rank->device->backend, error);
+    if (status == EP_OK) status = rank->trainer->adopt(rank->trainer_state, error);
+    if (status != EP_OK) break;
+    EP_CUDA_TRY(cudaStreamSynchronize(ep_cuda_rank_stream(rank)), "adopting parameters");
+  }
+  ep_status back = ep_cuda_device_use(ranks->leader->backend, status == EP_OK ? error : NULL);
+  return status == EP_OK ? back : status;
+}
+
 /* The leader's parameters, state and rows to all ranks and GPUs. */
 static ep_status adopt(void *self, ep_error *error) {
   const ep_cuda_ranks *ranks = self;
@@ -50,7 +66,7 @@ static ep_status adopt(void *self, ep_error *error) {
     if (status == EP_OK)
       status = copy(ranks, network->state, leader->state, program->optimizer_floats * size, error);
   }
-  return status;
+  return status == EP_OK ? trainers_adopt(ranks, error) : status;
 }
 
 /* Parameters first … first + count - 1 and their state, from a rank's to the leader's. */
