@@ -22,6 +22,9 @@ ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, in
  * columns. Owned by the caller (ep_encoding_deinit, free). */
 ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep_encoding **out,
                                     ep_error *error);
+/* The names of the classes; empty where the file has none. Owned by the caller (ep_words_deinit).
+ */
+ep_status ep_weights_notes_classes(const ep_tensors *file, ep_words *out, ep_error *error);
 ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_error *error);
 
 #endif
