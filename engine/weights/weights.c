@@ -262,6 +262,7 @@ ep_status ep_weights_read_encoding(const char *path, ep_encoding **out, ep_error
   if (status != EP_OK) return status;
   status = ep_weights_notes_shape(&file, &shape, error);
   if (status == EP_OK) status = ep_weights_notes_encoding(&file, shape.features, out, error);
+  if (status == EP_OK && !*out) status = ep_weights_notes_names(&file, out, error);
   ep_tensors_close(&file);
   return status;
 }

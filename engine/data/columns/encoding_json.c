@@ -188,7 +188,7 @@ static reading columns_read(const json_t *array, ep_encoding *out) {
 static reading text_read(const char *text, ep_words *classes, ep_encoding *out) {
   json_error_t fault;
   json_t *root = ep_json_read(text, strlen(text), 0, &fault);
-  reading read = classes ? words_read(root, EP_LIMIT_CATEGORIES, classes) : columns_read(root, out);
+  reading read = classes ? words_read(root, EP_LIMIT_COLUMNS, classes) : columns_read(root, out);
   json_decref(root);
   return read != READ && ep_json_memory_short() ? NO_MEMORY : read;
 }

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/data/columns/word_list.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/columns.h"
+#include "engine/data/prepare/names.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/class_counts.h"
@@ -380,18 +380,16 @@ static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepare
   return status == EP_OK ? rows_store(work, out, error) : status;
 }
 
-/* The names of classes that come apart from x, as folders of pictures have them. */
-static ep_status class_names_find(const preparation *work, const char *dataset_folder,
-                                  ep_words *out, ep_error *error) {
+/* The names that go with the weights though nothing is encoded. */
+static ep_status names_find(const ep_data_spec *data, const preparation *work,
+                            const char *dataset_folder, ep_scaling *out, ep_error *error) {
   ep_dataset_meta meta;
-  if (!work->takes_classes || !dataset_folder || !main_rows(work)->apart) return EP_OK;
+  bool apart = main_rows(work)->apart;
+  if (!dataset_folder || out->encoding || (apart && !work->takes_classes)) return EP_OK;
   ep_status status = ep_dataset_meta_read(dataset_folder, &meta, error);
   if (status != EP_OK) return status;
-  if (meta.classes > 0 && !ep_word_list_init(out, meta.classes)) status = ep_fail_memory(error);
-  for (int64_t i = 0; i < out->count && status == EP_OK; i++) {
-    out->word[i] = strdup(meta.class_name[i].name);
-    if (!out->word[i]) status = ep_fail_memory(error);
-  }
+  status = apart ? ep_class_names_find(&meta, &out->classes, error)
+                 : ep_column_names_find(data, &meta, &out->names, out->target, error);
   ep_dataset_meta_deinit(&meta);
   return status;
 }
@@ -405,8 +403,7 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   status = ep_columns_find(data, dataset_folder, &out->scaling.encoding, error);
   if (status == EP_OK && out->scaling.encoding)
     status = ep_target_rows_check(data, dataset_folder, error);
-  if (status == EP_OK)
-    status = class_names_find(&work, dataset_folder, &out->scaling.classes, error);
+  if (status == EP_OK) status = names_find(data, &work, dataset_folder, &out->scaling, error);
   if (status == EP_OK) status = work_begin(data, &work, out, error);
   if (status == EP_OK) status = loss_check(data, loss, &work, error);
   if (status == EP_OK) status = rows_assign(data, &work, out, error);

@@ -35,6 +35,7 @@ void ep_scaling_deinit(ep_scaling *scaling) {
   free(scaling->y_deviation);
   if (scaling->encoding) ep_encoding_deinit(scaling->encoding);
   free(scaling->encoding);
+  ep_words_deinit(&scaling->names);
   ep_words_deinit(&scaling->classes);
   *scaling = (ep_scaling){0};
 }

@@ -14,6 +14,9 @@ typedef struct {
   double *x_mean, *x_deviation; /* [x_columns], NULL unless x is standardized; owned */
   double *y_mean, *y_deviation; /* [y_columns], NULL unless y is; owned */
   ep_encoding *encoding;        /* of raw rows to x; NULL: rows are what a network takes; owned */
+  ep_words names; /* of a table of plain numbers, which is not encoded: the columns of x, as they
+                     are called; empty: they have no names; owned, without `rows`, */
+  char target[EP_LIMIT_NAME_BYTES + 1]; /* and the one that is predicted */
   ep_words classes; /* what class numbers stand for, where x and y came apart; owned, without
                        `rows` */
 } ep_scaling;

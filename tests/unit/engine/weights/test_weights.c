@@ -129,7 +129,16 @@ START_TEST(what_was_written_is_read_back) {
          y_deviation[1] = {7};
   char *animals[2] = {"a cat", "\"dog\""};
   ep_words classes = {.word = animals, .count = 2};
-  ep_scaling written = {2, 1, x_mean, x_deviation, y_mean, y_deviation, NULL, classes}, read;
+  ep_scaling read, written = {.x_columns = 2,
+                              .y_columns = 1,
+                              .x_mean = x_mean,
+                              .x_deviation = x_deviation,
+                              .y_mean = y_mean,
+                              .y_deviation = y_deviation,
+                              .names = classes,
+                              .target = "price",
+                              .classes = classes};
+  ep_encoding *plain;
   float parameters[PARAMETERS], back[PARAMETERS];
   char sha256[65], *spec;
   size_t size;
@@ -147,6 +156,12 @@ START_TEST(what_was_written_is_read_back) {
   ck_assert_int_eq(ep_weights_read_classes(scratch_file("w.safetensors"), &classes, &error), EP_OK);
   ck_assert_str_eq(classes.word[0], animals[0]);
   ep_words_deinit(&classes);
+  ck_assert_int_eq(ep_weights_read_encoding(scratch_file("w.safetensors"), &plain, &error), EP_OK);
+  ck_assert(plain && plain->columns == 2 && plain->features == 2);
+  ck_assert_str_eq(plain->column[1].name, animals[1]);
+  ck_assert_str_eq(plain->target, "price");
+  ep_encoding_deinit(plain);
+  free(plain);
   ck_assert_int_eq(ep_weights_read_spec(scratch_file("w.safetensors"), &spec, &error), EP_OK);
   ck_assert_str_eq(spec, spec_text);
   free(spec);
