@@ -96,7 +96,7 @@ static void shape_take(const ep_data_shape *shape, ep_model_facts *out) {
 
 static ep_status target_check(const ep_data_shape *shape, const ep_column *target,
                               ep_problem *problem) {
-  bool one = target ? target->distinct == 1 || target->missing == shape->train_rows
+  bool one = target ? target->distinct == 1
                     : shape->target_columns == 1 && shape->target_min == shape->target_max;
   if (!one) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/data/target",

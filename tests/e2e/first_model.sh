@@ -26,6 +26,23 @@ finish "$id"
 check "it learns" '.metrics.test.accuracy > 0.72 and .metrics.test.roc_auc > 0.75'
 check "what trained is what was shown" '(.spec | del(.device)) == ($shown[0].spec | del(.device))' --slurpfile shown "$scratch/shown"
 accuracy=$(jq .metrics.test.accuracy "$body")
+# warned CHECK: the warnings of job $id, as a list of messages
+warned() {
+  http GET "/v1/jobs/$id/events?follow=0"
+  jq -s '[.[] | select(.type == "warning") | .message]' "$body" >"$scratch/warnings"
+  jq -e "$1" "$scratch/warnings" >/dev/null || fail "warnings: not so ($1) in $(<"$scratch/warnings")"
+  echo "ok: warned: $(jq -c . "$scratch/warnings")"
+}
+warned 'length == 1 and (.[0] | contains("left out") and contains("\"name\"") and (contains("PassengerId") | not))'
+# rows without a target are none, and a network that learns nothing is told
+submit '{"data": {"dataset": "titanic", "target": "embarked", "features": ["sex"]}, "model": "auto"}'
+finish "$id"
+check "rows with a target alone" '.metrics | [.train, .validation, .test | .rows] | add < 800'
+warned 'any(.[]; test("rows have no target")) and any(.[]; test("the same class of all|commonest class"))'
+submit '{"data": {"dataset": "titanic", "target": "age", "test": 0.2}, "loss": "mse", "optimizer": {"lr": 0}, "epochs": 1,
+  "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
+finish "$id"
+warned 'any(.[]; test("r2 of the test rows is -"))'
 # a user takes the answer, edits it, and sends it back
 http GET "/v1/jobs/$id"
 jq -c '.spec | .epochs = 3 | .name = "edited"' "$body" >"$scratch/edited"

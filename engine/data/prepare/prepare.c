@@ -12,7 +12,6 @@
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/row_source.h"
-#include "engine/data/sources/target_rows.h"
 
 /* What is in use while rows become a program's input. */
 typedef struct {
@@ -401,8 +400,6 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   ep_status status = ep_row_source_open(data, dataset_folder, work.sets, error);
   if (status != EP_OK) return status;
   status = ep_columns_find(data, dataset_folder, &out->scaling.encoding, error);
-  if (status == EP_OK && out->scaling.encoding)
-    status = ep_target_rows_check(data, dataset_folder, error);
   if (status == EP_OK) status = names_find(data, &work, dataset_folder, &out->scaling, error);
   if (status == EP_OK) status = work_begin(data, &work, out, error);
   if (status == EP_OK) status = loss_check(data, loss, &work, error);
