@@ -66,10 +66,13 @@ static ep_status next_print(ep_client *client, const ep_arguments *arguments, co
   ep_status status = ep_http_get(&client->session, path, &job, error);
   if (status != EP_OK) return status;
   ep_confusion_print(client, job);
+  /* rows of a table are in the file as they are asked for; pixels of a picture are not */
+  if (json_object_size(ep_json_at(job, "spec.data.columns")) == 0 || strcmp(file, "-") == 0)
+    file = "FILE";
   json_decref(job);
   printf("\n  epochctl predict %s %s    to predict the rows of a file\n"
          "  epochctl show %s    to see what was chosen, and change it\n",
-         id, strcmp(file, "-") == 0 ? "FILE" : file, id);
+         id, file, id);
   return EP_OK;
 }
 
