@@ -64,7 +64,8 @@ struct ep_field {
   ep_field_kind kind;
   size_t offset; /* of the value, or of the nested struct */
   bool required;
-  bool nullable; /* null stands for "not given", and is written for 0 or "" */
+  bool nullable;  /* null stands for "not given", and is written for 0 or "" */
+  bool automatic; /* a request may leave it to epochd, which fills it in before it is read */
   /* Numbers: the range, both ends included unless `open_*`; `fallback` when absent. */
   double min, max, fallback;
   bool open_min, open_max;

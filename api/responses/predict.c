@@ -11,9 +11,6 @@
 #include "api/json/scanner.h"
 #include "api/json/writer.h"
 
-/* 24 bytes a number at most. */
-#define PREDICT_TEXT_LIMIT (1LL << 30)
-
 bool ep_predict_has_rows(const char *text, size_t bytes) {
   ep_scanner scanner = {text, text + bytes};
   char key[8];
@@ -168,22 +165,4 @@ ep_status ep_predict_parse(const char *text, size_t bytes, double **x, int64_t *
   *rows = m.rows;
   *columns = m.columns;
   return EP_OK;
-}
-
-char *ep_predict_format(const char *job, const double *output, int64_t rows, int64_t columns) {
-  ep_writer writer;
-  ep_writer_init(&writer, PREDICT_TEXT_LIMIT);
-  ep_writer_open(&writer, '{');
-  ep_writer_member_string(&writer, "object", "predictions");
-  ep_writer_member_string(&writer, "job", job);
-  ep_writer_member_integer(&writer, "rows", rows);
-  ep_writer_member_open(&writer, "predictions", '[');
-  for (int64_t i = 0; i < rows; i++) {
-    ep_writer_open(&writer, '[');
-    for (int64_t j = 0; j < columns; j++) ep_writer_number(&writer, output[i * columns + j]);
-    ep_writer_close(&writer, ']');
-  }
-  ep_writer_close(&writer, ']');
-  ep_writer_close(&writer, '}');
-  return ep_writer_take(&writer);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "api/json/problem.h"
+#include "api/vocabulary.h"
 
 /* Whether the text is an object that has "rows": cells by names, which the job's columns read. */
 bool ep_predict_has_rows(const char *text, size_t bytes);
@@ -14,8 +15,21 @@ bool ep_predict_has_rows(const char *text, size_t bytes);
 /* Reads {"x": [[…], …]}. *x: [*rows, *columns], owned by the caller (free). */
 ep_status ep_predict_parse(const char *text, size_t bytes, double **x, int64_t *rows,
                            int64_t *columns, ep_problem *problem);
-/* {"object":"predictions","rows":…,"predictions":[[…],…]}; output: [rows, columns]. The caller owns
- * the text (free); NULL when memory is short. */
-char *ep_predict_format(const char *job, const double *output, int64_t rows, int64_t columns);
+
+/* What the outputs of a network mean. */
+typedef struct {
+  ep_loss_type loss;
+  char **class_name; /* [classes], owned, and each; NULL: classes are numbers */
+  int64_t classes;
+} ep_output_meaning;
+
+void ep_output_meaning_deinit(ep_output_meaning *meaning); /* a zeroed one is allowed */
+
+/* {"object":"predictions","rows":…,"predictions":[[…],…]}; output: [rows, columns]. Of a classifier
+ * with one class a row also "classes", the class of each row by its name or number,
+ * "probabilities", [rows, classes], and "class_names" where there are any. The caller owns the text
+ * (free); NULL when memory is short. */
+char *ep_predict_format(const char *job, const ep_output_meaning *meaning, const double *output,
+                        int64_t rows, int64_t columns);
 
 #endif

@@ -144,6 +144,7 @@ uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes) {
     ep_writer_member_integer(&writer, "bytes", reply->bytes);
     ep_writer_member_integer(&writer, "epoch", reply->epoch);
     ep_writer_member_string(&writer, "note", reply->note);
+    ep_writer_member_string(&writer, "remarks", reply->remarks);
     break;
   case EP_REPLY_CHECKPOINTED:
     ep_writer_member_integer(&writer, "step", reply->step);

@@ -65,8 +65,8 @@ typedef struct {
 
 /* X(code, JSON name): what a worker sends. */
 #define EP_REPLY_TABLE(X)                                                                      \
-  X(READY, "ready")               /* device: the first frame of a worker */                    \
-  X(STARTED, "started")           /* job, attempt, executor, parameters, bytes, epoch, note */ \
+  X(READY, "ready")     /* device: the first frame of a worker */                              \
+  X(STARTED, "started") /* job, attempt, executor, parameters, bytes, epoch, note, remarks */  \
   X(CHECKPOINTED, "checkpointed") /* job, attempt, step, epoch, bytes, or error */             \
   X(WAITING, "waiting")           /* job, attempt, error: the disk refuses its results */      \
   X(FINISHED, "finished")         /* job, attempt, result */                                   \
@@ -105,6 +105,7 @@ typedef struct {
   int64_t parameters, bytes;
   int64_t epoch, step;         /* whole epochs and steps done; started: of the checkpoint it has */
   char note[EP_MESSAGE_BYTES]; /* started: why a newer checkpoint was not used; "" = none */
+  char remarks[EP_MESSAGE_BYTES]; /* started: of the data, a sentence a line; "" = none */
   ep_device_info device;
   ep_job_result result; /* owned parts: ep_reply_deinit */
   double *output;       /* [rows, columns], owned */

@@ -176,7 +176,8 @@ static bool reply_read(const json_t *root, const uint8_t *values, size_t values_
            ep_json_get_integer(root, "parameters", 0, INT64_MAX, &out->parameters) &&
            ep_json_get_integer(root, "bytes", 0, INT64_MAX, &out->bytes) &&
            ep_json_get_integer(root, "epoch", 0, EP_LIMIT_EPOCHS, &out->epoch) &&
-           ep_json_cut_text(root, "note", out->note, sizeof out->note);
+           ep_json_cut_text(root, "note", out->note, sizeof out->note) &&
+           ep_json_cut_text(root, "remarks", out->remarks, sizeof out->remarks);
   case EP_REPLY_CHECKPOINTED:
     return out->job[0] && ep_json_get_integer(root, "step", 0, INT64_MAX, &out->step) &&
            ep_json_get_integer(root, "epoch", 0, EP_LIMIT_EPOCHS, &out->epoch) &&

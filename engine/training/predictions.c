@@ -31,10 +31,8 @@ static ep_status table_init(prediction_table *out, const ep_prepared *prepared, 
   size_t count = (size_t)rows * (size_t)columns;
   double *values = malloc((2 * count + 1) * sizeof *values);
   if (!values) return ep_fail_memory(error);
-  const ep_encoding *encoding = prepared->scaling.encoding;
   *out = (prediction_table){rows, columns, values, values + count, NULL, 0, NULL};
-  if (encoding && ep_loss_is_classifier(loss) && encoding->classes.count > 0)
-    out->classes = &encoding->classes;
+  if (ep_loss_is_classifier(loss)) out->classes = ep_scaling_classes(&prepared->scaling);
   if (ep_loss_is_classifier(loss)) out->output = outputs, out->output_columns = out_features;
 
   if (classes) {

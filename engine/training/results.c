@@ -52,11 +52,11 @@ static ep_status split_measure(ep_trainer *t, ep_split split, ep_split_metrics *
 
 /* The words of the classes, where the target is a category. */
 static ep_status class_names_find(const ep_trainer *t, ep_job_result *result, ep_error *error) {
-  const ep_encoding *encoding = t->data.scaling.encoding;
+  const ep_words *classes = ep_scaling_classes(&t->data.scaling);
   free(result->class_names); /* of a try before */
   result->class_names = NULL;
-  if (!encoding || encoding->classes.count == 0) return EP_OK;
-  result->class_names = ep_classes_format(&encoding->classes);
+  if (!classes) return EP_OK;
+  result->class_names = ep_classes_format(classes);
   return result->class_names ? EP_OK : ep_fail_memory(error);
 }
 

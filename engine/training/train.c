@@ -1,5 +1,6 @@
 /* train.c: the training loop, and what comes before and after it. */
 #include "engine/training/train.h"
+#include "engine/data/prepare/remarks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -189,7 +190,10 @@ static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failu
   job->backend_ops->instance_info(t->instance, &info);
   snprintf(result->executor, sizeof result->executor, "%s", info.executor);
   result->parameters = t->plan->parameters;
-  ep_train_start start = {t->plan, info.executor, t->step / t->steps_per_epoch, t->resumed.note};
+  char remarks[EP_MESSAGE_BYTES];
+  ep_data_remarks(job->spec, &t->plan->shape, &t->data.scaling, remarks, sizeof remarks);
+  ep_train_start start = {t->plan, info.executor, t->step / t->steps_per_epoch, t->resumed.note,
+                          remarks};
   if (job->sink.started) job->sink.started(job->sink.context, &start);
   status = instance_train(t, result, failure);
   ep_checkpoint_finish(t);

@@ -15,8 +15,9 @@
 typedef struct {
   const ep_plan *plan;
   const char *executor;
-  int64_t epoch;    /* whole epochs that a checkpoint had; 0 = none */
-  const char *note; /* why a newer checkpoint could not be used; "" = there was none */
+  int64_t epoch;       /* whole epochs that a checkpoint had; 0 = none */
+  const char *note;    /* why a newer checkpoint could not be used; "" = there was none */
+  const char *remarks; /* of the data (remarks.h); "" = none */
 } ep_train_start;
 
 /* Where the progress of a training goes. Called from the training thread; must not block for long.

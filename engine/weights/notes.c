@@ -77,6 +77,28 @@ ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep
   return status;
 }
 
+ep_status ep_weights_notes_names(const ep_tensors *file, ep_encoding **out, ep_error *error) {
+  const char *names = ep_tensors_note(file, "names"), *target = ep_tensors_note(file, "target");
+  ep_words words;
+  *out = NULL;
+  if (!names || !target) return EP_OK;
+  ep_status status = ep_classes_parse(names, &words, error);
+  if (status != EP_OK) return status;
+  *out = calloc(1, sizeof **out);
+  status = *out ? ep_encoding_plain(&words, target, *out, error) : ep_fail_memory(error);
+  ep_words_deinit(&words);
+  if (status == EP_OK) return EP_OK;
+  free(*out);
+  *out = NULL;
+  return status;
+}
+
+ep_status ep_weights_notes_classes(const ep_tensors *file, ep_words *out, ep_error *error) {
+  const char *classes = ep_tensors_note(file, "classes");
+  *out = (ep_words){0};
+  return classes ? ep_classes_parse(classes, out, error) : EP_OK;
+}
+
 ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, int64_t y_columns,
                                    ep_scaling *out, ep_error *error) {
   *out = (ep_scaling){.x_columns = x_columns, .y_columns = y_columns};
@@ -89,6 +111,8 @@ ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, in
   if (status == EP_OK && (!out->x_mean != !out->x_deviation || !out->y_mean != !out->y_deviation))
     status = ep_fail(error, EP_DATA, "weights: a mean without its deviation");
   if (status == EP_OK) status = ep_weights_notes_encoding(file, x_columns, &out->encoding, error);
+  if (status == EP_OK && !out->encoding)
+    status = ep_weights_notes_classes(file, &out->classes, error);
   return status;
 }
 
@@ -185,11 +209,18 @@ static bool note_add(ep_tensors *out, const char *key, char *text) {
 
 /* What is said of columns, where they are encoded. */
 static bool encoding_add(ep_tensors *out, const ep_encoding *encoding) {
-  if (!encoding) return true;
-  return note_add(out, "columns", ep_encoding_format(encoding)) &&
-         note_add(out, "target", strdup(encoding->target)) &&
-         (encoding->classes.count == 0 ||
-          note_add(out, "classes", ep_classes_format(&encoding->classes)));
+  return !encoding || (note_add(out, "columns", ep_encoding_format(encoding)) &&
+                       note_add(out, "target", strdup(encoding->target)));
+}
+
+/* And where they are not, but have names. */
+static bool names_add(ep_tensors *out, const ep_scaling *scaling) {
+  return scaling->names.count == 0 || (note_add(out, "names", ep_classes_format(&scaling->names)) &&
+                                       note_add(out, "target", strdup(scaling->target)));
+}
+
+static bool classes_add(ep_tensors *out, const ep_words *classes) {
+  return !classes || note_add(out, "classes", ep_classes_format(classes));
 }
 
 enum { NOTES = 13 };
@@ -207,7 +238,8 @@ ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
       note_add(out, "x_deviation", values_format(scaling->x_deviation, scaling->x_columns)) &&
       note_add(out, "y_mean", values_format(scaling->y_mean, scaling->y_columns)) &&
       note_add(out, "y_deviation", values_format(scaling->y_deviation, scaling->y_columns)) &&
-      encoding_add(out, scaling->encoding))
+      encoding_add(out, scaling->encoding) && names_add(out, scaling) &&
+      classes_add(out, ep_scaling_classes(scaling)))
     return EP_OK;
   return ep_fail_memory(error);
 }

@@ -1,7 +1,8 @@
 /* notes.h: what a weights file says besides its tensors, as texts in __metadata__: "format"
  * ("pt"), "epochd" (the version), "spec", the scaling of x and y ("x_mean", …: arrays of numbers,
  * or null), how columns became x ("columns", as encoding_json.h has them), which one is predicted
- * ("target") and its words ("classes"), of tables that were encoded; how bytes become numbers
+ * ("target") and its words ("classes"), of tables that were encoded; "names" of the columns of
+ * plain numbers; how bytes become numbers
  * ("x_scale", "x_shift", by channel) and "data", the shape of the data. */
 #ifndef EP_ENGINE_WEIGHTS_NOTES_H
 #define EP_ENGINE_WEIGHTS_NOTES_H
@@ -22,6 +23,12 @@ ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, in
  * columns. Owned by the caller (ep_encoding_deinit, free). */
 ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep_encoding **out,
                                     ep_error *error);
+/* Of a table of plain numbers, by its names: each cell becomes itself (ep_encoding_plain). NULL,
+ * and owned, as above. */
+ep_status ep_weights_notes_names(const ep_tensors *file, ep_encoding **out, ep_error *error);
+/* The names of the classes; empty where the file has none. Owned by the caller (ep_words_deinit).
+ */
+ep_status ep_weights_notes_classes(const ep_tensors *file, ep_words *out, ep_error *error);
 ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_error *error);
 
 #endif

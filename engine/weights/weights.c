@@ -234,6 +234,16 @@ ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *err
   return status;
 }
 
+ep_status ep_weights_read_classes(const char *path, ep_words *out, ep_error *error) {
+  ep_tensors file;
+  *out = (ep_words){0};
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status != EP_OK) return status;
+  status = ep_weights_notes_classes(&file, out, error);
+  ep_tensors_close(&file);
+  return status;
+}
+
 ep_status ep_weights_read_shape(const char *path, ep_data_shape *shape, ep_error *error) {
   ep_tensors file;
   *shape = (ep_data_shape){0};
@@ -252,6 +262,7 @@ ep_status ep_weights_read_encoding(const char *path, ep_encoding **out, ep_error
   if (status != EP_OK) return status;
   status = ep_weights_notes_shape(&file, &shape, error);
   if (status == EP_OK) status = ep_weights_notes_encoding(&file, shape.features, out, error);
+  if (status == EP_OK && !*out) status = ep_weights_notes_names(&file, out, error);
   ep_tensors_close(&file);
   return status;
 }

@@ -56,9 +56,14 @@ ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *err
  * ep_plan_create makes the same plan again. */
 ep_status ep_weights_read_shape(const char *path, ep_data_shape *shape, ep_error *error);
 
-/* How the columns of a table became the rows that the weights take, from the metadata: NULL where
- * rows are numbers as they are. Owned by the caller (ep_encoding_deinit, free). */
+/* How the columns of a table became the rows that the weights take, from the metadata: each cell
+ * itself where they were plain numbers; NULL where these have no names. Owned by the caller
+ * (ep_encoding_deinit, free). */
 ep_status ep_weights_read_encoding(const char *path, ep_encoding **out, ep_error *error);
+
+/* The names of the classes, from the metadata; empty where these are numbers. Owned by the caller
+ * (ep_words_deinit). */
+ep_status ep_weights_read_classes(const char *path, ep_words *out, ep_error *error);
 
 /* The tensors that a plan has, in the order of their places in `state`; names and shapes alone
  * where state is NULL. out->tensor is owned (ep_tensors_close), the values are lent. */

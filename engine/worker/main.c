@@ -79,6 +79,7 @@ static void training_started(void *context, const ep_train_start *begun) {
   start.epoch = begun->epoch;
   snprintf(start.executor, sizeof start.executor, "%s", begun->executor);
   snprintf(start.note, sizeof start.note, "%s", begun->note);
+  snprintf(start.remarks, sizeof start.remarks, "%s", begun->remarks);
   ep_outbox_start(&w->outbox, &start);
 }
 

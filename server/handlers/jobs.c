@@ -260,14 +260,28 @@ ep_route_result ep_route_job_delete(ep_exchange *exchange) {
   return EP_ROUTE_DONE;
 }
 
-/* From another thread; the exchange was retained for this call. */
+/* A prediction on its way. Freed by prediction_done. */
+typedef struct {
+  ep_exchange *exchange; /* retained */
+  ep_output_meaning meaning;
+} prediction;
+
+static void prediction_destroy(prediction *pending) {
+  ep_output_meaning_deinit(&pending->meaning);
+  free(pending);
+}
+
+/* From another thread. */
 static void prediction_done(void *context, const double *output, int64_t rows, int64_t columns,
                             const ep_error *error) {
-  ep_exchange *exchange = context;
+  prediction *pending = context;
+  ep_exchange *exchange = pending->exchange;
   if (error)
     exchange->error = *error;
   else
-    exchange->result = ep_predict_format(exchange->request.id, output, rows, columns);
+    exchange->result =
+        ep_predict_format(exchange->request.id, &pending->meaning, output, rows, columns);
+  prediction_destroy(pending);
   atomic_store(&exchange->called_back, true);
   ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
@@ -283,6 +297,26 @@ static ep_status predict_read(const ep_exchange *exchange, int64_t checkpoint, d
   return ep_predict_parse(request->body, request->body_bytes, x, rows, columns, problem);
 }
 
+static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, const double *x,
+                                 int64_t rows, int64_t columns, ep_error *error) {
+  ep_jobs *jobs = exchange->server->jobs;
+  const char *id = exchange->request.id;
+  prediction *pending = calloc(1, sizeof *pending);
+  if (!pending) return ep_fail_memory(error);
+  ep_status status = ep_jobs_meaning_find(jobs, id, checkpoint, &pending->meaning, error);
+  if (status == EP_OK) {
+    exchange->deadline_us = ep_clock_steady_us() + PREDICT_SECONDS * 1000000LL;
+    ep_exchange_retain(exchange);
+    pending->exchange = exchange;
+    status =
+        ep_jobs_predict(jobs, id, checkpoint, x, rows, columns, prediction_done, pending, error);
+    if (status == EP_OK) return EP_OK; /* `pending` may be freed already */
+    ep_exchange_release(exchange);
+  }
+  prediction_destroy(pending);
+  return status;
+}
+
 static ep_route_result predict_start(ep_exchange *exchange) {
   ep_problem problem = {0};
   ep_error error = {0};
@@ -293,14 +327,9 @@ static ep_route_result predict_start(ep_exchange *exchange) {
     return ep_exchange_fail(exchange, &error);
   if (predict_read(exchange, checkpoint, &x, &rows, &columns, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  exchange->deadline_us = ep_clock_steady_us() + PREDICT_SECONDS * 1000000LL;
-  ep_exchange_retain(exchange);
-  ep_status status = ep_jobs_predict(exchange->server->jobs, exchange->request.id, checkpoint, x,
-                                     rows, columns, prediction_done, exchange, &error);
+  ep_status status = prediction_send(exchange, checkpoint, x, rows, columns, &error);
   free(x);
-  if (status == EP_OK) return EP_ROUTE_WAITS;
-  ep_exchange_release(exchange);
-  return ep_exchange_fail(exchange, &error);
+  return status == EP_OK ? EP_ROUTE_WAITS : ep_exchange_fail(exchange, &error);
 }
 
 ep_route_result ep_route_job_predict(ep_exchange *exchange) {

@@ -17,4 +17,9 @@ ep_status ep_jobs_checkpoints(ep_jobs *jobs, const char *id, char **text, ep_err
 ep_status ep_jobs_checkpoint_find(ep_jobs *jobs, const char *id, int64_t step, ep_checkpoint *out,
                                   char *path, ep_error *error);
 
+/* The file of the weights that a prediction is made with: of the checkpoint after so many steps, or
+ * EP_CHECKPOINT_LATEST; 0: the job's last ones. path: [EP_PATH_BYTES], written. */
+ep_status ep_jobs_weights_path(ep_jobs *jobs, const char *id, int64_t checkpoint, char *path,
+                               ep_error *error);
+
 #endif

@@ -18,6 +18,7 @@
 
 #include "api/names.h"
 #include "api/responses/job.h"
+#include "api/responses/predict.h"
 #include "api/spec/spec.h"
 #include "server/datasets/datasets.h"
 #include "server/events/event_log.h"
@@ -129,6 +130,11 @@ void ep_jobs_note_file(ep_jobs *jobs, const char *id);
 ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
                             size_t bytes, double **x, int64_t *rows, int64_t *columns,
                             ep_problem *problem);
+
+/* What the outputs of the job's weights, or of a checkpoint (as below), mean; the caller's
+ * (ep_output_meaning_deinit), on success alone. */
+ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                               ep_output_meaning *out, ep_error *error);
 
 /* Predictions of a job that ended, or of a checkpoint (its step, EP_CHECKPOINT_LATEST of
  * checkpoints.h; 0 = the job's last weights), for new rows x: [rows, columns], copied. Unless this

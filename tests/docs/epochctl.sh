@@ -14,6 +14,7 @@ cd "$work" || fail "there is no $work"
 epochctl example xor >xor.json
 cp xor.json job.json
 printf 'area,price\n1,10\n2,20\n3,30\n4,40\n' >houses.csv
+awk -v OFS=, 'BEGIN {print "sex,age,survived"; for (i = 0; i < 60; i++) print i % 3 ? "male" : "female", i * 7 % 60, i % 3 ? "no" : "yes"}' >titanic.csv
 python3 "$here/images.py" . 28 100 20
 python3 "$here/pictures.py" . 12 30 9
 trained() { # submits the example anew, and waits

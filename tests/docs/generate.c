@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/json/number.h"
+#include "api/spec/automatic.h"
 #include "api/spec/tables.h"
 #include "api/sweep/sweep_json.h"
 #include "tests/docs/pages.h"
@@ -80,7 +81,7 @@ static void type_print(const ep_field *field) {
 
 static void default_print(const ep_field *field) {
   if (field->required) {
-    printf("required");
+    printf("required%s", field->automatic ? ", or `\"" EP_AUTOMATIC "\"`" : "");
     return;
   }
   switch (field->kind) {

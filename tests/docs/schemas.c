@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/spec/automatic.h"
 #include "api/spec/tables.h"
 #include "api/sweep/sweep_json.h"
 #include "tests/docs/pages.h"
@@ -135,17 +136,28 @@ static json_t *nullable_new(json_t *schema) {
   return schema;
 }
 
+/* The schema that also takes the word for what epochd chooses; takes over `schema`. */
+static json_t *automatic_new(json_t *schema) {
+  return json_pack("{s: [{s: s}, o]}", "oneOf", "const", EP_AUTOMATIC, schema);
+}
+
 static json_t *field_new(const ep_field *field) {
   json_t *schema = kind_new(field);
   json_t *more = ep_field_json(field->schema), *value = ep_field_default(field);
   json_object_update(schema, more);
   json_decref(more);
   if (field->nullable) schema = nullable_new(schema);
+  if (field->automatic) schema = automatic_new(schema);
   if (value) json_object_set_new(schema, "default", value);
   if (field->example)
     json_object_set_new(schema, "examples", json_pack("[o]", ep_field_json(field->example)));
   json_object_set_new(schema, "description", text_new(field->doc));
   return schema;
+}
+
+/* What an automatic model brings with it may be absent; the model itself may not. */
+static bool is_required(const ep_field *field) {
+  return field->required && (!field->automatic || field->kind == EP_FIELD_OBJECT);
 }
 
 /* The fields of `table` up to the table `end`. */
@@ -155,7 +167,7 @@ static json_t *fields_new(const ep_field_table *table, const ep_field_table *end
     for (int i = 0; i < table->count; i++) {
       const ep_field *field = &table->fields[i];
       json_object_set_new(properties, field->key, field_new(field));
-      if (field->required) json_array_append_new(required, text_new(field->key));
+      if (is_required(field)) json_array_append_new(required, text_new(field->key));
     }
   json_t *schema = json_pack("{s: s, s: o, s: o}", "type", "object", "properties", properties,
                              "required", required);

@@ -186,6 +186,35 @@ run 2 data show piped
 says 'r2 '
 ok "data put, ls, show, rm"
 
+# train: from a file to its metrics, by names
+awk -v OFS=, 'BEGIN {print "sex,age,survived"; for (i = 0; i < 120; i++) print i % 3 ? "male" : "female", i * 7 % 60, i % 3 ? "no" : "yes"}' >"$scratch/our titanic.v2.csv"
+run 0 train "$scratch/our titanic.v2.csv" --target survived --set /seed=7 --tag mine
+says '^succeeded  job_.*  our-titanic$'
+says '^  test  .* accuracy 1 '
+says '^ *true . said +no +yes$'
+says '^ *yes +0 +8$'
+says "^  epochctl predict $(head -n 1 "$out") "
+run 0 show last --json
+jq -e '.spec.data.dataset == "our-titanic" and .spec.data.target == "survived" and .spec.seed == 7 and .tags == ["mine"]' "$out" >/dev/null ||
+  fail "train: $(head -c 900 "$out")"
+run 0 predict last "$scratch/our titanic.v2.csv"
+says '^ *row +class +no +yes$'
+says '^ *0 +yes +0.0'
+printf 'age,sex\n7,male\n' | "$ctl" predict last - >"$out" || fail "predict by names"
+says '^ *0 +no +0.9'
+run 0 train "$scratch/houses.csv" --target price --set '/data/standardize=["x", "y"]'
+printf 'area,rooms\n60,3\n' | "$ctl" predict last - >"$scratch/area" || fail "predict of plain numbers"
+printf 'rooms,price,area\n3,1,60\n' | "$ctl" predict last - | cmp - "$scratch/area" || fail "the order of names counts"
+printf 'rooms,aera\n3,60\n' >"$scratch/rows.csv"
+run 2 predict last "$scratch/rows.csv"
+warns '/rows/0/aera: .*did you mean "area"'
+run 0 train - --dataset piped --detach <"$scratch/our titanic.v2.csv"
+says '^job_[0-9a-z]{26}$'
+run 2 train "$scratch/our titanic.v2.csv" --target survivd
+warns '/data/target'
+run 2 train "$scratch/not-there.csv"
+ok "train"
+
 # side by side; a name for the outside
 run 0 compare "$first" "$second"
 says '/optimizer/lr +0.3 +0.5'

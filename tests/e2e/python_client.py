@@ -280,11 +280,31 @@ def notebook():
     print("ok: a notebook shows the curve")
 
 
+def estimators():
+    """Tables with words and gaps; labels of any kind; numbers."""
+    rows = [{"sex": "male" if at % 3 else "female", "age": None if at % 11 == 0 else float(at * 7 % 60), "note": f"n{at}"}
+            for at in range(300)]
+    labels = [at % 3 == 0 for at in range(300)]
+    model = epochd.Classifier(seed=2).fit(rows[:250], labels[:250])
+    assert model.classes_ == [False, True] and model.score(rows[250:], labels[250:]) == 1
+    assert model.predict(rows[:3]) == labels[:3]
+    for probabilities, label in zip(model.predict_proba(rows[:3]), labels):
+        assert abs(sum(probabilities) - 1) < 1e-6 and (probabilities[1] > 0.5) == label
+    assert model.job_.spec["seed"] == 2 and "fit-" not in json.dumps([one["name"] for one in Client().datasets()])
+    x, y = line_data()
+    line = epochd.Regressor(epochs=400).fit(x, y)
+    assert line.score(x, y) > 0.95 and len(line.predict(x)) == 40, line.score(x, y)
+    raises(ValueError, lambda: epochd.Regressor().predict(x))
+    raises(ValueError, lambda: epochd.Regressor().fit(x, y[1:]))
+    print("ok: estimators")
+
+
 if part == "lists":
     basics_client, trained = basics(lambda value: value)
     uploads(basics_client, *line_data())
     errors(basics_client, trained)
     together(basics_client, trained)
+    estimators()
     print("ok: lists")
 elif part == "numpy":
     import numpy

@@ -24,6 +24,8 @@ row='{"sex": "female", "age": null, "fare": 60, "port": "C", "joined": "1911-04-
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"rows\": [$row, $(jq -c '.sex = "male" | .name = "x" | .port = "elsewhere"' <<<"$row")]}"
 expect 200
 check "rows by names" '.rows == 2 and (.predictions | (.[0][1] > .[0][0]) and (.[1][1] < .[1][0]))'
+check "and their classes" '.classes == ["yes", "no"] and .class_names == ["no", "yes"] and
+  all(.probabilities[]; length == 2 and add > 0.999 and add < 1.001) and .probabilities[0][1] > 0.5'
 cp "$body" "$scratch/first"
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"rows\": [$(jq -c 'to_entries | reverse | from_entries' <<<"$row")]}"
 check "in any order" '.predictions[0] == $first[0].predictions[0]' --slurpfile first "$scratch/first"

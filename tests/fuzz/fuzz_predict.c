@@ -16,9 +16,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   }
   FUZZ_HOLDS(rows > 0 && columns > 0 && rows <= EP_LIMIT_PREDICT_ROWS);
   for (int64_t i = 0; i < rows * columns; i++) FUZZ_HOLDS(isfinite(x[i]));
-  char *answer = ep_predict_format("job_1", x, rows, columns);
-  FUZZ_HOLDS(answer);
-  free(answer);
+  for (int loss = 0; loss < EP_LOSS_COUNT; loss++) {
+    const ep_output_meaning meaning = {.loss = (ep_loss_type)loss};
+    char *answer = ep_predict_format("job_1", &meaning, x, rows, columns);
+    FUZZ_HOLDS(answer);
+    free(answer);
+  }
   free(x);
   return 0;
 }

@@ -65,6 +65,8 @@ ROOMS = {
     "engine/data/formats": ("api api/hash api/json engine/data/cells engine/data/pictures " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
+    "engine/first_model": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/datasets "
+                           "engine/data/prepare engine/data/sources", ""),
     "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan "
                        "engine/data/columns engine/data/prepare", "jansson"),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
@@ -96,7 +98,7 @@ ROOMS = {
                             "jansson"),
     "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
-    "server/jobs/lifecycle": (JOBS + " api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
+    "server/jobs/lifecycle": (JOBS + " api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/first_model server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),

@@ -2,11 +2,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/arguments/input.h"
 #include "api/json/number.h"
 #include "api/limits.h"
-#include "api/vocabulary.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
@@ -14,59 +14,47 @@
 #include "clients/epochctl/input/rows.h"
 #include "clients/epochctl/jobs/job_id.h"
 #include "clients/epochctl/terminal/human.h"
+#include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
 
-enum { SHOWN_OUTPUTS = 32, TITLE_BYTES = 32 };
+enum { SHOWN_OUTPUTS = 32, TITLE_BYTES = 64, LINE_BYTES = 512 };
 
-/* The meaning of the outputs, by the job's loss: LOGIT is one of two classes, CLASSES one a class.
- */
-typedef enum { VALUES, LOGIT, CLASSES } meaning;
-
-static ep_status meaning_find(ep_session *session, const char *id, meaning *out, ep_error *error) {
-  char path[EP_REQUEST_PATH_BYTES];
-  json_t *job = NULL;
-  ep_path_make(path, "/v1/jobs/", id, "");
-  ep_status status = ep_http_get(session, path, &job, error);
-  const char *loss = ep_json_text_at(job, "spec.loss");
-  if (!*loss) loss = ep_json_text_at(job, "spec.loss.type");
-  int type = ep_loss_type_from_name(loss);
-  *out = VALUES;
-  if (type == EP_LOSS_BCE_WITH_LOGITS) *out = LOGIT;
-  if (type >= 0 && ep_loss_takes_classes((ep_loss_type)type)) *out = CLASSES;
-  json_decref(job);
-  return status;
-}
-
-/* The class with the largest output; for one logit, whether it is above 0. */
-static int64_t class_find(const json_t *row, meaning what) {
-  size_t index, best = 0;
-  const json_t *value;
-  if (what == LOGIT) return ep_json_number(json_array_get(row, 0)) > 0;
-  json_array_foreach(row, index, value) {
-    if (ep_json_number(value) > ep_json_number(json_array_get(row, best))) best = index;
+/* What the columns of a row are called: its class, then the probabilities of all classes, by their
+ * names or numbers; or its outputs. titles: [SHOWN_OUTPUTS], escaped. Returns how many values a row
+ * has. */
+static size_t titles_make(const json_t *root, char titles[SHOWN_OUTPUTS][TITLE_BYTES]) {
+  const json_t *names = ep_json_at(root, "class_names");
+  bool classified = ep_json_at(root, "classes") != NULL;
+  size_t count = json_array_size(
+      json_array_get(ep_json_at(root, classified ? "probabilities" : "predictions"), 0));
+  if (count > SHOWN_OUTPUTS) count = SHOWN_OUTPUTS;
+  for (size_t i = 0; i < count; i++) {
+    const char *name = json_string_value(json_array_get(names, i));
+    if (name)
+      ep_text_copy(titles[i], TITLE_BYTES, name);
+    else
+      snprintf(titles[i], TITLE_BYTES, classified ? "%zu" : count > 1 ? "output %zu" : "output", i);
   }
-  return (int64_t)best;
+  return count;
 }
 
-static void table_print(const ep_terminal *terminal, const json_t *rows, meaning what) {
+static void table_print(const ep_terminal *terminal, const json_t *root) {
   static char titles[SHOWN_OUTPUTS][TITLE_BYTES];
-  char text[EP_HUMAN_BYTES];
-  size_t outputs = json_array_size(json_array_get(rows, 0)), index;
-  const json_t *row;
+  char text[LINE_BYTES];
+  const json_t *classes = ep_json_at(root, "classes"), *row;
+  const json_t *rows = ep_json_at(root, classes ? "probabilities" : "predictions");
+  size_t values = titles_make(root, titles), index;
   ep_text_table table = {0};
-  bool classified = what == CLASSES || (what == LOGIT && outputs == 1);
   ep_text_table_column(&table, "row", true, false);
-  if (classified) ep_text_table_column(&table, "class", true, false);
-  if (outputs > SHOWN_OUTPUTS) outputs = SHOWN_OUTPUTS;
-  for (size_t i = 0; i < outputs; i++) {
-    snprintf(titles[i], TITLE_BYTES, outputs > 1 ? "output %zu" : "output", i);
-    ep_text_table_column(&table, titles[i], true, false);
-  }
+  if (classes) ep_text_table_column(&table, "class", true, true);
+  for (size_t i = 0; i < values; i++) ep_text_table_column(&table, titles[i], true, false);
   json_array_foreach(rows, index, row) {
     ep_text_table_cell(&table, ep_human_count((int64_t)index, text), EP_COLOUR_DIM);
-    if (classified)
-      ep_text_table_cell(&table, ep_human_count(class_find(row, what), text), EP_COLOUR_BOLD);
-    for (size_t i = 0; i < outputs; i++) {
+    if (classes) {
+      ep_json_line(json_array_get(classes, index), text, sizeof text);
+      ep_text_table_cell(&table, text, EP_COLOUR_BOLD);
+    }
+    for (size_t i = 0; i < values; i++) {
       double value = ep_json_number(json_array_get(row, i));
       ep_text_table_cell(&table, ep_human_number(value, text), EP_COLOUR_PLAIN);
     }
@@ -94,35 +82,63 @@ static void csv_print(const json_t *rows) {
   }
 }
 
+/* POSTs rows and takes the response; *root as ep_client_send gives it. */
+static ep_status rows_send(ep_client *client, const char *path, const char *body, size_t bytes,
+                           json_t **root, ep_error *error) {
+  ep_http_request request = {.method = "POST",
+                             .path = path,
+                             .body = body,
+                             .body_bytes = bytes,
+                             .content_type = "application/json"};
+  return ep_client_send(client, &request, root, error);
+}
+
+/* Whether the server refused the names because the job knows none. */
+static bool knows_no_names(const ep_client *client, ep_status status) {
+  const ep_problem *problem = &client->session.problem;
+  return status == EP_CONFLICT && problem->errors_count == 1 &&
+         strcmp(problem->errors[0].pointer, "/rows") == 0;
+}
+
+/* Rows by the names of the file's first line where both it and the job have names, else in their
+ * order. */
+static ep_status text_send(ep_client *client, const char *path, const char *text, size_t bytes,
+                           json_t **root, ep_error *error) {
+  char *body = NULL;
+  size_t body_bytes = 0;
+  ep_error refused = {0};
+  ep_status status = ep_named_rows_format(text, bytes, &body, &body_bytes, error);
+  if (status != EP_OK) return status;
+  if (body) {
+    status = rows_send(client, path, body, body_bytes, root, &refused);
+    free(body);
+    if (status == EP_OK) return EP_OK;
+    if (!knows_no_names(client, status)) return ep_fail(error, status, "%s", refused.message);
+  }
+  status = ep_rows_format(text, bytes, &body, &body_bytes, error);
+  if (status == EP_OK) status = rows_send(client, path, body, body_bytes, root, error);
+  free(body);
+  return status;
+}
+
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], *text = NULL, *body = NULL;
-  size_t bytes = 0, body_bytes = 0;
-  meaning what = VALUES;
+  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], *text = NULL;
+  size_t bytes = 0;
   json_t *root = NULL;
   bool csv = ep_arguments_has(arguments, "csv");
   ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
   if (status == EP_OK)
     status = ep_input_read(arguments->words[1], EP_LIMIT_PREDICT_BYTES, &text, &bytes, error);
-  if (status == EP_OK) status = ep_rows_format(text, bytes, &body, &body_bytes, error);
-  free(text);
-  if (status == EP_OK && !client->json && !csv)
-    status = meaning_find(&client->session, id, &what, error);
   if (status == EP_OK) {
     ep_path_make(path, "/v1/jobs/", id, "/predict");
     const char *checkpoint = ep_arguments_value(arguments, "checkpoint");
     if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
-    ep_http_request request = {.method = "POST",
-                               .path = path,
-                               .body = body,
-                               .body_bytes = body_bytes,
-                               .content_type = "application/json"};
-    status = ep_client_send(client, &request, &root, error);
+    status = text_send(client, path, text, bytes, &root, error);
   }
   if (status == EP_OK && root && csv) csv_print(ep_json_at(root, "predictions"));
-  if (status == EP_OK && root && !csv)
-    table_print(&client->terminal, ep_json_at(root, "predictions"), what);
+  if (status == EP_OK && root && !csv) table_print(&client->terminal, root);
   json_decref(root);
-  free(body);
+  free(text);
   return status;
 }
 
@@ -138,8 +154,10 @@ const ep_subcommand ep_subcommand_predict = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "predict new rows with a trained network",
   .details =
-    "FILE is CSV (a line of names is skipped) or JSON, [[…], …] or {\"x\": [[…], …]}; - is "
-    "standard input. A classifier's class is shown beside its outputs.",
+    "FILE is CSV or JSON, [[…], …], [{…}, …], {\"x\": [[…], …]} or {\"rows\": [{…}, …]}; - is standard "
+    "input. A first line of names says which column is which, in any order; the file that was trained on does, "
+    "its target is not looked at. Of a job that knows no names the line is skipped. A classifier's rows have "
+    "their class and the probabilities of all classes; --csv has its outputs.",
   .examples =
     "echo 0,1 | epochctl predict last -\n"
     "echo 0,1 | epochctl predict last - --csv --checkpoint latest"};

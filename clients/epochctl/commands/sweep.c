@@ -44,14 +44,14 @@ static ep_status validation_print(ep_client *client, const char *body, size_t by
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char *body = NULL;
+  char *body = NULL, id[EP_JOB_ID_BYTES];
   size_t bytes = 0;
   bool detach = ep_arguments_has(arguments, "detach");
   ep_status status = ep_sweep_file_read(arguments, &body, &bytes, error);
   if (status == EP_OK)
     status = ep_arguments_has(arguments, "validate")
                  ? validation_print(client, body, bytes, error)
-                 : ep_submit(client, "/v1/sweeps", body, bytes, detach, error);
+                 : ep_submit(client, "/v1/sweeps", body, bytes, detach, id, error);
   free(body);
   return status;
 }

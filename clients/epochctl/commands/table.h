@@ -8,6 +8,7 @@
 /* X(name in C), in the order of help. */
 #define EP_SUBCOMMAND_TABLE(X) \
   X(run)                       \
+  X(train)                     \
   X(sweep)                     \
   X(validate)                  \
   X(watch)                     \

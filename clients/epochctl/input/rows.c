@@ -32,6 +32,12 @@ static long cells_read(const char *line, size_t bytes, ep_writer *writer) {
   return count;
 }
 
+bool ep_rows_have_names(const char *text) {
+  size_t bytes = strcspn(text, "\n");
+  if (bytes > 0 && text[bytes - 1] == '\r') bytes--;
+  return bytes > 0 && cells_read(text, bytes, NULL) < 0;
+}
+
 static ep_status lines_write(const char *text, ep_writer *writer, ep_error *error) {
   long number = 0, rows = 0;
   for (const char *at = text; *at; number++) {

@@ -20,8 +20,7 @@ ep_status ep_spec_label(json_t *spec, const char *option, const char *value, ep_
   return strcmp(option, "tag") == 0 ? list_add(spec, "tags", value, error) : EP_OK;
 }
 
-/* --set, --name and --tag, in the order of the command line. */
-static ep_status edits_apply(json_t *spec, const ep_arguments *arguments, ep_error *error) {
+ep_status ep_spec_edit(json_t *spec, const ep_arguments *arguments, ep_error *error) {
   ep_status status = EP_OK;
   for (int i = 0; i < arguments->given_count && status == EP_OK; i++) {
     const char *option = arguments->given[i].option->name, *value = arguments->given[i].value;
@@ -66,7 +65,7 @@ ep_status ep_spec_file_read(const ep_arguments *arguments, char **out, size_t *o
   if (status == EP_OK && has_edits(arguments)) {
     free(*out);
     *out = NULL;
-    status = edits_apply(spec, arguments, error);
+    status = ep_spec_edit(spec, arguments, error);
     if (status == EP_OK) status = ep_spec_format(spec, out, out_bytes, error);
   }
   json_decref(spec);

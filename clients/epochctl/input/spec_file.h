@@ -17,6 +17,8 @@ ep_status ep_spec_file_read(const ep_arguments *arguments, char **out, size_t *o
  * free). EP_INVALID for a file that is none. */
 ep_status ep_spec_file_load(const char *path, json_t **out, char **text, size_t *bytes,
                             ep_error *error);
+/* Applies --set, --name and --tag, in the order of the command line. */
+ep_status ep_spec_edit(json_t *spec, const ep_arguments *arguments, ep_error *error);
 /* Applies --name or --tag; any other option changes nothing. */
 ep_status ep_spec_label(json_t *spec, const char *option, const char *value, ep_error *error);
 /* The text of a spec, the caller's (free). */

@@ -8,7 +8,6 @@
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/request.h"
 #include "clients/epochctl/jobs/follow.h"
-#include "clients/epochctl/jobs/job_id.h"
 
 enum { KEY_BYTES = 40, TRIES = 4, NAME_BYTES = 512 };
 
@@ -54,16 +53,16 @@ static void id_print(const ep_client *client, const ep_http_response *response, 
 }
 
 ep_status ep_submit(ep_client *client, const char *path, const char *body, size_t bytes,
-                    bool detach, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], name[NAME_BYTES];
+                    bool detach, char id[EP_JOB_ID_BYTES], ep_error *error) {
+  char name[NAME_BYTES];
   ep_http_response response = {0};
   json_t *job = NULL;
   ep_status status = request_send(&client->session, path, body, bytes, &response, error);
   if (status == EP_OK) status = ep_http_response_parse(&client->session, &response, &job, error);
   if (status == EP_OK) {
     const char *text = ep_json_text_at(job, "id");
-    snprintf(id, sizeof id, "%.*s", (int)strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789"),
-             text);
+    snprintf(id, EP_JOB_ID_BYTES, "%.*s",
+             (int)strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789"), text);
     snprintf(name, sizeof name, "%s", ep_json_text_at(job, "name"));
     id_print(client, &response, id);
   }

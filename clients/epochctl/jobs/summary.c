@@ -12,7 +12,7 @@
 #include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
 
-enum { SHOWN_CLASSES = 12, LINE_BYTES = 1024 };
+enum { SHOWN_CLASSES = 12, CLASS_NAME_BYTES = 64, LINE_BYTES = 1024 };
 
 ep_colour ep_job_status_colour(const char *status) {
   switch (ep_state_from_name(status)) {
@@ -78,17 +78,29 @@ static void weights_print(const ep_client *client, const json_t *job) {
   ep_summary_line_print(client, "weights", text);
 }
 
-static void confusion_print(const ep_client *client, const json_t *job) {
+/* The name of class `index`, escaped: that of the metrics, or its number. */
+static void class_name_copy(const json_t *job, size_t index, char out[CLASS_NAME_BYTES]) {
+  const char *name =
+      json_string_value(json_array_get(ep_json_at(job, "metrics.class_names"), index));
+  if (name)
+    ep_text_copy(out, CLASS_NAME_BYTES, name);
+  else
+    snprintf(out, CLASS_NAME_BYTES, "%zu", index);
+}
+
+void ep_confusion_print(const ep_client *client, const json_t *job) {
   const json_t *confusion = ep_json_at(job, "metrics.test.confusion");
   size_t classes = json_array_size(confusion);
+  char names[SHOWN_CLASSES][CLASS_NAME_BYTES];
   if (classes == 0 || classes > SHOWN_CLASSES) return;
-  static const char *const NUMBERS[SHOWN_CLASSES] = {"0", "1", "2", "3", "4",  "5",
-                                                     "6", "7", "8", "9", "10", "11"};
   ep_text_table table = {0};
   ep_text_table_column(&table, "true \\ said", true, false);
-  for (size_t c = 0; c < classes; c++) ep_text_table_column(&table, NUMBERS[c], true, false);
+  for (size_t c = 0; c < classes; c++) {
+    class_name_copy(job, c, names[c]);
+    ep_text_table_column(&table, names[c], true, false);
+  }
   for (size_t row = 0; row < classes; row++) {
-    ep_text_table_cell(&table, NUMBERS[row], EP_COLOUR_BOLD);
+    ep_text_table_cell(&table, names[row], EP_COLOUR_BOLD);
     for (size_t c = 0; c < classes; c++) {
       char text[EP_HUMAN_BYTES];
       const json_t *cell = json_array_get(json_array_get(confusion, row), c);
@@ -180,7 +192,7 @@ void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole
   metrics_print(client, "test", ep_json_at(job, "metrics.test"));
   weights_print(client, job);
   if (!whole) return;
-  confusion_print(client, job);
+  ep_confusion_print(client, job);
   ep_parallel_print(&client->terminal, ep_json_at(job, "parallel"));
   ep_ranks_print(&client->terminal, ep_json_at(job, "parallel"), ep_json_at(job, "ranks"));
   spec_print(client, job);

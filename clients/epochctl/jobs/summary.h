@@ -10,6 +10,10 @@
  * confusion matrix, the ranks, and the spec. */
 void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole);
 
+/* The confusion matrix of the test split, with the names of its classes; nothing where there is
+ * none, or one of more than twelve classes. */
+void ep_confusion_print(const ep_client *client, const json_t *job);
+
 /* Its first lines, for a job and a sweep alike: status, id, name; why it failed or stopped. */
 void ep_summary_head_print(const ep_client *client, const json_t *job);
 /* A line of a summary: a title and a text, which is escaped. */

@@ -7,6 +7,10 @@
     job = client.train({"data": {"dataset": "houses", "target": "price"}, ...})
     print(job.metrics["test"], job.predict([[80, 3]]))
 
+    from epochd import Classifier
+    model = Classifier(client).fit(passengers, survived)  # a DataFrame, dicts, or rows of values
+    print(model.predict(others), model.predict_proba(others), model.score(others, theirs))
+
     sweep = client.sweep(job.spec, {"/optimizer/lr": {"log_uniform": [1e-4, 1]}}, max_trials=200).wait()
     print(sweep.table(limit=10))
 
@@ -16,7 +20,8 @@ else lists. In a notebook a job shows its curve, a sweep its best trials. Apache
 from .arrays import read_safetensors
 from .client import Client
 from .errors import EpochdError, JobFailed
+from .estimators import Classifier, Regressor
 from .job import Job
 from .sweep import Sweep
 
-__all__ = ["Client", "Job", "Sweep", "EpochdError", "JobFailed", "read_safetensors"]
+__all__ = ["Classifier", "Client", "Job", "Regressor", "Sweep", "EpochdError", "JobFailed", "read_safetensors"]

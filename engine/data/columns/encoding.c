@@ -1,6 +1,7 @@
 #include "engine/data/columns/encoding.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,24 @@ static void column_apply(const ep_column_encoding *column, double cell, double *
 void ep_encoding_apply(const ep_encoding *encoding, const double *cells, double *out) {
   for (int64_t i = 0; i < encoding->columns; i++)
     column_apply(&encoding->column[i], cells[i], out + encoding->column[i].first);
+}
+
+ep_status ep_encoding_plain(const ep_words *names, const char *target, ep_encoding *out,
+                            ep_error *error) {
+  *out = (ep_encoding){.columns = names->count, .features = names->count};
+  out->column = calloc((size_t)names->count + 1, sizeof *out->column);
+  if (!out->column) return ep_fail_memory(error);
+  snprintf(out->target, sizeof out->target, "%s", target);
+  for (int64_t i = 0; i < names->count; i++) {
+    out->column[i] = (ep_column_encoding){.encode = EP_ENCODE_NUMBER,
+                                          .first = i,
+                                          .features = 1,
+                                          .scaling = EP_COLUMN_SCALE_NONE,
+                                          .fill = NAN,
+                                          .scale = 1};
+    snprintf(out->column[i].name, sizeof out->column[i].name, "%s", names->word[i]);
+  }
+  return EP_OK;
 }
 
 void ep_encoding_deinit(ep_encoding *encoding) {

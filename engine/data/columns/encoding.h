@@ -66,6 +66,10 @@ bool ep_encoding_needed(const ep_data_spec *data, const ep_part *table);
  * nothing to deinit. */
 ep_status ep_encoding_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
                            ep_encoding *out, ep_error *error);
+/* Of a table of numbers that are what a network takes: each is itself, and none may be missing. On
+ * failure there is nothing to deinit. */
+ep_status ep_encoding_plain(const ep_words *names, const char *target, ep_encoding *out,
+                            ep_error *error);
 void ep_encoding_deinit(ep_encoding *encoding); /* a zeroed one is allowed */
 
 /* How many features a column has: 0 where it is left out. */

@@ -184,14 +184,22 @@ static reading columns_read(const json_t *array, ep_encoding *out) {
                                                                                   : read;
 }
 
-/* Reads one text with `columns_read`, or with words_read for classes. */
-static reading text_read(const char *text, bool classes, ep_encoding *out) {
+/* Reads one text with `columns_read`, or with words_read where `classes` is not NULL. */
+static reading text_read(const char *text, ep_words *classes, ep_encoding *out) {
   json_error_t fault;
   json_t *root = ep_json_read(text, strlen(text), 0, &fault);
-  reading read =
-      classes ? words_read(root, EP_LIMIT_CATEGORIES, &out->classes) : columns_read(root, out);
+  reading read = classes ? words_read(root, EP_LIMIT_COLUMNS, classes) : columns_read(root, out);
   json_decref(root);
   return read != READ && ep_json_memory_short() ? NO_MEMORY : read;
+}
+
+ep_status ep_classes_parse(const char *text, ep_words *out, ep_error *error) {
+  *out = (ep_words){0};
+  reading read = text_read(text, out, NULL);
+  if (read == READ) return EP_OK;
+  ep_words_deinit(out);
+  if (read == NO_MEMORY) return ep_fail_memory(error);
+  return ep_fail(error, EP_DATA, "weights: what they say of classes cannot be");
 }
 
 ep_status ep_encoding_parse(const char *columns, const char *classes, const char *target,
@@ -199,8 +207,8 @@ ep_status ep_encoding_parse(const char *columns, const char *classes, const char
   *out = (ep_encoding){0};
   reading read = strlen(target) < sizeof out->target ? READ : IMPOSSIBLE;
   if (read == READ) memcpy(out->target, target, strlen(target) + 1);
-  if (read == READ) read = text_read(columns, false, out);
-  if (read == READ && classes) read = text_read(classes, true, out);
+  if (read == READ) read = text_read(columns, NULL, out);
+  if (read == READ && classes) read = text_read(classes, &out->classes, out);
   if (read == READ) return EP_OK;
   ep_encoding_deinit(out);
   if (read == NO_MEMORY) return ep_fail_memory(error);

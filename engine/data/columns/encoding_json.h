@@ -15,6 +15,9 @@ char *ep_encoding_format(const ep_encoding *encoding);
 /* ["cat","dog"]. Owned by the caller (free); NULL when memory is short. */
 char *ep_classes_format(const ep_words *classes);
 
+/* Back, up to EP_LIMIT_COLUMNS words; nothing to deinit on failure (ep_words_deinit), EP_DATA. */
+ep_status ep_classes_parse(const char *text, ep_words *out, ep_error *error);
+
 /* Back, of a text that is not trusted: EP_DATA. classes: NULL, or what ep_classes_format wrote;
  * target: the column that is predicted. Nothing to deinit on failure. */
 ep_status ep_encoding_parse(const char *columns, const char *classes, const char *target,

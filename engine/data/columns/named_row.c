@@ -9,7 +9,7 @@
 #include "api/json/json.h"
 #include "api/json/nearest.h"
 #include "api/json/number.h"
-#include "engine/data/cells/date.h"
+#include "engine/data/cells/cell.h"
 #include "engine/data/columns/word_list.h"
 
 enum { NAMES_COMPARED = 256 }; /* for the nearest one */
@@ -45,6 +45,18 @@ static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
   }
 }
 
+/* Whether there is nothing to fill a gap with: the column of a table that is not encoded. */
+static bool is_needed(const ep_column_encoding *column) {
+  return column->encode == EP_ENCODE_NUMBER && isnan(column->fill);
+}
+
+/* A text that is no word of the column, but stands for a missing cell in tables. */
+static bool is_missing(const ep_column_encoding *column, const json_t *value) {
+  const char *text = json_string_value(value);
+  return json_is_null(value) || (text && ep_cell_is_missing(text, strlen(text)) &&
+                                 ep_word_list_find(&column->words, text) < 0);
+}
+
 /* A word: its text, or that of a number or a boolean, as tables write them. */
 static bool word_read(const ep_column_encoding *column, const json_t *value, double *cell) {
   char text[EP_NUMBER_BYTES];
@@ -60,19 +72,31 @@ static bool word_read(const ep_column_encoding *column, const json_t *value, dou
   return true;
 }
 
-/* A date, or a time of day: what a table that was read as dates may hold, in ISO's form. */
-static bool date_read(const char *text, double *cell) {
-  return ep_date_read(EP_DATE_ISO, text, strlen(text), cell) ||
-         ep_date_read(EP_DATE_TIME, text, strlen(text), cell);
+/* A number as text, or a date, or a time of day, in any form that tables may hold, where it cannot
+ * be taken for another one: 1,234, and 1/2/2024. */
+static bool text_read(const ep_column_encoding *column, const char *text, double *cell) {
+  static const struct {
+    ep_cell_kind sure[2], either[2];
+  } forms[] = {{{EP_CELL_NUMBER, EP_CELL_NUMBER}, {EP_CELL_GROUPED, EP_CELL_DECIMAL_COMMA}},
+               {{EP_CELL_ISO_DATE, EP_CELL_TIME}, {EP_CELL_DAY_FIRST, EP_CELL_MONTH_FIRST}}};
+  int form = column->type == EP_COLUMN_DATE;
+  size_t bytes = strlen(text);
+  double other;
+  for (int i = 0; i < 2; i++)
+    if (ep_cell_read(forms[form].sure[i], text, bytes, cell)) return isfinite(*cell);
+  bool first = ep_cell_read(forms[form].either[0], text, bytes, cell);
+  bool second = ep_cell_read(forms[form].either[1], text, bytes, &other);
+  if (first && second) return *cell == other;
+  if (second) *cell = other;
+  return (first || second) && isfinite(*cell);
 }
 
 static bool cell_read(const ep_column_encoding *column, const json_t *value, double *cell) {
   *cell = NAN;
-  if (json_is_null(value)) return true;
+  if (is_missing(column, value)) return !is_needed(column);
   if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL)
     return word_read(column, value, cell);
-  if (json_is_string(value) && column->type == EP_COLUMN_DATE)
-    return date_read(json_string_value(value), cell);
+  if (json_is_string(value)) return text_read(column, json_string_value(value), cell);
   *cell = json_number_value(value);
   return json_is_number(value);
 }
@@ -87,8 +111,9 @@ static const char *cell_form(const ep_column_encoding *column) {
 static void cell_fail(ep_field_reader *reader, const ep_column_encoding *column,
                       const json_t *value) {
   const char *text = json_string_value(value);
-  ep_field_reader_fail(reader, "must be %s or null, not %s%.100s%s", cell_form(column),
-                       text ? "\"" : "", text ? text : ep_json_type_name(value), text ? "\"" : "");
+  ep_field_reader_fail(reader, "must be %s%s, not %s%.100s%s", cell_form(column),
+                       is_needed(column) ? "" : " or null", text ? "\"" : "",
+                       text ? text : ep_json_type_name(value), text ? "\"" : "");
 }
 
 /* Reads the cells of all columns that are features; returns how many members of the object mean a

@@ -7,10 +7,11 @@
 #include "api/json/problem.h"
 #include "engine/data/columns/encoding.h"
 
-/* object: {"age":31,"city":"Oslo","since":"2024-02-29","income":null}: null is a missing cell, a
- * word that is not known another word. Columns that are no features, and the target, may be there.
- * Faults at pointer/<name>, of which it lists all it has room for: a column that the model does not
- * know, one that is not there, a cell of another type. */
+/* object: {"age":31,"city":"Oslo","since":"2024-02-29","income":null}: null is a missing cell, and
+ * so is a text that tables have for one ("", "NA"); numbers may be texts; a word that is not known
+ * is another word. Columns that are no features, and the target, may be there. Faults at
+ * pointer/<name>, of which it lists all it has room for: a column that the model does not know, one
+ * that is not there, a cell of another type. */
 /* The raw row: cells: [encoding->columns], written. */
 ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *object,
                                  const char *pointer, double *cells, ep_problem *problem);

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/columns.h"
+#include "engine/data/prepare/names.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/row_source.h"
-#include "engine/data/sources/target_rows.h"
 
 /* What is in use while rows become a program's input. */
 typedef struct {
@@ -378,6 +379,20 @@ static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepare
   return status == EP_OK ? rows_store(work, out, error) : status;
 }
 
+/* The names that go with the weights though nothing is encoded. */
+static ep_status names_find(const ep_data_spec *data, const preparation *work,
+                            const char *dataset_folder, ep_scaling *out, ep_error *error) {
+  ep_dataset_meta meta;
+  bool apart = main_rows(work)->apart;
+  if (!dataset_folder || out->encoding || (apart && !work->takes_classes)) return EP_OK;
+  ep_status status = ep_dataset_meta_read(dataset_folder, &meta, error);
+  if (status != EP_OK) return status;
+  status = apart ? ep_class_names_find(&meta, &out->classes, error)
+                 : ep_column_names_find(data, &meta, &out->names, out->target, error);
+  ep_dataset_meta_deinit(&meta);
+  return status;
+}
+
 ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,
                      ep_prepared *out, ep_error *error) {
   preparation work = {.takes_classes = ep_loss_takes_classes(loss)};
@@ -385,8 +400,7 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   ep_status status = ep_row_source_open(data, dataset_folder, work.sets, error);
   if (status != EP_OK) return status;
   status = ep_columns_find(data, dataset_folder, &out->scaling.encoding, error);
-  if (status == EP_OK && out->scaling.encoding)
-    status = ep_target_rows_check(data, dataset_folder, error);
+  if (status == EP_OK) status = names_find(data, &work, dataset_folder, &out->scaling, error);
   if (status == EP_OK) status = work_begin(data, &work, out, error);
   if (status == EP_OK) status = loss_check(data, loss, &work, error);
   if (status == EP_OK) status = rows_assign(data, &work, out, error);

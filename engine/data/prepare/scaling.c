@@ -23,6 +23,11 @@ void ep_scaling_undo_y(const ep_scaling *scaling, const float *output, int64_t r
     }
 }
 
+const ep_words *ep_scaling_classes(const ep_scaling *scaling) {
+  const ep_words *classes = scaling->encoding ? &scaling->encoding->classes : &scaling->classes;
+  return classes->count > 0 ? classes : NULL;
+}
+
 void ep_scaling_deinit(ep_scaling *scaling) {
   free(scaling->x_mean);
   free(scaling->x_deviation);
@@ -30,5 +35,7 @@ void ep_scaling_deinit(ep_scaling *scaling) {
   free(scaling->y_deviation);
   if (scaling->encoding) ep_encoding_deinit(scaling->encoding);
   free(scaling->encoding);
+  ep_words_deinit(&scaling->names);
+  ep_words_deinit(&scaling->classes);
   *scaling = (ep_scaling){0};
 }

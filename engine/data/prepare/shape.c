@@ -14,7 +14,6 @@
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
-#include "engine/data/sources/target_rows.h"
 
 /* Figures of all values of x, or of y. */
 typedef struct {
@@ -101,8 +100,9 @@ static ep_status table_find(const ep_data_spec *data, const ep_dataset_meta *met
   free(encoding);
   out->row = vector_shape(out->features);
   out->target_columns = 1;
-  found->rows[EP_SPLIT_TRAIN] = table->rows;
-  return EP_OK;
+  found->rows[EP_SPLIT_TRAIN] = table->rows - out->target_missing;
+  if (found->rows[EP_SPLIT_TRAIN] > 0) return EP_OK;
+  return ep_fail_at(error, EP_INVALID, "/data/target", "no row has a target to learn from");
 }
 
 /* Bytes are kept as they are when all of x are, and nothing turns them into fractions. */
@@ -259,8 +259,6 @@ ep_status ep_data_classes_check(const ep_data_spec *data, const char *dataset_fo
                                 const ep_data_shape *shape, ep_error *error) {
   int64_t rows[EP_LIMIT_CLASSES];
   ep_status status = EP_OK;
-  if (shape->target_missing > 0) status = ep_target_rows_check(data, dataset_folder, error);
-  if (status != EP_OK) return status;
   if (!data->stratify || data->folds == 0) return EP_OK;
   status = ep_class_counts_read(data, dataset_folder, rows, error);
   if (status != EP_OK) return status;

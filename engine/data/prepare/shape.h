@@ -24,10 +24,9 @@ ep_shape ep_data_row_shape(const ep_data_spec *data, int dimensions, const int64
 ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *meta,
                              ep_data_shape *out, ep_problem *problem);
 
-/* What only the rows tell: whether each has its target (target_rows.h), and whether stratified
- * folds have a row of each class: counts the classes, as class_counts.h says. Nothing is read for
- * other jobs. `shape` is that of a job that has a plan. EP_INVALID at /data/target, with the rows;
- * at /data/folds, with the class and its count. */
+/* What only the rows tell: whether stratified folds have a row of each class: counts the classes,
+ * as class_counts.h says. Nothing is read for other jobs. `shape` is that of a job that has a plan.
+ * EP_INVALID at /data/folds, with the class and its count. */
 ep_status ep_data_classes_check(const ep_data_spec *data, const char *dataset_folder,
                                 const ep_data_shape *shape, ep_error *error);
 

@@ -1,6 +1,8 @@
 #include "engine/data/sources/row_source.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
@@ -14,6 +16,7 @@
 
 static void table_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   int64_t target = samples->target;
+  row = ep_row_source_place(samples, row);
   if (x) ep_table_values(&samples->x, row, 0, target, x);
   if (x) ep_table_values(&samples->x, row, target + 1, samples->features - target, x + target);
   y[0] = ep_table_value(&samples->x, row, target);
@@ -62,6 +65,17 @@ static ep_status part_open(const place *from, ep_split split, ep_role role, ep_t
   return ep_fail(error, EP_DATA, "%s is not what was said of it", path);
 }
 
+/* Notes which rows of an open table have a target. */
+static ep_status rows_keep(ep_row_source *out, ep_error *error) {
+  int64_t count = 0;
+  out->kept = malloc((size_t)out->rows * sizeof *out->kept);
+  if (!out->kept) return ep_fail_memory(error);
+  for (int64_t i = 0; i < out->rows; i++)
+    if (!isnan(ep_table_value(&out->x, i, out->target))) out->kept[count++] = i;
+  out->rows = count;
+  return EP_OK;
+}
+
 static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_source *out,
                             ep_error *error) {
   const ep_part *part = &from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
@@ -72,7 +86,7 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_
   out->features = part->columns - 1;
   out->targets = 1;
   out->read = table_read;
-  return EP_OK;
+  return part->column[out->target].missing > 0 ? rows_keep(out, error) : EP_OK;
 }
 
 static ep_status pair_open(const place *from, ep_split split, ep_row_source *out, ep_error *error) {
@@ -167,6 +181,7 @@ void ep_row_source_close(ep_row_source sets[EP_SPLIT_COUNT]) {
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
     ep_table_close(&sets[split].x);
     ep_table_close(&sets[split].y);
+    free(sets[split].kept);
     sets[split] = (ep_row_source){0};
   }
 }

@@ -11,19 +11,27 @@ typedef struct ep_row_source ep_row_source;
 struct ep_row_source {
   int64_t rows, features, targets; /* 0 rows: there are none */
   void (*read)(const ep_row_source *samples, int64_t row, double *x, double *y);
-  ep_table x, y;            /* open; x is the whole table when the target stands in it */
-  int64_t target;           /* its column then */
-  bool apart;               /* rows of x are rows of the table x */
+  ep_table x, y;  /* open; x is the whole table when the target stands in it */
+  int64_t target; /* its column then */
+  int64_t *kept;  /* [rows], owned: the rows of that table that have a target; NULL: all have */
+  bool apart;     /* rows of x are rows of the table x */
   const ep_data_spec *data; /* lent: inline and generators */
   bool test;                /* generators */
 };
 
-/* Opens the main rows (in the place of the training set) and the data's own test and validation
+/* Rows of a table without a target are none: nothing can be learnt from them, or measured by them.
+ *
+ * Opens the main rows (in the place of the training set) and the data's own test and validation
  * rows. `dataset_folder`: NULL unless the source is a dataset, or a path that was read into one.
  * `data` is lent until close. On failure all are closed. */
 ep_status ep_row_source_open(const ep_data_spec *data, const char *dataset_folder,
                              ep_row_source sets[EP_SPLIT_COUNT], ep_error *error);
 void ep_row_source_close(ep_row_source sets[EP_SPLIT_COUNT]);
+
+/* The row of the file that row `row` is. */
+static inline int64_t ep_row_source_place(const ep_row_source *samples, int64_t row) {
+  return samples->kept ? samples->kept[row] : row;
+}
 
 /* x: [features], or NULL when it is not wanted; y: [targets]; written. */
 static inline void ep_row_source_read(const ep_row_source *samples, int64_t row, double *x,

@@ -9,6 +9,7 @@
 #include "engine/data/prepare/shape.h"
 #include "engine/trials/sweep_search.h"
 #include "server/datasets/path_data.h"
+#include "server/jobs/lifecycle/automatic.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/placement/fit.h"
 #include "server/jobs/placement/gang.h"
@@ -85,23 +86,41 @@ static ep_status classes_check(ep_jobs *jobs, const ep_data_spec *data, const ep
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
 }
 
-static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
+/* What describes the spec's data; of a path, its content is pinned. *stored: there is a
+ * description.
+ */
+static ep_status meta_find(ep_jobs *jobs, ep_checked_spec *checked, bool *stored,
+                           ep_dataset_meta *out, ep_problem *problem) {
   const ep_data_spec *data = &checked->spec->data;
   char folder[EP_PATH_BYTES];
+  ep_error error = {0};
+  *stored = data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH;
+  if (data->source == EP_DATA_PATH) {
+    ep_status status = ep_path_data_resolve(&jobs->contents, &checked->spec->data, out, problem);
+    checked->pinned = data->sha256[0] != 0;
+    return status;
+  }
+  if (!*stored) return EP_OK;
+  ep_status status = ep_path_join(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
+  if (status == EP_OK) status = ep_dataset_meta_read(folder, out, &error);
+  return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
+}
+
+ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, bool *described,
+                            ep_dataset_meta *meta, ep_problem *problem) {
+  ep_status status = EP_OK;
+  if (checked->spec->data.source == EP_DATA_DATASET)
+    status = dataset_resolve(jobs, checked, problem);
+  return status == EP_OK ? meta_find(jobs, checked, described, meta, problem) : status;
+}
+
+static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
+  const ep_data_spec *data = &checked->spec->data;
   ep_dataset_meta meta = {0};
   ep_data_shape shape;
-  ep_error error = {0};
-  bool stored = data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH;
-  ep_status status = EP_OK;
-  if (data->source == EP_DATA_PATH) {
-    status = ep_path_data_resolve(&jobs->contents, &checked->spec->data, &meta, problem);
-    checked->pinned = data->sha256[0] != 0;
-    if (status != EP_OK) return status;
-  } else if (stored) {
-    status = ep_path_join(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
-    if (status == EP_OK) status = ep_dataset_meta_read(folder, &meta, &error);
-    if (status != EP_OK) return ep_problem_from_error(problem, &error);
-  }
+  bool stored;
+  ep_status status = meta_find(jobs, checked, &stored, &meta, problem);
+  if (status != EP_OK) return status;
   status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
   if (stored) ep_dataset_meta_deinit(&meta);
   if (status == EP_OK) status = ep_plan_create(checked->spec, &shape, &checked->plan, problem);
@@ -187,9 +206,21 @@ static ep_status parts_check(ep_jobs *jobs, ep_checked_spec *checked, ep_problem
   return status;
 }
 
+/* Parses a job, what it leaves open filled in. */
+static ep_status job_parse(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
+                           ep_problem *problem) {
+  char *filled;
+  ep_status status = ep_automatic_spec_make(jobs, json, bytes, false, &filled, problem);
+  if (status != EP_OK) return status;
+  status = ep_job_spec_parse(filled ? filled : json, filled ? strlen(filled) : bytes,
+                             &checked->spec, problem);
+  free(filled);
+  return status;
+}
+
 ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same_data,
                         ep_checked_spec *checked, ep_problem *problem) {
-  ep_status status = ep_job_spec_parse(json, bytes, &checked->spec, problem);
+  ep_status status = job_parse(jobs, json, bytes, checked, problem);
   if (status != EP_OK) return status;
   ep_job_spec *spec = checked->spec;
   checked->epochs = spec->epochs;
@@ -203,8 +234,7 @@ ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same
   return tags_format(checked, problem);
 }
 
-/* The faults of a sweep's job stand below /job. */
-static void pointers_move(ep_problem *problem) {
+void ep_spec_pointers_move(ep_problem *problem) {
   for (int i = 0; i < problem->errors_count; i++) {
     char inner[EP_POINTER_BYTES];
     memcpy(inner, problem->errors[i].pointer, sizeof inner);
@@ -231,13 +261,24 @@ static ep_status first_training_check(ep_jobs *jobs, ep_checked_spec *checked,
   ep_sweep_first_point(checked->sweep, point);
   ep_status status = ep_sweep_trial_make(checked->sweep, point, 0, &checked->spec, problem);
   if (status == EP_OK) status = training_check(jobs, false, checked, problem);
-  pointers_move(problem);
+  ep_spec_pointers_move(problem);
+  return status;
+}
+
+static ep_status sweep_parse(ep_jobs *jobs, const char *json, size_t bytes,
+                             ep_checked_spec *checked, ep_problem *problem) {
+  char *filled;
+  ep_status status = ep_automatic_spec_make(jobs, json, bytes, true, &filled, problem);
+  if (status != EP_OK) return status;
+  status = ep_sweep_spec_parse(filled ? filled : json, filled ? strlen(filled) : bytes,
+                               &checked->sweep, problem);
+  free(filled);
   return status;
 }
 
 ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
                          ep_problem *problem) {
-  ep_status status = ep_sweep_spec_parse(json, bytes, &checked->sweep, problem);
+  ep_status status = sweep_parse(jobs, json, bytes, checked, problem);
   if (status == EP_OK) status = ep_sweep_count(checked->sweep, &checked->epochs, problem);
   if (status == EP_OK) status = devices_check(jobs, checked->sweep, problem);
   if (status == EP_OK) status = first_training_check(jobs, checked, problem);

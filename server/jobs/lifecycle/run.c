@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/wire/verdict.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/assign.h"
@@ -82,6 +83,19 @@ static ep_status restart_hold(const ep_live_job *job, const ep_job_row *row, con
   return ep_job_restarted_hold(row, cause, reply->epoch, job->log, error);
 }
 
+/* A warning for each line of the remarks. */
+static ep_status remarks_hold(const ep_live_job *job, const char *remarks, ep_error *error) {
+  ep_status status = EP_OK;
+  while (*remarks && status == EP_OK) {
+    char line[EP_MESSAGE_BYTES];
+    size_t bytes = strcspn(remarks, "\n");
+    snprintf(line, sizeof line, "%.*s", (int)bytes, remarks);
+    status = ep_job_warning_hold(&job->row, line, job->log, error);
+    remarks += bytes + (remarks[bytes] != 0);
+  }
+  return status;
+}
+
 /* Device and executor are fixed from here on, for every restart. Of a first start the line is
  * synced, together with the epochs that have come by then, and shown afterwards; the row is not
  * synced, and recover.c makes it from the line where a crash took it. */
@@ -99,6 +113,7 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   if (status == EP_OK)
     status = tail.started ? restart_hold(job, &row, reply, &error)
                           : ep_job_started_hold(&row, job->log, &error);
+  if (status == EP_OK && !tail.started) status = remarks_hold(job, reply->remarks, &error);
   if (status != EP_OK) return refusal_log(job, &error);
   if (!job->sweep) ep_estimate_note_start(&jobs->calibrations, &job->expected, device);
   if (!tail.started)
@@ -360,6 +375,13 @@ static bool has_trained(const ep_live_job *job) {
   return tail.last_epoch > 0 || job->checkpoint_step > 0;
 }
 
+/* A warning that the disk refuses is lost: the job has its metrics all the same. */
+static void verdict_hold(const ep_live_job *job, const char *verdict) {
+  ep_error error = {0};
+  if (ep_job_warning_hold(&job->row, verdict, job->log, &error) != EP_OK)
+    ep_log(EP_LOG_WARNING, "job %s: %s", job->row.id, error.message);
+}
+
 static bool job_finished(void *context, const char *device, const ep_reply *reply) {
   (void)device;
   ep_jobs *jobs = context;
@@ -378,8 +400,10 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
     attempt_lost(jobs, job, true, EP_NO_MEMORY, reply->result.message);
     return true;
   }
-  char *text = ep_job_result_format(&reply->result);
+  char *text = ep_job_result_format(&reply->result), verdict[EP_MESSAGE_BYTES] = "";
   if (!text) return false; /* tried again a second later */
+  if (reply->result.status == EP_OK) ep_result_verdict(&reply->result, verdict);
+  if (verdict[0] && !job->sweep) verdict_hold(job, verdict);
   ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
                    : reply->result.status == EP_CANCELLED ? EP_STATE_CANCELLED
                                                           : EP_STATE_FAILED;

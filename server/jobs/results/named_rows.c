@@ -11,11 +11,8 @@
 static ep_status encoding_find(ep_jobs *jobs, const char *id, int64_t checkpoint, ep_encoding **out,
                                ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_checkpoint found;
   *out = NULL;
-  ep_status status = checkpoint == 0
-                         ? ep_jobs_file(jobs, id, EP_WEIGHTS_FILE, path, sizeof path, error)
-                         : ep_jobs_checkpoint_find(jobs, id, checkpoint, &found, path, error);
+  ep_status status = ep_jobs_weights_path(jobs, id, checkpoint, path, error);
   if (status == EP_OK) status = ep_weights_read_encoding(path, out, error);
   if (status != EP_OK || *out) return status;
   return ep_fail_at(error, EP_CONFLICT, "/rows",

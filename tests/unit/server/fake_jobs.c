@@ -371,6 +371,13 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, con
   return EP_OK;
 }
 
+ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                               ep_output_meaning *out, ep_error *error) {
+  (void)jobs, (void)checkpoint;
+  *out = (ep_output_meaning){0};
+  return find(id, error);
+}
+
 ep_datasets *ep_jobs_datasets(ep_jobs *jobs) {
   (void)jobs;
   return NULL; /* the functions below do not read it */

@@ -1,40 +1,13 @@
 /* put.c: epochctl data put. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "clients/epochctl/client/upload.h"
 #include "clients/epochctl/commands/data/dataset.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/path.h"
-#include "clients/epochctl/terminal/human.h"
-#include "clients/epochctl/terminal/text.h"
 
 enum { PART_BYTES = 16 };
-
-typedef struct {
-  const ep_client *client;
-  const char *title;
-  bool drawn;
-} upload;
-
-/* Draws only on a terminal, and only for a large upload. */
-static bool progress_draw(void *context, int64_t sent, int64_t to_send, int64_t received,
-                          int64_t to_receive) {
-  upload *now = context;
-  char a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES], title[64];
-  (void)received, (void)to_receive;
-  if (!now->client->terminal.live || now->client->json || to_send < (1 << 20)) return true;
-  ep_text_copy(title, sizeof title, now->title);
-  if (sent < to_send)
-    printf("\r%s  %s  %s of %s\x1b[K", title, ep_human_percent((double)sent / (double)to_send, a),
-           ep_human_bytes((double)sent, b), ep_human_bytes((double)to_send, a));
-  else
-    printf("\r%s  sent, being looked through\x1b[K", title);
-  fflush(stdout);
-  now->drawn = true;
-  return true;
-}
 
 /* Splits "train/x=FILE" and returns the file; any other word is the file, of the part "". */
 static const char *part_split(const char *word, char part[PART_BYTES]) {
@@ -48,37 +21,6 @@ static const char *part_split(const char *word, char part[PART_BYTES]) {
     return word + bytes + 1;
   }
   return word;
-}
-
-static ep_status file_put(ep_client *client, const char *path, const char *file_name, bool is_last,
-                          ep_error *error) {
-  struct stat about;
-  ep_status status = EP_OK;
-  json_t *dataset = NULL;
-  bool piped = strcmp(file_name, "-") == 0;
-  FILE *file = piped ? stdin : fopen(file_name, "re");
-  if (!file)
-    return ep_fail(error, EP_INVALID, "%.300s cannot be read: %s", file_name, strerror(errno));
-  if (fstat(fileno(file), &about) != 0 || S_ISDIR(about.st_mode)) {
-    status = ep_fail(error, EP_INVALID, "%.300s is no file", file_name);
-  } else {
-    upload now = {.client = client, .title = file_name};
-    ep_http_request request = {.method = "PUT",
-                               .path = path,
-                               .content_type = "application/octet-stream",
-                               .upload = file,
-                               .upload_bytes =
-                                   S_ISREG(about.st_mode) && !piped ? (int64_t)about.st_size : -1,
-                               .tick = progress_draw,
-                               .context = &now,
-                               .long_lasting = true};
-    status = ep_client_send(client, &request, &dataset, error);
-    if (now.drawn) fputs("\r\x1b[K", stdout);
-  }
-  if (!piped) fclose(file);
-  if (status == EP_OK && dataset && is_last) ep_dataset_print(dataset);
-  json_decref(dataset);
-  return status;
 }
 
 static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
@@ -108,10 +50,14 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   for (int i = 1; i < arguments->words_count && status == EP_OK; i++) {
     const char *file = part_split(arguments->words[i], part);
     char after[PART_BYTES + 1] = "";
+    json_t *dataset = NULL;
     if (*part) snprintf(after, sizeof after, "/%s", part);
     ep_path_make(path, "/v1/datasets/", arguments->words[0], after);
     query_add(path, arguments);
-    status = file_put(client, path, file, i == arguments->words_count - 1, error);
+    bool is_last = i == arguments->words_count - 1;
+    status = ep_file_upload(client, path, file, &dataset, error);
+    if (status == EP_OK && dataset && is_last) ep_dataset_print(dataset);
+    json_decref(dataset);
   }
   return status;
 }

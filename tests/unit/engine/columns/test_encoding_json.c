@@ -127,18 +127,73 @@ START_TEST(a_row_is_read_by_names) {
 }
 END_TEST
 
+/* As the cells of a CSV are: texts, where those that cannot be taken for another one count. */
+START_TEST(cells_may_be_texts) {
+  ep_encoding encoding;
+  ep_problem problem;
+  double out[FEATURES_MOST], wanted[FEATURES_MOST];
+  encoding_make(&encoding);
+  const size_t bytes = (size_t)encoding.features * sizeof *out;
+  const double cells[] = {4, 1, 86400, 0, 2}, gaps[] = {NAN, NAN, NAN, 0, NAN};
+  const struct {
+    const char *age, *since;
+    bool good;
+  } forms[] = {{"4", "1970-01-02", true},
+               {"4.0", "02.01.1970", false},
+               {"4,0", "1970/01/02", true},
+               {"1,234", "1970-01-02", false},
+               {"inf", "1970-01-02", false}};
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    char text[128];
+    snprintf(text, sizeof text,
+             "{\"size\":\"M\",\"age\":\"%s\",\"since\":\"%s\",\"city\":\"Rome\"}", forms[i].age,
+             forms[i].since);
+    ck_assert_msg((row_read(&encoding, text, out, &problem) == EP_OK) == forms[i].good, "%s", text);
+    ep_encoding_apply(&encoding, cells, wanted);
+    if (forms[i].good) ck_assert_mem_eq(out, wanted, bytes);
+  }
+  ep_encoding_apply(&encoding, gaps, wanted);
+  ck_assert_int_eq(row_read(&encoding,
+                            "{\"size\":\"NA\",\"age\":\"\",\"since\":\"?\",\"city\":\"Bern\"}", out,
+                            &problem),
+                   EP_OK);
+  ck_assert_mem_eq(out, wanted, bytes);
+  ep_encoding_deinit(&encoding);
+}
+END_TEST
+
+/* A table that is not encoded has nothing to fill a gap with. */
+START_TEST(plain_columns_have_names_too) {
+  char *names[] = {"area", "rooms"};
+  const ep_words words = {.word = names, .count = 2};
+  ep_encoding encoding;
+  ep_problem problem;
+  ep_error error;
+  double out[2];
+  ck_assert_int_eq(ep_encoding_plain(&words, "price", &encoding, &error), EP_OK);
+  ck_assert_int_eq(row_read(&encoding, "{\"price\":9,\"rooms\":3,\"area\":-60.5}", out, &problem),
+                   EP_OK);
+  ck_assert(out[0] == -60.5 && out[1] == 3);
+  ck_assert_int_eq(row_read(&encoding, "{\"rooms\":null,\"area\":60}", out, &problem), EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/x/0/rooms");
+  ck_assert_str_eq(problem.errors[0].detail, "must be a number, not null");
+  ep_encoding_deinit(&encoding);
+}
+END_TEST
+
 START_TEST(faults_of_a_row_have_their_place) {
   ep_encoding encoding;
   ep_problem problem;
   double out[FEATURES_MOST];
   encoding_make(&encoding);
   ck_assert_int_eq(
-      row_read(&encoding, "{\"size\":[],\"age\":\"4\",\"since\":\"1970-02-30\",\"citi\":\"Rome\"}",
-               out, &problem),
+      row_read(&encoding,
+               "{\"size\":[],\"age\":\"four\",\"since\":\"1970-02-30\",\"citi\":\"Rome\"}", out,
+               &problem),
       EP_INVALID);
   ck_assert_int_eq(problem.errors_count, 5);
   ck_assert_str_eq(problem.errors[0].pointer, "/x/0/age");
-  ck_assert_str_eq(problem.errors[0].detail, "must be a number or null, not \"4\"");
+  ck_assert_str_eq(problem.errors[0].detail, "must be a number or null, not \"four\"");
   ck_assert_str_eq(problem.errors[1].pointer, "/x/0/city");
   ck_assert_ptr_nonnull(strstr(problem.errors[1].detail, "is not there"));
   ck_assert_str_eq(problem.errors[2].pointer, "/x/0/since");
@@ -156,5 +211,7 @@ EP_SUITE("encoding_json") {
   tcase_add_test(all, an_encoding_comes_back_to_the_bit);
   tcase_add_test(all, what_cannot_be_is_refused);
   tcase_add_test(all, a_row_is_read_by_names);
+  tcase_add_test(all, cells_may_be_texts);
+  tcase_add_test(all, plain_columns_have_names_too);
   tcase_add_test(all, faults_of_a_row_have_their_place);
 }

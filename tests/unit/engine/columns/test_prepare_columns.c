@@ -5,7 +5,6 @@
 #include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/prepare.h"
 #include "engine/data/prepare/shape.h"
-#include "engine/data/sources/target_rows.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/columns/columns_fixture.h"
 #include "tests/unit/engine/scratch.h"
@@ -171,23 +170,52 @@ START_TEST(words_are_classes) {
 }
 END_TEST
 
-START_TEST(rows_without_a_target_are_told) {
+/* … as if the table had no such rows: what they hold is not learnt from either. */
+START_TEST(rows_without_a_target_are_left_out) {
   double cells[ROWS][COLUMNS];
   ep_data_spec data = spec_make();
   ep_prepared prepared;
-  ep_error error = {0};
+  ep_dataset_meta meta;
+  ep_data_shape shape;
+  ep_problem problem = {0};
   described.target_missing = 4;
+  described.target_words = true;
+  data.stratify = true;
   table_fill(cells);
-  cells[1][TARGET] = cells[4][TARGET] = cells[11][TARGET] = cells[19][TARGET] = NAN;
+  const int gaps[] = {1, 4, 11, 19};
+  for (int i = 0; i < 4; i++) {
+    cells[gaps[i]][TARGET] = NAN;
+    cells[gaps[i]][0] = 1e6;
+  }
   table_write(cells);
-  ck_assert_int_eq(ep_prepare(&data, EP_LOSS_MSE, scratch_root, &prepared, &error), EP_INVALID);
-  ck_assert_str_eq(error.pointer, "/data/target");
-  ck_assert_str_eq(error.message,
-                   "4 rows have no \"y\" to learn from: rows 2, 5, 12, … (counted from "
-                   "1); leave them out of the data");
-  ck_assert_int_eq(ep_target_rows_check(&data, NULL, &error), EP_OK);
-  ep_data_shape shape = {.target_missing = 4};
-  ck_assert_int_eq(ep_data_classes_check(&data, scratch_root, &shape, &error), EP_INVALID);
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_root, &meta, NULL), EP_OK);
+  ck_assert_int_eq(ep_data_shape_find(&data, &meta, &shape, &problem), EP_OK);
+  ep_dataset_meta_deinit(&meta);
+  ck_assert_int_eq(shape.train_rows + shape.validation_rows + shape.test_rows, ROWS - 4);
+  prepare(&data, EP_LOSS_CROSS_ENTROPY, &prepared);
+  ck_assert_int_eq(prepared.rows[EP_SPLIT_TRAIN], shape.train_rows);
+  ck_assert_int_eq(prepared.rows[EP_SPLIT_TEST], shape.test_rows);
+  const ep_column_encoding *age = &prepared.scaling.encoding->column[0];
+  ck_assert(age->shift < 100 && age->scale < 100);
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int64_t i = 0; i < prepared.rows[split]; i++) {
+      ck_assert(prepared.classes[split][i] == 0 || prepared.classes[split][i] == 1);
+      ck_assert(((const float *)prepared.x[split])[i * prepared.features] < 100);
+    }
+  ep_prepared_deinit(&prepared);
+}
+END_TEST
+
+START_TEST(a_table_without_any_target_is_refused) {
+  ep_data_spec data = spec_make();
+  ep_dataset_meta meta;
+  ep_data_shape shape;
+  ep_problem problem = {0};
+  described.target_missing = ROWS;
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_root, &meta, NULL), EP_OK);
+  ck_assert_int_eq(ep_data_shape_find(&data, &meta, &shape, &problem), EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/data/target");
+  ep_dataset_meta_deinit(&meta);
 }
 END_TEST
 
@@ -302,7 +330,8 @@ EP_SUITE("prepare_columns") {
   tcase_add_test(all, rows_are_encoded_as_the_plan_says);
   tcase_add_test(all, only_training_rows_teach);
   tcase_add_test(all, words_are_classes);
-  tcase_add_test(all, rows_without_a_target_are_told);
+  tcase_add_test(all, rows_without_a_target_are_left_out);
+  tcase_add_test(all, a_table_without_any_target_is_refused);
   tcase_add_test(all, plain_tables_stay_as_they_are);
   tcase_add_test(all, what_contradicts_the_encoding_is_refused);
   tcase_add_test(all, pairs_take_numbers_alone);

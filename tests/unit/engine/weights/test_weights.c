@@ -127,7 +127,18 @@ END_TEST
 START_TEST(what_was_written_is_read_back) {
   double x_mean[2] = {0.1, -3e100}, x_deviation[2] = {1, 0.3}, y_mean[1] = {1.0 / 3},
          y_deviation[1] = {7};
-  ep_scaling written = {2, 1, x_mean, x_deviation, y_mean, y_deviation, NULL}, read;
+  char *animals[2] = {"a cat", "\"dog\""};
+  ep_words classes = {.word = animals, .count = 2};
+  ep_scaling read, written = {.x_columns = 2,
+                              .y_columns = 1,
+                              .x_mean = x_mean,
+                              .x_deviation = x_deviation,
+                              .y_mean = y_mean,
+                              .y_deviation = y_deviation,
+                              .names = classes,
+                              .target = "price",
+                              .classes = classes};
+  ep_encoding *plain;
   float parameters[PARAMETERS], back[PARAMETERS];
   char sha256[65], *spec;
   size_t size;
@@ -140,6 +151,17 @@ START_TEST(what_was_written_is_read_back) {
   ck_assert_int_eq(memcmp(read.x_deviation, x_deviation, sizeof x_deviation), 0);
   ck_assert(read.y_mean[0] == y_mean[0] && read.y_deviation[0] == 7);
   ck_assert(read.x_columns == 2 && read.y_columns == 1);
+  ck_assert_int_eq(read.classes.count, 2);
+  ck_assert_str_eq(read.classes.word[1], animals[1]);
+  ck_assert_int_eq(ep_weights_read_classes(scratch_file("w.safetensors"), &classes, &error), EP_OK);
+  ck_assert_str_eq(classes.word[0], animals[0]);
+  ep_words_deinit(&classes);
+  ck_assert_int_eq(ep_weights_read_encoding(scratch_file("w.safetensors"), &plain, &error), EP_OK);
+  ck_assert(plain && plain->columns == 2 && plain->features == 2);
+  ck_assert_str_eq(plain->column[1].name, animals[1]);
+  ck_assert_str_eq(plain->target, "price");
+  ep_encoding_deinit(plain);
+  free(plain);
   ck_assert_int_eq(ep_weights_read_spec(scratch_file("w.safetensors"), &spec, &error), EP_OK);
   ck_assert_str_eq(spec, spec_text);
   free(spec);

@@ -1,0 +1,112 @@
+/* predicted.c: the response with predictions: a network's outputs, and what they mean. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "api/json/writer.h"
+#include "api/responses/predict.h"
+
+/* Twice 24 bytes a number at most, and a class a row. */
+#define PREDICT_TEXT_LIMIT (3LL << 30)
+
+void ep_output_meaning_deinit(ep_output_meaning *meaning) {
+  for (int64_t i = 0; i < meaning->classes; i++) free(meaning->class_name[i]);
+  free(meaning->class_name);
+  *meaning = (ep_output_meaning){0};
+}
+
+/* Whether a row has one class: the greatest output, or, of one output, a yes or a no. */
+static bool has_classes(const ep_output_meaning *meaning, int64_t columns) {
+  return ep_loss_takes_classes(meaning->loss) ||
+         (ep_loss_is_classifier(meaning->loss) && columns == 1);
+}
+
+/* The classes of a row of outputs. */
+static int64_t classes_count(const ep_output_meaning *meaning, int64_t columns) {
+  return ep_loss_takes_classes(meaning->loss) ? columns : 2;
+}
+
+/* exp(output - greatest): of logits, and of logarithms of probabilities. */
+static void softmax_find(const double *output, int64_t columns, double *probability) {
+  double greatest = -INFINITY, sum = 0;
+  for (int64_t j = 0; j < columns; j++) greatest = fmax(greatest, output[j]);
+  for (int64_t j = 0; j < columns; j++) sum += probability[j] = exp(output[j] - greatest);
+  for (int64_t j = 0; j < columns; j++) probability[j] /= sum;
+}
+
+/* probability: [classes_count], written: they add up to 1. */
+static void probabilities_find(const ep_output_meaning *meaning, const double *output,
+                               int64_t columns, double *probability) {
+  if (ep_loss_takes_classes(meaning->loss)) {
+    softmax_find(output, columns, probability);
+    return;
+  }
+  bool logit = meaning->loss == EP_LOSS_BCE_WITH_LOGITS;
+  probability[1] = logit ? 1 / (1 + exp(-output[0])) : output[0];
+  probability[0] = logit ? 1 / (1 + exp(output[0])) : 1 - output[0];
+}
+
+/* As the metrics decide: the first of the greatest outputs; of one, above the middle. */
+static int64_t class_find(const ep_output_meaning *meaning, const double *output, int64_t columns) {
+  int64_t found = 0;
+  if (!ep_loss_takes_classes(meaning->loss))
+    return output[0] > (meaning->loss == EP_LOSS_BCE ? 0.5 : 0);
+  for (int64_t j = 1; j < columns; j++)
+    if (output[j] > output[found] || (isnan(output[found]) && !isnan(output[j]))) found = j;
+  return found;
+}
+
+static void class_write(ep_writer *writer, const ep_output_meaning *meaning, int64_t class) {
+  if (class < meaning->classes)
+    ep_writer_string(writer, meaning->class_name[class]);
+  else
+    ep_writer_integer(writer, class);
+}
+
+static void row_write(ep_writer *writer, const double *values, int64_t count) {
+  ep_writer_open(writer, '[');
+  for (int64_t j = 0; j < count; j++) ep_writer_number(writer, values[j]);
+  ep_writer_close(writer, ']');
+}
+
+/* False: memory is short. */
+static bool classes_write(ep_writer *writer, const ep_output_meaning *meaning, const double *output,
+                          int64_t rows, int64_t columns) {
+  int64_t classes = classes_count(meaning, columns);
+  double *probability = malloc((size_t)classes * sizeof *probability);
+  if (!probability) return false;
+  ep_writer_member_open(writer, "classes", '[');
+  for (int64_t i = 0; i < rows; i++)
+    class_write(writer, meaning, class_find(meaning, output + i * columns, columns));
+  ep_writer_close(writer, ']');
+  ep_writer_member_open(writer, "probabilities", '[');
+  for (int64_t i = 0; i < rows; i++) {
+    probabilities_find(meaning, output + i * columns, columns, probability);
+    row_write(writer, probability, classes);
+  }
+  ep_writer_close(writer, ']');
+  free(probability);
+  if (meaning->classes == 0) return true;
+  ep_writer_member_open(writer, "class_names", '[');
+  for (int64_t j = 0; j < meaning->classes; j++) ep_writer_string(writer, meaning->class_name[j]);
+  ep_writer_close(writer, ']');
+  return true;
+}
+
+char *ep_predict_format(const char *job, const ep_output_meaning *meaning, const double *output,
+                        int64_t rows, int64_t columns) {
+  ep_writer writer;
+  ep_writer_init(&writer, PREDICT_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  ep_writer_member_string(&writer, "object", "predictions");
+  ep_writer_member_string(&writer, "job", job);
+  ep_writer_member_integer(&writer, "rows", rows);
+  ep_writer_member_open(&writer, "predictions", '[');
+  for (int64_t i = 0; i < rows; i++) row_write(&writer, output + i * columns, columns);
+  ep_writer_close(&writer, ']');
+  if (has_classes(meaning, columns) && !classes_write(&writer, meaning, output, rows, columns)) {
+    ep_writer_deinit(&writer);
+    return NULL;
+  }
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}

@@ -1,0 +1,127 @@
+/* train.c: epochctl train. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/limits.h"
+#include "clients/epochctl/client/upload.h"
+#include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/http/json_at.h"
+#include "clients/epochctl/http/path.h"
+#include "clients/epochctl/input/spec_file.h"
+#include "clients/epochctl/jobs/submit.h"
+#include "clients/epochctl/jobs/summary.h"
+
+enum { DATASET_BYTES = EP_LIMIT_NAME_BYTES + 1 };
+
+/* The name of the data set: that of the file, without its folder and its endings, of the characters
+ * that such a name may have. */
+static void dataset_name(const char *file, char out[DATASET_BYTES]) {
+  const char *slash = strrchr(file, '/');
+  const char *name = slash ? slash + 1 : file;
+  size_t used = 0;
+  while (*name && !isalnum((unsigned char)*name)) name++;
+  for (; *name && *name != '.' && used < DATASET_BYTES - 1; name++)
+    out[used++] = isalnum((unsigned char)*name) || strchr("_-", *name) ? *name : '-';
+  out[used] = 0;
+  if (used == 0) snprintf(out, DATASET_BYTES, "table");
+}
+
+static ep_status data_put(ep_client *client, const ep_arguments *arguments, const char *dataset,
+                          ep_error *error) {
+  static const char *const queries[] = {"header", "delimiter", "size", "channels"};
+  char path[EP_REQUEST_PATH_BYTES];
+  json_t *response = NULL;
+  ep_path_make(path, "/v1/datasets/", dataset, "");
+  for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+    const char *value = ep_arguments_value(arguments, queries[i]);
+    if (value) ep_path_query(path, queries[i], value);
+  }
+  ep_status status = ep_file_upload(client, path, arguments->words[0], &response, error);
+  json_decref(response);
+  return status;
+}
+
+/* The job: all but the data is left to the server, and to the edits. */
+static ep_status body_make(const ep_arguments *arguments, const char *dataset, char **body,
+                           size_t *bytes, ep_error *error) {
+  const char *target = ep_arguments_value(arguments, "target");
+  json_t *job = json_pack("{s:s, s:{s:s, s:s*}, s:s}", "name", dataset, "data", "dataset", dataset,
+                          "target", target, "model", "auto");
+  if (!job) return ep_fail(error, EP_INVALID, "--target: this is no UTF-8");
+  ep_status status = ep_spec_edit(job, arguments, error);
+  if (status == EP_OK) status = ep_spec_format(job, body, bytes, error);
+  json_decref(job);
+  return status;
+}
+
+/* What to do with the network next. */
+static ep_status next_print(ep_client *client, const ep_arguments *arguments, const char *id,
+                            ep_error *error) {
+  char path[EP_REQUEST_PATH_BYTES];
+  json_t *job = NULL;
+  const char *file = arguments->words[0];
+  ep_submission_path(path, id, "");
+  ep_status status = ep_http_get(&client->session, path, &job, error);
+  if (status != EP_OK) return status;
+  ep_confusion_print(client, job);
+  /* rows of a table are in the file as they are asked for; pixels of a picture are not */
+  if (json_object_size(ep_json_at(job, "spec.data.columns")) == 0 || strcmp(file, "-") == 0)
+    file = "FILE";
+  json_decref(job);
+  printf("\n  epochctl predict %s %s    to predict the rows of a file\n"
+         "  epochctl show %s    to see what was chosen, and change it\n",
+         id, file, id);
+  return EP_OK;
+}
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  char dataset[DATASET_BYTES], id[EP_JOB_ID_BYTES], *body = NULL;
+  size_t bytes = 0;
+  const char *name = ep_arguments_value(arguments, "dataset");
+  bool detach = ep_arguments_has(arguments, "detach");
+  dataset_name(name ? name : arguments->words[0], dataset);
+  if (name) snprintf(dataset, sizeof dataset, "%s", name);
+  ep_status status = body_make(arguments, dataset, &body, &bytes, error);
+  if (status == EP_OK) status = data_put(client, arguments, dataset, error);
+  if (status == EP_OK) status = ep_submit(client, "/v1/jobs", body, bytes, detach, id, error);
+  free(body);
+  if (status != EP_OK || detach || client->json || client->outcome != EP_EXIT_GOOD) return status;
+  return next_print(client, arguments, id, error);
+}
+
+/* clang-format off */
+static const ep_option OPTIONS[] = {
+  {.name = "target", .kind = EP_OPTION_TEXT, .value = "COLUMN",
+   .doc = "the column to predict: its name, or its index (the last one)"},
+  {.name = "dataset", .kind = EP_OPTION_TEXT, .value = "NAME",
+   .doc = "the name of the data set on the server (that of the file)"},
+  {.name = "set", .kind = EP_OPTION_TEXT, .value = "/POINTER=VALUE",
+   .doc = "give a field of the job: --set /epochs=50; may be given again"},
+  {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the job's name"},
+  {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
+   .doc = "add a tag; may be given again"},
+  {.name = "header", .kind = EP_OPTION_CHOICE, .value = "true|false",
+   .doc = "whether a CSV's first line has names (detected)"},
+  {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe",
+   .doc = "of a CSV (detected)"},
+  {.name = "size", .kind = EP_OPTION_TEXT, .value = "HxW",
+   .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
+  {.name = "channels", .kind = EP_OPTION_CHOICE, .value = "1|3",
+   .doc = "of pictures: grey or RGB (1 if all are grey)"},
+  {.name = "detach", .letter = 'd', .kind = EP_OPTION_SWITCH, .doc = "print the job's id, and do not follow it"},
+  {.name = NULL}};
+
+const ep_subcommand ep_subcommand_train = {
+  .name = "train", .words = "FILE", .kind = EP_WORD_FILE, .least = 1, .most = 1,
+  .options = OPTIONS, .run = subcommand_run,
+  .summary = "upload a file, train a first network on it and test it",
+  .details =
+    "FILE is a table, or another file of data as \"epochctl data put\" takes; - is standard input. The server "
+    "chooses network, loss, optimizer and splits by the data and holds a fifth of the rows back for the test; "
+    "whatever --set gives stays. A data set of that name is replaced. Afterwards it is as with \"epochctl run\".",
+  .examples =
+    "epochctl train titanic.csv --target survived\n"
+    "epochctl train houses.csv --target price --set /data/test=0.5 --name houses"};
+/* clang-format on */

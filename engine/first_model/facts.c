@@ -1,0 +1,135 @@
+/* facts.c: what a first model depends on, from the description of the data. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/columns/encoding.h"
+#include "engine/data/columns/rules.h"
+#include "engine/data/prepare/shape.h"
+#include "engine/data/sources/target.h"
+#include "engine/first_model/first_model.h"
+
+enum {
+  FEW_CLASSES = 10, /* as many whole numbers may be classes, as ratings and digits are, */
+  SURE_CLASSES = 3, /* so few are, wherever they begin, */
+  CLASS_MAX = 32    /* below this: each number from 0 on gets an output */
+};
+static const double name_share = 0.9; /* of words, in as many cells: they are names */
+
+/* Whole numbers from 0 or 1 on, of few values, are taken for classes. */
+static bool is_few_classes(const ep_column *column) {
+  if (!column->integer || column->min < 0 || column->max >= CLASS_MAX) return false;
+  if (column->distinct < 2) return false;
+  return column->distinct <= SURE_CLASSES || (column->min <= 1 && column->distinct <= FEW_CLASSES);
+}
+
+/* Of a target whose values were not counted: labels from 0 on, stored as whole numbers. */
+static bool is_labels(const ep_data_shape *shape, const ep_part *y) {
+  if (shape->one_hot) return true;
+  if (shape->target_columns != 1 || shape->classes < 2) return false;
+  bool whole = y && y->dtype != EP_DTYPE_F32 && y->dtype != EP_DTYPE_F64;
+  return shape->classes <= (whole ? EP_LIMIT_CLASSES : FEW_CLASSES);
+}
+
+static int64_t classes_find(const ep_automatic_job *job, const ep_dataset_meta *meta,
+                            const ep_data_shape *shape, const ep_column *target) {
+  int64_t classes = shape->one_hot ? shape->target_columns : shape->classes;
+  if (!job->loss) return ep_loss_is_classifier(job->spec->loss) ? classes : 0;
+  if (shape->target_words > 0) return shape->target_words;
+  if (target) return is_few_classes(target) ? classes : 0;
+  if (meta && meta->classes > 0) return classes;
+  return is_labels(shape, meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y] : NULL) ? classes : 0;
+}
+
+/* A count of the rows, or words of which hardly any comes twice: they name a row, and say nothing
+ * about the next one. */
+static bool is_identifier(const ep_column *column, int64_t rows) {
+  int64_t present = rows - column->missing;
+  int64_t counted = rows < EP_LIMIT_CATEGORIES ? rows : EP_LIMIT_CATEGORIES;
+  if (rows < EP_LIMIT_IDENTIFIER_ROWS) return false;
+  if (column->type == EP_COLUMN_CATEGORY)
+    return (double)column->words.count > name_share * (double)present;
+  return column->type == EP_COLUMN_NUMBER && column->integer && column->missing == 0 &&
+         (column->min == 0 || column->min == 1) && column->max - column->min + 1 == (double)rows &&
+         column->distinct >= counted;
+}
+
+/* The columns of the table that identify rows; none where nothing else would be left. */
+static ep_status identifiers_find(const ep_part *table, int64_t target, ep_model_facts *out,
+                                  ep_problem *problem) {
+  int64_t left = 0;
+  out->exclude = calloc((size_t)table->columns, sizeof *out->exclude);
+  if (!out->exclude) return ep_problem_fail_memory(problem);
+  for (int64_t i = 0; i < table->columns; i++) {
+    const ep_column *column = &table->column[i];
+    if (i == target || column->type == EP_COLUMN_TEXT) continue;
+    if (is_identifier(column, table->rows))
+      ep_column_title(table, i, out->exclude[out->exclude_count++]);
+    else
+      left += column->distinct != 1;
+  }
+  if (left == 0) out->exclude_count = 0;
+  return EP_OK;
+}
+
+static ep_status table_find(const ep_automatic_job *job, const ep_part *table,
+                            const ep_column **target, ep_model_facts *out, ep_problem *problem) {
+  ep_error error = {0};
+  int64_t index;
+  if (ep_target_find(&job->spec->data, table, &index, &error) != EP_OK)
+    return ep_problem_from_error(problem, &error);
+  *target = &table->column[index];
+  out->table = out->columns;
+  return out->table ? identifiers_find(table, index, out, problem) : EP_OK;
+}
+
+static void shape_take(const ep_data_shape *shape, ep_model_facts *out) {
+  out->rows = shape->train_rows;
+  out->features = shape->features;
+  out->row = shape->row.channels > 0 ? shape->row : (ep_shape){shape->features, 1, 1};
+  out->target_columns = shape->target_columns;
+  out->test = out->test && shape->test_rows == 0;
+  out->validated = shape->validation_rows > 0;
+  out->validation = out->validation && !out->validated;
+  out->bytes = shape->x_type == EP_X_UINT8;
+}
+
+static ep_status target_check(const ep_data_shape *shape, const ep_column *target,
+                              ep_problem *problem) {
+  bool one = target ? target->distinct == 1
+                    : shape->target_columns == 1 && shape->target_min == shape->target_max;
+  if (!one) return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/data/target",
+                        "the target has one value in all rows: there is nothing to learn");
+}
+
+ep_status ep_model_facts_find(const ep_automatic_job *job, const ep_dataset_meta *meta,
+                              ep_model_facts *out, ep_problem *problem) {
+  ep_data_shape shape;
+  const ep_column *target = NULL;
+  const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
+  *out = (ep_model_facts){.model = job->model,
+                          .loss = job->loss,
+                          .given_loss = job->spec->loss,
+                          .last = job->last,
+                          .last_outputs = job->last_outputs,
+                          .test = job->test,
+                          .validation = job->validation,
+                          .columns = job->columns};
+  ep_status status = ep_data_shape_find(&job->spec->data, meta, &shape, problem);
+  if (status == EP_OK && table && table->rows > 0)
+    status = table_find(job, table, &target, out, problem);
+  if (status == EP_OK) status = target_check(&shape, target, problem);
+  if (status != EP_OK) {
+    ep_model_facts_deinit(out);
+    return status;
+  }
+  shape_take(&shape, out);
+  out->classes = classes_find(job, meta, &shape, target);
+  return EP_OK;
+}
+
+void ep_model_facts_deinit(ep_model_facts *facts) {
+  free(facts->exclude);
+  facts->exclude = NULL;
+}

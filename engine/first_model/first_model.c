@@ -1,0 +1,204 @@
+#include "engine/first_model/first_model.h"
+
+#include "api/json/writer.h"
+
+/* Found on some thirty small tables, beside logistic regressions and scikit-learn's networks. */
+static const double test_share = 0.2, validation_share = 0.15, lr = 0.003;
+/* Without a validation split, which ends the training in time, the decay alone holds it back. */
+static const double weight_decay = 0.3, weight_decay_alone = 1;
+enum {
+  TEST_ROWS = 10,        /* fewer are all trained on, */
+  VALIDATION_ROWS = 250, /* and of fewer a validation split is too small to tell epochs apart */
+  STEPS = 6000,
+  EPOCHS_MIN = 20,
+  EPOCHS_MAX = 200,
+  EPOCHS_IMAGES = 40,
+  EPOCHS_TINY = 1000, /* of fewer rows than a batch */
+  PATIENCE_MIN = 10,
+  BATCH_MIN = 32,
+  BATCH_MAX = 1024,
+  BATCHES = 100,    /* of an epoch, at least, where batches are larger than the least */
+  WIDE_ROWS = 8000, /* enough for layers twice as wide */
+  IMAGE_SIDE = 8,   /* images are halved down to this, and smaller ones are vectors */
+  CHANNELS_MIN = 16,
+  CHANNELS_MAX = 64,
+  IMAGE_FEATURES = 64,
+  TEXT_BYTES = 1 << 24 /* names of all columns of a table */
+};
+
+static int64_t clamp(int64_t value, int64_t least, int64_t greatest) {
+  return value < least ? least : value > greatest ? greatest : value;
+}
+
+static bool is_image(const ep_model_facts *facts) {
+  return facts->row.height >= IMAGE_SIDE && facts->row.width >= IMAGE_SIDE;
+}
+
+static ep_loss_type loss_choose(const ep_model_facts *facts) {
+  if (!facts->loss) return facts->given_loss;
+  if (facts->classes == 0) return EP_LOSS_MSE;
+  if (facts->model) return EP_LOSS_CROSS_ENTROPY;
+  if (facts->last == EP_LAYER_LOG_SOFTMAX) return EP_LOSS_NLL;
+  if (facts->last == EP_LAYER_SIGMOID) return EP_LOSS_BCE;
+  return facts->last_outputs == 1 ? EP_LOSS_BCE_WITH_LOGITS : EP_LOSS_CROSS_ENTROPY;
+}
+
+/* What has to be known before the fields are written. */
+typedef struct {
+  const ep_model_facts *facts;
+  ep_loss_type loss;
+  bool test, validation; /* chosen */
+  int64_t batch, epochs, train_rows;
+} choice;
+
+static choice choice_make(const ep_model_facts *facts) {
+  choice made = {.facts = facts, .loss = loss_choose(facts)};
+  made.test = facts->test && facts->rows >= TEST_ROWS;
+  made.validation = facts->validation && facts->rows >= VALIDATION_ROWS;
+  double share = 1 - (made.test ? test_share : 0) - (made.validation ? validation_share : 0);
+  made.train_rows = (int64_t)((double)facts->rows * share);
+  made.batch = BATCH_MIN;
+  while (made.batch < BATCH_MAX && 2 * made.batch * BATCHES <= made.train_rows) made.batch *= 2;
+  int64_t steps = (made.train_rows + made.batch - 1) / made.batch;
+  int64_t most = is_image(facts)                ? EPOCHS_IMAGES
+                 : made.train_rows < made.batch ? EPOCHS_TINY
+                                                : EPOCHS_MAX;
+  made.epochs = clamp(STEPS / (steps > 0 ? steps : 1), EPOCHS_MIN, most);
+  made.batch = clamp(made.batch, 1, made.train_rows > 0 ? made.train_rows : 1);
+  return made;
+}
+
+static void layer_open(ep_writer *writer, ep_layer_type type) {
+  ep_writer_open(writer, '{');
+  ep_writer_member_string(writer, "type", ep_layer_type_name((int)type));
+}
+
+static void layer_write(ep_writer *writer, ep_layer_type type) {
+  layer_open(writer, type);
+  ep_writer_close(writer, '}');
+}
+
+static void linear_write(ep_writer *writer, int64_t out_features) {
+  layer_open(writer, EP_LAYER_LINEAR);
+  ep_writer_member_integer(writer, "out_features", out_features);
+  ep_writer_close(writer, '}');
+}
+
+static void convolution_write(ep_writer *writer, int64_t channels) {
+  layer_open(writer, EP_LAYER_CONV2D);
+  ep_writer_member_integer(writer, "out_channels", channels);
+  ep_writer_member_integer(writer, "kernel_size", 3);
+  ep_writer_member_integer(writer, "padding", 1);
+  ep_writer_close(writer, '}');
+  layer_write(writer, EP_LAYER_RELU);
+  layer_open(writer, EP_LAYER_MAX_POOL2D);
+  ep_writer_member_integer(writer, "kernel_size", 2);
+  ep_writer_close(writer, '}');
+}
+
+static void image_layers_write(ep_writer *writer, const ep_model_facts *facts) {
+  int64_t side = facts->row.height < facts->row.width ? facts->row.height : facts->row.width;
+  int64_t channels = CHANNELS_MIN;
+  for (; side >= IMAGE_SIDE; side /= 2) {
+    convolution_write(writer, channels);
+    channels = clamp(2 * channels, CHANNELS_MIN, CHANNELS_MAX);
+  }
+  layer_write(writer, EP_LAYER_FLATTEN);
+  linear_write(writer, IMAGE_FEATURES);
+  layer_write(writer, EP_LAYER_RELU);
+}
+
+static void vector_layers_write(ep_writer *writer, const choice *made) {
+  int64_t width = made->train_rows >= WIDE_ROWS ? 128 : 64;
+  if (made->facts->row.height > 1 || made->facts->row.width > 1)
+    layer_write(writer, EP_LAYER_FLATTEN);
+  for (int i = 0; i < 2; i++, width /= 2) {
+    linear_write(writer, width);
+    layer_write(writer, EP_LAYER_SILU);
+  }
+}
+
+static void model_write(ep_writer *writer, const choice *made) {
+  const ep_model_facts *facts = made->facts;
+  ep_writer_member_open(writer, "model", '{');
+  ep_writer_member_open(writer, "layers", '[');
+  if (is_image(facts))
+    image_layers_write(writer, facts);
+  else
+    vector_layers_write(writer, made);
+  linear_write(writer, ep_loss_takes_classes(made->loss) ? facts->classes : facts->target_columns);
+  if (made->loss == EP_LOSS_BCE) layer_write(writer, EP_LAYER_SIGMOID);
+  if (made->loss == EP_LOSS_NLL) layer_write(writer, EP_LAYER_LOG_SOFTMAX);
+  ep_writer_close(writer, ']');
+  ep_writer_close(writer, '}');
+}
+
+/* Columns of a table are scaled one by one, which also gives them their names in predictions. */
+static void columns_write(ep_writer *writer, const ep_model_facts *facts) {
+  ep_writer_member_open(writer, "columns", '{');
+  ep_writer_member_open(writer, "*", '{');
+  ep_writer_close(writer, '}');
+  ep_writer_close(writer, '}');
+  if (facts->exclude_count == 0) return;
+  ep_writer_member_open(writer, "exclude", '[');
+  for (int64_t i = 0; i < facts->exclude_count; i++) ep_writer_string(writer, facts->exclude[i]);
+  ep_writer_close(writer, ']');
+}
+
+/* Bytes from 0 to 255 become -2 to 2. */
+static void bytes_write(ep_writer *writer) {
+  ep_writer_member_open(writer, "normalize", '{');
+  ep_writer_member_number(writer, "mean", 0.5);
+  ep_writer_member_number(writer, "std", 0.25);
+  ep_writer_close(writer, '}');
+}
+
+static void data_write(ep_writer *writer, const choice *made) {
+  const ep_model_facts *facts = made->facts;
+  bool classifier = ep_loss_is_classifier(made->loss);
+  ep_writer_member_open(writer, "data", '{');
+  if (made->test) ep_writer_member_number(writer, "test", test_share);
+  if (made->validation) ep_writer_member_number(writer, "validation", validation_share);
+  if (facts->classes > 0 && classifier && (made->test || made->validation))
+    ep_writer_member_boolean(writer, "stratify", true);
+  if (facts->table) columns_write(writer, facts);
+  if (facts->columns && facts->bytes) bytes_write(writer);
+  bool x = facts->columns && !facts->table && !facts->bytes;
+  ep_writer_member_open(writer, "standardize", '[');
+  if (x) ep_writer_string(writer, "x");
+  if (!classifier) ep_writer_string(writer, "y");
+  ep_writer_close(writer, ']');
+  ep_writer_close(writer, '}');
+}
+
+static void training_write(ep_writer *writer, const choice *made) {
+  bool validated = made->validation || made->facts->validated;
+  ep_writer_member_open(writer, "optimizer", '{');
+  ep_writer_member_string(writer, "type", ep_optimizer_type_name(EP_OPTIMIZER_ADAMW));
+  ep_writer_member_number(writer, "lr", lr);
+  ep_writer_member_number(writer, "weight_decay", validated ? weight_decay : weight_decay_alone);
+  ep_writer_close(writer, '}');
+  ep_writer_member_string(writer, "schedule", ep_schedule_type_name(EP_SCHEDULE_COSINE));
+  ep_writer_member_integer(writer, "epochs", made->epochs);
+  ep_writer_member_integer(writer, "batch_size", made->batch);
+  if (!validated) return;
+  int64_t patience = made->epochs / 4;
+  ep_writer_member_open(writer, "early_stopping", '{');
+  ep_writer_member_integer(writer, "patience", patience < PATIENCE_MIN ? PATIENCE_MIN : patience);
+  ep_writer_close(writer, '}');
+}
+
+char *ep_first_model_choose(const ep_model_facts *facts) {
+  choice made = choice_make(facts);
+  ep_writer writer;
+  ep_writer_init(&writer, TEXT_BYTES);
+  ep_writer_open(&writer, '{');
+  if (facts->model) {
+    data_write(&writer, &made);
+    model_write(&writer, &made);
+    training_write(&writer, &made);
+  }
+  ep_writer_member_string(&writer, "loss", ep_loss_type_name((int)made.loss));
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}

@@ -1,0 +1,82 @@
+/* Tests of api/wire/verdict.h. */
+#include "api/wire/verdict.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suite.h"
+
+static ep_job_result result_make(void) {
+  ep_job_result result = {0};
+  ep_split_metrics_clear(&result.train);
+  ep_split_metrics_clear(&result.validation);
+  ep_split_metrics_clear(&result.test);
+  return result;
+}
+
+/* What is said of a classifier with that confusion matrix. */
+static void judged(ep_split_metrics *split, const int64_t *confusion, int classes,
+                   ep_job_result *result, char *verdict) {
+  int64_t rows = 0, hits = 0;
+  for (int i = 0; i < classes * classes; i++) {
+    rows += confusion[i];
+    hits += i / classes == i % classes ? confusion[i] : 0;
+  }
+  split->classes = classes;
+  split->rows = rows;
+  split->accuracy = (double)hits / (double)rows;
+  split->confusion = (int64_t *)confusion;
+  ep_result_verdict(result, verdict);
+}
+
+START_TEST(regressions_are_held_against_the_mean) {
+  ep_job_result result = result_make();
+  char verdict[EP_MESSAGE_BYTES];
+  result.train.rows = 100;
+  result.train.r2 = -3;
+  result.test.rows = 40;
+  result.test.r2 = 0.1;
+  ep_result_verdict(&result, verdict);
+  ck_assert_str_eq(verdict, "");
+  result.test.r2 = -0.25;
+  ep_result_verdict(&result, verdict);
+  ck_assert_ptr_nonnull(strstr(verdict, "r2 of the test rows is -0.25"));
+  result.test.rows = 9; /* too few to say */
+  ep_result_verdict(&result, verdict);
+  ck_assert_str_eq(verdict, "");
+  result.test.rows = 0;
+  ep_result_verdict(&result, verdict);
+  ck_assert_ptr_nonnull(strstr(verdict, "r2 of the training rows is -3"));
+  result.train.r2 = NAN;
+  ep_result_verdict(&result, verdict);
+  ck_assert_str_eq(verdict, "");
+}
+END_TEST
+
+START_TEST(classifiers_are_held_against_the_commonest_class) {
+  const int64_t good[] = {20, 5, 5, 20}, constant[] = {30, 0, 20, 0}, bad[] = {28, 2, 19, 1},
+                one[] = {50, 0, 0, 0};
+  ep_job_result result = result_make();
+  char verdict[EP_MESSAGE_BYTES];
+  judged(&result.test, good, 2, &result, verdict);
+  ck_assert_str_eq(verdict, "");
+  judged(&result.test, constant, 2, &result, verdict);
+  ck_assert_ptr_nonnull(strstr(verdict, "the same class of all 50 test rows"));
+  judged(&result.test, bad, 2, &result, verdict);
+  ck_assert_ptr_nonnull(
+      strstr(verdict, "0.58 are right; the commonest class alone would be right in 0.6"));
+  judged(&result.test, one, 2, &result, verdict); /* there is nothing else to say */
+  ck_assert_str_eq(verdict, "");
+  result.test.rows = 0;
+  judged(&result.validation, constant, 2, &result, verdict);
+  ck_assert_ptr_nonnull(strstr(verdict, "all 50 validation rows"));
+}
+END_TEST
+
+EP_SUITE("api/wire/verdict") {
+  TCase *all = ep_suite_case(suite, "verdict");
+  tcase_add_test(all, regressions_are_held_against_the_mean);
+  tcase_add_test(all, classifiers_are_held_against_the_commonest_class);
+}

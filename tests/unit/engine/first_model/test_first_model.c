@@ -1,0 +1,349 @@
+/* Tests of engine/first_model: what a job that says "auto" gets, from descriptions of data. */
+#include "engine/first_model/first_model.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suite.h"
+#include "tests/unit/engine/columns/columns_fixture.h"
+
+#define COUNT(array) ((int64_t)(sizeof(array) / sizeof(array)[0]))
+
+/* A column of whole numbers with so many values. A test makes columns anew for each use: what
+ * frees the table frees their words. */
+static ep_column whole_column(const char *name, double min, double max, int64_t distinct) {
+  ep_column column = number_column(name, min, max, 0);
+  column.distinct = distinct;
+  return column;
+}
+
+static ep_status facts_of(const ep_column *columns, int64_t count, int64_t rows,
+                          const char *request, ep_model_facts *facts, ep_automatic_job *job,
+                          ep_problem *problem) {
+  ep_dataset_meta meta = {0};
+  bool asked;
+  ck_assert_int_eq(ep_automatic_read(request, strlen(request), NULL, &asked, job, problem), EP_OK);
+  ck_assert(asked);
+  meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] = table_make(columns, count, rows);
+  ep_status status = ep_model_facts_find(job, &meta, facts, problem);
+  table_free(&meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE]);
+  return status;
+}
+
+/* The spec of a job on a table whose last column is the target: checked, and as JSON. */
+static json_t *filled(const ep_column *columns, int64_t count, int64_t rows, const char *request) {
+  ep_model_facts facts;
+  ep_automatic_job job;
+  ep_problem problem = {0};
+  ep_job_spec *spec;
+  char *text;
+  ck_assert_int_eq(facts_of(columns, count, rows, request, &facts, &job, &problem), EP_OK);
+  char *chosen = ep_first_model_choose(&facts);
+  ck_assert_ptr_nonnull(chosen);
+  ck_assert_int_eq(ep_automatic_fill(&job, chosen, &text, &problem), EP_OK);
+  ck_assert_int_eq(ep_job_spec_parse(text, strlen(text), &spec, &problem), EP_OK);
+  ep_job_spec_destroy(spec);
+  json_t *root = json_loads(text, 0, NULL);
+  ck_assert_ptr_nonnull(root);
+  free(text);
+  free(chosen);
+  ep_model_facts_deinit(&facts);
+  ep_automatic_deinit(&job);
+  return root;
+}
+
+static const json_t *at(const json_t *root, const char *path) {
+  char copy[128], *rest = NULL;
+  snprintf(copy, sizeof copy, "%s", path);
+  for (char *step = strtok_r(copy, ".", &rest); step; step = strtok_r(NULL, ".", &rest))
+    root = json_is_array(root) ? json_array_get(root, (size_t)atoi(step))
+                               : json_object_get(root, step);
+  return root;
+}
+
+static double number_at(const json_t *root, const char *path) {
+  const json_t *value = at(root, path);
+  ck_assert_msg(json_is_number(value), "%s is no number", path);
+  return json_number_value(value);
+}
+
+static const char *text_at(const json_t *root, const char *path) {
+  const char *text = json_string_value(at(root, path));
+  return text ? text : "";
+}
+
+/* The width of the last layer. */
+static int64_t outputs(const json_t *root) {
+  const json_t *layers = at(root, "model.layers");
+  return json_integer_value(
+      json_object_get(json_array_get(layers, json_array_size(layers) - 1), "out_features"));
+}
+
+static const char auto_job[] = "{\"data\": {\"dataset\": \"t\"}, \"model\": \"auto\"}";
+
+START_TEST(words_are_classes) {
+  const ep_column columns[] = {number_column("age", 1, 80, 7), category_column("port", "S C Q", 1),
+                               category_column("survived", "no yes", 0)};
+  json_t *job = filled(columns, COUNT(columns), 891, auto_job);
+  ck_assert_str_eq(text_at(job, "loss"), "cross_entropy");
+  ck_assert_int_eq(outputs(job), 2);
+  ck_assert(json_is_true(at(job, "data.stratify")));
+  ck_assert_double_eq(number_at(job, "data.test"), 0.2);
+  ck_assert_double_eq(number_at(job, "data.validation"), 0.15);
+  ck_assert(number_at(job, "early_stopping.patience") > 0);
+  ck_assert(number_at(job, "epochs") > 1);
+  ck_assert(number_at(job, "batch_size") < 891);
+  ck_assert_int_eq((int)json_array_size(at(job, "data.standardize")), 0);
+  ck_assert(json_is_object(at(job, "data.columns")));
+  json_decref(job);
+}
+END_TEST
+
+START_TEST(few_whole_numbers_are_classes) {
+  const struct {
+    double min, max;
+    int64_t distinct, outputs;
+    const char *loss;
+  } targets[] = {
+      {0, 2, 3, 3, "cross_entropy"}, {1, 5, 5, 6, "cross_entropy"},
+      {3, 5, 3, 6, "cross_entropy"}, {0, 9, 10, 10, "cross_entropy"},
+      {0, 10, 11, 1, "mse"},         {3, 9, 7, 1, "mse"},
+      {-1, 1, 2, 1, "mse"},          {0, 40, 3, 1, "mse"},
+  };
+  for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+    const ep_column columns[] = {
+        whole_column("x", 5, 90, 50),
+        whole_column("y", targets[i].min, targets[i].max, targets[i].distinct)};
+    json_t *job = filled(columns, COUNT(columns), 500, auto_job);
+    ck_assert_str_eq(text_at(job, "loss"), targets[i].loss);
+    ck_assert_int_eq(outputs(job), targets[i].outputs);
+    json_decref(job);
+  }
+}
+END_TEST
+
+START_TEST(numbers_are_scaled) {
+  ep_column price = whole_column("price", 100, 9000, 400);
+  price.integer = false;
+  const ep_column columns[] = {whole_column("rooms", 2, 9, 8), price};
+  json_t *job = filled(columns, COUNT(columns), 500, auto_job);
+  ck_assert_str_eq(text_at(job, "loss"), "mse");
+  ck_assert_str_eq(text_at(job, "data.standardize.0"), "y");
+  ck_assert(json_is_object(at(job, "data.columns.*")));
+  ck_assert_ptr_null(at(job, "data.stratify"));
+  json_decref(job);
+}
+END_TEST
+
+START_TEST(identifiers_are_left_out) {
+  const ep_column columns[] = {whole_column("id", 1, 500, 500),
+                               whole_column("year", 1900, 2399, 500),
+                               number_column("kind", 5, 9, 0), number_column("y", 0, 1, 0)};
+  json_t *job = filled(columns, COUNT(columns), 500, auto_job);
+  ck_assert_int_eq((int)json_array_size(at(job, "data.exclude")), 1);
+  ck_assert_str_eq(text_at(job, "data.exclude.0"), "id");
+  json_decref(job);
+  /* nothing else to learn from; or the user says which */
+  const ep_column alone[] = {whole_column("id", 1, 500, 500), number_column("y", 0, 1, 0)};
+  job = filled(alone, COUNT(alone), 500, auto_job);
+  ck_assert_ptr_null(at(job, "data.exclude"));
+  json_decref(job);
+  job = filled(columns, COUNT(columns), 500,
+               "{\"data\": {\"dataset\": \"t\", \"exclude\": [\"kind\"]}, \"model\": \"auto\"}");
+  ck_assert_int_eq((int)json_array_size(at(job, "data.exclude")), 1);
+  ck_assert_str_eq(text_at(job, "data.exclude.0"), "kind");
+  json_decref(job);
+}
+END_TEST
+
+START_TEST(splits_need_rows) {
+  const ep_column columns[] = {number_column("x", 0, 90, 0), number_column("y", 0, 1, 0)};
+  const struct {
+    int64_t rows;
+    bool test, validation;
+  } sizes[] = {{9, false, false}, {10, true, false}, {249, true, false}, {250, true, true}};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    json_t *job = filled(columns, COUNT(columns), sizes[i].rows, auto_job);
+    ck_assert_int_eq(at(job, "data.test") != NULL, sizes[i].test);
+    ck_assert_int_eq(at(job, "data.validation") != NULL, sizes[i].validation);
+    ck_assert_int_eq(at(job, "early_stopping") != NULL, sizes[i].validation);
+    json_decref(job);
+  }
+}
+END_TEST
+
+START_TEST(larger_tables_have_larger_batches) {
+  const ep_column columns[] = {number_column("x", 0, 90, 0), number_column("y", 0, 1, 0)};
+  double batch = 0;
+  const int64_t rows[] = {1000, 50000, 1000000, 2000000000};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    json_t *job = filled(columns, COUNT(columns), rows[i], auto_job);
+    ck_assert(number_at(job, "batch_size") >= batch);
+    ck_assert(number_at(job, "epochs") >= 20);
+    batch = number_at(job, "batch_size");
+    json_decref(job);
+  }
+  ck_assert_double_eq(batch, 1024);
+}
+END_TEST
+
+/* What the user says stays. */
+START_TEST(given_fields_stay) {
+  const ep_column columns[] = {number_column("x", 0, 90, 0), number_column("y", 0, 1, 0)};
+  json_t *job = filled(columns, COUNT(columns), 1000,
+                       "{\"data\": {\"dataset\": \"t\", \"test\": 0.5, \"validation\": 0}, "
+                       "\"model\": \"auto\", \"loss\": \"bce_with_logits\", \"epochs\": 7, "
+                       "\"optimizer\": \"sgd\", \"batch_size\": \"full\"}");
+  ck_assert_str_eq(text_at(job, "loss"), "bce_with_logits");
+  ck_assert_int_eq(outputs(job), 1);
+  ck_assert_double_eq(number_at(job, "epochs"), 7);
+  ck_assert_str_eq(text_at(job, "optimizer"), "sgd");
+  ck_assert_str_eq(text_at(job, "batch_size"), "full");
+  ck_assert_double_eq(number_at(job, "data.test"), 0.5);
+  ck_assert_double_eq(number_at(job, "data.validation"), 0);
+  ck_assert_ptr_null(at(job, "early_stopping"));
+  json_decref(job);
+}
+END_TEST
+
+START_TEST(folds_stand_for_a_validation_split) {
+  const ep_column columns[] = {number_column("x", 0, 90, 0), number_column("y", 0, 1, 0)};
+  json_t *job = filled(columns, COUNT(columns), 1000,
+                       "{\"data\": {\"dataset\": \"t\", \"folds\": 5, \"fold\": 1}, \"model\": "
+                       "\"auto\"}");
+  ck_assert_ptr_null(at(job, "data.validation"));
+  ck_assert_ptr_nonnull(at(job, "early_stopping"));
+  json_decref(job);
+  job = filled(columns, COUNT(columns), 1000,
+               "{\"data\": {\"dataset\": \"t\"}, \"folds\": 5, \"model\": \"auto\"}");
+  ck_assert_ptr_null(at(job, "data.validation"));
+  ck_assert_ptr_null(at(job, "early_stopping"));
+  json_decref(job);
+}
+END_TEST
+
+/* A given model gets its loss by its target and its last layer. */
+START_TEST(a_model_gets_its_loss) {
+  const struct {
+    const char *layer, *loss;
+  } ends[] = {
+      {"{\"type\": \"linear\", \"out_features\": 1}", "bce_with_logits"},
+      {"{\"type\": \"linear\", \"out_features\": 2}", "cross_entropy"},
+      {"{\"type\": \"log_softmax\"}", "nll"},
+      {"{\"type\": \"sigmoid\"}", "bce"},
+  };
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    const ep_column columns[] = {number_column("x", 0, 90, 0), category_column("y", "no yes", 0)};
+    char request[256];
+    snprintf(request, sizeof request,
+             "{\"data\": {\"dataset\": \"t\"}, \"model\": {\"layers\": [%s]}, \"loss\": \"auto\", "
+             "\"epochs\": 1}",
+             ends[i].layer);
+    json_t *job = filled(columns, COUNT(columns), 100, request);
+    ck_assert_str_eq(text_at(job, "loss"), ends[i].loss);
+    ck_assert_ptr_null(at(job, "optimizer"));
+    json_decref(job);
+  }
+}
+END_TEST
+
+START_TEST(a_target_of_one_value_is_refused) {
+  const ep_column columns[] = {number_column("x", 0, 90, 0), whole_column("y", 3, 3, 1)};
+  ep_model_facts facts;
+  ep_automatic_job job;
+  ep_problem problem = {0};
+  ck_assert_int_eq(facts_of(columns, COUNT(columns), 100, auto_job, &facts, &job, &problem),
+                   EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/data/target");
+  ep_automatic_deinit(&job);
+}
+END_TEST
+
+/* The facts of images, which come apart from their classes. */
+static json_t *image_choice(ep_shape row, int64_t rows) {
+  ep_model_facts facts = {.model = true,
+                          .loss = true,
+                          .rows = rows,
+                          .row = row,
+                          .features = ep_shape_count(row),
+                          .target_columns = 1,
+                          .classes = 10,
+                          .bytes = true,
+                          .columns = true,
+                          .test = true,
+                          .validation = true};
+  char *chosen = ep_first_model_choose(&facts);
+  json_t *root = json_loads(chosen, 0, NULL);
+  ck_assert_ptr_nonnull(root);
+  free(chosen);
+  return root;
+}
+
+START_TEST(images_get_convolutions) {
+  json_t *job = image_choice((ep_shape){1, 28, 28}, 60000);
+  ck_assert_str_eq(text_at(job, "model.layers.0.type"), "conv2d");
+  ck_assert_int_eq(outputs(job), 10);
+  ck_assert(json_is_object(at(job, "data.normalize")));
+  json_decref(job);
+  job = image_choice((ep_shape){1, 4, 4}, 1000);
+  ck_assert_str_eq(text_at(job, "model.layers.0.type"), "flatten");
+  json_decref(job);
+}
+END_TEST
+
+/* What leaves nothing open is not looked at. */
+START_TEST(other_requests_ask_for_nothing) {
+  const char *const requests[] = {
+      "{\"device\": \"auto\", \"data\": 3}", "{\"model\": \"auto\"", "[\"auto\"]", "{}",
+      "{\"data\": {\"dataset\": \"t\"}, \"model\": {}, \"name\": \"auto\"}"};
+  for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+    ep_automatic_job job;
+    ep_problem problem = {0};
+    bool asked = true;
+    ck_assert_int_eq(
+        ep_automatic_read(requests[i], strlen(requests[i]), NULL, &asked, &job, &problem), EP_OK);
+    ck_assert(!asked);
+  }
+}
+END_TEST
+
+START_TEST(faults_of_data_are_told) {
+  const struct {
+    const char *request, *member, *pointer;
+  } faults[] = {
+      {"{\"model\": \"auto\"}", NULL, "/data"},
+      {"{\"data\": {\"dataset\": \"t\", \"tset\": 0.2}, \"model\": \"auto\"}", NULL, "/data/tset"},
+      {"{\"job\": {\"data\": {\"dataset\": \"t\", \"test\": 2}, \"model\": \"auto\"}}", "job",
+       "/job/data/test"},
+  };
+  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+    ep_automatic_job job;
+    ep_problem problem = {0};
+    bool asked;
+    ck_assert_int_eq(ep_automatic_read(faults[i].request, strlen(faults[i].request),
+                                       faults[i].member, &asked, &job, &problem),
+                     EP_INVALID);
+    ck_assert_str_eq(problem.errors[0].pointer, faults[i].pointer);
+  }
+}
+END_TEST
+
+EP_SUITE("engine/first_model") {
+  TCase *all = ep_suite_case(suite, "first model");
+  tcase_add_test(all, words_are_classes);
+  tcase_add_test(all, few_whole_numbers_are_classes);
+  tcase_add_test(all, numbers_are_scaled);
+  tcase_add_test(all, identifiers_are_left_out);
+  tcase_add_test(all, splits_need_rows);
+  tcase_add_test(all, larger_tables_have_larger_batches);
+  tcase_add_test(all, given_fields_stay);
+  tcase_add_test(all, folds_stand_for_a_validation_split);
+  tcase_add_test(all, a_model_gets_its_loss);
+  tcase_add_test(all, a_target_of_one_value_is_refused);
+  tcase_add_test(all, images_get_convolutions);
+  tcase_add_test(all, other_requests_ask_for_nothing);
+  tcase_add_test(all, faults_of_data_are_told);
+}
