@@ -49,7 +49,8 @@ static ep_status options_read(const ep_request *request, ep_ingest_options *opti
   *options = (ep_ingest_options){.delimiter = delimiter < 0 ? 0 : BYTES[delimiter],
                                  .header = header < 0    ? 0
                                            : header == 0 ? 1
-                                                         : -1};
+                                                         : -1,
+                                 .table = ep_request_query(request, "table")};
   return pictures_read(request, options, error);
 }
 

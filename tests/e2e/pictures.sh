@@ -42,14 +42,10 @@ check "the same of raw pixels in a request" \
 
 # the same bytes, read in another way
 http PUT '/v1/datasets/small?size=6x8&channels=3' -T "$scratch/pictures/pets.zip"
-expect 409
-http DELETE "/v1/jobs/$id"
-expect 204
-http DELETE /v1/datasets/pets
-expect 204
-http PUT '/v1/datasets/small?size=6x8&channels=3' -T "$scratch/pictures/pets.zip"
 expect 201
 check "another size" '.parts.train.x.shape == [3, 6, 8]'
+http GET /v1/datasets/pets
+check "beside the first" '.parts.train.x.shape == [1, 12, 12]'
 gzip -k "$scratch/pictures/pets.zip"
 http PUT '/v1/datasets/packed' -T "$scratch/pictures/pets.zip.gz"
 expect 201

@@ -31,7 +31,8 @@ enum {
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* its index in the table where that has no name for it */
-  ep_column_type type;                /* of the cells */
+  ep_column_type type;                /* of the cells, */
+  ep_cell_kind form;                  /* and how a number or a date is written */
   ep_encode encode;
   int64_t first, features; /* of the encoded row: features first … first + features - 1 */
   bool indicator;          /* the last of them is 1 where the cell is missing */

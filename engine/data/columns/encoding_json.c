@@ -58,6 +58,8 @@ static void column_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "name", column->name);
   ep_writer_member_string(writer, "type", ep_column_type_name(column->type));
+  if (column->form != EP_CELL_NUMBER)
+    ep_writer_member_string(writer, "form", ep_cell_kind_name(column->form));
   ep_writer_member_string(writer, "encode", encode_names[column->encode]);
   if (is_category(column)) category_write(writer, column);
   if (column->encode == EP_ENCODE_DATE) date_write(writer, column);
@@ -149,13 +151,16 @@ static bool figures_read(const json_t *object, ep_column_encoding *out) {
 }
 
 static reading column_read(const json_t *object, ep_column_encoding *out) {
-  char type[16], encode[16];
-  int found = 0;
+  char type[16], encode[16], form[16];
+  int found = 0, written = EP_CELL_NUMBER;
   if (!ep_json_get_text(object, "name", out->name, sizeof out->name) ||
       !ep_json_get_text(object, "type", type, sizeof type) ||
       !ep_json_get_text(object, "encode", encode, sizeof encode) ||
       ep_column_type_from_name(type) < 0)
     return IMPOSSIBLE;
+  if (ep_json_get_text(object, "form", form, sizeof form)) written = ep_cell_kind_from_name(form);
+  if (written < 0) return IMPOSSIBLE;
+  out->form = (ep_cell_kind)written;
   while (found < ENCODES && strcmp(encode, encode_names[found]) != 0) found++;
   if (found == ENCODES) return IMPOSSIBLE;
   out->type = (ep_column_type)ep_column_type_from_name(type);

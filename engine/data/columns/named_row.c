@@ -9,7 +9,7 @@
 #include "api/json/json.h"
 #include "api/json/nearest.h"
 #include "api/json/number.h"
-#include "engine/data/cells/date.h"
+#include "engine/data/cells/cell.h"
 #include "engine/data/columns/word_list.h"
 
 enum { NAMES_COMPARED = 256 }; /* for the nearest one */
@@ -45,40 +45,63 @@ static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
   }
 }
 
-/* A word: its text, or that of a number or a boolean, as tables write them. */
-static bool word_read(const ep_column_encoding *column, const json_t *value, double *cell) {
-  char text[EP_NUMBER_BYTES];
-  const char *word = json_string_value(value);
-  if (json_is_boolean(value)) word = json_is_true(value) ? "true" : "false";
-  if (json_is_number(value)) {
-    ep_number_format(json_number_value(value), text);
-    word = text;
+/* A word, by its text. */
+static void word_find(const ep_column_encoding *column, const char *text, size_t bytes,
+                      double *cell) {
+  char word[EP_LIMIT_WORD_BYTES + 1];
+  int64_t found = -1;
+  if (bytes < sizeof word) {
+    memcpy(word, text, bytes);
+    word[bytes] = 0;
+    found = ep_word_list_find(&column->words, word);
   }
-  if (!word) return false;
-  int64_t found = ep_word_list_find(&column->words, word);
   *cell = found < 0 ? column->base - 1 : column->base + (double)found;
-  return true;
 }
 
-/* A date, or a time of day: what a table that was read as dates may hold, in ISO's form. */
-static bool date_read(const char *text, double *cell) {
-  return ep_date_read(EP_DATE_ISO, text, strlen(text), cell) ||
-         ep_date_read(EP_DATE_TIME, text, strlen(text), cell);
+static bool is_category(const ep_column_encoding *column) {
+  return column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL;
 }
 
+/* As the table was read that the model learnt; of a date also ISO's form, and a time of day. */
+static bool text_read(const ep_column_encoding *column, const char *text, size_t bytes,
+                      double *cell) {
+  text = ep_cell_trim(text, &bytes);
+  if (ep_cell_is_missing(text, bytes)) return true; /* it stays NaN */
+  if (is_category(column)) {
+    word_find(column, text, bytes, cell);
+    return true;
+  }
+  double value;
+  bool read =
+      ep_cell_read(column->form, text, bytes, &value) ||
+      (column->type == EP_COLUMN_DATE && (ep_cell_read(EP_CELL_ISO_DATE, text, bytes, &value) ||
+                                          ep_cell_read(EP_CELL_TIME, text, bytes, &value)));
+  if (read && isfinite(value)) *cell = value;
+  return read && isfinite(value);
+}
+
+/* Words may be numbers and booleans: their text is what tables write. */
 static bool cell_read(const ep_column_encoding *column, const json_t *value, double *cell) {
+  char number[EP_NUMBER_BYTES];
+  const char *text = json_string_value(value);
   *cell = NAN;
   if (json_is_null(value)) return true;
-  if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL)
-    return word_read(column, value, cell);
-  if (json_is_string(value) && column->type == EP_COLUMN_DATE)
-    return date_read(json_string_value(value), cell);
-  *cell = json_number_value(value);
-  return json_is_number(value);
+  if (text) return text_read(column, text, strlen(text), cell);
+  if (!is_category(column)) {
+    *cell = json_number_value(value);
+    return json_is_number(value);
+  }
+  if (json_is_boolean(value)) text = json_is_true(value) ? "true" : "false";
+  if (json_is_number(value)) {
+    ep_number_format(json_number_value(value), number);
+    text = number;
+  }
+  if (text) word_find(column, text, strlen(text), cell);
+  return text != NULL;
 }
 
 static const char *cell_form(const ep_column_encoding *column) {
-  if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL) return "a word";
+  if (is_category(column)) return "a word";
   return column->type == EP_COLUMN_DATE
              ? "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970"
              : "a number";

@@ -103,6 +103,7 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   ep_column_as type;
   if (!rule) rule = &no_rule;
   out->type = column->type;
+  out->form = column->form;
   out->scale = 1;
   ep_status status = type_find(column, rule, &type, error);
   if (status != EP_OK || type == EP_COLUMN_AS_IGNORE || is_constant(column, rows) ||

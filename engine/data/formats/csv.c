@@ -11,6 +11,7 @@
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/formats/csv_typed.h"
 #include "engine/data/formats/format.h"
+#include "engine/data/tables/typed_table.h"
 #include "engine/files/path.h"
 
 enum { PROBE_BYTES = 4096 };
@@ -31,17 +32,17 @@ typedef struct {
 } reader;
 
 static ep_status cell_refuse(reader *read, int64_t line, int64_t column, ep_error *error) {
-  char label[EP_CSV_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
+  char label[EP_COLUMN_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
   const ep_csv_cell *cell = read->cell;
   const char *end = cell->text + cell->bytes;
   double value;
   read->words = true;
-  ep_csv_label(read->writer.column, column, label);
+  ep_column_label(read->writer.column, column, label);
   if (cell->bytes == 0)
     return ep_fail(error, EP_INVALID, "row %lld, %s: the value is missing", (long long)line, label);
   if (ep_csv_not_finite(cell->text) ||
       ep_number_scan(cell->text, end, EP_NUMBER_CSV, &value) == end)
-    return ep_csv_infinite_refuse(line, label, cell->text, cell->bytes, error);
+    return ep_number_infinite_refuse(line, label, cell->text, cell->bytes, error);
   return ep_fail(error, EP_INVALID, "row %lld, %s: \"%s\" is not a number", (long long)line, label,
                  ep_excerpt(shown, cell->text, cell->bytes));
 }

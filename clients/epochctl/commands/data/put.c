@@ -95,7 +95,7 @@ static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
 
 /* The options that are query parameters of the upload, by their own names. */
 static void query_add(char path[EP_REQUEST_PATH_BYTES], const ep_arguments *arguments) {
-  static const char *const names[] = {"header", "delimiter", "size", "channels"};
+  static const char *const names[] = {"header", "delimiter", "size", "channels", "table"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = ep_arguments_value(arguments, names[i]);
     if (value) ep_path_query(path, names[i], value);
@@ -126,6 +126,8 @@ static const ep_option OPTIONS[] = {
    .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
   {.name = "channels", .kind = EP_OPTION_CHOICE, .value = "1|3",
    .doc = "of pictures: grey or RGB (1 if all are grey)"},
+  {.name = "table", .kind = EP_OPTION_TEXT, .value = "NAME",
+   .doc = "of a JSON object of several tables: the one to take"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_data_put = {
