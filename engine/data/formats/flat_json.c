@@ -118,7 +118,7 @@ static ep_status outline_read(scanner *scan, ep_error *error) {
 static ep_status keys_check(const scanner *scan, ep_error *error) {
   bool test = scan->seen[KEY_M_TEST] || scan->seen[KEY_X_TEST] || scan->seen[KEY_Y_TEST];
   for (int i = 0; i < KEY_COUNT; i++)
-    if (!scan->seen[i] && (i < KEY_M_TEST || test))
+    if (!scan->seen[i] && (i < KEY_M_TEST || (test && i != KEY_Y_TEST)))
       return ep_fail(error, EP_INVALID, "JSON: the key \"%s\" is missing", key_names[i]);
   return EP_OK;
 }
@@ -183,6 +183,12 @@ static ep_status part_read(ep_ingest *ingest, scanner *scan, key k, ep_split spl
   return status;
 }
 
+/* Test rows without targets are there to be predicted. */
+static bool is_labelled(scanner *scan) {
+  scan->at = scan->array[KEY_Y_TEST];
+  return scan->seen[KEY_Y_TEST] && !character_take(scan, ']');
+}
+
 bool ep_flat_json_has_key(const char *name, size_t bytes) {
   for (int i = 0; i < KEY_COUNT; i++)
     if (strlen(key_names[i]) == bytes && memcmp(key_names[i], name, bytes) == 0) return true;
@@ -197,7 +203,7 @@ ep_status ep_flat_json_read(ep_ingest *ingest, ep_json_text text, ep_error *erro
   if (status == EP_OK) status = part_read(ingest, &scan, KEY_Y, EP_SPLIT_TRAIN, EP_ROLE_Y, error);
   if (status != EP_OK || !scan.seen[KEY_M_TEST]) return status;
   status = part_read(ingest, &scan, KEY_X_TEST, EP_SPLIT_TEST, EP_ROLE_X, error);
-  if (status == EP_OK)
+  if (status == EP_OK && is_labelled(&scan))
     status = part_read(ingest, &scan, KEY_Y_TEST, EP_SPLIT_TEST, EP_ROLE_Y, error);
   return status;
 }

@@ -1,5 +1,6 @@
 /* flat_json.h: the flat JSON form: {"m": rows, "n": columns, "x": [row-major, flat], "y": […],
- * "m_test": …, "x_test": …, "y_test": …}. */
+ * "m_test": …, "x_test": …, "y_test": …}. Without y_test, or where that is empty, the test rows
+ * have no targets. */
 #ifndef EP_ENGINE_DATA_FORMATS_FLAT_JSON_H
 #define EP_ENGINE_DATA_FORMATS_FLAT_JSON_H
 

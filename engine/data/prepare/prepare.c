@@ -159,6 +159,7 @@ static ep_status out_allocate(preparation *work, ep_prepared *out, ep_error *err
     if (rows == 0) continue;
     ep_status status = x_allocate(work, out, split, error);
     if (status != EP_OK) return status;
+    if (work->sets[split].unlabelled) continue;
     if (work->takes_classes)
       out->classes[split] = array(rows, sizeof(int32_t));
     else
@@ -225,7 +226,8 @@ static ep_status row_store(const preparation *work, ep_prepared *out, const ep_r
   ep_status status = EP_OK;
   ep_row_source_read(set, row, floats ? work->x : NULL, work->y);
   if (!work->mapped[split]) status = x_store(work, out, set, split, row, place, error);
-  return status == EP_OK ? y_store(work, out, split, row, place, error) : status;
+  return status == EP_OK && !set->unlabelled ? y_store(work, out, split, row, place, error)
+                                             : status;
 }
 
 static ep_status rows_store(const preparation *work, ep_prepared *out, ep_error *error) {
@@ -268,7 +270,7 @@ static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const p
                       ep_loss_type_name(loss), (long long)targets, targets == 1 ? "" : "s");
   if (!work->takes_classes || targets == 1) return EP_OK;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    if (!is_one_hot(&work->sets[split], work->y))
+    if (!work->sets[split].unlabelled && !is_one_hot(&work->sets[split], work->y))
       return ep_fail_at(error, EP_INVALID, "/loss",
                         "%s takes one column of classes, or one-hot columns; the data has %lld "
                         "target columns, which are not one-hot",
@@ -428,6 +430,10 @@ ep_status ep_prepared_widen(ep_prepared *prepared, ep_error *error) {
     if (prepared->rows[split] > 0) status = split_widen(prepared, split, error);
   if (status == EP_OK) prepared->x_type = EP_X_FLOAT32;
   return status; /* after a failure some are wide and some are not: good for deinit alone */
+}
+
+const void *ep_prepared_targets(const ep_prepared *prepared, ep_split split) {
+  return prepared->classes[split] ? (const void *)prepared->classes[split] : prepared->y[split];
 }
 
 void ep_prepared_deinit(ep_prepared *prepared) {

@@ -133,6 +133,7 @@ static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *m
     range_merge_part(&found->y, y);
     out->one_hot = out->one_hot && (y->rows == 0 || y->one_hot);
     found->rows[split] = x->rows;
+    out->test_unlabelled |= ep_dataset_is_unlabelled(meta, (ep_split)split);
   }
   out->features = train[EP_ROLE_X].columns;
   out->row =

@@ -14,6 +14,7 @@ struct ep_row_source {
   ep_table x, y;            /* open; x is the whole table when the target stands in it */
   int64_t target;           /* its column then */
   bool apart;               /* rows of x are rows of the table x */
+  bool unlabelled;          /* they have no targets: what is read of y are NaN */
   const ep_data_spec *data; /* lent: inline and generators */
   bool test;                /* generators */
 };
