@@ -79,6 +79,8 @@ typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
 } ep_class_name;
 
+enum { EP_NOTE_BYTES = 256 };
+
 typedef struct {
   char format[16]; /* "csv", "npy", "json", "ndjson", "idx", "npz", "pictures", "safetensors",
                       "parts" */
@@ -94,7 +96,8 @@ typedef struct {
   ep_class_name
       *class_name; /* [classes], owned: what class numbers in y stand for; NULL: unknown */
   int classes;
-  int64_t left_out; /* files of a ZIP of pictures that are none */
+  char note[EP_NOTE_BYTES]; /* what was read otherwise than might be thought; "" */
+  int64_t left_out;         /* files of a ZIP of pictures that are none */
 } ep_dataset_meta;
 
 /* A copy of its own; false when memory is short, and then there is nothing to deinit. */

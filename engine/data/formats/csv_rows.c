@@ -1,5 +1,10 @@
 #include "engine/data/formats/csv_rows.h"
 
+#include <math.h>
+#include <string.h>
+
+#include "engine/data/cells/cell.h"
+
 ep_status ep_csv_rows_read(ep_csv_text *text, ep_csv_row_read read, void *context,
                            ep_error *error) {
   ep_status status = EP_OK;
@@ -31,6 +36,15 @@ ep_status ep_csv_row_check(int64_t line, int64_t column, int64_t columns, ep_csv
   return EP_OK;
 }
 
+/* The number of a label becomes its name. */
+static void label_name(const ep_csv_labels *labels, ep_table_cell *cell) {
+  double value;
+  if (!ep_cell_read(EP_CELL_NUMBER, cell->text, cell->bytes, &value)) return;
+  if (!(value >= 0 && value < (double)labels->count && value == floor(value))) return;
+  cell->text = labels->name[(int64_t)value].name;
+  cell->bytes = strlen(cell->text);
+}
+
 static ep_status row_cells_read(ep_csv_table *table, ep_csv_text *text, ep_table_cell_read read,
                                 void *context, ep_error *error) {
   int64_t row = text->line, columns = table->rows.columns;
@@ -43,6 +57,7 @@ static ep_status row_cells_read(ep_csv_table *table, ep_csv_text *text, ep_table
     stop = table->cell->stop;
     /* within quotes, too, spaces around a word are no part of it */
     ep_table_cell cell = ep_table_cell_make(table->cell->text, table->cell->bytes, line, column);
+    if (table->labels->count > 0 && column == columns - 1) label_name(table->labels, &cell);
     status = read(context, &cell, error);
     if (status != EP_OK) return status;
   }
@@ -71,7 +86,10 @@ static ep_status table_walk(ep_table_rows *rows, ep_table_cell_read read, ep_tab
   return ep_csv_rows_read(&text, row_walk, &walk, error);
 }
 
-ep_csv_table ep_csv_table_of(ep_csv_text text, int64_t columns, ep_csv_cell *cell) {
-  return (ep_csv_table){
-      .rows = {columns, text.delimiter != ',', table_walk}, .text = text, .cell = cell};
+ep_csv_table ep_csv_table_of(ep_csv_text text, int64_t columns, const ep_csv_labels *labels,
+                             ep_csv_cell *cell) {
+  return (ep_csv_table){.rows = {columns, text.delimiter != ',', table_walk},
+                        .text = text,
+                        .cell = cell,
+                        .labels = labels};
 }

@@ -2,7 +2,7 @@
 #ifndef EP_ENGINE_DATA_FORMATS_CSV_ROWS_H
 #define EP_ENGINE_DATA_FORMATS_CSV_ROWS_H
 
-#include "engine/data/formats/csv_cell.h"
+#include "engine/data/formats/csv_counts.h"
 #include "engine/data/tables/table_rows.h"
 
 /* Reads one row: from the start of its first cell to behind its end. */
@@ -19,11 +19,13 @@ ep_status ep_csv_row_check(int64_t line, int64_t column, int64_t columns, ep_csv
 
 /* The same as a table of any cells. */
 typedef struct {
-  ep_table_rows rows; /* first */
-  ep_csv_text text;   /* the rows */
-  ep_csv_cell *cell;  /* working memory, lent */
+  ep_table_rows rows;          /* first */
+  ep_csv_text text;            /* the rows */
+  ep_csv_cell *cell;           /* working memory, lent */
+  const ep_csv_labels *labels; /* what the numbers of the last column stand for, lent */
 } ep_csv_table;
 
-ep_csv_table ep_csv_table_of(ep_csv_text text, int64_t columns, ep_csv_cell *cell);
+ep_csv_table ep_csv_table_of(ep_csv_text text, int64_t columns, const ep_csv_labels *labels,
+                             ep_csv_cell *cell);
 
 #endif

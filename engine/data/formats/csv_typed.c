@@ -22,7 +22,7 @@ static ep_status types_find(const ep_ingest *ingest, ep_csv_table *table,
 ep_status ep_csv_typed_read(ep_ingest *ingest, ep_csv_text text, ep_csv_header *header,
                             ep_csv_cell *cell, ep_error *error) {
   int64_t columns = header->columns;
-  ep_csv_table table = ep_csv_table_of(text, columns, cell);
+  ep_csv_table table = ep_csv_table_of(text, columns, &header->labels, cell);
   ep_column_cells *types = calloc((size_t)columns, sizeof *types);
   ep_status status = types ? EP_OK : ep_fail_memory(error);
   if (status == EP_OK) status = types_find(ingest, &table, header, types, error);

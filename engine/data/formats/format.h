@@ -8,7 +8,7 @@
 
 /* How to read a CSV, JSON or pictures; zeros mean: find out. */
 typedef struct {
-  char delimiter;    /* 0: the one of , ; tab | that the first line has most of */
+  char delimiter;    /* 0: as ep_csv_delimiter_find finds it */
   int header;        /* 0: a first line with a cell that is no number; 1 yes, -1 no */
   int height, width; /* of pictures; 0: the commonest, as pictures.c says */
   int channels;      /* of pictures: 1 or 3; 0: 1 if all are grey */

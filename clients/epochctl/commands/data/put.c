@@ -120,7 +120,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 static const ep_option OPTIONS[] = {
   {.name = "header", .kind = EP_OPTION_CHOICE, .value = "true|false",
    .doc = "whether a CSV's first line has names (detected)"},
-  {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe",
+  {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe|space",
    .doc = "of a CSV (detected)"},
   {.name = "size", .kind = EP_OPTION_TEXT, .value = "HxW",
    .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
