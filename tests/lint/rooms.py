@@ -58,12 +58,13 @@ ROOMS = {
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
+    "engine/data/archives": ("api engine/files", ""),
     "engine/data/cells": ("api/json", ""),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
     "engine/data/columns": ("api api/json api/spec kernels " + DATA, "jansson"),
     "engine/data/pictures": ("api engine/files", "png|jpeg"),
     "engine/data/tables": ("api api/json kernels " + DATA, ""),
-    "engine/data/formats": ("api api/hash api/json engine/data/pictures engine/data/tables " + DATA, "jansson"),
+    "engine/data/formats": ("api api/hash api/json engine/data/archives engine/data/pictures engine/data/tables " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
     "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan "

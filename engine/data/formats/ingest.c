@@ -36,7 +36,7 @@ ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
     return ep_fail(error, EP_MEDIA_TYPE, "gz within gz is not unpacked");
   return ep_fail(
       error, EP_MEDIA_TYPE,
-      "the content is not known: CSV (as UTF-8), JSON, NPY, NPZ, IDX, safetensors and a ZIP "
+      "the content is not known: CSV (as UTF-8), JSON, NPY, NPZ, IDX, safetensors and a ZIP or TAR "
       "of pictures are, each also as gz");
 }
 

@@ -4,7 +4,7 @@
 
 #include "engine/data/formats/format.h"
 
-/* Reads the file at `source` (CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP of pictures, gz
+/* Reads the file at `source` (CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP or TAR of pictures, gz
  * of any), checks every value and writes the parts and meta.json into the existing,
  * empty folder `folder` (each file fsynced). `max_output_bytes` bounds what may be written. Errors
  * name row and column, both counted from 1 as an editor does: "row 17 has 3 cells, row 1 has 4". On

@@ -135,7 +135,7 @@ const ep_subcommand ep_subcommand_data_put = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "upload a data set",
   .details =
-    "FILE is one file with all rows (CSV, NPY, NPZ, IDX, safetensors, JSON, a ZIP of pictures in class folders; "
+    "FILE is one file with all rows (CSV, NPY, NPZ, IDX, safetensors, JSON, a ZIP or TAR of pictures in class folders; "
     "gz of any; - is standard input), or parts, each SPLIT/PART=FILE: train, validation or test; x or y.",
   .examples =
     "epochctl data put houses houses.csv\n"
