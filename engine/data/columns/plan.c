@@ -107,7 +107,7 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   out->scale = 1;
   ep_status status = type_find(column, rule, &type, error);
   if (status != EP_OK || type == EP_COLUMN_AS_IGNORE || is_constant(column, rows) ||
-      !ep_column_chosen(data, out->name))
+      !ep_column_chosen(data, out->name) || strcmp(data->group, out->name) == 0)
     return status;
   out->scaling = rule->scale;
   out->missing = rule->missing;

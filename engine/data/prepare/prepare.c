@@ -8,6 +8,7 @@
 #include "engine/data/prepare/columns.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
+#include "engine/data/prepare/split_column.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/row_source.h"
 #include "engine/data/sources/target_rows.h"
@@ -16,9 +17,10 @@
 typedef struct {
   ep_row_source sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
   uint8_t *split;                     /* [main rows], owned: ep_split of each row */
-  double *x, *y;    /* [features of the rows], [targets], owned: the row at hand */
-  double *encoded;  /* [features], owned: the same, of a table that is encoded */
-  ep_strata strata; /* empty unless data->stratify */
+  double *x, *y;      /* [features of the rows], [targets], owned: the row at hand */
+  double *encoded;    /* [features], owned: the same, of a table that is encoded */
+  ep_split_column by; /* what decides the split, if a column does */
+  ep_strata strata;   /* empty unless data->stratify */
   bool takes_classes;
   bool mapped[EP_SPLIT_COUNT]; /* x is used where it lies */
 } preparation;
@@ -325,7 +327,11 @@ static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prep
   const ep_row_source *main = main_rows(work);
   int64_t rows[EP_SPLIT_COUNT];
   for (int split = 0; split < EP_SPLIT_COUNT; split++) rows[split] = work->sets[split].rows;
-  ep_status status = ep_split_count(data, rows, out->rows, error);
+  ep_status status = EP_OK;
+  if (work->by.split)
+    memcpy(out->rows, work->by.rows, sizeof out->rows);
+  else
+    status = ep_split_count(data, rows, out->rows, error);
   if (status != EP_OK) return status;
   const ep_encoding *encoding = out->scaling.encoding;
   out->features = out->scaling.x_columns = encoding ? encoding->features : main->features;
@@ -355,6 +361,9 @@ static ep_status rows_assign(const ep_data_spec *data, preparation *work, const 
   if (data->stratify) status = classes_read(work, error);
   if (status == EP_OK && data->stratify)
     status = ep_split_check_classes(data, work->strata.rows, test_rows, error);
+  if (status == EP_OK && work->by.column >= 0)
+    return ep_split_column_assign(&work->by, &main->x, test_rows, validation_rows, work->split,
+                                  error);
   if (status == EP_OK)
     ep_split_assign(data, main->rows, test_rows, validation_rows,
                     data->stratify ? &work->strata : NULL, work->split);
@@ -380,6 +389,21 @@ static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepare
   return status == EP_OK ? rows_store(work, out, error) : status;
 }
 
+/* The column that decides the split, where one does. */
+static ep_status by_find(const ep_data_spec *data, const char *dataset_folder, preparation *work,
+                         ep_error *error) {
+  ep_dataset_meta meta;
+  bool there;
+  work->by = (ep_split_column){.column = -1};
+  if (!data->time[0] && !data->group[0]) return EP_OK;
+  ep_status status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
+  if (status != EP_OK) return status;
+  const ep_part *table = &meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  status = ep_split_column_find(data, table->rows > 0 ? table : NULL, &work->by, error);
+  ep_dataset_meta_deinit(&meta);
+  return status;
+}
+
 ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,
                      ep_prepared *out, ep_error *error) {
   preparation work = {.takes_classes = ep_loss_takes_classes(loss)};
@@ -389,10 +413,12 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   status = ep_columns_find(data, dataset_folder, &out->scaling.encoding, error);
   if (status == EP_OK && out->scaling.encoding)
     status = ep_target_rows_check(data, dataset_folder, error);
+  if (status == EP_OK) status = by_find(data, dataset_folder, &work, error);
   if (status == EP_OK) status = work_begin(data, &work, out, error);
   if (status == EP_OK) status = loss_check(data, loss, &work, error);
   if (status == EP_OK) status = rows_assign(data, &work, out, error);
   if (status == EP_OK) status = work_do(data, &work, out, error);
+  ep_split_column_deinit(&work.by);
   free(work.strata.class_of);
   free(work.split);
   free(work.x);
