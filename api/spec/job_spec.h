@@ -24,7 +24,9 @@ typedef struct {
   int indicator;      /* a feature that is 1 where the cell is missing: true, false; -1 = not given
                          (null): where the data have missing numbers */
   ep_category encode; /* Default "auto" */
-  ep_column_scale scale; /* Default "standard" */
+  int64_t min_count;  /* of a category: training rows of a word that is told apart. Default 1 */
+  ep_unknown_word unknown; /* Default "other" */
+  ep_column_scale scale;   /* Default "standard" */
 } ep_column_rule;
 
 /* Names of columns, and globs. */

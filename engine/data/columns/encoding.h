@@ -45,7 +45,9 @@ typedef struct {
    * an ordinal, as a missing one. */
   ep_words words;
   double base;
-  bool *trained; /* [words.count], owned: it has training rows */
+  bool *trained; /* [words.count], owned: it has training rows, min_count at least */
+  int64_t min_count;
+  bool unknown_fails; /* `words` are all there are: another one is refused in prediction */
   /* Learnt from the training rows. */
   double fill;         /* in the place of a missing cell; NaN: none, it counts as another word */
   double shift, scale; /* feature = (value - shift) / scale; of dates: of the year */

@@ -41,6 +41,8 @@ static void category_write(ep_writer *writer, const ep_column_encoding *column) 
   ep_writer_key(writer, "words");
   words_write(writer, &column->words);
   ep_writer_member_number(writer, "base", column->base);
+  if (column->unknown_fails)
+    ep_writer_member_string(writer, "unknown", ep_unknown_word_name(EP_UNKNOWN_WORD_ERROR));
   ep_writer_member_open(writer, "untrained", '[');
   for (int64_t i = 0; i < column->words.count; i++)
     if (!column->trained[i]) ep_writer_integer(writer, i);
@@ -111,6 +113,8 @@ static reading category_read(const json_t *object, ep_column_encoding *out) {
   reading read = words_read(json_object_get(object, "words"), most, &out->words);
   if (read != READ) return read;
   if (!ep_json_get_number(object, "base", &out->base) || !isfinite(out->base)) return IMPOSSIBLE;
+  const char *unknown = json_string_value(json_object_get(object, "unknown"));
+  out->unknown_fails = unknown && ep_unknown_word_from_name(unknown) == EP_UNKNOWN_WORD_ERROR;
   out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
   if (!out->trained) return NO_MEMORY;
   for (int64_t i = 0; i < out->words.count; i++) out->trained[i] = true;

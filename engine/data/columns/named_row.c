@@ -45,8 +45,8 @@ static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
   }
 }
 
-/* A word, by its text. */
-static void word_find(const ep_column_encoding *column, const char *text, size_t bytes,
+/* A word, by its text. False where it is not known, and has to be. */
+static bool word_find(const ep_column_encoding *column, const char *text, size_t bytes,
                       double *cell) {
   char word[EP_LIMIT_WORD_BYTES + 1];
   int64_t found = -1;
@@ -56,6 +56,7 @@ static void word_find(const ep_column_encoding *column, const char *text, size_t
     found = ep_word_list_find(&column->words, word);
   }
   *cell = found < 0 ? column->base - 1 : column->base + (double)found;
+  return found >= 0 || !column->unknown_fails;
 }
 
 static bool is_category(const ep_column_encoding *column) {
@@ -67,10 +68,7 @@ static bool text_read(const ep_column_encoding *column, const char *text, size_t
                       double *cell) {
   text = ep_cell_trim(text, &bytes);
   if (ep_cell_is_missing(text, bytes)) return true; /* it stays NaN */
-  if (is_category(column)) {
-    word_find(column, text, bytes, cell);
-    return true;
-  }
+  if (is_category(column)) return word_find(column, text, bytes, cell);
   double value;
   bool read =
       ep_cell_read(column->form, text, bytes, &value) ||
@@ -96,12 +94,11 @@ static bool cell_read(const ep_column_encoding *column, const json_t *value, dou
     ep_number_format(json_number_value(value), number);
     text = number;
   }
-  if (text) word_find(column, text, strlen(text), cell);
-  return text != NULL;
+  return text && word_find(column, text, strlen(text), cell);
 }
 
 static const char *cell_form(const ep_column_encoding *column) {
-  if (is_category(column)) return "a word";
+  if (is_category(column)) return column->unknown_fails ? "a word of the data" : "a word";
   return column->type == EP_COLUMN_DATE
              ? "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970"
              : "a number";
