@@ -8,6 +8,7 @@
 #include "api/json/number_scan.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/formats/csv_cell.h"
+#include "engine/data/formats/csv_faults.h"
 #include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/formats/csv_typed.h"
@@ -162,7 +163,12 @@ static ep_status read_csv(ep_ingest *ingest, ep_error *error) {
   if (header.row_names)
     snprintf(ingest->meta->note, sizeof ingest->meta->note,
              "the header has a cell less than the rows: the first column has no name");
-  if (status == EP_OK) status = part_read(ingest, text, &header, cell, error);
+  ep_csv_text first = header.start;
+  if (status == EP_OK) {
+    status = part_read(ingest, text, &header, cell, error);
+    if (status == EP_INVALID)
+      ep_csv_faults_tell(first, ingest->options.header, ingest->role != EP_ROLE_TABLE, cell, error);
+  }
   free(header.column);
   free(labels.name);
   free(cell);
