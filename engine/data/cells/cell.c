@@ -48,6 +48,7 @@ static bool is_infinite(const char *text, size_t bytes) {
     text++;
     bytes--;
   }
+  if (bytes == 0 || (*text | 0x20) != 'i') return false; /* as most cells are not */
   return (bytes == 3 && strncasecmp(text, "inf", 3) == 0) ||
          (bytes == 8 && strncasecmp(text, "infinity", 8) == 0);
 }

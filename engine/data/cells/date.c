@@ -139,7 +139,9 @@ static int month_take(cursor *text) {
   size_t left = (size_t)(text->end - text->at);
   for (int i = 0; i < 12; i++) {
     size_t whole = strlen(names[i]);
-    if (left < LETTERS || strncasecmp(text->at, names[i], LETTERS) != 0) continue;
+    if (left < LETTERS || (*text->at | 0x20) != *names[i] ||
+        strncasecmp(text->at, names[i], LETTERS) != 0)
+      continue;
     bool all = left >= whole && strncasecmp(text->at, names[i], whole) == 0;
     text->at += all ? whole : LETTERS;
     if (!all) character_take(text, '.');

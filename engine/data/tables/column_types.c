@@ -31,7 +31,15 @@ static ep_status kinds_count(void *context, const ep_table_cell *value, ep_error
     return EP_OK;
   }
   type->present++;
-  for (int kind = 0; kind < EP_CELL_KINDS; kind++) {
+  if (ep_cell_read(EP_CELL_NUMBER, value->text, value->bytes, &unused)) {
+    type->accepted[EP_CELL_NUMBER]++; /* which is no date */
+    type->accepted[EP_CELL_GROUPED]++;
+    type->accepted[EP_CELL_DECIMAL_COMMA] +=
+        pass->decimal_commas &&
+        ep_cell_read(EP_CELL_DECIMAL_COMMA, value->text, value->bytes, &unused);
+    return EP_OK;
+  }
+  for (int kind = EP_CELL_NUMBER + 1; kind < EP_CELL_KINDS; kind++) {
     if (kind == EP_CELL_DECIMAL_COMMA && !pass->decimal_commas) continue;
     type->accepted[kind] += ep_cell_read((ep_cell_kind)kind, value->text, value->bytes, &unused);
   }
