@@ -122,6 +122,9 @@ typedef struct {
   int micro_batches;                   /* 0 stands for 1 */
   int stage_first[EP_LIMIT_RANKS + 1]; /* the op that each stage begins with; [model] is ops_count.
                                           No residual's block is cut */
+  int devices_count;          /* GPUs that the ranks fill one after another; 0 stands for 1 */
+  int device[EP_LIMIT_RANKS]; /* [devices_count], the first of them the backend's own; the
+                                 numbers say nothing about the course of the training */
 } ep_parallel;
 
 typedef struct {

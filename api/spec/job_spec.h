@@ -150,6 +150,7 @@ typedef struct {
                         row; 1 without stages */
   int stages[EP_LIMIT_RANKS][2]; /* "stages": [[0, 3], [4, 9]]: the first and last layer of each */
   int stages_count;              /* 0 = not given (null): stages of like cost; else `model` */
+  bool elastic;                  /* replicas may share GPUs where there are fewer. Default false */
 } ep_parallel_spec;
 
 typedef struct {

@@ -116,7 +116,7 @@ static const ep_field rows[] = {
      .form = "a number or \"auto\"",
      .text_fallback = "1",
      .doc = "replicas: each has the whole network and a slice of every batch; \"auto\": as many as "
-            "pay, which on a CPU is 1",
+            "pay, which is 1 so far",
      .schema = EP_JSON({
        "anyOf" :
            [ {"type" : "integer", "minimum" : 1, "maximum" : EP_LIMIT_RANKS},
@@ -158,6 +158,11 @@ static const ep_field rows[] = {
      .max = EP_LIMIT_MICRO_BATCHES,
      .doc = "pieces in which a replica's slice goes through the stages; 4 a stage, at most one a "
             "row, unless given"},
+    {.key = "elastic",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(elastic),
+     .doc = "on GPUs: take those that there are, so that replicas share one where there are fewer; "
+            "the numbers stay the same"},
 };
 #undef AT
 const ep_field_table ep_parallel_table = EP_FIELD_TABLE(rows, NULL);

@@ -91,6 +91,9 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
     ep_writer_member_string(&writer, "executor", command->executor);
     ep_writer_member_integer(&writer, "epochs_logged", command->epochs_logged);
     ep_writer_member_integer(&writer, "thinning", command->thinning);
+    ep_writer_member_open(&writer, "gpus", '[');
+    for (int i = 0; i < command->gpus_count; i++) ep_writer_integer(&writer, command->gpus[i]);
+    ep_writer_close(&writer, ']');
   }
   if (command->kind == EP_COMMAND_PREDICT) {
     ep_writer_member_integer(&writer, "checkpoint", command->checkpoint);

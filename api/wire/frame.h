@@ -29,7 +29,7 @@ typedef enum {
 
 /* X(code, JSON name): what epochd tells a worker to do. */
 #define EP_COMMAND_TABLE(X)                                                                   \
-  X(TRAIN, "train")         /* job, attempt, spec, executor, epochs_logged, thinning */       \
+  X(TRAIN, "train")         /* job, attempt, spec, executor, epochs_logged, thinning, gpus */ \
   X(CANCEL, "cancel")       /* job */                                                         \
   X(PAUSE, "pause")         /* job: it ends with EP_PAUSED, and a checkpoint */               \
   X(PREDICT, "predict")     /* request, job, checkpoint, weights_sha256, x [rows, columns] */ \
@@ -53,6 +53,8 @@ typedef struct {
                                        choose */
   int64_t epochs_logged;            /* train: the last epoch in the job's log */
   int thinning;                     /* train: the log keeps one of 2^thinning reports */
+  int gpus[EP_LIMIT_DEVICES];       /* train: [gpus_count], the numbers of the GPUs of its ranks */
+  int gpus_count;                   /* 0 = the worker's own device alone */
   int64_t
       checkpoint; /* predict: with the weights after so many steps; 0 = those that the job left */
   char

@@ -78,6 +78,21 @@ static bool thinning_read(const json_t *root, int *out) {
   return true;
 }
 
+/* At most EP_LIMIT_DEVICES numbers. */
+static bool gpus_read(const json_t *root, int *gpus, int *count) {
+  const json_t *array = json_object_get(root, "gpus"), *number;
+  size_t i;
+  if (!json_is_array(array) || json_array_size(array) > EP_LIMIT_DEVICES) return false;
+  json_array_foreach(array, i, number) {
+    if (!json_is_integer(number) || json_integer_value(number) < 0 ||
+        json_integer_value(number) >= EP_LIMIT_DEVICE_NUMBER)
+      return false;
+    gpus[i] = (int)json_integer_value(number);
+  }
+  *count = (int)json_array_size(array);
+  return true;
+}
+
 static bool command_read(const json_t *root, const uint8_t *values, size_t values_bytes,
                          ep_command *out) {
   int kind = kind_read(root, "command", ep_command_kind_from_name);
@@ -97,7 +112,7 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
   return out->spec != NULL &&
          ep_json_get_text(root, "executor", out->executor, sizeof out->executor) &&
          ep_json_get_integer(root, "epochs_logged", 0, EP_LIMIT_EPOCHS, &out->epochs_logged) &&
-         thinning_read(root, &out->thinning);
+         thinning_read(root, &out->thinning) && gpus_read(root, out->gpus, &out->gpus_count);
 }
 
 ep_status ep_command_decode(const uint8_t *payload, size_t bytes, ep_command *out,

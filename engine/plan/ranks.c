@@ -151,6 +151,12 @@ static bool stages_balance(const layer_costs *costs, int stages, int *first) {
   return true;
 }
 
+static bool has_sync(const ep_program *program) {
+  for (int i = 0; i < program->ops_count; i++)
+    if (program->ops[i].type == EP_LAYER_BATCH_NORM && program->ops[i].sync) return true;
+  return false;
+}
+
 /* Whether a device and an executor are asked for that train on so many ranks. */
 static void device_check(const ep_job_spec *spec, const ep_program *program, ep_problem *problem) {
   int ranks = ep_program_ranks(program);
@@ -161,11 +167,11 @@ static void device_check(const ep_job_spec *spec, const ep_program *program, ep_
                    "%s trains on several ranks alone: give \"parallel\", or leave \"executor\" out",
                    spec->executor);
   if (ranks == 1) return;
-  if (strncmp(spec->device, "cuda", 4) == 0)
-    ep_problem_add(problem, EP_INVALID, "/parallel",
-                   "%d ranks: several ranks train on device \"cpu\" alone, not on \"%s\"", ranks,
-                   spec->device);
-  else if (spec->executor[0] && !(named && named->ranks))
+  if (strncmp(spec->device, "cuda", 4) == 0 && program->parallel.data > 1 && has_sync(program))
+    ep_problem_add(problem, EP_INVALID, "/parallel/data",
+                   "a batch_norm with \"sync\": true sees all replicas on device \"cpu\" alone: "
+                   "leave \"sync\" out, and it sees its replica's rows");
+  if (spec->executor[0] && !(named && named->ranks))
     ep_problem_add(problem, EP_INVALID, "/executor",
                    "%s trains on one rank, and the job asks for %d: leave \"executor\" out",
                    spec->executor, ranks);
@@ -270,7 +276,7 @@ bool ep_plan_parallel(const ep_plan *plan, const ep_job_spec *spec, ep_parallel_
   }
   out->bubble = ep_pipeline_idle(parallel->model, parallel->micro_batches, greatest);
   if (spec->parallel.data_auto)
-    out->note = "\"data\": \"auto\" is 1: one rank uses all cores of a CPU already, and several "
-                "GPUs do not train one job";
+    out->note = "\"data\": \"auto\" is 1: one rank uses all of a device already; a number takes "
+                "so many GPUs";
   return true;
 }

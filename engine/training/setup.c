@@ -69,6 +69,9 @@ static ep_status memory_check(const ep_trainer *t, ep_error *error) {
 
 static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   t->plan->program.data_bytes_max = t->job->data_bytes_max;
+  ep_parallel *parallel = &t->plan->program.parallel;
+  for (int i = 0; i < t->job->gpus_count && i < EP_LIMIT_RANKS; i++)
+    parallel->device[parallel->devices_count++] = t->job->gpus[i];
   t->steps_per_epoch = ep_program_steps_per_epoch(&t->plan->program);
   int64_t epochs = t->job->spec->epochs, most_epochs = t->job->epochs_most;
   t->steps_total =

@@ -44,6 +44,8 @@ typedef struct {
   const ep_backend_ops *backend_ops;
   ep_backend *backend;
   const char *device; /* "cpu", "cuda:0": for the result */
+  const int *gpus;    /* [gpus_count], of a job of several ranks: the device's own number first */
+  int gpus_count;     /* 0 = the device alone */
   const ep_job_spec *spec;
   const char *spec_text;       /* goes into the weights file */
   const char *dataset_folder;  /* NULL unless the spec names a dataset */

@@ -55,7 +55,7 @@ ep_status ep_device_open(const char *name, const char *plugin, ep_device *out, e
   } else if (strncmp(name, "cuda:", 5) == 0) {
     char *end;
     long parsed = strtol(name + 5, &end, 10);
-    if (end == name + 5 || *end || parsed < 0 || parsed > 1024)
+    if (end == name + 5 || *end || parsed < 0 || parsed >= EP_LIMIT_DEVICE_NUMBER)
       return ep_fail(error, EP_NOT_FOUND, "no device \"%s\": cuda:N with a number N", name);
     number = (int)parsed;
     status = plugin_load(plugin, &out->ops, error);

@@ -166,6 +166,8 @@ static ep_training training_of(worker *w) {
       .backend = w->device.backend,
       .device = w->device_name,
       .data_bytes_max = w->data_bytes_max,
+      .gpus = t->command.gpus,
+      .gpus_count = t->command.gpus_count,
       .cancel = &t->cancel,
       .pause = &t->pause,
       .sink = {.context = w, .alive = training_alive, .waiting = training_waiting}};

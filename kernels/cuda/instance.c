@@ -18,7 +18,7 @@ struct ep_instance {
   const ep_cuda_executor *executor;
   void *executor_state;
   ep_cuda_graphs graphs; /* of steps, unless segments are run; from the first segment on */
-  bool adopted;          /* the executor knows the parameters that are there */
+  bool adopted;          /* the executor knows the parameters and training rows that are there */
   split_data splits[EP_SPLIT_COUNT];
   ep_cuda_feed *feed; /* training rows that are streamed */
   /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. update: only for
@@ -135,8 +135,15 @@ static ep_status state_clear(ep_instance *self, ep_error *error) {
   return EP_OK;
 }
 
-static ep_cuda_step step_of(const ep_instance *self) {
-  return (ep_cuda_step){self->executor->step, self->executor_state};
+static ep_status step_queue(void *context, int64_t rows, ep_error *error) {
+  const ep_instance *self = context;
+  if (self->executor->step) return self->executor->step(self->executor_state, rows, error);
+  ep_status status = self->executor->gradients(self->executor_state, rows, error);
+  return status == EP_OK ? ep_cuda_network_update(self->network, error) : status;
+}
+
+static ep_cuda_step step_of(ep_instance *self) {
+  return (ep_cuda_step){step_queue, self};
 }
 
 /* Runs a step of each kind on zeros, and forgets it: so that every kernel is loaded, and each
@@ -185,7 +192,8 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
   ep_instance *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->executor = executor;
-  ep_status status = ep_cuda_network_create(backend, program, &self->network, error);
+  const ep_cuda_share share = {.evaluates = ep_program_ranks(program) > 1}; /* its ranks train */
+  ep_status status = ep_cuda_network_create(backend, program, &share, &self->network, error);
   if (status == EP_OK && runs_segments(self) && !self->network->resident) /* others stream them */
     status = ep_fail(error, EP_UNSUPPORTED, "the training rows do not fit the device");
   if (status == EP_OK) status = executor->create(self->network, &self->executor_state, error);
@@ -204,6 +212,7 @@ void ep_cuda_instance_info(const ep_instance *self, ep_instance_info *out) {
   out->bytes = self->network->memory.bytes + self->segment_bytes + self->kept_bytes +
                ep_cuda_feed_bytes(self->feed);
   for (int split = 0; split < EP_SPLIT_COUNT; split++) out->bytes += self->splits[split].bytes;
+  if (self->executor->info) self->executor->info(self->executor_state, out);
 }
 
 const ep_backend *ep_cuda_instance_backend(const ep_instance *self) {
@@ -276,6 +285,7 @@ ep_status ep_cuda_instance_load_data(ep_instance *self, ep_split split, const vo
     status = classes_check(program, y, rows, error);
   if (status == EP_OK) status = split_reserve(self, split, rows, error);
   if (status != EP_OK) return status;
+  if (split == EP_SPLIT_TRAIN) self->adopted = false;
   if (split == EP_SPLIT_TRAIN && !self->network->resident) return feed_load(self, x, y, error);
   split_data *data = &self->splits[split];
   data->lent_x = x;
@@ -329,10 +339,12 @@ static ep_status steps_run(ep_instance *self, const ep_segment *segment, ep_erro
     status = self->executor->adopt(self->executor_state, error);
   if (status != EP_OK) return status;
   self->adopted = true;
-  if (self->feed)
-    return ep_cuda_feed_run(self->feed, &self->graphs, segment->first_step, segment->steps, error);
-  return ep_cuda_graphs_run(&self->graphs, self->network, &step, segment->first_step,
-                            segment->steps, error);
+  status = self->feed ? ep_cuda_feed_run(self->feed, &self->graphs, segment->first_step,
+                                         segment->steps, error)
+                      : ep_cuda_graphs_run(&self->graphs, self->network, &step, segment->first_step,
+                                           segment->steps, error);
+  if (status != EP_OK || !self->executor->settle) return status;
+  return self->executor->settle(self->executor_state, error);
 }
 
 ep_status ep_cuda_instance_train_segment(ep_instance *self, const ep_segment *segment,

@@ -1,5 +1,6 @@
 #include "server/workers/device_list.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *ep_device_state_name(ep_device_state state) {
@@ -15,4 +16,9 @@ const ep_device_status *ep_device_list_find(const ep_device_list *devices, const
 
 bool ep_device_is_cuda(const char *id) {
   return strncmp(id, "cuda", 4) == 0;
+}
+
+int ep_device_number(const char *id) {
+  const char *colon = strchr(id, ':');
+  return colon ? (int)strtol(colon + 1, NULL, 10) : -1;
 }

@@ -32,7 +32,7 @@ ranks '{data: 4}' 4 1
 ranks '{model: 4}' 1 4
 ranks '{data: 4, model: 4}' 4 4
 ranks '{stages: [[0, 2], [3, 5]], data: 3, micro_batches: 5}' 3 2
-check "the cut is as given" '.spec.parallel == {data: 3, model: 2, stages: [[0, 2], [3, 5]], micro_batches: 5} and .parallel.micro_batches == 5'
+check "the cut is as given" '.spec.parallel == {data: 3, model: 2, stages: [[0, 2], [3, 5]], micro_batches: 5, elastic: false} and .parallel.micro_batches == 5'
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"x": [[0.5, 0.5]]}'
 expect 200
 check "it predicts, on one rank" '.predictions[0] | length == 2'
@@ -45,7 +45,7 @@ ranks '{model: 2}' 1 2
 trained '.parallel = {data: 2} | .folds = 3 | .repeats = 2'
 check "folds and repeats" '.metrics.parts.each | length == 6 and all(.[]; .outcome == "ok")'
 trained '.parallel = {data: "auto"}'
-check "auto is one replica" '.executor != "cpu/ranks" and .ranks == null and .parallel.data == 1 and (.parallel.note | test("all cores"))'
+check "auto is one replica" '.executor != "cpu/ranks" and .ranks == null and .parallel.data == 1 and (.parallel.note | test("all of a device"))'
 
 http POST /v1/sweeps "${json[@]}" -d "$(jq -c '{job: ., space: {"/parallel/data": {values: [1, 2, 4]}}, metric: "train.loss"}' <<<"$spec")"
 expect 201

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/cuda/executors/table.h"
+#include "kernels/cuda/population/plan.h"
 #include "kernels/cuda/runtime/sources.h"
 #include "kernels/plans/profile.h"
 #include "tests/unit/kernels/programs.h"
@@ -143,6 +144,17 @@ static ep_case *picture_create(void) {
   return self;
 }
 
+/* For a population alone, which reads its rows where they lie. */
+static ep_case *digits_create(void) {
+  ep_case *self = ep_case_create("digits", 784, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_linear(self, 64, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_linear(self, 10, true);
+  self->program.precision = EP_PRECISION_TF32;
+  ep_case_finish(self, &(ep_case_training){.rows = 300, .batch_size = 100, .shuffle = true});
+  return self;
+}
+
 static ep_case *(*const programs[])(void) = {thin_create, middle_create, growing_create,
                                              half_create, picture_create};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
@@ -170,10 +182,22 @@ static bool kernel_try(const kernel *self, const ep_case *test, int capability) 
   return good;
 }
 
+/* The same for a population of the program; true where it is not taken. *tried: counted up. */
+static bool population_try(const ep_case *test, int capability, int *tried) {
+  const ep_gpu_traits gpu = {capability, capability, MULTIPROCESSORS};
+  ep_population_plan plan;
+  if (!ep_population_plan_make(&test->program, &gpu, &plan)) return true;
+  const bool good = compiles(plan.file, ep_population_codegen(&test->program, &plan), capability);
+  printf("%s  population of %s, %s, %d.%d\n", good ? "pass" : "FAIL", test->name, plan.kernel,
+         capability / 10, capability % 10);
+  ++*tried;
+  return good;
+}
+
 int main(void) {
   const int capabilities[] = {75, 80, 86, 89, 90, 100, 120};
   const int everything = 90;
-  int tried[KERNELS] = {0};
+  int tried[KERNELS] = {0}, populations = 0;
   bool good = true;
   for (int p = 0; p < PROGRAMS; p++) {
     ep_case *test = programs[p]();
@@ -185,6 +209,14 @@ int main(void) {
       }
     ep_case_destroy(test);
   }
+  for (int p = 0; p <= PROGRAMS; p++) {
+    ep_case *test = p < PROGRAMS ? programs[p]() : digits_create();
+    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
+      if (is_known(capabilities[i]))
+        good = population_try(test, capabilities[i], &populations) && good;
+    ep_case_destroy(test);
+  }
+  good = good && populations > 0;
   for (int k = 0; k < KERNELS; k++) {
     printf("%d of %s\n", tried[k], kernels[k].profile->name);
     good = good && tried[k] > 0;

@@ -539,7 +539,7 @@ static void suite_run(suite *self) {
   int count;
   const ep_executor_profile *const *executors = ep_cuda_profiles(&count);
   for (int i = 0; i < count; i++)
-    if (!self->only || strcmp(self->only, executors[i]->name) == 0)
+    if (!executors[i]->ranks && (!self->only || strcmp(self->only, executors[i]->name) == 0))
       executor_try(self, executors[i]->name);
   if (!self->only || strcmp(self->only, population_name) == 0) populations_try(self);
   if (!self->only || strcmp(self->only, no_name) == 0) interface_try(self);

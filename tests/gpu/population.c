@@ -14,9 +14,10 @@ enum { MEMBERS = 7, PREDICTED = 3, STEPS_MAX = 40 };
 typedef struct {
   const char *name;
   int64_t in_features;
-  int64_t widths[6]; /* ends with 0 */
-  ep_layer_type between;
-  float dropout; /* behind each hidden layer; 0: none */
+  int64_t widths[6];           /* ends with 0 */
+  ep_layer_type between, last; /* last: behind the output; EP_LAYER_LINEAR: none */
+  bool drops_inputs;           /* by `dropout`, as behind each hidden layer */
+  float dropout;               /* 0: none */
   ep_loss_type loss;
   ep_precision precision;
   ep_case_training training;
@@ -86,6 +87,80 @@ static const shape shapes[] = {
      .widths = {2},
      .loss = EP_LOSS_FOCAL,
      .training = {.rows = 9001, .batch_size = 1500, .shuffle = true, .steps = 5, .lr = 0.1f}},
+    {.name = "a block each, batches of 32",
+     .in_features = 13,
+     .widths = {32, 16, 3},
+     .between = EP_LAYER_RELU,
+     .loss = EP_LOSS_CROSS_ENTROPY,
+     .training = {.rows = 128, .batch_size = 32, .steps = 9, .lr = 0.05f}},
+    {.name = "a block each, inputs dropped, momentum",
+     .in_features = 30,
+     .widths = {41, 9},
+     .between = EP_LAYER_TANH,
+     .last = EP_LAYER_SIGMOID,
+     .drops_inputs = true,
+     .dropout = 0.4f,
+     .training = {.rows = 95,
+                  .batch_size = 30,
+                  .shuffle = true,
+                  .steps = 11,
+                  .lr = 0.05f,
+                  .weight_decay = 0.02f,
+                  .spare_biases = true,
+                  .optimizer = {.momentum = 0.8f, .nesterov = true}}},
+    {.name = "a block each, batches in parts, norms clipped, nadam",
+     .in_features = 17,
+     .widths = {24, 33, 5},
+     .between = EP_LAYER_SILU,
+     .dropout = 0.2f,
+     .loss = EP_LOSS_CROSS_ENTROPY,
+     .training = {.rows = 411,
+                  .batch_size = 150,
+                  .shuffle = true,
+                  .steps = 10,
+                  .lr = 0.01f,
+                  .lr_falls = true,
+                  .optimizer = {.type = EP_OPTIMIZER_NADAM,
+                                .beta1 = 0.9f,
+                                .beta2 = 0.95f,
+                                .eps = 1e-2f,
+                                .decay = 0.01f,
+                                .clip_norm = 0.3f}}},
+    {.name = "a block each, all rows, the first layers frozen",
+     .in_features = 9,
+     .widths = {20, 20, 20, 1},
+     .between = EP_LAYER_RELU,
+     .loss = EP_LOSS_BCE_WITH_LOGITS,
+     .training = {.rows = 333,
+                  .steps = 10,
+                  .lr = 0.05f,
+                  .frozen = 2,
+                  .optimizer = {.momentum = 0.5f, .clip_value = 0.01f}}},
+    {.name = "a block each, more state than shared memory has room for",
+     .in_features = 90,
+     .widths = {192, 70, 2},
+     .between = EP_LAYER_GELU,
+     .training =
+         {.rows = 70,
+          .batch_size = 40,
+          .shuffle = true,
+          .steps = 6,
+          .lr = 0.01f,
+          .optimizer = {.type = EP_OPTIMIZER_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-2f}}},
+    {.name = "a block each, activations and rows in device memory",
+     .in_features = 784,
+     .widths = {64, 10},
+     .between = EP_LAYER_RELU,
+     .loss = EP_LOSS_CROSS_ENTROPY,
+     .precision = EP_PRECISION_TF32,
+     .training = {.rows = 230, .batch_size = 100, .shuffle = true, .steps = 6, .lr = 0.02f}},
+    {.name = "a block each, the same, with momentum, in float32",
+     .in_features = 752,
+     .widths = {63, 11},
+     .between = EP_LAYER_RELU,
+     .dropout = 0.3f,
+     .training =
+         {.rows = 155, .batch_size = 77, .steps = 5, .lr = 0.02f, .optimizer = {.momentum = 0.9f}}},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, CHANCES = 24 };
 
@@ -140,6 +215,7 @@ static shape shape_by_chance(int number) {
 static ep_case *member_create(const shape *of, int i) {
   ep_case_training training = of->training;
   ep_case *self = ep_case_create(of->name, of->in_features, of->loss);
+  if (of->drops_inputs) ep_case_add_dropout(self, EP_LAYER_DROPOUT, of->dropout / 2);
   for (int w = 0; of->widths[w] > 0; w++) {
     if (w > 0) {
       ep_case_add(self, of->between);
@@ -148,6 +224,7 @@ static ep_case *member_create(const shape *of, int i) {
     }
     ep_case_add_linear(self, of->widths[w], true);
   }
+  if (of->last != EP_LAYER_LINEAR) ep_case_add(self, of->last);
   const float scale = 1 - 0.1f * (float)i;
   training.weight_decay *= scale;
   training.optimizer.momentum *= scale;

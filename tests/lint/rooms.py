@@ -90,7 +90,7 @@ ROOMS = {
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
-    "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", ""),
+    "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", "jansson"),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),

@@ -32,9 +32,17 @@ typedef struct {
   /* Queues what parameters that came from outside ask for, before a step uses them. No slot:
    * nothing. */
   ep_status (*adopt)(void *self, ep_error *error);
-  /* Queues one step of `rows` rows, as ep_cuda_network_step does: the instance keeps the clock,
-   * records graphs of it and streams rows to it. */
+  /* Queues one step of `rows` rows: the instance keeps the clock, records graphs of it and streams
+   * rows to it. No slot: the next one, and the network's update. */
   ep_status (*step)(void *self, int64_t rows, ep_error *error);
+  /* Queues a step but for its update, as ep_cuda_network_gradients does: the gradients are where
+   * the network's own list says. */
+  ep_status (*gradients)(void *self, int64_t rows, ep_error *error);
+  /* Queues, after steps, what brings the network's parameters and state up to date. No slot: they
+   * are. */
+  ep_status (*settle)(void *self, ep_error *error);
+  /* Adds what it holds beside the network, and its ranks. No slot: nothing. */
+  void (*info)(const void *self, ep_instance_info *out);
 } ep_cuda_executor;
 
 #endif

@@ -1,5 +1,6 @@
 /* table.h: the executors of a GPU, one row each: X(folder, compiler). The most special comes first:
- * of those that take a program, the backend chooses the first. The last takes everything.
+ * of those that take a program, the backend chooses the first. "general" takes everything of one
+ * rank, "ranks" all others.
  *
  * compiler: NVRTC: kernel.cuh is compiled at run time, for each program, with the constants that
  * codegen.c writes. NVCC: the kernels are part of the plug-in.
@@ -20,6 +21,7 @@
   X(cnn, NVRTC)              \
   X(images, NVCC)            \
   X(gemm, NVCC)              \
-  X(general, NVCC)
+  X(general, NVCC)           \
+  X(ranks, NVCC)
 
 #endif

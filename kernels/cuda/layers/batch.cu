@@ -78,10 +78,11 @@ static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clo
   for (int64_t row = (int64_t)blockIdx.x * groups + threadIdx.x / group; row < rows;
        row += (int64_t)gridDim.x * groups) {
     int64_t from = row;
-    if (clock && !batch.indices) from += clock->batch * batch.batch_size;
+    if (clock && !batch.indices) from += clock->batch * batch.batch_size + batch.first;
     if (shuffled) from = ep_permutation_at(&order, (uint32_t)from);
     T *to = out + row * pitch;
-    if (plain) {
+    if (!out) { /* only its target is asked for */
+    } else if (plain) {
 #pragma unroll 4
       for (int64_t i = 4 * lane; i < columns; i += 4 * group) {
         float values[4];

@@ -48,6 +48,7 @@ typedef struct {
  * places in the training set. Without a clock, row r is the source's, and not augmented. */
 typedef struct {
   int64_t train_rows, batch_size, y_columns;
+  int64_t first; /* the batch's row that row 0 is */
   ep_shape stored, in;
   ep_x_type x_type;
   const float *x_scale, *x_shift; /* [stored.channels], for bytes */
@@ -172,9 +173,10 @@ cudaError_t ep_cuda_pool_backward(cudaStream_t stream, const ep_op *op, int64_t 
 /* --- dropout.cu ---------------------------------------------------------------------------- */
 
 /* y = keep ? x / (1 - p) : 0, for both dropouts; y may be x. The mask is computed anew from the
- * step: of the clock's forward pass, or of its backward pass. */
-cudaError_t ep_cuda_dropout(cudaStream_t stream, const ep_op *op, int64_t rows, uint64_t seed,
-                            const ep_cuda_clock *clock, bool backward, const float *x, float *y);
+ * step: of the clock's forward pass, or of its backward pass; row 0 is row `first` of the batch. */
+cudaError_t ep_cuda_dropout(cudaStream_t stream, const ep_op *op, int64_t first, int64_t rows,
+                            uint64_t seed, const ep_cuda_clock *clock, bool backward,
+                            const float *x, float *y);
 
 /* --- norms.cu ------------------------------------------------------------------------------ */
 
@@ -217,8 +219,8 @@ typedef struct {
 } ep_cuda_partials;
 
 /* Compares output: [rows, columns] with y: float32 [rows, columns], or int32 [rows] of classes.
- * Training (clock not NULL): writes grad: [rows, columns], of the mean loss, and the step's loss
- * and errors, and moves the clock on. Evaluation (tally not NULL): adds to the tally. */
+ * grad, unless NULL: [rows, columns], of the mean loss, written. With a clock, writes the step's
+ * loss and errors, and moves the clock on; with a tally, adds to it. */
 typedef struct {
   ep_loss_type type;
   float loss_parameter, label_smoothing;
@@ -229,6 +231,7 @@ typedef struct {
   const void *y;
   float *grad;
   ep_cuda_partials *partials;
+  int64_t mean_rows; /* that the mean of grad is of, each counted once; 0: these, as they weigh */
   ep_cuda_clock *clock;
   ep_optimizer optimizer;
   ep_cuda_tally *tally;
@@ -248,18 +251,29 @@ typedef struct {
 
 enum { EP_CUDA_UPDATE_THREADS = 256 }; /* parameters of one block */
 
+/* What other GPUs have of the squares of the gradients' norm. */
+typedef struct {
+  const double *squares; /* [blocks] */
+  int64_t blocks;
+} ep_cuda_squares;
+
 typedef struct {
   ep_optimizer optimizer;
   const ep_cuda_gradient *gradients; /* device [gradients_count], by first_block */
   int gradients_count;
   int64_t blocks; /* in all */
   ep_cuda_clock *clock;
-  double *squares; /* [blocks], scratch of clip_norm; NULL without */
+  double *squares;                        /* [blocks], scratch of clip_norm; NULL without */
+  ep_cuda_squares others[EP_LIMIT_RANKS]; /* of the parameters that are not here */
+  int others_count;
   float *parameters, *state;
   int64_t state_stride; /* floats from one slot of the state to the next */
 } ep_cuda_update;
 /* One step with the clock's learning rate. */
 cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *update);
+/* The same in two: with clip_norm, the squares; then the step, once the others' are there too. */
+cudaError_t ep_cuda_optimizer_square(cudaStream_t stream, const ep_cuda_update *update);
+cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *update);
 
 /* What each of `steps` steps from `first_step` has in common for all parameters. lr: [lr_count];
  * out: [steps], written. */

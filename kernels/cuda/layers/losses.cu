@@ -64,7 +64,7 @@ static __device__ void finish(const ep_cuda_loss &loss, double value, int64_t er
 /* One output against one target: a thread each. */
 static __global__ void pointwise(ep_cuda_loss loss) {
   int64_t count = loss.rows * loss.columns, errors = 0;
-  float scale = 1.0f / (float)count;
+  float scale = 1.0f / (float)(loss.mean_rows > 0 ? loss.mean_rows * loss.columns : count);
   double value = 0;
   const float *y = (const float *)loss.y;
   for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
@@ -142,7 +142,7 @@ static __global__ void classes(ep_cuda_loss loss) {
   int lane = threadIdx.x % WARP;
   int64_t columns = loss.columns, errors = 0;
   double value = 0, mean_of = weights_sum(loss);
-  float scale = (float)(1 / mean_of);
+  float scale = (float)(1 / (loss.mean_rows > 0 ? (double)loss.mean_rows : mean_of));
   const int32_t *y = (const int32_t *)loss.y;
   for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; row < loss.rows;
        row += (int64_t)gridDim.x * WARPS) {

@@ -1,36 +1,19 @@
 /* The update that ends a step: a thread a parameter, which first adds up the slices of its
  * gradient. */
+#include "kernels/cuda/layers/gradients.cuh"
 #include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 
 enum { THREADS = EP_CUDA_UPDATE_THREADS };
 
-/* This block's row of the list: the last that begins at or before it. */
-static __device__ ep_cuda_gradient row_of(const ep_cuda_update &update) {
-  int low = 0, high = update.gradients_count - 1;
-  while (low < high) {
-    int middle = (low + high + 1) / 2;
-    if (update.gradients[middle].first_block <= blockIdx.x)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  return update.gradients[low];
-}
-
-static __device__ float gradient_at(const ep_cuda_gradient &of, int64_t at) {
-  float grad = of.gradient[at];
-  for (int slice = 1; slice < of.slices; slice++) grad += of.gradient[slice * of.stride + at];
-  return grad;
-}
-
 static __global__ void step(ep_cuda_update update) {
-  ep_cuda_gradient of = row_of(update);
+  const ep_cuda_gradient of =
+      update.gradients[ep_cuda_gradient_of_block(update.gradients, update.gradients_count)];
   int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x, place = of.first + at;
   if (at >= of.count) return;
   const ep_optimizer *optimizer = &update.optimizer;
   float scale = optimizer->clip_norm > 0 ? update.clock->clip_scale : 1;
-  float grad = ep_clip(optimizer, scale, gradient_at(of, at));
+  float grad = ep_clip(optimizer, scale, ep_cuda_gradient_at(of, at));
   ep_optimizer_step now = update.clock->update;
   update.parameters[place] =
       ep_optimizer_update(optimizer, &now, of.weight_decay, update.parameters[place], grad,
@@ -39,9 +22,10 @@ static __global__ void step(ep_cuda_update update) {
 
 /* Each block's share of the square of the gradients' norm. */
 static __global__ void square(ep_cuda_update update) {
-  ep_cuda_gradient of = row_of(update);
+  const ep_cuda_gradient of =
+      update.gradients[ep_cuda_gradient_of_block(update.gradients, update.gradients_count)];
   int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x;
-  double grad = at < of.count ? (double)gradient_at(of, at) : 0;
+  double grad = at < of.count ? (double)ep_cuda_gradient_at(of, at) : 0;
   double sum = ep_cuda_block_sum(grad * grad);
   if (threadIdx.x == 0) update.squares[blockIdx.x] = sum;
 }
@@ -50,22 +34,33 @@ static __global__ void square(ep_cuda_update update) {
 static __global__ void norm(ep_cuda_update update) {
   double sum = 0;
   for (int64_t i = threadIdx.x; i < update.blocks; i += THREADS) sum += update.squares[i];
+  for (int part = 0; part < update.others_count; part++)
+    for (int64_t i = threadIdx.x; i < update.others[part].blocks; i += THREADS)
+      sum += update.others[part].squares[i];
   sum = ep_cuda_block_sum(sum);
   if (threadIdx.x == 0) update.clock->clip_scale = ep_clip_scale(&update.optimizer, sqrt(sum));
 }
 
-cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *update) {
-  unsigned int blocks = (unsigned int)update->blocks;
+cudaError_t ep_cuda_optimizer_square(cudaStream_t stream, const ep_cuda_update *update) {
+  if (update->optimizer.clip_norm == 0 || update->blocks == 0) return cudaSuccess;
+  square<<<(unsigned int)update->blocks, THREADS, 0, stream>>>(*update);
+  return cudaGetLastError();
+}
+
+cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *update) {
+  if (update->blocks == 0) return cudaSuccess;
   if (update->optimizer.clip_norm > 0) {
-    square<<<blocks, THREADS, 0, stream>>>(*update);
+    norm<<<1, THREADS, 0, stream>>>(*update);
     cudaError_t code = cudaGetLastError();
     if (code != cudaSuccess) return code;
-    norm<<<1, THREADS, 0, stream>>>(*update);
-    code = cudaGetLastError();
-    if (code != cudaSuccess) return code;
   }
-  step<<<blocks, THREADS, 0, stream>>>(*update);
+  step<<<(unsigned int)update->blocks, THREADS, 0, stream>>>(*update);
   return cudaGetLastError();
+}
+
+cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *update) {
+  cudaError_t code = ep_cuda_optimizer_square(stream, update);
+  return code == cudaSuccess ? ep_cuda_optimizer_step(stream, update) : code;
 }
 
 static __global__ void steps_make(ep_optimizer optimizer, int64_t first_step, int64_t steps,

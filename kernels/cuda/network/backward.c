@@ -75,7 +75,8 @@ static ep_status linear_back(retreat *r, ep_error *error) {
                                     .with_bias = op->bias >= 0,
                                     .grad_x = goes_on(r) ? r->other : NULL};
   if (!linear.gradient && !linear.grad_x) return EP_OK;
-  if (goes_on(r) && ep_activation_is(layer[-1].op->type) && !layer[-1].shared) {
+  if (goes_on(r) && r->i > network->share.first && ep_activation_is(layer[-1].op->type) &&
+      !layer[-1].shared) {
     linear.before = ep_cuda_layer_input(network, r->i - 1, r->x);
     linear.activation = *layer[-1].op;
     r->next = r->i - 2;
@@ -188,8 +189,8 @@ static ep_status layer_back(retreat *r, ep_error *error) {
   case EP_LAYER_FLATTEN: return EP_OK;
   case EP_LAYER_DROPOUT:
   case EP_LAYER_DROPOUT2D:
-    EP_CUDA_TRY(ep_cuda_dropout(network->stream, op, r->rows, network->program->seed,
-                                network->clock, true, r->grad, r->grad),
+    EP_CUDA_TRY(ep_cuda_dropout(network->stream, op, network->slice_first, r->rows,
+                                network->program->seed, network->clock, true, r->grad, r->grad),
                 "a dropout, backward");
     return EP_OK;
   default:
@@ -206,7 +207,7 @@ ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const
   retreat r = {.network = network,
                .x = x,
                .rows = rows,
-               .i = network->program->ops_count - 1,
+               .i = network->share.end - 1,
                .grad = network->grad[0],
                .other = network->grad[1]};
   for (; r.i >= network->first_trained && r.i >= first; r.i = r.next) {

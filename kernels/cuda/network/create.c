@@ -11,6 +11,11 @@ int64_t ep_cuda_row_bytes(const ep_program *program) {
 
 /* --- memory -------------------------------------------------------------------------------- */
 
+/* Rows of a training pass at most. */
+static int64_t passed_rows(const ep_cuda_network *network) {
+  return network->share.evaluates ? 0 : network->program->batch_size;
+}
+
 static ep_status linear_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
   int64_t batch = network->program->batch_size, weights = ep_cuda_weights_count(op);
@@ -73,7 +78,7 @@ static ep_status norm_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_er
 static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
   ep_cuda_memory *memory = &network->memory;
-  int64_t batch = network->program->batch_size;
+  int64_t batch = passed_rows(network);
   ep_status status = EP_OK;
   if (!layer->in_place)
     status = ep_cuda_memory_take(memory, &layer->memory, network->capacity_rows, op->out_features,
@@ -102,7 +107,9 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_e
 static int64_t widest(const ep_cuda_network *network) {
   const ep_program *program = network->program;
   int64_t most = program->out_features; /* the loss writes its gradient in any case */
-  for (int i = network->first_trained; i < program->ops_count; i++) {
+  const int first = network->share.first;
+  for (int i = network->first_trained > first ? network->first_trained : first;
+       i < network->share.end; i++) {
     const ep_op *op = &program->ops[i];
     if (i > network->first_trained && op->in_features > most) most = op->in_features;
     if (op->out_features > most) most = op->out_features;
@@ -112,22 +119,28 @@ static int64_t widest(const ep_cuda_network *network) {
 
 static ep_status memory_take(ep_cuda_network *network, ep_error *error) {
   const ep_program *program = network->program;
-  int64_t capacity = network->capacity_rows, batch = program->batch_size;
+  const ep_cuda_share *share = &network->share;
+  const bool own = !share->shares, last = share->end == program->ops_count;
+  const bool stages = !share->train_x && !(network->plain && network->resident);
+  const int64_t in_features =
+      share->first == 0 ? program->in_features : program->ops[share->first].in_features;
+  int64_t capacity = network->capacity_rows, batch = passed_rows(network);
   int64_t row_bytes = ep_cuda_row_bytes(program), resident_rows = 0;
-  if (network->resident) resident_rows = program->train_rows;
+  if (network->resident && !share->train_x) resident_rows = program->train_rows;
   const ep_cuda_buffer buffers[] = {
-      {&network->parameters, 1, ep_program_state_floats(program), sizeof(float)},
-      {&network->state, 1, program->optimizer_floats, sizeof(float)},
+      {&network->parameters, own ? 1 : 0, ep_program_state_floats(program), sizeof(float)},
+      {&network->state, own ? 1 : 0, program->optimizer_floats, sizeof(float)},
       {&network->train_x, resident_rows, row_bytes, 1},
       {&network->train_y, resident_rows, program->target_columns, sizeof(float)},
-      {&network->stage_x, network->plain && network->resident ? 0 : capacity, row_bytes, 1},
+      {&network->stage_x, stages ? capacity : 0, row_bytes, 1},
       {&network->stage_y, network->resident ? 0 : capacity, program->target_columns, sizeof(float)},
-      {&network->input, capacity, program->in_features, sizeof(float)},
-      {&network->batch_y, network->gathers ? batch : 0, program->target_columns, sizeof(float)},
+      {&network->input, capacity, in_features, sizeof(float)},
+      {&network->batch_y, network->gathers && last ? batch : 0, program->target_columns,
+       sizeof(float)},
       {&network->grad[0], batch, widest(network), sizeof(float)},
       {&network->grad[1], batch, widest(network), sizeof(float)},
-      {&network->clock, 1, 1, sizeof(ep_cuda_clock)},
-      {&network->tally, 1, 1, sizeof(ep_cuda_tally)},
+      {&network->clock, own ? 1 : 0, 1, sizeof(ep_cuda_clock)},
+      {&network->tally, own ? 1 : 0, 1, sizeof(ep_cuda_tally)},
       {&network->partials, 1, 1, sizeof(ep_cuda_partials)},
   };
   ep_status status =
@@ -145,7 +158,7 @@ static ep_status memory_take(ep_cuda_network *network, ep_error *error) {
   if (status == EP_OK)
     status = ep_cuda_memory_take_copy(&network->memory, &network->class_weights,
                                       program->class_weights, classes, sizeof(float), error);
-  for (int i = 0; status == EP_OK && i < program->ops_count; i++)
+  for (int i = share->first; status == EP_OK && i < share->end; i++)
     status = layer_take(network, &network->layers[i], error);
   return status;
 }
@@ -189,7 +202,7 @@ static void gradients_walk(gradient_list *list) {
   ep_cuda_network *network = list->network;
   network->gradients_count = 0;
   network->update_blocks = 0;
-  for (int i = 0; i < network->program->ops_count; i++) {
+  for (int i = network->share.first; i < network->share.end; i++) {
     const ep_cuda_layer *layer = &network->layers[i];
     const ep_op *op = layer->op;
     if (!layer->trained) continue;
@@ -226,6 +239,8 @@ static ep_status residence_decide(ep_cuda_network *network, ep_error *error) {
   const ep_program *program = network->program;
   int64_t row = ep_cuda_row_bytes(program) + program->target_columns * (int64_t)sizeof(float);
   int64_t most = program->data_bytes_max, bytes;
+  network->resident = network->share.train_x != NULL;
+  if (network->resident) return EP_OK;
   if (most <= 0) {
     size_t free_bytes, total_bytes;
     EP_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the free memory");
@@ -235,19 +250,39 @@ static ep_status residence_decide(ep_cuda_network *network, ep_error *error) {
   return EP_OK;
 }
 
+/* What is another's. */
+static void lent_take(ep_cuda_network *network) {
+  ep_cuda_share *share = &network->share;
+  const ep_cuda_network *of = share->shares;
+  if (share->end == 0) share->end = network->program->ops_count;
+  if (share->train_rows == 0) share->train_rows = network->program->train_rows;
+  if (share->batch_size == 0) share->batch_size = network->program->batch_size;
+  network->train_x = share->train_x;
+  network->train_y = share->train_y;
+  if (!of) return;
+  network->stream = of->stream;
+  network->parameters = of->parameters;
+  network->state = of->state;
+  network->clock = of->clock;
+  network->tally = of->tally;
+}
+
 static ep_status network_build(ep_cuda_network *network, ep_error *error) {
   const ep_program *program = network->program;
-  EP_CUDA_TRY(cudaStreamCreateWithFlags(&network->stream, cudaStreamNonBlocking),
-              "making a stream");
+  const ep_cuda_share *share = &network->share;
+  if (!share->shares)
+    EP_CUDA_TRY(cudaStreamCreateWithFlags(&network->stream, cudaStreamNonBlocking),
+                "making a stream");
+  lent_take(network);
   network->memory = (ep_cuda_memory){.backend = network->backend, .stream = network->stream};
   ep_status status = residence_decide(network, error);
   if (status != EP_OK) return status;
-  network->capacity_rows = program->max_predict_rows > program->batch_size
-                               ? program->max_predict_rows
-                               : program->batch_size;
+  network->capacity_rows = passed_rows(network);
+  if (!share->train_x && program->max_predict_rows > network->capacity_rows)
+    network->capacity_rows = program->max_predict_rows;
   network->plain = ep_program_takes_plain_rows(program);
   network->gathers =
-      !network->plain || !network->resident || program->batch_size < program->train_rows;
+      !network->plain || !network->resident || program->batch_size < share->train_rows;
   ep_cuda_layout_decide(network);
   status = memory_take(network, error);
   if (status != EP_OK) return status;
@@ -256,7 +291,8 @@ static ep_status network_build(ep_cuda_network *network, ep_error *error) {
 }
 
 ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
-                                 ep_cuda_network **out, ep_error *error) {
+                                 const ep_cuda_share *share, ep_cuda_network **out,
+                                 ep_error *error) {
   *out = NULL;
   ep_status status = ep_cuda_program_check(program, error);
   if (status != EP_OK) return status;
@@ -264,6 +300,7 @@ ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
   if (!network) return ep_fail(error, EP_NO_MEMORY, "no memory for a network");
   network->backend = backend;
   network->program = program;
+  network->share = *share;
   network->layers = calloc((size_t)program->ops_count, sizeof *network->layers);
   if (!network->layers) {
     status = ep_fail(error, EP_NO_MEMORY, "no memory for a network's layers");
@@ -291,7 +328,7 @@ void ep_cuda_network_destroy(ep_cuda_network *network) {
     products_deinit(&network->layers[i].weight);
   }
   ep_cuda_memory_deinit(&network->memory);
-  if (network->stream) cudaStreamDestroy(network->stream);
+  if (network->stream && !network->share.shares) cudaStreamDestroy(network->stream);
   free(network->layers);
   free(network);
 }

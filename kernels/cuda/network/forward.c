@@ -60,7 +60,7 @@ static ep_status linear_pass(const passage *p, ep_error *error) {
                                    .weight = weight,
                                    .bias = bias,
                                    .output = p->y};
-  if (p->i + 1 < network->program->ops_count && layer[1].fused) {
+  if (p->i + 1 < network->share.end && layer[1].fused) {
     linear.activated = layer[1].in_place ? p->y : layer[1].memory;
     linear.activation = *layer[1].op;
     if (layer[1].in_place) linear.output = NULL;
@@ -80,7 +80,7 @@ static ep_status conv_pass(const passage *p, ep_error *error) {
                        .bias = ep_cuda_parameters_at(network, op->bias),
                        .x = p->x,
                        .y = p->y};
-  if (p->i + 1 < network->program->ops_count && layer[1].fused) {
+  if (p->i + 1 < network->share.end && layer[1].fused) {
     conv.activated = true;
     conv.activation = *layer[1].op;
   }
@@ -112,8 +112,8 @@ static ep_status dropout_pass(const passage *p, ep_error *error) {
   const ep_cuda_network *network = p->network;
   const ep_op *op = network->layers[p->i].op;
   if (p->training) {
-    EP_CUDA_TRY(ep_cuda_dropout(network->stream, op, p->rows, network->program->seed,
-                                network->clock, false, p->x, p->y),
+    EP_CUDA_TRY(ep_cuda_dropout(network->stream, op, network->slice_first, p->rows,
+                                network->program->seed, network->clock, false, p->x, p->y),
                 "a dropout");
   } else if (p->x != p->y) { /* a copy: what follows may write over it */
     EP_CUDA_TRY(cudaMemcpyAsync(p->y, p->x, (size_t)(p->rows * op->out_features) * sizeof(float),
@@ -171,7 +171,7 @@ ep_status ep_cuda_network_forward_from(ep_cuda_network *network, int first, cons
                                        ep_error *error) {
   float *value = (float *)x;
   if (first > 0) network->layers[first - 1].value = value;
-  for (int i = first; i < network->program->ops_count; i++) {
+  for (int i = first; i < network->share.end; i++) {
     ep_cuda_layer *layer = &network->layers[i];
     passage p = {network, i, value, layer->in_place ? value : layer->memory, rows, training};
     layer->value = value = p.y;

@@ -137,6 +137,7 @@ void ep_cuda_layout_decide(ep_cuda_network *network) {
     const ep_op *op = layer->op;
     if (op->type == EP_LAYER_RESIDUAL && op->source >= 0) network->layers[op->source].shared = true;
     layer->trained =
+        !network->share.evaluates &&
         has_trained(program, op->weight, ep_cuda_weights_count(op) + ep_cuda_biases_count(op));
     if (layer->trained) network->first_trained = i;
   }
@@ -144,10 +145,12 @@ void ep_cuda_layout_decide(ep_cuda_network *network) {
   for (int i = 0; i < program->ops_count; i++) {
     ep_cuda_layer *layer = &network->layers[i];
     const ep_op *op = layer->op;
+    const bool first = i == network->share.first;
+    if (first) kept = KEEP_ALL; /* what another has made */
     layer->in_place = may_write_over(op, kept);
     keep own = keep_of(layer);
     kept = layer->in_place && kept > own ? kept : own;
-    if (i == 0 || !ep_activation_is(op->type)) continue;
+    if (first || i == 0 || !ep_activation_is(op->type)) continue;
     const ep_op *before =
         program->ops[i - 1].type == EP_LAYER_LINEAR || program->ops[i - 1].type == EP_LAYER_CONV2D
             ? &program->ops[i - 1]

@@ -45,10 +45,26 @@ typedef struct {
   float *skip; /* residual: [batch_size, out_features], the gradient on its way past the block */
 } ep_cuda_layer;
 
+typedef struct ep_cuda_network ep_cuda_network;
+
+/* What of a training a network does. All zero: all of it. Otherwise its program is that of a slice
+ * of the batches, or of a piece of one, and its losses are sums that go to its tally. */
 typedef struct {
+  bool evaluates;                 /* it does not train */
+  int first, end;                 /* its ops; end 0: to the last */
+  const ep_cuda_network *shares;  /* lent: works with its parameters and state, on its stream, by
+                                     its clock and its tally; NULL: has its own */
+  void *train_x, *train_y;        /* device, lent: all training rows */
+  int64_t train_rows, batch_size; /* of the whole training; 0: the program's */
+} ep_cuda_share;
+
+struct ep_cuda_network {
   ep_backend *backend;       /* lent */
   const ep_program *program; /* lent */
   cudaStream_t stream;
+  ep_cuda_share share;
+  int64_t slice_first; /* the row of the batch at hand that its first one is */
+  int64_t batch_rows;  /* of that batch; 0: its own rows are all of it */
 
   ep_cuda_memory memory; /* all device memory below, and what an executor takes beside it */
 
@@ -81,11 +97,12 @@ typedef struct {
   ep_cuda_tally *tally;
   ep_cuda_partials *partials;
   void *workspace; /* cuBLASLt's, NULL when all is thin */
-} ep_cuda_network;
+};
 
-/* Everything zero. The caller destroys *out; backend and program must outlive it. */
+/* Everything zero. The caller destroys *out; backend, program and what is lent must outlive it. */
 ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
-                                 ep_cuda_network **out, ep_error *error);
+                                 const ep_cuda_share *share, ep_cuda_network **out,
+                                 ep_error *error);
 void ep_cuda_network_destroy(ep_cuda_network *network); /* NULL is allowed */
 
 /* Bytes of a stored row of x. */
@@ -122,8 +139,9 @@ ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int
 ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const float *x,
                                       int64_t rows, const float **grad, ep_error *error);
 
-/* Queues the optimizer's step, from the gradients of all layers. */
+/* Queues the optimizer's step, from the gradients of all layers; the same as a launch. */
 ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error);
+ep_cuda_update ep_cuda_network_update_of(const ep_cuda_network *network);
 
 /* Queues a product, choosing its algorithm when this shape is new. */
 ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
@@ -139,9 +157,9 @@ ep_status ep_cuda_network_tally(ep_cuda_network *network, const float *x, const 
 ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, const void *y,
                                int64_t rows, ep_error *error);
 
-/* Queues one training step of `rows` rows, as the clock says: the batch (which must already be
- * taken when the rows are not resident), forward, loss, backward, update. */
-ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error *error);
+/* Queues the gradients of one training step of `rows` rows, as the clock says: the batch (which
+ * must already be taken when the rows are not resident), forward, loss, backward. */
+ep_status ep_cuda_network_gradients(ep_cuda_network *network, int64_t rows, ep_error *error);
 
 /* Whether a linear layer's weights are summed by a thread each: its rows are wide enough for
  * neighbours to read neighbouring inputs. */

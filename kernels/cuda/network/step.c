@@ -4,8 +4,9 @@
 ep_cuda_batch ep_cuda_network_batch(const ep_cuda_network *network, const void *x, const void *y,
                                     const int32_t *indices, bool training) {
   const ep_program *program = network->program;
-  return (ep_cuda_batch){.train_rows = program->train_rows,
-                         .batch_size = program->batch_size,
+  return (ep_cuda_batch){.train_rows = network->share.train_rows,
+                         .batch_size = network->share.batch_size,
+                         .first = network->slice_first,
                          .y_columns = program->target_columns,
                          .stored = program->stored,
                          .in = program->in,
@@ -13,7 +14,8 @@ ep_cuda_batch ep_cuda_network_batch(const ep_cuda_network *network, const void *
                          .x_scale = network->x_scale,
                          .x_shift = network->x_shift,
                          .augment = program->augment,
-                         .shuffle = ep_program_shuffles(program),
+                         .shuffle = program->shuffle &&
+                                    network->share.batch_size < network->share.train_rows,
                          .seed = program->seed,
                          .x = x,
                          .y = y,
@@ -34,6 +36,7 @@ ep_status ep_cuda_network_take(ep_cuda_network *network, const void *x, const vo
 static ep_status loss_run(ep_cuda_network *network, const float *output, const void *y,
                           int64_t rows, bool training, ep_error *error) {
   const ep_program *program = network->program;
+  const bool whole = training && network->batch_rows == 0;
   ep_cuda_loss loss = {.type = program->loss,
                        .loss_parameter = program->loss_parameter,
                        .label_smoothing = program->label_smoothing,
@@ -45,9 +48,10 @@ static ep_status loss_run(ep_cuda_network *network, const float *output, const v
                        .y = y,
                        .grad = training ? network->grad[0] : NULL,
                        .partials = network->partials,
-                       .clock = training ? network->clock : NULL,
+                       .mean_rows = training ? network->batch_rows : 0,
+                       .clock = whole ? network->clock : NULL,
                        .optimizer = program->optimizer,
-                       .tally = training ? NULL : network->tally};
+                       .tally = whole ? NULL : network->tally};
   EP_CUDA_TRY(ep_cuda_loss_run(network->stream, &loss), "a loss");
   return EP_OK;
 }
@@ -65,23 +69,26 @@ ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, co
   return loss_run(network, output, y, rows, true, error);
 }
 
-ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error) {
+ep_cuda_update ep_cuda_network_update_of(const ep_cuda_network *network) {
   const ep_program *program = network->program;
-  if (network->gradients_count == 0) return EP_OK;
-  ep_cuda_update update = {.optimizer = program->optimizer,
-                           .gradients = network->gradients,
-                           .gradients_count = network->gradients_count,
-                           .blocks = network->update_blocks,
-                           .clock = network->clock,
-                           .squares = network->squares,
-                           .parameters = network->parameters,
-                           .state = network->state,
-                           .state_stride = program->parameters};
+  return (ep_cuda_update){.optimizer = program->optimizer,
+                          .gradients = network->gradients,
+                          .gradients_count = network->gradients_count,
+                          .blocks = network->update_blocks,
+                          .clock = network->clock,
+                          .squares = network->squares,
+                          .parameters = network->parameters,
+                          .state = network->state,
+                          .state_stride = program->parameters};
+}
+
+ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error) {
+  const ep_cuda_update update = ep_cuda_network_update_of(network);
   EP_CUDA_TRY(ep_cuda_optimizer_run(network->stream, &update), "the optimizer's step");
   return EP_OK;
 }
 
-ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error *error) {
+ep_status ep_cuda_network_gradients(ep_cuda_network *network, int64_t rows, ep_error *error) {
   const float *x = network->gathers ? network->input : network->train_x, *output;
   const void *y = network->gathers ? network->batch_y : network->train_y;
   ep_status status = EP_OK;
@@ -90,6 +97,5 @@ ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error 
         ep_cuda_network_take(network, network->train_x, network->train_y, NULL, rows, true, error);
   if (status == EP_OK) status = ep_cuda_network_forward(network, x, rows, true, &output, error);
   if (status == EP_OK) status = loss_run(network, output, y, rows, true, error);
-  if (status == EP_OK) status = ep_cuda_network_backward(network, x, rows, error);
-  return status == EP_OK ? ep_cuda_network_update(network, error) : status;
+  return status == EP_OK ? ep_cuda_network_backward(network, x, rows, error) : status;
 }

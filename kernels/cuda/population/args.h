@@ -33,7 +33,8 @@ typedef struct {
   const ep_population_op *ops;         /* [count, ops] */
   const float *lr;                     /* of all members, one after the other */
   float *parameters;                   /* [count, parameters] */
-  float *state;                        /* [count, copies, slots, parameters] */
+  float *state;                        /* [count, slots, parameters] */
+  float *activations;                  /* of each block, where shared memory has no room for them */
   ep_population_result *results;       /* [count], written */
   const int32_t *order;                /* [count]: who is trained first */
   unsigned *queue;                     /* how many of the order were taken beyond the first ones */

@@ -28,6 +28,45 @@ static void ops_write(FILE *out, const ep_program *program) {
   fprintf(out, "  return {(ep_layer_type)-1, OUT, OUT, -1, -1, 0};\n}\n");
 }
 
+static void layers_write(FILE *out, const ep_population_blocks *blocks) {
+  fprintf(out, "struct population_layer {\n  int op, end, in, out, in_stride, out_stride;\n"
+               "  int weight, bias, weights, biases, sums, features;\n"
+               "  bool trains_weight, trains_bias;\n};\n"
+               "constexpr population_layer layer(int i) {\n");
+  for (int i = 0; i < blocks->layers_count; i++) {
+    const ep_population_layer *layer = &blocks->layers[i];
+    fprintf(out,
+            "  if (i == %d) return {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d};\n", i,
+            layer->op, layer->end, layer->in, layer->out, layer->in_stride, layer->out_stride,
+            layer->weight, layer->bias, layer->weights, layer->biases, layer->sums, layer->features,
+            layer->trains_weight, layer->trains_bias);
+  }
+  fprintf(out, "  return {};\n}\n");
+}
+
+static void blocks_write(ep_cuda_codegen *codegen, const ep_population_blocks *blocks) {
+  ep_cuda_codegen_number(codegen, "LAYERS", blocks->layers_count);
+  ep_cuda_codegen_number(codegen, "FIRST_LAYER", blocks->first_layer);
+  ep_cuda_codegen_number(codegen, "CHUNK_ROWS", blocks->chunk_rows);
+  ep_cuda_codegen_number(codegen, "BLOCKS_EACH", blocks->blocks_each);
+  ep_cuda_codegen_number(codegen, "WEIGHT_FLOATS", blocks->weight_floats);
+  ep_cuda_codegen_number(codegen, "ACTIVATION_FLOATS", blocks->activation_floats);
+  ep_cuda_codegen_flag(codegen, "GATHERS_GRADS", blocks->gathers_grads);
+  ep_cuda_codegen_flag(codegen, "STATE_SHARED", blocks->state_shared);
+  ep_cuda_codegen_flag(codegen, "ACTIVATIONS_SHARED", blocks->activations_shared);
+  ep_cuda_codegen_flag(codegen, "X_STAGED", blocks->x_staged);
+  ep_cuda_codegen_number(codegen, "GRADS_AT", blocks->grads);
+  ep_cuda_codegen_number(codegen, "STATE_AT", blocks->state);
+  ep_cuda_codegen_number(codegen, "X_AT", blocks->x);
+  ep_cuda_codegen_number(codegen, "ACTIVATIONS_AT", blocks->activations);
+  ep_cuda_codegen_number(codegen, "STAGE_AT", blocks->stage);
+  ep_cuda_codegen_number(codegen, "TARGETS_AT", blocks->targets);
+  ep_cuda_codegen_number(codegen, "NUMBERS_AT", blocks->numbers);
+  ep_cuda_codegen_number(codegen, "SUMS_AT", blocks->sums);
+  ep_cuda_codegen_number(codegen, "PERMUTATION_AT", blocks->permutation);
+  layers_write(codegen->out, blocks);
+}
+
 char *ep_population_codegen(const ep_program *program, const ep_population_plan *plan) {
   const bool is_long = ep_program_shuffles(program) || program->parameters > 64;
   ep_cuda_codegen codegen;
@@ -39,6 +78,8 @@ char *ep_population_codegen(const ep_program *program, const ep_population_plan 
   ep_cuda_codegen_number(&codegen, "LANES", plan->lanes);
   ep_cuda_codegen_flag(&codegen, "ROWS_SHARED", plan->rows_shared);
   ep_cuda_codegen_number(&codegen, "UNROLLED", is_long ? 1 : 2);
+  ep_cuda_codegen_flag(&codegen, "PRECISE", program->precision == EP_PRECISION_FP32);
   ops_write(codegen.out, program);
+  if (plan->has_blocks) blocks_write(&codegen, &plan->blocks);
   return ep_cuda_codegen_end(&codegen);
 }

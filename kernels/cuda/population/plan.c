@@ -73,5 +73,6 @@ static bool lanes_make(const ep_program *program, const ep_gpu_traits *gpu,
 bool ep_population_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
                              ep_population_plan *out) {
   *out = (ep_population_plan){.threads = 0};
-  return takes(program) && lanes_make(program, gpu, out);
+  return takes(program) &&
+         (lanes_make(program, gpu, out) || ep_population_blocks_make(program, gpu, out));
 }

@@ -103,10 +103,17 @@ static ep_status split_predict(call *self, int split, float *outputs, ep_error *
   return status;
 }
 
+/* Where blocks keep what shared memory has no room for. */
+static ep_status activations_take(call *self, ep_error *error) {
+  return ep_cuda_memory_take(&self->memory, &self->args.activations, self->launch.blocks,
+                             self->plan.activation_floats, (int64_t)sizeof(float), error);
+}
+
 static ep_status call_run(call *self, ep_error *error) {
   ep_population *population = self->population;
   ep_status status = rows_load(self, error);
   if (status == EP_OK) status = kernel_prepare(self, error);
+  if (status == EP_OK) status = activations_take(self, error);
   if (status == EP_OK)
     status =
         ep_population_members_upload(population, &self->shape, &self->memory, &self->args, error);

@@ -10,6 +10,7 @@
 #include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/placement/fit.h"
+#include "server/jobs/placement/gang.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -24,23 +25,56 @@ static bool exclusive_runs(const ep_jobs *jobs) {
   return false;
 }
 
+/* Marks the GPUs that running jobs of several ranks have beside their workers'. held:
+ * [devices.count], written. The mutex is held. */
+static void held_find(const ep_jobs *jobs, bool held[EP_LIMIT_DEVICES]) {
+  memset(held, 0, EP_LIMIT_DEVICES * sizeof *held);
+  for (int i = 0; jobs->gangs > 0 && i < EP_JOBS_BUCKETS; i++)
+    for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next)
+      for (int g = 0; job->row.state == EP_STATE_RUNNING && g < job->gang.count; g++)
+        for (int d = 0; d < jobs->devices.count; d++)
+          if (ep_device_number(jobs->devices.device[d].info.id) == job->gang.gpu[g]) held[d] = true;
+}
+
+static bool is_held(const ep_jobs *jobs, const char *device, const bool held[EP_LIMIT_DEVICES]) {
+  for (int d = 0; d < jobs->devices.count; d++)
+    if (strcmp(jobs->devices.device[d].info.id, device) == 0) return held[d];
+  return false;
+}
+
+/* Whether a device is enough for the job: for one of several ranks, with the GPUs that are there.
+ */
+static bool gang_fits(const ep_live_job *job, const char *device, const ep_device_list *devices) {
+  return !ep_device_is_cuda(device) ||
+         job->gang.least <= ep_gang_gpus(job->row.requested_device, devices);
+}
+
 /* Takes the first queued job that fits out of the queue, as running. NULL: there is none, or it
- * waits for more cores than are left, or until nothing else runs; then no other job overtakes it.
+ * waits for more cores or GPUs than are free, or until nothing else runs; then no other job
+ * overtakes it.
  */
 static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
   ep_live_job *job = NULL;
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
-  bool alone = jobs->exclusives > 0 && exclusive_runs(jobs);
+  bool held[EP_LIMIT_DEVICES];
+  held_find(jobs, held);
+  bool alone = (jobs->exclusives > 0 && exclusive_runs(jobs)) || is_held(jobs, device, held);
   for (int64_t i = 0; i < jobs->queue.count && !job && !alone; i++) {
     ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
     bool alone_next = candidate && candidate->exclusive &&
                       ep_fit_any(&candidate->row, &jobs->devices); /* else nobody waits for it */
     if (alone_next && (jobs->running > 0 || !ep_fit_job(&candidate->row, device, &jobs->devices)))
       break;
-    if (candidate && ep_fit_job(&candidate->row, device, &jobs->devices)) job = candidate;
+    if (candidate && ep_fit_job(&candidate->row, device, &jobs->devices) &&
+        gang_fits(candidate, device, &jobs->devices))
+      job = candidate;
   }
   if (job && ep_fit_cores(&job->row, device) > cores) job = NULL;
+  if (job) job->gang.count = 0;
+  if (job && job->gang.most > 0 && ep_device_is_cuda(device) &&
+      !ep_gang_choose(&job->gang, job->row.requested_device, device, &jobs->devices, held))
+    job = NULL;
   if (job) {
     ep_queue_remove(&jobs->queue, &job->entry);
     job->row.state = EP_STATE_RUNNING;
@@ -124,6 +158,8 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   ep_event_log_get_tail(job->log, &tail);
   out->train.epochs_logged = tail.last_epoch;
   out->train.thinning = ep_run_thinning(jobs, &tail);
+  out->train.gpus_count = job->gang.count;
+  for (int i = 0; i < job->gang.count; i++) out->train.gpus[i] = job->gang.gpu[i];
   out->cores = ep_fit_cores(&row, device);
   double seconds = ep_device_is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
   out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;

@@ -11,6 +11,7 @@
 #include "server/datasets/path_data.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/placement/fit.h"
+#include "server/jobs/placement/gang.h"
 #include "server/process/data_dir.h"
 
 void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked) {
@@ -108,12 +109,28 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
   return status;
 }
 
+bool ep_check_gpus_suffice(ep_jobs *jobs, const ep_job_spec *spec) {
+  const ep_parallel_spec *parallel = &spec->parallel;
+  const ep_gang gang = ep_gang_make(parallel->data, parallel->model, parallel->elastic);
+  ep_device_list *devices = malloc(sizeof *devices);
+  if (!devices) return true; /* who allocates next says so */
+  ep_supervisor_get_devices(jobs->supervisor, devices);
+  bool suffice = gang.least <= ep_gang_gpus(spec->device, devices);
+  free(devices);
+  return suffice;
+}
+
 /* Several ranks need a device that has an executor for them. */
 static ep_status ranks_check(ep_jobs *jobs, const ep_checked_spec *checked, ep_problem *problem) {
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count = 0, ranks = ep_program_ranks(&checked->plan->program);
   ep_error error = {0};
   if (ranks == 1) return EP_OK;
+  if (ep_device_is_cuda(checked->spec->device) && !ep_check_gpus_suffice(jobs, checked->spec))
+    return ep_problem_add(problem, EP_INVALID, "/parallel/data",
+                          "%d replicas, and \"%s\" is fewer GPUs here: each replica takes one of "
+                          "its own, unless \"elastic\" is true",
+                          checked->spec->parallel.data, checked->spec->device);
   ep_status status = ep_estimate_devices(&jobs->calibrations, checked->plan, checked->spec,
                                          estimates, &count, &error);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);

@@ -27,4 +27,7 @@ ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_check
                          ep_problem *problem);
 void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked);
 
+/* Whether there are GPUs for the spec's ranks, of those that its device means. */
+bool ep_check_gpus_suffice(ep_jobs *jobs, const ep_job_spec *spec);
+
 #endif

@@ -224,6 +224,7 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
     ep_live_destroy(job);
     return ep_fail_memory(error);
   }
+  if (!ep_id_is_sweep(row->id)) job->gang = ep_gang_read(row->spec);
   char message[EP_MESSAGE_BYTES];
   bool often = row->state == EP_STATE_RUNNING && ep_crashes_count(jobs, row->id, message);
   if (row->state != EP_STATE_QUEUED)

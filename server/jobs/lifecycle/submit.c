@@ -72,6 +72,7 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, ep_job_
   row->seconds_cpu = cpu ? cpu->seconds * trainings : INFINITY;
   bool ranks_vary = checked->sweep && ep_sweep_field_varies(checked->sweep, "/parallel");
   row->seconds_cuda = cuda && !ranks_vary ? cuda->seconds * trainings : INFINITY;
+  if (!ep_check_gpus_suffice(jobs, spec)) row->seconds_cuda = INFINITY;
   row->cores = cpu && !checked->sweep ? cpu->cores : 0; /* a sweep has all cores */
   *expected = (ep_expectations){0};
   if (checked->sweep) return status; /* its time says nothing of one program's */
@@ -155,6 +156,8 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed
     return ep_problem_fail_memory(problem);
   }
   job->expected = expected;
+  const ep_parallel_spec *parallel = &checked->spec->parallel;
+  if (!checked->sweep) job->gang = ep_gang_make(parallel->data, parallel->model, parallel->elastic);
   if (ep_trials_note(job, row.spec, &error) != EP_OK) {
     ep_live_destroy(job);
     return ep_problem_from_error(problem, &error);

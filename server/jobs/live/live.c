@@ -48,6 +48,7 @@ void ep_live_add(ep_jobs *jobs, ep_live_job *job) {
   job->next = *bucket;
   *bucket = job;
   jobs->exclusives += job->exclusive;
+  jobs->gangs += job->gang.most > 0;
 }
 
 void ep_live_remove(ep_jobs *jobs, ep_live_job *job) {
@@ -55,6 +56,7 @@ void ep_live_remove(ep_jobs *jobs, ep_live_job *job) {
   while (*link != job) link = &(*link)->next;
   *link = job->next;
   jobs->exclusives -= job->exclusive;
+  jobs->gangs -= job->gang.most > 0;
 }
 
 ep_live_job *ep_live_create(const ep_job_row *row) {

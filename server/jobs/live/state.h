@@ -26,6 +26,7 @@
 #include "server/events/subscribers.h"
 #include "server/jobs/jobs.h"
 #include "server/jobs/placement/estimate.h"
+#include "server/jobs/placement/gang.h"
 #include "server/jobs/placement/queue.h"
 #include "server/process/disk_probe.h"
 #include "server/store/store.h"
@@ -72,6 +73,7 @@ typedef struct ep_live_job {
   ep_expectations expected;
   ep_sweep_spec *sweep;        /* of a sweep while a worker has it; owned */
   bool exclusive;              /* no other job runs beside it */
+  ep_gang gang;                /* GPUs of a job of several ranks */
   int64_t sweep_epoch;         /* its results when this attempt began */
   int64_t sweep_us;            /* and when that was, on the steady clock */
   char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
@@ -128,6 +130,7 @@ struct ep_jobs {
   ep_queue queue;
   int64_t running, submitting;
   int64_t exclusives; /* live jobs that run alone */
+  int64_t gangs;      /* live jobs of several ranks */
   uint64_t queue_version;
   uint64_t ends;       /* counts the jobs that ended, for readers of rows and memory */
   ep_live_job *ending; /* whose end could not be written yet */

@@ -9,9 +9,9 @@ static ep_status create(ep_cuda_network *network, void **out, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status step(void *self, int64_t rows, ep_error *error) {
-  return ep_cuda_network_step(self, rows, error);
+static ep_status gradients(void *self, int64_t rows, ep_error *error) {
+  return ep_cuda_network_gradients(self, rows, error);
 }
 
 const ep_cuda_executor ep_cuda_general_executor = {
-    .profile = &ep_cuda_general_profile, .create = create, .step = step};
+    .profile = &ep_cuda_general_profile, .create = create, .gradients = gradients};

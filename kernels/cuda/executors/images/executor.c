@@ -15,8 +15,8 @@ static void destroy(void *self) {
   ep_images_network_destroy(self);
 }
 
-static ep_status step(void *self, int64_t rows, ep_error *error) {
-  return ep_images_step_queue(self, rows, error);
+static ep_status gradients(void *self, int64_t rows, ep_error *error) {
+  return ep_images_gradients_queue(self, rows, error);
 }
 
 const ep_cuda_executor ep_cuda_images_executor = {
@@ -24,5 +24,5 @@ const ep_cuda_executor ep_cuda_images_executor = {
     .available = ep_convolutions_exist,
     .create = create,
     .destroy = destroy,
-    .step = step,
+    .gradients = gradients,
 };

@@ -137,8 +137,9 @@ cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weight *
                                    int64_t blocks);
 
 /* y = keep ? x / (1 - p) : 0, for both dropouts, as ep_cuda_dropout: [rows, out]; y may be x. */
-cudaError_t ep_images_dropout(cudaStream_t stream, const ep_op *op, int64_t rows, uint64_t seed,
-                              const ep_cuda_clock *clock, bool backward, const void *x, void *y);
+cudaError_t ep_images_dropout(cudaStream_t stream, const ep_op *op, int64_t first, int64_t rows,
+                              uint64_t seed, const ep_cuda_clock *clock, bool backward,
+                              const void *x, void *y);
 
 /* sum += other, each [count] numbers, a multiple of 16 bytes. */
 cudaError_t ep_images_add(cudaStream_t stream, int64_t count, const void *other, void *sum);

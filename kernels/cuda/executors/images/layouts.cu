@@ -197,7 +197,7 @@ cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weight *
 
 /* --- dropout --------------------------------------------------------------------------------- */
 
-static __global__ void dropout(ep_op op, int64_t count, int64_t packs, uint64_t seed,
+static __global__ void dropout(ep_op op, int64_t first, int64_t count, int64_t packs, uint64_t seed,
                                const ep_cuda_clock *clock, bool backward, const half_number *x,
                                half_number *y) {
   constexpr int N = PACK;
@@ -206,7 +206,8 @@ static __global__ void dropout(ep_op op, int64_t count, int64_t packs, uint64_t 
   float scale = ep_dropout_scale(op.p);
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
-    int64_t pack = at % packs, rest = at / packs, pixel = rest % pixels, row = rest / pixels;
+    int64_t pack = at % packs, rest = at / packs, pixel = rest % pixels;
+    int64_t row = first + rest / pixels;
     float values[N];
     load<N>(x + at * N, values);
 #pragma unroll
@@ -220,12 +221,13 @@ static __global__ void dropout(ep_op op, int64_t count, int64_t packs, uint64_t 
   }
 }
 
-cudaError_t ep_images_dropout(cudaStream_t stream, const ep_op *op, int64_t rows, uint64_t seed,
-                              const ep_cuda_clock *clock, bool backward, const void *x, void *y) {
+cudaError_t ep_images_dropout(cudaStream_t stream, const ep_op *op, int64_t first, int64_t rows,
+                              uint64_t seed, const ep_cuda_clock *clock, bool backward,
+                              const void *x, void *y) {
   int64_t packs = ep_images_pitch(op->out.channels) / PACK;
   int64_t count = rows * op->out.height * op->out.width * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  dropout<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, seed, clock, backward,
+  dropout<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, first, count, packs, seed, clock, backward,
                                                     (const half_number *)x, (half_number *)y);
   return cudaGetLastError();
 }

@@ -64,7 +64,7 @@ ep_status ep_images_network_create(ep_cuda_network *network, ep_images_network *
 void ep_images_network_destroy(ep_images_network *images); /* NULL is allowed */
 
 /* step.c: queues one training step, as ep_cuda_network_step does. */
-ep_status ep_images_step_queue(ep_images_network *images, int64_t rows, ep_error *error);
+ep_status ep_images_gradients_queue(ep_images_network *images, int64_t rows, ep_error *error);
 
 /* What part i takes; -1 as i - 1: the input. */
 static inline void *ep_images_output(const ep_images_network *images, int i) {

@@ -123,8 +123,9 @@ static ep_status part_forward(const pass *p, int i, ep_error *error) {
         "a pool");
     return EP_OK;
   case EP_IMAGES_DROPOUT:
-    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, p->rows, images->network->program->seed,
-                                  images->network->clock, false, x, layer->output),
+    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, images->network->slice_first, p->rows,
+                                  images->network->program->seed, images->network->clock, false, x,
+                                  layer->output),
                 "a dropout");
     return EP_OK;
   }
@@ -212,8 +213,8 @@ static ep_status part_back(const pass *p, int i, ep_error *error) {
                 "a pool, backward");
     return EP_OK;
   case EP_IMAGES_DROPOUT:
-    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, p->rows, network->program->seed,
-                                  network->clock, true, grad, grad),
+    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, network->slice_first, p->rows,
+                                  network->program->seed, network->clock, true, grad, grad),
                 "a dropout, backward");
     return EP_OK;
   }
@@ -307,7 +308,7 @@ static ep_status forward(const pass *p, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_images_step_queue(ep_images_network *images, int64_t rows, ep_error *error) {
+ep_status ep_images_gradients_queue(ep_images_network *images, int64_t rows, ep_error *error) {
   ep_cuda_network *network = images->network;
   const pass p = {images, rows, rows < network->program->batch_size};
   const void *y = network->gathers ? network->batch_y : network->train_y;
@@ -320,6 +321,5 @@ ep_status ep_images_step_queue(ep_images_network *images, int64_t rows, ep_error
   if (status == EP_OK) status = ep_cuda_network_loss(network, output, y, rows, error);
   if (status == EP_OK)
     status = ep_cuda_network_backward_to(network, tail, images->flat, rows, &grad, error);
-  if (status == EP_OK) status = parts_back(&p, grad, error);
-  return status == EP_OK ? ep_cuda_network_update(network, error) : status;
+  return status == EP_OK ? parts_back(&p, grad, error) : status;
 }

@@ -365,14 +365,18 @@ START_TEST(several_ranks) {
       {PARALLEL("null"), "null", 1, 1, 0},
       {PARALLEL("{}"), "null", 1, 1, 0},
       {PARALLEL("{\"data\":1,\"model\":1,\"micro_batches\":1}"), "null", 1, 1, 1},
-      {PARALLEL("{\"data\":4}"), "{\"data\":4,\"model\":1,\"stages\":null,\"micro_batches\":null}",
-       4, 1, 0},
+      {PARALLEL("{\"data\":4}"),
+       "{\"data\":4,\"model\":1,\"stages\":null,\"micro_batches\":null,\"elastic\":false}", 4, 1,
+       0},
       {PARALLEL("{\"data\":\"auto\"}"),
-       "{\"data\":\"auto\",\"model\":1,\"stages\":null,\"micro_batches\":null}", 1, 1, 0},
+       "{\"data\":\"auto\",\"model\":1,\"stages\":null,\"micro_batches\":null,\"elastic\":false}",
+       1, 1, 0},
       {PARALLEL("{\"stages\":[[0,1],[2,2]],\"micro_batches\":3,\"data\":32}"),
-       "{\"data\":32,\"model\":2,\"stages\":[[0,1],[2,2]],\"micro_batches\":3}", 32, 2, 3},
+       "{\"data\":32,\"model\":2,\"stages\":[[0,1],[2,2]],\"micro_batches\":3,\"elastic\":false}",
+       32, 2, 3},
       {PARALLEL("{\"model\":64,\"micro_batches\":1024}"),
-       "{\"data\":1,\"model\":64,\"stages\":null,\"micro_batches\":1024}", 1, 64, 1024},
+       "{\"data\":1,\"model\":64,\"stages\":null,\"micro_batches\":1024,\"elastic\":false}", 1, 64,
+       1024},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char wanted[256];

@@ -163,8 +163,8 @@ static const struct {
      "201 micro-batches of a slice of 200 rows"},
     {0, JOB(WIDE, PARALLEL("{\"model\":2,\"data\":3,\"micro_batches\":67}")),
      "/parallel/micro_batches", "67 micro-batches of a slice of 66 rows"},
-    {0, JOB(WIDE, ",\"device\":\"cuda:0\"" PARALLEL("{\"data\":2}")), "/parallel",
-     "2 ranks: several ranks train on device \"cpu\" alone, not on \"cuda:0\""},
+    {0, JOB(NORMED(",\"sync\":true", "10"), ",\"device\":\"cuda:0\"" PARALLEL("{\"data\":2}")),
+     "/parallel/data", "sees all replicas on device \"cpu\" alone"},
     {0, JOB(WIDE, ",\"executor\":\"cpu/fused\"" PARALLEL("{\"data\":2,\"model\":2}")), "/executor",
      "cpu/fused trains on one rank, and the job asks for 4"},
     {0, JOB(WIDE, ",\"executor\":\"cuda/grid\"" PARALLEL("{\"data\":2}")), "/executor",
@@ -232,7 +232,7 @@ START_TEST(auto_is_one_replica_and_says_why) {
   ck_assert_int_eq(view.model, 1);
   ck_assert_int_eq(view.stage[0].last_layer, 5);
   ck_assert_double_eq(view.bubble, 0);
-  ck_assert_ptr_nonnull(strstr(view.note, "all cores"));
+  ck_assert_ptr_nonnull(strstr(view.note, "all of a device"));
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
 }
@@ -262,14 +262,16 @@ START_TEST(ranks_have_signatures_of_their_own) {
 }
 END_TEST
 
-/* A GPU has no executor for it, so `auto` goes to the CPU, whatever was measured there before. */
-START_TEST(only_a_cpu_trains_it) {
+/* Each kind of device by its own executor, whatever was measured there before. */
+START_TEST(a_cpu_and_a_gpu_train_it) {
   ep_job_spec *spec;
   ep_plan *plan = plan_of(JOB(WIDE, PARALLEL("{\"data\":2,\"model\":2}")), &mnist, &spec);
   ep_device_info cpu = {.id = "cpu", .instruction_set = "avx2", .threads = 8};
   ep_device_info cuda = {.id = "cuda:0", .instruction_set = "sm_90", .threads = 132};
   ep_calibration before = {0};
-  ck_assert(!isfinite(ep_plan_estimate(plan, spec, &cuda, NULL, NULL).seconds));
+  ep_estimate on_gpu = ep_plan_estimate(plan, spec, &cuda, NULL, NULL);
+  ck_assert(isfinite(on_gpu.seconds));
+  ck_assert_str_eq(on_gpu.executor, "cuda/ranks");
   for (int calibrated = 0; calibrated < 2; calibrated++) {
     ep_estimate estimate = ep_plan_estimate(plan, spec, &cpu, calibrated ? &before : NULL, NULL);
     ck_assert(isfinite(estimate.seconds));
@@ -291,7 +293,7 @@ EP_SUITE("engine/plan/ranks") {
   tcase_add_loop_test(tests, what_does_not_fit_is_refused, 0, sizeof refused / sizeof *refused);
   tcase_add_test(tests, a_norm_that_syncs_sees_all_replicas);
   tcase_add_test(tests, the_ideal_of_a_pipeline);
-  tcase_add_test(tests, only_a_cpu_trains_it);
+  tcase_add_test(tests, a_cpu_and_a_gpu_train_it);
   tcase_add_test(tests, auto_is_one_replica_and_says_why);
   tcase_add_test(tests, ranks_have_signatures_of_their_own);
 }

@@ -1,0 +1,78 @@
+/* ranks.h: one training on several ranks, on one GPU or several. A rank is a stream of its GPU with
+ * the layers of one stage of one replica; the host queues the work of all of them, once, into the
+ * graph of a step. create.c makes them, step.c and pipeline.c queue a step. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_RANKS_RANKS_H
+#define EP_KERNELS_CUDA_EXECUTORS_RANKS_RANKS_H
+
+#include "kernels/cuda/executors/executor.h"
+#include "kernels/cuda/executors/ranks/kernels.h"
+
+/* A GPU of the training. */
+typedef struct {
+  ep_backend *backend;
+  bool opened;           /* for this training: else it is the leader's, lent */
+  void *x, *y;           /* the training rows: the leader's, or a copy */
+  ep_cuda_memory memory; /* the copy */
+} ep_cuda_ranks_device;
+
+typedef struct {
+  int replica, stage;
+  ep_cuda_ranks_device *device; /* lent */
+  ep_program program;           /* of its slices; with stages, of its pieces */
+
+  /* Pieces of the slice that are under way, forward and not yet back: piece p is in
+   * pieces[p % pieces_count]. The last stage has one, the first as many as there are stages. All of
+   * them work with the parameters of the first. */
+  ep_cuda_network **pieces; /* [pieces_count] */
+  int pieces_count;
+  const ep_cuda_executor *trainer; /* without stages: how a slice's gradients are found */
+  void *trainer_state;
+
+  ep_cuda_memory memory;    /* what follows */
+  float *collected;         /* with stages: [parameters], the gradients of all pieces */
+  float *sums;              /* [parameters]: over all replicas */
+  ep_cuda_gradient **found; /* host [pieces_count]: the gradients of each piece; device */
+  ep_cuda_gradient *own;    /* what it adds to them: collected, or the network's own */
+  ep_cuda_gradient **lists; /* host [replicas]: what each replica adds to them; device */
+  ep_cuda_gradient *summed; /* the sums as a list */
+  ep_cuda_ranks_times *times;
+
+  cudaEvent_t added, squared,
+      updated;                     /* the gradients are there; their squares; the step is done */
+  cudaEvent_t *forward, *backward; /* [pieces of a slice]: a piece's output is there; its gradient
+                                      by the stage's input is with the stage before */
+  int forwards, backwards;         /* of the step that is being queued */
+  bool collects;                   /* something is collected */
+} ep_cuda_rank;
+
+typedef struct {
+  ep_cuda_network *leader;   /* lent: evaluates, and keeps the clock */
+  const ep_program *program; /* lent */
+  int replicas, stages, count, micro_batches;
+  ep_cuda_ranks_device *devices; /* [devices_count] */
+  int devices_count;
+  ep_cuda_rank *ranks; /* [count]: number d * stages + m */
+  cudaEvent_t begun;
+} ep_cuda_ranks;
+
+/* The leader's device is the calling thread's, before and after each. *out is for
+ * ep_cuda_ranks_destroy.
+ */
+ep_status ep_cuda_ranks_create(ep_cuda_network *leader, ep_cuda_ranks **out, ep_error *error);
+void ep_cuda_ranks_destroy(ep_cuda_ranks *ranks); /* NULL is allowed */
+
+/* Queues one step of `rows` rows on all streams; the leader's waits for the others. */
+ep_status ep_cuda_ranks_step_queue(ep_cuda_ranks *ranks, int64_t rows, ep_error *error);
+
+/* pipeline.c: the slices of all replicas through all stages, forward and back. */
+ep_status ep_cuda_ranks_pipeline_queue(ep_cuda_ranks *ranks, int64_t rows, ep_error *error);
+
+static inline ep_cuda_rank *ep_cuda_rank_at(const ep_cuda_ranks *ranks, int replica, int stage) {
+  return &ranks->ranks[replica * ranks->stages + stage];
+}
+
+static inline cudaStream_t ep_cuda_rank_stream(const ep_cuda_rank *rank) {
+  return rank->pieces[0]->stream;
+}
+
+#endif

@@ -1,0 +1,55 @@
+#include "server/jobs/placement/gang.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "server/jobs/placement/fit.h"
+
+ep_gang ep_gang_make(int replicas, int stages, bool elastic) {
+  const int ranks = replicas * stages;
+  if (ranks <= 1) return (ep_gang){0};
+  return (ep_gang){.least = elastic ? 1 : replicas, .most = ranks};
+}
+
+static int number_of(const json_t *object, const char *key) {
+  return (int)json_integer_value(json_object_get(object, key));
+}
+
+ep_gang ep_gang_read(const char *spec) {
+  if (!strstr(spec, "\"parallel\"")) return (ep_gang){0};
+  json_t *root = json_loads(spec, 0, NULL);
+  const json_t *object = json_object_get(root, "parallel");
+  const ep_gang gang = ep_gang_make(number_of(object, "data"), number_of(object, "model"),
+                                    json_is_true(json_object_get(object, "elastic")));
+  json_decref(root);
+  return gang;
+}
+
+/* Whether it is a GPU that the job may have. */
+static bool serves(const ep_device_status *device, const char *requested_device) {
+  return ep_device_is_cuda(device->info.id) && device->state != EP_DEVICE_LOST &&
+         ep_fit_requested(requested_device, device->info.id);
+}
+
+int ep_gang_gpus(const char *requested_device, const ep_device_list *devices) {
+  int count = 0;
+  for (int i = 0; i < devices->count; i++) count += serves(&devices->device[i], requested_device);
+  return count;
+}
+
+bool ep_gang_choose(ep_gang *gang, const char *requested_device, const char *leader,
+                    const ep_device_list *devices, const bool *held) {
+  const int there = ep_gang_gpus(requested_device, devices);
+  const int wanted = gang->most < there ? gang->most : there;
+  gang->count = 0;
+  gang->gpu[gang->count++] = (int16_t)ep_device_number(leader);
+  for (int i = 0; i < devices->count && gang->count < wanted; i++) {
+    const ep_device_status *device = &devices->device[i];
+    bool other = strcmp(device->info.id, leader) != 0;
+    if (other && serves(device, requested_device) && device->state == EP_DEVICE_IDLE && !held[i])
+      gang->gpu[gang->count++] = (int16_t)ep_device_number(device->info.id);
+  }
+  if (gang->count == wanted) return true;
+  gang->count = 0;
+  return false;
+}
