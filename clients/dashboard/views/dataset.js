@@ -140,7 +140,7 @@ export async function mount(root, { id }, signal) {
   chosen();
 
   root.append(h("div", { class: "heading" }, h("h1", null, dataset.name), h("div", { class: "toolbar" }, h("a", { class: "button", href: `#/submit?dataset=${encodeURIComponent(dataset.name)}` }, "A job of your own"))),
-    h("section", { class: "card", "aria-label": "Facts" }, facts), dataset.faults ? faultsNotice(dataset.faults) : "");
+    h("section", { class: "card", "aria-label": "Facts" }, facts), dataset.note ? h("p", { class: "notice" }, dataset.note) : "", dataset.faults ? faultsNotice(dataset.faults) : "");
   if (dataset.role === "weights") return;
   root.append(h("section", { class: "card", "aria-labelledby": "train-title" }, h("h2", { id: "train-title" }, "Train"),
     h("div", { class: "toolbar" }, isTable && [h("label", { for: "target" }, "Target"), target], train), words, failure));

@@ -85,7 +85,7 @@ function queue(say, failure, signal) {
       row.text_ = text;
       const waits = job.position !== null;
       replace(row,
-        h("td", null, waits ? integer(job.position + 1) : "running"),
+        h("td", null, waits ? integer(job.position) : "running"),
         h("td", null, jobLink(job.id, job.name)),
         h("td", { class: "number" }, integer(job.priority), waits && [" ", button(job, "+", 10, "Raise"), button(job, "−", -10, "Lower")]));
     });

@@ -9,7 +9,7 @@ const parts = ["train/x", "train/y", "validation/x", "validation/y", "test/x", "
 const nameAllowed = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$/;
 
 // "My houses.csv.gz" -> "My-houses".
-const nameOf = (file) => file.name.replace(/(\.(csv|json|npy|npz|txt|gz|safetensors|ubyte|zip))+$/i, "").replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/^\.+/, "");
+const nameOf = (file) => file.name.replace(/(\.(csv|tsv|json|jsonl|ndjson|npy|npz|txt|data|gz|safetensors|ubyte|zip|tar|tgz))+$/i, "").replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/^\.+/, "");
 
 // The names of the published files of MNIST give the part.
 function partOf(file) {
@@ -29,7 +29,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
   const faults = h("ul", { class: "faults", hidden: true });
   const form = h("form", { id: "upload" },
     h("div", { class: "fields" },
-      h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "Drop a file here, or choose one: CSV, NPY, NPZ, IDX, safetensors, JSON, ZIP of pictures, gz of any"), file),
+      h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "Drop a file here, or choose one: CSV, JSON, NPY, NPZ, IDX, safetensors, ZIP or TAR of pictures, gz of any"), file),
       h("div", { class: "field" }, h("label", { for: "upload-name" }, "Name"), name),
       h("div", { class: "field" }, h("label", { for: "upload-part" }, "It is"), part)),
     h("div", { class: "toolbar upload-go" }, send, stop),

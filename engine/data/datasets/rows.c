@@ -93,7 +93,7 @@ static json_t *date_json(const ep_column *column, double seconds) {
   struct tm tm;
   double whole = floor(seconds);
   time_t time = (time_t)whole;
-  bool of_day = column->min >= 0 && column->max < DAY_SECONDS;
+  bool of_day = column->form == EP_CELL_TIME;
   if (!gmtime_r(&time, &tm)) return json_real(seconds);
   int used = of_day ? 0
                     : snprintf(text, sizeof text, "%04d-%02d-%02d", tm.tm_year + 1900,

@@ -12,7 +12,7 @@ test("a column's values in a word", () => {
   assert.equal(valueWords(age), "0 … 79");
   assert.equal(valueWords(city), "Oslo, Bergen");
   assert.equal(valueWords(since), "1970-01-01 … 1971-01-02");
-  assert.equal(valueWords({ ...since, min: 3600, max: 7200 }), "01:00:00 … 02:00:00");
+  assert.equal(valueWords({ ...since, form: "time", min: 3600, max: 7200 }), "01:00:00 … 02:00:00");
   assert.equal(valueWords({ ...age, max: 0 }), "0");
   assert.equal(valueWords(id), "text, not learnt from");
   assert.equal(missingWords(age, 30), "3 (10.0\u00a0%)");
