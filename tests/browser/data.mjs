@@ -99,8 +99,26 @@ async function failed({ page, url }) {
   console.log("ok: a failed job has no empty plot");
 }
 
+// The list in an order, which the address keeps.
+async function sorted({ page }) {
+  await page.goto("/#/jobs");
+  const losses = async () => (await page.locator("td[data-label=Loss]").allTextContents()).map(parseFloat).filter(Number.isFinite);
+  await page.locator("td[data-label=Loss]").nth(2).waitFor();
+  const head = page.getByRole("columnheader", { name: "Loss" });
+  await head.getByRole("button").click();
+  const up = await losses();
+  check((await head.getAttribute("aria-sort")) === "ascending" && up.length >= 2 && up.every((loss, i) => i === 0 || loss >= up[i - 1]), `the losses are ${up}`);
+  await head.getByRole("button").click();
+  check((await losses()).join() === up.reverse().join(), "the other way round it is another order");
+  await page.reload();
+  await page.locator("[aria-sort=descending]").waitFor();
+  await page.locator("td[data-label=Loss]").nth(2).waitFor();
+  check((await losses()).join() === up.join(), "a reload forgets the order");
+  console.log("ok: the list is sorted by a column");
+}
+
 run(async ({ url, open }) => {
   const page = await open({ expected: [/422/] });
   page.on("dialog", (dialog) => check(false, `a dialog opened: ${dialog.message()}`));
-  for (const part of [dropped, looked, trainedAndAsked, others, failed]) await part({ page, url });
+  for (const part of [dropped, looked, trainedAndAsked, others, failed, sorted]) await part({ page, url });
 });
