@@ -78,13 +78,11 @@ async function openPage(browser, url, { theme = "light", width = 1280, height = 
   return page;
 }
 
-// The faults that axe-core calls serious or critical: [{id, help, nodes}]. Its rules are WCAG's and its own.
+// What axe-core finds, minor things too: [{id, help, nodes}]. Its rules are WCAG's and its own.
 export async function accessibilityFaults(page) {
   await page.evaluate(axeSource);
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => `${node.target.join(" ")} {${node.failureSummary.replace(/\s+/g, " ")}}`) }));
+  return violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => `${node.target.join(" ")} {${node.failureSummary.replace(/\s+/g, " ")}}`) }));
 }
 
 // How far the page is wider than its window; nothing on a phone may scroll sideways but what is meant to.

@@ -31,7 +31,7 @@ export function mount(root, _, signal) {
     h("thead", null, h("tr", null, heads.map((word) => h("th", { scope: "col", class: Array.isArray(word) ? "number" : null }, word)))), body));
   let names = new Set();
   const upload = uploadPanel({ signal, isTaken: (name) => names.has(name), onUploaded: (dataset) => navigate(datasetLink(dataset.name)) });
-  root.append(h("div", { class: "heading" }, h("h1", null, "Data")), failure, upload.node, h("section", { class: "card flush", "aria-label": "Datasets" }, empty, table));
+  root.append(h("div", { class: "heading" }, h("h1", null, "Data")), failure, upload.node, h("div", { class: "card flush" }, empty, table));
 
   function fail(error) {
     if (signal.aborted || error.status === 0) return;

@@ -53,7 +53,7 @@ export function studyPanels({ signal }) {
   const chartRoot = h("div");
   const effects = h("div", { class: "effects" });
   const barsRoot = h("div", { class: "grid study-bars" });
-  const heat = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Two axes together" });
+  const heat = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "A table of two axes" });
   const boxes = h("div");
   const over = card("study-over", "", said, line.node, chartRoot);
   const effectsCard = card("study-effects", "What each axis changes", effects,
