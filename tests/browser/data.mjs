@@ -1,6 +1,6 @@
 // From a file to an answer, in the page: dropped, looked at, trained on, asked.
 
-import { ask, check, peopleCsv, run, squaresPut } from "./page.mjs";
+import { ask, check, peopleCsv, run, squaresPut, trained } from "./page.mjs";
 
 // Drops a file on the page, as a browser reports it.
 const drop = (page, name, text) => page.evaluate(([fileName, content]) => {
@@ -77,6 +77,12 @@ async function others({ page, url }) {
   await page.locator(".pairs canvas").nth(9).waitFor();
   const { id } = await ask(url, "POST", "/v1/jobs", { data: { generator: "xor" }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "bce_with_logits", epochs: 2 });
   await page.goto(`/#/jobs/${id}`);
+  await page.fill("#predict-json", "[0, 1]");
+  await page.getByRole("button", { name: "Predict" }).click();
+  await page.locator(".predict-answer strong").waitFor();
+  check((await fetch(`${url}/v1/datasets/twice`, { method: "PUT", body: `a,a,b\n${Array.from({ length: 60 }, (_, i) => `${i},${i % 7},${2 * i}`).join("\n")}\n` })).ok, "a name that stands twice was refused");
+  const twice = await trained(url, { data: { dataset: "twice", target: 2, standardize: ["x", "y"] }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", epochs: 2 });
+  await page.goto(`/#/jobs/${twice}`);
   await page.fill("#predict-json", "[0, 1]");
   await page.getByRole("button", { name: "Predict" }).click();
   await page.locator(".predict-answer strong").waitFor();

@@ -61,9 +61,9 @@ export function predictPanel({ url, signal }) {
     const path = `/v1/datasets/${encodeURIComponent(data.dataset)}`;
     try {
       const dataset = await getJson(path, { signal });
-      if (dataset.sha256 !== data.sha256 || !dataset.parts?.train?.table || dataset.columns.some(({ name }) => name === null)) return null;
+      if (dataset.sha256 !== data.sha256 || !dataset.parts?.train?.table) return null;
       const { data: [first] } = await getJson(`${path}/rows?limit=1`, { signal });
-      return { dataset, first };
+      return Array.isArray(first) ? null : { dataset, first }; // an array: columns without names of their own
     } catch {
       return null; // it was deleted: the row is JSON
     }
