@@ -24,7 +24,9 @@ typedef struct {
   int indicator;      /* a feature that is 1 where the cell is missing: true, false; -1 = not given
                          (null): where the data have missing numbers */
   ep_category encode; /* Default "auto" */
-  ep_column_scale scale; /* Default "standard" */
+  int64_t min_count;  /* of a category: training rows of a word that is told apart. Default 1 */
+  ep_unknown_word unknown; /* Default "other" */
+  ep_column_scale scale;   /* Default "standard" */
 } ep_column_rule;
 
 /* Names of columns, and globs. */
@@ -53,12 +55,16 @@ typedef struct {
   int64_t fold;            /* the part that validates, 0 … folds - 1; nothing without folds */
   bool stratify;           /* each split keeps the classes' shares. Default false */
   uint64_t split_seed;     /* Default 1 */
-  bool standardize_x, standardize_y;  /* "standardize": ["x", "y"]. Default [] */
-  char path[EP_LIMIT_PATH_BYTES + 1]; /* source path: a file or folder below one that the
-                                         administrator allowed; mapped, never copied */
-  ep_column_rule *columns;            /* [columns_count], owned; of a table */
-  int columns_count;                  /* Default 0 */
-  ep_column_names features, exclude;  /* of a table: the columns to learn from. Default all, none */
+  char time[EP_LIMIT_NAME_BYTES + 1];  /* of a table: the column by which the latest rows test and
+                                          validate; "" = not given (null) */
+  char group[EP_LIMIT_NAME_BYTES + 1]; /* of a table: rows of one word of this column stay together;
+                                          "" = not given */
+  bool standardize_x, standardize_y;   /* "standardize": ["x", "y"]. Default [] */
+  char path[EP_LIMIT_PATH_BYTES + 1];  /* source path: a file or folder below one that the
+                                          administrator allowed; mapped, never copied */
+  ep_column_rule *columns;             /* [columns_count], owned; of a table */
+  int columns_count;                   /* Default 0 */
+  ep_column_names features, exclude; /* of a table: the columns to learn from. Default all, none */
   int64_t shape[3]; /* "shape": [C, H, W] of a row; zeros: as the data says, else a vector */
   /* "normalize": {"mean": m, "std": s} (numbers, or one a channel), of values scaled by "scale":
    * ((value * scale) - mean) / std. Bytes stay bytes on the device. Default: none, and scale 1;

@@ -168,38 +168,62 @@ static const ep_field data_rows[] = {
 };
 static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
 /* Of sources that can be tables. */
-#define COLUMN_ROWS                                                                             \
-  {.key = "columns",                                                                            \
-   .kind = EP_FIELD_CUSTOM,                                                                     \
-   .rare = true,                                                                                \
-   .read = ep_columns_read,                                                                     \
-   .write = ep_columns_write,                                                                   \
-   .form = "an object of names or globs, see below",                                            \
-   .text_fallback = "{}",                                                                       \
-   .doc = "of a table: how columns become features, where that is not by their type; an exact " \
-          "name goes before a glob",                                                            \
-   .schema = EP_JSON({                                                                          \
-     "type" : "object",                                                                         \
-     "additionalProperties" : {"$ref" : "#/components/schemas/ColumnRule"},                     \
-     "maxProperties" : EP_LIMIT_COLUMN_RULES                                                    \
-   })},                                                                                         \
-      {.key = "features",                                                                       \
-       .kind = EP_FIELD_CUSTOM,                                                                 \
-       .offset = AT(features),                                                                  \
-       .nullable = true,                                                                        \
-       .rare = true,                                                                            \
-       .read = ep_column_names_read,                                                            \
-       .write = ep_column_names_write,                                                          \
-       .form = "an array of names or globs",                                                    \
-       .text_fallback = "null",                                                                 \
-       .doc = "of a table: the columns to learn from; all but the target unless given",         \
-       .schema = COLUMN_NAMES_SCHEMA},                                                          \
-  {                                                                                             \
-    .key = "exclude", .kind = EP_FIELD_CUSTOM, .offset = AT(exclude), .nullable = true,         \
-    .rare = true, .read = ep_column_names_read, .write = ep_column_names_write,                 \
-    .form = "an array of names or globs", .text_fallback = "null",                              \
-    .doc = "of a table: columns to leave out", .schema = COLUMN_NAMES_SCHEMA                    \
+#define COLUMN_ROWS                                                                               \
+  {.key = "columns",                                                                              \
+   .kind = EP_FIELD_CUSTOM,                                                                       \
+   .rare = true,                                                                                  \
+   .read = ep_columns_read,                                                                       \
+   .write = ep_columns_write,                                                                     \
+   .form = "an object of names or globs, see below",                                              \
+   .text_fallback = "{}",                                                                         \
+   .doc = "of a table: how columns become features, where that is not by their type; an exact "   \
+          "name goes before a glob",                                                              \
+   .schema = EP_JSON({                                                                            \
+     "type" : "object",                                                                           \
+     "additionalProperties" : {"$ref" : "#/components/schemas/ColumnRule"},                       \
+     "maxProperties" : EP_LIMIT_COLUMN_RULES                                                      \
+   })},                                                                                           \
+      {.key = "features",                                                                         \
+       .kind = EP_FIELD_CUSTOM,                                                                   \
+       .offset = AT(features),                                                                    \
+       .nullable = true,                                                                          \
+       .rare = true,                                                                              \
+       .read = ep_column_names_read,                                                              \
+       .write = ep_column_names_write,                                                            \
+       .form = "an array of names or globs",                                                      \
+       .text_fallback = "null",                                                                   \
+       .doc = "of a table: the columns to learn from; all but the target unless given",           \
+       .schema = COLUMN_NAMES_SCHEMA},                                                            \
+      {.key = "exclude",                                                                          \
+       .kind = EP_FIELD_CUSTOM,                                                                   \
+       .offset = AT(exclude),                                                                     \
+       .nullable = true,                                                                          \
+       .rare = true,                                                                              \
+       .read = ep_column_names_read,                                                              \
+       .write = ep_column_names_write,                                                            \
+       .form = "an array of names or globs",                                                      \
+       .text_fallback = "null",                                                                   \
+       .doc = "of a table: columns to leave out",                                                 \
+       .schema = COLUMN_NAMES_SCHEMA},                                                            \
+      {.key = "time",                                                                             \
+       .kind = EP_FIELD_STRING,                                                                   \
+       .offset = AT(time),                                                                        \
+       .nullable = true,                                                                          \
+       .rare = true,                                                                              \
+       .capacity = EP_LIMIT_NAME_BYTES + 1,                                                       \
+       .form = "a column's name",                                                                 \
+       .doc = "of a table: a column of dates or numbers; the latest rows are the test, those "    \
+              "before them the validation",                                                       \
+       .schema = COLUMN_NAME_SCHEMA},                                                             \
+  {                                                                                               \
+    .key = "group", .kind = EP_FIELD_STRING, .offset = AT(group), .nullable = true, .rare = true, \
+    .capacity = EP_LIMIT_NAME_BYTES + 1, .form = "a column's name",                               \
+    .doc = "of a table: a category, which is no feature then; rows of one word are all in the "   \
+           "same split, so that test and validation are shares of the rows by about a group",     \
+    .schema = COLUMN_NAME_SCHEMA                                                                  \
   }
+#define COLUMN_NAME_SCHEMA \
+  EP_JSON({"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_NAME_BYTES})
 #define COLUMN_NAMES_SCHEMA                                                            \
   EP_JSON({                                                                            \
     "type" : "array",                                                                  \

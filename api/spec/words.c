@@ -12,5 +12,7 @@ const ep_field_words ep_generator_words = WORDS(generator, GENERATOR, "generator
 const ep_field_words ep_precision_words = WORDS(precision, PRECISION, "precision", "fp16");
 const ep_field_words ep_column_as_words = WORDS(column_as, COLUMN_AS, "type", NULL);
 const ep_field_words ep_fill_words = WORDS(fill, FILL, "filling", NULL);
+const ep_field_words ep_unknown_word_words =
+    WORDS(unknown_word, UNKNOWN_WORD, "treatment of unknown words", NULL);
 const ep_field_words ep_category_words = WORDS(category, CATEGORY, "encoding", NULL);
 const ep_field_words ep_column_scale_words = WORDS(column_scale, COLUMN_SCALE, "scale", NULL);

@@ -142,7 +142,7 @@ static bool launch_fill(group *g, int64_t steps_most) {
 }
 
 static const void *targets_of(const ep_prepared *data, int split) {
-  return data->classes[split] ? (const void *)data->classes[split] : data->y[split];
+  return ep_prepared_targets(data, (ep_split)split);
 }
 
 static ep_status launch(group *g, bool predict, ep_error *error) {
@@ -199,7 +199,7 @@ static ep_status trial_measure(const group *g, int64_t number, ep_error *error) 
   for (int split = 0; split < EP_SPLIT_COUNT; split++) ep_split_metrics_clear(metrics[split]);
   for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
     int64_t rows = g->data->rows[split];
-    if (rows == 0) continue;
+    if (!targets_of(g->data, split)) continue;
     const float *outputs = g->outputs[split] + number * rows * program->out_features;
     status = ep_metrics_compute(g->data, (ep_split)split, program->loss, outputs,
                                 program->out_features, metrics[split], error);

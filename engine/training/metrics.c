@@ -246,8 +246,8 @@ ep_status ep_metrics_compute(const ep_prepared *prepared, ep_split split, ep_los
                              ep_error *error) {
   int64_t rows = prepared->rows[split];
   ep_split_metrics_clear(out);
+  if (!ep_prepared_targets(prepared, split)) return EP_OK;
   out->rows = rows;
-  if (rows == 0) return EP_OK;
   if (ep_loss_takes_classes(loss))
     return class_metrics(prepared->classes[split], outputs, rows, (int)out_features,
                          ep_loss_normalizes(loss), out, error);

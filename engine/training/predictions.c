@@ -16,10 +16,11 @@
 /* The test split in the units of the data. */
 typedef struct {
   int64_t rows, columns; /* of target and prediction */
-  double *target;        /* [rows, columns] */
+  double *target;        /* [rows, columns]; NULL: there are none */
   double *prediction;    /* [rows, columns] */
   const float *output;   /* [rows, output_columns] of a classifier; NULL of a regression */
   int64_t output_columns;
+  double *values;          /* owned: what target and prediction point into */
   const ep_words *classes; /* lent: target and prediction are their numbers; NULL: numbers */
 } prediction_table;
 
@@ -31,23 +32,29 @@ static ep_status table_init(prediction_table *out, const ep_prepared *prepared, 
   size_t count = (size_t)rows * (size_t)columns;
   double *values = malloc((2 * count + 1) * sizeof *values);
   if (!values) return ep_fail_memory(error);
-  *out = (prediction_table){rows, columns, values, values + count, NULL, 0, NULL};
+  bool labelled = ep_prepared_targets(prepared, EP_SPLIT_TEST) != NULL;
+  *out = (prediction_table){.rows = rows,
+                            .columns = columns,
+                            .target = labelled ? values : NULL,
+                            .prediction = values + count,
+                            .values = values};
   if (ep_loss_is_classifier(loss)) out->classes = ep_scaling_classes(&prepared->scaling);
   if (ep_loss_is_classifier(loss)) out->output = outputs, out->output_columns = out_features;
 
   if (classes) {
     for (int64_t i = 0; i < rows; i++) {
-      out->target[i] = prepared->classes[EP_SPLIT_TEST][i];
+      if (labelled) out->target[i] = prepared->classes[EP_SPLIT_TEST][i];
       out->prediction[i] = ep_argmax(outputs + i * out_features, (int)out_features);
     }
   } else if (ep_loss_is_classifier(loss)) {
     float threshold = loss == EP_LOSS_BCE ? 0.5f : 0.0f;
     for (size_t i = 0; i < count; i++) {
-      out->target[i] = prepared->y[EP_SPLIT_TEST][i];
+      if (labelled) out->target[i] = prepared->y[EP_SPLIT_TEST][i];
       out->prediction[i] = outputs[i] > threshold;
     }
   } else {
-    ep_scaling_undo_y(&prepared->scaling, prepared->y[EP_SPLIT_TEST], rows, out->target);
+    if (labelled)
+      ep_scaling_undo_y(&prepared->scaling, prepared->y[EP_SPLIT_TEST], rows, out->target);
     ep_scaling_undo_y(&prepared->scaling, outputs, rows, out->prediction);
   }
   return EP_OK;
@@ -153,7 +160,7 @@ static void csv_values_write(ep_writer *out, const prediction_table *table, cons
 
 static void csv_row_write(ep_writer *out, const prediction_table *table, int64_t row) {
   integer_write(out, row + 1);
-  csv_values_write(out, table, table->target, row);
+  if (table->target) csv_values_write(out, table, table->target, row);
   csv_values_write(out, table, table->prediction, row);
   for (int64_t i = 0; i < table->output_columns; i++) {
     text_write(out, ",");
@@ -238,9 +245,9 @@ static void json_write(prediction_file *out) {
   ep_integer_format(out->table->rows, rows);
   words_write(out, "{\"object\":\"predictions\",\"split\":\"test\",\"rows\":");
   words_write(out, rows);
-  words_write(out, ",\"target\":[");
-  rows_write(out, TARGETS);
-  words_write(out, "],\"prediction\":[");
+  words_write(out, out->table->target ? ",\"target\":[" : ",\"target\":null");
+  if (out->table->target) rows_write(out, TARGETS);
+  words_write(out, out->table->target ? "],\"prediction\":[" : ",\"prediction\":[");
   rows_write(out, PREDICTIONS);
   if (out->table->output) {
     words_write(out, "],\"output\":[");
@@ -265,7 +272,7 @@ static void csv_header_write(prediction_file *out, const char *name, int64_t col
 static void csv_write(prediction_file *out) {
   const prediction_table *table = out->table;
   words_write(out, "row");
-  csv_header_write(out, "target", table->columns, false);
+  if (table->target) csv_header_write(out, "target", table->columns, false);
   csv_header_write(out, "prediction", table->columns, false);
   csv_header_write(out, "output", table->output_columns, true);
   words_write(out, "\n");
@@ -299,6 +306,6 @@ ep_status ep_predictions_write(ep_durable_group *group, const char *folder,
   if (status == EP_OK)
     status =
         file_write(group, folder, EP_PREDICTIONS_CSV_FILE, csv_write, &table, csv_sha256, error);
-  free(table.target);
+  free(table.values);
   return status;
 }

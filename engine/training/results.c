@@ -41,7 +41,7 @@ static ep_status split_predict(ep_trainer *t, ep_split split, float **outputs, e
 static ep_status split_measure(ep_trainer *t, ep_split split, ep_split_metrics *out,
                                float **outputs, ep_error *error) {
   const ep_program *program = &t->plan->program;
-  const void *y = t->data.classes[split] ? (const void *)t->data.classes[split] : t->data.y[split];
+  const void *y = ep_prepared_targets(&t->data, split);
   ep_status status = split_predict(t, split, outputs, error);
   if (status == EP_OK)
     status = ep_metrics_compute(&t->data, split, program->loss, *outputs, program->out_features,

@@ -97,9 +97,8 @@ static ep_status buffers_create(ep_trainer *t, ep_error *error) {
 static ep_status data_load(ep_trainer *t, ep_error *error) {
   ep_status status = EP_OK;
   for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
-    const void *y =
-        t->data.classes[split] ? (const void *)t->data.classes[split] : t->data.y[split];
-    if (t->data.rows[split] > 0)
+    const void *y = ep_prepared_targets(&t->data, (ep_split)split);
+    if (y)
       status = t->job->backend_ops->load_data(t->instance, (ep_split)split, t->data.x[split], y,
                                               t->data.rows[split], error);
   }

@@ -111,14 +111,16 @@ ep_status ep_contents_pin(ep_contents *contents, const char *name, const char *p
   return EP_OK;
 }
 
-/* A description from before values were counted takes over their counts. */
-static void distinct_complete(ep_dataset_meta *there, const ep_dataset_meta *meta) {
+/* A description from before values were counted, and forms told, takes these over. */
+static void description_complete(ep_dataset_meta *there, const ep_dataset_meta *meta) {
   for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
     ep_part *old = &there->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
     const ep_part *new = &meta->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
     if (old->rows != new->rows || old->columns != new->columns || old->rows == 0) continue;
-    for (int64_t j = 0; j < old->columns; j++)
+    for (int64_t j = 0; j < old->columns; j++) {
       if (old->column[j].distinct == 0) old->column[j].distinct = new->column[j].distinct;
+      if (old->column[j].form == EP_CELL_NUMBER) old->column[j].form = new->column[j].form;
+    }
   }
 }
 
@@ -149,7 +151,7 @@ static ep_status content_again(const char *ingested, const ep_dataset_meta *meta
   ep_dataset_meta there = {0};
   ep_error why = {0};
   ep_status status = ep_dataset_meta_read(path, &there, &why);
-  if (status == EP_OK) distinct_complete(&there, meta);
+  if (status == EP_OK) description_complete(&there, meta);
   bool equal = status == EP_OK && meta_equal(&there, meta);
   ep_dataset_meta_deinit(&there);
   if (status == EP_OK && !equal)

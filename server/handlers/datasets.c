@@ -38,9 +38,9 @@ static ep_status pictures_read(const ep_request *request, ep_ingest_options *opt
 static ep_status options_read(const ep_request *request, ep_ingest_options *options,
                               ep_error *error) {
   static const char *const HEADER[] = {"true", "false", NULL};
-  static const char *const DELIMITERS[] = {",",         ";",    "|",   "comma",
-                                           "semicolon", "pipe", "tab", NULL};
-  static const char BYTES[] = ",;|,;|\t";
+  static const char *const DELIMITERS[] = {",",    ";",   "|",     "comma", "semicolon",
+                                           "pipe", "tab", "space", NULL};
+  static const char BYTES[] = ",;|,;|\t ";
   int header, delimiter;
   ep_status status = ep_request_word(request, "header", HEADER, -1, &header, error);
   if (status == EP_OK)
@@ -49,7 +49,8 @@ static ep_status options_read(const ep_request *request, ep_ingest_options *opti
   *options = (ep_ingest_options){.delimiter = delimiter < 0 ? 0 : BYTES[delimiter],
                                  .header = header < 0    ? 0
                                            : header == 0 ? 1
-                                                         : -1};
+                                                         : -1,
+                                 .table = ep_request_query(request, "table")};
   return pictures_read(request, options, error);
 }
 

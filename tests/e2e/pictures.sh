@@ -42,14 +42,29 @@ check "the same of raw pixels in a request" '.classes == $served[0] and .class_n
 
 # the same bytes, read in another way
 http PUT '/v1/datasets/small?size=6x8&channels=3' -T "$scratch/pictures/pets.zip"
-expect 409
-http DELETE "/v1/jobs/$id"
-expect 204
-http DELETE /v1/datasets/pets
-expect 204
-http PUT '/v1/datasets/small?size=6x8&channels=3' -T "$scratch/pictures/pets.zip"
 expect 201
 check "another size" '.parts.train.x.shape == [3, 6, 8]'
+http GET /v1/datasets/pets
+check "beside the first" '.parts.train.x.shape == [1, 12, 12]'
+jq -c '[.parts[][] | [.rows, .shape]]' <(curl -sSf "$url/v1/datasets/pets") >"$scratch/parts"
+for form in pax gnu; do
+  http PUT "/v1/datasets/$form" -T "$scratch/pictures/pets-$form.tar"
+  expect 201
+  check "a TAR, as $form writes it" '.format == "pictures" and .classes == ["cross", "lying", "standing"] and .left_out == 3 and
+    [.parts[][] | [.rows, .shape]] == $parts[0]' --slurpfile parts "$scratch/parts"
+  cmp "$data_dir/datasets/$(jq -r .sha256 "$body")/test.x.npy" "$data_dir/datasets/$(curl -sSf "$url/v1/datasets/pets" | jq -r .sha256)/test.x.npy"
+done
+gzip -c "$scratch/pictures/pets-pax.tar" >"$scratch/pets.tar.gz"
+http PUT '/v1/datasets/tape?size=6x6' -T "$scratch/pets.tar.gz"
+expect 201
+check "and packed, at another size" '.parts.train.x.shape == [1, 6, 6]'
+head -c 40000 "$scratch/pictures/pets-pax.tar" >"$scratch/cut.tar"
+http PUT /v1/datasets/bad -T "$scratch/cut.tar"
+expect 422
+check "refused: $(jq -r .detail "$body")" '.detail | contains("TAR: the archive ends within")'
+http PUT /v1/datasets/bad -T "$scratch/pictures/escape.tar"
+expect 422
+check "refused: $(jq -r .detail "$body")" '.detail | contains("\"../b/2.png\" is no path within the archive")'
 gzip -k "$scratch/pictures/pets.zip"
 http PUT '/v1/datasets/packed' -T "$scratch/pictures/pets.zip.gz"
 expect 201

@@ -43,6 +43,17 @@ http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": []}'
 expect 422
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{'
 expect 400
+
+# words that no row has are refused where the spec says so, rare ones count as others
+submit "$(jq -c '.data.columns = {"port": {"unknown": "error", "min_count": 200}} | .epochs = 3' <<<"$spec")"
+finish "$id"
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"rows\": [$(jq -c '.port = null' <<<"$row"), $row, $(jq -c '.port = "Q"' <<<"$row")]}"
+expect 200
+check "ports of fewer than 200 training rows are alike" '.predictions[0] == .predictions[1] and .predictions[1] == .predictions[2]'
+refused "$(jq -c '.port = "elsewhere"' <<<"$row")" /rows/1/port 'a word of the data or null, not "elsewhere"'
+http POST /v1/jobs "${json[@]}" -d "$(jq -c '.data.columns = {"fare": {"min_count": 2}}' <<<"$spec")"
+expect 422
+check "a number has no rare words" '.errors[0].pointer == "/data/columns/fare/min_count"'
 submit '{"data": {"generator": "xor"}, "loss": "bce_with_logits", "epochs": 2, "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
 finish "$id"
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"a": 1}]}'

@@ -7,7 +7,7 @@ A row with a star is one for each folder there; none of them may include another
 
 # What everything may use: statuses, words, limits; a program and its formulas.
 PROGRAM = "api kernels"
-DATA = "engine/data/arrays engine/data/datasets engine/files"
+DATA = "engine/data/arrays engine/data/cells engine/data/datasets engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
 JOBS = SERVER + " server/store server/jobs server/jobs/placement server/jobs/live"
 EXECUTOR = PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device kernels/cuda/runtime " \
@@ -58,11 +58,13 @@ ROOMS = {
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
+    "engine/data/archives": ("api engine/files", ""),
     "engine/data/cells": ("api/json", ""),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
-    "engine/data/columns": ("api api/json api/spec kernels engine/data/cells " + DATA, "jansson"),
+    "engine/data/columns": ("api api/json api/spec kernels " + DATA, "jansson"),
     "engine/data/pictures": ("api engine/files", "png|jpeg"),
-    "engine/data/formats": ("api api/hash api/json engine/data/cells engine/data/pictures " + DATA, "jansson"),
+    "engine/data/tables": ("api api/json kernels " + DATA, ""),
+    "engine/data/formats": ("api api/hash api/json engine/data/archives engine/data/pictures engine/data/tables " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
     "engine/first_model": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/datasets "

@@ -1,5 +1,6 @@
 #include "engine/data/cells/cell.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -8,6 +9,20 @@
 #include "engine/data/cells/date.h"
 
 enum { NUMBER_BYTES = 64 }; /* of a number with separators: longer ones are none */
+
+static const char *const kind_names[EP_CELL_KINDS] = {
+    "number", "decimal_comma", "grouped", "iso", "day_first", "month_first", "month_name", "time"};
+
+const char *ep_cell_kind_name(ep_cell_kind kind) {
+  assert(kind < EP_CELL_KINDS);
+  return kind_names[kind];
+}
+
+int ep_cell_kind_from_name(const char *name) {
+  for (int kind = 0; kind < EP_CELL_KINDS; kind++)
+    if (strcmp(kind_names[kind], name) == 0) return kind;
+  return -1;
+}
 
 bool ep_cell_is_missing(const char *text, size_t bytes) {
   static const char *const words[] = {"NA",   "N/A",  "n/a",  "NaN",  "nan", "NAN", "+nan", "-nan",
@@ -18,11 +33,22 @@ bool ep_cell_is_missing(const char *text, size_t bytes) {
   return false;
 }
 
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+const char *ep_cell_trim(const char *text, size_t *bytes) {
+  for (; *bytes > 0 && is_blank(*text); --*bytes) text++;
+  while (*bytes > 0 && is_blank(text[*bytes - 1])) --*bytes;
+  return text;
+}
+
 static bool is_infinite(const char *text, size_t bytes) {
   if (bytes > 0 && (*text == '+' || *text == '-')) {
     text++;
     bytes--;
   }
+  if (bytes == 0 || (*text | 0x20) != 'i') return false; /* as most cells are not */
   return (bytes == 3 && strncasecmp(text, "inf", 3) == 0) ||
          (bytes == 8 && strncasecmp(text, "infinity", 8) == 0);
 }
@@ -83,6 +109,7 @@ bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *val
   case EP_CELL_ISO_DATE: return ep_date_read(EP_DATE_ISO, text, bytes, value);
   case EP_CELL_DAY_FIRST: return ep_date_read(EP_DATE_DAY_FIRST, text, bytes, value);
   case EP_CELL_MONTH_FIRST: return ep_date_read(EP_DATE_MONTH_FIRST, text, bytes, value);
+  case EP_CELL_MONTH_NAME: return ep_date_read(EP_DATE_MONTH_NAME, text, bytes, value);
   case EP_CELL_TIME: return ep_date_read(EP_DATE_TIME, text, bytes, value);
   case EP_CELL_KINDS: break;
   }

@@ -15,12 +15,20 @@ typedef enum {
   EP_CELL_ISO_DATE,
   EP_CELL_DAY_FIRST,
   EP_CELL_MONTH_FIRST,
+  EP_CELL_MONTH_NAME, /* Jan 1 2000, 1 January 2000 */
   EP_CELL_TIME,
   EP_CELL_KINDS
 } ep_cell_kind;
 
+/* "number", "decimal_comma", "grouped", "iso", "day_first", "month_first", "month_name", "time". */
+const char *ep_cell_kind_name(ep_cell_kind kind);
+int ep_cell_kind_from_name(const char *name); /* -1 when there is none */
+
 /* The words for a cell that is not there: "", NA, ?, … */
 bool ep_cell_is_missing(const char *text, size_t bytes);
+
+/* Where the text begins without the spaces and tabs around it; *bytes: of what is left. */
+const char *ep_cell_trim(const char *text, size_t *bytes);
 
 /* Reads all of the text. False, and nothing written, when it is not of that kind. */
 bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *value);

@@ -1,5 +1,8 @@
 #include "engine/data/cells/date.h"
 
+#include <string.h>
+#include <strings.h>
+
 enum { DAY_SECONDS = 86400, HOUR_SECONDS = 3600, MINUTE_SECONDS = 60 };
 
 /* What is left of a text. */
@@ -56,17 +59,32 @@ static bool fraction_take(cursor *text, double *seconds) {
   return text->at > first;
 }
 
-/* HH:MM, HH:MM:SS, HH:MM:SS.fff; a second 60 is a leap second. */
+/* " AM", "pm": what the hour becomes. False where the hour is none of a clock of twelve. */
+static bool half_take(cursor *text, int *hour) {
+  cursor left = *text;
+  character_take(&left, ' ');
+  if (left.end - left.at < 2 || (left.at[1] | 0x20) != 'm') return true;
+  char half = (char)(left.at[0] | 0x20);
+  if (half != 'a' && half != 'p') return true;
+  if (*hour < 1 || *hour > 12) return false;
+  *hour = *hour % 12 + (half == 'p' ? 12 : 0);
+  text->at = left.at + 2;
+  return true;
+}
+
+/* HH:MM, HH:MM:SS, HH:MM:SS.fff, HH:MM PM; a second 60 is a leap second. */
 static bool time_take(cursor *text, double *seconds) {
   int hour, minute, second = 0;
+  double fraction = 0;
   if (!digits_take(text, 1, 2, &hour) || !character_take(text, ':') ||
       !digits_take(text, 2, 2, &minute))
     return false;
   bool exact = character_take(text, ':');
   if (exact && !digits_take(text, 2, 2, &second)) return false;
-  if (hour > 23 || minute > 59 || second > 60) return false;
-  *seconds = HOUR_SECONDS * hour + MINUTE_SECONDS * minute + second;
-  return !exact || !character_take(text, '.') || fraction_take(text, seconds);
+  if (exact && character_take(text, '.') && !fraction_take(text, &fraction)) return false;
+  if (!half_take(text, &hour) || hour > 23 || minute > 59 || second > 60) return false;
+  *seconds = HOUR_SECONDS * hour + MINUTE_SECONDS * minute + second + fraction;
+  return true;
 }
 
 /* Z, +HH, +HHMM, +HH:MM: what is to be subtracted. */
@@ -94,20 +112,67 @@ static bool iso_date_take(cursor *text, int *year, int *month, int *day) {
          digits_take(text, 1, 2, day);
 }
 
-/* 31/1/2024: first, second, year. */
+/* Of four digits; of two where the century goes without saying, as in 1/31/99. */
+static bool year_take(cursor *text, bool two_digits, int *year) {
+  const char *start = text->at;
+  if (digits_take(text, 4, 4, year)) return true;
+  if (!two_digits || text->at - start != 2) return false;
+  *year += *year < 69 ? 2000 : 1900;
+  return true;
+}
+
+/* 31/1/2024, 31/1/24: first, second, year. */
 static bool short_date_take(cursor *text, int *first, int *second, int *year) {
   if (!digits_take(text, 1, 2, first) || text->at == text->end) return false;
   char separator = *text->at;
   return (separator == '/' || separator == '.' || separator == '-') &&
          character_take(text, separator) && digits_take(text, 1, 2, second) &&
-         character_take(text, separator) && digits_take(text, 4, 4, year);
+         character_take(text, separator) && year_take(text, separator == '/', year);
+}
+
+/* "Jan", "January", "jan."; 0: none. */
+static int month_take(cursor *text) {
+  static const char *const names[] = {"january",   "february", "march",    "april",
+                                      "may",       "june",     "july",     "august",
+                                      "september", "october",  "november", "december"};
+  enum { LETTERS = 3 };
+  size_t left = (size_t)(text->end - text->at);
+  for (int i = 0; i < 12; i++) {
+    size_t whole = strlen(names[i]);
+    if (left < LETTERS || (*text->at | 0x20) != *names[i] ||
+        strncasecmp(text->at, names[i], LETTERS) != 0)
+      continue;
+    bool all = left >= whole && strncasecmp(text->at, names[i], whole) == 0;
+    text->at += all ? whole : LETTERS;
+    if (!all) character_take(text, '.');
+    return i + 1;
+  }
+  return 0;
+}
+
+/* " ", "-", ", " */
+static bool separator_take(cursor *text) {
+  bool comma = character_take(text, ',');
+  return character_take(text, ' ') || comma || character_take(text, '-');
+}
+
+/* Jan 31 2024, 31 Jan 2024, with commas or hyphens. */
+static bool named_date_take(cursor *text, int *year, int *month, int *day) {
+  *month = month_take(text);
+  bool first = *month > 0;
+  if (first && !separator_take(text)) return false;
+  if (!digits_take(text, 1, 2, day) || !separator_take(text)) return false;
+  if (!first) *month = month_take(text);
+  if (*month == 0 || (!first && !separator_take(text))) return false;
+  return digits_take(text, 4, 4, year);
 }
 
 static bool date_take(ep_date_form form, cursor *text, double *seconds) {
   int year, month, day;
-  bool taken = form == EP_DATE_ISO         ? iso_date_take(text, &year, &month, &day)
-               : form == EP_DATE_DAY_FIRST ? short_date_take(text, &day, &month, &year)
-                                           : short_date_take(text, &month, &day, &year);
+  bool taken = form == EP_DATE_ISO          ? iso_date_take(text, &year, &month, &day)
+               : form == EP_DATE_MONTH_NAME ? named_date_take(text, &year, &month, &day)
+               : form == EP_DATE_DAY_FIRST  ? short_date_take(text, &day, &month, &year)
+                                            : short_date_take(text, &month, &day, &year);
   if (!taken || !is_day(year, month, day)) return false;
   *seconds = (double)(DAY_SECONDS * days_count(year, month, day));
   return true;

@@ -31,7 +31,8 @@ enum {
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* its index in the table where that has no name for it */
-  ep_column_type type;                /* of the cells */
+  ep_column_type type;                /* of the cells, */
+  ep_cell_kind form;                  /* and how a number or a date is written */
   ep_encode encode;
   int64_t first, features; /* of the encoded row: features first … first + features - 1 */
   bool indicator;          /* the last of them is 1 where the cell is missing */
@@ -44,7 +45,9 @@ typedef struct {
    * an ordinal, as a missing one. */
   ep_words words;
   double base;
-  bool *trained; /* [words.count], owned: it has training rows */
+  bool *trained; /* [words.count], owned: it has training rows, min_count at least */
+  int64_t min_count;
+  bool unknown_fails; /* `words` are all there are: another one is refused in prediction */
   /* Learnt from the training rows. */
   double fill;         /* in the place of a missing cell; NaN: none, it counts as another word */
   double shift, scale; /* feature = (value - shift) / scale; of dates: of the year */

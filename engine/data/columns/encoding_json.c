@@ -41,6 +41,8 @@ static void category_write(ep_writer *writer, const ep_column_encoding *column) 
   ep_writer_key(writer, "words");
   words_write(writer, &column->words);
   ep_writer_member_number(writer, "base", column->base);
+  if (column->unknown_fails)
+    ep_writer_member_string(writer, "unknown", ep_unknown_word_name(EP_UNKNOWN_WORD_ERROR));
   ep_writer_member_open(writer, "untrained", '[');
   for (int64_t i = 0; i < column->words.count; i++)
     if (!column->trained[i]) ep_writer_integer(writer, i);
@@ -58,6 +60,8 @@ static void column_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "name", column->name);
   ep_writer_member_string(writer, "type", ep_column_type_name(column->type));
+  if (column->form != EP_CELL_NUMBER)
+    ep_writer_member_string(writer, "form", ep_cell_kind_name(column->form));
   ep_writer_member_string(writer, "encode", encode_names[column->encode]);
   if (is_category(column)) category_write(writer, column);
   if (column->encode == EP_ENCODE_DATE) date_write(writer, column);
@@ -109,6 +113,8 @@ static reading category_read(const json_t *object, ep_column_encoding *out) {
   reading read = words_read(json_object_get(object, "words"), most, &out->words);
   if (read != READ) return read;
   if (!ep_json_get_number(object, "base", &out->base) || !isfinite(out->base)) return IMPOSSIBLE;
+  const char *unknown = json_string_value(json_object_get(object, "unknown"));
+  out->unknown_fails = unknown && ep_unknown_word_from_name(unknown) == EP_UNKNOWN_WORD_ERROR;
   out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
   if (!out->trained) return NO_MEMORY;
   for (int64_t i = 0; i < out->words.count; i++) out->trained[i] = true;
@@ -149,13 +155,16 @@ static bool figures_read(const json_t *object, ep_column_encoding *out) {
 }
 
 static reading column_read(const json_t *object, ep_column_encoding *out) {
-  char type[16], encode[16];
-  int found = 0;
+  char type[16], encode[16], form[16];
+  int found = 0, written = EP_CELL_NUMBER;
   if (!ep_json_get_text(object, "name", out->name, sizeof out->name) ||
       !ep_json_get_text(object, "type", type, sizeof type) ||
       !ep_json_get_text(object, "encode", encode, sizeof encode) ||
       ep_column_type_from_name(type) < 0)
     return IMPOSSIBLE;
+  if (ep_json_get_text(object, "form", form, sizeof form)) written = ep_cell_kind_from_name(form);
+  if (written < 0) return IMPOSSIBLE;
+  out->form = (ep_cell_kind)written;
   while (found < ENCODES && strcmp(encode, encode_names[found]) != 0) found++;
   if (found == ENCODES) return IMPOSSIBLE;
   out->type = (ep_column_type)ep_column_type_from_name(type);

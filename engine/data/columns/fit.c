@@ -1,5 +1,6 @@
 /* fit.c: what an encoding learns from the training rows. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "api/json/fields.h"
 #include "engine/data/columns/calendar.h"
@@ -96,28 +97,40 @@ static ep_status number_fit(ep_column_encoding *column, double *cells, int64_t r
   return scale_check(column, error);
 }
 
-static void words_fit(ep_column_encoding *column, const double *cells, int64_t rows) {
+static ep_status words_fit(ep_column_encoding *column, const double *cells, int64_t rows,
+                           ep_error *error) {
+  int64_t *count = calloc((size_t)column->words.count + 1, sizeof *count);
+  if (!count) return ep_fail_memory(error);
   for (int64_t i = 0; i < rows; i++) {
     int64_t word = ep_column_word(column, cells[i]);
-    if (word >= 0) column->trained[word] = true;
+    if (word >= 0) count[word]++;
   }
+  int64_t least = column->min_count > 1 ? column->min_count : 1;
+  for (int64_t i = 0; i < column->words.count; i++) column->trained[i] = count[i] >= least;
+  free(count);
+  return EP_OK;
 }
 
 /* A missing cell is another word, unless it is filled with the commonest. */
-static void one_hot_fit(ep_column_encoding *column, double *cells, int64_t rows) {
-  words_fit(column, cells, rows);
+static ep_status one_hot_fit(ep_column_encoding *column, double *cells, int64_t rows,
+                             ep_error *error) {
+  ep_status status = words_fit(column, cells, rows, error);
   int64_t present = present_gather(cells, rows);
   bool filled = column->missing == EP_FILL_MOST_FREQUENT && present > 0;
   column->fill = filled ? ep_mode(cells, present) : NAN;
+  return status;
 }
 
 ep_status ep_encoding_fit(ep_encoding *encoding, int64_t column, double *cells, int64_t rows,
                           ep_error *error) {
   ep_column_encoding *one = &encoding->column[column];
+  ep_status status;
   switch (one->encode) {
   case EP_ENCODE_NONE: return EP_OK;
-  case EP_ENCODE_ONE_HOT: one_hot_fit(one, cells, rows); return EP_OK;
-  case EP_ENCODE_ORDINAL: words_fit(one, cells, rows); return number_fit(one, cells, rows, error);
+  case EP_ENCODE_ONE_HOT: return one_hot_fit(one, cells, rows, error);
+  case EP_ENCODE_ORDINAL:
+    status = words_fit(one, cells, rows, error);
+    return status == EP_OK ? number_fit(one, cells, rows, error) : status;
   default: return number_fit(one, cells, rows, error);
   }
 }

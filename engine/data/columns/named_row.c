@@ -50,59 +50,60 @@ static bool is_needed(const ep_column_encoding *column) {
   return column->encode == EP_ENCODE_NUMBER && isnan(column->fill);
 }
 
-/* A text that is no word of the column, but stands for a missing cell in tables. */
-static bool is_missing(const ep_column_encoding *column, const json_t *value) {
-  const char *text = json_string_value(value);
-  return json_is_null(value) || (text && ep_cell_is_missing(text, strlen(text)) &&
-                                 ep_word_list_find(&column->words, text) < 0);
-}
-
-/* A word: its text, or that of a number or a boolean, as tables write them. */
-static bool word_read(const ep_column_encoding *column, const json_t *value, double *cell) {
-  char text[EP_NUMBER_BYTES];
-  const char *word = json_string_value(value);
-  if (json_is_boolean(value)) word = json_is_true(value) ? "true" : "false";
-  if (json_is_number(value)) {
-    ep_number_format(json_number_value(value), text);
-    word = text;
+/* A word, by its text. False where it is not known, and has to be. */
+static bool word_find(const ep_column_encoding *column, const char *text, size_t bytes,
+                      double *cell) {
+  char word[EP_LIMIT_WORD_BYTES + 1];
+  int64_t found = -1;
+  if (bytes < sizeof word) {
+    memcpy(word, text, bytes);
+    word[bytes] = 0;
+    found = ep_word_list_find(&column->words, word);
   }
-  if (!word) return false;
-  int64_t found = ep_word_list_find(&column->words, word);
   *cell = found < 0 ? column->base - 1 : column->base + (double)found;
-  return true;
+  return found >= 0 || !column->unknown_fails;
 }
 
-/* A number as text, or a date, or a time of day, in any form that tables may hold, where it cannot
- * be taken for another one: 1,234, and 1/2/2024. */
-static bool text_read(const ep_column_encoding *column, const char *text, double *cell) {
-  static const struct {
-    ep_cell_kind sure[2], either[2];
-  } forms[] = {{{EP_CELL_NUMBER, EP_CELL_NUMBER}, {EP_CELL_GROUPED, EP_CELL_DECIMAL_COMMA}},
-               {{EP_CELL_ISO_DATE, EP_CELL_TIME}, {EP_CELL_DAY_FIRST, EP_CELL_MONTH_FIRST}}};
-  int form = column->type == EP_COLUMN_DATE;
-  size_t bytes = strlen(text);
-  double other;
-  for (int i = 0; i < 2; i++)
-    if (ep_cell_read(forms[form].sure[i], text, bytes, cell)) return isfinite(*cell);
-  bool first = ep_cell_read(forms[form].either[0], text, bytes, cell);
-  bool second = ep_cell_read(forms[form].either[1], text, bytes, &other);
-  if (first && second) return *cell == other;
-  if (second) *cell = other;
-  return (first || second) && isfinite(*cell);
+static bool is_category(const ep_column_encoding *column) {
+  return column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL;
 }
 
+/* As the table was read that the model learnt; of a date also ISO's form, and a time of day. */
+static bool text_read(const ep_column_encoding *column, const char *text, size_t bytes,
+                      double *cell) {
+  text = ep_cell_trim(text, &bytes);
+  if (ep_cell_is_missing(text, bytes)) return !is_needed(column); /* it stays NaN */
+  if (is_category(column)) return word_find(column, text, bytes, cell);
+  double value;
+  bool read =
+      ep_cell_read(column->form, text, bytes, &value) ||
+      (column->type == EP_COLUMN_DATE && (ep_cell_read(EP_CELL_ISO_DATE, text, bytes, &value) ||
+                                          ep_cell_read(EP_CELL_TIME, text, bytes, &value)));
+  if (read && isfinite(value)) *cell = value;
+  return read && isfinite(value);
+}
+
+/* Words may be numbers and booleans: their text is what tables write. */
 static bool cell_read(const ep_column_encoding *column, const json_t *value, double *cell) {
+  char number[EP_NUMBER_BYTES];
+  const char *text = json_string_value(value);
   *cell = NAN;
-  if (is_missing(column, value)) return !is_needed(column);
-  if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL)
-    return word_read(column, value, cell);
-  if (json_is_string(value)) return text_read(column, json_string_value(value), cell);
-  *cell = json_number_value(value);
-  return json_is_number(value);
+  if (json_is_null(value)) return !is_needed(column);
+  if (text) return text_read(column, text, strlen(text), cell);
+  if (!is_category(column)) {
+    *cell = json_number_value(value);
+    return json_is_number(value);
+  }
+  if (json_is_boolean(value)) text = json_is_true(value) ? "true" : "false";
+  if (json_is_number(value)) {
+    ep_number_format(json_number_value(value), number);
+    text = number;
+  }
+  return text && word_find(column, text, strlen(text), cell);
 }
 
 static const char *cell_form(const ep_column_encoding *column) {
-  if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL) return "a word";
+  if (is_category(column)) return column->unknown_fails ? "a word of the data" : "a word";
   return column->type == EP_COLUMN_DATE
              ? "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970"
              : "a number";

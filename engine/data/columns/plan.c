@@ -89,6 +89,13 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
   if (ordinal) out->missing = EP_FILL_MOST_FREQUENT;
   if (!ordinal) out->indicator = rule->indicator == 1;
   int64_t count = column->words.count;
+  out->min_count = rule->min_count;
+  out->unknown_fails = rule->unknown == EP_UNKNOWN_WORD_ERROR;
+  if (out->unknown_fails && !ordinal && count > EP_LIMIT_ONE_HOT)
+    return ep_column_rule_fail(rule, "unknown", error,
+                               "one_hot tells %d words apart, and the column has %lld: only "
+                               "\"encode\": \"ordinal\" knows all of them",
+                               EP_LIMIT_ONE_HOT, (long long)count);
   if (!ordinal && count > EP_LIMIT_ONE_HOT) count = EP_LIMIT_ONE_HOT;
   bool listed = column->type == EP_COLUMN_NUMBER
                     ? numbers_list(column, out)
@@ -103,10 +110,11 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   ep_column_as type;
   if (!rule) rule = &no_rule;
   out->type = column->type;
+  out->form = column->form;
   out->scale = 1;
   ep_status status = type_find(column, rule, &type, error);
   if (status != EP_OK || type == EP_COLUMN_AS_IGNORE || is_constant(column, rows) ||
-      !ep_column_chosen(data, out->name))
+      !ep_column_chosen(data, out->name) || strcmp(data->group, out->name) == 0)
     return status;
   out->scaling = rule->scale;
   out->missing = rule->missing;
@@ -116,6 +124,10 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   if (type == EP_COLUMN_AS_CATEGORY) return category_plan(column, rule, out, error);
   if (rule->encode != EP_CATEGORY_AUTO)
     return ep_column_rule_fail(rule, "encode", error, "is of a category, the column is a %s",
+                               ep_column_as_name((int)type));
+  if (rule->min_count > 1 || rule->unknown != EP_UNKNOWN_WORD_OTHER)
+    return ep_column_rule_fail(rule, rule->min_count > 1 ? "min_count" : "unknown", error,
+                               "is of a category, the column is a %s",
                                ep_column_as_name((int)type));
   out->encode = type == EP_COLUMN_AS_DATE ? EP_ENCODE_DATE : EP_ENCODE_NUMBER;
   if (type == EP_COLUMN_AS_DATE) out->date_parts = date_parts_find(column);

@@ -34,6 +34,8 @@ static json_t *column_stored(const ep_column *column) {
   bool ok = object && (!column->name[0] || ep_json_set(object, "name", json_string(column->name)));
   if (ok && column->type != EP_COLUMN_NUMBER)
     ok = ep_json_set(object, "type", json_string(ep_column_type_name(column->type)));
+  if (ok && column->form != EP_CELL_NUMBER)
+    ok = ep_json_set(object, "form", json_string(ep_cell_kind_name(column->form)));
   ok = ok && range_set(object, column);
   if (ok && column->missing > 0) ok = ep_json_set(object, "missing", json_integer(column->missing));
   if (ok && column->distinct > 0)
@@ -81,6 +83,8 @@ static json_t *column_shown(const ep_column *column, size_t *left_bytes) {
   ok = ep_json_set(object, "distinct", distinct) && ok;
   ok = ok && ep_json_set(object, "type", json_string(ep_column_type_name(column->type))) &&
        ep_json_set(object, "missing", json_integer(column->missing)) && range_set(object, column);
+  if (ok && column->form != EP_CELL_NUMBER)
+    ok = ep_json_set(object, "form", json_string(ep_cell_kind_name(column->form)));
   if (ok && column->type == EP_COLUMN_CATEGORY)
     ok = ep_json_set(object, "categories", words_shown(&column->words, left_bytes));
   return json_if(ok, object);
@@ -114,20 +118,23 @@ static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
 }
 
 bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
-  const char *name = "", *type = ep_column_type_name(EP_COLUMN_NUMBER);
+  const char *name = "", *type = ep_column_type_name(EP_COLUMN_NUMBER),
+             *form = ep_cell_kind_name(EP_CELL_NUMBER);
   json_t *min, *max, *words = NULL;
   json_int_t missing = 0, distinct = 0;
   int integer;
-  if (json_unpack((json_t *)object, "{s?s, s:o, s:o, s:b, s?s, s?I, s?I, s?o}", "name", &name,
-                  "min", &min, "max", &max, "integer", &integer, "type", &type, "missing", &missing,
-                  "distinct", &distinct, "words", &words) != 0)
+  if (json_unpack((json_t *)object, "{s?s, s:o, s:o, s:b, s?s, s?s, s?I, s?I, s?o}", "name", &name,
+                  "min", &min, "max", &max, "integer", &integer, "type", &type, "form", &form,
+                  "missing", &missing, "distinct", &distinct, "words", &words) != 0)
     return false;
-  int known = ep_column_type_from_name(type);
-  if (!json_is_number(min) || !json_is_number(max) || strlen(name) > EP_LIMIT_NAME_BYTES ||
-      known < 0 || missing < 0 || distinct < 0 || (known == EP_COLUMN_CATEGORY) != (words != NULL))
+  int known = ep_column_type_from_name(type), written = ep_cell_kind_from_name(form);
+  if (written < 0 || !json_is_number(min) || !json_is_number(max) ||
+      strlen(name) > EP_LIMIT_NAME_BYTES || known < 0 || missing < 0 || distinct < 0 ||
+      (known == EP_COLUMN_CATEGORY) != (words != NULL))
     return false;
   memcpy(out->name, name, strlen(name) + 1);
   out->type = (ep_column_type)known;
+  out->form = (ep_cell_kind)written;
   out->min = json_number_value(min);
   out->max = json_number_value(max);
   out->integer = integer;

@@ -13,6 +13,7 @@
 #include "api/limits.h"
 #include "api/names.h"
 #include "engine/data/arrays/dtype.h"
+#include "engine/data/cells/cell.h"
 #include "engine/files/excerpt.h"
 #include "kernels/backend.h"
 
@@ -46,9 +47,10 @@ typedef struct {
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* "" when the source has no names */
   ep_column_type type;
-  double min, max;  /* of the cells that are there; 0 where none is, and of text */
-  bool integer;     /* every value is one */
-  int64_t missing;  /* cells */
+  ep_cell_kind form; /* how the cells of a number or a date are written */
+  double min, max;   /* of the cells that are there; 0 where none is, and of text */
+  bool integer;      /* every value is one */
+  int64_t missing;   /* cells */
   int64_t distinct; /* values that are there; exact up to EP_LIMIT_CATEGORIES, which stands for more
                        too; 0 = not counted (a description from before) */
   ep_words words;   /* of a category; else empty */
@@ -77,10 +79,14 @@ typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
 } ep_class_name;
 
+enum { EP_NOTE_BYTES = 256 };
+
 typedef struct {
-  char format[16]; /* "csv", "npy", "json", "idx", "npz", "pictures", "safetensors", "parts" */
-  char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded; of parts: of their hashes; "" of
-                                       mapped files */
+  char format[16]; /* "csv", "npy", "json", "ndjson", "idx", "npz", "pictures", "safetensors",
+                      "parts" */
+  char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded, and of the options with which they
+                                       were read, if any; of parts: of their hashes; "" of mapped
+                                       files */
   int64_t bytes;                    /* as uploaded */
   int64_t tensors; /* of weights kept for model.init; else 0, as then there are no parts */
   char checksum[EP_CHECKSUM_HEX_BYTES]; /* of the file of these weights; "": not known */
@@ -90,7 +96,8 @@ typedef struct {
   ep_class_name
       *class_name; /* [classes], owned: what class numbers in y stand for; NULL: unknown */
   int classes;
-  int64_t left_out; /* files of a ZIP of pictures that are none */
+  char note[EP_NOTE_BYTES]; /* what was read otherwise than might be thought; "" */
+  int64_t left_out;         /* files of a ZIP of pictures that are none */
 } ep_dataset_meta;
 
 /* A copy of its own; false when memory is short, and then there is nothing to deinit. */

@@ -1,8 +1,8 @@
 /* meta.c: {"format":…,"sha256":…,"bytes":…,"faults":{…},"parts":{"train":{"table":{"rows":…,
  * "columns":…,"dtype":…,"shape":[…],"one_hot":…,"column":[…]}}}}; "shape" is a row's, columns and
- * faults are as in column_json.h. Of pictures: "classes":["cat",…] and "left_out". A part has a
- * "checksum" of its file; of weights: "tensors", and no parts. The last member, "checksum", is that
- * of the text before it. */
+ * faults are as in column_json.h; "note" may be there. Of pictures: "classes":["cat",…] and
+ * "left_out". A part has a "checksum" of its file; of weights: "tensors", and no parts. The last
+ * member, "checksum", is that of the text before it. */
 #include "engine/data/datasets/meta.h"
 
 #include <errno.h>
@@ -108,6 +108,7 @@ static json_t *meta_json(const ep_dataset_meta *meta, bool stored) {
       (!stored || !meta->checksum[0] ||
        ep_json_set(object, "weights_checksum", json_string(meta->checksum))) &&
       (meta->faults == 0 || ep_json_set(object, "faults", ep_faults_json(meta))) &&
+      (!meta->note[0] || ep_json_set(object, "note", json_string(meta->note))) &&
       pictures_set(object, meta) && ep_json_set(object, "parts", parts_json(meta, stored)))
     return object;
   json_decref(object);
@@ -209,16 +210,18 @@ static bool classes_parse(const json_t *array, ep_dataset_meta *out, bool *no_me
 }
 
 static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
-  const char *format, *sha256, *checksum = "";
+  const char *format, *sha256, *checksum = "", *note = "";
   json_int_t bytes, tensors = 0, left_out = 0;
   json_t *parts, *classes = NULL;
-  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s, s?o, s?I}", "format", &format, "sha256",
-                  &sha256, "bytes", &bytes, "parts", &parts, "tensors", &tensors,
-                  "weights_checksum", &checksum, "classes", &classes, "left_out", &left_out) != 0)
+  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s, s?o, s?I, s?s}", "format", &format,
+                  "sha256", &sha256, "bytes", &bytes, "parts", &parts, "tensors", &tensors,
+                  "weights_checksum", &checksum, "classes", &classes, "left_out", &left_out, "note",
+                  &note) != 0)
     return false;
   if (strlen(format) >= sizeof out->format || strlen(sha256) != 64 || !json_is_object(parts) ||
-      tensors < 0 || strlen(checksum) >= sizeof out->checksum)
+      tensors < 0 || strlen(checksum) >= sizeof out->checksum || strlen(note) >= sizeof out->note)
     return false;
+  memcpy(out->note, note, strlen(note) + 1);
   memcpy(out->format, format, strlen(format) + 1);
   memcpy(out->sha256, sha256, sizeof out->sha256);
   out->bytes = bytes;

@@ -108,18 +108,25 @@ ep_status ep_dataset_complete(const char *folder, const char *before, ep_error *
   return status;
 }
 
+bool ep_dataset_is_unlabelled(const ep_dataset_meta *meta, ep_split split) {
+  const ep_part *parts = meta->part[split];
+  return split == EP_SPLIT_TEST && meta->format[0] && strcmp(meta->format, "parts") != 0 &&
+         parts[EP_ROLE_X].rows > 0 && parts[EP_ROLE_Y].rows == 0;
+}
+
 static ep_status pair_check(const ep_dataset_meta *meta, ep_split split, ep_error *error) {
   const char *pointer = "/data/dataset", *name = ep_split_name(split);
   const ep_part *x = &meta->part[split][EP_ROLE_X], *y = &meta->part[split][EP_ROLE_Y];
   const ep_part *train = meta->part[EP_SPLIT_TRAIN];
-  if (x->rows == 0 || y->rows == 0)
+  bool unlabelled = ep_dataset_is_unlabelled(meta, split);
+  if (!unlabelled && (x->rows == 0 || y->rows == 0))
     return ep_fail_at(error, EP_INVALID, pointer,
                       "the dataset has no %s/%s: upload it to /v1/datasets/NAME/%s/%s", name,
                       x->rows == 0 ? "x" : "y", name, x->rows == 0 ? "x" : "y");
-  if (x->rows != y->rows)
+  if (!unlabelled && x->rows != y->rows)
     return ep_fail_at(error, EP_INVALID, pointer, "%s/x has %lld rows, %s/y has %lld", name,
                       (long long)x->rows, name, (long long)y->rows);
-  for (int role = EP_ROLE_X; role <= EP_ROLE_Y; role++)
+  for (int role = EP_ROLE_X; role <= (unlabelled ? EP_ROLE_X : EP_ROLE_Y); role++)
     if (meta->part[split][role].columns != train[role].columns)
       return ep_fail_at(error, EP_INVALID, pointer, "%s/%s has %lld columns, train/%s has %lld",
                         name, ep_role_name((ep_role)role),

@@ -15,6 +15,10 @@ ep_status ep_dataset_complete(const char *folder, const char *before, ep_error *
  * found, the last of the parts' names and hashes. */
 ep_status ep_dataset_parts_write(const char *folder, ep_dataset_meta *meta, ep_error *error);
 
+/* Whether the rows of the split are there to be predicted: test rows that came in one file with the
+ * others, without targets. Of parts that were uploaded one by one the targets are still to come. */
+bool ep_dataset_is_unlabelled(const ep_dataset_meta *meta, ep_split split);
+
 /* Whether x and y that come apart can be trained on: EP_INVALID at /data/dataset when training data
  * is missing, x has no y or the other way round, their rows differ, or the columns of two sets. */
 ep_status ep_dataset_pairs_check(const ep_dataset_meta *meta, ep_error *error);

@@ -113,6 +113,7 @@ ep_status ep_array_parts_check(const ep_ingest *ingest, const char *format, ep_e
     const ep_part *y = &ingest->meta->part[split][EP_ROLE_Y];
     const char *name = ep_split_name((ep_split)split);
     if (x->rows == 0 && y->rows == 0 && split != EP_SPLIT_TRAIN) continue;
+    if (split == EP_SPLIT_TEST && y->rows == 0) continue; /* rows to be predicted */
     if (x->rows == 0 || y->rows == 0)
       return ep_fail(error, EP_INVALID, "%s: there is no %s of the %s set: call it %s_%s", format,
                      x->rows == 0 ? "x" : "y", name, x->rows == 0 ? "x" : "y", name);

@@ -1,5 +1,6 @@
 /* csv.c: delimited text. A table of numbers goes straight from the mapped file into a part; the
  * first cell that is none gives the text to csv_typed.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,10 +8,12 @@
 #include "api/json/number_scan.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/formats/csv_cell.h"
+#include "engine/data/formats/csv_faults.h"
 #include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/formats/csv_typed.h"
 #include "engine/data/formats/format.h"
+#include "engine/data/tables/typed_table.h"
 #include "engine/files/path.h"
 
 enum { PROBE_BYTES = 4096 };
@@ -31,17 +34,17 @@ typedef struct {
 } reader;
 
 static ep_status cell_refuse(reader *read, int64_t line, int64_t column, ep_error *error) {
-  char label[EP_CSV_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
+  char label[EP_COLUMN_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
   const ep_csv_cell *cell = read->cell;
   const char *end = cell->text + cell->bytes;
   double value;
   read->words = true;
-  ep_csv_label(read->writer.column, column, label);
+  ep_column_label(read->writer.column, column, label);
   if (cell->bytes == 0)
     return ep_fail(error, EP_INVALID, "row %lld, %s: the value is missing", (long long)line, label);
   if (ep_csv_not_finite(cell->text) ||
       ep_number_scan(cell->text, end, EP_NUMBER_CSV, &value) == end)
-    return ep_csv_infinite_refuse(line, label, cell->text, cell->bytes, error);
+    return ep_number_infinite_refuse(line, label, cell->text, cell->bytes, error);
   return ep_fail(error, EP_INVALID, "row %lld, %s: \"%s\" is not a number", (long long)line, label,
                  ep_excerpt(shown, cell->text, cell->bytes));
 }
@@ -119,6 +122,7 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_text text, ep_csv_header *h
                            ep_csv_cell *cell, ep_error *error) {
   ep_error first = {0};
   bool words = false;
+  if (header->labels.count > 0) return ep_csv_typed_read(ingest, text, header, cell, error);
   int64_t budget_bytes = ingest->budget_bytes;
   ep_status status = numbers_read(ingest, text, header, cell, &words, &first);
   if (status != EP_OK && words && ingest->role == EP_ROLE_TABLE) {
@@ -130,21 +134,43 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_text text, ep_csv_header *h
   return status;
 }
 
+/* Tells what was done with a first line that names no columns. */
+static void counts_note(ep_ingest *ingest, int64_t rows, const ep_csv_labels *labels) {
+  snprintf(ingest->meta->note, sizeof ingest->meta->note,
+           "the first line is no header but scikit-learn's: it says that there are %lld rows%s",
+           (long long)rows, labels->count ? ", and names the classes of the last column" : "");
+}
+
 static ep_status read_csv(ep_ingest *ingest, ep_error *error) {
   const char *start = (const char *)ingest->bytes, *end = start + ingest->size;
   if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) start += 3;
   char delimiter = ingest->options.delimiter;
   ep_csv_text text = {start, end, delimiter ? delimiter : ep_csv_delimiter_find(start, end), 1};
   ep_csv_header header = {0};
+  ep_csv_labels labels = {0};
+  int64_t rows;
   ep_csv_cell *cell = malloc(sizeof *cell);
   if (!cell) return ep_fail_memory(error);
   ep_csv_text probe = text;
   ep_status status = EP_OK;
   if (ep_csv_blank_line_take(&probe)) status = ep_fail(error, EP_INVALID, "row 1 is empty");
+  if (status == EP_OK && ingest->options.header == 0 && ingest->role == EP_ROLE_TABLE &&
+      ep_csv_counts_take(&text, cell, &rows, &labels))
+    counts_note(ingest, rows, &labels);
   if (status == EP_OK)
     status = ep_csv_header_read(&text, ingest->options.header, cell, &header, error);
-  if (status == EP_OK) status = part_read(ingest, text, &header, cell, error);
+  header.labels = labels;
+  if (header.row_names)
+    snprintf(ingest->meta->note, sizeof ingest->meta->note,
+             "the header has a cell less than the rows: the first column has no name");
+  ep_csv_text first = header.start;
+  if (status == EP_OK) {
+    status = part_read(ingest, text, &header, cell, error);
+    if (status == EP_INVALID)
+      ep_csv_faults_tell(first, ingest->options.header, ingest->role != EP_ROLE_TABLE, cell, error);
+  }
   free(header.column);
+  free(labels.name);
   free(cell);
   return status;
 }

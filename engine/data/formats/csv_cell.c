@@ -1,6 +1,7 @@
 #include "engine/data/formats/csv_cell.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "api/json/number_scan.h"
 
@@ -21,8 +22,20 @@ static inline size_t line_end(const char *at, const char *end) {
   return at[1] == '\n' ? 2 : 0;
 }
 
+static inline bool is_white(const ep_csv_text *text) {
+  return text->delimiter == EP_CSV_WHITE_SPACE;
+}
+
 /* Takes what ends a cell at `at`; false when the cell goes on. */
 static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *stop) {
+  if (is_white(text) && at < text->end && is_space(text, *at)) {
+    at = spaces_skip(text, at);
+    if (at < text->end && line_end(at, text->end) == 0) {
+      text->at = at;
+      *stop = EP_CSV_DELIMITER;
+      return true;
+    }
+  }
   if (at == text->end) {
     text->at = at;
     *stop = EP_CSV_END;
@@ -41,7 +54,43 @@ static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *sto
   return true;
 }
 
+/* The cells of a line between white space; *numbers: how many of them are numbers. */
+static int64_t white_cells(ep_csv_text *text, int64_t *numbers) {
+  int64_t cells = 0;
+  ep_csv_stop stop = EP_CSV_DELIMITER;
+  text->at = spaces_skip(text, text->at);
+  for (; stop == EP_CSV_DELIMITER; cells++) {
+    double value;
+    const char *at = text->at, *quote = NULL;
+    bool quoted = at < text->end && *at == '"';
+    if (ep_csv_number_read(text, &value, &stop)) {
+      ++*numbers;
+      continue;
+    }
+    if (quoted) quote = memchr(at + 1, '"', (size_t)(text->end - at) - 1);
+    if (quote) at = quote;
+    while (!stop_take(text, at, &stop)) at++;
+  }
+  return cells;
+}
+
+/* Columns of white space: the first lines have as many cells, two at least, and numbers. The very
+ * first may have one less, which names no column of row names. */
+static bool is_white_table(const char *at, const char *end) {
+  enum { LINES = 100 };
+  ep_csv_text text = {at, end, EP_CSV_WHITE_SPACE, 1};
+  int64_t numbers = 0, names = white_cells(&text, &numbers), columns = 0;
+  for (int line = 1; line < LINES && text.at < text.end; line++) {
+    if (ep_csv_blank_line_take(&text)) continue;
+    int64_t cells = white_cells(&text, &numbers);
+    if (columns != 0 && cells != columns) return false;
+    columns = cells;
+  }
+  return numbers > 0 && columns >= 2 && (names == columns || names == columns - 1);
+}
+
 char ep_csv_delimiter_find(const char *at, const char *end) {
+  const char *start = at;
   static const char delimiters[] = {',', ';', '\t', '|'};
   int64_t counts[sizeof delimiters] = {0};
   bool quoted = false;
@@ -53,7 +102,7 @@ char ep_csv_delimiter_find(const char *at, const char *end) {
   size_t most = 0;
   for (size_t i = 1; i < sizeof delimiters; i++)
     if (counts[i] > counts[most]) most = i;
-  return delimiters[most];
+  return counts[most] == 0 && is_white_table(start, end) ? EP_CSV_WHITE_SPACE : delimiters[most];
 }
 
 static ep_status too_long(const ep_csv_text *text, int64_t column, ep_error *error) {
@@ -77,7 +126,7 @@ static ep_status quoted_read(ep_csv_text *text, const char *at, int64_t column, 
     if (*at == '\n') lines++;
     cell->text[cell->bytes++] = *at;
   }
-  at = spaces_skip(text, at + 1);
+  at = is_white(text) ? at + 1 : spaces_skip(text, at + 1);
   if (!stop_take(text, at, &cell->stop))
     return ep_fail(error, EP_INVALID, "row %lld, column %lld: there is text after a closing quote",
                    (long long)text->line, (long long)column);
@@ -106,7 +155,7 @@ bool ep_csv_number_read(ep_csv_text *text, double *value, ep_csv_stop *stop) {
   const char *at = spaces_skip(text, text->at);
   at = ep_number_scan(at, text->end, EP_NUMBER_CSV, value);
   if (!at || !isfinite(*value)) return false;
-  return stop_take(text, spaces_skip(text, at), stop);
+  return stop_take(text, is_white(text) ? at : spaces_skip(text, at), stop);
 }
 
 bool ep_csv_blank_line_take(ep_csv_text *text) {

@@ -9,6 +9,8 @@
 #include "api/limits.h"
 #include "api/status.h"
 
+enum { EP_CSV_WHITE_SPACE = ' ' }; /* a delimiter: any spaces and tabs, none within a cell */
+
 /* What is left of a text; `at` stands at the start of a cell. */
 typedef struct {
   const char *at, *end;
@@ -25,7 +27,8 @@ typedef struct {
   ep_csv_stop stop;
 } ep_csv_cell;
 
-/* The delimiter among , ; tab | that the first line has most of outside quotes; ',' without any. */
+/* The delimiter among , ; tab | that the first line has most of outside quotes. Without any, white
+ * space where the first lines are columns of that, some of them numbers; else ','. */
 char ep_csv_delimiter_find(const char *at, const char *end);
 
 /* Reads any cell. `column` counts from 1 and is for messages: an unclosed quote, text after a

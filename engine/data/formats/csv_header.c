@@ -63,6 +63,38 @@ static ep_status line_read(ep_csv_text *text, bool names, ep_csv_cell *cell, ep_
   return EP_OK;
 }
 
+/* The cells of a line; 0 where one cannot be read. */
+static int64_t cells_count(ep_csv_text text, ep_csv_cell *cell) {
+  int64_t cells = 0;
+  if (text.at == text.end) return 0;
+  do {
+    if (ep_csv_cell_read(&text, 1, cell, NULL) != EP_OK) return 0;
+    cells++;
+  } while (cell->stop == EP_CSV_DELIMITER);
+  return cells;
+}
+
+/* A number that is not in quotes names no row. */
+static bool is_row_name(ep_csv_text text, ep_csv_cell *cell) {
+  double value;
+  ep_csv_stop stop;
+  return !ep_csv_number_read(&text, &value, &stop) &&
+         ep_csv_cell_read(&text, 1, cell, NULL) == EP_OK && cell->bytes > 0;
+}
+
+/* R names all columns but that of the row names, which is the first. */
+static ep_status row_names_add(ep_csv_header *out, ep_csv_text text, ep_csv_cell *cell,
+                               ep_error *error) {
+  int64_t capacity = out->columns;
+  if (cells_count(text, cell) != out->columns + 1 || !is_row_name(text, cell)) return EP_OK;
+  ep_status status = column_add(out, &capacity, error);
+  if (status != EP_OK) return status;
+  memmove(out->column + 1, out->column, (size_t)(out->columns - 1) * sizeof *out->column);
+  memset(out->column, 0, sizeof *out->column);
+  out->row_names = true;
+  return EP_OK;
+}
+
 ep_status ep_csv_header_read(ep_csv_text *text, int header, ep_csv_cell *cell, ep_csv_header *out,
                              ep_error *error) {
   ep_csv_text start = *text;
@@ -75,6 +107,7 @@ ep_status ep_csv_header_read(ep_csv_text *text, int header, ep_csv_cell *cell, e
     free(out->column);
     *out = (ep_csv_header){.named = true};
     status = line_read(text, true, cell, out, &has_text, error);
+    if (status == EP_OK) status = row_names_add(out, *text, cell, error);
   }
   out->start = start;
   if (status != EP_OK) {

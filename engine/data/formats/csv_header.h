@@ -3,13 +3,15 @@
 #define EP_ENGINE_DATA_FORMATS_CSV_HEADER_H
 
 #include "engine/data/datasets/dataset.h"
-#include "engine/data/formats/csv_cell.h"
+#include "engine/data/formats/csv_counts.h"
 
 typedef struct {
   int64_t columns;
-  bool named;        /* the line is a header */
-  ep_csv_text start; /* where the line begins */
-  ep_column *column; /* [columns], names filled in if named; owned by the caller */
+  bool named;           /* the line is a header, */
+  bool row_names;       /* and has no name for the first column, and no cell */
+  ep_csv_text start;    /* where the line begins */
+  ep_column *column;    /* [columns], names filled in if named; owned by the caller */
+  ep_csv_labels labels; /* of the last column, owned by the caller; filled in by csv_counts.h */
 } ep_csv_header;
 
 /* Reads the first line. It is a header where a cell is neither a number nor missing. `text` stands

@@ -1,7 +1,9 @@
 #include "engine/data/formats/csv_rows.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
+
+#include "engine/data/cells/cell.h"
 
 ep_status ep_csv_rows_read(ep_csv_text *text, ep_csv_row_read read, void *context,
                            ep_error *error) {
@@ -34,43 +36,60 @@ ep_status ep_csv_row_check(int64_t line, int64_t column, int64_t columns, ep_csv
   return EP_OK;
 }
 
-static bool is_blank(char c) {
-  return c == ' ' || c == '\t';
+/* The number of a label becomes its name. */
+static void label_name(const ep_csv_labels *labels, ep_table_cell *cell) {
+  double value;
+  if (!ep_cell_read(EP_CELL_NUMBER, cell->text, cell->bytes, &value)) return;
+  if (!(value >= 0 && value < (double)labels->count && value == floor(value))) return;
+  cell->text = labels->name[(int64_t)value].name;
+  cell->bytes = strlen(cell->text);
 }
 
-/* Within quotes, too, spaces around a word are no part of it. */
-static ep_csv_value value_of(const ep_csv_cell *cell, int64_t line, int64_t column) {
-  const char *text = cell->text;
-  size_t bytes = cell->bytes;
-  for (; bytes > 0 && is_blank(*text); bytes--) text++;
-  while (bytes > 0 && is_blank(text[bytes - 1])) bytes--;
-  return (ep_csv_value){text, bytes, line, column};
-}
-
-ep_status ep_csv_values_read(ep_csv_text *text, int64_t columns, ep_csv_cell *cell,
-                             ep_csv_value_read read, void *context, ep_error *error) {
-  int64_t row = text->line;
+static ep_status row_cells_read(ep_csv_table *table, ep_csv_text *text, ep_table_cell_read read,
+                                void *context, ep_error *error) {
+  int64_t row = text->line, columns = table->rows.columns;
   ep_csv_stop stop = EP_CSV_DELIMITER;
   for (int64_t column = 0; column < columns; column++) {
     int64_t line = text->line;
     ep_status status = ep_csv_row_check(row, column, columns, stop, error);
-    if (status == EP_OK) status = ep_csv_cell_read(text, column + 1, cell, error);
+    if (status == EP_OK) status = ep_csv_cell_read(text, column + 1, table->cell, error);
     if (status != EP_OK) return status;
-    stop = cell->stop;
-    ep_csv_value value = value_of(cell, line, column);
-    status = read(context, &value, error);
+    stop = table->cell->stop;
+    /* within quotes, too, spaces around a word are no part of it */
+    ep_table_cell cell = ep_table_cell_make(table->cell->text, table->cell->bytes, line, column);
+    if (table->labels->count > 0 && column == columns - 1) label_name(table->labels, &cell);
+    status = read(context, &cell, error);
     if (status != EP_OK) return status;
   }
   return ep_csv_row_check(row, columns, columns, stop, error);
 }
 
-const char *ep_csv_label(const ep_column *column, int64_t index, char out[EP_CSV_LABEL_BYTES]) {
-  const char *name = column[index].name;
-  char shown[EP_EXCERPT_BYTES];
-  if (name[0])
-    snprintf(out, EP_CSV_LABEL_BYTES, "column %lld (\"%s\")", (long long)index + 1,
-             ep_excerpt(shown, name, strlen(name)));
-  else
-    snprintf(out, EP_CSV_LABEL_BYTES, "column %lld", (long long)index + 1);
-  return out;
+/* What reads the cells of a walk. */
+typedef struct {
+  ep_csv_table *table;
+  ep_table_cell_read read;
+  ep_table_row_end end;
+  void *context;
+} walker;
+
+static ep_status row_walk(void *context, ep_csv_text *text, ep_error *error) {
+  walker *walk = context;
+  ep_status status = row_cells_read(walk->table, text, walk->read, walk->context, error);
+  return status == EP_OK && walk->end ? walk->end(walk->context, error) : status;
+}
+
+static ep_status table_walk(ep_table_rows *rows, ep_table_cell_read read, ep_table_row_end end,
+                            void *context, ep_error *error) {
+  ep_csv_table *table = (ep_csv_table *)rows;
+  ep_csv_text text = table->text;
+  walker walk = {table, read, end, context};
+  return ep_csv_rows_read(&text, row_walk, &walk, error);
+}
+
+ep_csv_table ep_csv_table_of(ep_csv_text text, int64_t columns, const ep_csv_labels *labels,
+                             ep_csv_cell *cell) {
+  return (ep_csv_table){.rows = {columns, text.delimiter != ',', table_walk},
+                        .text = text,
+                        .cell = cell,
+                        .labels = labels};
 }

@@ -1,5 +1,4 @@
-/* csv_typed.h: a table of any cells, into a part: words as their numbers, dates as seconds, what is
- * missing as NaN. */
+/* csv_typed.h: delimited text of any cells, into a part (typed_table.h). */
 #ifndef EP_ENGINE_DATA_FORMATS_CSV_TYPED_H
 #define EP_ENGINE_DATA_FORMATS_CSV_TYPED_H
 
@@ -12,9 +11,5 @@
  * Cells that are not of their column's type are missing, and are told in ingest->meta. */
 ep_status ep_csv_typed_read(ep_ingest *ingest, ep_csv_text text, ep_csv_header *header,
                             ep_csv_cell *cell, ep_error *error);
-
-/* What a number that is none to train on is refused with: "inf", 1e400. */
-ep_status ep_csv_infinite_refuse(int64_t line, const char *label, const char *text, size_t bytes,
-                                 ep_error *error);
 
 #endif

@@ -3,13 +3,14 @@
  *
  * Two walks: the first finds where each array starts and reads the three counts, the second reads
  * the arrays, now that their shapes are known. */
+#include "engine/data/formats/flat_json.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/json/number_scan.h"
 #include "engine/data/datasets/part_writer.h"
-#include "engine/data/formats/format.h"
 #include "engine/files/excerpt.h"
 
 typedef enum { KEY_M, KEY_N, KEY_X, KEY_Y, KEY_M_TEST, KEY_X_TEST, KEY_Y_TEST, KEY_COUNT } key;
@@ -41,20 +42,9 @@ static bool character_take(scanner *scan, char c) {
   return true;
 }
 
-static bool recognise(const uint8_t *bytes, size_t size) {
-  size_t i = size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-  while (i < size && is_space((char)bytes[i])) i++;
-  return i < size && bytes[i] == '{';
-}
-
 static ep_status unexpected(const scanner *scan, const char *wanted, ep_error *error) {
-  char shown[EP_EXCERPT_BYTES];
-  size_t left = (size_t)(scan->end - scan->at);
-  if (left == 0)
-    return ep_fail(error, EP_INVALID, "JSON: the file ends where %s should be", wanted);
-  return ep_fail(error, EP_INVALID, "JSON, byte %lld: %s should be here, not \"%s\"",
-                 (long long)(scan->at - scan->start) + 1, wanted,
-                 ep_excerpt(shown, scan->at, left < 12 ? left : 12));
+  ep_json_text text = {scan->start, {scan->at, scan->end}};
+  return ep_json_unexpected(&text, wanted, error);
 }
 
 static ep_status key_read(scanner *scan, key *out, ep_error *error) {
@@ -128,7 +118,7 @@ static ep_status outline_read(scanner *scan, ep_error *error) {
 static ep_status keys_check(const scanner *scan, ep_error *error) {
   bool test = scan->seen[KEY_M_TEST] || scan->seen[KEY_X_TEST] || scan->seen[KEY_Y_TEST];
   for (int i = 0; i < KEY_COUNT; i++)
-    if (!scan->seen[i] && (i < KEY_M_TEST || test))
+    if (!scan->seen[i] && (i < KEY_M_TEST || (test && i != KEY_Y_TEST)))
       return ep_fail(error, EP_INVALID, "JSON: the key \"%s\" is missing", key_names[i]);
   return EP_OK;
 }
@@ -193,23 +183,27 @@ static ep_status part_read(ep_ingest *ingest, scanner *scan, key k, ep_split spl
   return status;
 }
 
-static ep_status read_flat_json(ep_ingest *ingest, ep_error *error) {
-  const char *start = (const char *)ingest->bytes;
-  scanner scan = {.start = start, .at = start, .end = start + ingest->size};
-  if (ingest->role != EP_ROLE_TABLE)
-    return ep_fail(
-        error, EP_INVALID,
-        "JSON: this form holds x and y of all sets: upload it as a whole, not as a part");
-  if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) scan.at += 3;
+/* Test rows without targets are there to be predicted. */
+static bool is_labelled(scanner *scan) {
+  scan->at = scan->array[KEY_Y_TEST];
+  return scan->seen[KEY_Y_TEST] && !character_take(scan, ']');
+}
+
+bool ep_flat_json_has_key(const char *name, size_t bytes) {
+  for (int i = 0; i < KEY_COUNT; i++)
+    if (strlen(key_names[i]) == bytes && memcmp(key_names[i], name, bytes) == 0) return true;
+  return false;
+}
+
+ep_status ep_flat_json_read(ep_ingest *ingest, ep_json_text text, ep_error *error) {
+  scanner scan = {.start = text.start, .at = text.left.at, .end = text.left.end};
   ep_status status = outline_read(&scan, error);
   if (status == EP_OK) status = keys_check(&scan, error);
   if (status == EP_OK) status = part_read(ingest, &scan, KEY_X, EP_SPLIT_TRAIN, EP_ROLE_X, error);
   if (status == EP_OK) status = part_read(ingest, &scan, KEY_Y, EP_SPLIT_TRAIN, EP_ROLE_Y, error);
   if (status != EP_OK || !scan.seen[KEY_M_TEST]) return status;
   status = part_read(ingest, &scan, KEY_X_TEST, EP_SPLIT_TEST, EP_ROLE_X, error);
-  if (status == EP_OK)
+  if (status == EP_OK && is_labelled(&scan))
     status = part_read(ingest, &scan, KEY_Y_TEST, EP_SPLIT_TEST, EP_ROLE_Y, error);
   return status;
 }
-
-const ep_format ep_format_flat_json = {"json", recognise, read_flat_json};

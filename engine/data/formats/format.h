@@ -6,12 +6,13 @@
 #include "api/status.h"
 #include "engine/data/datasets/dataset.h"
 
-/* How to read a CSV or pictures; zeros mean: find out. */
+/* How to read a CSV, JSON or pictures; zeros mean: find out. */
 typedef struct {
-  char delimiter;    /* 0: the one of , ; tab | that the first line has most of */
+  char delimiter;    /* 0: as ep_csv_delimiter_find finds it */
   int header;        /* 0: a first line with a cell that is no number; 1 yes, -1 no */
   int height, width; /* of pictures; 0: the commonest, as pictures.c says */
   int channels;      /* of pictures: 1 or 3; 0: 1 if all are grey */
+  const char *table; /* of a JSON object of several: the name of one; NULL or "": it is one; lent */
 } ep_ingest_options;
 
 typedef struct {
@@ -35,6 +36,6 @@ typedef struct {
 } ep_format;
 
 extern const ep_format ep_format_npy, ep_format_idx, ep_format_npz, ep_format_pictures,
-    ep_format_safetensors, ep_format_flat_json, ep_format_csv;
+    ep_format_safetensors, ep_format_json, ep_format_csv;
 
 #endif

@@ -19,21 +19,25 @@
 
 /* Asked in this order: any text looks like a CSV, and any ZIP like an NPZ. */
 static const ep_format *const formats[] = {
-    &ep_format_npy, &ep_format_pictures,  &ep_format_npz, &ep_format_safetensors,
-    &ep_format_idx, &ep_format_flat_json, &ep_format_csv};
+    &ep_format_npy, &ep_format_pictures, &ep_format_npz, &ep_format_safetensors,
+    &ep_format_idx, &ep_format_json,     &ep_format_csv};
 
 ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     if (!formats[i]->recognise(ingest->bytes, ingest->size)) continue;
+    if (ingest->options.table && formats[i] != &ep_format_json)
+      return ep_fail(error, EP_INVALID,
+                     "?table= takes one of the tables of a JSON object: this is %s",
+                     formats[i]->name);
     snprintf(ingest->meta->format, sizeof ingest->meta->format, "%s", formats[i]->name);
     return formats[i]->read(ingest, error);
   }
   if (ep_gz_recognise(ingest->bytes, ingest->size))
     return ep_fail(error, EP_MEDIA_TYPE, "gz within gz is not unpacked");
-  return ep_fail(error, EP_MEDIA_TYPE,
-                 "the content is not known: CSV (as UTF-8), NPY, NPZ, IDX, safetensors, the flat "
-                 "JSON form and "
-                 "a ZIP of pictures are, each also as gz");
+  return ep_fail(
+      error, EP_MEDIA_TYPE,
+      "the content is not known: CSV (as UTF-8), JSON, NPY, NPZ, IDX, safetensors and a ZIP or TAR "
+      "of pictures are, each also as gz");
 }
 
 /* The hash of the upload takes as long as reading it; a thread of its own makes that one time. */
@@ -97,6 +101,25 @@ static ep_status read_mapped(ep_mapping source, ep_ingest *ingest, ep_error *err
   return status;
 }
 
+/* The same bytes read in another way are another content. */
+static ep_status options_hash(const ep_ingest_options *options, char *sha256, ep_error *error) {
+  enum { TEXT_BYTES = EP_SHA256_HEX_BYTES + EP_LIMIT_NAME_BYTES + 128 };
+  char text[TEXT_BYTES];
+  ep_sha256 hash;
+  const char *table = options->table ? options->table : "";
+  if (!options->delimiter && !options->header && !options->height && !options->channels && !*table)
+    return EP_OK;
+  int bytes =
+      snprintf(text, sizeof text, "%s delimiter=%d header=%d size=%dx%d channels=%d table=%s",
+               sha256, options->delimiter, options->header, options->height, options->width,
+               options->channels, table);
+  ep_status status = ep_sha256_init(&hash, error);
+  if (status != EP_OK) return status;
+  ep_sha256_update(&hash, text, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);
+  ep_sha256_final(&hash, sha256);
+  return EP_OK;
+}
+
 static ep_status source_read(const char *source, ep_ingest *ingest, ep_error *error) {
   ep_mapping mapping;
   *ingest->meta = (ep_dataset_meta){0};
@@ -107,6 +130,7 @@ static ep_status source_read(const char *source, ep_ingest *ingest, ep_error *er
   else
     status = read_mapped(mapping, ingest, error);
   ep_mapping_close(&mapping);
+  if (status == EP_OK) status = options_hash(&ingest->options, ingest->meta->sha256, error);
   if (status == EP_OK && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
     ep_part *part = &ingest->meta->part[ingest->split][ingest->role];
     memcpy(part->sha256, ingest->meta->sha256, sizeof part->sha256);

@@ -4,8 +4,8 @@
 
 #include "engine/data/formats/format.h"
 
-/* Reads the file at `source` (CSV, NPY, NPZ, IDX, safetensors, the flat JSON form, a ZIP of
- * pictures, gz of any), checks every value and writes the parts and meta.json into the existing,
+/* Reads the file at `source` (CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP or TAR of pictures, gz
+ * of any), checks every value and writes the parts and meta.json into the existing,
  * empty folder `folder` (each file fsynced). `max_output_bytes` bounds what may be written. Errors
  * name row and column, both counted from 1 as an editor does: "row 17 has 3 cells, row 1 has 4". On
  * failure what it wrote is the caller's to remove. */

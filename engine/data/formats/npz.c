@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/data/archives/zip_archive.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/formats/array.h"
-#include "engine/data/formats/zip_archive.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "engine/files/temporary_file.h"

@@ -55,27 +55,25 @@ static bool is_picture(const char *name) {
   return false;
 }
 
-bool ep_picture_tree_recognise(zip_t *archive) {
-  zip_int64_t count = zip_get_num_entries(archive, 0);
-  for (zip_int64_t i = 0; i < count; i++) {
-    const char *name = zip_get_name(archive, (zip_uint64_t)i, 0);
+bool ep_picture_tree_recognise(const ep_archive *archive) {
+  for (int64_t i = 0; i < archive->count; i++) {
+    const char *name = ep_archive_name(archive, i);
     if (name && is_picture(name)) return true;
   }
   return false;
 }
 
 /* All entries that are pictures, in the order of the archive. */
-static ep_status pictures_find(zip_t *archive, zip_int64_t count, ep_picture_tree *tree,
-                               ep_error *error) {
-  for (zip_int64_t i = 0; i < count; i++) {
-    const char *name = zip_get_name(archive, (zip_uint64_t)i, 0);
+static ep_status pictures_find(const ep_archive *archive, ep_picture_tree *tree, ep_error *error) {
+  for (int64_t i = 0; i < archive->count; i++) {
+    const char *name = ep_archive_name(archive, i);
     if (!name)
       return ep_fail(error, EP_INVALID, "ZIP: entry %lld of the archive is damaged",
                      (long long)i + 1);
     if (leads_out(name)) return entry_fail(name, "is no path within the archive", error);
     if (is_picture(name))
       tree->picture[tree->count++] =
-          (ep_picture_entry){.index = (zip_uint64_t)i, .name = name, .split = EP_SPLIT_TRAIN};
+          (ep_picture_entry){.index = i, .name = name, .split = EP_SPLIT_TRAIN};
     else if (name[strlen(name) - 1] != '/')
       tree->left_out++;
   }
@@ -216,15 +214,15 @@ static ep_status classes_number(ep_picture_tree *tree, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_picture_tree_read(zip_t *archive, ep_picture_tree *out, ep_error *error) {
-  zip_int64_t count = zip_get_num_entries(archive, 0);
+ep_status ep_picture_tree_read(const ep_archive *archive, ep_picture_tree *out, ep_error *error) {
+  int64_t count = archive->count;
   *out = (ep_picture_tree){0};
   if (count > EP_LIMIT_ZIP_ENTRIES)
     return ep_fail(error, EP_INVALID, "pictures: %lld entries, at most %d are taken",
                    (long long)count, EP_LIMIT_ZIP_ENTRIES);
-  out->picture = malloc((size_t)count * sizeof *out->picture);
+  out->picture = malloc((size_t)count * sizeof *out->picture + 1);
   if (!out->picture) return ep_fail_memory(error);
-  ep_status status = pictures_find(archive, count, out, error);
+  ep_status status = pictures_find(archive, out, error);
   if (status == EP_OK && out->count == 0)
     status = ep_fail(error, EP_INVALID, "pictures: there is none");
   if (status == EP_OK) status = labels_find(out, error);

@@ -8,12 +8,11 @@
 #ifndef EP_ENGINE_DATA_FORMATS_PICTURE_TREE_H
 #define EP_ENGINE_DATA_FORMATS_PICTURE_TREE_H
 
-#include <zip.h>
-
+#include "engine/data/archives/archive.h"
 #include "engine/data/datasets/dataset.h"
 
 typedef struct {
-  zip_uint64_t index;
+  int64_t index;
   const char *name; /* lent by the archive */
   size_t label;     /* offset in name: its class's folder, of label_bytes */
   size_t label_bytes;
@@ -31,12 +30,12 @@ typedef struct {
 } ep_picture_tree;
 
 /* Whether the archive has a picture at all. */
-bool ep_picture_tree_recognise(zip_t *archive);
+bool ep_picture_tree_recognise(const ep_archive *archive);
 
 /* EP_INVALID where a name leads out of the archive, a picture lies in no class folder or in none
  * that the training pictures have, there are fewer than two classes, or more than the limits. *out
  * is the caller's (ep_picture_tree_deinit), also on failure; its names last as the archive does. */
-ep_status ep_picture_tree_read(zip_t *archive, ep_picture_tree *out, ep_error *error);
+ep_status ep_picture_tree_read(const ep_archive *archive, ep_picture_tree *out, ep_error *error);
 
 void ep_picture_tree_deinit(ep_picture_tree *tree); /* a zeroed one is allowed */
 

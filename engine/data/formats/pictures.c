@@ -1,13 +1,12 @@
-/* pictures.c: a ZIP of PNG and JPEG files in class folders (picture_tree.h). x: [channels, height,
- * width] of bytes, y: the number of the class. The archive is read twice: headers, which say the
- * size of the rows, and then pixels, one picture at a time. */
+/* pictures.c: a ZIP or TAR of PNG and JPEG files in class folders (picture_tree.h). x: [channels,
+ * height, width] of bytes, y: the number of the class. The archive is read twice: headers, which
+ * say the size of the rows, and then pixels, one picture at a time. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/formats/format.h"
 #include "engine/data/formats/picture_tree.h"
-#include "engine/data/formats/zip_archive.h"
 #include "engine/data/pictures/picture.h"
 #include "engine/data/pictures/resize.h"
 
@@ -20,67 +19,46 @@ typedef struct {
 
 typedef struct {
   ep_ingest *ingest; /* lent */
-  zip_t *archive;    /* lent */
+  ep_archive archive;
   ep_picture_tree tree;
-  ep_picture_size size; /* of the rows */
-  uint8_t *bytes;       /* [capacity], owned: the file of one picture, of `used` bytes */
-  size_t capacity, used;
+  ep_picture_size size;   /* of the rows */
+  ep_archive_file file;   /* of one picture */
   int64_t unpacked_bytes; /* of all pictures so far */
 } reader;
 
 static bool recognise(const uint8_t *bytes, size_t size) {
-  zip_t *archive;
-  if (size < 4 || memcmp(bytes, "PK\3\4", 4) != 0) return false;
-  if (ep_zip_open(bytes, size, &archive, NULL) != EP_OK) return false;
-  bool found = ep_picture_tree_recognise(archive);
-  zip_discard(archive);
+  ep_archive archive;
+  if (!ep_archive_recognise(bytes, size)) return false;
+  if (ep_archive_open(bytes, size, &archive, NULL) != EP_OK)
+    return ep_tar_recognise(bytes, size); /* read says what is wrong */
+  bool found = ep_picture_tree_recognise(&archive);
+  ep_archive_close(&archive);
   return found;
 }
 
-static ep_status piece_take(void *context, const uint8_t *bytes, size_t count, ep_error *error) {
-  reader *in = context;
-  (void)error; /* the archive promised no more than there is room for */
-  memcpy(in->bytes + in->used, bytes, count);
-  in->used += count;
-  return EP_OK;
-}
-
-static ep_status capacity_ensure(reader *in, size_t bytes, ep_error *error) {
-  if (bytes <= in->capacity) return EP_OK;
-  free(in->bytes);
-  in->bytes = malloc(bytes);
-  in->capacity = in->bytes ? bytes : 0;
-  return in->bytes ? EP_OK : ep_fail_memory(error);
-}
-
-/* Unpacks the file of one picture into in->bytes. */
-static ep_status file_unpack(reader *in, const ep_picture_entry *picture, ep_zip_entry *entry,
-                             ep_error *error) {
+/* Unpacks the file of one picture into in->file. */
+static ep_status file_unpack(reader *in, const ep_picture_entry *picture, ep_error *error) {
   int64_t most = in->ingest->budget_bytes - in->unpacked_bytes;
   if (most > EP_LIMIT_PICTURE_BYTES) most = EP_LIMIT_PICTURE_BYTES;
-  ep_status status = ep_zip_entry_find(in->archive, picture->index, most, entry, error);
-  if (status == EP_OK) status = capacity_ensure(in, entry->bytes, error);
-  in->used = 0;
-  return status == EP_OK ? ep_zip_entry_unpack(in->archive, entry, piece_take, in, error) : status;
+  return ep_archive_read(&in->archive, picture->index, most, &in->file, error);
 }
 
 /* Puts the entry before what was said of it. */
-static ep_status picture_fail(const ep_zip_entry *entry, ep_status status, const ep_error *why,
+static ep_status picture_fail(const ep_archive_file *file, ep_status status, const ep_error *why,
                               ep_error *error) {
   if (status == EP_NO_MEMORY) return ep_fail_memory(error);
-  return ep_fail(error, status, "pictures: \"%s\": %s", entry->shown, why->message);
+  return ep_fail(error, status, "pictures: \"%s\": %s", file->shown, why->message);
 }
 
 /* The first pass over one picture. */
 static ep_status header_read(reader *in, ep_picture_entry *picture, bool *grey, ep_error *error) {
-  ep_zip_entry entry;
   ep_error why = {0};
   ep_picture_header header;
-  ep_status status = file_unpack(in, picture, &entry, error);
+  ep_status status = file_unpack(in, picture, error);
   if (status != EP_OK) return status;
-  status = ep_picture_header_read(in->bytes, in->used, &header, &why);
-  if (status != EP_OK) return picture_fail(&entry, status, &why, error);
-  in->unpacked_bytes += (int64_t)entry.bytes;
+  status = ep_picture_header_read(in->file.bytes, in->file.count, &header, &why);
+  if (status != EP_OK) return picture_fail(&in->file, status, &why, error);
+  in->unpacked_bytes += (int64_t)in->file.count;
   picture->height = header.height;
   picture->width = header.width;
   *grey = *grey && header.grey;
@@ -155,14 +133,14 @@ static ep_status y_write(reader *in, ep_part_writer *writer, int class_number, e
 /* The second pass over one picture. */
 static ep_status picture_write(reader *in, const ep_picture_entry *picture, pair_writer *writer,
                                ep_error *error) {
-  ep_zip_entry entry;
   ep_error why = {0};
   ep_picture_header header;
   uint8_t *pixels = NULL;
-  ep_status status = file_unpack(in, picture, &entry, error);
+  ep_status status = file_unpack(in, picture, error);
   if (status != EP_OK) return status;
-  status = ep_picture_decode(in->bytes, in->used, in->size.channels, &header, &pixels, &why);
-  if (status != EP_OK) return picture_fail(&entry, status, &why, error);
+  status =
+      ep_picture_decode(in->file.bytes, in->file.count, in->size.channels, &header, &pixels, &why);
+  if (status != EP_OK) return picture_fail(&in->file, status, &why, error);
   ep_picture_size from = {header.height, header.width, in->size.channels};
   status = ep_picture_resize(pixels, from, in->size, ep_part_writer_next(&writer->x), error);
   free(pixels);
@@ -204,7 +182,7 @@ static ep_status split_write(reader *in, int64_t first, int64_t *next, ep_error 
 
 static ep_status archive_read(reader *in, ep_error *error) {
   bool grey = true;
-  ep_status status = ep_picture_tree_read(in->archive, &in->tree, error);
+  ep_status status = ep_picture_tree_read(&in->archive, &in->tree, error);
   for (int64_t i = 0; i < in->tree.count && status == EP_OK; i++)
     status = header_read(in, &in->tree.picture[i], &grey, error);
   if (status == EP_OK) status = size_find(in, grey, error);
@@ -226,15 +204,15 @@ static ep_status read_pictures(ep_ingest *ingest, ep_error *error) {
   reader in = {.ingest = ingest};
   if (ingest->role != EP_ROLE_TABLE)
     return ep_fail(error, EP_INVALID,
-                   "pictures in class folders are x and y at once: upload the ZIP to "
+                   "pictures in class folders are x and y at once: upload the archive to "
                    "/v1/datasets/NAME");
-  ep_status status = ep_zip_open(ingest->bytes, ingest->size, &in.archive, error);
+  ep_status status = ep_archive_open(ingest->bytes, ingest->size, &in.archive, error);
   if (status != EP_OK) return status;
   status = archive_read(&in, error);
   if (status == EP_OK) meta_fill(ingest->meta, &in.tree);
   ep_picture_tree_deinit(&in.tree);
-  zip_discard(in.archive);
-  free(in.bytes);
+  ep_archive_close(&in.archive);
+  free(in.file.memory);
   return status;
 }
 

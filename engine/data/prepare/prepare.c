@@ -10,6 +10,7 @@
 #include "engine/data/prepare/names.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
+#include "engine/data/prepare/split_column.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/row_source.h"
 
@@ -17,9 +18,10 @@
 typedef struct {
   ep_row_source sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
   uint8_t *split;                     /* [main rows], owned: ep_split of each row */
-  double *x, *y;    /* [features of the rows], [targets], owned: the row at hand */
-  double *encoded;  /* [features], owned: the same, of a table that is encoded */
-  ep_strata strata; /* empty unless data->stratify */
+  double *x, *y;      /* [features of the rows], [targets], owned: the row at hand */
+  double *encoded;    /* [features], owned: the same, of a table that is encoded */
+  ep_split_column by; /* what decides the split, if a column does */
+  ep_strata strata;   /* empty unless data->stratify */
   bool takes_classes;
   bool mapped[EP_SPLIT_COUNT]; /* x is used where it lies */
 } preparation;
@@ -160,6 +162,7 @@ static ep_status out_allocate(preparation *work, ep_prepared *out, ep_error *err
     if (rows == 0) continue;
     ep_status status = x_allocate(work, out, split, error);
     if (status != EP_OK) return status;
+    if (work->sets[split].unlabelled) continue;
     if (work->takes_classes)
       out->classes[split] = array(rows, sizeof(int32_t));
     else
@@ -226,7 +229,8 @@ static ep_status row_store(const preparation *work, ep_prepared *out, const ep_r
   ep_status status = EP_OK;
   ep_row_source_read(set, row, floats ? work->x : NULL, work->y);
   if (!work->mapped[split]) status = x_store(work, out, set, split, row, place, error);
-  return status == EP_OK ? y_store(work, out, split, row, place, error) : status;
+  return status == EP_OK && !set->unlabelled ? y_store(work, out, split, row, place, error)
+                                             : status;
 }
 
 static ep_status rows_store(const preparation *work, ep_prepared *out, ep_error *error) {
@@ -269,7 +273,7 @@ static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const p
                       ep_loss_type_name(loss), (long long)targets, targets == 1 ? "" : "s");
   if (!work->takes_classes || targets == 1) return EP_OK;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    if (!is_one_hot(&work->sets[split], work->y))
+    if (!work->sets[split].unlabelled && !is_one_hot(&work->sets[split], work->y))
       return ep_fail_at(error, EP_INVALID, "/loss",
                         "%s takes one column of classes, or one-hot columns; the data has %lld "
                         "target columns, which are not one-hot",
@@ -324,7 +328,13 @@ static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prep
   const ep_row_source *main = main_rows(work);
   int64_t rows[EP_SPLIT_COUNT];
   for (int split = 0; split < EP_SPLIT_COUNT; split++) rows[split] = work->sets[split].rows;
-  ep_status status = ep_split_count(data, rows, out->rows, error);
+  ep_status status = EP_OK;
+  status = ep_split_column_check(&work->by, main->kept ? main->x.rows - main->rows : 0, error);
+  if (status != EP_OK) return status;
+  if (work->by.split)
+    memcpy(out->rows, work->by.rows, sizeof out->rows);
+  else
+    status = ep_split_count(data, rows, out->rows, error);
   if (status != EP_OK) return status;
   const ep_encoding *encoding = out->scaling.encoding;
   out->features = out->scaling.x_columns = encoding ? encoding->features : main->features;
@@ -354,6 +364,8 @@ static ep_status rows_assign(const ep_data_spec *data, preparation *work, const 
   if (data->stratify) status = classes_read(work, error);
   if (status == EP_OK && data->stratify)
     status = ep_split_check_classes(data, work->strata.rows, test_rows, error);
+  if (status == EP_OK && work->by.column >= 0)
+    return ep_split_column_assign(&work->by, main, test_rows, validation_rows, work->split, error);
   if (status == EP_OK)
     ep_split_assign(data, main->rows, test_rows, validation_rows,
                     data->stratify ? &work->strata : NULL, work->split);
@@ -393,6 +405,21 @@ static ep_status names_find(const ep_data_spec *data, const preparation *work,
   return status;
 }
 
+/* The column that decides the split, where one does. */
+static ep_status by_find(const ep_data_spec *data, const char *dataset_folder, preparation *work,
+                         ep_error *error) {
+  ep_dataset_meta meta;
+  bool there;
+  work->by = (ep_split_column){.column = -1};
+  if (!data->time[0] && !data->group[0]) return EP_OK;
+  ep_status status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
+  if (status != EP_OK) return status;
+  const ep_part *table = &meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  status = ep_split_column_find(data, table->rows > 0 ? table : NULL, &work->by, error);
+  ep_dataset_meta_deinit(&meta);
+  return status;
+}
+
 ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,
                      ep_prepared *out, ep_error *error) {
   preparation work = {.takes_classes = ep_loss_takes_classes(loss)};
@@ -401,10 +428,12 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   if (status != EP_OK) return status;
   status = ep_columns_find(data, dataset_folder, &out->scaling.encoding, error);
   if (status == EP_OK) status = names_find(data, &work, dataset_folder, &out->scaling, error);
+  if (status == EP_OK) status = by_find(data, dataset_folder, &work, error);
   if (status == EP_OK) status = work_begin(data, &work, out, error);
   if (status == EP_OK) status = loss_check(data, loss, &work, error);
   if (status == EP_OK) status = rows_assign(data, &work, out, error);
   if (status == EP_OK) status = work_do(data, &work, out, error);
+  ep_split_column_deinit(&work.by);
   free(work.strata.class_of);
   free(work.split);
   free(work.x);
@@ -442,6 +471,10 @@ ep_status ep_prepared_widen(ep_prepared *prepared, ep_error *error) {
     if (prepared->rows[split] > 0) status = split_widen(prepared, split, error);
   if (status == EP_OK) prepared->x_type = EP_X_FLOAT32;
   return status; /* after a failure some are wide and some are not: good for deinit alone */
+}
+
+const void *ep_prepared_targets(const ep_prepared *prepared, ep_split split) {
+  return prepared->classes[split] ? (const void *)prepared->classes[split] : prepared->y[split];
 }
 
 void ep_prepared_deinit(ep_prepared *prepared) {

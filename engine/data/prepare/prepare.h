@@ -15,7 +15,8 @@ typedef struct {
   /* [rows, features] of x_type: float32 scaled or normalized, bytes as they are stored; where no
    * split moves rows and nothing is to be computed they are the mapped file's own. */
   const void *x[EP_SPLIT_COUNT];
-  float *y[EP_SPLIT_COUNT]; /* [rows, target_columns], scaled; NULL when the loss takes classes */
+  float *y[EP_SPLIT_COUNT]; /* [rows, target_columns], scaled; NULL when the loss takes classes,
+                               and of test rows without targets */
   int32_t *classes[EP_SPLIT_COUNT]; /* [rows]; NULL unless it does */
   int64_t features, target_columns; /* one-hot y for a loss that takes classes: 1 column */
   ep_shape row;
@@ -35,6 +36,9 @@ typedef struct {
  * column's figures do not depend on the device. */
 ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,
                      ep_prepared *out, ep_error *error);
+/* The targets of a split, float32 or classes; NULL where it has no rows, or they have no targets.
+ */
+const void *ep_prepared_targets(const ep_prepared *prepared, ep_split split);
 /* Bytes become the float32 that they stand for, where a program takes no bytes (an embedding).
  * Nothing to do for floats. */
 ep_status ep_prepared_widen(ep_prepared *prepared, ep_error *error);

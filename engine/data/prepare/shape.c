@@ -10,6 +10,7 @@
 #include "engine/data/prepare/columns.h"
 #include "engine/data/prepare/normalization.h"
 #include "engine/data/prepare/split.h"
+#include "engine/data/prepare/split_column.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"
@@ -133,6 +134,7 @@ static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *m
     range_merge_part(&found->y, y);
     out->one_hot = out->one_hot && (y->rows == 0 || y->one_hot);
     found->rows[split] = x->rows;
+    out->test_unlabelled |= ep_dataset_is_unlabelled(meta, (ep_split)split);
   }
   out->features = train[EP_ROLE_X].columns;
   out->row =
@@ -245,7 +247,16 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
   if (data->has_target && !has_table(data, meta))
     status = ep_problem_add(problem, EP_INVALID, "/data/target",
                             "the data has x and y apart: there is no target to choose");
-  ep_status split_status = ep_split_count(data, found.rows, rows, &error);
+  const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
+  ep_split_column by;
+  ep_status split_status =
+      ep_split_column_find(data, table && table->rows > 0 ? table : NULL, &by, &error);
+  if (split_status == EP_OK) split_status = ep_split_column_check(&by, out->target_missing, &error);
+  if (split_status == EP_OK && by.split)
+    memcpy(rows, by.rows, sizeof rows);
+  else if (split_status == EP_OK)
+    split_status = ep_split_count(data, found.rows, rows, &error);
+  ep_split_column_deinit(&by);
   if (split_status != EP_OK) return problem_add(data, split_status, &error, problem);
   if (status != EP_OK) return status;
   out->train_rows = rows[EP_SPLIT_TRAIN];

@@ -27,6 +27,11 @@ static void pair_read(const ep_row_source *samples, int64_t row, double *x, doub
   ep_table_values(&samples->y, row, 0, samples->targets, y);
 }
 
+static void unlabelled_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
+  if (x) ep_table_values(&samples->x, row, 0, samples->features, x);
+  for (int64_t i = 0; i < samples->targets; i++) y[i] = NAN;
+}
+
 static void inline_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   if (x)
     memcpy(x, samples->data->inline_x + row * samples->features,
@@ -91,13 +96,15 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_
 
 static ep_status pair_open(const place *from, ep_split split, ep_row_source *out, ep_error *error) {
   ep_status status = part_open(from, split, EP_ROLE_X, &out->x, error);
-  if (status == EP_OK) status = part_open(from, split, EP_ROLE_Y, &out->y, error);
+  out->unlabelled = ep_dataset_is_unlabelled(&from->meta, split);
+  if (status == EP_OK && !out->unlabelled)
+    status = part_open(from, split, EP_ROLE_Y, &out->y, error);
   if (status != EP_OK) return status;
   out->rows = out->x.rows;
   out->features = out->x.columns;
-  out->targets = out->y.columns;
+  out->targets = from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_Y].columns;
   out->apart = true;
-  out->read = pair_read;
+  out->read = out->unlabelled ? unlabelled_read : pair_read;
   return EP_OK;
 }
 

@@ -284,8 +284,8 @@ ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_check
   if (status == EP_OK) status = first_training_check(jobs, checked, problem);
   if (status != EP_OK) return status;
   const ep_data_shape *shape = &checked->plan->shape;
-  status = ep_sweep_metric_check(checked->sweep, shape->validation_rows > 0, shape->test_rows > 0,
-                                 problem);
+  status = ep_sweep_metric_check(checked->sweep, shape->validation_rows > 0,
+                                 shape->test_rows > 0 && !shape->test_unlabelled, problem);
   if (status != EP_OK) return status;
   const char *sha256 = checked->spec->data.sha256;
   if (sha256[0] != 0 && !ep_sweep_pin_data(checked->sweep, sha256))

@@ -37,7 +37,7 @@ static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
 
 /* The options that are query parameters of the upload, by their own names. */
 static void query_add(char path[EP_REQUEST_PATH_BYTES], const ep_arguments *arguments) {
-  static const char *const names[] = {"header", "delimiter", "size", "channels"};
+  static const char *const names[] = {"header", "delimiter", "size", "channels", "table"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = ep_arguments_value(arguments, names[i]);
     if (value) ep_path_query(path, names[i], value);
@@ -66,12 +66,14 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 static const ep_option OPTIONS[] = {
   {.name = "header", .kind = EP_OPTION_CHOICE, .value = "true|false",
    .doc = "whether a CSV's first line has names (detected)"},
-  {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe",
+  {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe|space",
    .doc = "of a CSV (detected)"},
   {.name = "size", .kind = EP_OPTION_TEXT, .value = "HxW",
    .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
   {.name = "channels", .kind = EP_OPTION_CHOICE, .value = "1|3",
    .doc = "of pictures: grey or RGB (1 if all are grey)"},
+  {.name = "table", .kind = EP_OPTION_TEXT, .value = "NAME",
+   .doc = "of a JSON object of several tables: the one to take"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_data_put = {
@@ -79,7 +81,7 @@ const ep_subcommand ep_subcommand_data_put = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "upload a data set",
   .details =
-    "FILE is one file with all rows (CSV, NPY, NPZ, IDX, safetensors, JSON, a ZIP of pictures in class folders; "
+    "FILE is one file with all rows (CSV, NPY, NPZ, IDX, safetensors, JSON, a ZIP or TAR of pictures in class folders; "
     "gz of any; - is standard input), or parts, each SPLIT/PART=FILE: train, validation or test; x or y.",
   .examples =
     "epochctl data put houses houses.csv\n"

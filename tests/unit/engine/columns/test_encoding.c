@@ -208,6 +208,25 @@ START_TEST(whole_numbers_can_be_a_category) {
 }
 END_TEST
 
+START_TEST(rare_words_count_as_others) {
+  ep_encoding encoding;
+  const double cells[] = {0, 0, 0, 1, 1, 2};
+  const ep_column_rule rule = {.indicator = -1, .min_count = 2};
+  const ep_column_rule ordinal = {.indicator = -1,
+                                  .min_count = 3,
+                                  .encode = EP_CATEGORY_ORDINAL,
+                                  .scale = EP_COLUMN_SCALE_NONE};
+  column_fit(category_column("a", "x y z", 0), &rule, cells, 6, &encoding);
+  ENCODES(&encoding, 1, 0, 1, 0, 0);
+  ENCODES(&encoding, 2, 0, 0, 0, 1);
+  ep_encoding_deinit(&encoding);
+  column_fit(category_column("a", "x y z", 0), &ordinal, cells, 6, &encoding);
+  ENCODES(&encoding, 0, 0);
+  ENCODES(&encoding, 1, 0); /* as a missing cell, which is the commonest */
+  ep_encoding_deinit(&encoding);
+}
+END_TEST
+
 static bool date_read(const char *text, double *seconds) {
   return ep_date_read(EP_DATE_ISO, text, strlen(text), seconds) ||
          ep_date_read(EP_DATE_TIME, text, strlen(text), seconds);
@@ -417,6 +436,7 @@ EP_SUITE("encoding") {
   tcase_add_test(all, words_become_one_hot);
   tcase_add_test(all, many_words_keep_the_commonest);
   tcase_add_test(all, whole_numbers_can_be_a_category);
+  tcase_add_test(all, rare_words_count_as_others);
   tcase_add_test(all, the_calendar);
   tcase_add_test(all, a_date_becomes_a_year_and_cycles);
   tcase_add_test(all, parts_of_dates_that_stay_the_same_are_left_out);

@@ -4,6 +4,7 @@
 #include "api/names.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/meta.h"
+#include "engine/data/datasets/parts.h"
 #include "engine/data/formats/array.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
@@ -65,6 +66,23 @@ START_TEST(archives_are_read) {
   scratch_part("train.x", &table);
   for (int i = 0; i < 6; i++) ck_assert_double_eq(ep_table_value(&table, i / 2, i % 2), i);
   ep_table_close(&table);
+  ep_dataset_meta_deinit(&meta);
+  free(bytes);
+}
+END_TEST
+
+START_TEST(test_rows_may_have_no_targets) {
+  static const array arrays[] = {
+      {"x_train.npy", 3, 2}, {"y_train.npy", 3, 0}, {"x_test.npy", 2, 2}, {NULL, 0, 0}};
+  size_t size;
+  ep_dataset_meta meta;
+  ep_error error;
+  char *bytes = npz_make(arrays, true, &size);
+  ck_assert_msg(scratch_ingest(bytes, size, NULL, &meta, &error) == EP_OK, "%s", error.message);
+  ck_assert_int_eq(meta.part[EP_SPLIT_TEST][EP_ROLE_X].rows, 2);
+  ck_assert_int_eq(ep_dataset_pairs_check(&meta, &error), EP_OK);
+  ck_assert(ep_dataset_is_unlabelled(&meta, EP_SPLIT_TEST));
+  ck_assert(!ep_dataset_is_unlabelled(&meta, EP_SPLIT_TRAIN));
   ep_dataset_meta_deinit(&meta);
   free(bytes);
 }
@@ -270,6 +288,7 @@ EP_SUITE("arrays") {
   TCase *files = ep_suite_case(suite, "files");
   tcase_add_checked_fixture(files, scratch_setup, scratch_teardown);
   tcase_add_loop_test(files, archives_are_read, 0, 2);
+  tcase_add_test(files, test_rows_may_have_no_targets);
   tcase_add_loop_test(files, bad_archives_are_refused, 0,
                       sizeof bad_archives / sizeof *bad_archives);
   tcase_add_test(files, an_empty_archive_is_refused);

@@ -240,6 +240,16 @@ static const struct {
     {"kind,color\na,red\nb,red\n", 2, "kind", {0}},
     {"day,n\n2024-01-31,5\n", 1, "day", {0}},
     {",x\n1,a\n2,b\n", 2, "", {0}},
+    /* R's row names have none */
+    {"a,b\nx,1,2\ny,3,4\n", 2, "", {0}},
+    {"\"a\" \"b\"\n\"1\" 5.1 \"u\"\n\"2\" 4.9 \"v\"\n", 2, "", {0}},
+    /* white space */
+    {"Chins  Situps Jumps\n5 162 60\n  2 110 \t60 \n", 2, "Chins", {0}},
+    {"full name\nJohn Smith\nJane Doe\n", 2, "full name", {0}},
+    {"full name\nJohn Smith\nJane Doe\n", 2, "full", {.delimiter = ' '}},
+    /* scikit-learn's line of counts, and lines that only look like it */
+    {"3,2,no,yes\n1,2,0\n3,4,1\n5,6,1\n", 3, "", {0}},
+    {"2,1,,\n\"a\",\"b\"\n1,2\n3,4\n", 2, "a", {0}},
 };
 
 START_TEST(a_header_is_told_from_a_row) {
@@ -249,6 +259,39 @@ START_TEST(a_header_is_told_from_a_row) {
   ck_assert_int_eq(part->rows, headers[_i].rows);
   ck_assert_str_eq(part->column[0].name, headers[_i].first_name);
   ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+/* What a first line says of itself and of the last column. */
+START_TEST(a_line_of_counts_is_told) {
+  static const struct {
+    const char *text, *note, *last;
+  } files[] = {
+      {"3,2,no,yes\n1,2,0\n3,4,1\n5,6,1\n",
+       "the first line is no header but scikit-learn's: it says that there are 3 rows, and names "
+       "the "
+       "classes of the last column",
+       ":category 0/2 0..1 yes=2,no=1"},
+      {"2,1,,\n\"a\",\"b\"\n1,2\n3,4\n",
+       "the first line is no header but scikit-learn's: it says that there are 2 rows",
+       "b:number 0/2 2..4"},
+      {"4,2,no,yes\n1,2,0,1\n3,4,1,0\n", "", "yes:number 0/2 0..1"}, /* other rows */
+      {"2,3,no,yes\n1,2,0,2\n3,4,1,0\n", "", "yes:number 0/2 0..2"}, /* another class */
+      {"a,b\nx,1,2\ny,3,4\n",
+       "the header has a cell less than the rows: the first column has no name",
+       "b:number 0/2 2..4"},
+  };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    ep_dataset_meta meta, again;
+    ep_error error;
+    const ep_part *part = ingested(files[i].text, strlen(files[i].text), NULL, &meta);
+    column_expect(&part->column[part->columns - 1], files[i].last);
+    ck_assert_str_eq(meta.note, files[i].note);
+    ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &again, &error), EP_OK);
+    ck_assert_str_eq(again.note, files[i].note);
+    ep_dataset_meta_deinit(&again);
+    ep_dataset_meta_deinit(&meta);
+  }
 }
 END_TEST
 
@@ -295,6 +338,27 @@ START_TEST(a_few_odd_cells_are_missing_and_are_told) {
     ck_assert_int_eq(meta.faults, 0);
     ep_dataset_meta_deinit(&meta);
   }
+}
+END_TEST
+
+/* Not only the first one. */
+START_TEST(all_faults_are_told) {
+  static const struct {
+    const char *text, *message;
+  } files[] = {
+      {"a,b\n1,x\n2\n3,y,z\n\n4,\"u\n5,w\n", /* the quote is never closed */
+       "row 3 has 1 cell, row 1 has 2; 3 faults in all: 3 rows of another number of cells (rows 3, "
+       "4, 5)"},
+      {"a,b\n1,x\ninf,y\n2,\xff\n-inf,z\n1e999,z\n5,\xfe\n",
+       "row 4, column 2 (\"b\"): \"?\" is not UTF-8 text; 5 faults in all; column 1 (\"a\"): 3 "
+       "infinite (rows 3, 5, 6); column 2 (\"b\"): 2 no UTF-8 (rows 4, 7)"},
+      {"a,b\n1,inf\n2,x\n3,y\n4,\n5\n", "row 6 has 1 cell, row 1 has 2"}, /* "inf" is a word */
+      {"1,2\n1\n1\n1\n1\n",
+       "row 2 has 1 cell, row 1 has 2; 4 faults in all: 4 rows of another number of "
+       "cells (rows 2, 3, 4, …)"},
+  };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    scratch_refused(files[i].text, strlen(files[i].text), NULL, EP_INVALID, files[i].message);
 }
 END_TEST
 
@@ -509,7 +573,9 @@ EP_SUITE("csv_typed") {
   tcase_add_test(all, a_table_of_orders);
   tcase_add_test(all, a_table_of_incomes);
   tcase_add_loop_test(all, a_header_is_told_from_a_row, 0, sizeof headers / sizeof *headers);
+  tcase_add_test(all, a_line_of_counts_is_told);
   tcase_add_test(all, a_few_odd_cells_are_missing_and_are_told);
+  tcase_add_test(all, all_faults_are_told);
   tcase_add_test(all, words_are_text_beyond_the_limits);
   tcase_add_test(all, the_words_of_all_columns_have_a_ceiling);
   tcase_add_test(all, numbers_are_stored_alike_on_both_ways);

@@ -125,8 +125,8 @@ END_TEST
 
 START_TEST(unknown_content_is_refused) {
   static const char message[] =
-      "the content is not known: CSV (as UTF-8), NPY, NPZ, IDX, safetensors, the flat JSON form "
-      "and a ZIP of pictures are, each also as gz";
+      "the content is not known: CSV (as UTF-8), JSON, NPY, NPZ, IDX, safetensors and a ZIP or "
+      "TAR of pictures are, each also as gz";
   scratch_refused("\x7f"
                   "ELF\x00",
                   5, NULL, EP_MEDIA_TYPE, message);

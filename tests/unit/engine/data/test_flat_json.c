@@ -41,6 +41,22 @@ START_TEST(keys_come_in_any_order) {
 }
 END_TEST
 
+START_TEST(test_rows_may_have_no_targets) {
+  static const char *const texts[] = {"", ",\"y_test\":[]", ",\"y_test\": [ ]"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    char text[256];
+    ep_dataset_meta meta;
+    snprintf(text, sizeof text,
+             "{\"m\":2,\"n\":1,\"x\":[1,2],\"y\":[7,8],\"m_test\":3,\"x_test\":[9,10,11]%s}",
+             texts[i]);
+    ingest(text, &meta);
+    value_check("test.x", 3, 1, 2, 0, 11);
+    ck_assert_int_eq(meta.part[EP_SPLIT_TEST][EP_ROLE_Y].rows, 0);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+END_TEST
+
 START_TEST(a_test_set_is_not_needed) {
   ep_dataset_meta meta;
   ingest("{\"m\":1,\"n\":1,\"x\":[1],\"y\":[2]}", &meta);
@@ -61,8 +77,10 @@ static const struct {
     {HEAD "\"x\":[1,2,3,4],\"y\":[1]}", "JSON: y has 1 values, m = 2", EP_INVALID},
     {HEAD "\"x\":[1,2,3,4],\"y\":[1,2],\"m_test\":1,\"x_test\":[1],\"y_test\":[1]}",
      "JSON: x_test has 1 values, m_test × n = 2", EP_INVALID},
-    {HEAD "\"x\":[1,2,3,4],\"y\":[1,2],\"m_test\":1,\"x_test\":[1,2]}",
-     "JSON: the key \"y_test\" is missing", EP_INVALID},
+    {HEAD "\"x\":[1,2,3,4],\"y\":[1,2],\"m_test\":1,\"y_test\":[]}",
+     "JSON: the key \"x_test\" is missing", EP_INVALID},
+    {HEAD "\"x\":[1,2,3,4],\"y\":[],\"m_test\":1,\"x_test\":[1,2]}", "JSON: y has 0 values, m = 2",
+     EP_INVALID},
     {HEAD "\"x\":[1,2,3,4]}", "JSON: the key \"y\" is missing", EP_INVALID},
     {HEAD "\"x\":[1,2,3,null]" Y,
      "JSON, byte 25: a number of x, row 2, column 2 should be here, not \"null],\"y\":[1\"",
@@ -161,6 +179,7 @@ EP_SUITE("flat_json") {
   TCase *files = ep_suite_case(suite, "files");
   tcase_add_checked_fixture(files, scratch_setup, scratch_teardown);
   tcase_add_test(files, keys_come_in_any_order);
+  tcase_add_test(files, test_rows_may_have_no_targets);
   tcase_add_test(files, a_test_set_is_not_needed);
   tcase_add_loop_test(files, bad_files_are_refused, 0, sizeof bad / sizeof *bad);
   tcase_add_test(files, limit_of_columns_holds);

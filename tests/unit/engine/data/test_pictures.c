@@ -384,7 +384,7 @@ START_TEST(pictures_are_no_part) {
                    EP_INVALID);
   ck_assert_str_eq(
       error.message,
-      "pictures in class folders are x and y at once: upload the ZIP to /v1/datasets/NAME");
+      "pictures in class folders are x and y at once: upload the archive to /v1/datasets/NAME");
   free(archive.bytes);
 }
 END_TEST

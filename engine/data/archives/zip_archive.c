@@ -1,4 +1,4 @@
-#include "engine/data/formats/zip_archive.h"
+#include "engine/data/archives/zip_archive.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "engine/data/formats/word_set.h"
+#include "engine/data/tables/word_set.h"
 
 #include <assert.h>
 #include <stdlib.h>

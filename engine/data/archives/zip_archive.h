@@ -1,7 +1,7 @@
 /* zip_archive.h: a ZIP in memory, and one entry of it after the other. What an archive says of its
  * sizes is believed for nothing but refusing it. */
-#ifndef EP_ENGINE_DATA_FORMATS_ZIP_ARCHIVE_H
-#define EP_ENGINE_DATA_FORMATS_ZIP_ARCHIVE_H
+#ifndef EP_ENGINE_DATA_ARCHIVES_ZIP_ARCHIVE_H
+#define EP_ENGINE_DATA_ARCHIVES_ZIP_ARCHIVE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,52 +1,54 @@
-#include "engine/data/formats/csv_types.h"
+#include "engine/data/tables/column_types.h"
 
 #include <string.h>
 
 #include "api/json/utf8.h"
 
-/* The passes over the text. */
+/* The passes over the rows. */
 typedef struct {
   int64_t columns;
-  ep_csv_cell *cell;   /* working memory, lent */
-  ep_column *column;   /* [columns], lent */
-  ep_csv_type *types;  /* [columns], lent */
-  bool decimal_commas; /* a comma may stand in a number: it is not the delimiter */
-  size_t words_bytes;  /* of all words */
+  ep_column *column;      /* [columns], lent */
+  ep_column_cells *types; /* [columns], lent */
+  bool decimal_commas;    /* a comma may stand in a number: it is not the delimiter */
+  size_t words_bytes;     /* of all words */
 } passes;
 
-static ep_status text_check(const passes *pass, const ep_csv_value *value, ep_error *error) {
-  char label[EP_CSV_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
+static ep_status text_check(const passes *pass, const ep_table_cell *value, ep_error *error) {
+  char label[EP_COLUMN_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
   if (ep_utf8_valid(value->text, value->bytes) && !memchr(value->text, 0, value->bytes))
     return EP_OK;
   return ep_fail(error, EP_INVALID, "row %lld, %s: \"%s\" is not UTF-8 text",
-                 (long long)value->line, ep_csv_label(pass->column, value->column, label),
+                 (long long)value->line, ep_column_label(pass->column, value->column, label),
                  ep_excerpt(shown, value->text, value->bytes));
 }
 
-static ep_status kinds_count(void *context, const ep_csv_value *value, ep_error *error) {
+static ep_status kinds_count(void *context, const ep_table_cell *value, ep_error *error) {
   passes *pass = context;
-  ep_csv_type *type = &pass->types[value->column];
+  ep_column_cells *type = &pass->types[value->column];
   double unused;
   if (ep_cell_is_missing(value->text, value->bytes)) {
     type->missing++;
     return EP_OK;
   }
   type->present++;
-  for (int kind = 0; kind < EP_CELL_KINDS; kind++) {
+  if (ep_cell_read(EP_CELL_NUMBER, value->text, value->bytes, &unused)) {
+    type->accepted[EP_CELL_NUMBER]++; /* which is no date */
+    type->accepted[EP_CELL_GROUPED]++;
+    type->accepted[EP_CELL_DECIMAL_COMMA] +=
+        pass->decimal_commas &&
+        ep_cell_read(EP_CELL_DECIMAL_COMMA, value->text, value->bytes, &unused);
+    return EP_OK;
+  }
+  for (int kind = EP_CELL_NUMBER + 1; kind < EP_CELL_KINDS; kind++) {
     if (kind == EP_CELL_DECIMAL_COMMA && !pass->decimal_commas) continue;
     type->accepted[kind] += ep_cell_read((ep_cell_kind)kind, value->text, value->bytes, &unused);
   }
   return text_check(pass, value, error);
 }
 
-static ep_status row_of_kinds(void *context, ep_csv_text *text, ep_error *error) {
-  passes *pass = context;
-  return ep_csv_values_read(text, pass->columns, pass->cell, kinds_count, pass, error);
-}
-
 /* The kind that reads the most cells, the first of those that read as many; EP_CELL_KINDS when it
  * leaves 1 % of them or more. */
-static ep_cell_kind kind_choose(const ep_csv_type *type) {
+static ep_cell_kind kind_choose(const ep_column_cells *type) {
   int best = 0;
   for (int kind = 1; kind < EP_CELL_KINDS; kind++)
     if (type->accepted[kind] > type->accepted[best]) best = kind;
@@ -62,12 +64,13 @@ static ep_cell_kind kind_choose(const ep_csv_type *type) {
 static bool kinds_choose(passes *pass) {
   bool words = false;
   for (int64_t i = 0; i < pass->columns; i++) {
-    ep_csv_type *type = &pass->types[i];
+    ep_column_cells *type = &pass->types[i];
     type->kind = kind_choose(type);
     words |= type->kind == EP_CELL_KINDS;
     pass->column[i].type = type->kind == EP_CELL_KINDS     ? EP_COLUMN_CATEGORY
                            : type->kind <= EP_CELL_GROUPED ? EP_COLUMN_NUMBER
                                                            : EP_COLUMN_DATE;
+    if (type->kind < EP_CELL_KINDS) pass->column[i].form = type->kind;
   }
   return words;
 }
@@ -92,7 +95,7 @@ static void largest_drop(passes *pass) {
   text_make(pass, largest, 0);
 }
 
-static ep_status word_count(void *context, const ep_csv_value *value, ep_error *error) {
+static ep_status word_count(void *context, const ep_table_cell *value, ep_error *error) {
   passes *pass = context;
   ep_word_set *words = &pass->types[value->column].words;
   if (pass->column[value->column].type != EP_COLUMN_CATEGORY ||
@@ -107,20 +110,15 @@ static ep_status word_count(void *context, const ep_csv_value *value, ep_error *
   return EP_OK;
 }
 
-static ep_status row_of_words(void *context, ep_csv_text *text, ep_error *error) {
-  passes *pass = context;
-  return ep_csv_values_read(text, pass->columns, pass->cell, word_count, pass, error);
-}
-
 /* Names, numbers of persons: as many words as cells. */
-static bool is_identifier(const ep_csv_type *type) {
+static bool is_identifier(const ep_column_cells *type) {
   return type->words.count == type->present && type->present > EP_LIMIT_IDENTIFIER_ROWS;
 }
 
 static ep_status words_order(passes *pass, ep_error *error) {
   ep_status status = EP_OK;
   for (int64_t i = 0; i < pass->columns && status == EP_OK; i++) {
-    ep_csv_type *type = &pass->types[i];
+    ep_column_cells *type = &pass->types[i];
     if (pass->column[i].type != EP_COLUMN_CATEGORY) continue;
     if (type->words.too_long || is_identifier(type))
       text_make(pass, i, type->words.count);
@@ -130,21 +128,20 @@ static ep_status words_order(passes *pass, ep_error *error) {
   return status;
 }
 
-ep_status ep_csv_types_find(ep_csv_text text, int64_t columns, ep_csv_cell *cell, ep_column *column,
-                            ep_csv_type *types, ep_error *error) {
-  passes pass = {.columns = columns,
-                 .cell = cell,
+ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *types,
+                               ep_error *error) {
+  passes pass = {.columns = rows->columns,
                  .column = column,
                  .types = types,
-                 .decimal_commas = text.delimiter != ','};
-  ep_csv_text start = text;
-  ep_status status = ep_csv_rows_read(&text, row_of_kinds, &pass, error);
+                 .decimal_commas = rows->decimal_commas};
+  ep_status status = rows->walk(rows, kinds_count, NULL, &pass, error);
   if (status != EP_OK || !kinds_choose(&pass)) return status;
-  status = ep_csv_rows_read(&start, row_of_words, &pass, error);
+  status = rows->walk(rows, word_count, NULL, &pass, error);
   return status == EP_OK ? words_order(&pass, error) : status;
 }
 
-bool ep_csv_names_are_cells(const ep_column *column, const ep_csv_type *types, int64_t columns) {
+bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *types,
+                               int64_t columns) {
   int64_t asked = 0, found = 0;
   for (int64_t i = 0; i < columns; i++) {
     const char *name = column[i].name;
@@ -161,11 +158,11 @@ bool ep_csv_names_are_cells(const ep_column *column, const ep_csv_type *types, i
   return 2 * found > asked;
 }
 
-void ep_csv_types_reset(ep_column *column, ep_csv_type *types, int64_t columns) {
+void ep_column_types_reset(ep_column *column, ep_column_cells *types, int64_t columns) {
   for (int64_t i = 0; i < columns; i++) {
     ep_words_deinit(&column[i].words);
     ep_word_set_deinit(&types[i].words);
     column[i] = (ep_column){0};
-    types[i] = (ep_csv_type){0};
+    types[i] = (ep_column_cells){0};
   }
 }

@@ -1,7 +1,7 @@
 /* word_set.h: the words of one column and how often each occurs, as they come; then in their order.
  */
-#ifndef EP_ENGINE_DATA_FORMATS_WORD_SET_H
-#define EP_ENGINE_DATA_FORMATS_WORD_SET_H
+#ifndef EP_ENGINE_DATA_TABLES_WORD_SET_H
+#define EP_ENGINE_DATA_TABLES_WORD_SET_H
 
 #include "api/status.h"
 #include "engine/data/datasets/dataset.h"

@@ -1,0 +1,139 @@
+#include "engine/data/formats/csv_faults.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/utf8.h"
+#include "engine/data/cells/cell.h"
+#include "engine/data/tables/table_rows.h"
+
+/* The kinds of faults of a cell. */
+typedef enum { NOT_UTF8, INFINITE, NO_NUMBER, MISSING, KINDS } fault_kind;
+static const char *const kind_names[KINDS] = {"no UTF-8", "infinite", "no number", "missing"};
+
+enum { ROWS_TOLD = 3 };
+
+/* How often, and where first. */
+typedef struct {
+  int64_t count;
+  int64_t row[ROWS_TOLD];
+} tally;
+
+typedef struct {
+  const ep_csv_header *header;
+  bool numbers;
+  tally lengths;   /* rows of another number of cells, or of none */
+  tally *cells;    /* [columns][KINDS], owned */
+  int64_t *finite; /* [columns], owned: cells that are numbers */
+} survey;
+
+static void tally_add(tally *it, int64_t row) {
+  if (it->count < ROWS_TOLD) it->row[it->count] = row;
+  it->count++;
+}
+
+static void cell_look(survey *found, const ep_table_cell *cell) {
+  tally *kinds = found->cells + cell->column * KINDS;
+  double value;
+  if (!ep_utf8_valid(cell->text, cell->bytes) || memchr(cell->text, 0, cell->bytes))
+    tally_add(&kinds[NOT_UTF8], cell->line);
+  else if (ep_cell_is_missing(cell->text, cell->bytes))
+    tally_add(&kinds[MISSING], cell->line);
+  else if (!ep_cell_read(EP_CELL_NUMBER, cell->text, cell->bytes, &value))
+    tally_add(&kinds[NO_NUMBER], cell->line);
+  else if (!isfinite(value))
+    tally_add(&kinds[INFINITE], cell->line);
+  else
+    found->finite[cell->column]++;
+}
+
+/* One row; a fault of its quotes ends it at the end of its line. */
+static void row_look(survey *found, ep_csv_text *text, ep_csv_cell *cell) {
+  int64_t row = text->line, column = 0;
+  ep_csv_text start = *text;
+  do {
+    int64_t line = text->line;
+    if (ep_csv_cell_read(text, 1, cell, NULL) != EP_OK) {
+      const char *end = memchr(start.at, '\n', (size_t)(start.end - start.at));
+      *text = start;
+      text->at = end ? end + 1 : text->end;
+      text->line++;
+      return;
+    }
+    ep_table_cell it = ep_table_cell_make(cell->text, cell->bytes, line, column);
+    if (column++ < found->header->columns) cell_look(found, &it);
+  } while (cell->stop == EP_CSV_DELIMITER);
+  if (column != found->header->columns) tally_add(&found->lengths, row);
+}
+
+/* Appends to the message; what does not fit is left out. */
+static void __attribute__((format(printf, 2, 3))) tell(ep_error *error, const char *format, ...) {
+  size_t used = strlen(error->message);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error->message + used, sizeof error->message - used, format, arguments);
+  va_end(arguments);
+}
+
+static void rows_tell(const tally *it, ep_error *error) {
+  for (int64_t i = 0; i < it->count && i < ROWS_TOLD; i++)
+    tell(error, "%s%lld", i ? ", " : it->count == 1 ? " (row " : " (rows ", (long long)it->row[i]);
+  tell(error, it->count > ROWS_TOLD ? ", …)" : ")");
+}
+
+/* Whether that of a column is a fault. */
+static bool is_fault(const survey *found, int64_t column, fault_kind kind) {
+  const tally *kinds = found->cells + column * KINDS;
+  if (kinds[kind].count == 0) return false;
+  if (kind == INFINITE) return found->numbers || found->finite[column] > kinds[NO_NUMBER].count;
+  return kind == NOT_UTF8 || found->numbers;
+}
+
+static void survey_tell(const survey *found, ep_error *error) {
+  enum { END_BYTES = 224 }; /* of one kind in one column, and of the end */
+  int64_t all = found->lengths.count, columns = found->header->columns;
+  for (int64_t i = 0; i < columns * KINDS; i++)
+    if (is_fault(found, i / KINDS, (fault_kind)(i % KINDS))) all += found->cells[i].count;
+  if (all < 2) return;
+  tell(error, "; %lld faults in all", (long long)all);
+  if (found->lengths.count > 0) {
+    tell(error, ": %lld row%s of another number of cells", (long long)found->lengths.count,
+         found->lengths.count == 1 ? "" : "s");
+    rows_tell(&found->lengths, error);
+  }
+  for (int64_t i = 0; i < columns * KINDS; i++) {
+    char label[EP_COLUMN_LABEL_BYTES];
+    if (!is_fault(found, i / KINDS, (fault_kind)(i % KINDS))) continue;
+    if (strlen(error->message) + END_BYTES > sizeof error->message) {
+      tell(error, "; …");
+      return;
+    }
+    tell(error, "; %s: %lld %s", ep_column_label(found->header->column, i / KINDS, label),
+         (long long)found->cells[i].count, kind_names[i % KINDS]);
+    rows_tell(&found->cells[i], error);
+  }
+}
+
+void ep_csv_faults_tell(ep_csv_text text, int header, bool numbers, ep_csv_cell *cell,
+                        ep_error *error) {
+  ep_csv_header first;
+  if (!error || ep_csv_header_read(&text, header, cell, &first, NULL) != EP_OK) return;
+  survey found = {.header = &first, .numbers = numbers};
+  found.cells = calloc((size_t)first.columns * KINDS, sizeof *found.cells);
+  found.finite = calloc((size_t)first.columns, sizeof *found.finite);
+  while (found.cells && found.finite && text.at < text.end) {
+    int64_t line = text.line;
+    if (!ep_csv_blank_line_take(&text))
+      row_look(&found, &text, cell);
+    else if (text.at < text.end &&
+             !ep_csv_blank_line_take(&(ep_csv_text){text.at, text.end, text.delimiter, 0}))
+      tally_add(&found.lengths, line);
+  }
+  if (found.cells && found.finite) survey_tell(&found, error);
+  free(found.cells);
+  free(found.finite);
+  free(first.column);
+}

@@ -1,0 +1,220 @@
+/* json.c: what a JSON text is: the flat form, a table in one of its layouts (json_table.h), or an
+ * object of several of these, of which ?table= names one. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/formats/flat_json.h"
+#include "engine/data/tables/json_table.h"
+#include "engine/data/tables/typed_table.h"
+
+enum { MEMBERS = 64 }; /* of an object, that are known by name: more are columns, or cells */
+
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  ep_scanner value; /* from its first byte to behind its last */
+  char first;       /* its first byte */
+} member;
+
+/* What stands at the start of a text that begins with '{'. */
+typedef struct {
+  member member[MEMBERS];
+  int count;
+  int64_t members, containers, lists; /* all; arrays or objects; those with no other in them */
+  bool complete;                      /* the object is JSON; */
+  ep_scanner behind;                  /* what follows it */
+} outline;
+
+static bool recognise(const uint8_t *bytes, size_t size) {
+  const char *start = (const char *)bytes;
+  ep_scanner scan = {start, start + size};
+  if (size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) scan.at += 3;
+  char first = ep_scan_peek(&scan);
+  return first == '{' || first == '[';
+}
+
+static bool is_container(char first) {
+  return first == '{' || first == '[';
+}
+
+/* An array or an object of plain values, one at least. */
+static bool is_list(ep_scanner value) {
+  char key[1];
+  bool object = ep_scan_token(&value, '{');
+  if (!object && !ep_scan_token(&value, '[')) return false;
+  do {
+    if (object && (!ep_scan_string(&value, key, sizeof key) || !ep_scan_token(&value, ':')))
+      return false;
+    if (is_container(ep_scan_peek(&value)) || !ep_scan_skip(&value)) return false;
+  } while (ep_scan_token(&value, ','));
+  return true;
+}
+
+static bool member_find(ep_scanner *scan, outline *out) {
+  member unused, *found = out->count < MEMBERS ? &out->member[out->count] : &unused;
+  if (!ep_scan_string(scan, found->name, sizeof found->name) || !ep_scan_token(scan, ':'))
+    return false;
+  found->first = ep_scan_peek(scan);
+  found->value = *scan;
+  if (!ep_scan_skip(scan)) return false;
+  found->value.end = scan->at;
+  out->members++;
+  out->containers += is_container(found->first);
+  out->lists += is_list(found->value);
+  if (out->count < MEMBERS) out->count++;
+  return true;
+}
+
+static void outline_find(ep_scanner scan, outline *out) {
+  *out = (outline){.count = 0};
+  bool more = ep_scan_token(&scan, '{');
+  while (more && member_find(&scan, out)) more = ep_scan_token(&scan, ',');
+  out->complete = out->members > 0 && ep_scan_token(&scan, '}');
+  out->behind = scan;
+}
+
+static const member *member_named(const outline *found, const char *name) {
+  for (int i = 0; i < found->count; i++)
+    if (strcmp(found->member[i].name, name) == 0) return &found->member[i];
+  return NULL;
+}
+
+static bool has_array(const outline *found, const char *name) {
+  const member *it = member_named(found, name);
+  return it && it->first == '[';
+}
+
+static ep_status table_store(ep_ingest *ingest, ep_json_table *table, ep_error *error) {
+  size_t columns = (size_t)table->rows.columns;
+  ep_column_cells *types = calloc(columns, sizeof *types);
+  ep_column *column =
+      malloc(columns * sizeof *column); /* the table's names are needed to read it */
+  ep_status status = types && column ? EP_OK : ep_fail_memory(error);
+  if (column) memcpy(column, table->column, columns * sizeof *column);
+  if (status == EP_OK) status = ep_column_types_find(&table->rows, column, types, error);
+  if (status == EP_OK)
+    status = ep_typed_table_write(&table->rows, column, types, ingest->folder,
+                                  &ingest->budget_bytes, ingest->meta, error);
+  else if (column)
+    ep_columns_destroy(column, table->rows.columns);
+  ep_typed_table_types_free(types, table->rows.columns);
+  return status;
+}
+
+/* The table becomes the part of the ingest. */
+static ep_status table_read(ep_ingest *ingest, ep_json_layout layout, bool lines, ep_json_text text,
+                            const ep_json_text *names, ep_error *error) {
+  ep_json_table table;
+  ep_scanner behind;
+  ep_status status = ep_json_table_open(layout, lines, text, names, &table, &behind, error);
+  if (status == EP_OK) text.left = behind;
+  if (status == EP_OK && ep_scan_peek(&text.left) != 0)
+    status = ep_json_unexpected(&text, "the end of the table", error);
+  if (status == EP_OK) status = table_store(ingest, &table, error);
+  ep_json_table_close(&table);
+  return status;
+}
+
+/* [{…}, …] or [[…], …]; names: as ep_json_table_open has them. */
+static ep_status list_read(ep_ingest *ingest, ep_json_text text, const ep_json_text *names,
+                           ep_error *error) {
+  ep_status status = ep_json_token_read(&text, '[', "an array of rows", error);
+  if (status != EP_OK) return status;
+  char first = ep_scan_peek(&text.left);
+  if (first == '{') return table_read(ingest, EP_JSON_RECORDS, false, text, NULL, error);
+  if (first == '[' || first == ']')
+    return table_read(ingest, EP_JSON_ROWS, false, text, names, error);
+  return ep_json_unexpected(&text, "a row, an object or an array,", error);
+}
+
+/* "linear", "logistic": those of the members that may be tables. */
+static void names_list(const outline *found, char *out, size_t room) {
+  char shown[EP_EXCERPT_BYTES];
+  size_t used = 0;
+  *out = 0;
+  for (int i = 0; i < found->count; i++) {
+    const char *name = found->member[i].name;
+    if (!is_container(found->member[i].first)) continue;
+    int bytes = snprintf(out + used, room - used, "%s\"%s\"", used ? ", " : "",
+                         ep_excerpt(shown, name, strlen(name)));
+    if (bytes < 0 || used + (size_t)bytes + 8 >= room) { /* an ellipsis still fits */
+      snprintf(out + used, room - used, ", …");
+      return;
+    }
+    used += (size_t)bytes;
+  }
+}
+
+static ep_status text_read(ep_ingest *ingest, ep_json_text text, const char *table,
+                           ep_error *error);
+
+static ep_status several_read(ep_ingest *ingest, ep_json_text text, const outline *found,
+                              const char *table, ep_error *error) {
+  enum { NAMES_BYTES = EP_MESSAGE_BYTES / 2 };
+  char names[NAMES_BYTES], shown[EP_EXCERPT_BYTES];
+  names_list(found, names, sizeof names);
+  if (!table || !table[0])
+    return ep_fail(error, EP_INVALID,
+                   "JSON: an object of several tables: take one by ?table=NAME; there are %s",
+                   names);
+  const member *it = member_named(found, table);
+  if (!it || !is_container(it->first))
+    return ep_fail(error, EP_INVALID, "JSON: no table is called \"%s\"; there are %s",
+                   ep_excerpt(shown, table, strlen(table)), names);
+  text.left = it->value;
+  return text_read(ingest, text, NULL, error);
+}
+
+/* {"columns": ["a", "b"], "data": [[1, 2], …]}, and "rows" for "data"; other members say nothing.
+ */
+static ep_status split_read(ep_ingest *ingest, ep_json_text text, const outline *found,
+                            ep_error *error) {
+  ep_json_text names = {text.start, member_named(found, "columns")->value};
+  text.left = member_named(found, has_array(found, "data") ? "data" : "rows")->value;
+  return list_read(ingest, text, &names, error);
+}
+
+/* more: another object follows. A file that begins as the flat form does is told what that lacks.
+ */
+static bool is_flat(const outline *found, bool more) {
+  const char *first = found->member[0].name;
+  return has_array(found, "x") || has_array(found, "y") || found->members == 0 ||
+         (!more && ep_flat_json_has_key(first, strlen(first)));
+}
+
+static ep_status object_read(ep_ingest *ingest, ep_json_text text, const char *table,
+                             ep_error *error) {
+  outline found;
+  outline_find(text.left, &found);
+  bool alone = found.complete && ep_scan_peek(&found.behind) == 0;
+  if (table && table[0] && alone) return several_read(ingest, text, &found, table, error);
+  if (has_array(&found, "columns") && (has_array(&found, "data") || has_array(&found, "rows")))
+    return split_read(ingest, text, &found, error);
+  if (is_flat(&found, found.complete && !alone)) return ep_flat_json_read(ingest, text, error);
+  if (alone && found.lists == found.members)
+    return table_read(ingest, EP_JSON_COLUMNS, false, text, NULL, error);
+  if (alone && found.containers > 0) return several_read(ingest, text, &found, table, error);
+  if (!alone) snprintf(ingest->meta->format, sizeof ingest->meta->format, "ndjson");
+  return table_read(ingest, EP_JSON_RECORDS, true, text, NULL, error);
+}
+
+static ep_status text_read(ep_ingest *ingest, ep_json_text text, const char *table,
+                           ep_error *error) {
+  if (ep_scan_peek(&text.left) == '{') return object_read(ingest, text, table, error);
+  if (table && table[0])
+    return ep_fail(error, EP_INVALID,
+                   "JSON: ?table= names a member of an object: this is one table");
+  return list_read(ingest, text, NULL, error);
+}
+
+static ep_status read_json(ep_ingest *ingest, ep_error *error) {
+  const char *start = (const char *)ingest->bytes;
+  ep_json_text text = {start, {start, start + ingest->size}};
+  if (ingest->role != EP_ROLE_TABLE)
+    return ep_fail(error, EP_INVALID,
+                   "JSON: it holds all columns: upload it as a whole, not as a part");
+  if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) text.left.at += 3;
+  return text_read(ingest, text, ingest->options.table, error);
+}
+
+const ep_format ep_format_json = {"json", recognise, read_json};

@@ -1,0 +1,39 @@
+/* table_rows.h: the rows of a table of any cells, whatever they are written in. */
+#ifndef EP_ENGINE_DATA_TABLES_TABLE_ROWS_H
+#define EP_ENGINE_DATA_TABLES_TABLE_ROWS_H
+
+#include "api/status.h"
+#include "engine/data/datasets/dataset.h"
+#include "engine/files/excerpt.h"
+
+/* A cell of a row, without the spaces around it. */
+typedef struct {
+  const char *text; /* [bytes], lent for the call */
+  size_t bytes;
+  int64_t line, column; /* of its first byte, or the number of its record, from 1; from 0 */
+} ep_table_cell;
+
+/* Without the spaces and tabs around the text. */
+ep_table_cell ep_table_cell_make(const char *text, size_t bytes, int64_t line, int64_t column);
+
+typedef ep_status (*ep_table_cell_read)(void *context, const ep_table_cell *cell, ep_error *error);
+typedef ep_status (*ep_table_row_end)(void *context, ep_error *error);
+
+/* The first member of what a format reads rows from. */
+typedef struct ep_table_rows ep_table_rows;
+struct ep_table_rows {
+  int64_t columns;
+  bool decimal_commas; /* a comma may stand in a number: it ends no cell */
+  /* Reads all rows from the first one on; there is at least one. Each row gives one cell of each
+   * column, in any order, to `read`; then `end` is called, where there is one. */
+  ep_status (*walk)(ep_table_rows *rows, ep_table_cell_read read, ep_table_row_end end,
+                    void *context, ep_error *error);
+};
+
+enum { EP_COLUMN_LABEL_BYTES = EP_EXCERPT_BYTES + 48 };
+
+/* `column 3 ("age")`, or `column 3` without a name. Returns `out`. */
+const char *ep_column_label(const ep_column *column, int64_t index,
+                            char out[EP_COLUMN_LABEL_BYTES]);
+
+#endif

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Files as programs write them: JSON in its layouts, dates and numbers in their forms; several tables in one file.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+daemon_start
+
+# the price of a flat, in the words and dates of its country
+rows() {
+  awk 'BEGIN {for (i = 0; i < 120; i++) {
+    a = 30 + i * 37 % 90; k = i * 7 % 3
+    printf "{\"area\": \"%d,5\", \"kind\": \"%s\", \"built\": \"%02d.%02d.19%02d\", \"price\": %s}\n", a,
+      (k == 0 ? "old" : k == 1 ? "new" : "l\\u00e4ndlich"), i % 28 + 1, i % 12 + 1, 50 + i % 40, (i % 17 == 0 ? 0 : 2 * a + 50 * k) }}'
+}
+rows >"$scratch/flats.ndjson"
+jq -s . "$scratch/flats.ndjson" >"$scratch/flats.json"
+jq -s '{columns: (.[0] | keys_unsorted), data: map([.[]])}' "$scratch/flats.ndjson" >"$scratch/split.json"
+jq -s '. as $all | .[0] | with_entries(.key as $key | .value = ($all | to_entries | map({key: "\(.key)", value: .value[$key]}) | from_entries))' \
+  "$scratch/flats.ndjson" >"$scratch/columns.json"
+for name in flats.ndjson flats.json split.json columns.json; do
+  http PUT "/v1/datasets/$name" -T "$scratch/$name"
+  expect 201
+  check "$name: $(jq -c '[.format, .rows]' "$body")" '.rows == 120 and [.columns[] | [.name, .type, .form]] ==
+    [["area", "number", "decimal_comma"], ["kind", "category", null], ["built", "date", "day_first"], ["price", "number", null]]'
+done
+jq -c .columns "$body" >"$scratch/last"
+http GET /v1/datasets/flats.ndjson
+check "all alike" '.columns == $last[0]' --slurpfile last "$scratch/last"
+
+submit '{"data": {"dataset": "flats.json", "target": "kind", "test": 0.2}, "loss": "cross_entropy", "epochs": 40,
+         "model": {"layers": [{"type": "linear", "out_features": 8}, {"type": "relu"}, {"type": "linear", "out_features": 3}]},
+         "optimizer": {"type": "adam", "lr": 0.03}, "batch_size": 16}'
+finish "$id"
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [
+  {"area": "47,5", "built": "13.02.1961", "price": 94}, {"area": 47.5, "built": "1961-02-13", "price": "94"}]}'
+expect 200
+check "cells of a request are read as the table was" '.predictions[0] == .predictions[1]'
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"area": "1,2,3", "built": "02/13/1961", "price": 94}]}'
+expect 422
+check "and are refused where they are in another form" '[.errors[].pointer] == ["/rows/0/area", "/rows/0/built"]'
+
+# several tables, each in another form
+jq -nc --slurpfile flats "$scratch/flats.json" '{flats: $flats[0], xor: {m: 4, n: 2, x: [0,0,0,1,1,0,1,1], y: [0,1,1,0]}, note: "of tables"}' \
+  >"$scratch/several.json"
+http PUT /v1/datasets/several -T "$scratch/several.json"
+expect 422
+check "several tables: $(jq -r .detail "$body")" '.detail | contains("?table=NAME") and contains("\"flats\", \"xor\"")'
+http PUT '/v1/datasets/one?table=flats' -T "$scratch/several.json"
+expect 201
+check "one of them" '.rows == 120 and .columns[1].categories[0].value == "ländlich"'
+http PUT '/v1/datasets/two?table=xor' -T "$scratch/several.json"
+expect 201
+check "and the other, of the same bytes" '.parts.train.x.rows == 4'
+http GET /v1/datasets/one
+check "the first is what it was" '.rows == 120'
+http PUT '/v1/datasets/two?table=xor' -T "$scratch/several.json"
+expect 200
+http PUT '/v1/datasets/three?table=note' -T "$scratch/several.json"
+expect 422
+http PUT /v1/datasets/three/train/x -T "$scratch/flats.json"
+expect 422
+printf '[{"a": 1}, {"a": 2}' >"$scratch/torn.json"
+http PUT /v1/datasets/three -T "$scratch/torn.json"
+expect 422
+check "a torn file: $(jq -r .detail "$body")" '.detail | contains("the file ends where")'
+http GET /v1/datasets/three
+expect 404
