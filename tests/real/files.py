@@ -7,11 +7,12 @@ import zlib
 class File:
     """One table. package, name: where it is from. target: a column's name, or its index. The rest is for reading the
     file beside epochd, which finds it out for itself: number (the target is one: R2 counts, not accuracy), delimiter,
-    head (lines before the rows), row_names (the first column is none: R's, which pandas calls the index)."""
+    head (lines before the rows), row_names (the first column is none: R's, which pandas calls the index), counted
+    (the first line says how many rows there are, as scikit-learn's do: of a part of them the count is another)."""
 
-    def __init__(self, package, name, target, number=False, delimiter=",", head=1, row_names=False):
+    def __init__(self, package, name, target, number=False, delimiter=",", head=1, row_names=False, counted=False):
         self.package, self.name, self.target, self.number = package, name, target, number
-        self.delimiter, self.head, self.row_names = delimiter, head, row_names
+        self.delimiter, self.head, self.row_names, self.counted = delimiter, head, row_names, counted
         self.title = f"{package}: {name}"
 
     @property
@@ -26,11 +27,11 @@ def of_r(package, classes, numbers):
 
 
 TABLES = [
-    File("sklearn", "iris.csv", -1),
-    File("sklearn", "wine_data.csv", -1),
-    File("sklearn", "breast_cancer.csv", -1),
+    File("sklearn", "iris.csv", -1, counted=True),
+    File("sklearn", "wine_data.csv", -1, counted=True),
+    File("sklearn", "breast_cancer.csv", -1, counted=True),
     File("sklearn", "digits.csv.gz", -1, head=0),
-    File("sklearn", "boston_house_prices.csv", -1, number=True, head=2),
+    File("sklearn", "boston_house_prices.csv", -1, number=True, head=2, counted=True),
     File("statsmodels", "anes96/anes96.csv", -1, delimiter="\t"),
     File("statsmodels", "modechoice/modechoice.csv", "choice", delimiter=";"),
     File("statsmodels", "fair/fair.csv", "affairs", number=True),
@@ -45,7 +46,8 @@ TABLES = [
     File("vega-datasets", "windvectors.csv", "speed", number=True),
     *of_r("datasets", {"iris": "Species", "infert": "case"},
           {"airquality": "Ozone", "ChickWeight": "weight", "CO2": "uptake", "quakes": "mag", "attenu": "accel",
-           "mtcars": "mpg", "ToothGrowth": "len"}),
+           "mtcars": "mpg", "ToothGrowth": "len", "swiss": "Fertility", "trees": "Volume",
+           "LifeCycleSavings": "sr", "rock": "perm"}),
     *of_r("ggplot2", {"midwest": "inmetro"},
           {"diamonds": "price", "mpg": "hwy", "txhousing": "sales", "economics": "unemploy"}),
     *of_r("MASS", {"biopsy": "class", "cats": "Sex", "crabs": "sp", "fgl": "type", "Pima.tr": "type", "survey": "Sex",

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import random
+import re
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "?")  # of a target: such rows are not scored
 TEST_SHARE = 0.25
@@ -29,8 +30,13 @@ class Table:
             records = list(lines_of(source.read()))
         self.file, self.head, self.records = file, "".join(records[:file.head]), records[file.head:]
         self.rows = [next(csv.reader([record], delimiter=file.delimiter)) for record in self.records]
-        last = next(csv.reader(records[file.head - 1:file.head], delimiter=file.delimiter), [])
-        self.names = [name or str(index) for index, name in enumerate(last)] or list(map(str, range(len(self.rows[0]))))
+        heads = list(csv.reader(records[:file.head], delimiter=file.delimiter))
+        # The names of classes stand behind the counts, where there are any.
+        self.classes = [name for name in heads[0][2:] if name] if file.counted else []
+        named = heads[1:] if file.counted else heads
+        self.names = [name or str(index) for index, name in enumerate((named or [self.rows[0]])[-1])]
+        if not named:
+            self.names = list(map(str, range(len(self.names))))
         self.target = (self.names.index(file.target) if isinstance(file.target, str)
                        else file.target % len(self.names))
 
@@ -43,10 +49,12 @@ class Table:
         return train, [row for row in test if self.rows[row][self.target].strip() not in MISSING]
 
     def text(self, numbers):
-        return (self.head + "".join(self.records[row] for row in numbers)).encode()
+        head = re.sub(r"^\d+", str(len(numbers)), self.head) if self.file.counted else self.head
+        return (head + "".join(self.records[row] for row in numbers)).encode()
 
     def targets(self, numbers):
-        return [self.rows[row][self.target].strip() for row in numbers]
+        cells = [self.rows[row][self.target].strip() for row in numbers]
+        return [self.classes[int(cell)] for cell in cells] if self.classes else cells
 
 
 def score(file, predicted, wanted):
