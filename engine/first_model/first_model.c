@@ -7,16 +7,15 @@ static const double test_share = 0.2, validation_share = 0.1, lr = 0.003;
 /* What suits vectors where so many rows train or validate, found by tests/real/run: the fewer, the
  * more a network is held back, and the smoother it has to be. */
 typedef struct {
-  int64_t rows;    /* at least */
-  bool classifier; /* of these alone: labels are noisier than numbers */
+  int64_t rows; /* at least */
   ep_layer_type activation;
   int64_t width; /* of the first layer, the second has half of it */
   double dropout, weight_decay;
 } regime;
 static const regime regimes[] = {
-    {5000, false, EP_LAYER_SILU, 128, 0.1, 0.1}, {1500, false, EP_LAYER_RELU, 128, 0.2, 0.3},
-    {250, true, EP_LAYER_RELU, 128, 0.2, 1},     {250, false, EP_LAYER_RELU, 128, 0.2, 0.3},
-    {0, false, EP_LAYER_SILU, 64, 0.2, 1},
+    {5000, EP_LAYER_SILU, 128, 0.1, 0.1},
+    {250, EP_LAYER_RELU, 128, 0.2, 0.3},
+    {0, EP_LAYER_SILU, 64, 0.2, 1},
 };
 static const double weight_decay_images = 0.3;
 
@@ -66,9 +65,9 @@ typedef struct {
   int64_t batch, epochs, train_rows;
 } choice;
 
-static const regime *regime_choose(int64_t rows, bool classifier) {
+static const regime *regime_choose(int64_t rows) {
   const regime *found = regimes;
-  while (rows < found->rows || (found->classifier && !classifier)) found++;
+  while (rows < found->rows) found++;
   return found;
 }
 
@@ -83,8 +82,7 @@ static choice choice_make(const ep_model_facts *facts) {
   made.test = facts->test && facts->rows >= TEST_ROWS;
   made.validation = facts->validation && facts->rows >= validation_rows(facts);
   double share = 1 - (made.test ? test_share : 0);
-  made.regime =
-      regime_choose((int64_t)((double)facts->rows * share), ep_loss_is_classifier(made.loss));
+  made.regime = regime_choose((int64_t)((double)facts->rows * share));
   if (made.validation) share -= validation_share;
   made.train_rows = (int64_t)((double)facts->rows * share);
   made.batch = BATCH_MIN;
