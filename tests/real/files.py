@@ -73,7 +73,7 @@ TABLES = [
 ]
 
 # Themes of icons: folders of PNG files, whose names are the classes.
-ICONS = ("tango-icon-theme", "gnome-icon-theme")
+ICONS = ("tango-icon-theme",)
 
 DEBIAN = {"sklearn": "python3-sklearn", "statsmodels": "python3-statsmodels", "ggplot2": "r-cran-ggplot2",
           "MASS": "r-cran-mass", "mlbench": "r-cran-mlbench", "carData": "r-cran-cardata",
