@@ -64,6 +64,12 @@ static ep_status data_read(const char *member, ep_automatic_job *out, ep_problem
   return reader.status;
 }
 
+static bool is_compared(const json_t *job) {
+  const char *keep = json_string_value(json_object_get(job, "keep"));
+  return json_is_object(json_object_get(job, "early_stopping")) ||
+         (keep && strcmp(keep, "best") == 0);
+}
+
 ep_status ep_automatic_read(const char *text, size_t bytes, const char *member, bool *asked,
                             ep_automatic_job *out, ep_problem *problem) {
   static const char word[] = "\"" EP_AUTOMATIC "\"";
@@ -82,6 +88,7 @@ ep_status ep_automatic_read(const char *text, size_t bytes, const char *member, 
   if (*asked && status == EP_OK) {
     if (!out->model) last_layer_read(model, out);
     open_fields_find(out);
+    out->compared = member || is_compared(out->job);
     return EP_OK;
   }
   *asked = false;

@@ -16,6 +16,7 @@ typedef struct {
   bool loss;           /* the loss is; else it is spec->loss */
   bool test;           /* data.test is, */
   bool validation;     /* data.validation is: no folds are given either, */
+  bool compared;       /* a sweep's trials or a job's epochs are, which takes a validation split */
   bool columns; /* and what is done to x: data.columns, features, exclude, standardize and so on */
   ep_layer_type last;   /* of a model that is given: its last layer, */
   int64_t last_outputs; /* and the width of that one where it is linear; else 0 */

@@ -1,7 +1,9 @@
 /* facts.c: what a first model depends on, from the description of the data. */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "engine/data/columns/encoding.h"
 #include "engine/data/columns/rules.h"
@@ -41,19 +43,43 @@ static int64_t classes_find(const ep_automatic_job *job, const ep_dataset_meta *
   return is_labels(shape, meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y] : NULL) ? classes : 0;
 }
 
-/* A count of the rows, or words of which hardly any comes twice: they name a row, and say nothing
- * about the next one. */
-static bool is_identifier(const ep_column *column, int64_t rows) {
-  int64_t present = rows - column->missing;
-  int64_t counted = rows < EP_LIMIT_CATEGORIES ? rows : EP_LIMIT_CATEGORIES;
+/* As many of them as are told apart where they are counted. */
+static int64_t counted_rows(int64_t rows) {
+  return rows < EP_LIMIT_CATEGORIES ? rows : EP_LIMIT_CATEGORIES;
+}
+
+/* "id", "ID", "user_id", "PassengerId". */
+static bool is_called_id(const char *name) {
+  size_t bytes = strlen(name);
+  if (bytes < 2 || strcasecmp(name + bytes - 2, "id") != 0) return false;
+  return bytes == 2 || name[bytes - 2] == 'I' || !isalpha((unsigned char)name[bytes - 3]);
+}
+
+/* The names that R and pandas write before the rows: the column has none among columns that do, and
+ * all of its cells differ. */
+static bool is_row_names(const ep_part *table, int64_t index) {
+  const ep_column *column = &table->column[index];
+  int64_t other = index == 0 ? 1 : 0;
+  if (column->name[0] || other >= table->columns || !table->column[other].name[0]) return false;
+  if (column->type == EP_COLUMN_CATEGORY) return column->words.count == table->rows;
+  return column->integer && column->distinct >= counted_rows(table->rows);
+}
+
+/* A count of the rows, or words of which hardly any comes twice, or numbers that are called so:
+ * they name a row, and say nothing about the next one. */
+static bool is_identifier(const ep_part *table, int64_t index) {
+  const ep_column *column = &table->column[index];
+  int64_t rows = table->rows, present = rows - column->missing;
+  if (is_row_names(table, index)) return true;
   if (rows < EP_LIMIT_IDENTIFIER_ROWS) return false;
   if (column->type == EP_COLUMN_CATEGORY)
     return (double)column->words.count > name_share * (double)present;
-  return column->type == EP_COLUMN_NUMBER && column->integer && column->missing == 0 &&
-         (column->min == 0 || column->min == 1) && column->max - column->min + 1 == (double)rows &&
-         column->distinct >= counted;
+  if (column->type != EP_COLUMN_NUMBER || !column->integer) return false;
+  if (is_called_id(column->name))
+    return (double)column->distinct > name_share * (double)counted_rows(present);
+  return column->missing == 0 && (column->min == 0 || column->min == 1) &&
+         column->max - column->min + 1 == (double)rows && column->distinct >= counted_rows(rows);
 }
-
 /* The columns of the table that identify rows; none where nothing else would be left. */
 static ep_status identifiers_find(const ep_part *table, int64_t target, ep_model_facts *out,
                                   ep_problem *problem) {
@@ -63,7 +89,7 @@ static ep_status identifiers_find(const ep_part *table, int64_t target, ep_model
   for (int64_t i = 0; i < table->columns; i++) {
     const ep_column *column = &table->column[i];
     if (i == target || column->type == EP_COLUMN_TEXT) continue;
-    if (is_identifier(column, table->rows))
+    if (is_identifier(table, i))
       ep_column_title(table, i, out->exclude[out->exclude_count++]);
     else
       left += column->distinct != 1;
@@ -115,6 +141,7 @@ ep_status ep_model_facts_find(const ep_automatic_job *job, const ep_dataset_meta
                           .last_outputs = job->last_outputs,
                           .test = job->test,
                           .validation = job->validation,
+                          .compared = job->compared,
                           .columns = job->columns};
   ep_status status = ep_data_shape_find(&job->spec->data, meta, &shape, problem);
   if (status == EP_OK && table && table->rows > 0)

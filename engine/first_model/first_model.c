@@ -2,13 +2,27 @@
 
 #include "api/json/writer.h"
 
-/* Found on some thirty small tables, beside logistic regressions and scikit-learn's networks. */
-static const double test_share = 0.2, validation_share = 0.15, lr = 0.003;
-/* Without a validation split, which ends the training in time, the decay alone holds it back. */
-static const double weight_decay = 0.3, weight_decay_alone = 1;
+static const double test_share = 0.2, validation_share = 0.1, lr = 0.003;
+
+/* What suits vectors where so many rows train or validate, found by tests/real/run: the fewer, the
+ * more a network is held back, and the smoother it has to be. */
+typedef struct {
+  int64_t rows; /* at least */
+  ep_layer_type activation;
+  int64_t width; /* of the first layer, the second has half of it */
+  double dropout, weight_decay;
+} regime;
+static const regime regimes[] = {
+    {5000, EP_LAYER_SILU, 128, 0.1, 0.1},
+    {250, EP_LAYER_RELU, 128, 0.2, 0.3},
+    {0, EP_LAYER_SILU, 64, 0.2, 1},
+};
+static const double weight_decay_images = 0.3;
+
 enum {
-  TEST_ROWS = 10,        /* fewer are all trained on, */
-  VALIDATION_ROWS = 250, /* and of fewer a validation split is too small to tell epochs apart */
+  TEST_ROWS = 10,         /* fewer are all trained on, */
+  VALIDATION_ROWS = 5000, /* fewer are worth more in the training than the epoch they would find, */
+  VALIDATION_IMAGES = 250, /* but images overfit sooner */
   STEPS = 6000,
   EPOCHS_MIN = 20,
   EPOCHS_MAX = 200,
@@ -17,9 +31,8 @@ enum {
   PATIENCE_MIN = 10,
   BATCH_MIN = 32,
   BATCH_MAX = 1024,
-  BATCHES = 100,    /* of an epoch, at least, where batches are larger than the least */
-  WIDE_ROWS = 8000, /* enough for layers twice as wide */
-  IMAGE_SIDE = 8,   /* images are halved down to this, and smaller ones are vectors */
+  BATCHES = 100,  /* of an epoch, at least, where batches are larger than the least */
+  IMAGE_SIDE = 8, /* images are halved down to this, and smaller ones are vectors */
   CHANNELS_MIN = 16,
   CHANNELS_MAX = 64,
   IMAGE_FEATURES = 64,
@@ -48,14 +61,29 @@ typedef struct {
   const ep_model_facts *facts;
   ep_loss_type loss;
   bool test, validation; /* chosen */
+  const regime *regime;
   int64_t batch, epochs, train_rows;
 } choice;
+
+static const regime *regime_choose(int64_t rows) {
+  const regime *found = regimes;
+  while (rows < found->rows) found++;
+  return found;
+}
+
+/* Fewer rows have no validation split. */
+static int64_t validation_rows(const ep_model_facts *facts) {
+  if (facts->compared) return TEST_ROWS;
+  return is_image(facts) ? VALIDATION_IMAGES : VALIDATION_ROWS;
+}
 
 static choice choice_make(const ep_model_facts *facts) {
   choice made = {.facts = facts, .loss = loss_choose(facts)};
   made.test = facts->test && facts->rows >= TEST_ROWS;
-  made.validation = facts->validation && facts->rows >= VALIDATION_ROWS;
-  double share = 1 - (made.test ? test_share : 0) - (made.validation ? validation_share : 0);
+  made.validation = facts->validation && facts->rows >= validation_rows(facts);
+  double share = 1 - (made.test ? test_share : 0);
+  made.regime = regime_choose((int64_t)((double)facts->rows * share));
+  if (made.validation) share -= validation_share;
   made.train_rows = (int64_t)((double)facts->rows * share);
   made.batch = BATCH_MIN;
   while (made.batch < BATCH_MAX && 2 * made.batch * BATCHES <= made.train_rows) made.batch *= 2;
@@ -109,12 +137,15 @@ static void image_layers_write(ep_writer *writer, const ep_model_facts *facts) {
 }
 
 static void vector_layers_write(ep_writer *writer, const choice *made) {
-  int64_t width = made->train_rows >= WIDE_ROWS ? 128 : 64;
+  int64_t width = made->regime->width;
   if (made->facts->row.height > 1 || made->facts->row.width > 1)
     layer_write(writer, EP_LAYER_FLATTEN);
   for (int i = 0; i < 2; i++, width /= 2) {
     linear_write(writer, width);
-    layer_write(writer, EP_LAYER_SILU);
+    layer_write(writer, made->regime->activation);
+    layer_open(writer, EP_LAYER_DROPOUT);
+    ep_writer_member_number(writer, "p", made->regime->dropout);
+    ep_writer_close(writer, '}');
   }
 }
 
@@ -176,7 +207,8 @@ static void training_write(ep_writer *writer, const choice *made) {
   ep_writer_member_open(writer, "optimizer", '{');
   ep_writer_member_string(writer, "type", ep_optimizer_type_name(EP_OPTIMIZER_ADAMW));
   ep_writer_member_number(writer, "lr", lr);
-  ep_writer_member_number(writer, "weight_decay", validated ? weight_decay : weight_decay_alone);
+  ep_writer_member_number(writer, "weight_decay",
+                          is_image(made->facts) ? weight_decay_images : made->regime->weight_decay);
   ep_writer_close(writer, '}');
   ep_writer_member_string(writer, "schedule", ep_schedule_type_name(EP_SCHEDULE_COSINE));
   ep_writer_member_integer(writer, "epochs", made->epochs);

@@ -21,6 +21,7 @@ typedef struct {
   int64_t classes;                          /* of the target; 0: it is a number */
   bool test, validation;                    /* these splits may be chosen */
   bool validated;                           /* there is a validation split anyway */
+  bool compared;                            /* and there has to be one */
   bool table;                               /* x is open, and its columns are those of a table, */
   bool bytes;                               /* or bytes; else numbers apart from y */
   bool columns;                             /* x is open */
@@ -38,9 +39,10 @@ void ep_model_facts_deinit(ep_model_facts *facts);
 /* The choice: the fields of a job as JSON, {"data": {"test": 0.2, …}, "model": {…}, "loss": …, …};
  * of a model that is given the loss alone. Owned by the caller (free); NULL when memory is short.
  *
- * Dense networks have two layers of silu and AdamW with a strong decay; images two to five
- * convolutions with pools between. The learning rate falls along a cosine, and where rows suffice
- * for a validation split the weights are those of its best epoch. */
+ * Dense networks have two layers with dropout, images two to five convolutions with pools between;
+ * AdamW with a decay that is the stronger, the fewer rows there are. The learning rate falls along
+ * a cosine, and where rows suffice for a validation split the weights are those of its best epoch.
+ */
 char *ep_first_model_choose(const ep_model_facts *facts);
 
 #endif

@@ -136,6 +136,7 @@ class Daemon:
         lines = bytearray()
         while part := answer.read1(1 << 16):  # not line by line, which takes a microsecond each and more
             lines += part
+        answer.close()  # read1 leaves it open where it had a length
         seconds = time.perf_counter() - started
         line = bytes(lines[lines.rfind(b"\n", 0, -1) + 1:])
         if answer.status >= 300:

@@ -19,7 +19,7 @@ http POST '/v1/jobs?validate=only' "${json[@]}" -d "$open"
 expect 200
 check "the whole choice is shown" '.spec.loss.type == "cross_entropy" and .spec.model.layers[-1].out_features == 2 and
   .spec.data.exclude == ["PassengerId"] and .spec.data.stratify and .spec.data.columns["*"].scale == "standard" and
-  .rows.test == 160 and .rows.validation == 120 and .spec.early_stopping.patience > 0'
+  .rows.test == 160 and .rows.validation == 0 and .spec.model.layers[2].type == "dropout"'
 cp "$body" "$scratch/shown"
 submit "$open"
 finish "$id"
@@ -37,7 +37,7 @@ warned 'length == 1 and (.[0] | contains("left out") and contains("\"name\"") an
 # rows without a target are none, and a network that learns nothing is told
 submit '{"data": {"dataset": "titanic", "target": "embarked", "features": ["sex"]}, "model": "auto"}'
 finish "$id"
-check "rows with a target alone" '.metrics | [.train, .validation, .test | .rows] | add < 800'
+check "rows with a target alone" '.metrics | [.train, .test | .rows] | add < 800'
 warned 'any(.[]; test("rows have no target")) and any(.[]; test("the same class of all|commonest class"))'
 submit '{"data": {"dataset": "titanic", "target": "age", "test": 0.2}, "loss": "mse", "optimizer": {"lr": 0}, "epochs": 1,
   "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
@@ -73,6 +73,10 @@ done
 http POST '/v1/sweeps?validate=only' "${json[@]}" -d "{\"job\": $open, \"space\": {\"/optimizer/lr\": {\"values\": [0.001, 0.01]}}}"
 expect 200
 check "a sweep of it" '.trials == 2 and .spec.job.epochs > 1'
+# epochs can be compared by a validation split alone, which there is then
+http POST '/v1/jobs?validate=only' "${json[@]}" -d "$(jq -c '.keep = "best"' <<<"$open")"
+expect 200
+check "the best epoch" '.spec.data.validation > 0 and .spec.keep == "best"'
 # refused JOB POINTER PATTERN
 refused() {
   http POST /v1/jobs "${json[@]}" -d "$1"

@@ -92,8 +92,7 @@ START_TEST(words_are_classes) {
   ck_assert_int_eq(outputs(job), 2);
   ck_assert(json_is_true(at(job, "data.stratify")));
   ck_assert_double_eq(number_at(job, "data.test"), 0.2);
-  ck_assert_double_eq(number_at(job, "data.validation"), 0.15);
-  ck_assert(number_at(job, "early_stopping.patience") > 0);
+  ck_assert_ptr_null(at(job, "data.validation"));
   ck_assert(number_at(job, "epochs") > 1);
   ck_assert(number_at(job, "batch_size") < 891);
   ck_assert_int_eq((int)json_array_size(at(job, "data.standardize")), 0);
@@ -164,12 +163,27 @@ START_TEST(splits_need_rows) {
   const struct {
     int64_t rows;
     bool test, validation;
-  } sizes[] = {{9, false, false}, {10, true, false}, {249, true, false}, {250, true, true}};
+  } sizes[] = {{9, false, false}, {10, true, false}, {4999, true, false}, {5000, true, true}};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     json_t *job = filled(columns, COUNT(columns), sizes[i].rows, auto_job);
     ck_assert_int_eq(at(job, "data.test") != NULL, sizes[i].test);
     ck_assert_int_eq(at(job, "data.validation") != NULL, sizes[i].validation);
     ck_assert_int_eq(at(job, "early_stopping") != NULL, sizes[i].validation);
+    json_decref(job);
+  }
+}
+END_TEST
+
+/* The fewer the rows, the stronger the decay; and all are held back by dropout. */
+START_TEST(small_tables_are_held_back) {
+  const ep_column columns[] = {number_column("x", 0, 90, 0), number_column("y", 0, 1, 0)};
+  double decay = 0;
+  const int64_t rows[] = {50000, 2000, 100};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    json_t *job = filled(columns, COUNT(columns), rows[i], auto_job);
+    ck_assert(number_at(job, "optimizer.weight_decay") > decay);
+    ck_assert_str_eq(text_at(job, "model.layers.2.type"), "dropout");
+    decay = number_at(job, "optimizer.weight_decay");
     json_decref(job);
   }
 }
@@ -187,6 +201,32 @@ START_TEST(larger_tables_have_larger_batches) {
     json_decref(job);
   }
   ck_assert_double_eq(batch, 1024);
+}
+END_TEST
+
+/* What R and pandas write before the rows, and what is called an id, though rows were left out. */
+START_TEST(row_names_are_left_out) {
+  const ep_column columns[] = {
+      whole_column("", 3, 900, 500),         whole_column("PassengerId", 10, 2000, 500),
+      whole_column("kind_id", 0, 7, 8),      whole_column("grid", 10, 2000, 500),
+      whole_column("income", 10, 2000, 500), number_column("y", 0, 1, 0)};
+  json_t *job = filled(columns, COUNT(columns), 500, auto_job);
+  ck_assert_int_eq((int)json_array_size(at(job, "data.exclude")), 2);
+  ck_assert_str_eq(text_at(job, "data.exclude.0"), "0");
+  ck_assert_str_eq(text_at(job, "data.exclude.1"), "PassengerId");
+  json_decref(job);
+  /* where no column has a name, the first is a column as any other */
+  const ep_column nameless[] = {whole_column("", 3, 900, 500), number_column("", 0, 90, 0),
+                                number_column("", 0, 1, 0)};
+  job = filled(nameless, COUNT(nameless), 500, auto_job);
+  ck_assert_ptr_null(at(job, "data.exclude"));
+  json_decref(job);
+  /* the names of a few rows are names, too */
+  const ep_column few[] = {category_column("", "Fiat Honda Merc", 0), number_column("x", 0, 90, 0),
+                           number_column("y", 0, 1, 0)};
+  job = filled(few, COUNT(few), 3, auto_job);
+  ck_assert_str_eq(text_at(job, "data.exclude.0"), "0");
+  json_decref(job);
 }
 END_TEST
 
@@ -338,6 +378,8 @@ EP_SUITE("engine/first_model") {
   tcase_add_test(all, numbers_are_scaled);
   tcase_add_test(all, identifiers_are_left_out);
   tcase_add_test(all, splits_need_rows);
+  tcase_add_test(all, small_tables_are_held_back);
+  tcase_add_test(all, row_names_are_left_out);
   tcase_add_test(all, larger_tables_have_larger_batches);
   tcase_add_test(all, given_fields_stay);
   tcase_add_test(all, folds_stand_for_a_validation_split);
