@@ -102,6 +102,13 @@ ep_status ep_encoding_plain(const ep_words *names, const char *target, ep_encodi
   return EP_OK;
 }
 
+bool ep_encoding_is_plain(const ep_encoding *encoding) {
+  for (int64_t i = 0; i < encoding->columns; i++)
+    if (encoding->column[i].encode != EP_ENCODE_NUMBER || !isnan(encoding->column[i].fill))
+      return false;
+  return true;
+}
+
 void ep_encoding_deinit(ep_encoding *encoding) {
   for (int64_t i = 0; encoding->column && i < encoding->columns; i++) {
     ep_words_deinit(&encoding->column[i].words);
