@@ -48,6 +48,8 @@
 #define EP_LIMIT_WORDS_BYTES (32 << 20)      /* of a table's categories: meta.json holds them */
 #define EP_LIMIT_SHOWN_WORDS 20              /* of a category, in a response: the commonest */
 #define EP_LIMIT_SHOWN_WORDS_BYTES (1 << 20) /* in a response: there may be 65,536 columns */
+#define EP_LIMIT_SHOWN_ROWS 1000             /* of a dataset, in a response: more are a file */
+#define EP_LIMIT_SHOWN_ROWS_BYTES (1 << 20)  /* about; what is beyond is the next page's */
 #define EP_LIMIT_DISTINCT_BYTES (32 << 20)   /* of values told apart while a table is read */
 #define EP_LIMIT_IDENTIFIER_ROWS 50 /* as many words in as many rows are names, above this */
 #define EP_LIMIT_COLUMNS 65536

@@ -89,7 +89,7 @@ void ep_job_head_write(ep_writer *writer, const ep_job_view *job, const char *ob
 
 void ep_job_waiting_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_key(writer, "queue_position");
-  if (job->queue_position >= 0)
+  if (job->queue_position > 0)
     ep_writer_integer(writer, job->queue_position);
   else
     ep_writer_null(writer);

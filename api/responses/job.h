@@ -23,7 +23,7 @@ typedef struct {
   const char *spec;              /* JSON text, all defaults filled in */
   const char *device, *executor; /* NULL before the first start */
   int64_t epoch, epochs;
-  int64_t queue_position; /* 0 = next; -1 = not queued (null) */
+  int64_t queue_position; /* 1 = next; 0 = not queued (null) */
   double eta_seconds;     /* NaN = unknown (null) */
   double queued_seconds;
   int64_t parameters, bytes; /* of the plan; once ended, bytes are the result's, as measured */

@@ -8,7 +8,7 @@ static void queue_row_write(ep_writer *writer, const ep_queue_row *row, int64_t 
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "id", row->id);
   ep_writer_key(writer, "position");
-  if (position >= 0)
+  if (position > 0)
     ep_writer_integer(writer, position);
   else
     ep_writer_null(writer);
@@ -26,8 +26,8 @@ char *ep_queue_format(const ep_queue_row *queued, int64_t queued_count, const ep
   ep_writer_member_integer(&writer, "queued", queued_count);
   ep_writer_member_integer(&writer, "running", running_count);
   ep_writer_member_open(&writer, "jobs", '[');
-  for (int64_t i = 0; i < running_count; i++) queue_row_write(&writer, &running[i], -1);
-  for (int64_t i = 0; i < queued_count; i++) queue_row_write(&writer, &queued[i], i);
+  for (int64_t i = 0; i < running_count; i++) queue_row_write(&writer, &running[i], 0);
+  for (int64_t i = 0; i < queued_count; i++) queue_row_write(&writer, &queued[i], i + 1);
   ep_writer_close(&writer, ']');
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);

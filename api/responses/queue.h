@@ -9,7 +9,8 @@ typedef struct {
   int priority;
 } ep_queue_row;
 /* {"object":"queue","queued":…,"running":…,"jobs":[{"id","position","priority","name"}…]}: running
- * jobs first, without a position. The caller owns the text (free); NULL when memory is short. */
+ * jobs first, without a position, which counts from 1. The caller owns the text (free); NULL when
+ * memory is short. */
 char *ep_queue_format(const ep_queue_row *queued, int64_t queued_count, const ep_queue_row *running,
                       int64_t running_count);
 

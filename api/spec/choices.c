@@ -8,7 +8,9 @@ void ep_class_weights_read(ep_field_reader *reader, const ep_field *field, const
                            void *base) {
   (void)field;
   ep_job_spec *spec = base;
-  if (!value) return;
+  const char *word = json_string_value(value);
+  spec->class_weights_balanced = word && strcmp(word, "balanced") == 0;
+  if (!value || spec->class_weights_balanced) return;
   const ep_field weight = {.min = 0, .max = EP_REAL_MAX};
   spec->class_weights =
       ep_reals_take(reader, &weight, value, EP_LIMIT_CLASSES, &spec->class_weights_count);
@@ -22,7 +24,9 @@ void ep_class_weights_read(ep_field_reader *reader, const ep_field *field, const
 void ep_class_weights_write(ep_writer *writer, const ep_field *field, const void *base) {
   (void)field;
   const ep_job_spec *spec = base;
-  if (spec->class_weights)
+  if (spec->class_weights_balanced)
+    ep_writer_string(writer, "balanced");
+  else if (spec->class_weights)
     ep_reals_write(writer, spec->class_weights, spec->class_weights_count);
   else
     ep_writer_null(writer);

@@ -177,6 +177,7 @@ typedef struct {
   double label_smoothing; /* cross_entropy: {"type": …, "label_smoothing": 0.1}. Default 0 */
   double *class_weights;  /* cross_entropy, nll: "class_weights": [class_weights_count], owned */
   int class_weights_count;
+  bool class_weights_balanced; /* "balanced": each class counts as much as another */
   ep_optimizer_spec optimizer;
   ep_schedule_spec schedule;
   double clip_norm, clip_value; /* "clip": {"norm": 1.0, "value": 0.5}. Default 0 = not */

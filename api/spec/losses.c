@@ -2,18 +2,25 @@
 #include "api/spec/tables.h"
 
 #define AT(member) offsetof(ep_job_spec, member)
-#define CLASS_WEIGHTS                                                                  \
-  {                                                                                    \
-    .key = "class_weights", .kind = EP_FIELD_CUSTOM, .nullable = true,                 \
-    .read = ep_class_weights_read, .write = ep_class_weights_write,                    \
-    .form = "an array of numbers of at least 0, one a class", .text_fallback = "null", \
-    .doc = "how much a row of each class counts; the mean is weighted",                \
-    .schema = EP_JSON({                                                                \
-      "type" : "array",                                                                \
-      "items" : {"type" : "number", "minimum" : 0},                                    \
-      "minItems" : 1,                                                                  \
-      "maxItems" : EP_LIMIT_CLASSES                                                    \
-    })                                                                                 \
+#define CLASS_WEIGHTS                                                                            \
+  {                                                                                              \
+    .key = "class_weights", .kind = EP_FIELD_CUSTOM, .nullable = true,                           \
+    .read = ep_class_weights_read, .write = ep_class_weights_write,                              \
+    .form = "an array of numbers of at least 0, one a class, or \"balanced\"",                   \
+    .text_fallback = "null",                                                                     \
+    .doc = "how much a row of each class counts; the mean is weighted; \"balanced\": rows over " \
+           "classes times the class's rows, of the training rows",                               \
+    .schema = EP_JSON({                                                                          \
+      "anyOf" : [                                                                                \
+        {                                                                                        \
+          "type" : "array",                                                                      \
+          "items" : {"type" : "number", "minimum" : 0},                                          \
+          "minItems" : 1,                                                                        \
+          "maxItems" : EP_LIMIT_CLASSES                                                          \
+        },                                                                                       \
+        {"enum" : ["balanced"]}                                                                  \
+      ]                                                                                          \
+    })                                                                                           \
   }
 static const ep_field huber_rows[] = {
     EP_ROW_REAL("delta", loss_parameter, "where the square turns into a line", 0, EP_REAL_MAX, 1,

@@ -53,6 +53,8 @@ import { setTitle } from "./shell.js";
 const views = {
   jobs: () => import("./views/jobs.js"),
   job: () => import("./views/job.js"),
+  datasets: () => import("./views/datasets.js"),
+  dataset: () => import("./views/dataset.js"),
   sweeps: () => import("./views/sweeps.js"),
   sweep: () => import("./views/sweep.js"),
   submit: () => import("./views/submit.js"),
@@ -66,7 +68,7 @@ const main = document.getElementById("main");
 let leaving = new AbortController();
 let first = true;
 
-const ofOne = { jobs: "job", sweeps: "sweep", studies: "study" }; // the view of one of a list
+const ofOne = { jobs: "job", datasets: "dataset", sweeps: "sweep", studies: "study" }; // the view of one of a list
 
 // "#/jobs/ID?x=y" -> {name: "job", id: "ID", query}.
 function parse(hash) {

@@ -30,6 +30,12 @@ ep_status ep_mapping_open(const char *path, ep_mapping *out, ep_error *error) {
   return status;
 }
 
+void ep_mapping_drop(const void *bytes, size_t size) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)bytes;
+  const uintptr_t first = (at + page - 1) / page * page, end = (at + size) / page * page;
+  if (first < end) madvise((void *)first, end - first, MADV_DONTNEED); /* advice, as above */
+}
+
 void ep_mapping_close(ep_mapping *mapping) {
   if (mapping->bytes) munmap((void *)mapping->bytes, mapping->size);
   *mapping = (ep_mapping){0};

@@ -136,11 +136,12 @@ static ep_status scaling_make(const ep_data_spec *data, ep_plan *plan, ep_proble
 }
 
 static ep_status class_weights_make(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem) {
-  if (!spec->class_weights) return EP_OK;
+  if (!spec->class_weights && !spec->class_weights_balanced) return EP_OK;
   int64_t classes = plan->program.out_features;
   plan->class_weights = malloc((size_t)classes * sizeof *plan->class_weights);
   if (!plan->class_weights) return ep_problem_fail_memory(problem);
-  for (int64_t i = 0; i < classes; i++) plan->class_weights[i] = (float)spec->class_weights[i];
+  for (int64_t i = 0; i < classes; i++)
+    plan->class_weights[i] = spec->class_weights ? (float)spec->class_weights[i] : 1;
   plan->program.class_weights = plan->class_weights;
   return EP_OK;
 }
@@ -207,6 +208,22 @@ ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep
     return problem->status;
   }
   *out = plan;
+  return EP_OK;
+}
+
+ep_status ep_plan_balance(ep_plan *plan, const ep_job_spec *spec, const int32_t *classes,
+                          int64_t rows, ep_error *error) {
+  const int64_t count = plan->program.out_features;
+  if (!spec->class_weights_balanced || !classes) return EP_OK;
+  int64_t *rows_of = calloc((size_t)count, sizeof *rows_of), there = 0;
+  if (!rows_of) return ep_fail_memory(error);
+  for (int64_t i = 0; i < rows; i++)
+    if (classes[i] >= 0 && classes[i] < count) rows_of[classes[i]]++; /* others are refused later */
+  for (int64_t i = 0; i < count; i++) there += rows_of[i] > 0;
+  for (int64_t i = 0; i < count; i++)
+    plan->class_weights[i] =
+        rows_of[i] > 0 ? (float)((double)rows / ((double)there * (double)rows_of[i])) : 1;
+  free(rows_of);
   return EP_OK;
 }
 

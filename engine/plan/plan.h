@@ -53,6 +53,12 @@ typedef struct {
  * The caller destroys *out. */
 ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep_plan **out,
                          ep_problem *problem);
+/* Weights of classes that are to be balanced, from those of the training rows: classes [rows], each
+ * below out_features; NULL and other specs change nothing. One that does not occur counts once.
+ * EP_NO_MEMORY. */
+ep_status ep_plan_balance(ep_plan *plan, const ep_job_spec *spec, const int32_t *classes,
+                          int64_t rows, ep_error *error);
+
 void ep_plan_destroy(ep_plan *plan); /* NULL is allowed */
 
 /* One row a layer, for ?validate=only; a residual's holds all of its block. rows:

@@ -103,6 +103,10 @@ static ep_status trial_init(const ep_sweep_runner *runner, ep_trial_record *reco
   free(problem);
   if (status == EP_NO_MEMORY) return ep_fail_memory(error);
   if (status != EP_OK || !t->plan) return EP_OK;
+  const ep_prepared *data = data_of(runner, record);
+  status = ep_plan_balance(t->plan, t->spec, data->classes[EP_SPLIT_TRAIN],
+                           data->rows[EP_SPLIT_TRAIN], error);
+  if (status != EP_OK) return status;
   const ep_program *program = &t->plan->program;
   t->fits = run->shared.backend_ops->population_size(run->shared.backend, program) > 0;
   if (!t->fits) return EP_OK;

@@ -168,6 +168,9 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
   /* an embedding takes floats, however its columns are stored */
   if (status == EP_OK && read && t->plan->program.x_type == EP_X_FLOAT32)
     status = ep_prepared_widen(&t->data, error);
+  if (status == EP_OK)
+    status = ep_plan_balance(t->plan, spec, t->data.classes[EP_SPLIT_TRAIN],
+                             t->data.rows[EP_SPLIT_TRAIN], error);
   if (status == EP_OK) status = buffers_create(t, error);
   if (status == EP_OK) status = instance_create(t, error);
   return status;

@@ -120,14 +120,29 @@ static ep_status row_format(const ep_contents *contents, const ep_dataset_row *r
   return *text ? EP_OK : ep_fail_memory(error);
 }
 
-ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
-                          char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+/* Some rows of one row's content. */
+static ep_status row_rows(const ep_contents *contents, const ep_dataset_row *row,
+                          const ep_rows_page *page, char **text, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_dataset_meta meta = {0};
+  ep_status status = ep_path_join(path, error, contents->data_dir, "datasets", row->sha256, NULL);
+  if (status == EP_OK) status = ep_dataset_meta_read(path, &meta, error);
+  if (status != EP_OK) return status;
+  status = ep_dataset_rows_format(path, &meta, page, text, error);
+  ep_dataset_meta_deinit(&meta);
+  return status;
+}
+
+/* page: NULL for the description. */
+static ep_status named_format(ep_datasets *datasets, const char *name, const ep_rows_page *page,
+                              char **text, char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
   ep_dataset_row row;
   *text = NULL;
   ep_status status = ep_store_dataset_get(datasets->contents->store, name, &row, error);
   if (status != EP_OK) return status;
   memcpy(sha256, row.sha256, sizeof row.sha256);
-  status = row_format(datasets->contents, &row, text, error);
+  status = page ? row_rows(datasets->contents, &row, page, text, error)
+                : row_format(datasets->contents, &row, text, error);
   /* deleted in the meantime, or its row names a content that there never was */
   if (status == EP_NOT_FOUND &&
       ep_store_dataset_get(datasets->contents->store, name, &row, NULL) == EP_OK)
@@ -136,6 +151,16 @@ ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
                    "same data again",
                    name);
   return status;
+}
+
+ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
+                          char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+  return named_format(datasets, name, NULL, text, sha256, error);
+}
+
+ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_rows_page *page,
+                           char **text, char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+  return named_format(datasets, name, page, text, sha256, error);
 }
 
 ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error) {

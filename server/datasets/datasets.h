@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "engine/data/datasets/rows.h"
 #include "server/datasets/contents.h"
 
 typedef struct {
@@ -29,6 +30,9 @@ ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const ch
 /* The dataset as JSON text, the caller's, and its SHA-256. */
 ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
                           char sha256[EP_SHA256_HEX_BYTES], ep_error *error);
+/* Some of its rows (engine/data/datasets/rows.h) as JSON text, the caller's, and its SHA-256. */
+ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_rows_page *page,
+                           char **text, char sha256[EP_SHA256_HEX_BYTES], ep_error *error);
 ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error);
 /* EP_CONFLICT: a job that has not ended needs it. */
 ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, ep_error *error);

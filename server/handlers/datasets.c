@@ -95,13 +95,10 @@ static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *o
   return status;
 }
 
-static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
-  ep_error error = {0};
-  char *text = NULL;
-  char sha256[EP_SHA256_HEX_BYTES] = "", etag[80];
-  if (ep_datasets_get(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &text, sha256,
-                      &error) != EP_OK)
-    return ep_exchange_fail(exchange, &error);
+/* Takes `text`: what is told of the content of that SHA-256. */
+static ep_route_result content_respond(ep_exchange *exchange, int status, char *text,
+                                       const char *sha256) {
+  char etag[80];
   snprintf(etag, sizeof etag, "\"%s\"", sha256);
   ep_response_header_add(&exchange->response, "ETag", "%s", etag);
   if (status == 200 && strcmp(exchange->request.method, "PUT") != 0 &&
@@ -112,6 +109,16 @@ static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
   }
   ep_response_take_text(&exchange->response, status, "application/json", text);
   return EP_ROUTE_DONE;
+}
+
+static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
+  ep_error error = {0};
+  char *text = NULL;
+  char sha256[EP_SHA256_HEX_BYTES] = "";
+  if (ep_datasets_get(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &text, sha256,
+                      &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  return content_respond(exchange, status, text, sha256);
 }
 
 static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
@@ -143,6 +150,27 @@ ep_route_result ep_route_part_put(ep_exchange *exchange) {
 
 ep_route_result ep_route_dataset_get(ep_exchange *exchange) {
   return dataset_respond(exchange, 200);
+}
+
+ep_route_result ep_route_dataset_rows(ep_exchange *exchange) {
+  enum { ROWS = 20 }; /* unless it says how many */
+  static const char *const SPLITS[] = {"train", "validation", "test", NULL};
+  ep_request *request = &exchange->request;
+  ep_error error = {0};
+  ep_rows_page page = {0};
+  int split;
+  char *text = NULL;
+  char sha256[EP_SHA256_HEX_BYTES] = "";
+  if (ep_request_word(request, "split", SPLITS, EP_SPLIT_TRAIN, &split, &error) != EP_OK ||
+      ep_request_integer(request, "limit", 1, EP_LIMIT_SHOWN_ROWS, ROWS, &page.limit, &error) !=
+          EP_OK ||
+      ep_request_integer(request, "offset", 0, EP_LIMIT_ROWS, 0, &page.offset, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  page.split = (ep_split)split;
+  if (ep_datasets_rows(ep_jobs_datasets(exchange->server->jobs), request->id, &page, &text, sha256,
+                       &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  return content_respond(exchange, 200, text, sha256);
 }
 
 ep_route_result ep_route_dataset_list(ep_exchange *exchange) {

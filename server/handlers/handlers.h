@@ -14,7 +14,7 @@ ep_route_call ep_route_compare_get;
 ep_route_call ep_route_root_get, ep_route_asset_get;
 /* datasets.c */
 ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
-    ep_route_dataset_delete;
+    ep_route_dataset_rows, ep_route_dataset_delete;
 /* events.c */
 ep_route_call ep_route_events_get;
 /* inference.c */

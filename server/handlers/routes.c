@@ -50,6 +50,7 @@ static const ep_route rows[] = {
   {"PUT",    "/v1/datasets/{id}/test/x",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, false, {"header", "delimiter"}, NULL},
   {"PUT",    "/v1/datasets/{id}/test/y",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, false, {"header", "delimiter"}, NULL},
   {"GET",    "/v1/datasets/{id}",         ep_route_dataset_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}, NULL},
+  {"GET",    "/v1/datasets/{id}/rows",    ep_route_dataset_rows,    EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"split", "limit", "offset"}, NULL},
   {"DELETE", "/v1/datasets/{id}",         ep_route_dataset_delete,  EP_BODY_NONE, 0, EP_RUNS_COMMIT, false, {NULL}, NULL},
   {"GET",    "/v1/models",                ep_route_model_list,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}, NULL},
   {"PUT",    "/v1/models/{id}",           ep_route_model_put,       EP_BODY_JSON, SPEC_BYTES, EP_RUNS_COMMIT, false, {NULL}, NULL},

@@ -26,8 +26,7 @@ async function datasets({ page, url }) {
   const { id } = await ask(url, "POST", "/v1/jobs", {
     name: "needs-it", data: { dataset: "line", target: "b" }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 0.0001 }, ...endless,
   });
-  await page.goto("/#/devices");
-  await page.reload();
+  await page.goto("/#/datasets");
   page.on("dialog", (dialog) => dialog.accept());
   const button = page.getByRole("button", { name: "Delete line" });
   await button.click();

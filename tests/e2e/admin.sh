@@ -20,13 +20,13 @@ b=$id
 
 # what may be changed, when, and what may not
 http GET "/v1/jobs/$b"
-check "the later job of less priority waits" '.queue_position == 1 and .priority == 0 and .tags == .spec.tags'
+check "the later job of less priority waits" '.queue_position == 2 and .priority == 0 and .tags == .spec.tags'
 etag=$(header ETag)
 patch "$b" '{"priority": 5}' 200
-check "with more it goes first" '.queue_position == 0 and .priority == 5 and .spec.priority == 5 and .name == "b"'
+check "with more it goes first" '.queue_position == 1 and .priority == 5 and .spec.priority == 5 and .name == "b"'
 [[ $(header ETag) != "$etag" ]] || fail "the ETag is the same after a PATCH"
 http GET /v1/queue
-check "the queue agrees" '[.jobs[] | select(.position == 0)][0] | .name == "b" and .priority == 5'
+check "the queue agrees" '[.jobs[] | select(.position == 1)][0] | .name == "b" and .priority == 5'
 http PATCH "/v1/jobs/$a" -H 'Content-Type: application/merge-patch+json' -d '{"name": null, "tags": ["blue", "new"]}'
 expect 200
 check "null takes a name away" '.name == "" and .spec.name == "" and .tags == ["blue", "new"] and .spec.tags == .tags and .priority == 1'

@@ -113,7 +113,7 @@ says "pinned +yes"
 run 0 set "$waits" --pinned false
 run 0 queue
 says "1 running, 1 waiting"
-says "0 +7 +$waits +patient"
+says "1 +7 +$waits +patient"
 run 0 ls --state queued -q
 [[ $(<"$out") == "$waits" ]] || fail "ls --state queued: $(<"$out")"
 run 0 ls --tag red --tag round -q
@@ -180,11 +180,16 @@ run 0 data ls -q
 [[ $(sort "$out" | paste -sd ' ') == "apart houses piped" ]] || fail "data ls: $(<"$out")"
 run 0 data show houses
 says 'price +100 +277 +whole numbers'
+run 0 data head houses --rows 2
+says '^area +rooms +price' '^ *36 +2 +103$' '^2 of 60 rows$'
+run 0 data head apart -n 1
+says '^x$' '^\[35, 1, 100\]$|^\{.*35.*\}$'
+run 2 data head houses --split test
 run 0 data rm piped apart
 run 2 data show piped
 "$ctl" example houses | "$ctl" run - >"$out" || fail "the example houses"
 says 'r2 '
-ok "data put, ls, show, rm"
+ok "data put, ls, show, head, rm"
 
 # train: from a file to its metrics, by names
 awk -v OFS=, 'BEGIN {print "sex,age,survived"; for (i = 0; i < 120; i++) print i % 3 ? "male" : "female", i * 7 % 60, i % 3 ? "no" : "yes"}' >"$scratch/our titanic.v2.csv"

@@ -144,6 +144,20 @@ done
 # label smoothing and class weights; faults are refused with their pointers
 submit "$(spec '{"epochs": 6, "loss": {"type": "cross_entropy", "label_smoothing": 0.1, "class_weights": [1, 2, 1]}}')"
 falls "label smoothing and class weights"
+# balanced weights are those that one would work out from the training rows
+http PUT /v1/datasets/uneven -H 'Content-Type: text/csv' --data-binary "$(awk 'BEGIN {print "x,y"; for (i = 0; i < 120; i++) print i % 37 / 37 "," (i % 12 == 0 ? 2 : i % 3 == 0)}')"
+expect 201
+# uneven WEIGHTS: trains with them; the loss and the SHA-256 of the parameters' file but for its notes
+uneven() {
+  submit "$(jq -nc --argjson weights "$1" '{data: {dataset: "uneven", target: "y"}, model: {layers: [{type: "linear", out_features: 3}]},
+    loss: {type: "cross_entropy", class_weights: $weights}, epochs: 5, device: "cpu"}')"
+  finish "$id"
+  jq -c .metrics.train.loss "$body"
+}
+balanced=$(uneven '"balanced"')
+check "the spec keeps the word" '.spec.loss.class_weights == "balanced"'
+[[ $balanced == "$(uneven "[$(awk 'BEGIN {printf "%.9g,%.9g,%.9g", 120 / 3 / 80, 120 / 3 / 30, 120 / 3 / 10}')]")" ]] || fail "balanced weights are others"
+[[ $balanced != "$(uneven null)" ]] || fail "balanced weights change nothing"
 # refused POINTER CHANGE: a jq filter that spoils the job
 refused() {
   http POST /v1/jobs "${json[@]}" -d "$(spec '{}' | jq -c "$2")"
@@ -154,4 +168,5 @@ refused /model/layers/0/kernel_size '.model.layers[0].kernel_size = 20'
 refused /data/normalize '.data.normalize = {mean: [0.1, 0.2], std: [1, 1]}'
 refused /early_stopping '.early_stopping = {patience: 3}'
 refused /loss/class_weights '.loss = {type: "cross_entropy", class_weights: [1, 2]}'
+refused /loss/class_weights '.loss = {type: "cross_entropy", class_weights: "even"}'
 refused /model/layers/9/in_features '.model.layers[9].in_features = 33'

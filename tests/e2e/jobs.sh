@@ -47,7 +47,7 @@ running=$id
 submit "$(xor_job 1000)"
 waiting=$id
 http GET "/v1/jobs/$waiting"
-check "who waits has a place in the queue" '.status == "queued" and .queue_position == 0'
+check "who waits has a place in the queue" '.status == "queued" and .queue_position == 1'
 http GET /v1/queue
 check "the queue" '.queued == 1 and .running == 1'
 http POST "/v1/jobs/$waiting/cancel"

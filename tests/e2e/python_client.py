@@ -102,6 +102,8 @@ def uploads(client, x, y):
     job = client.train(json.dumps(dict(line, data={"dataset": "csv"})), progress=False)
     assert job.metrics["train"]["rmse"] < 1e-3, job.metrics
     assert {one["name"] for one in client.datasets()} >= {"line", "csv", "first"}
+    rows = client.dataset_rows("csv", limit=2, offset=1)
+    assert len(rows) == 2 and [*rows[1]] == ["a", "b", "y"] and abs(rows[1]["b"] - x[2][1]) < 1e-12, rows
     many = job.predict([[0.25, 0.5]] * 150_000)  # more than one request may carry
     assert len(many) == 150_000 and abs(many[-1][0] - 3) < 1e-2
 

@@ -72,7 +72,7 @@ wide_id=$id
 submit "$(xor_job 10)"
 last=$id
 http GET "/v1/jobs/$last"
-check "a small job does not pass a large one" '.status == "queued" and .queue_position == 1'
+check "a small job does not pass a large one" '.status == "queued" and .queue_position == 2'
 http GET "/v1/jobs/$wide_id"
 check "which waits for the one before it" '.status == "queued"'
 cancel "$narrow"

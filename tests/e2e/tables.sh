@@ -14,6 +14,15 @@ expect 201
 http GET /v1/datasets/people
 check "each column has a type" '[.columns[].type] == ["number", "text", "category", "number", "number", "category", "date", "category"] and
   [.columns[].missing] == [0, 0, 0, 37, 0, 45, 0, 0] and .columns[7].categories[0].value == "no"'
+http GET '/v1/datasets/people/rows?limit=3&offset=10'
+check "rows are objects by names" '.total == 400 and .has_more and .next == 13 and (.data | length) == 3 and .data[1] ==
+  {"id": 11, "name": null, "sex": "male", "age": null, "fare": 7.5, "port": "Q", "joined": "1912-03-12", "survived": "no"}'
+http GET '/v1/datasets/people/rows?limit=1000&offset=399'
+check "the last row is the last" '(.data | length) == 1 and .next == null'
+http GET '/v1/datasets/people/rows?split=test'
+expect 400
+http GET '/v1/datasets/people/rows?limit=1001'
+expect 400
 spec='{"data": {"dataset": "people", "target": "survived", "test": 0.25, "exclude": ["id"]}, "loss": "cross_entropy", "epochs": 60,
        "model": {"layers": [{"type": "linear", "out_features": 16}, {"type": "relu"}, {"type": "linear", "out_features": 2}]},
        "optimizer": {"type": "adam", "lr": 0.01}, "batch_size": 32}'

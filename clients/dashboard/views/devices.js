@@ -1,8 +1,8 @@
 // devices.js: the devices, and the queue.
 
-import { ApiError, poll, sendJson } from "../api.js";
+import { poll, sendJson } from "../api.js";
 import { h, keyed, replace, setText } from "../dom.js";
-import { age, bytes, dateTime, integer, listOf } from "../format.js";
+import { bytes, integer, listOf } from "../format.js";
 import { announce } from "../shell.js";
 
 export const title = "Devices";
@@ -20,7 +20,7 @@ export function mount(root, _, signal) {
     setText(failure, error.message);
     failure.hidden = false;
   };
-  const sections = [devices, queue, datasets].map((section) => section(say, failure, signal));
+  const sections = [devices, queue].map((section) => section(say, failure, signal));
   root.append(h("div", { class: "heading" }, h("h1", null, "Devices")), failure, ...sections);
 }
 
@@ -85,63 +85,10 @@ function queue(say, failure, signal) {
       row.text_ = text;
       const waits = job.position !== null;
       replace(row,
-        h("td", null, waits ? integer(job.position + 1) : "running"),
+        h("td", null, waits ? integer(job.position) : "running"),
         h("td", null, jobLink(job.id, job.name)),
         h("td", { class: "number" }, integer(job.priority), waits && [" ", button(job, "+", 10, "Raise"), button(job, "−", -10, "Lower")]));
     });
   }, { signal, interval: (listed) => (listed?.jobs.length ? 1000 : 2000), onError: say });
   return h("section", { class: "card" }, h("h2", null, "Queue"), words, table);
-}
-
-const partWords = (parts) => Object.entries(parts ?? {}).map(([split, roles]) => {
-  const first = Object.values(roles)[0];
-  return first ? `${split} ${integer(first.rows)}` : split;
-}).join(", ");
-
-const rowShape = (dataset) => {
-  const part = dataset.parts?.train?.x ?? dataset.parts?.train?.table;
-  if (!part) return "–";
-  return part.shape?.length > 1 ? `${part.shape.join(" × ")}, ${part.dtype}` : `${integer(part.columns)} columns, ${part.dtype}`;
-};
-
-function datasets(say, failure, signal) {
-  const body = h("tbody");
-  const empty = h("p", { class: "muted" }, "Nothing was uploaded yet. ", h("a", { href: "#/submit" }, "The form for a job"), " takes files, and so does ", h("code", null, "PUT /v1/datasets/NAME"), ".");
-  const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Datasets", hidden: true }, h("table", { class: "stack" },
-    heads([["Name"], ["Format"], ["Rows"], ["A row"], ["Size", true], ["Age", true], [h("span", { class: "hidden" }, "Delete")]]), body));
-
-  async function remove(dataset) {
-    if (!confirm(`Delete the dataset "${dataset.name}"? This cannot be undone.`)) return;
-    try {
-      failure.hidden = true;
-      await sendJson("DELETE", `/v1/datasets/${encodeURIComponent(dataset.name)}`, undefined, { signal });
-      announce(`${dataset.name} was deleted.`);
-      polled.refresh();
-    } catch (error) {
-      say(error instanceof ApiError && error.status === 409 ? new ApiError(409, "", `"${dataset.name}" is still needed: ${error.message}`) : error);
-    }
-  }
-
-  const polled = poll("/v1/datasets", ({ data }) => {
-    table.hidden = data.length === 0;
-    empty.hidden = data.length > 0;
-    keyed(body, data, (dataset) => dataset.name, () => h("tr"), (row, dataset) => {
-      if (row.hash_ === dataset.sha256) {
-        setText(row.age_, age(dataset.created_at));
-        return;
-      }
-      row.hash_ = dataset.sha256;
-      row.age_ = h("td", { "data-label": "Age", class: "number", title: dateTime(dataset.created_at) }, age(dataset.created_at));
-      const weights = dataset.role === "weights";
-      replace(row,
-        h("td", { class: "wide" }, h("strong", null, dataset.name)),
-        h("td", { "data-label": "Format" }, weights ? "weights" : dataset.format),
-        h("td", { "data-label": "Rows" }, weights ? `${integer(dataset.tensors)} tensors` : partWords(dataset.parts) || integer(dataset.rows)),
-        h("td", { "data-label": "A row" }, weights ? "–" : rowShape(dataset)),
-        h("td", { "data-label": "Size", class: "number" }, bytes(dataset.bytes)),
-        row.age_,
-        h("td", { class: "number" }, h("button", { type: "button", class: "button danger", "aria-label": `Delete ${dataset.name}`, onclick: () => remove(dataset) }, "Delete")));
-    });
-  }, { signal, interval: 5000, onError: say });
-  return h("section", { class: "card" }, h("h2", null, "Datasets"), empty, table);
 }

@@ -11,6 +11,7 @@ import { setFacts } from "../facts.js";
 import { checkpointPanel } from "./job_checkpoints.js";
 import { curvePanel } from "./job_curve.js";
 import { followEvents } from "./job_events.js";
+import { predictPanel } from "./job_predict.js";
 import { ranksPanel } from "./job_ranks.js";
 import { resultPanels } from "./job_results.js";
 import { lifecycleButtons } from "./lifecycle.js";
@@ -42,6 +43,7 @@ export function mount(root, { id }, signal) {
   const curve = curvePanel({ url, signal });
   const ranks = ranksPanel();
   const results = resultPanels({ url, signal });
+  const predict = predictPanel({ url, signal });
   const checkpoints = checkpointPanel({ url, signal, act: buttons.act });
   const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
   const weights = h("section", { class: "card", hidden: true, "aria-labelledby": "weights-title" });
@@ -50,6 +52,7 @@ export function mount(root, { id }, signal) {
     h("section", { class: "card", "aria-label": "Progress" }, meter, progress, times),
     curve.node,
     results.node,
+    predict.node,
     ranks.node,
     h("div", { class: "grid" },
       weights,
@@ -73,7 +76,7 @@ export function mount(root, { id }, signal) {
     meter.value = fraction;
     const words = [`Epoch ${integer(epoch)} of ${integer(epochs)} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
     if (job.status === "running" && job.eta_seconds !== null) words.push(`${duration(job.eta_seconds)} left`);
-    if (job.status === "queued") words.push(job.queue_position === null ? "waiting" : `place ${job.queue_position + 1} in the queue`);
+    if (job.status === "queued") words.push(job.queue_position === null ? "waiting" : `place ${job.queue_position} in the queue`);
     setText(progress, words.join(" · "));
   }
 
@@ -132,7 +135,7 @@ export function mount(root, { id }, signal) {
     if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
     buttons.show(job);
     setText(warning, job.error ? `${job.error.message}${job.error.pointer ? ` (${job.error.pointer})` : ""}` : job.warning ?? "");
-    warning.classList.toggle("error", !!job.error);
+    warning.className = `notice ${job.error ? "error" : "warning"}`;
     warning.hidden = !warning.textContent;
     showProgress();
     showFacts();
@@ -140,6 +143,7 @@ export function mount(root, { id }, signal) {
     setText(settings, prettyJson(job.spec, 110));
     curve.jobChanged(job);
     results.jobChanged(job);
+    predict.jobChanged(job);
     ranks.jobChanged(job);
     checkpoints.jobChanged(job);
     follow();

@@ -29,8 +29,8 @@ function row(checkpoint, take) {
 export function checkpointPanel({ url, signal, act }) {
   const body = h("tbody");
   const heads = ["Step", "Epoch", "Loss", "Trained", "Size", "Age"];
-  const node = h("section", { class: "card", hidden: true, "aria-labelledby": "checkpoints-title" },
-    h("h2", { id: "checkpoints-title" }, "Checkpoints"),
+  const node = h("section", { class: "card", hidden: true },
+    h("h2", null, "Checkpoints"),
     h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Checkpoints" }, h("table", { class: "compact" },
       h("thead", null, h("tr", null, heads.map((word) => h("th", { scope: "col", class: "number" }, word)), h("th", { scope: "col" }, "Download"))), body)));
   let job = null;

@@ -87,6 +87,8 @@ export function curvePanel({ url, signal }) {
     node.dataset.points = data.epoch.length;
     node.dataset.redrawMs = chart.redrawMs.toFixed(2);
     measure.options[1].disabled = !data.error;
+    const drawn = column("loss").filter(Number.isFinite).length;
+    node.hidden = isEnded(job) && drawn < (job.status === "failed" ? 2 : 1); // it ended before there was a curve
     setText(note, data.epoch.length
       ? `${integer(data.epoch.length)} ${data.epoch.length === 1 ? "point" : "points"}. Drag to zoom, double-click to reset; with the keyboard: +, −, arrows, 0.`
       : "No epoch has been reported yet.");

@@ -105,7 +105,7 @@ export function resultPanels({ url, signal }) {
       if (matrix) replace(confusion, h("h2", null, `Confusion matrix, ${word} rows`), confusionTable(matrix, job.metrics.class_names));
       const test = job.metrics.test;
       const numeric = test && test.mse !== null && test.mse !== undefined && !matrix;
-      cloud.hidden = !numeric || !job.weights;
+      cloud.hidden = !numeric || !job.weights || job.status === "failed";
       if (cloud.hidden) return;
       if (test.rows <= rowsFetched) drawCloud();
       else replace(cloud, h("h2", null, "Predicted against true"), h("button", { type: "button", class: "button", onclick: drawCloud }, `Load ${integer(test.rows)} rows`));

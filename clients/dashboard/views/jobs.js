@@ -4,7 +4,8 @@
 import { attribute, h, keyed, replace, setText } from "../dom.js";
 import { poll } from "../api.js";
 import { announce, navigate } from "../shell.js";
-import { age, dateTime, duration, integer, isEnded, jobName, metricNames, number, stateNames, stateWord } from "../format.js";
+import { age, dateTime, duration, integer, isEnded, jobName, number, seconds, stateNames, stateWord } from "../format.js";
+import { inOrder, leadingWords, lossOf, orders, trainedSeconds } from "../job_order.js";
 
 export const title = "Jobs";
 
@@ -12,28 +13,17 @@ const pageSizes = [50, 200, 1000];
 const mostCompared = 32; // the daemon's limit
 const rowsAtOnce = 120; // a long page is built in steps, each too short to notice
 
-// The most important metric of a job's test set.
-function leadingMetric(job) {
-  const test = job.metrics?.test;
-  if (!test) return "–";
-  for (const name of ["accuracy", "r2", "rmse"]) {
-    if (test[name] === null || test[name] === undefined) continue;
-    return `${metricNames[name].word} ${metricNames[name].format(test[name])}`;
-  }
-  return "–";
-}
-
 // The time left, or the time it took.
 function waitWords(job) {
-  if (job.status === "queued") return job.queue_position === null ? "waiting" : `place ${job.queue_position + 1} in the queue`;
+  if (job.status === "queued") return job.queue_position === null ? "waiting" : `place ${job.queue_position} in the queue`;
   if (job.status === "running") return job.eta_seconds === null ? "" : `${duration(job.eta_seconds)} left`;
   return "";
 }
 
 function lossWords(job) {
-  const train = job.metrics?.train?.loss ?? job.loss;
+  const train = lossOf(job);
   const validation = job.metrics?.validation?.loss;
-  if (train === null || train === undefined) return "–";
+  if (train === null) return "–";
   return validation === null || validation === undefined ? number(train) : `${number(train)} / ${number(validation)}`;
 }
 
@@ -60,13 +50,15 @@ export function mount(root, { query }, signal) {
   const compare = h("button", { type: "button", class: "button", disabled: true }, "Compare");
   const clear = h("button", { type: "button", class: "button quiet", hidden: true }, "Clear selection");
   const all = h("input", { type: "checkbox", "aria-label": "Select all shown" });
-  const head = ["State", "Job", "Progress", "Loss, train / validation", "Test", "Device", "Age"];
+  const numbers = ["Loss", "Duration", "Age"];
+  const heads = orders.map((word) => h("th", { scope: "col", class: numbers.includes(word) ? "number" : null },
+    h("button", { type: "button", class: "sort", title: word === "Loss" ? "Training / validation" : null, onclick: () => reorder(word) }, word)));
   const body = h("tbody");
   const empty = h("div", { class: "empty", hidden: true });
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const table = h("table", { class: "stack jobs-table" },
     h("caption", { class: "hidden" }, "Jobs, newest first"),
-    h("thead", null, h("tr", null, h("th", { scope: "col" }, all), head.map((word, i) => h("th", { scope: "col", class: i === 3 || i === 6 ? "number" : null }, word)))),
+    h("thead", null, h("tr", null, h("th", { scope: "col" }, all), heads)),
     body);
   const count = h("p", { class: "muted count" });
   const newest = h("button", { type: "button", class: "button", hidden: true }, "Newest");
@@ -80,6 +72,18 @@ export function mount(root, { query }, signal) {
   );
 
   let after = query.get("after") ?? "";
+  let order = query.get("sort") ?? ""; // of this page's jobs
+
+  // A column's button: upwards, downwards, newest first again.
+  function reorder(word) {
+    order = order === word ? `-${word}` : order === `-${word}` ? "" : word;
+    note();
+    show();
+  }
+
+  function showOrder() {
+    heads.forEach((head, i) => attribute(head, "aria-sort", order === orders[i] ? "ascending" : order === `-${orders[i]}` ? "descending" : null));
+  }
 
   function path() {
     const q = new URLSearchParams({ view: "summary", limit: limit.value });
@@ -92,7 +96,7 @@ export function mount(root, { query }, signal) {
   // The filters stand in the address, so that a view can be shared and comes back with "Back".
   function note() {
     const q = new URLSearchParams();
-    for (const [name, value] of [["state", state.value], ["tag", tag.value], ["q", text.value], ["after", after]]) if (value) q.set(name, value);
+    for (const [name, value] of [["state", state.value], ["tag", tag.value], ["q", text.value], ["after", after], ["sort", order]]) if (value) q.set(name, value);
     if (limit.value !== "50") q.set("limit", limit.value);
     history.replaceState(null, "", `#/jobs${q.size ? `?${q}` : ""}`);
   }
@@ -112,10 +116,11 @@ export function mount(root, { query }, signal) {
       progress: h("td", { class: "progress-cell" }),
       loss: h("td", { class: "number", "data-label": "Loss" }),
       test: h("td", { "data-label": "Test" }),
+      time: h("td", { class: "number", "data-label": "Duration" }),
       device: h("td", { "data-label": "Device" }),
       age: h("td", { class: "number", "data-label": "Age" }),
     };
-    const line = h("tr", null, cells.pick, cells.state, cells.name, cells.progress, cells.loss, cells.test, cells.device, cells.age);
+    const line = h("tr", null, cells.pick, cells.state, cells.name, cells.progress, cells.loss, cells.test, cells.time, cells.device, cells.age);
     line.cells_ = cells;
     return line;
   }
@@ -141,7 +146,8 @@ export function mount(root, { query }, signal) {
       h("progress", { class: "meter", max: "1", value: job.progress.fraction, "aria-label": `Progress of ${jobName(job)}` }),
       h("span", { class: "muted progress-words" }, `${integer(job.progress.epoch)} of ${integer(job.progress.epochs)}`, h("span", null, waitWords(job))));
     setText(cells.loss, lossWords(job));
-    setText(cells.test, leadingMetric(job));
+    setText(cells.test, leadingWords(job));
+    setText(cells.time, seconds(trainedSeconds(job)));
     replace(cells.device, job.device ?? "–", job.executor && h("div", { class: "muted small" }, job.executor.replace(`${job.device}/`, "")));
     attribute(cells.age, "title", dateTime(job.created_at));
     setText(cells.age, age(job.created_at));
@@ -172,7 +178,8 @@ export function mount(root, { query }, signal) {
 
   function show() {
     const shown = page.filter(matches);
-    keyed(body, page.slice(0, built), (job) => job.id, row, update);
+    showOrder();
+    keyed(body, inOrder(page, order).slice(0, built), (job) => job.id, row, update);
     table.hidden = shown.length === 0;
     empty.hidden = shown.length > 0;
     if (!shown.length) {

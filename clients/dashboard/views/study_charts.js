@@ -53,7 +53,7 @@ export function studyPanels({ signal }) {
   const chartRoot = h("div");
   const effects = h("div", { class: "effects" });
   const barsRoot = h("div", { class: "grid study-bars" });
-  const heat = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Two axes together" });
+  const heat = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "A table of two axes" });
   const boxes = h("div");
   const over = card("study-over", "", said, line.node, chartRoot);
   const effectsCard = card("study-effects", "What each axis changes", effects,
@@ -175,7 +175,7 @@ export function cellsTable(study, axes, cells) {
   const others = measures.filter(({ metric }) => metric !== study.metric);
   const head = [...axes.map(({ name }) => [name]), ["Parameters", "number"], [word, "number"], ...others.map((measure) => [measure.word, "number"]), ["Outcome"]];
   const time = (v) => (Number.isFinite(v) ? seconds(v) : "–");
-  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Cells" }, h("table", { class: "compact cells-table" },
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "A table of the cells" }, h("table", { class: "compact cells-table" },
     h("thead", null, h("tr", null, head.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))),
     h("tbody", null, cells.map((cell) => h("tr", null,
       axes.map((axis, a) => h("td", null, axis.words[cell.at[a]])),

@@ -93,6 +93,7 @@ export async function mount(root, { query }, signal) {
     onDefaults: (filled) => form.showDefaults(treeOf(filled)),
   });
   const upload = uploadPanel({
+    isTaken: form.hasDataset,
     signal,
     onUploaded(dataset) {
       form.addDataset(dataset);

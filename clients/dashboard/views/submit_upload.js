@@ -1,6 +1,6 @@
 // submit_upload.js: a file becomes a dataset, or a part of one.
 
-import { h, setText } from "../dom.js";
+import { h, replace, setText } from "../dom.js";
 import { upload } from "../api.js";
 import { announce } from "../shell.js";
 import { bytes, integer, percent } from "../format.js";
@@ -9,7 +9,7 @@ const parts = ["train/x", "train/y", "validation/x", "validation/y", "test/x", "
 const nameAllowed = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$/;
 
 // "My houses.csv.gz" -> "My-houses".
-const nameOf = (file) => file.name.replace(/(\.(csv|json|npy|npz|txt|gz|safetensors|ubyte|zip))+$/i, "").replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/^\.+/, "");
+const nameOf = (file) => file.name.replace(/(\.(csv|tsv|json|jsonl|ndjson|npy|npz|txt|data|gz|safetensors|ubyte|zip|tar|tgz))+$/i, "").replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/^\.+/, "");
 
 // The names of the published files of MNIST give the part.
 function partOf(file) {
@@ -17,7 +17,8 @@ function partOf(file) {
   return found ? `${found[1] === "train" ? "train" : "test"}/${found[2] === "images" ? "x" : "y"}` : "";
 }
 
-export function uploadPanel({ signal, onUploaded }) {
+// isTaken(name): a dropped file is sent at once, unless a dataset has its name already.
+export function uploadPanel({ signal, isTaken, onUploaded }) {
   const file = h("input", { id: "upload-file", type: "file" });
   const name = h("input", { id: "upload-name", autocomplete: "off", maxlength: "128" });
   const part = h("select", { id: "upload-part" }, h("option", { value: "" }, "the whole dataset"), parts.map((word) => h("option", { value: word }, word)));
@@ -25,29 +26,58 @@ export function uploadPanel({ signal, onUploaded }) {
   const stop = h("button", { type: "button", class: "button", hidden: true }, "Stop");
   const bar = h("progress", { class: "meter", max: "1", value: "0", "aria-label": "Upload", hidden: true });
   const outcome = h("p", { class: "upload-said", role: "status" });
+  const faults = h("ul", { class: "faults", hidden: true });
   const form = h("form", { id: "upload" },
     h("div", { class: "fields" },
-      h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "File: CSV, NPY, NPZ, IDX, safetensors, JSON, ZIP of pictures, gz of any"), file),
+      h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "Drop a file here, or choose one: CSV, JSON, NPY, NPZ, IDX, safetensors, ZIP or TAR of pictures, gz of any"), file),
       h("div", { class: "field" }, h("label", { for: "upload-name" }, "Name"), name),
       h("div", { class: "field" }, h("label", { for: "upload-part" }, "It is"), part)),
     h("div", { class: "toolbar upload-go" }, send, stop),
-    bar, outcome);
+    bar, outcome, faults);
   const node = h("section", { class: "card", "aria-labelledby": "upload-title" }, h("h2", { id: "upload-title" }, "Upload a dataset"), form);
   let named = false; // by the user
   let running = null;
 
   name.addEventListener("input", () => (named = name.value !== ""));
-  file.addEventListener("change", () => {
+  function chosen() {
     if (!file.files[0]) return;
     if (!named) name.value = partOf(file.files[0]) ? name.value || "mnist" : nameOf(file.files[0]);
     part.value = partOf(file.files[0]);
-  });
+  }
+
+  // A file may be dropped anywhere on the page.
+  function dropped(event) {
+    const files = event.dataTransfer?.files;
+    node.classList.remove("dropping");
+    if (!files?.length) return;
+    event.preventDefault();
+    if (running) return;
+    if (files.length > 1) return say("Drop one file at a time; several parts of a dataset are uploaded one by one.", true);
+    file.files = files;
+    chosen();
+    if (!part.value && !isTaken(name.value)) return form.requestSubmit();
+    send.focus();
+    say(part.value ? "Look at the name and the part, then upload." : `There is a dataset “${name.value}”: upload to replace it, or give another name.`);
+  }
+
+  function dragged(event) {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    node.classList.add("dropping");
+  }
+
+  document.addEventListener("dragover", dragged, { signal });
+  document.addEventListener("drop", dropped, { signal });
+  document.addEventListener("dragleave", (event) => !event.relatedTarget && node.classList.remove("dropping"), { signal });
+  file.addEventListener("change", chosen);
   stop.addEventListener("click", () => running?.abort());
   signal.addEventListener("abort", () => running?.abort());
 
-  function say(text, bad) {
+  function say(text, bad, errors = []) {
     outcome.classList.toggle("bad", !!bad);
     setText(outcome, text);
+    replace(faults, errors.map(({ pointer, detail }) => h("li", null, pointer && [h("code", null, pointer), " "], detail)));
+    faults.hidden = errors.length === 0;
   }
 
   form.addEventListener("submit", async (event) => {
@@ -60,6 +90,7 @@ export function uploadPanel({ signal, onUploaded }) {
     stop.hidden = false;
     bar.hidden = false;
     bar.value = 0;
+    say("");
     const path = `/v1/datasets/${encodeURIComponent(name.value)}${part.value ? `/${part.value}` : ""}`;
     try {
       const dataset = await upload(path, chosen, {
@@ -75,7 +106,7 @@ export function uploadPanel({ signal, onUploaded }) {
       announce(`Uploaded ${dataset.name}.`);
       onUploaded(dataset);
     } catch (error) {
-      if (!signal.aborted) say(error.message, true);
+      if (!signal.aborted) say(error.message, true, error.errors);
     } finally {
       send.disabled = false;
       stop.hidden = true;

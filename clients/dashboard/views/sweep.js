@@ -75,7 +75,7 @@ export function mount(root, { id }, signal) {
     meter.value = fraction;
     const words = [`${count} ${count === "1" ? "training" : "trainings"} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
     if (sweep.status === "running" && sweep.eta_seconds !== null) words.push(`${duration(sweep.eta_seconds)} left`);
-    if (sweep.status === "queued") words.push(sweep.queue_position === null ? "waiting" : `place ${sweep.queue_position + 1} in the queue`);
+    if (sweep.status === "queued") words.push(sweep.queue_position === null ? "waiting" : `place ${sweep.queue_position} in the queue`);
     setText(progress, words.join(" · "));
     const { spec, timing } = sweep;
     setFacts(times, [

@@ -31,8 +31,8 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
   const csv = h("button", { type: "button", class: "button", onclick: () => act(csv, () => download(`${url}/trials?format=csv&sort=${sort}`, `${jobName(sweep).replace(/[^A-Za-z0-9_.-]+/g, "-")}.csv`, { signal })) }, "Download CSV");
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const table = h("table", { class: "compact trials-table" }, h("caption", { class: "hidden" }, "Trials"), head, body);
-  const node = h("section", { class: "card", "aria-labelledby": "trials-title" },
-    h("div", { class: "toolbar" }, h("h2", { class: "grow", id: "trials-title" }, "Leaderboard"), order, csv),
+  const node = h("section", { class: "card" },
+    h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Leaderboard"), order, csv),
     failure, h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Leaderboard" }, table), empty,
     h("div", { class: "toolbar pager" }, count, earlier, later));
 

@@ -12,7 +12,7 @@ const pageSize = 50;
 
 // The time left, or what is waited for.
 function waitWords(sweep) {
-  if (sweep.status === "queued") return sweep.queue_position === null ? "waiting" : `place ${sweep.queue_position + 1} in the queue`;
+  if (sweep.status === "queued") return sweep.queue_position === null ? "waiting" : `place ${sweep.queue_position} in the queue`;
   return sweep.status === "running" && sweep.eta_seconds !== null ? `${duration(sweep.eta_seconds)} left` : "";
 }
 

@@ -27,6 +27,7 @@
   X(data_put)                  \
   X(data_ls)                   \
   X(data_show)                 \
+  X(data_head)                 \
   X(data_rm)                   \
   X(models_publish)            \
   X(models_ls)                 \

@@ -156,8 +156,7 @@ static void details_print(const ep_client *client, const json_t *job) {
   if (*ep_json_text_at(job, "warning"))
     ep_summary_line_print(client, "warning", ep_json_text_at(job, "warning"));
   if (json_is_integer(ep_json_at(job, "queue_position"))) {
-    snprintf(text, sizeof text, "%lld jobs go first",
-             (long long)ep_json_integer_at(job, "queue_position"));
+    snprintf(text, sizeof text, "place %lld", (long long)ep_json_integer_at(job, "queue_position"));
     ep_summary_line_print(client, "queue", text);
   }
 }

@@ -127,6 +127,11 @@ class Client:
         """All datasets."""
         return self._json("GET", "/v1/datasets")["data"]
 
+    def dataset_rows(self, name: str, limit: int = 20, offset: int = 0, split: str = "train") -> List[Any]:
+        """Rows of a dataset, each a dict by the columns' names: as `predict` takes them. Rows without names are lists."""
+        query = urlencode({"split": split, "limit": limit, "offset": offset})
+        return self._json("GET", f"/v1/datasets/{quote(name, safe='')}/rows?{query}")["data"]
+
     def devices(self) -> List[Dict[str, Any]]:
         """The devices, each with its state and its job."""
         return self._json("GET", "/v1/devices")["data"]

@@ -122,6 +122,14 @@ ep_status ep_table_walk(int file, const ep_table *table, size_t values_offset,
   return status;
 }
 
+ep_status ep_table_row_read(int file, const ep_table *table, size_t values_offset, int64_t index,
+                            uint8_t *row, ep_error *error) {
+  assert(index >= 0 && index < table->rows);
+  size_t row_bytes = (size_t)table->columns * ep_dtype_bytes(table->dtype);
+  return bytes_read(file, row, row_bytes, (int64_t)values_offset + index * (int64_t)row_bytes,
+                    error);
+}
+
 void ep_table_close(ep_table *table) {
   ep_mapping mapping = {table->mapping, table->mapping_bytes};
   ep_mapping_close(&mapping);

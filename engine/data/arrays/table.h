@@ -37,6 +37,10 @@ ep_status ep_table_peek(int file, const char *path, ep_table *out, size_t *value
 ep_status ep_table_walk(int file, const ep_table *table, size_t values_offset,
                         ep_status (*visit)(void *context, const uint8_t *row, ep_error *error),
                         void *context, ep_error *error);
+/* One row of the open file that ep_table_peek described. row: [columns] values of the dtype,
+ * written. */
+ep_status ep_table_row_read(int file, const ep_table *table, size_t values_offset, int64_t index,
+                            uint8_t *row, ep_error *error);
 void ep_table_close(ep_table *table);
 double ep_table_value(const ep_table *table, int64_t row, int64_t column);
 /* Columns first … first + count - 1 of a row. out: [count], written. */

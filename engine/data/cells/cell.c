@@ -28,6 +28,7 @@ bool ep_cell_is_missing(const char *text, size_t bytes) {
   static const char *const words[] = {"NA",   "N/A",  "n/a",  "NaN",  "nan", "NAN", "+nan", "-nan",
                                       "-NaN", "null", "NULL", "None", "?",   "-",   ".",    "#N/A"};
   if (bytes == 0) return true;
+  if (bytes > 4 || !memchr("Nn+-?.#", *text, 7)) return false; /* as most cells are */
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strlen(words[i]) == bytes && memcmp(words[i], text, bytes) == 0) return true;
   return false;

@@ -56,7 +56,7 @@ static ep_status cell_read(reader *read, ep_csv_text *text, int64_t column, doub
   ep_csv_cell *cell = read->cell;
   ep_status status = ep_csv_cell_read(text, column + 1, cell, error);
   if (status != EP_OK) return status;
-  ep_csv_text inner = {cell->text, cell->text + cell->bytes, text->delimiter, line};
+  ep_csv_text inner = {cell->text, cell->text + cell->bytes, text->delimiter, line, false};
   ep_csv_stop end;
   *stop = cell->stop;
   if (!ep_csv_number_read(&inner, value, &end) || end != EP_CSV_END)
@@ -145,7 +145,8 @@ static ep_status read_csv(ep_ingest *ingest, ep_error *error) {
   const char *start = (const char *)ingest->bytes, *end = start + ingest->size;
   if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) start += 3;
   char delimiter = ingest->options.delimiter;
-  ep_csv_text text = {start, end, delimiter ? delimiter : ep_csv_delimiter_find(start, end), 1};
+  ep_csv_text text = {start, end, delimiter ? delimiter : ep_csv_delimiter_find(start, end), 1,
+                      ingest->mapped};
   ep_csv_header header = {0};
   ep_csv_labels labels = {0};
   int64_t rows;

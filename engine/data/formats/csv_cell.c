@@ -54,6 +54,15 @@ static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *sto
   return true;
 }
 
+/* The first byte from `at` on that could end a cell; the end where there is none. */
+static inline const char *stop_seek(const ep_csv_text *text, const char *at) {
+  const bool white = is_white(text);
+  while (at < text->end && *at != text->delimiter && *at != '\n' && *at != '\r' &&
+         !(white && is_space(text, *at)))
+    at++;
+  return at;
+}
+
 /* The cells of a line between white space; *numbers: how many of them are numbers. */
 static int64_t white_cells(ep_csv_text *text, int64_t *numbers) {
   int64_t cells = 0;
@@ -78,7 +87,7 @@ static int64_t white_cells(ep_csv_text *text, int64_t *numbers) {
  * first may have one less, which names no column of row names. */
 static bool is_white_table(const char *at, const char *end) {
   enum { LINES = 100 };
-  ep_csv_text text = {at, end, EP_CSV_WHITE_SPACE, 1};
+  ep_csv_text text = {at, end, EP_CSV_WHITE_SPACE, 1, false};
   int64_t numbers = 0, names = white_cells(&text, &numbers), columns = 0;
   for (int line = 1; line < LINES && text.at < text.end; line++) {
     if (ep_csv_blank_line_take(&text)) continue;
@@ -141,10 +150,13 @@ ep_status ep_csv_cell_read(ep_csv_text *text, int64_t column, ep_csv_cell *cell,
   if (at < text->end && *at == '"') {
     status = quoted_read(text, at + 1, column, cell, error);
   } else {
-    for (; !stop_take(text, at, &cell->stop); at++) {
-      if (cell->bytes == EP_LIMIT_CSV_FIELD_BYTES) return too_long(text, column, error);
-      cell->text[cell->bytes++] = *at;
+    const char *first = at;
+    for (at = stop_seek(text, at); !stop_take(text, at, &cell->stop);
+         at = stop_seek(text, at + 1)) {
     }
+    if (at - first > EP_LIMIT_CSV_FIELD_BYTES) return too_long(text, column, error);
+    cell->bytes = (size_t)(at - first);
+    memcpy(cell->text, first, cell->bytes);
     while (cell->bytes > 0 && is_space(text, cell->text[cell->bytes - 1])) cell->bytes--;
   }
   cell->text[cell->bytes] = 0;

@@ -16,6 +16,7 @@ typedef struct {
   const char *at, *end;
   char delimiter;
   int64_t line; /* of `at`, from 1, as an editor counts */
+  bool mapped;  /* as of an ep_ingest */
 } ep_csv_text;
 
 typedef enum { EP_CSV_DELIMITER, EP_CSV_LINE, EP_CSV_END } ep_csv_stop; /* what ended a cell */

@@ -129,7 +129,7 @@ void ep_csv_faults_tell(ep_csv_text text, int header, bool numbers, ep_csv_cell 
     if (!ep_csv_blank_line_take(&text))
       row_look(&found, &text, cell);
     else if (text.at < text.end &&
-             !ep_csv_blank_line_take(&(ep_csv_text){text.at, text.end, text.delimiter, 0}))
+             !ep_csv_blank_line_take(&(ep_csv_text){text.at, text.end, text.delimiter, 0, false}))
       tally_add(&found.lengths, line);
   }
   if (found.cells && found.finite) survey_tell(&found, error);

@@ -4,10 +4,21 @@
 #include <string.h>
 
 #include "engine/data/cells/cell.h"
+#include "engine/files/mapping.h"
+
+enum { DROP_BYTES = 4 << 20 };
+
+/* Of a file of any size, little lies in memory at a time. */
+static void behind_drop(const ep_csv_text *text, const char **kept) {
+  if (!text->mapped || text->at - *kept < DROP_BYTES) return;
+  ep_mapping_drop(*kept, (size_t)(text->at - *kept));
+  *kept = text->at;
+}
 
 ep_status ep_csv_rows_read(ep_csv_text *text, ep_csv_row_read read, void *context,
                            ep_error *error) {
   ep_status status = EP_OK;
+  const char *kept = text->at;
   int64_t blank = 0, rows = 0;
   while (status == EP_OK && text->at < text->end) {
     int64_t line = text->line;
@@ -19,6 +30,7 @@ ep_status ep_csv_rows_read(ep_csv_text *text, ep_csv_row_read read, void *contex
       status = read(context, text, error);
       rows++;
     }
+    behind_drop(text, &kept);
   }
   if (status == EP_OK && rows == 0)
     status = ep_fail(error, EP_INVALID, "there are no rows of data");

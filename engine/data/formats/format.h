@@ -18,6 +18,7 @@ typedef struct {
 typedef struct {
   const uint8_t *bytes; /* [size], the content, not packed; lent */
   size_t size;
+  bool mapped;        /* the bytes are a mapping's, of which what was read may be dropped */
   const char *folder; /* where parts go; NULL: the content is checked and nothing written */
   ep_ingest_options options;
   int64_t budget_bytes; /* what may still be written */

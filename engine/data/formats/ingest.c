@@ -50,8 +50,13 @@ typedef struct {
 } hashing;
 
 static void *hash_run(void *argument) {
+  enum { CHUNK_BYTES = 4 << 20 };
   hashing *job = argument;
-  ep_sha256_update(&job->hash, job->mapping.bytes, job->mapping.size);
+  for (size_t at = 0; at < job->mapping.size; at += CHUNK_BYTES) {
+    size_t left = job->mapping.size - at, bytes = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+    ep_sha256_update(&job->hash, job->mapping.bytes + at, bytes);
+    ep_mapping_drop(job->mapping.bytes + at, bytes);
+  }
   ep_sha256_final(&job->hash, job->sha256);
   return NULL;
 }
@@ -92,6 +97,7 @@ static ep_status read_mapped(ep_mapping source, ep_ingest *ingest, ep_error *err
   ep_dataset_meta *meta = ingest->meta;
   ingest->bytes = source.bytes;
   ingest->size = source.size;
+  ingest->mapped = true;
   meta->bytes = (int64_t)source.size;
   ep_status status = hash_start(&job, source, meta->sha256, error);
   if (status != EP_OK) return status;

@@ -89,14 +89,19 @@ static ep_status table_store(ep_ingest *ingest, ep_json_table *table, ep_error *
   ep_column_cells *types = calloc(columns, sizeof *types);
   ep_column *column =
       malloc(columns * sizeof *column); /* the table's names are needed to read it */
+  ep_draft draft = {.file = -1};
   ep_status status = types && column ? EP_OK : ep_fail_memory(error);
   if (column) memcpy(column, table->column, columns * sizeof *column);
-  if (status == EP_OK) status = ep_column_types_find(&table->rows, column, types, error);
   if (status == EP_OK)
-    status = ep_typed_table_write(&table->rows, column, types, ingest->folder,
+    status =
+        ep_draft_open(ingest->folder, table->rows.columns, ingest->budget_bytes, &draft, error);
+  if (status == EP_OK) status = ep_column_types_find(&table->rows, column, types, &draft, error);
+  if (status == EP_OK)
+    status = ep_typed_table_write(&table->rows, column, types, &draft, ingest->folder,
                                   &ingest->budget_bytes, ingest->meta, error);
   else if (column)
     ep_columns_destroy(column, table->rows.columns);
+  ep_draft_close(&draft);
   ep_typed_table_types_free(types, table->rows.columns);
   return status;
 }

@@ -1,14 +1,19 @@
 #include "engine/data/tables/column_types.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "api/json/utf8.h"
+
+/* What a cell is in the draft. */
+enum { DRAFT_NUMBER, DRAFT_DATE, DRAFT_WORD };
 
 /* The passes over the rows. */
 typedef struct {
   int64_t columns;
   ep_column *column;      /* [columns], lent */
   ep_column_cells *types; /* [columns], lent */
+  ep_draft *draft;        /* lent */
   bool decimal_commas;    /* a comma may stand in a number: it is not the delimiter */
   size_t words_bytes;     /* of all words */
 } passes;
@@ -22,28 +27,113 @@ static ep_status text_check(const passes *pass, const ep_table_cell *value, ep_e
                  ep_excerpt(shown, value->text, value->bytes));
 }
 
+/* --- words ---------------------------------------------------------------------------------- */
+
+/* distinct 0: not counted. */
+static void words_drop(passes *pass, int64_t column, int64_t distinct) {
+  ep_column_cells *type = &pass->types[column];
+  pass->words_bytes -= ep_word_set_bytes(&type->words);
+  ep_word_set_deinit(&type->words);
+  type->text = true;
+  type->distinct = distinct;
+}
+
+/* The column whose words take the most memory becomes text. */
+static void largest_drop(passes *pass) {
+  int64_t largest = 0;
+  size_t most = 0;
+  for (int64_t i = 0; i < pass->columns; i++) {
+    size_t bytes = ep_word_set_bytes(&pass->types[i].words);
+    if (bytes > most) largest = i;
+    if (bytes > most) most = bytes;
+  }
+  words_drop(pass, largest, 0);
+}
+
+/* Adds a word; *entry is its, or NULL where the column has too many. */
+static ep_status word_add(passes *pass, const ep_table_cell *value, ep_word_entry **entry,
+                          ep_error *error) {
+  ep_word_set *words = &pass->types[value->column].words;
+  uint32_t count = words->count;
+  size_t before = ep_word_set_bytes(words);
+  *entry = ep_word_set_add(words, value->text, value->bytes, error);
+  if (!*entry) return EP_NO_MEMORY;
+  if (words->count == count) return EP_OK;
+  pass->words_bytes += ep_word_set_bytes(words) - before;
+  if (words->count > EP_LIMIT_CATEGORIES) words_drop(pass, value->column, EP_LIMIT_CATEGORIES);
+  while (pass->words_bytes > EP_LIMIT_WORDS_BYTES) largest_drop(pass);
+  if (pass->types[value->column].text) *entry = NULL;
+  return EP_OK;
+}
+
+/* --- kinds ---------------------------------------------------------------------------------- */
+
+/* The kinds that read a cell which is no plain number, a bit each, and one more. */
+static uint32_t kinds_of(const passes *pass, const ep_table_cell *value) {
+  uint32_t kinds = 1u << EP_CELL_KINDS;
+  double unused;
+  for (int kind = EP_CELL_NUMBER + 1; kind < EP_CELL_KINDS; kind++) {
+    if (kind == EP_CELL_DECIMAL_COMMA && !pass->decimal_commas) continue;
+    bool reads = ep_cell_read((ep_cell_kind)kind, value->text, value->bytes, &unused);
+    kinds |= (uint32_t)reads << kind;
+  }
+  return kinds;
+}
+
+/* A cell that is neither a plain number nor an ISO date. What was found of a word is kept with it.
+ */
+static ep_status word_take(passes *pass, const ep_table_cell *value, double *out, ep_error *error) {
+  ep_column_cells *type = &pass->types[value->column];
+  ep_word_entry *entry = NULL;
+  uint32_t kinds = 0;
+  *out = 0;
+  type->drafted[DRAFT_WORD]++;
+  ep_status status = type->text ? EP_OK : word_add(pass, value, &entry, error);
+  if (status != EP_OK) return status;
+  if (entry) {
+    *out = entry->number;
+    kinds = entry->mark;
+  }
+  if (kinds == 0) {
+    status = text_check(pass, value, error);
+    kinds = kinds_of(pass, value);
+    if (entry) entry->mark = kinds;
+  }
+  for (int kind = EP_CELL_NUMBER + 1; kind < EP_CELL_KINDS; kind++)
+    type->accepted[kind] += kinds >> kind & 1;
+  return status;
+}
+
 static ep_status kinds_count(void *context, const ep_table_cell *value, ep_error *error) {
   passes *pass = context;
   ep_column_cells *type = &pass->types[value->column];
-  double unused;
+  double unused, *out = ep_draft_row(pass->draft) + value->column;
   if (ep_cell_is_missing(value->text, value->bytes)) {
     type->missing++;
+    *out = NAN;
     return EP_OK;
   }
   type->present++;
-  if (ep_cell_read(EP_CELL_NUMBER, value->text, value->bytes, &unused)) {
-    type->accepted[EP_CELL_NUMBER]++; /* which is no date */
+  if (ep_cell_read(EP_CELL_NUMBER, value->text, value->bytes, out)) {
+    type->drafted[DRAFT_NUMBER] += isfinite(*out); /* another one is refused where it is stored */
+    type->accepted[EP_CELL_NUMBER]++;              /* which is no date */
     type->accepted[EP_CELL_GROUPED]++;
     type->accepted[EP_CELL_DECIMAL_COMMA] +=
         pass->decimal_commas &&
         ep_cell_read(EP_CELL_DECIMAL_COMMA, value->text, value->bytes, &unused);
     return EP_OK;
   }
-  for (int kind = EP_CELL_NUMBER + 1; kind < EP_CELL_KINDS; kind++) {
-    if (kind == EP_CELL_DECIMAL_COMMA && !pass->decimal_commas) continue;
-    type->accepted[kind] += ep_cell_read((ep_cell_kind)kind, value->text, value->bytes, &unused);
-  }
-  return text_check(pass, value, error);
+  if (!ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out))
+    return word_take(pass, value, out, error);
+  type->drafted[DRAFT_DATE]++;
+  type->accepted[EP_CELL_ISO_DATE]++; /* as no other kind is */
+  return EP_OK;
+}
+
+static ep_status row_drafted(void *context, ep_error *error) {
+  (void)error;
+  ep_draft_add(((passes *)context)->draft);
+  return EP_OK;
 }
 
 /* The kind that reads the most cells, the first of those that read as many; EP_CELL_KINDS when it
@@ -75,39 +165,34 @@ static bool kinds_choose(passes *pass) {
   return words;
 }
 
-/* distinct 0: not counted. */
-static void text_make(passes *pass, int64_t column, int64_t distinct) {
-  pass->words_bytes -= ep_word_set_bytes(&pass->types[column].words);
-  ep_word_set_deinit(&pass->types[column].words);
-  pass->column[column].type = EP_COLUMN_TEXT;
-  pass->column[column].distinct = distinct;
+/* Whether each column is in the draft what it is said to be. */
+static bool is_as_drafted(const passes *pass) {
+  for (int64_t i = 0; i < pass->columns; i++) {
+    const ep_column_cells *type = &pass->types[i];
+    int as = type->kind == EP_CELL_NUMBER     ? DRAFT_NUMBER
+             : type->kind == EP_CELL_ISO_DATE ? DRAFT_DATE
+                                              : DRAFT_WORD;
+    bool odd = type->kind < EP_CELL_KINDS && as == DRAFT_WORD;
+    if (odd || type->drafted[as] < type->present) return false;
+  }
+  return true;
 }
 
-/* The column whose words take the most memory becomes text. */
-static void largest_drop(passes *pass) {
-  int64_t largest = 0;
-  size_t most = 0;
+static void words_forget(passes *pass) {
   for (int64_t i = 0; i < pass->columns; i++) {
-    size_t bytes = ep_word_set_bytes(&pass->types[i].words);
-    if (bytes > most) largest = i;
-    if (bytes > most) most = bytes;
+    ep_word_set_deinit(&pass->types[i].words);
+    pass->types[i].text = false;
   }
-  text_make(pass, largest, 0);
+  pass->words_bytes = 0;
 }
 
 static ep_status word_count(void *context, const ep_table_cell *value, ep_error *error) {
   passes *pass = context;
-  ep_word_set *words = &pass->types[value->column].words;
-  if (pass->column[value->column].type != EP_COLUMN_CATEGORY ||
+  ep_word_entry *unused;
+  if (pass->types[value->column].kind != EP_CELL_KINDS || pass->types[value->column].text ||
       ep_cell_is_missing(value->text, value->bytes))
     return EP_OK;
-  size_t before = ep_word_set_bytes(words);
-  ep_status status = ep_word_set_add(words, value->text, value->bytes, error);
-  pass->words_bytes += ep_word_set_bytes(words) - before;
-  if (status != EP_OK) return status;
-  if (words->count > EP_LIMIT_CATEGORIES) text_make(pass, value->column, EP_LIMIT_CATEGORIES);
-  while (pass->words_bytes > EP_LIMIT_WORDS_BYTES) largest_drop(pass);
-  return EP_OK;
+  return word_add(pass, value, &unused, error);
 }
 
 /* Names, numbers of persons: as many words as cells. */
@@ -115,12 +200,21 @@ static bool is_identifier(const ep_column_cells *type) {
   return type->words.count == type->present && type->present > EP_LIMIT_IDENTIFIER_ROWS;
 }
 
+static void text_make(passes *pass, int64_t column, int64_t distinct) {
+  words_drop(pass, column, distinct);
+  pass->column[column].type = EP_COLUMN_TEXT;
+  pass->column[column].distinct = distinct;
+}
+
 static ep_status words_order(passes *pass, ep_error *error) {
   ep_status status = EP_OK;
   for (int64_t i = 0; i < pass->columns && status == EP_OK; i++) {
     ep_column_cells *type = &pass->types[i];
-    if (pass->column[i].type != EP_COLUMN_CATEGORY) continue;
-    if (type->words.too_long || is_identifier(type))
+    if (pass->column[i].type != EP_COLUMN_CATEGORY)
+      ep_word_set_deinit(&type->words); /* cells that are none of its type */
+    else if (type->text)
+      text_make(pass, i, type->distinct);
+    else if (type->words.too_long || is_identifier(type))
       text_make(pass, i, type->words.count);
     else
       status = ep_word_set_order(&type->words, &pass->column[i].words, error);
@@ -129,14 +223,18 @@ static ep_status words_order(passes *pass, ep_error *error) {
 }
 
 ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *types,
-                               ep_error *error) {
+                               ep_draft *draft, ep_error *error) {
   passes pass = {.columns = rows->columns,
                  .column = column,
                  .types = types,
+                 .draft = draft,
                  .decimal_commas = rows->decimal_commas};
-  ep_status status = rows->walk(rows, kinds_count, NULL, &pass, error);
-  if (status != EP_OK || !kinds_choose(&pass)) return status;
-  status = rows->walk(rows, word_count, NULL, &pass, error);
+  ep_status status = rows->walk(rows, kinds_count, row_drafted, &pass, error);
+  if (status != EP_OK) return status;
+  bool words = kinds_choose(&pass);
+  draft->kept = draft->kept && is_as_drafted(&pass);
+  if (!draft->kept) words_forget(&pass);
+  if (!draft->kept && words) status = rows->walk(rows, word_count, NULL, &pass, error);
   return status == EP_OK ? words_order(&pass, error) : status;
 }
 
@@ -158,7 +256,9 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *t
   return 2 * found > asked;
 }
 
-void ep_column_types_reset(ep_column *column, ep_column_cells *types, int64_t columns) {
+void ep_column_types_reset(ep_column *column, ep_column_cells *types, int64_t columns,
+                           ep_draft *draft) {
+  ep_draft_reset(draft);
   for (int64_t i = 0; i < columns; i++) {
     ep_words_deinit(&column[i].words);
     ep_word_set_deinit(&types[i].words);

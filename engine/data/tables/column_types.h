@@ -3,6 +3,7 @@
 #define EP_ENGINE_DATA_TABLES_COLUMN_TYPES_H
 
 #include "engine/data/cells/cell.h"
+#include "engine/data/tables/draft.h"
 #include "engine/data/tables/table_rows.h"
 #include "engine/data/tables/word_set.h"
 
@@ -12,16 +13,21 @@ typedef struct {
   int64_t accepted[EP_CELL_KINDS]; /* cells that each kind reads */
   ep_cell_kind kind;               /* of numbers and dates; EP_CELL_KINDS: these are words */
   ep_word_set words;               /* of a category, in the order of its numbers, owned */
+  bool text;                       /* it has more words than were kept */
+  int64_t distinct;                /* then: as many at least; 0 = not counted */
+  int64_t drafted[3];              /* cells that are numbers, ISO dates, words in the draft */
 } ep_column_cells;
 
-/* Walks over the rows, once for the kinds of cells and once for the words, and decides: a column of
+/* Walks over the rows, and once more for the words of a column that has others than the draft took
+ * it to have, and decides: a column of
  * which 99 % of the cells are numbers, or dates, of one kind is that; another one is a category, or
  * text: more than EP_LIMIT_CATEGORIES words, one of more than EP_LIMIT_WORD_BYTES, or none that
  * occurs twice. Type, words and, of text, the distinct ones go into column[rows->columns]; types:
- * as many, zeroed, whose words are the caller's also on failure. Refuses cells that are not UTF-8.
- */
+ * as many, zeroed, whose words are the caller's also on failure. draft: empty, open; its `kept`
+ * says afterwards whether the rows are those of the columns, words by their numbers as they came.
+ * Refuses cells that are not UTF-8. */
 ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *types,
-                               ep_error *error);
+                               ep_draft *draft, ep_error *error);
 
 /* Whether a first line that was taken for names is none, but a row like those below it: its numbers
  * and dates are such as its columns have, and most of its words are words of its columns. Names:
@@ -30,6 +36,7 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *t
                                int64_t columns);
 
 /* Forgets what was found, names too. */
-void ep_column_types_reset(ep_column *column, ep_column_cells *types, int64_t columns);
+void ep_column_types_reset(ep_column *column, ep_column_cells *types, int64_t columns,
+                           ep_draft *draft);
 
 #endif

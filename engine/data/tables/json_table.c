@@ -213,7 +213,9 @@ static ep_status keys_gather(const walker *walk, ep_json_text *text, ep_error *e
     if (status == EP_OK && key_find(table, &next) < 0) {
       status = column_add(table, error);
       if (status == EP_OK)
-        status = ep_word_set_add(&table->names, table->cell->text, table->cell->bytes, error);
+        status = ep_word_set_add(&table->names, table->cell->text, table->cell->bytes, error)
+                     ? EP_OK
+                     : EP_NO_MEMORY;
       next = table->rows.columns;
     }
     if (status == EP_OK) status = ep_json_cell_read(text, table->cell, error);

@@ -68,15 +68,45 @@ static ep_status row_store(void *context, ep_error *error) {
   return ep_part_writer_commit(&read->writer, error);
 }
 
+/* A row of the draft: words by the places that they have got. */
+static void drafted_place(const reader *read, const double *drafted, double *out) {
+  for (int64_t i = 0; i < read->writer.columns; i++) {
+    out[i] = drafted[i];
+    if (isnan(out[i])) continue;
+    ep_column_type type = read->writer.column[i].type;
+    if (type == EP_COLUMN_CATEGORY)
+      out[i] = read->types[i].words.place[(uint32_t)drafted[i]];
+    else if (type == EP_COLUMN_TEXT)
+      out[i] = 0;
+  }
+}
+
+static ep_status drafted_store(reader *read, ep_draft *draft, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int64_t row = 0; row < draft->rows && status == EP_OK; row++) {
+    const double *drafted = ep_draft_next(draft);
+    if (!drafted) return ep_fail(error, EP_IO, "what was read of the table cannot be read again");
+    drafted_place(read, drafted, ep_part_writer_next(&read->writer));
+    status = ep_part_writer_commit(&read->writer, error);
+  }
+  return status;
+}
+
+static ep_status rows_store(reader *read, ep_table_rows *rows, ep_draft *draft, ep_error *error) {
+  ep_draft_rewind(draft);
+  if (draft->kept) return drafted_store(read, draft, error);
+  return rows->walk(rows, value_store, row_store, read, error);
+}
+
 ep_status ep_typed_table_write(ep_table_rows *rows, ep_column *column, const ep_column_cells *types,
-                               const char *folder, int64_t *budget_bytes, ep_dataset_meta *meta,
-                               ep_error *error) {
+                               ep_draft *draft, const char *folder, int64_t *budget_bytes,
+                               ep_dataset_meta *meta, ep_error *error) {
   reader read = {.types = types, .meta = meta};
   ep_part *part = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   ep_status status = ep_part_writer_open(&read.writer, folder, EP_SPLIT_TRAIN, EP_ROLE_TABLE,
                                          EP_DTYPE_F64, rows->columns, column, budget_bytes, error);
   if (status == EP_OK) status = ep_part_writer_table(&read.writer, error);
-  if (status == EP_OK) status = rows->walk(rows, value_store, row_store, &read, error);
+  if (status == EP_OK) status = rows_store(&read, rows, draft, error);
   if (status == EP_OK) status = ep_part_writer_finish(&read.writer, part, error);
   part->one_hot = false; /* numbers of words are none */
   ep_part_writer_abandon(&read.writer);

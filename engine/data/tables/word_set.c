@@ -70,25 +70,29 @@ static ep_status seed_make(ep_word_set *set, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_word_set_add(ep_word_set *set, const char *text, size_t bytes, ep_error *error) {
+ep_word_entry *ep_word_set_add(ep_word_set *set, const char *text, size_t bytes, ep_error *error) {
   ep_status status = set->seed ? EP_OK : seed_make(set, error);
   if (status == EP_OK && set->count == set->capacity) status = entries_grow(set, error);
-  if (status != EP_OK) return status;
+  if (status != EP_OK) return NULL;
   uint64_t hash = hash_of(set, text, bytes);
   uint32_t *slot = slot_find(set, hash, text, bytes);
   if (*slot != 0) {
     set->entry[*slot - 1].rows++;
-    return EP_OK;
+    return &set->entry[*slot - 1];
   }
   size_t kept = kept_bytes(bytes);
-  if (set->text_bytes + kept > set->text_capacity) status = text_grow(set, kept, error);
-  if (status != EP_OK) return status;
+  if (set->text_bytes + kept > set->text_capacity && text_grow(set, kept, error) != EP_OK)
+    return NULL;
   memcpy(set->text + set->text_bytes, text, kept);
-  set->entry[set->count] = (ep_word_entry){hash, 1, (uint32_t)set->text_bytes, (uint32_t)bytes};
+  set->entry[set->count] = (ep_word_entry){.hash = hash,
+                                           .rows = 1,
+                                           .offset = (uint32_t)set->text_bytes,
+                                           .bytes = (uint32_t)bytes,
+                                           .number = set->count};
   set->text_bytes += kept;
   set->too_long |= bytes > EP_LIMIT_WORD_BYTES;
   *slot = ++set->count;
-  return EP_OK;
+  return &set->entry[set->count - 1];
 }
 
 size_t ep_word_set_bytes(const ep_word_set *set) {
@@ -112,11 +116,13 @@ ep_status ep_word_set_order(ep_word_set *set, ep_words *out, ep_error *error) {
   slots_fill(set);
   *out = (ep_words){.word = calloc(set->count, sizeof *out->word),
                     .rows = calloc(set->count, sizeof *out->rows)};
-  bool ok = out->word && out->rows;
+  set->place = calloc(set->count, sizeof *set->place);
+  bool ok = out->word && out->rows && set->place;
   for (uint32_t i = 0; ok && i < set->count; i++) {
     const ep_word_entry *entry = &set->entry[i];
     out->word[i] = strndup(set->text + entry->offset, entry->bytes);
     out->rows[i] = entry->rows;
+    set->place[entry->number] = i;
     ok = out->word[i] != NULL;
     out->count += ok;
   }
@@ -134,5 +140,6 @@ void ep_word_set_deinit(ep_word_set *set) {
   free(set->entry);
   free(set->slot);
   free(set->text);
+  free(set->place);
   *set = (ep_word_set){0};
 }

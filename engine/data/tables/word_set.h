@@ -10,21 +10,25 @@ typedef struct {
   uint64_t hash;
   int64_t rows;
   uint32_t offset, bytes; /* of its text; of a word that is too long only the start is kept */
+  uint32_t number;        /* as it came: 0, 1, … */
+  uint32_t mark;          /* the caller's: 0 when it is new */
 } ep_word_entry;
 
 /* A zeroed one is empty. */
 typedef struct {
   ep_word_entry *entry; /* [capacity], owned; `count` are used */
-  uint32_t *slot; /* [2 * capacity], owned: by hash, open addressing: an entry and one; 0: none */
-  char *text;     /* [text_capacity], owned */
+  uint32_t *slot;  /* [2 * capacity], owned: by hash, open addressing: an entry and one; 0: none */
+  char *text;      /* [text_capacity], owned */
+  uint32_t *place; /* [count], owned, once it is ordered: where the word with each number is */
   uint32_t count, capacity;
   size_t text_bytes, text_capacity;
   uint64_t seed;
   bool too_long; /* a word has more than EP_LIMIT_WORD_BYTES */
 } ep_word_set;
 
-/* Counts a word: UTF-8 without a zero byte. `count` grows by one when it is new. */
-ep_status ep_word_set_add(ep_word_set *set, const char *text, size_t bytes, ep_error *error);
+/* Counts a word: UTF-8 without a zero byte. `count` grows by one when it is new. Returns its entry,
+ * good until the next word; NULL, with an error: there is no memory. */
+ep_word_entry *ep_word_set_add(ep_word_set *set, const char *text, size_t bytes, ep_error *error);
 
 /* How much memory it has. */
 size_t ep_word_set_bytes(const ep_word_set *set);

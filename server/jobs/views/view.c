@@ -80,28 +80,29 @@ static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_
   bool read = true;
   *out = (job_shown){0};
   if (live->stranded) ep_fit_none_text(row->requested_device, out->warning);
-  out->view = (ep_job_view){.id = row->id,
-                            .warning = live->stranded ? out->warning : NULL,
-                            .name = row->name,
-                            .tags = row->tags,
-                            .priority = row->priority,
-                            .pinned = row->pinned,
-                            .state = row->state,
-                            .spec = row->spec,
-                            .device = text_or_null(row->device),
-                            .executor = text_or_null(row->executor),
-                            .epochs = row->epochs,
-                            .queue_position = live->position,
-                            .eta_seconds = 0,
-                            .queued_seconds = NAN,
-                            .parameters = row->parameters,
-                            .bytes = row->bytes,
-                            .seconds_cpu = row->seconds_cpu,
-                            .seconds_cuda = row->seconds_cuda,
-                            .created_us = row->created_us,
-                            .started_us = row->started_us,
-                            .finished_us = row->finished_us,
-                            .attempt = row->attempt};
+  out->view =
+      (ep_job_view){.id = row->id,
+                    .warning = live->stranded ? out->warning : NULL,
+                    .name = row->name,
+                    .tags = row->tags,
+                    .priority = row->priority,
+                    .pinned = row->pinned,
+                    .state = row->state,
+                    .spec = row->spec,
+                    .device = text_or_null(row->device),
+                    .executor = text_or_null(row->executor),
+                    .epochs = row->epochs,
+                    .queue_position = live->position + 1, /* which counts from 0, -1: not queued */
+                    .eta_seconds = 0,
+                    .queued_seconds = NAN,
+                    .parameters = row->parameters,
+                    .bytes = row->bytes,
+                    .seconds_cpu = row->seconds_cpu,
+                    .seconds_cuda = row->seconds_cuda,
+                    .created_us = row->created_us,
+                    .started_us = row->started_us,
+                    .finished_us = row->finished_us,
+                    .attempt = row->attempt};
   ep_job_view *view = &out->view;
   if (live->live)
     live_lay(live, view);

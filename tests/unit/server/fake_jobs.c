@@ -405,6 +405,12 @@ ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
   return EP_OK;
 }
 
+ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_rows_page *page,
+                           char **text, char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+  (void)datasets, (void)name, (void)page, (void)text, (void)sha256;
+  return ep_fail(error, EP_NOT_FOUND, "none");
+}
+
 ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error) {
   (void)datasets, (void)error;
   *text = strdup("{}");

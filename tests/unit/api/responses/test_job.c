@@ -29,7 +29,7 @@ START_TEST(a_queued_job) {
                      .state = EP_STATE_QUEUED,
                      .spec = "{\"x\":1}",
                      .epochs = 10,
-                     .queue_position = 0,
+                     .queue_position = 1,
                      .eta_seconds = NAN,
                      .parameters = 49,
                      .bytes = 21000,
@@ -42,7 +42,7 @@ START_TEST(a_queued_job) {
               "\"priority\":-3,\"pinned\":false,\"status\":\"queued\","
               "\"device\":null,\"executor\":null,\"estimated_seconds\":{\"cpu\":0.5,\"cuda\":null},"
               "\"spec\":{\"x\":1},\"progress\":{\"epoch\":0,"
-              "\"epochs\":10,\"fraction\":0},\"queue_position\":0,\"warning\":null,\"eta_seconds\":"
+              "\"epochs\":10,\"fraction\":0},\"queue_position\":1,\"warning\":null,\"eta_seconds\":"
               "null,\"timing\":"
               "{\"queued_seconds\":0,\"train_seconds\":null,\"test_seconds\":null,"
               "\"energy_joules\":null,\"epoch_microseconds\":null,\"samples_per_second\":null},"
@@ -79,7 +79,7 @@ START_TEST(a_failed_job) {
                      .executor = "cpu/fused",
                      .epoch = 5,
                      .epochs = 10,
-                     .queue_position = -1,
+                     .queue_position = 0,
                      .result = &result,
                      .error_message = "diverged",
                      .error_pointer = "/optimizer/lr",
@@ -122,7 +122,7 @@ START_TEST(a_job_of_several_ranks) {
                      .name = "",
                      .state = EP_STATE_SUCCEEDED,
                      .spec = "{}",
-                     .queue_position = -1,
+                     .queue_position = 0,
                      .parallel = &parallel,
                      .result = &read};
   char *text = ep_job_format(&job);
@@ -233,7 +233,7 @@ START_TEST(queues) {
   ep_queue_row queued[] = {{"job_2", "b", 5}}, running[] = {{"job_1", "a", 0}};
   assert_text(ep_queue_format(queued, 1, running, 1),
               "{\"object\":\"queue\",\"queued\":1,\"running\":1,\"jobs\":[{\"id\":\"job_1\","
-              "\"position\":null,\"priority\":0,\"name\":\"a\"},{\"id\":\"job_2\",\"position\":0,"
+              "\"position\":null,\"priority\":0,\"name\":\"a\"},{\"id\":\"job_2\",\"position\":1,"
               "\"priority\":5,\"name\":\"b\"}]}");
 }
 END_TEST

@@ -221,9 +221,9 @@ START_TEST(the_queue_has_an_order_and_an_end) {
   ck_assert_int_eq(ep_jobs_submit(jobs, &(ep_submission){.json = spec, .bytes = strlen(spec)},
                                   refused, &repeated, &problem),
                    EP_BUSY);
-  ck_assert_int_eq(job_number(jobs, high, "\"queue_position\":"), 0);
-  ck_assert_int_eq(job_number(jobs, middle, "\"queue_position\":"), 1);
-  ck_assert_int_eq(job_number(jobs, low, "\"queue_position\":"), 2);
+  ck_assert_int_eq(job_number(jobs, high, "\"queue_position\":"), 1);
+  ck_assert_int_eq(job_number(jobs, middle, "\"queue_position\":"), 2);
+  ck_assert_int_eq(job_number(jobs, low, "\"queue_position\":"), 3);
   assert_ok(ep_jobs_queue(jobs, &text, error));
   ck_assert_ptr_nonnull(strstr(text, "\"queued\":3"));
   ck_assert_ptr_nonnull(strstr(text, "\"running\":1"));

@@ -36,19 +36,19 @@ START_TEST(labels_change_at_any_time_and_stay) {
   job_wait(jobs, running, "running");
   job_submit_with(jobs, "instant", 3000, "auto", 0, low);
   job_submit_with(jobs, "instant", 3, "auto", 5, high);
-  ck_assert_int_eq(job_number(jobs, low, "\"queue_position\":"), 1);
+  ck_assert_int_eq(job_number(jobs, low, "\"queue_position\":"), 2);
   uint64_t before = version_of(jobs, low);
   ck_assert_int_eq(label(jobs, low, "{\"priority\":6}"), EP_OK);
   ck_assert_uint_ne(version_of(jobs, low), before);
-  ck_assert_int_eq(job_number(jobs, low, "\"queue_position\":"), 0);
-  ck_assert_int_eq(job_number(jobs, high, "\"queue_position\":"), 1);
+  ck_assert_int_eq(job_number(jobs, low, "\"queue_position\":"), 1);
+  ck_assert_int_eq(job_number(jobs, high, "\"queue_position\":"), 2);
   ck_assert_int_eq(label(jobs, low, "{\"name\":\"first\",\"tags\":[\"t\"]}"), EP_OK);
   assert_has(jobs, low,
              "\"name\":\"first\",\"tags\":[\"t\"],\"priority\":6,\"pinned\":false,\"status\"");
   assert_has(jobs, low, "\"spec\":{\"name\":\"first\",\"tags\":[\"t\"],\"priority\":6,");
   char *queue = NULL;
   assert_ok(ep_jobs_queue(jobs, &queue, error));
-  ck_assert_ptr_nonnull(strstr(queue, "\"position\":0,\"priority\":6,\"name\":\"first\""));
+  ck_assert_ptr_nonnull(strstr(queue, "\"position\":1,\"priority\":6,\"name\":\"first\""));
   free(queue);
   ck_assert_int_eq(label(jobs, running, "{\"tags\":[\"r\"],\"priority\":7}"), EP_OK);
   assert_has(jobs, running,
@@ -190,7 +190,7 @@ START_TEST(memory_and_disk_agree) {
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   char *text = job_text(jobs, id), *queue = NULL;
   assert_ok(ep_jobs_queue(jobs, &queue, error));
-  const char *row = strstr(queue, "\"position\":0");
+  const char *row = strstr(queue, "\"position\":1");
   ck_assert_ptr_nonnull(row);
   ck_assert_int_eq(number_after(row, "\"priority\":"), number_after(text, "\"priority\":"));
   ck_assert_int_eq(number_after(row, "\"name\":\"n"), number_after(text, "\"priority\":"));

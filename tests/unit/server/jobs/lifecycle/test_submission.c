@@ -337,11 +337,11 @@ START_TEST(comes_back_without_memory) {
   job_submit(jobs, "hang", 100000, id);
   wait_until(events_count(jobs, id, "started") == 1);
   for (int i = 0; i < 128; i++) job_submit(jobs, "instant", 5, other);
-  ck_assert_int_eq(job_number(jobs, other, "\"queue_position\":"), 127);
+  ck_assert_int_eq(job_number(jobs, other, "\"queue_position\":"), 128);
   growth_kept = true;
   atomic_store(&growth_gone, true);
   kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL);
-  wait_until(job_number(jobs, other, "\"queue_position\":") != 127);
+  wait_until(job_number(jobs, other, "\"queue_position\":") != 128);
   atomic_store(&growth_gone, false);
   job_wait(jobs, id, "running");
   ep_jobs_close(jobs);

@@ -1,0 +1,50 @@
+// job_order.js: the columns of the list of jobs by which it can be put in order.
+
+import { metricNames, value } from "./format.js";
+
+// The most important metric of a job's test set: [name, value], or null.
+export function leadingMetric(job) {
+  const test = job.metrics?.test;
+  for (const name of ["accuracy", "r2", "rmse"]) if (test?.[name] !== null && test?.[name] !== undefined) return [name, test[name]];
+  return null;
+}
+
+export const leadingWords = (job) => {
+  const found = leadingMetric(job);
+  return found ? `${metricNames[found[0]].word} ${metricNames[found[0]].format(found[1])}` : "–";
+};
+
+export const lossOf = (job) => value(job.metrics?.train?.loss ?? job.loss);
+
+// Seconds of training; of a job that runs, since its start.
+export function trainedSeconds(job, now = Date.now()) {
+  if (typeof job.timing?.train_seconds === "number") return job.timing.train_seconds;
+  return job.status === "running" && job.started_at ? Math.max(0, (now - Date.parse(job.started_at)) / 1000) : null;
+}
+
+// What a column is put in order by: a number, a text, or null, which goes last.
+const keys = {
+  State: (job) => job.status,
+  Job: (job) => job.name || null,
+  Progress: (job) => job.progress.fraction,
+  Loss: lossOf,
+  Test: (job) => value(leadingMetric(job)?.[1] ?? null),
+  Duration: (job) => trainedSeconds(job),
+  Device: (job) => job.device,
+  Age: (job) => -Date.parse(job.created_at),
+};
+
+export const orders = Object.keys(keys);
+
+// order: a column's word, "-Loss" for the greatest first; anything else leaves the jobs as they are.
+export function inOrder(jobs, order) {
+  const key = Object.hasOwn(keys, order.replace(/^-/, "")) && keys[order.replace(/^-/, "")];
+  if (!key) return jobs;
+  const sign = order.startsWith("-") ? -1 : 1;
+  const missing = (one) => one === null || one === undefined || Number.isNaN(one);
+  const compare = (a, b) => {
+    if (missing(a) || missing(b)) return missing(a) - missing(b);
+    return sign * (typeof a === "string" ? a.localeCompare(b) : a - b || 0);
+  };
+  return jobs.map((job) => [key(job), job]).sort(([a], [b]) => compare(a, b)).map(([, job]) => job);
+}

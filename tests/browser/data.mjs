@@ -1,0 +1,130 @@
+// From a file to an answer, in the page: dropped, looked at, trained on, asked.
+
+import { ask, check, peopleCsv, run, squaresPut, trained } from "./page.mjs";
+
+// Drops a file on the page, as a browser reports it.
+const drop = (page, name, text) => page.evaluate(([fileName, content]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([content], fileName));
+  for (const type of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+}, [name, text]);
+
+async function dropped({ page, url }) {
+  await page.goto("/");
+  await page.getByRole("link", { name: "Data", exact: true }).click();
+  await page.getByText("Nothing was uploaded yet.").waitFor();
+  await drop(page, "wrong.csv", "a,b\n1,inf\n2,3\n");
+  await page.locator(".upload-said.bad").waitFor();
+  const said = await page.locator(".upload-said.bad").textContent();
+  check(/inf|finite/.test(said) && /1|2/.test(said), `a bad file is told of as ${said}`);
+  check((await fetch(`${url}/v1/datasets/wrong`)).status === 404, "a bad file was stored");
+  await page.fill("#upload-name", ""); // its name is that of the next file
+  await drop(page, "Our people.csv", peopleCsv);
+  await page.waitForURL(/#\/datasets\/Our-people$/);
+  await page.goto("/#/datasets");
+  await page.getByRole("link", { name: "Our-people" }).waitFor();
+  await page.fill("#upload-name", "");
+  await drop(page, "Our people.csv", peopleCsv);
+  await page.getByText("There is a dataset “Our-people”").waitFor();
+  console.log("ok: a dropped file is a dataset, a wrong one is not, and none is replaced unasked");
+}
+
+async function looked({ page }) {
+  await page.goto("/#/datasets/Our-people");
+  const lines = page.locator(".columns-table tbody tr");
+  await lines.first().waitFor();
+  const texts = await lines.allTextContents();
+  check(texts.length === 7 && /number29 \(9\.7/.test(texts[3]) && /category.*male, female/.test(texts[2]) && /date.*1910-0/.test(texts[5]), `the columns are ${texts.join(" | ")}`);
+  check((await page.locator(".histogram").count()) >= 5, "there are no histograms");
+  await page.getByText("1 cell is not of the column's type and counts as missing: line 252, column 4: “old”").waitFor();
+  const preview = page.getByRole("region", { name: "First rows" });
+  const row = await preview.locator("tbody tr").nth(1).locator("td").allTextContents();
+  check(row.join("|") === "1|–|male|13|37.5|1911-02-11|no", `a row is ${row.join("|")}`);
+  check((await page.locator("main b, main img").count()) === 0, "a column's name became markup");
+  check((await page.inputValue("#target")) === "6", `the target is column ${await page.inputValue("#target")}`);
+  console.log("ok: columns with types, gaps and histograms, and the first rows");
+}
+
+async function trainedAndAsked({ page, url }) {
+  await page.getByRole("checkbox", { name: "Learn from id" }).uncheck();
+  await page.click("#train");
+  await page.waitForURL(/#\/jobs\/job_/);
+  await page.locator(".badge[data-state=succeeded]").waitFor();
+  const id = page.url().split("#/jobs/")[1];
+  const { spec } = await ask(url, "GET", `/v1/jobs/${id}`);
+  check(spec.data.target === "survived" && spec.data.exclude.includes("id") && spec.data.dataset === "Our-people", JSON.stringify(spec.data));
+  const form = page.locator("#predict");
+  await form.getByLabel("sex").waitFor();
+  check((await form.locator(".field").count()) === 4, `${await form.locator(".field").count()} fields`);
+  await form.getByLabel("sex").selectOption("female");
+  await form.getByLabel("<b>fare</b>").fill("60.5");
+  await form.getByLabel("age").fill("");
+  await form.getByRole("button", { name: "Predict" }).click();
+  await form.locator(".predict-answer strong").waitFor();
+  check((await form.locator(".predict-answer p").textContent()) === "survived: yes", await form.locator(".predict-answer").textContent());
+  check((await form.locator(".predict-answer progress").count()) === 2, "there are no probabilities");
+  await form.getByLabel("age").fill("young");
+  await form.getByRole("button", { name: "Predict" }).click();
+  await form.locator("[aria-invalid=true]").waitFor();
+  check((await form.locator("[aria-invalid=true]").getAttribute("id")) === "predict-3", "another field is at fault");
+  console.log("ok: trained by a button, and asked by a field a column");
+}
+
+// A job of plain numbers, and pictures whose rows are drawn.
+async function others({ page, url }) {
+  await squaresPut(url);
+  await page.goto("/#/datasets/squares");
+  await page.locator(".pairs canvas").nth(9).waitFor();
+  const { id } = await ask(url, "POST", "/v1/jobs", { data: { generator: "xor" }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "bce_with_logits", epochs: 2 });
+  await page.goto(`/#/jobs/${id}`);
+  await page.fill("#predict-json", "[0, 1]");
+  await page.getByRole("button", { name: "Predict" }).click();
+  await page.locator(".predict-answer strong").waitFor();
+  check((await fetch(`${url}/v1/datasets/twice`, { method: "PUT", body: `a,a,b\n${Array.from({ length: 60 }, (_, i) => `${i},${i % 7},${2 * i}`).join("\n")}\n` })).ok, "a name that stands twice was refused");
+  const twice = await trained(url, { data: { dataset: "twice", target: 2, standardize: ["x", "y"] }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", epochs: 2 });
+  await page.goto(`/#/jobs/${twice}`);
+  await page.fill("#predict-json", "[0, 1]");
+  await page.getByRole("button", { name: "Predict" }).click();
+  await page.locator(".predict-answer strong").waitFor();
+  await page.fill("#predict-json", "[0, ");
+  await page.getByRole("button", { name: "Predict" }).click();
+  await page.locator("#predict").getByRole("alert").filter({ hasText: "Not JSON yet" }).waitFor();
+  console.log("ok: pictures are drawn, rows without names are asked as JSON");
+}
+
+// What failed in its first epochs has no curve, and no cloud of predictions; what it says stands above.
+async function failed({ page, url }) {
+  const diverges = { data: { generator: "disc", rows: 100 }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 1e30 }, epochs: 50 };
+  const { id } = await ask(url, "POST", "/v1/jobs", diverges);
+  await ask(url, "GET", `/v1/jobs/${id}?wait=20`);
+  await page.goto(`/#/jobs/${id}`);
+  await page.locator(".notice.error").filter({ hasText: "learning rate" }).waitFor();
+  await page.getByRole("region", { name: "Metrics", exact: true }).waitFor();
+  await page.locator("#predict-json").waitFor();
+  check((await page.locator(".plot canvas:visible").count()) === 0, "a failed job has an empty plot");
+  console.log("ok: a failed job has no empty plot");
+}
+
+// The list in an order, which the address keeps.
+async function sorted({ page }) {
+  await page.goto("/#/jobs");
+  const losses = async () => (await page.locator("td[data-label=Loss]").allTextContents()).map(parseFloat).filter(Number.isFinite);
+  await page.locator("td[data-label=Loss]").nth(2).waitFor();
+  const head = page.getByRole("columnheader", { name: "Loss" });
+  await head.getByRole("button").click();
+  const up = await losses();
+  check((await head.getAttribute("aria-sort")) === "ascending" && up.length >= 2 && up.every((loss, i) => i === 0 || loss >= up[i - 1]), `the losses are ${up}`);
+  await head.getByRole("button").click();
+  check((await losses()).join() === up.reverse().join(), "the other way round it is another order");
+  await page.reload();
+  await page.locator("[aria-sort=descending]").waitFor();
+  await page.locator("td[data-label=Loss]").nth(2).waitFor();
+  check((await losses()).join() === up.join(), "a reload forgets the order");
+  console.log("ok: the list is sorted by a column");
+}
+
+run(async ({ url, open }) => {
+  const page = await open({ expected: [/422/] });
+  page.on("dialog", (dialog) => check(false, `a dialog opened: ${dialog.message()}`));
+  for (const part of [dropped, looked, trainedAndAsked, others, failed, sorted]) await part({ page, url });
+});
