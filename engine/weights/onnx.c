@@ -137,6 +137,17 @@ static bool rows_are_images(const source *s) {
   return s->spec->data.shape[0] > 0 || row.height * row.width > 1;
 }
 
+/* Columns are inputs by their names. */
+static ep_status names_check(const ep_encoding *encoding, ep_error *error) {
+  const char *name;
+  ep_status status = ep_encoding_repeated_name(encoding, &name, error);
+  if (status != EP_OK || !name) return status;
+  return ep_fail(error, EP_INVALID,
+                 "two columns are called \"%.100s\", and an ONNX graph has an input a column, by "
+                 "its name: rename one of them in the data, or take the safetensors",
+                 name);
+}
+
 static ep_status graph_make(ep_onnx_graph *graph, const source *s, ep_error *error) {
   const ep_program *program = &s->plan->program;
   bool image = rows_are_images(s);
@@ -262,6 +273,7 @@ ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *
   ep_onnx_graph graph = {0};
   ep_durable_file *file = NULL;
   ep_status status = source_open(path, &s, error);
+  if (status == EP_OK && s.scaling.encoding) status = names_check(s.scaling.encoding, error);
   if (status == EP_OK) status = graph_make(&graph, &s, error);
   if (status == EP_OK) {
     graph_describe(&graph, &s);

@@ -23,7 +23,7 @@ enum { EP_ONNX_OPSET = 17, EP_ONNX_ML_OPSET = 2, EP_ONNX_IR_VERSION = 8 };
 
 /* From the safetensors file at `path`, which must be one of ours (engine/weights/weights.h);
  * onnx_path is written atomically. EP_INVALID when it would be over 2 GiB, the most a protobuf
- * message holds. */
+ * message holds, or two columns of a table have one name. */
 ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *error);
 
 #endif

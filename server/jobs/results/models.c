@@ -110,13 +110,16 @@ ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error
   return ep_store_model_get(jobs->store, name, out, error);
 }
 
-/* The columns that are features, of an encoded table, whose names stay the encoding's. *out:
- * [*count], the caller's. */
+/* The columns that are features, of an encoded table where each has a name of its own, which stays
+ * the encoding's. *out: [*count], the caller's. */
 static ep_status columns_list(const ep_encoding *encoding, ep_model_column **out, int64_t *count,
                               ep_error *error) {
   *count = 0;
   *out = NULL;
+  const char *repeated;
   if (!encoding || ep_encoding_is_plain(encoding)) return EP_OK;
+  ep_status status = ep_encoding_repeated_name(encoding, &repeated, error);
+  if (status != EP_OK || repeated) return status;
   *out = calloc((size_t)encoding->columns, sizeof **out);
   if (!*out) return ep_fail_memory(error);
   for (int64_t i = 0; i < encoding->columns; i++) {

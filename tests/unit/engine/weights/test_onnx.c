@@ -72,24 +72,30 @@ enum { GRAPH = 7, NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12 };
 
 static uint8_t *exported;
 
-/* Exports the network; the graph lies in `exported`. */
-static part export(const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
-                   int64_t targets, ep_scaling scaling) {
+/* Exports the network to scratch_path. */
+static ep_status export_try(const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
+                            int64_t targets, ep_scaling scaling, ep_error *error) {
   network n;
   char sha256[65], weights[192];
   int64_t bytes;
-  size_t size;
-  ep_error error = {0};
   network_open(&n, layers, rest, row, x_type, targets);
   scaling.x_columns = ep_shape_count(row);
   scaling.y_columns = n.plan->program.target_columns;
   snprintf(weights, sizeof weights, "%s", scratch_file("w.safetensors"));
   ck_assert_msg(
-      ep_weights_write(weights, n.plan, n.state, &scaling, n.text, sha256, &bytes, &error) == EP_OK,
-      "%s", error.message);
-  ck_assert_msg(ep_weights_to_onnx(weights, scratch_file("w.onnx"), &error) == EP_OK, "%s",
-                error.message);
+      ep_weights_write(weights, n.plan, n.state, &scaling, n.text, sha256, &bytes, error) == EP_OK,
+      "%s", error->message);
   network_close(&n);
+  return ep_weights_to_onnx(weights, scratch_file("w.onnx"), error);
+}
+
+/* The same; the graph lies in `exported`. */
+static part export(const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
+                   int64_t targets, ep_scaling scaling) {
+  size_t size;
+  ep_error error = {0};
+  ck_assert_msg(export_try(layers, rest, row, x_type, targets, scaling, &error) == EP_OK, "%s",
+                error.message);
   free(exported);
   exported = (uint8_t *)scratch_read(scratch_path, &size);
   return field((part){exported, size}, GRAPH, 0);
@@ -427,6 +433,21 @@ START_TEST(values_of_columns_are_one_output) {
 }
 END_TEST
 
+START_TEST(columns_of_one_name_are_refused) {
+#define COLUMN "{\"name\": \"a\", \"type\": \"number\", \"encode\": \"number\", " FIGURES("2")
+  ep_encoding encoding;
+  ep_error error = {0};
+  ck_assert_int_eq(ep_encoding_parse("[" COLUMN ", " COLUMN "]", NULL, "kind", &encoding, &error),
+                   EP_OK);
+  ck_assert_int_eq(export_try(ONE("linear", ", \"out_features\": 1"), NULL, (ep_shape){2, 1, 1},
+                              EP_X_FLOAT32, 1, (ep_scaling){.encoding = &encoding}, &error),
+                   EP_INVALID);
+  ck_assert_msg(strstr(error.message, "two columns are called \"a\""), "%s", error.message);
+  ep_encoding_deinit(&encoding);
+#undef COLUMN
+}
+END_TEST
+
 START_TEST(files_of_others_are_refused) {
   ep_error error = {0};
   static const char header[] = "\2\0\0\0\0\0\0\0{}";
@@ -451,5 +472,6 @@ EP_SUITE("onnx") {
   tcase_add_test(all, bytes_are_scaled_and_cropped_within);
   tcase_add_test(all, columns_are_inputs_and_classes_outputs);
   tcase_add_test(all, values_of_columns_are_one_output);
+  tcase_add_test(all, columns_of_one_name_are_refused);
   tcase_add_test(all, files_of_others_are_refused);
 }
