@@ -6,82 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/inference/columns.h"
+#include "api/inference/input.h"
 #include "api/json/json.h"
-#include "api/json/scanner.h"
-
-/* A value within the text; at NULL = it is not there. */
-typedef struct {
-  const char *at;
-  size_t bytes;
-} slice;
-
-static ep_status slice_take(ep_scanner *scanner, const char *what, slice *out, ep_error *error) {
-  ep_scan_peek(scanner);
-  out->at = scanner->at;
-  if (!ep_scan_skip(scanner))
-    return ep_fail(error, EP_MALFORMED, "not JSON, or nested deeper than %d levels, in %s",
-                   EP_LIMIT_JSON_DEPTH, what);
-  out->bytes = (size_t)(scanner->at - out->at);
-  return EP_OK;
-}
-
-static bool at_end(ep_scanner *scanner) {
-  ep_scan_peek(scanner);
-  return scanner->at == scanner->end;
-}
-
-static int key_find(const char *const *keys, int count, const char *key) {
-  for (int i = 0; i < count; i++)
-    if (strcmp(keys[i], key) == 0) return i;
-  return -1;
-}
 
 /* The output of that name, or -1. */
 static int output_find(const char *name) {
   for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++)
     if (strcmp(ep_inference_output_name((ep_inference_output)i), name) == 0) return i;
   return -1;
-}
-
-static bool is_null(slice value) {
-  return value.bytes == 4 && memcmp(value.at, "null", 4) == 0;
-}
-
-/* Cuts an object: values[i] is what keys[i] has; null stands for "not given". Other keys are passed
- * over. */
-static ep_status object_cut(slice text, const char *what, const char *const *keys, int count,
-                            slice *values, ep_error *error) {
-  ep_scanner scanner = {text.at, text.at + text.bytes};
-  char key[32];
-  if (!ep_scan_token(&scanner, '{'))
-    return ep_fail(error, EP_MALFORMED, "%s must be a JSON object", what);
-  if (!ep_scan_token(&scanner, '}')) {
-    do {
-      slice value;
-      if (!ep_scan_string(&scanner, key, sizeof key) || !ep_scan_token(&scanner, ':'))
-        return ep_fail(error, EP_MALFORMED, "%s is no JSON object", what);
-      ep_status status = slice_take(&scanner, what, &value, error);
-      if (status != EP_OK) return status;
-      int index = key_find(keys, count, key);
-      if (index < 0 || is_null(value)) continue;
-      if (values[index].at) return ep_fail(error, EP_MALFORMED, "%s has \"%s\" twice", what, key);
-      values[index] = value;
-    } while (ep_scan_token(&scanner, ','));
-    if (!ep_scan_token(&scanner, '}'))
-      return ep_fail(error, EP_MALFORMED, "%s is no JSON object", what);
-  }
-  if (!at_end(&scanner))
-    return ep_fail(error, EP_MALFORMED, "something follows the end of %s", what);
-  return EP_OK;
-}
-
-/* A slice as a tree, the caller's; one that is too large for a header is refused. */
-static ep_status slice_load(slice value, const char *what, json_t **out, ep_error *error) {
-  ep_error inner = {0};
-  ep_status status = ep_json_load(value.at, value.bytes, EP_LIMIT_INFERENCE_BYTES, out, &inner);
-  if (status == EP_OK) return EP_OK;
-  return ep_fail(error, status == EP_INVALID ? EP_MALFORMED : status, "%s: %.400s", what,
-                 inner.message);
 }
 
 /* A flag of "parameters"; *out stays where it is not given. */
@@ -94,10 +27,10 @@ static ep_status flag_take(const json_t *parameters, const char *key, bool *out,
   return EP_OK;
 }
 
-static ep_status id_take(slice value, char **out, ep_error *error) {
+static ep_status id_take(ep_slice value, char **out, ep_error *error) {
   json_t *id = NULL;
   if (!value.at) return EP_OK;
-  ep_status status = slice_load(value, "\"id\"", &id, error);
+  ep_status status = ep_slice_load(value, "\"id\"", &id, error);
   if (status == EP_OK && !json_is_string(id))
     status = ep_fail(error, EP_MALFORMED, "\"id\" must be a string");
   json_decref(id);
@@ -106,8 +39,19 @@ static ep_status id_take(slice value, char **out, ep_error *error) {
   return *out ? EP_OK : ep_fail_memory(error);
 }
 
-static ep_status output_take(const ep_model *model, const json_t *output, bool binary,
-                             ep_inference_request *out, ep_error *error) {
+/* Whether the model has that output. */
+static bool output_is_there(const ep_model *model, const ep_output_meaning *meaning, int output) {
+  switch (output) {
+  case EP_INFERENCE_CLASS: return model->decision != EP_DECISION_NONE;
+  case EP_INFERENCE_CLASS_NAME: return meaning && meaning->classes > 0;
+  case EP_INFERENCE_PROBABILITIES: return meaning && ep_output_classes(meaning, model->outputs) > 0;
+  default: return true;
+  }
+}
+
+static ep_status output_take(const ep_model *model, const ep_output_meaning *meaning,
+                             const json_t *output, bool binary, ep_inference_request *out,
+                             ep_error *error) {
   char name[64] = "";
   if (!json_is_object(output) || !ep_json_cut_text(output, "name", name, sizeof name))
     return ep_fail(error, EP_MALFORMED, "an output must be an object with a \"name\"");
@@ -115,7 +59,7 @@ static ep_status output_take(const ep_model *model, const json_t *output, bool b
   if (index == EP_INFERENCE_CLASS && model->decision == EP_DECISION_NONE)
     return ep_fail(error, EP_MALFORMED, "model \"%s\" is no classifier: it has no output \"class\"",
                    model->name);
-  if (index < 0)
+  if (index < 0 || !output_is_there(model, meaning, index))
     return ep_fail(error, EP_MALFORMED,
                    "model \"%s\" has no output \"%s\": its metadata names them", model->name, name);
   out->wanted[index] = true;
@@ -125,60 +69,30 @@ static ep_status output_take(const ep_model *model, const json_t *output, bool b
 }
 
 /* Which outputs are wanted, and how; all of them in JSON unless the request says more. */
-static ep_status outputs_take(const ep_model *model, slice parameters, slice outputs,
-                              ep_inference_request *out, ep_error *error) {
+static ep_status outputs_take(const ep_model *model, const ep_output_meaning *meaning,
+                              ep_slice parameters, ep_slice outputs, ep_inference_request *out,
+                              ep_error *error) {
   json_t *tree = NULL;
   const json_t *output;
   size_t index;
   bool binary = false;
   ep_status status = EP_OK;
-  if (parameters.at) status = slice_load(parameters, "\"parameters\"", &tree, error);
+  if (parameters.at) status = ep_slice_load(parameters, "\"parameters\"", &tree, error);
   if (status == EP_OK) status = flag_take(tree, "binary_data_output", &binary, error);
   json_decref(tree);
   tree = NULL;
-  if (status == EP_OK && outputs.at) status = slice_load(outputs, "\"outputs\"", &tree, error);
+  if (status == EP_OK && outputs.at) status = ep_slice_load(outputs, "\"outputs\"", &tree, error);
   if (status == EP_OK && outputs.at && !json_is_array(tree))
     status = ep_fail(error, EP_MALFORMED, "\"outputs\" must be a list");
   if (status == EP_OK && json_array_size(tree) == 0)
     for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++) {
-      out->wanted[i] = i != EP_INFERENCE_CLASS || model->decision != EP_DECISION_NONE;
+      out->wanted[i] = output_is_there(model, meaning, i);
       out->binary[i] = binary;
     }
   for (index = 0; status == EP_OK && (output = json_array_get(tree, index)); index++)
-    status = output_take(model, output, binary, out, error);
+    status = output_take(model, meaning, output, binary, out, error);
   json_decref(tree);
   return status;
-}
-
-/* The one element of "inputs". */
-static ep_status input_find(slice inputs, slice *out, ep_error *error) {
-  if (!inputs.at) return ep_fail(error, EP_MALFORMED, "\"inputs\" is required");
-  ep_scanner scanner = {inputs.at, inputs.at + inputs.bytes};
-  if (!ep_scan_token(&scanner, '['))
-    return ep_fail(error, EP_MALFORMED, "\"inputs\" must be a list");
-  if (ep_scan_token(&scanner, ']'))
-    return ep_fail(error, EP_MALFORMED, "\"inputs\" must have one tensor, \"%s\"",
-                   EP_INFERENCE_INPUT);
-  ep_status status = slice_take(&scanner, "\"inputs\"", out, error);
-  if (status == EP_OK && !ep_scan_token(&scanner, ']'))
-    status = ep_fail(error, EP_MALFORMED, "\"inputs\" must have one tensor alone, \"%s\"",
-                     EP_INFERENCE_INPUT);
-  return status;
-}
-
-static ep_status dimensions_take(const json_t *list, ep_tensor_shape *out, ep_error *error) {
-  size_t count = json_array_size(list);
-  out->count = 1;
-  out->dimensions = (int)count;
-  for (size_t i = 0; i < count; i++) {
-    int64_t size;
-    if (!ep_json_integer(json_array_get(list, i), &size) || size < 1)
-      return ep_fail(error, EP_MALFORMED, "\"shape\" must be whole numbers of 1 or more");
-    out->shape[i] = size;
-    if (__builtin_mul_overflow(out->count, size, &out->count))
-      return ep_fail(error, EP_TOO_LARGE, "\"shape\" has more numbers than can be counted");
-  }
-  return EP_OK;
 }
 
 static ep_status shape_refuse(const ep_model *model, ep_error *error) {
@@ -205,50 +119,7 @@ static ep_status shape_check(const ep_model *model, const ep_tensor_shape *shape
   return EP_OK;
 }
 
-static ep_status shape_take(const ep_model *model, slice value, ep_tensor_shape *out,
-                            ep_error *error) {
-  json_t *tree = NULL;
-  if (!value.at) return ep_fail(error, EP_MALFORMED, "the input's \"shape\" is required");
-  ep_status status = slice_load(value, "\"shape\"", &tree, error);
-  size_t count = json_array_size(tree);
-  if (status == EP_OK && (count < 1 || count > EP_LIMIT_ROW_DIMENSIONS + 1))
-    status = shape_refuse(model, error);
-  if (status == EP_OK) status = dimensions_take(tree, out, error);
-  json_decref(tree);
-  return status == EP_OK ? shape_check(model, out, error) : status;
-}
-
-/* A string of the input, cut. */
-static ep_status word_take(slice value, const char *key, char word[64], ep_error *error) {
-  json_t *tree = NULL;
-  if (!value.at) return ep_fail(error, EP_MALFORMED, "the input's \"%s\" is required", key);
-  ep_status status = slice_load(value, key, &tree, error);
-  if (status == EP_OK && !json_is_string(tree))
-    status = ep_fail(error, EP_MALFORMED, "the input's \"%s\" must be a string", key);
-  if (status == EP_OK) snprintf(word, 64, "%s", json_string_value(tree));
-  json_decref(tree);
-  return status;
-}
-
-/* binary_data_size of the input's parameters; -1 where it is not given. */
-static ep_status binary_size_take(slice parameters, int64_t *out, ep_error *error) {
-  json_t *tree = NULL;
-  *out = -1;
-  if (!parameters.at) return EP_OK;
-  ep_status status = slice_load(parameters, "the input's \"parameters\"", &tree, error);
-  const json_t *value = json_object_get(tree, "binary_data_size");
-  if (status == EP_OK && value && (!ep_json_integer(value, out) || *out < 0))
-    status = ep_fail(error, EP_MALFORMED, "\"binary_data_size\" must be a number of bytes");
-  json_decref(tree);
-  return status;
-}
-
-/* Where the numbers are: in the JSON, or in the bytes behind it. */
-typedef struct {
-  slice data, parameters, behind;
-} data_place;
-
-static ep_status bytes_check(const ep_tensor_shape *shape, int64_t said, slice behind,
+static ep_status bytes_check(const ep_tensor_shape *shape, int64_t said, ep_slice behind,
                              ep_error *error) {
   int64_t element = (int64_t)ep_tensor_element_bytes(shape->type), needed = shape->count * element;
   if (said != needed)
@@ -264,49 +135,56 @@ static ep_status bytes_check(const ep_tensor_shape *shape, int64_t said, slice b
   return EP_OK;
 }
 
-static ep_status data_read(const data_place *place, const ep_tensor_shape *shape, double *x,
-                           ep_error *error) {
-  int64_t said;
-  ep_status status = binary_size_take(place->parameters, &said, error);
-  if (status != EP_OK) return status;
-  if (said >= 0 && place->data.at)
-    return ep_fail(error, EP_MALFORMED, "the input has both \"data\" and \"binary_data_size\"");
-  if (said < 0 && !place->data.at)
-    return ep_fail(error, EP_MALFORMED, "the input has neither \"data\" nor \"binary_data_size\"");
-  if (said < 0 && place->behind.bytes > 0)
+static ep_status data_read(const ep_inference_input *input, const ep_tensor_shape *shape,
+                           ep_slice behind, double *x, ep_error *error) {
+  if (input->bytes < 0 && behind.bytes > 0)
     return ep_fail(error, EP_MALFORMED, "%zu bytes follow the JSON, and no input claims them",
-                   place->behind.bytes);
-  if (said < 0) return ep_tensor_read_json(shape, place->data.at, place->data.bytes, x, error);
-  status = bytes_check(shape, said, place->behind, error);
-  return status == EP_OK ? ep_tensor_read_bytes(shape, place->behind.at, x, error) : status;
+                   behind.bytes);
+  if (input->bytes < 0)
+    return ep_tensor_read_json(shape, input->data.at, input->data.bytes, x, error);
+  ep_status status = bytes_check(shape, input->bytes, behind, error);
+  return status == EP_OK ? ep_tensor_read_bytes(shape, behind.at, x, error) : status;
 }
 
-static ep_status input_take(const ep_model *model, slice input, slice behind,
+static ep_status input_take(const ep_model *model, const ep_inference_input *input, ep_slice behind,
                             ep_inference_request *out, ep_error *error) {
-  enum { NAME, SHAPE, TYPE, PARAMETERS, DATA, COUNT };
-  static const char *const KEYS[COUNT] = {"name", "shape", "datatype", "parameters", "data"};
-  slice values[COUNT] = {0};
-  char name[64] = "", type[64] = "";
-  ep_tensor_shape shape = {0};
-  ep_status status = object_cut(input, "the input", KEYS, COUNT, values, error);
-  if (status == EP_OK) status = word_take(values[NAME], "name", name, error);
-  if (status == EP_OK && strcmp(name, EP_INFERENCE_INPUT) != 0)
-    status = ep_fail(error, EP_MALFORMED, "model \"%s\" has no input \"%s\": it is called \"%s\"",
-                     model->name, name, EP_INFERENCE_INPUT);
-  if (status == EP_OK) status = word_take(values[TYPE], "datatype", type, error);
-  int known = ep_tensor_type_from_name(type);
-  if (status == EP_OK && known < 0)
-    status = ep_fail(error, EP_MALFORMED,
-                     "datatype \"%s\" is not taken: FP32, FP64, UINT8, INT32 and INT64 are", type);
-  if (status == EP_OK) status = shape_take(model, values[SHAPE], &shape, error);
+  ep_tensor_shape shape = input->shape;
+  int known = ep_tensor_type_from_name(input->type);
+  if (known < 0)
+    return ep_fail(error, EP_MALFORMED,
+                   "datatype \"%s\" is not taken: FP32, FP64, UINT8, INT32 and INT64 are",
+                   input->type);
+  ep_status status = shape_check(model, &shape, error);
   if (status != EP_OK) return status;
   shape.type = (ep_tensor_type)known;
   out->rows = shape.shape[0];
   out->columns = ep_model_columns(model);
   out->x = malloc((size_t)shape.count * sizeof *out->x);
   if (!out->x) return ep_fail_memory(error);
-  data_place place = {values[DATA], values[PARAMETERS], behind};
-  return data_read(&place, &shape, out->x, error);
+  return data_read(input, &shape, behind, out->x, error);
+}
+
+/* One input of that name and of numbers has whole rows; all else are columns by their names. */
+static ep_status inputs_take(const ep_model *model, ep_slice inputs, ep_slice behind,
+                             ep_inference_request *out, ep_error *error) {
+  if (!inputs.at) return ep_fail(error, EP_MALFORMED, "\"inputs\" is required");
+  ep_scanner scanner = {inputs.at, inputs.at + inputs.bytes};
+  ep_inference_input input;
+  ep_slice first;
+  if (!ep_scan_token(&scanner, '['))
+    return ep_fail(error, EP_MALFORMED, "\"inputs\" must be a list");
+  ep_status status = ep_scan_token(&scanner, ']')
+                         ? ep_fail(error, EP_MALFORMED,
+                                   "\"inputs\" must have one tensor, \"%s\", or one for each "
+                                   "column, by its name",
+                                   EP_INFERENCE_INPUT)
+                         : ep_slice_take(&scanner, "\"inputs\"", &first, error);
+  if (status == EP_OK) status = ep_inference_input_read(first, &input, error);
+  if (status != EP_OK) return status;
+  if (ep_scan_peek(&scanner) == ']' && strcmp(input.name, EP_INFERENCE_INPUT) == 0 &&
+      strcmp(input.type, EP_INFERENCE_TEXT) != 0)
+    return input_take(model, &input, behind, out, error);
+  return ep_inference_columns_read(inputs, behind, out, error);
 }
 
 ep_status ep_inference_length_parse(const char *value, size_t body_bytes, size_t *json_bytes,
@@ -320,24 +198,25 @@ ep_status ep_inference_length_parse(const char *value, size_t body_bytes, size_t
   return EP_OK;
 }
 
-ep_status ep_inference_parse(const ep_model *model, const char *body, size_t body_bytes,
-                             size_t json_bytes, ep_inference_request *out, ep_error *error) {
+ep_status ep_inference_parse(const ep_model *model, const ep_output_meaning *meaning,
+                             const char *body, size_t body_bytes, size_t json_bytes,
+                             ep_inference_request *out, ep_error *error) {
   enum { ID, PARAMETERS, INPUTS, OUTPUTS, COUNT };
   static const char *const KEYS[COUNT] = {"id", "parameters", "inputs", "outputs"};
-  slice values[COUNT] = {0}, input = {0}, behind = {body + json_bytes, body_bytes - json_bytes};
+  ep_slice values[COUNT] = {0}, behind = {body + json_bytes, body_bytes - json_bytes};
   *out = (ep_inference_request){0};
   ep_status status =
-      object_cut((slice){body, json_bytes}, "the request", KEYS, COUNT, values, error);
+      ep_slice_cut((ep_slice){body, json_bytes}, "the request", KEYS, COUNT, values, error);
   if (status == EP_OK) status = id_take(values[ID], &out->id, error);
   if (status == EP_OK)
-    status = outputs_take(model, values[PARAMETERS], values[OUTPUTS], out, error);
-  if (status == EP_OK) status = input_find(values[INPUTS], &input, error);
-  if (status == EP_OK) status = input_take(model, input, behind, out, error);
+    status = outputs_take(model, meaning, values[PARAMETERS], values[OUTPUTS], out, error);
+  if (status == EP_OK) status = inputs_take(model, values[INPUTS], behind, out, error);
   return status;
 }
 
 void ep_inference_request_deinit(ep_inference_request *request) {
   free(request->id);
   free(request->x);
+  json_decref(request->named);
   *request = (ep_inference_request){0};
 }

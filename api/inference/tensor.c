@@ -32,8 +32,7 @@ int ep_tensor_type_from_name(const char *name) {
   return -1;
 }
 
-/* Whether JSON's number is one of the type's; FP32 takes those that round to a finite one. */
-static bool value_fits(ep_tensor_type type, double value) {
+bool ep_tensor_value_fits(ep_tensor_type type, double value) {
   bool whole = trunc(value) == value;
   switch (type) {
   case EP_TENSOR_FP32: return isfinite((float)value);
@@ -63,7 +62,8 @@ typedef struct {
 
 static ep_status number_read(data_reader *reader) {
   double value;
-  if (!ep_scan_number(&reader->scanner, &value) || !value_fits(reader->shape->type, value))
+  if (!ep_scan_number(&reader->scanner, &value) ||
+      !ep_tensor_value_fits(reader->shape->type, value))
     return value_refuse(reader->shape, reader->used, reader->error);
   if (reader->shape->type == EP_TENSOR_FP32) value = (float)value;
   reader->x[reader->used++] = value;
@@ -112,7 +112,7 @@ static uint64_t little_endian_read(const unsigned char *bytes, size_t count) {
   return bits;
 }
 
-static double element_read(ep_tensor_type type, const unsigned char *bytes) {
+double ep_tensor_element(ep_tensor_type type, const void *bytes) {
   uint64_t bits = little_endian_read(bytes, types[type].bytes);
   uint32_t low = (uint32_t)bits;
   float single;
@@ -132,7 +132,7 @@ ep_status ep_tensor_read_bytes(const ep_tensor_shape *shape, const void *bytes, 
                                ep_error *error) {
   const unsigned char *at = bytes;
   for (int64_t i = 0; i < shape->count; i++, at += types[shape->type].bytes) {
-    x[i] = element_read(shape->type, at);
+    x[i] = ep_tensor_element(shape->type, at);
     if (!isfinite(x[i])) return value_refuse(shape, i, error);
   }
   return EP_OK;

@@ -2,6 +2,7 @@
 #ifndef EP_API_INFERENCE_TENSOR_H
 #define EP_API_INFERENCE_TENSOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,10 @@ ep_status ep_tensor_read_json(const ep_tensor_shape *shape, const char *text, si
                               double *x, ep_error *error);
 ep_status ep_tensor_read_bytes(const ep_tensor_shape *shape, const void *bytes, double *x,
                                ep_error *error);
+/* Whether JSON's number is one of the type's; FP32 takes those that round to a finite one. */
+bool ep_tensor_value_fits(ep_tensor_type type, double value);
+/* bytes: [ep_tensor_element_bytes], little-endian; it may be no number. */
+double ep_tensor_element(ep_tensor_type type, const void *bytes);
 size_t ep_tensor_element_bytes(ep_tensor_type type);
 const char *ep_tensor_type_name(ep_tensor_type type);
 int ep_tensor_type_from_name(const char *name); /* -1 when it is not taken */

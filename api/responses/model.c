@@ -11,6 +11,8 @@
 
 /* A model's text is a few hundred bytes. */
 #define MODELS_TEXT_LIMIT ((size_t)EP_LIMIT_MODELS * 2048)
+/* A column's is its name, each byte of which may be six, and a few words. */
+#define COLUMN_TEXT_LIMIT ((size_t)EP_LIMIT_NAME_BYTES * 6 + 64)
 
 static const char *const decision_names[] = {
 #define DECISION_NAME(code, name) name,
@@ -29,7 +31,8 @@ int ep_decision_from_name(const char *name) {
 }
 
 const char *ep_inference_output_name(ep_inference_output output) {
-  static const char *const names[EP_INFERENCE_OUTPUTS] = {"predictions", "class"};
+  static const char *const names[EP_INFERENCE_OUTPUTS] = {"predictions", "class", "class_name",
+                                                          "probabilities"};
   return names[output];
 }
 
@@ -85,16 +88,18 @@ static void tensor_write(ep_writer *writer, const char *name, const char *type,
   ep_writer_close(writer, '}');
 }
 
-static void tensors_write(ep_writer *writer, const ep_model *model) {
-  ep_writer_member_open(writer, "inputs", '[');
+static void input_write(ep_writer *writer, const ep_model *model) {
   tensor_write(writer, EP_INFERENCE_INPUT, "FP32", model->row, model->row_dimensions);
-  ep_writer_close(writer, ']');
-  ep_writer_member_open(writer, "outputs", '[');
-  tensor_write(writer, ep_inference_output_name(EP_INFERENCE_PREDICTIONS), "FP32", &model->outputs,
-               1);
-  if (model->decision != EP_DECISION_NONE)
-    tensor_write(writer, ep_inference_output_name(EP_INFERENCE_CLASS), "INT64", NULL, 0);
-  ep_writer_close(writer, ']');
+}
+
+static void output_write(ep_writer *writer, ep_inference_output output, const char *type,
+                         const int64_t *columns) {
+  tensor_write(writer, ep_inference_output_name(output), type, columns, columns ? 1 : 0);
+}
+
+static void outputs_write(ep_writer *writer, const ep_model *model) {
+  output_write(writer, EP_INFERENCE_PREDICTIONS, "FP32", &model->outputs);
+  if (model->decision != EP_DECISION_NONE) output_write(writer, EP_INFERENCE_CLASS, "INT64", NULL);
 }
 
 static void model_write(ep_writer *writer, const ep_model *model) {
@@ -104,7 +109,12 @@ static void model_write(ep_writer *writer, const ep_model *model) {
   ep_writer_member_string(writer, "object", "model");
   ep_writer_member_string(writer, "name", model->name);
   ep_writer_member_string(writer, "job", model->job);
-  tensors_write(writer, model);
+  ep_writer_member_open(writer, "inputs", '[');
+  input_write(writer, model);
+  ep_writer_close(writer, ']');
+  ep_writer_member_open(writer, "outputs", '[');
+  outputs_write(writer, model);
+  ep_writer_close(writer, ']');
   ep_writer_member_string(writer, "infer", path);
   ep_writer_member_time(writer, "published_at", model->published_us);
   ep_writer_close(writer, '}');
@@ -129,16 +139,26 @@ char *ep_models_format(const ep_model *models, int64_t count) {
   return ep_writer_take(&writer);
 }
 
-char *ep_model_metadata_format(const ep_model *model) {
+char *ep_model_metadata_format(const ep_model *model, const ep_model_column *column,
+                               int64_t columns, int64_t classes, bool class_names) {
   ep_writer writer;
-  ep_writer_init(&writer, MODELS_TEXT_LIMIT);
+  ep_writer_init(&writer, MODELS_TEXT_LIMIT + (size_t)columns * COLUMN_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   ep_writer_member_string(&writer, "name", model->name);
   ep_writer_member_open(&writer, "versions", '[');
   ep_writer_string(&writer, EP_INFERENCE_VERSION);
   ep_writer_close(&writer, ']');
   ep_writer_member_string(&writer, "platform", "epochd");
-  tensors_write(&writer, model);
+  ep_writer_member_open(&writer, "inputs", '[');
+  if (columns == 0) input_write(&writer, model);
+  for (int64_t i = 0; i < columns; i++)
+    tensor_write(&writer, column[i].name, column[i].text ? "BYTES" : "FP64", NULL, 0);
+  ep_writer_close(&writer, ']');
+  ep_writer_member_open(&writer, "outputs", '[');
+  outputs_write(&writer, model);
+  if (class_names) output_write(&writer, EP_INFERENCE_CLASS_NAME, "BYTES", NULL);
+  if (classes > 0) output_write(&writer, EP_INFERENCE_PROBABILITIES, "FP32", &classes);
+  ep_writer_close(&writer, ']');
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
 }

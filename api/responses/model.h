@@ -3,6 +3,7 @@
 #ifndef EP_API_RESPONSES_MODEL_H
 #define EP_API_RESPONSES_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,9 @@ ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_ID_
 typedef enum {
   EP_INFERENCE_PREDICTIONS, /* FP32 [rows, outputs] */
   EP_INFERENCE_CLASS,       /* INT64 [rows]; of a classifier; -1 where no output is a number */
+  EP_INFERENCE_CLASS_NAME,  /* BYTES [rows]; of one whose classes have names; "" where there is none
+                             */
+  EP_INFERENCE_PROBABILITIES, /* FP32 [rows, classes]; of one with one class a row */
   EP_INFERENCE_OUTPUTS
 } ep_inference_output;
 
@@ -59,7 +63,17 @@ const char *ep_inference_output_name(ep_inference_output output);
 /* Texts are owned by the caller; NULL when memory is short. */
 char *ep_model_format(const ep_model *model);
 char *ep_models_format(const ep_model *models, int64_t count);
-char *ep_model_metadata_format(const ep_model *model); /* GET /v2/models/{name} */
-char *ep_model_ready_format(const ep_model *model);    /* GET /v2/models/{name}/ready */
+
+/* What the model's weights tell besides. */
+typedef struct {
+  const char *name; /* a loan */
+  bool text;        /* BYTES, else FP64 */
+} ep_model_column;
+
+/* GET /v2/models/{name}. column: [columns]: the inputs, by name; 0: rows of numbers. classes: of
+ * which a row has one; 0: none. */
+char *ep_model_metadata_format(const ep_model *model, const ep_model_column *column,
+                               int64_t columns, int64_t classes, bool class_names);
+char *ep_model_ready_format(const ep_model *model); /* GET /v2/models/{name}/ready */
 
 #endif

@@ -25,6 +25,14 @@ typedef struct {
 
 void ep_output_meaning_deinit(ep_output_meaning *meaning); /* a zeroed one is allowed */
 
+/* How many classes a row has one of: those of the outputs, or, of one output, a yes and a no. 0: it
+ * has none. */
+int64_t ep_output_classes(const ep_output_meaning *meaning, int64_t columns);
+/* output: [columns], of one row, which has one of `classes`; probability: [classes], written: they
+ * add up to 1. */
+void ep_output_probabilities(const ep_output_meaning *meaning, const double *output,
+                             int64_t columns, double *probability);
+
 /* {"object":"predictions","rows":…,"predictions":[[…],…]}; output: [rows, columns]. Of a classifier
  * with one class a row also "classes", the class of each row by its name or number,
  * "probabilities", [rows, classes], and "class_names" where there are any. The caller owns the text

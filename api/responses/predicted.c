@@ -14,15 +14,9 @@ void ep_output_meaning_deinit(ep_output_meaning *meaning) {
   *meaning = (ep_output_meaning){0};
 }
 
-/* Whether a row has one class: the greatest output, or, of one output, a yes or a no. */
-static bool has_classes(const ep_output_meaning *meaning, int64_t columns) {
-  return ep_loss_takes_classes(meaning->loss) ||
-         (ep_loss_is_classifier(meaning->loss) && columns == 1);
-}
-
-/* The classes of a row of outputs. */
-static int64_t classes_count(const ep_output_meaning *meaning, int64_t columns) {
-  return ep_loss_takes_classes(meaning->loss) ? columns : 2;
+int64_t ep_output_classes(const ep_output_meaning *meaning, int64_t columns) {
+  if (ep_loss_takes_classes(meaning->loss)) return columns;
+  return ep_loss_is_classifier(meaning->loss) && columns == 1 ? 2 : 0;
 }
 
 /* exp(output - greatest): of logits, and of logarithms of probabilities. */
@@ -33,9 +27,8 @@ static void softmax_find(const double *output, int64_t columns, double *probabil
   for (int64_t j = 0; j < columns; j++) probability[j] /= sum;
 }
 
-/* probability: [classes_count], written: they add up to 1. */
-static void probabilities_find(const ep_output_meaning *meaning, const double *output,
-                               int64_t columns, double *probability) {
+void ep_output_probabilities(const ep_output_meaning *meaning, const double *output,
+                             int64_t columns, double *probability) {
   if (ep_loss_takes_classes(meaning->loss)) {
     softmax_find(output, columns, probability);
     return;
@@ -71,7 +64,7 @@ static void row_write(ep_writer *writer, const double *values, int64_t count) {
 /* False: memory is short. */
 static bool classes_write(ep_writer *writer, const ep_output_meaning *meaning, const double *output,
                           int64_t rows, int64_t columns) {
-  int64_t classes = classes_count(meaning, columns);
+  int64_t classes = ep_output_classes(meaning, columns);
   double *probability = malloc((size_t)classes * sizeof *probability);
   if (!probability) return false;
   ep_writer_member_open(writer, "classes", '[');
@@ -80,7 +73,7 @@ static bool classes_write(ep_writer *writer, const ep_output_meaning *meaning, c
   ep_writer_close(writer, ']');
   ep_writer_member_open(writer, "probabilities", '[');
   for (int64_t i = 0; i < rows; i++) {
-    probabilities_find(meaning, output + i * columns, columns, probability);
+    ep_output_probabilities(meaning, output + i * columns, columns, probability);
     row_write(writer, probability, classes);
   }
   ep_writer_close(writer, ']');
@@ -103,7 +96,8 @@ char *ep_predict_format(const char *job, const ep_output_meaning *meaning, const
   ep_writer_member_open(&writer, "predictions", '[');
   for (int64_t i = 0; i < rows; i++) row_write(&writer, output + i * columns, columns);
   ep_writer_close(&writer, ']');
-  if (has_classes(meaning, columns) && !classes_write(&writer, meaning, output, rows, columns)) {
+  if (ep_output_classes(meaning, columns) > 0 &&
+      !classes_write(&writer, meaning, output, rows, columns)) {
     ep_writer_deinit(&writer);
     return NULL;
   }

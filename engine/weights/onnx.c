@@ -6,14 +6,14 @@
 
 #include "engine/files/durable_file.h"
 #include "engine/weights/notes.h"
+#include "engine/weights/onnx_columns.h"
 #include "engine/weights/onnx_layers.h"
+#include "engine/weights/onnx_outputs.h"
 #include "engine/weights/weights.h"
 
 /* Fields of onnx.proto's messages. */
 enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_VERSION = 3, MODEL_GRAPH = 7, MODEL_OPSET = 8 };
-enum { OPSET_VERSION = 2, GRAPH_NAME = 2, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
-enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENSOR_SHAPE = 2 };
-enum { SHAPE_DIMENSION = 1, DIMENSION_VALUE = 1, DIMENSION_PARAMETER = 2 };
+enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2, GRAPH_NAME = 2 };
 
 /* A weights file, and what it says. */
 typedef struct {
@@ -137,12 +137,26 @@ static bool rows_are_images(const source *s) {
   return s->spec->data.shape[0] > 0 || row.height * row.width > 1;
 }
 
+/* Columns are inputs by their names. */
+static ep_status names_check(const ep_encoding *encoding, ep_error *error) {
+  const char *name;
+  ep_status status = ep_encoding_repeated_name(encoding, &name, error);
+  if (status != EP_OK || !name) return status;
+  return ep_fail(error, EP_INVALID,
+                 "two columns are called \"%.100s\", and an ONNX graph has an input a column, by "
+                 "its name: rename one of them in the data, or take the safetensors",
+                 name);
+}
+
 static ep_status graph_make(ep_onnx_graph *graph, const source *s, ep_error *error) {
   const ep_program *program = &s->plan->program;
   bool image = rows_are_images(s);
   graph->layer = "x";
   graph->value = (ep_onnx_value){.name = {"x"}, .image = image};
-  input_scale(graph, s);
+  if (s->scaling.encoding)
+    ep_onnx_columns_add(graph, s->scaling.encoding);
+  else
+    input_scale(graph, s);
   input_crop(graph, program->stored, program->in);
   ep_status status = layers_add(graph, s->plan, error);
   if (status != EP_OK) return status;
@@ -152,51 +166,39 @@ static ep_status graph_make(ep_onnx_graph *graph, const source *s, ep_error *err
   return EP_OK;
 }
 
-/* An input or output of the graph: rows of any number, then `shape`. */
-static void value_describe(ep_protobuf *graph, int field, const char *name, const int64_t *shape,
-                           int dimensions) {
-  ep_protobuf value = {0}, type = {0}, tensor = {0}, extents = {0}, dimension = {0};
-  ep_protobuf_text(&dimension, DIMENSION_PARAMETER, "N");
-  ep_protobuf_take(&extents, SHAPE_DIMENSION, &dimension);
-  for (int i = 0; i < dimensions; i++) {
-    ep_protobuf_integer(&dimension, DIMENSION_VALUE, shape[i]);
-    ep_protobuf_take(&extents, SHAPE_DIMENSION, &dimension);
-  }
-  ep_protobuf_integer(&tensor, TENSOR_ELEMENT, EP_ONNX_FLOAT);
-  ep_protobuf_take(&tensor, TENSOR_SHAPE, &extents);
-  ep_protobuf_take(&type, TYPE_TENSOR, &tensor);
-  ep_protobuf_text(&value, VALUE_NAME, name);
-  ep_protobuf_take(&value, VALUE_TYPE, &type);
-  ep_protobuf_take(graph, field, &value);
-}
-
-/* What the graph has besides nodes and constants; its output gets the name "y". */
+/* What the graph has besides nodes and constants; its output gets the name "y". Raw rows of a table
+ * have an input a column. */
 static void graph_describe(ep_onnx_graph *graph, const source *s) {
   const ep_program *program = &s->plan->program;
+  const ep_encoding *encoding = s->scaling.encoding;
   ep_shape row = program->stored;
   bool image = rows_are_images(s);
   int64_t features = ep_shape_count(row);
-  const char *last = graph->value.name.text, *name = "y";
-  ep_protobuf node = {0};
-  enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_OP_TYPE = 4 };
-  ep_protobuf_text(&node, NODE_INPUT, last);
-  ep_protobuf_text(&node, NODE_OUTPUT, name);
-  ep_protobuf_text(&node, NODE_OP_TYPE, "Identity");
-  ep_protobuf_take(&graph->nodes, EP_ONNX_GRAPH_NODE, &node);
   ep_protobuf_text(&graph->nodes, GRAPH_NAME, "epochd");
-  value_describe(&graph->nodes, GRAPH_INPUT, "x",
-                 image ? (int64_t[]){row.channels, row.height, row.width} : &features,
-                 image ? 3 : 1);
-  value_describe(&graph->nodes, GRAPH_OUTPUT, name, &program->out_features, 1);
+  if (encoding) {
+    ep_onnx_columns_describe(graph, encoding);
+    ep_onnx_outputs_add(graph, encoding, program->loss, program->out_features);
+    return;
+  }
+  ep_onnx_describe(graph, EP_ONNX_GRAPH_INPUT, "x", EP_ONNX_FLOAT,
+                   image ? (int64_t[]){row.channels, row.height, row.width} : &features,
+                   image ? 3 : 1, NULL);
+  ep_onnx_rename(graph, graph->value.name.text, "y");
+  ep_onnx_describe(graph, EP_ONNX_GRAPH_OUTPUT, "y", EP_ONNX_FLOAT, &program->out_features, 1,
+                   NULL);
 }
 
-/* Everything of the file but the graph. */
-static void model_describe(ep_protobuf *model) {
+/* Everything of the file but the graph. words: it may hold operators of words. */
+static void model_describe(ep_protobuf *model, bool words) {
   ep_protobuf opset = {0};
   ep_protobuf_integer(model, MODEL_IR, EP_ONNX_IR_VERSION);
   ep_protobuf_text(model, MODEL_PRODUCER, "epochd");
   ep_protobuf_text(model, MODEL_VERSION, EP_VERSION);
   ep_protobuf_integer(&opset, OPSET_VERSION, EP_ONNX_OPSET);
+  ep_protobuf_take(model, MODEL_OPSET, &opset);
+  if (!words) return;
+  ep_protobuf_text(&opset, OPSET_DOMAIN, EP_ONNX_ML_DOMAIN);
+  ep_protobuf_integer(&opset, OPSET_VERSION, EP_ONNX_ML_OPSET);
   ep_protobuf_take(model, MODEL_OPSET, &opset);
 }
 
@@ -243,12 +245,13 @@ static ep_status weight_write(ep_durable_file *file, const ep_tensor *tensor, ep
   return status;
 }
 
-static ep_status model_write(ep_durable_file *file, const ep_tensors *weights,
-                             const ep_onnx_graph *graph, ep_error *error) {
+static ep_status model_write(ep_durable_file *file, const source *s, const ep_onnx_graph *graph,
+                             ep_error *error) {
+  const ep_tensors *weights = &s->file;
   ep_protobuf model = {0};
   uint64_t made = graph->nodes.count + graph->constants.count, stored = weights_bytes(weights);
   ep_status status = EP_OK;
-  model_describe(&model);
+  model_describe(&model, s->scaling.encoding != NULL);
   ep_protobuf_head(&model, MODEL_GRAPH, made + stored);
   if (model.failed || graph->nodes.failed || graph->constants.failed)
     status = ep_fail_memory(error);
@@ -270,12 +273,13 @@ ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *
   ep_onnx_graph graph = {0};
   ep_durable_file *file = NULL;
   ep_status status = source_open(path, &s, error);
+  if (status == EP_OK && s.scaling.encoding) status = names_check(s.scaling.encoding, error);
   if (status == EP_OK) status = graph_make(&graph, &s, error);
   if (status == EP_OK) {
     graph_describe(&graph, &s);
     status = ep_durable_file_create(onnx_path, &file, error);
   }
-  if (status == EP_OK) status = model_write(file, &s.file, &graph, error);
+  if (status == EP_OK) status = model_write(file, &s, &graph, error);
   if (status == EP_OK) {
     status = ep_durable_file_commit(file, NULL, NULL, error);
   } else {

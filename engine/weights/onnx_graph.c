@@ -5,8 +5,13 @@
 
 /* Fields of onnx.proto's messages, and its AttributeProto.AttributeType. */
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP_TYPE = 4, NODE_ATTRIBUTE = 5 };
-enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_INTS = 8 };
-enum { ATTRIBUTE_TYPE = 20, TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 };
+enum { NODE_DOMAIN = 7 };
+enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_S = 4 };
+enum { ATTRIBUTE_FLOATS = 7, ATTRIBUTE_INTS = 8, ATTRIBUTE_STRINGS = 9, ATTRIBUTE_TYPE = 20 };
+enum { TYPE_FLOAT = 1, TYPE_INT, TYPE_STRING, TYPE_FLOATS = 6, TYPE_INTS, TYPE_STRINGS };
+enum { VALUE_NAME = 1, VALUE_TYPE = 2, VALUE_DOC = 3, TYPE_TENSOR = 1 };
+enum { TENSOR_ELEMENT = 1, TENSOR_SHAPE = 2 };
+enum { SHAPE_DIMENSION = 1, DIMENSION_VALUE = 1, DIMENSION_PARAMETER = 2 };
 enum { TENSOR_DIMS = 1, TENSOR_DATA_TYPE = 2, TENSOR_NAME = 8 };
 
 void ep_onnx_graph_deinit(ep_onnx_graph *graph) {
@@ -39,6 +44,39 @@ void ep_onnx_attribute_float(ep_protobuf *node, const char *name, float value) {
   ep_protobuf_take(node, NODE_ATTRIBUTE, &attribute);
 }
 
+void ep_onnx_attribute_floats(ep_protobuf *node, const char *name, const float *values, int count) {
+  ep_protobuf attribute = {0};
+  ep_protobuf_text(&attribute, ATTRIBUTE_NAME, name);
+  for (int i = 0; i < count; i++) ep_protobuf_float(&attribute, ATTRIBUTE_FLOATS, values[i]);
+  ep_protobuf_integer(&attribute, ATTRIBUTE_TYPE, TYPE_FLOATS);
+  ep_protobuf_take(node, NODE_ATTRIBUTE, &attribute);
+}
+
+void ep_onnx_attribute_string(ep_protobuf *node, const char *name, const char *value) {
+  ep_protobuf attribute = {0};
+  ep_protobuf_text(&attribute, ATTRIBUTE_NAME, name);
+  ep_protobuf_text(&attribute, ATTRIBUTE_S, value);
+  ep_protobuf_integer(&attribute, ATTRIBUTE_TYPE, TYPE_STRING);
+  ep_protobuf_take(node, NODE_ATTRIBUTE, &attribute);
+}
+
+void ep_onnx_attribute_strings(ep_protobuf *node, const char *name, const char *const *values,
+                               int count) {
+  ep_protobuf attribute = {0};
+  ep_protobuf_text(&attribute, ATTRIBUTE_NAME, name);
+  for (int i = 0; i < count; i++) ep_protobuf_text(&attribute, ATTRIBUTE_STRINGS, values[i]);
+  ep_protobuf_integer(&attribute, ATTRIBUTE_TYPE, TYPE_STRINGS);
+  ep_protobuf_take(node, NODE_ATTRIBUTE, &attribute);
+}
+
+void ep_onnx_domain_ml(ep_protobuf *node) {
+  ep_protobuf_text(node, NODE_DOMAIN, EP_ONNX_ML_DOMAIN);
+}
+
+void ep_onnx_input_add(ep_protobuf *node, const char *name) {
+  ep_protobuf_text(node, NODE_INPUT, name);
+}
+
 static ep_onnx_name name_make(ep_onnx_graph *graph, const char *what) {
   ep_onnx_name name;
   snprintf(name.text, sizeof name.text, "%s/%s_%d", graph->layer, what, graph->names_count++);
@@ -50,7 +88,7 @@ ep_onnx_name ep_onnx_node(ep_onnx_graph *graph, const char *operation, const cha
   ep_protobuf plain = {0};
   ep_onnx_name name = name_make(graph, operation);
   if (!node) node = &plain;
-  for (int i = 0; i < inputs_count; i++) ep_protobuf_text(node, NODE_INPUT, inputs[i]);
+  for (int i = 0; i < inputs_count; i++) ep_onnx_input_add(node, inputs[i]);
   ep_protobuf_text(node, NODE_OUTPUT, name.text);
   ep_protobuf_text(node, NODE_NAME, name.text);
   ep_protobuf_text(node, NODE_OP_TYPE, operation);
@@ -62,6 +100,32 @@ void ep_onnx_apply(ep_onnx_graph *graph, const char *operation, const char *seco
                    ep_protobuf *node) {
   const char *inputs[] = {graph->value.name.text, second};
   graph->value.name = ep_onnx_node(graph, operation, inputs, second ? 2 : 1, node);
+}
+
+void ep_onnx_rename(ep_onnx_graph *graph, const char *value, const char *name) {
+  ep_protobuf node = {0};
+  ep_onnx_input_add(&node, value);
+  ep_protobuf_text(&node, NODE_OUTPUT, name);
+  ep_protobuf_text(&node, NODE_OP_TYPE, "Identity");
+  ep_protobuf_take(&graph->nodes, EP_ONNX_GRAPH_NODE, &node);
+}
+
+void ep_onnx_describe(ep_onnx_graph *graph, int field, const char *name, ep_onnx_type element,
+                      const int64_t *shape, int dimensions, const char *meaning) {
+  ep_protobuf value = {0}, type = {0}, tensor = {0}, extents = {0}, dimension = {0};
+  ep_protobuf_text(&dimension, DIMENSION_PARAMETER, "N");
+  ep_protobuf_take(&extents, SHAPE_DIMENSION, &dimension);
+  for (int i = 0; i < dimensions; i++) {
+    ep_protobuf_integer(&dimension, DIMENSION_VALUE, shape[i]);
+    ep_protobuf_take(&extents, SHAPE_DIMENSION, &dimension);
+  }
+  ep_protobuf_integer(&tensor, TENSOR_ELEMENT, element);
+  ep_protobuf_take(&tensor, TENSOR_SHAPE, &extents);
+  ep_protobuf_take(&type, TYPE_TENSOR, &tensor);
+  ep_protobuf_text(&value, VALUE_NAME, name);
+  ep_protobuf_take(&value, VALUE_TYPE, &type);
+  if (meaning) ep_protobuf_text(&value, VALUE_DOC, meaning);
+  ep_protobuf_take(&graph->nodes, field, &value);
 }
 
 static void head_add(ep_protobuf *tensor, const char *name, ep_onnx_type type, const int64_t *shape,

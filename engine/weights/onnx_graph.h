@@ -13,8 +13,18 @@ enum { EP_ONNX_NAME_BYTES = 192, EP_ONNX_DIMENSIONS = 4 };
 
 /* Fields of GraphProto and TensorProto that are written in more than one place. */
 enum { EP_ONNX_GRAPH_NODE = 1, EP_ONNX_GRAPH_INITIALIZER = 5, EP_ONNX_TENSOR_RAW_DATA = 9 };
+enum { EP_ONNX_GRAPH_INPUT = 11, EP_ONNX_GRAPH_OUTPUT = 12 };
 
-typedef enum { EP_ONNX_FLOAT = 1, EP_ONNX_INT64 = 7, EP_ONNX_DOUBLE = 11 } ep_onnx_type;
+/* The operators of words: https://github.com/onnx/onnx/blob/main/docs/Operators-ml.md. */
+#define EP_ONNX_ML_DOMAIN "ai.onnx.ml"
+
+typedef enum {
+  EP_ONNX_FLOAT = 1,
+  EP_ONNX_INT64 = 7,
+  EP_ONNX_STRING = 8,
+  EP_ONNX_BOOL = 9,
+  EP_ONNX_DOUBLE = 11
+} ep_onnx_type;
 
 typedef struct {
   char text[EP_ONNX_NAME_BYTES];
@@ -42,15 +52,31 @@ void ep_onnx_attribute_integer(ep_protobuf *node, const char *name, int64_t valu
 void ep_onnx_attribute_integers(ep_protobuf *node, const char *name, const int64_t *values,
                                 int count);
 void ep_onnx_attribute_float(ep_protobuf *node, const char *name, float value);
+void ep_onnx_attribute_floats(ep_protobuf *node, const char *name, const float *values, int count);
+void ep_onnx_attribute_string(ep_protobuf *node, const char *name, const char *value);
+void ep_onnx_attribute_strings(ep_protobuf *node, const char *name, const char *const *values,
+                               int count);
+/* The node's operator is one of EP_ONNX_ML_DOMAIN. */
+void ep_onnx_domain_ml(ep_protobuf *node);
+/* An input of the node, behind those that it has. */
+void ep_onnx_input_add(ep_protobuf *node, const char *name);
 
-/* Adds a node with one output, whose name it returns. inputs: [inputs_count]; node: its attributes,
- * deinitialized afterwards; NULL: it has none. */
+/* Adds a node with one output, whose name it returns. inputs: [inputs_count]; node: its attributes
+ * and first inputs, deinitialized afterwards; NULL: it has none. */
 ep_onnx_name ep_onnx_node(ep_onnx_graph *graph, const char *operation, const char *const *inputs,
                           int inputs_count, ep_protobuf *node);
 
 /* A node on graph->value and up to one input more (NULL: none), whose output is the next value. */
 void ep_onnx_apply(ep_onnx_graph *graph, const char *operation, const char *second,
                    ep_protobuf *node);
+
+/* Gives the value another name, which nothing in the graph has yet. */
+void ep_onnx_rename(ep_onnx_graph *graph, const char *value, const char *name);
+
+/* Describes an input or output of the graph (`field`): rows of any number, then shape:
+ * [dimensions]. meaning: a sentence for people; NULL: none. */
+void ep_onnx_describe(ep_onnx_graph *graph, int field, const char *name, ep_onnx_type type,
+                      const int64_t *shape, int dimensions, const char *meaning);
 
 /* Adds a constant of `type`, row-major: shape: [dimensions]; values: of the product, copied. */
 ep_onnx_name ep_onnx_constant(ep_onnx_graph *graph, ep_onnx_type type, const int64_t *shape,

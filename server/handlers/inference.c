@@ -41,9 +41,11 @@ static ep_status model_find(ep_exchange *exchange, ep_model *out) {
 }
 
 ep_route_result ep_route_inference_model(ep_exchange *exchange) {
-  ep_model model;
-  if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_DONE;
-  return ep_exchange_json(exchange, ep_model_metadata_format(&model));
+  char *text = NULL;
+  ep_error error = {0};
+  if (ep_models_metadata(exchange->server->jobs, exchange->request.id, &text, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  return ep_exchange_json(exchange, text);
 }
 
 ep_route_result ep_route_inference_model_ready(ep_exchange *exchange) {
@@ -61,12 +63,14 @@ ep_route_result ep_route_inference_model_ready(ep_exchange *exchange) {
 typedef struct {
   ep_exchange *exchange; /* retained */
   ep_model model;
+  ep_output_meaning meaning;
   ep_inference_request request;
 } inference;
 
 static void inference_destroy(inference *pending) {
   if (!pending) return;
   ep_inference_request_deinit(&pending->request);
+  ep_output_meaning_deinit(&pending->meaning);
   free(pending);
 }
 
@@ -81,8 +85,8 @@ static void inference_done(void *context, const double *output, int64_t rows, in
   else if (rows != pending->request.rows || columns != pending->model.outputs)
     ep_fail(&exchange->error, EP_INTERNAL, "the worker answered with another shape");
   else
-    ep_inference_response_format(&pending->model, &pending->request, output, &response,
-                                 &exchange->error);
+    ep_inference_response_format(&pending->model, &pending->meaning, &pending->request, output,
+                                 &response, &exchange->error);
   exchange->result = response.body;
   exchange->result_bytes = response.body_bytes;
   exchange->result_json_bytes = response.binary ? response.json_bytes : 0;
@@ -90,6 +94,19 @@ static void inference_done(void *context, const double *output, int64_t rows, in
   atomic_store(&exchange->called_back, true);
   ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
+}
+
+/* Columns by their names become rows: a fault's place is that of the cell in these. */
+static ep_status columns_take(ep_exchange *exchange, inference *pending, ep_error *error) {
+  ep_inference_request *request = &pending->request;
+  ep_problem problem = {0};
+  ep_status status =
+      ep_jobs_rows_take(exchange->server->jobs, pending->model.job, 0, request->named, &request->x,
+                        &request->rows, &request->columns, &problem);
+  if (status == EP_OK) return EP_OK;
+  if (status == EP_INVALID || status == EP_CONFLICT) status = EP_MALFORMED;
+  if (problem.errors_count == 0) return ep_fail(error, status, "%s", problem.detail);
+  return ep_fail(error, status, "%s: %s", problem.errors[0].pointer, problem.errors[0].detail);
 }
 
 static ep_status request_read(ep_exchange *exchange, inference *pending, ep_error *error) {
@@ -102,8 +119,12 @@ static ep_status request_read(ep_exchange *exchange, inference *pending, ep_erro
   if (status == EP_OK && length)
     status = ep_inference_length_parse(length, request->body_bytes, &json_bytes, error);
   if (status == EP_OK)
-    status = ep_inference_parse(&pending->model, request->body, request->body_bytes, json_bytes,
-                                &pending->request, error);
+    status = ep_jobs_meaning_find(exchange->server->jobs, pending->model.job, 0, &pending->meaning,
+                                  error);
+  if (status == EP_OK)
+    status = ep_inference_parse(&pending->model, &pending->meaning, request->body,
+                                request->body_bytes, json_bytes, &pending->request, error);
+  if (status == EP_OK && pending->request.named) status = columns_take(exchange, pending, error);
   return status;
 }
 

@@ -24,6 +24,8 @@
 #include "server/events/event_log.h"
 #include "server/store/page.h"
 
+struct json_t; /* jansson's */
+
 typedef struct ep_jobs ep_jobs;
 
 typedef struct {
@@ -130,6 +132,11 @@ void ep_jobs_note_file(ep_jobs *jobs, const char *id);
 ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
                             size_t bytes, double **x, int64_t *rows, int64_t *columns,
                             ep_problem *problem);
+
+/* The same of such objects as a tree: jansson's list, of one at least. */
+ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                            const struct json_t *objects, double **x, int64_t *rows,
+                            int64_t *columns, ep_problem *problem);
 
 /* What the outputs of the job's weights, or of a checkpoint (as below), mean; the caller's
  * (ep_output_meaning_deinit), on success alone. */

@@ -13,6 +13,8 @@ ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, bool *
                         ep_error *error);
 ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error *error);
 ep_status ep_models_delete(ep_jobs *jobs, const char *name, ep_error *error); /* its job stays */
+/* Text of GET /v2/models/{name}, the caller's, with the columns that a row is made of. */
+ep_status ep_models_metadata(ep_jobs *jobs, const char *name, char **text, ep_error *error);
 /* Text of GET /v1/models, the caller's. */
 ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error);
 

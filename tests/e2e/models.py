@@ -73,6 +73,21 @@ def tensor_binary(rows, datatype):
             "parameters": {"binary_data_size": len(data)}}, data
 
 
+def texts_bytes(texts):
+    """Each behind its length, as the extension has BYTES."""
+    return b"".join(struct.pack("<I", len(text.encode())) + text.encode() for text in texts)
+
+
+def texts_read(raw):
+    texts = []
+    while raw:
+        size = struct.unpack("<I", raw[:4])[0]
+        check(len(raw) >= 4 + size, "a text is cut off")
+        texts.append(raw[4:4 + size].decode())
+        raw = raw[4 + size:]
+    return texts
+
+
 def outputs_read(answer, raw):
     """An answer's tensors by name, be they in the JSON or behind it; every byte must be accounted for."""
     length = answer.getheader(LENGTH)
@@ -85,6 +100,9 @@ def outputs_read(answer, raw):
         size = output.get("parameters", {}).get("binary_data_size")
         if size is None:
             values = np.array(output["data"])
+        elif output["datatype"] == "BYTES":
+            values = np.array(texts_read(raw[at:at + size]))
+            at += size
         else:
             check("data" not in output, "an output has bytes and data")
             values = np.frombuffer(raw[at:at + size], TYPES[output["datatype"]])
@@ -248,7 +266,8 @@ def metadata(server):
         check(model["name"] == "letters" and model["versions"] == ["1"] and model["platform"], f"{model}")
         check(model["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 1, 6, 7]}], f"{model}")
         check(model["outputs"] == [{"name": "predictions", "datatype": "FP32", "shape": [-1, 3]},
-                                   {"name": "class", "datatype": "INT64", "shape": [-1]}], f"{model}")
+                                   {"name": "class", "datatype": "INT64", "shape": [-1]},
+                                   {"name": "probabilities", "datatype": "FP32", "shape": [-1, 3]}], f"{model}")
         check(server.json("GET", f"/v2/models/letters{version}/ready") == {"name": "letters", "ready": True}, "ready")
     for path in ("/v2/models/none", "/v2/models/none/ready", "/v2/models/letters/versions/2", "/v2/models", "/v2/",
                  "/v2/models/letters/versions/1/more", "/v2/repository/index"):
@@ -259,6 +278,81 @@ def metadata(server):
     check([model["name"] for model in listed] == ["houses", "letters", "xor"], f"{listed}")
     for model in listed:
         check(server.json("GET", f"/v1/models/{model['name']}") == model, "a model as it is listed")
+
+
+def people(server):
+    """A table of words, dates and gaps, asked by the names of its columns: the answers are those of /predict."""
+    lines = ["town,age,joined,kind"]
+    for i in range(200):
+        town, age = ("Oslo", "Århus", "")[i % 3], "" if i % 11 == 0 else str(i * 13 % 80)
+        lines.append(f"{town},{age},191{i % 4}-0{i % 9 + 1}-1{i % 9},{'cat' if i % 3 == 0 or i * 13 % 80 > 60 else 'émeu'}")
+    server.ask("PUT", "/v1/datasets/people", "\n".join(lines).encode(), want=201)
+    job = server.train({"data": {"dataset": "people", "target": "kind"}, "loss": "cross_entropy", "epochs": 20,
+                        "model": {"layers": [{"type": "linear", "out_features": 2}]}})
+    server.ask("PUT", "/v1/models/people", {"job": job}, want=201)
+    model = server.json("GET", "/v2/models/people")
+    check(model["inputs"] == [{"name": name, "datatype": kind, "shape": [-1]} for name, kind in
+                              (("town", "BYTES"), ("age", "FP64"), ("joined", "BYTES"))], f"{model}")
+    check([(output["name"], output["datatype"], output["shape"]) for output in model["outputs"]] ==
+          [("predictions", "FP32", [-1, 2]), ("class", "INT64", [-1]), ("class_name", "BYTES", [-1]),
+           ("probabilities", "FP32", [-1, 2])], f"{model}")
+
+    towns, ages, days = ["Oslo", "Århus", "", "elsewhere"], [31, None, 5.5, 70], ["1912-04-10", "1913-01-01", "", "1911-12-31"]
+    rows = [{"town": town, "age": age, "joined": day} for town, age, day in zip(towns, ages, days)]
+    wanted = server.json("POST", f"/v1/jobs/{job}/predict", {"rows": rows})
+    check(set(wanted["classes"]) == {"cat", "émeu"}, f"{wanted}")
+    town = {"name": "town", "datatype": "BYTES", "shape": [4], "data": towns}
+    age = {"name": "age", "datatype": "FP64", "shape": [4, 1], "data": ages}
+    joined = {"name": "joined", "datatype": "BYTES", "shape": [4], "data": days}
+    behind = texts_bytes(towns), np.array([31, np.nan, 5.5, 70]).tobytes(), texts_bytes(days)
+    cut = [{key: value for key, value in column.items() if key != "data"} | {"parameters": {"binary_data_size": len(data)}}
+           for column, data in zip((town, age, joined), behind)]
+    seconds = dict(joined, datatype="INT64", data=[None if not day else
+                                                   int(np.datetime64(day, "s").astype(np.int64)) for day in days])
+    nested = dict(age, datatype="FP32", data=[[value] for value in ages])
+    for inputs, data in (([town, age, joined], b""), ([joined, town, age], b""), ([town, nested, seconds], b""),
+                         (cut, b"".join(behind)), ([cut[1], joined, cut[0]], behind[1] + behind[0])):
+        for binary in (False, True):
+            request = {"inputs": inputs, "parameters": {"binary_data_output": binary}}
+            _, found = infer(server, "/v2/models/people", request, data)
+            what = f"columns {[column['name'] for column in inputs]}, {'bytes' if data else 'JSON'}"
+            same(found["predictions"], np.array(wanted["predictions"]), what)
+            same(found["probabilities"], np.array(wanted["probabilities"]), what)
+            check(found["class_name"].tolist() == wanted["classes"], f"{what}: {found['class_name']}")
+            check([wanted["class_names"][kind] for kind in found["class"]] == wanted["classes"], f"{what}: {found}")
+    _, name = infer(server, "/v2/models/people", {"inputs": [town, age, joined], "outputs": [{"name": "class_name"}]})
+    check(list(name) == ["class_name"], f"{list(name)}")
+
+    def refused(inputs, word, data=b"", want=400):
+        head = json.dumps({"inputs": inputs}).encode()
+        kind = {"Content-Type": "application/octet-stream", LENGTH: str(len(head))}
+        fault = json.loads(server.ask("POST", "/v2/models/people/infer", head + data, kind, want)[1])["error"]
+        check(word in fault, f"{inputs}: {fault}")
+
+    refused([town, joined], "/rows/0/age: is not there")
+    refused([town, age, joined, dict(town, name="twon")], "did you mean \"town\"")
+    refused([town, age, joined, town], "twice")
+    refused([town, age, dict(joined, data=["soon"] * 4)], "must be a date")
+    refused([town, dict(age, data=[1, 2, 3, "4"]), joined], "value 3 of \"age\"")
+    refused([dict(town, data=[1] * 4), age, joined], "value 0 of \"town\"")
+    refused([town, dict(age, shape=[3], data=[1, 2, 3]), joined], "3 rows")
+    refused([town, dict(age, data=[1, 2, 3]), joined], "a list of 4 cells")
+    refused([town, dict(age, shape=[2, 2]), joined], "must be [rows]")
+    refused([dict(town, name="t" * 200), age, joined], "as long as")
+    refused([dict(town, datatype="BOOL"), age, joined], "BOOL")
+    refused([dict(joined, shape=[100001]), town, age], "at most", want=413)
+    refused(cut, "follow", b"".join(behind)[:-1])
+    refused(cut, "no input claims", b"".join(behind) + b"\0")
+    refused(cut, "value 1 of \"town\"", texts_bytes(["Oslo"]) + b"\xff" * (len(behind[0]) - 8) + behind[1] + behind[2])
+    refused(cut, "value 0 of \"town\"", texts_bytes(["\0slo"]) + behind[0][8:] + behind[1] + behind[2])
+    refused([cut[0], dict(cut[1], parameters={"binary_data_size": 31}), cut[2]], "is 31", b"".join(behind))
+    house = {"inputs": [{"name": name, "datatype": "FP64", "shape": [1], "data": [value]}
+                        for name, value in (("c", 3), ("a", 1), ("b", 2))]}
+    _, by_name = infer(server, "/v2/models/houses", house)
+    _, by_place = infer(server, "/v2/models/houses", {"inputs": [tensor_json(np.array([[1, 2, 3]]), "FP64")]})
+    same(by_name["predictions"], by_place["predictions"], "a table of numbers, by its names")
+    infer(server, "/v2/models/xor", {"inputs": [{"name": "a", "datatype": "FP64", "shape": [1], "data": [1]}]}, want=400)
+    server.ask("DELETE", "/v1/models/people", want=204)
 
 
 def publishing(server, job, other):
@@ -372,6 +466,7 @@ def main():
     infer(server, "/v2/models/houses", {"inputs": [tensor_json(house_rows, "FP32")], "outputs": [{"name": "class"}]},
           want=400)
     choose(server, "xor", xor_rows)
+    people(server)
     clients(server, xor_rows)
     lies(server, xor_rows)
     wrong(server, xor_rows)

@@ -8,7 +8,7 @@ command -v npm >/dev/null || skip "there is no npm"
 # onnxruntime-web, as the lock file says, once a build folder.
 runtime=$build/tests-onnx
 mkdir -p "$runtime"
-cp "$here/../onnx/"{predict.mjs,package.json} "$runtime"
+cp "$here/../onnx/"{predict.mjs,columns.mjs,package.json} "$runtime"
 if ! cmp -s "$here/../onnx/package-lock.json" "$runtime/package-lock.json" || [[ ! -d $runtime/node_modules ]]; then
   cp "$here/../onnx/package-lock.json" "$runtime/package-lock.json"
   if ! (cd "$runtime" && npm ci --omit=optional --ignore-scripts --no-audit --no-fund) >"$scratch/npm" 2>&1; then
@@ -139,4 +139,77 @@ compared "a batch-norm CNN on images of bytes" 1,8,8
 jq -c 'map(map(. + 0.00001))' "$scratch/predicted" >"$scratch/wrong"
 ! (cd "$runtime" && node predict.mjs "$scratch/model.onnx" "$scratch/rows" 1,8,8 "$scratch/wrong" "$scratch/weights") >/dev/null ||
   fail "predictions that are off by 0.00001 went unnoticed"
+
+# Tables as people have them: words, dates, gaps. Raw cells go in, names of classes and probabilities come out.
+python3 - >"$scratch/people.csv" <<'PYTHON'
+import random
+random.seed(19)
+print("class,y,town hall,stars,grade,fare,weight,born,seen,clock,member,kind,price")
+for i in range(300):
+    gap = lambda text: "" if random.random() < 0.1 else str(text)
+    town = random.choice(["Oslo", "Århus", "New York", "Oslo", "rare " + str(i % 40)])
+    fare, stars, born = random.randrange(1000) / 8, random.randrange(1, 6), random.randrange(1890, 2024)
+    score = fare / 25 + stars - (3 if town == "Oslo" else 0) + (born - 1950) / 40
+    print(",".join([gap(random.choice(["First", "Second", "Third"])), gap(random.randrange(-500, 500) / 4), gap(town), gap(stars),
+                    gap(random.choice(["low", "middle", "high"])), gap(fare), gap(random.randrange(1, 10**6) / 16),
+                    gap(f"{born}-{random.randrange(1, 13):02}-{random.randrange(1, 29):02}"),
+                    gap(f"2023-0{random.randrange(1, 7)}-17T{random.randrange(24):02}:{random.randrange(60):02}:07"),
+                    gap(f"{random.randrange(24):02}:{random.randrange(60):02}:00"), gap(random.choice(["true", "false"])),
+                    "cat" if score < 3 else "dog" if score < 6 else "émeu", str(1000 + 37 * score)]))
+PYTHON
+http PUT /v1/datasets/people -T "$scratch/people.csv"
+expect 201
+http GET /v1/datasets/people
+cp "$body" "$scratch/dataset"
+check "types of the columns" '[.columns[].type] == ["category", "number", "category", "number", "category", "number", "number", "date", "date",
+  "date", "category", "category", "number"]'
+python3 - >"$scratch/rows" <<'PYTHON'
+import itertools, json, random
+random.seed(20)
+values = {"class": ["First", "Third", "Fourth", None], "y": [-31.25, 0, 77, None], "town hall": ["Oslo", "Århus", "New York", "rare 3", "x", None],
+          "stars": [1, 3, 5, 9, None], "grade": ["low", "middle", "high", "highest", None], "fare": [0, 12.5, 900, None],
+          "weight": [-2.5, 0, 4096, 62000.125, None], "clock": ["00:00:00", "12:34:56", "23:59:59", None], "member": ["true", "false", None],
+          "seen": ["2023-01-17T00:00:00", "2023-06-17T23:59:59", "1931-05-03T04:05:06", None],
+          "born": ["0001-01-01", "1582-10-15", "1899-12-31", "1900-02-28", "1900-03-01", "1969-12-31", "1970-01-01", "2000-02-29", "2000-12-31",
+                   "2023-02-28", "2024-02-29", "2100-02-28", "9999-12-31", None]}
+print(json.dumps([{name: random.choice(values[name]) if name != "born" else born for name in values}
+                  for born in values["born"] for _ in range(12)]))
+PYTHON
+
+# raw NAME SPEC: a job on the people, asked by the names of its columns, as a graph and over HTTP.
+raw() {
+  submit "$2"
+  finish "$id"
+  http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"rows\": $(<"$scratch/rows")}"
+  expect 200
+  cp "$body" "$scratch/predicted"
+  http GET "/v1/jobs/$id/weights?format=onnx"
+  expect 200
+  cp "$body" "$scratch/model.onnx"
+  [[ -z $checker ]] || "$checker" -c 'import sys, onnx; onnx.checker.check_model(onnx.load(sys.argv[1]), full_check=True)' "$scratch/model.onnx" ||
+    fail "$1: the checker refuses the file"
+  (cd "$runtime" && node columns.mjs "$scratch/model.onnx" "$scratch/rows" "$scratch/predicted" "$scratch/dataset") ||
+    fail "$1: onnxruntime says something else"
+  echo "ok: $1"
+}
+network='"epochs": 20, "batch_size": 32, "optimizer": {"type": "adam", "lr": 0.01}, "model": {"layers": [{"type": "linear", "out_features": 12},
+  {"type": "tanh"}, {"type": "linear", "out_features": OUTPUTS}]}}'
+raw "words, dates and gaps to one of three" '{"data": {"dataset": "people", "target": "kind", "exclude": ["price"]}, "loss": "cross_entropy",
+  '"${network/OUTPUTS/3}"
+raw "every encoding" '{"data": {"dataset": "people", "target": "kind", "exclude": ["price"], "columns": {"class": {"missing": "most_frequent"},
+  "stars": {"type": "category"}, "grade": {"encode": "ordinal"}, "fare": {"scale": "minmax", "missing": "mean", "indicator": false},
+  "weight": {"scale": "log1p", "missing": {"value": -3}}, "y": {"scale": "none", "missing": "zero"}, "town hall": {"min_count": 20, "indicator": true},
+  "born": {"indicator": true}, "clock": {"type": "ignore"}, "member": {"encode": "ordinal", "scale": "none"}}},
+  "loss": "nll", "epochs": 20, "batch_size": 32, "model": {"layers": [{"type": "linear", "out_features": 3}, {"type": "log_softmax"}]}}'
+raw "numbers that are ordinals" '{"data": {"dataset": "people", "target": "kind", "features": ["stars", "grade"],
+  "columns": {"stars": {"type": "category", "encode": "ordinal", "min_count": 55}}}, "loss": "cross_entropy", '"${network/OUTPUTS/3}"
+raw "a yes or no" '{"data": {"dataset": "people", "target": "member", "exclude": ["price", "kind"]}, "loss": "bce_with_logits",
+  '"${network/OUTPUTS/1}"
+for change in '.probabilities[0][1] += 0.0001' '.classes[0] = "maybe"' '.predictions[1][0] += 0.001'; do
+  jq -c "$change" "$scratch/predicted" >"$scratch/wrong"
+  ! (cd "$runtime" && node columns.mjs "$scratch/model.onnx" "$scratch/rows" "$scratch/wrong" "$scratch/dataset") >/dev/null 2>&1 ||
+    fail "$change went unnoticed"
+done
+raw "values in units of the target" '{"data": {"dataset": "people", "target": "price", "exclude": ["kind"], "standardize": ["y"]}, "loss": "mse",
+  '"${network/OUTPUTS/1}"
 [[ -n $checker ]] || echo "python3-onnx is not installed: its checker did not look at the files"

@@ -33,7 +33,7 @@ static void answer(const ep_model *model, const ep_inference_request *request) {
   FUZZ_HOLDS(request->wanted[0] || request->wanted[1]);
   FUZZ_HOLDS(!request->wanted[EP_INFERENCE_CLASS] || model->decision != EP_DECISION_NONE);
   /* x has as many numbers as the predictions of each model, or more */
-  FUZZ_HOLDS(ep_inference_response_format(model, request, request->x, &whole, NULL) == EP_OK);
+  FUZZ_HOLDS(ep_inference_response_format(model, NULL, request, request->x, &whole, NULL) == EP_OK);
   FUZZ_HOLDS(whole.json_bytes <= whole.body_bytes && whole.body[0] == '{');
   FUZZ_HOLDS(whole.body[whole.json_bytes - 1] == '}');
   size_t behind = whole.body_bytes - whole.json_bytes, rows = (size_t)request->rows;
@@ -59,10 +59,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
     return 0;
   }
   FUZZ_HOLDS(json_bytes <= body_bytes);
-  ep_status status = ep_inference_parse(model, body, body_bytes, json_bytes, &request, &error);
+  ep_status status =
+      ep_inference_parse(model, NULL, body, body_bytes, json_bytes, &request, &error);
   FUZZ_HOLDS(status == error.status && (status == EP_OK) == (error.message[0] == 0));
   FUZZ_HOLDS(status == EP_OK || status == EP_MALFORMED || status == EP_TOO_LARGE);
-  if (status == EP_OK) answer(model, &request);
+  FUZZ_HOLDS(status != EP_OK || !request.x != !request.named);
+  if (status == EP_OK && request.x) answer(model, &request);
   ep_inference_request_deinit(&request);
   return 0;
 }

@@ -102,6 +102,32 @@ ep_status ep_encoding_plain(const ep_words *names, const char *target, ep_encodi
   return EP_OK;
 }
 
+bool ep_encoding_is_plain(const ep_encoding *encoding) {
+  for (int64_t i = 0; i < encoding->columns; i++)
+    if (encoding->column[i].encode != EP_ENCODE_NUMBER || !isnan(encoding->column[i].fill))
+      return false;
+  return true;
+}
+
+static int names_compare(const void *one, const void *other) {
+  return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+ep_status ep_encoding_repeated_name(const ep_encoding *encoding, const char **out,
+                                    ep_error *error) {
+  const char **names = calloc((size_t)encoding->columns + 1, sizeof *names);
+  int64_t count = 0;
+  *out = NULL;
+  if (!names) return ep_fail_memory(error);
+  for (int64_t i = 0; i < encoding->columns; i++)
+    if (encoding->column[i].encode != EP_ENCODE_NONE) names[count++] = encoding->column[i].name;
+  qsort(names, (size_t)count, sizeof *names, names_compare);
+  for (int64_t i = 1; i < count && !*out; i++)
+    if (strcmp(names[i - 1], names[i]) == 0) *out = names[i];
+  free(names);
+  return EP_OK;
+}
+
 void ep_encoding_deinit(ep_encoding *encoding) {
   for (int64_t i = 0; encoding->column && i < encoding->columns; i++) {
     ep_words_deinit(&encoding->column[i].words);

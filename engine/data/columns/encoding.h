@@ -73,6 +73,10 @@ ep_status ep_encoding_plan(const ep_data_spec *data, const ep_part *table, int64
  * failure there is nothing to deinit. */
 ep_status ep_encoding_plain(const ep_words *names, const char *target, ep_encoding *out,
                             ep_error *error);
+/* Whether it is such a table's. */
+bool ep_encoding_is_plain(const ep_encoding *encoding);
+/* *out: a name that two columns have which become features, a loan; NULL: each has its own. */
+ep_status ep_encoding_repeated_name(const ep_encoding *encoding, const char **out, ep_error *error);
 void ep_encoding_deinit(ep_encoding *encoding); /* a zeroed one is allowed */
 
 /* How many features a column has: 0 where it is left out. */

@@ -214,6 +214,7 @@ void ep_jobs_close(ep_jobs *jobs) {
   ep_subscribers_deinit(&jobs->watches);
   ep_datasets_deinit(&jobs->datasets);
   ep_contents_deinit(&jobs->contents);
+  ep_output_meaning_deinit(&jobs->meaning);
   pthread_mutex_destroy(&jobs->mutex);
   pthread_cond_destroy(&jobs->stored);
   if (jobs->lock_fd >= 0) close(jobs->lock_fd);

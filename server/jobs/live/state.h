@@ -126,6 +126,9 @@ struct ep_jobs {
    * or the supervisor is called. */
   pthread_mutex_t mutex;
   pthread_cond_t stored; /* a job is no longer `storing` */
+  /* Of the weights that were asked last, for they say it anew as slowly as they predict. */
+  ep_output_meaning meaning;
+  char meaning_job[EP_ID_BYTES]; /* whose they are; "": nobody's */
   ep_live_job *buckets[EP_JOBS_BUCKETS];
   ep_queue queue;
   int64_t running, submitting;

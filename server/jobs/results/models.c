@@ -110,6 +110,52 @@ ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error
   return ep_store_model_get(jobs->store, name, out, error);
 }
 
+/* The columns that are features, of an encoded table where each has a name of its own, which stays
+ * the encoding's. *out: [*count], the caller's. */
+static ep_status columns_list(const ep_encoding *encoding, ep_model_column **out, int64_t *count,
+                              ep_error *error) {
+  *count = 0;
+  *out = NULL;
+  const char *repeated;
+  if (!encoding || ep_encoding_is_plain(encoding)) return EP_OK;
+  ep_status status = ep_encoding_repeated_name(encoding, &repeated, error);
+  if (status != EP_OK || repeated) return status;
+  *out = calloc((size_t)encoding->columns, sizeof **out);
+  if (!*out) return ep_fail_memory(error);
+  for (int64_t i = 0; i < encoding->columns; i++) {
+    const ep_column_encoding *column = &encoding->column[i];
+    if (column->encode == EP_ENCODE_NONE) continue;
+    (*out)[(*count)++] = (ep_model_column){column->name, column->type != EP_COLUMN_NUMBER};
+  }
+  return EP_OK;
+}
+
+ep_status ep_models_metadata(ep_jobs *jobs, const char *name, char **text, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_model model;
+  ep_model_column *column = NULL;
+  ep_encoding *encoding = NULL;
+  ep_output_meaning meaning = {0};
+  int64_t columns = 0;
+  *text = NULL;
+  ep_status status = ep_models_get(jobs, name, &model, error);
+  if (status == EP_OK)
+    status = ep_jobs_file(jobs, model.job, EP_WEIGHTS_FILE, path, sizeof path, error);
+  if (status == EP_OK) status = ep_weights_read_encoding(path, &encoding, error);
+  if (status == EP_OK) status = columns_list(encoding, &column, &columns, error);
+  if (status == EP_OK) status = ep_jobs_meaning_find(jobs, model.job, 0, &meaning, error);
+  if (status == EP_OK) {
+    int64_t classes = ep_output_classes(&meaning, model.outputs);
+    *text = ep_model_metadata_format(&model, column, columns, classes, meaning.classes > 0);
+    if (!*text) status = ep_fail_memory(error);
+  }
+  ep_output_meaning_deinit(&meaning);
+  free(column);
+  if (encoding) ep_encoding_deinit(encoding);
+  free(encoding);
+  return status;
+}
+
 ep_status ep_models_delete(ep_jobs *jobs, const char *name, ep_error *error) {
   return ep_store_model_delete(jobs->store, name, error);
 }

@@ -45,31 +45,41 @@ static ep_status array_read(const ep_encoding *encoding, const json_t *array, do
   return *x ? rows_read(encoding, array, *x, problem) : ep_problem_fail_memory(problem);
 }
 
-ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
-                            size_t bytes, double **x, int64_t *rows, int64_t *columns,
-                            ep_problem *problem) {
+ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                            const struct json_t *objects, double **x, int64_t *rows,
+                            int64_t *columns, ep_problem *problem) {
   ep_encoding *encoding = NULL;
-  json_t *body = NULL;
   ep_error error = {0};
   *x = NULL;
-  ep_status status = ep_json_load(text, bytes, EP_LIMIT_NAMED_ROWS_BYTES, &body, &error);
-  if (status == EP_OK) status = encoding_find(jobs, id, checkpoint, &encoding, &error);
+  ep_status status = encoding_find(jobs, id, checkpoint, &encoding, &error);
   if (status != EP_OK)
     status = error.pointer[0] ? ep_problem_add(problem, status, error.pointer, "%s", error.message)
                               : ep_problem_set(problem, status, "%s", error.message);
-  const json_t *array = json_object_get(body, "rows");
-  if (status == EP_OK && json_object_size(body) > 1)
-    status = ep_problem_add(problem, EP_INVALID, "", "\"rows\" stand alone");
   if (status == EP_OK) {
-    status = array_read(encoding, array, x, problem);
-    *rows = (int64_t)json_array_size(array);
+    status = array_read(encoding, objects, x, problem);
+    *rows = (int64_t)json_array_size(objects);
     *columns = encoding->columns;
   }
   if (encoding) ep_encoding_deinit(encoding);
   free(encoding);
-  json_decref(body);
   if (status == EP_OK) return EP_OK;
   free(*x);
   *x = NULL;
+  return status;
+}
+
+ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
+                            size_t bytes, double **x, int64_t *rows, int64_t *columns,
+                            ep_problem *problem) {
+  json_t *body = NULL;
+  ep_error error = {0};
+  *x = NULL;
+  ep_status status = ep_json_load(text, bytes, EP_LIMIT_NAMED_ROWS_BYTES, &body, &error);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  status = json_object_size(body) > 1
+               ? ep_problem_add(problem, EP_INVALID, "", "\"rows\" stand alone")
+               : ep_jobs_rows_take(jobs, id, checkpoint, json_object_get(body, "rows"), x, rows,
+                                   columns, problem);
+  json_decref(body);
   return status;
 }

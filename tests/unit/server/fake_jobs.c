@@ -445,6 +445,13 @@ ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error
                                    : ep_fail(error, EP_NOT_FOUND, "there is no model %s", name);
 }
 
+ep_status ep_models_metadata(ep_jobs *jobs, const char *name, char **text, ep_error *error) {
+  ep_model model;
+  ep_status status = ep_models_get(jobs, name, &model, error);
+  *text = status == EP_OK ? ep_model_metadata_format(&model, NULL, 0, 0, false) : NULL;
+  return status;
+}
+
 ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, bool *created,
                         ep_error *error) {
   (void)jobs, (void)name;

@@ -3,6 +3,7 @@
 #include "api/inference/inference.h"
 #include "tests/suite.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ static ep_status parse(const ep_model *model, const char *json, const void *behi
   ck_assert_ptr_nonnull(body);
   memcpy(body, json, json_bytes);
   if (bytes > 0) memcpy(body + json_bytes, behind, bytes);
-  ep_status status = ep_inference_parse(model, body, json_bytes + bytes, json_bytes, out, error);
+  ep_status status =
+      ep_inference_parse(model, NULL, body, json_bytes + bytes, json_bytes, out, error);
   free(body);
   return status;
 }
@@ -180,7 +182,8 @@ static void assert_answer(const ep_model *model, const char *request_json, const
   ep_inference_request request;
   ep_inference_response answer;
   parse_well(model, request_json, NULL, 0, &request);
-  ck_assert_int_eq(ep_inference_response_format(model, &request, output, &answer, NULL), EP_OK);
+  ck_assert_int_eq(ep_inference_response_format(model, NULL, &request, output, &answer, NULL),
+                   EP_OK);
   ck_assert_int_eq(answer.binary, behind != NULL);
   ck_assert_uint_eq(answer.json_bytes, strlen(json));
   ck_assert_uint_eq(answer.body_bytes, answer.json_bytes + behind_bytes);
@@ -238,6 +241,64 @@ START_TEST(a_class_of_no_number_is_none) {
 }
 END_TEST
 
+START_TEST(columns_become_rows) {
+  static const char JSON[] =
+      "{\"inputs\":[{\"name\":\"town\",\"shape\":[2],\"datatype\":\"BYTES\",\"data\":[\"Oslo\","
+      "null]},{\"name\":\"age\",\"shape\":[2,1],\"datatype\":\"FP32\",\"parameters\":"
+      "{\"binary_data_size\":8}},{\"name\":\"x\",\"shape\":[2],\"datatype\":\"BYTES\","
+      "\"parameters\":{\"binary_data_size\":9}}]}";
+  static const unsigned char BEHIND[] = {0, 0, 0xc0, 0x3f, 0,   0, 0xc0, 0x7f, /* 1.5, NaN */
+                                         1, 0, 0,    0,    'y', 0, 0,    0,    0};
+  ep_inference_request request;
+  parse_well(&vector, JSON, BEHIND, sizeof BEHIND, &request);
+  char *text = json_dumps(request.named, JSON_COMPACT);
+  ck_assert_str_eq(text, "[{\"town\":\"Oslo\",\"age\":1.5,\"x\":\"y\"},"
+                         "{\"town\":null,\"age\":null,\"x\":\"\"}]");
+  ck_assert(!request.x && request.rows == 2);
+  free(text);
+  ep_inference_request_deinit(&request);
+}
+END_TEST
+
+START_TEST(classes_by_name) {
+  static const double ROWS[] = {1, 2, 3, 5, 4, 4};
+  char *names[] = {"cat", "d\"g", ""};
+  const ep_output_meaning meaning = {EP_LOSS_CROSS_ENTROPY, names, 3};
+  static const char ASK[] =
+      "{\"outputs\":[{\"name\":\"class_name\",\"parameters\":{\"binary_data\":true}},{\"name\":"
+      "\"probabilities\"}],\"inputs\":[{\"name\":\"x\",\"shape\":"
+      "[2,6],\"datatype\":\"UINT8\",\"data\":[1,2,3,4,5,6,1,2,3,4,5,6]}]}";
+  ep_inference_request request;
+  ep_inference_response answer;
+  ck_assert_int_eq(
+      ep_inference_parse(&image, &meaning, ASK, sizeof ASK - 1, sizeof ASK - 1, &request, NULL),
+      EP_OK);
+  ck_assert_int_eq(ep_inference_response_format(&image, &meaning, &request, ROWS, &answer, NULL),
+                   EP_OK);
+  json_t *whole = json_loadb(answer.body, answer.json_bytes, 0, NULL);
+  const json_t *outputs = json_object_get(whole, "outputs");
+  char *text = json_dumps(json_array_get(outputs, 0), JSON_COMPACT);
+  ck_assert_str_eq(text, "{\"name\":\"class_name\",\"shape\":[2],\"datatype\":\"BYTES\","
+                         "\"parameters\":{\"binary_data_size\":11}}");
+  ck_assert_mem_eq(answer.body + answer.json_bytes, "\0\0\0\0\3\0\0\0cat", 11);
+  const json_t *list = json_object_get(json_array_get(outputs, 1), "data");
+  ck_assert_uint_eq(json_array_size(list), 6);
+  for (size_t i = 0; i < 6; i++) { /* of the softmax in double */
+    double sum = 0, wanted = exp(ROWS[i]);
+    for (size_t j = 0; j < 3; j++) sum += exp(ROWS[i / 3 * 3 + j]);
+    ck_assert_double_eq_tol(json_real_value(json_array_get(list, i)), wanted / sum, 1e-7);
+  }
+  free(text);
+  json_decref(whole);
+  free(answer.body);
+  ep_inference_request_deinit(&request);
+  ck_assert_int_eq(
+      ep_inference_parse(&image, NULL, ASK, sizeof ASK - 1, sizeof ASK - 1, &request, NULL),
+      EP_MALFORMED);
+  ep_inference_request_deinit(&request);
+}
+END_TEST
+
 START_TEST(models_as_text) {
   char *text = ep_model_format(&image);
   ck_assert_str_eq(text,
@@ -285,6 +346,8 @@ EP_SUITE("inference") {
   tcase_add_test(tests, the_length_of_the_json);
   tcase_add_test(tests, answers);
   tcase_add_test(tests, a_class_of_no_number_is_none);
+  tcase_add_test(tests, columns_become_rows);
+  tcase_add_test(tests, classes_by_name);
   tcase_add_test(tests, models_as_text);
   tcase_add_test(tests, requests_to_publish);
 }

@@ -12,8 +12,9 @@ void network_open(network *n, const char *layers, const char *rest, ep_shape row
   ck_assert_ptr_nonnull(problem);
   int bytes = snprintf(json, sizeof json,
                        "{\"data\": {\"dataset\": \"d\"}, \"model\": {\"layers\": %s}, "
-                       "\"epochs\": 1, \"loss\": \"mse\"%s%s}",
-                       layers, rest ? ", " : "", rest ? rest : "");
+                       "\"epochs\": 1%s%s%s}",
+                       layers, rest && strstr(rest, "\"loss\"") ? "" : ", \"loss\": \"mse\"",
+                       rest ? ", " : "", rest ? rest : "");
   ck_assert_int_lt(bytes, (int)sizeof json);
   ck_assert_msg(ep_job_spec_parse(json, strlen(json), &n->spec, problem) == EP_OK, "%s",
                 problem->detail);

@@ -12,8 +12,8 @@ typedef struct {
   float *state; /* [ep_program_state_floats]; variances are positive */
 } network;
 
-/* `layers`: "[…]"; `rest`: further fields of the spec, after a comma ("\"loss\": \"mse\""). `row`:
- * of x; `targets`: columns of y, classes where the loss takes them. */
+/* `layers`: "[…]"; `rest`: further fields of the spec, without the first comma; the loss is mse
+ * unless they say it. `row`: of x; `targets`: columns of y, classes where the loss takes them. */
 void network_open(network *n, const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
                   int64_t targets);
 void network_close(network *n);

@@ -1,5 +1,6 @@
 #include "engine/weights/onnx.h"
 
+#include "engine/data/columns/encoding_json.h"
 #include "engine/weights/onnx_layers.h"
 #include "engine/weights/weights.h"
 #include "tests/suite.h"
@@ -71,24 +72,30 @@ enum { GRAPH = 7, NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12 };
 
 static uint8_t *exported;
 
-/* Exports the network; the graph lies in `exported`. */
-static part export(const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
-                   int64_t targets, ep_scaling scaling) {
+/* Exports the network to scratch_path. */
+static ep_status export_try(const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
+                            int64_t targets, ep_scaling scaling, ep_error *error) {
   network n;
   char sha256[65], weights[192];
   int64_t bytes;
-  size_t size;
-  ep_error error = {0};
   network_open(&n, layers, rest, row, x_type, targets);
   scaling.x_columns = ep_shape_count(row);
   scaling.y_columns = n.plan->program.target_columns;
   snprintf(weights, sizeof weights, "%s", scratch_file("w.safetensors"));
   ck_assert_msg(
-      ep_weights_write(weights, n.plan, n.state, &scaling, n.text, sha256, &bytes, &error) == EP_OK,
-      "%s", error.message);
-  ck_assert_msg(ep_weights_to_onnx(weights, scratch_file("w.onnx"), &error) == EP_OK, "%s",
-                error.message);
+      ep_weights_write(weights, n.plan, n.state, &scaling, n.text, sha256, &bytes, error) == EP_OK,
+      "%s", error->message);
   network_close(&n);
+  return ep_weights_to_onnx(weights, scratch_file("w.onnx"), error);
+}
+
+/* The same; the graph lies in `exported`. */
+static part export(const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
+                   int64_t targets, ep_scaling scaling) {
+  size_t size;
+  ep_error error = {0};
+  ck_assert_msg(export_try(layers, rest, row, x_type, targets, scaling, &error) == EP_OK, "%s",
+                error.message);
   free(exported);
   exported = (uint8_t *)scratch_read(scratch_path, &size);
   return field((part){exported, size}, GRAPH, 0);
@@ -362,6 +369,85 @@ START_TEST(bytes_are_scaled_and_cropped_within) {
 }
 END_TEST
 
+/* An input or an output: its name and the type of its elements. */
+static void value_check(part graph, int number, int index, const char *name, int element) {
+  part value = field(graph, number, index);
+  ck_assert_msg(is(field(value, 1, 0), name), "%s", name);
+  ck_assert_uint_eq(integer_field(field(field(value, 2, 0), 1, 0), 1, 0), (uint64_t)element);
+}
+
+static part export_columns(const char *columns, const char *classes, const char *loss,
+                           int64_t targets) {
+  ep_encoding encoding;
+  ep_error error = {0};
+  ck_assert_msg(ep_encoding_parse(columns, classes, "kind", &encoding, &error) == EP_OK, "%s",
+                error.message);
+  part graph = export(targets == 1 ? ONE("linear", ", \"out_features\": 1")
+                                   : ONE("linear", ", \"out_features\": 2"),
+                      loss, (ep_shape){(int)encoding.features, 1, 1}, EP_X_FLOAT32, targets,
+                      (ep_scaling){.encoding = &encoding});
+  ep_encoding_deinit(&encoding);
+  return graph;
+}
+
+#define FIGURES(fill)                                                          \
+  "\"scaling\": \"standard\", \"fill\": " fill ", \"shift\": 0, \"scale\": 1," \
+  "\"indicator\": false}"
+
+START_TEST(columns_are_inputs_and_classes_outputs) {
+  part graph = export_columns(
+      "[{\"name\": \"class\", \"type\": \"category\", \"encode\": \"one_hot\","
+      "\"words\": [\"a\", \"b\"], \"base\": 0, \"untrained\": [1], " FIGURES(
+          "null") ","
+                  "{\"name\": \"who\", \"type\": \"text\", \"encode\": \"none\"},"
+                  "{\"name\": \"y\", \"type\": \"number\", \"encode\": \"number\", " FIGURES(
+                      "2") ","
+                           "{\"name\": \"day\", \"type\": \"date\", \"encode\": \"date\","
+                           "\"parts\": [\"weekday\"], " FIGURES("0") "]",
+      "[\"cat\", \"dog\"]", "\"loss\": \"cross_entropy\"", 2);
+  part opset = field((part){exported, (size_t)(graph.bytes + graph.count - exported)}, 8, 1);
+  part value;
+  uint64_t integer;
+  ck_assert(is(field(opset, 1, 0), "ai.onnx.ml"));
+  ck_assert_uint_eq(integer_field(opset, 2, 0), EP_ONNX_ML_OPSET);
+  value_check(graph, INPUT, 0, "class", EP_ONNX_STRING);
+  value_check(graph, INPUT, 1, "y", EP_ONNX_DOUBLE);
+  value_check(graph, INPUT, 2, "day", EP_ONNX_DOUBLE);
+  ck_assert_msg(!field_find(graph, INPUT, 3, &value, &integer), "what is left out is an input");
+  value_check(graph, OUTPUT, 0, "y_", EP_ONNX_FLOAT);
+  value_check(graph, OUTPUT, 1, "class_", EP_ONNX_STRING);
+  value_check(graph, OUTPUT, 2, "probabilities", EP_ONNX_FLOAT);
+  ck_assert_int_eq(strncmp(operations(graph), "LabelEncoder Cast IsNaN Equal Cast", 34), 0);
+}
+END_TEST
+
+START_TEST(values_of_columns_are_one_output) {
+  part graph = export_columns("[{\"name\": \"a\", \"type\": \"number\", \"encode\": "
+                              "\"number\", " FIGURES("2") "]",
+                              NULL, NULL, 1);
+  part value;
+  uint64_t integer;
+  ck_assert_str_eq(operations(graph), "IsNaN Where Sub Div Concat Cast Gemm Identity");
+  value_check(graph, OUTPUT, 0, "y", EP_ONNX_FLOAT);
+  ck_assert(!field_find(graph, OUTPUT, 1, &value, &integer));
+}
+END_TEST
+
+START_TEST(columns_of_one_name_are_refused) {
+#define COLUMN "{\"name\": \"a\", \"type\": \"number\", \"encode\": \"number\", " FIGURES("2")
+  ep_encoding encoding;
+  ep_error error = {0};
+  ck_assert_int_eq(ep_encoding_parse("[" COLUMN ", " COLUMN "]", NULL, "kind", &encoding, &error),
+                   EP_OK);
+  ck_assert_int_eq(export_try(ONE("linear", ", \"out_features\": 1"), NULL, (ep_shape){2, 1, 1},
+                              EP_X_FLOAT32, 1, (ep_scaling){.encoding = &encoding}, &error),
+                   EP_INVALID);
+  ck_assert_msg(strstr(error.message, "two columns are called \"a\""), "%s", error.message);
+  ep_encoding_deinit(&encoding);
+#undef COLUMN
+}
+END_TEST
+
 START_TEST(files_of_others_are_refused) {
   ep_error error = {0};
   static const char header[] = "\2\0\0\0\0\0\0\0{}";
@@ -384,5 +470,8 @@ EP_SUITE("onnx") {
   tcase_add_loop_test(all, each_layer_has_its_nodes, 0, sizeof cases / sizeof *cases);
   tcase_add_test(all, no_layer_is_without_a_way);
   tcase_add_test(all, bytes_are_scaled_and_cropped_within);
+  tcase_add_test(all, columns_are_inputs_and_classes_outputs);
+  tcase_add_test(all, values_of_columns_are_one_output);
+  tcase_add_test(all, columns_of_one_name_are_refused);
   tcase_add_test(all, files_of_others_are_refused);
 }

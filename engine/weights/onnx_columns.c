@@ -1,0 +1,170 @@
+/* onnx_columns.c: a column's cells are float64 [N, 1], NaN where one is missing; words become such
+ * numbers first. The operators are those that onnxruntime has for float64 and int64. */
+#include "engine/weights/onnx_columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/weights/onnx_arithmetic.h"
+#include "engine/weights/onnx_dates.h"
+
+static bool has_words(const ep_column_encoding *column) {
+  return column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL;
+}
+
+/* Numbers may be a category too: their cells stay numbers. */
+static bool is_text(const ep_column_encoding *column) {
+  return has_words(column) && column->type != EP_COLUMN_NUMBER;
+}
+
+/* Words as cells: base + k, NaN for "". A word that is not told apart is another one, or, of an
+ * ordinal, a missing one. */
+static ep_onnx_name words_read(ep_onnx_graph *graph, const ep_column_encoding *column) {
+  int count = (int)column->words.count;
+  const char **keys = calloc((size_t)count + 1, sizeof *keys);
+  float *values = calloc((size_t)count + 1, sizeof *values);
+  const char *inputs[] = {column->name};
+  ep_protobuf node = {.failed = !keys || !values};
+  float other = column->encode == EP_ENCODE_ORDINAL ? NAN : (float)column->base - 1;
+  for (int k = 0; k < count && !node.failed; k++) {
+    keys[k] = column->words.word[k];
+    values[k] = column->trained[k] ? (float)column->base + (float)k : other;
+  }
+  if (!node.failed) {
+    keys[count] = "";
+    values[count] = NAN;
+    ep_onnx_domain_ml(&node);
+    ep_onnx_attribute_strings(&node, "keys_strings", keys, count + 1);
+    ep_onnx_attribute_floats(&node, "values_floats", values, count + 1);
+    ep_onnx_attribute_float(&node, "default_float", other);
+  }
+  free(values);
+  free(keys);
+  ep_onnx_name found = ep_onnx_node(graph, "LabelEncoder", inputs, 1, &node);
+  return ep_onnx_cast_of(graph, found, EP_ONNX_DOUBLE);
+}
+
+/* float64 [N, words]: 1 at the word of the cell, if it is told apart. */
+static ep_onnx_name words_compare(ep_onnx_graph *graph, const ep_column_encoding *column,
+                                  ep_onnx_name cell) {
+  double *values = calloc((size_t)column->words.count + 1, sizeof *values);
+  for (int64_t k = 0; values && k < column->words.count; k++)
+    values[k] = column->trained[k] ? column->base + (double)k : NAN; /* which equals nothing */
+  if (!values) {
+    graph->nodes.failed = true;
+    return cell;
+  }
+  ep_onnx_name all = ep_onnx_constant(graph, EP_ONNX_DOUBLE, &column->words.count, 1, values);
+  free(values);
+  return ep_onnx_cast_of(graph, ep_onnx_of_two(graph, "Equal", cell, all), EP_ONNX_DOUBLE);
+}
+
+/* float64 [N, 1]: whether the cell is one of the words. */
+static ep_onnx_name words_any(ep_onnx_graph *graph, ep_onnx_name compared) {
+  const int64_t axis = 1;
+  ep_onnx_name along = ep_onnx_constant(graph, EP_ONNX_INT64, (int64_t[]){1}, 1, &axis);
+  return ep_onnx_of_two(graph, "ReduceSum", compared, along);
+}
+
+static ep_onnx_name choose(ep_onnx_graph *graph, ep_onnx_name which, ep_onnx_name one,
+                           ep_onnx_name other) {
+  const char *inputs[] = {which.text, one.text, other.text};
+  return ep_onnx_node(graph, "Where", inputs, 3, NULL);
+}
+
+/* Numbers that are an ordinal: those that are not told apart are missing. */
+static ep_onnx_name ordinal_known(ep_onnx_graph *graph, const ep_column_encoding *column,
+                                  ep_onnx_name cell) {
+  ep_onnx_name any = words_any(graph, words_compare(graph, column, cell));
+  return choose(graph, ep_onnx_cast_of(graph, any, EP_ONNX_BOOL), cell, ep_onnx_number(graph, NAN));
+}
+
+static void one_hot_add(ep_onnx_graph *graph, const ep_column_encoding *column, ep_onnx_name cell,
+                        ep_protobuf *features) {
+  ep_onnx_name compared = words_compare(graph, column, cell);
+  ep_onnx_name none =
+      ep_onnx_of_two(graph, "Sub", ep_onnx_number(graph, 1), words_any(graph, compared));
+  ep_onnx_input_add(features, compared.text);
+  ep_onnx_input_add(features, none.text);
+}
+
+/* sign(x) * log(1 + |x|) */
+static ep_onnx_name logarithm(ep_onnx_graph *graph, ep_onnx_name value) {
+  ep_onnx_name above = ep_onnx_with(graph, "Add", ep_onnx_of(graph, "Abs", value), 1);
+  return ep_onnx_of_two(graph, "Mul", ep_onnx_of(graph, "Sign", value),
+                        ep_onnx_of(graph, "Log", above));
+}
+
+static ep_onnx_name scaled(ep_onnx_graph *graph, const ep_column_encoding *column,
+                           ep_onnx_name value) {
+  ep_onnx_name moved = ep_onnx_with(graph, "Sub", value, column->shift);
+  return ep_onnx_with(graph, "Div", moved, column->scale);
+}
+
+static void date_add(ep_onnx_graph *graph, const ep_column_encoding *column, ep_onnx_name cell,
+                     ep_protobuf *features) {
+  ep_onnx_date date = ep_onnx_date_of(graph, cell, column->date_parts);
+  if (column->date_parts & EP_DATE_YEAR) {
+    ep_onnx_name year = scaled(graph, column, date.year);
+    ep_onnx_input_add(features, year.text);
+  }
+  for (int i = 0; i < date.cycles_count; i++) {
+    ep_onnx_input_add(features, date.sine[i].text);
+    ep_onnx_input_add(features, date.cosine[i].text);
+  }
+}
+
+/* Adds the column's features to the inputs of the node that joins them. */
+static void column_add(ep_onnx_graph *graph, const ep_column_encoding *column,
+                       ep_protobuf *features) {
+  ep_onnx_name cell = {0}, missing;
+  snprintf(cell.text, sizeof cell.text, "%s", column->name);
+  if (is_text(column))
+    cell = words_read(graph, column);
+  else if (column->encode == EP_ENCODE_ORDINAL)
+    cell = ordinal_known(graph, column, cell);
+  missing = ep_onnx_of(graph, "IsNaN", cell);
+  if (!isnan(column->fill))
+    cell = choose(graph, missing, ep_onnx_number(graph, column->fill), cell);
+  if (column->encode == EP_ENCODE_ONE_HOT) {
+    one_hot_add(graph, column, cell, features);
+  } else if (column->encode == EP_ENCODE_DATE) {
+    date_add(graph, column, cell, features);
+  } else {
+    if (column->scaling == EP_COLUMN_SCALE_LOG1P) cell = logarithm(graph, cell);
+    cell = scaled(graph, column, cell);
+    ep_onnx_input_add(features, cell.text);
+  }
+  if (!column->indicator) return;
+  missing = ep_onnx_cast_of(graph, missing, EP_ONNX_DOUBLE);
+  ep_onnx_input_add(features, missing.text);
+}
+
+void ep_onnx_columns_add(ep_onnx_graph *graph, const ep_encoding *encoding) {
+  ep_protobuf features = {0};
+  for (int64_t i = 0; i < encoding->columns; i++)
+    if (encoding->column[i].encode != EP_ENCODE_NONE)
+      column_add(graph, &encoding->column[i], &features);
+  ep_onnx_attribute_integer(&features, "axis", 1);
+  graph->value.name = ep_onnx_node(graph, "Concat", NULL, 0, &features);
+  ep_onnx_cast(graph, EP_ONNX_FLOAT);
+}
+
+static const char *cell_meaning(const ep_column_encoding *column) {
+  if (is_text(column)) return "a word; \"\" is a missing cell";
+  if (column->encode != EP_ENCODE_DATE) return "a number; NaN is a missing cell";
+  return column->form == EP_CELL_TIME ? "seconds since midnight; NaN is a missing cell"
+                                      : "seconds since 1970-01-01 UTC; NaN is a missing cell";
+}
+
+void ep_onnx_columns_describe(ep_onnx_graph *graph, const ep_encoding *encoding) {
+  const int64_t one = 1;
+  for (int64_t i = 0; i < encoding->columns; i++) {
+    const ep_column_encoding *column = &encoding->column[i];
+    if (column->encode == EP_ENCODE_NONE) continue;
+    ep_onnx_describe(graph, EP_ONNX_GRAPH_INPUT, column->name,
+                     is_text(column) ? EP_ONNX_STRING : EP_ONNX_DOUBLE, &one, 1,
+                     cell_meaning(column));
+  }
+}
