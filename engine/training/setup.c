@@ -56,15 +56,18 @@ static int64_t least_bytes(const ep_plan *plan) {
 }
 
 /* Where there is not even that much memory, asking for it might end in the system's killing
- * someone. */
+ * someone. Ranks spread over their GPUs, which are taken to be alike. */
 static ep_status memory_check(const ep_trainer *t, ep_error *error) {
   ep_backend_info info;
   int64_t bytes = least_bytes(t->plan);
   ep_status status = t->job->backend_ops->info(t->job->backend, &info, error);
-  if (status != EP_OK || info.memory_bytes <= 0 || bytes <= info.memory_bytes) return status;
+  const int gpus = t->job->gpus_count > 1 ? t->job->gpus_count : 1;
+  if (status != EP_OK || info.memory_bytes <= 0 || bytes <= gpus * info.memory_bytes) return status;
   return ep_fail_at(error, EP_NO_MEMORY, "/model",
-                    "training takes at least %lld MiB of memory, %s has %lld MiB",
-                    (long long)(bytes >> 20), t->job->device, (long long)(info.memory_bytes >> 20));
+                    "training takes at least %lld MiB of memory, %s%s %lld MiB",
+                    (long long)(bytes >> 20), t->job->device,
+                    gpus > 1 ? " and the job's other GPUs have" : " has",
+                    (long long)(gpus * info.memory_bytes >> 20));
 }
 
 static ep_status buffers_create(ep_trainer *t, ep_error *error) {

@@ -12,7 +12,7 @@ static ep_status types_find(const ep_ingest *ingest, ep_csv_table *table,
   int64_t columns = header->columns;
   ep_column *column = header->column;
   ep_status status = ep_column_types_find(&table->rows, column, types, draft, error);
-  if (status != EP_OK || !header->named || ingest->options.header != 0 ||
+  if (status != EP_OK || !header->named || header->row_names || ingest->options.header != 0 ||
       !ep_column_names_are_cells(column, types, columns))
     return status;
   ep_column_types_reset(column, types, columns, draft);

@@ -1,5 +1,6 @@
 #include "engine/data/tables/draft.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -57,9 +58,17 @@ void ep_draft_reset(ep_draft *draft) {
   draft->kept = draft->file >= 0 && lseek(draft->file, 0, SEEK_SET) == 0;
 }
 
+/* What is not read again need not lie on the disk beside what is made of it. Not every file system
+ * can do it, and nothing depends on it. */
+static void bytes_forget(const ep_draft *draft, off_t first, off_t bytes) {
+  if (first >= 0 && bytes > 0)
+    fallocate(draft->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, first, bytes);
+}
+
 void ep_draft_rewind(ep_draft *draft) {
   if (draft->kept) buffer_empty(draft);
   if (draft->kept) draft->kept = lseek(draft->file, 0, SEEK_SET) == 0;
+  if (!draft->kept && draft->file >= 0) bytes_forget(draft, 0, lseek(draft->file, 0, SEEK_END));
   draft->used = draft->capacity; /* nothing is read yet */
 }
 
@@ -67,9 +76,11 @@ const double *ep_draft_next(ep_draft *draft) {
   if (draft->used == draft->capacity) {
     char *to = (char *)draft->buffer;
     size_t wanted = (size_t)draft->capacity * row_bytes(draft), have = 0;
-    for (ssize_t got = 1; have < wanted && got > 0; have += got > 0 ? (size_t)got : 0)
+    ssize_t got = 1;
+    for (; have < wanted && got > 0; have += got > 0 ? (size_t)got : 0)
       got = read(draft->file, to + have, wanted - have);
-    if (have < row_bytes(draft)) return NULL;
+    if (got < 0 || have < row_bytes(draft)) return NULL;
+    bytes_forget(draft, lseek(draft->file, 0, SEEK_CUR) - (off_t)have, (off_t)have);
     draft->used = 0;
   }
   return draft->buffer + draft->used++ * draft->columns;

@@ -133,6 +133,23 @@ static ep_status cells_read(const walker *walk, ep_json_text *text, ep_error *er
   return status;
 }
 
+/* Cells of a row have the same key in all columns: they are told apart by where they stand. */
+static ep_status key_check(ep_json_table *table, int64_t column, ep_error *error) {
+  enum { SHOWN_BYTES = 24 };
+  const ep_json_cell *key = table->cell;
+  char shown[EP_EXCERPT_BYTES];
+  if (column == 0) table->key = key->text == key->decoded ? NULL : key->text;
+  if (column == 0) table->key_bytes = key->bytes;
+  if (!table->key || key->text == key->decoded ||
+      (key->bytes == table->key_bytes && memcmp(key->text, table->key, key->bytes) == 0))
+    return EP_OK;
+  return ep_fail(error, EP_INVALID,
+                 "JSON, row %lld: column \"%s\" has the key \"%s\", and column \"%s\" another one",
+                 (long long)table->row, table->column[column].name,
+                 ep_excerpt(shown, key->text, key->bytes < SHOWN_BYTES ? key->bytes : SHOWN_BYTES),
+                 table->column[0].name);
+}
+
 /* The next cell of one column; *there is false behind the last. */
 static ep_status column_cell(ep_json_table *table, int64_t column, bool *there, ep_error *error) {
   ep_json_text text = {table->text.start, table->cursor[column]};
@@ -141,6 +158,7 @@ static ep_status column_cell(ep_json_table *table, int64_t column, bool *there, 
   if (!*there) return EP_OK;
   if (table->row > 1) status = ep_json_token_read(&text, ',', "a comma", error);
   if (status == EP_OK && table->objects) status = ep_json_key_read(&text, table->cell, error);
+  if (status == EP_OK && table->objects) status = key_check(table, column, error);
   if (status == EP_OK) status = ep_json_cell_read(&text, table->cell, error);
   table->cursor[column] = text.left;
   return status;

@@ -23,6 +23,8 @@ typedef struct {
   int64_t *seen;      /* [rows.columns], owned: the last record that had a column */
   ep_scanner *cursor; /* [rows.columns], owned: of columns: what is left of each */
   bool objects;       /* columns are objects */
+  const char *key;    /* then: that of the row, as the first column has it; NULL: it has escapes */
+  size_t key_bytes;
   int64_t row;        /* that is being read, from 1 */
   ep_json_cell *cell; /* owned: working memory */
 } ep_json_table;

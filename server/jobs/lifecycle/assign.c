@@ -49,6 +49,19 @@ static bool gang_fits(const ep_live_job *job, const char *device, const ep_devic
          job->gang.least <= ep_gang_gpus(job->row.requested_device, devices);
 }
 
+/* Whether the job goes on on another GPU, whose worker is idle and waits for GPUs such as this one.
+ * The mutex is held. */
+static bool gang_waits(const ep_jobs *jobs, const ep_live_job *job, const char *device,
+                       const bool held[EP_LIMIT_DEVICES]) {
+  const ep_job_row *row = &job->row;
+  if (job->gang.most == 0 || !ep_device_is_cuda(device) || !ep_device_is_cuda(row->device) ||
+      strcmp(row->device, device) == 0 || !ep_fit_requested(row->requested_device, device))
+    return false;
+  const ep_device_status *first = ep_device_list_find(&jobs->devices, row->device);
+  return first && first->state == EP_DEVICE_IDLE && !is_held(jobs, row->device, held) &&
+         gang_fits(job, row->device, &jobs->devices);
+}
+
 /* Takes the first queued job that fits out of the queue, as running. NULL: there is none, or it
  * waits for more cores or GPUs than are free, or until nothing else runs; then no other job
  * overtakes it.
@@ -66,6 +79,7 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
                       ep_fit_any(&candidate->row, &jobs->devices); /* else nobody waits for it */
     if (alone_next && (jobs->running > 0 || !ep_fit_job(&candidate->row, device, &jobs->devices)))
       break;
+    if (candidate && gang_waits(jobs, candidate, device, held)) break;
     if (candidate && ep_fit_job(&candidate->row, device, &jobs->devices) &&
         gang_fits(candidate, device, &jobs->devices))
       job = candidate;

@@ -11,8 +11,10 @@ ep_gang ep_gang_make(int replicas, int stages, bool elastic) {
   return (ep_gang){.least = elastic ? 1 : replicas, .most = ranks};
 }
 
+/* 1 where the spec leaves it open: "auto" is one replica. */
 static int number_of(const json_t *object, const char *key) {
-  return (int)json_integer_value(json_object_get(object, key));
+  const json_int_t number = json_integer_value(json_object_get(object, key));
+  return number > 1 ? (int)number : 1;
 }
 
 ep_gang ep_gang_read(const char *spec) {

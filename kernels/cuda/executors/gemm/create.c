@@ -151,7 +151,7 @@ static ep_status gradients_list(ep_gemm_network *self, const ep_gemm_tensor *ten
   if (status == EP_OK)
     status = ep_cuda_memory_take_copy(&network->memory, &network->gradients, rows, found,
                                       sizeof *rows, error);
-  if (status == EP_OK) { /* else another way of training it takes the network as it was */
+  if (status == EP_OK) {
     network->gradients_count = found;
     network->update_blocks = blocks;
   }
@@ -317,6 +317,9 @@ ep_status ep_gemm_network_create(ep_cuda_network *network, ep_gemm_network **out
   self->network = network;
   self->half = program->precision == EP_PRECISION_BF16;
   self->slice = network->share.batch_size != program->batch_size;
+  ep_cuda_gradient *gradients = network->gradients;
+  const int gradients_count = network->gradients_count;
+  const int64_t update_blocks = network->update_blocks;
   self->layers = calloc((size_t)program->ops_count, sizeof *self->layers);
   ep_status status = EP_OK;
   if (!self->layers)
@@ -324,7 +327,10 @@ ep_status ep_gemm_network_create(ep_cuda_network *network, ep_gemm_network **out
   else
     status = layers_take(self, error);
   if (status == EP_OK) status = network_build(self, error);
-  if (status != EP_OK) {
+  if (status != EP_OK) { /* another way of training it takes the network as it was */
+    network->gradients = gradients;
+    network->gradients_count = gradients_count;
+    network->update_blocks = update_blocks;
     ep_gemm_network_destroy(self);
     return status;
   }

@@ -234,8 +234,8 @@ static ep_status lists_share(ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep_error 
     const ep_cuda_rank *of = ep_cuda_rank_at(ranks, d, rank->stage);
     status = ep_cuda_memory_take(&rank->memory, &rank->lists[d], 1, count, size, error);
     if (status != EP_OK || count == 0) continue;
-    EP_CUDA_TRY(cudaStreamSynchronize(ep_cuda_rank_stream(rank)), "clearing device memory");
-    EP_CUDA_TRY(cudaMemcpy(rank->lists[d], of->own, (size_t)(count * size), cudaMemcpyDefault),
+    EP_CUDA_TRY(cudaMemcpyAsync(rank->lists[d], of->own, (size_t)(count * size), cudaMemcpyDefault,
+                                ep_cuda_rank_stream(rank)),
                 "copying a list of gradients");
   }
   return status;
@@ -284,10 +284,16 @@ static void events_destroy(cudaEvent_t *events, int count) {
     if (events[i]) cudaEventDestroy(events[i]);
 }
 
+/* Ranks read each other's memory: none of it goes before all are done. */
+static void rank_wait(const ep_cuda_rank *rank) {
+  if (!rank->device || rank->pieces_count == 0) return;
+  ep_cuda_device_use(rank->device->backend, NULL);
+  cudaStreamSynchronize(ep_cuda_rank_stream(rank));
+}
+
 static void rank_destroy(const ep_cuda_ranks *ranks, ep_cuda_rank *rank) {
   if (!rank->device) return;
   ep_cuda_device_use(rank->device->backend, NULL);
-  if (rank->pieces_count > 0) cudaStreamSynchronize(ep_cuda_rank_stream(rank));
   events_destroy(rank->forward, ranks->micro_batches);
   events_destroy(rank->backward, ranks->micro_batches);
   events_destroy(&rank->added, 1);
@@ -305,6 +311,7 @@ static void rank_destroy(const ep_cuda_ranks *ranks, ep_cuda_rank *rank) {
 
 void ep_cuda_ranks_destroy(ep_cuda_ranks *ranks) {
   if (!ranks) return;
+  for (int i = 0; ranks->ranks && i < ranks->count; i++) rank_wait(&ranks->ranks[i]);
   for (int i = 0; ranks->ranks && i < ranks->count; i++) rank_destroy(ranks, &ranks->ranks[i]);
   for (int i = 0; i < ranks->devices_count; i++) {
     ep_cuda_ranks_device *device = &ranks->devices[i];

@@ -242,6 +242,7 @@ static const struct {
     {",x\n1,a\n2,b\n", 2, "", {0}},
     /* R's row names have none */
     {"a,b\nx,1,2\ny,3,4\n", 2, "", {0}},
+    {"x,n\nr,x,n\ns,n,x\n", 2, "", {0}},
     {"\"a\" \"b\"\n\"1\" 5.1 \"u\"\n\"2\" 4.9 \"v\"\n", 2, "", {0}},
     /* white space */
     {"Chins  Situps Jumps\n5 162 60\n  2 110 \t60 \n", 2, "Chins", {0}},

@@ -32,6 +32,7 @@ START_TEST(a_spec_says_how_many) {
       {SPEC("{\"data\":2,\"model\":4,\"elastic\":false}"), 2, 8},
       {SPEC("{\"data\":2,\"model\":4,\"elastic\":true}"), 1, 8},
       {SPEC("{\"data\":1,\"model\":2,\"elastic\":false}"), 1, 2},
+      {SPEC("{\"data\":\"auto\",\"model\":3,\"elastic\":false}"), 1, 3},
       {"not JSON, \"parallel\"", 0, 0},
   };
   ep_gang gang = ep_gang_read(rows[_i].spec);
@@ -79,7 +80,7 @@ END_TEST
 
 EP_SUITE("gang") {
   TCase *tests = ep_suite_case(suite, "gang");
-  tcase_add_loop_test(tests, a_spec_says_how_many, 0, 8);
+  tcase_add_loop_test(tests, a_spec_says_how_many, 0, 9);
   tcase_add_test(tests, all_are_taken_at_once_or_none);
   tcase_add_test(tests, it_takes_what_is_there);
 }
