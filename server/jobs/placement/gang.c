@@ -42,7 +42,8 @@ int ep_gang_gpus(const char *requested_device, const ep_device_list *devices) {
 bool ep_gang_choose(ep_gang *gang, const char *requested_device, const char *leader,
                     const ep_device_list *devices, const bool *held) {
   const int there = ep_gang_gpus(requested_device, devices);
-  const int wanted = gang->most < there ? gang->most : there;
+  int wanted = gang->most < there ? gang->most : there;
+  if (wanted > gang->least) wanted -= wanted % gang->least; /* no GPU has parts of two replicas */
   gang->count = 0;
   gang->gpu[gang->count++] = (int16_t)ep_device_number(leader);
   for (int i = 0; i < devices->count && gang->count < wanted; i++) {

@@ -21,8 +21,8 @@ ep_gang ep_gang_read(const char *spec);
 int ep_gang_gpus(const char *requested_device, const ep_device_list *devices);
 
 /* Chooses GPUs beside `leader`, whose worker is idle, of those that are idle and not `held`: held:
- * [devices->count]. As many as the job takes of those that are there, or none: then false, as they
- * are not free yet. */
+ * [devices->count]. As many as the job takes of those that are there, as many for each replica, or
+ * none: then false, as they are not free yet. */
 bool ep_gang_choose(ep_gang *gang, const char *requested_device, const char *leader,
                     const ep_device_list *devices, const bool *held);
 

@@ -232,6 +232,8 @@ static ep_status lists_share(ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep_error 
   ep_status status = ep_cuda_device_use(rank->device->backend, error);
   for (int d = 0; d < ranks->replicas && status == EP_OK; d++) {
     const ep_cuda_rank *of = ep_cuda_rank_at(ranks, d, rank->stage);
+    if (of->pieces[0]->gradients_count != count)
+      return ep_fail(error, EP_INTERNAL, "two replicas find their gradients in different ways");
     status = ep_cuda_memory_take(&rank->memory, &rank->lists[d], 1, count, size, error);
     if (status != EP_OK || count == 0) continue;
     EP_CUDA_TRY(cudaMemcpyAsync(rank->lists[d], of->own, (size_t)(count * size), cudaMemcpyDefault,

@@ -43,7 +43,7 @@ END_TEST
 
 START_TEST(all_are_taken_at_once_or_none) {
   bool held[EP_LIMIT_DEVICES] = {false};
-  ep_gang gang = {.least = 2, .most = 3};
+  ep_gang gang = {.least = 3, .most = 3};
   devices_set(4);
   ck_assert(ep_gang_choose(&gang, "cuda", "cuda:1", &devices, held));
   ck_assert_int_eq(gang.count, 3);
@@ -75,6 +75,10 @@ START_TEST(it_takes_what_is_there) {
   ck_assert_int_eq(gang.count, 2);
   ck_assert(ep_gang_choose(&gang, "cuda:1", "cuda:1", &devices, held));
   ck_assert_int_eq(gang.count, 1);
+  devices_set(5);
+  gang = (ep_gang){.least = 2, .most = 6};
+  ck_assert(ep_gang_choose(&gang, "cuda", "cuda:0", &devices, held));
+  ck_assert_int_eq(gang.count, 4); /* two for each replica */
 }
 END_TEST
 
