@@ -347,9 +347,8 @@ class Read(Step):
         if self.epochs not in self.jobs:
             job = self.jobs[self.epochs] = self.life.submit(EPOCHS) if self.epochs == EPOCHS else paused(self.life)
             self.daemon.until("it stands", self.life.is_status(job, "paused", *ENDED))
-        self.right = self.ask()
-        if not self.right.ok:
-            raise Finding("lost", f"{self.name}: {self.right}")
+        self.daemon.until(f"{self.name} is answered", self.answered)
+        self.right = self.response
 
     def ask(self):
         return self.daemon.ask(self.method, self.path.format(job=self.jobs[self.epochs]), self.body)
