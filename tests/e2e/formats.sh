@@ -25,6 +25,15 @@ jq -c .columns "$body" >"$scratch/last"
 http GET /v1/datasets/flats.ndjson
 check "all alike" '.columns == $last[0]' --slurpfile last "$scratch/last"
 
+# of a large table of words and dates, little lies in memory at a time
+awk 'BEGIN {print "a,b,c"; for (i = 0; i < 4000000; i++) print "1.5,some word,2024-01-02"}' >"$scratch/large.csv"
+http PUT /v1/datasets/large -T "$scratch/large.csv"
+expect 201
+check "100 MB of CSV" '.rows == 4000000 and .bytes > 96000000 and ([.columns[].type] == ["number", "category", "date"])'
+peak=$(awk '/^VmHWM/ {print int($2 / 1024)}' "/proc/$daemon/status")
+((peak < 64)) || fail "epochd took $peak MiB"
+echo "ok: $peak MiB"
+
 submit '{"data": {"dataset": "flats.json", "target": "kind", "test": 0.2}, "loss": "cross_entropy", "epochs": 40,
          "model": {"layers": [{"type": "linear", "out_features": 8}, {"type": "relu"}, {"type": "linear", "out_features": 3}]},
          "optimizer": {"type": "adam", "lr": 0.03}, "batch_size": 16}'

@@ -25,15 +25,20 @@ static bool exclusive_runs(const ep_jobs *jobs) {
   return false;
 }
 
-/* Marks the GPUs that running jobs of several ranks have beside their workers'. held:
- * [devices.count], written. The mutex is held. */
+/* Marks the GPUs of a running job of several ranks. */
+static void gang_mark(const ep_gang *gang, const ep_device_list *devices,
+                      bool held[EP_LIMIT_DEVICES]) {
+  for (int d = 0; d < devices->count; d++)
+    for (int g = 0; g < gang->count; g++)
+      held[d] |= ep_device_number(devices->device[d].info.id) == gang->gpu[g];
+}
+
+/* Marks those of all such jobs. held: of jobs->devices, written. The mutex is held. */
 static void held_find(const ep_jobs *jobs, bool held[EP_LIMIT_DEVICES]) {
   memset(held, 0, EP_LIMIT_DEVICES * sizeof *held);
   for (int i = 0; jobs->gangs > 0 && i < EP_JOBS_BUCKETS; i++)
     for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next)
-      for (int g = 0; job->row.state == EP_STATE_RUNNING && g < job->gang.count; g++)
-        for (int d = 0; d < jobs->devices.count; d++)
-          if (ep_device_number(jobs->devices.device[d].info.id) == job->gang.gpu[g]) held[d] = true;
+      if (job->row.state == EP_STATE_RUNNING) gang_mark(&job->gang, &jobs->devices, held);
 }
 
 static bool is_held(const ep_jobs *jobs, const char *device, const bool held[EP_LIMIT_DEVICES]) {
@@ -62,33 +67,49 @@ static bool gang_waits(const ep_jobs *jobs, const ep_live_job *job, const char *
          gang_fits(job, row->device, &jobs->devices);
 }
 
+/* Whether the device stays free until the job can begin, which no other one overtakes: it runs
+ * alone, or waits for GPUs. The mutex is held. */
+static bool waits(const ep_jobs *jobs, const ep_live_job *job, const char *device,
+                  const bool held[EP_LIMIT_DEVICES]) {
+  bool alone = job->exclusive && ep_fit_any(&job->row, &jobs->devices); /* else nobody waits */
+  return (alone && (jobs->running > 0 || !ep_fit_job(&job->row, device, &jobs->devices))) ||
+         gang_waits(jobs, job, device, held);
+}
+
+/* The first queued job that the device is for; NULL: there is none, or it stays free. The mutex is
+ * held. */
+static ep_live_job *candidate_find(ep_jobs *jobs, const char *device,
+                                   const bool held[EP_LIMIT_DEVICES]) {
+  if (is_held(jobs, device, held) || (jobs->exclusives > 0 && exclusive_runs(jobs))) return NULL;
+  for (int64_t i = 0; i < jobs->queue.count; i++) {
+    ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i].id);
+    if (!job) continue;
+    if (waits(jobs, job, device, held)) return NULL;
+    if (ep_fit_job(&job->row, device, &jobs->devices) && gang_fits(job, device, &jobs->devices))
+      return job;
+  }
+  return NULL;
+}
+
+/* Whether the device has the cores for it, and the GPUs beside it are free, which it gets. */
+static bool room_take(const ep_jobs *jobs, ep_live_job *job, const char *device, int cores,
+                      const bool held[EP_LIMIT_DEVICES]) {
+  job->gang.count = 0;
+  if (ep_fit_cores(&job->row, device) > cores) return false;
+  return job->gang.most == 0 || !ep_device_is_cuda(device) ||
+         ep_gang_choose(&job->gang, job->row.requested_device, device, &jobs->devices, held);
+}
+
 /* Takes the first queued job that fits out of the queue, as running. NULL: there is none, or it
  * waits for more cores or GPUs than are free, or until nothing else runs; then no other job
- * overtakes it.
- */
+ * overtakes it. */
 static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
-  ep_live_job *job = NULL;
+  bool held[EP_LIMIT_DEVICES];
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
-  bool held[EP_LIMIT_DEVICES];
   held_find(jobs, held);
-  bool alone = (jobs->exclusives > 0 && exclusive_runs(jobs)) || is_held(jobs, device, held);
-  for (int64_t i = 0; i < jobs->queue.count && !job && !alone; i++) {
-    ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
-    bool alone_next = candidate && candidate->exclusive &&
-                      ep_fit_any(&candidate->row, &jobs->devices); /* else nobody waits for it */
-    if (alone_next && (jobs->running > 0 || !ep_fit_job(&candidate->row, device, &jobs->devices)))
-      break;
-    if (candidate && gang_waits(jobs, candidate, device, held)) break;
-    if (candidate && ep_fit_job(&candidate->row, device, &jobs->devices) &&
-        gang_fits(candidate, device, &jobs->devices))
-      job = candidate;
-  }
-  if (job && ep_fit_cores(&job->row, device) > cores) job = NULL;
-  if (job) job->gang.count = 0;
-  if (job && job->gang.most > 0 && ep_device_is_cuda(device) &&
-      !ep_gang_choose(&job->gang, job->row.requested_device, device, &jobs->devices, held))
-    job = NULL;
+  ep_live_job *job = candidate_find(jobs, device, held);
+  if (job && !room_take(jobs, job, device, cores, held)) job = NULL;
   if (job) {
     ep_queue_remove(&jobs->queue, &job->entry);
     job->row.state = EP_STATE_RUNNING;

@@ -131,6 +131,7 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
 bool ep_check_gpus_suffice(ep_jobs *jobs, const ep_job_spec *spec) {
   const ep_parallel_spec *parallel = &spec->parallel;
   const ep_gang gang = ep_gang_make(parallel->data, parallel->model, parallel->elastic);
+  if (gang.most == 0) return true;
   ep_device_list *devices = malloc(sizeof *devices);
   if (!devices) return true; /* who allocates next says so */
   ep_supervisor_get_devices(jobs->supervisor, devices);

@@ -18,7 +18,7 @@ static int number_of(const json_t *object, const char *key) {
 }
 
 ep_gang ep_gang_read(const char *spec) {
-  if (!strstr(spec, "\"parallel\"")) return (ep_gang){0};
+  if (!strstr(spec, "\"parallel\":{")) return (ep_gang){0}; /* as most have none */
   json_t *root = json_loads(spec, 0, NULL);
   const json_t *object = json_object_get(root, "parallel");
   const ep_gang gang = ep_gang_make(number_of(object, "data"), number_of(object, "model"),
