@@ -14,6 +14,7 @@
 #include "api/spec/spec.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/free_space.h"
+#include "engine/sandbox/sandbox.h"
 #include "server/backup/backup.h"
 #include "server/check/check.h"
 #include "server/curves/curves.h"
@@ -105,6 +106,18 @@ static void address_log(const ep_config *config, const ep_http_room *room, int p
   manager_notify(state);
 }
 
+/* What stands between the daemon and what others wrote; less in a container that forbids it. */
+static void walls_log(void) {
+  char text[64];
+  const ep_sandbox_walls walls = ep_sandbox_find();
+  bool all = walls.privileges && walls.filter && walls.files;
+  ep_log(EP_LOG_INFO, "walls around workers and readers of files: %s",
+         ep_sandbox_text(walls, true, text, sizeof text));
+  if (!all)
+    ep_log(EP_LOG_WARNING, "this machine or container does not permit these walls: %s",
+           ep_sandbox_text(walls, false, text, sizeof text));
+}
+
 /* Serves until a signal of `signals` comes. */
 static int server_run(ep_server *server, const sigset_t *signals) {
   ep_error error = {0};
@@ -117,6 +130,7 @@ static int server_run(ep_server *server, const sigset_t *signals) {
     ep_jobs_close(server->jobs);
     return failure_log("", &error);
   }
+  walls_log();
   address_log(server->config, &room, port);
   sigwait(signals, &number);
   ep_log(EP_LOG_INFO, "%s: stopping", strsignal(number));
@@ -167,6 +181,7 @@ int main(int argc, char **argv) {
   static ep_server server;
   static ep_curves curves;
   ep_error error = {0};
+  umask(0077); /* what it writes is its own; workers inherit that */
   heaps_share();
   if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
