@@ -50,11 +50,11 @@ static const int WORKER_REFUSED[] = {
     /* the clock, the names, and who one is */
     SCMP(settimeofday), SCMP(clock_settime), SCMP(adjtimex), SCMP(clock_adjtime), SCMP(sethostname),
     SCMP(setdomainname), SCMP(setuid), SCMP(setgid), SCMP(setreuid), SCMP(setregid),
-    SCMP(setresuid), SCMP(setresgid), SCMP(setgroups), SCMP(setfsuid), SCMP(setfsgid), SCMP(capset),
-    /* a server of one's own */
-    SCMP(listen), SCMP(accept), SCMP(accept4)};
+    SCMP(setresuid), SCMP(setresgid), SCMP(setgroups), SCMP(setfsuid), SCMP(setfsgid),
+    SCMP(capset)};
 
-/* A GPU's driver speaks to daemons of this machine, and to the kernel about devices. */
+/* A GPU's driver speaks to daemons and processes of this machine (it listens on a socket of its own
+ * for these), and to the kernel about devices. */
 static const int GPU_FAMILIES[] = {AF_UNIX, AF_NETLINK};
 
 /* Without those that this kind of machine does not have. */
@@ -94,7 +94,8 @@ static bool gpu_sockets_add(scmp_filter_ctx filter, uint32_t refuse) {
 }
 
 static bool worker_add(scmp_filter_ctx filter, ep_sandbox_kind kind) {
-  static const int sockets[] = {SCMP(socket), SCMP(connect), SCMP(bind)};
+  static const int sockets[] = {SCMP(socket), SCMP(connect), SCMP(bind),
+                                SCMP(listen), SCMP(accept),  SCMP(accept4)};
   const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
   return rules_add(filter, refuse, WORKER_REFUSED,
                    sizeof WORKER_REFUSED / sizeof *WORKER_REFUSED) &&
