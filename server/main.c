@@ -20,6 +20,7 @@
 #include "server/curves/curves.h"
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
+#include "server/ingest/ingest.h"
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
 
@@ -69,6 +70,8 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .allow_path = config->allow_path[0] ? config->allow_path : NULL,
                              .data_bytes_max = config->data_bytes_max,
                              .max_data_bytes = config->max_upload_bytes,
+                             .ingest_memory_bytes = config->ingest_memory_bytes,
+                             .ingest_seconds = config->ingest_seconds,
                              .max_log_bytes = config->max_log_bytes,
                              .keep_seconds = config->keep_days * 86400,
                              .keep_bytes = config->keep_bytes,
@@ -137,6 +140,7 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   manager_notify("STOPPING=1");
   signal(number, SIG_DFL); /* a second one ends the program at once */
   pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+  ep_jobs_stop_reading(server->jobs);
   ep_http_stop(http);
   ep_jobs_close(server->jobs);
   ep_http_destroy(http);
@@ -183,6 +187,7 @@ int main(int argc, char **argv) {
   ep_error error = {0};
   umask(0077); /* what it writes is its own; workers inherit that */
   heaps_share();
+  if (argc == 2 && strcmp(argv[1], EP_INGEST_ARGUMENT) == 0) return ep_ingest_serve();
   if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
     return EXIT_USAGE;
