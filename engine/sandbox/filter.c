@@ -20,7 +20,7 @@ static const int INGEST[] = {
     SCMP(faccessat), SCMP(faccessat2), SCMP(fcntl), SCMP(dup), SCMP(ftruncate), SCMP(fallocate),
     SCMP(fsync), SCMP(fdatasync), SCMP(sync_file_range), SCMP(fadvise64), SCMP(rename),
     SCMP(renameat), SCMP(renameat2), SCMP(unlink), SCMP(unlinkat), SCMP(getdents64), SCMP(getcwd),
-    SCMP(umask),
+    SCMP(umask), SCMP(readlink), SCMP(readlinkat), SCMP(flock),
     /* memory */
     SCMP(munmap), SCMP(mremap), SCMP(madvise), SCMP(brk), SCMP(memfd_create),
     /* threads, and their end */

@@ -16,8 +16,6 @@
 #include "server/ingest/ingest.h"
 #include "server/ingest/request.h"
 
-static const char HERE[] = "."; /* the folder, which is the working folder */
-
 static bool request_receive(ep_ingest_request *request) {
   ssize_t got;
   do got = recv(STDIN_FILENO, request, sizeof *request, MSG_WAITALL);
@@ -63,10 +61,10 @@ static ep_status upload_read(const ep_ingest_request *request, const ep_path_sou
     ep_split split = (ep_split)(i / EP_ROLE_COUNT);
     ep_role role = (ep_role)(i % EP_ROLE_COUNT);
     if (!request->there[i]) continue;
-    return request->whole
-               ? ep_dataset_ingest(source->file[split][role], HERE, &options, most, meta, error)
-               : ep_dataset_ingest_part(source->file[split][role], HERE, split, role, &options,
-                                        most, meta, error);
+    return request->whole ? ep_dataset_ingest(source->file[split][role], request->folder, &options,
+                                              most, meta, error)
+                          : ep_dataset_ingest_part(source->file[split][role], request->folder,
+                                                   split, role, &options, most, meta, error);
   }
   return ep_fail(error, EP_INTERNAL, "there is no file to read");
 }
@@ -76,9 +74,9 @@ static ep_status path_read(const ep_ingest_request *request, ep_path_source *sou
   ep_status status = ep_path_source_check(source, error);
   if (status != EP_OK) return status;
   if (!source->mappable)
-    return ep_path_source_ingest(source, HERE, request->max_output_bytes, error);
+    return ep_path_source_ingest(source, request->folder, request->max_output_bytes, error);
   status = ep_path_source_measure(source, true, meta, error);
-  return status == EP_OK ? ep_dataset_meta_write(HERE, meta, error) : status;
+  return status == EP_OK ? ep_dataset_meta_write(request->folder, meta, error) : status;
 }
 
 static ep_status request_obey(const ep_ingest_request *request, ep_error *error) {

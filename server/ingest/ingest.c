@@ -28,9 +28,11 @@ typedef struct {
 } reading;
 
 static ep_status request_fill(const ep_ingest_settings *settings, const ep_ingest_task *task,
-                              ep_ingest_request *out, ep_error *error) {
+                              const char *folder, ep_ingest_request *out, ep_error *error) {
   const ep_ingest_options *options = task->options;
   memset(out, 0, sizeof *out); /* with what lies between the members */
+  ep_status status = ep_path_join(out->folder, error, folder, NULL);
+  if (status != EP_OK) return status;
   for (int i = 0; i < EP_INGEST_FILES; i++)
     out->there[i] = task->source->file[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT] >= 0;
   out->whole = task->source->whole;
@@ -72,8 +74,9 @@ static ep_status program_start(const char *program, const ep_path_source *source
 }
 
 static ep_status reader_start(reading *out, const ep_ingest_settings *settings,
-                              const ep_path_source *source, const char *folder, ep_error *error) {
+                              const ep_path_source *source, ep_error *error) {
   int pair[2];
+  const char *folder = out->request->folder;
   int place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (place < 0) return ep_fail(error, EP_IO, "%s: %s", folder, strerror(errno));
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
@@ -170,8 +173,8 @@ ep_status ep_ingest_run(ep_ingest_settings *settings, const ep_ingest_task *task
   reading reader = {.request = &request};
   if (atomic_load(&settings->stopping))
     return ep_fail(error, EP_UNAVAILABLE, "the daemon is stopping");
-  ep_status status = request_fill(settings, task, &request, error);
-  if (status == EP_OK) status = reader_start(&reader, settings, task->source, folder, error);
+  ep_status status = request_fill(settings, task, folder, &request, error);
+  if (status == EP_OK) status = reader_start(&reader, settings, task->source, error);
   if (status != EP_OK) return status;
   status = reader_await(&reader, settings, abandoned, context, error);
   close(reader.socket);

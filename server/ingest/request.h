@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "api/limits.h"
+#include "engine/files/path.h"
 #include "kernels/backend.h"
 
 enum { EP_INGEST_FILES = EP_SPLIT_COUNT * 3 /* roles */, EP_INGEST_FIRST_FILE = 3 };
@@ -18,6 +19,7 @@ typedef struct {
   char delimiter;
   int header, height, width, channels;
   char table[EP_LIMIT_NAME_BYTES + 1];
+  char folder[EP_PATH_BYTES]; /* the working folder, by its name */
   int64_t max_output_bytes, memory_bytes, seconds, reserve_bytes;
 } ep_ingest_request;
 
