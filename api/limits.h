@@ -70,6 +70,12 @@
 #define EP_LIMIT_PICTURE_PIXELS (1 << 25)  /* a camera's 24 million; 4 bytes of each are held */
 #define EP_LIMIT_PICTURE_SCANS 100         /* of a JPEG; encoders make 10, each over all pixels */
 
+/* A process that reads a file of somebody else's; a flag sets each. */
+#define EP_LIMIT_INGEST_MEMORY_BYTES                                                \
+  (1LL << 30)                       /* the largest JPEG takes half; tables some 0.1 \
+                                     */
+#define EP_LIMIT_INGEST_SECONDS 900 /* a CSV of 64 GiB, at a fifth of usual speed */
+
 /* The engine's own threads, beside a training. */
 #define EP_LIMIT_PARALLEL_THREADS 32         /* of one loop: more would wait for memory */
 #define EP_LIMIT_RANKING_BYTES (256LL << 20) /* for classes that are ranked side by side */
