@@ -105,7 +105,19 @@ static void address_log(const ep_config *config, const ep_http_room *room, int p
   manager_notify(state);
 }
 
-/* Serves until a signal of `signals` comes. */
+/* SIGHUP: reads the token file again. What is wrong with it changes nothing. */
+static void tokens_reload(ep_server *server) {
+  ep_error error = {0};
+  const char *path = server->config->token_file;
+  if (!path[0])
+    ep_log(EP_LOG_INFO, "SIGHUP: there is no token file to be read again");
+  else if (ep_auth_read(&server->auth, path, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "SIGHUP: the tokens stay as they were: %s", error.message);
+  else
+    ep_log(EP_LOG_INFO, "SIGHUP: %d tokens of %.300s", server->auth.list.count, path);
+}
+
+/* Serves until a signal of `signals` comes that ends the daemon. */
 static int server_run(ep_server *server, const sigset_t *signals) {
   ep_error error = {0};
   ep_http_room room = ep_http_room_find();
@@ -118,7 +130,7 @@ static int server_run(ep_server *server, const sigset_t *signals) {
     return failure_log("", &error);
   }
   address_log(server->config, &room, port);
-  sigwait(signals, &number);
+  while (sigwait(signals, &number) == 0 && number == SIGHUP) tokens_reload(server);
   ep_log(EP_LOG_INFO, "%s: stopping", strsignal(number));
   manager_notify("STOPPING=1");
   signal(number, SIG_DFL); /* a second one ends the program at once */
@@ -191,6 +203,7 @@ int main(int argc, char **argv) {
   server.curves = &curves;
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
+  ep_auth_init(&server.auth);
   if (tokens_read(&config, &server.auth, &error) != EP_OK) {
     failure_log("", &error);
     return EXIT_USAGE;
@@ -202,6 +215,7 @@ int main(int argc, char **argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread, which inherit it */
   signal(SIGPIPE, SIG_IGN);
   return server_run(&server, &signals);

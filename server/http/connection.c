@@ -1,5 +1,7 @@
 #include "server/http/connection.h"
 
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,19 @@ void ep_connection_notify(void *transport, struct MHD_Connection *connection, vo
   ep_deadline_allow(*socket_context, HEAD_SECONDS * 1000000LL);
 }
 
+static socklen_t address_bytes(const struct sockaddr *address) {
+  return address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
+static void address_note(ep_exchange *exchange, struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const struct sockaddr *address = info ? info->client_addr : NULL;
+  if (!address || getnameinfo(address, address_bytes(address), exchange->address,
+                              sizeof exchange->address, NULL, 0, NI_NUMERICHOST) != 0)
+    snprintf(exchange->address, sizeof exchange->address, "unknown");
+}
+
 /* The request's first line. Copies the target before the library decodes it in place, which would
  * cut it at an encoded zero. */
 void *ep_connection_target(void *transport, const char *target, struct MHD_Connection *connection) {
@@ -54,6 +69,7 @@ void *ep_connection_target(void *transport, const char *target, struct MHD_Conne
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   exchange->deadline = info ? info->socket_context : NULL;
+  address_note(exchange, connection);
   return exchange;
 }
 

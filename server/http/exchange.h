@@ -9,15 +9,19 @@
 #include "server/http/messages/response.h"
 #include "server/http/server.h"
 
+enum { EP_ADDRESS_BYTES = 46 }; /* of IPv6, as text */
+
 typedef struct ep_exchange {
   ep_server *server;
   atomic_int references; /* the connection's, and one for each call that is still to come */
   ep_request request;
   ep_response response;
   ep_waiter waiter;
-  const struct ep_route *route; /* NULL until found */
-  int64_t deadline_us;          /* of a wait, steady clock; 0 = none was begun */
-  bool timed_out;               /* the wait is over: the route responds with what there is */
+  const struct ep_route *route;   /* NULL until found */
+  ep_caller caller;               /* once the route was admitted */
+  char address[EP_ADDRESS_BYTES]; /* the client's, as text */
+  int64_t deadline_us;            /* of a wait, steady clock; 0 = none was begun */
+  bool timed_out;                 /* the wait is over: the route responds with what there is */
 
   /* A route's own, while it waits. */
   uint64_t watch_token;

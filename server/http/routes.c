@@ -137,6 +137,15 @@ static ep_status body_check(const ep_exchange *exchange, ep_error *error) {
   return EP_OK;
 }
 
+ep_status ep_route_require(const ep_exchange *exchange, unsigned scope, ep_error *error) {
+  char missing[EP_SCOPES_BYTES];
+  const ep_caller *caller = &exchange->caller;
+  if ((caller->scopes & scope) == scope) return EP_OK;
+  ep_scopes_format(scope & ~caller->scopes, missing);
+  return ep_fail(error, EP_FORBIDDEN, "the token %s has no scope \"%s\", which this needs",
+                 caller->token, missing);
+}
+
 /* The request's route, for a caller who may use it. */
 static ep_status route_admit(ep_exchange *exchange, char allow[EP_ROUTE_ALLOW_BYTES],
                              ep_error *error) {
@@ -144,16 +153,18 @@ static ep_status route_admit(ep_exchange *exchange, char allow[EP_ROUTE_ALLOW_BY
   ep_request *request = &exchange->request;
   ep_error found_error = {0};
   const char *authorization = ep_request_header(request, "Authorization");
+  ep_caller *caller = &exchange->caller;
   ep_status status = ep_route_find(server->routes, request, &exchange->route, allow, &found_error);
   /* Without a token even a path that does not exist gets 401; a few routes are open to all. */
-  bool open = exchange->route && exchange->route->open;
-  if (!open && !ep_auth_accepts(&server->auth, authorization))
-    return ep_fail(error, EP_UNAUTHORIZED,
-                   authorization ? "that is none of the tokens in the daemon's token file"
-                                 : "a token is needed: Authorization: Bearer …, from the daemon's "
-                                   "token file");
-  if (status != EP_OK) *error = found_error;
-  return status;
+  bool open = exchange->route && exchange->route->scope == 0;
+  ep_status known =
+      open ? EP_OK : ep_auth_check(&server->auth, authorization, exchange->address, caller, error);
+  if (known != EP_OK) return known;
+  if (status != EP_OK) {
+    *error = found_error;
+    return status;
+  }
+  return open ? EP_OK : ep_route_require(exchange, exchange->route->scope, error);
 }
 
 ep_status ep_route_admit(ep_exchange *exchange, bool *close) {

@@ -278,7 +278,7 @@ run 2 resume "$long"
 ok "pause, resume, checkpoints, and what one holds"
 
 # a token
-echo 'open-sesame-and-more' >"$scratch/tokens"
+(umask 077 && echo 'open-sesame-and-more' >"$scratch/tokens")
 daemon_stop
 daemon_start --cpu-jobs 1 --token-file "$scratch/tokens"
 run 3 ls --server "$url"

@@ -18,6 +18,7 @@ ROOMS = {
     "api": ("", ""),
     "api/hash": ("api", ""),
     "api/json": ("api", "jansson"),
+    "api/tokens": ("api api/hash api/json", "jansson"),
     "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
     "api/wire": ("api api/json", "jansson"),
@@ -104,7 +105,7 @@ ROOMS = {
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
-    "server/http/access": ("api server/http/messages", ""),
+    "server/http/access": ("api api/tokens server/process server/metrics server/http/messages", ""),
     "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/data/formats "
@@ -126,6 +127,7 @@ ROOMS = {
                                   "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
     "clients/epochctl/commands/data": (SUBCOMMAND + " api", "jansson"),
     "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),
+    "clients/epochctl/commands/token": (SUBCOMMAND + " api api/tokens", ""),
     "clients/epochctl/commands/sweeps": (SUBCOMMAND + " api clients/epochctl/jobs", ""),
     "clients/epochctl": ("api/json clients/epochctl/terminal clients/epochctl/client clients/epochctl/manual "
                          "clients/epochctl/commands", "curl"),
