@@ -72,6 +72,8 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .keep_seconds = config->keep_days * 86400,
                              .keep_bytes = config->keep_bytes,
                              .max_queued = config->max_queued,
+                             .quota_jobs = config->quota_jobs,
+                             .quota_cores = config->quota_cores,
                              .cpu_jobs = (int)config->cpu_jobs,
                              .new_store = config->new_store,
                              .checkpoint_after_seconds = config->checkpoint_after_seconds,

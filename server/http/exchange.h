@@ -55,6 +55,8 @@ bool ep_exchange_is_abandoned(void *context);
 
 /* Frees the body before the response is sent: a stream may last as long as a job. */
 void ep_exchange_discard_body(ep_exchange *exchange);
+/* Whether the caller may change what others have. */
+bool ep_exchange_is_admin(const ep_exchange *exchange);
 /* Ends the watch of a job's version, if the route has one. */
 void ep_exchange_unwatch(ep_exchange *exchange);
 

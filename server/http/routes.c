@@ -146,6 +146,22 @@ ep_status ep_route_require(const ep_exchange *exchange, unsigned scope, ep_error
                  caller->token, missing);
 }
 
+/* Only its owner changes a thing, or an admin. What does not exist is the route's to tell. */
+static ep_status owner_check(const ep_exchange *exchange, ep_error *error) {
+  char owner[EP_OWNER_BYTES];
+  const ep_route *route = exchange->route;
+  bool changes = route->owned != EP_OWNED_NONE && route->scope > EP_SCOPE_READ;
+  if (!changes || ep_exchange_is_admin(exchange)) return EP_OK;
+  const char *id = exchange->request.id;
+  ep_status status = ep_jobs_owner(exchange->server->jobs, route->owned, id, owner, error);
+  if (status == EP_NOT_FOUND) return EP_OK;
+  if (status != EP_OK || strcmp(owner, exchange->caller.owner) == 0) return status;
+  return ep_fail(error, EP_FORBIDDEN,
+                 "%s belongs to %s: only a token of that owner changes it, or one with the scope "
+                 "\"admin\"",
+                 id, owner[0] ? owner : "nobody");
+}
+
 /* The request's route, for a caller who may use it. */
 static ep_status route_admit(ep_exchange *exchange, char allow[EP_ROUTE_ALLOW_BYTES],
                              ep_error *error) {
@@ -164,7 +180,9 @@ static ep_status route_admit(ep_exchange *exchange, char allow[EP_ROUTE_ALLOW_BY
     *error = found_error;
     return status;
   }
-  return open ? EP_OK : ep_route_require(exchange, exchange->route->scope, error);
+  if (open) return EP_OK;
+  status = ep_route_require(exchange, exchange->route->scope, error);
+  return status == EP_OK ? owner_check(exchange, error) : status;
 }
 
 ep_status ep_route_admit(ep_exchange *exchange, bool *close) {

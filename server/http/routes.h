@@ -19,10 +19,6 @@ typedef enum {
   EP_RUNS_INGEST
 } ep_runs;
 
-/* Things with an owner. Whoever has `read` may read them; only the owner changes them, or `admin`.
- */
-typedef enum { EP_OWNED_NONE, EP_OWNED_JOB, EP_OWNED_DATASET, EP_OWNED_MODEL } ep_owned;
-
 typedef ep_route_result ep_route_call(ep_exchange *exchange);
 
 enum { EP_ROUTE_QUERY = 6, EP_ROUTE_ALLOW_BYTES = 64 };
@@ -33,8 +29,9 @@ typedef struct ep_route {
   ep_body body;
   int64_t limit_bytes;
   ep_runs runs;
-  unsigned scope;                    /* that a token needs (ep_scope); 0 = open, without a token */
-  ep_owned owned;                    /* what {id} names */
+  unsigned scope; /* that a token needs (ep_scope); 0 = open, without a token */
+  ep_owned owned; /* what {id} names: whoever has the scope `read` may read it; its
+                     owner alone changes it, or `admin` */
   const char *query[EP_ROUTE_QUERY]; /* parameters; one with a * may be repeated; NULL ends */
   const char *of;                    /* what {id} begins with; NULL = anything */
 } ep_route;

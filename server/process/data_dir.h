@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/status.h"
 #include "engine/files/path.h"
@@ -57,6 +58,9 @@ ep_status ep_data_dir_list(const char *path, void (*visit)(void *context, const 
 
 /* Writes a whole file; neither atomic nor synced. EP_UNAVAILABLE: the disk is full. */
 ep_status ep_data_dir_write_file(const char *path, const char *text, size_t bytes, ep_error *error);
+
+/* The sizes of a folder's files, added up. */
+ep_status ep_data_dir_measure(const char *path, int64_t *bytes, ep_error *error);
 
 bool ep_data_dir_exists(const char *path);
 

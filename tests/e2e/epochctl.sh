@@ -113,7 +113,8 @@ says "pinned +yes"
 run 0 set "$waits" --pinned false
 run 0 queue
 says "1 running, 1 waiting"
-says "1 +7 +$waits +patient"
+says "1 .* 7 +$waits +patient"
+says "position +starts in +priority +job +owner +name"
 run 0 ls --state queued -q
 [[ $(<"$out") == "$waits" ]] || fail "ls --state queued: $(<"$out")"
 run 0 ls --tag red --tag round -q

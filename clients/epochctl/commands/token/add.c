@@ -127,6 +127,5 @@ const ep_subcommand ep_subcommand_token_add = {
     "The file has the hash alone: a token that is lost cannot be printed again. epochd reads the file at its "
     "start and at SIGHUP. No request is sent.",
   .examples =
-    "epochctl token add ci --owner ann --scopes read,submit --expires 30d --file tokens\n"
-    "systemctl reload epochd"};
+    "epochctl token add ci --owner ann --scopes read,submit --expires 30d --file tokens"};
 /* clang-format on */
