@@ -18,6 +18,7 @@
 #include "server/check/check.h"
 #include "server/curves/curves.h"
 #include "server/handlers/routes.h"
+#include "server/http/access_log.h"
 #include "server/http/http.h"
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
@@ -107,9 +108,24 @@ static void address_log(const ep_config *config, const ep_http_room *room, int p
   manager_notify(state);
 }
 
-/* SIGHUP: reads the token file again. What is wrong with it changes nothing. */
-static void tokens_reload(ep_server *server) {
+/* The access log, and the audit log where there are tokens. */
+static ep_status logs_open(ep_server *server, ep_error *error) {
+  const ep_config *config = server->config;
+  ep_status status = EP_OK;
+  if (config->access_log[0])
+    status = ep_access_log_open(config->access_log, &server->access_log, error);
+  if (status == EP_OK && config->token_file[0])
+    status = ep_audit_open(config->data_dir, &server->audit, error);
+  return status;
+}
+
+/* SIGHUP: reads the token file again, and opens the access log again. What is wrong with either
+ * changes nothing. */
+static void settings_reload(ep_server *server) {
   ep_error error = {0};
+  if (server->config->access_log[0] &&
+      ep_access_log_open(server->config->access_log, &server->access_log, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "SIGHUP: %s", error.message);
   const char *path = server->config->token_file;
   if (!path[0])
     ep_log(EP_LOG_INFO, "SIGHUP: there is no token file to be read again");
@@ -127,12 +143,13 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   int port = 0, number = 0;
   if (jobs_open(server->config, &server->jobs, &error) != EP_OK)
     return failure_log("cannot start: ", &error);
-  if (ep_http_start(server, &room, &http, &port, &error) != EP_OK) {
+  if (logs_open(server, &error) != EP_OK ||
+      ep_http_start(server, &room, &http, &port, &error) != EP_OK) {
     ep_jobs_close(server->jobs);
     return failure_log("", &error);
   }
   address_log(server->config, &room, port);
-  while (sigwait(signals, &number) == 0 && number == SIGHUP) tokens_reload(server);
+  while (sigwait(signals, &number) == 0 && number == SIGHUP) settings_reload(server);
   ep_log(EP_LOG_INFO, "%s: stopping", strsignal(number));
   manager_notify("STOPPING=1");
   signal(number, SIG_DFL); /* a second one ends the program at once */
@@ -140,6 +157,7 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   ep_http_stop(http);
   ep_jobs_close(server->jobs);
   ep_http_destroy(http);
+  ep_audit_close(server->audit);
   ep_log(EP_LOG_INFO, "stopped");
   return EXIT_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/http/access_log.h"
 #include "server/http/response_send.h"
 #include "server/http/routes.h"
 #include "server/process/clock.h"
@@ -138,7 +139,9 @@ static enum MHD_Result request_begin(ep_transport *transport, ep_exchange *excha
                                      const char *method, const char *version) {
   bool close = true;
   ep_deadline_allow(exchange->deadline, BODY_SECONDS * 1000000LL);
-  if (head_read(exchange, method, version) != EP_OK) return request_refuse(exchange, true);
+  ep_status head = head_read(exchange, method, version);
+  ep_request_id_find(exchange);
+  if (head != EP_OK) return request_refuse(exchange, true);
   if (atomic_load(&transport->stopping)) {
     ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "the daemon is stopping");
     return request_refuse(exchange, true);
@@ -221,6 +224,7 @@ static void route_work(void *context) {
     ep_exchange_fail_with(exchange, EP_CANCELLED, "the client has gone");
   else
     exchange->route->call(exchange);
+  ep_exchange_audit(exchange);
   atomic_store(&exchange->worked, true);
   ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
@@ -338,6 +342,7 @@ void ep_connection_complete(void *transport, struct MHD_Connection *connection, 
   ep_exchange *exchange = *context;
   *context = NULL;
   if (!exchange) return;
+  ep_access_log_write(exchange);
   ep_exchange_unwatch(exchange);
   ep_waiter_leave(&exchange->waiter);
   ep_deadline_allow(exchange->deadline, IDLE_SECONDS * 1000000LL);

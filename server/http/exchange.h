@@ -9,7 +9,7 @@
 #include "server/http/messages/response.h"
 #include "server/http/server.h"
 
-enum { EP_ADDRESS_BYTES = 46 }; /* of IPv6, as text */
+enum { EP_ADDRESS_BYTES = 46 /* of IPv6, as text */, EP_REQUEST_NAME_BYTES = 65 };
 
 typedef struct ep_exchange {
   ep_server *server;
@@ -17,8 +17,10 @@ typedef struct ep_exchange {
   ep_request request;
   ep_response response;
   ep_waiter waiter;
-  const struct ep_route *route;   /* NULL until found */
-  ep_caller caller;               /* once the route was admitted */
+  const struct ep_route *route; /* NULL until found */
+  ep_caller caller;             /* once the route was admitted */
+  char request_id[EP_REQUEST_NAME_BYTES];
+  int sent_status;                /* HTTP; 0 = no response was sent */
   char address[EP_ADDRESS_BYTES]; /* the client's, as text */
   int64_t deadline_us;            /* of a wait, steady clock; 0 = none was begun */
   bool timed_out;                 /* the wait is over: the route responds with what there is */

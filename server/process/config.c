@@ -32,6 +32,8 @@ static const ep_option SETTINGS[] = {
    .doc = "the least severe lines that are logged (info)"},
   {.name = "log-format", .kind = EP_OPTION_CHOICE, .value = "auto|json|text", MEMBER(log_format),
    .doc = "auto: text on a terminal, else json (auto)"},
+  {.name = "access-log", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(access_log),
+   .doc = "a JSON line for each request; - is standard output (none)"},
   {.name = "max-upload-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
    MEMBER(max_upload_bytes), .doc = "largest dataset that is taken"},
   {.name = "reserve-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .max = INT64_MAX / 2,

@@ -21,6 +21,7 @@ typedef struct {
   char token_file[PATH_MAX];                /* "" = no token */
   char worker[PATH_MAX], plugin[PATH_MAX];  /* "" = beside epochd */
   char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
+  char access_log[PATH_MAX];                /* "" = none, "-" = standard output */
   char log_level[16], log_format[16];
   int64_t max_upload_bytes;
   int64_t reserve_bytes, max_log_bytes;

@@ -9,6 +9,7 @@
  *                              init.safetensors, of another job; crashes, where epochd died while
  *                              the job ran
  *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
+ *   DATA/audit.ndjson          who did what, where there are tokens: server/audit/audit.h
  *   DATA/ballast               room for deletes on a full disk: server/process/ballast.h
  *   DATA/calibration/          what work costs on each device: server/workers/calibrations.h
  *   DATA/lost+found/           what a start found and did not know, for a person to look at

@@ -85,6 +85,7 @@ ROOMS = {
 
     "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
+    "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
@@ -106,14 +107,14 @@ ROOMS = {
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
     "server/http/access": ("api api/tokens server/process server/metrics server/http/messages", ""),
-    "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
+    "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
-                     "server/store server/events "
+                     "server/audit server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/check server/curves api/hash api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),
+    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),
