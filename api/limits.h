@@ -102,6 +102,11 @@
 #define EP_LIMIT_VERIFIED 1024       /* 256 KiB; those of one daemon that are in use */
 #define EP_LIMIT_VERIFIED_SECONDS 60 /* hashing a file of 1 GB takes 1 % of a core then */
 
+/* HTTP. */
+#define EP_LIMIT_HEAD_BYTES \
+  10240                     /* of a request: it fits the pool of its connection, decoded too */
+#define EP_LIMIT_HEADERS 64 /* browsers send about 20 */
+
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_YOUNG_SECONDS 5 /* of training, that are repeated rather than saved */
 #define EP_LIMIT_THINNING                                                 \

@@ -107,7 +107,8 @@ ROOMS = {
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
     "server/http/access": ("api api/tokens server/process server/metrics server/http/messages", ""),
-    "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access",
+    "server/http/framing": ("api api/json server/process", ""),
+    "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing",
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),

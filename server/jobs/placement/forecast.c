@@ -43,12 +43,13 @@ void ep_forecast_run(ep_forecast *forecast, const ep_job_row *row, double left_s
       cores_take(&forecast->device[i], cores_of(forecast, i, row), left_seconds);
 }
 
-double ep_forecast_queue(ep_forecast *forecast, const ep_job_row *row) {
+double ep_forecast_queue(ep_forecast *forecast, const ep_job_row *row, int gpus_least) {
   int best = -1;
   double start = INFINITY;
   for (int i = 0; i < forecast->devices->count; i++) {
     const ep_device_status *device = &forecast->devices->device[i];
-    if (device->state == EP_DEVICE_LOST || !ep_fit_job(row, device->info.id, forecast->devices))
+    if (device->state == EP_DEVICE_LOST ||
+        !ep_fit_job(row, gpus_least, device->info.id, forecast->devices))
       continue;
     double here = start_find(&forecast->device[i], cores_of(forecast, i, row));
     if (best >= 0 && here >= start) continue;

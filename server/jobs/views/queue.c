@@ -54,7 +54,7 @@ static bool queue_read(ep_jobs *jobs, queue_copy *copy) {
     if (!ep_live_is_shown(job)) continue;
     ep_queue_row *row = &copy->queued[copy->queued_count++];
     copied = row_copy(job, row);
-    row->start_seconds = ep_forecast_queue(&copy->forecast, &job->row);
+    row->start_seconds = ep_forecast_queue(&copy->forecast, &job->row, job->gang.least);
   }
   return copied;
 }

@@ -22,7 +22,7 @@ static ep_job_row row_make(const char *requested, int cores, double seconds_cpu,
 
 static void expect(const char *requested, int cores, double cpu, double cuda, double start) {
   ep_job_row row = row_make(requested, cores, cpu, cuda);
-  double found = ep_forecast_queue(&forecast, &row);
+  double found = ep_forecast_queue(&forecast, &row, 0);
   ck_assert_msg(isinf(start) ? isinf(found) : fabs(found - start) < 1e-9, "%g, not %g", found,
                 start);
 }
