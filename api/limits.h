@@ -153,6 +153,14 @@
 #define EP_LIMIT_CLIENT_REFUSAL_BYTES (1 << 20)   /* a problem with 16 errors needs 20 kB */
 #define EP_LIMIT_CLIENT_PAGES 100                 /* looked through for a part of an id */
 
+/* Who may send requests. */
+#define EP_LIMIT_TOKENS 1024                /* of a token file: each request is held against all */
+#define EP_LIMIT_TOKEN_FILE_BYTES (1 << 20) /* so many take less than half of it */
+#define EP_LIMIT_WRONG_TOKENS 20            /* from one address in a row; then one a second */
+#define EP_LIMIT_WATCHED_ADDRESSES 1024     /* of wrong tokens: 32 KiB */
+
+#define EP_LIMIT_AUDIT_LINE_BYTES (1 << 17) /* a path of 8 KiB, every byte escaped */
+
 /* Command lines and settings. */
 #define EP_LIMIT_ARGUMENTS 256 /* words, and options: ids that a shell puts in a command line */
 #define EP_LIMIT_SETTINGS_BYTES 65536 /* a file of settings: every path of the longest kind */

@@ -8,6 +8,7 @@ enum {
   EP_DEVICE_ID_BYTES = 16, /* "cpu", "cuda:0" */
   EP_EXECUTOR_BYTES = 32,  /* "cpu/fused" */
   EP_SHA256_HEX_BYTES = 65,
+  EP_OWNER_BYTES = 65, /* of a job, a dataset, a model; of a token's name */
   EP_CHECKSUM_HEX_BYTES = 17
 };
 

@@ -19,6 +19,7 @@
 #include "server/check/check.h"
 #include "server/curves/curves.h"
 #include "server/handlers/routes.h"
+#include "server/http/access_log.h"
 #include "server/http/http.h"
 #include "server/ingest/ingest.h"
 #include "server/process/probe.h"
@@ -76,6 +77,8 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .keep_seconds = config->keep_days * 86400,
                              .keep_bytes = config->keep_bytes,
                              .max_queued = config->max_queued,
+                             .quota_jobs = config->quota_jobs,
+                             .quota_cores = config->quota_cores,
                              .cpu_jobs = (int)config->cpu_jobs,
                              .new_store = config->new_store,
                              .checkpoint_after_seconds = config->checkpoint_after_seconds,
@@ -121,7 +124,34 @@ static void walls_log(void) {
            ep_sandbox_text(walls, false, text, sizeof text));
 }
 
-/* Serves until a signal of `signals` comes. */
+/* The access log, and the audit log where there are tokens. */
+static ep_status logs_open(ep_server *server, ep_error *error) {
+  const ep_config *config = server->config;
+  ep_status status = EP_OK;
+  if (config->access_log[0])
+    status = ep_access_log_open(config->access_log, &server->access_log, error);
+  if (status == EP_OK && config->token_file[0])
+    status = ep_audit_open(config->data_dir, &server->audit, error);
+  return status;
+}
+
+/* SIGHUP: reads the token file again, and opens the access log again. What is wrong with either
+ * changes nothing. */
+static void settings_reload(ep_server *server) {
+  ep_error error = {0};
+  if (server->config->access_log[0] &&
+      ep_access_log_open(server->config->access_log, &server->access_log, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "SIGHUP: %s", error.message);
+  const char *path = server->config->token_file;
+  if (!path[0])
+    ep_log(EP_LOG_INFO, "SIGHUP: there is no token file to be read again");
+  else if (ep_auth_read(&server->auth, path, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "SIGHUP: the tokens stay as they were: %s", error.message);
+  else
+    ep_log(EP_LOG_INFO, "SIGHUP: %d tokens of %.300s", server->auth.list.count, path);
+}
+
+/* Serves until a signal of `signals` comes that ends the daemon. */
 static int server_run(ep_server *server, const sigset_t *signals) {
   ep_error error = {0};
   ep_http_room room = ep_http_room_find();
@@ -129,13 +159,14 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   int port = 0, number = 0;
   if (jobs_open(server->config, &server->jobs, &error) != EP_OK)
     return failure_log("cannot start: ", &error);
-  if (ep_http_start(server, &room, &http, &port, &error) != EP_OK) {
+  if (logs_open(server, &error) != EP_OK ||
+      ep_http_start(server, &room, &http, &port, &error) != EP_OK) {
     ep_jobs_close(server->jobs);
     return failure_log("", &error);
   }
   walls_log();
   address_log(server->config, &room, port);
-  sigwait(signals, &number);
+  while (sigwait(signals, &number) == 0 && number == SIGHUP) settings_reload(server);
   ep_log(EP_LOG_INFO, "%s: stopping", strsignal(number));
   manager_notify("STOPPING=1");
   signal(number, SIG_DFL); /* a second one ends the program at once */
@@ -144,6 +175,7 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   ep_http_stop(http);
   ep_jobs_close(server->jobs);
   ep_http_destroy(http);
+  ep_audit_close(server->audit);
   ep_log(EP_LOG_INFO, "stopped");
   return EXIT_SUCCESS;
 }
@@ -211,6 +243,7 @@ int main(int argc, char **argv) {
   server.curves = &curves;
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
+  ep_auth_init(&server.auth);
   if (tokens_read(&config, &server.auth, &error) != EP_OK) {
     failure_log("", &error);
     return EXIT_USAGE;
@@ -222,6 +255,7 @@ int main(int argc, char **argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread, which inherit it */
   signal(SIGPIPE, SIG_IGN);
   return server_run(&server, &signals);

@@ -82,6 +82,7 @@ void ep_job_head_write(ep_writer *writer, const ep_job_view *job, const char *ob
   ep_writer_member_string(writer, "id", job->id);
   ep_writer_member_string(writer, "object", object);
   labels_write(writer, job);
+  ep_writer_member_string(writer, "owner", job->owner ? job->owner : "");
   ep_writer_member_integer(writer, "priority", job->priority);
   ep_writer_member_boolean(writer, "pinned", job->pinned);
   placing_write(writer, job);

@@ -15,7 +15,7 @@
 
 /* What GET /v1/jobs/{id} returns. Pointers are loans for the call. */
 typedef struct {
-  const char *id, *name;
+  const char *id, *name, *owner;
   const char *tags; /* JSON text: an array */
   int priority;
   bool pinned;

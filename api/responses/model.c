@@ -109,6 +109,7 @@ static void model_write(ep_writer *writer, const ep_model *model) {
   ep_writer_member_string(writer, "object", "model");
   ep_writer_member_string(writer, "name", model->name);
   ep_writer_member_string(writer, "job", model->job);
+  ep_writer_member_string(writer, "owner", model->owner);
   ep_writer_member_open(writer, "inputs", '[');
   input_write(writer, model);
   ep_writer_close(writer, ']');

@@ -31,6 +31,7 @@ int ep_decision_from_name(const char *name); /* -1 when there is no such name */
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
   char job[EP_ID_BYTES];
+  char owner[EP_OWNER_BYTES];           /* "" = nobody's */
   int64_t row[EP_LIMIT_ROW_DIMENSIONS]; /* of x: [features], or [channels, height, width] */
   int row_dimensions;
   int64_t outputs; /* columns of the predictions */

@@ -1,5 +1,7 @@
 #include "api/responses/queue.h"
 
+#include <math.h>
+
 #include "api/json/writer.h"
 
 #define QUEUE_TEXT_LIMIT (1LL << 30)
@@ -12,7 +14,11 @@ static void queue_row_write(ep_writer *writer, const ep_queue_row *row, int64_t 
     ep_writer_integer(writer, position);
   else
     ep_writer_null(writer);
+  ep_writer_member_number_or_null(writer, "start_seconds",
+                                  position > 0 && isfinite(row->start_seconds) ? row->start_seconds
+                                                                               : NAN);
   ep_writer_member_integer(writer, "priority", row->priority);
+  ep_writer_member_string(writer, "owner", row->owner);
   ep_writer_member_string(writer, "name", row->name);
   ep_writer_close(writer, '}');
 }

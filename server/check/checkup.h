@@ -28,14 +28,15 @@ ep_status ep_checkup_path(const ep_checkup *checkup, const char *id, const char 
 
 /* X(function): what goes by, in the order in which it is checked. Each prints the faults that it
  * finds, and fails only where it could not go on. */
-#define EP_CHECKS(X)  \
-  X(ep_check_store)   \
-  X(ep_check_jobs)    \
-  X(ep_check_specs)   \
-  X(ep_check_logs)    \
-  X(ep_check_trials)  \
-  X(ep_check_weights) \
-  X(ep_check_datasets)
+#define EP_CHECKS(X)   \
+  X(ep_check_store)    \
+  X(ep_check_jobs)     \
+  X(ep_check_specs)    \
+  X(ep_check_logs)     \
+  X(ep_check_trials)   \
+  X(ep_check_weights)  \
+  X(ep_check_datasets) \
+  X(ep_check_audit)
 
 #define EP_CHECK_DECLARE(function) ep_status function(ep_checkup *checkup, ep_error *error);
 EP_CHECKS(EP_CHECK_DECLARE)

@@ -126,7 +126,8 @@ static void description_complete(ep_dataset_meta *there, const ep_dataset_meta *
 
 /* Whether both metas are of the same bytes, read with the same options. */
 static bool meta_equal(const ep_dataset_meta *a, const ep_dataset_meta *b) {
-  char *first = ep_dataset_meta_format(a, "", 0), *second = ep_dataset_meta_format(b, "", 0);
+  char *first = ep_dataset_meta_format(a, "", "", 0),
+       *second = ep_dataset_meta_format(b, "", "", 0);
   bool equal = first && second && strcmp(first, second) == 0;
   free(first);
   free(second);

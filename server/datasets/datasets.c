@@ -49,9 +49,31 @@ static ep_status name_put(ep_contents *contents, const ep_dataset_row *row, ep_d
   return status;
 }
 
+/* Whether the name is the uploader's to give, and its bytes are within the quota; measures them.
+ * `naming` is held. */
+static ep_status uploader_check(ep_contents *contents, const ep_uploader *by, const char *ingested,
+                                ep_dataset_row *row, ep_error *error) {
+  int64_t others = 0;
+  char owner[EP_OWNER_BYTES] = "";
+  ep_status status = ep_store_owner(contents->store, EP_OWNED_DATASET, row->name, owner, error);
+  if (status == EP_OK && !by->admin && strcmp(owner, by->owner) != 0)
+    return ep_fail(error, EP_FORBIDDEN, "dataset \"%s\" is another owner's", row->name);
+  if (status == EP_OK) memcpy(row->owner, owner, sizeof row->owner);
+  if (status == EP_OK || status == EP_NOT_FOUND)
+    status = ep_data_dir_measure(ingested, &row->bytes, error);
+  if (status != EP_OK || by->quota_bytes == 0) return status;
+  status = ep_store_owner_bytes(contents->store, row->owner, row->name, &others, error);
+  if (status == EP_OK && row->bytes > by->quota_bytes - others)
+    status = ep_fail(error, EP_BUSY,
+                     "the datasets of %s would take %lld bytes of %lld: delete some of them",
+                     row->owner[0] ? row->owner : "nobody", (long long)(others + row->bytes),
+                     (long long)by->quota_bytes);
+  return status;
+}
+
 /* Stores the folder and names it. */
-static ep_status folder_put(ep_contents *contents, const char *name, const char *ingested,
-                            bool *created, ep_error *error) {
+static ep_status folder_put(ep_contents *contents, const char *name, const ep_uploader *by,
+                            const char *ingested, bool *created, ep_error *error) {
   ep_dataset_meta meta = {0};
   ep_dataset_row row = {.created_us = ep_clock_utc_us()}, before;
   *created = false;
@@ -61,6 +83,12 @@ static ep_status folder_put(ep_contents *contents, const char *name, const char 
   if (status != EP_OK) return status;
   snprintf(row.name, sizeof row.name, "%s", name);
   memcpy(row.sha256, meta.sha256, sizeof row.sha256);
+  snprintf(row.owner, sizeof row.owner, "%s", by->owner);
+  status = uploader_check(contents, by, ingested, &row, error);
+  if (status != EP_OK) {
+    ep_dataset_meta_deinit(&meta);
+    return status;
+  }
   if (!ep_pins_add(&contents->pins, row.sha256)) {
     ep_dataset_meta_deinit(&meta);
     return ep_fail_memory(error);
@@ -80,10 +108,10 @@ static ep_status folder_put(ep_contents *contents, const char *name, const char 
   return EP_OK;
 }
 
-ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const char *ingested,
-                          bool *created, ep_error *error) {
+ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                          const char *ingested, bool *created, ep_error *error) {
   pthread_mutex_lock(&datasets->naming);
-  ep_status status = folder_put(datasets->contents, name, ingested, created, error);
+  ep_status status = folder_put(datasets->contents, name, by, ingested, created, error);
   pthread_mutex_unlock(&datasets->naming);
   return status;
 }
@@ -101,12 +129,12 @@ static ep_status parts_complete(ep_contents *contents, const char *name, const c
   return status == EP_OK ? ep_dataset_complete(ingested, before, error) : status;
 }
 
-ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const char *ingested,
-                               bool *created, ep_error *error) {
+ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                               const char *ingested, bool *created, ep_error *error) {
   *created = false;
   pthread_mutex_lock(&datasets->naming);
   ep_status status = parts_complete(datasets->contents, name, ingested, error);
-  if (status == EP_OK) status = folder_put(datasets->contents, name, ingested, created, error);
+  if (status == EP_OK) status = folder_put(datasets->contents, name, by, ingested, created, error);
   pthread_mutex_unlock(&datasets->naming);
   return status;
 }
@@ -120,7 +148,7 @@ static ep_status row_format(const ep_contents *contents, const ep_dataset_row *r
   ep_status status = ep_path_join(path, error, contents->data_dir, "datasets", row->sha256, NULL);
   if (status == EP_OK) status = ep_dataset_meta_read(path, &meta, error);
   if (status != EP_OK) return status;
-  *text = ep_dataset_meta_format(&meta, row->name, row->created_us);
+  *text = ep_dataset_meta_format(&meta, row->name, row->owner, row->created_us);
   ep_dataset_meta_deinit(&meta);
   return *text ? EP_OK : ep_fail_memory(error);
 }

@@ -22,14 +22,23 @@ void ep_datasets_deinit(ep_datasets *datasets);
 /* ep_ingest_run, as this daemon is set. */
 ep_status ep_datasets_ingest(ep_datasets *datasets, const ep_ingest_task *task, const char *folder,
                              ep_ingest_abandoned *abandoned, void *context, ep_error *error);
+
+/* Who uploads. */
+typedef struct {
+  const char *owner;
+  bool admin;          /* may replace others' */
+  int64_t quota_bytes; /* of all the owner's datasets; 0 = none */
+} ep_uploader;
+
 /* Moves the folder `ingested` (engine/data/datasets/dataset.h) into the contents and names it.
- * *created: false when the name was there and means the new content from here on. */
-ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const char *ingested,
-                          bool *created, ep_error *error);
+ * *created: false when the name was there and means the new content from here on; its owner stays.
+ * EP_FORBIDDEN: it is another owner's; EP_BUSY: beyond the quota. */
+ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                          const char *ingested, bool *created, ep_error *error);
 /* The same of one part (ep_dataset_ingest_part): the name then means this part and the others that
  * it had. EP_CONFLICT: it means a table or weights. */
-ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const char *ingested,
-                               bool *created, ep_error *error);
+ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                               const char *ingested, bool *created, ep_error *error);
 /* The dataset as JSON text, the caller's, and its SHA-256. */
 ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
                           char sha256[EP_SHA256_HEX_BYTES], ep_error *error);

@@ -93,12 +93,15 @@ static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *o
   ep_datasets *datasets = ep_jobs_datasets(server->jobs);
   ep_request *request = &exchange->request;
   char folder[EP_PATH_BYTES];
+  const ep_uploader by = {.owner = exchange->caller.owner,
+                          .admin = ep_exchange_is_admin(exchange),
+                          .quota_bytes = server->config->quota_bytes};
   ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
   if (status != EP_OK) return status;
   status = upload_read(exchange, folder, options, part, error);
   if (status == EP_OK)
-    status = part ? ep_datasets_put_part(datasets, request->id, folder, created, error)
-                  : ep_datasets_put(datasets, request->id, folder, created, error);
+    status = part ? ep_datasets_put_part(datasets, request->id, &by, folder, created, error)
+                  : ep_datasets_put(datasets, request->id, &by, folder, created, error);
   ep_data_dir_remove(folder, NULL); /* gone already if it became a content */
   return status;
 }

@@ -77,8 +77,11 @@ ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_sh
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
   char id[EP_ID_BYTES];
   bool repeated = false;
-  ep_submission submission = {
-      .json = request->body, .bytes = request->body_bytes, .idempotency_key = key, .sweep = sweep};
+  ep_submission submission = {.json = request->body,
+                              .bytes = request->body_bytes,
+                              .idempotency_key = key,
+                              .owner = exchange->caller.owner,
+                              .sweep = sweep};
   if (ep_jobs_submit(exchange->server->jobs, &submission, id, &repeated, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   if (stream) ep_route_follow(exchange, id, 201, &options);
@@ -111,6 +114,7 @@ static ep_status page_read(const ep_request *request, ep_job_page *page,
   int view;
   *page = (ep_job_page){.state = state ? ep_state_from_name(state) : -1,
                         .after = ep_request_query(request, "after"),
+                        .owner = ep_request_query(request, "owner"),
                         .tags = tags,
                         .tags_count = ep_request_queries(request, "tag", tags)};
   if (ep_request_integer(request, "limit", 1, LIST_ITEMS, LIST_HERE, &page->limit, error) !=

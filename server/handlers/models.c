@@ -21,7 +21,8 @@ ep_route_result ep_route_model_put(ep_exchange *exchange) {
   bool created = false;
   if (ep_model_request_parse(request->body, request->body_bytes, job, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  if (ep_models_put(exchange->server->jobs, request->id, job, &created, &error) != EP_OK)
+  if (ep_models_put(exchange->server->jobs, request->id, job, exchange->caller.owner,
+                    ep_exchange_is_admin(exchange), &created, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   if (created)
     ep_response_header_add(&exchange->response, "Location", "/v1/models/%s", request->id);

@@ -157,8 +157,8 @@ static ep_status trial_promote(ep_exchange *exchange, char job[EP_ID_BYTES], boo
   if (status == EP_OK)
     status = ep_request_integer(&exchange->request, "part", 0, EP_LIMIT_TRIALS, -1, &part, &error);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
-  return ep_sweeps_promote(exchange->server->jobs, exchange->request.id, trial, (int)part, job,
-                           repeated, problem);
+  return ep_sweeps_promote(exchange->server->jobs, exchange->request.id, trial, (int)part,
+                           exchange->caller.owner, job, repeated, problem);
 }
 
 static ep_route_result job_show(ep_exchange *exchange, const char *job, int code) {

@@ -1,10 +1,13 @@
 #include "server/http/connection.h"
 
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "server/http/access_log.h"
 #include "server/http/framing/received.h"
 #include "server/http/response_send.h"
 #include "server/http/routes.h"
@@ -56,6 +59,19 @@ void ep_connection_notify(void *transport, struct MHD_Connection *connection, vo
   ep_deadline_allow(*socket_context, HEAD_SECONDS * 1000000LL);
 }
 
+static socklen_t address_bytes(const struct sockaddr *address) {
+  return address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
+static void address_note(ep_exchange *exchange, struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const struct sockaddr *address = info ? info->client_addr : NULL;
+  if (!address || getnameinfo(address, address_bytes(address), exchange->address,
+                              sizeof exchange->address, NULL, 0, NI_NUMERICHOST) != 0)
+    snprintf(exchange->address, sizeof exchange->address, "unknown");
+}
+
 /* The request's first line. Copies the target before the library decodes it in place, which would
  * cut it at an encoded zero. */
 void *ep_connection_target(void *transport, const char *target, struct MHD_Connection *connection) {
@@ -67,6 +83,7 @@ void *ep_connection_target(void *transport, const char *target, struct MHD_Conne
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   exchange->deadline = info ? info->socket_context : NULL;
+  address_note(exchange, connection);
   return exchange;
 }
 
@@ -133,7 +150,9 @@ static enum MHD_Result request_refuse(ep_exchange *exchange, bool close) {
 static enum MHD_Result request_begin(ep_transport *transport, ep_exchange *exchange,
                                      const char *method) {
   ep_deadline_allow(exchange->deadline, BODY_SECONDS * 1000000LL);
-  if (head_read(exchange, method) != EP_OK) return request_refuse(exchange, true);
+  ep_status head = head_read(exchange, method);
+  ep_request_id_find(exchange);
+  if (head != EP_OK) return request_refuse(exchange, true);
   if (atomic_load(&transport->stopping)) {
     ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "the daemon is stopping");
     return request_refuse(exchange, true);
@@ -216,6 +235,7 @@ static void route_work(void *context) {
     ep_exchange_fail_with(exchange, EP_CANCELLED, "the client has gone");
   else
     exchange->route->call(exchange);
+  ep_exchange_audit(exchange);
   atomic_store(&exchange->worked, true);
   ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
@@ -333,6 +353,7 @@ void ep_connection_complete(void *transport, struct MHD_Connection *connection, 
   ep_exchange *exchange = *context;
   *context = NULL;
   if (!exchange) return;
+  ep_access_log_write(exchange);
   ep_exchange_unwatch(exchange);
   ep_waiter_leave(&exchange->waiter);
   ep_deadline_allow(exchange->deadline, IDLE_SECONDS * 1000000LL);

@@ -31,6 +31,10 @@ void ep_exchange_unwatch(ep_exchange *exchange) {
   exchange->watches = false;
 }
 
+bool ep_exchange_is_admin(const ep_exchange *exchange) {
+  return (exchange->caller.scopes & EP_SCOPE_ADMIN) != 0;
+}
+
 bool ep_exchange_is_abandoned(void *context) {
   return ep_waiter_is_abandoned(&((ep_exchange *)context)->waiter);
 }

@@ -9,6 +9,8 @@
 #include "server/http/messages/response.h"
 #include "server/http/server.h"
 
+enum { EP_ADDRESS_BYTES = 46 /* of IPv6, as text */, EP_REQUEST_NAME_BYTES = 65 };
+
 typedef struct ep_exchange {
   ep_server *server;
   atomic_int references; /* the connection's, and one for each call that is still to come */
@@ -16,8 +18,12 @@ typedef struct ep_exchange {
   ep_response response;
   ep_waiter waiter;
   const struct ep_route *route; /* NULL until found */
-  int64_t deadline_us;          /* of a wait, steady clock; 0 = none was begun */
-  bool timed_out;               /* the wait is over: the route responds with what there is */
+  ep_caller caller;             /* once the route was admitted */
+  char request_id[EP_REQUEST_NAME_BYTES];
+  int sent_status;                /* HTTP; 0 = no response was sent */
+  char address[EP_ADDRESS_BYTES]; /* the client's, as text */
+  int64_t deadline_us;            /* of a wait, steady clock; 0 = none was begun */
+  bool timed_out;                 /* the wait is over: the route responds with what there is */
 
   /* A route's own, while it waits. */
   uint64_t watch_token;
@@ -51,6 +57,8 @@ bool ep_exchange_is_abandoned(void *context);
 
 /* Frees the body before the response is sent: a stream may last as long as a job. */
 void ep_exchange_discard_body(ep_exchange *exchange);
+/* Whether the caller may change what others have. */
+bool ep_exchange_is_admin(const ep_exchange *exchange);
 /* Ends the watch of a job's version, if the route has one. */
 void ep_exchange_unwatch(ep_exchange *exchange);
 

@@ -104,11 +104,14 @@ enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *response) {
   ep_route_metrics_observe(exchange->server->routes, exchange->route, response->status,
                            ep_clock_steady_us() - exchange->begun_us);
   int64_t bytes;
+  exchange->sent_status = response->status;
   struct MHD_Response *message = message_create(exchange, response, &bytes);
   if (!message) return MHD_NO;
   bool cached = false;
   if (response->type) MHD_add_response_header(message, "Content-Type", response->type);
   MHD_add_response_header(message, "X-Content-Type-Options", "nosniff");
+  if (exchange->request_id[0])
+    MHD_add_response_header(message, "X-Request-Id", exchange->request_id);
   for (int i = 0; i < response->headers_count; i++) {
     MHD_add_response_header(message, response->headers[i].name, response->headers[i].value);
     cached = cached || strcmp(response->headers[i].name, "ETag") == 0 ||

@@ -137,6 +137,31 @@ static ep_status body_check(const ep_exchange *exchange, ep_error *error) {
   return EP_OK;
 }
 
+ep_status ep_route_require(const ep_exchange *exchange, unsigned scope, ep_error *error) {
+  char missing[EP_SCOPES_BYTES];
+  const ep_caller *caller = &exchange->caller;
+  if ((caller->scopes & scope) == scope) return EP_OK;
+  ep_scopes_format(scope & ~caller->scopes, missing);
+  return ep_fail(error, EP_FORBIDDEN, "the token %s has no scope \"%s\", which this needs",
+                 caller->token, missing);
+}
+
+/* Only its owner changes a thing, or an admin. What does not exist is the route's to tell. */
+static ep_status owner_check(const ep_exchange *exchange, ep_error *error) {
+  char owner[EP_OWNER_BYTES];
+  const ep_route *route = exchange->route;
+  bool changes = route->owned != EP_OWNED_NONE && route->scope > EP_SCOPE_READ;
+  if (!changes || ep_exchange_is_admin(exchange)) return EP_OK;
+  const char *id = exchange->request.id;
+  ep_status status = ep_jobs_owner(exchange->server->jobs, route->owned, id, owner, error);
+  if (status == EP_NOT_FOUND) return EP_OK;
+  if (status != EP_OK || strcmp(owner, exchange->caller.owner) == 0) return status;
+  return ep_fail(error, EP_FORBIDDEN,
+                 "%s belongs to %s: only a token of that owner changes it, or one with the scope "
+                 "\"admin\"",
+                 id, owner[0] ? owner : "nobody");
+}
+
 /* The request's route, for a caller who may use it. */
 static ep_status route_admit(ep_exchange *exchange, char allow[EP_ROUTE_ALLOW_BYTES],
                              ep_error *error) {
@@ -144,16 +169,20 @@ static ep_status route_admit(ep_exchange *exchange, char allow[EP_ROUTE_ALLOW_BY
   ep_request *request = &exchange->request;
   ep_error found_error = {0};
   const char *authorization = ep_request_header(request, "Authorization");
+  ep_caller *caller = &exchange->caller;
   ep_status status = ep_route_find(server->routes, request, &exchange->route, allow, &found_error);
   /* Without a token even a path that does not exist gets 401; a few routes are open to all. */
-  bool open = exchange->route && exchange->route->open;
-  if (!open && !ep_auth_accepts(&server->auth, authorization))
-    return ep_fail(error, EP_UNAUTHORIZED,
-                   authorization ? "that is none of the tokens in the daemon's token file"
-                                 : "a token is needed: Authorization: Bearer …, from the daemon's "
-                                   "token file");
-  if (status != EP_OK) *error = found_error;
-  return status;
+  bool open = exchange->route && exchange->route->scope == 0;
+  ep_status known =
+      open ? EP_OK : ep_auth_check(&server->auth, authorization, exchange->address, caller, error);
+  if (known != EP_OK) return known;
+  if (status != EP_OK) {
+    *error = found_error;
+    return status;
+  }
+  if (open) return EP_OK;
+  status = ep_route_require(exchange, exchange->route->scope, error);
+  return status == EP_OK ? owner_check(exchange, error) : status;
 }
 
 ep_status ep_route_admit(ep_exchange *exchange) {

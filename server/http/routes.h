@@ -29,7 +29,9 @@ typedef struct ep_route {
   ep_body body;
   int64_t limit_bytes;
   ep_runs runs;
-  bool open;                         /* without a token */
+  unsigned scope; /* that a token needs (ep_scope); 0 = open, without a token */
+  ep_owned owned; /* what {id} names: whoever has the scope `read` may read it; its
+                     owner alone changes it, or `admin` */
   const char *query[EP_ROUTE_QUERY]; /* parameters; one with a * may be repeated; NULL ends */
   const char *of;                    /* what {id} begins with; NULL = anything */
 } ep_route;
@@ -44,6 +46,9 @@ typedef struct ep_routes {
  */
 ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_route **out,
                         char allow[EP_ROUTE_ALLOW_BYTES], ep_error *error);
+
+/* Whether the caller has the scope. EP_FORBIDDEN names what is missing. */
+ep_status ep_route_require(const ep_exchange *exchange, unsigned scope, ep_error *error);
 
 /* All checks that need no body, in this order: framing, origin, token, route, media type. On
  * failure exchange->response is set. */

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "server/audit/audit.h"
 #include "server/http/access/auth.h"
 #include "server/http/access/guard.h"
 #include "server/http/streams/waiter.h"
@@ -24,6 +25,9 @@ typedef struct ep_server {
   ep_thread_pool *work;     /* every other task that would hold up an HTTP thread */
   ep_auth auth;
   ep_guard guard;
+  ep_audit *audit;           /* NULL = none is kept */
+  int access_log;            /* a file; 0 = none */
+  atomic_ullong requests;    /* that got an id here */
   atomic_llong bodies_bytes; /* in memory, of all requests */
   char boot[EP_BOOT_BYTES]; /* random, of this run: versions of jobs are counted anew in each run */
 } ep_server;

@@ -39,6 +39,8 @@ typedef struct {
   const char *ingest_path; /* the program that reads files of others; NULL = this one */
   int64_t ingest_memory_bytes, ingest_seconds; /* server/ingest/ingest.h; 0 = the limits */
   int64_t max_queued;                          /* EP_BUSY beyond; 0 = 10,000 */
+  int64_t quota_jobs;    /* of an owner, that have not ended: EP_BUSY beyond; 0 = no limit */
+  int64_t quota_cores;   /* of an owner, at once: jobs wait beyond; 0 = no limit */
   int64_t max_log_bytes; /* of a job's log; each time it has grown by so much, every second report
                             is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
   int64_t keep_seconds;  /* jobs that ended longer ago are deleted; 0 = none */
@@ -73,6 +75,7 @@ typedef struct {
   const char *json; /* [bytes] */
   size_t bytes;
   const char *idempotency_key; /* NULL = none */
+  const char *owner;           /* NULL or "" = nobody */
   bool sweep;                  /* it is a sweep, not a job */
   bool same_data;              /* of a dataset, the content that the spec names by its sha256 */
 } ep_submission;
@@ -94,6 +97,10 @@ ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error);
  * they are on disk. EP_CONFLICT: the priority of a job that has ended. */
 ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes,
                         ep_problem *problem);
+
+/* Whose a job, a dataset or a model is. EP_NOT_FOUND. */
+ep_status ep_jobs_owner(ep_jobs *jobs, ep_owned kind, const char *name, char owner[EP_OWNER_BYTES],
+                        ep_error *error);
 
 /* A job as plain structs; ep_job_copy_destroy when done. */
 typedef struct ep_job_copy ep_job_copy;

@@ -8,9 +8,10 @@
 
 /* Publishes the job's weights, whose file's header it reads. *created: false when the name was
  * there and means this job from here on. EP_NOT_FOUND: no such job; EP_CONFLICT: it has not ended,
- * has no weights, or they do not say what rows they take. All at /job. */
-ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, bool *created,
-                        ep_error *error);
+ * has no weights, or they do not say what rows they take. All at
+ * /job. EP_FORBIDDEN: the name is another owner's. */
+ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, const char *owner,
+                        bool admin, bool *created, ep_error *error);
 ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error *error);
 ep_status ep_models_delete(ep_jobs *jobs, const char *name, ep_error *error); /* its job stays */
 /* Text of GET /v2/models/{name}, the caller's, with the columns that a row is made of. */

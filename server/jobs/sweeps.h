@@ -34,6 +34,7 @@ ep_status ep_sweeps_study(ep_jobs *jobs, const char *id, char **text, ep_error *
 /* Submits a trial as a job, trained to the end on all rows, once: *repeated: there is that job
  * already. part: -1 = no fold and no repeat, else its fold and seed. */
 ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int part,
-                            char job[EP_ID_BYTES], bool *repeated, ep_problem *problem);
+                            const char *owner, char job[EP_ID_BYTES], bool *repeated,
+                            ep_problem *problem);
 
 #endif

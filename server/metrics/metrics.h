@@ -31,16 +31,17 @@
 #include "server/metrics/histogram.h"
 
 /* X(code, name, help) */
-#define EP_COUNTER_TABLE(X)                                                                     \
-  X(JOBS_SUBMITTED, "epochd_jobs_submitted_total", "Jobs that were accepted: on disk, queued.") \
-  X(JOBS_EXPIRED, "epochd_jobs_expired_total", "Jobs that retention deleted.")                  \
-  X(EPOCHS, "epochd_epochs_trained_total",                                                      \
-    "Epochs that workers reported, those that a restart trained again too.")                    \
-  X(SAMPLES, "epochd_samples_trained_total",                                                    \
-    "Samples times epochs of the trainings that have ended.")                                   \
-  X(EVENT_LINES, "epochd_event_lines_total", "Lines appended to the jobs' event logs.")         \
-  X(UPLOAD_BYTES, "epochd_upload_bytes_total", "Bytes of uploads, as they came.")               \
-  X(STORE_ERRORS, "epochd_store_errors_total",                                                  \
+#define EP_COUNTER_TABLE(X)                                                                      \
+  X(JOBS_SUBMITTED, "epochd_jobs_submitted_total", "Jobs that were accepted: on disk, queued.")  \
+  X(JOBS_EXPIRED, "epochd_jobs_expired_total", "Jobs that retention deleted.")                   \
+  X(EPOCHS, "epochd_epochs_trained_total",                                                       \
+    "Epochs that workers reported, those that a restart trained again too.")                     \
+  X(SAMPLES, "epochd_samples_trained_total",                                                     \
+    "Samples times epochs of the trainings that have ended.")                                    \
+  X(EVENT_LINES, "epochd_event_lines_total", "Lines appended to the jobs' event logs.")          \
+  X(WRONG_TOKENS, "epochd_wrong_tokens_total", "Requests with a token that is not in the file.") \
+  X(UPLOAD_BYTES, "epochd_upload_bytes_total", "Bytes of uploads, as they came.")                \
+  X(STORE_ERRORS, "epochd_store_errors_total",                                                   \
     "Operations of the store that failed: a full or a broken disk.")
 
 typedef enum {

@@ -21,6 +21,7 @@ typedef struct {
   char token_file[PATH_MAX];                /* "" = no token */
   char worker[PATH_MAX], plugin[PATH_MAX];  /* "" = beside epochd */
   char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
+  char access_log[PATH_MAX];                /* "" = none, "-" = standard output */
   char log_level[16], log_format[16];
   int64_t max_upload_bytes;
   int64_t ingest_memory_bytes, ingest_seconds; /* that reading one file may take */
@@ -28,6 +29,7 @@ typedef struct {
   int64_t keep_days, keep_bytes; /* 0 = all jobs are kept */
   int64_t data_bytes_max;
   int64_t max_queued;
+  int64_t quota_jobs, quota_bytes, quota_cores; /* of an owner; 0 = none */
   int64_t stall_seconds, stop_seconds, checkpoint_after_seconds;
   int64_t crashes_max;
   int64_t cpu_jobs;

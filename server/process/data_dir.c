@@ -198,3 +198,16 @@ ep_status ep_data_dir_write_file(const char *path, const char *text, size_t byte
 bool ep_data_dir_exists(const char *path) {
   return access(path, F_OK) == 0;
 }
+
+ep_status ep_data_dir_measure(const char *path, int64_t *bytes, ep_error *error) {
+  *bytes = 0;
+  DIR *folder = opendir(path);
+  if (!folder) return ep_fail(error, EP_IO, "%.300s cannot be read: %s", path, strerror(errno));
+  struct stat about;
+  for (const struct dirent *entry; (entry = readdir(folder));)
+    if (fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(about.st_mode))
+      *bytes += (int64_t)about.st_size;
+  closedir(folder);
+  return EP_OK;
+}

@@ -9,6 +9,7 @@
  *                              init.safetensors, of another job; crashes, where epochd died while
  *                              the job ran
  *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
+ *   DATA/audit.ndjson          who did what, where there are tokens: server/audit/audit.h
  *   DATA/ballast               room for deletes on a full disk: server/process/ballast.h
  *   DATA/calibration/          what work costs on each device: server/workers/calibrations.h
  *   DATA/lost+found/           what a start found and did not know, for a person to look at
@@ -18,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/status.h"
 #include "engine/files/path.h"
@@ -58,6 +60,9 @@ ep_status ep_data_dir_list(const char *path, void (*visit)(void *context, const 
 
 /* Writes a whole file; neither atomic nor synced. EP_UNAVAILABLE: the disk is full. */
 ep_status ep_data_dir_write_file(const char *path, const char *text, size_t bytes, ep_error *error);
+
+/* The sizes of a folder's files, added up. */
+ep_status ep_data_dir_measure(const char *path, int64_t *bytes, ep_error *error);
 
 bool ep_data_dir_exists(const char *path);
 

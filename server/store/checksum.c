@@ -47,7 +47,8 @@ int ep_store_checksum_keep(sqlite3 *database) {
       " ON main.jobs BEGIN " EP_JOB_SUMS_UPDATE " WHERE id = new.id; END;"
       "CREATE TEMP TRIGGER datasets_insert_sum AFTER INSERT ON main.datasets "
       "BEGIN " EP_DATASET_SUM_UPDATE " WHERE name = new.name; END;"
-      "CREATE TEMP TRIGGER datasets_update_sum AFTER UPDATE OF sha256, created_us ON main.datasets "
+      "CREATE TEMP TRIGGER datasets_update_sum AFTER UPDATE OF " EP_DATASET_COLUMNS
+      " ON main.datasets "
       "BEGIN " EP_DATASET_SUM_UPDATE " WHERE name = new.name; END;"
       "CREATE TEMP TRIGGER models_insert_sum AFTER INSERT ON main.models BEGIN " EP_MODEL_SUM_UPDATE
       " WHERE name = new.name; END;"

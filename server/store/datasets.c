@@ -14,9 +14,12 @@ static ep_status dataset_read(sqlite3_stmt *s, ep_dataset_row *row, ep_error *er
   const char *sha256 = (const char *)sqlite3_column_text(s, 1);
   if (name) snprintf(row->name, sizeof row->name, "%s", name);
   if (sha256) snprintf(row->sha256, sizeof row->sha256, "%s", sha256);
+  const char *owner = (const char *)sqlite3_column_text(s, 3);
+  if (owner) snprintf(row->owner, sizeof row->owner, "%s", owner);
   row->created_us = sqlite3_column_int64(s, 2);
+  row->bytes = sqlite3_column_int64(s, 4);
   if (ep_store_row_short(s)) return ep_fail_memory(error);
-  if (sqlite3_column_int(s, 3) == 1) return EP_OK;
+  if (sqlite3_column_int(s, 5) == 1) return EP_OK;
   return ep_fail(error, EP_DAMAGED,
                  "the store's row of dataset \"%s\" is damaged: upload the same data again",
                  row->name);
@@ -66,6 +69,8 @@ ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_da
   sqlite3_bind_text(s, 1, row->name, -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 2, row->sha256, -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 3, row->created_us);
+  sqlite3_bind_text(s, 4, row->owner, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 5, row->bytes);
   status = ep_store_run(store, s, error);
   ep_store_unlock(store, s);
   return status;

@@ -53,6 +53,7 @@ static void page_bind(sqlite3_stmt *s, const ep_job_page *page, const char *othe
   ep_store_text_bind(s, 1, page->after ? page->after : last);
   ep_store_text_bind(s, 6, page->prefix ? page->prefix : "");
   sqlite3_bind_int64(s, 2, page->limit);
+  ep_store_text_bind(s, 7, page->owner);
   if (page->state >= 0) ep_store_text_bind(s, 3, ep_state_name(page->state));
   if (page->tags_count == 0) return;
   ep_store_text_bind(s, 4, page->tags[0]);

@@ -44,8 +44,9 @@ static ep_status model_read(sqlite3_stmt *s, ep_model *out, ep_error *error) {
   out->outputs = sqlite3_column_int64(s, 3);
   int decision = ep_decision_from_name(text_of(s, 4));
   out->published_us = sqlite3_column_int64(s, 5);
+  snprintf(out->owner, sizeof out->owner, "%s", text_of(s, 6));
   if (ep_store_row_short(s)) return ep_fail_memory(error);
-  if (sqlite3_column_int(s, 6) != 1)
+  if (sqlite3_column_int(s, 7) != 1)
     return ep_fail(error, EP_DAMAGED,
                    "the store's row of model \"%s\" is damaged: publish it again", out->name);
   if (decision < 0 || out->outputs < 1 || !shape_parse(text_of(s, 2), out))
@@ -95,7 +96,7 @@ static ep_status room_check(ep_store *store, ep_error *error) {
   return status;
 }
 
-ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool *created,
+ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin, bool *created,
                              ep_error *error) {
   char shape[SHAPE_BYTES];
   ep_model before;
@@ -103,7 +104,9 @@ ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool *creat
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_PUT);
   ep_status status = model_find(store, EP_SQL_MODEL_GET, model->name, &before, NULL);
   *created = status == EP_NOT_FOUND;
+  bool others = status == EP_OK && !admin && strcmp(before.owner, model->owner) != 0;
   status = *created ? room_check(store, error) : EP_OK;
+  if (others) status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" is another owner's", model->name);
   if (status == EP_OK) {
     shape_format(model, shape);
     sqlite3_bind_text(s, 1, model->name, -1, SQLITE_STATIC);
@@ -112,6 +115,7 @@ ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool *creat
     sqlite3_bind_int64(s, 4, model->outputs);
     sqlite3_bind_text(s, 5, ep_decision_name(model->decision), -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 6, model->published_us);
+    sqlite3_bind_text(s, 7, model->owner, -1, SQLITE_STATIC);
     status = ep_store_run(store, s, error);
   }
   ep_store_unlock(store, s);

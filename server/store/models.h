@@ -6,9 +6,10 @@
 #include "api/responses/model.h"
 #include "server/store/store.h"
 
-/* Names a job's weights. *created: false when the name was there and means this job from here on.
- * EP_CONFLICT: there are EP_LIMIT_MODELS names. */
-ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool *created,
+/* Names a job's weights. *created: false when the name was there and means this job from here on;
+ * its owner stays. EP_CONFLICT: there are EP_LIMIT_MODELS names; EP_FORBIDDEN: the name is another
+ * owner's, and it is not an admin who asks. */
+ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin, bool *created,
                              ep_error *error);
 ep_status ep_store_model_get(ep_store *store, const char *name, ep_model *out, ep_error *error);
 ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *error);

@@ -13,7 +13,8 @@ typedef struct {
   int64_t limit;           /* of jobs */
   const char *const *tags; /* [tags_count]: only jobs with all of them */
   int tags_count;
-  bool summary; /* without specs and long metrics */
+  const char *owner; /* NULL = of any */
+  bool summary;      /* without specs and long metrics */
 } ep_job_page;
 
 #endif

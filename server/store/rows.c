@@ -58,6 +58,7 @@ static bool row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->intent = intent > 0 && intent <= EP_INTENT_RESUME ? (ep_intent)intent : EP_INTENT_NONE;
   row->pinned = sqlite3_column_int(s, 23) != 0;
   row->ttl_seconds = sqlite3_column_int64(s, 24);
+  text_read(s, 25, row->owner, sizeof row->owner);
   return value >= 0;
 }
 

@@ -15,7 +15,7 @@
 #define EP_JOB_COLUMNS_WITH(spec)                                                         \
   "id, name, state, priority, " spec ", dataset, wanted, device, executor, seconds_cpu, " \
   "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, "    \
-  "finished_us, version, tags, cores, intent, pinned, ttl_seconds"
+  "finished_us, version, tags, cores, intent, pinned, ttl_seconds, owner"
 #define EP_JOB_COLUMNS EP_JOB_COLUMNS_WITH("spec")
 
 /* Checksums (checksum.h), and whether a row is what was written: its last column where it is read.
@@ -30,26 +30,30 @@
 #define EP_JOB_ROW EP_JOB_COLUMNS ", " EP_JOB_WHOLE
 #define EP_JOB_ROW_WITHOUT_SPEC EP_JOB_COLUMNS_WITH("''") ", " EP_JOB_WHOLE_WITHOUT_SPEC
 
-#define EP_DATASET_SUM "row_checksum(name, sha256, created_us)"
+#define EP_DATASET_COLUMNS "name, sha256, created_us, owner, bytes"
+#define EP_DATASET_SUM "row_checksum(" EP_DATASET_COLUMNS ")"
 #define EP_DATASET_SUM_UPDATE "UPDATE datasets SET row_sum = " EP_DATASET_SUM
-#define EP_DATASET_ROW "name, sha256, created_us, (row_sum IS NULL OR row_sum = " EP_DATASET_SUM ")"
+#define EP_DATASET_ROW EP_DATASET_COLUMNS ", (row_sum IS NULL OR row_sum = " EP_DATASET_SUM ")"
 
 /* The three ways of choosing a page of jobs, one after the other: all, by state, by tags. ?1: older
  * than this id; ?2: the limit; ?3: the state; ?4: a tag; ?5: further tags, as a JSON array; ?6:
- * what ids begin with. */
-#define EP_SQL_PAGES(X, code, columns, hint)                                                       \
-  X(code,                                                                                          \
-    "SELECT " columns " FROM jobs " hint " WHERE id < ?1 AND id > ?6 ORDER BY id DESC LIMIT ?2")   \
-  X(code##_STATE, "SELECT " columns                                                                \
-                  " FROM jobs WHERE state = ?3 AND id < ?1 AND id > ?6 ORDER BY id DESC LIMIT ?2") \
-  X(code##_TAGGED,                                                                                 \
-    "SELECT " columns                                                                              \
-    " FROM (SELECT id AS tagged FROM job_tags WHERE tag = ?4 AND id < ?1 AND id > ?6) "            \
-    "CROSS JOIN jobs " hint " ON id = tagged WHERE (?3 IS NULL OR state = ?3) AND NOT EXISTS "     \
-    "(SELECT 1 FROM json_each(?5) AS wanted WHERE NOT EXISTS (SELECT 1 FROM job_tags AS other "    \
+ * what ids begin with; ?7: the owner, NULL for any. */
+#define EP_SQL_OWNED "(?7 IS NULL OR owner = ?7)"
+#define EP_SQL_PAGES(X, code, columns, hint)                                                     \
+  X(code, "SELECT " columns " FROM jobs " hint " WHERE id < ?1 AND id > ?6 AND " EP_SQL_OWNED    \
+          " ORDER BY id DESC LIMIT ?2")                                                          \
+  X(code##_STATE,                                                                                \
+    "SELECT " columns " FROM jobs WHERE state = ?3 AND id < ?1 AND id > ?6 AND " EP_SQL_OWNED    \
+    " ORDER BY id DESC LIMIT ?2")                                                                \
+  X(code##_TAGGED,                                                                               \
+    "SELECT " columns                                                                            \
+    " FROM (SELECT id AS tagged FROM job_tags WHERE tag = ?4 AND id < ?1 AND id > ?6) "          \
+    "CROSS JOIN jobs " hint " ON id = tagged WHERE (?3 IS NULL OR state = ?3) AND " EP_SQL_OWNED \
+    " AND NOT EXISTS "                                                                           \
+    "(SELECT 1 FROM json_each(?5) AS wanted WHERE NOT EXISTS (SELECT 1 FROM job_tags AS other "  \
     "WHERE other.tag = wanted.value AND other.id = tagged)) ORDER BY tagged DESC LIMIT ?2")
 
-#define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us"
+#define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us, owner"
 #define EP_MODEL_SUM_UPDATE "UPDATE models SET row_sum = row_checksum(" EP_MODEL_COLUMNS ")"
 #define EP_MODEL_ROW \
   EP_MODEL_COLUMNS ", (row_sum IS NULL OR row_sum = row_checksum(" EP_MODEL_COLUMNS "))"
@@ -61,7 +65,7 @@
   X(ROLLBACK, "ROLLBACK")                                                                          \
   X(JOB_INSERT, "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash) VALUES "               \
                 "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22," \
-                "0,?23,?24,?25,?26)")                                                              \
+                "0,?23,?24,?27,?25,?26)")                                                          \
   X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                              \
   X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "        \
                 "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                         \
@@ -99,7 +103,7 @@
                      "('queued','running','pausing','paused') ORDER BY id")                        \
   X(JOBS_FINISHED_LAST, "SELECT " EP_JOB_ROW_WITHOUT_SPEC                                          \
                         " FROM jobs WHERE finished_us > 0 ORDER BY finished_us DESC LIMIT ?1")     \
-  X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "             \
+  X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6,?7) "          \
                "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "             \
                "decision = ?5, published_us = ?6")                                                 \
   X(MODEL_GET, "SELECT " EP_MODEL_ROW " FROM models WHERE name = ?1")                              \
@@ -107,10 +111,14 @@
   X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                            \
   X(MODEL_COUNT, "SELECT count(*) FROM models")                                                    \
   X(MODEL_LIST, "SELECT " EP_MODEL_ROW " FROM models ORDER BY name")                               \
+  X(JOB_OWNER, "SELECT owner FROM jobs WHERE id = ?1")                                             \
+  X(DATASET_OWNER, "SELECT owner FROM datasets WHERE name = ?1")                                   \
+  X(DATASET_BYTES, "SELECT coalesce(sum(bytes), 0) FROM datasets WHERE owner = ?1 AND name <> ?2") \
+  X(MODEL_OWNER, "SELECT owner FROM models WHERE name = ?1")                                       \
   X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                                 \
   X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                               \
-  X(DATASET_PUT, "INSERT INTO datasets (name, sha256, created_us) VALUES (?1,?2,?3) "              \
-                 "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3")                  \
+  X(DATASET_PUT, "INSERT INTO datasets (" EP_DATASET_COLUMNS ") VALUES (?1,?2,?3,?4,?5) "          \
+                 "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3, bytes = ?5")      \
   X(DATASET_GET, "SELECT " EP_DATASET_ROW " FROM datasets WHERE name = ?1")                        \
   X(DATASET_DELETE, "DELETE FROM datasets WHERE name = ?1")                                        \
   X(DATASET_NAMES, "SELECT count(*) FROM datasets WHERE sha256 = ?1")                              \

@@ -9,6 +9,15 @@
 
 enum { BUSY_MS = 5000, PRAGMA_BYTES = 16 };
 
+/* What checksums covered before things had owners. */
+#define JOB_COLUMNS_7                                                                  \
+  "id, name, state, priority, row_checksum(spec), dataset, wanted, device, executor, " \
+  "seconds_cpu, "                                                                      \
+  "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, " \
+  "finished_us, version, tags, cores, intent, pinned, ttl_seconds, key_hash, body_hash"
+#define DATASET_COLUMNS_7 "name, sha256, created_us"
+#define MODEL_COLUMNS_7 "name, job, shape, outputs, decision, published_us"
+
 /* migrations[v] takes a database from user_version v to v + 1. Rows are only ever added. */
 static const char *const migrations[] = {
     "CREATE TABLE jobs ("
@@ -61,8 +70,21 @@ static const char *const migrations[] = {
     "  WHERE finished_us > 0 AND pinned = 0 AND ttl_seconds > 0;"
     "CREATE INDEX jobs_unmeasured ON jobs (id) WHERE finished_us > 0 AND disk_bytes < 0;",
     "ALTER TABLE jobs ADD COLUMN spec_sum TEXT; ALTER TABLE jobs ADD COLUMN row_sum TEXT;"
-    "ALTER TABLE datasets ADD COLUMN row_sum TEXT; ALTER TABLE models ADD COLUMN row_sum "
-    "TEXT;" EP_JOB_SUMS_UPDATE ";" EP_DATASET_SUM_UPDATE ";" EP_MODEL_SUM_UPDATE ";",
+    "ALTER TABLE datasets ADD COLUMN row_sum TEXT; ALTER TABLE models ADD COLUMN row_sum TEXT;"
+    "UPDATE jobs SET spec_sum = row_checksum(spec), row_sum = row_checksum(" JOB_COLUMNS_7 ");"
+    "UPDATE datasets SET row_sum = row_checksum(" DATASET_COLUMNS_7 ");"
+    "UPDATE models SET row_sum = row_checksum(" MODEL_COLUMNS_7 ");",
+    /* Owners. Rows that are not what was written stay so: they keep their checksums. */
+    "ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE datasets ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE datasets ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE models ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
+    "DROP INDEX jobs_by_state; DROP INDEX jobs_by_id;"
+    "CREATE INDEX jobs_by_state ON jobs (state, id, version, owner);"
+    "CREATE INDEX jobs_by_id ON jobs (id, state, version, owner);" EP_JOB_SUMS_UPDATE
+    " WHERE row_sum = row_checksum(" JOB_COLUMNS_7 ");" EP_DATASET_SUM_UPDATE
+    " WHERE row_sum = row_checksum(" DATASET_COLUMNS_7 ");" EP_MODEL_SUM_UPDATE
+    " WHERE row_sum = row_checksum(" MODEL_COLUMNS_7 ");",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };

@@ -52,6 +52,7 @@ typedef struct {
   char *result;     /* JSON text, NULL until it ended, and for one that never ran */
   int64_t created_us, started_us, finished_us; /* 0 = not yet */
   uint64_t version;
+  char owner[EP_OWNER_BYTES]; /* "" = nobody's */
   bool damaged; /* it is not what was written: shown as failed, with the reason; not to be used */
 } ep_job_row;
 
@@ -158,9 +159,21 @@ typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
   char sha256[EP_SHA256_HEX_BYTES];
   int64_t created_us;
+  char owner[EP_OWNER_BYTES]; /* "" = nobody's */
+  int64_t bytes;              /* of its files */
 } ep_dataset_row;
 
-/* Names a content; *before is the row as it was (name "" = there was none). */
+/* Things with an owner. */
+typedef enum { EP_OWNED_NONE, EP_OWNED_JOB, EP_OWNED_DATASET, EP_OWNED_MODEL } ep_owned;
+
+/* Whose it is. EP_NOT_FOUND. */
+ep_status ep_store_owner(ep_store *store, ep_owned kind, const char *name,
+                         char owner[EP_OWNER_BYTES], ep_error *error);
+/* Bytes of an owner's datasets but that of one name. */
+ep_status ep_store_owner_bytes(ep_store *store, const char *owner, const char *but, int64_t *bytes,
+                               ep_error *error);
+
+/* Names a content; *before is the row as it was (name "" = there was none), whose owner stays. */
 ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_dataset_row *before,
                                ep_error *error);
 ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row *out,

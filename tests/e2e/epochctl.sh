@@ -113,7 +113,8 @@ says "pinned +yes"
 run 0 set "$waits" --pinned false
 run 0 queue
 says "1 running, 1 waiting"
-says "1 +7 +$waits +patient"
+says "1 .* 7 +$waits +patient"
+says "position +starts in +priority +job +owner +name"
 run 0 ls --state queued -q
 [[ $(<"$out") == "$waits" ]] || fail "ls --state queued: $(<"$out")"
 run 0 ls --tag red --tag round -q
@@ -278,7 +279,7 @@ run 2 resume "$long"
 ok "pause, resume, checkpoints, and what one holds"
 
 # a token
-echo 'open-sesame-and-more' >"$scratch/tokens"
+(umask 077 && echo 'open-sesame-and-more' >"$scratch/tokens")
 daemon_stop
 daemon_start --cpu-jobs 1 --token-file "$scratch/tokens"
 run 3 ls --server "$url"

@@ -18,6 +18,7 @@ ROOMS = {
     "api": ("", ""),
     "api/hash": ("api", ""),
     "api/json": ("api", "jansson"),
+    "api/tokens": ("api api/hash api/json", "jansson"),
     "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
     "api/wire": ("api api/json", "jansson"),
@@ -87,6 +88,7 @@ ROOMS = {
     "server/metrics": (SERVER, ""),
     "server/ingest": ("api api/hash api/spec kernels server/process engine/data/datasets engine/data/formats "
                       "engine/data/sources engine/files engine/sandbox", ""),
+    "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
@@ -107,16 +109,16 @@ ROOMS = {
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
-    "server/http/access": ("api server/http/messages", ""),
+    "server/http/access": ("api api/tokens server/process server/metrics server/http/messages", ""),
     "server/http/framing": ("api api/json server/process", ""),
-    "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access server/http/framing",
+    "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing",
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/data/formats engine/data/sources "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
-                     "server/store server/events "
+                     "server/audit server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/backup server/http server/ingest server/handlers server/jobs", ""),
+    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/backup server/http server/ingest server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),
@@ -130,6 +132,7 @@ ROOMS = {
                                   "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
     "clients/epochctl/commands/data": (SUBCOMMAND + " api", "jansson"),
     "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),
+    "clients/epochctl/commands/token": (SUBCOMMAND + " api api/tokens", ""),
     "clients/epochctl/commands/sweeps": (SUBCOMMAND + " api clients/epochctl/jobs", ""),
     "clients/epochctl": ("api/json clients/epochctl/terminal clients/epochctl/client clients/epochctl/manual "
                          "clients/epochctl/commands", "curl"),

@@ -93,6 +93,7 @@ export function mount(root, { id }, signal) {
       ["Parameters", model ? integer(model.parameters) : null],
       ["Memory", model?.bytes ? bytes(model.bytes) : null],
       ["Energy", timing.energy_joules === null ? null : `${number(timing.energy_joules)} J`],
+      ["Owner", job.owner || null],
       ["Priority", job.priority ? String(job.priority) : null],
       ["Stopped by", job.stopped ? stopWord(job.stopped) : null],
       ["Attempt", job.attempt > 1 ? String(job.attempt) : null],

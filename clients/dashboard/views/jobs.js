@@ -141,6 +141,7 @@ export function mount(root, { query }, signal) {
     replace(cells.name,
       h("a", { class: "job-link", href: `#/jobs/${encodeURIComponent(job.id)}`, title: job.id }, jobName(job)),
       (job.tags ?? []).length > 0 && h("span", { class: "tags" }, job.tags.map((word) => h("button", { type: "button", class: "tag", title: `Only jobs tagged ${word}`, onclick: () => only(word) }, word))),
+      job.owner && h("span", { class: "muted owner" }, ` ${job.owner}`),
       job.error && h("div", { class: "error-line" }, job.error.message));
     replace(cells.progress,
       h("progress", { class: "meter", max: "1", value: job.progress.fraction, "aria-label": `Progress of ${jobName(job)}` }),

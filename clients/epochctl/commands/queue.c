@@ -11,17 +11,20 @@ static void row_add(ep_text_table *table, const json_t *job) {
   bool waits = json_is_integer(ep_json_at(job, "position"));
   ep_human_count(ep_json_integer_at(job, "position"), text);
   ep_text_table_cell(table, waits ? text : "runs", EP_COLOUR_PLAIN);
+  ep_text_table_cell(table,
+                     waits ? ep_human_seconds(ep_json_number_at(job, "start_seconds"), text) : "",
+                     EP_COLOUR_PLAIN);
   ep_human_count(ep_json_integer_at(job, "priority"), text);
   ep_text_table_cell(table, text, EP_COLOUR_PLAIN);
   ep_text_table_cell(table, ep_json_text_at(job, "id"), EP_COLOUR_PLAIN);
+  ep_text_table_cell(table, ep_json_text_at(job, "owner"), EP_COLOUR_PLAIN);
   ep_text_table_cell(table, ep_json_text_at(job, "name"), EP_COLOUR_BOLD);
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  static const ep_text_column COLUMNS[] = {{"position", true, false},
-                                           {"priority", true, false},
-                                           {"job", false, false},
-                                           {"name", false, true}};
+  static const ep_text_column COLUMNS[] = {{"position", true, false}, {"starts in", true, false},
+                                           {"priority", true, false}, {"job", false, false},
+                                           {"owner", false, true},    {"name", false, true}};
   json_t *queue = NULL;
   const json_t *job;
   size_t index;
@@ -44,5 +47,5 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_queue = {
   .name = "queue", .words = "", .kind = EP_WORD_TEXT, .least = 0, .most = 0,
   .run = subcommand_run,
-  .summary = "list running and queued jobs"};
+  .summary = "list running and queued jobs, and when these will start"};
 /* clang-format on */

@@ -37,6 +37,9 @@
   X(sweeps_promote)            \
   X(devices)                   \
   X(queue)                     \
+  X(token_add)                 \
+  X(token_list)                \
+  X(token_remove)              \
   X(example)                   \
   X(completion)                \
   X(help)

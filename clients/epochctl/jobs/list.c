@@ -36,12 +36,17 @@ static void ids_print(const json_t *list) {
   }
 }
 
-static void table_print(const ep_terminal *terminal, const json_t *page, const ep_job_list *list) {
+static void table_print(const ep_terminal *terminal, const json_t *page, const ep_job_list *list,
+                        bool wide) {
   ep_text_table table = {0};
   const json_t *item;
   size_t index;
   ep_text_table_columns(&table, list->columns, list->columns_count);
-  json_array_foreach(ep_json_at(page, "data"), index, item) list->row(&table, item);
+  if (wide) ep_text_table_column(&table, "owner", false, true);
+  json_array_foreach(ep_json_at(page, "data"), index, item) {
+    list->row(&table, item);
+    if (wide) ep_text_table_cell(&table, ep_json_text_at(item, "owner"), EP_COLOUR_PLAIN);
+  }
   ep_text_table_print(&table, terminal, true);
   ep_text_table_deinit(&table);
   if (json_is_true(ep_json_at(page, "has_more"))) puts("and older ones: --limit N");
@@ -52,11 +57,13 @@ static void path_write(const ep_arguments *arguments, const char *list,
   enum { LIMIT_DEFAULT = 20 };
   char limit[32];
   const char *state = ep_arguments_value(arguments, "state");
+  const char *owner = ep_arguments_value(arguments, "owner");
   ep_path_make(path, list, "", "");
   snprintf(limit, sizeof limit, "%lld",
            (long long)ep_arguments_integer(arguments, "limit", LIMIT_DEFAULT));
   ep_path_query(path, "limit", limit);
   if (state) ep_path_query(path, "state", state);
+  if (owner) ep_path_query(path, "owner", owner);
   for (int i = 0; i < arguments->given_count; i++)
     if (strcmp(arguments->given[i].option->name, "tag") == 0)
       ep_path_query(path, "tag", arguments->given[i].value);
@@ -74,7 +81,7 @@ ep_status ep_job_list_print(ep_client *client, const ep_arguments *arguments,
   else if (json_array_size(ep_json_at(page, "data")) == 0)
     puts(list->none);
   else
-    table_print(&client->terminal, page, list);
+    table_print(&client->terminal, page, list, ep_arguments_has(arguments, "output"));
   json_decref(page);
   return EP_OK;
 }
@@ -87,6 +94,8 @@ const ep_option EP_JOB_LIST_OPTIONS[] = {
    .doc = "only those with this tag; may be given again: with all of them"},
   {.name = "limit", .letter = 'l', .kind = EP_OPTION_INTEGER, .value = "N", .min = 1,
    .max = EP_LIMIT_LIST_JOBS, .doc = "at most so many, the newest (20)"},
+  {.name = "owner", .kind = EP_OPTION_TEXT, .value = "OWNER", .doc = "only those of this owner"},
+  {.name = "output", .letter = 'o', .kind = EP_OPTION_CHOICE, .value = "wide", .doc = "wide: with owners"},
   {.name = "quiet", .letter = 'q', .kind = EP_OPTION_SWITCH, .doc = "ids alone"},
   {.name = NULL}};
 /* clang-format on */

@@ -16,7 +16,7 @@ typedef struct {
   const char *none;                                      /* the line for an empty list */
 } ep_job_list;
 
-/* --state, --tag, --limit, --quiet. */
+/* --state, --tag, --limit, --owner, --output, --quiet. */
 extern const ep_option EP_JOB_LIST_OPTIONS[];
 
 /* Prints the newest as a table, or with --quiet their ids alone. */

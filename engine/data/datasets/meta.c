@@ -317,7 +317,8 @@ static json_t *time_json(int64_t time_us) {
   return json_string(text);
 }
 
-char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int64_t created_us) {
+char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
+                             int64_t created_us) {
   const ep_part *x = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_X];
   const ep_part *y = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y];
   const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
@@ -327,6 +328,7 @@ char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int6
   json_t *object = json_object(), *rest = meta_json(meta, false);
   bool ok = object && rest && ep_json_set(object, "object", json_string("dataset")) &&
             ep_json_set(object, "name", json_string(name)) &&
+            ep_json_set(object, "owner", json_string(owner)) &&
             ep_json_set(object, "role", json_string(role)) &&
             json_object_update(object, rest) == 0 &&
             ep_json_set(object, "rows", json_integer(main->rows)) &&

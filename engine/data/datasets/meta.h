@@ -15,6 +15,7 @@ ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_erro
  * {"object":"dataset","name":…,"format":…,"sha256":…,"bytes":…,
  * "rows":…,"parts":{"train":{"table":{"rows":…,"columns":…,"dtype":…}}},"columns":[{"name","type","missing","distinct","min","max","categories"}…]}
  * Owned by the caller (free); NULL when memory is short. */
-char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int64_t created_us);
+char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
+                             int64_t created_us);
 
 #endif

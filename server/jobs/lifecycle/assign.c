@@ -71,14 +71,33 @@ static bool waits(const ep_jobs *jobs, const ep_live_job *job, const char *devic
          gang_waits(jobs, job, device, held);
 }
 
+/* Counts the cores that owners' jobs run on. The mutex is held. */
+static void cores_count(ep_jobs *jobs) {
+  for (int64_t i = 0; i < jobs->shares.count; i++) jobs->shares.shares[i].cores = 0;
+  for (int i = 0; jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
+    for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next) {
+      ep_share *share = ep_shares_find(&jobs->shares, job->entry.owner);
+      if (share && job->row.state == EP_STATE_RUNNING)
+        share->cores += ep_fit_cores(&job->row, job->row.device);
+    }
+}
+
+/* Whether the owner's other jobs leave no cores of the quota. One job may always run. The mutex is
+ * held. */
+static bool is_beyond_quota(const ep_jobs *jobs, const ep_live_job *job, const char *device) {
+  const ep_share *share = ep_shares_find(&jobs->shares, job->entry.owner);
+  if (jobs->quota_cores == 0 || !share || share->cores == 0) return false;
+  return share->cores + ep_fit_cores(&job->row, device) > jobs->quota_cores;
+}
+
 /* The first queued job that the device is for; NULL: there is none, or it stays free. The mutex is
  * held. */
 static ep_live_job *candidate_find(ep_jobs *jobs, const char *device,
                                    const bool held[EP_LIMIT_DEVICES]) {
   if (is_held(jobs, device, held) || (jobs->exclusives > 0 && exclusive_runs(jobs))) return NULL;
   for (int64_t i = 0; i < jobs->queue.count; i++) {
-    ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i].id);
-    if (!job) continue;
+    ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
+    if (!job || is_beyond_quota(jobs, job, device)) continue;
     if (waits(jobs, job, device, held)) return NULL;
     if (ep_fit_job(&job->row, job->gang.least, device, &jobs->devices)) return job;
   }
@@ -102,6 +121,7 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
   held_find(jobs, held);
+  if (jobs->quota_cores > 0) cores_count(jobs);
   ep_live_job *job = candidate_find(jobs, device, held);
   if (job && !room_take(jobs, job, device, cores, held)) job = NULL;
   if (job) {

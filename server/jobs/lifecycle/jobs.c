@@ -125,6 +125,8 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->max_log_bytes = options->max_log_bytes > 0 ? options->max_log_bytes : EP_LIMIT_LOG_BYTES;
   jobs->retention.keep_us = options->keep_seconds * INT64_C(1000000);
   jobs->retention.keep_bytes = options->keep_bytes;
+  jobs->quota_jobs = options->quota_jobs;
+  jobs->quota_cores = options->quota_cores;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;
@@ -211,6 +213,7 @@ void ep_jobs_close(ep_jobs *jobs) {
       ep_live_destroy(job);
     }
   ep_queue_deinit(&jobs->queue);
+  ep_shares_deinit(&jobs->shares);
   ep_open_logs_deinit(&jobs->logs);
   ep_calibrations_deinit(&jobs->calibrations);
   ep_store_close(jobs->store);

@@ -42,6 +42,13 @@ static bool pins_add(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
          (row->dataset[0] == 0 || ep_pins_add(&jobs->contents.pins, row->dataset));
 }
 
+static bool share_add(ep_jobs *jobs, const ep_live_job *job) {
+  pthread_mutex_lock(&jobs->mutex);
+  bool added = ep_shares_add(&jobs->shares, job->entry.owner);
+  pthread_mutex_unlock(&jobs->mutex);
+  return added;
+}
+
 /* The first `started` line of a log that has one. */
 static ep_status start_read(ep_event_log *log, ep_event *event, ep_event_place *place,
                             ep_error *error) {
@@ -220,7 +227,8 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   if (status != EP_OK) return job_give_up(jobs, row, &why, error);
   if (ended) return EP_OK;
   ep_live_job *job = ep_live_create(row);
-  if (!job || !pins_add(jobs, row, job) || ep_trials_note(job, row->spec, &why) != EP_OK) {
+  if (!job || !share_add(jobs, job) || !pins_add(jobs, row, job) ||
+      ep_trials_note(job, row->spec, &why) != EP_OK) {
     ep_live_destroy(job);
     return ep_fail_memory(error);
   }

@@ -19,15 +19,26 @@
 
 _Static_assert(crypto_hash_sha256_BYTES == EP_STORE_HASH_BYTES, "the store keeps SHA-256");
 
-/* Takes a place in the queue, which the job has from job_enter on. */
-static ep_status place_take(ep_jobs *jobs, bool *placed, ep_problem *problem) {
+/* Takes a place in the queue, and of the owner's quota, which the job has from job_enter on. */
+static ep_status place_take(ep_jobs *jobs, const char *owner, bool *placed, ep_problem *problem) {
+  const uint64_t key = ep_live_key(owner);
   pthread_mutex_lock(&jobs->mutex);
-  *placed = jobs->queue.count + jobs->submitting < jobs->max_queued;
+  const ep_share *share = ep_shares_find(&jobs->shares, key);
+  int64_t has = share ? share->jobs : 0;
+  bool room = jobs->queue.count + jobs->submitting < jobs->max_queued;
+  bool granted = jobs->quota_jobs == 0 || has < jobs->quota_jobs;
+  *placed = room && granted && ep_shares_add(&jobs->shares, key);
   if (*placed) jobs->submitting++;
   pthread_mutex_unlock(&jobs->mutex);
   if (*placed) return EP_OK;
-  return ep_problem_set(problem, EP_BUSY, "%lld jobs are queued already, which is the limit",
-                        (long long)jobs->max_queued);
+  if (!room)
+    return ep_problem_set(problem, EP_BUSY, "%lld jobs are queued already, which is the limit",
+                          (long long)jobs->max_queued);
+  if (granted) return ep_problem_fail_memory(problem);
+  return ep_problem_set(
+      problem, EP_BUSY,
+      "%s has %lld jobs that have not ended, of %lld allowed: wait or cancel some",
+      owner[0] ? owner : "nobody", (long long)has, (long long)jobs->quota_jobs);
 }
 
 /* A job needs room for its row, its log and its weights. */
@@ -37,14 +48,15 @@ static ep_status room_check(ep_jobs *jobs, ep_problem *problem) {
   return ep_problem_from_error(problem, &error);
 }
 
-static void place_give_back(ep_jobs *jobs) {
+static void place_give_back(ep_jobs *jobs, const char *owner) {
   pthread_mutex_lock(&jobs->mutex);
   jobs->submitting--;
+  ep_shares_remove(&jobs->shares, ep_live_key(owner));
   pthread_mutex_unlock(&jobs->mutex);
 }
 
-static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, ep_job_row *row,
-                          ep_expectations *expected, ep_error *error) {
+static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, const char *owner,
+                          ep_job_row *row, ep_expectations *expected, ep_error *error) {
   const ep_job_spec *spec = checked->spec;
   ep_job_spec *labels = checked->sweep ? &checked->sweep->labels : checked->spec;
   double trainings = checked->sweep ? (double)checked->epochs : 1;
@@ -61,6 +73,7 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, ep_job_
                       .created_us = ep_clock_utc_us(),
                       .version = ep_live_tick(jobs)};
   ep_id_create(checked->sweep ? EP_SWEEP_PREFIX : EP_JOB_PREFIX, row->id);
+  snprintf(row->owner, sizeof row->owner, "%s", owner);
   memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
   memcpy(row->requested_device, spec->device, sizeof row->requested_device);
   ep_estimate estimates[EP_LIMIT_DEVICES];
@@ -142,13 +155,13 @@ static void text_hash(const char *text, size_t bytes, uint8_t out[EP_STORE_HASH_
 }
 
 /* Stores a checked spec and queues it. EP_CONFLICT when the key was used in the meantime. */
-static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed,
+static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, const char *owner, bool *placed,
                            const uint8_t *key_hash, const uint8_t *body_hash, char id[EP_ID_BYTES],
                            ep_problem *problem) {
   ep_job_row row;
   ep_expectations expected;
   ep_error error = {0};
-  if (row_fill(jobs, checked, &row, &expected, &error) != EP_OK)
+  if (row_fill(jobs, checked, owner, &row, &expected, &error) != EP_OK)
     return ep_problem_from_error(problem, &error);
   ep_live_job *job = ep_live_create(&row);
   if (!job || !(job->row.spec = strdup(row.spec))) {
@@ -191,6 +204,16 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed
   return EP_OK;
 }
 
+/* Of the key of one owner: another's is another key. Those of epochd itself are everybody's. */
+static void key_hash_make(const char *owner, const char *key, uint8_t out[EP_STORE_HASH_BYTES]) {
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  if (owner[0] != 0 && key[0] != EP_OWN_KEY)
+    crypto_hash_sha256_update(&state, (const unsigned char *)owner, strlen(owner) + 1);
+  crypto_hash_sha256_update(&state, (const unsigned char *)key, strlen(key));
+  crypto_hash_sha256_final(&state, out);
+}
+
 /* The job of an earlier submission with this key: EP_NOT_FOUND when there is none. */
 static ep_status repetition_find(ep_jobs *jobs, const uint8_t *key_hash, const uint8_t *body_hash,
                                  char id[EP_ID_BYTES], ep_problem *problem) {
@@ -216,9 +239,10 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
                          bool *repeated, ep_problem *problem) {
   uint8_t key_hash[EP_STORE_HASH_BYTES], body_hash[EP_STORE_HASH_BYTES];
   bool keyed = submission->idempotency_key != NULL;
+  const char *owner = submission->owner ? submission->owner : "";
   *repeated = false;
   if (keyed) {
-    text_hash(submission->idempotency_key, strlen(submission->idempotency_key), key_hash);
+    key_hash_make(owner, submission->idempotency_key, key_hash);
     /* epochd's own keys say all: what they are of may have another name by now */
     bool own = submission->idempotency_key[0] == EP_OWN_KEY;
     text_hash(own ? submission->idempotency_key : submission->json,
@@ -231,11 +255,11 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
   bool placed = false;
   ep_status status = room_check(jobs, problem);
   if (status == EP_OK) status = submission_check(jobs, submission, &checked, problem);
-  if (status == EP_OK) status = place_take(jobs, &placed, problem);
+  if (status == EP_OK) status = place_take(jobs, owner, &placed, problem);
   if (status == EP_OK)
-    status = job_store(jobs, &checked, &placed, keyed ? key_hash : NULL, keyed ? body_hash : NULL,
-                       id, problem);
-  if (placed) place_give_back(jobs);
+    status = job_store(jobs, &checked, owner, &placed, keyed ? key_hash : NULL,
+                       keyed ? body_hash : NULL, id, problem);
+  if (placed) place_give_back(jobs, owner);
   ep_checked_spec_deinit(jobs, &checked);
   if (status == EP_CONFLICT && keyed) { /* the same key, at the same time */
     status = repetition_find(jobs, key_hash, body_hash, id, problem);

@@ -55,6 +55,7 @@ void ep_live_remove(ep_jobs *jobs, ep_live_job *job) {
   ep_live_job **link = bucket_of(jobs, job->row.id);
   while (*link != job) link = &(*link)->next;
   *link = job->next;
+  ep_shares_remove(&jobs->shares, job->entry.owner);
   jobs->exclusives -= job->exclusive;
   jobs->gangs -= job->gang.most > 0;
 }
@@ -68,6 +69,7 @@ ep_live_job *ep_live_create(const ep_job_row *row) {
   job->eta_seconds = __builtin_nan("");
   memcpy(job->entry.id, row->id, sizeof job->entry.id);
   job->entry.priority = row->priority;
+  job->entry.owner = ep_live_key(row->owner);
   if (!job->name) {
     free(job);
     return NULL;

@@ -13,7 +13,8 @@ ep_live_job *ep_live_find(ep_jobs *jobs, const char *id); /* locked; NULL = not 
 ep_live_job *ep_live_find_stored(ep_jobs *jobs, const char *id);
 /* Whether the job is live for those to whom it is shown. Waits as above. Not locked. */
 bool ep_live_is(ep_jobs *jobs, const char *id);
-void ep_live_add(ep_jobs *jobs, ep_live_job *job);    /* locked */
+/* Locked. Its owner has a share of it already. */
+void ep_live_add(ep_jobs *jobs, ep_live_job *job);
 void ep_live_remove(ep_jobs *jobs, ep_live_job *job); /* locked; does not free */
 /* Whether others may see it: its row is stored. Locked. */
 bool ep_live_is_shown(const ep_live_job *job);

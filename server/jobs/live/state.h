@@ -28,6 +28,7 @@
 #include "server/jobs/placement/estimate.h"
 #include "server/jobs/placement/gang.h"
 #include "server/jobs/placement/queue.h"
+#include "server/jobs/placement/shares.h"
 #include "server/process/disk_probe.h"
 #include "server/store/store.h"
 #include "server/workers/calibrations.h"
@@ -97,6 +98,7 @@ struct ep_jobs {
   int crashes_max;   /* ep_jobs_options */
   int lock_fd;
   int64_t max_queued;
+  int64_t quota_jobs, quota_cores; /* of an owner; 0 = none */
   int64_t max_log_bytes; /* of a job's log: each time it grows by so much, half the reports go */
   ep_store *store;
   ep_disk_probe *disk_probe; /* of /readyz */
@@ -131,6 +133,7 @@ struct ep_jobs {
   char meaning_job[EP_ID_BYTES]; /* whose they are; "": nobody's */
   ep_live_job *buckets[EP_JOBS_BUCKETS];
   ep_queue queue;
+  ep_shares shares; /* of owners: a job in a bucket has one of `jobs` */
   int64_t running, submitting;
   int64_t exclusives; /* live jobs that run alone */
   int64_t gangs;      /* live jobs of several ranks */

@@ -1,8 +1,12 @@
 /* queue.h: the order in which jobs start: first those that a death had interrupted, then by
- * priority, then by age.
+ * priority, then by rounds of the owners, then by age.
  *
- * Not thread-safe: ep_jobs.mutex guards it. One sorted array of plain entries: 10,000 queued jobs
- * take 480 KB, and bisection finds a position. */
+ * A round has one job of each owner who waits, an owner's oldest in the first. Whoever queues a
+ * first job takes part in the round that is the next one to start. So a thousand jobs of one owner
+ * hold up another's by one.
+ *
+ * Not thread-safe: ep_jobs.mutex guards it. One sorted array of pointers: bisection finds a
+ * position. */
 #ifndef EP_SERVER_JOBS_PLACEMENT_QUEUE_H
 #define EP_SERVER_JOBS_PLACEMENT_QUEUE_H
 
@@ -13,12 +17,14 @@
 
 typedef struct {
   char id[EP_ID_BYTES];
-  int priority; /* higher goes first */
-  bool again;   /* it was running before: goes first */
+  int priority;   /* higher goes first */
+  bool again;     /* it was running before: goes first */
+  uint64_t owner; /* a hash of the name */
+  int64_t round;  /* of its owner's jobs; the queue's */
 } ep_queue_entry;
 
 typedef struct {
-  ep_queue_entry *entries; /* [count], the next one first; owned */
+  ep_queue_entry **entries; /* [count], the next one first; the array is owned, they are lent */
   int64_t count, capacity;
 } ep_queue; /* starts as {0} */
 
@@ -26,7 +32,8 @@ void ep_queue_deinit(ep_queue *queue);
 
 /* Makes room for so many entries in all; false: memory is short. */
 bool ep_queue_reserve(ep_queue *queue, int64_t entries);
-bool ep_queue_add(ep_queue *queue, const ep_queue_entry *entry); /* false: memory is short */
+/* Gives the entry its round; it is lent until it is removed. False: memory is short. */
+bool ep_queue_add(ep_queue *queue, ep_queue_entry *entry);
 
 /* The entry's position: 0 = next, -1 = not in the queue. */
 int64_t ep_queue_position(const ep_queue *queue, const ep_queue_entry *entry);

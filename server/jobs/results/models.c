@@ -92,16 +92,17 @@ static ep_status job_describe(ep_jobs *jobs, ep_model *model, ep_error *error) {
                     inner.message);
 }
 
-ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, bool *created,
-                        ep_error *error) {
+ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, const char *owner,
+                        bool admin, bool *created, ep_error *error) {
   ep_model model = {.published_us = ep_clock_utc_us()};
   snprintf(model.name, sizeof model.name, "%s", name);
   snprintf(model.job, sizeof model.job, "%s", job);
+  snprintf(model.owner, sizeof model.owner, "%s", owner);
   *created = false;
   /* The job cannot be deleted until the model is stored. */
   if (!ep_pins_add(&jobs->contents.pins, model.job)) return ep_fail_memory(error);
   ep_status status = job_describe(jobs, &model, error);
-  if (status == EP_OK) status = ep_store_model_put(jobs->store, &model, created, error);
+  if (status == EP_OK) status = ep_store_model_put(jobs->store, &model, admin, created, error);
   ep_pins_remove(&jobs->contents.pins, model.job);
   return status;
 }

@@ -218,17 +218,21 @@ ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **t
 
 /* The submission of a trial is told by a key that no client can send. */
 static ep_status trial_submit(ep_jobs *jobs, const char *id, int64_t trial, int part,
-                              const char *request, char job[EP_ID_BYTES], bool *repeated,
-                              ep_problem *problem) {
+                              const char *request, const char *owner, char job[EP_ID_BYTES],
+                              bool *repeated, ep_problem *problem) {
   char key[EP_ID_BYTES + 64];
   snprintf(key, sizeof key, "%c%s/%lld/%d", EP_OWN_KEY, id, (long long)trial, part);
-  ep_submission submission = {
-      .json = request, .bytes = strlen(request), .idempotency_key = key, .same_data = true};
+  ep_submission submission = {.json = request,
+                              .bytes = strlen(request),
+                              .idempotency_key = key,
+                              .owner = owner,
+                              .same_data = true};
   return ep_jobs_submit(jobs, &submission, job, repeated, problem);
 }
 
 ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int part,
-                            char job[EP_ID_BYTES], bool *repeated, ep_problem *problem) {
+                            const char *owner, char job[EP_ID_BYTES], bool *repeated,
+                            ep_problem *problem) {
   ep_job_copy *copy = NULL;
   sweep_results results;
   const ep_trial_row *row;
@@ -241,7 +245,7 @@ ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int pa
                             id, ep_sweep_parts(results.sweep));
   } else {
     char *request = request_format(&results, ep_job_copy_view(copy), row, part);
-    status = request ? trial_submit(jobs, id, trial, part, request, job, repeated, problem)
+    status = request ? trial_submit(jobs, id, trial, part, request, owner, job, repeated, problem)
                      : ep_problem_fail_memory(problem);
     free(request);
   }

@@ -84,6 +84,7 @@ static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_
       (ep_job_view){.id = row->id,
                     .warning = live->stranded ? out->warning : NULL,
                     .name = row->name,
+                    .owner = row->owner,
                     .tags = row->tags,
                     .priority = row->priority,
                     .pinned = row->pinned,

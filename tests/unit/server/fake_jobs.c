@@ -252,8 +252,9 @@ ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **t
 }
 
 ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int part,
-                            char job[EP_ID_BYTES], bool *repeated, ep_problem *problem) {
-  (void)jobs, (void)id, (void)trial, (void)part, (void)problem;
+                            const char *owner, char job[EP_ID_BYTES], bool *repeated,
+                            ep_problem *problem) {
+  (void)jobs, (void)id, (void)trial, (void)part, (void)owner, (void)problem;
   snprintf(job, EP_ID_BYTES, "%s", FAKE_JOB);
   *repeated = false;
   return EP_OK;
@@ -395,16 +396,16 @@ ep_status ep_datasets_ingest(ep_datasets *datasets, const ep_ingest_task *task, 
   return status;
 }
 
-ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const char *ingested,
-                          bool *created, ep_error *error) {
-  (void)datasets, (void)name, (void)ingested, (void)error;
+ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                          const char *ingested, bool *created, ep_error *error) {
+  (void)datasets, (void)name, (void)by, (void)ingested, (void)error;
   *created = true;
   return EP_OK;
 }
 
-ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const char *ingested,
-                               bool *created, ep_error *error) {
-  return ep_datasets_put(datasets, name, ingested, created, error);
+ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                               const char *ingested, bool *created, ep_error *error) {
+  return ep_datasets_put(datasets, name, by, ingested, created, error);
 }
 
 ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
@@ -464,9 +465,15 @@ ep_status ep_models_metadata(ep_jobs *jobs, const char *name, char **text, ep_er
   return status;
 }
 
-ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, bool *created,
+ep_status ep_jobs_owner(ep_jobs *jobs, ep_owned kind, const char *name, char owner[EP_OWNER_BYTES],
                         ep_error *error) {
-  (void)jobs, (void)name;
+  (void)jobs, (void)kind, (void)owner;
+  return ep_fail(error, EP_NOT_FOUND, "there is no %.100s", name);
+}
+
+ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, const char *owner,
+                        bool admin, bool *created, ep_error *error) {
+  (void)jobs, (void)name, (void)owner, (void)admin;
   *created = true;
   return strcmp(job, FAKE_JOB) == 0
              ? EP_OK

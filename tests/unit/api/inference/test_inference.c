@@ -301,12 +301,13 @@ END_TEST
 
 START_TEST(models_as_text) {
   char *text = ep_model_format(&image);
-  ck_assert_str_eq(text,
-                   "{\"object\":\"model\",\"name\":\"image\",\"job\":\"job_2\",\"inputs\":[{"
-                   "\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,1,2,3]}],\"outputs\":[{"
-                   "\"name\":\"predictions\",\"datatype\":\"FP32\",\"shape\":[-1,3]},{\"name\":"
-                   "\"class\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"infer\":"
-                   "\"/v2/models/image/infer\",\"published_at\":\"1970-01-01T00:00:00.000Z\"}");
+  ck_assert_str_eq(
+      text,
+      "{\"object\":\"model\",\"name\":\"image\",\"job\":\"job_2\",\"owner\":\"\",\"inputs\":[{"
+      "\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,1,2,3]}],\"outputs\":[{"
+      "\"name\":\"predictions\",\"datatype\":\"FP32\",\"shape\":[-1,3]},{\"name\":"
+      "\"class\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"infer\":"
+      "\"/v2/models/image/infer\",\"published_at\":\"1970-01-01T00:00:00.000Z\"}");
   free(text);
   text = ep_models_format(NULL, 0);
   ck_assert_str_eq(text, "{\"object\":\"list\",\"data\":[]}");

@@ -39,7 +39,7 @@ START_TEST(a_queued_job) {
                      .attempt = 0};
   assert_text(ep_job_format(&job),
               "{\"id\":\"job_1\",\"object\":\"job\",\"name\":\"a\",\"tags\":[\"b\",\"c\"],"
-              "\"priority\":-3,\"pinned\":false,\"status\":\"queued\","
+              "\"owner\":\"\",\"priority\":-3,\"pinned\":false,\"status\":\"queued\","
               "\"device\":null,\"executor\":null,\"estimated_seconds\":{\"cpu\":0.5,\"cuda\":null},"
               "\"spec\":{\"x\":1},\"progress\":{\"epoch\":0,"
               "\"epochs\":10,\"fraction\":0},\"queue_position\":1,\"warning\":null,\"eta_seconds\":"
@@ -230,11 +230,13 @@ START_TEST(devices) {
 END_TEST
 
 START_TEST(queues) {
-  ep_queue_row queued[] = {{"job_2", "b", 5}}, running[] = {{"job_1", "a", 0}};
-  assert_text(ep_queue_format(queued, 1, running, 1),
-              "{\"object\":\"queue\",\"queued\":1,\"running\":1,\"jobs\":[{\"id\":\"job_1\","
-              "\"position\":null,\"priority\":0,\"name\":\"a\"},{\"id\":\"job_2\",\"position\":1,"
-              "\"priority\":5,\"name\":\"b\"}]}");
+  ep_queue_row queued[] = {{"job_2", "b", "ann", 5, 2.5}}, running[] = {{"job_1", "a", "", 0, 0}};
+  assert_text(
+      ep_queue_format(queued, 1, running, 1),
+      "{\"object\":\"queue\",\"queued\":1,\"running\":1,\"jobs\":[{\"id\":\"job_1\","
+      "\"position\":null,\"start_seconds\":null,\"priority\":0,\"owner\":\"\",\"name\":\"a\"},"
+      "{\"id\":\"job_2\",\"position\":1,\"start_seconds\":2.5,\"priority\":5,"
+      "\"owner\":\"ann\",\"name\":\"b\"}]}");
 }
 END_TEST
 

@@ -46,6 +46,7 @@ static void start(int64_t watchers) {
                        .routes = &EP_ROUTES,
                        .guard = {.listen_host = "127.0.0.1", .allow = ""},
                        .boot = "b"};
+  ep_auth_init(&server.auth);
   ep_http_room room = ep_http_room_find();
   if (watchers) room.watchers = watchers;
   ck_assert_msg(ep_http_start(&server, &room, &http, &port, &error) == EP_OK, "%s", error.message);
@@ -222,21 +223,55 @@ START_TEST(errors_answer) {
 }
 END_TEST
 
+/* The route's path, with an id that names nothing. */
+static void target_make(const ep_route *route, char target[256]) {
+  const char *at = route->path;
+  for (*target = 0; *at; at += strcspn(at, "}") + (strchr(at, '}') != NULL)) {
+    size_t used = strlen(target), bytes = strcspn(at, "{");
+    snprintf(target + used, 256 - used, "%.*s%s", (int)bytes, at,
+             at[bytes] ? (route->of ? route->of : "x") : "");
+    if (!at[bytes]) break;
+  }
+}
+
 START_TEST(a_token_is_needed_but_for_probes) {
-  server.auth.count = 1; /* of a hash that nothing has */
+  server.auth.path = "a file without a token";
   for (int i = 0; i < EP_ROUTES.count; i++) {
-    char target[128];
-    snprintf(target, sizeof target, "%s", EP_ROUTES.rows[i].path);
-    char *brace = strchr(target, '{');
-    if (brace) memcpy(brace, "abcd", 4);
-    int status = ask(EP_ROUTES.rows[i].method, target, JSON, EP_ROUTES.rows[i].body ? "{}" : NULL);
-    ck_assert_msg((status == 401) != EP_ROUTES.rows[i].open, "%s %s: %d", EP_ROUTES.rows[i].method,
-                  target, status);
-    ck_assert_int_eq(ask(EP_ROUTES.rows[i].method, target, JSON "Host: evil.example\r\n", "{}"),
-                     400);
+    char target[256];
+    const ep_route *route = &EP_ROUTES.rows[i];
+    target_make(route, target);
+    int status = ask(route->method, target, JSON, route->body ? "{}" : NULL);
+    ck_assert_msg((status == 401) == (route->scope != 0), "%s: %d", target, status);
+    ck_assert_int_eq(ask(route->method, target, JSON "Host: evil.example\r\n", "{}"), 400);
   }
   ck_assert_int_eq(get("/nope"), 401);
-  server.auth.count = 0;
+  server.auth.path = NULL;
+}
+END_TEST
+
+START_TEST(each_route_names_the_scope_that_is_missing) {
+  static const char BEARER[] = "Authorization: Bearer a-token-of-this-test\r\n";
+  static ep_token token = {.name = "mine"};
+  static atomic_ullong origin;
+  int refused = 0;
+  ck_assert_int_eq(ep_token_hash("a-token-of-this-test", 20, token.hash, NULL), EP_OK);
+  server.auth.list = (ep_token_list){&token, 1};
+  server.auth.origins = &origin, server.auth.path = "a file";
+  for (unsigned scope = 0; scope <= EP_SCOPE_PUBLISH; scope = scope ? scope * 2 : 1) {
+    token.scopes = scope;
+    for (int i = 0; i < EP_ROUTES.count; i++) {
+      const ep_route *route = &EP_ROUTES.rows[i];
+      char target[256];
+      bool allowed = (route->scope & ~scope) == 0;
+      target_make(route, target);
+      if (allowed && strcmp(route->method, "GET") != 0) continue; /* it would be done */
+      int status = ask(route->method, target, BEARER, NULL);
+      ck_assert_msg((status == 403) == !allowed, "%s, %u: %d", target, scope, status);
+      refused += strstr(answer, "the token mine has no scope") != NULL;
+    }
+  }
+  ck_assert_int_gt(refused, 100);
+  ep_auth_init(&server.auth);
 }
 END_TEST
 
@@ -546,6 +581,7 @@ EP_SUITE("http") {
   tcase_add_test(all, lists_and_labels_answer);
   tcase_add_test(all, comparisons_answer);
   tcase_add_test(all, a_token_is_needed_but_for_probes);
+  tcase_add_test(all, each_route_names_the_scope_that_is_missing);
   tcase_add_test(all, versions_and_waiting);
   tcase_add_test(all, streams_come_in_two_forms);
   tcase_add_test(all, a_thousand_watchers_see_every_line);

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/http/access/auth.h"
@@ -68,24 +69,46 @@ START_TEST(other_sites_pages_are_refused) {
 }
 END_TEST
 
-static ep_status tokens(ep_auth *auth, const char *text) {
-  char path[] = "/tmp/epochd-token-XXXXXX";
+static ep_auth auth;
+static ep_caller caller;
+
+static ep_status tokens_with(const char *text, size_t bytes, mode_t mode) {
+  static char path[] = "/tmp/epochd-token-XXXXXX";
+  memcpy(path + sizeof path - 7, "XXXXXX", 6);
   int file = mkstemp(path);
   ck_assert_int_ge(file, 0);
-  ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
+  ck_assert_int_eq(write(file, text, bytes), (ssize_t)bytes);
+  ck_assert_int_eq(fchmod(file, mode), 0);
+  if (geteuid() == 0) ck_assert_int_eq(fchown(file, 65534, 65534), 0); /* root's may be read */
   close(file);
-  ep_status status = ep_auth_read(auth, path, &error);
+  ep_status status = ep_auth_read(&auth, path, &error);
   unlink(path);
   return status;
 }
 
+static ep_status tokens(const char *text) {
+  return tokens_with(text, strlen(text), 0600);
+}
+
+static ep_status sent_from(const char *address, const char *authorization) {
+  return ep_auth_check(&auth, authorization, address, &caller, &error);
+}
+
+static ep_status sent(const char *authorization) {
+  return sent_from("127.0.0.1", authorization);
+}
+
 START_TEST(tokens_are_compared_whole) {
-  ep_auth auth = {0};
-  ck_assert(ep_auth_accepts(&auth, NULL)); /* none is needed */
-  ck_assert_int_eq(tokens(&auth, "# mine\n\n0123456789abcdef\r\nsecond-token-of-mine"), EP_OK);
-  ck_assert_int_eq(auth.count, 2);
-  ck_assert(ep_auth_accepts(&auth, "Bearer 0123456789abcdef"));
-  ck_assert(ep_auth_accepts(&auth, "bearer  second-token-of-mine"));
+  ep_auth_init(&auth);
+  ck_assert_int_eq(sent(NULL), EP_OK); /* none is needed */
+  ck_assert_uint_eq(caller.scopes, EP_SCOPE_ALL);
+  ck_assert_int_eq(tokens("# mine\n\n0123456789abcdef\r\nsecond-token-of-mine"), EP_OK);
+  ck_assert_int_eq(auth.list.count, 2);
+  ck_assert_int_eq(sent("Bearer 0123456789abcdef"), EP_OK);
+  ck_assert_str_eq(caller.token, "token 3");
+  ck_assert_str_eq(caller.owner, "");
+  ck_assert_uint_eq(caller.scopes, EP_SCOPE_ALL);
+  ck_assert_int_eq(sent("bearer  second-token-of-mine"), EP_OK);
   static const char *const wrong[] = {"",
                                       "Bearer ",
                                       "Bearer 0123456789abcde",
@@ -94,13 +117,79 @@ START_TEST(tokens_are_compared_whole) {
                                       "Bearer # mine",
                                       "Basic 0123456789abcdef",
                                       "0123456789abcdef"};
-  ck_assert(!ep_auth_accepts(&auth, NULL));
+  ck_assert_int_eq(sent(NULL), EP_UNAUTHORIZED);
+  ck_assert_uint_eq(caller.scopes, 0);
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-    ck_assert_msg(!ep_auth_accepts(&auth, wrong[i]), "%s was taken", wrong[i]);
-  ck_assert_int_eq(tokens(&auth, "\n# none\n"), EP_INVALID);
-  ck_assert_int_eq(tokens(&auth, "short\n"), EP_INVALID);
-  ck_assert_int_eq(tokens(&auth, "with a space in between\n"), EP_INVALID);
-  ck_assert_int_eq(ep_auth_read(&auth, "/nowhere/at/all", &error), EP_IO);
+    ck_assert_msg(sent(wrong[i]) == EP_UNAUTHORIZED, "%s was taken", wrong[i]);
+  ck_assert_int_eq(tokens("\n# none\n"), EP_INVALID);
+  ck_assert_int_eq(tokens("short\n"), EP_INVALID);
+  ck_assert_int_eq(tokens("with a space in between\n"), EP_INVALID);
+  ck_assert_int_eq(ep_auth_read(&auth, "/nowhere/at/all", &error), EP_NOT_FOUND);
+  ck_assert_int_eq(sent("Bearer 0123456789abcdef"), EP_OK); /* what was there stays */
+  ep_auth_deinit(&auth);
+}
+END_TEST
+
+START_TEST(lines_of_any_length_are_read_whole) {
+  enum { LONG = 5000 };
+  char *text = malloc(LONG + 40);
+  ck_assert_ptr_nonnull(text);
+  memset(text, 'x', LONG);
+  strcpy(text + LONG, "tail-of-a-long-line\n");
+  ep_auth_init(&auth);
+  ck_assert_int_eq(tokens(text), EP_OK);
+  ck_assert_int_eq(auth.list.count, 1);
+  ck_assert_int_eq(sent("Bearer tail-of-a-long-line"), EP_UNAUTHORIZED);
+  ck_assert_int_eq(tokens_with("0123456789abcdef\0ghijklmnop\n", 28, 0600), EP_INVALID);
+  ck_assert_ptr_nonnull(strstr(error.message, "line 1"));
+  ep_auth_deinit(&auth);
+  free(text);
+}
+END_TEST
+
+START_TEST(others_may_not_read_the_file) {
+  static const char text[] = "0123456789abcdef\n";
+  ep_auth_init(&auth);
+  ck_assert_int_eq(tokens_with(text, sizeof text - 1, 0600), EP_OK);
+  ck_assert_int_eq(tokens_with(text, sizeof text - 1, 0400), EP_OK);
+  ck_assert_int_eq(tokens_with(text, sizeof text - 1, 0620), EP_FORBIDDEN);
+  ck_assert_int_eq(tokens_with(text, sizeof text - 1, 0640), EP_FORBIDDEN);
+  ck_assert_int_eq(tokens_with(text, sizeof text - 1, 0604), EP_FORBIDDEN);
+  ep_auth_deinit(&auth);
+}
+END_TEST
+
+START_TEST(wrong_tokens_are_slowed_by_address) {
+  ep_auth_init(&auth);
+  ck_assert_int_eq(tokens("0123456789abcdef\nsecond-token-of-mine\n"), EP_OK);
+  ck_assert_int_eq(sent("Bearer 0123456789abcdef"), EP_OK);
+  for (int i = 0; i < EP_LIMIT_WRONG_TOKENS; i++)
+    ck_assert_int_eq(sent("Bearer guess-guess-guess"), EP_UNAUTHORIZED);
+  ck_assert_int_eq(sent("Bearer guess-guess-guess"), EP_BUSY);
+  ck_assert_int_eq(sent("Bearer second-token-of-mine"), EP_BUSY); /* it may have been guessed */
+  ck_assert_int_eq(sent("Bearer 0123456789abcdef"), EP_OK);       /* it was used from there */
+  ck_assert_int_eq(sent(NULL), EP_UNAUTHORIZED);
+  ck_assert_int_eq(sent_from("10.0.0.1", "Bearer second-token-of-mine"), EP_OK);
+  ck_assert_int_eq(sent_from("10.0.0.1", "Bearer guess-guess-guess"), EP_UNAUTHORIZED);
+  ck_assert_uint_eq(ep_address_key("2001:db8::1"), ep_address_key("2001:db8::ffff"));
+  ck_assert_uint_ne(ep_address_key("2001:db8::1"), ep_address_key("2001:db8:0:1::1"));
+  ck_assert_uint_ne(ep_address_key("10.0.0.1"), ep_address_key("10.0.0.2"));
+  ep_auth_deinit(&auth);
+}
+END_TEST
+
+START_TEST(a_wrong_token_is_forgotten_in_a_second) {
+  static ep_throttle throttle;
+  ep_throttle_init(&throttle);
+  for (int i = 0; i < EP_LIMIT_WRONG_TOKENS; i++) {
+    ck_assert(!ep_throttle_is_full(&throttle, 7, 1000000));
+    ep_throttle_add(&throttle, 7, 1000000);
+  }
+  ck_assert(ep_throttle_is_full(&throttle, 7, 1000000));
+  ck_assert(ep_throttle_is_full(&throttle, 7, 1999999));
+  ck_assert(!ep_throttle_is_full(&throttle, 7, 2000000));
+  ck_assert(!ep_throttle_is_full(&throttle, 9, 1000000));
+  ep_throttle_deinit(&throttle);
 }
 END_TEST
 
@@ -110,4 +199,8 @@ EP_SUITE("access") {
   tcase_add_test(all, only_its_own_names_are_answered_to);
   tcase_add_test(all, other_sites_pages_are_refused);
   tcase_add_test(all, tokens_are_compared_whole);
+  tcase_add_test(all, lines_of_any_length_are_read_whole);
+  tcase_add_test(all, others_may_not_read_the_file);
+  tcase_add_test(all, wrong_tokens_are_slowed_by_address);
+  tcase_add_test(all, a_wrong_token_is_forgotten_in_a_second);
 }

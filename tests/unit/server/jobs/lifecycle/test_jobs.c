@@ -458,7 +458,8 @@ static void dataset_put(ep_jobs *jobs, const char *name, const char *csv, bool c
   assert_ok(ep_dataset_ingest(open(source, O_RDONLY | O_CLOEXEC), folder, &options, 1 << 20, &meta,
                               error));
   ep_dataset_meta_deinit(&meta);
-  assert_ok(ep_datasets_put(ep_jobs_datasets(jobs), name, folder, &made, error));
+  assert_ok(ep_datasets_put(ep_jobs_datasets(jobs), name, &(ep_uploader){.owner = ""}, folder,
+                            &made, error));
   ck_assert_int_eq(made, created);
   ck_assert(!ep_data_dir_exists(folder));
 }

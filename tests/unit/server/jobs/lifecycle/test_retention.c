@@ -44,7 +44,7 @@ static void publish(ep_jobs *jobs, const char *id) {
   bool created;
   snprintf(model.name, sizeof model.name, "published");
   snprintf(model.job, sizeof model.job, "%s", id);
-  assert_ok(ep_store_model_put(jobs->store, &model, &created, error));
+  assert_ok(ep_store_model_put(jobs->store, &model, false, &created, error));
 }
 
 START_TEST(a_job_goes_when_its_ttl_is_over) {

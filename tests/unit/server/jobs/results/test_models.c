@@ -45,13 +45,13 @@ START_TEST(the_store_gives_back_what_it_took) {
   bool created = false;
   int64_t count = 0;
   first.row_dimensions = 1;
-  assert_ok(ep_store_model_put(store, &second, &created, error));
+  assert_ok(ep_store_model_put(store, &second, false, &created, error));
   ck_assert(created);
-  assert_ok(ep_store_model_put(store, &first, &created, error));
+  assert_ok(ep_store_model_put(store, &first, false, &created, error));
   ck_assert(created);
   second.outputs = 7;
   strcpy(second.job, "job_2");
-  assert_ok(ep_store_model_put(store, &second, &created, error));
+  assert_ok(ep_store_model_put(store, &second, false, &created, error));
   ck_assert(!created);
   ep_store_close(store);
   store = store_open();
@@ -79,11 +79,11 @@ START_TEST(there_are_only_so_many) {
   for (int i = 0; i < EP_LIMIT_MODELS; i++) {
     snprintf(name, sizeof name, "model-%d", i);
     ep_model model = model_make(name, "job_1");
-    assert_ok(ep_store_model_put(store, &model, &created, error));
+    assert_ok(ep_store_model_put(store, &model, false, &created, error));
   }
   ep_model more = model_make("more", "job_1"), last = model_make(name, "job_2");
-  ck_assert_int_eq(ep_store_model_put(store, &more, &created, NULL), EP_CONFLICT);
-  assert_ok(ep_store_model_put(store, &last, &created, error));
+  ck_assert_int_eq(ep_store_model_put(store, &more, false, &created, NULL), EP_CONFLICT);
+  assert_ok(ep_store_model_put(store, &last, false, &created, error));
   ck_assert(!created);
   ep_store_close(store);
 }
@@ -108,7 +108,7 @@ START_TEST(a_row_that_is_not_ours_is_said) {
     ep_model model = model_make("a", "job_1"), back;
     bool created;
     char sql[128];
-    assert_ok(ep_store_model_put(store, &model, &created, error));
+    assert_ok(ep_store_model_put(store, &model, false, &created, error));
     snprintf(sql, sizeof sql, "UPDATE models SET %s", WRONG[i]);
     run(sql);
     ck_assert_msg(ep_store_model_get(store, "a", &back, NULL) == EP_DAMAGED, "%s", WRONG[i]);
@@ -144,7 +144,7 @@ START_TEST(an_old_store_opens) {
   ep_model model = model_make("a", "job_old"), back;
   bool created = false;
   ck_assert(ep_store_job_exists(store, "job_old"));
-  assert_ok(ep_store_model_put(store, &model, &created, error));
+  assert_ok(ep_store_model_put(store, &model, false, &created, error));
   ck_assert(created);
   ep_store_close(store);
   store = store_open();
@@ -192,16 +192,16 @@ START_TEST(a_job_is_published_and_kept) {
   job_submit(jobs, "weights", 1, id);
   job_wait(jobs, id, "succeeded");
   weights_write(id, "bce_with_logits");
-  assert_ok(ep_models_put(jobs, "fine", id, &created, error));
+  assert_ok(ep_models_put(jobs, "fine", id, "", false, &created, error));
   ck_assert(created);
-  assert_ok(ep_models_put(jobs, "fine", id, &created, error));
+  assert_ok(ep_models_put(jobs, "fine", id, "", false, &created, error));
   ck_assert(!created);
   char path[256];
   snprintf(path, sizeof path, "%s/jobs/%s/weights.safetensors", scratch_dir, id);
   FILE *file = fopen(path, "r+"); /* a byte changes */
   ck_assert(file && fseek(file, -1, SEEK_END) == 0 && fputc('!', file) == '!');
   ck_assert_int_eq(fclose(file), 0);
-  ck_assert_int_eq(ep_models_put(jobs, "other", id, &created, &fault), EP_DAMAGED);
+  ck_assert_int_eq(ep_models_put(jobs, "other", id, "", false, &created, &fault), EP_DAMAGED);
   ck_assert_msg(strstr(fault.message, id) && strstr(fault.message, "spec again"), "%s",
                 fault.message);
   weights_write(id, "bce_with_logits");
@@ -216,7 +216,7 @@ START_TEST(a_job_is_published_and_kept) {
   ck_assert_int_eq(ep_jobs_delete(jobs, id, &fault), EP_CONFLICT);
   assert_ok(ep_models_delete(jobs, "fine", error));
   assert_ok(ep_jobs_delete(jobs, id, error));
-  ck_assert_int_eq(ep_models_put(jobs, "fine", id, &created, &fault), EP_NOT_FOUND);
+  ck_assert_int_eq(ep_models_put(jobs, "fine", id, "", false, &created, &fault), EP_NOT_FOUND);
   ck_assert_str_eq(fault.pointer, "/job");
   ep_jobs_close(jobs);
 }
@@ -237,7 +237,7 @@ START_TEST(what_a_loss_decides) {
   job_wait(jobs, id, "succeeded");
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     weights_write(id, CASES[i].loss);
-    assert_ok(ep_models_put(jobs, "m", id, &created, error));
+    assert_ok(ep_models_put(jobs, "m", id, "", false, &created, error));
     assert_ok(ep_models_get(jobs, "m", &model, error));
     ck_assert_int_eq(model.decision, CASES[i].decision);
   }
@@ -256,16 +256,17 @@ START_TEST(what_cannot_be_published_is_refused) {
   for (int i = 0; i < 3; i++) {
     job_submit(jobs, NAMES[i], 1, id);
     job_wait(jobs, id, i == 2 ? "failed" : "succeeded");
-    ck_assert_msg(ep_models_put(jobs, "m", id, &created, &fault) == EP_CONFLICT, "%s", NAMES[i]);
+    ck_assert_msg(ep_models_put(jobs, "m", id, "", false, &created, &fault) == EP_CONFLICT, "%s",
+                  NAMES[i]);
     ck_assert_str_eq(fault.pointer, "/job");
     assert_ok(ep_jobs_delete(jobs, id, error)); /* nothing is left that keeps it */
   }
   job_submit(jobs, "slow", 100000, id);
   job_wait(jobs, id, "running");
-  ck_assert_int_eq(ep_models_put(jobs, "m", id, &created, &fault), EP_CONFLICT);
+  ck_assert_int_eq(ep_models_put(jobs, "m", id, "", false, &created, &fault), EP_CONFLICT);
   assert_ok(ep_jobs_cancel(jobs, id, error));
-  ck_assert_int_eq(ep_models_put(jobs, "m", "job_none", &created, &fault), EP_NOT_FOUND);
-  ck_assert_int_eq(ep_models_put(jobs, "m", "../x", &created, &fault), EP_NOT_FOUND);
+  ck_assert_int_eq(ep_models_put(jobs, "m", "job_none", "", false, &created, &fault), EP_NOT_FOUND);
+  ck_assert_int_eq(ep_models_put(jobs, "m", "../x", "", false, &created, &fault), EP_NOT_FOUND);
   ck_assert_int_eq(ep_models_get(jobs, "m", &model, NULL), EP_NOT_FOUND);
   ep_jobs_close(jobs);
 }

@@ -1,0 +1,37 @@
+#include <stdio.h>
+
+#include "server/store/sql.h"
+#include "server/store/store.h"
+
+ep_status ep_store_owner(ep_store *store, ep_owned kind, const char *name,
+                         char owner[EP_OWNER_BYTES], ep_error *error) {
+  static const ep_sql SQL[] = {[EP_OWNED_JOB] = EP_SQL_JOB_OWNER,
+                               [EP_OWNED_DATASET] = EP_SQL_DATASET_OWNER,
+                               [EP_OWNED_MODEL] = EP_SQL_MODEL_OWNER};
+  sqlite3_stmt *s = ep_store_lock_reader(&store, SQL[kind]);
+  ep_store_text_bind(s, 1, name);
+  int code = sqlite3_step(s);
+  ep_status status = EP_OK;
+  if (code == SQLITE_ROW) {
+    const char *text = (const char *)sqlite3_column_text(s, 0);
+    snprintf(owner, EP_OWNER_BYTES, "%s", text ? text : "");
+    if (ep_store_row_short(s)) status = ep_fail_memory(error);
+  } else {
+    status = code == SQLITE_DONE ? ep_fail(error, EP_NOT_FOUND, "there is no %.128s", name)
+                                 : ep_store_fail(store, code, error);
+  }
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_owner_bytes(ep_store *store, const char *owner, const char *but, int64_t *bytes,
+                               ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_DATASET_BYTES);
+  ep_store_text_bind(s, 1, owner);
+  ep_store_text_bind(s, 2, but);
+  int code = sqlite3_step(s);
+  *bytes = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+  ep_status status = code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
+  ep_store_unlock(store, s);
+  return status;
+}

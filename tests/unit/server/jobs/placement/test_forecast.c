@@ -1,0 +1,68 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "server/jobs/placement/forecast.h"
+#include "tests/suite.h"
+
+static ep_device_list devices;
+static ep_forecast forecast;
+
+static void device_add(const char *id, int cores) {
+  ep_device_status *device = &devices.device[devices.count++];
+  *device = (ep_device_status){.cores = cores, .state = EP_DEVICE_IDLE};
+  snprintf(device->info.id, sizeof device->info.id, "%s", id);
+}
+
+static ep_job_row row_make(const char *requested, int cores, double seconds_cpu,
+                           double seconds_cuda) {
+  ep_job_row row = {.cores = cores, .seconds_cpu = seconds_cpu, .seconds_cuda = seconds_cuda};
+  snprintf(row.requested_device, sizeof row.requested_device, "%s", requested);
+  return row;
+}
+
+static void expect(const char *requested, int cores, double cpu, double cuda, double start) {
+  ep_job_row row = row_make(requested, cores, cpu, cuda);
+  double found = ep_forecast_queue(&forecast, &row, 0);
+  ck_assert_msg(isinf(start) ? isinf(found) : fabs(found - start) < 1e-9, "%g, not %g", found,
+                start);
+}
+
+static void setup(void) {
+  devices.count = 0;
+  device_add("cpu", 4);
+  device_add("cuda:0", 1);
+  ep_forecast_init(&forecast, &devices);
+}
+
+START_TEST(a_job_starts_once_its_cores_are_free) {
+  ep_job_row running = row_make("cpu", 3, 100, 1);
+  snprintf(running.device, sizeof running.device, "cpu");
+  ep_forecast_run(&forecast, &running, 10);
+  expect("cpu", 1, 5, 1, 0);    /* the one that is free, until 5 */
+  expect("cpu", 2, 20, 1, 10);  /* two of the three, until 30 */
+  expect("cpu", 1, 1, 1, 10);   /* overtakes nobody; until 11 */
+  expect("cpu", 4, 1, 1, 30);   /* all of them */
+  expect("cpu", 0, 1, 1, 31);   /* a sweep has all cores */
+  expect("auto", 1, 9, 2, 0);   /* the GPU is faster */
+  expect("cuda:0", 1, 9, 3, 2); /* and busy then */
+  expect("auto", 1, 9, 3, 5);
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_infinite) {
+  expect("cuda:7", 1, 1, 1, INFINITY);
+  ep_job_row running = row_make("cuda", 1, 1, 1);
+  snprintf(running.device, sizeof running.device, "cuda:0");
+  ep_forecast_run(&forecast, &running, INFINITY);
+  expect("cuda", 1, 1, 1, INFINITY);
+  expect("cpu", 4, INFINITY, 1, 0);
+  expect("cpu", 1, 1, 1, INFINITY);
+}
+END_TEST
+
+EP_SUITE("forecast") {
+  TCase *tests = ep_suite_case(suite, "forecast");
+  tcase_add_checked_fixture(tests, setup, NULL);
+  tcase_add_test(tests, a_job_starts_once_its_cores_are_free);
+  tcase_add_test(tests, what_is_not_known_is_infinite);
+}
