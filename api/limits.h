@@ -5,7 +5,9 @@
 /* A job's spec. */
 #define EP_LIMIT_SPEC_BYTES (1 << 20) /* JSON costs 5 bytes of memory a byte: for specs alone */
 #define EP_LIMIT_JSON_DEPTH 32        /* deeper than any spec; the parser recurses */
-#define EP_LIMIT_NAME_BYTES 128       /* a job's, a tag's, a dataset's name */
+#define EP_LIMIT_JSON_TREE 32 /* bytes of memory for each that a text may have: "{}," takes 100 */
+#define EP_LIMIT_HEADER_TREE_BYTES (128LL << 20) /* of a file's JSON: 65,536 tensors or columns */
+#define EP_LIMIT_NAME_BYTES 128                  /* a job's, a tag's, a dataset's name */
 #define EP_LIMIT_TAGS 16
 #define EP_LIMIT_LABELS_BYTES (1 << 16) /* a PATCH: a name and the tags, every byte escaped */
 #define EP_LIMIT_PATH_BYTES 1023
