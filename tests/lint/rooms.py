@@ -54,6 +54,7 @@ ROOMS = {
     "kernels/cuda/plans": ("kernels/plans kernels/cuda/executors", ""),
 
     "engine": ("api", ""),
+    "engine/host": ("", ""),
     "engine/files": ("api api/hash api/json engine", ""),
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
@@ -82,7 +83,7 @@ ROOMS = {
     "engine/worker": ("api api/sweep engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
-    "server/process": ("api api/arguments api/json engine/files", ""),
+    "server/process": ("api api/arguments api/json engine/files engine/host", ""),
     "server/metrics": (SERVER, ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
