@@ -111,8 +111,10 @@
       */
 #define EP_LIMIT_CHECKPOINTS 1000 /* that a job keeps: they are listed in one response */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
-#define EP_LIMIT_BODIES_BYTES \
-  (256LL << 20) /* in memory, of all requests together: 32 of the largest */
+#define EP_LIMIT_HTTP_BYTES (1LL << 30)      /* of bodies and responses in memory; a flag sets it */
+#define EP_LIMIT_HTTP_BYTES_MIN (32 << 20)   /* where there is little memory: some of the largest */
+#define EP_LIMIT_SMALL_RESPONSE_BYTES 16384  /* never refused: a job, a refusal, a probe */
+#define EP_LIMIT_TRIM_BYTES (4 << 20)        /* after more, memory is given back to the system */
 #define EP_LIMIT_FRAMES_BYTES (64 << 20)     /* on their way to one worker: some of the largest */
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_PREDICT_ROWS 100000
@@ -123,7 +125,7 @@
 #define EP_LIMIT_MODELS 1000             /* published: they are listed in one response */
 #define EP_LIMIT_READY_BYTES (4 << 20)   /* free, else not ready: the rows and logs of a few jobs */
 #define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */
-#define EP_LIMIT_LIST_BYTES (64LL << 20) /* of their texts; what is beyond is the next page's */
+#define EP_LIMIT_LIST_BYTES (4LL << 20)  /* of their texts; what is beyond is the next page's */
 #define EP_LIMIT_DEVICE_NUMBER 1024      /* of a GPU: "cuda:1023" is the last */
 #define EP_LIMIT_DEVICES 64              /* no host has more GPUs, with a worker process each */
 #define EP_LIMIT_CPU_JOBS 64             /* at once: a process of some 8 MB each */

@@ -189,6 +189,7 @@ int main(int argc, char **argv) {
   ep_curves_init(&curves);
   server.config = &config;
   server.curves = &curves;
+  server.held.limit_bytes = ep_budget_http_bytes(config.http_bytes_max);
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
   if (tokens_read(&config, &server.auth, &error) != EP_OK) {

@@ -114,9 +114,10 @@ static ep_status body_check(const ep_exchange *exchange, ep_error *error) {
   const ep_route *route = exchange->route;
   const char *length = ep_request_header(&exchange->request, "Content-Length");
   bool chunked = ep_request_header(&exchange->request, "Transfer-Encoding") != NULL;
-  bool in_memory = route->body == EP_BODY_JSON || route->body == EP_BODY_TENSORS;
+  bool in_memory = ep_body_in_memory(route->body);
   bool patch = strcmp(route->method, "PATCH") == 0; /* RFC 7396 */
-  if (route->body == EP_BODY_JSON && !ep_request_has_type(&exchange->request, "application/json") &&
+  if ((route->body == EP_BODY_JSON || route->body == EP_BODY_ROWS) &&
+      !ep_request_has_type(&exchange->request, "application/json") &&
       !(patch && ep_request_has_type(&exchange->request, "application/merge-patch+json")))
     return ep_fail(error, EP_MEDIA_TYPE, "the body must be JSON: Content-Type: application/json");
   if (route->body == EP_BODY_TENSORS && !may_be_tensors(&exchange->request))

@@ -31,6 +31,7 @@ typedef struct {
   int64_t crashes_max;
   int64_t cpu_jobs;
   int64_t http_threads;
+  int64_t http_bytes_max; /* 0 = by the memory that there is */
   bool new_store;
   char backup[PATH_MAX]; /* "" = serves */
   bool check, rescue, probe, help, version;

@@ -135,7 +135,7 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
 }
 
 ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_error *error) {
-  (void)jobs, (void)error;
+  (void)jobs;
   char buffer[512];
   int used =
       snprintf(buffer, sizeof buffer,
@@ -144,7 +144,11 @@ ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_e
   for (int i = 0; i < page->tags_count; i++)
     used += snprintf(buffer + used, sizeof buffer - (size_t)used, "%s;", page->tags[i]);
   snprintf(buffer + used, sizeof buffer - (size_t)used, "\"}");
-  *text = strdup(buffer);
+  size_t bytes = page->limit == FAKE_LONG_LIMIT ? FAKE_LONG_BYTES : strlen(buffer);
+  *text = calloc(1, bytes + 1);
+  if (!*text) return ep_fail_memory(error);
+  memset(*text, ' ', bytes);
+  memcpy(*text, buffer, strlen(buffer));
   return EP_OK;
 }
 
