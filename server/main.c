@@ -71,6 +71,7 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .max_log_bytes = config->max_log_bytes,
                              .keep_seconds = config->keep_days * 86400,
                              .keep_bytes = config->keep_bytes,
+                             .memory_bytes_max = config->memory_bytes_max,
                              .max_queued = config->max_queued,
                              .cpu_jobs = (int)config->cpu_jobs,
                              .new_store = config->new_store,

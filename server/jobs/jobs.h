@@ -36,12 +36,13 @@ typedef struct {
   int64_t data_bytes_max; /* device memory for training rows; more are streamed; 0 = what is free */
   const char *allow_path; /* of the workers: engine/data/sources/allowed_paths.h; NULL = none */
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
-  int64_t max_queued;     /* EP_BUSY beyond; 0 = 10,000 */
-  int64_t max_log_bytes;  /* of a job's log; each time it has grown by so much, every second report
-                             is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
-  int64_t keep_seconds;   /* jobs that ended longer ago are deleted; 0 = none */
-  int64_t keep_bytes;     /* the oldest are deleted while ended jobs take more; 0 = none */
-  int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
+  int64_t memory_bytes_max; /* that jobs on the CPU may take together; 0 = what there is */
+  int64_t max_queued;       /* EP_BUSY beyond; 0 = 10,000 */
+  int64_t max_log_bytes; /* of a job's log; each time it has grown by so much, every second report
+                            is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
+  int64_t keep_seconds;  /* jobs that ended longer ago are deleted; 0 = none */
+  int64_t keep_bytes;    /* the oldest are deleted while ended jobs take more; 0 = none */
+  int cpu_jobs;          /* at once on the CPU, each on a core; 0 = one */
   int64_t checkpoint_after_seconds; /* of a training, before its first checkpoint */
   double stop_seconds;  /* that running jobs have for a checkpoint when the daemon ends */
   int crashes_max;      /* deaths of epochd in a row after which a job that ran fails; 0 = never */

@@ -34,6 +34,16 @@ else
   echo "no control group can be made here: memory is watched alone"
   daemon_start --http-bytes-max 67108864
 fi
+# Where memory runs out, the kernel ends a worker and not epochd.
+worker=$(pgrep -P "$daemon" | head -n 1)
+(($(cat "/proc/$worker/oom_score_adj") > $(cat "/proc/$daemon/oom_score_adj"))) || fail "the kernel would end epochd first"
+if [[ -n $group ]]; then # a job of 12 GiB in 512 MiB
+  http POST /v1/jobs "${json[@]}" -d '{"data": {"generator": "disc", "rows": 10}, "loss": "mse", "epochs": 1, "model": {"layers": [
+    {"type": "linear", "out_features": 32768}, {"type": "linear", "out_features": 32768},
+    {"type": "linear", "out_features": 1}]}}'
+  expect 422
+  grep -q 'jobs on the CPU have 512 MiB' "$body" || fail "it does not say what there is: $(cat "$body")"
+fi
 python3 "$here/../fault/appetite.py" "$url" "$daemon" "${attack[@]}" || fail "see above"
 http GET /metrics
 expect 200

@@ -122,6 +122,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->max_log_bytes = options->max_log_bytes > 0 ? options->max_log_bytes : EP_LIMIT_LOG_BYTES;
   jobs->retention.keep_us = options->keep_seconds * INT64_C(1000000);
   jobs->retention.keep_bytes = options->keep_bytes;
+  jobs->memory_bytes_max = options->memory_bytes_max;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;
