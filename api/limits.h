@@ -89,7 +89,9 @@
                checkpoint, which comes every 4 MB */
 
 /* Descriptions of data, held for the next job. */
-#define EP_LIMIT_CACHED_METAS 4 /* few data are in use at once */
+#define EP_LIMIT_CACHED_METAS 4        /* few data are in use at once */
+#define EP_LIMIT_LISTED_CONTENTS 256   /* of those in lists, without their columns: 3 MB */
+#define EP_LIMIT_LISTED_COLUMNS 131072 /* read for one page of a list: two of the widest, 0.6 s */
 #define EP_LIMIT_CACHED_COLUMNS                                    \
   16384 /* of one: 3.5 MB; pictures of 3x32x32 have 6,144; 4 words \
            of categories count as one column */

@@ -415,8 +415,9 @@ ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_row
   return ep_fail(error, EP_NOT_FOUND, "none");
 }
 
-ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error) {
-  (void)datasets, (void)error;
+ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t limit, char **text,
+                           ep_error *error) {
+  (void)datasets, (void)after, (void)limit, (void)error;
   *text = strdup("{}");
   return EP_OK;
 }
@@ -427,11 +428,11 @@ ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, ep_error *
 }
 
 ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
-  return ep_datasets_list(ep_jobs_datasets(jobs), text, error);
+  return ep_datasets_list(ep_jobs_datasets(jobs), NULL, 1, text, error);
 }
 
 ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error) {
-  return ep_datasets_list(ep_jobs_datasets(jobs), text, error);
+  return ep_datasets_list(ep_jobs_datasets(jobs), NULL, 1, text, error);
 }
 
 void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context) {
