@@ -52,7 +52,7 @@ ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_r
                         char allow[EP_ROUTE_ALLOW_BYTES], ep_error *error);
 
 /* All checks that need no body, in this order: framing, origin, token, route, media type. On
- * failure exchange->response is set; *close: the connection must not be used any further. */
-ep_status ep_route_admit(ep_exchange *exchange, bool *close);
+ * failure exchange->response is set. */
+ep_status ep_route_admit(ep_exchange *exchange);
 
 #endif

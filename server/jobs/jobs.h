@@ -37,7 +37,9 @@ typedef struct {
   const char *allow_path; /* of the workers: engine/data/sources/allowed_paths.h; NULL = none */
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
   int64_t memory_bytes_max; /* that jobs on the CPU may take together; 0 = what there is */
-  int64_t max_queued;       /* EP_BUSY beyond; 0 = 10,000 */
+  const char *ingest_path;  /* the program that reads files of others; NULL = this one */
+  int64_t ingest_memory_bytes, ingest_seconds; /* server/ingest/ingest.h; 0 = the limits */
+  int64_t max_queued;                          /* EP_BUSY beyond; 0 = 10,000 */
   int64_t max_log_bytes; /* of a job's log; each time it has grown by so much, every second report
                             is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
   int64_t keep_seconds;  /* jobs that ended longer ago are deleted; 0 = none */
@@ -53,6 +55,8 @@ typedef struct {
 /* Opens the store in data_dir, requeues what was running, starts a worker for each device and the
  * supervisor's thread. EP_CONFLICT: another daemon has the data_dir. */
 ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *error);
+/* No file of others is read any more: requests that do so end, and further ones are refused. */
+void ep_jobs_stop_reading(ep_jobs *jobs);
 /* Stops the workers, whose jobs go back to the queue on disk, and frees. NULL is allowed. */
 void ep_jobs_close(ep_jobs *jobs);
 
