@@ -5,7 +5,9 @@
 /* A job's spec. */
 #define EP_LIMIT_SPEC_BYTES (1 << 20) /* JSON costs 5 bytes of memory a byte: for specs alone */
 #define EP_LIMIT_JSON_DEPTH 32        /* deeper than any spec; the parser recurses */
-#define EP_LIMIT_NAME_BYTES 128       /* a job's, a tag's, a dataset's name */
+#define EP_LIMIT_JSON_TREE 32 /* bytes of memory for each that a text may have: "{}," takes 100 */
+#define EP_LIMIT_HEADER_TREE_BYTES (128LL << 20) /* of a file's JSON: 65,536 tensors or columns */
+#define EP_LIMIT_NAME_BYTES 128                  /* a job's, a tag's, a dataset's name */
 #define EP_LIMIT_TAGS 16
 #define EP_LIMIT_LABELS_BYTES (1 << 16) /* a PATCH: a name and the tags, every byte escaped */
 #define EP_LIMIT_PATH_BYTES 1023
@@ -93,7 +95,9 @@
                checkpoint, which comes every 4 MB */
 
 /* Descriptions of data, held for the next job. */
-#define EP_LIMIT_CACHED_METAS 4 /* few data are in use at once */
+#define EP_LIMIT_CACHED_METAS 4        /* few data are in use at once */
+#define EP_LIMIT_LISTED_CONTENTS 256   /* of those in lists, without their columns: 3 MB */
+#define EP_LIMIT_LISTED_COLUMNS 131072 /* read for one page of a list: two of the widest, 0.6 s */
 #define EP_LIMIT_CACHED_COLUMNS                                    \
   16384 /* of one: 3.5 MB; pictures of 3x32x32 have 6,144; 4 words \
            of categories count as one column */
@@ -120,8 +124,10 @@
       */
 #define EP_LIMIT_CHECKPOINTS 1000 /* that a job keeps: they are listed in one response */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
-#define EP_LIMIT_BODIES_BYTES \
-  (256LL << 20) /* in memory, of all requests together: 32 of the largest */
+#define EP_LIMIT_HTTP_BYTES (1LL << 30)      /* of bodies and responses in memory; a flag sets it */
+#define EP_LIMIT_HTTP_BYTES_MIN (32 << 20)   /* where there is little memory: some of the largest */
+#define EP_LIMIT_SMALL_RESPONSE_BYTES 16384  /* never refused: a job, a refusal, a probe */
+#define EP_LIMIT_TRIM_BYTES (4 << 20)        /* after more, memory is given back to the system */
 #define EP_LIMIT_FRAMES_BYTES (64 << 20)     /* on their way to one worker: some of the largest */
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_PREDICT_ROWS 100000
@@ -132,7 +138,7 @@
 #define EP_LIMIT_MODELS 1000             /* published: they are listed in one response */
 #define EP_LIMIT_READY_BYTES (4 << 20)   /* free, else not ready: the rows and logs of a few jobs */
 #define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */
-#define EP_LIMIT_LIST_BYTES (64LL << 20) /* of their texts; what is beyond is the next page's */
+#define EP_LIMIT_LIST_BYTES (4LL << 20)  /* of their texts; what is beyond is the next page's */
 #define EP_LIMIT_DEVICE_NUMBER 1024      /* of a GPU: "cuda:1023" is the last */
 #define EP_LIMIT_DEVICES 64              /* no host has more GPUs, with a worker process each */
 #define EP_LIMIT_CPU_JOBS 64             /* at once: a process of some 8 MB each */

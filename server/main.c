@@ -76,6 +76,7 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .max_log_bytes = config->max_log_bytes,
                              .keep_seconds = config->keep_days * 86400,
                              .keep_bytes = config->keep_bytes,
+                             .memory_bytes_max = config->memory_bytes_max,
                              .max_queued = config->max_queued,
                              .quota_jobs = config->quota_jobs,
                              .quota_cores = config->quota_cores,
@@ -241,6 +242,7 @@ int main(int argc, char **argv) {
   ep_curves_init(&curves);
   server.config = &config;
   server.curves = &curves;
+  server.held.limit_bytes = ep_budget_http_bytes(config.http_bytes_max);
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
   ep_auth_init(&server.auth);

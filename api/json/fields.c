@@ -96,8 +96,6 @@ static double number_load(const ep_field *field, const void *at) {
 
 bool ep_field_number_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                           void *at) {
-  char range[96];
-  range_describe(field, range);
   const char *or_word = field->zero_word ? field->zero_word : "";
   const char *what = field->kind == EP_FIELD_DOUBLE ? "a number" : "an integer";
   if (field->zero_word && json_is_string(value) &&
@@ -118,7 +116,8 @@ bool ep_field_number_read(ep_field_reader *reader, const ep_field *field, const 
     number_store(field, number, at);
     return true;
   }
-  char got[EP_NUMBER_BYTES];
+  char got[EP_NUMBER_BYTES], range[96];
+  range_describe(field, range);
   if (json_is_number(value)) ep_number_format(json_number_value(value), got);
   ep_field_reader_fail(reader, "must be %s %s%s%s%s, not %s", what, range,
                        field->zero_word ? " or \"" : "", or_word, field->zero_word ? "\"" : "",
@@ -326,6 +325,7 @@ static void unknown_keys_fail(ep_field_reader *reader, const ep_field_table *tab
     for (int i = 0; i < t->count && count < KNOWN_NAMES; i++) names[count++] = t->fields[i].key;
   json_object_foreach((json_t *)object, key, value) {
     if ((skip && strcmp(key, skip) == 0) || table_has(table, key)) continue;
+    if (reader->problem->errors_count == EP_LIMIT_PROBLEM_ERRORS) return; /* no more are shown */
     size_t place = ep_field_reader_enter(reader, key);
     unknown_fail(reader, "field", key, names, count);
     ep_field_reader_leave(reader, place);

@@ -7,25 +7,68 @@
 #include "api/json/memory.h"
 #include "api/limits.h"
 
-int ep_json_depth(const char *text, size_t bytes) {
-  int depth = 0, deepest = 0;
-  bool in_string = false;
+/* What jansson's nodes take of the heap, rounded up: of an object with its first buckets, of an
+ * array with its first places, of a member's key without its letters, of the rest. */
+enum {
+  OBJECT_BYTES = 288,
+  ARRAY_BYTES = 176,
+  KEY_BYTES = 112,
+  VALUE_BYTES = 64,
+  STRING_BYTES = 112
+};
+
+/* Moves behind the string that begins at `i`. */
+static size_t string_skip(const char *text, size_t bytes, size_t i) {
+  for (i++; i < bytes && text[i] != '"'; i++)
+    if (text[i] == '\\') i++;
+  return i < bytes ? i : bytes;
+}
+
+ep_json_size ep_json_measure(const char *text, size_t bytes) {
+  ep_json_size size = {0};
+  int depth = 0;
+  bool inside = false; /* a number or a word */
   for (size_t i = 0; i < bytes; i++) {
-    char c = text[i];
-    if (in_string) {
-      if (c == '\\')
-        i++;
-      else if (c == '"')
-        in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > deepest) deepest = depth;
-    } else if ((c == '}' || c == ']') && depth > 0) {
-      depth--;
+    const char c = text[i];
+    const bool opens = c == '{' || c == '[';
+    if (c == '"') {
+      size_t end = string_skip(text, bytes, i);
+      size.tree_bytes += STRING_BYTES + (int64_t)(end - i);
+      i = end;
+    } else if (opens) {
+      size.tree_bytes += c == '{' ? OBJECT_BYTES : ARRAY_BYTES;
+      if (++depth > size.depth) size.depth = depth;
+    } else if (c == '}' || c == ']') {
+      if (depth > 0) depth--;
+    } else if (c == ':') {
+      size.tree_bytes += KEY_BYTES - STRING_BYTES; /* the string before it was a key */
+      size.values--;
+    } else if (c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r') {
+      inside = false;
+      continue;
+    } else if (inside) {
+      continue;
+    } else {
+      size.tree_bytes += VALUE_BYTES;
     }
+    const bool word = c != '"' && !opens && c != '}' && c != ']' && c != ':';
+    size.values += word || opens || c == '"';
+    inside = word;
   }
-  return deepest;
+  return size;
+}
+
+ep_status ep_json_check(const char *text, size_t bytes, int64_t most_bytes, ep_error *error) {
+  const ep_json_size size = ep_json_measure(text, bytes);
+  if (size.depth > EP_LIMIT_JSON_DEPTH)
+    return ep_fail(error, EP_INVALID, "the JSON is nested deeper than %d levels",
+                   EP_LIMIT_JSON_DEPTH);
+  if (size.tree_bytes > most_bytes)
+    return ep_fail(error, EP_TOO_LARGE,
+                   "the JSON has %lld values, which take %lld bytes of memory: at most %lld are "
+                   "taken, so send fewer values",
+                   (long long)size.values, (long long)size.tree_bytes, (long long)most_bytes);
+  return EP_OK;
 }
 
 /* jansson's error as ours: its own wording, with the place. */
@@ -43,14 +86,17 @@ static ep_status load_fail(const json_error_t *from, ep_error *error) {
   }
 }
 
+int64_t ep_json_tree_most(size_t max_bytes) {
+  return (int64_t)max_bytes * EP_LIMIT_JSON_TREE;
+}
+
 ep_status ep_json_load(const char *text, size_t bytes, size_t max_bytes, json_t **out,
                        ep_error *error) {
   *out = NULL;
   if (bytes > max_bytes)
     return ep_fail(error, EP_TOO_LARGE, "%zu bytes of JSON: the limit is %zu", bytes, max_bytes);
-  if (ep_json_depth(text, bytes) > EP_LIMIT_JSON_DEPTH)
-    return ep_fail(error, EP_INVALID, "the JSON is nested deeper than %d levels",
-                   EP_LIMIT_JSON_DEPTH);
+  ep_status status = ep_json_check(text, bytes, ep_json_tree_most(max_bytes), error);
+  if (status != EP_OK) return status;
   json_error_t from;
   const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
   *out = ep_json_read(text, bytes, flags, &from);

@@ -10,14 +10,27 @@
 
 #include "api/status.h"
 
-/* The whole text as one value of any type. EP_TOO_LARGE over max_bytes, EP_INVALID when nested
+/* The whole text as one value of any type. EP_TOO_LARGE over max_bytes, or when its tree would take
+ * more than EP_LIMIT_JSON_TREE bytes for each of max_bytes; EP_INVALID when nested
  * deeper than EP_LIMIT_JSON_DEPTH or a number overflows, EP_MALFORMED (with line and column, both
  * from 1) when it is not JSON or has a key twice. The caller owns *out: json_decref. */
 ep_status ep_json_load(const char *text, size_t bytes, size_t max_bytes, json_t **out,
                        ep_error *error);
 
-/* Deepest nesting of brackets, strings left out; any bytes are allowed. */
-int ep_json_depth(const char *text, size_t bytes);
+/* What a text would become, found without a parse; any bytes are allowed. */
+typedef struct {
+  int depth;          /* deepest nesting of brackets, strings left out */
+  int64_t values;     /* keys left out */
+  int64_t tree_bytes; /* of memory, about and rather more: jansson's tree of it */
+} ep_json_size;
+ep_json_size ep_json_measure(const char *text, size_t bytes);
+
+/* The most that the tree of a text of up to max_bytes may take. */
+int64_t ep_json_tree_most(size_t max_bytes);
+
+/* To be called before ep_json_read of a text that others wrote. EP_INVALID when it is nested deeper
+ * than EP_LIMIT_JSON_DEPTH, EP_TOO_LARGE when its tree would take more than most_bytes. */
+ep_status ep_json_check(const char *text, size_t bytes, int64_t most_bytes, ep_error *error);
 
 /* The value at `key` of an object, or false: when it is not there, of another type, out of range,
  * or does not fit with its 0. An integer may be written as 1000, 1e3 or 1000.0. */

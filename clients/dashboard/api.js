@@ -126,6 +126,13 @@ function visible(signal) {
   });
 }
 
+// The data of a list whose first page is `page`, those of the pages after it included.
+export async function allOf(path, page, { signal } = {}) {
+  const data = [...page.data];
+  for (let at = page; at.has_more; data.push(...at.data)) at = await getJson(`${path}?limit=1000&after=${encodeURIComponent(at.next)}`, { signal });
+  return data;
+}
+
 // See main.js. interval: ms, or a function of the newest data that returns ms, or null for no poll before
 // the next refresh(). onError(error) is called for each failure; a 4xx, which no retry changes, ends the poll.
 export function poll(path, onData, { signal, interval = 2000, onError } = {}) {

@@ -180,3 +180,17 @@ int64_t ep_plan_bytes(const ep_plan *plan) {
   if (changed) bytes = ep_add_saturated(bytes, ep_multiply_saturated(passed, stored_bytes(plan)));
   return ep_add_saturated(bytes, data_bytes(plan));
 }
+
+/* The plan's count also has the activations of a whole batch, which the CPU takes piece by piece.
+ * Limits keep the products below 2^60. */
+int64_t ep_plan_least_bytes(const ep_plan *plan) {
+  const ep_data_shape *shape = &plan->shape;
+  const ep_program *program = &plan->program;
+  int64_t rows = shape->train_rows + shape->validation_rows + shape->test_rows;
+  int64_t x_bytes = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
+  int64_t row_bytes = shape->features * x_bytes + shape->target_columns * (int64_t)sizeof(float);
+  int64_t state = ep_program_state_floats(program) + program->optimizer_floats;
+  int64_t replica = state + (ep_program_ranks(program) > 1 ? 2 : 1) * program->parameters;
+  return rows * row_bytes +
+         (int64_t)sizeof(float) * (state + ep_program_replicas(program) * replica);
+}

@@ -45,6 +45,10 @@ typedef struct {
   ep_data_shape shape;
 } ep_plan;
 
+/* Bytes that every executor takes at least: the rows, the snapshot, the state and gradient of each
+ * replica (several have doubles). */
+int64_t ep_plan_least_bytes(const ep_plan *plan);
+
 /* Infers shapes and checks the spec against the data: "layer 2 expects 784 inputs, layer 1 yields
  * 676" (layers count from 0, as in the JSON pointer /model/layers/2/in_features), the loss against
  * the last layer and the targets (classes beyond the outputs, bce targets outside 0 … 1),

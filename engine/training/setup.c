@@ -1,4 +1,5 @@
 #include "engine/training/setup.h"
+#include "engine/host/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,28 +41,15 @@ static ep_status plan_make(ep_trainer *t, ep_error *error) {
   return status;
 }
 
-/* Bytes that every executor takes: the rows, the snapshot, the state and gradient of each replica
- * (several have doubles). The plan's count also has the activations of a whole batch, which the CPU
- * takes piece by piece. Limits keep the products below 2^60. */
-static int64_t least_bytes(const ep_plan *plan) {
-  const ep_data_shape *shape = &plan->shape;
-  const ep_program *program = &plan->program;
-  int64_t rows = shape->train_rows + shape->validation_rows + shape->test_rows;
-  int64_t x_bytes = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
-  int64_t row_bytes = shape->features * x_bytes + shape->target_columns * (int64_t)sizeof(float);
-  int64_t state = ep_program_state_floats(program) + program->optimizer_floats;
-  int64_t replica = state + (ep_program_ranks(program) > 1 ? 2 : 1) * program->parameters;
-  return rows * row_bytes +
-         (int64_t)sizeof(float) * (state + ep_program_replicas(program) * replica);
-}
-
 /* Where there is not even that much memory, asking for it might end in the system's killing
  * someone. Ranks spread over their GPUs, which are taken to be alike. */
 static ep_status memory_check(const ep_trainer *t, ep_error *error) {
   ep_backend_info info;
-  int64_t bytes = least_bytes(t->plan);
+  int64_t bytes = ep_plan_least_bytes(t->plan);
   ep_status status = t->job->backend_ops->info(t->job->backend, &info, error);
   const int gpus = t->job->gpus_count > 1 ? t->job->gpus_count : 1;
+  const int64_t there = ep_memory_read().total_bytes; /* of a control group, say */
+  if (strcmp(t->job->device, "cpu") == 0 && info.memory_bytes > there) info.memory_bytes = there;
   if (status != EP_OK || info.memory_bytes <= 0 || bytes <= gpus * info.memory_bytes) return status;
   return ep_fail_at(error, EP_NO_MEMORY, "/model",
                     "training takes at least %lld MiB of memory, %s%s %lld MiB",

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/json.h"
 #include "api/json/memory.h"
 #include "engine/data/columns/encoding_json.h"
 
@@ -41,6 +42,8 @@ static ep_status values_parse(const ep_tensors *file, const char *key, int64_t c
   *out = NULL;
   if (!text || strcmp(text, "null") == 0) return EP_OK;
   json_error_t fault;
+  status = ep_json_check(text, strlen(text), EP_LIMIT_HEADER_TREE_BYTES, error);
+  if (status != EP_OK) return status;
   json_t *array = ep_json_read(text, strlen(text), 0, &fault);
   if (ep_json_memory_short()) return ep_fail_memory(error);
   if (!json_is_array(array) || json_array_size(array) != (size_t)count)
@@ -188,12 +191,13 @@ static bool shape_possible(const ep_data_shape *shape) {
 ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_error *error) {
   const char *text = ep_tensors_note(file, "data");
   json_error_t fault;
-  json_t *object = text ? ep_json_read(text, strlen(text), 0, &fault) : NULL;
+  bool small = text && ep_json_check(text, strlen(text), EP_LIMIT_HEADER_TREE_BYTES, NULL) == EP_OK;
+  json_t *object = small ? ep_json_read(text, strlen(text), 0, &fault) : NULL;
   bool read = object && shape_parse(object, out) && shape_possible(out);
   json_decref(object);
   if (read) return EP_OK;
   *out = (ep_data_shape){0};
-  if (text && ep_json_memory_short()) return ep_fail_memory(error);
+  if (small && ep_json_memory_short()) return ep_fail_memory(error);
   return ep_fail(error, EP_DATA,
                  text ? "weights: \"data\" in the metadata cannot be"
                       : "weights: the file does not say what its data was like");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/hash/sha256.h"
+#include "api/json/json.h"
 #include "api/json/memory.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
@@ -137,12 +138,14 @@ ep_status ep_tensors_read(const uint8_t *bytes, size_t size, ep_tensors *out, ep
   if (length > size - LENGTH_BYTES)
     return ep_fail(error, EP_DATA, "safetensors: the file ends inside its header");
   json_error_t fault;
-  json_t *root = ep_json_read((const char *)bytes + LENGTH_BYTES, (size_t)length,
-                              JSON_REJECT_DUPLICATES, &fault);
+  const char *text = (const char *)bytes + LENGTH_BYTES;
+  ep_status status = ep_json_check(text, (size_t)length, EP_LIMIT_HEADER_TREE_BYTES, error);
+  if (status != EP_OK) return status;
+  json_t *root = ep_json_read(text, (size_t)length, JSON_REJECT_DUPLICATES, &fault);
   if (!root && !fault.text[0]) return ep_fail_memory(error);
   if (!root) return ep_fail(error, EP_DATA, "safetensors: the header: %s", fault.text);
   const uint8_t *values = bytes + LENGTH_BYTES + length;
-  ep_status status = header_parse(root, values, size - LENGTH_BYTES - (size_t)length, out, error);
+  status = header_parse(root, values, size - LENGTH_BYTES - (size_t)length, out, error);
   json_decref(root);
   if (status != EP_OK) ep_tensors_close(out);
   return status;

@@ -24,6 +24,7 @@
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/disk_wait.h"
 #include "engine/files/path.h"
+#include "engine/host/memory.h"
 #include "engine/sandbox/sandbox.h"
 #include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
@@ -400,6 +401,11 @@ static ep_status ready_send(worker *w, ep_error *error) {
   snprintf(reply.device.driver, sizeof reply.device.driver, "%s", info.driver);
   reply.device.memory_bytes = info.memory_bytes;
   reply.device.memory_free_bytes = info.memory_free_bytes;
+  if (strcmp(w->device_name, "cpu") == 0) { /* the backend sees the machine, not its groups */
+    const ep_memory memory = ep_memory_read();
+    reply.device.memory_bytes = memory.total_bytes;
+    reply.device.memory_free_bytes = memory.free_bytes;
+  }
   reply.device.threads = info.threads;
   ep_calibrator_init(&w->calibrator, &w->device, &reply.device, &w->link);
   return ep_link_send_reply(&w->link, &reply, error);

@@ -14,9 +14,11 @@
 void ep_datasets_init(ep_datasets *datasets, ep_contents *contents) {
   datasets->contents = contents;
   pthread_mutex_init(&datasets->naming, NULL);
+  ep_summaries_init(&datasets->summaries);
 }
 
 void ep_datasets_deinit(ep_datasets *datasets) {
+  ep_summaries_deinit(&datasets->summaries);
   pthread_mutex_destroy(&datasets->naming);
 }
 
@@ -196,29 +198,66 @@ ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_row
   return named_format(datasets, name, page, text, sha256, error);
 }
 
-ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error) {
+/* A page that is being made. */
+typedef struct {
+  char **items; /* [count], owned, and each too */
+  int64_t count, bytes, columns;
+} list_page;
+
+/* The item of a row. Of what is not held the columns are counted: their description is read. */
+static ep_status item_make(ep_datasets *datasets, const ep_dataset_row *row, list_page *page,
+                           ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_dataset_meta meta = {0};
+  char *text = ep_summaries_format(&datasets->summaries, row->sha256, row->name, row->owner,
+                                   row->created_us);
+  ep_status status = EP_OK;
+  if (!text) {
+    const char *data_dir = datasets->contents->data_dir;
+    status = ep_path_join(path, error, data_dir, "datasets", row->sha256, NULL);
+    if (status == EP_OK) status = ep_dataset_meta_read(path, &meta, error);
+    if (status != EP_OK) return status;
+    for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)
+      page->columns += meta.part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].columns;
+    text = ep_dataset_summary_format(&meta, row->name, row->owner, row->created_us);
+    ep_summaries_add_take(&datasets->summaries, &meta);
+  }
+  if (!text) return ep_fail_memory(error);
+  page->bytes += (int64_t)strlen(text);
+  page->items[page->count++] = text;
+  return EP_OK;
+}
+
+/* Fills the page from rows[*at] on; *at: the first row that is not on it. */
+static void page_fill(ep_datasets *datasets, const ep_dataset_row *rows, int64_t count,
+                      int64_t limit, int64_t *at, list_page *page) {
+  for (; *at < count && page->count < limit; ++*at) {
+    ep_error why = {0};
+    if (page->bytes >= EP_LIMIT_LIST_BYTES || page->columns >= EP_LIMIT_LISTED_COLUMNS) return;
+    if (item_make(datasets, &rows[*at], page, &why) != EP_OK)
+      /* deleted in between, or damaged: the others are shown */
+      ep_log(EP_LOG_WARNING, "dataset \"%s\": %s", rows[*at].name, why.message);
+  }
+}
+
+ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t limit, char **text,
+                           ep_error *error) {
   ep_dataset_row *rows = NULL;
-  int64_t count = 0, used = 0;
+  int64_t count = 0, at = 0;
   *text = NULL;
   ep_status status = ep_store_dataset_list(datasets->contents->store, &rows, &count, error);
   if (status != EP_OK) return status;
-  char **items = calloc((size_t)count + 1, sizeof *items);
-  if (!items) status = ep_fail_memory(error);
-  for (int64_t i = 0; status == EP_OK && i < count; i++) {
-    ep_error why = {0};
-    ep_status read = row_format(datasets->contents, &rows[i], &items[used], &why);
-    if (read == EP_OK) {
-      used++;
-    } else { /* deleted in between, or damaged: the others are shown */
-      ep_log(EP_LOG_WARNING, "dataset \"%s\": %s", rows[i].name, why.message);
-    }
+  list_page page = {.items = calloc((size_t)limit, sizeof *page.items)};
+  while (after && at < count && strcmp(rows[at].name, after) <= 0) at++;
+  if (page.items) {
+    page_fill(datasets, rows, count, limit, &at, &page);
+    *text = ep_list_format((const char *const *)page.items, page.count, at < count,
+                           at < count ? rows[at - 1].name : NULL);
   }
-  if (status == EP_OK) *text = ep_list_format((const char *const *)items, used, false, NULL);
-  for (int64_t i = 0; i < used; i++) free(items[i]);
-  free(items);
+  for (int64_t i = 0; i < page.count; i++) free(page.items[i]);
+  free(page.items);
   free(rows);
-  if (status == EP_OK && !*text) status = ep_fail_memory(error);
-  return status;
+  return *text ? EP_OK : ep_fail_memory(error);
 }
 
 static ep_status name_delete(ep_contents *contents, const char *name, ep_error *error) {

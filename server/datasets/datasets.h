@@ -8,12 +8,14 @@
 
 #include "engine/data/datasets/rows.h"
 #include "server/datasets/contents.h"
+#include "server/datasets/summaries.h"
 
 typedef struct {
   ep_contents *contents; /* lent */
   /* Held while a name moves from one content to another. Lock order: naming first, then the mutex
    * of the pins or of the store; no function that holds one of these takes naming. */
   pthread_mutex_t naming;
+  ep_summaries summaries;
 } ep_datasets;
 
 void ep_datasets_init(ep_datasets *datasets, ep_contents *contents);
@@ -45,7 +47,10 @@ ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
 /* Some of its rows (engine/data/datasets/rows.h) as JSON text, the caller's, and its SHA-256. */
 ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_rows_page *page,
                            char **text, char sha256[EP_SHA256_HEX_BYTES], ep_error *error);
-ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error);
+/* A page of the list as JSON text, the caller's: up to `limit` by name, from the one after `after`
+ * (NULL = from the first). Fewer where many columns must be read for them: then there are more. */
+ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t limit, char **text,
+                           ep_error *error);
 /* EP_CONFLICT: a job that has not ended needs it. */
 ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, ep_error *error);
 

@@ -7,7 +7,10 @@
 #include "server/handlers/handlers.h"
 #include "server/process/id.h"
 
-enum { POINTS = 1000 }; /* of a curve, by default */
+enum {
+  POINTS = 1000,    /* of a curve, by default */
+  POINT_BYTES = 320 /* of one as numbers and as text, which is copied as it grows */
+};
 
 /* The jobs that are compared. */
 typedef struct {
@@ -68,6 +71,10 @@ static ep_status jobs_read(ep_exchange *exchange, comparison *compared, int64_t 
       status = ep_job_curve_read(exchange, compared->ids[i], max_points, &compared->points[i],
                                  &job->points_count, error);
     job->points = compared->points[i];
+    if (status == EP_OK)
+      status = ep_exchange_hold(exchange, job->points_count * POINT_BYTES, error);
+    if (status == EP_OK && ep_exchange_is_abandoned(exchange))
+      status = ep_fail(error, EP_CANCELLED, "the client has gone");
   }
   return status;
 }

@@ -185,9 +185,15 @@ ep_route_result ep_route_dataset_rows(ep_exchange *exchange) {
 }
 
 ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
+  enum { LISTED = 100 }; /* unless it says how many */
   ep_error error = {0};
   char *text = NULL;
-  if (ep_datasets_list(ep_jobs_datasets(exchange->server->jobs), &text, &error) != EP_OK)
+  int64_t limit;
+  if (ep_request_integer(&exchange->request, "limit", 1, EP_LIMIT_LIST_JOBS, LISTED, &limit,
+                         &error) != EP_OK ||
+      ep_datasets_list(ep_jobs_datasets(exchange->server->jobs),
+                       ep_request_query(&exchange->request, "after"), limit, &text,
+                       &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }

@@ -113,7 +113,9 @@ static ep_status request_read(ep_exchange *exchange, inference *pending, ep_erro
   const ep_request *request = &exchange->request;
   const char *length = ep_request_header(request, EP_INFERENCE_LENGTH_HEADER);
   size_t json_bytes = request->body_bytes;
-  ep_status status = ep_models_get(exchange->server->jobs, request->id, &pending->model, error);
+  ep_status status = ep_exchange_hold_rows(exchange, false, error);
+  if (status == EP_OK)
+    status = ep_models_get(exchange->server->jobs, request->id, &pending->model, error);
   if (status == EP_OK && ep_request_header_count(request, EP_INFERENCE_LENGTH_HEADER) > 1)
     status = ep_fail(error, EP_MALFORMED, "%s is given twice", EP_INFERENCE_LENGTH_HEADER);
   if (status == EP_OK && length)

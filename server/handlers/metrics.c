@@ -21,6 +21,12 @@ ep_route_result ep_route_metrics_get(ep_exchange *exchange) {
   }
   ep_metrics_format(&out);
   ep_route_metrics_format(server->routes, &out);
+  ep_metrics_single(&out, "epochd_http_held_bytes", "gauge",
+                    "Memory of requests, and of responses that wait for their readers.",
+                    (double)atomic_load(&server->held.used_bytes));
+  ep_metrics_single(&out, "epochd_http_held_limit_bytes", "gauge",
+                    "The most that these may take; beyond, requests get 429 and 503.",
+                    (double)server->held.limit_bytes);
   ep_metrics_process_format(&out, server->config->data_dir);
   ep_response_take_text(&exchange->response, 200, "text/plain; version=0.0.4; charset=utf-8",
                         ep_writer_take(&out));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "api/json/json.h"
 #include "server/http/access_log.h"
 #include "server/http/framing/received.h"
 #include "server/http/response_send.h"
@@ -166,19 +167,19 @@ static enum MHD_Result request_begin(ep_transport *transport, ep_exchange *excha
 
 /* Makes room for a body of so many bytes, of what all requests may hold together. */
 static ep_status body_reserve(ep_exchange *exchange, size_t needed, ep_error *error) {
-  atomic_llong *held = &exchange->server->bodies_bytes;
   size_t most = (size_t)exchange->route->limit_bytes + 1, capacity = exchange->body_capacity;
   if (needed <= capacity) return EP_OK;
   if (capacity == 0) capacity = FIRST_BODY_BYTES;
   while (capacity < needed) capacity *= 2;
   if (capacity > most) capacity = most;
-  long long more = (long long)(capacity - exchange->body_capacity);
-  bool room = atomic_fetch_add(held, more) + more <= EP_LIMIT_BODIES_BYTES;
-  char *grown = room ? realloc(exchange->request.body, capacity) : NULL;
+  int64_t more = (int64_t)(capacity - exchange->body_capacity);
+  ep_budget *held = &exchange->server->held;
+  ep_status status = ep_budget_take(held, more, error);
+  if (status != EP_OK) return status;
+  char *grown = realloc(exchange->request.body, capacity);
   if (!grown) {
-    atomic_fetch_sub(held, more);
-    return room ? ep_fail_memory(error)
-                : ep_fail(error, EP_BUSY, "too many bodies at once, try again later");
+    ep_budget_give(held, more);
+    return ep_fail_memory(error);
   }
   exchange->request.body = grown;
   exchange->body_capacity = capacity;
@@ -233,8 +234,9 @@ static void route_work(void *context) {
   bool reads = strcmp(exchange->route->method, "GET") == 0;
   if (reads && ep_exchange_is_abandoned(exchange))
     ep_exchange_fail_with(exchange, EP_CANCELLED, "the client has gone");
-  else
+  else if (ep_exchange_admit(exchange))
     exchange->route->call(exchange);
+  ep_exchange_settle(exchange);
   ep_exchange_audit(exchange);
   atomic_store(&exchange->worked, true);
   ep_waiter_wake(&exchange->waiter);
@@ -287,9 +289,10 @@ static ep_thread_pool *pool_of_result(const ep_server *server, ep_route_result r
 }
 
 static ep_thread_pool *pool_of_route(const ep_server *server, ep_runs runs) {
-  return runs == EP_RUNS_WORK     ? server->work
-         : runs == EP_RUNS_COMMIT ? server->commits
-                                  : server->ingest;
+  return runs == EP_RUNS_WORK      ? server->work
+         : runs == EP_RUNS_COMMIT  ? server->commits
+         : runs == EP_RUNS_METRICS ? server->metrics
+                                   : server->ingest;
 }
 
 static enum MHD_Result route_call(ep_exchange *exchange) {
@@ -307,20 +310,35 @@ static enum MHD_Result route_call(ep_exchange *exchange) {
     if (result == EP_WAITER_SUSPENDED) return MHD_YES;
     if (result == EP_WAITER_CLOSED) exchange->timed_out = true;
   }
+  ep_exchange_settle(exchange);
   return response_send(exchange);
+}
+
+/* Takes the memory of the tree that a spec becomes. One that is too heavy is not parsed. */
+static ep_status tree_hold(ep_exchange *exchange, ep_error *error) {
+  const ep_route *route = exchange->route;
+  if (route->body != EP_BODY_JSON) return EP_OK;
+  const ep_request *request = &exchange->request;
+  int64_t bytes = ep_json_measure(request->body, request->body_bytes).tree_bytes;
+  if (bytes > ep_json_tree_most((size_t)route->limit_bytes)) return EP_OK;
+  return ep_exchange_hold(exchange, bytes, error);
 }
 
 /* The request is whole. */
 static enum MHD_Result request_run(ep_exchange *exchange) {
   ep_deadline_allow(exchange->deadline, 0);
   if (exchange->body_failed) return response_send(exchange);
-  bool in_memory =
-      exchange->route->body == EP_BODY_JSON || exchange->route->body == EP_BODY_TENSORS;
-  if (in_memory && !exchange->request.body) {
+  if (ep_body_in_memory(exchange->route->body) && !exchange->request.body) {
     ep_exchange_fail_with(exchange, EP_MALFORMED, "the body is empty; JSON is needed");
     return response_send(exchange);
   }
-  if (exchange->route->runs == EP_RUNS_HERE) return route_call(exchange);
+  ep_error error = {0};
+  if (tree_hold(exchange, &error) != EP_OK) {
+    ep_exchange_fail(exchange, &error);
+    return response_send(exchange);
+  }
+  if (exchange->route->runs == EP_RUNS_HERE)
+    return ep_exchange_admit(exchange) ? route_call(exchange) : response_send(exchange);
   return work_start(exchange, pool_of_route(exchange->server, exchange->route->runs));
 }
 

@@ -1,8 +1,13 @@
 #include "server/http/exchange.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json.h"
+#include "server/http/routes.h"
 
 ep_exchange *ep_exchange_create(ep_server *server) {
   ep_exchange *exchange = calloc(1, sizeof *exchange);
@@ -19,10 +24,70 @@ void ep_exchange_retain(ep_exchange *exchange) {
 }
 
 void ep_exchange_discard_body(ep_exchange *exchange) {
-  atomic_fetch_sub(&exchange->server->bodies_bytes, (long long)exchange->body_capacity);
+  ep_budget_give(&exchange->server->held, (int64_t)exchange->body_capacity);
   free(exchange->request.body);
   exchange->request.body = NULL;
   exchange->request.body_bytes = exchange->body_capacity = 0;
+}
+
+ep_status ep_exchange_hold(ep_exchange *exchange, int64_t bytes, ep_error *error) {
+  ep_status status = ep_budget_take(&exchange->server->held, bytes, error);
+  if (status == EP_OK) exchange->working_bytes += bytes;
+  return status;
+}
+
+ep_status ep_exchange_hold_rows(ep_exchange *exchange, bool named, ep_error *error) {
+  const ep_request *request = &exchange->request;
+  int64_t bytes = (int64_t)(request->body_bytes * sizeof(double) / 2); /* "1," is one */
+  if (bytes > EP_LIMIT_PREDICT_BYTES) bytes = EP_LIMIT_PREDICT_BYTES;
+  if (named) bytes += ep_json_measure(request->body, request->body_bytes).tree_bytes;
+  return ep_exchange_hold(exchange, bytes, error);
+}
+
+/* Gives the work's memory back. After much of it to the system too: the freed nodes of a large tree
+ * leave no page free at the heap's end. */
+static void work_give(ep_exchange *exchange) {
+  ep_budget_give(&exchange->server->held, exchange->working_bytes);
+  int64_t bytes = exchange->working_bytes + (int64_t)exchange->response.text_bytes;
+  if (bytes >= EP_LIMIT_TRIM_BYTES) malloc_trim(0);
+  exchange->working_bytes = 0;
+}
+
+/* Whether the request only asks, so that it can be refused at any time. */
+static bool request_asks(const ep_exchange *exchange) {
+  ep_body body = exchange->route->body;
+  return strcmp(exchange->request.method, "GET") == 0 ||
+         strcmp(exchange->request.method, "HEAD") == 0 || body == EP_BODY_ROWS ||
+         body == EP_BODY_TENSORS;
+}
+
+bool ep_exchange_admit(ep_exchange *exchange) {
+  ep_error error = {0};
+  if (request_asks(exchange)) return true; /* ep_exchange_settle looks at the response */
+  if (ep_budget_take(&exchange->server->held, 0, &error) == EP_OK) return true;
+  ep_exchange_fail(exchange, &error);
+  return false;
+}
+
+/* What a request did is told, and what the daemon itself is like, whatever memory that takes. */
+static bool response_waives(const ep_exchange *exchange) {
+  return exchange->response.text_bytes <= EP_LIMIT_SMALL_RESPONSE_BYTES ||
+         exchange->route->runs == EP_RUNS_METRICS || !request_asks(exchange);
+}
+
+void ep_exchange_settle(ep_exchange *exchange) {
+  ep_budget *held = &exchange->server->held;
+  ep_response *response = &exchange->response;
+  int64_t bytes = response->text ? (int64_t)response->text_bytes : 0;
+  ep_error error = {0};
+  work_give(exchange);
+  if (bytes > 0 && response_waives(exchange)) {
+    ep_budget_force(held, bytes);
+  } else if (bytes > 0 && ep_budget_take(held, bytes, &error) != EP_OK) {
+    ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "the response: %.400s", error.message);
+    bytes = 0;
+  }
+  exchange->response_bytes = bytes;
 }
 
 void ep_exchange_unwatch(ep_exchange *exchange) {
@@ -42,6 +107,8 @@ bool ep_exchange_is_abandoned(void *context) {
 void ep_exchange_release(ep_exchange *exchange) {
   if (atomic_fetch_sub(&exchange->references, 1) != 1) return;
   ep_exchange_discard_body(exchange);
+  work_give(exchange);
+  ep_budget_give(&exchange->server->held, exchange->response_bytes);
   ep_request_deinit(&exchange->request);
   ep_response_deinit(&exchange->response);
   free(exchange->result);

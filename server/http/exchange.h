@@ -40,6 +40,7 @@ typedef struct ep_exchange {
   char *target; /* as sent, owned */
   int64_t begun_us, received_bytes, allowed_bytes, discarded_bytes;
   size_t body_capacity;
+  int64_t working_bytes, response_bytes; /* taken of server->held, beside the body's */
   bool body_failed;     /* the rest of the body is thrown away and `response` is sent */
   atomic_bool worked;   /* `response` is complete */
   ep_watcher *streamed; /* owned while a response streams */
@@ -59,6 +60,17 @@ bool ep_exchange_is_abandoned(void *context);
 void ep_exchange_discard_body(ep_exchange *exchange);
 /* Whether the caller may change what others have. */
 bool ep_exchange_is_admin(const ep_exchange *exchange);
+/* Takes `bytes` of the memory of all requests for what the route is about to allocate, until its
+ * response is complete. Fails as ep_budget_take does. */
+ep_status ep_exchange_hold(ep_exchange *exchange, int64_t bytes, ep_error *error);
+/* The same for the rows of a prediction: as a tree where they are `named`, else as numbers. */
+ep_status ep_exchange_hold_rows(ep_exchange *exchange, bool named, ep_error *error);
+/* Whether the route may be called. False, with the response set, for a request that changes
+ * something while its response would find no room: it is refused before it has. */
+bool ep_exchange_admit(ep_exchange *exchange);
+/* The response is complete: it is counted instead of the work. One that finds no room is replaced
+ * by 503, unless the request has changed something. */
+void ep_exchange_settle(ep_exchange *exchange);
 /* Ends the watch of a job's version, if the route has one. */
 void ep_exchange_unwatch(ep_exchange *exchange);
 

@@ -80,6 +80,7 @@ static ep_status threads_start(ep_http *http, const ep_http_room *room, ep_error
   ep_status status = ep_waiters_create(room->watchers, &server->waiters, error);
   if (status == EP_OK) status = ep_thread_pool_create(2, &server->ingest, error);
   if (status == EP_OK) status = ep_thread_pool_create(2, &server->work, error);
+  if (status == EP_OK) status = ep_thread_pool_create(1, &server->metrics, error);
   if (status == EP_OK) status = ep_thread_pool_create(COMMIT_THREADS, &server->commits, error);
   if (status == EP_OK) status = ep_deadlines_create(&http->transport.deadlines, error);
   return status;
@@ -137,7 +138,8 @@ void ep_http_stop(ep_http *http) {
   ep_thread_pool_destroy(http->server->ingest);
   ep_thread_pool_destroy(http->server->work);
   ep_thread_pool_destroy(http->server->commits);
-  http->server->ingest = http->server->work = http->server->commits = NULL;
+  ep_thread_pool_destroy(http->server->metrics);
+  http->server->ingest = http->server->work = http->server->commits = http->server->metrics = NULL;
 }
 
 void ep_http_destroy(ep_http *http) {
@@ -146,9 +148,10 @@ void ep_http_destroy(ep_http *http) {
   ep_thread_pool_destroy(server->ingest);
   ep_thread_pool_destroy(server->work);
   ep_thread_pool_destroy(server->commits);
+  ep_thread_pool_destroy(server->metrics);
   ep_deadlines_destroy(http->transport.deadlines);
   ep_waiters_destroy(server->waiters);
-  server->ingest = server->work = server->commits = NULL;
+  server->ingest = server->work = server->commits = server->metrics = NULL;
   server->waiters = NULL;
   free(http);
 }

@@ -15,7 +15,7 @@ typedef struct {
 /* Raises the soft limit to the hard one. */
 ep_http_room ep_http_room_find(void);
 
-/* Listens and serves from here on. Makes server->waiters, ->ingest, ->work and ->commits. *port:
+/* Listens and serves from here on. Makes server->waiters and the pools of threads. *port:
  * the port that was bound. */
 ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **out, int *port,
                         ep_error *error);

@@ -106,20 +106,19 @@ ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_r
  * such a request too, but its browser marks it (guard.c), and an inference changes nothing. */
 static bool may_be_tensors(const ep_request *request) {
   return !ep_request_header(request, "Content-Type") ||
-         ep_request_names(request, "Content-Type", "application/json") ||
-         ep_request_names(request, "Content-Type", "application/octet-stream");
+         ep_request_has_type(request, "application/json") ||
+         ep_request_has_type(request, "application/octet-stream");
 }
 
 static ep_status body_check(const ep_exchange *exchange, ep_error *error) {
   const ep_route *route = exchange->route;
   const char *length = ep_request_header(&exchange->request, "Content-Length");
   bool chunked = ep_request_header(&exchange->request, "Transfer-Encoding") != NULL;
-  bool in_memory = route->body == EP_BODY_JSON || route->body == EP_BODY_TENSORS;
+  bool in_memory = ep_body_in_memory(route->body);
   bool patch = strcmp(route->method, "PATCH") == 0; /* RFC 7396 */
-  if (route->body == EP_BODY_JSON &&
-      !ep_request_names(&exchange->request, "Content-Type", "application/json") &&
-      !(patch &&
-        ep_request_names(&exchange->request, "Content-Type", "application/merge-patch+json")))
+  if ((route->body == EP_BODY_JSON || route->body == EP_BODY_ROWS) &&
+      !ep_request_has_type(&exchange->request, "application/json") &&
+      !(patch && ep_request_has_type(&exchange->request, "application/merge-patch+json")))
     return ep_fail(error, EP_MEDIA_TYPE, "the body must be JSON: Content-Type: application/json");
   if (route->body == EP_BODY_TENSORS && !may_be_tensors(&exchange->request))
     return ep_fail(error, EP_MEDIA_TYPE,

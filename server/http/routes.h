@@ -8,14 +8,20 @@
 typedef enum {
   EP_BODY_NONE,    /* a body is thrown away */
   EP_BODY_JSON,    /* in memory, at most limit_bytes */
+  EP_BODY_ROWS,    /* the same: rows of numbers, which are scanned and become no tree */
   EP_BODY_TENSORS, /* the same; bytes may follow the JSON */
   EP_BODY_UPLOAD   /* in a file */
 } ep_body;
+
+static inline bool ep_body_in_memory(ep_body body) {
+  return body == EP_BODY_JSON || body == EP_BODY_ROWS || body == EP_BODY_TENSORS;
+}
 
 typedef enum {
   EP_RUNS_HERE, /* on the HTTP thread: at most a few hundred microseconds */
   EP_RUNS_WORK, /* on a thread of server->work */
   EP_RUNS_COMMIT,
+  EP_RUNS_METRICS,
   EP_RUNS_INGEST
 } ep_runs;
 

@@ -10,6 +10,7 @@
 #include "server/http/streams/waiter.h"
 #include "server/http/thread_pool.h"
 #include "server/jobs/jobs.h"
+#include "server/process/budget.h"
 #include "server/process/config.h"
 
 enum { EP_BOOT_BYTES = 17 }; /* 16 hexadecimal digits, and 0 */
@@ -22,13 +23,14 @@ typedef struct ep_server {
   struct ep_curves *curves; /* of long logs; the handlers' */
   ep_thread_pool *ingest;   /* reads uploads and files, writes exports: a task takes minutes */
   ep_thread_pool *commits;  /* requests that change the store: each waits for the disk */
+  ep_thread_pool *metrics;  /* of /metrics alone, which is answered whatever the others do */
   ep_thread_pool *work;     /* every other task that would hold up an HTTP thread */
   ep_auth auth;
   ep_guard guard;
-  ep_audit *audit;           /* NULL = none is kept */
-  int access_log;            /* a file; 0 = none */
-  atomic_ullong requests;    /* that got an id here */
-  atomic_llong bodies_bytes; /* in memory, of all requests */
+  ep_audit *audit;          /* NULL = none is kept */
+  int access_log;           /* a file; 0 = none */
+  atomic_ullong requests;   /* that got an id here */
+  ep_budget held;           /* of bodies, their trees and responses in memory, of all requests */
   char boot[EP_BOOT_BYTES]; /* random, of this run: versions of jobs are counted anew in each run */
 } ep_server;
 

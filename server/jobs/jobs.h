@@ -36,7 +36,8 @@ typedef struct {
   int64_t data_bytes_max; /* device memory for training rows; more are streamed; 0 = what is free */
   const char *allow_path; /* of the workers: engine/data/sources/allowed_paths.h; NULL = none */
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
-  const char *ingest_path; /* the program that reads files of others; NULL = this one */
+  int64_t memory_bytes_max; /* that jobs on the CPU may take together; 0 = what there is */
+  const char *ingest_path;  /* the program that reads files of others; NULL = this one */
   int64_t ingest_memory_bytes, ingest_seconds; /* server/ingest/ingest.h; 0 = the limits */
   int64_t max_queued;                          /* EP_BUSY beyond; 0 = 10,000 */
   int64_t quota_jobs;    /* of an owner, that have not ended: EP_BUSY beyond; 0 = no limit */

@@ -28,12 +28,14 @@ typedef struct {
   int64_t reserve_bytes, max_log_bytes;
   int64_t keep_days, keep_bytes; /* 0 = all jobs are kept */
   int64_t data_bytes_max;
+  int64_t memory_bytes_max; /* 0 = what there is */
   int64_t max_queued;
   int64_t quota_jobs, quota_bytes, quota_cores; /* of an owner; 0 = none */
   int64_t stall_seconds, stop_seconds, checkpoint_after_seconds;
   int64_t crashes_max;
   int64_t cpu_jobs;
   int64_t http_threads;
+  int64_t http_bytes_max; /* 0 = by the memory that there is */
   bool new_store;
   char backup[PATH_MAX]; /* "" = serves */
   bool check, rescue, probe, help, version;

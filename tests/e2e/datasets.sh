@@ -81,3 +81,37 @@ submit '{"data": {"inline": {"x": [[0], [1], [2], [3]], "y": [1, 3, 5, 7]}}, "lo
          "model": {"layers": [{"type": "linear", "out_features": 1}]}, "optimizer": {"lr": 0.1}}'
 finish "$id"
 check "rows within the job" '.metrics.train.loss < 1e-4 and .metrics.test == null'
+
+# Pages by name, without columns; a page ends early where many columns must be read for it.
+head=$(printf 'c%s,' {1..65535})z
+row=$(printf '1%.0s,' {1..65535})1
+for i in 1 2 3 4; do
+  { echo "$head" && for ((j = 0; j <= i; j++)); do echo "$row"; done; } >"$scratch/wide.csv"
+  http PUT "/v1/datasets/wide$i" -T "$scratch/wide.csv"
+  expect 201
+done
+daemon_stop
+daemon_start # which holds no summaries
+names=
+next=
+pages=0
+while :; do
+  http GET "/v1/datasets?limit=3${next:+&after=$next}"
+  expect 200
+  (($(stat -c %s "$body") < 16384)) || fail "a page of three has $(stat -c %s "$body") bytes"
+  check "a page" 'all(.data[]; has("columns") | not) and (.data | length) <= 3'
+  names+=$(jq -r '.data[] | "\(.name):\(.columns_count) "' "$body" | tr -d '\n')
+  pages=$((pages + 1))
+  [[ $(jq .has_more "$body") == true ]] || break
+  next=$(jq -r .next "$body")
+done
+[[ $names == *"wide1:65536 wide2:65536 wide3:65536 wide4:65536 "* ]] || fail "the pages have $names"
+http GET /v1/datasets
+check "with summaries held, all of them on a page" '[.data[] | select(.columns_count == 65536)] | length == 4'
+http GET '/v1/datasets?limit=0'
+expect 400
+if [[ -x $build/bin/epochctl ]]; then
+  EPOCHD=$url "$build/bin/epochctl" data ls --quiet >"$scratch/names" || fail "epochctl data ls"
+  (($(grep -c '^wide[1-4]$' "$scratch/names") == 4)) || fail "epochctl lists $(cat "$scratch/names")"
+fi
+echo "ok: $pages pages of data sets"

@@ -55,6 +55,7 @@ ROOMS = {
     "kernels/cuda/plans": ("kernels/plans kernels/cuda/executors", ""),
 
     "engine": ("api", ""),
+    "engine/host": ("", ""),
     "engine/files": ("api api/hash api/json engine", ""),
     "engine/sandbox": ("", ""),
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
@@ -74,17 +75,17 @@ ROOMS = {
     "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan "
                        "engine/data/columns engine/data/prepare", "jansson"),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
-    "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
+    "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
                         "engine/data/prepare", ""),
     "engine/search": (PROGRAM, ""),
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/training engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/sweep engine/sandbox engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
+    "engine/worker": ("api api/sweep engine/sandbox engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
-    "server/process": ("api api/arguments api/json engine/files", ""),
+    "server/process": ("api api/arguments api/json engine/files engine/host", ""),
     "server/metrics": (SERVER, ""),
     "server/ingest": ("api api/hash api/spec kernels server/process engine/data/datasets engine/data/formats "
                       "engine/data/sources engine/files engine/sandbox", ""),
@@ -97,7 +98,7 @@ ROOMS = {
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
-    "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", "jansson"),
+    "server/jobs/placement": ("api api/responses engine/host engine/plan server/store server/workers", "jansson"),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),

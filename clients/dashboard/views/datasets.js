@@ -1,6 +1,6 @@
 // datasets.js: the datasets: a dropped file becomes one; each has a page of its own.
 
-import { ApiError, poll, sendJson } from "../api.js";
+import { allOf, ApiError, poll, sendJson } from "../api.js";
 import { h, keyed, replace, setText } from "../dom.js";
 import { age, bytes, dateTime, integer } from "../format.js";
 import { announce, navigate } from "../shell.js";
@@ -51,7 +51,12 @@ export function mount(root, _, signal) {
     }
   }
 
-  const polled = poll("/v1/datasets", ({ data }) => {
+  const polled = poll("/v1/datasets?limit=1000", (page) => {
+    if (page.has_more) allOf("/v1/datasets", page, { signal }).then(show, fail);
+    else show(page.data);
+  }, { signal, interval: 5000, onError: fail });
+
+  function show(data) {
     names = new Set(data.map(({ name }) => name));
     table.hidden = data.length === 0;
     empty.hidden = data.length > 0;
@@ -72,5 +77,5 @@ export function mount(root, _, signal) {
         row.age_,
         h("td", { class: "number" }, h("button", { type: "button", class: "button danger", "aria-label": `Delete ${dataset.name}`, onclick: () => remove(dataset) }, "Delete")));
     });
-  }, { signal, interval: 5000, onError: fail });
+  }
 }

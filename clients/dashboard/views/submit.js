@@ -3,7 +3,7 @@
 // nothing.
 
 import { h, replace, setText } from "../dom.js";
-import { getJson, sendJson, token } from "../api.js";
+import { allOf, getJson, sendJson, token } from "../api.js";
 import { announce, navigate } from "../shell.js";
 import { copyButton } from "../copy.js";
 import { examples } from "../examples.js";
@@ -78,7 +78,7 @@ export async function mount(root, { query }, signal) {
 
   root.append(h("div", { class: "heading" }, h("h1", null, "Submit a job"), h("div", { class: "toolbar" }, example)), about, failure);
 
-  const datasets = await getJson("/v1/datasets", { signal }).then((list) => list.data, () => []);
+  const datasets = await getJson("/v1/datasets?limit=1000", { signal }).then((page) => allOf("/v1/datasets", page, { signal })).catch(() => []);
   const devices = await getJson("/v1/devices", { signal }).then((list) => list.data, () => []);
 
   let spec = null;

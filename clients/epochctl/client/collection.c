@@ -35,11 +35,36 @@ static void table_print(const ep_terminal *terminal, const json_t *items,
   ep_text_table_deinit(&table);
 }
 
+/* Reads the pages after the first into `list`. */
+static ep_status pages_read(ep_client *client, const char *path, json_t *list, ep_error *error) {
+  char target[512], next[256];
+  bool more = json_is_true(ep_json_at(list, "has_more"));
+  snprintf(next, sizeof next, "%s", ep_json_text_at(list, "next"));
+  while (more) {
+    json_t *page = NULL;
+    snprintf(target, sizeof target, "%s?after=%s", path, next);
+    ep_status status = ep_client_get(client, target, &page, error);
+    if (status != EP_OK) return status;
+    bool taken = json_array_extend((json_t *)ep_json_at(list, "data"),
+                                   (json_t *)ep_json_at(page, "data")) == 0;
+    more = json_is_true(ep_json_at(page, "has_more"));
+    snprintf(next, sizeof next, "%s", ep_json_text_at(page, "next"));
+    json_decref(page);
+    if (!taken) return ep_fail_memory(error);
+  }
+  return EP_OK;
+}
+
 ep_status ep_collection_print(ep_client *client, const ep_arguments *arguments,
                               const ep_collection *collection, ep_error *error) {
   json_t *list = NULL;
   ep_status status = ep_client_get(client, collection->path, &list, error);
   if (status != EP_OK || !list) return status;
+  status = pages_read(client, collection->path, list, error);
+  if (status != EP_OK) {
+    json_decref(list);
+    return status;
+  }
   if (ep_arguments_has(arguments, "quiet"))
     names_print(ep_json_at(list, "data"));
   else

@@ -124,8 +124,15 @@ class Client:
             return self._json("PUT", path, _read(file), headers)
 
     def datasets(self) -> List[Dict[str, Any]]:
-        """All datasets."""
-        return self._json("GET", "/v1/datasets")["data"]
+        """All datasets, without their columns."""
+        found: List[Dict[str, Any]] = []
+        query: Dict[str, Any] = {"limit": 1000}
+        while True:
+            page = self._json("GET", "/v1/datasets?" + urlencode(query))
+            found += page["data"]
+            if not page["has_more"]:
+                return found
+            query["after"] = page["next"]
 
     def dataset_rows(self, name: str, limit: int = 20, offset: int = 0, split: str = "train") -> List[Any]:
         """Rows of a dataset, each a dict by the columns' names: as `predict` takes them. Rows without names are lists."""

@@ -22,8 +22,75 @@ static ep_status archive_fail(zip_error_t *fault, ep_error *error) {
   return status;
 }
 
+/* Records of a ZIP (PKWARE's APPNOTE.TXT, 4.3), little-endian. */
+enum {
+  END_BYTES = 22,     /* of the end-of-central-directory record, without its comment */
+  LOCATOR_BYTES = 20, /* of the ZIP64 locator, which stands before it */
+  END64_BYTES = 56,
+  ENTRY_BYTES = 46, /* of an entry of the directory, without its name, its fields, its comment */
+  COMMENT_BYTES = 65535,
+  END_RECORDS = 16 /* a walk each: a comment full of them would take minutes */
+};
+
+static uint64_t number_read(const uint8_t *at, int bytes) {
+  uint64_t number = 0;
+  for (int i = bytes - 1; i >= 0; i--) number = number << 8 | at[i];
+  return number;
+}
+
+static bool is_record(const uint8_t *bytes, size_t size, uint64_t offset, size_t record_bytes,
+                      const char *signature) {
+  return offset <= size && size - offset >= record_bytes &&
+         memcmp(bytes + offset, signature, 4) == 0;
+}
+
+/* Entries from `offset` on, up to one more than the ceiling: without ZIP64 the end record has but
+ * the lowest 16 bits of their number, and libzip reads on. */
+static uint64_t entries_walk(const uint8_t *bytes, size_t size, uint64_t offset) {
+  uint64_t count = 0;
+  while (count <= EP_LIMIT_ZIP_ENTRIES && is_record(bytes, size, offset, ENTRY_BYTES, "PK\1\2")) {
+    const uint8_t *entry = bytes + offset;
+    offset += ENTRY_BYTES + number_read(entry + 28, 2) + number_read(entry + 30, 2) +
+              number_read(entry + 32, 2);
+    count++;
+  }
+  return count;
+}
+
+/* How many entries the end record at `end` leads to. */
+static uint64_t entries_count(const uint8_t *bytes, size_t size, size_t end) {
+  uint64_t said = number_read(bytes + end + 10, 2), offset = number_read(bytes + end + 16, 4);
+  uint64_t walked = entries_walk(bytes, size, offset);
+  if (walked > said) said = walked;
+  if (end < LOCATOR_BYTES || !is_record(bytes, size, end - LOCATOR_BYTES, LOCATOR_BYTES, "PK\6\7"))
+    return said;
+  uint64_t end64 = number_read(bytes + end - LOCATOR_BYTES + 8, 8);
+  if (!is_record(bytes, size, end64, END64_BYTES, "PK\6\6")) return said;
+  uint64_t said64 = number_read(bytes + end64 + 32, 8);
+  walked = entries_walk(bytes, size, number_read(bytes + end64 + 48, 8));
+  if (said64 > said) said = said64;
+  return walked > said ? walked : said;
+}
+
+/* Before libzip opens the archive, since it holds each entry in memory. A comment may look like a
+ * second end record: every one of them counts. */
+static ep_status directory_check(const uint8_t *bytes, size_t size, ep_error *error) {
+  size_t last = size > END_BYTES + COMMENT_BYTES ? size - END_BYTES - COMMENT_BYTES : 0;
+  int ends = 0;
+  for (size_t end = size < END_BYTES ? 0 : size - END_BYTES + 1; end-- > last;) {
+    if (!is_record(bytes, size, end, END_BYTES, "PK\5\6")) continue;
+    uint64_t count = entries_count(bytes, size, end);
+    if (count > EP_LIMIT_ZIP_ENTRIES || ++ends > END_RECORDS)
+      return ep_fail(error, EP_TOO_LARGE, "ZIP: the archive has more than %d entries",
+                     EP_LIMIT_ZIP_ENTRIES);
+  }
+  return EP_OK;
+}
+
 ep_status ep_zip_open(const uint8_t *bytes, size_t size, zip_t **archive, ep_error *error) {
   zip_error_t fault;
+  ep_status status = directory_check(bytes, size, error);
+  if (status != EP_OK) return status;
   zip_error_init(&fault);
   zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &fault);
   if (!source) return archive_fail(&fault, error);

@@ -196,6 +196,8 @@ static reading columns_read(const json_t *array, ep_encoding *out) {
 /* Reads one text with `columns_read`, or with words_read where `classes` is not NULL. */
 static reading text_read(const char *text, ep_words *classes, ep_encoding *out) {
   json_error_t fault;
+  if (ep_json_check(text, strlen(text), EP_LIMIT_HEADER_TREE_BYTES, NULL) != EP_OK)
+    return IMPOSSIBLE;
   json_t *root = ep_json_read(text, strlen(text), 0, &fault);
   reading read = classes ? words_read(root, EP_LIMIT_COLUMNS, classes) : columns_read(root, out);
   json_decref(root);

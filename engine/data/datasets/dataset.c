@@ -103,10 +103,17 @@ bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
   return false;
 }
 
-void ep_dataset_meta_deinit(ep_dataset_meta *meta) {
+void ep_dataset_meta_drop_columns(ep_dataset_meta *meta) {
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int role = 0; role < EP_ROLE_COUNT; role++)
-      ep_columns_destroy(meta->part[split][role].column, meta->part[split][role].columns);
+    for (int role = 0; role < EP_ROLE_COUNT; role++) {
+      ep_part *part = &meta->part[split][role];
+      if (part->column) ep_columns_destroy(part->column, part->columns);
+      part->column = NULL;
+    }
+}
+
+void ep_dataset_meta_deinit(ep_dataset_meta *meta) {
+  ep_dataset_meta_drop_columns(meta);
   free(meta->class_name);
   *meta = (ep_dataset_meta){0};
 }

@@ -112,6 +112,8 @@ const char *ep_role_name(ep_role role);
 
 /* A copy of its own; false when memory is short, and then there is nothing to deinit. */
 bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out);
+/* Frees the descriptions of columns; their counts stay. */
+void ep_dataset_meta_drop_columns(ep_dataset_meta *meta);
 void ep_dataset_meta_deinit(ep_dataset_meta *meta); /* a zeroed one is allowed */
 
 #endif

@@ -317,8 +317,8 @@ static json_t *time_json(int64_t time_us) {
   return json_string(text);
 }
 
-char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
-                             int64_t created_us) {
+static char *meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
+                         int64_t created_us, bool columns) {
   const ep_part *x = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_X];
   const ep_part *y = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y];
   const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
@@ -326,18 +326,29 @@ char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, cons
   const char *role = meta->tensors > 0 ? "weights" : "data";
   char *text = NULL;
   json_t *object = json_object(), *rest = meta_json(meta, false);
-  bool ok = object && rest && ep_json_set(object, "object", json_string("dataset")) &&
-            ep_json_set(object, "name", json_string(name)) &&
-            ep_json_set(object, "owner", json_string(owner)) &&
-            ep_json_set(object, "role", json_string(role)) &&
-            json_object_update(object, rest) == 0 &&
-            ep_json_set(object, "rows", json_integer(main->rows)) &&
-            ep_json_set(object, "columns", ep_columns_shown(main)) &&
-            (y->rows == 0 || ep_json_set(object, "target_columns", ep_columns_shown(y))) &&
-            ep_json_set(object, "created_at", time_json(created_us));
+  bool ok =
+      object && rest && ep_json_set(object, "object", json_string("dataset")) &&
+      ep_json_set(object, "name", json_string(name)) &&
+      ep_json_set(object, "owner", json_string(owner)) &&
+      ep_json_set(object, "role", json_string(role)) && json_object_update(object, rest) == 0 &&
+      ep_json_set(object, "rows", json_integer(main->rows)) &&
+      ep_json_set(object, "columns_count", json_integer(main->columns)) &&
+      (!columns || ep_json_set(object, "columns", ep_columns_shown(main))) &&
+      (!columns || y->rows == 0 || ep_json_set(object, "target_columns", ep_columns_shown(y))) &&
+      ep_json_set(object, "created_at", time_json(created_us));
   /* 15 digits are enough to look at, and 0.1 stays 0.1; meta.json has all 17. */
   if (ok) text = ep_json_write(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
   json_decref(object);
   json_decref(rest);
   return text;
+}
+
+char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
+                             int64_t created_us) {
+  return meta_format(meta, name, owner, created_us, true);
+}
+
+char *ep_dataset_summary_format(const ep_dataset_meta *meta, const char *name, const char *owner,
+                                int64_t created_us) {
+  return meta_format(meta, name, owner, created_us, false);
 }

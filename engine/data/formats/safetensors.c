@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/hash/checksum.h"
+#include "api/json/json.h"
 #include "api/json/memory.h"
 #include "api/names.h"
 #include "engine/data/formats/array.h"
@@ -223,9 +224,10 @@ static ep_status read_safetensors(ep_ingest *ingest, ep_error *error) {
     return ep_fail(error, EP_INVALID, "safetensors: the file ends inside its header");
   file.values = ingest->bytes + PREFIX_BYTES + length;
   file.values_bytes = rest - length;
-  json_t *header = ep_json_read((const char *)ingest->bytes + PREFIX_BYTES, (size_t)length,
-                                JSON_REJECT_DUPLICATES, &fault);
-  ep_status status = EP_OK;
+  const char *text = (const char *)ingest->bytes + PREFIX_BYTES;
+  ep_status status = ep_json_check(text, (size_t)length, EP_LIMIT_HEADER_TREE_BYTES, error);
+  if (status != EP_OK) return status;
+  json_t *header = ep_json_read(text, (size_t)length, JSON_REJECT_DUPLICATES, &fault);
   if (!header && !fault.text[0])
     status = ep_fail_memory(error);
   else if (!header)

@@ -150,6 +150,17 @@ int ep_request_header_count(const ep_request *request, const char *name) {
   return count;
 }
 
+bool ep_request_has_type(const ep_request *request, const char *type) {
+  const char *value = ep_request_header(request, "Content-Type");
+  if (!value || ep_request_header_count(request, "Content-Type") != 1) return false;
+  value += strspn(value, " \t");
+  size_t bytes = strlen(type);
+  if (strncasecmp(value, type, bytes) != 0) return false;
+  value += bytes;
+  value += strspn(value, " \t");
+  return (*value == ';' || *value == 0) && !strchr(value, ',');
+}
+
 bool ep_request_names(const ep_request *request, const char *header, const char *token) {
   const char *at = ep_request_header(request, header);
   while (at && *at) {

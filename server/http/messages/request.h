@@ -52,6 +52,9 @@ ep_status ep_request_add_header(ep_request *request, const char *name, const cha
 const char *ep_request_header(const ep_request *request, const char *name);
 int ep_request_header_count(const ep_request *request, const char *name);
 
+/* Whether there is one Content-Type and it is this one (any case, parameters left out). */
+bool ep_request_has_type(const ep_request *request, const char *type);
+
 /* Whether a comma-separated header has the token (any case, parameters left out), such as a media
  * type in Accept. */
 bool ep_request_names(const ep_request *request, const char *header, const char *token);

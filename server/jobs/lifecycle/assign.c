@@ -11,6 +11,7 @@
 #include "server/jobs/live/live.h"
 #include "server/jobs/placement/fit.h"
 #include "server/jobs/placement/gang.h"
+#include "server/jobs/placement/room.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -104,17 +105,32 @@ static ep_live_job *candidate_find(ep_jobs *jobs, const char *device,
   return NULL;
 }
 
-/* Whether the device has the cores for it, and the GPUs beside it are free, which it gets. */
+/* What the plans of running jobs have reserved of the CPU's memory. The mutex is held. */
+static int64_t reserved_bytes(const ep_jobs *jobs) {
+  int64_t bytes = 0;
+  for (int i = 0; jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
+    for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next)
+      if (job->row.state == EP_STATE_RUNNING && !ep_device_is_cuda(job->row.device) &&
+          __builtin_add_overflow(bytes, job->row.bytes, &bytes))
+        return INT64_MAX;
+  return bytes;
+}
+
+/* Whether the device has the cores and the memory for it, and the GPUs beside it are free, which it
+ * gets. */
 static bool room_take(const ep_jobs *jobs, ep_live_job *job, const char *device, int cores,
                       const bool held[EP_LIMIT_DEVICES]) {
   job->gang.count = 0;
   if (ep_fit_cores(&job->row, device) > cores) return false;
+  if (!ep_device_is_cuda(device) &&
+      !ep_room_suffices(jobs->memory_bytes_max, reserved_bytes(jobs), job->row.bytes))
+    return false;
   return job->gang.most == 0 || !ep_device_is_cuda(device) ||
          ep_gang_choose(&job->gang, job->row.requested_device, device, &jobs->devices, held);
 }
 
 /* Takes the first queued job that fits out of the queue, as running. NULL: there is none, or it
- * waits for more cores or GPUs than are free, or until nothing else runs; then no other job
+ * waits for more cores, memory or GPUs than are free, or until nothing else runs; then no other job
  * overtakes it. */
 static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
   bool held[EP_LIMIT_DEVICES];

@@ -13,6 +13,7 @@
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/placement/fit.h"
 #include "server/jobs/placement/gang.h"
+#include "server/jobs/placement/room.h"
 #include "server/process/data_dir.h"
 
 void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked) {
@@ -161,6 +162,35 @@ static ep_status ranks_check(ep_jobs *jobs, const ep_checked_spec *checked, ep_p
                         ranks);
 }
 
+bool ep_check_memory_suffices(ep_jobs *jobs, const ep_plan *plan) {
+  return ep_plan_least_bytes(plan) <= ep_room_total(jobs->memory_bytes_max);
+}
+
+static bool gpu_is_there(ep_jobs *jobs) {
+  ep_device_list *devices = malloc(sizeof *devices);
+  bool there = false;
+  if (!devices) return true; /* who allocates next says so */
+  ep_supervisor_get_devices(jobs->supervisor, devices);
+  for (int i = 0; i < devices->count; i++)
+    there |=
+        ep_device_is_cuda(devices->device[i].info.id) && devices->device[i].state != EP_DEVICE_LOST;
+  free(devices);
+  return there;
+}
+
+/* A job that can run on the CPU alone, and never has memory enough there, is refused at once. */
+static ep_status memory_check(ep_jobs *jobs, const ep_checked_spec *checked, ep_problem *problem) {
+  const char *device = checked->spec->device;
+  bool automatic = strcmp(device, "auto") == 0;
+  if (ep_check_memory_suffices(jobs, checked->plan)) return EP_OK;
+  if (ep_device_is_cuda(device) || (automatic && gpu_is_there(jobs))) return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/model",
+                        "training takes at least %lld MiB of memory, and jobs on the CPU have %lld "
+                        "MiB here: take fewer parameters or rows",
+                        (long long)(ep_plan_least_bytes(checked->plan) >> 20),
+                        (long long)(ep_room_total(jobs->memory_bytes_max) >> 20));
+}
+
 /* Looks at checked->spec, with the devices and the data that there are. */
 static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *checked,
                                 ep_problem *problem) {
@@ -174,6 +204,7 @@ static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *
     if (status == EP_OK) status = resolved;
   }
   if (status == EP_OK) status = plan_make(jobs, checked, problem);
+  if (status == EP_OK) status = memory_check(jobs, checked, problem);
   return status == EP_OK ? ranks_check(jobs, checked, problem) : status;
 }
 

@@ -34,6 +34,9 @@ ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, bool *descr
 void ep_spec_pointers_move(ep_problem *problem);
 void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked);
 
+/* Whether what the CPU has of memory can ever be enough for the plan. */
+bool ep_check_memory_suffices(ep_jobs *jobs, const ep_plan *plan);
+
 /* Whether there are GPUs for the spec's ranks, of those that its device means. */
 bool ep_check_gpus_suffice(ep_jobs *jobs, const ep_job_spec *spec);
 

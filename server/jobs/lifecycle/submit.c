@@ -83,6 +83,7 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, const c
   const ep_estimate *cpu = ep_estimate_least(estimates, count, "cpu");
   const ep_estimate *cuda = ep_estimate_least(estimates, count, "cuda");
   row->seconds_cpu = cpu ? cpu->seconds * trainings : INFINITY;
+  if (!ep_check_memory_suffices(jobs, checked->plan)) row->seconds_cpu = INFINITY;
   bool ranks_vary = checked->sweep && ep_sweep_field_varies(checked->sweep, "/parallel");
   row->seconds_cuda = cuda && !ranks_vary ? cuda->seconds * trainings : INFINITY;
   if (!ep_check_gpus_suffice(jobs, spec)) row->seconds_cuda = INFINITY;

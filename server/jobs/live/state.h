@@ -97,6 +97,7 @@ struct ep_jobs {
   int workers_most;  /* there are never more at once, of all devices */
   int crashes_max;   /* ep_jobs_options */
   int lock_fd;
+  int64_t memory_bytes_max; /* of jobs on the CPU; 0 = what there is */
   int64_t max_queued;
   int64_t quota_jobs, quota_cores; /* of an owner; 0 = none */
   int64_t max_log_bytes; /* of a job's log: each time it grows by so much, half the reports go */

@@ -136,7 +136,7 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
 }
 
 ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_error *error) {
-  (void)jobs, (void)error;
+  (void)jobs;
   char buffer[512];
   int used =
       snprintf(buffer, sizeof buffer,
@@ -145,7 +145,11 @@ ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_e
   for (int i = 0; i < page->tags_count; i++)
     used += snprintf(buffer + used, sizeof buffer - (size_t)used, "%s;", page->tags[i]);
   snprintf(buffer + used, sizeof buffer - (size_t)used, "\"}");
-  *text = strdup(buffer);
+  size_t bytes = page->limit == FAKE_LONG_LIMIT ? FAKE_LONG_BYTES : strlen(buffer);
+  *text = calloc(1, bytes + 1);
+  if (!*text) return ep_fail_memory(error);
+  memset(*text, ' ', bytes);
+  memcpy(*text, buffer, strlen(buffer));
   return EP_OK;
 }
 
@@ -424,8 +428,9 @@ ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_row
   return ep_fail(error, EP_NOT_FOUND, "none");
 }
 
-ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error) {
-  (void)datasets, (void)error;
+ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t limit, char **text,
+                           ep_error *error) {
+  (void)datasets, (void)after, (void)limit, (void)error;
   *text = strdup("{}");
   return EP_OK;
 }
@@ -436,11 +441,11 @@ ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, ep_error *
 }
 
 ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
-  return ep_datasets_list(ep_jobs_datasets(jobs), text, error);
+  return ep_datasets_list(ep_jobs_datasets(jobs), NULL, 1, text, error);
 }
 
 ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error) {
-  return ep_datasets_list(ep_jobs_datasets(jobs), text, error);
+  return ep_datasets_list(ep_jobs_datasets(jobs), NULL, 1, text, error);
 }
 
 void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context) {

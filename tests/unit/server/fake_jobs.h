@@ -5,6 +5,9 @@
 
 #include "server/jobs/jobs.h"
 
+/* A list of so many jobs is so long. */
+enum { FAKE_LONG_LIMIT = 777, FAKE_LONG_BYTES = 16 << 20 };
+
 #define FAKE_JOB "job_0000000000000000000000000"
 
 /* Makes the one job that there is, its files below `folder`. */

@@ -18,7 +18,7 @@
 #include "tests/unit/server/fake_jobs.h"
 #include "tests/wait.h"
 
-enum { ANSWER_BYTES = 1 << 20, PATIENCE_MS = EP_PATIENCE_SECONDS * 1000 };
+enum { HELD_BYTES = 64 << 20, ANSWER_BYTES = 1 << 20, PATIENCE_MS = EP_PATIENCE_SECONDS * 1000 };
 
 static char folder[] = "/tmp/epochd-http-XXXXXX";
 static ep_config config;
@@ -43,6 +43,7 @@ static void start(int64_t watchers) {
   server = (ep_server){.config = &config,
                        .jobs = fake_jobs_create(folder),
                        .curves = &curves,
+                       .held = {.limit_bytes = HELD_BYTES},
                        .routes = &EP_ROUTES,
                        .guard = {.listen_host = "127.0.0.1", .allow = ""},
                        .boot = "b"};
@@ -442,17 +443,46 @@ static int half_send(void) {
 
 /* Bodies are held in memory up to a ceiling, all together; then others must wait. */
 START_TEST(bodies_have_a_ceiling_together) {
-  enum { MOST = EP_LIMIT_BODIES_BYTES / EP_LIMIT_PREDICT_BYTES };
+  enum { MOST = HELD_BYTES / EP_LIMIT_PREDICT_BYTES };
   int clients[MOST];
   for (int i = 0; i < MOST; i++) clients[i] = half_send();
   /* all of it first, else the body of a request might take the room of one of these */
-  wait_until(server.bodies_bytes >= (long long)MOST * EP_LIMIT_PREDICT_BYTES);
+  wait_until(server.held.used_bytes >= (long long)MOST * EP_LIMIT_PREDICT_BYTES);
   ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 429);
   ck_assert_ptr_nonnull(strstr(answer, "Retry-After: 1"));
   ck_assert_int_eq(get("/livez"), 200);
   for (int i = 0; i < MOST; i++) close(clients[i]);
-  wait_until(server.bodies_bytes == 0);
+  wait_until(server.held.used_bytes == 0);
   ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 201);
+}
+END_TEST
+
+/* So do responses that wait for their readers. Then what is small is served, and what would change
+ * something is refused before it has. */
+START_TEST(responses_have_a_ceiling_together) {
+  enum { MOST = 4 };
+  static const char request[] = "GET /v1/jobs?limit=777 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  int clients[MOST];
+  server.held.limit_bytes = MOST * FAKE_LONG_BYTES;
+  for (int i = 0; i < MOST; i++) {
+    int small = 4096;
+    clients[i] = dial();
+    setsockopt(clients[i], SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    say(clients[i], request);
+  }
+  wait_until(server.held.used_bytes == MOST * FAKE_LONG_BYTES);
+  ck_assert_int_eq(get("/v1/jobs?limit=777"), 503);
+  ck_assert_ptr_nonnull(strstr(answer, "Retry-After: 1"));
+  ck_assert_int_eq(get("/v1/jobs?limit=10"), 200);
+  ck_assert_int_eq(get("/metrics"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "\nepochd_http_held_limit_bytes 67108864\n"));
+  ck_assert_int_eq(get("/livez"), 200);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 429);
+  for (int i = 0; i < MOST; i++) close(clients[i]);
+  wait_until(server.held.used_bytes == 0);
+  ck_assert_int_eq(get("/v1/jobs?limit=777"), 200);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 201);
+  wait_until(server.held.used_bytes == 0);
 }
 END_TEST
 
@@ -467,7 +497,7 @@ START_TEST(a_stream_holds_no_body) {
            padding + 2, padding, "");
   say(client, request);
   ck_assert(hear(client, "\"seq\":1,", PATIENCE_MS, &used));
-  ck_assert_int_eq(server.bodies_bytes, 0);
+  ck_assert_int_eq(server.held.used_bytes, 0);
   close(client);
 }
 END_TEST
@@ -590,6 +620,7 @@ EP_SUITE("http") {
   tcase_add_test(all, what_takes_long_holds_up_nothing_quick);
   tcase_add_test(all, what_was_accepted_is_answered_so);
   tcase_add_test(all, bodies_have_a_ceiling_together);
+  tcase_add_test(all, responses_have_a_ceiling_together);
   tcase_add_test(all, a_stream_holds_no_body);
   tcase_add_test(all, abandoned_requests_stop);
   tcase_add_checked_fixture(small, setup_small, stop);

@@ -75,6 +75,32 @@ START_TEST(header_names_are_tokens) {
 }
 END_TEST
 
+START_TEST(media_types_are_parsed) {
+  static const struct {
+    const char *value;
+    bool json;
+  } rows[] = {{"application/json", true},
+              {" Application/JSON ; charset=utf-8", true},
+              {"application/json\t", true},
+              {"text/plain; ,application/json", false},
+              {"text/plain, application/json", false},
+              {"application/json, text/plain", false},
+              {"application/jsonx", false},
+              {"application/json+x", false},
+              {"application/", false},
+              {"", false}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ck_assert_int_eq(start("/"), EP_OK);
+    ck_assert(!ep_request_has_type(&request, "application/json"));
+    ck_assert_int_eq(with("Content-Type", rows[i].value), EP_OK);
+    ck_assert_msg(ep_request_has_type(&request, "application/json") == rows[i].json, "%s",
+                  rows[i].value);
+    ck_assert_int_eq(with("Content-Type", rows[i].value), EP_OK); /* twice is none */
+    ck_assert(!ep_request_has_type(&request, "application/json"));
+  }
+}
+END_TEST
+
 START_TEST(numbers_and_words_of_the_query_are_checked) {
   int64_t number;
   int word;
@@ -146,6 +172,7 @@ END_TEST
 EP_SUITE("request") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, setup, teardown);
+  tcase_add_test(all, media_types_are_parsed);
   tcase_add_test(all, targets_are_decoded_once);
   tcase_add_test(all, bad_targets_are_refused);
   tcase_add_test(all, header_names_are_tokens);

@@ -489,8 +489,10 @@ START_TEST(datasets_stay_while_they_are_needed) {
   ck_assert_int_eq(ep_datasets_delete(ep_jobs_datasets(jobs), "t", NULL), EP_CONFLICT);
   dataset_put(jobs, "t", "a,b,y\n1,2,3\n4,5,7\n", false); /* the job keeps the old content */
   ck_assert(ep_data_dir_exists(path));
-  assert_ok(ep_datasets_list(ep_jobs_datasets(jobs), &text, error));
+  assert_ok(ep_datasets_list(ep_jobs_datasets(jobs), NULL, 10, &text, error));
   ck_assert_ptr_null(strstr(text, sha256));
+  ck_assert_ptr_nonnull(strstr(text, "\"columns_count\":3"));
+  ck_assert_ptr_null(strstr(text, "\"columns\":["));
   free(text);
   assert_ok(ep_jobs_cancel(jobs, id, error));
   job_wait(jobs, id, "cancelled");

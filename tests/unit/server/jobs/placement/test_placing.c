@@ -125,6 +125,58 @@ START_TEST(a_job_of_many_cores_runs_alone) {
 }
 END_TEST
 
+static ep_jobs *jobs_open_with(int64_t memory_bytes_max) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  options.cpu_jobs = 3;
+  options.memory_bytes_max = memory_bytes_max;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  return jobs;
+}
+
+/* By its plan a job takes memory; where there is not enough for two at once, the second waits, and
+ * where there is never enough for one, it is refused. */
+START_TEST(memory_is_reserved) {
+  char first[EP_ID_BYTES], second[EP_ID_BYTES], spec[512];
+  ep_problem problem = {0};
+  bool repeated;
+  ep_jobs *jobs = jobs_open_with(0);
+  job_submit(jobs, "instant", 10, first);
+  int64_t bytes = job_number(jobs, first, "\"bytes\":");
+  ck_assert_int_gt(bytes, 100);
+  job_wait(jobs, first, "succeeded");
+  ep_jobs_close(jobs);
+
+  jobs = jobs_open_with(2 * bytes - 1);
+  job_submit(jobs, "slow", 100000, first);
+  job_wait(jobs, first, "running");
+  job_submit(jobs, "instant", 10, second);
+  worker_wait(jobs, 1, EP_DEVICE_IDLE);
+  supervisor_round(jobs);
+  ck_assert(job_has(jobs, second, "queued"));
+  assert_ok(ep_jobs_cancel(jobs, first, error));
+  job_wait(jobs, second, "succeeded");
+  ep_jobs_close(jobs);
+
+  jobs = jobs_open_with(2 * bytes);
+  job_submit(jobs, "slow", 100000, first);
+  job_wait(jobs, first, "running");
+  job_submit(jobs, "instant", 10, second);
+  job_wait(jobs, second, "succeeded"); /* beside it */
+  ck_assert(job_has(jobs, first, "running"));
+  ep_jobs_close(jobs);
+
+  jobs = jobs_open_with(1);
+  spec_write(spec, sizeof spec, "instant", 10, "cpu", 0);
+  ck_assert_int_eq(ep_jobs_submit(jobs, &(ep_submission){.json = spec, .bytes = strlen(spec)},
+                                  second, &repeated, &problem),
+                   EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/model");
+  ck_assert_ptr_nonnull(strstr(problem.detail, "MiB"));
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 EP_SUITE("placing") {
   TCase *tests = ep_suite_case(suite, "placing");
   tcase_add_checked_fixture(tests, scratch_open, scratch_close);
@@ -132,5 +184,6 @@ EP_SUITE("placing") {
   tcase_add_test(tests, auto_takes_the_kind_that_the_plan_thinks_faster);
   tcase_add_test(tests, a_start_is_paid_once);
   tcase_add_test(tests, jobs_run_side_by_side);
+  tcase_add_test(tests, memory_is_reserved);
   tcase_add_loop_test(tests, a_job_of_many_cores_runs_alone, 0, 2);
 }

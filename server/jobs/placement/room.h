@@ -1,0 +1,15 @@
+/* room.h: the memory that jobs on the CPU may take together. */
+#ifndef EP_SERVER_JOBS_PLACEMENT_ROOM_H
+#define EP_SERVER_JOBS_PLACEMENT_ROOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All of it: what there is, or bytes_max where that is less and not 0. */
+int64_t ep_room_total(int64_t bytes_max);
+
+/* Whether a job that takes `needed` by its plan may begin beside others that have reserved so much
+ * by theirs. One without others may always: what it takes at least was looked at when it came. */
+bool ep_room_suffices(int64_t bytes_max, int64_t reserved, int64_t needed);
+
+#endif

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# A daemon with 512 MiB of memory is asked for more in every way that is known, and lives. In a control group where
+# the machine lets one be made; elsewhere its memory is watched.
+#
+#   EPOCHD_APPETITE_SECONDS  of each attack (2); where it is set, probes must be answered in time too
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+skip_if_sanitized # they take several times the memory
+
+most=$((512 << 20))
+group=
+attack=(--seconds "${EPOCHD_APPETITE_SECONDS:-2}" --most-mib 512)
+[[ -n ${EPOCHD_APPETITE_SECONDS:-} ]] || attack+=(--any-time)
+
+# group_make FOLDER FILE: a control group with that bound, which this shell enters.
+group_make() {
+  [[ -w $1 ]] && mkdir "$1/epochd-test-$$" 2>/dev/null || return 1
+  group=$1/epochd-test-$$
+  if echo "$most" 2>/dev/null >"$group/$2" && echo $$ 2>/dev/null >"$group/cgroup.procs"; then return 0; fi
+  rmdir "$group"
+  group=
+  return 1
+}
+
+group_leave() { [[ -z $group ]] || echo $$ >"$(dirname "$group")/cgroup.procs"; }
+trap 'status=$?; group_leave; leave "$status"' EXIT
+
+if group_make /sys/fs/cgroup/memory memory.limit_in_bytes || group_make /sys/fs/cgroup memory.max; then
+  daemon_start # the budget follows from the group
+  group_leave
+  http GET /metrics
+  grep -q '^epochd_http_held_limit_bytes 67108864$' "$body" ||
+    fail "the budget is not an eighth of the group's memory: $(grep '^epochd_http_held' "$body")"
+else
+  echo "no control group can be made here: memory is watched alone"
+  daemon_start --http-bytes-max 67108864
+fi
+# Where memory runs out, the kernel ends a worker and not epochd.
+worker=$(pgrep -P "$daemon" | head -n 1)
+(($(cat "/proc/$worker/oom_score_adj") > $(cat "/proc/$daemon/oom_score_adj"))) || fail "the kernel would end epochd first"
+if [[ -n $group ]]; then # a job of 12 GiB in 512 MiB
+  http POST /v1/jobs "${json[@]}" -d '{"data": {"generator": "disc", "rows": 10}, "loss": "mse", "epochs": 1, "model": {"layers": [
+    {"type": "linear", "out_features": 32768}, {"type": "linear", "out_features": 32768},
+    {"type": "linear", "out_features": 1}]}}'
+  expect 422
+  grep -q 'jobs on the CPU have 512 MiB' "$body" || fail "it does not say what there is: $(cat "$body")"
+fi
+python3 "$here/../fault/appetite.py" "$url" "$daemon" "${attack[@]}" || fail "see above"
+http GET /metrics
+expect 200
+[[ $(grep -o '^epochd_http_held_bytes .*' "$body") == "epochd_http_held_bytes 0" ]] || fail "memory is held for nobody"
+daemon_stop
+[[ -z $group ]] || rmdir "$group"
+echo "epochd lives on 512 MiB"
