@@ -115,6 +115,7 @@
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
+#define EP_LIMIT_PREDICT_STEPS 10000     /* of a forecast, one after another within a minute */
 #define EP_LIMIT_CALIBRATION_BYTES 65536 /* a file of 16 executors' figures takes 8 KiB */
 #define EP_LIMIT_COST_TERMS 10           /* of one executor: cpu/fused has as many */
 #define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */

@@ -288,28 +288,33 @@ static void prediction_done(void *context, const double *output, int64_t rows, i
 }
 
 /* Rows of numbers, or of cells by names. */
-static ep_status predict_read(const ep_exchange *exchange, int64_t checkpoint, double **x,
-                              int64_t *rows, int64_t *columns, ep_problem *problem) {
+static ep_status predict_read(const ep_exchange *exchange, int64_t checkpoint,
+                              ep_prediction_rows *out, ep_problem *problem) {
   const ep_request *request = &exchange->request;
+  *out = (ep_prediction_rows){.windows = 1};
   if (ep_predict_has_rows(request->body, request->body_bytes))
     return ep_jobs_rows_read(exchange->server->jobs, request->id, checkpoint, request->body,
-                             request->body_bytes, x, rows, columns, problem);
-  return ep_predict_parse(request->body, request->body_bytes, x, rows, columns, problem);
+                             request->body_bytes, out, problem);
+  return ep_predict_parse(request->body, request->body_bytes, &out->x, &out->rows, &out->columns,
+                          problem);
 }
 
-static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, const double *x,
-                                 int64_t rows, int64_t columns, ep_error *error) {
+static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint,
+                                 const ep_prediction_rows *input, ep_error *error) {
   ep_jobs *jobs = exchange->server->jobs;
   const char *id = exchange->request.id;
   prediction *pending = calloc(1, sizeof *pending);
   if (!pending) return ep_fail_memory(error);
   ep_status status = ep_jobs_meaning_find(jobs, id, checkpoint, &pending->meaning, error);
+  if (status == EP_OK && input->forecast && ep_loss_is_classifier(pending->meaning.loss))
+    status = ep_fail_at(error, EP_INVALID, "/steps",
+                        "the job predicts classes, which are no numbers to go on from: leave it "
+                        "out");
   if (status == EP_OK) {
     exchange->deadline_us = ep_clock_steady_us() + PREDICT_SECONDS * 1000000LL;
     ep_exchange_retain(exchange);
     pending->exchange = exchange;
-    status =
-        ep_jobs_predict(jobs, id, checkpoint, x, rows, columns, prediction_done, pending, error);
+    status = ep_jobs_predict(jobs, id, checkpoint, input, prediction_done, pending, error);
     if (status == EP_OK) return EP_OK; /* `pending` may be freed already */
     ep_exchange_release(exchange);
   }
@@ -320,15 +325,15 @@ static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, cons
 static ep_route_result predict_start(ep_exchange *exchange) {
   ep_problem problem = {0};
   ep_error error = {0};
-  double *x = NULL;
-  int64_t rows = 0, columns = 0, checkpoint = 0;
+  ep_prediction_rows input;
+  int64_t checkpoint = 0;
   const char *name = ep_request_query(&exchange->request, "checkpoint");
   if (name && ep_checkpoint_name_read(name, &checkpoint, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (predict_read(exchange, checkpoint, &x, &rows, &columns, &problem) != EP_OK)
+  if (predict_read(exchange, checkpoint, &input, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  ep_status status = prediction_send(exchange, checkpoint, x, rows, columns, &error);
-  free(x);
+  ep_status status = prediction_send(exchange, checkpoint, &input, &error);
+  free(input.x);
   return status == EP_OK ? EP_ROUTE_WAITS : ep_exchange_fail(exchange, &error);
 }
 

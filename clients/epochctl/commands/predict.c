@@ -101,19 +101,24 @@ static bool knows_no_names(const ep_client *client, ep_status status) {
 }
 
 /* Rows by the names of the file's first line where both it and the job have names, else in their
- * order. */
+ * order. steps: of a forecast that begins with them; 0 = none. */
 static ep_status text_send(ep_client *client, const char *path, const char *text, size_t bytes,
-                           json_t **root, ep_error *error) {
+                           int64_t steps, json_t **root, ep_error *error) {
   char *body = NULL;
   size_t body_bytes = 0;
   ep_error refused = {0};
-  ep_status status = ep_named_rows_format(text, bytes, &body, &body_bytes, error);
+  ep_status status = ep_named_rows_format(text, bytes, steps, &body, &body_bytes, error);
   if (status != EP_OK) return status;
+  if (!body && steps > 0)
+    return ep_fail(error, EP_INVALID,
+                   "a forecast begins with rows by names: a CSV with a line of names, or "
+                   "[{…}, …]");
   if (body) {
     status = rows_send(client, path, body, body_bytes, root, &refused);
     free(body);
     if (status == EP_OK) return EP_OK;
-    if (!knows_no_names(client, status)) return ep_fail(error, status, "%s", refused.message);
+    if (steps > 0 || !knows_no_names(client, status))
+      return ep_fail(error, status, "%s", refused.message);
   }
   status = ep_rows_format(text, bytes, &body, &body_bytes, error);
   if (status == EP_OK) status = rows_send(client, path, body, body_bytes, root, error);
@@ -133,7 +138,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
     ep_path_make(path, "/v1/jobs/", id, "/predict");
     const char *checkpoint = ep_arguments_value(arguments, "checkpoint");
     if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
-    status = text_send(client, path, text, bytes, &root, error);
+    int64_t steps = ep_arguments_integer(arguments, "steps", 0);
+    status = text_send(client, path, text, bytes, steps, &root, error);
   }
   if (status == EP_OK && root && csv) csv_print(ep_json_at(root, "predictions"));
   if (status == EP_OK && root && !csv) table_print(&client->terminal, root);
@@ -147,6 +153,8 @@ static const ep_option OPTIONS[] = {
   {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "print CSV"},
   {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
    .doc = "predict with this checkpoint, also while the job trains"},
+  {.name = "steps", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_PREDICT_STEPS,
+   .doc = "forecast a series: so many rows after FILE's last one"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_predict = {
@@ -157,7 +165,8 @@ const ep_subcommand ep_subcommand_predict = {
     "FILE is CSV or JSON, [[…], …], [{…}, …], {\"x\": [[…], …]} or {\"rows\": [{…}, …]}; - is standard "
     "input. A first line of names says which column is which, in any order; the file that was trained on does, "
     "its target is not looked at. Of a job that knows no names the line is skipped. A classifier's rows have "
-    "their class and the probabilities of all classes; --csv has its outputs.",
+    "their class and the probabilities of all classes; --csv has its outputs. Of a job with windows, FILE has "
+    "successive rows, the oldest first, and each window of them is predicted.",
   .examples =
     "echo 0,1 | epochctl predict last -\n"
     "echo 0,1 | epochctl predict last - --csv --checkpoint latest"};

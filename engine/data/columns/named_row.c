@@ -121,7 +121,8 @@ static void cell_fail(ep_field_reader *reader, const ep_column_encoding *column,
  * column of the table. */
 static size_t cells_read(ep_field_reader *reader, const ep_encoding *encoding, const json_t *object,
                          double *cells) {
-  size_t known = json_object_get(object, encoding->target) != NULL;
+  size_t known =
+      json_object_get(object, encoding->target) && !column_find(encoding, encoding->target);
   for (int64_t i = 0; i < encoding->columns; i++) {
     const ep_column_encoding *column = &encoding->column[i];
     const json_t *value = json_object_get(object, column->name);
