@@ -68,6 +68,7 @@
 #define EP_LIMIT_PICTURE_BYTES (128 << 20) /* a file; the largest without compression fits */
 #define EP_LIMIT_PICTURE_SIDE 65535        /* JPEG's own, or so; PNG has none to speak of */
 #define EP_LIMIT_PICTURE_PIXELS (1 << 25)  /* a camera's 24 million; 4 bytes of each are held */
+#define EP_LIMIT_PREDICT_PIXELS (1 << 28)  /* of all pictures of a request: seconds of decoding */
 #define EP_LIMIT_PICTURE_SCANS 100         /* of a JPEG; encoders make 10, each over all pixels */
 
 /* The engine's own threads, beside a training. */

@@ -141,7 +141,7 @@ static ep_route_result infer_start(ep_exchange *exchange) {
     exchange->deadline_us = ep_clock_steady_us() + INFER_SECONDS * 1000000LL;
     ep_exchange_retain(exchange);
     pending->exchange = exchange;
-    const ep_prediction_rows input = {request->x, request->rows, request->columns, 1, false};
+    const ep_prediction_rows input = {request->x, request->rows, request->columns, 1, false, NULL};
     status = ep_jobs_predict(exchange->server->jobs, pending->model.job, 0, &input, inference_done,
                              pending, &error);
     if (status == EP_OK) return EP_ROUTE_WAITS; /* `pending` may be freed already */

@@ -23,7 +23,7 @@ static const ep_route rows[] = {
   {"GET",    "/v1/jobs/{id}/curve",       ep_route_curve_get,       EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"max_points", "format"}, EP_JOB_PREFIX},
   {"GET",    "/v1/jobs/{id}/weights",     ep_route_weights_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"format"}, EP_JOB_PREFIX},
   {"GET",    "/v1/jobs/{id}/predictions", ep_route_predictions_get, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"format"}, EP_JOB_PREFIX},
-  {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_JSON, PREDICT_BYTES, EP_RUNS_HERE, false, {"checkpoint"}, EP_JOB_PREFIX},
+  {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_ROWS, PREDICT_BYTES, EP_RUNS_HERE, false, {"checkpoint"}, EP_JOB_PREFIX},
   {"POST",   "/v1/sweeps",                ep_route_sweep_create,    EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, false, {"validate"}, NULL},
   {"GET",    "/v1/sweeps",                ep_route_sweep_list,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"limit", "after", "state", "tag*"}, NULL},
   {"GET",    "/v1/sweeps/{id}",           ep_route_sweep_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"wait"}, EP_SWEEP_PREFIX},

@@ -9,6 +9,7 @@ typedef enum {
   EP_BODY_NONE,    /* a body is thrown away */
   EP_BODY_JSON,    /* in memory, at most limit_bytes */
   EP_BODY_TENSORS, /* the same; bytes may follow the JSON */
+  EP_BODY_ROWS,    /* the same; or a table or pictures, as the media type says */
   EP_BODY_UPLOAD   /* in a file */
 } ep_body;
 
@@ -47,6 +48,9 @@ ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_r
 
 /* All checks that need no body, in this order: framing, origin, token, route, media type. On
  * failure exchange->response is set; *close: the connection must not be used any further. */
+/* Whether the route has its body in memory. */
+bool ep_route_holds_body(const ep_route *route);
+
 ep_status ep_route_admit(ep_exchange *exchange, bool *close);
 
 #endif

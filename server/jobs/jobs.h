@@ -133,7 +133,10 @@ typedef struct {
   int64_t rows, columns;
   int64_t windows; /* predictions of a row: 1, or, of a series, those of all examples in it */
   bool forecast;   /* of them some are made from others */
+  char **name;     /* [rows], owned, and each; NULL: they have no names */
 } ep_prediction_rows;
+
+void ep_prediction_rows_deinit(ep_prediction_rows *rows); /* a zeroed one is allowed */
 
 /* Reads {"rows": [{"age": 31, "city": "Oslo"}, …]}, cells by the columns of the job's table, for
  * ep_jobs_predict; of a series they are successive rows, and "steps" and "future" may be beside
@@ -145,6 +148,13 @@ ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, c
 ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,
                             const struct json_t *objects, ep_prediction_rows *out,
                             ep_problem *problem);
+
+/* Reads a PNG or JPEG, or a ZIP or TAR of them, for a job that trained on pictures: resized, and in
+ * its channels. bytes: [size]. *out is the caller's. EP_CONFLICT: it trained on something else;
+ * EP_INVALID, EP_TOO_LARGE: as picture_rows.h of engine/data/inputs has them. */
+ep_status ep_jobs_pictures_read(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                                const void *bytes, size_t size, ep_prediction_rows *out,
+                                ep_error *error);
 
 /* What the outputs of the job's weights, or of a checkpoint (as below), mean; the caller's
  * (ep_output_meaning_deinit), on success alone. */

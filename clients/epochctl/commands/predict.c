@@ -43,13 +43,19 @@ static void table_print(const ep_terminal *terminal, const json_t *root) {
   char text[LINE_BYTES];
   const json_t *classes = ep_json_at(root, "classes"), *row;
   const json_t *rows = ep_json_at(root, classes ? "probabilities" : "predictions");
+  const json_t *names = ep_json_at(root, "names");
   size_t values = titles_make(root, titles), index;
   ep_text_table table = {0};
   ep_text_table_column(&table, "row", true, false);
+  if (names) ep_text_table_column(&table, "name", false, true);
   if (classes) ep_text_table_column(&table, "class", true, true);
   for (size_t i = 0; i < values; i++) ep_text_table_column(&table, titles[i], true, false);
   json_array_foreach(rows, index, row) {
     ep_text_table_cell(&table, ep_human_count((int64_t)index, text), EP_COLOUR_DIM);
+    if (names) {
+      ep_json_line(json_array_get(names, index), text, sizeof text);
+      ep_text_table_cell(&table, text, EP_COLOUR_PLAIN);
+    }
     if (classes) {
       ep_json_line(json_array_get(classes, index), text, sizeof text);
       ep_text_table_cell(&table, text, EP_COLOUR_BOLD);
@@ -83,14 +89,30 @@ static void csv_print(const json_t *rows) {
 }
 
 /* POSTs rows and takes the response; *root as ep_client_send gives it. */
+static ep_status body_send(ep_client *client, const char *path, const char *type, const char *body,
+                           size_t bytes, json_t **root, ep_error *error) {
+  ep_http_request request = {
+      .method = "POST", .path = path, .body = body, .body_bytes = bytes, .content_type = type};
+  return ep_client_send(client, &request, root, error);
+}
+
 static ep_status rows_send(ep_client *client, const char *path, const char *body, size_t bytes,
                            json_t **root, ep_error *error) {
-  ep_http_request request = {.method = "POST",
-                             .path = path,
-                             .body = body,
-                             .body_bytes = bytes,
-                             .content_type = "application/json"};
-  return ep_client_send(client, &request, root, error);
+  return body_send(client, path, "application/json", body, bytes, root, error);
+}
+
+/* The media type of a file of pictures, by how it begins; NULL: it is text. */
+static const char *pictures_type(const char *text, size_t bytes) {
+  static const struct {
+    const char *begin, *type;
+  } types[] = {
+      {"\x89PNG", "image/png"}, {"\xFF\xD8\xFF", "image/jpeg"}, {"PK\3\4", "application/zip"}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    size_t begins = strlen(types[i].begin);
+    if (bytes >= begins && memcmp(text, types[i].begin, begins) == 0) return types[i].type;
+  }
+  const size_t magic = 257; /* of a TAR */
+  return bytes >= magic + 5 && memcmp(text + magic, "ustar", 5) == 0 ? "application/x-tar" : NULL;
 }
 
 /* Whether the server refused the names because the job knows none. */
@@ -139,7 +161,9 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
     const char *checkpoint = ep_arguments_value(arguments, "checkpoint");
     if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
     int64_t steps = ep_arguments_integer(arguments, "steps", 0);
-    status = text_send(client, path, text, bytes, steps, &root, error);
+    const char *pictures = pictures_type(text, bytes);
+    status = pictures ? body_send(client, path, pictures, text, bytes, &root, error)
+                      : text_send(client, path, text, bytes, steps, &root, error);
   }
   if (status == EP_OK && root && csv) csv_print(ep_json_at(root, "predictions"));
   if (status == EP_OK && root && !csv) table_print(&client->terminal, root);
@@ -163,7 +187,7 @@ const ep_subcommand ep_subcommand_predict = {
   .summary = "predict new rows with a trained network",
   .details =
     "FILE is CSV or JSON, [[…], …], [{…}, …], {\"x\": [[…], …]} or {\"rows\": [{…}, …]}; - is standard "
-    "input. A first line of names says which column is which, in any order; the file that was trained on does, "
+    "input. For a job that trained on pictures it is a PNG or JPEG, or a ZIP or TAR of these. A first line of names says which column is which, in any order; the file that was trained on does, "
     "its target is not looked at. Of a job that knows no names the line is skipped. A classifier's rows have "
     "their class and the probabilities of all classes; --csv has its outputs. Of a job with windows, FILE has "
     "successive rows, the oldest first, and each window of them is predicted.",

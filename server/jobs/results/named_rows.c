@@ -123,7 +123,7 @@ static ep_status forecast_take(const ep_encoding *encoding, const json_t *array,
   status = future_read(encoding, future, ahead, end, problem);
   int64_t taken = window->length + steps - 1, columns = encoding->columns;
   memmove(out->x, end - known * columns, (size_t)(taken * columns) * sizeof *out->x);
-  *out = (ep_prediction_rows){out->x, 1, taken * columns, steps, steps > window->horizon};
+  *out = (ep_prediction_rows){out->x, 1, taken * columns, steps, steps > window->horizon, NULL};
   return status;
 }
 
@@ -165,9 +165,7 @@ static ep_status body_take(const ep_encoding *encoding, const json_t *body, ep_p
 
 /* Frees x where it is not given on. */
 static ep_status taken(ep_status status, ep_prediction_rows *out) {
-  if (status == EP_OK) return EP_OK;
-  free(out->x);
-  *out = (ep_prediction_rows){.windows = 1};
+  if (status != EP_OK) ep_prediction_rows_deinit(out);
   return status;
 }
 

@@ -25,6 +25,13 @@ static void prediction_done(void *context, const ep_reply *reply, const ep_error
   free(request);
 }
 
+void ep_prediction_rows_deinit(ep_prediction_rows *rows) {
+  for (int64_t i = 0; rows->name && i < rows->rows; i++) free(rows->name[i]);
+  free(rows->name);
+  free(rows->x);
+  *rows = (ep_prediction_rows){.windows = 1};
+}
+
 static ep_status size_check(int64_t rows, int64_t columns, ep_error *error) {
   int64_t bytes = 0;
   if (rows < 1 || columns < 1) return ep_fail_at(error, EP_INVALID, "/x", "there are no rows");

@@ -371,6 +371,10 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint,
   return EP_OK;
 }
 
+void ep_prediction_rows_deinit(ep_prediction_rows *rows) {
+  free(rows->x);
+}
+
 ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint,
                                ep_output_meaning *out, ep_error *error) {
   (void)jobs, (void)checkpoint;
