@@ -293,13 +293,25 @@ static bool is_json(const ep_exchange *exchange) {
   return ep_request_names(&exchange->request, "Content-Type", "application/json");
 }
 
+/* Rows of cells as text: whether each line is a JSON object. False: it is something else. */
+static bool is_text(const ep_exchange *exchange, bool *lines) {
+  const ep_request *request = &exchange->request;
+  *lines = ep_request_names(request, "Content-Type", "application/x-ndjson");
+  return *lines || ep_request_names(request, "Content-Type", "text/csv") ||
+         ep_request_names(request, "Content-Type", "text/tab-separated-values");
+}
+
 /* Rows of numbers, or of cells by names; or pictures. */
 static ep_status predict_read(const ep_exchange *exchange, int64_t checkpoint,
                               ep_prediction_rows *out, ep_problem *problem) {
   const ep_request *request = &exchange->request;
   ep_jobs *jobs = exchange->server->jobs;
   ep_error error = {0};
+  bool lines;
   *out = (ep_prediction_rows){.windows = 1};
+  if (is_text(exchange, &lines))
+    return ep_jobs_text_read(jobs, request->id, checkpoint, request->body, request->body_bytes,
+                             lines, out, problem);
   if (!is_json(exchange))
     return ep_jobs_pictures_read(jobs, request->id, checkpoint, request->body, request->body_bytes,
                                  out, &error) == EP_OK
@@ -348,7 +360,8 @@ static ep_route_result predict_start(ep_exchange *exchange) {
   const char *name = ep_request_query(&exchange->request, "checkpoint");
   if (name && ep_checkpoint_name_read(name, &checkpoint, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (!is_json(exchange) && !exchange->works) return EP_ROUTE_WORKS; /* pictures take a while */
+  if (!is_json(exchange) && !exchange->works)
+    return EP_ROUTE_WORKS; /* to read them takes a while */
   if (predict_read(exchange, checkpoint, &input, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   ep_status status = prediction_send(exchange, checkpoint, &input, &error);

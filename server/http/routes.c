@@ -117,8 +117,9 @@ bool ep_route_holds_body(const ep_route *route) {
 
 /* What rows to predict may come as. */
 static bool may_be_rows(const ep_request *request) {
-  static const char *const types[] = {"application/json", "image/png", "image/jpeg",
-                                      "application/zip", "application/x-tar"};
+  static const char *const types[] = {
+      "application/json", "text/csv",   "text/tab-separated-values", "application/x-ndjson",
+      "image/png",        "image/jpeg", "application/zip",           "application/x-tar"};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (ep_request_names(request, "Content-Type", types[i])) return true;
   return false;
@@ -141,7 +142,8 @@ static ep_status body_check(const ep_exchange *exchange, ep_error *error) {
                    "behind it (application/octet-stream)");
   if (route->body == EP_BODY_ROWS && !may_be_rows(&exchange->request))
     return ep_fail(error, EP_MEDIA_TYPE,
-                   "the body must be JSON (Content-Type: application/json), a picture (image/png, "
+                   "the body must be JSON (Content-Type: application/json), a table (text/csv, "
+                   "text/tab-separated-values, application/x-ndjson), a picture (image/png, "
                    "image/jpeg) or several (application/zip, application/x-tar)");
   if (in_memory && length &&
       (strlen(length) > 15 || strtoll(length, NULL, 10) > route->limit_bytes))

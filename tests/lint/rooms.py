@@ -65,7 +65,8 @@ ROOMS = {
     "engine/data/pictures": ("api engine/files", "png|jpeg"),
     "engine/data/tables": ("api api/json kernels " + DATA, ""),
     "engine/data/formats": ("api api/hash api/json engine/data/archives engine/data/pictures engine/data/tables " + DATA, "jansson"),
-    "engine/data/inputs": ("api engine/data/archives engine/data/formats engine/data/pictures", ""),
+    "engine/data/inputs": ("api api/json engine/data/archives engine/data/cells engine/data/columns engine/data/formats "
+                           "engine/data/pictures engine/data/tables", ""),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
     "engine/first_model": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/datasets "

@@ -115,11 +115,36 @@ static const char *pictures_type(const char *text, size_t bytes) {
   return bytes >= magic + 5 && memcmp(text + magic, "ustar", 5) == 0 ? "application/x-tar" : NULL;
 }
 
+/* A table that the server reads itself, as it does an upload: its media type; NULL: another text.
+ */
+static const char *table_type(const char *text) {
+  const char *start = text + strspn(text, " \t\r\n"), *line = strchr(start, '\n');
+  bool more = line && line[strspn(line, " \t\r\n")] == '{';
+  if (*start == '{' && more) return "application/x-ndjson";
+  return *start == '{' || *start == '[' || !ep_rows_have_names(start) ? NULL : "text/csv";
+}
+
 /* Whether the server refused the names because the job knows none. */
 static bool knows_no_names(const ep_client *client, ep_status status) {
   const ep_problem *problem = &client->session.problem;
   return status == EP_CONFLICT && problem->errors_count == 1 &&
          strcmp(problem->errors[0].pointer, "/rows") == 0;
+}
+
+/* Rows by their names: a table as it is, objects of JSON, or the beginning of a forecast. *sent:
+ * the text has names. */
+static ep_status named_send(ep_client *client, const char *path, const char *text, size_t bytes,
+                            int64_t steps, bool *sent, json_t **root, ep_error *error) {
+  char *body = NULL;
+  size_t body_bytes = 0;
+  const char *type = steps > 0 ? NULL : table_type(text);
+  *sent = type != NULL;
+  if (type) return body_send(client, path, type, text, bytes, root, error);
+  ep_status status = ep_named_rows_format(text, bytes, steps, &body, &body_bytes, error);
+  *sent = status != EP_OK || body;
+  if (body) status = rows_send(client, path, body, body_bytes, root, error);
+  free(body);
+  return status;
 }
 
 /* Rows by the names of the file's first line where both it and the job have names, else in their
@@ -128,20 +153,16 @@ static ep_status text_send(ep_client *client, const char *path, const char *text
                            int64_t steps, json_t **root, ep_error *error) {
   char *body = NULL;
   size_t body_bytes = 0;
+  bool sent;
   ep_error refused = {0};
-  ep_status status = ep_named_rows_format(text, bytes, steps, &body, &body_bytes, error);
-  if (status != EP_OK) return status;
-  if (!body && steps > 0)
+  ep_status status = named_send(client, path, text, bytes, steps, &sent, root, &refused);
+  if (sent && status == EP_OK) return EP_OK;
+  if (sent && (steps > 0 || !knows_no_names(client, status)))
+    return ep_fail(error, status, "%s", refused.message);
+  if (steps > 0)
     return ep_fail(error, EP_INVALID,
                    "a forecast begins with rows by names: a CSV with a line of names, or "
                    "[{…}, …]");
-  if (body) {
-    status = rows_send(client, path, body, body_bytes, root, &refused);
-    free(body);
-    if (status == EP_OK) return EP_OK;
-    if (steps > 0 || !knows_no_names(client, status))
-      return ep_fail(error, status, "%s", refused.message);
-  }
   status = ep_rows_format(text, bytes, &body, &body_bytes, error);
   if (status == EP_OK) status = rows_send(client, path, body, body_bytes, root, error);
   free(body);

@@ -8,6 +8,7 @@
 #include "api/json/fields.h"
 #include "api/json/json.h"
 #include "engine/data/columns/named_row.h"
+#include "engine/data/inputs/text_rows.h"
 #include "server/jobs/checkpoints.h"
 
 /* How the job's columns became features; EP_CONFLICT where it had none with names. */
@@ -89,18 +90,25 @@ static ep_status future_read(const ep_encoding *encoding, const json_t *future, 
   return status;
 }
 
+static ep_status rows_few(const ep_encoding *encoding, int64_t rows, ep_problem *problem) {
+  return ep_problem_add(problem, EP_INVALID, "/rows",
+                        "an example has %lld successive rows, the oldest first: %lld are given",
+                        (long long)encoding->window.length, (long long)rows);
+}
+
 /* Rows of a series: each so many of them are an example. */
-static ep_status series_take(const ep_encoding *encoding, const json_t *array,
-                             ep_prediction_rows *out, ep_problem *problem) {
-  int64_t rows = (int64_t)json_array_size(array), length = encoding->window.length;
-  if (rows < length)
-    return ep_problem_add(problem, EP_INVALID, "/rows",
-                          "an example has %lld successive rows, the oldest first: %lld are given",
-                          (long long)length, (long long)rows);
-  ep_status status = array_read(encoding, array, 0, &out->x, problem);
+static void series_set(const ep_encoding *encoding, int64_t rows, ep_prediction_rows *out) {
   out->rows = 1;
   out->columns = rows * encoding->columns;
-  out->windows = rows - length + 1;
+  out->windows = rows - encoding->window.length + 1;
+}
+
+static ep_status series_take(const ep_encoding *encoding, const json_t *array,
+                             ep_prediction_rows *out, ep_problem *problem) {
+  int64_t rows = (int64_t)json_array_size(array);
+  if (rows < encoding->window.length) return rows_few(encoding, rows, problem);
+  ep_status status = array_read(encoding, array, 0, &out->x, problem);
+  series_set(encoding, rows, out);
   return status;
 }
 
@@ -180,6 +188,24 @@ ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,
                             "the model takes windows of a series: give \"x\", the cells of all "
                             "rows of a window in one");
   if (status == EP_OK) status = alone_take(encoding, objects, out, problem);
+  encoding_free(encoding);
+  return taken(status, out);
+}
+
+ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
+                            size_t bytes, bool lines, ep_prediction_rows *out,
+                            ep_problem *problem) {
+  ep_encoding *encoding = NULL;
+  int64_t rows = 0;
+  *out = (ep_prediction_rows){.windows = 1};
+  ep_status status = encoding_find(jobs, id, checkpoint, &encoding, problem);
+  if (status == EP_OK)
+    status = ep_text_rows_read(encoding, text, bytes, lines, &out->x, &rows, problem);
+  if (status == EP_OK && rows < encoding->window.length) status = rows_few(encoding, rows, problem);
+  if (status == EP_OK && encoding->window.length > 0)
+    series_set(encoding, rows, out);
+  else if (status == EP_OK)
+    *out = (ep_prediction_rows){out->x, rows, encoding->columns, 1, false, NULL};
   encoding_free(encoding);
   return taken(status, out);
 }
