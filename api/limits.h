@@ -71,6 +71,12 @@
 #define EP_LIMIT_PREDICT_PIXELS (1 << 28)  /* of all pictures of a request: seconds of decoding */
 #define EP_LIMIT_PICTURE_SCANS 100         /* of a JPEG; encoders make 10, each over all pixels */
 
+/* A process that reads a file of somebody else's; a flag sets each. */
+#define EP_LIMIT_INGEST_MEMORY_BYTES                                                \
+  (1LL << 30)                       /* the largest JPEG takes half; tables some 0.1 \
+                                     */
+#define EP_LIMIT_INGEST_SECONDS 900 /* a CSV of 64 GiB, at a fifth of usual speed */
+
 /* The engine's own threads, beside a training. */
 #define EP_LIMIT_PARALLEL_THREADS 32         /* of one loop: more would wait for memory */
 #define EP_LIMIT_RANKING_BYTES (256LL << 20) /* for classes that are ranked side by side */
@@ -102,6 +108,11 @@
 /* Files that were read whole and are what was written (engine/files/verified.h). */
 #define EP_LIMIT_VERIFIED 1024       /* 256 KiB; those of one daemon that are in use */
 #define EP_LIMIT_VERIFIED_SECONDS 60 /* hashing a file of 1 GB takes 1 % of a core then */
+
+/* HTTP. */
+#define EP_LIMIT_HEAD_BYTES \
+  10240                     /* of a request: it fits the pool of its connection, decoded too */
+#define EP_LIMIT_HEADERS 64 /* browsers send about 20 */
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_YOUNG_SECONDS 5 /* of training, that are repeated rather than saved */

@@ -32,6 +32,7 @@ typedef enum {
   X(CONFLICT, "conflict", CALLER, 409, "the state does not allow this")                     \
   X(TOO_LARGE, "too_large", CALLER, 413, "larger than the limit")                           \
   X(MEDIA_TYPE, "unsupported_media_type", CALLER, 415, "this media type is not understood") \
+  X(HEAD_TOO_LARGE, "head_too_large", CALLER, 431, "the head is larger than the limit")     \
   X(RANGE, "range_not_satisfiable", CALLER, 416, "the range lies outside the content")      \
   X(INVALID, "invalid", CALLER, 422, "understood, and refused")                             \
   X(UNSUPPORTED, "unsupported", CALLER, 422, "this device cannot do that")                  \

@@ -14,11 +14,13 @@
 #include "api/spec/spec.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/free_space.h"
+#include "engine/sandbox/sandbox.h"
 #include "server/backup/backup.h"
 #include "server/check/check.h"
 #include "server/curves/curves.h"
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
+#include "server/ingest/ingest.h"
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
 
@@ -68,6 +70,8 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .allow_path = config->allow_path[0] ? config->allow_path : NULL,
                              .data_bytes_max = config->data_bytes_max,
                              .max_data_bytes = config->max_upload_bytes,
+                             .ingest_memory_bytes = config->ingest_memory_bytes,
+                             .ingest_seconds = config->ingest_seconds,
                              .max_log_bytes = config->max_log_bytes,
                              .keep_seconds = config->keep_days * 86400,
                              .keep_bytes = config->keep_bytes,
@@ -105,6 +109,18 @@ static void address_log(const ep_config *config, const ep_http_room *room, int p
   manager_notify(state);
 }
 
+/* What stands between the daemon and what others wrote; less in a container that forbids it. */
+static void walls_log(void) {
+  char text[64];
+  const ep_sandbox_walls walls = ep_sandbox_find();
+  bool all = walls.privileges && walls.filter && walls.files;
+  ep_log(EP_LOG_INFO, "walls around workers and readers of files: %s",
+         ep_sandbox_text(walls, true, text, sizeof text));
+  if (!all)
+    ep_log(EP_LOG_WARNING, "this machine or container does not permit these walls: %s",
+           ep_sandbox_text(walls, false, text, sizeof text));
+}
+
 /* Serves until a signal of `signals` comes. */
 static int server_run(ep_server *server, const sigset_t *signals) {
   ep_error error = {0};
@@ -117,12 +133,14 @@ static int server_run(ep_server *server, const sigset_t *signals) {
     ep_jobs_close(server->jobs);
     return failure_log("", &error);
   }
+  walls_log();
   address_log(server->config, &room, port);
   sigwait(signals, &number);
   ep_log(EP_LOG_INFO, "%s: stopping", strsignal(number));
   manager_notify("STOPPING=1");
   signal(number, SIG_DFL); /* a second one ends the program at once */
   pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+  ep_jobs_stop_reading(server->jobs);
   ep_http_stop(http);
   ep_jobs_close(server->jobs);
   ep_http_destroy(http);
@@ -167,7 +185,9 @@ int main(int argc, char **argv) {
   static ep_server server;
   static ep_curves curves;
   ep_error error = {0};
+  umask(0077); /* what it writes is its own; workers inherit that */
   heaps_share();
+  if (argc == 2 && strcmp(argv[1], EP_INGEST_ARGUMENT) == 0) return ep_ingest_serve();
   if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
     return EXIT_USAGE;

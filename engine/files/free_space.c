@@ -11,12 +11,12 @@ void ep_free_space_reserve(int64_t bytes) {
   atomic_store_explicit(&reserve_bytes, bytes, memory_order_relaxed);
 }
 
-static int64_t reserve_get(void) {
+int64_t ep_free_space_reserved(void) {
   return atomic_load_explicit(&reserve_bytes, memory_order_relaxed);
 }
 
 static ep_status disk_check(const struct statvfs *disk, int64_t bytes, ep_error *error) {
-  int64_t reserve = reserve_get();
+  int64_t reserve = ep_free_space_reserved();
   double free_bytes = (double)disk->f_bavail * (double)disk->f_frsize;
   if (disk->f_blocks == 0) return EP_OK; /* memory: a file without a disk */
   if (free_bytes >= (double)bytes + (double)reserve) return EP_OK;
@@ -32,12 +32,12 @@ static ep_status look_fail(ep_error *error) {
 
 ep_status ep_free_space_check(int file, int64_t bytes, ep_error *error) {
   struct statvfs disk;
-  if (reserve_get() < 0) return EP_OK;
+  if (ep_free_space_reserved() < 0) return EP_OK;
   return fstatvfs(file, &disk) == 0 ? disk_check(&disk, bytes, error) : look_fail(error);
 }
 
 ep_status ep_free_space_check_folder(const char *folder, int64_t bytes, ep_error *error) {
   struct statvfs disk;
-  if (reserve_get() < 0) return EP_OK;
+  if (ep_free_space_reserved() < 0) return EP_OK;
   return statvfs(folder, &disk) == 0 ? disk_check(&disk, bytes, error) : look_fail(error);
 }

@@ -11,8 +11,9 @@
 
 #include "api/status.h"
 
-/* bytes: 0 or more. */
+/* bytes: 0 or more; -1: none. */
 void ep_free_space_reserve(int64_t bytes);
+int64_t ep_free_space_reserved(void); /* -1: none is set */
 
 /* Whether so many bytes can be written beside the reserve. file: an open file, or a folder.
  * EP_UNAVAILABLE: they cannot. */

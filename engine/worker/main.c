@@ -24,6 +24,7 @@
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/disk_wait.h"
 #include "engine/files/path.h"
+#include "engine/sandbox/sandbox.h"
 #include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
@@ -497,6 +498,13 @@ static void folders_allow(const ep_arguments *arguments) {
   }
 }
 
+/* Before the device is opened, a spec is read, or data are. A wall that this machine does not
+ * permit stays open: epochd's own process logs that once. */
+static void walls_raise(const char *device) {
+  bool cpu = strcmp(device, "cpu") == 0;
+  ep_sandbox_enter(&(ep_sandbox){.kind = cpu ? EP_SANDBOX_CPU : EP_SANDBOX_GPU});
+}
+
 int main(int argc, char **argv) {
   static worker w;
   static ep_arguments arguments;
@@ -519,6 +527,7 @@ int main(int argc, char **argv) {
     return usage(stderr, EXIT_USAGE);
 
   folders_allow(&arguments);
+  walls_raise(w.device_name);
   ep_json_seed();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */

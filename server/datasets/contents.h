@@ -9,16 +9,18 @@
 #include "api/names.h"
 #include "engine/data/datasets/dataset.h"
 #include "server/datasets/pins.h"
+#include "server/ingest/ingest.h"
 #include "server/store/store.h"
 
 typedef struct {
-  const char *data_dir;   /* lent, absolute */
-  ep_store *store;        /* lent */
-  int64_t max_path_bytes; /* of a file that a path names and that must be copied */
-  ep_pins pins;           /* contents by SHA-256, and jobs that ended, by id */
+  const char *data_dir;      /* lent, absolute */
+  ep_store *store;           /* lent */
+  int64_t max_path_bytes;    /* of a file that a path names and that must be copied */
+  ep_ingest_settings ingest; /* how files of others are read */
+  ep_pins pins;              /* contents by SHA-256, and jobs that ended, by id */
 } ep_contents;
 
-/* data_dir, store and max_path_bytes are filled in by the caller, before the first use. */
+/* data_dir, store, max_path_bytes and ingest are filled in by the caller, before the first use. */
 void ep_contents_init(ep_contents *contents);
 void ep_contents_deinit(ep_contents *contents);
 

@@ -20,6 +20,11 @@ void ep_datasets_deinit(ep_datasets *datasets) {
   pthread_mutex_destroy(&datasets->naming);
 }
 
+ep_status ep_datasets_ingest(ep_datasets *datasets, const ep_ingest_task *task, const char *folder,
+                             ep_ingest_abandoned *abandoned, void *context, ep_error *error) {
+  return ep_ingest_run(&datasets->contents->ingest, task, folder, abandoned, context, error);
+}
+
 /* Marks the content of a name that is about to go, where that is its only one. *marked: it is. */
 static ep_status content_mark(ep_contents *contents, const ep_dataset_row *row, bool *marked,
                               ep_error *error) {

@@ -19,6 +19,9 @@ typedef struct {
 void ep_datasets_init(ep_datasets *datasets, ep_contents *contents);
 void ep_datasets_deinit(ep_datasets *datasets);
 
+/* ep_ingest_run, as this daemon is set. */
+ep_status ep_datasets_ingest(ep_datasets *datasets, const ep_ingest_task *task, const char *folder,
+                             ep_ingest_abandoned *abandoned, void *context, ep_error *error);
 /* Moves the folder `ingested` (engine/data/datasets/dataset.h) into the contents and names it.
  * *created: false when the name was there and means the new content from here on. */
 ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const char *ingested,

@@ -10,29 +10,34 @@
 
 /* The folder becomes a content without a name, pinned. */
 static ep_status folder_pin(ep_contents *contents, const char *folder, ep_data_spec *data,
-                            ep_dataset_meta *meta, ep_error *error) {
-  ep_status status = ep_dataset_meta_read(folder, meta, error);
-  if (status != EP_OK) return status;
-  if (!ep_pins_add(&contents->pins, meta->sha256)) {
-    status = ep_fail_memory(error);
-  } else {
-    status = ep_contents_place(contents, folder, meta, error);
-    if (status == EP_OK) memcpy(data->sha256, meta->sha256, sizeof data->sha256);
-    if (status != EP_OK) ep_pins_remove(&contents->pins, meta->sha256);
-  }
+                            const ep_dataset_meta *meta, ep_error *error) {
+  if (!ep_pins_add(&contents->pins, meta->sha256)) return ep_fail_memory(error);
+  ep_status status = ep_contents_place(contents, folder, meta, error);
+  if (status == EP_OK) memcpy(data->sha256, meta->sha256, sizeof data->sha256);
+  if (status != EP_OK) ep_pins_remove(&contents->pins, meta->sha256);
+  return status;
+}
+
+/* Has the files read into the folder: as a content, or, where they can be mapped, as a description,
+ * which has no hash. */
+static ep_status files_read(ep_contents *contents, const ep_path_source *source, const char *folder,
+                            ep_data_spec *data, ep_dataset_meta *meta, ep_error *error) {
+  const ep_ingest_task task = {.source = source,
+                               .max_output_bytes = ep_contents_limit(contents->max_path_bytes)};
+  ep_status status = ep_ingest_run(&contents->ingest, &task, folder, NULL, NULL, error);
+  if (status == EP_OK) status = ep_dataset_meta_read(folder, meta, error);
+  if (status != EP_OK || !meta->sha256[0]) return status;
+  status = folder_pin(contents, folder, data, meta, error);
   if (status != EP_OK) ep_dataset_meta_deinit(meta);
   return status;
 }
 
-/* Reads files that cannot be mapped, as if they were uploaded. */
-static ep_status files_ingest(ep_contents *contents, const ep_path_source *source,
-                              ep_data_spec *data, ep_dataset_meta *meta, ep_error *error) {
+static ep_status source_read(ep_contents *contents, const ep_path_source *source,
+                             ep_data_spec *data, ep_dataset_meta *meta, ep_error *error) {
   char folder[EP_PATH_BYTES];
   ep_status status = ep_data_dir_temporary(contents->data_dir, folder, error);
   if (status != EP_OK) return status;
-  status =
-      ep_path_source_ingest(source, folder, ep_contents_limit(contents->max_path_bytes), error);
-  if (status == EP_OK) status = folder_pin(contents, folder, data, meta, error);
+  status = files_read(contents, source, folder, data, meta, error);
   ep_data_dir_remove(folder, NULL); /* gone already if it was placed */
   return status;
 }
@@ -43,10 +48,9 @@ ep_status ep_path_data_resolve(ep_contents *contents, ep_data_spec *data, ep_dat
   ep_error error = {0};
   data->sha256[0] = 0;
   *meta = (ep_dataset_meta){0};
-  ep_status status = ep_path_source_open(data->path, &source, &error);
+  ep_status status = ep_path_source_find(data->path, &source, &error);
   if (status == EP_OK) {
-    status = source.mappable ? ep_path_source_measure(&source, true, meta, &error)
-                             : files_ingest(contents, &source, data, meta, &error);
+    status = source_read(contents, &source, data, meta, &error);
     ep_path_source_close(&source);
   }
   if (status == EP_OK) return EP_OK;

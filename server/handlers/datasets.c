@@ -1,9 +1,10 @@
 /* Datasets by name. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/data/formats/ingest.h"
 #include "server/datasets/datasets.h"
 #include "server/handlers/handlers.h"
 #include "server/process/data_dir.h"
@@ -65,16 +66,23 @@ static void part_find(const ep_route *route, ep_split *split, ep_role *role) {
 
 static ep_status upload_read(ep_exchange *exchange, const char *folder,
                              const ep_ingest_options *options, bool part, ep_error *error) {
-  ep_dataset_meta meta = {0};
-  ep_split split;
-  ep_role role;
-  const char *path = exchange->request.upload.path;
-  int64_t limit = ep_contents_limit(exchange->server->config->max_upload_bytes);
-  part_find(exchange->route, &split, &role);
+  ep_path_source source;
+  ep_split split = EP_SPLIT_TRAIN;
+  ep_role role = EP_ROLE_TABLE;
+  ep_datasets *datasets = ep_jobs_datasets(exchange->server->jobs);
+  const ep_ingest_task task = {.source = &source,
+                               .options = options,
+                               .max_output_bytes =
+                                   ep_contents_limit(exchange->server->config->max_upload_bytes)};
+  if (part) part_find(exchange->route, &split, &role);
+  ep_path_source_init(&source);
+  source.whole = !part;
+  int file = open(exchange->request.upload.path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return ep_fail(error, EP_IO, "the upload cannot be opened: %s", strerror(errno));
+  source.file[split][role] = file;
   ep_status status =
-      part ? ep_dataset_ingest_part(path, folder, split, role, options, limit, &meta, error)
-           : ep_dataset_ingest(path, folder, options, limit, &meta, error);
-  if (status == EP_OK) ep_dataset_meta_deinit(&meta);
+      ep_datasets_ingest(datasets, &task, folder, ep_exchange_is_abandoned, exchange, error);
+  ep_path_source_close(&source);
   return status;
 }
 

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "server/http/framing/received.h"
 #include "server/http/response_send.h"
 #include "server/http/routes.h"
 #include "server/process/clock.h"
@@ -29,17 +31,28 @@ void ep_connection_log(void *transport, const char *format, va_list arguments) {
   ep_log(EP_LOG_DEBUG, "http: %s", text);
 }
 
+int ep_connection_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? info->connect_fd : -1;
+}
+
 void ep_connection_notify(void *transport, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code) {
   ep_transport *self = transport;
+  ep_error error = {0};
+  const int socket = ep_connection_socket(connection);
   if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
     ep_deadline_remove(*socket_context);
+    ep_received_close(socket);
     *socket_context = NULL;
     return;
   }
-  const union MHD_ConnectionInfo *info =
-      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  *socket_context = info ? ep_deadline_add(self->deadlines, info->connect_fd) : NULL;
+  if (ep_received_open(socket, &error) != EP_OK) {
+    ep_log(EP_LOG_WARNING, "http: a connection is closed: %s", error.message);
+    shutdown(socket, SHUT_RDWR);
+  }
+  *socket_context = ep_deadline_add(self->deadlines, socket);
   ep_deadline_allow(*socket_context, HEAD_SECONDS * 1000000LL);
 }
 
@@ -76,9 +89,8 @@ static enum MHD_Result header_add(void *context, enum MHD_ValueKind kind, const 
 }
 
 /* Copies method, target and headers to the request. */
-static ep_status head_read(ep_exchange *exchange, const char *method, const char *version) {
+static ep_status head_read(ep_exchange *exchange, const char *method) {
   header_reader reader = {.exchange = exchange};
-  exchange->request.http11 = strcmp(version, "HTTP/1.1") == 0;
   if (!exchange->target)
     reader.status = ep_fail_memory(&reader.error);
   else
@@ -119,15 +131,14 @@ static enum MHD_Result request_refuse(ep_exchange *exchange, bool close) {
 }
 
 static enum MHD_Result request_begin(ep_transport *transport, ep_exchange *exchange,
-                                     const char *method, const char *version) {
-  bool close = true;
+                                     const char *method) {
   ep_deadline_allow(exchange->deadline, BODY_SECONDS * 1000000LL);
-  if (head_read(exchange, method, version) != EP_OK) return request_refuse(exchange, true);
+  if (head_read(exchange, method) != EP_OK) return request_refuse(exchange, true);
   if (atomic_load(&transport->stopping)) {
     ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "the daemon is stopping");
     return request_refuse(exchange, true);
   }
-  if (ep_route_admit(exchange, &close) != EP_OK) return request_refuse(exchange, close);
+  if (ep_route_admit(exchange) != EP_OK) return request_refuse(exchange, false);
   if (exchange->route->body == EP_BODY_UPLOAD && upload_open(exchange) != EP_OK)
     return request_refuse(exchange, false);
   exchange->phase = PHASE_BODY;
@@ -300,13 +311,13 @@ static enum MHD_Result request_run(ep_exchange *exchange) {
 enum MHD_Result ep_connection_handle(void *transport, struct MHD_Connection *connection,
                                      const char *url, const char *method, const char *version,
                                      const char *data, size_t *data_bytes, void **context) {
-  (void)connection, (void)url;
+  (void)connection, (void)url, (void)version;
   ep_exchange *exchange = *context;
   if (!exchange) return MHD_NO;
   switch ((phase)exchange->phase) {
   case PHASE_HEAD:
     exchange->begun_us = ep_clock_steady_us();
-    return request_begin(transport, exchange, method, version);
+    return request_begin(transport, exchange, method);
   case PHASE_BODY:
     if (*data_bytes == 0) return request_run(exchange);
     size_t bytes = *data_bytes;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "server/http/connection.h"
+#include "server/http/framing/received.h"
 
 struct ep_http {
   ep_server *server;
@@ -114,6 +115,7 @@ ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **o
   http->server = server;
   http->transport.server = server;
   ep_status status = threads_start(http, room, error);
+  if (status == EP_OK) status = ep_received_prepare(room->files, error);
   if (status == EP_OK)
     status = listener_open(server->config, &listener, port, &server->guard.any_address, error);
   if (status == EP_OK) status = daemon_start(http, room, listener, error);

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "server/http/connection.h"
 #include "server/http/deadline.h"
+#include "server/http/framing/received.h"
 #include "server/http/route_metrics.h"
 #include "server/process/clock.h"
 
@@ -91,6 +93,13 @@ static struct MHD_Response *message_create(ep_exchange *exchange, ep_response *r
       MHD_RESPMEM_PERSISTENT);
 }
 
+/* A client that was refused keeps no descriptor. */
+static bool ends_connection(const ep_exchange *exchange, const ep_response *response) {
+  const int status = response->status;
+  return status == 401 || status == 403 || status == 429 || status == 503 ||
+         ep_received_is_cut(ep_connection_socket(exchange->waiter.connection));
+}
+
 enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *response) {
   ep_route_metrics_observe(exchange->server->routes, exchange->route, response->status,
                            ep_clock_steady_us() - exchange->begun_us);
@@ -105,6 +114,7 @@ enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *response) {
     cached = cached || strcmp(response->headers[i].name, "ETag") == 0 ||
              strcmp(response->headers[i].name, "Cache-Control") == 0;
   }
+  if (ends_connection(exchange, response)) MHD_add_response_header(message, "Connection", "close");
   if (!cached) MHD_add_response_header(message, "Cache-Control", "no-store");
   if (bytes >= 0)
     ep_deadline_allow(exchange->deadline, (SEND_SECONDS + bytes / SLOWEST_BYTES) * 1000000LL);

@@ -176,18 +176,14 @@ static ep_status route_admit(ep_exchange *exchange, char allow[EP_ROUTE_ALLOW_BY
   return status;
 }
 
-ep_status ep_route_admit(ep_exchange *exchange, bool *close) {
+ep_status ep_route_admit(ep_exchange *exchange) {
   ep_error error = {0};
   char allow[EP_ROUTE_ALLOW_BYTES] = "";
-  ep_status status = ep_guard_framing(&exchange->request, &error);
-  *close = status != EP_OK;
-  if (status == EP_OK)
-    status = ep_guard_origin(&exchange->server->guard, &exchange->request, &error);
+  ep_status status = ep_guard_origin(&exchange->server->guard, &exchange->request, &error);
   if (status == EP_OK) status = route_admit(exchange, allow, &error);
   if (status == EP_OK) status = body_check(exchange, &error);
   if (status == EP_OK) return EP_OK;
   ep_exchange_fail(exchange, &error);
   if (status == EP_METHOD) ep_response_header_add(&exchange->response, "Allow", "%s", allow);
-  if (*close) ep_response_header_add(&exchange->response, "Connection", "close");
   return status;
 }

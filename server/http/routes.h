@@ -46,11 +46,11 @@ typedef struct ep_routes {
 ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_route **out,
                         char allow[EP_ROUTE_ALLOW_BYTES], ep_error *error);
 
-/* All checks that need no body, in this order: framing, origin, token, route, media type. On
- * failure exchange->response is set; *close: the connection must not be used any further. */
 /* Whether the route has its body in memory. */
 bool ep_route_holds_body(const ep_route *route);
 
-ep_status ep_route_admit(ep_exchange *exchange, bool *close);
+/* All checks that need no body, in this order: framing, origin, token, route, media type. On
+ * failure exchange->response is set. */
+ep_status ep_route_admit(ep_exchange *exchange);
 
 #endif

@@ -36,12 +36,14 @@ typedef struct {
   int64_t data_bytes_max; /* device memory for training rows; more are streamed; 0 = what is free */
   const char *allow_path; /* of the workers: engine/data/sources/allowed_paths.h; NULL = none */
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
-  int64_t max_queued;     /* EP_BUSY beyond; 0 = 10,000 */
-  int64_t max_log_bytes;  /* of a job's log; each time it has grown by so much, every second report
-                             is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
-  int64_t keep_seconds;   /* jobs that ended longer ago are deleted; 0 = none */
-  int64_t keep_bytes;     /* the oldest are deleted while ended jobs take more; 0 = none */
-  int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
+  const char *ingest_path; /* the program that reads files of others; NULL = this one */
+  int64_t ingest_memory_bytes, ingest_seconds; /* server/ingest/ingest.h; 0 = the limits */
+  int64_t max_queued;                          /* EP_BUSY beyond; 0 = 10,000 */
+  int64_t max_log_bytes; /* of a job's log; each time it has grown by so much, every second report
+                            is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
+  int64_t keep_seconds;  /* jobs that ended longer ago are deleted; 0 = none */
+  int64_t keep_bytes;    /* the oldest are deleted while ended jobs take more; 0 = none */
+  int cpu_jobs;          /* at once on the CPU, each on a core; 0 = one */
   int64_t checkpoint_after_seconds; /* of a training, before its first checkpoint */
   double stop_seconds;  /* that running jobs have for a checkpoint when the daemon ends */
   int crashes_max;      /* deaths of epochd in a row after which a job that ran fails; 0 = never */
@@ -52,6 +54,8 @@ typedef struct {
 /* Opens the store in data_dir, requeues what was running, starts a worker for each device and the
  * supervisor's thread. EP_CONFLICT: another daemon has the data_dir. */
 ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *error);
+/* No file of others is read any more: requests that do so end, and further ones are refused. */
+void ep_jobs_stop_reading(ep_jobs *jobs);
 /* Stops the workers, whose jobs go back to the queue on disk, and frees. NULL is allowed. */
 void ep_jobs_close(ep_jobs *jobs);
 

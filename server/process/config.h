@@ -23,6 +23,7 @@ typedef struct {
   char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
   char log_level[16], log_format[16];
   int64_t max_upload_bytes;
+  int64_t ingest_memory_bytes, ingest_seconds; /* that reading one file may take */
   int64_t reserve_bytes, max_log_bytes;
   int64_t keep_days, keep_bytes; /* 0 = all jobs are kept */
   int64_t data_bytes_max;

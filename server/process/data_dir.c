@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/names.h"
 #include "engine/files/durable_file.h"
 #include "server/process/ballast.h"
 #include "server/process/clock.h"
@@ -60,6 +61,31 @@ ep_status ep_data_dir_lock(const char *data_dir, int *lock_fd, ep_error *error) 
   return EP_OK;
 }
 
+/* A folder or file that the group or others may read or write is for its owner alone from here on,
+ * or the log says why not. */
+static void others_shut_out(const char *path) {
+  struct stat stat;
+  if (lstat(path, &stat) != 0 || S_ISLNK(stat.st_mode) || (stat.st_mode & 077) == 0) return;
+  const mode_t own = stat.st_mode & 0700;
+  if (chmod(path, own) == 0)
+    ep_log(EP_LOG_WARNING, "%s was open to others (mode %04o): it is closed to them", path,
+           stat.st_mode & 07777U);
+  else
+    ep_log(EP_LOG_WARNING, "%s is open to others (mode %04o) and cannot be closed to them: %s",
+           path, stat.st_mode & 07777U, strerror(errno));
+}
+
+static ep_status store_shut(const char *data_dir, ep_error *error) {
+  static const char *const files[] = {EP_STORE_FILE, EP_STORE_FILE "-wal", EP_STORE_FILE "-shm"};
+  char path[EP_PATH_BYTES];
+  ep_status status = EP_OK;
+  for (size_t i = 0; status == EP_OK && i < sizeof files / sizeof *files; i++) {
+    status = ep_path_join(path, error, data_dir, files[i], NULL);
+    if (status == EP_OK) others_shut_out(path);
+  }
+  return status;
+}
+
 ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error) {
   static const char *const kinds[] = {"jobs", "datasets", "tmp"};
   char path[EP_PATH_BYTES];
@@ -69,6 +95,8 @@ ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error) 
   if (status == EP_OK) status = ep_path_join(path, error, data_dir, "..", NULL);
   if (status == EP_OK && fresh) status = ep_durable_folder_sync(path, error);
   if (status == EP_OK) status = ep_data_dir_lock(data_dir, &fd, error);
+  if (status == EP_OK) others_shut_out(data_dir);
+  if (status == EP_OK) status = store_shut(data_dir, error);
   if (status == EP_OK) status = ep_path_join(path, error, data_dir, "tmp", NULL);
   if (status == EP_OK) status = ep_data_dir_remove(path, error);
   for (size_t i = 0; status == EP_OK && i < sizeof kinds / sizeof *kinds; i++) {

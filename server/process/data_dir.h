@@ -22,8 +22,9 @@
 #include "api/status.h"
 #include "engine/files/path.h"
 
-/* Creates the data_dir (0700) and the folders in it, locks it, empties tmp. *lock_fd: the caller's;
- * closing it releases the lock. EP_CONFLICT: another daemon has the lock. */
+/* Creates the data_dir (0700) and the folders in it, locks it, empties tmp. A data_dir or a store
+ * that others can open is closed to them, and logged. *lock_fd: the caller's; closing it releases
+ * the lock. EP_CONFLICT: another daemon has the lock. */
 ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error);
 
 /* Takes the lock alone, of a data_dir that is there, and writes this process's pid into its file.

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,7 @@
 
 #include "api/limits.h"
 #include "server/process/clock.h"
-
-extern char **environ;
+#include "server/process/spawn.h"
 
 enum {
   CHILD_SOCKET = 3,         /* the number that the worker is told */
@@ -25,33 +23,6 @@ enum {
   OUT_BYTES_MIN = 64 << 10,
   LIST_BYTES = EP_LIMIT_DEVICES * EP_DEVICE_ID_BYTES
 };
-
-/* Starts a program with `child_fd` as its descriptor `number` and errors_fd as its stderr, signals
- * as at login, and nothing else inherited but the standard streams. */
-static int process_spawn(const char *path, char *const *arguments, int child_fd, int number,
-                         int errors_fd, pid_t *pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  int failed = posix_spawn_file_actions_init(&actions);
-  if (failed != 0) return failed;
-  failed = posix_spawnattr_init(&attributes);
-  if (failed != 0) {
-    posix_spawn_file_actions_destroy(&actions);
-    return failed;
-  }
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  failed = posix_spawn_file_actions_adddup2(&actions, child_fd, number);
-  if (failed == 0) failed = posix_spawn_file_actions_adddup2(&actions, errors_fd, STDERR_FILENO);
-  if (failed == 0) failed = posix_spawn(pid, path, &actions, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return failed;
-}
 
 ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *program,
                                const char *device, ep_error *error) {
@@ -94,7 +65,8 @@ ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *pr
     return ep_fail(error, EP_IO, "no pipe for a worker: %s", strerror(errno));
   }
   pid_t pid = 0;
-  int failed = process_spawn(program->path, arguments, pair[1], CHILD_SOCKET, errors[1], &pid);
+  const ep_spawn_file files[] = {{pair[1], CHILD_SOCKET}, {errors[1], STDERR_FILENO}};
+  int failed = ep_spawn(program->path, arguments, files, 2, -1, &pid);
   close(pair[1]);
   close(errors[1]);
   if (failed != 0) {
@@ -293,8 +265,8 @@ ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_m
   if (pipe2(pipes, O_CLOEXEC) != 0)
     return ep_fail(error, EP_IO, "no pipe for a worker: %s", strerror(errno));
   ep_error_lines errors = {.fd = memfd_create("errors", MFD_CLOEXEC)}; /* read once it has ended */
-  int errors_fd = errors.fd >= 0 ? errors.fd : STDERR_FILENO;
-  int failed = process_spawn(program->path, arguments, pipes[1], STDOUT_FILENO, errors_fd, &pid);
+  const ep_spawn_file files[] = {{pipes[1], STDOUT_FILENO}, {errors.fd, STDERR_FILENO}};
+  int failed = ep_spawn(program->path, arguments, files, errors.fd >= 0 ? 2 : 1, -1, &pid);
   close(pipes[1]);
   ep_status status = EP_OK;
   if (failed != 0) {

@@ -55,6 +55,7 @@ ROOMS = {
 
     "engine": ("api", ""),
     "engine/files": ("api api/hash api/json engine", ""),
+    "engine/sandbox": ("", ""),
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
@@ -81,18 +82,20 @@ ROOMS = {
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/training engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/sweep engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
+    "engine/worker": ("api api/sweep engine/sandbox engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
     "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
+    "server/ingest": ("api api/hash api/spec kernels server/process engine/data/datasets engine/data/formats "
+                      "engine/data/sources engine/files engine/sandbox", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
     "server/workers": (SERVER + " engine/files engine/plan", ""),
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
-                        "server/store", ""),
+                        "server/ingest server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
     "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", "jansson"),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
@@ -108,14 +111,15 @@ ROOMS = {
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
     "server/http/access": ("api server/http/messages", ""),
-    "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
+    "server/http/framing": ("api api/json server/process", ""),
+    "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access server/http/framing",
                     "microhttpd"),
-    "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/data/formats "
+    "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/data/formats engine/data/sources "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/check server/curves api/hash api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),
+    "server": (SERVER + " server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/backup server/http server/ingest server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

@@ -209,6 +209,13 @@ static bool classes_parse(const json_t *array, ep_dataset_meta *out, bool *no_me
   return true;
 }
 
+/* It becomes the name of a folder. Files that are mapped where they lie have none. */
+static bool hash_is_one(const char *format, const char *sha256) {
+  const size_t digits = strspn(sha256, "0123456789abcdef");
+  return sha256[digits] == 0 &&
+         (digits == EP_SHA256_HEX_BYTES - 1 || (digits == 0 && strcmp(format, "path") == 0));
+}
+
 static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
   const char *format, *sha256, *checksum = "", *note = "";
   json_int_t bytes, tensors = 0, left_out = 0;
@@ -218,12 +225,13 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
                   "weights_checksum", &checksum, "classes", &classes, "left_out", &left_out, "note",
                   &note) != 0)
     return false;
-  if (strlen(format) >= sizeof out->format || strlen(sha256) != 64 || !json_is_object(parts) ||
-      tensors < 0 || strlen(checksum) >= sizeof out->checksum || strlen(note) >= sizeof out->note)
+  if (strlen(format) >= sizeof out->format || !hash_is_one(format, sha256) ||
+      !json_is_object(parts) || tensors < 0 || strlen(checksum) >= sizeof out->checksum ||
+      strlen(note) >= sizeof out->note)
     return false;
   memcpy(out->note, note, strlen(note) + 1);
   memcpy(out->format, format, strlen(format) + 1);
-  memcpy(out->sha256, sha256, sizeof out->sha256);
+  memcpy(out->sha256, sha256, strlen(sha256) + 1);
   out->bytes = bytes;
   out->tensors = tensors;
   out->left_out = left_out;

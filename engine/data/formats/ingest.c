@@ -126,10 +126,10 @@ static ep_status options_hash(const ep_ingest_options *options, char *sha256, ep
   return EP_OK;
 }
 
-static ep_status source_read(const char *source, ep_ingest *ingest, ep_error *error) {
+static ep_status source_read(int source, ep_ingest *ingest, ep_error *error) {
   ep_mapping mapping;
   *ingest->meta = (ep_dataset_meta){0};
-  ep_status status = ep_mapping_open(source, &mapping, error);
+  ep_status status = ep_mapping_of(source, "the upload", &mapping, error);
   if (status != EP_OK) return status;
   if (mapping.size == 0)
     status = ep_fail(error, EP_INVALID, "the content is empty");
@@ -147,9 +147,8 @@ static ep_status source_read(const char *source, ep_ingest *ingest, ep_error *er
   return status;
 }
 
-ep_status ep_dataset_ingest(const char *source, const char *folder,
-                            const ep_ingest_options *options, int64_t max_output_bytes,
-                            ep_dataset_meta *out, ep_error *error) {
+ep_status ep_dataset_ingest(int source, const char *folder, const ep_ingest_options *options,
+                            int64_t max_output_bytes, ep_dataset_meta *out, ep_error *error) {
   ep_ingest ingest = {.folder = folder,
                       .options = options ? *options : (ep_ingest_options){0},
                       .budget_bytes = max_output_bytes,
@@ -157,9 +156,9 @@ ep_status ep_dataset_ingest(const char *source, const char *folder,
   return source_read(source, &ingest, error);
 }
 
-ep_status ep_dataset_ingest_part(const char *source, const char *folder, ep_split split,
-                                 ep_role role, const ep_ingest_options *options,
-                                 int64_t max_output_bytes, ep_dataset_meta *out, ep_error *error) {
+ep_status ep_dataset_ingest_part(int source, const char *folder, ep_split split, ep_role role,
+                                 const ep_ingest_options *options, int64_t max_output_bytes,
+                                 ep_dataset_meta *out, ep_error *error) {
   assert(split < EP_SPLIT_COUNT && (role == EP_ROLE_X || role == EP_ROLE_Y));
   ep_ingest ingest = {.folder = folder,
                       .options = options ? *options : (ep_ingest_options){0},

@@ -88,6 +88,12 @@ static ep_status names_find(DIR *listing, chosen_name (*chosen)[EP_ROLE_COUNT], 
   return status;
 }
 
+void ep_path_source_init(ep_path_source *out) {
+  *out = (ep_path_source){0};
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int role = 0; role < EP_ROLE_COUNT; role++) out->file[split][role] = -1;
+}
+
 static ep_status parts_open(int folder, ep_path_source *out, ep_error *error) {
   chosen_name chosen[EP_SPLIT_COUNT][EP_ROLE_COUNT] = {0};
   int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -115,7 +121,7 @@ static ep_status parts_open(int folder, ep_path_source *out, ep_error *error) {
   return status;
 }
 
-static ep_status files_check(ep_path_source *out, ep_error *error) {
+ep_status ep_path_source_check(ep_path_source *out, ep_error *error) {
   ep_status status = EP_OK;
   out->mappable = true;
   for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
@@ -136,13 +142,11 @@ static ep_status files_check(ep_path_source *out, ep_error *error) {
   return status;
 }
 
-ep_status ep_path_source_open(const char *path, ep_path_source *out, ep_error *error) {
+ep_status ep_path_source_find(const char *path, ep_path_source *out, ep_error *error) {
   int file;
   struct stat stat;
   ep_error fault = {0};
-  for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int role = 0; role < EP_ROLE_COUNT; role++) out->file[split][role] = -1;
-  out->whole = out->mappable = false;
+  ep_path_source_init(out);
   ep_status status = ep_allowed_paths_open(path, &file, error);
   if (status != EP_OK) return status;
   if (fstat(file, &stat) == 0 && S_ISDIR(stat.st_mode)) {
@@ -152,10 +156,17 @@ ep_status ep_path_source_open(const char *path, ep_path_source *out, ep_error *e
     out->whole = true;
     out->file[EP_SPLIT_TRAIN][EP_ROLE_TABLE] = file;
   }
-  if (status == EP_OK) status = files_check(out, &fault);
   if (status == EP_OK) return EP_OK;
   ep_path_source_close(out);
   return ep_fail_at(error, status, pointer, "%s", fault.message);
+}
+
+ep_status ep_path_source_open(const char *path, ep_path_source *out, ep_error *error) {
+  ep_status status = ep_path_source_find(path, out, error);
+  if (status != EP_OK) return status;
+  status = ep_path_source_check(out, error);
+  if (status != EP_OK) ep_path_source_close(out);
+  return status;
 }
 
 void ep_path_source_close(ep_path_source *source) {
@@ -258,6 +269,19 @@ static ep_status file_copy(int file, const char *path, int64_t max_bytes, ep_err
   return status;
 }
 
+static ep_status copy_ingest(const ep_path_source *source, ep_split split, ep_role role,
+                             const char *copied, const char *folder, int64_t max_output_bytes,
+                             ep_dataset_meta *meta, ep_error *error) {
+  int copy = open(copied, O_RDONLY | O_CLOEXEC);
+  if (copy < 0) return ep_fail(error, EP_IO, "%s: %s", copied, strerror(errno));
+  ep_status status =
+      source->whole
+          ? ep_dataset_ingest(copy, folder, NULL, max_output_bytes, meta, error)
+          : ep_dataset_ingest_part(copy, folder, split, role, NULL, max_output_bytes, meta, error);
+  close(copy);
+  return status;
+}
+
 /* Reads one file into the folder. */
 static ep_status file_ingest(const ep_path_source *source, ep_split split, ep_role role,
                              const char *folder, int64_t max_output_bytes, ep_dataset_meta *meta,
@@ -266,9 +290,7 @@ static ep_status file_ingest(const ep_path_source *source, ep_split split, ep_ro
   ep_status status = ep_path_join(path, error, folder, "copied", NULL);
   if (status == EP_OK) status = file_copy(source->file[split][role], path, max_output_bytes, error);
   if (status == EP_OK)
-    status = source->whole ? ep_dataset_ingest(path, folder, NULL, max_output_bytes, meta, error)
-                           : ep_dataset_ingest_part(path, folder, split, role, NULL,
-                                                    max_output_bytes, meta, error);
+    status = copy_ingest(source, split, role, path, folder, max_output_bytes, meta, error);
   unlink(path);
   return status;
 }

@@ -15,7 +15,15 @@ typedef struct {
   bool mappable; /* every one can be used where it lies */
 } ep_path_source;
 
-/* Looks at names and heads alone. Errors point at /data/path. On failure nothing is open. */
+/* No file is open. */
+void ep_path_source_init(ep_path_source *out);
+
+/* Opens the files by their names, and reads nothing of them. Errors point at /data/path. On failure
+ * nothing is open. */
+ep_status ep_path_source_find(const char *path, ep_path_source *out, ep_error *error);
+/* Reads their heads, and finds whether they are mappable. */
+ep_status ep_path_source_check(ep_path_source *out, ep_error *error);
+/* Both. */
 ep_status ep_path_source_open(const char *path, ep_path_source *out, ep_error *error);
 void ep_path_source_close(ep_path_source *source);
 

@@ -5,26 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-ep_status ep_guard_framing(const ep_request *request, ep_error *error) {
-  int lengths = ep_request_header_count(request, "Content-Length");
-  int encodings = ep_request_header_count(request, "Transfer-Encoding");
-  int hosts = ep_request_header_count(request, "Host");
-  if (lengths > 1) return ep_fail(error, EP_MALFORMED, "Content-Length is there more than once");
-  if (encodings > 0 && lengths > 0)
-    return ep_fail(error, EP_MALFORMED, "Content-Length and Transfer-Encoding exclude each other");
-  if (encodings > 0 && !request->http11)
-    return ep_fail(error, EP_MALFORMED, "HTTP/1.0 has no Transfer-Encoding");
-  if (encodings > 1 ||
-      (encodings == 1 && strcasecmp(ep_request_header(request, "Transfer-Encoding"), "chunked")))
-    return ep_fail(error, EP_MALFORMED, "the only Transfer-Encoding taken is one: chunked");
-  const char *length = ep_request_header(request, "Content-Length");
-  if (length && (!*length || strspn(length, "0123456789") != strlen(length)))
-    return ep_fail(error, EP_MALFORMED, "Content-Length is not a number");
-  if (hosts > 1) return ep_fail(error, EP_MALFORMED, "Host is there more than once");
-  if (hosts == 0 && request->http11) return ep_fail(error, EP_MALFORMED, "Host is missing");
-  return EP_OK;
-}
-
 /* Copies the name of "name:port" or "[address]:port", without brackets. False: it is neither. */
 static bool host_split(const char *text, char name[256]) {
   const char *start = text, *end;

@@ -1,6 +1,5 @@
-/* guard.h: requests that are refused before any route sees them: two programs could read them
- * differently (request smuggling), they name another host (DNS rebinding), or another site made a
- * browser send them (CSRF). */
+/* guard.h: requests that are refused before any route sees them: they name another host (DNS
+ * rebinding), or another site made a browser send them (CSRF). */
 #ifndef EP_SERVER_HTTP_ACCESS_GUARD_H
 #define EP_SERVER_HTTP_ACCESS_GUARD_H
 
@@ -11,9 +10,6 @@ typedef struct {
   bool any_address;        /* listens on 0.0.0.0 or ::, so any address may be its own */
   const char *allow;       /* further names, comma-separated */
 } ep_guard;
-
-/* EP_MALFORMED: the connection must be closed, because its next request may begin anywhere. */
-ep_status ep_guard_framing(const ep_request *request, ep_error *error);
 
 /* EP_FORBIDDEN. */
 ep_status ep_guard_origin(const ep_guard *guard, const ep_request *request, ep_error *error);

@@ -13,7 +13,7 @@
 
 enum {
   EP_REQUEST_TARGET_BYTES = 8192, /* path and query, as sent */
-  EP_REQUEST_HEADERS = 64,        /* browsers send about 20 */
+  EP_REQUEST_HEADERS = EP_LIMIT_HEADERS,
   EP_REQUEST_QUERY = 16,
   EP_REQUEST_ID_BYTES = EP_LIMIT_NAME_BYTES + 1
 };
@@ -23,8 +23,7 @@ typedef struct {
 } ep_pair;
 
 typedef struct {
-  char method[16]; /* "": longer than that, or not a token */
-  bool http11;
+  char method[16];                 /* "": longer than that, or not a token */
   char *path;                      /* decoded, owned */
   char id[EP_REQUEST_ID_BYTES];    /* the segment that {id} of the route's path matched */
   char part[EP_REQUEST_ID_BYTES];  /* the segment that a second {…} matched */

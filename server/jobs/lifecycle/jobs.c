@@ -119,6 +119,9 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->crashes_max = options->crashes_max;
   jobs->contents.max_path_bytes =
       options->max_data_bytes > 0 ? options->max_data_bytes : EP_LIMIT_UPLOAD_BYTES;
+  jobs->contents.ingest.program = options->ingest_path;
+  jobs->contents.ingest.memory_bytes = options->ingest_memory_bytes;
+  jobs->contents.ingest.seconds = options->ingest_seconds;
   jobs->max_log_bytes = options->max_log_bytes > 0 ? options->max_log_bytes : EP_LIMIT_LOG_BYTES;
   jobs->retention.keep_us = options->keep_seconds * INT64_C(1000000);
   jobs->retention.keep_bytes = options->keep_bytes;
@@ -221,6 +224,10 @@ void ep_jobs_close(ep_jobs *jobs) {
   free(jobs->worker_path);
   free(jobs->data_dir);
   free(jobs);
+}
+
+void ep_jobs_stop_reading(ep_jobs *jobs) {
+  atomic_store(&jobs->contents.ingest.stopping, true);
 }
 
 ep_datasets *ep_jobs_datasets(ep_jobs *jobs) {

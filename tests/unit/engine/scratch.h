@@ -71,6 +71,13 @@ static inline char *scratch_read(const char *path, size_t *count) {
   return bytes;
 }
 
+/* Opens a file to be ingested; closed at the end of the test, with its process. */
+static inline int scratch_open(const char *path) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ck_assert_msg(file >= 0, "%s cannot be opened", path);
+  return file;
+}
+
 /* Reads bytes as an upload into a fresh folder, scratch_folder. */
 static inline ep_status scratch_ingest_within(const void *bytes, size_t count,
                                               const ep_ingest_options *options, int64_t budget,
@@ -80,7 +87,10 @@ static inline ep_status scratch_ingest_within(const void *bytes, size_t count,
   snprintf(scratch_folder, sizeof scratch_folder, "%s/set", scratch_root);
   if (mkdir(scratch_folder, 0755) != 0) scratch_empty(scratch_folder);
   memset(error, 0, sizeof *error);
-  return ep_dataset_ingest(source, scratch_folder, options, budget, meta, error);
+  int file = scratch_open(source);
+  ep_status status = ep_dataset_ingest(file, scratch_folder, options, budget, meta, error);
+  close(file);
+  return status;
 }
 
 static inline ep_status scratch_ingest(const void *bytes, size_t count,

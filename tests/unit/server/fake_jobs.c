@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/formats/ingest.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/metrics.h"
 #include "server/jobs/models.h"
@@ -385,6 +386,17 @@ ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint
 ep_datasets *ep_jobs_datasets(ep_jobs *jobs) {
   (void)jobs;
   return NULL; /* the functions below do not read it */
+}
+
+/* Read here, without a process. */
+ep_status ep_datasets_ingest(ep_datasets *datasets, const ep_ingest_task *task, const char *folder,
+                             ep_ingest_abandoned *abandoned, void *context, ep_error *error) {
+  (void)datasets, (void)abandoned, (void)context;
+  ep_dataset_meta meta = {0};
+  ep_status status = ep_dataset_ingest(task->source->file[EP_SPLIT_TRAIN][EP_ROLE_TABLE], folder,
+                                       task->options, task->max_output_bytes, &meta, error);
+  if (status == EP_OK) ep_dataset_meta_deinit(&meta);
+  return status;
 }
 
 ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const char *ingested,

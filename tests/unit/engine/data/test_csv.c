@@ -231,8 +231,8 @@ START_TEST(bad_parts_are_refused_with_row_and_column) {
   char source[192];
   const char *text = bad_parts[_i].text;
   snprintf(source, sizeof source, "%s", scratch_write("upload", text, strlen(text)));
-  ck_assert_int_eq(ep_dataset_ingest_part(source, scratch_root, EP_SPLIT_TRAIN, EP_ROLE_X, NULL,
-                                          1 << 20, &meta, &error),
+  ck_assert_int_eq(ep_dataset_ingest_part(scratch_open(source), scratch_root, EP_SPLIT_TRAIN,
+                                          EP_ROLE_X, NULL, 1 << 20, &meta, &error),
                    EP_INVALID);
   ck_assert_str_eq(error.message, bad_parts[_i].message);
 }

@@ -143,7 +143,8 @@ START_TEST(a_folder_that_is_not_empty_is_not_overwritten) {
   ep_dataset_meta_deinit(&meta);
   char source[192];
   snprintf(source, sizeof source, "%s", scratch_file("upload"));
-  ck_assert_int_eq(ep_dataset_ingest(source, scratch_folder, NULL, 1000, &meta, &error), EP_IO);
+  ck_assert_int_eq(
+      ep_dataset_ingest(scratch_open(source), scratch_folder, NULL, 1000, &meta, &error), EP_IO);
 }
 END_TEST
 
@@ -166,6 +167,25 @@ START_TEST(description_is_read_back) {
 }
 END_TEST
 
+/* The hash becomes the name of a folder, and a process that was taken over may have written it. */
+START_TEST(a_hash_is_no_path) {
+  ep_dataset_meta written, read;
+  ep_error error;
+  const char *outside = "../../../../../../../../../../../../../../../../../../../../tmp/";
+  ck_assert_int_eq(scratch_ingest("1,2\n", 4, NULL, &written, &error), EP_OK);
+  for (int i = 0; i < 2; i++) {
+    snprintf(written.sha256, sizeof written.sha256, "%s", i == 0 ? outside : "");
+    ck_assert_int_eq(ep_dataset_meta_write(scratch_folder, &written, &error), EP_OK);
+    ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &read, &error), EP_DAMAGED);
+  }
+  snprintf(written.format, sizeof written.format, "path"); /* mapped where it lies: it has none */
+  ck_assert_int_eq(ep_dataset_meta_write(scratch_folder, &written, &error), EP_OK);
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &read, &error), EP_OK);
+  ep_dataset_meta_deinit(&read);
+  ep_dataset_meta_deinit(&written);
+}
+END_TEST
+
 /* More than are held, and one that is replaced: each reader has what is there, and owns it. */
 START_TEST(descriptions_that_are_held_are_those_on_the_disk) {
   enum { CONTENTS = EP_LIMIT_CACHED_METAS + 2, ROUNDS = 3 };
@@ -182,7 +202,8 @@ START_TEST(descriptions_that_are_held_are_those_on_the_disk) {
         snprintf(text, sizeof text, "%g,2\n%s", most, i % 2 ? "0,1\n" : "");
         scratch_write("source", text, strlen(text));
         snprintf(source, sizeof source, "%s", scratch_file("source"));
-        ck_assert_int_eq(ep_dataset_ingest(source, folder, NULL, 1 << 20, &meta, &error), EP_OK);
+        ck_assert_int_eq(
+            ep_dataset_ingest(scratch_open(source), folder, NULL, 1 << 20, &meta, &error), EP_OK);
         ep_dataset_meta_deinit(&meta);
       }
       for (int turn = 0; turn < 2; turn++) {
@@ -390,6 +411,7 @@ EP_SUITE("dataset") {
   tcase_add_test(files, unknown_content_is_refused);
   tcase_add_test(files, a_folder_that_is_not_empty_is_not_overwritten);
   tcase_add_test(files, description_is_read_back);
+  tcase_add_test(files, a_hash_is_no_path);
   tcase_add_test(files, descriptions_that_are_held_are_those_on_the_disk);
   tcase_add_test(files, sha256_is_that_of_the_upload);
   tcase_add_test(files, damaged_descriptions_are_refused);

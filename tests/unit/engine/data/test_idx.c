@@ -25,8 +25,8 @@ static ep_status part_ingest(const void *bytes, size_t size, ep_role role, ep_da
   snprintf(scratch_folder, sizeof scratch_folder, "%s/set", scratch_root);
   if (mkdir(scratch_folder, 0755) != 0) scratch_empty(scratch_folder);
   memset(error, 0, sizeof *error);
-  return ep_dataset_ingest_part(source, scratch_folder, EP_SPLIT_TRAIN, role, NULL, 1 << 20, meta,
-                                error);
+  return ep_dataset_ingest_part(scratch_open(source), scratch_folder, EP_SPLIT_TRAIN, role, NULL,
+                                1 << 20, meta, error);
 }
 
 static const struct {

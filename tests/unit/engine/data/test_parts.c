@@ -58,8 +58,8 @@ static void part_put(const char *name, const char *before, ep_split split, ep_ro
   ep_error error = {0};
   snprintf(source, sizeof source, "%s", scratch_write("upload", bytes, size));
   folder_make(name, folder);
-  ck_assert_msg(ep_dataset_ingest_part(source, folder, split, role, NULL, 1 << 20, &meta, &error) ==
-                    EP_OK,
+  ck_assert_msg(ep_dataset_ingest_part(scratch_open(source), folder, split, role, NULL, 1 << 20,
+                                       &meta, &error) == EP_OK,
                 "%s", error.message);
   ep_dataset_meta_deinit(&meta);
   ck_assert_msg(ep_dataset_complete(folder, before, &error) == EP_OK, "%s", error.message);
@@ -134,8 +134,8 @@ START_TEST(a_table_takes_no_parts) {
   uint8_t *bytes = images_make(&size);
   snprintf(source, sizeof source, "%s", scratch_write("upload2", bytes, size));
   folder_make("part", folder);
-  ck_assert_int_eq(ep_dataset_ingest_part(source, folder, EP_SPLIT_TRAIN, EP_ROLE_X, NULL, 1 << 20,
-                                          &meta, &error),
+  ck_assert_int_eq(ep_dataset_ingest_part(scratch_open(source), folder, EP_SPLIT_TRAIN, EP_ROLE_X,
+                                          NULL, 1 << 20, &meta, &error),
                    EP_OK);
   ep_dataset_meta_deinit(&meta);
   ck_assert_int_eq(ep_dataset_complete(folder, scratch_folder, &error), EP_CONFLICT);

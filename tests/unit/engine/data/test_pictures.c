@@ -380,8 +380,8 @@ START_TEST(pictures_are_no_part) {
   picture_file archive = archive_make(flat, PICTURES_STORED);
   char source[192];
   snprintf(source, sizeof source, "%s", scratch_write("upload", archive.bytes, archive.size));
-  ck_assert_int_eq(ep_dataset_ingest_part(source, scratch_root, EP_SPLIT_TRAIN, EP_ROLE_X, NULL,
-                                          1 << 20, &meta, &error),
+  ck_assert_int_eq(ep_dataset_ingest_part(scratch_open(source), scratch_root, EP_SPLIT_TRAIN,
+                                          EP_ROLE_X, NULL, 1 << 20, &meta, &error),
                    EP_INVALID);
   ck_assert_str_eq(
       error.message,

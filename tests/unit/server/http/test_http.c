@@ -100,16 +100,15 @@ static int ask(const char *method, const char *target, const char *headers, cons
   char request[4096];
   size_t used = 0;
   int client = dial();
-  snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s",
-           method, target, headers);
+  int written = snprintf(request, sizeof request,
+                         "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s", method,
+                         target, headers);
+  if (body)
+    written += snprintf(request + written, sizeof request - (size_t)written,
+                        "Content-Length: %zu\r\n", strlen(body));
+  snprintf(request + written, sizeof request - (size_t)written, "\r\n");
   say(client, request);
-  if (body) {
-    snprintf(request, sizeof request, "Content-Length: %zu\r\n\r\n", strlen(body));
-    say(client, request);
-    say(client, body);
-  } else {
-    say(client, "\r\n");
-  }
+  if (body) send(client, body, strlen(body), MSG_NOSIGNAL); /* a refused head closes before it */
   hear(client, NULL, PATIENCE_MS, &used);
   close(client);
   return used > 12 ? (int)strtol(answer + 9, NULL, 10) : 0;

@@ -25,36 +25,6 @@ static void teardown(void) {
   ep_request_deinit(&request);
 }
 
-static ep_status framing(const char *const *headers) {
-  ck_assert_int_eq(start("/"), EP_OK);
-  request.http11 = true;
-  for (int i = 0; headers[i]; i += 2) ck_assert_int_eq(with(headers[i], headers[i + 1]), EP_OK);
-  return ep_guard_framing(&request, &error);
-}
-
-START_TEST(ambiguous_framing_is_refused) {
-#define HEADERS(...) ((const char *const[]){__VA_ARGS__, NULL})
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Content-Length", "5")), EP_OK);
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Transfer-Encoding", "chunked")), EP_OK);
-  ck_assert_int_eq(framing(HEADERS("Accept", "a")), EP_MALFORMED);
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Host", "a")), EP_MALFORMED);
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Content-Length", "5", "content-length", "5")),
-                   EP_MALFORMED);
-  ck_assert_int_eq(
-      framing(HEADERS("Host", "a", "Content-Length", "5", "Transfer-Encoding", "chunked")),
-      EP_MALFORMED);
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Content-Length", "5, 5")), EP_MALFORMED);
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Content-Length", "+5")), EP_MALFORMED);
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Content-Length", "0x5")), EP_MALFORMED);
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Transfer-Encoding", "gzip, chunked")),
-                   EP_MALFORMED);
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Transfer-Encoding", "xchunked")), EP_MALFORMED);
-  ck_assert_int_eq(framing(HEADERS("Host", "a", "Transfer-Encoding", "chunked", "Transfer-Encoding",
-                                   "identity")),
-                   EP_MALFORMED);
-}
-END_TEST
-
 static ep_status origin(bool any, const char *host, const char *header, const char *value) {
   ep_guard guard = {.listen_host = "10.1.2.3", .any_address = any, .allow = "epochd,gpu.lan"};
   ck_assert_int_eq(start("/"), EP_OK);
@@ -137,7 +107,6 @@ END_TEST
 EP_SUITE("access") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, setup, teardown);
-  tcase_add_test(all, ambiguous_framing_is_refused);
   tcase_add_test(all, only_its_own_names_are_answered_to);
   tcase_add_test(all, other_sites_pages_are_refused);
   tcase_add_test(all, tokens_are_compared_whole);

@@ -1,4 +1,5 @@
 /* Tests of server/jobs*.c with fake workers: the life of a job, its watchers, datasets. */
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -454,7 +455,8 @@ static void dataset_put(ep_jobs *jobs, const char *name, const char *csv, bool c
   snprintf(folder, sizeof folder, "%s/tmp/ingested", scratch_dir);
   assert_ok(ep_data_dir_write_file(source, csv, strlen(csv), error));
   ck_assert_int_eq(mkdir(folder, 0700), 0);
-  assert_ok(ep_dataset_ingest(source, folder, &options, 1 << 20, &meta, error));
+  assert_ok(ep_dataset_ingest(open(source, O_RDONLY | O_CLOEXEC), folder, &options, 1 << 20, &meta,
+                              error));
   ep_dataset_meta_deinit(&meta);
   assert_ok(ep_datasets_put(ep_jobs_datasets(jobs), name, folder, &made, error));
   ck_assert_int_eq(made, created);

@@ -1,0 +1,121 @@
+#include "engine/sandbox/filter.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SCMP(name) SCMP_SYS(name)
+
+/* What reading an open file, computing on threads, and writing files of one's own takes. */
+static const int INGEST[] = {
+    /* files */
+    SCMP(read), SCMP(pread64), SCMP(readv), SCMP(preadv), SCMP(write), SCMP(pwrite64), SCMP(writev),
+    SCMP(pwritev), SCMP(lseek), SCMP(open), SCMP(openat), SCMP(close), SCMP(fstat), SCMP(stat),
+    SCMP(lstat), SCMP(newfstatat), SCMP(statx), SCMP(statfs), SCMP(fstatfs), SCMP(access),
+    SCMP(faccessat), SCMP(faccessat2), SCMP(fcntl), SCMP(dup), SCMP(ftruncate), SCMP(fallocate),
+    SCMP(fsync), SCMP(fdatasync), SCMP(sync_file_range), SCMP(fadvise64), SCMP(rename),
+    SCMP(renameat), SCMP(renameat2), SCMP(unlink), SCMP(unlinkat), SCMP(getdents64), SCMP(getcwd),
+    SCMP(umask), SCMP(readlink), SCMP(readlinkat), SCMP(flock),
+    /* memory */
+    SCMP(munmap), SCMP(mremap), SCMP(madvise), SCMP(brk), SCMP(memfd_create),
+    /* threads, and their end */
+    SCMP(futex), SCMP(set_robust_list), SCMP(rseq), SCMP(exit), SCMP(exit_group), SCMP(sched_yield),
+    SCMP(sched_getaffinity), SCMP(gettid), SCMP(getpid), SCMP(tgkill), SCMP(rt_sigaction),
+    SCMP(rt_sigprocmask), SCMP(rt_sigreturn), SCMP(sigaltstack), SCMP(restart_syscall),
+    /* time, chance, the machine */
+    SCMP(clock_gettime), SCMP(clock_getres), SCMP(clock_nanosleep), SCMP(nanosleep),
+    SCMP(gettimeofday), SCMP(time), SCMP(getrandom), SCMP(sysinfo), SCMP(uname), SCMP(poll),
+    SCMP(ppoll)};
+
+/* What no training needs, and what a process that is no longer its own would try next. */
+static const int WORKER_REFUSED[] = {
+    /* other programs and processes */
+    SCMP(execve), SCMP(execveat), SCMP(ptrace), SCMP(process_vm_readv), SCMP(process_vm_writev),
+    SCMP(pidfd_getfd), SCMP(process_madvise), SCMP(setns), SCMP(unshare),
+    /* mounts and roots */
+    SCMP(mount), SCMP(umount2), SCMP(pivot_root), SCMP(chroot), SCMP(move_mount), SCMP(open_tree),
+    SCMP(fsopen), SCMP(fsconfig), SCMP(fsmount), SCMP(fspick), SCMP(mount_setattr), SCMP(swapon),
+    SCMP(swapoff), SCMP(quotactl), SCMP(quotactl_fd), SCMP(name_to_handle_at),
+    SCMP(open_by_handle_at), SCMP(fanotify_init),
+    /* the kernel */
+    SCMP(bpf), SCMP(kexec_load), SCMP(kexec_file_load), SCMP(init_module), SCMP(finit_module),
+    SCMP(delete_module), SCMP(reboot), SCMP(acct), SCMP(syslog), SCMP(ioperm), SCMP(iopl),
+    SCMP(userfaultfd), SCMP(io_uring_setup), SCMP(io_uring_enter), SCMP(io_uring_register),
+    SCMP(keyctl), SCMP(add_key), SCMP(request_key), SCMP(lookup_dcookie), SCMP(personality),
+    /* the clock, the names, and who one is */
+    SCMP(settimeofday), SCMP(clock_settime), SCMP(adjtimex), SCMP(clock_adjtime), SCMP(sethostname),
+    SCMP(setdomainname), SCMP(setuid), SCMP(setgid), SCMP(setreuid), SCMP(setregid),
+    SCMP(setresuid), SCMP(setresgid), SCMP(setgroups), SCMP(setfsuid), SCMP(setfsgid),
+    SCMP(capset)};
+
+/* A GPU's driver speaks to daemons and processes of this machine (it listens on a socket of its own
+ * for these), and to the kernel about devices. */
+static const int GPU_FAMILIES[] = {AF_UNIX, AF_NETLINK};
+
+/* Without those that this kind of machine does not have. */
+static bool rules_add(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    int failed = calls[i] == __NR_SCMP_ERROR ? 0 : seccomp_rule_add(filter, action, calls[i], 0);
+    if (failed != 0 && calls[i] >= 0) return false;
+  }
+  return true;
+}
+
+/* Threads and no processes; memory that is written to is never run. The C library takes clone where
+ * there is no clone3, whose flags no filter can see. */
+static bool ingest_add(scmp_filter_ctx filter) {
+  const uint32_t allow = SCMP_ACT_ALLOW;
+  return rules_add(filter, allow, INGEST, sizeof INGEST / sizeof *INGEST) &&
+         seccomp_rule_add(filter, allow, SCMP(clone), 1,
+                          SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)) == 0 &&
+         seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP(clone3), 0) == 0 &&
+         seccomp_rule_add(filter, allow, SCMP(mmap), 1,
+                          SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) == 0 &&
+         seccomp_rule_add(filter, allow, SCMP(mprotect), 1,
+                          SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) == 0 &&
+         seccomp_rule_add(filter, allow, SCMP(prlimit64), 1, SCMP_A2(SCMP_CMP_EQ, 0)) == 0;
+}
+
+static bool gpu_sockets_add(scmp_filter_ctx filter, uint32_t refuse) {
+  for (int family = 0; family < AF_MAX; family++) {
+    bool needed = false;
+    for (size_t i = 0; i < sizeof GPU_FAMILIES / sizeof *GPU_FAMILIES; i++)
+      needed = needed || family == GPU_FAMILIES[i];
+    if (!needed && seccomp_rule_add(filter, refuse, SCMP(socket), 1,
+                                    SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)family)) != 0)
+      return false;
+  }
+  return seccomp_rule_add(filter, refuse, SCMP(socket), 1, SCMP_A0(SCMP_CMP_GE, AF_MAX)) == 0;
+}
+
+static bool worker_add(scmp_filter_ctx filter, ep_sandbox_kind kind) {
+  static const int sockets[] = {SCMP(socket), SCMP(connect), SCMP(bind),
+                                SCMP(listen), SCMP(accept),  SCMP(accept4)};
+  const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
+  return rules_add(filter, refuse, WORKER_REFUSED,
+                   sizeof WORKER_REFUSED / sizeof *WORKER_REFUSED) &&
+         (kind == EP_SANDBOX_GPU
+              ? gpu_sockets_add(filter, refuse)
+              : rules_add(filter, refuse, sockets, sizeof sockets / sizeof *sockets));
+}
+
+bool ep_filter_load(ep_sandbox_kind kind) {
+  bool ingest = kind == EP_SANDBOX_INGEST;
+  scmp_filter_ctx filter = seccomp_init(ingest ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
+  if (!filter) return false;
+  bool loaded = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0 &&
+                (ingest ? ingest_add(filter) : worker_add(filter, kind)) &&
+                seccomp_load(filter) == 0;
+  seccomp_release(filter);
+  return loaded;
+}
+
+bool ep_filter_permitted(void) {
+  const uint32_t action = SCMP_ACT_ALLOW;
+  return syscall(SCMP_SYS(seccomp), 2 /* SECCOMP_GET_ACTION_AVAIL */, 0, &action) == 0;
+}

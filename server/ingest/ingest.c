@@ -1,0 +1,182 @@
+#include "server/ingest/ingest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/files/free_space.h"
+#include "server/ingest/request.h"
+#include "server/process/clock.h"
+#include "server/process/spawn.h"
+
+_Static_assert(EP_INGEST_FILES == EP_SPLIT_COUNT * EP_ROLE_COUNT, "a file a split and role");
+
+enum { LOOK_MS = 100 }; /* how often it is asked whether somebody waits */
+
+static const char OWN_PROGRAM[] = "/proc/self/exe";
+
+typedef struct {
+  pid_t pid;
+  int socket;
+  int64_t deadline_us;
+  const ep_ingest_request *request;
+} reading;
+
+static ep_status request_fill(const ep_ingest_settings *settings, const ep_ingest_task *task,
+                              const char *folder, ep_ingest_request *out, ep_error *error) {
+  const ep_ingest_options *options = task->options;
+  memset(out, 0, sizeof *out); /* with what lies between the members */
+  ep_status status = ep_path_join(out->folder, error, folder, NULL);
+  if (status != EP_OK) return status;
+  for (int i = 0; i < EP_INGEST_FILES; i++)
+    out->there[i] = task->source->file[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT] >= 0;
+  out->whole = task->source->whole;
+  out->upload = options != NULL;
+  out->max_output_bytes = task->max_output_bytes;
+  out->memory_bytes =
+      settings->memory_bytes > 0 ? settings->memory_bytes : EP_LIMIT_INGEST_MEMORY_BYTES;
+  out->seconds = settings->seconds > 0 ? settings->seconds : EP_LIMIT_INGEST_SECONDS;
+  out->reserve_bytes = ep_free_space_reserved();
+  if (!options) return EP_OK;
+  if (options->table && strlen(options->table) >= sizeof out->table)
+    return ep_fail(error, EP_INVALID, "?table= has at most %d bytes", EP_LIMIT_NAME_BYTES);
+  out->delimiter = options->delimiter;
+  out->header = options->header;
+  out->height = options->height;
+  out->width = options->width;
+  out->channels = options->channels;
+  if (options->table) memcpy(out->table, options->table, strlen(options->table) + 1);
+  return EP_OK;
+}
+
+/* The request lies in the socket before the process starts. */
+static ep_status program_start(const char *program, const ep_path_source *source, int folder,
+                               int input, pid_t *pid, ep_error *error) {
+  char *arguments[] = {(char *)"epochd", (char *)EP_INGEST_ARGUMENT, NULL};
+  ep_spawn_file files[EP_INGEST_FILES + 1] = {{input, STDIN_FILENO}};
+  int count = 1;
+  for (int i = 0; i < EP_INGEST_FILES; i++) {
+    int file = source->file[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
+    if (file < 0) continue;
+    files[count] = (ep_spawn_file){file, EP_INGEST_FIRST_FILE + count - 1};
+    count++;
+  }
+  int failed = ep_spawn(program ? program : OWN_PROGRAM, arguments, files, count, folder, pid);
+  return failed == 0
+             ? EP_OK
+             : ep_fail(error, EP_UNAVAILABLE, "a process that reads the file cannot be started: %s",
+                       strerror(failed));
+}
+
+static ep_status reader_start(reading *out, const ep_ingest_settings *settings,
+                              const ep_path_source *source, ep_error *error) {
+  int pair[2];
+  const char *folder = out->request->folder;
+  int place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (place < 0) return ep_fail(error, EP_IO, "%s: %s", folder, strerror(errno));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    close(place);
+    return ep_fail(error, EP_UNAVAILABLE, "no socket to read a file: %s", strerror(errno));
+  }
+  ep_status status = EP_OK;
+  if (write(pair[0], out->request, sizeof *out->request) != (ssize_t)sizeof *out->request)
+    status = ep_fail(error, EP_IO, "a request to read a file: %s", strerror(errno));
+  if (status == EP_OK)
+    status = program_start(settings->program, source, place, pair[1], &out->pid, error);
+  close(pair[1]);
+  close(place);
+  out->socket = pair[0];
+  out->deadline_us = ep_clock_steady_us() + out->request->seconds * 1000000;
+  if (status != EP_OK) close(pair[0]);
+  return status;
+}
+
+/* What is sent is not trusted: the process may be somebody else's by then. */
+static bool reply_receive(int socket, ep_error *out) {
+  ssize_t got = recv(socket, out, sizeof *out, MSG_DONTWAIT); /* it was written at once */
+  if (got != (ssize_t)sizeof *out) return false;
+  out->message[sizeof out->message - 1] = out->pointer[sizeof out->pointer - 1] = 0;
+  return out->status >= EP_OK && out->status < EP_STATUS_COUNT;
+}
+
+/* Ends the process, if it has not ended; *ending: how it ended. */
+static void reader_end(const reading *reader, siginfo_t *ending) {
+  kill(reader->pid, SIGKILL);
+  *ending = (siginfo_t){0};
+  while (waitid(P_PID, (id_t)reader->pid, ending, WEXITED) != 0 && errno == EINTR) {
+  }
+}
+
+static ep_status time_is_over(const reading *reader, ep_error *error) {
+  return ep_fail(error, EP_TOO_LARGE,
+                 "reading the file takes more than the %lld seconds allowed: send less at once, or "
+                 "have the administrator raise --ingest-seconds",
+                 (long long)reader->request->seconds);
+}
+
+/* Of a process that ended without a reply. */
+static ep_status death_explain(const reading *reader, const siginfo_t *ending, ep_error *error) {
+  if (ending->si_code == CLD_EXITED)
+    return ep_fail(error, EP_INTERNAL,
+                   "the process that read the file ended with exit code %d and read nothing",
+                   ending->si_status);
+  if (ending->si_status == SIGXCPU) return time_is_over(reader, error);
+  const char *name = sigabbrev_np(ending->si_status);
+  return ep_fail(error, EP_INTERNAL,
+                 "the process that read the file was ended by signal %d (SIG%s): check the file, "
+                 "and send it again",
+                 ending->si_status, name ? name : "?");
+}
+
+/* Waits until there is a reply or the end of the process (EP_OK), or no reply is wanted. */
+static ep_status reply_await(const reading *reader, ep_ingest_settings *settings,
+                             ep_ingest_abandoned *abandoned, void *context, ep_error *error) {
+  struct pollfd polled = {.fd = reader->socket, .events = POLLIN};
+  for (;;) {
+    int ready = poll(&polled, 1, LOOK_MS);
+    if (ready > 0) return EP_OK;
+    if (atomic_load(&settings->stopping))
+      return ep_fail(error, EP_UNAVAILABLE, "the daemon is stopping");
+    if (abandoned && abandoned(context))
+      return ep_fail(error, EP_CANCELLED, "nobody waits for the file to be read");
+    if (ep_clock_steady_us() >= reader->deadline_us) return time_is_over(reader, error);
+  }
+}
+
+static ep_status reader_await(const reading *reader, ep_ingest_settings *settings,
+                              ep_ingest_abandoned *abandoned, void *context, ep_error *error) {
+  ep_error reply = {0};
+  siginfo_t ending;
+  ep_status status = reply_await(reader, settings, abandoned, context, error);
+  bool replied = status == EP_OK && reply_receive(reader->socket, &reply);
+  reader_end(reader, &ending);
+  if (status != EP_OK) return status;
+  if (!replied) return death_explain(reader, &ending, error);
+  if (reply.status == EP_NO_MEMORY)
+    return ep_fail(error, EP_TOO_LARGE,
+                   "reading the file takes more than the %lld bytes of memory allowed: send less "
+                   "at once, or have the administrator raise --ingest-memory-bytes",
+                   (long long)reader->request->memory_bytes);
+  if (reply.status != EP_OK && error) *error = reply;
+  return reply.status;
+}
+
+ep_status ep_ingest_run(ep_ingest_settings *settings, const ep_ingest_task *task,
+                        const char *folder, ep_ingest_abandoned *abandoned, void *context,
+                        ep_error *error) {
+  ep_ingest_request request;
+  reading reader = {.request = &request};
+  if (atomic_load(&settings->stopping))
+    return ep_fail(error, EP_UNAVAILABLE, "the daemon is stopping");
+  ep_status status = request_fill(settings, task, folder, &request, error);
+  if (status == EP_OK) status = reader_start(&reader, settings, task->source, error);
+  if (status != EP_OK) return status;
+  status = reader_await(&reader, settings, abandoned, context, error);
+  close(reader.socket);
+  return status;
+}

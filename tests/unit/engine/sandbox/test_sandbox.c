@@ -1,0 +1,201 @@
+/* A process behind the walls tries what it must not do, and does what it has to. */
+#include "engine/sandbox/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/suite.h"
+
+enum { MEGABYTE = 1 << 20, MEMORY_BYTES = 64 * MEGABYTE, FILE_BYTES = MEGABYTE };
+
+static char folder[64];
+static int outside; /* a file that was open before */
+
+static void folder_setup(void) {
+  snprintf(folder, sizeof folder, "/tmp/epochd-test-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  outside = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+  ck_assert_int_ge(outside, 0);
+}
+
+static void folder_teardown(void) {
+  char path[96];
+  snprintf(path, sizeof path, "%s/written", folder);
+  unlink(path);
+  rmdir(folder);
+  close(outside);
+}
+
+/* Each names what it tried; NULL: all was as it should be. */
+typedef const char *trial(void);
+
+static const char *refused(long result, const char *what) {
+  return result < 0 && (errno == EPERM || errno == EACCES) ? NULL : what;
+}
+
+/* Runs it in a process of its own behind the walls, or without any. */
+static void behind(const ep_sandbox *sandbox, trial *run, const char *wanted) {
+  int ends[2];
+  char said[64] = "";
+  ck_assert_int_eq(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    if (chdir(folder) != 0) _exit(1);
+    if (sandbox) ep_sandbox_enter(sandbox);
+    const char *fault = run();
+    const char *text = fault ? fault : "as it should be";
+    if (write(ends[1], text, strlen(text)) < 0) _exit(1);
+    _exit(0);
+  }
+  close(ends[1]);
+  ck_assert_int_ge(read(ends[0], said, sizeof said - 1), 0);
+  close(ends[0]);
+  ck_assert_int_eq(waitpid(child, NULL, 0), child);
+  ck_assert_str_eq(said, wanted);
+}
+
+static bool walls_missing(void) {
+#ifdef EP_SANITIZED
+  return true;
+#else
+  ep_sandbox_walls walls = ep_sandbox_find();
+  return !walls.privileges || !walls.filter || !walls.files;
+#endif
+}
+
+static const char *network_try(void) {
+  static const int families[] = {AF_INET, AF_INET6, AF_PACKET};
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    if (refused(socket(families[i], SOCK_STREAM, 0), "")) return "a socket of the network";
+  return NULL;
+}
+
+static const char *program_try(void) {
+  char *const arguments[] = {"true", NULL};
+  return refused(execv("/bin/true", arguments), "a program");
+}
+
+static const char *trace_try(void) {
+  return refused(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL), "a trace of another process");
+}
+
+static const char *ingest_try(void) {
+  const char *fault = network_try();
+  if (!fault) fault = refused(socket(AF_UNIX, SOCK_STREAM, 0), "a socket of this machine");
+  if (!fault) fault = program_try();
+  if (!fault) fault = trace_try();
+  if (!fault) fault = refused(fork(), "another process");
+  if (!fault) fault = refused(kill(getppid(), 0), "a signal");
+  if (!fault) fault = refused(open("/etc/passwd", O_RDONLY), "a file outside");
+  if (!fault) fault = refused(open("../written", O_WRONLY | O_CREAT, 0600), "a new file outside");
+  if (!fault) fault = refused(prctl(PR_SET_DUMPABLE, 1), "another setting");
+  void *code =
+      mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!fault && code != MAP_FAILED) fault = "memory that is written and run";
+  return fault;
+}
+
+static void *thread_run(void *context) {
+  char **memory = context;
+  *memory = malloc(MEGABYTE);
+  if (*memory) memset(*memory, 1, MEGABYTE);
+  return NULL;
+}
+
+/* What reading takes goes on; what is too much fails and ends nothing. */
+static const char *ingest_work(void) {
+  char letter, *memory = NULL;
+  pthread_t thread;
+  signal(SIGXFSZ, SIG_IGN);
+  if (pread(outside, &letter, 1, 0) != 1) return "reading an open file";
+  int file = open("written", O_RDWR | O_CREAT | O_EXCL, 0600);
+  if (file < 0 || write(file, "x", 1) != 1 || fsync(file) != 0) return "writing in the folder";
+  if (pwrite(file, "x", 1, FILE_BYTES) >= 0 || errno != EFBIG) return "a file that is too large";
+  if (mmap(NULL, 1, PROT_READ, MAP_SHARED, file, 0) == MAP_FAILED) return "mapping";
+  if (pthread_create(&thread, NULL, thread_run, &memory) != 0) return "a thread";
+  pthread_join(thread, NULL);
+  if (!memory) return "memory";
+  for (int i = 0; i < MEMORY_BYTES / MEGABYTE; i++)
+    if (mmap(NULL, MEGABYTE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+        MAP_FAILED)
+      return NULL;
+  return "too much memory";
+}
+
+static const char *worker_try(void) {
+  const char *fault = network_try();
+  if (!fault) fault = program_try();
+  return fault ? fault : trace_try();
+}
+
+static const char *cpu_try(void) {
+  const char *fault = refused(socket(AF_UNIX, SOCK_STREAM, 0), "a socket of this machine");
+  return fault ? fault : worker_try();
+}
+
+static const char *gpu_try(void) {
+  return socket(AF_UNIX, SOCK_STREAM, 0) < 0 ? "no socket of this machine" : worker_try();
+}
+
+static const ep_sandbox INGEST = {
+    .kind = EP_SANDBOX_INGEST, .memory_bytes = MEMORY_BYTES, .file_bytes = FILE_BYTES, .files = 16};
+static const ep_sandbox CPU = {.kind = EP_SANDBOX_CPU}, GPU = {.kind = EP_SANDBOX_GPU};
+
+START_TEST(ingest_is_walled_in) {
+  if (walls_missing()) return;
+  behind(&INGEST, ingest_try, "as it should be");
+}
+END_TEST
+
+START_TEST(ingest_can_work) {
+  if (walls_missing()) return;
+  behind(&INGEST, ingest_work, "as it should be");
+}
+END_TEST
+
+START_TEST(workers_are_walled_in) {
+  if (walls_missing()) return;
+  behind(&CPU, cpu_try, "as it should be");
+  behind(&GPU, gpu_try, "as it should be");
+}
+END_TEST
+
+/* Without walls the same trials find them open: these tests can fail. */
+START_TEST(trials_find_open_walls) {
+  behind(NULL, ingest_try, "a socket of the network");
+  behind(NULL, ingest_work, "a file that is too large");
+  behind(NULL, cpu_try, "a socket of this machine");
+  behind(NULL, gpu_try, "a socket of the network");
+}
+END_TEST
+
+START_TEST(walls_have_names) {
+  char text[64];
+  const ep_sandbox_walls some = {.privileges = true, .files = true};
+  ck_assert_str_eq(ep_sandbox_text(some, true, text, sizeof text), "no-new-privileges, landlock");
+  ck_assert_str_eq(ep_sandbox_text(some, false, text, sizeof text), "seccomp");
+  ck_assert_str_eq(ep_sandbox_text((ep_sandbox_walls){0}, true, text, sizeof text), "none");
+}
+END_TEST
+
+EP_SUITE("engine/sandbox") {
+  TCase *tests = ep_suite_case(suite, "sandbox");
+  tcase_add_checked_fixture(tests, folder_setup, folder_teardown);
+  tcase_add_test(tests, ingest_is_walled_in);
+  tcase_add_test(tests, ingest_can_work);
+  tcase_add_test(tests, workers_are_walled_in);
+  tcase_add_test(tests, trials_find_open_walls);
+  tcase_add_test(tests, walls_have_names);
+}
