@@ -70,6 +70,7 @@
 #define EP_LIMIT_PICTURE_BYTES (128 << 20) /* a file; the largest without compression fits */
 #define EP_LIMIT_PICTURE_SIDE 65535        /* JPEG's own, or so; PNG has none to speak of */
 #define EP_LIMIT_PICTURE_PIXELS (1 << 25)  /* a camera's 24 million; 4 bytes of each are held */
+#define EP_LIMIT_PREDICT_PIXELS (1 << 28)  /* of all pictures of a request: seconds of decoding */
 #define EP_LIMIT_PICTURE_SCANS 100         /* of a JPEG; encoders make 10, each over all pixels */
 
 /* A process that reads a file of somebody else's; a flag sets each. */
@@ -132,6 +133,7 @@
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
+#define EP_LIMIT_PREDICT_STEPS 10000     /* of a forecast, one after another within a minute */
 #define EP_LIMIT_CALIBRATION_BYTES 65536 /* a file of 16 executors' figures takes 8 KiB */
 #define EP_LIMIT_COST_TERMS 10           /* of one executor: cpu/fused has as many */
 #define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */

@@ -33,11 +33,12 @@ int64_t ep_output_classes(const ep_output_meaning *meaning, int64_t columns);
 void ep_output_probabilities(const ep_output_meaning *meaning, const double *output,
                              int64_t columns, double *probability);
 
-/* {"object":"predictions","rows":…,"predictions":[[…],…]}; output: [rows, columns]. Of a classifier
+/* {"object":"predictions","rows":…,"predictions":[[…],…]}; output: [rows, columns]; name: [rows],
+ * "names" of the response; NULL: it has none. Of a classifier
  * with one class a row also "classes", the class of each row by its name or number,
  * "probabilities", [rows, classes], and "class_names" where there are any. The caller owns the text
  * (free); NULL when memory is short. */
-char *ep_predict_format(const char *job, const ep_output_meaning *meaning, const double *output,
-                        int64_t rows, int64_t columns);
+char *ep_predict_format(const char *job, const ep_output_meaning *meaning, char *const *name,
+                        const double *output, int64_t rows, int64_t columns);
 
 #endif

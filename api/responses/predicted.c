@@ -85,14 +85,17 @@ static bool classes_write(ep_writer *writer, const ep_output_meaning *meaning, c
   return true;
 }
 
-char *ep_predict_format(const char *job, const ep_output_meaning *meaning, const double *output,
-                        int64_t rows, int64_t columns) {
+char *ep_predict_format(const char *job, const ep_output_meaning *meaning, char *const *name,
+                        const double *output, int64_t rows, int64_t columns) {
   ep_writer writer;
   ep_writer_init(&writer, PREDICT_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   ep_writer_member_string(&writer, "object", "predictions");
   ep_writer_member_string(&writer, "job", job);
   ep_writer_member_integer(&writer, "rows", rows);
+  if (name) ep_writer_member_open(&writer, "names", '[');
+  for (int64_t i = 0; name && i < rows; i++) ep_writer_string(&writer, name[i]);
+  if (name) ep_writer_close(&writer, ']');
   ep_writer_member_open(&writer, "predictions", '[');
   for (int64_t i = 0; i < rows; i++) row_write(&writer, output + i * columns, columns);
   ep_writer_close(&writer, ']');

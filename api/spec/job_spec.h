@@ -35,6 +35,17 @@ typedef struct {
   int count;
 } ep_column_names;
 
+/* "data.window": a table is a series, and an example is so many successive rows of it. */
+typedef struct {
+  int64_t length;                      /* rows of an example; 0 = not given (null) */
+  int64_t horizon;                     /* the target is that of the row so many rows after the last
+                                          one. Default 1 */
+  int64_t stride;                      /* rows from the first one of an example to that of the next.
+                                          Default 1 */
+  char group[EP_LIMIT_NAME_BYTES + 1]; /* rows of one word of this column are a series; "" = not
+                                          given: all rows are one */
+} ep_window_spec;
+
 /* Where rows come from, and how they are split and scaled before training. */
 typedef struct {
   ep_data_source source;                 /* which one of dataset, generator, inline was given */
@@ -59,6 +70,7 @@ typedef struct {
                                           validate; "" = not given (null) */
   char group[EP_LIMIT_NAME_BYTES + 1]; /* of a table: rows of one word of this column stay together;
                                           "" = not given */
+  ep_window_spec window;               /* of a table. Default none */
   bool standardize_x, standardize_y;   /* "standardize": ["x", "y"]. Default [] */
   char path[EP_LIMIT_PATH_BYTES + 1];  /* source path: a file or folder below one that the
                                           administrator allowed; mapped, never copied */

@@ -55,6 +55,46 @@ static const ep_field augment_rows[] = {
      .doc = "[height, width] cut out anywhere; out of the middle in evaluation"},
 };
 static const ep_field_table augment_table = EP_FIELD_TABLE(augment_rows, NULL);
+#define COLUMN_NAME_SCHEMA \
+  EP_JSON({"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_NAME_BYTES})
+static const ep_field window_rows[] = {
+    {.key = "length",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(window.length),
+     .required = true,
+     .min = 1,
+     .max = EP_LIMIT_FEATURES,
+     .doc = "successive rows of an example, the features of all of them: the past of the target is "
+            "one of these"},
+    {.key = "horizon",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(window.horizon),
+     .min = 1,
+     .max = EP_LIMIT_ROWS,
+     .fallback = 1,
+     .doc = "the target of an example is that of the row so many rows after its last one"},
+    {.key = "stride",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(window.stride),
+     .min = 1,
+     .max = EP_LIMIT_ROWS,
+     .fallback = 1,
+     .doc = "rows from the first one of an example to the first one of the next"},
+    {.key = "group",
+     .kind = EP_FIELD_STRING,
+     .offset = AT(window.group),
+     .nullable = true,
+     .capacity = EP_LIMIT_NAME_BYTES + 1,
+     .form = "a column's name",
+     .doc = "a category, which is no feature then: the rows of each word of it are a series; all "
+            "rows are one unless given",
+     .schema = COLUMN_NAME_SCHEMA},
+};
+static const ep_field_table window_table = EP_FIELD_TABLE(window_rows, NULL);
+
+static bool window_given(const void *data) {
+  return ((const ep_data_spec *)data)->window.length > 0;
+}
 
 static bool normalize_given(const void *data) {
   return ((const ep_data_spec *)data)->normalize;
@@ -215,6 +255,15 @@ static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
        .doc = "of a table: a column of dates or numbers; the latest rows are the test, those "    \
               "before them the validation",                                                       \
        .schema = COLUMN_NAME_SCHEMA},                                                             \
+      {.key = "window",                                                                           \
+       .kind = EP_FIELD_OBJECT,                                                                   \
+       .nullable = true,                                                                          \
+       .rare = true,                                                                              \
+       .table = &window_table,                                                                    \
+       .given = window_given,                                                                     \
+       .doc = "of a table: it is a series, in the order of time or of the file; an example has "  \
+              "the features of several successive rows, and the target of a later one; the "      \
+              "newest rows of a series are the test, those before them the validation"},          \
   {                                                                                               \
     .key = "group", .kind = EP_FIELD_STRING, .offset = AT(group), .nullable = true, .rare = true, \
     .capacity = EP_LIMIT_NAME_BYTES + 1, .form = "a column's name",                               \
@@ -222,8 +271,6 @@ static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
            "same split, so that test and validation are shares of the rows by about a group",     \
     .schema = COLUMN_NAME_SCHEMA                                                                  \
   }
-#define COLUMN_NAME_SCHEMA \
-  EP_JSON({"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_NAME_BYTES})
 #define COLUMN_NAMES_SCHEMA                                                            \
   EP_JSON({                                                                            \
     "type" : "array",                                                                  \

@@ -100,6 +100,7 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
     ep_writer_member_string(&writer, "weights_sha256", command->weights_sha256);
     ep_writer_member_integer(&writer, "rows", command->rows);
     ep_writer_member_integer(&writer, "columns", command->columns);
+    ep_writer_member_integer(&writer, "windows", command->windows);
   }
   ep_writer_close(&writer, '}');
   if (command->kind == EP_COMMAND_PREDICT)

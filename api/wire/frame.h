@@ -28,12 +28,12 @@ typedef enum {
 } ep_frame_kind;
 
 /* X(code, JSON name): what epochd tells a worker to do. */
-#define EP_COMMAND_TABLE(X)                                                                   \
-  X(TRAIN, "train")         /* job, attempt, spec, executor, epochs_logged, thinning, gpus */ \
-  X(CANCEL, "cancel")       /* job */                                                         \
-  X(PAUSE, "pause")         /* job: it ends with EP_PAUSED, and a checkpoint */               \
-  X(PREDICT, "predict")     /* request, job, checkpoint, weights_sha256, x [rows, columns] */ \
-  X(PROBE, "probe")         /* request: compute something small on the device and reply */    \
+#define EP_COMMAND_TABLE(X)                                                                        \
+  X(TRAIN, "train")     /* job, attempt, spec, executor, epochs_logged, thinning, gpus */          \
+  X(CANCEL, "cancel")   /* job */                                                                  \
+  X(PAUSE, "pause")     /* job: it ends with EP_PAUSED, and a checkpoint */                        \
+  X(PREDICT, "predict") /* request, job, checkpoint, weights_sha256, windows, x [rows, columns] */ \
+  X(PROBE, "probe")     /* request: compute something small on the device and reply */             \
   X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
 
 typedef enum {
@@ -61,6 +61,7 @@ typedef struct {
       weights_sha256[EP_SHA256_HEX_BYTES]; /* predict: what the job's weights must have; "" = any */
   double *x;                               /* predict: owned */
   int64_t rows, columns;
+  int64_t windows; /* predict: examples of a row of x: 1, or several of a series */
 } ep_command;
 
 /* X(code, JSON name): what a worker sends. */

@@ -104,6 +104,7 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
     return ep_json_get_integer(root, "checkpoint", 0, INT64_MAX, &out->checkpoint) &&
            ep_json_get_text(root, "weights_sha256", out->weights_sha256,
                             sizeof out->weights_sha256) &&
+           ep_json_get_integer(root, "windows", 1, EP_LIMIT_PREDICT_ROWS, &out->windows) &&
            values_read(root, values, values_bytes, &out->x, &out->rows, &out->columns) && out->x;
   if (values) return false;
   if (out->kind != EP_COMMAND_TRAIN) return true;

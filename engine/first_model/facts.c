@@ -152,6 +152,8 @@ ep_status ep_model_facts_find(const ep_automatic_job *job, const ep_dataset_meta
     return status;
   }
   shape_take(&shape, out);
+  const ep_data_spec *data = &job->spec->data;
+  out->ordered = data->time[0] || data->group[0] || data->window.length > 0;
   out->classes = classes_find(job, meta, &shape, target);
   return EP_OK;
 }

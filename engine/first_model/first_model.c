@@ -190,7 +190,7 @@ static void data_write(ep_writer *writer, const choice *made) {
   ep_writer_member_open(writer, "data", '{');
   if (made->test) ep_writer_member_number(writer, "test", test_share);
   if (made->validation) ep_writer_member_number(writer, "validation", validation_share);
-  if (facts->classes > 0 && classifier && (made->test || made->validation))
+  if (facts->classes > 0 && classifier && (made->test || made->validation) && !facts->ordered)
     ep_writer_member_boolean(writer, "stratify", true);
   if (facts->table) columns_write(writer, facts);
   if (facts->columns && facts->bytes) bytes_write(writer);

@@ -20,6 +20,7 @@ typedef struct {
   int64_t target_columns;                   /* numbers to predict */
   int64_t classes;                          /* of the target; 0: it is a number */
   bool test, validation;                    /* these splits may be chosen */
+  bool ordered;                             /* time, groups or windows decide the splits */
   bool validated;                           /* there is a validation split anyway */
   bool compared;                            /* and there has to be one */
   bool table;                               /* x is open, and its columns are those of a table, */

@@ -77,7 +77,7 @@ static ep_status note_write(ep_durable_file *file, const ep_tensors *tensors, co
 static ep_status all_write(ep_durable_file *file, const ep_tensors *tensors, ep_error *error) {
   static const char *const keys[] = {"x_scale", "x_shift",     "x_mean", "x_deviation",
                                      "y_mean",  "y_deviation", "data",   "spec"};
-  static const char *const column_keys[] = {"columns", "classes"}; /* of encoded tables */
+  static const char *const column_keys[] = {"columns", "window", "classes"}; /* of encoded tables */
   ep_status status = text_write(file, "{\"format\":\"epochd-weights\",\"tensors\":{", error);
   const char *between = "";
   for (size_t i = 0; i < tensors->tensors_count && status == EP_OK; i++) {

@@ -61,6 +61,32 @@ static ep_status values_parse(const ep_tensors *file, const char *key, int64_t c
   return status;
 }
 
+static char *window_format(const ep_encoding_window *window) {
+  json_t *object = json_pack("{s:I, s:I, s:I}", "length", (json_int_t)window->length, "horizon",
+                             (json_int_t)window->horizon, "target", (json_int_t)window->target);
+  char *text = ep_json_write(object, JSON_COMPACT);
+  json_decref(object);
+  return text;
+}
+
+/* text: NULL where the rows stood alone. features: of all rows of the window. */
+static ep_status window_parse(const char *text, ep_encoding *out, int64_t features,
+                              ep_error *error) {
+  json_int_t length, horizon, target;
+  json_error_t fault;
+  if (!text) return EP_OK;
+  json_t *object = ep_json_read(text, strlen(text), 0, &fault);
+  bool read = object && json_unpack(object, "{s:I, s:I, s:I}", "length", &length, "horizon",
+                                    &horizon, "target", &target) == 0;
+  json_decref(object);
+  if (!read && ep_json_memory_short()) return ep_fail_memory(error);
+  if (!read || length < 1 || length > features || horizon < 1 || horizon > EP_LIMIT_ROWS ||
+      target < 0 || target >= out->columns)
+    return ep_fail(error, EP_DATA, "weights: what they say of windows cannot be");
+  out->window = (ep_encoding_window){length, horizon, target};
+  return EP_OK;
+}
+
 ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep_encoding **out,
                                     ep_error *error) {
   const char *columns = ep_tensors_note(file, "columns"), *target = ep_tensors_note(file, "target");
@@ -70,9 +96,11 @@ ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep
   if (!*out) return ep_fail_memory(error);
   ep_status status = ep_encoding_parse(columns, ep_tensors_note(file, "classes"),
                                        target ? target : "", *out, error);
-  if (status == EP_OK && (*out)->features != features)
+  if (status == EP_OK)
+    status = window_parse(ep_tensors_note(file, "window"), *out, features, error);
+  if (status == EP_OK && ep_encoding_inputs(*out) != features)
     status = ep_fail(error, EP_DATA, "weights: columns of %lld features, the model takes %lld",
-                     (long long)(*out)->features, (long long)features);
+                     (long long)ep_encoding_inputs(*out), (long long)features);
   if (status == EP_OK) return EP_OK;
   ep_encoding_deinit(*out);
   free(*out);
@@ -214,7 +242,9 @@ static bool note_add(ep_tensors *out, const char *key, char *text) {
 /* What is said of columns, where they are encoded. */
 static bool encoding_add(ep_tensors *out, const ep_encoding *encoding) {
   return !encoding || (note_add(out, "columns", ep_encoding_format(encoding)) &&
-                       note_add(out, "target", strdup(encoding->target)));
+                       note_add(out, "target", strdup(encoding->target)) &&
+                       (encoding->window.length == 0 ||
+                        note_add(out, "window", window_format(&encoding->window))));
 }
 
 /* And where they are not, but have names. */
@@ -227,7 +257,7 @@ static bool classes_add(ep_tensors *out, const ep_words *classes) {
   return !classes || note_add(out, "classes", ep_classes_format(classes));
 }
 
-enum { NOTES = 13 };
+enum { NOTES = 14 };
 
 ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
                                 const char *spec_text, ep_tensors *out, ep_error *error) {

@@ -1,7 +1,8 @@
 /* notes.h: what a weights file says besides its tensors, as texts in __metadata__: "format"
  * ("pt"), "epochd" (the version), "spec", the scaling of x and y ("x_mean", …: arrays of numbers,
  * or null), how columns became x ("columns", as encoding_json.h has them), which one is predicted
- * ("target") and its words ("classes"), of tables that were encoded; "names" of the columns of
+ * ("target") and its words ("classes"), of tables that were encoded, and how many rows make an
+ * example of a series ("window"); "names" of the columns of
  * plain numbers; how bytes become numbers
  * ("x_scale", "x_shift", by channel) and "data", the shape of the data. */
 #ifndef EP_ENGINE_WEIGHTS_NOTES_H

@@ -273,6 +273,10 @@ ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *
   ep_onnx_graph graph = {0};
   ep_durable_file *file = NULL;
   ep_status status = source_open(path, &s, error);
+  if (status == EP_OK && s.scaling.encoding && s.scaling.encoding->window.length > 0)
+    status = ep_fail(error, EP_INVALID,
+                     "an ONNX graph has an input a column, a cell of each in a row: windows of a "
+                     "series have several; take the safetensors");
   if (status == EP_OK && s.scaling.encoding) status = names_check(s.scaling.encoding, error);
   if (status == EP_OK) status = graph_make(&graph, &s, error);
   if (status == EP_OK) {

@@ -1,5 +1,6 @@
 #include "engine/worker/inference.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,11 @@ static ep_status spec_load(model *m, const char *weights, ep_error *error) {
   return status;
 }
 
+/* Rows of an example: several of a series. */
+static int64_t window_rows(const ep_encoding *encoding) {
+  return encoding->window.length > 0 ? encoding->window.length : 1;
+}
+
 static ep_status model_load(model *m, const char *weights, ep_error *error) {
   const ep_backend_ops *ops = ep_backend_cpu();
   ep_data_shape shape;
@@ -75,7 +81,8 @@ static ep_status model_load(model *m, const char *weights, ep_error *error) {
   float *optimizer = calloc((size_t)m->plan->program.optimizer_floats + 1, sizeof *optimizer);
   if (!m->state || !optimizer) status = ep_fail_memory(error);
   if (status == EP_OK) status = ep_weights_read(weights, m->plan, m->state, &m->scaling, error);
-  if (status == EP_OK && m->scaling.encoding) m->features = m->scaling.encoding->columns;
+  if (status == EP_OK && m->scaling.encoding)
+    m->features = m->scaling.encoding->columns * window_rows(m->scaling.encoding);
   if (status == EP_OK) status = ops->open(0, &m->backend, error);
   if (status == EP_OK)
     status = ops->compile(m->backend, &m->plan->program, NULL, &m->instance, error);
@@ -96,27 +103,31 @@ static void model_unload(model *m) {
   *m = (model){0};
 }
 
-/* Raw rows of a table as the network was trained on them. x: [rows, encoding columns]. */
-static ep_status x_encode(const ep_encoding *encoding, const double *x, int64_t rows, float *scaled,
-                          ep_error *error) {
-  double *row = malloc((size_t)encoding->features * sizeof *row);
+/* Raw rows of a table as the network was trained on them. x: [rows, stride], of which each row
+ * begins with an example, [window rows, encoding columns]. scaled: [rows, features, window rows].
+ */
+static ep_status x_encode(const ep_encoding *encoding, const double *x, int64_t rows,
+                          int64_t stride, float *scaled, ep_error *error) {
+  int64_t length = window_rows(encoding), features = encoding->features;
+  double *row = malloc((size_t)features * sizeof *row);
   if (!row) return ep_fail_memory(error);
-  for (int64_t i = 0; i < rows; i++) {
-    ep_encoding_apply(encoding, x + i * encoding->columns, row);
-    for (int64_t j = 0; j < encoding->features; j++)
-      scaled[i * encoding->features + j] = (float)row[j];
-  }
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t t = 0; t < length; t++) {
+      ep_encoding_apply(encoding, x + i * stride + t * encoding->columns, row);
+      for (int64_t j = 0; j < features; j++)
+        scaled[(i * features + j) * length + t] = (float)row[j];
+    }
   free(row);
   return EP_OK;
 }
 
-/* x as the network was trained on it: encoded, standardized, normalized or as it is. scaled: [rows,
- * columns], written. */
-static ep_status x_scale(const model *m, const double *x, int64_t rows, float *scaled,
-                         ep_error *error) {
+/* x as the network was trained on it: encoded, standardized, normalized or as it is. x: [rows,
+ * stride]; scaled: [rows, columns], written. */
+static ep_status x_scale(const model *m, const double *x, int64_t rows, int64_t stride,
+                         float *scaled, ep_error *error) {
   size_t count = (size_t)ep_shape_count(m->plan->program.stored) * (size_t)rows;
   double *changed = NULL;
-  if (m->scaling.encoding) return x_encode(m->scaling.encoding, x, rows, scaled, error);
+  if (m->scaling.encoding) return x_encode(m->scaling.encoding, x, rows, stride, scaled, error);
   if (m->scaling.x_mean) {
     ep_scaling_apply_x(&m->scaling, x, rows, scaled);
     return EP_OK;
@@ -133,15 +144,15 @@ static ep_status x_scale(const model *m, const double *x, int64_t rows, float *s
   return EP_OK;
 }
 
-/* Scales x, runs the network, undoes the scaling of its output. output: [rows, outputs], written.
- */
-static ep_status model_answer(model *m, const double *x, int64_t rows, double *output,
-                              ep_error *error) {
+/* Scales x, [rows, stride], runs the network, undoes the scaling of its output. output: [rows,
+ * outputs], written. */
+static ep_status model_answer(model *m, const double *x, int64_t rows, int64_t stride,
+                              double *output, ep_error *error) {
   size_t inputs = (size_t)ep_shape_count(m->plan->program.stored) * (size_t)rows;
   size_t outputs = (size_t)m->plan->program.out_features * (size_t)rows;
   float *scaled = malloc((inputs + outputs) * sizeof *scaled);
   if (!scaled) return ep_fail_memory(error);
-  ep_status status = x_scale(m, x, rows, scaled, error);
+  ep_status status = x_scale(m, x, rows, stride, scaled, error);
   if (status == EP_OK)
     status = ep_backend_cpu()->predict(m->instance, scaled, rows, scaled + inputs, error);
   if (status == EP_OK && m->scaling.y_mean)
@@ -149,6 +160,40 @@ static ep_status model_answer(model *m, const double *x, int64_t rows, double *o
   else if (status == EP_OK)
     for (size_t i = 0; i < outputs; i++) output[i] = scaled[inputs + i];
   free(scaled);
+  return status;
+}
+
+/* What is predicted of a row of the series becomes its target, where it has none. series: of that
+ * row on; values: [1], its prediction. */
+static void target_fill(const model *m, double *row, const double *value) {
+  double *cell = row + m->scaling.encoding->window.target;
+  bool number = m->plan->program.out_features == 1 && !ep_loss_is_classifier(m->spec->loss);
+  if (number && isnan(*cell)) *cell = *value;
+}
+
+/* One after another, since an example may have the prediction of the one before. x: [rows,
+ * columns]; output: [rows, windows, outputs], written. */
+static ep_status windows_answer(model *m, const double *x, int64_t rows, int64_t columns,
+                                int64_t windows, double *output, ep_error *error) {
+  const ep_encoding *encoding = m->scaling.encoding;
+  int64_t outputs = m->plan->program.out_features;
+  int64_t ahead = window_rows(encoding) - 1 + encoding->window.horizon;
+  size_t cells = (size_t)rows * (size_t)columns;
+  double *series = malloc((cells + (size_t)(rows * outputs)) * sizeof *series);
+  if (!series) return ep_fail_memory(error);
+  double *values = series + cells;
+  ep_status status = EP_OK;
+  memcpy(series, x, cells * sizeof *series);
+  for (int64_t k = 0; k < windows && status == EP_OK; k++) {
+    int64_t next = (k + ahead) * encoding->columns; /* the row that is predicted */
+    status = model_answer(m, series + k * encoding->columns, rows, columns, values, error);
+    for (int64_t i = 0; i < rows && status == EP_OK; i++) {
+      memcpy(output + (i * windows + k) * outputs, values + i * outputs,
+             (size_t)outputs * sizeof *output);
+      if (next < columns) target_fill(m, series + i * columns + next, values + i * outputs);
+    }
+  }
+  free(series);
   return status;
 }
 
@@ -212,18 +257,23 @@ static ep_status model_hold(ep_predictor *predictor, const char *path, bool chec
 
 ep_status ep_predictor_answer(ep_predictor *predictor, const char *weights, bool checkpoint,
                               const char *sha256, const double *x, int64_t rows, int64_t columns,
-                              double **output, int64_t *output_columns, ep_error *error) {
+                              int64_t windows, double **output, int64_t *output_columns,
+                              ep_error *error) {
   model *m = &predictor->model;
   *output = NULL;
   ep_status status = model_hold(predictor, weights, checkpoint, sha256, error);
   if (status != EP_OK) return status;
-  if (columns != m->features)
+  bool series = m->scaling.encoding && m->scaling.encoding->window.length > 0;
+  int64_t features = m->features + (series ? (windows - 1) * m->scaling.encoding->columns : 0);
+  if (columns != features || (windows != 1 && !series))
     return ep_fail_at(error, EP_INVALID, "/x/0", "the model takes %lld values a row, not %lld",
-                      (long long)m->features, (long long)columns);
-  *output_columns = m->plan->program.out_features;
+                      (long long)features, (long long)columns);
+  *output_columns = windows * m->plan->program.out_features;
   int64_t bytes = ep_program_state_floats(&m->plan->program) * (int64_t)sizeof *m->state;
   status = answer_allocate(rows, *output_columns, output, error);
-  if (status == EP_OK) status = model_answer(m, x, rows, *output, error);
+  if (status == EP_OK)
+    status = series ? windows_answer(m, x, rows, columns, windows, *output, error)
+                    : model_answer(m, x, rows, columns, *output, error);
   if (status != EP_OK) {
     free(*output);
     *output = NULL;

@@ -15,13 +15,17 @@ ep_status ep_predictor_create(ep_predictor **out, ep_error *error);
 void ep_predictor_destroy(ep_predictor *predictor); /* NULL is allowed */
 
 /* x: [rows, columns] in the units of the data; of a table that was encoded: all its columns but the
- * target, a category's as the number of its word, a date's in seconds since 1970. *output: [rows,
- * *output_columns], the network's output with the scaling of y undone; owned by the caller.
- * EP_TOO_LARGE: more numbers than EP_LIMIT_PREDICT_BYTES; EP_DAMAGED: the weights' SHA-256 is not
- * `sha256` ("": any is right). weights: the file's path; checkpoint: it is one, which has its own
- * hash. Weights that were replaced since are read anew. */
+ * target, a category's as the number of its word, a date's in seconds since 1970. windows:
+ * 1, or, of a series, how many examples a row of x has, each a row of the table after the one
+ * before: such a row has all cells of window.length + windows - 1 successive rows of the table, and
+ * *output_columns is as many times that of one example; a target that is NaN is what was predicted
+ * of it, where it was. *output: [rows, *output_columns], the network's output with the scaling of y
+ * undone; owned by the caller. EP_TOO_LARGE: more numbers than EP_LIMIT_PREDICT_BYTES; EP_DAMAGED:
+ * the weights' SHA-256 is not `sha256` ("": any is right). weights: the file's path; checkpoint: it
+ * is one, which has its own hash. Weights that were replaced since are read anew. */
 ep_status ep_predictor_answer(ep_predictor *predictor, const char *weights, bool checkpoint,
                               const char *sha256, const double *x, int64_t rows, int64_t columns,
-                              double **output, int64_t *output_columns, ep_error *error);
+                              int64_t windows, double **output, int64_t *output_columns,
+                              ep_error *error);
 
 #endif

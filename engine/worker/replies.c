@@ -20,8 +20,8 @@ static void answer_send(ep_replies *answers, const ep_command *command) {
                         : ep_path_join(weights, &reply.error, folder, EP_WEIGHTS_FILE, NULL);
   if (status == EP_OK)
     status = ep_predictor_answer(answers->predictor, weights, checkpoint, command->weights_sha256,
-                                 command->x, command->rows, command->columns, &reply.output,
-                                 &reply.columns, &reply.error);
+                                 command->x, command->rows, command->columns, command->windows,
+                                 &reply.output, &reply.columns, &reply.error);
   if (status != EP_OK) reply.rows = 0;
   ep_link_send_reply(answers->link, &reply, NULL);
   ep_reply_deinit(&reply);

@@ -100,9 +100,12 @@ static void inference_done(void *context, const double *output, int64_t rows, in
 static ep_status columns_take(ep_exchange *exchange, inference *pending, ep_error *error) {
   ep_inference_request *request = &pending->request;
   ep_problem problem = {0};
-  ep_status status =
-      ep_jobs_rows_take(exchange->server->jobs, pending->model.job, 0, request->named, &request->x,
-                        &request->rows, &request->columns, &problem);
+  ep_prediction_rows rows;
+  ep_status status = ep_jobs_rows_take(exchange->server->jobs, pending->model.job, 0,
+                                       request->named, &rows, &problem);
+  request->x = rows.x;
+  request->rows = rows.rows;
+  request->columns = rows.columns;
   if (status == EP_OK) return EP_OK;
   if (status == EP_INVALID || status == EP_CONFLICT) status = EP_MALFORMED;
   if (problem.errors_count == 0) return ep_fail(error, status, "%s", problem.detail);
@@ -140,8 +143,9 @@ static ep_route_result infer_start(ep_exchange *exchange) {
     exchange->deadline_us = ep_clock_steady_us() + INFER_SECONDS * 1000000LL;
     ep_exchange_retain(exchange);
     pending->exchange = exchange;
-    status = ep_jobs_predict(exchange->server->jobs, pending->model.job, 0, request->x,
-                             request->rows, request->columns, inference_done, pending, &error);
+    const ep_prediction_rows input = {request->x, request->rows, request->columns, 1, false, NULL};
+    status = ep_jobs_predict(exchange->server->jobs, pending->model.job, 0, &input, inference_done,
+                             pending, &error);
     if (status == EP_OK) return EP_ROUTE_WAITS; /* `pending` may be freed already */
     ep_exchange_release(exchange);
   }

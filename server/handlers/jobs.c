@@ -273,10 +273,12 @@ ep_route_result ep_route_job_delete(ep_exchange *exchange) {
 typedef struct {
   ep_exchange *exchange; /* retained */
   ep_output_meaning meaning;
+  ep_prediction_rows input; /* its names; x was given on */
 } prediction;
 
 static void prediction_destroy(prediction *pending) {
   ep_output_meaning_deinit(&pending->meaning);
+  ep_prediction_rows_deinit(&pending->input);
   free(pending);
 }
 
@@ -288,60 +290,93 @@ static void prediction_done(void *context, const double *output, int64_t rows, i
   if (error)
     exchange->error = *error;
   else
-    exchange->result =
-        ep_predict_format(exchange->request.id, &pending->meaning, output, rows, columns);
+    exchange->result = ep_predict_format(exchange->request.id, &pending->meaning,
+                                         pending->input.name, output, rows, columns);
   prediction_destroy(pending);
   atomic_store(&exchange->called_back, true);
   ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
 }
 
-/* Rows of numbers, or of cells by names. */
-static ep_status predict_read(ep_exchange *exchange, int64_t checkpoint, double **x, int64_t *rows,
-                              int64_t *columns, ep_problem *problem) {
-  const ep_request *request = &exchange->request;
-  ep_error error = {0};
-  bool named = ep_predict_has_rows(request->body, request->body_bytes);
-  if (ep_exchange_hold_rows(exchange, named, &error) != EP_OK)
-    return ep_problem_from_error(problem, &error);
-  if (named)
-    return ep_jobs_rows_read(exchange->server->jobs, request->id, checkpoint, request->body,
-                             request->body_bytes, x, rows, columns, problem);
-  return ep_predict_parse(request->body, request->body_bytes, x, rows, columns, problem);
+static bool is_json(const ep_exchange *exchange) {
+  return ep_request_has_type(&exchange->request, "application/json");
 }
 
-static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, const double *x,
-                                 int64_t rows, int64_t columns, ep_error *error) {
+/* Rows of cells as text: whether each line is a JSON object. False: it is something else. */
+static bool is_text(const ep_exchange *exchange, bool *lines) {
+  const ep_request *request = &exchange->request;
+  *lines = ep_request_has_type(request, "application/x-ndjson");
+  return *lines || ep_request_has_type(request, "text/csv") ||
+         ep_request_has_type(request, "text/tab-separated-values");
+}
+
+/* Rows of numbers, or of cells by names; or pictures. */
+static ep_status predict_read(ep_exchange *exchange, int64_t checkpoint, ep_prediction_rows *out,
+                              ep_problem *problem) {
+  const ep_request *request = &exchange->request;
+  ep_jobs *jobs = exchange->server->jobs;
+  ep_error error = {0};
+  bool lines, json = is_json(exchange);
+  bool named = json && ep_predict_has_rows(request->body, request->body_bytes);
+  *out = (ep_prediction_rows){.windows = 1};
+  if (ep_exchange_hold_rows(exchange, named, &error) != EP_OK)
+    return ep_problem_from_error(problem, &error);
+  if (is_text(exchange, &lines))
+    return ep_jobs_text_read(jobs, request->id, checkpoint, request->body, request->body_bytes,
+                             lines, out, problem);
+  if (!json)
+    return ep_jobs_pictures_read(jobs, request->id, checkpoint, request->body, request->body_bytes,
+                                 out, &error) == EP_OK
+               ? EP_OK
+               : ep_problem_from_error(problem, &error);
+  if (named)
+    return ep_jobs_rows_read(jobs, request->id, checkpoint, request->body, request->body_bytes, out,
+                             problem);
+  return ep_predict_parse(request->body, request->body_bytes, &out->x, &out->rows, &out->columns,
+                          problem);
+}
+
+/* Takes what is in *input, also on failure. */
+static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint,
+                                 ep_prediction_rows *input, ep_error *error) {
   ep_jobs *jobs = exchange->server->jobs;
   const char *id = exchange->request.id;
   prediction *pending = calloc(1, sizeof *pending);
-  if (!pending) return ep_fail_memory(error);
+  if (!pending) {
+    ep_prediction_rows_deinit(input);
+    return ep_fail_memory(error);
+  }
+  pending->input = (ep_prediction_rows){.rows = input->rows, .name = input->name};
   ep_status status = ep_jobs_meaning_find(jobs, id, checkpoint, &pending->meaning, error);
+  if (status == EP_OK && input->forecast && ep_loss_is_classifier(pending->meaning.loss))
+    status = ep_fail_at(error, EP_INVALID, "/steps",
+                        "the job predicts classes, which are no numbers to go on from: leave it "
+                        "out");
   if (status == EP_OK) {
     exchange->deadline_us = ep_clock_steady_us() + PREDICT_SECONDS * 1000000LL;
     ep_exchange_retain(exchange);
     pending->exchange = exchange;
-    status =
-        ep_jobs_predict(jobs, id, checkpoint, x, rows, columns, prediction_done, pending, error);
-    if (status == EP_OK) return EP_OK; /* `pending` may be freed already */
-    ep_exchange_release(exchange);
+    status = ep_jobs_predict(jobs, id, checkpoint, input, prediction_done, pending, error);
+    if (status != EP_OK) ep_exchange_release(exchange);
   }
-  prediction_destroy(pending);
+  if (status != EP_OK) prediction_destroy(pending); /* else it may be freed already */
+  free(input->x);
   return status;
 }
 
 static ep_route_result predict_start(ep_exchange *exchange) {
   ep_problem problem = {0};
   ep_error error = {0};
-  double *x = NULL;
-  int64_t rows = 0, columns = 0, checkpoint = 0;
+  ep_prediction_rows input;
+  int64_t checkpoint = 0;
   const char *name = ep_request_query(&exchange->request, "checkpoint");
   if (name && ep_checkpoint_name_read(name, &checkpoint, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (predict_read(exchange, checkpoint, &x, &rows, &columns, &problem) != EP_OK)
+  if (!is_json(exchange) && !exchange->works)
+    return EP_ROUTE_WORKS; /* to read them takes a while */
+  if (predict_read(exchange, checkpoint, &input, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  ep_status status = prediction_send(exchange, checkpoint, x, rows, columns, &error);
-  free(x);
+  ep_status status = prediction_send(exchange, checkpoint, &input, &error);
   return status == EP_OK ? EP_ROUTE_WAITS : ep_exchange_fail(exchange, &error);
 }
 

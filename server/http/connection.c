@@ -235,9 +235,11 @@ static void route_work(void *context) {
   if (reads && ep_exchange_is_abandoned(exchange))
     ep_exchange_fail_with(exchange, EP_CANCELLED, "the client has gone");
   else if (ep_exchange_admit(exchange))
-    exchange->route->call(exchange);
-  ep_exchange_settle(exchange);
-  ep_exchange_audit(exchange);
+    exchange->waits = exchange->route->call(exchange) == EP_ROUTE_WAITS;
+  if (!exchange->waits) {
+    ep_exchange_settle(exchange);
+    ep_exchange_audit(exchange);
+  }
   atomic_store(&exchange->worked, true);
   ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
@@ -260,6 +262,8 @@ static enum MHD_Result response_send(ep_exchange *exchange) {
   return ep_response_send(exchange, &exchange->response);
 }
 
+static enum MHD_Result route_call(ep_exchange *exchange);
+
 static enum MHD_Result work_await(ep_exchange *exchange) {
   while (!atomic_load(&exchange->worked)) {
     ep_waiter_result result =
@@ -270,11 +274,15 @@ static enum MHD_Result work_await(ep_exchange *exchange) {
       return stopping_send(exchange);
     }
   }
-  return response_send(exchange);
+  if (!exchange->waits) return response_send(exchange);
+  exchange->works = false;
+  exchange->phase = PHASE_WAITS;
+  return route_call(exchange);
 }
 
 static enum MHD_Result work_start(ep_exchange *exchange, ep_thread_pool *pool) {
   exchange->phase = PHASE_WORKS;
+  atomic_store(&exchange->worked, false);
   exchange->task = (ep_thread_pool_task){.call = route_work, .context = exchange};
   ep_exchange_retain(exchange);
   ep_thread_pool_add(pool, &exchange->task);

@@ -42,7 +42,8 @@ typedef struct ep_exchange {
   size_t body_capacity;
   int64_t working_bytes, response_bytes; /* taken of server->held, beside the body's */
   bool body_failed;     /* the rest of the body is thrown away and `response` is sent */
-  atomic_bool worked;   /* `response` is complete */
+  atomic_bool worked;   /* the thread of a pool has done its call, */
+  bool waits;           /* which ended in EP_ROUTE_WAITS; else `response` is complete */
   ep_watcher *streamed; /* owned while a response streams */
   ep_thread_pool_task task;
   struct ep_deadline *deadline; /* the connection's; NULL = none */

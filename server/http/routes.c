@@ -110,20 +110,34 @@ static bool may_be_tensors(const ep_request *request) {
          ep_request_has_type(request, "application/octet-stream");
 }
 
+/* What rows to predict may come as. */
+static bool may_be_rows(const ep_request *request) {
+  static const char *const types[] = {
+      "application/json", "text/csv",   "text/tab-separated-values", "application/x-ndjson",
+      "image/png",        "image/jpeg", "application/zip",           "application/x-tar"};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (ep_request_has_type(request, types[i])) return true;
+  return false;
+}
+
 static ep_status body_check(const ep_exchange *exchange, ep_error *error) {
   const ep_route *route = exchange->route;
   const char *length = ep_request_header(&exchange->request, "Content-Length");
   bool chunked = ep_request_header(&exchange->request, "Transfer-Encoding") != NULL;
   bool in_memory = ep_body_in_memory(route->body);
   bool patch = strcmp(route->method, "PATCH") == 0; /* RFC 7396 */
-  if ((route->body == EP_BODY_JSON || route->body == EP_BODY_ROWS) &&
-      !ep_request_has_type(&exchange->request, "application/json") &&
+  if (route->body == EP_BODY_JSON && !ep_request_has_type(&exchange->request, "application/json") &&
       !(patch && ep_request_has_type(&exchange->request, "application/merge-patch+json")))
     return ep_fail(error, EP_MEDIA_TYPE, "the body must be JSON: Content-Type: application/json");
   if (route->body == EP_BODY_TENSORS && !may_be_tensors(&exchange->request))
     return ep_fail(error, EP_MEDIA_TYPE,
                    "the body must be JSON (Content-Type: application/json), or JSON and bytes "
                    "behind it (application/octet-stream)");
+  if (route->body == EP_BODY_ROWS && !may_be_rows(&exchange->request))
+    return ep_fail(error, EP_MEDIA_TYPE,
+                   "the body must be JSON (Content-Type: application/json), a table (text/csv, "
+                   "text/tab-separated-values, application/x-ndjson), a picture (image/png, "
+                   "image/jpeg) or several (application/zip, application/x-tar)");
   if (in_memory && length &&
       (strlen(length) > 15 || strtoll(length, NULL, 10) > route->limit_bytes))
     return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",

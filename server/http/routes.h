@@ -8,8 +8,8 @@
 typedef enum {
   EP_BODY_NONE,    /* a body is thrown away */
   EP_BODY_JSON,    /* in memory, at most limit_bytes */
-  EP_BODY_ROWS,    /* the same: rows of numbers, which are scanned and become no tree */
   EP_BODY_TENSORS, /* the same; bytes may follow the JSON */
+  EP_BODY_ROWS,    /* the same: rows of numbers, which become no tree; a table; pictures */
   EP_BODY_UPLOAD   /* in a file */
 } ep_body;
 

@@ -139,16 +139,39 @@ ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *pa
 /* A file was added to the folder of a job that ended: --keep-bytes counts it from here on. */
 void ep_jobs_note_file(ep_jobs *jobs, const char *id);
 
+/* What is to be predicted. */
+typedef struct {
+  double *x; /* [rows, columns], owned (free) */
+  int64_t rows, columns;
+  int64_t windows; /* predictions of a row: 1, or, of a series, those of all examples in it */
+  bool forecast;   /* of them some are made from others */
+  char **name;     /* [rows], owned, and each; NULL: they have no names */
+} ep_prediction_rows;
+
+void ep_prediction_rows_deinit(ep_prediction_rows *rows); /* a zeroed one is allowed */
+
 /* Reads {"rows": [{"age": 31, "city": "Oslo"}, …]}, cells by the columns of the job's table, for
- * ep_jobs_predict. *x: [*rows, *columns], the caller's. Faults have pointers. */
+ * ep_jobs_predict; of a series they are successive rows, and "steps" and "future" may be beside
+ * them. *out: its x is the caller's. Faults have pointers. */
 ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
-                            size_t bytes, double **x, int64_t *rows, int64_t *columns,
+                            size_t bytes, ep_prediction_rows *out, ep_problem *problem);
+
+/* The same of rows as text: a JSON object a line (`lines`), or delimited text with a header, as
+ * text_rows.h of engine/data/inputs has them. */
+ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
+                            size_t bytes, bool lines, ep_prediction_rows *out, ep_problem *problem);
+
+/* The same of such objects as a tree: jansson's list, of one at least. EP_INVALID of a series. */
+ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                            const struct json_t *objects, ep_prediction_rows *out,
                             ep_problem *problem);
 
-/* The same of such objects as a tree: jansson's list, of one at least. */
-ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,
-                            const struct json_t *objects, double **x, int64_t *rows,
-                            int64_t *columns, ep_problem *problem);
+/* Reads a PNG or JPEG, or a ZIP or TAR of them, for a job that trained on pictures: resized, and in
+ * its channels. bytes: [size]. *out is the caller's. EP_CONFLICT: it trained on something else;
+ * EP_INVALID, EP_TOO_LARGE: as picture_rows.h of engine/data/inputs has them. */
+ep_status ep_jobs_pictures_read(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                                const void *bytes, size_t size, ep_prediction_rows *out,
+                                ep_error *error);
 
 /* What the outputs of the job's weights, or of a checkpoint (as below), mean; the caller's
  * (ep_output_meaning_deinit), on success alone. */
@@ -156,13 +179,13 @@ ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint
                                ep_output_meaning *out, ep_error *error);
 
 /* Predictions of a job that ended, or of a checkpoint (its step, EP_CHECKPOINT_LATEST of
- * checkpoints.h; 0 = the job's last weights), for new rows x: [rows, columns], copied. Unless this
- * fails, `done` is called once, from another thread: output: [rows, columns] is lent for that call;
+ * checkpoints.h; 0 = the job's last weights), for new rows, copied. Unless this fails, `done` is
+ * called once, from another thread: output: [rows times windows, columns] is lent for that call;
  * error: NULL = none. */
 typedef void ep_jobs_predicted(void *context, const double *output, int64_t rows, int64_t columns,
                                const ep_error *error);
-ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, const double *x,
-                          int64_t rows, int64_t columns, ep_jobs_predicted *done, void *context,
+ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                          const ep_prediction_rows *input, ep_jobs_predicted *done, void *context,
                           ep_error *error);
 
 /* Texts of GET /v1/devices and /v1/queue, the caller's. */

@@ -223,7 +223,7 @@ def ended(contract, job):
     ask("POST", f"{path}/predict", 200, {"x": [[0, 1], [1, 1]]})
     ask("POST", f"{path}/predict", 400, "{", {"Content-Type": "application/json"})
     ask("POST", f"{path}/predict", 413, " " * (8 << 20 | 1), {"Content-Type": "application/json"})
-    ask("POST", f"{path}/predict", 415, "{}", {"Content-Type": "text/csv"})
+    ask("POST", f"{path}/predict", 415, "{}", {"Content-Type": "text/plain"})
     ask("POST", f"{path}/predict", 422, {"x": [[1, 2, 3]]})
     ask("POST", f"{path}/cancel", 200)
 

@@ -213,7 +213,7 @@ printf 'area,rooms\n60,3\n' | "$ctl" predict last - >"$scratch/area" || fail "pr
 printf 'rooms,price,area\n3,1,60\n' | "$ctl" predict last - | cmp - "$scratch/area" || fail "the order of names counts"
 printf 'rooms,aera\n3,60\n' >"$scratch/rows.csv"
 run 2 predict last "$scratch/rows.csv"
-warns '/rows/0/aera: .*did you mean "area"'
+warns '/aera: .*did you mean "area"'
 run 0 train - --dataset piped --detach <"$scratch/our titanic.v2.csv"
 says '^job_[0-9a-z]{26}$'
 run 2 train "$scratch/our titanic.v2.csv" --target survivd

@@ -40,6 +40,53 @@ expect 200
 check "the same of raw pixels in a request" '.classes == $served[0] and .class_names == ["cross", "lying", "standing"] and
   all(.probabilities[]; add > 0.999 and add < 1.001)' --slurpfile served "$scratch/served"
 
+# the same of the files: one, or all of them in an archive
+# send TYPE FILE: to be predicted
+send() { http POST "/v1/jobs/$id/predict" -H "Content-Type: $1" --data-binary "@$2"; }
+cp "$body" "$scratch/of_rows"
+for file in pets bomb damaged; do python3 -m zipfile -e "$scratch/pictures/$file.zip" "$scratch/$file"; done
+first=$(cd "$scratch/pets" && printf '%s\n' pets/test/cross/* | head -n 1)
+send image/png "$scratch/pets/$first"
+expect 200
+check "a picture" '.rows == 1 and (has("names") | not) and .predictions[0] == $rows[0].predictions[0] and .classes[0] == $rows[0].classes[0] and
+  (.probabilities[0] | add > 0.999 and add < 1.001)' --slurpfile rows "$scratch/of_rows"
+(cd "$scratch/pets" && python3 -m zipfile -c ../test.zip pets/test && tar -cf ../test.tar pets/test)
+for file in zip tar; do
+  [[ $file == zip ]] && type=application/zip || type=application/x-tar
+  send $type "$scratch/test.$file"
+  expect 200
+  check "pictures in a $file, with their names" '([.names, .predictions] | transpose | sort | map(.[1])) == $rows[0].predictions and
+    .rows == 90 and (.names | sort)[0] == ($first | if $file == "zip" then ltrimstr("pets/") else . end)' \
+    --slurpfile rows "$scratch/of_rows" --arg first "$first" --arg file $file
+done
+# not REPLY TYPE FILE PATTERN: refused
+not() {
+  send "$2" "$scratch/pictures/$3"
+  expect "$1"
+  check "refused: $(jq -r .detail "$body")" '.detail | test($pattern)' --arg pattern "$4"
+}
+for file in bomb damaged; do cp "$scratch/$file/b/2.png" "$scratch/pictures/$file.png"; done
+not 422 application/zip damaged.zip '"b/2.png": the PNG is damaged'
+not 422 application/zip bomb.zip '"b/2.png": it has 50000 x 50000 pixels'
+not 422 application/zip escape.zip '"../b/2.png" is no path within the archive'
+not 422 image/png bomb.png 'it has 50000 x 50000 pixels'
+not 422 image/png damaged.png 'the PNG is damaged'
+not 422 image/jpeg rows.json 'it is no PNG and no JPEG'
+not 415 image/webp bomb.png 'a picture .image/png, image/jpeg.'
+if [[ -x $build/bin/epochctl ]]; then
+  EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/pets/$first" >"$scratch/printed"
+  grep -q cross "$scratch/printed" || fail "epochctl predict of a picture: $(cat "$scratch/printed")"
+  EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/test.zip" >"$scratch/printed"
+  grep -q 'test/standing/.*png' "$scratch/printed" || fail "epochctl predict of a ZIP: $(head -3 "$scratch/printed")"
+  echo "ok: epochctl predict takes pictures"
+fi
+python3 "$here/big_picture.py" "$scratch/pictures/large.zip" 5000 5000 11
+not 413 application/zip large.zip '11.png": with it there are more than 268435456 pixels'
+python3 "$here/big_picture.py" "$scratch/pictures/larger.png" 40 30
+send image/png "$scratch/pictures/larger.png"
+expect 200
+check "a larger one is resized" '.rows == 1'
+
 # the same bytes, read in another way
 http PUT '/v1/datasets/small?size=6x8&channels=3' -T "$scratch/pictures/pets.zip"
 expect 201

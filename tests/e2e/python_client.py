@@ -3,6 +3,7 @@
 EPOCHD and EPOCHD_TOKEN say where the daemon is."""
 import io
 import json
+import math
 import os
 import pty
 import socket
@@ -282,6 +283,21 @@ def notebook():
     print("ok: a notebook shows the curve")
 
 
+def series():
+    """A forecast of a series by windows."""
+    client = Client()
+    table = [{"hour": hour, "temp": 10 + 5 * math.sin(hour * math.pi / 12)} for hour in range(600)]
+    client.upload("hours", ("hour,temp\n" + "".join(f"{row['hour']},{row['temp']}\n" for row in table)).encode())
+    job = client.train({
+        "data": {"dataset": "hours", "target": "temp", "time": "hour", "window": {"length": 24}, "test": 0.2, "standardize": ["y"]},
+        "model": {"layers": [{"type": "linear", "out_features": 1}]},
+        "loss": "mse", "optimizer": {"type": "adam", "lr": 0.02}, "epochs": 150, "batch_size": 32}, progress=False)
+    found = [row[0] for row in job.predict(table[400:424], steps=12)]
+    assert len(found) == 12 and max(abs(one - row["temp"]) for one, row in zip(found, table[424:])) < 0.5, found
+    raises(epochd.EpochdError, lambda: job.predict(table[:3], steps=2))
+    print("ok: a forecast")
+
+
 def estimators():
     """Tables with words and gaps; labels of any kind; numbers."""
     rows = [{"sex": "male" if at % 3 else "female", "age": None if at % 11 == 0 else float(at * 7 % 60), "note": f"n{at}"}
@@ -307,6 +323,7 @@ if part == "lists":
     errors(basics_client, trained)
     together(basics_client, trained)
     estimators()
+    series()
     print("ok: lists")
 elif part == "numpy":
     import numpy

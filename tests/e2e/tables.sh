@@ -53,6 +53,51 @@ expect 422
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{'
 expect 400
 
+# the same as files
+# text TYPE FILE: to be predicted
+text() { http POST "/v1/jobs/$id/predict" -H "Content-Type: $1" --data-binary "@$2"; }
+http GET '/v1/datasets/people/rows?limit=400'
+jq -c '{rows: .data}' "$body" >"$scratch/rows.json"
+http POST "/v1/jobs/$id/predict" "${json[@]}" --data-binary "@$scratch/rows.json"
+cp "$body" "$scratch/by_rows"
+same() {
+  expect 200
+  check "$1" '.rows == $rows[0].rows and .predictions == $rows[0].predictions and .classes == $rows[0].classes' --slurpfile rows "$scratch/by_rows"
+}
+text text/csv "$scratch/people.csv"
+same "the file that was trained on, its target ignored"
+jq -c '.rows[] | del(.survived)' "$scratch/rows.json" >"$scratch/people.ndjson"
+text application/x-ndjson "$scratch/people.ndjson"
+same "an object a line"
+jq -r '"port\tfare\tjoined\tsex\tage", (.rows[] | [.port, .fare, .joined, .sex, .age] | map(. // "NA") | join("\t"))' "$scratch/rows.json" >"$scratch/people.tsv"
+text text/tab-separated-values "$scratch/people.tsv"
+same "columns in another order, and fewer of them"
+tr '\t.' ';,' <"$scratch/people.tsv" >"$scratch/people_comma.csv"
+text text/csv "$scratch/people_comma.csv"
+same "semicolons and decimal commas"
+# bad TYPE TEXT POINTER PATTERN: refused
+bad() {
+  printf '%b' "$2" >"$scratch/bad"
+  text "$1" "$scratch/bad"
+  expect 422
+  check "refused: $(jq -r .detail "$body")" '($pointer == "" or any(.errors[]; .pointer == $pointer)) and
+    any(.detail, .errors[].detail; test($pattern))' --arg pointer "$3" --arg pattern "$4"
+}
+head='sex,age,fare,port,joined'
+bad text/csv "sex,age,port,joined\nmale,3,S,1911-04-10\n" /fare 'no column of the text has it'
+bad text/csv "$head,sexx\nmale,3,5,S,1911-04-10,1\n" /sexx 'did you mean "sex"'
+bad text/csv "$head\nmale,3,5,S,1911-04-10\nmale,old,5,S,1911-04-10\n" /rows/1/age 'a number or empty, not "old"'
+bad text/csv "$head\nmale,3,5,S\n" "" 'row 2 has 4 cells'
+bad text/csv "$head\n" "" 'no rows of data'
+bad application/x-ndjson '{"sex": "male"' "" 'JSON: the file ends'
+bad application/x-ndjson '{"sex": "male", "age": 1, "fare": "much", "port": "S", "joined": null}\n' /rows/0/fare 'not "much"'
+if [[ -x $build/bin/epochctl ]]; then
+  EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/people_comma.csv" --csv >"$scratch/printed"
+  [[ $(wc -l <"$scratch/printed") == 400 ]] || fail "epochctl predict of semicolons and decimal commas: $(head -3 "$scratch/printed")"
+  EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/people.ndjson" --csv | diff - "$scratch/printed" || fail "epochctl predict of NDJSON"
+  echo "ok: epochctl predict takes them"
+fi
+
 # words that no row has are refused where the spec says so, rare ones count as others
 submit "$(jq -c '.data.columns = {"port": {"unknown": "error", "min_count": 200}} | .epochs = 3' <<<"$spec")"
 finish "$id"
@@ -68,3 +113,6 @@ finish "$id"
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"a": 1}]}'
 expect 409
 check "a job of plain numbers has no names" '.errors[0].pointer == "/rows"'
+http POST "/v1/jobs/$id/predict" -H 'Content-Type: image/png' -d 'a picture'
+expect 409
+check "nor takes it pictures" '.detail | test("did not train on pictures")'

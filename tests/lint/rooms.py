@@ -68,6 +68,8 @@ ROOMS = {
     "engine/data/pictures": ("api engine/files", "png|jpeg"),
     "engine/data/tables": ("api api/json kernels " + DATA, ""),
     "engine/data/formats": ("api api/hash api/json engine/data/archives engine/data/pictures engine/data/tables " + DATA, "jansson"),
+    "engine/data/inputs": ("api api/json engine/data/archives engine/data/cells engine/data/columns engine/data/formats "
+                           "engine/data/pictures engine/data/tables", ""),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
     "engine/first_model": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/datasets "
@@ -102,7 +104,8 @@ ROOMS = {
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
-    "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/files engine/weights server/jobs/files",
+    "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/data/inputs engine/files engine/weights "
+                            "server/jobs/files",
                             "jansson"),
     "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),

@@ -43,13 +43,19 @@ static void table_print(const ep_terminal *terminal, const json_t *root) {
   char text[LINE_BYTES];
   const json_t *classes = ep_json_at(root, "classes"), *row;
   const json_t *rows = ep_json_at(root, classes ? "probabilities" : "predictions");
+  const json_t *names = ep_json_at(root, "names");
   size_t values = titles_make(root, titles), index;
   ep_text_table table = {0};
   ep_text_table_column(&table, "row", true, false);
+  if (names) ep_text_table_column(&table, "name", false, true);
   if (classes) ep_text_table_column(&table, "class", true, true);
   for (size_t i = 0; i < values; i++) ep_text_table_column(&table, titles[i], true, false);
   json_array_foreach(rows, index, row) {
     ep_text_table_cell(&table, ep_human_count((int64_t)index, text), EP_COLOUR_DIM);
+    if (names) {
+      ep_json_line(json_array_get(names, index), text, sizeof text);
+      ep_text_table_cell(&table, text, EP_COLOUR_PLAIN);
+    }
     if (classes) {
       ep_json_line(json_array_get(classes, index), text, sizeof text);
       ep_text_table_cell(&table, text, EP_COLOUR_BOLD);
@@ -83,14 +89,39 @@ static void csv_print(const json_t *rows) {
 }
 
 /* POSTs rows and takes the response; *root as ep_client_send gives it. */
+static ep_status body_send(ep_client *client, const char *path, const char *type, const char *body,
+                           size_t bytes, json_t **root, ep_error *error) {
+  ep_http_request request = {
+      .method = "POST", .path = path, .body = body, .body_bytes = bytes, .content_type = type};
+  return ep_client_send(client, &request, root, error);
+}
+
 static ep_status rows_send(ep_client *client, const char *path, const char *body, size_t bytes,
                            json_t **root, ep_error *error) {
-  ep_http_request request = {.method = "POST",
-                             .path = path,
-                             .body = body,
-                             .body_bytes = bytes,
-                             .content_type = "application/json"};
-  return ep_client_send(client, &request, root, error);
+  return body_send(client, path, "application/json", body, bytes, root, error);
+}
+
+/* The media type of a file of pictures, by how it begins; NULL: it is text. */
+static const char *pictures_type(const char *text, size_t bytes) {
+  static const struct {
+    const char *begin, *type;
+  } types[] = {
+      {"\x89PNG", "image/png"}, {"\xFF\xD8\xFF", "image/jpeg"}, {"PK\3\4", "application/zip"}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    size_t begins = strlen(types[i].begin);
+    if (bytes >= begins && memcmp(text, types[i].begin, begins) == 0) return types[i].type;
+  }
+  const size_t magic = 257; /* of a TAR */
+  return bytes >= magic + 5 && memcmp(text + magic, "ustar", 5) == 0 ? "application/x-tar" : NULL;
+}
+
+/* A table that the server reads itself, as it does an upload: its media type; NULL: another text.
+ */
+static const char *table_type(const char *text) {
+  const char *start = text + strspn(text, " \t\r\n"), *line = strchr(start, '\n');
+  bool more = line && line[strspn(line, " \t\r\n")] == '{';
+  if (*start == '{' && more) return "application/x-ndjson";
+  return *start == '{' || *start == '[' || !ep_rows_have_names(start) ? NULL : "text/csv";
 }
 
 /* Whether the server refused the names because the job knows none. */
@@ -100,21 +131,38 @@ static bool knows_no_names(const ep_client *client, ep_status status) {
          strcmp(problem->errors[0].pointer, "/rows") == 0;
 }
 
-/* Rows by the names of the file's first line where both it and the job have names, else in their
- * order. */
-static ep_status text_send(ep_client *client, const char *path, const char *text, size_t bytes,
-                           json_t **root, ep_error *error) {
+/* Rows by their names: a table as it is, objects of JSON, or the beginning of a forecast. *sent:
+ * the text has names. */
+static ep_status named_send(ep_client *client, const char *path, const char *text, size_t bytes,
+                            int64_t steps, bool *sent, json_t **root, ep_error *error) {
   char *body = NULL;
   size_t body_bytes = 0;
+  const char *type = steps > 0 ? NULL : table_type(text);
+  *sent = type != NULL;
+  if (type) return body_send(client, path, type, text, bytes, root, error);
+  ep_status status = ep_named_rows_format(text, bytes, steps, &body, &body_bytes, error);
+  *sent = status != EP_OK || body;
+  if (body) status = rows_send(client, path, body, body_bytes, root, error);
+  free(body);
+  return status;
+}
+
+/* Rows by the names of the file's first line where both it and the job have names, else in their
+ * order. steps: of a forecast that begins with them; 0 = none. */
+static ep_status text_send(ep_client *client, const char *path, const char *text, size_t bytes,
+                           int64_t steps, json_t **root, ep_error *error) {
+  char *body = NULL;
+  size_t body_bytes = 0;
+  bool sent;
   ep_error refused = {0};
-  ep_status status = ep_named_rows_format(text, bytes, &body, &body_bytes, error);
-  if (status != EP_OK) return status;
-  if (body) {
-    status = rows_send(client, path, body, body_bytes, root, &refused);
-    free(body);
-    if (status == EP_OK) return EP_OK;
-    if (!knows_no_names(client, status)) return ep_fail(error, status, "%s", refused.message);
-  }
+  ep_status status = named_send(client, path, text, bytes, steps, &sent, root, &refused);
+  if (sent && status == EP_OK) return EP_OK;
+  if (sent && (steps > 0 || !knows_no_names(client, status)))
+    return ep_fail(error, status, "%s", refused.message);
+  if (steps > 0)
+    return ep_fail(error, EP_INVALID,
+                   "a forecast begins with rows by names: a CSV with a line of names, or "
+                   "[{…}, …]");
   status = ep_rows_format(text, bytes, &body, &body_bytes, error);
   if (status == EP_OK) status = rows_send(client, path, body, body_bytes, root, error);
   free(body);
@@ -133,7 +181,10 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
     ep_path_make(path, "/v1/jobs/", id, "/predict");
     const char *checkpoint = ep_arguments_value(arguments, "checkpoint");
     if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
-    status = text_send(client, path, text, bytes, &root, error);
+    int64_t steps = ep_arguments_integer(arguments, "steps", 0);
+    const char *pictures = pictures_type(text, bytes);
+    status = pictures ? body_send(client, path, pictures, text, bytes, &root, error)
+                      : text_send(client, path, text, bytes, steps, &root, error);
   }
   if (status == EP_OK && root && csv) csv_print(ep_json_at(root, "predictions"));
   if (status == EP_OK && root && !csv) table_print(&client->terminal, root);
@@ -147,6 +198,8 @@ static const ep_option OPTIONS[] = {
   {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "print CSV"},
   {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
    .doc = "predict with this checkpoint, also while the job trains"},
+  {.name = "steps", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_PREDICT_STEPS,
+   .doc = "forecast a series: so many rows after FILE's last one"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_predict = {
@@ -155,9 +208,10 @@ const ep_subcommand ep_subcommand_predict = {
   .summary = "predict new rows with a trained network",
   .details =
     "FILE is CSV or JSON, [[…], …], [{…}, …], {\"x\": [[…], …]} or {\"rows\": [{…}, …]}; - is standard "
-    "input. A first line of names says which column is which, in any order; the file that was trained on does, "
+    "input. For a job that trained on pictures it is a PNG or JPEG, or a ZIP or TAR of these. A first line of names says which column is which, in any order; the file that was trained on does, "
     "its target is not looked at. Of a job that knows no names the line is skipped. A classifier's rows have "
-    "their class and the probabilities of all classes; --csv has its outputs.",
+    "their class and the probabilities of all classes; --csv has its outputs. Of a job with windows, FILE has "
+    "successive rows, the oldest first, and each window of them is predicted.",
   .examples =
     "echo 0,1 | epochctl predict last -\n"
     "echo 0,1 | epochctl predict last - --csv --checkpoint latest"};

@@ -132,8 +132,8 @@ static bool has_objects(const char *text) {
   return text[strspn(text, " \t\r\n")] == '{';
 }
 
-ep_status ep_named_rows_format(const char *text, size_t bytes, char **out, size_t *out_bytes,
-                               ep_error *error) {
+ep_status ep_named_rows_format(const char *text, size_t bytes, int64_t steps, char **out,
+                               size_t *out_bytes, ep_error *error) {
   const char *bom = "\xef\xbb\xbf";
   if (strncmp(text, bom, strlen(bom)) == 0) text += strlen(bom);
   const char *start = text + strspn(text, " \t\r\n");
@@ -152,6 +152,7 @@ ep_status ep_named_rows_format(const char *text, size_t bytes, char **out, size_
     status = csv_write(start, bytes, &writer, error);
     ep_writer_close(&writer, ']');
   }
+  if (steps > 0) ep_writer_member_integer(&writer, "steps", steps);
   ep_writer_close(&writer, '}');
   if (status != EP_OK) {
     ep_writer_deinit(&writer);

@@ -47,12 +47,21 @@ class Job(Submission):
         """The targets of the test rows, and the network's predictions."""
         return self._client._json("GET", f"{self._path}/predictions")
 
-    def predict(self, x: Any, checkpoint: Checkpoint = None) -> Any:
+    def predict(self, x: Any, checkpoint: Checkpoint = None, steps: Optional[int] = None, future: Any = None) -> Any:
         """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a
-        checkpoint, a step of `checkpoints` or "latest", also while the job trains."""
+        checkpoint, a step of `checkpoints` or "latest", also while the job trains. Of a job with windows, `steps`
+        forecasts so many rows after x, a DataFrame or dicts of the last rows of a series; `future` has the rows
+        after them where other columns than the target are features."""
         path = f"{self._path}/predict" + ("?" + urlencode({"checkpoint": checkpoint}) if checkpoint is not None else "")
+        if steps is not None:
+            from .estimators import _cell, _rows  # which need this module
+            body = {"rows": x, **({} if future is None else {"future": future})}
+            body = {key: [{name: _cell(cell) for name, cell in row.items()} for row in _rows(rows)] for key, rows in body.items()}
+            answer = self._client._json("POST", path, {**body, "steps": int(steps)}, retry=True)["predictions"]
+            outputs = [[number_of(value) for value in row] for row in answer]
+            return numpy.array(outputs) if numpy is not None else outputs
         rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
-        outputs: List[Any] = []
+        outputs = []
         piece = PREDICT_ROWS
         if rows:
             piece = max(1, min(piece, PREDICT_BYTES // (len(json.dumps(rows[0])) * 2 + 64)))

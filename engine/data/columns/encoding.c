@@ -20,6 +20,10 @@ double ep_column_value(const ep_column_encoding *column, double cell) {
   return copysign(log1p(fabs(cell)), cell);
 }
 
+int64_t ep_encoding_inputs(const ep_encoding *encoding) {
+  return encoding->features * (encoding->window.length > 0 ? encoding->window.length : 1);
+}
+
 int64_t ep_column_features(const ep_column_encoding *column) {
   int64_t features = 1;
   if (column->encode == EP_ENCODE_NONE) return 0;

@@ -2,7 +2,8 @@
  * from the description (plan), what is learnt from the training rows (fit), and how a row is
  * encoded (apply), in training and in prediction alike. It travels with the weights.
  *
- * A raw row has all cells of the table but the target's, in the table's order. */
+ * A raw row has all cells of the table but the target's, in the table's order; of a series
+ * (data->window) it has the target's, too, whose past is known. */
 #ifndef EP_ENGINE_DATA_COLUMNS_ENCODING_H
 #define EP_ENGINE_DATA_COLUMNS_ENCODING_H
 
@@ -53,9 +54,17 @@ typedef struct {
   double shift, scale; /* feature = (value - shift) / scale; of dates: of the year */
 } ep_column_encoding;
 
+/* What makes an example of the rows of a series. */
+typedef struct {
+  int64_t length;  /* successive rows of it; 0: rows stand alone */
+  int64_t horizon; /* of how many rows after its last one the target is predicted */
+  int64_t target;  /* the raw cell that has it */
+} ep_encoding_window;
+
 typedef struct {
   ep_column_encoding *column; /* [columns], owned: a raw row's */
   int64_t columns, features;
+  ep_encoding_window window;
   char target[EP_LIMIT_NAME_BYTES + 1]; /* the column that is predicted, by its name or index */
   ep_words classes; /* of a target that is a category: class k is word k; owned, without `rows` */
 } ep_encoding;
@@ -78,6 +87,9 @@ bool ep_encoding_is_plain(const ep_encoding *encoding);
 /* *out: a name that two columns have which become features, a loan; NULL: each has its own. */
 ep_status ep_encoding_repeated_name(const ep_encoding *encoding, const char **out, ep_error *error);
 void ep_encoding_deinit(ep_encoding *encoding); /* a zeroed one is allowed */
+
+/* What a network takes: the features of a row, or of all rows of a window: [features, length]. */
+int64_t ep_encoding_inputs(const ep_encoding *encoding);
 
 /* How many features a column has: 0 where it is left out. */
 int64_t ep_column_features(const ep_column_encoding *column);

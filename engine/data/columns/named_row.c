@@ -14,13 +14,14 @@
 
 enum { NAMES_COMPARED = 256 }; /* for the nearest one */
 
-static const ep_column_encoding *column_find(const ep_encoding *encoding, const char *name) {
+int64_t ep_encoding_column_find(const ep_encoding *encoding, const char *name) {
   for (int64_t i = 0; i < encoding->columns; i++)
-    if (strcmp(encoding->column[i].name, name) == 0) return &encoding->column[i];
-  return NULL;
+    if (strcmp(encoding->column[i].name, name) == 0) return i;
+  return -1;
 }
 
-static void unknown_fail(ep_field_reader *reader, const ep_encoding *encoding, const char *name) {
+void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *encoding,
+                                const char *name) {
   const char *names[NAMES_COMPARED];
   int count = 0;
   for (int64_t i = 0; i < encoding->columns && count < NAMES_COMPARED; i++)
@@ -39,8 +40,8 @@ static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
   json_t *value;
   json_object_foreach((json_t *)object, key, value) {
     (void)value;
-    if (strcmp(key, encoding->target) != 0 && !column_find(encoding, key))
-      unknown_fail(reader, encoding, key);
+    if (strcmp(key, encoding->target) != 0 && ep_encoding_column_find(encoding, key) < 0)
+      ep_encoding_unknown_refuse(reader, encoding, key);
     if (reader->problem->errors_count >= EP_LIMIT_PROBLEM_ERRORS) return;
   }
 }
@@ -69,8 +70,8 @@ static bool is_category(const ep_column_encoding *column) {
 }
 
 /* As the table was read that the model learnt; of a date also ISO's form, and a time of day. */
-static bool text_read(const ep_column_encoding *column, const char *text, size_t bytes,
-                      double *cell) {
+bool ep_encoding_text_read(const ep_column_encoding *column, const char *text, size_t bytes,
+                           double *cell) {
   text = ep_cell_trim(text, &bytes);
   if (ep_cell_is_missing(text, bytes)) return !is_needed(column); /* it stays NaN */
   if (is_category(column)) return word_find(column, text, bytes, cell);
@@ -89,7 +90,7 @@ static bool cell_read(const ep_column_encoding *column, const json_t *value, dou
   const char *text = json_string_value(value);
   *cell = NAN;
   if (json_is_null(value)) return !is_needed(column);
-  if (text) return text_read(column, text, strlen(text), cell);
+  if (text) return ep_encoding_text_read(column, text, strlen(text), cell);
   if (!is_category(column)) {
     *cell = json_number_value(value);
     return json_is_number(value);
@@ -109,6 +110,13 @@ static const char *cell_form(const ep_column_encoding *column) {
              : "a number";
 }
 
+void ep_encoding_text_refuse(ep_field_reader *reader, const ep_column_encoding *column,
+                             const char *text, size_t bytes) {
+  ep_field_reader_fail(reader, "must be %s%s, not \"%.*s\"", cell_form(column),
+                       is_needed(column) ? "" : " or empty", (int)(bytes < 100 ? bytes : 100),
+                       text);
+}
+
 static void cell_fail(ep_field_reader *reader, const ep_column_encoding *column,
                       const json_t *value) {
   const char *text = json_string_value(value);
@@ -121,7 +129,8 @@ static void cell_fail(ep_field_reader *reader, const ep_column_encoding *column,
  * column of the table. */
 static size_t cells_read(ep_field_reader *reader, const ep_encoding *encoding, const json_t *object,
                          double *cells) {
-  size_t known = json_object_get(object, encoding->target) != NULL;
+  size_t known = json_object_get(object, encoding->target) &&
+                 ep_encoding_column_find(encoding, encoding->target) < 0;
   for (int64_t i = 0; i < encoding->columns; i++) {
     const ep_column_encoding *column = &encoding->column[i];
     const json_t *value = json_object_get(object, column->name);

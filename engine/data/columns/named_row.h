@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "api/json/problem.h"
+#include "api/json/fields.h"
 #include "engine/data/columns/encoding.h"
 
 /* object: {"age":31,"city":"Oslo","since":"2024-02-29","income":null}: null is a missing cell, and
@@ -18,5 +18,17 @@ ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *obje
 /* The same, encoded: out: [encoding->features], written. */
 ep_status ep_encoding_row_read(const ep_encoding *encoding, const json_t *object,
                                const char *pointer, double *out, ep_problem *problem);
+
+/* What such an object is read by, for rows that are written otherwise. The index of a column; -1:
+ * none has the name. */
+int64_t ep_encoding_column_find(const ep_encoding *encoding, const char *name);
+/* A cell that is text; false where it cannot be one of the column. */
+bool ep_encoding_text_read(const ep_column_encoding *column, const char *text, size_t bytes,
+                           double *cell);
+/* Add the fault: a column that the model does not know; such a cell. */
+void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *encoding,
+                                const char *name);
+void ep_encoding_text_refuse(ep_field_reader *reader, const ep_column_encoding *column,
+                             const char *text, size_t bytes);
 
 #endif

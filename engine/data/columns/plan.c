@@ -14,6 +14,7 @@ static const ep_column_rule no_rule = {.indicator = -1};
 
 bool ep_encoding_needed(const ep_data_spec *data, const ep_part *table) {
   if (data->columns_count > 0 || data->features.name || data->exclude.name) return true;
+  if (data->window.length > 0) return true;
   for (int64_t i = 0; i < table->columns; i++)
     if (table->column[i].type != EP_COLUMN_NUMBER || table->column[i].missing > 0) return true;
   return false;
@@ -104,6 +105,13 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
   return out->trained ? EP_OK : ep_fail_memory(error);
 }
 
+/* What puts the rows of a series together and in order is no feature, unless "features" has the
+ * time. */
+static bool is_order(const ep_data_spec *data, const char *name) {
+  bool time = strcmp(data->time, name) == 0 && !data->features.name;
+  return data->window.length > 0 && (time || strcmp(data->window.group, name) == 0);
+}
+
 static ep_status column_plan(const ep_data_spec *data, const ep_column *column, int64_t rows,
                              ep_column_encoding *out, ep_error *error) {
   const ep_column_rule *rule = ep_column_rule_find(data, out->name);
@@ -114,7 +122,8 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   out->scale = 1;
   ep_status status = type_find(column, rule, &type, error);
   if (status != EP_OK || type == EP_COLUMN_AS_IGNORE || is_constant(column, rows) ||
-      !ep_column_chosen(data, out->name) || strcmp(data->group, out->name) == 0)
+      !ep_column_chosen(data, out->name) || strcmp(data->group, out->name) == 0 ||
+      is_order(data, out->name))
     return status;
   out->scaling = rule->scale;
   out->missing = rule->missing;
@@ -167,7 +176,7 @@ static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, in
                               ep_encoding *out, ep_error *error) {
   ep_status status = EP_OK;
   for (int64_t i = 0; i < table->columns && status == EP_OK; i++) {
-    if (i == target) continue;
+    if (i == target && data->window.length == 0) continue;
     ep_column_encoding *column = &out->column[out->columns++];
     ep_column_title(table, i, column->name);
     status = column_plan(data, &table->column[i], table->rows, column, error);
@@ -180,9 +189,11 @@ static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, in
     return ep_fail_at(error, EP_INVALID, data->features.name ? "/data/features" : "/data/dataset",
                       "no column is left to learn from: text, columns of one value and those that "
                       "are left out are no features");
-  if (out->features > EP_LIMIT_FEATURES)
-    return ep_fail_at(error, EP_INVALID, "/data/columns", "%lld features: the limit is %d",
-                      (long long)out->features, EP_LIMIT_FEATURES);
+  int64_t most = EP_LIMIT_FEATURES / (data->window.length > 0 ? data->window.length : 1);
+  if (out->features > most)
+    return ep_fail_at(
+        error, EP_INVALID, data->window.length > 0 ? "/data/window/length" : "/data/columns",
+        "%lld features of a row: the limit is %lld", (long long)out->features, (long long)most);
   if (bytes_estimate(out) > EP_LIMIT_ENCODING_BYTES)
     return ep_fail_at(error, EP_INVALID, "/data/columns",
                       "what is learnt of the columns takes more than %d MB with all their words, "
@@ -193,8 +204,10 @@ static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, in
 
 ep_status ep_encoding_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
                            ep_encoding *out, ep_error *error) {
+  bool window = data->window.length > 0; /* of which the target is a column as any other */
   *out = (ep_encoding){0};
-  ep_status status = ep_column_rules_check(data, table, target, error);
+  if (window) out->window = (ep_encoding_window){data->window.length, data->window.horizon, target};
+  ep_status status = ep_column_rules_check(data, table, window ? -1 : target, error);
   if (status != EP_OK) return status;
   out->column = calloc((size_t)table->columns, sizeof *out->column);
   if (!out->column) return ep_fail_memory(error);

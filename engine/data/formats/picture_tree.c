@@ -214,7 +214,7 @@ static ep_status classes_number(ep_picture_tree *tree, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_picture_tree_read(const ep_archive *archive, ep_picture_tree *out, ep_error *error) {
+ep_status ep_picture_tree_list(const ep_archive *archive, ep_picture_tree *out, ep_error *error) {
   int64_t count = archive->count;
   *out = (ep_picture_tree){0};
   if (count > EP_LIMIT_ZIP_ENTRIES)
@@ -225,6 +225,11 @@ ep_status ep_picture_tree_read(const ep_archive *archive, ep_picture_tree *out, 
   ep_status status = pictures_find(archive, out, error);
   if (status == EP_OK && out->count == 0)
     status = ep_fail(error, EP_INVALID, "pictures: there is none");
+  return status;
+}
+
+ep_status ep_picture_tree_read(const ep_archive *archive, ep_picture_tree *out, ep_error *error) {
+  ep_status status = ep_picture_tree_list(archive, out, error);
   if (status == EP_OK) status = labels_find(out, error);
   if (status != EP_OK) return status;
   qsort(out->picture, (size_t)out->count, sizeof *out->picture, pictures_compare);

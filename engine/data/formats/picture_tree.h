@@ -37,6 +37,10 @@ bool ep_picture_tree_recognise(const ep_archive *archive);
  * is the caller's (ep_picture_tree_deinit), also on failure; its names last as the archive does. */
 ep_status ep_picture_tree_read(const ep_archive *archive, ep_picture_tree *out, ep_error *error);
 
+/* The pictures alone, in the order of the archive, wherever in it they lie: without labels, splits
+ * and classes. EP_INVALID where a name leads out, or there is none. */
+ep_status ep_picture_tree_list(const ep_archive *archive, ep_picture_tree *out, ep_error *error);
+
 void ep_picture_tree_deinit(ep_picture_tree *tree); /* a zeroed one is allowed */
 
 #endif

@@ -6,7 +6,8 @@
 #include "engine/data/sources/target.h"
 
 static bool is_said(const ep_data_spec *data) {
-  return data->columns_count > 0 || data->features.name || data->exclude.name;
+  return data->columns_count > 0 || data->features.name || data->exclude.name ||
+         data->window.length > 0;
 }
 
 /* Columns of words, dates or gaps have no row of a table to be part of. */
@@ -16,7 +17,8 @@ static ep_status pair_check(const ep_data_spec *data, const ep_dataset_meta *met
     return ep_fail_at(error, EP_INVALID,
                       data->columns_count > 0 ? "/data/columns"
                       : data->features.name   ? "/data/features"
-                                              : "/data/exclude",
+                      : data->exclude.name    ? "/data/exclude"
+                                              : "/data/window",
                       "the data has x and y apart: there are no columns of a table to choose");
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = EP_ROLE_X; role <= EP_ROLE_Y; role++) {
@@ -33,10 +35,10 @@ static ep_status pair_check(const ep_data_spec *data, const ep_dataset_meta *met
 
 /* What is said of x as a whole does not go together with what is done to each column. */
 static ep_status scaling_check(const ep_data_spec *data, ep_error *error) {
-  const char *pointer = data->standardize_x   ? "/data/standardize"
-                        : data->normalize     ? "/data/normalize"
-                        : data->scale != 0    ? "/data/scale"
-                        : data->shape[0] != 0 ? "/data/shape"
+  const char *pointer = data->standardize_x                               ? "/data/standardize"
+                        : data->normalize                                 ? "/data/normalize"
+                        : data->scale != 0                                ? "/data/scale"
+                        : data->shape[0] != 0 && data->window.length == 0 ? "/data/shape"
                         : data->augment_shift || data->augment_flip || data->augment_crop[0]
                             ? "/data/augment"
                             : NULL;
@@ -83,7 +85,7 @@ ep_status ep_columns_find(const ep_data_spec *data, const char *dataset_folder, 
 
 /* The column of the table that cell `cell` of a raw row comes from. */
 static int64_t table_column(const ep_row_source *main, int64_t cell) {
-  return cell < main->target ? cell : cell + 1;
+  return cell < main->target || main->whole ? cell : cell + 1;
 }
 
 /* The next columns that learn something, at most `room` of them, from *next on: [count]. */

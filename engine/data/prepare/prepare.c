@@ -11,6 +11,7 @@
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/prepare/split_column.h"
+#include "engine/data/prepare/windows.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/row_source.h"
 
@@ -21,6 +22,7 @@ typedef struct {
   double *x, *y;      /* [features of the rows], [targets], owned: the row at hand */
   double *encoded;    /* [features], owned: the same, of a table that is encoded */
   ep_split_column by; /* what decides the split, if a column does */
+  ep_windows windows; /* of a series: what its examples are */
   ep_strata strata;   /* empty unless data->stratify */
   bool takes_classes;
   bool mapped[EP_SPLIT_COUNT]; /* x is used where it lies */
@@ -222,6 +224,41 @@ static ep_status y_store(const preparation *work, ep_prepared *out, ep_split spl
   return finite_check(y, out->target_columns, row, "y", error);
 }
 
+/* The rows of a series as a network takes them: [rows, features], the caller's. */
+static ep_status series_encode(const preparation *work, const ep_encoding *encoding, float **out,
+                               ep_error *error) {
+  const ep_row_source *main = main_rows(work);
+  ep_status status = EP_OK;
+  float *series = *out = array(main->rows * encoding->features, sizeof *series);
+  if (!series) return ep_fail_memory(error);
+  for (int64_t i = 0; i < main->rows && status == EP_OK; i++) {
+    float *row = series + i * encoding->features;
+    ep_row_source_read(main, i, work->x, work->y);
+    ep_encoding_apply(encoding, work->x, work->encoded);
+    for (int64_t j = 0; j < encoding->features; j++) row[j] = (float)work->encoded[j];
+    status = finite_check(row, encoding->features, i, "x", error);
+  }
+  return status;
+}
+
+/* Each row is encoded once, and lies in as many examples as it is part of. */
+static ep_status examples_store(const preparation *work, ep_prepared *out, ep_error *error) {
+  const ep_windows *windows = &work->windows;
+  int64_t features = out->scaling.encoding->features;
+  float *series;
+  ep_status status = series_encode(work, out->scaling.encoding, &series, error);
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int64_t i = 0; i < out->rows[split] && status == EP_OK; i++) {
+      int64_t row = ep_windows_target_row(windows, (ep_split)split, i);
+      ep_windows_gather(windows, (ep_split)split, i, series, features,
+                        (float *)out->x_owned[split] + i * out->features);
+      ep_row_source_read(main_rows(work), row, NULL, work->y);
+      status = y_store(work, out, (ep_split)split, row, i, error);
+    }
+  free(series);
+  return status;
+}
+
 /* Row `row` of the set becomes row `place` of the split. */
 static ep_status row_store(const preparation *work, ep_prepared *out, const ep_row_source *set,
                            ep_split split, int64_t row, int64_t place, ep_error *error) {
@@ -237,6 +274,7 @@ static ep_status rows_store(const preparation *work, ep_prepared *out, ep_error 
   int64_t place[EP_SPLIT_COUNT] = {0};
   ep_status status = EP_OK;
   const ep_row_source *main = main_rows(work);
+  if (work->windows.length > 0) return examples_store(work, out, error);
   for (int64_t i = 0; i < main->rows && status == EP_OK; i++) {
     ep_split split = (ep_split)work->split[i];
     status = row_store(work, out, main, split, i, place[split]++, error);
@@ -331,13 +369,15 @@ static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prep
   ep_status status = EP_OK;
   status = ep_split_column_check(&work->by, main->kept ? main->x.rows - main->rows : 0, error);
   if (status != EP_OK) return status;
-  if (work->by.split)
+  if (work->windows.length > 0)
+    memcpy(out->rows, work->windows.windows, sizeof out->rows);
+  else if (work->by.split)
     memcpy(out->rows, work->by.rows, sizeof out->rows);
   else
     status = ep_split_count(data, rows, out->rows, error);
   if (status != EP_OK) return status;
   const ep_encoding *encoding = out->scaling.encoding;
-  out->features = out->scaling.x_columns = encoding ? encoding->features : main->features;
+  out->features = out->scaling.x_columns = encoding ? ep_encoding_inputs(encoding) : main->features;
   out->target_columns = out->scaling.y_columns = work->takes_classes ? 1 : main->targets;
   out->x_type = x_type_find(data, work);
   out->row =
@@ -358,6 +398,7 @@ static ep_status rows_assign(const ep_data_spec *data, preparation *work, const 
                              ep_error *error) {
   const ep_row_source *main = main_rows(work);
   ep_status status = EP_OK;
+  if (work->windows.length > 0) return ep_windows_assign(&work->windows, main, work->split, error);
   /* sets of the data's own take no row of the main one */
   int64_t test_rows = out->rows[EP_SPLIT_TEST] - work->sets[EP_SPLIT_TEST].rows;
   int64_t validation_rows = out->rows[EP_SPLIT_VALIDATION] - work->sets[EP_SPLIT_VALIDATION].rows;
@@ -374,7 +415,8 @@ static ep_status rows_assign(const ep_data_spec *data, preparation *work, const 
 
 static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepared *out,
                          ep_error *error) {
-  int64_t train_rows = out->rows[EP_SPLIT_TRAIN];
+  int64_t train_rows =
+      work->windows.length > 0 ? work->windows.train_rows : out->rows[EP_SPLIT_TRAIN];
   ep_scaling *scaling = &out->scaling;
   ep_status status =
       ep_normalization_find(data, out->row, out->x_type == EP_X_UINT8, &out->normalization, error);
@@ -405,17 +447,20 @@ static ep_status names_find(const ep_data_spec *data, const preparation *work,
   return status;
 }
 
-/* The column that decides the split, where one does. */
+/* What decides the split, but for a permutation: a column, or the order of a series. */
 static ep_status by_find(const ep_data_spec *data, const char *dataset_folder, preparation *work,
                          ep_error *error) {
   ep_dataset_meta meta;
   bool there;
   work->by = (ep_split_column){.column = -1};
-  if (!data->time[0] && !data->group[0]) return EP_OK;
+  if (!data->time[0] && !data->group[0] && data->window.length == 0) return EP_OK;
   ep_status status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
   if (status != EP_OK) return status;
   const ep_part *table = &meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
-  status = ep_split_column_find(data, table->rows > 0 ? table : NULL, &work->by, error);
+  if (table->rows == 0) table = NULL;
+  status = data->window.length > 0
+               ? ep_windows_plan(data, table, main_rows(work)->target, &work->windows, error)
+               : ep_split_column_find(data, table, &work->by, error);
   ep_dataset_meta_deinit(&meta);
   return status;
 }
@@ -434,6 +479,7 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   if (status == EP_OK) status = rows_assign(data, &work, out, error);
   if (status == EP_OK) status = work_do(data, &work, out, error);
   ep_split_column_deinit(&work.by);
+  ep_windows_deinit(&work.windows);
   free(work.strata.class_of);
   free(work.split);
   free(work.x);

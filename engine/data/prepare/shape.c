@@ -11,6 +11,7 @@
 #include "engine/data/prepare/normalization.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/prepare/split_column.h"
+#include "engine/data/prepare/windows.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"
@@ -96,7 +97,7 @@ static ep_status table_find(const ep_data_spec *data, const ep_dataset_meta *met
     else if (!encoding)
       range_merge(&found->x, &table->column[i]);
   if (encoding) found->x = (value_range){0, 0, false}; /* not known before the rows are read */
-  out->features = encoding ? encoding->features : table->columns - 1;
+  out->features = encoding ? ep_encoding_inputs(encoding) : table->columns - 1;
   if (encoding) ep_encoding_deinit(encoding);
   free(encoding);
   out->row = vector_shape(out->features);
@@ -234,6 +235,34 @@ static void range_keep(const extent *found, ep_data_shape *out) {
     out->classes = (int64_t)found->y.max + 1;
 }
 
+/* Examples of each split of a series; table: NULL where the data has none. */
+static ep_status windows_count(const ep_data_spec *data, const ep_part *table,
+                               int64_t rows[EP_SPLIT_COUNT], ep_error *error) {
+  ep_windows windows = {0};
+  int64_t target = 0;
+  ep_status status = table ? ep_target_find(data, table, &target, error) : EP_OK;
+  if (status == EP_OK) status = ep_windows_plan(data, table, target, &windows, error);
+  memcpy(rows, windows.windows, sizeof windows.windows);
+  ep_windows_deinit(&windows);
+  return status;
+}
+
+/* Rows of each split. own: those that the data brings. */
+static ep_status splits_count(const ep_data_spec *data, const ep_part *table, int64_t missing,
+                              const int64_t own[EP_SPLIT_COUNT], int64_t rows[EP_SPLIT_COUNT],
+                              ep_error *error) {
+  ep_split_column by;
+  if (data->window.length > 0) return windows_count(data, table, rows, error);
+  ep_status status = ep_split_column_find(data, table, &by, error);
+  if (status == EP_OK) status = ep_split_column_check(&by, missing, error);
+  if (status == EP_OK && by.split)
+    memcpy(rows, by.rows, sizeof by.rows);
+  else if (status == EP_OK)
+    status = ep_split_count(data, own, rows, error);
+  ep_split_column_deinit(&by);
+  return status;
+}
+
 ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *meta,
                              ep_data_shape *out, ep_problem *problem) {
   ep_error error = {0};
@@ -248,15 +277,8 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
     status = ep_problem_add(problem, EP_INVALID, "/data/target",
                             "the data has x and y apart: there is no target to choose");
   const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
-  ep_split_column by;
-  ep_status split_status =
-      ep_split_column_find(data, table && table->rows > 0 ? table : NULL, &by, &error);
-  if (split_status == EP_OK) split_status = ep_split_column_check(&by, out->target_missing, &error);
-  if (split_status == EP_OK && by.split)
-    memcpy(rows, by.rows, sizeof rows);
-  else if (split_status == EP_OK)
-    split_status = ep_split_count(data, found.rows, rows, &error);
-  ep_split_column_deinit(&by);
+  ep_status split_status = splits_count(data, table && table->rows > 0 ? table : NULL,
+                                        out->target_missing, found.rows, rows, &error);
   if (split_status != EP_OK) return problem_add(data, split_status, &error, problem);
   if (status != EP_OK) return status;
   out->train_rows = rows[EP_SPLIT_TRAIN];

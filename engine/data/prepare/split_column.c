@@ -8,8 +8,8 @@
 #include "engine/files/excerpt.h"
 #include "kernels/random.h"
 
-static ep_status column_find(const ep_part *table, const char *name, const char *pointer,
-                             int64_t *out, ep_error *error) {
+ep_status ep_split_column_named(const ep_part *table, const char *name, const char *pointer,
+                                int64_t *out, ep_error *error) {
   char title[EP_LIMIT_NAME_BYTES + 1], shown[EP_EXCERPT_BYTES];
   if (!table)
     return ep_fail_at(error, EP_INVALID, pointer,
@@ -111,8 +111,8 @@ ep_status ep_split_column_find(const ep_data_spec *data, const ep_part *table, e
   if (!data->time[0] && !data->group[0]) return EP_OK;
   ep_status status = spec_check(data, error);
   if (status == EP_OK)
-    status = column_find(table, out->time ? data->time : data->group,
-                         out->time ? "/data/time" : "/data/group", &out->column, error);
+    status = ep_split_column_named(table, out->time ? data->time : data->group,
+                                   out->time ? "/data/time" : "/data/group", &out->column, error);
   if (status != EP_OK) return status;
   return out->time ? time_find(table, out, error) : groups_find(data, table, out, error);
 }

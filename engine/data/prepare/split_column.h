@@ -15,6 +15,10 @@ typedef struct {
   int64_t rows[EP_SPLIT_COUNT]; /* with groups */
 } ep_split_column;
 
+/* The column of the table (NULL: there is none) of that name; EP_INVALID at `pointer`. */
+ep_status ep_split_column_named(const ep_part *table, const char *name, const char *pointer,
+                                int64_t *out, ep_error *error);
+
 /* What data->time or data->group says of a table (NULL: there is none). Groups stand in the order
  * of a permutation (split_seed), and each goes to the test, then to the validation, while that
  * comes nearer to its share of the rows. EP_INVALID at /data/time or /data/group: no such column,

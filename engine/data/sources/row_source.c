@@ -22,6 +22,11 @@ static void table_read(const ep_row_source *samples, int64_t row, double *x, dou
   y[0] = ep_table_value(&samples->x, row, target);
 }
 
+static void series_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
+  if (x) ep_table_values(&samples->x, row, 0, samples->features, x);
+  y[0] = ep_table_value(&samples->x, row, samples->target);
+}
+
 static void pair_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   if (x) ep_table_values(&samples->x, row, 0, samples->features, x);
   ep_table_values(&samples->y, row, 0, samples->targets, y);
@@ -88,9 +93,10 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_
   if (status == EP_OK) status = part_open(from, EP_SPLIT_TRAIN, EP_ROLE_TABLE, &out->x, error);
   if (status != EP_OK) return status;
   out->rows = part->rows;
-  out->features = part->columns - 1;
+  out->whole = data->window.length > 0;
+  out->features = part->columns - !out->whole;
   out->targets = 1;
-  out->read = table_read;
+  out->read = out->whole ? series_read : table_read;
   return part->column[out->target].missing > 0 ? rows_keep(out, error) : EP_OK;
 }
 

@@ -13,6 +13,7 @@ struct ep_row_source {
   void (*read)(const ep_row_source *samples, int64_t row, double *x, double *y);
   ep_table x, y;   /* open; x is the whole table when the target stands in it */
   int64_t target;  /* its column then */
+  bool whole;      /* of a series (data->window): x has the target's cell, too */
   int64_t *kept;   /* [rows], owned: the rows of that table that have a target; NULL: all have */
   bool apart;      /* rows of x are rows of the table x */
   bool unlabelled; /* they have no targets: what is read of y are NaN */
@@ -21,6 +22,7 @@ struct ep_row_source {
 };
 
 /* Rows of a table without a target are none: nothing can be learnt from them, or measured by them.
+ * A series has none.
  *
  * Opens the main rows (in the place of the training set) and the data's own test and validation
  * rows. `dataset_folder`: NULL unless the source is a dataset, or a path that was read into one.

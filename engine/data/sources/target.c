@@ -34,7 +34,7 @@ ep_status ep_target_find(const ep_data_spec *data, const ep_part *table, int64_t
   char shown[EP_EXCERPT_BYTES], last[EP_EXCERPT_BYTES];
   long long index;
   int64_t found = -1;
-  if (table->columns < 2)
+  if (table->columns < 2 && data->window.length == 0)
     return ep_fail_at(error, EP_INVALID, "/data/dataset",
                       "the data has one column: there is nothing to predict it from");
   if (!data->has_target) return index_find(-1, table, column, error);

@@ -57,7 +57,9 @@ static ep_status columns_describe(const char *weights, ep_model *model, ep_error
   ep_encoding *encoding;
   ep_status status = ep_weights_read_encoding(weights, &encoding, error);
   if (status != EP_OK || !encoding) return status;
-  model->row[0] = encoding->columns;
+  int64_t length = encoding->window.length;
+  model->row_dimensions = 1; /* of a window all cells, though its features may have a shape */
+  model->row[0] = encoding->columns * (length > 0 ? length : 1);
   ep_encoding_deinit(encoding);
   free(encoding);
   return EP_OK;
@@ -118,7 +120,7 @@ static ep_status columns_list(const ep_encoding *encoding, ep_model_column **out
   *count = 0;
   *out = NULL;
   const char *repeated;
-  if (!encoding || ep_encoding_is_plain(encoding)) return EP_OK;
+  if (!encoding || ep_encoding_is_plain(encoding) || encoding->window.length > 0) return EP_OK;
   ep_status status = ep_encoding_repeated_name(encoding, &repeated, error);
   if (status != EP_OK || repeated) return status;
   *out = calloc((size_t)encoding->columns, sizeof **out);

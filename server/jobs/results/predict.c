@@ -11,16 +11,25 @@ enum { PREDICT_MS = 60000 };
 typedef struct {
   ep_jobs_predicted *done;
   void *context;
+  int64_t windows;
 } prediction; /* a request on its way; freed by prediction_done */
 
 static void prediction_done(void *context, const ep_reply *reply, const ep_error *error) {
   prediction *request = context;
   if (reply) {
-    request->done(request->context, reply->output, reply->rows, reply->columns, NULL);
+    request->done(request->context, reply->output, reply->rows * request->windows,
+                  reply->columns / request->windows, NULL);
   } else {
     request->done(request->context, NULL, 0, 0, error);
   }
   free(request);
+}
+
+void ep_prediction_rows_deinit(ep_prediction_rows *rows) {
+  for (int64_t i = 0; rows->name && i < rows->rows; i++) free(rows->name[i]);
+  free(rows->name);
+  free(rows->x);
+  *rows = (ep_prediction_rows){.windows = 1};
 }
 
 static ep_status size_check(int64_t rows, int64_t columns, ep_error *error) {
@@ -44,19 +53,20 @@ static ep_status weights_find(ep_jobs *jobs, const char *id, int64_t *checkpoint
   return status;
 }
 
-ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, const double *x,
-                          int64_t rows, int64_t columns, ep_jobs_predicted *done, void *context,
+ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                          const ep_prediction_rows *input, ep_jobs_predicted *done, void *context,
                           ep_error *error) {
   ep_job_row row;
   ep_status status = weights_find(jobs, id, &checkpoint, error);
-  if (status == EP_OK) status = size_check(rows, columns, error);
+  if (status == EP_OK) status = size_check(input->rows, input->columns, error);
   if (status == EP_OK) status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
   ep_command command = {.kind = EP_COMMAND_PREDICT,
                         .checkpoint = checkpoint,
-                        .x = (double *)x, /* lent: only encoded here */
-                        .rows = rows,
-                        .columns = columns};
+                        .x = input->x, /* lent: only encoded here */
+                        .rows = input->rows,
+                        .columns = input->columns,
+                        .windows = input->windows};
   snprintf(command.job, sizeof command.job, "%s", id);
   if (checkpoint == 0) /* those of a checkpoint have theirs in its file */
     status = ep_job_row_weights_sha256(&row, command.weights_sha256, error);
@@ -64,7 +74,7 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, con
   if (status != EP_OK) return status;
   prediction *request = malloc(sizeof *request);
   if (!request) return ep_fail_memory(error);
-  *request = (prediction){done, context};
+  *request = (prediction){done, context, input->windows};
   status = ep_supervisor_request(jobs->supervisor, row.device, false, &command, PREDICT_MS,
                                  prediction_done, request, error);
   if (status != EP_OK) free(request);

@@ -366,15 +366,19 @@ static void answer(later call) {
   pthread_detach(thread);
 }
 
-ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, const double *x,
-                          int64_t rows, int64_t columns, ep_jobs_predicted *done, void *context,
+ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                          const ep_prediction_rows *input, ep_jobs_predicted *done, void *context,
                           ep_error *error) {
   (void)checkpoint;
-  (void)jobs, (void)x, (void)rows;
+  (void)jobs;
   if (find(id, error) != EP_OK) return EP_NOT_FOUND;
-  if (columns != 2) return ep_fail_at(error, EP_INVALID, "/x", "2 columns are needed");
+  if (input->columns != 2) return ep_fail_at(error, EP_INVALID, "/x", "2 columns are needed");
   answer((later){.predicted = done, .context = context});
   return EP_OK;
+}
+
+void ep_prediction_rows_deinit(ep_prediction_rows *rows) {
+  free(rows->x);
 }
 
 ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint,

@@ -71,14 +71,20 @@ END_TEST
 
 START_TEST(predict) {
   double x[6] = {1, -0.0, 1e-300, NAN, INFINITY, -INFINITY};
-  ep_command command = {
-      .kind = EP_COMMAND_PREDICT, .request = 7, .job = "job_01k", .x = x, .rows = 2, .columns = 3};
+  ep_command command = {.kind = EP_COMMAND_PREDICT,
+                        .request = 7,
+                        .job = "job_01k",
+                        .x = x,
+                        .rows = 2,
+                        .columns = 3,
+                        .windows = 1};
   ep_command back;
   memset(command.weights_sha256, 'd', 64);
   ck_assert(!same(0.0, -0.0) && !same(NAN, 1) && !same(1, nextafter(1, 2))); /* canary */
   command_round_trip(&command, &back);
   ck_assert_int_eq(back.rows, 2);
   ck_assert_int_eq(back.columns, 3);
+  ck_assert_int_eq(back.windows, 1);
   ck_assert_str_eq(back.weights_sha256, command.weights_sha256);
   for (int i = 0; i < 6; i++) ck_assert(same(back.x[i], x[i]));
   ep_command_deinit(&back);
@@ -375,8 +381,12 @@ START_TEST(frames_have_a_limit) {
   int64_t rows = EP_LIMIT_FRAME_BYTES / 8;
   double *x = calloc((size_t)rows, sizeof *x);
   ck_assert_ptr_nonnull(x);
-  ep_command command = {
-      .kind = EP_COMMAND_PREDICT, .job = "j", .x = x, .rows = rows - 64, .columns = 1};
+  ep_command command = {.kind = EP_COMMAND_PREDICT,
+                        .job = "j",
+                        .x = x,
+                        .rows = rows - 64,
+                        .columns = 1,
+                        .windows = 1};
   uint8_t *frame = ep_command_encode(&command, &bytes);
   ck_assert_ptr_nonnull(frame);
   free(frame);
@@ -406,15 +416,15 @@ static const char *const bad_commands[] = {
     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
     "{\"command\":\"predict\"," HEAD "}",
     "{\"command\":\"predict\"," HEAD
-    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":0,\"columns\":0}",
+    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"windows\":1,\"rows\":0,\"columns\":0}",
     "{\"command\":\"predict\"," HEAD
-    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":1,\"columns\":1}",
+    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"windows\":1,\"rows\":1,\"columns\":1}",
     "{\"command\":\"predict\"," HEAD
-    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":-1,\"columns\":-1}",
-    "{\"command\":\"predict\"," HEAD
-    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":2147483648,\"columns\":16777216}",
-    "{\"command\":\"predict\"," HEAD
-    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":9223372036854775807,\"columns\":2}",
+    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"windows\":1,\"rows\":-1,\"columns\":-1}",
+    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"weights_sha256\":\"\",\"windows\":1,"
+    "\"rows\":2147483648,\"columns\":16777216}",
+    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"weights_sha256\":\"\",\"windows\":1,"
+    "\"rows\":9223372036854775807,\"columns\":2}",
 };
 
 START_TEST(bad_commands_are_refused) {
@@ -428,8 +438,9 @@ START_TEST(bad_commands_are_refused) {
 END_TEST
 
 START_TEST(values_must_be_exactly_there) {
-  static const char json[] = "{\"command\":\"predict\"," HEAD
-                             ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":1,\"columns\":2}";
+  static const char json[] =
+      "{\"command\":\"predict\"," HEAD
+      ",\"checkpoint\":0,\"weights_sha256\":\"\",\"windows\":1,\"rows\":1,\"columns\":2}";
   uint8_t payload[256] = {0};
   ep_command back;
   memcpy(payload, json, sizeof json); /* with its 0 */

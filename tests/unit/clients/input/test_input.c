@@ -183,28 +183,32 @@ START_TEST(rows_with_names_become_objects) {
   static const struct {
     const char *text, *wanted; /* NULL: no names */
     ep_status status;
+    int64_t steps;
   } CASES[] = {
-      {"a,b\n1,x\n", "{\"rows\":[{\"a\":\"1\",\"b\":\"x\"}]}", EP_OK},
+      {"a\n1\n", "{\"rows\":[{\"a\":\"1\"}],\"steps\":7}", EP_OK, 7},
+      {"[{\"a\": 1}]", "{\"rows\":[{\"a\": 1}],\"steps\":1}", EP_OK, 1},
+      {"a,b\n1,x\n", "{\"rows\":[{\"a\":\"1\",\"b\":\"x\"}]}", EP_OK, 0},
       {"\xef\xbb\xbf"
        "a;b c\r\n 1 ;\r\n\r\n;2",
-       "{\"rows\":[{\"a\":\"1\",\"b c\":null},{\"a\":null,\"b c\":\"2\"}]}", EP_OK},
-      {"\"a,\"\"b\"\n\"x\ny\"\n", "{\"rows\":[{\"a,\\\"b\":\"x\\ny\"}]}", EP_OK},
-      {"[{\"a\": 1}]", "{\"rows\":[{\"a\": 1}]}", EP_OK},
-      {"1,2\n3,4\n", NULL, EP_OK},
-      {"[[1, 2]]", NULL, EP_OK},
-      {"{\"x\": [[1]]}", NULL, EP_OK},
-      {"", NULL, EP_OK},
-      {"a,b\n", NULL, EP_INVALID},
-      {"a,b\n1\n", NULL, EP_INVALID},
-      {"a,b\n1,2,3\n", NULL, EP_INVALID},
-      {"a,b\n\"1,2\n", NULL, EP_INVALID},
+       "{\"rows\":[{\"a\":\"1\",\"b c\":null},{\"a\":null,\"b c\":\"2\"}]}", EP_OK, 0},
+      {"\"a,\"\"b\"\n\"x\ny\"\n", "{\"rows\":[{\"a,\\\"b\":\"x\\ny\"}]}", EP_OK, 0},
+      {"[{\"a\": 1}]", "{\"rows\":[{\"a\": 1}]}", EP_OK, 0},
+      {"1,2\n3,4\n", NULL, EP_OK, 0},
+      {"[[1, 2]]", NULL, EP_OK, 0},
+      {"{\"x\": [[1]]}", NULL, EP_OK, 0},
+      {"", NULL, EP_OK, 0},
+      {"a,b\n", NULL, EP_INVALID, 0},
+      {"a,b\n1\n", NULL, EP_INVALID, 0},
+      {"a,b\n1,2,3\n", NULL, EP_INVALID, 0},
+      {"a,b\n\"1,2\n", NULL, EP_INVALID, 0},
   };
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     char *out = NULL;
     size_t bytes = 0;
     ep_error error = {0};
     const char *text = CASES[i].text;
-    ck_assert_msg(ep_named_rows_format(text, strlen(text), &out, &bytes, &error) == CASES[i].status,
+    ck_assert_msg(ep_named_rows_format(text, strlen(text), CASES[i].steps, &out, &bytes, &error) ==
+                      CASES[i].status,
                   "%s: %s", text, error.message);
     ck_assert_msg(!out == !CASES[i].wanted, "%s", text);
     if (out) ck_assert_str_eq(out, CASES[i].wanted);

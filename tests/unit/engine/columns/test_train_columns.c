@@ -99,14 +99,14 @@ START_TEST(predictions_take_raw_rows) {
   train(&f, &result);
   snprintf(path, sizeof path, "%s/weights.safetensors", f.folder);
   ck_assert_int_eq(ep_predictor_create(&predictor, &error), EP_OK);
-  ck_assert_msg(
-      ep_predictor_answer(predictor, path, false, "", x, 5, 2, &output, &columns, &error) == EP_OK,
-      "%s", error.message);
+  ck_assert_msg(ep_predictor_answer(predictor, path, false, "", x, 5, 2, 1, &output, &columns,
+                                    &error) == EP_OK,
+                "%s", error.message);
   ck_assert_int_eq(columns, 2);
   for (int i = 0; i < 5; i++) ck_assert_int_eq(output[2 * i + 1] > output[2 * i], x[2 * i] == 1);
   free(output);
   ck_assert_int_eq(
-      ep_predictor_answer(predictor, path, false, "", x, 1, 6, &output, &columns, &error),
+      ep_predictor_answer(predictor, path, false, "", x, 1, 6, 1, &output, &columns, &error),
       EP_INVALID); /* a row as it is encoded has six */
   ck_assert_ptr_nonnull(strstr(error.message, "takes 2 values a row"));
   ep_predictor_destroy(predictor);

@@ -3,6 +3,7 @@
 
 #include "api/names.h"
 #include "engine/data/datasets/meta.h"
+#include "engine/data/inputs/picture_rows.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/data/picture_files.h"
 #include "tests/unit/engine/scratch.h"
@@ -389,6 +390,42 @@ START_TEST(pictures_are_no_part) {
 }
 END_TEST
 
+static ep_status rows_of(picture_file file, int64_t channels, int64_t most, ep_picture_rows *rows,
+                         ep_error *error) {
+  ep_status status = ep_picture_rows_read(file.bytes, file.size, channels, 2, 3, most, rows, error);
+  free(file.bytes);
+  return status;
+}
+
+START_TEST(pictures_become_rows_to_predict) {
+  const wanted_item items[] = {{"b/x.png", 200, 4, 6, 1},
+                               {"notes.txt", 0, 0, 0, 0},
+                               {"a.PNG", 90, 2, 3, 3},
+                               {NULL, 0, 0, 0, 0}};
+  ep_picture_rows rows;
+  ep_error error = {0};
+  ck_assert_int_eq(rows_of(archive_make(items, PICTURES_DEFLATED), 3, 36, &rows, &error), EP_OK);
+  ck_assert_int_eq(rows.count, 2);
+  ck_assert_str_eq(rows.name[0], "b/x.png");
+  ck_assert_str_eq(rows.name[1], "a.PNG");
+  for (int i = 0; i < 36; i++) ck_assert_double_eq(rows.x[i], i < 18 ? 200 : 90);
+  ep_picture_rows_deinit(&rows);
+  ck_assert_int_eq(rows_of(archive_make(items, PICTURES_STORED), 3, 35, &rows, &error),
+                   EP_TOO_LARGE);
+  ck_assert_ptr_nonnull(strstr(error.message, "at most 1 at once"));
+  ck_assert_int_eq(rows_of(picture_png_flat(7, 8, 8, 4), 1, 6, &rows, &error), EP_OK);
+  ck_assert_int_eq(rows.count, 1);
+  ck_assert_ptr_null(rows.name);
+  ck_assert_double_eq(rows.x[5], 248); /* as transparent as it is dark, on white */
+  ep_picture_rows_deinit(&rows);
+  ck_assert_int_eq(rows_of(picture_png_claim(60000, 60000), 1, 6, &rows, &error), EP_INVALID);
+  ck_assert_ptr_nonnull(strstr(error.message, "60000 x 60000 pixels"));
+  const wanted_item none[] = {{"notes.txt", 0, 0, 0, 0}, {NULL, 0, 0, 0, 0}};
+  ck_assert_int_eq(rows_of(archive_make(none, PICTURES_STORED), 1, 6, &rows, &error), EP_INVALID);
+  ck_assert_ptr_nonnull(strstr(error.message, "there is none"));
+}
+END_TEST
+
 EP_SUITE("engine/data/formats/pictures") {
   TCase *taken = ep_suite_case(suite, "taken");
   tcase_add_checked_fixture(taken, scratch_setup, scratch_teardown);
@@ -409,4 +446,5 @@ EP_SUITE("engine/data/formats/pictures") {
   tcase_add_test(bad, budgets_are_kept);
   tcase_add_test(bad, damaged_archives_are_refused);
   tcase_add_test(bad, pictures_are_no_part);
+  tcase_add_test(taken, pictures_become_rows_to_predict);
 }

@@ -101,6 +101,21 @@ START_TEST(words_are_classes) {
 }
 END_TEST
 
+START_TEST(what_is_split_by_its_order_is_not_stratified) {
+  static const char *const jobs[] = {
+      "{\"data\": {\"dataset\": \"t\", \"time\": \"day\"}, \"model\": \"auto\"}",
+      "{\"data\": {\"dataset\": \"t\", \"window\": {\"length\": 5}}, \"model\": \"auto\"}"};
+  for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+    const ep_column columns[] = {number_column("day", 1, 80, 0), number_column("age", 1, 80, 0),
+                                 category_column("survived", "no yes", 0)};
+    json_t *job = filled(columns, COUNT(columns), 891, jobs[i]);
+    ck_assert_double_eq(number_at(job, "data.test"), 0.2);
+    ck_assert_ptr_null(at(job, "data.stratify"));
+    json_decref(job);
+  }
+}
+END_TEST
+
 START_TEST(few_whole_numbers_are_classes) {
   const struct {
     double min, max;
@@ -374,6 +389,7 @@ END_TEST
 EP_SUITE("engine/first_model") {
   TCase *all = ep_suite_case(suite, "first model");
   tcase_add_test(all, words_are_classes);
+  tcase_add_test(all, what_is_split_by_its_order_is_not_stratified);
   tcase_add_test(all, few_whole_numbers_are_classes);
   tcase_add_test(all, numbers_are_scaled);
   tcase_add_test(all, identifiers_are_left_out);

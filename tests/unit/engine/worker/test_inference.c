@@ -32,7 +32,7 @@ static ep_status infer(const char *folder, const double *x, int64_t rows, int64_
   ep_predictor *predictor;
   ck_assert_int_eq(ep_predictor_create(&predictor, error), EP_OK);
   ep_status status = ep_predictor_answer(predictor, weights_of(folder), false, "", x, rows, columns,
-                                         output, output_columns, error);
+                                         1, output, output_columns, error);
   ep_predictor_destroy(predictor);
   return status;
 }
@@ -135,13 +135,13 @@ START_TEST(weights_of_another_hash_give_no_answer) {
   memcpy(other, result.weights_sha256, sizeof other);
   other[0] = other[0] == '0' ? '1' : '0';
   ck_assert_int_eq(ep_predictor_create(&predictor, NULL), EP_OK);
-  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(f.folder), false, other, x, 1, 2,
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(f.folder), false, other, x, 1, 2, 1,
                                        &output, &columns, &error),
                    EP_DAMAGED);
   ck_assert_ptr_null(output);
   ck_assert_ptr_nonnull(strstr(error.message, "submit the job's spec again"));
   ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(f.folder), false,
-                                       result.weights_sha256, x, 1, 2, &output, &columns, NULL),
+                                       result.weights_sha256, x, 1, 2, 1, &output, &columns, NULL),
                    EP_OK);
   free(output);
   ep_predictor_destroy(predictor);
@@ -173,31 +173,31 @@ START_TEST(what_is_held_is_not_mixed_up) {
   double first[4];
   for (int i = 0; i < 4; i++) {
     const char *folder = i % 2 ? other.folder : plane.folder;
-    ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(folder), false, "", x, 1, 2, &output,
-                                         &columns, NULL),
+    ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(folder), false, "", x, 1, 2, 1,
+                                         &output, &columns, NULL),
                      EP_OK);
     first[i] = output[0];
     free(output);
-    ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(folder), false, "", x, 1, 3, &output,
-                                         &columns, NULL),
+    ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(folder), false, "", x, 1, 3, 1,
+                                         &output, &columns, NULL),
                      EP_INVALID);
     ck_assert_ptr_null(output);
   }
   ck_assert(first[0] == first[2] && first[1] == first[3] && first[0] != first[1]);
   snprintf(from, sizeof from, "%s/weights.safetensors", other.folder);
   snprintf(to, sizeof to, "%s/weights.safetensors", plane.folder);
-  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, "", x, 1, 2,
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, "", x, 1, 2, 1,
                                        &output, &columns, NULL),
                    EP_OK);
   free(output);
   ck_assert_int_eq(rename(from, to), 0);
-  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, "", x, 1, 2,
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, "", x, 1, 2, 1,
                                        &output, &columns, NULL),
                    EP_OK);
   ck_assert_double_eq(output[0], first[1]);
   free(output);
   ck_assert_int_eq(remove(to), 0);
-  ck_assert_int_ne(ep_predictor_answer(predictor, weights_of(plane.folder), false, "", x, 1, 2,
+  ck_assert_int_ne(ep_predictor_answer(predictor, weights_of(plane.folder), false, "", x, 1, 2, 1,
                                        &output, &columns, NULL),
                    EP_OK);
   ep_predictor_destroy(predictor);

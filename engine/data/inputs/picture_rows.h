@@ -1,0 +1,28 @@
+/* picture_rows.h: pictures to predict: a PNG or JPEG, or a ZIP or TAR of such files, as rows of the
+ * size and channels that a network takes. */
+#ifndef EP_ENGINE_DATA_INPUTS_PICTURE_ROWS_H
+#define EP_ENGINE_DATA_INPUTS_PICTURE_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/status.h"
+
+typedef struct {
+  double *x; /* [count, channels, height, width], bytes as numbers, owned */
+  int64_t count;
+  char **name; /* [count], of the files of an archive, owned, and each; NULL: of one picture */
+} ep_picture_rows;
+
+/* bytes: [size]. Pictures are resized as those of an upload (pictures.c), in the order of the
+ * archive; files that are none are passed over. EP_INVALID, with the name of the file: it cannot be
+ * decoded, is larger than the limits, or leads out of the archive. EP_TOO_LARGE: x takes more than
+ * most_values, or all pictures have more than EP_LIMIT_PREDICT_PIXELS. Nothing is to be freed on
+ * failure. */
+ep_status ep_picture_rows_read(const uint8_t *bytes, size_t size, int64_t channels, int64_t height,
+                               int64_t width, int64_t most_values, ep_picture_rows *out,
+                               ep_error *error);
+
+void ep_picture_rows_deinit(ep_picture_rows *rows); /* a zeroed one is allowed */
+
+#endif

@@ -1,0 +1,47 @@
+/* windows.h: the examples of a series (data->window): so many successive rows of a table, and the
+ * target of a later row. Each series, the rows of one word of window.group or all, is cut by its
+ * order into training, validation and test rows, the newest last; an example has rows of one of
+ * these alone, its target's too. */
+#ifndef EP_ENGINE_DATA_PREPARE_WINDOWS_H
+#define EP_ENGINE_DATA_PREPARE_WINDOWS_H
+
+#include "api/spec/job_spec.h"
+#include "engine/data/datasets/dataset.h"
+#include "engine/data/sources/row_source.h"
+#include "kernels/backend.h"
+
+typedef struct {
+  int64_t length, horizon, stride; /* 0 rows long: rows stand alone, and nothing else is set */
+  int64_t time, group;             /* columns of the table; -1: none */
+  int64_t count;                   /* series */
+  int64_t (*rows)[EP_SPLIT_COUNT]; /* [count], owned: of each */
+  int64_t train_rows;              /* of all of them */
+  int64_t windows[EP_SPLIT_COUNT]; /* examples of each split */
+  int64_t *order;                  /* [rows of the table], owned: rows by series and time */
+  int64_t *first[EP_SPLIT_COUNT];  /* [windows], owned: the place in `order` of an example's first
+                                      row */
+} ep_windows;
+
+/* From the description of the table (NULL: there is none) alone: all but order and first. target:
+ * its column. EP_INVALID: no such column, one that is no category, or has missing cells; a target
+ * with missing cells; folds, stratify or data->group beside it; a split without an example.
+ * ep_windows_deinit, also on failure. */
+ep_status ep_windows_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
+                          ep_windows *out, ep_error *error);
+
+/* Orders the rows of the source, which are those of the table. split: [rows], written: ep_split of
+ * each. EP_DATA: the table is not what was said of it. */
+ep_status ep_windows_assign(ep_windows *windows, const ep_row_source *source, uint8_t *split,
+                            ep_error *error);
+
+/* The row that has the target of example `index`. */
+int64_t ep_windows_target_row(const ep_windows *windows, ep_split split, int64_t index);
+
+/* One example. series: [rows, features], encoded; x: [features, length], written: the oldest row of
+ * each feature first. */
+void ep_windows_gather(const ep_windows *windows, ep_split split, int64_t index,
+                       const float *series, int64_t features, float *x);
+
+void ep_windows_deinit(ep_windows *windows); /* a zeroed one is allowed */
+
+#endif

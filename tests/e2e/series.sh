@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# A table as a series: windows of its rows train, the newest rows test, and a forecast goes on with its own output.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+daemon_start
+# 60 days of a sum of two waves, an hour a row, the newest hour first; the tide of every hour is known ahead
+awk 'BEGIN {print "hour,temp,tide"
+  for (i = 1439; i >= 0; i--) printf "%d,%.4f,%.4f\n", i, 10 + 8 * sin(i * 6.2831853 / 24) + 3 * sin(i * 6.2831853 / 168), sin(i * 6.2831853 / 12)}' \
+  >"$scratch/weather.csv"
+# temperatures of two sites alone, one after the other, without a time
+awk 'BEGIN {print "site;temp"
+  for (s = 0; s < 2; s++) for (i = 0; i < 300; i++) printf "%s;%.4f\n", s ? "Oslo" : "Rome", 20 * s + 5 * sin(i * 6.2831853 / 24)}' \
+  >"$scratch/sites.csv"
+for name in weather sites; do
+  http PUT "/v1/datasets/$name" -T "$scratch/$name.csv"
+  expect 201
+done
+spec='{"data": {"dataset": "weather", "target": "temp", "time": "hour", "features": ["temp"], "window": {"length": 24}, "test": 0.2,
+        "standardize": ["y"]}, "loss": "mse", "epochs": 60, "batch_size": 32, "optimizer": {"type": "adam", "lr": 0.01},
+       "schedule": "cosine", "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
+submit "$spec"
+finish "$id"
+check "examples of each side alone: 1152 - 24 train, 288 - 24 test" '.metrics.train.rows == 1128 and .metrics.test.rows == 264 and
+  .metrics.test.r2 > 0.99 and .spec.data.window == {"length": 24, "horizon": 1, "stride": 1, "group": null}'
+univariate=$id
+rows=$(jq -Rsc 'split("\n")[1:] | map(select(. != "") | split(",") | {hour: .[0], temp: .[1], tide: .[2]}) | reverse' "$scratch/weather.csv")
+# predict BODY: of the job at hand
+predict() { http POST "/v1/jobs/$id/predict" "${json[@]}" -d "$1"; }
+# window FIRST LAST [MORE]: so many rows, and members beside them
+window() { jq -c ".[$1:$2] | {rows: .${3:+, $3}}" <<<"$rows"; }
+predict "$(window 1200 1224)"
+expect 200
+check "one window, one prediction" '.rows == 1 and (.predictions[0][0] - $temp | fabs) < 0.5' \
+  --argjson temp "$(jq '.[1224].temp | tonumber' <<<"$rows")"
+cp "$body" "$scratch/one"
+predict "$(window 1200 1230)"
+check "successive rows have a prediction a window" '.rows == 7 and .predictions[0] == $one[0].predictions[0]' --slurpfile one "$scratch/one"
+predict "$(window 1000 1224 'steps: 48')"
+expect 200
+check "two days ahead" '.rows == 48 and .predictions[0] == $one[0].predictions[0] and
+  ([.predictions, [$rows[1224:1272][].temp | tonumber]] | transpose | map(.[0][0] - .[1] | fabs) | max) < 2' \
+  --slurpfile one "$scratch/one" --argjson rows "$rows"
+cp "$body" "$scratch/forecast"
+# the same by hand: each output is the newest row of the next request
+predict "$(jq -c '.predictions[0][0] as $next | $rows[1201:1224] + [{hour: 0, temp: $next, tide: null}] | {rows: .}' --argjson rows "$rows" "$scratch/one")"
+check "each step's output is fed back" '.predictions[0] == $forecast[0].predictions[1]' --slurpfile forecast "$scratch/forecast"
+predict "$(jq -c '.[1200:1226] | .[24].temp = null | .[25].temp = null | {rows: .}' <<<"$rows")"
+check "and so it is of rows whose target is missing" '.rows == 3 and .predictions == $forecast[0].predictions[:3]' \
+  --slurpfile forecast "$scratch/forecast"
+
+# refused BODY POINTER PATTERN
+refused() {
+  predict "$1"
+  expect 422
+  check "refused: $(jq -r '.errors[0].detail' "$body")" '.errors[0] | .pointer == $pointer and (.detail | test($pattern))' \
+    --arg pointer "$2" --arg pattern "$3"
+}
+refused "$(window 0 23)" /rows '24 successive rows.* 23 are given'
+refused "$(window 0 23 'steps: 2')" /rows 'the last 24 rows'
+refused "$(window 0 24 'steps: 0')" /steps 'from 1 to 10000'
+refused "$(window 0 24 'steps: 10001')" /steps 'from 1 to 10000'
+refused "$(window 0 24 'future: []')" /steps 'beside "future"'
+refused "$(window 0 24 'step: 3')" /step 'unknown field'
+refused "$(jq -c '.[0:24] | del(.[3].temp) | {rows: .}' <<<"$rows")" /rows/3/temp 'is not there'
+if [[ -x $build/bin/epochctl ]]; then
+  jq -r '"hour,temp,tide", (.[1000:1224][] | "\(.hour),\(.temp),\(.tide)")' <<<"$rows" >"$scratch/last.csv"
+  EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/last.csv" --steps 48 --csv >"$scratch/printed"
+  [[ $(<"$scratch/printed") == "$(jq -r '.predictions[][0]' "$scratch/forecast")" ]] || fail "epochctl predict --steps"
+  echo "ok: epochctl predict --steps"
+fi
+http GET "/v1/jobs/$id/weights?format=onnx"
+expect 422
+check "an ONNX graph has no windows: $(jq -r .detail "$body")" '.detail | test("windows of a series")'
+http PUT /v1/models/weather "${json[@]}" -d "{\"job\": \"$id\"}"
+expect 201
+http POST /v2/models/weather/infer "${json[@]}" -d "$(jq -c '.[1200:1224] | {inputs: [{name: "x", datatype: "FP64", shape: [1, 72],
+  data: map(.hour, .temp, .tide | tonumber)}]}' <<<"$rows")"
+expect 200
+check "KServe takes a window a row" '(.outputs[0].data[0] - $one[0].predictions[0][0] | fabs) < 1e-5' --slurpfile one "$scratch/one"
+
+# other columns have to be known ahead
+submit "$(jq -c 'del(.data.features) | .data.window.horizon = 3 | .epochs = 20' <<<"$spec")"
+finish "$id"
+check "the tide is a feature, the hour is not" '.spec.data.window.horizon == 3 and .metrics.test.rows == 262'
+predict "$(window 1200 1226 'steps: 3')"
+expect 200
+check "no step needs the future within the horizon" '.rows == 3'
+cp "$body" "$scratch/one"
+refused "$(window 1200 1226 'steps: 10')" /future 'array of 7 objects'
+refused "$(window 1200 1226 'steps: 10, future: [range(7) | {}]')" /future/0/tide 'is not there'
+refused "$(window 1200 1225 'steps: 3')" /rows 'the last 26 rows'
+predict "$(jq -c '{rows: .[1200:1226], steps: 10, future: [.[1226:1233][] | del(.temp)]}' <<<"$rows")"
+expect 200
+check "with it" '.rows == 10 and .predictions[:3] == $one[0].predictions' --slurpfile one "$scratch/one"
+cp "$body" "$scratch/forecast"
+predict "$(jq -c '{rows: (.[1200:1226] + [.[1226:1233][] | .temp = null])}' <<<"$rows")"
+check "the same as rows without targets" '.rows == 10 and .predictions == $forecast[0].predictions' --slurpfile forecast "$scratch/forecast"
+
+# several series, and one-dimensional convolutions over their windows
+submit "$(jq -c '.data |= (.dataset = "sites" | .window.group = "site" | del(.time, .features) | .shape = [1, 1, 24])
+  | .model.layers = [{type: "conv2d", out_channels: 4, kernel_size: [1, 5]}, {type: "relu"}, {type: "flatten"}, {type: "linear", out_features: 1}]' <<<"$spec")"
+finish "$id"
+check "no window has rows of both sites" '.metrics.train.rows == 2 * (240 - 24) and .metrics.test.rows == 2 * (60 - 24) and .metrics.test.r2 > 0.99'
+
+# and a first model
+http POST /v1/jobs "${json[@]}" -d '{"data": {"dataset": "sites", "target": "temp", "window": {"length": 24, "group": "site"}}, "model": "auto", "epochs": 3}'
+expect 201
+id=$(jq -r .id "$body")
+finish "$id"
+check "auto takes windows" '.spec.data.window.length == 24 and .metrics.test.rows == 2 * (60 - 24)'
+
+# bad VALUE POINTER: in the place of "window"
+bad() {
+  http POST /v1/jobs "${json[@]}" -d "$(jq -c ".data.window = $1" <<<"$spec")"
+  expect 422
+  check "refused: $(jq -r '.errors[0].detail' "$body")" '.errors[0].pointer == $pointer' --arg pointer "$2"
+}
+bad '{}' /data/window/length
+bad '{"length": 0}' /data/window/length
+bad '{"length": 2000}' /data/window/length
+bad '{"length": 288}' /data/test
+bad '{"length": 24, "group": "site"}' /data/window/group
+id=$univariate
+submit '{"data": {"dataset": "weather", "exclude": ["hour"]}, "loss": "mse", "epochs": 1, "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
+finish "$id"
+refused "$(jq -c '{rows: .[0:1], steps: 2}' <<<"$rows")" /steps 'without "window"'

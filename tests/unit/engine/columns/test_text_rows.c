@@ -1,0 +1,111 @@
+/* Text as rows to predict: columns in any order, forms of numbers, faults. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/inputs/text_rows.h"
+#include "tests/suite.h"
+#include "tests/unit/engine/columns/columns_fixture.h"
+
+static ep_encoding encoding;
+
+/* age, city, pay; the target is y. */
+static void setup(void) {
+  const double rows[] = {20, 0, 1.5, 40, 1, 2.5};
+  ep_column columns[] = {number_column("age", 20, 40, 1), category_column("city", "Oslo Rome", 0),
+                         number_column("pay", 0, 9, 0), number_column("y", 0, 1, 0)};
+  ep_part table = table_make(columns, 4, 2);
+  encoding_plan(NULL, &table, 3, &encoding);
+  encoding_fit(&encoding, rows, 2);
+  table_free(&table);
+}
+
+static void teardown(void) {
+  ep_encoding_deinit(&encoding);
+}
+
+static ep_status read_text(const char *text, bool lines, double **x, int64_t *rows,
+                           ep_problem *problem) {
+  *problem = (ep_problem){0};
+  return ep_text_rows_read(&encoding, text, strlen(text), lines, x, rows, problem);
+}
+
+START_TEST(each_form_gives_the_same_cells) {
+  static const struct {
+    const char *text;
+    bool lines;
+  } cases[] = {
+      {"age,city,pay,y\n30,Rome,1.5,0\n,Bern,1200.25,1\n", false},
+      {"\xef\xbb\xbfpay;y;city;age\r\n1,5;0;Rome;30\r\n1.200,25;1;Bern;NA\r\n", false},
+      {"pay\tcity\tage\n1.5\tRome\t30\n1200.25\tBern\t\n", false},
+      {"city,pay,age\n\"Rome\",1.5,30\nBern,1200.25,?\n", false},
+      {"{\"city\":\"Rome\",\"age\":30,\"pay\":\"1.5\"}\n{\"pay\":1200.25,\"city\":\"Bern\"}\n",
+       true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double *x;
+    int64_t rows;
+    ep_problem problem;
+    ck_assert_msg(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem) == EP_OK, "%zu: %s",
+                  i, problem.detail);
+    ck_assert_int_eq(rows, 2);
+    ck_assert_msg(x[0] == 30 && x[1] == 1 && x[2] == 1.5, "%zu: %g %g %g", i, x[0], x[1], x[2]);
+    ck_assert_msg(isnan(x[3]) && x[4] == -1 && x[5] == 1200.25, "%zu: %g %g %g", i, x[3], x[4],
+                  x[5]);
+    free(x);
+  }
+}
+END_TEST
+
+START_TEST(faults_are_told_by_place) {
+  static const struct {
+    const char *text, *pointer, *detail;
+    bool lines;
+  } cases[] = {
+      {"age,city\n30,Rome\n", "/pay", "no column of the text", false},
+      {"age,city,pay,cty\n30,Rome,1,2\n", "/cty", "did you mean \"city\"", false},
+      {"age,city,pay\n30,Rome,1\n30,Rome,x\n", "/rows/1/pay",
+       "must be a number or empty, not \"x\"", false},
+      {"age,city,pay\n30,Rome\n", NULL, "row 2 has 2 cells", false},
+      {"age,city,pay\n", NULL, "no rows of data", false},
+      {"{\"age\":1,\"city\":\"Rome\",\"pay\":[1]}\n", "/rows/0/pay", "must be a number", true},
+      {"{\"age\":1", NULL, "the file ends", true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double *x;
+    int64_t rows;
+    ep_problem problem;
+    ck_assert_int_eq(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem), EP_INVALID);
+    ck_assert_ptr_null(x);
+    if (cases[i].pointer) ck_assert_str_eq(problem.errors[0].pointer, cases[i].pointer);
+    const char *said = cases[i].pointer ? problem.errors[0].detail : problem.detail;
+    ck_assert_msg(strstr(said, cases[i].detail), "%zu: %s", i, said);
+  }
+}
+END_TEST
+
+START_TEST(rows_have_a_limit) {
+  const size_t head = sizeof "age,city,pay\n" - 1, line = sizeof "1,Rome,2\n" - 1;
+  char *text = malloc(head + (EP_LIMIT_PREDICT_ROWS + 1) * line + 1), *end = text;
+  double *x;
+  int64_t rows;
+  ep_problem problem;
+  ck_assert_ptr_nonnull(text);
+  end = stpcpy(end, "age,city,pay\n");
+  for (int i = 0; i < EP_LIMIT_PREDICT_ROWS; i++) end = stpcpy(end, "1,Rome,2\n");
+  ck_assert_int_eq(read_text(text, false, &x, &rows, &problem), EP_OK);
+  ck_assert_int_eq(rows, EP_LIMIT_PREDICT_ROWS);
+  free(x);
+  stpcpy(end, "1,Rome,2\n");
+  ck_assert_int_eq(read_text(text, false, &x, &rows, &problem), EP_TOO_LARGE);
+  free(text);
+}
+END_TEST
+
+EP_SUITE("text_rows") {
+  TCase *all = ep_suite_case(suite, "text_rows");
+  tcase_add_checked_fixture(all, setup, teardown);
+  tcase_add_test(all, each_form_gives_the_same_cells);
+  tcase_add_test(all, faults_are_told_by_place);
+  tcase_add_test(all, rows_have_a_limit);
+}
