@@ -189,11 +189,14 @@ typedef enum {
   X(MOST_FREQUENT, "most_frequent") \
   X(ZERO, "zero")
 
-/* X(code, JSON name): how a category becomes features; auto is one_hot. */
+/* X(code, JSON name): how a category becomes features; auto is one_hot of few words, and embedding
+ * of more where each has some rows. */
 #define EP_CATEGORY_TABLE(X) \
   X(AUTO, "auto")            \
   X(ONE_HOT, "one_hot")      \
-  X(ORDINAL, "ordinal")
+  X(EMBEDDING, "embedding")  \
+  X(ORDINAL, "ordinal")      \
+  X(HASH, "hash")
 
 /* X(code, JSON name): what is done with a word to predict that no row of the data has. */
 #define EP_UNKNOWN_WORD_TABLE(X) \

@@ -24,6 +24,7 @@ typedef struct {
   int indicator;      /* a feature that is 1 where the cell is missing: true, false; -1 = not given
                          (null): where the data have missing numbers */
   ep_category encode; /* Default "auto" */
+  int64_t buckets;    /* of a category that is hashed: its features. Default 32 */
   int64_t min_count;  /* of a category: training rows of a word that is told apart. Default 1 */
   ep_unknown_word unknown; /* Default "other" */
   ep_column_scale scale;   /* Default "standard" */

@@ -64,16 +64,12 @@ static bool word_find(const ep_column_encoding *column, const char *text, size_t
   return found >= 0 || !column->unknown_fails;
 }
 
-static bool is_category(const ep_column_encoding *column) {
-  return column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL;
-}
-
 /* As the table was read that the model learnt; of a date also ISO's form, and a time of day. */
 static bool text_read(const ep_column_encoding *column, const char *text, size_t bytes,
                       double *cell) {
   text = ep_cell_trim(text, &bytes);
   if (ep_cell_is_missing(text, bytes)) return !is_needed(column); /* it stays NaN */
-  if (is_category(column)) return word_find(column, text, bytes, cell);
+  if (ep_column_is_category(column)) return word_find(column, text, bytes, cell);
   double value;
   bool read =
       ep_cell_read(column->form, text, bytes, &value) ||
@@ -90,7 +86,7 @@ static bool cell_read(const ep_column_encoding *column, const json_t *value, dou
   *cell = NAN;
   if (json_is_null(value)) return !is_needed(column);
   if (text) return text_read(column, text, strlen(text), cell);
-  if (!is_category(column)) {
+  if (!ep_column_is_category(column)) {
     *cell = json_number_value(value);
     return json_is_number(value);
   }
@@ -103,7 +99,7 @@ static bool cell_read(const ep_column_encoding *column, const json_t *value, dou
 }
 
 static const char *cell_form(const ep_column_encoding *column) {
-  if (is_category(column)) return column->unknown_fails ? "a word of the data" : "a word";
+  if (ep_column_is_category(column)) return column->unknown_fails ? "a word of the data" : "a word";
   return column->type == EP_COLUMN_DATE
              ? "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970"
              : "a number";

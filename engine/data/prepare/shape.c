@@ -97,6 +97,8 @@ static ep_status table_find(const ep_data_spec *data, const ep_dataset_meta *met
       range_merge(&found->x, &table->column[i]);
   if (encoding) found->x = (value_range){0, 0, false}; /* not known before the rows are read */
   out->features = encoding ? encoding->features : table->columns - 1;
+  out->embedded_columns = encoding ? encoding->embedded_columns : 0;
+  out->embedded_rows = encoding ? encoding->embedded_rows : 0;
   if (encoding) ep_encoding_deinit(encoding);
   free(encoding);
   out->row = vector_shape(out->features);
