@@ -54,8 +54,9 @@ typedef struct {
   double test, validation; /* fractions of the rows, in [0, 1). Default 0 */
   int64_t folds;           /* parts of the rows that are not test rows; 0 = not given (null) */
   int64_t fold;            /* the part that validates, 0 … folds - 1; nothing without folds */
-  bool stratify;           /* each split keeps the classes' shares. Default false */
-  uint64_t split_seed;     /* Default 1 */
+  bool stratify;       /* each split keeps the classes' shares. Default true of a loss that takes
+                          classes where shares of the rows test or validate, else false */
+  uint64_t split_seed; /* Default 1 */
   char time[EP_LIMIT_NAME_BYTES + 1];  /* of a table: the column by which the latest rows test and
                                           validate; "" = not given (null) */
   char group[EP_LIMIT_NAME_BYTES + 1]; /* of a table: rows of one word of this column stay together;

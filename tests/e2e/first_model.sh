@@ -33,7 +33,8 @@ warned() {
   jq -e "$1" "$scratch/warnings" >/dev/null || fail "warnings: not so ($1) in $(<"$scratch/warnings")"
   echo "ok: warned: $(jq -c . "$scratch/warnings")"
 }
-warned 'length == 1 and (.[0] | contains("left out") and contains("\"name\"") and (contains("PassengerId") | not))'
+warned 'length == 2 and (.[0] | contains("left out") and contains("\"name\"") and (contains("PassengerId") | not)) and
+  (.[1] | contains("have no cell in: \"cabin\""))'
 # rows without a target are none, and a network that learns nothing is told
 submit '{"data": {"dataset": "titanic", "target": "embarked", "features": ["sex"]}, "model": "auto"}'
 finish "$id"

@@ -53,9 +53,10 @@ typedef struct {
   double base;
   bool *trained; /* [words.count], owned: it has training rows, min_count at least */
   int64_t min_count;
-  int64_t buckets;    /* of a hash */
-  int64_t row;        /* of an embedding: that of word 0 in the table */
-  bool unknown_fails; /* `words` are all there are: another one is refused in prediction */
+  int64_t buckets;      /* of a hash */
+  int64_t row;          /* of an embedding: that of word 0 in the table */
+  bool unknown_fails;   /* `words` are all there are: another one is refused in prediction */
+  int64_t missing_rows; /* training rows without a cell; it does not travel */
   /* Learnt from the training rows. */
   double fill;         /* in the place of a missing cell; NaN: none, it counts as another word */
   double shift, scale; /* feature = (value - shift) / scale; of dates: of the year */

@@ -125,6 +125,8 @@ ep_status ep_encoding_fit(ep_encoding *encoding, int64_t column, double *cells, 
                           ep_error *error) {
   ep_column_encoding *one = &encoding->column[column];
   ep_status status;
+  one->missing_rows = 0;
+  for (int64_t i = 0; i < rows; i++) one->missing_rows += isnan(cells[i]) != 0;
   switch (one->encode) {
   case EP_ENCODE_NONE: return EP_OK;
   case EP_ENCODE_ONE_HOT:
