@@ -149,7 +149,7 @@ typedef struct {
   const ep_parameter_group *groups; /* [groups_count] */
   int groups_count;
   ep_loss_type loss;     /* mean over rows and columns (torch's reduction="mean") */
-  float loss_parameter;  /* huber: delta, quantile: q, focal: gamma */
+  float loss_parameter;  /* huber: delta, quantile: q, focal: gamma, bce: pos_weight */
   float label_smoothing; /* cross_entropy */
   const float
       *class_weights; /* of a loss of classes: [out_features]; NULL = all 1. The mean is weighted */

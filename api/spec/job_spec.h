@@ -175,7 +175,7 @@ typedef struct {
   ep_parts_spec parts;     /* trained before the job itself, which then has all rows */
   char init_sha256[EP_SHA256_HEX_BYTES]; /* what the name meant at submission; filled by epochd */
   ep_loss_type loss;                     /* "loss": "mse", or {"type": "huber", "delta": 1.0} */
-  double loss_parameter;                 /* huber: delta, quantile: q, focal: gamma */
+  double loss_parameter;  /* huber: delta, quantile: q, focal: gamma, bce: pos_weight */
   double label_smoothing; /* cross_entropy: {"type": …, "label_smoothing": 0.1}. Default 0 */
   double *class_weights;  /* cross_entropy, nll: "class_weights": [class_weights_count], owned */
   int class_weights_count;
