@@ -259,22 +259,27 @@ typedef struct {
 } ep_cuda_squares;
 
 typedef struct {
+  ep_cuda_squares part[EP_LIMIT_RANKS];
+  int count;
+} ep_cuda_other_squares;
+
+typedef struct {
   ep_optimizer optimizer;
   const ep_cuda_gradient *gradients; /* device [gradients_count], by first_block */
   int gradients_count;
   int64_t blocks; /* in all */
   ep_cuda_clock *clock;
-  double *squares;                        /* [blocks], scratch of clip_norm; NULL without */
-  ep_cuda_squares others[EP_LIMIT_RANKS]; /* of the parameters that are not here */
-  int others_count;
+  double *squares; /* [blocks], scratch of clip_norm; NULL without */
   float *parameters, *state;
   int64_t state_stride; /* floats from one slot of the state to the next */
 } ep_cuda_update;
 /* One step with the clock's learning rate. */
 cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *update);
-/* The same in two: with clip_norm, the squares; then the step, once the others' are there too. */
+/* The same in two: with clip_norm, the squares; then the step, once those of the parameters that
+ * are not here are there too. others: of these, NULL where all are here. */
 cudaError_t ep_cuda_optimizer_square(cudaStream_t stream, const ep_cuda_update *update);
-cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *update);
+cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *update,
+                                   const ep_cuda_other_squares *others);
 
 /* What each of `steps` steps from `first_step` has in common for all parameters. lr: [lr_count];
  * out: [steps], written. */

@@ -31,12 +31,12 @@ static __global__ void square(ep_cuda_update update) {
 }
 
 /* One block adds them, always in the same order. */
-static __global__ void norm(ep_cuda_update update) {
+static __global__ void norm(ep_cuda_update update, ep_cuda_other_squares others) {
   double sum = 0;
   for (int64_t i = threadIdx.x; i < update.blocks; i += THREADS) sum += update.squares[i];
-  for (int part = 0; part < update.others_count; part++)
-    for (int64_t i = threadIdx.x; i < update.others[part].blocks; i += THREADS)
-      sum += update.others[part].squares[i];
+  for (int part = 0; part < others.count; part++)
+    for (int64_t i = threadIdx.x; i < others.part[part].blocks; i += THREADS)
+      sum += others.part[part].squares[i];
   sum = ep_cuda_block_sum(sum);
   if (threadIdx.x == 0) update.clock->clip_scale = ep_clip_scale(&update.optimizer, sqrt(sum));
 }
@@ -47,10 +47,12 @@ cudaError_t ep_cuda_optimizer_square(cudaStream_t stream, const ep_cuda_update *
   return cudaGetLastError();
 }
 
-cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *update) {
+cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *update,
+                                   const ep_cuda_other_squares *others) {
+  const ep_cuda_other_squares none = {};
   if (update->blocks == 0) return cudaSuccess;
   if (update->optimizer.clip_norm > 0) {
-    norm<<<1, THREADS, 0, stream>>>(*update);
+    norm<<<1, THREADS, 0, stream>>>(*update, others ? *others : none);
     cudaError_t code = cudaGetLastError();
     if (code != cudaSuccess) return code;
   }
@@ -60,7 +62,7 @@ cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *up
 
 cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *update) {
   cudaError_t code = ep_cuda_optimizer_square(stream, update);
-  return code == cudaSuccess ? ep_cuda_optimizer_step(stream, update) : code;
+  return code == cudaSuccess ? ep_cuda_optimizer_step(stream, update, NULL) : code;
 }
 
 static __global__ void steps_make(ep_optimizer optimizer, int64_t first_step, int64_t steps,

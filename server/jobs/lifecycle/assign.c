@@ -47,13 +47,6 @@ static bool is_held(const ep_jobs *jobs, const char *device, const bool held[EP_
   return false;
 }
 
-/* Whether a device is enough for the job: for one of several ranks, with the GPUs that are there.
- */
-static bool gang_fits(const ep_live_job *job, const char *device, const ep_device_list *devices) {
-  return !ep_device_is_cuda(device) ||
-         job->gang.least <= ep_gang_gpus(job->row.requested_device, devices);
-}
-
 /* Whether the job goes on on another GPU, whose worker is idle and waits for GPUs such as this one.
  * The mutex is held. */
 static bool gang_waits(const ep_jobs *jobs, const ep_live_job *job, const char *device,
@@ -64,15 +57,17 @@ static bool gang_waits(const ep_jobs *jobs, const ep_live_job *job, const char *
     return false;
   const ep_device_status *first = ep_device_list_find(&jobs->devices, row->device);
   return first && first->state == EP_DEVICE_IDLE && !is_held(jobs, row->device, held) &&
-         gang_fits(job, row->device, &jobs->devices);
+         ep_fit_job(row, job->gang.least, row->device, &jobs->devices);
 }
 
 /* Whether the device stays free until the job can begin, which no other one overtakes: it runs
  * alone, or waits for GPUs. The mutex is held. */
 static bool waits(const ep_jobs *jobs, const ep_live_job *job, const char *device,
                   const bool held[EP_LIMIT_DEVICES]) {
-  bool alone = job->exclusive && ep_fit_any(&job->row, &jobs->devices); /* else nobody waits */
-  return (alone && (jobs->running > 0 || !ep_fit_job(&job->row, device, &jobs->devices))) ||
+  const int gpus = job->gang.least;
+  bool alone =
+      job->exclusive && ep_fit_any(&job->row, gpus, &jobs->devices); /* else nobody waits */
+  return (alone && (jobs->running > 0 || !ep_fit_job(&job->row, gpus, device, &jobs->devices))) ||
          gang_waits(jobs, job, device, held);
 }
 
@@ -85,8 +80,7 @@ static ep_live_job *candidate_find(ep_jobs *jobs, const char *device,
     ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i].id);
     if (!job) continue;
     if (waits(jobs, job, device, held)) return NULL;
-    if (ep_fit_job(&job->row, device, &jobs->devices) && gang_fits(job, device, &jobs->devices))
-      return job;
+    if (ep_fit_job(&job->row, job->gang.least, device, &jobs->devices)) return job;
   }
   return NULL;
 }

@@ -135,7 +135,7 @@ bool ep_check_gpus_suffice(ep_jobs *jobs, const ep_job_spec *spec) {
   ep_device_list *devices = malloc(sizeof *devices);
   if (!devices) return true; /* who allocates next says so */
   ep_supervisor_get_devices(jobs->supervisor, devices);
-  bool suffice = gang.least <= ep_gang_gpus(spec->device, devices);
+  bool suffice = gang.least <= ep_fit_gpus(spec->device, devices);
   free(devices);
   return suffice;
 }

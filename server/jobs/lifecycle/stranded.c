@@ -19,7 +19,7 @@ static int64_t queue_mark(ep_jobs *jobs, const ep_device_list *devices, stranded
   for (int64_t i = 0; i < jobs->queue.count; i++) {
     ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i].id);
     if (!job) continue;
-    bool stranded = !ep_fit_any(&job->row, devices);
+    bool stranded = !ep_fit_any(&job->row, job->gang.least, devices);
     if (stranded != job->stranded) ep_live_touch(jobs, job);
     if (stranded && !job->stranded) {
       memcpy(list[used].id, job->row.id, sizeof list[used].id);

@@ -16,27 +16,42 @@ static bool kind_alive(const ep_device_list *devices, bool cuda) {
   return false;
 }
 
-/* `auto`: of the kinds of device that are there, the one that the estimates say is faster. */
-static bool auto_fits(const ep_job_row *row, const char *device, const ep_device_list *devices) {
-  bool cuda = ep_device_is_cuda(device);
-  if (!kind_alive(devices, !cuda)) return true;
-  bool cuda_faster = row->seconds_cuda < row->seconds_cpu;
-  return cuda == cuda_faster;
+int ep_fit_gpus(const char *requested_device, const ep_device_list *devices) {
+  int count = 0;
+  for (int i = 0; i < devices->count; i++)
+    count += ep_device_is_cuda(devices->device[i].info.id) &&
+             devices->device[i].state != EP_DEVICE_LOST &&
+             ep_fit_requested(requested_device, devices->device[i].info.id);
+  return count;
 }
 
-bool ep_fit_job(const ep_job_row *row, const char *device, const ep_device_list *devices) {
+/* `auto`: of the kinds of device that are there, the one that the estimates say is faster. */
+static bool auto_fits(const ep_job_row *row, bool cuda, bool gpus_suffice,
+                      const ep_device_list *devices) {
+  if (!gpus_suffice || !kind_alive(devices, true)) return !cuda;
+  if (!kind_alive(devices, false)) return cuda;
+  return cuda == (row->seconds_cuda < row->seconds_cpu);
+}
+
+bool ep_fit_job(const ep_job_row *row, int gpus_least, const char *device,
+                const ep_device_list *devices) {
+  const bool cuda = ep_device_is_cuda(device);
+  const bool gpus_suffice = ep_fit_gpus(row->requested_device, devices) >= gpus_least;
+  if (cuda && !gpus_suffice) return false;
   if (row->device[0] != 0) { /* of the first start */
     const ep_device_status *first = ep_device_list_find(devices, row->device);
-    if (first && first->state != EP_DEVICE_LOST) return strcmp(row->device, device) == 0;
+    const bool stays = gpus_suffice || !ep_device_is_cuda(row->device);
+    if (first && first->state != EP_DEVICE_LOST && stays) return strcmp(row->device, device) == 0;
   }
-  if (strcmp(row->requested_device, "auto") == 0) return auto_fits(row, device, devices);
+  if (strcmp(row->requested_device, "auto") == 0)
+    return auto_fits(row, cuda, gpus_suffice, devices);
   return ep_fit_requested(row->requested_device, device);
 }
 
-bool ep_fit_any(const ep_job_row *row, const ep_device_list *devices) {
+bool ep_fit_any(const ep_job_row *row, int gpus_least, const ep_device_list *devices) {
   for (int i = 0; i < devices->count; i++)
     if (devices->device[i].state != EP_DEVICE_LOST &&
-        ep_fit_job(row, devices->device[i].info.id, devices))
+        ep_fit_job(row, gpus_least, devices->device[i].info.id, devices))
       return true;
   return false;
 }

@@ -10,12 +10,17 @@
  */
 bool ep_fit_requested(const char *requested_device, const char *device);
 
+/* GPUs that are there and that the spec's `device` means. */
+int ep_fit_gpus(const char *requested_device, const ep_device_list *devices);
+
 /* Whether the job may run on the device, given the devices that are there: the one of its first
- * start while that is there; else for `auto` the kind that the estimates say is faster. */
-bool ep_fit_job(const ep_job_row *row, const char *device, const ep_device_list *devices);
+ * start while that is there; else for `auto` the kind that the estimates say is faster. A job that
+ * needs `gpus_least` GPUs at once fits none where fewer are there. */
+bool ep_fit_job(const ep_job_row *row, int gpus_least, const char *device,
+                const ep_device_list *devices);
 
 /* Whether any device that is there fits. */
-bool ep_fit_any(const ep_job_row *row, const ep_device_list *devices);
+bool ep_fit_any(const ep_job_row *row, int gpus_least, const ep_device_list *devices);
 
 /* Cores of the device that the job takes. */
 int ep_fit_cores(const ep_job_row *row, const char *device);

@@ -33,15 +33,9 @@ static bool serves(const ep_device_status *device, const char *requested_device)
          ep_fit_requested(requested_device, device->info.id);
 }
 
-int ep_gang_gpus(const char *requested_device, const ep_device_list *devices) {
-  int count = 0;
-  for (int i = 0; i < devices->count; i++) count += serves(&devices->device[i], requested_device);
-  return count;
-}
-
 bool ep_gang_choose(ep_gang *gang, const char *requested_device, const char *leader,
                     const ep_device_list *devices, const bool *held) {
-  const int there = ep_gang_gpus(requested_device, devices);
+  const int there = ep_fit_gpus(requested_device, devices);
   int wanted = gang->most < there ? gang->most : there;
   if (wanted > gang->least) wanted -= wanted % gang->least; /* no GPU has parts of two replicas */
   gang->count = 0;

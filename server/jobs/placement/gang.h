@@ -17,9 +17,6 @@ ep_gang ep_gang_make(int replicas, int stages, bool elastic);
 /* From a job's stored spec. One that cannot be read has one rank: its worker reports the fault. */
 ep_gang ep_gang_read(const char *spec);
 
-/* GPUs that are there and that the spec's `device` means. */
-int ep_gang_gpus(const char *requested_device, const ep_device_list *devices);
-
 /* Chooses GPUs beside `leader`, whose worker is idle, of those that are idle and not `held`: held:
  * [devices->count]. As many as the job takes of those that are there, as many for each replica, or
  * none: then false, as they are not free yet. */

@@ -2,14 +2,15 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/executors/ranks/ranks.h"
+#include "kernels/cuda/executors/table.h"
 #include "kernels/plans/ranks.h"
 
-/* What finds a slice's gradients, the fastest first. */
-extern const ep_cuda_executor ep_cuda_images_executor, ep_cuda_gemm_executor,
-    ep_cuda_general_executor;
-static const ep_cuda_executor *const trainers[] = {&ep_cuda_images_executor, &ep_cuda_gemm_executor,
-                                                   &ep_cuda_general_executor};
-enum { TRAINERS = sizeof trainers / sizeof *trainers };
+#define DECLARE(name, compiler) extern const ep_cuda_executor ep_cuda_##name##_executor;
+EP_CUDA_EXECUTORS(DECLARE)
+
+#define ROW(name, compiler) &ep_cuda_##name##_executor,
+static const ep_cuda_executor *const executors[] = {EP_CUDA_EXECUTORS(ROW)};
+enum { EXECUTORS = sizeof executors / sizeof *executors };
 
 /* --- GPUs ----------------------------------------------------------------------------------- */
 
@@ -126,17 +127,23 @@ static ep_status pieces_take(const ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep_
   return status;
 }
 
-/* The special ones know two sizes of batches, which must be those of the rank's slices. */
-static ep_status trainer_take(const ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep_error *error) {
+/* Whether the executor finds a slice's gradients: "general" those of any, the special ones know two
+ * sizes of batches, which must be those of the rank's slices. */
+static bool trains(const ep_cuda_executor *executor, const ep_cuda_ranks *ranks,
+                   const ep_cuda_rank *rank) {
   const bool even = ranks->program->batch_size % ranks->replicas == 0;
   const ep_device_traits device = {.gpu = rank->device->backend->gpu};
+  return executor->gradients && (even || executor == &ep_cuda_general_executor) &&
+         ep_executor_can(executor->profile, &rank->program, &device) &&
+         (!executor->available || executor->available());
+}
+
+static ep_status trainer_take(const ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep_error *error) {
   ep_status status = EP_UNSUPPORTED;
-  for (int i = even ? 0 : TRAINERS - 1; i < TRAINERS && status == EP_UNSUPPORTED; i++) {
-    if (!ep_executor_can(trainers[i]->profile, &rank->program, &device) ||
-        (trainers[i]->available && !trainers[i]->available()))
-      continue;
-    status = trainers[i]->create(rank->pieces[0], &rank->trainer_state, error);
-    if (status == EP_OK) rank->trainer = trainers[i];
+  for (int i = 0; i < EXECUTORS && status == EP_UNSUPPORTED; i++) {
+    if (!trains(executors[i], ranks, rank)) continue;
+    status = executors[i]->create(rank->pieces[0], &rank->trainer_state, error);
+    if (status == EP_OK) rank->trainer = executors[i];
   }
   return status;
 }

@@ -96,21 +96,22 @@ static ep_status gradients_sum(const ep_cuda_ranks *ranks, const ep_cuda_rank *r
   return mark(rank, EP_RANKS_COMMUNICATION, error);
 }
 
-static ep_cuda_update update_of(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank) {
-  ep_cuda_update update = ep_cuda_network_update_of(rank->pieces[0]);
+/* The squares of the replica's other stages. */
+static ep_cuda_other_squares other_squares(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank) {
+  ep_cuda_other_squares others = {0};
   for (int m = 0; m < ranks->stages; m++) {
     const ep_cuda_network *other = ep_cuda_rank_at(ranks, rank->replica, m)->pieces[0];
     if (m != rank->stage)
-      update.others[update.others_count++] =
+      others.part[others.count++] =
           (ep_cuda_squares){other->squares, other->squares ? other->update_blocks : 0};
   }
-  return update;
+  return others;
 }
 
 static ep_status gradients_square(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank,
                                   ep_error *error) {
   if (ranks->program->optimizer.clip_norm == 0) return EP_OK;
-  const ep_cuda_update update = update_of(ranks, rank);
+  const ep_cuda_update update = ep_cuda_network_update_of(rank->pieces[0]);
   ep_status status = rank_use(rank, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_optimizer_square(ep_cuda_rank_stream(rank), &update), "the gradients' norm");
@@ -119,13 +120,15 @@ static ep_status gradients_square(const ep_cuda_ranks *ranks, const ep_cuda_rank
 
 static ep_status rank_update(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank,
                              ep_error *error) {
-  const ep_cuda_update update = update_of(ranks, rank);
+  const ep_cuda_update update = ep_cuda_network_update_of(rank->pieces[0]);
+  const ep_cuda_other_squares others = other_squares(ranks, rank);
   ep_status status = rank_use(rank, error);
   for (int m = 0; ranks->program->optimizer.clip_norm > 0 && m < ranks->stages; m++)
     if (status == EP_OK)
       status = await(rank, ep_cuda_rank_at(ranks, rank->replica, m)->squared, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_cuda_optimizer_step(ep_cuda_rank_stream(rank), &update), "the optimizer's step");
+  EP_CUDA_TRY(ep_cuda_optimizer_step(ep_cuda_rank_stream(rank), &update, &others),
+              "the optimizer's step");
   if (rank->trainer && rank->trainer->adopt)
     status = rank->trainer->adopt(rank->trainer_state, error);
   if (status == EP_OK) status = mark(rank, EP_RANKS_COMPUTE, error);

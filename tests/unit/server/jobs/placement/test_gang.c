@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/jobs/placement/fit.h"
 #include "tests/suite.h"
 
 static ep_device_list devices;
@@ -67,10 +68,10 @@ START_TEST(it_takes_what_is_there) {
   ep_gang gang = {.least = 1, .most = 4};
   devices_set(3);
   devices.device[3].state = EP_DEVICE_LOST;
-  ck_assert_int_eq(ep_gang_gpus("cuda", &devices), 2);
-  ck_assert_int_eq(ep_gang_gpus("auto", &devices), 2);
-  ck_assert_int_eq(ep_gang_gpus("cuda:1", &devices), 1);
-  ck_assert_int_eq(ep_gang_gpus("cpu", &devices), 0);
+  ck_assert_int_eq(ep_fit_gpus("cuda", &devices), 2);
+  ck_assert_int_eq(ep_fit_gpus("auto", &devices), 2);
+  ck_assert_int_eq(ep_fit_gpus("cuda:1", &devices), 1);
+  ck_assert_int_eq(ep_fit_gpus("cpu", &devices), 0);
   ck_assert(ep_gang_choose(&gang, "auto", "cuda:0", &devices, held));
   ck_assert_int_eq(gang.count, 2);
   ck_assert(ep_gang_choose(&gang, "cuda:1", "cuda:1", &devices, held));
@@ -82,9 +83,28 @@ START_TEST(it_takes_what_is_there) {
 }
 END_TEST
 
+/* A job whose GPUs are gone waits with a warning, or goes on on the CPU where it may. */
+START_TEST(too_few_gpus_fit_no_job) {
+  ep_job_row row = {.requested_device = "cuda", .seconds_cuda = 1, .seconds_cpu = 9};
+  devices_set(2);
+  ck_assert(ep_fit_any(&row, 2, &devices));
+  ck_assert(!ep_fit_any(&row, 3, &devices));
+  snprintf(row.device, sizeof row.device, "cuda:0");
+  ck_assert(ep_fit_job(&row, 2, "cuda:0", &devices));
+  devices.device[2].state = EP_DEVICE_LOST;
+  ck_assert(!ep_fit_any(&row, 2, &devices));
+  ck_assert(ep_fit_any(&row, 1, &devices));
+  snprintf(row.requested_device, sizeof row.requested_device, "auto");
+  ck_assert(!ep_fit_job(&row, 2, "cuda:0", &devices));
+  ck_assert(ep_fit_job(&row, 2, "cpu", &devices));
+  ck_assert(ep_fit_job(&row, 1, "cuda:0", &devices));
+}
+END_TEST
+
 EP_SUITE("gang") {
   TCase *tests = ep_suite_case(suite, "gang");
   tcase_add_loop_test(tests, a_spec_says_how_many, 0, 9);
   tcase_add_test(tests, all_are_taken_at_once_or_none);
   tcase_add_test(tests, it_takes_what_is_there);
+  tcase_add_test(tests, too_few_gpus_fit_no_job);
 }
