@@ -187,7 +187,8 @@ typedef enum {
   X(MEAN, "mean")                   \
   X(MEDIAN, "median")               \
   X(MOST_FREQUENT, "most_frequent") \
-  X(ZERO, "zero")
+  X(ZERO, "zero")                   \
+  X(DROP_ROW, "drop_row")
 
 /* X(code, JSON name): how a category becomes features; auto is one_hot of few words, and embedding
  * of more where each has some rows. */

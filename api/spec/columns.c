@@ -7,7 +7,7 @@
 #include "api/spec/tables.h"
 
 static const char *const fill_form =
-    "\"mean\", \"median\", \"most_frequent\", \"zero\" or {\"value\": x}";
+    "\"mean\", \"median\", \"most_frequent\", \"zero\", \"drop_row\" or {\"value\": x}";
 
 #define AT(member) offsetof(ep_column_rule, member)
 static const ep_field column_rows[] = {
@@ -20,13 +20,14 @@ static const ep_field column_rows[] = {
      .kind = EP_FIELD_CUSTOM,
      .read = ep_column_missing_read,
      .write = ep_column_missing_write,
-     .form = "\"auto\", \"mean\", \"median\", \"most_frequent\", \"zero\", or {\"value\": x}",
+     .form = "\"auto\", \"mean\", \"median\", \"most_frequent\", \"zero\", \"drop_row\", or "
+             "{\"value\": x}",
      .text_fallback = "\"auto\"",
      .doc = "what stands for a missing cell, found in the training rows; auto: the median; a "
-            "category's missing cells count as other words",
+            "category's missing cells count as other words; drop_row: nothing, the row is left out",
      .schema = EP_JSON({
        "oneOf" : [
-         {"enum" : [ "auto", "mean", "median", "most_frequent", "zero" ]},
+         {"enum" : [ "auto", "mean", "median", "most_frequent", "zero", "drop_row" ]},
          {"type" : "object", "required" : ["value"], "properties" : {"value" :
                                                                          {"type" : "number"}}}
        ]

@@ -22,6 +22,7 @@ typedef struct {
   int64_t classes;          /* 1 + the greatest class if every target is an integer >= 0, else 0 */
   bool test_unlabelled;     /* test rows have no targets: they are predicted, and not measured */
   int64_t target_missing;   /* rows without a target: they are none */
+  int64_t dropped_rows;     /* others, without a cell in a column whose gaps drop rows */
   int64_t target_words;     /* of a target that is a category: its classes; else 0 */
   double target_min, target_max; /* over all rows */
   ep_shape row;        /* of x as it is stored: [C, H, W], or a vector's [features, 1, 1]; zeros: a

@@ -53,6 +53,20 @@ expect 422
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{'
 expect 400
 
+# rows with gaps in columns that say so are none, and such a row is not predicted
+drop=$(jq -c '.data.columns = {"age": {"missing": "drop_row"}, "port": {"missing": "drop_row"}} | .epochs = 3' <<<"$spec")
+http POST '/v1/jobs?validate=only' "${json[@]}" -d "$drop"
+expect 200
+left=$(awk -F, 'NR > 1 && $(NF - 4) != "" && $(NF - 2) != "NA"' "$scratch/people.csv" | wc -l)
+check "$left rows are left" '.rows.train + .rows.test == $left' --argjson left "$left"
+submit "$drop"
+finish "$id"
+check "and trained on" '.metrics.train.rows + .metrics.test.rows == $left' --argjson left "$left"
+http GET "/v1/jobs/$id/events?follow=0"
+jq -rs '.[] | select(.type == "warning") | .message' "$body" | grep -q "^$((400 - left)) rows are left out" || fail "no word of the rows"
+refused "$(jq -c '.age = null' <<<"$row")" /rows/1/age 'must be a number, not null'
+refused "$(jq -c '.age = 3 | .port = ""' <<<"$row")" /rows/1/port 'must be a word'
+
 # words that no row has are refused where the spec says so, rare ones count as others
 submit "$(jq -c '.data.columns = {"port": {"unknown": "error", "min_count": 200}} | .epochs = 3' <<<"$spec")"
 finish "$id"

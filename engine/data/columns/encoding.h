@@ -45,6 +45,7 @@ typedef struct {
   ep_column_scale scaling; /* of numbers and ordinals */
   ep_fill missing;         /* how `fill` is found, */
   bool has_value;          /* unless it is given */
+  bool required;           /* rows without the cell are left out, and refused in prediction */
   int date_parts;          /* EP_DATE_…, of a date */
   /* Of categories: words that are told apart, owned, without their `rows`. The cell of word k is
    * base + k. A word without training rows counts as one that is not known: as another word, or, of

@@ -69,6 +69,7 @@ static void column_write(ep_writer *writer, const ep_column_encoding *column) {
     ep_writer_member_number(writer, "shift", column->shift);
     ep_writer_member_number(writer, "scale", column->scale);
     ep_writer_member_boolean(writer, "indicator", column->indicator);
+    if (column->required) ep_writer_member_boolean(writer, "required", true);
   }
   ep_writer_close(writer, '}');
 }
@@ -152,6 +153,7 @@ static bool figures_read(const json_t *object, ep_column_encoding *out) {
     return false;
   out->scaling = (ep_column_scale)ep_column_scale_from_name(scaling);
   out->indicator = json_is_true(json_object_get(object, "indicator"));
+  out->required = json_is_true(json_object_get(object, "required"));
   return (!filled || isfinite(out->fill)) && !isinf(out->fill) && isfinite(out->shift) &&
          isfinite(out->scale) && out->scale > 0;
 }

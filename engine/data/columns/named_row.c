@@ -45,9 +45,10 @@ static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
   }
 }
 
-/* Whether there is nothing to fill a gap with: the column of a table that is not encoded. */
+/* Whether nothing stands for a gap: the column of a table that is not encoded, or one whose gaps
+ * took rows away. */
 static bool is_needed(const ep_column_encoding *column) {
-  return column->encode == EP_ENCODE_NUMBER && isnan(column->fill);
+  return column->required || (column->encode == EP_ENCODE_NUMBER && isnan(column->fill));
 }
 
 /* A word, by its text. False where it is not known, and has to be. */

@@ -101,9 +101,11 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
                                                    : column->words.count;
   out->encode = category_choose(rule, count, rows - column->missing);
   bool ordinal = out->encode == EP_ENCODE_ORDINAL, one_hot = out->encode == EP_ENCODE_ONE_HOT;
-  if (rule->has_value || (rule->missing != EP_FILL_AUTO && rule->missing != EP_FILL_MOST_FREQUENT))
-    return ep_column_rule_fail(rule, "missing", error,
-                               "a category has no such value: take \"most_frequent\"");
+  if (rule->has_value ||
+      (rule->missing != EP_FILL_AUTO && rule->missing != EP_FILL_MOST_FREQUENT && !out->required))
+    return ep_column_rule_fail(
+        rule, "missing", error,
+        "a category has no such value: take \"most_frequent\" or \"drop_row\"");
   if (ordinal) out->missing = EP_FILL_MOST_FREQUENT;
   bool apart = out->encode == EP_ENCODE_EMBEDDING && rule->missing == EP_FILL_AUTO;
   if (!ordinal && !apart) out->indicator = rule->indicator == 1;
@@ -139,7 +141,8 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   out->missing = rule->missing;
   out->has_value = rule->has_value;
   out->fill = rule->value;
-  out->indicator = rule->indicator < 0 ? column->missing > 0 : rule->indicator;
+  out->required = rule->missing == EP_FILL_DROP_ROW;
+  out->indicator = rule->indicator < 0 ? column->missing > 0 && !out->required : rule->indicator;
   if (type == EP_COLUMN_AS_CATEGORY) return category_plan(column, rule, rows, out, error);
   if (rule->encode != EP_CATEGORY_AUTO)
     return ep_column_rule_fail(rule, "encode", error, "is of a category, the column is a %s",

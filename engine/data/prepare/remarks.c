@@ -20,7 +20,12 @@ static void line_add(char *out, size_t bytes, const char *line) {
 
 static void rows_remark(const ep_data_shape *shape, char *out, size_t bytes) {
   char line[LINE_BYTES];
-  long long missing = shape->target_missing;
+  long long missing = shape->target_missing, dropped = shape->dropped_rows;
+  if (dropped > 0) {
+    snprintf(line, sizeof line, "%lld row%s left out, as \"drop_row\" of their gaps says", dropped,
+             dropped == 1 ? " is" : "s are");
+    line_add(out, bytes, line);
+  }
   if (missing == 0) return;
   snprintf(line, sizeof line, "%lld row%s no target and %s left out", missing,
            missing == 1 ? " has" : "s have", missing == 1 ? "is" : "are");

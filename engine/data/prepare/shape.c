@@ -13,6 +13,7 @@
 #include "engine/data/prepare/split_column.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/generators.h"
+#include "engine/data/sources/kept_rows.h"
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
 
@@ -103,9 +104,12 @@ static ep_status table_find(const ep_data_spec *data, const ep_dataset_meta *met
   free(encoding);
   out->row = vector_shape(out->features);
   out->target_columns = 1;
-  found->rows[EP_SPLIT_TRAIN] = table->rows - out->target_missing;
+  status = ep_kept_rows_count(data, meta, target, &found->rows[EP_SPLIT_TRAIN], error);
+  if (status != EP_OK) return status;
+  out->dropped_rows = table->rows - out->target_missing - found->rows[EP_SPLIT_TRAIN];
   if (found->rows[EP_SPLIT_TRAIN] > 0) return EP_OK;
-  return ep_fail_at(error, EP_INVALID, "/data/target", "no row has a target to learn from");
+  return ep_fail_at(error, EP_INVALID, "/data/target",
+                    "no row is left that has a target, and all cells that the spec asks for");
 }
 
 /* Bytes are kept as they are when all of x are, and nothing turns them into fractions. */
@@ -253,7 +257,8 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
   ep_split_column by;
   ep_status split_status =
       ep_split_column_find(data, table && table->rows > 0 ? table : NULL, &by, &error);
-  if (split_status == EP_OK) split_status = ep_split_column_check(&by, out->target_missing, &error);
+  if (split_status == EP_OK)
+    split_status = ep_split_column_check(&by, out->target_missing + out->dropped_rows, &error);
   if (split_status == EP_OK && by.split)
     memcpy(rows, by.rows, sizeof rows);
   else if (split_status == EP_OK)

@@ -11,11 +11,11 @@ typedef struct ep_row_source ep_row_source;
 struct ep_row_source {
   int64_t rows, features, targets; /* 0 rows: there are none */
   void (*read)(const ep_row_source *samples, int64_t row, double *x, double *y);
-  ep_table x, y;   /* open; x is the whole table when the target stands in it */
-  int64_t target;  /* its column then */
-  int64_t *kept;   /* [rows], owned: the rows of that table that have a target; NULL: all have */
-  bool apart;      /* rows of x are rows of the table x */
-  bool unlabelled; /* they have no targets: what is read of y are NaN */
+  ep_table x, y;  /* open; x is the whole table when the target stands in it */
+  int64_t target; /* its column then */
+  int64_t *kept;  /* [rows], owned: the rows of that table that are left (kept_rows.h); NULL: all */
+  bool apart;     /* rows of x are rows of the table x */
+  bool unlabelled;          /* they have no targets: what is read of y are NaN */
   const ep_data_spec *data; /* lent: inline and generators */
   bool test;                /* generators */
 };
