@@ -44,6 +44,7 @@
 #define EP_LIMIT_NAMED_ROWS_BYTES (8 << 20) /* rows by names are a tree: 50 bytes a byte */
 #define EP_LIMIT_COLUMN_RULES 1024          /* entries of data.columns: globs say more */
 #define EP_LIMIT_ONE_HOT 32 /* words of a column that have a feature each: most rows have them */
+#define EP_LIMIT_HASH_BUCKETS 1024           /* features that all words of a column share */
 #define EP_LIMIT_ENCODING_BYTES (8 << 20)    /* as JSON: weights have a header of 16 MB */
 #define EP_LIMIT_FIT_BYTES (256LL << 20)     /* of training cells, gathered for their figures */
 #define EP_LIMIT_WORD_BYTES 256              /* of a category: longer ones are text */

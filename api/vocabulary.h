@@ -91,10 +91,10 @@ typedef enum {
     "mean of d^2 / 2 where |d| <= delta, delta (|d| - delta / 2) elsewhere; d = z - y")           \
   X(BCE, "bce", BINARY,                                                                           \
     "for probabilities of yes or no: ends with a sigmoid; targets from 0 to 1",                   \
-    "mean of -(y log z + (1 - y) log(1 - z)), logarithms not below -100")                         \
+    "mean of -(p y log z + (1 - y) log(1 - z)), logarithms not below -100; p = pos_weight")       \
   X(BCE_WITH_LOGITS, "bce_with_logits", BINARY,                                                   \
     "the same with the sigmoid inside, which is safer",                                           \
-    "mean of max(z, 0) - z y + log(1 + exp(-|z|))")                                               \
+    "mean of (1 + (p - 1) y) (max(z, 0) + log(1 + exp(-|z|))) - p z y; p = pos_weight")           \
   X(CROSS_ENTROPY, "cross_entropy", CLASSES, "for classes 0, 1, 2, …; z are logits, one a class", \
     "sum of w_y ((1 - s) (-log p_y)) + s / C sum_c w_c (-log p_c), over sum of w_y; p = "         \
     "softmax(z), s = label_smoothing, w = class_weights")                                         \
@@ -187,13 +187,17 @@ typedef enum {
   X(MEAN, "mean")                   \
   X(MEDIAN, "median")               \
   X(MOST_FREQUENT, "most_frequent") \
-  X(ZERO, "zero")
+  X(ZERO, "zero")                   \
+  X(DROP_ROW, "drop_row")
 
-/* X(code, JSON name): how a category becomes features; auto is one_hot. */
+/* X(code, JSON name): how a category becomes features; auto is one_hot of few words, and embedding
+ * of more where each has some rows. */
 #define EP_CATEGORY_TABLE(X) \
   X(AUTO, "auto")            \
   X(ONE_HOT, "one_hot")      \
-  X(ORDINAL, "ordinal")
+  X(EMBEDDING, "embedding")  \
+  X(ORDINAL, "ordinal")      \
+  X(HASH, "hash")
 
 /* X(code, JSON name): what is done with a word to predict that no row of the data has. */
 #define EP_UNKNOWN_WORD_TABLE(X) \

@@ -49,8 +49,9 @@ static inline int64_t ep_shape_count(ep_shape shape) {
  *
  * - layer_norm: by row over all its features; W, b: [in_features].
  *
- * - embedding: x: [rows, columns] of whole numbers 0 … embeddings - 1, W: [embeddings, dimension];
- * y: [rows, columns * dimension].
+ * - embedding: x: [rows, numbers + columns]; the columns hold whole numbers 0 … embeddings - 1, W:
+ * [embeddings, dimension]; y: [rows, numbers + columns * dimension]: the numbers as they are, then
+ * a row of W for each column.
  *
  * - residual: y = x + the value that came out of op `source` (-1: the network's input), same shape.
  * It ends a block; the block's own layers are the ops before it. */
@@ -70,10 +71,18 @@ typedef struct {
   bool sync;             /* batch_norm: over the batch of all replicas, not each its slice */
   int kernel[2], stride[2], padding[2], dilation[2]; /* conv2d, pools; [height, width] */
   int64_t groups;                                    /* conv2d */
-  int64_t embeddings;                                /* embedding */
+  int64_t embeddings, numbers;                       /* embedding */
   int source;                                        /* residual */
   int layer; /* its number for random.h: keys the dropout mask */
 } ep_op;
+
+/* An embedding's columns, and what each becomes. */
+static inline int64_t ep_op_columns(const ep_op *op) {
+  return op->in_features - op->numbers;
+}
+static inline int64_t ep_op_dimension(const ep_op *op) {
+  return (op->out_features - op->numbers) / ep_op_columns(op);
+}
 
 /* The formulas, and the slots of state that each keeps, are those of kernels/formulas/optimizers.h.
  */
@@ -140,7 +149,7 @@ typedef struct {
   const ep_parameter_group *groups; /* [groups_count] */
   int groups_count;
   ep_loss_type loss;     /* mean over rows and columns (torch's reduction="mean") */
-  float loss_parameter;  /* huber: delta, quantile: q, focal: gamma */
+  float loss_parameter;  /* huber: delta, quantile: q, focal: gamma, bce: pos_weight */
   float label_smoothing; /* cross_entropy */
   const float
       *class_weights; /* of a loss of classes: [out_features]; NULL = all 1. The mean is weighted */

@@ -7,7 +7,7 @@
 #include "api/spec/tables.h"
 
 static const char *const fill_form =
-    "\"mean\", \"median\", \"most_frequent\", \"zero\" or {\"value\": x}";
+    "\"mean\", \"median\", \"most_frequent\", \"zero\", \"drop_row\" or {\"value\": x}";
 
 #define AT(member) offsetof(ep_column_rule, member)
 static const ep_field column_rows[] = {
@@ -20,13 +20,14 @@ static const ep_field column_rows[] = {
      .kind = EP_FIELD_CUSTOM,
      .read = ep_column_missing_read,
      .write = ep_column_missing_write,
-     .form = "\"auto\", \"mean\", \"median\", \"most_frequent\", \"zero\", or {\"value\": x}",
+     .form = "\"auto\", \"mean\", \"median\", \"most_frequent\", \"zero\", \"drop_row\", or "
+             "{\"value\": x}",
      .text_fallback = "\"auto\"",
      .doc = "what stands for a missing cell, found in the training rows; auto: the median; a "
-            "category's missing cells count as other words",
+            "category's missing cells count as other words; drop_row: nothing, the row is left out",
      .schema = EP_JSON({
        "oneOf" : [
-         {"enum" : [ "auto", "mean", "median", "most_frequent", "zero" ]},
+         {"enum" : [ "auto", "mean", "median", "most_frequent", "zero", "drop_row" ]},
          {"type" : "object", "required" : ["value"], "properties" : {"value" :
                                                                          {"type" : "number"}}}
        ]
@@ -38,15 +39,24 @@ static const ep_field column_rows[] = {
      .write = ep_column_indicator_write,
      .form = "`true` or `false`",
      .text_fallback = "null",
-     .doc = "one feature more, which is 1 where the cell is missing; null: where the data have "
-            "missing cells, but for one_hot",
+     .doc = "one feature more, which is 1 where the cell is missing, or, of an embedding, one "
+            "vector more; null: where the data have missing cells, but for one_hot and hash",
      .schema = EP_JSON({"type" : "boolean"})},
     {.key = "encode",
      .kind = EP_FIELD_WORD,
      .offset = AT(encode),
      .words = &ep_category_words,
-     .doc = "of a category: a feature for each of its commonest words and one for all others, or "
-            "the number of its word, scaled; auto: one_hot"},
+     .doc = "of a category: one_hot: a feature for each of its 32 commonest words and one for all "
+            "others; embedding: a learnt vector for each word; ordinal: the number of the word, "
+            "scaled; hash: a feature in one of the buckets; auto: one_hot to 32 words, and "
+            "embedding above where a word has 5 rows on average"},
+    {.key = "buckets",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(buckets),
+     .min = 1,
+     .max = EP_LIMIT_HASH_BUCKETS,
+     .fallback = EP_LIMIT_ONE_HOT,
+     .doc = "of a category that is hashed: the features that its words share"},
     {.key = "min_count",
      .kind = EP_FIELD_INT64,
      .offset = AT(min_count),

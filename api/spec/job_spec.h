@@ -24,6 +24,7 @@ typedef struct {
   int indicator;      /* a feature that is 1 where the cell is missing: true, false; -1 = not given
                          (null): where the data have missing numbers */
   ep_category encode; /* Default "auto" */
+  int64_t buckets;    /* of a category that is hashed: its features. Default 32 */
   int64_t min_count;  /* of a category: training rows of a word that is told apart. Default 1 */
   ep_unknown_word unknown; /* Default "other" */
   ep_column_scale scale;   /* Default "standard" */
@@ -64,8 +65,9 @@ typedef struct {
   double test, validation; /* fractions of the rows, in [0, 1). Default 0 */
   int64_t folds;           /* parts of the rows that are not test rows; 0 = not given (null) */
   int64_t fold;            /* the part that validates, 0 … folds - 1; nothing without folds */
-  bool stratify;           /* each split keeps the classes' shares. Default false */
-  uint64_t split_seed;     /* Default 1 */
+  bool stratify;       /* each split keeps the classes' shares. Default true of a loss that takes
+                          classes where shares of the rows test or validate, else false */
+  uint64_t split_seed; /* Default 1 */
   char time[EP_LIMIT_NAME_BYTES + 1];  /* of a table: the column by which the latest rows test and
                                           validate; "" = not given (null) */
   char group[EP_LIMIT_NAME_BYTES + 1]; /* of a table: rows of one word of this column stay together;
@@ -185,7 +187,7 @@ typedef struct {
   ep_parts_spec parts;     /* trained before the job itself, which then has all rows */
   char init_sha256[EP_SHA256_HEX_BYTES]; /* what the name meant at submission; filled by epochd */
   ep_loss_type loss;                     /* "loss": "mse", or {"type": "huber", "delta": 1.0} */
-  double loss_parameter;                 /* huber: delta, quantile: q, focal: gamma */
+  double loss_parameter;  /* huber: delta, quantile: q, focal: gamma, bce: pos_weight */
   double label_smoothing; /* cross_entropy: {"type": …, "label_smoothing": 0.1}. Default 0 */
   double *class_weights;  /* cross_entropy, nll: "class_weights": [class_weights_count], owned */
   int class_weights_count;

@@ -30,6 +30,12 @@ static const ep_field quantile_rows[] = {
     EP_ROW_REAL("q", loss_parameter, "the quantile: 0.5 is the median", 0, 1, 0.5, .open_min = true,
                 .open_max = true),
 };
+static const ep_field bce_rows[] = {
+    EP_ROW_REAL("pos_weight", loss_parameter,
+                "how much a target of 1 counts beside one of 0, in the value and the gradient, as "
+                "torch's; the mean is not weighted",
+                0, EP_REAL_MAX, 1, EP_ROW_PLAIN),
+};
 static const ep_field cross_entropy_rows[] = {
     EP_ROW_REAL("label_smoothing", label_smoothing,
                 "the part of the target that goes to all classes alike", 0, 1, 0, EP_ROW_PLAIN),
@@ -45,10 +51,12 @@ static const ep_field nll_rows[] = {CLASS_WEIGHTS};
 #undef AT
 static const ep_field_table huber_table = EP_FIELD_TABLE(huber_rows, NULL);
 static const ep_field_table quantile_table = EP_FIELD_TABLE(quantile_rows, NULL);
+static const ep_field_table bce_table = EP_FIELD_TABLE(bce_rows, NULL);
 static const ep_field_table cross_entropy_table = EP_FIELD_TABLE(cross_entropy_rows, NULL);
 static const ep_field_table focal_table = EP_FIELD_TABLE(focal_rows, NULL);
 static const ep_field_table nll_table = EP_FIELD_TABLE(nll_rows, NULL);
 static const ep_field_table *const loss_tables[EP_LOSS_COUNT] = {
+    [EP_LOSS_BCE] = &bce_table,           [EP_LOSS_BCE_WITH_LOGITS] = &bce_table,
     [EP_LOSS_HUBER] = &huber_table,       [EP_LOSS_CROSS_ENTROPY] = &cross_entropy_table,
     [EP_LOSS_NLL] = &nll_table,           [EP_LOSS_FOCAL] = &focal_table,
     [EP_LOSS_QUANTILE] = &quantile_table,

@@ -155,7 +155,8 @@ static const ep_field data_rows[] = {
      .kind = EP_FIELD_BOOL,
      .offset = AT(stratify),
      .doc = "of a classifier: test, validation and each fold keep every class's share of the rows, "
-            "give or take a row"},
+            "give or take a row; true where it is not given, of shares (not folds) and a loss that "
+            "takes classes"},
     {.key = "split_seed",
      .kind = EP_FIELD_UINT64,
      .offset = AT(split_seed),

@@ -27,6 +27,15 @@ static void schedule_finish(ep_job_spec *spec) {
     schedule->max_lr = spec->optimizer.lr;
 }
 
+/* Folds keep the shares only where that is asked for: each then needs a row of each class. */
+static void stratify_finish(ep_job_spec *spec, const json_t *root) {
+  ep_data_spec *data = &spec->data;
+  bool given = json_is_boolean(json_object_get(json_object_get(root, "data"), "stratify"));
+  bool shares = (data->test > 0 || data->validation > 0) && data->folds == 0 &&
+                spec->parts.folds == 0 && !data->time[0] && !data->group[0];
+  if (!given) data->stratify = shares && ep_loss_takes_classes(spec->loss);
+}
+
 /* root: the job as it was given. */
 static void init_check(ep_field_reader *reader, const ep_job_spec *spec, const json_t *root) {
   bool asked = json_is_object(json_object_get(json_object_get(root, "model"), "init"));
@@ -67,6 +76,7 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t
   if (spec->epochs / spec->report_every > EP_LIMIT_REPORTED_EPOCHS)
     fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
   schedule_finish(spec);
+  stratify_finish(spec, root);
   init_check(reader, spec, root);
   ep_parallel_finish(reader, spec);
   parts_check(reader, spec);

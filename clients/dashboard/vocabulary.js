@@ -86,8 +86,12 @@ export const losses = {
   huber: { fields: {
     delta: {"kind": "number", "default": 1},
   } },
-  bce: { fields: {} },
-  bce_with_logits: { fields: {} },
+  bce: { fields: {
+    pos_weight: {"kind": "number", "default": 1},
+  } },
+  bce_with_logits: { fields: {
+    pos_weight: {"kind": "number", "default": 1},
+  } },
   cross_entropy: { fields: {
     label_smoothing: {"kind": "number", "default": 0},
     class_weights: {"kind": "json", "default": null},

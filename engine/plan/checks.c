@@ -28,7 +28,9 @@ static const char *output_place(const ep_plan *plan, char text[PLACE_BYTES]) {
     switch (plan->ops[i].type) {
     case EP_LAYER_LINEAR: return place_of(plan->names[i], "out_features", text);
     case EP_LAYER_CONV2D: return place_of(plan->names[i], "out_channels", text);
-    case EP_LAYER_EMBEDDING: return place_of(plan->names[i], "embedding_dim", text);
+    case EP_LAYER_EMBEDDING:
+      if (plan->shape.embedded_columns > 0) break;
+      return place_of(plan->names[i], "embedding_dim", text);
     default: break;
     }
   }

@@ -134,6 +134,8 @@ static uint64_t op_mixed(uint64_t hash, const ep_op *op) {
     hash = mixed(hash, op->dilation[i]);
   }
   hash = mixed(hash, op->groups);
+  hash = mixed(hash, op->embeddings);
+  hash = mixed(hash, op->numbers);
   hash = mixed(hash, op->source);
   hash = mixed(hash, op->sync);
   return mixed(hash, op->bias >= 0);

@@ -35,8 +35,7 @@ static fans fans_of(const ep_op *op) {
   case EP_LAYER_CONV2D:
     return (fans){(double)(op->in.channels / op->groups) * window,
                   (double)op->out.channels * window};
-  case EP_LAYER_EMBEDDING:
-    return (fans){(double)(op->out_features / op->in_features), (double)op->embeddings};
+  case EP_LAYER_EMBEDDING: return (fans){(double)ep_op_dimension(op), (double)op->embeddings};
   default: return (fans){(double)op->in_features, (double)op->out_features};
   }
 }
@@ -115,5 +114,9 @@ static const ep_op *list_initialize(const ep_plan *plan, const ep_op *op,
 }
 
 void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *parameters) {
-  list_initialize(plan, plan->ops, spec->layers, spec->layers_count, spec->seed, parameters);
+  const ep_op *op = plan->ops;
+  /* near 0: a word that comes late, or never, says nothing yet */
+  if (plan->shape.embedded_columns > 0)
+    drawn_initialize(op++, EP_INIT_NORMAL, spec->seed, parameters);
+  list_initialize(plan, op, spec->layers, spec->layers_count, spec->seed, parameters);
 }

@@ -340,6 +340,36 @@ static bool list_lower(walk *w, const ep_layer_spec *layers, int count) {
   return true;
 }
 
+/* What a word becomes: enough numbers to tell the words of a column apart, and few, as there are
+ * not many rows of each. */
+static int64_t columns_dimension(const ep_data_shape *data) {
+  enum { DIMENSION_MAX = 16 };
+  int64_t words = data->embedded_rows / data->embedded_columns, dimension = 1;
+  while (dimension < DIMENSION_MAX && dimension * dimension < words) dimension++;
+  return dimension;
+}
+
+/* The op before all layers where columns are embedded. Its number is one that no layer has, so that
+ * the layers' draws are those of a network without it. */
+static bool columns_lower(walk *w) {
+  const ep_data_shape *data = &w->plan->shape;
+  const ep_layer_spec layer = {.type = EP_LAYER_EMBEDDING};
+  ep_op *op = w->plan->ops;
+  if (data->embedded_columns == 0) return true;
+  *op = op_make(w, &layer, ep_layers_total(w->spec->layers, w->spec->layers_count));
+  op->embeddings = data->embedded_rows;
+  op->numbers = data->features - data->embedded_columns;
+  op->out.channels = ep_add_saturated(
+      op->numbers, ep_multiply_saturated(data->embedded_columns, columns_dimension(data)));
+  op->out_features = op->out.channels;
+  op->weight = parameters_take(w, ep_op_weights(op), true);
+  snprintf(w->pointer, sizeof w->pointer, "/data/columns");
+  snprintf(w->name, sizeof w->name, EP_PLAN_COLUMNS_NAME);
+  memcpy(w->plan->names[w->ops++], w->name, sizeof w->name);
+  memcpy(w->last_name, w->name, sizeof w->name);
+  return output_take(w, op);
+}
+
 static bool is_frozen(const ep_job_spec *spec, int layer) {
   for (int i = 0; i < spec->freeze_count; i++)
     if (spec->freeze[i] == layer) return true;
@@ -349,6 +379,7 @@ static bool is_frozen(const ep_job_spec *spec, int layer) {
 bool ep_plan_lower(const ep_job_spec *spec, ep_plan *plan, bool *image, ep_problem *problem) {
   walk w = {
       .spec = spec, .plan = plan, .problem = problem, .shape = plan->program.in, .image = *image};
+  if (!columns_lower(&w)) return false;
   for (int i = 0; i < spec->layers_count; i++) {
     w.frozen = is_frozen(spec, i);
     snprintf(w.pointer, sizeof w.pointer, "/model/layers/%d", i);

@@ -12,6 +12,9 @@ static inline int64_t ep_add_saturated(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+/* The name of the op that embeds columns. */
+#define EP_PLAN_COLUMNS_NAME "columns"
+
 /* All layers, those within blocks too: as many as there are ops. */
 int ep_layers_total(const ep_layer_spec *layers, int count);
 

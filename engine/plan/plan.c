@@ -195,7 +195,7 @@ ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep
   if (layers < 1 || layers > EP_LIMIT_LAYERS)
     return ep_problem_add(problem, EP_INVALID, "/model/layers", "must have 1 to %d layers",
                           EP_LIMIT_LAYERS);
-  ep_plan *plan = plan_allocate(layers);
+  ep_plan *plan = plan_allocate(layers + 1);
   if (!plan) return ep_problem_fail_memory(problem);
   plan->shape = *shape;
   if (shape->one_hot && ep_loss_takes_classes(spec->loss)) {

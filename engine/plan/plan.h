@@ -14,12 +14,16 @@
  */
 typedef struct {
   int64_t train_rows, validation_rows, test_rows;
-  int64_t features;       /* columns of x */
-  int64_t target_columns; /* columns of y */
-  int64_t classes;        /* 1 + the greatest class if every target is an integer >= 0, else 0 */
-  bool test_unlabelled;   /* test rows have no targets: they are predicted, and not measured */
-  int64_t target_missing; /* rows without a target: they are none */
-  int64_t target_words;   /* of a target that is a category: its classes; else 0 */
+  int64_t features;         /* columns of x */
+  int64_t embedded_columns; /* the last ones of them, which are whole numbers: rows of a table that
+                               the network learns; */
+  int64_t embedded_rows;    /* its rows */
+  int64_t target_columns;   /* columns of y */
+  int64_t classes;          /* 1 + the greatest class if every target is an integer >= 0, else 0 */
+  bool test_unlabelled;     /* test rows have no targets: they are predicted, and not measured */
+  int64_t target_missing;   /* rows without a target: they are none */
+  int64_t dropped_rows;     /* others, without a cell in a column whose gaps drop rows */
+  int64_t target_words;     /* of a target that is a category: its classes; else 0 */
   double target_min, target_max; /* over all rows */
   ep_shape row;        /* of x as it is stored: [C, H, W], or a vector's [features, 1, 1]; zeros: a
                           vector. The spec's data.shape goes before it */
@@ -36,8 +40,9 @@ typedef struct {
   ep_parameter_group *groups; /* [program.groups_count] */
   float *class_weights;       /* [program.out_features] or NULL */
   float *x_scale, *x_shift;   /* [channels] or NULL */
-  char (
-      *names)[EP_LIMIT_NAME_BYTES]; /* [program.ops_count]: torch's name of the layer: "3", "4.0" */
+  char (*names)[EP_LIMIT_NAME_BYTES]; /* [program.ops_count]: torch's name of the layer: "3", "4.0";
+                                        "columns" of the op before all layers, if columns are
+                                        embedded */
   int64_t parameters;
   int64_t
       operations; /* floating-point operations of one epoch: 2 a multiply-add, forward + backward */

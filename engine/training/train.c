@@ -191,7 +191,7 @@ static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failu
   snprintf(result->executor, sizeof result->executor, "%s", info.executor);
   result->parameters = t->plan->parameters;
   char remarks[EP_MESSAGE_BYTES];
-  ep_data_remarks(job->spec, &t->plan->shape, &t->data.scaling, remarks, sizeof remarks);
+  ep_data_remarks(job->spec, &t->plan->shape, &t->data, remarks, sizeof remarks);
   ep_train_start start = {t->plan, info.executor, t->step / t->steps_per_epoch, t->resumed.note,
                           remarks};
   if (job->sink.started) job->sink.started(job->sink.context, &start);

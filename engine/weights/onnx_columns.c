@@ -6,16 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/data/columns/word_hash.h"
 #include "engine/weights/onnx_arithmetic.h"
 #include "engine/weights/onnx_dates.h"
 
-static bool has_words(const ep_column_encoding *column) {
-  return column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL;
-}
-
 /* Numbers may be a category too: their cells stay numbers. */
 static bool is_text(const ep_column_encoding *column) {
-  return has_words(column) && column->type != EP_COLUMN_NUMBER;
+  return ep_column_is_category(column) && column->type != EP_COLUMN_NUMBER;
 }
 
 /* Words as cells: base + k, NaN for "". A word that is not told apart is another one, or, of an
@@ -89,6 +86,59 @@ static void one_hot_add(ep_onnx_graph *graph, const ep_column_encoding *column, 
   ep_onnx_input_add(features, none.text);
 }
 
+/* int64 [N, 1]: the number of the word of the cell; words.count where it is none. */
+static ep_onnx_name word_number(ep_onnx_graph *graph, const ep_column_encoding *column,
+                                ep_onnx_name cell) {
+  double count = (double)column->words.count;
+  ep_onnx_name number = ep_onnx_with(graph, "Sub", cell, column->base);
+  ep_onnx_name whole = ep_onnx_of_two(graph, "Equal", number, ep_onnx_of(graph, "Floor", number));
+  ep_onnx_name below = ep_onnx_with(graph, "Less", number, count);
+  ep_onnx_name above = ep_onnx_with(graph, "Greater", number, -1);
+  ep_onnx_name known = ep_onnx_of_two(graph, "And", below, above);
+  known = ep_onnx_of_two(graph, "And", known, whole);
+  number = choose(graph, known, number, ep_onnx_number(graph, count));
+  return ep_onnx_cast_of(graph, number, EP_ONNX_INT64);
+}
+
+/* The row of `table`, float64 [words + 1, columns], owned, that belongs to the cell's word: the
+ * last one for words that are not told apart. float64 [N, columns]. */
+static ep_onnx_name words_gather(ep_onnx_graph *graph, const ep_column_encoding *column,
+                                 ep_onnx_name cell, double *table, int64_t columns) {
+  const int64_t shape[] = {column->words.count + 1, columns};
+  ep_protobuf flat = {.failed = !table};
+  ep_onnx_name number = word_number(graph, column, cell), all = {0};
+  if (table) all = ep_onnx_constant(graph, EP_ONNX_DOUBLE, shape, 2, table);
+  free(table);
+  ep_onnx_name rows = ep_onnx_of_two(graph, "Gather", all, number); /* [N, 1, columns] */
+  const char *gathered[] = {rows.text};
+  ep_onnx_attribute_integer(&flat, "axis", 1);
+  return ep_onnx_node(graph, "Flatten", gathered, 1, &flat);
+}
+
+static void embedding_add(ep_onnx_graph *graph, const ep_column_encoding *column, ep_onnx_name cell,
+                          ep_onnx_name missing, ep_protobuf *features) {
+  int64_t count = column->words.count;
+  double *table = calloc((size_t)count + 1, sizeof *table);
+  for (int64_t k = 0; table && k <= count; k++)
+    table[k] = (double)(column->row + (k < count && column->trained[k] ? k : count));
+  ep_onnx_name row = words_gather(graph, column, cell, table, 1);
+  if (column->indicator)
+    row = choose(graph, missing, ep_onnx_number(graph, (double)(column->row + count + 1)), row);
+  ep_onnx_input_add(features, row.text);
+}
+
+static void hash_add(ep_onnx_graph *graph, const ep_column_encoding *column, ep_onnx_name cell,
+                     ep_protobuf *features) {
+  int64_t count = column->words.count;
+  double *table = calloc((size_t)(count + 1) * (size_t)column->buckets, sizeof *table);
+  for (int64_t k = 0; table && k < count; k++) {
+    ep_word_bucket bucket = ep_word_bucket_of(column->words.word[k], column->buckets);
+    if (column->trained[k]) table[k * column->buckets + bucket.index] = bucket.sign;
+  }
+  ep_onnx_name row = words_gather(graph, column, cell, table, column->buckets);
+  ep_onnx_input_add(features, row.text);
+}
+
 /* sign(x) * log(1 + |x|) */
 static ep_onnx_name logarithm(ep_onnx_graph *graph, ep_onnx_name value) {
   ep_onnx_name above = ep_onnx_with(graph, "Add", ep_onnx_of(graph, "Abs", value), 1);
@@ -129,6 +179,11 @@ static void column_add(ep_onnx_graph *graph, const ep_column_encoding *column,
     cell = choose(graph, missing, ep_onnx_number(graph, column->fill), cell);
   if (column->encode == EP_ENCODE_ONE_HOT) {
     one_hot_add(graph, column, cell, features);
+  } else if (column->encode == EP_ENCODE_EMBEDDING) {
+    embedding_add(graph, column, cell, missing, features);
+    return;
+  } else if (column->encode == EP_ENCODE_HASH) {
+    hash_add(graph, column, cell, features);
   } else if (column->encode == EP_ENCODE_DATE) {
     date_add(graph, column, cell, features);
   } else {
@@ -144,7 +199,11 @@ static void column_add(ep_onnx_graph *graph, const ep_column_encoding *column,
 void ep_onnx_columns_add(ep_onnx_graph *graph, const ep_encoding *encoding) {
   ep_protobuf features = {0};
   for (int64_t i = 0; i < encoding->columns; i++)
-    if (encoding->column[i].encode != EP_ENCODE_NONE)
+    if (encoding->column[i].encode != EP_ENCODE_NONE &&
+        encoding->column[i].encode != EP_ENCODE_EMBEDDING)
+      column_add(graph, &encoding->column[i], &features);
+  for (int64_t i = 0; i < encoding->columns; i++)
+    if (encoding->column[i].encode == EP_ENCODE_EMBEDDING)
       column_add(graph, &encoding->column[i], &features);
   ep_onnx_attribute_integer(&features, "axis", 1);
   graph->value.name = ep_onnx_node(graph, "Concat", NULL, 0, &features);

@@ -178,16 +178,37 @@ static void layer_norm(ep_onnx_graph *graph, const ep_op *op) {
   ep_onnx_apply(graph, "LayerNormalization", ones.text, &node);
 }
 
-/* x holds whole numbers: rows of the table, side by side. */
+/* Columns first … end - 1 of a vector. */
+static ep_onnx_name columns_of(ep_onnx_graph *graph, ep_onnx_name vector, int64_t first,
+                               int64_t end) {
+  const int64_t one = 1;
+  ep_onnx_name starts = ep_onnx_constant(graph, EP_ONNX_INT64, &one, 1, &first);
+  ep_onnx_name ends = ep_onnx_constant(graph, EP_ONNX_INT64, &one, 1, &end);
+  ep_onnx_name axes = ep_onnx_constant(graph, EP_ONNX_INT64, &one, 1, &one);
+  const char *inputs[] = {vector.text, starts.text, ends.text, axes.text};
+  return ep_onnx_node(graph, "Slice", inputs, 4, NULL);
+}
+
+/* x holds whole numbers behind `numbers` others: rows of the table, side by side, behind these. */
 static void embedding(ep_onnx_graph *graph, const ep_op *op) {
-  (void)op;
+  ep_onnx_name numbers = {0};
+  ep_protobuf node = {0};
   ep_onnx_to_vector(graph);
+  if (op->numbers > 0) {
+    ep_onnx_name all = graph->value.name;
+    numbers = columns_of(graph, all, 0, op->numbers);
+    graph->value.name = columns_of(graph, all, op->numbers, op->in_features);
+  }
   ep_onnx_cast(graph, EP_ONNX_INT64);
   ep_onnx_name table = weights_name(graph, "weight");
   const char *inputs[] = {table.text, graph->value.name.text};
   graph->value.name = ep_onnx_node(graph, "Gather", inputs, 2, NULL);
   graph->value.image = true; /* [N, columns, dimension]: flattened alike */
   ep_onnx_to_vector(graph);
+  if (op->numbers == 0) return;
+  const char *parts[] = {numbers.text, graph->value.name.text};
+  ep_onnx_attribute_integer(&node, "axis", 1);
+  graph->value.name = ep_onnx_node(graph, "Concat", parts, 2, &node);
 }
 
 static void leaky_relu(ep_onnx_graph *graph, const ep_op *op) {

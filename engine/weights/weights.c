@@ -25,7 +25,7 @@ static void weight_shape_set(const ep_op *op, ep_tensor *tensor) {
   case EP_LAYER_EMBEDDING:
     tensor->dimensions = 2;
     shape[0] = op->embeddings;
-    shape[1] = op->out_features / op->in_features;
+    shape[1] = ep_op_dimension(op);
     break;
   case EP_LAYER_LINEAR:
     tensor->dimensions = 2;

@@ -95,10 +95,11 @@ static bool layer_norm_fits(const ep_program *program, const ep_op *op) {
 
 /* It looks up what the data hold: nothing may come before it. */
 static bool embedding_fits(const ep_program *program, const ep_op *op) {
-  int64_t dimension = op->out_features / op->in_features, weights;
+  int64_t weights;
   return op == program->ops && program->x_type == EP_X_FLOAT32 && op->embeddings >= 1 &&
-         op->out_features % op->in_features == 0 &&
-         !__builtin_mul_overflow(op->embeddings, dimension, &weights) &&
+         op->numbers >= 0 && op->numbers < op->in_features && op->numbers < op->out_features &&
+         (op->out_features - op->numbers) % ep_op_columns(op) == 0 &&
+         !__builtin_mul_overflow(op->embeddings, ep_op_dimension(op), &weights) &&
          has_weight(program, op, weights);
 }
 
@@ -233,6 +234,7 @@ ep_status ep_check_inputs(const ep_program *program, const void *x, int64_t rows
   int64_t columns = ep_shape_count(program->stored);
   for (int64_t i = 0; i < rows * columns; i++) {
     float number = numbers[i]; /* a NaN is none of these */
+    if (i % columns < program->ops[0].numbers) continue;
     bool whole = number >= 0 && number < 0x1p31f && (float)(int64_t)number == number;
     if (whole && (int64_t)number < program->ops[0].embeddings) continue;
     return ep_fail(error, EP_DATA, "row %lld has %g, the embedding holds 0 to %lld",

@@ -48,28 +48,29 @@ EP_DEVICE_INLINE ep_real ep_quantile_derivative(ep_real output, ep_real target, 
   return (1 - q) * (ep_real)(output > target) - q * (ep_real)(output < target);
 }
 
-/* -(target * ln(output) + (1 - target) * ln(1 - output)), each logarithm at least -100. */
-EP_DEVICE_INLINE ep_real ep_bce(ep_real output, ep_real target) {
+/* -(p * target * ln(output) + (1 - target) * ln(1 - output)), each logarithm at least -100; p: what
+ * a target of 1 weighs, torch's pos_weight. */
+EP_DEVICE_INLINE ep_real ep_bce(ep_real output, ep_real target, ep_real p) {
   ep_real log_yes = log(output), log_no = log1p(-output);
   if (log_yes < -100) log_yes = -100;
   if (log_no < -100) log_no = -100;
-  return (target - 1) * log_no - target * log_yes;
+  return (target - 1) * log_no - p * target * log_yes;
 }
-/* (output - target) / max(output * (1 - output), 1e-12) */
-EP_DEVICE_INLINE ep_real ep_bce_derivative(ep_real output, ep_real target) {
+/* ((1 + (p - 1) * target) * output - p * target) / max(output * (1 - output), 1e-12) */
+EP_DEVICE_INLINE ep_real ep_bce_derivative(ep_real output, ep_real target, ep_real p) {
   ep_real variance = (1 - output) * output;
   if (variance < (ep_real)1e-12) variance = (ep_real)1e-12;
-  return (output - target) / variance;
+  return ((1 + (p - 1) * target) * output - p * target) / variance;
 }
 
-/* bce of sigmoid(output), in the form that neither overflows nor cancels:
- * max(z, 0) - z * target + ln(1 + e^-|z|). */
-EP_DEVICE_INLINE ep_real ep_bce_with_logits(ep_real output, ep_real target) {
-  ep_real positive = output < 0 ? (ep_real)0 : output;
-  return positive - output * target + log1p(exp(-fabs(output)));
+/* bce of sigmoid(output), in the form that neither overflows nor cancels, z the output and w =
+ * 1 + (p - 1) * target: w * (max(z, 0) + ln(1 + e^-|z|)) - p * target * z. */
+EP_DEVICE_INLINE ep_real ep_bce_with_logits(ep_real output, ep_real target, ep_real p) {
+  ep_real positive = output < 0 ? (ep_real)0 : output, weight = 1 + (p - 1) * target;
+  return weight * positive - p * target * output + weight * log1p(exp(-fabs(output)));
 }
-EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real target) {
-  return ep_sigmoid(output) - target;
+EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real target, ep_real p) {
+  return (1 + (p - 1) * target) * ep_sigmoid(output) - p * target;
 }
 
 /* X(code, value, derivative, misses): the losses that compare one output with one target, with
@@ -80,10 +81,11 @@ EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real t
   X(MAE, ep_mae(output, target), ep_mae_derivative(output, target), false)                      \
   X(HUBER, ep_huber(output, target, parameter), ep_huber_derivative(output, target, parameter), \
     false)                                                                                      \
-  X(BCE, ep_bce(output, target), ep_bce_derivative(output, target),                             \
+  X(BCE, ep_bce(output, target, parameter), ep_bce_derivative(output, target, parameter),       \
     (output > (ep_real)0.5) != (target > (ep_real)0.5))                                         \
-  X(BCE_WITH_LOGITS, ep_bce_with_logits(output, target),                                        \
-    ep_bce_with_logits_derivative(output, target), (output > 0) != (target > (ep_real)0.5))     \
+  X(BCE_WITH_LOGITS, ep_bce_with_logits(output, target, parameter),                             \
+    ep_bce_with_logits_derivative(output, target, parameter),                                   \
+    (output > 0) != (target > (ep_real)0.5))                                                    \
   X(QUANTILE, ep_quantile(output, target, parameter),                                           \
     ep_quantile_derivative(output, target, parameter), false)
 

@@ -13,8 +13,7 @@ int64_t ep_op_weights(const ep_op *op) {
     return ep_multiply_saturated(
         ep_multiply_saturated(op->out.channels, op->in.channels / op->groups),
         (int64_t)op->kernel[0] * op->kernel[1]);
-  case EP_LAYER_EMBEDDING:
-    return ep_multiply_saturated(op->embeddings, op->out_features / op->in_features);
+  case EP_LAYER_EMBEDDING: return ep_multiply_saturated(op->embeddings, ep_op_dimension(op));
   case EP_LAYER_BATCH_NORM: return op->in.channels;
   case EP_LAYER_LAYER_NORM: return op->in_features;
   default: return 0;

@@ -201,6 +201,14 @@ raw "every encoding" '{"data": {"dataset": "people", "target": "kind", "exclude"
   "weight": {"scale": "log1p", "missing": {"value": -3}}, "y": {"scale": "none", "missing": "zero"}, "town hall": {"min_count": 20, "indicator": true},
   "born": {"indicator": true}, "clock": {"type": "ignore"}, "member": {"encode": "ordinal", "scale": "none"}}},
   "loss": "nll", "epochs": 20, "batch_size": 32, "model": {"layers": [{"type": "linear", "out_features": 3}, {"type": "log_softmax"}]}}'
+raw "words and numbers that are embedded or hashed" '{"data": {"dataset": "people", "target": "kind", "exclude": ["price"],
+  "columns": {"town hall": {"min_count": 2}, "class": {"encode": "embedding", "indicator": false}, "grade": {"encode": "hash", "buckets": 5},
+  "member": {"encode": "embedding", "missing": "most_frequent"}, "stars": {"type": "category", "encode": "embedding", "min_count": 55}}},
+  "loss": "cross_entropy", '"${network/OUTPUTS/3}"
+raw "columns that are all embedded" '{"data": {"dataset": "people", "target": "kind", "features": ["town hall", "grade"],
+  "columns": {"grade": {"encode": "embedding"}}}, "loss": "cross_entropy", '"${network/OUTPUTS/3}"
+raw "numbers that are hashed" '{"data": {"dataset": "people", "target": "kind", "features": ["stars", "fare"],
+  "columns": {"stars": {"type": "category", "encode": "hash", "indicator": true}}}, "loss": "cross_entropy", '"${network/OUTPUTS/3}"
 raw "numbers that are ordinals" '{"data": {"dataset": "people", "target": "kind", "features": ["stars", "grade"],
   "columns": {"stars": {"type": "category", "encode": "ordinal", "min_count": 55}}}, "loss": "cross_entropy", '"${network/OUTPUTS/3}"
 raw "a yes or no" '{"data": {"dataset": "people", "target": "member", "exclude": ["price", "kind"]}, "loss": "bce_with_logits",

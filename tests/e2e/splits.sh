@@ -31,6 +31,25 @@ http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"day": "2001-02-03"
 expect 200
 echo "ok: the group is no feature"
 
+# classes keep their shares; a split that lacks one is told, and so are columns that are mostly missing
+awk 'BEGIN {print "x,gap,kind"; for (i = 0; i < 100; i++) print i "," (i % 3 ? "" : i) "," (i == 50 ? "rare" : i % 5 ? "plain" : "odd")}' >"$scratch/kinds.csv"
+http PUT /v1/datasets/kinds -T "$scratch/kinds.csv"
+expect 201
+kinds='{"data": {"dataset": "kinds", "target": "kind", "test": 0.5}, "loss": "cross_entropy", "epochs": 2,
+        "model": {"layers": [{"type": "linear", "out_features": 3}]}}'
+submit "$kinds"
+finish "$id"
+check "stratified without a word" '.spec.data.stratify'
+http GET "/v1/jobs/$id/predictions"
+check "half of the odd ones are test rows" '[.target[] | select(. == "odd" or . == 1)] | length | . == 9 or . == 10'
+http GET "/v1/jobs/$id/events?follow=0"
+jq -rs '.[] | select(.type == "warning") | .message' "$body" >"$scratch/warnings"
+grep -Eqx 'no (test|training) row is of the class: "rare"' "$scratch/warnings" || fail "no word of the rare class: $(<"$scratch/warnings")"
+grep -qx 'more than half of the training rows have no cell in: "gap"' "$scratch/warnings" || fail "no word of the gaps: $(<"$scratch/warnings")"
+submit "$(jq -c '.data.stratify = false' <<<"$kinds")"
+finish "$id"
+check "and not, where the spec says so" '.spec.data.stratify == false'
+
 # refused FILTER POINTER PATTERN
 refused() {
   http POST /v1/jobs "${json[@]}" -d "$(jq -c "$1" <<<"$spec")"

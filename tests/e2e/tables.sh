@@ -98,6 +98,20 @@ if [[ -x $build/bin/epochctl ]]; then
   echo "ok: epochctl predict takes them"
 fi
 
+# rows with gaps in columns that say so are none, and such a row is not predicted
+drop=$(jq -c '.data.columns = {"age": {"missing": "drop_row"}, "port": {"missing": "drop_row"}} | .epochs = 3' <<<"$spec")
+http POST '/v1/jobs?validate=only' "${json[@]}" -d "$drop"
+expect 200
+left=$(awk -F, 'NR > 1 && $(NF - 4) != "" && $(NF - 2) != "NA"' "$scratch/people.csv" | wc -l)
+check "$left rows are left" '.rows.train + .rows.test == $left' --argjson left "$left"
+submit "$drop"
+finish "$id"
+check "and trained on" '.metrics.train.rows + .metrics.test.rows == $left' --argjson left "$left"
+http GET "/v1/jobs/$id/events?follow=0"
+jq -rs '.[] | select(.type == "warning") | .message' "$body" | grep -q "^$((400 - left)) rows are left out" || fail "no word of the rows"
+refused "$(jq -c '.age = null' <<<"$row")" /rows/1/age 'must be a number, not null'
+refused "$(jq -c '.age = 3 | .port = ""' <<<"$row")" /rows/1/port 'must be a word'
+
 # words that no row has are refused where the spec says so, rare ones count as others
 submit "$(jq -c '.data.columns = {"port": {"unknown": "error", "min_count": 200}} | .epochs = 3' <<<"$spec")"
 finish "$id"
@@ -108,6 +122,31 @@ refused "$(jq -c '.port = "elsewhere"' <<<"$row")" /rows/1/port 'a word of the d
 http POST /v1/jobs "${json[@]}" -d "$(jq -c '.data.columns = {"fare": {"min_count": 2}}' <<<"$spec")"
 expect 422
 check "a number has no rare words" '.errors[0].pointer == "/data/columns/fare/min_count"'
+# more words than 32 are embedded: each has a vector, which the words of numbers lie beside
+awk 'BEGIN {srand(3); print "town,size,rich"; for (i = 0; i < 900; i++) {
+  t = int(rand() * 60); f = int(rand() * 10); print "town " t "," f "," (((t * 7 % 60) < 30) == (f < 5) ? "yes" : "no")}}' >"$scratch/towns.csv"
+http PUT /v1/datasets/towns -T "$scratch/towns.csv"
+expect 201
+towns='{"data": {"dataset": "towns", "target": "rich", "test": 0.2}, "loss": "cross_entropy", "epochs": 150, "batch_size": 32,
+  "model": {"layers": [{"type": "linear", "out_features": 32}, {"type": "relu"}, {"type": "linear", "out_features": 2}]},
+  "optimizer": {"type": "adam", "lr": 0.01}}'
+for executor in cpu/blocked cpu/reference; do
+  submit "$(jq -c --arg executor "$executor" '.executor = $executor | .epochs = (if $executor == "cpu/reference" then 40 else 150 end)' <<<"$towns")"
+  finish "$id"
+  check "a network on $executor tells 60 towns apart" '.metrics.test.accuracy > 0.9'
+done
+http GET "/v1/jobs/$id/weights?format=json"
+check "the table has a row for each town and one for all others" '.tensors["columns.weight"].shape == [61, 8]'
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"town": "town 3", "size": 1}, {"town": "elsewhere", "size": 1}, {"town": null, "size": 1}]}'
+expect 200
+check "a town that is not known counts as a missing one" '.predictions[1] == .predictions[2] and .predictions[0] != .predictions[1]'
+submit "$(jq -c '.data.columns.town.encode = "hash" | .data.columns.town.buckets = 200' <<<"$towns")"
+finish "$id"
+check "and hashed" '.metrics.test.accuracy > 0.9'
+http POST /v1/jobs "${json[@]}" -d "$(jq -c '.data.columns.town.encode = "hash" | .data.columns.town.buckets = 0' <<<"$towns")"
+expect 422
+check "into buckets" '.errors[0].pointer == "/data/columns/town/buckets"'
+
 submit '{"data": {"generator": "xor"}, "loss": "bce_with_logits", "epochs": 2, "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
 finish "$id"
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"a": 1}]}'

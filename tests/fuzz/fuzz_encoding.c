@@ -13,6 +13,12 @@ static const char known[] =
     "[{\"name\":\"a\",\"type\":\"number\",\"encode\":\"number\",\"scaling\":\"log1p\",\"fill\":1,"
     "\"shift\":0,\"scale\":2,\"indicator\":true},{\"name\":\"b\",\"type\":\"category\",\"encode\":"
     "\"one_hot\",\"words\":[\"x\",\"y\"],\"base\":0,\"untrained\":[1],\"scaling\":\"standard\","
+    "\"fill\":null,\"shift\":0,\"scale\":1,\"indicator\":false},{\"name\":\"d\",\"type\":"
+    "\"category\",\"encode\":"
+    "\"embedding\",\"words\":[\"x\",\"y\"],\"base\":0,\"untrained\":[1],\"scaling\":\"standard\","
+    "\"fill\":null,\"shift\":0,\"scale\":1,\"indicator\":true},{\"name\":\"e\",\"type\":"
+    "\"category\",\"encode\":"
+    "\"hash\",\"buckets\":3,\"words\":[\"x\"],\"base\":0,\"untrained\":[],\"scaling\":\"standard\","
     "\"fill\":null,\"shift\":0,\"scale\":1,\"indicator\":false},{\"name\":\"c\",\"type\":\"date\","
     "\"encode\":\"date\",\"parts\":[\"year\",\"hour\"],\"scaling\":\"standard\",\"fill\":0,"
     "\"shift\":1970,\"scale\":1,\"indicator\":false}]";

@@ -7,6 +7,7 @@
 
 #include "engine/data/columns/calendar.h"
 #include "engine/data/columns/column_value.h"
+#include "engine/data/columns/word_hash.h"
 #include "engine/data/columns/word_list.h"
 
 int64_t ep_column_word(const ep_column_encoding *column, double cell) {
@@ -27,13 +28,41 @@ int64_t ep_encoding_inputs(const ep_encoding *encoding) {
 int64_t ep_column_features(const ep_column_encoding *column) {
   int64_t features = 1;
   if (column->encode == EP_ENCODE_NONE) return 0;
+  if (column->encode == EP_ENCODE_EMBEDDING) return 1;
   if (column->encode == EP_ENCODE_ONE_HOT) features = column->words.count + 1;
+  if (column->encode == EP_ENCODE_HASH) features = column->buckets;
   if (column->encode == EP_ENCODE_DATE) {
     features = (column->date_parts & EP_DATE_YEAR) != 0;
     for (int part = EP_DATE_MONTH; part <= EP_DATE_HOUR; part *= 2)
       features += column->date_parts & part ? 2 : 0;
   }
   return features + column->indicator;
+}
+
+bool ep_column_is_category(const ep_column_encoding *column) {
+  return column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_EMBEDDING ||
+         column->encode == EP_ENCODE_ORDINAL || column->encode == EP_ENCODE_HASH;
+}
+
+/* The columns that are embedded, or all others, behind those that have their place. */
+static void columns_place(ep_encoding *encoding, bool embedded) {
+  for (int64_t i = 0; i < encoding->columns; i++) {
+    ep_column_encoding *column = &encoding->column[i];
+    if ((column->encode == EP_ENCODE_EMBEDDING) != embedded) continue;
+    column->first = encoding->features;
+    column->features = ep_column_features(column);
+    encoding->features += column->features;
+    if (!embedded) continue;
+    column->row = encoding->embedded_rows;
+    encoding->embedded_rows += column->words.count + 1 + column->indicator;
+    encoding->embedded_columns++;
+  }
+}
+
+void ep_encoding_place(ep_encoding *encoding) {
+  encoding->features = encoding->embedded_columns = encoding->embedded_rows = 0;
+  columns_place(encoding, false);
+  columns_place(encoding, true);
 }
 
 static double scaled(const ep_column_encoding *column, double value) {
@@ -63,12 +92,24 @@ static void one_hot_write(const ep_column_encoding *column, int64_t word, double
   out[word < 0 || !column->trained[word] ? column->words.count : word] = 1;
 }
 
+static double embedding_row(const ep_column_encoding *column, int64_t word, bool missing) {
+  if (missing && column->indicator) return (double)(column->row + column->words.count + 1);
+  if (word < 0 || !column->trained[word]) word = column->words.count;
+  return (double)(column->row + word);
+}
+
+static void hash_write(const ep_column_encoding *column, int64_t word, double *out) {
+  memset(out, 0, (size_t)column->buckets * sizeof *out);
+  if (word < 0 || !column->trained[word]) return;
+  ep_word_bucket bucket = ep_word_bucket_of(column->words.word[word], column->buckets);
+  out[bucket.index] = bucket.sign;
+}
+
 static void column_apply(const ep_column_encoding *column, double cell, double *out) {
   bool missing = isnan(cell);
   int64_t word = -1;
   if (missing) cell = column->fill;
-  if (column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL)
-    word = ep_column_word(column, cell);
+  if (ep_column_is_category(column)) word = ep_column_word(column, cell);
   if (column->encode == EP_ENCODE_ORDINAL && (word < 0 || !column->trained[word])) {
     missing = true;
     cell = column->fill;
@@ -76,6 +117,8 @@ static void column_apply(const ep_column_encoding *column, double cell, double *
   switch (column->encode) {
   case EP_ENCODE_NONE: return;
   case EP_ENCODE_ONE_HOT: one_hot_write(column, word, out); break;
+  case EP_ENCODE_EMBEDDING: *out = embedding_row(column, word, missing); return;
+  case EP_ENCODE_HASH: hash_write(column, word, out); break;
   case EP_ENCODE_DATE: date_write(column, cell, out); break;
   case EP_ENCODE_NUMBER:
   case EP_ENCODE_ORDINAL: *out = scaled(column, ep_column_value(column, cell)); break;

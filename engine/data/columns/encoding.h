@@ -15,9 +15,15 @@ typedef enum {
   EP_ENCODE_NONE,    /* left out: text, constants, what is ignored or excluded */
   EP_ENCODE_NUMBER,  /* one feature, scaled */
   EP_ENCODE_ONE_HOT, /* one feature a word, at most EP_LIMIT_ONE_HOT, the commonest; and one for all
-                        others and missing ones. (An embedding of more words comes later.) */
-  EP_ENCODE_ORDINAL, /* one feature: the number of the word, scaled */
-  EP_ENCODE_DATE     /* year, scaled; month, day, weekday and hour as cycles: a sine and a cosine */
+                        others and missing ones */
+  EP_ENCODE_EMBEDDING, /* one feature: the word's row in a table that the network learns, of which
+                          all such columns have a part; behind its words the part has a row for
+                          all others, and with an indicator one for missing cells */
+  EP_ENCODE_ORDINAL,   /* one feature: the number of the word, scaled */
+  EP_ENCODE_HASH, /* `buckets` features: 1 or -1 in that of the word, as its hash says; 0 in all of
+                     them where the word is not told apart, or missing (K. Weinberger et al.,
+                     "Feature Hashing for Large Scale Multitask Learning", 2009) */
+  EP_ENCODE_DATE  /* year, scaled; month, day, weekday and hour as cycles: a sine and a cosine */
 } ep_encode;
 
 /* What of a date becomes features, in this order. A part that is the same in the least and the
@@ -36,10 +42,11 @@ typedef struct {
   ep_cell_kind form;                  /* and how a number or a date is written */
   ep_encode encode;
   int64_t first, features; /* of the encoded row: features first … first + features - 1 */
-  bool indicator;          /* the last of them is 1 where the cell is missing */
+  bool indicator;          /* the last of them is 1 where the cell is missing, but for embeddings */
   ep_column_scale scaling; /* of numbers and ordinals */
   ep_fill missing;         /* how `fill` is found, */
   bool has_value;          /* unless it is given */
+  bool required;           /* rows without the cell are left out, and refused in prediction */
   int date_parts;          /* EP_DATE_…, of a date */
   /* Of categories: words that are told apart, owned, without their `rows`. The cell of word k is
    * base + k. A word without training rows counts as one that is not known: as another word, or, of
@@ -48,7 +55,10 @@ typedef struct {
   double base;
   bool *trained; /* [words.count], owned: it has training rows, min_count at least */
   int64_t min_count;
-  bool unknown_fails; /* `words` are all there are: another one is refused in prediction */
+  int64_t buckets;      /* of a hash */
+  int64_t row;          /* of an embedding: that of word 0 in the table */
+  bool unknown_fails;   /* `words` are all there are: another one is refused in prediction */
+  int64_t missing_rows; /* training rows without a cell; it does not travel */
   /* Learnt from the training rows. */
   double fill;         /* in the place of a missing cell; NaN: none, it counts as another word */
   double shift, scale; /* feature = (value - shift) / scale; of dates: of the year */
@@ -64,6 +74,8 @@ typedef struct {
 typedef struct {
   ep_column_encoding *column; /* [columns], owned: a raw row's */
   int64_t columns, features;
+  int64_t embedded_columns, embedded_rows; /* columns that are embedded: the last features, in the
+                                              order of the columns; rows of their table */
   ep_encoding_window window;
   char target[EP_LIMIT_NAME_BYTES + 1]; /* the column that is predicted, by its name or index */
   ep_words classes; /* of a target that is a category: class k is word k; owned, without `rows` */
@@ -93,6 +105,10 @@ int64_t ep_encoding_inputs(const ep_encoding *encoding);
 
 /* How many features a column has: 0 where it is left out. */
 int64_t ep_column_features(const ep_column_encoding *column);
+/* Gives each column its place among the features, and in the table of those that are embedded. */
+void ep_encoding_place(ep_encoding *encoding);
+/* Whether its cells are words. */
+bool ep_column_is_category(const ep_column_encoding *column);
 
 /* Learns the figures of one column, exactly, from its cells in the training rows. cells: [rows] in
  * any order, overwritten. Figures are those of the feature: missing cells are filled before the

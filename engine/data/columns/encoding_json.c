@@ -11,11 +11,11 @@
 
 enum { TEXT_LIMIT = 256 << 20 }; /* of columns with all their words */
 
-static const char *const encode_names[] = {[EP_ENCODE_NONE] = "none",
-                                           [EP_ENCODE_NUMBER] = "number",
-                                           [EP_ENCODE_ONE_HOT] = "one_hot",
-                                           [EP_ENCODE_ORDINAL] = "ordinal",
-                                           [EP_ENCODE_DATE] = "date"};
+static const char *const encode_names[] = {
+    [EP_ENCODE_NONE] = "none",       [EP_ENCODE_NUMBER] = "number",
+    [EP_ENCODE_ONE_HOT] = "one_hot", [EP_ENCODE_EMBEDDING] = "embedding",
+    [EP_ENCODE_ORDINAL] = "ordinal", [EP_ENCODE_HASH] = "hash",
+    [EP_ENCODE_DATE] = "date"};
 enum { ENCODES = sizeof encode_names / sizeof encode_names[0] };
 static const struct {
   const char *name;
@@ -27,10 +27,6 @@ static const struct {
                   {"hour", EP_DATE_HOUR}};
 enum { DATE_PARTS = sizeof date_parts / sizeof date_parts[0] };
 
-static bool is_category(const ep_column_encoding *column) {
-  return column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL;
-}
-
 static void words_write(ep_writer *writer, const ep_words *words) {
   ep_writer_open(writer, '[');
   for (int64_t i = 0; i < words->count; i++) ep_writer_string(writer, words->word[i]);
@@ -41,6 +37,8 @@ static void category_write(ep_writer *writer, const ep_column_encoding *column) 
   ep_writer_key(writer, "words");
   words_write(writer, &column->words);
   ep_writer_member_number(writer, "base", column->base);
+  if (column->encode == EP_ENCODE_HASH)
+    ep_writer_member_integer(writer, "buckets", column->buckets);
   if (column->unknown_fails)
     ep_writer_member_string(writer, "unknown", ep_unknown_word_name(EP_UNKNOWN_WORD_ERROR));
   ep_writer_member_open(writer, "untrained", '[');
@@ -63,7 +61,7 @@ static void column_write(ep_writer *writer, const ep_column_encoding *column) {
   if (column->form != EP_CELL_NUMBER)
     ep_writer_member_string(writer, "form", ep_cell_kind_name(column->form));
   ep_writer_member_string(writer, "encode", encode_names[column->encode]);
-  if (is_category(column)) category_write(writer, column);
+  if (ep_column_is_category(column)) category_write(writer, column);
   if (column->encode == EP_ENCODE_DATE) date_write(writer, column);
   if (column->encode != EP_ENCODE_NONE) {
     ep_writer_member_string(writer, "scaling", ep_column_scale_name((int)column->scaling));
@@ -71,6 +69,7 @@ static void column_write(ep_writer *writer, const ep_column_encoding *column) {
     ep_writer_member_number(writer, "shift", column->shift);
     ep_writer_member_number(writer, "scale", column->scale);
     ep_writer_member_boolean(writer, "indicator", column->indicator);
+    if (column->required) ep_writer_member_boolean(writer, "required", true);
   }
   ep_writer_close(writer, '}');
 }
@@ -113,6 +112,10 @@ static reading category_read(const json_t *object, ep_column_encoding *out) {
   reading read = words_read(json_object_get(object, "words"), most, &out->words);
   if (read != READ) return read;
   if (!ep_json_get_number(object, "base", &out->base) || !isfinite(out->base)) return IMPOSSIBLE;
+  if (out->encode == EP_ENCODE_HASH &&
+      (!ep_json_integer(json_object_get(object, "buckets"), &out->buckets) || out->buckets < 1 ||
+       out->buckets > EP_LIMIT_HASH_BUCKETS))
+    return IMPOSSIBLE;
   const char *unknown = json_string_value(json_object_get(object, "unknown"));
   out->unknown_fails = unknown && ep_unknown_word_from_name(unknown) == EP_UNKNOWN_WORD_ERROR;
   out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
@@ -142,7 +145,7 @@ static reading date_read(const json_t *object, ep_column_encoding *out) {
 
 static bool figures_read(const json_t *object, ep_column_encoding *out) {
   char scaling[16];
-  bool filled = out->encode != EP_ENCODE_ONE_HOT;
+  bool filled = !ep_column_is_category(out) || out->encode == EP_ENCODE_ORDINAL;
   if (!ep_json_get_text(object, "scaling", scaling, sizeof scaling) ||
       ep_column_scale_from_name(scaling) < 0 || !ep_json_get_number(object, "fill", &out->fill) ||
       !ep_json_get_number(object, "shift", &out->shift) ||
@@ -150,6 +153,7 @@ static bool figures_read(const json_t *object, ep_column_encoding *out) {
     return false;
   out->scaling = (ep_column_scale)ep_column_scale_from_name(scaling);
   out->indicator = json_is_true(json_object_get(object, "indicator"));
+  out->required = json_is_true(json_object_get(object, "required"));
   return (!filled || isfinite(out->fill)) && !isinf(out->fill) && isfinite(out->shift) &&
          isfinite(out->scale) && out->scale > 0;
 }
@@ -172,7 +176,7 @@ static reading column_read(const json_t *object, ep_column_encoding *out) {
   out->scale = 1;
   if (out->encode == EP_ENCODE_NONE) return READ;
   if (!figures_read(object, out)) return IMPOSSIBLE;
-  if (is_category(out)) return category_read(object, out);
+  if (ep_column_is_category(out)) return category_read(object, out);
   return out->encode == EP_ENCODE_DATE ? date_read(object, out) : READ;
 }
 
@@ -183,12 +187,9 @@ static reading columns_read(const json_t *array, ep_encoding *out) {
   out->column = calloc(count, sizeof *out->column);
   if (!out->column) return NO_MEMORY;
   for (size_t i = 0; i < count && read == READ; i++) {
-    ep_column_encoding *column = &out->column[out->columns++];
-    read = column_read(json_array_get(array, i), column);
-    column->first = out->features;
-    column->features = ep_column_features(column);
-    out->features += column->features;
+    read = column_read(json_array_get(array, i), &out->column[out->columns++]);
   }
+  ep_encoding_place(out);
   return read == READ && (out->features < 1 || out->features > EP_LIMIT_FEATURES) ? IMPOSSIBLE
                                                                                   : read;
 }

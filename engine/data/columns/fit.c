@@ -112,8 +112,8 @@ static ep_status words_fit(ep_column_encoding *column, const double *cells, int6
 }
 
 /* A missing cell is another word, unless it is filled with the commonest. */
-static ep_status one_hot_fit(ep_column_encoding *column, double *cells, int64_t rows,
-                             ep_error *error) {
+static ep_status category_fit(ep_column_encoding *column, double *cells, int64_t rows,
+                              ep_error *error) {
   ep_status status = words_fit(column, cells, rows, error);
   int64_t present = present_gather(cells, rows);
   bool filled = column->missing == EP_FILL_MOST_FREQUENT && present > 0;
@@ -125,9 +125,13 @@ ep_status ep_encoding_fit(ep_encoding *encoding, int64_t column, double *cells, 
                           ep_error *error) {
   ep_column_encoding *one = &encoding->column[column];
   ep_status status;
+  one->missing_rows = 0;
+  for (int64_t i = 0; i < rows; i++) one->missing_rows += isnan(cells[i]) != 0;
   switch (one->encode) {
   case EP_ENCODE_NONE: return EP_OK;
-  case EP_ENCODE_ONE_HOT: return one_hot_fit(one, cells, rows, error);
+  case EP_ENCODE_ONE_HOT:
+  case EP_ENCODE_EMBEDDING:
+  case EP_ENCODE_HASH: return category_fit(one, cells, rows, error);
   case EP_ENCODE_ORDINAL:
     status = words_fit(one, cells, rows, error);
     return status == EP_OK ? number_fit(one, cells, rows, error) : status;

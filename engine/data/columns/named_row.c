@@ -46,9 +46,10 @@ static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
   }
 }
 
-/* Whether there is nothing to fill a gap with: the column of a table that is not encoded. */
+/* Whether nothing stands for a gap: the column of a table that is not encoded, or one whose gaps
+ * took rows away. */
 static bool is_needed(const ep_column_encoding *column) {
-  return column->encode == EP_ENCODE_NUMBER && isnan(column->fill);
+  return column->required || (column->encode == EP_ENCODE_NUMBER && isnan(column->fill));
 }
 
 /* A word, by its text. False where it is not known, and has to be. */
@@ -65,16 +66,12 @@ static bool word_find(const ep_column_encoding *column, const char *text, size_t
   return found >= 0 || !column->unknown_fails;
 }
 
-static bool is_category(const ep_column_encoding *column) {
-  return column->encode == EP_ENCODE_ONE_HOT || column->encode == EP_ENCODE_ORDINAL;
-}
-
 /* As the table was read that the model learnt; of a date also ISO's form, and a time of day. */
 bool ep_encoding_text_read(const ep_column_encoding *column, const char *text, size_t bytes,
                            double *cell) {
   text = ep_cell_trim(text, &bytes);
   if (ep_cell_is_missing(text, bytes)) return !is_needed(column); /* it stays NaN */
-  if (is_category(column)) return word_find(column, text, bytes, cell);
+  if (ep_column_is_category(column)) return word_find(column, text, bytes, cell);
   double value;
   bool read =
       ep_cell_read(column->form, text, bytes, &value) ||
@@ -91,7 +88,7 @@ static bool cell_read(const ep_column_encoding *column, const json_t *value, dou
   *cell = NAN;
   if (json_is_null(value)) return !is_needed(column);
   if (text) return ep_encoding_text_read(column, text, strlen(text), cell);
-  if (!is_category(column)) {
+  if (!ep_column_is_category(column)) {
     *cell = json_number_value(value);
     return json_is_number(value);
   }
@@ -104,7 +101,7 @@ static bool cell_read(const ep_column_encoding *column, const json_t *value, dou
 }
 
 static const char *cell_form(const ep_column_encoding *column) {
-  if (is_category(column)) return column->unknown_fails ? "a word of the data" : "a word";
+  if (ep_column_is_category(column)) return column->unknown_fails ? "a word of the data" : "a word";
   return column->type == EP_COLUMN_DATE
              ? "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970"
              : "a number";

@@ -58,12 +58,13 @@ static ep_status type_find(const ep_column *column, const ep_column_rule *rule, 
   if (*out != EP_COLUMN_AS_CATEGORY) return EP_OK;
   if (column->type == EP_COLUMN_DATE)
     return ep_column_rule_fail(rule, "type", error, "a date cannot be a category");
-  if (!column->integer || column->max - column->min >= EP_LIMIT_ONE_HOT)
+  int most = rule->encode == EP_CATEGORY_ONE_HOT ? EP_LIMIT_ONE_HOT : EP_LIMIT_CATEGORIES;
+  if (!column->integer || column->max - column->min >= most)
     return ep_column_rule_fail(rule, "type", error,
                                "whole numbers in a range of up to %d can be a category, these are "
                                "%sfrom %g to %g",
-                               EP_LIMIT_ONE_HOT, column->integer ? "" : "not all whole, ",
-                               column->min, column->max);
+                               most, column->integer ? "" : "not all whole, ", column->min,
+                               column->max);
   return EP_OK;
 }
 
@@ -80,24 +81,44 @@ static bool numbers_list(const ep_column *column, ep_column_encoding *out) {
   return true;
 }
 
-static ep_status category_plan(const ep_column *column, const ep_column_rule *rule,
+/* From fewer rows of a word its vector would be learnt by heart (ggplot2's midwest: 437 rows of 320
+ * counties). */
+enum { EMBEDDED_ROWS = 5 };
+
+/* rows: of cells that are there. */
+static ep_encode category_choose(const ep_column_rule *rule, int64_t words, int64_t rows) {
+  static const ep_encode chosen[] = {[EP_CATEGORY_ONE_HOT] = EP_ENCODE_ONE_HOT,
+                                     [EP_CATEGORY_EMBEDDING] = EP_ENCODE_EMBEDDING,
+                                     [EP_CATEGORY_ORDINAL] = EP_ENCODE_ORDINAL,
+                                     [EP_CATEGORY_HASH] = EP_ENCODE_HASH};
+  if (rule->encode != EP_CATEGORY_AUTO) return chosen[rule->encode];
+  return words > EP_LIMIT_ONE_HOT && rows / words >= EMBEDDED_ROWS ? EP_ENCODE_EMBEDDING
+                                                                   : EP_ENCODE_ONE_HOT;
+}
+
+static ep_status category_plan(const ep_column *column, const ep_column_rule *rule, int64_t rows,
                                ep_column_encoding *out, ep_error *error) {
-  bool ordinal = rule->encode == EP_CATEGORY_ORDINAL;
-  out->encode = ordinal ? EP_ENCODE_ORDINAL : EP_ENCODE_ONE_HOT;
-  if (rule->has_value || (rule->missing != EP_FILL_AUTO && rule->missing != EP_FILL_MOST_FREQUENT))
-    return ep_column_rule_fail(rule, "missing", error,
-                               "a category has no such value: take \"most_frequent\"");
+  int64_t count = column->type == EP_COLUMN_NUMBER ? (int64_t)(column->max - column->min) + 1
+                                                   : column->words.count;
+  out->encode = category_choose(rule, count, rows - column->missing);
+  bool ordinal = out->encode == EP_ENCODE_ORDINAL, one_hot = out->encode == EP_ENCODE_ONE_HOT;
+  if (rule->has_value ||
+      (rule->missing != EP_FILL_AUTO && rule->missing != EP_FILL_MOST_FREQUENT && !out->required))
+    return ep_column_rule_fail(
+        rule, "missing", error,
+        "a category has no such value: take \"most_frequent\" or \"drop_row\"");
   if (ordinal) out->missing = EP_FILL_MOST_FREQUENT;
-  if (!ordinal) out->indicator = rule->indicator == 1;
-  int64_t count = column->words.count;
+  bool apart = out->encode == EP_ENCODE_EMBEDDING && rule->missing == EP_FILL_AUTO;
+  if (!ordinal && !apart) out->indicator = rule->indicator == 1;
+  out->buckets = rule->buckets;
   out->min_count = rule->min_count;
   out->unknown_fails = rule->unknown == EP_UNKNOWN_WORD_ERROR;
-  if (out->unknown_fails && !ordinal && count > EP_LIMIT_ONE_HOT)
+  if (out->unknown_fails && one_hot && count > EP_LIMIT_ONE_HOT)
     return ep_column_rule_fail(rule, "unknown", error,
-                               "one_hot tells %d words apart, and the column has %lld: only "
-                               "\"encode\": \"ordinal\" knows all of them",
+                               "one_hot tells %d words apart, and the column has %lld: "
+                               "\"encode\": \"embedding\" knows all of them",
                                EP_LIMIT_ONE_HOT, (long long)count);
-  if (!ordinal && count > EP_LIMIT_ONE_HOT) count = EP_LIMIT_ONE_HOT;
+  if (one_hot && count > EP_LIMIT_ONE_HOT) count = EP_LIMIT_ONE_HOT;
   bool listed = column->type == EP_COLUMN_NUMBER
                     ? numbers_list(column, out)
                     : ep_word_list_copy(&out->words, &column->words, count);
@@ -129,8 +150,15 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   out->missing = rule->missing;
   out->has_value = rule->has_value;
   out->fill = rule->value;
-  out->indicator = rule->indicator < 0 ? column->missing > 0 : rule->indicator;
-  if (type == EP_COLUMN_AS_CATEGORY) return category_plan(column, rule, out, error);
+  out->required = rule->missing == EP_FILL_DROP_ROW;
+  out->indicator = rule->indicator < 0 ? column->missing > 0 && !out->required : rule->indicator;
+  if (type == EP_COLUMN_AS_CATEGORY && data->window.length > 0) {
+    if (rule->encode == EP_CATEGORY_EMBEDDING)
+      return ep_column_rule_fail(rule, "encode", error,
+                                 "a window's rows have no embedding: take \"one_hot\" or \"hash\"");
+    rows = 0; /* too few for one */
+  }
+  if (type == EP_COLUMN_AS_CATEGORY) return category_plan(column, rule, rows, out, error);
   if (rule->encode != EP_CATEGORY_AUTO)
     return ep_column_rule_fail(rule, "encode", error, "is of a category, the column is a %s",
                                ep_column_as_name((int)type));
@@ -180,10 +208,8 @@ static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, in
     ep_column_encoding *column = &out->column[out->columns++];
     ep_column_title(table, i, column->name);
     status = column_plan(data, &table->column[i], table->rows, column, error);
-    column->first = out->features;
-    column->features = ep_column_features(column);
-    out->features += column->features;
   }
+  ep_encoding_place(out);
   if (status != EP_OK) return status;
   if (out->features == 0)
     return ep_fail_at(error, EP_INVALID, data->features.name ? "/data/features" : "/data/dataset",

@@ -15,6 +15,7 @@
 #include "engine/data/arrays/dtype.h"
 #include "engine/data/cells/cell.h"
 #include "engine/files/excerpt.h"
+#include "engine/files/path.h"
 #include "kernels/backend.h"
 
 typedef enum { EP_ROLE_TABLE, EP_ROLE_X, EP_ROLE_Y, EP_ROLE_COUNT } ep_role;
@@ -82,6 +83,7 @@ typedef struct {
 enum { EP_NOTE_BYTES = 256 };
 
 typedef struct {
+  char folder[EP_PATH_BYTES]; /* that it was read from; "": of mapped files, or made by hand */
   char format[16]; /* "csv", "npy", "json", "ndjson", "idx", "npz", "pictures", "safetensors",
                       "parts" */
   char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded, and of the options with which they

@@ -303,6 +303,7 @@ ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_erro
     }
     if (status == EP_OK) ep_cached_meta_add(path, &about, out);
   }
+  if (status == EP_OK) status = ep_path_join(out->folder, error, folder, NULL);
   if (file >= 0) close(file);
   return status;
 }

@@ -344,7 +344,7 @@ static ep_status bytes_scale(ep_prepared *out, ep_error *error) {
 }
 
 /* Which class each main row is of. */
-static ep_status classes_read(preparation *work, ep_error *error) {
+static ep_status classes_read(preparation *work, bool folds, ep_error *error) {
   const ep_row_source *main = main_rows(work);
   ep_strata *strata = &work->strata;
   ep_status status = EP_OK;
@@ -353,7 +353,10 @@ static ep_status classes_read(preparation *work, ep_error *error) {
   for (int64_t i = 0; i < main->rows && status == EP_OK; i++) {
     int found = 0;
     ep_row_source_read(main, i, NULL, work->y);
-    status = ep_class_find(work->y, main->targets, &found, error);
+    if (!folds && ep_class_value(work->y, main->targets) >= EP_LIMIT_CLASSES)
+      found = EP_LIMIT_CLASSES - 1; /* a stratum of all that are left; the loss looks at them */
+    else
+      status = ep_class_find(work->y, main->targets, &found, error);
     strata->class_of[i] = (uint16_t)found;
     strata->rows[found]++;
   }
@@ -402,7 +405,7 @@ static ep_status rows_assign(const ep_data_spec *data, preparation *work, const 
   /* sets of the data's own take no row of the main one */
   int64_t test_rows = out->rows[EP_SPLIT_TEST] - work->sets[EP_SPLIT_TEST].rows;
   int64_t validation_rows = out->rows[EP_SPLIT_VALIDATION] - work->sets[EP_SPLIT_VALIDATION].rows;
-  if (data->stratify) status = classes_read(work, error);
+  if (data->stratify) status = classes_read(work, data->folds > 0, error);
   if (status == EP_OK && data->stratify)
     status = ep_split_check_classes(data, work->strata.rows, test_rows, error);
   if (status == EP_OK && work->by.column >= 0)

@@ -2,12 +2,14 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/columns/rules.h"
 #include "engine/files/excerpt.h"
 
 enum { LINE_BYTES = 400, NAMES_TOLD = 8 };
+static const double missing_most = 0.5;
 static const double target_most = 100; /* beyond it a network's first outputs are far off */
 
 static void line_add(char *out, size_t bytes, const char *line) {
@@ -18,7 +20,12 @@ static void line_add(char *out, size_t bytes, const char *line) {
 
 static void rows_remark(const ep_data_shape *shape, char *out, size_t bytes) {
   char line[LINE_BYTES];
-  long long missing = shape->target_missing;
+  long long missing = shape->target_missing, dropped = shape->dropped_rows;
+  if (dropped > 0) {
+    snprintf(line, sizeof line, "%lld row%s left out, as \"drop_row\" of their gaps says", dropped,
+             dropped == 1 ? " is" : "s are");
+    line_add(out, bytes, line);
+  }
   if (missing == 0) return;
   snprintf(line, sizeof line, "%lld row%s no target and %s left out", missing,
            missing == 1 ? " has" : "s have", missing == 1 ? "is" : "are");
@@ -32,22 +39,92 @@ static bool is_dropped(const ep_data_spec *data, const ep_column_encoding *colum
   return column->encode == EP_ENCODE_NONE && !ignored && ep_column_chosen(data, column->name);
 }
 
-static void columns_remark(const ep_data_spec *data, const ep_encoding *encoding, char *out,
+/* Names on their way into a line, the first few of them. */
+typedef struct {
+  char text[LINE_BYTES];
+  int64_t count;
+} name_list;
+
+static void name_add(name_list *list, const char *name) {
+  char shown[EP_EXCERPT_BYTES];
+  size_t used = strlen(list->text);
+  if (++list->count > NAMES_TOLD) return;
+  snprintf(list->text + used, sizeof list->text - used, "%s\"%.30s\"", used ? ", " : "",
+           ep_excerpt(shown, name, strlen(name)));
+}
+
+/* A line of the list, where it has any. */
+static void names_remark(const char *beginning, const name_list *list, char *out, size_t bytes) {
+  char line[LINE_BYTES + 80];
+  if (list->count == 0) return;
+  snprintf(line, sizeof line, "%s: %s%s", beginning, list->text,
+           list->count > NAMES_TOLD ? ", …" : "");
+  line_add(out, bytes, line);
+}
+
+static void columns_remark(const ep_data_spec *data, const ep_prepared *prepared, char *out,
                            size_t bytes) {
-  char line[LINE_BYTES] = "", shown[EP_EXCERPT_BYTES];
-  int64_t dropped = 0;
+  const ep_encoding *encoding = prepared->scaling.encoding;
+  name_list dropped = {0}, missing = {0};
+  double most = missing_most * (double)prepared->rows[EP_SPLIT_TRAIN];
   for (int64_t i = 0; i < encoding->columns; i++) {
-    size_t used = strlen(line);
-    if (!is_dropped(data, &encoding->column[i]) || ++dropped > NAMES_TOLD) continue;
-    const char *name = encoding->column[i].name;
-    snprintf(line + used, sizeof line - used, "%s\"%.30s\"", used ? ", " : "",
-             ep_excerpt(shown, name, strlen(name)));
+    const ep_column_encoding *column = &encoding->column[i];
+    if (is_dropped(data, column)) name_add(&dropped, column->name);
+    if ((double)column->missing_rows > most) name_add(&missing, column->name);
   }
-  if (dropped == 0) return;
-  char whole[LINE_BYTES + 80];
-  snprintf(whole, sizeof whole, "left out, as text or one value in all rows: %s%s", line,
-           dropped > NAMES_TOLD ? ", …" : "");
-  line_add(out, bytes, whole);
+  names_remark("left out, as text or one value in all rows", &dropped, out, bytes);
+  names_remark("more than half of the training rows have no cell in", &missing, out, bytes);
+}
+
+/* The class of a row, or -1: there are none. */
+static int64_t class_of(const ep_prepared *prepared, int split, int64_t row) {
+  if (prepared->classes[split]) return prepared->classes[split][row];
+  float value = prepared->y[split] ? prepared->y[split][row] : -1;
+  return value == 0 || value == 1 ? (int64_t)value : -1;
+}
+
+/* rows: [EP_SPLIT_COUNT][EP_LIMIT_CLASSES], written. */
+static void classes_count(const ep_prepared *prepared, int64_t (*rows)[EP_LIMIT_CLASSES]) {
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int64_t i = 0; i < prepared->rows[split]; i++) {
+      int64_t found = class_of(prepared, split, i);
+      if (found >= 0 && found < EP_LIMIT_CLASSES) rows[split][found]++;
+    }
+}
+
+static void class_name_add(name_list *list, const ep_words *names, int64_t found) {
+  char number[24];
+  snprintf(number, sizeof number, "%lld", (long long)found);
+  name_add(list, names && found < names->count ? names->word[found] : number);
+}
+
+/* Classes that other splits have rows of, and this one has not. */
+static void split_remark(const ep_prepared *prepared, int64_t (*rows)[EP_LIMIT_CLASSES], int split,
+                         char *out, size_t bytes) {
+  const ep_words *names = ep_scaling_classes(&prepared->scaling);
+  char beginning[80];
+  name_list lacking = {0};
+  for (int64_t k = 0; k < EP_LIMIT_CLASSES; k++) {
+    int64_t all = 0;
+    for (int other = 0; other < EP_SPLIT_COUNT; other++) all += rows[other][k];
+    if (all > 0 && rows[split][k] == 0) class_name_add(&lacking, names, k);
+  }
+  snprintf(beginning, sizeof beginning, "no %s row is of the class%s",
+           split == EP_SPLIT_TRAIN ? "training" : ep_split_name((ep_split)split),
+           lacking.count > 1 ? "es" : "");
+  names_remark(beginning, &lacking, out, bytes);
+}
+
+static void classes_remark(const ep_job_spec *spec, const ep_prepared *prepared, char *out,
+                           size_t bytes) {
+  if (!ep_loss_is_classifier(spec->loss) || prepared->target_columns != 1) return;
+  int64_t(*rows)[EP_LIMIT_CLASSES] = calloc(EP_SPLIT_COUNT, sizeof *rows);
+  if (!rows) return; /* a remark less */
+  classes_count(prepared, rows);
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    if (ep_prepared_targets(prepared, (ep_split)split))
+      split_remark(prepared, rows, split, out, bytes);
+  free(rows);
 }
 
 static void target_remark(const ep_job_spec *spec, const ep_data_shape *shape, char *out,
@@ -62,10 +139,11 @@ static void target_remark(const ep_job_spec *spec, const ep_data_shape *shape, c
   line_add(out, bytes, line);
 }
 
-void ep_data_remarks(const ep_job_spec *spec, const ep_data_shape *shape, const ep_scaling *scaling,
-                     char *out, size_t bytes) {
+void ep_data_remarks(const ep_job_spec *spec, const ep_data_shape *shape,
+                     const ep_prepared *prepared, char *out, size_t bytes) {
   out[0] = 0;
   rows_remark(shape, out, bytes);
-  if (scaling->encoding) columns_remark(&spec->data, scaling->encoding, out, bytes);
+  if (prepared->scaling.encoding) columns_remark(&spec->data, prepared, out, bytes);
   target_remark(spec, shape, out, bytes);
+  classes_remark(spec, prepared, out, bytes);
 }

@@ -14,6 +14,7 @@
 #include "engine/data/prepare/windows.h"
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/generators.h"
+#include "engine/data/sources/kept_rows.h"
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
 
@@ -98,13 +99,18 @@ static ep_status table_find(const ep_data_spec *data, const ep_dataset_meta *met
       range_merge(&found->x, &table->column[i]);
   if (encoding) found->x = (value_range){0, 0, false}; /* not known before the rows are read */
   out->features = encoding ? ep_encoding_inputs(encoding) : table->columns - 1;
+  out->embedded_columns = encoding ? encoding->embedded_columns : 0;
+  out->embedded_rows = encoding ? encoding->embedded_rows : 0;
   if (encoding) ep_encoding_deinit(encoding);
   free(encoding);
   out->row = vector_shape(out->features);
   out->target_columns = 1;
-  found->rows[EP_SPLIT_TRAIN] = table->rows - out->target_missing;
+  status = ep_kept_rows_count(data, meta, target, &found->rows[EP_SPLIT_TRAIN], error);
+  if (status != EP_OK) return status;
+  out->dropped_rows = table->rows - out->target_missing - found->rows[EP_SPLIT_TRAIN];
   if (found->rows[EP_SPLIT_TRAIN] > 0) return EP_OK;
-  return ep_fail_at(error, EP_INVALID, "/data/target", "no row has a target to learn from");
+  return ep_fail_at(error, EP_INVALID, "/data/target",
+                    "no row is left that has a target, and all cells that the spec asks for");
 }
 
 /* Bytes are kept as they are when all of x are, and nothing turns them into fractions. */
@@ -277,8 +283,9 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
     status = ep_problem_add(problem, EP_INVALID, "/data/target",
                             "the data has x and y apart: there is no target to choose");
   const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
-  ep_status split_status = splits_count(data, table && table->rows > 0 ? table : NULL,
-                                        out->target_missing, found.rows, rows, &error);
+  ep_status split_status =
+      splits_count(data, table && table->rows > 0 ? table : NULL,
+                   out->target_missing + out->dropped_rows, found.rows, rows, &error);
   if (split_status != EP_OK) return problem_add(data, split_status, &error, problem);
   if (status != EP_OK) return status;
   out->train_rows = rows[EP_SPLIT_TRAIN];

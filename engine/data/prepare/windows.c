@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/data/prepare/split_column.h"
+#include "engine/data/sources/kept_rows.h"
 
 static ep_status spec_check(const ep_data_spec *data, ep_error *error) {
   const char *pointer = data->stratify    ? "/data/stratify"
@@ -57,7 +58,15 @@ static ep_status columns_find(const ep_data_spec *data, const ep_part *table, in
   ep_status status = spec_check(data, error);
   if (status == EP_OK) status = time_find(data, table, &out->time, error);
   if (status == EP_OK) status = group_find(data, table, &out->group, error);
-  if (status != EP_OK || table->column[target].missing == 0) return status;
+  int64_t *needed = NULL, count = 0;
+  if (status != EP_OK) return status;
+  if (table->column[target].missing == 0) {
+    status = ep_needed_columns_find(data, table, target, &needed, &count, error);
+    free(needed);
+    if (status != EP_OK || count == 0) return status;
+    return ep_fail_at(error, EP_INVALID, "/data/columns",
+                      "no row can be dropped from a series: let \"missing\" fill its cells");
+  }
   return ep_fail_at(error, EP_INVALID, "/data/window",
                     "%lld rows have no target, and a series has one in each row: fill them in",
                     (long long)table->column[target].missing);

@@ -10,6 +10,7 @@
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/datasets/parts.h"
 #include "engine/data/sources/generators.h"
+#include "engine/data/sources/kept_rows.h"
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
 #include "engine/files/path.h"
@@ -75,13 +76,18 @@ static ep_status part_open(const place *from, ep_split split, ep_role role, ep_t
   return ep_fail(error, EP_DATA, "%s is not what was said of it", path);
 }
 
-/* Notes which rows of an open table have a target. */
-static ep_status rows_keep(ep_row_source *out, ep_error *error) {
+/* Notes which rows of an open table have a cell in all of these columns. */
+static ep_status rows_keep(const int64_t *column, int64_t columns, ep_row_source *out,
+                           ep_error *error) {
   int64_t count = 0;
   out->kept = malloc((size_t)out->rows * sizeof *out->kept);
   if (!out->kept) return ep_fail_memory(error);
-  for (int64_t i = 0; i < out->rows; i++)
-    if (!isnan(ep_table_value(&out->x, i, out->target))) out->kept[count++] = i;
+  for (int64_t i = 0; i < out->rows; i++) {
+    bool whole = true;
+    for (int64_t k = 0; k < columns && whole; k++)
+      whole = !isnan(ep_table_value(&out->x, i, column[k]));
+    if (whole) out->kept[count++] = i;
+  }
   out->rows = count;
   return EP_OK;
 }
@@ -97,7 +103,11 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_
   out->features = part->columns - !out->whole;
   out->targets = 1;
   out->read = out->whole ? series_read : table_read;
-  return part->column[out->target].missing > 0 ? rows_keep(out, error) : EP_OK;
+  int64_t *needed, count;
+  status = ep_needed_columns_find(data, part, out->target, &needed, &count, error);
+  if (status == EP_OK && count > 0) status = rows_keep(needed, count, out, error);
+  free(needed);
+  return status;
 }
 
 static ep_status pair_open(const place *from, ep_split split, ep_row_source *out, ep_error *error) {

@@ -1,12 +1,16 @@
-/* embedding: each whole number of x becomes a row of W: [embeddings, dimension]. */
+/* embedding: numbers stay what they are, and each whole number behind them becomes a row of W:
+ * [embeddings, dimension]. */
 #include "kernels/cpu/layers/layers.h"
 
 static void forward_embedding(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
                               ep_real *y) {
-  int64_t dimension = op->out_features / op->in_features;
-  for (int64_t i = 0; i < pass->rows * op->in_features; i++, y += dimension) {
-    const ep_real *weight = pass->parameters + op->weight + (int64_t)x[i] * dimension;
-    for (int64_t j = 0; j < dimension; j++) y[j] = weight[j];
+  int64_t dimension = ep_op_dimension(op);
+  for (int64_t row = 0; row < pass->rows; row++, x += op->in_features) {
+    for (int64_t i = 0; i < op->numbers; i++) *y++ = x[i];
+    for (int64_t i = op->numbers; i < op->in_features; i++) {
+      const ep_real *weight = pass->parameters + op->weight + (int64_t)x[i] * dimension;
+      for (int64_t j = 0; j < dimension; j++) *y++ = weight[j];
+    }
   }
 }
 
@@ -15,11 +19,15 @@ static void backward_embedding(const ep_reference_pass *pass, const ep_op *op, c
                                const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
                                double *grad_parameters) {
   (void)y;
-  int64_t dimension = op->out_features / op->in_features;
-  for (int64_t i = 0; i < pass->rows * op->in_features; i++, grad_y += dimension) {
-    double *grad_weight = grad_parameters + op->weight + (int64_t)x[i] * dimension;
-    for (int64_t j = 0; j < dimension; j++) grad_weight[j] += grad_y[j];
-    if (grad_x) grad_x[i] = 0;
+  int64_t dimension = ep_op_dimension(op);
+  for (int64_t row = 0; row < pass->rows; row++, x += op->in_features) {
+    for (int64_t i = 0; grad_x && i < op->in_features; i++)
+      *grad_x++ = i < op->numbers ? grad_y[i] : 0;
+    grad_y += op->numbers;
+    for (int64_t i = op->numbers; i < op->in_features; i++) {
+      double *grad_weight = grad_parameters + op->weight + (int64_t)x[i] * dimension;
+      for (int64_t j = 0; j < dimension; j++) grad_weight[j] += *grad_y++;
+    }
   }
 }
 

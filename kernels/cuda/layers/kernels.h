@@ -199,8 +199,9 @@ cudaError_t ep_cuda_norm_backward(cudaStream_t stream, const ep_cuda_norm *norm)
 
 /* --- embedding.cu -------------------------------------------------------------------------- */
 
-/* x: [rows, columns] of whole numbers; weight: [embeddings, dimension]; y: [rows, columns *
- * dimension], written. A number beyond the embeddings counts as the nearest. */
+/* x: [rows, numbers + columns], the columns of whole numbers; weight: [embeddings, dimension]; y:
+ * [rows, numbers + columns * dimension], written. A whole number beyond the embeddings counts as
+ * the nearest. */
 cudaError_t ep_cuda_embedding_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
                                       const float *x, const float *weight, float *y);
 /* gradient: [embeddings, dimension], written: each the sum of grad's in the order of x. */

@@ -40,7 +40,7 @@ static void add_layer(ep_case *self, ep_layer_type layer) {
   case EP_LAYER_DROPOUT2D: ep_case_add_dropout(self, layer, 0.4f); break;
   case EP_LAYER_BATCH_NORM:
   case EP_LAYER_LAYER_NORM: ep_case_add_norm(self, layer, true); break;
-  case EP_LAYER_EMBEDDING: ep_case_add_embedding(self, 9, 2); break;
+  case EP_LAYER_EMBEDDING: ep_case_add_embedding(self, 1, 9, 2); break;
   case EP_LAYER_RESIDUAL:
     ep_case_add(self, EP_LAYER_TANH);
     ep_case_add_linear(self, 7, true);

@@ -264,11 +264,20 @@ static ep_case *layer_norm_images(void) {
 
 static ep_case *embedding(void) {
   ep_case *self = ep_case_create("embedding of four columns", 4, EP_LOSS_CROSS_ENTROPY);
-  ep_case_add_embedding(self, 13, 3);
+  ep_case_add_embedding(self, 0, 13, 3);
   ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
   ep_case_add_linear(self, 8, true);
   ep_case_add(self, EP_LAYER_TANH);
   ep_case_add_linear(self, 5, true);
+  return self;
+}
+
+static ep_case *embedding_behind_numbers(void) {
+  ep_case *self = ep_case_create("embedding of three columns behind two numbers", 5, EP_LOSS_MSE);
+  ep_case_add_embedding(self, 2, 37, 4);
+  ep_case_add_linear(self, 31, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_linear(self, 1, true);
   return self;
 }
 
@@ -376,6 +385,7 @@ static const struct {
     {layer_norm_images, 0, 0, EP_OPTIMIZER_SGD, 0, false, 0},
     {embedding, 0, 0, EP_OPTIMIZER_SGD, 0, false, 0},
     {embedding, 0, 0, EP_OPTIMIZER_LION, 0, false, 1},
+    {embedding_behind_numbers, 0, 0, EP_OPTIMIZER_ADAM, 0, false, 0},
     {residual_images, 0, 0, EP_OPTIMIZER_SGD, 0, false, 0},
     {residual_input, 0, 0, EP_OPTIMIZER_SGD, 0, false, 0},
     {residual_nested, 0, 0, EP_OPTIMIZER_SGD, 0, false, 0},

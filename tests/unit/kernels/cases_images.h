@@ -10,7 +10,7 @@ enum { EP_CASE_CONVS = 17, EP_CASE_POOLS = 17, EP_CASE_WINDOWS = EP_CASE_CONVS +
 ep_case *ep_case_create_window(int number);
 
 /* Small networks of several kinds of layers, and what their data can be. */
-enum { EP_CASE_IMAGE_NETS = 23 };
+enum { EP_CASE_IMAGE_NETS = 24 };
 ep_case *ep_case_create_image_net(int number);
 
 #endif

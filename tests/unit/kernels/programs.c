@@ -154,10 +154,11 @@ void ep_case_add_norm(ep_case *self, ep_layer_type type, bool affine) {
   self->program.buffers += 2 * count;
 }
 
-void ep_case_add_embedding(ep_case *self, int64_t embeddings, int64_t dimension) {
+void ep_case_add_embedding(ep_case *self, int64_t numbers, int64_t embeddings, int64_t dimension) {
   ep_op *op = next_op(self, EP_LAYER_EMBEDDING);
   op->embeddings = embeddings;
-  put_out(self, op, (ep_shape){op->in_features * dimension, 1, 1});
+  op->numbers = numbers;
+  put_out(self, op, (ep_shape){numbers + ep_op_columns(op) * dimension, 1, 1});
   put_parameters(self, op, embeddings * dimension, 0);
 }
 
@@ -249,7 +250,8 @@ static void make_groups(ep_case *self, const ep_case_training *training) {
 
 static void *make_x(const ep_program *program, int64_t rows, uint64_t seed, uint64_t stream) {
   int64_t count = rows * ep_shape_count(program->stored);
-  bool whole = program->ops_count > 0 && program->ops[0].type == EP_LAYER_EMBEDDING;
+  const ep_op *embedding =
+      program->ops_count > 0 && program->ops[0].type == EP_LAYER_EMBEDDING ? program->ops : NULL;
   float *numbers = allocate(count, sizeof(float));
   uint8_t *bytes = (uint8_t *)numbers;
   for (int64_t i = 0; i < count; i++) {
@@ -257,7 +259,8 @@ static void *make_x(const ep_program *program, int64_t rows, uint64_t seed, uint
     if (program->x_type == EP_X_UINT8) {
       bytes[i] = (uint8_t)((number + 1) * 128);
     } else {
-      float embeddings = whole ? (float)program->ops[0].embeddings : 0;
+      bool whole = embedding && i % program->in_features >= embedding->numbers;
+      float embeddings = whole ? (float)embedding->embeddings : 0;
       numbers[i] = whole ? floorf((number + 1) / 2 * embeddings) : number;
     }
   }

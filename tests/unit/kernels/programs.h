@@ -66,7 +66,8 @@ void ep_case_add_pool(ep_case *self, ep_layer_type type, const ep_case_window *w
 void ep_case_add_adaptive_pool(ep_case *self, int64_t height, int64_t width);
 void ep_case_add_dropout(ep_case *self, ep_layer_type type, float p);
 void ep_case_add_norm(ep_case *self, ep_layer_type type, bool affine); /* batch_ or layer_norm */
-void ep_case_add_embedding(ep_case *self, int64_t embeddings, int64_t dimension);
+/* Of all features but the first `numbers`. */
+void ep_case_add_embedding(ep_case *self, int64_t numbers, int64_t embeddings, int64_t dimension);
 void ep_case_add_residual(ep_case *self, int source);
 /* The number of the layer that was added last, for ep_case_add_residual; -1 = none yet. */
 int ep_case_last(const ep_case *self);

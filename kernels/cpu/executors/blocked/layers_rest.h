@@ -56,25 +56,39 @@ static void dropout_backward(const ep_blocked_call *call) {
   if (call->grad_x) dropout_apply(call, dropout_block(call->op), call->grad_y, call->grad_x);
 }
 
-/* Each whole number of x becomes a row of W. */
+/* Numbers stay what they are, and each whole number behind them becomes a row of W. */
 static void embedding_forward(const ep_blocked_call *call) {
   const ep_op *op = call->op;
-  const int64_t dimension = op->out_features / op->in_features;
-  for (int64_t i = 0; i < call->rows * op->in_features; i++)
-    memcpy(call->y + i * dimension, call->parameters + op->weight + (int64_t)call->x[i] * dimension,
-           (size_t)dimension * sizeof(float));
+  const size_t numbers = (size_t)op->numbers * sizeof(float);
+  const int64_t dimension = ep_op_dimension(op);
+  for (int64_t row = 0; row < call->rows; row++) {
+    const float *x = call->x + row * op->in_features;
+    float *y = call->y + row * op->out_features;
+    memcpy(y, x, numbers);
+    y += op->numbers;
+    for (int64_t i = op->numbers; i < op->in_features; i++, y += dimension)
+      memcpy(y, call->parameters + op->weight + (int64_t)x[i] * dimension,
+             (size_t)dimension * sizeof(float));
+  }
 }
 
 static void embedding_backward(const ep_blocked_call *call) {
   const ep_op *op = call->op;
-  const int64_t dimension = op->out_features / op->in_features;
-  for (int64_t i = 0; call->grad_weight && i < call->rows * op->in_features; i++) {
-    float *restrict to = call->grad_weight + (int64_t)call->x[i] * dimension;
-    const float *restrict from = call->grad_y + i * dimension;
-    for (int64_t j = 0; j < dimension; j++) to[j] += from[j];
+  const size_t numbers = (size_t)op->numbers * sizeof(float);
+  const size_t columns = (size_t)ep_op_columns(op) * sizeof(float);
+  const int64_t dimension = ep_op_dimension(op);
+  for (int64_t row = 0; row < call->rows; row++) {
+    const float *x = call->x + row * op->in_features;
+    const float *restrict from = call->grad_y + row * op->out_features + op->numbers;
+    for (int64_t i = op->numbers; call->grad_weight && i < op->in_features; i++) {
+      float *restrict to = call->grad_weight + (int64_t)x[i] * dimension;
+      for (int64_t j = 0; j < dimension; j++) to[j] += *from++;
+    }
+    if (!call->grad_x) continue;
+    float *grad_x = call->grad_x + row * op->in_features;
+    memcpy(grad_x, call->grad_y + row * op->out_features, numbers);
+    memset(grad_x + op->numbers, 0, columns); /* whole numbers have no slope */
   }
-  /* Whole numbers have no slope. */
-  if (call->grad_x) memset(call->grad_x, 0, (size_t)(call->rows * op->in_features) * sizeof(float));
 }
 
 static void residual_forward(const ep_blocked_call *call) {

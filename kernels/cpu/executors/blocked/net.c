@@ -94,7 +94,7 @@ static int64_t weight_floats(const ep_op *op) {
   switch (op->type) {
   case EP_LAYER_CONV2D:
     return op->out.channels * (op->in.channels / op->groups) * op->kernel[0] * op->kernel[1];
-  case EP_LAYER_EMBEDDING: return op->embeddings * (op->out_features / op->in_features);
+  case EP_LAYER_EMBEDDING: return op->embeddings * ep_op_dimension(op);
   case EP_LAYER_BATCH_NORM: return op->in.channels;
   case EP_LAYER_LAYER_NORM: return op->in_features;
   default: return op->in_features * op->out_features;

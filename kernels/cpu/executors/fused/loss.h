@@ -38,21 +38,21 @@ LANES_INLINE lanes loss_huber(lanes out, lanes y, float delta, lanes *slope) {
   return lanes_select(near, 0.5f * difference * difference, delta * (distance - 0.5f * delta));
 }
 
-LANES_INLINE lanes loss_bce(lanes out, lanes y, float parameter, lanes *slope) {
-  (void)parameter;
+LANES_INLINE lanes loss_bce(lanes out, lanes y, float pos_weight, lanes *slope) {
   const lanes least = lanes_set(-100.0f);
-  *slope = (out - y) / lanes_max(lanes_set(1e-12f), (1.0f - out) * out);
-  return (y - 1.0f) * lanes_max(least, lanes_log1p(-out)) - y * lanes_max(least, lanes_log(out));
+  lanes yes = pos_weight * y, weight = (pos_weight - 1.0f) * y + 1.0f;
+  *slope = (weight * out - yes) / lanes_max(lanes_set(1e-12f), (1.0f - out) * out);
+  return (y - 1.0f) * lanes_max(least, lanes_log1p(-out)) - yes * lanes_max(least, lanes_log(out));
 }
 
-/* log(1 + exp(out)) - out y */
-LANES_INLINE lanes loss_bce_with_logits(lanes out, lanes y, float parameter, lanes *slope) {
-  (void)parameter;
+/* weight log(1 + exp(out)) - out yes */
+LANES_INLINE lanes loss_bce_with_logits(lanes out, lanes y, float pos_weight, lanes *slope) {
   const lanes zero = lanes_set(0.0f);
+  lanes yes = pos_weight * y, weight = (pos_weight - 1.0f) * y + 1.0f;
   lanes small = lanes_exp(-lanes_abs(out));
   lanes part = lanes_inverse(1.0f + small);
-  *slope = lanes_select(lanes_less(out, zero), small * part, part) - y;
-  return (lanes_max(zero, out) - out * y) + lanes_log1p_positive(small, part);
+  *slope = weight * lanes_select(lanes_less(out, zero), small * part, part) - yes;
+  return (weight * lanes_max(zero, out) - out * yes) + weight * lanes_log1p_positive(small, part);
 }
 
 /* Those without vectors of their own. */

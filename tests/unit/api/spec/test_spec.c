@@ -290,6 +290,34 @@ START_TEST(defaults_that_stand_elsewhere) {
 }
 END_TEST
 
+START_TEST(classes_keep_their_shares_unless_the_spec_says_otherwise) {
+  static const struct {
+    const char *data, *loss;
+    bool stratify;
+  } rows[] = {
+      {"\"test\":0.2", "cross_entropy", true},
+      {"\"validation\":0.1", "nll", true},
+      {"\"test\":0.2,\"stratify\":false", "cross_entropy", false},
+      {"\"test\":0.2", "bce_with_logits", false},
+      {"\"test\":0.2", "mse", false},
+      {"\"test\":0", "cross_entropy", false},
+      {"\"test\":0.2,\"folds\":3,\"fold\":0", "cross_entropy", false},
+      {"\"test\":0.2,\"time\":\"day\"", "cross_entropy", false},
+      {"\"test\":0.2,\"group\":\"person\"", "cross_entropy", false},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"data\":{\"dataset\":\"a\",%s},\"model\":{\"layers\":[{\"type\":\"linear\","
+             "\"out_features\":2}]},\"loss\":\"%s\",\"epochs\":1}",
+             rows[i].data, rows[i].loss);
+    ep_job_spec *spec = parse(text);
+    ck_assert_msg(spec->data.stratify == rows[i].stratify, "%s of %s", rows[i].data, rows[i].loss);
+    ep_job_spec_destroy(spec);
+  }
+}
+END_TEST
+
 START_TEST(a_fold_is_kept) {
   static const struct {
     const char *text, *written;
@@ -425,6 +453,7 @@ EP_SUITE("api/spec") {
   tcase_add_test(tests, a_former_name_of_an_executor_is_replaced);
   tcase_add_test(tests, each_optimizer_has_its_own_defaults);
   tcase_add_test(tests, defaults_that_stand_elsewhere);
+  tcase_add_test(tests, classes_keep_their_shares_unless_the_spec_says_otherwise);
   tcase_add_test(tests, a_fold_is_kept);
   tcase_add_test(tests, figures_of_channels);
   tcase_add_test(tests, blocks_are_nested);

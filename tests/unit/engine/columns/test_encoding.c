@@ -11,6 +11,7 @@
 #include "engine/data/columns/calendar.h"
 #include "engine/data/columns/order_statistic.h"
 #include "engine/data/columns/rules.h"
+#include "engine/data/columns/word_hash.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/columns/columns_fixture.h"
 
@@ -176,7 +177,8 @@ START_TEST(many_words_keep_the_commonest) {
   double cells[40], out[EP_LIMIT_ONE_HOT + 1];
   for (int i = 0; i < 40; i++) cells[i] = i;
   ep_encoding encoding;
-  column_fit(category_column("a", text, 0), NULL, cells, 40, &encoding);
+  const ep_column_rule one_hot = {.encode = EP_CATEGORY_ONE_HOT, .indicator = -1};
+  column_fit(category_column("a", text, 0), &one_hot, cells, 40, &encoding);
   ck_assert_int_eq(encoding.features, EP_LIMIT_ONE_HOT + 1);
   for (int i = 0; i < 40; i++) {
     ep_encoding_apply(&encoding, &cells[i], out);
@@ -190,6 +192,80 @@ START_TEST(many_words_keep_the_commonest) {
              cells, 40, &encoding);
   ENCODES(&encoding, 39, 39, 0);
   ENCODES(&encoding, 40, 0, 1); /* no word: as a missing cell, which is the commonest */
+  ep_encoding_deinit(&encoding);
+}
+END_TEST
+
+START_TEST(many_words_are_embedded) {
+  char text[1024] = "";
+  for (int i = 0; i < EP_LIMIT_ONE_HOT + 1; i++) snprintf(text + strlen(text), 16, "w%02d ", i);
+  enum { ROWS = 5 * (EP_LIMIT_ONE_HOT + 1) + 1 };
+  double cells[ROWS];
+  for (int i = 0; i < ROWS; i++) cells[i] = i % 3 == 2 ? missing : i % 3 == 1 ? 5 : 0;
+  cells[0] = EP_LIMIT_ONE_HOT;
+  ep_encoding encoding;
+  column_fit(category_column("a", text, 2), NULL, cells, ROWS, &encoding);
+  ck_assert_int_eq(encoding.embedded_columns, 0); /* too few rows of a word */
+  ep_encoding_deinit(&encoding);
+  column_fit(category_column("a", text, 1), NULL, cells, ROWS, &encoding);
+  ck_assert_int_eq(encoding.embedded_columns, 1);
+  ck_assert_int_eq(encoding.embedded_rows, EP_LIMIT_ONE_HOT + 3); /* others, and missing ones */
+  ENCODES(&encoding, 5, 5);
+  ENCODES(&encoding, EP_LIMIT_ONE_HOT, EP_LIMIT_ONE_HOT);
+  ENCODES(&encoding, 6, EP_LIMIT_ONE_HOT + 1); /* no training row has it */
+  ENCODES(&encoding, -1, EP_LIMIT_ONE_HOT + 1);
+  ENCODES(&encoding, NAN, EP_LIMIT_ONE_HOT + 2);
+  ep_encoding_deinit(&encoding);
+  const ep_column_rule filled = {
+      .encode = EP_CATEGORY_EMBEDDING, .missing = EP_FILL_MOST_FREQUENT, .indicator = -1};
+  column_fit(category_column("a", "x z", 1), &filled, (double[]){1, 1, missing, 0}, 4, &encoding);
+  ck_assert_int_eq(encoding.embedded_rows, 3);
+  ENCODES(&encoding, NAN, 1);
+  ep_encoding_deinit(&encoding);
+}
+END_TEST
+
+START_TEST(embedded_columns_come_last) {
+  ep_column columns[] = {category_column("c", "x z", 0), number_column("a", 0, 4, 0),
+                         category_column("d", "u v w", 0), number_column("y", 0, 1, 0)};
+  ep_column_rule rule = {.name = "?", .encode = EP_CATEGORY_EMBEDDING, .indicator = -1},
+                 number = {.name = "a", .scale = EP_COLUMN_SCALE_NONE, .indicator = -1};
+  ep_data_spec data = {.columns = (ep_column_rule[]){number, rule}, .columns_count = 2};
+  ep_part table = table_make(columns, COUNT(columns), 2);
+  ep_encoding encoding;
+  double out[3];
+  encoding_plan(&data, &table, 3, &encoding);
+  encoding_fit(&encoding, (double[]){0, 4, 2, 1, 2, 0}, 2);
+  ep_encoding_apply(&encoding, (double[]){1, 2, 0}, out);
+  ck_assert_double_eq(out[0], 2);
+  ck_assert_double_eq(out[1], 1);
+  ck_assert_double_eq(out[2], 3); /* behind two words and others */
+  ck_assert_int_eq(encoding.embedded_rows, 3 + 4);
+  ep_encoding_deinit(&encoding);
+  table_free(&table);
+}
+END_TEST
+
+/* sklearn.feature_extraction.FeatureHasher(8, input_type="string"), of scikit-learn 1.2 */
+START_TEST(words_are_hashed_as_scikit_learn_does) {
+  static const struct {
+    const char *word;
+    int64_t index;
+    double sign;
+  } rows[] = {{"Oslo", 3, -1},     {"Bergen", 0, -1}, {"a", 2, 1},
+              {"New York", 2, -1}, {"Århus", 0, 1},   {"dog", 5, -1}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    ep_word_bucket bucket = ep_word_bucket_of(rows[i].word, 8);
+    ck_assert_int_eq(bucket.index, rows[i].index);
+    ck_assert_double_eq(bucket.sign, rows[i].sign);
+  }
+  const ep_column_rule rule = {.encode = EP_CATEGORY_HASH, .buckets = 8, .indicator = 1};
+  ep_encoding encoding;
+  column_fit(category_column("a", "Oslo Bergen", 1), &rule, (double[]){0, 0, missing}, 3,
+             &encoding);
+  ENCODES(&encoding, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0);
+  ENCODES(&encoding, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0); /* no training row has it */
+  ENCODES(&encoding, NAN, 0, 0, 0, 0, 0, 0, 0, 0, 1);
   ep_encoding_deinit(&encoding);
 }
 END_TEST
@@ -386,7 +462,9 @@ START_TEST(faults_of_a_spec_have_their_place) {
       {{.name = "c", .type = EP_COLUMN_AS_NUMBER}, "/data/columns/c/type", "holds words"},
       {{.name = "c", .type = EP_COLUMN_AS_DATE}, "/data/columns/c/type", "holds words"},
       {{.name = "d", .type = EP_COLUMN_AS_CATEGORY}, "/data/columns/d/type", "a date cannot"},
-      {{.name = "a", .type = EP_COLUMN_AS_CATEGORY}, "/data/columns/a/type", "from 0 to 100"},
+      {{.name = "a", .type = EP_COLUMN_AS_CATEGORY, .encode = EP_CATEGORY_ONE_HOT},
+       "/data/columns/a/type",
+       "from 0 to 100"},
       {{.name = "c", .missing = EP_FILL_MEAN}, "/data/columns/c/missing", "most_frequent"},
       {{.name = "c", .has_value = true}, "/data/columns/c/missing", "most_frequent"},
       {{.name = "d*", .encode = EP_CATEGORY_ONE_HOT}, "/data/columns/d*/encode", "of a category"},
@@ -435,6 +513,9 @@ EP_SUITE("encoding") {
   tcase_add_test(all, constants_and_too_large_values);
   tcase_add_test(all, words_become_one_hot);
   tcase_add_test(all, many_words_keep_the_commonest);
+  tcase_add_test(all, many_words_are_embedded);
+  tcase_add_test(all, embedded_columns_come_last);
+  tcase_add_test(all, words_are_hashed_as_scikit_learn_does);
   tcase_add_test(all, whole_numbers_can_be_a_category);
   tcase_add_test(all, rare_words_count_as_others);
   tcase_add_test(all, the_calendar);

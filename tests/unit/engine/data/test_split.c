@@ -247,6 +247,26 @@ START_TEST(prepared_folds_are_stratified) {
 }
 END_TEST
 
+START_TEST(classes_beyond_the_limit_are_one_stratum) {
+  enum { ROWS = 40 };
+  double x[ROWS], y[ROWS];
+  for (int i = 0; i < ROWS; i++) {
+    x[i] = i;
+    y[i] = i % 2 ? EP_LIMIT_CLASSES + i : 0;
+  }
+  ep_data_spec spec = inline_spec(x, y, ROWS, 1);
+  ep_prepared prepared;
+  ep_error error = {0};
+  spec.folds = 0;
+  spec.test = 0.5;
+  ck_assert_int_eq(ep_prepare(&spec, EP_LOSS_CROSS_ENTROPY, NULL, &prepared, &error), EP_OK);
+  int zeros = 0;
+  for (int i = 0; i < ROWS / 2; i++) zeros += prepared.classes[EP_SPLIT_TEST][i] == 0;
+  ck_assert_int_eq(zeros, ROWS / 4);
+  ep_prepared_deinit(&prepared);
+}
+END_TEST
+
 static void prepare_refused(const ep_data_spec *spec, ep_loss_type loss, ep_status status,
                             const char *pointer, const char *message) {
   ep_prepared prepared;
@@ -284,5 +304,6 @@ EP_SUITE("split") {
   tcase_add_test(all, both_sides_of_the_counts);
   tcase_add_test(all, a_fold_has_a_row_of_each_class);
   tcase_add_test(all, prepared_folds_are_stratified);
+  tcase_add_test(all, classes_beyond_the_limit_are_one_stratum);
   tcase_add_test(all, what_has_no_classes_is_not_stratified);
 }

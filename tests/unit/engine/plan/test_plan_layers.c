@@ -354,6 +354,35 @@ START_TEST(embeddings) {
 }
 END_TEST
 
+START_TEST(embedded_columns) {
+  ep_data_shape shape = {.train_rows = 100,
+                         .features = 5,
+                         .embedded_columns = 2,
+                         .embedded_rows = 70,
+                         .target_columns = 1,
+                         .classes = 10};
+  ep_job_spec *spec;
+  ep_layer_view views[2];
+  ep_plan *plan = plan_of(ON("", OUT), &shape, &spec);
+  ck_assert_int_eq(plan->program.ops_count, 3);
+  ck_assert_str_eq(plan->names[0], "columns");
+  ck_assert_str_eq(plan->names[1], "0");
+  ck_assert_int_eq(plan->ops[0].numbers, 3);
+  assert_shape(plan->ops[0].out, 3 + 2 * 6, 1, 1); /* 6 * 6 is the first square above 70 / 2 */
+  ck_assert_int_eq(plan->ops[2].weight, 70 * 6);
+  ck_assert_int_eq(plan->ops[1].layer, 0);
+  float *state = malloc((size_t)plan->parameters * sizeof *state);
+  ck_assert_ptr_nonnull(state);
+  ep_plan_initialize(plan, spec, state);
+  for (int64_t i = 0; i < 70 * 6; i++) ck_assert(state[i] != 0 && fabsf(state[i]) < 0.05f);
+  ep_plan_layers(plan, views);
+  ck_assert_int_eq(views[0].parameters, 70 * 6);
+  free(state);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
 START_TEST(one_hot_classes) {
   ep_data_shape shape = mnist;
   shape.target_columns = 10;
@@ -512,6 +541,7 @@ EP_SUITE("engine/plan layers") {
   tcase_add_test(tests, bytes_are_scaled_by_channel);
   tcase_add_test(tests, crops_and_shifts);
   tcase_add_test(tests, embeddings);
+  tcase_add_test(tests, embedded_columns);
   tcase_add_test(tests, one_hot_classes);
   tcase_add_test(tests, validation_rows_are_enough);
   tcase_add_test(tests, images_go_to_the_blocked_executor);

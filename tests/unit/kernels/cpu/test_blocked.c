@@ -100,7 +100,7 @@ static ep_case *wide_case(void) {
 
 static ep_case *embedding_case(void) {
   ep_case *self = ep_case_create("embedding", 9, EP_LOSS_BCE_WITH_LOGITS);
-  ep_case_add_embedding(self, 31, 12);
+  ep_case_add_embedding(self, 2, 31, 12);
   ep_case_add_linear(self, 97, true);
   ep_case_add(self, EP_LAYER_TANH);
   ep_case_add_linear(self, 4, true);

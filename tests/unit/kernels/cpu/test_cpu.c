@@ -258,7 +258,7 @@ static ep_case *image_case(void) {
 
 static ep_case *embedding_case(void) {
   ep_case *test = ep_case_create("embedding", 2, EP_LOSS_MSE);
-  ep_case_add_embedding(test, 5, 3);
+  ep_case_add_embedding(test, 0, 5, 3);
   ep_case_add_linear(test, 2, true);
   ep_case_finish(test, &(ep_case_training){.rows = 6, .batch_size = 4, .steps = 4, .lr = 0.1f});
   return test;

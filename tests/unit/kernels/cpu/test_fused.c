@@ -156,6 +156,7 @@ static double bce_loss(int level, float output, float target) {
   ep_op op = {.type = EP_LAYER_RELU, .in_features = 1, .out_features = 1, .weight = -1, .bias = -1};
   ep_program program = layer_program(&op);
   program.loss = EP_LOSS_BCE;
+  program.loss_parameter = 1;
   ep_instance *instance = compile(&program, level);
   double loss = 0;
   int64_t errors;

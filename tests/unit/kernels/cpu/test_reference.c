@@ -58,6 +58,8 @@ enum { LOSS_VALUES = sizeof loss_values / sizeof loss_values[0] };
 START_TEST(a_loss_gives_the_known_values) {
   ep_program program = {.loss = loss_values[_i].type, .out_features = 3, .loss_parameter = 0.7f};
   bool classes = ep_loss_takes_classes(program.loss);
+  if (program.loss == EP_LOSS_BCE || program.loss == EP_LOSS_BCE_WITH_LOGITS)
+    program.loss_parameter = 1;
   int32_t class = (int32_t)loss_values[_i].target[0];
   const void *target = classes ? (const void *)&class : loss_values[_i].target;
   int64_t errors = 5; /* added to */
@@ -67,6 +69,30 @@ START_TEST(a_loss_gives_the_known_values) {
   ck_assert_near(sum, loss_values[_i].sum);
   ck_assert_int_eq(errors, 5 + loss_values[_i].errors);
   for (int i = 0; i < 3; i++) ck_assert_near(grad[i], loss_values[_i].grad[i] / count);
+}
+END_TEST
+
+/* torch.nn.functional.binary_cross_entropy_with_logits of (2, -1, 0.5) and (0, 1, 1) with
+ * pos_weight 3 is the sum of ln(1 + e^2) = 2.12692801, 3 ln(1 + e) = 3.93978506 and 3 ln(1 +
+ * e^-0.5) = 1.42223092; the same of probabilities (0.5, 0.25): ln 2 and 3 ln 4. */
+START_TEST(a_positive_weight_gives_the_known_values) {
+  ep_program program = {.loss = EP_LOSS_BCE_WITH_LOGITS, .out_features = 3, .loss_parameter = 3};
+  const float output[3] = {2, -1, 0.5f}, target[3] = {0, 1, 1};
+  int64_t errors = 0;
+  float grad[3];
+  ck_assert_near(ep_reference_loss(&program, output, target, 1, 1, grad, &errors),
+                 2.12692801 + 3.93978506 + 1.42223092);
+  ck_assert_int_eq(errors, 2);
+  ck_assert_near(grad[0], 0.88079708);
+  ck_assert_near(grad[1], 3 * (0.26894142 - 1));
+  ck_assert_near(grad[2], 3 * (0.62245933 - 1));
+  const float probabilities[2] = {0.5f, 0.25f}, classes[2] = {0, 1};
+  program.loss = EP_LOSS_BCE;
+  program.out_features = 2;
+  ck_assert_near(ep_reference_loss(&program, probabilities, classes, 1, 1, grad, &errors),
+                 0.69314718 + 3 * 1.38629436);
+  ck_assert_near(grad[0], 2);
+  ck_assert_near(grad[1], -12);
 }
 END_TEST
 
@@ -434,6 +460,7 @@ END_TEST
 EP_SUITE("reference") {
   TCase *formulas = ep_suite_case(suite, "formulas");
   tcase_add_test(formulas, smoothing_and_class_weights_give_the_known_values);
+  tcase_add_test(formulas, a_positive_weight_gives_the_known_values);
   tcase_add_loop_test(formulas, a_loss_gives_the_known_values, 0, LOSS_VALUES);
   tcase_add_loop_test(formulas, a_loss_passes_nan_on, 0, EP_LOSS_COUNT);
   tcase_add_test(formulas, every_loss_and_optimizer_has_a_known_value);
