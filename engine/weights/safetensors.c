@@ -140,6 +140,9 @@ ep_status ep_tensors_read(const uint8_t *bytes, size_t size, ep_tensors *out, ep
   json_error_t fault;
   const char *text = (const char *)bytes + LENGTH_BYTES;
   ep_status status = ep_json_check(text, (size_t)length, EP_LIMIT_HEADER_TREE_BYTES, error);
+  if (status == EP_INVALID)
+    return ep_fail(error, EP_DATA, "safetensors: the header is nested deeper than %d levels",
+                   EP_LIMIT_JSON_DEPTH);
   if (status != EP_OK) return status;
   json_t *root = ep_json_read(text, (size_t)length, JSON_REJECT_DUPLICATES, &fault);
   if (!root && !fault.text[0]) return ep_fail_memory(error);

@@ -44,15 +44,17 @@ START_TEST(labels_change_at_any_time_and_stay) {
   ck_assert_int_eq(job_number(jobs, high, "\"queue_position\":"), 2);
   ck_assert_int_eq(label(jobs, low, "{\"name\":\"first\",\"tags\":[\"t\"]}"), EP_OK);
   assert_has(jobs, low,
-             "\"name\":\"first\",\"tags\":[\"t\"],\"priority\":6,\"pinned\":false,\"status\"");
+             "\"name\":\"first\",\"tags\":[\"t\"],\"owner\":\"\",\"priority\":6,\"pinned\":false,"
+             "\"status\"");
   assert_has(jobs, low, "\"spec\":{\"name\":\"first\",\"tags\":[\"t\"],\"priority\":6,");
   char *queue = NULL;
   assert_ok(ep_jobs_queue(jobs, &queue, error));
   ck_assert_ptr_nonnull(strstr(queue, "\"position\":1,\"priority\":6,\"name\":\"first\""));
   free(queue);
   ck_assert_int_eq(label(jobs, running, "{\"tags\":[\"r\"],\"priority\":7}"), EP_OK);
-  assert_has(jobs, running,
-             "\"tags\":[\"r\"],\"priority\":7,\"pinned\":false,\"status\":\"running\"");
+  assert_has(
+      jobs, running,
+      "\"tags\":[\"r\"],\"owner\":\"\",\"priority\":7,\"pinned\":false,\"status\":\"running\"");
   ep_jobs_close(jobs);
 
   jobs = jobs_open("cpu");
@@ -67,7 +69,8 @@ START_TEST(labels_change_at_any_time_and_stay) {
   ck_assert_uint_eq(version_of(jobs, low), before);
   ck_assert_int_eq(label(jobs, low, "{\"name\":null,\"tags\":[]}"), EP_OK);
   assert_has(jobs, low,
-             "\"name\":\"\",\"tags\":[],\"priority\":6,\"pinned\":false,\"status\":\"succeeded\"");
+             "\"name\":\"\",\"tags\":[],\"owner\":\"\",\"priority\":6,\"pinned\":false,\"status\":"
+             "\"succeeded\"");
   ck_assert_uint_ne(version_of(jobs, low), before);
   assert_ok(ep_jobs_delete(jobs, low, error));
   ck_assert_int_eq(label(jobs, low, "{\"name\":\"x\"}"), EP_NOT_FOUND);
