@@ -57,7 +57,8 @@ void ep_connection_notify(void *transport, struct MHD_Connection *connection, vo
     shutdown(socket, SHUT_RDWR);
   }
   *socket_context = ep_deadline_add(self->deadlines, socket);
-  ep_deadline_allow(*socket_context, HEAD_SECONDS * 1000000LL);
+  ep_deadline_rest(*socket_context, HEAD_SECONDS * 1000000LL);
+  ep_deadlines_make_room(self->deadlines, self->connections_most);
 }
 
 static socklen_t address_bytes(const struct sockaddr *address) {
@@ -382,6 +383,6 @@ void ep_connection_complete(void *transport, struct MHD_Connection *connection, 
   ep_access_log_write(exchange);
   ep_exchange_unwatch(exchange);
   ep_waiter_leave(&exchange->waiter);
-  ep_deadline_allow(exchange->deadline, IDLE_SECONDS * 1000000LL);
+  ep_deadline_rest(exchange->deadline, IDLE_SECONDS * 1000000LL);
   ep_exchange_release(exchange);
 }

@@ -19,6 +19,7 @@ struct ep_http {
 };
 
 enum {
+  SPARE_SHARE = 32,     /* of the connections: at its limit the library accepts nobody */
   RESERVED_FILES = 512, /* the store, the logs, workers, files that are being sent, uploads */
   MOST_CONNECTIONS = 65536,
   POOL_BYTES = 16 << 10, /* of each connection: see docs/adr */
@@ -115,6 +116,7 @@ ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **o
   if (!http) return ep_fail_memory(error);
   http->server = server;
   http->transport.server = server;
+  http->transport.connections_most = room->connections - room->connections / SPARE_SHARE - 1;
   ep_status status = threads_start(http, room, error);
   if (status == EP_OK) status = ep_received_prepare(room->files, error);
   if (status == EP_OK)
