@@ -90,7 +90,7 @@ ROOMS = {
     "server/process": ("api api/arguments api/json engine/files engine/host", ""),
     "server/metrics": (SERVER, ""),
     "server/ingest": ("api api/hash api/spec kernels server/process engine/data/datasets engine/data/formats "
-                      "engine/data/sources engine/files engine/sandbox", ""),
+                      "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
     "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
@@ -105,7 +105,7 @@ ROOMS = {
     "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/data/inputs engine/files engine/weights "
-                            "server/jobs/files",
+                            "server/ingest server/jobs/files",
                             "jansson"),
     "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
