@@ -1,6 +1,6 @@
 // From a file to an answer, in the page: dropped, looked at, trained on, asked.
 
-import { ask, check, peopleCsv, run, squaresPut, trained } from "./page.mjs";
+import { accessibilityFaults, ask, check, endless, peopleCsv, run, squaresPut, trained, xor } from "./page.mjs";
 
 // Drops a file on the page, as a browser reports it.
 const drop = (page, name, text) => page.evaluate(([fileName, content]) => {
@@ -123,8 +123,47 @@ async function sorted({ page }) {
   console.log("ok: the list is sorted by a column");
 }
 
+// A text is looked for on every page; what is found is cancelled and deleted together, after a question.
+async function several({ page, url }) {
+  const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "heap-0", ...endless }))).id;
+  for (const i of [1, 2, 3]) await ask(url, "POST", "/v1/jobs", xor({ name: `heap-${i}` }));
+  await ask(url, "PUT", "/v1/models/heap-model", { job: (await ask(url, "GET", "/v1/jobs?search=Our-people&limit=1")).data[0].id });
+  await page.goto("/#/jobs?limit=50");
+  const rows = page.locator(".jobs-table tbody tr");
+  await page.getByLabel("Search all jobs").fill("HEAP-");
+  await page.locator(".count").filter({ hasText: "4 jobs on this page" }).waitFor();
+  await page.waitForURL(/q=HEAP-/);
+  await page.getByRole("checkbox", { name: "Select all shown" }).check();
+  await page.getByRole("button", { name: "Cancel 4" }).click();
+  const dialog = page.getByRole("dialog", { name: "Cancel 4 jobs?" });
+  check(/1 job that has begun stops.*3 jobs that wait will never start/.test(await dialog.textContent()), await dialog.textContent());
+  const faults = await accessibilityFaults(page);
+  check(faults.length === 0, `the question: ${JSON.stringify(faults)}`);
+  await dialog.getByRole("button", { name: "Go back" }).click();
+  check((await ask(url, "GET", `/v1/jobs/${running}`)).status === "running", "a job was cancelled unasked");
+  await page.getByRole("button", { name: "Cancel 4" }).click();
+  await dialog.getByRole("button", { name: "Cancel 4 jobs" }).click();
+  await page.getByRole("status").filter({ hasText: "4 jobs were cancelled." }).waitFor();
+  await page.locator(".badge[data-state=cancelled]").nth(3).waitFor();
+  await page.getByLabel("Search all jobs").fill("");
+  await page.locator(".jobs-table a[href$='/Our-people']").first().waitFor();
+  const left = await rows.count();
+  await page.getByRole("checkbox", { name: "Select heap-1" }).check();
+  await page.getByRole("checkbox", { name: "Select heap-2" }).check();
+  await page.getByLabel("Search all jobs").fill("our-people");
+  await page.locator(".count").filter({ hasText: "1 job on this page" }).waitFor();
+  await rows.first().getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Delete 3" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete 3 jobs" }).click();
+  await page.locator(".notice.error").filter({ hasText: "2 jobs were deleted." }).filter({ hasText: "heap-model" }).waitFor();
+  await page.getByLabel("Search all jobs").fill("");
+  await page.waitForFunction((count) => document.querySelectorAll(".jobs-table tbody tr").length === count, left - 2);
+  check((await page.getByRole("button", { name: "Delete 1" }).count()) === 1, "what was refused is not selected");
+  console.log("ok: jobs are found on every page, cancelled and deleted together, and what is refused is told");
+}
+
 run(async ({ url, open }) => {
-  const page = await open({ expected: [/422/] });
+  const page = await open({ expected: [/422/, /409/] });
   page.on("dialog", (dialog) => check(false, `a dialog opened: ${dialog.message()}`));
-  for (const part of [dropped, looked, trainedAndAsked, others, failed, sorted]) await part({ page, url });
+  for (const part of [dropped, looked, trainedAndAsked, others, failed, sorted, several]) await part({ page, url });
 });
