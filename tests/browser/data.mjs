@@ -162,8 +162,69 @@ async function several({ page, url }) {
   console.log("ok: jobs are found on every page, cancelled and deleted together, and what is refused is told");
 }
 
+// The form's fields write what they say into the spec, and take it away again.
+async function formed({ page, url }) {
+  await page.goto("/#/submit?dataset=Our-people");
+  await page.locator("#f-data").waitFor();
+  const spec = async () => JSON.parse(await page.inputValue("#json"));
+  const written = async (expected, what) => {
+    const found = await spec();
+    const [left, right] = [JSON.stringify(found[what] ?? null), JSON.stringify(expected)];
+    check(left === right, `${what} is ${left}, not ${right}`);
+  };
+  await page.getByLabel("Schedule").selectOption("step");
+  await written("step", "schedule");
+  await page.getByLabel("Step size").fill("10");
+  await page.locator("#f-schedule-gamma").fill("0.5");
+  await written({ type: "step", step_size: 10, gamma: 0.5 }, "schedule");
+  check(await page.locator("#f-schedule-t_max").isHidden(), "a field of another schedule is shown");
+  await page.getByLabel("Schedule").selectOption("constant");
+  await written(null, "schedule");
+  await page.getByLabel("Warmup epochs").fill("3");
+  await written({ type: "constant", warmup_epochs: 3 }, "schedule");
+  await page.locator("#f-loss").selectOption("cross_entropy");
+  await page.getByLabel("Class weights").fill("balanced");
+  await written({ type: "cross_entropy", class_weights: "balanced" }, "loss");
+  await page.getByLabel("Class weights").fill("[1, 2.5]");
+  await written({ type: "cross_entropy", class_weights: [1, 2.5] }, "loss");
+  await page.getByLabel("Class weights").fill("");
+  await written("cross_entropy", "loss");
+  await page.getByLabel("Optimizer").selectOption("adamw");
+  check((await page.getByLabel("Weight decay").getAttribute("placeholder")) === "0.01", "the default of the weight decay is not shown");
+  await page.getByLabel("Weight decay").fill("0.1");
+  check((await spec()).optimizer.weight_decay === 0.1, JSON.stringify((await spec()).optimizer));
+  await page.getByLabel("Stop early after").fill("20");
+  await page.getByLabel("Better by").fill("0.01");
+  await written({ patience: 20, min_delta: 0.01 }, "early_stopping");
+  await page.getByLabel("Better by").fill("");
+  await page.getByLabel("Stop early after").fill("");
+  await written(null, "early_stopping");
+  await page.getByText("A series in time").click();
+  await page.getByLabel("Window").fill("24");
+  await page.getByLabel("Horizon").fill("2");
+  check(JSON.stringify((await spec()).data.window) === '{"length":24,"horizon":2}', JSON.stringify((await spec()).data));
+  await page.getByLabel("Window").fill("");
+  await page.getByLabel("Horizon").fill("");
+  check(!("window" in (await spec()).data), "an empty window stays");
+  await page.getByText("Pictures", { exact: true }).click();
+  await page.getByLabel("Augment: shift").fill("2");
+  await page.getByLabel("Augment: flip").selectOption("yes");
+  await page.getByLabel("Augment: crop").fill("[6, 6]");
+  await page.getByLabel("Normalize: mean").fill("0.5");
+  const { data } = await spec();
+  check(JSON.stringify([data.augment, data.normalize]) === '[{"shift":2,"flip":true,"crop":[6,6]},{"mean":0.5}]', JSON.stringify(data));
+  const faults = await accessibilityFaults(page);
+  check(faults.length === 0, `the form: ${JSON.stringify(faults)}`);
+  const known = { data: { dataset: "squares", augment: { flip: true }, normalize: { mean: 0.5, std: 0.5 } }, model: { layers: [{ type: "flatten" }, { type: "linear", out_features: 2 }] }, loss: { type: "focal", gamma: 3 }, schedule: { type: "cosine", t_max: 4 }, epochs: 3 };
+  await page.fill("#json", JSON.stringify(known));
+  await page.waitForFunction(() => document.querySelector("#f-loss-gamma").value === "3");
+  check((await page.inputValue("#f-schedule-t_max")) === "4" && (await page.inputValue("#f-data-augment-flip")) === "yes", "the form does not follow the JSON");
+  check((await page.getByLabel("Schedule").inputValue()) === "cosine", "the schedule does not follow the JSON");
+  console.log("ok: schedule, early stopping, weight decay, pictures, class weights and windows have fields");
+}
+
 run(async ({ url, open }) => {
   const page = await open({ expected: [/422/, /409/] });
   page.on("dialog", (dialog) => check(false, `a dialog opened: ${dialog.message()}`));
-  for (const part of [dropped, looked, trainedAndAsked, others, failed, sorted, several]) await part({ page, url });
+  for (const part of [dropped, looked, trainedAndAsked, others, failed, sorted, formed, several]) await part({ page, url });
 });
