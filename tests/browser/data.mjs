@@ -92,6 +92,53 @@ async function others({ page, url }) {
   console.log("ok: pictures are drawn, rows without names are asked as JSON");
 }
 
+// A job of pictures is asked with one that is dropped.
+async function pictured({ page, url }) {
+  const id = await trained(url, { data: { dataset: "squares" }, model: { layers: [{ type: "flatten" }, { type: "linear", out_features: 2 }] }, loss: "cross_entropy", epochs: 2 });
+  await page.goto(`/#/jobs/${id}`);
+  const form = page.locator("#predict");
+  await form.getByLabel(/Drop a picture/).waitFor();
+  await page.evaluate(async () => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 20, height: 12 });
+    canvas.getContext("2d").fillRect(2, 2, 9, 9);
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([blob], "dot.png", { type: "image/png" }));
+    for (const type of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+  });
+  await form.locator(".predict-answer progress").nth(1).waitFor();
+  check(await form.getByRole("img", { name: "dot.png" }).isVisible(), "the picture is not shown");
+  await drop(page, "notes.txt", "no picture");
+  await form.getByRole("alert").filter({ hasText: "neither a PNG nor a JPEG" }).waitFor();
+  await drop(page, "broken.png", "no picture");
+  await form.getByRole("alert").filter({ hasText: /picture|PNG|image/ }).filter({ hasNotText: "neither" }).waitFor();
+  console.log("ok: a dropped picture is predicted, and what is none is told of");
+}
+
+// A series goes on from its last rows.
+async function forecast({ page, url }) {
+  const hours = Array.from({ length: 1600 }, (_, i) => `${new Date(Date.UTC(2024, 0, 1, i)).toISOString().slice(0, 16)},${(10 + Math.sin(i / 3)).toFixed(3)},${i % 2 ? "north" : "south"}`);
+  check((await fetch(`${url}/v1/datasets/power`, { method: "PUT", body: `hour,power,site\n${hours.join("\n")}\n` })).ok, "the series was refused");
+  const data = { dataset: "power", target: "power", time: "hour", exclude: ["site"], window: { length: 24 }, test: 0.2, standardize: ["y"] };
+  const spec = { data, model: { layers: [{ type: "linear", out_features: 8 }, { type: "relu" }, { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { type: "adam", lr: 0.01 }, epochs: 20 };
+  await page.goto(`/#/jobs/${await trained(url, spec)}`);
+  await page.getByLabel("Rows to forecast").fill("36");
+  await page.getByRole("button", { name: "Forecast" }).click();
+  await page.locator(".predict-answer canvas").waitFor();
+  const said = await page.locator(".predict-answer").textContent();
+  check(/As it was: 24 points/.test(said) && /Forecast: 36 points/.test(said), said);
+  const faults = await accessibilityFaults(page);
+  check(faults.length === 0, `a forecast: ${JSON.stringify(faults)}`);
+  const grouped = { ...spec, data: { dataset: "power", target: "power", time: "hour", window: { length: 600, group: "site" }, standardize: ["y"] }, epochs: 1 };
+  await page.goto(`/#/jobs/${await trained(url, grouped)}`);
+  await page.getByLabel("Of which site").selectOption("north");
+  await page.getByLabel("Rows to forecast").fill("2");
+  await page.getByRole("button", { name: "Forecast" }).click();
+  await page.locator(".predict-answer canvas").waitFor();
+  check(/As it was: 600 points/.test(await page.locator(".predict-answer").textContent()), "the past has another length");
+  console.log("ok: a forecast goes on from the last rows, of one group where there are several");
+}
+
 // What failed in its first epochs has no curve, and no cloud of predictions; what it says stands above.
 async function failed({ page, url }) {
   const diverges = { data: { generator: "disc", rows: 100 }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 1e30 }, epochs: 50 };
@@ -128,6 +175,14 @@ async function several({ page, url }) {
   const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "heap-0", ...endless }))).id;
   for (const i of [1, 2, 3]) await ask(url, "POST", "/v1/jobs", xor({ name: `heap-${i}` }));
   await ask(url, "PUT", "/v1/models/heap-model", { job: (await ask(url, "GET", "/v1/jobs?search=Our-people&limit=1")).data[0].id });
+  await page.goto("/#/devices");
+  const queued = page.getByRole("region", { name: "Queue" }).locator("tbody tr");
+  await queued.nth(3).waitFor();
+  const places = (await queued.allTextContents()).map((text) => /^(running|\d+)heap-\d(–|in .+|not known)/.exec(text)?.[1]);
+  check(places.join() === "running,1,2,3", `the places are ${places}`);
+  const last = (await ask(url, "GET", "/v1/queue")).jobs.at(-1);
+  await page.goto(`/#/jobs/${last.id}`);
+  await page.locator(".progress-line").filter({ hasText: "place 3 in the queue" }).filter({ hasText: last.start_seconds === null ? "place" : "starts in" }).waitFor();
   await page.goto("/#/jobs?limit=50");
   const rows = page.locator(".jobs-table tbody tr");
   await page.getByLabel("Search all jobs").fill("HEAP-");
@@ -226,5 +281,5 @@ async function formed({ page, url }) {
 run(async ({ url, open }) => {
   const page = await open({ expected: [/422/, /409/] });
   page.on("dialog", (dialog) => check(false, `a dialog opened: ${dialog.message()}`));
-  for (const part of [dropped, looked, trainedAndAsked, others, failed, sorted, formed, several]) await part({ page, url });
+  for (const part of [dropped, looked, trainedAndAsked, others, pictured, forecast, failed, sorted, formed, several]) await part({ page, url });
 });
