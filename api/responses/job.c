@@ -178,6 +178,7 @@ char *ep_job_summary_format(const ep_job_view *job) {
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   ep_job_head_write(&writer, job, "job");
+  ep_writer_member_string(&writer, "dataset", job->dataset);
   progress_write(&writer, job);
   ep_job_waiting_write(&writer, job);
   timing_write(&writer, job);

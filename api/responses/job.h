@@ -16,7 +16,8 @@
 /* What GET /v1/jobs/{id} returns. Pointers are loans for the call. */
 typedef struct {
   const char *id, *name, *owner;
-  const char *tags; /* JSON text: an array */
+  const char *tags;    /* JSON text: an array */
+  const char *dataset; /* its name in the spec; NULL = none (null) */
   int priority;
   bool pinned;
   ep_state state;

@@ -30,6 +30,12 @@ export const missingWords = (column, rows) => (column.missing ? `${integer(colum
 // A date of a response as seconds since 1970; a time of day since midnight.
 const secondsOf = (text) => Date.parse(/^\d\d:/.test(text) ? `1970-01-01T${text}Z` : text.includes("T") ? `${text}Z` : text) / 1000;
 
+// Whether cells of times, dates or numbers, never descend; a missing one is in no order.
+export function inTime(cells) {
+  const times = cells.map((cell) => (typeof cell === "number" ? cell : typeof cell === "string" ? secondsOf(cell) : NaN));
+  return times.every((time, i) => Number.isFinite(time) && (i === 0 || time >= times[i - 1]));
+}
+
 // Bars of a column: {bars: [{label, count}], of: rows counted}. Words are counted in all rows, numbers in those
 // that were fetched; null where there is nothing to count.
 export function histogram(column, cells, most = 12) {

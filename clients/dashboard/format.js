@@ -63,6 +63,9 @@ export function duration(time) {
   return parts(Math.floor(hours / 24), "d", hours % 24, "h");
 }
 
+// When a job that waits will start, as far as the daemon's estimates say.
+export const startWords = (time) => (value(time) === null ? "not known" : `in ${duration(time)}`);
+
 export function bytes(count) {
   const n = value(count);
   if (n === null) return none;

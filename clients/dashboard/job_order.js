@@ -26,6 +26,7 @@ export function trainedSeconds(job, now = Date.now()) {
 const keys = {
   State: (job) => job.status,
   Job: (job) => job.name || null,
+  Data: (job) => job.dataset ?? null,
   Progress: (job) => job.progress.fraction,
   Loss: lossOf,
   Test: (job) => value(leadingMetric(job)?.[1] ?? null),

@@ -119,6 +119,7 @@ static ep_status page_read(const ep_request *request, ep_job_page *page,
   *page = (ep_job_page){.state = state ? ep_state_from_name(state) : -1,
                         .after = ep_request_query(request, "after"),
                         .owner = ep_request_query(request, "owner"),
+                        .search = ep_request_query(request, "search"),
                         .tags = tags,
                         .tags_count = ep_request_queries(request, "tag", tags)};
   if (ep_request_integer(request, "limit", 1, LIST_ITEMS, LIST_HERE, &page->limit, error) !=
@@ -126,6 +127,9 @@ static ep_status page_read(const ep_request *request, ep_job_page *page,
       ep_request_word(request, "view", VIEWS, 0, &view, error) != EP_OK)
     return error->status;
   page->summary = view == 1;
+  if (page->search && strlen(page->search) > EP_LIMIT_NAME_BYTES)
+    return ep_fail(error, EP_MALFORMED, "?search= must be at most %d bytes", EP_LIMIT_NAME_BYTES);
+  if (page->search && !*page->search) page->search = NULL;
   if (state && page->state < 0)
     return ep_fail(error, EP_MALFORMED, "?state= names no state of a job");
   for (int i = 0; i < page->tags_count; i++)
@@ -149,6 +153,7 @@ ep_route_result ep_job_list_route(ep_exchange *exchange, const char *prefix,
   bool here = strcmp(prefix, EP_JOB_PREFIX) == 0; /* sweeps have results to be read */
   if (page_read(request, &page, tags, &error) != EP_OK) return ep_exchange_fail(exchange, &error);
   page.prefix = prefix;
+  if (page.search && !exchange->works) return EP_ROUTE_WORKS; /* it looks at every job */
   if (ep_jobs_list_version(jobs, &page, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   exchange->response.headers_count = 0;

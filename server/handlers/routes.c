@@ -14,7 +14,7 @@ enum {
 /* clang-format off */
 static const ep_route rows[] = {
   {"POST",   "/v1/jobs",                  ep_route_job_create,      EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, SUBMIT, EP_OWNED_NONE, {"validate"}, NULL},
-  {"GET",    "/v1/jobs",                  ep_route_job_list,        EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {"limit", "after", "state", "tag*", "view", "owner"}, NULL},
+  {"GET",    "/v1/jobs",                  ep_route_job_list,        EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {"limit", "after", "state", "tag*", "view", "owner", "search"}, NULL},
   {"GET",    "/v1/jobs/{id}",             ep_route_job_get,         EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"wait"}, EP_JOB_PREFIX},
   {"PATCH",  "/v1/jobs/{id}",             ep_route_job_label,       EP_BODY_JSON, EP_LIMIT_LABELS_BYTES, EP_RUNS_COMMIT, SUBMIT, EP_OWNED_JOB, {NULL}, EP_JOB_PREFIX},
   {"DELETE", "/v1/jobs/{id}",             ep_route_job_delete,      EP_BODY_NONE, 0, EP_RUNS_COMMIT, SUBMIT, EP_OWNED_JOB, {NULL}, EP_JOB_PREFIX},
@@ -29,7 +29,7 @@ static const ep_route rows[] = {
   {"GET",    "/v1/jobs/{id}/predictions", ep_route_predictions_get, EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"format"}, EP_JOB_PREFIX},
   {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_ROWS, PREDICT_BYTES, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"checkpoint"}, EP_JOB_PREFIX},
   {"POST",   "/v1/sweeps",                ep_route_sweep_create,    EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, SUBMIT, EP_OWNED_NONE, {"validate"}, NULL},
-  {"GET",    "/v1/sweeps",                ep_route_sweep_list,      EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {"limit", "after", "state", "tag*", "owner"}, NULL},
+  {"GET",    "/v1/sweeps",                ep_route_sweep_list,      EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {"limit", "after", "state", "tag*", "owner", "search"}, NULL},
   {"GET",    "/v1/sweeps/{id}",           ep_route_sweep_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"wait"}, EP_SWEEP_PREFIX},
   {"PATCH",  "/v1/sweeps/{id}",           ep_route_sweep_label,     EP_BODY_JSON, EP_LIMIT_LABELS_BYTES, EP_RUNS_COMMIT, SUBMIT, EP_OWNED_JOB, {NULL}, EP_SWEEP_PREFIX},
   {"DELETE", "/v1/sweeps/{id}",           ep_route_job_delete,      EP_BODY_NONE, 0, EP_RUNS_COMMIT, SUBMIT, EP_OWNED_JOB, {NULL}, EP_SWEEP_PREFIX},

@@ -35,6 +35,7 @@ ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint
     sqlite3_bind_blob(s, 26, body_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
   }
   ep_store_text_bind(s, 27, row->owner);
+  ep_store_text_bind(s, 28, row->dataset_name);
   ep_status status = ep_store_run(store, s, error);
   ep_store_unlock(store, s);
   return status;

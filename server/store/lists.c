@@ -46,28 +46,29 @@ static ep_status rows_read(ep_store *store, sqlite3_stmt *s, ep_job_rows *out, e
 }
 
 /* Binds the page's parameters, which live as long as the statement runs. others: its further tags
- * as a JSON array. */
+ * as a JSON array, all of them where a text is looked for. */
 static void page_bind(sqlite3_stmt *s, const ep_job_page *page, const char *others) {
   bool jobs = page->prefix && strcmp(page->prefix, EP_JOB_PREFIX) == 0;
   const char *last = jobs ? EP_JOB_PREFIX "~" : "~"; /* sorts after every such id */
   ep_store_text_bind(s, 1, page->after ? page->after : last);
   ep_store_text_bind(s, 6, page->prefix ? page->prefix : "");
   sqlite3_bind_int64(s, 2, page->limit);
-  ep_store_text_bind(s, 7, page->owner);
-  if (page->state >= 0) ep_store_text_bind(s, 3, ep_state_name(page->state));
-  if (page->tags_count == 0) return;
-  ep_store_text_bind(s, 4, page->tags[0]);
   ep_store_text_bind(s, 5, others);
+  ep_store_text_bind(s, 7, page->owner);
+  ep_store_text_bind(s, 8, page->search);
+  if (page->state >= 0) ep_store_text_bind(s, 3, ep_state_name(page->state));
+  if (page->tags_count > 0) ep_store_text_bind(s, 4, page->tags[0]);
 }
 
-/* The statement for the page: `all`, or one of the two after it. */
+/* The statement for the page: `all`, or one of the three after it. */
 static ep_sql page_sql(ep_sql all, const ep_job_page *page) {
+  if (page->search) return all + 3;
   if (page->tags_count > 0) return all + 2;
   return page->state >= 0 ? all + 1 : all;
 }
 
 static ep_status others_format(const ep_job_page *page, char **others, ep_error *error) {
-  bool tagged = page->tags_count > 0;
+  bool tagged = page->tags_count > 0 && !page->search;
   *others = ep_tags_format(page->tags + tagged, page->tags_count - tagged);
   return *others ? EP_OK : ep_fail_memory(error);
 }

@@ -13,8 +13,10 @@ typedef struct {
   int64_t limit;           /* of jobs */
   const char *const *tags; /* [tags_count]: only jobs with all of them */
   int tags_count;
-  const char *owner; /* NULL = of any */
-  bool summary;      /* without specs and long metrics */
+  const char *owner;  /* NULL = of any */
+  const char *search; /* NULL = any: in the name, the id, the dataset's name or a tag, without
+                         regard to the case of A to Z */
+  bool summary;       /* without specs and long metrics */
 } ep_job_page;
 
 #endif

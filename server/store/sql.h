@@ -27,31 +27,46 @@
 #define EP_JOB_WHOLE_WITHOUT_SPEC "(row_sum IS NULL OR row_sum = " EP_JOB_SUM ")"
 #define EP_JOB_WHOLE \
   "(" EP_JOB_WHOLE_WITHOUT_SPEC " AND (row_sum IS NULL OR spec_sum = row_checksum(spec)))"
-#define EP_JOB_ROW EP_JOB_COLUMNS ", " EP_JOB_WHOLE
-#define EP_JOB_ROW_WITHOUT_SPEC EP_JOB_COLUMNS_WITH("''") ", " EP_JOB_WHOLE_WITHOUT_SPEC
+/* The dataset's name stands in the spec, which has a checksum, and is read without it in lists. */
+#define EP_JOB_ROW EP_JOB_COLUMNS ", dataset_name, " EP_JOB_WHOLE
+#define EP_JOB_ROW_WITHOUT_SPEC \
+  EP_JOB_COLUMNS_WITH("''") ", dataset_name, " EP_JOB_WHOLE_WITHOUT_SPEC
 
 #define EP_DATASET_COLUMNS "name, sha256, created_us, owner, bytes"
 #define EP_DATASET_SUM "row_checksum(" EP_DATASET_COLUMNS ")"
 #define EP_DATASET_SUM_UPDATE "UPDATE datasets SET row_sum = " EP_DATASET_SUM
 #define EP_DATASET_ROW EP_DATASET_COLUMNS ", (row_sum IS NULL OR row_sum = " EP_DATASET_SUM ")"
 
-/* The three ways of choosing a page of jobs, one after the other: all, by state, by tags. ?1: older
- * than this id; ?2: the limit; ?3: the state; ?4: a tag; ?5: further tags, as a JSON array; ?6:
- * what ids begin with; ?7: the owner, NULL for any. */
+/* The four ways of choosing a page of jobs, one after the other: all, by state, by tags, by a text
+ * that they contain. ?1: older than this id; ?2: the limit; ?3: the state; ?4: a tag; ?5: further
+ * tags, as a JSON array; ?6: what ids begin with; ?7: the owner, NULL for any; ?8: the text. A text
+ * is looked for in an index that has what is shown of a job and nothing else. */
 #define EP_SQL_OWNED "(?7 IS NULL OR owner = ?7)"
-#define EP_SQL_PAGES(X, code, columns, hint)                                                     \
-  X(code, "SELECT " columns " FROM jobs " hint " WHERE id < ?1 AND id > ?6 AND " EP_SQL_OWNED    \
-          " ORDER BY id DESC LIMIT ?2")                                                          \
-  X(code##_STATE,                                                                                \
-    "SELECT " columns " FROM jobs WHERE state = ?3 AND id < ?1 AND id > ?6 AND " EP_SQL_OWNED    \
-    " ORDER BY id DESC LIMIT ?2")                                                                \
-  X(code##_TAGGED,                                                                               \
-    "SELECT " columns                                                                            \
-    " FROM (SELECT id AS tagged FROM job_tags WHERE tag = ?4 AND id < ?1 AND id > ?6) "          \
-    "CROSS JOIN jobs " hint " ON id = tagged WHERE (?3 IS NULL OR state = ?3) AND " EP_SQL_OWNED \
-    " AND NOT EXISTS "                                                                           \
-    "(SELECT 1 FROM json_each(?5) AS wanted WHERE NOT EXISTS (SELECT 1 FROM job_tags AS other "  \
-    "WHERE other.tag = wanted.value AND other.id = tagged)) ORDER BY tagged DESC LIMIT ?2")
+#define EP_SQL_CONTAINS                                                                          \
+  "id = ?8 OR instr(lower(name || char(10) || dataset_name || char(10) || substr(id, instr(id, " \
+  "'_') + 1)), "                                                                                 \
+  "lower(?8))"
+#define EP_SQL_PAGES(X, code, columns, hint)                                                      \
+  X(code, "SELECT " columns " FROM jobs " hint " WHERE id < ?1 AND id > ?6 AND " EP_SQL_OWNED     \
+          " ORDER BY id DESC LIMIT ?2")                                                           \
+  X(code##_STATE,                                                                                 \
+    "SELECT " columns " FROM jobs WHERE state = ?3 AND id < ?1 AND id > ?6 AND " EP_SQL_OWNED     \
+    " ORDER BY id DESC LIMIT ?2")                                                                 \
+  X(code##_TAGGED,                                                                                \
+    "SELECT " columns                                                                             \
+    " FROM (SELECT id AS tagged FROM job_tags WHERE tag = ?4 AND id < ?1 AND id > ?6) "           \
+    "CROSS JOIN jobs " hint " ON id = tagged WHERE (?3 IS NULL OR state = ?3) AND " EP_SQL_OWNED  \
+    " AND NOT EXISTS "                                                                            \
+    "(SELECT 1 FROM json_each(?5) AS wanted WHERE NOT EXISTS (SELECT 1 FROM job_tags AS other "   \
+    "WHERE other.tag = wanted.value AND other.id = tagged)) ORDER BY tagged DESC LIMIT ?2")       \
+  X(code##_FOUND,                                                                                 \
+    "SELECT " columns                                                                             \
+    " FROM (SELECT id AS found FROM jobs INDEXED BY jobs_by_id WHERE id < ?1 AND id > ?6 AND "    \
+    "(?3 IS NULL OR state = ?3) AND " EP_SQL_OWNED " AND (" EP_SQL_CONTAINS " OR EXISTS "         \
+    "(SELECT 1 FROM job_tags AS own WHERE own.id = jobs.id AND instr(lower(own.tag), lower(?8)))" \
+    ") AND NOT EXISTS (SELECT 1 FROM json_each(?5) AS wanted WHERE NOT EXISTS (SELECT 1 FROM "    \
+    "job_tags AS other WHERE other.tag = wanted.value AND other.id = jobs.id)) ORDER BY id DESC " \
+    "LIMIT ?2) CROSS JOIN jobs " hint " ON id = found ORDER BY found DESC")
 
 #define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us, owner"
 #define EP_MODEL_SUM_UPDATE "UPDATE models SET row_sum = row_checksum(" EP_MODEL_COLUMNS ")"
@@ -63,9 +78,10 @@
   X(BEGIN, "BEGIN IMMEDIATE")                                                                      \
   X(COMMIT, "COMMIT")                                                                              \
   X(ROLLBACK, "ROLLBACK")                                                                          \
-  X(JOB_INSERT, "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash) VALUES "               \
+  X(JOB_INSERT, "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash, "                      \
+                "dataset_name) VALUES "                                                            \
                 "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22," \
-                "0,?23,?24,?27,?25,?26)")                                                          \
+                "0,?23,?24,?27,?25,?26,?28)")                                                      \
   X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                              \
   X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "        \
                 "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                         \

@@ -85,6 +85,12 @@ static const char *const migrations[] = {
     " WHERE row_sum = row_checksum(" JOB_COLUMNS_7 ");" EP_DATASET_SUM_UPDATE
     " WHERE row_sum = row_checksum(" DATASET_COLUMNS_7 ");" EP_MODEL_SUM_UPDATE
     " WHERE row_sum = row_checksum(" MODEL_COLUMNS_7 ");",
+    /* The name of the dataset, and an index in which a text can be found. */
+    "ALTER TABLE jobs ADD COLUMN dataset_name TEXT NOT NULL DEFAULT '';"
+    "UPDATE jobs SET dataset_name = coalesce(json_extract(spec, '$.data.dataset'), "
+    "json_extract(spec, '$.job.data.dataset'), '') WHERE json_valid(spec);"
+    "DROP INDEX jobs_by_id;"
+    "CREATE INDEX jobs_by_id ON jobs (id, state, version, owner, name, dataset_name);",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };

@@ -36,15 +36,16 @@ typedef struct {
   char *name; /* "" for none */
   ep_state state;
   int priority;
-  char *spec;                                /* JSON text, all defaults filled in */
-  char dataset[EP_SHA256_HEX_BYTES];         /* SHA-256 of the content it reads, "" for none */
-  char requested_device[EP_DEVICE_ID_BYTES]; /* of the spec: "auto", "cpu", "cuda:0" */
-  char device[EP_DEVICE_ID_BYTES];           /* of the last start, "" before the first */
-  char executor[EP_EXECUTOR_BYTES];          /* likewise */
-  double seconds_cpu, seconds_cuda;          /* the plan's estimates, by which `auto` chooses */
-  bool pinned;                               /* retention leaves it */
-  int64_t ttl_seconds;                       /* after its end; 0 = none */
-  int cores;                                 /* of the CPU that it can use; 0 = not known */
+  char *spec;                                 /* JSON text, all defaults filled in */
+  char dataset[EP_SHA256_HEX_BYTES];          /* SHA-256 of the content it reads, "" for none */
+  char dataset_name[EP_LIMIT_NAME_BYTES + 1]; /* as its spec has it, "" for none */
+  char requested_device[EP_DEVICE_ID_BYTES];  /* of the spec: "auto", "cpu", "cuda:0" */
+  char device[EP_DEVICE_ID_BYTES];            /* of the last start, "" before the first */
+  char executor[EP_EXECUTOR_BYTES];           /* likewise */
+  double seconds_cpu, seconds_cuda;           /* the plan's estimates, by which `auto` chooses */
+  bool pinned;                                /* retention leaves it */
+  int64_t ttl_seconds;                        /* after its end; 0 = none */
+  int cores;                                  /* of the CPU that it can use; 0 = not known */
   char *tags;  /* JSON text: an array of strings; NULL is written as none */
   int attempt; /* of the last start; 0 before the first */
   int64_t epochs, parameters, bytes;

@@ -1,6 +1,6 @@
 // From a file to an answer, in the page: dropped, looked at, trained on, asked.
 
-import { ask, check, peopleCsv, run, squaresPut, trained } from "./page.mjs";
+import { accessibilityFaults, ask, check, endless, peopleCsv, run, squaresPut, trained, xor } from "./page.mjs";
 
 // Drops a file on the page, as a browser reports it.
 const drop = (page, name, text) => page.evaluate(([fileName, content]) => {
@@ -92,6 +92,53 @@ async function others({ page, url }) {
   console.log("ok: pictures are drawn, rows without names are asked as JSON");
 }
 
+// A job of pictures is asked with one that is dropped.
+async function pictured({ page, url }) {
+  const id = await trained(url, { data: { dataset: "squares" }, model: { layers: [{ type: "flatten" }, { type: "linear", out_features: 2 }] }, loss: "cross_entropy", epochs: 2 });
+  await page.goto(`/#/jobs/${id}`);
+  const form = page.locator("#predict");
+  await form.getByLabel(/Drop a picture/).waitFor();
+  await page.evaluate(async () => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 20, height: 12 });
+    canvas.getContext("2d").fillRect(2, 2, 9, 9);
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([blob], "dot.png", { type: "image/png" }));
+    for (const type of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+  });
+  await form.locator(".predict-answer progress").nth(1).waitFor();
+  check(await form.getByRole("img", { name: "dot.png" }).isVisible(), "the picture is not shown");
+  await drop(page, "notes.txt", "no picture");
+  await form.getByRole("alert").filter({ hasText: "neither a PNG nor a JPEG" }).waitFor();
+  await drop(page, "broken.png", "no picture");
+  await form.getByRole("alert").filter({ hasText: /picture|PNG|image/ }).filter({ hasNotText: "neither" }).waitFor();
+  console.log("ok: a dropped picture is predicted, and what is none is told of");
+}
+
+// A series goes on from its last rows.
+async function forecast({ page, url }) {
+  const hours = Array.from({ length: 1600 }, (_, i) => `${new Date(Date.UTC(2024, 0, 1, i)).toISOString().slice(0, 16)},${(10 + Math.sin(i / 3)).toFixed(3)},${i % 2 ? "north" : "south"}`);
+  check((await fetch(`${url}/v1/datasets/power`, { method: "PUT", body: `hour,power,site\n${hours.join("\n")}\n` })).ok, "the series was refused");
+  const data = { dataset: "power", target: "power", time: "hour", exclude: ["site"], window: { length: 24 }, test: 0.2, standardize: ["y"] };
+  const spec = { data, model: { layers: [{ type: "linear", out_features: 8 }, { type: "relu" }, { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { type: "adam", lr: 0.01 }, epochs: 20 };
+  await page.goto(`/#/jobs/${await trained(url, spec)}`);
+  await page.getByLabel("Rows to forecast").fill("36");
+  await page.getByRole("button", { name: "Forecast" }).click();
+  await page.locator(".predict-answer canvas").waitFor();
+  const said = await page.locator(".predict-answer").textContent();
+  check(/As it was: 24 points/.test(said) && /Forecast: 36 points/.test(said), said);
+  const faults = await accessibilityFaults(page);
+  check(faults.length === 0, `a forecast: ${JSON.stringify(faults)}`);
+  const grouped = { ...spec, data: { dataset: "power", target: "power", time: "hour", window: { length: 600, group: "site" }, standardize: ["y"] }, epochs: 1 };
+  await page.goto(`/#/jobs/${await trained(url, grouped)}`);
+  await page.getByLabel("Of which site").selectOption("north");
+  await page.getByLabel("Rows to forecast").fill("2");
+  await page.getByRole("button", { name: "Forecast" }).click();
+  await page.locator(".predict-answer canvas").waitFor();
+  check(/As it was: 600 points/.test(await page.locator(".predict-answer").textContent()), "the past has another length");
+  console.log("ok: a forecast goes on from the last rows, of one group where there are several");
+}
+
 // What failed in its first epochs has no curve, and no cloud of predictions; what it says stands above.
 async function failed({ page, url }) {
   const diverges = { data: { generator: "disc", rows: 100 }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 1e30 }, epochs: 50 };
@@ -123,8 +170,116 @@ async function sorted({ page }) {
   console.log("ok: the list is sorted by a column");
 }
 
+// A text is looked for on every page; what is found is cancelled and deleted together, after a question.
+async function several({ page, url }) {
+  const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "heap-0", ...endless }))).id;
+  for (const i of [1, 2, 3]) await ask(url, "POST", "/v1/jobs", xor({ name: `heap-${i}` }));
+  await ask(url, "PUT", "/v1/models/heap-model", { job: (await ask(url, "GET", "/v1/jobs?search=Our-people&limit=1")).data[0].id });
+  await page.goto("/#/devices");
+  const queued = page.getByRole("region", { name: "Queue" }).locator("tbody tr");
+  await queued.nth(3).waitFor();
+  const places = (await queued.allTextContents()).map((text) => /^(running|\d+)heap-\d(–|in .+|not known)/.exec(text)?.[1]);
+  check(places.join() === "running,1,2,3", `the places are ${places}`);
+  const last = (await ask(url, "GET", "/v1/queue")).jobs.at(-1);
+  await page.goto(`/#/jobs/${last.id}`);
+  await page.locator(".progress-line").filter({ hasText: "place 3 in the queue" }).filter({ hasText: last.start_seconds === null ? "place" : "starts in" }).waitFor();
+  await page.goto("/#/jobs?limit=50");
+  const rows = page.locator(".jobs-table tbody tr");
+  await page.getByLabel("Search all jobs").fill("HEAP-");
+  await page.locator(".count").filter({ hasText: "4 jobs on this page" }).waitFor();
+  await page.waitForURL(/q=HEAP-/);
+  await page.getByRole("checkbox", { name: "Select all shown" }).check();
+  await page.getByRole("button", { name: "Cancel 4" }).click();
+  const dialog = page.getByRole("dialog", { name: "Cancel 4 jobs?" });
+  check(/1 job that has begun stops.*3 jobs that wait will never start/.test(await dialog.textContent()), await dialog.textContent());
+  const faults = await accessibilityFaults(page);
+  check(faults.length === 0, `the question: ${JSON.stringify(faults)}`);
+  await dialog.getByRole("button", { name: "Go back" }).click();
+  check((await ask(url, "GET", `/v1/jobs/${running}`)).status === "running", "a job was cancelled unasked");
+  await page.getByRole("button", { name: "Cancel 4" }).click();
+  await dialog.getByRole("button", { name: "Cancel 4 jobs" }).click();
+  await page.getByRole("status").filter({ hasText: "4 jobs were cancelled." }).waitFor();
+  await page.locator(".badge[data-state=cancelled]").nth(3).waitFor();
+  await page.getByLabel("Search all jobs").fill("");
+  await page.locator(".jobs-table a[href$='/Our-people']").first().waitFor();
+  const left = await rows.count();
+  await page.getByRole("checkbox", { name: "Select heap-1" }).check();
+  await page.getByRole("checkbox", { name: "Select heap-2" }).check();
+  await page.getByLabel("Search all jobs").fill("our-people");
+  await page.locator(".count").filter({ hasText: "1 job on this page" }).waitFor();
+  await rows.first().getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Delete 3" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete 3 jobs" }).click();
+  await page.locator(".notice.error").filter({ hasText: "2 jobs were deleted." }).filter({ hasText: "heap-model" }).waitFor();
+  await page.getByLabel("Search all jobs").fill("");
+  await page.waitForFunction((count) => document.querySelectorAll(".jobs-table tbody tr").length === count, left - 2);
+  check((await page.getByRole("button", { name: "Delete 1" }).count()) === 1, "what was refused is not selected");
+  console.log("ok: jobs are found on every page, cancelled and deleted together, and what is refused is told");
+}
+
+// The form's fields write what they say into the spec, and take it away again.
+async function formed({ page, url }) {
+  await page.goto("/#/submit?dataset=Our-people");
+  await page.locator("#f-data").waitFor();
+  const spec = async () => JSON.parse(await page.inputValue("#json"));
+  const written = async (expected, what) => {
+    const found = await spec();
+    const [left, right] = [JSON.stringify(found[what] ?? null), JSON.stringify(expected)];
+    check(left === right, `${what} is ${left}, not ${right}`);
+  };
+  await page.getByLabel("Schedule").selectOption("step");
+  await written("step", "schedule");
+  await page.getByLabel("Step size").fill("10");
+  await page.locator("#f-schedule-gamma").fill("0.5");
+  await written({ type: "step", step_size: 10, gamma: 0.5 }, "schedule");
+  check(await page.locator("#f-schedule-t_max").isHidden(), "a field of another schedule is shown");
+  await page.getByLabel("Schedule").selectOption("constant");
+  await written(null, "schedule");
+  await page.getByLabel("Warmup epochs").fill("3");
+  await written({ type: "constant", warmup_epochs: 3 }, "schedule");
+  await page.locator("#f-loss").selectOption("cross_entropy");
+  await page.getByLabel("Class weights").fill("balanced");
+  await written({ type: "cross_entropy", class_weights: "balanced" }, "loss");
+  await page.getByLabel("Class weights").fill("[1, 2.5]");
+  await written({ type: "cross_entropy", class_weights: [1, 2.5] }, "loss");
+  await page.getByLabel("Class weights").fill("");
+  await written("cross_entropy", "loss");
+  await page.getByLabel("Optimizer").selectOption("adamw");
+  check((await page.getByLabel("Weight decay").getAttribute("placeholder")) === "0.01", "the default of the weight decay is not shown");
+  await page.getByLabel("Weight decay").fill("0.1");
+  check((await spec()).optimizer.weight_decay === 0.1, JSON.stringify((await spec()).optimizer));
+  await page.getByLabel("Stop early after").fill("20");
+  await page.getByLabel("Better by").fill("0.01");
+  await written({ patience: 20, min_delta: 0.01 }, "early_stopping");
+  await page.getByLabel("Better by").fill("");
+  await page.getByLabel("Stop early after").fill("");
+  await written(null, "early_stopping");
+  await page.getByText("A series in time").click();
+  await page.getByLabel("Window").fill("24");
+  await page.getByLabel("Horizon").fill("2");
+  check(JSON.stringify((await spec()).data.window) === '{"length":24,"horizon":2}', JSON.stringify((await spec()).data));
+  await page.getByLabel("Window").fill("");
+  await page.getByLabel("Horizon").fill("");
+  check(!("window" in (await spec()).data), "an empty window stays");
+  await page.getByText("Pictures", { exact: true }).click();
+  await page.getByLabel("Augment: shift").fill("2");
+  await page.getByLabel("Augment: flip").selectOption("yes");
+  await page.getByLabel("Augment: crop").fill("[6, 6]");
+  await page.getByLabel("Normalize: mean").fill("0.5");
+  const { data } = await spec();
+  check(JSON.stringify([data.augment, data.normalize]) === '[{"shift":2,"flip":true,"crop":[6,6]},{"mean":0.5}]', JSON.stringify(data));
+  const faults = await accessibilityFaults(page);
+  check(faults.length === 0, `the form: ${JSON.stringify(faults)}`);
+  const known = { data: { dataset: "squares", augment: { flip: true }, normalize: { mean: 0.5, std: 0.5 } }, model: { layers: [{ type: "flatten" }, { type: "linear", out_features: 2 }] }, loss: { type: "focal", gamma: 3 }, schedule: { type: "cosine", t_max: 4 }, epochs: 3 };
+  await page.fill("#json", JSON.stringify(known));
+  await page.waitForFunction(() => document.querySelector("#f-loss-gamma").value === "3");
+  check((await page.inputValue("#f-schedule-t_max")) === "4" && (await page.inputValue("#f-data-augment-flip")) === "yes", "the form does not follow the JSON");
+  check((await page.getByLabel("Schedule").inputValue()) === "cosine", "the schedule does not follow the JSON");
+  console.log("ok: schedule, early stopping, weight decay, pictures, class weights and windows have fields");
+}
+
 run(async ({ url, open }) => {
-  const page = await open({ expected: [/422/] });
+  const page = await open({ expected: [/422/, /409/] });
   page.on("dialog", (dialog) => check(false, `a dialog opened: ${dialog.message()}`));
-  for (const part of [dropped, looked, trainedAndAsked, others, failed, sorted]) await part({ page, url });
+  for (const part of [dropped, looked, trainedAndAsked, others, pictured, forecast, failed, sorted, formed, several]) await part({ page, url });
 });

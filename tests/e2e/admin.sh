@@ -90,6 +90,55 @@ patch "$a" '{"priority": 0, "name": "not this"}' 409
 patch "$a" '{"name": "+a, \"quoted\"", "tags": ["done"]}' 200
 check "its name and tags change still" '.status == "succeeded" and .name == "+a, \"quoted\"" and .priority == 1 and .metrics != null'
 
+# found by what they contain, on every page
+found() { # found TEXT IDS: the jobs that have the text, and another filter with it
+  http GET "/v1/jobs?view=summary&limit=1&search=$1"
+  expect 200
+  local ids next
+  ids=$(jq -r '.data[].id' "$body")
+  next=$(jq -r '.next // empty' "$body")
+  while [[ -n $next ]]; do
+    http GET "/v1/jobs?view=summary&limit=1&search=$1&after=$next"
+    ids+=$'\n'$(jq -r '.data[].id' "$body")
+    next=$(jq -r '.next // empty' "$body")
+  done
+  [[ $ids == "$2" ]] || fail "?search=$1 finds ${ids//$'\n'/ }, not ${2//$'\n'/ }"
+}
+printf 'p,q\n1,2\n3,4\n5,6\n' | http PUT /v1/datasets/Little-Houses --data-binary @-
+expect 200
+http POST /v1/jobs "${json[@]}" -d '{"name": "50%_off", "tags": ["Seldom"], "data": {"dataset": "Little-Houses", "test": 0}, "model": {"layers": [{"type": "linear", "out_features": 1}]}, "loss": "mse", "epochs": 2}'
+expect 201
+seldom=$(jq -r .id "$body")
+patch "$b" '{"tags": ["seldom-too"]}' 200
+found SELDOM "$seldom"$'\n'"$b"
+found tle-hou "$seldom"
+found '%25_o' "$seldom"
+found "$seldom" "$seldom"
+found "${seldom:16}" "$seldom"
+found job_ ""
+found nothing-has-this ""
+found '%27%22%25' ""
+http GET "/v1/jobs?search=seldom&tag=seldom-too"
+check "with a tag as well" '[.data[].id] == [$b]' --arg b "$b"
+http GET "/v1/jobs?search=seldom&state=cancelled"
+check "with a state as well" '.data == []'
+http GET "/v1/jobs?view=summary&search=seldom"
+etag=$(header ETag)
+check "a summary names the dataset" '[.data[].dataset] == ["Little-Houses", null]'
+http GET "/v1/jobs?view=summary&search=seldom" -H "If-None-Match: $etag"
+expect 304
+patch "$b" '{"tags": ["other"]}' 200
+http GET "/v1/jobs?view=summary&search=seldom" -H "If-None-Match: $etag"
+expect 200
+check "a job that has it no more is not found" '[.data[].id] == [$b]' --arg b "$seldom"
+http GET "/v1/jobs?search=$(printf 'a%.0s' {1..129})"
+expect 400
+http GET "/v1/sweeps?search=nothing-has-this"
+expect 200
+check "sweeps are looked for as well" '.data == []'
+http POST "/v1/jobs/$seldom/cancel"
+echo "ok: a text is looked for in names, ids, tags and datasets, on every page"
+
 # summaries, and lists that are not sent again
 http GET '/v1/jobs?view=summary'
 etag=$(header ETag)

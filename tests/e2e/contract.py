@@ -168,6 +168,7 @@ def jobs(contract):
     ask("GET", "/v1/jobs?limit=1&state=succeeded", 200)
     ask("GET", "/v1/jobs?limit=0", 400)
     answer, _ = ask("GET", "/v1/jobs?view=summary&tag=none", 200)
+    ask("GET", "/v1/jobs?view=summary&search=xor", 200)
     answer, _ = ask("GET", "/v1/jobs?view=summary", 200)
     ask("GET", "/v1/jobs?view=summary", 304, headers={"If-None-Match": answer.getheader("ETag")})
     return job

@@ -2,7 +2,7 @@
 
 import { poll, sendJson } from "../api.js";
 import { h, keyed, replace, setText } from "../dom.js";
-import { bytes, integer, listOf } from "../format.js";
+import { bytes, integer, listOf, startWords } from "../format.js";
 import { announce } from "../shell.js";
 
 export const title = "Devices";
@@ -59,7 +59,7 @@ function queue(say, failure, signal) {
   const body = h("tbody");
   const words = h("p", { class: "muted" });
   const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Queue", hidden: true }, h("table", null,
-    heads([["Place"], ["Job"], ["Priority", true]]), body));
+    heads([["Place"], ["Job"], ["Starts"], ["Priority", true]]), body));
 
   async function prioritize(job, by) {
     const to = Math.min(mostPriority, Math.max(leastPriority, job.priority + by));
@@ -87,6 +87,7 @@ function queue(say, failure, signal) {
       replace(row,
         h("td", null, waits ? integer(job.position) : "running"),
         h("td", null, jobLink(job.id, job.name)),
+        h("td", null, waits ? startWords(job.start_seconds) : "–"),
         h("td", { class: "number" }, integer(job.priority), waits && [" ", button(job, "+", 10, "Raise"), button(job, "−", -10, "Lower")]));
     });
   }, { signal, interval: (listed) => (listed?.jobs.length ? 1000 : 2000), onError: say });

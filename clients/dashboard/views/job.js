@@ -4,7 +4,7 @@
 import { h, replace, setText } from "../dom.js";
 import { download, poll } from "../api.js";
 import { announce, setTitle } from "../shell.js";
-import { bytes, dateTime, duration, integer, isEnded, jobName, listOf, number, percent, seconds, stateWord, stopWord } from "../format.js";
+import { bytes, dateTime, duration, integer, isEnded, jobName, listOf, number, percent, seconds, startWords, stateWord, stopWord, value } from "../format.js";
 import { prettyJson } from "../json.js";
 import { copyButton } from "../copy.js";
 import { setFacts } from "../facts.js";
@@ -64,6 +64,8 @@ export function mount(root, { id }, signal) {
 
   let job = null;
   let follower = null;
+  let queue = null;
+  let starts = null; // seconds until a queued job begins, as the daemon estimates them
 
   // null: nothing failed
   function fail(error) {
@@ -76,8 +78,19 @@ export function mount(root, { id }, signal) {
     meter.value = fraction;
     const words = [`Epoch ${integer(epoch)} of ${integer(epochs)} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
     if (job.status === "running" && job.eta_seconds !== null) words.push(`${duration(job.eta_seconds)} left`);
-    if (job.status === "queued") words.push(job.queue_position === null ? "waiting" : `place ${job.queue_position} in the queue`);
+    if (job.status === "queued") words.push(job.queue_position === null ? "waiting" : `place ${integer(job.queue_position)} in the queue`);
+    if (job.status === "queued" && value(starts) !== null) words.push(`starts ${startWords(starts)}`);
     setText(progress, words.join(" · "));
+  }
+
+  // While it waits, the queue says when it will start.
+  function followQueue(before) {
+    if (job.status !== "queued" || before === "queued") return;
+    if (queue) return queue.refresh();
+    queue = poll("/v1/queue", ({ jobs }) => {
+      starts = jobs.find((each) => each.id === id)?.start_seconds ?? null;
+      showProgress();
+    }, { signal, interval: () => (job.status === "queued" ? 2000 : null) });
   }
 
   function showFacts() {
@@ -139,6 +152,7 @@ export function mount(root, { id }, signal) {
     warning.className = `notice ${job.error ? "error" : "warning"}`;
     warning.hidden = !warning.textContent;
     showProgress();
+    followQueue(before);
     showFacts();
     showWeights();
     setText(settings, prettyJson(job.spec, 110));

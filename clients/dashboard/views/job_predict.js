@@ -1,11 +1,13 @@
-// job_predict.js: a row to predict, a field a column as the dataset describes them. Where the columns have no
-// names, or the dataset is another by now, the row is JSON.
+// job_predict.js: a row to predict, a field a column as the dataset describes them; of a job of pictures a picture,
+// of a series its next rows. Where the columns have no names, or the dataset is another by now, the row is JSON.
 
 import { h, replace, setText } from "../dom.js";
 import { getJson, sendJson } from "../api.js";
 import { cellOf, featureColumns, columnName, valueWords } from "../columns.js";
 import { number, percent } from "../format.js";
 import { announce } from "../shell.js";
+import { pictureFields } from "./job_predict_picture.js";
+import { seriesFields } from "./job_predict_series.js";
 
 const mostFields = 60; // a form of more is no form
 
@@ -53,6 +55,7 @@ export function predictPanel({ url, signal }) {
   const node = h("section", { class: "card", hidden: true, "aria-labelledby": "predict-title" }, h("h2", { id: "predict-title" }, "Predict"), form);
   let fields = [];
   let json = null; // where the row is JSON
+  let other = null; // a picture or a series: its own ask() and, maybe, show()
   let target = "";
   let loaded = false;
 
@@ -61,7 +64,10 @@ export function predictPanel({ url, signal }) {
     const path = `/v1/datasets/${encodeURIComponent(data.dataset)}`;
     try {
       const dataset = await getJson(path, { signal });
-      if (dataset.sha256 !== data.sha256 || !dataset.parts?.train?.table) return null;
+      if (dataset.sha256 !== data.sha256) return null;
+      if (!data.shape && dataset.parts?.train?.x?.shape?.length > 1) return { pictures: true };
+      if (!dataset.parts?.train?.table) return null;
+      if (data.window && dataset.columns.every(({ name }) => name)) return { path, dataset, series: true };
       const { data: [first] } = await getJson(`${path}/rows?limit=1`, { signal });
       return Array.isArray(first) ? null : { dataset, first }; // an array: columns without names of their own
     } catch {
@@ -72,6 +78,14 @@ export function predictPanel({ url, signal }) {
   async function load(job) {
     const known = await describe(job.spec);
     if (signal.aborted) return;
+    if (known?.pictures) other = pictureFields({ url, signal, onFile: () => form.requestSubmit(), onRefused: refuse });
+    else if (known?.series) other = seriesFields({ url, ...known, data: job.spec.data, signal });
+    if (other) {
+      setText(go, known.series ? "Forecast" : "Predict");
+      replace(body, other.node);
+      node.hidden = false;
+      return;
+    }
     const asked = known ? featureColumns(known.dataset.columns, job.spec.data) : [];
     if (asked.length && asked.length <= mostFields) {
       const { columns } = known.dataset;
@@ -109,7 +123,8 @@ export function predictPanel({ url, signal }) {
     for (const field of fields) field.say("");
     go.disabled = true;
     try {
-      const found = await sendJson("POST", `${url}/predict`, request(), { signal });
+      const found = other ? await other.ask() : await sendJson("POST", `${url}/predict`, request(), { signal });
+      if (other?.show) return other.show(answer, found);
       replace(answer, answerNodes(found, target));
       announce(answer.querySelector("p").textContent);
     } catch (error) {

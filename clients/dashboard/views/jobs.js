@@ -1,11 +1,13 @@
-// jobs.js: the list of jobs: filter, page, pick some to compare. One page is polled by its ETag; a row
-// is touched only when its job has changed.
+// jobs.js: the list of jobs: filter, search, page, pick some to compare, cancel or delete. One page is polled by
+// its ETag; a row is touched only when its job has changed.
 
 import { attribute, h, keyed, replace, setText } from "../dom.js";
 import { poll } from "../api.js";
 import { announce, navigate } from "../shell.js";
 import { age, dateTime, duration, integer, isEnded, jobName, number, seconds, stateNames, stateWord } from "../format.js";
 import { inOrder, leadingWords, lossOf, orders, trainedSeconds } from "../job_order.js";
+import { datasetLink } from "./datasets.js";
+import { bulkButtons } from "./jobs_bulk.js";
 
 export const title = "Jobs";
 
@@ -15,7 +17,7 @@ const rowsAtOnce = 120; // a long page is built in steps, each too short to noti
 
 // The time left, or the time it took.
 function waitWords(job) {
-  if (job.status === "queued") return job.queue_position === null ? "waiting" : `place ${job.queue_position} in the queue`;
+  if (job.status === "queued") return job.queue_position === null ? "waiting" : `place ${integer(job.queue_position)}`;
   if (job.status === "running") return job.eta_seconds === null ? "" : `${duration(job.eta_seconds)} left`;
   return "";
 }
@@ -28,7 +30,7 @@ function lossWords(job) {
 }
 
 export function mount(root, { query }, signal) {
-  const picked = new Set((query.get("pick") ?? "").split(",").filter(Boolean));
+  const picked = new Map(); // id -> the job as it was seen last, also of other pages
   let page = [];
   let known = null; // id -> status on the page before, to announce changes
   let next = null;
@@ -37,7 +39,7 @@ export function mount(root, { query }, signal) {
   const filters = h("form", { class: "toolbar filters", role: "search", "aria-label": "Filter the jobs" });
   const state = h("select", { id: "state", name: "state" }, h("option", { value: "" }, "All states"), stateNames.map((word) => h("option", { value: word }, stateWord(word))));
   const tag = h("input", { id: "tag", name: "tag", type: "search", placeholder: "Tag", size: "12", maxlength: "128", "aria-label": "Tag" });
-  const text = h("input", { id: "q", name: "q", type: "search", placeholder: "Name, id or tag on this page", size: "26", "aria-label": "Search on this page" });
+  const text = h("input", { id: "q", name: "q", type: "search", placeholder: "Name, dataset, tag or id", size: "26", maxlength: "128", "aria-label": "Search all jobs" });
   const limit = h("select", { id: "limit", name: "limit", "aria-label": "Jobs on a page" }, pageSizes.map((size) => h("option", { value: size }, `${integer(size)} on a page`)));
   state.setAttribute("aria-label", "State");
   state.value = query.get("state") ?? "";
@@ -48,6 +50,12 @@ export function mount(root, { query }, signal) {
   filters.append(state, tag, text, limit);
 
   const compare = h("button", { type: "button", class: "button", disabled: true }, "Compare");
+  const bulk = bulkButtons({ signal, onDone: (failed) => {
+    picked.clear();
+    for (const job of failed) picked.set(job.id, job);
+    polled.refresh();
+    show();
+  } });
   const clear = h("button", { type: "button", class: "button quiet", hidden: true }, "Clear selection");
   const all = h("input", { type: "checkbox", "aria-label": "Select all shown" });
   const numbers = ["Loss", "Duration", "Age"];
@@ -64,9 +72,10 @@ export function mount(root, { query }, signal) {
   const newest = h("button", { type: "button", class: "button", hidden: true }, "Newest");
   const older = h("button", { type: "button", class: "button", hidden: true }, "Older");
   root.append(
-    h("div", { class: "heading" }, h("h1", null, "Jobs"), h("div", { class: "toolbar" }, clear, compare, h("a", { class: "button primary", href: "#/submit" }, "New job"))),
+    h("div", { class: "heading" }, h("h1", null, "Jobs"), h("div", { class: "toolbar" }, clear, compare, bulk.nodes, h("a", { class: "button primary", href: "#/submit" }, "New job"))),
     filters,
     failure,
+    bulk.outcome,
     h("div", { class: "card flush" }, h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Jobs" }, table), empty),
     h("div", { class: "toolbar pager" }, count, newest, older),
   );
@@ -89,6 +98,7 @@ export function mount(root, { query }, signal) {
     const q = new URLSearchParams({ view: "summary", limit: limit.value });
     if (state.value) q.set("state", state.value);
     for (const word of tag.value.split(",").map((t) => t.trim()).filter(Boolean)) q.append("tag", word);
+    if (text.value.trim()) q.set("search", text.value.trim());
     if (after) q.set("after", after);
     return `/v1/jobs?${q}`;
   }
@@ -101,18 +111,14 @@ export function mount(root, { query }, signal) {
     history.replaceState(null, "", `#/jobs${q.size ? `?${q}` : ""}`);
   }
 
-  const matches = (job) => {
-    const wanted = text.value.trim().toLowerCase();
-    return !wanted || [job.name, job.id, ...(job.tags ?? [])].some((word) => (word ?? "").toLowerCase().includes(wanted));
-  };
-
   function row(job) {
-    const box = h("input", { type: "checkbox", onchange: () => pick(job.id, box.checked) });
+    const box = h("input", { type: "checkbox", onchange: () => pick(line.job, box.checked) });
     const cells = {
       box,
       pick: h("td", { class: "pick" }, box),
       state: h("td", { class: "job-state" }),
       name: h("td", { class: "job-name" }),
+      data: h("td", { "data-label": "Data" }),
       progress: h("td", { class: "progress-cell" }),
       loss: h("td", { class: "number", "data-label": "Loss" }),
       test: h("td", { "data-label": "Test" }),
@@ -120,7 +126,7 @@ export function mount(root, { query }, signal) {
       device: h("td", { "data-label": "Device" }),
       age: h("td", { class: "number", "data-label": "Age" }),
     };
-    const line = h("tr", null, cells.pick, cells.state, cells.name, cells.progress, cells.loss, cells.test, cells.time, cells.device, cells.age);
+    const line = h("tr", null, cells.pick, cells.state, cells.name, cells.data, cells.progress, cells.loss, cells.test, cells.time, cells.device, cells.age);
     line.cells_ = cells;
     return line;
   }
@@ -128,8 +134,6 @@ export function mount(root, { query }, signal) {
   function update(line, job) {
     const cells = line.cells_;
     if (cells.box.checked !== picked.has(job.id)) cells.box.checked = picked.has(job.id);
-    const hide = !matches(job);
-    if (line.hidden !== hide) line.hidden = hide;
     if (line.job === job) return;
     const text_ = JSON.stringify(job);
     const same = line.text === text_;
@@ -143,6 +147,7 @@ export function mount(root, { query }, signal) {
       (job.tags ?? []).length > 0 && h("span", { class: "tags" }, job.tags.map((word) => h("button", { type: "button", class: "tag", title: `Only jobs tagged ${word}`, onclick: () => only(word) }, word))),
       job.owner && h("span", { class: "muted owner" }, ` ${job.owner}`),
       job.error && h("div", { class: "error-line" }, job.error.message));
+    replace(cells.data, job.dataset ? h("a", { href: datasetLink(job.dataset) }, job.dataset) : "–");
     replace(cells.progress,
       h("progress", { class: "meter", max: "1", value: job.progress.fraction, "aria-label": `Progress of ${jobName(job)}` }),
       h("span", { class: "muted progress-words" }, `${integer(job.progress.epoch)} of ${integer(job.progress.epochs)}`, h("span", null, waitWords(job))));
@@ -154,9 +159,9 @@ export function mount(root, { query }, signal) {
     setText(cells.age, age(job.created_at));
   }
 
-  function pick(id, on) {
-    if (on) picked.add(id);
-    else picked.delete(id);
+  function pick(job, on) {
+    if (on) picked.set(job.id, job);
+    else picked.delete(job.id);
     showPicked();
   }
 
@@ -165,9 +170,9 @@ export function mount(root, { query }, signal) {
     compare.disabled = picked.size < 2 || picked.size > mostCompared;
     attribute(compare, "title", picked.size > mostCompared ? `At most ${mostCompared} jobs` : picked.size < 2 ? "Select two jobs or more" : null);
     clear.hidden = picked.size === 0;
-    const shown = page.filter(matches);
-    all.checked = shown.length > 0 && shown.every((job) => picked.has(job.id));
-    all.indeterminate = !all.checked && shown.some((job) => picked.has(job.id));
+    bulk.show([...picked.values()]);
+    all.checked = page.length > 0 && page.every((job) => picked.has(job.id));
+    all.indeterminate = !all.checked && page.some((job) => picked.has(job.id));
   }
 
   function grow() {
@@ -178,16 +183,15 @@ export function mount(root, { query }, signal) {
   }
 
   function show() {
-    const shown = page.filter(matches);
     showOrder();
     keyed(body, inOrder(page, order).slice(0, built), (job) => job.id, row, update);
-    table.hidden = shown.length === 0;
-    empty.hidden = shown.length > 0;
-    if (!shown.length) {
-      const filtered = state.value || tag.value || text.value;
-      replace(empty, filtered ? "No job here matches." : after ? "There are no older jobs." : ["No jobs yet. ", h("a", { href: "#/submit" }, "Submit the first one"), "."]);
+    table.hidden = page.length === 0;
+    empty.hidden = page.length > 0;
+    if (!page.length) {
+      const filtered = state.value || tag.value || text.value.trim();
+      replace(empty, filtered ? (after ? "No older job matches." : "No job matches.") : after ? "There are no older jobs." : ["No jobs yet. ", h("a", { href: "#/submit" }, "Submit the first one"), "."]);
     }
-    setText(count, page.length ? `${integer(shown.length)} of ${integer(page.length)} on this page${next ? ", there are older ones" : ""}` : "");
+    setText(count, page.length ? `${integer(page.length)} ${page.length === 1 ? "job" : "jobs"} on this page${next ? ", there are older ones" : ""}` : "");
     older.hidden = !next;
     newest.hidden = !after;
     showPicked();
@@ -204,6 +208,7 @@ export function mount(root, { query }, signal) {
     failure.hidden = true;
     page = list.data;
     next = list.has_more ? list.next : null;
+    for (const job of page) if (picked.has(job.id)) picked.set(job.id, job);
     tell();
     show();
     setTimeout(grow, 0);
@@ -233,14 +238,11 @@ export function mount(root, { query }, signal) {
   let typing;
   filters.addEventListener("submit", (event) => event.preventDefault());
   for (const control of [state, limit]) control.addEventListener("change", () => ask());
-  tag.addEventListener("input", () => {
-    clearTimeout(typing);
-    typing = setTimeout(() => !signal.aborted && ask(), 300);
-  });
-  text.addEventListener("input", () => {
-    note();
-    show();
-  });
+  for (const control of [tag, text])
+    control.addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => !signal.aborted && ask(), 300);
+    });
   older.addEventListener("click", () => next && ask(next));
   newest.addEventListener("click", () => ask());
   clear.addEventListener("click", () => {
@@ -248,13 +250,13 @@ export function mount(root, { query }, signal) {
     show();
   });
   all.addEventListener("change", () => {
-    for (const job of page.filter(matches)) {
-      if (all.checked) picked.add(job.id);
+    for (const job of page) {
+      if (all.checked) picked.set(job.id, job);
       else picked.delete(job.id);
     }
     show();
   });
-  compare.addEventListener("click", () => navigate(`#/compare?jobs=${[...picked].map(encodeURIComponent).join(",")}`));
+  compare.addEventListener("click", () => navigate(`#/compare?jobs=${[...picked.keys()].map(encodeURIComponent).join(",")}`));
 
   const ages = setInterval(() => {
     for (const line of body.children) setText(line.cells_.age, age(line.job.created_at));

@@ -4,8 +4,8 @@
 import { attribute, h, replace, setText } from "../dom.js";
 import { pointerGet, pointerSet } from "../json.js";
 import { Axis, axisAround, axisOfText, isSweep, numberOf, specOf, treeOf } from "../space.js";
-import { losses, optimizers } from "../vocabulary.js";
-import { layersEditor } from "./submit_layers.js";
+import { losses, optimizers, schedules } from "../vocabulary.js";
+import { layersEditor, typedJson } from "./submit_layers.js";
 
 // The typed text as a JSON value: a number, an Axis, or else the text, which the daemon refuses. whole: of whole numbers.
 function typedValue(text, whole) {
@@ -18,13 +18,20 @@ const shown = (value) => (value === undefined || value === null ? "" : value ins
 const searches = ["random", "grid", "sobol", "tpe", "asha"];
 const metrics = ["validation.loss", "validation.accuracy", "validation.f1", "validation.roc_auc", "validation.rmse", "validation.mae", "validation.r2", "train.loss", "train.accuracy", "train.r2", "seconds"];
 
+// The fields of all words of a kind that are in the form: name -> its kind. Others are edited in the JSON.
+const wordFields = (words, chosen) => new Map(Object.values(words).flatMap(({ fields }) => Object.entries(fields))
+  .filter(([name, { kind }]) => (chosen ? chosen.includes(name) : kind !== "boolean" && kind !== "word")).map(([name, { kind }]) => [name, kind]));
+
+const labelOf = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
+const wordOf = (value) => (typeof value === "object" && value !== null && !(value instanceof Axis) ? value.type : value);
+
 export function specForm({ datasets, devices, onChange }) {
   let spec = {}; // the tree
   let inline = null; // stored while another source is chosen
   const fields = []; // {pointer, input, error, write(value), wrap}
   const node = h("form", { class: "spec-form", onsubmit: (event) => event.preventDefault() });
 
-  function field(pointer, label, input, { read = () => typedValue(input.value, whole), write = (value) => (input.value = shown(value)), hint, wide, whole } = {}) {
+  function field(pointer, label, input, { read = () => typedValue(input.value, whole), write = (value) => (input.value = shown(value)), set, hint, wide, whole } = {}) {
     const id = `f${pointer.replaceAll("/", "-")}`;
     const error = h("span", { class: "error", id: `${id}-error` });
     input.id = id;
@@ -34,10 +41,34 @@ export function specForm({ datasets, devices, onChange }) {
     fields.push({ pointer, input, error, wrap, write, about, hint: hint ?? "" });
     input.addEventListener(input.tagName === "SELECT" ? "change" : "input", () => {
       if (input.dataset.special) return;
-      pointerSet(spec, pointer, read());
+      if (set) set();
+      else pointerSet(spec, pointer, read());
       changed();
     });
     return wrap;
+  }
+
+  // A field of something that may be left out, or be a word alone: `word()` is the one that it is.
+  function member(parent, name, label, input, { word, whole, read = () => typedJson(input.value, whole), ...rest } = {}) {
+    const pointer = `${parent}/${name}`;
+    return field(pointer, label, input, { ...rest, set: () => {
+      const value = read();
+      const at = pointerGet(spec, parent);
+      if (word && value !== undefined && (at === null || typeof at !== "object")) pointerSet(spec, parent, { type: word() });
+      pointerSet(spec, pointer, value);
+      const names = Object.keys(pointerGet(spec, parent) ?? {});
+      if (value !== undefined || names.length > (word ? 1 : 0)) return;
+      pointerSet(spec, parent, word ? word() : undefined);
+    } });
+  }
+
+  // The fields of the words of a kind, of which arrange() shows those of the chosen one.
+  const ofWords = [];
+  function membersOf(parent, words, word, chosen) {
+    return [...wordFields(words, chosen)].map(([name, kind]) => {
+      ofWords.push({ pointer: `${parent}/${name}`, name, words, word });
+      return member(parent, name, labelOf(name), text(kind === "json" || kind === "pair" ? {} : { inputmode: "decimal" }), { word: parent === "/optimizer" ? null : word, whole: kind === "integer" });
+    });
   }
 
   function changed() {
@@ -114,7 +145,27 @@ export function specForm({ datasets, devices, onChange }) {
   });
   const loss = choice(Object.keys(losses));
   const device = choice([...new Set(["auto", "cpu", "cuda", ...devices.map(({ id }) => id)])]);
-  const momentum = decimal();
+  const schedule = choice(Object.keys(schedules));
+  const flip = choice(["yes"], "no");
+  // A part of the form that few jobs need; it opens by itself where the spec has something of it.
+  const part = (title, under, ...children) => {
+    const node_ = h("details", { class: "more" }, h("summary", null, title), h("div", { class: "fields" }, children));
+    parts.push({ node: node_, under });
+    return node_;
+  };
+  const parts = [];
+  const series = part("A series in time", ["/data/time", "/data/window"],
+    field("/data/time", "Column of the time", text(), { read: () => series.querySelector("#f-data-time").value || undefined, hint: "the latest rows are the test" }),
+    member("/data/window", "length", "Window", decimal(), { whole: true, hint: "rows of an example" }),
+    member("/data/window", "horizon", "Horizon", decimal(), { whole: true, hint: "rows ahead" }),
+    member("/data/window", "stride", "Stride", decimal(), { whole: true }),
+    member("/data/window", "group", "Group", text(), { read: () => series.querySelector("#f-data-window-group").value || undefined, hint: "a column: a series a word" }));
+  const pictures = part("Pictures", ["/data/normalize", "/data/augment"],
+    member("/data/normalize", "mean", "Normalize: mean", text(), { hint: "one, or [one, a, channel]" }),
+    member("/data/normalize", "std", "Normalize: deviation", text()),
+    member("/data/augment", "shift", "Augment: shift", decimal(), { whole: true, hint: "pixels at most" }),
+    member("/data/augment", "flip", "Augment: flip", flip, { read: () => flip.value === "yes" || undefined, write: (value) => (flip.value = value ? "yes" : "") }),
+    member("/data/augment", "crop", "Augment: crop", text({ placeholder: "[24, 24]" }), { hint: "[height, width]" }));
 
   const layers = layersEditor({
     onChange(list) {
@@ -151,16 +202,24 @@ export function specForm({ datasets, devices, onChange }) {
       field("/data/test", "Test share", decimal()),
       field("/data/validation", "Validation share", decimal()),
       h("fieldset", { class: "field plain" }, h("legend", { class: "label" }, "Standardize"), standardize, standardizeError)),
+    series,
+    pictures,
     h("h3", null, "Network"),
     layers.node,
     h("h3", null, "Training"),
     h("div", { class: "fields" },
-      field("/loss", "Loss", loss, { ...word(loss), write: (value) => (loss.value = typeof value === "object" && value ? value.type : shown(value)) }),
+      field("/loss", "Loss", loss, { ...word(loss), write: (value) => (loss.value = shown(wordOf(value))) }),
+      membersOf("/loss", losses, () => loss.value),
       field("/optimizer/type", "Optimizer", optimizer, { write: (value) => (optimizer.value = value ?? "sgd") }),
       field("/optimizer/lr", "Learning rate", decimal()),
-      field("/optimizer/momentum", "Momentum", momentum),
+      membersOf("/optimizer", optimizers, () => optimizer.value, ["momentum", "weight_decay"]),
+      field("/schedule", "Schedule", schedule, { read: () => (schedule.value === "constant" ? undefined : schedule.value), write: (value) => (schedule.value = wordOf(value) ?? "constant") }),
+      membersOf("/schedule", schedules, () => schedule.value),
       field("/epochs", "Epochs", decimal(), { whole: true }),
       field("/batch_size", "Batch size", decimal(), { hint: "a number, or full", whole: true }),
+      member("/early_stopping", "patience", "Stop early after", decimal(), { whole: true, hint: "epochs without a better figure" }),
+      member("/early_stopping", "metric", "The figure is", choice(["validation.loss", "validation.error"], "by default"), { read: () => node.querySelector("#f-early_stopping-metric").value || undefined }),
+      member("/early_stopping", "min_delta", "Better by", decimal()),
       field("/seed", "Seed", decimal(), { whole: true }),
       field("/repeats", "Repeats", decimal(), { hint: "with other seeds" }),
       field("/folds", "Folds", decimal(), { hint: "of cross-validation" }),
@@ -204,13 +263,20 @@ export function specForm({ datasets, devices, onChange }) {
     entry("/data/path").wrap.hidden = data.path === undefined;
     entry("/data/rows").wrap.hidden = data.generator !== "disc";
     entry("/data/target").wrap.hidden = data.generator !== undefined || data.inline !== undefined;
-    entry("/optimizer/momentum").wrap.hidden = !optimizers[optimizer.value]?.fields.momentum;
+    for (const { pointer, name, words, word: chosen } of ofWords) {
+      const known = words[chosen()]?.fields[name];
+      entry(pointer).wrap.hidden = !known;
+      if (known) attribute(entry(pointer).input, "placeholder", shown(known.default) || (known.required ? "needed" : null));
+    }
+    series.hidden = pictures.hidden = data.dataset === undefined && data.path === undefined;
+    for (const name of ["metric", "min_delta"]) entry(`/early_stopping/${name}`).wrap.hidden = !pointerGet(spec, "/early_stopping");
   }
 
   function write() {
     fields.forEach(writeField);
     layers.show(pointerGet(spec, "/model/layers"));
     arrange();
+    for (const each of parts) if (each.under.some((pointer) => pointerGet(spec, pointer) != null)) each.node.open = true;
   }
 
   // The spec changed elsewhere: every field but the focused one follows it. Its sweep's members outlive its ranges.

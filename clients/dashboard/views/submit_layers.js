@@ -14,7 +14,8 @@ const firstLayer = (type) => ({
 const capitalized = (word) => word[0].toUpperCase() + word.slice(1);
 const groups = [...new Set(Object.values(types).map(({ group }) => group))].map((group) => [capitalized(group), Object.keys(types).filter((type) => types[type].group === group)]);
 
-function typedValue(text, whole) {
+// The typed text as JSON, an Axis, or else the text itself.
+export function typedJson(text, whole) {
   const trimmed = text.trim();
   if (trimmed === "") return undefined;
   try {
@@ -63,7 +64,7 @@ export function layersEditor({ onChange }) {
       const id = `f-layer-${index}-${name}`;
       const input = h("input", { id, type: "text", inputmode: "decimal", autocomplete: "off", size: "5", "aria-describedby": fault.id });
       input.addEventListener("input", () => {
-        const value = typedValue(input.value, types[layer.type].fields[name].kind !== "number");
+        const value = typedJson(input.value, types[layer.type].fields[name].kind !== "number");
         input.classList.toggle("ranged", value instanceof Axis);
         if (value === undefined) delete layers[index][name];
         else layers[index][name] = value;

@@ -75,6 +75,7 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, const c
   ep_id_create(checked->sweep ? EP_SWEEP_PREFIX : EP_JOB_PREFIX, row->id);
   snprintf(row->owner, sizeof row->owner, "%s", owner);
   memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
+  snprintf(row->dataset_name, sizeof row->dataset_name, "%s", spec->data.dataset);
   memcpy(row->requested_device, spec->device, sizeof row->requested_device);
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count;

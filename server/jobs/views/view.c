@@ -86,6 +86,7 @@ static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_
                     .name = row->name,
                     .owner = row->owner,
                     .tags = row->tags,
+                    .dataset = text_or_null(row->dataset_name),
                     .priority = row->priority,
                     .pinned = row->pinned,
                     .state = row->state,

@@ -1,7 +1,7 @@
 // columns.mjs: what the columns of a dataset say, and what a first job and a row to predict are made of.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cellOf, featureColumns, firstJob, histogram, likelyTarget, missingWords, valueWords } from "../../../clients/dashboard/columns.js";
+import { cellOf, featureColumns, firstJob, histogram, inTime, likelyTarget, missingWords, valueWords } from "../../../clients/dashboard/columns.js";
 
 const age = { name: "age", type: "number", min: 0, max: 79, integer: true, missing: 3 };
 const city = { name: "city", type: "category", min: 0, max: 1, distinct: 2, missing: 0, categories: [{ value: "Oslo", count: 7 }, { value: "Bergen", count: 2 }] };
@@ -31,6 +31,13 @@ test("a histogram counts each cell once", () => {
   assert.equal(histogram(since, ["1970-01-01", "1970-12-31", "1970-06-01T12:00:00"]).of, 3);
   for (const cells of [[], [1], [2, 2], [null, null], [1e308, -1e308]]) assert.equal(histogram(age, cells), null);
   assert.equal(histogram(id, ["a", "b"]), null);
+});
+
+test("rows in the order of time", () => {
+  assert.ok(inTime(["2024-01-01", "2024-01-01T12:00:00", "2024-01-02"]));
+  assert.ok(inTime([1, 1, 2.5]));
+  assert.ok(!inTime(["2024-01-02", "2024-01-01"]));
+  assert.ok(!inTime([1, null]));
 });
 
 test("a first job", () => {

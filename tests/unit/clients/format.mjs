@@ -18,6 +18,7 @@ table("listOf", [["job_01m84", "jobs"], ["swp_01m84", "sweeps"]]);
 
 table("percent", [[0.997, "99.70\u00a0%", 2], [1, "100\u00a0%", 2], [0, "0\u00a0%"], [null, "–"], ["NaN", "NaN"]]);
 table("seconds", [[0, "0 s"], [1.05e-6, "1.05 µs"], [0.042, "42 ms"], [3.21, "3.21 s"], [250, "4 min 10 s"], [null, "–"]]);
+table("startWords", [[0.2, "in under 1 s"], [75, "in 1 min 15 s"], [null, "not known"]]);
 table("duration", [[0.2, "under 1 s"], [42, "42 s"], [60, "1 min"], [3599.7, "1 h"], [11520, "3 h 12 min"], [187200, "2 d 4 h"], [null, "–"]]);
 table("bytes", [[0, "0 B"], [1023, "1023 B"], [1536, "1.5 KiB"], [5e9, "4.66 GiB"], [null, "–"]]);
 table("age", [

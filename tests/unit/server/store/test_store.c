@@ -348,6 +348,15 @@ START_TEST(changes_labels_and_nothing_else) {
 }
 END_TEST
 
+static int64_t found_count(ep_store *store, const char *search) {
+  ep_job_rows page;
+  assert_ok(ep_store_jobs_list(store, &(ep_job_page){.state = -1, .limit = 10, .search = search},
+                               &page, error));
+  int64_t count = page.count;
+  ep_job_rows_deinit(&page);
+  return count;
+}
+
 /* A store of the first release: its one table of jobs, and three jobs. */
 static void first_schema_write(void) {
   static const char sql[] =
@@ -366,7 +375,8 @@ static void first_schema_write(void) {
       "  created_us INTEGER NOT NULL) WITHOUT ROWID;"
       "CREATE INDEX datasets_by_content ON datasets (sha256);"
       "PRAGMA user_version = 1;";
-  static const char *const specs[] = {"{\"name\":\"\",\"tags\":[\"old\",\"x\"],\"priority\":0}",
+  static const char *const specs[] = {"{\"name\":\"\",\"tags\":[\"old\",\"x\"],\"priority\":0,"
+                                      "\"data\":{\"dataset\":\"houses\"}}",
                                       "{\"epochs\":3}", "not JSON"};
   sqlite3 *database;
   ck_assert_int_eq(sqlite3_open(scratch_path("epochd.sqlite"), &database), SQLITE_OK);
@@ -391,7 +401,9 @@ START_TEST(opens_what_the_first_release_wrote) {
     assert_ok(ep_store_job_get(store, row_make(0).id, &back, error));
     ck_assert_str_eq(back.tags, "[\"old\",\"x\"]");
     ck_assert_uint_eq(back.version, 9);
+    ck_assert_str_eq(back.dataset_name, "houses");
     ep_job_row_deinit(&back);
+    ck_assert_int_eq(found_count(store, "HOUSE"), 1);
     assert_ok(ep_store_job_get(store, row_make(2).id, &back, error));
     ck_assert_str_eq(back.tags, "[]");
     ck_assert_str_eq(back.spec, "not JSON");
