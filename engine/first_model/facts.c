@@ -155,6 +155,7 @@ ep_status ep_model_facts_find(const ep_automatic_job *job, const ep_dataset_meta
   const ep_data_spec *data = &job->spec->data;
   out->ordered = data->time[0] || data->group[0] || data->window.length > 0;
   out->classes = classes_find(job, meta, &shape, target);
+  out->labels = out->classes > 0 && target ? target->distinct : out->classes;
   return EP_OK;
 }
 

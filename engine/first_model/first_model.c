@@ -4,22 +4,29 @@
 
 static const double test_share = 0.2, validation_share = 0.1, lr = 0.003;
 
+/* How much a network is held back. */
+typedef struct {
+  double dropout, weight_decay;
+} restraint;
+
 /* What suits vectors where so many rows train or validate, found by tests/real/run: the fewer, the
- * more a network is held back, and the smoother it has to be. */
+ * more a network is held back, and the smoother it has to be. A label of few classes says little,
+ * and a network learns its noise sooner than that of a number. */
 typedef struct {
   int64_t rows; /* at least */
   ep_layer_type activation;
   int64_t width; /* of the first layer, the second has half of it */
-  double dropout, weight_decay;
+  restraint usual, few_classes;
 } regime;
 static const regime regimes[] = {
-    {5000, EP_LAYER_SILU, 128, 0.1, 0.1},
-    {250, EP_LAYER_RELU, 128, 0.2, 0.3},
-    {0, EP_LAYER_SILU, 64, 0.2, 1},
+    {5000, EP_LAYER_SILU, 128, {0.1, 0.1}, {0.1, 0.1}},
+    {250, EP_LAYER_RELU, 128, {0.2, 0.3}, {0.5, 0.6}},
+    {0, EP_LAYER_SILU, 64, {0.2, 1}, {0.5, 1}},
 };
 static const double weight_decay_images = 0.3;
 
 enum {
+  RESTRAINED_CLASSES = 3, /* so few are held back more */
   TEST_ROWS = 10,         /* fewer are all trained on, */
   VALIDATION_ROWS = 5000, /* fewer are worth more in the training than the epoch they would find, */
   VALIDATION_IMAGES = 250, /* but images overfit sooner */
@@ -69,6 +76,12 @@ static const regime *regime_choose(int64_t rows) {
   const regime *found = regimes;
   while (rows < found->rows) found++;
   return found;
+}
+
+static const restraint *restraint_of(const choice *made) {
+  int64_t labels = made->facts->labels;
+  bool few = labels > 0 && labels <= RESTRAINED_CLASSES;
+  return few ? &made->regime->few_classes : &made->regime->usual;
 }
 
 /* Fewer rows have no validation split. */
@@ -137,14 +150,14 @@ static void image_layers_write(ep_writer *writer, const ep_model_facts *facts) {
 }
 
 static void vector_layers_write(ep_writer *writer, const choice *made) {
+  const ep_model_facts *facts = made->facts;
   int64_t width = made->regime->width;
-  if (made->facts->row.height > 1 || made->facts->row.width > 1)
-    layer_write(writer, EP_LAYER_FLATTEN);
+  if (facts->row.height > 1 || facts->row.width > 1) layer_write(writer, EP_LAYER_FLATTEN);
   for (int i = 0; i < 2; i++, width /= 2) {
     linear_write(writer, width);
     layer_write(writer, made->regime->activation);
     layer_open(writer, EP_LAYER_DROPOUT);
-    ep_writer_member_number(writer, "p", made->regime->dropout);
+    ep_writer_member_number(writer, "p", restraint_of(made)->dropout);
     ep_writer_close(writer, '}');
   }
 }
@@ -208,7 +221,8 @@ static void training_write(ep_writer *writer, const choice *made) {
   ep_writer_member_string(writer, "type", ep_optimizer_type_name(EP_OPTIMIZER_ADAMW));
   ep_writer_member_number(writer, "lr", lr);
   ep_writer_member_number(writer, "weight_decay",
-                          is_image(made->facts) ? weight_decay_images : made->regime->weight_decay);
+                          is_image(made->facts) ? weight_decay_images
+                                                : restraint_of(made)->weight_decay);
   ep_writer_close(writer, '}');
   ep_writer_member_string(writer, "schedule", ep_schedule_type_name(EP_SCHEDULE_COSINE));
   ep_writer_member_integer(writer, "epochs", made->epochs);

@@ -19,6 +19,7 @@ typedef struct {
   ep_shape row;                             /* the same as a shape */
   int64_t target_columns;                   /* numbers to predict */
   int64_t classes;                          /* of the target; 0: it is a number */
+  int64_t labels;                           /* of these classes, as many occur */
   bool test, validation;                    /* these splits may be chosen */
   bool ordered;                             /* time, groups or windows decide the splits */
   bool validated;                           /* there is a validation split anyway */

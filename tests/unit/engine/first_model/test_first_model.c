@@ -204,6 +204,31 @@ START_TEST(small_tables_are_held_back) {
 }
 END_TEST
 
+/* A label of two or three classes says little; up to 1, 2 and 3, say, which make four outputs. */
+START_TEST(few_classes_are_held_back_more) {
+  const struct {
+    double min, max;
+    int64_t distinct;
+    bool few;
+  } targets[] = {{0, 1, 2, true}, {1, 3, 3, true}, {0, 3, 4, false}, {100, 900, 3, false}};
+  const int64_t rows[] = {100, 2000};
+  for (size_t i = 0; i < 2 * sizeof targets / sizeof targets[0]; i++) {
+    const ep_column columns[] = {
+        number_column("x", 0, 90, 0),
+        whole_column("y", targets[i / 2].min, targets[i / 2].max, targets[i / 2].distinct)};
+    json_t *job = filled(columns, COUNT(columns), rows[i % 2], auto_job);
+    double p = number_at(job, "model.layers.2.p");
+    ck_assert_msg((p > 0.3) == targets[i / 2].few, "target %zu has dropout %g", i / 2, p);
+    json_decref(job);
+  }
+  /* many rows say enough */
+  const ep_column columns[] = {number_column("x", 0, 90, 0), whole_column("y", 0, 1, 2)};
+  json_t *job = filled(columns, COUNT(columns), 50000, auto_job);
+  ck_assert(number_at(job, "model.layers.2.p") < 0.3);
+  json_decref(job);
+}
+END_TEST
+
 START_TEST(larger_tables_have_larger_batches) {
   const ep_column columns[] = {number_column("x", 0, 90, 0), number_column("y", 0, 1, 0)};
   double batch = 0;
@@ -395,6 +420,7 @@ EP_SUITE("engine/first_model") {
   tcase_add_test(all, identifiers_are_left_out);
   tcase_add_test(all, splits_need_rows);
   tcase_add_test(all, small_tables_are_held_back);
+  tcase_add_test(all, few_classes_are_held_back_more);
   tcase_add_test(all, row_names_are_left_out);
   tcase_add_test(all, larger_tables_have_larger_batches);
   tcase_add_test(all, given_fields_stay);
