@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -48,6 +49,29 @@ static ep_status tokens_read(const ep_config *config, ep_auth *auth, ep_error *e
                  "--listen %.200s can be reached from other machines, so --token-file FILE is "
                  "needed (or listen on 127.0.0.1)",
                  config->listen);
+}
+
+static ep_tls_files tls_files(const ep_config *config) {
+  return (ep_tls_files){.certificate = config->tls_certificate,
+                        .key = config->tls_key,
+                        .client_ca = config->tls_client_ca};
+}
+
+/* The certificate, if there is TLS; its end is logged. */
+static ep_status tls_read(ep_server *server, ep_error *error) {
+  const ep_config *config = server->config;
+  const ep_tls_files files = tls_files(config);
+  int64_t expires_s = 0;
+  if (!config->tls_certificate[0]) return EP_OK;
+  ep_status status = ep_tls_read(&server->tls, &files, &expires_s, error);
+  if (status != EP_OK) return status;
+  char until[32];
+  const time_t end = (time_t)expires_s;
+  struct tm parts;
+  strftime(until, sizeof until, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&end, &parts));
+  ep_log(end > time(NULL) ? EP_LOG_INFO : EP_LOG_WARNING, "TLS: the certificate %.300s %s %s",
+         config->tls_certificate, end > time(NULL) ? "is valid until" : "has expired:", until);
+  return EP_OK;
 }
 
 /* Creates the parents of the data_dir; ep_jobs_open creates the data_dir. */
@@ -106,10 +130,10 @@ static void address_log(const ep_config *config, const ep_http_room *room, int p
   ep_log(EP_LOG_INFO,
          "%lld file descriptors allow %lld connections, %lld of them waiting or watching",
          (long long)room->files, (long long)room->connections, (long long)room->watchers);
-  ep_log(EP_LOG_INFO, "listening on http://%s%s%s:%d", six ? "[" : "", config->host, six ? "]" : "",
-         port);
-  snprintf(state, sizeof state, "READY=1\nSTATUS=listening on http://%s%s%s:%d", six ? "[" : "",
-           config->host, six ? "]" : "", port);
+  snprintf(state, sizeof state, "READY=1\nSTATUS=listening on http%s://%s%s%s:%d",
+           config->tls_certificate[0] ? "s" : "", six ? "[" : "", config->host, six ? "]" : "",
+           port);
+  ep_log(EP_LOG_INFO, "%s", strstr(state, "listening"));
   manager_notify(state);
 }
 
@@ -136,13 +160,15 @@ static ep_status logs_open(ep_server *server, ep_error *error) {
   return status;
 }
 
-/* SIGHUP: reads the token file again, and opens the access log again. What is wrong with either
- * changes nothing. */
+/* SIGHUP: reads the token file and the certificate again, and opens the access log again. What is
+ * wrong with one of them changes nothing of it. */
 static void settings_reload(ep_server *server) {
   ep_error error = {0};
   if (server->config->access_log[0] &&
       ep_access_log_open(server->config->access_log, &server->access_log, &error) != EP_OK)
     ep_log(EP_LOG_ERROR, "SIGHUP: %s", error.message);
+  if (tls_read(server, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "SIGHUP: the certificate stays as it was: %s", error.message);
   const char *path = server->config->token_file;
   if (!path[0])
     ep_log(EP_LOG_INFO, "SIGHUP: there is no token file to be read again");
@@ -176,6 +202,7 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   ep_http_stop(http);
   ep_jobs_close(server->jobs);
   ep_http_destroy(http);
+  ep_tls_deinit(&server->tls);
   ep_audit_close(server->audit);
   ep_log(EP_LOG_INFO, "stopped");
   return EXIT_SUCCESS;
@@ -184,7 +211,9 @@ static int server_run(ep_server *server, const sigset_t *signals) {
 /* --probe: whether the daemon with these settings is ready. */
 static int daemon_probe(const ep_config *config) {
   ep_error error = {0};
-  if (ep_probe_ready(config->host, config->port, EP_PROBE_TIMEOUT_MS, &error) == EP_OK)
+  const ep_tls_files files = tls_files(config);
+  if (ep_probe_ready(config->host, config->port, EP_PROBE_TIMEOUT_MS,
+                     config->tls_certificate[0] ? &files : NULL, &error) == EP_OK)
     return EXIT_SUCCESS;
   fprintf(stderr, "epochd: %s\n", error.message);
   return EXIT_FAILURE;
@@ -246,7 +275,8 @@ int main(int argc, char **argv) {
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
   ep_auth_init(&server.auth);
-  if (tokens_read(&config, &server.auth, &error) != EP_OK) {
+  ep_tls_init(&server.tls);
+  if (tokens_read(&config, &server.auth, &error) != EP_OK || tls_read(&server, &error) != EP_OK) {
     failure_log("", &error);
     return EXIT_USAGE;
   }

@@ -8,6 +8,7 @@
 #include "api/json/json.h"
 #include "api/json/nearest.h"
 #include "api/json/number.h"
+#include "api/json/utf8.h"
 
 enum { KNOWN_NAMES = 64, LIST_BYTES = 320 };
 
@@ -177,6 +178,8 @@ static void string_read(ep_field_reader *reader, const ep_field *field, const js
                          field->capacity - 1);
   else if (!text_is_clean(text))
     ep_field_reader_fail(reader, "must not hold control characters");
+  else if (field->accepts && !field->accepts(text) && !ep_utf8_shows(text, strlen(text)))
+    ep_field_reader_fail(reader, "must be %s", field->form);
   else if (field->accepts && !field->accepts(text))
     ep_field_reader_fail(reader, "must be %s, not \"%s\"", field->form, text);
   else

@@ -14,4 +14,9 @@ size_t ep_utf8_character(const char *text, size_t bytes);
 /* Whether all of the text is UTF-8. */
 bool ep_utf8_valid(const char *text, size_t bytes);
 
+/* Whether each character of the text shows: none is a control character (C0, C1), one that only
+ * formats (category Cf of Unicode 15: bidirectional controls, joiners, tags, U+FEFF), a line or
+ * paragraph separator, or a letter without a glyph. What is no UTF-8 does not show either. */
+bool ep_utf8_shows(const char *text, size_t bytes);
+
 #endif

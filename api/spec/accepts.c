@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "api/json/utf8.h"
 #include "api/limits.h"
 #include "api/spec/tables.h"
 
@@ -30,6 +31,10 @@ bool ep_dataset_accepts(const char *name) {
     if (!isalnum((unsigned char)name[i]) && !strchr("._-", name[i])) return false;
   }
   return true;
+}
+
+bool ep_name_accepts(const char *text) {
+  return ep_utf8_shows(text, strlen(text));
 }
 
 bool ep_job_accepts(const char *text) {

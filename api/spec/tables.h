@@ -45,6 +45,9 @@ bool ep_sha256_accepts(const char *text);   /* 64 hexadecimal digits in lower ca
  * first. */
 bool ep_dataset_accepts(const char *text);
 
+/* A job's name or tag: each character shows, so that it reads as what it is. */
+bool ep_name_accepts(const char *text);
+
 /* A path without "..". Whether it lies below an allowed folder, epochd checks. */
 bool ep_path_accepts(const char *text);
 

@@ -6,10 +6,8 @@
 
 static bool tag_is_good(const json_t *value) {
   const char *text = json_string_value(value);
-  if (!text || !text[0] || json_string_length(value) > EP_LIMIT_NAME_BYTES) return false;
-  for (; *text; text++)
-    if ((unsigned char)*text < 0x20 || *text == 0x7F) return false;
-  return true;
+  return text && text[0] && json_string_length(value) <= EP_LIMIT_NAME_BYTES &&
+         ep_name_accepts(text);
 }
 
 void ep_tags_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base) {
@@ -30,7 +28,9 @@ void ep_tags_read(ep_field_reader *reader, const ep_field *field, const json_t *
   json_array_foreach((json_t *)value, index, item) {
     if (!tag_is_good(item)) {
       size_t place = ep_field_reader_enter_index(reader, index);
-      ep_field_reader_fail(reader, "must be a string of 1 to %d bytes without control characters",
+      ep_field_reader_fail(reader,
+                           "must be a string of 1 to %d bytes without control characters and "
+                           "invisible ones",
                            EP_LIMIT_NAME_BYTES);
       ep_field_reader_leave(reader, place);
       continue;

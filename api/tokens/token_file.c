@@ -6,28 +6,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "api/limits.h"
+#include "api/tokens/secret_file.h"
 #include "api/tokens/tokens.h"
 
 enum { TOKEN_PATH_BYTES = 4096 };
-
-static ep_status mode_check(int file, const char *path, ep_error *error) {
-  struct stat status;
-  struct statvfs mount;
-  if (fstat(file, &status) != 0 || fstatvfs(file, &mount) != 0)
-    return ep_fail(error, EP_IO, "the token file %.300s: %s", path, strerror(errno));
-  if (S_ISDIR(status.st_mode))
-    return ep_fail(error, EP_INVALID, "the token file %.300s is a folder", path);
-  if (!S_ISREG(status.st_mode) || mount.f_flag & ST_RDONLY) return EP_OK;
-  mode_t others = S_IWGRP | S_IWOTH | (status.st_uid == 0 ? 0 : S_IRGRP | S_IROTH);
-  if ((status.st_mode & others) == 0) return EP_OK;
-  return ep_fail(error, EP_FORBIDDEN,
-                 "the token file %.300s can be read or written by others (mode %03o): chmod 600 it",
-                 path, (unsigned)status.st_mode & 0777U);
-}
 
 /* All of the file, which ends in 0; the caller's. */
 static ep_status text_read(int file, const char *path, char **out, size_t *bytes, ep_error *error) {
@@ -63,7 +48,7 @@ ep_status ep_tokens_read(const char *path, ep_token_list *out, char **text, ep_e
   if (file < 0)
     return ep_fail(error, errno == ENOENT ? EP_NOT_FOUND : EP_IO,
                    "the token file %.300s cannot be read: %s", path, strerror(errno));
-  ep_status status = mode_check(file, path, error);
+  ep_status status = ep_secret_file_check(file, "token file", path, error);
   if (status == EP_OK) status = text_read(file, path, &read, &bytes, error);
   close(file);
   if (status == EP_OK) status = ep_tokens_parse(read, bytes, path, out, error);

@@ -64,8 +64,12 @@ static ep_exit subcommand_run(ep_client *client, const ep_subcommand *subcommand
   client->terminal = ep_terminal_find();
   client->json = ep_arguments_has(arguments, "json");
   client->session.timeout_s = (long)ep_arguments_integer(arguments, "timeout", TIMEOUT_SECONDS);
-  ep_status status = ep_session_open(&client->session, ep_arguments_value(arguments, "server"),
-                                     ep_arguments_value(arguments, "token-file"), &error);
+  const ep_session_options options = {.server = ep_arguments_value(arguments, "server"),
+                                      .token_file = ep_arguments_value(arguments, "token-file"),
+                                      .ca_file = ep_arguments_value(arguments, "ca-file"),
+                                      .certificate = ep_arguments_value(arguments, "certificate"),
+                                      .key = ep_arguments_value(arguments, "key")};
+  ep_status status = ep_session_open(&client->session, &options, &error);
   if (status == EP_OK) status = subcommand->run(client, arguments, &error);
   if (status != EP_OK) failure_print(client, &error);
   ep_exit outcome = status == EP_OK ? client->outcome : exit_from_status(status);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "engine/plan/cost.h"
 #include "engine/plan/parts.h"
 
 enum { PLACE_BYTES = EP_POINTER_BYTES };
@@ -197,7 +198,21 @@ static void steps_check(const ep_job_spec *spec, const ep_program *program, ep_p
                    (long long)spec->epochs, (long long)per_epoch, EP_LIMIT_STEPS);
 }
 
+static void executor_check(const char *executor, ep_problem *problem) {
+  char names[EP_MESSAGE_BYTES] = "";
+  int count;
+  const ep_executor_profile *const *executors = ep_cost_executors(executor, &count);
+  if (!executor[0] || ep_cost_executor_find(executor)) return;
+  for (int i = 0; i < count; i++) {
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", executors[i]->name);
+  }
+  ep_problem_add(problem, EP_INVALID, "/executor", "there is no \"%s\": there are %s", executor,
+                 names);
+}
+
 void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem) {
+  executor_check(spec->executor, problem);
   if (spec->optimizer.nesterov && !(spec->optimizer.momentum > 0))
     ep_problem_add(problem, EP_INVALID, "/optimizer/nesterov", "nesterov needs a momentum above 0");
   if (spec->early_stopping_error && !ep_loss_is_classifier(spec->loss))

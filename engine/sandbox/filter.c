@@ -47,6 +47,7 @@ static const int WORKER_REFUSED[] = {
     SCMP(delete_module), SCMP(reboot), SCMP(acct), SCMP(syslog), SCMP(ioperm), SCMP(iopl),
     SCMP(userfaultfd), SCMP(io_uring_setup), SCMP(io_uring_enter), SCMP(io_uring_register),
     SCMP(keyctl), SCMP(add_key), SCMP(request_key), SCMP(lookup_dcookie), SCMP(personality),
+    SCMP(perf_event_open),
     /* the clock, the names, and who one is */
     SCMP(settimeofday), SCMP(clock_settime), SCMP(adjtimex), SCMP(clock_adjtime), SCMP(sethostname),
     SCMP(setdomainname), SCMP(setuid), SCMP(setgid), SCMP(setreuid), SCMP(setregid),
@@ -66,8 +67,8 @@ static bool rules_add(scmp_filter_ctx filter, uint32_t action, const int *calls,
   return true;
 }
 
-/* Threads and no processes; memory that is written to is never run. The C library takes clone where
- * there is no clone3, whose flags no filter can see. */
+/* Threads and no processes; memory that is written to is never run. No filter sees the flags of
+ * clone3, for which the C library takes clone where there is none. */
 static bool ingest_add(scmp_filter_ctx filter) {
   const uint32_t allow = SCMP_ACT_ALLOW;
   return rules_add(filter, allow, INGEST, sizeof INGEST / sizeof *INGEST) &&
@@ -93,12 +94,25 @@ static bool gpu_sockets_add(scmp_filter_ctx filter, uint32_t refuse) {
   return seccomp_rule_add(filter, refuse, SCMP(socket), 1, SCMP_A0(SCMP_CMP_GE, AF_MAX)) == 0;
 }
 
+/* A namespace of its own would give a worker all rights in it. */
+static bool namespaces_refuse(scmp_filter_ctx filter, uint32_t refuse) {
+  static const scmp_datum_t namespaces[] = {CLONE_NEWNS,  CLONE_NEWCGROUP, CLONE_NEWUTS,
+                                            CLONE_NEWIPC, CLONE_NEWUSER,   CLONE_NEWPID,
+                                            CLONE_NEWNET};
+  for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
+    if (seccomp_rule_add(filter, refuse, SCMP(clone), 1,
+                         SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i])) != 0)
+      return false;
+  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP(clone3), 0) == 0;
+}
+
 static bool worker_add(scmp_filter_ctx filter, ep_sandbox_kind kind) {
   static const int sockets[] = {SCMP(socket), SCMP(connect), SCMP(bind),
                                 SCMP(listen), SCMP(accept),  SCMP(accept4)};
   const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
   return rules_add(filter, refuse, WORKER_REFUSED,
                    sizeof WORKER_REFUSED / sizeof *WORKER_REFUSED) &&
+         namespaces_refuse(filter, refuse) &&
          (kind == EP_SANDBOX_GPU
               ? gpu_sockets_add(filter, refuse)
               : rules_add(filter, refuse, sockets, sizeof sockets / sizeof *sockets));

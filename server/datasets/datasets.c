@@ -51,15 +51,22 @@ static ep_status name_put(ep_contents *contents, const ep_dataset_row *row, ep_d
   return status;
 }
 
+/* Whether the name is theirs to give or take; owner: written. EP_NOT_FOUND: nobody has it. `naming`
+ * is held. */
+static ep_status owner_check(ep_contents *contents, const char *name, const ep_uploader *by,
+                             char owner[EP_OWNER_BYTES], ep_error *error) {
+  ep_status status = ep_store_owner(contents->store, EP_OWNED_DATASET, name, owner, error);
+  if (status != EP_OK || by->admin || strcmp(owner, by->owner) == 0) return status;
+  return ep_fail(error, EP_FORBIDDEN, "dataset \"%s\" is another owner's", name);
+}
+
 /* Whether the name is the uploader's to give, and its bytes are within the quota; measures them.
  * `naming` is held. */
 static ep_status uploader_check(ep_contents *contents, const ep_uploader *by, const char *ingested,
                                 ep_dataset_row *row, ep_error *error) {
   int64_t others = 0;
   char owner[EP_OWNER_BYTES] = "";
-  ep_status status = ep_store_owner(contents->store, EP_OWNED_DATASET, row->name, owner, error);
-  if (status == EP_OK && !by->admin && strcmp(owner, by->owner) != 0)
-    return ep_fail(error, EP_FORBIDDEN, "dataset \"%s\" is another owner's", row->name);
+  ep_status status = owner_check(contents, row->name, by, owner, error);
   if (status == EP_OK) memcpy(row->owner, owner, sizeof row->owner);
   if (status == EP_OK || status == EP_NOT_FOUND)
     status = ep_data_dir_measure(ingested, &row->bytes, error);
@@ -260,10 +267,14 @@ ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t lim
   return *text ? EP_OK : ep_fail_memory(error);
 }
 
-static ep_status name_delete(ep_contents *contents, const char *name, ep_error *error) {
+static ep_status name_delete(ep_contents *contents, const char *name, const ep_uploader *by,
+                             ep_error *error) {
   ep_dataset_row row;
   int64_t names = 0;
-  ep_status status = ep_store_dataset_get(contents->store, name, &row, error);
+  char owner[EP_OWNER_BYTES];
+  ep_status status = owner_check(contents, name, by, owner, error);
+  if (status != EP_OK) return status;
+  status = ep_store_dataset_get(contents->store, name, &row, error);
   if (status == EP_DAMAGED) return ep_store_dataset_delete(contents->store, name, error);
   if (status != EP_OK) return status;
   if (!ep_pins_claim(&contents->pins, row.sha256))
@@ -280,9 +291,10 @@ static ep_status name_delete(ep_contents *contents, const char *name, ep_error *
   return status;
 }
 
-ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, ep_error *error) {
+ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                             ep_error *error) {
   pthread_mutex_lock(&datasets->naming);
-  ep_status status = name_delete(datasets->contents, name, error);
+  ep_status status = name_delete(datasets->contents, name, by, error);
   pthread_mutex_unlock(&datasets->naming);
   return status;
 }

@@ -25,10 +25,10 @@ void ep_datasets_deinit(ep_datasets *datasets);
 ep_status ep_datasets_ingest(ep_datasets *datasets, const ep_ingest_task *task, const char *folder,
                              ep_ingest_abandoned *abandoned, void *context, ep_error *error);
 
-/* Who uploads. */
+/* Who uploads, or deletes. */
 typedef struct {
   const char *owner;
-  bool admin;          /* may replace others' */
+  bool admin;          /* may replace and delete others' */
   int64_t quota_bytes; /* of all the owner's datasets; 0 = none */
 } ep_uploader;
 
@@ -51,7 +51,8 @@ ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_row
  * (NULL = from the first). Fewer where many columns must be read for them: then there are more. */
 ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t limit, char **text,
                            ep_error *error);
-/* EP_CONFLICT: a job that has not ended needs it. */
-ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, ep_error *error);
+/* EP_CONFLICT: a job that has not ended needs it; EP_FORBIDDEN: it is another owner's. */
+ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                             ep_error *error);
 
 #endif

@@ -30,6 +30,7 @@ static ep_open_log *entry_drop(ep_open_logs *logs, ep_open_log *entry) {
   ep_open_log **link = &logs->entries;
   while (*link != entry) link = &(*link)->next;
   *link = entry->next;
+  logs->count--;
   return entry;
 }
 
@@ -51,6 +52,7 @@ static ep_open_log *entry_hold(ep_open_logs *logs, const char *id, bool *add) {
     snprintf(entry->id, sizeof entry->id, "%s", id);
     entry->next = logs->entries;
     logs->entries = entry;
+    logs->count++;
   }
   entry->holders++;
   return entry;
@@ -108,4 +110,11 @@ void ep_open_logs_release(ep_open_logs *logs, ep_event_log *log) {
   ep_open_log *last = entry_drop(logs, entry);
   pthread_mutex_unlock(&logs->mutex);
   entry_free(last);
+}
+
+int64_t ep_open_logs_count(ep_open_logs *logs) {
+  pthread_mutex_lock(&logs->mutex);
+  const int64_t count = logs->count;
+  pthread_mutex_unlock(&logs->mutex);
+  return count;
 }

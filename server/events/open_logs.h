@@ -24,6 +24,7 @@ typedef struct {
   pthread_mutex_t mutex; /* guards everything below */
   pthread_cond_t opened;
   ep_open_log *entries; /* owned */
+  int64_t count;        /* of them: each takes a file descriptor */
   const char *data_dir; /* lent */
 } ep_open_logs;
 
@@ -35,5 +36,6 @@ void ep_open_logs_deinit(ep_open_logs *logs); /* closes those that are open */
 ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log **out,
                               ep_error *error);
 void ep_open_logs_release(ep_open_logs *logs, ep_event_log *log); /* NULL is allowed */
+int64_t ep_open_logs_count(ep_open_logs *logs);
 
 #endif

@@ -86,6 +86,12 @@ static ep_status upload_read(ep_exchange *exchange, const char *folder,
   return status;
 }
 
+static ep_uploader uploader_of(const ep_exchange *exchange) {
+  return (ep_uploader){.owner = exchange->caller.owner,
+                       .admin = ep_exchange_is_admin(exchange),
+                       .quota_bytes = exchange->server->config->quota_bytes};
+}
+
 /* Reads the uploaded file into a folder of its own, which becomes a content. */
 static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
                                bool *created, ep_error *error) {
@@ -93,9 +99,7 @@ static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *o
   ep_datasets *datasets = ep_jobs_datasets(server->jobs);
   ep_request *request = &exchange->request;
   char folder[EP_PATH_BYTES];
-  const ep_uploader by = {.owner = exchange->caller.owner,
-                          .admin = ep_exchange_is_admin(exchange),
-                          .quota_bytes = server->config->quota_bytes};
+  const ep_uploader by = uploader_of(exchange);
   ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
   if (status != EP_OK) return status;
   status = upload_read(exchange, folder, options, part, error);
@@ -200,8 +204,9 @@ ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
 
 ep_route_result ep_route_dataset_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_datasets_delete(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &error) !=
-      EP_OK)
+  const ep_uploader by = uploader_of(exchange);
+  if (ep_datasets_delete(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &by,
+                         &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_response_empty(&exchange->response, 204);
   return EP_ROUTE_DONE;

@@ -10,7 +10,7 @@ ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int stat
   ep_response *response = &exchange->response;
   ep_error error = {0};
   ep_event_log *log;
-  if (options->follow && !ep_waiter_admit(&exchange->waiter))
+  if (options->follow && !ep_waiter_admit(&exchange->waiter, ep_jobs_open_logs(jobs)))
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
   if (ep_jobs_retain_log(jobs, job, &log, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);

@@ -75,7 +75,7 @@ ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_sh
                                  KEY_BYTES);
   bool stream = wants_stream(request, &options);
   /* First, because a job that was accepted must not get a 503. */
-  if (stream && !ep_waiter_admit(&exchange->waiter))
+  if (stream && !ep_waiter_admit(&exchange->waiter, ep_jobs_open_logs(exchange->server->jobs)))
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
   char id[EP_ID_BYTES];
   bool repeated = false;
@@ -218,7 +218,7 @@ ep_route_result ep_job_get_route(ep_exchange *exchange, ep_job_respond *respond)
   bool waits = seconds > 0 && !exchange->timed_out && !ep_state_has_ended(job->state) &&
                (same || !conditional) && !exchange->works;
   ep_route_result result = EP_ROUTE_DONE;
-  if (waits && !ep_waiter_admit(&exchange->waiter))
+  if (waits && !ep_waiter_admit(&exchange->waiter, ep_jobs_open_logs(exchange->server->jobs)))
     result = ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many wait, try again later");
   else if (waits && change_await(exchange, seconds, version))
     result = EP_ROUTE_WAITS;

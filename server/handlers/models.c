@@ -43,7 +43,8 @@ ep_route_result ep_route_model_list(ep_exchange *exchange) {
 
 ep_route_result ep_route_model_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_models_delete(exchange->server->jobs, exchange->request.id, &error) != EP_OK)
+  if (ep_models_delete(exchange->server->jobs, exchange->request.id, exchange->caller.owner,
+                       ep_exchange_is_admin(exchange), &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_response_empty(&exchange->response, 204);
   return EP_ROUTE_DONE;

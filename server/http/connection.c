@@ -41,6 +41,20 @@ int ep_connection_socket(struct MHD_Connection *connection) {
   return info ? info->connect_fd : -1;
 }
 
+/* From here on its bytes are framed, and decrypted where there is TLS. */
+static ep_status connection_open(ep_server *server, struct MHD_Connection *connection, int socket,
+                                 ep_error *error) {
+  ep_tls_identity *tls = NULL;
+  if (server->config->tls_certificate[0]) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    ep_status status =
+        ep_tls_session_start(&server->tls, info ? info->tls_session : NULL, &tls, error);
+    if (status != EP_OK) return status;
+  }
+  return ep_received_open(socket, tls, error);
+}
+
 void ep_connection_notify(void *transport, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code) {
   ep_transport *self = transport;
@@ -52,12 +66,13 @@ void ep_connection_notify(void *transport, struct MHD_Connection *connection, vo
     *socket_context = NULL;
     return;
   }
-  if (ep_received_open(socket, &error) != EP_OK) {
+  if (connection_open(self->server, connection, socket, &error) != EP_OK) {
     ep_log(EP_LOG_WARNING, "http: a connection is closed: %s", error.message);
     shutdown(socket, SHUT_RDWR);
   }
   *socket_context = ep_deadline_add(self->deadlines, socket);
-  ep_deadline_allow(*socket_context, HEAD_SECONDS * 1000000LL);
+  ep_deadline_rest(*socket_context, HEAD_SECONDS * 1000000LL);
+  ep_deadlines_make_room(self->deadlines, self->connections_most);
 }
 
 static socklen_t address_bytes(const struct sockaddr *address) {
@@ -382,6 +397,6 @@ void ep_connection_complete(void *transport, struct MHD_Connection *connection, 
   ep_access_log_write(exchange);
   ep_exchange_unwatch(exchange);
   ep_waiter_leave(&exchange->waiter);
-  ep_deadline_allow(exchange->deadline, IDLE_SECONDS * 1000000LL);
+  ep_deadline_rest(exchange->deadline, IDLE_SECONDS * 1000000LL);
   ep_exchange_release(exchange);
 }

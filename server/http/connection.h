@@ -13,7 +13,8 @@
 typedef struct {
   ep_server *server;
   ep_deadlines *deadlines;
-  atomic_bool stopping; /* every new request gets 503 */
+  int64_t connections_most; /* beyond, the one that has rested longest ends */
+  atomic_bool stopping;     /* every new request gets 503 */
 } ep_transport;
 
 /* `transport` is an ep_transport in all of them. */

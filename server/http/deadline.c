@@ -13,7 +13,8 @@ enum { TICK_US = 500000 };
 struct ep_deadline {
   ep_deadlines *deadlines;
   int socket;
-  int64_t deadline_us; /* steady clock; INT64_MAX = none */
+  int64_t deadline_us;   /* steady clock; INT64_MAX = none */
+  int64_t idle_since_us; /* 0 = a request is on its way */
   ep_deadline *previous, *next;
 };
 
@@ -21,9 +22,17 @@ struct ep_deadlines {
   pthread_mutex_t mutex; /* guards everything below, and every deadline */
   pthread_cond_t changed;
   ep_deadline *first;
+  int64_t count;
   bool stopping;
   pthread_t ticker;
 };
+
+/* The library sees the end and closes. The mutex is held. */
+static void connection_end(ep_deadline *deadline) {
+  shutdown(deadline->socket, SHUT_RDWR);
+  deadline->deadline_us = INT64_MAX;
+  deadline->idle_since_us = 0;
+}
 
 static void *ticker_run(void *context) {
   ep_deadlines *deadlines = context;
@@ -41,8 +50,7 @@ static void *ticker_run(void *context) {
     int64_t now_us = ep_clock_steady_us();
     for (ep_deadline *deadline = deadlines->first; deadline; deadline = deadline->next) {
       if (deadline->deadline_us > now_us) continue;
-      shutdown(deadline->socket, SHUT_RDWR); /* the library sees the end and closes */
-      deadline->deadline_us = INT64_MAX;
+      connection_end(deadline);
     }
   }
   pthread_mutex_unlock(&deadlines->mutex);
@@ -89,6 +97,7 @@ ep_deadline *ep_deadline_add(ep_deadlines *deadlines, int socket) {
   deadline->next = deadlines->first;
   if (deadline->next) deadline->next->previous = deadline;
   deadlines->first = deadline;
+  deadlines->count++;
   pthread_mutex_unlock(&deadlines->mutex);
   return deadline;
 }
@@ -102,14 +111,34 @@ void ep_deadline_remove(ep_deadline *deadline) {
   else
     deadlines->first = deadline->next;
   if (deadline->next) deadline->next->previous = deadline->previous;
+  deadlines->count--;
   pthread_mutex_unlock(&deadlines->mutex);
   free(deadline);
 }
 
-void ep_deadline_allow(ep_deadline *deadline, int64_t duration_us) {
+static void deadline_set(ep_deadline *deadline, int64_t duration_us, bool idle) {
   if (!deadline) return;
-  int64_t deadline_us = duration_us > 0 ? ep_clock_steady_us() + duration_us : INT64_MAX;
+  const int64_t now_us = ep_clock_steady_us();
   pthread_mutex_lock(&deadline->deadlines->mutex);
-  deadline->deadline_us = deadline_us;
+  deadline->deadline_us = duration_us > 0 ? now_us + duration_us : INT64_MAX;
+  deadline->idle_since_us = idle ? now_us : 0;
   pthread_mutex_unlock(&deadline->deadlines->mutex);
+}
+
+void ep_deadline_allow(ep_deadline *deadline, int64_t duration_us) {
+  deadline_set(deadline, duration_us, false);
+}
+
+void ep_deadline_rest(ep_deadline *deadline, int64_t duration_us) {
+  deadline_set(deadline, duration_us, true);
+}
+
+void ep_deadlines_make_room(ep_deadlines *deadlines, int64_t most) {
+  ep_deadline *idlest = NULL;
+  pthread_mutex_lock(&deadlines->mutex);
+  for (ep_deadline *at = deadlines->count > most ? deadlines->first : NULL; at; at = at->next)
+    if (at->idle_since_us > 0 && (!idlest || at->idle_since_us < idlest->idle_since_us))
+      idlest = at;
+  if (idlest) connection_end(idlest);
+  pthread_mutex_unlock(&deadlines->mutex);
 }

@@ -23,5 +23,10 @@ void ep_deadline_remove(ep_deadline *deadline);
 
 /* The socket is shut down after this time. 0 = never. */
 void ep_deadline_allow(ep_deadline *deadline, int64_t duration_us);
+/* The same, of a connection whose next request has not begun. */
+void ep_deadline_rest(ep_deadline *deadline, int64_t duration_us);
+
+/* Where there are more than `most` connections, the one that has rested longest is shut down. */
+void ep_deadlines_make_room(ep_deadlines *deadlines, int64_t most);
 
 #endif

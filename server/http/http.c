@@ -1,6 +1,7 @@
 #include "server/http/http.h"
 
 #include <errno.h>
+#include <gnutls/abstract.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct ep_http {
 };
 
 enum {
+  SPARE_SHARE = 32,     /* of the connections: at its limit the library accepts nobody */
   RESERVED_FILES = 512, /* the store, the logs, workers, files that are being sent, uploads */
   MOST_CONNECTIONS = 65536,
   POOL_BYTES = 16 << 10, /* of each connection: see docs/adr */
@@ -86,9 +88,27 @@ static ep_status threads_start(ep_http *http, const ep_http_room *room, ep_error
   return status;
 }
 
+/* Each connection has been given a certificate before (connection.c): one that was not has none. */
+static int certificate_refuse(gnutls_session_t session, const gnutls_datum_t *authorities,
+                              int authorities_count, const gnutls_pk_algorithm_t *algorithms,
+                              int algorithms_count, gnutls_pcert_st **certificates,
+                              unsigned int *certificates_count, gnutls_privkey_t *key) {
+  (void)session, (void)authorities, (void)authorities_count, (void)algorithms;
+  (void)algorithms_count, (void)certificates, (void)certificates_count, (void)key;
+  return -1;
+}
+
 static ep_status daemon_start(ep_http *http, const ep_http_room *room, int listener,
                               ep_error *error) {
-  int threads = (int)http->server->config->http_threads;
+  const ep_config *config = http->server->config;
+  const bool tls = config->tls_certificate[0] != 0;
+  int threads = (int)config->http_threads;
+  unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+                   MHD_USE_ERROR_LOG | (tls ? MHD_USE_TLS : 0);
+  struct MHD_OptionItem certificates[] = {
+      {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)certificate_refuse},
+      {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)EP_TLS_PRIORITIES},
+      {MHD_OPTION_END, 0, NULL}};
   struct MHD_OptionItem options[] = {
       {MHD_OPTION_THREAD_POOL_SIZE, threads > 1 ? threads : 0, NULL},
       {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)room->connections, NULL},
@@ -96,13 +116,13 @@ static ep_status daemon_start(ep_http *http, const ep_http_room *room, int liste
       {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
       {MHD_OPTION_END, 0, NULL}};
   http->daemon = MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0,
-      NULL, NULL, ep_connection_handle, &http->transport, MHD_OPTION_EXTERNAL_LOGGER,
+      flags, 0, NULL, NULL, ep_connection_handle, &http->transport, MHD_OPTION_EXTERNAL_LOGGER,
       ep_connection_log, &http->transport, MHD_OPTION_LISTEN_SOCKET, listener,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
       ep_connection_notify, &http->transport, MHD_OPTION_URI_LOG_CALLBACK, ep_connection_target,
       &http->transport, MHD_OPTION_NOTIFY_COMPLETED, ep_connection_complete, &http->transport,
-      MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+      MHD_OPTION_ARRAY, options, MHD_OPTION_ARRAY,
+      tls ? certificates : &options[sizeof options / sizeof *options - 1], MHD_OPTION_END);
   if (http->daemon) return EP_OK;
   close(listener);
   return ep_fail(error, EP_INTERNAL, "the HTTP server does not start");
@@ -115,6 +135,7 @@ ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **o
   if (!http) return ep_fail_memory(error);
   http->server = server;
   http->transport.server = server;
+  http->transport.connections_most = room->connections - room->connections / SPARE_SHARE - 1;
   ep_status status = threads_start(http, room, error);
   if (status == EP_OK) status = ep_received_prepare(room->files, error);
   if (status == EP_OK)

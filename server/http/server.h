@@ -12,6 +12,7 @@
 #include "server/jobs/jobs.h"
 #include "server/process/budget.h"
 #include "server/process/config.h"
+#include "server/tls/identity.h"
 
 enum { EP_BOOT_BYTES = 17 }; /* 16 hexadecimal digits, and 0 */
 
@@ -27,6 +28,7 @@ typedef struct ep_server {
   ep_thread_pool *work;     /* every other task that would hold up an HTTP thread */
   ep_auth auth;
   ep_guard guard;
+  ep_tls tls;
   ep_audit *audit;          /* NULL = none is kept */
   int access_log;           /* a file; 0 = none */
   atomic_ullong requests;   /* that got an id here */

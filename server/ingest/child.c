@@ -11,7 +11,9 @@
 #include "api/spec/spec.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/formats/ingest.h"
+#include "engine/data/inputs/picture_rows.h"
 #include "engine/files/free_space.h"
+#include "engine/files/mapping.h"
 #include "engine/sandbox/sandbox.h"
 #include "server/ingest/ingest.h"
 #include "server/ingest/request.h"
@@ -69,6 +71,21 @@ static ep_status upload_read(const ep_ingest_request *request, const ep_path_sou
   return ep_fail(error, EP_INTERNAL, "there is no file to read");
 }
 
+static ep_status pictures_read(const ep_ingest_request *request, const ep_path_source *source,
+                               ep_error *error) {
+  ep_mapping mapping;
+  ep_picture_rows rows;
+  int64_t values = (int64_t)request->channels * request->height * request->width;
+  ep_status status =
+      ep_mapping_of(source->file[EP_SPLIT_TRAIN][EP_ROLE_TABLE], "the body", &mapping, error);
+  if (status != EP_OK) return status;
+  status = ep_picture_rows_read(mapping.bytes, mapping.size, request->channels, request->height,
+                                request->width, EP_LIMIT_PREDICT_BYTES / (int)sizeof *rows.x, &rows,
+                                error);
+  if (status == EP_OK) status = ep_picture_rows_write(request->folder, &rows, values, error);
+  return status;
+}
+
 static ep_status path_read(const ep_ingest_request *request, ep_path_source *source,
                            ep_dataset_meta *meta, ep_error *error) {
   ep_status status = ep_path_source_check(source, error);
@@ -90,6 +107,7 @@ static ep_status request_obey(const ep_ingest_request *request, ep_error *error)
   ep_status status = walls_raise(request, error);
   if (status != EP_OK) return status;
   ep_free_space_reserve(request->reserve_bytes);
+  if (request->predicts) return pictures_read(request, &source, error);
   return request->upload ? upload_read(request, &source, &meta, error)
                          : path_read(request, &source, &meta, error);
 }

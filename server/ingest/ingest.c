@@ -37,6 +37,7 @@ static ep_status request_fill(const ep_ingest_settings *settings, const ep_inges
     out->there[i] = task->source->file[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT] >= 0;
   out->whole = task->source->whole;
   out->upload = options != NULL;
+  out->predicts = task->predicts;
   out->max_output_bytes = task->max_output_bytes;
   out->memory_bytes =
       settings->memory_bytes > 0 ? settings->memory_bytes : EP_LIMIT_INGEST_MEMORY_BYTES;

@@ -27,6 +27,9 @@ typedef struct {
    * described where they lie, in the format "path"; others are copied first, since they may change.
    */
   const ep_ingest_options *options;
+  /* Of pictures to predict: the folder has rows of the options' size then
+   * (engine/data/inputs/picture_rows.h). */
+  bool predicts;
   int64_t max_output_bytes;
 } ep_ingest_task;
 

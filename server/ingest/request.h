@@ -15,7 +15,7 @@ enum { EP_INGEST_FILES = EP_SPLIT_COUNT * 3 /* roles */, EP_INGEST_FIRST_FILE = 
 typedef struct {
   bool there[EP_INGEST_FILES]; /* by split and role; their descriptors follow one another from
                                   EP_INGEST_FIRST_FILE on */
-  bool whole, upload;
+  bool whole, upload, predicts;
   char delimiter;
   int header, height, width, channels;
   char table[EP_LIMIT_NAME_BYTES + 1];

@@ -130,6 +130,8 @@ void ep_jobs_unwatch(ep_jobs *jobs, uint64_t token);
 /* The job's log, shared by all who hold it; ep_jobs_release_log when done. */
 ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_event_log **out, ep_error *error);
 void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log);
+/* How many logs are open: each takes a file descriptor. */
+int64_t ep_jobs_open_logs(ep_jobs *jobs);
 
 /* The path of a file (api/names.h) of a job that ended. EP_CONFLICT: it has not ended;
  * EP_NOT_FOUND: it has no such file. */

@@ -13,7 +13,9 @@
 ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, const char *owner,
                         bool admin, bool *created, ep_error *error);
 ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error *error);
-ep_status ep_models_delete(ep_jobs *jobs, const char *name, ep_error *error); /* its job stays */
+/* Its job stays. EP_FORBIDDEN as above. */
+ep_status ep_models_delete(ep_jobs *jobs, const char *name, const char *owner, bool admin,
+                           ep_error *error);
 /* Text of GET /v2/models/{name}, the caller's, with the columns that a row is made of. */
 ep_status ep_models_metadata(ep_jobs *jobs, const char *name, char **text, ep_error *error);
 /* Text of GET /v1/models, the caller's. */

@@ -28,6 +28,12 @@ static const ep_option SETTINGS[] = {
    .doc = "auto, or a list such as cpu,cuda:0 (auto)"},
   {.name = "token-file", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(token_file),
    .doc = "tokens, one a line; needed to listen beyond this machine"},
+  {.name = "tls-certificate", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_certificate),
+   .doc = "serve https: the certificate and its chain, PEM; read again at SIGHUP"},
+  {.name = "tls-key", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_key),
+   .doc = "the certificate's key, PEM"},
+  {.name = "tls-client-ca", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_client_ca),
+   .doc = "take clients alone whose certificate one of these authorities signed, PEM"},
   {.name = "log-level", .kind = EP_OPTION_CHOICE, .value = "debug|info|warning|error", MEMBER(log_level),
    .doc = "the least severe lines that are logged (info)"},
   {.name = "log-format", .kind = EP_OPTION_CHOICE, .value = "auto|json|text", MEMBER(log_format),
@@ -139,6 +145,16 @@ static ep_status listen_split(ep_config *config, ep_error *error) {
   return EP_OK;
 }
 
+static ep_status tls_check(const ep_config *config, ep_error *error) {
+  if (!config->tls_certificate[0] != !config->tls_key[0])
+    return ep_fail(error, EP_INVALID,
+                   "--tls-certificate FILE and --tls-key FILE belong together: one is missing");
+  if (config->tls_client_ca[0] && !config->tls_certificate[0])
+    return ep_fail(error, EP_INVALID,
+                   "--tls-client-ca needs --tls-certificate FILE and --tls-key FILE");
+  return EP_OK;
+}
+
 static ep_log_format format_from_name(const char *name) {
   if (strcmp(name, "json") == 0) return EP_LOG_JSON;
   return strcmp(name, "text") == 0 ? EP_LOG_TEXT : EP_LOG_AUTO;
@@ -191,6 +207,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
   if (status == EP_OK && file) status = ep_settings_read(file, SETTINGS, out, error);
   if (status == EP_OK) status = ep_arguments_store(&arguments, out, error);
   if (status == EP_OK) status = listen_split(out, error);
+  if (status == EP_OK) status = tls_check(out, error);
   if (status != EP_OK) return status;
   out->level = (ep_log_level)ep_log_level_from_name(out->log_level);
   out->format = format_from_name(out->log_format);

@@ -14,12 +14,14 @@
 enum { EP_CONFIG_TEXT_BYTES = 1024, EP_CONFIG_FOLDERS_BYTES = 16384 };
 
 typedef struct {
-  char listen[EP_CONFIG_TEXT_BYTES];        /* HOST:PORT; [::1]:8080 for IPv6 */
-  char allow_host[EP_CONFIG_TEXT_BYTES];    /* further names it may be called by, comma-separated */
-  char data_dir[PATH_MAX];                  /* may be relative to the working directory */
-  char devices[EP_CONFIG_TEXT_BYTES];       /* "auto", "cpu,cuda:0" */
-  char token_file[PATH_MAX];                /* "" = no token */
-  char worker[PATH_MAX], plugin[PATH_MAX];  /* "" = beside epochd */
+  char listen[EP_CONFIG_TEXT_BYTES];     /* HOST:PORT; [::1]:8080 for IPv6 */
+  char allow_host[EP_CONFIG_TEXT_BYTES]; /* further names it may be called by, comma-separated */
+  char data_dir[PATH_MAX];               /* may be relative to the working directory */
+  char devices[EP_CONFIG_TEXT_BYTES];    /* "auto", "cpu,cuda:0" */
+  char token_file[PATH_MAX];             /* "" = no token */
+  char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM; "" = no TLS */
+  char tls_client_ca[PATH_MAX];                      /* PEM; "" = clients need no certificate */
+  char worker[PATH_MAX], plugin[PATH_MAX];           /* "" = beside epochd */
   char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
   char access_log[PATH_MAX];                /* "" = none, "-" = standard output */
   char log_level[16], log_format[16];

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/tls/client.h"
+
 enum { RESPONSE_BYTES = 2048 };
 
 /* Host is a name that is always the daemon's own (http/access/guard.h). */
@@ -56,14 +58,17 @@ static ep_status host_connect(const char *host, int port, int timeout_ms, int *o
                  strerror(reason));
 }
 
-/* Sends the request. response: [RESPONSE_BYTES], the first bytes and a closing 0. */
-static ep_status response_read(int peer, char *response, ep_error *error) {
+/* Sends the request. tls: NULL without. response: [RESPONSE_BYTES], the first bytes and a closing
+ * 0. */
+static ep_status response_read(int peer, ep_tls_client *tls, char *response, ep_error *error) {
   size_t count = 0;
-  ssize_t bytes = send(peer, REQUEST, sizeof REQUEST - 1, MSG_NOSIGNAL);
+  ssize_t bytes = tls ? ep_tls_client_send(tls, REQUEST, sizeof REQUEST - 1)
+                      : send(peer, REQUEST, sizeof REQUEST - 1, MSG_NOSIGNAL);
   if (bytes != (ssize_t)(sizeof REQUEST - 1))
     return ep_fail(error, EP_IO, "it takes no request: %s", strerror(errno));
   do {
-    bytes = recv(peer, response + count, RESPONSE_BYTES - 1 - count, 0);
+    bytes = tls ? ep_tls_client_receive(tls, response + count, RESPONSE_BYTES - 1 - count)
+                : recv(peer, response + count, RESPONSE_BYTES - 1 - count, 0);
     if (bytes > 0) count += (size_t)bytes;
   } while ((bytes < 0 && errno == EINTR) || (bytes > 0 && count < RESPONSE_BYTES - 1));
   response[count] = 0;
@@ -72,14 +77,18 @@ static ep_status response_read(int peer, char *response, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_probe_ready(const char *host, int port, int timeout_ms, ep_error *error) {
+ep_status ep_probe_ready(const char *host, int port, int timeout_ms, const ep_tls_files *tls,
+                         ep_error *error) {
   char response[RESPONSE_BYTES];
   int peer = -1;
   if (port == 0)
     return ep_fail(error, EP_INVALID, "port 0 takes a free one: the probe must be told which");
   ep_status status = host_connect(host, port, timeout_ms, &peer, error);
   if (status != EP_OK) return status;
-  status = response_read(peer, response, error);
+  ep_tls_client *client = NULL;
+  if (tls) status = ep_tls_client_open(peer, tls, &client, error);
+  if (status == EP_OK) status = response_read(peer, client, response, error);
+  ep_tls_client_close(client);
   close(peer);
   if (status != EP_OK || strncmp(response, "HTTP/1.1 200 ", 13) == 0) return status;
   const char *body = strstr(response, "\r\n\r\n");

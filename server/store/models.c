@@ -122,12 +122,15 @@ ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin,
   return status;
 }
 
-ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *error) {
+ep_status ep_store_model_delete(ep_store *store, const char *name, const char *owner, bool admin,
+                                ep_error *error) {
   ep_model before;
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_DELETE);
   ep_status status = model_find(store, EP_SQL_MODEL_GET, name, &before, error);
   if (status == EP_IO || status == EP_DAMAGED)
     status = EP_OK; /* a row that cannot be read can be deleted */
+  if (status == EP_OK && !admin && strcmp(before.owner, owner) != 0)
+    status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" is another owner's", name);
   if (status == EP_OK) {
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     status = ep_store_run_delete(store, s, error);

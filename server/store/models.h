@@ -12,7 +12,9 @@
 ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin, bool *created,
                              ep_error *error);
 ep_status ep_store_model_get(ep_store *store, const char *name, ep_model *out, ep_error *error);
-ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *error);
+/* EP_FORBIDDEN as above; owner: who asks. */
+ep_status ep_store_model_delete(ep_store *store, const char *name, const char *owner, bool admin,
+                                ep_error *error);
 /* One of the models that name the job; EP_NOT_FOUND when none does. */
 ep_status ep_store_model_by_job(ep_store *store, const char *job, ep_model *out, ep_error *error);
 /* All of them by name; *models is the caller's (free). */

@@ -107,7 +107,7 @@ slow_disk_daemon_start() {
 
 listens() {
   kill -0 "$daemon" 2>/dev/null || fail "epochd ended while it started"
-  url=$(grep -om1 'listening on http://[^" ]*' "$log" | cut -d ' ' -f 3) && [[ -n $url ]]
+  url=$(grep -om1 'listening on https\?://[^" ]*' "$log" | cut -d ' ' -f 3) && [[ -n $url ]]
 }
 
 # Sends SIGTERM; false unless epochd then ends with status 0 within 30 seconds.

@@ -72,7 +72,7 @@ daemon=
 if [[ -z ${EPOCHD_SANITIZE:-} ]]; then
   python3 - >"$scratch/grows" <<'END'
 import struct, sys
-head = b'{"a":[' + b",".join([b"{}"] * 2000000) + b"]}"
+head = b'{"a":[' + b",".join([b"{}"] * 400000) + b"]}"
 sys.stdout.buffer.write(struct.pack("<Q", len(head)) + head)
 END
   daemon_start --ingest-memory-bytes 67108864

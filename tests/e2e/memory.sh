@@ -3,6 +3,7 @@
 # the machine lets one be made; elsewhere its memory is watched.
 #
 #   EPOCHD_APPETITE_SECONDS  of each attack (2); where it is set, probes must be answered in time too
+#   EPOCHD_APPETITE_ATTACK   one of them alone
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 skip_if_sanitized # they take several times the memory
 
@@ -44,7 +45,7 @@ if [[ -n $group ]]; then # a job of 12 GiB in 512 MiB
   expect 422
   grep -q 'jobs on the CPU have 512 MiB' "$body" || fail "it does not say what there is: $(cat "$body")"
 fi
-python3 "$here/../fault/appetite.py" "$url" "$daemon" "${attack[@]}" || fail "see above"
+python3 "$here/../fault/appetite.py" "$url" "$daemon" "${attack[@]}" ${EPOCHD_APPETITE_ATTACK:+--attack "$EPOCHD_APPETITE_ATTACK"} || fail "see above"
 http GET /metrics
 expect 200
 [[ $(grep -o '^epochd_http_held_bytes .*' "$body") == "epochd_http_held_bytes 0" ]] || fail "memory is held for nobody"

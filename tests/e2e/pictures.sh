@@ -82,6 +82,19 @@ if [[ -x $build/bin/epochctl ]]; then
 fi
 python3 "$here/big_picture.py" "$scratch/pictures/large.zip" 5000 5000 11
 not 413 application/zip large.zip '11.png": with it there are more than 268435456 pixels'
+# they are decoded in a process of their own, whose crash costs one response
+reader=
+decodes() { reader=$(pgrep -P "$daemon" -f -- '--ingest$' | head -n 1) && [[ -n $reader ]]; }
+curl -sS --max-time "$patience" -o "$scratch/crashed" -X POST -H 'Content-Type: application/zip' \
+  --data-binary "@$scratch/pictures/large.zip" "$url/v1/jobs/$id/predict" &
+client=$!
+until_so "a process decodes them" decodes
+kill -ABRT "$reader"
+wait "$client"
+jq -e '.status == 500 and (.detail | contains("ended by signal 6 (SIGABRT)"))' "$scratch/crashed" >/dev/null ||
+  fail "pictures whose decoder crashed: $(<"$scratch/crashed")"
+[[ -z $(ls "$data_dir/tmp") ]] || fail "left in DATA/tmp: $(ls "$data_dir/tmp")"
+echo "ok: a crash of the decoder costs one response"
 python3 "$here/big_picture.py" "$scratch/pictures/larger.png" 40 30
 send image/png "$scratch/pictures/larger.png"
 expect 200

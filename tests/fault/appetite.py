@@ -10,6 +10,8 @@ import argparse
 import gzip
 import http.client
 import json
+import multiprocessing
+import random
 import socket
 import struct
 import sys
@@ -212,8 +214,67 @@ def wide_datasets(daemon, seconds):
     in_parallel(8, lambda i: daemon.ask("GET", paths[i % 2]), seconds)
 
 
+TREE = b"[" + b"{}," * 200000 + b"{}]"
+HEADER = gzip.compress(struct.pack("<Q", 4000007) + b'{"a":[' + b"{}," * 1333333 + b"{}]}", 1)
+TABLE = b"a,b,c\n" + b"1,2,x\n" * 2000
+ROWS = b'{"x":[' + b",".join([b"[1]"] * 20000) + b"]}"
+
+
+def flood_client(daemon, seed, end):
+    """One of many clients: whatever it asks for next is drawn by chance, and much of it is bad or is not read."""
+    draw, held, jobs = random.Random(seed), [], ["none"]
+
+    def submitted(body):
+        status, text = daemon.ask("POST", "/v1/jobs", body, timeout=20)
+        if status == 201:
+            jobs.append(json.loads(text)["id"])
+
+    def kept(method, path, body=b""):
+        held.append(daemon.send(method, path, body))
+        if len(held) > 3:
+            held.pop(0).close()
+
+    asks = [lambda job: submitted(spec(epochs=draw.randint(1, 3000))),
+            lambda job: submitted(spec(rows=draw.choice((10, 20000)), epochs=1)),
+            lambda job: daemon.ask("POST", "/v1/jobs", TREE, timeout=20),
+            lambda job: daemon.ask("PUT", f"/v1/datasets/t{seed % 20}", TABLE, timeout=20),
+            lambda job: daemon.ask("PUT", f"/v1/datasets/h{seed % 5}", HEADER, timeout=20),
+            lambda job: daemon.ask("DELETE", f"/v1/jobs/{job}", timeout=20),
+            lambda job: daemon.ask("GET", f"/v1/jobs/{job}?wait=1", timeout=20),
+            lambda job: daemon.ask("GET", "/metrics", timeout=20),
+            lambda job: kept("GET", f"/v1/jobs/{job}/events"),
+            lambda job: kept("GET", "/v1/jobs?limit=1000"),
+            lambda job: kept("GET", f"/v1/jobs/{job}/curve?max_points=100000"),
+            lambda job: kept("POST", f"/v1/jobs/{job}/predict", ROWS),
+            lambda job: kept("GET", "/x HTTP/1.1\r\nHost: a\r\n folded: b\r\n\r\nGET /")]
+    while time.time() < end:
+        try:
+            draw.choice(asks)(draw.choice(jobs[-20:]))
+        except OSError:
+            time.sleep(0.02)
+
+
+def flood_process(daemon, clients, end):
+    threads = [threading.Thread(target=flood_client, args=(daemon, seed, end), daemon=True) for seed in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60 + max(0, end - time.time()))
+
+
+def mixed_flood(daemon, seconds):
+    """200 clients in processes of their own, so that the probe has Python to itself."""
+    end = time.time() + seconds
+    flood = [multiprocessing.Process(target=flood_process, args=(daemon, range(p * 50, p * 50 + 50), end))
+             for p in range(4)]
+    for process in flood:
+        process.start()
+    for process in flood:
+        process.join()
+
+
 ATTACKS = [heavy_lists, heavy_trees, heavy_rows, heavy_predictions, named_predictions, heavy_headers,
-           heavy_directories, abandoned_curves, wide_datasets]
+           heavy_directories, abandoned_curves, wide_datasets, mixed_flood]
 
 
 def attack_run(daemon, attack, options):

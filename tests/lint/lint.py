@@ -25,6 +25,7 @@ GUARDED = {
     "sqlite": r"sqlite3\.h",
     "jansson": r"jansson\.h",
     "curl": r"curl/",
+    "gnutls": r"gnutls/",
     "png": r"png\.h",
     "jpeg": r"j(peglib|error)\.h",
     "cuda": r"cu(da|blas|dnn|rand|sparse|solver|fft|pti)\w*\.h|nccl\.h|nv\w+\.h|cooperative_groups",

@@ -87,10 +87,11 @@ ROOMS = {
     "engine/worker": ("api api/sweep engine/sandbox engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
-    "server/process": ("api api/arguments api/json engine/files engine/host", ""),
+    "server/tls": ("api api/tokens", "gnutls"),
+    "server/process": ("api api/arguments api/json engine/files engine/host server/tls", ""),
     "server/metrics": (SERVER, ""),
     "server/ingest": ("api api/hash api/spec kernels server/process engine/data/datasets engine/data/formats "
-                      "engine/data/sources engine/files engine/sandbox", ""),
+                      "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
     "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
@@ -105,7 +106,7 @@ ROOMS = {
     "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/data/inputs engine/files engine/weights "
-                            "server/jobs/files",
+                            "server/ingest server/jobs/files",
                             "jansson"),
     "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
@@ -114,15 +115,15 @@ ROOMS = {
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
     "server/http/access": ("api api/tokens server/process server/metrics server/http/messages", ""),
-    "server/http/framing": ("api api/json server/process", ""),
-    "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing",
-                    "microhttpd"),
+    "server/http/framing": ("api api/json server/process server/tls", "gnutls"),
+    "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
+                    "gnutls|microhttpd"),
     "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/data/formats engine/data/sources "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/audit server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/backup server/http server/ingest server/handlers server/jobs", ""),
+    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/backup server/http server/ingest server/handlers server/jobs server/tls", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

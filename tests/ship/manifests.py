@@ -102,7 +102,7 @@ def check_stateful_set(made, claims, routes):
     require([port["containerPort"] for port in container["ports"]] == [PORT], f"ports: {container['ports']}")
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
         get = container[probe]["httpGet"]
-        row = re.search(rf'\{{"GET",\s*"{get["path"]}",[^}}]*?\btrue\b', routes)
+        row = re.search(rf'\{{"GET",\s*"{get["path"]}",[^}}]*?\bOPEN\b', routes)
         require(row and get["port"] == "http", f"{probe}: {get['path']} is no route that needs no token")
     require(container["readinessProbe"]["timeoutSeconds"] > 10, "/readyz may take 10 s")
     mounts = {mount["name"]: mount for mount in container["volumeMounts"]}

@@ -157,6 +157,14 @@ static void body_set(CURL *handle, transfer *now) {
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
+/* Without a CA file libcurl has the system's. */
+static void tls_set(CURL *handle, const ep_session *session) {
+  if (session->ca_file) curl_easy_setopt(handle, CURLOPT_CAINFO, session->ca_file);
+  if (!session->certificate) return;
+  curl_easy_setopt(handle, CURLOPT_SSLCERT, session->certificate);
+  curl_easy_setopt(handle, CURLOPT_SSLKEY, session->key);
+}
+
 static void options_set(CURL *handle, const ep_session *session, transfer *now) {
   const ep_http_request *request = now->request;
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
@@ -172,6 +180,7 @@ static void options_set(CURL *handle, const ep_session *session, transfer *now) 
   if (request->from > 0)
     curl_easy_setopt(handle, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)request->from);
   if (is_loopback(session->server)) curl_easy_setopt(handle, CURLOPT_PROXY, "");
+  tls_set(handle, session);
   times_set(handle, session, request);
   body_set(handle, now);
 }
@@ -237,6 +246,25 @@ static ep_status failure_describe(const ep_session *session, const transfer *now
                    session->server);
   case CURLE_OPERATION_TIMEDOUT:
     return ep_fail(error, EP_UNAVAILABLE, "%s did not answer in time; see --timeout",
+                   session->server);
+  case CURLE_PEER_FAILED_VERIFICATION:
+    return ep_fail(error, EP_UNAVAILABLE,
+                   "%s shows a certificate that is not signed for it by an authority known here; "
+                   "see --ca-file",
+                   session->server);
+  case CURLE_SSL_CACERT_BADFILE:
+    return ep_fail(error, EP_INVALID, "the CA file %.300s cannot be read as PEM",
+                   session->ca_file ? session->ca_file : "of the system");
+  case CURLE_SSL_CERTPROBLEM:
+    return ep_fail(error, EP_INVALID, "the certificate %.300s and its key cannot be read as PEM",
+                   session->certificate ? session->certificate : "of the client");
+  case CURLE_SSL_CONNECT_ERROR:
+  case CURLE_GOT_NOTHING:
+  case CURLE_SEND_ERROR:
+  case CURLE_RECV_ERROR:
+    return ep_fail(error, EP_IO,
+                   "%s cut the connection. If it does so each time, it may need https://, or a "
+                   "certificate of yours: --certificate, --key",
                    session->server);
   case CURLE_UNSUPPORTED_PROTOCOL:
   case CURLE_URL_MALFORMAT:

@@ -58,11 +58,21 @@ static ep_status token_read(ep_session *session, const char *path, ep_error *err
   return token_set(session, line, path, error);
 }
 
-ep_status ep_session_open(ep_session *session, const char *server, const char *token_file,
-                          ep_error *error) {
+static ep_status tls_set(ep_session *session, const ep_session_options *options, ep_error *error) {
+  session->ca_file = options->ca_file ? options->ca_file : variable_read("EPOCHD_CA");
+  session->certificate =
+      options->certificate ? options->certificate : variable_read("EPOCHD_CERTIFICATE");
+  session->key = options->key ? options->key : variable_read("EPOCHD_KEY");
+  if (!session->certificate == !session->key) return EP_OK;
+  return ep_fail(error, EP_INVALID, "--certificate FILE and --key FILE belong together");
+}
+
+ep_status ep_session_open(ep_session *session, const ep_session_options *options, ep_error *error) {
+  const char *server = options->server, *token_file = options->token_file;
   if (!server) server = variable_read("EPOCHD_SERVER");
   if (!server) server = variable_read("EPOCHD");
   ep_status status = server_set(session, server ? server : "http://127.0.0.1:8080", error);
+  if (status == EP_OK) status = tls_set(session, options, error);
   if (status != EP_OK) return status;
   if (token_file) return token_read(session, token_file, error);
   const char *token = variable_read("EPOCHD_TOKEN");

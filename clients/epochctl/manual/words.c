@@ -14,6 +14,7 @@ const char EP_MANUAL_JOBS[] =
 const ep_manual_row EP_MANUAL_ENVIRONMENT[] = {
     {"EPOCHD_SERVER, EPOCHD", "the URL of epochd, without --server"},
     {"EPOCHD_TOKEN", "the token, without --token-file"},
+    {"EPOCHD_CA, EPOCHD_CERTIFICATE, EPOCHD_KEY", "without --ca-file, --certificate, --key"},
     {"NO_COLOR", "if set, no colours; a pipe has none"},
     {"COLUMNS", "the width of tables and plots in a pipe; without it tables are not narrowed"},
     {"LC_ALL, LC_CTYPE, LANG", "characters beyond ASCII are drawn if the locale is UTF-8"},

@@ -21,10 +21,13 @@ Spec = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 
 
 class Client:
-    """A client of one daemon. `url` is $EPOCHD, or http://127.0.0.1:8080, unless given; `token` is $EPOCHD_TOKEN."""
+    """A client of one daemon. `url` is $EPOCHD, or http://127.0.0.1:8080, unless given; `token` is $EPOCHD_TOKEN.
+
+    Of an https URL: `ca_file` ($EPOCHD_CA, or the system's) has the certificates, PEM, that the daemon's is signed by;
+    `context` takes its place, with whatever else is needed: a client's certificate."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, timeout: float = 120,
-                 context: Optional[ssl.SSLContext] = None):
+                 context: Optional[ssl.SSLContext] = None, ca_file: Optional[str] = None):
         self.url = (url or os.environ.get("EPOCHD") or "http://127.0.0.1:8080").rstrip("/")
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -32,7 +35,10 @@ class Client:
         self._secure, self._host, self._port, self._prefix = parts.scheme == "https", parts.hostname, parts.port, parts.path
         self._token = token or os.environ.get("EPOCHD_TOKEN")
         self._timeout = timeout
+        ca_file = ca_file or os.environ.get("EPOCHD_CA")
         self._context = context
+        if self._secure and not context:
+            self._context = ssl.create_default_context(cafile=ca_file)
 
     def train(self, spec: Spec, progress: Union[bool, Callable[[Mapping[str, Any]], None]] = True) -> Job:
         """Submits a job and waits for its end. Raises JobFailed unless it succeeds. An interrupt ends the waiting

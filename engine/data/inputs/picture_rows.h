@@ -23,6 +23,13 @@ ep_status ep_picture_rows_read(const uint8_t *bytes, size_t size, int64_t channe
                                int64_t width, int64_t most_values, ep_picture_rows *out,
                                ep_error *error);
 
+/* Rows of so many values as files in the empty folder, and back from there, where another process
+ * wrote them, which is not trusted: EP_INTERNAL where they are not of that form. */
+ep_status ep_picture_rows_write(const char *folder, const ep_picture_rows *rows, int64_t values,
+                                ep_error *error);
+ep_status ep_picture_rows_load(const char *folder, int64_t values, ep_picture_rows *out,
+                               ep_error *error);
+
 void ep_picture_rows_deinit(ep_picture_rows *rows); /* a zeroed one is allowed */
 
 #endif

@@ -122,6 +122,7 @@ static ep_status parts_open(int folder, ep_path_source *out, ep_error *error) {
 }
 
 ep_status ep_path_source_check(ep_path_source *out, ep_error *error) {
+  ep_error fault = {0};
   ep_status status = EP_OK;
   out->mappable = true;
   for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
@@ -133,11 +134,10 @@ ep_status ep_path_source_check(ep_path_source *out, ep_error *error) {
       if (file < 0) continue;
       if (fstat(file, &stat) != 0 || !S_ISREG(stat.st_mode))
         return ep_fail_at(error, EP_INVALID, pointer, "a part of the data is no regular file");
-      status = ep_table_peek(file, "the file", &table, &values_offset, error);
+      status = ep_table_peek(file, "the file", &table, &values_offset, &fault);
       if (status == EP_UNSUPPORTED) out->mappable = false;
       if (status == EP_UNSUPPORTED) status = EP_OK;
-      if (status != EP_OK)
-        status = ep_fail_at(error, status, pointer, "%s", error ? error->message : "");
+      if (status != EP_OK) return ep_fail_at(error, status, pointer, "%s", fault.message);
     }
   return status;
 }

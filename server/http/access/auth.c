@@ -43,7 +43,7 @@ ep_status ep_auth_read(ep_auth *auth, const char *path, ep_error *error) {
     pthread_rwlock_wrlock(&auth->lock);
     atomic_ullong *origins_before = auth->origins;
     origins_keep(auth, &list, origins);
-    auth->path = path;
+    if (!auth->path) auth->path = path; /* before the first request: it is read without the lock */
     auth->list = list;
     auth->origins = origins;
     pthread_rwlock_unlock(&auth->lock);

@@ -161,7 +161,7 @@ static ep_status value_add(ep_framing *framing, unsigned char byte, ep_error *er
     framing->state = LINE_LF;
     return EP_OK;
   }
-  if (is_control(byte) && (byte != '\t' || framing->value_bytes == 0))
+  if (is_control(byte))
     return refuse(error, "a header has a control character, or a line that does not end in CR LF");
   if (framing->value_bytes == 0 && byte == ' ') return EP_OK;
   if (framing->value_bytes < EP_FRAMING_VALUE_BYTES) {

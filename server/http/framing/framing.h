@@ -3,10 +3,10 @@
  * "chunked " for no coding, and passes zero bytes, bare CR and bare LF. What this reader accepts,
  * the library, a proxy and this reader frame in the same way.
  *
- * Refused are: a folded line, a name that is no token, a control character, a tab before a value, a
- * line that does not end in CR LF, Content-Length that is not one number, a Transfer-Encoding that
- * is not "chunked", both of them, none or two of Host, another version than HTTP/1.0 and 1.1, chunk
- * extensions, trailers, and a head over its ceiling. */
+ * Refused are: a folded line, a name that is no token, a control character, a line that does not
+ * end in CR LF, Content-Length that is not one number, a Transfer-Encoding that is not "chunked",
+ * both of them, none or two of Host, another version than HTTP/1.0 and 1.1, chunk extensions,
+ * trailers, and a head over its ceiling. */
 #ifndef EP_SERVER_HTTP_FRAMING_FRAMING_H
 #define EP_SERVER_HTTP_FRAMING_FRAMING_H
 

@@ -112,10 +112,10 @@ void ep_waiter_init(ep_waiter *waiter, ep_waiters *waiters, struct MHD_Connectio
       .waiters = waiters, .connection = connection, .socket = info ? info->connect_fd : -1};
 }
 
-bool ep_waiter_admit(ep_waiter *waiter) {
+bool ep_waiter_admit(ep_waiter *waiter, int64_t others) {
   ep_waiters *waiters = waiter->waiters;
   pthread_mutex_lock(&waiters->mutex);
-  if (!waiter->admitted && waiters->admitted < waiters->capacity) {
+  if (!waiter->admitted && waiters->admitted + others < waiters->capacity) {
     waiter->admitted = true;
     waiters->admitted++;
   }

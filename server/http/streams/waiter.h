@@ -37,9 +37,9 @@ int64_t ep_waiters_count(ep_waiters *waiters);
 
 void ep_waiter_init(ep_waiter *waiter, ep_waiters *waiters, struct MHD_Connection *connection);
 
-/* Takes one of the `capacity` places until ep_waiter_leave; false: all are taken. Safe to repeat.
- */
-bool ep_waiter_admit(ep_waiter *waiter);
+/* Takes one of the `capacity` places until ep_waiter_leave; false: all are taken, `others` of them
+ * by what needs a file descriptor as a connection does. Safe to repeat. */
+bool ep_waiter_admit(ep_waiter *waiter, int64_t others);
 
 typedef enum {
   EP_WAITER_SUSPENDED, /* return to the HTTP library, which calls again */

@@ -24,3 +24,7 @@ ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_event_log **out, 
 void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log) {
   ep_open_logs_release(&jobs->logs, log);
 }
+
+int64_t ep_jobs_open_logs(ep_jobs *jobs) {
+  return ep_open_logs_count(&jobs->logs);
+}

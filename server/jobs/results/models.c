@@ -159,8 +159,9 @@ ep_status ep_models_metadata(ep_jobs *jobs, const char *name, char **text, ep_er
   return status;
 }
 
-ep_status ep_models_delete(ep_jobs *jobs, const char *name, ep_error *error) {
-  return ep_store_model_delete(jobs->store, name, error);
+ep_status ep_models_delete(ep_jobs *jobs, const char *name, const char *owner, bool admin,
+                           ep_error *error) {
+  return ep_store_model_delete(jobs->store, name, owner, admin, error);
 }
 
 ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error) {

@@ -11,12 +11,17 @@ enum { PREDICT_MS = 60000 };
 typedef struct {
   ep_jobs_predicted *done;
   void *context;
-  int64_t windows;
+  int64_t rows, windows;
 } prediction; /* a request on its way; freed by prediction_done */
 
+/* A worker is trusted no more than the weights that it has read. */
 static void prediction_done(void *context, const ep_reply *reply, const ep_error *error) {
   prediction *request = context;
-  if (reply) {
+  ep_error shape = {0};
+  if (reply && (reply->rows != request->rows || reply->columns % request->windows != 0)) {
+    ep_fail(&shape, EP_INTERNAL, "the worker answered with another shape");
+    request->done(request->context, NULL, 0, 0, &shape);
+  } else if (reply) {
     request->done(request->context, reply->output, reply->rows * request->windows,
                   reply->columns / request->windows, NULL);
   } else {
@@ -74,7 +79,7 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint,
   if (status != EP_OK) return status;
   prediction *request = malloc(sizeof *request);
   if (!request) return ep_fail_memory(error);
-  *request = (prediction){done, context, input->windows};
+  *request = (prediction){done, context, input->rows, input->windows};
   status = ep_supervisor_request(jobs->supervisor, row.device, false, &command, PREDICT_MS,
                                  prediction_done, request, error);
   if (status != EP_OK) free(request);

@@ -329,6 +329,11 @@ void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log) {
   atomic_fetch_sub(&jobs->logs, 1);
 }
 
+int64_t ep_jobs_open_logs(ep_jobs *jobs) {
+  (void)jobs;
+  return 0;
+}
+
 ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
                        size_t path_bytes, ep_error *error) {
   if (find(id, error) != EP_OK) return EP_NOT_FOUND;
@@ -439,8 +444,9 @@ ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t lim
   return EP_OK;
 }
 
-ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, ep_error *error) {
-  (void)datasets, (void)name;
+ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                             ep_error *error) {
+  (void)datasets, (void)name, (void)by;
   return ep_fail(error, EP_CONFLICT, "a job needs it");
 }
 
@@ -489,7 +495,9 @@ ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, const 
              : ep_fail_at(error, EP_NOT_FOUND, "/job", "there is no job %s", job);
 }
 
-ep_status ep_models_delete(ep_jobs *jobs, const char *name, ep_error *error) {
+ep_status ep_models_delete(ep_jobs *jobs, const char *name, const char *owner, bool admin,
+                           ep_error *error) {
+  (void)owner, (void)admin;
   ep_model model;
   return ep_models_get(jobs, name, &model, error);
 }

@@ -165,10 +165,11 @@ static void answer_predict(fake *f, ep_command *command) {
                     .request = command->request,
                     .rows = command->rows,
                     .columns = 1,
-                    .output = calloc((size_t)command->rows, sizeof(double))};
+                    .output = calloc((size_t)command->rows + 1, sizeof(double))};
   for (int64_t i = 0; i < command->rows * command->columns; i++)
     reply.output[i / command->columns] += command->x[i];
   if (command->x[0] == 666) raise(SIGKILL);
+  reply.rows += command->x[0] == 667; /* of a row that nobody sent */
   send_reply(f, &reply);
   ep_reply_deinit(&reply);
 }

@@ -44,7 +44,7 @@ void start(int64_t watchers) {
                        .boot = "b"};
   ep_auth_init(&server.auth);
   ep_http_room room = ep_http_room_find();
-  if (watchers) room.watchers = watchers;
+  if (watchers) room = (ep_http_room){room.files, watchers + OTHERS, watchers};
   ck_assert_msg(ep_http_start(&server, &room, &http, &port, &error) == EP_OK, "%s", error.message);
 }
 

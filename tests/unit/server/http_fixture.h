@@ -8,6 +8,7 @@
 #include "server/http/http.h"
 #include "tests/wait.h"
 
+enum { OTHERS = 29 }; /* connections beside the watchers, where there is room for few */
 enum { HELD_BYTES = 64 << 20, ANSWER_BYTES = 1 << 20, PATIENCE_MS = EP_PATIENCE_SECONDS * 1000 };
 
 extern ep_server server;

@@ -1,5 +1,6 @@
 /* JSON as it is written: commas, escapes, shortest numbers, limits. */
 #include "api/json/number.h"
+#include "api/json/utf8.h"
 #include "api/json/writer.h"
 
 #include <float.h>
@@ -292,6 +293,41 @@ END_TEST
 
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
+START_TEST(what_shows_is_told_from_what_does_not) {
+  static const struct {
+    const char *text;
+    bool shows;
+  } texts[] = {{"", true},
+               {"a b", true},
+               {"\xc3\xa9t\xc3\xa9 \xe2\x80\x94 \xe4\xb8\xad \xf0\x9f\x98\x80", true},
+               {"\xc2\xa0", true}, /* the first behind C1 */
+               {"\xc2\xae", true},
+               {"a\tb", false},
+               {"\x7f", false},
+               {"\xc2\x80", false},
+               {"\xc2\x9f", false},
+               {"a\xc2\xad", false},     /* soft hyphen */
+               {"\xd8\x9c", false},      /* Arabic letter mark */
+               {"a\xe2\x80\x8b", false}, /* zero width space */
+               {"\xe2\x80\xa7", true},   /* U+2027 */
+               {"\xe2\x80\xa8", false},  /* line separator */
+               {"\xe2\x80\xae"
+                "b",
+                false},                     /* right-to-left override */
+               {"\xe2\x80\xaf", true},      /* U+202F */
+               {"\xe2\x81\xa6", false},     /* left-to-right isolate */
+               {"\xe3\x85\xa4", false},     /* Hangul filler */
+               {"\xef\xbb\xbf", false},     /* byte order mark */
+               {"\xf3\xa0\x80\xa0", false}, /* tag space */
+               {"\xf3\xa0\xbf\xbf", false},
+               {"\xf3\xb0\x80\x80", true}, /* private use: its font decides */
+               {"\xc0\x80", false},
+               {"\xff", false}};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    ck_assert_msg(ep_utf8_shows(texts[i].text, strlen(texts[i].text)) == texts[i].shows, "%zu", i);
+}
+END_TEST
+
 EP_SUITE("api/writer") {
   TCase *tests = ep_suite_case(suite, "writer");
   tcase_add_test(tests, commas_place_themselves);
@@ -307,4 +343,5 @@ EP_SUITE("api/writer") {
   tcase_add_test(tests, dates_are_the_calendars);
   tcase_add_test(tests, a_block_ends_at_its_limit);
   tcase_add_test(tests, a_buffer_is_never_overrun);
+  tcase_add_test(tests, what_shows_is_told_from_what_does_not);
 }

@@ -40,6 +40,8 @@ START_TEST(refuses_all_else_with_its_pointer) {
   } faults[] = {
       {"{\"name\": 5}", "/name", EP_INVALID},
       {"{\"name\": \"a\\u0007\"}", "/name", EP_INVALID},
+      {"{\"name\": \"a\\u200f\"}", "/name", EP_INVALID},
+      {"{\"tags\": [\"\\ufeffa\"]}", "/tags/0", EP_INVALID},
       {"{\"tags\": null}", "/tags", EP_INVALID},
       {"{\"tags\": \"a\"}", "/tags", EP_INVALID},
       {"{\"tags\": [\"a\", \"\"]}", "/tags/1", EP_INVALID},

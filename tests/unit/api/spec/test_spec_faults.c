@@ -41,6 +41,9 @@ static const struct {
     /* Types and ranges. */
     {WITH("\"name\":5"), "/name", "must be a string, not a number"},
     {WITH("\"name\":\"a\\nb\""), "/name", "control characters"},
+    {WITH("\"name\":\"a\\u0085b\""), "/name", "without control characters and invisible ones"},
+    {WITH("\"name\":\"a\\u202eb\""), "/name", "invisible"},
+    {WITH("\"tags\":[\"a\",\"b\\u2066\"]"), "/tags/1", "invisible"},
     {WITH("\"priority\":101"), "/priority", "from -100 to 100, not 101"},
     {WITH("\"priority\":-101"), "/priority", "from -100 to 100"},
     {WITH("\"priority\":0.5"), "/priority", "an integer"},

@@ -316,6 +316,20 @@ START_TEST(files_are_used_where_they_lie) {
 }
 END_TEST
 
+START_TEST(a_file_that_is_none_is_told) {
+  char folder[256];
+  ep_error error = {0};
+  ep_path_source source;
+  files_make(folder);
+  scratch_write("allowed/x_train.npy", "\x93NUMPY\x01", 7); /* cut in its header */
+  ck_assert_int_eq(ep_allowed_paths_add(folder, &error), EP_OK);
+  ck_assert_int_ne(ep_path_source_open(".", &source, &error), EP_OK);
+  ck_assert_str_eq(error.pointer, "/data/path");
+  ck_assert_str_eq(error.message, "NPY: the file does not start as one");
+  ep_allowed_paths_clear();
+}
+END_TEST
+
 static void openings_check(void) {
   char folder[256], path[512];
   int file;
@@ -381,6 +395,7 @@ EP_SUITE("parts") {
   tcase_add_test(all, one_hot_columns_are_classes);
   tcase_add_test(all, floats_are_normalized_by_channel);
   tcase_add_test(all, files_are_used_where_they_lie);
+  tcase_add_test(all, a_file_that_is_none_is_told);
   tcase_add_test(all, nothing_else_is_opened);
   tcase_add_test(all, the_walk_by_names_is_as_strict);
 }

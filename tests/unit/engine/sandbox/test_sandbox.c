@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,9 +136,31 @@ static const char *ingest_work(void) {
   return "too much memory";
 }
 
+/* As unshare does, which is refused too. */
+static const char *namespace_try(void) {
+  long child = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+  if (child == 0) _exit(0);
+  if (child > 0) waitpid((pid_t)child, NULL, 0);
+  const char *fault = refused(child, "a namespace of its own");
+  struct clone_args arguments = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
+  child = syscall(SYS_clone3, &arguments, sizeof arguments);
+  if (child == 0) _exit(0);
+  if (child > 0) waitpid((pid_t)child, NULL, 0);
+  return fault || (child < 0 && errno == ENOSYS) ? fault : "a namespace of its own by clone3";
+}
+
+static const char *threads_work(void) {
+  char *memory = NULL;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, thread_run, &memory) != 0) return "a thread";
+  pthread_join(thread, NULL);
+  return memory ? NULL : "memory";
+}
+
 static const char *worker_try(void) {
   const char *fault = network_try();
   if (!fault) fault = program_try();
+  if (!fault) fault = namespace_try();
   return fault ? fault : trace_try();
 }
 
@@ -169,6 +193,8 @@ START_TEST(workers_are_walled_in) {
   if (walls_missing()) return;
   behind(&CPU, cpu_try, "as it should be");
   behind(&GPU, gpu_try, "as it should be");
+  behind(&CPU, threads_work, "as it should be");
+  behind(&GPU, threads_work, "as it should be");
 }
 END_TEST
 

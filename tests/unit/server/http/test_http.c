@@ -283,6 +283,21 @@ START_TEST(full_of_watchers_it_still_answers) {
 }
 END_TEST
 
+/* More connections than there may be: those that say nothing give way, the first ones first. */
+START_TEST(the_idlest_gives_way) {
+  enum { SILENT = 60 };
+  int clients[SILENT];
+  size_t used = 0;
+  for (int i = 0; i < SILENT; i++) {
+    clients[i] = dial();
+    ck_assert_int_eq(get("/livez"), 200);
+  }
+  ck_assert(!hear(clients[0], "\n", PATIENCE_MS, &used)); /* closed */
+  ck_assert(!is_readable(clients[SILENT - 1], 0));
+  for (int i = 0; i < SILENT; i++) close(clients[i]);
+}
+END_TEST
+
 static void setup_small(void) {
   start(3);
 }
@@ -522,4 +537,5 @@ EP_SUITE("http") {
   tcase_add_checked_fixture(small, setup_small, stop);
   tcase_set_timeout(small, 60);
   tcase_add_test(small, full_of_watchers_it_still_answers);
+  tcase_add_test(small, the_idlest_gives_way);
 }

@@ -45,6 +45,17 @@ START_TEST(defaults_are_a_local_daemon) {
 }
 END_TEST
 
+START_TEST(a_certificate_has_its_key) {
+  ck_assert_int_eq(read_flags("--tls-certificate=/c", "--tls-key=/k", NULL), EP_OK);
+  ck_assert_str_eq(config.tls_certificate, "/c");
+  ck_assert_str_eq(config.tls_key, "/k");
+  ck_assert_int_eq(read_flags("--tls-certificate=/c", NULL, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags("--tls-key=/k", NULL, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags("--tls-client-ca=/a", NULL, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags("--tls-client-ca=/a", "--tls-certificate=/c", "--tls-key=/k"), EP_OK);
+}
+END_TEST
+
 START_TEST(allowed_folders_add_up) {
   ck_assert_int_eq(read_flags("--allow-path", "/a", "--allow-path=/b:/c"), EP_OK);
   ck_assert_str_eq(config.allow_path, "/a:/b:/c");
@@ -152,6 +163,7 @@ EP_SUITE("config") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, defaults_are_a_local_daemon);
   tcase_add_test(all, allowed_folders_add_up);
+  tcase_add_test(all, a_certificate_has_its_key);
   tcase_add_test(all, listen_is_split);
   tcase_add_test(all, unknown_flags_are_named);
   tcase_add_test(all, the_file_gives_and_flags_win);

@@ -59,7 +59,7 @@ static ep_error error;
 static ep_status probe(const char *host, const char *answer, char request[1024]) {
   peer daemon;
   peer_start(&daemon, answer);
-  ep_status status = ep_probe_ready(host, daemon.port, SHORT_MS, &error);
+  ep_status status = ep_probe_ready(host, daemon.port, SHORT_MS, NULL, &error);
   peer_end(&daemon);
   if (request) memcpy(request, daemon.request, sizeof daemon.request);
   return status;
@@ -97,15 +97,16 @@ START_TEST(silence_ends) {
   ck_assert_int_eq(probe("127.0.0.1", NULL, NULL), EP_IO);
   peer daemon;
   peer_start(&daemon, "");
-  ck_assert_int_eq(ep_probe_ready("127.0.0.1", daemon.port, SHORT_MS, &error), EP_UNAVAILABLE);
+  ck_assert_int_eq(ep_probe_ready("127.0.0.1", daemon.port, SHORT_MS, NULL, &error),
+                   EP_UNAVAILABLE);
   peer_end(&daemon); /* nobody listens there any more */
-  ck_assert_int_eq(ep_probe_ready("127.0.0.1", daemon.port, SHORT_MS, &error), EP_IO);
+  ck_assert_int_eq(ep_probe_ready("127.0.0.1", daemon.port, SHORT_MS, NULL, &error), EP_IO);
 }
 END_TEST
 
 START_TEST(a_place_is_needed) {
-  ck_assert_int_eq(ep_probe_ready("127.0.0.1", 0, SHORT_MS, &error), EP_INVALID);
-  ck_assert_int_eq(ep_probe_ready("256.0.0.1.invalid", 1, SHORT_MS, &error), EP_INVALID);
+  ck_assert_int_eq(ep_probe_ready("127.0.0.1", 0, SHORT_MS, NULL, &error), EP_INVALID);
+  ck_assert_int_eq(ep_probe_ready("256.0.0.1.invalid", 1, SHORT_MS, NULL, &error), EP_INVALID);
 }
 END_TEST
 

@@ -402,9 +402,9 @@ END_TEST
 
 START_TEST(predictions_come_from_a_worker) {
   ep_jobs *jobs = jobs_open("cpu");
-  double x[] = {1, 2, 3, 4}, deadly[] = {666, 0};
+  double x[] = {1, 2, 3, 4}, deadly[] = {666, 0}, lying[] = {667, 0};
   char id[EP_ID_BYTES], none[EP_ID_BYTES], slow[EP_ID_BYTES];
-  answer good = {0}, bad = {0};
+  answer good = {0}, bad = {0}, more = {0};
   job_submit(jobs, "weights", 10, id);
   job_wait(jobs, id, "succeeded");
   assert_ok(ep_jobs_predict(jobs, id, 0, &(ep_prediction_rows){x, 2, 2, 1, false, NULL}, predicted,
@@ -413,6 +413,10 @@ START_TEST(predictions_come_from_a_worker) {
   ck_assert_int_eq(good.rows, 2);
   ck_assert_double_eq(good.output[0], 3);
   ck_assert_double_eq(good.output[1], 7);
+  assert_ok(ep_jobs_predict(jobs, id, 0, &(ep_prediction_rows){lying, 1, 2, 1, false, NULL},
+                            predicted, &more, error));
+  answer_wait(&more); /* there would be no name for the second row */
+  ck_assert_int_eq(more.error.status, EP_INTERNAL);
   assert_ok(ep_jobs_predict(jobs, id, 0, &(ep_prediction_rows){deadly, 1, 2, 1, false, NULL},
                             predicted, &bad, error));
   answer_wait(&bad); /* its worker's death is an answer */
