@@ -1,6 +1,6 @@
 // From a file to an answer, in the page: dropped, looked at, trained on, asked.
 
-import { accessibilityFaults, ask, check, endless, peopleCsv, run, squaresPut, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, check, endless, peopleCsv, powerPut, run, squaresPut, trained, xor } from "./page.mjs";
 
 // Drops a file on the page, as a browser reports it.
 const drop = (page, name, text) => page.evaluate(([fileName, content]) => {
@@ -145,8 +145,7 @@ async function pictured({ page, url }) {
 
 // A series goes on from its last rows.
 async function forecast({ page, url }) {
-  const hours = Array.from({ length: 1600 }, (_, i) => `${new Date(Date.UTC(2024, 0, 1, i)).toISOString().slice(0, 16)},${(10 + Math.sin(i / 3)).toFixed(3)},${i % 2 ? "north" : "south"}`);
-  check((await fetch(`${url}/v1/datasets/power`, { method: "PUT", body: `hour,power,site\n${hours.join("\n")}\n` })).ok, "the series was refused");
+  await powerPut(url);
   await page.goto("/#/datasets/power");
   await page.locator("#target").selectOption({ label: "power" });
   await page.getByRole("link", { name: "Forecast power" }).click();
