@@ -67,6 +67,12 @@ export function likelyTarget(columns) {
   return 0;
 }
 
+// The column that orders a table as a series whose target is column `at`: its first date, beside a number; or null.
+export function seriesTime(columns, at) {
+  const time = columns.find(({ name, type, form }, i) => i !== at && type === "date" && form !== "time" && name);
+  return time && columns[at]?.type === "number" ? time.name : null;
+}
+
 // The job of the button "Train". left: the indexes of columns that are no features.
 export function firstJob(dataset, target, left) {
   const data = { dataset: dataset.name };

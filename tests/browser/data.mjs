@@ -1,6 +1,6 @@
 // From a file to an answer, in the page: dropped, looked at, trained on, asked.
 
-import { accessibilityFaults, ask, check, endless, peopleCsv, run, squaresPut, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, check, endless, peopleCsv, powerPut, run, squaresPut, trained, xor } from "./page.mjs";
 
 // Drops a file on the page, as a browser reports it.
 const drop = (page, name, text) => page.evaluate(([fileName, content]) => {
@@ -27,6 +27,34 @@ async function dropped({ page, url }) {
   await drop(page, "Our people.csv", peopleCsv);
   await page.getByText("There is a dataset “Our-people”").waitFor();
   console.log("ok: a dropped file is a dataset, a wrong one is not, and none is replaced unasked");
+}
+
+// A file is read as the user says, where the daemon finds out otherwise.
+async function readAs({ page, url }) {
+  await page.goto("/#/datasets");
+  await page.fill("#upload-name", "as-rows");
+  await page.getByText("How it is read").click();
+  await page.getByLabel("First line").selectOption("false");
+  await page.getByLabel("Between cells").selectOption("semicolon");
+  const faults = await accessibilityFaults(page);
+  check(faults.length === 0, `the options of an upload: ${JSON.stringify(faults)}`);
+  await drop(page, "rows.csv", `1;2\n${Array.from({ length: 20 }, (_, i) => `${i};${i % 3}`).join("\n")}\n`);
+  await page.waitForURL(/#\/datasets\/as-rows$/);
+  check((await ask(url, "GET", "/v1/datasets/as-rows")).rows === 21, "the first line was taken for names");
+  await page.goto("/#/datasets");
+  await page.getByText("How it is read").click();
+  await page.getByLabel("It is", { exact: true }).selectOption("train/x");
+  check(await page.getByLabel("JSON: the table").isHidden(), "a part has options that it does not take");
+  await page.getByLabel("It is", { exact: true }).selectOption("");
+  await page.fill("#upload-name", "");
+  await drop(page, "two.json", JSON.stringify({ first: [{ a: 1, b: 2 }, { a: 2, b: 3 }], second: [{ a: 1, b: 2 }, { a: 2, b: 3 }, { a: 3, b: 5 }, { a: 4, b: 8 }] }));
+  await page.locator(".upload-said.bad").filter({ hasText: "table" }).waitFor();
+  check(await page.getByLabel("JSON: the table").isVisible(), "what may be said of the file is folded up");
+  await page.getByLabel("JSON: the table").fill("second");
+  await page.getByRole("button", { name: "Upload" }).click();
+  await page.waitForURL(/#\/datasets\/two$/);
+  check((await ask(url, "GET", "/v1/datasets/two")).rows === 4, "the other table was taken");
+  console.log("ok: header, delimiter and table are as the user says");
 }
 
 async function looked({ page }) {
@@ -117,8 +145,13 @@ async function pictured({ page, url }) {
 
 // A series goes on from its last rows.
 async function forecast({ page, url }) {
-  const hours = Array.from({ length: 1600 }, (_, i) => `${new Date(Date.UTC(2024, 0, 1, i)).toISOString().slice(0, 16)},${(10 + Math.sin(i / 3)).toFixed(3)},${i % 2 ? "north" : "south"}`);
-  check((await fetch(`${url}/v1/datasets/power`, { method: "PUT", body: `hour,power,site\n${hours.join("\n")}\n` })).ok, "the series was refused");
+  await powerPut(url);
+  await page.goto("/#/datasets/power");
+  await page.locator("#target").selectOption({ label: "power" });
+  await page.getByRole("link", { name: "Forecast power" }).click();
+  await page.waitForFunction(() => document.querySelector("#f-data-window-length")?.value === "24");
+  await page.locator(".check-state[data-state=good]").waitFor();
+  check((await page.inputValue("#f-data-time")) === "hour" && (await page.inputValue("#f-data-target")) === "power", "the series is not in the form");
   const data = { dataset: "power", target: "power", time: "hour", exclude: ["site"], window: { length: 24 }, test: 0.2, standardize: ["y"] };
   const spec = { data, model: { layers: [{ type: "linear", out_features: 8 }, { type: "relu" }, { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { type: "adam", lr: 0.01 }, epochs: 20 };
   await page.goto(`/#/jobs/${await trained(url, spec)}`);
@@ -281,5 +314,5 @@ async function formed({ page, url }) {
 run(async ({ url, open }) => {
   const page = await open({ expected: [/422/, /409/] });
   page.on("dialog", (dialog) => check(false, `a dialog opened: ${dialog.message()}`));
-  for (const part of [dropped, looked, trainedAndAsked, others, pictured, forecast, failed, sorted, formed, several]) await part({ page, url });
+  for (const part of [dropped, readAs, looked, trainedAndAsked, others, pictured, forecast, failed, sorted, formed, several]) await part({ page, url });
 });

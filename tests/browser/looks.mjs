@@ -1,7 +1,7 @@
 // Every view in a theme ("light" or "dark"), on a desk and on a phone: axe-core finds nothing, nothing hangs over the
 // edge, and a picture is kept of each.
 
-import { accessibilityFaults, ask, check, checkpointed, endless, overhang, peoplePut, reaches, run, squaresPut, swept, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, check, checkpointed, endless, overhang, peoplePut, powerPut, reaches, run, squaresPut, swept, trained, xor } from "./page.mjs";
 
 const dense = (...widths) => widths.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]);
 
@@ -13,6 +13,12 @@ async function fill(url) {
   check(put.ok, `the dataset was refused: ${put.status}`);
   await peoplePut(url);
   await squaresPut(url);
+  await powerPut(url);
+  const pictures = await trained(url, { name: "pictures", data: { dataset: "squares" }, model: { layers: [{ type: "flatten" }, { type: "linear", out_features: 2 }] }, loss: "cross_entropy", epochs: 2 });
+  const series = await trained(url, {
+    name: "power", data: { dataset: "power", target: "power", time: "hour", exclude: ["site"], window: { length: 48 }, test: 0.2, standardize: ["y"] },
+    model: { layers: [...dense(16), { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { type: "adam", lr: 0.01 }, batch_size: 64, epochs: 20,
+  });
   const first = await trained(url, xor({ tags: ["demo"], epochs: 2000, repeats: 3 }));
   const other = await trained(url, xor({ name: "xor-slow", tags: ["demo"], optimizer: { lr: 0.05, momentum: 0.5 }, epochs: 2000 }));
   const houses = await trained(url, {
@@ -37,7 +43,7 @@ async function fill(url) {
   await reaches(url, paused, "paused");
   const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "long", ...endless }))).id;
   await ask(url, "POST", "/v1/jobs", xor({ name: "waiting", priority: 10 }));
-  return { people, failed, first, other, houses, sweep, study, paused, running };
+  return { pictures, series, people, failed, first, other, houses, sweep, study, paused, running };
 }
 
 const i = (a, b) => (a * 13 + b * 5) % 11;
@@ -64,6 +70,24 @@ run(async ({ url, open, shots }) => {
     studies: ["#/studies", "tbody tr"],
     study: [`#/studies/${jobs.study}`, ".heat tbody tr"],
     devices: ["#/devices", "tbody tr"],
+    "jobs-picked": ["#/jobs?q=xor", ".jobs-table tbody tr", async (page) => {
+      await page.getByRole("checkbox", { name: "Select all shown" }).check();
+      await page.getByRole("button", { name: /^Delete/ }).click();
+      await page.getByRole("dialog").waitFor();
+    }],
+    "job-pictures": [`#/jobs/${jobs.pictures}`, "#predict-picture"],
+    "job-series": [`#/jobs/${jobs.series}`, "#predict-steps", async (page) => {
+      await page.getByRole("button", { name: "Forecast" }).click();
+      await page.locator(".predict-answer canvas").waitFor();
+    }],
+    "dataset-series": ["#/datasets/power", "#target", (page) => page.locator("#target").selectOption({ label: "power" })],
+    "datasets-options": ["#/datasets", ".datasets-table tbody tr", (page) => page.getByText("How it is read").click()],
+    "submit-series": ["#/submit?dataset=power&target=power&time=hour", "#f-data-window-length", async (page) => {
+      await page.getByText("Pictures", { exact: true }).click();
+      await page.getByLabel("Schedule").selectOption("one_cycle");
+      await page.getByLabel("Validation share").fill("0.2");
+      await page.getByLabel("Stop early after").fill("20");
+    }],
     nowhere: ["#/nowhere", "h1"],
   };
   let count = 0;
@@ -72,9 +96,10 @@ run(async ({ url, open, shots }) => {
   check(["light", "dark"].includes(theme), `there is no theme ${theme}`);
   for (const width of [1280, 360]) {
     const page = await open({ theme, width, height: width === 360 ? 740 : 900 });
-    for (const [name, [hash, present]] of Object.entries(views)) {
+    for (const [name, [hash, present, act]] of Object.entries(views)) {
       await page.goto(`/${hash}`);
       await page.locator(present).first().waitFor().catch(() => faults.push(`${name}, ${theme}, ${width} px: there is no ${present}`));
+      await act?.(page);
       await page.waitForTimeout(250); // charts draw once they know their width
       const path = `${shots}/${name}-${theme}-${width}.png`;
       await page.screenshot({ path, fullPage: true });

@@ -179,3 +179,9 @@ export async function squaresPut(url, name = "squares") {
   for (const [part, content] of [["x", npy([20, 8, 8], x)], ["y", npy([20], x.slice(0, 20).map((byte) => byte % 2))]])
     check((await fetch(`${url}/v1/datasets/${name}/train/${part}`, { method: "PUT", body: content })).ok, `${part} was refused`);
 }
+
+// A series: an hour a row, of two sites in turn.
+export async function powerPut(url) {
+  const hours = Array.from({ length: 1600 }, (_, i) => `${new Date(Date.UTC(2024, 0, 1, i)).toISOString().slice(0, 16)},${(10 + Math.sin(i / 3)).toFixed(3)},${i % 2 ? "north" : "south"}`);
+  check((await fetch(`${url}/v1/datasets/power`, { method: "PUT", body: `hour,power,site\n${hours.join("\n")}\n` })).ok, "the series was refused");
+}

@@ -1,7 +1,7 @@
 // dataset.js: one dataset: what its columns hold, its first rows, and the button that trains on it.
 
 import { getJson, sendJson } from "../api.js";
-import { columnName, firstJob, histogram, likelyTarget, missingWords, valueWords } from "../columns.js";
+import { columnName, firstJob, histogram, likelyTarget, missingWords, seriesTime, valueWords } from "../columns.js";
 import { h, replace, s, setText } from "../dom.js";
 import { setFacts } from "../facts.js";
 import { bytes, dateTime, integer } from "../format.js";
@@ -103,6 +103,7 @@ export async function mount(root, { id }, signal) {
   const train = h("button", { type: "button", class: "button primary", id: "train" }, "Train");
   const target = h("select", { id: "target" }, dataset.columns.slice(0, columnsShown).map((column, i) => h("option", { value: i, disabled: column.type === "text" }, columnName(column, i))));
   const words = h("p", { class: "muted train-words" });
+  const hint = h("p", { class: "notice forecast", hidden: true });
   const columns = isTable ? columnsTable(dataset, page.data, chosen) : null;
 
   function left() {
@@ -116,6 +117,9 @@ export async function mount(root, { id }, signal) {
     const features = columns ? columns.boxes.filter((box, i) => box.checked && i !== at).length : 0;
     setText(words, columns ? `Learns ${target.selectedOptions[0]?.textContent ?? ""} from ${integer(features)} ${features === 1 ? "column" : "columns"}; the network, the loss and the optimizer are chosen by the data.`
       : "The network, the loss and the optimizer are chosen by the data.");
+    const time = isTable ? seriesTime(dataset.columns, at) : null;
+    hint.hidden = time === null;
+    if (time !== null) replace(hint, h("strong", null, time), " is a date: is this a series in time? ", h("a", { href: `#/submit?${new URLSearchParams({ dataset: dataset.name, target: columnName(dataset.columns[at], at), time })}` }, `Forecast ${columnName(dataset.columns[at], at)}`), " from its past.");
     train.disabled = !!columns && features === 0 && dataset.columns.length <= columnsShown;
   }
 
@@ -143,7 +147,7 @@ export async function mount(root, { id }, signal) {
     h("section", { class: "card", "aria-label": "Facts" }, facts), dataset.note ? h("p", { class: "notice" }, dataset.note) : "", dataset.faults ? faultsNotice(dataset.faults) : "");
   if (dataset.role === "weights") return;
   root.append(h("section", { class: "card", "aria-labelledby": "train-title" }, h("h2", { id: "train-title" }, "Train"),
-    h("div", { class: "toolbar" }, isTable && [h("label", { for: "target" }, "Target"), target], train), words, failure));
+    h("div", { class: "toolbar" }, isTable && [h("label", { for: "target" }, "Target"), target], train), words, hint, failure));
   const note = dataset.columns.length > columnsShown && h("p", { class: "muted small" }, `The first ${columnsShown} of ${integer(dataset.columns.length)} columns.`);
   if (columns) root.append(h("section", { class: "card" }, h("h2", null, "Columns"), columns.node, note,
     page.total > page.data.length && h("p", { class: "muted small" }, `Histograms of numbers and dates are of the first ${integer(page.data.length)} rows.`)));

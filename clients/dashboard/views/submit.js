@@ -17,6 +17,7 @@ export const title = "Submit";
 
 const draftKey = "epochd-draft";
 const typingPauseMs = 250;
+const firstWindow = 24; // rows of an example of a series, until the user says how many
 
 const prettyJson = (value) => pretty(value, 60); // as wide as the editor
 
@@ -53,7 +54,11 @@ async function firstText(query, signal) {
     }
   const wanted = examples.find(({ id }) => id === query.get("example"));
   if (wanted) return prettyJson(wanted.spec());
-  if (query.has("dataset")) return prettyJson({ ...examples.find(({ id }) => id === "houses").spec(), name: query.get("dataset"), data: { dataset: query.get("dataset"), test: 0.2, standardize: ["x", "y"] }, epochs: 1000 });
+  const dataset = query.get("dataset");
+  const numbers = examples.find(({ id }) => id === "houses").spec();
+  if (dataset && query.has("time"))
+    return prettyJson({ ...numbers, name: dataset, data: { dataset, target: query.get("target"), time: query.get("time"), window: { length: firstWindow }, test: 0.2, standardize: ["y"] }, optimizer: { type: "adam", lr: 0.001 }, batch_size: 64, epochs: 50 });
+  if (dataset) return prettyJson({ ...numbers, name: dataset, data: { dataset, test: 0.2, standardize: ["x", "y"] }, epochs: 1000 });
   return draft() ?? prettyJson(examples[0].spec());
 }
 

@@ -17,11 +17,39 @@ function partOf(file) {
   return found ? `${found[1] === "train" ? "train" : "test"}/${found[2] === "images" ? "x" : "y"}` : "";
 }
 
+// How a file is read where that is not left to the daemon: controls, and the query that they make.
+function readingOptions() {
+  const choice = (id, words) => h("select", { id }, h("option", { value: "" }, "found out"), words.map(([word, label]) => h("option", { value: word }, label)));
+  const text = (id, attributes) => h("input", { id, autocomplete: "off", ...attributes });
+  const controls = {
+    header: ["First line", choice("upload-header", [["true", "names of the columns"], ["false", "a row"]])],
+    delimiter: ["Between cells", choice("upload-delimiter", [["comma", "comma"], ["semicolon", "semicolon"], ["tab", "tab"], ["pipe", "pipe"], ["space", "space"]])],
+    size: ["Pictures: size", text("upload-size", { placeholder: "64x64", pattern: "[0-9]+x[0-9]+", title: "HEIGHTxWIDTH" })],
+    channels: ["Pictures: colours", choice("upload-channels", [["1", "grey"], ["3", "RGB"]])],
+    table: ["JSON: the table", text("upload-table", { placeholder: "its name" })],
+  };
+  const ofParts = ["header", "delimiter"];
+  const wraps = new Map(Object.entries(controls).map(([name, [label, control]]) => [name, h("div", { class: "field" }, h("label", { for: control.id }, label), control)]));
+  const node = h("details", { class: "more" }, h("summary", null, "How it is read"), h("div", { class: "fields" }, [...wraps.values()]));
+  return {
+    node,
+    show(isPart) {
+      for (const [name, wrap] of wraps) wrap.hidden = isPart && !ofParts.includes(name);
+    },
+    query() {
+      const given = Object.entries(controls).filter(([name, [, control]]) => !wraps.get(name).hidden && control.value.trim());
+      const found = new URLSearchParams(given.map(([name, [, control]]) => [name, control.value.trim()]));
+      return found.size ? `?${found}` : "";
+    },
+  };
+}
+
 // isTaken(name): a dropped file is sent at once, unless a dataset has its name already.
 export function uploadPanel({ signal, isTaken, onUploaded }) {
   const file = h("input", { id: "upload-file", type: "file" });
   const name = h("input", { id: "upload-name", autocomplete: "off", maxlength: "128" });
   const part = h("select", { id: "upload-part" }, h("option", { value: "" }, "the whole dataset"), parts.map((word) => h("option", { value: word }, word)));
+  const reading = readingOptions();
   const send = h("button", { class: "button" }, "Upload");
   const stop = h("button", { type: "button", class: "button", hidden: true }, "Stop");
   const bar = h("progress", { class: "meter", max: "1", value: "0", "aria-label": "Upload", hidden: true });
@@ -32,6 +60,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
       h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "Drop a file here, or choose one: CSV, JSON, NPY, NPZ, IDX, safetensors, ZIP or TAR of pictures, gz of any"), file),
       h("div", { class: "field" }, h("label", { for: "upload-name" }, "Name"), name),
       h("div", { class: "field" }, h("label", { for: "upload-part" }, "It is"), part)),
+    reading.node,
     h("div", { class: "toolbar upload-go" }, send, stop),
     bar, outcome, faults);
   const node = h("section", { class: "card", "aria-labelledby": "upload-title" }, h("h2", { id: "upload-title" }, "Upload a dataset"), form);
@@ -43,6 +72,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
     if (!file.files[0]) return;
     if (!named) name.value = partOf(file.files[0]) ? name.value || "mnist" : nameOf(file.files[0]);
     part.value = partOf(file.files[0]);
+    reading.show(!!part.value);
   }
 
   // A file may be dropped anywhere on the page.
@@ -70,6 +100,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
   document.addEventListener("drop", dropped, { signal });
   document.addEventListener("dragleave", (event) => !event.relatedTarget && node.classList.remove("dropping"), { signal });
   file.addEventListener("change", chosen);
+  part.addEventListener("change", () => reading.show(!!part.value));
   stop.addEventListener("click", () => running?.abort());
   signal.addEventListener("abort", () => running?.abort());
 
@@ -91,7 +122,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
     bar.hidden = false;
     bar.value = 0;
     say("");
-    const path = `/v1/datasets/${encodeURIComponent(name.value)}${part.value ? `/${part.value}` : ""}`;
+    const path = `/v1/datasets/${encodeURIComponent(name.value)}${part.value ? `/${part.value}` : ""}${reading.query()}`;
     try {
       const dataset = await upload(path, chosen, {
         signal: running.signal,
@@ -106,7 +137,9 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
       announce(`Uploaded ${dataset.name}.`);
       onUploaded(dataset);
     } catch (error) {
-      if (!signal.aborted) say(error.message, true, error.errors);
+      if (signal.aborted) return;
+      say(error.message, true, error.errors);
+      reading.node.open = true; // it may be read otherwise
     } finally {
       send.disabled = false;
       stop.hidden = true;

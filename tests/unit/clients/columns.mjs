@@ -1,7 +1,7 @@
 // columns.mjs: what the columns of a dataset say, and what a first job and a row to predict are made of.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cellOf, featureColumns, firstJob, histogram, inTime, likelyTarget, missingWords, valueWords } from "../../../clients/dashboard/columns.js";
+import { cellOf, featureColumns, firstJob, histogram, inTime, likelyTarget, missingWords, seriesTime, valueWords } from "../../../clients/dashboard/columns.js";
 
 const age = { name: "age", type: "number", min: 0, max: 79, integer: true, missing: 3 };
 const city = { name: "city", type: "category", min: 0, max: 1, distinct: 2, missing: 0, categories: [{ value: "Oslo", count: 7 }, { value: "Bergen", count: 2 }] };
@@ -45,6 +45,13 @@ test("a first job", () => {
   assert.deepEqual(firstJob(dataset, 2, []), { name: "people", data: { dataset: "people", target: "city" }, model: "auto" });
   assert.deepEqual(firstJob(dataset, 4, [1, 4]).data, { dataset: "people", target: 4, exclude: ["age"] });
   assert.deepEqual(firstJob(dataset, null, []).data, { dataset: "people" });
+});
+
+test("a date beside a number orders a series", () => {
+  assert.equal(seriesTime([id, since, age], 2), "since");
+  assert.equal(seriesTime([since, age], 0), null);
+  assert.equal(seriesTime([since, city], 1), null);
+  assert.equal(seriesTime([{ ...since, form: "time" }, age], 1), null);
 });
 
 test("the likely target", () => {
