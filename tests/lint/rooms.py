@@ -69,7 +69,7 @@ ROOMS = {
     "engine/data/tables": ("api api/json kernels " + DATA, ""),
     "engine/data/formats": ("api api/hash api/json engine/data/archives engine/data/pictures engine/data/tables " + DATA, "jansson"),
     "engine/data/inputs": ("api api/json engine/data/archives engine/data/cells engine/data/columns engine/data/formats "
-                           "engine/data/pictures engine/data/tables", ""),
+                           "engine/data/pictures engine/data/tables engine/files", ""),
     "engine/data/sources": ("api api/spec kernels engine/data/columns engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
     "engine/first_model": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/datasets "

@@ -235,24 +235,28 @@ ep_status ep_sweeps_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep
   return ep_jobs_list(jobs, page, text, error);
 }
 
+/* *text: a copy of `told`, or NULL where there is no such job. */
+static ep_status found_tell(const char *id, const char *told, char **text, ep_error *error) {
+  ep_status status = find(id, error);
+  *text = status == EP_OK ? strdup(told) : NULL;
+  return status;
+}
+
 ep_status ep_sweeps_trials(ep_jobs *jobs, const char *id, const ep_trials_page *page, char **text,
                            ep_error *error) {
   (void)jobs, (void)page;
-  *text = strdup("{\"object\":\"list\",\"data\":[]}");
-  return find(id, error);
+  return found_tell(id, "{\"object\":\"list\",\"data\":[]}", text, error);
 }
 
 ep_status ep_sweeps_study(ep_jobs *jobs, const char *id, char **text, ep_error *error) {
   (void)jobs;
-  *text = strdup("{\"object\":\"study\"}");
-  return find(id, error);
+  return found_tell(id, "{\"object\":\"study\"}", text, error);
 }
 
 ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **text,
                           ep_error *error) {
   (void)jobs, (void)trial;
-  *text = strdup("{\"trial\":0}");
-  return find(id, error);
+  return found_tell(id, "{\"trial\":0}", text, error);
 }
 
 ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int part,
