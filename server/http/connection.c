@@ -69,6 +69,8 @@ void ep_connection_notify(void *transport, struct MHD_Connection *connection, vo
   if (connection_open(self->server, connection, socket, &error) != EP_OK) {
     ep_log(EP_LOG_WARNING, "http: a connection is closed: %s", error.message);
     shutdown(socket, SHUT_RDWR);
+    *socket_context = NULL;
+    return;
   }
   *socket_context = ep_deadline_add(self->deadlines, socket);
   ep_deadline_rest(*socket_context, HEAD_SECONDS * 1000000LL);
@@ -92,13 +94,14 @@ static void address_note(ep_exchange *exchange, struct MHD_Connection *connectio
  * cut it at an encoded zero. */
 void *ep_connection_target(void *transport, const char *target, struct MHD_Connection *connection) {
   ep_transport *self = transport;
-  ep_exchange *exchange = ep_exchange_create(self->server);
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  /* Nothing is served whose bytes nobody framed. */
+  ep_exchange *exchange = info && info->socket_context ? ep_exchange_create(self->server) : NULL;
   if (!exchange) return NULL;
   ep_waiter_init(&exchange->waiter, self->server->waiters, connection);
   exchange->target = strdup(target ? target : "");
-  const union MHD_ConnectionInfo *info =
-      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-  exchange->deadline = info ? info->socket_context : NULL;
+  exchange->deadline = info->socket_context;
   address_note(exchange, connection);
   return exchange;
 }
