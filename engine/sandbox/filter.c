@@ -25,8 +25,8 @@ static const int INGEST[] = {
     SCMP(munmap), SCMP(mremap), SCMP(madvise), SCMP(brk), SCMP(memfd_create),
     /* threads, and their end */
     SCMP(futex), SCMP(set_robust_list), SCMP(rseq), SCMP(exit), SCMP(exit_group), SCMP(sched_yield),
-    SCMP(sched_getaffinity), SCMP(gettid), SCMP(getpid), SCMP(tgkill), SCMP(rt_sigaction),
-    SCMP(rt_sigprocmask), SCMP(rt_sigreturn), SCMP(sigaltstack), SCMP(restart_syscall),
+    SCMP(sched_getaffinity), SCMP(gettid), SCMP(getpid), SCMP(rt_sigaction), SCMP(rt_sigprocmask),
+    SCMP(rt_sigreturn), SCMP(sigaltstack), SCMP(restart_syscall),
     /* time, chance, the machine */
     SCMP(clock_gettime), SCMP(clock_getres), SCMP(clock_nanosleep), SCMP(nanosleep),
     SCMP(gettimeofday), SCMP(time), SCMP(getrandom), SCMP(sysinfo), SCMP(uname), SCMP(poll),
@@ -79,6 +79,8 @@ static bool ingest_add(scmp_filter_ctx filter) {
                           SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) == 0 &&
          seccomp_rule_add(filter, allow, SCMP(mprotect), 1,
                           SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) == 0 &&
+         seccomp_rule_add(filter, allow, SCMP(tgkill), 1,
+                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())) == 0 &&
          seccomp_rule_add(filter, allow, SCMP(prlimit64), 1, SCMP_A2(SCMP_CMP_EQ, 0)) == 0;
 }
 
@@ -106,13 +108,25 @@ static bool namespaces_refuse(scmp_filter_ctx filter, uint32_t refuse) {
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP(clone3), 0) == 0;
 }
 
+/* epochd and its other workers are of the same user: signals are for oneself. */
+static bool signals_refuse(scmp_filter_ctx filter, uint32_t refuse) {
+  static const int calls[] = {SCMP(kill), SCMP(tgkill), SCMP(rt_sigqueueinfo),
+                              SCMP(rt_tgsigqueueinfo)};
+  static const int others[] = {SCMP(tkill), SCMP(pidfd_send_signal)};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    if (seccomp_rule_add(filter, refuse, calls[i], 1,
+                         SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid())) != 0)
+      return false;
+  return rules_add(filter, refuse, others, sizeof others / sizeof *others);
+}
+
 static bool worker_add(scmp_filter_ctx filter, ep_sandbox_kind kind) {
   static const int sockets[] = {SCMP(socket), SCMP(connect), SCMP(bind),
                                 SCMP(listen), SCMP(accept),  SCMP(accept4)};
   const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
   return rules_add(filter, refuse, WORKER_REFUSED,
                    sizeof WORKER_REFUSED / sizeof *WORKER_REFUSED) &&
-         namespaces_refuse(filter, refuse) &&
+         namespaces_refuse(filter, refuse) && signals_refuse(filter, refuse) &&
          (kind == EP_SANDBOX_GPU
               ? gpu_sockets_add(filter, refuse)
               : rules_add(filter, refuse, sockets, sizeof sockets / sizeof *sockets));

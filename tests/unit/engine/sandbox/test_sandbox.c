@@ -149,6 +149,14 @@ static const char *namespace_try(void) {
   return fault || (child < 0 && errno == ENOSYS) ? fault : "a namespace of its own by clone3";
 }
 
+/* Signal 0 only asks. */
+static const char *signal_try(void) {
+  if (kill(getpid(), 0) != 0) return "no signal to itself";
+  const char *fault = refused(kill(getppid(), 0), "a signal to its parent");
+  if (!fault) fault = refused(syscall(SYS_tgkill, getppid(), getppid(), 0), "tgkill of its parent");
+  return fault ? fault : refused(syscall(SYS_tkill, getppid(), 0), "tkill of its parent");
+}
+
 static const char *threads_work(void) {
   char *memory = NULL;
   pthread_t thread;
@@ -161,6 +169,7 @@ static const char *worker_try(void) {
   const char *fault = network_try();
   if (!fault) fault = program_try();
   if (!fault) fault = namespace_try();
+  if (!fault) fault = signal_try();
   return fault ? fault : trace_try();
 }
 
