@@ -15,8 +15,9 @@ size_t ep_utf8_character(const char *text, size_t bytes);
 bool ep_utf8_valid(const char *text, size_t bytes);
 
 /* Whether each character of the text shows: none is a control character (C0, C1), one that only
- * formats (category Cf of Unicode 15: bidirectional controls, joiners, tags, U+FEFF), a line or
- * paragraph separator, or a letter without a glyph. What is no UTF-8 does not show either. */
+ * formats (category Cf of Unicode 15: bidirectional controls, tags, U+FEFF; but for the two
+ * joiners, which emoji and Persian words need), a line or paragraph separator, or a letter without
+ * a glyph. What is no UTF-8 does not show either. */
 bool ep_utf8_shows(const char *text, size_t bytes);
 
 #endif

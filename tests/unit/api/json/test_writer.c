@@ -309,6 +309,8 @@ START_TEST(what_shows_is_told_from_what_does_not) {
                {"a\xc2\xad", false},     /* soft hyphen */
                {"\xd8\x9c", false},      /* Arabic letter mark */
                {"a\xe2\x80\x8b", false}, /* zero width space */
+               {"a\xe2\x80\x8d", true},  /* zero width joiner */
+               {"a\xe2\x80\x8e", false}, /* left-to-right mark */
                {"\xe2\x80\xa7", true},   /* U+2027 */
                {"\xe2\x80\xa8", false},  /* line separator */
                {"\xe2\x80\xae"
