@@ -48,14 +48,16 @@ for file in pets bomb damaged; do python3 -m zipfile -e "$scratch/pictures/$file
 first=$(cd "$scratch/pets" && printf '%s\n' pets/test/cross/* | head -n 1)
 send image/png "$scratch/pets/$first"
 expect 200
-check "a picture" '.rows == 1 and (has("names") | not) and .predictions[0] == $rows[0].predictions[0] and .classes[0] == $rows[0].classes[0] and
-  (.probabilities[0] | add > 0.999 and add < 1.001)' --slurpfile rows "$scratch/of_rows"
+# Rows in another batch are added up in another order.
+alike='def alike: [.[0], .[1]] | transpose | all(transpose | all((.[0] - .[1]) | . * . < 1e-8));'
+check "a picture" "$alike"' .rows == 1 and (has("names") | not) and .classes[0] == $rows[0].classes[0] and
+  ([.predictions, $rows[0].predictions[:1]] | alike) and (.probabilities[0] | add > 0.999 and add < 1.001)' --slurpfile rows "$scratch/of_rows"
 (cd "$scratch/pets" && python3 -m zipfile -c ../test.zip pets/test && tar -cf ../test.tar pets/test)
 for file in zip tar; do
   [[ $file == zip ]] && type=application/zip || type=application/x-tar
   send $type "$scratch/test.$file"
   expect 200
-  check "pictures in a $file, with their names" '([.names, .predictions] | transpose | sort | map(.[1])) == $rows[0].predictions and
+  check "pictures in a $file, with their names" "$alike"' ([([.names, .predictions] | transpose | sort | map(.[1])), $rows[0].predictions] | alike) and
     .rows == 90 and (.names | sort)[0] == ($first | if $file == "zip" then ltrimstr("pets/") else . end)' \
     --slurpfile rows "$scratch/of_rows" --arg first "$first" --arg file $file
 done
