@@ -75,10 +75,10 @@ class Daemon:
         raise SystemExit("epochd did not start:\n" + open(self.log).read())
 
     def ask(self, method, path, body=None, headers=None):
-        """The status and the JSON of the answer."""
+        """The status and the JSON of the answer; null where it has none."""
         self.connection.request(method, path, body, headers or {})
         answer = self.connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        return answer.status, json.loads(answer.read() or "null")
 
     def request(self, method, path, body=None, headers=None):
         status, answer = self.ask(method, path, body, headers)

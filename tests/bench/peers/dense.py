@@ -71,7 +71,9 @@ class Network:
         y = table.y
         if work["loss"] == "cross_entropy":
             y = (y[:, None] == arrays.arange(self.widths[-1]).tolist()).astype("float32")
-        self.y = arrays.asarray(y)
+        self.y, self.lr = arrays.asarray(y), arrays.float32(work["lr"])
+        # relu and plain descent stand where they are used: a call each is a share of a small network's step
+        self.plain = self.activation == "relu" and not (work["momentum"] or work.get("optimizer"))
         self.batch = data.batch_rows(work, table)
 
     def reset(self):
@@ -120,17 +122,24 @@ class Network:
             out = arrays.dot(kept[-1], weight)
             out += bias
             if index + 1 < len(self.layers):
-                self.activate(out)
+                if self.plain:
+                    arrays.maximum(out, 0, out=out)
+                else:
+                    self.activate(out)
             kept.append(out)
         grad = self.grad_out(kept.pop(), y)
         self.optimizer.steps += 1
-        for index, (weight, bias) in reversed(list(enumerate(self.layers))):
+        for weight, bias in reversed(self.layers):
             held = kept.pop()
             back = arrays.dot(grad, weight.T) if kept else None
-            self.optimizer.update((index, "weight"), weight, arrays.dot(held.T, grad))
-            self.optimizer.update((index, "bias"), bias, grad.sum(0))
+            if self.plain:
+                weight -= self.lr * arrays.dot(held.T, grad)
+                bias -= self.lr * grad.sum(0)
+            else:
+                self.optimizer.update(2 * len(kept), weight, arrays.dot(held.T, grad))
+                self.optimizer.update(2 * len(kept) + 1, bias, grad.sum(0))
             if kept:
-                back *= self.slope(held)
+                back *= held > 0 if self.plain else self.slope(held)
                 grad = back
 
     def outputs(self, x):
