@@ -32,7 +32,7 @@ batch      one in eight "full"; else a power of two from 8 to 16,384 and at most
 data       bytes with "normalize": half of the images, one in eight dense; else floats. Four of five are shuffled
 precision  fp32, tf32 or bf16, a third each
 
-A network is drawn again, within its kind, where a step needs more than 2e11 operations, its values more than 4 GB
+A network is drawn again, within its kind, where a step needs more than 2e11 operations, its values more than 2 GB
 (activations three times, parameters four times), a side is used up, or layer_norm has one pixel to norm.
 """
 
@@ -43,7 +43,7 @@ import networks
 
 KINDS, SHARES = ("dense", "images", "embedding"), (6, 3, 1)
 STEP_OPERATIONS_MAX, EPOCH_OPERATIONS_MAX, EPOCH_STEPS_MAX = 2e11, 2e13, 4096
-BYTES_MAX, DATA_VALUES_MAX = 4e9, 1 << 25
+BYTES_MAX, DATA_VALUES_MAX = 2e9, 1 << 25
 
 
 def log_integer(chance, least, most):
@@ -192,7 +192,8 @@ class Draw:
     def fits(self):
         return (self.step_operations() <= STEP_OPERATIONS_MAX and self.bytes_needed() <= BYTES_MAX and
                 min(min(place.out) for place in self.places) > 0 and
-                not any(place.layer["type"] == "layer_norm" and place.into[1:] == [1, 1] for place in self.places))
+                not any(place.layer["type"] == "layer_norm" and place.into[1:] == [1, 1]
+                        for place in self.places))
 
     def title(self):
         """One line: what it is and how it is trained."""
@@ -203,7 +204,8 @@ class Draw:
                 f"{', shuffled' if self.shuffle else ''}, {self.precision}")
 
 
-SHORT = {"batch_norm": "bn", "layer_norm": "ln", "adaptive_avg_pool2d": "mean", "dropout2d": "drop2d", "dropout": "drop"}
+SHORT = {"batch_norm": "bn", "layer_norm": "ln", "adaptive_avg_pool2d": "mean", "dropout2d": "drop2d",
+         "dropout": "drop"}
 
 
 def layer_text(layer):
@@ -215,15 +217,16 @@ def layer_text(layer):
     if kind == "residual":
         return "(" + " ".join(layer_text(inner) for inner in layer["layers"]) + ")+"
     if kind == "conv2d":
-        return (f"c{layer['out_channels']}k{layer['kernel_size']}" + (f"s{layer['stride']}" if "stride" in layer else "") +
-                (f"g{layer['groups']}" if "groups" in layer else ""))
+        return f"c{layer['out_channels']}k{layer['kernel_size']}" + "".join(
+            f"{field[0]}{layer[field]}" for field in ("stride", "groups") if field in layer)
     if kind in networks.POOLS:
         return f"{kind[:3]}{layer['kernel_size']}"
     return SHORT.get(kind, kind)
 
 
 def network_text(layers, shape):
-    return "x".join(map(str, shape)) + " " + " ".join(layer_text(layer) for layer in layers if layer["type"] != "flatten")
+    shown = [layer_text(layer) for layer in layers if layer["type"] != "flatten"]
+    return " ".join(["x".join(map(str, shape))] + shown)
 
 
 def draw(seed, index):

@@ -4,8 +4,6 @@ draws all read it here."""
 import math
 from collections import namedtuple
 
-import numpy as np
-
 POOLS = ("max_pool2d", "avg_pool2d")
 
 # name: "4", or "4.0" within the block of layer 4, as in files of weights; into, out: shapes without the rows.
@@ -74,18 +72,20 @@ def products(place):
     return math.prod(weights) * (math.prod(place.out[1:]) if kind == "conv2d" else 1)
 
 
-def first_weights(layers, shape, seed):
-    """{name: array}: uniform within 1 / sqrt(what an output is a sum of), as PyTorch draws; embeddings normal,
-    norms as they start."""
-    random, out = np.random.default_rng(seed), {}
+def first_weights(layers, shape, random):
+    """{name: array}, by NumPy's generator `random`: uniform within 1 / sqrt(what an output is a sum of), as PyTorch
+    draws; embeddings normal, norms as they start."""
+    out = {}
     for place in walk(layers, shape):
-        kind, limit = place.layer["type"], None
-        for name, sides in tensors(place).items():
-            if kind in ("linear", "conv2d"):
-                limit = limit or 1 / math.sqrt(math.prod(sides[1:]))
-                out[name] = random.uniform(-limit, limit, sides).astype(np.float32)
-            elif kind == "embedding":
-                out[name] = random.normal(size=sides).astype(np.float32)
+        kind, named = place.layer["type"], tensors(place)
+        for name, sides in named.items():
+            if kind == "embedding":
+                drawn = random.normal(size=sides)
+            elif kind in ("linear", "conv2d"):
+                limit = 1 / math.sqrt(math.prod(named[f"{place.name}.weight"][1:]))
+                drawn = random.uniform(-limit, limit, sides)
             else:
-                out[name] = np.full(sides, name.endswith(("weight", "running_var")), np.float32)
+                start = name.endswith(("weight", "running_var"))
+                drawn = random.uniform(start, start, sides)
+            out[name] = drawn.astype("float32")
     return out

@@ -60,7 +60,8 @@ def show(out):
     print("  " + ", ".join(f"{name}: {version}" for name, version in out["versions"].items()) + "\n")
     small = [entry for entry in compared if entry["operations_a_step"] < LARGE_STEP]
     large = [entry for entry in compared if entry["operations_a_step"] >= LARGE_STEP]
-    rows = [summary("all", compared), summary("steps under 2 GFLOP", small), summary("steps of 2 GFLOP and more", large)]
+    rows = [summary("all", compared), summary("steps under 2 GFLOP", small),
+            summary("steps of 2 GFLOP and more", large)]
     for field in ("kind", "precision", "executor"):
         rows += [summary(value, some) for value, some in groups(compared, field)]
     report.table(["times faster than the best peer", "networks", "geometric mean", "median", "worst", "below 1"], rows)

@@ -198,7 +198,7 @@ class Row:
 
 
 def first_weights(row):
-    return networks.first_weights(row.layers, row.shape, row.draws_first)
+    return networks.first_weights(row.layers, row.shape, np.random.default_rng(row.draws_first))
 
 
 # --- right answers ----------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ MATMUL = {"fp32": "highest", "tf32": "tensorfloat32", "bf16": "default"}
 
 def first_parameters(work):
     """{name of the layer: (weight [in, out] or [out, in, k, k], bias or None)}, the work's own or drawn."""
-    given = data.first_weights(work) or networks.first_weights(work["layers"], work["shape"], 1)
-    parameters = {}
+    given, parameters = data.first_weights(work), {}
+    given = given or networks.first_weights(work["layers"], work["shape"], np.random.default_rng(1))
     for place in networks.walk(work["layers"], work["shape"]):
         weight, bias = (given.get(f"{place.name}.{part}") for part in ("weight", "bias"))
         if weight is not None:
@@ -203,17 +203,19 @@ def prepare(work, table):
     if DEVICE == "cpu" and work["operations"] * chosen > 2e12:
         chosen = max(1, int(2e12 / work["operations"]))
 
+    part = data.evaluated_rows(work)
+
     def outputs(parameters, rows):
-        return np.concatenate([np.asarray(apply(parameters, jnp.asarray(rows[i:i + 2000])))
-                               for i in range(0, len(rows), 2000)])
+        return np.concatenate([np.asarray(apply(parameters, jnp.asarray(rows[i:i + part])))
+                               for i in range(0, len(rows), part)])
 
     def run(epochs):
         with jax.default_matmul_precision(MATMUL[work["precision"]]):
             keys = [key] + [jax.random.fold_in(key, part) for part in range(1, epochs // chosen)]
             state = jax.block_until_ready(first_state(first))
             begin = time.perf_counter()
-            for part in range(epochs // chosen):
-                state = train(state, x, y, keys[part], chosen)
+            for drawn in keys[:epochs // chosen]:
+                state = train(state, x, y, drawn, chosen)
             jax.block_until_ready(state)
             seconds = time.perf_counter() - begin
             return seconds, outputs(state[0], table.x), outputs(state[0], table.x_test)

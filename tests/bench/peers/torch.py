@@ -198,6 +198,7 @@ class Training:
             self.graph = self.in_parts()
         else:
             self.graph = self.record(self.epoch, self.unit()).replay
+        torch.cuda.empty_cache()  # other processes have networks there too
 
     def record(self, steps, times, warm=3):
         """A graph of `times` calls of steps()."""
@@ -250,8 +251,9 @@ class Training:
 
     def outputs(self):
         self.net.eval()
+        rows = data.evaluated_rows(self.work)
         with torch.no_grad():
-            out = [torch.cat([self.net(part).float() for part in x.split(2000)]).cpu().numpy()
+            out = [torch.cat([self.net(part).float() for part in x.split(rows)]).cpu().numpy()
                    for x in (self.x, self.x_test)]
         return tuple(out)
 
