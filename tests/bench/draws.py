@@ -195,13 +195,13 @@ class Draw:
                 not any(place.layer["type"] == "layer_norm" and place.into[1:] == [1, 1]
                         for place in self.places))
 
-    def title(self):
-        """One line: what it is and how it is trained."""
-        given = self.optimizer
+    def title(self, rows=None, precision=None):
+        """One line: what it is and how it is trained; rows, precision: where a machine takes others."""
+        given, rows, precision = self.optimizer, rows or self.rows, precision or self.precision
         how = "momentum" if given.get("momentum") else given["type"]
-        return (f"{network_text(self.layers, self.shape)}; {self.loss}, {how}, {self.rows:,} rows"
+        return (f"{network_text(self.layers, self.shape)}; {self.loss}, {how}, {rows:,} rows"
                 f"{' of bytes' if self.bytes else ''}, batch {self.batch_size}"
-                f"{', shuffled' if self.shuffle else ''}, {self.precision}")
+                f"{', shuffled' if self.shuffle else ''}, {precision}")
 
 
 SHORT = {"batch_norm": "bn", "layer_norm": "ln", "adaptive_avg_pool2d": "mean", "dropout2d": "drop2d",

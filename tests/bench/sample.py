@@ -70,6 +70,7 @@ def row_of(seed, index, options, kind):
     row.runs, row.device = (kind,), options.device if kind == "cuda" else "cpu"
     row.one_core = kind == "cpu"
     row.precision = drawn.precision if kind == "cuda" else "fp32"
+    row.title = drawn.title(rows, row.precision)
     row.channels_last = kind == "cuda" and drawn.kind == "images" and row.precision != "fp32"
     # A guess, for what is compiled for a number of epochs: a tenth of a second at a slow rate.
     rate = 2e13 if kind == "cuda" else 3e10

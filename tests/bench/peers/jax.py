@@ -72,7 +72,7 @@ def through(layers, parameters, x, key, number, prefix=""):
         kind, name = layer["type"], f"{prefix}{index}"
         weight, bias = parameters.get(name, (None, None))
         if kind == "embedding":
-            x = weight.astype(number)[x.astype(jnp.int32)].reshape(x.shape[0], -1)
+            x = weight[x.astype(jnp.int32)].astype(number).reshape(x.shape[0], -1)
         elif kind == "linear":
             x = x @ weight.astype(number)
             x = x if bias is None else x + bias.astype(number)
