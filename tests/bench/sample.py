@@ -214,6 +214,10 @@ class Sample(Bench):
         self.cores = sorted(os.sched_getaffinity(0))[:options.cores]
         self.core = ",".join(map(str, self.cores))  # what the daemon is pinned to
         self.lanes, self.deadline = [], 0
+        self.end = time.monotonic() + options.seconds if options.seconds else None
+
+    def late(self):
+        return self.end is not None and time.monotonic() > self.end
 
     # --- a shard's peers ----------------------------------------------------------------------------
 
@@ -446,6 +450,9 @@ def shard(sample, rows, out, path):
                 out["versions"][f"{lane.module} {lane.device}"] = lane.version or f"not there: {lane.absent}"
         print(f"  prepared in {time.monotonic() - began:.0f} s", flush=True)
         for row in rows:
+            if sample.late():
+                print("  the time is over: run again to go on", flush=True)
+                return
             out["networks"].append(evaluate(sample, row))
             try:
                 sample.forget(row)
@@ -500,6 +507,7 @@ def main():
     parser.add_argument("--cores", type=int, default=1, help="of the CPU's measurements")
     parser.add_argument("--device", default="auto", help="of the jobs where there is a GPU")
     parser.add_argument("--executors", action="store_true")
+    parser.add_argument("--seconds", type=float, help="no network begins later than this")
     parser.add_argument("--network-seconds", type=float, default=9)
     parser.add_argument("--prepare-seconds", type=float, default=240, help="of a shard")
     parser.add_argument("--compile-seconds", type=float, default=75, help="of a peer's network")
@@ -522,7 +530,8 @@ def main():
         if options.validate:
             return refusals(sample, rows)
         for first in range(0, len(rows), SHARD):
-            shard(sample, rows[first:first + SHARD], out, options.json)
+            if not sample.late():
+                shard(sample, rows[first:first + SHARD], out, options.json)
     except KeyboardInterrupt:
         print("\ninterrupted: what was measured so far stays")
     finally:
