@@ -9,6 +9,7 @@
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/assign.h"
+#include "server/jobs/lifecycle/best.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/lifecycle/stranded.h"
@@ -236,6 +237,7 @@ static bool job_progress(void *context, const ep_progress *progress) {
     trials_count(job, progress);
   else
     epochs_count(job, epoch);
+  ep_best_note(jobs, job, progress);
   pthread_mutex_lock(&jobs->mutex);
   job->epoch = epoch;
   job->eta_seconds = eta_seconds;
