@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/jobs/lifecycle/best.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/run.h"
 #include "server/jobs/lifecycle/trials.h"
+#include "server/jobs/live/best.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/placement/fit.h"
 #include "server/jobs/placement/gang.h"

@@ -37,7 +37,7 @@
 
 enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
 
-/* lifecycle/best.c: of a job that has a webhook for it. */
+/* best.c: of a job that has a webhook for it. */
 typedef struct {
   bool looked, wanted; /* whether it has was looked at; it has */
   bool of_error;       /* the figure is validation.error, else validation.loss */

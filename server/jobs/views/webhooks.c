@@ -1,5 +1,5 @@
 /* The messages of webhooks: their bodies, and what came of them. */
-#include "api/responses/webhooks.h"
+#include "api/webhooks/message.h"
 
 #include <stdlib.h>
 

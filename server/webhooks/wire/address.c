@@ -10,7 +10,7 @@
 enum { IPV4_AT = 12, IPV4_BITS = 96, ALL_BITS = 128 };
 
 typedef struct {
-  uint8_t bytes[EP_ADDRESS_BYTES];
+  uint8_t bytes[EP_IP_BYTES];
   int bits;
 } network;
 
@@ -61,20 +61,20 @@ static bool any_has(const network *networks, size_t count, const uint8_t *addres
   return false;
 }
 
-static void from_ipv4(const void *four, uint8_t out[EP_ADDRESS_BYTES]) {
+static void from_ipv4(const void *four, uint8_t out[EP_IP_BYTES]) {
   static const uint8_t prefix[IPV4_AT] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   memcpy(out, prefix, sizeof prefix);
-  memcpy(out + IPV4_AT, four, EP_ADDRESS_BYTES - IPV4_AT);
+  memcpy(out + IPV4_AT, four, EP_IP_BYTES - IPV4_AT);
 }
 
 /* false: neither IPv4 nor IPv6. */
-static bool address_read(const struct sockaddr *address, uint8_t out[EP_ADDRESS_BYTES]) {
+static bool address_read(const struct sockaddr *address, uint8_t out[EP_IP_BYTES]) {
   if (address->sa_family == AF_INET) {
     from_ipv4(&((const struct sockaddr_in *)(const void *)address)->sin_addr, out);
     return true;
   }
   if (address->sa_family != AF_INET6) return false;
-  uint8_t six[EP_ADDRESS_BYTES];
+  uint8_t six[EP_IP_BYTES];
   memcpy(six, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, sizeof six);
   if (network_has(NAT64.bytes, NAT64.bits, six))
     from_ipv4(six + IPV4_AT, out);
@@ -84,15 +84,15 @@ static bool address_read(const struct sockaddr *address, uint8_t out[EP_ADDRESS_
 }
 
 bool ep_address_is_public(const struct sockaddr *address) {
-  uint8_t bytes[EP_ADDRESS_BYTES];
+  uint8_t bytes[EP_IP_BYTES];
   return address_read(address, bytes) && any_has(PUBLIC, sizeof PUBLIC / sizeof *PUBLIC, bytes) &&
          !any_has(SPECIAL, sizeof SPECIAL / sizeof *SPECIAL, bytes);
 }
 
 /* "10.0.0.0/8", "::1". false: it is no address; *bits -1: its length is wrong. */
-static bool network_parse(const char *text, uint8_t out[EP_ADDRESS_BYTES], int *bits) {
+static bool network_parse(const char *text, uint8_t out[EP_IP_BYTES], int *bits) {
   char address[EP_HOST_BYTES];
-  uint8_t four[EP_ADDRESS_BYTES - IPV4_AT];
+  uint8_t four[EP_IP_BYTES - IPV4_AT];
   const char *slash = strchr(text, '/');
   size_t length = slash ? (size_t)(slash - text) : strlen(text);
   if (length >= sizeof address) return false;
@@ -152,7 +152,7 @@ ep_status ep_allowed_addresses_parse(const char *text, ep_allowed_addresses *out
 
 bool ep_address_is_allowed(const ep_allowed_addresses *allowed, const char *host,
                            const struct sockaddr *address) {
-  uint8_t bytes[EP_ADDRESS_BYTES];
+  uint8_t bytes[EP_IP_BYTES];
   if (!address_read(address, bytes)) return false;
   for (int i = 0; i < allowed->count; i++) {
     const ep_allowed_address *item = &allowed->item[i];

@@ -10,12 +10,12 @@
 #include "api/limits.h"
 #include "api/status.h"
 
-enum { EP_ADDRESS_BYTES = 16, EP_ADDRESS_TEXT_BYTES = 64, EP_HOST_BYTES = 256 };
+enum { EP_IP_BYTES = 16, EP_ADDRESS_TEXT_BYTES = 64, EP_HOST_BYTES = 256 };
 
 /* A host's name, or a network: an IPv4 address a.b.c.d is ::ffff:a.b.c.d here. */
 typedef struct {
   char host[EP_HOST_BYTES]; /* "" = a network */
-  uint8_t network[EP_ADDRESS_BYTES];
+  uint8_t network[EP_IP_BYTES];
   int bits;
 } ep_allowed_address;
 

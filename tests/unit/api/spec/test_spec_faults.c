@@ -45,7 +45,7 @@ static const struct {
     {WITH("\"name\":\"a\\u202eb\""), "/name", "invisible"},
     {WITH("\"tags\":[\"a\",\"b\\u2066\"]"), "/tags/1", "invisible"},
     {WITH("\"webhooks\":{}"), "/webhooks", "an array of at most"},
-    {WITH("\"webhooks\":[{}]"), "/webhooks/0", "\"url\" is required"},
+    {WITH("\"webhooks\":[{}]"), "/webhooks/0/url", "\"url\" is required"},
     {WITH("\"webhooks\":[\"https://a\"]"), "/webhooks/0", "an object with \"url\""},
     {WITH("\"webhooks\":[{\"url\":\"https://a\",\"events\":[]}]"), "/webhooks/0/events", "empty"},
     {WITH("\"webhooks\":[{\"url\":\"https://a\",\"events\":[\"ends\"]}]"), "/webhooks/0/events/0",

@@ -1,4 +1,4 @@
-#include "server/jobs/lifecycle/best.h"
+#include "server/jobs/live/best.h"
 
 #include <math.h>
 #include <stdlib.h>

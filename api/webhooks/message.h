@@ -1,7 +1,7 @@
-/* webhooks.h: the messages of webhooks, and what came of them, as JSON text. Every text is the
+/* message.h: the messages of webhooks, and what came of them, as JSON text. Every text is the
  * caller's (free); NULL when memory is short. */
-#ifndef EP_API_RESPONSES_WEBHOOKS_H
-#define EP_API_RESPONSES_WEBHOOKS_H
+#ifndef EP_API_WEBHOOKS_MESSAGE_H
+#define EP_API_WEBHOOKS_MESSAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

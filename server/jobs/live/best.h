@@ -1,7 +1,7 @@
 /* best.h: the best validation figure of a training so far, for jobs whose webhooks are to be told.
  * The supervisor's thread alone. */
-#ifndef EP_SERVER_JOBS_LIFECYCLE_BEST_H
-#define EP_SERVER_JOBS_LIFECYCLE_BEST_H
+#ifndef EP_SERVER_JOBS_LIVE_BEST_H
+#define EP_SERVER_JOBS_LIVE_BEST_H
 
 #include "api/wire/frame.h"
 #include "server/jobs/live/state.h"

@@ -1,4 +1,4 @@
-#include "api/responses/webhooks.h"
+#include "api/webhooks/message.h"
 
 #include <stdio.h>
 
