@@ -133,7 +133,7 @@ static ep_status jobs_copy(ep_backup_copy *copy, ep_store *store, int64_t *jobs,
 static ep_status names_drop(const ep_backup_copy *copy, ep_store *store, ep_error *error) {
   ep_dataset_row *rows = NULL;
   int64_t count = 0;
-  ep_status status = ep_store_dataset_list(store, &rows, &count, error);
+  ep_status status = ep_store_dataset_list(store, NULL, &rows, &count, error);
   for (int64_t i = 0; status == EP_OK && i < count; i++)
     if (!is_copied(copy, "datasets", rows[i].sha256))
       status = ep_store_dataset_delete(store, rows[i].name, error);

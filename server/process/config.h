@@ -25,6 +25,7 @@ typedef struct {
   char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
   char access_log[PATH_MAX];                /* "" = none, "-" = standard output */
   char log_level[16], log_format[16];
+  char visibility[16]; /* "public", "private": of what does not say */
   int64_t max_upload_bytes;
   int64_t ingest_memory_bytes, ingest_seconds; /* that reading one file may take */
   int64_t reserve_bytes, max_log_bytes;
@@ -45,6 +46,7 @@ typedef struct {
   char host[256]; /* without brackets */
   int port;
   bool loopback; /* `host` is reached from this machine alone */
+  bool private_default;
   ep_log_level level;
   ep_log_format format;
 } ep_config;

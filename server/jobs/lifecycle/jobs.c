@@ -127,6 +127,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->retention.keep_bytes = options->keep_bytes;
   jobs->quota_jobs = options->quota_jobs;
   jobs->quota_cores = options->quota_cores;
+  jobs->private_default = options->private_default;
   jobs->memory_bytes_max = options->memory_bytes_max;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());

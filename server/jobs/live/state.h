@@ -40,9 +40,10 @@ typedef struct ep_live_job {
   struct ep_live_job *next;        /* in its bucket */
   struct ep_live_job *next_ending; /* in ep_jobs.ending */
   ep_job_row
-      row;    /* name and tags are NULL, priority is not kept up; spec: owned from the submission
-                 until a worker has it or the row is stored; result: owned once it is ending */
-  char *name; /* owned; this, labels_version and entry.priority may change at any time: PATCH */
+      row;      /* name and tags are NULL, priority is not kept up; spec: owned from the submission
+                   until a worker has it or the row is stored; result: owned once it is ending */
+  char *name;   /* owned; this and the next two and entry.priority may change at any time: PATCH */
+  bool private; /* its owner alone sees it, and admins; row.private is not kept up */
   int64_t labels_version; /* 0 = as they were when the job came to live */
   uint64_t labelled;      /* version of the job at the last such change; 0 = none */
   ep_queue_entry entry;
@@ -100,6 +101,7 @@ struct ep_jobs {
   int64_t memory_bytes_max; /* of jobs on the CPU; 0 = what there is */
   int64_t max_queued;
   int64_t quota_jobs, quota_cores; /* of an owner; 0 = none */
+  bool private_default;            /* ep_jobs_options */
   int64_t max_log_bytes; /* of a job's log: each time it grows by so much, half the reports go */
   ep_store *store;
   ep_disk_probe *disk_probe; /* of /readyz */

@@ -428,7 +428,7 @@ START_TEST(names_contents) {
   ck_assert_int_eq(count, 2);
   assert_ok(ep_store_dataset_names(store, "aa", &count, error));
   ck_assert_int_eq(count, 0);
-  assert_ok(ep_store_dataset_list(store, &rows, &count, error));
+  assert_ok(ep_store_dataset_list(store, NULL, &rows, &count, error));
   ck_assert_int_eq(count, 2);
   ck_assert_str_eq(rows[0].name, "again");
   free(rows);

@@ -156,7 +156,8 @@ START_TEST(cores_of_an_owner_have_a_quota) {
 END_TEST
 
 START_TEST(a_key_is_its_owners) {
-  char id[3][EP_ID_BYTES], owner[EP_OWNER_BYTES];
+  char id[3][EP_ID_BYTES];
+  ep_ownership of;
   ep_problem problem;
   ep_jobs *jobs = open_with(0, 0, 1);
   ck_assert_int_eq(submit(jobs, "ann", "slow", "k", id[0], &problem), EP_OK);
@@ -164,9 +165,10 @@ START_TEST(a_key_is_its_owners) {
   ck_assert_int_eq(submit(jobs, "bob", "slow", "k", id[2], &problem), EP_OK);
   ck_assert_str_eq(id[0], id[1]);
   ck_assert_str_ne(id[0], id[2]);
-  assert_ok(ep_jobs_owner(jobs, EP_OWNED_JOB, id[2], owner, error));
-  ck_assert_str_eq(owner, "bob");
-  ck_assert_int_eq(ep_jobs_owner(jobs, EP_OWNED_DATASET, id[2], owner, NULL), EP_NOT_FOUND);
+  assert_ok(ep_jobs_owner(jobs, EP_OWNED_JOB, id[2], &of, error));
+  ck_assert_str_eq(of.owner, "bob");
+  ck_assert(!of.private);
+  ck_assert_int_eq(ep_jobs_owner(jobs, EP_OWNED_DATASET, id[2], &of, NULL), EP_NOT_FOUND);
   ep_jobs_close(jobs);
 }
 END_TEST
