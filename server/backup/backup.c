@@ -13,6 +13,7 @@
 
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
+#include "server/audit/audit.h"
 #include "server/backup/copy.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -154,7 +155,9 @@ static ep_status everything_copy(ep_backup_copy *copy, int64_t *jobs, ep_error *
   if (status == EP_OK) status = jobs_copy(copy, store, jobs, error);
   if (status == EP_OK) status = names_drop(copy, store, error);
   ep_store_close(store);
-  return status == EP_OK ? ep_backup_copy_note(copy, DATABASE, error) : status;
+  if (status == EP_OK) status = ep_backup_copy_note(copy, DATABASE, error);
+  /* last: it tells of all changes that are copied */
+  return status == EP_OK ? ep_backup_copy_lines(copy, EP_AUDIT_FILE, error) : status;
 }
 
 /* On disk, then under its name. */

@@ -73,6 +73,7 @@ void ep_response_problem(ep_response *response, const ep_problem *problem, const
   ep_response_deinit(response);
   int status = ep_status_http(problem->status);
   if (status == 429 || status == 503) ep_response_header_add(response, "Retry-After", "1");
+  response->unknown = problem->status == EP_UNKNOWN;
   if (status == 401)
     ep_response_header_add(response, "WWW-Authenticate", "Bearer realm=\"epochd\"");
   if (path && is_inference(path))
