@@ -40,9 +40,10 @@ typedef struct {
   const char *ingest_path;  /* the program that reads files of others; NULL = this one */
   int64_t ingest_memory_bytes, ingest_seconds; /* server/ingest/ingest.h; 0 = the limits */
   int64_t max_queued;                          /* EP_BUSY beyond; 0 = 10,000 */
-  int64_t quota_jobs;    /* of an owner, that have not ended: EP_BUSY beyond; 0 = no limit */
-  int64_t quota_cores;   /* of an owner, at once: jobs wait beyond; 0 = no limit */
-  bool private_default;  /* of jobs whose spec does not say who sees them */
+  int64_t quota_jobs;           /* of an owner, that have not ended: EP_BUSY beyond; 0 = no limit */
+  int64_t quota_cores;          /* of an owner, at once: jobs wait beyond; 0 = no limit */
+  int64_t quota_device_seconds; /* of an owner, in a day of UTC: EP_BUSY beyond; 0 = no limit */
+  bool private_default;         /* of jobs whose spec does not say who sees them */
   int64_t max_log_bytes; /* of a job's log; each time it has grown by so much, every second report
                             is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
   int64_t keep_seconds;  /* jobs that ended longer ago are deleted; 0 = none */

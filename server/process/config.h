@@ -33,7 +33,7 @@ typedef struct {
   int64_t data_bytes_max;
   int64_t memory_bytes_max; /* 0 = what there is */
   int64_t max_queued;
-  int64_t quota_jobs, quota_bytes, quota_cores; /* of an owner; 0 = none */
+  int64_t quota_jobs, quota_bytes, quota_cores, quota_device_seconds; /* of an owner; 0 = none */
   int64_t stall_seconds, stop_seconds, checkpoint_after_seconds;
   int64_t crashes_max;
   int64_t cpu_jobs;

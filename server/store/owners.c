@@ -47,3 +47,27 @@ ep_status ep_store_owner_bytes(ep_store *store, const char *owner, const char *b
   ep_store_unlock(store, s);
   return status;
 }
+
+ep_status ep_store_usage_add(ep_store *store, const char *owner, int64_t day, double seconds,
+                             ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_USAGE_ADD);
+  ep_store_text_bind(s, 1, owner);
+  sqlite3_bind_int64(s, 2, day);
+  sqlite3_bind_double(s, 3, seconds);
+  ep_status status = ep_store_run_unsynced(store, s, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_usage_get(ep_store *store, const char *owner, int64_t day, double *seconds,
+                             ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_USAGE_GET);
+  ep_store_text_bind(s, 1, owner);
+  sqlite3_bind_int64(s, 2, day);
+  int code = sqlite3_step(s);
+  *seconds = code == SQLITE_ROW ? sqlite3_column_double(s, 0) : 0;
+  ep_status status =
+      code == SQLITE_ROW || code == SQLITE_DONE ? EP_OK : ep_store_fail(store, code, error);
+  ep_store_unlock(store, s);
+  return status;
+}

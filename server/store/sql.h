@@ -136,6 +136,10 @@
   X(DATASET_OWNER, "SELECT owner, private FROM datasets WHERE name = ?1")                          \
   X(DATASET_BYTES, "SELECT coalesce(sum(bytes), 0) FROM datasets WHERE owner = ?1 AND name <> ?2") \
   X(MODEL_OWNER, "SELECT owner, private FROM models WHERE name = ?1")                              \
+  X(USAGE_ADD, "INSERT INTO usage (owner, day, device_seconds) VALUES (?1, ?2, ?3) "               \
+               "ON CONFLICT (owner) DO UPDATE SET device_seconds = "                               \
+               "CASE day WHEN ?2 THEN device_seconds ELSE 0 END + ?3, day = ?2")                   \
+  X(USAGE_GET, "SELECT device_seconds FROM usage WHERE owner = ?1 AND day = ?2")                   \
   X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                                 \
   X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                               \
   X(DATASET_PUT,                                                                                   \

@@ -185,6 +185,13 @@ bool ep_viewer_sees(const ep_viewer *viewer, const char *owner, bool private);
 ep_status ep_store_owner_bytes(ep_store *store, const char *owner, const char *but, int64_t *bytes,
                                ep_error *error);
 
+/* Adds to the device-seconds that an owner has used on a day (counted from 1970), which is never
+ * before that of an earlier call: the store has one day of each owner. Not synced. */
+ep_status ep_store_usage_add(ep_store *store, const char *owner, int64_t day, double seconds,
+                             ep_error *error);
+ep_status ep_store_usage_get(ep_store *store, const char *owner, int64_t day, double *seconds,
+                             ep_error *error);
+
 /* Names a content; *before is the row as it was (name "" = there was none), whose owner stays. */
 ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_dataset_row *before,
                                ep_error *error);

@@ -11,6 +11,7 @@
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/live.h"
+#include "server/jobs/live/usage.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
@@ -271,6 +272,7 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
   ep_checked_spec checked = {.by = {owner, submission->limited}};
   bool placed = false;
   ep_status status = room_check(jobs, problem);
+  if (status == EP_OK) status = ep_usage_check(jobs, owner, problem);
   if (status == EP_OK) status = submission_check(jobs, submission, &checked, problem);
   if (status == EP_OK) status = place_take(jobs, owner, &placed, problem);
   if (status == EP_OK)

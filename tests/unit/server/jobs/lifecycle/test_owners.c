@@ -173,6 +173,26 @@ START_TEST(a_key_is_its_owners) {
 }
 END_TEST
 
+START_TEST(a_day_has_device_seconds) {
+  char id[EP_ID_BYTES], other[EP_ID_BYTES];
+  ep_jobs_options options = jobs_options("cpu");
+  options.quota_device_seconds = 1;
+  ep_jobs *jobs = NULL;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  ep_problem problem = {0};
+  ck_assert_int_eq(submit(jobs, "ann", "slow", NULL, id, &problem), EP_OK);
+  wait_until(submit(jobs, "ann", "slow", NULL, other, &problem) == EP_BUSY);
+  ck_assert_ptr_nonnull(strstr(problem.detail, "ann has used "));
+  ck_assert(problem.retry_seconds > 0 && problem.retry_seconds <= 86400);
+  job_wait(jobs, id, "running"); /* it goes on */
+  ck_assert_int_eq(submit(jobs, "bob", "instant", NULL, other, &problem), EP_OK);
+  ep_jobs_close(jobs);
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  ck_assert_int_eq(submit(jobs, "ann", "slow", NULL, other, &problem), EP_BUSY);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 EP_SUITE("owners") {
   TCase *tests = ep_suite_case(suite, "owners");
   tcase_set_timeout(tests, 120);
@@ -182,4 +202,5 @@ EP_SUITE("owners") {
   tcase_add_test(tests, a_greedy_owner_holds_up_another_by_one_job);
   tcase_add_test(tests, cores_of_an_owner_have_a_quota);
   tcase_add_test(tests, a_key_is_its_owners);
+  tcase_add_test(tests, a_day_has_device_seconds);
 }
