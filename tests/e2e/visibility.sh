@@ -18,6 +18,19 @@ python3 "$here/visibility.py" "$url" --again "${token[ann]}" "${token[bob]}" $(s
   fail "after a restart others see what is private"
 daemon_stop
 daemon_start # no tokens: everybody is the one owner
-http GET "/v1/jobs/$(sed -n 's/^private \([^ ]*\).*/\1/p' "$scratch/said")"
+job=$(sed -n 's/^private \([^ ]*\).*/\1/p' "$scratch/said")
+http GET "/v1/jobs/$job"
 expect 200
+export EPOCHD_SERVER=$url
+"$build/bin/epochctl" ls --limit 100 -o wide >"$scratch/wide"
+grep "$job.* ann (private)" "$scratch/wide" >/dev/null || fail "epochctl ls -o wide does not mark it: $(<"$scratch/wide")"
+"$build/bin/epochctl" set "$job" --visibility public >/dev/null
+http GET "/v1/jobs/$job"
+check "epochctl set --visibility" '.visibility == "public"'
+printf 'a,b\n1,2\n3,4\n' | "$build/bin/epochctl" data put small - --visibility private >/dev/null
+"$build/bin/epochctl" models publish other "$job" --visibility private >/dev/null
+for thing in datasets/small models/other; do
+  http GET "/v1/$thing"
+  check "epochctl makes it private" '.visibility == "private"'
+done
 echo "ok: what is private stays so after a restart, and without tokens all see all"
