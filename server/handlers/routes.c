@@ -70,7 +70,7 @@ static const ep_route rows[] = {
   {"GET",    "/v2/models/{id}/versions/1/ready", ep_route_inference_model_ready, EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_MODEL, {NULL}, NULL},
   {"POST",   "/v2/models/{id}/versions/1/infer", ep_route_inference_infer,       EP_BODY_TENSORS, PREDICT_BYTES, EP_RUNS_HERE, READ, EP_OWNED_MODEL, {NULL}, NULL},
   {"GET",    "/v1/devices",               ep_route_devices_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {NULL}, NULL},
-  {"GET",    "/v1/queue",                 ep_route_queue_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {NULL}, NULL},
+  {"GET",    "/v1/queue",                 ep_route_queue_get,       EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_NONE, {NULL}, NULL},
   {"GET",    "/metrics",                  ep_route_metrics_get,     EP_BODY_NONE, 0, EP_RUNS_METRICS, READ, EP_OWNED_NONE, {NULL}, NULL},
   {"GET",    "/livez",                    ep_route_live_get,        EP_BODY_NONE, 0, EP_RUNS_HERE, OPEN, EP_OWNED_NONE, {NULL}, NULL},
   {"GET",    "/readyz",                   ep_route_ready_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, OPEN, EP_OWNED_NONE, {NULL}, NULL},
