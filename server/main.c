@@ -107,6 +107,8 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
       .webhook_allow = config->webhook_allow,
       .quota_jobs = config->quota_jobs,
       .quota_cores = config->quota_cores,
+      .quota_device_seconds = config->quota_device_seconds,
+      .private_default = config->private_default,
       .cpu_jobs = (int)config->cpu_jobs,
       .new_store = config->new_store,
       .checkpoint_after_seconds = config->checkpoint_after_seconds,

@@ -16,7 +16,8 @@ typedef struct {
   ep_status status;              /* EP_OK while nothing is wrong */
   char detail[EP_MESSAGE_BYTES]; /* one sentence about the whole */
   ep_problem_error errors[EP_LIMIT_PROBLEM_ERRORS];
-  int errors_count; /* at most the limit; further ones are dropped */
+  int errors_count;  /* at most the limit; further ones are dropped */
+  int retry_seconds; /* of EP_BUSY and EP_UNAVAILABLE, when to try again; 0 = soon */
 } ep_problem;
 
 /* Adds one error and sets status and, if it is the first, the detail. Returns `status`. */

@@ -97,8 +97,8 @@ static void values_walk(walk *w, const json_t *const *values);
 static void member_walk(walk *w, const json_t *const *values, const char *key) {
   const json_t *members[EP_LIMIT_COMPARED_JOBS];
   size_t length = w->length;
-  bool label = length == 0 &&
-               (strcmp(key, "name") == 0 || strcmp(key, "tags") == 0 || strcmp(key, "pinned") == 0);
+  bool label = length == 0 && (strcmp(key, "name") == 0 || strcmp(key, "tags") == 0 ||
+                               strcmp(key, "pinned") == 0 || strcmp(key, "visibility") == 0);
   if (label) return;
   for (int i = 0; i < w->out->specs_count; i++) {
     members[i] = json_object_get(values[i], key);

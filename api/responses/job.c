@@ -6,6 +6,7 @@
 #include "api/json/writer.h"
 #include "api/responses/job_parts.h"
 #include "api/responses/parts.h"
+#include "api/spec/labels.h"
 #include "api/wire/result.h"
 
 /* A response holds a spec (16 MiB at most) and three matrices; a list holds a page of them. */
@@ -85,6 +86,7 @@ void ep_job_head_write(ep_writer *writer, const ep_job_view *job, const char *ob
   ep_writer_member_string(writer, "owner", job->owner ? job->owner : "");
   ep_writer_member_integer(writer, "priority", job->priority);
   ep_writer_member_boolean(writer, "pinned", job->pinned);
+  ep_writer_member_string(writer, "visibility", ep_visibility_name(job->private));
   placing_write(writer, job);
 }
 

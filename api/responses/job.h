@@ -19,7 +19,7 @@ typedef struct {
   const char *tags;    /* JSON text: an array */
   const char *dataset; /* its name in the spec; NULL = none (null) */
   int priority;
-  bool pinned;
+  bool pinned, private;
   ep_state state;
   const char *spec;              /* JSON text, all defaults filled in */
   const char *device, *executor; /* NULL before the first start */

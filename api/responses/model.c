@@ -8,6 +8,7 @@
 #include "api/json/fields.h"
 #include "api/json/json.h"
 #include "api/json/writer.h"
+#include "api/spec/labels.h"
 
 /* A model's text is a few hundred bytes. */
 #define MODELS_TEXT_LIMIT ((size_t)EP_LIMIT_MODELS * 2048)
@@ -42,16 +43,26 @@ int64_t ep_model_columns(const ep_model *model) {
   return columns;
 }
 
-static ep_status job_take(const json_t *root, char *job, ep_problem *problem) {
+static ep_status visibility_take(const json_t *value, ep_model_request *out, ep_problem *problem) {
+  const char *word = json_string_value(value);
+  out->visibility_given = value != NULL;
+  out->private = word && strcmp(word, ep_visibility_name(true)) == 0;
+  if (!value || out->private || (word && strcmp(word, ep_visibility_name(false)) == 0))
+    return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/visibility", "must be \"public\" or \"private\"");
+}
+
+static ep_status request_take(const json_t *root, ep_model_request *out, ep_problem *problem) {
   const char *key;
   json_t *value;
   if (!json_is_object(root))
     return ep_problem_add(problem, EP_INVALID, "", "must be an object {\"job\": \"job_…\"}");
   json_object_foreach((json_t *)root, key, value) {
-    if (strcmp(key, "job") == 0) continue;
+    if (strcmp(key, "job") == 0 || strcmp(key, "visibility") == 0) continue;
     ep_field_reader reader = {.problem = problem};
     ep_field_reader_enter(&reader, key);
-    ep_field_reader_fail(&reader, "unknown field \"%.100s\": only \"job\" is known", key);
+    ep_field_reader_fail(&reader, "unknown field \"%.100s\": \"job\" and \"visibility\" are known",
+                         key);
     return reader.status;
   }
   value = json_object_get(root, "job");
@@ -60,18 +71,18 @@ static ep_status job_take(const json_t *root, char *job, ep_problem *problem) {
     return ep_problem_add(problem, EP_INVALID, "/job", "must be the id of a job, not %s",
                           ep_json_type_name(value));
   /* One that is too long for an id is the id of no job. */
-  snprintf(job, EP_ID_BYTES, "%s", json_string_value(value));
-  return EP_OK;
+  snprintf(out->job, sizeof out->job, "%s", json_string_value(value));
+  return visibility_take(json_object_get(root, "visibility"), out, problem);
 }
 
-ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_ID_BYTES],
+ep_status ep_model_request_parse(const char *text, size_t bytes, ep_model_request *out,
                                  ep_problem *problem) {
   json_t *root = NULL;
   ep_error error = {0};
-  job[0] = 0;
+  *out = (ep_model_request){0};
   ep_status status = ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &root, &error);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
-  status = job_take(root, job, problem);
+  status = request_take(root, out, problem);
   json_decref(root);
   return status;
 }
@@ -110,6 +121,7 @@ static void model_write(ep_writer *writer, const ep_model *model) {
   ep_writer_member_string(writer, "name", model->name);
   ep_writer_member_string(writer, "job", model->job);
   ep_writer_member_string(writer, "owner", model->owner);
+  ep_writer_member_string(writer, "visibility", ep_visibility_name(model->private));
   ep_writer_member_open(writer, "inputs", '[');
   input_write(writer, model);
   ep_writer_close(writer, ']');

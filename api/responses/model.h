@@ -37,13 +37,19 @@ typedef struct {
   int64_t outputs; /* columns of the predictions */
   ep_decision decision;
   int64_t published_us;
+  bool private;
+  bool visibility_given; /* by the request that publishes it */
 } ep_model;
 
 /* How many numbers a row of x has; what a stored model says is within the limits of a job. */
 int64_t ep_model_columns(const ep_model *model);
 
-/* PUT /v1/models/{name}: {"job": "job_…"}. */
-ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_ID_BYTES],
+/* PUT /v1/models/{name}: {"job": "job_…", "visibility": "private"}, the latter if it is given. */
+typedef struct {
+  char job[EP_ID_BYTES];
+  bool private, visibility_given;
+} ep_model_request;
+ep_status ep_model_request_parse(const char *text, size_t bytes, ep_model_request *out,
                                  ep_problem *problem);
 
 /* What the Open Inference Protocol (inference.h) calls a model's input and version. */

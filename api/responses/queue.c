@@ -7,6 +7,7 @@
 #define QUEUE_TEXT_LIMIT (1LL << 30)
 
 static void queue_row_write(ep_writer *writer, const ep_queue_row *row, int64_t position) {
+  if (!row->id) return;
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "id", row->id);
   ep_writer_key(writer, "position");

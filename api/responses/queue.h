@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef struct {
-  const char *id, *name, *owner;
+  const char *id, *name, *owner; /* id NULL: it is counted, and has its position, and no more */
   int priority;
   double start_seconds; /* until it starts, as far as estimates say; not finite: not known */
 } ep_queue_row;

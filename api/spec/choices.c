@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/json/json.h"
+#include "api/spec/labels.h"
 #include "api/spec/tables.h"
 
 void ep_class_weights_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
@@ -63,6 +64,25 @@ static int choice_read(ep_field_reader *reader, const json_t *value, const char 
   ep_field_reader_fail(reader, "must be \"%s\" or \"%s\"%s%s", words[0], words[1],
                        word ? "" : ", not ", word ? "" : ep_json_type_name(value));
   return -1;
+}
+
+static const char *const visibilities[2] = {"public", "private"};
+
+const char *ep_visibility_name(bool private) {
+  return visibilities[private];
+}
+
+void ep_visibility_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                        void *base) {
+  (void)field;
+  ep_job_spec *spec = base;
+  spec->visibility_given = value != NULL;
+  if (value) spec->private = choice_read(reader, value, visibilities) == 1;
+}
+
+void ep_visibility_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  ep_writer_string(writer, ep_visibility_name(((const ep_job_spec *)base)->private));
 }
 
 static const char *const metrics[2] = {"validation.loss", "validation.error"};

@@ -185,6 +185,17 @@ static const ep_field label_rows[] = {
      .offset = AT(pinned),
      .rare = true,
      .doc = "kept: neither ttl_seconds nor the daemon's retention deletes it"},
+    {.key = "visibility",
+     .kind = EP_FIELD_CUSTOM,
+     .read = ep_visibility_read,
+     .write = ep_visibility_write,
+     .form = "\"public\" or \"private\"",
+     .text_fallback = "\"public\"",
+     .rare = true,
+     .doc =
+         "who sees it: all who may read, or its owner and admins alone; the daemon's --visibility "
+         "unless given",
+     .schema = EP_JSON({"enum" : [ "public", "private" ]})},
 };
 const ep_field_table ep_label_table = EP_FIELD_TABLE(label_rows, NULL);
 

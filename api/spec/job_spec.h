@@ -178,7 +178,9 @@ typedef struct {
   char *tags[EP_LIMIT_TAGS]; /* owned */
   int tags_count;
   bool pinned;  /* retention leaves it. Default false */
-  int priority; /* -100 to 100, higher goes first. Default 0 */
+  bool private; /* its owner alone sees it, and admins. Default: the daemon's --visibility */
+  bool visibility_given; /* the JSON says which */
+  int priority;          /* -100 to 100, higher goes first. Default 0 */
   ep_data_spec data;
   ep_layer_spec *layers; /* [layers_count], owned */
   int layers_count;

@@ -34,6 +34,8 @@ static ep_status labels_take(const json_t *root, const ep_job_spec *spec, ep_lab
   out->has_pinned = json_object_get(root, "pinned") != NULL;
   out->priority = spec->priority;
   out->pinned = spec->pinned;
+  out->has_visibility = spec->visibility_given;
+  out->private = spec->private;
   if (!out->has_tags) return EP_OK;
   out->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
   return out->tags ? EP_OK : ep_problem_fail_memory(problem);
@@ -56,7 +58,9 @@ ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_pro
   if (!spec || !name_clear(root))
     ep_field_reader_fail_memory(&reader);
   else if (!json_is_object(root))
-    ep_field_reader_fail(&reader, "must be an object with name, tags, priority or pinned, not %s",
+    ep_field_reader_fail(&reader,
+                         "must be an object with name, tags, priority, pinned or "
+                         "visibility, not %s",
                          ep_json_type_name(root));
   else
     ep_fields_read(&reader, &ep_label_table, NULL, root, spec);
@@ -109,6 +113,8 @@ static void member_write(ep_writer *writer, const char *at, const char *end,
     ep_writer_member_integer(writer, "priority", labels->priority);
   } else if (labels->has_pinned && is_member(at, "pinned")) {
     ep_writer_member_boolean(writer, "pinned", labels->pinned);
+  } else if (labels->has_visibility && is_member(at, "visibility")) {
+    ep_writer_member_string(writer, "visibility", ep_visibility_name(labels->private));
   } else {
     if (writer->count > 1) ep_writer_bytes(writer, ",", 1);
     ep_writer_bytes(writer, at, (size_t)(end - at));
@@ -117,7 +123,7 @@ static void member_write(ep_writer *writer, const char *at, const char *end,
 
 ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out, ep_error *error) {
   ep_writer writer;
-  bool whole = spec[0] == '{', pinned = false;
+  bool whole = spec[0] == '{', pinned = false, visibility = false;
   ep_writer_init(&writer, SPEC_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   for (const char *at = spec + whole; whole && *at != '}';) {
@@ -126,10 +132,13 @@ ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out,
     if (!whole) break;
     member_write(&writer, at, end, labels);
     pinned = pinned || is_member(at, "pinned");
+    visibility = visibility || is_member(at, "visibility");
     at = *end == ',' ? end + 1 : end;
   }
   if (labels->has_pinned && !pinned) /* a spec of an earlier release */
     ep_writer_member_boolean(&writer, "pinned", labels->pinned);
+  if (labels->has_visibility && !visibility)
+    ep_writer_member_string(&writer, "visibility", ep_visibility_name(labels->private));
   ep_writer_close(&writer, '}');
   *out = ep_writer_take(&writer);
   if (whole && *out) return EP_OK;

@@ -1,5 +1,5 @@
 /* labels.h: what can be changed of a job that is there: its name, its tags, its priority,
- * whether it is pinned. */
+ * whether it is pinned, who sees it. */
 #ifndef EP_API_SPEC_LABELS_H
 #define EP_API_SPEC_LABELS_H
 
@@ -11,22 +11,25 @@
 
 /* Those that a PATCH names. */
 typedef struct {
-  bool has_name, has_tags, has_priority, has_pinned;
+  bool has_name, has_tags, has_priority, has_pinned, has_visibility;
   char name[EP_LIMIT_NAME_BYTES + 1];
   char *tags; /* JSON text: an array of strings; owned */
   int priority;
-  bool pinned;
+  bool pinned, private;
 } ep_labels;
 
-/* Reads {"name": "a" | null, "tags": ["b"], "priority": 1, "pinned": true}, or a part of it (RFC
- * 7396). Anything else is a fault with its pointer in *problem. The caller owns *out:
- * ep_labels_deinit. */
+/* Reads {"name": "a" | null, "tags": ["b"], "priority": 1, "pinned": true, "visibility":
+ * "private"}, or a part of it (RFC 7396). Anything else is a fault with its pointer in *problem.
+ * The caller owns *out: ep_labels_deinit. */
 ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_problem *problem);
 void ep_labels_deinit(ep_labels *labels);
 
 /* A spec as ep_job_spec_format wrote it, with these labels in the place of its own and not a byte
  * else changed. *out is owned by the caller (free). */
 ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out, ep_error *error);
+
+/* "private" or "public". */
+const char *ep_visibility_name(bool private);
 
 /* ["a","b"]; tags: [count]. Owned by the caller (free); NULL when memory is short. */
 char *ep_tags_format(const char *const *tags, int count);

@@ -8,8 +8,7 @@
 #include "api/limits.h"
 #include "api/spec/job_spec.h"
 
-/* fields.c: the whole spec, of ep_job_spec; name, tags and priority alone, which PATCH may change.
- */
+/* fields.c: the whole spec, of ep_job_spec; what PATCH may change alone. */
 extern const ep_field_table ep_spec_table;
 extern const ep_field_table ep_label_table;
 
@@ -155,6 +154,7 @@ EP_CUSTOM_FIELD(layers)
 EP_CUSTOM_FIELD(freeze)
 EP_CUSTOM_FIELD(tags)
 EP_CUSTOM_FIELD(webhooks) /* webhooks.c */
+EP_CUSTOM_FIELD(visibility)
 EP_CUSTOM_FIELD(class_weights)
 EP_CUSTOM_FIELD(milestones)
 EP_CUSTOM_FIELD(repeats) /* parts.c: of the ep_parts_spec at the offset */

@@ -25,6 +25,7 @@ static const struct {
     {"/tags", "the sweep has tags"},
     {"/priority", "the sweep has a priority"},
     {"/pinned", "pin the sweep"},
+    {"/visibility", "give the sweep one"},
     {"/ttl_seconds", "it belongs to the sweep"},
     {"/webhooks", "they belong to the sweep"},
     {"/report_every", "trials report their results alone"},

@@ -87,7 +87,7 @@ void ep_sweep_first_point(const ep_sweep_spec *sweep, double *point);
 /* The job at a point as a request, with the name and the one tag instead of its own; the caller's.
  * part: as above. NULL: memory is short. */
 char *ep_sweep_trial_format(const ep_sweep_spec *sweep, const double *point, int part,
-                            const char *name, const char *tag);
+                            const char *name, const char *tag, bool private);
 
 /* {"/optimizer/lr": 0.01, …}: the values of a point. */
 void ep_sweep_values_write(ep_writer *writer, const ep_sweep_spec *sweep, const double *point);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/spec/labels.h"
 #include "api/spec/spec_tree.h"
 #include "api/sweep/sweep_json.h"
 
@@ -163,13 +164,14 @@ const char *ep_sweep_device(const ep_sweep_spec *sweep, const double *point) {
 }
 
 char *ep_sweep_trial_format(const ep_sweep_spec *sweep, const double *point, int part,
-                            const char *name, const char *tag) {
+                            const char *name, const char *tag, bool private) {
   const char *at;
   ep_writer writer;
   ep_writer_init(&writer, TRIAL_TEXT_LIMIT);
   json_t *tree = ep_sweep_job_tree(sweep, point, part, &at);
   if (tree && tree_set(&tree, "/name", json_string(name)) &&
-      tree_set(&tree, "/tags", json_pack("[s]", tag)))
+      tree_set(&tree, "/tags", json_pack("[s]", tag)) &&
+      tree_set(&tree, "/visibility", json_string(ep_visibility_name(private))))
     ep_tree_write(&writer, tree);
   else
     writer.failed = true;

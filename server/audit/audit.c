@@ -156,6 +156,7 @@ static char *line_format(const ep_audit *audit, const ep_audit_entry *entry) {
   ep_writer_member_string(&writer, "path", entry->path);
   ep_writer_member_string(&writer, "location", entry->location);
   ep_writer_member_integer(&writer, "status", entry->status);
+  ep_writer_member_string(&writer, "outcome", entry->unknown ? "unknown" : "done");
   ep_writer_member_string(&writer, "previous", audit->hash);
   ep_writer_close(&writer, '}');
   ep_writer_bytes(&writer, "\n", 1);

@@ -1,11 +1,13 @@
-/* audit.h: DATA/audit.ndjson: a line for each change that somebody with a token made, appended and
- * never changed. Each line has the SHA-256 of the one before, so that a line that is changed, taken
- * out or put in shows. What is cut from the end does not: keep the last line's hash elsewhere.
+/* audit.h: DATA/audit.ndjson: a line for each change that somebody with a token made, or may have
+ * made, appended and never changed. Each line has the SHA-256 of the one before, so that a line
+ * that is changed, taken out or put in shows. What is cut from the end does not: keep the last
+ * line's hash elsewhere.
  *
  * Thread-safe. */
 #ifndef EP_SERVER_AUDIT_AUDIT_H
 #define EP_SERVER_AUDIT_AUDIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "api/status.h"
@@ -19,6 +21,7 @@ typedef struct {
   const char *token, *owner, *address, *request_id, *method, *path;
   const char *location; /* of what was made; NULL = nothing */
   int status;
+  bool unknown; /* whether it was done: the disk failed meanwhile */
 } ep_audit_entry;
 
 /* Opens the file to go on behind its last line; what a crash left of a line is cut. EP_DAMAGED: the

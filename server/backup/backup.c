@@ -13,6 +13,7 @@
 
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
+#include "server/audit/audit.h"
 #include "server/backup/copy.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -133,7 +134,7 @@ static ep_status jobs_copy(ep_backup_copy *copy, ep_store *store, int64_t *jobs,
 static ep_status names_drop(const ep_backup_copy *copy, ep_store *store, ep_error *error) {
   ep_dataset_row *rows = NULL;
   int64_t count = 0;
-  ep_status status = ep_store_dataset_list(store, &rows, &count, error);
+  ep_status status = ep_store_dataset_list(store, NULL, &rows, &count, error);
   for (int64_t i = 0; status == EP_OK && i < count; i++)
     if (!is_copied(copy, "datasets", rows[i].sha256))
       status = ep_store_dataset_delete(store, rows[i].name, error);
@@ -154,7 +155,9 @@ static ep_status everything_copy(ep_backup_copy *copy, int64_t *jobs, ep_error *
   if (status == EP_OK) status = jobs_copy(copy, store, jobs, error);
   if (status == EP_OK) status = names_drop(copy, store, error);
   ep_store_close(store);
-  return status == EP_OK ? ep_backup_copy_note(copy, DATABASE, error) : status;
+  if (status == EP_OK) status = ep_backup_copy_note(copy, DATABASE, error);
+  /* last: it tells of all changes that are copied */
+  return status == EP_OK ? ep_backup_copy_lines(copy, EP_AUDIT_FILE, error) : status;
 }
 
 /* On disk, then under its name. */

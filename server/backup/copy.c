@@ -119,9 +119,21 @@ static bool file_link(ep_backup_copy *copy, const char *path, const char *from, 
   return sum_write(copy, path, sha256, NULL) == EP_OK;
 }
 
-/* Copies a file with its times, and reads the copy back. log: of a job that has not ended. */
+/* Where the whole lines of a file end that is being appended to. */
+static int64_t lines_limit(int file) {
+  struct stat about;
+  char byte = 0;
+  int64_t limit = fstat(file, &about) == 0 ? about.st_size : 0;
+  while (limit > 0 && (pread(file, &byte, 1, limit - 1) != 1 || byte != '\n')) limit--;
+  return limit;
+}
+
+/* How many bytes of an open file are copied. */
+typedef int64_t limit_find(int file);
+
+/* Copies a file with its times, and reads the copy back. find: NULL = all of it. */
 static ep_status file_copy(ep_backup_copy *copy, const char *path, const char *from, const char *to,
-                           bool log, ep_error *error) {
+                           limit_find *find, ep_error *error) {
   char sha256[EP_SHA256_HEX_BYTES], written[EP_SHA256_HEX_BYTES];
   struct stat about;
   int64_t bytes = 0;
@@ -132,7 +144,7 @@ static ep_status file_copy(ep_backup_copy *copy, const char *path, const char *f
     target = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (target < 0) status = file_fail(to, error);
   }
-  int64_t limit = log && status == EP_OK ? log_limit(source) : INT64_MAX;
+  int64_t limit = find && status == EP_OK ? find(source) : INT64_MAX;
   if (status == EP_OK) status = bytes_copy(source, target, limit, &bytes, sha256, error);
   if (status == EP_OK && futimens(target, (struct timespec[]){about.st_atim, about.st_mtim}) != 0)
     status = file_fail(to, error);
@@ -156,7 +168,16 @@ static ep_status entry_copy(ep_backup_copy *copy, const char *folder, const char
   copy->files++;
   if (final && file_link(copy, path, from, to)) return EP_OK;
   bool log = !final && strcmp(name, EP_EVENTS_FILE) == 0;
-  return file_copy(copy, path, from, to, log, error);
+  return file_copy(copy, path, from, to, log ? log_limit : NULL, error);
+}
+
+ep_status ep_backup_copy_lines(ep_backup_copy *copy, const char *name, ep_error *error) {
+  char from[EP_PATH_BYTES], to[EP_PATH_BYTES];
+  ep_status status = ep_path_join(from, error, copy->from, name, NULL);
+  if (status == EP_OK) status = ep_path_join(to, error, copy->to, name, NULL);
+  if (status != EP_OK || !ep_data_dir_exists(from)) return status;
+  copy->files++;
+  return file_copy(copy, name, from, to, lines_limit, error);
 }
 
 static int entry_is_file(const struct dirent *entry) {

@@ -24,6 +24,8 @@ typedef struct {
  * their paths. */
 ep_status ep_backup_copy_folder(ep_backup_copy *copy, const char *kind, const char *name,
                                 bool final, ep_error *error);
+/* Copies the whole lines of from/<name>, which a daemon may append to; no file is no failure. */
+ep_status ep_backup_copy_lines(ep_backup_copy *copy, const char *name, ep_error *error);
 /* Writes the manifest's line of a file below `to`. */
 ep_status ep_backup_copy_note(ep_backup_copy *copy, const char *path, ep_error *error);
 

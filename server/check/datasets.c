@@ -23,7 +23,7 @@ static void name_check(ep_checkup *checkup, const ep_dataset_row *row) {
 ep_status ep_check_datasets(ep_checkup *checkup, ep_error *error) {
   ep_dataset_row *rows = NULL;
   int64_t count = 0;
-  ep_status status = ep_store_dataset_list(checkup->store, &rows, &count, error);
+  ep_status status = ep_store_dataset_list(checkup->store, NULL, &rows, &count, error);
   for (int64_t i = 0; i < count; i++) name_check(checkup, &rows[i]);
   free(rows);
   return status;

@@ -50,6 +50,7 @@ static void row_fill(const found_spec *found, char *tags, ep_job_row *row) {
   row->spec = found->text;
   row->tags = tags;
   row->priority = labels_of(found)->priority;
+  row->private = true; /* who may see it, the store alone knew */
   row->epochs = found->epochs;
   row->seconds_cpu = row->seconds_cuda = 0; /* not known: no device is left out */
   memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
@@ -91,6 +92,7 @@ static ep_status content_name(ep_checkup *rescue, const char *name, const char *
   if (status != EP_OK || stat(path, &state) != 0) return status;
   snprintf(row.name, sizeof row.name, "%s", name);
   snprintf(row.sha256, sizeof row.sha256, "%s", sha256);
+  row.private = true; /* who may see it, the store alone knew */
   row.created_us = (int64_t)state.st_mtime * 1000000;
   return ep_store_dataset_put(rescue->store, &row, &before, error);
 }

@@ -11,8 +11,12 @@
 /* The spec with the same labels as all others; owned by the caller, NULL for what is no spec. */
 static char *unlabelled(const char *bytes, size_t count) {
   char none[] = "[]", *out = NULL, *text = strndup(bytes, count);
-  const ep_labels labels = {
-      .has_name = true, .has_tags = true, .has_priority = true, .has_pinned = true, .tags = none};
+  const ep_labels labels = {.has_name = true,
+                            .has_tags = true,
+                            .has_priority = true,
+                            .has_pinned = true,
+                            .has_visibility = true,
+                            .tags = none};
   if (text && ep_labels_apply(text, &labels, &out, NULL) != EP_OK) out = NULL;
   free(text);
   return out;

@@ -90,13 +90,15 @@ void ep_contents_look(ep_contents *contents, const char *name, bool strange) {
   if (content) ep_pins_unclaim(&contents->pins, name);
 }
 
-ep_status ep_contents_pin(ep_contents *contents, const char *name, const char *pointer,
-                          char sha256[EP_SHA256_HEX_BYTES], ep_problem *problem) {
+ep_status ep_contents_pin(ep_contents *contents, const ep_viewer *by, const char *name,
+                          const char *pointer, char sha256[EP_SHA256_HEX_BYTES],
+                          ep_problem *problem) {
   ep_dataset_row before, after;
   for (;;) {
     ep_error error = {0};
     ep_status status = ep_store_dataset_get(contents->store, name, &before, &error);
-    if (status == EP_NOT_FOUND)
+    bool hidden = status == EP_OK && !ep_viewer_sees(by, before.owner, before.private);
+    if (status == EP_NOT_FOUND || hidden)
       return ep_problem_add(problem, EP_INVALID, pointer,
                             "there is no dataset \"%s\": upload it with PUT /v1/datasets/%s", name,
                             name);
@@ -126,8 +128,8 @@ static void description_complete(ep_dataset_meta *there, const ep_dataset_meta *
 
 /* Whether both metas are of the same bytes, read with the same options. */
 static bool meta_equal(const ep_dataset_meta *a, const ep_dataset_meta *b) {
-  char *first = ep_dataset_meta_format(a, "", "", 0),
-       *second = ep_dataset_meta_format(b, "", "", 0);
+  char *first = ep_dataset_meta_format(a, "", "", 0, false),
+       *second = ep_dataset_meta_format(b, "", "", 0, false);
   bool equal = first && second && strcmp(first, second) == 0;
   free(first);
   free(second);

@@ -24,10 +24,11 @@ typedef struct {
 void ep_contents_init(ep_contents *contents);
 void ep_contents_deinit(ep_contents *contents);
 
-/* Pins the content that a dataset's name means and writes its SHA-256. A name that means nothing
- * goes into *problem, at `pointer`. */
-ep_status ep_contents_pin(ep_contents *contents, const char *name, const char *pointer,
-                          char sha256[EP_SHA256_HEX_BYTES], ep_problem *problem);
+/* Pins the content that a dataset's name means and writes its SHA-256. A name that means nothing,
+ * or is hidden from `by`, goes into *problem, at `pointer`. */
+ep_status ep_contents_pin(ep_contents *contents, const ep_viewer *by, const char *name,
+                          const char *pointer, char sha256[EP_SHA256_HEX_BYTES],
+                          ep_problem *problem);
 
 /* Moves an ingested folder to DATA/datasets/<sha256>, or removes it when that content is there and
  * undamaged; a damaged one is replaced. EP_CONFLICT: the same bytes are there, read in another way.

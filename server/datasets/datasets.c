@@ -51,12 +51,12 @@ static ep_status name_put(ep_contents *contents, const ep_dataset_row *row, ep_d
   return status;
 }
 
-/* Whether the name is theirs to give or take; owner: written. EP_NOT_FOUND: nobody has it. `naming`
+/* Whether the name is theirs to give or take; of: written. EP_NOT_FOUND: nobody has it. `naming`
  * is held. */
 static ep_status owner_check(ep_contents *contents, const char *name, const ep_uploader *by,
-                             char owner[EP_OWNER_BYTES], ep_error *error) {
-  ep_status status = ep_store_owner(contents->store, EP_OWNED_DATASET, name, owner, error);
-  if (status != EP_OK || by->admin || strcmp(owner, by->owner) == 0) return status;
+                             ep_ownership *of, ep_error *error) {
+  ep_status status = ep_store_owner(contents->store, EP_OWNED_DATASET, name, of, error);
+  if (status != EP_OK || by->admin || strcmp(of->owner, by->owner) == 0) return status;
   return ep_fail(error, EP_FORBIDDEN, "dataset \"%s\" is another owner's", name);
 }
 
@@ -65,9 +65,10 @@ static ep_status owner_check(ep_contents *contents, const char *name, const ep_u
 static ep_status uploader_check(ep_contents *contents, const ep_uploader *by, const char *ingested,
                                 ep_dataset_row *row, ep_error *error) {
   int64_t others = 0;
-  char owner[EP_OWNER_BYTES] = "";
-  ep_status status = owner_check(contents, row->name, by, owner, error);
-  if (status == EP_OK) memcpy(row->owner, owner, sizeof row->owner);
+  ep_ownership of;
+  ep_status status = owner_check(contents, row->name, by, &of, error);
+  if (status == EP_OK) memcpy(row->owner, of.owner, sizeof row->owner);
+  row->private = status == EP_OK && !by->visibility_given ? of.private : by->private;
   if (status == EP_OK || status == EP_NOT_FOUND)
     status = ep_data_dir_measure(ingested, &row->bytes, error);
   if (status != EP_OK || by->quota_bytes == 0) return status;
@@ -157,7 +158,7 @@ static ep_status row_format(const ep_contents *contents, const ep_dataset_row *r
   ep_status status = ep_path_join(path, error, contents->data_dir, "datasets", row->sha256, NULL);
   if (status == EP_OK) status = ep_dataset_meta_read(path, &meta, error);
   if (status != EP_OK) return status;
-  *text = ep_dataset_meta_format(&meta, row->name, row->owner, row->created_us);
+  *text = ep_dataset_meta_format(&meta, row->name, row->owner, row->created_us, row->private);
   ep_dataset_meta_deinit(&meta);
   return *text ? EP_OK : ep_fail_memory(error);
 }
@@ -177,12 +178,12 @@ static ep_status row_rows(const ep_contents *contents, const ep_dataset_row *row
 
 /* page: NULL for the description. */
 static ep_status named_format(ep_datasets *datasets, const char *name, const ep_rows_page *page,
-                              char **text, char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+                              char **text, char etag[EP_DATASET_ETAG_BYTES], ep_error *error) {
   ep_dataset_row row;
   *text = NULL;
   ep_status status = ep_store_dataset_get(datasets->contents->store, name, &row, error);
   if (status != EP_OK) return status;
-  memcpy(sha256, row.sha256, sizeof row.sha256);
+  snprintf(etag, EP_DATASET_ETAG_BYTES, "%s%s", row.sha256, !page && row.private ? "-private" : "");
   status = page ? row_rows(datasets->contents, &row, page, text, error)
                 : row_format(datasets->contents, &row, text, error);
   /* deleted in the meantime, or its row names a content that there never was */
@@ -196,13 +197,13 @@ static ep_status named_format(ep_datasets *datasets, const char *name, const ep_
 }
 
 ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
-                          char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
-  return named_format(datasets, name, NULL, text, sha256, error);
+                          char etag[EP_DATASET_ETAG_BYTES], ep_error *error) {
+  return named_format(datasets, name, NULL, text, etag, error);
 }
 
 ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_rows_page *page,
-                           char **text, char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
-  return named_format(datasets, name, page, text, sha256, error);
+                           char **text, char etag[EP_DATASET_ETAG_BYTES], ep_error *error) {
+  return named_format(datasets, name, page, text, etag, error);
 }
 
 /* A page that is being made. */
@@ -217,7 +218,7 @@ static ep_status item_make(ep_datasets *datasets, const ep_dataset_row *row, lis
   char path[EP_PATH_BYTES];
   ep_dataset_meta meta = {0};
   char *text = ep_summaries_format(&datasets->summaries, row->sha256, row->name, row->owner,
-                                   row->created_us);
+                                   row->created_us, row->private);
   ep_status status = EP_OK;
   if (!text) {
     const char *data_dir = datasets->contents->data_dir;
@@ -226,7 +227,7 @@ static ep_status item_make(ep_datasets *datasets, const ep_dataset_row *row, lis
     if (status != EP_OK) return status;
     for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)
       page->columns += meta.part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].columns;
-    text = ep_dataset_summary_format(&meta, row->name, row->owner, row->created_us);
+    text = ep_dataset_summary_format(&meta, row->name, row->owner, row->created_us, row->private);
     ep_summaries_add_take(&datasets->summaries, &meta);
   }
   if (!text) return ep_fail_memory(error);
@@ -247,12 +248,12 @@ static void page_fill(ep_datasets *datasets, const ep_dataset_row *rows, int64_t
   }
 }
 
-ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t limit, char **text,
-                           ep_error *error) {
+ep_status ep_datasets_list(ep_datasets *datasets, const ep_viewer *viewer, const char *after,
+                           int64_t limit, char **text, ep_error *error) {
   ep_dataset_row *rows = NULL;
   int64_t count = 0, at = 0;
   *text = NULL;
-  ep_status status = ep_store_dataset_list(datasets->contents->store, &rows, &count, error);
+  ep_status status = ep_store_dataset_list(datasets->contents->store, viewer, &rows, &count, error);
   if (status != EP_OK) return status;
   list_page page = {.items = calloc((size_t)limit, sizeof *page.items)};
   while (after && at < count && strcmp(rows[at].name, after) <= 0) at++;
@@ -271,8 +272,8 @@ static ep_status name_delete(ep_contents *contents, const char *name, const ep_u
                              ep_error *error) {
   ep_dataset_row row;
   int64_t names = 0;
-  char owner[EP_OWNER_BYTES];
-  ep_status status = owner_check(contents, name, by, owner, error);
+  ep_ownership of;
+  ep_status status = owner_check(contents, name, by, &of, error);
   if (status != EP_OK) return status;
   status = ep_store_dataset_get(contents->store, name, &row, error);
   if (status == EP_DAMAGED) return ep_store_dataset_delete(contents->store, name, error);

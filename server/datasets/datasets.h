@@ -28,8 +28,10 @@ ep_status ep_datasets_ingest(ep_datasets *datasets, const ep_ingest_task *task, 
 /* Who uploads, or deletes. */
 typedef struct {
   const char *owner;
-  bool admin;          /* may replace and delete others' */
-  int64_t quota_bytes; /* of all the owner's datasets; 0 = none */
+  bool admin;            /* may replace and delete others' */
+  int64_t quota_bytes;   /* of all the owner's datasets; 0 = none */
+  bool private;          /* what is uploaded; a name that is there keeps what it has, */
+  bool visibility_given; /* unless the request says */
 } ep_uploader;
 
 /* Moves the folder `ingested` (engine/data/datasets/dataset.h) into the contents and names it.
@@ -41,16 +43,18 @@ ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const ep_uplo
  * it had. EP_CONFLICT: it means a table or weights. */
 ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const ep_uploader *by,
                                const char *ingested, bool *created, ep_error *error);
-/* The dataset as JSON text, the caller's, and its SHA-256. */
+enum { EP_DATASET_ETAG_BYTES = EP_SHA256_HEX_BYTES + 8 };
+/* The dataset as JSON text, the caller's; etag: its SHA-256, and whether it is private. */
 ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
-                          char sha256[EP_SHA256_HEX_BYTES], ep_error *error);
-/* Some of its rows (engine/data/datasets/rows.h) as JSON text, the caller's, and its SHA-256. */
+                          char etag[EP_DATASET_ETAG_BYTES], ep_error *error);
+/* Some of its rows (engine/data/datasets/rows.h) as JSON text, the caller's; etag: its SHA-256. */
 ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_rows_page *page,
-                           char **text, char sha256[EP_SHA256_HEX_BYTES], ep_error *error);
-/* A page of the list as JSON text, the caller's: up to `limit` by name, from the one after `after`
- * (NULL = from the first). Fewer where many columns must be read for them: then there are more. */
-ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t limit, char **text,
-                           ep_error *error);
+                           char **text, char etag[EP_DATASET_ETAG_BYTES], ep_error *error);
+/* A page of what the viewer sees as JSON text, the caller's: up to `limit` by name, from the one
+ * after `after` (NULL = from the first). Fewer where many columns must be read for them: then there
+ * are more. */
+ep_status ep_datasets_list(ep_datasets *datasets, const ep_viewer *viewer, const char *after,
+                           int64_t limit, char **text, ep_error *error);
 /* EP_CONFLICT: a job that has not ended needs it; EP_FORBIDDEN: it is another owner's. */
 ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, const ep_uploader *by,
                              ep_error *error);

@@ -22,10 +22,10 @@ static const ep_dataset_meta *meta_find(const ep_summaries *summaries, const cha
 }
 
 char *ep_summaries_format(ep_summaries *summaries, const char *sha256, const char *name,
-                          const char *owner, int64_t created_us) {
+                          const char *owner, int64_t created_us, bool private) {
   pthread_mutex_lock(&summaries->mutex);
   const ep_dataset_meta *meta = meta_find(summaries, sha256);
-  char *text = meta ? ep_dataset_summary_format(meta, name, owner, created_us) : NULL;
+  char *text = meta ? ep_dataset_summary_format(meta, name, owner, created_us, private) : NULL;
   pthread_mutex_unlock(&summaries->mutex);
   return text;
 }

@@ -22,7 +22,7 @@ void ep_summaries_deinit(ep_summaries *summaries);
 /* The summary of a content by its SHA-256, as an item of a list; NULL: it is not held, or memory is
  * short. The caller frees it. */
 char *ep_summaries_format(ep_summaries *summaries, const char *sha256, const char *name,
-                          const char *owner, int64_t created_us);
+                          const char *owner, int64_t created_us, bool private);
 
 /* Takes `meta` and leaves it empty. */
 void ep_summaries_add_take(ep_summaries *summaries, ep_dataset_meta *meta);

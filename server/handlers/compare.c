@@ -61,8 +61,11 @@ static ep_status ids_read(const char *text, comparison *compared, ep_error *erro
 static ep_status jobs_read(ep_exchange *exchange, comparison *compared, int64_t max_points,
                            ep_error *error) {
   ep_jobs *jobs = exchange->server->jobs;
+  const ep_viewer viewer = ep_exchange_viewer(exchange);
   ep_status status = EP_OK;
   for (int i = 0; status == EP_OK && i < compared->count; i++) {
+    status = ep_jobs_see(jobs, &viewer, EP_OWNED_JOB, compared->ids[i], error);
+    if (status != EP_OK) break;
     status = ep_jobs_copy(jobs, compared->ids[i], &compared->copies[i], error);
     if (status != EP_OK) break;
     ep_compared_job *job = &compared->jobs[i];

@@ -87,9 +87,20 @@ static ep_status upload_read(ep_exchange *exchange, const char *folder,
 }
 
 static ep_uploader uploader_of(const ep_exchange *exchange) {
+  const ep_config *config = exchange->server->config;
   return (ep_uploader){.owner = exchange->caller.owner,
                        .admin = ep_exchange_is_admin(exchange),
-                       .quota_bytes = exchange->server->config->quota_bytes};
+                       .quota_bytes = config->quota_bytes,
+                       .private = config->private_default};
+}
+
+static ep_status visibility_read(const ep_request *request, ep_uploader *by, ep_error *error) {
+  static const char *const WORDS[] = {"public", "private", NULL};
+  int word;
+  ep_status status = ep_request_word(request, "visibility", WORDS, by->private, &word, error);
+  by->private = word == 1;
+  by->visibility_given = ep_request_query(request, "visibility") != NULL;
+  return status;
 }
 
 /* Reads the uploaded file into a folder of its own, which becomes a content. */
@@ -99,8 +110,9 @@ static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *o
   ep_datasets *datasets = ep_jobs_datasets(server->jobs);
   ep_request *request = &exchange->request;
   char folder[EP_PATH_BYTES];
-  const ep_uploader by = uploader_of(exchange);
-  ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
+  ep_uploader by = uploader_of(exchange);
+  ep_status status = visibility_read(request, &by, error);
+  if (status == EP_OK) status = ep_data_dir_temporary(server->config->data_dir, folder, error);
   if (status != EP_OK) return status;
   status = upload_read(exchange, folder, options, part, error);
   if (status == EP_OK)
@@ -110,11 +122,11 @@ static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *o
   return status;
 }
 
-/* Takes `text`: what is told of the content of that SHA-256. */
+/* Takes `text`: what is told of a content; tag: of that version of it. */
 static ep_route_result content_respond(ep_exchange *exchange, int status, char *text,
-                                       const char *sha256) {
-  char etag[80];
-  snprintf(etag, sizeof etag, "\"%s\"", sha256);
+                                       const char *tag) {
+  char etag[EP_DATASET_ETAG_BYTES + 2];
+  snprintf(etag, sizeof etag, "\"%s\"", tag);
   ep_response_header_add(&exchange->response, "ETag", "%s", etag);
   if (status == 200 && strcmp(exchange->request.method, "PUT") != 0 &&
       ep_request_matches(&exchange->request, etag)) {
@@ -129,11 +141,11 @@ static ep_route_result content_respond(ep_exchange *exchange, int status, char *
 static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
   ep_error error = {0};
   char *text = NULL;
-  char sha256[EP_SHA256_HEX_BYTES] = "";
-  if (ep_datasets_get(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &text, sha256,
+  char etag[EP_DATASET_ETAG_BYTES] = "";
+  if (ep_datasets_get(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &text, etag,
                       &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  return content_respond(exchange, status, text, sha256);
+  return content_respond(exchange, status, text, etag);
 }
 
 static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
@@ -175,17 +187,17 @@ ep_route_result ep_route_dataset_rows(ep_exchange *exchange) {
   ep_rows_page page = {0};
   int split;
   char *text = NULL;
-  char sha256[EP_SHA256_HEX_BYTES] = "";
+  char etag[EP_DATASET_ETAG_BYTES] = "";
   if (ep_request_word(request, "split", SPLITS, EP_SPLIT_TRAIN, &split, &error) != EP_OK ||
       ep_request_integer(request, "limit", 1, EP_LIMIT_SHOWN_ROWS, ROWS, &page.limit, &error) !=
           EP_OK ||
       ep_request_integer(request, "offset", 0, EP_LIMIT_ROWS, 0, &page.offset, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   page.split = (ep_split)split;
-  if (ep_datasets_rows(ep_jobs_datasets(exchange->server->jobs), request->id, &page, &text, sha256,
+  if (ep_datasets_rows(ep_jobs_datasets(exchange->server->jobs), request->id, &page, &text, etag,
                        &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  return content_respond(exchange, 200, text, sha256);
+  return content_respond(exchange, 200, text, etag);
 }
 
 ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
@@ -193,9 +205,10 @@ ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
   int64_t limit;
+  const ep_viewer viewer = ep_exchange_viewer(exchange);
   if (ep_request_integer(&exchange->request, "limit", 1, EP_LIMIT_LIST_JOBS, LISTED, &limit,
                          &error) != EP_OK ||
-      ep_datasets_list(ep_jobs_datasets(exchange->server->jobs),
+      ep_datasets_list(ep_jobs_datasets(exchange->server->jobs), &viewer,
                        ep_request_query(&exchange->request, "after"), limit, &text,
                        &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);

@@ -32,8 +32,9 @@ static bool has_good_key(const ep_request *request, const char **key) {
 static ep_route_result job_validate(ep_exchange *exchange) {
   ep_problem problem = {0};
   char *text = NULL;
-  if (ep_jobs_validate(exchange->server->jobs, exchange->request.body, exchange->request.body_bytes,
-                       &text, &problem) != EP_OK)
+  const ep_viewer by = ep_exchange_viewer(exchange);
+  if (ep_jobs_validate(exchange->server->jobs, &by, exchange->request.body,
+                       exchange->request.body_bytes, &text, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   return ep_exchange_json(exchange, text);
 }
@@ -83,6 +84,7 @@ ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_sh
                               .bytes = request->body_bytes,
                               .idempotency_key = key,
                               .owner = exchange->caller.owner,
+                              .limited = !ep_exchange_is_admin(exchange),
                               .sweep = sweep};
   if (ep_jobs_submit(exchange->server->jobs, &submission, id, &repeated, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
@@ -153,6 +155,7 @@ ep_route_result ep_job_list_route(ep_exchange *exchange, const char *prefix,
   bool here = strcmp(prefix, EP_JOB_PREFIX) == 0; /* sweeps have results to be read */
   if (page_read(request, &page, tags, &error) != EP_OK) return ep_exchange_fail(exchange, &error);
   page.prefix = prefix;
+  page.viewer = ep_exchange_viewer(exchange);
   if (page.search && !exchange->works) return EP_ROUTE_WORKS; /* it looks at every job */
   if (ep_jobs_list_version(jobs, &page, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
@@ -179,7 +182,8 @@ ep_route_result ep_route_job_label(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
   uint64_t version = 0;
-  if (ep_jobs_label(jobs, request->id, request->body, request->body_bytes, &problem) != EP_OK)
+  if (ep_jobs_label(jobs, request->id, request->body, request->body_bytes,
+                    !ep_exchange_is_admin(exchange), &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   if (ep_jobs_get(jobs, request->id, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);

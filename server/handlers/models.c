@@ -17,12 +17,12 @@ ep_route_result ep_route_model_put(ep_exchange *exchange) {
   ep_request *request = &exchange->request;
   ep_problem problem = {0};
   ep_error error = {0};
-  char job[EP_ID_BYTES];
+  ep_model_request model;
+  const ep_viewer by = ep_exchange_viewer(exchange);
   bool created = false;
-  if (ep_model_request_parse(request->body, request->body_bytes, job, &problem) != EP_OK)
+  if (ep_model_request_parse(request->body, request->body_bytes, &model, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  if (ep_models_put(exchange->server->jobs, request->id, job, exchange->caller.owner,
-                    ep_exchange_is_admin(exchange), &created, &error) != EP_OK)
+  if (ep_models_put(exchange->server->jobs, request->id, &model, &by, &created, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   if (created)
     ep_response_header_add(&exchange->response, "Location", "/v1/models/%s", request->id);
@@ -36,7 +36,8 @@ ep_route_result ep_route_model_get(ep_exchange *exchange) {
 ep_route_result ep_route_model_list(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_models_list(exchange->server->jobs, &text, &error) != EP_OK)
+  const ep_viewer viewer = ep_exchange_viewer(exchange);
+  if (ep_models_list(exchange->server->jobs, &viewer, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }

@@ -12,7 +12,8 @@ enum { READY_TIMEOUT_MS = 5000 };
 ep_route_result ep_route_devices_get(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_jobs_devices(exchange->server->jobs, &text, &error) != EP_OK)
+  const ep_viewer viewer = ep_exchange_viewer(exchange);
+  if (ep_jobs_devices(exchange->server->jobs, &viewer, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
@@ -20,7 +21,8 @@ ep_route_result ep_route_devices_get(ep_exchange *exchange) {
 ep_route_result ep_route_queue_get(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_jobs_queue(exchange->server->jobs, &text, &error) != EP_OK)
+  const ep_viewer viewer = ep_exchange_viewer(exchange);
+  if (ep_jobs_queue(exchange->server->jobs, &viewer, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }

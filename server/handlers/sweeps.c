@@ -13,7 +13,8 @@ static ep_route_result sweep_validate(ep_exchange *exchange) {
   ep_problem problem = {0};
   char *text = NULL;
   if (!exchange->works) return EP_ROUTE_WORKS;
-  if (ep_sweeps_validate(exchange->server->jobs, exchange->request.body,
+  const ep_viewer by = ep_exchange_viewer(exchange);
+  if (ep_sweeps_validate(exchange->server->jobs, &by, exchange->request.body,
                          exchange->request.body_bytes, &text, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   return ep_exchange_json(exchange, text);
@@ -70,7 +71,7 @@ ep_route_result ep_route_sweep_label(ep_exchange *exchange) {
   ep_problem problem = {0};
   ep_request *request = &exchange->request;
   if (ep_jobs_label(exchange->server->jobs, request->id, request->body, request->body_bytes,
-                    &problem) != EP_OK)
+                    !ep_exchange_is_admin(exchange), &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   return sweep_show(exchange, request->id, 200);
 }
@@ -157,8 +158,9 @@ static ep_status trial_promote(ep_exchange *exchange, char job[EP_ID_BYTES], boo
   if (status == EP_OK)
     status = ep_request_integer(&exchange->request, "part", 0, EP_LIMIT_TRIALS, -1, &part, &error);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
-  return ep_sweeps_promote(exchange->server->jobs, exchange->request.id, trial, (int)part,
-                           exchange->caller.owner, job, repeated, problem);
+  const ep_viewer by = ep_exchange_viewer(exchange);
+  return ep_sweeps_promote(exchange->server->jobs, exchange->request.id, trial, (int)part, &by, job,
+                           repeated, problem);
 }
 
 static ep_route_result job_show(ep_exchange *exchange, const char *job, int code) {

@@ -85,7 +85,8 @@ void ep_exchange_audit(const ep_exchange *exchange) {
   ep_error error = {0};
   const ep_request *request = &exchange->request;
   int status = exchange->response.status;
-  bool changes = exchange->route->scope > EP_SCOPE_READ && status >= 200 && status < 300 &&
+  bool unknown = exchange->response.unknown, done = status >= 200 && status < 300;
+  bool changes = exchange->route->scope > EP_SCOPE_READ && (done || unknown) &&
                  !ep_request_query(request, "validate");
   if (!exchange->server->audit || !changes) return;
   const ep_audit_entry entry = {.token = exchange->caller.token,
@@ -95,7 +96,8 @@ void ep_exchange_audit(const ep_exchange *exchange) {
                                 .method = request->method,
                                 .path = request->path,
                                 .location = location_of(&exchange->response),
-                                .status = status};
+                                .status = status,
+                                .unknown = unknown};
   if (ep_audit_append(exchange->server->audit, &entry, &error) != EP_OK)
     ep_log(EP_LOG_ERROR, "%s %.300s by %s is not in the audit log: %s", request->method,
            request->path, exchange->caller.token, error.message);

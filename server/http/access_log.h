@@ -16,8 +16,8 @@ void ep_access_log_write(const ep_exchange *exchange);
  */
 void ep_request_id_find(ep_exchange *exchange);
 
-/* Appends what the exchange has changed to the audit log. What cannot be appended is an error in
- * the log: it was done. */
+/* Appends what the exchange has changed to the audit log, or may have changed. What cannot be
+ * appended is an error in the log: it was done. */
 void ep_exchange_audit(const ep_exchange *exchange);
 
 #endif

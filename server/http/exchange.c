@@ -100,6 +100,10 @@ bool ep_exchange_is_admin(const ep_exchange *exchange) {
   return (exchange->caller.scopes & EP_SCOPE_ADMIN) != 0;
 }
 
+ep_viewer ep_exchange_viewer(const ep_exchange *exchange) {
+  return (ep_viewer){exchange->caller.owner, !ep_exchange_is_admin(exchange)};
+}
+
 bool ep_exchange_is_abandoned(void *context) {
   return ep_waiter_is_abandoned(&((ep_exchange *)context)->waiter);
 }

@@ -61,6 +61,8 @@ bool ep_exchange_is_abandoned(void *context);
 void ep_exchange_discard_body(ep_exchange *exchange);
 /* Whether the caller may change what others have. */
 bool ep_exchange_is_admin(const ep_exchange *exchange);
+/* Whom the response is for. */
+ep_viewer ep_exchange_viewer(const ep_exchange *exchange);
 /* Takes `bytes` of the memory of all requests for what the route is about to allocate, until its
  * response is complete. Fails as ep_budget_take does. */
 ep_status ep_exchange_hold(ep_exchange *exchange, int64_t bytes, ep_error *error);

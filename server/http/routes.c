@@ -159,20 +159,25 @@ ep_status ep_route_require(const ep_exchange *exchange, unsigned scope, ep_error
                  caller->token, missing);
 }
 
-/* Only its owner changes a thing, or an admin. What does not exist is the route's to tell. */
+/* Only its owner changes a thing, or an admin, and they alone see a private one: for others it and
+ * what does not exist are the same, told here. A name that is taken cannot be given. */
 static ep_status owner_check(const ep_exchange *exchange, ep_error *error) {
-  char owner[EP_OWNER_BYTES];
+  ep_ownership of;
   const ep_route *route = exchange->route;
-  bool changes = route->owned != EP_OWNED_NONE && route->scope > EP_SCOPE_READ;
-  if (!changes || ep_exchange_is_admin(exchange)) return EP_OK;
+  if (route->owned == EP_OWNED_NONE || ep_exchange_is_admin(exchange)) return EP_OK;
   const char *id = exchange->request.id;
-  ep_status status = ep_jobs_owner(exchange->server->jobs, route->owned, id, owner, error);
-  if (status == EP_NOT_FOUND) return EP_OK;
-  if (status != EP_OK || strcmp(owner, exchange->caller.owner) == 0) return status;
+  ep_status status = ep_jobs_owner(exchange->server->jobs, route->owned, id, &of, error);
+  bool gives = strcmp(exchange->request.method, "PUT") == 0;
+  if (status == EP_NOT_FOUND && gives) return EP_OK;
+  if (status != EP_OK || strcmp(of.owner, exchange->caller.owner) == 0) return status;
+  if (of.private && gives)
+    return ep_fail(error, EP_CONFLICT, "the name \"%s\" is taken: choose another", id);
+  if (of.private) return ep_owned_missing(route->owned, id, error);
+  if (route->scope & EP_SCOPE_READ) return EP_OK;
   return ep_fail(error, EP_FORBIDDEN,
                  "%s belongs to %s: only a token of that owner changes it, or one with the scope "
                  "\"admin\"",
-                 id, owner[0] ? owner : "nobody");
+                 id, of.owner[0] ? of.owner : "nobody");
 }
 
 /* The request's route, for a caller who may use it. */

@@ -36,8 +36,8 @@ typedef struct ep_route {
   int64_t limit_bytes;
   ep_runs runs;
   unsigned scope; /* that a token needs (ep_scope); 0 = open, without a token */
-  ep_owned owned; /* what {id} names: whoever has the scope `read` may read it; its
-                     owner alone changes it, or `admin` */
+  ep_owned owned; /* what {id} names, of every route that has an owner's: of another's a private one
+                     is not there, and a public one is there for a route that needs `read` */
   const char *query[EP_ROUTE_QUERY]; /* parameters; one with a * may be repeated; NULL ends */
   const char *of;                    /* what {id} begins with; NULL = anything */
 } ep_route;

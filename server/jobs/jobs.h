@@ -40,8 +40,10 @@ typedef struct {
   const char *ingest_path;  /* the program that reads files of others; NULL = this one */
   int64_t ingest_memory_bytes, ingest_seconds; /* server/ingest/ingest.h; 0 = the limits */
   int64_t max_queued;                          /* EP_BUSY beyond; 0 = 10,000 */
-  int64_t quota_jobs;    /* of an owner, that have not ended: EP_BUSY beyond; 0 = no limit */
-  int64_t quota_cores;   /* of an owner, at once: jobs wait beyond; 0 = no limit */
+  int64_t quota_jobs;           /* of an owner, that have not ended: EP_BUSY beyond; 0 = no limit */
+  int64_t quota_cores;          /* of an owner, at once: jobs wait beyond; 0 = no limit */
+  int64_t quota_device_seconds; /* of an owner, in a day of UTC: EP_BUSY beyond; 0 = no limit */
+  bool private_default;         /* of jobs whose spec does not say who sees them */
   int64_t max_log_bytes; /* of a job's log; each time it has grown by so much, every second report
                             is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
   int64_t keep_seconds;  /* jobs that ended longer ago are deleted; 0 = none */
@@ -67,9 +69,10 @@ void ep_jobs_close(ep_jobs *jobs);
 /* Lent; lives as long as the jobs. */
 ep_datasets *ep_jobs_datasets(ep_jobs *jobs);
 
-/* Checks the spec against its data. *text: the response to ?validate=only, the caller's. */
-ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
-                           ep_problem *problem);
+/* Checks the spec against its data. by: whose spec it is. *text: the response to ?validate=only,
+ * the caller's. */
+ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
+                           char **text, ep_problem *problem);
 
 enum { EP_OWN_KEY = 1 }; /* begins a key that no client can send */
 
@@ -79,6 +82,8 @@ typedef struct {
   size_t bytes;
   const char *idempotency_key; /* NULL = none */
   const char *owner;           /* NULL or "" = nobody */
+  bool limited;                /* has no scope "admin": sees nothing private of others, and has a
+                                  priority of at most 0 */
   bool sweep;                  /* it is a sweep, not a job */
   bool same_data;              /* of a dataset, the content that the spec names by its sha256 */
 } ep_submission;
@@ -96,14 +101,18 @@ ep_status ep_jobs_resume(ep_jobs *jobs, const char *id, ep_error *error);
 /* EP_CONFLICT: the job has not ended, or another job or a model needs its weights. */
 ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error);
 
-/* Changes name, tags and priority as the body of a PATCH says (api/spec/labels.h); returns when
- * they are on disk. EP_CONFLICT: the priority of a job that has ended. */
-ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes,
+/* Changes labels as the body of a PATCH says (api/spec/labels.h); returns when they are on
+ * disk. EP_CONFLICT: the priority of a job that has ended. EP_FORBIDDEN: a priority above 0, of one
+ * who is `limited` (ep_submission). */
+ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes, bool limited,
                         ep_problem *problem);
 
-/* Whose a job, a dataset or a model is. EP_NOT_FOUND. */
-ep_status ep_jobs_owner(ep_jobs *jobs, ep_owned kind, const char *name, char owner[EP_OWNER_BYTES],
+/* Whose a job, a dataset or a model is, and who sees it. EP_NOT_FOUND. */
+ep_status ep_jobs_owner(ep_jobs *jobs, ep_owned kind, const char *name, ep_ownership *out,
                         ep_error *error);
+/* EP_NOT_FOUND: it is hidden from the viewer, or not there, which reads the same. */
+ep_status ep_jobs_see(ep_jobs *jobs, const ep_viewer *viewer, ep_owned kind, const char *name,
+                      ep_error *error);
 
 /* A job as plain structs; ep_job_copy_destroy when done. */
 typedef struct ep_job_copy ep_job_copy;
@@ -192,9 +201,10 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint,
                           const ep_prediction_rows *input, ep_jobs_predicted *done, void *context,
                           ep_error *error);
 
-/* Texts of GET /v1/devices and /v1/queue, the caller's. */
-ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error);
-ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error);
+/* Texts of GET /v1/devices and /v1/queue, the caller's. What is hidden from the viewer is counted
+ * and has its position, and no more. */
+ep_status ep_jobs_devices(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error);
+ep_status ep_jobs_queue(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error);
 
 /* /readyz: has a worker of every device do a little real work, and the data folder take a file.
  * Calls `done` once with the first failure, or NULL. A worker that does not reply in timeout_ms has

@@ -7,18 +7,19 @@
 #include "server/jobs/jobs.h"
 
 /* Publishes the job's weights, whose file's header it reads. *created: false when the name was
- * there and means this job from here on. EP_NOT_FOUND: no such job; EP_CONFLICT: it has not ended,
+ * there and means this job from here on. A new name is private where its job is, unless the
+ * request says. EP_NOT_FOUND: no such job; EP_CONFLICT: it has not ended,
  * has no weights, or they do not say what rows they take. All at
  * /job. EP_FORBIDDEN: the name is another owner's. */
-ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, const char *owner,
-                        bool admin, bool *created, ep_error *error);
+ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request *request,
+                        const ep_viewer *by, bool *created, ep_error *error);
 ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error *error);
 /* Its job stays. EP_FORBIDDEN as above. */
 ep_status ep_models_delete(ep_jobs *jobs, const char *name, const char *owner, bool admin,
                            ep_error *error);
 /* Text of GET /v2/models/{name}, the caller's, with the columns that a row is made of. */
 ep_status ep_models_metadata(ep_jobs *jobs, const char *name, char **text, ep_error *error);
-/* Text of GET /v1/models, the caller's. */
-ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error);
+/* Text of GET /v1/models, the caller's: those that the viewer sees. */
+ep_status ep_models_list(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error);
 
 #endif

@@ -7,8 +7,8 @@
 #include "server/jobs/jobs.h"
 
 /* As ep_jobs_validate. */
-ep_status ep_sweeps_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
-                             ep_problem *problem);
+ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
+                             char **text, ep_problem *problem);
 
 /* A sweep as it was copied. Reads its results. */
 ep_status ep_sweeps_format(ep_jobs *jobs, const ep_job_copy *copy, char **text, ep_error *error);
@@ -32,9 +32,10 @@ ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **t
 ep_status ep_sweeps_study(ep_jobs *jobs, const char *id, char **text, ep_error *error);
 
 /* Submits a trial as a job, trained to the end on all rows, once: *repeated: there is that job
- * already. part: -1 = no fold and no repeat, else its fold and seed. */
+ * already, and `by` sees it. The job of a private sweep is private too, and its owner's. part: -1 =
+ * no fold and no repeat, else its fold and seed. */
 ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int part,
-                            const char *owner, char job[EP_ID_BYTES], bool *repeated,
+                            const ep_viewer *by, char job[EP_ID_BYTES], bool *repeated,
                             ep_problem *problem);
 
 #endif

@@ -75,6 +75,11 @@ static const ep_option SETTINGS[] = {
    MEMBER(quota_bytes), .doc = "of an owner's datasets (no limit)"},
   {.name = "quota-cores", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 100000000,
    MEMBER(quota_cores), .doc = "that an owner's jobs train on at once, a GPU counts as one; more wait (no limit)"},
+  {.name = "quota-device-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
+   MEMBER(quota_device_seconds),
+   .doc = "that an owner's jobs train in a day of UTC, on each device; more jobs are refused until it ends (no limit)"},
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = "public|private", MEMBER(visibility),
+   .doc = "of jobs, sweeps and datasets that do not say: all who may read see them, or their owner alone (public)"},
   {.name = "stall-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 86400,
    MEMBER(stall_seconds), .doc = "a worker without progress for so long is restarted"},
   {.name = "stop-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .max = 3600,
@@ -190,6 +195,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
                      .devices = "auto",
                      .log_level = "info",
                      .log_format = "auto",
+                     .visibility = "public",
                      .max_upload_bytes = EP_LIMIT_UPLOAD_BYTES,
                      .ingest_memory_bytes = EP_LIMIT_INGEST_MEMORY_BYTES,
                      .ingest_seconds = EP_LIMIT_INGEST_SECONDS,
@@ -215,6 +221,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
   if (status != EP_OK) return status;
   out->level = (ep_log_level)ep_log_level_from_name(out->log_level);
   out->format = format_from_name(out->log_format);
+  out->private_default = strcmp(out->visibility, "private") == 0;
   if (!out->data_dir[0]) data_dir_find(out->data_dir);
   return EP_OK;
 }

@@ -27,6 +27,7 @@ typedef struct {
   char webhook_allow[EP_CONFIG_TEXT_BYTES]; /* networks and hosts, comma-separated */
   char access_log[PATH_MAX];                /* "" = none, "-" = standard output */
   char log_level[16], log_format[16];
+  char visibility[16]; /* "public", "private": of what does not say */
   int64_t max_upload_bytes;
   int64_t ingest_memory_bytes, ingest_seconds; /* that reading one file may take */
   int64_t reserve_bytes, max_log_bytes;
@@ -34,7 +35,7 @@ typedef struct {
   int64_t data_bytes_max;
   int64_t memory_bytes_max; /* 0 = what there is */
   int64_t max_queued;
-  int64_t quota_jobs, quota_bytes, quota_cores; /* of an owner; 0 = none */
+  int64_t quota_jobs, quota_bytes, quota_cores, quota_device_seconds; /* of an owner; 0 = none */
   int64_t stall_seconds, stop_seconds, checkpoint_after_seconds;
   int64_t crashes_max;
   int64_t cpu_jobs;
@@ -47,6 +48,7 @@ typedef struct {
   char host[256]; /* without brackets */
   int port;
   bool loopback; /* `host` is reached from this machine alone */
+  bool private_default;
   ep_log_level level;
   ep_log_format format;
 } ep_config;

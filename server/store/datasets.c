@@ -19,7 +19,8 @@ static ep_status dataset_read(sqlite3_stmt *s, ep_dataset_row *row, ep_error *er
   row->created_us = sqlite3_column_int64(s, 2);
   row->bytes = sqlite3_column_int64(s, 4);
   if (ep_store_row_short(s)) return ep_fail_memory(error);
-  if (sqlite3_column_int(s, 5) == 1) return EP_OK;
+  row->private = sqlite3_column_int(s, 5) != 0;
+  if (sqlite3_column_int(s, 6) == 1) return EP_OK;
   return ep_fail(error, EP_DAMAGED,
                  "the store's row of dataset \"%s\" is damaged: upload the same data again",
                  row->name);
@@ -71,6 +72,7 @@ ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_da
   sqlite3_bind_int64(s, 3, row->created_us);
   sqlite3_bind_text(s, 4, row->owner, -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 5, row->bytes);
+  sqlite3_bind_int(s, 6, row->private);
   status = ep_store_run(store, s, error);
   ep_store_unlock(store, s);
   return status;
@@ -106,12 +108,13 @@ ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *c
   return status;
 }
 
-ep_status ep_store_dataset_list(ep_store *store, ep_dataset_row **rows, int64_t *count,
-                                ep_error *error) {
+ep_status ep_store_dataset_list(ep_store *store, const ep_viewer *viewer, ep_dataset_row **rows,
+                                int64_t *count, ep_error *error) {
   ep_dataset_row *list = NULL;
   int64_t used = 0, capacity = 0;
   ep_status status = EP_OK;
   sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_DATASET_LIST);
+  ep_store_viewer_bind(s, 1, viewer);
   int code;
   while (status == EP_OK && (code = sqlite3_step(s)) != SQLITE_DONE) {
     if (code != SQLITE_ROW) {

@@ -13,7 +13,7 @@ static bool has_ended(const char *name) {
 typedef struct {
   char *name, *tags, *spec;
   int priority;
-  bool pinned;
+  bool pinned, private;
   int64_t labels_version;
 } labelled_row;
 
@@ -30,7 +30,7 @@ static char *text_copy(const char *text, const char *fallback) {
 /* Lays the labels over the row at which the statement stands. row: all zero. */
 static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *labels,
                            labelled_row *row, ep_error *error) {
-  if (sqlite3_column_int(s, 7) != 1)
+  if (sqlite3_column_int(s, 8) != 1)
     return ep_fail(error, EP_DAMAGED, "the store's row of job %.60s is damaged: it is not changed",
                    id);
   if (labels->has_priority && has_ended((const char *)sqlite3_column_text(s, 4)))
@@ -44,6 +44,7 @@ static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *lab
   row->tags = text_copy(labels->has_tags ? labels->tags : tags, "[]");
   row->priority = labels->has_priority ? labels->priority : sqlite3_column_int(s, 1);
   row->pinned = labels->has_pinned ? labels->pinned : sqlite3_column_int(s, 6) != 0;
+  row->private = labels->has_visibility ? labels->private : sqlite3_column_int(s, 7) != 0;
   row->labels_version = sqlite3_column_int64(s, 5) + 1;
   if (!row->name || !row->tags || !spec) return ep_fail_memory(error);
   return ep_labels_apply(spec, labels, &row->spec, error);
@@ -61,6 +62,7 @@ static ep_status row_write(ep_store *store, const char *id, const labelled_row *
   sqlite3_bind_int64(s, 6, row->labels_version);
   sqlite3_bind_int64(s, 7, (int64_t)version);
   sqlite3_bind_int(s, 8, row->pinned);
+  sqlite3_bind_int(s, 9, row->private);
   ep_status status = ep_store_run(store, s, error);
   sqlite3_clear_bindings(s);
   return status;
@@ -83,7 +85,7 @@ ep_status ep_store_job_label(ep_store *store, const char *id, const ep_labels *l
   if (status == EP_OK) status = row_write(store, id, &row, version, error);
   ep_store_unlock(store, s);
   if (status == EP_OK) {
-    *out = (ep_store_labels){row.name, row.priority, row.labels_version};
+    *out = (ep_store_labels){row.name, row.priority, row.private, row.labels_version};
     row.name = NULL;
   }
   labelled_deinit(&row);

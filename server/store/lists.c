@@ -56,6 +56,7 @@ static void page_bind(sqlite3_stmt *s, const ep_job_page *page, const char *othe
   ep_store_text_bind(s, 5, others);
   ep_store_text_bind(s, 7, page->owner);
   ep_store_text_bind(s, 8, page->search);
+  ep_store_viewer_bind(s, 9, &page->viewer);
   if (page->state >= 0) ep_store_text_bind(s, 3, ep_state_name(page->state));
   if (page->tags_count > 0) ep_store_text_bind(s, 4, page->tags[0]);
 }

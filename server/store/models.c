@@ -46,7 +46,8 @@ static ep_status model_read(sqlite3_stmt *s, ep_model *out, ep_error *error) {
   out->published_us = sqlite3_column_int64(s, 5);
   snprintf(out->owner, sizeof out->owner, "%s", text_of(s, 6));
   if (ep_store_row_short(s)) return ep_fail_memory(error);
-  if (sqlite3_column_int(s, 7) != 1)
+  out->private = sqlite3_column_int(s, 7) != 0;
+  if (sqlite3_column_int(s, 8) != 1)
     return ep_fail(error, EP_DAMAGED,
                    "the store's row of model \"%s\" is damaged: publish it again", out->name);
   if (decision < 0 || out->outputs < 1 || !shape_parse(text_of(s, 2), out))
@@ -104,6 +105,7 @@ ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin,
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_PUT);
   ep_status status = model_find(store, EP_SQL_MODEL_GET, model->name, &before, NULL);
   *created = status == EP_NOT_FOUND;
+  bool keeps = status == EP_OK && !model->visibility_given;
   bool others = status == EP_OK && !admin && strcmp(before.owner, model->owner) != 0;
   status = *created ? room_check(store, error) : EP_OK;
   if (others) status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" is another owner's", model->name);
@@ -116,6 +118,7 @@ ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin,
     sqlite3_bind_text(s, 5, ep_decision_name(model->decision), -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 6, model->published_us);
     sqlite3_bind_text(s, 7, model->owner, -1, SQLITE_STATIC);
+    sqlite3_bind_int(s, 8, keeps ? before.private : model->private);
     status = ep_store_run(store, s, error);
   }
   ep_store_unlock(store, s);
@@ -139,13 +142,15 @@ ep_status ep_store_model_delete(ep_store *store, const char *name, const char *o
   return status;
 }
 
-ep_status ep_store_model_list(ep_store *store, ep_model **models, int64_t *count, ep_error *error) {
+ep_status ep_store_model_list(ep_store *store, const ep_viewer *viewer, ep_model **models,
+                              int64_t *count, ep_error *error) {
   *count = 0;
   *models = calloc(EP_LIMIT_MODELS, sizeof **models);
   if (!*models) return ep_fail_memory(error);
   ep_status status = EP_OK;
   int code = SQLITE_DONE;
   sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_MODEL_LIST);
+  ep_store_viewer_bind(s, 1, viewer);
   while (*count < EP_LIMIT_MODELS && (code = sqlite3_step(s)) == SQLITE_ROW) {
     ep_error why = {0};
     if (model_read(s, &(*models)[*count], &why) == EP_OK)

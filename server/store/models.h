@@ -7,8 +7,8 @@
 #include "server/store/store.h"
 
 /* Names a job's weights. *created: false when the name was there and means this job from here on;
- * its owner stays. EP_CONFLICT: there are EP_LIMIT_MODELS names; EP_FORBIDDEN: the name is another
- * owner's, and it is not an admin who asks. */
+ * its owner stays, and its visibility unless that is given. EP_CONFLICT: there are EP_LIMIT_MODELS
+ * names; EP_FORBIDDEN: the name is another owner's, and it is not an admin who asks. */
 ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin, bool *created,
                              ep_error *error);
 ep_status ep_store_model_get(ep_store *store, const char *name, ep_model *out, ep_error *error);
@@ -17,7 +17,8 @@ ep_status ep_store_model_delete(ep_store *store, const char *name, const char *o
                                 ep_error *error);
 /* One of the models that name the job; EP_NOT_FOUND when none does. */
 ep_status ep_store_model_by_job(ep_store *store, const char *job, ep_model *out, ep_error *error);
-/* All of them by name; *models is the caller's (free). */
-ep_status ep_store_model_list(ep_store *store, ep_model **models, int64_t *count, ep_error *error);
+/* Those that the viewer sees (NULL: all), by name; *models is the caller's (free). */
+ep_status ep_store_model_list(ep_store *store, const ep_viewer *viewer, ep_model **models,
+                              int64_t *count, ep_error *error);
 
 #endif

@@ -59,7 +59,8 @@ static bool row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->pinned = sqlite3_column_int(s, 23) != 0;
   row->ttl_seconds = sqlite3_column_int64(s, 24);
   text_read(s, 25, row->owner, sizeof row->owner);
-  text_read(s, 26, row->dataset_name, sizeof row->dataset_name);
+  row->private = sqlite3_column_int(s, 26) != 0;
+  text_read(s, 27, row->dataset_name, sizeof row->dataset_name);
   return value >= 0;
 }
 

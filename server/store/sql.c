@@ -130,3 +130,8 @@ void ep_store_text_bind(sqlite3_stmt *statement, int index, const char *text) {
   if (!text) return; /* unbound is NULL */
   sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
 }
+
+void ep_store_viewer_bind(sqlite3_stmt *statement, int index, const ep_viewer *viewer) {
+  if (viewer && viewer->limited)
+    ep_store_text_bind(statement, index, viewer->owner ? viewer->owner : "");
+}

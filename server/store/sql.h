@@ -9,13 +9,14 @@
 
 #include "api/limits.h"
 #include "api/status.h"
+#include "server/store/page.h"
 
 /* The columns `wanted` and `edition` hold requested_device and labels_version: another name would
  * be a migration of the schema. */
 #define EP_JOB_COLUMNS_WITH(spec)                                                         \
   "id, name, state, priority, " spec ", dataset, wanted, device, executor, seconds_cpu, " \
   "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, "    \
-  "finished_us, version, tags, cores, intent, pinned, ttl_seconds, owner"
+  "finished_us, version, tags, cores, intent, pinned, ttl_seconds, owner, private"
 #define EP_JOB_COLUMNS EP_JOB_COLUMNS_WITH("spec")
 
 /* Checksums (checksum.h), and whether a row is what was written: its last column where it is read.
@@ -32,16 +33,19 @@
 #define EP_JOB_ROW_WITHOUT_SPEC \
   EP_JOB_COLUMNS_WITH("''") ", dataset_name, " EP_JOB_WHOLE_WITHOUT_SPEC
 
-#define EP_DATASET_COLUMNS "name, sha256, created_us, owner, bytes"
+#define EP_DATASET_COLUMNS "name, sha256, created_us, owner, bytes, private"
 #define EP_DATASET_SUM "row_checksum(" EP_DATASET_COLUMNS ")"
 #define EP_DATASET_SUM_UPDATE "UPDATE datasets SET row_sum = " EP_DATASET_SUM
 #define EP_DATASET_ROW EP_DATASET_COLUMNS ", (row_sum IS NULL OR row_sum = " EP_DATASET_SUM ")"
 
 /* The four ways of choosing a page of jobs, one after the other: all, by state, by tags, by a text
  * that they contain. ?1: older than this id; ?2: the limit; ?3: the state; ?4: a tag; ?5: further
- * tags, as a JSON array; ?6: what ids begin with; ?7: the owner, NULL for any; ?8: the text. A text
+ * tags, as a JSON array; ?6: what ids begin with; ?7: the owner, NULL for any; ?8: the text; ?9:
+ * who looks (EP_SQL_SEEN). A text
  * is looked for in an index that has what is shown of a job and nothing else. */
-#define EP_SQL_OWNED "(?7 IS NULL OR owner = ?7)"
+#define EP_SQL_OWNED "(?7 IS NULL OR owner = ?7) AND " EP_SQL_SEEN("?9")
+/* What a viewer sees: NULL everything, an owner what is public and what is theirs. */
+#define EP_SQL_SEEN(viewer) "(" viewer " IS NULL OR private = 0 OR owner = " viewer ")"
 #define EP_SQL_CONTAINS                                                                          \
   "id = ?8 OR instr(lower(name || char(10) || dataset_name || char(10) || substr(id, instr(id, " \
   "'_') + 1)), "                                                                                 \
@@ -82,7 +86,7 @@
 #define EP_DELIVERY_COLUMNS \
   "job, hook, event, id, url, details, created_us, due_us, attempts, status, delivered, fault"
 
-#define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us, owner"
+#define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us, owner, private"
 #define EP_MODEL_SUM_UPDATE "UPDATE models SET row_sum = row_checksum(" EP_MODEL_COLUMNS ")"
 #define EP_MODEL_ROW \
   EP_MODEL_COLUMNS ", (row_sum IS NULL OR row_sum = row_checksum(" EP_MODEL_COLUMNS "))"
@@ -95,7 +99,7 @@
   X(JOB_INSERT, "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash, "                      \
                 "dataset_name) VALUES "                                                            \
                 "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22," \
-                "0,?23,?24,?27,?25,?26,?28)")                                                      \
+                "0,?23,?24,?27,?29,?25,?26,?28)")                                                  \
   X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                              \
   X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "        \
                 "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                         \
@@ -121,11 +125,12 @@
     "ORDER BY finished_us + ttl_seconds * 1000000, id LIMIT ?4")                                   \
   X(JOB_DELETE, "DELETE FROM jobs WHERE id = ?1")                                                  \
   X(JOB_EXISTS, "SELECT 1 FROM jobs INDEXED BY jobs_by_id WHERE id = ?1")                          \
-  X(JOB_LABELS, "SELECT name, priority, spec, tags, state, edition, pinned, " EP_JOB_WHOLE         \
-                " FROM jobs WHERE id = ?1")                                                        \
-  X(JOB_LABEL,                                                                                     \
-    "UPDATE jobs SET name=?2, priority=?3, spec=?4, tags=?5, edition=?6, version=?7, pinned=?8 "   \
-    "WHERE id = ?1")                                                                               \
+  X(JOB_LABELS,                                                                                    \
+    "SELECT name, priority, spec, tags, state, edition, pinned, private, " EP_JOB_WHOLE            \
+    " FROM jobs WHERE id = ?1")                                                                    \
+  X(JOB_LABEL, "UPDATE jobs SET name=?2, priority=?3, spec=?4, tags=?5, edition=?6, version=?7, "  \
+               "pinned=?8, private=?9 "                                                            \
+               "WHERE id = ?1")                                                                    \
   EP_SQL_PAGES(X, JOBS_LIST, EP_JOB_ROW, "")                                                       \
   EP_SQL_PAGES(X, JOBS_SUMMARY, EP_JOB_ROW_WITHOUT_SPEC, "")                                       \
   EP_SQL_PAGES(X, JOBS_VERSION, "id, version", "INDEXED BY jobs_by_id")                            \
@@ -133,18 +138,22 @@
                      "('queued','running','pausing','paused') ORDER BY id")                        \
   X(JOBS_FINISHED_LAST, "SELECT " EP_JOB_ROW_WITHOUT_SPEC                                          \
                         " FROM jobs WHERE finished_us > 0 ORDER BY finished_us DESC LIMIT ?1")     \
-  X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6,?7) "          \
+  X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6,?7,?8) "       \
                "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "             \
-               "decision = ?5, published_us = ?6")                                                 \
+               "decision = ?5, published_us = ?6, private = ?8")                                   \
   X(MODEL_GET, "SELECT " EP_MODEL_ROW " FROM models WHERE name = ?1")                              \
   X(MODEL_BY_JOB, "SELECT " EP_MODEL_ROW " FROM models WHERE job = ?1 LIMIT 1")                    \
   X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                            \
   X(MODEL_COUNT, "SELECT count(*) FROM models")                                                    \
-  X(MODEL_LIST, "SELECT " EP_MODEL_ROW " FROM models ORDER BY name")                               \
-  X(JOB_OWNER, "SELECT owner FROM jobs WHERE id = ?1")                                             \
-  X(DATASET_OWNER, "SELECT owner FROM datasets WHERE name = ?1")                                   \
+  X(MODEL_LIST, "SELECT " EP_MODEL_ROW " FROM models WHERE " EP_SQL_SEEN("?1") " ORDER BY name")   \
+  X(JOB_OWNER, "SELECT owner, private FROM jobs WHERE id = ?1")                                    \
+  X(DATASET_OWNER, "SELECT owner, private FROM datasets WHERE name = ?1")                          \
   X(DATASET_BYTES, "SELECT coalesce(sum(bytes), 0) FROM datasets WHERE owner = ?1 AND name <> ?2") \
-  X(MODEL_OWNER, "SELECT owner FROM models WHERE name = ?1")                                       \
+  X(MODEL_OWNER, "SELECT owner, private FROM models WHERE name = ?1")                              \
+  X(USAGE_ADD, "INSERT INTO usage (owner, day, device_seconds) VALUES (?1, ?2, ?3) "               \
+               "ON CONFLICT (owner) DO UPDATE SET device_seconds = "                               \
+               "CASE day WHEN ?2 THEN device_seconds ELSE 0 END + ?3, day = ?2")                   \
+  X(USAGE_GET, "SELECT device_seconds FROM usage WHERE owner = ?1 AND day = ?2")                   \
   X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                                 \
   X(DELIVERIES_DUE, "SELECT " EP_DELIVERY_COLUMNS " FROM (SELECT *, row_number() OVER "            \
                     "(PARTITION BY host ORDER BY due_us, id) AS place FROM deliveries "            \
@@ -170,13 +179,15 @@
                      "excluded.due_us, "                                                           \
                      "attempts = 0, status = 0, delivered = 0, fault = ''")                        \
   X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                               \
-  X(DATASET_PUT, "INSERT INTO datasets (" EP_DATASET_COLUMNS ") VALUES (?1,?2,?3,?4,?5) "          \
-                 "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3, bytes = ?5")      \
+  X(DATASET_PUT,                                                                                   \
+    "INSERT INTO datasets (" EP_DATASET_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "                    \
+    "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3, bytes = ?5, private = ?6")     \
   X(DATASET_GET, "SELECT " EP_DATASET_ROW " FROM datasets WHERE name = ?1")                        \
   X(DATASET_DELETE, "DELETE FROM datasets WHERE name = ?1")                                        \
   X(DATASET_NAMES, "SELECT count(*) FROM datasets WHERE sha256 = ?1")                              \
   X(DATASETS_DAMAGED, "SELECT count(*) FROM datasets WHERE row_sum <> " EP_DATASET_SUM)            \
-  X(DATASET_LIST, "SELECT " EP_DATASET_ROW " FROM datasets ORDER BY name")
+  X(DATASET_LIST,                                                                                  \
+    "SELECT " EP_DATASET_ROW " FROM datasets WHERE " EP_SQL_SEEN("?1") " ORDER BY name")
 
 typedef enum {
 #define EP_SQL_ENUM(code, sql) EP_SQL_##code,
@@ -206,6 +217,9 @@ typedef struct ep_store {
 
 /* deliveries.c: creates the triggers of deliveries.h, once the tables are there. */
 int ep_store_deliveries_keep(sqlite3 *database);
+
+/* The parameter of EP_SQL_SEEN; viewer NULL: sees everything. */
+void ep_store_viewer_bind(sqlite3_stmt *statement, int index, const ep_viewer *viewer);
 
 /* Takes the mutex and returns the statement, reset. */
 sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql);

@@ -18,6 +18,14 @@ enum { BUSY_MS = 5000, PRAGMA_BYTES = 16 };
 #define DATASET_COLUMNS_7 "name, sha256, created_us"
 #define MODEL_COLUMNS_7 "name, job, shape, outputs, decision, published_us"
 
+/* What checksums covered before things were public or private. */
+#define JOB_COLUMNS_8(spec)                                                               \
+  "id, name, state, priority, " spec ", dataset, wanted, device, executor, seconds_cpu, " \
+  "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, "    \
+  "finished_us, version, tags, cores, intent, pinned, ttl_seconds, owner, key_hash, body_hash"
+#define DATASET_COLUMNS_8 DATASET_COLUMNS_7 ", owner, bytes"
+#define MODEL_COLUMNS_8 MODEL_COLUMNS_7 ", owner"
+
 /* migrations[v] takes a database from user_version v to v + 1. Rows are only ever added. */
 static const char *const migrations[] = {
     "CREATE TABLE jobs ("
@@ -81,10 +89,15 @@ static const char *const migrations[] = {
     "ALTER TABLE models ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
     "DROP INDEX jobs_by_state; DROP INDEX jobs_by_id;"
     "CREATE INDEX jobs_by_state ON jobs (state, id, version, owner);"
-    "CREATE INDEX jobs_by_id ON jobs (id, state, version, owner);" EP_JOB_SUMS_UPDATE
-    " WHERE row_sum = row_checksum(" JOB_COLUMNS_7 ");" EP_DATASET_SUM_UPDATE
-    " WHERE row_sum = row_checksum(" DATASET_COLUMNS_7 ");" EP_MODEL_SUM_UPDATE
-    " WHERE row_sum = row_checksum(" MODEL_COLUMNS_7 ");",
+    "CREATE INDEX jobs_by_id ON jobs (id, state, version, owner);"
+    "UPDATE jobs SET spec_sum = row_checksum(spec), "
+    "row_sum = row_checksum(" JOB_COLUMNS_8(
+        "row_checksum(spec)") ")"
+                              " WHERE row_sum = row_checksum(" JOB_COLUMNS_7 ");"
+                              "UPDATE datasets SET row_sum = row_checksum(" DATASET_COLUMNS_8 ")"
+                              " WHERE row_sum = row_checksum(" DATASET_COLUMNS_7 ");"
+                              "UPDATE models SET row_sum = row_checksum(" MODEL_COLUMNS_8 ")"
+                              " WHERE row_sum = row_checksum(" MODEL_COLUMNS_7 ");",
     /* The name of the dataset, and an index in which a text can be found. */
     "ALTER TABLE jobs ADD COLUMN dataset_name TEXT NOT NULL DEFAULT '';"
     "UPDATE jobs SET dataset_name = coalesce(json_extract(spec, '$.data.dataset'), "
@@ -100,6 +113,19 @@ static const char *const migrations[] = {
     "  host TEXT AS (lower(substr(rest, 1, instr(rest, '/') - 1))),"
     "  PRIMARY KEY (job, hook, event)) WITHOUT ROWID;"
     "CREATE INDEX deliveries_by_due ON deliveries (due_us) WHERE due_us IS NOT NULL;",
+    /* Who sees a thing; and of each owner the device-seconds of a day. */
+    "ALTER TABLE jobs ADD COLUMN private INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE datasets ADD COLUMN private INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE models ADD COLUMN private INTEGER NOT NULL DEFAULT 0;"
+    "DROP INDEX jobs_by_state; DROP INDEX jobs_by_id;"
+    "CREATE INDEX jobs_by_state ON jobs (state, id, version, owner, private);"
+    "CREATE INDEX jobs_by_id ON jobs (id, state, version, owner, name, dataset_name, private);"
+    "UPDATE jobs SET row_sum = " EP_JOB_SUM " WHERE row_sum = row_checksum(" JOB_COLUMNS_8(
+        "spec_sum") ");" EP_DATASET_SUM_UPDATE " WHERE row_sum = row_checksum(" DATASET_COLUMNS_8
+                    ");" EP_MODEL_SUM_UPDATE " WHERE row_sum = row_checksum(" MODEL_COLUMNS_8 ");"
+                    "CREATE TABLE usage (owner TEXT PRIMARY KEY, day INTEGER NOT NULL, "
+                    "device_seconds REAL NOT NULL)"
+                    "  WITHOUT ROWID;",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };

@@ -54,6 +54,7 @@ typedef struct {
   int64_t created_us, started_us, finished_us; /* 0 = not yet */
   uint64_t version;
   char owner[EP_OWNER_BYTES]; /* "" = nobody's */
+  bool private;               /* its owner alone sees it, and admins */
   bool damaged; /* it is not what was written: shown as failed, with the reason; not to be used */
 } ep_job_row;
 
@@ -91,6 +92,7 @@ bool ep_store_job_exists(ep_store *store, const char *id);
 typedef struct {
   char *name;
   int priority;
+  bool private;
   int64_t labels_version; /* counts the changes of this job's labels */
 } ep_store_labels;
 
@@ -163,17 +165,33 @@ typedef struct {
   int64_t created_us;
   char owner[EP_OWNER_BYTES]; /* "" = nobody's */
   int64_t bytes;              /* of its files */
+  bool private;
 } ep_dataset_row;
 
 /* Things with an owner. */
 typedef enum { EP_OWNED_NONE, EP_OWNED_JOB, EP_OWNED_DATASET, EP_OWNED_MODEL } ep_owned;
 
-/* Whose it is. EP_NOT_FOUND. */
-ep_status ep_store_owner(ep_store *store, ep_owned kind, const char *name,
-                         char owner[EP_OWNER_BYTES], ep_error *error);
+typedef struct {
+  char owner[EP_OWNER_BYTES]; /* "" = nobody's */
+  bool private;
+} ep_ownership;
+
+/* Whose it is, and who sees it. EP_NOT_FOUND. */
+ep_status ep_store_owner(ep_store *store, ep_owned kind, const char *name, ep_ownership *out,
+                         ep_error *error);
+/* Fails with EP_NOT_FOUND, and the same words for what is not there and what is hidden. */
+ep_status ep_owned_missing(ep_owned kind, const char *name, ep_error *error);
+bool ep_viewer_sees(const ep_viewer *viewer, const char *owner, bool private);
 /* Bytes of an owner's datasets but that of one name. */
 ep_status ep_store_owner_bytes(ep_store *store, const char *owner, const char *but, int64_t *bytes,
                                ep_error *error);
+
+/* Adds to the device-seconds that an owner has used on a day (counted from 1970), which is never
+ * before that of an earlier call: the store has one day of each owner. Not synced. */
+ep_status ep_store_usage_add(ep_store *store, const char *owner, int64_t day, double seconds,
+                             ep_error *error);
+ep_status ep_store_usage_get(ep_store *store, const char *owner, int64_t day, double *seconds,
+                             ep_error *error);
 
 /* Names a content; *before is the row as it was (name "" = there was none), whose owner stays. */
 ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_dataset_row *before,
@@ -186,8 +204,8 @@ ep_status ep_store_datasets_damaged(ep_store *store, bool *damaged, ep_error *er
 /* How many names the content has. */
 ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *count,
                                  ep_error *error);
-/* All rows by name; *rows is the caller's (free). */
-ep_status ep_store_dataset_list(ep_store *store, ep_dataset_row **rows, int64_t *count,
-                                ep_error *error);
+/* Rows that the viewer sees (NULL: all), by name; *rows is the caller's (free). */
+ep_status ep_store_dataset_list(ep_store *store, const ep_viewer *viewer, ep_dataset_row **rows,
+                                int64_t *count, ep_error *error);
 
 #endif

@@ -55,9 +55,28 @@ expect 204
 [[ $(jq -rs '.[0] | "\(.location) \(.request)"' "$audit") == "/v1/jobs/$job submit-1" ]] || fail "$(head -n 1 "$audit")"
 [[ $(jq -rs '.[2].previous' "$audit") == "$(sed -n 2p "$audit" | tr -d '\n' | sha256sum | cut -d ' ' -f 1)" ]] ||
   fail "a line does not have the hash of the one before"
+"$build/bin/epochd" --backup "$scratch/backups" --data-dir "$data_dir" >"$scratch/made" || fail "no backup"
+made=$(cut -d : -f 1-3 <"$scratch/made")
+cmp "$audit" "$made/audit.ndjson" || fail "the backup has another audit log"
+(cd "$made" && sha256sum --quiet -c SHA256SUMS && grep -q ' audit.ndjson$' SHA256SUMS) || fail "the backup is not as its SHA256SUMS"
+"$build/bin/epochd" --check --data-dir "$made" || fail "--check finds a fault in the backup"
+echo "ok: a backup has the audit log"
 daemon_stop
 "$build/bin/epochd" --check --data-dir "$data_dir" || fail "--check finds a fault"
 sed -i '2s/"ann"/"bob"/' "$audit"
 "$build/bin/epochd" --check --data-dir "$data_dir" >"$scratch/faults" && fail "--check finds no fault in a line that was changed"
 grep -q 'audit.ndjson: line 3 ' "$scratch/faults" || fail "$(<"$scratch/faults")"
 echo "ok: the audit log has who changed what, and a change of it shows"
+
+# what may have been done is there, and says so
+rm "$audit"
+slow_disk_daemon_start --token-file "$tokens"
+echo "sqlite-wal 0 5" >"$EPOCHD_TEST_DISK"
+as "$ann" POST /v1/jobs "${json[@]}" -d "$(xor_job 10)"
+expect 500
+: >"$EPOCHD_TEST_DISK"
+as "$ann" POST /v1/jobs "${json[@]}" -d "$(xor_job 10)"
+expect 201
+[[ $(jq -rs 'map("\(.owner) \(.method) \(.status) \(.outcome)") | join(",")' "$audit") == \
+  "ann POST 500 unknown,ann POST 201 done" ]] || fail "$(<"$audit")"
+echo "ok: the audit log has changes whose outcome is unknown"

@@ -33,8 +33,16 @@ done
 check "the owner is named" '.detail | test("belongs to ann")'
 as "$bob" PATCH "/v1/jobs/$job" "${json[@]}" -d '{"priority": 1}'
 expect 403
-as "$ann" PATCH "/v1/jobs/$job" "${json[@]}" -d '{"priority": 1}'
+as "$ann" PATCH "/v1/jobs/$job" "${json[@]}" -d '{"priority": -1}'
 expect 200
+as "$ann" PATCH "/v1/jobs/$job" "${json[@]}" -d '{"priority": 1}'
+expect 403
+check "a priority that passes others needs admin" '.errors[0].pointer == "/priority" and (.detail | test("scope \"admin\""))'
+submit_as "$ann" "$(xor_job 10 '{"priority": 1}')" 403
+as "$ann" POST '/v1/jobs?validate=only' "${json[@]}" -d "$(xor_job 10 '{"priority": 1}')"
+expect 403
+as "$ann" POST /v1/sweeps "${json[@]}" -d "{\"job\": $(xor_job 10), \"space\": {\"/seed\": {\"values\": [1, 2]}}, \"priority\": 1}"
+expect 403
 as "$root" PATCH "/v1/jobs/$job" "${json[@]}" -d '{"priority": 2}'
 expect 200
 as "$bob" DELETE /v1/jobs/job_00000000000000000000000000

@@ -95,7 +95,7 @@ ROOMS = {
                       "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
     "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
-    "server/backup": ("api api/hash engine/files server/process server/store", ""),
+    "server/backup": ("api api/hash engine/files server/audit server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
     "server/workers": (SERVER + " engine/files engine/plan", ""),

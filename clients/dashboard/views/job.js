@@ -145,7 +145,8 @@ export function mount(root, { id }, signal) {
     setText(badge, stateWord(job.status));
     replace(tags,
       (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: listOf(word) === "sweeps" ? `#/sweeps/${encodeURIComponent(word)}` : `#/jobs?tag=${encodeURIComponent(word)}` }, word)),
-      job.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"));
+      job.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"),
+      job.visibility === "private" && h("span", { class: "tag", title: "Its owner alone sees it, and admins" }, "private"));
     if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
     buttons.show(job);
     setText(warning, job.error ? `${job.error.message}${job.error.pointer ? ` (${job.error.pointer})` : ""}` : job.warning ?? "");

@@ -146,6 +146,7 @@ export function mount(root, { query }, signal) {
       h("a", { class: "job-link", href: `#/jobs/${encodeURIComponent(job.id)}`, title: job.id }, jobName(job)),
       (job.tags ?? []).length > 0 && h("span", { class: "tags" }, job.tags.map((word) => h("button", { type: "button", class: "tag", title: `Only jobs tagged ${word}`, onclick: () => only(word) }, word))),
       job.owner && h("span", { class: "muted owner" }, ` ${job.owner}`),
+      job.visibility === "private" && h("span", { class: "muted", title: "Its owner alone sees it, and admins" }, " private"),
       job.error && h("div", { class: "error-line" }, job.error.message));
     replace(cells.data, job.dataset ? h("a", { href: datasetLink(job.dataset) }, job.dataset) : "–");
     replace(cells.progress,

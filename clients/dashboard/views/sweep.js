@@ -126,7 +126,8 @@ export function mount(root, { id }, signal) {
     badge.dataset.state = sweep.status;
     setText(badge, stateWord(sweep.status));
     replace(tags, (sweep.tags ?? []).map((word) => h("a", { class: "tag", href: `#/sweeps?tag=${encodeURIComponent(word)}` }, word)),
-      sweep.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"));
+      sweep.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"),
+      sweep.visibility === "private" && h("span", { class: "tag", title: "Its owner alone sees it, and admins" }, "private"));
     if (before && before !== sweep.status) announce(`${jobName(sweep)}: ${stateWord(sweep.status)}.`);
     buttons.show(sweep);
     study.hidden = !isStudy(sweep.spec.space);

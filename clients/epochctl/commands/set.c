@@ -20,6 +20,9 @@ static json_t *patch_make(const ep_arguments *arguments, int64_t priority) {
   const char *pinned = ep_arguments_value(arguments, "pinned");
   if (good && pinned)
     good = json_object_set_new(patch, "pinned", json_boolean(strcmp(pinned, "true") == 0)) == 0;
+  const char *visibility = ep_arguments_value(arguments, "visibility");
+  if (good && visibility)
+    good = json_object_set_new(patch, "visibility", json_string(visibility)) == 0;
   for (int i = 0; i < arguments->given_count && good; i++) {
     const char *value = arguments->given[i].value;
     if (strcmp(arguments->given[i].option->name, "tag") == 0 && *value)
@@ -44,8 +47,10 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   int64_t priority = ep_arguments_integer(arguments, "priority", 0);
   json_t *job = NULL;
   if (!ep_arguments_has(arguments, "name") && !ep_arguments_has(arguments, "tag") &&
-      !ep_arguments_has(arguments, "priority") && !ep_arguments_has(arguments, "pinned"))
-    return ep_fail(error, EP_INVALID, "say what to set: --name, --tag, --priority or --pinned");
+      !ep_arguments_has(arguments, "priority") && !ep_arguments_has(arguments, "pinned") &&
+      !ep_arguments_has(arguments, "visibility"))
+    return ep_fail(error, EP_INVALID,
+                   "say what to set: --name, --tag, --priority, --pinned or --visibility");
   ep_status status = ep_submission_id_find(&client->session, arguments->words[0], id, error);
   if (status != EP_OK) return status;
   json_t *patch = patch_make(arguments, priority);
@@ -75,11 +80,13 @@ static const ep_option OPTIONS[] = {
    .max = INT32_MAX, .doc = "while queued: higher runs first"},
   {.name = "pinned", .kind = EP_OPTION_CHOICE, .value = "true|false",
    .doc = "true: the daemon's retention never deletes it"},
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = "public|private",
+   .doc = "private: its owner alone sees it, and admins"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_set = {
   .name = "set", .words = "JOB|SWEEP", .kind = EP_WORD_SUBMISSION, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "change the name, tags or priority of a job or a sweep, or pin it",
+  .summary = "change the name, tags or priority of a job or a sweep, pin it, or hide it",
   .examples = "epochctl set last --name best --tag paper --tag figure-3"};
 /* clang-format on */

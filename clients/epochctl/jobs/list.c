@@ -36,6 +36,15 @@ static void ids_print(const json_t *list) {
   }
 }
 
+/* The owner, and whether they alone see it. */
+static void owner_cell(ep_text_table *table, const json_t *item) {
+  char text[CELL_BYTES + 16];
+  bool private = strcmp(ep_json_text_at(item, "visibility"), "private") == 0;
+  snprintf(text, sizeof text, "%.*s%s", CELL_BYTES, ep_json_text_at(item, "owner"),
+           private ? " (private)" : "");
+  ep_text_table_cell(table, text, EP_COLOUR_PLAIN);
+}
+
 static void table_print(const ep_terminal *terminal, const json_t *page, const ep_job_list *list,
                         bool wide) {
   ep_text_table table = {0};
@@ -45,7 +54,7 @@ static void table_print(const ep_terminal *terminal, const json_t *page, const e
   if (wide) ep_text_table_column(&table, "owner", false, true);
   json_array_foreach(ep_json_at(page, "data"), index, item) {
     list->row(&table, item);
-    if (wide) ep_text_table_cell(&table, ep_json_text_at(item, "owner"), EP_COLOUR_PLAIN);
+    if (wide) owner_cell(&table, item);
   }
   ep_text_table_print(&table, terminal, true);
   ep_text_table_deinit(&table);
@@ -95,7 +104,7 @@ const ep_option EP_JOB_LIST_OPTIONS[] = {
   {.name = "limit", .letter = 'l', .kind = EP_OPTION_INTEGER, .value = "N", .min = 1,
    .max = EP_LIMIT_LIST_JOBS, .doc = "at most so many, the newest (20)"},
   {.name = "owner", .kind = EP_OPTION_TEXT, .value = "OWNER", .doc = "only those of this owner"},
-  {.name = "output", .letter = 'o', .kind = EP_OPTION_CHOICE, .value = "wide", .doc = "wide: with owners"},
+  {.name = "output", .letter = 'o', .kind = EP_OPTION_CHOICE, .value = "wide", .doc = "wide: with owners, and what is private"},
   {.name = "quiet", .letter = 'q', .kind = EP_OPTION_SWITCH, .doc = "ids alone"},
   {.name = NULL}};
 /* clang-format on */

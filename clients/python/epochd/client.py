@@ -110,12 +110,13 @@ class Client:
         ids = [job.id if isinstance(job, Job) else job for job in jobs]
         return self._json("GET", "/v1/compare?" + urlencode({"jobs": ",".join(ids), "max_points": max_points}, safe=","))
 
-    def upload(self, name: str, source: Any) -> Dict[str, Any]:
+    def upload(self, name: str, source: Any, visibility: Optional[str] = None) -> Dict[str, Any]:
         """Uploads a dataset. `source` is a file's path, an open binary file, bytes, or a mapping of arrays.
 
         Arrays are called x and y, or x_train, y_train, x_test, y_test, x_val, y_val; under the names of a
-        model's tensors they are weights for `model.init`. Files are streamed."""
-        path = f"/v1/datasets/{quote(name, safe='')}"
+        model's tensors they are weights for `model.init`. Files are streamed.
+        visibility: "private", for its owner and admins alone, or "public"; the daemon's default unless given."""
+        path = f"/v1/datasets/{quote(name, safe='')}" + (f"?visibility={visibility}" if visibility else "")
         headers = {"Content-Type": "application/octet-stream"}
         if isinstance(source, Mapping):
             header, arrays = safetensors_header(source)

@@ -110,7 +110,7 @@ class Submission:
         return self
 
     def update(self: Self, **fields: Any) -> Self:
-        """Changes `name`, `tags`, `priority` or `pinned`."""
+        """Changes `name`, `tags`, `priority`, `pinned` or `visibility`."""
         self.document = self._client._json("PATCH", self._path, dict(fields))
         return self
 

@@ -17,6 +17,7 @@
 
 #include "api/hash/checksum.h"
 #include "api/json/memory.h"
+#include "api/spec/labels.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/cached_meta.h"
 #include "engine/data/datasets/column_json.h"
@@ -319,7 +320,7 @@ static json_t *time_json(int64_t time_us) {
 }
 
 static char *meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
-                         int64_t created_us, bool columns) {
+                         int64_t created_us, bool private, bool columns) {
   const ep_part *x = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_X];
   const ep_part *y = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y];
   const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
@@ -331,6 +332,7 @@ static char *meta_format(const ep_dataset_meta *meta, const char *name, const ch
       object && rest && ep_json_set(object, "object", json_string("dataset")) &&
       ep_json_set(object, "name", json_string(name)) &&
       ep_json_set(object, "owner", json_string(owner)) &&
+      ep_json_set(object, "visibility", json_string(ep_visibility_name(private))) &&
       ep_json_set(object, "role", json_string(role)) && json_object_update(object, rest) == 0 &&
       ep_json_set(object, "rows", json_integer(main->rows)) &&
       ep_json_set(object, "columns_count", json_integer(main->columns)) &&
@@ -345,11 +347,11 @@ static char *meta_format(const ep_dataset_meta *meta, const char *name, const ch
 }
 
 char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
-                             int64_t created_us) {
-  return meta_format(meta, name, owner, created_us, true);
+                             int64_t created_us, bool private) {
+  return meta_format(meta, name, owner, created_us, private, true);
 }
 
 char *ep_dataset_summary_format(const ep_dataset_meta *meta, const char *name, const char *owner,
-                                int64_t created_us) {
-  return meta_format(meta, name, owner, created_us, false);
+                                int64_t created_us, bool private) {
+  return meta_format(meta, name, owner, created_us, private, false);
 }

@@ -16,10 +16,10 @@ ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_erro
  * "rows":…,"parts":{"train":{"table":{"rows":…,"columns":…,"dtype":…}}},"columns":[{"name","type","missing","distinct","min","max","categories"}…]}
  * Owned by the caller (free); NULL when memory is short. */
 char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
-                             int64_t created_us);
+                             int64_t created_us, bool private);
 /* An item of GET /v1/datasets: the same without "columns" and "target_columns"; `meta` needs none.
  */
 char *ep_dataset_summary_format(const ep_dataset_meta *meta, const char *name, const char *owner,
-                                int64_t created_us);
+                                int64_t created_us, bool private);
 
 #endif

@@ -72,7 +72,10 @@ static bool is_inference(const char *path) {
 void ep_response_problem(ep_response *response, const ep_problem *problem, const char *path) {
   ep_response_deinit(response);
   int status = ep_status_http(problem->status);
-  if (status == 429 || status == 503) ep_response_header_add(response, "Retry-After", "1");
+  if (status == 429 || status == 503)
+    ep_response_header_add(response, "Retry-After", "%d",
+                           problem->retry_seconds > 0 ? problem->retry_seconds : 1);
+  response->unknown = problem->status == EP_UNKNOWN;
   if (status == 401)
     ep_response_header_add(response, "WWW-Authenticate", "Bearer realm=\"epochd\"");
   if (path && is_inference(path))

@@ -19,6 +19,7 @@ typedef struct {
 
 typedef struct {
   int status;       /* HTTP; 0 until it is set */
+  bool unknown;     /* a problem: EP_UNKNOWN, it may have been done */
   const char *type; /* a literal; NULL = no body */
   ep_response_header headers[EP_RESPONSE_HEADERS];
   int headers_count;

@@ -10,6 +10,7 @@
 #include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/best.h"
 #include "server/jobs/live/live.h"
+#include "server/jobs/live/usage.h"
 #include "server/jobs/placement/fit.h"
 #include "server/jobs/placement/gang.h"
 #include "server/jobs/placement/room.h"
@@ -154,6 +155,7 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
 
 void ep_assign_drop(ep_jobs *jobs, ep_live_job *job) {
   pthread_mutex_lock(&jobs->mutex);
+  ep_usage_end(jobs, job);
   ep_live_remove(jobs, job);
   jobs->running--;
   pthread_mutex_unlock(&jobs->mutex);
@@ -165,6 +167,7 @@ void ep_assign_drop(ep_jobs *jobs, ep_live_job *job) {
 void ep_assign_return(ep_jobs *jobs, ep_live_job *job, bool again) {
   pthread_mutex_lock(&jobs->mutex);
   bool cancelled = job->cancelled, dropped = job->dropped;
+  ep_usage_end(jobs, job);
   ep_trials_leave(job);
   if (!cancelled && !dropped) {
     jobs->running--;
@@ -233,6 +236,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   pthread_mutex_lock(&jobs->mutex);
   job->row = row;
   job->begun = false;
+  ep_usage_begin(jobs, job);
   job->eta_seconds = NAN;
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);

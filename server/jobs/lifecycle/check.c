@@ -56,8 +56,8 @@ static ep_status device_check(ep_jobs *jobs, const char *requested_device, const
 
 static ep_status dataset_resolve(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
   ep_data_spec *data = &checked->spec->data;
-  ep_status status =
-      ep_contents_pin(&jobs->contents, data->dataset, "/data/dataset", data->sha256, problem);
+  ep_status status = ep_contents_pin(&jobs->contents, &checked->by, data->dataset, "/data/dataset",
+                                     data->sha256, problem);
   checked->pinned = status == EP_OK;
   return status;
 }
@@ -208,8 +208,27 @@ static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *
   return status == EP_OK ? ranks_check(jobs, checked, problem) : status;
 }
 
+ep_status ep_priority_check(int priority, bool limited, ep_problem *problem) {
+  if (priority <= 0 || !limited) return EP_OK;
+  return ep_problem_add(
+      problem, EP_FORBIDDEN, "/priority",
+      "a priority above 0 passes the jobs of all owners, which needs a token with "
+      "the scope \"admin\": order yours by priorities from -100 to 0");
+}
+
+static ep_job_spec *labels_of(const ep_checked_spec *checked) {
+  return checked->sweep ? &checked->sweep->labels : checked->spec;
+}
+
+/* What the daemon and the caller's token say of the labels. */
+static ep_status labels_settle(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
+  ep_job_spec *labels = labels_of(checked);
+  if (!labels->visibility_given) labels->private = jobs->private_default;
+  return ep_priority_check(labels->priority, checked->by.limited, problem);
+}
+
 static ep_status tags_format(ep_checked_spec *checked, ep_problem *problem) {
-  const ep_job_spec *labels = checked->sweep ? &checked->sweep->labels : checked->spec;
+  const ep_job_spec *labels = labels_of(checked);
   checked->tags = ep_tags_format((const char *const *)labels->tags, labels->tags_count);
   return checked->text && checked->tags ? EP_OK : ep_problem_fail_memory(problem);
 }
@@ -250,7 +269,8 @@ static ep_status webhooks_check(const ep_jobs *jobs, const ep_job_spec *spec, ep
 static ep_status job_parse(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
                            ep_problem *problem) {
   char *filled;
-  ep_status status = ep_automatic_spec_make(jobs, json, bytes, false, &filled, problem);
+  ep_status status =
+      ep_automatic_spec_make(jobs, &checked->by, json, bytes, false, &filled, problem);
   if (status != EP_OK) return status;
   status = ep_job_spec_parse(filled ? filled : json, filled ? strlen(filled) : bytes,
                              &checked->spec, problem);
@@ -265,10 +285,11 @@ ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same
   ep_job_spec *spec = checked->spec;
   checked->epochs = spec->epochs;
   status = webhooks_check(jobs, spec, problem);
+  if (status == EP_OK) status = labels_settle(jobs, checked, problem);
   if (status == EP_OK) status = training_check(jobs, same_data, checked, problem);
   if (status == EP_OK) status = parts_check(jobs, checked, problem);
   if (status == EP_OK)
-    status = ep_first_weights_resolve(jobs, spec, checked->plan, checked->init_pin,
+    status = ep_first_weights_resolve(jobs, &checked->by, spec, checked->plan, checked->init_pin,
                                       checked->init_checkpoint, problem);
   if (status != EP_OK) return status;
   checked->text = ep_job_spec_format(spec);
@@ -309,7 +330,8 @@ static ep_status first_training_check(ep_jobs *jobs, ep_checked_spec *checked,
 static ep_status sweep_parse(ep_jobs *jobs, const char *json, size_t bytes,
                              ep_checked_spec *checked, ep_problem *problem) {
   char *filled;
-  ep_status status = ep_automatic_spec_make(jobs, json, bytes, true, &filled, problem);
+  ep_status status =
+      ep_automatic_spec_make(jobs, &checked->by, json, bytes, true, &filled, problem);
   if (status != EP_OK) return status;
   status = ep_sweep_spec_parse(filled ? filled : json, filled ? strlen(filled) : bytes,
                                &checked->sweep, problem);
@@ -321,6 +343,7 @@ ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_check
                          ep_problem *problem) {
   ep_status status = sweep_parse(jobs, json, bytes, checked, problem);
   if (status == EP_OK) status = webhooks_check(jobs, &checked->sweep->labels, problem);
+  if (status == EP_OK) status = labels_settle(jobs, checked, problem);
   if (status == EP_OK) status = ep_sweep_count(checked->sweep, &checked->epochs, problem);
   if (status == EP_OK) status = devices_check(jobs, checked->sweep, problem);
   if (status == EP_OK) status = first_training_check(jobs, checked, problem);

@@ -8,6 +8,7 @@
 #include "server/jobs/live/state.h"
 
 typedef struct {
+  ep_viewer by;                        /* whose spec it is */
   ep_job_spec *spec;                   /* of a sweep: its job at the first point; owned */
   ep_sweep_spec *sweep;                /* NULL = a job; owned */
   int64_t epochs;                      /* of a sweep: its trainings */
@@ -17,9 +18,10 @@ typedef struct {
   bool pinned;                         /* spec->data.sha256 is pinned */
   char init_checkpoint[EP_PATH_BYTES]; /* the file that EP_INIT_FILE becomes a link to; "" = none */
   char init_pin[EP_PIN_BYTES];         /* of ep_first_weights_resolve */
-} ep_checked_spec;                     /* starts as {0} */
+} ep_checked_spec;                     /* starts as {.by = …} */
 
-/* Finds everything that can be wrong with a spec, before anything is stored. *checked is the
+/* Finds everything that can be wrong with a spec, before anything is stored. What is hidden from
+ * checked->by is not there. *checked is the
  * caller's to deinit, also on failure. same_data: of a dataset, the content that the spec names. */
 ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same_data,
                         ep_checked_spec *checked, ep_problem *problem);
@@ -33,6 +35,9 @@ ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, bool *descr
 /* The faults of a sweep's job stand below /job. */
 void ep_spec_pointers_move(ep_problem *problem);
 void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked);
+
+/* EP_FORBIDDEN at /priority: it passes other owners' jobs, and the caller is limited. */
+ep_status ep_priority_check(int priority, bool limited, ep_problem *problem);
 
 /* Whether what the CPU has of memory can ever be enough for the plan. */
 bool ep_check_memory_suffices(ep_jobs *jobs, const ep_plan *plan);

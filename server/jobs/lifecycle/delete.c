@@ -13,6 +13,9 @@ static ep_status models_check(ep_jobs *jobs, const char *job, ep_error *error) {
   ep_status status = ep_store_model_by_job(jobs->store, job, &model, error);
   if (status == EP_NOT_FOUND) return EP_OK;
   if (status != EP_OK) return status;
+  if (model.private) /* it may be hidden from who deletes */
+    return ep_fail(error, EP_CONFLICT,
+                   "a private model is published from job %s: its owner deletes it first", job);
   return ep_fail(error, EP_CONFLICT, "model \"%s\" is published from job %s: delete it first",
                  model.name, job);
 }

@@ -5,6 +5,7 @@
 #include "server/jobs/files/events.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/live/live.h"
+#include "server/jobs/live/usage.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
@@ -83,6 +84,7 @@ static bool end_try(ep_jobs *jobs, ep_live_job *job) {
 void ep_job_end(ep_jobs *jobs, ep_live_job *job, ep_state state, char *result_text) {
   ep_job_row *row = &job->row;
   pthread_mutex_lock(&jobs->mutex);
+  ep_usage_end(jobs, job);
   if (row->state == EP_STATE_RUNNING) jobs->running--;
   job->state_before = row->state;
   job->version_before = ep_live_version(jobs, job);

@@ -44,22 +44,23 @@ static ep_status job_hash_get(ep_jobs *jobs, const char *id, char sha256[EP_SHA2
 }
 
 /* Pins the job that init names, so that what is found stays. */
-static ep_status job_pin(ep_jobs *jobs, const ep_job_spec *spec, char pin[EP_PIN_BYTES],
-                         ep_problem *problem) {
+static ep_status job_pin(ep_jobs *jobs, const ep_viewer *by, const ep_job_spec *spec,
+                         char pin[EP_PIN_BYTES], ep_problem *problem) {
   ep_error error = {0};
-  if (!ep_id_valid(spec->init_job)) {
-    ep_fail(&error, EP_NOT_FOUND, "there is no job %.60s", spec->init_job);
-    return init_refuse(problem, spec, &error);
-  }
+  ep_status status = ep_id_valid(spec->init_job)
+                         ? ep_jobs_see(jobs, by, EP_OWNED_JOB, spec->init_job, &error)
+                         : ep_owned_missing(EP_OWNED_JOB, spec->init_job, &error);
+  if (status == EP_NOT_FOUND) return init_refuse(problem, spec, &error);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
   if (!ep_pins_add(&jobs->contents.pins, spec->init_job)) return ep_problem_fail_memory(problem);
   ep_first_weights_pin_name(spec, pin);
   return EP_OK;
 }
 
-static ep_status job_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTES],
-                          char path[EP_PATH_BYTES], ep_problem *problem) {
+static ep_status job_find(ep_jobs *jobs, const ep_viewer *by, ep_job_spec *spec,
+                          char pin[EP_PIN_BYTES], char path[EP_PATH_BYTES], ep_problem *problem) {
   ep_error error = {0};
-  ep_status status = job_pin(jobs, spec, pin, problem);
+  ep_status status = job_pin(jobs, by, spec, pin, problem);
   if (status != EP_OK) return status;
   status = ep_jobs_file(jobs, spec->init_job, EP_WEIGHTS_FILE, path, EP_PATH_BYTES, &error);
   if (status == EP_OK) status = job_hash_get(jobs, spec->init_job, spec->init_sha256, &error);
@@ -67,10 +68,11 @@ static ep_status job_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTE
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
 }
 
-static ep_status upload_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTES],
-                             char path[EP_PATH_BYTES], ep_problem *problem) {
+static ep_status upload_find(ep_jobs *jobs, const ep_viewer *by, ep_job_spec *spec,
+                             char pin[EP_PIN_BYTES], char path[EP_PATH_BYTES],
+                             ep_problem *problem) {
   ep_error error = {0};
-  ep_status status = ep_contents_pin(&jobs->contents, spec->init_weights, "/model/init/weights",
+  ep_status status = ep_contents_pin(&jobs->contents, by, spec->init_weights, "/model/init/weights",
                                      spec->init_sha256, problem);
   if (status != EP_OK) return status;
   ep_first_weights_pin_name(spec, pin);
@@ -141,13 +143,13 @@ static ep_status repetition_check(ep_jobs *jobs, ep_job_spec *spec, char path[EP
   return epochs < spec->epochs ? EP_OK : epochs_refuse(spec, epochs, problem);
 }
 
-static ep_status checkpoint_find(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
-                                 char pin[EP_PIN_BYTES], char path[EP_PATH_BYTES],
-                                 ep_problem *problem) {
+static ep_status checkpoint_find(ep_jobs *jobs, const ep_viewer *by, ep_job_spec *spec,
+                                 const ep_plan *plan, char pin[EP_PIN_BYTES],
+                                 char path[EP_PATH_BYTES], ep_problem *problem) {
   ep_error error = {0};
   ep_checkpoint found;
   int64_t step = spec->init_checkpoint > 0 ? spec->init_checkpoint : EP_CHECKPOINT_LATEST;
-  ep_status status = job_pin(jobs, spec, pin, problem);
+  ep_status status = job_pin(jobs, by, spec, pin, problem);
   if (status != EP_OK) return status;
   status = ep_jobs_checkpoint_find(jobs, spec->init_job, step, &found, path, &error);
   if (status == EP_NOT_FOUND && spec->init_optimizer && spec->init_checkpoint == 0)
@@ -194,20 +196,20 @@ static ep_status weights_verify(ep_jobs *jobs, const ep_job_spec *spec, const ch
   return status == EP_OK ? ep_dataset_verify(folder, NULL, NULL, error) : status;
 }
 
-ep_status ep_first_weights_resolve(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
-                                   char pin[EP_PIN_BYTES], char checkpoint[EP_PATH_BYTES],
-                                   ep_problem *problem) {
+ep_status ep_first_weights_resolve(ep_jobs *jobs, const ep_viewer *by, ep_job_spec *spec,
+                                   const ep_plan *plan, char pin[EP_PIN_BYTES],
+                                   char checkpoint[EP_PATH_BYTES], ep_problem *problem) {
   char path[EP_PATH_BYTES];
   ep_error error = {0};
   ep_status status = EP_OK;
   spec->init_sha256[0] = 0;
   pin[0] = checkpoint[0] = 0;
   if (spec->init_checkpoint != 0 || spec->init_optimizer)
-    status = checkpoint_find(jobs, spec, plan, pin, path, problem);
+    status = checkpoint_find(jobs, by, spec, plan, pin, path, problem);
   else if (spec->init_job[0] != 0)
-    status = job_find(jobs, spec, pin, path, problem);
+    status = job_find(jobs, by, spec, pin, path, problem);
   else if (spec->init_weights[0] != 0)
-    status = upload_find(jobs, spec, pin, path, problem);
+    status = upload_find(jobs, by, spec, pin, path, problem);
   else
     return EP_OK;
   if (status != EP_OK) return status;

@@ -5,12 +5,12 @@
 #include "engine/files/path.h"
 #include "server/jobs/live/state.h"
 
-/* Finds and pins what model.init names, checks it against the plan, and fills in spec->init_sha256.
- * Faults go into *problem. pin: written, also on failure; "" = nothing is pinned. checkpoint: the
- * file, where it is one, for ep_first_weights_link; "" = it is none. */
-ep_status ep_first_weights_resolve(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
-                                   char pin[EP_PIN_BYTES], char checkpoint[EP_PATH_BYTES],
-                                   ep_problem *problem);
+/* Finds and pins what model.init names, if `by` sees it, checks it against the plan, and fills in
+ * spec->init_sha256. Faults go into *problem. pin: written, also on failure; "" = nothing is
+ * pinned. checkpoint: the file, where it is one, for ep_first_weights_link; "" = it is none. */
+ep_status ep_first_weights_resolve(ep_jobs *jobs, const ep_viewer *by, ep_job_spec *spec,
+                                   const ep_plan *plan, char pin[EP_PIN_BYTES],
+                                   char checkpoint[EP_PATH_BYTES], ep_problem *problem);
 /* Gives the file another name in the job's folder, which is on disk afterwards: the other job may
  * replace its checkpoints at any time. "" is allowed. */
 ep_status ep_first_weights_link(const char *data_dir, const char *job, const char *checkpoint,

@@ -14,6 +14,7 @@
 #include "server/jobs/lifecycle/retention.h"
 #include "server/jobs/lifecycle/run.h"
 #include "server/jobs/live/live.h"
+#include "server/jobs/live/usage.h"
 #include "server/jobs/views/view.h"
 #include "server/process/ballast.h"
 #include "server/process/clock.h"
@@ -128,6 +129,8 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->retention.keep_bytes = options->keep_bytes;
   jobs->quota_jobs = options->quota_jobs;
   jobs->quota_cores = options->quota_cores;
+  jobs->quota_device_seconds = options->quota_device_seconds;
+  jobs->private_default = options->private_default;
   jobs->memory_bytes_max = options->memory_bytes_max;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
@@ -224,6 +227,8 @@ void ep_jobs_close(ep_jobs *jobs) {
   ep_supervisor_destroy(jobs->supervisor);
   jobs->supervisor = NULL;
   ep_webhooks_stop(jobs->webhooks);
+  if (jobs->store) ep_usage_store(jobs, true);
+  free(jobs->used);
   ep_log_flusher_stop(&jobs->flusher);
   ep_disk_probe_destroy(jobs->disk_probe);
   for (int i = 0; i < EP_JOBS_BUCKETS; i++)

@@ -3,6 +3,7 @@
  * whose end is being written still has its labels changed: its end does not touch them. */
 #include <stdlib.h>
 
+#include "server/jobs/lifecycle/check.h"
 #include "server/jobs/live/live.h"
 #include "server/process/id.h"
 
@@ -16,6 +17,7 @@ static bool live_label(ep_jobs *jobs, const char *id, ep_store_labels *labels) {
     job->name = labels->name;
     labels->name = before;
     job->labels_version = labels->labels_version;
+    job->private = labels->private;
     bool other = job->entry.priority != labels->priority;
     moved = ep_queue_reorder(&jobs->queue, &job->entry, labels->priority) && other;
     if (moved) ep_live_touch_queue(jobs);
@@ -25,7 +27,7 @@ static bool live_label(ep_jobs *jobs, const char *id, ep_store_labels *labels) {
   return moved;
 }
 
-ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes,
+ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes, bool limited,
                         ep_problem *problem) {
   ep_labels labels;
   ep_store_labels stored;
@@ -33,6 +35,11 @@ ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t 
   if (!ep_id_valid(id)) return ep_problem_set(problem, EP_NOT_FOUND, "there is no job %.60s", id);
   ep_status status = ep_labels_parse(json, bytes, &labels, problem);
   if (status != EP_OK) return status;
+  if (labels.has_priority) status = ep_priority_check(labels.priority, limited, problem);
+  if (status != EP_OK) {
+    ep_labels_deinit(&labels);
+    return status;
+  }
   status = ep_store_job_label(jobs->store, id, &labels, ep_live_tick(jobs), &stored, &error);
   ep_labels_deinit(&labels);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);

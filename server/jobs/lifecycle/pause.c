@@ -3,6 +3,7 @@
 #include "server/jobs/files/events.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/live/live.h"
+#include "server/jobs/live/usage.h"
 #include "server/process/id.h"
 #include "server/process/log.h"
 
@@ -83,6 +84,7 @@ static bool pause_begin(ep_jobs *jobs, ep_live_job *job, ep_job_row *row) {
   pthread_mutex_lock(&jobs->mutex);
   bool cancelled = job->cancelled;
   if (!cancelled) {
+    ep_usage_end(jobs, job);
     if (job->row.state == EP_STATE_RUNNING) jobs->running--;
     job->row.state = EP_STATE_PAUSED;
     job->settling = true;

@@ -15,6 +15,7 @@
 #include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/best.h"
 #include "server/jobs/live/live.h"
+#include "server/jobs/live/usage.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
@@ -446,9 +447,10 @@ static bool jobs_settle(void *context) {
     left = ep_job_resume_retry(jobs) || left;
     ep_subscribers_call(&jobs->watches);
   }
+  bool used = ep_usage_store(jobs, false);
   bool refused = jobs->refused;
   jobs->refused = false;
-  return left || refused || again;
+  return left || refused || again || used;
 }
 
 void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out) {

@@ -11,6 +11,7 @@
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/live.h"
+#include "server/jobs/live/usage.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
@@ -64,6 +65,7 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, const c
                       .state = EP_STATE_QUEUED,
                       .priority = labels->priority,
                       .pinned = labels->pinned,
+                      .private = labels->private,
                       .ttl_seconds = labels->ttl_seconds,
                       .spec = checked->text,
                       .tags = checked->tags,
@@ -206,11 +208,11 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, const char *
   return EP_OK;
 }
 
-/* Of the key of one owner: another's is another key. Those of epochd itself are everybody's. */
+/* Of the key of one owner: another's is another key. owner NULL: it is everybody's. */
 static void key_hash_make(const char *owner, const char *key, uint8_t out[EP_STORE_HASH_BYTES]) {
   crypto_hash_sha256_state state;
   crypto_hash_sha256_init(&state);
-  if (owner[0] != 0 && key[0] != EP_OWN_KEY)
+  if (owner && owner[0] != 0)
     crypto_hash_sha256_update(&state, (const unsigned char *)owner, strlen(owner) + 1);
   crypto_hash_sha256_update(&state, (const unsigned char *)key, strlen(key));
   crypto_hash_sha256_final(&state, out);
@@ -229,6 +231,25 @@ static ep_status repetition_find(ep_jobs *jobs, const uint8_t *key_hash, const u
                         "this Idempotency-Key was used with another body, for job %s", id);
 }
 
+/* The job of an earlier submission of the same. Keys of epochd itself are everybody's, unless that
+ * job is hidden from this owner, who then has one of their own. key_hash, body_hash: written. */
+static ep_status repetition_look(ep_jobs *jobs, const ep_submission *submission,
+                                 uint8_t key_hash[EP_STORE_HASH_BYTES],
+                                 uint8_t body_hash[EP_STORE_HASH_BYTES], char id[EP_ID_BYTES],
+                                 ep_problem *problem) {
+  const char *key = submission->idempotency_key;
+  const ep_viewer by = {submission->owner, submission->limited};
+  bool own = key[0] == EP_OWN_KEY;
+  /* epochd's own keys say all: what they are of may have another name by now */
+  text_hash(own ? key : submission->json, own ? strlen(key) : submission->bytes, body_hash);
+  key_hash_make(own ? NULL : by.owner, key, key_hash);
+  ep_status status = repetition_find(jobs, key_hash, body_hash, id, problem);
+  if (!own || status != EP_OK || ep_jobs_see(jobs, &by, EP_OWNED_JOB, id, NULL) != EP_NOT_FOUND)
+    return status;
+  key_hash_make(by.owner, key, key_hash);
+  return repetition_find(jobs, key_hash, body_hash, id, problem);
+}
+
 static ep_status submission_check(ep_jobs *jobs, const ep_submission *submission,
                                   ep_checked_spec *checked, ep_problem *problem) {
   const char *json = submission->json;
@@ -244,18 +265,14 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
   const char *owner = submission->owner ? submission->owner : "";
   *repeated = false;
   if (keyed) {
-    key_hash_make(owner, submission->idempotency_key, key_hash);
-    /* epochd's own keys say all: what they are of may have another name by now */
-    bool own = submission->idempotency_key[0] == EP_OWN_KEY;
-    text_hash(own ? submission->idempotency_key : submission->json,
-              own ? strlen(submission->idempotency_key) : submission->bytes, body_hash);
-    ep_status status = repetition_find(jobs, key_hash, body_hash, id, problem);
+    ep_status status = repetition_look(jobs, submission, key_hash, body_hash, id, problem);
     *repeated = status == EP_OK;
     if (status != EP_NOT_FOUND) return status;
   }
-  ep_checked_spec checked = {0};
+  ep_checked_spec checked = {.by = {owner, submission->limited}};
   bool placed = false;
   ep_status status = room_check(jobs, problem);
+  if (status == EP_OK) status = ep_usage_check(jobs, owner, problem);
   if (status == EP_OK) status = submission_check(jobs, submission, &checked, problem);
   if (status == EP_OK) status = place_take(jobs, owner, &placed, problem);
   if (status == EP_OK)

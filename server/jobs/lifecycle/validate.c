@@ -5,10 +5,10 @@
 #include "server/jobs/lifecycle/check.h"
 #include "server/jobs/sweeps.h"
 
-ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
-                           ep_problem *problem) {
+ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
+                           char **text, ep_problem *problem) {
   *text = NULL;
-  ep_checked_spec checked = {0};
+  ep_checked_spec checked = {.by = *by};
   ep_error error = {0};
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count = 0;
@@ -45,10 +45,10 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
   return status;
 }
 
-ep_status ep_sweeps_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
-                             ep_problem *problem) {
+ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
+                             char **text, ep_problem *problem) {
   *text = NULL;
-  ep_checked_spec checked = {0};
+  ep_checked_spec checked = {.by = *by};
   ep_error error = {0};
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count = 0;

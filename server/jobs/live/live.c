@@ -43,6 +43,10 @@ bool ep_live_is_shown(const ep_live_job *job) {
   return !job->storing && !job->dropped;
 }
 
+bool ep_live_is_seen(const ep_live_job *job, const ep_viewer *viewer) {
+  return ep_viewer_sees(viewer, job->row.owner, job->private);
+}
+
 void ep_live_add(ep_jobs *jobs, ep_live_job *job) {
   ep_live_job **bucket = bucket_of(jobs, job->row.id);
   job->next = *bucket;
@@ -66,6 +70,7 @@ ep_live_job *ep_live_create(const ep_job_row *row) {
   job->row = *row;
   job->row.name = job->row.spec = job->row.tags = job->row.result = NULL;
   job->name = strdup(row->name ? row->name : "");
+  job->private = row->private;
   job->eta_seconds = __builtin_nan("");
   memcpy(job->entry.id, row->id, sizeof job->entry.id);
   job->entry.priority = row->priority;

@@ -19,6 +19,9 @@ void ep_live_remove(ep_jobs *jobs, ep_live_job *job); /* locked; does not free *
 /* Whether others may see it: its row is stored. Locked. */
 bool ep_live_is_shown(const ep_live_job *job);
 
+/* Whether it is one of theirs, or public. Locked. */
+bool ep_live_is_seen(const ep_live_job *job, const ep_viewer *viewer);
+
 /* Queues the job, with room for those that run, which may come back. again: it was running before.
  * False: memory is short. Locked. */
 bool ep_live_enqueue(ep_jobs *jobs, ep_live_job *job, bool again);

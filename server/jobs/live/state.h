@@ -51,23 +51,25 @@ typedef struct ep_live_job {
   struct ep_live_job *next;        /* in its bucket */
   struct ep_live_job *next_ending; /* in ep_jobs.ending */
   ep_job_row
-      row;    /* name and tags are NULL, priority is not kept up; spec: owned from the submission
-                 until a worker has it or the row is stored; result: owned once it is ending */
-  char *name; /* owned; this, labels_version and entry.priority may change at any time: PATCH */
+      row;      /* name and tags are NULL, priority is not kept up; spec: owned from the submission
+                   until a worker has it or the row is stored; result: owned once it is ending */
+  char *name;   /* owned; this and the next two and entry.priority may change at any time: PATCH */
+  bool private; /* its owner alone sees it, and admins; row.private is not kept up */
   int64_t labels_version; /* 0 = as they were when the job came to live */
   uint64_t labelled;      /* version of the job at the last such change; 0 = none */
   ep_queue_entry entry;
-  bool storing;          /* its row is not on disk yet: it may run, but is not shown */
-  bool dropped;          /* its row could not be stored: an attempt that runs ends for nothing */
-  bool begun;            /* this attempt's start is in the row; else none of it was shown */
-  bool cancelled;        /* while running: it is to end */
-  bool pause;            /* it is paused, or is to be */
-  bool settling;         /* paused, which is being stored and logged: its thread's alone */
-  bool resume_owed;      /* paused, and told to go on, which could not be stored: tried again */
-  bool resumed;          /* it was paused before this attempt */
-  int64_t epoch_paused;  /* then, its epoch */
-  bool stranded;         /* queued, and no device that is there may run it */
-  bool ending;           /* its end is known and being written */
+  bool storing;            /* its row is not on disk yet: it may run, but is not shown */
+  bool dropped;            /* its row could not be stored: an attempt that runs ends for nothing */
+  int64_t device_since_us; /* its time with a worker is counted up to there; 0 = it has none */
+  bool begun;              /* this attempt's start is in the row; else none of it was shown */
+  bool cancelled;          /* while running: it is to end */
+  bool pause;              /* it is paused, or is to be */
+  bool settling;           /* paused, which is being stored and logged: its thread's alone */
+  bool resume_owed;        /* paused, and told to go on, which could not be stored: tried again */
+  bool resumed;            /* it was paused before this attempt */
+  int64_t epoch_paused;    /* then, its epoch */
+  bool stranded;           /* queued, and no device that is there may run it */
+  bool ending;             /* its end is known and being written */
   bool row_ended;        /* the row has the end: live for its thread alone, ended for all others */
   ep_state state_before; /* while ending: what is still shown */
   uint64_t version_before; /* and its version */
@@ -92,6 +94,12 @@ typedef struct ep_live_job {
   char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
 } ep_live_job;
 
+/* Device-seconds of an owner that are not stored yet (live/usage.h). */
+typedef struct {
+  char owner[EP_OWNER_BYTES];
+  double seconds;
+} ep_used;
+
 /* lifecycle/retention.c, which deletes ended jobs. */
 typedef struct {
   int64_t keep_us, keep_bytes; /* 0 = no matter */
@@ -112,6 +120,8 @@ struct ep_jobs {
   int64_t memory_bytes_max; /* of jobs on the CPU; 0 = what there is */
   int64_t max_queued;
   int64_t quota_jobs, quota_cores; /* of an owner; 0 = none */
+  int64_t quota_device_seconds;    /* of an owner, a day; 0 = none */
+  bool private_default;            /* ep_jobs_options */
   int64_t max_log_bytes; /* of a job's log: each time it grows by so much, half the reports go */
   ep_store *store;
   ep_disk_probe *disk_probe; /* of /readyz */
@@ -148,6 +158,8 @@ struct ep_jobs {
   ep_live_job *buckets[EP_JOBS_BUCKETS];
   ep_queue queue;
   ep_shares shares; /* of owners: a job in a bucket has one of `jobs` */
+  ep_used *used;    /* [used_count], owned */
+  int64_t used_count, used_store_us;
   int64_t running, submitting;
   int64_t exclusives; /* live jobs that run alone */
   int64_t gangs;      /* live jobs of several ranks */

@@ -66,14 +66,17 @@ static ep_status columns_describe(const char *weights, ep_model *model, ep_error
 }
 
 /* The inputs and outputs of the job's weights, which are read whole. The job is pinned. */
-static ep_status job_describe(ep_jobs *jobs, ep_model *model, ep_error *error) {
+static ep_status job_describe(ep_jobs *jobs, const ep_viewer *by, ep_model *model,
+                              ep_error *error) {
   char weights[EP_PATH_BYTES], sha256[EP_SHA256_HEX_BYTES];
   ep_job_row row;
   ep_plan *plan = NULL;
   ep_error inner = {0};
-  if (!ep_id_valid(model->job) || ep_store_job_get(jobs->store, model->job, &row, NULL) != EP_OK)
+  if (!ep_id_valid(model->job) || ep_jobs_see(jobs, by, EP_OWNED_JOB, model->job, NULL) != EP_OK ||
+      ep_store_job_get(jobs->store, model->job, &row, NULL) != EP_OK)
     return ep_fail_at(error, EP_NOT_FOUND, "/job", "there is no job %.60s", model->job);
   ep_state state = row.state;
+  if (!model->visibility_given) model->private = row.private;
   ep_status hashed = ep_job_row_weights_sha256(&row, sha256, &inner);
   ep_job_row_deinit(&row);
   if (state == EP_STATE_FAILED)
@@ -94,17 +97,20 @@ static ep_status job_describe(ep_jobs *jobs, ep_model *model, ep_error *error) {
                     inner.message);
 }
 
-ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, const char *owner,
-                        bool admin, bool *created, ep_error *error) {
-  ep_model model = {.published_us = ep_clock_utc_us()};
+ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request *request,
+                        const ep_viewer *by, bool *created, ep_error *error) {
+  ep_model model = {.published_us = ep_clock_utc_us(),
+                    .private = request->private,
+                    .visibility_given = request->visibility_given};
   snprintf(model.name, sizeof model.name, "%s", name);
-  snprintf(model.job, sizeof model.job, "%s", job);
-  snprintf(model.owner, sizeof model.owner, "%s", owner);
+  snprintf(model.job, sizeof model.job, "%s", request->job);
+  snprintf(model.owner, sizeof model.owner, "%s", by->owner ? by->owner : "");
   *created = false;
   /* The job cannot be deleted until the model is stored. */
   if (!ep_pins_add(&jobs->contents.pins, model.job)) return ep_fail_memory(error);
-  ep_status status = job_describe(jobs, &model, error);
-  if (status == EP_OK) status = ep_store_model_put(jobs->store, &model, admin, created, error);
+  ep_status status = job_describe(jobs, by, &model, error);
+  if (status == EP_OK)
+    status = ep_store_model_put(jobs->store, &model, !by->limited, created, error);
   ep_pins_remove(&jobs->contents.pins, model.job);
   return status;
 }
@@ -164,11 +170,11 @@ ep_status ep_models_delete(ep_jobs *jobs, const char *name, const char *owner, b
   return ep_store_model_delete(jobs->store, name, owner, admin, error);
 }
 
-ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error) {
+ep_status ep_models_list(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error) {
   ep_model *models = NULL;
   int64_t count = 0;
   *text = NULL;
-  ep_status status = ep_store_model_list(jobs->store, &models, &count, error);
+  ep_status status = ep_store_model_list(jobs->store, viewer, &models, &count, error);
   if (status != EP_OK) return status;
   *text = ep_models_format(models, count);
   free(models);

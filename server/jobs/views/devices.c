@@ -22,17 +22,17 @@ static ep_device_view device_view(const ep_device_list *list, int device, const 
   return view;
 }
 
-/* Takes out jobs whose rows are not stored. */
-static void unshown_clear(ep_jobs *jobs, ep_device_list *list) {
+/* Takes out jobs whose rows are not stored, and those that are hidden from the viewer. */
+static void unshown_clear(ep_jobs *jobs, const ep_viewer *viewer, ep_device_list *list) {
   pthread_mutex_lock(&jobs->mutex);
   for (int i = 0; i < list->workers_count; i++) {
     const ep_live_job *job = ep_live_find(jobs, list->worker[i].job);
-    if (!job || !ep_live_is_shown(job)) list->worker[i].job[0] = 0;
+    if (!job || !ep_live_is_shown(job) || !ep_live_is_seen(job, viewer)) list->worker[i].job[0] = 0;
   }
   pthread_mutex_unlock(&jobs->mutex);
 }
 
-ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
+ep_status ep_jobs_devices(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error) {
   *text = NULL;
   ep_device_list *devices = malloc(sizeof *devices);
   ep_device_view *views = calloc(EP_LIMIT_DEVICES, sizeof *views);
@@ -40,7 +40,7 @@ ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
   int used = 0;
   if (devices && views) {
     ep_supervisor_get_devices(jobs->supervisor, devices);
-    unshown_clear(jobs, devices);
+    unshown_clear(jobs, viewer, devices);
     for (int i = 0; i < devices->count; i++) views[i] = device_view(devices, i, ids, &used);
     *text = ep_devices_format(views, devices->count);
   }

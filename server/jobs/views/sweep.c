@@ -200,7 +200,7 @@ static char *request_format(const sweep_results *results, const ep_job_view *vie
   while (bytes > 0 && ((unsigned char)sweep[bytes] & 0xc0) == 0x80) bytes--;
   int used = snprintf(name, sizeof name, "%.*s, trial %lld", bytes, sweep, (long long)row->trial);
   if (part >= 0) snprintf(name + used, sizeof name - (size_t)used, ", part %d", part);
-  return ep_sweep_trial_format(results->sweep, point, part, name, view->id);
+  return ep_sweep_trial_format(results->sweep, point, part, name, view->id, view->private);
 }
 
 ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **text,
@@ -223,20 +223,21 @@ ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **t
 
 /* The submission of a trial is told by a key that no client can send. */
 static ep_status trial_submit(ep_jobs *jobs, const char *id, int64_t trial, int part,
-                              const char *request, const char *owner, char job[EP_ID_BYTES],
+                              const char *request, const ep_viewer *by, char job[EP_ID_BYTES],
                               bool *repeated, ep_problem *problem) {
   char key[EP_ID_BYTES + 64];
   snprintf(key, sizeof key, "%c%s/%lld/%d", EP_OWN_KEY, id, (long long)trial, part);
   ep_submission submission = {.json = request,
                               .bytes = strlen(request),
                               .idempotency_key = key,
-                              .owner = owner,
+                              .owner = by->owner,
+                              .limited = by->limited,
                               .same_data = true};
   return ep_jobs_submit(jobs, &submission, job, repeated, problem);
 }
 
 ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int part,
-                            const char *owner, char job[EP_ID_BYTES], bool *repeated,
+                            const ep_viewer *by, char job[EP_ID_BYTES], bool *repeated,
                             ep_problem *problem) {
   ep_job_copy *copy = NULL;
   sweep_results results;
@@ -250,7 +251,9 @@ ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int pa
                             id, ep_sweep_parts(results.sweep));
   } else {
     char *request = request_format(&results, ep_job_copy_view(copy), row, part);
-    status = request ? trial_submit(jobs, id, trial, part, request, owner, job, repeated, problem)
+    const ep_job_view *view = ep_job_copy_view(copy);
+    const ep_viewer owner = {view->private ? view->owner : by->owner, by->limited};
+    status = request ? trial_submit(jobs, id, trial, part, request, &owner, job, repeated, problem)
                      : ep_problem_fail_memory(problem);
     free(request);
   }

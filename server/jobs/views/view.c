@@ -89,6 +89,7 @@ static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_
                     .dataset = text_or_null(row->dataset_name),
                     .priority = row->priority,
                     .pinned = row->pinned,
+                    .private = row->private,
                     .state = row->state,
                     .spec = row->spec,
                     .device = text_or_null(row->device),

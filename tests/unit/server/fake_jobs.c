@@ -113,9 +113,9 @@ void ep_jobs_close(ep_jobs *jobs) {
   fake_jobs_destroy(jobs);
 }
 
-ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
-                           ep_problem *problem) {
-  (void)jobs, (void)json, (void)bytes, (void)problem;
+ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
+                           char **text, ep_problem *problem) {
+  (void)jobs, (void)by, (void)json, (void)bytes, (void)problem;
   *text = strdup("{\"object\":\"validation\"}");
   return EP_OK;
 }
@@ -163,8 +163,9 @@ ep_status ep_jobs_list_version(ep_jobs *jobs, const ep_job_page *page, uint64_t 
   return EP_OK;
 }
 
-ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes,
+ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes, bool limited,
                         ep_problem *problem) {
+  (void)limited;
   ep_error error = {0};
   if (find(id, &error) != EP_OK) return ep_problem_from_error(problem, &error);
   if (bytes != strlen(json) || json[0] != '{')
@@ -221,9 +222,9 @@ void ep_job_copy_destroy(ep_job_copy *copy) {
   free(copy);
 }
 
-ep_status ep_sweeps_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
-                             ep_problem *problem) {
-  return ep_jobs_validate(jobs, json, bytes, text, problem);
+ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
+                             char **text, ep_problem *problem) {
+  return ep_jobs_validate(jobs, by, json, bytes, text, problem);
 }
 
 ep_status ep_sweeps_format(ep_jobs *jobs, const ep_job_copy *copy, char **text, ep_error *error) {
@@ -261,9 +262,9 @@ ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **t
 }
 
 ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int part,
-                            const char *owner, char job[EP_ID_BYTES], bool *repeated,
+                            const ep_viewer *by, char job[EP_ID_BYTES], bool *repeated,
                             ep_problem *problem) {
-  (void)jobs, (void)id, (void)trial, (void)part, (void)owner, (void)problem;
+  (void)jobs, (void)id, (void)trial, (void)part, (void)by, (void)problem;
   snprintf(job, EP_ID_BYTES, "%s", FAKE_JOB);
   *repeated = false;
   return EP_OK;
@@ -431,24 +432,24 @@ ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const ep
 }
 
 ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
-                          char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+                          char etag[EP_DATASET_ETAG_BYTES], ep_error *error) {
   (void)datasets, (void)error;
   char buffer[256];
   snprintf(buffer, sizeof buffer, "{\"object\":\"dataset\",\"name\":\"%s\"}", name);
   *text = strdup(buffer);
-  snprintf(sha256, EP_SHA256_HEX_BYTES, "d5");
+  snprintf(etag, EP_DATASET_ETAG_BYTES, "d5");
   return EP_OK;
 }
 
 ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_rows_page *page,
-                           char **text, char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
-  (void)datasets, (void)name, (void)page, (void)text, (void)sha256;
+                           char **text, char etag[EP_DATASET_ETAG_BYTES], ep_error *error) {
+  (void)datasets, (void)name, (void)page, (void)text, (void)etag;
   return ep_fail(error, EP_NOT_FOUND, "none");
 }
 
-ep_status ep_datasets_list(ep_datasets *datasets, const char *after, int64_t limit, char **text,
-                           ep_error *error) {
-  (void)datasets, (void)after, (void)limit, (void)error;
+ep_status ep_datasets_list(ep_datasets *datasets, const ep_viewer *viewer, const char *after,
+                           int64_t limit, char **text, ep_error *error) {
+  (void)datasets, (void)viewer, (void)after, (void)limit, (void)error;
   *text = strdup("{}");
   return EP_OK;
 }
@@ -459,12 +460,12 @@ ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, const ep_u
   return ep_fail(error, EP_CONFLICT, "a job needs it");
 }
 
-ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
-  return ep_datasets_list(ep_jobs_datasets(jobs), NULL, 1, text, error);
+ep_status ep_jobs_devices(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error) {
+  return ep_datasets_list(ep_jobs_datasets(jobs), viewer, NULL, 1, text, error);
 }
 
-ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error) {
-  return ep_datasets_list(ep_jobs_datasets(jobs), NULL, 1, text, error);
+ep_status ep_jobs_queue(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error) {
+  return ep_datasets_list(ep_jobs_datasets(jobs), viewer, NULL, 1, text, error);
 }
 
 void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context) {
@@ -489,15 +490,23 @@ ep_status ep_models_metadata(ep_jobs *jobs, const char *name, char **text, ep_er
   return status;
 }
 
-ep_status ep_jobs_owner(ep_jobs *jobs, ep_owned kind, const char *name, char owner[EP_OWNER_BYTES],
+ep_status ep_jobs_owner(ep_jobs *jobs, ep_owned kind, const char *name, ep_ownership *out,
                         ep_error *error) {
-  (void)jobs, (void)kind, (void)owner;
-  return ep_fail(error, EP_NOT_FOUND, "there is no %.100s", name);
+  (void)jobs, (void)kind, (void)name, (void)error;
+  *out = (ep_ownership){0}; /* nobody's, and public */
+  return EP_OK;
 }
 
-ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, const char *owner,
-                        bool admin, bool *created, ep_error *error) {
-  (void)jobs, (void)name, (void)owner, (void)admin;
+ep_status ep_jobs_see(ep_jobs *jobs, const ep_viewer *viewer, ep_owned kind, const char *name,
+                      ep_error *error) {
+  (void)jobs, (void)viewer, (void)kind, (void)name, (void)error;
+  return EP_OK;
+}
+
+ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request *request,
+                        const ep_viewer *by, bool *created, ep_error *error) {
+  const char *job = request->job;
+  (void)jobs, (void)name, (void)by;
   *created = true;
   return strcmp(job, FAKE_JOB) == 0
              ? EP_OK
@@ -511,7 +520,8 @@ ep_status ep_models_delete(ep_jobs *jobs, const char *name, const char *owner, b
   return ep_models_get(jobs, name, &model, error);
 }
 
-ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error) {
+ep_status ep_models_list(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error) {
+  (void)viewer;
   ep_model model;
   ep_status status = ep_models_get(jobs, "fake", &model, error);
   *text = ep_models_format(&model, 1);

@@ -155,7 +155,7 @@ int jobs_folders(void) {
 /* Not inlined, because gcc 12 then takes the text for a pointer to the variable that held it. */
 __attribute__((noinline)) char *devices_text(ep_jobs *jobs) {
   char *text = NULL;
-  assert_ok(ep_jobs_devices(jobs, &text, error));
+  assert_ok(ep_jobs_devices(jobs, &(ep_viewer){0}, &text, error));
   return text;
 }
 

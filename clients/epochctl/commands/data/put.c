@@ -37,7 +37,8 @@ static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
 
 /* The options that are query parameters of the upload, by their own names. */
 static void query_add(char path[EP_REQUEST_PATH_BYTES], const ep_arguments *arguments) {
-  static const char *const names[] = {"header", "delimiter", "size", "channels", "table"};
+  static const char *const names[] = {"header",   "delimiter", "size",
+                                      "channels", "table",     "visibility"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = ep_arguments_value(arguments, names[i]);
     if (value) ep_path_query(path, names[i], value);
@@ -74,6 +75,8 @@ static const ep_option OPTIONS[] = {
    .doc = "of pictures: grey or RGB (1 if all are grey)"},
   {.name = "table", .kind = EP_OPTION_TEXT, .value = "NAME",
    .doc = "of a JSON object of several tables: the one to take"},
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = "public|private",
+   .doc = "private: its owner alone sees it, and admins (as the daemon is set; as it was)"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_data_put = {

@@ -11,12 +11,15 @@
 enum { TEXT_BYTES = 512 };
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], body[EP_JOB_ID_BYTES + 16];
+  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], body[EP_JOB_ID_BYTES + 48];
   char name[TEXT_BYTES], infer[TEXT_BYTES];
   json_t *model = NULL;
   ep_status status = ep_job_id_find(&client->session, arguments->words[1], id, error);
   if (status != EP_OK) return status;
-  snprintf(body, sizeof body, "{\"job\":\"%s\"}", id); /* an id is letters and digits */
+  const char *visibility = ep_arguments_value(arguments, "visibility");
+  /* an id is letters and digits */
+  snprintf(body, sizeof body, "{\"job\":\"%s\"%s%s%s}", id, visibility ? ",\"visibility\":\"" : "",
+           visibility ? visibility : "", visibility ? "\"" : "");
   ep_path_make(path, "/v1/models/", arguments->words[0], "");
   ep_http_request request = {.method = "PUT",
                              .path = path,
@@ -34,9 +37,14 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 }
 
 /* clang-format off */
+static const ep_option OPTIONS[] = {
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = "public|private",
+   .doc = "private: its owner alone sees it, and admins (as its job; as it was)"},
+  {.name = NULL}};
+
 const ep_subcommand ep_subcommand_models_publish = {
   .name = "models publish", .words = "NAME JOB", .kind = EP_WORD_JOB, .least = 2, .most = 2,
-  .run = subcommand_run,
+  .options = OPTIONS, .run = subcommand_run,
   .summary = "publish a job's weights under a name",
   .details =
     "The model then answers KServe V2 requests at /v2/models/NAME/infer. A name that is in use moves to "

@@ -301,13 +301,13 @@ END_TEST
 
 START_TEST(models_as_text) {
   char *text = ep_model_format(&image);
-  ck_assert_str_eq(
-      text,
-      "{\"object\":\"model\",\"name\":\"image\",\"job\":\"job_2\",\"owner\":\"\",\"inputs\":[{"
-      "\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,1,2,3]}],\"outputs\":[{"
-      "\"name\":\"predictions\",\"datatype\":\"FP32\",\"shape\":[-1,3]},{\"name\":"
-      "\"class\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"infer\":"
-      "\"/v2/models/image/infer\",\"published_at\":\"1970-01-01T00:00:00.000Z\"}");
+  ck_assert_str_eq(text,
+                   "{\"object\":\"model\",\"name\":\"image\",\"job\":\"job_2\",\"owner\":\"\","
+                   "\"visibility\":\"public\",\"inputs\":[{"
+                   "\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,1,2,3]}],\"outputs\":[{"
+                   "\"name\":\"predictions\",\"datatype\":\"FP32\",\"shape\":[-1,3]},{\"name\":"
+                   "\"class\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"infer\":"
+                   "\"/v2/models/image/infer\",\"published_at\":\"1970-01-01T00:00:00.000Z\"}");
   free(text);
   text = ep_models_format(NULL, 0);
   ck_assert_str_eq(text, "{\"object\":\"list\",\"data\":[]}");
@@ -324,17 +324,23 @@ START_TEST(requests_to_publish) {
                {"{}", "/job", EP_INVALID},
                {"{\"job\":1}", "/job", EP_INVALID},
                {"{\"job\":\"a\",\"name\":\"b\"}", "/name", EP_INVALID},
+               {"{\"job\":\"a\",\"visibility\":\"secret\"}", "/visibility", EP_INVALID},
                {"{\"job\":\"a\",\"a/b~c\":1}", "/a~1b~0c", EP_INVALID}};
-  char job[EP_ID_BYTES];
+  static const char PRIVATE[] = "{\"job\":\"job_2\",\"visibility\":\"private\"}";
+  ep_model_request request;
   ep_problem good = {0};
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     ep_problem problem = {0};
-    ep_status status = ep_model_request_parse(CASES[i].text, strlen(CASES[i].text), job, &problem);
+    ep_status status =
+        ep_model_request_parse(CASES[i].text, strlen(CASES[i].text), &request, &problem);
     ck_assert_int_eq(status, CASES[i].status);
     if (CASES[i].pointer[0]) ck_assert_str_eq(problem.errors[0].pointer, CASES[i].pointer);
   }
-  ck_assert_int_eq(ep_model_request_parse("{\"job\":\"job_1\"}", 15, job, &good), EP_OK);
-  ck_assert_str_eq(job, "job_1");
+  ck_assert_int_eq(ep_model_request_parse("{\"job\":\"job_1\"}", 15, &request, &good), EP_OK);
+  ck_assert_str_eq(request.job, "job_1");
+  ck_assert(!request.visibility_given && !request.private);
+  ck_assert_int_eq(ep_model_request_parse(PRIVATE, sizeof PRIVATE - 1, &request, &good), EP_OK);
+  ck_assert(request.visibility_given && request.private);
 }
 END_TEST
 

@@ -39,7 +39,8 @@ START_TEST(a_queued_job) {
                      .attempt = 0};
   assert_text(ep_job_format(&job),
               "{\"id\":\"job_1\",\"object\":\"job\",\"name\":\"a\",\"tags\":[\"b\",\"c\"],"
-              "\"owner\":\"\",\"priority\":-3,\"pinned\":false,\"status\":\"queued\","
+              "\"owner\":\"\",\"priority\":-3,\"pinned\":false,\"visibility\":\"public\","
+              "\"status\":\"queued\","
               "\"device\":null,\"executor\":null,\"estimated_seconds\":{\"cpu\":0.5,\"cuda\":null},"
               "\"spec\":{\"x\":1},\"progress\":{\"epoch\":0,"
               "\"epochs\":10,\"fraction\":0},\"queue_position\":1,\"warning\":null,\"eta_seconds\":"

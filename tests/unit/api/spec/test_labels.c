@@ -152,6 +152,25 @@ START_TEST(a_spec_without_pinned_gets_it) {
 }
 END_TEST
 
+START_TEST(visibility_is_a_label) {
+  ep_labels labels;
+  ep_problem problem = {0};
+  static const char PRIVATE[] = "{\"visibility\":\"private\"}", NOT[] = "{\"visibility\":true}";
+  char *out = NULL;
+  ck_assert_int_eq(ep_labels_parse(PRIVATE, sizeof PRIVATE - 1, &labels, &problem), EP_OK);
+  ck_assert(labels.has_visibility && labels.private && !labels.has_pinned);
+  ck_assert_int_eq(ep_labels_apply("{\"visibility\":\"public\",\"epochs\":3}", &labels, &out, NULL),
+                   EP_OK);
+  ck_assert_str_eq(out, "{\"visibility\":\"private\",\"epochs\":3}");
+  free(out);
+  ck_assert_int_eq(ep_labels_apply("{\"epochs\":3}", &labels, &out, NULL), EP_OK);
+  ck_assert_str_eq(out, "{\"epochs\":3,\"visibility\":\"private\"}");
+  free(out);
+  ck_assert_int_eq(ep_labels_parse(NOT, sizeof NOT - 1, &labels, &problem), EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/visibility");
+}
+END_TEST
+
 START_TEST(a_torn_spec_is_refused) {
   static const char *const torn[] = {"",          "[1]",   "{\"a\":1", "{\"a\":\"",
                                      "{\"a\":[1", "{a:1}", "{1"};
@@ -171,5 +190,6 @@ EP_SUITE("labels") {
   tcase_add_test(tests, holds_the_limits);
   tcase_add_test(tests, changes_the_labels_of_a_spec_alone);
   tcase_add_test(tests, a_spec_without_pinned_gets_it);
+  tcase_add_test(tests, visibility_is_a_label);
   tcase_add_test(tests, a_torn_spec_is_refused);
 }

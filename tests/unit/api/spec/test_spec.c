@@ -201,7 +201,8 @@ START_TEST(the_canonical_text) {
   char *text = ep_job_spec_format(spec);
   ck_assert_str_eq(
       text,
-      "{\"name\":\"\",\"tags\":[],\"priority\":0,\"pinned\":false,\"data\":{\"generator\":\"xor\","
+      "{\"name\":\"\",\"tags\":[],\"priority\":0,\"pinned\":false,\"visibility\":\"public\","
+      "\"data\":{\"generator\":\"xor\","
       "\"seed\":1,"
       "\"target\":null,\"test\":0,\"validation\":0,\"folds\":null,\"fold\":null,"
       "\"stratify\":false,\"split_seed\":1,\"standardize\":[],"

@@ -202,7 +202,7 @@ START_TEST(other_tensors_are_weights) {
   ck_assert(count == size && memcmp(kept, bytes, size) == 0);
   ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &again, &error), EP_OK);
   ck_assert_int_eq(again.tensors, 2);
-  char *text = ep_dataset_meta_format(&again, "start", "", 0);
+  char *text = ep_dataset_meta_format(&again, "start", "", 0, false);
   ck_assert_ptr_nonnull(strstr(text, "\"role\":\"weights\""));
   ep_dataset_meta_deinit(&meta);
   ep_dataset_meta_deinit(&again);

@@ -487,7 +487,7 @@ START_TEST(a_response_shows_the_commonest_words) {
   json_int_t missing, distinct, count;
   const char *type, *word;
   words_ingest(63, 30, 1, &meta);
-  char *response = ep_dataset_meta_format(&meta, "x", "", 0);
+  char *response = ep_dataset_meta_format(&meta, "x", "", 0, false);
   json_t *root = json_loads(response, 0, NULL);
   json_t *column = json_array_get(json_object_get(root, "columns"), 1);
   json_t *categories = json_object_get(column, "categories");
@@ -514,7 +514,7 @@ START_TEST(a_response_of_many_columns_is_bounded) {
     for (int i = 0; i < COLUMNS; i++)
       text_add(&csv, "%0200d%c%c", i, 'a' + row, i + 1 < COLUMNS ? ',' : '\n');
   ingested(csv.bytes, csv.used, &(ep_ingest_options){.header = -1}, &meta);
-  char *response = ep_dataset_meta_format(&meta, "x", "", 0);
+  char *response = ep_dataset_meta_format(&meta, "x", "", 0, false);
   ck_assert_uint_lt(strlen(response), EP_LIMIT_SHOWN_WORDS_BYTES + COLUMNS * 128);
   free(response);
   ep_dataset_meta_deinit(&meta);

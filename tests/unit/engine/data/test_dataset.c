@@ -255,7 +255,7 @@ START_TEST(answer_has_what_a_reader_needs) {
   json_int_t rows, test_rows;
   double min;
   ck_assert_int_eq(scratch_ingest(text, strlen(text), NULL, &meta, &error), EP_OK);
-  char *answer = ep_dataset_meta_format(&meta, "li\"ne", "", INT64_C(1763662327123456));
+  char *answer = ep_dataset_meta_format(&meta, "li\"ne", "", INT64_C(1763662327123456), false);
   ck_assert_ptr_nonnull(answer);
   json_t *root = json_loads(answer, 0, NULL);
   ck_assert_int_eq(

@@ -88,7 +88,7 @@ START_TEST(classes_are_kept_in_the_description) {
   ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &read, NULL), EP_OK);
   ck_assert(ep_dataset_meta_copy(&read, &copy));
   ep_dataset_meta_deinit(&read);
-  char *text = ep_dataset_meta_format(&copy, "pets", "", 1);
+  char *text = ep_dataset_meta_format(&copy, "pets", "", 1, false);
   json_t *shown = json_loads(text, 0, &fault), *classes = json_object_get(shown, "classes");
   ck_assert_uint_eq(json_array_size(classes), 3);
   ck_assert_str_eq(json_string_value(json_array_get(classes, 2)), "dog");

@@ -94,8 +94,8 @@ START_TEST(every_bit_of_a_description_is_noticed) {
     ck_assert_int_eq(fclose(file), 0);
     ep_status status = ep_dataset_meta_read(scratch_folder, &after, &error);
     if (status == EP_OK) {
-      char *first = ep_dataset_meta_format(&before, "", "", 0);
-      char *second = ep_dataset_meta_format(&after, "", "", 0);
+      char *first = ep_dataset_meta_format(&before, "", "", 0, false);
+      char *second = ep_dataset_meta_format(&after, "", "", 0, false);
       ck_assert_str_eq(first, second);
       ck_assert_str_eq(before.part[0][0].checksum, after.part[0][0].checksum);
       free(first);

@@ -58,11 +58,12 @@ START_TEST(lines_are_chained_over_restarts) {
   ck_assert_int_eq(stat(scratch_path(EP_AUDIT_FILE), &about), 0);
   ck_assert_int_eq(about.st_mode & 0777, 0600);
   char *text = file_read();
-  ck_assert_ptr_nonnull(strstr(text, "\"owner\":\"ann\",\"token\":\"ci\",\"address\":\"127.0.0.1\","
-                                     "\"request\":\"r1\",\"method\":\"POST\","
-                                     "\"path\":\"/v1/jobs\\n\\\"x\","
-                                     "\"location\":\"/v1/jobs/job_1\",\"status\":201,"
-                                     "\"previous\":\"0000"));
+  ck_assert_ptr_nonnull(
+      strstr(text, "\"owner\":\"ann\",\"token\":\"ci\",\"address\":\"127.0.0.1\","
+                   "\"request\":\"r1\",\"method\":\"POST\","
+                   "\"path\":\"/v1/jobs\\n\\\"x\","
+                   "\"location\":\"/v1/jobs/job_1\",\"status\":201,\"outcome\":\"done\","
+                   "\"previous\":\"0000"));
   free(text);
 }
 END_TEST

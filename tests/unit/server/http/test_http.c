@@ -172,6 +172,18 @@ START_TEST(each_route_names_the_scope_that_is_missing) {
 }
 END_TEST
 
+/* Else a private thing would be shown by a route that nobody remembered. */
+START_TEST(each_route_says_whose_things_it_names) {
+  for (int i = 0; i < EP_ROUTES.count; i++) {
+    const ep_route *route = &EP_ROUTES.rows[i];
+    bool names = strchr(route->path, '{') && strncmp(route->path, "/assets/", 8) != 0;
+    bool reads = strcmp(route->method, "GET") == 0;
+    ck_assert_msg(names == (route->owned != EP_OWNED_NONE), "%s", route->path);
+    ck_assert_msg(!names || !reads || route->scope & EP_SCOPE_READ, "%s", route->path);
+  }
+}
+END_TEST
+
 START_TEST(versions_and_waiting) {
   char header[128], etag[64] = "";
   ck_assert_int_eq(get(JOB), 200);
@@ -523,6 +535,7 @@ EP_SUITE("http") {
   tcase_add_test(all, comparisons_answer);
   tcase_add_test(all, a_token_is_needed_but_for_probes);
   tcase_add_test(all, each_route_names_the_scope_that_is_missing);
+  tcase_add_test(all, each_route_says_whose_things_it_names);
   tcase_add_test(all, versions_and_waiting);
   tcase_add_test(all, streams_come_in_two_forms);
   tcase_add_test(all, a_thousand_watchers_see_every_line);

@@ -158,7 +158,7 @@ START_TEST(a_damaged_name_of_a_dataset_is_said) {
   ck_assert_ptr_nonnull(strstr(fault.message, "\"line\""));
   assert_ok(ep_store_datasets_damaged(store, &damaged, error));
   ck_assert(damaged);
-  assert_ok(ep_store_dataset_list(store, &rows, &count, error));
+  assert_ok(ep_store_dataset_list(store, NULL, &rows, &count, error));
   ck_assert_int_eq(count, 0);
   free(rows);
   assert_ok(ep_store_dataset_put(store, &row, &back, error)); /* uploaded again */

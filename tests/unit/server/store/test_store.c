@@ -428,7 +428,7 @@ START_TEST(names_contents) {
   ck_assert_int_eq(count, 2);
   assert_ok(ep_store_dataset_names(store, "aa", &count, error));
   ck_assert_int_eq(count, 0);
-  assert_ok(ep_store_dataset_list(store, &rows, &count, error));
+  assert_ok(ep_store_dataset_list(store, NULL, &rows, &count, error));
   ck_assert_int_eq(count, 2);
   ck_assert_str_eq(rows[0].name, "again");
   free(rows);
@@ -557,6 +557,21 @@ START_TEST(makes_checkpoints_by_one_connection) {
 }
 END_TEST
 
+START_TEST(counts_device_seconds_of_a_day) {
+  ep_store *store = store_open();
+  double seconds;
+  assert_ok(ep_store_usage_add(store, "ann", 7, 1.5, error));
+  assert_ok(ep_store_usage_add(store, "ann", 7, 2, error));
+  assert_ok(ep_store_usage_add(store, "", 7, 9, error));
+  assert_ok(ep_store_usage_get(store, "ann", 7, &seconds, error));
+  ck_assert(seconds == 3.5);
+  assert_ok(ep_store_usage_add(store, "ann", 8, 4, error));
+  assert_ok(ep_store_usage_get(store, "ann", 8, &seconds, error));
+  ck_assert(seconds == 4);
+  ep_store_close(store);
+}
+END_TEST
+
 EP_SUITE("store") {
   TCase *tests = ep_suite_case(suite, "store");
   tcase_add_checked_fixture(tests, scratch_open, scratch_close);
@@ -573,6 +588,7 @@ EP_SUITE("store") {
   tcase_add_test(tests, changes_labels_and_nothing_else);
   tcase_add_test(tests, opens_what_the_first_release_wrote);
   tcase_add_test(tests, names_contents);
+  tcase_add_test(tests, counts_device_seconds_of_a_day);
   tcase_add_loop_test(tests, refuses_a_schema_that_it_does_not_know, 0, 2);
   tcase_add_test(tests, refuses_what_is_no_database);
   tcase_add_test(tests, reads_beside_a_commit_that_waits);

@@ -98,7 +98,8 @@ START_TEST(validate_queues_nothing) {
   ep_problem problem = {0};
   char spec[512], *text = NULL;
   spec_write(spec, sizeof spec, "instant", 10, "auto", 0);
-  ck_assert_int_eq(ep_jobs_validate(jobs, spec, strlen(spec), &text, &problem), EP_OK);
+  ck_assert_int_eq(ep_jobs_validate(jobs, &(ep_viewer){0}, spec, strlen(spec), &text, &problem),
+                   EP_OK);
   ck_assert_ptr_nonnull(strstr(text, "\"parameters\":3"));
   ck_assert_ptr_nonnull(strstr(text, "cuda:0"));
   free(text);
@@ -225,7 +226,7 @@ START_TEST(the_queue_has_an_order_and_an_end) {
   ck_assert_int_eq(job_number(jobs, high, "\"queue_position\":"), 1);
   ck_assert_int_eq(job_number(jobs, middle, "\"queue_position\":"), 2);
   ck_assert_int_eq(job_number(jobs, low, "\"queue_position\":"), 3);
-  assert_ok(ep_jobs_queue(jobs, &text, error));
+  assert_ok(ep_jobs_queue(jobs, &(ep_viewer){0}, &text, error));
   ck_assert_ptr_nonnull(strstr(text, "\"queued\":3"));
   ck_assert_ptr_nonnull(strstr(text, "\"running\":1"));
   ck_assert(strstr(text, high) < strstr(text, low));
@@ -467,7 +468,7 @@ static void dataset_put(ep_jobs *jobs, const char *name, const char *csv, bool c
 
 START_TEST(datasets_stay_while_they_are_needed) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[EP_ID_BYTES], sha256[EP_SHA256_HEX_BYTES], path[300], *text;
+  char id[EP_ID_BYTES], sha256[EP_DATASET_ETAG_BYTES], path[300], *text;
   bool repeated;
   ep_problem problem = {0};
   dataset_put(jobs, "t", "a,b,y\n1,2,3\n4,5,6\n7,8,9\n", true);
@@ -493,7 +494,7 @@ START_TEST(datasets_stay_while_they_are_needed) {
   ck_assert_int_eq(ep_datasets_delete(ep_jobs_datasets(jobs), "t", &nobody, NULL), EP_CONFLICT);
   dataset_put(jobs, "t", "a,b,y\n1,2,3\n4,5,7\n", false); /* the job keeps the old content */
   ck_assert(ep_data_dir_exists(path));
-  assert_ok(ep_datasets_list(ep_jobs_datasets(jobs), NULL, 10, &text, error));
+  assert_ok(ep_datasets_list(ep_jobs_datasets(jobs), &(ep_viewer){0}, NULL, 10, &text, error));
   ck_assert_ptr_null(strstr(text, sha256));
   ck_assert_ptr_nonnull(strstr(text, "\"columns_count\":3"));
   ck_assert_ptr_null(strstr(text, "\"columns\":["));

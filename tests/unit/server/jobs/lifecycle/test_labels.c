@@ -12,7 +12,7 @@
 
 static ep_status label(ep_jobs *jobs, const char *id, const char *json) {
   ep_problem problem = {0};
-  return ep_jobs_label(jobs, id, json, strlen(json), &problem);
+  return ep_jobs_label(jobs, id, json, strlen(json), false, &problem);
 }
 
 static void assert_has(ep_jobs *jobs, const char *id, const char *word) {
@@ -45,17 +45,17 @@ START_TEST(labels_change_at_any_time_and_stay) {
   ck_assert_int_eq(label(jobs, low, "{\"name\":\"first\",\"tags\":[\"t\"]}"), EP_OK);
   assert_has(jobs, low,
              "\"name\":\"first\",\"tags\":[\"t\"],\"owner\":\"\",\"priority\":6,\"pinned\":false,"
-             "\"status\"");
+             "\"visibility\":\"public\",\"status\"");
   assert_has(jobs, low, "\"spec\":{\"name\":\"first\",\"tags\":[\"t\"],\"priority\":6,");
   char *queue = NULL;
-  assert_ok(ep_jobs_queue(jobs, &queue, error));
+  assert_ok(ep_jobs_queue(jobs, &(ep_viewer){0}, &queue, error));
   ck_assert_ptr_nonnull(strstr(queue, "\"position\":1,"));
   ck_assert_ptr_nonnull(strstr(queue, "\"priority\":6,\"owner\":\"\",\"name\":\"first\""));
   free(queue);
   ck_assert_int_eq(label(jobs, running, "{\"tags\":[\"r\"],\"priority\":7}"), EP_OK);
-  assert_has(
-      jobs, running,
-      "\"tags\":[\"r\"],\"owner\":\"\",\"priority\":7,\"pinned\":false,\"status\":\"running\"");
+  assert_has(jobs, running,
+             "\"tags\":[\"r\"],\"owner\":\"\",\"priority\":7,\"pinned\":false,\"visibility\":"
+             "\"public\",\"status\":\"running\"");
   ep_jobs_close(jobs);
 
   jobs = jobs_open("cpu");
@@ -70,7 +70,8 @@ START_TEST(labels_change_at_any_time_and_stay) {
   ck_assert_uint_eq(version_of(jobs, low), before);
   ck_assert_int_eq(label(jobs, low, "{\"name\":null,\"tags\":[]}"), EP_OK);
   assert_has(jobs, low,
-             "\"name\":\"\",\"tags\":[],\"owner\":\"\",\"priority\":6,\"pinned\":false,\"status\":"
+             "\"name\":\"\",\"tags\":[],\"owner\":\"\",\"priority\":6,\"pinned\":false,"
+             "\"visibility\":\"public\",\"status\":"
              "\"succeeded\"");
   ck_assert_uint_ne(version_of(jobs, low), before);
   assert_ok(ep_jobs_delete(jobs, low, error));
@@ -193,7 +194,7 @@ START_TEST(memory_and_disk_agree) {
   atomic_store(&over, true);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   char *text = job_text(jobs, id), *queue = NULL;
-  assert_ok(ep_jobs_queue(jobs, &queue, error));
+  assert_ok(ep_jobs_queue(jobs, &(ep_viewer){0}, &queue, error));
   const char *row = strstr(queue, "\"position\":1");
   ck_assert_ptr_nonnull(row);
   ck_assert_int_eq(number_after(row, "\"priority\":"), number_after(text, "\"priority\":"));

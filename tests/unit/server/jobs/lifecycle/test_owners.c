@@ -156,7 +156,8 @@ START_TEST(cores_of_an_owner_have_a_quota) {
 END_TEST
 
 START_TEST(a_key_is_its_owners) {
-  char id[3][EP_ID_BYTES], owner[EP_OWNER_BYTES];
+  char id[3][EP_ID_BYTES];
+  ep_ownership of;
   ep_problem problem;
   ep_jobs *jobs = open_with(0, 0, 1);
   ck_assert_int_eq(submit(jobs, "ann", "slow", "k", id[0], &problem), EP_OK);
@@ -164,9 +165,30 @@ START_TEST(a_key_is_its_owners) {
   ck_assert_int_eq(submit(jobs, "bob", "slow", "k", id[2], &problem), EP_OK);
   ck_assert_str_eq(id[0], id[1]);
   ck_assert_str_ne(id[0], id[2]);
-  assert_ok(ep_jobs_owner(jobs, EP_OWNED_JOB, id[2], owner, error));
-  ck_assert_str_eq(owner, "bob");
-  ck_assert_int_eq(ep_jobs_owner(jobs, EP_OWNED_DATASET, id[2], owner, NULL), EP_NOT_FOUND);
+  assert_ok(ep_jobs_owner(jobs, EP_OWNED_JOB, id[2], &of, error));
+  ck_assert_str_eq(of.owner, "bob");
+  ck_assert(!of.private);
+  ck_assert_int_eq(ep_jobs_owner(jobs, EP_OWNED_DATASET, id[2], &of, NULL), EP_NOT_FOUND);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(a_day_has_device_seconds) {
+  char id[EP_ID_BYTES], other[EP_ID_BYTES];
+  ep_jobs_options options = jobs_options("cpu");
+  options.quota_device_seconds = 1;
+  ep_jobs *jobs = NULL;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  ep_problem problem = {0};
+  ck_assert_int_eq(submit(jobs, "ann", "slow", NULL, id, &problem), EP_OK);
+  wait_until(submit(jobs, "ann", "slow", NULL, other, &problem) == EP_BUSY);
+  ck_assert_ptr_nonnull(strstr(problem.detail, "ann has used "));
+  ck_assert(problem.retry_seconds > 0 && problem.retry_seconds <= 86400);
+  job_wait(jobs, id, "running"); /* it goes on */
+  ck_assert_int_eq(submit(jobs, "bob", "instant", NULL, other, &problem), EP_OK);
+  ep_jobs_close(jobs);
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  ck_assert_int_eq(submit(jobs, "ann", "slow", NULL, other, &problem), EP_BUSY);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -180,4 +202,5 @@ EP_SUITE("owners") {
   tcase_add_test(tests, a_greedy_owner_holds_up_another_by_one_job);
   tcase_add_test(tests, cores_of_an_owner_have_a_quota);
   tcase_add_test(tests, a_key_is_its_owners);
+  tcase_add_test(tests, a_day_has_device_seconds);
 }

@@ -17,7 +17,7 @@ static bool exists(ep_jobs *jobs, const char *id) {
 
 static void label(ep_jobs *jobs, const char *id, const char *json) {
   ep_problem problem = {0};
-  ck_assert_int_eq(ep_jobs_label(jobs, id, json, strlen(json), &problem), EP_OK);
+  ck_assert_int_eq(ep_jobs_label(jobs, id, json, strlen(json), false, &problem), EP_OK);
 }
 
 static void submit(ep_jobs *jobs, const char *name, const char *fields, char id[EP_ID_BYTES]) {
@@ -71,7 +71,8 @@ START_TEST(a_pinned_job_says_so) {
   finish(jobs, "instant", "", id);
   label(jobs, id, "{\"pinned\":true}");
   text = job_text(jobs, id);
-  ck_assert_ptr_nonnull(strstr(text, "\"priority\":0,\"pinned\":true,\"status\""));
+  ck_assert_ptr_nonnull(
+      strstr(text, "\"priority\":0,\"pinned\":true,\"visibility\":\"public\",\"status\""));
   ck_assert_ptr_nonnull(strstr(text, "\"spec\":{\"name\":\"instant\",\"tags\":[],\"priority\":0,"
                                      "\"pinned\":true,"));
   free(text);

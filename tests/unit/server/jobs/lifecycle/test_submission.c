@@ -143,7 +143,7 @@ static bool id_find(char id[EP_ID_BYTES]) {
 /* Jobs in the queue's text, running or queued. */
 static int queue_count(ep_jobs *jobs) {
   char *text = NULL;
-  assert_ok(ep_jobs_queue(jobs, &text, error));
+  assert_ok(ep_jobs_queue(jobs, &(ep_viewer){0}, &text, error));
   int count = count_of(text, "\"job_");
   free(text);
   return count;

@@ -28,6 +28,13 @@ static ep_model model_make(const char *name, const char *job) {
   return model;
 }
 
+static ep_status model_put(ep_jobs *jobs, const char *name, const char *job, bool *created,
+                           ep_error *error) {
+  ep_model_request request = {0};
+  snprintf(request.job, sizeof request.job, "%s", job);
+  return ep_models_put(jobs, name, &request, &(ep_viewer){0}, created, error);
+}
+
 static void assert_same(const ep_model *a, const ep_model *b) {
   ck_assert_str_eq(a->name, b->name);
   ck_assert_str_eq(a->job, b->job);
@@ -59,7 +66,7 @@ START_TEST(the_store_gives_back_what_it_took) {
   assert_same(&back, &second);
   assert_ok(ep_store_model_by_job(store, "job_1", &back, error));
   assert_same(&back, &first);
-  assert_ok(ep_store_model_list(store, &all, &count, error));
+  assert_ok(ep_store_model_list(store, NULL, &all, &count, error));
   ck_assert_int_eq(count, 2);
   assert_same(&all[0], &first);
   assert_same(&all[1], &second);
@@ -192,16 +199,16 @@ START_TEST(a_job_is_published_and_kept) {
   job_submit(jobs, "weights", 1, id);
   job_wait(jobs, id, "succeeded");
   weights_write(id, "bce_with_logits");
-  assert_ok(ep_models_put(jobs, "fine", id, "", false, &created, error));
+  assert_ok(model_put(jobs, "fine", id, &created, error));
   ck_assert(created);
-  assert_ok(ep_models_put(jobs, "fine", id, "", false, &created, error));
+  assert_ok(model_put(jobs, "fine", id, &created, error));
   ck_assert(!created);
   char path[256];
   snprintf(path, sizeof path, "%s/jobs/%s/weights.safetensors", scratch_dir, id);
   FILE *file = fopen(path, "r+"); /* a byte changes */
   ck_assert(file && fseek(file, -1, SEEK_END) == 0 && fputc('!', file) == '!');
   ck_assert_int_eq(fclose(file), 0);
-  ck_assert_int_eq(ep_models_put(jobs, "other", id, "", false, &created, &fault), EP_DAMAGED);
+  ck_assert_int_eq(model_put(jobs, "other", id, &created, &fault), EP_DAMAGED);
   ck_assert_msg(strstr(fault.message, id) && strstr(fault.message, "spec again"), "%s",
                 fault.message);
   weights_write(id, "bce_with_logits");
@@ -218,7 +225,7 @@ START_TEST(a_job_is_published_and_kept) {
   ck_assert_int_eq(ep_models_delete(jobs, "fine", "ann", false, &fault), EP_FORBIDDEN);
   assert_ok(ep_models_delete(jobs, "fine", "ann", true, error));
   assert_ok(ep_jobs_delete(jobs, id, error));
-  ck_assert_int_eq(ep_models_put(jobs, "fine", id, "", false, &created, &fault), EP_NOT_FOUND);
+  ck_assert_int_eq(model_put(jobs, "fine", id, &created, &fault), EP_NOT_FOUND);
   ck_assert_str_eq(fault.pointer, "/job");
   ep_jobs_close(jobs);
 }
@@ -239,7 +246,7 @@ START_TEST(what_a_loss_decides) {
   job_wait(jobs, id, "succeeded");
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     weights_write(id, CASES[i].loss);
-    assert_ok(ep_models_put(jobs, "m", id, "", false, &created, error));
+    assert_ok(model_put(jobs, "m", id, &created, error));
     assert_ok(ep_models_get(jobs, "m", &model, error));
     ck_assert_int_eq(model.decision, CASES[i].decision);
   }
@@ -258,17 +265,16 @@ START_TEST(what_cannot_be_published_is_refused) {
   for (int i = 0; i < 3; i++) {
     job_submit(jobs, NAMES[i], 1, id);
     job_wait(jobs, id, i == 2 ? "failed" : "succeeded");
-    ck_assert_msg(ep_models_put(jobs, "m", id, "", false, &created, &fault) == EP_CONFLICT, "%s",
-                  NAMES[i]);
+    ck_assert_msg(model_put(jobs, "m", id, &created, &fault) == EP_CONFLICT, "%s", NAMES[i]);
     ck_assert_str_eq(fault.pointer, "/job");
     assert_ok(ep_jobs_delete(jobs, id, error)); /* nothing is left that keeps it */
   }
   job_submit(jobs, "slow", 100000, id);
   job_wait(jobs, id, "running");
-  ck_assert_int_eq(ep_models_put(jobs, "m", id, "", false, &created, &fault), EP_CONFLICT);
+  ck_assert_int_eq(model_put(jobs, "m", id, &created, &fault), EP_CONFLICT);
   assert_ok(ep_jobs_cancel(jobs, id, error));
-  ck_assert_int_eq(ep_models_put(jobs, "m", "job_none", "", false, &created, &fault), EP_NOT_FOUND);
-  ck_assert_int_eq(ep_models_put(jobs, "m", "../x", "", false, &created, &fault), EP_NOT_FOUND);
+  ck_assert_int_eq(model_put(jobs, "m", "job_none", &created, &fault), EP_NOT_FOUND);
+  ck_assert_int_eq(model_put(jobs, "m", "../x", &created, &fault), EP_NOT_FOUND);
   ck_assert_int_eq(ep_models_get(jobs, "m", &model, NULL), EP_NOT_FOUND);
   ep_jobs_close(jobs);
 }
