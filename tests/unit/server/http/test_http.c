@@ -439,6 +439,53 @@ START_TEST(what_takes_long_holds_up_nothing_quick) {
 }
 END_TEST
 
+/* Rows that take a while to be read are read on no HTTP thread, of which there are four. */
+START_TEST(long_rows_hold_up_nothing_quick) {
+  enum { ROWS = 20000, CLIENTS = 8, WORKERS = 2 };
+  static char request[ROWS * 6 + 300];
+  int clients[CLIENTS];
+  size_t used = (size_t)snprintf(request, sizeof request,
+                                 "POST " JOB "/predict HTTP/1.1\r\nHost: localhost\r\n" JSON
+                                 "Content-Length: %d\r\n\r\n{\"x\":[[1,2]",
+                                 ROWS * 6 + 7);
+  for (int i = 1; i < ROWS; i++, used += 6) memcpy(request + used, ",[1,2]", 7);
+  memcpy(request + used, "]}", 3);
+  fake_jobs_hold(server.jobs, true);
+  for (int i = 0; i < CLIENTS; i++) {
+    clients[i] = dial();
+    say(clients[i], request);
+  }
+  wait_until(fake_jobs_waiting(server.jobs) == WORKERS);
+  for (int i = 0; i < CLIENTS; i++) ck_assert_int_eq(get("/livez"), 200);
+  ck_assert_int_eq(fake_jobs_waiting(server.jobs), WORKERS);
+  fake_jobs_hold(server.jobs, false);
+  for (int i = 0; i < CLIENTS; i++) {
+    used = 0;
+    ck_assert(hear(clients[i], "\"predictions\":[[1,2]]", PATIENCE_MS, &used));
+    close(clients[i]);
+  }
+}
+END_TEST
+
+/* What a call holds that has not come back in time is held until it does. */
+START_TEST(late_calls_hold_their_memory) {
+  enum { HELD = 1000 };
+  ep_route route = {.method = "POST", .body = EP_BODY_ROWS};
+  ep_exchange *exchange = ep_exchange_create(&server);
+  exchange->route = &route;
+  ck_assert_int_eq(ep_exchange_hold(exchange, HELD, NULL), EP_OK);
+  ep_exchange_retain(exchange); /* for the call */
+  exchange->timed_out = true;
+  ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no worker answered");
+  ep_exchange_settle(exchange);
+  ck_assert_int_ge(server.held.used_bytes, HELD);
+  ep_exchange_release(exchange); /* the connection has gone */
+  ck_assert_int_ge(server.held.used_bytes, HELD);
+  ep_exchange_release(exchange);
+  ck_assert_int_eq(server.held.used_bytes, 0);
+}
+END_TEST
+
 /* A job that is in is said to be in, though it cannot be followed. */
 START_TEST(what_was_accepted_is_answered_so) {
   fake_jobs_hold(server.jobs, true);
@@ -529,6 +576,8 @@ EP_SUITE("http") {
   tcase_add_test(all, it_stops_with_everything_open);
   tcase_add_test(all, uploads_go_to_disk);
   tcase_add_test(all, what_takes_long_holds_up_nothing_quick);
+  tcase_add_test(all, long_rows_hold_up_nothing_quick);
+  tcase_add_test(all, late_calls_hold_their_memory);
   tcase_add_test(all, what_was_accepted_is_answered_so);
   tcase_add_test(all, bodies_have_a_ceiling_together);
   tcase_add_test(all, responses_have_a_ceiling_together);
