@@ -26,7 +26,7 @@
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
 
-enum { EXIT_USAGE = 2, ARENAS = 2, MAPPED_BYTES = 128 << 10 };
+enum { EXIT_USAGE = 2, ARENAS = 4, MAPPED_BYTES = 128 << 10 };
 
 /* By default glibc gives each thread a heap of its own, and raises the size from which blocks are
  * mapped to that of the largest that was freed. Each heap then grows to the peak of what its thread
