@@ -26,14 +26,17 @@
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
 
-enum { EXIT_USAGE = 2, ARENAS = 2, MAPPED_BYTES = 128 << 10 };
+enum { EXIT_USAGE = 2, ARENAS = 4, MAPPED_BYTES = 128 << 10 };
 
 /* By default glibc gives each thread a heap of its own, and raises the size from which blocks are
  * mapped to that of the largest that was freed. Each heap then grows to the peak of what its thread
- * ever did, for hours, and what is free in one serves no other. To be called before any thread. */
+ * ever did, for hours, and what is free in one serves no other. A heap that threads share must not
+ * be locked for long: small blocks are merged as they are freed, and not all of a large tree's at
+ * once, which held up others for 0.1 s. To be called before any thread. */
 static void heaps_share(void) {
   mallopt(M_ARENA_MAX, ARENAS);
   mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+  mallopt(M_MXFAST, 0);
 }
 
 static int failure_log(const char *what, const ep_error *error) {

@@ -171,6 +171,8 @@ static bool text_is_clean(const char *text) {
 static void string_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                         char *at) {
   const char *text = json_string_value(value);
+  const bool any = !field->accepts || (reader->stored && field->stored_any);
+  const bool refused = text && !any && !field->accepts(text);
   if (!text)
     ep_field_reader_fail(reader, "must be a string, not %s", ep_json_type_name(value));
   else if (json_string_length(value) >= field->capacity)
@@ -178,9 +180,9 @@ static void string_read(ep_field_reader *reader, const ep_field *field, const js
                          field->capacity - 1);
   else if (!text_is_clean(text))
     ep_field_reader_fail(reader, "must not hold control characters");
-  else if (field->accepts && !field->accepts(text) && !ep_utf8_shows(text, strlen(text)))
+  else if (refused && !ep_utf8_shows(text, strlen(text)))
     ep_field_reader_fail(reader, "must be %s", field->form);
-  else if (field->accepts && !field->accepts(text))
+  else if (refused)
     ep_field_reader_fail(reader, "must be %s, not \"%s\"", field->form, text);
   else
     memcpy(at, text, strlen(text) + 1);

@@ -20,6 +20,7 @@ typedef struct {
   char pointer[EP_POINTER_BYTES]; /* of the value being read */
   size_t length;
   int depth, items; /* of nested lists: for the readers that limit them */
+  bool stored;      /* by this version or an earlier one, which took what requests may not have */
 } ep_field_reader;
 
 typedef enum {
@@ -78,6 +79,7 @@ struct ep_field {
   size_t capacity;
   const char *text_fallback;         /* of a custom field: its default, for the documentation */
   bool (*accepts)(const char *text); /* NULL = any */
+  bool stored_any;                   /* it came later: what was stored is not asked */
   const char *form;                  /* what `accepts` or `read` wants, in words */
   const ep_field_words *words;
   const ep_field_table *table;

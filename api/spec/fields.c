@@ -160,6 +160,7 @@ static const ep_field label_rows[] = {
      .offset = AT(name),
      .capacity = EP_LIMIT_NAME_BYTES + 1,
      .accepts = ep_name_accepts,
+     .stored_any = true,
      .form = "text without control characters and invisible ones",
      .doc = "for people; need not be unique"},
     {.key = "tags",

@@ -106,7 +106,7 @@ ep_status ep_job_spec_read(ep_field_reader *reader, const json_t *root, ep_job_s
   return EP_OK;
 }
 
-ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out,
+static ep_status text_parse(const char *text, size_t bytes, bool stored, ep_job_spec **out,
                             ep_problem *problem) {
   assert(problem);
   *out = NULL;
@@ -114,10 +114,19 @@ ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out,
   ep_error error;
   if (ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &root, &error) != EP_OK)
     return ep_problem_set(problem, error.status, "%s", error.message);
-  ep_field_reader reader = {.problem = problem};
+  ep_field_reader reader = {.problem = problem, .stored = stored};
   ep_status status = ep_job_spec_read(&reader, root, out);
   json_decref(root);
   return status;
+}
+
+ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out,
+                            ep_problem *problem) {
+  return text_parse(text, bytes, false, out, problem);
+}
+
+ep_status ep_job_spec_load(const char *text, size_t bytes, ep_job_spec **out, ep_problem *problem) {
+  return text_parse(text, bytes, true, out, problem);
 }
 
 char *ep_job_spec_format(const ep_job_spec *spec) {

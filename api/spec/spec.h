@@ -16,6 +16,10 @@
  * ep_job_spec_destroy. */
 ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out, ep_problem *problem);
 
+/* The same of a spec that was stored, by an earlier version perhaps: its name and its tags may have
+ * characters that do not show, which are refused since. */
+ep_status ep_job_spec_load(const char *text, size_t bytes, ep_job_spec **out, ep_problem *problem);
+
 /* The whole spec as JSON text, all defaults filled in; parsing it again gives the same spec.
  * The caller owns the text (free). NULL when memory is short. */
 char *ep_job_spec_format(const ep_job_spec *spec);

@@ -4,10 +4,10 @@
 #include "api/json/json.h"
 #include "api/spec/tables.h"
 
-static bool tag_is_good(const json_t *value) {
+static bool tag_is_good(const ep_field_reader *reader, const json_t *value) {
   const char *text = json_string_value(value);
   return text && text[0] && json_string_length(value) <= EP_LIMIT_NAME_BYTES &&
-         ep_name_accepts(text);
+         (reader->stored || ep_name_accepts(text));
 }
 
 void ep_tags_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base) {
@@ -26,7 +26,7 @@ void ep_tags_read(ep_field_reader *reader, const ep_field *field, const json_t *
   size_t index;
   json_t *item;
   json_array_foreach((json_t *)value, index, item) {
-    if (!tag_is_good(item)) {
+    if (!tag_is_good(reader, item)) {
       size_t place = ep_field_reader_enter_index(reader, index);
       ep_field_reader_fail(reader,
                            "must be a string of 1 to %d bytes without control characters and "

@@ -27,7 +27,7 @@ ep_status ep_sweep_of_job(const char *text, size_t bytes, ep_sweep_spec **out,
   if (ep_json_load(text, bytes, JOB_TEXT_LIMIT, &job, &error) != EP_OK)
     return ep_problem_set(problem, error.status, "%s", error.message);
   json_t *root = request_make(job);
-  ep_field_reader reader = {.problem = problem};
+  ep_field_reader reader = {.problem = problem, .stored = true};
   ep_status status =
       root ? ep_sweep_spec_read(&reader, root, true, out) : ep_problem_fail_memory(problem);
   json_decref(root);

@@ -313,7 +313,7 @@ static ep_status text_parse(const char *text, size_t bytes, bool stored, ep_swee
   size_t most = stored ? SWEEP_TEXT_LIMIT : EP_LIMIT_SPEC_BYTES;
   if (ep_json_load(text, bytes, most, &root, &error) != EP_OK)
     return ep_problem_set(problem, error.status, "%s", error.message);
-  ep_field_reader reader = {.problem = problem};
+  ep_field_reader reader = {.problem = problem, .stored = stored};
   ep_status status = ep_sweep_spec_read(&reader, root, stored, out);
   json_decref(root);
   return status;

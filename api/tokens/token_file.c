@@ -77,17 +77,6 @@ void ep_tokens_unlock(int lock) {
   close(lock);
 }
 
-static bool all_write(int file, const char *text, size_t bytes) {
-  while (bytes > 0) {
-    ssize_t count = write(file, text, bytes);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    text += count;
-    bytes -= (size_t)count;
-  }
-  return fsync(file) == 0;
-}
-
 ep_status ep_tokens_write(const char *path, const char *text, size_t bytes, ep_error *error) {
   char temporary[TOKEN_PATH_BYTES];
   if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
@@ -97,13 +86,18 @@ ep_status ep_tokens_write(const char *path, const char *text, size_t bytes, ep_e
   if (file < 0)
     return ep_fail(error, EP_IO, "%.300s cannot be written: %s", temporary, strerror(errno));
   struct stat before;
+  FILE *stream = fdopen(file, "w");
   /* the daemon's user may own it, where root changes it */
-  bool written = all_write(file, text, bytes) &&
+  bool written = stream && fwrite(text, 1, bytes, stream) == bytes && fflush(stream) == 0 &&
+                 fsync(file) == 0 &&
                  (stat(path, &before) != 0 || geteuid() != 0 ||
                   fchown(file, before.st_uid, before.st_gid) == 0) &&
                  rename(temporary, path) == 0;
   int number = errno;
-  close(file);
+  if (stream)
+    fclose(stream);
+  else
+    close(file);
   if (written) return EP_OK;
   unlink(temporary);
   return ep_fail(error, EP_IO, "%.300s cannot be written: %s", path, strerror(number));

@@ -32,7 +32,7 @@ static ep_status spec_read(source *s, ep_error *error) {
   if (status != EP_OK) return status;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
-  status = ep_job_spec_parse(text, strlen(text), &s->spec, problem);
+  status = ep_job_spec_load(text, strlen(text), &s->spec, problem);
   if (status == EP_OK) status = ep_plan_create(s->spec, &shape, &s->plan, problem);
   if (status != EP_OK) ep_fail(error, status, "the stored model: %s", problem->detail);
   free(problem);

@@ -56,7 +56,7 @@ static ep_status spec_load(model *m, const char *weights, ep_error *error) {
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
   ep_status status = ep_weights_read_spec(weights, &text, error);
-  if (status == EP_OK && ep_job_spec_parse(text, strlen(text), &m->spec, problem) != EP_OK)
+  if (status == EP_OK && ep_job_spec_load(text, strlen(text), &m->spec, problem) != EP_OK)
     status = ep_fail(error, EP_INTERNAL, "the stored spec: %s", problem->detail);
   free(text);
   free(problem);

@@ -27,7 +27,7 @@ static ep_status spec_read(const char *folder, ep_job_spec **spec, char **text, 
   ep_mapping_close(&mapping);
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!*text || !problem) status = ep_fail_memory(error);
-  if (status == EP_OK && ep_job_spec_parse(*text, strlen(*text), spec, problem) != EP_OK)
+  if (status == EP_OK && ep_job_spec_load(*text, strlen(*text), spec, problem) != EP_OK)
     status = ep_fail(error, EP_DATA, "%s cannot be read: %.300s", EP_SPEC_FILE, problem->detail);
   free(problem);
   return status;

@@ -128,7 +128,7 @@ static ep_status sweep_parse(found_spec *found, ep_problem *problem) {
 }
 
 static ep_status job_parse(found_spec *found, ep_problem *problem) {
-  ep_status status = ep_job_spec_parse(found->text, strlen(found->text), &found->spec, problem);
+  ep_status status = ep_job_spec_load(found->text, strlen(found->text), &found->spec, problem);
   if (status == EP_OK) found->epochs = found->spec->epochs;
   return status;
 }

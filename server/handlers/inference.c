@@ -135,6 +135,8 @@ static ep_status request_read(ep_exchange *exchange, inference *pending, ep_erro
 
 static ep_route_result infer_start(ep_exchange *exchange) {
   ep_error error = {0};
+  if (!exchange->works && exchange->request.body_bytes > EP_PARSED_HERE_BYTES)
+    return EP_ROUTE_WORKS;
   inference *pending = calloc(1, sizeof *pending);
   if (!pending) return ep_exchange_fail_memory(exchange);
   ep_status status = request_read(exchange, pending, &error);

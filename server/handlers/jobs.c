@@ -10,8 +10,6 @@ enum { KEY_BYTES = 255, PREDICT_SECONDS = 60, WAIT_SECONDS = 60, LIST_ITEMS = 10
 
 /* Longer lists are formatted on a thread of server->work. */
 enum { LIST_HERE = 100 };
-/* Larger specs are validated there, too: one of 1 MiB takes 0.1 s. */
-enum { VALIDATED_HERE_BYTES = 32 << 10 };
 
 static bool wants_stream(const ep_request *request, ep_watcher_options *options) {
   *options = (ep_watcher_options){.every = 1, .follow = true};
@@ -107,7 +105,7 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
     return ep_exchange_fail(exchange, &error);
   if (mode != 0) return ep_job_submit_route(exchange, false, stored_show);
   if (!exchange->works && names_files(&exchange->request)) return EP_ROUTE_INGESTS;
-  if (!exchange->works && exchange->request.body_bytes > VALIDATED_HERE_BYTES)
+  if (!exchange->works && exchange->request.body_bytes > EP_PARSED_HERE_BYTES)
     return EP_ROUTE_WORKS;
   return job_validate(exchange);
 }
@@ -381,8 +379,8 @@ static ep_route_result predict_start(ep_exchange *exchange) {
   const char *name = ep_request_query(&exchange->request, "checkpoint");
   if (name && ep_checkpoint_name_read(name, &checkpoint, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (!is_json(exchange) && !exchange->works)
-    return EP_ROUTE_WORKS; /* to read them takes a while */
+  bool soon = is_json(exchange) && exchange->request.body_bytes <= EP_PARSED_HERE_BYTES;
+  if (!soon && !exchange->works) return EP_ROUTE_WORKS;
   if (predict_read(exchange, checkpoint, &input, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   ep_status status = prediction_send(exchange, checkpoint, &input, &error);

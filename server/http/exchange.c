@@ -80,7 +80,8 @@ void ep_exchange_settle(ep_exchange *exchange) {
   ep_response *response = &exchange->response;
   int64_t bytes = response->text ? (int64_t)response->text_bytes : 0;
   ep_error error = {0};
-  work_give(exchange);
+  /* After a time-out the call may still come back, with what it holds until then. */
+  if (!exchange->timed_out || atomic_load(&exchange->called_back)) work_give(exchange);
   if (bytes > 0 && response_waives(exchange)) {
     ep_budget_force(held, bytes);
   } else if (bytes > 0 && ep_budget_take(held, bytes, &error) != EP_OK) {

@@ -71,8 +71,9 @@ ep_status ep_exchange_hold_rows(ep_exchange *exchange, bool named, ep_error *err
 /* Whether the route may be called. False, with the response set, for a request that changes
  * something while its response would find no room: it is refused before it has. */
 bool ep_exchange_admit(ep_exchange *exchange);
-/* The response is complete: it is counted instead of the work. One that finds no room is replaced
- * by 503, unless the request has changed something. */
+/* The response is complete: it is counted instead of the work, and beside it where the work has not
+ * come back in time. One that finds no room is replaced by 503, unless the request has changed
+ * something. */
 void ep_exchange_settle(ep_exchange *exchange);
 /* Ends the watch of a job's version, if the route has one. */
 void ep_exchange_unwatch(ep_exchange *exchange);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/files/free_space.h"
+#include "server/ingest/claims.h"
 #include "server/ingest/request.h"
 #include "server/process/clock.h"
 #include "server/process/spawn.h"
@@ -179,5 +180,7 @@ ep_status ep_ingest_run(ep_ingest_settings *settings, const ep_ingest_task *task
   if (status != EP_OK) return status;
   status = reader_await(&reader, settings, abandoned, context, error);
   close(reader.socket);
-  return status;
+  return status == EP_OK && request.upload && !request.predicts
+             ? ep_ingest_claims_check(task, folder, error)
+             : status;
 }

@@ -25,6 +25,20 @@ run() {
   return 0
 }
 
+# shown WORDS…: whatever comes of it, no control character reaches the terminal.
+shown() {
+  run "0 1 2 3" "$@" <<<'1,2'
+  LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]' "$out" "$err" &&
+    fail "epochctl $* lets a control character through: $(cat -v "$out" "$err" | head -c 500)"
+  return 0
+}
+
+# A minute of patience is over in seconds by a clock that is ten times as fast. A sanitizer's library must be the first
+# one, and has none.
+preload=$build/tests/e2e/libfast_clock.so rate=10 apart=1.4
+[[ -r $preload ]] || fail "there is no $preload"
+[[ -z ${EPOCHD_SANITIZE:-} ]] || preload='' rate=1 apart=9
+
 impostor hostile
 job=job_00000000000000000000000000
 sweep=swp_00000000000000000000000000
@@ -32,12 +46,11 @@ for command in "ls" "ls -q" "show $job" "data ls" "plot $job" "plot $job --log" 
   "compare $job" "cancel $job" "predict $job -" "rm $job" "data show x" "models publish a $job" "weights $job -o $scratch/w" \
   "weights $job --checkpoint latest -o $scratch/w" "predict $job - -c 7" "pause $job" "resume $job" "checkpoints $job" \
   "sweeps ls" "sweeps ls -q" "sweeps show last" "sweeps show $sweep --csv --limit 5" "sweeps promote $sweep 1" \
-  "sweeps promote $sweep" "watch $sweep" "set $sweep --name x" "pause $sweep" "cancel swp_0"; do
+  "sweeps promote $sweep" "set $sweep --name x" "pause $sweep" "cancel swp_0"; do
   # shellcheck disable=SC2086
-  run "0 1 2 3" $command <<<'1,2'
-  LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]' "$out" "$err" &&
-    fail "epochctl $command lets a control character through: $(cat -v "$out" "$err" | head -c 500)"
+  shown $command
 done
+LD_PRELOAD=$preload EPOCHD_TEST_CLOCK_RATE=$rate shown watch $sweep # it asks again for a minute
 run 3 devices
 grep -q 'more than 64 MiB' "$err" || fail "a flood is not said to be one: $(<"$err")"
 run 3 queue
@@ -61,11 +74,8 @@ for words in "data rm" "models rm" "show" "watch" "sweeps show"; do
 done
 echo "ok: completion offers plain words alone, and runs none"
 
-# More than a minute without an event is no silence where signs of life come: by a clock that is ten times as
-# fast. A sanitizer's library must be the first one: with it the minute passes while the rest is tested.
-preload=$build/tests/e2e/libfast_clock.so rate=10 apart=1.4
-[[ -r $preload ]] || fail "there is no $preload"
-[[ -z ${EPOCHD_SANITIZE:-} ]] || preload='' rate=1 apart=9
+# More than a minute without an event is no silence where signs of life come. Where the clock is not faster, the
+# minute passes while the rest is tested.
 daemon_start
 quiet=$("$ctl" --server "$url" run --detach <("$ctl" example xor)) || fail "a job is not taken"
 impostor quiet "$url" "$apart"
@@ -75,7 +85,8 @@ own+=("$watcher")
 
 impostor cutting "$url"
 status=0
-jq -c '.epochs = 40 | .report_every = 1' <("$ctl" example xor) | timeout "$patience" "$ctl" --server "$impostor" run - --json >"$out" 2>"$err" || status=$?
+jq -c '.epochs = 40 | .report_every = 1' <("$ctl" example xor) |
+  LD_PRELOAD=$preload EPOCHD_TEST_CLOCK_RATE=$rate timeout "$patience" "$ctl" --server "$impostor" run - --json >"$out" 2>"$err" || status=$?
 ((status == 0)) || fail "run over cuts ended with $status: $(<"$err")"
 id=$(head -n 1 "$out" | jq -r .id)
 tail -n +2 "$out" | cmp - <(curl -sSf "$url/v1/jobs/$id/events?follow=0") || fail "the events over cuts are not the log"

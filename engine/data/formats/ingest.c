@@ -16,6 +16,7 @@
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "engine/files/temporary_file.h"
+#include "engine/files/verified.h"
 
 /* Asked in this order: any text looks like a CSV, and any ZIP like an NPZ. */
 static const ep_format *const formats[] = {
@@ -50,13 +51,8 @@ typedef struct {
 } hashing;
 
 static void *hash_run(void *argument) {
-  enum { CHUNK_BYTES = 4 << 20 };
   hashing *job = argument;
-  for (size_t at = 0; at < job->mapping.size; at += CHUNK_BYTES) {
-    size_t left = job->mapping.size - at, bytes = left < CHUNK_BYTES ? left : CHUNK_BYTES;
-    ep_sha256_update(&job->hash, job->mapping.bytes + at, bytes);
-    ep_mapping_drop(job->mapping.bytes + at, bytes);
-  }
+  ep_mapping_sha256(&job->mapping, &job->hash);
   ep_sha256_final(&job->hash, job->sha256);
   return NULL;
 }
@@ -124,6 +120,12 @@ static ep_status options_hash(const ep_ingest_options *options, char *sha256, ep
   ep_sha256_update(&hash, text, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);
   ep_sha256_final(&hash, sha256);
   return EP_OK;
+}
+
+ep_status ep_dataset_upload_sha256(int source, const ep_ingest_options *options,
+                                   char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+  ep_status status = ep_file_sha256(source, "the upload", sha256, error);
+  return status == EP_OK ? options_hash(options, sha256, error) : status;
 }
 
 static ep_status source_read(int source, ep_ingest *ingest, ep_error *error) {

@@ -29,7 +29,7 @@ static void init_pin_find(const ep_job_row *row, char pin[EP_PIN_BYTES]) {
   ep_job_spec *spec = NULL;
   ep_problem *problem = calloc(1, sizeof *problem);
   pin[0] = 0;
-  if (problem && ep_job_spec_parse(row->spec, strlen(row->spec), &spec, problem) == EP_OK)
+  if (problem && ep_job_spec_load(row->spec, strlen(row->spec), &spec, problem) == EP_OK)
     ep_first_weights_pin_name(spec, pin);
   ep_job_spec_destroy(spec);
   free(problem);

@@ -13,7 +13,7 @@ static ep_status loss_read(const char *weights, ep_loss_type *out, ep_error *err
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
   ep_status status = ep_weights_read_spec(weights, &text, error);
-  if (status == EP_OK && ep_job_spec_parse(text, strlen(text), &spec, problem) != EP_OK)
+  if (status == EP_OK && ep_job_spec_load(text, strlen(text), &spec, problem) != EP_OK)
     status = ep_fail(error, EP_DATA, "weights: %.400s", problem->detail);
   if (status == EP_OK) *out = spec->loss;
   ep_job_spec_destroy(spec);

@@ -43,7 +43,7 @@ static ep_status plan_read(const char *weights, ep_plan **out, ep_error *error) 
   if (!problem) return ep_fail_memory(error);
   ep_status status = ep_weights_read_spec(weights, &text, error);
   if (status == EP_OK) status = ep_weights_read_shape(weights, &shape, error);
-  if (status == EP_OK && (ep_job_spec_parse(text, strlen(text), &spec, problem) != EP_OK ||
+  if (status == EP_OK && (ep_job_spec_load(text, strlen(text), &spec, problem) != EP_OK ||
                           ep_plan_create(spec, &shape, out, problem) != EP_OK))
     status = ep_fail(error, problem->status, "%.400s", problem->detail);
   ep_job_spec_destroy(spec);

@@ -29,7 +29,7 @@ static bool plan_look(const char *data_dir, const char *text, ep_parallel_view *
   ep_job_spec *spec = NULL;
   ep_plan *plan = NULL;
   ep_data_shape shape;
-  bool found = ep_job_spec_parse(text, strlen(text), &spec, problem) == EP_OK &&
+  bool found = ep_job_spec_load(text, strlen(text), &spec, problem) == EP_OK &&
                shape_find(data_dir, &spec->data, &shape, problem) &&
                ep_plan_create(spec, &shape, &plan, problem) == EP_OK &&
                ep_plan_parallel(plan, spec, out);

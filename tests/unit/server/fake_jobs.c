@@ -94,6 +94,12 @@ int fake_jobs_waiting(ep_jobs *jobs) {
   return atomic_load(&jobs->waiting);
 }
 
+static void released_await(ep_jobs *jobs) {
+  atomic_fetch_add(&jobs->waiting, 1);
+  wait_until(!atomic_load(&jobs->held));
+  atomic_fetch_sub(&jobs->waiting, 1);
+}
+
 bool fake_jobs_watched(ep_jobs *jobs) {
   pthread_mutex_lock(&jobs->mutex);
   bool watched = jobs->wake != NULL;
@@ -125,11 +131,7 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
   const char *json = submission->json;
   size_t bytes = submission->bytes;
   *repeated = false;
-  if (strstr(json, "\"path\"")) {
-    atomic_fetch_add(&jobs->waiting, 1);
-    wait_until(!atomic_load(&jobs->held));
-    atomic_fetch_sub(&jobs->waiting, 1);
-  }
+  if (strstr(json, "\"path\"")) released_await(jobs);
   snprintf(id, 40, "%s", FAKE_JOB);
   if (bytes != strlen(json) || json[0] != '{')
     return ep_problem_set(problem, EP_MALFORMED, "no JSON object");
@@ -385,7 +387,7 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint,
                           const ep_prediction_rows *input, ep_jobs_predicted *done, void *context,
                           ep_error *error) {
   (void)checkpoint;
-  (void)jobs;
+  released_await(jobs);
   if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   if (input->columns != 2) return ep_fail_at(error, EP_INVALID, "/x", "2 columns are needed");
   answer((later){.predicted = done, .context = context});

@@ -20,9 +20,9 @@ void fake_jobs_epochs(ep_jobs *jobs, int64_t epoch, int64_t step, int count);
 void fake_jobs_end(ep_jobs *jobs);
 /* Logs that are retained now. */
 int fake_jobs_logs(ep_jobs *jobs);
-/* While held, submissions that name a file wait, and no log can be retained. */
+/* While held, submissions that name a file and predictions wait, and no log can be retained. */
 void fake_jobs_hold(ep_jobs *jobs, bool held);
-/* Submissions that wait. */
+/* Of these, so many wait. */
 int fake_jobs_waiting(ep_jobs *jobs);
 /* Whether the next change of the job wakes somebody. */
 bool fake_jobs_watched(ep_jobs *jobs);

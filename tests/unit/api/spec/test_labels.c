@@ -171,6 +171,27 @@ START_TEST(visibility_is_a_label) {
 }
 END_TEST
 
+/* An earlier version took characters that do not show; its jobs train, are shown and predict. */
+START_TEST(stored_labels_are_read_as_they_are) {
+  static const char stored[] =
+      "{\"name\": \"a\\u202eb\", \"tags\": [\"c\\u0085\"], \"data\": {\"generator\": \"xor\"}, "
+      "\"loss\": \"mse\", \"epochs\": 1, \"model\": {\"layers\": [{\"type\": \"linear\", "
+      "\"out_features\": 1}]}}";
+  ep_job_spec *spec;
+  ep_problem problem = {0};
+  ck_assert_int_eq(ep_job_spec_parse(stored, sizeof stored - 1, &spec, &problem), EP_INVALID);
+  ck_assert_int_eq(problem.errors_count, 2);
+  problem = (ep_problem){0};
+  ck_assert_int_eq(ep_job_spec_load(stored, sizeof stored - 1, &spec, &problem), EP_OK);
+  ck_assert_str_eq(spec->name, "a\xe2\x80\xae"
+                               "b");
+  ck_assert_str_eq(spec->tags[0], "c\xc2\x85");
+  ep_job_spec_destroy(spec);
+  static const char control[] = "{\"name\": \"a\\u0001\"}";
+  ck_assert_int_eq(ep_job_spec_load(control, sizeof control - 1, &spec, &problem), EP_INVALID);
+}
+END_TEST
+
 START_TEST(a_torn_spec_is_refused) {
   static const char *const torn[] = {"",          "[1]",   "{\"a\":1", "{\"a\":\"",
                                      "{\"a\":[1", "{a:1}", "{1"};
@@ -191,5 +212,6 @@ EP_SUITE("labels") {
   tcase_add_test(tests, changes_the_labels_of_a_spec_alone);
   tcase_add_test(tests, a_spec_without_pinned_gets_it);
   tcase_add_test(tests, visibility_is_a_label);
+  tcase_add_test(tests, stored_labels_are_read_as_they_are);
   tcase_add_test(tests, a_torn_spec_is_refused);
 }

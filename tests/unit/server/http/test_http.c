@@ -142,33 +142,38 @@ START_TEST(a_token_is_needed_but_for_probes) {
     ck_assert_int_eq(ask(route->method, target, JSON "Host: evil.example\r\n", "{}"), 400);
   }
   ck_assert_int_eq(get("/nope"), 401);
-  server.auth.path = NULL;
 }
 END_TEST
 
+/* A token a scope, all of them there before the first request: others read them from then on. */
 START_TEST(each_route_names_the_scope_that_is_missing) {
-  static const char BEARER[] = "Authorization: Bearer a-token-of-this-test\r\n";
-  static ep_token token = {.name = "mine"};
-  static atomic_ullong origin;
+  enum { TOKENS = 4 };
+  static const unsigned scopes[TOKENS] = {0, EP_SCOPE_READ, EP_SCOPE_SUBMIT, EP_SCOPE_PUBLISH};
+  static ep_token tokens[TOKENS];
+  static atomic_ullong origins[TOKENS];
   int refused = 0;
-  ck_assert_int_eq(ep_token_hash("a-token-of-this-test", 20, token.hash, NULL), EP_OK);
-  server.auth.list = (ep_token_list){&token, 1};
-  server.auth.origins = &origin, server.auth.path = "a file";
-  for (unsigned scope = 0; scope <= EP_SCOPE_PUBLISH; scope = scope ? scope * 2 : 1) {
-    token.scopes = scope;
+  for (int t = 0; t < TOKENS; t++) {
+    char secret[] = {(char)('0' + t), 0};
+    tokens[t] = (ep_token){.name = "mine", .scopes = scopes[t]};
+    ck_assert_int_eq(ep_token_hash(secret, 1, tokens[t].hash, NULL), EP_OK);
+  }
+  server.auth.list = (ep_token_list){tokens, TOKENS};
+  server.auth.origins = origins, server.auth.path = "a file";
+  for (int t = 0; t < TOKENS; t++) {
+    char bearer[64];
+    snprintf(bearer, sizeof bearer, "Authorization: Bearer %d\r\n", t);
     for (int i = 0; i < EP_ROUTES.count; i++) {
       const ep_route *route = &EP_ROUTES.rows[i];
       char target[256];
-      bool allowed = (route->scope & ~scope) == 0;
+      bool allowed = (route->scope & ~scopes[t]) == 0;
       target_make(route, target);
       if (allowed && strcmp(route->method, "GET") != 0) continue; /* it would be done */
-      int status = ask(route->method, target, BEARER, NULL);
-      ck_assert_msg((status == 403) == !allowed, "%s, %u: %d", target, scope, status);
+      int status = ask(route->method, target, bearer, NULL);
+      ck_assert_msg((status == 403) == !allowed, "%s, %u: %d", target, scopes[t], status);
       refused += strstr(answer, "the token mine has no scope") != NULL;
     }
   }
   ck_assert_int_gt(refused, 100);
-  ep_auth_init(&server.auth);
 }
 END_TEST
 
@@ -451,6 +456,53 @@ START_TEST(what_takes_long_holds_up_nothing_quick) {
 }
 END_TEST
 
+/* Rows that take a while to be read are read on no HTTP thread, of which there are four. */
+START_TEST(long_rows_hold_up_nothing_quick) {
+  enum { ROWS = 20000, CLIENTS = 8, WORKERS = 2 };
+  static char request[ROWS * 6 + 300];
+  int clients[CLIENTS];
+  size_t used = (size_t)snprintf(request, sizeof request,
+                                 "POST " JOB "/predict HTTP/1.1\r\nHost: localhost\r\n" JSON
+                                 "Content-Length: %d\r\n\r\n{\"x\":[[1,2]",
+                                 ROWS * 6 + 7);
+  for (int i = 1; i < ROWS; i++, used += 6) memcpy(request + used, ",[1,2]", 7);
+  memcpy(request + used, "]}", 3);
+  fake_jobs_hold(server.jobs, true);
+  for (int i = 0; i < CLIENTS; i++) {
+    clients[i] = dial();
+    say(clients[i], request);
+  }
+  wait_until(fake_jobs_waiting(server.jobs) == WORKERS);
+  for (int i = 0; i < CLIENTS; i++) ck_assert_int_eq(get("/livez"), 200);
+  ck_assert_int_eq(fake_jobs_waiting(server.jobs), WORKERS);
+  fake_jobs_hold(server.jobs, false);
+  for (int i = 0; i < CLIENTS; i++) {
+    used = 0;
+    ck_assert(hear(clients[i], "\"predictions\":[[1,2]]", PATIENCE_MS, &used));
+    close(clients[i]);
+  }
+}
+END_TEST
+
+/* What a call holds that has not come back in time is held until it does. */
+START_TEST(late_calls_hold_their_memory) {
+  enum { HELD = 1000 };
+  ep_route route = {.method = "POST", .body = EP_BODY_ROWS};
+  ep_exchange *exchange = ep_exchange_create(&server);
+  exchange->route = &route;
+  ck_assert_int_eq(ep_exchange_hold(exchange, HELD, NULL), EP_OK);
+  ep_exchange_retain(exchange); /* for the call */
+  exchange->timed_out = true;
+  ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no worker answered");
+  ep_exchange_settle(exchange);
+  ck_assert_int_ge(server.held.used_bytes, HELD);
+  ep_exchange_release(exchange); /* the connection has gone */
+  ck_assert_int_ge(server.held.used_bytes, HELD);
+  ep_exchange_release(exchange);
+  ck_assert_int_eq(server.held.used_bytes, 0);
+}
+END_TEST
+
 /* A job that is in is said to be in, though it cannot be followed. */
 START_TEST(what_was_accepted_is_answered_so) {
   fake_jobs_hold(server.jobs, true);
@@ -542,6 +594,8 @@ EP_SUITE("http") {
   tcase_add_test(all, it_stops_with_everything_open);
   tcase_add_test(all, uploads_go_to_disk);
   tcase_add_test(all, what_takes_long_holds_up_nothing_quick);
+  tcase_add_test(all, long_rows_hold_up_nothing_quick);
+  tcase_add_test(all, late_calls_hold_their_memory);
   tcase_add_test(all, what_was_accepted_is_answered_so);
   tcase_add_test(all, bodies_have_a_ceiling_together);
   tcase_add_test(all, responses_have_a_ceiling_together);

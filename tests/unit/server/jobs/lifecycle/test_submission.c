@@ -43,13 +43,13 @@ void *__wrap_calloc(size_t count, size_t bytes) {
 }
 
 /* Threads that wait for a row to come to the disk, by the linker's --wrap. */
-static pthread_cond_t *row_stored; /* where they wait */
+static _Atomic(pthread_cond_t *) row_stored; /* where they wait */
 static atomic_int row_waits;
 int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
-  if (condition != row_stored) return __real_pthread_cond_wait(condition, mutex);
+  if (condition != atomic_load(&row_stored)) return __real_pthread_cond_wait(condition, mutex);
   atomic_fetch_add(&row_waits, 1);
   int failed = __real_pthread_cond_wait(condition, mutex);
   atomic_fetch_sub(&row_waits, 1);
@@ -118,7 +118,7 @@ static void submit_begin(submission *s, ep_jobs *jobs, const char *name, int64_t
 
 /* From here on no sync returns before so many wait for a row; or before disk_heal. */
 static void disk_hold(ep_jobs *jobs, int row_waits_least) {
-  row_stored = &jobs->stored;
+  atomic_store(&row_stored, &jobs->stored);
   atomic_store(&disk_awaits, row_waits_least);
 }
 
