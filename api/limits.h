@@ -136,6 +136,7 @@
 #define EP_LIMIT_TRIM_BYTES (4 << 20)        /* after more, memory is given back to the system */
 #define EP_LIMIT_FRAMES_BYTES (64 << 20)     /* on their way to one worker: some of the largest */
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
+#define EP_LIMIT_C_SOURCE_BYTES (16 << 20)   /* of a C header: a compiler takes seconds for it */
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
 #define EP_LIMIT_PREDICT_STEPS 10000     /* of a forecast, one after another within a minute */

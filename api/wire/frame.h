@@ -18,7 +18,7 @@
 #include "api/wire/result.h"
 #include "api/wire/trial.h"
 
-enum { EP_FRAME_HEADER_BYTES = 8 };
+enum { EP_FRAME_HEADER_BYTES = 8, EP_COMMAND_FILE_BYTES = 128 };
 
 typedef enum {
   EP_FRAME_COMMAND = 1,
@@ -33,6 +33,7 @@ typedef enum {
   X(CANCEL, "cancel")   /* job */                                                                  \
   X(PAUSE, "pause")     /* job: it ends with EP_PAUSED, and a checkpoint */                        \
   X(PREDICT, "predict") /* request, job, checkpoint, weights_sha256, windows, x [rows, columns] */ \
+  X(EXPORT, "export")   /* request, job, weights_sha256, quantize, file: write the weights as C */ \
   X(PROBE, "probe")     /* request: compute something small on the device and reply */             \
   X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
 
@@ -57,24 +58,27 @@ typedef struct {
   int gpus_count;                   /* 0 = the worker's own device alone */
   int64_t
       checkpoint; /* predict: with the weights after so many steps; 0 = those that the job left */
-  char
-      weights_sha256[EP_SHA256_HEX_BYTES]; /* predict: what the job's weights must have; "" = any */
-  double *x;                               /* predict: owned */
+  char weights_sha256[EP_SHA256_HEX_BYTES]; /* predict, export: what the job's weights must have; ""
+                                               = any */
+  bool quantize;                            /* export: weights as int8 */
+  char file[EP_COMMAND_FILE_BYTES];         /* export: to be written, below the data folder */
+  double *x;                                /* predict: owned */
   int64_t rows, columns;
   int64_t windows; /* predict: examples of a row of x: 1, or several of a series */
 } ep_command;
 
 /* X(code, JSON name): what a worker sends. */
-#define EP_REPLY_TABLE(X)                                                                      \
-  X(READY, "ready")     /* device: the first frame of a worker */                              \
-  X(STARTED, "started") /* job, attempt, executor, parameters, bytes, epoch, note, remarks */  \
-  X(CHECKPOINTED, "checkpointed") /* job, attempt, step, epoch, bytes, or error */             \
-  X(WAITING, "waiting")           /* job, attempt, error: the disk refuses its results */      \
-  X(FINISHED, "finished")         /* job, attempt, result */                                   \
-  X(PREDICTED,                                                                                 \
-    "predicted")      /* request, output [rows, columns] in the units of the data, or error */ \
-  X(PROBED, "probed") /* request, error (status EP_OK when the device works) */                \
-  X(CALIBRATED,                                                                                \
+#define EP_REPLY_TABLE(X)                                                                          \
+  X(READY, "ready")     /* device: the first frame of a worker */                                  \
+  X(STARTED, "started") /* job, attempt, executor, parameters, bytes, epoch, note, remarks */      \
+  X(CHECKPOINTED, "checkpointed") /* job, attempt, step, epoch, bytes, or error */                 \
+  X(WAITING, "waiting")           /* job, attempt, error: the disk refuses its results */          \
+  X(FINISHED, "finished")         /* job, attempt, result */                                       \
+  X(PREDICTED,                                                                                     \
+    "predicted")          /* request, output [rows, columns] in the units of the data, or error */ \
+  X(EXPORTED, "exported") /* request, error */                                                     \
+  X(PROBED, "probed")     /* request, error (status EP_OK when the device works) */                \
+  X(CALIBRATED,                                                                                    \
     "calibrated") /* request, calibration, or error: EP_BUSY when a job came in between */
 
 typedef enum {

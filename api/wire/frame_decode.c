@@ -107,6 +107,12 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
            ep_json_get_integer(root, "windows", 1, EP_LIMIT_PREDICT_ROWS, &out->windows) &&
            values_read(root, values, values_bytes, &out->x, &out->rows, &out->columns) && out->x;
   if (values) return false;
+  if (out->kind == EP_COMMAND_EXPORT) {
+    out->quantize = json_is_true(json_object_get(root, "quantize"));
+    return ep_json_get_text(root, "weights_sha256", out->weights_sha256,
+                            sizeof out->weights_sha256) &&
+           ep_json_get_text(root, "file", out->file, sizeof out->file);
+  }
   if (out->kind != EP_COMMAND_TRAIN) return true;
   const char *spec = json_string_value(json_object_get(root, "spec"));
   out->spec = spec ? strdup(spec) : NULL;

@@ -378,7 +378,8 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
     if (w->training && strcmp(w->training->command.job, command->job) == 0)
       atomic_store(&w->training->pause, true);
     break;
-  case EP_COMMAND_PREDICT: return ep_replies_take(&w->answers, command, error);
+  case EP_COMMAND_PREDICT:
+  case EP_COMMAND_EXPORT: return ep_replies_take(&w->answers, command, error);
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;
   case EP_COMMAND_CALIBRATE:
     status = ep_calibrator_start(&w->calibrator, command->request, error);

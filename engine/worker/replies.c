@@ -6,23 +6,38 @@
 #include "api/names.h"
 #include "engine/checkpoints/list.h"
 #include "engine/files/path.h"
+#include "engine/worker/exports.h"
 
-/* The main thread sees a socket that has ended, and ends the process: not this one's affair. */
-static void answer_send(ep_replies *answers, const ep_command *command) {
+static ep_reply reply_begin(const ep_command *command) {
+  bool exports = command->kind == EP_COMMAND_EXPORT;
+  ep_reply reply = {.kind = exports ? EP_REPLY_EXPORTED : EP_REPLY_PREDICTED,
+                    .request = command->request};
+  snprintf(reply.job, sizeof reply.job, "%s", command->job);
+  return reply;
+}
+
+static void predict(ep_replies *answers, const ep_command *command, ep_reply *reply) {
   char folder[EP_PATH_BYTES], weights[EP_PATH_BYTES];
   bool checkpoint = command->checkpoint > 0;
-  ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request, .rows = command->rows};
-  snprintf(reply.job, sizeof reply.job, "%s", command->job);
   ep_status status =
-      ep_path_join(folder, &reply.error, answers->data_dir, "jobs", command->job, NULL);
+      ep_path_join(folder, &reply->error, answers->data_dir, "jobs", command->job, NULL);
   if (status == EP_OK)
-    status = checkpoint ? ep_checkpoint_path(folder, command->checkpoint, weights, &reply.error)
-                        : ep_path_join(weights, &reply.error, folder, EP_WEIGHTS_FILE, NULL);
+    status = checkpoint ? ep_checkpoint_path(folder, command->checkpoint, weights, &reply->error)
+                        : ep_path_join(weights, &reply->error, folder, EP_WEIGHTS_FILE, NULL);
   if (status == EP_OK)
     status = ep_predictor_answer(answers->predictor, weights, checkpoint, command->weights_sha256,
                                  command->x, command->rows, command->columns, command->windows,
-                                 &reply.output, &reply.columns, &reply.error);
-  if (status != EP_OK) reply.rows = 0;
+                                 &reply->output, &reply->columns, &reply->error);
+  if (status == EP_OK) reply->rows = command->rows;
+}
+
+/* The main thread sees a socket that has ended, and ends the process: not this one's affair. */
+static void answer_send(ep_replies *answers, const ep_command *command) {
+  ep_reply reply = reply_begin(command);
+  if (command->kind == EP_COMMAND_EXPORT)
+    ep_export_write(answers->data_dir, command, answers->predictor, &reply.error);
+  else
+    predict(answers, command, &reply);
   ep_link_send_reply(answers->link, &reply, NULL);
   ep_reply_deinit(&reply);
 }
@@ -65,8 +80,7 @@ ep_status ep_replies_take(ep_replies *answers, ep_command *command, ep_error *er
   pthread_cond_signal(&answers->filled);
   pthread_mutex_unlock(&answers->mutex);
   if (room) return EP_OK;
-  ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request};
-  snprintf(reply.job, sizeof reply.job, "%s", command->job);
+  ep_reply reply = reply_begin(command);
   ep_fail(&reply.error, EP_BUSY, "%d predictions wait already", EP_ANSWERS_WAITING);
   ep_command_deinit(command);
   return ep_link_send_reply(answers->link, &reply, error);

@@ -1,5 +1,5 @@
-/* replies.h: predictions, made beside the training by a thread of their own, one request after the
- * other, so that a long one delays neither progress nor a cancel. */
+/* replies.h: predictions and exports, made beside the training by a thread of their own, one
+ * request after the other, so that a long one delays neither progress nor a cancel. */
 #ifndef EP_ENGINE_WORKER_REPLIES_H
 #define EP_ENGINE_WORKER_REPLIES_H
 

@@ -9,6 +9,7 @@
 
 #include "api/responses/curve.h"
 #include "engine/files/verified.h"
+#include "engine/weights/c/export.h"
 #include "engine/weights/npz.h"
 #include "engine/weights/onnx.h"
 #include "engine/weights/weights.h"
@@ -246,16 +247,20 @@ static ep_status hashes_find(ep_exchange *exchange, result_hashes *out, ep_error
 typedef struct {
   const char *file, *type;
   ep_status (*make)(const char *weights, const char *path,
-                    ep_error *error); /* NULL: the job's own */
+                    ep_error *error); /* NULL: the job's own, or a worker's */
+  bool exported, quantized;           /* a worker writes it; with int8 */
 } weights_format;
 
 static const weights_format weights_formats[] = {
-    {EP_WEIGHTS_FILE, "application/octet-stream", NULL},
-    {"weights.json", "application/json", ep_weights_to_json},
-    {"weights.npz", "application/zip", ep_weights_to_npz},
-    {"weights.onnx", "application/octet-stream", ep_weights_to_onnx},
+    {EP_WEIGHTS_FILE, "application/octet-stream", NULL, false, false},
+    {"weights.json", "application/json", ep_weights_to_json, false, false},
+    {"weights.npz", "application/zip", ep_weights_to_npz, false, false},
+    {"weights.onnx", "application/octet-stream", ep_weights_to_onnx, false, false},
+    {"weights.h", "text/x-c; charset=utf-8", NULL, true, false},
+    {"weights.int8.h", "text/x-c; charset=utf-8", NULL, true, true},
 };
-static const char *const weights_format_names[] = {"safetensors", "json", "npz", "onnx", NULL};
+enum { FORMAT_C = 4, FORMAT_C_INT8 };
+static const char *const weights_format_names[] = {"safetensors", "json", "npz", "onnx", "c", NULL};
 
 /* The path of the file with the hash of the file at `path`. */
 static ep_status hash_path(const char *path, char hashed[EP_PATH_BYTES], ep_error *error) {
@@ -295,17 +300,27 @@ static ep_status file_move(const char *from, const char *to, ep_error *error) {
              : ep_fail(error, ep_status_from_errno(errno), "%s: %s", to, strerror(errno));
 }
 
+/* made: below the data folder. */
+static ep_status format_make(ep_exchange *exchange, const weights_format *format,
+                             const char *weights, const char *made, ep_error *error) {
+  const ep_server *server = exchange->server;
+  if (!format->exported) return format->make(weights, made, error);
+  return ep_jobs_export(server->jobs, exchange->request.id, format->quantized,
+                        made + strlen(server->config->data_dir) + 1, error);
+}
+
 /* Makes the file in a folder of its own and moves it into place: two requests at the same time make
  * the same file. */
-static ep_status file_make(const ep_server *server, const weights_format *format,
-                           const char *weights, const char *path, ep_error *error) {
+static ep_status file_make(ep_exchange *exchange, const weights_format *format, const char *weights,
+                           const char *path, ep_error *error) {
+  const ep_server *server = exchange->server;
   char folder[EP_PATH_BYTES], made[EP_PATH_BYTES], made_hash[EP_PATH_BYTES], hash[EP_PATH_BYTES];
   ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
   if (status != EP_OK) return status;
   status = ep_path_join(made, error, folder, format->file, NULL);
   if (status == EP_OK) status = hash_path(made, made_hash, error);
   if (status == EP_OK) status = hash_path(path, hash, error);
-  if (status == EP_OK) status = format->make(weights, made, error);
+  if (status == EP_OK) status = format_make(exchange, format, weights, made, error);
   if (status == EP_OK) status = hash_write(made, format->file, made_hash, error);
   if (status == EP_OK) status = file_move(made, path, error);
   if (status == EP_OK) status = file_move(made_hash, hash, error);
@@ -341,6 +356,17 @@ static bool format_takes_long(const char *path, bool hashed, const char *sha256)
   return is_long;
 }
 
+static void figure_respond(void *context, const char *name, const char *value) {
+  ep_response_header_add(context, name, "%s", value);
+}
+
+/* Responds with the file of a format; what it says of its figures goes into headers. */
+static ep_route_result made_serve(ep_exchange *exchange, const weights_format *format, int file,
+                                  int64_t bytes, const char *etag) {
+  if (format->quantized) ep_c_figures_read(file, figure_respond, &exchange->response);
+  return ep_file_serve(exchange, file, bytes, format->type, format->file, etag);
+}
+
 /* Responds with another format of the weights. */
 static ep_route_result format_serve(ep_exchange *exchange, const weights_format *format,
                                     const char *weights, const char *weights_sha256,
@@ -354,13 +380,28 @@ static ep_route_result format_serve(ep_exchange *exchange, const weights_format 
   bool hashed = hash_read(path, sha256);
   if (!exchange->works && format_takes_long(path, hashed, sha256)) return EP_ROUTE_INGESTS;
   if (hashed && format_open(path, sha256, &file, &bytes))
-    return ep_file_serve(exchange, file, bytes, format->type, format->file, etag);
+    return made_serve(exchange, format, file, bytes, etag);
   ep_status status = ep_verified_sha256_at(weights, weights_sha256, &error);
-  if (status == EP_OK) status = file_make(exchange->server, format, weights, path, &error);
+  if (status == EP_OK) status = file_make(exchange, format, weights, path, &error);
   if (status == EP_OK) ep_jobs_note_file(exchange->server->jobs, exchange->request.id);
   if (status == EP_OK) status = ep_file_open(path, &file, &bytes, &error);
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
-  return ep_file_serve(exchange, file, bytes, format->type, format->file, etag);
+  return made_serve(exchange, format, file, bytes, etag);
+}
+
+/* ?format= and ?quantize= as an index into weights_formats. */
+static ep_status weights_format_read(const ep_request *request, int *format, ep_error *error) {
+  static const char *const QUANTIZED[] = {"none", "int8", NULL};
+  int quantized;
+  ep_status status = ep_request_word(request, "format", weights_format_names, 0, format, error);
+  if (status == EP_OK)
+    status = ep_request_word(request, "quantize", QUANTIZED, 0, &quantized, error);
+  if (status != EP_OK || !quantized) return status;
+  if (*format != FORMAT_C)
+    return ep_fail(error, EP_MALFORMED, "quantize=int8 is for format=c alone, not for %s",
+                   weights_format_names[*format]);
+  *format = FORMAT_C_INT8;
+  return EP_OK;
 }
 
 ep_route_result ep_route_weights_get(ep_exchange *exchange) {
@@ -369,7 +410,7 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
   result_hashes hashes;
   char weights[EP_PATH_BYTES], etag[EP_FILE_ETAG_BYTES];
   int index;
-  if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) != EP_OK ||
+  if (weights_format_read(request, &index, &error) != EP_OK ||
       ep_jobs_file(exchange->server->jobs, request->id, EP_WEIGHTS_FILE, weights, sizeof weights,
                    &error) != EP_OK ||
       hashes_find(exchange, &hashes, &error) != EP_OK)
@@ -381,8 +422,11 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
                                  request->id);
   const weights_format *format = &weights_formats[index];
   snprintf(etag, EP_FILE_ETAG_BYTES, "\"%s%s%s\"", hashes.weights, index > 0 ? "-" : "",
-           index > 0 ? weights_format_names[index] : "");
-  if (format->make) return format_serve(exchange, format, weights, hashes.weights, etag);
+           index == FORMAT_C_INT8 ? "c-int8"
+           : index > 0            ? weights_format_names[index]
+                                  : "");
+  if (format->make || format->exported)
+    return format_serve(exchange, format, weights, hashes.weights, etag);
   return result_serve(exchange, weights, hashes.weights, format->type, format->file, etag);
 }
 

@@ -204,9 +204,15 @@ static ep_route_result trial_thing(ep_exchange *exchange, const char *thing) {
   }
   const char *format = ep_request_query(&exchange->request, "format");
   if (format && strspn(format, "abcdefghijklmnopqrstuvwxyz") != strlen(format)) format = NULL;
+  const char *quantize = ep_request_query(&exchange->request, "quantize");
+  const char *int8 = quantize && strcmp(quantize, "int8") == 0 ? "quantize=int8" : "";
   ep_response_empty(&exchange->response, 307);
-  ep_response_header_add(&exchange->response, "Location", "/v1/jobs/%s/%s%s%.16s", job, thing,
-                         format ? "?format=" : "", format ? format : "");
+  ep_response_header_add(&exchange->response, "Location", "/v1/jobs/%s/%s%s%.16s%s%s", job, thing,
+                         format ? "?format=" : "", format ? format : "",
+                         !*int8   ? ""
+                         : format ? "&"
+                                  : "?",
+                         int8);
   return EP_ROUTE_DONE;
 }
 

@@ -191,6 +191,12 @@ ep_status ep_jobs_pictures_read(ep_jobs *jobs, const char *id, int64_t checkpoin
 ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint,
                                ep_output_meaning *out, ep_error *error);
 
+/* Has a worker write the job's weights as a C header at `file`, below the data folder; quantize: as
+ * int8. Returns when it is there, or has failed: not for an HTTP thread. EP_TOO_LARGE: the header
+ * would be over EP_LIMIT_C_SOURCE_BYTES. */
+ep_status ep_jobs_export(ep_jobs *jobs, const char *id, bool quantize, const char *file,
+                         ep_error *error);
+
 /* Predictions of a job that ended, or of a checkpoint (its step, EP_CHECKPOINT_LATEST of
  * checkpoints.h; 0 = the job's last weights), for new rows, copied. Unless this fails, `done` is
  * called once, from another thread: output: [rows times windows, columns] is lent for that call;

@@ -152,7 +152,7 @@ run 0 plot "$first" --json
 jq -e '.object == "curve"' "$out" >/dev/null || fail "plot --json"
 (cd "$scratch" && "$ctl" weights "$first" -o w.safetensors) | grep -q 'SHA-256 as it should be' || fail "weights"
 [[ $(sha256sum <"$scratch/w.safetensors" | cut -d ' ' -f 1) == $(curl -sSf "$url/v1/jobs/$first" | jq -r .weights.sha256) ]] || fail "the weights are others"
-for format in npz json onnx; do
+for format in npz json onnx c; do
   "$ctl" weights "$first" --format $format -o - | cmp - <(curl -sSf "$url/v1/jobs/$first/weights?format=$format") || fail "weights --format $format"
 done
 run 2 weights "$first" -o "$scratch/no/such/folder/w"

@@ -82,7 +82,7 @@ offers 'put ls show head rm' data ''
 offers 'publish' models p
 offers '--state' ls --st
 offers 'queued running pausing paused succeeded failed cancelled' ls --state ''
-offers 'safetensors npz json onnx' weights "$id" --format ''
+offers 'safetensors npz json onnx c' weights "$id" --format ''
 offers "last $id" show ''
 offers "$id" -s "$url" watch job_
 offers 'houses mnist' data show ''

@@ -25,7 +25,7 @@ image_job() {
 submit "$(image_job '{}')"
 finish "$id"
 first=$id
-for format in safetensors json npz onnx; do
+for format in safetensors json npz onnx c; do
   http GET "/v1/jobs/$first/weights?format=$format"
   expect 200
   cp "$body" "$scratch/first.$format"
@@ -39,10 +39,10 @@ for format in safetensors json npz onnx; do
   cmp "$scratch/first.$format" "$body" || fail "$format is not the same again"
   echo "ok: $format, $(stat -c %s "$scratch/first.$format") bytes"
 done
-(($(for format in safetensors json npz onnx; do
+(($(for format in safetensors json npz onnx c; do
   http GET "/v1/jobs/$first/weights?format=$format"
   header ETag
-done | sort -u | wc -l) == 4)) || fail "two formats have one ETag"
+done | sort -u | wc -l) == 5)) || fail "two formats have one ETag"
 "$python" "$here/exports.py" "$scratch/first.safetensors" "$scratch/first.npz" "$scratch/first.json" ||
   fail "the formats differ"
 http GET "/v1/jobs/$first/weights?format=pickle"

@@ -29,6 +29,15 @@ for ((seed = 1; seed <= seeds; seed++)); do
   jq -c '[.metrics.test.accuracy, .metrics.test.loss]' "$body" >>"$scratch/results"
 done
 
+# As C, with weights of 8 bits: not a point less is right.
+http GET "/v1/jobs/$id/weights?format=c&quantize=int8"
+expect 200
+[[ $(header Model-Rows) == "10000 test" ]] || fail "int8 was measured on $(header Model-Rows)"
+jq -e -n --argjson before "$(header Model-Accuracy)" --argjson after "$(header Model-Accuracy-Quantized)" '$after > $before - 0.01' >/dev/null ||
+  fail "int8 costs too much: $(header Model-Accuracy) becomes $(header Model-Accuracy-Quantized)"
+echo "ok: as int8, $(header Model-Accuracy) becomes $(header Model-Accuracy-Quantized)"
+
+
 jq -s -c 'transpose | map(add / length) | {accuracy: .[0], loss: .[1]}' "$scratch/results" >"$body"
 if ((epochs >= 25)); then
   check "the mean of $seeds seeds: $(<"$body")" '.accuracy >= 0.982 and .loss <= 0.06'

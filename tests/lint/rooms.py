@@ -77,6 +77,7 @@ ROOMS = {
                            "engine/data/prepare engine/data/sources", ""),
     "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan "
                        "engine/data/columns engine/data/prepare", "jansson"),
+    "engine/weights/c": ("api api/json api/spec kernels engine/files engine/plan engine/data/columns engine/data/prepare", ""),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
@@ -86,7 +87,7 @@ ROOMS = {
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/training engine/data/datasets engine/data/prepare", ""),
     "engine/worker": ("api api/sweep engine/sandbox engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/training engine/weights "
-                      "engine/checkpoints engine/data/prepare engine/data/sources", ""),
+                      "engine/weights/c engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
     "server/tls": ("api api/tokens", "gnutls"),
     "server/process": ("api api/arguments api/json engine/files engine/host server/tls", ""),
@@ -122,7 +123,7 @@ ROOMS = {
     "server/http/framing": ("api api/json server/process server/tls", "gnutls"),
     "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
                     "gnutls|microhttpd"),
-    "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/data/formats engine/data/sources "
+    "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/weights/c engine/data/formats engine/data/sources "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/audit server/store server/events "

@@ -23,6 +23,8 @@ const formats = [
   ["npz", "NumPy (.npz)"],
   ["json", "JSON"],
   ["onnx", "ONNX"],
+  ["c", "C header", "h"],
+  ["c&quantize=int8", "C header, int8", "int8.h"],
 ];
 
 export function mount(root, { id }, signal) {
@@ -123,10 +125,10 @@ export function mount(root, { id }, signal) {
     const name = (job.name || job.id).replace(/[^A-Za-z0-9_.-]+/g, "-");
     replace(weights,
       h("h2", { id: "weights-title" }, "Weights"),
-      h("div", { class: "toolbar" }, formats.map(([format, word]) => {
+      h("div", { class: "toolbar" }, formats.map(([format, word, ending = format]) => {
         const button = h("button", { type: "button", class: "button", "data-format": format }, word);
         button.setAttribute("aria-label", `Download the weights as ${word}`);
-        button.addEventListener("click", () => buttons.act(button, () => download(`${url}/weights?format=${format}`, `${name}.${format}`, { signal })));
+        button.addEventListener("click", () => buttons.act(button, () => download(`${url}/weights?format=${format}`, `${name}.${ending}`, { signal })));
         return button;
       })),
       h("dl", { class: "facts" },

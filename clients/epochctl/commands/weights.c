@@ -19,7 +19,8 @@ static const char SAFETENSORS[] = "safetensors";
 
 /* What is downloaded. */
 typedef struct {
-  const char *format;     /* of the file's name too */
+  const char *format;
+  const char *quantize;   /* NULL: not */
   const char *checkpoint; /* a step or "latest"; NULL: the job's last weights */
   const char *output;     /* a file, "-", or NULL for the usual name */
 } weights_choice;
@@ -147,15 +148,17 @@ static void file_print(const char *name, int64_t bytes, bool checked) {
 static void names_write(const char *id, const weights_choice *choice,
                         char path[EP_REQUEST_PATH_BYTES], char name[FILE_PATH_BYTES]) {
   char list[EP_REQUEST_PATH_BYTES];
+  const char *ending = strcmp(choice->format, "c") == 0 ? "h" : choice->format;
   if (choice->checkpoint) {
     ep_path_make(list, "/v1/jobs/", id, "/checkpoints/");
     ep_path_make(path, list, choice->checkpoint, "/weights");
-    snprintf(name, FILE_PATH_BYTES, "%s-%s.%s", id, choice->checkpoint, choice->format);
+    snprintf(name, FILE_PATH_BYTES, "%s-%s.%s", id, choice->checkpoint, ending);
     return;
   }
   ep_path_make(path, "/v1/jobs/", id, "/weights");
   ep_path_query(path, "format", choice->format);
-  snprintf(name, FILE_PATH_BYTES, "%s.%s", id, choice->format);
+  if (choice->quantize) ep_path_query(path, "quantize", choice->quantize);
+  snprintf(name, FILE_PATH_BYTES, "%s.%s", id, ending);
 }
 
 static ep_status weights_download(ep_client *client, const char *id, const weights_choice *choice,
@@ -176,10 +179,12 @@ static ep_status weights_download(ep_client *client, const char *id, const weigh
 static ep_status choice_read(const ep_arguments *arguments, weights_choice *out, ep_error *error) {
   const char *format = ep_arguments_value(arguments, "format");
   const char *step = ep_arguments_value(arguments, "checkpoint");
-  *out = (weights_choice){format ? format : SAFETENSORS, step,
-                          ep_arguments_value(arguments, "output")};
+  *out = (weights_choice){format ? format : SAFETENSORS, ep_arguments_value(arguments, "quantize"),
+                          step, ep_arguments_value(arguments, "output")};
   if (out->output && strlen(out->output) >= FILE_PATH_BYTES)
     return ep_fail(error, EP_INVALID, "--output is too long");
+  if (out->quantize && strcmp(out->format, "c") != 0)
+    return ep_fail(error, EP_INVALID, "--quantize is for --format c");
   if (!step) return EP_OK;
   size_t digits = strspn(step, "0123456789");
   if (strcmp(step, "latest") != 0 && (digits == 0 || digits > STEP_DIGITS || step[digits]))
@@ -209,8 +214,10 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 static const ep_option OPTIONS[] = {
   {.name = "output", .letter = 'o', .kind = EP_OPTION_FILE, .value = "FILE",
    .doc = "the file to write; - is standard output (JOB.FORMAT, JOB-STEP.FORMAT)"},
-  {.name = "format", .letter = 'f', .kind = EP_OPTION_CHOICE, .value = "safetensors|npz|json|onnx",
-   .doc = "(safetensors)"},
+  {.name = "format", .letter = 'f', .kind = EP_OPTION_CHOICE, .value = "safetensors|npz|json|onnx|c",
+   .doc = "c: a header of C99 that predicts, JOB.h (safetensors)"},
+  {.name = "quantize", .letter = 'q', .kind = EP_OPTION_CHOICE, .value = "int8",
+   .doc = "with c: weights of linear and convolution layers as int8"},
   {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
    .doc = "the weights of this checkpoint, also while the job trains"},
   {.name = NULL}};
@@ -224,5 +231,6 @@ const ep_subcommand ep_subcommand_weights = {
     "that is cut continues at its next byte.",
   .examples =
     "epochctl weights last --format onnx -o digits.onnx\n"
+    "epochctl weights last --format c --quantize int8 -o digits.h\n"
     "epochctl weights last --checkpoint latest -o so-far.safetensors"};
 /* clang-format on */

@@ -39,11 +39,13 @@ class Job(Submission):
         checkpoint, a step of `checkpoints` or "latest", also while the job trains."""
         return read_safetensors(self._client._bytes("GET", self._weights_path(checkpoint)))
 
-    def save(self, path: Union[str, "os.PathLike[str]"], format: str = "safetensors", checkpoint: Checkpoint = None) -> None:
-        """Writes the weights into a file: safetensors, npz, json or onnx; of a checkpoint, safetensors. Its old
-        content stays until the download is whole."""
-        query = "" if format == "safetensors" else f"?format={quote(format)}"
-        content = self._client._bytes("GET", self._weights_path(checkpoint) + query)
+    def save(self, path: Union[str, "os.PathLike[str]"], format: str = "safetensors", checkpoint: Checkpoint = None,
+             quantize: Optional[str] = None) -> None:
+        """Writes the weights into a file: safetensors, npz, json, onnx or c, a header of C99 that predicts; of a
+        checkpoint, safetensors. quantize="int8" is for c. The file's old content stays until the download is whole."""
+        asked = {"format": None if format == "safetensors" else format, "quantize": quantize}
+        query = urlencode({name: value for name, value in asked.items() if value is not None})
+        content = self._client._bytes("GET", self._weights_path(checkpoint) + ("?" + query if query else ""))
         with open(path, "wb") as file:
             file.write(content)
 

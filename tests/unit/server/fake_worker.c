@@ -185,6 +185,12 @@ static void answer_calibrate(fake *f, const ep_command *command) {
   send_reply(f, &reply);
 }
 
+static void refuse_export(fake *f, const ep_command *command) {
+  ep_reply reply = {.kind = EP_REPLY_EXPORTED, .request = command->request};
+  ep_fail(&reply.error, EP_TOO_LARGE, "%s would be too large", command->file);
+  send_reply(f, &reply);
+}
+
 static void obey(fake *f, ep_command *command) {
   ep_reply probed = {.kind = EP_REPLY_PROBED, .request = command->request};
   switch (command->kind) {
@@ -194,6 +200,7 @@ static void obey(fake *f, ep_command *command) {
     break;
   case EP_COMMAND_PAUSE: f->paused = f->spec && strcmp(command->job, f->command.job) == 0; break;
   case EP_COMMAND_PREDICT: answer_predict(f, command); break;
+  case EP_COMMAND_EXPORT: refuse_export(f, command); break;
   case EP_COMMAND_PROBE: send_reply(f, &probed); break;
   case EP_COMMAND_CALIBRATE: answer_calibrate(f, command); break;
   }

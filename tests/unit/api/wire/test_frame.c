@@ -107,6 +107,26 @@ static void reply_round_trip(const ep_reply *reply, ep_reply *back) {
   free(frame);
 }
 
+START_TEST(exports) {
+  ep_command back, command = {.kind = EP_COMMAND_EXPORT,
+                              .request = 9,
+                              .job = "job_01k",
+                              .quantize = true,
+                              .file = "tmp/folder-1/weights.h"};
+  memset(command.weights_sha256, 'e', 64);
+  command_round_trip(&command, &back);
+  ck_assert(back.quantize);
+  ck_assert_str_eq(back.file, command.file);
+  ck_assert_str_eq(back.weights_sha256, command.weights_sha256);
+  ep_command_deinit(&back);
+  ep_reply answer, reply = {.kind = EP_REPLY_EXPORTED,
+                            .request = 9,
+                            .error = {.status = EP_TOO_LARGE, .message = "too large"}};
+  reply_round_trip(&reply, &answer);
+  ep_reply_deinit(&answer);
+}
+END_TEST
+
 START_TEST(ready) {
   ep_reply reply = {.kind = EP_REPLY_READY,
                     .device = {.name = "Intel(R) \"Xeon\"",
@@ -534,6 +554,7 @@ EP_SUITE("api/frame") {
   tcase_add_test(tests, train);
   tcase_add_test(tests, cancel_and_probe);
   tcase_add_test(tests, predict);
+  tcase_add_test(tests, exports);
   tcase_add_test(tests, ready);
   tcase_add_test(tests, started);
   tcase_add_test(tests, finished);

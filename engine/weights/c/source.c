@@ -1,0 +1,201 @@
+#include "engine/weights/c/source.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_VALUES = 8, PIECE_BYTES = 2048 };
+
+static void bytes_add(ep_c_source *source, const char *bytes, size_t count) {
+  size_t all = source->count + count;
+  if (all > source->capacity && all <= source->limit && !source->failed) {
+    size_t capacity = source->capacity * 2 > all ? source->capacity * 2 : all + PIECE_BYTES;
+    char *text = realloc(source->text, capacity);
+    if (text) source->text = text;
+    if (text) source->capacity = capacity;
+    source->failed = !text;
+  }
+  if (all <= source->limit && !source->failed) memcpy(source->text + source->count, bytes, count);
+  source->count = all;
+}
+
+/* Words that are none for names, also those of C++: a header may be included there. */
+static bool is_reserved(const char *name) {
+  static const char *const words[] = {
+      "asm",      "auto",     "bool",      "break",  "case",     "catch",    "char",      "class",
+      "const",    "continue", "default",   "delete", "do",       "double",   "else",      "enum",
+      "explicit", "export",   "extern",    "false",  "float",    "for",      "friend",    "goto",
+      "if",       "inline",   "int",       "long",   "main",     "mutable",  "namespace", "new",
+      "operator", "private",  "protected", "public", "register", "restrict", "return",    "short",
+      "signed",   "sizeof",   "static",    "struct", "switch",   "template", "this",      "throw",
+      "true",     "try",      "typedef",   "typeid", "typename", "union",    "unsigned",  "using",
+      "virtual",  "void",     "volatile",  "while",  "linux",    "unix"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(words[i], name) == 0) return true;
+  return false;
+}
+
+static bool is_letter(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+static bool is_digit(char byte) {
+  return byte >= '0' && byte <= '9';
+}
+
+void ep_c_identifier(const char *text, const char *fallback, char *out, size_t capacity) {
+  size_t count = 0;
+  for (; *text && count + 2 < capacity; text++) {
+    bool plain = is_letter(*text) || is_digit(*text);
+    if (count == 0 && is_digit(*text)) out[count++] = 'n';
+    if (plain)
+      out[count++] = *text;
+    else if (count > 0 && out[count - 1] != '_')
+      out[count++] = '_';
+  }
+  while (count > 0 && out[count - 1] == '_') count--;
+  out[count] = 0;
+  if (count == 0) snprintf(out, capacity, "%s", fallback);
+  if (is_reserved(out)) snprintf(out + strlen(out), capacity - strlen(out), "_");
+}
+
+void ep_c_source_init(ep_c_source *source, const char *name, size_t limit) {
+  *source = (ep_c_source){.limit = limit};
+  ep_c_identifier(name, "model", source->prefix, sizeof source->prefix);
+  for (size_t i = 0; source->prefix[i]; i++) {
+    char byte = source->prefix[i];
+    source->capitals[i] = (char)(byte >= 'a' && byte <= 'z' ? byte - 'a' + 'A' : byte);
+  }
+}
+
+void ep_c_source_deinit(ep_c_source *source) {
+  free(source->text);
+  source->text = NULL;
+}
+
+void ep_c_add_text(ep_c_source *source, const char *text) {
+  while (*text) {
+    size_t plain = strcspn(text, "@^");
+    bytes_add(source, text, plain);
+    text += plain;
+    if (!*text) return;
+    const char *name = *text++ == '@' ? source->prefix : source->capitals;
+    bytes_add(source, name, strlen(name));
+  }
+}
+
+void ep_c_add(ep_c_source *source, const char *format, ...) {
+  char piece[PIECE_BYTES];
+  va_list arguments;
+  va_start(arguments, format);
+  int count = vsnprintf(piece, sizeof piece, format, arguments);
+  va_end(arguments);
+  if (count < 0 || count >= (int)sizeof piece)
+    source->failed = true; /* no piece of ours is as long */
+  else
+    ep_c_add_text(source, piece);
+}
+
+/* A number with a point or an exponent, so that it is no integer. */
+static void number_add(ep_c_source *source, const char *digits, const char *suffix) {
+  bytes_add(source, digits, strlen(digits));
+  if (!strpbrk(digits, ".e")) bytes_add(source, ".0", 2);
+  bytes_add(source, suffix, strlen(suffix));
+}
+
+static bool special_add(ep_c_source *source, double value) {
+  if (isfinite(value)) return false;
+  const char *name = isnan(value) ? "NAN" : value > 0 ? "INFINITY" : "-INFINITY";
+  bytes_add(source, name, strlen(name));
+  return true;
+}
+
+void ep_c_add_float(ep_c_source *source, float value) {
+  char digits[32];
+  if (special_add(source, (double)value)) return;
+  snprintf(digits, sizeof digits, "%.9g", (double)value);
+  number_add(source, digits, "f");
+}
+
+void ep_c_add_double(ep_c_source *source, double value) {
+  char digits[32];
+  if (special_add(source, value)) return;
+  snprintf(digits, sizeof digits, "%.17g", value);
+  number_add(source, digits, "");
+}
+
+/* Octal escapes have three digits: what follows does not belong to them. */
+void ep_c_add_string(ep_c_source *source, const char *value) {
+  if (!value) {
+    bytes_add(source, "0", 1);
+    return;
+  }
+  bytes_add(source, "\"", 1);
+  for (; *value; value++) {
+    char escaped[8];
+    unsigned char byte = (unsigned char)*value;
+    bool plain = byte >= ' ' && byte < 127 && !strchr("\"\\?", byte);
+    int count = plain ? snprintf(escaped, sizeof escaped, "%c", byte)
+                      : snprintf(escaped, sizeof escaped, "\\%03o", (unsigned)byte);
+    bytes_add(source, escaped, (size_t)count);
+  }
+  bytes_add(source, "\"", 1);
+}
+
+void ep_c_add_remark(ep_c_source *source, const char *value) {
+  for (; *value; value++) {
+    unsigned char byte = (unsigned char)*value;
+    bool plain = byte >= ' ' && byte != 127 && !strchr("*/\\?", byte);
+    bytes_add(source, plain ? value : "_", 1);
+  }
+}
+
+static void array_begin(ep_c_source *source, const char *type, const char *name, int64_t count) {
+  ep_c_add(source, "static const %s @_%s[%lld] = {", type, name, (long long)count);
+}
+
+/* Before value i of an array. */
+static void place_add(ep_c_source *source, int64_t i) {
+  const char *place = i == 0 ? "\n  " : i % LINE_VALUES == 0 ? ",\n  " : ", ";
+  bytes_add(source, place, strlen(place));
+}
+
+void ep_c_add_floats(ep_c_source *source, const char *name, const float *values, int64_t count) {
+  array_begin(source, "float", name, count);
+  for (int64_t i = 0; i < count; i++) {
+    place_add(source, i);
+    ep_c_add_float(source, values[i]);
+  }
+  ep_c_add_text(source, "};\n");
+}
+
+void ep_c_add_doubles(ep_c_source *source, const char *name, const double *values, int64_t count) {
+  array_begin(source, "double", name, count);
+  for (int64_t i = 0; i < count; i++) {
+    place_add(source, i);
+    ep_c_add_double(source, values[i]);
+  }
+  ep_c_add_text(source, "};\n");
+}
+
+void ep_c_add_bytes(ep_c_source *source, const char *name, const int8_t *values, int64_t count) {
+  array_begin(source, "int8_t", name, count);
+  for (int64_t i = 0; i < count; i++) {
+    char digits[8];
+    place_add(source, i);
+    bytes_add(source, digits, (size_t)snprintf(digits, sizeof digits, "%d", values[i]));
+  }
+  ep_c_add_text(source, "};\n");
+}
+
+void ep_c_add_strings(ep_c_source *source, const char *name, const char *const *values,
+                      int64_t count) {
+  array_begin(source, "char *const", name, count);
+  for (int64_t i = 0; i < count; i++) {
+    place_add(source, i);
+    ep_c_add_string(source, values[i]);
+  }
+  ep_c_add_text(source, "};\n");
+}

@@ -1,0 +1,50 @@
+/* A job's weights as C source, which a worker writes: it has the data and computes. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/jobs/files/results.h"
+#include "server/jobs/live/live.h"
+#include "server/process/data_dir.h"
+
+enum { EXPORT_MS = 300000 }; /* reading a large data set is most of it */
+
+/* What the thread that asked waits for. */
+typedef struct {
+  pthread_mutex_t mutex; /* guards the others */
+  pthread_cond_t answered;
+  bool done;
+  ep_error error; /* status EP_OK: the file is there */
+} waiting;
+
+static void export_done(void *context, const ep_reply *reply, const ep_error *error) {
+  waiting *asked = context;
+  (void)reply;
+  pthread_mutex_lock(&asked->mutex);
+  if (error) asked->error = *error;
+  asked->done = true;
+  pthread_cond_signal(&asked->answered);
+  pthread_mutex_unlock(&asked->mutex);
+}
+
+ep_status ep_jobs_export(ep_jobs *jobs, const char *id, bool quantize, const char *file,
+                         ep_error *error) {
+  ep_job_row row;
+  waiting asked = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, {0}};
+  ep_command command = {.kind = EP_COMMAND_EXPORT, .quantize = quantize};
+  ep_status status = ep_store_job_get(jobs->store, id, &row, error);
+  if (status != EP_OK) return status;
+  snprintf(command.job, sizeof command.job, "%s", id);
+  snprintf(command.file, sizeof command.file, "%s", file);
+  status = ep_job_row_weights_sha256(&row, command.weights_sha256, error);
+  ep_job_row_deinit(&row);
+  if (status == EP_OK)
+    status = ep_supervisor_request(jobs->supervisor, row.device, false, &command, EXPORT_MS,
+                                   export_done, &asked, error);
+  if (status != EP_OK) return status;
+  pthread_mutex_lock(&asked.mutex);
+  while (!asked.done) pthread_cond_wait(&asked.answered, &asked.mutex);
+  pthread_mutex_unlock(&asked.mutex);
+  if (asked.error.status != EP_OK && error) *error = asked.error;
+  return asked.error.status;
+}
