@@ -17,7 +17,6 @@ typedef struct {
   ep_layer_type between;
   ep_loss_type loss;
   ep_case_training training;
-  bool bytes; /* rows are stored as bytes */
 } ep_gpu_net;
 
 /* The caller destroys what it gets. */

@@ -6,7 +6,6 @@
 
 ep_case *ep_gpu_net_create(const ep_gpu_net *row, bool biases, const ep_case_training *training) {
   ep_case *self = ep_case_create(row->name, row->in_features, row->loss);
-  if (row->bytes) ep_case_store_bytes(self);
   for (int i = 0; row->widths[i]; i++) {
     if (i > 0) ep_case_add(self, row->between);
     ep_case_add_linear(self, row->widths[i], biases);
