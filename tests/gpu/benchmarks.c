@@ -172,7 +172,7 @@ ep_case *ep_gpu_benchmark_create(int number, int64_t epochs, const ep_gpu_benchm
   ep_case_training training = benchmarks[number].what.training;
   *out = &benchmarks[number].benchmark;
   training.steps = epochs * (*out)->steps_per_epoch;
-  if (number == BENCHMARKS - 1) return mnist_create((*out)->name, &training);
+  if (number == BENCHMARKS - 1) return ep_gpu_mnist_create((*out)->name, &training);
   ep_case *test = number >= BENCHMARKS - 1 - PICTURES
                       ? ep_picture_benchmark_create((*out)->name, &training)
                       : net_create(&benchmarks[number].what, &training);

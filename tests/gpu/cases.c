@@ -213,7 +213,7 @@ static ep_case *net_create(const net *row, const ep_case_training *training) {
 /* --- images -------------------------------------------------------------------------------- */
 
 /* The network of the MNIST notebook, of bytes. */
-static ep_case *mnist_create(const char *name, const ep_case_training *training) {
+ep_case *ep_gpu_mnist_create(const char *name, const ep_case_training *training) {
   const ep_case_window five = {.kernel = {5, 5}}, two = {.kernel = {2, 2}};
   ep_case *self = ep_case_create_image(name, (ep_shape){1, 28, 28}, EP_LOSS_NLL);
   ep_case_add_conv2d(self, 10, &five, true);
@@ -330,7 +330,7 @@ static ep_case *image_create(int number) {
                                      .seed = 22,
                                      .optimizer = {.momentum = 0.5f}};
   switch (number) {
-  case 0: return mnist_create("MNIST's network", &training);
+  case 0: return ep_gpu_mnist_create("MNIST's network", &training);
   case 1: return channels_create("3 to 21 channels", 3, 21, 1);
   case 2: return channels_create("40 to 70 channels", 40, 70, 1);
   case 3: return channels_create("12 to 36 channels in 12 groups", 12, 36, 12);
