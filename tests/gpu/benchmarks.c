@@ -1,5 +1,6 @@
 /* What --bench times: see cases.h. */
 #include "tests/gpu/cases.h"
+#include "tests/gpu/pictures.h"
 
 typedef ep_gpu_net net;
 
@@ -175,7 +176,7 @@ ep_case *ep_gpu_benchmark_create(int number, int64_t epochs, const ep_gpu_benchm
   if (number == BENCHMARKS - 1) return ep_gpu_mnist_create((*out)->name, &training);
   ep_case *test = number >= BENCHMARKS - 1 - PICTURES
                       ? ep_picture_benchmark_create((*out)->name, &training)
-                      : net_create(&benchmarks[number].what, &training);
+                      : ep_gpu_net_create(&benchmarks[number].what, true, &training);
   test->program.precision = (*out)->precision;
   return test;
 }
