@@ -9,6 +9,10 @@
 #define EP_LIMIT_HEADER_TREE_BYTES (128LL << 20) /* of a file's JSON: 65,536 tensors or columns */
 #define EP_LIMIT_NAME_BYTES 128                  /* a job's, a tag's, a dataset's name */
 #define EP_LIMIT_TAGS 16
+#define EP_LIMIT_WEBHOOKS 4 /* of a job: a chat, a pipeline, a pager; more is a relay's work */
+#define EP_LIMIT_URL_BYTES                                              \
+  1023 /* of a webhook: the longest that all servers take is twice that \
+        */
 #define EP_LIMIT_LABELS_BYTES (1 << 16) /* a PATCH: a name and the tags, every byte escaped */
 #define EP_LIMIT_PATH_BYTES 1023
 #define EP_LIMIT_LAYERS 256       /* in all, those within residual blocks too */
@@ -158,6 +162,19 @@
 #define EP_LIMIT_COMPARED_JOBS 32           /* more curves in one chart tell nobody anything */
 #define EP_LIMIT_COMPARED_POINTS 10000      /* of each of them: 40 MB in all */
 #define EP_LIMIT_DIFFERENCES 1000           /* rows of a table to be read */
+
+/* Webhooks. */
+#define EP_LIMIT_DELIVERIES 10000    /* that wait: further messages fail at once. 20 MB of rows */
+#define EP_LIMIT_TRANSFERS 16        /* deliveries at once: a TLS connection takes 100 KB */
+#define EP_LIMIT_HOST_TRANSFERS 2    /* to one host: a slow one leaves room for others */
+#define EP_LIMIT_DELIVERY_SECONDS 10 /* of one attempt, the connection included */
+#define EP_LIMIT_DELIVERY_BYTES (64 << 10)  /* of a response, which nobody reads */
+#define EP_LIMIT_DELIVERY_DAY_SECONDS 86400 /* of all attempts: a receiver's night */
+#define EP_LIMIT_BACKOFF_SECONDS 3600       /* the longest wait between two */
+#define EP_LIMIT_MESSAGE_BYTES (64 << 10)   /* a body: a job without its spec takes a few KB */
+#define EP_LIMIT_WEBHOOK_SECRETS 4          /* each signs: the new one, the old one, and spare */
+#define EP_LIMIT_BEST_SECONDS 10      /* between two `best` of a job: a person reads no faster */
+#define EP_LIMIT_ALLOWED_ADDRESSES 64 /* of --webhook-allow */
 
 /* epochctl. */
 #define EP_LIMIT_CLIENT_RESPONSE_BYTES (64 << 20) /* a page of 1000 jobs needs less */

@@ -167,6 +167,12 @@ typedef enum {
   X(TF32, "tf32")             \
   X(BF16, "bf16")
 
+/* X(code, JSON name): what a webhook may be sent of. */
+#define EP_WEBHOOK_TABLE(X) \
+  X(END, "end")             \
+  X(FAILED, "failed")       \
+  X(BEST, "best")
+
 #define EP_GENERATOR_TABLE(X) \
   X(XOR, "xor")               \
   X(DISC, "disc")
@@ -266,6 +272,7 @@ typedef enum {
 #define EP_WORD_SCHEDULE(code, ...) EP_SCHEDULE_##code,
 #define EP_WORD_INIT(code, ...) EP_INIT_##code,
 #define EP_WORD_PRECISION(code, ...) EP_PRECISION_##code,
+#define EP_WORD_WEBHOOK(code, ...) EP_WEBHOOK_##code,
 #define EP_WORD_GENERATOR(code, ...) EP_GENERATOR_##code,
 #define EP_WORD_COLUMN_AS(code, ...) EP_COLUMN_AS_##code,
 #define EP_WORD_FILL(code, ...) EP_FILL_##code,
@@ -284,6 +291,7 @@ EP_WORDS(EP_OPTIMIZER_TABLE, OPTIMIZER, optimizer_type)
 EP_WORDS(EP_SCHEDULE_TABLE, SCHEDULE, schedule_type)
 EP_WORDS(EP_INIT_TABLE, INIT, init_type)
 EP_WORDS(EP_PRECISION_TABLE, PRECISION, precision)
+EP_WORDS(EP_WEBHOOK_TABLE, WEBHOOK, webhook)
 EP_WORDS(EP_GENERATOR_TABLE, GENERATOR, generator)
 EP_WORDS(EP_COLUMN_AS_TABLE, COLUMN_AS, column_as)
 EP_WORDS(EP_FILL_TABLE, FILL, fill)

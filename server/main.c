@@ -88,28 +88,31 @@ static ep_status parents_make(const char *path, ep_error *error) {
 }
 
 static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *error) {
-  ep_jobs_options options = {.data_dir = config->data_dir,
-                             .worker_path = config->worker[0] ? config->worker : NULL,
-                             .plugin_path = config->plugin[0] ? config->plugin : NULL,
-                             .devices = config->devices,
-                             .allow_path = config->allow_path[0] ? config->allow_path : NULL,
-                             .data_bytes_max = config->data_bytes_max,
-                             .max_data_bytes = config->max_upload_bytes,
-                             .ingest_memory_bytes = config->ingest_memory_bytes,
-                             .ingest_seconds = config->ingest_seconds,
-                             .max_log_bytes = config->max_log_bytes,
-                             .keep_seconds = config->keep_days * 86400,
-                             .keep_bytes = config->keep_bytes,
-                             .memory_bytes_max = config->memory_bytes_max,
-                             .max_queued = config->max_queued,
-                             .quota_jobs = config->quota_jobs,
-                             .quota_cores = config->quota_cores,
-                             .cpu_jobs = (int)config->cpu_jobs,
-                             .new_store = config->new_store,
-                             .checkpoint_after_seconds = config->checkpoint_after_seconds,
-                             .stop_seconds = (double)config->stop_seconds,
-                             .stall_seconds = (double)config->stall_seconds,
-                             .crashes_max = (int)config->crashes_max};
+  ep_jobs_options options = {
+      .data_dir = config->data_dir,
+      .worker_path = config->worker[0] ? config->worker : NULL,
+      .plugin_path = config->plugin[0] ? config->plugin : NULL,
+      .devices = config->devices,
+      .allow_path = config->allow_path[0] ? config->allow_path : NULL,
+      .data_bytes_max = config->data_bytes_max,
+      .max_data_bytes = config->max_upload_bytes,
+      .ingest_memory_bytes = config->ingest_memory_bytes,
+      .ingest_seconds = config->ingest_seconds,
+      .max_log_bytes = config->max_log_bytes,
+      .keep_seconds = config->keep_days * 86400,
+      .keep_bytes = config->keep_bytes,
+      .memory_bytes_max = config->memory_bytes_max,
+      .max_queued = config->max_queued,
+      .webhook_secret_file = config->webhook_secret_file[0] ? config->webhook_secret_file : NULL,
+      .webhook_allow = config->webhook_allow,
+      .quota_jobs = config->quota_jobs,
+      .quota_cores = config->quota_cores,
+      .cpu_jobs = (int)config->cpu_jobs,
+      .new_store = config->new_store,
+      .checkpoint_after_seconds = config->checkpoint_after_seconds,
+      .stop_seconds = (double)config->stop_seconds,
+      .stall_seconds = (double)config->stall_seconds,
+      .crashes_max = (int)config->crashes_max};
   ep_free_space_reserve(config->reserve_bytes);
   ep_status status = ep_allowed_paths_add(config->allow_path, error);
   if (status == EP_OK) status = parents_make(config->data_dir, error);

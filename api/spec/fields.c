@@ -318,6 +318,7 @@ static const ep_field spec_rows[] = {
      .max = (double)EP_LIMIT_TTL_SECONDS,
      .rare = true,
      .doc = "the job is deleted so long after its end; kept unless given"},
+    EP_WEBHOOKS_ROW,
     {.key = "checkpoint",
      .kind = EP_FIELD_OBJECT,
      .table = &checkpoint_table,

@@ -167,6 +167,12 @@ typedef struct {
   bool elastic;                  /* replicas may share GPUs where there are fewer. Default false */
 } ep_parallel_spec;
 
+/* "webhooks": who is told of what. */
+typedef struct {
+  char url[EP_LIMIT_URL_BYTES + 1];
+  bool events[EP_WEBHOOK_COUNT]; /* Default end alone */
+} ep_webhook_spec;
+
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
   char *tags[EP_LIMIT_TAGS]; /* owned */
@@ -211,7 +217,9 @@ typedef struct {
                         "" (null in JSON) */
   ep_precision precision;           /* Default fp32 */
   int64_t ttl_seconds;              /* after its end retention deletes it; 0 = not given */
-  int64_t report_every;             /* epochs between events. Default max(1, epochs / 1000) */
+  ep_webhook_spec *webhooks;        /* [webhooks_count], owned */
+  int webhooks_count;
+  int64_t report_every;            /* epochs between events. Default max(1, epochs / 1000) */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
   int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */
   ep_parallel_spec parallel;

@@ -150,6 +150,7 @@ void ep_job_spec_destroy(ep_job_spec *spec) {
   free(spec->class_weights);
   ep_parts_deinit(&spec->parts);
   free(spec->schedule.milestones);
+  free(spec->webhooks);
   free(spec);
 }
 

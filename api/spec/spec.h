@@ -20,6 +20,9 @@ ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out, e
  * The caller owns the text (free). NULL when memory is short. */
 char *ep_job_spec_format(const ep_job_spec *spec);
 
+/* Whether a webhook of the spec has the event. webhooks.c. */
+bool ep_webhooks_have(const ep_job_spec *spec, ep_webhook event);
+
 void ep_job_spec_destroy(ep_job_spec *spec); /* NULL is allowed */
 
 /* Seeds the hash tables of everything here that reads JSON, and has its memory watched. Once in a

@@ -24,6 +24,9 @@ extern const ep_field_table ep_inline_table;
 extern const ep_field_variants ep_layer_variants, ep_loss_variants, ep_optimizer_variants,
     ep_schedule_variants;
 
+/* webhooks.c: the fields of one, of ep_webhook_spec. */
+extern const ep_field_table ep_webhook_table;
+
 /* parallel.c: "parallel", of ep_job_spec; whether it is more than the default; and its checks and
  * defaults, after all fields were read. */
 extern const ep_field_table ep_parallel_table;
@@ -33,7 +36,7 @@ void ep_parallel_finish(ep_field_reader *reader, ep_job_spec *spec);
 /* words.c: the vocabularies of fields that hold a word. */
 extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,
     ep_init_words, ep_generator_words, ep_precision_words, ep_column_as_words, ep_fill_words,
-    ep_category_words, ep_unknown_word_words, ep_column_scale_words;
+    ep_category_words, ep_unknown_word_words, ep_column_scale_words, ep_webhook_words;
 
 /* accepts.c: which texts a field takes: `accepts` of its row. */
 bool ep_device_accepts(const char *text);   /* "auto", "cpu", "cuda", "cuda:N" */
@@ -50,6 +53,9 @@ bool ep_name_accepts(const char *text);
 
 /* A path without "..". Whether it lies below an allowed folder, epochd checks. */
 bool ep_path_accepts(const char *text);
+
+/* A webhook's URL: http or https, a host, printable ASCII, no user and no fragment. */
+bool ep_url_accepts(const char *text);
 
 /* The largest float32, rounded down: what a backend gets as a float stays finite. */
 #define EP_REAL_MAX 3e38
@@ -111,6 +117,31 @@ bool ep_path_accepts(const char *text);
     .rare = true, .doc = "the folds keep the share of each class"                                \
   }
 
+/* "webhooks", of an ep_job_spec. */
+#define EP_WEBHOOKS_ROW                                                                            \
+  {                                                                                                \
+    .key = "webhooks", .kind = EP_FIELD_CUSTOM, .rare = true, .read = ep_webhooks_read,            \
+    .write = ep_webhooks_write, .form = "an array of objects with \"url\"", .text_fallback = "[]", \
+    .doc = "URLs to which signed messages of the end are sent, and of what else events names",     \
+    .schema = EP_JSON({                                                                            \
+      "type" : "array",                                                                            \
+      "items" : {                                                                                  \
+        "type" : "object",                                                                         \
+        "required" : ["url"],                                                                      \
+        "properties" : {                                                                           \
+          "url" : {                                                                                \
+            "type" : "string",                                                                     \
+            "maxLength" : EP_LIMIT_URL_BYTES,                                                      \
+            "pattern" : "^https?://[^/?@#][^@#]*"                                                  \
+          },                                                                                       \
+          "events" :                                                                               \
+              {"type" : "array", "items" : {"enum" : [ "end", "failed", "best" ]}, "minItems" : 1} \
+        }                                                                                          \
+      },                                                                                           \
+      "maxItems" : EP_LIMIT_WEBHOOKS                                                               \
+    })                                                                                             \
+  }
+
 /* The reader and the writer of a field that is no plain value. */
 #define EP_CUSTOM_FIELD(word)                                                                \
   void ep_##word##_read(ep_field_reader *reader, const ep_field *field, const json_t *value, \
@@ -123,6 +154,7 @@ EP_CUSTOM_FIELD(data)
 EP_CUSTOM_FIELD(layers)
 EP_CUSTOM_FIELD(freeze)
 EP_CUSTOM_FIELD(tags)
+EP_CUSTOM_FIELD(webhooks) /* webhooks.c */
 EP_CUSTOM_FIELD(class_weights)
 EP_CUSTOM_FIELD(milestones)
 EP_CUSTOM_FIELD(repeats) /* parts.c: of the ep_parts_spec at the offset */

@@ -8,6 +8,7 @@ const ep_field_words ep_loss_words = WORDS(loss_type, LOSS, "loss", NULL);
 const ep_field_words ep_optimizer_words = WORDS(optimizer_type, OPTIMIZER, "optimizer", NULL);
 const ep_field_words ep_schedule_words = WORDS(schedule_type, SCHEDULE, "schedule", NULL);
 const ep_field_words ep_init_words = WORDS(init_type, INIT, "init", NULL);
+const ep_field_words ep_webhook_words = WORDS(webhook, WEBHOOK, "event", NULL);
 const ep_field_words ep_generator_words = WORDS(generator, GENERATOR, "generator", NULL);
 const ep_field_words ep_precision_words = WORDS(precision, PRECISION, "precision", "fp16");
 const ep_field_words ep_column_as_words = WORDS(column_as, COLUMN_AS, "type", NULL);

@@ -26,6 +26,7 @@ static const struct {
     {"/priority", "the sweep has a priority"},
     {"/pinned", "pin the sweep"},
     {"/ttl_seconds", "it belongs to the sweep"},
+    {"/webhooks", "they belong to the sweep"},
     {"/report_every", "trials report their results alone"},
 };
 

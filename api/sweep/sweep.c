@@ -211,6 +211,7 @@ static const ep_field sweep_rows[] = {
      .max = (double)EP_LIMIT_TTL_SECONDS,
      .rare = true,
      .doc = "the sweep is deleted so long after its end; kept unless given"},
+    EP_WEBHOOKS_ROW, /* of `labels`, the first member */
 };
 const ep_field_table ep_sweep_table = EP_FIELD_TABLE(sweep_rows, &ep_label_table);
 
@@ -267,6 +268,12 @@ static void whole_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
   if (ep_parts_count(&sweep->base->parts) > 1)
     ep_problem_add(reader->problem, EP_INVALID,
                    sweep->base->parts.folds > 0 ? "/job/folds" : "/job/repeats",
+                   "belongs to the sweep: put it beside \"job\""),
+        reader->status = EP_INVALID;
+  if (ep_webhooks_have(&sweep->labels, EP_WEBHOOK_BEST))
+    fail_at(reader, "webhooks", "a sweep sends end and failed: \"best\" is of a job");
+  if (sweep->base->webhooks_count > 0)
+    ep_problem_add(reader->problem, EP_INVALID, "/job/webhooks",
                    "belongs to the sweep: put it beside \"job\""),
         reader->status = EP_INVALID;
   if (sweep->device_axis >= 0 && sweep->search != EP_SEARCH_GRID)
@@ -336,6 +343,7 @@ char *ep_sweep_spec_format(const ep_sweep_spec *sweep) {
 void ep_sweep_spec_destroy(ep_sweep_spec *sweep) {
   if (!sweep) return;
   for (int i = 0; i < sweep->labels.tags_count; i++) free(sweep->labels.tags[i]);
+  free(sweep->labels.webhooks);
   ep_job_spec_destroy(sweep->base);
   json_decref(sweep->job);
   json_decref(sweep->space);

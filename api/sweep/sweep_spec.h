@@ -32,8 +32,8 @@ typedef enum {
 } ep_metric_of;
 
 typedef struct {
-  ep_job_spec labels;   /* name, tags, priority, pinned, ttl_seconds alone; the first member: its
-                           table reads into it */
+  ep_job_spec labels;   /* name, tags, priority, pinned, ttl_seconds, webhooks alone; the first
+                           member: its   table reads into it */
   struct json_t *job;   /* the job, without the fields of the space; owned, as all json_t here */
   struct json_t *space; /* {pointer: {kind: …}} */
   struct json_t *zip;   /* [[pointer, …], …] or NULL */

@@ -181,6 +181,7 @@ static void validation_check(const ep_job_spec *spec, const ep_plan *plan, ep_pr
       {spec->schedule.type == EP_SCHEDULE_PLATEAU, "/schedule", "reduce_on_plateau"},
       {spec->early_stopping_patience > 0, "/early_stopping", "early stopping"},
       {spec->keep_best && spec->early_stopping_patience == 0, "/keep", "keeping the best weights"},
+      {ep_webhooks_have(spec, EP_WEBHOOK_BEST), "/webhooks", "the event best"},
   };
   for (size_t i = 0; i < sizeof users / sizeof users[0]; i++)
     if (users[i].asked)

@@ -58,6 +58,9 @@ static const int WORKER_REFUSED[] = {
  * for these), and to the kernel about devices. */
 static const int GPU_FAMILIES[] = {AF_UNIX, AF_NETLINK};
 
+/* The C library looks by netlink which addresses this machine has. */
+static const int COURIER_FAMILIES[] = {AF_INET, AF_INET6, AF_NETLINK};
+
 /* Without those that this kind of machine does not have. */
 static bool rules_add(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -84,11 +87,12 @@ static bool ingest_add(scmp_filter_ctx filter) {
          seccomp_rule_add(filter, allow, SCMP(prlimit64), 1, SCMP_A2(SCMP_CMP_EQ, 0)) == 0;
 }
 
-static bool gpu_sockets_add(scmp_filter_ctx filter, uint32_t refuse) {
+/* No sockets but of these families. */
+static bool families_add(scmp_filter_ctx filter, uint32_t refuse, const int *families,
+                         size_t count) {
   for (int family = 0; family < AF_MAX; family++) {
     bool needed = false;
-    for (size_t i = 0; i < sizeof GPU_FAMILIES / sizeof *GPU_FAMILIES; i++)
-      needed = needed || family == GPU_FAMILIES[i];
+    for (size_t i = 0; i < count; i++) needed = needed || family == families[i];
     if (!needed && seccomp_rule_add(filter, refuse, SCMP(socket), 1,
                                     SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)family)) != 0)
       return false;
@@ -120,16 +124,23 @@ static bool signals_refuse(scmp_filter_ctx filter, uint32_t refuse) {
   return rules_add(filter, refuse, others, sizeof others / sizeof *others);
 }
 
-static bool worker_add(scmp_filter_ctx filter, ep_sandbox_kind kind) {
+static bool sockets_add(scmp_filter_ctx filter, uint32_t refuse, ep_sandbox_kind kind) {
   static const int sockets[] = {SCMP(socket), SCMP(connect), SCMP(bind),
                                 SCMP(listen), SCMP(accept),  SCMP(accept4)};
+  if (kind == EP_SANDBOX_GPU)
+    return families_add(filter, refuse, GPU_FAMILIES, sizeof GPU_FAMILIES / sizeof *GPU_FAMILIES);
+  if (kind == EP_SANDBOX_COURIER)
+    return families_add(filter, refuse, COURIER_FAMILIES,
+                        sizeof COURIER_FAMILIES / sizeof *COURIER_FAMILIES);
+  return rules_add(filter, refuse, sockets, sizeof sockets / sizeof *sockets);
+}
+
+static bool worker_add(scmp_filter_ctx filter, ep_sandbox_kind kind) {
   const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
   return rules_add(filter, refuse, WORKER_REFUSED,
                    sizeof WORKER_REFUSED / sizeof *WORKER_REFUSED) &&
          namespaces_refuse(filter, refuse) && signals_refuse(filter, refuse) &&
-         (kind == EP_SANDBOX_GPU
-              ? gpu_sockets_add(filter, refuse)
-              : rules_add(filter, refuse, sockets, sizeof sockets / sizeof *sockets));
+         sockets_add(filter, refuse, kind);
 }
 
 bool ep_filter_load(ep_sandbox_kind kind) {

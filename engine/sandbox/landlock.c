@@ -49,3 +49,18 @@ bool ep_landlock_enter(const char *folder) {
   close(rules);
   return entered;
 }
+
+bool ep_landlock_enter_read_only(void) {
+  static const char *const folders[] = {
+      "/etc", "/usr", "/lib", "/lib64", "/run/systemd/resolve", "/run/resolvconf"};
+  int version = ep_landlock_version();
+  if (version == 0) return false;
+  ruleset all = {.files = files_all(version), .scoped = version >= SCOPED_VERSION ? SCOPED_ALL : 0};
+  int rules = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
+  if (rules < 0) return false;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) /* not all are everywhere */
+    folder_allow(rules, folders[i], LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
+  bool entered = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+  close(rules);
+  return entered;
+}

@@ -12,4 +12,8 @@ int ep_landlock_version(void);
  * such wall. The process has no new privileges already. */
 bool ep_landlock_enter(const char *folder);
 
+/* From here on they read what resolving names and TLS take, the system's settings and libraries,
+ * and open no other file. */
+bool ep_landlock_enter_read_only(void);
+
 #endif

@@ -30,6 +30,8 @@ ep_sandbox_walls ep_sandbox_enter(const ep_sandbox *sandbox) {
   limit_set(RLIMIT_DATA, sandbox->memory_bytes);
   if (stands.privileges && sandbox->kind == EP_SANDBOX_INGEST)
     stands.files = ep_landlock_enter(".");
+  if (stands.privileges && sandbox->kind == EP_SANDBOX_COURIER)
+    stands.files = ep_landlock_enter_read_only();
   if (stands.privileges) stands.filter = ep_filter_load(sandbox->kind);
 #endif
   return stands;

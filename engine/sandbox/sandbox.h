@@ -15,7 +15,10 @@ typedef enum {
    * the CPU no socket either, on a GPU none that reaches another machine: its driver is a library
    * whose system calls nobody lists. */
   EP_SANDBOX_CPU,
-  EP_SANDBOX_GPU
+  EP_SANDBOX_GPU,
+  /* Speaks to other machines. Reads the system's settings and libraries, and no other file; writes
+   * none. No other program or process, and no socket but of the internet. */
+  EP_SANDBOX_COURIER
 } ep_sandbox_kind;
 
 /* 0 in a limit: none. */

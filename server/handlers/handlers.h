@@ -15,6 +15,8 @@ ep_route_call ep_route_root_get, ep_route_asset_get;
 /* datasets.c */
 ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
     ep_route_dataset_rows, ep_route_dataset_delete;
+/* webhooks.c */
+ep_route_call ep_route_webhooks_get;
 /* events.c */
 ep_route_call ep_route_events_get;
 /* inference.c */

@@ -48,7 +48,9 @@ typedef struct {
   int64_t keep_bytes;    /* the oldest are deleted while ended jobs take more; 0 = none */
   int cpu_jobs;          /* at once on the CPU, each on a core; 0 = one */
   int64_t checkpoint_after_seconds; /* of a training, before its first checkpoint */
-  double stop_seconds;  /* that running jobs have for a checkpoint when the daemon ends */
+  const char *webhook_secret_file;  /* NULL = jobs may have no webhooks */
+  const char *webhook_allow; /* addresses that are not public, and may be called; NULL = none */
+  double stop_seconds;       /* that running jobs have for a checkpoint when the daemon ends */
   int crashes_max;      /* deaths of epochd in a row after which a job that ran fails; 0 = never */
   bool new_store;       /* an empty store may begin in a data_dir that has folders of jobs */
   double stall_seconds; /* a worker without progress for so long is killed; 0 = 60 */

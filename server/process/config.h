@@ -23,6 +23,8 @@ typedef struct {
   char tls_client_ca[PATH_MAX];                      /* PEM; "" = clients need no certificate */
   char worker[PATH_MAX], plugin[PATH_MAX];           /* "" = beside epochd */
   char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
+  char webhook_secret_file[PATH_MAX];       /* "" = no webhooks */
+  char webhook_allow[EP_CONFIG_TEXT_BYTES]; /* networks and hosts, comma-separated */
   char access_log[PATH_MAX];                /* "" = none, "-" = standard output */
   char log_level[16], log_format[16];
   int64_t max_upload_bytes;

@@ -68,6 +68,20 @@
     "job_tags AS other WHERE other.tag = wanted.value AND other.id = jobs.id)) ORDER BY id DESC " \
     "LIMIT ?2) CROSS JOIN jobs " hint " ON id = found ORDER BY found DESC")
 
+#define EP_TEXT_OF(number) EP_TEXT_OF_ARGUMENT(number)
+#define EP_TEXT_OF_ARGUMENT(number) #number
+
+/* Messages of webhooks. The webhooks of a spec are the rows of a json_each; one that cannot be read
+ * has none, because a job ends all the same. */
+#define EP_SPEC_HAS_WEBHOOKS(spec) "instr(" spec ", '\"webhooks\":[{') > 0"
+#define EP_SPEC_WEBHOOKS(spec) \
+  "json_each(CASE WHEN json_valid(" spec ") THEN " spec " ELSE '{}' END, '$.webhooks')"
+#define EP_DELIVERY_ID "'msg_' || lower(hex(randomblob(16)))"
+#define EP_DELIVERIES_ROOM \
+  "(SELECT count(*) FROM deliveries WHERE due_us IS NOT NULL) < " EP_TEXT_OF(EP_LIMIT_DELIVERIES)
+#define EP_DELIVERY_COLUMNS \
+  "job, hook, event, id, url, details, created_us, due_us, attempts, status, delivered, fault"
+
 #define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us, owner"
 #define EP_MODEL_SUM_UPDATE "UPDATE models SET row_sum = row_checksum(" EP_MODEL_COLUMNS ")"
 #define EP_MODEL_ROW \
@@ -132,6 +146,29 @@
   X(DATASET_BYTES, "SELECT coalesce(sum(bytes), 0) FROM datasets WHERE owner = ?1 AND name <> ?2") \
   X(MODEL_OWNER, "SELECT owner FROM models WHERE name = ?1")                                       \
   X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                                 \
+  X(DELIVERIES_DUE, "SELECT " EP_DELIVERY_COLUMNS " FROM (SELECT *, row_number() OVER "            \
+                    "(PARTITION BY host ORDER BY due_us, id) AS place FROM deliveries "            \
+                    "WHERE due_us IS NOT NULL AND due_us <= ?1) "                                  \
+                    "WHERE place <= ?2 ORDER BY due_us LIMIT ?3")                                  \
+  X(DELIVERIES_NEXT,                                                                               \
+    "SELECT min(due_us) FROM deliveries WHERE due_us IS NOT NULL AND due_us > ?1")                 \
+  X(DELIVERIES_OF, "SELECT " EP_DELIVERY_COLUMNS                                                   \
+                   " FROM deliveries WHERE job = ?1 ORDER BY hook, created_us, event")             \
+  X(DELIVERIES_COUNT, "SELECT count(*) FROM deliveries WHERE due_us IS NOT NULL")                  \
+  X(DELIVERY_NOTE, "UPDATE deliveries SET due_us = ?5, attempts = ?6, status = ?7, "               \
+                   "delivered = ?8, fault = ?9 WHERE job = ?1 AND hook = ?2 AND event = ?3 "       \
+                   "AND id = ?4")                                                                  \
+  X(DELIVERY_BEST,                                                                                 \
+    "INSERT INTO deliveries (job, hook, event, id, url, details, created_us, due_us) "             \
+    "SELECT jobs.id, hooks.key, 'best', " EP_DELIVERY_ID ", json_extract(hooks.value, '$.url'), "  \
+    "?2, ?3, ?3 FROM jobs, " EP_SPEC_WEBHOOKS(                                                     \
+        "jobs.spec") " AS hooks WHERE jobs.id = ?1 AND " EP_DELIVERIES_ROOM                        \
+                     " AND EXISTS (SELECT 1 FROM json_each(hooks.value, '$.events') AS events "    \
+                     "WHERE events.value = 'best') ON CONFLICT (job, hook, event) DO UPDATE SET "  \
+                     "id = excluded.id, "                                                          \
+                     "details = excluded.details, created_us = excluded.created_us, due_us = "     \
+                     "excluded.due_us, "                                                           \
+                     "attempts = 0, status = 0, delivered = 0, fault = ''")                        \
   X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                               \
   X(DATASET_PUT, "INSERT INTO datasets (" EP_DATASET_COLUMNS ") VALUES (?1,?2,?3,?4,?5) "          \
                  "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3, bytes = ?5")      \
@@ -166,6 +203,9 @@ typedef struct ep_store {
   struct ep_store *readers[EP_STORE_READERS]; /* owned; NULL in the readers themselves */
   char *data_dir;                             /* where the database lies; owned; NULL in readers */
 } ep_store;
+
+/* deliveries.c: creates the triggers of deliveries.h, once the tables are there. */
+int ep_store_deliveries_keep(sqlite3 *database);
 
 /* Takes the mutex and returns the statement, reset. */
 sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql);

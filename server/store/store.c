@@ -91,6 +91,15 @@ static const char *const migrations[] = {
     "json_extract(spec, '$.job.data.dataset'), '') WHERE json_valid(spec);"
     "DROP INDEX jobs_by_id;"
     "CREATE INDEX jobs_by_id ON jobs (id, state, version, owner, name, dataset_name);",
+    /* Messages of webhooks (deliveries.h). host: with its port, of the URL. */
+    "CREATE TABLE deliveries (job TEXT NOT NULL, hook INTEGER NOT NULL, event TEXT NOT NULL,"
+    "  id TEXT NOT NULL, url TEXT NOT NULL, details TEXT, created_us INTEGER NOT NULL,"
+    "  due_us INTEGER, attempts INTEGER NOT NULL DEFAULT 0, status INTEGER NOT NULL DEFAULT 0,"
+    "  delivered INTEGER NOT NULL DEFAULT 0, fault TEXT NOT NULL DEFAULT '',"
+    "  rest TEXT AS (replace(substr(url, instr(url, '://') + 3), '?', '/') || '/'),"
+    "  host TEXT AS (lower(substr(rest, 1, instr(rest, '/') - 1))),"
+    "  PRIMARY KEY (job, hook, event)) WITHOUT ROWID;"
+    "CREATE INDEX deliveries_by_due ON deliveries (due_us) WHERE due_us IS NOT NULL;",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
@@ -192,8 +201,10 @@ static ep_store *store_allocate(void) {
   return store;
 }
 
-static ep_status checksums_keep(ep_store *store, ep_error *error) {
+/* The triggers of this connection. */
+static ep_status triggers_create(ep_store *store, ep_error *error) {
   int code = ep_store_checksum_keep(store->database);
+  if (code == SQLITE_OK) code = ep_store_deliveries_keep(store->database);
   return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
 }
 
@@ -219,7 +230,7 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   if (status == EP_OK) status = wal_require(store, error);
   if (status == EP_OK) status = schema_migrate(store, error);
   if (status == EP_OK) status = writable_require(store, path, error);
-  if (status == EP_OK) status = checksums_keep(store, error);
+  if (status == EP_OK) status = triggers_create(store, error);
   if (status == EP_OK) status = statements_prepare(store, false, error);
   if (status == EP_OK) status = readers_open(store, path, error);
   if (status != EP_OK) {

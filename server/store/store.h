@@ -153,6 +153,7 @@ ep_status ep_store_retained_bytes(ep_store *store, int64_t *bytes, ep_error *err
 typedef struct {
   int64_t jobs[EP_STATE_COUNT]; /* by state */
   int64_t datasets;             /* names */
+  int64_t deliveries;           /* messages of webhooks that wait */
 } ep_store_counts;
 ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error);
 

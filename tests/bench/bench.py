@@ -116,7 +116,7 @@ class Bench:
         peer = {"name": name, "version": None, "process": None, "absent": None}
         self.peers[key] = peer
         try:
-            peer["process"] = PeerProcess(module, device, one_core, self.core)
+            peer["process"] = PeerProcess(module, device, [self.core] if one_core else None)
             peer["version"] = peer["process"].hello()
         except NotRun as reason:
             peer["absent"] = str(reason)

@@ -64,14 +64,14 @@ class Ours:
 
 
 class PeerProcess:
-    """A peer that was started and is kept warm."""
+    """A peer that was started and is kept warm. cores: those that it is pinned to, a thread each; None: all."""
 
-    def __init__(self, module, device, one_core, core):
+    def __init__(self, module, device, cores=None):
         environment = dict(os.environ)
         command = [sys.executable, "-m", f"peers.{module}", device]
-        if one_core:
-            command = ["taskset", "-c", str(core)] + command + ["1"]
-            environment.update({name: "1" for name in THREADS})
+        if cores:
+            command = ["taskset", "-c", ",".join(map(str, cores))] + command + [str(len(cores))]
+            environment.update({name: str(len(cores)) for name in THREADS})
         self.log = open(os.path.join(os.environ.get("TMPDIR", "/tmp"), f"epochd-bench-peer.{os.getpid()}"), "a")
         self.process = subprocess.Popen(command, cwd=HERE, env=environment, text=True, stderr=self.log,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)

@@ -47,8 +47,8 @@ def start(prefix, devices, kind):
 
 
 class Daemon:
-    """prefix/bin holds epochd. pinned_to: the one core that it and its workers may use. folder: of its data and its
-    log, the caller's; None = one of its own."""
+    """prefix/bin holds epochd. pinned_to: the cores that it and its workers may use, as taskset -c takes
+    them. folder: of its data and its log, the caller's; None = one of its own."""
 
     def __init__(self, prefix, pinned_to=None, devices="cpu", flags=(), folder=None):
         self.own_folder = None if folder else tempfile.TemporaryDirectory(prefix="epochd-bench.")
@@ -75,10 +75,10 @@ class Daemon:
         raise SystemExit("epochd did not start:\n" + open(self.log).read())
 
     def ask(self, method, path, body=None, headers=None):
-        """The status and the JSON of the answer."""
+        """The status and the JSON of the answer; null where it has none."""
         self.connection.request(method, path, body, headers or {})
         answer = self.connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        return answer.status, json.loads(answer.read() or "null")
 
     def request(self, method, path, body=None, headers=None):
         status, answer = self.ask(method, path, body, headers)

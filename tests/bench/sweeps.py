@@ -49,7 +49,7 @@ class Peers:
         self.module, self.variant, self.processes = module, variant, []
         self.works = [works[place::len(cores)] for place in range(len(cores))]
         for core, share in zip(cores, self.works):
-            process = PeerProcess(module, "cpu", True, core)
+            process = PeerProcess(module, "cpu", [core])
             self.version = process.hello()
             self.processes.append(process)
             for work in share:

@@ -9,6 +9,8 @@ import os
 
 import numpy as np
 
+import networks
+
 TEST_DATA = os.environ.get("EPOCHD_TEST_DATA", "")
 
 
@@ -115,26 +117,11 @@ def pictures_network():
 
 def shapes(layers, shape):
     """(layer, products a row, parameters, is it the first with any) of each layer."""
-    first, shape = True, list(shape)
-    for layer in layers:
-        kind, products, parameters = layer["type"], 0, 0
-        if kind == "linear":
-            products, parameters = shape[0] * layer["out_features"], (shape[0] + 1) * layer["out_features"]
-            shape = [layer["out_features"]]
-        elif kind == "conv2d":
-            size, padding, channels = layer["kernel_size"], layer.get("padding", 0), layer["out_channels"]
-            sides = [side + 2 * padding - size + 1 for side in shape[1:]]
-            each = shape[0] * size * size
-            products, parameters = channels * each * sides[0] * sides[1], channels * (each + 1)
-            shape = [channels] + sides
-        elif kind == "max_pool2d":
-            shape = [shape[0]] + [side // layer["kernel_size"] for side in shape[1:]]
-        elif kind == "flatten":
-            shape = [math.prod(shape)]
-        elif kind == "batch_norm":
-            parameters = 2 * shape[0]
-        yield layer, products, parameters, first and products > 0
-        first = first and products == 0
+    first = True
+    for place in networks.walk(layers, shape):
+        products = networks.products(place)
+        yield place.layer, products, networks.parameters(place), first and products > 0
+        first = first and products == 0 and place.layer["type"] != "embedding"  # whose weights need a gradient
 
 
 class Row:
@@ -152,6 +139,8 @@ class Row:
         self.runs, self.device, self.one_core, self.ours = ("cuda",), "cuda", False, [{}]
         self.peers, self.wanted, self.right, self.same = [], [], lambda answer: None, None
         self.draws_first, self.channels_last, self.rows_count = 0, False, 0
+        # optimizer: another than sgd, as in a job; fixed_shapes: compilers see each batch size for itself
+        self.optimizer, self.fixed_shapes = None, False
         for field, value in more.items():
             if not hasattr(self, field):
                 raise TypeError(f"a row has no {field}")
@@ -193,29 +182,23 @@ class Row:
         if first:
             model["init"] = {"weights": first}
         return {"data": {key: value for key, value in data.items() if value}, "model": model,
-                "loss": self.loss, "optimizer": {"type": "sgd", "lr": self.lr, "momentum": self.momentum},
+                "loss": self.loss,
+                "optimizer": self.optimizer or {"type": "sgd", "lr": self.lr, "momentum": self.momentum},
                 "epochs": self.epochs, "batch_size": self.batch_size, "shuffle": self.shuffle,
                 "device": self.device, "precision": self.precision}
 
     def work(self, file, first, variants):
         """The same for a peer; protocol.py says what it is."""
         return {"name": self.name, "file": file, "first": first, "shape": self.shape, "layers": self.layers,
-                "loss": self.loss, "lr": self.lr, "momentum": self.momentum, "epochs": self.epochs,
-                "batch_size": self.batch_size, "shuffle": self.shuffle, "precision": self.precision,
-                "standardize": self.standardize, "normalize": self.normalize, "variants": variants,
-                "channels_last": self.channels_last, "operations": self.operations()[1] * self.steps()}
+                "loss": self.loss, "lr": self.lr, "momentum": self.momentum, "optimizer": self.optimizer,
+                "epochs": self.epochs, "batch_size": self.batch_size, "shuffle": self.shuffle,
+                "precision": self.precision, "standardize": self.standardize, "normalize": self.normalize,
+                "variants": variants, "channels_last": self.channels_last, "fixed_shapes": self.fixed_shapes,
+                "operations": self.operations()[1] * self.steps()}
 
 
 def first_weights(row):
-    """PyTorch's names; uniform within 1 / sqrt(inputs), of a dense network."""
-    random, out, inputs = np.random.default_rng(row.draws_first), {}, row.shape[0]
-    for index, layer in enumerate(row.layers):
-        if layer["type"] == "linear":
-            limit, width = 1 / math.sqrt(inputs), layer["out_features"]
-            out[f"{index}.weight"] = random.uniform(-limit, limit, (width, inputs)).astype(np.float32)
-            out[f"{index}.bias"] = random.uniform(-limit, limit, width).astype(np.float32)
-            inputs = width
-    return out
+    return networks.first_weights(row.layers, row.shape, np.random.default_rng(row.draws_first))
 
 
 # --- right answers ----------------------------------------------------------------------------------

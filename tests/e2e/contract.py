@@ -276,6 +276,19 @@ def running(contract):
     ask("GET", path, 404)
 
 
+def webhooks(contract):
+    """Messages of a job and of a sweep, to an address that is not public."""
+    ask = contract.ask
+    hooks = {"webhooks": [{"url": "http://127.0.0.1:9/", "events": ["end", "failed"]}]}
+    sweep = {"job": XOR, "space": {"/seed": {"values": [1]}}, "metric": "train.loss"}
+    for kind, spec, none in ("jobs", XOR, "job_00000000000000000000000000"), ("sweeps", sweep, "swp_00000000000000000000000000"):
+        _, raw = ask("POST", f"/v1/{kind}", 201, dict(spec, **hooks))
+        path = f"/v1/{kind}/{json.loads(raw)['id']}/webhooks"
+        until(lambda: any(message["attempts"] > 0 for message in json.loads(ask("GET", path, 200)[1])["data"]))
+        ask("GET", f"/v1/{kind}/{none}/webhooks", 404)
+    ask("POST", "/v1/jobs", 422, dict(XOR, webhooks=[{"url": "ftp://a"}]))
+
+
 def checkpoints(contract):
     """A job that is paused and resumed, and what it has by then."""
     ask = contract.ask
@@ -564,6 +577,7 @@ def main():
     failed(contract)
     running(contract)
     checkpoints(contract)
+    webhooks(contract)
     sweeps(contract)
     datasets(contract)
     parts(contract)

@@ -4,7 +4,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 
 DESTDIR='' cmake --install "$build" --prefix "$scratch/first" >"$scratch/install.log" || fail "$(<"$scratch/install.log")"
 grep -E '^-- (Installing|Up-to-date): ' "$scratch/install.log" | grep -v ": $scratch/first/" && fail "something left the prefix"
-for path in bin/epochd lib/epochd/epochd lib/epochd/epoch-worker share/doc/epochd/LICENSE share/man/man8/epochd.8 \
+for path in bin/epochd lib/epochd/epochd lib/epochd/epoch-worker lib/epochd/epoch-courier share/doc/epochd/LICENSE share/man/man8/epochd.8 \
   lib/systemd/system/epochd.service etc/epochd/config.json; do
   [[ -e $scratch/first/$path ]] || fail "there is no $path in the prefix"
 done

@@ -24,6 +24,7 @@ ROOMS = {
     "api/wire": ("api api/json", "jansson"),
     "api/sweep": ("api api/json api/spec api/wire", "jansson"),
     "api/responses": ("api api/json api/spec api/sweep api/wire", "jansson"),
+    "api/webhooks": ("api api/json", ""),
     "api/inference": ("api api/json api/responses", "jansson"),
 
     "kernels": ("api", ""),
@@ -99,19 +100,22 @@ ROOMS = {
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
     "server/workers": (SERVER + " engine/files engine/plan", ""),
+    "server/webhooks": (SERVER + " api/tokens server/store server/webhooks/wire", ""),
+    "server/webhooks/wire": ("api", ""),
+    "server/webhooks/courier": ("api engine/sandbox server/webhooks/wire", "curl"),
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
     "server/jobs/placement": ("api api/responses engine/host engine/plan server/store server/workers", "jansson"),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
-    "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
+    "server/jobs/live": ("api api/json api/spec api/sweep api/wire server/process server/store server/events server/datasets server/webhooks server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/data/inputs engine/files engine/weights "
                             "server/ingest server/jobs/files",
                             "jansson"),
-    "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
+    "server/jobs/views": (JOBS + " api/responses api/spec api/webhooks engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
-    "server/jobs/lifecycle": (JOBS + " api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/first_model server/datasets "
+    "server/jobs/lifecycle": (JOBS + " server/jobs/views api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/first_model server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),

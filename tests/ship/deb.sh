@@ -15,7 +15,7 @@ package=$(echo "$scratch"/packages/epochd_*_*.deb)
 dpkg-deb -I "$package" >"$scratch/about"
 dpkg-deb -c "$package" >"$scratch/contents"
 echo "$(basename "$package"): $(($(stat -c %s "$package") / 1000)) kB, depends on $(dpkg-deb -f "$package" Depends)"
-for path in usr/bin/epochd usr/lib/epochd/epochd usr/lib/epochd/epoch-worker etc/epochd/config.json \
+for path in usr/bin/epochd usr/lib/epochd/epochd usr/lib/epochd/epoch-worker usr/lib/epochd/epoch-courier etc/epochd/config.json \
   usr/lib/systemd/system/epochd.service usr/share/man/man8/epochd.8.gz usr/share/doc/epochd/copyright; do
   grep -q " \./$path\( ->.*\)\?$" "$scratch/contents" || fail "there is no $path in the package"
 done

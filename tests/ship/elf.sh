@@ -28,7 +28,7 @@ wanted="pie relro bind-now noexecstack stack-protector"
 found=$(walls_missing "$scratch/bare" | paste -sd' ')
 [[ $found == "$wanted" ]] || fail "a bare program lacks \"$found\", and not \"$wanted\""
 
-files=("$build/bin/epochd" "$build/bin/epoch-worker")
+files=("$build/bin/epochd" "$build/bin/epoch-worker" "$build/bin/epoch-courier")
 for file in "$build/bin/epochctl" "$build/bin/ep_backend_cuda.so"; do
   [[ ! -e $file ]] || files+=("$file")
 done

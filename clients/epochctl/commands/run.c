@@ -22,6 +22,8 @@ static const ep_option OPTIONS[] = {
   {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the job's name"},
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
    .doc = "add a tag; may be given again"},
+  {.name = "webhook", .kind = EP_OPTION_TEXT, .value = "URL",
+   .doc = "send a signed message of the end there; may be given again"},
   {.name = "detach", .letter = 'd', .kind = EP_OPTION_SWITCH, .doc = "print the job's id, and do not follow it"},
   {.name = NULL}};
 

@@ -79,6 +79,8 @@ static const ep_option OPTIONS[] = {
   {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the sweep's name"},
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
    .doc = "add a tag; may be given again"},
+  {.name = "webhook", .kind = EP_OPTION_TEXT, .value = "URL",
+   .doc = "send a signed message of the end there; may be given again"},
   {.name = "validate", .kind = EP_OPTION_SWITCH, .doc = "print how many trials and trainings there would be, and submit nothing"},
   {.name = "detach", .letter = 'd', .kind = EP_OPTION_SWITCH, .doc = "print the sweep's id, and do not follow it"},
   {.name = NULL}};

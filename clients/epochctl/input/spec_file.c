@@ -7,17 +7,24 @@
 #include "api/json/json.h"
 #include "clients/epochctl/input/json_edit.h"
 
-static ep_status list_add(json_t *spec, const char *key, const char *text, ep_error *error) {
+/* item: taken. */
+static ep_status list_add(json_t *spec, const char *key, json_t *item, const char *text,
+                          ep_error *error) {
   json_t *list = json_object_get(spec, key);
   if (!list && json_object_set_new(spec, key, json_array()) == 0) list = json_object_get(spec, key);
-  if (json_is_array(list) && json_array_append_new(list, json_string(text)) == 0) return EP_OK;
+  bool added = item && json_is_array(list) && json_array_append(list, item) == 0;
+  json_decref(item);
+  if (added) return EP_OK;
   return ep_fail(error, EP_INVALID, "\"%.100s\" cannot be added to \"%s\"", text, key);
 }
 
 ep_status ep_spec_label(json_t *spec, const char *option, const char *value, ep_error *error) {
   if (strcmp(option, "name") == 0 && json_object_set_new(spec, "name", json_string(value)) != 0)
     return ep_fail(error, EP_INVALID, "--name: this is no UTF-8");
-  return strcmp(option, "tag") == 0 ? list_add(spec, "tags", value, error) : EP_OK;
+  if (strcmp(option, "tag") == 0) return list_add(spec, "tags", json_string(value), value, error);
+  if (strcmp(option, "webhook") == 0)
+    return list_add(spec, "webhooks", json_pack("{s:s}", "url", value), value, error);
+  return EP_OK;
 }
 
 ep_status ep_spec_edit(json_t *spec, const ep_arguments *arguments, ep_error *error) {
@@ -32,7 +39,7 @@ ep_status ep_spec_edit(json_t *spec, const ep_arguments *arguments, ep_error *er
 
 static bool has_edits(const ep_arguments *arguments) {
   return ep_arguments_has(arguments, "set") || ep_arguments_has(arguments, "name") ||
-         ep_arguments_has(arguments, "tag");
+         ep_arguments_has(arguments, "tag") || ep_arguments_has(arguments, "webhook");
 }
 
 ep_status ep_spec_file_load(const char *path, json_t **out, char **text, size_t *bytes,

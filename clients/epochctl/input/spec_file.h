@@ -1,4 +1,5 @@
-/* spec_file.h: the job of a command line: a file, and the edits of --set, --name and --tag. */
+/* spec_file.h: the job of a command line: a file, and the edits of --set, --name, --tag and
+ * --webhook. */
 #ifndef EP_CLIENTS_EPOCHCTL_INPUT_SPEC_FILE_H
 #define EP_CLIENTS_EPOCHCTL_INPUT_SPEC_FILE_H
 
@@ -17,9 +18,9 @@ ep_status ep_spec_file_read(const ep_arguments *arguments, char **out, size_t *o
  * free). EP_INVALID for a file that is none. */
 ep_status ep_spec_file_load(const char *path, json_t **out, char **text, size_t *bytes,
                             ep_error *error);
-/* Applies --set, --name and --tag, in the order of the command line. */
+/* Applies --set, --name, --tag and --webhook, in the order of the command line. */
 ep_status ep_spec_edit(json_t *spec, const ep_arguments *arguments, ep_error *error);
-/* Applies --name or --tag; any other option changes nothing. */
+/* Applies --name, --tag or --webhook; any other option changes nothing. */
 ep_status ep_spec_label(json_t *spec, const char *option, const char *value, ep_error *error);
 /* The text of a spec, the caller's (free). */
 ep_status ep_spec_format(const json_t *spec, char **text, size_t *bytes, ep_error *error);

@@ -30,6 +30,10 @@ class Job(Submission):
         """The job's checkpoints, newest first: `step`, `epoch`, `loss`, `created_at`, …"""
         return self._client._json("GET", f"{self._path}/checkpoints")["data"]
 
+    def webhooks(self) -> List[Dict[str, Any]]:
+        """The messages to the job's webhooks, and what came of each: `event`, `status`, `attempts`, …"""
+        return self._client._json("GET", f"{self._path}/webhooks")["data"]
+
     def weights(self, checkpoint: Checkpoint = None) -> Dict[str, Any]:
         """The weights under PyTorch's names, `0.weight` [out, in] and so on: those of the job's end, or of a
         checkpoint, a step of `checkpoints` or "latest", also while the job trains."""

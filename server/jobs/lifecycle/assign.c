@@ -8,6 +8,7 @@
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/run.h"
 #include "server/jobs/lifecycle/trials.h"
+#include "server/jobs/live/best.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/placement/fit.h"
 #include "server/jobs/placement/gang.h"
@@ -214,6 +215,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   if (status == EP_OK) status = spec_take(jobs, job, &out->train.spec, error);
   if (status == EP_OK) status = ep_trials_begin(job, out->train.spec, error);
   if (status != EP_OK) return status;
+  ep_best_begin(jobs, job, out->train.spec);
   start_fill(job, device, &row);
   out->train.kind = EP_COMMAND_TRAIN;
   snprintf(out->train.job, sizeof out->train.job, "%s", row.id);

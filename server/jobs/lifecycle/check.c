@@ -238,6 +238,14 @@ static ep_status parts_check(ep_jobs *jobs, ep_checked_spec *checked, ep_problem
   return status;
 }
 
+/* A message that nobody can check is not sent. */
+static ep_status webhooks_check(const ep_jobs *jobs, const ep_job_spec *spec, ep_problem *problem) {
+  if (spec->webhooks_count == 0 || jobs->webhooks) return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/webhooks",
+                        "this epochd has no secret to sign messages with: the administrator starts "
+                        "it with --webhook-secret-file");
+}
+
 /* Parses a job, what it leaves open filled in. */
 static ep_status job_parse(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
                            ep_problem *problem) {
@@ -256,7 +264,8 @@ ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same
   if (status != EP_OK) return status;
   ep_job_spec *spec = checked->spec;
   checked->epochs = spec->epochs;
-  status = training_check(jobs, same_data, checked, problem);
+  status = webhooks_check(jobs, spec, problem);
+  if (status == EP_OK) status = training_check(jobs, same_data, checked, problem);
   if (status == EP_OK) status = parts_check(jobs, checked, problem);
   if (status == EP_OK)
     status = ep_first_weights_resolve(jobs, spec, checked->plan, checked->init_pin,
@@ -311,6 +320,7 @@ static ep_status sweep_parse(ep_jobs *jobs, const char *json, size_t bytes,
 ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
                          ep_problem *problem) {
   ep_status status = sweep_parse(jobs, json, bytes, checked, problem);
+  if (status == EP_OK) status = webhooks_check(jobs, &checked->sweep->labels, problem);
   if (status == EP_OK) status = ep_sweep_count(checked->sweep, &checked->epochs, problem);
   if (status == EP_OK) status = devices_check(jobs, checked->sweep, problem);
   if (status == EP_OK) status = first_training_check(jobs, checked, problem);

@@ -55,6 +55,7 @@ static void end_complete(ep_jobs *jobs, ep_live_job *job) {
   ep_live_remove(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
   ep_metrics_finished(job->row.state);
+  ep_webhooks_wake(jobs->webhooks);
   ep_live_announce(jobs, job->row.id);
   ep_open_logs_release(&jobs->logs, job->log);
   if (job->row.dataset[0] != 0) ep_contents_collect(&jobs->contents, job->row.dataset);

@@ -14,6 +14,7 @@
 #include "server/jobs/lifecycle/retention.h"
 #include "server/jobs/lifecycle/run.h"
 #include "server/jobs/live/live.h"
+#include "server/jobs/views/view.h"
 #include "server/process/ballast.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
@@ -143,6 +144,22 @@ static ep_status store_open(ep_jobs *jobs, bool new_store, ep_error *error) {
   return status;
 }
 
+/* Without a secret nothing is sent, and a job that has webhooks is refused. */
+static ep_status webhooks_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
+  ep_store_counts counts;
+  const ep_webhooks_options webhooks = {.secret_file = options->webhook_secret_file,
+                                        .allow = options->webhook_allow,
+                                        .store = jobs->store,
+                                        .body = ep_webhook_body,
+                                        .context = jobs};
+  if (options->webhook_secret_file) return ep_webhooks_start(&webhooks, &jobs->webhooks, error);
+  ep_status status = ep_store_count(jobs->store, &counts, error);
+  if (status == EP_OK && counts.deliveries > 0)
+    ep_log(EP_LOG_WARNING, "%lld messages of webhooks wait for --webhook-secret-file",
+           (long long)counts.deliveries);
+  return status;
+}
+
 static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
   ep_status status = ep_data_dir_open(options->data_dir, &jobs->lock_fd, error);
   if (status != EP_OK) return status;
@@ -161,6 +178,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);
   if (status == EP_OK) ep_ballast_fill(jobs->data_dir);
   if (status == EP_OK) status = ep_retention_start(jobs, error);
+  if (status == EP_OK) status = webhooks_start(jobs, options, error);
   if (status == EP_OK) status = ep_log_flusher_start(&jobs->flusher, &jobs->logs, error);
   if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
   if (status == EP_OK) status = ep_jobs_sweep_start(jobs, error);
@@ -205,6 +223,7 @@ void ep_jobs_close(ep_jobs *jobs) {
   ep_retention_stop(jobs);
   ep_supervisor_destroy(jobs->supervisor);
   jobs->supervisor = NULL;
+  ep_webhooks_stop(jobs->webhooks);
   ep_log_flusher_stop(&jobs->flusher);
   ep_disk_probe_destroy(jobs->disk_probe);
   for (int i = 0; i < EP_JOBS_BUCKETS; i++)

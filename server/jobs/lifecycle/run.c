@@ -13,6 +13,7 @@
 #include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/lifecycle/stranded.h"
 #include "server/jobs/lifecycle/trials.h"
+#include "server/jobs/live/best.h"
 #include "server/jobs/live/live.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
@@ -236,6 +237,7 @@ static bool job_progress(void *context, const ep_progress *progress) {
     trials_count(job, progress);
   else
     epochs_count(job, epoch);
+  ep_best_note(jobs, job, progress);
   pthread_mutex_lock(&jobs->mutex);
   job->epoch = epoch;
   job->eta_seconds = eta_seconds;

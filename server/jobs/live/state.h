@@ -31,10 +31,21 @@
 #include "server/jobs/placement/shares.h"
 #include "server/process/disk_probe.h"
 #include "server/store/store.h"
+#include "server/webhooks/webhooks.h"
 #include "server/workers/calibrations.h"
 #include "server/workers/supervisor.h"
 
 enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
+
+/* best.c: of a job that has a webhook for it. */
+typedef struct {
+  bool looked, wanted; /* whether it has was looked at; it has */
+  bool of_error;       /* the figure is validation.error, else validation.loss */
+  bool owed;           /* a new best has no message yet */
+  double value;        /* NaN: none yet */
+  int64_t epoch;
+  int64_t sent_us; /* of the last message, on the steady clock; 0 = none */
+} ep_live_best;
 
 typedef struct ep_live_job {
   struct ep_live_job *next;        /* in its bucket */
@@ -72,6 +83,7 @@ typedef struct ep_live_job {
   bool checkpoint_failed;       /* its last one could not be written */
   bool waits_told; /* this attempt: a warning says that its results wait for the disk */
   ep_expectations expected;
+  ep_live_best best;
   ep_sweep_spec *sweep;        /* of a sweep while a worker has it; owned */
   bool exclusive;              /* no other job runs beside it */
   ep_gang gang;                /* GPUs of a job of several ranks */
@@ -111,7 +123,8 @@ struct ep_jobs {
   ep_datasets datasets;
   ep_subscribers watches; /* by ep_live_key, whose lowest bit is set for a queued job */
   ep_retention retention;
-  atomic_ullong clock; /* versions: microseconds at the start, then counted up */
+  ep_webhooks *webhooks; /* NULL: there is no secret to sign with */
+  atomic_ullong clock;   /* versions: microseconds at the start, then counted up */
 
   /* The sweep of folders without a row (lifecycle/recover.h). */
   pthread_t sweep;

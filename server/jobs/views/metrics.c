@@ -19,6 +19,8 @@ static void jobs_format(ep_jobs *jobs, ep_writer *out, const ep_store_counts *co
                     (double)jobs->max_queued);
   ep_metrics_single(out, "epochd_datasets", "gauge", "Datasets that have a name.",
                     (double)counts->datasets);
+  ep_metrics_single(out, "epochd_webhooks_pending", "gauge", "Messages to webhooks that wait.",
+                    (double)counts->deliveries);
 }
 
 /* The value of a device's metric; false where it has none. */

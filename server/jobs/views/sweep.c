@@ -79,11 +79,16 @@ ep_status ep_sweeps_format(ep_jobs *jobs, const ep_job_copy *copy, char **text, 
   return sweep_text(jobs, ep_job_copy_view(copy), false, text, error);
 }
 
+ep_status ep_sweep_summary(ep_jobs *jobs, const ep_job_copy *copy, char **text, ep_error *error) {
+  *text = NULL;
+  return sweep_text(jobs, ep_job_copy_view(copy), true, text, error);
+}
+
 /* A sweep that cannot be read is left out of a list. */
 static ep_status row_text(ep_jobs *jobs, const char *id, char **text, ep_error *error) {
   ep_job_copy *copy = NULL;
   ep_status status = ep_jobs_copy(jobs, id, &copy, error);
-  if (status == EP_OK) status = sweep_text(jobs, ep_job_copy_view(copy), true, text, error);
+  if (status == EP_OK) status = ep_sweep_summary(jobs, copy, text, error);
   ep_job_copy_destroy(copy);
   return status == EP_NO_MEMORY ? status : EP_OK;
 }

@@ -22,4 +22,10 @@ void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view);
 char *ep_job_row_format(const char *data_dir, const ep_job_row *row, const ep_live_view *live,
                         bool summary);
 
+/* webhooks.c: the body of a message (server/webhooks/webhooks.h). context: the ep_jobs. */
+ep_webhooks_body ep_webhook_body;
+
+/* sweep.c: a sweep as in a list, the caller's. */
+ep_status ep_sweep_summary(ep_jobs *jobs, const ep_job_copy *copy, char **text, ep_error *error);
+
 #endif

@@ -3,7 +3,11 @@
 A work's file is an NPZ with x_train, y_train, x_test, y_test; "standardize" and "normalize" mean what
 they mean in a job."""
 
+import math
+
 import numpy as np
+
+import networks
 
 
 class Table:
@@ -46,6 +50,12 @@ def first_weights(work):
 
 def batch_rows(work, table):
     return len(table.x) if work["batch_size"] == "full" else work["batch_size"]
+
+
+def evaluated_rows(work):
+    """Rows that go through the network at once after the training: a layer's values stay below 1 GB."""
+    values = max(math.prod(place.out) for place in networks.walk(work["layers"], work["shape"]))
+    return max(1, min(2000, (1 << 28) // values))
 
 
 def _log_softmax(out):

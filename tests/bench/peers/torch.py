@@ -1,6 +1,7 @@
 """PyTorch: a plain loop ("eager"), the same steps recorded once as a CUDA graph and replayed ("graph":
 a whole epoch a replay, gathering of the batch and optimizer included), and both with torch.compile."""
 
+import importlib
 import sys
 import time
 
@@ -12,6 +13,7 @@ except Exception as error:  # not installed, or not for this machine
     from peers import protocol
     protocol.absent(error)
 
+import networks
 from peers import data, protocol
 
 DEVICE = sys.argv[1]
@@ -19,66 +21,115 @@ THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 FULL_BATCH_UNROLL = 100  # epochs of one step in a graph
 GRAPH_STEPS_MAX = 512
 
-ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "flatten": nn.Flatten}
+ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU, "silu": nn.SiLU,
+               "flatten": nn.Flatten}
+
+
+class Residual(nn.Sequential):
+    """The block's output, added to its input."""
+
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+class Embedding(nn.Embedding):
+    """[rows, columns] of whole numbers -> [rows, columns * dimension]."""
+
+    def forward(self, x):
+        return super().forward(x).flatten(1)
+
+
+def layer_module(layer, shape):
+    """One layer on an input of that shape."""
+    kind = layer["type"]
+    if kind == "linear":
+        return nn.Linear(shape[0], layer["out_features"], bias=layer.get("bias", True))
+    if kind == "conv2d":
+        return nn.Conv2d(shape[0], layer["out_channels"], layer["kernel_size"], stride=layer.get("stride", 1),
+                         padding=layer.get("padding", 0), groups=layer.get("groups", 1), bias=layer.get("bias", True))
+    if kind == "embedding":
+        return Embedding(layer["num_embeddings"], layer["embedding_dim"])
+    if kind in networks.POOLS:
+        pool = nn.MaxPool2d if kind == "max_pool2d" else nn.AvgPool2d
+        return pool(layer["kernel_size"], layer.get("stride"), layer.get("padding", 0))
+    if kind == "adaptive_avg_pool2d":
+        return nn.AdaptiveAvgPool2d(layer["output_size"])
+    if kind == "batch_norm":
+        return nn.BatchNorm2d(shape[0]) if len(shape) == 3 else nn.BatchNorm1d(shape[0])
+    if kind == "layer_norm":
+        return nn.LayerNorm(shape)
+    if kind in ("dropout", "dropout2d"):
+        return (nn.Dropout if kind == "dropout" else nn.Dropout2d)(layer["p"])
+    if kind == "log_softmax":
+        return nn.LogSoftmax(1)
+    if kind == "residual":
+        return Residual(*modules(layer["layers"], shape))
+    return ACTIVATIONS[kind]()
+
+
+def modules(layers, shape):
+    for layer in layers:
+        yield layer_module(layer, shape)
+        shape = networks.out_shape(layer, shape)
 
 
 def module(work):
     """The work's layers as an nn.Sequential, with the work's first weights."""
     torch.manual_seed(1)
-    layers, shape = [], list(work["shape"])
-    for layer in work["layers"]:
-        kind = layer["type"]
-        if kind == "linear":
-            layers.append(nn.Linear(shape[0], layer["out_features"]))
-            shape = [layer["out_features"]]
-        elif kind == "conv2d":
-            size, padding = layer["kernel_size"], layer.get("padding", 0)
-            layers.append(nn.Conv2d(shape[0], layer["out_channels"], size, padding=padding,
-                                    bias=layer.get("bias", True)))
-            shape = [layer["out_channels"]] + [side + 2 * padding - size + 1 for side in shape[1:]]
-        elif kind == "max_pool2d":
-            layers.append(nn.MaxPool2d(layer["kernel_size"]))
-            shape = [shape[0]] + [side // layer["kernel_size"] for side in shape[1:]]
-        elif kind == "batch_norm":
-            layers.append(nn.BatchNorm2d(shape[0]) if len(shape) == 3 else nn.BatchNorm1d(shape[0]))
-        elif kind in ("dropout", "dropout2d"):
-            layers.append((nn.Dropout if kind == "dropout" else nn.Dropout2d)(layer["p"]))
-        elif kind == "log_softmax":
-            layers.append(nn.LogSoftmax(1))
-        else:
-            layers.append(ACTIVATIONS[kind]())
-            if kind == "flatten":
-                shape = [shape[0] * shape[1] * shape[2]]
-    net = nn.Sequential(*layers)
+    net = nn.Sequential(*modules(work["layers"], list(work["shape"])))
     first = {name: torch.tensor(value) for name, value in data.first_weights(work).items()}
     if first:
-        net.load_state_dict(first)
+        unknown = net.load_state_dict(first, strict=False)
+        missing = [name for name in unknown.missing_keys if not name.endswith("num_batches_tracked")]
+        if missing or unknown.unexpected_keys:
+            raise ValueError(f"first weights: {missing} are missing, {unknown.unexpected_keys} unknown")
     return net
+
+
+def optimizer_of(work, parameters, cuda, recorded):
+    """The work's optimizer; recorded: within a graph."""
+    given = work.get("optimizer") or {"type": "sgd", "lr": work["lr"], "momentum": work["momentum"]}
+    options = {name: value for name, value in given.items() if name != "type"}
+    if cuda:
+        options["fused"] = True
+        if given["type"] != "sgd" and recorded:
+            options["capturable"] = True
+    kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[given["type"]]
+    return kind(parameters, **options)
 
 
 LOSSES = {"mse": functional.mse_loss, "bce_with_logits": functional.binary_cross_entropy_with_logits,
           "cross_entropy": functional.cross_entropy, "nll": functional.nll_loss}
 
 
-class Training:
-    """One network, its rows and its optimizer on the device. compiled: through torch.compile."""
+class Rows:
+    """A work's rows on the device, which its variants share."""
 
-    def __init__(self, work, table, compiled):
+    def __init__(self, work, table):
+        self.x, self.y, self.x_test = (torch.tensor(part).to(DEVICE) for part in (table.x, table.y, table.x_test))
+        if work["layers"][0]["type"] == "embedding":
+            self.x, self.x_test = self.x.long(), self.x_test.long()
+        if work.get("channels_last"):
+            self.x = self.x.to(memory_format=torch.channels_last)
+
+
+class Training:
+    """One network, its rows and its optimizer on the device. compiled: through torch.compile; recorded: as a
+    graph."""
+
+    def __init__(self, work, table, rows, compiled=False, recorded=False):
         self.work, self.cuda = work, DEVICE == "cuda"
         self.net = module(work).to(DEVICE)
-        self.x, self.y = torch.tensor(table.x).to(DEVICE), torch.tensor(table.y).to(DEVICE)
-        self.x_test = torch.tensor(table.x_test).to(DEVICE)
+        self.x, self.y, self.x_test = rows.x, rows.y, rows.x_test
         if work.get("channels_last"):
             self.net = self.net.to(memory_format=torch.channels_last)
-            self.x = self.x.to(memory_format=torch.channels_last)
         self.first = {name: value.clone() for name, value in self.net.state_dict().items()}
-        self.forward = torch.compile(self.net) if compiled else self.net
+        dynamic = False if work.get("fixed_shapes") else None
+        self.forward = torch.compile(self.net, dynamic=dynamic) if compiled else self.net
         self.batch = data.batch_rows(work, table)
         self.steps = (len(self.x) + self.batch - 1) // self.batch
         self.loss = LOSSES[work["loss"]]
-        options = {"fused": True} if self.cuda else {}
-        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=work["lr"],
-                                         momentum=work["momentum"], **options)
+        self.optimizer = optimizer_of(work, self.net.parameters(), self.cuda, recorded)
         self.order = torch.arange(len(self.x), device=DEVICE)
         self.graph = None
 
@@ -115,8 +166,9 @@ class Training:
             for name, value in self.net.state_dict().items():
                 value.copy_(self.first[name])
             for state in self.optimizer.state.values():
-                if state.get("momentum_buffer") is not None:
-                    state["momentum_buffer"].zero_()
+                for value in state.values():
+                    if torch.is_tensor(value):
+                        value.zero_()
         self.net.train()
 
     def shuffle(self):
@@ -131,10 +183,10 @@ class Training:
         return self.timed(epochs, self.epoch)
 
     def replayed(self, epochs):
-        """One replay is `unit` epochs of one step, or one epoch."""
+        """One replay is `unit` epochs of one step, one epoch, or, of epochs of many steps, a part of one."""
         if self.graph is None:
             self.capture()
-        return self.timed(epochs // self.unit(), self.graph.replay)
+        return self.timed(epochs // self.unit(), self.graph)
 
     def unit(self):
         return min(FULL_BATCH_UNROLL, self.work["epochs"]) if self.steps == 1 else 1
@@ -142,17 +194,48 @@ class Training:
     def capture(self):
         self.precision()
         self.reset()
+        if self.steps > GRAPH_STEPS_MAX:
+            self.graph = self.in_parts()
+        else:
+            self.graph = self.record(self.epoch, self.unit()).replay
+        torch.cuda.empty_cache()  # other processes have networks there too
+
+    def record(self, steps, times, warm=3):
+        """A graph of `times` calls of steps()."""
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            for _ in range(3):
-                self.epoch()
+            for _ in range(warm):
+                steps()
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            for _ in range(self.unit()):
-                self.epoch()
-        self.graph = graph
+            for _ in range(times):
+                steps()
+        return graph
+
+    def in_parts(self):
+        """An epoch of more steps than a graph holds: a graph of many whole batches, replayed with their rows'
+        numbers in a place of its own, and one of what is left."""
+        part = GRAPH_STEPS_MAX * self.batch
+        graphs = []
+        for rows in (part, len(self.x) % part):
+            place = torch.arange(rows, device=DEVICE)
+
+            def steps(place=place):
+                for first in range(0, len(place), self.batch):
+                    chosen = place[first:first + self.batch]
+                    self.step(self.x[chosen], self.y[chosen])
+            if rows:
+                graphs.append((place, self.record(steps, 1, warm=1)))
+
+        def epoch():
+            for first in range(0, len(self.x), part):
+                rows = self.order[first:first + part]
+                place, graph = graphs[0] if len(rows) == part else graphs[1]
+                place.copy_(rows)
+                graph.replay()
+        return epoch
 
     def timed(self, count, advance):
         self.precision()
@@ -168,28 +251,37 @@ class Training:
 
     def outputs(self):
         self.net.eval()
+        rows = data.evaluated_rows(self.work)
         with torch.no_grad():
-            out = [torch.cat([self.net(part).float() for part in x.split(2000)]).cpu().numpy()
+            out = [torch.cat([self.net(part).float() for part in x.split(rows)]).cpu().numpy()
                    for x in (self.x, self.x_test)]
         return tuple(out)
+
+
+def lift_compile_limits():
+    """One process compiles many networks, and none must fall back to eager because it comes late."""
+    config = importlib.import_module("torch._dynamo").config
+    for limit in ("recompile_limit", "cache_size_limit", "accumulated_recompile_limit",
+                  "accumulated_cache_size_limit"):
+        if hasattr(config, limit):
+            setattr(config, limit, 1 << 16)
 
 
 def prepare(work, table):
     if work["precision"] == "bf16" and DEVICE == "cpu":
         raise protocol.Refused("bf16 is measured on GPUs")
-    asked = work["variants"]
-    variants = {}
-    plain = Training(work, table, False)
+    asked, rows, variants = work["variants"], Rows(work, table), {}
     if "eager" in asked:
-        variants["eager"] = protocol.Variant(plain.eager)
-    if "graph" in asked and DEVICE == "cuda" and plain.steps <= GRAPH_STEPS_MAX:
-        recorded = Training(work, table, False)
+        variants["eager"] = protocol.Variant(Training(work, table, rows).eager)
+    if "graph" in asked and DEVICE == "cuda":
+        recorded = Training(work, table, rows, recorded=True)
         variants["graph"] = protocol.Variant(recorded.replayed, recorded.unit())
-    if "compile" in asked and hasattr(torch, "compile"):
-        compiled = Training(work, table, True)
-        variants["compile"] = protocol.Variant(compiled.eager)
-        if DEVICE == "cuda" and compiled.steps <= GRAPH_STEPS_MAX:
-            both = Training(work, table, True)
+    if ("compile" in asked or "compile+graph" in asked) and hasattr(torch, "compile"):
+        lift_compile_limits()
+        if "compile" in asked:
+            variants["compile"] = protocol.Variant(Training(work, table, rows, compiled=True).eager)
+        if DEVICE == "cuda":
+            both = Training(work, table, rows, compiled=True, recorded=True)
             variants["compile+graph"] = protocol.Variant(both.replayed, both.unit())
     return variants
 

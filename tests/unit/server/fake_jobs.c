@@ -12,6 +12,7 @@
 #include "server/jobs/metrics.h"
 #include "server/jobs/models.h"
 #include "server/jobs/sweeps.h"
+#include "server/jobs/webhooks.h"
 #include "server/process/data_dir.h"
 #include "tests/wait.h"
 
@@ -306,6 +307,10 @@ ep_status ep_jobs_checkpoints(ep_jobs *jobs, const char *id, char **text, ep_err
   ep_status status = find(id, error);
   *text = status == EP_OK ? strdup("{\"object\":\"list\",\"data\":[]}") : NULL;
   return status;
+}
+
+ep_status ep_jobs_webhooks(ep_jobs *jobs, const char *id, char **text, ep_error *error) {
+  return ep_jobs_checkpoints(jobs, id, text, error);
 }
 
 ep_status ep_jobs_checkpoint_find(ep_jobs *jobs, const char *id, int64_t step, ep_checkpoint *out,

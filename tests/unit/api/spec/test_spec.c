@@ -215,6 +215,7 @@ START_TEST(the_canonical_text) {
       "\"batch_size\":\"full\",\"shuffle\":true,\"seed\":1,\"repeats\":1,\"folds\":null,"
       "\"stratify\":false,\"device\":\"auto\",\"executor\":null,"
       "\"parallel\":null,\"precision\":\"fp32\",\"report_every\":1,\"ttl_seconds\":null,"
+      "\"webhooks\":[],"
       "\"checkpoint\":{\"every_"
       "seconds\":30,\"keep\":0},\"max_seconds\":null}");
   free(text);

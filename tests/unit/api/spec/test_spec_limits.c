@@ -115,6 +115,8 @@ START_TEST(counts) {
                      EP_LIMIT_LAYERS, "/model/layers");
   assert_count_limit("{" XOR "," MODEL "," REST ",\"tags\":[", "\"a\"", "]}", EP_LIMIT_TAGS,
                      "/tags");
+  assert_count_limit("{" XOR "," MODEL "," REST ",\"webhooks\":[", "{\"url\":\"http://a\"}", "]}",
+                     EP_LIMIT_WEBHOOKS, "/webhooks");
   assert_count_limit("{" MODEL "," REST ",\"data\":{\"inline\":{\"x\":[[", "1", "]],\"y\":[1]}}}",
                      EP_LIMIT_INLINE_VALUES, "/data/inline/x");
 }

@@ -207,12 +207,38 @@ START_TEST(workers_are_walled_in) {
 }
 END_TEST
 
+static const char *courier_try(void) {
+  const char *fault = refused(socket(AF_UNIX, SOCK_STREAM, 0), "a socket of this machine");
+  if (!fault) fault = program_try();
+  if (!fault) fault = trace_try();
+  if (!fault) fault = refused(kill(getppid(), 0), "a signal");
+  if (!fault) fault = refused(open("written", O_RDWR | O_CREAT, 0600), "a file");
+  if (!fault) fault = refused(open("/etc/hosts", O_WRONLY), "a setting that is written");
+  if (!fault) fault = refused(open(folder, O_RDONLY | O_DIRECTORY), "a folder");
+  return fault;
+}
+
+static const char *courier_work(void) {
+  if (socket(AF_INET, SOCK_STREAM, 0) < 0 || socket(AF_INET6, SOCK_STREAM, 0) < 0)
+    return "a socket of the network";
+  return open("/etc/hosts", O_RDONLY) < 0 ? "the settings of names" : NULL;
+}
+
+START_TEST(the_courier_is_walled_in) {
+  const ep_sandbox sandbox = {.kind = EP_SANDBOX_COURIER, .files = 64};
+  if (walls_missing()) return;
+  behind(&sandbox, courier_try, "as it should be");
+  behind(&sandbox, courier_work, "as it should be");
+}
+END_TEST
+
 /* Without walls the same trials find them open: these tests can fail. */
 START_TEST(trials_find_open_walls) {
   behind(NULL, ingest_try, "a socket of the network");
   behind(NULL, ingest_work, "a file that is too large");
   behind(NULL, cpu_try, "a socket of this machine");
   behind(NULL, gpu_try, "a socket of the network");
+  behind(NULL, courier_try, "a socket of this machine");
 }
 END_TEST
 
@@ -231,6 +257,7 @@ EP_SUITE("engine/sandbox") {
   tcase_add_test(tests, ingest_is_walled_in);
   tcase_add_test(tests, ingest_can_work);
   tcase_add_test(tests, workers_are_walled_in);
+  tcase_add_test(tests, the_courier_is_walled_in);
   tcase_add_test(tests, trials_find_open_walls);
   tcase_add_test(tests, walls_have_names);
 }
