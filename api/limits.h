@@ -27,9 +27,11 @@
 #define EP_LIMIT_ROWS (1LL << 31)     /* a row index fits 32 bits on every device */
 #define EP_LIMIT_INLINE_VALUES 100000 /* inline data is for small things: upload the rest */
 #define EP_LIMIT_GENERATOR_ROWS 10000000
-#define EP_LIMIT_RANKS 64           /* of one job: replicas times stages */
-#define EP_LIMIT_MICRO_BATCHES 1024 /* of one replica's slice of a batch */
-#define EP_LIMIT_PROBLEM_ERRORS 16  /* errors listed in one response */
+#define EP_LIMIT_NUMBERS_BYTES (2LL << 30) /* of bytes as float32; above, they stay bytes */
+#define EP_LIMIT_RANKS 64                  /* of one job: replicas times stages */
+#define EP_LIMIT_TRIED 3                   /* executors that a training times before it begins */
+#define EP_LIMIT_MICRO_BATCHES 1024        /* of one replica's slice of a batch */
+#define EP_LIMIT_PROBLEM_ERRORS 16         /* errors listed in one response */
 
 /* Sweeps. */
 #define EP_LIMIT_SWEEP_AXES 16     /* a space of more is not searched by any number of trials */

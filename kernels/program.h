@@ -230,6 +230,16 @@ static inline bool ep_program_takes_plain_rows(const ep_program *program) {
          !ep_program_augments(&program->augment, program->stored, program->in);
 }
 
+/* Whether a device may hold the rows as the network takes them: plain rows, and bytes that become
+ * numbers once, when they are loaded. */
+static inline bool ep_program_takes_numbers(const ep_program *program) {
+  return ep_program_takes_plain_rows(program) ||
+         (program->x_type == EP_X_UINT8 &&
+          !ep_program_augments(&program->augment, program->stored, program->in) &&
+          program->train_rows <=
+              EP_LIMIT_NUMBERS_BYTES / (program->in_features * (int64_t)sizeof(float)));
+}
+
 /* Whether the rows lie on the device, with no limit of memory, nothing is kept beside the
  * parameters, and no class counts more than another. */
 static inline bool ep_program_is_resident(const ep_program *program) {

@@ -108,14 +108,18 @@ static void model_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
-/* How it is cut into ranks, and once it ended what each of them did. */
+/* How it is cut into ranks, and once it ended what each of them did, and which executors were timed
+ * for it. */
 static void ranks_write(ep_writer *writer, const ep_job_view *job) {
   static const ep_rank_results none;
+  static const ep_tried_executors untried;
   const ep_job_result *result = job->result;
   ep_writer_key(writer, "parallel");
   ep_parallel_view_write(writer, job->parallel);
   ep_writer_key(writer, "ranks");
   ep_ranks_write(writer, result ? &result->ranks : &none, result ? result->device : NULL);
+  ep_writer_key(writer, "tried");
+  ep_tried_write(writer, result ? &result->tried : &untried);
 }
 
 void ep_job_times_write(ep_writer *writer, const ep_job_view *job) {

@@ -77,6 +77,8 @@ void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_writer_member_integer(writer, "bytes", result->bytes);
   ep_writer_key(writer, "ranks");
   ep_ranks_write(writer, &result->ranks, result->device);
+  ep_writer_key(writer, "tried");
+  ep_tried_write(writer, &result->tried);
   ep_writer_member_string(writer, "stopped", result->stopped[0] ? result->stopped : NULL);
   ep_writer_member_string(writer, "weights_sha256",
                           result->has_weights ? result->weights_sha256 : NULL);
@@ -135,6 +137,7 @@ static bool result_read(const json_t *object, ep_job_result *out) {
          ep_json_get_integer(object, "weights_bytes", 0, INT64_MAX, &out->weights_bytes) &&
          predictions_read(object, out) &&
          ep_ranks_read(json_object_get(object, "ranks"), &out->ranks) &&
+         ep_tried_read(json_object_get(object, "tried"), &out->tried) &&
          (json_is_null(sha256) || ep_json_get_text(object, "weights_sha256", out->weights_sha256,
                                                    sizeof out->weights_sha256));
 }

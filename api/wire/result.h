@@ -11,6 +11,7 @@
 #include "api/status.h"
 #include "api/wire/metrics.h"
 #include "api/wire/ranks.h"
+#include "api/wire/tried.h"
 
 typedef struct {
   ep_status status;               /* EP_OK, EP_CANCELLED, EP_DIVERGED, … */
@@ -26,6 +27,7 @@ typedef struct {
   double samples_per_second, epoch_microseconds;
   int64_t parameters, bytes; /* of the device's memory, as the executor took it */
   ep_rank_results ranks;
+  ep_tried_executors tried;
   char stopped[16]; /* what ended it before its last epoch: "early_stopping", "max_seconds"; "" */
   bool has_weights;
   char weights_sha256[EP_SHA256_HEX_BYTES];

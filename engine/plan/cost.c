@@ -33,6 +33,12 @@ static ep_device_traits traits_of(const ep_device_info *device) {
   return (ep_device_traits){.gpu = ep_gpu_traits_of(device->instruction_set, device->threads)};
 }
 
+bool ep_cost_executor_can(const ep_executor_profile *executor, const ep_plan *plan,
+                          const ep_device_info *device) {
+  const ep_device_traits traits = traits_of(device);
+  return ep_executor_can(executor, &plan->program, &traits);
+}
+
 bool ep_cost_executor_takes(const ep_executor_profile *executor, const ep_plan *plan,
                             const ep_device_info *device) {
   int count;

@@ -19,6 +19,10 @@ const ep_executor_profile *ep_cost_executor_find(const char *executor);
 /* Its number among those of its device's kind. */
 int ep_cost_executor_index(const ep_executor_profile *executor);
 
+/* Whether it can run the program, whoever else can. */
+bool ep_cost_executor_can(const ep_executor_profile *executor, const ep_plan *plan,
+                          const ep_device_info *device);
+
 /* Whether the device would choose it for the program, as far as the plan can tell: what is
  * installed there its calibration says. */
 bool ep_cost_executor_takes(const ep_executor_profile *executor, const ep_plan *plan,

@@ -1,5 +1,6 @@
 /* costs.c: what a job costs: operations of an epoch, bytes on the device. */
 #include "engine/plan/parts.h"
+#include "kernels/plans/capabilities.h"
 
 /* Rows of one evaluate or predict: so many activations that a GPU is busy for longer than it takes
  * to queue the kernels. A CPU's executors take as few at a time as their caches hold. */
@@ -151,13 +152,20 @@ static int64_t stored_bytes(const ep_plan *plan) {
   return ep_multiply_saturated(x_bytes, plan->shape.features);
 }
 
-/* All rows as they lie on the device: x in its stored type, y in float32 (classes are int32). */
+/* All rows as they lie on the device: x in its stored type, and the numbers that executors of dense
+ * networks hold beside bytes; y in float32 (classes are int32). */
 static int64_t data_bytes(const ep_plan *plan) {
   const ep_data_shape *shape = &plan->shape;
+  const ep_program *program = &plan->program;
+  const uint64_t dense = EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_SOFTMAXES | EP_CAPABLE_DROPOUTS;
+  bool numbers = program->x_type == EP_X_UINT8 && ep_program_takes_numbers(program) &&
+                 (ep_program_needs(program).layers & ~dense) == 0;
+  int64_t x_bytes = ep_add_saturated(stored_bytes(plan),
+                                     numbers ? program->in_features * (int64_t)sizeof(float) : 0);
   int64_t rows = ep_add_saturated(ep_add_saturated(shape->train_rows, shape->validation_rows),
                                   shape->test_rows);
   int64_t y_bytes = ep_multiply_saturated((int64_t)sizeof(float), shape->target_columns);
-  return ep_multiply_saturated(rows, ep_add_saturated(stored_bytes(plan), y_bytes));
+  return ep_multiply_saturated(rows, ep_add_saturated(x_bytes, y_bytes));
 }
 
 /* Beside the state and the data: for the rows of a forward pass the input and the outputs; for

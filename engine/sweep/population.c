@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/metrics/mean_loss.h"
+#include "engine/metrics/metrics.h"
 #include "engine/parallel.h"
 #include "engine/plan/plan.h"
 #include "engine/sweep/runner.h"
-#include "engine/training/mean_loss.h"
-#include "engine/training/metrics.h"
 #include "engine/training/schedule.h"
 #include "engine/training/trainer.h"
 #include "kernels/plans/agreement.h"

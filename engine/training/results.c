@@ -6,8 +6,8 @@
 #include "api/names.h"
 #include "engine/data/columns/encoding_json.h"
 #include "engine/files/path.h"
-#include "engine/training/mean_loss.h"
-#include "engine/training/metrics.h"
+#include "engine/metrics/mean_loss.h"
+#include "engine/metrics/metrics.h"
 #include "engine/training/predictions.h"
 #include "engine/weights/weights.h"
 

@@ -11,6 +11,7 @@
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
 #include "engine/training/checkpointing.h"
+#include "engine/training/choice.h"
 #include "engine/training/segment.h"
 #include "engine/weights/weights.h"
 
@@ -136,12 +137,12 @@ static ep_status weights_make(ep_trainer *t, ep_error *error) {
   return ep_weights_load_into(t->job->init_weights, t->plan, t->state, error);
 }
 
-static ep_status instance_create(ep_trainer *t, ep_error *error) {
+/* The first instance is there before the weights: a checkpoint is of an executor. */
+ep_status ep_trainer_instance_make(ep_trainer *t, const char *executor, ep_error *error) {
   const ep_backend_ops *ops = t->job->backend_ops;
-  const char *executor = t->job->spec->executor[0] ? t->job->spec->executor : NULL;
   ep_status status =
       ops->compile(t->job->backend, &t->plan->program, executor, &t->instance, error);
-  if (status == EP_OK) status = weights_make(t, error);
+  if (status == EP_OK && !t->state) status = weights_make(t, error);
   if (status == EP_OK) status = ops->import_state(t->instance, t->state, t->optimizer, error);
   return status == EP_OK ? data_load(t, error) : status;
 }
@@ -163,7 +164,9 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
     status = ep_plan_balance(t->plan, spec, t->data.classes[EP_SPLIT_TRAIN],
                              t->data.rows[EP_SPLIT_TRAIN], error);
   if (status == EP_OK) status = buffers_create(t, error);
-  if (status == EP_OK) status = instance_create(t, error);
+  const char *executor = spec->executor[0] ? spec->executor : NULL;
+  if (status == EP_OK) status = ep_trainer_instance_make(t, executor, error);
+  if (status == EP_OK) status = ep_choice_make(t, error);
   return status;
 }
 

@@ -190,6 +190,7 @@ static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failu
   job->backend_ops->instance_info(t->instance, &info);
   snprintf(result->executor, sizeof result->executor, "%s", info.executor);
   result->parameters = t->plan->parameters;
+  result->tried = t->tried;
   char remarks[EP_MESSAGE_BYTES];
   ep_data_remarks(job->spec, &t->plan->shape, &t->data, remarks, sizeof remarks);
   ep_train_start start = {t->plan, info.executor, t->step / t->steps_per_epoch, t->resumed.note,

@@ -1,7 +1,7 @@
 /* trainer.h: the state of one training, which the files of this room share. In reading order:
- * setup.c makes it, train.c runs the loop (segment.c: what the device does; report.c: what an epoch
- * yields; divergence.c: what to do when a loss is not finite; checkpointing.c: how it goes on after
- * a death), results.c writes what it leaves. */
+ * setup.c makes it, choice.c takes the fastest executor, train.c runs the loop (segment.c: what the
+ * device does; report.c: what an epoch yields; divergence.c: what to do when a loss is not finite;
+ * checkpointing.c: how it goes on after a death), results.c writes what it leaves. */
 #ifndef EP_ENGINE_TRAINING_TRAINER_H
 #define EP_ENGINE_TRAINING_TRAINER_H
 
@@ -55,6 +55,7 @@ typedef struct {
   float *optimizer;       /* [optimizer_floats] behind them; NULL when that is 0 */
   bool exported, finite;  /* they are what the device holds; all of `state` is finite */
   ep_resumed resumed;
+  ep_tried_executors tried; /* before the first step */
   ep_checkpointing checkpointing;
 } ep_trainer;
 

@@ -6,7 +6,7 @@
 #include "kernels/cuda/network/feed.h"
 
 typedef struct {
-  void *x; /* device [rows, stored] of x_type; the training set's are the network's own */
+  void *x; /* device: rows as the network holds them; the training set's are the network's own */
   void *y; /* device [rows, target_columns] */
   int64_t rows, bytes;
   const char *host_x, *host_y; /* lent; not NULL when the rows stay there */
@@ -192,7 +192,8 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
   ep_instance *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->executor = executor;
-  const ep_cuda_share share = {.evaluates = ep_program_ranks(program) > 1}; /* its ranks train */
+  const ep_cuda_share share = {.evaluates = ep_program_ranks(program) > 1, /* its ranks train */
+                               .numbers = executor->takes_numbers};
   ep_status status = ep_cuda_network_create(backend, program, &share, &self->network, error);
   if (status == EP_OK && runs_segments(self) && !self->network->resident) /* others stream them */
     status = ep_fail(error, EP_UNSUPPORTED, "the training rows do not fit the device");
@@ -256,8 +257,9 @@ static ep_status split_reserve(ep_instance *self, ep_split split, int64_t rows, 
   }
   split_free(data);
   const int64_t size = (int64_t)sizeof(float); /* columns are few enough for a product of two */
-  ep_status status = ep_cuda_allocate(self->network->backend, &data->x, rows,
-                                      ep_cuda_row_bytes(program), &data->bytes, error);
+  ep_status status =
+      ep_cuda_allocate(self->network->backend, &data->x, rows,
+                       ep_cuda_network_row_bytes(self->network), &data->bytes, error);
   if (status == EP_OK)
     status = ep_cuda_allocate(self->network->backend, &data->y, rows,
                               program->target_columns * size, &data->bytes, error);
@@ -278,6 +280,29 @@ static ep_status feed_load(ep_instance *self, const void *x, const void *y, ep_e
   return ep_cuda_feed_create(self->network, x, y, &self->feed, error);
 }
 
+static int64_t chunk_rows(const ep_instance *self, int64_t left) {
+  return left < self->network->capacity_rows ? left : self->network->capacity_rows;
+}
+
+/* x: host [rows, stored], to where the split's rows lie on the device. */
+static ep_status rows_load(ep_instance *self, const split_data *data, const void *x,
+                           ep_error *error) {
+  ep_cuda_network *network = self->network;
+  const int64_t stored_bytes = ep_cuda_row_bytes(network->program);
+  if (network->plain || !network->numbers)
+    return copy(self, data->x, x, data->rows, stored_bytes, cudaMemcpyHostToDevice, error);
+  ep_status status = EP_OK;
+  for (int64_t row = 0, rows; status == EP_OK && row < data->rows; row += rows) {
+    rows = chunk_rows(self, data->rows - row);
+    status = copy(self, network->stage_x, (const char *)x + row * stored_bytes, rows, stored_bytes,
+                  cudaMemcpyHostToDevice, error);
+    if (status == EP_OK)
+      status = ep_cuda_network_load(network, network->stage_x, rows,
+                                    (float *)data->x + row * network->program->in_features, error);
+  }
+  return status;
+}
+
 ep_status ep_cuda_instance_load_data(ep_instance *self, ep_split split, const void *x,
                                      const void *y, int64_t rows, ep_error *error) {
   const ep_program *program = program_of(self);
@@ -290,7 +315,7 @@ ep_status ep_cuda_instance_load_data(ep_instance *self, ep_split split, const vo
   if (split == EP_SPLIT_TRAIN && !self->network->resident) return feed_load(self, x, y, error);
   split_data *data = &self->splits[split];
   data->lent_x = x;
-  status = copy(self, data->x, x, rows, ep_cuda_row_bytes(program), cudaMemcpyHostToDevice, error);
+  status = rows_load(self, data, x, error);
   if (status == EP_OK)
     status = copy(self, data->y, y, rows, program->target_columns * (int64_t)sizeof(float),
                   cudaMemcpyHostToDevice, error);
@@ -369,17 +394,13 @@ ep_status ep_cuda_instance_train_segment(ep_instance *self, const ep_segment *se
 
 /* --- evaluation ---------------------------------------------------------------------------- */
 
-static int64_t chunk_rows(const ep_instance *self, int64_t left) {
-  return left < self->network->capacity_rows ? left : self->network->capacity_rows;
-}
-
-/* Rows as stored, on the device, as the network takes them. */
-static ep_status input_of(ep_instance *self, const void *stored, int64_t rows, const float **input,
-                          ep_error *error) {
-  *input = stored;
-  if (self->network->plain) return EP_OK;
+/* Rows on the device as the network takes them. held: they are of a split; else as stored. */
+static ep_status input_of(ep_instance *self, const void *x, bool held, int64_t rows,
+                          const float **input, ep_error *error) {
+  *input = x;
+  if (held ? self->network->numbers : self->network->plain) return EP_OK;
   *input = self->network->input;
-  return ep_cuda_network_take(self->network, stored, NULL, NULL, rows, false, error);
+  return ep_cuda_network_take(self->network, x, NULL, NULL, rows, false, error);
 }
 
 /* Rows first … first + rows - 1 of a split: where they lie on the device. */
@@ -389,7 +410,7 @@ static ep_status chunk_of(ep_instance *self, const split_data *data, int64_t fir
   int64_t x_bytes = ep_cuda_row_bytes(program);
   int64_t y_bytes = program->target_columns * (int64_t)sizeof(float);
   if (!data->host_x) {
-    *x = (const char *)data->x + first * x_bytes;
+    *x = (const char *)data->x + first * ep_cuda_network_row_bytes(self->network);
     *y = (const char *)data->y + first * y_bytes;
     return EP_OK;
   }
@@ -416,7 +437,7 @@ ep_status ep_cuda_instance_evaluate(ep_instance *self, ep_split split, double *l
     const float *input;
     rows = chunk_rows(self, data->rows - row);
     status = chunk_of(self, data, row, rows, &x, &y, error);
-    if (status == EP_OK) status = input_of(self, x, rows, &input, error);
+    if (status == EP_OK) status = input_of(self, x, true, rows, &input, error);
     if (status == EP_OK) status = ep_cuda_network_tally(self->network, input, y, rows, error);
   }
   if (status == EP_OK)
@@ -436,7 +457,8 @@ static const char *rows_find(const ep_instance *self, const char *x, int64_t row
     const split_data *data = &self->splits[i];
     if (!data->lent_x || x < data->lent_x) continue;
     int64_t before = x - data->lent_x;
-    if (before + rows * row_bytes <= data->rows * row_bytes) return (const char *)data->x + before;
+    if (before + rows * row_bytes <= data->rows * row_bytes)
+      return (const char *)data->x + before / row_bytes * ep_cuda_network_row_bytes(self->network);
   }
   return NULL;
 }
@@ -452,11 +474,11 @@ ep_status ep_cuda_instance_predict(ep_instance *self, const void *x, int64_t row
     const float *input, *result;
     count = chunk_rows(self, rows - row);
     if (there)
-      stored = there + row * row_bytes;
+      stored = there + row * ep_cuda_network_row_bytes(self->network);
     else
       status = copy(self, stage, (const char *)x + row * row_bytes, count, row_bytes,
                     cudaMemcpyHostToDevice, error);
-    if (status == EP_OK) status = input_of(self, stored, count, &input, error);
+    if (status == EP_OK) status = input_of(self, stored, there != NULL, count, &input, error);
     if (status == EP_OK)
       status = ep_cuda_network_forward(self->network, input, count, false, &result, error);
     if (status == EP_OK)

@@ -159,6 +159,43 @@ static const net nets[] = {
       .lr = 0.05f,
       .seed = 15,
       .frozen = 1}},
+    {"bytes, a small net",
+     6,
+     {5, 2},
+     EP_LAYER_TANH,
+     EP_LOSS_MSE,
+     {.rows = 53,
+      .batch_size = 20,
+      .shuffle = true,
+      .steps = 12,
+      .lr = 0.05f,
+      .seed = 61,
+      .bytes = true}},
+    {"bytes, small batches",
+     121,
+     {64, 33, 10},
+     EP_LAYER_GELU,
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 207,
+      .batch_size = 50,
+      .shuffle = true,
+      .steps = 9,
+      .lr = 0.05f,
+      .seed = 62,
+      .optimizer = {.momentum = 0.9f},
+      .bytes = true}},
+    {"bytes, wide",
+     784,
+     {300, 260, 10},
+     EP_LAYER_TANH,
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 300,
+      .batch_size = 128,
+      .shuffle = true,
+      .steps = 7,
+      .lr = 0.05f,
+      .seed = 63,
+      .bytes = true}},
     /* The last one: ep_gpu_case_create adds to it. */
     {"no layer before the activation",
      6,
@@ -176,7 +213,7 @@ static ep_case *net_create(const net *row, const ep_case_training *training) {
 /* --- images -------------------------------------------------------------------------------- */
 
 /* The network of the MNIST notebook, of bytes. */
-static ep_case *mnist_create(const char *name, const ep_case_training *training) {
+ep_case *ep_gpu_mnist_create(const char *name, const ep_case_training *training) {
   const ep_case_window five = {.kernel = {5, 5}}, two = {.kernel = {2, 2}};
   ep_case *self = ep_case_create_image(name, (ep_shape){1, 28, 28}, EP_LOSS_NLL);
   ep_case_add_conv2d(self, 10, &five, true);
@@ -293,7 +330,7 @@ static ep_case *image_create(int number) {
                                      .seed = 22,
                                      .optimizer = {.momentum = 0.5f}};
   switch (number) {
-  case 0: return mnist_create("MNIST's network", &training);
+  case 0: return ep_gpu_mnist_create("MNIST's network", &training);
   case 1: return channels_create("3 to 21 channels", 3, 21, 1);
   case 2: return channels_create("40 to 70 channels", 40, 70, 1);
   case 3: return channels_create("12 to 36 channels in 12 groups", 12, 36, 12);
@@ -418,181 +455,4 @@ ep_case *ep_gpu_case_create(int number) {
   ep_case_add(self, EP_LAYER_GELU);
   ep_case_finish(self, &row->training);
   return self;
-}
-
-static const struct {
-  net what;
-  ep_gpu_benchmark benchmark;
-} benchmarks[] = {
-    {{"6-6-1, 321 rows, full batch",
-      6,
-      {6, 1},
-      EP_LAYER_RELU,
-      EP_LOSS_MSE,
-      {.rows = 321, .lr = 0.005f, .seed = 1}},
-     {"6-6-1, 321 rows, full batch", 1, 20000, true, false, EP_PRECISION_FP32}},
-    {{"19-1, 3530 rows, full batch",
-      19,
-      {1},
-      EP_LAYER_RELU,
-      EP_LOSS_BCE_WITH_LOGITS,
-      {.rows = 3530, .lr = 0.1f, .seed = 1}},
-     {"19-1, 3530 rows, full batch", 1, 20000, true, false, EP_PRECISION_FP32}},
-    {{"disc 2-4-2, 1000 rows, batch 100",
-      2,
-      {4, 2},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc 2-4-2, 1000 rows, batch 100", 10, 3000, true, false, EP_PRECISION_FP32}},
-    {{"disc, 5 layers, 1000 rows, batch 100, tf32",
-      2,
-      {4, 8, 16, 32, 2},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 5 layers, 1000 rows, batch 100, tf32", 10, 300, true, false, EP_PRECISION_TF32}},
-    {{"6-100-100-3, 4096 rows, batch 1024, fp32",
-      6,
-      {100, 100, 3},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 4096, .batch_size = 1024, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"6-100-100-3, 4096 rows, batch 1024, fp32", 4, 300, true, false, EP_PRECISION_FP32}},
-    {{"disc, 8 layers, 1000 rows, batch 100, fp32",
-      2,
-      {4, 8, 16, 32, 64, 128, 256, 2},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 8 layers, 1000 rows, batch 100, fp32", 10, 300, false, false, EP_PRECISION_FP32}},
-    {{"disc, 8 layers, 1000 rows, batch 100, tf32",
-      2,
-      {4, 8, 16, 32, 64, 128, 256, 2},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 8 layers, 1000 rows, batch 100, tf32", 10, 300, false, false, EP_PRECISION_TF32}},
-    {{"disc, 10 layers, 1000 rows, batch 100, fp32",
-      2,
-      {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 10 layers, 1000 rows, batch 100, fp32", 10, 100, false, false, EP_PRECISION_FP32}},
-    {{"disc, 10 layers, 1000 rows, batch 100, tf32",
-      2,
-      {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 10 layers, 1000 rows, batch 100, tf32", 10, 100, false, false, EP_PRECISION_TF32}},
-    {{"disc, 12 layers, 1000 rows, batch 100, fp32",
-      2,
-      {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 2},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 12 layers, 1000 rows, batch 100, fp32", 10, 40, false, false, EP_PRECISION_FP32}},
-    {{"disc, 12 layers, 1000 rows, batch 100, tf32",
-      2,
-      {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 2},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 12 layers, 1000 rows, batch 100, tf32", 10, 40, false, false, EP_PRECISION_TF32}},
-    {{"784-50-10, 2000 rows, batch 200, shuffled",
-      784,
-      {50, 10},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 2000, .batch_size = 200, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"784-50-10, 2000 rows, batch 200, shuffled", 10, 300, true, false, EP_PRECISION_FP32}},
-    {{"784-4096-4096-10, 8192 rows, batch 4096, tf32",
-      784,
-      {4096, 4096, 10},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 8192, .batch_size = 4096, .shuffle = true, .lr = 0.05f, .seed = 1}},
-     {.name = "784-4096-4096-10, 8192 rows, batch 4096, tf32",
-      .steps_per_epoch = 2,
-      .epochs = 100,
-      .large = true,
-      .precision = EP_PRECISION_TF32}},
-    {{"784-4096-4096-10, 8192 rows, batch 4096, bf16",
-      784,
-      {4096, 4096, 10},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 8192, .batch_size = 4096, .shuffle = true, .lr = 0.05f, .seed = 1}},
-     {.name = "784-4096-4096-10, 8192 rows, batch 4096, bf16",
-      .steps_per_epoch = 2,
-      .epochs = 200,
-      .large = true,
-      .precision = EP_PRECISION_BF16}},
-    {{"32-64-64-64-64-16, 131072 rows, batch 16384, bf16",
-      32,
-      {64, 64, 64, 64, 16},
-      EP_LAYER_RELU,
-      EP_LOSS_MSE,
-      {.rows = 131072, .batch_size = 16384, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {.name = "32-64-64-64-64-16, 131072 rows, batch 16384, bf16",
-      .steps_per_epoch = 8,
-      .epochs = 100,
-      .large = true,
-      .precision = EP_PRECISION_BF16}},
-    {{"16-64-64-64-64-1, 16384 rows, full batch",
-      16,
-      {64, 64, 64, 64, 1},
-      EP_LAYER_RELU,
-      EP_LOSS_MSE,
-      {.rows = 16384, .lr = 0.1f, .seed = 1}},
-     {.name = "16-64-64-64-64-1, 16384 rows, full batch",
-      .steps_per_epoch = 1,
-      .epochs = 400,
-      .large = true,
-      .precision = EP_PRECISION_FP32}},
-    /* ep_picture_benchmark_create's */
-    {{"3-64-128-256-512 CNN, 32x32, batch 512, bf16",
-      3,
-      {10},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 2048, .batch_size = 512, .shuffle = true, .lr = 0.0005f, .seed = 1}},
-     {.name = "3-64-128-256-512 CNN, 32x32, batch 512, bf16",
-      .steps_per_epoch = 4,
-      .epochs = 40,
-      .large = true,
-      .precision = EP_PRECISION_BF16}},
-    /* mnist_create's */
-    {{"MNIST's network, 4000 rows of bytes, batch 200",
-      784,
-      {10},
-      EP_LAYER_RELU,
-      EP_LOSS_NLL,
-      {.rows = 4000,
-       .batch_size = 200,
-       .shuffle = true,
-       .lr = 0.01f,
-       .seed = 1,
-       .optimizer = {.momentum = 0.5f}}},
-     {"MNIST's network, 4000 rows of bytes, batch 200", 20, 150, false, false, EP_PRECISION_FP32}},
-};
-/* The last but one is of pictures, the last is MNIST's. */
-enum { BENCHMARKS = sizeof benchmarks / sizeof *benchmarks, PICTURES = 1 };
-
-int ep_gpu_benchmark_count(void) {
-  return BENCHMARKS;
-}
-
-ep_case *ep_gpu_benchmark_create(int number, int64_t epochs, const ep_gpu_benchmark **out) {
-  ep_case_training training = benchmarks[number].what.training;
-  *out = &benchmarks[number].benchmark;
-  training.steps = epochs * (*out)->steps_per_epoch;
-  if (number == BENCHMARKS - 1) return mnist_create((*out)->name, &training);
-  ep_case *test = number >= BENCHMARKS - 1 - PICTURES
-                      ? ep_picture_benchmark_create((*out)->name, &training)
-                      : net_create(&benchmarks[number].what, &training);
-  test->program.precision = (*out)->precision;
-  return test;
 }

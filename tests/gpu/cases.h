@@ -24,6 +24,9 @@ ep_case *ep_gpu_net_create(const ep_gpu_net *row, bool biases, const ep_case_tra
 /* The same case, with the precision in its name. */
 ep_case *ep_gpu_precision_set(ep_case *self, ep_precision precision);
 
+/* The network of the MNIST notebook, of bytes. The caller destroys it. */
+ep_case *ep_gpu_mnist_create(const char *name, const ep_case_training *training);
+
 /* What --bench times. */
 typedef struct {
   const char *name;

@@ -60,6 +60,18 @@ static const ep_gpu_net nets[] = {
       .seed = 46,
       .weight_decay = 0.02f,
       .frozen = 1}},
+    {"fused, bytes",
+     60,
+     {64, 32, 10},
+     EP_LAYER_TANH,
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 2049,
+      .batch_size = 1000,
+      .shuffle = true,
+      .steps = 6,
+      .lr = 0.05f,
+      .seed = 49,
+      .bytes = true}},
     {
         "fused, one layer without a bias",
         50,
@@ -82,7 +94,7 @@ static const ep_gpu_net nets[] = {
          .optimizer = {.type = EP_OPTIMIZER_RMSPROP, .alpha = 0.9f, .eps = 1, .centered = true}},
     },
 };
-enum { NETS = sizeof nets / sizeof *nets, BIASED = 6, PRECISIONS = 3 };
+enum { NETS = sizeof nets / sizeof *nets, BIASED = 7, PRECISIONS = 3 };
 
 int ep_fused_case_count(void) {
   return NETS * PRECISIONS;

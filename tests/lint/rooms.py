@@ -79,13 +79,14 @@ ROOMS = {
                        "engine/data/columns engine/data/prepare", "jansson"),
     "engine/weights/c": ("api api/json api/spec kernels engine/files engine/plan engine/data/columns engine/data/prepare", ""),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
-    "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files engine/host "
+    "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
+    "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas kernels/plans engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
-                        "engine/data/prepare", ""),
+                        "engine/data/prepare engine/metrics", ""),
     "engine/search": (PROGRAM, ""),
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
-                     "engine/trials engine/training engine/data/datasets engine/data/prepare", ""),
+                     "engine/trials engine/metrics engine/training engine/data/datasets engine/data/prepare", ""),
     "engine/worker": ("api api/sweep engine/sandbox engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/training engine/weights "
                       "engine/weights/c engine/checkpoints engine/data/prepare engine/data/sources", ""),
 

@@ -21,7 +21,7 @@ int ep_cuda_dense_layers(const ep_program *program, int64_t widest, int most,
 
 bool ep_cuda_dense_suits(const ep_program *program) {
   bool precise = program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32;
-  return precise && ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
+  return precise && ep_program_is_resident(program) && ep_program_takes_numbers(program) &&
          program->optimizer.clip_norm == 0;
 }
 

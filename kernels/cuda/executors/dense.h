@@ -17,7 +17,7 @@ int ep_cuda_dense_layers(const ep_program *program, int64_t widest, int most,
                          ep_cuda_dense_layer *out);
 
 /* Whether a program suits executors that keep the weights on the multiprocessors for a whole
- * segment: float32 rows that stay on the device and come as they are stored, products of float32 or
+ * segment: rows that stay on the device as float32 and in one form, products of float32 or
  * TF32, and no norm over all gradients. */
 bool ep_cuda_dense_suits(const ep_program *program);
 

@@ -20,6 +20,7 @@ typedef struct {
 
 typedef struct {
   const ep_executor_profile *profile; /* which programs it takes */
+  bool takes_numbers; /* its training rows are as the network takes them, however they are stored */
   /* Whether what it needs at run time is installed here. No slot: it needs nothing. */
   bool (*available)(void);
   /* The network is lent until destroy; one that is run by segments has its training rows on the

@@ -9,6 +9,11 @@ int64_t ep_cuda_row_bytes(const ep_program *program) {
   return ep_shape_count(program->stored) * size;
 }
 
+int64_t ep_cuda_network_row_bytes(const ep_cuda_network *network) {
+  return network->numbers ? network->program->in_features * (int64_t)sizeof(float)
+                          : ep_cuda_row_bytes(network->program);
+}
+
 /* --- memory -------------------------------------------------------------------------------- */
 
 /* Rows of a training pass at most. */
@@ -130,7 +135,7 @@ static ep_status memory_take(ep_cuda_network *network, ep_error *error) {
   const ep_cuda_buffer buffers[] = {
       {&network->parameters, own ? 1 : 0, ep_program_state_floats(program), sizeof(float)},
       {&network->state, own ? 1 : 0, program->optimizer_floats, sizeof(float)},
-      {&network->train_x, resident_rows, row_bytes, 1},
+      {&network->train_x, resident_rows, ep_cuda_network_row_bytes(network), 1},
       {&network->train_y, resident_rows, program->target_columns, sizeof(float)},
       {&network->stage_x, stages ? capacity : 0, row_bytes, 1},
       {&network->stage_y, network->resident ? 0 : capacity, program->target_columns, sizeof(float)},
@@ -237,7 +242,8 @@ static ep_status gradients_list(ep_cuda_network *network, ep_error *error) {
  * in nine tenths of what is free. */
 static ep_status residence_decide(ep_cuda_network *network, ep_error *error) {
   const ep_program *program = network->program;
-  int64_t row = ep_cuda_row_bytes(program) + program->target_columns * (int64_t)sizeof(float);
+  int64_t row =
+      ep_cuda_network_row_bytes(network) + program->target_columns * (int64_t)sizeof(float);
   int64_t most = program->data_bytes_max, bytes;
   network->resident = network->share.train_x != NULL;
   if (network->resident) return EP_OK;
@@ -275,14 +281,15 @@ static ep_status network_build(ep_cuda_network *network, ep_error *error) {
                 "making a stream");
   lent_take(network);
   network->memory = (ep_cuda_memory){.backend = network->backend, .stream = network->stream};
+  network->plain = ep_program_takes_plain_rows(program);
+  network->numbers = network->plain || share->numbers;
   ep_status status = residence_decide(network, error);
   if (status != EP_OK) return status;
   network->capacity_rows = passed_rows(network);
   if (!share->train_x && program->max_predict_rows > network->capacity_rows)
     network->capacity_rows = program->max_predict_rows;
-  network->plain = ep_program_takes_plain_rows(program);
   network->gathers =
-      !network->plain || !network->resident || program->batch_size < share->train_rows;
+      !network->numbers || !network->resident || program->batch_size < share->train_rows;
   ep_cuda_layout_decide(network);
   status = memory_take(network, error);
   if (status != EP_OK) return status;

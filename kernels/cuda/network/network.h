@@ -51,6 +51,7 @@ typedef struct ep_cuda_network ep_cuda_network;
  * of the batches, or of a piece of one, and its losses are sums that go to its tally. */
 typedef struct {
   bool evaluates;                 /* it does not train */
+  bool numbers;                   /* the rows of a split are held as the network takes them */
   int first, end;                 /* its ops; end 0: to the last */
   const ep_cuda_network *shares;  /* lent: works with its parameters and state, on its stream, by
                                      its clock and its tally; NULL: has its own */
@@ -75,10 +76,11 @@ struct ep_cuda_network {
   bool resident; /* the training rows lie on the device */
   bool gathers;  /* a batch is not the training rows as they lie there */
   bool plain;    /* rows are stored as the network takes them */
+  bool numbers;  /* rows of a split are held as the network takes them */
 
   float *parameters; /* [parameters + buffers] */
   float *state;      /* the optimizer's: [optimizer_floats], or NULL */
-  void *train_x;     /* resident: [train_rows, stored] of x_type */
+  void *train_x;     /* resident: [train_rows, stored] of x_type; of float32 when `numbers` */
   void *train_y;     /* resident: [train_rows, target_columns] of 4 bytes */
   void *stage_x;  /* [capacity_rows, stored]: rows on their way from the host; NULL when plain and
                      resident */
@@ -105,8 +107,14 @@ ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
                                  ep_error *error);
 void ep_cuda_network_destroy(ep_cuda_network *network); /* NULL is allowed */
 
-/* Bytes of a stored row of x. */
+/* Bytes of a stored row of x, and of one that is held on the device. */
 int64_t ep_cuda_row_bytes(const ep_program *program);
+int64_t ep_cuda_network_row_bytes(const ep_cuda_network *network);
+
+/* Queues the writing of rows to x: device [rows, in_features] as the network takes them. from:
+ * device [rows, stored]. */
+ep_status ep_cuda_network_load(ep_cuda_network *network, const void *from, int64_t rows, float *x,
+                               ep_error *error);
 
 /* Queues the taking of rows from device memory into the network's input, and, `training`, of their
  * targets into batch_y: as batch.cu says, with the clock when `training`. indices: or NULL. */

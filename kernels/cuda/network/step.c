@@ -33,6 +33,14 @@ ep_status ep_cuda_network_take(ep_cuda_network *network, const void *x, const vo
   return EP_OK;
 }
 
+ep_status ep_cuda_network_load(ep_cuda_network *network, const void *from, int64_t rows, float *x,
+                               ep_error *error) {
+  ep_cuda_batch batch = ep_cuda_network_batch(network, from, NULL, NULL, false);
+  batch.batch_x = x;
+  EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, rows, NULL), "making numbers of bytes");
+  return EP_OK;
+}
+
 static ep_status loss_run(ep_cuda_network *network, const float *output, const void *y,
                           int64_t rows, bool training, ep_error *error) {
   const ep_program *program = network->program;

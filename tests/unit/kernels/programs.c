@@ -291,6 +291,7 @@ static void make_split(ep_case *self, ep_split split, int64_t rows, uint64_t see
 
 void ep_case_finish(ep_case *self, const ep_case_training *training) {
   ep_program *program = &self->program;
+  if (training->bytes) ep_case_store_bytes(self);
   int64_t rows = training->rows;
   bool full = training->batch_size <= 0 || training->batch_size > rows;
   program->target_columns = ep_loss_takes_classes(program->loss) ? 1 : program->out_features;

@@ -42,6 +42,7 @@ typedef struct {
   float weight_decay; /* of every group … */
   bool spare_biases;  /* … but biases and norms */
   uint32_t frozen;    /* 1 << op: its parameters stay */
+  bool bytes;         /* x is stored as bytes */
 } ep_case_training;
 
 /* Of conv2d and the pools; zeros: padding 0, stride 1 (pools: the kernel), dilation 1, groups 1. */

@@ -6,20 +6,24 @@
 #include "kernels/cpu/executors/executor.h"
 #include "kernels/cpu/executors/fused/fused.h"
 #include "kernels/cpu/executors/fused/plan.h"
+#include "kernels/formulas/augment.h"
+
+enum { PREDICT_ROWS = 1024 }; /* of bytes, that become numbers together */
 
 typedef struct {
-  const void *x;
-  const void *y;
-  int64_t rows; /* 0 = not loaded */
+  const float *x; /* lent, or `numbers` */
+  const void *y;  /* lent */
+  int64_t rows;   /* 0 = not loaded */
+  float *numbers; /* [rows, in_features], what rows of bytes come to; owned; NULL: x is lent */
 } split_data;
 
 typedef struct {
   const ep_program *program;
   const ep_fused_variant *variant;
   ep_fused_net net;
-  split_data data[EP_SPLIT_COUNT]; /* lent */
-  bool saved;                      /* net.saved holds a snapshot */
-  uint32_t *rows_from;             /* [stride]: where the gathered chunk's rows come from */
+  split_data data[EP_SPLIT_COUNT];
+  bool saved;          /* net.saved holds a snapshot */
+  uint32_t *rows_from; /* [stride]: where the gathered chunk's rows come from */
 
   /* Without a shuffle every epoch sees the same chunks: they are made once, at load.
    * [batch, chunk of the batch, in_features + target_columns, stride]; NULL when gathered. */
@@ -47,6 +51,7 @@ const ep_fused_variant *ep_fused_variant_of(ep_instruction_set instruction_set) 
 static void fused_destroy(void *self) {
   fused *executor = self;
   if (!executor) return;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) free(executor->data[split].numbers);
   free(executor->order);
   free(executor->packed);
   free(executor->rows_from);
@@ -94,8 +99,13 @@ static ep_status fused_create(ep_backend *backend, const ep_program *program, vo
 
 static int64_t fused_bytes(const void *self) {
   const fused *executor = self;
-  int64_t order = executor->shuffle ? executor->program->train_rows * 4 : 0;
-  return (int64_t)sizeof *executor + executor->net.arena_bytes + executor->packed_bytes + order;
+  const ep_program *program = executor->program;
+  int64_t bytes = (int64_t)sizeof *executor + executor->net.arena_bytes + executor->packed_bytes;
+  if (executor->shuffle) bytes += program->train_rows * (int64_t)sizeof *executor->order;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    if (executor->data[split].numbers)
+      bytes += executor->data[split].rows * program->in_features * (int64_t)sizeof(float);
+  return bytes;
 }
 
 /* x of `rows` rows, those of rows_from, into one chunk; the last row fills up the last vector. */
@@ -173,11 +183,31 @@ static void pack_training(fused *self) {
   }
 }
 
+/* What rows of bytes come to: [rows, in_features], the caller's to free; NULL: no memory. */
+static float *numbers_make(const ep_program *program, const uint8_t *x, int64_t rows) {
+  const int64_t channels = program->stored.channels, pixels = program->in_features / channels;
+  int64_t bytes;
+  if (__builtin_mul_overflow(rows, program->in_features * (int64_t)sizeof(float), &bytes))
+    return NULL;
+  float *numbers = malloc((size_t)bytes), *to = numbers;
+  if (!numbers) return NULL;
+  for (int64_t row = 0; row < rows; row++)
+    for (int64_t channel = 0; channel < channels; channel++)
+      for (int64_t pixel = 0; pixel < pixels; pixel++)
+        *to++ = ep_byte_value(*x++, program->x_scale[channel], program->x_shift[channel]);
+  return numbers;
+}
+
 static ep_status fused_load_data(void *self, ep_split split, const void *x, const void *y,
                                  int64_t rows, ep_error *error) {
-  (void)error;
   fused *executor = self;
-  executor->data[split] = (split_data){x, y, rows};
+  split_data *data = &executor->data[split];
+  free(data->numbers);
+  *data = (split_data){.x = x, .y = y, .rows = rows};
+  if (executor->program->x_type == EP_X_UINT8) {
+    data->x = data->numbers = numbers_make(executor->program, x, rows);
+    if (!data->numbers) return ep_fail(error, EP_NO_MEMORY, "no memory for bytes as numbers");
+  }
   if (split == EP_SPLIT_TRAIN) pack_training(executor);
   return EP_OK;
 }
@@ -268,10 +298,7 @@ static ep_status fused_evaluate(void *self, ep_split split, double *loss, int64_
   return EP_OK;
 }
 
-static ep_status fused_predict(void *self, const void *x, int64_t rows, float *output,
-                               ep_error *error) {
-  (void)error;
-  fused *executor = self;
+static void numbers_predict(fused *executor, const float *x, int64_t rows, float *output) {
   const ep_fused_net *net = &executor->net;
   const int64_t features = executor->program->out_features;
   for (int64_t first = 0; first < rows; first += net->stride) {
@@ -283,6 +310,24 @@ static ep_status fused_predict(void *self, const void *x, int64_t rows, float *o
     float *to = output + first * features;
     for (int64_t row = 0; row < count; row++)
       for (int64_t f = 0; f < features; f++) to[row * features + f] = from[f * net->stride + row];
+  }
+}
+
+static ep_status fused_predict(void *self, const void *x, int64_t rows, float *output,
+                               ep_error *error) {
+  fused *executor = self;
+  const ep_program *program = executor->program;
+  if (program->x_type != EP_X_UINT8) {
+    numbers_predict(executor, x, rows, output);
+    return EP_OK;
+  }
+  for (int64_t first = 0; first < rows; first += PREDICT_ROWS) {
+    const int64_t count = rows - first < PREDICT_ROWS ? rows - first : PREDICT_ROWS;
+    const uint8_t *bytes = (const uint8_t *)x + first * program->in_features;
+    float *numbers = numbers_make(program, bytes, count);
+    if (!numbers) return ep_fail(error, EP_NO_MEMORY, "no memory for bytes as numbers");
+    numbers_predict(executor, numbers, count, output + first * program->out_features);
+    free(numbers);
   }
   return EP_OK;
 }

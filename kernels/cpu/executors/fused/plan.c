@@ -38,7 +38,7 @@ static bool accepts(const ep_program *program, const ep_device_traits *device) {
   const ep_optimizer *optimizer = &program->optimizer;
   bool loss = program->label_smoothing == 0 && !program->class_weights;
   bool clips = optimizer->clip_norm != 0 || optimizer->clip_value != 0;
-  if (!ep_program_takes_plain_rows(program) || !loss || clips || !ep_program_is_uniform(program) ||
+  if (!ep_program_takes_numbers(program) || !loss || clips || !ep_program_is_uniform(program) ||
       program->buffers > 0 || program->parameters > EP_FUSED_PARAMETERS_MAX ||
       program->in_features > EP_FUSED_FEATURES_MAX)
     return false;

@@ -64,6 +64,7 @@ static ep_status cluster_run(void *state, const ep_cuda_segment *segment, ep_err
 
 const ep_cuda_executor ep_cuda_cluster_executor = {
     .profile = &ep_cuda_cluster_profile,
+    .takes_numbers = true,
     .available = ep_cuda_compiler_exists,
     .create = cluster_create,
     .destroy = cluster_destroy,

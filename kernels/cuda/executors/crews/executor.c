@@ -68,6 +68,7 @@ static ep_status crews_run(void *state, const ep_cuda_segment *segment, ep_error
 
 const ep_cuda_executor ep_cuda_crews_executor = {
     .profile = &ep_cuda_crews_profile,
+    .takes_numbers = true,
     .available = ep_cuda_compiler_exists,
     .create = crews_create,
     .destroy = crews_destroy,

@@ -86,6 +86,7 @@ static ep_status fused_run(void *state, const ep_cuda_segment *segment, ep_error
 
 const ep_cuda_executor ep_cuda_fused_executor = {
     .profile = &ep_cuda_fused_profile,
+    .takes_numbers = true,
     .available = ep_cuda_compiler_exists,
     .create = fused_create,
     .destroy = fused_destroy,

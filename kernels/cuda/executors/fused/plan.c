@@ -142,7 +142,7 @@ bool ep_cuda_fused_plan_make(const ep_program *program, const ep_gpu_traits *gpu
   const int64_t rows_max = 1 << 30, shared_bytes = ep_gpu_shared_bytes(gpu->capability);
   *plan = (ep_cuda_fused_plan){.threads = THREADS};
   if (program->train_rows > rows_max || program->optimizer.clip_norm != 0 ||
-      !ep_program_is_resident(program) || !ep_program_takes_plain_rows(program) ||
+      !ep_program_is_resident(program) || !ep_program_takes_numbers(program) ||
       !ep_program_trains(program) || !layers_take(program, plan))
     return false;
   image_place(program, plan);

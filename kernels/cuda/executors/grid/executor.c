@@ -112,6 +112,7 @@ static ep_status grid_run(void *state, const ep_cuda_segment *segment, ep_error 
 
 const ep_cuda_executor ep_cuda_grid_executor = {
     .profile = &ep_cuda_grid_profile,
+    .takes_numbers = true,
     .create = grid_create,
     .destroy = free,
     .run = grid_run,

@@ -64,6 +64,7 @@ static ep_status resident_run(void *state, const ep_cuda_segment *segment, ep_er
 
 const ep_cuda_executor ep_cuda_resident_executor = {
     .profile = &ep_cuda_resident_profile,
+    .takes_numbers = true,
     .available = ep_cuda_compiler_exists,
     .create = resident_create,
     .destroy = resident_destroy,

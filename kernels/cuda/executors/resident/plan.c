@@ -42,7 +42,7 @@ bool ep_resident_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
   int64_t widths = program->in_features + program->target_columns;
   for (int i = 0; i < program->ops_count; i++) widths += program->ops[i].out_features;
   *out = plan_choose(program, gpu);
-  return ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
+  return ep_program_is_resident(program) && ep_program_takes_numbers(program) &&
          ep_program_trains(program) && program->parameters <= EP_RESIDENT_PARAMETERS_MAX &&
          widths <= WIDTHS_MAX && order_fits(program, gpu);
 }

@@ -48,6 +48,7 @@ START_TEST(a_queued_job) {
               "{\"queued_seconds\":0,\"train_seconds\":null,\"test_seconds\":null,"
               "\"energy_joules\":null,\"epoch_microseconds\":null,\"samples_per_second\":null},"
               "\"model\":{\"parameters\":49,\"bytes\":21000},\"parallel\":null,\"ranks\":null,"
+              "\"tried\":null,"
               "\"metrics\":null,\"weights\":null,"
               "\"stopped\":null,"
               "\"error\":null,\"created_at\":\"2026-11-20T16:52:07.123Z\",\"started_at\":null,"

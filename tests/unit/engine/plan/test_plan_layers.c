@@ -436,9 +436,18 @@ START_TEST(images_go_to_the_blocked_executor) {
     ep_job_spec_destroy(spec);
   }
   ep_job_spec *spec;
-  ep_plan *plan = plan_of(JOB("[" OUT "]", ""), &mnist, &spec); /* bytes are no floats */
-  ck_assert_str_eq(estimate_on(plan, spec, "cpu").executor, "cpu/blocked");
+  ep_plan *plan = plan_of(JOB("[" OUT "]", ""), &mnist, &spec); /* bytes become numbers */
+  ck_assert_str_eq(estimate_on(plan, spec, "cpu").executor, "cpu/fused");
   ck_assert_double_gt(estimate_on(plan, spec, "cuda:0").seconds, 0);
+  const int64_t bytes = plan->bytes;
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+  ep_data_shape large = mnist; /* a row more than may become numbers */
+  large.train_rows = EP_LIMIT_NUMBERS_BYTES / (784 * (int64_t)sizeof(float)) + 1;
+  plan = plan_of(JOB("[" OUT "]", ""), &large, &spec);
+  ck_assert_str_eq(estimate_on(plan, spec, "cpu").executor, "cpu/blocked");
+  ck_assert_int_gt(bytes, (mnist.train_rows + mnist.test_rows) * 784 * 5);
+  ck_assert_int_lt(plan->bytes, large.train_rows * 784 * 2);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
 }

@@ -313,6 +313,27 @@ START_TEST(an_embedding_takes_whole_numbers_that_it_has) {
 }
 END_TEST
 
+/* What the executor holds of rows of bytes is counted: six numbers of four bytes each. */
+START_TEST(bytes_become_numbers_where_they_are_loaded) {
+  ep_case *test = ep_case_create("bytes", 6, EP_LOSS_MSE);
+  ep_instance *instance;
+  ep_instance_info before, after;
+  ep_case_store_bytes(test);
+  ep_case_add_linear(test, 2, true);
+  ep_case_finish(test, &(ep_case_training){
+                           .rows = 10, .batch_size = 5, .shuffle = true, .steps = 1, .lr = 0.1f});
+  ck_assert_int_eq(ops->compile(backend, &test->program, "cpu/fused", &instance, NULL), EP_OK);
+  ops->instance_info(instance, &before);
+  for (int turn = 0; turn < 2; turn++) /* the second takes the place of the first */
+    ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TRAIN, test->x[0], test->y[0], 10, NULL),
+                     EP_OK);
+  ops->instance_info(instance, &after);
+  ck_assert_int_eq(after.bytes - before.bytes, 10 * 6 * 4);
+  ops->release(instance);
+  ep_case_destroy(test);
+}
+END_TEST
+
 /* Bytes stay bytes: a row of 6 costs 6, and its two targets 8. */
 START_TEST(bytes_cost_a_byte_each) {
   ep_case *test = ep_case_create("bytes", 6, EP_LOSS_MSE);
@@ -389,5 +410,6 @@ EP_SUITE("cpu") {
   tcase_add_test(backend_case, an_image_program_that_does_not_fit_is_refused);
   tcase_add_test(backend_case, an_embedding_takes_whole_numbers_that_it_has);
   tcase_add_test(backend_case, bytes_cost_a_byte_each);
+  tcase_add_test(backend_case, bytes_become_numbers_where_they_are_loaded);
   tcase_add_test(backend_case, data_that_does_not_fit_is_refused);
 }

@@ -1,5 +1,5 @@
 /* The loss that is taken from outputs agrees with what a backend's evaluate says. */
-#include "engine/training/mean_loss.h"
+#include "engine/metrics/mean_loss.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Metrics against figures worked out by hand (and by scikit-learn's definitions). */
-#include "engine/training/metrics.h"
+#include "engine/metrics/metrics.h"
 #include "tests/suite.h"
 
 #include <math.h>

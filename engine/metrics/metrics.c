@@ -1,4 +1,4 @@
-#include "engine/training/metrics.h"
+#include "engine/metrics/metrics.h"
 
 #include <assert.h>
 #include <math.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "engine/metrics/mean_loss.h"
+#include "engine/metrics/roc_auc.h"
 #include "engine/parallel.h"
-#include "engine/training/mean_loss.h"
-#include "engine/training/roc_auc.h"
 #include "kernels/formulas/losses.h"
 
 /* What is worth a thread: rows of some exponentials each, and rows to be sorted. */

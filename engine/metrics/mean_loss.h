@@ -1,7 +1,7 @@
 /* mean_loss.h: a split's loss from outputs that are there already, so that the network need not run
  * for it once more. */
-#ifndef EP_ENGINE_TRAINING_MEAN_LOSS_H
-#define EP_ENGINE_TRAINING_MEAN_LOSS_H
+#ifndef EP_ENGINE_METRICS_MEAN_LOSS_H
+#define EP_ENGINE_METRICS_MEAN_LOSS_H
 
 #include "kernels/program.h"
 

@@ -1,7 +1,7 @@
 /* metrics.h: how good predictions are, in the units of the data (the definitions are
  * scikit-learn's). */
-#ifndef EP_ENGINE_TRAINING_METRICS_H
-#define EP_ENGINE_TRAINING_METRICS_H
+#ifndef EP_ENGINE_METRICS_METRICS_H
+#define EP_ENGINE_METRICS_METRICS_H
 
 #include "api/wire/result.h"
 #include "engine/data/prepare/prepare.h"

@@ -1,5 +1,5 @@
 /* The area under the ROC curve against its definition: all pairs of a positive and a negative. */
-#include "engine/training/roc_auc.h"
+#include "engine/metrics/roc_auc.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #define EP_REAL double /* of the formulas */
 
-#include "engine/training/mean_loss.h"
+#include "engine/metrics/mean_loss.h"
 
 #include <stdlib.h>
 

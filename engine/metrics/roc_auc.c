@@ -1,4 +1,4 @@
-#include "engine/training/roc_auc.h"
+#include "engine/metrics/roc_auc.h"
 
 #include <math.h>
 #include <string.h>

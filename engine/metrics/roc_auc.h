@@ -1,6 +1,6 @@
 /* roc_auc.h: how well scores tell two kinds of things apart. */
-#ifndef EP_ENGINE_TRAINING_ROC_AUC_H
-#define EP_ENGINE_TRAINING_ROC_AUC_H
+#ifndef EP_ENGINE_METRICS_ROC_AUC_H
+#define EP_ENGINE_METRICS_ROC_AUC_H
 
 #include <stdbool.h>
 #include <stdint.h>

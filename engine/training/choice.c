@@ -1,0 +1,215 @@
+#include "engine/training/choice.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/plan/cost.h"
+#include "engine/training/segment.h"
+#include "engine/training/setup.h"
+
+/* Of the time that the training is expected to take, no more than this goes into trying; an
+ * executor is tried that is expected to take less than so many times the least; and it takes the
+ * place of the device's own choice where it is faster by a tenth, which no noise is. */
+static const double share_most = 0.05, within = 2.0, gain = 0.9;
+
+/* One timing, and what beside compiling it takes to make one. */
+static const double timing_seconds = 0.005, trying_seconds = 0.05;
+enum { TIMINGS = 3, REMEMBERED = 256 };
+
+/* --- what is remembered -------------------------------------------------------------------- */
+
+typedef struct {
+  uint64_t program; /* 0 = none */
+  char device[EP_DEVICE_ID_BYTES];
+  ep_tried_executors tried; /* the first is what was chosen */
+} choice;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
+static choice remembered[REMEMBERED];
+static int next;
+
+static bool recall(uint64_t program, const char *device, ep_tried_executors *out) {
+  bool found = false;
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < REMEMBERED && !found; i++) {
+    found = remembered[i].program == program && strcmp(remembered[i].device, device) == 0;
+    if (found) *out = remembered[i].tried;
+  }
+  pthread_mutex_unlock(&mutex);
+  return found;
+}
+
+static void remember(uint64_t program, const char *device, const ep_tried_executors *tried) {
+  choice made = {.program = program, .tried = *tried};
+  snprintf(made.device, sizeof made.device, "%s", device);
+  pthread_mutex_lock(&mutex);
+  remembered[next] = made;
+  next = (next + 1) % REMEMBERED;
+  pthread_mutex_unlock(&mutex);
+}
+
+/* --- who is tried -------------------------------------------------------------------------- */
+
+typedef struct {
+  const ep_executor_profile *profile;
+  double step_seconds, start_seconds; /* as expected */
+} candidate;
+
+static double expected_seconds(const ep_trainer *t, double step_seconds) {
+  double seconds = step_seconds * (double)t->steps_total, most = t->job->spec->max_seconds;
+  return most > 0 && seconds > most ? most : seconds;
+}
+
+/* Those that can train the program, the fastest first, but for `own`. out: [count of the device's
+ * executors]. */
+static int candidates_sort(const ep_trainer *t, const ep_device_info *device, const char *own,
+                           candidate *out, double *own_seconds) {
+  int all, count = 0;
+  const ep_executor_profile *const *profiles = ep_cost_executors(device->id, &all);
+  for (int i = 0; i < all && i < EP_COST_EXECUTORS; i++) {
+    if (!ep_cost_executor_can(profiles[i], t->plan, device)) continue;
+    const ep_executor_cost cost = ep_cost_usual(profiles[i]);
+    const candidate of = {
+        profiles[i],
+        ep_cost_step_seconds(profiles[i], &cost, t->plan, device, t->plan->program.batch_size),
+        cost.start_seconds};
+    if (strcmp(profiles[i]->name, own) == 0) {
+      *own_seconds = of.step_seconds;
+      continue;
+    }
+    int at = count++;
+    for (; at > 0 && out[at - 1].step_seconds > of.step_seconds; at--) out[at] = out[at - 1];
+    out[at] = of;
+  }
+  return count;
+}
+
+/* How many of the candidates are worth a try. */
+static int candidates_cut(const ep_trainer *t, const candidate *from, int count,
+                          double own_seconds) {
+  double least =
+      count > 0 && from[0].step_seconds < own_seconds ? from[0].step_seconds : own_seconds;
+  double left = share_most * expected_seconds(t, least) - trying_seconds;
+  int worth = 0;
+  for (; worth < count && worth < EP_LIMIT_TRIED - 1; worth++) {
+    left -= from[worth].start_seconds + trying_seconds + (TIMINGS + 1) * from[worth].step_seconds;
+    if (left < 0 || from[worth].step_seconds > within * least) break;
+  }
+  return worth;
+}
+
+/* --- timing -------------------------------------------------------------------------------- */
+
+/* Seconds of a step, the least of some timings; the state is another afterwards. */
+static ep_status steps_time(ep_trainer *t, double *step_seconds, ep_error *error) {
+  int64_t most = t->steps_total < EP_SEGMENT_STEPS_MAX ? t->steps_total : EP_SEGMENT_STEPS_MAX;
+  if (t->job->segment_steps_most > 0 && most > t->job->segment_steps_most)
+    most = t->job->segment_steps_most;
+  int64_t steps = 1;
+  *step_seconds = INFINITY;
+  for (int timed = -1; timed < TIMINGS;) { /* the first one warms up */
+    const double start = ep_seconds_now();
+    ep_status status = ep_segment_run(t, 0, steps, error);
+    if (status != EP_OK) return status;
+    const double seconds = ep_seconds_now() - start;
+    ep_trainer_alive(t);
+    if (timed >= 0 && seconds / (double)steps < *step_seconds)
+      *step_seconds = seconds / (double)steps;
+    if (timed < 0 || seconds >= timing_seconds || steps == most)
+      timed++;
+    else
+      *step_seconds = INFINITY; /* too short to be a timing */
+    if (seconds < timing_seconds) steps = steps * 4 < most ? steps * 4 : most;
+  }
+  return EP_OK;
+}
+
+static void tried_note(ep_tried_executors *tried, const char *executor, double step_seconds) {
+  ep_tried_executor *entry = &tried->executor[tried->count++];
+  snprintf(entry->name, sizeof entry->name, "%s", executor);
+  entry->step_microseconds = 1e6 * step_seconds;
+}
+
+static bool device_failed(ep_status status) {
+  return ep_status_class(status) == EP_CLASS_DEVICE;
+}
+
+/* Times an executor on an instance of its own, which is the trainer's if it is the faster one by
+ * far. */
+static ep_status executor_try(ep_trainer *t, const char *executor, double *best_seconds,
+                              ep_error *error) {
+  ep_error why;
+  ep_instance *before = t->instance;
+  double step_seconds = INFINITY;
+  t->instance = NULL;
+  ep_status status = ep_trainer_instance_make(t, executor, &why);
+  if (status == EP_OK) status = steps_time(t, &step_seconds, &why);
+  if (status == EP_OK) tried_note(&t->tried, executor, step_seconds);
+  ep_instance *loser = step_seconds < gain * *best_seconds ? before : t->instance;
+  if (loser == t->instance) t->instance = before;
+  if (loser == before) *best_seconds = step_seconds;
+  if (loser) t->job->backend_ops->release(loser);
+  if (!device_failed(status)) return EP_OK;
+  *error = why;
+  return status;
+}
+
+/* As if nothing had been trained. */
+static ep_status start_again(ep_trainer *t, ep_error *error) {
+  t->steps_run = 0;
+  t->exported = false;
+  return t->job->backend_ops->import_state(t->instance, t->state, t->optimizer, error);
+}
+
+static ep_status candidates_try(ep_trainer *t, const char *own, const candidate *candidates,
+                                int count, ep_error *error) {
+  double best_seconds;
+  ep_status status = steps_time(t, &best_seconds, error);
+  if (status != EP_OK) return status;
+  tried_note(&t->tried, own, best_seconds);
+  for (int i = 0; status == EP_OK && i < count; i++)
+    status = executor_try(t, candidates[i].profile->name, &best_seconds, error);
+  return status == EP_OK ? start_again(t, error) : status;
+}
+
+static ep_status recalled_make(ep_trainer *t, const char *own, const char *chosen,
+                               ep_error *error) {
+  if (strcmp(own, chosen) == 0) return EP_OK;
+  t->job->backend_ops->release(t->instance);
+  t->instance = NULL;
+  return ep_trainer_instance_make(t, chosen, error);
+}
+
+static bool is_settled(const ep_trainer *t) {
+  return t->job->spec->executor[0] || t->resumed.step >= 0 ||
+         ep_program_ranks(&t->plan->program) > 1 || strcmp(t->job->device, "cpu") == 0;
+}
+
+ep_status ep_choice_make(ep_trainer *t, ep_error *error) {
+  ep_backend_info backend;
+  ep_instance_info info;
+  ep_device_info device = {0};
+  candidate candidates[EP_COST_EXECUTORS];
+  double own_seconds = INFINITY;
+  if (is_settled(t)) return EP_OK;
+  ep_status status = t->job->backend_ops->info(t->job->backend, &backend, error);
+  if (status != EP_OK) return status;
+  t->job->backend_ops->instance_info(t->instance, &info);
+  snprintf(device.id, sizeof device.id, "%s", t->job->device);
+  snprintf(device.instruction_set, sizeof device.instruction_set, "%s", backend.instruction_set);
+  device.threads = backend.threads;
+  int count = candidates_sort(t, &device, info.executor, candidates, &own_seconds);
+  count = candidates_cut(t, candidates, count, own_seconds);
+  if (count == 0) return EP_OK;
+  const uint64_t program = ep_plan_signature(t->plan);
+  if (recall(program, t->job->device, &t->tried))
+    return recalled_make(t, info.executor, t->tried.chosen, error);
+  status = candidates_try(t, info.executor, candidates, count, error);
+  if (status != EP_OK) return status;
+  t->job->backend_ops->instance_info(t->instance, &info);
+  snprintf(t->tried.chosen, sizeof t->tried.chosen, "%s", info.executor);
+  remember(program, t->job->device, &t->tried);
+  return EP_OK;
+}

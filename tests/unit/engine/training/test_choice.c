@@ -1,0 +1,230 @@
+/* The choice of an executor on a scripted GPU: which are timed, which one trains, and that nothing
+ * of the timing stays in the training. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/training/setup.h"
+#include "tests/suite.h"
+#include "tests/unit/engine/training/training_fixture.h"
+
+/* An instance of the scripted GPU: its weights are the first ones plus the steps done. */
+typedef struct {
+  char executor[EP_EXECUTOR_BYTES];
+  int64_t parameters, rows;
+  float first, steps;
+} instance;
+
+static struct {
+  char own[EP_EXECUTOR_BYTES]; /* the device's choice */
+  struct {
+    const char *executor;
+    int step_us;
+    ep_status compiles, trains;
+  } row[4];
+  int compiled, alive, timed; /* instances made, and not released; steps run */
+} script;
+
+static int row_of(const char *executor) {
+  for (int i = 0; i < 4; i++)
+    if (script.row[i].executor && strcmp(script.row[i].executor, executor) == 0) return i;
+  return -1;
+}
+
+static ep_status gpu_info(ep_backend *backend, ep_backend_info *out, ep_error *error) {
+  (void)backend, (void)error;
+  *out = (ep_backend_info){.instruction_set = "sm_90", .threads = 132};
+  return EP_OK;
+}
+
+static ep_status gpu_compile(ep_backend *backend, const ep_program *program, const char *executor,
+                             ep_instance **out, ep_error *error) {
+  (void)backend;
+  const char *name = executor ? executor : script.own;
+  const int row = row_of(name);
+  *out = NULL;
+  if (row < 0 || script.row[row].compiles != EP_OK)
+    return ep_fail(error, row < 0 ? EP_UNSUPPORTED : script.row[row].compiles, "not here");
+  instance *made = calloc(1, sizeof *made);
+  ck_assert_ptr_nonnull(made);
+  snprintf(made->executor, sizeof made->executor, "%s", name);
+  made->parameters = program->parameters;
+  script.compiled++;
+  script.alive++;
+  *out = (ep_instance *)made;
+  return EP_OK;
+}
+
+static void gpu_release(ep_instance *self) {
+  if (!self) return;
+  free(self);
+  script.alive--;
+}
+
+static void gpu_instance_info(const ep_instance *self, ep_instance_info *out) {
+  *out = (ep_instance_info){.executor = ((const instance *)self)->executor};
+}
+
+static ep_status gpu_load(ep_instance *self, ep_split split, const void *x, const void *y,
+                          int64_t rows, ep_error *error) {
+  (void)x, (void)y, (void)error;
+  if (split == EP_SPLIT_TRAIN) ((instance *)self)->rows = rows;
+  return EP_OK;
+}
+
+static ep_status gpu_train(ep_instance *self, const ep_segment *segment, ep_error *error) {
+  instance *of = (instance *)self;
+  const int row = row_of(of->executor);
+  ck_assert_int_gt(of->rows, 0);
+  if (script.row[row].trains != EP_OK) return ep_fail(error, script.row[row].trains, "it broke");
+  const int64_t ns = segment->steps * script.row[row].step_us * 1000;
+  nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+  of->steps += (float)segment->steps;
+  script.timed++;
+  for (int64_t i = 0; i < segment->steps; i++) {
+    segment->loss[i] = 1;
+    segment->errors[i] = 0;
+  }
+  return EP_OK;
+}
+
+static ep_status gpu_import(ep_instance *self, const float *parameters, const float *optimizer,
+                            ep_error *error) {
+  (void)optimizer, (void)error;
+  ((instance *)self)->first = parameters[0];
+  ((instance *)self)->steps = 0;
+  return EP_OK;
+}
+
+static const ep_backend_ops ops = {.name = "cuda",
+                                   .info = gpu_info,
+                                   .compile = gpu_compile,
+                                   .release = gpu_release,
+                                   .instance_info = gpu_instance_info,
+                                   .load_data = gpu_load,
+                                   .train_segment = gpu_train,
+                                   .import_state = gpu_import};
+
+/* A middle dense network: grid, gemm and general take it. */
+#define JOB(batch, more)                                                    \
+  "{\"data\":{\"generator\":\"disc\",\"rows\":300},\"model\":{\"layers\":[" \
+  "{\"type\":\"linear\",\"out_features\":512},{\"type\":\"relu\"},"         \
+  "{\"type\":\"linear\",\"out_features\":512},{\"type\":\"relu\"},"         \
+  "{\"type\":\"linear\",\"out_features\":2}]},\"loss\":\"cross_entropy\","  \
+  "\"precision\":\"tf32\",\"batch_size\":" batch ",\"epochs\":100000000" more "}"
+
+static ep_trainer *trainer;
+static fixture f;
+
+static void script_set(int grid_us, int gemm_us, int general_us) {
+  memset(&script, 0, sizeof script);
+  snprintf(script.own, sizeof script.own, "cuda/gemm");
+  script.row[0].executor = "cuda/grid";
+  script.row[1].executor = "cuda/gemm";
+  script.row[2].executor = "cuda/general";
+  script.row[0].step_us = grid_us;
+  script.row[1].step_us = gemm_us;
+  script.row[2].step_us = general_us;
+}
+
+static ep_status begin(const char *job, ep_error *error) {
+  fixture_open(&f, job, &ops, NULL);
+  f.training.device = "cuda:0";
+  f.training.job_folder = NULL;
+  trainer = calloc(1, sizeof *trainer);
+  ck_assert_ptr_nonnull(trainer);
+  trainer->job = &f.training;
+  return ep_trainer_init(trainer, error);
+}
+
+static void end(void) {
+  ep_trainer_deinit(trainer);
+  free(trainer);
+  fixture_close(&f);
+  ck_assert_int_eq(script.alive, 0);
+}
+
+static double tried_us(const char *executor) {
+  for (int i = 0; i < trainer->tried.count; i++)
+    if (strcmp(trainer->tried.executor[i].name, executor) == 0)
+      return trainer->tried.executor[i].step_microseconds;
+  return 0;
+}
+
+START_TEST(the_fastest_trains_and_is_remembered) {
+  ep_error error = {0};
+  script_set(300, 3000, 4000);
+  ck_assert_msg(begin(JOB("128", ""), &error) == EP_OK, "%s", error.message);
+  ck_assert_int_ge(trainer->tried.count, 2);
+  ck_assert_double_ge(tried_us("cuda/grid"), 300);
+  ck_assert_double_ge(tried_us("cuda/gemm"), 3000);
+  ck_assert_str_eq(((instance *)trainer->instance)->executor, "cuda/grid");
+  ck_assert_float_eq(((instance *)trainer->instance)->steps, 0);
+  ck_assert_float_eq(((instance *)trainer->instance)->first, trainer->state[0]);
+  ck_assert_int_eq(trainer->step, 0);
+  ck_assert_int_eq(trainer->steps_run, 0);
+  ck_assert_int_eq(script.alive, 1);
+  end();
+  script_set(9000, 10, 10); /* the same program: nothing is timed again */
+  ck_assert_int_eq(begin(JOB("128", ""), &error), EP_OK);
+  ck_assert_str_eq(((instance *)trainer->instance)->executor, "cuda/grid");
+  ck_assert_int_eq(script.timed, 0);
+  ck_assert_int_ge(trainer->tried.count, 2);
+  end();
+}
+END_TEST
+
+START_TEST(the_devices_own_choice_stays_unless_another_is_faster_by_far) {
+  ep_error error = {0};
+  script_set(29000, 30000, 40000);
+  ck_assert_int_eq(begin(JOB("128", ""), &error), EP_OK);
+  ck_assert_int_ge(trainer->tried.count, 2);
+  ck_assert_str_eq(((instance *)trainer->instance)->executor, "cuda/gemm");
+  ck_assert_float_eq(((instance *)trainer->instance)->steps, 0);
+  end();
+}
+END_TEST
+
+START_TEST(who_fails_is_none_unless_the_device_failed) {
+  ep_error error = {0};
+  script_set(10, 3000, 4000);
+  script.row[0].compiles = EP_UNSUPPORTED;
+  script.row[2].trains = EP_NO_MEMORY;
+  ck_assert_int_eq(begin(JOB("128", ""), &error), EP_OK);
+  ck_assert_int_eq(trainer->tried.count, 1);
+  ck_assert_str_eq(((instance *)trainer->instance)->executor, "cuda/gemm");
+  end();
+  script_set(10, 3000, 4000);
+  script.row[0].trains = EP_DEVICE;
+  ck_assert_int_eq(begin(JOB("120", ""), &error), EP_DEVICE);
+  ck_assert_str_eq(error.message, "it broke");
+  end();
+}
+END_TEST
+
+/* A job that names its executor, and one that is too short to try anything for. */
+START_TEST(some_jobs_are_not_tried) {
+  ep_error error = {0};
+  script_set(10, 3000, 4000);
+  ck_assert_int_eq(begin(JOB("128", ",\"executor\":\"cuda/general\""), &error), EP_OK);
+  ck_assert_int_eq(script.compiled, 1);
+  ck_assert_int_eq(script.timed, 0);
+  end();
+  script_set(10, 3000, 4000);
+  ck_assert_int_eq(begin(JOB("128", ",\"max_seconds\":0.5"), &error), EP_OK);
+  ck_assert_int_eq(script.compiled, 1);
+  ck_assert_int_eq(trainer->tried.count, 0);
+  end();
+}
+END_TEST
+
+EP_SUITE("engine/training/choice") {
+  TCase *tests = ep_suite_case(suite, "choice");
+  tcase_set_timeout(tests, 30);
+  tcase_add_test(tests, the_fastest_trains_and_is_remembered);
+  tcase_add_test(tests, the_devices_own_choice_stays_unless_another_is_faster_by_far);
+  tcase_add_test(tests, who_fails_is_none_unless_the_device_failed);
+  tcase_add_test(tests, some_jobs_are_not_tried);
+}
