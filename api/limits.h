@@ -126,11 +126,14 @@
       */
 #define EP_LIMIT_CHECKPOINTS 1000 /* that a job keeps: they are listed in one response */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
-#define EP_LIMIT_HTTP_BYTES (1LL << 30)      /* of bodies and responses in memory; a flag sets it */
-#define EP_LIMIT_HTTP_BYTES_MIN (32 << 20)   /* where there is little memory: some of the largest */
-#define EP_LIMIT_SMALL_RESPONSE_BYTES 16384  /* never refused: a job, a refusal, a probe */
-#define EP_LIMIT_TRIM_BYTES (4 << 20)        /* after more, memory is given back to the system */
-#define EP_LIMIT_FRAMES_BYTES (64 << 20)     /* on their way to one worker: some of the largest */
+#define EP_LIMIT_HTTP_BYTES (1LL << 30)     /* of bodies and responses in memory; a flag sets it */
+#define EP_LIMIT_HTTP_BYTES_MIN (32 << 20)  /* where there is little memory: some of the largest */
+#define EP_LIMIT_SMALL_RESPONSE_BYTES 16384 /* never refused: a job, a refusal, a probe */
+#define EP_LIMIT_TRIM_BYTES (4 << 20)       /* after more, memory is given back to the system */
+#define EP_LIMIT_FRAMES_BYTES (64 << 20)    /* on their way to one worker: some of the largest */
+#define EP_LIMIT_HELD_FRAMES_BYTES                                                               \
+  (8 << 20) /* of a running job, held by its relay: 140,000 epochs; epochd may die and need them \
+             */
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)

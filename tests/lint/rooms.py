@@ -58,6 +58,7 @@ ROOMS = {
     "engine/host": ("", ""),
     "engine/files": ("api api/hash api/json engine", ""),
     "engine/sandbox": ("", ""),
+    "engine/tunnel": ("api api/hash api/wire engine/files", "gnutls"),
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
@@ -84,7 +85,8 @@ ROOMS = {
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/training engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/sweep engine/sandbox engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/training engine/weights "
+    "engine/worker/relay": ("api api/wire engine/files engine/tunnel", ""),
+    "engine/worker": ("api api/sweep engine/sandbox engine/worker/relay engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
     "server/tls": ("api api/tokens", "gnutls"),
