@@ -1,5 +1,5 @@
-/* answers.h: what Slurm's commands print, read strictly where it matters and tolerantly elsewhere: of
- * 22.05, whose JSON has plain numbers and one state, and of newer ones, whose numbers are
+/* answers.h: what Slurm's commands print, read strictly where it matters and tolerantly elsewhere:
+ * of 22.05, whose JSON has plain numbers and one state, and of newer ones, whose numbers are
  * {"set": true, "infinite": false, "number": 3} and whose states are arrays. Nothing here starts a
  * process; any bytes may be given to any function. Any thread. */
 #ifndef EP_SERVER_SLURM_ANSWERS_H
@@ -55,7 +55,8 @@ typedef struct {
   int64_t memory_bytes;
 } ep_slurm_node;
 
-/* 0 in a limit: there is none. Counts leave out nodes that are down or leaving, `nodes` does not. */
+/* 0 in a limit: there is none. Counts leave out nodes that are down or leaving, `nodes` does not.
+ */
 typedef struct {
   char name[EP_SLURM_NAME_BYTES];
   bool up; /* jobs are taken and started */
@@ -77,11 +78,12 @@ typedef struct {
   int partitions_count, nodes_count;
 } ep_slurm_cluster;
 
-/* `squeue --json`: the jobs whose name is `name` (NULL = all). A pending array is one entry of
- * Slurm's and a job a task here. EP_TOO_LARGE over EP_LIMIT_SLURM_JOBS, EP_MALFORMED for what is no
- * list of jobs; a job without its number or state is passed over. */
-ep_status ep_slurm_jobs_parse(const char *text, size_t bytes, const char *name, ep_slurm_jobs *out,
-                              ep_error *error);
+/* `squeue --json`: the jobs whose name is `name` (NULL = all), of this user (-1 = of all). A
+ * pending array is one entry of Slurm's and a job a task here. EP_TOO_LARGE over
+ * EP_LIMIT_SLURM_JOBS, EP_MALFORMED for what is no list of jobs; a job without its number or state
+ * is passed over. */
+ep_status ep_slurm_jobs_parse(const char *text, size_t bytes, const char *name, int64_t user,
+                              ep_slurm_jobs *out, ep_error *error);
 void ep_slurm_jobs_free(ep_slurm_jobs *jobs);
 
 /* `scontrol --oneliner show partition`, whose form is the same in all versions, and `sinfo --json`,

@@ -51,8 +51,9 @@ static ep_status input_make(const char *input, int *end, ep_error *error) {
   *end = ends[0];
   ssize_t written = bytes ? write(ends[1], input, bytes) : 0;
   close(ends[1]);
-  return written == (ssize_t)bytes ? EP_OK : ep_fail(error, EP_IO, "a command's input: %s",
-                                                     strerror(errno));
+  return written == (ssize_t)bytes
+             ? EP_OK
+             : ep_fail(error, EP_IO, "a command's input: %s", strerror(errno));
 }
 
 static ep_status child_start(const char *const *arguments, const char *input, reading *from,

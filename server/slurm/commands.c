@@ -1,6 +1,7 @@
 #include "server/slurm/commands.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +85,7 @@ static ep_status refused(const char *command, const ep_slurm_child *child, ep_er
 static ep_status line_run(const command_line *line, const char *input, ep_slurm_child *out,
                           ep_error *error) {
   if (line->short_of_memory) return ep_fail_memory(error);
-  ep_status status =
-      ep_slurm_child_run(line->words, input, EP_LIMIT_SLURM_COMMAND_MS, out, error);
+  ep_status status = ep_slurm_child_run(line->words, input, EP_LIMIT_SLURM_COMMAND_MS, out, error);
   if (status != EP_OK || out->exit_code == 0) return status;
   status = refused(line->words[0], out, error);
   ep_slurm_child_deinit(out);
@@ -158,7 +158,8 @@ ep_status ep_slurm_list(const char *name, ep_slurm_jobs *out, ep_error *error) {
   line_option(&line, "name", name);
   ep_status status = line_run(&line, NULL, &child, error);
   if (status == EP_OK)
-    status = ep_slurm_jobs_parse(child.output, child.output_bytes, name, out, error);
+    status =
+        ep_slurm_jobs_parse(child.output, child.output_bytes, name, (int64_t)geteuid(), out, error);
   ep_slurm_child_deinit(&child);
   line_deinit(&line);
   return status;

@@ -1,4 +1,5 @@
-/* commands.h: Slurm through its own commands: sbatch, squeue, scancel, sinfo and scontrol of the PATH.
+/* commands.h: Slurm through its own commands: sbatch, squeue, scancel, sinfo and scontrol of the
+ * PATH.
  *
  * Each function starts a child and waits for it, EP_LIMIT_SLURM_COMMAND_MS at most: seconds where
  * slurmctld is busy. So they belong in a thread that nobody waits for. Any thread, several at once.
