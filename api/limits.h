@@ -150,6 +150,17 @@
 #define EP_LIMIT_CPU_JOBS 64             /* at once: a process of some 8 MB each */
 #define EP_LIMIT_WORKERS (EP_LIMIT_DEVICES + EP_LIMIT_CPU_JOBS)
 
+/* Slurm, by its commands. */
+#define EP_LIMIT_SLURM_COMMAND_MS 30000          /* a busy slurmctld takes seconds */
+#define EP_LIMIT_SLURM_OUTPUT_BYTES (64LL << 20) /* squeue --json of 20,000 jobs */
+#define EP_LIMIT_SLURM_ENTRY_BYTES (1 << 20) /* of one job or node in it: about 4 kB are usual */
+#define EP_LIMIT_SLURM_ARRAY 1000            /* tasks: Slurm's own default, MaxArraySize, is 1001 */
+#define EP_LIMIT_SLURM_JOBS 65536            /* of ours, tasks counted: 60 MB */
+#define EP_LIMIT_SLURM_NODES 65536           /* the largest clusters have a tenth */
+#define EP_LIMIT_SLURM_PARTITIONS 1024       /* a list to read */
+#define EP_LIMIT_SLURM_SCRIPT_BYTES 16384    /* fits a pipe before its reader starts */
+#define EP_LIMIT_SLURM_OPTIONS 64            /* words of --slurm-options */
+
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */
 #define EP_LIMIT_LOG_BYTES (256 << 20)    /* of one job, until it is thinned: a million reports */

@@ -94,6 +94,7 @@ ROOMS = {
     "server/metrics": (SERVER, ""),
     "server/ingest": ("api api/hash api/spec kernels server/process engine/data/datasets engine/data/formats "
                       "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
+    "server/slurm": ("api api/json server/process", "jansson"),
     "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
