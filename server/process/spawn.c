@@ -15,8 +15,7 @@ extern char **environ;
 enum { NUMBERS = 64 };
 
 /* The beginnings of the names: what the loader, the C library, the arithmetic and NVIDIA's
- * libraries read, where caches lie, where Slurm's commands find their Slurm, and what epochd's own
- * programs read. */
+ * libraries read, where caches lie, and what epochd's own programs read. */
 static const char *const VARIABLES[] = {"LD_",
                                         "GLIBC_TUNABLES=",
                                         "MALLOC_",
@@ -36,7 +35,6 @@ static const char *const VARIABLES[] = {"LD_",
                                         "TSAN_",
                                         "UBSAN_",
                                         "EPOCHD_CACHE_DIR=",
-                                        "SLURM_CONF=",
                                         "EPOCHD_TEST_"};
 
 static bool variable_needed(const char *variable) {

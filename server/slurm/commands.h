@@ -34,8 +34,8 @@ typedef struct {
 } ep_slurm_submission;
 
 /* Submits an array of workers, which Slurm requeues after a preemption or a lost node, and sends
- * SIGTERM to the batch script alone EP_SLURM_WARNING_SECONDS before the time limit. Nothing of
- * epochd's environment goes into the job. */
+ * SIGTERM to the batch script alone EP_SLURM_WARNING_SECONDS before the time limit. Of epochd's
+ * environment PATH, HOME, LD_LIBRARY_PATH and SLURM_CONF go into the job. */
 ep_status ep_slurm_submit(const ep_slurm_submission *submission, int64_t *job, ep_error *error);
 enum { EP_SLURM_WARNING_SECONDS = 60 };
 
