@@ -148,7 +148,7 @@
 #define EP_LIMIT_DEVICE_NUMBER 1024      /* of a GPU: "cuda:1023" is the last */
 #define EP_LIMIT_DEVICES 64              /* no host has more GPUs, with a worker process each */
 #define EP_LIMIT_CPU_JOBS 64             /* at once: a process of some 8 MB each */
-#define EP_LIMIT_WORKERS (EP_LIMIT_DEVICES + EP_LIMIT_CPU_JOBS)
+#define EP_LIMIT_WORKERS (EP_LIMIT_DEVICES + EP_LIMIT_CPU_JOBS + 2 * EP_LIMIT_SLURM_WORKERS)
 
 /* Slurm, by its commands. */
 #define EP_LIMIT_SLURM_COMMAND_MS 30000          /* a busy slurmctld takes seconds */
@@ -159,7 +159,8 @@
 #define EP_LIMIT_SLURM_NODES 65536           /* the largest clusters have a tenth */
 #define EP_LIMIT_SLURM_PARTITIONS 1024       /* a list to read */
 #define EP_LIMIT_SLURM_SCRIPT_BYTES 16384    /* fits a pipe before its reader starts */
-#define EP_LIMIT_SLURM_OPTIONS 64            /* words of --slurm-options */
+#define EP_LIMIT_SLURM_WORKERS 64 /* of a partition, at once: a place of the supervisor each */
+#define EP_LIMIT_SLURM_OPTIONS 64 /* words of --slurm-options */
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */

@@ -25,6 +25,7 @@
 #include "server/ingest/ingest.h"
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
+#include "server/slurm/gateway/gateway.h"
 
 enum { EXIT_USAGE = 2, ARENAS = 2, MAPPED_BYTES = 128 << 10 };
 
@@ -109,6 +110,15 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .checkpoint_after_seconds = config->checkpoint_after_seconds,
                              .stop_seconds = (double)config->stop_seconds,
                              .stall_seconds = (double)config->stall_seconds,
+                             .shared_dir = config->shared_dir,
+                             .slurm_listen = config->slurm_listen,
+                             .slurm_worker_path = config->slurm_worker[0] ? config->slurm_worker : NULL,
+                             .slurm_account = config->slurm_account,
+                             .slurm_qos = config->slurm_qos,
+                             .slurm_options = config->slurm_options,
+                             .slurm_idle_seconds = config->slurm_idle_seconds,
+                             .slurm_workers_max = config->slurm_workers_max,
+                             .slurm_reconnect_seconds = config->slurm_reconnect_seconds,
                              .crashes_max = (int)config->crashes_max};
   ep_free_space_reserve(config->reserve_bytes);
   ep_status status = ep_allowed_paths_add(config->allow_path, error);
@@ -250,6 +260,7 @@ int main(int argc, char **argv) {
   umask(0077); /* what it writes is its own; workers inherit that */
   heaps_share();
   if (argc == 2 && strcmp(argv[1], EP_INGEST_ARGUMENT) == 0) return ep_ingest_serve();
+  if (argc == 2 && strcmp(argv[1], EP_GATEWAY_ARGUMENT) == 0) return ep_gateway_serve();
   if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
     return EXIT_USAGE;

@@ -17,7 +17,6 @@
   X("EPOCHD_SECRET", secret, EP_SHA256_HEX_BYTES)                                              \
   X("EPOCHD_DEVICE", device, EP_DEVICE_ID_BYTES)      /* "auto", "cpu", "cuda:0" */            \
   X("EPOCHD_SHARED", shared, EP_LIMIT_PATH_BYTES + 1) /* the shared folder; "" = none */       \
-  X("EPOCHD_CACHE_BYTES", cache_bytes, 24)            /* of datasets on a node */              \
   X("EPOCHD_DATA_BYTES_MAX", data_bytes_max, 24)      /* of the worker's options */            \
   X("EPOCHD_CHECKPOINT_AFTER", checkpoint_after, 24)
 

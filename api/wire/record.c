@@ -156,3 +156,15 @@ void ep_record_text_read(const ep_record *record, char *text) {
   }
   text[used] = 0;
 }
+
+bool ep_record_result_valid(const char *name) {
+  static const char *const names[] = {EP_WEIGHTS_FILE, EP_TRIALS_FILE, EP_PREDICTIONS_JSON_FILE,
+                                      EP_PREDICTIONS_CSV_FILE};
+  static const char before[] = "checkpoint-", behind[] = ".safetensors";
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  if (strncmp(name, before, sizeof before - 1) != 0) return false;
+  name += sizeof before - 1;
+  size_t digits = strspn(name, "0123456789");
+  return digits > 0 && digits < EP_ID_BYTES / 2 && strcmp(name + digits, behind) == 0;
+}

@@ -113,4 +113,8 @@ void ep_record_text_read(const ep_record *record, char *text);
 /* A relative path of 1 to 4 parts of letters, digits and . _ -, none of which begins with a dot. */
 bool ep_record_name_valid(const char *name);
 
+/* Whether a worker leaves a file of this name in its job's folder: weights, predictions, trials,
+ * checkpoints. No other one is taken from a relay. */
+bool ep_record_result_valid(const char *name);
+
 #endif

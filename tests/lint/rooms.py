@@ -94,13 +94,15 @@ ROOMS = {
     "server/metrics": (SERVER, ""),
     "server/ingest": ("api api/hash api/spec kernels server/process engine/data/datasets engine/data/formats "
                       "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
-    "server/slurm": ("api api/json server/process", "jansson"),
+    "server/slurm": ("api api/json api/spec server/process", "jansson"),
     "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
-    "server/workers": (SERVER + " engine/files engine/plan", ""),
+    "server/slurm/control": ("api", ""),
+    "server/slurm/gateway": (SERVER + " api/spec api/sweep engine/files engine/tunnel server/slurm server/slurm/control", ""),
+    "server/workers": (SERVER + " engine/files engine/plan server/slurm/control", ""),
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
@@ -126,7 +128,7 @@ ROOMS = {
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/audit server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/backup server/http server/ingest server/handlers server/jobs server/tls", ""),
+    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/slurm/gateway server/backup server/http server/ingest server/handlers server/jobs server/tls", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

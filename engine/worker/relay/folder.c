@@ -74,15 +74,9 @@ bool ep_relay_folder_has(ep_relay_folder *folder, const char *name) {
   return access(shared, F_OK) == 0 && symlink(shared, own) == 0;
 }
 
-static bool ends_with(const char *text, const char *end) {
-  size_t bytes = strlen(text), least = strlen(end);
-  return bytes >= least && strcmp(text + bytes - least, end) == 0;
-}
-
-/* What the worker leaves, without what is being written. */
 static bool name_counts(const char *name, ep_held_files which) {
   if (which == EP_FILES_TRIALS) return strcmp(name, EP_TRIALS_FILE) == 0;
-  return ep_record_name_valid(name) && !ends_with(name, ".tmp");
+  return ep_record_result_valid(name);
 }
 
 static ep_sent_file *sent_find(ep_relay_folder *folder, const char *name) {

@@ -143,6 +143,17 @@ static void job_drop(relay *r) {
   if (ep_relay_folder_clear(&r->folder, &error) != EP_OK) relay_end(r, EXIT_FAILURE, error.message);
 }
 
+static void taken_note(relay *r, uint64_t number) {
+  const ep_held_frame *last = ep_held_find(&r->held, number);
+  bool ends = false;
+  for (uint64_t i = r->held.taken + 1; last && i <= number; i++) {
+    const ep_held_frame *frame = ep_held_find(&r->held, i);
+    ends = ends || (frame && frame->ends);
+  }
+  ep_held_take(&r->held, number);
+  if (ends) job_drop(r);
+}
+
 static ep_status welcome_take(relay *r, const ep_record *record, ep_error *error) {
   ep_record_welcome welcome;
   ep_status status = ep_record_welcome_read(record, &welcome, error);
@@ -153,13 +164,11 @@ static ep_status welcome_take(relay *r, const ep_record *record, ep_error *error
   r->give_up_ms = 0;
   r->welcomed = true;
   r->sent = welcome.taken;
-  if (!welcome.keep && r->job[0]) {
-    relay_end(r, EXIT_SUCCESS, "epochd has given up the job of this worker");
-    return EP_OK;
-  }
-  ep_held_take(&r->held, welcome.taken);
   if (welcome.taken + 1 < r->held.first || welcome.taken > ep_held_last(&r->held))
     return ep_fail(error, EP_MALFORMED, "a welcome that speaks of other frames");
+  taken_note(r, welcome.taken);
+  if (!welcome.keep && r->job[0])
+    relay_end(r, EXIT_SUCCESS, "epochd has given up the job of this worker");
   return ready_put(r, error);
 }
 
@@ -184,17 +193,6 @@ static ep_status frame_obey(relay *r, const ep_record *record, ep_error *error) 
   if (ep_relay_child_send(&r->child, record->payload, record->bytes, NULL) == EP_NO_MEMORY)
     return ep_fail_memory(error);
   return EP_OK;
-}
-
-static void taken_note(relay *r, uint64_t number) {
-  const ep_held_frame *last = ep_held_find(&r->held, number);
-  bool ends = false;
-  for (uint64_t i = r->held.taken + 1; last && i <= number; i++) {
-    const ep_held_frame *frame = ep_held_find(&r->held, i);
-    ends = ends || (frame && frame->ends);
-  }
-  ep_held_take(&r->held, number);
-  if (ends) job_drop(r);
 }
 
 static ep_status file_take(relay *r, const ep_record *record, ep_error *error) {

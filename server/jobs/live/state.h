@@ -94,6 +94,9 @@ typedef struct {
 struct ep_jobs {
   char *data_dir;    /* owned, absolute */
   char *worker_path; /* owned */
+  ep_gateway_setup *gateway; /* owned; NULL = there is no device of Slurm */
+  char *gateway_program;     /* owned */
+  int gateway_listener;      /* -1 = none */
   int workers_most;  /* there are never more at once, of all devices */
   int crashes_max;   /* ep_jobs_options */
   int lock_fd;

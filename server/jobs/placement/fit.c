@@ -4,13 +4,15 @@
 #include <string.h>
 
 bool ep_fit_requested(const char *requested_device, const char *device) {
-  if (strcmp(requested_device, "auto") == 0 || strcmp(requested_device, device) == 0) return true;
+  if (strcmp(requested_device, device) == 0) return true;
+  if (strcmp(requested_device, "auto") == 0) return !ep_device_is_slurm(device);
   return strcmp(requested_device, "cuda") == 0 && ep_device_is_cuda(device);
 }
 
 static bool kind_alive(const ep_device_list *devices, bool cuda) {
   for (int i = 0; i < devices->count; i++)
     if (ep_device_is_cuda(devices->device[i].info.id) == cuda &&
+        !ep_device_is_slurm(devices->device[i].info.id) &&
         devices->device[i].state != EP_DEVICE_LOST)
       return true;
   return false;
@@ -43,7 +45,7 @@ bool ep_fit_job(const ep_job_row *row, int gpus_least, const char *device,
     const bool stays = gpus_suffice || !ep_device_is_cuda(row->device);
     if (first && first->state != EP_DEVICE_LOST && stays) return strcmp(row->device, device) == 0;
   }
-  if (strcmp(row->requested_device, "auto") == 0)
+  if (strcmp(row->requested_device, "auto") == 0 && !ep_device_is_slurm(device))
     return auto_fits(row, cuda, gpus_suffice, devices);
   return ep_fit_requested(row->requested_device, device);
 }
@@ -57,7 +59,7 @@ bool ep_fit_any(const ep_job_row *row, int gpus_least, const ep_device_list *dev
 }
 
 int ep_fit_cores(const ep_job_row *row, const char *device) {
-  if (ep_device_is_cuda(device)) return 1;
+  if (ep_device_is_cuda(device) || ep_device_is_slurm(device)) return 1;
   return row->cores > 0 ? row->cores : EP_LIMIT_CPU_JOBS;
 }
 
