@@ -25,6 +25,7 @@
 #include "server/ingest/ingest.h"
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
+#include "server/slurm/partitions.h"
 
 enum { EXIT_USAGE = 2, ARENAS = 2, MAPPED_BYTES = 128 << 10 };
 
@@ -87,11 +88,15 @@ static ep_status parents_make(const char *path, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *error) {
+static ep_status jobs_open(const ep_config *config, ep_slurm_partitions *slurm, ep_jobs **jobs,
+                           ep_error *error) {
   ep_jobs_options options = {.data_dir = config->data_dir,
                              .worker_path = config->worker[0] ? config->worker : NULL,
                              .plugin_path = config->plugin[0] ? config->plugin : NULL,
                              .devices = config->devices,
+                             .slurm = slurm,
+                             .slurm_account = config->slurm_account,
+                             .slurm_qos = config->slurm_qos,
                              .allow_path = config->allow_path[0] ? config->allow_path : NULL,
                              .data_bytes_max = config->data_bytes_max,
                              .max_data_bytes = config->max_upload_bytes,
@@ -184,7 +189,13 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   ep_http_room room = ep_http_room_find();
   ep_http *http = NULL;
   int port = 0, number = 0;
-  if (jobs_open(server->config, &server->jobs, &error) != EP_OK)
+  ep_slurm_partitions *slurm;
+  if (ep_slurm_partitions_open(server->config->devices, server->config->shared_dir, &slurm,
+                               &error) != EP_OK) {
+    failure_log("cannot start: ", &error);
+    return EXIT_USAGE;
+  }
+  if (jobs_open(server->config, slurm, &server->jobs, &error) != EP_OK)
     return failure_log("cannot start: ", &error);
   if (logs_open(server, &error) != EP_OK ||
       ep_http_start(server, &room, &http, &port, &error) != EP_OK) {
@@ -202,6 +213,7 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   ep_http_stop(http);
   ep_jobs_close(server->jobs);
   ep_http_destroy(http);
+  ep_slurm_partitions_close(slurm);
   ep_tls_deinit(&server->tls);
   ep_audit_close(server->audit);
   ep_log(EP_LOG_INFO, "stopped");

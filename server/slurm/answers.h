@@ -9,10 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/names.h"
 #include "api/status.h"
 
 enum {
-  EP_SLURM_NAME_BYTES = 128,  /* of a partition, an account, a QOS, a node, a constraint */
+  EP_SLURM_NAME_BYTES = EP_SLURM_WORD_BYTES,
   EP_SLURM_STATE_BYTES = 32,  /* "NODE_FAIL" */
   EP_SLURM_REASON_BYTES = 256 /* of a job's wait, of a node's drain */
 };
@@ -101,10 +102,6 @@ bool ep_slurm_submitted_parse(const char *text, int64_t *job);
 
 /* `sbatch --test-only` with SLURM_TIME_FORMAT=%s: "… to start at 1795486950 using …". */
 bool ep_slurm_start_parse(const char *text, int64_t *start_s);
-
-/* "5", "10:00", "2:00:00", "1-12", "1-12:30", "1-12:30:00" as Slurm reads them, in minutes, rounded
- * up; "UNLIMITED", "INFINITE" and "NONE" are 0. False: it is no such time. */
-bool ep_slurm_minutes_parse(const char *text, int64_t *minutes);
 
 /* GPUs in a list of generic resources: "gpu:2", "gpu:a100:4(S:0-1),nic:1". */
 int ep_slurm_gpus_parse(const char *gres);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "api/limits.h"
+#include "api/spec/slurm.h"
 #include "server/slurm/answers.h"
 #include "server/slurm/values.h"
 
@@ -262,42 +263,6 @@ const ep_slurm_node *ep_slurm_node_find(const ep_slurm_cluster *cluster, const c
   return bsearch(&key, cluster->nodes, (size_t)cluster->nodes_count, sizeof key, node_compare);
 }
 
-/* A number of at most 9 digits. */
-static const char *part_parse(const char *at, int64_t *number) {
-  const char *begin = at;
-  for (*number = 0; isdigit((unsigned char)*at) && at - begin < 9; at++)
-    *number = *number * 10 + (*at - '0');
-  return at == begin ? NULL : at;
-}
-
-bool ep_slurm_minutes_parse(const char *text, int64_t *minutes) {
-  int64_t part[4] = {0}, days = 0;
-  int count = 0;
-  if (strcasecmp(text, "UNLIMITED") == 0 || strcasecmp(text, "INFINITE") == 0 ||
-      strcasecmp(text, "NONE") == 0) {
-    *minutes = 0;
-    return true;
-  }
-  const char *at = part_parse(text, &days);
-  const bool has_days = at && *at == '-';
-  if (has_days)
-    at++;
-  else
-    at = text;
-  do {
-    at = part_parse(at, &part[count++]);
-    if (!at) return false;
-  } while (*at == ':' && at++ && count < 3);
-  if (*at) return false;
-  /* Without days: minutes, minutes:seconds, hours:minutes:seconds. With: hours first. */
-  const bool hours_first = has_days || count == 3;
-  const int64_t hours = hours_first ? part[0] : 0;
-  const int64_t rest_minutes = hours_first ? part[1] : part[0];
-  const int64_t seconds = hours_first ? part[2] : part[1];
-  *minutes = ((has_days ? days : 0) * 24 + hours) * 60 + rest_minutes + (seconds + 59) / 60;
-  return true;
-}
-
 /* name[:type]:count, further ones after commas; "(S:0,1)" and "(IDX:0-1)" name sockets and devices.
  */
 int ep_slurm_gpus_parse(const char *gres) {
@@ -309,10 +274,10 @@ int ep_slurm_gpus_parse(const char *gres) {
       if (*at == ':' && depth == 0) count = at + 1;
       depth += (*at == '(') - (*at == ')' && depth > 0);
     }
-    int64_t number = 1;
+    int64_t number = 1; /* "gpu:a100" */
     if (strncmp(begin, "gpu", 3) == 0 && (begin[3] == ':' || begin[3] == ',' || !begin[3])) {
-      /* "gpu:a100" is one. */
-      if (count && !part_parse(count, &number)) number = 1;
+      if (count && isdigit((unsigned char)*count)) number = strtoll(count, NULL, 10);
+      if (number > COUNT_MOST) number = COUNT_MOST;
       sum += number;
     }
     at += *at == ',';

@@ -18,6 +18,10 @@ bool ep_device_is_cuda(const char *id) {
   return strncmp(id, "cuda", 4) == 0;
 }
 
+bool ep_device_is_slurm(const char *id) {
+  return strncmp(id, EP_SLURM_PREFIX, strlen(EP_SLURM_PREFIX)) == 0;
+}
+
 int ep_device_number(const char *id) {
   const char *colon = strchr(id, ':');
   return colon ? (int)strtol(colon + 1, NULL, 10) : -1;

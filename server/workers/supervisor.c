@@ -152,7 +152,8 @@ static int cores_left(const ep_supervisor *s, int device) {
 static void spare_add(ep_supervisor *s, int device) {
   int count = 0;
   ep_supervised *lost = NULL;
-  if (s->device[device].state == EP_DEVICE_LOST) return;
+  if (s->device[device].state == EP_DEVICE_LOST || ep_device_is_slurm(s->device[device].info.id))
+    return;
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
     ep_device_state state = worker->status.state;
@@ -262,7 +263,8 @@ static void delays_forgive(ep_supervisor *s, int64_t round_us, int timeout_ms) {
 
 static void *supervisor_run(void *context) {
   ep_supervisor *s = context;
-  for (int i = 0; i < s->devices_count; i++) worker_add(s, i);
+  for (int i = 0; i < s->devices_count; i++)
+    if (!ep_device_is_slurm(s->device[i].info.id)) worker_add(s, i);
   bool settle_again = false;
   int64_t before_us = ep_clock_steady_us();
   while (!inbox_take(s)) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/spec/slurm.h"
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/recover.h"
@@ -41,46 +42,51 @@ static char *worker_find(void) {
 
 static bool device_id_valid(const char *id) {
   if (strcmp(id, "cpu") == 0) return true;
+  if (ep_device_is_slurm(id)) return ep_slurm_device_accepts(id);
   if (strncmp(id, "cuda:", 5) != 0) return false;
   size_t digits = strspn(id + 5, "0123456789");
   return digits > 0 && digits <= 3 && id[5 + digits] == 0;
 }
 
-/* "cpu,cuda:0" -> ids. */
-static ep_status devices_parse(const char *text, char (*ids)[EP_DEVICE_ID_BYTES], int *count,
-                               ep_error *error) {
+static ep_status device_add(const char *id, char (*ids)[EP_DEVICE_ID_BYTES], int *count,
+                            ep_error *error) {
+  if (!device_id_valid(id))
+    return ep_fail(error, EP_INVALID,
+                   "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0,slurm:gpu", id);
+  if (*count == EP_LIMIT_DEVICES)
+    return ep_fail(error, EP_INVALID, "more than %d devices", EP_LIMIT_DEVICES);
+  for (int i = 0; i < *count; i++)
+    if (strcmp(ids[i], id) == 0) return ep_fail(error, EP_INVALID, "device %s is named twice", id);
+  snprintf(ids[(*count)++], sizeof *ids, "%s", id);
+  return EP_OK;
+}
+
+/* The devices of this machine. */
+static void devices_list(const ep_worker_program *program, char (*ids)[EP_DEVICE_ID_BYTES],
+                         int *count) {
+  ep_error why = {0};
+  if (ep_worker_devices_list(program, LIST_MS, ids, count, &why) == EP_OK && *count > 0) return;
+  ep_log(EP_LOG_ERROR, "the devices could not be listed: %s; the CPU is used", why.message);
+  snprintf(ids[0], sizeof ids[0], "cpu");
+  *count = 1;
+}
+
+/* "cpu,cuda:0", "auto,slurm:gpu" -> ids. `auto` stands first, or alone. */
+static ep_status devices_find(const ep_jobs_options *options, const ep_worker_program *program,
+                              char (*ids)[EP_DEVICE_ID_BYTES], int *count, ep_error *error) {
+  const char *text = options->devices ? options->devices : "auto";
   char *copy = strdup(text), *rest = copy;
   if (!copy) return ep_fail_memory(error);
   ep_status status = EP_OK;
   *count = 0;
   for (char *id = strsep(&rest, ","); status == EP_OK && id; id = strsep(&rest, ",")) {
-    if (!device_id_valid(id)) {
-      status = ep_fail(error, EP_INVALID,
-                       "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0", id);
-    } else if (*count == EP_LIMIT_DEVICES) {
-      status = ep_fail(error, EP_INVALID, "more than %d devices", EP_LIMIT_DEVICES);
-    } else {
-      for (int i = 0; i < *count; i++)
-        if (strcmp(ids[i], id) == 0)
-          status = ep_fail(error, EP_INVALID, "device %s is named twice", id);
-      snprintf(ids[(*count)++], sizeof *ids, "%s", id);
-    }
+    if (id == copy && strcmp(id, "auto") == 0)
+      devices_list(program, ids, count);
+    else
+      status = device_add(id, ids, count, error);
   }
   free(copy);
   return status;
-}
-
-static ep_status devices_find(const ep_jobs_options *options, const ep_worker_program *program,
-                              char (*ids)[EP_DEVICE_ID_BYTES], int *count, ep_error *error) {
-  if (options->devices && strcmp(options->devices, "auto") != 0)
-    return devices_parse(options->devices, ids, count, error);
-  ep_error why = {0};
-  if (ep_worker_devices_list(program, LIST_MS, ids, count, &why) != EP_OK || *count == 0) {
-    ep_log(EP_LOG_ERROR, "the devices could not be listed: %s; the CPU is used", why.message);
-    snprintf(ids[0], sizeof ids[0], "cpu");
-    *count = 1;
-  }
-  return EP_OK;
 }
 
 static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
@@ -128,6 +134,9 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->quota_jobs = options->quota_jobs;
   jobs->quota_cores = options->quota_cores;
   jobs->memory_bytes_max = options->memory_bytes_max;
+  jobs->slurm = options->slurm;
+  jobs->slurm_account = options->slurm_account ? options->slurm_account : "";
+  jobs->slurm_qos = options->slurm_qos ? options->slurm_qos : "";
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;

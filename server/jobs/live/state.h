@@ -92,10 +92,12 @@ typedef struct {
 } ep_retention;
 
 struct ep_jobs {
-  char *data_dir;    /* owned, absolute */
-  char *worker_path; /* owned */
-  int workers_most;  /* there are never more at once, of all devices */
-  int crashes_max;   /* ep_jobs_options */
+  char *data_dir;                        /* owned, absolute */
+  char *worker_path;                     /* owned */
+  ep_slurm_partitions *slurm;            /* lent; NULL = none */
+  const char *slurm_account, *slurm_qos; /* lent */
+  int workers_most;                      /* there are never more at once, of all devices */
+  int crashes_max;                       /* ep_jobs_options */
   int lock_fd;
   int64_t memory_bytes_max; /* of jobs on the CPU; 0 = what there is */
   int64_t max_queued;
