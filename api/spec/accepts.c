@@ -4,22 +4,13 @@
 
 #include "api/json/utf8.h"
 #include "api/limits.h"
+#include "api/spec/slurm.h"
 #include "api/spec/tables.h"
-
-/* A partition's name: Slurm's own are words of these. */
-static bool slurm_accepts(const char *text) {
-  const size_t prefix = strlen(EP_SLURM_PREFIX);
-  if (strncmp(text, EP_SLURM_PREFIX, prefix) != 0 || !isalnum((unsigned char)text[prefix]))
-    return false;
-  for (const char *at = text + prefix; *at; at++)
-    if (!isalnum((unsigned char)*at) && !strchr("._-", *at)) return false;
-  return strlen(text) < EP_DEVICE_ID_BYTES;
-}
 
 bool ep_device_accepts(const char *text) {
   if (strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0)
     return true;
-  if (strncmp(text, "cuda:", 5) != 0) return slurm_accepts(text);
+  if (strncmp(text, "cuda:", 5) != 0) return ep_slurm_device_accepts(text);
   size_t digits = strspn(text + 5, "0123456789");
   return digits >= 1 && digits <= 4 && text[5 + digits] == 0 && (digits == 1 || text[5] != '0');
 }

@@ -1,4 +1,5 @@
 /* fields.c: the table of the whole spec. */
+#include "api/spec/slurm.h"
 #include "api/spec/tables.h"
 
 #define AT(member) offsetof(ep_job_spec, member)

@@ -5,7 +5,17 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/json/json.h"
 #include "api/spec/tables.h"
+
+bool ep_slurm_device_accepts(const char *text) {
+  const size_t prefix = strlen(EP_SLURM_PREFIX);
+  if (strncmp(text, EP_SLURM_PREFIX, prefix) != 0 || !isalnum((unsigned char)text[prefix]))
+    return false;
+  for (const char *at = text + prefix; *at; at++)
+    if (!isalnum((unsigned char)*at) && !strchr("._-", *at)) return false;
+  return strlen(text) < EP_DEVICE_ID_BYTES;
+}
 
 /* A number of at most 9 digits. */
 static const char *part_parse(const char *at, int64_t *number) {
@@ -86,4 +96,19 @@ bool ep_slurm_given(const void *spec) {
   const ep_slurm_spec *slurm = &((const ep_job_spec *)spec)->slurm;
   return slurm->time[0] || slurm->account[0] || slurm->qos[0] || slurm->gres[0] ||
          slurm->constraint[0];
+}
+
+ep_status ep_slurm_spec_read(const char *spec, ep_slurm_spec *out, ep_error *error) {
+  json_t *root = NULL;
+  memset(out, 0, sizeof *out);
+  if (!strstr(spec, "\"slurm\":{")) return EP_OK; /* as most have none */
+  ep_status status = ep_json_load(spec, strlen(spec), EP_LIMIT_FRAME_BYTES, &root, error);
+  const json_t *object = json_object_get(root, "slurm");
+  ep_json_get_text(object, "time", out->time, sizeof out->time);
+  ep_json_get_text(object, "account", out->account, sizeof out->account);
+  ep_json_get_text(object, "qos", out->qos, sizeof out->qos);
+  ep_json_get_text(object, "gres", out->gres, sizeof out->gres);
+  ep_json_get_text(object, "constraint", out->constraint, sizeof out->constraint);
+  json_decref(root);
+  return status;
 }

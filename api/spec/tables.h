@@ -30,9 +30,8 @@ extern const ep_field_table ep_parallel_table;
 bool ep_parallel_given(const void *spec);
 void ep_parallel_finish(ep_field_reader *reader, ep_job_spec *spec);
 
-/* slurm.c: "slurm", of ep_job_spec, and whether any of it is given. */
+/* slurm.c: "slurm", of ep_job_spec. */
 extern const ep_field_table ep_slurm_table;
-bool ep_slurm_given(const void *spec);
 
 /* words.c: the vocabularies of fields that hold a word. */
 extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,

@@ -131,8 +131,7 @@ static ep_supervised *place_find(ep_supervisor *s, const ep_control *control, in
 static ep_supervised *place_make(ep_supervisor *s, int device) {
   ep_supervised *found = NULL;
   for (int i = 0; i < s->workers_count && !found; i++)
-    if (s->worker[i].remote && s->worker[i].status.state == EP_DEVICE_ABSENT)
-      found = &s->worker[i];
+    if (s->worker[i].remote && s->worker[i].status.state == EP_DEVICE_ABSENT) found = &s->worker[i];
   if (!found && s->workers_count < EP_LIMIT_WORKERS) found = &s->worker[s->workers_count++];
   if (!found) return NULL;
   *found = (ep_supervised){.remote = true, .link = EP_WORKER_LINK_NONE};
@@ -215,8 +214,7 @@ static void worker_attach(ep_supervisor *s, const ep_control *control, int file)
 static void worker_gone(ep_supervisor *s, const ep_control *control) {
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
-    if (!worker->remote || worker->worker[0] == 0 ||
-        strcmp(worker->worker, control->worker) != 0)
+    if (!worker->remote || worker->worker[0] == 0 || strcmp(worker->worker, control->worker) != 0)
       continue;
     snprintf(worker->cause, sizeof worker->cause, "%s", control->text);
     worker->gone = true;
@@ -268,8 +266,7 @@ void ep_remote_want(ep_supervisor *s) {
   for (int i = 0; i < s->devices_count; i++) {
     if (!ep_device_is_slurm(s->device[i].info.id)) continue;
     ep_control control = {.kind = EP_CONTROL_WANT};
-    control.count = busy_count(s, i) +
-                    s->events.waiting(s->events.context, s->device[i].info.id);
+    control.count = busy_count(s, i) + s->events.waiting(s->events.context, s->device[i].info.id);
     if (control.count > s->remote.workers_most) control.count = s->remote.workers_most;
     if (control.count == s->remote.wanted[i]) continue;
     s->remote.wanted[i] = control.count;

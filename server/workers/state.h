@@ -63,7 +63,7 @@ typedef struct {
   int listener;                  /* lent */
   int64_t idle_us, reconnect_us;
   int workers_most; /* of a device */
-  int control; /* -1 = it does not run */
+  int control;      /* -1 = it does not run */
   pid_t pid;
   int64_t again_us;             /* when it is started again; 0 = it runs */
   int wanted[EP_LIMIT_DEVICES]; /* workers, as it was told; -1 = it was not */

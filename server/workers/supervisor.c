@@ -51,7 +51,8 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options,
                           .idle_us = (int64_t)(options->idle_seconds * 1e6),
                           .workers_most = options->gateway_workers_max,
                           .control = -1};
-  if (options->gateway) s->remote.reconnect_us = options->gateway->reconnect_seconds * INT64_C(1000000);
+  if (options->gateway)
+    s->remote.reconnect_us = options->gateway->reconnect_seconds * INT64_C(1000000);
   s->queued_end = &s->queued;
   s->devices_count = s->shown.count = count;
   for (int i = 0; i < count; i++) {
@@ -138,7 +139,8 @@ static void events_wait(ep_supervisor *s, int timeout_ms) {
     /* Another connection by now, or none. */
     if (s->worker[i].remote && s->worker[i].link.socket != polled[OTHERS + POLLED * i].fd) continue;
     short happened = polled[OTHERS + POLLED * i].revents;
-    if (polled[OTHERS + POLLED * i + 2].revents != 0) ep_error_lines_read(&s->worker[i].link.errors);
+    if (polled[OTHERS + POLLED * i + 2].revents != 0)
+      ep_error_lines_read(&s->worker[i].link.errors);
     if ((happened & POLLOUT) != 0) ep_supervised_flush(&s->worker[i]);
     if ((happened & (POLLIN | POLLHUP | POLLERR)) != 0) ep_supervised_receive(s, &s->worker[i]);
   }
@@ -168,8 +170,7 @@ static int cores_left(const ep_supervisor *s, int device) {
 static void spare_add(ep_supervisor *s, int device) {
   int count = 0;
   ep_supervised *lost = NULL;
-  if (s->device[device].state == EP_DEVICE_LOST ||
-      ep_device_is_slurm(s->device[device].info.id))
+  if (s->device[device].state == EP_DEVICE_LOST || ep_device_is_slurm(s->device[device].info.id))
     return;
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];

@@ -1,6 +1,7 @@
 /* Any bytes as what Slurm's commands print. */
 #include <string.h>
 
+#include "api/spec/slurm.h"
 #include "server/slurm/answers.h"
 #include "tests/fuzz/fuzz.h"
 

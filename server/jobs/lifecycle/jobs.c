@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/spec/slurm.h"
+#include "engine/files/free_space.h"
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/recover.h"
@@ -42,7 +44,7 @@ static char *worker_find(void) {
 
 static bool device_id_valid(const char *id) {
   if (strcmp(id, "cpu") == 0) return true;
-  if (ep_device_is_slurm(id)) return ep_device_accepts(id);
+  if (ep_device_is_slurm(id)) return ep_slurm_device_accepts(id);
   if (strncmp(id, "cuda:", 5) != 0) return false;
   size_t digits = strspn(id + 5, "0123456789");
   return digits > 0 && digits <= 3 && id[5 + digits] == 0;
@@ -106,7 +108,8 @@ static ep_status gateway_prepare(ep_jobs *jobs, const ep_jobs_options *options, 
   if (!setup || !jobs->gateway_program) return ep_fail_memory(error);
   const char *worker = options->slurm_worker_path ? options->slurm_worker_path : jobs->worker_path;
   if (strlen(jobs->data_dir) >= sizeof setup->data_dir || strlen(worker) >= sizeof setup->worker)
-    return ep_fail(error, EP_INVALID, "--data-dir or --slurm-worker is too long for Slurm's workers");
+    return ep_fail(error, EP_INVALID,
+                   "--data-dir or --slurm-worker is too long for Slurm's workers");
   text_take(setup->data_dir, sizeof setup->data_dir, jobs->data_dir);
   text_take(setup->shared_dir, sizeof setup->shared_dir, options->shared_dir);
   text_take(setup->worker, sizeof setup->worker, worker);
@@ -176,6 +179,9 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->quota_jobs = options->quota_jobs;
   jobs->quota_cores = options->quota_cores;
   jobs->memory_bytes_max = options->memory_bytes_max;
+  jobs->slurm = options->slurm;
+  jobs->slurm_account = options->slurm_account ? options->slurm_account : "";
+  jobs->slurm_qos = options->slurm_qos ? options->slurm_qos : "";
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;

@@ -17,6 +17,7 @@ ep_status ep_estimate_devices(ep_calibrations *calibrations, const ep_plan *plan
   if (devices && calibration) {
     ep_supervisor_get_devices(calibrations->supervisor, devices);
     for (int i = 0; i < devices->count; i++) {
+      /* A partition's nodes are measured by nobody. */
       if (devices->device[i].state == EP_DEVICE_LOST ||
           ep_device_is_slurm(devices->device[i].info.id))
         continue;

@@ -4,8 +4,7 @@
 #include <string.h>
 
 bool ep_fit_requested(const char *requested_device, const char *device) {
-  if (strcmp(requested_device, device) == 0) return true;
-  if (strcmp(requested_device, "auto") == 0) return !ep_device_is_slurm(device);
+  if (strcmp(requested_device, "auto") == 0 || strcmp(requested_device, device) == 0) return true;
   return strcmp(requested_device, "cuda") == 0 && ep_device_is_cuda(device);
 }
 
@@ -27,6 +26,11 @@ int ep_fit_gpus(const char *requested_device, const ep_device_list *devices) {
   return count;
 }
 
+/* `auto` goes to Slurm last: where this machine has no device at all. */
+static bool auto_fits_slurm(int gpus_least, const ep_device_list *devices) {
+  return gpus_least == 0 && !kind_alive(devices, true) && !kind_alive(devices, false);
+}
+
 /* `auto`: of the kinds of device that are there, the one that the estimates say is faster. */
 static bool auto_fits(const ep_job_row *row, bool cuda, bool gpus_suffice,
                       const ep_device_list *devices) {
@@ -45,7 +49,9 @@ bool ep_fit_job(const ep_job_row *row, int gpus_least, const char *device,
     const bool stays = gpus_suffice || !ep_device_is_cuda(row->device);
     if (first && first->state != EP_DEVICE_LOST && stays) return strcmp(row->device, device) == 0;
   }
-  if (strcmp(row->requested_device, "auto") == 0 && !ep_device_is_slurm(device))
+  if (strcmp(row->requested_device, "auto") == 0 && ep_device_is_slurm(device))
+    return auto_fits_slurm(gpus_least, devices);
+  if (strcmp(row->requested_device, "auto") == 0)
     return auto_fits(row, cuda, gpus_suffice, devices);
   return ep_fit_requested(row->requested_device, device);
 }

@@ -34,7 +34,8 @@ typedef enum {
   /* From the gateway. */
   EP_CONTROL_ATTACH, /* a worker is there, with one end of a socket pair: all but `count`, `keep` */
   EP_CONTROL_GONE,   /* worker, text: it has ended, and how */
-  EP_CONTROL_WAITS,  /* device, text: why Slurm lets its workers wait, or refuses them; "" = no more */
+  EP_CONTROL_WAITS,  /* device, text: why Slurm lets its workers wait, or refuses them; "" = no more
+                      */
   /* To the gateway. */
   EP_CONTROL_ADMIT, /* worker, taken, keep: of an ATTACH */
   EP_CONTROL_END,   /* worker, text: it is to end, and why */

@@ -1,4 +1,5 @@
-/* listener.h: the socket that workers of Slurm connect to. epochd has it, so it outlives gateways. */
+/* listener.h: the socket that workers of Slurm connect to. epochd has it, so it outlives gateways.
+ */
 #ifndef EP_SERVER_SLURM_CONTROL_LISTENER_H
 #define EP_SERVER_SLURM_CONTROL_LISTENER_H
 

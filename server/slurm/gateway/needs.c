@@ -68,7 +68,8 @@ static ep_status own_add(ep_needs *needs, const char *data_dir, const char *job,
 static ep_status spec_add(ep_needs *needs, const char *data_dir, const ep_job_spec *spec,
                           ep_error *error) {
   ep_status status = content_add(needs, spec->data.sha256, error);
-  if (status == EP_OK && spec->init_weights[0]) status = content_add(needs, spec->init_sha256, error);
+  if (status == EP_OK && spec->init_weights[0])
+    status = content_add(needs, spec->init_sha256, error);
   if (status == EP_OK && spec->init_job[0] && spec->init_checkpoint == 0 && !spec->init_optimizer)
     status = file_add(needs, data_dir, spec->init_job, EP_WEIGHTS_FILE, error);
   return status;

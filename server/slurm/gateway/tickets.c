@@ -139,8 +139,8 @@ static ep_status refuse(ep_tickets *tickets, const ep_record_hello *hello, const
   return ep_fail(error, EP_FORBIDDEN, "%s", why);
 }
 
-static ep_status claim(ep_tickets *tickets, const ep_record_hello *hello, int wake,
-                       ep_ticket **out, char *secret, ep_error *error) {
+static ep_status claim(ep_tickets *tickets, const ep_record_hello *hello, int wake, ep_ticket **out,
+                       char *secret, ep_error *error) {
   char hash[EP_SHA256_HEX_BYTES], version[sizeof hello->version] = EP_VERSION;
   ep_ticket *ticket = ep_tickets_find(tickets, hello->worker);
   ep_status status = ep_pin_of(hello->secret, strlen(hello->secret), hash, error);

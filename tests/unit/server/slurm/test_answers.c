@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "api/spec/slurm.h"
 #include "tests/suite.h"
 
 static char *sample_read(const char *name, size_t *bytes) {
