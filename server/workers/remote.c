@@ -266,7 +266,7 @@ void ep_remote_want(ep_supervisor *s) {
   for (int i = 0; i < s->devices_count; i++) {
     if (!ep_device_is_slurm(s->device[i].info.id)) continue;
     ep_control control = {.kind = EP_CONTROL_WANT};
-    control.count = busy_count(s, i) + s->events.waiting(s->events.context, s->device[i].info.id);
+    control.count = busy_count(s, i) + s->events.queued(s->events.context, s->device[i].info.id);
     if (control.count > s->remote.workers_most) control.count = s->remote.workers_most;
     if (control.count == s->remote.wanted[i]) continue;
     s->remote.wanted[i] = control.count;

@@ -10,6 +10,7 @@
 #ifndef EP_SERVER_WORKERS_SUPERVISOR_H
 #define EP_SERVER_WORKERS_SUPERVISOR_H
 
+#include "server/slurm/control/control.h"
 #include "server/workers/device_list.h"
 #include "server/workers/link.h"
 #include "server/workers/supervisor_events.h"

@@ -8,6 +8,7 @@
 #include "server/process/log.h"
 #include "server/workers/remote.h"
 #include "server/workers/requests.h"
+#include "server/workers/supervisor.h"
 
 #define SECOND_US INT64_C(1000000)
 

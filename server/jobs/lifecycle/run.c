@@ -24,7 +24,7 @@ static bool job_next(void *context, const char *device, int cores, ep_assignment
   return ep_assign_next(context, device, cores, out);
 }
 
-static int jobs_waiting(void *context, const char *device) {
+static int jobs_queued(void *context, const char *device) {
   return ep_assign_waiting(context, device);
 }
 
@@ -456,7 +456,7 @@ static bool jobs_settle(void *context) {
 void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out) {
   *out = (ep_supervisor_events){.context = jobs,
                                 .next = job_next,
-                                .waiting = jobs_waiting,
+                                .queued = jobs_queued,
                                 .stop = job_stop,
                                 .started = job_started,
                                 .progress = job_progress,

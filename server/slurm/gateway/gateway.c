@@ -13,7 +13,10 @@
 #include "api/hash/sha256.h"
 #include "engine/files/free_space.h"
 #include "server/process/clock.h"
+#include "api/json/problem.h"
+#include "api/spec/spec.h"
 #include "server/process/log.h"
+#include "server/process/log_output.h"
 #include "server/slurm/gateway/submissions.h"
 
 enum { SESSIONS_MOST = EP_TICKETS + 64, LEAVE_MS = 1500, LOOK_MS = 20 };
