@@ -4,6 +4,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 fake_slurm=$scratch/slurm
 export SLURM_CONF=$fake_slurm/slurm.conf
 shared=$scratch/shared
+workers_address=127.0.0.1:0 # where workers connect; the same again for an epochd after the first
 
 # slurm_start FLAGS…: the daemon, with the partitions gpu and cpu as devices.
 slurm_start() {
@@ -12,7 +13,9 @@ slurm_start() {
   for command in sbatch squeue scancel sinfo scontrol; do
     ln -sf "$here/../slurm/fake" "$scratch/bin/$command"
   done
-  device="$device,slurm:gpu,slurm:cpu" PATH="$scratch/bin:$PATH" daemon_start --shared-dir "$shared" --slurm-listen 127.0.0.1:0 "$@"
+  device="$device,slurm:gpu,slurm:cpu" PATH="$scratch/bin:$PATH" daemon_start --shared-dir "$shared" --slurm-listen "$workers_address" "$@"
+  until_so "the gateway runs" grep -q "workers of Slurm connect to" "$log"
+  workers_address=$(grep -om1 'workers of Slurm connect to [0-9.:]*' "$log" | grep -o '[0-9.:]*$')
 }
 
 # What runs as a task of the pretended Slurm is ended with the test.

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,6 +51,17 @@ typedef struct {
   bool over;
   int exit_code;
 } relay;
+
+/* Libraries of the worker have threads, which take a signal as well as this one: so a handler. */
+static int signal_event = -1;
+
+static void signal_note(int number) {
+  const int before = errno;
+  const uint64_t one = 1;
+  (void)number;
+  if (write(signal_event, &one, sizeof one) < 0) errno = before; /* it is noted already */
+  errno = before;
+}
 
 static int64_t now_ms(void) {
   struct timespec now;
@@ -387,10 +398,10 @@ static void job_pause(relay *r) {
 
 /* SIGTERM: epochd is told, has the job write a checkpoint, and lets this worker go. */
 static void leave_begin(relay *r) {
-  struct signalfd_siginfo info;
+  uint64_t count;
   ep_reply reply = {.kind = EP_REPLY_LEAVING};
   ep_held_frame frame = {0};
-  if (read(r->signals, &info, sizeof info) != (ssize_t)sizeof info || r->leave_ms != 0) return;
+  if (read(r->signals, &count, sizeof count) != (ssize_t)sizeof count || r->leave_ms != 0) return;
   r->leave_ms = now_ms() + LEAVE_MS;
   frame.bytes = ep_reply_encode(&reply, &frame.count);
   if (!frame.bytes || ep_held_add(&r->held, &frame, NULL) != EP_OK) free(frame.bytes);
@@ -432,13 +443,11 @@ static void relay_loop(relay *r) {
 static ep_status relay_open(relay *r, const char *file, const char *program, const char *plugin,
                             ep_error *error) {
   char text[EP_CONNECTION_BYTES];
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigprocmask(SIG_BLOCK, &signals, NULL);
+  const struct sigaction noting = {.sa_handler = signal_note, .sa_flags = SA_RESTART};
   signal(SIGPIPE, SIG_IGN);
-  r->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  r->signals = signal_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  sigaction(SIGTERM, &noting, NULL);
+  sigaction(SIGINT, &noting, NULL);
   ep_status status = r->signals >= 0 ? file_read(file, text, error)
                                      : ep_fail(error, EP_IO, "no signals: %s", strerror(errno));
   if (status == EP_OK) status = ep_connection_parse(text, &r->connection, error);

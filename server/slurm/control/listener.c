@@ -3,12 +3,18 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64, ADDRESS_BYTES = 1024 };
+enum {
+  BACKLOG = 64,
+  ADDRESS_BYTES = 1024,
+  TRIES = 40, /* the gateway of an epochd that was killed may have the port for a moment */
+  PAUSE_MS = 100
+};
 
 static ep_status address_listen(const struct addrinfo *address, int *out, ep_error *error) {
   const int yes = 1;
@@ -19,7 +25,8 @@ static ep_status address_listen(const struct addrinfo *address, int *out, ep_err
     *out = made;
     return EP_OK;
   }
-  ep_status status = ep_fail(error, EP_INVALID, "%s", strerror(errno));
+  ep_status status =
+      ep_fail(error, errno == EADDRINUSE ? EP_BUSY : EP_INVALID, "%s", strerror(errno));
   close(made);
   return status;
 }
@@ -51,8 +58,12 @@ ep_status ep_slurm_listen(const char *address, int *listener, char *reached, siz
   if (failed != 0)
     return ep_fail(error, EP_INVALID, "--slurm-listen %.200s: %s", address, gai_strerror(failed));
   ep_status status = EP_INVALID;
-  for (const struct addrinfo *one = found; one && status != EP_OK; one = one->ai_next)
-    status = address_listen(one, listener, &why);
+  for (int tries = 0; status != EP_OK && tries < TRIES; tries++) {
+    if (tries > 0) poll(NULL, 0, PAUSE_MS);
+    for (const struct addrinfo *one = found; one && status != EP_OK; one = one->ai_next)
+      status = address_listen(one, listener, &why);
+    if (why.status != EP_BUSY) break;
+  }
   freeaddrinfo(found);
   if (status != EP_OK)
     return ep_fail(error, status, "--slurm-listen %.200s: %.200s", address, why.message);

@@ -1,6 +1,7 @@
 #include "server/slurm/gateway/gateway.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -95,6 +96,7 @@ static void gateway_loop(ep_gateway *gateway, ep_submissions *submissions) {
 /* Workers that were told to end get the time to hear it. Those that were not are waited for by
  * nobody: epochd has died, and they look for the next one. */
 static void sessions_end(ep_gateway *gateway) {
+  close(EP_GATEWAY_LISTENER); /* the next epochd's */
   for (int waited_ms = 0; waited_ms < LEAVE_MS && atomic_load(&gateway->sessions) > 0;
        waited_ms += LOOK_MS)
     poll(NULL, 0, LOOK_MS);
@@ -123,6 +125,9 @@ int ep_gateway_serve(void) {
   ep_certificate *certificate = NULL;
   ep_submissions *submissions = NULL;
   ep_error error = {0};
+  /* Slurm's commands, which it starts, get neither. */
+  fcntl(EP_GATEWAY_CONTROL, F_SETFD, FD_CLOEXEC);
+  fcntl(EP_GATEWAY_LISTENER, F_SETFD, FD_CLOEXEC);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd */
   ep_log_start(EP_LOG_INFO, EP_LOG_AUTO);
