@@ -109,7 +109,7 @@ ROOMS = {
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/data/inputs engine/files engine/weights "
                             "server/ingest server/jobs/files",
                             "jansson"),
-    "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
+    "server/jobs/views": (JOBS + " server/slurm api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
     "server/jobs/lifecycle": (JOBS + " api/responses api/spec engine/plan server/slurm api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/first_model server/datasets "
                               "server/jobs/files", ""),

@@ -105,12 +105,17 @@ static ep_live_job *candidate_find(ep_jobs *jobs, const char *device,
   return NULL;
 }
 
+/* Whether a job on the device takes of this machine's memory. */
+static bool is_here(const char *device) {
+  return !ep_device_is_cuda(device) && !ep_device_is_slurm(device);
+}
+
 /* What the plans of running jobs have reserved of the CPU's memory. The mutex is held. */
 static int64_t reserved_bytes(const ep_jobs *jobs) {
   int64_t bytes = 0;
   for (int i = 0; jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
     for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next)
-      if (job->row.state == EP_STATE_RUNNING && !ep_device_is_cuda(job->row.device) &&
+      if (job->row.state == EP_STATE_RUNNING && is_here(job->row.device) &&
           __builtin_add_overflow(bytes, job->row.bytes, &bytes))
         return INT64_MAX;
   return bytes;
@@ -122,7 +127,7 @@ static bool room_take(const ep_jobs *jobs, ep_live_job *job, const char *device,
                       const bool held[EP_LIMIT_DEVICES]) {
   job->gang.count = 0;
   if (ep_fit_cores(&job->row, device) > cores) return false;
-  if (!ep_device_is_cuda(device) &&
+  if (is_here(device) &&
       !ep_room_suffices(jobs->memory_bytes_max, reserved_bytes(jobs), job->row.bytes))
     return false;
   return job->gang.most == 0 || !ep_device_is_cuda(device) ||
