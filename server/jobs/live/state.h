@@ -25,6 +25,7 @@
 #include "server/events/open_logs.h"
 #include "server/events/subscribers.h"
 #include "server/jobs/jobs.h"
+#include "server/jobs/placement/allocation.h"
 #include "server/jobs/placement/estimate.h"
 #include "server/jobs/placement/gang.h"
 #include "server/jobs/placement/queue.h"
@@ -92,12 +93,11 @@ typedef struct {
 } ep_retention;
 
 struct ep_jobs {
-  char *data_dir;                        /* owned, absolute */
-  char *worker_path;                     /* owned */
-  ep_slurm_partitions *slurm;            /* lent; NULL = none */
-  const char *slurm_account, *slurm_qos; /* lent */
-  int workers_most;                      /* there are never more at once, of all devices */
-  int crashes_max;                       /* ep_jobs_options */
+  char *data_dir;         /* owned, absolute */
+  char *worker_path;      /* owned */
+  ep_allocator allocator; /* of workers that Slurm starts */
+  int workers_most;       /* there are never more at once, of all devices */
+  int crashes_max;        /* ep_jobs_options */
   int lock_fd;
   int64_t memory_bytes_max; /* of jobs on the CPU; 0 = what there is */
   int64_t max_queued;

@@ -25,7 +25,7 @@ static ep_device_view device_view(const ep_device_list *list, int device, const 
 /* False: the device is none of Slurm's. */
 static bool partition_view(ep_jobs *jobs, const char *device, ep_partition_view *view) {
   ep_slurm_partition partition;
-  if (!ep_slurm_partitions_get(jobs->slurm, device, &partition)) return false;
+  if (!ep_slurm_partitions_get(jobs->allocator.partitions, device, &partition)) return false;
   *view = (ep_partition_view){.up = partition.up,
                               .nodes = partition.nodes,
                               .nodes_idle = partition.nodes_idle,

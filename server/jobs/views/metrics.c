@@ -123,11 +123,11 @@ static void state_format(ep_writer *out, const char *name, const char *device, c
 static void partitions_format(ep_jobs *jobs, const ep_device_list *devices, ep_writer *out) {
   static const char NODES[] = "epochd_slurm_nodes", GPUS[] = "epochd_slurm_gpus";
   ep_slurm_partition partition;
-  if (!jobs->slurm) return;
+  if (!jobs->allocator.partitions) return;
   ep_metrics_family(out, NODES, "gauge", "Nodes of a partition of Slurm, by state.");
   for (int i = 0; i < devices->count; i++) {
     const char *device = devices->device[i].info.id;
-    if (!ep_slurm_partitions_get(jobs->slurm, device, &partition)) continue;
+    if (!ep_slurm_partitions_get(jobs->allocator.partitions, device, &partition)) continue;
     state_format(out, NODES, device, "all", partition.nodes);
     state_format(out, NODES, device, "idle", partition.nodes_idle);
     state_format(out, NODES, device, "unavailable", partition.nodes_unavailable);
@@ -135,7 +135,7 @@ static void partitions_format(ep_jobs *jobs, const ep_device_list *devices, ep_w
   ep_metrics_family(out, GPUS, "gauge", "GPUs of a partition of Slurm, by state.");
   for (int i = 0; i < devices->count; i++) {
     const char *device = devices->device[i].info.id;
-    if (!ep_slurm_partitions_get(jobs->slurm, device, &partition)) continue;
+    if (!ep_slurm_partitions_get(jobs->allocator.partitions, device, &partition)) continue;
     state_format(out, GPUS, device, "all", partition.gpus);
     state_format(out, GPUS, device, "idle", partition.gpus_idle);
   }
