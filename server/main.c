@@ -25,6 +25,8 @@
 #include "server/ingest/ingest.h"
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
+#include "server/slurm/control/control.h"
+#include "server/slurm/gateway/gateway.h"
 #include "server/slurm/partitions.h"
 
 enum { EXIT_USAGE = 2, ARENAS = 2, MAPPED_BYTES = 128 << 10 };
@@ -97,6 +99,14 @@ static ep_status jobs_open(const ep_config *config, ep_slurm_partitions *slurm, 
                              .slurm = slurm,
                              .slurm_account = config->slurm_account,
                              .slurm_qos = config->slurm_qos,
+                             .shared_dir = config->shared_dir,
+                             .slurm_listen = config->slurm_listen,
+                             .slurm_worker_path =
+                                 config->slurm_worker[0] ? config->slurm_worker : NULL,
+                             .slurm_options = config->slurm_options,
+                             .slurm_idle_seconds = config->slurm_idle_seconds,
+                             .slurm_workers_max = config->slurm_workers_max,
+                             .slurm_reconnect_seconds = config->slurm_reconnect_seconds,
                              .allow_path = config->allow_path[0] ? config->allow_path : NULL,
                              .data_bytes_max = config->data_bytes_max,
                              .max_data_bytes = config->max_upload_bytes,
@@ -262,6 +272,7 @@ int main(int argc, char **argv) {
   umask(0077); /* what it writes is its own; workers inherit that */
   heaps_share();
   if (argc == 2 && strcmp(argv[1], EP_INGEST_ARGUMENT) == 0) return ep_ingest_serve();
+  if (argc == 2 && strcmp(argv[1], EP_GATEWAY_ARGUMENT) == 0) return ep_gateway_serve();
   if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
     return EXIT_USAGE;

@@ -65,16 +65,17 @@ typedef struct {
 } ep_command;
 
 /* X(code, JSON name): what a worker sends. */
-#define EP_REPLY_TABLE(X)                                                                      \
-  X(READY, "ready")     /* device: the first frame of a worker */                              \
-  X(STARTED, "started") /* job, attempt, executor, parameters, bytes, epoch, note, remarks */  \
-  X(CHECKPOINTED, "checkpointed") /* job, attempt, step, epoch, bytes, or error */             \
-  X(WAITING, "waiting")           /* job, attempt, error: the disk refuses its results */      \
-  X(FINISHED, "finished")         /* job, attempt, result */                                   \
-  X(PREDICTED,                                                                                 \
-    "predicted")      /* request, output [rows, columns] in the units of the data, or error */ \
-  X(PROBED, "probed") /* request, error (status EP_OK when the device works) */                \
-  X(CALIBRATED,                                                                                \
+#define EP_REPLY_TABLE(X)                                                                          \
+  X(READY, "ready")     /* device: the first frame of a worker */                                  \
+  X(STARTED, "started") /* job, attempt, executor, parameters, bytes, epoch, note, remarks */      \
+  X(CHECKPOINTED, "checkpointed") /* job, attempt, step, epoch, bytes, or error */                 \
+  X(WAITING, "waiting")           /* job, attempt, error: the disk refuses its results */          \
+  X(FINISHED, "finished")         /* job, attempt, result */                                       \
+  X(PREDICTED,                                                                                     \
+    "predicted")        /* request, output [rows, columns] in the units of the data, or error */   \
+  X(PROBED, "probed")   /* request, error (status EP_OK when the device works) */                  \
+  X(LEAVING, "leaving") /* of a worker on another machine: it ends soon, and takes no more jobs */ \
+  X(CALIBRATED,                                                                                    \
     "calibrated") /* request, calibration, or error: EP_BUSY when a job came in between */
 
 typedef enum {

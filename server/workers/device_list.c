@@ -4,7 +4,7 @@
 #include <string.h>
 
 const char *ep_device_state_name(ep_device_state state) {
-  static const char *const names[] = {"starting", "idle", "busy", "restarting", "lost"};
+  static const char *const names[] = {"starting", "idle", "busy", "restarting", "absent", "lost"};
   return names[state];
 }
 

@@ -105,8 +105,8 @@ static ep_live_job *candidate_find(ep_jobs *jobs, const char *device,
   return NULL;
 }
 
-/* Whether a job on the device takes of this machine's memory. */
-static bool is_here(const char *device) {
+/* Whether a job there takes memory of this machine's CPU. */
+static bool is_cpu(const char *device) {
   return !ep_device_is_cuda(device) && !ep_device_is_slurm(device);
 }
 
@@ -115,7 +115,7 @@ static int64_t reserved_bytes(const ep_jobs *jobs) {
   int64_t bytes = 0;
   for (int i = 0; jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
     for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next)
-      if (job->row.state == EP_STATE_RUNNING && is_here(job->row.device) &&
+      if (job->row.state == EP_STATE_RUNNING && is_cpu(job->row.device) &&
           __builtin_add_overflow(bytes, job->row.bytes, &bytes))
         return INT64_MAX;
   return bytes;
@@ -127,7 +127,7 @@ static bool room_take(const ep_jobs *jobs, ep_live_job *job, const char *device,
                       const bool held[EP_LIMIT_DEVICES]) {
   job->gang.count = 0;
   if (ep_fit_cores(&job->row, device) > cores) return false;
-  if (is_here(device) &&
+  if (is_cpu(device) &&
       !ep_room_suffices(jobs->memory_bytes_max, reserved_bytes(jobs), job->row.bytes))
     return false;
   return job->gang.most == 0 || !ep_device_is_cuda(device) ||
@@ -256,6 +256,17 @@ bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, ep_assignment 
   ep_live_announce(jobs, job->row.id);
   ep_live_announce_queue(jobs);
   return true;
+}
+
+int ep_assign_waiting(ep_jobs *jobs, const char *device) {
+  int count = 0;
+  pthread_mutex_lock(&jobs->mutex);
+  for (int64_t i = 0; i < jobs->queue.count && count < EP_LIMIT_SLURM_WORKERS; i++) {
+    const ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
+    count += job && ep_fit_job(&job->row, job->gang.least, device, &jobs->devices);
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  return count;
 }
 
 void ep_assign_undo(ep_jobs *jobs, ep_live_job *job) {

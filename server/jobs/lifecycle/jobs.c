@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/spec/slurm.h"
+#include "engine/files/free_space.h"
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/recover.h"
@@ -19,6 +20,7 @@
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
+#include "server/slurm/control/listener.h"
 
 enum { LIST_MS = 30000, MAX_QUEUED = 10000 };
 
@@ -89,6 +91,39 @@ static ep_status devices_find(const ep_jobs_options *options, const ep_worker_pr
   return status;
 }
 
+static void text_take(char *to, size_t bytes, const char *from) {
+  snprintf(to, bytes, "%s", from ? from : "");
+}
+
+static bool any_slurm(char (*ids)[EP_DEVICE_ID_BYTES], int count) {
+  for (int i = 0; i < count; i++)
+    if (ep_device_is_slurm(ids[i])) return true;
+  return false;
+}
+
+/* The settings of the gateway to workers of Slurm, and its listener. */
+static ep_status gateway_prepare(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
+  ep_gateway_setup *setup = jobs->gateway = calloc(1, sizeof *setup);
+  jobs->gateway_program = strdup(options->gateway_path ? options->gateway_path : "/proc/self/exe");
+  if (!setup || !jobs->gateway_program) return ep_fail_memory(error);
+  const char *worker = options->slurm_worker_path ? options->slurm_worker_path : jobs->worker_path;
+  if (strlen(jobs->data_dir) >= sizeof setup->data_dir || strlen(worker) >= sizeof setup->worker)
+    return ep_fail(error, EP_INVALID,
+                   "--data-dir or --slurm-worker is too long for Slurm's workers");
+  text_take(setup->data_dir, sizeof setup->data_dir, jobs->data_dir);
+  text_take(setup->shared_dir, sizeof setup->shared_dir, options->shared_dir);
+  text_take(setup->worker, sizeof setup->worker, worker);
+  text_take(setup->account, sizeof setup->account, options->slurm_account);
+  text_take(setup->qos, sizeof setup->qos, options->slurm_qos);
+  text_take(setup->options, sizeof setup->options, options->slurm_options);
+  setup->reserve_bytes = ep_free_space_reserved();
+  setup->reconnect_seconds = options->slurm_reconnect_seconds;
+  setup->data_bytes_max = options->data_bytes_max;
+  setup->checkpoint_after_seconds = options->checkpoint_after_seconds;
+  return ep_slurm_listen(options->slurm_listen, &jobs->gateway_listener, setup->address,
+                         sizeof setup->address, error);
+}
+
 static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
   char ids[EP_LIMIT_DEVICES][EP_DEVICE_ID_BYTES];
   int count = 0;
@@ -106,6 +141,16 @@ static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, 
   ep_status status = devices_find(options, &workers.program, ids, &count, error);
   if (status != EP_OK) return status;
   jobs->workers_most = count - 1 + workers.cpu_jobs;
+  if (any_slurm(ids, count)) {
+    status = gateway_prepare(jobs, options, error);
+    if (status != EP_OK) return status;
+    workers.gateway = jobs->gateway;
+    workers.gateway_program = jobs->gateway_program;
+    workers.gateway_listener = jobs->gateway_listener;
+    workers.gateway_workers_max = (int)options->slurm_workers_max;
+    workers.idle_seconds = (double)options->slurm_idle_seconds;
+    jobs->workers_most += workers.gateway_workers_max;
+  }
   ep_run_events(jobs, &events);
   return ep_supervisor_create(&workers, ids, count, &events, &jobs->supervisor, error);
 }
@@ -120,7 +165,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   ep_subscribers_init(&jobs->watches);
   ep_open_logs_init(&jobs->logs, NULL);
   ep_calibrations_init(&jobs->calibrations);
-  jobs->lock_fd = -1;
+  jobs->lock_fd = jobs->gateway_listener = -1;
   jobs->lost_seen = -1;
   jobs->crashes_max = options->crashes_max;
   jobs->contents.max_path_bytes =
@@ -235,6 +280,9 @@ void ep_jobs_close(ep_jobs *jobs) {
   pthread_mutex_destroy(&jobs->mutex);
   pthread_cond_destroy(&jobs->stored);
   if (jobs->lock_fd >= 0) close(jobs->lock_fd);
+  if (jobs->gateway_listener >= 0) close(jobs->gateway_listener);
+  free(jobs->gateway);
+  free(jobs->gateway_program);
   free(jobs->worker_path);
   free(jobs->data_dir);
   free(jobs);

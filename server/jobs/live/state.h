@@ -31,6 +31,7 @@
 #include "server/jobs/placement/queue.h"
 #include "server/jobs/placement/shares.h"
 #include "server/process/disk_probe.h"
+#include "server/slurm/control/control.h"
 #include "server/store/store.h"
 #include "server/workers/calibrations.h"
 #include "server/workers/supervisor.h"
@@ -93,11 +94,14 @@ typedef struct {
 } ep_retention;
 
 struct ep_jobs {
-  char *data_dir;         /* owned, absolute */
-  char *worker_path;      /* owned */
-  ep_allocator allocator; /* of workers that Slurm starts */
-  int workers_most;       /* there are never more at once, of all devices */
-  int crashes_max;        /* ep_jobs_options */
+  char *data_dir;            /* owned, absolute */
+  char *worker_path;         /* owned */
+  ep_allocator allocator;    /* of workers that Slurm starts */
+  ep_gateway_setup *gateway; /* owned; NULL = there is no device of Slurm */
+  char *gateway_program;     /* owned */
+  int gateway_listener;      /* -1 = none */
+  int workers_most;          /* there are never more at once, of all devices */
+  int crashes_max;           /* ep_jobs_options */
   int lock_fd;
   int64_t memory_bytes_max; /* of jobs on the CPU; 0 = what there is */
   int64_t max_queued;
