@@ -84,8 +84,7 @@ static const ep_field rows[] = {
     {.key = "account", WORD(account, "that is charged; --slurm-account unless given")},
     {.key = "qos", WORD(qos, "quality of service; --slurm-qos unless given")},
     {.key = "gres",
-     WORD(gres,
-          "generic resources, \"gpu:a100:2\"; a GPU where the partition has any, unless given")},
+     WORD(gres, "generic resources, \"gpu:a100:2\"; a GPU where all nodes have any, unless given")},
     {.key = "constraint", WORD(constraint, "features that the node must have")},
 };
 #undef AT

@@ -65,6 +65,7 @@ typedef struct {
   int cpus, cpus_idle;
   int gpus, gpus_idle;
   int node_cpus, node_gpus; /* the most that one node has */
+  int node_gpus_least;      /* the fewest */
   int64_t node_memory_bytes;
   int64_t max_minutes, default_minutes; /* of a job */
   int max_nodes, max_node_cpus;         /* of a job */

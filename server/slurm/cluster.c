@@ -139,6 +139,8 @@ static ep_status node_add(collection *to, const ep_slurm_node *node, ep_error *e
 static void partition_count(ep_slurm_cluster *out, const char *name, const ep_slurm_node *node) {
   ep_slurm_partition *partition = (ep_slurm_partition *)ep_slurm_partition_find(out, name);
   if (!partition) return;
+  if (partition->nodes == 0 || node->gpus < partition->node_gpus_least)
+    partition->node_gpus_least = node->gpus;
   partition->nodes++;
   if (node->cpus > partition->node_cpus) partition->node_cpus = node->cpus;
   if (node->gpus > partition->node_gpus) partition->node_gpus = node->gpus;

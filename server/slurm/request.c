@@ -47,7 +47,7 @@ static ep_status gpus_fill(const ep_slurm_need *need, const ep_slurm_spec *spec,
   const bool named = spec->gres[0] != 0;
   int gpus = named ? ep_slurm_gpus_parse(spec->gres) : need->gpus;
   snprintf(out->gres, sizeof out->gres, "%s", spec->gres);
-  if (!named) out->gpus = gpus > 0 ? gpus : partition->node_gpus > 0;
+  if (!named) out->gpus = gpus > 0 ? gpus : partition->node_gpus_least > 0;
   if (!named) gpus = out->gpus;
   if (gpus <= partition->node_gpus) return EP_OK;
   return ep_fail_at(error, EP_INVALID, named ? "/slurm/gres" : "/parallel/data",

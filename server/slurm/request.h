@@ -10,7 +10,7 @@
 typedef struct {
   int64_t bytes;  /* of memory, while it trains */
   int cores;      /* that it could use */
-  int gpus;       /* at least; 0 = one, where the partition has any */
+  int gpus;       /* at least; 0 = one, where all nodes have GPUs */
   double seconds; /* all of it; INFINITY: nobody knows */
 } ep_slurm_need;
 

@@ -106,16 +106,16 @@ ROOMS = {
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/slurm server/store server/events server/datasets", ""),
-    "server/jobs/placement": ("api api/responses engine/host engine/plan server/store server/workers", "jansson"),
+    "server/jobs/placement": ("api api/json api/responses api/spec engine/host engine/plan server/slurm server/store server/workers", "jansson"),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("api/sweep server/process server/slurm server/slurm/control server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/data/inputs engine/files engine/weights "
                             "server/ingest server/jobs/files",
                             "jansson"),
-    "server/jobs/views": (JOBS + " api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
+    "server/jobs/views": (JOBS + " server/slurm api/responses api/spec engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
-    "server/jobs/lifecycle": (JOBS + " api/responses api/spec engine/plan server/slurm server/slurm/control api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/first_model server/datasets "
+    "server/jobs/lifecycle": (JOBS + " api/responses api/spec server/slurm server/slurm/control api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/first_model server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),

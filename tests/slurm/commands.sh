@@ -4,7 +4,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(mktemp -d)
 finish() {
-  [[ -e $folder/slurm.conf ]] && "$here/cluster" stop "$folder"
+  if [[ -e $folder/slurm.conf ]]; then "$here/cluster" stop "$folder"; fi
   rm -rf "$folder"
 }
 trap finish EXIT

@@ -10,9 +10,9 @@
 #include "engine/data/prepare/shape.h"
 #include "engine/trials/sweep_search.h"
 #include "server/datasets/path_data.h"
-#include "server/jobs/lifecycle/allocation.h"
 #include "server/jobs/lifecycle/automatic.h"
 #include "server/jobs/lifecycle/first_weights.h"
+#include "server/jobs/placement/allocation.h"
 #include "server/jobs/placement/fit.h"
 #include "server/jobs/placement/gang.h"
 #include "server/jobs/placement/room.h"
@@ -222,7 +222,8 @@ static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *
   if (status == EP_OK) status = memory_check(jobs, checked, problem);
   if (status == EP_OK) status = ranks_check(jobs, checked, problem);
   if (status == EP_OK)
-    status = ep_allocation_check(jobs, spec, checked->plan, &checked->allocation, problem);
+    status = ep_allocation_check(&jobs->allocator, &jobs->calibrations, spec, checked->plan,
+                                 &checked->allocation, problem);
   return status;
 }
 

@@ -179,9 +179,10 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->quota_jobs = options->quota_jobs;
   jobs->quota_cores = options->quota_cores;
   jobs->memory_bytes_max = options->memory_bytes_max;
-  jobs->slurm = options->slurm;
-  jobs->slurm_account = options->slurm_account ? options->slurm_account : "";
-  jobs->slurm_qos = options->slurm_qos ? options->slurm_qos : "";
+  jobs->allocator =
+      (ep_allocator){.partitions = options->slurm,
+                     .defaults = {.account = options->slurm_account ? options->slurm_account : "",
+                                  .qos = options->slurm_qos ? options->slurm_qos : ""}};
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;

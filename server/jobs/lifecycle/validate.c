@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "api/responses/sweep.h"
-#include "server/jobs/lifecycle/allocation.h"
 #include "server/jobs/lifecycle/check.h"
+#include "server/jobs/placement/allocation.h"
 #include "server/jobs/sweeps.h"
 
 ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,

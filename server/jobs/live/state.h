@@ -25,6 +25,7 @@
 #include "server/events/open_logs.h"
 #include "server/events/subscribers.h"
 #include "server/jobs/jobs.h"
+#include "server/jobs/placement/allocation.h"
 #include "server/jobs/placement/estimate.h"
 #include "server/jobs/placement/gang.h"
 #include "server/jobs/placement/queue.h"
@@ -93,15 +94,14 @@ typedef struct {
 } ep_retention;
 
 struct ep_jobs {
-  char *data_dir;                        /* owned, absolute */
-  char *worker_path;                     /* owned */
-  ep_slurm_partitions *slurm;            /* lent; NULL = none */
-  const char *slurm_account, *slurm_qos; /* lent */
-  ep_gateway_setup *gateway;             /* owned; NULL = there is no device of Slurm */
-  char *gateway_program;                 /* owned */
-  int gateway_listener;                  /* -1 = none */
-  int workers_most;                      /* there are never more at once, of all devices */
-  int crashes_max;                       /* ep_jobs_options */
+  char *data_dir;            /* owned, absolute */
+  char *worker_path;         /* owned */
+  ep_allocator allocator;    /* of workers that Slurm starts */
+  ep_gateway_setup *gateway; /* owned; NULL = there is no device of Slurm */
+  char *gateway_program;     /* owned */
+  int gateway_listener;      /* -1 = none */
+  int workers_most;          /* there are never more at once, of all devices */
+  int crashes_max;           /* ep_jobs_options */
   int lock_fd;
   int64_t memory_bytes_max; /* of jobs on the CPU; 0 = what there is */
   int64_t max_queued;

@@ -65,7 +65,7 @@ bool ep_fit_any(const ep_job_row *row, int gpus_least, const ep_device_list *dev
 }
 
 int ep_fit_cores(const ep_job_row *row, const char *device) {
-  if (ep_device_is_cuda(device) || ep_device_is_slurm(device)) return 1;
+  if (ep_device_is_cuda(device) || ep_device_is_slurm(device)) return 1; /* a worker */
   return row->cores > 0 ? row->cores : EP_LIMIT_CPU_JOBS;
 }
 

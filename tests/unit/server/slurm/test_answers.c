@@ -137,6 +137,9 @@ START_TEST(a_cluster_of_22_05) {
   ck_assert_int_eq(gpu->gpus, 2);
   ck_assert_int_eq(gpu->gpus_idle, 0);
   ck_assert_int_eq(gpu->node_gpus, 2);
+  ck_assert_int_eq(gpu->node_gpus_least, 2);
+  ck_assert_int_eq(cpu->node_gpus, 2);
+  ck_assert_int_eq(cpu->node_gpus_least, 0);
   ck_assert_int_eq(gpu->node_memory_bytes, 4000LL << 20);
   ck_assert_int_eq(gpu->max_nodes, 1);
   ck_assert_int_eq(gpu->default_minutes, 2);
