@@ -123,3 +123,12 @@ ep_status ep_slurm_request_make(const ep_slurm_need *need, const ep_slurm_spec *
   if (status == EP_OK) status = time_fill(need, spec, partition, out, error);
   return status;
 }
+
+bool ep_slurm_request_holds(const ep_slurm_request *has, const ep_slurm_request *needed) {
+  if (!has->partition[0] || !needed->partition[0]) return true;
+  return strcmp(has->partition, needed->partition) == 0 &&
+         strcmp(has->account, needed->account) == 0 && strcmp(has->qos, needed->qos) == 0 &&
+         strcmp(has->constraint, needed->constraint) == 0 && strcmp(has->gres, needed->gres) == 0 &&
+         has->gpus >= needed->gpus && has->cpus >= needed->cpus &&
+         has->memory_bytes + EP_LIMIT_SLURM_SLACK_BYTES / 2 >= needed->memory_bytes;
+}

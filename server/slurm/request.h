@@ -29,4 +29,9 @@ ep_status ep_slurm_request_make(const ep_slurm_need *need, const ep_slurm_spec *
                                 const ep_slurm_partition *partition, ep_slurm_request *out,
                                 ep_error *error);
 
+/* Whether a worker that was started with `has` may take a job that needs this. One of which nothing
+ * is known, partition "", may. Half of the slack in its memory is for jobs
+ * that need a little more. Time does not count: the job goes on in the next allocation. */
+bool ep_slurm_request_holds(const ep_slurm_request *has, const ep_slurm_request *needed);
+
 #endif

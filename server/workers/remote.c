@@ -199,6 +199,7 @@ static void worker_attach(ep_supervisor *s, const ep_control *control, int file)
   ep_control reply = {.kind = EP_CONTROL_ADMIT};
   if (!known) {
     memcpy(place->worker, control->worker, sizeof place->worker);
+    place->request = control->request;
     place->frames_taken = control->job[0] != 0 ? control->first - 1 : control->last;
   }
   const bool same = strcmp(place->status.job, control->job) == 0 &&
@@ -257,6 +258,14 @@ static int busy_count(const ep_supervisor *s, int device) {
   return count;
 }
 
+/* Jobs wait that no idle worker may take: these make room for others. */
+static void unfit_end(ep_supervisor *s, int device) {
+  for (int i = 0; i < s->workers_count; i++)
+    if (s->worker[i].remote && s->worker[i].status.device == device &&
+        s->worker[i].status.state == EP_DEVICE_IDLE)
+      s->worker[i].idle_us = 1;
+}
+
 void ep_remote_check(ep_supervisor *s, int64_t now_us) {
   if (s->remote.again_us != 0 && now_us >= s->remote.again_us) ep_remote_start(s);
 }
@@ -266,9 +275,14 @@ void ep_remote_want(ep_supervisor *s) {
   for (int i = 0; i < s->devices_count; i++) {
     if (!ep_device_is_slurm(s->device[i].info.id)) continue;
     ep_control control = {.kind = EP_CONTROL_WANT};
-    control.count = busy_count(s, i) + s->events.queued(s->events.context, s->device[i].info.id);
+    const int queued = s->events.queued(s->events.context, s->device[i].info.id, &control.request);
+    if (queued > 0) unfit_end(s, i);
+    control.count = busy_count(s, i) + queued;
     if (control.count > s->remote.workers_most) control.count = s->remote.workers_most;
-    if (control.count == s->remote.wanted[i]) continue;
+    if (control.count == s->remote.wanted[i] &&
+        memcmp(&control.request, &s->remote.request[i], sizeof control.request) == 0)
+      continue;
+    s->remote.request[i] = control.request;
     s->remote.wanted[i] = control.count;
     memcpy(control.device, s->device[i].info.id, sizeof control.device);
     control_send(s, &control);

@@ -37,6 +37,7 @@ typedef struct {
   bool remote;
   char worker[EP_ID_BYTES]; /* its name; "" = the place waits for a job's worker, or for any */
   uint64_t frames_taken;    /* of all that it sent, without READY */
+  ep_slurm_request request; /* that it was started with */
   bool leaving;             /* it ends soon: it gets no job */
   bool gone;                /* it has ended; `cause` says how */
   int64_t idle_us;          /* when it ends, if no job has come by then; 0 = never */
@@ -65,8 +66,9 @@ typedef struct {
   int workers_most; /* of a device */
   int control;      /* -1 = it does not run */
   pid_t pid;
-  int64_t again_us;             /* when it is started again; 0 = it runs */
-  int wanted[EP_LIMIT_DEVICES]; /* workers, as it was told; -1 = it was not */
+  int64_t again_us;                           /* when it is started again; 0 = it runs */
+  int wanted[EP_LIMIT_DEVICES];               /* workers, as it was told; -1 = it was not */
+  ep_slurm_request request[EP_LIMIT_DEVICES]; /* and of what kind */
 } ep_remote;
 
 struct ep_supervisor {

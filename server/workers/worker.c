@@ -306,7 +306,8 @@ static void command_send(ep_supervised *worker, const ep_command *command) {
 bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int cores) {
   ep_assignment assignment = {0};
   const ep_supervisor_events *events = &supervisor->events;
-  if (worker->leaving || !events->next(events->context, worker->id, cores, &assignment))
+  if (worker->leaving || !events->next(events->context, worker->id, cores,
+                                       worker->remote ? &worker->request : NULL, &assignment))
     return false;
   worker->idle_us = 0;
   assignment.train.kind = EP_COMMAND_TRAIN;

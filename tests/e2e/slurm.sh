@@ -72,9 +72,12 @@ done
 cmp "$scratch/trials.cpu" "$scratch/trials.slurm" || fail "a sweep's trials differ"
 echo "ok: 20 trials as on this machine"
 
-# an idle worker takes all of them: nothing was submitted twice
-[[ $(wc -l <"$fake_slurm/sbatch.log") == 1 ]] || fail "one worker was enough: $(cat "$fake_slurm/sbatch.log")"
-echo "ok: one worker took them all"
+# an idle worker takes the next job
+submissions=$(wc -l <"$fake_slurm/sbatch.log")
+submit "$(xor_job 10 '{"device": "slurm:gpu"}')"
+finish "$id"
+[[ $(wc -l <"$fake_slurm/sbatch.log") == "$submissions" ]] || fail "an idle worker was there: $(cat "$fake_slurm/sbatch.log")"
+echo "ok: an idle worker takes the next job"
 [[ -z $(find "$shared/workers" -type f -perm /077) ]] || fail "others may read a connection file"
 
 # Slurm refuses, and lets wait

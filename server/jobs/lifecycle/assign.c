@@ -93,13 +93,14 @@ static bool is_beyond_quota(const ep_jobs *jobs, const ep_live_job *job, const c
 
 /* The first queued job that the device is for; NULL: there is none, or it stays free. The mutex is
  * held. */
-static ep_live_job *candidate_find(ep_jobs *jobs, const char *device,
+static ep_live_job *candidate_find(ep_jobs *jobs, const char *device, const ep_slurm_request *has,
                                    const bool held[EP_LIMIT_DEVICES]) {
   if (is_held(jobs, device, held) || (jobs->exclusives > 0 && exclusive_runs(jobs))) return NULL;
   for (int64_t i = 0; i < jobs->queue.count; i++) {
     ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
     if (!job || is_beyond_quota(jobs, job, device)) continue;
     if (waits(jobs, job, device, held)) return NULL;
+    if (has && !ep_slurm_request_holds(has, &job->allocation)) continue;
     if (ep_fit_job(&job->row, job->gang.least, device, &jobs->devices)) return job;
   }
   return NULL;
@@ -137,13 +138,14 @@ static bool room_take(const ep_jobs *jobs, ep_live_job *job, const char *device,
 /* Takes the first queued job that fits out of the queue, as running. NULL: there is none, or it
  * waits for more cores, memory or GPUs than are free, or until nothing else runs; then no other job
  * overtakes it. */
-static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
+static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores,
+                               const ep_slurm_request *has) {
   bool held[EP_LIMIT_DEVICES];
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
   held_find(jobs, held);
   if (jobs->quota_cores > 0) cores_count(jobs);
-  ep_live_job *job = candidate_find(jobs, device, held);
+  ep_live_job *job = candidate_find(jobs, device, has, held);
   if (job && !room_take(jobs, job, device, cores, held)) job = NULL;
   if (job) {
     ep_queue_remove(&jobs->queue, &job->entry);
@@ -242,8 +244,9 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   return EP_OK;
 }
 
-bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, ep_assignment *out) {
-  ep_live_job *job = queue_take(jobs, device, cores);
+bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, const ep_slurm_request *has,
+                    ep_assignment *out) {
+  ep_live_job *job = queue_take(jobs, device, cores, has);
   if (!job) return false;
   ep_error error = {0};
   ep_status status = start_prepare(jobs, job, device, out, &error);
@@ -258,12 +261,19 @@ bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, ep_assignment 
   return true;
 }
 
-int ep_assign_waiting(ep_jobs *jobs, const char *device) {
+int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *needed) {
   int count = 0;
+  memset(needed, 0, sizeof *needed);
   pthread_mutex_lock(&jobs->mutex);
-  for (int64_t i = 0; i < jobs->queue.count && count < EP_LIMIT_SLURM_WORKERS; i++) {
+  if (jobs->quota_cores > 0) cores_count(jobs);
+  const bool closed = jobs->exclusives > 0 && exclusive_runs(jobs);
+  for (int64_t i = 0; !closed && i < jobs->queue.count && count < EP_LIMIT_SLURM_WORKERS; i++) {
     const ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
-    count += job && ep_fit_job(&job->row, job->gang.least, device, &jobs->devices);
+    if (!job || is_beyond_quota(jobs, job, device) ||
+        !ep_fit_job(&job->row, job->gang.least, device, &jobs->devices))
+      continue;
+    if (count == 0) *needed = job->allocation;
+    count += count == 0 || ep_slurm_request_holds(needed, &job->allocation);
   }
   pthread_mutex_unlock(&jobs->mutex);
   return count;

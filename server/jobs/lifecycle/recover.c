@@ -259,6 +259,11 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
     ep_live_destroy(job);
     return ep_fail_memory(error);
   }
+  ep_error unfit = {0}; /* sbatch says so again */
+  if (ep_device_is_slurm(row->requested_device) &&
+      ep_allocation_make(&jobs->allocator, row, row->spec, row->requested_device, &job->allocation,
+                         &unfit) != EP_OK)
+    ep_log(EP_LOG_WARNING, "job %s: %s", row->id, unfit.message);
   if (!ep_id_is_sweep(row->id)) job->gang = ep_gang_read(row->spec);
   char message[EP_MESSAGE_BYTES];
   bool often = row->state == EP_STATE_RUNNING && ep_crashes_count(jobs, row->id, message);

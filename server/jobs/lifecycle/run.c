@@ -20,12 +20,13 @@
 
 enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
 
-static bool job_next(void *context, const char *device, int cores, ep_assignment *out) {
-  return ep_assign_next(context, device, cores, out);
+static bool job_next(void *context, const char *device, int cores, const ep_slurm_request *held,
+                     ep_assignment *out) {
+  return ep_assign_next(context, device, cores, held, out);
 }
 
-static int jobs_queued(void *context, const char *device) {
-  return ep_assign_waiting(context, device);
+static int jobs_queued(void *context, const char *device, ep_slurm_request *needed) {
+  return ep_assign_waiting(context, device, needed);
 }
 
 static ep_stop job_stop(void *context, const char *id, int attempt) {

@@ -171,6 +171,7 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, const char *
     return ep_problem_fail_memory(problem);
   }
   job->expected = expected;
+  job->allocation = checked->allocation;
   const ep_parallel_spec *parallel = &checked->spec->parallel;
   if (!checked->sweep) job->gang = ep_gang_make(parallel->data, parallel->model, parallel->elastic);
   if (ep_trials_note(job, row.spec, &error) != EP_OK) {

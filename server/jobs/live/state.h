@@ -74,6 +74,7 @@ typedef struct ep_live_job {
   bool checkpoint_failed;       /* its last one could not be written */
   bool waits_told; /* this attempt: a warning says that its results wait for the disk */
   ep_expectations expected;
+  ep_slurm_request allocation; /* on a partition of Slurm; partition "" = by its defaults */
   ep_sweep_spec *sweep;        /* of a sweep while a worker has it; owned */
   bool exclusive;              /* no other job runs beside it */
   ep_gang gang;                /* GPUs of a job of several ranks */

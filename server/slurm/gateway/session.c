@@ -114,6 +114,7 @@ static ep_status epochd_tell(session *s, ep_error *error) {
   memcpy(control.device, s->ticket->device, sizeof control.device);
   memcpy(control.node, s->hello.node, sizeof control.node);
   memcpy(control.job, s->hello.job, sizeof control.job);
+  control.request = s->ticket->request;
   ep_status status = ep_control_send(s->gateway->control, &control, pair[1], error);
   close(pair[1]);
   s->local = pair[0];

@@ -28,6 +28,7 @@ static const char NAME[] = "epochd-worker";
 typedef struct {
   char id[EP_DEVICE_ID_BYTES];
   int wanted;
+  ep_slurm_request request;     /* of new workers */
   int64_t backoff_us, again_us; /* after a refusal */
   char told[EP_MESSAGE_BYTES];  /* what epochd was told of its wait */
 } partition;
@@ -124,11 +125,13 @@ static ep_status script_write(const ep_submissions *s, const new_worker *list, i
   return EP_OK;
 }
 
-static ep_status array_submit(ep_submissions *s, const char *device, const new_worker *list,
-                              int count, int64_t *job, ep_error *error) {
+static ep_status array_submit(ep_submissions *s, const char *device,
+                              const ep_slurm_request *request, const new_worker *list, int count,
+                              int64_t *job, ep_error *error) {
   const ep_gateway_setup *setup = s->gateway->setup;
   char script[EP_LIMIT_SLURM_SCRIPT_BYTES], output[EP_LIMIT_PATH_BYTES + 64];
-  ep_slurm_submission submission = {.workers = count,
+  ep_slurm_submission submission = {.request = *request,
+                                    .workers = count,
                                     .name = NAME,
                                     .script = script,
                                     .output = output,
@@ -137,21 +140,23 @@ static ep_status array_submit(ep_submissions *s, const char *device, const new_w
   snprintf(output, sizeof output, "%s/logs/worker-%%A_%%a.log", setup->shared_dir);
   snprintf(submission.request.partition, sizeof submission.request.partition, "%s",
            device + strlen(EP_SLURM_PREFIX));
-  snprintf(submission.request.account, sizeof submission.request.account, "%s", setup->account);
-  snprintf(submission.request.qos, sizeof submission.request.qos, "%s", setup->qos);
+  if (!request->partition[0]) { /* of a job without a request of its own */
+    snprintf(submission.request.account, sizeof submission.request.account, "%s", setup->account);
+    snprintf(submission.request.qos, sizeof submission.request.qos, "%s", setup->qos);
+  }
   ep_status status = script_write(s, list, count, script, sizeof script, error);
   return status == EP_OK ? ep_slurm_submit(&submission, job, error) : status;
 }
 
 /* Makes the tickets of new workers; returns how many. The tickets are on disk then: a worker may
  * connect before sbatch has returned. */
-static int tickets_make(ep_submissions *s, const char *device, int count, new_worker *list,
-                        ep_error *error) {
+static int tickets_make(ep_submissions *s, const char *device, const ep_slurm_request *request,
+                        int count, new_worker *list, ep_error *error) {
   ep_tickets *tickets = s->gateway->tickets;
   int made = 0;
   pthread_mutex_lock(&tickets->mutex);
   for (; made < count; made++) {
-    ep_ticket *ticket = ep_tickets_add(tickets, device, list[made].secret);
+    ep_ticket *ticket = ep_tickets_add(tickets, device, request, list[made].secret);
     if (!ticket) break;
     memcpy(list[made].worker, ticket->worker, sizeof list[made].worker);
   }
@@ -190,14 +195,15 @@ static void refusal_note(ep_submissions *s, partition *p, const char *text) {
   waits_tell(s, p, text);
 }
 
-static void workers_submit(ep_submissions *s, partition *p, int count) {
+static void workers_submit(ep_submissions *s, partition *p, const ep_slurm_request *request,
+                           int count) {
   new_worker list[EP_LIMIT_SLURM_WORKERS];
   ep_error error = {0};
   int64_t job = 0;
-  int made = tickets_make(s, p->id, count, list, &error);
+  int made = tickets_make(s, p->id, request, count, list, &error);
   ep_status status = made > 0 ? EP_OK : EP_BUSY;
   for (int i = 0; status == EP_OK && i < made; i++) status = connection_write(s, &list[i], &error);
-  if (status == EP_OK) status = array_submit(s, p->id, list, made, &job, &error);
+  if (status == EP_OK) status = array_submit(s, p->id, request, list, made, &job, &error);
   tickets_settle(s, list, made, status, job);
   explicit_bzero(list, sizeof list);
   if (status != EP_OK) {
@@ -359,6 +365,7 @@ static void round_make(ep_submissions *s) {
     pthread_mutex_lock(&s->mutex);
     partition *p = i < s->count ? &s->partition[i] : NULL;
     const int wanted = p ? p->wanted : 0;
+    const ep_slurm_request request = p ? p->request : (ep_slurm_request){0};
     pthread_mutex_unlock(&s->mutex);
     if (!p) break;
     tickets_count(s, p->id, &waiting, &all);
@@ -366,7 +373,7 @@ static void round_make(ep_submissions *s) {
     const int64_t now_us = ep_clock_steady_us();
     if (all < wanted && now_us >= p->again_us) {
       p->again_us = 0;
-      workers_submit(s, p, wanted - all);
+      workers_submit(s, p, &request, wanted - all);
     }
     if (all > wanted && waiting > 0)
       surplus_cancel(s, p->id, all - wanted < waiting ? all - wanted : waiting);
@@ -422,14 +429,18 @@ ep_status ep_submissions_start(ep_gateway *gateway, const char *pin, ep_submissi
   return status;
 }
 
-void ep_submissions_want(ep_submissions *s, const char *device, int count) {
+void ep_submissions_want(ep_submissions *s, const char *device, int count,
+                         const ep_slurm_request *request) {
   pthread_mutex_lock(&s->mutex);
   partition *p = partition_find(s, device);
   if (!p && s->count < EP_LIMIT_DEVICES) {
     p = &s->partition[s->count++];
     snprintf(p->id, sizeof p->id, "%s", device);
   }
-  if (p) p->wanted = count;
+  if (p) {
+    p->wanted = count;
+    if (count > 0) p->request = *request;
+  }
   pthread_mutex_unlock(&s->mutex);
   ep_submissions_wake(s);
 }

@@ -88,12 +88,13 @@ ep_ticket *ep_tickets_find(ep_tickets *tickets, const char *worker) {
   return NULL;
 }
 
-ep_ticket *ep_tickets_add(ep_tickets *tickets, const char *device, char *secret) {
+ep_ticket *ep_tickets_add(ep_tickets *tickets, const char *device, const ep_slurm_request *request,
+                          char *secret) {
   char name[2 * NAME_BYTES + 1];
   for (int i = 0; i < EP_TICKETS; i++) {
     ep_ticket *ticket = &tickets->ticket[i];
     if (ticket->state != EP_TICKET_FREE) continue;
-    *ticket = (ep_ticket){.wake = -1};
+    *ticket = (ep_ticket){.wake = -1, .request = *request};
     random_hex(name, NAME_BYTES);
     random_hex(secret, SECRET_BYTES);
     snprintf(ticket->worker, sizeof ticket->worker, "wrk_%s", name);

@@ -25,11 +25,12 @@ typedef struct {
   char worker[EP_ID_BYTES];
   char device[EP_DEVICE_ID_BYTES];
   char hash[EP_SHA256_HEX_BYTES]; /* of the secret that is good now */
-  int64_t job, task;              /* of Slurm; 0 = not submitted so far */
-  int64_t since_us;               /* of the state; steady clock */
-  int connection;                 /* counts its connections: an older one's thread ends */
-  int wake;                       /* eventfd of the connection's thread; -1 = none */
-  bool admitted, keep;            /* what epochd has said of the connection */
+  ep_slurm_request request;
+  int64_t job, task;   /* of Slurm; 0 = not submitted so far */
+  int64_t since_us;    /* of the state; steady clock */
+  int connection;      /* counts its connections: an older one's thread ends */
+  int wake;            /* eventfd of the connection's thread; -1 = none */
+  bool admitted, keep; /* what epochd has said of the connection */
   uint64_t taken;
   char text[EP_MESSAGE_BYTES]; /* why it is to end */
 } ep_ticket;
@@ -49,7 +50,8 @@ ep_status ep_tickets_open(ep_tickets *tickets, const ep_gateway_setup *setup, ep
 
 /* A new ticket, and the secret for its connection file: [EP_SHA256_HEX_BYTES]. NULL: no room, or no
  * random numbers. Locked by the caller, like all below but ep_tickets_claim. */
-ep_ticket *ep_tickets_add(ep_tickets *tickets, const char *device, char *secret);
+ep_ticket *ep_tickets_add(ep_tickets *tickets, const char *device, const ep_slurm_request *request,
+                          char *secret);
 ep_ticket *ep_tickets_find(ep_tickets *tickets, const char *worker); /* NULL = none */
 void ep_ticket_set(ep_ticket *ticket, ep_ticket_state state);
 /* Wakes the thread of its connection. */
