@@ -127,16 +127,16 @@ static ep_status file_send(const char *name, const char *text, int64_t from) {
                    EP_OK);
   ck_assert_int_eq(ep_outgoing_go_on(&out, relay, NULL), EP_OK);
   ep_status status = EP_OK;
-  for (bool ended = false; status == EP_OK && !ended;) {
+  for (bool ended = false; !ended;) { /* to the end, so that the next file is not in its way */
     ck_assert_int_eq(both_pump(gateway, NULL), EP_OK);
     ck_assert(ep_channel_peek(gateway, &record));
     if (record.kind == EP_RECORD_FILE) status = ep_record_file_read(&record, &file, NULL);
     if (record.kind == EP_RECORD_FILE && status == EP_OK)
       status = ep_incoming_begin(&in, root, &file, NULL);
-    if (record.kind == EP_RECORD_DATA)
+    if (record.kind == EP_RECORD_DATA && status == EP_OK)
       status = ep_incoming_data(&in, record.payload, record.bytes, NULL);
     ended = record.kind == EP_RECORD_FILE_END;
-    if (ended) status = ep_record_end_read(&record, hash, NULL);
+    if (ended && status == EP_OK) status = ep_record_end_read(&record, hash, NULL);
     if (ended && status == EP_OK) status = ep_incoming_end(&in, hash, NULL);
     ep_channel_drop(gateway);
   }
