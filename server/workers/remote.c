@@ -266,10 +266,15 @@ void ep_remote_want(ep_supervisor *s) {
   for (int i = 0; i < s->devices_count; i++) {
     if (!ep_device_is_slurm(s->device[i].info.id)) continue;
     ep_control control = {.kind = EP_CONTROL_WANT};
-    control.count = busy_count(s, i) + s->events.queued(s->events.context, s->device[i].info.id);
+    const int waiting = s->events.queued(s->events.context, s->device[i].info.id, &control.request);
+    control.count = busy_count(s, i) + waiting;
     if (control.count > s->remote.workers_most) control.count = s->remote.workers_most;
-    if (control.count == s->remote.wanted[i]) continue;
+    if (waiting == 0) control.request = s->remote.request[i];
+    if (control.count == s->remote.wanted[i] &&
+        memcmp(&control.request, &s->remote.request[i], sizeof control.request) == 0)
+      continue;
     s->remote.wanted[i] = control.count;
+    s->remote.request[i] = control.request;
     memcpy(control.device, s->device[i].info.id, sizeof control.device);
     control_send(s, &control);
     if (s->remote.control < 0) return;

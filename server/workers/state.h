@@ -65,8 +65,9 @@ typedef struct {
   int workers_most; /* of a device */
   int control;      /* -1 = it does not run */
   pid_t pid;
-  int64_t again_us;             /* when it is started again; 0 = it runs */
-  int wanted[EP_LIMIT_DEVICES]; /* workers, as it was told; -1 = it was not */
+  int64_t again_us;                           /* when it is started again; 0 = it runs */
+  int wanted[EP_LIMIT_DEVICES];               /* workers, as it was told; -1 = it was not */
+  ep_slurm_request request[EP_LIMIT_DEVICES]; /* what a new one asks for, likewise */
 } ep_remote;
 
 struct ep_supervisor {

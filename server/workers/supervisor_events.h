@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "api/wire/frame.h"
+#include "server/slurm/commands.h"
 
 /* A job for a device. */
 typedef struct {
@@ -24,8 +25,8 @@ typedef struct {
    * INT_MAX when the device has no job. After false it is called again once ep_supervisor_kick was.
    */
   bool (*next)(void *context, const char *device, int cores, ep_assignment *out);
-  /* How many queued jobs wait for the device, of another machine. */
-  int (*queued)(void *context, const char *device);
+  /* How many queued jobs wait for the device, of another machine; what the first asks Slurm for. */
+  int (*queued)(void *context, const char *device, ep_slurm_request *request);
   /* After a kick: whether the job that a worker has is to end. The worker gets a command, and
    * SIGKILL 10 s later, or 60 s where it is to write a checkpoint. */
   ep_stop (*stop)(void *context, const char *job, int attempt);

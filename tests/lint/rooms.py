@@ -100,9 +100,9 @@ ROOMS = {
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
-    "server/slurm/control": ("api", ""),
+    "server/slurm/control": ("api server/slurm", ""),
     "server/slurm/gateway": (SERVER + " api/spec api/sweep engine/files engine/tunnel server/slurm server/slurm/control", ""),
-    "server/workers": (SERVER + " engine/files engine/plan server/slurm/control", ""),
+    "server/workers": (SERVER + " engine/files engine/plan server/slurm server/slurm/control", ""),
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/slurm server/store server/events server/datasets", ""),

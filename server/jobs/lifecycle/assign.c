@@ -258,12 +258,17 @@ bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, ep_assignment 
   return true;
 }
 
-int ep_assign_waiting(ep_jobs *jobs, const char *device) {
+int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *request) {
   int count = 0;
+  ep_error error = {0};
+  memset(request, 0, sizeof *request);
   pthread_mutex_lock(&jobs->mutex);
   for (int64_t i = 0; i < jobs->queue.count && count < EP_LIMIT_SLURM_WORKERS; i++) {
     const ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
-    count += job && ep_fit_job(&job->row, job->gang.least, device, &jobs->devices);
+    if (!job || !ep_fit_job(&job->row, job->gang.least, device, &jobs->devices)) continue;
+    /* What the partition does not allow any more, Slurm itself refuses, and says so. */
+    if (count++ == 0)
+      ep_allocation_make(&jobs->allocator, &job->row, job->slurm, device, request, &error);
   }
   pthread_mutex_unlock(&jobs->mutex);
   return count;

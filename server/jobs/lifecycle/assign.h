@@ -18,7 +18,8 @@ void ep_assign_undo(ep_jobs *jobs, ep_live_job *job);
 /* Frees a dropped job that ran: its row could not be stored. */
 void ep_assign_drop(ep_jobs *jobs, ep_live_job *job);
 
-/* How many queued jobs wait for the device, up to the most workers that there can be. */
-int ep_assign_waiting(ep_jobs *jobs, const char *device);
+/* How many queued jobs wait for the partition, up to the most workers that there can be. request:
+ * what the first of them asks Slurm for; of none it is {0}. */
+int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *request);
 
 #endif

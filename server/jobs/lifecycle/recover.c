@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/spec/slurm.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
@@ -260,6 +261,7 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
     return ep_fail_memory(error);
   }
   if (!ep_id_is_sweep(row->id)) job->gang = ep_gang_read(row->spec);
+  job->slurm = ep_slurm_spec_read(row->spec);
   char message[EP_MESSAGE_BYTES];
   bool often = row->state == EP_STATE_RUNNING && ep_crashes_count(jobs, row->id, message);
   if (row->state != EP_STATE_QUEUED)

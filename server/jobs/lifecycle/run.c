@@ -24,8 +24,8 @@ static bool job_next(void *context, const char *device, int cores, ep_assignment
   return ep_assign_next(context, device, cores, out);
 }
 
-static int jobs_queued(void *context, const char *device) {
-  return ep_assign_waiting(context, device);
+static int jobs_queued(void *context, const char *device, ep_slurm_request *request) {
+  return ep_assign_waiting(context, device, request);
 }
 
 static ep_stop job_stop(void *context, const char *id, int attempt) {

@@ -9,6 +9,7 @@
 #include "api/limits.h"
 #include "api/names.h"
 #include "api/status.h"
+#include "server/slurm/commands.h"
 
 #define EP_GATEWAY_ARGUMENT "--slurm-gateway"
 
@@ -39,7 +40,8 @@ typedef enum {
   /* To the gateway. */
   EP_CONTROL_ADMIT, /* worker, taken, keep: of an ATTACH */
   EP_CONTROL_END,   /* worker, text: it is to end, and why */
-  EP_CONTROL_WANT   /* device, count: workers that there should be, with those that are there */
+  EP_CONTROL_WANT   /* device, count: workers that there should be, with those that are there;
+                       request:   what a new one asks for */
 } ep_control_kind;
 
 typedef struct {
@@ -54,6 +56,7 @@ typedef struct {
   uint64_t first, last; /* frames that its relay holds */
   uint64_t taken;
   int count;
+  ep_slurm_request request; /* of a new worker */
   char text[EP_MESSAGE_BYTES];
 } ep_control;
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "api/hash/sha256.h"
-#include "engine/files/free_space.h"
-#include "server/process/clock.h"
 #include "api/json/problem.h"
 #include "api/spec/spec.h"
+#include "engine/files/free_space.h"
+#include "server/process/clock.h"
 #include "server/process/log.h"
 #include "server/process/log_output.h"
 #include "server/slurm/gateway/submissions.h"
@@ -84,7 +84,7 @@ static void gateway_loop(ep_gateway *gateway, ep_submissions *submissions) {
       if (ep_control_receive(EP_GATEWAY_CONTROL, &control, &file, &got, NULL) != EP_OK) return;
       if (file >= 0) close(file);
       if (got && control.kind == EP_CONTROL_WANT)
-        ep_submissions_want(submissions, control.device, control.count);
+        ep_submissions_want(submissions, control.device, control.count, &control.request);
       else if (got)
         worker_note(gateway, &control);
       if (got && control.kind == EP_CONTROL_END) ep_submissions_wake(submissions);

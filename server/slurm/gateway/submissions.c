@@ -28,6 +28,7 @@ static const char NAME[] = "epochd-worker";
 typedef struct {
   char id[EP_DEVICE_ID_BYTES];
   int wanted;
+  ep_slurm_request request;     /* of a new worker */
   int64_t backoff_us, again_us; /* after a refusal */
   char told[EP_MESSAGE_BYTES];  /* what epochd was told of its wait */
 } partition;
@@ -124,21 +125,25 @@ static ep_status script_write(const ep_submissions *s, const new_worker *list, i
   return EP_OK;
 }
 
-static ep_status array_submit(ep_submissions *s, const char *device, const new_worker *list,
-                              int count, int64_t *job, ep_error *error) {
+static ep_status array_submit(ep_submissions *s, const char *device,
+                              const ep_slurm_request *request, const new_worker *list, int count,
+                              int64_t *job, ep_error *error) {
   const ep_gateway_setup *setup = s->gateway->setup;
   char script[EP_LIMIT_SLURM_SCRIPT_BYTES], output[EP_LIMIT_PATH_BYTES + 64];
-  ep_slurm_submission submission = {.workers = count,
+  ep_slurm_submission submission = {.request = *request,
+                                    .workers = count,
                                     .name = NAME,
                                     .script = script,
                                     .output = output,
                                     .folder = setup->shared_dir,
                                     .options = setup->options[0] ? setup->options : NULL};
   snprintf(output, sizeof output, "%s/logs/worker-%%A_%%a.log", setup->shared_dir);
-  snprintf(submission.request.partition, sizeof submission.request.partition, "%s",
-           device + strlen(EP_SLURM_PREFIX));
-  snprintf(submission.request.account, sizeof submission.request.account, "%s", setup->account);
-  snprintf(submission.request.qos, sizeof submission.request.qos, "%s", setup->qos);
+  if (!request->partition[0]) { /* the partition does not allow the job: sbatch says why */
+    snprintf(submission.request.partition, sizeof submission.request.partition, "%s",
+             device + strlen(EP_SLURM_PREFIX));
+    snprintf(submission.request.account, sizeof submission.request.account, "%s", setup->account);
+    snprintf(submission.request.qos, sizeof submission.request.qos, "%s", setup->qos);
+  }
   ep_status status = script_write(s, list, count, script, sizeof script, error);
   return status == EP_OK ? ep_slurm_submit(&submission, job, error) : status;
 }
@@ -194,10 +199,13 @@ static void workers_submit(ep_submissions *s, partition *p, int count) {
   new_worker list[EP_LIMIT_SLURM_WORKERS];
   ep_error error = {0};
   int64_t job = 0;
+  pthread_mutex_lock(&s->mutex);
+  const ep_slurm_request request = p->request;
+  pthread_mutex_unlock(&s->mutex);
   int made = tickets_make(s, p->id, count, list, &error);
   ep_status status = made > 0 ? EP_OK : EP_BUSY;
   for (int i = 0; status == EP_OK && i < made; i++) status = connection_write(s, &list[i], &error);
-  if (status == EP_OK) status = array_submit(s, p->id, list, made, &job, &error);
+  if (status == EP_OK) status = array_submit(s, p->id, &request, list, made, &job, &error);
   tickets_settle(s, list, made, status, job);
   explicit_bzero(list, sizeof list);
   if (status != EP_OK) {
@@ -422,7 +430,8 @@ ep_status ep_submissions_start(ep_gateway *gateway, const char *pin, ep_submissi
   return status;
 }
 
-void ep_submissions_want(ep_submissions *s, const char *device, int count) {
+void ep_submissions_want(ep_submissions *s, const char *device, int count,
+                         const ep_slurm_request *request) {
   pthread_mutex_lock(&s->mutex);
   partition *p = partition_find(s, device);
   if (!p && s->count < EP_LIMIT_DEVICES) {
@@ -430,6 +439,7 @@ void ep_submissions_want(ep_submissions *s, const char *device, int count) {
     snprintf(p->id, sizeof p->id, "%s", device);
   }
   if (p) p->wanted = count;
+  if (p) p->request = *request;
   pthread_mutex_unlock(&s->mutex);
   ep_submissions_wake(s);
 }

@@ -12,8 +12,10 @@ typedef struct ep_submissions ep_submissions;
 /* pin: of the certificate. Starts the thread. */
 ep_status ep_submissions_start(ep_gateway *gateway, const char *pin, ep_submissions **out,
                                ep_error *error);
-/* There should be so many workers of the device, those that are there included. */
-void ep_submissions_want(ep_submissions *submissions, const char *device, int count);
+/* There should be so many workers of the device, those that are there included. request: of new
+ * ones; without a partition, Slurm's defaults. */
+void ep_submissions_want(ep_submissions *submissions, const char *device, int count,
+                         const ep_slurm_request *request);
 /* Looks again: a ticket has changed. */
 void ep_submissions_wake(ep_submissions *submissions);
 /* Ends the thread. cancel: workers that have not connected are cancelled. */
