@@ -225,7 +225,10 @@ static void worker_gone(ep_supervisor *s, const ep_control *control) {
 static void waits_note(ep_supervisor *s, const ep_control *control) {
   const int device = device_find(s, control->device);
   if (device < 0) return;
+  pthread_mutex_lock(&s->mutex);
   memcpy(s->device[device].reason, control->text, sizeof s->device[device].reason);
+  memcpy(s->shown.device[device].reason, control->text, sizeof s->shown.device[device].reason);
+  pthread_mutex_unlock(&s->mutex);
 }
 
 void ep_remote_receive(ep_supervisor *s) {
