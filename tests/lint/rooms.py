@@ -101,7 +101,7 @@ ROOMS = {
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
     "server/slurm/control": ("api server/slurm", ""),
-    "server/slurm/gateway": (SERVER + " api/spec api/sweep engine/files engine/tunnel server/slurm server/slurm/control", ""),
+    "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/tunnel server/slurm server/slurm/control", ""),
     "server/workers": (SERVER + " engine/files engine/plan server/slurm server/slurm/control", ""),
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
