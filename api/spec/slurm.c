@@ -2,6 +2,7 @@
 #include "api/spec/slurm.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -97,17 +98,20 @@ bool ep_slurm_given(const void *spec) {
          slurm->constraint[0];
 }
 
-ep_status ep_slurm_spec_read(const char *spec, ep_slurm_spec *out, ep_error *error) {
+ep_slurm_spec *ep_slurm_spec_read(const char *spec) {
   json_t *root = NULL;
-  memset(out, 0, sizeof *out);
-  if (!strstr(spec, "\"slurm\":{")) return EP_OK; /* as most have none */
-  ep_status status = ep_json_load(spec, strlen(spec), EP_LIMIT_FRAME_BYTES, &root, error);
-  const json_t *object = json_object_get(root, "slurm");
-  ep_json_get_text(object, "time", out->time, sizeof out->time);
-  ep_json_get_text(object, "account", out->account, sizeof out->account);
-  ep_json_get_text(object, "qos", out->qos, sizeof out->qos);
-  ep_json_get_text(object, "gres", out->gres, sizeof out->gres);
-  ep_json_get_text(object, "constraint", out->constraint, sizeof out->constraint);
+  if (!strstr(spec, "\"slurm\":{")) return NULL; /* as most have none */
+  if (ep_json_load(spec, strlen(spec), EP_LIMIT_FRAME_BYTES, &root, NULL) != EP_OK) return NULL;
+  const json_t *job = json_object_get(root, "job"); /* of a sweep */
+  const json_t *object = json_object_get(job ? job : root, "slurm");
+  ep_slurm_spec *out = json_is_object(object) ? calloc(1, sizeof *out) : NULL;
+  if (out) {
+    ep_json_get_text(object, "time", out->time, sizeof out->time);
+    ep_json_get_text(object, "account", out->account, sizeof out->account);
+    ep_json_get_text(object, "qos", out->qos, sizeof out->qos);
+    ep_json_get_text(object, "gres", out->gres, sizeof out->gres);
+    ep_json_get_text(object, "constraint", out->constraint, sizeof out->constraint);
+  }
   json_decref(root);
-  return status;
+  return out;
 }

@@ -17,7 +17,8 @@ bool ep_slurm_device_accepts(const char *text);
 
 /* Whether any of "slurm" is given. spec: an ep_job_spec. */
 bool ep_slurm_given(const void *spec);
-/* "slurm" alone of a stored spec's text. */
-ep_status ep_slurm_spec_read(const char *spec, ep_slurm_spec *out, ep_error *error);
+/* "slurm" alone of a stored text of a job's or a sweep's. NULL: it has none, or memory is short.
+ * The caller owns it (free). */
+ep_slurm_spec *ep_slurm_spec_read(const char *spec);
 
 #endif

@@ -226,7 +226,10 @@ static void worker_gone(ep_supervisor *s, const ep_control *control) {
 static void waits_note(ep_supervisor *s, const ep_control *control) {
   const int device = device_find(s, control->device);
   if (device < 0) return;
+  pthread_mutex_lock(&s->mutex);
   memcpy(s->device[device].reason, control->text, sizeof s->device[device].reason);
+  memcpy(s->shown.device[device].reason, control->text, sizeof s->shown.device[device].reason);
+  pthread_mutex_unlock(&s->mutex);
 }
 
 void ep_remote_receive(ep_supervisor *s) {
@@ -276,14 +279,17 @@ void ep_remote_want(ep_supervisor *s) {
     if (!ep_device_is_slurm(s->device[i].info.id)) continue;
     ep_control control = {.kind = EP_CONTROL_WANT};
     const int queued = s->events.queued(s->events.context, s->device[i].info.id, &control.request);
-    if (queued > 0) unfit_end(s, i);
+    if (queued > 0)
+      unfit_end(s, i);
+    else
+      control.request = s->remote.request[i];
     control.count = busy_count(s, i) + queued;
     if (control.count > s->remote.workers_most) control.count = s->remote.workers_most;
     if (control.count == s->remote.wanted[i] &&
         memcmp(&control.request, &s->remote.request[i], sizeof control.request) == 0)
       continue;
-    s->remote.request[i] = control.request;
     s->remote.wanted[i] = control.count;
+    s->remote.request[i] = control.request;
     memcpy(control.device, s->device[i].info.id, sizeof control.device);
     control_send(s, &control);
     if (s->remote.control < 0) return;

@@ -81,6 +81,16 @@ void ep_supervisor_kick(ep_supervisor *s) {
     ep_log(EP_LOG_ERROR, "the supervisor cannot be woken: %s", strerror(errno));
 }
 
+void ep_supervisor_get_reason(ep_supervisor *s, const char *device,
+                              char reason[EP_WAIT_REASON_BYTES]) {
+  reason[0] = 0;
+  pthread_mutex_lock(&s->mutex);
+  const ep_device_status *found = ep_device_list_find(&s->shown, device);
+  if (found)
+    snprintf(reason, EP_WAIT_REASON_BYTES, "%.*s", EP_WAIT_REASON_BYTES - 1, found->reason);
+  pthread_mutex_unlock(&s->mutex);
+}
+
 void ep_supervisor_get_devices(ep_supervisor *s, ep_device_list *out) {
   pthread_mutex_lock(&s->mutex);
   *out = s->shown;

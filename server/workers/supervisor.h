@@ -50,6 +50,11 @@ void ep_supervisor_destroy(ep_supervisor *supervisor);
 /* There may be work, or a job to cancel. */
 void ep_supervisor_kick(ep_supervisor *supervisor);
 void ep_supervisor_get_devices(ep_supervisor *supervisor, ep_device_list *out);
+/* Why Slurm lets the workers of a partition wait; "" = it does not, or there is none. Any thread.
+ */
+enum { EP_WAIT_REASON_BYTES = 256 };
+void ep_supervisor_get_reason(ep_supervisor *supervisor, const char *device,
+                              char reason[EP_WAIT_REASON_BYTES]);
 
 /* Sends `command` (predict, probe or calibrate; its request number is filled in) to a worker of
  * `device`; unless only_there, to any worker where that device has none alive or is NULL. `done` is

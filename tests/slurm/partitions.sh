@@ -88,4 +88,21 @@ if [[ -x $build/bin/epochctl ]]; then
   EPOCHD=$url "$build/bin/epochctl" devices >"$scratch/devices"
   grep -q 'slurm:gpu .*1 node, 1 idle; 2 of 2 GPUs idle; at most 5 min' "$scratch/devices" || fail "$(cat "$scratch/devices")"
 fi
+
+# Slurm's reason stands in the job while its worker waits, and the worker asks for what the job needs.
+waits() { http GET "/v1/jobs/$id" && jq -e '.queue_position == 1 and (.queue_reason // "" | test("Resources|Priority"))' "$body" >/dev/null; }
+job_of_slurm() { scontrol --oneliner show job 2>/dev/null | grep -q 'JobName=epoch'; }
+blocker=$(sbatch --parsable --partition gpu --gpus 2 --output /dev/null --wrap 'sleep 1000')
+until_so "the GPUs are taken" test "$(squeue -h -j "$blocker" -o %T)"
+submit "$(xor_job 10 '{"device": "slurm:gpu", "slurm": {"time": "0:04:00"}}')"
+until_so "the job has Slurm's reason" waits
+until_so "Slurm has a worker" job_of_slurm
+worker=$(scontrol --oneliner show job | grep 'JobName=epoch' | head -n 1)
+for words in TimeLimit=00:04:00 Account=lab Partition=gpu gres:gpu:1; do
+  [[ $worker == *"$words"* ]] || fail "no $words: $worker"
+done
+[[ $worker =~ MinMemoryNode=10[0-9][0-9]M ]] || fail "its memory: $worker"
+http POST "/v1/jobs/$id/cancel"
+expect 200
+scancel "$blocker"
 echo "partitions are devices"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/spec/slurm.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
@@ -259,12 +260,13 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
     ep_live_destroy(job);
     return ep_fail_memory(error);
   }
+  if (!ep_id_is_sweep(row->id)) job->gang = ep_gang_read(row->spec);
+  job->slurm = ep_slurm_spec_read(row->spec);
   ep_error unfit = {0}; /* sbatch says so again */
   if (ep_device_is_slurm(row->requested_device) &&
-      ep_allocation_make(&jobs->allocator, row, row->spec, row->requested_device, &job->allocation,
+      ep_allocation_make(&jobs->allocator, row, job->slurm, row->requested_device, &job->allocation,
                          &unfit) != EP_OK)
     ep_log(EP_LOG_WARNING, "job %s: %s", row->id, unfit.message);
-  if (!ep_id_is_sweep(row->id)) job->gang = ep_gang_read(row->spec);
   char message[EP_MESSAGE_BYTES];
   bool often = row->state == EP_STATE_RUNNING && ep_crashes_count(jobs, row->id, message);
   if (row->state != EP_STATE_QUEUED)

@@ -78,6 +78,7 @@ typedef struct ep_live_job {
   ep_sweep_spec *sweep;        /* of a sweep while a worker has it; owned */
   bool exclusive;              /* no other job runs beside it */
   ep_gang gang;                /* GPUs of a job of several ranks */
+  ep_slurm_spec *slurm;        /* of its spec; owned; NULL = none */
   int64_t sweep_epoch;         /* its results when this attempt began */
   int64_t sweep_us;            /* and when that was, on the steady clock */
   char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/spec/slurm.h"
 #include "server/jobs/placement/estimate.h"
 
 static ep_status request_make(const ep_allocator *allocator, const ep_slurm_need *need,
@@ -45,13 +44,13 @@ ep_status ep_allocation_check(const ep_allocator *allocator, ep_calibrations *ca
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
 }
 
-ep_status ep_allocation_make(const ep_allocator *allocator, const ep_job_row *row, const char *spec,
-                             const char *device, ep_slurm_request *out, ep_error *error) {
+ep_status ep_allocation_make(const ep_allocator *allocator, const ep_job_row *row,
+                             const ep_slurm_spec *slurm, const char *device, ep_slurm_request *out,
+                             ep_error *error) {
+  static const ep_slurm_spec NONE;
   const ep_slurm_need need = {
       .bytes = row->bytes, .cores = row->cores, .seconds = row->seconds_cpu};
-  ep_slurm_spec slurm;
-  ep_status status = ep_slurm_spec_read(spec, &slurm, error);
-  return status == EP_OK ? request_make(allocator, &need, &slurm, device, out, error) : status;
+  return request_make(allocator, &need, slurm ? slurm : &NONE, device, out, error);
 }
 
 ep_allocation_view ep_allocation_view_make(const ep_slurm_request *request) {
