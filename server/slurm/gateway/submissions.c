@@ -335,10 +335,10 @@ static void reasons_tell(ep_submissions *s, const ep_slurm_jobs *jobs) {
   }
 }
 
-static void slurm_look(ep_submissions *s, bool any_waiting) {
+static void slurm_look(ep_submissions *s, bool any_doubt) {
   ep_slurm_jobs jobs = {0};
   ep_error error = {0};
-  s->look_us = ep_clock_steady_us() + (any_waiting ? LOOK_US : LOOK_SELDOM_US);
+  s->look_us = ep_clock_steady_us() + (any_doubt ? LOOK_US : LOOK_SELDOM_US);
   if (ep_slurm_list(NAME, &jobs, &error) != EP_OK) {
     ep_log(EP_LOG_WARNING, "squeue: %s", error.message);
     return;
@@ -348,18 +348,21 @@ static void slurm_look(ep_submissions *s, bool any_waiting) {
   ep_slurm_jobs_free(&jobs);
 }
 
-static bool any_ticket(ep_submissions *s) {
+/* Whether there are tickets, and whether Slurm knows more of one than its connection says. */
+static bool any_ticket(ep_submissions *s, bool *any_doubt) {
   bool any = false;
   pthread_mutex_lock(&s->gateway->tickets->mutex);
-  for (int i = 0; i < EP_TICKETS; i++)
-    any = any || s->gateway->tickets->ticket[i].state != EP_TICKET_FREE;
+  for (int i = 0; i < EP_TICKETS; i++) {
+    const ep_ticket_state state = s->gateway->tickets->ticket[i].state;
+    any = any || state != EP_TICKET_FREE;
+    *any_doubt = *any_doubt || state == EP_TICKET_WAITING || state == EP_TICKET_AWAY;
+  }
   pthread_mutex_unlock(&s->gateway->tickets->mutex);
   return any;
 }
 
 /* One round, without the lock but where it reads what is wanted. */
 static void round_make(ep_submissions *s) {
-  int any_waiting = 0;
   for (int i = 0; i < EP_LIMIT_DEVICES; i++) {
     int waiting, all;
     pthread_mutex_lock(&s->mutex);
@@ -369,9 +372,7 @@ static void round_make(ep_submissions *s) {
     pthread_mutex_unlock(&s->mutex);
     if (!p) break;
     tickets_count(s, p->id, &waiting, &all);
-    any_waiting += waiting;
-    const int64_t now_us = ep_clock_steady_us();
-    if (all < wanted && now_us >= p->again_us) {
+    if (all < wanted && ep_clock_steady_us() >= p->again_us) {
       p->again_us = 0;
       workers_submit(s, p, &request, wanted - all);
     }
@@ -379,7 +380,11 @@ static void round_make(ep_submissions *s) {
       surplus_cancel(s, p->id, all - wanted < waiting ? all - wanted : waiting);
     if (waiting == 0 && all > 0) p->backoff_us = 0;
   }
-  if (ep_clock_steady_us() >= s->look_us && any_ticket(s)) slurm_look(s, any_waiting > 0);
+  bool any_doubt = false;
+  const bool any = any_ticket(s, &any_doubt);
+  const int64_t now_us = ep_clock_steady_us();
+  if (any_doubt && s->look_us > now_us + LOOK_US) s->look_us = now_us + LOOK_US;
+  if (any && now_us >= s->look_us) slurm_look(s, any_doubt);
 }
 
 static void *submissions_run(void *context) {
