@@ -18,10 +18,10 @@ typedef struct {
 
 typedef struct {
   ep_device_info info;
-  const char *state;                  /* "starting", "idle", "busy", "restarting", "lost" */
-  const char *const *jobs;            /* [jobs_count] that it has */
-  int jobs_count, cores;              /* that jobs may take of it */
-  int64_t pid, restarts;              /* of its first worker, of all of them */
+  const char *state;       /* "starting", "idle", "busy", "restarting", "absent", "lost" */
+  const char *const *jobs; /* [jobs_count] that it has */
+  int jobs_count, cores;   /* that jobs may take of it */
+  int64_t pid, restarts;   /* of its first worker, of all of them */
   const ep_partition_view *partition; /* NULL = a device of this machine */
 } ep_device_view;
 

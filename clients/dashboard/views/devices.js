@@ -7,7 +7,7 @@ import { announce } from "../shell.js";
 
 export const title = "Devices";
 
-const stateWords = { starting: "Starting", idle: "Idle", busy: "Training", restarting: "Restarting", lost: "Lost" };
+const stateWords = { starting: "Starting", idle: "Idle", busy: "Training", restarting: "Restarting", absent: "No worker", lost: "Lost" };
 const leastPriority = -100, mostPriority = 100; // the daemon's limits
 
 const heads = (words) => h("thead", null, h("tr", null, words.map(([word, isNumber]) => h("th", { scope: "col", class: isNumber ? "number" : null }, word))));
