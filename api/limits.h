@@ -181,10 +181,11 @@
 #define EP_LIMIT_DIFFERENCES 1000           /* rows of a table to be read */
 
 /* Webhooks. */
-#define EP_LIMIT_DELIVERIES 10000    /* that wait: further messages fail at once. 20 MB of rows */
-#define EP_LIMIT_TRANSFERS 16        /* deliveries at once: a TLS connection takes 100 KB */
-#define EP_LIMIT_HOST_TRANSFERS 2    /* to one host: a slow one leaves room for others */
-#define EP_LIMIT_DELIVERY_SECONDS 10 /* of one attempt, the connection included */
+#define EP_LIMIT_DELIVERIES 10000      /* that wait: further messages fail at once. 20 MB of rows */
+#define EP_LIMIT_OWNER_DELIVERIES 5000 /* of them of one owner: others have room */
+#define EP_LIMIT_TRANSFERS 16          /* deliveries at once: a TLS connection takes 100 KB */
+#define EP_LIMIT_HOST_TRANSFERS 2      /* to one host: a slow one leaves room for others */
+#define EP_LIMIT_DELIVERY_SECONDS 10   /* of one attempt, the connection included */
 #define EP_LIMIT_DELIVERY_BYTES (64 << 10)  /* of a response, which nobody reads */
 #define EP_LIMIT_DELIVERY_DAY_SECONDS 86400 /* of all attempts: a receiver's night */
 #define EP_LIMIT_BACKOFF_SECONDS 3600       /* the longest wait between two */

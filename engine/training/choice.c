@@ -174,12 +174,23 @@ static ep_status candidates_try(ep_trainer *t, const char *own, const candidate 
   return status == EP_OK ? start_again(t, error) : status;
 }
 
-static ep_status recalled_make(ep_trainer *t, const char *own, const char *chosen,
-                               ep_error *error) {
-  if (strcmp(own, chosen) == 0) return EP_OK;
-  t->job->backend_ops->release(t->instance);
+/* In the place of the instance, so that no memory is needed for two. */
+static ep_status instance_replace(ep_trainer *t, const char *executor, ep_error *error) {
+  if (t->instance) t->job->backend_ops->release(t->instance);
   t->instance = NULL;
-  return ep_trainer_instance_make(t, chosen, error);
+  return ep_trainer_instance_make(t, executor, error);
+}
+
+/* What another training got. Programs that are remembered as one may differ in what an executor
+ * takes: then it is the device's own choice. */
+static ep_status recalled_make(ep_trainer *t, const char *executor, ep_error *error) {
+  char own[EP_EXECUTOR_BYTES]; /* the name goes with its instance */
+  if (strcmp(executor, t->tried.chosen) == 0) return EP_OK;
+  snprintf(own, sizeof own, "%s", executor);
+  ep_status status = instance_replace(t, t->tried.chosen, error);
+  if (status == EP_OK || device_failed(status)) return status;
+  t->tried = (ep_tried_executors){0};
+  return instance_replace(t, own, error);
 }
 
 static bool is_settled(const ep_trainer *t) {
@@ -204,8 +215,7 @@ ep_status ep_choice_make(ep_trainer *t, ep_error *error) {
   count = candidates_cut(t, candidates, count, own_seconds);
   if (count == 0) return EP_OK;
   const uint64_t program = ep_plan_signature(t->plan);
-  if (recall(program, t->job->device, &t->tried))
-    return recalled_make(t, info.executor, t->tried.chosen, error);
+  if (recall(program, t->job->device, &t->tried)) return recalled_make(t, info.executor, error);
   status = candidates_try(t, info.executor, candidates, count, error);
   if (status != EP_OK) return status;
   t->job->backend_ops->instance_info(t->instance, &info);

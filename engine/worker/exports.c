@@ -40,7 +40,7 @@ static ep_status spec_find(export *e, ep_error *error) {
   if (status == EP_OK) status = ep_weights_read_shape(e->weights, &shape, error);
   if (status == EP_OK) {
     e->bytes = shape.x_type == EP_X_UINT8;
-    status = ep_job_spec_parse(e->spec_text, strlen(e->spec_text), &e->spec, problem);
+    status = ep_job_spec_load(e->spec_text, strlen(e->spec_text), &e->spec, problem);
     if (status == EP_OK) e->spec->executor[0] = 0; /* which may be another device's */
     if (status == EP_OK) e->spec->parallel = (ep_parallel_spec){.data = 1, .model = 1};
     if (status == EP_OK) status = ep_plan_create(e->spec, &shape, &e->plan, problem);

@@ -101,24 +101,23 @@ ep_status ep_store_deliveries_of(ep_store *store, const char *job, ep_delivery *
 }
 
 /* What a message of a webhook is made of: hooks are those of the spec, events those of a hook. */
+#define NEW_HAS_WEBHOOKS EP_SPEC_HAS_WEBHOOKS("new.spec")
+#define NEW_WEBHOOKS EP_SPEC_WEBHOOKS("new.spec")
+#define NEW_HAS_ROOM EP_DELIVERIES_ROOM("new")
+
 int ep_store_deliveries_keep(sqlite3 *database) {
   static const char sql[] =
       "CREATE TEMP TRIGGER jobs_end_deliveries AFTER UPDATE OF finished_us ON main.jobs "
-      "WHEN old.finished_us = 0 AND new.finished_us > 0 AND " EP_SPEC_HAS_WEBHOOKS(
-          "new.spec") " "
-                      "BEGIN INSERT OR IGNORE INTO deliveries (job, hook, event, id, url, "
-                      "created_us, due_us, fault) "
-                      "SELECT new.id, hooks.key, events.value, " EP_DELIVERY_ID ", "
-                      "json_extract(hooks.value, '$.url'), new.finished_us, "
-                      "CASE WHEN " EP_DELIVERIES_ROOM " THEN new.finished_us END, "
-                      "CASE WHEN " EP_DELIVERIES_ROOM
-                      " THEN '' ELSE 'too many messages wait already' END "
-                      "FROM " EP_SPEC_WEBHOOKS(
-                          "new.spec") " AS hooks, json_each(hooks.value, '$.events') AS events "
-                                      "WHERE events.value = 'end' OR (events.value = 'failed' AND "
-                                      "new.state = 'failed'); END;"
-                                      "CREATE TEMP TRIGGER jobs_delete_deliveries AFTER DELETE ON "
-                                      "main.jobs "
-                                      "BEGIN DELETE FROM deliveries WHERE job = old.id; END;";
+      "WHEN old.finished_us = 0 AND new.finished_us > 0 AND " NEW_HAS_WEBHOOKS " "
+      "BEGIN INSERT OR IGNORE INTO deliveries (job, hook, event, id, url, created_us, due_us, "
+      "fault, owner) "
+      "SELECT new.id, hooks.key, events.value, " EP_DELIVERY_ID ", "
+      "json_extract(hooks.value, '$.url'), new.finished_us, "
+      "CASE WHEN " NEW_HAS_ROOM " THEN new.finished_us END, "
+      "CASE WHEN " NEW_HAS_ROOM " THEN '' ELSE 'too many messages wait already' END, new.owner "
+      "FROM " NEW_WEBHOOKS " AS hooks, json_each(hooks.value, '$.events') AS events "
+      "WHERE events.value = 'end' OR (events.value = 'failed' AND new.state = 'failed'); END;"
+      "CREATE TEMP TRIGGER jobs_delete_deliveries AFTER DELETE ON main.jobs "
+      "BEGIN DELETE FROM deliveries WHERE job = old.id; END;";
   return sqlite3_exec(database, sql, NULL, NULL, NULL);
 }

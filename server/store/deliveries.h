@@ -24,8 +24,9 @@ typedef struct {
   char fault[EP_DELIVERY_FAULT_BYTES]; /* of the last attempt; "" = none */
 } ep_delivery;
 
-/* Those due by now_us, the oldest first, at most EP_LIMIT_HOST_TRANSFERS of a host: a host that is
- * slow holds up none but itself. One that is under way counts among them, and is returned again.
+/* Those due by now_us, at most EP_LIMIT_HOST_TRANSFERS of a host, the oldest of each owner first,
+ * then the second of each: neither a host that is slow nor an owner of many holds up others. One
+ * that is under way counts among them, and is returned again.
  * rows: [limit], of which *count are written. */
 ep_status ep_store_deliveries_due(ep_store *store, int64_t now_us, ep_delivery *rows, int limit,
                                   int *count, ep_error *error);

@@ -81,8 +81,15 @@
 #define EP_SPEC_WEBHOOKS(spec) \
   "json_each(CASE WHEN json_valid(" spec ") THEN " spec " ELSE '{}' END, '$.webhooks')"
 #define EP_DELIVERY_ID "'msg_' || lower(hex(randomblob(16)))"
-#define EP_DELIVERIES_ROOM \
-  "(SELECT count(*) FROM deliveries WHERE due_us IS NOT NULL) < " EP_TEXT_OF(EP_LIMIT_DELIVERIES)
+#define EP_WAITING "(SELECT count(*) FROM deliveries WHERE due_us IS NOT NULL"
+#define EP_DELIVERIES_MOST EP_TEXT_OF(EP_LIMIT_DELIVERIES)
+#define EP_OWNER_DELIVERIES_MOST EP_TEXT_OF(EP_LIMIT_OWNER_DELIVERIES)
+/* Of a job, which is called `job` in the statement. */
+#define EP_DELIVERIES_ROOM(job)                                                              \
+  "(" EP_WAITING ") < " EP_DELIVERIES_MOST " AND " EP_WAITING " AND deliveries.owner = " job \
+  ".owner) < " EP_OWNER_DELIVERIES_MOST ")"
+#define EP_JOB_HAS_ROOM EP_DELIVERIES_ROOM("jobs")
+#define EP_JOB_WEBHOOKS EP_SPEC_WEBHOOKS("jobs.spec")
 #define EP_DELIVERY_COLUMNS \
   "job, hook, event, id, url, details, created_us, due_us, attempts, status, delivered, fault"
 
@@ -155,10 +162,11 @@
                "CASE day WHEN ?2 THEN device_seconds ELSE 0 END + ?3, day = ?2")                   \
   X(USAGE_GET, "SELECT device_seconds FROM usage WHERE owner = ?1 AND day = ?2")                   \
   X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                                 \
-  X(DELIVERIES_DUE, "SELECT " EP_DELIVERY_COLUMNS " FROM (SELECT *, row_number() OVER "            \
-                    "(PARTITION BY host ORDER BY due_us, id) AS place FROM deliveries "            \
-                    "WHERE due_us IS NOT NULL AND due_us <= ?1) "                                  \
-                    "WHERE place <= ?2 ORDER BY due_us LIMIT ?3")                                  \
+  X(DELIVERIES_DUE,                                                                                \
+    "SELECT " EP_DELIVERY_COLUMNS " FROM (SELECT *, row_number() OVER (PARTITION BY owner "        \
+    "ORDER BY due_us, id) AS turn FROM (SELECT *, row_number() OVER (PARTITION BY host "           \
+    "ORDER BY due_us, id) AS place FROM deliveries WHERE due_us IS NOT NULL AND due_us <= ?1) "    \
+    "WHERE place <= ?2) ORDER BY turn, due_us LIMIT ?3")                                           \
   X(DELIVERIES_NEXT,                                                                               \
     "SELECT min(due_us) FROM deliveries WHERE due_us IS NOT NULL AND due_us > ?1")                 \
   X(DELIVERIES_OF, "SELECT " EP_DELIVERY_COLUMNS                                                   \
@@ -168,16 +176,14 @@
                    "delivered = ?8, fault = ?9 WHERE job = ?1 AND hook = ?2 AND event = ?3 "       \
                    "AND id = ?4")                                                                  \
   X(DELIVERY_BEST,                                                                                 \
-    "INSERT INTO deliveries (job, hook, event, id, url, details, created_us, due_us) "             \
+    "INSERT INTO deliveries (job, hook, event, id, url, details, created_us, due_us, owner) "      \
     "SELECT jobs.id, hooks.key, 'best', " EP_DELIVERY_ID ", json_extract(hooks.value, '$.url'), "  \
-    "?2, ?3, ?3 FROM jobs, " EP_SPEC_WEBHOOKS(                                                     \
-        "jobs.spec") " AS hooks WHERE jobs.id = ?1 AND " EP_DELIVERIES_ROOM                        \
-                     " AND EXISTS (SELECT 1 FROM json_each(hooks.value, '$.events') AS events "    \
-                     "WHERE events.value = 'best') ON CONFLICT (job, hook, event) DO UPDATE SET "  \
-                     "id = excluded.id, "                                                          \
-                     "details = excluded.details, created_us = excluded.created_us, due_us = "     \
-                     "excluded.due_us, "                                                           \
-                     "attempts = 0, status = 0, delivered = 0, fault = ''")                        \
+    "?2, ?3, ?3, jobs.owner FROM jobs, " EP_JOB_WEBHOOKS                                           \
+    " AS hooks WHERE jobs.id = ?1 AND " EP_JOB_HAS_ROOM                                            \
+    " AND EXISTS (SELECT 1 FROM json_each(hooks.value, '$.events') AS events "                     \
+    "WHERE events.value = 'best') ON CONFLICT (job, hook, event) DO UPDATE SET "                   \
+    "id = excluded.id, details = excluded.details, created_us = excluded.created_us, "             \
+    "due_us = excluded.due_us, attempts = 0, status = 0, delivered = 0, fault = ''")               \
   X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                               \
   X(DATASET_PUT,                                                                                   \
     "INSERT INTO datasets (" EP_DATASET_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "                    \

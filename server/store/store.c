@@ -126,6 +126,10 @@ static const char *const migrations[] = {
                     "CREATE TABLE usage (owner TEXT PRIMARY KEY, day INTEGER NOT NULL, "
                     "device_seconds REAL NOT NULL)"
                     "  WITHOUT ROWID;",
+    /* Whose messages wait. */
+    "ALTER TABLE deliveries ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
+    "UPDATE deliveries SET owner = coalesce((SELECT owner FROM jobs WHERE jobs.id = job), '');"
+    "CREATE INDEX deliveries_by_owner ON deliveries (owner) WHERE due_us IS NOT NULL;",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };

@@ -188,12 +188,12 @@ static bool delivery_send(ep_webhooks *webhooks, const ep_delivery *delivery, fl
   return true;
 }
 
-/* Sends what is due; false: something is left that could not be. */
-static bool due_send(ep_webhooks *webhooks) {
+/* Sends what is due by then; false: something is left that could not be. */
+static bool due_send(ep_webhooks *webhooks, int64_t now_us) {
   ep_error error = {0};
   int count = 0;
-  if (ep_store_deliveries_due(webhooks->options.store, ep_clock_utc_us(), webhooks->due, CANDIDATES,
-                              &count, &error) != EP_OK)
+  if (ep_store_deliveries_due(webhooks->options.store, now_us, webhooks->due, CANDIDATES, &count,
+                              &error) != EP_OK)
     return false;
   for (int i = 0; i < count; i++) {
     flight *one = flight_find(webhooks, &webhooks->due[i]);
@@ -202,13 +202,14 @@ static bool due_send(ep_webhooks *webhooks) {
   return true;
 }
 
-/* Until something is due, or a reply or a wake comes. */
-static int wait_ms(ep_webhooks *webhooks) {
-  int64_t now_us = ep_clock_utc_us(), due_us = 0;
+/* Until something is due that was not when it was looked for, or a reply or a wake comes. */
+static int wait_ms(ep_webhooks *webhooks, int64_t looked_us) {
+  int64_t due_us = 0;
   ep_error error = {0};
-  if (ep_store_deliveries_next(webhooks->options.store, now_us, &due_us, &error) != EP_OK)
+  if (ep_store_deliveries_next(webhooks->options.store, looked_us, &due_us, &error) != EP_OK)
     return RETRY_MS;
-  int64_t left_us = due_us - now_us;
+  int64_t left_us = due_us - ep_clock_utc_us();
+  if (left_us <= 0) return 0;
   return left_us < INT64_C(1000) * IDLE_MS ? (int)(left_us / 1000) + 1 : IDLE_MS;
 }
 
@@ -217,9 +218,10 @@ static void *webhooks_run(void *context) {
   while (!atomic_load(&webhooks->stopping)) {
     replies_take(webhooks);
     bool again = ended_note(webhooks);
-    again = !due_send(webhooks) || again;
+    const int64_t now_us = ep_clock_utc_us();
+    again = !due_send(webhooks, now_us) || again;
     again = ended_note(webhooks) || again;
-    int most_ms = wait_ms(webhooks);
+    int most_ms = wait_ms(webhooks, now_us);
     struct pollfd polled[] = {{.fd = webhooks->wake, .events = POLLIN},
                               {.fd = webhooks->courier.socket, .events = POLLIN}};
     poll(polled, 2, again && most_ms > RETRY_MS ? RETRY_MS : most_ms);

@@ -10,8 +10,10 @@ import hmac
 import http.server
 import json
 import sys
+import threading
 
 SECRET, CODES, LOG = sys.argv[1:]
+TAKING = threading.Lock()  # requests come side by side
 
 
 def verified(secret, headers, body):
@@ -33,7 +35,8 @@ def code_take():
 class Receiver(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        code = code_take()
+        with TAKING:
+            code = code_take()
         line = {"path": self.path, "id": self.headers["webhook-id"], "verified": verified(SECRET, self.headers, body),
                 "time": int(self.headers["webhook-timestamp"]), "code": code, "body": json.loads(body)}
         with open(LOG, "a") as file:

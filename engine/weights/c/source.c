@@ -21,19 +21,78 @@ static void bytes_add(ep_c_source *source, const char *bytes, size_t count) {
   source->count = all;
 }
 
-/* Words that are none for names, also those of C++: a header may be included there. */
+/* Words that are none for names, also those of C23, of C++ and of GNU C: a header may be included
+ * there. */
 static bool is_reserved(const char *name) {
-  static const char *const words[] = {
-      "asm",      "auto",     "bool",      "break",  "case",     "catch",    "char",      "class",
-      "const",    "continue", "default",   "delete", "do",       "double",   "else",      "enum",
-      "explicit", "export",   "extern",    "false",  "float",    "for",      "friend",    "goto",
-      "if",       "inline",   "int",       "long",   "main",     "mutable",  "namespace", "new",
-      "operator", "private",  "protected", "public", "register", "restrict", "return",    "short",
-      "signed",   "sizeof",   "static",    "struct", "switch",   "template", "this",      "throw",
-      "true",     "try",      "typedef",   "typeid", "typename", "union",    "unsigned",  "using",
-      "virtual",  "void",     "volatile",  "while",  "linux",    "unix"};
+  static const char *const words[] = {"alignas",     "alignof",
+                                      "and",         "and_eq",
+                                      "asm",         "auto",
+                                      "bitand",      "bitor",
+                                      "bool",        "break",
+                                      "case",        "catch",
+                                      "char",        "char16_t",
+                                      "char32_t",    "char8_t",
+                                      "class",       "co_await",
+                                      "co_return",   "co_yield",
+                                      "compl",       "concept",
+                                      "const",       "const_cast",
+                                      "consteval",   "constexpr",
+                                      "constinit",   "continue",
+                                      "decltype",    "default",
+                                      "delete",      "do",
+                                      "double",      "dynamic_cast",
+                                      "else",        "enum",
+                                      "explicit",    "export",
+                                      "extern",      "false",
+                                      "float",       "for",
+                                      "friend",      "goto",
+                                      "i386",        "if",
+                                      "inline",      "int",
+                                      "linux",       "long",
+                                      "main",        "mutable",
+                                      "namespace",   "new",
+                                      "noexcept",    "not",
+                                      "not_eq",      "nullptr",
+                                      "operator",    "or",
+                                      "or_eq",       "private",
+                                      "protected",   "public",
+                                      "register",    "reinterpret_cast",
+                                      "requires",    "restrict",
+                                      "return",      "short",
+                                      "signed",      "sizeof",
+                                      "static",      "static_assert",
+                                      "static_cast", "struct",
+                                      "switch",      "template",
+                                      "this",        "thread_local",
+                                      "throw",       "true",
+                                      "try",         "typedef",
+                                      "typeid",      "typename",
+                                      "typeof",      "typeof_unqual",
+                                      "union",       "unix",
+                                      "unsigned",    "using",
+                                      "virtual",     "void",
+                                      "volatile",    "wchar_t",
+                                      "while",       "xor",
+                                      "xor_eq"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcmp(words[i], name) == 0) return true;
+  return false;
+}
+
+/* Macros of the headers that are included, and those of the header itself (export.c). */
+static bool may_be_macro(const char *name) {
+  static const char *const firsts[] = {
+      "NAN",   "INFINITY", "NULL",   "M_",    "FP_",      "HUGE_",   "MATH_",          "INT8",
+      "INT16", "INT32",    "INT64",  "INT_",  "INTPTR_",  "INTMAX_", "UINT",           "PTRDIFF_",
+      "SIZE_", "SIG_",     "WCHAR_", "WINT_", "MAXFLOAT", "SNAN",    "MODEL_SELF_TEST"};
+  static const char *const lasts[] = {"_H", "_OUTPUTS", "_INPUTS", "_CLASSES", "_WINDOW"};
+  const size_t count = strlen(name);
+  for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+    if (strncmp(name, firsts[i], strlen(firsts[i])) == 0) return true;
+  for (size_t i = 0; i < sizeof lasts / sizeof *lasts; i++) {
+    const size_t last = strlen(lasts[i]);
+    if (count >= last && strcmp(name + count - last, lasts[i]) == 0) return true;
+  }
   return false;
 }
 
@@ -58,7 +117,8 @@ void ep_c_identifier(const char *text, const char *fallback, char *out, size_t c
   while (count > 0 && out[count - 1] == '_') count--;
   out[count] = 0;
   if (count == 0) snprintf(out, capacity, "%s", fallback);
-  if (is_reserved(out)) snprintf(out + strlen(out), capacity - strlen(out), "_");
+  if (is_reserved(out) || may_be_macro(out))
+    snprintf(out + strlen(out), capacity - strlen(out), "_");
 }
 
 void ep_c_source_init(ep_c_source *source, const char *name, size_t limit) {

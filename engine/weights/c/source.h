@@ -43,7 +43,8 @@ void ep_c_add_bytes(ep_c_source *source, const char *name, const int8_t *values,
 void ep_c_add_strings(ep_c_source *source, const char *name, const char *const *values,
                       int64_t count);
 
-/* `text` as an identifier that is no word of C: letters, digits and "_", not digits first. */
+/* `text` as an identifier that is no word of C and no macro of a header: letters, digits and "_",
+ * not digits first. */
 void ep_c_identifier(const char *text, const char *fallback, char *out, size_t capacity);
 
 #endif

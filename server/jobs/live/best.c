@@ -32,7 +32,7 @@ void ep_best_begin(ep_jobs *jobs, ep_live_job *job, const char *spec) {
   job->best.looked = true;
   if (!strstr(spec, "\"webhooks\":[{")) return; /* most: no need to parse it */
   ep_problem *problem = calloc(1, sizeof *problem);
-  if (problem && ep_job_spec_parse(spec, strlen(spec), &parsed, problem) == EP_OK) {
+  if (problem && ep_job_spec_load(spec, strlen(spec), &parsed, problem) == EP_OK) {
     job->best.wanted = ep_webhooks_have(parsed, EP_WEBHOOK_BEST);
     job->best.of_error = parsed->early_stopping_error;
   }

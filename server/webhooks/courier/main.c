@@ -3,6 +3,7 @@
  * as its standard input; it ends when that closes. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,13 @@
 #include "engine/sandbox/sandbox.h"
 #include "server/webhooks/courier/transfer.h"
 
-enum { EXIT_USAGE = 2, WAIT_MS = 1000, MEMORY_BYTES = 512 << 20, FILES = 256 };
+enum {
+  EXIT_USAGE = 2,
+  WAIT_MS = 1000,
+  MEMORY_BYTES = 512 << 20,
+  STACK_BYTES = 512 << 10,
+  FILES = 256
+};
 
 typedef struct {
   CURLM *multi;
@@ -67,6 +74,15 @@ static void requests_serve(courier *self) {
   }
 }
 
+/* Threads resolve names. Of those that nobody waits for any more there may be many at a time. */
+static void stacks_shrink(void) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return;
+  if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
+    pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
+}
+
 int main(int argc, char **argv) {
   static courier self;
   ep_error error = {0};
@@ -75,6 +91,7 @@ int main(int argc, char **argv) {
     return EXIT_USAGE;
   }
   signal(SIGPIPE, SIG_IGN);
+  stacks_shrink();
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || !(self.multi = curl_multi_init()))
     return EXIT_FAILURE;
   ep_sandbox_enter(

@@ -85,6 +85,7 @@ static bool options_set(transfer *job) {
   SET(CURLOPT_TIMEOUT, (long)EP_LIMIT_DELIVERY_SECONDS);
   SET(CURLOPT_CONNECTTIMEOUT, (long)EP_LIMIT_DELIVERY_SECONDS);
   SET(CURLOPT_NOSIGNAL, 1L);
+  SET(CURLOPT_QUICK_EXIT, 1L); /* no wait for a name that is still being resolved: all would wait */
   SET(CURLOPT_FORBID_REUSE, 1L); /* each connection's address is looked at */
   SET(CURLOPT_OPENSOCKETFUNCTION, socket_open);
   SET(CURLOPT_OPENSOCKETDATA, job);

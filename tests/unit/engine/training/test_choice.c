@@ -204,6 +204,23 @@ START_TEST(who_fails_is_none_unless_the_device_failed) {
 }
 END_TEST
 
+/* The same but for the weights of classes, say, which the executor does not take. */
+START_TEST(what_is_remembered_need_not_be_had) {
+  ep_error error = {0};
+  script_set(300, 3000, 4000);
+  ck_assert_int_eq(begin(JOB("128", ""), &error), EP_OK);
+  ck_assert_str_eq(((instance *)trainer->instance)->executor, "cuda/grid");
+  end();
+  script_set(300, 3000, 4000);
+  script.row[0].compiles = EP_UNSUPPORTED;
+  ck_assert_msg(begin(JOB("128", ""), &error) == EP_OK, "%s", error.message);
+  ck_assert_str_eq(((instance *)trainer->instance)->executor, "cuda/gemm");
+  ck_assert_float_eq(((instance *)trainer->instance)->first, trainer->state[0]);
+  ck_assert_int_eq(trainer->tried.count, 0);
+  end();
+}
+END_TEST
+
 /* A job that names its executor, and one that is too short to try anything for. */
 START_TEST(some_jobs_are_not_tried) {
   ep_error error = {0};
@@ -226,5 +243,6 @@ EP_SUITE("engine/training/choice") {
   tcase_add_test(tests, the_fastest_trains_and_is_remembered);
   tcase_add_test(tests, the_devices_own_choice_stays_unless_another_is_faster_by_far);
   tcase_add_test(tests, who_fails_is_none_unless_the_device_failed);
+  tcase_add_test(tests, what_is_remembered_need_not_be_had);
   tcase_add_test(tests, some_jobs_are_not_tried);
 }

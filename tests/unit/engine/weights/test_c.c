@@ -20,6 +20,9 @@ START_TEST(names_are_identifiers) {
   } cases[] = {{"Iris", "Iris"},         {"MNIST, 2nd try!", "MNIST_2nd_try"},
                {"7 rows", "n7_rows"},    {"", "model"},
                {"\xC3\x85rhus", "rhus"}, {"class", "class_"},
+               {"typeof", "typeof_"},    {"or", "or_"},
+               {"NAN", "NAN_"},          {"INT8 MAX", "INT8_MAX_"},
+               {"IRIS_ROW", "IRIS_ROW"}, {"IRIS_OUTPUTS", "IRIS_OUTPUTS_"},
                {"!?", "model"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char name[EP_C_PREFIX_BYTES];

@@ -1,17 +1,14 @@
 /* The HTTP server over real sockets, with jobs that nobody trains behind it. */
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
 #include "server/process/clock.h"
-#include "server/process/data_dir.h"
 #include "tests/suite.h"
 #include "tests/unit/server/fake_jobs.h"
 #include "tests/unit/server/http_fixture.h"
@@ -352,157 +349,6 @@ static int upload(const char *framing, const char *piece, int pieces) {
   return used > 12 ? (int)strtol(answer + 9, NULL, 10) : 0;
 }
 
-/* Half of the largest body that is read into memory, and a byte. */
-static int half_send(void) {
-  static char half[EP_LIMIT_PREDICT_BYTES / 2 + 1];
-  char head[300];
-  int client = dial();
-  snprintf(head, sizeof head,
-           "POST " JOB "/predict HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %d\r\n\r\n",
-           EP_LIMIT_PREDICT_BYTES);
-  say(client, head);
-  for (size_t sent = 0; sent < sizeof half;) {
-    ssize_t now = send(client, half + sent, sizeof half - sent, MSG_NOSIGNAL);
-    ck_assert_int_gt(now, 0);
-    sent += (size_t)now;
-  }
-  return client;
-}
-
-/* Bodies are held in memory up to a ceiling, all together; then others must wait. */
-START_TEST(bodies_have_a_ceiling_together) {
-  enum { MOST = HELD_BYTES / EP_LIMIT_PREDICT_BYTES };
-  int clients[MOST];
-  for (int i = 0; i < MOST; i++) clients[i] = half_send();
-  /* all of it first, else the body of a request might take the room of one of these */
-  wait_until(server.held.used_bytes >= (long long)MOST * EP_LIMIT_PREDICT_BYTES);
-  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 429);
-  ck_assert_ptr_nonnull(strstr(answer, "Retry-After: 1"));
-  ck_assert_int_eq(get("/livez"), 200);
-  for (int i = 0; i < MOST; i++) close(clients[i]);
-  wait_until(server.held.used_bytes == 0);
-  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 201);
-}
-END_TEST
-
-/* So do responses that wait for their readers. Then what is small is served, and what would change
- * something is refused before it has. */
-START_TEST(responses_have_a_ceiling_together) {
-  enum { MOST = 4 };
-  static const char request[] = "GET /v1/jobs?limit=777 HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  int clients[MOST];
-  server.held.limit_bytes = MOST * FAKE_LONG_BYTES;
-  for (int i = 0; i < MOST; i++) {
-    int small = 4096;
-    clients[i] = dial();
-    setsockopt(clients[i], SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    say(clients[i], request);
-  }
-  wait_until(server.held.used_bytes == MOST * FAKE_LONG_BYTES);
-  ck_assert_int_eq(get("/v1/jobs?limit=777"), 503);
-  ck_assert_ptr_nonnull(strstr(answer, "Retry-After: 1"));
-  ck_assert_int_eq(get("/v1/jobs?limit=10"), 200);
-  ck_assert_int_eq(get("/metrics"), 200);
-  ck_assert_ptr_nonnull(strstr(answer, "\nepochd_http_held_limit_bytes 67108864\n"));
-  ck_assert_int_eq(get("/livez"), 200);
-  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 429);
-  for (int i = 0; i < MOST; i++) close(clients[i]);
-  wait_until(server.held.used_bytes == 0);
-  ck_assert_int_eq(get("/v1/jobs?limit=777"), 200);
-  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 201);
-  wait_until(server.held.used_bytes == 0);
-}
-END_TEST
-
-/* A watcher may stay for hours; what it asked with is not held for as long. */
-START_TEST(a_stream_holds_no_body) {
-  static char request[65536];
-  size_t used = 0;
-  int client = dial(), padding = sizeof request - 300;
-  snprintf(request, sizeof request,
-           "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n" JSON
-           "Content-Length: %d\r\n\r\n{%*s}",
-           padding + 2, padding, "");
-  say(client, request);
-  ck_assert(hear(client, "\"seq\":1,", PATIENCE_MS, &used));
-  ck_assert_int_eq(server.held.used_bytes, 0);
-  close(client);
-}
-END_TEST
-
-/* Jobs whose files are read first take minutes; what is quick is answered meanwhile. */
-START_TEST(what_takes_long_holds_up_nothing_quick) {
-  static const char body[] = "{\"data\":{\"path\":\"x\"}}";
-  int clients[4];
-  size_t used;
-  char request[300];
-  snprintf(request, sizeof request,
-           "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %zu\r\n\r\n%s",
-           sizeof body - 1, body);
-  fake_jobs_hold(server.jobs, true);
-  for (int i = 0; i < 4; i++) {
-    clients[i] = dial();
-    say(clients[i], request);
-  }
-  wait_until(fake_jobs_waiting(server.jobs) == 2); /* on all threads that there are for them */
-  ck_assert_int_eq(get("/metrics"), 200);
-  ck_assert_int_eq(get("/v1/jobs?limit=1000"), 200);
-  fake_jobs_hold(server.jobs, false);
-  for (int i = 0; i < 4; i++) {
-    used = 0;
-    ck_assert(hear(clients[i], "HTTP/1.1 201", PATIENCE_MS, &used));
-    close(clients[i]);
-  }
-}
-END_TEST
-
-/* Rows that take a while to be read are read on no HTTP thread, of which there are four. */
-START_TEST(long_rows_hold_up_nothing_quick) {
-  enum { ROWS = 20000, CLIENTS = 8, WORKERS = 2 };
-  static char request[ROWS * 6 + 300];
-  int clients[CLIENTS];
-  size_t used = (size_t)snprintf(request, sizeof request,
-                                 "POST " JOB "/predict HTTP/1.1\r\nHost: localhost\r\n" JSON
-                                 "Content-Length: %d\r\n\r\n{\"x\":[[1,2]",
-                                 ROWS * 6 + 7);
-  for (int i = 1; i < ROWS; i++, used += 6) memcpy(request + used, ",[1,2]", 7);
-  memcpy(request + used, "]}", 3);
-  fake_jobs_hold(server.jobs, true);
-  for (int i = 0; i < CLIENTS; i++) {
-    clients[i] = dial();
-    say(clients[i], request);
-  }
-  wait_until(fake_jobs_waiting(server.jobs) == WORKERS);
-  for (int i = 0; i < CLIENTS; i++) ck_assert_int_eq(get("/livez"), 200);
-  ck_assert_int_eq(fake_jobs_waiting(server.jobs), WORKERS);
-  fake_jobs_hold(server.jobs, false);
-  for (int i = 0; i < CLIENTS; i++) {
-    used = 0;
-    ck_assert(hear(clients[i], "\"predictions\":[[1,2]]", PATIENCE_MS, &used));
-    close(clients[i]);
-  }
-}
-END_TEST
-
-/* What a call holds that has not come back in time is held until it does. */
-START_TEST(late_calls_hold_their_memory) {
-  enum { HELD = 1000 };
-  ep_route route = {.method = "POST", .body = EP_BODY_ROWS};
-  ep_exchange *exchange = ep_exchange_create(&server);
-  exchange->route = &route;
-  ck_assert_int_eq(ep_exchange_hold(exchange, HELD, NULL), EP_OK);
-  ep_exchange_retain(exchange); /* for the call */
-  exchange->timed_out = true;
-  ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no worker answered");
-  ep_exchange_settle(exchange);
-  ck_assert_int_ge(server.held.used_bytes, HELD);
-  ep_exchange_release(exchange); /* the connection has gone */
-  ck_assert_int_ge(server.held.used_bytes, HELD);
-  ep_exchange_release(exchange);
-  ck_assert_int_eq(server.held.used_bytes, 0);
-}
-END_TEST
-
 /* A job that is in is said to be in, though it cannot be followed. */
 START_TEST(what_was_accepted_is_answered_so) {
   fake_jobs_hold(server.jobs, true);
@@ -543,40 +389,6 @@ START_TEST(uploads_go_to_disk) {
 }
 END_TEST
 
-/* How many have the job's curve or wait for it. */
-static int curve_users(void) {
-  pthread_mutex_lock(&curves.mutex);
-  int users = curves.first ? curves.first->users : 0;
-  pthread_mutex_unlock(&curves.mutex);
-  return users;
-}
-
-/* Requests end when their clients hang up: two that wait on threads of a pool, one in its queue. */
-START_TEST(abandoned_requests_stop) {
-  enum { CLIENTS = 3, USERS = 3 }; /* this test, and as many as there are threads */
-  static const char request[] = "GET " JOB "/curve HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  int clients[CLIENTS];
-  ep_curve *curve;
-  ck_assert_int_eq(ep_curves_take(&curves, FAKE_JOB, NULL, NULL, &curve, NULL), EP_OK);
-  for (int i = 0; i < CLIENTS; i++) {
-    clients[i] = dial();
-    say(clients[i], request);
-  }
-  wait_until(curve_users() == USERS);
-  for (int i = 0; i < CLIENTS; i++) close(clients[i]);
-  wait_until(curve_users() == 1);
-  ck_assert_int_eq(get("/metrics"), 200); /* on the same threads: all three are over */
-  ck_assert_int_eq(curve_users(), 1);
-  int patient = dial();
-  say(patient, request);
-  wait_until(curve_users() == 2);
-  ep_curves_give(&curves, curve);
-  size_t used = 0;
-  ck_assert(hear(patient, "\"object\":\"curve\"", PATIENCE_MS, &used));
-  close(patient);
-}
-END_TEST
-
 EP_SUITE("http") {
   TCase *all = ep_suite_case(suite, "all"), *small = ep_suite_case(suite, "small");
   tcase_add_checked_fixture(all, setup, stop);
@@ -593,14 +405,7 @@ EP_SUITE("http") {
   tcase_add_test(all, a_thousand_watchers_see_every_line);
   tcase_add_test(all, it_stops_with_everything_open);
   tcase_add_test(all, uploads_go_to_disk);
-  tcase_add_test(all, what_takes_long_holds_up_nothing_quick);
-  tcase_add_test(all, long_rows_hold_up_nothing_quick);
-  tcase_add_test(all, late_calls_hold_their_memory);
   tcase_add_test(all, what_was_accepted_is_answered_so);
-  tcase_add_test(all, bodies_have_a_ceiling_together);
-  tcase_add_test(all, responses_have_a_ceiling_together);
-  tcase_add_test(all, a_stream_holds_no_body);
-  tcase_add_test(all, abandoned_requests_stop);
   tcase_add_checked_fixture(small, setup_small, stop);
   tcase_set_timeout(small, 60);
   tcase_add_test(small, full_of_watchers_it_still_answers);

@@ -107,6 +107,26 @@ START_TEST(slow_hosts_have_their_share) {
 }
 END_TEST
 
+/* One owner has many, each to a host of its own; another has one, which is younger. */
+START_TEST(owners_take_turns) {
+  enum { OWN = 20 };
+  ep_delivery found[MANY];
+  for (int i = 0; i <= OWN; i++) {
+    char spec[100];
+    snprintf(spec, sizeof spec, "{\"webhooks\":[" HOOK("http://h:%d/", "\"end\"") "]}", i + 1);
+    ep_job_row row = {.state = EP_STATE_RUNNING, .spec = spec, .created_us = 1};
+    snprintf(row.id, sizeof row.id, "job_%026d", i);
+    snprintf(row.owner, sizeof row.owner, "%s", i == OWN ? "other" : "one");
+    assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+    job_end(&row, EP_STATE_SUCCEEDED, 50 + i);
+  }
+  ck_assert_int_eq(due(100, found), OWN + 1);
+  ck_assert_str_eq(found[0].url, "http://h:1/");
+  ck_assert_str_eq(found[1].url, "http://h:21/");
+  ck_assert_str_eq(found[2].url, "http://h:2/");
+}
+END_TEST
+
 START_TEST(attempts_are_noted) {
   ep_delivery found[MOST], back[MOST];
   ep_store_counts counts;
@@ -158,24 +178,43 @@ START_TEST(best_takes_the_place) {
 }
 END_TEST
 
-START_TEST(the_queue_has_a_ceiling) {
+/* Messages of other jobs, that wait. */
+static void others_insert(const char *owner, int count) {
   char sql[512];
-  ep_delivery found[MOST];
-  ep_job_row last = job_insert(1, "{\"webhooks\":[" HOOK("http://a/", "\"end\"") "]}"),
-             more = job_insert(2, last.spec);
   snprintf(sql, sizeof sql,
            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "
-           "INSERT INTO deliveries (job, hook, event, id, url, created_us, due_us) "
-           "SELECT 'job_x' || i, 0, 'end', 'msg_' || i, 'http://a/', 1, 1 FROM n",
-           EP_LIMIT_DELIVERIES - 1);
+           "INSERT INTO deliveries (job, hook, event, id, url, created_us, due_us, owner) "
+           "SELECT 'job_%s' || i, 0, 'end', 'msg_' || i, 'http://a/', 1, 1, '%s' FROM n",
+           count, owner, owner);
   ck_assert_int_eq(sqlite3_exec(store->database, sql, NULL, NULL, NULL), SQLITE_OK);
-  job_end(&last, EP_STATE_SUCCEEDED, 50);
-  ck_assert_int_eq(of_job(&last, found), 1);
-  ck_assert_int_eq(found[0].due_us, 50);
-  job_end(&more, EP_STATE_SUCCEEDED, 50);
-  ck_assert_int_eq(of_job(&more, found), 1);
-  ck_assert_int_eq(found[0].due_us, 0);
-  ck_assert(!found[0].delivered && found[0].fault[0] != 0);
+}
+
+/* Whether the message of its end waits; else it has failed. */
+static bool end_waits(ep_job_row *row) {
+  ep_delivery found[MOST];
+  job_end(row, EP_STATE_SUCCEEDED, 50);
+  ck_assert_int_eq(of_job(row, found), 1);
+  ck_assert(!found[0].delivered && (found[0].due_us == 0) == (found[0].fault[0] != 0));
+  return found[0].due_us == 50;
+}
+
+START_TEST(the_queue_has_a_ceiling) {
+  ep_job_row last = job_insert(1, "{\"webhooks\":[" HOOK("http://a/", "\"end\"") "]}"),
+             more = job_insert(2, last.spec);
+  others_insert("one", EP_LIMIT_OWNER_DELIVERIES);
+  others_insert("other", EP_LIMIT_DELIVERIES - EP_LIMIT_OWNER_DELIVERIES - 1);
+  ck_assert(end_waits(&last));
+  ck_assert(!end_waits(&more));
+}
+END_TEST
+
+START_TEST(an_owner_has_a_ceiling) {
+  ep_job_row last = job_insert(1, "{\"webhooks\":[" HOOK("http://a/", "\"end\"") "]}"),
+             more = job_insert(2, last.spec);
+  others_insert("other", 10);
+  others_insert("", EP_LIMIT_OWNER_DELIVERIES - 1);
+  ck_assert(end_waits(&last));
+  ck_assert(!end_waits(&more));
 }
 END_TEST
 
@@ -186,7 +225,9 @@ EP_SUITE("server/store/deliveries") {
   tcase_add_test(tests, ends_make_messages);
   tcase_add_test(tests, damaged_specs);
   tcase_add_test(tests, slow_hosts_have_their_share);
+  tcase_add_test(tests, owners_take_turns);
   tcase_add_test(tests, attempts_are_noted);
   tcase_add_test(tests, best_takes_the_place);
   tcase_add_test(tests, the_queue_has_a_ceiling);
+  tcase_add_test(tests, an_owner_has_a_ceiling);
 }
