@@ -132,11 +132,14 @@
       */
 #define EP_LIMIT_CHECKPOINTS 1000 /* that a job keeps: they are listed in one response */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
-#define EP_LIMIT_HTTP_BYTES (1LL << 30)      /* of bodies and responses in memory; a flag sets it */
-#define EP_LIMIT_HTTP_BYTES_MIN (32 << 20)   /* where there is little memory: some of the largest */
-#define EP_LIMIT_SMALL_RESPONSE_BYTES 16384  /* never refused: a job, a refusal, a probe */
-#define EP_LIMIT_TRIM_BYTES (4 << 20)        /* after more, memory is given back to the system */
-#define EP_LIMIT_FRAMES_BYTES (64 << 20)     /* on their way to one worker: some of the largest */
+#define EP_LIMIT_HTTP_BYTES (1LL << 30)     /* of bodies and responses in memory; a flag sets it */
+#define EP_LIMIT_HTTP_BYTES_MIN (32 << 20)  /* where there is little memory: some of the largest */
+#define EP_LIMIT_SMALL_RESPONSE_BYTES 16384 /* never refused: a job, a refusal, a probe */
+#define EP_LIMIT_TRIM_BYTES (4 << 20)       /* after more, memory is given back to the system */
+#define EP_LIMIT_FRAMES_BYTES (64 << 20)    /* on their way to one worker: some of the largest */
+#define EP_LIMIT_HELD_FRAMES_BYTES                                                               \
+  (8 << 20) /* of a running job, held by its relay: 140,000 epochs; epochd may die and need them \
+             */
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_C_SOURCE_BYTES (16 << 20)   /* of a C header: a compiler takes seconds for it */
 #define EP_LIMIT_PREDICT_ROWS 100000
@@ -152,7 +155,20 @@
 #define EP_LIMIT_DEVICE_NUMBER 1024      /* of a GPU: "cuda:1023" is the last */
 #define EP_LIMIT_DEVICES 64              /* no host has more GPUs, with a worker process each */
 #define EP_LIMIT_CPU_JOBS 64             /* at once: a process of some 8 MB each */
-#define EP_LIMIT_WORKERS (EP_LIMIT_DEVICES + EP_LIMIT_CPU_JOBS)
+#define EP_LIMIT_WORKERS (EP_LIMIT_DEVICES + EP_LIMIT_CPU_JOBS + 2 * EP_LIMIT_SLURM_WORKERS)
+
+/* Slurm, by its commands. */
+#define EP_LIMIT_SLURM_COMMAND_MS 30000          /* a busy slurmctld takes seconds */
+#define EP_LIMIT_SLURM_OUTPUT_BYTES (64LL << 20) /* squeue --json of 20,000 jobs */
+#define EP_LIMIT_SLURM_ENTRY_BYTES (1 << 20) /* of one job or node in it: about 4 kB are usual */
+#define EP_LIMIT_SLURM_ARRAY 1000            /* tasks: Slurm's own default, MaxArraySize, is 1001 */
+#define EP_LIMIT_SLURM_JOBS 65536            /* of ours, tasks counted: 60 MB */
+#define EP_LIMIT_SLURM_NODES 65536           /* the largest clusters have a tenth */
+#define EP_LIMIT_SLURM_PARTITIONS 1024       /* a list to read */
+#define EP_LIMIT_SLURM_SCRIPT_BYTES 16384    /* fits a pipe before its reader starts */
+#define EP_LIMIT_SLURM_SLACK_BYTES (1 << 30) /* a worker and its relay, libraries of a GPU */
+#define EP_LIMIT_SLURM_WORKERS 64 /* of a partition, at once: a place of the supervisor each */
+#define EP_LIMIT_SLURM_OPTIONS 64 /* words of --slurm-options */
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */

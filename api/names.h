@@ -5,17 +5,20 @@
 /* Bytes, the closing 0 included. */
 enum {
   EP_ID_BYTES = 40,        /* "job_" or "swp_" and 26 characters, and room */
-  EP_DEVICE_ID_BYTES = 16, /* "cpu", "cuda:0" */
+  EP_DEVICE_ID_BYTES = 64, /* "cpu", "cuda:0", "slurm:PARTITION" */
   EP_EXECUTOR_BYTES = 32,  /* "cpu/fused" */
   EP_SHA256_HEX_BYTES = 65,
   EP_OWNER_BYTES = 65, /* of a job, a dataset, a model; of a token's name */
-  EP_CHECKSUM_HEX_BYTES = 17
+  EP_CHECKSUM_HEX_BYTES = 17,
+  EP_SLURM_WORD_BYTES = 128 /* a partition, an account, a constraint */
 };
 
 /* What ids begin with, EP_ID_PREFIX_BYTES each. A sweep is a job of many trainings. */
 #define EP_JOB_PREFIX "job_"
 #define EP_SWEEP_PREFIX "swp_"
 enum { EP_ID_PREFIX_BYTES = 4 };
+
+#define EP_SLURM_PREFIX "slurm:" /* of a device that is a partition of Slurm */
 
 #define EP_STORE_FILE "epochd.sqlite" /* in DATA */
 

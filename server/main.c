@@ -25,6 +25,9 @@
 #include "server/ingest/ingest.h"
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
+#include "server/slurm/control/control.h"
+#include "server/slurm/gateway/gateway.h"
+#include "server/slurm/partitions.h"
 
 enum { EXIT_USAGE = 2, ARENAS = 4, MAPPED_BYTES = 128 << 10 };
 
@@ -90,12 +93,23 @@ static ep_status parents_make(const char *path, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *error) {
+static ep_status jobs_open(const ep_config *config, ep_slurm_partitions *slurm, ep_jobs **jobs,
+                           ep_error *error) {
   ep_jobs_options options = {
       .data_dir = config->data_dir,
       .worker_path = config->worker[0] ? config->worker : NULL,
       .plugin_path = config->plugin[0] ? config->plugin : NULL,
       .devices = config->devices,
+      .slurm = slurm,
+      .slurm_account = config->slurm_account,
+      .slurm_qos = config->slurm_qos,
+      .shared_dir = config->shared_dir,
+      .slurm_listen = config->slurm_listen,
+      .slurm_worker_path = config->slurm_worker[0] ? config->slurm_worker : NULL,
+      .slurm_options = config->slurm_options,
+      .slurm_idle_seconds = config->slurm_idle_seconds,
+      .slurm_workers_max = config->slurm_workers_max,
+      .slurm_reconnect_seconds = config->slurm_reconnect_seconds,
       .allow_path = config->allow_path[0] ? config->allow_path : NULL,
       .data_bytes_max = config->data_bytes_max,
       .max_data_bytes = config->max_upload_bytes,
@@ -192,7 +206,13 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   ep_http_room room = ep_http_room_find();
   ep_http *http = NULL;
   int port = 0, number = 0;
-  if (jobs_open(server->config, &server->jobs, &error) != EP_OK)
+  ep_slurm_partitions *slurm;
+  if (ep_slurm_partitions_open(server->config->devices, server->config->shared_dir, &slurm,
+                               &error) != EP_OK) {
+    failure_log("cannot start: ", &error);
+    return EXIT_USAGE;
+  }
+  if (jobs_open(server->config, slurm, &server->jobs, &error) != EP_OK)
     return failure_log("cannot start: ", &error);
   if (logs_open(server, &error) != EP_OK ||
       ep_http_start(server, &room, &http, &port, &error) != EP_OK) {
@@ -210,6 +230,7 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   ep_http_stop(http);
   ep_jobs_close(server->jobs);
   ep_http_destroy(http);
+  ep_slurm_partitions_close(slurm);
   ep_tls_deinit(&server->tls);
   ep_audit_close(server->audit);
   ep_log(EP_LOG_INFO, "stopped");
@@ -258,6 +279,7 @@ int main(int argc, char **argv) {
   umask(0077); /* what it writes is its own; workers inherit that */
   heaps_share();
   if (argc == 2 && strcmp(argv[1], EP_INGEST_ARGUMENT) == 0) return ep_ingest_serve();
+  if (argc == 2 && strcmp(argv[1], EP_GATEWAY_ARGUMENT) == 0) return ep_gateway_serve();
   if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
     return EXIT_USAGE;

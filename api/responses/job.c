@@ -96,6 +96,7 @@ void ep_job_waiting_write(ep_writer *writer, const ep_job_view *job) {
     ep_writer_integer(writer, job->queue_position);
   else
     ep_writer_null(writer);
+  ep_writer_member_string(writer, "queue_reason", job->queue_reason);
   ep_writer_member_string(writer, "warning", job->warning);
   ep_writer_member_number_or_null(writer, "eta_seconds", job->eta_seconds);
 }

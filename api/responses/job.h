@@ -24,8 +24,9 @@ typedef struct {
   const char *spec;              /* JSON text, all defaults filled in */
   const char *device, *executor; /* NULL before the first start */
   int64_t epoch, epochs;
-  int64_t queue_position; /* 1 = next; 0 = not queued (null) */
-  double eta_seconds;     /* NaN = unknown (null) */
+  int64_t queue_position;   /* 1 = next; 0 = not queued (null) */
+  const char *queue_reason; /* of Slurm, for its partition; NULL = null */
+  double eta_seconds;       /* NaN = unknown (null) */
   double queued_seconds;
   int64_t parameters, bytes; /* of the plan; once ended, bytes are the result's, as measured */
   const ep_parallel_view *parallel; /* NULL = one rank, or not known */

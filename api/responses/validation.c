@@ -4,6 +4,29 @@
 
 enum { VALIDATION_TEXT_LIMIT = 64 << 20 }; /* holds a spec: 16 MiB at most */
 
+static void name_write(ep_writer *writer, const char *key, const char *name) {
+  ep_writer_member_string(writer, key, name[0] ? name : NULL);
+}
+
+static void allocation_write(ep_writer *writer, const ep_allocation_view *slurm) {
+  ep_writer_key(writer, "slurm");
+  if (!slurm) {
+    ep_writer_null(writer);
+    return;
+  }
+  ep_writer_open(writer, '{');
+  ep_writer_member_string(writer, "partition", slurm->partition);
+  ep_writer_member_integer(writer, "memory_bytes", slurm->memory_bytes);
+  ep_writer_member_integer(writer, "cores", slurm->cores);
+  ep_writer_member_integer(writer, "gpus", slurm->gpus);
+  ep_writer_member_integer(writer, "minutes", slurm->minutes);
+  name_write(writer, "gres", slurm->gres);
+  name_write(writer, "account", slurm->account);
+  name_write(writer, "qos", slurm->qos);
+  name_write(writer, "constraint", slurm->constraint);
+  ep_writer_close(writer, '}');
+}
+
 char *ep_validation_format(const ep_validation_view *validation) {
   ep_writer writer;
   ep_writer_init(&writer, VALIDATION_TEXT_LIMIT);
@@ -31,6 +54,7 @@ char *ep_validation_format(const ep_validation_view *validation) {
   ep_writer_close(&writer, '}');
   ep_writer_key(&writer, "parallel");
   ep_parallel_view_write(&writer, validation->parallel);
+  allocation_write(&writer, validation->slurm);
   ep_writer_member_open(&writer, "estimates", '[');
   for (int i = 0; i < validation->estimates_count; i++) {
     ep_writer_open(&writer, '{');

@@ -25,6 +25,13 @@ typedef struct {
   bool measured;                    /* the epochs by what they took in a job before */
 } ep_estimate;
 
+/* What the job's worker asks Slurm for. "" and 0: Slurm's default. */
+typedef struct {
+  const char *partition, *account, *qos, *gres, *constraint;
+  int gpus, cores;
+  int64_t memory_bytes, minutes;
+} ep_allocation_view;
+
 typedef struct {
   const char *spec;
   const ep_layer_view *layers;
@@ -32,6 +39,7 @@ typedef struct {
   int64_t parameters, bytes, operations; /* operations: floating-point, of one epoch */
   int64_t train_rows, validation_rows, test_rows;
   const ep_parallel_view *parallel; /* NULL = one rank */
+  const ep_allocation_view *slurm;  /* NULL = its device is none of Slurm's */
   const ep_estimate *estimates;
   int estimates_count;
 } ep_validation_view;

@@ -1,4 +1,5 @@
 /* fields.c: the table of the whole spec. */
+#include "api/spec/slurm.h"
 #include "api/spec/tables.h"
 
 #define AT(member) offsetof(ep_job_spec, member)
@@ -291,9 +292,19 @@ static const ep_field spec_rows[] = {
      .capacity = EP_DEVICE_ID_BYTES,
      .text_fallback = "auto",
      .accepts = ep_device_accepts,
-     .form = "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\"",
+     .form = "\"auto\", \"cpu\", \"cuda\", \"cuda:N\" or \"slurm:PARTITION\"",
      .doc = "where to train",
-     .schema = EP_JSON({"pattern" : "^(auto|cpu|cuda(:(0|[1-9][0-9]{0,3}))?)$"})},
+     .schema = EP_JSON({
+       "pattern" : "^(auto|cpu|cuda(:(0|[1-9][0-9]{0,3}))?|slurm:[A-Za-z0-9][A-Za-z0-9._-]{0,56})$"
+     })},
+    {.key = "slurm",
+     .kind = EP_FIELD_OBJECT,
+     .nullable = true,
+     .table = &ep_slurm_table,
+     .given = ep_slurm_given,
+     .rare = true,
+     .doc =
+         "what a worker on a device \"slurm:PARTITION\" asks Slurm for; by the plan unless given"},
     {.key = "executor",
      .kind = EP_FIELD_STRING,
      .offset = AT(executor),

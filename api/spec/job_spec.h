@@ -173,6 +173,14 @@ typedef struct {
   bool events[EP_WEBHOOK_COUNT]; /* Default end alone */
 } ep_webhook_spec;
 
+/* "slurm": what the job's worker asks Slurm for; "" = by the plan, or Slurm's own default. */
+typedef struct {
+  char time[EP_SLURM_WORD_BYTES]; /* "2:00:00": api/spec/slurm.h */
+  char account[EP_SLURM_WORD_BYTES], qos[EP_SLURM_WORD_BYTES];
+  char gres[EP_SLURM_WORD_BYTES]; /* "gpu:a100:2" */
+  char constraint[EP_SLURM_WORD_BYTES];
+} ep_slurm_spec;
+
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
   char *tags[EP_LIMIT_TAGS]; /* owned */
@@ -214,7 +222,9 @@ typedef struct {
   int64_t batch_size;              /* 0: "full". Default "full" */
   bool shuffle;                    /* Default true */
   uint64_t seed;                   /* 0 to 2^53 - 1. Default 1 */
-  char device[EP_DEVICE_ID_BYTES]; /* "auto", "cpu", "cuda", "cuda:N". Default "auto" */
+  char device[EP_DEVICE_ID_BYTES]; /* "auto", "cpu", "cuda", "cuda:N", "slurm:NAME". Default "auto"
+                                    */
+  ep_slurm_spec slurm;
   char executor[EP_EXECUTOR_BYTES]; /* "" = chosen; "cpu/reference", … asks for one by name. Default
                         "" (null in JSON) */
   ep_precision precision;           /* Default fp32 */

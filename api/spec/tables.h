@@ -32,13 +32,16 @@ extern const ep_field_table ep_parallel_table;
 bool ep_parallel_given(const void *spec);
 void ep_parallel_finish(ep_field_reader *reader, ep_job_spec *spec);
 
+/* slurm.c: "slurm", of ep_job_spec. */
+extern const ep_field_table ep_slurm_table;
+
 /* words.c: the vocabularies of fields that hold a word. */
 extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,
     ep_init_words, ep_generator_words, ep_precision_words, ep_column_as_words, ep_fill_words,
     ep_category_words, ep_unknown_word_words, ep_column_scale_words, ep_webhook_words;
 
 /* accepts.c: which texts a field takes: `accepts` of its row. */
-bool ep_device_accepts(const char *text);   /* "auto", "cpu", "cuda", "cuda:N" */
+bool ep_device_accepts(const char *text);   /* "auto", "cpu", "cuda", "cuda:N", "slurm:NAME" */
 bool ep_executor_accepts(const char *text); /* "cpu/fused" */
 bool ep_job_accepts(const char *text);      /* an id */
 bool ep_sha256_accepts(const char *text);   /* 64 hexadecimal digits in lower case */

@@ -167,6 +167,7 @@ uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes) {
     break;
   case EP_REPLY_WAITING:
   case EP_REPLY_EXPORTED:
+  case EP_REPLY_LEAVING:
   case EP_REPLY_PROBED: break;
   case EP_REPLY_CALIBRATED:
     ep_writer_key(&writer, "executors");

@@ -78,6 +78,7 @@ typedef struct {
     "predicted")          /* request, output [rows, columns] in the units of the data, or error */ \
   X(EXPORTED, "exported") /* request, error */                                                     \
   X(PROBED, "probed")     /* request, error (status EP_OK when the device works) */                \
+  X(LEAVING, "leaving") /* of a worker on another machine: it ends soon, and takes no more jobs */ \
   X(CALIBRATED,                                                                                    \
     "calibrated") /* request, calibration, or error: EP_BUSY when a job came in between */
 

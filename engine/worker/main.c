@@ -32,6 +32,7 @@
 #include "engine/worker/link.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/paths.h"
+#include "engine/worker/relay/relay.h"
 #include "engine/worker/replay.h"
 #include "engine/worker/replies.h"
 #include "engine/worker/sweeping.h"
@@ -481,6 +482,8 @@ static const ep_option OPTIONS[] = {
    .doc = "device memory that training rows may take (what is free)"},
   {.name = "checkpoint-after", .kind = EP_OPTION_INTEGER, .value = "SECONDS", .max = 86400,
    .doc = "no checkpoint in the first seconds of a training (5)"},
+  {.name = "connect", .kind = EP_OPTION_FILE, .value = "FILE",
+   .doc = "be a worker of the epochd of this connection file, on another machine"},
   {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "print the devices that can be used, and end"},
   {.name = "help", .kind = EP_OPTION_SWITCH, .doc = "print this and end"},
   {.name = NULL}};
@@ -488,8 +491,9 @@ static const ep_option OPTIONS[] = {
 
 static int usage(FILE *file, int code) {
   fputs("usage: epoch-worker --device cpu|cuda:N --data-dir DIR --socket FD [OPTIONS]\n"
-        "       epoch-worker --list [--plugin FILE]\n\n"
-        "epochd starts this program.\n\n",
+        "       epoch-worker --list [--plugin FILE]\n"
+        "       epoch-worker --connect FILE [--plugin FILE]\n\n"
+        "epochd starts this program; with --connect, a scheduler does.\n\n",
         file);
   ep_help_options(file, OPTIONS);
   return code;
@@ -530,6 +534,9 @@ int main(int argc, char **argv) {
       ep_arguments_integer(&arguments, "checkpoint-after", EP_LIMIT_YOUNG_SECONDS);
   int socket = (int)ep_arguments_integer(&arguments, "socket", -1);
   if (ep_arguments_has(&arguments, "list")) return devices_list(w.plugin);
+  const char *connection = ep_arguments_value(&arguments, "connect");
+  if (connection && ep_sha256_prepare(&error) == EP_OK)
+    return ep_relay_run(connection, "/proc/self/exe", w.plugin);
   if (arguments.words_count > 0 || !w.device_name || !w.data_dir || socket < 0)
     return usage(stderr, EXIT_USAGE);
 

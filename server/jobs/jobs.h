@@ -22,6 +22,7 @@
 #include "api/spec/spec.h"
 #include "server/datasets/datasets.h"
 #include "server/events/event_log.h"
+#include "server/slurm/partitions.h"
 #include "server/store/page.h"
 
 struct json_t; /* jansson's */
@@ -30,9 +31,11 @@ typedef struct ep_jobs ep_jobs;
 
 typedef struct {
   const char *data_dir;
-  const char *worker_path; /* the epoch-worker program; NULL = beside epochd */
-  const char *plugin_path; /* ep_backend_cuda.so; NULL = found beside the worker */
-  const char *devices;     /* "auto", "cpu,cuda:0" */
+  const char *worker_path;               /* the epoch-worker program; NULL = beside epochd */
+  const char *plugin_path;               /* ep_backend_cuda.so; NULL = found beside the worker */
+  const char *devices;                   /* "auto", "cpu,cuda:0" */
+  ep_slurm_partitions *slurm;            /* of the devices slurm:PARTITION; NULL = none; lent */
+  const char *slurm_account, *slurm_qos; /* of workers, unless a job names others; NULL = none */
   int64_t data_bytes_max; /* device memory for training rows; more are streamed; 0 = what is free */
   const char *allow_path; /* of the workers: engine/data/sources/allowed_paths.h; NULL = none */
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
@@ -56,6 +59,13 @@ typedef struct {
   int crashes_max;      /* deaths of epochd in a row after which a job that ran fails; 0 = never */
   bool new_store;       /* an empty store may begin in a data_dir that has folders of jobs */
   double stall_seconds; /* a worker without progress for so long is killed; 0 = 60 */
+  /* Workers that Slurm starts; all of it counts where `devices` has a partition. */
+  const char *shared_dir;        /* that nodes see under this name */
+  const char *slurm_listen;      /* ADDRESS:PORT that they connect to */
+  const char *slurm_worker_path; /* epoch-worker as they see it; NULL = worker_path */
+  const char *slurm_options;     /* further words for sbatch; NULL or "" = none */
+  const char *gateway_path;      /* the program of the gateway, epochd; NULL = this one */
+  int64_t slurm_idle_seconds, slurm_workers_max, slurm_reconnect_seconds;
 } ep_jobs_options;
 
 /* Opens the store in data_dir, requeues what was running, starts a worker for each device and the

@@ -25,7 +25,27 @@ static const ep_option SETTINGS[] = {
   {.name = "allow-path", .kind = EP_OPTION_LIST, .value = "DIR", MEMBER(allow_path),
    .doc = "jobs may read files below this folder; may be given again, or as DIR:DIR"},
   {.name = "devices", .kind = EP_OPTION_TEXT, .value = "LIST", MEMBER(devices),
-   .doc = "auto, or a list such as cpu,cuda:0 (auto)"},
+   .doc = "auto, or a list such as cpu,cuda:0 or auto,slurm:PARTITION (auto)"},
+  {.name = "shared-dir", .kind = EP_OPTION_FILE, .value = "DIR", MEMBER(shared_dir),
+   .doc = "a folder that Slurm's nodes have at the same path; for devices slurm:PARTITION"},
+  {.name = "slurm-listen", .kind = EP_OPTION_TEXT, .value = "ADDRESS:PORT", MEMBER(slurm_listen),
+   .doc = "where workers that Slurm started connect, as its nodes reach it; for nobody else"},
+  {.name = "slurm-account", .kind = EP_OPTION_TEXT, .value = "NAME", MEMBER(slurm_account),
+   .doc = "that Slurm charges, unless a job names one"},
+  {.name = "slurm-qos", .kind = EP_OPTION_TEXT, .value = "NAME", MEMBER(slurm_qos),
+   .doc = "quality of service, unless a job names one"},
+  {.name = "slurm-options", .kind = EP_OPTION_TEXT, .value = "WORDS", MEMBER(slurm_options),
+   .doc = "further options of sbatch, apart by spaces"},
+  {.name = "slurm-worker", .kind = EP_OPTION_FILE, .value = "PATH", MEMBER(slurm_worker),
+   .doc = "the epoch-worker program on the nodes (a copy in the shared folder)"},
+  {.name = "slurm-idle-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 0, .max = 86400,
+   MEMBER(slurm_idle_seconds), .doc = "a worker of Slurm's ends after so long without a job (60)"},
+  {.name = "slurm-workers-max", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1,
+   .max = EP_LIMIT_SLURM_WORKERS, MEMBER(slurm_workers_max),
+   .doc = "workers of a partition at once (16)"},
+  {.name = "slurm-reconnect-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 0, .max = 86400,
+   MEMBER(slurm_reconnect_seconds),
+   .doc = "that workers wait for epochd, and a new epochd for its workers (30)"},
   {.name = "token-file", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(token_file),
    .doc = "tokens, one a line; needed to listen beyond this machine"},
   {.name = "tls-certificate", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_certificate),
@@ -164,6 +184,31 @@ static ep_status tls_check(const ep_config *config, ep_error *error) {
   return EP_OK;
 }
 
+/* The file with a worker's secret lies in the shared folder, and names the address. */
+static ep_status slurm_check(const ep_config *config, ep_error *error) {
+  const char *colon = strrchr(config->slurm_listen, ':');
+  if (!strstr(config->devices, EP_SLURM_PREFIX)) {
+    if (config->shared_dir[0] || config->slurm_listen[0] || config->slurm_worker[0])
+      return ep_fail(error, EP_INVALID,
+                     "--shared-dir and --slurm-… are for a device slurm:PARTITION in --devices");
+    return EP_OK;
+  }
+  if (!config->shared_dir[0] || !config->slurm_listen[0])
+    return ep_fail(
+        error, EP_INVALID,
+        "a device slurm:PARTITION needs --shared-dir DIR and --slurm-listen ADDRESS:PORT");
+  if (config->shared_dir[0] != '/')
+    return ep_fail(error, EP_INVALID, "--shared-dir must be a path from / on: nodes read it too");
+  char *stop = NULL;
+  long port = colon ? strtol(colon + 1, &stop, 10) : -1;
+  if (!colon || colon == config->slurm_listen || stop == colon + 1 || *stop || port < 0 ||
+      port > 65535)
+    return ep_fail(error, EP_INVALID,
+                   "--slurm-listen must be ADDRESS:PORT such as 10.0.0.1:8081, not \"%.100s\"",
+                   config->slurm_listen);
+  return EP_OK;
+}
+
 static ep_log_format format_from_name(const char *name) {
   if (strcmp(name, "json") == 0) return EP_LOG_JSON;
   return strcmp(name, "text") == 0 ? EP_LOG_TEXT : EP_LOG_AUTO;
@@ -207,7 +252,10 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
                      .checkpoint_after_seconds = EP_LIMIT_YOUNG_SECONDS,
                      .crashes_max = 3,
                      .cpu_jobs = cores_count(),
-                     .http_threads = 4};
+                     .http_threads = 4,
+                     .slurm_idle_seconds = 60,
+                     .slurm_workers_max = 16,
+                     .slurm_reconnect_seconds = 30};
   ep_status status =
       ep_arguments_read(&arguments, argc, argv, 1, SETTINGS, COMMAND_LINE, NULL, error);
   if (status == EP_OK && arguments.words_count > 0)
@@ -218,6 +266,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
   if (status == EP_OK) status = ep_arguments_store(&arguments, out, error);
   if (status == EP_OK) status = listen_split(out, error);
   if (status == EP_OK) status = tls_check(out, error);
+  if (status == EP_OK) status = slurm_check(out, error);
   if (status != EP_OK) return status;
   out->level = (ep_log_level)ep_log_level_from_name(out->log_level);
   out->format = format_from_name(out->log_format);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const char *ep_device_state_name(ep_device_state state) {
-  static const char *const names[] = {"starting", "idle", "busy", "restarting", "lost"};
+  static const char *const names[] = {"starting", "idle", "busy", "restarting", "absent", "lost"};
   return names[state];
 }
 
@@ -16,6 +16,10 @@ const ep_device_status *ep_device_list_find(const ep_device_list *devices, const
 
 bool ep_device_is_cuda(const char *id) {
   return strncmp(id, "cuda", 4) == 0;
+}
+
+bool ep_device_is_slurm(const char *id) {
+  return strncmp(id, EP_SLURM_PREFIX, strlen(EP_SLURM_PREFIX)) == 0;
 }
 
 int ep_device_number(const char *id) {

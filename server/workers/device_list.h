@@ -10,13 +10,16 @@
 #include "api/wire/frame.h"
 
 /* A worker is "starting" until it reports its device, then "idle" or "busy"; after a death
- * "restarting"; "lost" when it failed to start too often, or was killed and did not end. A device
- * is in the best state of its workers, busy before idle. */
+ * "restarting"; "lost" when it failed to start too often, or was killed and did not end. A worker
+ * of another machine is "restarting" while its connection is broken, and a partition of Slurm
+ * "absent" while it has no worker. A device is in the best state of its workers, busy before idle.
+ */
 typedef enum {
   EP_DEVICE_STARTING,
   EP_DEVICE_IDLE,
   EP_DEVICE_BUSY,
   EP_DEVICE_RESTARTING,
+  EP_DEVICE_ABSENT,
   EP_DEVICE_LOST
 } ep_device_state;
 
@@ -27,8 +30,9 @@ typedef struct {
   ep_device_state state;
   int cores; /* that jobs may take of it; 1 for a GPU */
   int64_t restarts;
-  int64_t busy_us;       /* time with a job, without the current spell */
-  int64_t busy_since_us; /* steady clock; 0 = it has no job */
+  int64_t busy_us;               /* time with a job, without the current spell */
+  int64_t busy_since_us;         /* steady clock; 0 = it has no job */
+  char reason[EP_MESSAGE_BYTES]; /* of a partition: why its workers wait; "" = they do not */
 } ep_device_status;
 
 typedef struct {
@@ -50,6 +54,9 @@ const ep_device_status *ep_device_list_find(const ep_device_list *devices, const
 
 /* Whether the id is of a CUDA device: "cuda", "cuda:1". */
 bool ep_device_is_cuda(const char *id);
+
+/* Whether the id is of a partition: "slurm:gpu". Its workers come and go. */
+bool ep_device_is_slurm(const char *id);
 
 /* 1 of "cuda:1"; -1 of a device without a number. */
 int ep_device_number(const char *id);

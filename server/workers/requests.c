@@ -59,7 +59,7 @@ static ep_supervised *worker_find(ep_supervisor *supervisor, const ep_worker_req
   ep_supervised *other = NULL;
   for (int i = 0; i < supervisor->workers_count; i++) {
     ep_supervised *worker = &supervisor->worker[i];
-    if (!ep_supervised_alive(worker)) continue;
+    if (!ep_supervised_alive(worker) || worker->remote) continue; /* it lacks the weights */
     if (strcmp(worker->id, request->device) == 0) return worker;
     if (!other) other = worker;
   }
@@ -100,10 +100,11 @@ void ep_requests_send(ep_supervisor *supervisor) {
   }
 }
 
-void ep_requests_complete(ep_supervisor *supervisor, const ep_reply *reply) {
+void ep_requests_complete(ep_supervisor *supervisor, const ep_supervised *worker,
+                          const ep_reply *reply) {
   for (ep_worker_request **link = &supervisor->sent; *link; link = &(*link)->next) {
     ep_worker_request *request = *link;
-    if (request->number != reply->request) continue;
+    if (request->number != reply->request || request->worker != worker) continue;
     *link = request->next;
     bool failed = reply->error.status != EP_OK;
     request->done(request->context, failed ? NULL : reply, failed ? &reply->error : NULL);

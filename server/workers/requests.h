@@ -14,8 +14,9 @@ ep_status ep_requests_add(ep_supervisor *supervisor, const char *device, bool on
 
 /* Sends what is queued. */
 void ep_requests_send(ep_supervisor *supervisor);
-/* Ends the request that the reply is for. */
-void ep_requests_complete(ep_supervisor *supervisor, const ep_reply *reply);
+/* Ends the request that the worker's reply is for. */
+void ep_requests_complete(ep_supervisor *supervisor, const ep_supervised *worker,
+                          const ep_reply *reply);
 void ep_requests_fail_worker(ep_supervisor *supervisor, const ep_supervised *worker,
                              const char *cause);
 /* Moves their deadlines. */

@@ -15,4 +15,5 @@ void ep_supervised_kill(ep_supervised *worker, const char *cause) {
   ep_log(EP_LOG_WARNING, "device %s: worker %lld is killed: %s", worker->id,
          (long long)worker->link.pid, cause);
   ep_worker_link_kill(&worker->link);
+  if (worker->remote) worker->hung_up = true; /* nothing more is read */
 }

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "server/slurm/control/control.h"
 #include "server/workers/device_list.h"
 #include "server/workers/link.h"
 #include "server/workers/supervisor_events.h"
@@ -32,6 +33,14 @@ typedef struct {
   int64_t heard_us, gap_us; /* last report of this job, longest silence between two */
   int64_t patience_us;
   int frames; /* reports of this job's training */
+  /* Of another machine: it has no process here. */
+  bool remote;
+  char worker[EP_ID_BYTES]; /* its name; "" = the place waits for a job's worker, or for any */
+  uint64_t frames_taken;    /* of all that it sent, without READY */
+  ep_slurm_request request; /* that it was started with */
+  bool leaving;             /* it ends soon: it gets no job */
+  bool gone;                /* it has ended; `cause` says how */
+  int64_t idle_us;          /* when it ends, if no job has come by then; 0 = never */
 } ep_supervised;
 
 /* A command that another thread sends to a worker, and whose reply it waits for. */
@@ -48,6 +57,20 @@ typedef struct ep_worker_request {
   void *context;
 } ep_worker_request;
 
+/* The gateway to workers of other machines. */
+typedef struct {
+  const ep_gateway_setup *setup; /* lent; NULL = there is none */
+  const char *program;           /* epochd, lent */
+  int listener;                  /* lent */
+  int64_t idle_us, reconnect_us;
+  int workers_most; /* of a device */
+  int control;      /* -1 = it does not run */
+  pid_t pid;
+  int64_t again_us;                           /* when it is started again; 0 = it runs */
+  int wanted[EP_LIMIT_DEVICES];               /* workers, as it was told; -1 = it was not */
+  ep_slurm_request request[EP_LIMIT_DEVICES]; /* and of what kind */
+} ep_remote;
+
 struct ep_supervisor {
   ep_worker_program program; /* its strings are owned by the four below */
   char *path, *plugin, *data_dir, *allow_path;
@@ -62,6 +85,7 @@ struct ep_supervisor {
   int workers_count;
   bool look_for_work;
   ep_worker_request *sent; /* without a reply so far */
+  ep_remote remote;
 
   pthread_mutex_t mutex; /* guards what follows */
   bool stopping, kicked;

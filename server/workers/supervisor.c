@@ -11,6 +11,7 @@
 
 #include "server/process/clock.h"
 #include "server/process/log.h"
+#include "server/workers/remote.h"
 #include "server/workers/requests.h"
 #include "server/workers/worker.h"
 
@@ -44,11 +45,20 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options,
                           .data_bytes_max = options->program.data_bytes_max,
                           .checkpoint_after_seconds = options->program.checkpoint_after_seconds,
                           .allow_path = s->allow_path};
+  s->remote = (ep_remote){.setup = options->gateway,
+                          .program = options->gateway_program,
+                          .listener = options->gateway_listener,
+                          .idle_us = (int64_t)(options->idle_seconds * 1e6),
+                          .workers_most = options->gateway_workers_max,
+                          .control = -1};
+  if (options->gateway)
+    s->remote.reconnect_us = options->gateway->reconnect_seconds * INT64_C(1000000);
   s->queued_end = &s->queued;
   s->devices_count = s->shown.count = count;
   for (int i = 0; i < count; i++) {
     memcpy(s->device[i].info.id, ids[i], sizeof ids[i]);
     s->device[i].cores = strcmp(ids[i], "cpu") == 0 ? options->cpu_jobs : 1;
+    if (ep_device_is_slurm(ids[i])) s->device[i].state = EP_DEVICE_ABSENT;
     s->shown.device[i] = s->device[i];
   }
   s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -69,6 +79,16 @@ void ep_supervisor_kick(ep_supervisor *s) {
   pthread_mutex_unlock(&s->mutex);
   if (!kicked && write(s->wake, &one, sizeof one) != sizeof one)
     ep_log(EP_LOG_ERROR, "the supervisor cannot be woken: %s", strerror(errno));
+}
+
+void ep_supervisor_get_reason(ep_supervisor *s, const char *device,
+                              char reason[EP_WAIT_REASON_BYTES]) {
+  reason[0] = 0;
+  pthread_mutex_lock(&s->mutex);
+  const ep_device_status *found = ep_device_list_find(&s->shown, device);
+  if (found)
+    snprintf(reason, EP_WAIT_REASON_BYTES, "%.*s", EP_WAIT_REASON_BYTES - 1, found->reason);
+  pthread_mutex_unlock(&s->mutex);
 }
 
 void ep_supervisor_get_devices(ep_supervisor *s, ep_device_list *out) {
@@ -107,9 +127,11 @@ static bool inbox_take(ep_supervisor *s) {
 /* Waits for sockets, deaths, kicks or the next deadline. */
 static void events_wait(ep_supervisor *s, int timeout_ms) {
   enum { POLLED = 3 }; /* of each worker: its socket, its process, its stderr */
-  struct pollfd polled[1 + POLLED * EP_LIMIT_WORKERS];
+  enum { OTHERS = 2 };
+  struct pollfd polled[OTHERS + POLLED * EP_LIMIT_WORKERS];
   nfds_t used = 0;
   polled[used++] = (struct pollfd){.fd = s->wake, .events = POLLIN};
+  polled[used++] = (struct pollfd){.fd = s->remote.control, .events = POLLIN};
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
     bool listen = worker->link.socket >= 0 && !worker->held && !worker->hung_up;
@@ -121,9 +143,14 @@ static void events_wait(ep_supervisor *s, int timeout_ms) {
     polled[used++] = (struct pollfd){.fd = worker->link.errors.fd, .events = POLLIN};
   }
   if (poll(polled, used, timeout_ms) <= 0) return;
-  for (int i = 0; i < s->workers_count; i++) {
-    short happened = polled[1 + POLLED * i].revents;
-    if (polled[1 + POLLED * i + 2].revents != 0) ep_error_lines_read(&s->worker[i].link.errors);
+  const int polled_count = s->workers_count; /* the gateway may bring others */
+  if (polled[1].revents != 0) ep_remote_receive(s);
+  for (int i = 0; i < polled_count; i++) {
+    /* Another connection by now, or none. */
+    if (s->worker[i].remote && s->worker[i].link.socket != polled[OTHERS + POLLED * i].fd) continue;
+    short happened = polled[OTHERS + POLLED * i].revents;
+    if (polled[OTHERS + POLLED * i + 2].revents != 0)
+      ep_error_lines_read(&s->worker[i].link.errors);
     if ((happened & POLLOUT) != 0) ep_supervised_flush(&s->worker[i]);
     if ((happened & (POLLIN | POLLHUP | POLLERR)) != 0) ep_supervised_receive(s, &s->worker[i]);
   }
@@ -140,6 +167,7 @@ static void worker_add(ep_supervisor *s, int device) {
 /* Cores of the device that no job has; INT_MAX when it has no job. */
 static int cores_left(const ep_supervisor *s, int device) {
   int taken = 0;
+  if (ep_device_is_slurm(s->device[device].info.id)) return INT_MAX; /* each has a node's own */
   for (int i = 0; i < s->workers_count; i++)
     if (s->worker[i].status.device == device && s->worker[i].status.job[0] != 0)
       taken += s->worker[i].cores;
@@ -152,7 +180,8 @@ static int cores_left(const ep_supervisor *s, int device) {
 static void spare_add(ep_supervisor *s, int device) {
   int count = 0;
   ep_supervised *lost = NULL;
-  if (s->device[device].state == EP_DEVICE_LOST) return;
+  if (s->device[device].state == EP_DEVICE_LOST || ep_device_is_slurm(s->device[device].info.id))
+    return;
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
     ep_device_state state = worker->status.state;
@@ -187,7 +216,8 @@ static void work_assign(ep_supervisor *s) {
 }
 
 static int timeout_find(const ep_supervisor *s, bool settle_again) {
-  int64_t first_us = ep_requests_deadline(s);
+  int64_t first_us = ep_requests_deadline(s), remote_us = ep_remote_deadline(s);
+  if (remote_us < first_us) first_us = remote_us;
   for (int i = 0; i < s->workers_count; i++) {
     int64_t deadline_us = ep_supervised_deadline(&s->worker[i]);
     if (deadline_us < first_us) first_us = deadline_us;
@@ -204,7 +234,11 @@ static void workers_stop(ep_supervisor *s) {
   char cause[EP_MESSAGE_BYTES];
   int64_t deadline_us = ep_clock_steady_us() + STOP_MS * INT64_C(1000);
   bool killed = false;
-  for (int i = 0; i < s->workers_count; i++) ep_worker_link_hang_up(&s->worker[i].link);
+  for (int i = 0; i < s->workers_count; i++) {
+    if (s->worker[i].remote && s->worker[i].status.state != EP_DEVICE_ABSENT)
+      ep_remote_end(s, &s->worker[i], "epochd has ended");
+    ep_worker_link_hang_up(&s->worker[i].link);
+  }
   for (;;) {
     struct pollfd polled[EP_LIMIT_WORKERS];
     nfds_t alive = 0;
@@ -262,13 +296,18 @@ static void delays_forgive(ep_supervisor *s, int64_t round_us, int timeout_ms) {
 
 static void *supervisor_run(void *context) {
   ep_supervisor *s = context;
-  for (int i = 0; i < s->devices_count; i++) worker_add(s, i);
+  for (int i = 0; i < s->devices_count; i++)
+    if (!ep_device_is_slurm(s->device[i].info.id)) worker_add(s, i);
+  ep_remote_start(s);
   bool settle_again = false;
   int64_t before_us = ep_clock_steady_us();
   while (!inbox_take(s)) {
     ep_requests_send(s);
+    const bool looked = s->look_for_work;
     work_assign(s);
     settle_again = s->events.settle(s->events.context);
+    ep_remote_check(s, ep_clock_steady_us());
+    if (looked) ep_remote_want(s);
     int timeout_ms = s->look_for_work ? 0 : timeout_find(s, settle_again);
     events_wait(s, timeout_ms);
     int64_t now_us = ep_clock_steady_us();
@@ -280,6 +319,7 @@ static void *supervisor_run(void *context) {
   }
   jobs_pause(s);
   workers_stop(s);
+  ep_remote_stop(s);
   ep_requests_fail_all(s);
   s->events.settle(s->events.context);
   return NULL;
@@ -292,6 +332,10 @@ ep_status ep_supervisor_request(ep_supervisor *s, const char *device, bool only_
       ep_requests_add(s, device, only_there, command, timeout_ms, done, context, error);
   if (status == EP_OK) ep_supervisor_kick(s);
   return status;
+}
+
+bool ep_supervisor_expect(ep_supervisor *s, const char *device, const char *job, int attempt) {
+  return ep_device_is_slurm(device) && ep_remote_expect(s, device, job, attempt);
 }
 
 ep_status ep_supervisor_start(ep_supervisor *s, ep_error *error) {

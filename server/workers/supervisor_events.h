@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "api/wire/frame.h"
+#include "server/slurm/commands.h"
 
 /* A job for a device. */
 typedef struct {
@@ -21,9 +22,13 @@ typedef enum { EP_STOP_NOT, EP_STOP_PAUSE, EP_STOP_CANCEL } ep_stop;
 typedef struct {
   void *context;
   /* A worker of the device is idle: fills in *out, or returns false. cores: that no job has;
-   * INT_MAX when the device has no job. After false it is called again once ep_supervisor_kick was.
+   * INT_MAX when the device has no job. held: of a worker of Slurm, what it has; else NULL. After
+   * false it is called again once ep_supervisor_kick was.
    */
-  bool (*next)(void *context, const char *device, int cores, ep_assignment *out);
+  bool (*next)(void *context, const char *device, int cores, const ep_slurm_request *held,
+               ep_assignment *out);
+  /* How many queued jobs wait for workers of Slurm's partition, and what these are to have. */
+  int (*queued)(void *context, const char *device, ep_slurm_request *needed);
   /* After a kick: whether the job that a worker has is to end. The worker gets a command, and
    * SIGKILL 10 s later, or 60 s where it is to write a checkpoint. */
   ep_stop (*stop)(void *context, const char *job, int attempt);

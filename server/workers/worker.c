@@ -6,7 +6,9 @@
 
 #include "server/process/clock.h"
 #include "server/process/log.h"
+#include "server/workers/remote.h"
 #include "server/workers/requests.h"
+#include "server/workers/supervisor.h"
 
 #define SECOND_US INT64_C(1000000)
 
@@ -37,7 +39,7 @@ static ep_device_state device_state(const ep_supervisor *supervisor, int device)
       const ep_worker_status *worker = &supervisor->worker[w].status;
       if (worker->device == device && worker->state == best_first[i]) return best_first[i];
     }
-  return EP_DEVICE_LOST;
+  return ep_device_is_slurm(supervisor->device[device].info.id) ? EP_DEVICE_ABSENT : EP_DEVICE_LOST;
 }
 
 /* Adds up the time for which a device is busy. */
@@ -112,12 +114,19 @@ static void deadline_renew(ep_supervisor *supervisor, ep_supervised *worker) {
   worker->deadline_us = ep_clock_steady_us() + silence_us;
 }
 
+/* A worker of another machine ends where no job comes. */
+static void idle_begin(const ep_supervisor *supervisor, ep_supervised *worker) {
+  if (!worker->remote) return;
+  worker->idle_us = worker->leaving ? 1 : ep_clock_steady_us() + supervisor->remote.idle_us;
+}
+
 static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
   worker->status.job[0] = worker->link.errors.job[0] = 0;
   worker->attempt = 0;
   worker->stop = EP_STOP_NOT;
   worker->deadline_us = worker->stop_us = worker->store_us = 0;
   state_set(supervisor, worker, EP_DEVICE_IDLE);
+  idle_begin(supervisor, worker);
 }
 
 /* Whether a report is of the job that the worker has; then the worker has begun it. */
@@ -147,6 +156,18 @@ static void ready_take(ep_supervisor *supervisor, ep_supervised *worker, const e
   ep_log(EP_LOG_INFO, "device %s is ready: %s (worker %lld)", worker->id, info->name,
          (long long)worker->link.pid);
   state_set(supervisor, worker, EP_DEVICE_IDLE);
+  idle_begin(supervisor, worker);
+}
+
+/* It ends soon: its job is to write a checkpoint, and goes on elsewhere. */
+static void leaving_take(ep_supervised *worker) {
+  if (!worker->remote || worker->leaving) return;
+  ep_log(EP_LOG_INFO, "device %s: worker %s is to end", worker->id, worker->worker);
+  worker->leaving = true;
+  if (worker->status.job[0] != 0)
+    ep_supervised_stop(worker, EP_STOP_PAUSE);
+  else
+    worker->idle_us = 1;
 }
 
 /* Hands on one reply; false: not now. Late ones, of another job or attempt, are dropped. */
@@ -177,10 +198,11 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
     worker->backoff_us = 0;
     job_clear(supervisor, worker);
     return true;
+  case EP_REPLY_LEAVING: leaving_take(worker); return true;
   case EP_REPLY_PREDICTED:
   case EP_REPLY_EXPORTED:
   case EP_REPLY_PROBED:
-  case EP_REPLY_CALIBRATED: ep_requests_complete(supervisor, reply); return true;
+  case EP_REPLY_CALIBRATED: ep_requests_complete(supervisor, worker, reply); return true;
   }
   return true;
 }
@@ -195,7 +217,7 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
   ep_supervised *worker = taker->worker;
   const ep_supervisor_events *events = &taker->supervisor->events;
   ep_error error = {0};
-  bool taken = true;
+  bool taken = true, counts = true;
   ep_status status = EP_OK;
   if (kind == EP_FRAME_PROGRESS || kind == EP_FRAME_TRIALS) {
     ep_progress progress;
@@ -213,6 +235,10 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
     ep_reply reply = {0};
     status = ep_reply_decode(payload, bytes, &reply, &error);
     if (status == EP_OK) {
+      counts = reply.kind != EP_REPLY_READY;
+      /* What the worker calls its device is the device's name on its own machine. */
+      if (worker->remote && reply.kind == EP_REPLY_FINISHED)
+        memcpy(reply.result.device, worker->id, sizeof reply.result.device);
       taken = reply_take(taker->supervisor, worker, &reply);
       ep_reply_deinit(&reply);
     }
@@ -220,6 +246,7 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
     status = ep_fail(&error, EP_MALFORMED, "a worker must not send commands");
   }
   if (status != EP_OK) ep_supervised_kill(worker, error.message);
+  if (taken && counts) worker->frames_taken++;
   return taken;
 }
 
@@ -280,7 +307,10 @@ static void command_send(ep_supervised *worker, const ep_command *command) {
 bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int cores) {
   ep_assignment assignment = {0};
   const ep_supervisor_events *events = &supervisor->events;
-  if (!events->next(events->context, worker->id, cores, &assignment)) return false;
+  if (worker->leaving || !events->next(events->context, worker->id, cores,
+                                       worker->remote ? &worker->request : NULL, &assignment))
+    return false;
+  worker->idle_us = 0;
   assignment.train.kind = EP_COMMAND_TRAIN;
   snprintf(worker->status.job, sizeof worker->status.job, "%s", assignment.train.job);
   memcpy(worker->link.errors.job, worker->status.job, sizeof worker->link.errors.job);
@@ -303,6 +333,10 @@ void ep_supervised_stop(ep_supervised *worker, ep_stop stop) {
   ep_command command = {.kind = cancel ? EP_COMMAND_CANCEL : EP_COMMAND_PAUSE,
                         .attempt = worker->attempt};
   if (worker->stop >= stop) return;
+  if (worker->link.socket < 0) { /* nobody is there to be told, and nobody is waited for */
+    worker->restart_us = 0;
+    return;
+  }
   snprintf(command.job, sizeof command.job, "%s", worker->status.job);
   worker->stop = stop;
   worker->stop_us = ep_clock_steady_us() + (cancel ? CANCEL_US : PAUSE_US);
@@ -344,6 +378,76 @@ static void death_handle(ep_supervisor *supervisor, ep_supervised *worker, const
   restart_plan(supervisor, worker, cause);
 }
 
+void ep_supervised_part(ep_supervisor *supervisor, ep_supervised *worker) {
+  ep_worker_link_close(&worker->link);
+  ep_requests_fail_worker(supervisor, worker, "the connection to the worker has ended");
+  worker->held = worker->hung_up = worker->killed = false;
+  worker->stop = EP_STOP_NOT;
+  worker->deadline_us = worker->stop_us = worker->reap_us = worker->store_us = 0;
+  worker->restart_us = ep_clock_steady_us() + supervisor->remote.reconnect_us;
+  state_set(supervisor, worker, EP_DEVICE_RESTARTING);
+}
+
+void ep_supervised_give_up(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
+  ep_worker_link_close(&worker->link);
+  state_set(supervisor, worker, EP_DEVICE_ABSENT);
+  work_give_back(supervisor, worker, cause);
+  ep_remote_free(worker);
+  supervisor->look_for_work = true;
+}
+
+/* A worker that has a job which epochd does not know it by was handed one that it did not get. */
+void ep_supervised_attach(ep_supervisor *supervisor, ep_supervised *worker, int socket, bool same) {
+  ep_worker_link_close(&worker->link); /* of a connection whose end was not noticed */
+  if (!same && worker->status.job[0] != 0)
+    work_give_back(supervisor, worker, "the worker did not get the job");
+  worker->held = worker->hung_up = worker->killed = worker->gone = false;
+  worker->stop = EP_STOP_NOT;
+  worker->cause[0] = 0;
+  worker->link.socket = socket;
+  worker->heard_us = ep_clock_steady_us();
+  if (worker->status.job[0] != 0) {
+    deadline_renew(supervisor, worker);
+    state_set(supervisor, worker, EP_DEVICE_BUSY);
+    if (worker->leaving) ep_supervised_stop(worker, EP_STOP_PAUSE);
+    ep_supervisor_kick(supervisor); /* it may have to be told to stop */
+  } else {
+    worker->deadline_us = worker->heard_us + READY_US;
+    state_set(supervisor, worker, EP_DEVICE_STARTING);
+  }
+}
+
+/* Of another machine: its connection has ended, or it is to end. */
+static void remote_check(ep_supervisor *supervisor, ep_supervised *worker, int64_t now_us) {
+  char cause[EP_MESSAGE_BYTES];
+  const ep_device_state state = worker->status.state;
+  if (state == EP_DEVICE_RESTARTING) {
+    if (now_us < worker->restart_us) return;
+    snprintf(cause, sizeof cause, "%s",
+             worker->cause[0] ? worker->cause : "the worker's connection was lost");
+    ep_log(EP_LOG_WARNING, "device %s: worker %s: %s", worker->id, worker->worker, cause);
+    ep_remote_end(supervisor, worker, "epochd has waited for it in vain");
+    ep_supervised_give_up(supervisor, worker, cause);
+    return;
+  }
+  if (worker->idle_us != 0 && now_us >= worker->idle_us && state == EP_DEVICE_IDLE) {
+    ep_remote_end(supervisor, worker, "epochd has no job for it");
+    ep_supervised_give_up(supervisor, worker, "");
+    return;
+  }
+  if (!worker->hung_up && !worker->killed) return;
+  if (!last_reports_take(supervisor, worker)) return;
+  if (worker->killed) { /* it spoke no frames, or did not do what it was told */
+    snprintf(cause, sizeof cause, "%s", worker->cause);
+    ep_remote_end(supervisor, worker, cause);
+    ep_supervised_give_up(supervisor, worker, cause);
+  } else {
+    const bool gone = worker->gone;
+    ep_supervised_part(supervisor, worker);
+    if (gone) worker->restart_us = 0;
+  }
+}
+
 static void death_check(ep_supervisor *supervisor, ep_supervised *worker) {
   char cause[EP_MESSAGE_BYTES];
   if (worker->link.pidfd < 0) return;
@@ -360,6 +464,12 @@ static void death_check(ep_supervisor *supervisor, ep_supervised *worker) {
 void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64_t now_us) {
   char text[EP_MESSAGE_BYTES];
   ep_device_state state = worker->status.state;
+  if (worker->remote) {
+    if (state == EP_DEVICE_ABSENT) return;
+    remote_check(supervisor, worker, now_us);
+    state = worker->status.state;
+    if (state == EP_DEVICE_ABSENT || state == EP_DEVICE_RESTARTING) return;
+  }
   if (state == EP_DEVICE_RESTARTING && now_us >= worker->restart_us) {
     ep_supervised_start(supervisor, worker);
     return;
@@ -371,8 +481,8 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
   }
   if (!worker->held) reports_store(supervisor, worker, now_us);
   death_check(supervisor, worker);
-  if (worker->link.pid == 0) return;
-  if (worker->hung_up && now_us >= worker->gone_us)
+  if (worker->link.pid == 0 && !worker->remote) return;
+  if (worker->hung_up && !worker->remote && now_us >= worker->gone_us)
     ep_supervised_kill(worker, "the worker closed its socket and did not end");
   if (worker->stop_us != 0 && now_us >= worker->stop_us)
     ep_supervised_kill(worker, worker->stop == EP_STOP_CANCEL
@@ -385,7 +495,7 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
                                    ? "the worker did not open its device in 60 s and was stopped"
                                    : text);
   }
-  if (worker->reap_us != 0 && now_us >= worker->reap_us) {
+  if (worker->reap_us != 0 && now_us >= worker->reap_us && !worker->remote) {
     snprintf(text, sizeof text, "its worker did not end when it was killed");
     work_give_back(supervisor, worker, text);
     worker_lose(supervisor, worker, text);
@@ -402,12 +512,13 @@ void ep_supervised_delay(ep_supervised *worker, int64_t delay_us) {
 int64_t ep_supervised_deadline(const ep_supervised *worker) {
   int64_t first_us = INT64_MAX;
   ep_device_state state = worker->status.state;
-  if (state == EP_DEVICE_LOST) return first_us;
+  if (state == EP_DEVICE_LOST || state == EP_DEVICE_ABSENT) return first_us;
   if (state == EP_DEVICE_RESTARTING) return worker->restart_us;
   if (worker->held) return worker->retry_us;
   if (worker->killed) return worker->reap_us;
   if (worker->hung_up) return worker->gone_us;
-  if (worker->deadline_us != 0) first_us = worker->deadline_us;
+  if (worker->idle_us != 0 && state == EP_DEVICE_IDLE) first_us = worker->idle_us;
+  if (worker->deadline_us != 0 && worker->deadline_us < first_us) first_us = worker->deadline_us;
   if (worker->stop_us != 0 && worker->stop_us < first_us) first_us = worker->stop_us;
   if (worker->store_us != 0 && worker->store_us < first_us) first_us = worker->store_us;
   return first_us;

@@ -16,6 +16,13 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
 bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int cores);
 /* Sends it the command to end its job, once, and once more where it is cancelled after a pause. */
 void ep_supervised_stop(ep_supervised *worker, ep_stop stop);
+/* A worker of another machine has connected: its socket. same: it has the job that its place has.
+ */
+void ep_supervised_attach(ep_supervisor *supervisor, ep_supervised *worker, int socket, bool same);
+/* Its connection has ended: its place waits for it. */
+void ep_supervised_part(ep_supervisor *supervisor, ep_supervised *worker);
+/* It does not come back: its job goes on elsewhere. */
+void ep_supervised_give_up(ep_supervisor *supervisor, ep_supervised *worker, const char *cause);
 /* Moves its deadlines: nobody listened to it for so long. */
 void ep_supervised_delay(ep_supervised *worker, int64_t delay_us);
 /* When ep_supervised_check is due; INT64_MAX = never. */

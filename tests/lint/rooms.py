@@ -59,6 +59,7 @@ ROOMS = {
     "engine/host": ("", ""),
     "engine/files": ("api api/hash api/json engine", ""),
     "engine/sandbox": ("", ""),
+    "engine/tunnel": ("api api/hash api/wire engine/files", "gnutls"),
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
@@ -87,7 +88,8 @@ ROOMS = {
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/metrics engine/training engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/sweep engine/sandbox engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/metrics engine/plan engine/training engine/weights "
+    "engine/worker/relay": ("api api/wire engine/files engine/tunnel", ""),
+    "engine/worker": ("api api/sweep engine/sandbox engine/worker/relay engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/metrics engine/plan engine/training engine/weights "
                       "engine/weights/c engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
     "server/tls": ("api api/tokens", "gnutls"),
@@ -95,28 +97,31 @@ ROOMS = {
     "server/metrics": (SERVER, ""),
     "server/ingest": ("api api/hash api/spec kernels server/process engine/data/arrays engine/data/datasets engine/data/formats "
                       "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
+    "server/slurm": ("api api/json api/spec server/process", "jansson"),
     "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/audit server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
-    "server/workers": (SERVER + " engine/files engine/plan", ""),
+    "server/slurm/control": ("api server/slurm", ""),
+    "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/tunnel server/slurm server/slurm/control", ""),
+    "server/workers": (SERVER + " engine/files engine/plan server/slurm server/slurm/control", ""),
     "server/webhooks": (SERVER + " api/tokens server/store server/webhooks/wire", ""),
     "server/webhooks/wire": ("api", ""),
     "server/webhooks/courier": ("api engine/sandbox server/webhooks/wire", "curl"),
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
-    "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
-    "server/jobs/placement": ("api api/responses engine/host engine/plan server/store server/workers", "jansson"),
+    "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/slurm server/store server/events server/datasets", ""),
+    "server/jobs/placement": ("api api/json api/responses api/spec engine/host engine/plan server/slurm server/store server/workers", "jansson"),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
-    "server/jobs/live": ("api api/json api/spec api/sweep api/wire server/process server/store server/events server/datasets server/webhooks server/workers server/jobs "
+    "server/jobs/live": ("api api/json api/spec api/sweep api/wire server/process server/slurm server/slurm/control server/store server/events server/datasets server/webhooks server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/data/columns engine/data/inputs engine/files engine/weights "
                             "server/ingest server/jobs/files",
                             "jansson"),
-    "server/jobs/views": (JOBS + " api/responses api/spec api/webhooks engine/data/datasets engine/data/prepare engine/files "
+    "server/jobs/views": (JOBS + " server/slurm api/responses api/spec api/webhooks engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
-    "server/jobs/lifecycle": (JOBS + " server/jobs/views api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/first_model server/datasets "
+    "server/jobs/lifecycle": (JOBS + " server/jobs/views server/slurm server/slurm/control api/responses api/spec api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/first_model server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
@@ -129,7 +134,7 @@ ROOMS = {
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/audit server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/backup server/http server/ingest server/handlers server/jobs server/tls", ""),
+    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/slurm/control server/slurm/gateway server/backup server/http server/ingest server/handlers server/jobs server/slurm server/tls", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

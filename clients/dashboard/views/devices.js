@@ -7,7 +7,7 @@ import { announce } from "../shell.js";
 
 export const title = "Devices";
 
-const stateWords = { starting: "Starting", idle: "Idle", busy: "Training", restarting: "Restarting", lost: "Lost" };
+const stateWords = { starting: "Starting", idle: "Idle", busy: "Training", restarting: "Restarting", absent: "No worker", lost: "Lost" };
 const leastPriority = -100, mostPriority = 100; // the daemon's limits
 
 const heads = (words) => h("thead", null, h("tr", null, words.map(([word, isNumber]) => h("th", { scope: "col", class: isNumber ? "number" : null }, word))));
@@ -22,6 +22,17 @@ export function mount(root, _, signal) {
   };
   const sections = [devices, queue].map((section) => section(say, failure, signal));
   root.append(h("div", { class: "heading" }, h("h1", null, "Devices")), failure, ...sections);
+}
+
+// What a partition of Slurm has, and what it allows.
+function partitionWords({ up, nodes, nodes_idle, nodes_unavailable, gpus, gpus_idle, cores, cores_idle, max_minutes }) {
+  return [
+    up ? "" : "takes no jobs",
+    `${integer(nodes)} ${nodes === 1 ? "node" : "nodes"}, ${integer(nodes_idle)} idle`,
+    nodes_unavailable ? `${integer(nodes_unavailable)} unavailable` : "",
+    gpus ? `${integer(gpus_idle)} of ${integer(gpus)} GPUs idle` : `${integer(cores_idle)} of ${integer(cores)} cores idle`,
+    max_minutes ? `at most ${integer(max_minutes)} min` : "",
+  ];
 }
 
 function devices(say, _, signal) {
@@ -41,7 +52,7 @@ function devices(say, _, signal) {
       row.text_ = text;
       const used = device.memory_bytes - device.memory_free_bytes;
       replace(row,
-        h("td", { class: "wide" }, h("strong", null, device.id), h("div", { class: "muted small" }, [device.name, device.instruction_set].filter(Boolean).join(" · "))),
+        h("td", { class: "wide" }, h("strong", null, device.id), h("div", { class: "muted small" }, (device.partition ? partitionWords(device.partition) : [device.name, device.instruction_set]).filter(Boolean).join(" · "))),
         h("td", { "data-label": "State" }, h("span", { class: "badge", "data-state": device.state }, stateWords[device.state] ?? device.state)),
         h("td", { "data-label": "Jobs" }, device.jobs.length ? device.jobs.flatMap((id) => [jobLink(id), " "]) : "–"),
         h("td", { "data-label": "Memory in use", class: "number" },

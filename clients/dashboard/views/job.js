@@ -80,7 +80,7 @@ export function mount(root, { id }, signal) {
     meter.value = fraction;
     const words = [`Epoch ${integer(epoch)} of ${integer(epochs)} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
     if (job.status === "running" && job.eta_seconds !== null) words.push(`${duration(job.eta_seconds)} left`);
-    if (job.status === "queued") words.push(job.queue_position === null ? "waiting" : `place ${integer(job.queue_position)} in the queue`);
+    if (job.status === "queued") words.push(job.queue_position === null ? "waiting" : `place ${integer(job.queue_position)} in the queue`, ...(job.queue_reason ? [`Slurm: ${job.queue_reason}`] : []));
     if (job.status === "queued" && value(starts) !== null) words.push(`starts ${startWords(starts)}`);
     setText(progress, words.join(" · "));
   }

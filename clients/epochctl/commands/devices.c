@@ -7,19 +7,40 @@
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text_table.h"
 
+/* Of a partition of Slurm: "3 nodes, 1 idle, 1 unavailable; 4 of 8 GPUs idle; at most 120 min". */
+static void partition_format(const json_t *partition, char *text, size_t bytes) {
+  const long long nodes = (long long)ep_json_number_at(partition, "nodes"),
+                  away = (long long)ep_json_number_at(partition, "nodes_unavailable"),
+                  gpus = (long long)ep_json_number_at(partition, "gpus"),
+                  minutes = (long long)ep_json_number_at(partition, "max_minutes");
+  const bool up = json_is_true(ep_json_at(partition, "up"));
+  int used = snprintf(text, bytes, "%s%lld node%s, %lld idle", up ? "" : "down: ", nodes,
+                      nodes == 1 ? "" : "s", (long long)ep_json_number_at(partition, "nodes_idle"));
+  if (away > 0) used += snprintf(text + used, bytes - (size_t)used, ", %lld unavailable", away);
+  if (gpus > 0)
+    used += snprintf(text + used, bytes - (size_t)used, "; %lld of %lld GPUs idle",
+                     (long long)ep_json_number_at(partition, "gpus_idle"), gpus);
+  if (minutes > 0) snprintf(text + used, bytes - (size_t)used, "; at most %lld min", minutes);
+}
+
 static void row_add(ep_text_table *table, const json_t *device) {
-  char text[EP_HUMAN_BYTES];
+  char text[EP_HUMAN_BYTES], nodes[256];
+  const json_t *partition = ep_json_at(device, "partition");
   const char *state = ep_json_text_at(device, "state");
   size_t jobs = json_array_size(ep_json_at(device, "jobs"));
   ep_text_table_cell(table, ep_json_text_at(device, "id"), EP_COLOUR_BOLD);
   ep_text_table_cell(table, state, strcmp(state, "lost") == 0 ? EP_COLOUR_RED : EP_COLOUR_PLAIN);
   snprintf(text, sizeof text, "%zu jobs", jobs);
   ep_text_table_cell(table, jobs > 1 ? text : ep_json_text_at(device, "job"), EP_COLOUR_PLAIN);
-  ep_human_bytes(ep_json_number_at(device, "memory_bytes"), text);
+  ep_human_bytes(json_is_object(partition) ? ep_json_number_at(partition, "node_memory_bytes")
+                                           : ep_json_number_at(device, "memory_bytes"),
+                 text);
   ep_text_table_cell(table, text, EP_COLOUR_PLAIN);
   ep_human_bytes(ep_json_number_at(device, "memory_free_bytes"), text);
   ep_text_table_cell(table, text, EP_COLOUR_PLAIN);
-  ep_text_table_cell(table, ep_json_text_at(device, "name"), EP_COLOUR_PLAIN);
+  if (json_is_object(partition)) partition_format(partition, nodes, sizeof nodes);
+  ep_text_table_cell(table, json_is_object(partition) ? nodes : ep_json_text_at(device, "name"),
+                     EP_COLOUR_PLAIN);
   ep_text_table_cell(table, ep_json_text_at(device, "instruction_set"), EP_COLOUR_PLAIN);
 }
 

@@ -158,7 +158,10 @@ static void details_print(const ep_client *client, const json_t *job) {
   if (*ep_json_text_at(job, "warning"))
     ep_summary_line_print(client, "warning", ep_json_text_at(job, "warning"));
   if (json_is_integer(ep_json_at(job, "queue_position"))) {
-    snprintf(text, sizeof text, "place %lld", (long long)ep_json_integer_at(job, "queue_position"));
+    const char *reason = ep_json_text_at(job, "queue_reason"); /* of Slurm; "" = none */
+    snprintf(text, sizeof text, "place %lld%s%s",
+             (long long)ep_json_integer_at(job, "queue_position"), reason[0] ? ", Slurm: " : "",
+             reason);
     ep_summary_line_print(client, "queue", text);
   }
 }

@@ -95,16 +95,22 @@ static bool is_beyond_quota(const ep_jobs *jobs, const ep_live_job *job, const c
 
 /* The first queued job that the device is for; NULL: there is none, or it stays free. The mutex is
  * held. */
-static ep_live_job *candidate_find(ep_jobs *jobs, const char *device,
+static ep_live_job *candidate_find(ep_jobs *jobs, const char *device, const ep_slurm_request *has,
                                    const bool held[EP_LIMIT_DEVICES]) {
   if (is_held(jobs, device, held) || (jobs->exclusives > 0 && exclusive_runs(jobs))) return NULL;
   for (int64_t i = 0; i < jobs->queue.count; i++) {
     ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
     if (!job || is_beyond_quota(jobs, job, device)) continue;
     if (waits(jobs, job, device, held)) return NULL;
+    if (has && !ep_slurm_request_holds(has, &job->allocation)) continue;
     if (ep_fit_job(&job->row, job->gang.least, device, &jobs->devices)) return job;
   }
   return NULL;
+}
+
+/* Whether a job there takes memory of this machine's CPU. */
+static bool is_cpu(const char *device) {
+  return !ep_device_is_cuda(device) && !ep_device_is_slurm(device);
 }
 
 /* What the plans of running jobs have reserved of the CPU's memory. The mutex is held. */
@@ -112,7 +118,7 @@ static int64_t reserved_bytes(const ep_jobs *jobs) {
   int64_t bytes = 0;
   for (int i = 0; jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
     for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next)
-      if (job->row.state == EP_STATE_RUNNING && !ep_device_is_cuda(job->row.device) &&
+      if (job->row.state == EP_STATE_RUNNING && is_cpu(job->row.device) &&
           __builtin_add_overflow(bytes, job->row.bytes, &bytes))
         return INT64_MAX;
   return bytes;
@@ -124,7 +130,7 @@ static bool room_take(const ep_jobs *jobs, ep_live_job *job, const char *device,
                       const bool held[EP_LIMIT_DEVICES]) {
   job->gang.count = 0;
   if (ep_fit_cores(&job->row, device) > cores) return false;
-  if (!ep_device_is_cuda(device) &&
+  if (is_cpu(device) &&
       !ep_room_suffices(jobs->memory_bytes_max, reserved_bytes(jobs), job->row.bytes))
     return false;
   return job->gang.most == 0 || !ep_device_is_cuda(device) ||
@@ -134,13 +140,14 @@ static bool room_take(const ep_jobs *jobs, ep_live_job *job, const char *device,
 /* Takes the first queued job that fits out of the queue, as running. NULL: there is none, or it
  * waits for more cores, memory or GPUs than are free, or until nothing else runs; then no other job
  * overtakes it. */
-static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
+static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores,
+                               const ep_slurm_request *has) {
   bool held[EP_LIMIT_DEVICES];
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
   held_find(jobs, held);
   if (jobs->quota_cores > 0) cores_count(jobs);
-  ep_live_job *job = candidate_find(jobs, device, held);
+  ep_live_job *job = candidate_find(jobs, device, has, held);
   if (job && !room_take(jobs, job, device, cores, held)) job = NULL;
   if (job) {
     ep_queue_remove(&jobs->queue, &job->entry);
@@ -243,8 +250,9 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   return EP_OK;
 }
 
-bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, ep_assignment *out) {
-  ep_live_job *job = queue_take(jobs, device, cores);
+bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, const ep_slurm_request *has,
+                    ep_assignment *out) {
+  ep_live_job *job = queue_take(jobs, device, cores, has);
   if (!job) return false;
   ep_error error = {0};
   ep_status status = start_prepare(jobs, job, device, out, &error);
@@ -257,6 +265,24 @@ bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, ep_assignment 
   ep_live_announce(jobs, job->row.id);
   ep_live_announce_queue(jobs);
   return true;
+}
+
+int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *needed) {
+  int count = 0;
+  memset(needed, 0, sizeof *needed);
+  pthread_mutex_lock(&jobs->mutex);
+  if (jobs->quota_cores > 0) cores_count(jobs);
+  const bool closed = jobs->exclusives > 0 && exclusive_runs(jobs);
+  for (int64_t i = 0; !closed && i < jobs->queue.count && count < EP_LIMIT_SLURM_WORKERS; i++) {
+    const ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
+    if (!job || is_beyond_quota(jobs, job, device) ||
+        !ep_fit_job(&job->row, job->gang.least, device, &jobs->devices))
+      continue;
+    if (count == 0) *needed = job->allocation;
+    count += count == 0 || ep_slurm_request_holds(needed, &job->allocation);
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  return count;
 }
 
 void ep_assign_undo(ep_jobs *jobs, ep_live_job *job) {

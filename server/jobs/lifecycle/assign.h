@@ -6,7 +6,8 @@
 
 /* Takes the first queued job that fits the device out of the queue and fills in the command for its
  * worker: ep_supervisor_events.next. */
-bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, ep_assignment *out);
+bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, const ep_slurm_request *has,
+                    ep_assignment *out);
 
 /* Puts a running job back into the queue. One that was cancelled in the meantime ends; one that was
  * dropped is freed. again: it goes first. */
@@ -17,5 +18,9 @@ void ep_assign_undo(ep_jobs *jobs, ep_live_job *job);
 
 /* Frees a dropped job that ran: its row could not be stored. */
 void ep_assign_drop(ep_jobs *jobs, ep_live_job *job);
+
+/* How many queued jobs wait for workers of the partition, up to the most that there can be, and
+ * what a worker needs for them: for the first, and others that need no more. */
+int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *needed);
 
 #endif

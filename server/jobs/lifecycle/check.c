@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/spec/slurm.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/shape.h"
@@ -11,6 +12,7 @@
 #include "server/datasets/path_data.h"
 #include "server/jobs/lifecycle/automatic.h"
 #include "server/jobs/lifecycle/first_weights.h"
+#include "server/jobs/placement/allocation.h"
 #include "server/jobs/placement/fit.h"
 #include "server/jobs/placement/gang.h"
 #include "server/jobs/placement/room.h"
@@ -30,6 +32,17 @@ void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked) {
   ep_job_spec_destroy(checked->spec);
   ep_sweep_spec_destroy(checked->sweep);
   *checked = (ep_checked_spec){0};
+}
+
+/* "slurm" is of workers that Slurm starts. */
+static ep_status slurm_check(const ep_job_spec *spec, ep_problem *problem) {
+  if (!ep_slurm_given(spec) || ep_device_is_slurm(spec->device) ||
+      strcmp(spec->device, "auto") == 0)
+    return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/slurm",
+                        "is for \"device\": \"slurm:PARTITION\" or \"auto\", not \"%s\": leave it "
+                        "out",
+                        spec->device);
 }
 
 /* Whether a device that is there is meant; `auto` always is. */
@@ -183,6 +196,7 @@ static ep_status memory_check(ep_jobs *jobs, const ep_checked_spec *checked, ep_
   const char *device = checked->spec->device;
   bool automatic = strcmp(device, "auto") == 0;
   if (ep_check_memory_suffices(jobs, checked->plan)) return EP_OK;
+  if (ep_device_is_slurm(device)) return EP_OK; /* its node has memory of its own */
   if (ep_device_is_cuda(device) || (automatic && gpu_is_there(jobs))) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/model",
                         "training takes at least %lld MiB of memory, and jobs on the CPU have %lld "
@@ -196,6 +210,7 @@ static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *
                                 ep_problem *problem) {
   ep_job_spec *spec = checked->spec;
   ep_status status = device_check(jobs, spec->device, "/device", problem);
+  if (status == EP_OK) status = slurm_check(spec, problem);
   bool kept = same_data && spec->data.source == EP_DATA_DATASET && spec->data.sha256[0] != 0;
   if (!kept) spec->data.sha256[0] = 0;
   if (spec->data.source == EP_DATA_DATASET) {
@@ -205,7 +220,11 @@ static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *
   }
   if (status == EP_OK) status = plan_make(jobs, checked, problem);
   if (status == EP_OK) status = memory_check(jobs, checked, problem);
-  return status == EP_OK ? ranks_check(jobs, checked, problem) : status;
+  if (status == EP_OK) status = ranks_check(jobs, checked, problem);
+  if (status == EP_OK)
+    status = ep_allocation_check(&jobs->allocator, &jobs->calibrations, spec, checked->plan,
+                                 &checked->allocation, problem);
+  return status;
 }
 
 ep_status ep_priority_check(int priority, bool limited, ep_problem *problem) {

@@ -6,6 +6,7 @@
 #include "engine/data/datasets/dataset.h"
 #include "engine/files/path.h"
 #include "server/jobs/live/state.h"
+#include "server/slurm/request.h"
 
 typedef struct {
   ep_viewer by;                        /* whose spec it is */
@@ -13,6 +14,7 @@ typedef struct {
   ep_sweep_spec *sweep;                /* NULL = a job; owned */
   int64_t epochs;                      /* of a sweep: its trainings */
   ep_plan *plan;                       /* of spec; owned */
+  ep_slurm_request allocation;         /* partition "": its device is none of Slurm's */
   char *text;                          /* the spec with all defaults filled in; owned */
   char *tags;                          /* as an array's text; owned */
   bool pinned;                         /* spec->data.sha256 is pinned */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/spec/slurm.h"
+#include "engine/files/free_space.h"
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/recover.h"
@@ -20,6 +22,7 @@
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
+#include "server/slurm/control/listener.h"
 
 enum { LIST_MS = 30000, MAX_QUEUED = 10000 };
 
@@ -43,46 +46,84 @@ static char *worker_find(void) {
 
 static bool device_id_valid(const char *id) {
   if (strcmp(id, "cpu") == 0) return true;
+  if (ep_device_is_slurm(id)) return ep_slurm_device_accepts(id);
   if (strncmp(id, "cuda:", 5) != 0) return false;
   size_t digits = strspn(id + 5, "0123456789");
   return digits > 0 && digits <= 3 && id[5 + digits] == 0;
 }
 
-/* "cpu,cuda:0" -> ids. */
-static ep_status devices_parse(const char *text, char (*ids)[EP_DEVICE_ID_BYTES], int *count,
-                               ep_error *error) {
+static ep_status device_add(const char *id, char (*ids)[EP_DEVICE_ID_BYTES], int *count,
+                            ep_error *error) {
+  if (!device_id_valid(id))
+    return ep_fail(error, EP_INVALID,
+                   "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0,slurm:gpu", id);
+  if (*count == EP_LIMIT_DEVICES)
+    return ep_fail(error, EP_INVALID, "more than %d devices", EP_LIMIT_DEVICES);
+  for (int i = 0; i < *count; i++)
+    if (strcmp(ids[i], id) == 0) return ep_fail(error, EP_INVALID, "device %s is named twice", id);
+  snprintf(ids[(*count)++], sizeof *ids, "%s", id);
+  return EP_OK;
+}
+
+/* The devices of this machine. */
+static void devices_list(const ep_worker_program *program, char (*ids)[EP_DEVICE_ID_BYTES],
+                         int *count) {
+  ep_error why = {0};
+  if (ep_worker_devices_list(program, LIST_MS, ids, count, &why) == EP_OK && *count > 0) return;
+  ep_log(EP_LOG_ERROR, "the devices could not be listed: %s; the CPU is used", why.message);
+  snprintf(ids[0], sizeof ids[0], "cpu");
+  *count = 1;
+}
+
+/* "cpu,cuda:0", "auto,slurm:gpu" -> ids. `auto` stands first, or alone. */
+static ep_status devices_find(const ep_jobs_options *options, const ep_worker_program *program,
+                              char (*ids)[EP_DEVICE_ID_BYTES], int *count, ep_error *error) {
+  const char *text = options->devices ? options->devices : "auto";
   char *copy = strdup(text), *rest = copy;
   if (!copy) return ep_fail_memory(error);
   ep_status status = EP_OK;
   *count = 0;
   for (char *id = strsep(&rest, ","); status == EP_OK && id; id = strsep(&rest, ",")) {
-    if (!device_id_valid(id)) {
-      status = ep_fail(error, EP_INVALID,
-                       "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0", id);
-    } else if (*count == EP_LIMIT_DEVICES) {
-      status = ep_fail(error, EP_INVALID, "more than %d devices", EP_LIMIT_DEVICES);
-    } else {
-      for (int i = 0; i < *count; i++)
-        if (strcmp(ids[i], id) == 0)
-          status = ep_fail(error, EP_INVALID, "device %s is named twice", id);
-      snprintf(ids[(*count)++], sizeof *ids, "%s", id);
-    }
+    if (id == copy && strcmp(id, "auto") == 0)
+      devices_list(program, ids, count);
+    else
+      status = device_add(id, ids, count, error);
   }
   free(copy);
   return status;
 }
 
-static ep_status devices_find(const ep_jobs_options *options, const ep_worker_program *program,
-                              char (*ids)[EP_DEVICE_ID_BYTES], int *count, ep_error *error) {
-  if (options->devices && strcmp(options->devices, "auto") != 0)
-    return devices_parse(options->devices, ids, count, error);
-  ep_error why = {0};
-  if (ep_worker_devices_list(program, LIST_MS, ids, count, &why) != EP_OK || *count == 0) {
-    ep_log(EP_LOG_ERROR, "the devices could not be listed: %s; the CPU is used", why.message);
-    snprintf(ids[0], sizeof ids[0], "cpu");
-    *count = 1;
-  }
-  return EP_OK;
+static void text_take(char *to, size_t bytes, const char *from) {
+  snprintf(to, bytes, "%s", from ? from : "");
+}
+
+static bool any_slurm(char (*ids)[EP_DEVICE_ID_BYTES], int count) {
+  for (int i = 0; i < count; i++)
+    if (ep_device_is_slurm(ids[i])) return true;
+  return false;
+}
+
+/* The settings of the gateway to workers of Slurm, and its listener. */
+static ep_status gateway_prepare(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
+  ep_gateway_setup *setup = jobs->gateway = calloc(1, sizeof *setup);
+  jobs->gateway_program = strdup(options->gateway_path ? options->gateway_path : "/proc/self/exe");
+  if (!setup || !jobs->gateway_program) return ep_fail_memory(error);
+  const char *worker = options->slurm_worker_path ? options->slurm_worker_path : jobs->worker_path;
+  if (strlen(jobs->data_dir) >= sizeof setup->data_dir || strlen(worker) >= sizeof setup->worker)
+    return ep_fail(error, EP_INVALID,
+                   "--data-dir or --slurm-worker is too long for Slurm's workers");
+  text_take(setup->data_dir, sizeof setup->data_dir, jobs->data_dir);
+  text_take(setup->shared_dir, sizeof setup->shared_dir, options->shared_dir);
+  text_take(setup->worker, sizeof setup->worker, worker);
+  text_take(setup->account, sizeof setup->account, options->slurm_account);
+  text_take(setup->qos, sizeof setup->qos, options->slurm_qos);
+  text_take(setup->options, sizeof setup->options, options->slurm_options);
+  setup->reserve_bytes = ep_free_space_reserved();
+  setup->reconnect_seconds = options->slurm_reconnect_seconds;
+  setup->data_bytes_max = options->data_bytes_max;
+  setup->checkpoint_after_seconds = options->checkpoint_after_seconds;
+  return ep_slurm_listen(options->slurm_listen, &jobs->gateway_listener, setup->address,
+                         sizeof setup->address, error);
 }
 
 static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
@@ -102,6 +143,16 @@ static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, 
   ep_status status = devices_find(options, &workers.program, ids, &count, error);
   if (status != EP_OK) return status;
   jobs->workers_most = count - 1 + workers.cpu_jobs;
+  if (any_slurm(ids, count)) {
+    status = gateway_prepare(jobs, options, error);
+    if (status != EP_OK) return status;
+    workers.gateway = jobs->gateway;
+    workers.gateway_program = jobs->gateway_program;
+    workers.gateway_listener = jobs->gateway_listener;
+    workers.gateway_workers_max = (int)options->slurm_workers_max;
+    workers.idle_seconds = (double)options->slurm_idle_seconds;
+    jobs->workers_most += workers.gateway_workers_max;
+  }
   ep_run_events(jobs, &events);
   return ep_supervisor_create(&workers, ids, count, &events, &jobs->supervisor, error);
 }
@@ -116,7 +167,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   ep_subscribers_init(&jobs->watches);
   ep_open_logs_init(&jobs->logs, NULL);
   ep_calibrations_init(&jobs->calibrations);
-  jobs->lock_fd = -1;
+  jobs->lock_fd = jobs->gateway_listener = -1;
   jobs->lost_seen = -1;
   jobs->crashes_max = options->crashes_max;
   jobs->contents.max_path_bytes =
@@ -132,6 +183,10 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->quota_device_seconds = options->quota_device_seconds;
   jobs->private_default = options->private_default;
   jobs->memory_bytes_max = options->memory_bytes_max;
+  jobs->allocator =
+      (ep_allocator){.partitions = options->slurm,
+                     .defaults = {.account = options->slurm_account ? options->slurm_account : "",
+                                  .qos = options->slurm_qos ? options->slurm_qos : ""}};
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;
@@ -249,6 +304,9 @@ void ep_jobs_close(ep_jobs *jobs) {
   pthread_mutex_destroy(&jobs->mutex);
   pthread_cond_destroy(&jobs->stored);
   if (jobs->lock_fd >= 0) close(jobs->lock_fd);
+  if (jobs->gateway_listener >= 0) close(jobs->gateway_listener);
+  free(jobs->gateway);
+  free(jobs->gateway_program);
   free(jobs->worker_path);
   free(jobs->data_dir);
   free(jobs);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/spec/slurm.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
@@ -126,6 +127,32 @@ static int64_t epoch_of(ep_jobs *jobs, const char *id) {
   return later ? checkpoint.epoch : tail.last_epoch;
 }
 
+/* For a job that runs, and may come back to the queue. False: memory is short. */
+static bool queue_room_make(ep_jobs *jobs) {
+  pthread_mutex_lock(&jobs->mutex);
+  bool room = ep_queue_reserve(&jobs->queue, jobs->queue.count + 2 + jobs->running);
+  pthread_mutex_unlock(&jobs->mutex);
+  return room;
+}
+
+/* A job that ran on another machine goes on there, if its worker comes back. The mutex is not held.
+ */
+static bool job_await(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
+  ep_error error = {0};
+  if (row->state != EP_STATE_RUNNING || !ep_device_is_slurm(row->device)) return false;
+  if (ep_open_logs_retain(&jobs->logs, row->id, &job->log, &error) != EP_OK ||
+      ep_trials_begin(job, row->spec, &error) != EP_OK || !queue_room_make(jobs) ||
+      !ep_supervisor_expect(jobs->supervisor, row->device, row->id, row->attempt))
+    return false; /* it is queued, with the log */
+  job->begun = row->executor[0] != 0 || job->sweep;
+  pthread_mutex_lock(&jobs->mutex);
+  job->row.state = EP_STATE_RUNNING;
+  jobs->running++;
+  ep_live_add(jobs, job);
+  pthread_mutex_unlock(&jobs->mutex);
+  return true;
+}
+
 /* Queues the job, unless a client has told it otherwise. One that is stored as paused, and was told
  * to go on, is owed that. */
 static ep_status job_place(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job,
@@ -138,6 +165,7 @@ static ep_status job_place(ep_jobs *jobs, const ep_job_row *row, ep_live_job *jo
   job->pause = waits && !job->cancelled;
   job->epoch_paused = job->epoch;
   job->resume_owed = row->state == EP_STATE_PAUSED && row->intent == EP_INTENT_RESUME;
+  if (!waits && job_await(jobs, row, job)) return EP_OK;
   pthread_mutex_lock(&jobs->mutex);
   if (job->resume_owed) jobs->resumes_owed = true;
   ep_live_add(jobs, job);
@@ -233,6 +261,12 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
     return ep_fail_memory(error);
   }
   if (!ep_id_is_sweep(row->id)) job->gang = ep_gang_read(row->spec);
+  job->slurm = ep_slurm_spec_read(row->spec);
+  ep_error unfit = {0}; /* sbatch says so again */
+  if (ep_device_is_slurm(row->requested_device) &&
+      ep_allocation_make(&jobs->allocator, row, job->slurm, row->requested_device, &job->allocation,
+                         &unfit) != EP_OK)
+    ep_log(EP_LOG_WARNING, "job %s: %s", row->id, unfit.message);
   char message[EP_MESSAGE_BYTES];
   bool often = row->state == EP_STATE_RUNNING && ep_crashes_count(jobs, row->id, message);
   if (row->state != EP_STATE_QUEUED)

@@ -22,8 +22,13 @@
 
 enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
 
-static bool job_next(void *context, const char *device, int cores, ep_assignment *out) {
-  return ep_assign_next(context, device, cores, out);
+static bool job_next(void *context, const char *device, int cores, const ep_slurm_request *held,
+                     ep_assignment *out) {
+  return ep_assign_next(context, device, cores, held, out);
+}
+
+static int jobs_queued(void *context, const char *device, ep_slurm_request *needed) {
+  return ep_assign_waiting(context, device, needed);
 }
 
 static ep_stop job_stop(void *context, const char *id, int attempt) {
@@ -104,7 +109,7 @@ static ep_status remarks_hold(const ep_live_job *job, const char *remarks, ep_er
 static bool job_started(void *context, const char *device, const ep_reply *reply) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
-  if (!job) return true;
+  if (!job || job->begun) return true; /* a worker that was away may say it again */
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
   ep_error error = {0};
@@ -456,6 +461,7 @@ static bool jobs_settle(void *context) {
 void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out) {
   *out = (ep_supervisor_events){.context = jobs,
                                 .next = job_next,
+                                .queued = jobs_queued,
                                 .stop = job_stop,
                                 .started = job_started,
                                 .progress = job_progress,

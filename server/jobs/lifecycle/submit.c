@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/spec/slurm.h"
 #include "engine/files/free_space.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
@@ -173,8 +174,10 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, const char *
     return ep_problem_fail_memory(problem);
   }
   job->expected = expected;
+  job->allocation = checked->allocation;
   const ep_parallel_spec *parallel = &checked->spec->parallel;
   if (!checked->sweep) job->gang = ep_gang_make(parallel->data, parallel->model, parallel->elastic);
+  job->slurm = ep_slurm_spec_read(row.spec);
   if (ep_trials_note(job, row.spec, &error) != EP_OK) {
     ep_live_destroy(job);
     return ep_problem_from_error(problem, &error);

@@ -3,6 +3,7 @@
 
 #include "api/responses/sweep.h"
 #include "server/jobs/lifecycle/check.h"
+#include "server/jobs/placement/allocation.h"
 #include "server/jobs/sweeps.h"
 
 ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
@@ -24,6 +25,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json,
     status = ep_problem_from_error(problem, &error);
   if (status == EP_OK) {
     ep_plan_layers(checked.plan, layers);
+    const ep_allocation_view slurm = ep_allocation_view_make(&checked.allocation);
     bool ranks = ep_plan_parallel(checked.plan, checked.spec, &parallel);
     ep_validation_view view = {.spec = checked.text,
                                .layers = layers,
@@ -35,6 +37,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json,
                                .validation_rows = checked.plan->shape.validation_rows,
                                .test_rows = checked.plan->shape.test_rows,
                                .parallel = ranks ? &parallel : NULL,
+                               .slurm = slurm.partition[0] ? &slurm : NULL,
                                .estimates = estimates,
                                .estimates_count = count};
     *text = ep_validation_format(&view);

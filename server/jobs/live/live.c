@@ -86,6 +86,7 @@ void ep_live_destroy(ep_live_job *job) {
   if (!job) return;
   ep_sweep_spec_destroy(job->sweep);
   ep_job_row_deinit(&job->row);
+  free(job->slurm);
   free(job->name);
   free(job);
 }

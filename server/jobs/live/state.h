@@ -25,11 +25,13 @@
 #include "server/events/open_logs.h"
 #include "server/events/subscribers.h"
 #include "server/jobs/jobs.h"
+#include "server/jobs/placement/allocation.h"
 #include "server/jobs/placement/estimate.h"
 #include "server/jobs/placement/gang.h"
 #include "server/jobs/placement/queue.h"
 #include "server/jobs/placement/shares.h"
 #include "server/process/disk_probe.h"
+#include "server/slurm/control/control.h"
 #include "server/store/store.h"
 #include "server/webhooks/webhooks.h"
 #include "server/workers/calibrations.h"
@@ -86,9 +88,11 @@ typedef struct ep_live_job {
   bool waits_told; /* this attempt: a warning says that its results wait for the disk */
   ep_expectations expected;
   ep_live_best best;
+  ep_slurm_request allocation; /* on a partition of Slurm; partition "" = by its defaults */
   ep_sweep_spec *sweep;        /* of a sweep while a worker has it; owned */
   bool exclusive;              /* no other job runs beside it */
   ep_gang gang;                /* GPUs of a job of several ranks */
+  ep_slurm_spec *slurm;        /* of its spec; owned; NULL = none */
   int64_t sweep_epoch;         /* its results when this attempt began */
   int64_t sweep_us;            /* and when that was, on the steady clock */
   char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
@@ -112,10 +116,14 @@ typedef struct {
 } ep_retention;
 
 struct ep_jobs {
-  char *data_dir;    /* owned, absolute */
-  char *worker_path; /* owned */
-  int workers_most;  /* there are never more at once, of all devices */
-  int crashes_max;   /* ep_jobs_options */
+  char *data_dir;            /* owned, absolute */
+  char *worker_path;         /* owned */
+  ep_allocator allocator;    /* of workers that Slurm starts */
+  ep_gateway_setup *gateway; /* owned; NULL = there is no device of Slurm */
+  char *gateway_program;     /* owned */
+  int gateway_listener;      /* -1 = none */
+  int workers_most;          /* there are never more at once, of all devices */
+  int crashes_max;           /* ep_jobs_options */
   int lock_fd;
   int64_t memory_bytes_max; /* of jobs on the CPU; 0 = what there is */
   int64_t max_queued;

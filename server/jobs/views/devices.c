@@ -22,6 +22,26 @@ static ep_device_view device_view(const ep_device_list *list, int device, const 
   return view;
 }
 
+/* False: the device is none of Slurm's. */
+static bool partition_view(ep_jobs *jobs, const char *device, ep_partition_view *view) {
+  ep_slurm_partition partition;
+  if (!ep_slurm_partitions_get(jobs->allocator.partitions, device, &partition)) return false;
+  *view = (ep_partition_view){.up = partition.up,
+                              .nodes = partition.nodes,
+                              .nodes_idle = partition.nodes_idle,
+                              .nodes_unavailable = partition.nodes_unavailable,
+                              .cpus = partition.cpus,
+                              .cpus_idle = partition.cpus_idle,
+                              .gpus = partition.gpus,
+                              .gpus_idle = partition.gpus_idle,
+                              .node_cpus = partition.node_cpus,
+                              .node_gpus = partition.node_gpus,
+                              .node_memory_bytes = partition.node_memory_bytes,
+                              .max_minutes = partition.max_minutes,
+                              .default_minutes = partition.default_minutes};
+  return true;
+}
+
 /* Takes out jobs whose rows are not stored, and those that are hidden from the viewer. */
 static void unshown_clear(ep_jobs *jobs, const ep_viewer *viewer, ep_device_list *list) {
   pthread_mutex_lock(&jobs->mutex);
@@ -36,14 +56,20 @@ ep_status ep_jobs_devices(ep_jobs *jobs, const ep_viewer *viewer, char **text, e
   *text = NULL;
   ep_device_list *devices = malloc(sizeof *devices);
   ep_device_view *views = calloc(EP_LIMIT_DEVICES, sizeof *views);
+  ep_partition_view *partitions = calloc(EP_LIMIT_DEVICES, sizeof *partitions);
   const char *ids[EP_LIMIT_WORKERS];
   int used = 0;
-  if (devices && views) {
+  if (devices && views && partitions) {
     ep_supervisor_get_devices(jobs->supervisor, devices);
     unshown_clear(jobs, viewer, devices);
-    for (int i = 0; i < devices->count; i++) views[i] = device_view(devices, i, ids, &used);
+    for (int i = 0; i < devices->count; i++) {
+      views[i] = device_view(devices, i, ids, &used);
+      if (partition_view(jobs, devices->device[i].info.id, &partitions[i]))
+        views[i].partition = &partitions[i];
+    }
     *text = ep_devices_format(views, devices->count);
   }
+  free(partitions);
   free(views);
   free(devices);
   return *text ? EP_OK : ep_fail_memory(error);

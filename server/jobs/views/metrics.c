@@ -116,6 +116,33 @@ static void devices_format(const ep_device_list *devices, ep_writer *out) {
   }
 }
 
+static void state_format(ep_writer *out, const char *name, const char *device, const char *state,
+                         double value) {
+  ep_metrics_sample(out, name, (const char *[]){"device", device, "state", state, NULL}, value);
+}
+
+/* Of the partitions of Slurm among the devices. */
+static void partitions_format(ep_jobs *jobs, const ep_device_list *devices, ep_writer *out) {
+  static const char NODES[] = "epochd_slurm_nodes", GPUS[] = "epochd_slurm_gpus";
+  ep_slurm_partition partition;
+  if (!jobs->allocator.partitions) return;
+  ep_metrics_family(out, NODES, "gauge", "Nodes of a partition of Slurm, by state.");
+  for (int i = 0; i < devices->count; i++) {
+    const char *device = devices->device[i].info.id;
+    if (!ep_slurm_partitions_get(jobs->allocator.partitions, device, &partition)) continue;
+    state_format(out, NODES, device, "all", partition.nodes);
+    state_format(out, NODES, device, "idle", partition.nodes_idle);
+    state_format(out, NODES, device, "unavailable", partition.nodes_unavailable);
+  }
+  ep_metrics_family(out, GPUS, "gauge", "GPUs of a partition of Slurm, by state.");
+  for (int i = 0; i < devices->count; i++) {
+    const char *device = devices->device[i].info.id;
+    if (!ep_slurm_partitions_get(jobs->allocator.partitions, device, &partition)) continue;
+    state_format(out, GPUS, device, "all", partition.gpus);
+    state_format(out, GPUS, device, "idle", partition.gpus_idle);
+  }
+}
+
 ep_status ep_jobs_metrics_format(ep_jobs *jobs, ep_writer *out, ep_error *error) {
   ep_store_counts counts;
   ep_device_list *devices = malloc(sizeof *devices);
@@ -125,6 +152,7 @@ ep_status ep_jobs_metrics_format(ep_jobs *jobs, ep_writer *out, ep_error *error)
     ep_supervisor_get_devices(jobs->supervisor, devices);
     jobs_format(jobs, out, &counts);
     devices_format(devices, out);
+    partitions_format(jobs, devices, out);
   }
   free(devices);
   return status;

@@ -13,6 +13,7 @@
 #include "server/process/id.h"
 
 void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
+  char requested[EP_DEVICE_ID_BYTES] = "";
   *view = (ep_live_view){.position = -1};
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
@@ -30,8 +31,11 @@ void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
     view->started_us = job->row.started_us;
     memcpy(view->device, job->row.device, sizeof view->device);
     memcpy(view->executor, job->row.executor, sizeof view->executor);
+    if (view->position >= 0) snprintf(requested, sizeof requested, "%s", job->row.requested_device);
   }
   pthread_mutex_unlock(&jobs->mutex);
+  if (ep_device_is_slurm(requested))
+    ep_supervisor_get_reason(jobs->supervisor, requested, view->reason);
 }
 
 static const char *text_or_null(const char *text) {
@@ -71,7 +75,7 @@ typedef struct {
   ep_job_view view;
   ep_job_result result;
   ep_parallel_view parallel;
-  char warning[EP_MESSAGE_BYTES];
+  char warning[EP_MESSAGE_BYTES], reason[EP_WAIT_REASON_BYTES];
 } job_shown;
 
 /* data_dir: NULL for a summary, which has nothing of ranks. False where memory is short. */
@@ -79,6 +83,7 @@ static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_
                      job_shown *out) {
   bool read = true;
   *out = (job_shown){0};
+  memcpy(out->reason, live->reason, sizeof out->reason);
   if (live->stranded) ep_fit_none_text(row->requested_device, out->warning);
   out->view =
       (ep_job_view){.id = row->id,
@@ -96,6 +101,7 @@ static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_
                     .executor = text_or_null(row->executor),
                     .epochs = row->epochs,
                     .queue_position = live->position + 1, /* which counts from 0, -1: not queued */
+                    .queue_reason = text_or_null(out->reason),
                     .eta_seconds = 0,
                     .queued_seconds = NAN,
                     .parameters = row->parameters,

@@ -13,6 +13,7 @@ typedef struct {
   double eta_seconds;
   int attempt;
   char device[EP_DEVICE_ID_BYTES], executor[EP_EXECUTOR_BYTES];
+  char reason[EP_WAIT_REASON_BYTES]; /* of a partition's workers; "" = none */
 } ep_live_view;
 
 void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view);

@@ -43,7 +43,8 @@ START_TEST(a_queued_job) {
               "\"status\":\"queued\","
               "\"device\":null,\"executor\":null,\"estimated_seconds\":{\"cpu\":0.5,\"cuda\":null},"
               "\"spec\":{\"x\":1},\"progress\":{\"epoch\":0,"
-              "\"epochs\":10,\"fraction\":0},\"queue_position\":1,\"warning\":null,\"eta_seconds\":"
+              "\"epochs\":10,\"fraction\":0},\"queue_position\":1,\"queue_reason\":null,"
+              "\"warning\":null,\"eta_seconds\":"
               "null,\"timing\":"
               "{\"queued_seconds\":0,\"train_seconds\":null,\"test_seconds\":null,"
               "\"energy_joules\":null,\"epoch_microseconds\":null,\"samples_per_second\":null},"
@@ -203,9 +204,26 @@ START_TEST(validations) {
               "\"in_features\":13,\"out_features\":6,\"parameters\":84},{\"type\":\"relu\","
               "\"in_features\":6,\"out_features\":6,\"parameters\":0}],\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
-              "\"parallel\":null,"
+              "\"parallel\":null,\"slurm\":null,"
               "\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\",\"seconds\":0.5,"
               "\"start_seconds\":0.25,\"calibrated\":true,\"measured\":false}]}");
+  ep_allocation_view slurm = {.partition = "gpu",
+                              .account = "lab",
+                              .qos = "",
+                              .gres = "",
+                              .constraint = "a&b",
+                              .gpus = 1,
+                              .cores = 3,
+                              .memory_bytes = 9,
+                              .minutes = 30};
+  view.slurm = &slurm;
+  view.layers_count = view.estimates_count = 0;
+  assert_text(ep_validation_format(&view),
+              "{\"object\":\"validation\",\"spec\":{},\"layers\":[],\"parameters\":84,"
+              "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
+              "\"parallel\":null,\"slurm\":{\"partition\":\"gpu\",\"memory_bytes\":9,\"cores\":3,"
+              "\"gpus\":1,\"minutes\":30,\"gres\":null,\"account\":\"lab\",\"qos\":null,"
+              "\"constraint\":\"a&b\"},\"estimates\":[]}");
 }
 END_TEST
 
@@ -227,7 +245,29 @@ START_TEST(devices) {
               "{\"object\":\"list\",\"data\":[{\"id\":\"cpu\",\"object\":\"device\",\"name\":\"X\","
               "\"state\":\"busy\",\"job\":\"job_1\",\"jobs\":[\"job_1\",\"job_2\"],\"cores\":2,"
               "\"instruction_set\":\"avx2\",\"memory_bytes\":8,"
-              "\"memory_free_bytes\":4,\"threads\":2,\"pid\":77,\"restarts\":1}]}");
+              "\"memory_free_bytes\":4,\"threads\":2,\"pid\":77,\"restarts\":1,"
+              "\"partition\":null}]}");
+  const ep_partition_view partition = {.up = true,
+                                       .nodes = 3,
+                                       .nodes_idle = 1,
+                                       .nodes_unavailable = 2,
+                                       .cpus = 4,
+                                       .cpus_idle = 5,
+                                       .gpus = 6,
+                                       .gpus_idle = 7,
+                                       .node_cpus = 8,
+                                       .node_gpus = 9,
+                                       .node_memory_bytes = 10,
+                                       .max_minutes = 11,
+                                       .default_minutes = 12};
+  device.partition = &partition;
+  char *text = ep_devices_format(&device, 1);
+  ck_assert_ptr_nonnull(strstr(
+      text, "\"partition\":{\"up\":true,\"nodes\":3,\"nodes_idle\":1,\"nodes_unavailable\":2,"
+            "\"cores\":4,\"cores_idle\":5,\"gpus\":6,\"gpus_idle\":7,\"node_cores\":8,"
+            "\"node_gpus\":9,\"node_memory_bytes\":10,\"max_minutes\":11,"
+            "\"default_minutes\":12}"));
+  free(text);
 }
 END_TEST
 

@@ -98,6 +98,9 @@ static const char *const accepted[] = {
     WITH("\"batch_size\":2147483648"),
     WITH("\"batch_size\":32.0"),
     WITH("\"device\":\"cuda:0\""),
+    WITH("\"device\":\"slurm:gpu_a-1.x\""),
+    WITH("\"device\":\"slurm:g\",\"slurm\":{\"time\":\"1-12:30\",\"account\":\"lab\",\"qos\":\"q\","
+         "\"gres\":\"gpu:a100:2\",\"constraint\":\"[rack1|rack2]&nvlink\"}"),
     WITH("\"device\":\"cuda:9999\",\"executor\":\"cuda/general\""),
     WITH("\"executor\":\"cpu/reference\",\"device\":\"cpu\""),
     WITH("\"executor\":null,\"report_every\":null"),
@@ -214,7 +217,7 @@ START_TEST(the_canonical_text) {
       "\"decay_all\":true},\"schedule\":{\"type\":\"constant\",\"warmup_epochs\":0,"
       "\"warmup_factor\":0},\"clip\":null,\"early_stopping\":null,\"keep\":\"last\",\"epochs\":10,"
       "\"batch_size\":\"full\",\"shuffle\":true,\"seed\":1,\"repeats\":1,\"folds\":null,"
-      "\"stratify\":false,\"device\":\"auto\",\"executor\":null,"
+      "\"stratify\":false,\"device\":\"auto\",\"slurm\":null,\"executor\":null,"
       "\"parallel\":null,\"precision\":\"fp32\",\"report_every\":1,\"ttl_seconds\":null,"
       "\"webhooks\":[],"
       "\"checkpoint\":{\"every_"

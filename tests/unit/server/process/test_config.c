@@ -56,6 +56,25 @@ START_TEST(a_certificate_has_its_key) {
 }
 END_TEST
 
+START_TEST(partitions_have_a_shared_folder_and_an_address) {
+  const char *devices = "--devices=auto,slurm:gpu", *folder = "--shared-dir=/shared";
+  ck_assert_int_eq(read_flags(devices, folder, "--slurm-listen=10.0.0.1:8081"), EP_OK);
+  ck_assert_str_eq(config.shared_dir, "/shared");
+  ck_assert_str_eq(config.slurm_listen, "10.0.0.1:8081");
+  ck_assert_int_eq(config.slurm_idle_seconds, 60);
+  ck_assert_int_eq(config.slurm_workers_max, 16);
+  ck_assert_int_eq(config.slurm_reconnect_seconds, 30);
+  ck_assert_int_eq(read_flags(devices, folder, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags(devices, "--slurm-listen=10.0.0.1:8081", NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags(devices, "--shared-dir=here", "--slurm-listen=a:1"), EP_INVALID);
+  ck_assert_int_eq(read_flags(devices, folder, "--slurm-listen=8081"), EP_INVALID);
+  ck_assert_int_eq(read_flags(devices, folder, "--slurm-listen=:8081"), EP_INVALID);
+  ck_assert_int_eq(read_flags(devices, folder, "--slurm-listen=a:65535"), EP_OK);
+  ck_assert_int_eq(read_flags(devices, folder, "--slurm-listen=a:65536"), EP_INVALID);
+  ck_assert_int_eq(read_flags(folder, NULL, NULL), EP_INVALID); /* for nobody */
+}
+END_TEST
+
 START_TEST(allowed_folders_add_up) {
   ck_assert_int_eq(read_flags("--allow-path", "/a", "--allow-path=/b:/c"), EP_OK);
   ck_assert_str_eq(config.allow_path, "/a:/b:/c");
@@ -162,6 +181,7 @@ END_TEST
 EP_SUITE("config") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, defaults_are_a_local_daemon);
+  tcase_add_test(all, partitions_have_a_shared_folder_and_an_address);
   tcase_add_test(all, allowed_folders_add_up);
   tcase_add_test(all, a_certificate_has_its_key);
   tcase_add_test(all, listen_is_split);

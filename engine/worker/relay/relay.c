@@ -1,0 +1,485 @@
+#include "engine/worker/relay/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/worker/relay/child.h"
+#include "engine/worker/relay/connect.h"
+#include "engine/worker/relay/folder.h"
+
+enum {
+  EXIT_REFUSED = 4,
+  RETRY_MS = 500,      /* between two tries to connect */
+  PATIENCE_MS = 30000, /* of the first connection, until the gateway says how long */
+  LEAVE_MS = 25000,    /* after SIGTERM; a scheduler gives 30 s */
+  GREETING_MS = 10000, /* of a handshake and a greeting */
+  QUEUED_MOST_BYTES = 4 << 20
+};
+
+typedef struct {
+  ep_connection connection;
+  char secret[EP_SHA256_HEX_BYTES]; /* of the next connection */
+  ep_relay_child child;
+  ep_relay_folder folder;
+  ep_held held;
+  uint8_t *ready; /* the worker's first frame, which every gateway gets; owned */
+  size_t ready_bytes;
+  char job[EP_ID_BYTES]; /* that the worker has; "" = none */
+  int attempt;
+
+  ep_channel *channel; /* NULL = there is no connection */
+  bool greeted, welcomed;
+  uint64_t sent;        /* the last frame that was put into this channel */
+  bool names_told;      /* before the next frame */
+  ep_outgoing outgoing; /* one of the files before the next frame */
+  ep_incoming incoming;
+  int64_t greeting_ms; /* when the greeting must be over */
+  int64_t retry_ms;    /* when the next connection is tried */
+  int64_t give_up_ms;  /* when no further one is tried; 0 = there is a connection */
+  int64_t patience_ms;
+
+  int signals;
+  int64_t leave_ms; /* when it ends in any case; 0 = it was not told to end */
+  bool over;
+  int exit_code;
+} relay;
+
+/* Libraries of the worker have threads, which take a signal as well as this one: so a handler. */
+static int signal_event = -1;
+
+static void signal_note(int number) {
+  const int before = errno;
+  const uint64_t one = 1;
+  (void)number;
+  if (write(signal_event, &one, sizeof one) < 0) errno = before; /* it is noted already */
+  errno = before;
+}
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+static void relay_end(relay *r, int exit_code, const char *why) {
+  if (r->over) return;
+  fprintf(stderr, "epoch-worker: %s\n", why);
+  r->over = true;
+  r->exit_code = exit_code;
+}
+
+static ep_status file_read(const char *path, char text[EP_CONNECTION_BYTES], ep_error *error) {
+  FILE *file = fopen(path, "re");
+  if (!file) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  size_t bytes = fread(text, 1, EP_CONNECTION_BYTES - 1, file);
+  bool whole = feof(file) && !ferror(file);
+  fclose(file);
+  text[bytes] = 0;
+  return whole ? EP_OK : ep_fail(error, EP_INVALID, "%s cannot be read, or is too long", path);
+}
+
+/* The connection ends; the next one is tried a little later. */
+static void connection_lose(relay *r, const char *why) {
+  fprintf(stderr, "epoch-worker: the connection to epochd: %s\n", why);
+  ep_channel_close(r->channel);
+  r->channel = NULL;
+  ep_outgoing_abandon(&r->outgoing);
+  ep_incoming_abandon(&r->incoming);
+  ep_relay_folder_forget(&r->folder);
+  r->greeted = r->welcomed = r->names_told = false;
+  r->retry_ms = now_ms() + RETRY_MS;
+  if (r->give_up_ms == 0) r->give_up_ms = now_ms() + r->patience_ms;
+}
+
+static void connection_try(relay *r) {
+  ep_error error = {0};
+  int socket = -1;
+  ep_status status = ep_relay_connect(r->connection.address, &socket, &error);
+  if (status == EP_OK) {
+    status = ep_channel_connect(socket, r->connection.pin, &r->channel, &error);
+    if (status != EP_OK) close(socket);
+  }
+  if (status == EP_OK) {
+    ep_channel_trust(r->channel); /* the pump ends it where it is another one */
+    r->greeting_ms = now_ms() + GREETING_MS;
+  } else {
+    connection_lose(r, error.message);
+  }
+}
+
+static void text_copy(char *to, size_t bytes, const char *from) {
+  size_t length = strnlen(from, bytes - 1);
+  memcpy(to, from, length); /* what is behind it is 0 */
+}
+
+static ep_status hello_put(relay *r, ep_error *error) {
+  const char *job = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
+  ep_record_hello hello = {.attempt = r->attempt,
+                           .has_all = r->held.has_all,
+                           .first = r->held.first,
+                           .last = ep_held_last(&r->held)};
+  memcpy(hello.magic, EP_RECORD_MAGIC, sizeof hello.magic);
+  text_copy(hello.version, sizeof hello.version, EP_VERSION);
+  text_copy(hello.worker, sizeof hello.worker, r->connection.worker);
+  text_copy(hello.secret, sizeof hello.secret, r->secret);
+  gethostname(hello.node, sizeof hello.node - 1);
+  if (getenv("SLURMD_NODENAME")) {
+    memset(hello.node, 0, sizeof hello.node);
+    text_copy(hello.node, sizeof hello.node, getenv("SLURMD_NODENAME"));
+  }
+  if (job && task) snprintf(hello.slurm_job, sizeof hello.slurm_job, "%.15s_%.15s", job, task);
+  text_copy(hello.job, sizeof hello.job, r->job);
+  r->greeted = true;
+  return ep_channel_put(r->channel, EP_RECORD_HELLO, 0, &hello, sizeof hello, NULL, 0, error);
+}
+
+static ep_status ready_put(relay *r, ep_error *error) {
+  if (!r->ready) return EP_OK;
+  return ep_channel_put(r->channel, EP_RECORD_FRAME, 0, r->ready, r->ready_bytes, NULL, 0, error);
+}
+
+/* The worker has no job, or is to have none. */
+static void job_drop(relay *r) {
+  ep_error error = {0};
+  r->job[0] = 0;
+  r->attempt = 0;
+  if (ep_relay_folder_clear(&r->folder, &error) != EP_OK) relay_end(r, EXIT_FAILURE, error.message);
+}
+
+static void taken_note(relay *r, uint64_t number) {
+  const ep_held_frame *last = ep_held_find(&r->held, number);
+  bool ends = false;
+  for (uint64_t i = r->held.taken + 1; last && i <= number; i++) {
+    const ep_held_frame *frame = ep_held_find(&r->held, i);
+    ends = ends || (frame && frame->ends);
+  }
+  ep_held_take(&r->held, number);
+  if (ends) job_drop(r);
+}
+
+static ep_status welcome_take(relay *r, const ep_record *record, ep_error *error) {
+  ep_record_welcome welcome;
+  ep_status status = ep_record_welcome_read(record, &welcome, error);
+  if (status != EP_OK) return status;
+  if (r->welcomed) return ep_fail(error, EP_MALFORMED, "a second welcome");
+  memcpy(r->secret, welcome.secret, sizeof r->secret);
+  r->patience_ms = welcome.reconnect_seconds * INT64_C(1000);
+  r->give_up_ms = 0;
+  r->welcomed = true;
+  r->sent = welcome.taken;
+  if (welcome.taken + 1 < r->held.first || welcome.taken > ep_held_last(&r->held))
+    return ep_fail(error, EP_MALFORMED, "a welcome that speaks of other frames");
+  taken_note(r, welcome.taken);
+  if (!welcome.keep && r->job[0])
+    relay_end(r, EXIT_SUCCESS, "epochd has given up the job of this worker");
+  return ready_put(r, error);
+}
+
+static ep_status frame_obey(relay *r, const ep_record *record, ep_error *error) {
+  ep_frame_kind kind;
+  ep_command command = {0};
+  ep_status status = ep_record_frame_read(record, &kind, error);
+  if (status == EP_OK && kind != EP_FRAME_COMMAND)
+    status = ep_fail(error, EP_MALFORMED, "epochd sent no command");
+  if (status == EP_OK)
+    status = ep_command_decode(record->payload + EP_FRAME_HEADER_BYTES,
+                               record->bytes - EP_FRAME_HEADER_BYTES, &command, error);
+  if (status == EP_OK && command.kind == EP_COMMAND_TRAIN) {
+    status = ep_relay_folder_begin(&r->folder, command.job, error);
+    ep_held_begin(&r->held);
+    memcpy(r->job, command.job, sizeof r->job);
+    r->attempt = command.attempt;
+  }
+  ep_command_deinit(&command);
+  if (status != EP_OK) return status;
+  /* A child that has ended is noticed where it is read. */
+  if (ep_relay_child_send(&r->child, record->payload, record->bytes, NULL) == EP_NO_MEMORY)
+    return ep_fail_memory(error);
+  return EP_OK;
+}
+
+static ep_status file_take(relay *r, const ep_record *record, ep_error *error) {
+  ep_record_file file;
+  ep_status status = ep_record_file_read(record, &file, error);
+  return status == EP_OK ? ep_incoming_begin(&r->incoming, r->folder.root, &file, error) : status;
+}
+
+static ep_status file_finish(relay *r, const ep_record *record, ep_error *error) {
+  char hash[EP_SHA256_HEX_BYTES];
+  ep_status status = ep_record_end_read(record, hash, error);
+  return status == EP_OK ? ep_incoming_end(&r->incoming, hash, error) : status;
+}
+
+static ep_status folder_tell(relay *r, const ep_record *record, ep_error *error) {
+  char name[EP_RECORD_NAME_BYTES];
+  ep_status status = ep_record_folder_read(record, name, error);
+  if (status != EP_OK) return status;
+  const uint8_t have = ep_relay_folder_has(&r->folder, name);
+  return ep_channel_put(r->channel, EP_RECORD_HAVE, 0, &have, 1, NULL, 0, error);
+}
+
+static ep_status record_take(relay *r, const ep_record *record, ep_error *error) {
+  char text[EP_MESSAGE_BYTES];
+  if (record->kind == EP_RECORD_REFUSED) {
+    ep_record_text_read(record, text);
+    relay_end(r, r->welcomed ? EXIT_SUCCESS : EXIT_REFUSED, text);
+    return EP_OK;
+  }
+  if (record->kind == EP_RECORD_WELCOME) return welcome_take(r, record, error);
+  if (!r->welcomed) return ep_fail(error, EP_MALFORMED, "a record before the welcome");
+  switch (record->kind) {
+  case EP_RECORD_FRAME: return frame_obey(r, record, error);
+  case EP_RECORD_TAKEN: taken_note(r, record->number); return EP_OK;
+  case EP_RECORD_FILE: return file_take(r, record, error);
+  case EP_RECORD_DATA: return ep_incoming_data(&r->incoming, record->payload, record->bytes, error);
+  case EP_RECORD_FILE_END: return file_finish(r, record, error);
+  case EP_RECORD_FOLDER: return folder_tell(r, record, error);
+  default: return ep_fail(error, EP_MALFORMED, "a record that is a relay's");
+  }
+}
+
+/* Sends the files before a frame; *done: all are queued. */
+static ep_status files_put(relay *r, ep_held_files which, bool *done, ep_error *error) {
+  *done = which == EP_FILES_NONE || !r->folder.job[0];
+  ep_status status = EP_OK;
+  while (status == EP_OK && !*done) {
+    if (r->outgoing.file < 0)
+      status = ep_relay_folder_send(&r->folder, which, r->channel, &r->outgoing, done, error);
+    if (status == EP_OK) status = ep_outgoing_go_on(&r->outgoing, r->channel, error);
+    if (r->outgoing.file >= 0) return status; /* the channel has enough */
+  }
+  if (status == EP_OK && which == EP_FILES_ALL && r->folder.job[0] && !r->names_told)
+    status = ep_relay_folder_names(&r->folder, r->channel, error);
+  return status;
+}
+
+static ep_status frames_put(relay *r, ep_error *error) {
+  ep_status status = EP_OK;
+  while (status == EP_OK && ep_channel_queued(r->channel) < QUEUED_MOST_BYTES) {
+    const ep_held_frame *frame = ep_held_find(&r->held, r->sent + 1);
+    bool done = false;
+    if (!frame) return EP_OK;
+    status = files_put(r, frame->files, &done, error);
+    if (status != EP_OK || !done) return status;
+    status = ep_channel_put(r->channel, EP_RECORD_FRAME, ++r->sent, frame->bytes, frame->count,
+                            NULL, 0, error);
+  }
+  return status;
+}
+
+static void connection_serve(relay *r) {
+  ep_error error = {0};
+  ep_record record;
+  ep_status status = ep_channel_pump(r->channel, true, &error);
+  if (status == EP_FORBIDDEN) {
+    relay_end(r, EXIT_REFUSED, error.message);
+    return;
+  }
+  ep_status ended = status;
+  ep_error why = error;
+  status = EP_OK;
+  while (status == EP_OK && !r->over && ep_channel_peek(r->channel, &record)) {
+    status = record_take(r, &record, &error);
+    ep_channel_drop(r->channel);
+  }
+  if (status == EP_OK && ended != EP_OK) {
+    status = ended;
+    error = why;
+  }
+  if (status == EP_OK && ep_channel_is_open(r->channel) && !r->greeted)
+    status = hello_put(r, &error);
+  if (status == EP_OK && r->welcomed) status = frames_put(r, &error);
+  if (status == EP_OK && ep_channel_queued(r->channel) > 0)
+    status = ep_channel_pump(r->channel, false, &error);
+  if (status != EP_OK && !r->over) connection_lose(r, error.message);
+}
+
+/* What a frame of the worker means for the files, and for the job that it has. */
+static ep_status frame_describe(relay *r, ep_frame_kind kind, ep_held_frame *frame, bool *ready,
+                                ep_error *error) {
+  const uint8_t *payload = frame->bytes + EP_FRAME_HEADER_BYTES;
+  *ready = false;
+  frame->files = EP_FILES_NONE;
+  if (kind == EP_FRAME_PROGRESS || kind == EP_FRAME_TRIALS) {
+    /* Trials, and the folds of a job, of which only signs of life are told. */
+    ep_progress_prefix prefix;
+    memcpy(&prefix, payload, sizeof prefix);
+    if (kind == EP_FRAME_TRIALS || prefix.count == 0) frame->files = EP_FILES_TRIALS;
+    return EP_OK;
+  }
+  ep_reply reply = {0};
+  ep_status status = ep_reply_decode(payload, frame->count - EP_FRAME_HEADER_BYTES, &reply, error);
+  if (status != EP_OK) return status;
+  *ready = reply.kind == EP_REPLY_READY;
+  if (reply.kind == EP_REPLY_FINISHED || reply.kind == EP_REPLY_CHECKPOINTED)
+    frame->files = EP_FILES_ALL;
+  frame->ends = reply.kind == EP_REPLY_FINISHED && strcmp(reply.job, r->job) == 0;
+  ep_reply_deinit(&reply);
+  return EP_OK;
+}
+
+static ep_status frame_hold(relay *r, ep_frame_kind kind, const uint8_t *bytes, size_t count,
+                            ep_error *error) {
+  bool ready = false;
+  ep_held_frame frame = {.bytes = malloc(count), .count = count};
+  if (!frame.bytes) return ep_fail_memory(error);
+  memcpy(frame.bytes, bytes, count);
+  ep_status status = frame_describe(r, kind, &frame, &ready, error);
+  if (status == EP_OK && ready && !r->ready) {
+    r->ready = frame.bytes;
+    r->ready_bytes = count;
+    return r->welcomed ? ready_put(r, error) : EP_OK;
+  }
+  if (status == EP_OK && !ready) status = ep_held_add(&r->held, &frame, error);
+  if (status != EP_OK || ready) free(frame.bytes);
+  return status;
+}
+
+static ep_status child_take(relay *r, ep_error *error) {
+  ep_frame_kind kind;
+  const uint8_t *frame;
+  size_t bytes;
+  ep_status status = EP_OK;
+  while (ep_held_has_room(&r->held) &&
+         ep_relay_child_peek(&r->child, &kind, &frame, &bytes, &status, error)) {
+    status = frame_hold(r, kind, frame, bytes, error);
+    if (status != EP_OK) return status;
+    ep_relay_child_drop(&r->child, bytes);
+  }
+  return status;
+}
+
+/* The worker has ended, which it does not but with its device. What it said is handed on first. */
+static void child_lost(relay *r) {
+  char cause[EP_MESSAGE_BYTES];
+  ep_error error = {0};
+  const int64_t until_ms = now_ms() + GREETING_MS;
+  ep_relay_child_end(&r->child, cause, sizeof cause);
+  while (r->channel && r->welcomed && ep_held_last(&r->held) > r->sent && now_ms() < until_ms) {
+    struct pollfd polled = {.fd = ep_channel_socket(r->channel), .events = POLLIN | POLLOUT};
+    poll(&polled, 1, RETRY_MS);
+    connection_serve(r);
+  }
+  if (r->channel && r->welcomed)
+    ep_channel_put(r->channel, EP_RECORD_GONE, 0, cause, strlen(cause), NULL, 0, &error);
+  while (r->channel && ep_channel_queued(r->channel) > 0 && now_ms() < until_ms) {
+    struct pollfd polled = {.fd = ep_channel_socket(r->channel), .events = POLLOUT};
+    poll(&polled, 1, RETRY_MS);
+    if (ep_channel_pump(r->channel, false, &error) != EP_OK) break;
+  }
+  relay_end(r, EXIT_FAILURE, cause);
+}
+
+static void child_serve(relay *r) {
+  ep_error error = {0};
+  ep_status ended = ep_relay_child_read(&r->child, &error);
+  ep_status status = child_take(r, &error);
+  if (status != EP_OK) relay_end(r, EXIT_FAILURE, error.message);
+  if (ended != EP_OK && !r->over) child_lost(r);
+}
+
+/* Tells the worker to pause its job, where epochd cannot. */
+static void job_pause(relay *r) {
+  ep_command command = {.kind = EP_COMMAND_PAUSE, .attempt = r->attempt};
+  size_t bytes = 0;
+  memcpy(command.job, r->job, sizeof command.job);
+  uint8_t *frame = r->job[0] ? ep_command_encode(&command, &bytes) : NULL;
+  if (frame) ep_relay_child_send(&r->child, frame, bytes, NULL);
+  free(frame);
+}
+
+/* SIGTERM: epochd is told, has the job write a checkpoint, and lets this worker go. */
+static void leave_begin(relay *r) {
+  uint64_t count;
+  ep_reply reply = {.kind = EP_REPLY_LEAVING};
+  ep_held_frame frame = {0};
+  if (read(r->signals, &count, sizeof count) != (ssize_t)sizeof count || r->leave_ms != 0) return;
+  r->leave_ms = now_ms() + LEAVE_MS;
+  frame.bytes = ep_reply_encode(&reply, &frame.count);
+  if (!frame.bytes || ep_held_add(&r->held, &frame, NULL) != EP_OK) free(frame.bytes);
+  job_pause(r);
+}
+
+static void deadlines_check(relay *r) {
+  const int64_t now = now_ms();
+  if (r->leave_ms != 0 && now >= r->leave_ms)
+    relay_end(r, EXIT_FAILURE, "the time to leave is over");
+  if (r->channel && !r->welcomed && now >= r->greeting_ms) connection_lose(r, "no greeting came");
+  if (!r->channel && r->give_up_ms != 0 && now >= r->give_up_ms)
+    relay_end(r, EXIT_FAILURE, "epochd cannot be reached");
+  if (!r->channel && !r->over && now >= r->retry_ms) connection_try(r);
+}
+
+static void relay_loop(relay *r) {
+  enum { SIGNALS, CHILD, CHANNEL, POLLED };
+  r->give_up_ms = now_ms() + r->patience_ms;
+  while (!r->over) {
+    deadlines_check(r);
+    if (r->over) return;
+    const bool room = ep_held_has_room(&r->held);
+    struct pollfd polled[POLLED] = {
+        [SIGNALS] = {.fd = r->signals, .events = POLLIN},
+        [CHILD] = {.fd = room ? r->child.socket : -1,
+                   .events = (short)(POLLIN | (r->child.out_bytes > 0 ? POLLOUT : 0))},
+        [CHANNEL] = {.fd = r->channel ? ep_channel_socket(r->channel) : -1,
+                     .events = r->channel ? ep_channel_events(r->channel, true) : 0}};
+    bool more = r->channel && ep_channel_has_input(r->channel);
+    if (poll(polled, POLLED, more ? 0 : RETRY_MS) < 0 && errno != EINTR) return;
+    if (polled[SIGNALS].revents) leave_begin(r);
+    if (polled[CHILD].revents & POLLOUT) ep_relay_child_flush(&r->child, NULL);
+    if (polled[CHILD].revents & (POLLIN | POLLHUP)) child_serve(r);
+    if (r->channel && !r->over) connection_serve(r);
+  }
+}
+
+static ep_status relay_open(relay *r, const char *file, const char *program, const char *plugin,
+                            ep_error *error) {
+  char text[EP_CONNECTION_BYTES];
+  const struct sigaction noting = {.sa_handler = signal_note, .sa_flags = SA_RESTART};
+  signal(SIGPIPE, SIG_IGN);
+  r->signals = signal_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  sigaction(SIGTERM, &noting, NULL);
+  sigaction(SIGINT, &noting, NULL);
+  ep_status status = r->signals >= 0 ? file_read(file, text, error)
+                                     : ep_fail(error, EP_IO, "no signals: %s", strerror(errno));
+  if (status == EP_OK) status = ep_connection_parse(text, &r->connection, error);
+  if (status != EP_OK) return status;
+  memcpy(r->secret, r->connection.secret, sizeof r->secret);
+  status = ep_relay_folder_open(&r->folder, r->connection.shared, error);
+  if (status == EP_OK)
+    status =
+        ep_relay_child_start(&r->child, program, plugin, &r->connection, r->folder.path, error);
+  return status;
+}
+
+int ep_relay_run(const char *connection_file, const char *program, const char *plugin) {
+  static relay r = {.child = {.socket = -1},
+                    .folder = {.root = -1},
+                    .held = EP_HELD_NONE,
+                    .outgoing = {.file = -1},
+                    .incoming = {.folder = -1, .file = -1},
+                    .patience_ms = PATIENCE_MS,
+                    .signals = -1};
+  char cause[EP_MESSAGE_BYTES];
+  ep_error error = {0};
+  if (relay_open(&r, connection_file, program, plugin, &error) == EP_OK)
+    relay_loop(&r);
+  else
+    relay_end(&r, EXIT_FAILURE, error.message);
+  ep_channel_close(r.channel);
+  ep_outgoing_abandon(&r.outgoing);
+  ep_incoming_abandon(&r.incoming);
+  if (r.child.pid > 0) ep_relay_child_end(&r.child, cause, sizeof cause);
+  ep_relay_folder_close(&r.folder);
+  ep_held_deinit(&r.held);
+  free(r.ready);
+  return r.exit_code;
+}

@@ -1,0 +1,180 @@
+#include "server/slurm/gateway/tickets.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "engine/files/durable_file.h"
+#include "engine/tunnel/pin.h"
+#include "server/process/clock.h"
+#include "server/process/log.h"
+
+enum { SECRET_BYTES = 32, NAME_BYTES = 10, LINE_BYTES = 256 };
+
+static void random_hex(char *text, size_t bytes) {
+  unsigned char random[SECRET_BYTES];
+  randombytes_buf(random, bytes);
+  sodium_bin2hex(text, 2 * bytes + 1, random, bytes);
+  sodium_memzero(random, sizeof random);
+}
+
+/* One line of the list: what it lacks is another program's. */
+static bool line_read(ep_tickets *tickets, const char *line) {
+  ep_ticket ticket = {.state = EP_TICKET_AWAY, .wake = -1};
+  int waits = 0, used = 0;
+  _Static_assert(EP_ID_BYTES == 40 && EP_DEVICE_ID_BYTES == 64 && EP_SHA256_HEX_BYTES == 65,
+                 "the widths below");
+  if (sscanf(line, "%39[a-z0-9_] %63s %64[0-9a-f] %d %" SCNd64 " %" SCNd64 "%n", ticket.worker,
+             ticket.device, ticket.hash, &waits, &ticket.job, &ticket.task, &used) != 6 ||
+      line[used] != 0)
+    return false;
+  if (waits) ticket.state = EP_TICKET_WAITING;
+  ticket.since_us = ep_clock_steady_us();
+  for (int i = 0; i < EP_TICKETS; i++) {
+    if (tickets->ticket[i].state != EP_TICKET_FREE) continue;
+    tickets->ticket[i] = ticket;
+    return true;
+  }
+  return false;
+}
+
+ep_status ep_tickets_open(ep_tickets *tickets, const ep_gateway_setup *setup, ep_error *error) {
+  char line[LINE_BYTES];
+  memset(tickets, 0, sizeof *tickets);
+  pthread_mutex_init(&tickets->mutex, NULL);
+  memcpy(tickets->shared_dir, setup->shared_dir, sizeof tickets->shared_dir);
+  snprintf(tickets->path, sizeof tickets->path, "%s/slurm/workers", setup->data_dir);
+  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot start");
+  FILE *file = fopen(tickets->path, "re");
+  if (!file && errno == ENOENT) return EP_OK;
+  if (!file) return ep_fail(error, EP_IO, "%s: %s", tickets->path, strerror(errno));
+  while (fgets(line, sizeof line, file)) {
+    line[strcspn(line, "\n")] = 0;
+    if (!line_read(tickets, line))
+      ep_log(EP_LOG_WARNING, "%s has a line that is no worker's", tickets->path);
+  }
+  fclose(file);
+  return EP_OK;
+}
+
+ep_status ep_tickets_save(const ep_tickets *tickets, ep_error *error) {
+  char line[LINE_BYTES];
+  ep_durable_file *file = NULL;
+  ep_status status = ep_durable_file_create(tickets->path, &file, error);
+  if (status != EP_OK) return status;
+  for (int i = 0; status == EP_OK && i < EP_TICKETS; i++) {
+    const ep_ticket *ticket = &tickets->ticket[i];
+    if (ticket->state == EP_TICKET_FREE || ticket->state == EP_TICKET_ENDED) continue;
+    int bytes = snprintf(line, sizeof line, "%s %s %s %d %" PRId64 " %" PRId64 "\n", ticket->worker,
+                         ticket->device, ticket->hash, ticket->state == EP_TICKET_WAITING,
+                         ticket->job, ticket->task);
+    status = ep_durable_file_write(file, line, (size_t)bytes, error);
+  }
+  if (status == EP_OK) return ep_durable_file_commit(file, NULL, NULL, error);
+  ep_durable_file_abandon(file);
+  return status;
+}
+
+ep_ticket *ep_tickets_find(ep_tickets *tickets, const char *worker) {
+  for (int i = 0; i < EP_TICKETS; i++)
+    if (tickets->ticket[i].state != EP_TICKET_FREE &&
+        strcmp(tickets->ticket[i].worker, worker) == 0)
+      return &tickets->ticket[i];
+  return NULL;
+}
+
+ep_ticket *ep_tickets_add(ep_tickets *tickets, const char *device, const ep_slurm_request *request,
+                          char *secret) {
+  char name[2 * NAME_BYTES + 1];
+  for (int i = 0; i < EP_TICKETS; i++) {
+    ep_ticket *ticket = &tickets->ticket[i];
+    if (ticket->state != EP_TICKET_FREE) continue;
+    *ticket = (ep_ticket){.wake = -1, .request = *request};
+    random_hex(name, NAME_BYTES);
+    random_hex(secret, SECRET_BYTES);
+    snprintf(ticket->worker, sizeof ticket->worker, "wrk_%s", name);
+    snprintf(ticket->device, sizeof ticket->device, "%s", device);
+    if (ep_pin_of(secret, strlen(secret), ticket->hash, NULL) != EP_OK) return NULL;
+    ep_ticket_set(ticket, EP_TICKET_WAITING);
+    return ticket;
+  }
+  return NULL;
+}
+
+void ep_ticket_set(ep_ticket *ticket, ep_ticket_state state) {
+  ticket->state = state;
+  ticket->since_us = ep_clock_steady_us();
+}
+
+void ep_ticket_wake(const ep_ticket *ticket) {
+  const uint64_t one = 1;
+  if (ticket->wake >= 0 && write(ticket->wake, &one, sizeof one) < 0)
+    ep_log(EP_LOG_ERROR, "a worker's thread cannot be woken: %s", strerror(errno));
+}
+
+void ep_tickets_remove(ep_tickets *tickets, ep_ticket *ticket) {
+  char path[EP_LIMIT_PATH_BYTES + 128];
+  if (ep_tickets_file(tickets, ticket->worker, path, sizeof path, NULL) == EP_OK) unlink(path);
+  *ticket = (ep_ticket){.wake = -1};
+}
+
+ep_status ep_tickets_file(const ep_tickets *tickets, const char *worker, char *path, size_t bytes,
+                          ep_error *error) {
+  int length = snprintf(path, bytes, "%s/workers/%s", tickets->shared_dir, worker);
+  return length >= 0 && (size_t)length < bytes
+             ? EP_OK
+             : ep_fail(error, EP_TOO_LARGE, "--shared-dir is too long");
+}
+
+/* Says what a stranger hears, and what the log has. */
+static ep_status refuse(ep_tickets *tickets, const ep_record_hello *hello, const char *why,
+                        ep_error *error) {
+  tickets->refused++;
+  ep_log(EP_LOG_WARNING, "a worker on %s that says it is %s is refused: %s (%lld so far)",
+         hello->node, hello->worker, why, (long long)tickets->refused);
+  return ep_fail(error, EP_FORBIDDEN, "%s", why);
+}
+
+static ep_status claim(ep_tickets *tickets, const ep_record_hello *hello, int wake, ep_ticket **out,
+                       char *secret, ep_error *error) {
+  char hash[EP_SHA256_HEX_BYTES], version[sizeof hello->version] = EP_VERSION;
+  ep_ticket *ticket = ep_tickets_find(tickets, hello->worker);
+  ep_status status = ep_pin_of(hello->secret, strlen(hello->secret), hash, error);
+  if (status != EP_OK) return status;
+  if (memcmp(hello->version, version, sizeof version) != 0)
+    return refuse(tickets, hello, "it is of another version than epochd", error);
+  if (!ticket || ticket->state == EP_TICKET_ENDED)
+    return refuse(tickets, hello, "epochd does not expect this worker", error);
+  if (sodium_memcmp(hash, ticket->hash, sizeof hash) != 0)
+    return refuse(tickets, hello, "its secret is wrong, or was used before", error);
+  if (ticket->state == EP_TICKET_WAITING) {
+    random_hex(secret, SECRET_BYTES);
+    status = ep_pin_of(secret, strlen(secret), ticket->hash, error);
+    ep_ticket_set(ticket, EP_TICKET_CONNECTED); /* used, whatever comes now */
+    if (status == EP_OK) status = ep_tickets_save(tickets, error);
+    if (status != EP_OK) return status;
+  } else {
+    memcpy(secret, hello->secret, EP_SHA256_HEX_BYTES);
+    ep_ticket_wake(ticket); /* the thread of a connection that has ended, which nobody noticed */
+    ep_ticket_set(ticket, EP_TICKET_CONNECTED);
+  }
+  ticket->connection++;
+  ticket->wake = wake;
+  ticket->admitted = false;
+  *out = ticket;
+  return EP_OK;
+}
+
+ep_status ep_tickets_claim(ep_tickets *tickets, const ep_record_hello *hello, int wake,
+                           ep_ticket **ticket, int *connection, char *secret, ep_error *error) {
+  pthread_mutex_lock(&tickets->mutex);
+  ep_status status = claim(tickets, hello, wake, ticket, secret, error);
+  if (status == EP_OK) *connection = (*ticket)->connection;
+  pthread_mutex_unlock(&tickets->mutex);
+  return status;
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Workers that Slurm starts, with commands that only pretend to be Slurm's (tests/slurm/fake): the same
+# weights as on this machine, a sweep, cancel, and what happens when what dies.
+source "$(dirname "${BASH_SOURCE[0]}")/slurm_daemon.sh"
+slurm_start
+
+# The weights without what says where they were trained.
+values_of() {
+  http GET "/v1/jobs/$1/weights"
+  expect 200
+  python3 "$here/weights_values.py" "$body"
+}
+
+sweep_succeeded() {
+  http GET "/v1/sweeps/$id?wait=1"
+  expect 200
+  case $(jq -r .status "$body") in
+  failed) fail "the sweep failed: $(jq -c .error "$body")" ;;
+  succeeded) return 0 ;;
+  esac
+  return 1
+}
+
+# the same job here and there
+job=$(xor_job 400 '{"seed": 7, "device": "cpu"}')
+submit "$job"
+finish "$id"
+here_values=$(values_of "$id")
+here_metrics=$(http GET "/v1/jobs/$id" && jq -c .metrics "$body")
+submit "$(jq -c '.device = "slurm:gpu"' <<<"$job")"
+finish "$id"
+check "the job ran on the partition" '.device == "slurm:gpu" and .attempt == 1'
+[[ $(jq -c .metrics "$body") == "$here_metrics" ]] || fail "other metrics than on this machine"
+[[ $(values_of "$id") == "$here_values" ]] || fail "other weights than on this machine"
+echo "ok: the same weights as on this machine, to the bit"
+http GET "/v1/jobs/$id/events?follow=0"
+sequence "$body" 1
+check "its events are whole" '[.[].type] | .[0:2] == ["queued", "started"] and .[2:-1] == [range(400) | "epoch"] and .[-1] == "end"' -s
+
+# data of a file, sent to the node; and folds of it
+awk 'BEGIN {print "a,b,y"; for (i = 0; i < 200; i++) print i % 17 "," i % 5 "," i % 3}' >"$scratch/rows.csv"
+http PUT /v1/datasets/rows -T "$scratch/rows.csv"
+expect 201
+job='{"data": {"dataset": "rows", "validation": 0.25, "test": 0.2}, "loss": "mse", "epochs": 20, "batch_size": 20,
+      "model": {"layers": [{"type": "linear", "out_features": 4}, {"type": "tanh"}, {"type": "linear", "out_features": 1}]}}'
+
+submit "$(jq -c '.device = "cpu"' <<<"$job")"
+finish "$id"
+here_values=$(values_of "$id")
+submit "$(jq -c '.device = "slurm:gpu"' <<<"$job")"
+finish "$id"
+[[ $(values_of "$id") == "$here_values" ]] || fail "other weights of a dataset than on this machine"
+http GET "/v1/jobs/$id/predictions"
+expect 200
+echo "ok: a dataset is there too"
+
+# a sweep: each trial as on this machine
+sweep='{"search": "random", "max_trials": 20, "space": {"/optimizer/lr": {"log_uniform": [0.001, 1]}},
+        "job": {"data": {"generator": "disc", "rows": 200, "validation": 0.25}, "loss": "cross_entropy", "epochs": 10,
+                "model": {"layers": [{"type": "linear", "out_features": 8}, {"type": "tanh"}, {"type": "linear", "out_features": 2}]},
+                "batch_size": 50}}'
+for where in cpu slurm:gpu; do
+  http POST /v1/sweeps "${json[@]}" -d "$(jq -c --arg where "$where" '.job.device = $where' <<<"$sweep")"
+  expect 201
+  id=$(jq -r .id "$body")
+  until_so "the sweep succeeds on $where" sweep_succeeded
+  http GET "/v1/sweeps/$id/trials?sort=trial&limit=100"
+  expect 200
+  jq -c '[.data[] | [.trial, .metric, .values]]' "$body" >"$scratch/trials.${where%:*}"
+  jq -e '(.data | length) == 20' "$body" >/dev/null || fail "a sweep of 20 trials has $(jq -c '.data | length' "$body")"
+done
+cmp "$scratch/trials.cpu" "$scratch/trials.slurm" || fail "a sweep's trials differ"
+echo "ok: 20 trials as on this machine"
+
+# an idle worker takes the next job
+submissions=$(wc -l <"$fake_slurm/sbatch.log")
+submit "$(xor_job 10 '{"device": "slurm:gpu"}')"
+finish "$id"
+[[ $(wc -l <"$fake_slurm/sbatch.log") == "$submissions" ]] || fail "an idle worker was there: $(cat "$fake_slurm/sbatch.log")"
+echo "ok: an idle worker takes the next job"
+[[ -z $(find "$shared/workers" -type f -perm /077) ]] || fail "others may read a connection file"
+
+# Slurm refuses, and lets wait
+echo "Batch job submission failed: Invalid account" >"$fake_slurm/refuse"
+submit "$(xor_job 10 '{"device": "slurm:cpu"}')"
+until_so "the log has Slurm's words" grep -q "Invalid account" "$log"
+rm "$fake_slurm/refuse"
+finish "$id"
+echo "ok: a submission that Slurm refused is made again"
+daemon_stop

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# What dies: a worker, its relay, the gateway, epochd; and a worker that Slurm takes away. No job is lost or doubled,
+# and each ends with the weights of a training that nothing disturbed.
+source "$(dirname "${BASH_SOURCE[0]}")/slurm_daemon.sh"
+slurm_start --checkpoint-after 0
+flags=(--checkpoint-after 0)
+
+values_of() {
+  http GET "/v1/jobs/$1/weights"
+  expect 200
+  python3 "$here/weights_values.py" "$body"
+}
+runs() {
+  http GET "/v1/jobs/$id"
+  expect 200
+  [[ $(jq -r '.status + (.progress.epoch > 0 | tostring)' "$body") == runningtrue ]]
+}
+has_begun() { until_so "the job runs" runs; }
+# The processes of the tasks that run: each is a relay.
+relays() { cat "$fake_slurm"/[0-9]*_*[0-9] 2>/dev/null | jq -r 'select(.state == "RUNNING") | .process'; }
+gateway() { pgrep -P "$daemon" -f -- --slurm-gateway; }
+# once_each FILE: each epoch stands in the log once, in order.
+whole_events() {
+  http GET "/v1/jobs/$id/events?follow=0"
+  sequence "$body" 1
+  jq -s -e '[.[] | select(.type == "epoch") | .epoch] | . == unique and length == 100' "$body" >/dev/null ||
+    fail "$1: the epochs are $(jq -s -c '[.[] | select(.type == "epoch") | .epoch]' "$body")"
+  jq -s -e '[.[] | select(.type == "end")] | length == 1' "$body" >/dev/null || fail "$1: not one end"
+}
+
+epochs_lasting 1
+job=$(xor_job "$((epochs / 100 * 100))" "{\"report_every\": $((epochs / 100)), \"checkpoint\": {\"every_seconds\": 0.2}}")
+submit "$(jq -c '.device = "cpu"' <<<"$job")"
+finish "$id"
+here_values=$(values_of "$id")
+
+# disturbed WHAT COMMAND…: the job ends as if the command had not been.
+disturbed() {
+  local what=$1
+  shift
+  submit "$(jq -c '.device = "slurm:gpu"' <<<"$job")"
+  has_begun
+  "$@"
+  finish "$id"
+  [[ $(values_of "$id") == "$here_values" ]] || fail "$what: other weights"
+  whole_events "$what"
+  http GET "/v1/jobs/$id"
+  echo "ok: $what"
+}
+nothing() { :; }
+relay_term() { kill -TERM "$(relays | head -1)"; }
+relay_kill() { kill -9 "$(relays | head -1)"; }
+worker_kill() { kill -9 "$(pgrep -P "$(relays | head -1)")"; }
+gateway_kill() { kill -9 "$(gateway)"; }
+epochd_kill() {
+  kill -9 "$daemon"
+  wait "$daemon" 2>/dev/null || true
+  slurm_start "${flags[@]}"
+}
+
+disturbed "nothing dies" nothing
+disturbed "SIGTERM to a worker: its job goes on elsewhere" relay_term
+jq -e '.attempt == 2' "$body" >/dev/null || fail "a worker that left did not have its job go on elsewhere"
+disturbed "a worker's process is killed" worker_kill
+disturbed "a relay is killed" relay_kill
+disturbed "the gateway is killed" gateway_kill
+check "its job was not interrupted" '.attempt == 1'
+disturbed "epochd is killed" epochd_kill
+check "its job was not interrupted" '.attempt == 1'
+
+# cancel
+submit "$(xor_job "$endless" '{"device": "slurm:gpu", "report_every": 100000}')"
+has_begun
+http POST "/v1/jobs/$id/cancel"
+ended "$id"
+[[ $(jq -r .status "$body") == cancelled ]] || fail "the job is $(jq -r .status "$body")"
+echo "ok: a job is cancelled on its node"
+daemon_stop
