@@ -12,10 +12,10 @@
 /* Of the time that the training is expected to take, no more than this goes into trying; an
  * executor is tried that is expected to take less than so many times the least; and it takes the
  * place of the device's own choice where it is faster by a tenth, which no noise is. */
-static const double share_most = 0.05, within = 2.0, gain = 0.9;
+static const double share_most = 0.1, within = 4.0, gain = 0.9;
 
 /* One timing, and what beside compiling it takes to make one. */
-static const double timing_seconds = 0.005, trying_seconds = 0.05;
+static const double timing_seconds = 0.002, trying_seconds = 0.01;
 enum { TIMINGS = 3, REMEMBERED = 256 };
 
 /* --- what is remembered -------------------------------------------------------------------- */
