@@ -37,7 +37,7 @@ static const ep_executor_profile *executor_choose(const ep_plan *plan, const ep_
   for (int i = 0; i < count; i++) {
     bool named = spec->executor[0] != 0;
     if (named && strcmp(spec->executor, executors[i]->name) != 0) continue;
-    if (ep_cost_executor_takes(executors[i], plan, device) &&
+    if ((named ? ep_cost_executor_can : ep_cost_executor_takes)(executors[i], plan, device) &&
         cost_find(executors[i], calibration, cost))
       return executors[i];
   }

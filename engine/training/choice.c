@@ -12,10 +12,14 @@
 /* Of the time that the training is expected to take, no more than this goes into trying; an
  * executor is tried that is expected to take less than so many times the least; and it takes the
  * place of the device's own choice where it is faster by a tenth, which no noise is. */
-static const double share_most = 0.05, within = 2.0, gain = 0.9;
+static const double share_most = 0.1, within = 4.0, gain = 0.9;
+
+/* Starting an executor that is part of the plug-in takes less, and that once in a worker's life;
+ * what takes longer is the compiling of a program. */
+static const double loading_seconds = 0.1;
 
 /* One timing, and what beside compiling it takes to make one. */
-static const double timing_seconds = 0.005, trying_seconds = 0.05;
+static const double timing_seconds = 0.002, trying_seconds = 0.01;
 enum { TIMINGS = 3, REMEMBERED = 256 };
 
 /* --- what is remembered -------------------------------------------------------------------- */
@@ -74,7 +78,7 @@ static int candidates_sort(const ep_trainer *t, const ep_device_info *device, co
     const candidate of = {
         profiles[i],
         ep_cost_step_seconds(profiles[i], &cost, t->plan, device, t->plan->program.batch_size),
-        cost.start_seconds};
+        cost.start_seconds > loading_seconds ? cost.start_seconds : cost.again_seconds};
     if (strcmp(profiles[i]->name, own) == 0) {
       *own_seconds = of.step_seconds;
       continue;

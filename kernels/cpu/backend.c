@@ -96,7 +96,8 @@ static ep_status choose(const ep_backend *backend, const ep_program *program, co
       .cpu = ep_cpu_traits_of(ep_instruction_set_name(backend->instruction_set), backend->threads)};
   for (int i = 0; i < count; i++) {
     if (name && strcmp(name, profiles[i]->name) != 0) continue;
-    if (ep_executor_takes(profiles, count, i, program, &device)) {
+    if (name ? ep_executor_can(profiles[i], program, &device) /* it yields to none */
+             : ep_executor_takes(profiles, count, i, program, &device)) {
       *out = ep_cpu_executors(&count)[i];
       return EP_OK;
     }

@@ -16,12 +16,14 @@ EP_CUDA_EXECUTORS(DECLARE)
 static const ep_cuda_executor *const executors[] = {EP_CUDA_EXECUTORS(ROW)};
 enum { EXECUTORS_COUNT = sizeof executors / sizeof *executors };
 
-/* Whether executor `at` takes the program here. */
-static bool executor_takes(const ep_backend *backend, const ep_program *program, int at) {
+/* Whether executor `at` takes the program here; one that is named yields to none. */
+static bool executor_takes(const ep_backend *backend, const ep_program *program, bool named,
+                           int at) {
   int count;
   const ep_executor_profile *const *profiles = ep_cuda_profiles(&count);
   const ep_device_traits device = {.gpu = backend->gpu};
-  return ep_executor_takes(profiles, count, at, program, &device) &&
+  return (named ? ep_executor_can(profiles[at], program, &device)
+                : ep_executor_takes(profiles, count, at, program, &device)) &&
          (!executors[at]->available || executors[at]->available());
 }
 
@@ -32,7 +34,7 @@ static ep_status executor_choose(const ep_backend *backend, const ep_program *pr
   for (; *at < EXECUTORS_COUNT; ++*at) {
     if (name && strcmp(executors[*at]->profile->name, name) != 0) continue;
     known = true;
-    if (executor_takes(backend, program, *at)) return EP_OK;
+    if (executor_takes(backend, program, name != NULL, *at)) return EP_OK;
   }
   if (name && !known)
     return ep_fail(error, EP_UNSUPPORTED, "the cuda backend has no executor \"%s\"", name);

@@ -43,13 +43,14 @@ class Ours:
             self.refusals.append(f"{job['precision']} on {job['device']}: {reason}")
         else:
             raise NotRun("; ".join(self.refusals))
-        self.device = self.executor = None
+        self.device = self.executor = self.tried = None
         self.part = False  # a job is never cut
 
     def run(self):
         end, wall = self.daemon.stream(self.job)
         done = self.daemon.job(end["job"])
         self.device, self.executor = done["device"], done["executor"]
+        self.tried = self.tried or done.get("tried")
         metrics = done["metrics"]
         answer = {"train_loss": metrics["train"]["loss"]}
         for name, split, field in (("test_mse", "test", "mse"), ("test_accuracy", "test", "accuracy"),

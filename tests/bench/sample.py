@@ -24,6 +24,7 @@ from bench import Bench  # noqa: E402
 from contenders import NotRun, Ours, PeerProcess  # noqa: E402
 from daemon import Failed  # noqa: E402
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHARD = 25
 TRAINING_SECONDS = 0.3  # of the best peer: what the number of epochs is chosen by
 OURS_SECONDS_MAX, PEER_SECONDS_MAX = 4, 1  # of one run; longer trainings run fewer epochs
@@ -353,8 +354,7 @@ class Sample(Bench):
     def executors(self, row, ours, epochs):
         """Seconds of an epoch on each executor that takes the job, or why not; but those that would take long."""
         found, job, ran = {}, dict(ours.job.job), statistics.median(ours.seconds)
-        names = re.findall(r"\b(?:cpu|cuda)/[a-z]+", ours.job.daemon.refusal(dict(job, executor="none/none")) or "")
-        for name in names:
+        for name in executor_names(ours.job.device):
             if name == ours.job.executor:
                 found[name] = {"seconds": ran}
                 continue
@@ -373,6 +373,13 @@ class Sample(Bench):
             except Failed as reason:
                 found[name] = {"failed": str(reason)[:200]}
         return found
+
+
+def executor_names(device):
+    """Those of the device's kind, of its table of executors."""
+    kind = device.split(":")[0]
+    with open(os.path.join(ROOT, "kernels", kind, "executors", "table.h")) as table:
+        return [f"{kind}/{name}" for name in re.findall(r"^  X\((\w+)", table.read(), re.M)]
 
 
 class Pinned:
@@ -420,7 +427,7 @@ def evaluate(sample, row):
     except Exception as reason:  # whatever one network meets, the next one is measured
         return dict(out, not_run=sample.said(reason))
     out.update(epochs=epochs, executor=ours.job.executor, device=ours.job.device,
-               seconds_an_epoch=statistics.median(ours.seconds), runs=ours.seconds, answer=ours.answer,
+               tried=ours.job.tried, seconds_an_epoch=statistics.median(ours.seconds), runs=ours.seconds, answer=ours.answer,
                peers=sorted(({"name": peer.name, "seconds_an_epoch": statistics.median(peer.seconds),
                               "runs": peer.seconds, "answer": peer.answer} for peer in peers if peer.seconds),
                             key=lambda entry: entry["seconds_an_epoch"]),

@@ -167,7 +167,7 @@ static ep_status embedding_back(retreat *r, ep_error *error) {
   const ep_cuda_layer *layer = layer_of(r);
   EP_CUDA_TRY(ep_cuda_embedding_weights(r->network->stream, layer->op, r->rows,
                                         ep_cuda_layer_input(r->network, r->i, r->x), r->grad,
-                                        layer->gradient),
+                                        layer->slices, layer->gradient),
               "an embedding's weights");
   return EP_OK;
 }

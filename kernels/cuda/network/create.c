@@ -101,9 +101,9 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_e
     if (op->source < network->first_trained) return EP_OK; /* nobody asks for that gradient */
     return ep_cuda_memory_take(memory, &layer->skip, batch, op->out_features, sizeof(float), error);
   case EP_LAYER_EMBEDDING:
-    layer->slices = 1;
+    layer->slices = ep_cuda_embedding_slices(op, network->program->batch_size);
     if (!layer->trained) return EP_OK;
-    return ep_cuda_memory_take(memory, &layer->gradient, 1, ep_cuda_weights_count(op),
+    return ep_cuda_memory_take(memory, &layer->gradient, layer->slices, ep_cuda_weights_count(op),
                                sizeof(float), error);
   default: return EP_OK;
   }

@@ -7,6 +7,8 @@ enum { THIN_WEIGHTS = 256, THIN_PRODUCTS = 1 << 20 };
 /* Rows that are summed apart: a warp goes along a slice, or, where a row is wide enough for
  * neighbouring threads to read neighbouring inputs, one thread does. */
 enum { SLICE_ROWS = 512, THREAD_SLICE_ROWS = 32, SLICES_AT_MOST = 64, WIDE_INPUTS = 32 };
+/* Cells of an embedding that a block looks through, and weights of all slices together. */
+enum { SLICE_CELLS = 2048, SLICED_WEIGHTS_MAX = 1 << 22 };
 
 bool ep_cuda_linear_is_thin(const ep_op *op, int64_t rows) {
   int64_t weights = ep_cuda_weights_count(op);
@@ -28,6 +30,13 @@ int ep_cuda_linear_slices(const ep_op *op, int64_t rows) {
 
 int ep_cuda_row_slices(int64_t rows) {
   return slices_of(rows, SLICE_ROWS);
+}
+
+int ep_cuda_embedding_slices(const ep_op *op, int64_t rows) {
+  int64_t slices = slices_of(rows * ep_op_columns(op), SLICE_CELLS);
+  const int64_t most = SLICED_WEIGHTS_MAX / ep_cuda_weights_count(op);
+  if (slices > most) slices = most;
+  return slices > 1 ? (int)slices : 1;
 }
 
 /* --- parameters ---------------------------------------------------------------------------- */

@@ -19,5 +19,6 @@ void ep_cuda_layout_decide(ep_cuda_network *network);
 bool ep_cuda_linear_is_thin(const ep_op *op, int64_t rows);
 int ep_cuda_linear_slices(const ep_op *op, int64_t rows);
 int ep_cuda_row_slices(int64_t rows);
+int ep_cuda_embedding_slices(const ep_op *op, int64_t rows);
 
 #endif

@@ -230,7 +230,7 @@ START_TEST(some_jobs_are_not_tried) {
   ck_assert_int_eq(script.timed, 0);
   end();
   script_set(10, 3000, 4000);
-  ck_assert_int_eq(begin(JOB("128", ",\"max_seconds\":0.5"), &error), EP_OK);
+  ck_assert_int_eq(begin(JOB("128", ",\"max_seconds\":0.05"), &error), EP_OK);
   ck_assert_int_eq(script.compiled, 1);
   ck_assert_int_eq(trainer->tried.count, 0);
   end();
