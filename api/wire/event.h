@@ -20,6 +20,8 @@ typedef struct {
   double validation_error; /* NaN without one, or for a regression */
   double lr;
   double elapsed_seconds; /* of training, since this attempt's first step */
+  double lowest_loss;     /* where the loss has exploded: the lowest before; 0: it has not. Not in
+                             the event, but a warning before it (explosion.h) */
 } ep_progress_record;
 
 typedef struct {

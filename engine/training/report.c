@@ -21,6 +21,28 @@ static ep_status validation_judge(ep_trainer *t, const ep_progress_record *recor
   return t->job->backend_ops->export_state(t->instance, t->early_stopping.state, optimizer, error);
 }
 
+/* Of every epoch, whether it is reported or not. */
+static void course_follow(ep_loss_course *course, int64_t epoch, double loss) {
+  if (course->first == 0) course->first = loss;
+  if (course->lowest_epoch > 0 && loss >= course->lowest) return;
+  course->lowest = loss;
+  course->lowest_epoch = epoch;
+}
+
+/* Marks the first report in which the loss is seen to explode. Noise about a small loss, below the
+ * first one, is no explosion. */
+static void explosion_find(ep_loss_course *course, ep_progress_record *record) {
+  double loss = record->loss;
+  course->rises = course->reported != 0 && loss > course->reported ? course->rises + 1 : 0;
+  course->reported = loss;
+  bool far = course->lowest > 0 && loss > EP_EXPLOSION_FACTOR * course->lowest;
+  if (course->exploded.lowest_loss != 0 || course->rises < EP_EXPLOSION_RISES || !far ||
+      loss <= course->first)
+    return;
+  record->lowest_loss = course->lowest;
+  course->exploded = *record;
+}
+
 ep_status ep_epoch_report(ep_trainer *t, int64_t epoch, double loss, double seconds,
                           ep_error *error) {
   const ep_job_spec *spec = t->job->spec;
@@ -31,6 +53,7 @@ ep_status ep_epoch_report(ep_trainer *t, int64_t epoch, double loss, double seco
                                .validation_error = NAN,
                                .lr = ep_schedule_lr(&t->schedule, epoch * t->steps_per_epoch - 1),
                                .elapsed_seconds = ep_nanoseconds_round(seconds)};
+  if (isfinite(loss)) explosion_find(&t->course, &record);
   bool classifier = ep_loss_is_classifier(spec->loss);
   double columns = (double)t->plan->program.target_columns;
   if (classifier && isfinite(loss)) /* else the epoch was not counted to its end */
@@ -56,9 +79,10 @@ ep_status ep_losses_report(ep_trainer *t, int64_t steps, int64_t segment, double
     t->step++;
     if (t->step % t->steps_per_epoch != 0) continue;
     int64_t epoch = t->step / t->steps_per_epoch;
+    double mean = t->epoch_loss / (double)t->steps_per_epoch;
+    course_follow(&t->course, epoch, mean);
     if (epoch_is_reported(t, epoch)) {
       double elapsed = t->seconds + seconds * (double)(i + 1) / (double)segment;
-      double mean = t->epoch_loss / (double)t->steps_per_epoch;
       ep_status status = ep_epoch_report(t, epoch, mean, elapsed, error);
       if (status != EP_OK) return status;
     }

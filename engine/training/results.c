@@ -8,6 +8,7 @@
 #include "engine/files/path.h"
 #include "engine/metrics/mean_loss.h"
 #include "engine/metrics/metrics.h"
+#include "engine/training/diagnosis.h"
 #include "engine/training/predictions.h"
 #include "engine/weights/weights.h"
 
@@ -71,6 +72,7 @@ static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_r
     metrics[split]->confusion = NULL;
     double start = ep_seconds_now();
     status = split_measure(t, (ep_split)split, metrics[split], &outputs, error);
+    if (status == EP_OK) ep_diagnosis_observe(t, (ep_split)split, outputs);
     if (split == EP_SPLIT_TEST)
       result->test_seconds = ep_nanoseconds_round(ep_seconds_now() - start);
     if (status == EP_OK && split == EP_SPLIT_TEST && outputs && t->job->job_folder)
