@@ -32,4 +32,15 @@ sequence "$body" 1
 check "its warning stands behind the epoch that shows it" \
     '[.[] | select(.type == "epoch" or .type == "warning")] | (map(.type) | index("warning")) as $at
       | .[$at - 1].epoch == 4 and (.[$at].message | test("by epoch 4")) and (map(select(.type == "warning")) | length == 1)' -s
+# the validation split's metrics, by name; one that the loss does not have is refused
+job=$(jq -c '.data.validation = 0.2 | .epochs = 4 | .report_every = 1 | .validation_metrics = ["f1", "roc_auc"]
+  | .early_stopping = {patience: 2, metric: "validation.accuracy"}' <<<"$deep")
+submit "$job"
+finish "$id"
+http GET "/v1/jobs/$id/events?follow=0"
+check "epochs have the metrics that are named, and the one that decides" \
+    '[.[] | select(.type == "epoch").validation | keys == ["accuracy", "error", "f1", "loss", "roc_auc"]] | length > 0 and all' -s
+http POST /v1/jobs "${json[@]}" -d "$(jq -c '.validation_metrics = ["mae"]' <<<"$job")"
+expect 422
+check "a metric of other losses is refused" '.errors | map(.pointer) == ["/validation_metrics"]'
 echo "ok: trainings that came to nothing say so"
