@@ -33,7 +33,7 @@ ep_status ep_divergence_fail(const ep_trainer *t, double loss, ep_error *error) 
   const ep_job_spec *spec = t->job->spec;
   int64_t epoch = t->step / t->steps_per_epoch + (t->step < t->steps_total);
   int64_t lowest = t->course.lowest_epoch < epoch ? t->course.lowest_epoch : epoch - 1;
-  /* from here on the loss was higher than before; without a whole epoch, from the first step on */
+  /* of the first step after the lowest epoch; without a whole epoch, of the step that broke */
   double rose = ep_schedule_lr(&t->schedule, lowest > 0 ? lowest * t->steps_per_epoch : t->step);
   bool cycle = spec->schedule.type == EP_SCHEDULE_ONE_CYCLE;
   return ep_fail_at(error, EP_DIVERGED, cycle ? "/schedule/max_lr" : "/optimizer/lr",
