@@ -36,6 +36,7 @@ WORDS_DEFINE(EP_UNKNOWN_WORD_TABLE, UNKNOWN_WORD, unknown_word)
 WORDS_DEFINE(EP_COLUMN_SCALE_TABLE, COLUMN_SCALE, column_scale)
 WORDS_DEFINE(EP_STATE_TABLE, STATE, state)
 WORDS_DEFINE(EP_EVENT_TABLE, EVENT, event_type)
+WORDS_DEFINE(EP_METRIC_TABLE, METRIC, metric)
 WORDS_DEFINE(EP_SEARCH_TABLE, SEARCH, search_type)
 WORDS_DEFINE(EP_AXIS_TABLE, AXIS, axis_kind)
 
@@ -53,6 +54,23 @@ ep_loss_kind ep_loss_type_kind(ep_loss_type loss) {
 #undef KIND_ROW
   assert(loss < EP_LOSS_COUNT);
   return kinds[loss];
+}
+
+bool ep_metric_is_maximized(ep_metric metric) {
+#define MAXIMIZED_ROW(code, name, kind, maximized) maximized,
+  static const bool rows[] = {EP_METRIC_TABLE(MAXIMIZED_ROW)};
+#undef MAXIMIZED_ROW
+  assert(metric < EP_METRIC_COUNT);
+  return rows[metric];
+}
+
+bool ep_loss_has_metric(ep_loss_type loss, ep_metric metric) {
+  typedef enum { ALL, REGRESSION, CLASSIFIER } trainings;
+#define TRAININGS_ROW(code, name, kind, maximized) kind,
+  static const trainings rows[] = {EP_METRIC_TABLE(TRAININGS_ROW)};
+#undef TRAININGS_ROW
+  assert(metric < EP_METRIC_COUNT);
+  return rows[metric] == ALL || (rows[metric] == CLASSIFIER) == ep_loss_is_classifier(loss);
 }
 
 bool ep_loss_takes_classes(ep_loss_type loss) {

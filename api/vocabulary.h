@@ -241,6 +241,21 @@ typedef enum {
   X(WARNING, "warning")       \
   X(END, "end")
 
+/* X(code, JSON name, kind of trainings that have it, whether more is better): the numbers of a
+ * split in the order in which they are written. api/wire/metrics.h has their meaning. */
+#define EP_METRIC_TABLE(X)                    \
+  X(LOSS, "loss", ALL, false)                 \
+  X(MSE, "mse", REGRESSION, false)            \
+  X(RMSE, "rmse", REGRESSION, false)          \
+  X(MAE, "mae", REGRESSION, false)            \
+  X(R2, "r2", REGRESSION, true)               \
+  X(ACCURACY, "accuracy", CLASSIFIER, true)   \
+  X(PRECISION, "precision", CLASSIFIER, true) \
+  X(RECALL, "recall", CLASSIFIER, true)       \
+  X(F1, "f1", CLASSIFIER, true)               \
+  X(ROC_AUC, "roc_auc", CLASSIFIER, true)     \
+  X(ERROR, "error", CLASSIFIER, false)
+
 /* X(code, JSON name): how a sweep chooses its trials. */
 #define EP_SEARCH_TABLE(X) \
   X(GRID, "grid")          \
@@ -281,6 +296,7 @@ typedef enum {
 #define EP_WORD_COLUMN_SCALE(code, ...) EP_COLUMN_SCALE_##code,
 #define EP_WORD_STATE(code, ...) EP_STATE_##code,
 #define EP_WORD_EVENT(code, ...) EP_EVENT_##code,
+#define EP_WORD_METRIC(code, ...) EP_METRIC_##code,
 #define EP_WORD_SEARCH(code, ...) EP_SEARCH_##code,
 #define EP_WORD_AXIS(code, ...) EP_AXIS_##code,
 
@@ -300,6 +316,7 @@ EP_WORDS(EP_UNKNOWN_WORD_TABLE, UNKNOWN_WORD, unknown_word)
 EP_WORDS(EP_COLUMN_SCALE_TABLE, COLUMN_SCALE, column_scale)
 EP_WORDS(EP_STATE_TABLE, STATE, state)
 EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)
+EP_WORDS(EP_METRIC_TABLE, METRIC, metric)
 EP_WORDS(EP_SEARCH_TABLE, SEARCH, search_type)
 EP_WORDS(EP_AXIS_TABLE, AXIS, axis_kind)
 
@@ -308,6 +325,11 @@ ep_layer_group ep_layer_type_group(ep_layer_type layer);
 ep_loss_kind ep_loss_type_kind(ep_loss_type loss);
 bool ep_loss_takes_classes(ep_loss_type loss); /* of the kind CLASSES */
 bool ep_loss_is_classifier(ep_loss_type loss); /* of the kind CLASSES or BINARY */
+
+/* Whether more of the metric is better. */
+bool ep_metric_is_maximized(ep_metric metric);
+/* Whether trainings with the loss have the metric. */
+bool ep_loss_has_metric(ep_loss_type loss, ep_metric metric);
 
 /* Whether a job in this state has come to its end: succeeded, failed or cancelled. */
 bool ep_state_has_ended(ep_state state);

@@ -125,7 +125,7 @@ static void header_write(ep_writer *writer, const ep_differences *differences) {
       "id,name,status,device,executor,parameters,train_seconds,test_seconds,epoch_microseconds,"
       "samples_per_second";
   ep_writer_bytes(writer, first, sizeof first - 1);
-  for (int figure = 0; ep_metric_name(figure); figure++) {
+  for (int figure = 0; figure < EP_METRIC_COUNT; figure++) {
     ep_writer_bytes(writer, ",test_", 6);
     ep_writer_bytes(writer, ep_metric_name(figure), strlen(ep_metric_name(figure)));
   }
@@ -145,7 +145,7 @@ static void figures_write(ep_writer *writer, const ep_job_result *result) {
     number_cell_write(writer, times[i]);
   }
   bool tested = result && result->test.rows > 0;
-  for (int figure = 0; ep_metric_name(figure); figure++) {
+  for (int figure = 0; figure < EP_METRIC_COUNT; figure++) {
     separate(writer);
     if (tested) number_cell_write(writer, ep_metric_value(&result->test, figure));
   }

@@ -149,6 +149,17 @@ static void metrics_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
+/* All that warnings of the training have said, in their order, once it ended. */
+static void warnings_write(ep_writer *writer, const ep_job_view *job) {
+  ep_writer_member_open(writer, "warnings", '[');
+  for (int i = 0; job->result && i < 2; i++) {
+    char sentence[EP_MESSAGE_BYTES];
+    const char *lines = i == 0 ? job->result->remarks : job->result->warnings;
+    while ((lines = ep_result_line_next(lines, sentence))) ep_writer_string(writer, sentence);
+  }
+  ep_writer_close(writer, ']');
+}
+
 char *ep_job_format(const ep_job_view *job) {
   ep_writer writer;
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
@@ -165,6 +176,7 @@ char *ep_job_format(const ep_job_view *job) {
   ep_writer_key(&writer, "weights");
   ep_weights_write_reference(&writer, job->result, job->id);
   ep_writer_member_string(&writer, "stopped", ep_job_stopped(job));
+  warnings_write(&writer, job);
   ep_job_error_write(&writer, job);
   ep_job_times_write(&writer, job);
   ep_writer_member_integer(&writer, "attempt", job->attempt);

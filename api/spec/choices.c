@@ -1,4 +1,5 @@
 /* choices.c: fields of the loss, the schedule and the end of training that are no plain values. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/json/json.h"
@@ -85,17 +86,62 @@ void ep_visibility_write(ep_writer *writer, const ep_field *field, const void *b
   ep_writer_string(writer, ep_visibility_name(((const ep_job_spec *)base)->private));
 }
 
-static const char *const metrics[2] = {"validation.loss", "validation.error"};
+static const char validation_split[] = "validation.";
 
 void ep_metric_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                     void *base) {
-  (void)field;
-  if (value) ((ep_job_spec *)base)->early_stopping_error = choice_read(reader, value, metrics) == 1;
+  if (!value) return;
+  size_t bytes = sizeof validation_split - 1;
+  const char *word = json_string_value(value);
+  int metric =
+      word && strncmp(word, validation_split, bytes) == 0 ? ep_metric_from_name(word + bytes) : -1;
+  if (metric < 0)
+    ep_field_reader_fail(reader, "must be %s", field->form);
+  else
+    *(ep_metric *)((char *)base + field->offset) = (ep_metric)metric;
 }
 
 void ep_metric_write(ep_writer *writer, const ep_field *field, const void *base) {
+  char word[32];
+  snprintf(word, sizeof word, "%s%s", validation_split,
+           ep_metric_name((int)*(const ep_metric *)((const char *)base + field->offset)));
+  ep_writer_string(writer, word);
+}
+
+void ep_validation_metrics_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                                void *base) {
+  ep_job_spec *spec = base;
+  size_t index;
+  json_t *item;
+  if (!value) return;
+  if (!json_is_array(value)) {
+    ep_field_reader_fail(reader, "must be %s, not %s", field->form, ep_json_type_name(value));
+    return;
+  }
+  json_array_foreach((json_t *)value, index, item) {
+    const char *word = json_string_value(item);
+    int metric = word ? ep_metric_from_name(word) : -1;
+    size_t place = ep_field_reader_enter_index(reader, index);
+    if (metric < 0)
+      ep_field_reader_fail(reader,
+                           "must be one of mse, rmse, mae, r2, accuracy, precision, recall, "
+                           "f1, roc_auc");
+    else if (spec->validation_metrics[metric])
+      ep_field_reader_fail(reader, "\"%s\" is given twice", word);
+    else
+      spec->validation_metrics[metric] = true;
+    ep_field_reader_leave(reader, place);
+    if (reader->status != EP_OK && index > EP_LIMIT_PROBLEM_ERRORS) return;
+  }
+}
+
+void ep_validation_metrics_write(ep_writer *writer, const ep_field *field, const void *base) {
   (void)field;
-  ep_writer_string(writer, metrics[((const ep_job_spec *)base)->early_stopping_error]);
+  const ep_job_spec *spec = base;
+  ep_writer_open(writer, '[');
+  for (int i = 0; i < EP_METRIC_COUNT; i++)
+    if (spec->validation_metrics[i]) ep_writer_string(writer, ep_metric_name(i));
+  ep_writer_close(writer, ']');
 }
 
 void ep_init_checkpoint_read(ep_field_reader *reader, const ep_field *field, const json_t *value,

@@ -134,14 +134,9 @@ static const ep_field early_stopping_rows[] = {
      .min = 1,
      .max = (double)EP_LIMIT_EPOCHS,
      .doc = "epochs without a better figure after which training ends"},
-    {.key = "metric",
-     .kind = EP_FIELD_CUSTOM,
-     .read = ep_metric_read,
-     .write = ep_metric_write,
-     .form = "\"validation.loss\" or \"validation.error\"",
-     .text_fallback = "\"validation.loss\"",
-     .doc = "the figure, looked at in every reported epoch; error: of a classifier",
-     .schema = EP_JSON({"enum" : [ "validation.loss", "validation.error" ]})},
+    EP_METRIC_ROW(AT(early_stopping_metric),
+                  "the figure, looked at in every reported epoch; of r2, accuracy, precision, "
+                  "recall, f1 and roc_auc more is better"),
     {.key = "min_delta",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(early_stopping_min_delta),
@@ -333,6 +328,23 @@ static const ep_field spec_rows[] = {
      .min = 1,
      .max = (double)EP_LIMIT_EPOCHS,
      .doc = "epochs between two events; a thousandth of all unless given"},
+    {.key = "validation_metrics",
+     .kind = EP_FIELD_CUSTOM,
+     .rare = true,
+     .read = ep_validation_metrics_read,
+     .write = ep_validation_metrics_write,
+     .form = "an array of names of metrics",
+     .text_fallback = "[]",
+     .doc = "what epoch events say of the validation split, beside loss and error",
+     .schema = EP_JSON({
+       "type" : "array",
+       "items" : {
+         "enum" : [
+           "loss", "mse", "rmse", "mae", "r2", "accuracy", "precision", "recall", "f1", "roc_auc",
+           "error"
+         ]
+       }
+     })},
     {.key = "ttl_seconds",
      .kind = EP_FIELD_INT64,
      .offset = AT(ttl_seconds),

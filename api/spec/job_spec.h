@@ -151,6 +151,7 @@ typedef struct {
   int64_t patience;      /* plateau: epochs without improvement. Default 10 */
   double threshold;      /* plateau: relative improvement that counts. Default 1e-4 */
   double min_lr;         /* plateau. Default 0 */
+  ep_metric metric;      /* plateau: of the validation split. Default loss */
   int64_t warmup_epochs; /* any type but one_cycle: lr rises linearly, step by step, over so many
                             epochs from warmup_factor * lr to what the schedule says. Default 0 */
   double warmup_factor;  /* Default 0 */
@@ -211,13 +212,15 @@ typedef struct {
   ep_optimizer_spec optimizer;
   ep_schedule_spec schedule;
   double clip_norm, clip_value; /* "clip": {"norm": 1.0, "value": 0.5}. Default 0 = not */
-  /* "early_stopping": {"patience": epochs, "metric": "validation.loss" | "validation.error",
-   * "min_delta": 0}; needs a validation split. Looks at every reported epoch. */
+  /* "early_stopping": {"patience": epochs, "metric": "validation.loss", "min_delta": 0}; needs a
+   * validation split. Looks at every reported epoch. */
   int64_t early_stopping_patience; /* 0 = not */
-  bool early_stopping_error;       /* the metric is validation.error */
+  ep_metric early_stopping_metric; /* of the validation split. Default loss */
   double early_stopping_min_delta;
   bool keep_best; /* "keep": "last" | "best": which weights the job ends with. "best" needs a
                      validation split. Default "last", "best" with early_stopping */
+  bool validation_metrics[EP_METRIC_COUNT]; /* "validation_metrics": ["mae"]: in epoch events,
+                                               beside loss and error. Default [] */
   int64_t epochs;
   int64_t batch_size;              /* 0: "full". Default "full" */
   bool shuffle;                    /* Default true */

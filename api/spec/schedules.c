@@ -58,10 +58,11 @@ static const ep_field plateau_rows[] = {
      .min = 0,
      .max = (double)EP_LIMIT_EPOCHS,
      .fallback = 10,
-     .doc = "epochs without a better validation loss that are let pass"},
+     .doc = "epochs without a better figure that are let pass"},
     EP_ROW_REAL("threshold", threshold, "better means: by this part of the best", 0, 1, 1e-4,
                 EP_ROW_PLAIN),
     EP_ROW_REAL("min_lr", min_lr, "the least learning rate", 0, EP_REAL_MAX, 0, EP_ROW_PLAIN),
+    EP_METRIC_ROW(AT(metric), "the figure, looked at in every reported epoch"),
 };
 static const ep_field warmup_rows[] = {
     {.key = "warmup_epochs",

@@ -82,6 +82,24 @@ bool ep_url_accepts(const char *text);
   }
 #define EP_ROW_PLAIN .nullable = false /* no further members */
 
+/* A metric of the validation split, member of what `at` is the offset in. */
+#define EP_METRIC_ROW(at, what)                                                                    \
+  {                                                                                                \
+    .key = "metric", .kind = EP_FIELD_CUSTOM, .offset = at, .read = ep_metric_read,                \
+    .write = ep_metric_write,                                                                      \
+    .form = "a metric of the validation split: \"validation.loss\", or error, accuracy, "          \
+            "precision, recall, f1 or roc_auc of a classifier, mse, rmse, mae or r2 of a "         \
+            "regression",                                                                          \
+    .text_fallback = "\"validation.loss\"", .doc = what,                                           \
+    .schema = EP_JSON({                                                                            \
+      "enum" : [                                                                                   \
+        "validation.loss", "validation.mse", "validation.rmse", "validation.mae", "validation.r2", \
+        "validation.accuracy", "validation.precision", "validation.recall", "validation.f1",       \
+        "validation.roc_auc", "validation.error"                                                   \
+      ]                                                                                            \
+    })                                                                                             \
+  }
+
 /* The fields of an ep_parts_spec, a member of `type`. what: "each trial trains", say. */
 #define EP_PARTS_ROWS(type, member, what)                                                        \
   {.key = "repeats",                                                                             \
@@ -161,7 +179,8 @@ EP_CUSTOM_FIELD(visibility)
 EP_CUSTOM_FIELD(class_weights)
 EP_CUSTOM_FIELD(milestones)
 EP_CUSTOM_FIELD(repeats) /* parts.c: of the ep_parts_spec at the offset */
-EP_CUSTOM_FIELD(metric)
+EP_CUSTOM_FIELD(metric)  /* an ep_metric of the validation split, at the offset */
+EP_CUSTOM_FIELD(validation_metrics)
 EP_CUSTOM_FIELD(keep)
 EP_CUSTOM_FIELD(init_checkpoint)
 

@@ -10,15 +10,6 @@ static const char *const splits[] = {"train.", "validation.", "test."};
 static const char *const timings[] = {"seconds", "epoch_microseconds", "samples_per_second"};
 enum { TIMINGS = sizeof timings / sizeof *timings };
 
-/* The numbers of a split of which more is better. */
-static const char *const maximized[] = {"r2", "accuracy", "precision", "recall", "f1", "roc_auc"};
-
-static int metric_find(const char *name) {
-  for (int i = 0; ep_metric_name(i); i++)
-    if (strcmp(ep_metric_name(i), name) == 0) return i;
-  return -1;
-}
-
 static bool name_read(ep_sweep_spec *sweep, const char *name) {
   for (int i = 0; i < TIMINGS; i++)
     if (strcmp(name, timings[i]) == 0) {
@@ -30,7 +21,7 @@ static bool name_read(ep_sweep_spec *sweep, const char *name) {
     size_t length = strlen(splits[of]);
     if (strncmp(name, splits[of], length) != 0) continue;
     sweep->metric_of = (ep_metric_of)of;
-    sweep->metric_number = metric_find(name + length);
+    sweep->metric_number = ep_metric_from_name(name + length);
     return sweep->metric_number >= 0;
   }
   return false;
@@ -53,27 +44,14 @@ void ep_sweep_metric_read(ep_field_reader *reader, const ep_field *field, const 
 
 bool ep_sweep_metric_maximized(const ep_sweep_spec *sweep) {
   if (sweep->metric_of == EP_OF_TIMING) return sweep->metric_number == 2;
-  const char *name = ep_metric_name(sweep->metric_number);
-  for (size_t i = 0; i < sizeof maximized / sizeof *maximized; i++)
-    if (strcmp(name, maximized[i]) == 0) return true;
-  return false;
-}
-
-/* Whether trainings with the loss have the metric. */
-static bool loss_has_metric(ep_loss_type loss, const char *name) {
-  static const char *const regression[] = {"mse", "rmse", "mae", "r2"};
-  if (strcmp(name, "loss") == 0) return true;
-  bool found = false;
-  for (size_t i = 0; i < sizeof regression / sizeof *regression; i++)
-    found = found || strcmp(name, regression[i]) == 0;
-  return found != ep_loss_is_classifier(loss);
+  return ep_metric_is_maximized((ep_metric)sweep->metric_number);
 }
 
 ep_status ep_sweep_metric_check(const ep_sweep_spec *sweep, bool has_validation, bool has_test,
                                 ep_problem *problem) {
   if (sweep->metric_of == EP_OF_TIMING) return EP_OK;
   const char *name = ep_metric_name(sweep->metric_number);
-  if (!loss_has_metric(sweep->base->loss, name))
+  if (!ep_loss_has_metric(sweep->base->loss, (ep_metric)sweep->metric_number))
     return ep_problem_add(problem, EP_INVALID, "/metric",
                           "jobs with the loss \"%s\" have no metric \"%s\"",
                           ep_loss_type_name(sweep->base->loss), name);

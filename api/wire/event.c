@@ -10,6 +10,12 @@
 /* Matrices of more classes would not fit EP_LIMIT_EVENT_BYTES; GET /v1/jobs/{id} has them. */
 enum { EVENT_CLASSES = 64 };
 
+double ep_progress_validation(const ep_progress_record *record, ep_metric metric) {
+  if (metric == EP_METRIC_LOSS) return record->validation_loss;
+  if (metric == EP_METRIC_ERROR) return record->validation_error;
+  return record->metrics_given >> metric & 1 ? record->metrics[metric] : NAN;
+}
+
 static void epoch_write(ep_writer *writer, const ep_event *event) {
   const ep_progress_record *progress = &event->progress;
   ep_writer_member_integer(writer, "epoch", progress->epoch);
@@ -23,6 +29,9 @@ static void epoch_write(ep_writer *writer, const ep_event *event) {
     ep_writer_open(writer, '{');
     ep_writer_member_number(writer, "loss", progress->validation_loss);
     ep_writer_member_number_or_null(writer, "error", progress->validation_error);
+    for (int metric = 0; metric < EP_METRIC_COUNT; metric++)
+      if (progress->metrics_given >> metric & 1)
+        ep_writer_member_number_or_null(writer, ep_metric_name(metric), progress->metrics[metric]);
     ep_writer_close(writer, '}');
   }
   ep_writer_member_number(writer, "lr", progress->lr);

@@ -20,7 +20,14 @@ typedef struct {
   double validation_error; /* NaN without one, or for a regression */
   double lr;
   double elapsed_seconds; /* of training, since this attempt's first step */
+  double lowest_loss;     /* where the loss has exploded: the lowest before; 0: it has not. Not in
+                             the event, but a warning behind it (explosion.h) */
+  int64_t metrics_given;  /* a bit for each ep_metric: which of the next are there */
+  double metrics[EP_METRIC_COUNT]; /* of the validation split, beside its loss and error */
 } ep_progress_record;
+
+/* A metric of the validation split; NaN: the record has none. */
+double ep_progress_validation(const ep_progress_record *record, ep_metric metric);
 
 typedef struct {
   int64_t seq; /* 1, 2, 3, … within the job, without gaps */

@@ -137,7 +137,7 @@ typedef struct {
 } ep_progress_prefix;
 
 _Static_assert(sizeof(ep_progress_prefix) == 48, "no padding on the wire");
-_Static_assert(sizeof(ep_progress_record) == 56, "no padding on the wire");
+_Static_assert(sizeof(ep_progress_record) == 72 + 8 * EP_METRIC_COUNT, "no padding on the wire");
 
 /* Encoders return a whole frame (header and payload) in one block that the caller frees; NULL when
  * memory is short or it would be over EP_LIMIT_FRAME_BYTES. */

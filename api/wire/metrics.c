@@ -7,21 +7,20 @@
 #include "api/json/json.h"
 #include "api/limits.h"
 
-/* The numbers of a split, in the order in which they are written. `plain`: NaN is a value, not
- * absence. */
+/* The numbers of a split, in the order of EP_METRIC_TABLE. `plain`: NaN is a value, not absence. */
 static const struct {
-  const char *key;
   size_t offset;
   bool plain;
 } scalars[] = {
 #define SCALAR(member, plain) \
-  { #member, offsetof(ep_split_metrics, member), plain }
+  { offsetof(ep_split_metrics, member), plain }
     SCALAR(loss, true), SCALAR(mse, false),      SCALAR(rmse, false),      SCALAR(mae, false),
     SCALAR(r2, false),  SCALAR(accuracy, false), SCALAR(precision, false), SCALAR(recall, false),
     SCALAR(f1, false),  SCALAR(roc_auc, false),  SCALAR(error, false),
 #undef SCALAR
 };
-enum { SCALARS = sizeof scalars / sizeof scalars[0] };
+enum { SCALARS = EP_METRIC_COUNT };
+_Static_assert(sizeof scalars / sizeof scalars[0] == SCALARS, "each metric is a number");
 
 void ep_split_metrics_clear(ep_split_metrics *metrics) {
   *metrics = (ep_split_metrics){0};
@@ -44,10 +43,6 @@ static void confusion_write(ep_writer *writer, const ep_split_metrics *metrics, 
   ep_writer_close(writer, ']');
 }
 
-const char *ep_metric_name(int metric) {
-  return metric < SCALARS ? scalars[metric].key : NULL;
-}
-
 double ep_metric_value(const ep_split_metrics *metrics, int metric) {
   return *(const double *)((const char *)metrics + scalars[metric].offset);
 }
@@ -55,7 +50,7 @@ double ep_metric_value(const ep_split_metrics *metrics, int metric) {
 /* The first `count` numbers. */
 static void scalars_write(ep_writer *writer, const ep_split_metrics *metrics, int count) {
   for (int i = 0; i < count; i++) {
-    ep_writer_key(writer, scalars[i].key);
+    ep_writer_key(writer, ep_metric_name(i));
     if (scalars[i].plain)
       ep_writer_number(writer, ep_metric_value(metrics, i));
     else
@@ -126,7 +121,7 @@ bool ep_split_metrics_read(const json_t *split, ep_split_metrics *out) {
   if (!json_is_object(split)) return false;
   if (!ep_json_get_integer(split, "rows", 1, EP_LIMIT_ROWS, &out->rows)) return false;
   for (int i = 0; i < SCALARS; i++)
-    if (!ep_json_get_number(split, scalars[i].key, (double *)((char *)out + scalars[i].offset)))
+    if (!ep_json_get_number(split, ep_metric_name(i), (double *)((char *)out + scalars[i].offset)))
       return false;
   int64_t classes = 0;
   if (!json_is_null(json_object_get(split, "classes")) &&

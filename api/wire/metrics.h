@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "api/json/writer.h"
+#include "api/vocabulary.h"
 
 struct json_t; /* jansson's */
 
@@ -27,10 +28,7 @@ typedef struct {
 /* No metrics: every number NaN, no rows. */
 void ep_split_metrics_clear(ep_split_metrics *metrics);
 
-/* The numbers of a split by their order in JSON, the loss first. The name is NULL behind the last
- * one.
- */
-const char *ep_metric_name(int metric);
+/* A number of a split, by an ep_metric. */
 double ep_metric_value(const ep_split_metrics *metrics, int metric);
 
 /* The object of one split, null when it has no rows. Confusion matrices of more than max_classes

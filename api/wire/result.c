@@ -80,6 +80,8 @@ void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_writer_key(writer, "tried");
   ep_tried_write(writer, &result->tried);
   ep_writer_member_string(writer, "stopped", result->stopped[0] ? result->stopped : NULL);
+  ep_writer_member_string(writer, "remarks", result->remarks);
+  ep_writer_member_string(writer, "warnings", result->warnings);
   ep_writer_member_string(writer, "weights_sha256",
                           result->has_weights ? result->weights_sha256 : NULL);
   ep_writer_member_integer(writer, "weights_bytes", result->weights_bytes);
@@ -119,6 +121,8 @@ static bool result_read(const json_t *object, ep_job_result *out) {
   out->status = ep_status_from_name(status);
   out->has_weights = json_is_string(sha256);
   ep_json_get_text(object, "stopped", out->stopped, sizeof out->stopped); /* older rows have none */
+  ep_json_cut_text(object, "remarks", out->remarks, sizeof out->remarks);
+  ep_json_cut_text(object, "warnings", out->warnings, sizeof out->warnings);
   return ep_json_cut_text(object, "message", out->message, sizeof out->message) &&
          ep_json_cut_text(object, "pointer", out->pointer, sizeof out->pointer) &&
          ep_json_get_text(object, "executor", out->executor, sizeof out->executor) &&
@@ -164,6 +168,20 @@ ep_status ep_job_result_parse(const char *text, ep_job_result *out, ep_error *er
   if (status == EP_OK) return EP_OK;
   if (status == EP_NO_MEMORY) return ep_fail_memory(error);
   return ep_fail(error, EP_IO, "a stored result is damaged: %.400s", why.message);
+}
+
+void ep_result_line_add(char lines[EP_RESULT_LINES_BYTES], const char *sentence) {
+  size_t used = strlen(lines), bytes = strlen(sentence);
+  if (bytes == 0 || used + 1 + bytes >= EP_RESULT_LINES_BYTES) return;
+  if (used > 0) lines[used++] = '\n';
+  memcpy(lines + used, sentence, bytes + 1);
+}
+
+const char *ep_result_line_next(const char *lines, char out[EP_MESSAGE_BYTES]) {
+  size_t bytes = strcspn(lines, "\n");
+  if (bytes == 0) return NULL;
+  snprintf(out, EP_MESSAGE_BYTES, "%.*s", (int)bytes, lines);
+  return lines + bytes + (lines[bytes] != 0);
 }
 
 /* A quotation mark within a text is escaped, so that the key is found nowhere else. */

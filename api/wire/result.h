@@ -13,6 +13,8 @@
 #include "api/wire/ranks.h"
 #include "api/wire/tried.h"
 
+enum { EP_RESULT_LINES_BYTES = 2 * EP_MESSAGE_BYTES };
+
 typedef struct {
   ep_status status;               /* EP_OK, EP_CANCELLED, EP_DIVERGED, … */
   char message[EP_MESSAGE_BYTES]; /* why it failed, "" if it did not */
@@ -29,6 +31,8 @@ typedef struct {
   ep_rank_results ranks;
   ep_tried_executors tried;
   char stopped[16]; /* what ended it before its last epoch: "early_stopping", "max_seconds"; "" */
+  char remarks[EP_RESULT_LINES_BYTES];  /* what warnings said before the end, a sentence a line */
+  char warnings[EP_RESULT_LINES_BYTES]; /* of how it ended, the same; "" = none */
   bool has_weights;
   char weights_sha256[EP_SHA256_HEX_BYTES];
   int64_t weights_bytes;
@@ -47,6 +51,13 @@ void ep_job_result_deinit(ep_job_result *result);
 /* The same as an object within a larger text. */
 void ep_job_result_write(ep_writer *writer, const ep_job_result *result);
 ep_status ep_job_result_read(const struct json_t *object, ep_job_result *out, ep_error *error);
+
+/* Adds a sentence to such lines, or leaves it out where it does not fit. */
+void ep_result_line_add(char lines[EP_RESULT_LINES_BYTES], const char *sentence);
+
+/* Copies the line at `lines` to `out`, and returns where the next one begins; NULL: there is none
+ * left, and nothing was copied. */
+const char *ep_result_line_next(const char *lines, char out[EP_MESSAGE_BYTES]);
 
 /* The object "metrics" with its three splits; the matrix only for test when test_only. */
 void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,

@@ -7,13 +7,14 @@
 
 #include "api/limits.h"
 #include "api/status.h"
+#include "api/vocabulary.h"
 
 enum {
   EP_TRIAL_TRAIN,
   EP_TRIAL_VALIDATION,
   EP_TRIAL_TEST,
   EP_TRIAL_SPLITS,
-  EP_TRIAL_METRICS = 11 /* as many as ep_metric_name has; the first is the loss */
+  EP_TRIAL_METRICS = EP_METRIC_COUNT
 };
 
 /* Plain doubles and integers, little-endian on the wire. Figures that it has not are NaN. */

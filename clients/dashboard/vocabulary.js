@@ -208,6 +208,7 @@ export const schedules = {
     patience: {"kind": "integer", "default": 10},
     threshold: {"kind": "number", "default": 0.0001},
     min_lr: {"kind": "number", "default": 0},
+    metric: {"kind": "json", "default": "validation.loss"},
     warmup_epochs: {"kind": "integer", "default": 0},
     warmup_factor: {"kind": "number", "default": 0},
   } },

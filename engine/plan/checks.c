@@ -171,6 +171,12 @@ void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, bool image
                    "an embedding takes x as it is: whole numbers");
 }
 
+static bool any_metric(const ep_job_spec *spec) {
+  bool any = false;
+  for (int metric = 0; metric < EP_METRIC_COUNT; metric++) any |= spec->validation_metrics[metric];
+  return any;
+}
+
 /* What looks at a validation split needs one. */
 static void validation_check(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem) {
   if (plan->shape.validation_rows > 0) return;
@@ -180,6 +186,7 @@ static void validation_check(const ep_job_spec *spec, const ep_plan *plan, ep_pr
   } users[] = {
       {spec->schedule.type == EP_SCHEDULE_PLATEAU, "/schedule", "reduce_on_plateau"},
       {spec->early_stopping_patience > 0, "/early_stopping", "early stopping"},
+      {any_metric(spec), "/validation_metrics", "validation_metrics"},
       {spec->keep_best && spec->early_stopping_patience == 0, "/keep", "keeping the best weights"},
       {ep_webhooks_have(spec, EP_WEBHOOK_BEST), "/webhooks", "the event best"},
   };
@@ -212,13 +219,22 @@ static void executor_check(const char *executor, ep_problem *problem) {
                  names);
 }
 
+static void metric_check(const ep_job_spec *spec, ep_metric metric, const char *pointer,
+                         ep_problem *problem) {
+  if (!ep_loss_has_metric(spec->loss, metric))
+    ep_problem_add(problem, EP_INVALID, pointer, "jobs with the loss \"%s\" have no metric \"%s\"",
+                   ep_loss_type_name(spec->loss), ep_metric_name((int)metric));
+}
+
 void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem) {
   executor_check(spec->executor, problem);
   if (spec->optimizer.nesterov && !(spec->optimizer.momentum > 0))
     ep_problem_add(problem, EP_INVALID, "/optimizer/nesterov", "nesterov needs a momentum above 0");
-  if (spec->early_stopping_error && !ep_loss_is_classifier(spec->loss))
-    ep_problem_add(problem, EP_INVALID, "/early_stopping/metric",
-                   "validation.error is a classifier's, %s is none", ep_loss_type_name(spec->loss));
+  metric_check(spec, spec->early_stopping_metric, "/early_stopping/metric", problem);
+  metric_check(spec, spec->schedule.metric, "/schedule/metric", problem);
+  for (int metric = 0; metric < EP_METRIC_COUNT; metric++)
+    if (spec->validation_metrics[metric])
+      metric_check(spec, (ep_metric)metric, "/validation_metrics", problem);
   validation_check(spec, plan, problem);
   steps_check(spec, &plan->program, problem);
 }

@@ -30,9 +30,15 @@ ep_status ep_divergence_restore(ep_trainer *t, int64_t first_step, int64_t bad, 
 }
 
 ep_status ep_divergence_fail(const ep_trainer *t, double loss, ep_error *error) {
+  const ep_job_spec *spec = t->job->spec;
   int64_t epoch = t->step / t->steps_per_epoch + (t->step < t->steps_total);
-  return ep_fail_at(error, EP_DIVERGED, "/optimizer/lr",
-                    "the loss became %s in epoch %lld: try a learning rate below %g%s",
-                    isnan(loss) ? "NaN" : "infinite", (long long)epoch, t->job->spec->optimizer.lr,
-                    t->job->spec->data.standardize_x ? "" : ", or standardize x");
+  int64_t lowest = t->course.lowest_epoch < epoch ? t->course.lowest_epoch : epoch - 1;
+  /* of the first step after the lowest epoch; without a whole epoch, of the step that broke */
+  double rose = ep_schedule_lr(&t->schedule, lowest > 0 ? lowest * t->steps_per_epoch : t->step);
+  bool cycle = spec->schedule.type == EP_SCHEDULE_ONE_CYCLE;
+  return ep_fail_at(error, EP_DIVERGED, cycle ? "/schedule/max_lr" : "/optimizer/lr",
+                    "the loss became %s in epoch %lld; it began to rise in epoch %lld at a "
+                    "learning rate of %g: try %g%s",
+                    isnan(loss) ? "NaN" : "infinite", (long long)epoch, (long long)(lowest + 1),
+                    rose, rose / 10, spec->data.standardize_x ? "" : ", or standardize x");
 }

@@ -22,8 +22,9 @@ ep_status ep_early_stopping_init(ep_early_stopping *early_stopping, const ep_job
                                  int64_t state_floats, int64_t optimizer_floats, ep_error *error);
 void ep_early_stopping_deinit(ep_early_stopping *early_stopping);
 
-/* Tells the metric after `epoch`; true when it is the best so far, by more than min_delta. A NaN
- * never is. Sets `stops` once `patience` epochs have passed without a better one. */
+/* Tells the metric, of which less is better, after `epoch`; true when it is the best so far, by
+ * more than min_delta. A NaN never is. Sets `stops` once `patience` epochs have passed without a
+ * better one. */
 bool ep_early_stopping_observe(ep_early_stopping *early_stopping, int64_t epoch, double metric);
 
 #endif

@@ -1,24 +1,79 @@
 #include "engine/training/report.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "engine/training/results.h"
 
 static bool epoch_is_reported(const ep_trainer *t, int64_t epoch) {
   const ep_job_spec *spec = t->job->spec;
   return epoch % spec->report_every == 0 || epoch == spec->epochs;
 }
 
+/* A metric of which less is better: the negative, where it is more. */
+static double least_value(const ep_progress_record *record, ep_metric metric) {
+  double value = ep_progress_validation(record, metric);
+  return ep_metric_is_maximized(metric) ? -value : value;
+}
+
+/* The metrics that the spec names or decides by, beside loss and error: a bit for each. */
+static int64_t metrics_wanted(const ep_job_spec *spec) {
+  int64_t wanted = INT64_C(1) << spec->early_stopping_metric | INT64_C(1) << spec->schedule.metric;
+  for (int metric = 0; metric < EP_METRIC_COUNT; metric++)
+    wanted |= (int64_t)spec->validation_metrics[metric] << metric;
+  return wanted & ~(INT64_C(1) << EP_METRIC_LOSS | INT64_C(1) << EP_METRIC_ERROR);
+}
+
+/* Those metrics, by a prediction of the validation split. */
+static ep_status metrics_find(ep_trainer *t, ep_progress_record *record, ep_error *error) {
+  ep_split_metrics metrics;
+  float *outputs = NULL;
+  record->metrics_given = metrics_wanted(t->job->spec);
+  if (record->metrics_given == 0) return EP_OK;
+  ep_split_metrics_clear(&metrics);
+  ep_status status = ep_trainer_measure(t, EP_SPLIT_VALIDATION, &metrics, &outputs, error);
+  for (int metric = 0; status == EP_OK && metric < EP_METRIC_COUNT; metric++)
+    if (record->metrics_given >> metric & 1)
+      record->metrics[metric] = ep_metric_value(&metrics, metric);
+  free(metrics.confusion);
+  free(outputs);
+  return status;
+}
+
 /* After an evaluation of the validation split the best weights are kept, the schedule may lower the
  * learning rate, and early stopping may end the training. */
 static ep_status validation_judge(ep_trainer *t, const ep_progress_record *record,
                                   ep_error *error) {
-  bool by_error = t->job->spec->early_stopping_error;
-  double metric = by_error ? record->validation_error : record->validation_loss;
-  ep_schedule_observe(&t->schedule, record->epoch, record->validation_loss);
-  bool best = ep_early_stopping_observe(&t->early_stopping, record->epoch, metric);
+  const ep_job_spec *spec = t->job->spec;
+  ep_schedule_observe(&t->schedule, record->epoch, least_value(record, spec->schedule.metric));
+  bool best = ep_early_stopping_observe(&t->early_stopping, record->epoch,
+                                        least_value(record, spec->early_stopping_metric));
   if (!best || !t->early_stopping.state) return EP_OK;
   const ep_program *program = &t->plan->program;
   float *optimizer = program->optimizer_floats ? t->early_stopping.optimizer : NULL;
   return t->job->backend_ops->export_state(t->instance, t->early_stopping.state, optimizer, error);
+}
+
+/* Of every epoch, whether it is reported or not. */
+static void course_follow(ep_loss_course *course, int64_t epoch, double loss) {
+  if (course->first == 0) course->first = loss;
+  if (course->lowest_epoch > 0 && loss >= course->lowest) return;
+  course->lowest = loss;
+  course->lowest_epoch = epoch;
+}
+
+/* Marks the first report in which the loss is seen to explode. Noise about a small loss, below the
+ * first one, is no explosion. */
+static void explosion_find(ep_loss_course *course, ep_progress_record *record) {
+  double loss = record->loss;
+  course->rises = course->reported != 0 && loss > course->reported ? course->rises + 1 : 0;
+  course->reported = loss;
+  bool far = course->lowest > 0 && loss > EP_EXPLOSION_FACTOR * course->lowest;
+  if (course->exploded.lowest_loss != 0 || course->rises < EP_EXPLOSION_RISES || !far ||
+      loss <= course->first)
+    return;
+  record->lowest_loss = course->lowest;
+  course->exploded = *record;
 }
 
 ep_status ep_epoch_report(ep_trainer *t, int64_t epoch, double loss, double seconds,
@@ -31,6 +86,7 @@ ep_status ep_epoch_report(ep_trainer *t, int64_t epoch, double loss, double seco
                                .validation_error = NAN,
                                .lr = ep_schedule_lr(&t->schedule, epoch * t->steps_per_epoch - 1),
                                .elapsed_seconds = ep_nanoseconds_round(seconds)};
+  if (isfinite(loss)) explosion_find(&t->course, &record);
   bool classifier = ep_loss_is_classifier(spec->loss);
   double columns = (double)t->plan->program.target_columns;
   if (classifier && isfinite(loss)) /* else the epoch was not counted to its end */
@@ -41,7 +97,8 @@ ep_status ep_epoch_report(ep_trainer *t, int64_t epoch, double loss, double seco
                                                      &record.validation_loss, &wrong, error);
     if (status != EP_OK) return status;
     if (classifier) record.validation_error = (double)wrong / ((double)validation_rows * columns);
-    status = validation_judge(t, &record, error);
+    status = metrics_find(t, &record, error);
+    if (status == EP_OK) status = validation_judge(t, &record, error);
     if (status != EP_OK) return status;
   }
   if (t->job->sink.epoch) t->job->sink.epoch(t->job->sink.context, &record);
@@ -56,9 +113,10 @@ ep_status ep_losses_report(ep_trainer *t, int64_t steps, int64_t segment, double
     t->step++;
     if (t->step % t->steps_per_epoch != 0) continue;
     int64_t epoch = t->step / t->steps_per_epoch;
+    double mean = t->epoch_loss / (double)t->steps_per_epoch;
+    course_follow(&t->course, epoch, mean);
     if (epoch_is_reported(t, epoch)) {
       double elapsed = t->seconds + seconds * (double)(i + 1) / (double)segment;
-      double mean = t->epoch_loss / (double)t->steps_per_epoch;
       ep_status status = ep_epoch_report(t, epoch, mean, elapsed, error);
       if (status != EP_OK) return status;
     }

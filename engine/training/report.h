@@ -5,6 +5,9 @@
 
 #include "engine/training/trainer.h"
 
+/* The loss explodes where it has risen in so many reports, from its lowest by such a factor. */
+enum { EP_EXPLOSION_RISES = 3, EP_EXPLOSION_FACTOR = 10 };
+
 /* Adds the first `steps` losses of the segment that just ran to their epochs, and reports the
  * epochs that end among them. `seconds`: what the whole segment of `segment` steps took. */
 ep_status ep_losses_report(ep_trainer *trainer, int64_t steps, int64_t segment, double seconds,

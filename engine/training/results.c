@@ -8,6 +8,7 @@
 #include "engine/files/path.h"
 #include "engine/metrics/mean_loss.h"
 #include "engine/metrics/metrics.h"
+#include "engine/training/diagnosis.h"
 #include "engine/training/predictions.h"
 #include "engine/weights/weights.h"
 
@@ -37,9 +38,8 @@ static ep_status split_predict(ep_trainer *t, ep_split split, float **outputs, e
   return status;
 }
 
-/* Metrics of a split, and the outputs that they came from (as split_predict). */
-static ep_status split_measure(ep_trainer *t, ep_split split, ep_split_metrics *out,
-                               float **outputs, ep_error *error) {
+ep_status ep_trainer_measure(ep_trainer *t, ep_split split, ep_split_metrics *out, float **outputs,
+                             ep_error *error) {
   const ep_program *program = &t->plan->program;
   const void *y = ep_prepared_targets(&t->data, split);
   ep_status status = split_predict(t, split, outputs, error);
@@ -70,7 +70,8 @@ static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_r
     free(metrics[split]->confusion); /* of a try before */
     metrics[split]->confusion = NULL;
     double start = ep_seconds_now();
-    status = split_measure(t, (ep_split)split, metrics[split], &outputs, error);
+    status = ep_trainer_measure(t, (ep_split)split, metrics[split], &outputs, error);
+    if (status == EP_OK) ep_diagnosis_observe(t, (ep_split)split, outputs);
     if (split == EP_SPLIT_TEST)
       result->test_seconds = ep_nanoseconds_round(ep_seconds_now() - start);
     if (status == EP_OK && split == EP_SPLIT_TEST && outputs && t->job->job_folder)

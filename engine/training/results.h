@@ -10,4 +10,9 @@
  * waits for the disk are most of it. */
 ep_status ep_trainer_results(ep_trainer *trainer, ep_job_result *result, ep_error *error);
 
+/* Metrics of a split with the present weights, and the outputs of the network that they came from:
+ * [rows, out_features], owned by the caller; NULL for no rows. */
+ep_status ep_trainer_measure(ep_trainer *trainer, ep_split split, ep_split_metrics *out,
+                             float **outputs, ep_error *error);
+
 #endif

@@ -66,7 +66,8 @@ bool ep_schedule_is_constant(const ep_schedule *schedule) {
 void ep_schedule_observe(ep_schedule *schedule, int64_t epoch, double metric) {
   const ep_schedule_spec *spec = schedule->spec;
   if (spec->type != EP_SCHEDULE_PLATEAU) return;
-  if (metric < schedule->best * (1 - spec->threshold)) {
+  double part = schedule->best < 0 ? -spec->threshold : spec->threshold;
+  if (metric < schedule->best * (1 - part)) {
     schedule->best = metric;
     schedule->best_epoch = epoch;
   }

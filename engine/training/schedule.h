@@ -25,8 +25,9 @@ double ep_schedule_lr(const ep_schedule *schedule, int64_t step);
 /* Whether all steps have the same one. */
 bool ep_schedule_is_constant(const ep_schedule *schedule);
 
-/* Tells the metric after `epoch` (counted from 1): reduce_on_plateau lowers the learning rate when
- * it has not improved for more than `patience` epochs, and then starts to count again. */
+/* Tells the metric, of which less is better, after `epoch` (counted from 1): reduce_on_plateau
+ * lowers the learning rate when it has not improved for more than `patience` epochs, and then
+ * starts to count again. */
 void ep_schedule_observe(ep_schedule *schedule, int64_t epoch, double metric);
 
 #endif

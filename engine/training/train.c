@@ -1,5 +1,6 @@
 /* train.c: the training loop, and what comes before and after it. */
 #include "engine/training/train.h"
+#include "api/wire/explosion.h"
 #include "engine/data/prepare/remarks.h"
 
 #include <math.h>
@@ -7,6 +8,7 @@
 #include <time.h>
 
 #include "engine/training/checkpointing.h"
+#include "engine/training/diagnosis.h"
 #include "engine/training/divergence.h"
 #include "engine/training/report.h"
 #include "engine/training/results.h"
@@ -155,6 +157,7 @@ static ep_status instance_train(ep_trainer *t, ep_job_result *result, ep_error *
     collected = results_collect(t, result, &stop, failure, &late);
     if (stop != EP_OK) status = stop;
   }
+  if (collected == EP_OK && status == EP_OK && t->job->job_folder) ep_diagnosis_make(t, result);
   ep_checkpoint_finish(t);
   if (collected == EP_OK) ep_checkpoints_settle(t);
   bool fatal = ep_status_class(collected) == EP_CLASS_DEVICE;
@@ -182,6 +185,14 @@ static void ranks_note(const ep_trainer *t, const ep_instance_info *info, ep_ran
   out->count = info->ranks;
 }
 
+/* The event of that epoch had the warning. */
+static void explosion_note(const ep_trainer *t, ep_job_result *result) {
+  char sentence[EP_MESSAGE_BYTES];
+  if (t->course.exploded.lowest_loss == 0) return;
+  ep_explosion_format(&t->course.exploded, sentence);
+  ep_result_line_add(result->remarks, sentence);
+}
+
 static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failure) {
   const ep_training *job = t->job;
   ep_instance_info info;
@@ -196,7 +207,9 @@ static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failu
   ep_train_start start = {t->plan, info.executor, t->step / t->steps_per_epoch, t->resumed.note,
                           remarks};
   if (job->sink.started) job->sink.started(job->sink.context, &start);
+  ep_result_line_add(result->remarks, remarks);
   status = instance_train(t, result, failure);
+  explosion_note(t, result);
   ep_checkpoint_finish(t);
   result->epochs_done = t->step / t->steps_per_epoch;
   if (status == EP_OK && t->step < t->steps_total)

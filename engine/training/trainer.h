@@ -1,7 +1,8 @@
 /* trainer.h: the state of one training, which the files of this room share. In reading order:
  * setup.c makes it, choice.c takes the fastest executor, train.c runs the loop (segment.c: what the
  * device does; report.c: what an epoch yields; divergence.c: what to do when a loss is not finite;
- * checkpointing.c: how it goes on after a death), results.c writes what it leaves. */
+ * checkpointing.c: how it goes on after a death), results.c writes what it leaves, diagnosis.c says
+ * what came of it. */
 #ifndef EP_ENGINE_TRAINING_TRAINER_H
 #define EP_ENGINE_TRAINING_TRAINER_H
 
@@ -33,6 +34,16 @@ typedef struct {
   char note[EP_MESSAGE_BYTES]; /* why a newer one could not be used; "" = there was none */
 } ep_resumed;
 
+/* Where a loss has been, since this start. */
+typedef struct {
+  double first, lowest;        /* 0: none was seen */
+  int64_t lowest_epoch;        /* 0: none */
+  double reported;             /* the last one that was reported */
+  int rises;                   /* reports in a row of which each was higher than the one before */
+  ep_progress_record exploded; /* the one in which the loss was seen to explode; its lowest_loss is
+                                  0: in none */
+} ep_loss_course;
+
 typedef struct {
   const ep_training *job;
   ep_prepared data;
@@ -50,6 +61,8 @@ typedef struct {
   double epoch_loss;      /* sum of the present epoch's batch losses */
   int64_t epoch_errors;   /* misclassified targets of the present epoch */
   double last_epoch_loss; /* the sum of the last whole epoch */
+  ep_loss_course course;  /* of the mean losses of whole epochs */
+  bool constant;          /* by the last split, the network predicts one value */
   double seconds;         /* in train_segment so far */
   float *state;           /* [state floats], owned: first weights, then what was exported last */
   float *optimizer;       /* [optimizer_floats] behind them; NULL when that is 0 */

@@ -117,7 +117,7 @@ def errors(client, job):
     assert raises(EpochdError, lambda: client.upload("bad", b"a,b\n1,2,3\n")).status == 422
     failed = raises(JobFailed, lambda: client.train(dict(XOR, loss="mse", optimizer={"lr": 1e6}, epochs=500,
                     model={"layers": [{"type": "linear", "out_features": 1}]}), progress=False))
-    assert failed.job.status == "failed" and "try a learning rate below" in str(failed) and "{" not in str(failed), failed
+    assert failed.job.status == "failed" and "at a learning rate of" in str(failed) and "{" not in str(failed), failed
     raises(ValueError, lambda: epochd.read_safetensors(b"no such file"))
     raises(ValueError, lambda: client.upload("ragged", {"x": [[1, 2], [3]], "y": [0, 1]}))
     raises(ValueError, lambda: Client("127.0.0.1:8080"))

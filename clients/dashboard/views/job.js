@@ -151,7 +151,7 @@ export function mount(root, { id }, signal) {
       job.visibility === "private" && h("span", { class: "tag", title: "Its owner alone sees it, and admins" }, "private"));
     if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
     buttons.show(job);
-    setText(warning, job.error ? `${job.error.message}${job.error.pointer ? ` (${job.error.pointer})` : ""}` : job.warning ?? "");
+    setText(warning, job.error ? `${job.error.message}${job.error.pointer ? ` (${job.error.pointer})` : ""}` : [job.warning, ...(job.warnings ?? [])].filter(Boolean).join("\n"));
     warning.className = `notice ${job.error ? "error" : "warning"}`;
     warning.hidden = !warning.textContent;
     showProgress();

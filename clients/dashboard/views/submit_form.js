@@ -218,7 +218,7 @@ export function specForm({ datasets, devices, onChange }) {
       field("/epochs", "Epochs", decimal(), { whole: true }),
       field("/batch_size", "Batch size", decimal(), { hint: "a number, or full", whole: true }),
       member("/early_stopping", "patience", "Stop early after", decimal(), { whole: true, hint: "epochs without a better figure" }),
-      member("/early_stopping", "metric", "The figure is", choice(["validation.loss", "validation.error"], "by default"), { read: () => node.querySelector("#f-early_stopping-metric").value || undefined }),
+      member("/early_stopping", "metric", "The figure is", choice(["loss", "error", "accuracy", "precision", "recall", "f1", "roc_auc", "mse", "rmse", "mae", "r2"].map((name) => `validation.${name}`), "by default"), { read: () => node.querySelector("#f-early_stopping-metric").value || undefined }),
       member("/early_stopping", "min_delta", "Better by", decimal()),
       field("/seed", "Seed", decimal(), { whole: true }),
       field("/repeats", "Repeats", decimal(), { hint: "with other seeds" }),

@@ -157,6 +157,8 @@ static void details_print(const ep_client *client, const json_t *job) {
   ep_summary_line_print(client, "created", text);
   if (*ep_json_text_at(job, "warning"))
     ep_summary_line_print(client, "warning", ep_json_text_at(job, "warning"));
+  json_array_foreach(ep_json_at(job, "warnings"), index, tag) ep_summary_line_print(
+      client, "warning", json_string_value(tag) ? json_string_value(tag) : "");
   if (json_is_integer(ep_json_at(job, "queue_position"))) {
     const char *reason = ep_json_text_at(job, "queue_reason"); /* of Slurm; "" = none */
     snprintf(text, sizeof text, "place %lld%s%s",

@@ -91,20 +91,20 @@ ep_status ep_job_place_append(ep_open_logs *logs, const ep_job_row *row, ep_even
   return status;
 }
 
-static ep_event warning_event(const char *id, const char *message) {
+ep_event ep_job_warning_event(const char *id, const char *message) {
   return (ep_event){
       .job = id, .type = EP_EVENT_WARNING, .time_us = ep_clock_utc_us(), .message = message};
 }
 
 ep_status ep_job_warning_hold(const ep_job_row *row, const char *message, ep_event_log *log,
                               ep_error *error) {
-  ep_event event = warning_event(row->id, message);
+  ep_event event = ep_job_warning_event(row->id, message);
   return ep_event_log_hold(log, &event, 1, error);
 }
 
 ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *message,
                                 ep_error *error) {
-  ep_event event = warning_event(id, message);
+  ep_event event = ep_job_warning_event(id, message);
   ep_event_log *log = NULL;
   ep_status status = ep_open_logs_retain(logs, id, &log, error);
   if (status == EP_OK) status = ep_event_log_append(log, &event, 1, error);

@@ -27,6 +27,8 @@ ep_status ep_job_checkpoint_hold(const ep_job_row *row, const ep_reply *checkpoi
 ep_status ep_job_place_append(ep_open_logs *logs, const ep_job_row *row, ep_event_type type,
                               int64_t epoch, ep_error *error);
 
+/* `warning`, which holds `message` on loan. */
+ep_event ep_job_warning_event(const char *id, const char *message);
 /* `warning`. Held. */
 ep_status ep_job_warning_hold(const ep_job_row *row, const char *message, ep_event_log *log,
                               ep_error *error);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/wire/verdict.h"
+#include "api/wire/explosion.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/assign.h"
@@ -93,13 +93,9 @@ static ep_status restart_hold(const ep_live_job *job, const ep_job_row *row, con
 /* A warning for each line of the remarks. */
 static ep_status remarks_hold(const ep_live_job *job, const char *remarks, ep_error *error) {
   ep_status status = EP_OK;
-  while (*remarks && status == EP_OK) {
-    char line[EP_MESSAGE_BYTES];
-    size_t bytes = strcspn(remarks, "\n");
-    snprintf(line, sizeof line, "%.*s", (int)bytes, remarks);
+  char line[EP_MESSAGE_BYTES];
+  while (status == EP_OK && (remarks = ep_result_line_next(remarks, line)))
     status = ep_job_warning_hold(&job->row, line, job->log, error);
-    remarks += bytes + (remarks[bytes] != 0);
-  }
   return status;
 }
 
@@ -166,9 +162,10 @@ static bool thinning_keeps(int thinning, int64_t epoch, int64_t before, int64_t 
 }
 
 /* The records that the log does not have (a training that starts again repeats the others) as
- * events: [progress->count]; returns how many. */
+ * events, one with a warning behind it: [2 * progress->count]; returns how many. A training says
+ * once that its loss explodes: the sentence goes to `explosion`. */
 static int records_select(const ep_live_job *job, const ep_progress *progress, int thinning,
-                          ep_event *events) {
+                          ep_event *events, char explosion[EP_MESSAGE_BYTES]) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
   int64_t now_us = ep_clock_utc_us(), last_epoch = tail.last_epoch, before = job->epoch;
@@ -176,7 +173,8 @@ static int records_select(const ep_live_job *job, const ep_progress *progress, i
   for (uint32_t i = 0; i < progress->count; before = progress->records[i++].epoch) {
     const ep_progress_record *record = &progress->records[i];
     if (record->epoch <= last_epoch || record->epoch > job->row.epochs) continue;
-    if (!thinning_keeps(thinning, record->epoch, before, job->row.epochs)) continue;
+    bool explodes = record->lowest_loss != 0;
+    if (!explodes && !thinning_keeps(thinning, record->epoch, before, job->row.epochs)) continue;
     last_epoch = record->epoch;
     events[count++] = (ep_event){.job = job->row.id,
                                  .type = EP_EVENT_EPOCH,
@@ -184,6 +182,9 @@ static int records_select(const ep_live_job *job, const ep_progress *progress, i
                                  .epochs = job->row.epochs,
                                  .progress = *record,
                                  .eta_seconds = eta_of(record, job->row.epochs)};
+    if (!explodes) continue;
+    ep_explosion_format(record, explosion);
+    events[count++] = ep_job_warning_event(job->row.id, explosion);
   }
   return count;
 }
@@ -200,9 +201,10 @@ static ep_status thinning_hold(const ep_live_job *job, int thinning, ep_error *e
 
 static ep_status epochs_hold(const ep_live_job *job, const ep_progress *progress, int thinning,
                              ep_error *error) {
-  ep_event *events = malloc(progress->count * sizeof *events);
+  char explosion[EP_MESSAGE_BYTES];
+  ep_event *events = malloc(2 * (size_t)progress->count * sizeof *events);
   if (!events) return ep_fail_memory(error);
-  int count = records_select(job, progress, thinning, events);
+  int count = records_select(job, progress, thinning, events, explosion);
   ep_status status = ep_event_log_hold(job->log, events, count, error);
   free(events);
   return status;
@@ -383,10 +385,10 @@ static bool has_trained(const ep_live_job *job) {
   return tail.last_epoch > 0 || job->checkpoint_step > 0;
 }
 
-/* A warning that the disk refuses is lost: the job has its metrics all the same. */
-static void verdict_hold(const ep_live_job *job, const char *verdict) {
+/* Warnings that the disk refuses are lost: the job has its metrics all the same. */
+static void warnings_hold(const ep_live_job *job, const char *warnings) {
   ep_error error = {0};
-  if (ep_job_warning_hold(&job->row, verdict, job->log, &error) != EP_OK)
+  if (remarks_hold(job, warnings, &error) != EP_OK)
     ep_log(EP_LOG_WARNING, "job %s: %s", job->row.id, error.message);
 }
 
@@ -408,10 +410,9 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
     attempt_lost(jobs, job, true, EP_NO_MEMORY, reply->result.message);
     return true;
   }
-  char *text = ep_job_result_format(&reply->result), verdict[EP_MESSAGE_BYTES] = "";
+  char *text = ep_job_result_format(&reply->result);
   if (!text) return false; /* tried again a second later */
-  if (reply->result.status == EP_OK) ep_result_verdict(&reply->result, verdict);
-  if (verdict[0] && !job->sweep) verdict_hold(job, verdict);
+  warnings_hold(job, reply->result.warnings);
   ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
                    : reply->result.status == EP_CANCELLED ? EP_STATE_CANCELLED
                                                           : EP_STATE_FAILED;

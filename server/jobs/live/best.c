@@ -1,6 +1,7 @@
 #include "server/jobs/live/best.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ void ep_best_begin(ep_jobs *jobs, ep_live_job *job, const char *spec) {
   ep_problem *problem = calloc(1, sizeof *problem);
   if (problem && ep_job_spec_load(spec, strlen(spec), &parsed, problem) == EP_OK) {
     job->best.wanted = ep_webhooks_have(parsed, EP_WEBHOOK_BEST);
-    job->best.of_error = parsed->early_stopping_error;
+    job->best.metric = parsed->early_stopping_metric;
   }
   if (job->best.wanted) job->best.value = stored_find(jobs, job->row.id);
   ep_job_spec_destroy(parsed);
@@ -47,8 +48,9 @@ static bool details_format(const ep_live_job *job, char text[EP_DELIVERY_DETAILS
   ep_writer_init_fixed(&writer, text, EP_DELIVERY_DETAILS_BYTES - 1);
   ep_writer_open(&writer, '{');
   ep_writer_member_integer(&writer, "epoch", job->best.epoch);
-  ep_writer_member_string(&writer, "metric",
-                          job->best.of_error ? "validation.error" : "validation.loss");
+  char metric[32];
+  snprintf(metric, sizeof metric, "validation.%s", ep_metric_name((int)job->best.metric));
+  ep_writer_member_string(&writer, "metric", metric);
   ep_writer_member_number(&writer, "value", job->best.value);
   ep_writer_close(&writer, '}');
   if (writer.failed) return false;
@@ -70,8 +72,9 @@ void ep_best_note(ep_jobs *jobs, ep_live_job *job, const ep_progress *progress) 
   if (!best->wanted || progress->trials) return;
   for (uint32_t i = 0; i < progress->count; i++) {
     const ep_progress_record *record = &progress->records[i];
-    double value = best->of_error ? record->validation_error : record->validation_loss;
-    if (!isfinite(value) || value >= best->value) continue; /* NaN: the first */
+    double value = ep_progress_validation(record, best->metric);
+    bool worse = ep_metric_is_maximized(best->metric) ? value <= best->value : value >= best->value;
+    if (!isfinite(value) || worse) continue; /* NaN: the first */
     best->value = value;
     best->epoch = record->epoch;
     best->owed = true;

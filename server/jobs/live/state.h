@@ -42,7 +42,7 @@ enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
 /* best.c: of a job that has a webhook for it. */
 typedef struct {
   bool looked, wanted; /* whether it has was looked at; it has */
-  bool of_error;       /* the figure is validation.error, else validation.loss */
+  ep_metric metric;    /* the figure, of the validation split */
   bool owed;           /* a new best has no message yet */
   double value;        /* NaN: none yet */
   int64_t epoch;

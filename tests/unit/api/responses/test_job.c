@@ -51,7 +51,7 @@ START_TEST(a_queued_job) {
               "\"model\":{\"parameters\":49,\"bytes\":21000},\"parallel\":null,\"ranks\":null,"
               "\"tried\":null,"
               "\"metrics\":null,\"weights\":null,"
-              "\"stopped\":null,"
+              "\"stopped\":null,\"warnings\":[],"
               "\"error\":null,\"created_at\":\"2026-11-20T16:52:07.123Z\",\"started_at\":null,"
               "\"finished_at\":null,\"attempt\":0}");
 }
@@ -65,7 +65,11 @@ START_TEST(a_failed_job) {
                           .epoch_microseconds = 3,
                           .has_weights = true,
                           .weights_sha256 = "ab",
-                          .weights_bytes = 7};
+                          .weights_bytes = 7,
+                          .remarks = "of the data"};
+  ep_result_line_add(result.warnings, "first");
+  ep_result_line_add(result.warnings, "");
+  ep_result_line_add(result.warnings, "second");
   ep_split_metrics_clear(&result.train);
   ep_split_metrics_clear(&result.test);
   result.train.rows = 4;
@@ -96,10 +100,11 @@ START_TEST(a_failed_job) {
                    "\"roc_auc\":null,\"error\":null,\"rows\":4,\"classes\":null,"
                    "\"confusion\":null},\"validation\":null,\"test\":{\"loss\":\"NaN\""));
   ck_assert_ptr_nonnull(strstr(text, "\"classes\":2,\"confusion\":[[5,1],[2,6]]}"));
-  ck_assert_ptr_nonnull(
-      strstr(text, "\"weights\":{\"url\":\"/v1/jobs/job_1/weights\",\"sha256\":"
-                   "\"ab\",\"bytes\":7},\"stopped\":null,\"error\":{\"status\":\"diverged\","
-                   "\"message\":\"diverged\",\"pointer\":\"/optimizer/lr\"}"));
+  ck_assert_ptr_nonnull(strstr(text,
+                               "\"weights\":{\"url\":\"/v1/jobs/job_1/weights\",\"sha256\":"
+                               "\"ab\",\"bytes\":7},\"stopped\":null,\"warnings\":[\"of the "
+                               "data\",\"first\",\"second\"],\"error\":{\"status\":\"diverged\","
+                               "\"message\":\"diverged\",\"pointer\":\"/optimizer/lr\"}"));
   free(text);
 }
 END_TEST

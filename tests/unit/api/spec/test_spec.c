@@ -218,7 +218,8 @@ START_TEST(the_canonical_text) {
       "\"warmup_factor\":0},\"clip\":null,\"early_stopping\":null,\"keep\":\"last\",\"epochs\":10,"
       "\"batch_size\":\"full\",\"shuffle\":true,\"seed\":1,\"repeats\":1,\"folds\":null,"
       "\"stratify\":false,\"device\":\"auto\",\"slurm\":null,\"executor\":null,"
-      "\"parallel\":null,\"precision\":\"fp32\",\"report_every\":1,\"ttl_seconds\":null,"
+      "\"parallel\":null,\"precision\":\"fp32\",\"report_every\":1,\"validation_metrics\":[],\"ttl_"
+      "seconds\":null,"
       "\"webhooks\":[],"
       "\"checkpoint\":{\"every_"
       "seconds\":30,\"keep\":0},\"max_seconds\":null}");
@@ -279,7 +280,7 @@ START_TEST(defaults_that_stand_elsewhere) {
   ck_assert_double_eq(spec->schedule.final_div_factor, 1e4);
   ep_job_spec_destroy(spec);
   spec = parse(WITH("\"early_stopping\":{\"patience\":3}"));
-  ck_assert(spec->keep_best && !spec->early_stopping_error);
+  ck_assert(spec->keep_best && spec->early_stopping_metric == EP_METRIC_LOSS);
   ep_job_spec_destroy(spec);
   spec = parse(WITH("\"early_stopping\":{\"patience\":3},\"keep\":\"last\""));
   ck_assert(!spec->keep_best);

@@ -54,10 +54,14 @@ START_TEST(an_epoch_of_a_classifier_that_diverges) {
   event.progress.error = 0.5;
   event.progress.validation_loss = INFINITY;
   event.progress.validation_error = 0.25;
+  event.progress.metrics_given = 1 << EP_METRIC_F1 | 1 << EP_METRIC_ROC_AUC;
+  event.progress.metrics[EP_METRIC_F1] = 0.75;
+  event.progress.metrics[EP_METRIC_ROC_AUC] = NAN;
   event.eta_seconds = NAN;
-  ck_assert_ptr_nonnull(strstr(
-      line(&event), "\"loss\":\"NaN\",\"error\":0.5,\"validation\":{\"loss\":\"Infinity\","
-                    "\"error\":0.25},\"lr\":0.005,\"elapsed_seconds\":0.013,\"eta_seconds\":null"));
+  ck_assert_ptr_nonnull(
+      strstr(line(&event), "\"loss\":\"NaN\",\"error\":0.5,\"validation\":{\"loss\":\"Infinity\","
+                           "\"error\":0.25,\"f1\":0.75,\"roc_auc\":null},\"lr\":0.005,\"elapsed_"
+                           "seconds\":0.013,\"eta_seconds\":null"));
 }
 END_TEST
 

@@ -117,6 +117,19 @@ START_TEST(plateau_waits_for_its_patience_and_counts_again) {
 }
 END_TEST
 
+/* A metric of which more is better comes as its negative. */
+START_TEST(plateau_of_negative_values_takes_what_is_further_below_zero) {
+  job.schedule = (ep_schedule_spec){.factor = 0.5, .patience = 1, .threshold = 1e-2};
+  start(EP_SCHEDULE_PLATEAU, 1);
+  ep_schedule_observe(&schedule, 1, -0.5);
+  ep_schedule_observe(&schedule, 2, -0.504); /* too little to count */
+  ck_assert_int_eq(schedule.best_epoch, 1);
+  ep_schedule_observe(&schedule, 3, -0.506);
+  ck_assert_int_eq(schedule.best_epoch, 3);
+  ASSERT_LR(3, 0.8); /* no plateau */
+}
+END_TEST
+
 EP_SUITE("schedule") {
   TCase *tests = ep_suite_case(suite, "schedule");
   tcase_add_checked_fixture(tests, reset, NULL);
@@ -127,5 +140,6 @@ EP_SUITE("schedule") {
   tcase_add_test(tests, exponential_and_cosine);
   tcase_add_test(tests, one_cycle_rises_and_falls_by_steps);
   tcase_add_test(tests, one_cycle_of_one_step_is_finite);
+  tcase_add_test(tests, plateau_of_negative_values_takes_what_is_further_below_zero);
   tcase_add_test(tests, plateau_waits_for_its_patience_and_counts_again);
 }

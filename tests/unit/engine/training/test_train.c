@@ -180,6 +180,48 @@ START_TEST(xor_ends_with_all_four_right_and_the_same_bits_twice) {
 }
 END_TEST
 
+/* Those of the last epoch are those of the job. */
+START_TEST(epochs_have_the_metrics_that_are_named) {
+  fixture f;
+  fixture_open(&f,
+               PLANE("\"optimizer\":{\"lr\":0.1},\"epochs\":60,\"report_every\":20,"
+                     "\"validation_metrics\":[\"r2\",\"mae\"]",
+                     ",\"validation\":0.25"),
+               ep_backend_cpu(), backend);
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_OK);
+  const ep_progress_record *last = &f.records[f.records_count - 1];
+  ck_assert_int_eq(last->metrics_given, 1 << EP_METRIC_R2 | 1 << EP_METRIC_MAE);
+  ck_assert(ep_progress_validation(last, EP_METRIC_MAE) == result.validation.mae);
+  ck_assert(ep_progress_validation(last, EP_METRIC_R2) == result.validation.r2);
+  ck_assert(isnan(ep_progress_validation(last, EP_METRIC_RMSE)));
+  ck_assert(ep_progress_validation(&f.records[0], EP_METRIC_MAE) > result.validation.mae);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
+/* Of r2 more is better: the weights that are kept have the greatest of all reports. */
+START_TEST(the_best_weights_are_those_of_the_metric_that_is_named) {
+  fixture f;
+  fixture_open(&f,
+               PLANE("\"optimizer\":{\"lr\":0.25},\"epochs\":400,\"report_every\":1,\"batch_size\":"
+                     "1,\"early_stopping\":{\"patience\":5,\"metric\":\"validation.r2\"}",
+                     ",\"validation\":0.25"),
+               ep_backend_cpu(), backend);
+  ep_job_result result = fixture_train(&f);
+  double best = -INFINITY;
+  ck_assert_int_eq(result.status, EP_OK);
+  ck_assert_str_eq(result.stopped, "early_stopping");
+  for (int i = 0; i < f.records_count; i++)
+    best = fmax(best, ep_progress_validation(&f.records[i], EP_METRIC_R2));
+  ck_assert(best > ep_progress_validation(&f.records[f.records_count - 1], EP_METRIC_R2));
+  ck_assert(result.validation.r2 == best);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
 START_TEST(a_learning_rate_too_high_ends_as_diverged_with_finite_weights) {
   fixture f;
   fixture_open(&f, PLANE("\"optimizer\":{\"lr\":50},\"epochs\":100000,\"report_every\":1", ""),
@@ -263,6 +305,8 @@ EP_SUITE("train") {
   tcase_add_test(tests, the_last_epoch_is_reported_whatever_the_interval);
   tcase_add_test(tests, validation_is_looked_at_on_reported_epochs);
   tcase_add_test(tests, xor_ends_with_all_four_right_and_the_same_bits_twice);
+  tcase_add_test(tests, epochs_have_the_metrics_that_are_named);
+  tcase_add_test(tests, the_best_weights_are_those_of_the_metric_that_is_named);
   tcase_add_test(tests, a_learning_rate_too_high_ends_as_diverged_with_finite_weights);
   tcase_add_test(tests, a_diverged_classifier_ends_too);
   tcase_add_test(tests, a_cancel_ends_it_soon_and_keeps_what_was_learned);

@@ -231,7 +231,7 @@ START_TEST(weights_that_broke_unseen_go_back_to_the_last_finite_ones) {
   ep_job_result result = fixture_train(&f);
   ck_assert_int_eq(result.status, EP_DIVERGED);
   ck_assert_int_eq(script.steps, 57);
-  ck_assert_ptr_nonnull(strstr(result.message, "epoch 25:")); /* there is no 26th */
+  ck_assert_ptr_nonnull(strstr(result.message, "epoch 25;")); /* there is no 26th */
   ck_assert(result.has_weights);
   ep_job_result_deinit(&result);
   fixture_close(&f);

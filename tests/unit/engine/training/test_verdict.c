@@ -1,5 +1,5 @@
-/* Tests of api/wire/verdict.h. */
-#include "api/wire/verdict.h"
+/* Tests of engine/training/verdict.h. */
+#include "engine/training/verdict.h"
 
 #include <check.h>
 #include <math.h>
@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "tests/suite.h"
+
+static const ep_program classes_program = {.loss = EP_LOSS_CROSS_ENTROPY};
 
 static ep_job_result result_make(void) {
   ep_job_result result = {0};
@@ -28,7 +30,7 @@ static void judged(ep_split_metrics *split, const int64_t *confusion, int classe
   split->rows = rows;
   split->accuracy = (double)hits / (double)rows;
   split->confusion = (int64_t *)confusion;
-  ep_result_verdict(result, verdict);
+  ep_result_verdict(result, &classes_program, verdict);
 }
 
 START_TEST(regressions_are_held_against_the_mean) {
@@ -38,19 +40,19 @@ START_TEST(regressions_are_held_against_the_mean) {
   result.train.r2 = -3;
   result.test.rows = 40;
   result.test.r2 = 0.1;
-  ep_result_verdict(&result, verdict);
+  ep_result_verdict(&result, &(ep_program){.loss = EP_LOSS_MSE}, verdict);
   ck_assert_str_eq(verdict, "");
   result.test.r2 = -0.25;
-  ep_result_verdict(&result, verdict);
+  ep_result_verdict(&result, &(ep_program){.loss = EP_LOSS_MSE}, verdict);
   ck_assert_ptr_nonnull(strstr(verdict, "r2 of the test rows is -0.25"));
   result.test.rows = 9; /* too few to say */
-  ep_result_verdict(&result, verdict);
+  ep_result_verdict(&result, &(ep_program){.loss = EP_LOSS_MSE}, verdict);
   ck_assert_str_eq(verdict, "");
   result.test.rows = 0;
-  ep_result_verdict(&result, verdict);
+  ep_result_verdict(&result, &(ep_program){.loss = EP_LOSS_MSE}, verdict);
   ck_assert_ptr_nonnull(strstr(verdict, "r2 of the training rows is -3"));
   result.train.r2 = NAN;
-  ep_result_verdict(&result, verdict);
+  ep_result_verdict(&result, &(ep_program){.loss = EP_LOSS_MSE}, verdict);
   ck_assert_str_eq(verdict, "");
 }
 END_TEST
@@ -75,8 +77,30 @@ START_TEST(classifiers_are_held_against_the_commonest_class) {
 }
 END_TEST
 
-EP_SUITE("api/wire/verdict") {
+START_TEST(sure_and_wrong_is_worse_than_the_shares_of_the_classes) {
+  const int64_t good[] = {20, 5, 5, 20}; /* shares of a half: log 2 */
+  const ep_program binary = {.loss = EP_LOSS_BCE, .loss_parameter = 1},
+                   weighted = {.loss = EP_LOSS_BCE, .loss_parameter = 3};
+  ep_job_result result = result_make();
+  char verdict[EP_MESSAGE_BYTES];
+  result.test.loss = 0.69;
+  judged(&result.test, good, 2, &result, verdict);
+  ck_assert_str_eq(verdict, "");
+  result.test.loss = 0.7;
+  judged(&result.test, good, 2, &result, verdict);
+  ck_assert_ptr_nonnull(strstr(verdict, "the loss of the test rows is 0.7"));
+  ck_assert_ptr_nonnull(strstr(verdict, "would have 0.693"));
+  ck_assert_ptr_nonnull(strstr(verdict, "try early_stopping"));
+  ep_result_verdict(&result, &binary, verdict);
+  ck_assert_ptr_nonnull(strstr(verdict, "would have 0.693"));
+  ep_result_verdict(&result, &weighted, verdict); /* not the loss of plain probabilities */
+  ck_assert_str_eq(verdict, "");
+}
+END_TEST
+
+EP_SUITE("engine/training/verdict") {
   TCase *all = ep_suite_case(suite, "verdict");
   tcase_add_test(all, regressions_are_held_against_the_mean);
+  tcase_add_test(all, sure_and_wrong_is_worse_than_the_shares_of_the_classes);
   tcase_add_test(all, classifiers_are_held_against_the_commonest_class);
 }

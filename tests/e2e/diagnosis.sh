@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# A training that came to nothing says so in its events, in its JSON and in epochctl, with what to change.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+daemon_start
+
+# a circle among 200 points, and twelve sigmoids on top of each other: no gradient reaches the first
+circle=$(jq -nc '[range(200) | {x: [((. * 37) % 100) / 50 - 1, ((. * 59) % 100) / 50 - 1]} | .y = (if .x[0] * .x[0] + .x[1] * .x[1] < 0.5 then 1 else 0 end)]
+  | {x: [.[].x], y: [.[].y]}')
+deep=$(jq -nc --argjson data "$circle" '{data: {inline: $data, test: 0.2}, loss: "bce_with_logits", epochs: 20, batch_size: 32,
+  model: {layers: ([range(12) | {type: "linear", out_features: 8}, {type: "sigmoid"}] + [{type: "linear", out_features: 1}])}}')
+submit "$deep"
+finish "$id"
+check "the job says that all rows are of one class, and what to change" \
+    '.warnings | length == 1 and (.[0] | test("same class of all 40 test rows") and test("try another learning rate"))'
+warning=$(jq -r '.warnings[0]' "$body")
+http GET "/v1/jobs/$id/events?follow=0"
+sequence "$body" 1
+check "so does an event, before the end" '.[-1].type == "end" and ([.[] | select(.type == "warning")] | length == 1 and .[0].message == $warning)' \
+    -s --arg warning "$warning"
+[[ ! -x $build/bin/epochctl ]] || EPOCHD_SERVER=$url "$build/bin/epochctl" show "$id" >"$scratch/summary" || fail "epochctl show"
+[[ ! -e $scratch/summary ]] || grep -q "same class of all 40" "$scratch/summary" || fail "epochctl shows no warning: $(cat "$scratch/summary")"
+
+# a rate that is too high is told while the job trains, once, and by its end with a better one
+submit '{"data": {"inline": {"x": [[0],[1],[2],[3],[4],[5],[6],[7],[8],[9],[10],[11]], "y": [0,2,4,6,8,10,12,14,16,18,20,22]}},
+         "model": {"layers": [{"type": "linear", "out_features": 1}]}, "loss": "mse", "optimizer": {"lr": 0.03}, "epochs": 1000,
+         "report_every": 1}'
+ended "$id"
+check "the error has a tenth of the rate" '.error.message | test("rise in epoch 2 at a learning rate of 0.03: try 0.003")'
+check "the explosion is among the warnings" '.warnings | any(test("goes on rising"))'
+http GET "/v1/jobs/$id/events?follow=0"
+sequence "$body" 1
+check "its warning stands behind the epoch that shows it" \
+    '[.[] | select(.type == "epoch" or .type == "warning")] | (map(.type) | index("warning")) as $at
+      | .[$at - 1].epoch == 4 and (.[$at].message | test("by epoch 4")) and (map(select(.type == "warning")) | length == 1)' -s
+# the validation split's metrics, by name; one that the loss does not have is refused
+job=$(jq -c '.data.validation = 0.2 | .epochs = 4 | .report_every = 1 | .validation_metrics = ["f1", "roc_auc"]
+  | .early_stopping = {patience: 2, metric: "validation.accuracy"}' <<<"$deep")
+submit "$job"
+finish "$id"
+http GET "/v1/jobs/$id/events?follow=0"
+check "epochs have the metrics that are named, and the one that decides" \
+    '[.[] | select(.type == "epoch").validation | keys == ["accuracy", "error", "f1", "loss", "roc_auc"]] | length > 0 and all' -s
+http POST /v1/jobs "${json[@]}" -d "$(jq -c '.validation_metrics = ["mae"]' <<<"$job")"
+expect 422
+check "a metric of other losses is refused" '.errors | map(.pointer) == ["/validation_metrics"]'
+echo "ok: trainings that came to nothing say so"
