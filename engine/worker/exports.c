@@ -7,7 +7,7 @@
 #include "engine/data/sources/row_source.h"
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
-#include "engine/training/metrics.h"
+#include "engine/metrics/metrics.h"
 #include "engine/weights/c/export.h"
 #include "engine/weights/c/quantize.h"
 #include "engine/weights/weights.h"
