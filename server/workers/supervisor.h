@@ -40,7 +40,7 @@ void ep_supervisor_destroy(ep_supervisor *supervisor);
 void ep_supervisor_kick(ep_supervisor *supervisor);
 void ep_supervisor_get_devices(ep_supervisor *supervisor, ep_device_list *out);
 
-/* Sends `command` (predict, export, probe or calibrate; its request number is filled in) to a
+/* Sends `command` (predict, export, plot, probe or calibrate; its request number is filled in) to a
  * worker of `device`; unless only_there, to any worker where that device has none alive or is NULL.
  * `done` is called once, from the supervisor's thread; on failure it is not called. */
 ep_status ep_supervisor_request(ep_supervisor *supervisor, const char *device, bool only_there,

@@ -229,6 +229,12 @@ def ended(contract, job):
     ask("POST", f"{path}/predict", 413, " " * (8 << 20 | 1), {"Content-Type": "application/json"})
     ask("POST", f"{path}/predict", 415, "{}", {"Content-Type": "text/plain"})
     ask("POST", f"{path}/predict", 422, {"x": [[1, 2, 3]]})
+    ask("GET", f"{path}/plots", 200)
+    ask("GET", f"{path}/plots/roc", 200)
+    ask("GET", f"{path}/plots/roc?format=svg", 200)
+    ask("GET", f"{path}/plots/boundary?size=5&format=png", 200)
+    ask("GET", f"{path}/plots/boundary?size=1", 400)
+    ask("GET", f"{path}/plots/residuals", 404)
     ask("POST", f"{path}/cancel", 200)
 
 

@@ -127,6 +127,40 @@ START_TEST(exports) {
 }
 END_TEST
 
+START_TEST(plots) {
+  ep_command back, command = {.kind = EP_COMMAND_PLOT,
+                              .request = 9,
+                              .job = "job_01k",
+                              .file = "tmp/folder-1/plot.json",
+                              .plot = {.name = "pr",
+                                       .output = "spam",
+                                       .x = "a",
+                                       .y = "1",
+                                       .column = "é",
+                                       .normalize = true,
+                                       .cost_fp = 0.1,
+                                       .cost_fn = 5,
+                                       .size = 512,
+                                       .repeats = 100,
+                                       .seed = INT64_MAX}};
+  memset(command.weights_sha256, 'e', 64);
+  command_round_trip(&command, &back);
+  ck_assert_mem_eq(&back.plot, &command.plot, sizeof back.plot);
+  ck_assert_str_eq(back.file, command.file);
+  ck_assert_str_eq(back.weights_sha256, command.weights_sha256);
+  ep_command_deinit(&back);
+  command.plot.cost_fp = NAN;
+  command_round_trip(&command, &back);
+  ck_assert(isnan(back.plot.cost_fp));
+  ep_command_deinit(&back);
+  ep_reply answer, reply = {.kind = EP_REPLY_PLOTTED,
+                            .request = 9,
+                            .error = {.status = EP_NOT_FOUND, .message = "it does not fit"}};
+  reply_round_trip(&reply, &answer);
+  ep_reply_deinit(&answer);
+}
+END_TEST
+
 START_TEST(ready) {
   ep_reply reply = {.kind = EP_REPLY_READY,
                     .device = {.name = "Intel(R) \"Xeon\"",
@@ -555,6 +589,7 @@ EP_SUITE("api/frame") {
   tcase_add_test(tests, cancel_and_probe);
   tcase_add_test(tests, predict);
   tcase_add_test(tests, exports);
+  tcase_add_test(tests, plots);
   tcase_add_test(tests, ready);
   tcase_add_test(tests, started);
   tcase_add_test(tests, finished);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "api/responses/curve.h"
-#include "server/curves/axis.h"
+#include "server/drawing/axis.h"
 #include "server/curves/svg.h"
 #include "tests/suite.h"
 
