@@ -108,6 +108,7 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
     ep_writer_member_string(&writer, "file", command->file);
   }
   if (command->kind == EP_COMMAND_PLOT) {
+    ep_writer_member_integer(&writer, "checkpoint", command->checkpoint);
     ep_writer_member_string(&writer, "weights_sha256", command->weights_sha256);
     ep_writer_member_string(&writer, "file", command->file);
     ep_plot_request_write(&writer, &command->plot);

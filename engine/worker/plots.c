@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/spec/job_spec.h"
+#include "engine/checkpoints/list.h"
 #include "engine/files/durable_file.h"
 #include "engine/plots/plots.h"
 #include "engine/weights/weights.h"
@@ -14,6 +15,7 @@ enum { CELLS = EP_LIMIT_PREDICT_BYTES * 8 / sizeof(double) }; /* of rows in memo
 /* A job whose plot is asked for. */
 typedef struct {
   char weights[EP_PATH_BYTES], file[EP_PATH_BYTES];
+  bool checkpoint;         /* the weights are one */
   ep_predictor *predictor; /* lent */
   ep_job_spec *spec;
   ep_data_shape shape;
@@ -45,8 +47,8 @@ static ep_status rows_predict(void *context, const double *x, int64_t rows, doub
   for (int64_t row = 0; row < rows && status == EP_OK; row += at_once) {
     int64_t count = rows - row < at_once ? rows - row : at_once, answered;
     double *answer;
-    status = ep_predictor_answer(p->predictor, p->weights, false, "", x + row * columns, count,
-                                 columns, 1, &answer, &answered, error);
+    status = ep_predictor_answer(p->predictor, p->weights, p->checkpoint, "", x + row * columns,
+                                 count, columns, 1, &answer, &answered, error);
     if (status != EP_OK) return status;
     if (answered == outputs)
       memcpy(output + row * outputs, answer, (size_t)(count * outputs) * sizeof *output);
@@ -62,7 +64,7 @@ static ep_status rows_predict(void *context, const double *x, int64_t rows, doub
 static ep_status outputs_count(plotted *p, const char *sha256, ep_error *error) {
   double *answer;
   ep_status status =
-      ep_predictor_answer(p->predictor, p->weights, false, sha256, p->model.rows.x, 1,
+      ep_predictor_answer(p->predictor, p->weights, p->checkpoint, sha256, p->model.rows.x, 1,
                           p->model.rows.columns, 1, &answer, &p->model.outputs, error);
   if (status == EP_OK) free(answer);
   return status;
@@ -128,9 +130,12 @@ static void plotted_deinit(plotted *p) {
 
 ep_status ep_plots_write(const char *data_dir, const ep_command *command, ep_predictor *predictor,
                          ep_error *error) {
-  plotted p = {.predictor = predictor};
-  ep_status status =
-      ep_path_join(p.weights, error, data_dir, "jobs", command->job, EP_WEIGHTS_FILE, NULL);
+  plotted p = {.predictor = predictor, .checkpoint = command->checkpoint > 0};
+  char folder[EP_PATH_BYTES];
+  ep_status status = ep_path_join(folder, error, data_dir, "jobs", command->job, NULL);
+  if (status == EP_OK)
+    status = p.checkpoint ? ep_checkpoint_path(folder, command->checkpoint, p.weights, error)
+                          : ep_path_join(p.weights, error, folder, EP_WEIGHTS_FILE, NULL);
   if (status == EP_OK) status = ep_path_join(p.file, error, data_dir, command->file, NULL);
   if (status == EP_OK) status = spec_read(&p, error);
   if (status == EP_OK) status = ep_weights_read_shape(p.weights, &p.shape, error);

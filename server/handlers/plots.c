@@ -32,15 +32,18 @@ static ep_status text_read(int file, int64_t bytes, char **out, ep_error *error)
 /* The numbers as a worker writes them. *text: the caller's (free), also on failure. */
 static ep_status numbers_make(ep_exchange *exchange, const ep_plot_request *request, bool drawn,
                               char **text, ep_error *error) {
+  const char *name = ep_request_query(&exchange->request, "checkpoint");
+  int64_t checkpoint = 0;
   const char *data_dir = exchange->server->config->data_dir;
   char folder[EP_PATH_BYTES], path[EP_PATH_BYTES];
   int file = -1;
   int64_t bytes = 0;
+  if (name && ep_checkpoint_name_read(name, &checkpoint, error) != EP_OK) return error->status;
   ep_status status = ep_data_dir_temporary(data_dir, folder, error);
   if (status != EP_OK) return status;
   status = ep_path_join(path, error, folder, "plot.json", NULL);
   if (status == EP_OK)
-    status = ep_jobs_plot(exchange->server->jobs, exchange->request.id, request,
+    status = ep_jobs_plot(exchange->server->jobs, exchange->request.id, checkpoint, request,
                           path + strlen(data_dir) + 1, error);
   if (status == EP_OK) status = ep_file_open(path, &file, &bytes, error);
   if (status == EP_OK) status = ep_exchange_hold(exchange, bytes * (drawn ? TREE_BYTES : 1), error);

@@ -7,6 +7,7 @@ import math
 import random
 import struct
 import sys
+import time
 import urllib.error
 import urllib.request
 import xml.etree.ElementTree
@@ -254,6 +255,24 @@ def regression():
     print("ok: a regression's plots, and no ROC of it")
 
 
+def while_it_trains():
+    """The boundary of a checkpoint, and none of the job's end yet."""
+    job = ask("POST", "/v1/jobs", {"data": {"generator": "disc", "rows": 400}, "loss": "bce_with_logits", "epochs": 900000000,
+              "batch_size": 50, "report_every": 100000, "checkpoint": {"every_seconds": 1}, "optimizer": {"lr": 0.01},
+              "model": {"layers": [{"type": "linear", "out_features": 4}, {"type": "tanh"},
+                                   {"type": "linear", "out_features": 1}]}})["id"]
+    ask("GET", f"/v1/jobs/{job}/plots/boundary", want=409)
+    while not ask("GET", f"/v1/jobs/{job}/checkpoints")["data"]:
+        time.sleep(0.1)
+    got = plot(job, "boundary", checkpoint="latest", size=10)
+    outputs = ask("GET", f"/v1/jobs/{job}/plots/boundary?checkpoint=x", want=400)
+    ask("POST", f"/v1/jobs/{job}/cancel", {})
+    if len(got["values"]) != 10 or "checkpoint" not in outputs["detail"]:
+        fail(f"the boundary of a checkpoint: {str(got)[:200]}, {outputs}")
+    print("ok: the boundary of a job that trains")
+
+
 binary()
 table()
 regression()
+while_it_trains()

@@ -186,7 +186,10 @@ export function mount(root, { id }, signal) {
         if (!isEnded(job)) showProgress();
         curve.draw();
       },
-      onCheckpoint: () => checkpoints.changed(),
+      onCheckpoint: () => {
+        checkpoints.changed();
+        if (job.status === "running") plots.checkpointWritten();
+      },
       onChange: () => polled.refresh(),
       onRestart: () => curve.reload(),
     });

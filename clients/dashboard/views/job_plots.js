@@ -34,22 +34,27 @@ export function plotsPanel({ url, signal, act }) {
   const shown = h("div", null);
   const node = h("section", { class: "card", hidden: true, "aria-label": "Plots" }, h("h2", null, "Plots"), toolbar, shown);
 
+  let latest = false; // the job trains: the newest checkpoint is drawn
+  let current = null; // the plot that is shown
+  const query = (format) => `?format=${format}${latest ? "&checkpoint=latest" : ""}`;
+
   async function showPlot(name) {
     const address = `${url}/plots/${name}`;
-    const response = await send(`${address}?format=svg`, { signal });
+    const response = await send(address + query("svg"), { signal });
     const picture = h("img", {
       src: `data:image/svg+xml,${encodeURIComponent(await response.text())}`, alt: `${titles[name] ?? name} of this job`,
       class: "plot-picture", "data-plot": name,
     });
     const parts = [picture];
-    if (name === "roc" || name === "pr") parts.push(thresholdSlider(name, await getJson(`${address}?format=json`, { signal })));
+    if (name === "roc" || name === "pr") parts.push(thresholdSlider(name, await getJson(address + query("json"), { signal })));
     const save = h("button", { type: "button", class: "button" }, "Download SVG");
-    save.addEventListener("click", () => act(save, () => download(`${address}?format=svg`, `${name}.svg`, { signal })));
+    save.addEventListener("click", () => act(save, () => download(address + query("svg"), `${name}.svg`, { signal })));
+    current = name;
     replace(shown, parts, save);
   }
 
   async function list() {
-    const { data } = await getJson(`${url}/plots`, { signal });
+    const { data } = await getJson(`${url}/plots${latest ? "?checkpoint=latest" : ""}`, { signal });
     const tabs = data.map(({ name, shows }) => {
       const tab = h("button", { type: "button", class: "button", title: shows, "aria-pressed": "false", "data-plot": name }, titles[name] ?? name);
       tab.addEventListener("click", () => act(tab, async () => {
@@ -62,6 +67,24 @@ export function plotsPanel({ url, signal, act }) {
     tabs[0]?.click();
   }
 
+  function showAgain(training) {
+    latest = training;
+    if (current) showPlot(current).catch(() => {}); // the checkpoint is gone: the next one is drawn
+  }
+
   start.addEventListener("click", () => act(start, list));
-  return { node, jobChanged(job) { node.hidden = job.status !== "succeeded" || !job.weights; } };
+  return {
+    node,
+    jobChanged(job) {
+      const ended = job.status === "succeeded" && Boolean(job.weights);
+      if (ended && latest && current) showAgain(false);
+      latest = latest && job.status === "running";
+      node.hidden = !ended && !latest;
+    },
+    // A checkpoint was written: what is shown is drawn again.
+    checkpointWritten() {
+      node.hidden = false;
+      showAgain(true);
+    },
+  };
 }

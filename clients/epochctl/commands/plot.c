@@ -93,7 +93,7 @@ static const char *format_of(const char *output) {
 
 static ep_status picture_get(ep_client *client, const char *id, const ep_arguments *arguments,
                              ep_error *error) {
-  static const char *const PASSED[] = {"class", "column", "x", "y", "size", "cost"};
+  static const char *const PASSED[] = {"class", "column", "x", "y", "size", "cost", "checkpoint"};
   char path[EP_REQUEST_PATH_BYTES], list[EP_REQUEST_PATH_BYTES], usual[FILE_PATH_BYTES];
   const char *name = arguments->words[1], *output = ep_arguments_value(arguments, "output");
   snprintf(usual, sizeof usual, "%s-plot.svg", id);
@@ -153,6 +153,8 @@ static const ep_option OPTIONS[] = {
   {.name = "size", .kind = EP_OPTION_INTEGER, .value = "POINTS", .min = 2, .max = EP_LIMIT_PLOT_SIDE,
    .doc = "boundary: points a side (100)"},
   {.name = "column", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "dependence: the column"},
+  {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
+   .doc = "of a named plot: with these weights, also while the job trains"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_plot = {

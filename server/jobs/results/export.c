@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/jobs/checkpoints.h"
 #include "server/jobs/files/results.h"
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
@@ -37,7 +38,8 @@ static ep_status file_write(ep_jobs *jobs, const char *id, const char *file, ep_
   if (status != EP_OK) return status;
   snprintf(command->job, sizeof command->job, "%s", id);
   snprintf(command->file, sizeof command->file, "%s", file);
-  status = ep_job_row_weights_sha256(&row, command->weights_sha256, error);
+  if (command->checkpoint == 0) /* those of a checkpoint have theirs in its file */
+    status = ep_job_row_weights_sha256(&row, command->weights_sha256, error);
   ep_job_row_deinit(&row);
   if (status == EP_OK)
     status = ep_supervisor_request(jobs->supervisor, row.device, false, command, WRITE_MS,
@@ -56,10 +58,14 @@ ep_status ep_jobs_export(ep_jobs *jobs, const char *id, bool quantize, const cha
   return file_write(jobs, id, file, &command, error);
 }
 
-ep_status ep_jobs_plot(ep_jobs *jobs, const char *id, const ep_plot_request *request,
-                       const char *file, ep_error *error) {
+ep_status ep_jobs_plot(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                       const ep_plot_request *request, const char *file, ep_error *error) {
   char weights[EP_PATH_BYTES];
+  ep_checkpoint found = {0};
   ep_command command = {.kind = EP_COMMAND_PLOT, .plot = *request};
-  ep_status status = ep_jobs_file(jobs, id, EP_WEIGHTS_FILE, weights, sizeof weights, error);
+  ep_status status = checkpoint == 0
+                         ? ep_jobs_file(jobs, id, EP_WEIGHTS_FILE, weights, sizeof weights, error)
+                         : ep_jobs_checkpoint_find(jobs, id, checkpoint, &found, weights, error);
+  command.checkpoint = found.step;
   return status == EP_OK ? file_write(jobs, id, file, &command, error) : status;
 }
