@@ -112,7 +112,9 @@ START_TEST(refusals) {
 END_TEST
 
 START_TEST(columns) {
+  static const double predicted[] = {0, 0.2, 0.4, 0.6};
   ep_plot_model of = model(EP_LOSS_MSE);
+  of.output = predicted;
   char *text = text_of(&of, "boundary", "", EP_OK, NULL);
   has(text, "\"values\":[[0,0.6000000238418579],[0,0.6000000238418579]]");
   free(text);
