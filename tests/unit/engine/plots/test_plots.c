@@ -106,6 +106,10 @@ START_TEST(refusals) {
   free(text_of(&of, "dance", "", EP_NOT_FOUND, &error));
   of = model(EP_LOSS_BCE);
   free(text_of(&of, "roc", "yes", EP_MALFORMED, &error));
+  of.outputs = 2;
+  free(text_of(&of, "roc", "", EP_NOT_FOUND, &error));
+  has(error.message, "makes several decisions a row; its plots are: none");
+  of = model(EP_LOSS_BCE);
   of.rows_stand_alone = false; /* pictures */
   free(text_of(&of, "boundary", "", EP_NOT_FOUND, &error));
 }
