@@ -144,6 +144,11 @@
 #define EP_LIMIT_C_SOURCE_BYTES (16 << 20)   /* of a C header: a compiler takes seconds for it */
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
+#define EP_LIMIT_PLOT_BYTES (32 << 20)   /* numbers of one: those of 100,000 rows */
+#define EP_LIMIT_PLOT_SIDE 512           /* points of a side: 262,144 predictions take a second */
+#define EP_LIMIT_PLOT_REPEATS 100        /* shuffles of a column: the mean moves no more */
+#define EP_LIMIT_PLOT_COLUMNS 512        /* by importance: more bars are no picture */
+#define EP_LIMIT_PLOT_SHUFFLED 20000000  /* rows predicted for one: a minute of a small network */
 #define EP_LIMIT_PREDICT_STEPS 10000     /* of a forecast, one after another within a minute */
 #define EP_LIMIT_CALIBRATION_BYTES 65536 /* a file of 16 executors' figures takes 8 KiB */
 #define EP_LIMIT_COST_TERMS 10           /* of one executor: cpu/fused has as many */

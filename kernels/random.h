@@ -28,7 +28,8 @@ typedef enum {
   EP_RANDOM_GENERATOR, /* epoch: 0 train, 1 test; index: value */
   EP_RANDOM_DROPOUT,   /* epoch: step, index: layer << 40 | element / 4 */
   EP_RANDOM_AUGMENT,   /* epoch: epoch, index: row of the training set */
-  EP_RANDOM_SEARCH     /* epoch: trial, index: what for << 32 | axis (engine/search/draws.h) */
+  EP_RANDOM_SEARCH,    /* epoch: trial, index: what for << 32 | axis (engine/search/draws.h) */
+  EP_RANDOM_PLOT       /* epoch: column << 8 | repeat, index: row (engine/plots/columns.c) */
 } ep_random_purpose;
 
 typedef struct {

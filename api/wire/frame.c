@@ -107,6 +107,12 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
     ep_writer_member_boolean(&writer, "quantize", command->quantize);
     ep_writer_member_string(&writer, "file", command->file);
   }
+  if (command->kind == EP_COMMAND_PLOT) {
+    ep_writer_member_integer(&writer, "checkpoint", command->checkpoint);
+    ep_writer_member_string(&writer, "weights_sha256", command->weights_sha256);
+    ep_writer_member_string(&writer, "file", command->file);
+    ep_plot_request_write(&writer, &command->plot);
+  }
   ep_writer_close(&writer, '}');
   if (command->kind == EP_COMMAND_PREDICT)
     values_write(&writer, command->x, command->rows, command->columns);
@@ -168,6 +174,7 @@ uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes) {
   case EP_REPLY_WAITING:
   case EP_REPLY_EXPORTED:
   case EP_REPLY_LEAVING:
+  case EP_REPLY_PLOTTED:
   case EP_REPLY_PROBED: break;
   case EP_REPLY_CALIBRATED:
     ep_writer_key(&writer, "executors");

@@ -15,6 +15,7 @@
 #include "api/names.h"
 #include "api/wire/calibration.h"
 #include "api/wire/event.h"
+#include "api/wire/plot.h"
 #include "api/wire/result.h"
 #include "api/wire/trial.h"
 
@@ -34,6 +35,7 @@ typedef enum {
   X(PAUSE, "pause")     /* job: it ends with EP_PAUSED, and a checkpoint */                        \
   X(PREDICT, "predict") /* request, job, checkpoint, weights_sha256, windows, x [rows, columns] */ \
   X(EXPORT, "export")   /* request, job, weights_sha256, quantize, file: write the weights as C */ \
+  X(PLOT, "plot")       /* request, job, weights_sha256, plot, file: write its numbers as JSON */  \
   X(PROBE, "probe")     /* request: compute something small on the device and reply */             \
   X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
 
@@ -58,11 +60,12 @@ typedef struct {
   int gpus_count;                   /* 0 = the worker's own device alone */
   int64_t
       checkpoint; /* predict: with the weights after so many steps; 0 = those that the job left */
-  char weights_sha256[EP_SHA256_HEX_BYTES]; /* predict, export: what the job's weights must have; ""
-                                               = any */
+  char weights_sha256[EP_SHA256_HEX_BYTES]; /* predict, export, plot: what the job's weights must
+                                               have; "" = any */
   bool quantize;                            /* export: weights as int8 */
-  char file[EP_COMMAND_FILE_BYTES];         /* export: to be written, below the data folder */
-  double *x;                                /* predict: owned */
+  char file[EP_COMMAND_FILE_BYTES];         /* export, plot: to be written, below the data folder */
+  ep_plot_request plot;
+  double *x; /* predict: owned */
   int64_t rows, columns;
   int64_t windows; /* predict: examples of a row of x: 1, or several of a series */
 } ep_command;
@@ -77,6 +80,7 @@ typedef struct {
   X(PREDICTED,                                                                                     \
     "predicted")          /* request, output [rows, columns] in the units of the data, or error */ \
   X(EXPORTED, "exported") /* request, error */                                                     \
+  X(PLOTTED, "plotted")   /* request, error */                                                     \
   X(PROBED, "probed")     /* request, error (status EP_OK when the device works) */                \
   X(LEAVING, "leaving") /* of a worker on another machine: it ends soon, and takes no more jobs */ \
   X(CALIBRATED,                                                                                    \

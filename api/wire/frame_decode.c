@@ -113,6 +113,12 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
                             sizeof out->weights_sha256) &&
            ep_json_get_text(root, "file", out->file, sizeof out->file);
   }
+  if (out->kind == EP_COMMAND_PLOT)
+    return ep_json_get_integer(root, "checkpoint", 0, INT64_MAX, &out->checkpoint) &&
+           ep_json_get_text(root, "weights_sha256", out->weights_sha256,
+                            sizeof out->weights_sha256) &&
+           ep_json_get_text(root, "file", out->file, sizeof out->file) &&
+           ep_plot_request_read(root, &out->plot);
   if (out->kind != EP_COMMAND_TRAIN) return true;
   const char *spec = json_string_value(json_object_get(root, "spec"));
   out->spec = spec ? strdup(spec) : NULL;

@@ -380,6 +380,7 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
       atomic_store(&w->training->pause, true);
     break;
   case EP_COMMAND_PREDICT:
+  case EP_COMMAND_PLOT:
   case EP_COMMAND_EXPORT: return ep_replies_take(&w->answers, command, error);
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;
   case EP_COMMAND_CALIBRATE:

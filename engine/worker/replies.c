@@ -7,10 +7,12 @@
 #include "engine/checkpoints/list.h"
 #include "engine/files/path.h"
 #include "engine/worker/exports.h"
+#include "engine/worker/plots.h"
 
 static ep_reply reply_begin(const ep_command *command) {
-  bool exports = command->kind == EP_COMMAND_EXPORT;
-  ep_reply reply = {.kind = exports ? EP_REPLY_EXPORTED : EP_REPLY_PREDICTED,
+  ep_reply reply = {.kind = command->kind == EP_COMMAND_EXPORT ? EP_REPLY_EXPORTED
+                            : command->kind == EP_COMMAND_PLOT ? EP_REPLY_PLOTTED
+                                                               : EP_REPLY_PREDICTED,
                     .request = command->request};
   snprintf(reply.job, sizeof reply.job, "%s", command->job);
   return reply;
@@ -36,6 +38,8 @@ static void answer_send(ep_replies *answers, const ep_command *command) {
   ep_reply reply = reply_begin(command);
   if (command->kind == EP_COMMAND_EXPORT)
     ep_export_write(answers->data_dir, command, answers->predictor, &reply.error);
+  else if (command->kind == EP_COMMAND_PLOT)
+    ep_plots_write(answers->data_dir, command, answers->predictor, &reply.error);
   else
     predict(answers, command, &reply);
   ep_link_send_reply(answers->link, &reply, NULL);

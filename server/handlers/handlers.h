@@ -38,6 +38,8 @@ ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route
 ep_route_call ep_route_metrics_get;
 /* models.c */
 ep_route_call ep_route_model_put, ep_route_model_get, ep_route_model_list, ep_route_model_delete;
+/* plots.c */
+ep_route_call ep_route_plot_list, ep_route_plot_get;
 /* results.c */
 ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get;
 /* service.c */

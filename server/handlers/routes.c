@@ -28,6 +28,8 @@ static const ep_route rows[] = {
   {"GET",    "/v1/jobs/{id}/curve",       ep_route_curve_get,       EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_JOB, {"max_points", "format"}, EP_JOB_PREFIX},
   {"GET",    "/v1/jobs/{id}/weights",     ep_route_weights_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"format", "quantize"}, EP_JOB_PREFIX},
   {"GET",    "/v1/jobs/{id}/predictions", ep_route_predictions_get, EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"format"}, EP_JOB_PREFIX},
+  {"GET",    "/v1/jobs/{id}/plots",       ep_route_plot_list,       EP_BODY_NONE, 0, EP_RUNS_INGEST, READ, EP_OWNED_JOB, {"checkpoint"}, EP_JOB_PREFIX},
+  {"GET",    "/v1/jobs/{id}/plots/{name}", ep_route_plot_get,       EP_BODY_NONE, 0, EP_RUNS_INGEST, READ, EP_OWNED_JOB, {"format", "class", "normalize", "cost", "x", "y", "size", "column", "repeats", "seed", "checkpoint"}, EP_JOB_PREFIX},
   {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_ROWS, PREDICT_BYTES, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"checkpoint"}, EP_JOB_PREFIX},
   {"POST",   "/v1/sweeps",                ep_route_sweep_create,    EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, SUBMIT, EP_OWNED_NONE, {"validate"}, NULL},
   {"GET",    "/v1/sweeps",                ep_route_sweep_list,      EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {"limit", "after", "state", "tag*", "owner", "search"}, NULL},

@@ -20,6 +20,7 @@
 #include "api/responses/job.h"
 #include "api/responses/predict.h"
 #include "api/spec/spec.h"
+#include "api/wire/plot.h"
 #include "server/datasets/datasets.h"
 #include "server/events/event_log.h"
 #include "server/slurm/partitions.h"
@@ -206,6 +207,13 @@ ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint
  * would be over EP_LIMIT_C_SOURCE_BYTES. */
 ep_status ep_jobs_export(ep_jobs *jobs, const char *id, bool quantize, const char *file,
                          ep_error *error);
+
+/* Has a worker write the numbers of a plot of the job as JSON at `file`, below the data folder, or,
+ * where the request names none, the list of those that fit; with the weights of a checkpoint as
+ * ep_jobs_predict has them. Returns as ep_jobs_export does.
+ * EP_NOT_FOUND: the job has no weights, or the plot does not fit it. */
+ep_status ep_jobs_plot(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                       const ep_plot_request *request, const char *file, ep_error *error);
 
 /* Predictions of a job that ended, or of a checkpoint (its step, EP_CHECKPOINT_LATEST of
  * checkpoints.h; 0 = the job's last weights), for new rows, copied. Unless this fails, `done` is

@@ -56,7 +56,7 @@ enum { EP_WAIT_REASON_BYTES = 256 };
 void ep_supervisor_get_reason(ep_supervisor *supervisor, const char *device,
                               char reason[EP_WAIT_REASON_BYTES]);
 
-/* Sends `command` (predict, export, probe or calibrate; its request number is filled in) to a
+/* Sends `command` (predict, export, plot, probe or calibrate; its request number is filled in) to a
  * worker of `device`; unless only_there, to any worker where that device has none alive or is NULL.
  * `done` is called once, from the supervisor's thread; on failure it is not called. */
 ep_status ep_supervisor_request(ep_supervisor *supervisor, const char *device, bool only_there,

@@ -201,6 +201,7 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
   case EP_REPLY_LEAVING: leaving_take(worker); return true;
   case EP_REPLY_PREDICTED:
   case EP_REPLY_EXPORTED:
+  case EP_REPLY_PLOTTED:
   case EP_REPLY_PROBED:
   case EP_REPLY_CALIBRATED: ep_requests_complete(supervisor, worker, reply); return true;
   }

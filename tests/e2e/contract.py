@@ -84,27 +84,22 @@ def labels(contract, job):
 def ended(contract, job):
     ask = contract.ask
     path = f"/v1/jobs/{job}"
-    ask("GET", f"{path}/events", 200)
     ask("GET", f"{path}/events?every=300&after=1", 200)
     _, raw = ask("GET", f"{path}/events", 200, headers={"Accept": "text/event-stream"})
     last = raw.decode().rsplit("id: ", 1)[1].split("\n")[0]
     ask("GET", f"{path}/events", 204, headers={"Accept": "text/event-stream", "Last-Event-ID": last})
     ask("GET", f"{path}/events?after=x", 400)
-    ask("GET", f"{path}/curve", 200)
-    ask("GET", f"{path}/curve?max_points=3", 200)
-    ask("GET", f"{path}/curve?format=csv", 200)
-    ask("GET", f"{path}/curve?format=svg", 200)
-    ask("GET", f"{path}/curve?format=tfevents", 200)
+    for query in ("", "?max_points=3", "?format=csv", "?format=svg", "?format=tfevents"):
+        ask("GET", f"{path}/curve{query}", 200)
     ask("GET", f"{path}/curve?max_points=1", 400)
     answer, _ = ask("GET", f"{path}/weights", 200)
     ask("GET", f"{path}/weights", 304, headers={"If-None-Match": answer.getheader("ETag")})
     ask("GET", f"{path}/weights", 206, headers={"Range": "bytes=0-7"})
     ask("GET", f"{path}/weights", 416, headers={"Range": "bytes=99999999-"})
-    ask("GET", f"{path}/weights?format=json", 200)
-    ask("GET", f"{path}/weights?format=c", 200)
-    ask("GET", f"{path}/weights?format=c&quantize=int8", 200)
-    ask("GET", f"{path}/weights?format=npz&quantize=int8", 400)
-    ask("GET", f"{path}/weights?format=pt", 400)
+    for query in ("json", "c", "c&quantize=int8"):
+        ask("GET", f"{path}/weights?format={query}", 200)
+    for query in ("npz&quantize=int8", "pt"):
+        ask("GET", f"{path}/weights?format={query}", 400)
     answer, _ = ask("GET", f"{path}/predictions", 200)
     ask("GET", f"{path}/predictions", 304, headers={"If-None-Match": answer.getheader("ETag")})
     ask("GET", f"{path}/predictions?format=csv", 200)
@@ -114,6 +109,8 @@ def ended(contract, job):
     ask("POST", f"{path}/predict", 413, " " * (8 << 20 | 1), {"Content-Type": "application/json"})
     ask("POST", f"{path}/predict", 415, "{}", {"Content-Type": "text/plain"})
     ask("POST", f"{path}/predict", 422, {"x": [[1, 2, 3]]})
+    for plot, code in (("", 200), ("/roc", 200), ("/roc?format=svg", 200), ("/boundary?size=5&format=png", 200), ("/roc?size=1", 400), ("/x", 404)):
+        ask("GET", f"{path}/plots{plot}", code)
     ask("POST", f"{path}/cancel", 200)
 
 

@@ -104,7 +104,7 @@ def routes_of(document, things):
         require(f"{path} names a thing that this test makes", start[0] in things)
         name = things[start[0]]
         filled = re.sub(r"\{\w+\}", name, path, count=1)
-        for old, new in (("{split}/{part}", "train/x"), ("{n}", "0"), ("{step}", "latest")):
+        for old, new in (("{split}/{part}", "train/x"), ("{n}", "0"), ("{step}", "latest"), ("{name}", "boundary")):
             filled = filled.replace(old, new)
         require(f"{path} is filled in", "{" not in filled)
         named += [(method, filled, name) for method in methods]

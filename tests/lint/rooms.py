@@ -81,6 +81,7 @@ ROOMS = {
     "engine/weights/c": ("api api/json api/spec kernels engine/files engine/plan engine/data/columns engine/data/prepare", ""),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
+    "engine/plots": ("api api/json api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas kernels/plans engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
                         "engine/data/prepare engine/metrics", ""),
@@ -89,7 +90,7 @@ ROOMS = {
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/metrics engine/training engine/data/datasets engine/data/prepare", ""),
     "engine/worker/relay": ("api api/wire engine/files engine/tunnel", ""),
-    "engine/worker": ("api api/sweep engine/sandbox engine/worker/relay engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/metrics engine/plan engine/training engine/weights "
+    "engine/worker": ("api api/sweep engine/sandbox engine/worker/relay engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/metrics engine/plots engine/training engine/weights "
                       "engine/weights/c engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
     "server/tls": ("api api/tokens", "gnutls"),
@@ -102,7 +103,9 @@ ROOMS = {
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/audit server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
-    "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
+    "server/drawing": ("api api/json", ""),
+    "server/curves": (SERVER + " api/responses engine/weights server/drawing server/events", ""),
+    "server/plots": ("api api/json server/drawing", "jansson|png"),
     "server/slurm/control": ("api server/slurm", ""),
     "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/tunnel server/slurm server/slurm/control", ""),
     "server/workers": (SERVER + " engine/files engine/plan server/slurm server/slurm/control", ""),
@@ -111,7 +114,7 @@ ROOMS = {
     "server/webhooks/courier": ("api engine/sandbox server/webhooks/wire", "curl"),
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
-    "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/slurm server/store server/events server/datasets", ""),
+    "server/jobs": ("api api/json api/spec api/responses api/wire engine/checkpoints engine/files server/slurm server/store server/events server/datasets", ""),
     "server/jobs/placement": ("api api/json api/responses api/spec engine/host engine/plan server/slurm server/store server/workers", "jansson"),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("api api/json api/spec api/sweep api/wire server/process server/slurm server/slurm/control server/store server/events server/datasets server/webhooks server/workers server/jobs "
@@ -130,7 +133,7 @@ ROOMS = {
     "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
                     "gnutls|microhttpd"),
     "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/weights/c engine/data/formats engine/data/sources "
-                        "server/curves server/datasets server/jobs server/http server/http/messages", ""),
+                        "server/curves server/datasets server/jobs server/plots server/http server/http/messages", ""),
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/audit server/store server/events "
                      "server/datasets server/jobs/files", ""),

@@ -11,6 +11,7 @@ import { setFacts } from "../facts.js";
 import { checkpointPanel } from "./job_checkpoints.js";
 import { curvePanel } from "./job_curve.js";
 import { followEvents } from "./job_events.js";
+import { plotsPanel } from "./job_plots.js";
 import { predictPanel } from "./job_predict.js";
 import { ranksPanel } from "./job_ranks.js";
 import { resultPanels } from "./job_results.js";
@@ -45,6 +46,7 @@ export function mount(root, { id }, signal) {
   const curve = curvePanel({ url, signal });
   const ranks = ranksPanel();
   const results = resultPanels({ url, signal });
+  const plots = plotsPanel({ url, signal, act: buttons.act });
   const predict = predictPanel({ url, signal });
   const checkpoints = checkpointPanel({ url, signal, act: buttons.act });
   const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
@@ -54,6 +56,7 @@ export function mount(root, { id }, signal) {
     h("section", { class: "card", "aria-label": "Progress" }, meter, progress, times),
     curve.node,
     results.node,
+    plots.node,
     predict.node,
     ranks.node,
     h("div", { class: "grid" },
@@ -161,6 +164,7 @@ export function mount(root, { id }, signal) {
     setText(settings, prettyJson(job.spec, 110));
     curve.jobChanged(job);
     results.jobChanged(job);
+    plots.jobChanged(job);
     predict.jobChanged(job);
     ranks.jobChanged(job);
     checkpoints.jobChanged(job);
@@ -182,7 +186,10 @@ export function mount(root, { id }, signal) {
         if (!isEnded(job)) showProgress();
         curve.draw();
       },
-      onCheckpoint: () => checkpoints.changed(),
+      onCheckpoint: () => {
+        checkpoints.changed();
+        if (job.status === "running") plots.checkpointWritten();
+      },
       onChange: () => polled.refresh(),
       onRestart: () => curve.reload(),
     });

@@ -1,15 +1,18 @@
 /* plot.c: epochctl plot. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
+#include "clients/epochctl/http/request.h"
 #include "clients/epochctl/jobs/job_id.h"
 #include "clients/epochctl/terminal/plot.h"
 
-enum { WIDTH_DEFAULT = 80, HEIGHT_DEFAULT = 20 };
+enum { WIDTH_DEFAULT = 80, HEIGHT_DEFAULT = 20, FILE_PATH_BYTES = 4096 };
 
 /* [count], the caller's (free); NaN where a value is null. NULL when memory is short. */
 static double *column_read(const json_t *curve, const char *key, size_t count) {
@@ -64,12 +67,60 @@ static ep_plot_options options_read(const ep_terminal *terminal, const ep_argume
                            .seconds = by && strcmp(by, "seconds") == 0};
 }
 
+/* The body goes to a file that is whole or absent, or to standard output. */
+static ep_status body_write(const ep_http_response *response, const char *name, ep_error *error) {
+  char part[FILE_PATH_BYTES + 8];
+  bool standard = strcmp(name, "-") == 0;
+  if (snprintf(part, sizeof part, "%s.part", name) >= FILE_PATH_BYTES)
+    return ep_fail(error, EP_INVALID, "--output is too long");
+  FILE *file = standard ? stdout : fopen(part, "w");
+  if (!file) return ep_fail(error, EP_IO, "%.300s cannot be made: %s", part, strerror(errno));
+  bool good =
+      fwrite(response->text ? response->text : "", 1, response->bytes, file) == response->bytes;
+  good = (standard ? fflush(file) : fclose(file)) == 0 && good;
+  if (!standard) good = good && rename(part, name) == 0;
+  if (good) return EP_OK;
+  if (!standard) unlink(part);
+  return ep_fail(error, EP_IO, "%.300s cannot be written: %s", name, strerror(errno));
+}
+
+/* The format that a file's ending says. */
+static const char *format_of(const char *output) {
+  const char *ending = strrchr(output, '.');
+  if (ending && strcmp(ending, ".png") == 0) return "png";
+  return ending && strcmp(ending, ".json") == 0 ? "json" : "svg";
+}
+
+static ep_status picture_get(ep_client *client, const char *id, const ep_arguments *arguments,
+                             ep_error *error) {
+  static const char *const PASSED[] = {"class", "column", "x", "y", "size", "cost", "checkpoint"};
+  char path[EP_REQUEST_PATH_BYTES], list[EP_REQUEST_PATH_BYTES], usual[FILE_PATH_BYTES];
+  const char *name = arguments->words[1], *output = ep_arguments_value(arguments, "output");
+  snprintf(usual, sizeof usual, "%s-plot.svg", id);
+  if (!output) output = usual;
+  ep_path_make(list, "/v1/jobs/", id, "/plots/");
+  ep_path_make(path, list, name, "");
+  ep_path_query(path, "format", client->json ? "json" : format_of(output));
+  for (size_t i = 0; i < sizeof PASSED / sizeof PASSED[0]; i++)
+    if (ep_arguments_has(arguments, PASSED[i]))
+      ep_path_query(path, PASSED[i], ep_arguments_value(arguments, PASSED[i]));
+  if (ep_arguments_has(arguments, "normalize")) ep_path_query(path, "normalize", "true");
+  ep_http_response response;
+  ep_http_request request = {.method = "GET", .path = path, .accept = "*/*", .long_lasting = true};
+  ep_status status = ep_http_send(&client->session, &request, &response, error);
+  if (status == EP_OK) status = body_write(&response, client->json ? "-" : output, error);
+  ep_http_response_deinit(&response);
+  if (status == EP_OK && !client->json && strcmp(output, "-") != 0) printf("%s\n", output);
+  return status;
+}
+
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], points[32];
   json_t *curve = NULL;
   ep_plot_options options = options_read(&client->terminal, arguments);
   ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
   if (status != EP_OK) return status;
+  if (arguments->words_count > 1) return picture_get(client, id, arguments, error);
   ep_path_make(path, "/v1/jobs/", id, "/curve");
   snprintf(points, sizeof points, "%d", options.width * 4); /* two a dot: peaks stay */
   ep_path_query(path, "max_points", points);
@@ -92,14 +143,29 @@ static const ep_option OPTIONS[] = {
   {.name = "height", .kind = EP_OPTION_INTEGER, .value = "LINES", .min = EP_PLOT_HEIGHT_MIN,
    .max = EP_PLOT_SIDE_MAX, .doc = "of the whole plot (20)"},
   {.name = "ascii", .kind = EP_OPTION_SWITCH, .doc = "no braille"},
+  {.name = "output", .letter = 'o', .kind = EP_OPTION_FILE, .value = "FILE",
+   .doc = "of a named plot: FILE.svg, .png or .json; - is standard output (JOB-plot.svg)"},
+  {.name = "class", .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the class that is held against the others"},
+  {.name = "normalize", .kind = EP_OPTION_SWITCH, .doc = "confusion: shares of each true class"},
+  {.name = "cost", .kind = EP_OPTION_TEXT, .value = "fp:A,fn:B", .doc = "roc, pr: what a wrong yes and no cost"},
+  {.name = "x", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "boundary: the input that goes to the right"},
+  {.name = "y", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "boundary: the input that goes up"},
+  {.name = "size", .kind = EP_OPTION_INTEGER, .value = "POINTS", .min = 2, .max = EP_LIMIT_PLOT_SIDE,
+   .doc = "boundary: points a side (100)"},
+  {.name = "column", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "dependence: the column"},
+  {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
+   .doc = "of a named plot: with these weights, also while the job trains"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_plot = {
-  .name = "plot", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
+  .name = "plot", .words = "JOB [NAME]", .kind = EP_WORD_JOB, .least = 1, .most = 2,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "draw a job's curve in the terminal",
+  .summary = "draw a job's curve in the terminal, or write one of its plots",
   .details =
     "The training loss, and the validation loss where there is one, in braille dots, or in letters "
-    "where the locale is not UTF-8. With --json the curve as the server thins it.",
-  .examples = "epochctl plot last --log"};
+    "where the locale is not UTF-8. With --json the curve as the server thins it. "
+    "With a NAME (confusion, roc, pr, calibration, predictions, residuals, boundary, importance, dependence) that "
+    "plot of a job that ended goes to a file.",
+  .examples = "epochctl plot last --log\n"
+              "epochctl plot last roc -o roc.svg"};
 /* clang-format on */

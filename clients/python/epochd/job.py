@@ -53,6 +53,17 @@ class Job(Submission):
         """The targets of the test rows, and the network's predictions."""
         return self._client._json("GET", f"{self._path}/predictions")
 
+    def plots(self) -> List[Dict[str, Any]]:
+        """The plots that fit the job, which has ended: `name`, `shows`, `needs`, `link`."""
+        return self._client._json("GET", f"{self._path}/plots")["data"]
+
+    def plot(self, name: str, format: str = "json", **options: Any) -> Any:
+        """The numbers of a plot ("roc", "confusion", …) as a dict; with format="svg" a picture as text, with "png"
+        one as bytes. Options are those of the API: normalize=True, column="age", x="a", y="b", size=200 …"""
+        asked = {key: str(value).lower() if isinstance(value, bool) else value for key, value in options.items()}
+        content = self._client._bytes("GET", f"{self._path}/plots/{quote(name, safe='')}?{urlencode({**asked, 'format': format})}")
+        return json.loads(content) if format == "json" else content.decode() if format == "svg" else content
+
     def predict(self, x: Any, checkpoint: Checkpoint = None, steps: Optional[int] = None, future: Any = None) -> Any:
         """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a
         checkpoint, a step of `checkpoints` or "latest", also while the job trains. Of a job with windows, `steps`

@@ -8,27 +8,12 @@
 #include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/columns.h"
 #include "engine/data/prepare/names.h"
+#include "engine/data/prepare/preparation.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
-#include "engine/data/prepare/split_column.h"
-#include "engine/data/prepare/windows.h"
 #include "engine/data/sources/class_counts.h"
-#include "engine/data/sources/row_source.h"
 
-/* What is in use while rows become a program's input. */
-typedef struct {
-  ep_row_source sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
-  uint8_t *split;                     /* [main rows], owned: ep_split of each row */
-  double *x, *y;      /* [features of the rows], [targets], owned: the row at hand */
-  double *encoded;    /* [features], owned: the same, of a table that is encoded */
-  ep_split_column by; /* what decides the split, if a column does */
-  ep_windows windows; /* of a series: what its examples are */
-  ep_strata strata;   /* empty unless data->stratify */
-  bool takes_classes;
-  bool mapped[EP_SPLIT_COUNT]; /* x is used where it lies */
-} preparation;
-
-static const ep_row_source *main_rows(const preparation *work) {
+static const ep_row_source *main_rows(const ep_preparation *work) {
   return &work->sets[EP_SPLIT_TRAIN];
 }
 
@@ -40,7 +25,7 @@ static void *array(int64_t count, size_t bytes) {
 
 /* Sums of value - origin, and of its square, over the training rows; origin NULL: 0; square NULL:
  * not asked for. [columns] each, written. */
-static void sums_find(const preparation *work, const double *values, int64_t columns,
+static void sums_find(const ep_preparation *work, const double *values, int64_t columns,
                       const double *origin, double *sum, double *square) {
   for (int64_t j = 0; j < columns; j++) {
     sum[j] = 0;
@@ -62,7 +47,7 @@ static void sums_find(const preparation *work, const double *values, int64_t col
  * the corrected two-pass algorithm (T. Chan, G. Golub, R. LeVeque, "Algorithms for Computing the
  * Sample Variance", 1983). `values` is where a row's columns appear when it is read; rest:
  * [columns] of working memory. */
-static void figures_find(const preparation *work, const double *values, int64_t columns,
+static void figures_find(const ep_preparation *work, const double *values, int64_t columns,
                          double rows, double *mean, double *deviation, double *rest) {
   sums_find(work, values, columns, NULL, mean, NULL);
   for (int64_t j = 0; j < columns; j++) mean[j] /= rows;
@@ -77,7 +62,7 @@ static void figures_find(const preparation *work, const double *values, int64_t 
 /* A column of one value has no deviation, but the rounding of its mean may leave a tiny one, which
  * would blow that rounding up to 1: such a column keeps its value as mean and is divided by 1.
  * first: [columns] of working memory: a column's value, NaN once it has had two. */
-static void constants_find(const preparation *work, const double *values, int64_t columns,
+static void constants_find(const ep_preparation *work, const double *values, int64_t columns,
                            double *mean, double *deviation, double *first) {
   const ep_row_source *main = main_rows(work);
   bool suspected = false, started = false;
@@ -112,7 +97,7 @@ static ep_status figures_check(int64_t columns, const double *mean, const double
 }
 
 /* what: "x" or "y", whose columns appear at `values`. */
-static ep_status scaling_find(const preparation *work, const double *values, const char *what,
+static ep_status scaling_find(const ep_preparation *work, const double *values, const char *what,
                               int64_t columns, int64_t train_rows, double **mean,
                               double **deviation, ep_error *error) {
   *mean = array(columns, sizeof **mean);
@@ -129,7 +114,7 @@ static ep_status scaling_find(const preparation *work, const double *values, con
 }
 
 /* Whether x of a set can be used where it lies: all of its rows, in their order, as they are. */
-static bool is_usable(const preparation *work, const ep_prepared *out, int split) {
+static bool is_usable(const ep_preparation *work, const ep_prepared *out, int split) {
   const ep_row_source *set = &work->sets[split];
   if (!set->apart || set->rows != out->rows[split]) return false;
   if (out->x_type == EP_X_UINT8) return true;
@@ -138,7 +123,7 @@ static bool is_usable(const preparation *work, const ep_prepared *out, int split
 }
 
 /* The table goes from the samples to *out; afterwards the samples' x must not be read. */
-static void x_map(preparation *work, ep_prepared *out, int split) {
+static void x_map(ep_preparation *work, ep_prepared *out, int split) {
   ep_row_source *set = &work->sets[split];
   work->mapped[split] = true;
   out->x[split] = set->x.values;
@@ -146,7 +131,7 @@ static void x_map(preparation *work, ep_prepared *out, int split) {
   set->x = (ep_table){0};
 }
 
-static ep_status x_allocate(preparation *work, ep_prepared *out, int split, ep_error *error) {
+static ep_status x_allocate(ep_preparation *work, ep_prepared *out, int split, ep_error *error) {
   if (is_usable(work, out, split)) {
     x_map(work, out, split);
     return EP_OK;
@@ -158,7 +143,7 @@ static ep_status x_allocate(preparation *work, ep_prepared *out, int split, ep_e
   return out->x[split] ? EP_OK : ep_fail_memory(error);
 }
 
-static ep_status out_allocate(preparation *work, ep_prepared *out, ep_error *error) {
+static ep_status out_allocate(ep_preparation *work, ep_prepared *out, ep_error *error) {
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
     int64_t rows = out->rows[split];
     if (rows == 0) continue;
@@ -194,7 +179,7 @@ static ep_status class_store(double value, int64_t row, int32_t *out, ep_error *
   return EP_OK;
 }
 
-static ep_status x_store(const preparation *work, ep_prepared *out, const ep_row_source *set,
+static ep_status x_store(const ep_preparation *work, ep_prepared *out, const ep_row_source *set,
                          ep_split split, int64_t row, int64_t place, ep_error *error) {
   if (out->x_type == EP_X_UINT8) {
     size_t bytes = (size_t)out->features;
@@ -209,7 +194,7 @@ static ep_status x_store(const preparation *work, ep_prepared *out, const ep_row
   return finite_check(x, out->features, row, "x", error);
 }
 
-static ep_status y_store(const preparation *work, ep_prepared *out, ep_split split, int64_t row,
+static ep_status y_store(const ep_preparation *work, ep_prepared *out, ep_split split, int64_t row,
                          int64_t place, ep_error *error) {
   const ep_scaling *scaling = &out->scaling;
   if (work->takes_classes)
@@ -225,7 +210,7 @@ static ep_status y_store(const preparation *work, ep_prepared *out, ep_split spl
 }
 
 /* The rows of a series as a network takes them: [rows, features], the caller's. */
-static ep_status series_encode(const preparation *work, const ep_encoding *encoding, float **out,
+static ep_status series_encode(const ep_preparation *work, const ep_encoding *encoding, float **out,
                                ep_error *error) {
   const ep_row_source *main = main_rows(work);
   ep_status status = EP_OK;
@@ -242,7 +227,7 @@ static ep_status series_encode(const preparation *work, const ep_encoding *encod
 }
 
 /* Each row is encoded once, and lies in as many examples as it is part of. */
-static ep_status examples_store(const preparation *work, ep_prepared *out, ep_error *error) {
+static ep_status examples_store(const ep_preparation *work, ep_prepared *out, ep_error *error) {
   const ep_windows *windows = &work->windows;
   int64_t features = out->scaling.encoding->features;
   float *series;
@@ -260,7 +245,7 @@ static ep_status examples_store(const preparation *work, ep_prepared *out, ep_er
 }
 
 /* Row `row` of the set becomes row `place` of the split. */
-static ep_status row_store(const preparation *work, ep_prepared *out, const ep_row_source *set,
+static ep_status row_store(const ep_preparation *work, ep_prepared *out, const ep_row_source *set,
                            ep_split split, int64_t row, int64_t place, ep_error *error) {
   bool floats = !work->mapped[split] && out->x_type == EP_X_FLOAT32;
   ep_status status = EP_OK;
@@ -270,7 +255,7 @@ static ep_status row_store(const preparation *work, ep_prepared *out, const ep_r
                                              : status;
 }
 
-static ep_status rows_store(const preparation *work, ep_prepared *out, ep_error *error) {
+static ep_status rows_store(const ep_preparation *work, ep_prepared *out, ep_error *error) {
   int64_t place[EP_SPLIT_COUNT] = {0};
   ep_status status = EP_OK;
   const ep_row_source *main = main_rows(work);
@@ -299,7 +284,7 @@ static bool is_one_hot(const ep_row_source *set, double *y) {
   return true;
 }
 
-static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const preparation *work,
+static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const ep_preparation *work,
                             ep_error *error) {
   if (data->standardize_y && ep_loss_is_classifier(loss))
     return ep_fail_at(error, EP_INVALID, "/data/standardize",
@@ -320,7 +305,7 @@ static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const p
 }
 
 /* Bytes stay bytes when all of x are, and nothing makes fractions of them. */
-static ep_x_type x_type_find(const ep_data_spec *data, const preparation *work) {
+static ep_x_type x_type_find(const ep_data_spec *data, const ep_preparation *work) {
   bool bytes = !data->standardize_x;
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
     const ep_row_source *set = &work->sets[split];
@@ -344,7 +329,7 @@ static ep_status bytes_scale(ep_prepared *out, ep_error *error) {
 }
 
 /* Which class each main row is of. */
-static ep_status classes_read(preparation *work, bool folds, ep_error *error) {
+static ep_status classes_read(ep_preparation *work, bool folds, ep_error *error) {
   const ep_row_source *main = main_rows(work);
   ep_strata *strata = &work->strata;
   ep_status status = EP_OK;
@@ -364,7 +349,7 @@ static ep_status classes_read(preparation *work, bool folds, ep_error *error) {
 }
 
 /* Sizes, working memory. */
-static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prepared *out,
+static ep_status work_begin(const ep_data_spec *data, ep_preparation *work, ep_prepared *out,
                             ep_error *error) {
   const ep_row_source *main = main_rows(work);
   int64_t rows[EP_SPLIT_COUNT];
@@ -397,7 +382,7 @@ static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prep
 }
 
 /* The split of each row of the main set. */
-static ep_status rows_assign(const ep_data_spec *data, preparation *work, const ep_prepared *out,
+static ep_status rows_assign(const ep_data_spec *data, ep_preparation *work, const ep_prepared *out,
                              ep_error *error) {
   const ep_row_source *main = main_rows(work);
   ep_status status = EP_OK;
@@ -416,7 +401,7 @@ static ep_status rows_assign(const ep_data_spec *data, preparation *work, const 
   return status;
 }
 
-static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepared *out,
+static ep_status work_do(const ep_data_spec *data, ep_preparation *work, ep_prepared *out,
                          ep_error *error) {
   int64_t train_rows =
       work->windows.length > 0 ? work->windows.train_rows : out->rows[EP_SPLIT_TRAIN];
@@ -437,7 +422,7 @@ static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepare
 }
 
 /* The names that go with the weights though nothing is encoded. */
-static ep_status names_find(const ep_data_spec *data, const preparation *work,
+static ep_status names_find(const ep_data_spec *data, const ep_preparation *work,
                             const char *dataset_folder, ep_scaling *out, ep_error *error) {
   ep_dataset_meta meta;
   bool apart = main_rows(work)->apart;
@@ -451,7 +436,7 @@ static ep_status names_find(const ep_data_spec *data, const preparation *work,
 }
 
 /* What decides the split, but for a permutation: a column, or the order of a series. */
-static ep_status by_find(const ep_data_spec *data, const char *dataset_folder, preparation *work,
+static ep_status by_find(const ep_data_spec *data, const char *dataset_folder, ep_preparation *work,
                          ep_error *error) {
   ep_dataset_meta meta;
   bool there;
@@ -468,27 +453,38 @@ static ep_status by_find(const ep_data_spec *data, const char *dataset_folder, p
   return status;
 }
 
-ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,
-                     ep_prepared *out, ep_error *error) {
-  preparation work = {.takes_classes = ep_loss_takes_classes(loss)};
+ep_status ep_preparation_open(const ep_data_spec *data, ep_loss_type loss,
+                              const char *dataset_folder, ep_preparation *work, ep_prepared *out,
+                              ep_error *error) {
+  *work = (ep_preparation){.takes_classes = ep_loss_takes_classes(loss)};
   *out = (ep_prepared){0};
-  ep_status status = ep_row_source_open(data, dataset_folder, work.sets, error);
+  ep_status status = ep_row_source_open(data, dataset_folder, work->sets, error);
   if (status != EP_OK) return status;
   status = ep_columns_find(data, dataset_folder, &out->scaling.encoding, error);
-  if (status == EP_OK) status = names_find(data, &work, dataset_folder, &out->scaling, error);
-  if (status == EP_OK) status = by_find(data, dataset_folder, &work, error);
-  if (status == EP_OK) status = work_begin(data, &work, out, error);
-  if (status == EP_OK) status = loss_check(data, loss, &work, error);
-  if (status == EP_OK) status = rows_assign(data, &work, out, error);
+  if (status == EP_OK) status = names_find(data, work, dataset_folder, &out->scaling, error);
+  if (status == EP_OK) status = by_find(data, dataset_folder, work, error);
+  if (status == EP_OK) status = work_begin(data, work, out, error);
+  if (status == EP_OK) status = loss_check(data, loss, work, error);
+  return status == EP_OK ? rows_assign(data, work, out, error) : status;
+}
+
+void ep_preparation_close(ep_preparation *work) {
+  ep_split_column_deinit(&work->by);
+  ep_windows_deinit(&work->windows);
+  free(work->strata.class_of);
+  free(work->split);
+  free(work->x);
+  free(work->y);
+  free(work->encoded);
+  ep_row_source_close(work->sets);
+}
+
+ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,
+                     ep_prepared *out, ep_error *error) {
+  ep_preparation work;
+  ep_status status = ep_preparation_open(data, loss, dataset_folder, &work, out, error);
   if (status == EP_OK) status = work_do(data, &work, out, error);
-  ep_split_column_deinit(&work.by);
-  ep_windows_deinit(&work.windows);
-  free(work.strata.class_of);
-  free(work.split);
-  free(work.x);
-  free(work.y);
-  free(work.encoded);
-  ep_row_source_close(work.sets);
+  ep_preparation_close(&work);
   if (status != EP_OK) ep_prepared_deinit(out);
   return status;
 }

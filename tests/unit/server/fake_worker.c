@@ -191,6 +191,12 @@ static void refuse_export(fake *f, const ep_command *command) {
   send_reply(f, &reply);
 }
 
+static void refuse_plot(fake *f, const ep_command *command) {
+  ep_reply reply = {.kind = EP_REPLY_PLOTTED, .request = command->request};
+  ep_fail(&reply.error, EP_NOT_FOUND, "%s does not fit", command->plot.name);
+  send_reply(f, &reply);
+}
+
 static void obey(fake *f, ep_command *command) {
   ep_reply probed = {.kind = EP_REPLY_PROBED, .request = command->request};
   switch (command->kind) {
@@ -201,6 +207,7 @@ static void obey(fake *f, ep_command *command) {
   case EP_COMMAND_PAUSE: f->paused = f->spec && strcmp(command->job, f->command.job) == 0; break;
   case EP_COMMAND_PREDICT: answer_predict(f, command); break;
   case EP_COMMAND_EXPORT: refuse_export(f, command); break;
+  case EP_COMMAND_PLOT: refuse_plot(f, command); break;
   case EP_COMMAND_PROBE: send_reply(f, &probed); break;
   case EP_COMMAND_CALIBRATE: answer_calibrate(f, command); break;
   }

@@ -127,6 +127,25 @@ START_TEST(exports) {
 }
 END_TEST
 
+START_TEST(plots) {
+  const ep_plot_request plot = {"pr", "spam", "a", "1", "é", true, 0.1, NAN, 512, 100, INT64_MAX};
+  ep_command back, command = {.kind = EP_COMMAND_PLOT, .job = "job_01k", .file = "a", .plot = plot};
+  memset(command.weights_sha256, 'e', 64);
+  command_round_trip(&command, &back);
+  ck_assert(isnan(back.plot.cost_fn) && back.plot.normalize);
+  back.plot.cost_fn = command.plot.cost_fn = 5;
+  ck_assert_mem_eq(&back.plot, &command.plot, offsetof(ep_plot_request, normalize));
+  ck_assert(back.plot.cost_fp == 0.1 && back.plot.size == 512 && back.plot.repeats == 100);
+  ck_assert_int_eq(back.plot.seed, INT64_MAX);
+  ck_assert_str_eq(back.file, command.file);
+  ck_assert_str_eq(back.weights_sha256, command.weights_sha256);
+  ep_command_deinit(&back);
+  ep_reply answer, reply = {.kind = EP_REPLY_PLOTTED, .error = {EP_NOT_FOUND, .message = "none"}};
+  reply_round_trip(&reply, &answer);
+  ep_reply_deinit(&answer);
+}
+END_TEST
+
 START_TEST(ready) {
   ep_reply reply = {.kind = EP_REPLY_READY,
                     .device = {.name = "Intel(R) \"Xeon\"",
@@ -555,6 +574,7 @@ EP_SUITE("api/frame") {
   tcase_add_test(tests, cancel_and_probe);
   tcase_add_test(tests, predict);
   tcase_add_test(tests, exports);
+  tcase_add_test(tests, plots);
   tcase_add_test(tests, ready);
   tcase_add_test(tests, started);
   tcase_add_test(tests, finished);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "api/responses/curve.h"
-#include "server/curves/axis.h"
 #include "server/curves/svg.h"
+#include "server/drawing/axis.h"
 #include "tests/suite.h"
 
 #define NONE ((double)NAN)

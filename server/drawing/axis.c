@@ -1,4 +1,4 @@
-#include "server/curves/axis.h"
+#include "server/drawing/axis.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* axis.h: one axis of a chart: from values to positions, and its ticks. */
-#ifndef EP_SERVER_CURVES_AXIS_H
-#define EP_SERVER_CURVES_AXIS_H
+#ifndef EP_SERVER_DRAWING_AXIS_H
+#define EP_SERVER_DRAWING_AXIS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,68 @@
+#include "api/wire/plot.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "api/json/json.h"
+
+typedef struct {
+  const char *name, *shows, *fits;
+} plot_words;
+
+static const plot_words WORDS[EP_PLOT_COUNT] = {
+#define EP_PLOT_WORDS(code, name, shows, fits) {name, shows, fits},
+    EP_PLOT_TABLE(EP_PLOT_WORDS)
+#undef EP_PLOT_WORDS
+};
+
+const char *ep_plot_kind_name(ep_plot_kind kind) {
+  return WORDS[kind].name;
+}
+
+const char *ep_plot_kind_shows(ep_plot_kind kind) {
+  return WORDS[kind].shows;
+}
+
+const char *ep_plot_kind_fits(ep_plot_kind kind) {
+  return WORDS[kind].fits;
+}
+
+int ep_plot_kind_from_name(const char *name) {
+  for (int kind = 0; kind < EP_PLOT_COUNT; kind++)
+    if (strcmp(WORDS[kind].name, name) == 0) return kind;
+  return -1;
+}
+
+void ep_plot_request_write(ep_writer *writer, const ep_plot_request *request) {
+  ep_writer_member_string(writer, "plot", request->name);
+  ep_writer_member_string(writer, "output", request->output);
+  ep_writer_member_string(writer, "x", request->x);
+  ep_writer_member_string(writer, "y", request->y);
+  ep_writer_member_string(writer, "column", request->column);
+  ep_writer_member_boolean(writer, "normalize", request->normalize);
+  ep_writer_member_number_or_null(writer, "cost_fp", request->cost_fp);
+  ep_writer_member_number_or_null(writer, "cost_fn", request->cost_fn);
+  ep_writer_member_integer(writer, "size", request->size);
+  ep_writer_member_integer(writer, "repeats", request->repeats);
+  ep_writer_member_integer(writer, "seed", request->seed);
+}
+
+static double number_or_nan(const json_t *object, const char *key) {
+  double value;
+  return ep_json_get_number(object, key, &value) ? value : NAN;
+}
+
+bool ep_plot_request_read(const json_t *object, ep_plot_request *out) {
+  out->normalize = json_is_true(json_object_get(object, "normalize"));
+  out->cost_fp = number_or_nan(object, "cost_fp");
+  out->cost_fn = number_or_nan(object, "cost_fn");
+  return ep_json_get_text(object, "plot", out->name, sizeof out->name) &&
+         ep_json_get_text(object, "output", out->output, sizeof out->output) &&
+         ep_json_get_text(object, "x", out->x, sizeof out->x) &&
+         ep_json_get_text(object, "y", out->y, sizeof out->y) &&
+         ep_json_get_text(object, "column", out->column, sizeof out->column) &&
+         ep_json_get_integer(object, "size", 2, EP_LIMIT_PLOT_SIDE, &out->size) &&
+         ep_json_get_integer(object, "repeats", 1, EP_LIMIT_PLOT_REPEATS, &out->repeats) &&
+         ep_json_get_integer(object, "seed", 0, INT64_MAX, &out->seed);
+}

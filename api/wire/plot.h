@@ -1,0 +1,61 @@
+/* plot.h: what is asked of a plot of a job. A worker makes its numbers (engine/plots), epochd draws
+ * them (server/plots). */
+#ifndef EP_API_WIRE_PLOT_H
+#define EP_API_WIRE_PLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/json/writer.h"
+#include "api/limits.h"
+
+struct json_t;
+
+/* X(code, JSON name, what it shows, the jobs that it fits). Rows are the test rows of a job, or, in
+ * their absence, the validation rows, or the training rows. */
+#define EP_PLOT_TABLE(X)                                                                        \
+  X(CONFUSION, "confusion", "how many rows of each class were taken for which", "a classifier") \
+  X(ROC, "roc", "true positives over false positives, by threshold", "a classifier")            \
+  X(PR, "pr", "precision over recall, by threshold", "a classifier")                            \
+  X(CALIBRATION, "calibration", "how often what has a probability is so", "a classifier")       \
+  X(PREDICTIONS, "predictions", "predictions over targets", "a regression")                     \
+  X(RESIDUALS, "residuals", "targets less predictions, over predictions", "a regression")       \
+  X(BOUNDARY, "boundary", "the output over two inputs, the others at their means",              \
+    "two inputs or more, of a table or of vectors")                                             \
+  X(IMPORTANCE, "importance", "what the score loses when a column is shuffled",                 \
+    "columns of a table or of vectors")                                                         \
+  X(DEPENDENCE, "dependence", "the mean output over one column", "columns of a table or of vectors")
+
+typedef enum {
+#define EP_PLOT_ENUM(code, name, shows, fits) EP_PLOT_##code,
+  EP_PLOT_TABLE(EP_PLOT_ENUM)
+#undef EP_PLOT_ENUM
+      EP_PLOT_COUNT
+} ep_plot_kind;
+
+enum { EP_PLOT_NAME_BYTES = 32 };
+
+typedef struct {
+  char name[EP_PLOT_NAME_BYTES]; /* "": the list of the plots that fit */
+  /* By name, or by number from 0; "" = the usual one. */
+  char output[EP_LIMIT_NAME_BYTES + 1]; /* the class, or the target column */
+  char x[EP_LIMIT_NAME_BYTES + 1];      /* boundary: the input that goes to the right */
+  char y[EP_LIMIT_NAME_BYTES + 1];      /* boundary: the one that goes up */
+  char column[EP_LIMIT_NAME_BYTES + 1]; /* dependence */
+  bool normalize;                       /* confusion: shares of each true class */
+  double cost_fp, cost_fn;              /* roc, pr: of a wrong yes and a wrong no; NaN: none */
+  int64_t size;                         /* boundary: points a side */
+  int64_t repeats;                      /* importance: shuffles of each column */
+  int64_t seed;                         /* importance */
+} ep_plot_request;
+
+const char *ep_plot_kind_name(ep_plot_kind kind);
+const char *ep_plot_kind_shows(ep_plot_kind kind);
+const char *ep_plot_kind_fits(ep_plot_kind kind);
+int ep_plot_kind_from_name(const char *name); /* -1 when there is no such name */
+
+/* As members of an object. The reader takes what the writer writes; false: it is something else. */
+void ep_plot_request_write(ep_writer *writer, const ep_plot_request *request);
+bool ep_plot_request_read(const struct json_t *object, ep_plot_request *out);
+
+#endif

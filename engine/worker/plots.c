@@ -1,0 +1,150 @@
+#include "engine/worker/plots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/spec/job_spec.h"
+#include "engine/checkpoints/list.h"
+#include "engine/files/durable_file.h"
+#include "engine/plots/plots.h"
+#include "engine/weights/weights.h"
+#include "engine/worker/paths.h"
+
+enum { CELLS = EP_LIMIT_PREDICT_BYTES * 8 / sizeof(double) }; /* of rows in memory */
+
+/* A job whose plot is asked for. */
+typedef struct {
+  char weights[EP_PATH_BYTES], file[EP_PATH_BYTES];
+  bool checkpoint;         /* the weights are one */
+  ep_predictor *predictor; /* lent */
+  ep_job_spec *spec;
+  ep_data_shape shape;
+  ep_training_paths paths;
+  ep_encoding *encoding; /* owned; NULL: columns are numbers */
+  ep_words classes;
+  double *output; /* [rows, outputs] */
+  ep_plot_model model;
+} plotted;
+
+static ep_status spec_read(plotted *p, ep_error *error) {
+  char *text = NULL;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  ep_status status = ep_weights_read_spec(p->weights, &text, error);
+  if (status == EP_OK && ep_job_spec_load(text, strlen(text), &p->spec, problem) != EP_OK)
+    status = ep_fail(error, EP_INTERNAL, "the stored spec: %.400s", problem->detail);
+  free(text);
+  free(problem);
+  return status;
+}
+
+static ep_status rows_predict(void *context, const double *x, int64_t rows, double *output,
+                              ep_error *error) {
+  plotted *p = context;
+  int64_t columns = p->model.rows.columns, outputs = p->model.outputs;
+  int64_t at_once = EP_LIMIT_PREDICT_BYTES / (int64_t)sizeof *x / (columns + outputs + 1) + 1;
+  ep_status status = EP_OK;
+  for (int64_t row = 0; row < rows && status == EP_OK; row += at_once) {
+    int64_t count = rows - row < at_once ? rows - row : at_once, answered;
+    double *answer;
+    status = ep_predictor_answer(p->predictor, p->weights, p->checkpoint, "", x + row * columns,
+                                 count, columns, 1, &answer, &answered, error);
+    if (status != EP_OK) return status;
+    if (answered == outputs)
+      memcpy(output + row * outputs, answer, (size_t)(count * outputs) * sizeof *output);
+    else
+      status = ep_fail(error, EP_INTERNAL, "the network has %lld outputs, not %lld",
+                       (long long)answered, (long long)outputs);
+    free(answer);
+  }
+  return status;
+}
+
+/* How many outputs the network has: those of one row. */
+static ep_status outputs_count(plotted *p, const char *sha256, ep_error *error) {
+  double *answer;
+  ep_status status =
+      ep_predictor_answer(p->predictor, p->weights, p->checkpoint, sha256, p->model.rows.x, 1,
+                          p->model.rows.columns, 1, &answer, &p->model.outputs, error);
+  if (status == EP_OK) free(answer);
+  return status;
+}
+
+static ep_status rows_read(plotted *p, const ep_command *command, ep_error *error) {
+  ep_plot_model *model = &p->model;
+  const char *dataset = p->paths.dataset[0] ? p->paths.dataset : NULL;
+  ep_status status =
+      ep_raw_rows_read(&p->spec->data, p->spec->loss, dataset, CELLS, &model->rows, error);
+  if (status == EP_OK) status = outputs_count(p, command->weights_sha256, error);
+  if (status != EP_OK) return status;
+  bool vectors = p->shape.row.height * p->shape.row.width <= 1 && p->spec->data.shape[0] == 0;
+  model->loss = p->spec->loss;
+  model->rows_stand_alone = vectors && p->spec->data.window.length == 0;
+  model->classes = p->classes.count > 0 ? &p->classes : NULL;
+  model->encoding = p->encoding;
+  model->predict = rows_predict;
+  model->context = p;
+  int kind = ep_plot_kind_from_name(command->plot.name);
+  if (kind < 0 || !ep_plot_needs_output((ep_plot_kind)kind)) return EP_OK;
+  size_t values = (size_t)(model->rows.rows * model->outputs);
+  model->output = p->output = malloc((values + 1) * sizeof *p->output);
+  if (!p->output) return ep_fail_memory(error);
+  return rows_predict(p, model->rows.x, model->rows.rows, p->output, error);
+}
+
+static ep_status text_write(const char *path, const char *text, size_t bytes, ep_error *error) {
+  ep_durable_file *file;
+  ep_status status = ep_durable_file_create(path, &file, error);
+  if (status != EP_OK) return status;
+  status = ep_durable_file_write(file, text, bytes, error);
+  if (status == EP_OK) return ep_durable_file_commit(file, NULL, NULL, error);
+  ep_durable_file_abandon(file);
+  return status;
+}
+
+static ep_status numbers_write(const plotted *p, const ep_command *command, ep_error *error) {
+  ep_writer writer;
+  ep_status status = EP_OK;
+  ep_writer_init(&writer, EP_LIMIT_PLOT_BYTES);
+  if (command->plot.name[0])
+    status = ep_plot_write(&p->model, command->job, &command->plot, &writer, error);
+  else
+    ep_plot_list_write(&p->model, command->job, &writer);
+  ep_writer_bytes(&writer, "\n", 1);
+  if (status == EP_OK && writer.failed)
+    status =
+        ep_fail(error, EP_TOO_LARGE, "the plot's numbers are over %d bytes", EP_LIMIT_PLOT_BYTES);
+  if (status == EP_OK) status = text_write(p->file, writer.text, writer.count, error);
+  ep_writer_deinit(&writer);
+  return status;
+}
+
+static void plotted_deinit(plotted *p) {
+  free(p->output);
+  ep_raw_rows_deinit(&p->model.rows);
+  ep_words_deinit(&p->classes);
+  if (p->encoding) ep_encoding_deinit(p->encoding);
+  free(p->encoding);
+  ep_job_spec_destroy(p->spec);
+}
+
+ep_status ep_plots_write(const char *data_dir, const ep_command *command, ep_predictor *predictor,
+                         ep_error *error) {
+  plotted p = {.predictor = predictor, .checkpoint = command->checkpoint > 0};
+  char folder[EP_PATH_BYTES];
+  ep_status status = ep_path_join(folder, error, data_dir, "jobs", command->job, NULL);
+  if (status == EP_OK)
+    status = p.checkpoint ? ep_checkpoint_path(folder, command->checkpoint, p.weights, error)
+                          : ep_path_join(p.weights, error, folder, EP_WEIGHTS_FILE, NULL);
+  if (status == EP_OK) status = ep_path_join(p.file, error, data_dir, command->file, NULL);
+  if (status == EP_OK) status = spec_read(&p, error);
+  if (status == EP_OK) status = ep_weights_read_shape(p.weights, &p.shape, error);
+  if (status == EP_OK) status = ep_weights_read_encoding(p.weights, &p.encoding, error);
+  if (status == EP_OK) status = ep_weights_read_classes(p.weights, &p.classes, error);
+  if (status == EP_OK)
+    status = ep_training_paths_find(data_dir, command->job, p.spec, &p.paths, error);
+  if (status == EP_OK) status = rows_read(&p, command, error);
+  if (status == EP_OK) status = numbers_write(&p, command, error);
+  plotted_deinit(&p);
+  return status;
+}

@@ -1,0 +1,176 @@
+/* Plots of a job that ended: a worker makes the numbers, and they are sent or drawn. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/handlers/handlers.h"
+#include "server/plots/plots.h"
+#include "server/process/data_dir.h"
+
+enum {
+  SIZE = 100,     /* of a boundary's side, by default */
+  REPEATS = 5,    /* as permutation_importance has them */
+  TREE_BYTES = 24 /* of memory for a byte of numbers, while they are drawn */
+};
+
+static ep_status text_read(int file, int64_t bytes, char **out, ep_error *error) {
+  ep_status status = EP_OK;
+  char *text = *out = malloc((size_t)bytes + 1);
+  if (!text) return ep_fail_memory(error);
+  for (int64_t done = 0; done < bytes && status == EP_OK;) {
+    ssize_t got = read(file, text + done, (size_t)(bytes - done));
+    if (got <= 0) status = ep_fail(error, EP_IO, "the plot's numbers: %s", strerror(errno));
+    done += got;
+  }
+  text[bytes] = 0;
+  return status;
+}
+
+/* The numbers as a worker writes them. *text: the caller's (free), also on failure. */
+static ep_status numbers_make(ep_exchange *exchange, const ep_plot_request *request, bool drawn,
+                              char **text, ep_error *error) {
+  const char *name = ep_request_query(&exchange->request, "checkpoint");
+  int64_t checkpoint = 0;
+  const char *data_dir = exchange->server->config->data_dir;
+  char folder[EP_PATH_BYTES], path[EP_PATH_BYTES];
+  int file = -1;
+  int64_t bytes = 0;
+  if (name && ep_checkpoint_name_read(name, &checkpoint, error) != EP_OK) return error->status;
+  ep_status status = ep_data_dir_temporary(data_dir, folder, error);
+  if (status != EP_OK) return status;
+  status = ep_path_join(path, error, folder, "plot.json", NULL);
+  if (status == EP_OK)
+    status = ep_jobs_plot(exchange->server->jobs, exchange->request.id, checkpoint, request,
+                          path + strlen(data_dir) + 1, error);
+  if (status == EP_OK) status = ep_file_open(path, &file, &bytes, error);
+  if (status == EP_OK) status = ep_exchange_hold(exchange, bytes * (drawn ? TREE_BYTES : 1), error);
+  if (status == EP_OK) status = text_read(file, bytes, text, error);
+  if (file >= 0) close(file);
+  ep_data_dir_remove(folder, NULL);
+  return status;
+}
+
+/* A parameter that names something. */
+static ep_status name_read(const ep_request *request, const char *key,
+                           char name[EP_LIMIT_NAME_BYTES + 1], ep_error *error) {
+  const char *value = ep_request_query(request, key);
+  if (!value) return EP_OK;
+  if (strlen(value) > EP_LIMIT_NAME_BYTES)
+    return ep_fail(error, EP_MALFORMED, "?%s= is over %d bytes", key, EP_LIMIT_NAME_BYTES);
+  snprintf(name, EP_LIMIT_NAME_BYTES + 1, "%s", value);
+  return EP_OK;
+}
+
+/* "fp:1,fn:5" */
+static ep_status cost_read(const ep_request *request, ep_plot_request *out, ep_error *error) {
+  const char *text = ep_request_query(request, "cost");
+  char *end = NULL;
+  out->cost_fp = out->cost_fn = NAN;
+  if (!text) return EP_OK;
+  if (strncmp(text, "fp:", 3) == 0) {
+    out->cost_fp = strtod(text + 3, &end);
+    if (strncmp(end, ",fn:", 4) == 0) out->cost_fn = strtod(end + 4, &end);
+  }
+  if (end && !*end && isfinite(out->cost_fp) && isfinite(out->cost_fn) && out->cost_fp >= 0 &&
+      out->cost_fn >= 0)
+    return EP_OK;
+  return ep_fail(error, EP_MALFORMED,
+                 "?cost=%.64s must be fp:A,fn:B, what a wrong yes and a wrong no cost, from 0 up",
+                 text);
+}
+
+static ep_status request_read(const ep_request *request, ep_plot_request *out, ep_error *error) {
+  static const char *const SWITCH[] = {"false", "true", NULL};
+  int normalize;
+  snprintf(out->name, sizeof out->name, "%.*s", (int)sizeof out->name - 1, request->part);
+  ep_status status = ep_request_word(request, "normalize", SWITCH, 0, &normalize, error);
+  out->normalize = normalize;
+  if (status == EP_OK) status = cost_read(request, out, error);
+  if (status == EP_OK) status = name_read(request, "class", out->output, error);
+  if (status == EP_OK) status = name_read(request, "x", out->x, error);
+  if (status == EP_OK) status = name_read(request, "y", out->y, error);
+  if (status == EP_OK) status = name_read(request, "column", out->column, error);
+  if (status == EP_OK)
+    status = ep_request_integer(request, "size", 2, EP_LIMIT_PLOT_SIDE, SIZE, &out->size, error);
+  if (status == EP_OK)
+    status = ep_request_integer(request, "repeats", 1, EP_LIMIT_PLOT_REPEATS, REPEATS,
+                                &out->repeats, error);
+  if (status == EP_OK)
+    status = ep_request_integer(request, "seed", 0, INT64_MAX, 0, &out->seed, error);
+  return status;
+}
+
+/* The picture's title is the job's name, or its id where it has none. */
+static ep_status title_find(ep_exchange *exchange, char title[EP_LIMIT_NAME_BYTES + 1],
+                            ep_error *error) {
+  ep_job_copy *copy = NULL;
+  ep_status status = ep_jobs_copy(exchange->server->jobs, exchange->request.id, &copy, error);
+  if (status != EP_OK) return status;
+  const char *name = ep_job_copy_view(copy)->name;
+  snprintf(title, EP_LIMIT_NAME_BYTES + 1, "%s", name[0] ? name : exchange->request.id);
+  ep_job_copy_destroy(copy);
+  return EP_OK;
+}
+
+static ep_route_result picture_respond(ep_exchange *exchange, const char *numbers, bool png) {
+  char title[EP_LIMIT_NAME_BYTES + 1];
+  ep_error error = {0};
+  void *picture = NULL;
+  size_t bytes = 0;
+  ep_status status = title_find(exchange, title, &error);
+  if (status == EP_OK)
+    status = png ? ep_plot_format_png(numbers, &picture, &bytes, &error)
+                 : ep_plot_format_svg(title, numbers, (char **)&picture, &error);
+  if (status != EP_OK) return ep_exchange_fail(exchange, &error);
+  if (png)
+    ep_response_take_bytes(&exchange->response, 200, "image/png", picture, bytes);
+  else
+    ep_response_take_text(&exchange->response, 200, "image/svg+xml", picture);
+  ep_response_header_add(&exchange->response, "Content-Disposition",
+                         "inline; filename=\"%s-%s.%s\"", exchange->request.id,
+                         exchange->request.part, png ? "png" : "svg");
+  /* a picture that is opened by itself needs its style, and the picture within it */
+  ep_response_header_add(&exchange->response, "Content-Security-Policy",
+                         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox");
+  return EP_ROUTE_DONE;
+}
+
+ep_route_result ep_route_plot_list(ep_exchange *exchange) {
+  const ep_plot_request request = {
+      .cost_fp = NAN, .cost_fn = NAN, .size = SIZE, .repeats = REPEATS};
+  ep_error error = {0};
+  char *text = NULL;
+  if (numbers_make(exchange, &request, false, &text, &error) == EP_OK)
+    return ep_exchange_json(exchange, text);
+  free(text);
+  return ep_exchange_fail(exchange, &error);
+}
+
+ep_route_result ep_route_plot_get(ep_exchange *exchange) {
+  enum { JSON, SVG, PNG };
+  static const char *const FORMATS[] = {"json", "svg", "png", NULL};
+  const ep_request *request = &exchange->request;
+  ep_plot_request asked = {0};
+  ep_error error = {0};
+  char *text = NULL;
+  int format;
+  int fallback = !ep_request_names(request, "Accept", "application/json") &&
+                         (ep_request_names(request, "Accept", "text/html") ||
+                          ep_request_names(request, "Accept", "image/svg+xml"))
+                     ? SVG
+                     : JSON;
+  ep_status status = ep_request_word(request, "format", FORMATS, fallback, &format, &error);
+  if (status == EP_OK) status = request_read(request, &asked, &error);
+  if (status == EP_OK) status = numbers_make(exchange, &asked, format != JSON, &text, &error);
+  if (status != EP_OK) {
+    free(text);
+    return ep_exchange_fail(exchange, &error);
+  }
+  if (format == JSON) return ep_exchange_json(exchange, text);
+  ep_route_result result = picture_respond(exchange, text, format == PNG);
+  free(text);
+  return result;
+}

@@ -1,0 +1,17 @@
+/* plots.h: the numbers of a plot (engine/plots has them) as pictures. */
+#ifndef EP_SERVER_PLOTS_PLOTS_H
+#define EP_SERVER_PLOTS_PLOTS_H
+
+#include <stddef.h>
+
+#include "api/status.h"
+
+/* An SVG that is readable on a phone, in light and dark, with a title and a description. numbers:
+ * the JSON of a plot; title: any UTF-8. *out: the caller's (free). */
+ep_status ep_plot_format_svg(const char *title, const char *numbers, char **out, ep_error *error);
+
+/* A boundary as a PNG, a pixel a point. EP_MALFORMED: the plot is none. *out: [*bytes], the
+ * caller's (free). */
+ep_status ep_plot_format_png(const char *numbers, void **out, size_t *bytes, ep_error *error);
+
+#endif

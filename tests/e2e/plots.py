@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""plots.py URL: the plots of three jobs. Curves are computed here as textbooks have them, and by scikit-learn where it
+is installed; what the network says of rows comes from predict."""
+
+import json
+import math
+import random
+import struct
+import sys
+import time
+import urllib.error
+import urllib.request
+import xml.etree.ElementTree
+import zlib
+
+URL = sys.argv[1]
+TOLERANCE = 1e-12
+
+
+def fail(what):
+    sys.exit(f"FAILED: {what}")
+
+
+def ask(method, path, body=None, kind="application/json", accept="application/json", want=(200, 201)):
+    data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+    headers = {"Accept": accept} | ({"Content-Type": kind} if data is not None else {})
+    request = urllib.request.Request(URL + path, data, headers, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            status, text, type_ = answer.status, answer.read(), answer.headers["Content-Type"]
+    except urllib.error.HTTPError as answer:
+        status, text, type_ = answer.code, answer.read(), answer.headers["Content-Type"]
+    if status not in (want if isinstance(want, tuple) else (want,)):
+        fail(f"{method} {path} -> {status}: {text[:500]!r}")
+    return json.loads(text) if "json" in type_ else text
+
+
+def train(spec):
+    job = ask("POST", "/v1/jobs", {"epochs": 60, "batch_size": 32, "optimizer": {"type": "adam", "lr": 0.05}} | spec)
+    while job["status"] not in ("succeeded", "failed"):
+        job = ask("GET", f"/v1/jobs/{job['id']}?wait=10")
+    if job["status"] != "succeeded":
+        fail(job)
+    return job["id"]
+
+
+def plot(job, name, **query):
+    words = "&".join(f"{key}={value}" for key, value in query.items())
+    return ask("GET", f"/v1/jobs/{job}/plots/{name}?{words}")
+
+
+def near(what, got, wanted, tolerance=TOLERANCE):
+    if isinstance(wanted, list):
+        if len(got) != len(wanted):
+            fail(f"{what}: {len(got)} values, not {len(wanted)}")
+        for i, (a, b) in enumerate(zip(got, wanted)):
+            near(f"{what}[{i}]", a, b, tolerance)
+        return
+    a = math.inf if got == "Infinity" else got
+    if math.isnan(a) or (a != wanted and not abs(a - wanted) <= tolerance * max(1, abs(wanted))):
+        fail(f"{what} is {a!r}, not {wanted!r}")
+
+
+def hits_by_threshold(truth, scores):
+    """(threshold, true positives, false positives) of each score, the greatest first."""
+    return [(t, sum(1 for y, s in zip(truth, scores) if y and s >= t), sum(1 for y, s in zip(truth, scores) if not y and s >= t))
+            for t in sorted(set(scores), reverse=True)]
+
+
+def roc(truth, scores):
+    """As roc_curve has it: without the points within straight lines."""
+    steps, positives = hits_by_threshold(truth, scores), sum(truth)
+    kept = [step for i, step in enumerate(steps) if i in (0, len(steps) - 1) or any(
+        steps[i + 1][k] - 2 * step[k] + steps[i - 1][k] for k in (1, 2))]
+    return ([0] + [f / (len(truth) - positives) for _, _, f in kept], [0] + [h / positives for _, h, _ in kept],
+            [math.inf] + [t for t, _, _ in kept])
+
+
+def precision_recall(truth, scores):
+    steps, positives = hits_by_threshold(truth, scores)[::-1], sum(truth)
+    return [h / (h + f) for _, h, f in steps] + [1], [h / positives for _, h, _ in steps] + [0], [t for t, _, _ in steps]
+
+
+def curves_check(job, truth, scores):
+    wanted_roc, wanted_pr, source = roc(truth, scores), precision_recall(truth, scores), "the textbook"
+    try:
+        from sklearn import metrics
+        wanted_roc = [list(map(float, part)) for part in metrics.roc_curve(truth, scores)]
+        wanted_pr = [list(map(float, part)) for part in metrics.precision_recall_curve(truth, scores)]
+        source = "scikit-learn"
+    except ImportError:
+        pass
+    got = plot(job, "roc", cost="fp:1,fn:5")
+    for key, wanted in zip(("fpr", "tpr", "thresholds"), wanted_roc):
+        near(f"roc {key}", got[key], list(wanted))
+    area = sum((b - a) * (c + d) / 2 for a, b, c, d in zip(got["fpr"], got["fpr"][1:], got["tpr"], got["tpr"][1:]))
+    near("auc", got["auc"], area, 1e-9)
+    # the best thresholds, by trying them all
+    positives, steps = sum(truth), hits_by_threshold(truth, scores)
+    best = max(steps, key=lambda step: 2 * step[1] / (step[1] + step[2] + positives))
+    near("best F1", got["best_f1"]["threshold"], best[0])
+    near("its F1", got["best_f1"]["f1"], 2 * best[1] / (best[1] + best[2] + positives))
+    cheapest = min([(math.inf, 0, 0)] + steps, key=lambda step: step[2] + 5 * (positives - step[1]))
+    near("the cheapest", got["best_cost"]["threshold"], cheapest[0])
+    near("its cost", got["best_cost"]["cost"], cheapest[2] + 5 * (positives - cheapest[1]))
+    got = plot(job, "pr")
+    for key, wanted in zip(("precision", "recall", "thresholds"), wanted_pr):
+        near(f"pr {key}", got[key], list(wanted))
+    recall, precision = got["recall"], got["precision"]
+    near("average precision", got["average_precision"],
+         sum((a - b) * p for a, b, p in zip(recall, recall[1:], precision)), 1e-9)
+    print(f"ok: {len(truth)} rows, {len(set(scores))} scores: ROC and PR are those of {source}")
+
+
+def calibration_check(job, truth, probabilities):
+    bins = [[] for _ in range(10)]
+    for y, p in zip(truth, probabilities):
+        bins[sum(p > edge * 0.1 for edge in range(1, 10))].append((y, p))
+    bins = [b for b in bins if b]
+    got = plot(job, "calibration")
+    near("predicted", got["predicted"], [sum(p for _, p in b) / len(b) for b in bins], 1e-9)
+    near("observed", got["observed"], [sum(y for y, _ in b) / len(b) for b in bins])
+    near("Brier", got["brier"], sum((y - p) ** 2 for y, p in zip(truth, probabilities)) / len(truth), 1e-9)
+
+
+def picture_check(job, name, text):
+    root = xml.etree.ElementTree.fromstring(text)
+    names = [element.tag.split("}")[1] for element in root.iter()]
+    if names[0] != "svg" or "title" not in names or "desc" not in names or "script" in names:
+        fail(f"the picture of {name} has {sorted(set(names))}")
+    if b"nan" in text.lower().replace(b"dominance", b""):
+        fail(f"the picture of {name} has a NaN in it")
+
+
+def pictures_check(job, names):
+    listed = [row["name"] for row in ask("GET", f"/v1/jobs/{job}/plots")["data"]]
+    if listed != names:
+        fail(f"the plots of {job} are {listed}")
+    for name in names:
+        picture_check(job, name, ask("GET", f"/v1/jobs/{job}/plots/{name}", accept="text/html,image/svg+xml,*/*"))
+    for name in {"confusion", "roc", "predictions"} - set(names):
+        problem = ask("GET", f"/v1/jobs/{job}/plots/{name}", want=404)
+        if ", ".join(names) not in problem["detail"]:
+            fail(f"{name}: {problem['detail']}")
+
+
+def binary():
+    """Yes or no, of whole numbers: scores occur several times. Test rows of its own."""
+    draw = random.Random(7)
+    rows = [[draw.randint(0, 3) for _ in range(4)] for _ in range(800)]
+    y = [int(3 * a - 2 * b + draw.gauss(0, 2) > 2) for a, b, _, _ in rows]
+    test = 300
+    data = {"m": len(rows) - test, "n": 4, "m_test": test, "x": sum(rows[test:], []), "y": y[test:],
+            "x_test": sum(rows[:test], []), "y_test": y[:test]}
+    ask("PUT", "/v1/datasets/marks", data)
+    job = train({"data": {"dataset": "marks", "standardize": ["x"]}, "loss": "bce_with_logits", "name": "<marks> & more",
+                 "model": {"layers": [{"type": "linear", "out_features": 4}, {"type": "tanh"},
+                                      {"type": "linear", "out_features": 1}]}})
+    scores = [row[0] for row in ask("POST", f"/v1/jobs/{job}/predict", {"x": rows[:test]})["predictions"]]
+    if len(set(scores)) == test:
+        fail("no score occurs twice: the test tests too little")
+    curves_check(job, y[:test], scores)
+    calibration_check(job, y[:test], [1 / (1 + math.exp(-s)) for s in scores])
+    matrix = [[sum(1 for t, s in zip(y, scores) if t == a and (s > 0) == b) for b in (0, 1)] for a in (0, 1)]
+    got = plot(job, "confusion")
+    if got["matrix"] != matrix or got["classes"] != ["0", "1"]:
+        fail(f"confusion: {got}, not {matrix}")
+    near("shares", plot(job, "confusion", normalize="true")["matrix"], [[c / sum(r) for c in r] for r in matrix])
+    # the second column counts for less than the first, the last two for nothing
+    got = plot(job, "importance", repeats=10)
+    if [column["column"] for column in got["columns"]][:2] != ["0", "1"] or got["columns"][0]["mean"] < 0.1:
+        fail(f"importance: {got['columns']}")
+    near("baseline", got["baseline"], (matrix[0][0] + matrix[1][1]) / test)
+    if plot(job, "importance", repeats=10) != got or plot(job, "importance", repeats=10, seed=1) == got:
+        fail("importance is not a function of its seed")
+    pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence"])
+    print("ok: confusion, calibration, importance of a binary classifier")
+
+
+def table():
+    """Three kinds, by name; a column of words."""
+    draw = random.Random(3)
+    lines = ["width,height,colour,kind"]
+    for _ in range(400):
+        kind = draw.choice(["apple", "melon", "plum"])
+        size = {"apple": 8, "melon": 20, "plum": 4}[kind]
+        colour = draw.choice(["red", "green"]) if kind == "apple" else {"melon": "green", "plum": "blue"}[kind]
+        lines.append(f"{size + draw.gauss(0, 1):.3f},{draw.gauss(0, 1):.3f},{colour},{kind}")
+    ask("PUT", "/v1/datasets/fruit?header=true", "\n".join(lines).encode(), "text/csv")
+    job = train({"data": {"dataset": "fruit", "target": "kind", "test": 0.3}, "loss": "cross_entropy",
+                 "model": {"layers": [{"type": "linear", "out_features": 8}, {"type": "tanh"},
+                                      {"type": "linear", "out_features": 3}]}})
+    got = plot(job, "confusion")
+    metrics = ask("GET", f"/v1/jobs/{job}")["metrics"]["test"]
+    if sorted(got["classes"]) != ["apple", "melon", "plum"] or got["matrix"] != metrics["confusion"] or got["rows"] != 120:
+        fail(f"confusion: {got}, not {metrics}")
+    got = plot(job, "boundary", x="width", y="height", size=40)
+    if [len(row) for row in got["values"]] != [40] * 40 or got["x"]["column"] != "width" or got["points"]["x"] == []:
+        fail(f"boundary: {str(got)[:300]}")
+    if got["held"][0]["column"] != "colour" or got["held"][0]["value"] not in ("red", "green", "blue"):
+        fail(f"what is held: {got['held']}")
+    # each point as predict has it, with the others held
+    x = got["x"]["low"] + 3 / 39 * (got["x"]["high"] - got["x"]["low"])
+    y = got["y"]["low"] + 30 / 39 * (got["y"]["high"] - got["y"]["low"])
+    outputs = ask("POST", f"/v1/jobs/{job}/predict",
+                  {"rows": [{"width": x, "height": y, "colour": got["held"][0]["value"]}]})["predictions"][0]
+    if got["values"][30][3] != outputs.index(max(outputs)):
+        fail(f"the point at {x}, {y} is of class {got['values'][30][3]}, and predict says {outputs}")
+    picture = ask("GET", f"/v1/jobs/{job}/plots/boundary?format=png&size=64")
+    if picture[:8] != b"\x89PNG\r\n\x1a\n" or struct.unpack(">II", picture[16:24]) != (64, 64):
+        fail("the boundary is no PNG of 64 x 64")
+    at = picture.index(b"IDAT")
+    if len(zlib.decompress(picture[at + 4:at + 4 + struct.unpack(">I", picture[at - 4:at])[0]])) != 64 * (64 * 3 + 1):
+        fail("the PNG has other pixels")
+    got = plot(job, "importance")
+    if got["columns"][-1]["column"] != "height":
+        fail(f"importance: {got['columns']}")
+    got = plot(job, "dependence", column="colour", **{"class": "melon"})
+    if sorted(got["value"]) != ["blue", "green", "red"] or got["class"] != "melon":
+        fail(f"dependence: {got}")
+    got = plot(job, "roc", **{"class": "plum"})
+    if got["class"] != "plum" or got["score"] != "probability":
+        fail(f"roc of a class: {got['class']}")
+    for query, word in (("roc?class=pear", "pear"), ("boundary?x=colour", "words"), ("boundary?x=depth", "depth"),
+                        ("boundary?x=width&y=width", "same"), ("boundary?size=513", "512"), ("roc?cost=2", "cost"),
+                        ("roc?format=png", "png")):
+        problem = ask("GET", f"/v1/jobs/{job}/plots/{query}", want=400)
+        if word not in problem["detail"]:
+            fail(f"{query}: {problem['detail']}")
+    pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence"])
+    print("ok: names, boundary, dependence of a table, and what is refused")
+
+
+def regression():
+    draw = random.Random(5)
+    rows = [[draw.uniform(-1, 1), draw.uniform(-1, 1)] for _ in range(300)]
+    y = [3 * a - b + draw.gauss(0, 0.1) for a, b in rows]
+    data = {"m": 200, "n": 2, "m_test": 100, "x": sum(rows[100:], []), "y": y[100:], "x_test": sum(rows[:100], []),
+            "y_test": y[:100]}
+    ask("PUT", "/v1/datasets/plane", data)
+    job = train({"data": {"dataset": "plane", "standardize": ["x", "y"]}, "loss": "mse",
+                 "model": {"layers": [{"type": "linear", "out_features": 1}]}})
+    outputs = [row[0] for row in ask("POST", f"/v1/jobs/{job}/predict", {"x": rows[:100]})["predictions"]]
+    got = plot(job, "predictions")
+    near("targets", got["target"], y[:100], 1e-6)
+    near("predictions", got["prediction"], outputs)
+    got = plot(job, "residuals")
+    near("residuals", got["residual"], [t - p for t, p in zip(y, outputs)], 1e-6)
+    near("the mean residual", got["mean"], sum(got["residual"]) / 100, 1e-9)
+    # a plane's dependence is a line
+    got = plot(job, "dependence", column=0)
+    slopes = [(b - a) / (d - c) for a, b, c, d in zip(got["mean"], got["mean"][1:], got["value"], got["value"][1:])]
+    near("the slope", slopes, [slopes[0]] * len(slopes), 1e-3)
+    pictures_check(job, ["predictions", "residuals", "boundary", "importance", "dependence"])
+    print("ok: a regression's plots, and no ROC of it")
+
+
+def while_it_trains():
+    """The boundary of a checkpoint, and none of the job's end yet."""
+    job = ask("POST", "/v1/jobs", {"data": {"generator": "disc", "rows": 400}, "loss": "bce_with_logits", "epochs": 900000000,
+              "batch_size": 50, "report_every": 100000, "checkpoint": {"every_seconds": 1}, "optimizer": {"lr": 0.01},
+              "model": {"layers": [{"type": "linear", "out_features": 4}, {"type": "tanh"},
+                                   {"type": "linear", "out_features": 1}]}})["id"]
+    ask("GET", f"/v1/jobs/{job}/plots/boundary", want=409)
+    while not ask("GET", f"/v1/jobs/{job}/checkpoints")["data"]:
+        time.sleep(0.1)
+    got = plot(job, "boundary", checkpoint="latest", size=10)
+    outputs = ask("GET", f"/v1/jobs/{job}/plots/boundary?checkpoint=x", want=400)
+    ask("POST", f"/v1/jobs/{job}/cancel", {})
+    if len(got["values"]) != 10 or "checkpoint" not in outputs["detail"]:
+        fail(f"the boundary of a checkpoint: {str(got)[:200]}, {outputs}")
+    print("ok: the boundary of a job that trains")
+
+
+binary()
+table()
+regression()
+while_it_trains()
