@@ -115,14 +115,14 @@ class Campaign:
         return {state["id"]: state["progress"]["epoch"] for state in states if state["status"] == "running"}
 
     def advanced(self):
-        """Waits until a job that runs comes further; not always, as what waits is to be hit too."""
+        """Waits until a job that runs comes further: True. Not always, as what waits is to be hit too."""
         before, until = self.refill(), time.monotonic() + self.chance.choice([0, 20, 20, 20])
         while time.monotonic() < until:
             now = self.refill()
             if any(epoch > before.get(job, 0) for job, epoch in now.items()):
-                self.at_work += 1
-                return
+                return True
             time.sleep(0.05)
+        return False
 
     def find(self, victim):
         if victim == "epochd":
@@ -137,7 +137,7 @@ class Campaign:
             return relays
         return [each for each, parent in processes("--socket", "--data-dir") if parent in relays]
 
-    def kill(self):
+    def kill(self, trains):
         """One of them, at once or after a while, or none where there is none of its kind."""
         victim = self.chance.choice(VICTIMS)
         time.sleep(self.chance.uniform(0, 0.8))
@@ -146,6 +146,7 @@ class Campaign:
             return
         os.kill(self.chance.choice(found), signal.SIGKILL)
         self.kills[victim] += 1
+        self.at_work += trains
         if victim in OF_SLURM + ["epochd"]:
             time.sleep(self.chance.choice([0, self.chance.uniform(0, 1)]))
         if victim == "epochd":
@@ -157,8 +158,7 @@ class Campaign:
     def run(self):
         self.undisturbed()
         while sum(self.kills.values()) < self.options.rounds:
-            self.advanced()
-            self.kill()
+            self.kill(self.advanced())
         faults = []
         attempts = 0
         for job, seed in self.jobs.items():

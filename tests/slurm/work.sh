@@ -109,16 +109,16 @@ long_job() { # SECONDS EXTRA
   epochs=$((epochs / 100 * 100))
   jq -c --argjson extra "$2" '. + $extra' <<<"$(xor_job "$epochs" "{\"report_every\": $((epochs / 100))}")"
 }
-begun_here() { # JOB: its weights are $weights, and it runs on the partition
+both_begun() { # JOB: it trains here too, as $reference, and has begun on the partition
   submit "$(jq -c '.device = "cpu" | del(.slurm)' <<<"$1")"
-  finish "$id"
-  weights=$(weights_of "/v1/jobs/$id/weights")
+  reference=$id
   submit "$1"
   until_so "the job runs" has_begun
 }
 as_undisturbed() { # WHAT
   finish "$id"
-  [[ $(weights_of "/v1/jobs/$id/weights") == "$weights" ]] || fail "$1: other weights"
+  finish "$reference"
+  [[ $(weights_of "/v1/jobs/$reference/weights") == "$(weights_of "/v1/jobs/$id/weights")" ]] || fail "$1: other weights"
   http GET "/v1/jobs/$id/events?follow=0"
   sequence "$body" 1
   jq -s -e '[.[] | select(.type == "epoch") | .epoch] | . == unique and length == 100' "$body" >/dev/null ||
@@ -130,7 +130,7 @@ as_undisturbed() { # WHAT
 }
 
 # A job of the other partition that needs all of both nodes: Slurm takes epochd's workers away, and requeues them.
-begun_here "$(long_job 3 '{"device": "slurm:cpu"}')"
+both_begun "$(long_job 2 '{"device": "slurm:cpu"}')"
 urgent=$(sbatch --parsable --partition urgent --nodes 2 --exclusive --time 1 --output /dev/null --wrap "sleep 2")
 has_nodes() { [[ $(squeue --noheader --jobs "$urgent" --states all --format %T) != PENDING ]]; }
 until_so "the urgent job has the nodes" has_nodes
@@ -159,7 +159,7 @@ echo "ok: the worker of a cancelled job is out of Slurm's queue"
 
 if [[ -n $all ]]; then
   # Slurm warns a minute before the end of an allocation, and looks each half minute: of one minute, half is left.
-  begun_here "$(long_job 50 '{"device": "slurm:cpu", "slurm": {"time": "1:00"}}')"
+  both_begun "$(long_job 35 '{"device": "slurm:cpu", "slurm": {"time": "1:00"}}')"
   as_undisturbed "the time limit"
 fi
 daemon_stop
