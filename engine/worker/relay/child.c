@@ -17,8 +17,9 @@ extern char **environ;
 
 enum { CHILD_SOCKET = 3, IN_BYTES_MIN = 256 << 10, END_MS = 2000, LIST_BYTES = 4096 };
 
-/* The child gets the signals as at login, and none of the relay's descriptors but `file`. SIGTERM is
- * kept from it: Slurm sends it to all processes of an allocation, and the relay alone acts on it. */
+/* The child gets the signals as at login, and none of the relay's descriptors but `file`. SIGTERM
+ * is kept from it: Slurm sends it to all processes of an allocation, and the relay alone acts on
+ * it. */
 static int program_start(const char *program, char *const *arguments, int file, int number,
                          pid_t *pid) {
   posix_spawn_file_actions_t actions;
