@@ -158,7 +158,7 @@ scancel "$blocker"
 echo "ok: the worker of a cancelled job is out of Slurm's queue"
 
 if [[ -n $all ]]; then
-  # Slurm warns a minute before the end of an allocation, and looks each half minute: of one minute, half is left.
+  # Slurm warns a minute before the end of an allocation, and looks each half minute: of one minute, half at most is left.
   both_begun "$(long_job 35 '{"device": "slurm:cpu", "slurm": {"time": "1:00"}}')"
   as_undisturbed "the time limit"
 fi
