@@ -86,7 +86,9 @@ ep_status ep_record_hello_read(const ep_record *record, ep_record_hello *out, ep
       !text_valid(out->worker, sizeof out->worker) || !ep_record_name_valid(out->worker) ||
       !text_valid(out->secret, sizeof out->secret) ||
       !is_hex(out->secret, EP_SHA256_HEX_BYTES - 1) || !text_valid(out->node, sizeof out->node) ||
-      !text_valid(out->slurm_job, sizeof out->slurm_job) || !text_valid(out->job, sizeof out->job))
+      !text_valid(out->slurm_job, sizeof out->slurm_job) ||
+      !text_valid(out->job, sizeof out->job) || strchr(out->worker, '/') ||
+      strchr(out->job, '/')) /* names of files may have folders */
     return malformed(error, "text");
   bool job = out->job[0] != 0;
   if ((job && !ep_record_name_valid(out->job)) || job != (out->attempt > 0) || out->attempt < 0 ||

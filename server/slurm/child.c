@@ -18,9 +18,11 @@
 
 /* env looks the command up in the PATH, in an environment of its own: what the command needs to
  * find its Slurm, and what makes it print the same everywhere: times as seconds, arrays in full.
- * sbatch gives this environment to its job. */
+ * sbatch gives this environment to its job, whose products are to be those of a local worker: so
+ * OpenBLAS gets the same settings. */
 static const char ENV[] = "/usr/bin/env";
-static const char *const INHERITED[] = {"PATH", "HOME", "LD_LIBRARY_PATH", "SLURM_CONF"};
+static const char *const INHERITED[] = {
+    "PATH", "HOME", "LD_LIBRARY_PATH", "SLURM_CONF", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"};
 static const char *const SETTINGS[] = {"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0", "LC_ALL=C"};
 #define LATE "did not end in time"
 enum {

@@ -17,17 +17,20 @@ extern char **environ;
 
 enum { CHILD_SOCKET = 3, IN_BYTES_MIN = 256 << 10, END_MS = 2000, LIST_BYTES = 4096 };
 
-/* The child gets the signals as at login, and none of the relay's descriptors but `file`. */
+/* The child gets the signals as at login, and none of the relay's descriptors but `file`. SIGTERM
+ * is kept from it: Slurm sends it to all processes of an allocation, and the relay alone acts on
+ * it. */
 static int program_start(const char *program, char *const *arguments, int file, int number,
                          pid_t *pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
-  sigset_t none, all;
-  sigemptyset(&none);
+  sigset_t kept, all;
+  sigemptyset(&kept);
+  sigaddset(&kept, SIGTERM);
   sigfillset(&all);
   int failed = posix_spawnattr_init(&attributes);
   if (failed != 0) return failed;
-  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigmask(&attributes, &kept);
   posix_spawnattr_setsigdefault(&attributes, &all);
   /* A group of its own: a signal to the relay's group, as Slurm sends it, is the relay's alone. */
   posix_spawnattr_setpgroup(&attributes, 0);

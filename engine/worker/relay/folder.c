@@ -114,7 +114,7 @@ static int next_open(ep_relay_folder *folder, DIR *entries, ep_held_files which,
     if (fstat(file, &state) == 0 && S_ISREG(state.st_mode)) {
       *from = file_begin(folder, entry->d_name, &state);
       *until = state.st_size;
-      snprintf(name, sizeof folder->sent[0].name, "%s", entry->d_name);
+      memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
       if (*from >= 0) return file;
     }
     close(file);
