@@ -183,11 +183,13 @@ static void worker_attach(ep_supervisor *s, const ep_control *control, int file)
   }
   ep_supervised *place = place_find(s, control, device);
   const bool known = place && place->worker[0] != 0;
+  bool awaited = place && !known;
   if (place && !known && !control->has_all) {
     ep_supervised_give_up(s, place, "a worker came back without all that it had reported");
     place = NULL;
+    awaited = false;
   }
-  if (!place && control->job[0] != 0) {
+  if (!place && control->job[0] != 0 && !control->ended) {
     refuse(s, control, file, "epochd has given up the job of this worker");
     return;
   }
@@ -200,7 +202,7 @@ static void worker_attach(ep_supervisor *s, const ep_control *control, int file)
   if (!known) {
     memcpy(place->worker, control->worker, sizeof place->worker);
     place->request = control->request;
-    place->frames_taken = control->job[0] != 0 ? control->first - 1 : control->last;
+    place->frames_taken = awaited ? control->first - 1 : control->last;
   }
   const bool same = strcmp(place->status.job, control->job) == 0 &&
                     (control->job[0] == 0 || place->attempt == control->attempt);

@@ -52,6 +52,7 @@ typedef struct {
   char job[EP_ID_BYTES]; /* that the worker has; "" = none */
   int attempt;
   bool has_all;         /* its relay holds all frames of this attempt */
+  bool ended;           /* a gateway took the last one */
   bool keep;            /* the job goes on */
   uint64_t first, last; /* frames that its relay holds */
   uint64_t taken;

@@ -93,14 +93,17 @@ static void gateway_loop(ep_gateway *gateway, ep_submissions *submissions) {
   }
 }
 
-/* Workers that were told to end get the time to hear it. Those that were not are waited for by
- * nobody: epochd has died, and they look for the next one. */
+/* Workers that were told to end get the time to hear it. The others are let go: epochd has died,
+ * and they look for the next one. */
 static void sessions_end(ep_gateway *gateway) {
   close(EP_GATEWAY_LISTENER); /* the next epochd's */
+  atomic_store(&gateway->closing, true);
+  pthread_mutex_lock(&gateway->tickets->mutex);
+  for (int i = 0; i < EP_TICKETS; i++) ep_ticket_wake(&gateway->tickets->ticket[i]);
+  pthread_mutex_unlock(&gateway->tickets->mutex);
   for (int waited_ms = 0; waited_ms < LEAVE_MS && atomic_load(&gateway->sessions) > 0;
        waited_ms += LOOK_MS)
     poll(NULL, 0, LOOK_MS);
-  atomic_store(&gateway->closing, true);
 }
 
 static bool setup_receive(ep_gateway_setup *setup) {

@@ -106,6 +106,7 @@ static ep_status epochd_tell(session *s, ep_error *error) {
   ep_control control = {.kind = EP_CONTROL_ATTACH,
                         .attempt = s->hello.attempt,
                         .has_all = s->hello.has_all,
+                        .ended = s->hello.ended,
                         .first = s->hello.first,
                         .last = s->hello.last};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
@@ -126,9 +127,11 @@ static ep_status admission_await(session *s, ep_error *error) {
   for (;;) {
     struct pollfd polled = {.fd = s->wake, .events = POLLIN};
     const ep_ticket ticket = ticket_look(s);
-    if (ticket.connection != s->connection || atomic_load(&s->gateway->closing))
+    if (ticket.connection != s->connection)
       return ep_fail(error, EP_UNAVAILABLE, "the connection is another one's by now");
     if (ticket.state == EP_TICKET_ENDED) return ep_fail(error, EP_FORBIDDEN, "%s", ticket.text);
+    if (atomic_load(&s->gateway->closing))
+      return ep_fail(error, EP_UNAVAILABLE, "epochd has ended");
     if (ticket.admitted) return EP_OK;
     poll(&polled, 1, LOOK_MS);
     wake_empty(s->wake);
@@ -143,9 +146,14 @@ static ep_status welcome_put(session *s, ep_error *error) {
   ep_channel_trust(s->channel);
   ep_status status =
       ep_channel_put(s->channel, EP_RECORD_WELCOME, 0, &welcome, sizeof welcome, NULL, 0, error);
-  if (status == EP_OK && ticket.keep)
+  const bool had_all = s->hello.ended && ticket.taken >= s->hello.last;
+  if (status == EP_OK && ticket.keep && !had_all)
     status = ep_place_begin(&s->place, s->gateway->setup->data_dir, s->hello.job, error);
   return status;
+}
+
+static void orphan_note(session *s) {
+  if (s->orphan_us == 0) s->orphan_us = ep_clock_steady_us();
 }
 
 /* Writes the frame that waits; what epochd does not take stays. */
@@ -154,8 +162,8 @@ static ep_status local_write(session *s, ep_error *error) {
     ssize_t sent = send(s->local, s->out + s->out_sent, s->out_bytes - s->out_sent, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return EP_OK;
-    if (sent < 0) { /* its end is noticed where it is read */
-      s->out_sent = s->out_bytes;
+    if (sent < 0) { /* epochd has ended: the relay keeps the frame for the next one */
+      orphan_note(s);
       return EP_OK;
     }
     s->out_sent += (size_t)sent;
@@ -240,8 +248,7 @@ static ep_status local_read(session *s, ep_error *error) {
   }
   ssize_t got = read(s->local, s->in + s->in_bytes, s->in_capacity - s->in_bytes);
   if (got > 0) s->in_bytes += (size_t)got;
-  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-    s->orphan_us = ep_clock_steady_us();
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) orphan_note(s);
   return EP_OK;
 }
 
@@ -344,7 +351,7 @@ static ep_status session_round(session *s, ep_error *error) {
       [WAKE] = {.fd = s->wake, .events = POLLIN},
       [CHANNEL] = {.fd = ep_channel_socket(s->channel),
                    .events = ep_channel_events(s->channel, reads)},
-      [LOCAL] = {.fd = hears || s->out ? s->local : -1,
+      [LOCAL] = {.fd = hears || (s->out && s->orphan_us == 0) ? s->local : -1,
                  .events = (short)((hears ? POLLIN : 0) | (s->out ? POLLOUT : 0))}};
   const bool more = reads && ep_channel_has_input(s->channel);
   poll(polled, POLLED, more ? 0 : LOOK_MS);

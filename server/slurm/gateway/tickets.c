@@ -47,6 +47,7 @@ ep_status ep_tickets_open(ep_tickets *tickets, const ep_gateway_setup *setup, ep
   char line[LINE_BYTES];
   memset(tickets, 0, sizeof *tickets);
   pthread_mutex_init(&tickets->mutex, NULL);
+  for (int i = 0; i < EP_TICKETS; i++) tickets->ticket[i].wake = -1;
   memcpy(tickets->shared_dir, setup->shared_dir, sizeof tickets->shared_dir);
   snprintf(tickets->path, sizeof tickets->path, "%s/slurm/workers", setup->data_dir);
   if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot start");
