@@ -18,6 +18,7 @@
 #include "server/process/clock.h"
 #include "server/process/log.h"
 #include "server/process/log_output.h"
+#include "server/slurm/gateway/shared.h"
 #include "server/slurm/gateway/submissions.h"
 
 enum { SESSIONS_MOST = EP_TICKETS + 64, LEAVE_MS = 1500, LOOK_MS = 20 };
@@ -138,6 +139,8 @@ int ep_gateway_serve(void) {
   if (!setup_receive(&setup)) return EXIT_FAILURE;
   ep_free_space_reserve(setup.reserve_bytes);
   ep_status status = ep_sha256_prepare(&error);
+  if (status == EP_OK && setup.copies) status = ep_shared_put_program(&setup, &error);
+  ep_shared_trim(&setup, true);
   if (status == EP_OK) status = folder_make(&setup, folder, sizeof folder, &error);
   if (status == EP_OK) status = ep_certificate_open(folder, &certificate, &error);
   if (status == EP_OK) status = ep_certificate_pin(certificate, pin, &error);

@@ -16,6 +16,7 @@
 #include "server/process/log.h"
 #include "server/slurm/gateway/needs.h"
 #include "server/slurm/gateway/place.h"
+#include "server/slurm/gateway/shared.h"
 
 #define GREETING_US INT64_C(10000000) /* for a handshake and a greeting */
 #define FAREWELL_US INT64_C(2000000)  /* for the last record to a relay */
@@ -274,6 +275,9 @@ static ep_status need_begin(session *s, ep_error *error) {
   struct stat state;
   const ep_need *need = &s->needs.needs[s->next_need++];
   if (need->folder) {
+    ep_error why = {0}; /* else the files go over the connection */
+    if (ep_shared_put_dataset(s->gateway->setup, need->name, &why) != EP_OK)
+      ep_log(EP_LOG_WARNING, "the shared folder: %s", why.message);
     s->asking = true;
     return ep_channel_put(s->channel, EP_RECORD_FOLDER, 0, need->name, sizeof need->name, NULL, 0,
                           error);
@@ -417,6 +421,17 @@ static void session_leave(session *s) {
   free(s->out);
 }
 
+/* Of how many connections epochd does not know so far that they were refused. */
+static void refused_tell(ep_gateway *gateway) {
+  ep_tickets *tickets = gateway->tickets;
+  ep_control control = {.kind = EP_CONTROL_REFUSED};
+  pthread_mutex_lock(&tickets->mutex);
+  control.count = tickets->refused - tickets->told;
+  if (control.count > 0 && ep_control_send(gateway->control, &control, -1, NULL) == EP_OK)
+    tickets->told = tickets->refused;
+  pthread_mutex_unlock(&tickets->mutex);
+}
+
 void ep_session_run(ep_gateway *gateway, int socket) {
   session s = {.gateway = gateway,
                .local = -1,
@@ -429,6 +444,7 @@ void ep_session_run(ep_gateway *gateway, int socket) {
   if (status == EP_OK) status = hello_await(&s, &error);
   if (status != EP_OK) {
     ep_log(EP_LOG_WARNING, "a connection to the workers' port: %s", error.message);
+    if (!atomic_load(&gateway->closing)) ep_tickets_refuse(gateway->tickets);
   } else {
     status = ep_tickets_claim(gateway->tickets, &s.hello, s.wake, &s.ticket, &s.connection,
                               s.secret, &error);
@@ -437,5 +453,6 @@ void ep_session_run(ep_gateway *gateway, int socket) {
     if (status == EP_OK) session_serve(&s);
     if (status == EP_FORBIDDEN) farewell(&s, error.message);
   }
+  refused_tell(gateway);
   session_leave(&s);
 }
