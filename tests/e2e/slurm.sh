@@ -114,6 +114,24 @@ http POST "/v1/jobs/$id/cancel"
 ended "$id"
 echo "ok: a worker on a node that drains leaves"
 
+# `auto` goes where it starts first
+busy=()
+for _ in 1 2; do
+  submit "$(xor_job "$endless" '{"device": "cpu", "report_every": 100000}')"
+  busy+=("$id")
+done
+until_so "this machine is busy" runs_on_node
+submit "$(xor_job 400 '{"device": "auto"}')"
+finish "$id"
+check "a job goes to Slurm, which does not let it wait" '.device == "slurm:gpu" or .device == "slurm:cpu"'
+for id in "${busy[@]}"; do
+  http POST "/v1/jobs/$id/cancel"
+  ended "$id"
+done
+submit "$(xor_job 400 '{"device": "auto"}')"
+finish "$id"
+check "a job stays here, where nothing waits" '.device == "cpu"'
+
 # Slurm refuses, and lets wait
 echo "Batch job submission failed: Invalid account" >"$fake_slurm/refuse"
 submit "$(xor_job 10 '{"device": "slurm:cpu"}')"
