@@ -2,7 +2,7 @@
 # Workers that Slurm starts, with commands that only pretend to be Slurm's (tests/slurm/fake): the same
 # weights as on this machine, a sweep, cancel, and what happens when what dies.
 source "$(dirname "${BASH_SOURCE[0]}")/slurm_daemon.sh"
-slurm_start --slurm-look-seconds 1
+slurm_start --slurm-look-seconds 2
 
 # The weights without what says where they were trained.
 values_of() {
