@@ -173,7 +173,8 @@
 #define EP_LIMIT_SLURM_SCRIPT_BYTES 16384    /* fits a pipe before its reader starts */
 #define EP_LIMIT_SLURM_SLACK_BYTES (1 << 30) /* a worker and its relay, libraries of a GPU */
 #define EP_LIMIT_SLURM_WORKERS 64 /* of a partition, at once: a place of the supervisor each */
-#define EP_LIMIT_SLURM_OPTIONS 64 /* words of --slurm-options */
+#define EP_LIMIT_NODE_DATASETS_BYTES (64LL << 30) /* a node's disk is others' too */
+#define EP_LIMIT_SLURM_OPTIONS 64                 /* words of --slurm-options */
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */

@@ -92,8 +92,8 @@ ep_status ep_record_hello_read(const ep_record *record, ep_record_hello *out, ep
     return malformed(error, "text");
   bool job = out->job[0] != 0;
   if ((job && !ep_record_name_valid(out->job)) || job != (out->attempt > 0) || out->attempt < 0 ||
-      (out->has_all & ~1) != 0 || out->first == 0 || out->last < out->first - 1 ||
-      out->last == UINT64_MAX)
+      (out->has_all & ~1) != 0 || (out->ended & ~1) != 0 || (out->ended && !job) ||
+      out->first == 0 || out->last < out->first - 1 || out->last == UINT64_MAX)
     return malformed(error, "number");
   return EP_OK;
 }

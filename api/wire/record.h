@@ -5,7 +5,9 @@
  * A relay says HELLO, the gateway WELCOME or REFUSED. Then frames (frame.h) go both ways as they
  * are, and the files that they speak of go before them. The relay numbers its frames from 1 on for
  * as long as it lives, and holds each until the gateway says TAKEN: after a break of the connection
- * it sends again what was not taken. This file encodes and decodes; it owns no socket. */
+ * it sends again what was not taken. What a gateway took may be lost with epochd: so the relay
+ * holds all frames of a job until it gets the next one. This file encodes and decodes; it owns no
+ * socket. */
 #ifndef EP_API_WIRE_RECORD_H
 #define EP_API_WIRE_RECORD_H
 
@@ -66,7 +68,8 @@ typedef struct {
   char slurm_job[32];
   char job[EP_ID_BYTES]; /* that it has; "" = none */
   int32_t attempt;
-  int32_t has_all;      /* 1: it holds every frame of this attempt, not only those not taken */
+  int16_t has_all;      /* 1: it holds every frame of this attempt, not only those not taken */
+  int16_t ended;        /* 1: the gateway took the last frame of this attempt */
   uint64_t first, last; /* the numbers of the frames that it holds; last = first - 1: none */
 } ep_record_hello;
 

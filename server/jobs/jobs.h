@@ -66,7 +66,7 @@ typedef struct {
   const char *slurm_worker_path; /* epoch-worker as they see it; NULL = worker_path */
   const char *slurm_options;     /* further words for sbatch; NULL or "" = none */
   const char *gateway_path;      /* the program of the gateway, epochd; NULL = this one */
-  int64_t slurm_idle_seconds, slurm_workers_max, slurm_reconnect_seconds;
+  int64_t slurm_idle_seconds, slurm_workers_max, slurm_look_seconds, slurm_reconnect_seconds;
 } ep_jobs_options;
 
 /* Opens the store in data_dir, requeues what was running, starts a worker for each device and the

@@ -43,6 +43,8 @@ static const ep_option SETTINGS[] = {
   {.name = "slurm-workers-max", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1,
    .max = EP_LIMIT_SLURM_WORKERS, MEMBER(slurm_workers_max),
    .doc = "workers of a partition at once (16)"},
+  {.name = "slurm-look-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 86400,
+   MEMBER(slurm_look_seconds), .doc = "between two looks at Slurm's partitions and nodes (15)"},
   {.name = "slurm-reconnect-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 0, .max = 86400,
    MEMBER(slurm_reconnect_seconds),
    .doc = "that workers wait for epochd, and a new epochd for its workers (30)"},
@@ -255,6 +257,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
                      .http_threads = 4,
                      .slurm_idle_seconds = 60,
                      .slurm_workers_max = 16,
+                     .slurm_look_seconds = 15,
                      .slurm_reconnect_seconds = 30};
   ep_status status =
       ep_arguments_read(&arguments, argc, argv, 1, SETTINGS, COMMAND_LINE, NULL, error);

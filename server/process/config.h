@@ -25,7 +25,7 @@ typedef struct {
   char slurm_account[EP_SLURM_WORD_BYTES], slurm_qos[EP_SLURM_WORD_BYTES];
   char slurm_options[EP_CONFIG_TEXT_BYTES]; /* further words for sbatch, apart by spaces */
   char slurm_worker[PATH_MAX]; /* epoch-worker on the nodes; "" = a copy in shared_dir */
-  int64_t slurm_idle_seconds, slurm_workers_max, slurm_reconnect_seconds;
+  int64_t slurm_idle_seconds, slurm_workers_max, slurm_look_seconds, slurm_reconnect_seconds;
   char token_file[PATH_MAX];                         /* "" = no token */
   char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM; "" = no TLS */
   char tls_client_ca[PATH_MAX];                      /* PEM; "" = clients need no certificate */

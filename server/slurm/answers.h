@@ -70,6 +70,7 @@ typedef struct {
   int64_t max_minutes, default_minutes; /* of a job */
   int max_nodes, max_node_cpus;         /* of a job */
   int64_t max_node_memory_bytes;        /* of a job, on one node */
+  int64_t wait_seconds; /* until a worker that is submitted now starts; -1 = nobody knows */
   char accounts[EP_SLURM_REASON_BYTES]; /* that may use it, by commas; "" = all */
   char qos[EP_SLURM_REASON_BYTES];      /* likewise */
 } ep_slurm_partition;

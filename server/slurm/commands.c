@@ -102,7 +102,7 @@ static ep_status submission_line(command_line *line, const ep_slurm_submission *
   if (status != EP_OK) return status;
   line_add(line, "--parsable");
   line_add(line, "--export=ALL"); /* of child.c's environment; all else loads a login shell's */
-  line_add(line, "--requeue");
+  line_add(line, "--no-requeue");
   line_add(line, "--nodes=1");
   line_add(line, "--ntasks=1");
   line_print(line, "--signal=B:TERM@%d", EP_SLURM_WARNING_SECONDS);

@@ -33,9 +33,9 @@ typedef struct {
   const char *options; /* further words for sbatch, apart by spaces, before ours; NULL = none */
 } ep_slurm_submission;
 
-/* Submits an array of workers, which Slurm requeues after a preemption or a lost node, and sends
- * SIGTERM to the batch script alone EP_SLURM_WARNING_SECONDS before the time limit. Of epochd's
- * environment PATH, HOME, LD_LIBRARY_PATH and SLURM_CONF go into the job. */
+/* Submits an array of workers, which Slurm does not requeue: the secret of a worker is good once.
+ * It sends SIGTERM to the batch script alone EP_SLURM_WARNING_SECONDS before the time limit. Of
+ * epochd's environment PATH, HOME, LD_LIBRARY_PATH and SLURM_CONF go into the job. */
 ep_status ep_slurm_submit(const ep_slurm_submission *submission, int64_t *job, ep_error *error);
 enum { EP_SLURM_WARNING_SECONDS = 60 };
 

@@ -75,8 +75,8 @@ static ep_status partitions_look(ep_slurm_partitions *partitions, const char *sh
   if (status == EP_OK) status = shared_dir_check(shared_dir, error);
   if (status == EP_OK) status = ep_slurm_look(&cluster, error);
   if (status == EP_OK) status = names_check(partitions, &cluster, error);
-  if (status == EP_OK)
-    ep_slurm_partitions_update(partitions, cluster.partitions, cluster.partitions_count);
+  for (int i = 0; status == EP_OK && i < cluster.partitions_count; i++)
+    ep_slurm_partitions_update(partitions, &cluster.partitions[i]);
   ep_slurm_cluster_free(&cluster);
   return status;
 }
@@ -103,18 +103,11 @@ void ep_slurm_partitions_close(ep_slurm_partitions *partitions) {
   free(partitions);
 }
 
-void ep_slurm_partitions_update(ep_slurm_partitions *partitions, const ep_slurm_partition *seen,
-                                int count) {
-  const ep_slurm_cluster cluster = {.partitions = (ep_slurm_partition *)seen,
-                                    .partitions_count = count};
+void ep_slurm_partitions_update(ep_slurm_partitions *partitions, const ep_slurm_partition *seen) {
+  if (!partitions) return;
   pthread_mutex_lock(&partitions->mutex);
-  for (int i = 0; i < partitions->count; i++) {
-    const ep_slurm_partition *found = ep_slurm_partition_find(&cluster, partitions->seen[i].name);
-    if (found)
-      partitions->seen[i] = *found;
-    else
-      partitions->seen[i].up = false;
-  }
+  for (int i = 0; i < partitions->count; i++)
+    if (strcmp(partitions->seen[i].name, seen->name) == 0) partitions->seen[i] = *seen;
   pthread_mutex_unlock(&partitions->mutex);
 }
 

@@ -14,9 +14,8 @@ ep_status ep_slurm_partitions_open(const char *devices, const char *shared_dir,
                                    ep_slurm_partitions **out, ep_error *error);
 void ep_slurm_partitions_close(ep_slurm_partitions *partitions); /* NULL is allowed */
 
-/* What was seen since; a partition that is not in it is not up. Any thread. */
-void ep_slurm_partitions_update(ep_slurm_partitions *partitions, const ep_slurm_partition *seen,
-                                int count);
+/* What was seen since of one of them. NULL has none. Any thread. */
+void ep_slurm_partitions_update(ep_slurm_partitions *partitions, const ep_slurm_partition *seen);
 
 /* Copies the partition of a device, "slurm:gpu"; false: it is none. NULL has none. Any thread. */
 bool ep_slurm_partitions_get(ep_slurm_partitions *partitions, const char *device,

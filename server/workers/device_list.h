@@ -32,6 +32,7 @@ typedef struct {
   int64_t restarts;
   int64_t busy_us;               /* time with a job, without the current spell */
   int64_t busy_since_us;         /* steady clock; 0 = it has no job */
+  double wait_seconds;           /* until a new worker would start; of a device here 0 */
   char reason[EP_MESSAGE_BYTES]; /* of a partition: why its workers wait; "" = they do not */
 } ep_device_status;
 
@@ -47,6 +48,7 @@ typedef struct {
   int count;
   ep_worker_status worker[EP_LIMIT_WORKERS]; /* of all devices, in the order of their starts */
   int workers_count;
+  int64_t refused; /* connections of workers of other machines, that were none or came twice */
 } ep_device_list;
 
 /* NULL: there is no such device. */

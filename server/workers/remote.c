@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "server/process/clock.h"
 #include "server/process/log.h"
 #include "server/process/spawn.h"
+#include "server/slurm/request.h"
 #include "server/workers/worker.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -183,11 +185,13 @@ static void worker_attach(ep_supervisor *s, const ep_control *control, int file)
   }
   ep_supervised *place = place_find(s, control, device);
   const bool known = place && place->worker[0] != 0;
+  bool awaited = place && !known;
   if (place && !known && !control->has_all) {
     ep_supervised_give_up(s, place, "a worker came back without all that it had reported");
     place = NULL;
+    awaited = false;
   }
-  if (!place && control->job[0] != 0) {
+  if (!place && control->job[0] != 0 && !control->ended) {
     refuse(s, control, file, "epochd has given up the job of this worker");
     return;
   }
@@ -200,7 +204,7 @@ static void worker_attach(ep_supervisor *s, const ep_control *control, int file)
   if (!known) {
     memcpy(place->worker, control->worker, sizeof place->worker);
     place->request = control->request;
-    place->frames_taken = control->job[0] != 0 ? control->first - 1 : control->last;
+    place->frames_taken = awaited ? control->first - 1 : control->last;
   }
   const bool same = strcmp(place->status.job, control->job) == 0 &&
                     (control->job[0] == 0 || place->attempt == control->attempt);
@@ -232,6 +236,47 @@ static void waits_note(ep_supervisor *s, const ep_control *control) {
   pthread_mutex_unlock(&s->mutex);
 }
 
+/* Its node drains. */
+static void worker_leave(ep_supervisor *s, const ep_control *control) {
+  for (int i = 0; i < s->workers_count; i++) {
+    ep_supervised *worker = &s->worker[i];
+    if (!worker->remote || worker->worker[0] == 0 || strcmp(worker->worker, control->worker) != 0 ||
+        worker->leaving)
+      continue;
+    ep_log(EP_LOG_INFO, "device %s: worker %s: %s", worker->id, worker->worker, control->text);
+    ep_supervised_leave(worker);
+  }
+}
+
+static void partition_note(ep_supervisor *s, const ep_control *control) {
+  const int device = device_find(s, control->device);
+  if (device < 0) return;
+  const int64_t wait_seconds = control->partition.wait_seconds;
+  s->device[device].wait_seconds = wait_seconds >= 0 ? (double)wait_seconds : INFINITY;
+  pthread_mutex_lock(&s->mutex);
+  s->shown.device[device].wait_seconds = s->device[device].wait_seconds;
+  pthread_mutex_unlock(&s->mutex);
+  if (s->events.partition) s->events.partition(s->events.context, &control->partition);
+  s->look_for_work = true; /* `auto` may go there by now */
+}
+
+static void refused_add(ep_supervisor *s, int count) {
+  pthread_mutex_lock(&s->mutex);
+  s->shown.refused += count;
+  pthread_mutex_unlock(&s->mutex);
+}
+
+static void control_take(ep_supervisor *s, const ep_control *control) {
+  switch (control->kind) {
+  case EP_CONTROL_GONE: worker_gone(s, control); return;
+  case EP_CONTROL_WAITS: waits_note(s, control); return;
+  case EP_CONTROL_LEAVE: worker_leave(s, control); return;
+  case EP_CONTROL_REFUSED: refused_add(s, control->count); return;
+  case EP_CONTROL_PARTITION: partition_note(s, control); return;
+  default: return;
+  }
+}
+
 void ep_remote_receive(ep_supervisor *s) {
   ep_control control;
   ep_error error = {0};
@@ -245,8 +290,7 @@ void ep_remote_receive(ep_supervisor *s) {
     if (control.kind == EP_CONTROL_ATTACH && file >= 0) {
       worker_attach(s, &control, file);
     } else {
-      if (control.kind == EP_CONTROL_GONE) worker_gone(s, &control);
-      if (control.kind == EP_CONTROL_WAITS) waits_note(s, &control);
+      control_take(s, &control);
       if (file >= 0) close(file);
     }
   }
@@ -261,11 +305,12 @@ static int busy_count(const ep_supervisor *s, int device) {
   return count;
 }
 
-/* Jobs wait that no idle worker may take: these make room for others. */
-static void unfit_end(ep_supervisor *s, int device) {
+/* Idle workers that may not take the jobs that wait make room for others. */
+static void unfit_end(ep_supervisor *s, int device, const ep_slurm_request *needed) {
   for (int i = 0; i < s->workers_count; i++)
     if (s->worker[i].remote && s->worker[i].status.device == device &&
-        s->worker[i].status.state == EP_DEVICE_IDLE)
+        s->worker[i].status.state == EP_DEVICE_IDLE &&
+        !ep_slurm_request_holds(&s->worker[i].request, needed))
       s->worker[i].idle_us = 1;
 }
 
@@ -280,7 +325,7 @@ void ep_remote_want(ep_supervisor *s) {
     ep_control control = {.kind = EP_CONTROL_WANT};
     const int queued = s->events.queued(s->events.context, s->device[i].info.id, &control.request);
     if (queued > 0)
-      unfit_end(s, i);
+      unfit_end(s, i, &control.request);
     else
       control.request = s->remote.request[i];
     control.count = busy_count(s, i) + queued;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,10 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options,
   for (int i = 0; i < count; i++) {
     memcpy(s->device[i].info.id, ids[i], sizeof ids[i]);
     s->device[i].cores = strcmp(ids[i], "cpu") == 0 ? options->cpu_jobs : 1;
-    if (ep_device_is_slurm(ids[i])) s->device[i].state = EP_DEVICE_ABSENT;
+    if (ep_device_is_slurm(ids[i])) {
+      s->device[i].state = EP_DEVICE_ABSENT;
+      s->device[i].wait_seconds = INFINITY; /* nobody knows so far */
+    }
     s->shown.device[i] = s->device[i];
   }
   s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -29,6 +29,8 @@ typedef struct {
                ep_assignment *out);
   /* How many queued jobs wait for workers of Slurm's partition, and what these are to have. */
   int (*queued)(void *context, const char *device, ep_slurm_request *needed);
+  /* What Slurm shows of a partition, every some seconds; NULL = nobody is told. */
+  void (*partition)(void *context, const ep_slurm_partition *seen);
   /* After a kick: whether the job that a worker has is to end. The worker gets a command, and
    * SIGKILL 10 s later, or 60 s where it is to write a checkpoint. */
   ep_stop (*stop)(void *context, const char *job, int attempt);

@@ -159,8 +159,7 @@ static void ready_take(ep_supervisor *supervisor, ep_supervised *worker, const e
   idle_begin(supervisor, worker);
 }
 
-/* It ends soon: its job is to write a checkpoint, and goes on elsewhere. */
-static void leaving_take(ep_supervised *worker) {
+void ep_supervised_leave(ep_supervised *worker) {
   if (!worker->remote || worker->leaving) return;
   ep_log(EP_LOG_INFO, "device %s: worker %s is to end", worker->id, worker->worker);
   worker->leaving = true;
@@ -198,7 +197,7 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
     worker->backoff_us = 0;
     job_clear(supervisor, worker);
     return true;
-  case EP_REPLY_LEAVING: leaving_take(worker); return true;
+  case EP_REPLY_LEAVING: ep_supervised_leave(worker); return true;
   case EP_REPLY_PREDICTED:
   case EP_REPLY_EXPORTED:
   case EP_REPLY_PLOTTED:

@@ -19,6 +19,8 @@ void ep_supervised_stop(ep_supervised *worker, ep_stop stop);
 /* A worker of another machine has connected: its socket. same: it has the job that its place has.
  */
 void ep_supervised_attach(ep_supervisor *supervisor, ep_supervised *worker, int socket, bool same);
+/* It ends soon: its job writes a checkpoint, and goes on elsewhere. */
+void ep_supervised_leave(ep_supervised *worker);
 /* Its connection has ended: its place waits for it. */
 void ep_supervised_part(ep_supervisor *supervisor, ep_supervised *worker);
 /* It does not come back: its job goes on elsewhere. */

@@ -2,13 +2,19 @@
 # Workers that Slurm starts, with commands that only pretend to be Slurm's (tests/slurm/fake): the same
 # weights as on this machine, a sweep, cancel, and what happens when what dies.
 source "$(dirname "${BASH_SOURCE[0]}")/slurm_daemon.sh"
-slurm_start
+slurm_start --slurm-look-seconds 2
 
 # The weights without what says where they were trained.
 values_of() {
   http GET "/v1/jobs/$1/weights"
   expect 200
   python3 "$here/weights_values.py" "$body"
+}
+
+runs_on_node() {
+  http GET "/v1/jobs/$id"
+  expect 200
+  [[ $(jq -r '.status + (.progress.epoch > 0 | tostring)' "$body") == runningtrue ]]
 }
 
 sweep_succeeded() {
@@ -52,7 +58,12 @@ finish "$id"
 [[ $(values_of "$id") == "$here_values" ]] || fail "other weights of a dataset than on this machine"
 http GET "/v1/jobs/$id/predictions"
 expect 200
-echo "ok: a dataset is there too"
+content=$(basename "$(echo "$shared"/datasets/*)")
+[[ -d $data_dir/datasets/$content ]] || fail "the shared folder has $content, which is no content"
+cmp "$shared/datasets/$content/meta.json" "$data_dir/datasets/$content/meta.json" || fail "another dataset is shared"
+[[ -z $(find "$shared/datasets" "$shared/programs" -type f -perm /222) ]] || fail "what is shared can be written"
+grep -q "$shared/programs/" "$fake_slurm"/*.sh || fail "workers do not run the program of the shared folder"
+echo "ok: a dataset is there too, from the shared folder"
 
 # a sweep: each trial as on this machine
 sweep='{"search": "random", "max_trials": 20, "space": {"/optimizer/lr": {"log_uniform": [0.001, 1]}},
@@ -79,6 +90,47 @@ finish "$id"
 [[ $(wc -l <"$fake_slurm/sbatch.log") == "$submissions" ]] || fail "an idle worker was there: $(cat "$fake_slurm/sbatch.log")"
 echo "ok: an idle worker takes the next job"
 [[ -z $(find "$shared/workers" -type f -perm /077) ]] || fail "others may read a connection file"
+
+# what Slurm shows while epochd runs; a node that drains is left
+node_leaves() {
+  http GET "/v1/jobs/$id"
+  expect 200
+  jq -e '.attempt == 2' "$body" >/dev/null
+}
+idle_nodes() {
+  http GET /v1/devices
+  expect 200
+  jq -e --argjson count "$1" '.data[] | select(.id == "slurm:gpu") | .partition.nodes_unavailable == $count' "$body" >/dev/null
+}
+submit "$(xor_job "$endless" '{"device": "slurm:gpu", "report_every": 100000}')"
+until_so "the job runs" runs_on_node
+node=$(cat "$fake_slurm"/[0-9]*_*[0-9] | jq -r 'select(.state == "RUNNING") | .node' | head -1)
+echo "$node" >"$fake_slurm/drain"
+until_so "the job goes on elsewhere" node_leaves
+idle_nodes 1 || fail "the drained node is not shown: $(jq -c .data "$body")"
+rm "$fake_slurm/drain"
+until_so "the node is there again" idle_nodes 0
+http POST "/v1/jobs/$id/cancel"
+ended "$id"
+echo "ok: a worker on a node that drains leaves"
+
+# `auto` goes where it starts first
+busy=()
+for _ in 1 2; do
+  submit "$(xor_job "$endless" '{"device": "cpu", "report_every": 100000}')"
+  busy+=("$id")
+done
+until_so "this machine is busy" runs_on_node
+submit "$(xor_job 400 '{"device": "auto"}')"
+finish "$id"
+check "a job goes to Slurm, which does not let it wait" '.device == "slurm:gpu" or .device == "slurm:cpu"'
+for id in "${busy[@]}"; do
+  http POST "/v1/jobs/$id/cancel"
+  ended "$id"
+done
+submit "$(xor_job 400 '{"device": "auto"}')"
+finish "$id"
+check "a job stays here, where nothing waits" '.device == "cpu"'
 
 # Slurm refuses, and lets wait
 echo "Batch job submission failed: Invalid account" >"$fake_slurm/refuse"

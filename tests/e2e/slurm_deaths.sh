@@ -28,8 +28,8 @@ whole_events() {
   jq -s -e '[.[] | select(.type == "end")] | length == 1' "$body" >/dev/null || fail "$1: not one end"
 }
 
-epochs_lasting 1
-job=$(xor_job "$((epochs / 100 * 100))" "{\"report_every\": $((epochs / 100)), \"checkpoint\": {\"every_seconds\": 0.2}}")
+epochs_lasting 0.5
+job=$(xor_job "$((epochs / 100 * 100))" "{\"report_every\": $((epochs / 100)), \"checkpoint\": {\"every_seconds\": 0.1}}")
 submit "$(jq -c '.device = "cpu"' <<<"$job")"
 finish "$id"
 here_values=$(values_of "$id")
@@ -57,6 +57,12 @@ epochd_kill() {
   wait "$daemon" 2>/dev/null || true
   slurm_start "${flags[@]}"
 }
+# The worker reports the end to an epochd that reads nothing any more.
+epochd_kill_late() {
+  kill -STOP "$daemon"
+  until_so "the results are there" test -s "$data_dir/jobs/$id/weights.safetensors"
+  epochd_kill
+}
 
 disturbed "nothing dies" nothing
 disturbed "SIGTERM to a worker: its job goes on elsewhere" relay_term
@@ -66,6 +72,8 @@ disturbed "a relay is killed" relay_kill
 disturbed "the gateway is killed" gateway_kill
 check "its job was not interrupted" '.attempt == 1'
 disturbed "epochd is killed" epochd_kill
+check "its job was not interrupted" '.attempt == 1'
+disturbed "epochd is killed with its job's end in hand" epochd_kill_late
 check "its job was not interrupted" '.attempt == 1'
 
 # cancel

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/worker/relay/node_datasets.h"
+
 static ep_status folder_make(const char *base, const char *name, ep_error *error) {
   char path[EP_PATH_BYTES];
   ep_status status = ep_path_join(path, error, base, name, NULL);
@@ -21,8 +23,10 @@ static ep_status folder_make(const char *base, const char *name, ep_error *error
 ep_status ep_relay_folder_open(ep_relay_folder *folder, const char *shared, ep_error *error) {
   const char *base = getenv("TMPDIR");
   *folder = (ep_relay_folder){.root = -1};
-  ep_status status = ep_path_join(folder->path, error, base && base[0] == '/' ? base : "/tmp",
-                                  "epochd-worker.XXXXXX", NULL);
+  ep_status status =
+      ep_path_join(folder->base, error, base && base[0] == '/' ? base : "/tmp", NULL);
+  if (status == EP_OK)
+    status = ep_path_join(folder->path, error, folder->base, "epochd-worker.XXXXXX", NULL);
   if (status == EP_OK && shared[0]) status = ep_path_join(folder->shared, error, shared, NULL);
   if (status == EP_OK && !mkdtemp(folder->path))
     status = ep_fail(error, EP_IO, "%s: %s", folder->path, strerror(errno));
@@ -69,9 +73,11 @@ bool ep_relay_folder_has(ep_relay_folder *folder, const char *name) {
   char shared[EP_PATH_BYTES], own[EP_PATH_BYTES];
   if (ep_path_join(own, NULL, folder->path, name, NULL) != EP_OK) return false;
   if (access(own, F_OK) == 0) return true;
-  if (!folder->shared[0] || ep_path_join(shared, NULL, folder->shared, name, NULL) != EP_OK)
-    return false;
-  return access(shared, F_OK) == 0 && symlink(shared, own) == 0;
+  if (folder->shared[0] && ep_path_join(shared, NULL, folder->shared, name, NULL) == EP_OK &&
+      access(shared, F_OK) == 0)
+    return symlink(shared, own) == 0;
+  const char *slash = strrchr(name, '/');
+  return slash && ep_node_datasets_link(folder->base, slash + 1, own);
 }
 
 static bool name_counts(const char *name, ep_held_files which) {
@@ -136,6 +142,8 @@ ep_status ep_relay_folder_begin(ep_relay_folder *folder, const char *job, ep_err
     if (file >= 0) close(file);
   }
   if (entries) closedir(entries);
+  if (status == EP_OK) status = ep_path_join(path, error, folder->path, "datasets", NULL);
+  if (status == EP_OK) ep_node_datasets_keep(folder->base, path);
   return status;
 }
 

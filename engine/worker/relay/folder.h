@@ -16,6 +16,7 @@ typedef struct {
 
 typedef struct {
   char path[EP_PATH_BYTES], shared[EP_PATH_BYTES]; /* shared: "" = there is none */
+  char base[EP_PATH_BYTES];                        /* $TMPDIR, or /tmp */
   int root;                                        /* descriptor of `path` */
   char job[EP_ID_BYTES];                           /* "" = none */
   ep_sent_file sent[EP_FOLDER_FILES];
@@ -26,7 +27,8 @@ typedef struct {
 ep_status ep_relay_folder_open(ep_relay_folder *folder, const char *shared, ep_error *error);
 void ep_relay_folder_close(ep_relay_folder *folder); /* removes it */
 
-/* A job begins; the files in its folder came from the gateway, which has them. */
+/* A job begins; the files in its folder came from the gateway, which has them, and so did its data
+ * sets, which stay on the node (node_datasets.h). */
 ep_status ep_relay_folder_begin(ep_relay_folder *folder, const char *job, ep_error *error);
 /* There is no job: the folders of jobs are removed. */
 ep_status ep_relay_folder_clear(ep_relay_folder *folder, ep_error *error);
@@ -34,7 +36,7 @@ ep_status ep_relay_folder_clear(ep_relay_folder *folder, ep_error *error);
 void ep_relay_folder_forget(ep_relay_folder *folder);
 
 /* Whether the worker has this folder, "datasets/<sha256>", or now has it by a link to the shared
- * folder. */
+ * folder, or to what another relay left on the node. */
 bool ep_relay_folder_has(ep_relay_folder *folder, const char *name);
 
 /* Begins to send the next file of the job's folder that has changed since it was sent; *done: there

@@ -33,10 +33,9 @@ static void held_trim(ep_held *held) {
   size_t count = 0, bytes = held->bytes;
   while (count < held->count && held->first + count <= held->taken) {
     const uint64_t number = held->first + count;
-    const bool old = number < held->job_first || held->frames[count].ends;
+    const bool old = number < held->job_first;
     if (!old && bytes <= EP_LIMIT_HELD_FRAMES_BYTES) break;
     if (!old) held->has_all = false;
-    if (held->frames[count].ends) held->has_all = true; /* and there is no job */
     bytes -= held->frames[count++].count;
   }
   if (count > 0) first_drop(held, count);
@@ -44,9 +43,6 @@ static void held_trim(ep_held *held) {
 
 void ep_held_take(ep_held *held, uint64_t taken) {
   if (taken > held->taken && taken <= ep_held_last(held)) held->taken = taken;
-  /* The last frame of a job makes all before it old. */
-  for (size_t i = 0; i < held->count && held->first + i <= held->taken; i++)
-    if (held->frames[i].ends) held->job_first = held->first + i + 1;
   held_trim(held);
 }
 

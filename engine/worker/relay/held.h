@@ -35,7 +35,7 @@ typedef struct {
 ep_status ep_held_add(ep_held *held, const ep_held_frame *frame, ep_error *error);
 /* Frames up to `taken` arrived. */
 void ep_held_take(ep_held *held, uint64_t taken);
-/* A job begins: the frames so far are another's. */
+/* A job begins, or there is none: the frames so far are another's. */
 void ep_held_begin(ep_held *held);
 static inline uint64_t ep_held_last(const ep_held *held) {
   return held->first + held->count - 1;

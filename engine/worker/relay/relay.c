@@ -32,8 +32,9 @@ typedef struct {
   ep_held held;
   uint8_t *ready; /* the worker's first frame, which every gateway gets; owned */
   size_t ready_bytes;
-  char job[EP_ID_BYTES]; /* that the worker has; "" = none */
+  char job[EP_ID_BYTES]; /* that the worker has, or had last; "" = none */
   int attempt;
+  uint64_t ended; /* the job's last frame, which the gateway took; 0 = the job goes on */
 
   ep_channel *channel; /* NULL = there is no connection */
   bool greeted, welcomed;
@@ -124,6 +125,7 @@ static ep_status hello_put(relay *r, ep_error *error) {
   const char *job = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
   ep_record_hello hello = {.attempt = r->attempt,
                            .has_all = r->held.has_all,
+                           .ended = r->ended != 0,
                            .first = r->held.first,
                            .last = ep_held_last(&r->held)};
   memcpy(hello.magic, EP_RECORD_MAGIC, sizeof hello.magic);
@@ -146,23 +148,25 @@ static ep_status ready_put(relay *r, ep_error *error) {
   return ep_channel_put(r->channel, EP_RECORD_FRAME, 0, r->ready, r->ready_bytes, NULL, 0, error);
 }
 
-/* The worker has no job, or is to have none. */
-static void job_drop(relay *r) {
+/* epochd has all of the job that has ended: it says so, or begins another one. Until then epochd
+ * may die with what the gateway took. */
+static void ended_drop(relay *r) {
   ep_error error = {0};
+  if (r->ended == 0) return;
+  r->ended = 0;
   r->job[0] = 0;
   r->attempt = 0;
+  ep_held_begin(&r->held);
   if (ep_relay_folder_clear(&r->folder, &error) != EP_OK) relay_end(r, EXIT_FAILURE, error.message);
 }
 
 static void taken_note(relay *r, uint64_t number) {
   const ep_held_frame *last = ep_held_find(&r->held, number);
-  bool ends = false;
   for (uint64_t i = r->held.taken + 1; last && i <= number; i++) {
     const ep_held_frame *frame = ep_held_find(&r->held, i);
-    ends = ends || (frame && frame->ends);
+    if (frame && frame->ends) r->ended = i;
   }
   ep_held_take(&r->held, number);
-  if (ends) job_drop(r);
 }
 
 static ep_status welcome_take(relay *r, const ep_record *record, ep_error *error) {
@@ -178,6 +182,7 @@ static ep_status welcome_take(relay *r, const ep_record *record, ep_error *error
   if (welcome.taken + 1 < r->held.first || welcome.taken > ep_held_last(&r->held))
     return ep_fail(error, EP_MALFORMED, "a welcome that speaks of other frames");
   taken_note(r, welcome.taken);
+  if (r->ended <= welcome.taken) ended_drop(r);
   if (!welcome.keep && r->job[0])
     relay_end(r, EXIT_SUCCESS, "epochd has given up the job of this worker");
   return ready_put(r, error);
@@ -193,6 +198,7 @@ static ep_status frame_obey(relay *r, const ep_record *record, ep_error *error) 
     status = ep_command_decode(record->payload + EP_FRAME_HEADER_BYTES,
                                record->bytes - EP_FRAME_HEADER_BYTES, &command, error);
   if (status == EP_OK && command.kind == EP_COMMAND_TRAIN) {
+    ended_drop(r);
     status = ep_relay_folder_begin(&r->folder, command.job, error);
     ep_held_begin(&r->held);
     memcpy(r->job, command.job, sizeof r->job);
@@ -209,6 +215,7 @@ static ep_status frame_obey(relay *r, const ep_record *record, ep_error *error) 
 static ep_status file_take(relay *r, const ep_record *record, ep_error *error) {
   ep_record_file file;
   ep_status status = ep_record_file_read(record, &file, error);
+  ended_drop(r); /* it is the next job's */
   return status == EP_OK ? ep_incoming_begin(&r->incoming, r->folder.root, &file, error) : status;
 }
 
@@ -222,6 +229,7 @@ static ep_status folder_tell(relay *r, const ep_record *record, ep_error *error)
   char name[EP_RECORD_NAME_BYTES];
   ep_status status = ep_record_folder_read(record, name, error);
   if (status != EP_OK) return status;
+  ended_drop(r);
   const uint8_t have = ep_relay_folder_has(&r->folder, name);
   return ep_channel_put(r->channel, EP_RECORD_HAVE, 0, &have, 1, NULL, 0, error);
 }
@@ -391,7 +399,7 @@ static void job_pause(relay *r) {
   ep_command command = {.kind = EP_COMMAND_PAUSE, .attempt = r->attempt};
   size_t bytes = 0;
   memcpy(command.job, r->job, sizeof command.job);
-  uint8_t *frame = r->job[0] ? ep_command_encode(&command, &bytes) : NULL;
+  uint8_t *frame = r->job[0] && r->ended == 0 ? ep_command_encode(&command, &bytes) : NULL;
   if (frame) ep_relay_child_send(&r->child, frame, bytes, NULL);
   free(frame);
 }

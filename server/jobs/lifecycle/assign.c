@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/jobs/lifecycle/end.h"
@@ -11,14 +12,18 @@
 #include "server/jobs/live/best.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/live/usage.h"
+#include "server/jobs/placement/allocation.h"
 #include "server/jobs/placement/fit.h"
 #include "server/jobs/placement/gang.h"
 #include "server/jobs/placement/room.h"
+#include "server/jobs/placement/spill.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
 
 #define PATIENCE_FACTOR 2.0 /* of the rough estimate, before a job's pace is known */
+
+enum { SPILLS_LOOKED_AT = 1024 }; /* from the queue's head: more than there can be workers */
 
 /* Whether a job runs that no other may run beside. The mutex is held. */
 static bool exclusive_runs(const ep_jobs *jobs) {
@@ -93,6 +98,45 @@ static bool is_beyond_quota(const ep_jobs *jobs, const ep_live_job *job, const c
   return share->cores + ep_fit_cores(&job->row, device) > jobs->quota_cores;
 }
 
+/* The request of a job for the partition that it goes to. False: that does not hold it. */
+static bool spill_allocate(const ep_jobs *jobs, ep_live_job *job, const char *device) {
+  const char *partition = device + strlen(EP_SLURM_PREFIX);
+  ep_slurm_request request;
+  if (strcmp(job->allocation.partition, partition) == 0) return true;
+  if (ep_allocation_make(&jobs->allocator, &job->row, job->slurm, device, &request, NULL) != EP_OK)
+    return false;
+  job->allocation = request;
+  return true;
+}
+
+/* Which jobs go to Slurm although this machine has a device for them, by the waits of both. The
+ * mutex is held. */
+static void spills_find(ep_jobs *jobs) {
+  ep_forecast *forecast = jobs->allocator.partitions ? malloc(sizeof *forecast) : NULL;
+  if (!forecast) return; /* they stay here */
+  ep_forecast_init(forecast, &jobs->devices);
+  for (int i = 0; jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
+    for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next)
+      if (job->row.state == EP_STATE_RUNNING)
+        ep_forecast_run(forecast, &job->row, ep_live_left_seconds(job));
+  for (int64_t i = 0; i < jobs->queue.count && i < SPILLS_LOOKED_AT; i++) {
+    ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
+    if (!job) continue;
+    const bool movable = !job->exclusive && job->gang.most == 0;
+    const char *device = movable ? ep_spill_find(forecast, &job->row) : NULL;
+    if (device && !spill_allocate(jobs, job, device)) device = NULL;
+    snprintf(job->spills, sizeof job->spills, "%s", device ? device : "");
+    if (!device) ep_forecast_queue(forecast, &job->row, job->gang.least);
+  }
+  free(forecast);
+}
+
+/* Whether a queued job may start on the device. */
+static bool fits(const ep_jobs *jobs, const ep_live_job *job, const char *device) {
+  return strcmp(job->spills, device) == 0 ||
+         ep_fit_job(&job->row, job->gang.least, device, &jobs->devices);
+}
+
 /* The first queued job that the device is for; NULL: there is none, or it stays free. The mutex is
  * held. */
 static ep_live_job *candidate_find(ep_jobs *jobs, const char *device, const ep_slurm_request *has,
@@ -103,7 +147,7 @@ static ep_live_job *candidate_find(ep_jobs *jobs, const char *device, const ep_s
     if (!job || is_beyond_quota(jobs, job, device)) continue;
     if (waits(jobs, job, device, held)) return NULL;
     if (has && !ep_slurm_request_holds(has, &job->allocation)) continue;
-    if (ep_fit_job(&job->row, job->gang.least, device, &jobs->devices)) return job;
+    if (fits(jobs, job, device)) return job;
   }
   return NULL;
 }
@@ -146,6 +190,7 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores,
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
   held_find(jobs, held);
+  if (ep_device_is_slurm(device)) spills_find(jobs);
   if (jobs->quota_cores > 0) cores_count(jobs);
   ep_live_job *job = candidate_find(jobs, device, has, held);
   if (job && !room_take(jobs, job, device, cores, held)) job = NULL;
@@ -270,14 +315,14 @@ bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, const ep_slurm
 int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *needed) {
   int count = 0;
   memset(needed, 0, sizeof *needed);
+  ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
   if (jobs->quota_cores > 0) cores_count(jobs);
   const bool closed = jobs->exclusives > 0 && exclusive_runs(jobs);
+  spills_find(jobs);
   for (int64_t i = 0; !closed && i < jobs->queue.count && count < EP_LIMIT_SLURM_WORKERS; i++) {
     const ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
-    if (!job || is_beyond_quota(jobs, job, device) ||
-        !ep_fit_job(&job->row, job->gang.least, device, &jobs->devices))
-      continue;
+    if (!job || is_beyond_quota(jobs, job, device) || !fits(jobs, job, device)) continue;
     if (count == 0) *needed = job->allocation;
     count += count == 0 || ep_slurm_request_holds(needed, &job->allocation);
   }

@@ -115,10 +115,13 @@ static ep_status gateway_prepare(ep_jobs *jobs, const ep_jobs_options *options, 
   text_take(setup->data_dir, sizeof setup->data_dir, jobs->data_dir);
   text_take(setup->shared_dir, sizeof setup->shared_dir, options->shared_dir);
   text_take(setup->worker, sizeof setup->worker, worker);
+  text_take(setup->plugin, sizeof setup->plugin, options->plugin_path);
+  setup->copies = !options->slurm_worker_path;
   text_take(setup->account, sizeof setup->account, options->slurm_account);
   text_take(setup->qos, sizeof setup->qos, options->slurm_qos);
   text_take(setup->options, sizeof setup->options, options->slurm_options);
   setup->reserve_bytes = ep_free_space_reserved();
+  setup->look_seconds = options->slurm_look_seconds;
   setup->reconnect_seconds = options->slurm_reconnect_seconds;
   setup->data_bytes_max = options->data_bytes_max;
   setup->checkpoint_after_seconds = options->checkpoint_after_seconds;

@@ -459,10 +459,16 @@ static bool jobs_settle(void *context) {
   return left || refused || again || used;
 }
 
+static void partition_seen(void *context, const ep_slurm_partition *seen) {
+  ep_jobs *jobs = context;
+  ep_slurm_partitions_update(jobs->allocator.partitions, seen);
+}
+
 void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out) {
   *out = (ep_supervisor_events){.context = jobs,
                                 .next = job_next,
                                 .queued = jobs_queued,
+                                .partition = partition_seen,
                                 .stop = job_stop,
                                 .started = job_started,
                                 .progress = job_progress,

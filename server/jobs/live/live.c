@@ -1,5 +1,6 @@
 #include "server/jobs/live/live.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,4 +126,10 @@ void ep_live_announce(ep_jobs *jobs, const char *id) {
 
 void ep_live_announce_queue(ep_jobs *jobs) {
   if (ep_subscribers_mark(&jobs->watches, 1, 1)) ep_supervisor_kick(jobs->supervisor);
+}
+
+double ep_live_left_seconds(const ep_live_job *job) {
+  double estimate =
+      ep_device_is_cuda(job->row.device) ? job->row.seconds_cuda : job->row.seconds_cpu;
+  return isnan(job->eta_seconds) ? estimate : job->eta_seconds;
 }

@@ -88,14 +88,15 @@ typedef struct ep_live_job {
   bool waits_told; /* this attempt: a warning says that its results wait for the disk */
   ep_expectations expected;
   ep_live_best best;
-  ep_slurm_request allocation; /* on a partition of Slurm; partition "" = by its defaults */
-  ep_sweep_spec *sweep;        /* of a sweep while a worker has it; owned */
-  bool exclusive;              /* no other job runs beside it */
-  ep_gang gang;                /* GPUs of a job of several ranks */
-  ep_slurm_spec *slurm;        /* of its spec; owned; NULL = none */
-  int64_t sweep_epoch;         /* its results when this attempt began */
-  int64_t sweep_us;            /* and when that was, on the steady clock */
-  char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
+  ep_slurm_request allocation;     /* on a partition of Slurm; partition "" = by its defaults */
+  ep_sweep_spec *sweep;            /* of a sweep while a worker has it; owned */
+  char spills[EP_DEVICE_ID_BYTES]; /* `auto`: the partition that starts it first; "" = none */
+  bool exclusive;                  /* no other job runs beside it */
+  ep_gang gang;                    /* GPUs of a job of several ranks */
+  ep_slurm_spec *slurm;            /* of its spec; owned; NULL = none */
+  int64_t sweep_epoch;             /* its results when this attempt began */
+  int64_t sweep_us;                /* and when that was, on the steady clock */
+  char init_pin[EP_PIN_BYTES];     /* what its first weights come from, pinned; "" = nothing */
 } ep_live_job;
 
 /* Device-seconds of an owner that are not stored yet (live/usage.h). */

@@ -43,19 +43,33 @@ void ep_forecast_run(ep_forecast *forecast, const ep_job_row *row, double left_s
       cores_take(&forecast->device[i], cores_of(forecast, i, row), left_seconds);
 }
 
-double ep_forecast_queue(ep_forecast *forecast, const ep_job_row *row, int gpus_least) {
+/* The device that starts it first; -1 = none. */
+static int first_find(const ep_forecast *forecast, const ep_job_row *row, int gpus_least,
+                      double *start) {
   int best = -1;
-  double start = INFINITY;
+  *start = INFINITY;
   for (int i = 0; i < forecast->devices->count; i++) {
     const ep_device_status *device = &forecast->devices->device[i];
     if (device->state == EP_DEVICE_LOST ||
         !ep_fit_job(row, gpus_least, device->info.id, forecast->devices))
       continue;
     double here = start_find(&forecast->device[i], cores_of(forecast, i, row));
-    if (best >= 0 && here >= start) continue;
-    start = here;
+    if (best >= 0 && here >= *start) continue;
+    *start = here;
     best = i;
   }
+  return best;
+}
+
+double ep_forecast_start(const ep_forecast *forecast, const ep_job_row *row, int gpus_least) {
+  double start;
+  first_find(forecast, row, gpus_least, &start);
+  return start;
+}
+
+double ep_forecast_queue(ep_forecast *forecast, const ep_job_row *row, int gpus_least) {
+  double start;
+  const int best = first_find(forecast, row, gpus_least, &start);
   if (best < 0) return INFINITY;
   bool cuda = ep_device_is_cuda(forecast->devices->device[best].info.id);
   double seconds = cuda ? row->seconds_cuda : row->seconds_cpu;

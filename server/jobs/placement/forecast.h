@@ -22,6 +22,8 @@ typedef struct {
 void ep_forecast_init(ep_forecast *forecast, const ep_device_list *devices);
 /* A job that runs on its device for so long; infinite: nobody knows. */
 void ep_forecast_run(ep_forecast *forecast, const ep_job_row *row, double left_seconds);
+/* When the next job of the queue would start; it takes no place. As ep_forecast_queue. */
+double ep_forecast_start(const ep_forecast *forecast, const ep_job_row *row, int gpus_least);
 /* The next job of the queue, which needs so many GPUs at once: seconds until it starts; infinite:
  * not known, or never. */
 double ep_forecast_queue(ep_forecast *forecast, const ep_job_row *row, int gpus_least);

@@ -124,8 +124,13 @@ static void state_format(ep_writer *out, const char *name, const char *device, c
 /* Of the partitions of Slurm among the devices. */
 static void partitions_format(ep_jobs *jobs, const ep_device_list *devices, ep_writer *out) {
   static const char NODES[] = "epochd_slurm_nodes", GPUS[] = "epochd_slurm_gpus";
+  static const char REFUSED[] = "epochd_slurm_refused_total";
   ep_slurm_partition partition;
   if (!jobs->allocator.partitions) return;
+  ep_metrics_family(out, REFUSED, "counter",
+                    "Connections to --slurm-listen that were refused: a wrong or used secret, "
+                    "another version, no worker.");
+  ep_metrics_sample(out, REFUSED, (const char *[]){NULL}, (double)devices->refused);
   ep_metrics_family(out, NODES, "gauge", "Nodes of a partition of Slurm, by state.");
   for (int i = 0; i < devices->count; i++) {
     const char *device = devices->device[i].info.id;

@@ -24,13 +24,6 @@ typedef struct {
   int64_t running, queued, capacity;
 } queue_copy;
 
-/* What is left of a running job: by its pace, else by its estimate. */
-static double left_seconds(const ep_live_job *job) {
-  double estimate =
-      ep_device_is_cuda(job->row.device) ? job->row.seconds_cuda : job->row.seconds_cpu;
-  return isnan(job->eta_seconds) ? estimate : job->eta_seconds;
-}
-
 /* Locked, as all of these. */
 static void job_take(const ep_live_job *job, const ep_viewer *viewer, queue_copy *copy) {
   job_copy *out = &copy->jobs[copy->running + copy->queued];
@@ -38,7 +31,7 @@ static void job_take(const ep_live_job *job, const ep_viewer *viewer, queue_copy
   snprintf(out->name, sizeof out->name, "%s", job->name);
   out->priority = job->entry.priority;
   out->gpus_least = job->gang.least;
-  out->left_seconds = left_seconds(job);
+  out->left_seconds = ep_live_left_seconds(job);
   out->seen = ep_live_is_seen(job, viewer);
 }
 

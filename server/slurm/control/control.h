@@ -29,6 +29,8 @@ typedef struct {
   char account[128], qos[128], options[EP_SETTING_BYTES]; /* of every submission; "" = none */
   int64_t reconnect_seconds, data_bytes_max, checkpoint_after_seconds;
   int64_t reserve_bytes; /* that stay free on the disk */
+  int64_t look_seconds;  /* between two looks at partitions and nodes */
+  bool copies;           /* worker and plugin are of this machine, and go to the shared folder */
 } ep_gateway_setup;
 
 typedef enum {
@@ -37,6 +39,9 @@ typedef enum {
   EP_CONTROL_GONE,   /* worker, text: it has ended, and how */
   EP_CONTROL_WAITS,  /* device, text: why Slurm lets its workers wait, or refuses them; "" = no more
                       */
+  EP_CONTROL_LEAVE,  /* worker, text: its node is to end soon, and why */
+  EP_CONTROL_REFUSED,   /* count: connections that were refused since the last one */
+  EP_CONTROL_PARTITION, /* device, partition: what Slurm shows of it */
   /* To the gateway. */
   EP_CONTROL_ADMIT, /* worker, taken, keep: of an ATTACH */
   EP_CONTROL_END,   /* worker, text: it is to end, and why */
@@ -52,11 +57,13 @@ typedef struct {
   char job[EP_ID_BYTES]; /* that the worker has; "" = none */
   int attempt;
   bool has_all;         /* its relay holds all frames of this attempt */
+  bool ended;           /* a gateway took the last one */
   bool keep;            /* the job goes on */
   uint64_t first, last; /* frames that its relay holds */
   uint64_t taken;
   int count;
   ep_slurm_request request; /* of a worker, or of those to be submitted */
+  ep_slurm_partition partition;
   char text[EP_MESSAGE_BYTES];
 } ep_control;
 

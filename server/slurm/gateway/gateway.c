@@ -18,6 +18,7 @@
 #include "server/process/clock.h"
 #include "server/process/log.h"
 #include "server/process/log_output.h"
+#include "server/slurm/gateway/shared.h"
 #include "server/slurm/gateway/submissions.h"
 
 enum { SESSIONS_MOST = EP_TICKETS + 64, LEAVE_MS = 1500, LOOK_MS = 20 };
@@ -93,14 +94,17 @@ static void gateway_loop(ep_gateway *gateway, ep_submissions *submissions) {
   }
 }
 
-/* Workers that were told to end get the time to hear it. Those that were not are waited for by
- * nobody: epochd has died, and they look for the next one. */
+/* Workers that were told to end get the time to hear it. The others are let go: epochd has died,
+ * and they look for the next one. */
 static void sessions_end(ep_gateway *gateway) {
   close(EP_GATEWAY_LISTENER); /* the next epochd's */
+  atomic_store(&gateway->closing, true);
+  pthread_mutex_lock(&gateway->tickets->mutex);
+  for (int i = 0; i < EP_TICKETS; i++) ep_ticket_wake(&gateway->tickets->ticket[i]);
+  pthread_mutex_unlock(&gateway->tickets->mutex);
   for (int waited_ms = 0; waited_ms < LEAVE_MS && atomic_load(&gateway->sessions) > 0;
        waited_ms += LOOK_MS)
     poll(NULL, 0, LOOK_MS);
-  atomic_store(&gateway->closing, true);
 }
 
 static bool setup_receive(ep_gateway_setup *setup) {
@@ -135,6 +139,8 @@ int ep_gateway_serve(void) {
   if (!setup_receive(&setup)) return EXIT_FAILURE;
   ep_free_space_reserve(setup.reserve_bytes);
   ep_status status = ep_sha256_prepare(&error);
+  if (status == EP_OK && setup.copies) status = ep_shared_put_program(&setup, &error);
+  ep_shared_trim(&setup, true);
   if (status == EP_OK) status = folder_make(&setup, folder, sizeof folder, &error);
   if (status == EP_OK) status = ep_certificate_open(folder, &certificate, &error);
   if (status == EP_OK) status = ep_certificate_pin(certificate, pin, &error);

@@ -16,6 +16,7 @@
 #include "server/process/log.h"
 #include "server/slurm/gateway/needs.h"
 #include "server/slurm/gateway/place.h"
+#include "server/slurm/gateway/shared.h"
 
 #define GREETING_US INT64_C(10000000) /* for a handshake and a greeting */
 #define FAREWELL_US INT64_C(2000000)  /* for the last record to a relay */
@@ -106,6 +107,7 @@ static ep_status epochd_tell(session *s, ep_error *error) {
   ep_control control = {.kind = EP_CONTROL_ATTACH,
                         .attempt = s->hello.attempt,
                         .has_all = s->hello.has_all,
+                        .ended = s->hello.ended,
                         .first = s->hello.first,
                         .last = s->hello.last};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
@@ -126,9 +128,11 @@ static ep_status admission_await(session *s, ep_error *error) {
   for (;;) {
     struct pollfd polled = {.fd = s->wake, .events = POLLIN};
     const ep_ticket ticket = ticket_look(s);
-    if (ticket.connection != s->connection || atomic_load(&s->gateway->closing))
+    if (ticket.connection != s->connection)
       return ep_fail(error, EP_UNAVAILABLE, "the connection is another one's by now");
     if (ticket.state == EP_TICKET_ENDED) return ep_fail(error, EP_FORBIDDEN, "%s", ticket.text);
+    if (atomic_load(&s->gateway->closing))
+      return ep_fail(error, EP_UNAVAILABLE, "epochd has ended");
     if (ticket.admitted) return EP_OK;
     poll(&polled, 1, LOOK_MS);
     wake_empty(s->wake);
@@ -143,9 +147,14 @@ static ep_status welcome_put(session *s, ep_error *error) {
   ep_channel_trust(s->channel);
   ep_status status =
       ep_channel_put(s->channel, EP_RECORD_WELCOME, 0, &welcome, sizeof welcome, NULL, 0, error);
-  if (status == EP_OK && ticket.keep)
+  const bool had_all = s->hello.ended && ticket.taken >= s->hello.last;
+  if (status == EP_OK && ticket.keep && !had_all)
     status = ep_place_begin(&s->place, s->gateway->setup->data_dir, s->hello.job, error);
   return status;
+}
+
+static void orphan_note(session *s) {
+  if (s->orphan_us == 0) s->orphan_us = ep_clock_steady_us();
 }
 
 /* Writes the frame that waits; what epochd does not take stays. */
@@ -154,8 +163,8 @@ static ep_status local_write(session *s, ep_error *error) {
     ssize_t sent = send(s->local, s->out + s->out_sent, s->out_bytes - s->out_sent, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return EP_OK;
-    if (sent < 0) { /* its end is noticed where it is read */
-      s->out_sent = s->out_bytes;
+    if (sent < 0) { /* epochd has ended: the relay keeps the frame for the next one */
+      orphan_note(s);
       return EP_OK;
     }
     s->out_sent += (size_t)sent;
@@ -240,8 +249,7 @@ static ep_status local_read(session *s, ep_error *error) {
   }
   ssize_t got = read(s->local, s->in + s->in_bytes, s->in_capacity - s->in_bytes);
   if (got > 0) s->in_bytes += (size_t)got;
-  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-    s->orphan_us = ep_clock_steady_us();
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) orphan_note(s);
   return EP_OK;
 }
 
@@ -267,6 +275,9 @@ static ep_status need_begin(session *s, ep_error *error) {
   struct stat state;
   const ep_need *need = &s->needs.needs[s->next_need++];
   if (need->folder) {
+    ep_error why = {0}; /* else the files go over the connection */
+    if (ep_shared_put_dataset(s->gateway->setup, need->name, &why) != EP_OK)
+      ep_log(EP_LOG_WARNING, "the shared folder: %s", why.message);
     s->asking = true;
     return ep_channel_put(s->channel, EP_RECORD_FOLDER, 0, need->name, sizeof need->name, NULL, 0,
                           error);
@@ -344,7 +355,7 @@ static ep_status session_round(session *s, ep_error *error) {
       [WAKE] = {.fd = s->wake, .events = POLLIN},
       [CHANNEL] = {.fd = ep_channel_socket(s->channel),
                    .events = ep_channel_events(s->channel, reads)},
-      [LOCAL] = {.fd = hears || s->out ? s->local : -1,
+      [LOCAL] = {.fd = hears || (s->out && s->orphan_us == 0) ? s->local : -1,
                  .events = (short)((hears ? POLLIN : 0) | (s->out ? POLLOUT : 0))}};
   const bool more = reads && ep_channel_has_input(s->channel);
   poll(polled, POLLED, more ? 0 : LOOK_MS);
@@ -410,6 +421,17 @@ static void session_leave(session *s) {
   free(s->out);
 }
 
+/* Of how many connections epochd does not know so far that they were refused. */
+static void refused_tell(ep_gateway *gateway) {
+  ep_tickets *tickets = gateway->tickets;
+  ep_control control = {.kind = EP_CONTROL_REFUSED};
+  pthread_mutex_lock(&tickets->mutex);
+  control.count = tickets->refused - tickets->told;
+  if (control.count > 0 && ep_control_send(gateway->control, &control, -1, NULL) == EP_OK)
+    tickets->told = tickets->refused;
+  pthread_mutex_unlock(&tickets->mutex);
+}
+
 void ep_session_run(ep_gateway *gateway, int socket) {
   session s = {.gateway = gateway,
                .local = -1,
@@ -422,6 +444,7 @@ void ep_session_run(ep_gateway *gateway, int socket) {
   if (status == EP_OK) status = hello_await(&s, &error);
   if (status != EP_OK) {
     ep_log(EP_LOG_WARNING, "a connection to the workers' port: %s", error.message);
+    if (!atomic_load(&gateway->closing)) ep_tickets_refuse(gateway->tickets);
   } else {
     status = ep_tickets_claim(gateway->tickets, &s.hello, s.wake, &s.ticket, &s.connection,
                               s.secret, &error);
@@ -430,5 +453,6 @@ void ep_session_run(ep_gateway *gateway, int socket) {
     if (status == EP_OK) session_serve(&s);
     if (status == EP_FORBIDDEN) farewell(&s, error.message);
   }
+  refused_tell(gateway);
   session_leave(&s);
 }

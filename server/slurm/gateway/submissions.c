@@ -14,6 +14,8 @@
 #include "server/process/clock.h"
 #include "server/process/log.h"
 #include "server/slurm/commands.h"
+#include "server/slurm/gateway/shared.h"
+#include "server/slurm/gateway/watch.h"
 
 #define SECOND_US INT64_C(1000000)
 #define LOOK_US (2 * SECOND_US)          /* between two looks at squeue while workers wait */
@@ -37,6 +39,7 @@ struct ep_submissions {
   ep_gateway *gateway;
   char pin[EP_SHA256_HEX_BYTES];
   pthread_t thread;
+  int64_t watch_us;      /* when the partitions are looked at next; the thread's */
   int64_t look_us;       /* when squeue is looked at next; the thread's */
   pthread_mutex_t mutex; /* guards what follows; taken before the tickets' */
   pthread_cond_t changed;
@@ -361,6 +364,23 @@ static bool any_ticket(ep_submissions *s, bool *any_doubt) {
   return any;
 }
 
+/* What Slurm shows of the partitions, for epochd. */
+static void partitions_watch(ep_submissions *s) {
+  ep_watched list[EP_LIMIT_DEVICES];
+  const int64_t now_us = ep_clock_steady_us();
+  pthread_mutex_lock(&s->mutex);
+  const int count = s->count;
+  for (int i = 0; i < count; i++) {
+    memcpy(list[i].device, s->partition[i].id, sizeof list[i].device);
+    list[i].request = s->partition[i].request;
+  }
+  pthread_mutex_unlock(&s->mutex);
+  if (count == 0 || now_us < s->watch_us) return;
+  s->watch_us = now_us + s->gateway->setup->look_seconds * SECOND_US;
+  ep_watch_look(s->gateway, list, count);
+  ep_shared_trim(s->gateway->setup, false);
+}
+
 /* One round, without the lock but where it reads what is wanted. */
 static void round_make(ep_submissions *s) {
   for (int i = 0; i < EP_LIMIT_DEVICES; i++) {
@@ -385,6 +405,7 @@ static void round_make(ep_submissions *s) {
   const int64_t now_us = ep_clock_steady_us();
   if (any_doubt && s->look_us > now_us + LOOK_US) s->look_us = now_us + LOOK_US;
   if (any && now_us >= s->look_us) slurm_look(s, any_doubt);
+  partitions_watch(s);
 }
 
 static void *submissions_run(void *context) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "server/process/clock.h"
 #include "server/process/log.h"
 
-enum { SECRET_BYTES = 32, NAME_BYTES = 10, LINE_BYTES = 256 };
+enum { SECRET_BYTES = 32, NAME_BYTES = 10, LINE_BYTES = 512 + 5 * EP_SLURM_NAME_BYTES };
 
 static void random_hex(char *text, size_t bytes) {
   unsigned char random[SECRET_BYTES];
@@ -23,15 +24,49 @@ static void random_hex(char *text, size_t bytes) {
   sodium_memzero(random, sizeof random);
 }
 
+/* A word of the list; "-" stands for none. */
+static bool word_read(char **rest, char *to, size_t bytes) {
+  const char *word = strsep(rest, " ");
+  if (!word || !word[0] || strlen(word) >= bytes) return false;
+  snprintf(to, bytes, "%s", strcmp(word, "-") == 0 ? "" : word);
+  return true;
+}
+
+static bool number_read(char **rest, int64_t *to) {
+  const char *word = strsep(rest, " ");
+  char *end = NULL;
+  if (!word || !word[0]) return false;
+  errno = 0;
+  *to = strtoll(word, &end, 10);
+  return errno == 0 && *end == 0;
+}
+
+static bool request_read(char **rest, ep_slurm_request *request) {
+  int64_t gpus, cpus;
+  if (!word_read(rest, request->partition, sizeof request->partition) ||
+      !word_read(rest, request->account, sizeof request->account) ||
+      !word_read(rest, request->qos, sizeof request->qos) ||
+      !word_read(rest, request->constraint, sizeof request->constraint) ||
+      !word_read(rest, request->gres, sizeof request->gres) || !number_read(rest, &gpus) ||
+      !number_read(rest, &cpus) || !number_read(rest, &request->memory_bytes) ||
+      !number_read(rest, &request->minutes) || gpus < 0 || gpus > INT_MAX || cpus < 0 ||
+      cpus > INT_MAX)
+    return false;
+  request->gpus = (int)gpus;
+  request->cpus = (int)cpus;
+  return true;
+}
+
 /* One line of the list: what it lacks is another program's. */
-static bool line_read(ep_tickets *tickets, const char *line) {
+static bool line_read(ep_tickets *tickets, char *line) {
   ep_ticket ticket = {.state = EP_TICKET_AWAY, .wake = -1};
-  int waits = 0, used = 0;
-  _Static_assert(EP_ID_BYTES == 40 && EP_DEVICE_ID_BYTES == 64 && EP_SHA256_HEX_BYTES == 65,
-                 "the widths below");
-  if (sscanf(line, "%39[a-z0-9_] %63s %64[0-9a-f] %d %" SCNd64 " %" SCNd64 "%n", ticket.worker,
-             ticket.device, ticket.hash, &waits, &ticket.job, &ticket.task, &used) != 6 ||
-      line[used] != 0)
+  int64_t waits;
+  if (!word_read(&line, ticket.worker, sizeof ticket.worker) ||
+      !word_read(&line, ticket.device, sizeof ticket.device) ||
+      !word_read(&line, ticket.hash, sizeof ticket.hash) ||
+      strlen(ticket.hash) != sizeof ticket.hash - 1 || !number_read(&line, &waits) ||
+      !number_read(&line, &ticket.job) || !number_read(&line, &ticket.task) ||
+      !request_read(&line, &ticket.request) || line)
     return false;
   if (waits) ticket.state = EP_TICKET_WAITING;
   ticket.since_us = ep_clock_steady_us();
@@ -47,6 +82,7 @@ ep_status ep_tickets_open(ep_tickets *tickets, const ep_gateway_setup *setup, ep
   char line[LINE_BYTES];
   memset(tickets, 0, sizeof *tickets);
   pthread_mutex_init(&tickets->mutex, NULL);
+  for (int i = 0; i < EP_TICKETS; i++) tickets->ticket[i].wake = -1;
   memcpy(tickets->shared_dir, setup->shared_dir, sizeof tickets->shared_dir);
   snprintf(tickets->path, sizeof tickets->path, "%s/slurm/workers", setup->data_dir);
   if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot start");
@@ -62,18 +98,31 @@ ep_status ep_tickets_open(ep_tickets *tickets, const ep_gateway_setup *setup, ep
   return EP_OK;
 }
 
-ep_status ep_tickets_save(const ep_tickets *tickets, ep_error *error) {
+static const char *word_of(const char *text) {
+  return text[0] ? text : "-";
+}
+
+static ep_status line_write(const ep_ticket *ticket, ep_durable_file *file, ep_error *error) {
   char line[LINE_BYTES];
+  const ep_slurm_request *request = &ticket->request;
+  int bytes =
+      snprintf(line, sizeof line,
+               "%s %s %s %d %" PRId64 " %" PRId64 " %s %s %s %s %s %d %d %" PRId64 " %" PRId64 "\n",
+               ticket->worker, ticket->device, ticket->hash, ticket->state == EP_TICKET_WAITING,
+               ticket->job, ticket->task, word_of(request->partition), word_of(request->account),
+               word_of(request->qos), word_of(request->constraint), word_of(request->gres),
+               request->gpus, request->cpus, request->memory_bytes, request->minutes);
+  return ep_durable_file_write(file, line, (size_t)bytes, error);
+}
+
+ep_status ep_tickets_save(const ep_tickets *tickets, ep_error *error) {
   ep_durable_file *file = NULL;
   ep_status status = ep_durable_file_create(tickets->path, &file, error);
   if (status != EP_OK) return status;
   for (int i = 0; status == EP_OK && i < EP_TICKETS; i++) {
     const ep_ticket *ticket = &tickets->ticket[i];
-    if (ticket->state == EP_TICKET_FREE || ticket->state == EP_TICKET_ENDED) continue;
-    int bytes = snprintf(line, sizeof line, "%s %s %s %d %" PRId64 " %" PRId64 "\n", ticket->worker,
-                         ticket->device, ticket->hash, ticket->state == EP_TICKET_WAITING,
-                         ticket->job, ticket->task);
-    status = ep_durable_file_write(file, line, (size_t)bytes, error);
+    if (ticket->state != EP_TICKET_FREE && ticket->state != EP_TICKET_ENDED)
+      status = line_write(ticket, file, error);
   }
   if (status == EP_OK) return ep_durable_file_commit(file, NULL, NULL, error);
   ep_durable_file_abandon(file);
@@ -111,6 +160,12 @@ void ep_ticket_set(ep_ticket *ticket, ep_ticket_state state) {
   ticket->since_us = ep_clock_steady_us();
 }
 
+void ep_tickets_refuse(ep_tickets *tickets) {
+  pthread_mutex_lock(&tickets->mutex);
+  tickets->refused++;
+  pthread_mutex_unlock(&tickets->mutex);
+}
+
 void ep_ticket_wake(const ep_ticket *ticket) {
   const uint64_t one = 1;
   if (ticket->wake >= 0 && write(ticket->wake, &one, sizeof one) < 0)
@@ -135,8 +190,8 @@ ep_status ep_tickets_file(const ep_tickets *tickets, const char *worker, char *p
 static ep_status refuse(ep_tickets *tickets, const ep_record_hello *hello, const char *why,
                         ep_error *error) {
   tickets->refused++;
-  ep_log(EP_LOG_WARNING, "a worker on %s that says it is %s is refused: %s (%lld so far)",
-         hello->node, hello->worker, why, (long long)tickets->refused);
+  ep_log(EP_LOG_WARNING, "a worker on %s that says it is %s is refused: %s (%d so far)",
+         hello->node, hello->worker, why, tickets->refused);
   return ep_fail(error, EP_FORBIDDEN, "%s", why);
 }
 
@@ -163,6 +218,7 @@ static ep_status claim(ep_tickets *tickets, const ep_record_hello *hello, int wa
     ep_ticket_wake(ticket); /* the thread of a connection that has ended, which nobody noticed */
     ep_ticket_set(ticket, EP_TICKET_CONNECTED);
   }
+  memcpy(ticket->node, hello->node, sizeof ticket->node);
   ticket->connection++;
   ticket->wake = wake;
   ticket->admitted = false;

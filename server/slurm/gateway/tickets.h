@@ -26,6 +26,8 @@ typedef struct {
   char device[EP_DEVICE_ID_BYTES];
   char hash[EP_SHA256_HEX_BYTES]; /* of the secret that is good now */
   ep_slurm_request request;
+  char node[64];       /* where it was connected from last; "" = nowhere so far */
+  bool leaves;         /* epochd was told that its node drains */
   int64_t job, task;   /* of Slurm; 0 = not submitted so far */
   int64_t since_us;    /* of the state; steady clock */
   int connection;      /* counts its connections: an older one's thread ends */
@@ -42,7 +44,7 @@ typedef struct {
   char path[EP_LIMIT_PATH_BYTES + 32];
   char shared_dir[EP_LIMIT_PATH_BYTES + 1];
   ep_ticket ticket[EP_TICKETS];
-  int64_t refused; /* connections */
+  int refused, told; /* connections, in all and as epochd was told */
 } ep_tickets;
 
 /* Reads the list of the gateway before this one; its workers are away. */
@@ -54,6 +56,8 @@ ep_ticket *ep_tickets_add(ep_tickets *tickets, const char *device, const ep_slur
                           char *secret);
 ep_ticket *ep_tickets_find(ep_tickets *tickets, const char *worker); /* NULL = none */
 void ep_ticket_set(ep_ticket *ticket, ep_ticket_state state);
+/* A connection is refused: it is counted. Locks. */
+void ep_tickets_refuse(ep_tickets *tickets);
 /* Wakes the thread of its connection. */
 void ep_ticket_wake(const ep_ticket *ticket);
 /* Forgets it, and removes its connection file. */

@@ -61,10 +61,11 @@ START_TEST(a_submission_is_words) {
   ck_assert_msg(ep_slurm_submit(&submission, &job, &error) == EP_OK, "%s", error.message);
   ck_assert_int_eq(job, 77);
   text_read("told", text, sizeof text);
-  ck_assert_str_eq(text, "--reservation=r\n--mail-type=NONE\n--parsable\n--export=ALL\n--requeue\n"
-                         "--nodes=1\n--ntasks=1\n--signal=B:TERM@60\n--array=0-3\n"
-                         "--job-name=epochd-x\n--output=/dev/null\n--chdir=/\n--partition=gpu\n"
-                         "--qos=long one\n--gpus=1\n--cpus-per-task=3\n--mem=2M\n--time=90\n");
+  ck_assert_str_eq(text,
+                   "--reservation=r\n--mail-type=NONE\n--parsable\n--export=ALL\n--no-requeue\n"
+                   "--nodes=1\n--ntasks=1\n--signal=B:TERM@60\n--array=0-3\n"
+                   "--job-name=epochd-x\n--output=/dev/null\n--chdir=/\n--partition=gpu\n"
+                   "--qos=long one\n--gpus=1\n--cpus-per-task=3\n--mem=2M\n--time=90\n");
   text_read("script", text, sizeof text);
   ck_assert_str_eq(text, submission.script);
   text_read("environment", text, sizeof text);
