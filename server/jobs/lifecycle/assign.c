@@ -110,7 +110,7 @@ static ep_live_job *candidate_find(ep_jobs *jobs, const char *device, const ep_s
 
 /* Whether a job there takes memory of this machine's CPU. */
 static bool is_cpu(const char *device) {
-  return !ep_device_is_cuda(device) && !ep_device_is_slurm(device);
+  return !ep_device_is_cuda(device) && !ep_device_is_remote(device);
 }
 
 /* What the plans of running jobs have reserved of the CPU's memory. The mutex is held. */

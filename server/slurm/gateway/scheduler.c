@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const ep_scheduler *const SCHEDULERS[] = {&ep_scheduler_slurm};
+static const ep_scheduler *const SCHEDULERS[] = {&ep_scheduler_slurm, &ep_scheduler_kubernetes};
 enum { SCHEDULERS_COUNT = sizeof SCHEDULERS / sizeof *SCHEDULERS };
 
 const ep_scheduler *const *ep_schedulers(int *count) {

@@ -42,7 +42,7 @@ typedef struct {
                 char log[EP_WORKER_WORDS_BYTES]);
 } ep_scheduler;
 
-extern const ep_scheduler ep_scheduler_slurm;
+extern const ep_scheduler ep_scheduler_slurm, ep_scheduler_kubernetes;
 
 /* [count] */
 const ep_scheduler *const *ep_schedulers(int *count);
