@@ -180,7 +180,7 @@ static look_verdict ticket_judge(const ep_ticket *ticket, const ep_slurm_job *jo
                                  int64_t reconnect_us) {
   const int64_t age_us = now_us - ticket->since_us;
   const bool ended = job ? job->phase == EP_SLURM_ENDED : age_us >= UNSEEN_US;
-  if (ticket->state == EP_TICKET_FREE || ticket->job == 0) return LOOK_NOTHING;
+  if (ticket->state == EP_TICKET_FREE || (ticket->job == 0 && !job)) return LOOK_NOTHING;
   if (ticket->state == EP_TICKET_ENDED)
     return ended ? LOOK_REMOVE : age_us >= LEFT_US ? LOOK_CANCEL : LOOK_NOTHING;
   if (ended && ticket->state == EP_TICKET_WAITING) return LOOK_REMOVE;
