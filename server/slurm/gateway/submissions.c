@@ -316,7 +316,7 @@ static bool any_ticket(ep_submissions *s, bool *any_doubt) {
   for (int i = 0; i < EP_TICKETS; i++) {
     const ep_ticket_state state = s->gateway->tickets->ticket[i].state;
     any = any || state != EP_TICKET_FREE;
-    *any_doubt = *any_doubt || state == EP_TICKET_WAITING || state == EP_TICKET_AWAY;
+    *any_doubt = *any_doubt || (state != EP_TICKET_FREE && state != EP_TICKET_CONNECTED);
   }
   pthread_mutex_unlock(&s->gateway->tickets->mutex);
   return any;
