@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Workers that Kubernetes starts, with a kubectl that only pretends (tests/kubernetes/kubectl): the same weights
-# as on this machine, why a Pod waits, cancel, and what is left afterwards.
+# Workers that Kubernetes starts: the same weights as on this machine, why a Pod waits, cancel, and what is left
+# afterwards. With a kubectl that only pretends (tests/kubernetes/kubectl), or with `kubernetes.sh api` the
+# installed one, and an API that only pretends (tests/kubernetes/api).
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 
 cluster=$scratch/cluster
@@ -18,6 +19,7 @@ kubernetes_leave() {
 trap kubernetes_leave EXIT
 
 none_left() { [[ -z $(find "$cluster" -name "$1.*" ! -name '*.log' ! -name '*.files') ]]; }
+none_wait() { ! grep -sL '"process"' "$cluster"/Job.epochd-worker-* | grep -qv '[.]'log; }
 some_left() { ! none_left "$1"; }
 waits_for() { http GET "/v1/jobs/$id" && jq -e --arg words "$1" '.queue_reason // "" | contains($words)' "$body" >/dev/null; }
 values_of() {
@@ -27,7 +29,19 @@ values_of() {
 }
 
 mkdir -p "$cluster" "$scratch/bin"
-ln -sf "$here/../kubernetes/kubectl" "$scratch/bin/kubectl"
+: >"$cluster/kubectl.log"
+if [[ ${1:-} == api ]]; then
+  command -v kubectl >/dev/null || skip "there is no kubectl"
+  "$here/../kubernetes/api" "$cluster/port" &
+  own+=($!)
+  until_so "the API listens" test -s "$cluster/port"
+  export HOME=$scratch # of its cache
+  kubectl config set-cluster test --server "http://127.0.0.1:$(cat "$cluster/port")" >/dev/null
+  kubectl config set-context test --cluster test >/dev/null
+  kubectl config use-context test >/dev/null
+else
+  ln -sf "$here/../kubernetes/kubectl" "$scratch/bin/kubectl"
+fi
 jq -n --arg worker "$build/bin/epoch-worker" '{apiVersion: "batch/v1", kind: "Job", metadata: {labels: {"kueue.x-k8s.io/queue-name": "gpus"}},
   spec: {template: {spec: {serviceAccountName: "trainer", containers: [{name: "worker", image: "epochd:cuda",
     command: [$worker], resources: {limits: {"nvidia.com/gpu": 1}}}]}}}}' >"$template"
@@ -84,7 +98,7 @@ echo "0/3 nodes are available: 3 Insufficient nvidia.com/gpu." >"$cluster/hold"
 submit "$job"
 until_so "the job says why it waits" waits_for "Unschedulable: 0/3 nodes are available"
 http POST "/v1/jobs/$id/cancel"
-until_so "the Job is deleted" grep -q "^delete .*jobs.batch/" "$cluster/kubectl.log"
+until_so "the waiting Job is deleted" none_wait
 until_so "its Secret goes too" none_left Secret
 rm "$cluster/hold"
 echo "ok: a cancelled job's worker is deleted with its Secret"
