@@ -170,11 +170,14 @@
 #define EP_LIMIT_SLURM_JOBS 65536            /* of ours, tasks counted: 60 MB */
 #define EP_LIMIT_SLURM_NODES 65536           /* the largest clusters have a tenth */
 #define EP_LIMIT_SLURM_PARTITIONS 1024       /* a list to read */
-#define EP_LIMIT_SLURM_SCRIPT_BYTES 16384    /* fits a pipe before its reader starts */
+#define EP_LIMIT_SLURM_SCRIPT_BYTES 16384    /* of a batch script: a line for each worker */
+#define EP_LIMIT_SLURM_INPUT_BYTES (2 << 20) /* of a command: 64 workers of Kubernetes */
 #define EP_LIMIT_SLURM_SLACK_BYTES (1 << 30) /* a worker and its relay, libraries of a GPU */
 #define EP_LIMIT_SLURM_WORKERS 64 /* of a partition, at once: a place of the supervisor each */
 #define EP_LIMIT_NODE_DATASETS_BYTES (64LL << 30) /* a node's disk is others' too */
 #define EP_LIMIT_SLURM_OPTIONS 64                 /* words of --slurm-options */
+#define EP_LIMIT_KUBERNETES_TEMPLATE_BYTES 16384  /* of a Job, as JSON: a usual one has 2 kB */
+#define EP_LIMIT_KUBERNETES_JOBS 4096 /* of a namespace; those that ended stay ten minutes */
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */

@@ -18,7 +18,8 @@ enum {
 #define EP_SWEEP_PREFIX "swp_"
 enum { EP_ID_PREFIX_BYTES = 4 };
 
-#define EP_SLURM_PREFIX "slurm:" /* of a device that is a partition of Slurm */
+#define EP_SLURM_PREFIX "slurm:"           /* of a device that is a partition of Slurm */
+#define EP_KUBERNETES_PREFIX "kubernetes:" /* of one that is a namespace of Kubernetes */
 
 #define EP_STORE_FILE "epochd.sqlite" /* in DATA */
 

@@ -23,6 +23,7 @@
 #include "server/http/access_log.h"
 #include "server/http/http.h"
 #include "server/ingest/ingest.h"
+#include "server/kubernetes/commands.h"
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
 #include "server/slurm/control/control.h"
@@ -107,6 +108,8 @@ static ep_status jobs_open(const ep_config *config, ep_slurm_partitions *slurm, 
       .slurm_listen = config->slurm_listen,
       .slurm_worker_path = config->slurm_worker[0] ? config->slurm_worker : NULL,
       .slurm_options = config->slurm_options,
+      .kubernetes_template = config->kubernetes_template,
+      .kubernetes_address = config->kubernetes_address,
       .slurm_idle_seconds = config->slurm_idle_seconds,
       .slurm_workers_max = config->slurm_workers_max,
       .slurm_look_seconds = config->slurm_look_seconds,
@@ -209,7 +212,9 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   int port = 0, number = 0;
   ep_slurm_partitions *slurm;
   if (ep_slurm_partitions_open(server->config->devices, server->config->shared_dir, &slurm,
-                               &error) != EP_OK) {
+                               &error) != EP_OK ||
+      ep_kubernetes_check(server->config->devices, server->config->kubernetes_template, &error) !=
+          EP_OK) {
     failure_log("cannot start: ", &error);
     return EXIT_USAGE;
   }

@@ -27,6 +27,19 @@ static void allocation_write(ep_writer *writer, const ep_allocation_view *slurm)
   ep_writer_close(writer, '}');
 }
 
+static void pod_write(ep_writer *writer, const ep_allocation_view *pod) {
+  ep_writer_key(writer, "kubernetes");
+  if (!pod) {
+    ep_writer_null(writer);
+    return;
+  }
+  ep_writer_open(writer, '{');
+  ep_writer_member_string(writer, "namespace", pod->partition);
+  ep_writer_member_integer(writer, "memory_bytes", pod->memory_bytes);
+  ep_writer_member_integer(writer, "cores", pod->cores);
+  ep_writer_close(writer, '}');
+}
+
 char *ep_validation_format(const ep_validation_view *validation) {
   ep_writer writer;
   ep_writer_init(&writer, VALIDATION_TEXT_LIMIT);
@@ -55,6 +68,7 @@ char *ep_validation_format(const ep_validation_view *validation) {
   ep_writer_key(&writer, "parallel");
   ep_parallel_view_write(&writer, validation->parallel);
   allocation_write(&writer, validation->slurm);
+  pod_write(&writer, validation->kubernetes);
   ep_writer_member_open(&writer, "estimates", '[');
   for (int i = 0; i < validation->estimates_count; i++) {
     ep_writer_open(&writer, '{');

@@ -38,8 +38,9 @@ typedef struct {
   int layers_count;
   int64_t parameters, bytes, operations; /* operations: floating-point, of one epoch */
   int64_t train_rows, validation_rows, test_rows;
-  const ep_parallel_view *parallel; /* NULL = one rank */
-  const ep_allocation_view *slurm;  /* NULL = its device is none of Slurm's */
+  const ep_parallel_view *parallel;     /* NULL = one rank */
+  const ep_allocation_view *slurm;      /* NULL = its device is none of Slurm's */
+  const ep_allocation_view *kubernetes; /* likewise; its partition is the namespace */
   const ep_estimate *estimates;
   int estimates_count;
 } ep_validation_view;

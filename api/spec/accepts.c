@@ -10,7 +10,8 @@
 bool ep_device_accepts(const char *text) {
   if (strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0)
     return true;
-  if (strncmp(text, "cuda:", 5) != 0) return ep_slurm_device_accepts(text);
+  if (strncmp(text, "cuda:", 5) != 0)
+    return ep_slurm_device_accepts(text) || ep_kubernetes_device_accepts(text);
   size_t digits = strspn(text + 5, "0123456789");
   return digits >= 1 && digits <= 4 && text[5 + digits] == 0 && (digits == 1 || text[5] != '0');
 }

@@ -287,11 +287,12 @@ static const ep_field spec_rows[] = {
      .capacity = EP_DEVICE_ID_BYTES,
      .text_fallback = "auto",
      .accepts = ep_device_accepts,
-     .form = "\"auto\", \"cpu\", \"cuda\", \"cuda:N\" or \"slurm:PARTITION\"",
+     .form = "\"auto\", \"cpu\", \"cuda\", \"cuda:N\", \"slurm:PARTITION\" or "
+             "\"kubernetes:NAMESPACE\"",
      .doc = "where to train",
-     .schema = EP_JSON({
-       "pattern" : "^(auto|cpu|cuda(:(0|[1-9][0-9]{0,3}))?|slurm:[A-Za-z0-9][A-Za-z0-9._-]{0,56})$"
-     })},
+     .schema = "{\"pattern\": \"^(auto|cpu|cuda(:(0|[1-9][0-9]{0,3}))?|"
+               "slurm:[A-Za-z0-9][A-Za-z0-9._-]{0,56}|"
+               "kubernetes:[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?)$\"}"},
     {.key = "slurm",
      .kind = EP_FIELD_OBJECT,
      .nullable = true,

@@ -18,6 +18,16 @@ bool ep_slurm_device_accepts(const char *text) {
   return strlen(text) < EP_DEVICE_ID_BYTES;
 }
 
+bool ep_kubernetes_device_accepts(const char *text) {
+  const size_t prefix = strlen(EP_KUBERNETES_PREFIX), length = strlen(text);
+  if (strncmp(text, EP_KUBERNETES_PREFIX, prefix) != 0 || length >= EP_DEVICE_ID_BYTES ||
+      length == prefix || text[prefix] == '-' || text[length - 1] == '-')
+    return false;
+  for (const char *at = text + prefix; *at; at++)
+    if (!islower((unsigned char)*at) && !isdigit((unsigned char)*at) && *at != '-') return false;
+  return true;
+}
+
 /* A number of at most 9 digits. */
 static const char *part_parse(const char *at, int64_t *number) {
   const char *begin = at;

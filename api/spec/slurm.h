@@ -14,6 +14,8 @@ bool ep_slurm_minutes_parse(const char *text, int64_t *minutes);
 
 /* Whether a device's id is "slurm:" and a partition's name: letters, digits, '.', '_', '-'. */
 bool ep_slurm_device_accepts(const char *text);
+/* Whether it is "kubernetes:" and a namespace's name: small letters, digits, '-' between them. */
+bool ep_kubernetes_device_accepts(const char *text);
 
 /* Whether any of "slurm" is given. spec: an ep_job_spec. */
 bool ep_slurm_given(const void *spec);

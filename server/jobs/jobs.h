@@ -60,12 +60,14 @@ typedef struct {
   int crashes_max;      /* deaths of epochd in a row after which a job that ran fails; 0 = never */
   bool new_store;       /* an empty store may begin in a data_dir that has folders of jobs */
   double stall_seconds; /* a worker without progress for so long is killed; 0 = 60 */
-  /* Workers that Slurm starts; all of it counts where `devices` has a partition. */
+  /* Workers that Slurm or Kubernetes starts; all of it counts where `devices` has one of theirs. */
   const char *shared_dir;        /* that nodes see under this name */
   const char *slurm_listen;      /* ADDRESS:PORT that they connect to */
   const char *slurm_worker_path; /* epoch-worker as they see it; NULL = worker_path */
   const char *slurm_options;     /* further words for sbatch; NULL or "" = none */
-  const char *gateway_path;      /* the program of the gateway, epochd; NULL = this one */
+  /* A Job's manifest, and where its Pods connect to; "" = slurm_listen. NULL or "" = none. */
+  const char *kubernetes_template, *kubernetes_address;
+  const char *gateway_path; /* the program of the gateway, epochd; NULL = this one */
   int64_t slurm_idle_seconds, slurm_workers_max, slurm_look_seconds, slurm_reconnect_seconds;
 } ep_jobs_options;
 

@@ -25,21 +25,26 @@ static const ep_option SETTINGS[] = {
   {.name = "allow-path", .kind = EP_OPTION_LIST, .value = "DIR", MEMBER(allow_path),
    .doc = "jobs may read files below this folder; may be given again, or as DIR:DIR"},
   {.name = "devices", .kind = EP_OPTION_TEXT, .value = "LIST", MEMBER(devices),
-   .doc = "auto, or a list such as cpu,cuda:0 or auto,slurm:PARTITION (auto)"},
+   .doc = "auto, or a list such as cpu,cuda:0 or auto,slurm:PARTITION,kubernetes:NAMESPACE (auto)"},
   {.name = "shared-dir", .kind = EP_OPTION_FILE, .value = "DIR", MEMBER(shared_dir),
    .doc = "a folder that Slurm's nodes have at the same path; for devices slurm:PARTITION"},
   {.name = "slurm-listen", .kind = EP_OPTION_TEXT, .value = "ADDRESS:PORT", MEMBER(slurm_listen),
-   .doc = "where workers that Slurm started connect, as its nodes reach it; for nobody else"},
+   .doc = "where workers of Slurm or Kubernetes connect, as their nodes reach it; for nobody else"},
   {.name = "slurm-account", .kind = EP_OPTION_TEXT, .value = "NAME", MEMBER(slurm_account),
    .doc = "that Slurm charges, unless a job names one"},
   {.name = "slurm-qos", .kind = EP_OPTION_TEXT, .value = "NAME", MEMBER(slurm_qos),
    .doc = "quality of service, unless a job names one"},
   {.name = "slurm-options", .kind = EP_OPTION_TEXT, .value = "WORDS", MEMBER(slurm_options),
    .doc = "further options of sbatch, apart by spaces"},
+  {.name = "kubernetes-template", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(kubernetes_template),
+   .doc = "the manifest of a Job that becomes a worker's; for devices kubernetes:NAMESPACE"},
+  {.name = "kubernetes-address", .kind = EP_OPTION_TEXT, .value = "HOST:PORT", MEMBER(kubernetes_address),
+   .doc = "where its Pods connect, such as a Service before --slurm-listen (--slurm-listen)"},
   {.name = "slurm-worker", .kind = EP_OPTION_FILE, .value = "PATH", MEMBER(slurm_worker),
    .doc = "the epoch-worker program on the nodes (a copy in the shared folder)"},
   {.name = "slurm-idle-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 0, .max = 86400,
-   MEMBER(slurm_idle_seconds), .doc = "a worker of Slurm's ends after so long without a job (60)"},
+   MEMBER(slurm_idle_seconds),
+   .doc = "a worker of Slurm or Kubernetes ends after so long without a job (60)"},
   {.name = "slurm-workers-max", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1,
    .max = EP_LIMIT_SLURM_WORKERS, MEMBER(slurm_workers_max),
    .doc = "workers of a partition at once (16)"},
@@ -186,29 +191,60 @@ static ep_status tls_check(const ep_config *config, ep_error *error) {
   return EP_OK;
 }
 
+static ep_status address_check(const char *name, const char *address, long least, ep_error *error) {
+  const char *colon = strrchr(address, ':');
+  char *stop = NULL;
+  const long port = colon ? strtol(colon + 1, &stop, 10) : -1;
+  if (colon && colon != address && stop != colon + 1 && !*stop && port >= least && port <= 65535)
+    return EP_OK;
+  return ep_fail(error, EP_INVALID,
+                 "--%s must be ADDRESS:PORT such as 10.0.0.1:8081, not \"%.100s\"", name, address);
+}
+
 /* The file with a worker's secret lies in the shared folder, and names the address. */
 static ep_status slurm_check(const ep_config *config, ep_error *error) {
-  const char *colon = strrchr(config->slurm_listen, ':');
-  if (!strstr(config->devices, EP_SLURM_PREFIX)) {
-    if (config->shared_dir[0] || config->slurm_listen[0] || config->slurm_worker[0])
-      return ep_fail(error, EP_INVALID,
-                     "--shared-dir and --slurm-… are for a device slurm:PARTITION in --devices");
-    return EP_OK;
-  }
-  if (!config->shared_dir[0] || !config->slurm_listen[0])
+  if (!strstr(config->devices, EP_SLURM_PREFIX))
+    return config->shared_dir[0] || config->slurm_worker[0]
+               ? ep_fail(error, EP_INVALID,
+                         "--shared-dir and --slurm-… are for a device slurm:PARTITION in --devices")
+               : EP_OK;
+  if (!config->shared_dir[0])
     return ep_fail(
         error, EP_INVALID,
         "a device slurm:PARTITION needs --shared-dir DIR and --slurm-listen ADDRESS:PORT");
-  if (config->shared_dir[0] != '/')
-    return ep_fail(error, EP_INVALID, "--shared-dir must be a path from / on: nodes read it too");
-  char *stop = NULL;
-  long port = colon ? strtol(colon + 1, &stop, 10) : -1;
-  if (!colon || colon == config->slurm_listen || stop == colon + 1 || *stop || port < 0 ||
-      port > 65535)
+  return config->shared_dir[0] == '/'
+             ? EP_OK
+             : ep_fail(error, EP_INVALID,
+                       "--shared-dir must be a path from / on: nodes read it too");
+}
+
+static ep_status kubernetes_check(const ep_config *config, ep_error *error) {
+  if (!strstr(config->devices, EP_KUBERNETES_PREFIX))
+    return config->kubernetes_template[0] || config->kubernetes_address[0]
+               ? ep_fail(error, EP_INVALID,
+                         "--kubernetes-… is for a device kubernetes:NAMESPACE in --devices")
+               : EP_OK;
+  if (!config->kubernetes_template[0])
     return ep_fail(error, EP_INVALID,
-                   "--slurm-listen must be ADDRESS:PORT such as 10.0.0.1:8081, not \"%.100s\"",
-                   config->slurm_listen);
-  return EP_OK;
+                   "a device kubernetes:NAMESPACE needs --kubernetes-template FILE and "
+                   "--slurm-listen ADDRESS:PORT");
+  return config->kubernetes_address[0]
+             ? address_check("kubernetes-address", config->kubernetes_address, 1, error)
+             : EP_OK;
+}
+
+/* Workers of other machines: a device needs them, and they a place to connect to. */
+static ep_status remote_check(const ep_config *config, ep_error *error) {
+  ep_status status = slurm_check(config, error);
+  if (status == EP_OK) status = kubernetes_check(config, error);
+  if (status != EP_OK) return status;
+  if (strstr(config->devices, EP_SLURM_PREFIX) || strstr(config->devices, EP_KUBERNETES_PREFIX))
+    return address_check("slurm-listen", config->slurm_listen, 0, error);
+  return config->slurm_listen[0]
+             ? ep_fail(error, EP_INVALID,
+                       "--slurm-listen is for a device slurm:PARTITION or kubernetes:NAMESPACE in "
+                       "--devices")
+             : EP_OK;
 }
 
 static ep_log_format format_from_name(const char *name) {
@@ -269,7 +305,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
   if (status == EP_OK) status = ep_arguments_store(&arguments, out, error);
   if (status == EP_OK) status = listen_split(out, error);
   if (status == EP_OK) status = tls_check(out, error);
-  if (status == EP_OK) status = slurm_check(out, error);
+  if (status == EP_OK) status = remote_check(out, error);
   if (status != EP_OK) return status;
   out->level = (ep_log_level)ep_log_level_from_name(out->log_level);
   out->format = format_from_name(out->log_format);

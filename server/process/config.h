@@ -18,11 +18,13 @@ typedef struct {
   char listen[EP_CONFIG_TEXT_BYTES];     /* HOST:PORT; [::1]:8080 for IPv6 */
   char allow_host[EP_CONFIG_TEXT_BYTES]; /* further names it may be called by, comma-separated */
   char data_dir[PATH_MAX];               /* may be relative to the working directory */
-  char devices[EP_CONFIG_TEXT_BYTES];    /* "auto", "cpu,cuda:0", "auto,slurm:gpu" */
+  char devices[EP_CONFIG_TEXT_BYTES]; /* "auto", "cpu,cuda:0", "auto,slurm:gpu,kubernetes:research"
+                                       */
   /* Workers by Slurm; "" = none, or Slurm's default. */
   char shared_dir[PATH_MAX];               /* a folder that the nodes have at the same path */
   char slurm_listen[EP_CONFIG_TEXT_BYTES]; /* ADDRESS:PORT, as the nodes reach it */
   char slurm_account[EP_SLURM_WORD_BYTES], slurm_qos[EP_SLURM_WORD_BYTES];
+  char kubernetes_template[PATH_MAX], kubernetes_address[EP_CONFIG_TEXT_BYTES];
   char slurm_options[EP_CONFIG_TEXT_BYTES]; /* further words for sbatch, apart by spaces */
   char slurm_worker[PATH_MAX]; /* epoch-worker on the nodes; "" = a copy in shared_dir */
   int64_t slurm_idle_seconds, slurm_workers_max, slurm_look_seconds, slurm_reconnect_seconds;

@@ -16,12 +16,18 @@ enum { NUMBERS = 64 };
 
 /* The beginnings of the names: what the loader, the C library, the arithmetic and NVIDIA's
  * libraries read, where caches lie, and what epochd's own programs read. */
-static const char *const VARIABLES[] = {
-    "LD_",         "GLIBC_TUNABLES=", "MALLOC_",         "TMPDIR=", "PATH=",
-    "SLURM_CONF=", "HOME=",           "XDG_CACHE_HOME=", "CUDA_",   "CUDNN_",
-    "CUBLAS",      "NVIDIA_",         "OPENBLAS_",       "OMP_",    "GOMP_",
-    "ASAN_",       "LSAN_",           "TSAN_",           "UBSAN_",  "EPOCHD_CACHE_DIR=",
-    "EPOCHD_TEST_"};
+static const char *const VARIABLES[] = {"LD_",         "GLIBC_TUNABLES=",
+                                        "MALLOC_",     "TMPDIR=",
+                                        "PATH=",       "SLURM_CONF=",
+                                        "KUBECONFIG=", "KUBERNETES_SERVICE_",
+                                        "HOME=",       "XDG_CACHE_HOME=",
+                                        "CUDA_",       "CUDNN_",
+                                        "CUBLAS",      "NVIDIA_",
+                                        "OPENBLAS_",   "OMP_",
+                                        "GOMP_",       "ASAN_",
+                                        "LSAN_",       "TSAN_",
+                                        "UBSAN_",      "EPOCHD_CACHE_DIR=",
+                                        "EPOCHD_TEST_"};
 
 static bool variable_needed(const char *variable) {
   for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++)

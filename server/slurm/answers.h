@@ -33,6 +33,7 @@ typedef struct {
   char state[EP_SLURM_STATE_BYTES];   /* Slurm's word for it */
   char reason[EP_SLURM_REASON_BYTES]; /* "Priority", "Resources"; "" = none */
   char name[EP_SLURM_NAME_BYTES];
+  char worker[EP_ID_BYTES]; /* that the job is for, where its scheduler says it; "" = by number */
   char partition[EP_SLURM_NAME_BYTES];
   char node[EP_SLURM_NAME_BYTES]; /* "" until it has one */
   int64_t start_s;                /* UNIX time; of a pending one Slurm's prediction; 0 = none */

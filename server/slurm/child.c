@@ -9,20 +9,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/limits.h"
+#include "engine/files/durable_file.h"
 #include "server/process/clock.h"
 #include "server/process/spawn.h"
 
 /* env looks the command up in the PATH, in an environment of its own: what the command needs to
- * find its Slurm, and what makes it print the same everywhere: times as seconds, arrays in full.
- * sbatch gives this environment to its job, whose products are to be those of a local worker: so
- * OpenBLAS gets the same settings. */
+ * find its Slurm or its cluster, and what makes it print the same everywhere: times as seconds,
+ * arrays in full. sbatch gives this environment to its job, whose products are to be those of a
+ * local worker: so OpenBLAS gets the same settings. */
 static const char ENV[] = "/usr/bin/env";
-static const char *const INHERITED[] = {
-    "PATH", "HOME", "LD_LIBRARY_PATH", "SLURM_CONF", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"};
+static const char *const INHERITED[] = {"PATH",
+                                        "HOME",
+                                        "LD_LIBRARY_PATH",
+                                        "SLURM_CONF",
+                                        "OPENBLAS_CORETYPE",
+                                        "OPENBLAS_L2_SIZE",
+                                        "KUBECONFIG",
+                                        "KUBERNETES_SERVICE_HOST",
+                                        "KUBERNETES_SERVICE_PORT"};
 static const char *const SETTINGS[] = {"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0", "LC_ALL=C"};
 #define LATE "did not end in time"
 enum {
@@ -52,21 +61,19 @@ static void pipe_close(int *end) {
   *end = -1;
 }
 
-/* The input lies in its pipe before the child starts: it fits. */
+/* The input lies in memory before the child starts, however slowly that reads. */
 static ep_status input_make(const char *input, int *end, ep_error *error) {
   const size_t bytes = input ? strlen(input) : 0;
-  int ends[2];
-  if (bytes > EP_LIMIT_SLURM_SCRIPT_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "a batch script has %d bytes at most",
-                   EP_LIMIT_SLURM_SCRIPT_BYTES);
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return ep_fail(error, EP_UNAVAILABLE, "no pipe to a command: %s", strerror(errno));
-  *end = ends[0];
-  ssize_t written = bytes ? write(ends[1], input, bytes) : 0;
-  close(ends[1]);
-  return written == (ssize_t)bytes
-             ? EP_OK
-             : ep_fail(error, EP_IO, "a command's input: %s", strerror(errno));
+  if (bytes > EP_LIMIT_SLURM_INPUT_BYTES)
+    return ep_fail(error, EP_TOO_LARGE, "a command's input has %d bytes at most",
+                   EP_LIMIT_SLURM_INPUT_BYTES);
+  *end = memfd_create("input", MFD_CLOEXEC);
+  if (*end < 0)
+    return ep_fail(error, EP_UNAVAILABLE, "no memory for a command's input: %s", strerror(errno));
+  ep_status status = bytes ? ep_file_write_all(*end, input, bytes, error) : EP_OK;
+  if (status == EP_OK && lseek(*end, 0, SEEK_SET) != 0)
+    status = ep_fail(error, EP_IO, "a command's input: %s", strerror(errno));
+  return status;
 }
 
 static void line_deinit(child_line *line) {
@@ -215,4 +222,16 @@ ep_status ep_slurm_child_run(const char *const *arguments, const char *input, in
 void ep_slurm_child_deinit(ep_slurm_child *child) {
   free(child->output);
   child->output = NULL;
+}
+
+ep_status ep_slurm_child_refused(const char *command, const ep_slurm_child *child,
+                                 const char *const *unreachable, ep_error *error) {
+  const char *words = child->words + strspn(child->words, " ");
+  int length = (int)strlen(words);
+  while (length > 0 && words[length - 1] == ' ') length--;
+  if (length == 0)
+    return ep_fail(error, EP_INVALID, "%s ended with exit code %d", command, child->exit_code);
+  bool away = false;
+  for (int i = 0; unreachable[i]; i++) away = away || strstr(words, unreachable[i]);
+  return ep_fail(error, away ? EP_UNAVAILABLE : EP_INVALID, "%.*s", length, words);
 }

@@ -68,17 +68,11 @@ static void line_deinit(command_line *line) {
   for (int i = 0; i < line->texts_count; i++) free(line->texts[i]);
 }
 
-/* "squeue: error: …" and "slurm_load_jobs error: …" as they are; without words the exit code. */
 static ep_status refused(const char *command, const ep_slurm_child *child, ep_error *error) {
-  const char *words = child->words + strspn(child->words, " ");
-  bool unreachable = strstr(words, "Unable to contact") || strstr(words, "Connection refused") ||
-                     strstr(words, "timed out") || strstr(words, "Could not establish") ||
-                     strstr(words, "temporarily unable");
-  int length = (int)strlen(words);
-  while (length > 0 && words[length - 1] == ' ') length--;
-  if (length == 0)
-    return ep_fail(error, EP_INVALID, "%s ended with exit code %d", command, child->exit_code);
-  return ep_fail(error, unreachable ? EP_UNAVAILABLE : EP_INVALID, "%.*s", length, words);
+  static const char *const UNREACHABLE[] = {"Unable to contact",  "Connection refused",
+                                            "timed out",          "Could not establish",
+                                            "temporarily unable", NULL};
+  return ep_slurm_child_refused(command, child, UNREACHABLE, error);
 }
 
 /* Runs the line; an exit code that is not 0 is a refusal. */

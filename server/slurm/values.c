@@ -51,7 +51,7 @@ bool ep_slurm_has_word(const json_t *object, const char *key, const char *word) 
 /* A tree of one element at a time: squeue's text of a large Slurm has tens of megabytes. */
 static ep_status elements_walk(ep_scanner *scanner, int key, ep_slurm_take *take, void *context,
                                ep_error *error) {
-  if (!ep_scan_token(scanner, '[')) return ep_fail(error, EP_MALFORMED, "Slurm's list is no array");
+  if (!ep_scan_token(scanner, '[')) return ep_fail(error, EP_MALFORMED, "the list is no array");
   if (ep_scan_token(scanner, ']')) return EP_OK;
   do {
     json_t *element = NULL;
@@ -64,20 +64,20 @@ static ep_status elements_walk(ep_scanner *scanner, int key, ep_slurm_take *take
     json_decref(element);
     if (status != EP_OK) return status;
   } while (ep_scan_token(scanner, ','));
-  return ep_scan_token(scanner, ']') ? EP_OK
-                                     : ep_fail(error, EP_MALFORMED, "Slurm's JSON is cut off");
+  return ep_scan_token(scanner, ']') ? EP_OK : ep_fail(error, EP_MALFORMED, "the JSON is cut off");
 }
 
 ep_status ep_slurm_list_walk(const char *text, size_t bytes, const char *const *keys,
                              ep_slurm_take *take, void *context, ep_error *error) {
   ep_scanner scanner = {text, text + bytes};
   char key[KEY_BYTES];
-  if (!ep_scan_token(&scanner, '{')) return ep_fail(error, EP_MALFORMED, "Slurm printed no JSON");
+  if (!ep_scan_token(&scanner, '{'))
+    return ep_fail(error, EP_MALFORMED, "the command printed no JSON");
   do {
     if (!ep_scan_string(&scanner, key, sizeof key) || !ep_scan_token(&scanner, ':')) break;
     for (int i = 0; keys[i]; i++)
       if (strcmp(key, keys[i]) == 0) return elements_walk(&scanner, i, take, context, error);
     if (!ep_scan_skip(&scanner)) break;
   } while (ep_scan_token(&scanner, ','));
-  return ep_fail(error, EP_MALFORMED, "there is no list \"%s\" in Slurm's JSON", keys[0]);
+  return ep_fail(error, EP_MALFORMED, "there is no list \"%s\" in the JSON", keys[0]);
 }

@@ -173,7 +173,7 @@ bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list 
   for (int i = 0; i < devices->count; i++) {
     const ep_device_status *status = &devices->device[i];
     ep_device_calibration *device = &calibrations->device[i];
-    if (ep_device_is_slurm(status->info.id)) continue; /* each worker may be another machine */
+    if (ep_device_is_remote(status->info.id)) continue; /* each worker may be another machine */
     if (!device->looked && status->info.name[0] != 0) device_look(calibrations, i, &status->info);
     if (!device->looked || device->known || device->failures >= FAILURES_MOST) continue;
     bool calm = is_calm(device, is_idle(devices, i), now_us);

@@ -18,8 +18,9 @@ bool ep_device_is_cuda(const char *id) {
   return strncmp(id, "cuda", 4) == 0;
 }
 
-bool ep_device_is_slurm(const char *id) {
-  return strncmp(id, EP_SLURM_PREFIX, strlen(EP_SLURM_PREFIX)) == 0;
+bool ep_device_is_remote(const char *id) {
+  return strncmp(id, EP_SLURM_PREFIX, strlen(EP_SLURM_PREFIX)) == 0 ||
+         strncmp(id, EP_KUBERNETES_PREFIX, strlen(EP_KUBERNETES_PREFIX)) == 0;
 }
 
 int ep_device_number(const char *id) {

@@ -57,8 +57,9 @@ const ep_device_status *ep_device_list_find(const ep_device_list *devices, const
 /* Whether the id is of a CUDA device: "cuda", "cuda:1". */
 bool ep_device_is_cuda(const char *id);
 
-/* Whether the id is of a partition: "slurm:gpu". Its workers come and go. */
-bool ep_device_is_slurm(const char *id);
+/* Whether the id is of a partition of Slurm or of a namespace of Kubernetes: "slurm:gpu",
+ * "kubernetes:research". Its workers come and go. */
+bool ep_device_is_remote(const char *id);
 
 /* 1 of "cuda:1"; -1 of a device without a number. */
 int ep_device_number(const char *id);

@@ -25,7 +25,7 @@ enum { STOP_MS = 2000 }; /* that the gateway has to tell its workers */
 
 static bool any_remote(const ep_supervisor *s) {
   for (int i = 0; i < s->devices_count; i++)
-    if (ep_device_is_slurm(s->device[i].info.id)) return true;
+    if (ep_device_is_remote(s->device[i].info.id)) return true;
   return false;
 }
 
@@ -321,7 +321,7 @@ void ep_remote_check(ep_supervisor *s, int64_t now_us) {
 void ep_remote_want(ep_supervisor *s) {
   if (s->remote.control < 0) return;
   for (int i = 0; i < s->devices_count; i++) {
-    if (!ep_device_is_slurm(s->device[i].info.id)) continue;
+    if (!ep_device_is_remote(s->device[i].info.id)) continue;
     ep_control control = {.kind = EP_CONTROL_WANT};
     const int queued = s->events.queued(s->events.context, s->device[i].info.id, &control.request);
     if (queued > 0)

@@ -59,7 +59,7 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options,
   for (int i = 0; i < count; i++) {
     memcpy(s->device[i].info.id, ids[i], sizeof ids[i]);
     s->device[i].cores = strcmp(ids[i], "cpu") == 0 ? options->cpu_jobs : 1;
-    if (ep_device_is_slurm(ids[i])) {
+    if (ep_device_is_remote(ids[i])) {
       s->device[i].state = EP_DEVICE_ABSENT;
       s->device[i].wait_seconds = INFINITY; /* nobody knows so far */
     }
@@ -171,7 +171,7 @@ static void worker_add(ep_supervisor *s, int device) {
 /* Cores of the device that no job has; INT_MAX when it has no job. */
 static int cores_left(const ep_supervisor *s, int device) {
   int taken = 0;
-  if (ep_device_is_slurm(s->device[device].info.id)) return INT_MAX; /* each has a node's own */
+  if (ep_device_is_remote(s->device[device].info.id)) return INT_MAX; /* each has a node's own */
   for (int i = 0; i < s->workers_count; i++)
     if (s->worker[i].status.device == device && s->worker[i].status.job[0] != 0)
       taken += s->worker[i].cores;
@@ -184,7 +184,7 @@ static int cores_left(const ep_supervisor *s, int device) {
 static void spare_add(ep_supervisor *s, int device) {
   int count = 0;
   ep_supervised *lost = NULL;
-  if (s->device[device].state == EP_DEVICE_LOST || ep_device_is_slurm(s->device[device].info.id))
+  if (s->device[device].state == EP_DEVICE_LOST || ep_device_is_remote(s->device[device].info.id))
     return;
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
@@ -301,7 +301,7 @@ static void delays_forgive(ep_supervisor *s, int64_t round_us, int timeout_ms) {
 static void *supervisor_run(void *context) {
   ep_supervisor *s = context;
   for (int i = 0; i < s->devices_count; i++)
-    if (!ep_device_is_slurm(s->device[i].info.id)) worker_add(s, i);
+    if (!ep_device_is_remote(s->device[i].info.id)) worker_add(s, i);
   ep_remote_start(s);
   bool settle_again = false;
   int64_t before_us = ep_clock_steady_us();
@@ -339,7 +339,7 @@ ep_status ep_supervisor_request(ep_supervisor *s, const char *device, bool only_
 }
 
 bool ep_supervisor_expect(ep_supervisor *s, const char *device, const char *job, int attempt) {
-  return ep_device_is_slurm(device) && ep_remote_expect(s, device, job, attempt);
+  return ep_device_is_remote(device) && ep_remote_expect(s, device, job, attempt);
 }
 
 ep_status ep_supervisor_start(ep_supervisor *s, ep_error *error) {

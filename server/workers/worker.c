@@ -39,7 +39,8 @@ static ep_device_state device_state(const ep_supervisor *supervisor, int device)
       const ep_worker_status *worker = &supervisor->worker[w].status;
       if (worker->device == device && worker->state == best_first[i]) return best_first[i];
     }
-  return ep_device_is_slurm(supervisor->device[device].info.id) ? EP_DEVICE_ABSENT : EP_DEVICE_LOST;
+  return ep_device_is_remote(supervisor->device[device].info.id) ? EP_DEVICE_ABSENT
+                                                                 : EP_DEVICE_LOST;
 }
 
 /* Adds up the time for which a device is busy. */

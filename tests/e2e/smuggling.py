@@ -12,8 +12,8 @@ import socket
 import sys
 import urllib.parse
 
-INNER = b"GET /v1/queue HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-ANSWERED = b'"object":"queue"'
+INNER = b"GET /v2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+ANSWERED = b'"extensions":'
 PATIENCE = 20
 LAST = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"  # ends what is between requests
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"

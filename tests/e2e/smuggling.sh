@@ -22,7 +22,7 @@ http {
   scgi_temp_path $scratch/scgi;
   server {
     listen 127.0.0.1:$port;
-    location = /v1/queue { return 200 '"object":"queue"'; }
+    location = /v2 { return 200 '"extensions":[]'; }
     location / { return 200 'other'; }
   }
 }

@@ -1,7 +1,8 @@
-/* Any bytes as what Slurm's commands print. */
+/* Any bytes as what Slurm's commands print, and kubectl. */
 #include <string.h>
 
 #include "api/spec/slurm.h"
+#include "server/kubernetes/answers.h"
 #include "server/slurm/answers.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -25,6 +26,18 @@ static void jobs_hold(const char *text, size_t count) {
     FUZZ_HOLDS(job->job > 0 && job->task >= -1 && job->state[0]);
     FUZZ_HOLDS(job->start_s >= 0 && job->end_s >= 0 && job->restarts >= 0);
   }
+  ep_slurm_jobs_free(&jobs);
+}
+
+static void pods_hold(const char *text, size_t count) {
+  ep_error error = {0};
+  ep_slurm_jobs jobs = {0};
+  if (ep_kubernetes_jobs_parse(text, count, "n", &jobs, &error) != EP_OK) {
+    FUZZ_HOLDS(error.message[0] && !jobs.jobs);
+    return;
+  }
+  for (int i = 0; i < jobs.count; i++)
+    FUZZ_HOLDS(jobs.jobs[i].worker[0] && jobs.jobs[i].state[0] && jobs.jobs[i].exit_code >= 0);
   ep_slurm_jobs_free(&jobs);
 }
 
@@ -56,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   text[count] = 0;
   text_holds(text);
   jobs_hold(text, count);
+  pods_hold(text, count);
   cluster_holds(PARTITIONS, sizeof PARTITIONS - 1, text, count);
   cluster_holds(text, count, NODES, sizeof NODES - 1);
   free(text);

@@ -98,7 +98,8 @@ ROOMS = {
     "server/metrics": (SERVER, ""),
     "server/ingest": ("api api/hash api/spec kernels server/process engine/data/arrays engine/data/datasets engine/data/formats "
                       "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
-    "server/slurm": ("api api/json api/spec server/process", "jansson"),
+    "server/slurm": ("api api/json api/spec engine/files server/process", "jansson"),
+    "server/kubernetes": ("api api/json server/slurm", "jansson"),
     "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/audit server/process server/store", ""),
@@ -107,7 +108,7 @@ ROOMS = {
     "server/curves": (SERVER + " api/responses engine/weights server/drawing server/events", ""),
     "server/plots": ("api api/json server/drawing", "jansson|png"),
     "server/slurm/control": ("api server/slurm", ""),
-    "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/tunnel server/slurm server/slurm/control", ""),
+    "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/tunnel server/kubernetes server/slurm server/slurm/control", ""),
     "server/workers": (SERVER + " engine/files engine/plan server/slurm server/slurm/control", ""),
     "server/webhooks": (SERVER + " api/tokens server/store server/webhooks/wire", ""),
     "server/webhooks/wire": ("api", ""),
@@ -137,7 +138,7 @@ ROOMS = {
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/audit server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/slurm/control server/slurm/gateway server/backup server/http server/ingest server/handlers server/jobs server/slurm server/tls", ""),
+    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/slurm/control server/slurm/gateway server/backup server/http server/ingest server/handlers server/jobs server/kubernetes server/slurm server/tls", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

@@ -82,7 +82,7 @@ def check_restricted(pod):
     require(context["runAsNonRoot"] is True and context["runAsUser"] == USER and context["fsGroup"] == USER and
             context["seccompProfile"]["type"] == "RuntimeDefault", f"the Pod's securityContext: {context}")
     require(not any(pod.get(key) for key in ("hostNetwork", "hostPID", "hostIPC")), "the Pod sees its host")
-    require(all(set(volume) - {"name"} <= {"secret", "persistentVolumeClaim", "emptyDir"}
+    require(all(set(volume) - {"name"} <= {"secret", "configMap", "persistentVolumeClaim", "emptyDir"}
                 for volume in pod["volumes"]), "the Pod mounts what it should not")
     for container in pod["containers"]:
         context = container["securityContext"]
@@ -142,7 +142,44 @@ def check_overlay():
     print("ok: the GPU's overlay takes the other image, and a GPU")
 
 
+def laid_over(overlay):
+    done = subprocess.run(["kubectl", "kustomize", os.path.join(TREE, "docker", "kubernetes", overlay)],
+                          capture_output=True, text=True)
+    require(done.returncode == 0, f"kubectl kustomize {overlay}: {done.stderr}")
+    return {(document["kind"], document["metadata"]["name"]): document for document in yaml.safe_load_all(done.stdout)}
+
+
+def check_workers():
+    folder = ("docker", "kubernetes", "workers")
+    worker = yaml.safe_load(text(*folder, "worker.yaml"))
+    check_restricted(worker["spec"]["template"]["spec"])
+    network = list(yaml.safe_load_all(text(*folder, "network.yaml")))
+    require(network[1]["spec"]["podSelector"]["matchLabels"] == worker["spec"]["template"]["metadata"]["labels"],
+            "the NetworkPolicy is of other Pods than the template's")
+    rights = {document["kind"]: document for document in yaml.safe_load_all(text(*folder, "rights.yaml"))}
+    verbs = {resource: rule["verbs"] for rule in rights["Role"]["rules"] for resource in rule["resources"]}
+    require(verbs["secrets"] == ["create", "delete"], f"epochd may do more with Secrets: {verbs}")
+    print("ok: a worker's template keeps to the standard \"restricted\", and epochd reads no Secret")
+    if shutil.which("kubectl") is None:
+        return
+    made = laid_over("workers")
+    pod = made["StatefulSet", "epochd"]["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    check_restricted(pod)
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    require(("ConfigMap", volumes["worker"]["configMap"]["name"]) in made, f"the template's volume: {volumes['worker']}")
+    port = network[0]["spec"]["ports"][0]["port"]
+    require({"name": "workers", "containerPort": port} in container["ports"], f"ports: {container['ports']}")
+    require(f"--kubernetes-address={network[0]['metadata']['name']}.epochd.svc:{port}" in container["args"] and
+            f"--slurm-listen=0.0.0.0:{port}" in container["args"], f"arguments: {container['args']}")
+    template = subprocess.run(["kubectl", "patch", "--local", "--filename", os.path.join(TREE, *folder, "worker.yaml"),
+                               "--type=merge", "-p", "{}", "--output", "json"], capture_output=True, text=True)
+    require(template.returncode == 0 and json.loads(template.stdout) == worker, f"the template: {template.stderr}")
+    print("ok: the overlay for workers fits together, and kubectl reads the template")
+
+
 check_image()
 check_compose()
 check_kubernetes()
 check_overlay()
+check_workers()

@@ -154,7 +154,7 @@ static ep_live_job *candidate_find(ep_jobs *jobs, const char *device, const ep_s
 
 /* Whether a job there takes memory of this machine's CPU. */
 static bool is_cpu(const char *device) {
-  return !ep_device_is_cuda(device) && !ep_device_is_slurm(device);
+  return !ep_device_is_cuda(device) && !ep_device_is_remote(device);
 }
 
 /* What the plans of running jobs have reserved of the CPU's memory. The mutex is held. */
@@ -190,7 +190,7 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores,
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
   held_find(jobs, held);
-  if (ep_device_is_slurm(device)) spills_find(jobs);
+  if (ep_device_is_remote(device)) spills_find(jobs);
   if (jobs->quota_cores > 0) cores_count(jobs);
   ep_live_job *job = candidate_find(jobs, device, has, held);
   if (job && !room_take(jobs, job, device, cores, held)) job = NULL;

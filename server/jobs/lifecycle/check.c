@@ -36,7 +36,7 @@ void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked) {
 
 /* "slurm" is of workers that Slurm starts. */
 static ep_status slurm_check(const ep_job_spec *spec, ep_problem *problem) {
-  if (!ep_slurm_given(spec) || ep_device_is_slurm(spec->device) ||
+  if (!ep_slurm_given(spec) || ep_slurm_device_accepts(spec->device) ||
       strcmp(spec->device, "auto") == 0)
     return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/slurm",
@@ -196,7 +196,7 @@ static ep_status memory_check(ep_jobs *jobs, const ep_checked_spec *checked, ep_
   const char *device = checked->spec->device;
   bool automatic = strcmp(device, "auto") == 0;
   if (ep_check_memory_suffices(jobs, checked->plan)) return EP_OK;
-  if (ep_device_is_slurm(device)) return EP_OK; /* its node has memory of its own */
+  if (ep_device_is_remote(device)) return EP_OK; /* its node has memory of its own */
   if (ep_device_is_cuda(device) || (automatic && gpu_is_there(jobs))) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/model",
                         "training takes at least %lld MiB of memory, and jobs on the CPU have %lld "

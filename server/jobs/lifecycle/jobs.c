@@ -46,7 +46,8 @@ static char *worker_find(void) {
 
 static bool device_id_valid(const char *id) {
   if (strcmp(id, "cpu") == 0) return true;
-  if (ep_device_is_slurm(id)) return ep_slurm_device_accepts(id);
+  if (ep_device_is_remote(id))
+    return ep_slurm_device_accepts(id) || ep_kubernetes_device_accepts(id);
   if (strncmp(id, "cuda:", 5) != 0) return false;
   size_t digits = strspn(id + 5, "0123456789");
   return digits > 0 && digits <= 3 && id[5 + digits] == 0;
@@ -56,7 +57,9 @@ static ep_status device_add(const char *id, char (*ids)[EP_DEVICE_ID_BYTES], int
                             ep_error *error) {
   if (!device_id_valid(id))
     return ep_fail(error, EP_INVALID,
-                   "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0,slurm:gpu", id);
+                   "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0,slurm:gpu,"
+                   "kubernetes:research",
+                   id);
   if (*count == EP_LIMIT_DEVICES)
     return ep_fail(error, EP_INVALID, "more than %d devices", EP_LIMIT_DEVICES);
   for (int i = 0; i < *count; i++)
@@ -97,13 +100,13 @@ static void text_take(char *to, size_t bytes, const char *from) {
   snprintf(to, bytes, "%s", from ? from : "");
 }
 
-static bool any_slurm(char (*ids)[EP_DEVICE_ID_BYTES], int count) {
+static bool any_remote(char (*ids)[EP_DEVICE_ID_BYTES], int count) {
   for (int i = 0; i < count; i++)
-    if (ep_device_is_slurm(ids[i])) return true;
+    if (ep_device_is_remote(ids[i])) return true;
   return false;
 }
 
-/* The settings of the gateway to workers of Slurm, and its listener. */
+/* The settings of the gateway to workers of other machines, and its listener. */
 static ep_status gateway_prepare(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
   ep_gateway_setup *setup = jobs->gateway = calloc(1, sizeof *setup);
   jobs->gateway_program = strdup(options->gateway_path ? options->gateway_path : "/proc/self/exe");
@@ -117,6 +120,10 @@ static ep_status gateway_prepare(ep_jobs *jobs, const ep_jobs_options *options, 
   text_take(setup->worker, sizeof setup->worker, worker);
   text_take(setup->plugin, sizeof setup->plugin, options->plugin_path);
   setup->copies = !options->slurm_worker_path;
+  text_take(setup->kubernetes_template, sizeof setup->kubernetes_template,
+            options->kubernetes_template);
+  text_take(setup->kubernetes_address, sizeof setup->kubernetes_address,
+            options->kubernetes_address);
   text_take(setup->account, sizeof setup->account, options->slurm_account);
   text_take(setup->qos, sizeof setup->qos, options->slurm_qos);
   text_take(setup->options, sizeof setup->options, options->slurm_options);
@@ -146,7 +153,7 @@ static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, 
   ep_status status = devices_find(options, &workers.program, ids, &count, error);
   if (status != EP_OK) return status;
   jobs->workers_most = count - 1 + workers.cpu_jobs;
-  if (any_slurm(ids, count)) {
+  if (any_remote(ids, count)) {
     status = gateway_prepare(jobs, options, error);
     if (status != EP_OK) return status;
     workers.gateway = jobs->gateway;

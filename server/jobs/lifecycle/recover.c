@@ -139,7 +139,7 @@ static bool queue_room_make(ep_jobs *jobs) {
  */
 static bool job_await(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
   ep_error error = {0};
-  if (row->state != EP_STATE_RUNNING || !ep_device_is_slurm(row->device)) return false;
+  if (row->state != EP_STATE_RUNNING || !ep_device_is_remote(row->device)) return false;
   if (ep_open_logs_retain(&jobs->logs, row->id, &job->log, &error) != EP_OK ||
       ep_trials_begin(job, row->spec, &error) != EP_OK || !queue_room_make(jobs) ||
       !ep_supervisor_expect(jobs->supervisor, row->device, row->id, row->attempt))
@@ -263,7 +263,7 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   if (!ep_id_is_sweep(row->id)) job->gang = ep_gang_read(row->spec);
   job->slurm = ep_slurm_spec_read(row->spec);
   ep_error unfit = {0}; /* sbatch says so again */
-  if (ep_device_is_slurm(row->requested_device) &&
+  if (ep_device_is_remote(row->requested_device) &&
       ep_allocation_make(&jobs->allocator, row, job->slurm, row->requested_device, &job->allocation,
                          &unfit) != EP_OK)
     ep_log(EP_LOG_WARNING, "job %s: %s", row->id, unfit.message);

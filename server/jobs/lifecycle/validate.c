@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "api/responses/sweep.h"
+#include "api/spec/slurm.h"
 #include "server/jobs/lifecycle/check.h"
 #include "server/jobs/placement/allocation.h"
 #include "server/jobs/sweeps.h"
@@ -25,21 +26,23 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json,
     status = ep_problem_from_error(problem, &error);
   if (status == EP_OK) {
     ep_plan_layers(checked.plan, layers);
-    const ep_allocation_view slurm = ep_allocation_view_make(&checked.allocation);
+    const ep_allocation_view worker = ep_allocation_view_make(&checked.allocation);
     bool ranks = ep_plan_parallel(checked.plan, checked.spec, &parallel);
-    ep_validation_view view = {.spec = checked.text,
-                               .layers = layers,
-                               .layers_count = checked.spec->layers_count,
-                               .parameters = checked.plan->parameters,
-                               .bytes = checked.plan->bytes,
-                               .operations = checked.plan->operations,
-                               .train_rows = checked.plan->shape.train_rows,
-                               .validation_rows = checked.plan->shape.validation_rows,
-                               .test_rows = checked.plan->shape.test_rows,
-                               .parallel = ranks ? &parallel : NULL,
-                               .slurm = slurm.partition[0] ? &slurm : NULL,
-                               .estimates = estimates,
-                               .estimates_count = count};
+    ep_validation_view view = {
+        .spec = checked.text,
+        .layers = layers,
+        .layers_count = checked.spec->layers_count,
+        .parameters = checked.plan->parameters,
+        .bytes = checked.plan->bytes,
+        .operations = checked.plan->operations,
+        .train_rows = checked.plan->shape.train_rows,
+        .validation_rows = checked.plan->shape.validation_rows,
+        .test_rows = checked.plan->shape.test_rows,
+        .parallel = ranks ? &parallel : NULL,
+        .slurm = ep_slurm_device_accepts(checked.spec->device) ? &worker : NULL,
+        .kubernetes = ep_kubernetes_device_accepts(checked.spec->device) ? &worker : NULL,
+        .estimates = estimates,
+        .estimates_count = count};
     *text = ep_validation_format(&view);
     if (!*text) status = ep_problem_fail_memory(problem);
   }

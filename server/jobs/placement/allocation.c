@@ -1,14 +1,31 @@
 #include "server/jobs/placement/allocation.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "server/jobs/placement/estimate.h"
 
+/* A namespace of Kubernetes says nothing of its nodes, and its Jobs have the time that their
+ * template says: where a worker fits is for the cluster to find. */
+static ep_status namespace_request_make(const ep_slurm_need *need, const char *name,
+                                        ep_slurm_request *out, ep_error *error) {
+  static const ep_slurm_spec NONE;
+  const ep_slurm_defaults defaults = {.account = "", .qos = ""};
+  ep_slurm_partition target = {.up = true};
+  snprintf(target.name, sizeof target.name, "%s", name);
+  ep_status status = ep_slurm_request_make(need, &NONE, &defaults, &target, out, error);
+  out->minutes = 0;
+  return status;
+}
+
 static ep_status request_make(const ep_allocator *allocator, const ep_slurm_need *need,
                               const ep_slurm_spec *spec, const char *device, ep_slurm_request *out,
                               ep_error *error) {
+  const size_t prefix = strlen(EP_KUBERNETES_PREFIX);
   ep_slurm_partition partition;
+  if (strncmp(device, EP_KUBERNETES_PREFIX, prefix) == 0)
+    return namespace_request_make(need, device + prefix, out, error);
   if (!ep_slurm_partitions_get(allocator->partitions, device, &partition))
     return ep_fail_at(error, EP_INVALID, "/device", "there is no device \"%s\" here", device);
   if (!partition.up)
@@ -37,7 +54,7 @@ ep_status ep_allocation_check(const ep_allocator *allocator, ep_calibrations *ca
   ep_error error = {0};
   ep_slurm_need need;
   memset(out, 0, sizeof *out);
-  if (!ep_device_is_slurm(spec->device)) return EP_OK;
+  if (!ep_device_is_remote(spec->device)) return EP_OK;
   ep_status status = need_find(calibrations, spec, plan, &need, &error);
   if (status == EP_OK)
     status = request_make(allocator, &need, &spec->slurm, spec->device, out, &error);

@@ -19,7 +19,7 @@ ep_status ep_estimate_devices(ep_calibrations *calibrations, const ep_plan *plan
     for (int i = 0; i < devices->count; i++) {
       /* A partition's nodes are measured by nobody. */
       if (devices->device[i].state == EP_DEVICE_LOST ||
-          ep_device_is_slurm(devices->device[i].info.id))
+          ep_device_is_remote(devices->device[i].info.id))
         continue;
       ep_program_past past;
       bool known = ep_calibrations_get(calibrations, i, program, calibration, &past);

@@ -11,7 +11,7 @@ bool ep_fit_requested(const char *requested_device, const char *device) {
 static bool kind_alive(const ep_device_list *devices, bool cuda) {
   for (int i = 0; i < devices->count; i++)
     if (ep_device_is_cuda(devices->device[i].info.id) == cuda &&
-        !ep_device_is_slurm(devices->device[i].info.id) &&
+        !ep_device_is_remote(devices->device[i].info.id) &&
         devices->device[i].state != EP_DEVICE_LOST)
       return true;
   return false;
@@ -49,7 +49,7 @@ bool ep_fit_job(const ep_job_row *row, int gpus_least, const char *device,
     const bool stays = gpus_suffice || !ep_device_is_cuda(row->device);
     if (first && first->state != EP_DEVICE_LOST && stays) return strcmp(row->device, device) == 0;
   }
-  if (strcmp(row->requested_device, "auto") == 0 && ep_device_is_slurm(device))
+  if (strcmp(row->requested_device, "auto") == 0 && ep_device_is_remote(device))
     return auto_fits_slurm(gpus_least, devices);
   if (strcmp(row->requested_device, "auto") == 0)
     return auto_fits(row, cuda, gpus_suffice, devices);
@@ -65,7 +65,7 @@ bool ep_fit_any(const ep_job_row *row, int gpus_least, const ep_device_list *dev
 }
 
 int ep_fit_cores(const ep_job_row *row, const char *device) {
-  if (ep_device_is_cuda(device) || ep_device_is_slurm(device)) return 1; /* a worker */
+  if (ep_device_is_cuda(device) || ep_device_is_remote(device)) return 1; /* a worker */
   return row->cores > 0 ? row->cores : EP_LIMIT_CPU_JOBS;
 }
 

@@ -79,7 +79,8 @@ void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *con
   ep_supervisor_get_devices(jobs->supervisor, devices);
   pthread_mutex_init(&whole->mutex, NULL);
   int local = 0; /* workers of other machines come and go */
-  for (int i = 0; i < devices->count; i++) local += !ep_device_is_slurm(devices->device[i].info.id);
+  for (int i = 0; i < devices->count; i++)
+    local += !ep_device_is_remote(devices->device[i].info.id);
   /* One for the folder, and one for this function, so that the end does not come too early. */
   whole->left = local + 2;
   whole->done = done;
@@ -87,7 +88,7 @@ void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *con
   whole->disk = (ep_disk_probe_request){.done = disk_done, .context = whole};
   ep_disk_probe_ask(jobs->disk_probe, &whole->disk);
   for (int i = 0; i < devices->count; i++)
-    if (!ep_device_is_slurm(devices->device[i].info.id))
+    if (!ep_device_is_remote(devices->device[i].info.id))
       device_request(jobs, whole, &devices->device[i], timeout_ms);
   free(devices);
   probe_count(whole, NULL, NULL);

@@ -34,7 +34,7 @@ void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
     if (view->position >= 0) snprintf(requested, sizeof requested, "%s", job->row.requested_device);
   }
   pthread_mutex_unlock(&jobs->mutex);
-  if (ep_device_is_slurm(requested))
+  if (ep_device_is_remote(requested))
     ep_supervisor_get_reason(jobs->supervisor, requested, view->reason);
 }
 

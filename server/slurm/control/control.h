@@ -26,6 +26,8 @@ typedef struct {
   char worker[EP_LIMIT_PATH_BYTES + 1];     /* the program, as nodes see it */
   char plugin[EP_LIMIT_PATH_BYTES + 1];     /* "" = beside the worker */
   char address[256];                        /* HOST:PORT that nodes connect to */
+  char kubernetes_template[EP_LIMIT_PATH_BYTES + 1]; /* a Job of it is a worker; "" = none */
+  char kubernetes_address[256]; /* HOST:PORT that its Pods connect to; "" = address */
   char account[128], qos[128], options[EP_SETTING_BYTES]; /* of every submission; "" = none */
   int64_t reconnect_seconds, data_bytes_max, checkpoint_after_seconds;
   int64_t reserve_bytes; /* that stay free on the disk */

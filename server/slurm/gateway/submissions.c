@@ -1,19 +1,15 @@
 #include "server/slurm/gateway/submissions.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "api/wire/connection.h"
-#include "engine/files/durable_file.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
-#include "server/slurm/commands.h"
+#include "server/slurm/gateway/scheduler.h"
 #include "server/slurm/gateway/shared.h"
 #include "server/slurm/gateway/watch.h"
 
@@ -25,10 +21,9 @@
 #define BACKOFF_MOST_US (60 * SECOND_US)
 #define LEFT_US (10 * SECOND_US) /* that a worker has to end by itself */
 
-static const char NAME[] = "epochd-worker";
-
 typedef struct {
   char id[EP_DEVICE_ID_BYTES];
+  const ep_scheduler *scheduler;
   int wanted;
   ep_slurm_request request;     /* of new workers */
   int64_t backoff_us, again_us; /* after a refusal */
@@ -48,11 +43,6 @@ struct ep_submissions {
   int count;
 };
 
-/* A copy of what a look or a submission needs, without a lock. */
-typedef struct {
-  char worker[EP_ID_BYTES], secret[EP_SHA256_HEX_BYTES];
-} new_worker;
-
 static void waits_tell(ep_submissions *s, partition *p, const char *text) {
   ep_control control = {.kind = EP_CONTROL_WAITS};
   if (strcmp(p->told, text) == 0) return;
@@ -62,99 +52,10 @@ static void waits_tell(ep_submissions *s, partition *p, const char *text) {
   ep_control_send(s->gateway->control, &control, -1, NULL);
 }
 
-static ep_status connection_write(ep_submissions *s, const new_worker *worker, ep_error *error) {
-  const ep_gateway_setup *setup = s->gateway->setup;
-  char text[EP_CONNECTION_BYTES], path[EP_LIMIT_PATH_BYTES + 128];
-  ep_connection connection = {.device = "auto"};
-  snprintf(connection.address, sizeof connection.address, "%s", setup->address);
-  memcpy(connection.pin, s->pin, sizeof connection.pin);
-  memcpy(connection.worker, worker->worker, sizeof connection.worker);
-  memcpy(connection.secret, worker->secret, sizeof connection.secret);
-  memcpy(connection.shared, setup->shared_dir, sizeof connection.shared);
-  snprintf(connection.data_bytes_max, sizeof connection.data_bytes_max, "%lld",
-           (long long)setup->data_bytes_max);
-  snprintf(connection.checkpoint_after, sizeof connection.checkpoint_after, "%lld",
-           (long long)setup->checkpoint_after_seconds);
-  ep_status status = ep_tickets_file(s->gateway->tickets, worker->worker, path, sizeof path, error);
-  if (status == EP_OK) status = ep_connection_format(&connection, text, error);
-  if (status != EP_OK) return status;
-  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-  status = ep_file_write_all(file, text, strlen(text), error);
-  if (close(file) != 0 && status == EP_OK)
-    status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-  return status;
-}
-
-/* 'it'\''s' */
-static void quoted_add(char *script, size_t bytes, const char *text) {
-  size_t used = strlen(script);
-  if (used + 1 < bytes) script[used++] = '\'';
-  for (; *text && used + 5 < bytes; text++) {
-    if (*text == '\'') {
-      memcpy(script + used, "'\\''", 4);
-      used += 4;
-    } else {
-      script[used++] = *text;
-    }
-  }
-  if (used + 1 < bytes) script[used++] = '\'';
-  script[used < bytes ? used : bytes - 1] = 0;
-}
-
-/* The batch script: task N of the array is the worker of list[N]. It is replaced by the worker, so
- * that signals reach the worker. */
-static ep_status script_write(const ep_submissions *s, const new_worker *list, int count,
-                              char *script, size_t bytes, ep_error *error) {
-  const ep_gateway_setup *setup = s->gateway->setup;
-  snprintf(script, bytes, "#!/bin/sh\ncase $SLURM_ARRAY_TASK_ID in\n");
-  for (int i = 0; i < count; i++) {
-    size_t used = strlen(script);
-    snprintf(script + used, bytes - used, "%d) worker=%s ;;\n", i, list[i].worker);
-  }
-  size_t used = strlen(script);
-  snprintf(script + used, bytes - used, "esac\nexec ");
-  quoted_add(script, bytes, setup->worker);
-  used = strlen(script);
-  snprintf(script + used, bytes - used, " --connect ");
-  quoted_add(script, bytes, setup->shared_dir);
-  used = strlen(script);
-  snprintf(script + used, bytes - used, "/workers/\"$worker\"%s",
-           setup->plugin[0] ? " --plugin " : "");
-  if (setup->plugin[0]) quoted_add(script, bytes, setup->plugin);
-  used = strlen(script);
-  if (used + 2 >= bytes) return ep_fail(error, EP_TOO_LARGE, "the batch script is too long");
-  memcpy(script + used, "\n", 2);
-  return EP_OK;
-}
-
-static ep_status array_submit(ep_submissions *s, const char *device,
-                              const ep_slurm_request *request, const new_worker *list, int count,
-                              int64_t *job, ep_error *error) {
-  const ep_gateway_setup *setup = s->gateway->setup;
-  char script[EP_LIMIT_SLURM_SCRIPT_BYTES], output[EP_LIMIT_PATH_BYTES + 64];
-  ep_slurm_submission submission = {.request = *request,
-                                    .workers = count,
-                                    .name = NAME,
-                                    .script = script,
-                                    .output = output,
-                                    .folder = setup->shared_dir,
-                                    .options = setup->options[0] ? setup->options : NULL};
-  snprintf(output, sizeof output, "%s/logs/worker-%%A_%%a.log", setup->shared_dir);
-  snprintf(submission.request.partition, sizeof submission.request.partition, "%s",
-           device + strlen(EP_SLURM_PREFIX));
-  if (!request->partition[0]) { /* of a job without a request of its own */
-    snprintf(submission.request.account, sizeof submission.request.account, "%s", setup->account);
-    snprintf(submission.request.qos, sizeof submission.request.qos, "%s", setup->qos);
-  }
-  ep_status status = script_write(s, list, count, script, sizeof script, error);
-  return status == EP_OK ? ep_slurm_submit(&submission, job, error) : status;
-}
-
 /* Makes the tickets of new workers; returns how many. The tickets are on disk then: a worker may
  * connect before sbatch has returned. */
 static int tickets_make(ep_submissions *s, const char *device, const ep_slurm_request *request,
-                        int count, new_worker *list, ep_error *error) {
+                        int count, ep_new_worker *list, ep_error *error) {
   ep_tickets *tickets = s->gateway->tickets;
   int made = 0;
   pthread_mutex_lock(&tickets->mutex);
@@ -173,8 +74,8 @@ static int tickets_make(ep_submissions *s, const char *device, const ep_slurm_re
   return made;
 }
 
-static void tickets_settle(ep_submissions *s, const new_worker *list, int count, ep_status status,
-                           int64_t job) {
+static void tickets_settle(ep_submissions *s, const ep_new_worker *list, int count,
+                           ep_status status, int64_t job) {
   ep_tickets *tickets = s->gateway->tickets;
   pthread_mutex_lock(&tickets->mutex);
   for (int i = 0; i < count; i++) {
@@ -200,13 +101,18 @@ static void refusal_note(ep_submissions *s, partition *p, const char *text) {
 
 static void workers_submit(ep_submissions *s, partition *p, const ep_slurm_request *request,
                            int count) {
-  new_worker list[EP_LIMIT_SLURM_WORKERS];
+  ep_new_worker list[EP_LIMIT_SLURM_WORKERS];
   ep_error error = {0};
   int64_t job = 0;
-  int made = tickets_make(s, p->id, request, count, list, &error);
-  ep_status status = made > 0 ? EP_OK : EP_BUSY;
-  for (int i = 0; status == EP_OK && i < made; i++) status = connection_write(s, &list[i], &error);
-  if (status == EP_OK) status = array_submit(s, p->id, request, list, made, &job, &error);
+  const ep_order order = {.setup = s->gateway->setup,
+                          .tickets = s->gateway->tickets,
+                          .pin = s->pin,
+                          .target = p->id + strlen(p->scheduler->prefix),
+                          .request = request,
+                          .workers = list,
+                          .count = tickets_make(s, p->id, request, count, list, &error)};
+  const int made = order.count;
+  ep_status status = made > 0 ? p->scheduler->submit(&order, &job, &error) : EP_BUSY;
   tickets_settle(s, list, made, status, job);
   explicit_bzero(list, sizeof list);
   if (status != EP_OK) {
@@ -214,8 +120,7 @@ static void workers_submit(ep_submissions *s, partition *p, const ep_slurm_reque
     return;
   }
   s->look_us = 0;
-  ep_log(EP_LOG_INFO, "device %s: %d workers submitted as Slurm's job %lld", p->id, made,
-         (long long)job);
+  ep_log(EP_LOG_INFO, "device %s: %d workers submitted to %s", p->id, made, p->scheduler->name);
 }
 
 /* Tickets of a device: those that wait, and all that have not ended. */
@@ -234,31 +139,40 @@ static void tickets_count(ep_submissions *s, const char *device, int *waiting, i
   pthread_mutex_unlock(&tickets->mutex);
 }
 
+static void ticket_cancel(const ep_ticket *ticket) {
+  const ep_scheduler *scheduler = ep_scheduler_find(ticket->device);
+  char job[EP_WORKER_WORDS_BYTES], log[EP_WORKER_WORDS_BYTES];
+  ep_error error = {0};
+  if (!scheduler || scheduler->cancel(ticket, &error) == EP_OK) return;
+  scheduler->words(ticket, job, log);
+  ep_log(EP_LOG_WARNING, "%s: %s", job, error.message);
+}
+
 /* Cancels workers that have not connected, the last ones first. */
 static void surplus_cancel(ep_submissions *s, const char *device, int count) {
   ep_tickets *tickets = s->gateway->tickets;
   for (int i = EP_TICKETS; i-- > 0 && count > 0;) {
-    ep_error error = {0};
     ep_ticket *ticket = &tickets->ticket[i];
     pthread_mutex_lock(&tickets->mutex);
     const bool surplus = ticket->state == EP_TICKET_WAITING && ticket->job > 0 &&
                          strcmp(ticket->device, device) == 0;
-    const int64_t job = ticket->job, task = ticket->task;
     if (surplus) ep_ticket_set(ticket, EP_TICKET_ENDED);
+    const ep_ticket copy = *ticket;
     pthread_mutex_unlock(&tickets->mutex);
     if (!surplus) continue;
     count--;
-    if (ep_slurm_cancel(job, task, &error) != EP_OK)
-      ep_log(EP_LOG_WARNING, "Slurm's job %lld_%lld: %s", (long long)job, (long long)task,
-             error.message);
+    ticket_cancel(&copy);
   }
+}
+
+static bool job_is(const ep_slurm_job *job, const ep_ticket *ticket) {
+  if (job->worker[0]) return strcmp(job->worker, ticket->worker) == 0;
+  return job->job == ticket->job && (job->task == ticket->task || job->task < 0);
 }
 
 static const ep_slurm_job *listed_find(const ep_slurm_jobs *jobs, const ep_ticket *ticket) {
   for (int i = 0; i < jobs->count; i++)
-    if (jobs->jobs[i].job == ticket->job &&
-        (jobs->jobs[i].task == ticket->task || jobs->jobs[i].task < 0))
-      return &jobs->jobs[i];
+    if (job_is(&jobs->jobs[i], ticket)) return &jobs->jobs[i];
   return NULL;
 }
 
@@ -269,7 +183,7 @@ static look_verdict ticket_judge(const ep_ticket *ticket, const ep_slurm_job *jo
                                  int64_t reconnect_us) {
   const int64_t age_us = now_us - ticket->since_us;
   const bool ended = job ? job->phase == EP_SLURM_ENDED : age_us >= UNSEEN_US;
-  if (ticket->state == EP_TICKET_FREE || ticket->job == 0) return LOOK_NOTHING;
+  if (ticket->state == EP_TICKET_FREE || (ticket->job == 0 && !job)) return LOOK_NOTHING;
   if (ticket->state == EP_TICKET_ENDED)
     return ended ? LOOK_REMOVE : age_us >= LEFT_US ? LOOK_CANCEL : LOOK_NOTHING;
   if (ended && ticket->state == EP_TICKET_WAITING) return LOOK_REMOVE;
@@ -291,24 +205,29 @@ static void gone_tell(ep_submissions *s, const ep_ticket *ticket, const char *te
   ep_control_send(s->gateway->control, &control, -1, NULL);
 }
 
-/* A worker that Slurm has ended before it connected: what it printed lies in the shared folder. */
+/* A worker that has ended before it connected: what it printed says why. */
 static void never_came(ep_submissions *s, const ep_ticket *ticket, const ep_slurm_job *job) {
-  char text[EP_MESSAGE_BYTES];
+  char text[EP_MESSAGE_BYTES], name[EP_WORKER_WORDS_BYTES], log[EP_WORKER_WORDS_BYTES];
   partition *p = partition_find(s, ticket->device);
+  if (!p) return;
+  p->scheduler->words(ticket, name, log);
   snprintf(text, sizeof text,
-           "Slurm's job %lld_%lld ended (%s, exit code %d) before its worker connected: "
-           "logs/worker-%lld_%lld.log in the shared folder has what it printed",
-           (long long)ticket->job, (long long)ticket->task, job ? job->state : "not listed",
-           job ? job->exit_code : 0, (long long)ticket->job, (long long)ticket->task);
-  if (p) refusal_note(s, p, text);
+           "%s ended (%s, exit code %d) before its worker connected: %s has what it printed", name,
+           job ? job->state : "not listed", job ? job->exit_code : 0, log);
+  refusal_note(s, p, text);
 }
 
-static void ticket_look(ep_submissions *s, ep_ticket *ticket, const ep_slurm_jobs *jobs) {
+static void ticket_look(ep_submissions *s, const ep_scheduler *scheduler, ep_ticket *ticket,
+                        const ep_slurm_jobs *jobs) {
   ep_tickets *tickets = s->gateway->tickets;
   const int64_t reconnect_us = s->gateway->setup->reconnect_seconds * SECOND_US;
-  char text[EP_MESSAGE_BYTES] = "Slurm shows its job no more";
+  char text[EP_MESSAGE_BYTES];
   pthread_mutex_lock(&tickets->mutex);
   const ep_ticket before = *ticket;
+  if (before.state == EP_TICKET_FREE || ep_scheduler_find(before.device) != scheduler) {
+    pthread_mutex_unlock(&tickets->mutex);
+    return;
+  }
   const ep_slurm_job *job = listed_find(jobs, &before);
   look_verdict verdict = ticket_judge(ticket, job, ep_clock_steady_us(), reconnect_us);
   if (verdict == LOOK_REMOVE) ep_tickets_remove(tickets, ticket);
@@ -316,49 +235,91 @@ static void ticket_look(ep_submissions *s, ep_ticket *ticket, const ep_slurm_job
   if (verdict == LOOK_CANCEL) ep_ticket_set(ticket, EP_TICKET_ENDED); /* again later */
   pthread_mutex_unlock(&tickets->mutex);
   if (verdict == LOOK_REMOVE && before.state == EP_TICKET_WAITING) never_came(s, &before, job);
+  if (verdict == LOOK_REMOVE && scheduler->forget) scheduler->forget(&before);
   if (verdict == LOOK_GONE) {
-    if (job) snprintf(text, sizeof text, "Slurm's job of the worker ended: %s", job->state);
+    snprintf(text, sizeof text,
+             job ? "%s's job of the worker ended: %s" : "%s shows its job no more", scheduler->name,
+             job ? job->state : "");
     gone_tell(s, &before, text);
   }
-  if (verdict == LOOK_CANCEL) ep_slurm_cancel(before.job, before.task, NULL);
+  if (verdict == LOOK_CANCEL) ticket_cancel(&before);
 }
 
-/* Slurm's reason, for workers that wait. */
-static void reasons_tell(ep_submissions *s, const ep_slurm_jobs *jobs) {
+/* The scheduler's reason, for workers that wait. */
+static void reasons_tell(ep_submissions *s, const ep_scheduler *scheduler,
+                         const ep_slurm_jobs *jobs) {
   for (int i = 0; i < s->count; i++) {
     partition *p = &s->partition[i];
     int waiting, all;
     const char *reason = "";
+    if (p->scheduler != scheduler) continue;
     tickets_count(s, p->id, &waiting, &all);
     for (int j = 0; waiting > 0 && j < jobs->count; j++)
       if (jobs->jobs[j].phase == EP_SLURM_PENDING &&
-          strcmp(jobs->jobs[j].partition, p->id + strlen(EP_SLURM_PREFIX)) == 0)
+          strcmp(jobs->jobs[j].partition, p->id + strlen(scheduler->prefix)) == 0)
         reason = jobs->jobs[j].reason;
     if (p->again_us == 0) waits_tell(s, p, strcmp(reason, "None") == 0 ? "" : reason);
   }
 }
 
-static void slurm_look(ep_submissions *s, bool any_doubt) {
+/* The targets of a scheduler that have tickets. */
+typedef struct {
+  char device[EP_LIMIT_DEVICES][EP_DEVICE_ID_BYTES];
+  const char *targets[EP_LIMIT_DEVICES]; /* [count], in `device` */
+  int count;
+} target_list;
+
+static void target_add(target_list *list, const ep_scheduler *scheduler, const char *device) {
+  const char *target = device + strlen(scheduler->prefix);
+  for (int i = 0; i < list->count; i++)
+    if (strcmp(list->targets[i], target) == 0) return;
+  if (list->count == EP_LIMIT_DEVICES) return;
+  char *copy = list->device[list->count];
+  snprintf(copy, sizeof *list->device, "%s", device);
+  list->targets[list->count++] = copy + strlen(scheduler->prefix);
+}
+
+static void targets_find(ep_tickets *tickets, const ep_scheduler *scheduler, target_list *list) {
+  list->count = 0;
+  pthread_mutex_lock(&tickets->mutex);
+  for (int i = 0; i < EP_TICKETS; i++) {
+    const ep_ticket *ticket = &tickets->ticket[i];
+    if (ticket->state != EP_TICKET_FREE && ep_scheduler_find(ticket->device) == scheduler)
+      target_add(list, scheduler, ticket->device);
+  }
+  pthread_mutex_unlock(&tickets->mutex);
+}
+
+static void scheduler_look(ep_submissions *s, const ep_scheduler *scheduler) {
+  target_list list;
   ep_slurm_jobs jobs = {0};
   ep_error error = {0};
-  s->look_us = ep_clock_steady_us() + (any_doubt ? LOOK_US : LOOK_SELDOM_US);
-  if (ep_slurm_list(NAME, &jobs, &error) != EP_OK) {
-    ep_log(EP_LOG_WARNING, "squeue: %s", error.message);
+  targets_find(s->gateway->tickets, scheduler, &list);
+  if (list.count > 0 && scheduler->list(list.targets, list.count, &jobs, &error) != EP_OK) {
+    ep_log(EP_LOG_WARNING, "%s: %s", scheduler->name, error.message);
     return;
   }
-  for (int i = 0; i < EP_TICKETS; i++) ticket_look(s, &s->gateway->tickets->ticket[i], &jobs);
-  reasons_tell(s, &jobs);
+  for (int i = 0; list.count > 0 && i < EP_TICKETS; i++)
+    ticket_look(s, scheduler, &s->gateway->tickets->ticket[i], &jobs);
+  reasons_tell(s, scheduler, &jobs);
   ep_slurm_jobs_free(&jobs);
 }
 
-/* Whether there are tickets, and whether Slurm knows more of one than its connection says. */
+static void schedulers_look(ep_submissions *s, bool any_doubt) {
+  int count;
+  const ep_scheduler *const *schedulers = ep_schedulers(&count);
+  s->look_us = ep_clock_steady_us() + (any_doubt ? LOOK_US : LOOK_SELDOM_US);
+  for (int i = 0; i < count; i++) scheduler_look(s, schedulers[i]);
+}
+
+/* Whether there are tickets, and whether a scheduler knows more of one than its connection says. */
 static bool any_ticket(ep_submissions *s, bool *any_doubt) {
   bool any = false;
   pthread_mutex_lock(&s->gateway->tickets->mutex);
   for (int i = 0; i < EP_TICKETS; i++) {
     const ep_ticket_state state = s->gateway->tickets->ticket[i].state;
     any = any || state != EP_TICKET_FREE;
-    *any_doubt = *any_doubt || state == EP_TICKET_WAITING || state == EP_TICKET_AWAY;
+    *any_doubt = *any_doubt || (state != EP_TICKET_FREE && state != EP_TICKET_CONNECTED);
   }
   pthread_mutex_unlock(&s->gateway->tickets->mutex);
   return any;
@@ -369,10 +330,11 @@ static void partitions_watch(ep_submissions *s) {
   ep_watched list[EP_LIMIT_DEVICES];
   const int64_t now_us = ep_clock_steady_us();
   pthread_mutex_lock(&s->mutex);
-  const int count = s->count;
-  for (int i = 0; i < count; i++) {
-    memcpy(list[i].device, s->partition[i].id, sizeof list[i].device);
-    list[i].request = s->partition[i].request;
+  int count = 0;
+  for (int i = 0; i < s->count; i++) {
+    if (strncmp(s->partition[i].id, "slurm:", 6) != 0) continue;
+    memcpy(list[count].device, s->partition[i].id, sizeof list[count].device);
+    list[count++].request = s->partition[i].request;
   }
   pthread_mutex_unlock(&s->mutex);
   if (count == 0 || now_us < s->watch_us) return;
@@ -404,7 +366,7 @@ static void round_make(ep_submissions *s) {
   const bool any = any_ticket(s, &any_doubt);
   const int64_t now_us = ep_clock_steady_us();
   if (any_doubt && s->look_us > now_us + LOOK_US) s->look_us = now_us + LOOK_US;
-  if (any && now_us >= s->look_us) slurm_look(s, any_doubt);
+  if (any && now_us >= s->look_us) schedulers_look(s, any_doubt);
   partitions_watch(s);
 }
 
@@ -444,8 +406,9 @@ ep_status ep_submissions_start(ep_gateway *gateway, const char *pin, ep_submissi
   snprintf(s->pin, sizeof s->pin, "%s", pin);
   pthread_mutex_init(&s->mutex, NULL);
   pthread_cond_init(&s->changed, NULL);
-  ep_status status = folder_make(gateway->setup->shared_dir, "workers", error);
-  if (status == EP_OK) status = folder_make(gateway->setup->shared_dir, "logs", error);
+  const char *shared = gateway->setup->shared_dir;
+  ep_status status = shared[0] ? folder_make(shared, "workers", error) : EP_OK;
+  if (status == EP_OK && shared[0]) status = folder_make(shared, "logs", error);
   int failed = status == EP_OK ? pthread_create(&s->thread, NULL, submissions_run, s) : 0;
   if (failed != 0) status = ep_fail(error, EP_IO, "no thread: %s", strerror(failed));
   if (status == EP_OK)
@@ -459,9 +422,11 @@ void ep_submissions_want(ep_submissions *s, const char *device, int count,
                          const ep_slurm_request *request) {
   pthread_mutex_lock(&s->mutex);
   partition *p = partition_find(s, device);
-  if (!p && s->count < EP_LIMIT_DEVICES) {
+  const ep_scheduler *scheduler = ep_scheduler_find(device);
+  if (!p && scheduler && s->count < EP_LIMIT_DEVICES) {
     p = &s->partition[s->count++];
     snprintf(p->id, sizeof p->id, "%s", device);
+    p->scheduler = scheduler;
   }
   if (p) {
     p->wanted = count;

@@ -174,7 +174,9 @@ void ep_ticket_wake(const ep_ticket *ticket) {
 
 void ep_tickets_remove(ep_tickets *tickets, ep_ticket *ticket) {
   char path[EP_LIMIT_PATH_BYTES + 128];
-  if (ep_tickets_file(tickets, ticket->worker, path, sizeof path, NULL) == EP_OK) unlink(path);
+  if (tickets->shared_dir[0] &&
+      ep_tickets_file(tickets, ticket->worker, path, sizeof path, NULL) == EP_OK)
+    unlink(path);
   *ticket = (ep_ticket){.wake = -1};
 }
 

@@ -209,7 +209,7 @@ START_TEST(validations) {
               "\"in_features\":13,\"out_features\":6,\"parameters\":84},{\"type\":\"relu\","
               "\"in_features\":6,\"out_features\":6,\"parameters\":0}],\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
-              "\"parallel\":null,\"slurm\":null,"
+              "\"parallel\":null,\"slurm\":null,\"kubernetes\":null,"
               "\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\",\"seconds\":0.5,"
               "\"start_seconds\":0.25,\"calibrated\":true,\"measured\":false}]}");
   ep_allocation_view slurm = {.partition = "gpu",
@@ -228,7 +228,14 @@ START_TEST(validations) {
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
               "\"parallel\":null,\"slurm\":{\"partition\":\"gpu\",\"memory_bytes\":9,\"cores\":3,"
               "\"gpus\":1,\"minutes\":30,\"gres\":null,\"account\":\"lab\",\"qos\":null,"
-              "\"constraint\":\"a&b\"},\"estimates\":[]}");
+              "\"constraint\":\"a&b\"},\"kubernetes\":null,\"estimates\":[]}");
+  view.kubernetes = &slurm;
+  view.slurm = NULL;
+  assert_text(ep_validation_format(&view),
+              "{\"object\":\"validation\",\"spec\":{},\"layers\":[],\"parameters\":84,"
+              "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
+              "\"parallel\":null,\"slurm\":null,\"kubernetes\":{\"namespace\":\"gpu\","
+              "\"memory_bytes\":9,\"cores\":3},\"estimates\":[]}");
 }
 END_TEST
 

@@ -99,6 +99,7 @@ static const char *const accepted[] = {
     WITH("\"batch_size\":32.0"),
     WITH("\"device\":\"cuda:0\""),
     WITH("\"device\":\"slurm:gpu_a-1.x\""),
+    WITH("\"device\":\"kubernetes:team-a1\""),
     WITH("\"device\":\"slurm:g\",\"slurm\":{\"time\":\"1-12:30\",\"account\":\"lab\",\"qos\":\"q\","
          "\"gres\":\"gpu:a100:2\",\"constraint\":\"[rack1|rack2]&nvlink\"}"),
     WITH("\"device\":\"cuda:9999\",\"executor\":\"cuda/general\""),

@@ -75,6 +75,19 @@ START_TEST(partitions_have_a_shared_folder_and_an_address) {
 }
 END_TEST
 
+START_TEST(namespaces_have_a_template_and_an_address) {
+  const char *devices = "--devices=auto,kubernetes:research";
+  const char *template = "--kubernetes-template=/t", *listen = "--slurm-listen=0.0.0.0:8081";
+  ck_assert_int_eq(read_flags(devices, template, listen), EP_OK);
+  ck_assert_str_eq(config.kubernetes_template, "/t");
+  ck_assert_int_eq(read_flags(devices, template, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags(devices, listen, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags(template, NULL, NULL), EP_INVALID); /* for nobody */
+  ck_assert_int_eq(read_flags(listen, NULL, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags("--kubernetes-address=a:1", NULL, NULL), EP_INVALID);
+}
+END_TEST
+
 START_TEST(allowed_folders_add_up) {
   ck_assert_int_eq(read_flags("--allow-path", "/a", "--allow-path=/b:/c"), EP_OK);
   ck_assert_str_eq(config.allow_path, "/a:/b:/c");
@@ -182,6 +195,7 @@ EP_SUITE("config") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, defaults_are_a_local_daemon);
   tcase_add_test(all, partitions_have_a_shared_folder_and_an_address);
+  tcase_add_test(all, namespaces_have_a_template_and_an_address);
   tcase_add_test(all, allowed_folders_add_up);
   tcase_add_test(all, a_certificate_has_its_key);
   tcase_add_test(all, listen_is_split);

@@ -158,13 +158,13 @@ START_TEST(a_child_has_limits) {
   ck_assert_str_eq(error.message, "silent did not end in time");
   command_write("loud", "exec cat /dev/zero");
   ck_assert_int_eq(ep_slurm_child_run(loud, NULL, 30000, &child, &error), EP_TOO_LARGE);
-  char *script = calloc(1, EP_LIMIT_SLURM_SCRIPT_BYTES + 2);
-  memset(script, 'x', EP_LIMIT_SLURM_SCRIPT_BYTES);
+  char *script = calloc(1, EP_LIMIT_SLURM_INPUT_BYTES + 2);
+  memset(script, 'x', EP_LIMIT_SLURM_INPUT_BYTES);
   command_write("loud", "exec wc -c");
   ck_assert_int_eq(ep_slurm_child_run(loud, script, 30000, &child, &error), EP_OK);
-  ck_assert_int_eq(atoi(child.output), EP_LIMIT_SLURM_SCRIPT_BYTES);
+  ck_assert_int_eq(atoi(child.output), EP_LIMIT_SLURM_INPUT_BYTES);
   ep_slurm_child_deinit(&child);
-  script[EP_LIMIT_SLURM_SCRIPT_BYTES] = 'x';
+  script[EP_LIMIT_SLURM_INPUT_BYTES] = 'x';
   ck_assert_int_eq(ep_slurm_child_run(loud, script, 30000, &child, &error), EP_TOO_LARGE);
   free(script);
 }

@@ -1,0 +1,120 @@
+/* slurm.c: workers by Slurm: tasks of an array, whose connection files lie in the shared folder. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/files/durable_file.h"
+#include "server/slurm/gateway/scheduler.h"
+
+static const char NAME[] = "epochd-worker";
+
+static ep_status connection_write(const ep_order *order, int index, ep_error *error) {
+  char text[EP_CONNECTION_BYTES], path[EP_LIMIT_PATH_BYTES + 128];
+  ep_status status =
+      ep_tickets_file(order->tickets, order->workers[index].worker, path, sizeof path, error);
+  if (status == EP_OK)
+    status = ep_order_connection(order, index, order->setup->address, order->setup->shared_dir,
+                                 text, error);
+  if (status != EP_OK) return status;
+  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  status = ep_file_write_all(file, text, strlen(text), error);
+  if (close(file) != 0 && status == EP_OK)
+    status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  return status;
+}
+
+/* 'it'\''s' */
+static void quoted_add(char *script, size_t bytes, const char *text) {
+  size_t used = strlen(script);
+  if (used + 1 < bytes) script[used++] = '\'';
+  for (; *text && used + 5 < bytes; text++) {
+    if (*text == '\'') {
+      memcpy(script + used, "'\\''", 4);
+      used += 4;
+    } else {
+      script[used++] = *text;
+    }
+  }
+  if (used + 1 < bytes) script[used++] = '\'';
+  script[used < bytes ? used : bytes - 1] = 0;
+}
+
+/* The batch script: task N of the array is the worker number N. It is replaced by the worker, so
+ * that signals reach the worker. */
+static ep_status script_write(const ep_order *order, char *script, size_t bytes, ep_error *error) {
+  const ep_gateway_setup *setup = order->setup;
+  snprintf(script, bytes, "#!/bin/sh\ncase $SLURM_ARRAY_TASK_ID in\n");
+  for (int i = 0; i < order->count; i++) {
+    size_t used = strlen(script);
+    snprintf(script + used, bytes - used, "%d) worker=%s ;;\n", i, order->workers[i].worker);
+  }
+  size_t used = strlen(script);
+  snprintf(script + used, bytes - used, "esac\nexec ");
+  quoted_add(script, bytes, setup->worker);
+  used = strlen(script);
+  snprintf(script + used, bytes - used, " --connect ");
+  quoted_add(script, bytes, setup->shared_dir);
+  used = strlen(script);
+  snprintf(script + used, bytes - used, "/workers/\"$worker\"%s",
+           setup->plugin[0] ? " --plugin " : "");
+  if (setup->plugin[0]) quoted_add(script, bytes, setup->plugin);
+  used = strlen(script);
+  if (used + 2 >= bytes) return ep_fail(error, EP_TOO_LARGE, "the batch script is too long");
+  memcpy(script + used, "\n", 2);
+  return EP_OK;
+}
+
+static ep_status array_submit(const ep_order *order, int64_t *job, ep_error *error) {
+  const ep_gateway_setup *setup = order->setup;
+  char script[EP_LIMIT_SLURM_SCRIPT_BYTES], output[EP_LIMIT_PATH_BYTES + 64];
+  ep_slurm_submission submission = {.request = *order->request,
+                                    .workers = order->count,
+                                    .name = NAME,
+                                    .script = script,
+                                    .output = output,
+                                    .folder = setup->shared_dir,
+                                    .options = setup->options[0] ? setup->options : NULL};
+  snprintf(output, sizeof output, "%s/logs/worker-%%A_%%a.log", setup->shared_dir);
+  snprintf(submission.request.partition, sizeof submission.request.partition, "%s", order->target);
+  if (!order->request->partition[0]) { /* of a job without a request of its own */
+    snprintf(submission.request.account, sizeof submission.request.account, "%s", setup->account);
+    snprintf(submission.request.qos, sizeof submission.request.qos, "%s", setup->qos);
+  }
+  ep_status status = script_write(order, script, sizeof script, error);
+  return status == EP_OK ? ep_slurm_submit(&submission, job, error) : status;
+}
+
+static ep_status submit(const ep_order *order, int64_t *job, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int i = 0; status == EP_OK && i < order->count; i++)
+    status = connection_write(order, i, error);
+  return status == EP_OK ? array_submit(order, job, error) : status;
+}
+
+static ep_status list(const char *const *targets, int count, ep_slurm_jobs *out, ep_error *error) {
+  (void)targets;
+  (void)count;
+  return ep_slurm_list(NAME, out, error);
+}
+
+static ep_status cancel(const ep_ticket *ticket, ep_error *error) {
+  return ep_slurm_cancel(ticket->job, ticket->task, error);
+}
+
+static void words(const ep_ticket *ticket, char job[EP_WORKER_WORDS_BYTES],
+                  char log[EP_WORKER_WORDS_BYTES]) {
+  const long long number = (long long)ticket->job, task = (long long)ticket->task;
+  snprintf(job, EP_WORKER_WORDS_BYTES, "Slurm's job %lld_%lld", number, task);
+  snprintf(log, EP_WORKER_WORDS_BYTES, "logs/worker-%lld_%lld.log in the shared folder", number,
+           task);
+}
+
+const ep_scheduler ep_scheduler_slurm = {.prefix = EP_SLURM_PREFIX,
+                                         .name = "Slurm",
+                                         .submit = submit,
+                                         .list = list,
+                                         .cancel = cancel,
+                                         .words = words};
