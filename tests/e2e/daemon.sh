@@ -187,6 +187,25 @@ ended() {
   fail "the job has not ended in ${2:-$patience} s: $(jq -c '{status, progress, device}' "$body")"
 }
 
+# sweep_submit REQUEST: its id goes to $id.
+sweep_submit() {
+  http POST /v1/sweeps "${json[@]}" -d "$1"
+  expect 201
+  id=$(jq -r .id "$body")
+}
+
+# sweep_is STATE: whether the sweep $id is so.
+sweep_is() {
+  http GET "/v1/sweeps/$id?wait=1"
+  expect 200
+  local status
+  status=$(jq -r .status "$body")
+  [[ $status != failed || $1 == failed ]] || fail "the sweep failed: $(jq -c .error "$body")"
+  [[ $status == "$1" ]]
+}
+
+sweep_finish() { until_so "the sweep succeeds" sweep_is succeeded; }
+
 # check WHAT FILTER ARGUMENTS…: the jq filter must hold of $body.
 check() {
   local what=$1 filter=$2

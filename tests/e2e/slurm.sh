@@ -17,16 +17,6 @@ runs_on_node() {
   [[ $(jq -r '.status + (.progress.epoch > 0 | tostring)' "$body") == runningtrue ]]
 }
 
-sweep_succeeded() {
-  http GET "/v1/sweeps/$id?wait=1"
-  expect 200
-  case $(jq -r .status "$body") in
-  failed) fail "the sweep failed: $(jq -c .error "$body")" ;;
-  succeeded) return 0 ;;
-  esac
-  return 1
-}
-
 # the same job here and there
 job=$(xor_job 400 '{"seed": 7, "device": "cpu"}')
 submit "$job"
@@ -71,10 +61,8 @@ sweep='{"search": "random", "max_trials": 20, "space": {"/optimizer/lr": {"log_u
                 "model": {"layers": [{"type": "linear", "out_features": 8}, {"type": "tanh"}, {"type": "linear", "out_features": 2}]},
                 "batch_size": 50}}'
 for where in cpu slurm:gpu; do
-  http POST /v1/sweeps "${json[@]}" -d "$(jq -c --arg where "$where" '.job.device = $where' <<<"$sweep")"
-  expect 201
-  id=$(jq -r .id "$body")
-  until_so "the sweep succeeds on $where" sweep_succeeded
+  sweep_submit "$(jq -c --arg where "$where" '.job.device = $where' <<<"$sweep")"
+  sweep_finish
   http GET "/v1/sweeps/$id/trials?sort=trial&limit=100"
   expect 200
   jq -c '[.data[] | [.trial, .metric, .values]]' "$body" >"$scratch/trials.${where%:*}"

@@ -22,7 +22,6 @@ run() {
 says() { grep -qE -- "$1" "$out" || fail "no \"$1\" in: $(head -c 1500 "$out")"; }
 warns() { grep -qE -- "$1" "$err" || fail "no \"$1\" on standard error: $(head -c 900 "$err")"; }
 ok() { echo "ok: $*"; }
-sweep_is() { [[ $(curl -sSf "$url/v1/sweeps/$1" | jq -r .status) == "$2" ]]; }
 
 jq -c --arg device "$device" '{device: $device, data: {generator: "disc", rows: 200, validation: 0.25},
   model: {layers: [{type: "linear", out_features: 4}, {type: "tanh"}, {type: "linear", out_features: 1}]},
@@ -123,27 +122,27 @@ ok "refusals, with pointers"
 
 # a long one: watched, paused, resumed, renamed, cancelled, deleted, by the start of its id
 run 0 sweep "$scratch/disc.json" --set /optimizer/lr=log:1e-4..1e-1 --trials 1000000 --detach
-long=$(<"$out")
-until_so "it runs" sweep_is "$long" running
+long=$(<"$out") id=$long
+until_so "it runs" sweep_is running
 "$ctl" watch "$long" >"$scratch/watched" 2>&1 &
 watcher=$!
 own+=("$watcher")
 until_so "trials come" grep -q ' trainings ' "$scratch/watched"
 run 0 pause "$long"
-until_so "it is paused" sweep_is "$long" paused
+until_so "it is paused" sweep_is paused
 run 0 sweeps ls --state paused -q
 [[ $(<"$out") == "$long" ]] || fail "sweeps ls --state paused: $(<"$out")"
 run 0 set "$long" --name patient --pinned true
 says "^paused  $long  patient$"
 run 0 resume "$long"
-until_so "it runs again" sweep_is "$long" running
+until_so "it runs again" sweep_is running
 kill -INT "$watcher"
 status=0
 wait "$watcher" || status=$?
 ((status == 130)) || fail "Ctrl-C ended with $status"
 grep -q "^paused: at training [0-9,]* of 1,000,000$" "$scratch/watched" || fail "watch has no pause: $(<"$scratch/watched")"
 run 0 cancel "$long"
-until_so "it is cancelled" sweep_is "$long" cancelled
+until_so "it is cancelled" sweep_is cancelled
 run 1 watch "$long"
 says '^cancelled  swp_'
 run 0 rm "$long" "$second"

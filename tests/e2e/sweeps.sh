@@ -10,20 +10,6 @@ sweep='{"name": "disc", "search": "random", "max_trials": 40, "space": {
                 "model": {"layers": [{"type": "linear"}, {}, {"type": "linear", "out_features": 2}]}, "batch_size": 50}}'
 sweep=$(jq -c --arg device "$device" '.job.device = $device' <<<"$sweep")
 
-# sweep_submit REQUEST: its id goes to $id.
-sweep_submit() {
-  http POST /v1/sweeps "${json[@]}" -d "$1"
-  expect 201
-  id=$(jq -r .id "$body")
-}
-# sweep_is STATE: whether the sweep $id is so.
-sweep_is() {
-  http GET "/v1/sweeps/$id?wait=1"
-  expect 200
-  [[ $(jq -r .status "$body") == "$1" ]]
-}
-sweep_finish() { until_so "the sweep succeeds" sweep_is succeeded; }
-
 sweep_submit "$sweep"
 sweep_finish
 first=$id

@@ -1,4 +1,4 @@
-/* commands.c: server/slurm/commands.h against a Slurm that runs: tests/slurm/commands.sh starts it.
+/* commands.c: server/slurm/commands.h against a Slurm that runs: "tests/slurm/cluster run" starts it.
  * Prints what is wrong, and ends with 1. */
 #include "server/slurm/commands.h"
 

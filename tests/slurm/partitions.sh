@@ -1,18 +1,7 @@
 #!/usr/bin/env bash
 # Partitions of a Slurm as devices: what epochd refuses to start with, what it shows of them, and which jobs
 # they take.
-source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
-
-cluster=$here/../slurm/cluster
-slurm=$scratch/slurm
-shared=$scratch/shared
-mkdir "$shared"
-status=0
-"$cluster" start "$slurm" || status=$?
-((status != 77)) || skip "Slurm is not installed"
-((status == 0)) || fail "no Slurm"
-trap 'status=$?; "$cluster" stop "$slurm"; leave "$status"' EXIT
-export SLURM_CONF=$slurm/slurm.conf
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 
 # refused WORDS FLAGS…: epochd ends at once, with status 2 and these words.
 refused() {
@@ -93,7 +82,8 @@ fi
 waits() { http GET "/v1/jobs/$id" && jq -e '.queue_position == 1 and (.queue_reason // "" | test("Resources|Priority"))' "$body" >/dev/null; }
 job_of_slurm() { scontrol --oneliner show job 2>/dev/null | grep -q 'JobName=epoch'; }
 blocker=$(sbatch --parsable --partition gpu --gpus 2 --output /dev/null --wrap 'sleep 1000')
-until_so "the GPUs are taken" test "$(squeue -h -j "$blocker" -o %T)"
+gpus_taken() { [[ $(squeue -h -j "$blocker" -o %T) == RUNNING ]]; }
+until_so "the GPUs are taken" gpus_taken
 submit "$(xor_job 10 '{"device": "slurm:gpu", "slurm": {"time": "0:04:00"}}')"
 until_so "the job has Slurm's reason" waits
 until_so "Slurm has a worker" job_of_slurm

@@ -65,25 +65,14 @@ else
   echo "not done: MNIST's CNN, as EPOCHD_TEST_DATA has no mnist"
 fi
 
-sweep_succeeded() {
-  http GET "/v1/sweeps/$id?wait=1"
-  expect 200
-  case $(jq -r .status "$body") in
-  failed) fail "the sweep failed: $(jq -c .error "$body")" ;;
-  succeeded) return 0 ;;
-  esac
-  return 1
-}
 sweep='{"search": "random", "space": {"/optimizer/lr": {"log_uniform": [0.001, 1]}},
         "job": {"data": {"generator": "disc", "rows": 200, "validation": 0.25}, "loss": "cross_entropy", "epochs": 10,
                 "model": {"layers": [{"type": "linear", "out_features": 8}, {"type": "tanh"}, {"type": "linear", "out_features": 2}]},
                 "batch_size": 50}}'
 for where in cpu slurm:cpu; do
-  http POST /v1/sweeps "${json[@]}" -d "$(jq -c --arg where "$where" --argjson trials "${trials:-30}" \
+  sweep_submit "$(jq -c --arg where "$where" --argjson trials "${trials:-30}" \
     '.job.device = $where | .max_trials = $trials' <<<"$sweep")"
-  expect 201
-  id=$(jq -r .id "$body")
-  until_so "the sweep succeeds on $where" sweep_succeeded
+  sweep_finish
   best=$(jq -r .best.trial "$body")
   http GET "/v1/sweeps/$id/trials?sort=trial&limit=1000"
   expect 200
