@@ -45,3 +45,13 @@ void ep_sha256_deinit(ep_sha256 *hash) {
   EVP_MD_CTX_free(hash->context);
   hash->context = NULL;
 }
+
+ep_status ep_sha256_of(const void *bytes, size_t count, char text[EP_SHA256_HEX_BYTES],
+                       ep_error *error) {
+  ep_sha256 hash;
+  ep_status status = ep_sha256_init(&hash, error);
+  if (status != EP_OK) return status;
+  ep_sha256_update(&hash, bytes, count);
+  ep_sha256_final(&hash, text);
+  return EP_OK;
+}

@@ -24,4 +24,8 @@ void ep_sha256_final(ep_sha256 *hash, char text[EP_SHA256_HEX_BYTES]);
 /* Gives it up. One that has ended is allowed. */
 void ep_sha256_deinit(ep_sha256 *hash);
 
+/* The hash of bytes that are all there. */
+ep_status ep_sha256_of(const void *bytes, size_t count, char text[EP_SHA256_HEX_BYTES],
+                       ep_error *error);
+
 #endif

@@ -10,7 +10,7 @@ static const char url_form[] =
     "a URL such as \"https://example.org/hook\": http or https, without a user or a fragment";
 
 /* Printable ASCII with a scheme and a host. What the host is, is looked at when it is called
- * (server/webhooks/address.h). */
+ * (server/webhooks/wire/address.h). */
 bool ep_url_accepts(const char *text) {
   size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
   size_t host = strcspn(text + scheme, "/?");

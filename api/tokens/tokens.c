@@ -65,15 +65,6 @@ void ep_scopes_format(unsigned scopes, char text[EP_SCOPES_BYTES]) {
   }
 }
 
-ep_status ep_token_hash(const char *token, size_t bytes, char *hash, ep_error *error) {
-  ep_sha256 sha256;
-  ep_status status = ep_sha256_init(&sha256, error);
-  if (status != EP_OK) return status;
-  ep_sha256_update(&sha256, token, bytes);
-  ep_sha256_final(&sha256, hash);
-  return EP_OK;
-}
-
 /* "2027-01-31T12:00:00Z", with a fraction or an offset such as +01:00 instead of the Z (RFC 3339).
  */
 static bool time_parse(const char *text, int64_t *time_us) {
@@ -156,7 +147,7 @@ static ep_status bare_read(const char *line, size_t bytes, int number, ep_token 
                    EP_TOKEN_LEAST_BYTES);
   snprintf(token->name, sizeof token->name, "token %d", number);
   token->scopes = EP_SCOPE_ALL;
-  return ep_token_hash(line, bytes, token->hash, error);
+  return ep_sha256_of(line, bytes, token->hash, error);
 }
 
 static ep_status token_append(ep_token_list *list, const ep_token *token, ep_error *error) {

@@ -61,9 +61,6 @@ bool ep_token_name_valid(const char *name);
 ep_status ep_scopes_parse(const char *text, unsigned *scopes, ep_error *error);
 void ep_scopes_format(unsigned scopes, char text[EP_SCOPES_BYTES]);
 
-/* hash: [EP_SHA256_HEX_BYTES]. */
-ep_status ep_token_hash(const char *token, size_t bytes, char *hash, ep_error *error);
-
 /* The text of a token file; `path` is for messages. EP_INVALID names the line. A file without a
  * token is an empty list. */
 ep_status ep_tokens_parse(const char *text, size_t bytes, const char *path, ep_token_list *out,

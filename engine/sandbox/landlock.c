@@ -4,6 +4,7 @@
 #include <linux/landlock.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,10 +28,14 @@ int ep_landlock_version(void) {
   return version > 0 ? (int)version : 0;
 }
 
-static bool folder_allow(int rules, const char *folder, uint64_t rights) {
+/* A folder with all below it, or a file, which can only be read. */
+static bool path_allow(int rules, const char *path, uint64_t rights) {
   struct landlock_path_beneath_attr rule = {.allowed_access = rights};
-  rule.parent_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  struct stat state;
+  rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
   if (rule.parent_fd < 0) return false;
+  if (fstat(rule.parent_fd, &state) != 0 || !S_ISDIR(state.st_mode))
+    rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;
   long failed = syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
   close(rule.parent_fd);
   return failed == 0;
@@ -44,22 +49,39 @@ bool ep_landlock_enter(const char *folder) {
                  .scoped = version >= SCOPED_VERSION ? SCOPED_ALL : 0};
   int rules = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
   if (rules < 0) return false;
-  bool entered = folder_allow(rules, folder, all.files & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE) &&
+  bool entered = path_allow(rules, folder, all.files & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE) &&
                  syscall(SYS_landlock_restrict_self, rules, 0) == 0;
   close(rules);
   return entered;
 }
 
 bool ep_landlock_enter_read_only(void) {
-  static const char *const folders[] = {
-      "/etc", "/usr", "/lib", "/lib64", "/run/systemd/resolve", "/run/resolvconf"};
+  /* Libraries, the settings of names, and whom TLS trusts. The rest of /etc has secrets. */
+  static const char *const paths[] = {"/usr",
+                                      "/lib",
+                                      "/lib64",
+                                      "/run/systemd/resolve",
+                                      "/run/resolvconf",
+                                      "/etc/resolv.conf",
+                                      "/etc/hosts",
+                                      "/etc/host.conf",
+                                      "/etc/nsswitch.conf",
+                                      "/etc/gai.conf",
+                                      "/etc/services",
+                                      "/etc/ld.so.cache",
+                                      "/etc/ssl/certs",
+                                      "/etc/ssl/openssl.cnf",
+                                      "/etc/pki/ca-trust",
+                                      "/etc/pki/tls/certs",
+                                      "/etc/gnutls",
+                                      "/etc/crypto-policies"};
   int version = ep_landlock_version();
   if (version == 0) return false;
   ruleset all = {.files = files_all(version), .scoped = version >= SCOPED_VERSION ? SCOPED_ALL : 0};
   int rules = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
   if (rules < 0) return false;
-  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) /* not all are everywhere */
-    folder_allow(rules, folders[i], LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) /* not all are everywhere */
+    path_allow(rules, paths[i], LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
   bool entered = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
   close(rules);
   return entered;

@@ -16,8 +16,9 @@ typedef enum {
    * whose system calls nobody lists. */
   EP_SANDBOX_CPU,
   EP_SANDBOX_GPU,
-  /* Speaks to other machines. Reads the system's settings and libraries, and no other file; writes
-   * none. No other program or process, and no socket but of the internet. */
+  /* Speaks to other machines. Reads libraries, the settings of names and whom TLS trusts, and no
+   * other file; writes none. No other program or process, and no socket but of the internet, and
+   * those by which the kernel tells of this machine's network. */
   EP_SANDBOX_COURIER
 } ep_sandbox_kind;
 

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/hash/sha256.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/path.h"
-#include "engine/tunnel/pin.h"
 
 enum { VALID_SECONDS = 20 * 365 * 86400, SERIAL_BYTES = 16 };
 
@@ -115,7 +115,7 @@ ep_status ep_certificate_pin(const ep_certificate *certificate, char *pin, ep_er
   gnutls_datum_t raw;
   int failed = gnutls_certificate_get_crt_raw(certificate->credentials, 0, 0, &raw);
   if (failed != 0) return tls_fail(error, "the workers' certificate", failed);
-  return ep_pin_of(raw.data, raw.size, pin, error);
+  return ep_sha256_of(raw.data, raw.size, pin, error);
 }
 
 void *ep_certificate_credentials(const ep_certificate *certificate) {

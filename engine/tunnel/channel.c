@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine/tunnel/pin.h"
+#include "api/hash/sha256.h"
 
 #define PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3"
 
@@ -162,7 +162,7 @@ static ep_status pin_check(const ep_channel *channel, ep_error *error) {
   if (channel->pin[0] == 0) return EP_OK;
   const gnutls_datum_t *shown = gnutls_certificate_get_peers(channel->session, &count);
   if (!shown || count == 0) return ep_fail(error, EP_FORBIDDEN, "epochd shows no certificate");
-  ep_status status = ep_pin_of(shown->data, shown->size, pin, error);
+  ep_status status = ep_sha256_of(shown->data, shown->size, pin, error);
   if (status == EP_OK && strcmp(pin, channel->pin) != 0)
     status = ep_fail(error, EP_FORBIDDEN, "who answers has another certificate than epochd");
   return status;

@@ -38,15 +38,6 @@ static void chain_begin(chain *out) {
   memset(out->hash, '0', EP_SHA256_HEX_BYTES - 1);
 }
 
-static ep_status line_hash(const char *line, size_t bytes, char *hash, ep_error *error) {
-  ep_sha256 sha256;
-  ep_status status = ep_sha256_init(&sha256, error);
-  if (status != EP_OK) return status;
-  ep_sha256_update(&sha256, line, bytes);
-  ep_sha256_final(&sha256, hash);
-  return EP_OK;
-}
-
 /* Whether the line, without its newline, comes next: by its number and the hash in it. */
 static bool line_follows(const chain *before, const char *line, size_t bytes) {
   char head[48], tail[sizeof PREVIOUS_KEY + EP_SHA256_HEX_BYTES + 4];
@@ -70,7 +61,7 @@ static ep_status lines_read(FILE *file, chain *at, bool *torn, ep_error *error) 
                        "line %lld of " EP_AUDIT_FILE
                        " does not follow the one before: lines were changed, taken out or put in",
                        (long long)at->lines + 1);
-    if (status == EP_OK) status = line_hash(line, (size_t)bytes - 1, at->hash, error);
+    if (status == EP_OK) status = ep_sha256_of(line, (size_t)bytes - 1, at->hash, error);
     if (status != EP_OK) break;
     at->lines++;
     at->bytes += bytes;
@@ -170,7 +161,7 @@ static ep_status line_append(ep_audit *audit, const ep_audit_entry *entry, int64
   char *line = line_format(audit, entry);
   if (!line) return ep_fail_memory(error);
   size_t bytes = strlen(line);
-  ep_status status = line_hash(line, bytes - 1, hash, error);
+  ep_status status = ep_sha256_of(line, bytes - 1, hash, error);
   if (status == EP_OK) status = ep_file_write_all(audit->file, line, bytes, error);
   free(line);
   if (status != EP_OK) {

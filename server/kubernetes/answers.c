@@ -112,7 +112,7 @@ static void pod_note(sighting *to, const json_t *entry) {
   ep_slurm_text(json_object_get(entry, "spec"), "nodeName", job->node, sizeof job->node);
   if (phase == EP_SLURM_PENDING) waiting_read(status, job);
   if (phase == EP_SLURM_ENDED) end_read(status, job);
-  if (!job->state[0]) snprintf(job->state, sizeof job->state, "%s", word);
+  if (!job->state[0]) snprintf(job->state, sizeof job->state, "%s", word[0] ? word : "Unknown");
 }
 
 static ep_status sighting_find(collection *to, const char *worker, sighting **out,

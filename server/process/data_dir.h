@@ -13,8 +13,8 @@
  *   DATA/ballast               room for deletes on a full disk: server/process/ballast.h
  *   DATA/calibration/          what work costs on each device: server/workers/calibrations.h
  *   DATA/lost+found/           what a start found and did not know, for a person to look at
- *   DATA/slurm/                certificate and key that workers of Slurm know, hashes of their
- * secrets DATA/tmp/                  emptied at the daemon's start */
+ *   DATA/slurm/                certificate and key for workers of Slurm, hashes of their secrets
+ *   DATA/tmp/                  emptied at the daemon's start */
 #ifndef EP_SERVER_PROCESS_DATA_DIR_H
 #define EP_SERVER_PROCESS_DATA_DIR_H
 

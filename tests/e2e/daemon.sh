@@ -187,6 +187,20 @@ ended() {
   fail "the job has not ended in ${2:-$patience} s: $(jq -c '{status, progress, device}' "$body")"
 }
 
+# values_of ID: a job's weights, without what says where they were trained.
+values_of() {
+  http GET "/v1/jobs/$1/weights"
+  expect 200
+  python3 "$here/weights_values.py" "$body"
+}
+
+# Whether the job $id runs and has trained an epoch.
+has_trained() {
+  http GET "/v1/jobs/$id"
+  expect 200
+  [[ $(jq -r '.status + (.progress.epoch > 0 | tostring)' "$body") == runningtrue ]]
+}
+
 # sweep_submit REQUEST: its id goes to $id.
 sweep_submit() {
   http POST /v1/sweeps "${json[@]}" -d "$1"

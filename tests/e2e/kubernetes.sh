@@ -19,14 +19,10 @@ kubernetes_leave() {
 trap kubernetes_leave EXIT
 
 none_left() { [[ -z $(find "$cluster" -name "$1.*" ! -name '*.log' ! -name '*.files') ]]; }
-none_wait() { ! grep -sL '"process"' "$cluster"/Job.epochd-worker-* | grep -qv '[.]'log; }
+none_wait() { [[ -z $(find "$cluster" -maxdepth 1 -type f -name 'Job.*' ! -name '*.log' ! -name '*.new' -exec grep -L '"process"' {} +) ]]; }
+some_wait() { ! none_wait; }
 some_left() { ! none_left "$1"; }
 waits_for() { http GET "/v1/jobs/$id" && jq -e --arg words "$1" '.queue_reason // "" | contains($words)' "$body" >/dev/null; }
-values_of() {
-  http GET "/v1/jobs/$1/weights"
-  expect 200
-  python3 "$here/weights_values.py" "$body"
-}
 
 mkdir -p "$cluster" "$scratch/bin"
 : >"$cluster/kubectl.log"
@@ -61,6 +57,7 @@ echo '{"kind": "Pod"}' >"$scratch/pod.json"
 refused_start 'its kind is' --devices cpu,kubernetes:research --kubernetes-template "$scratch/pod.json"
 echo "ok: a template, a right and a namespace that are none are named at the start"
 
+root_before=$(echo /*)
 device="$device,kubernetes:research" PATH="$scratch/bin:$PATH" daemon_start --kubernetes-template "$template" \
   --slurm-listen 127.0.0.1:0 --slurm-idle-seconds 1
 
@@ -97,6 +94,7 @@ echo "ok: a worker's secret is in its Secret alone, and goes"
 echo "0/3 nodes are available: 3 Insufficient nvidia.com/gpu." >"$cluster/hold"
 submit "$job"
 until_so "the job says why it waits" waits_for "Unschedulable: 0/3 nodes are available"
+until_so "its Job waits" some_wait
 http POST "/v1/jobs/$id/cancel"
 until_so "the waiting Job is deleted" none_wait
 until_so "its Secret goes too" none_left Secret
@@ -111,3 +109,4 @@ rm "$cluster/refuse"
 finish "$id"
 echo "ok: a Job that is refused is created again"
 daemon_stop
+[[ $(echo /*) == "$root_before" ]] || fail "without a shared folder, something was made in /: $(echo /*)"

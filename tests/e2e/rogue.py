@@ -52,7 +52,7 @@ def receive(connection):
     try:
         size, kind, _ = struct.unpack("<IIQ", exactly(16))
         return kind, exactly(size)
-    except OSError:
+    except (ConnectionError, ssl.SSLError):  # what lasts too long is no refusal
         return 0, b""
 
 

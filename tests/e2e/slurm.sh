@@ -1,21 +1,8 @@
 #!/usr/bin/env bash
 # Workers that Slurm starts, with commands that only pretend to be Slurm's (tests/slurm/fake): the same
-# weights as on this machine, a sweep, cancel, and what happens when what dies.
+# weights as on this machine, a sweep, cancel, `auto`, and what Slurm refuses.
 source "$(dirname "${BASH_SOURCE[0]}")/slurm_daemon.sh"
 slurm_start --slurm-look-seconds 2
-
-# The weights without what says where they were trained.
-values_of() {
-  http GET "/v1/jobs/$1/weights"
-  expect 200
-  python3 "$here/weights_values.py" "$body"
-}
-
-runs_on_node() {
-  http GET "/v1/jobs/$id"
-  expect 200
-  [[ $(jq -r '.status + (.progress.epoch > 0 | tostring)' "$body") == runningtrue ]]
-}
 
 # the same job here and there
 job=$(xor_job 400 '{"seed": 7, "device": "cpu"}')
@@ -91,7 +78,7 @@ idle_nodes() {
   jq -e --argjson count "$1" '.data[] | select(.id == "slurm:gpu") | .partition.nodes_unavailable == $count' "$body" >/dev/null
 }
 submit "$(xor_job "$endless" '{"device": "slurm:gpu", "report_every": 100000}')"
-until_so "the job runs" runs_on_node
+until_so "the job runs" has_trained
 node=$(cat "$fake_slurm"/[0-9]*_*[0-9] | jq -r 'select(.state == "RUNNING") | .node' | head -1)
 echo "$node" >"$fake_slurm/drain"
 until_so "the job goes on elsewhere" node_leaves
@@ -108,7 +95,7 @@ for _ in 1 2; do
   submit "$(xor_job "$endless" '{"device": "cpu", "report_every": 100000}')"
   busy+=("$id")
 done
-until_so "this machine is busy" runs_on_node
+until_so "this machine is busy" has_trained
 submit "$(xor_job 400 '{"device": "auto"}')"
 finish "$id"
 check "a job goes to Slurm, which does not let it wait" '.device == "slurm:gpu" or .device == "slurm:cpu"'
@@ -120,7 +107,7 @@ submit "$(xor_job 400 '{"device": "auto"}')"
 finish "$id"
 check "a job stays here, where nothing waits" '.device == "cpu"'
 
-# Slurm refuses, and lets wait
+# Slurm refuses
 echo "Batch job submission failed: Invalid account" >"$fake_slurm/refuse"
 submit "$(xor_job 10 '{"device": "slurm:cpu"}')"
 until_so "the log has Slurm's words" grep -q "Invalid account" "$log"

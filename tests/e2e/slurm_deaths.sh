@@ -5,21 +5,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/slurm_daemon.sh"
 slurm_start --checkpoint-after 0
 flags=(--checkpoint-after 0)
 
-values_of() {
-  http GET "/v1/jobs/$1/weights"
-  expect 200
-  python3 "$here/weights_values.py" "$body"
-}
-runs() {
-  http GET "/v1/jobs/$id"
-  expect 200
-  [[ $(jq -r '.status + (.progress.epoch > 0 | tostring)' "$body") == runningtrue ]]
-}
-has_begun() { until_so "the job runs" runs; }
+has_begun() { until_so "the job trains" has_trained; }
 # The processes of the tasks that run: each is a relay.
 relays() { cat "$fake_slurm"/[0-9]*_*[0-9] 2>/dev/null | jq -r 'select(.state == "RUNNING") | .process'; }
 gateway() { pgrep -P "$daemon" -f -- --slurm-gateway; }
-# once_each FILE: each epoch stands in the log once, in order.
+# whole_events WHAT: each epoch stands in the log of the job $id once, in order.
 whole_events() {
   http GET "/v1/jobs/$id/events?follow=0"
   sequence "$body" 1

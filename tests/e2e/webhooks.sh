@@ -98,11 +98,11 @@ if [[ $(jq -r .status "$body") == failed ]]; then
 else
   fail "the job did not fail: $(jq -c '{status, error}' "$body")"
 fi
-printf '302\n410\n' >"$codes"
+printf '307\n410\n' >"$codes"
 submit "$(xor_job 10 "$(hooks "$hook/gone")")"
 until_so "410 ends it" delivery "$id" '.data[0] | .status == "failed" and .attempts == 2 and .response_status == 410'
 line /elsewhere 'length == 0'
-line /gone '([.[].code] == [302, 410]) and .[1].time >= .[0].time'
+line /gone '([.[].code] == [307, 410]) and .[1].time >= .[0].time'
 echo 204 >"$codes"
 http GET /metrics
 grep -q '^epochd_webhooks_failed_total 1$' "$body" || fail "$(grep webhooks "$body")"

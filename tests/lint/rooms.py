@@ -129,7 +129,7 @@ ROOMS = {
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
-    "server/http/access": ("api api/tokens server/process server/metrics server/http/messages", ""),
+    "server/http/access": ("api api/hash api/tokens server/process server/metrics server/http/messages", ""),
     "server/http/framing": ("api api/json server/process server/tls", "gnutls"),
     "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
                     "gnutls|microhttpd"),
@@ -152,7 +152,7 @@ ROOMS = {
                                   "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
     "clients/epochctl/commands/data": (SUBCOMMAND + " api", "jansson"),
     "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),
-    "clients/epochctl/commands/token": (SUBCOMMAND + " api api/tokens", ""),
+    "clients/epochctl/commands/token": (SUBCOMMAND + " api api/hash api/tokens", ""),
     "clients/epochctl/commands/sweeps": (SUBCOMMAND + " api clients/epochctl/jobs", ""),
     "clients/epochctl": ("api/json clients/epochctl/terminal clients/epochctl/client clients/epochctl/manual "
                          "clients/epochctl/commands", "curl"),

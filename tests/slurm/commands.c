@@ -1,5 +1,5 @@
-/* commands.c: server/slurm/commands.h against a Slurm that runs: "tests/slurm/cluster run" starts it.
- * Prints what is wrong, and ends with 1. */
+/* commands.c: server/slurm/commands.h against a Slurm that runs: "tests/slurm/cluster run" starts
+ * it. Prints what is wrong, and ends with 1. */
 #include "server/slurm/commands.h"
 
 #include <poll.h>

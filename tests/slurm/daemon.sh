@@ -37,12 +37,5 @@ slurm_start() {
   workers_address=$(grep -om1 'workers of Slurm connect to [0-9.:]*' "$log" | grep -o '[0-9.:]*$')
 }
 
-# weights_of PATH: the values of weights, without what says where they were trained.
-weights_of() {
-  http GET "$1"
-  expect 200
-  python3 "$here/weights_values.py" "$body"
-}
-
 # Ids of Slurm's jobs of epochd, of the named states.
 slurm_jobs() { squeue --noheader --name epochd-worker --states "$1" --format "${2:-%i}"; }

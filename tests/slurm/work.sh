@@ -15,12 +15,12 @@ same() {
   submit "$(jq -c '.device = "cpu"' <<<"$job")"
   finish "$id"
   metrics=$(jq -c "$timeless" "$body")
-  weights=$(weights_of "/v1/jobs/$id/weights")
+  weights=$(values_of "$id")
   submit "$(jq -c --arg where "$where" '.device = $where' <<<"$job")"
   finish "$id"
   jq -e --arg where "$where" '.device == $where' "$body" >/dev/null || fail "$what ran on $(jq -c .device "$body")"
   [[ $(jq -c "$timeless" "$body") == "$metrics" ]] || fail "$what: other metrics than here: $(jq -c .metrics "$body") $metrics"
-  [[ $(weights_of "/v1/jobs/$id/weights") == "$weights" ]] || fail "$what: other weights than here"
+  [[ $(values_of "$id") == "$weights" ]] || fail "$what: other weights than here"
   http GET "/v1/jobs/$id"
   echo "ok: $what"
 }
@@ -82,17 +82,12 @@ for where in cpu slurm:cpu; do
   expect 201
   id=$(jq -r .id "$body")
   finish "$id"
-  weights_of "/v1/jobs/$id/weights" >>"$scratch/trials.${where%:*}"
+  values_of "$id" >>"$scratch/trials.${where%:*}"
 done
 cmp "$scratch/trials.cpu" "$scratch/trials.slurm" || fail "the sweep's trials differ"
 echo "ok: a sweep of ${trials:-30} trials, and the weights of the best"
 
 # What Slurm interrupts goes on from its checkpoint, elsewhere or later.
-has_begun() {
-  http GET "/v1/jobs/$id"
-  expect 200
-  [[ $(jq -r '.status + (.progress.epoch > 0 | tostring)' "$body") == runningtrue ]]
-}
 long_job() { # SECONDS EXTRA
   epochs_lasting "$1"
   epochs=$((epochs / 100 * 100))
@@ -102,12 +97,12 @@ both_begun() { # JOB: it trains here too, as $reference, and has begun on the pa
   submit "$(jq -c '.device = "cpu" | del(.slurm)' <<<"$1")"
   reference=$id
   submit "$1"
-  until_so "the job runs" has_begun
+  until_so "the job runs" has_trained
 }
 as_undisturbed() { # WHAT
   finish "$id"
   finish "$reference"
-  [[ $(weights_of "/v1/jobs/$reference/weights") == "$(weights_of "/v1/jobs/$id/weights")" ]] || fail "$1: other weights"
+  [[ $(values_of "$reference") == "$(values_of "$id")" ]] || fail "$1: other weights"
   http GET "/v1/jobs/$id/events?follow=0"
   sequence "$body" 1
   jq -s -e '[.[] | select(.type == "epoch") | .epoch] | . == unique and length == 100' "$body" >/dev/null ||
@@ -129,7 +124,7 @@ check "it went on from where it was" '.attempt == 2'
 
 # A cancelled job's worker ends with the job, where it does not listen: scancel. One that waits is taken from the queue.
 submit "$(xor_job "$endless" '{"device": "slurm:cpu", "report_every": 100000}')"
-until_so "the job runs" has_begun
+until_so "the job runs" has_trained
 http POST "/v1/jobs/$id/cancel"
 ended "$id"
 check "a job is cancelled on its node" '.status == "cancelled"'

@@ -72,7 +72,11 @@ ep_status ep_relay_folder_clear(ep_relay_folder *folder, ep_error *error) {
 bool ep_relay_folder_has(ep_relay_folder *folder, const char *name) {
   char shared[EP_PATH_BYTES], own[EP_PATH_BYTES];
   if (ep_path_join(own, NULL, folder->path, name, NULL) != EP_OK) return false;
-  if (access(own, F_OK) == 0) return true;
+  if (access(own, F_OK) == 0) {
+    utimensat(AT_FDCWD, own, NULL, 0); /* it is used: node_datasets.h */
+    return true;
+  }
+  unlink(own); /* a link to a data set that has gone from the node */
   if (folder->shared[0] && ep_path_join(shared, NULL, folder->shared, name, NULL) == EP_OK &&
       access(shared, F_OK) == 0)
     return symlink(shared, own) == 0;
@@ -147,8 +151,23 @@ ep_status ep_relay_folder_begin(ep_relay_folder *folder, const char *job, ep_err
   return status;
 }
 
+/* Those that stay are links: this is not on the node, as no job has begun with it. */
+static void unbegun_remove(const ep_relay_folder *folder) {
+  char datasets[EP_PATH_BYTES], path[EP_PATH_BYTES];
+  struct stat state;
+  if (ep_path_join(datasets, NULL, folder->path, "datasets", NULL) != EP_OK) return;
+  DIR *entries = opendir(datasets);
+  for (struct dirent *entry; entries && (entry = readdir(entries));)
+    if (entry->d_name[0] != '.' &&
+        ep_path_join(path, NULL, datasets, entry->d_name, NULL) == EP_OK &&
+        lstat(path, &state) == 0 && S_ISDIR(state.st_mode))
+      tree_remove(path);
+  if (entries) closedir(entries);
+}
+
 void ep_relay_folder_forget(ep_relay_folder *folder) {
   folder->sent_count = 0;
+  if (!folder->job[0]) unbegun_remove(folder);
 }
 
 ep_status ep_relay_folder_send(ep_relay_folder *folder, ep_held_files which, ep_channel *channel,

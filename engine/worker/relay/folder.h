@@ -32,7 +32,8 @@ void ep_relay_folder_close(ep_relay_folder *folder); /* removes it */
 ep_status ep_relay_folder_begin(ep_relay_folder *folder, const char *job, ep_error *error);
 /* There is no job: the folders of jobs are removed. */
 ep_status ep_relay_folder_clear(ep_relay_folder *folder, ep_error *error);
-/* Nothing counts as sent. */
+/* The connection has ended. Nothing counts as sent, and what came of data sets for a job that has
+ * not begun is removed: files may be missing. */
 void ep_relay_folder_forget(ep_relay_folder *folder);
 
 /* Whether the worker has this folder, "datasets/<sha256>", or now has it by a link to the shared

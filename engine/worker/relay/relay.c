@@ -39,7 +39,6 @@ typedef struct {
   ep_channel *channel; /* NULL = there is no connection */
   bool greeted, welcomed;
   uint64_t sent;        /* the last frame that was put into this channel */
-  bool names_told;      /* before the next frame */
   ep_outgoing outgoing; /* one of the files before the next frame */
   ep_incoming incoming;
   int64_t greeting_ms; /* when the greeting must be over */
@@ -95,7 +94,7 @@ static void connection_lose(relay *r, const char *why) {
   ep_outgoing_abandon(&r->outgoing);
   ep_incoming_abandon(&r->incoming);
   ep_relay_folder_forget(&r->folder);
-  r->greeted = r->welcomed = r->names_told = false;
+  r->greeted = r->welcomed = false;
   r->retry_ms = now_ms() + RETRY_MS;
   if (r->give_up_ms == 0) r->give_up_ms = now_ms() + r->patience_ms;
 }
@@ -264,7 +263,7 @@ static ep_status files_put(relay *r, ep_held_files which, bool *done, ep_error *
     if (status == EP_OK) status = ep_outgoing_go_on(&r->outgoing, r->channel, error);
     if (r->outgoing.file >= 0) return status; /* the channel has enough */
   }
-  if (status == EP_OK && which == EP_FILES_ALL && r->folder.job[0] && !r->names_told)
+  if (status == EP_OK && which == EP_FILES_ALL && r->folder.job[0])
     status = ep_relay_folder_names(&r->folder, r->channel, error);
   return status;
 }

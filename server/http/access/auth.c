@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/hash/sha256.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
@@ -107,7 +108,7 @@ ep_status ep_auth_check(ep_auth *auth, const char *authorization, const char *ad
   bool full = ep_throttle_is_full(&auth->throttle, key, ep_clock_steady_us());
   if (authorization && strncasecmp(authorization, "Bearer ", 7) == 0) {
     const char *token = authorization + 7 + strspn(authorization + 7, " ");
-    ep_status status = ep_token_hash(token, strlen(token), hash, error);
+    ep_status status = ep_sha256_of(token, strlen(token), hash, error);
     if (status != EP_OK) return status;
   }
   pthread_rwlock_rdlock(&auth->lock);

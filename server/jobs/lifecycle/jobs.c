@@ -119,7 +119,7 @@ static ep_status gateway_prepare(ep_jobs *jobs, const ep_jobs_options *options, 
   text_take(setup->shared_dir, sizeof setup->shared_dir, options->shared_dir);
   text_take(setup->worker, sizeof setup->worker, worker);
   text_take(setup->plugin, sizeof setup->plugin, options->plugin_path);
-  setup->copies = !options->slurm_worker_path;
+  setup->copies = setup->shared_dir[0] && !options->slurm_worker_path;
   text_take(setup->kubernetes_template, sizeof setup->kubernetes_template,
             options->kubernetes_template);
   text_take(setup->kubernetes_address, sizeof setup->kubernetes_address,

@@ -15,7 +15,9 @@
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/lifecycle/trials.h"
+#include "server/jobs/live/best.h"
 #include "server/jobs/live/live.h"
+#include "server/jobs/live/usage.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -144,10 +146,12 @@ static bool job_await(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
       ep_trials_begin(job, row->spec, &error) != EP_OK || !queue_room_make(jobs) ||
       !ep_supervisor_expect(jobs->supervisor, row->device, row->id, row->attempt))
     return false; /* it is queued, with the log */
+  ep_best_begin(jobs, job, row->spec);
   job->begun = row->executor[0] != 0 || job->sweep;
   pthread_mutex_lock(&jobs->mutex);
   job->row.state = EP_STATE_RUNNING;
   jobs->running++;
+  ep_usage_begin(jobs, job);
   ep_live_add(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
   return true;

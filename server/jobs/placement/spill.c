@@ -17,7 +17,9 @@ const char *ep_spill_find(const ep_forecast *forecast, const ep_job_row *row) {
   double least = ep_forecast_start(forecast, row, 0);
   for (int i = 0; i < devices->count; i++) {
     const ep_device_status *device = &devices->device[i];
-    if (!ep_device_is_remote(device->info.id) || !(wait_of(device) < least)) continue;
+    if (strncmp(device->info.id, EP_SLURM_PREFIX, strlen(EP_SLURM_PREFIX)) != 0 ||
+        !(wait_of(device) < least))
+      continue;
     least = wait_of(device);
     best = device->info.id;
   }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/hash/sha256.h"
@@ -16,6 +15,7 @@
 #include "api/spec/spec.h"
 #include "engine/files/free_space.h"
 #include "server/process/clock.h"
+#include "server/process/data_dir.h"
 #include "server/process/log.h"
 #include "server/process/log_output.h"
 #include "server/slurm/gateway/shared.h"
@@ -117,8 +117,7 @@ static bool setup_receive(ep_gateway_setup *setup) {
 static ep_status folder_make(const ep_gateway_setup *setup, char *path, size_t bytes,
                              ep_error *error) {
   snprintf(path, bytes, "%s/slurm", setup->data_dir);
-  if (mkdir(path, 0700) == 0 || errno == EEXIST) return EP_OK;
-  return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  return ep_data_dir_create(path, error);
 }
 
 int ep_gateway_serve(void) {

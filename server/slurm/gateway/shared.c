@@ -20,9 +20,7 @@
 
 static ep_status folder_make(const char *base, const char *name, char *path, ep_error *error) {
   ep_status status = ep_path_join(path, error, base, name, NULL);
-  if (status == EP_OK && mkdir(path, 0700) != 0 && errno != EEXIST)
-    status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-  return status;
+  return status == EP_OK ? ep_data_dir_create(path, error) : status;
 }
 
 static ep_status file_copy(const char *from, const char *folder, const char *name, mode_t mode,
@@ -134,6 +132,7 @@ static ep_status files_copy(const char *from, const char *to, ep_error *error) {
 
 ep_status ep_shared_put_dataset(const ep_gateway_setup *setup, const char *name, ep_error *error) {
   char base[EP_PATH_BYTES], from[EP_PATH_BYTES], to[EP_PATH_BYTES], temporary[EP_PATH_BYTES];
+  if (!setup->shared_dir[0]) return EP_OK;
   ep_status status = ep_path_join(to, error, setup->shared_dir, name, NULL);
   if (status == EP_OK && access(to, F_OK) == 0) return EP_OK;
   if (status == EP_OK) status = ep_path_join(from, error, setup->data_dir, name, NULL);
@@ -148,7 +147,9 @@ ep_status ep_shared_put_dataset(const ep_gateway_setup *setup, const char *name,
 
 void ep_shared_trim(const ep_gateway_setup *setup, bool starts) {
   char base[EP_PATH_BYTES], own[EP_PATH_BYTES], path[EP_PATH_BYTES];
-  if (ep_path_join(base, NULL, setup->shared_dir, "datasets", NULL) != EP_OK) return;
+  if (!setup->shared_dir[0] ||
+      ep_path_join(base, NULL, setup->shared_dir, "datasets", NULL) != EP_OK)
+    return;
   DIR *entries = opendir(base);
   for (struct dirent *entry; entries && (entry = readdir(entries));) {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;

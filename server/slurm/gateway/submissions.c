@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
+#include "engine/files/path.h"
 #include "server/process/clock.h"
+#include "server/process/data_dir.h"
 #include "server/process/log.h"
 #include "server/slurm/gateway/scheduler.h"
 #include "server/slurm/gateway/shared.h"
@@ -26,8 +27,8 @@ typedef struct {
   const ep_scheduler *scheduler;
   int wanted;
   ep_slurm_request request;     /* of new workers */
-  int64_t backoff_us, again_us; /* after a refusal */
-  char told[EP_MESSAGE_BYTES];  /* what epochd was told of its wait */
+  int64_t backoff_us, again_us; /* after a refusal; the thread's */
+  char told[EP_MESSAGE_BYTES];  /* what epochd was told of its wait; the thread's */
 } partition;
 
 struct ep_submissions {
@@ -36,9 +37,9 @@ struct ep_submissions {
   pthread_t thread;
   int64_t watch_us;      /* when the partitions are looked at next; the thread's */
   int64_t look_us;       /* when squeue is looked at next; the thread's */
-  pthread_mutex_t mutex; /* guards what follows; taken before the tickets' */
+  pthread_mutex_t mutex; /* guards what follows; taken before the tickets'. No entry is removed */
   pthread_cond_t changed;
-  bool woken, stopping, cancels;
+  bool woken;
   partition partition[EP_LIMIT_DEVICES];
   int count;
 };
@@ -183,7 +184,7 @@ static look_verdict ticket_judge(const ep_ticket *ticket, const ep_slurm_job *jo
                                  int64_t reconnect_us) {
   const int64_t age_us = now_us - ticket->since_us;
   const bool ended = job ? job->phase == EP_SLURM_ENDED : age_us >= UNSEEN_US;
-  if (ticket->state == EP_TICKET_FREE || (ticket->job == 0 && !job)) return LOOK_NOTHING;
+  if (ticket->state == EP_TICKET_FREE) return LOOK_NOTHING;
   if (ticket->state == EP_TICKET_ENDED)
     return ended ? LOOK_REMOVE : age_us >= LEFT_US ? LOOK_CANCEL : LOOK_NOTHING;
   if (ended && ticket->state == EP_TICKET_WAITING) return LOOK_REMOVE;
@@ -208,7 +209,9 @@ static void gone_tell(ep_submissions *s, const ep_ticket *ticket, const char *te
 /* A worker that has ended before it connected: what it printed says why. */
 static void never_came(ep_submissions *s, const ep_ticket *ticket, const ep_slurm_job *job) {
   char text[EP_MESSAGE_BYTES], name[EP_WORKER_WORDS_BYTES], log[EP_WORKER_WORDS_BYTES];
+  pthread_mutex_lock(&s->mutex);
   partition *p = partition_find(s, ticket->device);
+  pthread_mutex_unlock(&s->mutex);
   if (!p) return;
   p->scheduler->words(ticket, name, log);
   snprintf(text, sizeof text,
@@ -248,7 +251,10 @@ static void ticket_look(ep_submissions *s, const ep_scheduler *scheduler, ep_tic
 /* The scheduler's reason, for workers that wait. */
 static void reasons_tell(ep_submissions *s, const ep_scheduler *scheduler,
                          const ep_slurm_jobs *jobs) {
-  for (int i = 0; i < s->count; i++) {
+  pthread_mutex_lock(&s->mutex);
+  const int count = s->count;
+  pthread_mutex_unlock(&s->mutex);
+  for (int i = 0; i < count; i++) {
     partition *p = &s->partition[i];
     int waiting, all;
     const char *reason = "";
@@ -332,7 +338,7 @@ static void partitions_watch(ep_submissions *s) {
   pthread_mutex_lock(&s->mutex);
   int count = 0;
   for (int i = 0; i < s->count; i++) {
-    if (strncmp(s->partition[i].id, "slurm:", 6) != 0) continue;
+    if (s->partition[i].scheduler != &ep_scheduler_slurm) continue;
     memcpy(list[count].device, s->partition[i].id, sizeof list[count].device);
     list[count++].request = s->partition[i].request;
   }
@@ -373,7 +379,7 @@ static void round_make(ep_submissions *s) {
 static void *submissions_run(void *context) {
   ep_submissions *s = context;
   pthread_mutex_lock(&s->mutex);
-  while (!s->stopping) {
+  for (;;) {
     s->woken = false;
     pthread_mutex_unlock(&s->mutex);
     round_make(s);
@@ -381,21 +387,16 @@ static void *submissions_run(void *context) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 1;
-    while (!s->woken && !s->stopping &&
-           pthread_cond_timedwait(&s->changed, &s->mutex, &until) != ETIMEDOUT) {
+    while (!s->woken && pthread_cond_timedwait(&s->changed, &s->mutex, &until) != ETIMEDOUT) {
     }
   }
-  const bool cancels = s->cancels;
-  pthread_mutex_unlock(&s->mutex);
-  for (int i = 0; cancels && i < s->count; i++) surplus_cancel(s, s->partition[i].id, EP_TICKETS);
   return NULL;
 }
 
 static ep_status folder_make(const char *base, const char *name, ep_error *error) {
-  char path[EP_LIMIT_PATH_BYTES + 64];
-  snprintf(path, sizeof path, "%s/%s", base, name);
-  if (mkdir(path, 0700) == 0 || errno == EEXIST) return EP_OK;
-  return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_path_join(path, error, base, name, NULL);
+  return status == EP_OK ? ep_data_dir_create(path, error) : status;
 }
 
 ep_status ep_submissions_start(ep_gateway *gateway, const char *pin, ep_submissions **out,
@@ -441,16 +442,4 @@ void ep_submissions_wake(ep_submissions *s) {
   s->woken = true;
   pthread_cond_signal(&s->changed);
   pthread_mutex_unlock(&s->mutex);
-}
-
-void ep_submissions_stop(ep_submissions *s, bool cancel) {
-  pthread_mutex_lock(&s->mutex);
-  s->stopping = true;
-  s->cancels = cancel;
-  pthread_cond_signal(&s->changed);
-  pthread_mutex_unlock(&s->mutex);
-  pthread_join(s->thread, NULL);
-  pthread_mutex_destroy(&s->mutex);
-  pthread_cond_destroy(&s->changed);
-  free(s);
 }

@@ -9,7 +9,7 @@
 
 typedef struct ep_submissions ep_submissions;
 
-/* pin: of the certificate. Starts the thread. */
+/* pin: of the certificate. Starts the thread, which ends with the gateway. */
 ep_status ep_submissions_start(ep_gateway *gateway, const char *pin, ep_submissions **out,
                                ep_error *error);
 /* There should be so many workers of the device, those that are there included; new ones with this.
@@ -18,7 +18,5 @@ void ep_submissions_want(ep_submissions *submissions, const char *device, int co
                          const ep_slurm_request *request);
 /* Looks again: a ticket has changed. */
 void ep_submissions_wake(ep_submissions *submissions);
-/* Ends the thread. cancel: workers that have not connected are cancelled. */
-void ep_submissions_stop(ep_submissions *submissions, bool cancel);
 
 #endif

@@ -10,8 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "api/hash/sha256.h"
 #include "engine/files/durable_file.h"
-#include "engine/tunnel/pin.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
 
@@ -148,7 +148,7 @@ ep_ticket *ep_tickets_add(ep_tickets *tickets, const char *device, const ep_slur
     random_hex(secret, SECRET_BYTES);
     snprintf(ticket->worker, sizeof ticket->worker, "wrk_%s", name);
     snprintf(ticket->device, sizeof ticket->device, "%s", device);
-    if (ep_pin_of(secret, strlen(secret), ticket->hash, NULL) != EP_OK) return NULL;
+    if (ep_sha256_of(secret, strlen(secret), ticket->hash, NULL) != EP_OK) return NULL;
     ep_ticket_set(ticket, EP_TICKET_WAITING);
     return ticket;
   }
@@ -201,7 +201,7 @@ static ep_status claim(ep_tickets *tickets, const ep_record_hello *hello, int wa
                        char *secret, ep_error *error) {
   char hash[EP_SHA256_HEX_BYTES], version[sizeof hello->version] = EP_VERSION;
   ep_ticket *ticket = ep_tickets_find(tickets, hello->worker);
-  ep_status status = ep_pin_of(hello->secret, strlen(hello->secret), hash, error);
+  ep_status status = ep_sha256_of(hello->secret, strlen(hello->secret), hash, error);
   if (status != EP_OK) return status;
   if (memcmp(hello->version, version, sizeof version) != 0)
     return refuse(tickets, hello, "it is of another version than epochd", error);
@@ -210,11 +210,15 @@ static ep_status claim(ep_tickets *tickets, const ep_record_hello *hello, int wa
   if (sodium_memcmp(hash, ticket->hash, sizeof hash) != 0)
     return refuse(tickets, hello, "its secret is wrong, or was used before", error);
   if (ticket->state == EP_TICKET_WAITING) {
+    const ep_ticket before = *ticket;
     random_hex(secret, SECRET_BYTES);
-    status = ep_pin_of(secret, strlen(secret), ticket->hash, error);
-    ep_ticket_set(ticket, EP_TICKET_CONNECTED); /* used, whatever comes now */
+    status = ep_sha256_of(secret, strlen(secret), ticket->hash, error);
+    ep_ticket_set(ticket, EP_TICKET_CONNECTED);
     if (status == EP_OK) status = ep_tickets_save(tickets, error);
-    if (status != EP_OK) return status;
+    if (status != EP_OK) { /* the new secret was not said, and the worker comes again */
+      *ticket = before;
+      return status;
+    }
   } else {
     memcpy(secret, hello->secret, EP_SHA256_HEX_BYTES);
     ep_ticket_wake(ticket); /* the thread of a connection that has ended, which nobody noticed */

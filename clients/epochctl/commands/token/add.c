@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "api/hash/sha256.h"
 #include "api/tokens/tokens.h"
 #include "clients/epochctl/commands/table.h"
 
@@ -99,7 +100,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   if (!path) return ep_fail(error, EP_INVALID, "--file FILE is needed: epochd's --token-file");
   ep_status status = arguments_read(arguments, &token, error);
   if (status == EP_OK) status = token_make(text, error);
-  if (status == EP_OK) status = ep_token_hash(text, TOKEN_BYTES - 1, token.hash, error);
+  if (status == EP_OK) status = ep_sha256_of(text, TOKEN_BYTES - 1, token.hash, error);
   if (status != EP_OK) return status;
   char *line = ep_token_format(&token);
   status = line ? file_extend(path, line, error) : ep_fail_memory(error);

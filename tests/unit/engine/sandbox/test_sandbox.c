@@ -207,13 +207,17 @@ START_TEST(workers_are_walled_in) {
 }
 END_TEST
 
+/* A bare container has no /etc/hosts. */
+#define SETTINGS "/etc/nsswitch.conf"
+
 static const char *courier_try(void) {
   const char *fault = refused(socket(AF_UNIX, SOCK_STREAM, 0), "a socket of this machine");
   if (!fault) fault = program_try();
   if (!fault) fault = trace_try();
   if (!fault) fault = refused(kill(getppid(), 0), "a signal");
   if (!fault) fault = refused(open("written", O_RDWR | O_CREAT, 0600), "a file");
-  if (!fault) fault = refused(open("/etc/passwd", O_WRONLY), "a setting that is written");
+  if (!fault) fault = refused(open(SETTINGS, O_WRONLY), "a setting that is written");
+  if (!fault) fault = refused(open("/etc/passwd", O_RDONLY), "a file of /etc that is not for it");
   if (!fault) fault = refused(open(folder, O_RDONLY | O_DIRECTORY), "a folder");
   return fault;
 }
@@ -221,8 +225,7 @@ static const char *courier_try(void) {
 static const char *courier_work(void) {
   if (socket(AF_INET, SOCK_STREAM, 0) < 0 || socket(AF_INET6, SOCK_STREAM, 0) < 0)
     return "a socket of the network";
-  /* Of /etc, where the settings of names lie. A bare container has no hosts file. */
-  return open("/etc/passwd", O_RDONLY) < 0 ? "reading the settings" : NULL;
+  return open(SETTINGS, O_RDONLY) < 0 ? "the settings of names" : NULL;
 }
 
 START_TEST(the_courier_is_walled_in) {

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api/hash/sha256.h"
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
 #include "server/process/clock.h"
@@ -152,7 +153,7 @@ START_TEST(each_route_names_the_scope_that_is_missing) {
   for (int t = 0; t < TOKENS; t++) {
     char secret[] = {(char)('0' + t), 0};
     tokens[t] = (ep_token){.name = "mine", .scopes = scopes[t]};
-    ck_assert_int_eq(ep_token_hash(secret, 1, tokens[t].hash, NULL), EP_OK);
+    ck_assert_int_eq(ep_sha256_of(secret, 1, tokens[t].hash, NULL), EP_OK);
   }
   server.auth.list = (ep_token_list){tokens, TOKENS};
   server.auth.origins = origins, server.auth.path = "a file";

@@ -77,6 +77,21 @@ START_TEST(a_secret_is_good_for_one_connection) {
 }
 END_TEST
 
+START_TEST(a_disk_that_refuses_costs_no_worker) {
+  char path[sizeof config.data_dir + 16], away[sizeof config.data_dir + 16];
+  char first[EP_SHA256_HEX_BYTES], second[EP_SHA256_HEX_BYTES];
+  const ep_ticket *ticket = ticket_add(first);
+  const ep_record_hello hello = hello_of(ticket->worker, first, EP_VERSION);
+  snprintf(path, sizeof path, "%s/slurm", config.data_dir);
+  snprintf(away, sizeof away, "%s/away", config.data_dir);
+  ck_assert_int_eq(rename(path, away), 0);
+  ck_assert_int_ne(claim(&tickets, &hello, second), EP_OK);
+  ck_assert_int_eq(rename(away, path), 0);
+  ck_assert_int_eq(ticket->state, EP_TICKET_WAITING);
+  ck_assert_int_eq(claim(&tickets, &hello, second), EP_OK);
+}
+END_TEST
+
 START_TEST(strangers_are_refused_and_counted) {
   char secret[EP_SHA256_HEX_BYTES], next[EP_SHA256_HEX_BYTES];
   ep_ticket *ticket = ticket_add(secret);
@@ -135,6 +150,7 @@ EP_SUITE("server/slurm/gateway/tickets") {
   TCase *tests = ep_suite_case(suite, "tickets");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, a_secret_is_good_for_one_connection);
+  tcase_add_test(tests, a_disk_that_refuses_costs_no_worker);
   tcase_add_test(tests, strangers_are_refused_and_counted);
   tcase_add_test(tests, the_next_gateway_has_them);
   tcase_add_test(tests, a_line_of_another_program_is_passed_over);

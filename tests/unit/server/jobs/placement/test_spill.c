@@ -56,6 +56,9 @@ START_TEST(an_idle_worker_is_there_at_once) {
   device_add("slurm:gpu", EP_DEVICE_IDLE, 1000);
   busy_for(1);
   ck_assert_str_eq(ep_spill_find(&forecast, &row), "slurm:gpu");
+  device_add("kubernetes:gpu", EP_DEVICE_IDLE, 0);
+  devices.device[1].state = EP_DEVICE_ABSENT; /* no job moves to a namespace */
+  ck_assert_ptr_null(ep_spill_find(&forecast, &row));
 }
 END_TEST
 
