@@ -204,9 +204,11 @@ static ep_status address_check(const char *name, const char *address, long least
 /* The file with a worker's secret lies in the shared folder, and names the address. */
 static ep_status slurm_check(const ep_config *config, ep_error *error) {
   if (!strstr(config->devices, EP_SLURM_PREFIX))
-    return config->shared_dir[0] || config->slurm_worker[0]
+    return config->shared_dir[0] || config->slurm_worker[0] || config->slurm_account[0] ||
+                   config->slurm_qos[0] || config->slurm_options[0]
                ? ep_fail(error, EP_INVALID,
-                         "--shared-dir and --slurm-… are for a device slurm:PARTITION in --devices")
+                         "--shared-dir, --slurm-account, -qos, -options and -worker are for a "
+                         "device slurm:PARTITION in --devices")
                : EP_OK;
   if (!config->shared_dir[0])
     return ep_fail(

@@ -106,3 +106,16 @@ int ep_spawn(const char *path, char *const *arguments, const ep_spawn_file *file
   free(environment);
   return failed;
 }
+
+bool ep_spawn_find(const char *const *places, int count, char path[EP_PATH_BYTES]) {
+  char self[EP_PATH_BYTES];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0) return false;
+  self[length] = 0;
+  char *slash = strrchr(self, '/');
+  if (slash) *slash = 0;
+  for (int i = 0; i < count; i++)
+    if (ep_path_join(path, NULL, self, places[i], NULL) == EP_OK && access(path, X_OK) == 0)
+      return true;
+  return false;
+}

@@ -1,7 +1,6 @@
 #include "server/webhooks/webhooks.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +13,7 @@
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
+#include "server/process/spawn.h"
 #include "server/webhooks/courier_link.h"
 #include "server/webhooks/signature.h"
 #include "server/webhooks/wire/address.h"
@@ -41,7 +41,7 @@ typedef struct {
 struct ep_webhooks {
   ep_webhooks_options options; /* texts: secret_file is not used after the start */
   char *allow;                 /* owned */
-  char program[PATH_MAX];
+  char program[EP_PATH_BYTES];
   ep_webhook_secrets secrets;
   int wake; /* an eventfd */
   atomic_bool stopping;
@@ -231,22 +231,6 @@ static void *webhooks_run(void *context) {
   return NULL;
 }
 
-/* The courier lies beside this program. */
-static ep_status program_find(char path[PATH_MAX], ep_error *error) {
-  ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
-  char *slash = NULL;
-  if (length > 0) {
-    path[length] = 0;
-    slash = strrchr(path, '/');
-  }
-  if (slash && (size_t)(slash + 1 - path) + sizeof EP_COURIER_PROGRAM <= PATH_MAX) {
-    memcpy(slash + 1, EP_COURIER_PROGRAM, sizeof EP_COURIER_PROGRAM);
-    if (access(path, X_OK) == 0) return EP_OK;
-  }
-  return ep_fail(error, EP_NOT_FOUND,
-                 "there is no " EP_COURIER_PROGRAM " beside this program, which calls webhooks");
-}
-
 static void webhooks_destroy(ep_webhooks *webhooks) {
   ep_courier_link_close(&webhooks->courier);
   if (webhooks->wake >= 0) close(webhooks->wake);
@@ -256,6 +240,7 @@ static void webhooks_destroy(ep_webhooks *webhooks) {
 }
 
 static ep_status webhooks_prepare(ep_webhooks *webhooks, ep_error *error) {
+  static const char *const program = EP_COURIER_PROGRAM;
   ep_allowed_addresses allowed;
   const ep_webhooks_options *options = &webhooks->options;
   webhooks->allow = strdup(options->allow ? options->allow : "");
@@ -266,7 +251,9 @@ static ep_status webhooks_prepare(ep_webhooks *webhooks, ep_error *error) {
   ep_status status = ep_allowed_addresses_parse(webhooks->allow, &allowed, error);
   if (status == EP_OK)
     status = ep_webhook_secrets_read(options->secret_file, &webhooks->secrets, error);
-  if (status == EP_OK) status = program_find(webhooks->program, error);
+  if (status == EP_OK && !ep_spawn_find(&program, 1, webhooks->program))
+    status = ep_fail(error, EP_NOT_FOUND,
+                     "there is no %s beside this program, which calls webhooks", program);
   webhooks->courier.program = webhooks->program;
   webhooks->courier.allow = webhooks->allow;
   if (status == EP_OK && pthread_create(&webhooks->thread, NULL, webhooks_run, webhooks) != 0)

@@ -296,7 +296,7 @@ void ep_remote_receive(ep_supervisor *s) {
   }
 }
 
-/* Workers of the device that have a job, or will take one. */
+/* Workers of the device that have a job. */
 static int busy_count(const ep_supervisor *s, int device) {
   int count = 0;
   for (int i = 0; i < s->workers_count; i++)

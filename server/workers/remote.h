@@ -10,7 +10,7 @@
 
 /* Starts the gateway, unless there is no such device. A failure is logged, and tried again. */
 void ep_remote_start(ep_supervisor *supervisor);
-/* Takes what the gateway says; starts one that has died again. */
+/* Takes what the gateway says. */
 void ep_remote_receive(ep_supervisor *supervisor);
 /* Tells the gateway how many workers there should be, where that has changed. */
 void ep_remote_want(ep_supervisor *supervisor);

@@ -1,7 +1,6 @@
 #include "server/jobs/jobs.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
+#include "server/process/spawn.h"
 #include "server/slurm/control/listener.h"
 
 enum { LIST_MS = 30000, MAX_QUEUED = 10000 };
@@ -32,16 +32,8 @@ enum { LIST_MS = 30000, MAX_QUEUED = 10000 };
 static char *worker_find(void) {
   static const char *const places[] = {"epoch-worker", "../engine/epoch-worker",
                                        "../engine/worker/epoch-worker", "../bin/epoch-worker"};
-  char self[PATH_MAX], path[EP_PATH_BYTES];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0) return NULL;
-  self[length] = 0;
-  char *slash = strrchr(self, '/');
-  if (slash) *slash = 0;
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-    if (ep_path_join(path, NULL, self, places[i], NULL) == EP_OK && access(path, X_OK) == 0)
-      return strdup(path);
-  return NULL;
+  char path[EP_PATH_BYTES];
+  return ep_spawn_find(places, sizeof places / sizeof *places, path) ? strdup(path) : NULL;
 }
 
 static bool device_id_valid(const char *id) {
