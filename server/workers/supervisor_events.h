@@ -34,6 +34,14 @@ typedef struct {
   /* After a kick: whether the job that a worker has is to end. The worker gets a command, and
    * SIGKILL 10 s later, or 60 s where it is to write a checkpoint. */
   ep_stop (*stop)(void *context, const char *job, int attempt);
+  /* The worker of a job has work for so many helpers (helpers.h). Returns how many it may have. */
+  int (*wants)(void *context, const char *job, int attempt, int helpers);
+  /* Whether an idle worker of the device may train points of a running job, now that `next` had no
+   * job for it: the job's spec, the caller's; NULL = it may not. held: as above. */
+  char *(*help)(void *context, const char *job, int attempt, const char *device,
+                const ep_slurm_request *held);
+  /* The job has so many helpers by now. */
+  void (*helped)(void *context, const char *job, int attempt, int helpers);
   /* A worker reports of the job that it has. false: not now (the disk is full, say): the report is
    * offered again a second later, and nothing is read from the worker until then. */
   bool (*started)(void *context, const char *device, const ep_reply *reply);

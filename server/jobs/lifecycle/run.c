@@ -10,6 +10,7 @@
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/lifecycle/end.h"
+#include "server/jobs/lifecycle/lending.h"
 #include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/lifecycle/stranded.h"
 #include "server/jobs/lifecycle/trials.h"
@@ -29,6 +30,19 @@ static bool job_next(void *context, const char *device, int cores, const ep_slur
 
 static int jobs_queued(void *context, const char *device, ep_slurm_request *needed) {
   return ep_assign_waiting(context, device, needed);
+}
+
+static int job_wants(void *context, const char *id, int attempt, int helpers) {
+  return ep_lending_wants(context, id, attempt, helpers);
+}
+
+static char *job_help(void *context, const char *id, int attempt, const char *device,
+                      const ep_slurm_request *held) {
+  return ep_lending_help(context, id, attempt, device, held);
+}
+
+static void job_helped(void *context, const char *id, int attempt, int helpers) {
+  ep_lending_note(context, id, attempt, helpers);
 }
 
 static ep_stop job_stop(void *context, const char *id, int attempt) {
@@ -469,6 +483,9 @@ void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out) {
                                 .next = job_next,
                                 .queued = jobs_queued,
                                 .partition = partition_seen,
+                                .wants = job_wants,
+                                .help = job_help,
+                                .helped = job_helped,
                                 .stop = job_stop,
                                 .started = job_started,
                                 .progress = job_progress,

@@ -92,6 +92,9 @@ typedef struct ep_live_job {
   ep_sweep_spec *sweep;            /* of a sweep while a worker has it; owned */
   char spills[EP_DEVICE_ID_BYTES]; /* `auto`: the partition that starts it first; "" = none */
   bool exclusive;                  /* no other job runs beside it */
+  bool shareable;                  /* a sweep that several workers may train */
+  int workers;                     /* how many at most; 0 = as many as are idle */
+  int helpers;                     /* of them, beside its own worker, while it runs */
   ep_gang gang;                    /* GPUs of a job of several ranks */
   ep_slurm_spec *slurm;            /* of its spec; owned; NULL = none */
   int64_t sweep_epoch;             /* its results when this attempt began */
