@@ -226,14 +226,3 @@ bool ep_helpers_take(ep_supervisor *s, ep_supervised *worker, ep_frame_kind kind
   return kind == EP_FRAME_POINTS ? points_pass(s, worker, &points, payload, bytes)
                                  : results_pass(s, worker, &points, payload, bytes);
 }
-
-int ep_helpers_wanted(const ep_supervisor *s, int device, ep_slurm_request *request) {
-  int wanted = 0;
-  for (int i = 0; i < s->workers_count; i++) {
-    const ep_supervised *leader = &s->worker[i];
-    if (leader->status.device != device || !is_leader(leader)) continue;
-    wanted += leader->helpers_wanted;
-    if (helpers_count(s, leader) < leader->helpers_wanted) *request = leader->request;
-  }
-  return wanted;
-}

@@ -28,8 +28,4 @@ void ep_helpers_free(ep_supervisor *supervisor, ep_supervised *leader);
 /* The GPU is another job's. */
 void ep_helpers_leave_gpu(ep_supervisor *supervisor, int gpu);
 
-/* Workers that the sweeps of a device have and want, beside those that have a job. *request: of a
- * sweep that wants more than it has, if there is one. */
-int ep_helpers_wanted(const ep_supervisor *supervisor, int device, ep_slurm_request *request);
-
 #endif

@@ -16,7 +16,6 @@
 #include "server/process/log.h"
 #include "server/process/spawn.h"
 #include "server/slurm/request.h"
-#include "server/workers/helpers.h"
 #include "server/workers/worker.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -330,9 +329,6 @@ void ep_remote_want(ep_supervisor *s) {
     else
       control.request = s->remote.request[i];
     control.count = busy_count(s, i) + queued;
-    ep_slurm_request helpers = control.request;
-    control.count += ep_helpers_wanted(s, i, &helpers);
-    if (queued == 0) control.request = helpers;
     if (control.count > s->remote.workers_most) control.count = s->remote.workers_most;
     if (control.count == s->remote.wanted[i] &&
         memcmp(&control.request, &s->remote.request[i], sizeof control.request) == 0)

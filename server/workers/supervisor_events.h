@@ -27,7 +27,8 @@ typedef struct {
    */
   bool (*next)(void *context, const char *device, int cores, const ep_slurm_request *held,
                ep_assignment *out);
-  /* How many queued jobs wait for workers of Slurm's partition, and what these are to have. */
+  /* How many workers of Slurm's partition queued jobs wait for, and helpers that running sweeps are
+   * to have, there already or not; and what these are to have. */
   int (*queued)(void *context, const char *device, ep_slurm_request *needed);
   /* What Slurm shows of a partition, every some seconds; NULL = nobody is told. */
   void (*partition)(void *context, const ep_slurm_partition *seen);

@@ -303,7 +303,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   pthread_mutex_lock(&jobs->mutex);
   job->row = row;
   job->begun = false;
-  job->helpers = 0;
+  job->helpers = job->helpers_wanted = 0;
   ep_usage_begin(jobs, job);
   job->eta_seconds = NAN;
   ep_live_touch(jobs, job);
@@ -343,6 +343,14 @@ int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *neede
     if (count == 0 || ep_slurm_request_holds(needed, &job->allocation))
       count += ep_lending_workers(job);
   }
+  for (int i = 0; !closed && jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
+    for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next) {
+      if (job->row.state != EP_STATE_RUNNING || job->helpers_wanted == 0 ||
+          strcmp(job->row.device, device) != 0)
+        continue;
+      if (count == 0) *needed = job->allocation;
+      if (ep_slurm_request_holds(needed, &job->allocation)) count += ep_lending_workers(job) - 1;
+    }
   pthread_mutex_unlock(&jobs->mutex);
   return count < EP_LIMIT_SLURM_WORKERS ? count : EP_LIMIT_SLURM_WORKERS;
 }

@@ -24,8 +24,9 @@ bool ep_assign_may_help(ep_jobs *jobs, const ep_live_job *job, const char *devic
 /* Frees a dropped job that ran: its row could not be stored. */
 void ep_assign_drop(ep_jobs *jobs, ep_live_job *job);
 
-/* How many queued jobs wait for workers of the partition, up to the most that there can be, and
- * what a worker needs for them: for the first, and others that need no more. */
+/* How many workers of the partition queued jobs and running sweeps wait for, up to the most that
+ * there can be, beside those that have a job; and what a worker needs for them: for the first, and
+ * others that need no more. */
 int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *needed);
 
 #endif

@@ -1,11 +1,14 @@
 #include "server/jobs/lifecycle/lending.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/live/usage.h"
 #include "server/process/log.h"
+
+#define WORTH_SECONDS 10.0 /* of work, for a worker that is to be started */
 
 /* The job while that attempt runs and is to go on; NULL: it does not. The mutex is held. */
 static ep_live_job *running_find(ep_jobs *jobs, const char *id, int attempt) {
@@ -17,9 +20,10 @@ static ep_live_job *running_find(ep_jobs *jobs, const char *id, int attempt) {
 
 int ep_lending_wants(ep_jobs *jobs, const char *id, int attempt, int helpers) {
   pthread_mutex_lock(&jobs->mutex);
-  const ep_live_job *job = running_find(jobs, id, attempt);
+  ep_live_job *job = running_find(jobs, id, attempt);
   int most = job && !job->exclusive && job->gang.most == 0 ? helpers : 0;
   if (most > 0 && job->workers > 0 && most > job->workers - 1) most = job->workers - 1;
+  if (job) job->helpers_wanted = most;
   pthread_mutex_unlock(&jobs->mutex);
   return most;
 }
@@ -59,7 +63,12 @@ void ep_lending_note(ep_jobs *jobs, const char *id, int attempt, int helpers) {
 }
 
 int ep_lending_workers(const ep_live_job *job) {
-  if (!job->shareable) return 1;
-  int64_t most = job->workers > 0 ? job->workers : EP_LIMIT_SWEEP_WORKERS;
-  return (int)(job->row.epochs < most ? job->row.epochs : most);
+  const bool runs = job->row.state == EP_STATE_RUNNING;
+  int64_t most = runs ? job->helpers_wanted + 1 : EP_LIMIT_SWEEP_WORKERS;
+  if (!runs && !job->shareable) return 1;
+  if (job->workers > 0 && job->workers < most) most = job->workers;
+  const double all = ep_live_left_seconds(job) * (isnan(job->eta_seconds) ? 1 : job->helpers + 1);
+  const double useful = ceil(all / WORTH_SECONDS);
+  if (useful < (double)most) most = (int64_t)useful;
+  return most > 1 ? (int)most : 1;
 }

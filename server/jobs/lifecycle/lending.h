@@ -15,7 +15,7 @@ char *ep_lending_help(ep_jobs *jobs, const char *id, int attempt, const char *de
 /* The job has so many helpers by now. */
 void ep_lending_note(ep_jobs *jobs, const char *id, int attempt, int helpers);
 
-/* How many workers a queued job could have. */
+/* How many workers are useful for a queued or running job: a new one takes seconds to start. */
 int ep_lending_workers(const ep_live_job *job);
 
 #endif
