@@ -41,7 +41,8 @@ typedef enum {
   X(PROBE, "probe")     /* request: compute something small on the device and reply */             \
   X(HELP, "help")       /* job, attempt, lease, spec: train points of another worker's sweep */    \
   X(RELEASE, "release") /* job, attempt, lease: no longer */                                       \
-  X(HELPERS, "helpers") /* job, attempt, leases: all that the sweep has, after WANTS and changes */ \
+  X(HELPERS,                                                                                       \
+    "helpers") /* job, attempt, leases: all that the sweep has, after WANTS and changes */         \
   X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
 
 typedef enum {
@@ -90,8 +91,8 @@ typedef struct {
   X(EXPORTED, "exported") /* request, error */                                                     \
   X(PLOTTED, "plotted")   /* request, error */                                                     \
   X(PROBED, "probed")     /* request, error (status EP_OK when the device works) */                \
-  X(WANTS, "wants")     /* job, attempt, helpers: how many its sweep has work for */               \
-  X(HELPED, "helped")   /* job, attempt, lease, error: why the help has ended */                   \
+  X(WANTS, "wants")       /* job, attempt, helpers: how many its sweep has work for */             \
+  X(HELPED, "helped")     /* job, attempt, lease, error: why the help has ended */                 \
   X(LEAVING, "leaving") /* of a worker on another machine: it ends soon, and takes no more jobs */ \
   X(CALIBRATED,                                                                                    \
     "calibrated") /* request, calibration, or error: EP_BUSY when a job came in between */
@@ -160,9 +161,9 @@ typedef struct {
   char job[EP_ID_BYTES];
   int attempt;
   uint64_t lease;
-  uint32_t count; /* of results 0: the helper is ready, or goes on */
-  int slots;      /* of results: trainings that the helper takes at a time */
-  bool together;  /* of results: as populations */
+  uint32_t count;                 /* of results 0: the helper is ready, or goes on */
+  int slots;                      /* of results: trainings that the helper takes at a time */
+  bool together;                  /* of results: as populations */
   const ep_trial_point *points;   /* [count]; decoded ones point into the payload */
   const ep_trial_record *results; /* [count] instead of points; the same */
 } ep_points;

@@ -35,8 +35,7 @@ static ep_status runner_add(ep_sweep_runner *runner, const ep_trial_point *point
 
 static ep_status early_add(ep_sweep_help *help, const ep_trial_point *points, int64_t count,
                            ep_error *error) {
-  ep_trial_point *grown =
-      realloc(help->early, (size_t)(help->count + count) * sizeof *help->early);
+  ep_trial_point *grown = realloc(help->early, (size_t)(help->count + count) * sizeof *help->early);
   if (!grown) return ep_fail_memory(error);
   memcpy(grown + help->count, points, (size_t)count * sizeof *points);
   help->early = grown;
@@ -66,8 +65,7 @@ void ep_sweep_help_wake(ep_sweep_help *help) {
 
 static ep_status runner_attach(ep_sweep_help *help, ep_sweep_runner *runner, ep_error *error) {
   pthread_mutex_lock(&help->mutex);
-  ep_status status =
-      help->count > 0 ? runner_add(runner, help->early, help->count, error) : EP_OK;
+  ep_status status = help->count > 0 ? runner_add(runner, help->early, help->count, error) : EP_OK;
   help->count = 0;
   help->runner = runner;
   pthread_mutex_unlock(&help->mutex);

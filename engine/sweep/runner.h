@@ -39,9 +39,9 @@ typedef struct {
   ep_data_shape *shapes; /* [prepared_count]; owned */
   int prepared_count;
 
-  pthread_mutex_t mutex; /* guards what follows; held after `out` where both are */
-  pthread_cond_t told;   /* a result was told to the search, or the sweep stops */
-  ep_search *search;     /* NULL: this worker is a helper */
+  pthread_mutex_t mutex;      /* guards what follows; held after `out` where both are */
+  pthread_cond_t told;        /* a result was told to the search, or the sweep stops */
+  ep_search *search;          /* NULL: this worker is a helper */
   ep_search_training current; /* of which parts are left to begin */
   int next_part;              /* parts: none is left */
   ep_trial_record *records;   /* [capacity], number n at n - 1; owned */
@@ -68,7 +68,8 @@ typedef struct {
   double sent_seconds; /* when */
 } ep_sweep_runner;
 
-/* setup.c. A helper has neither search nor file: run->folder is NULL. deinit is safe after a failed init. */
+/* setup.c. A helper has neither search nor file: run->folder is NULL. deinit is safe after a failed
+ * init. */
 ep_status ep_sweep_runner_init(ep_sweep_runner *runner, const ep_sweep_run *run, ep_error *error);
 void ep_sweep_runner_deinit(ep_sweep_runner *runner);
 

@@ -67,7 +67,8 @@ static void helper_drop(ep_sweep_runner *runner, int place) {
   for (int64_t i = runner->in_order; points && count < has && i < runner->named; i++) {
     const ep_trial_record *record = &runner->records[i];
     if (i >= runner->capacity || runner->holder[i] != place + 1) continue;
-    points[count] = (ep_trial_point){record->number, record->trial, record->epochs, record->part, {0}};
+    points[count] =
+        (ep_trial_point){record->number, record->trial, record->epochs, record->part, {0}};
     memcpy(points[count++].point, record->point, sizeof points->point);
     runner->holder[i] = 0;
   }

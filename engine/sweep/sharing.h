@@ -1,7 +1,8 @@
-/* sharing.h: the other workers that train points of a sweep, its helpers, as the worker that has the
- * sweep sees them. It alone names points, puts results in order and stores them; helpers train what
- * they are handed. epochd lends helpers and takes them back; each loan has a number, its lease. The
- * points of a helper that is gone are handed out again, and what comes from it late is ignored. */
+/* sharing.h: the other workers that train points of a sweep, its helpers, as the worker that has
+ * the sweep sees them. It alone names points, puts results in order and stores them; helpers train
+ * what they are handed. epochd lends helpers and takes them back; each loan has a number, its
+ * lease. The points of a helper that is gone are handed out again, and what comes from it late is
+ * ignored. */
 #ifndef EP_ENGINE_SWEEP_SHARING_H
 #define EP_ENGINE_SWEEP_SHARING_H
 

@@ -55,8 +55,9 @@ static void *help_thread(void *context) {
   ep_sweep_run run = {.shared = helping->shared, .results = help_results};
   run.shared.cancel = &helping->cancel;
   run.shared.sink = (ep_train_sink){.context = helping, .alive = help_alive};
-  ep_status status = ep_sweeping_help(helping->data_dir, helping->command.job,
-                                      helping->command.spec, helping->help, &run, help_ready, &error);
+  ep_status status =
+      ep_sweeping_help(helping->data_dir, helping->command.job, helping->command.spec,
+                       helping->help, &run, help_ready, &error);
   if (status == EP_OK) return NULL;
   ep_reply reply = {.kind = EP_REPLY_HELPED,
                     .attempt = helping->command.attempt,

@@ -18,7 +18,7 @@ typedef struct {
   ep_sweep_help *help;  /* NULL = none is given */
   pthread_t thread;
   atomic_bool cancel;
-  int64_t slots;     /* its thread's, as the next two */
+  int64_t slots; /* its thread's, as the next two */
   bool together;
   time_t told_second; /* of the last sign of life */
 } ep_helping;

@@ -421,8 +421,7 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
   case EP_COMMAND_HELP: return help_begin(w, command, error);
   case EP_COMMAND_RELEASE: ep_helping_end(&w->helping, command->lease); break;
   case EP_COMMAND_HELPERS:
-    if (w->training && w->training->sharing &&
-        strcmp(w->training->command.job, command->job) == 0)
+    if (w->training && w->training->sharing && strcmp(w->training->command.job, command->job) == 0)
       ep_sweep_sharing_set(w->training->sharing, command->leases, command->leases_count);
     break;
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;

@@ -41,7 +41,7 @@ typedef struct {
   ep_device_state state;
   char job[EP_ID_BYTES];   /* "" = none */
   char helps[EP_ID_BYTES]; /* of an idle one: whose points it trains; "" = nobody's */
-  int64_t pid;           /* 0 = none */
+  int64_t pid;             /* 0 = none */
 } ep_worker_status;
 
 typedef struct {

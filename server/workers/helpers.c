@@ -132,8 +132,8 @@ static ep_supervised *worker_choose(ep_supervisor *s, const ep_supervised *leade
   ep_supervised *other = NULL;
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
-    if (worker->status.state != EP_DEVICE_IDLE || !ep_supervised_alive(worker) ||
-        worker->leaving || worker->help_again_us > now_us || !is_alike(leader, worker))
+    if (worker->status.state != EP_DEVICE_IDLE || !ep_supervised_alive(worker) || worker->leaving ||
+        worker->help_again_us > now_us || !is_alike(leader, worker))
       continue;
     if (worker->lease == 0) return worker;
     if (worker->leader != leader && helpers_count(s, worker->leader) >= count + 2) other = worker;
@@ -195,8 +195,8 @@ static bool frame_pass(ep_supervised *to, ep_frame_kind kind, const uint8_t *pay
 static bool points_pass(ep_supervisor *s, ep_supervised *leader, const ep_points *points,
                         const uint8_t *payload, size_t bytes) {
   ep_supervised *helper = helper_find(s, leader, points->lease);
-  const bool current = leader->attempt == points->attempt &&
-                       strcmp(leader->status.job, points->job) == 0;
+  const bool current =
+      leader->attempt == points->attempt && strcmp(leader->status.job, points->job) == 0;
   if (!current || !helper || helper->link.socket < 0) return true; /* its points come back */
   if (!frame_pass(helper, EP_FRAME_POINTS, payload, bytes)) return false;
   if (helper->points_out == 0) helper->heard_us = ep_clock_steady_us();
@@ -214,7 +214,9 @@ static bool results_pass(ep_supervisor *s, ep_supervised *helper, const ep_point
   helper->points_out -= results->count < helper->points_out ? results->count : helper->points_out;
   ep_supervised_heard(s, helper, results->count > 0);
   if (helper->points_out == 0) helper->deadline_us = 0;
-  if (results->count > 0) s->helped += results->count;
+  pthread_mutex_lock(&s->mutex);
+  s->shown.helped += results->count;
+  pthread_mutex_unlock(&s->mutex);
   return true;
 }
 

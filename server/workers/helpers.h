@@ -15,8 +15,8 @@ void ep_helpers_want(ep_supervisor *supervisor, ep_supervised *leader, int wante
 /* A helper says that it can help no more. */
 void ep_helpers_refuse(ep_supervisor *supervisor, ep_supervised *helper, const ep_reply *reply);
 
-/* A frame of points or results. false: the other one has not read enough: offered again. EP_MALFORMED
- * where it is none. */
+/* A frame of points or results. false: the other one has not read enough: offered again.
+ * EP_MALFORMED where it is none. */
 bool ep_helpers_take(ep_supervisor *supervisor, ep_supervised *worker, ep_frame_kind kind,
                      const uint8_t *payload, size_t bytes, ep_status *status, ep_error *error);
 

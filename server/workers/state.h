@@ -11,7 +11,7 @@
 
 /* A worker. Only the supervisor's thread touches it; others see copies of `status`. */
 typedef struct ep_supervised {
-  char id[EP_DEVICE_ID_BYTES]; /* of its device */
+  char id[EP_DEVICE_ID_BYTES];         /* of its device */
   char name[128], instruction_set[16]; /* of what it computes on */
   ep_worker_status status;
   ep_worker_link link;
@@ -95,7 +95,6 @@ struct ep_supervisor {
   bool look_for_work;
   ep_worker_request *sent; /* without a reply so far */
   uint64_t last_lease;     /* begins with the time: those of an epochd before are others */
-  int64_t helped;          /* points that helpers have trained */
   ep_remote remote;
 
   pthread_mutex_t mutex; /* guards what follows */

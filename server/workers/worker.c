@@ -62,12 +62,12 @@ void ep_supervised_show(ep_supervisor *supervisor, ep_supervised *worker) {
   ep_device_status *device = &supervisor->device[worker->status.device];
   worker->status.pid = worker->link.pid;
   device->state = device_state(supervisor, worker->status.device);
-  busy_note(device, device->state == EP_DEVICE_BUSY || any_helps(supervisor, worker->status.device));
+  busy_note(device,
+            device->state == EP_DEVICE_BUSY || any_helps(supervisor, worker->status.device));
   pthread_mutex_lock(&supervisor->mutex);
   supervisor->shown.device[worker->status.device] = *device;
   supervisor->shown.worker[worker - supervisor->worker] = worker->status;
   supervisor->shown.workers_count = supervisor->workers_count;
-  supervisor->shown.helped = supervisor->helped;
   pthread_mutex_unlock(&supervisor->mutex);
 }
 

@@ -1,6 +1,6 @@
-/* A plug-in whose GPUs, cuda:0 and cuda:1, are the CPU once more: what is done with several devices, and with a device
- * that trains populations, is tested on a machine without a GPU. Its executors are the CPU's,
- * whatever is asked for; a population is trained one by one. */
+/* A plug-in whose GPUs, cuda:0 and cuda:1, are the CPU once more: what is done with several
+ * devices, and with a device that trains populations, is tested on a machine without a GPU. Its
+ * executors are the CPU's, whatever is asked for; a population is trained one by one. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* lending.h: what a job says to workers that would train points of its sweep. Supervisor's thread. */
+/* lending.h: what a job says to workers that would train points of its sweep. Supervisor's thread.
+ */
 #ifndef EP_SERVER_JOBS_LIFECYCLE_LENDING_H
 #define EP_SERVER_JOBS_LIFECYCLE_LENDING_H
 

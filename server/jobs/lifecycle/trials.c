@@ -25,8 +25,8 @@ ep_status ep_trials_note(ep_live_job *job, const char *spec, ep_error *error) {
   ep_sweep_spec *sweep;
   ep_status status = spec_load(job->row.id, spec, &sweep, error);
   job->exclusive = sweep && sweep->exclusive;
-  job->shareable = sweep && !sweep->exclusive && sweep->metric_of != EP_OF_TIMING &&
-                   sweep->device_axis < 0;
+  job->shareable =
+      sweep && !sweep->exclusive && sweep->metric_of != EP_OF_TIMING && sweep->device_axis < 0;
   job->workers = sweep ? sweep->workers : 0;
   ep_sweep_spec_destroy(sweep);
   return status;

@@ -94,8 +94,8 @@ typedef struct ep_live_job {
   bool exclusive;                  /* no other job runs beside it */
   bool shareable;                  /* a sweep that several workers may train */
   int workers;                     /* how many at most; 0 = as many as are idle */
-  int helpers;        /* of them, beside its own worker, while it runs */
-  int helpers_wanted; /* that its worker has work for, and it may have */
+  int helpers;                     /* of them, beside its own worker, while it runs */
+  int helpers_wanted;              /* that its worker has work for, and it may have */
   ep_gang gang;                    /* GPUs of a job of several ranks */
   ep_slurm_spec *slurm;            /* of its spec; owned; NULL = none */
   int64_t sweep_epoch;             /* its results when this attempt began */

@@ -3,7 +3,6 @@
 #include "engine/sweep/sharing.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ typedef struct {
   pthread_t thread;
   atomic_bool cancel;
   atomic_llong trained; /* results that it has sent */
-  atomic_int slots; /* 0 = it is not ready */
+  atomic_int slots;     /* 0 = it is not ready */
   bool together;
 } helper;
 
@@ -38,10 +37,12 @@ typedef struct fixture {
   ep_sweep_sharing *sharing;
   atomic_bool cancel, pause;
   helper helpers[HELPERS];
-  int helpers_count;   /* that it gets */
-  int64_t lose_at;     /* results of the first helper, after which it is lost; 0 = never */
-  bool rogue;          /* results of helpers are told twice, and others of no point */
-  atomic_int wanted;   /* that the sweep asked for; -1 = it has not */
+  int helpers_count;  /* that it gets */
+  int64_t lose_at;    /* results of the first helper, after which it is lost; 0 = never */
+  bool rogue;         /* results of helpers are told twice, and others of no point */
+  bool waits;         /* until a helper has points */
+  atomic_bool handed; /* one has */
+  atomic_int wanted;  /* that the sweep asked for; -1 = it has not */
   ep_trial_record records[RESULTS];
   int64_t count;
 } fixture;
@@ -87,7 +88,8 @@ static void help_results(void *context, const ep_trial_record *records, int64_t 
     other.metric = -1;
     for (int64_t number = -1; number < 200; number += 67) {
       other.number = number;
-      if (number != records[0].number) results_tell(&(helper){.fixture = f, .lease = 99}, &other, 1);
+      if (number != records[0].number)
+        results_tell(&(helper){.fixture = f, .lease = 99}, &other, 1);
     }
     other.number = INT64_MAX;
     results_tell(h, &other, 1);
@@ -118,18 +120,26 @@ static void sweep_wants(void *context, int helpers) {
     h->fixture = f;
     h->lease = (uint64_t)(10 + i);
     h->help = ep_sweep_help_create();
+  }
+  helpers_say(f, 0); /* as epochd does, before anything comes from them */
+  for (int i = 0; i < f->helpers_count; i++) {
+    helper *h = &f->helpers[i];
     ck_assert_int_eq(pthread_create(&h->thread, NULL, helper_thread, h), 0);
   }
-  helpers_say(f, 0);
-  for (int i = 0; i < f->helpers_count; i++) /* else the sweep may end before they are ready */
-    while (atomic_load(&f->helpers[i].slots) == 0) sched_yield();
 }
 
 static void sweep_points(void *context, uint64_t lease, const ep_trial_point *points,
                          int64_t count) {
   fixture *f = context;
   ck_assert_int_gt(count, 0);
+  atomic_store(&f->handed, true);
   ck_assert_int_eq(ep_sweep_help_add(f->helpers[lease - 10].help, points, count, NULL), EP_OK);
+}
+
+/* The sweep's own worker does not get ahead: helpers have points before its first training ends. */
+static void sweep_alive(void *context) {
+  fixture *f = context;
+  while (f->waits && atomic_load(&f->wanted) > 0 && !atomic_load(&f->handed)) usleep(1000);
 }
 
 static void sweep_results(void *context, const ep_trial_record *records, int64_t count) {
@@ -154,7 +164,7 @@ static void fixture_open(fixture *f, const char *text, int helpers) {
                                      .spec_text = "{}",
                                      .cancel = &f->cancel,
                                      .pause = &f->pause,
-                                     .sink = {.context = f}},
+                                     .sink = {.context = f, .alive = sweep_alive}},
                           .folder = scratch_root,
                           .results = sweep_results,
                           .sharing = helpers > 0 ? f->sharing : NULL,
@@ -212,6 +222,7 @@ static int64_t same_check(const char *text, int helpers, int64_t lose_at, bool r
   fixture_open(f, text, helpers);
   f->lose_at = lose_at;
   f->rogue = rogue;
+  f->waits = true;
   ck_assert_int_eq(fixture_train(f, &result), EP_OK);
   ck_assert_int_gt(atomic_load(&f->wanted), 0);
   ck_assert_int_eq(f->count, alone->count);
@@ -247,10 +258,10 @@ START_TEST(what_nobody_asked_for_is_ignored) {
 END_TEST
 
 START_TEST(some_sweeps_are_not_shared) {
-  static const char *const others[] = {
-      SWEEP(",\"max_trials\":5,\"exclusive\":true"),
-      SWEEP(",\"max_trials\":5,\"metric\":\"seconds\""),
-      SWEEP(",\"max_trials\":5,\"max_parallel\":1"), SWEEP(",\"max_trials\":1")};
+  static const char *const others[] = {SWEEP(",\"max_trials\":5,\"exclusive\":true"),
+                                       SWEEP(",\"max_trials\":5,\"metric\":\"seconds\""),
+                                       SWEEP(",\"max_trials\":5,\"max_parallel\":1"),
+                                       SWEEP(",\"max_trials\":1")};
   fixture *f = malloc(sizeof *f);
   ep_job_result result;
   fixture_open(f, others[_i], 1);

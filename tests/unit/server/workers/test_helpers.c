@@ -131,9 +131,9 @@ static bool sent(int from, ep_frame_kind kind, const char *job, uint64_t lease, 
   frame.points = points;
   frame.results = results;
   uint8_t *whole = ep_points_encode(&frame, kind, &bytes);
-  bool taken = ep_helpers_take(&supervisor, &supervisor.worker[from], kind,
-                               whole + EP_FRAME_HEADER_BYTES, bytes - EP_FRAME_HEADER_BYTES,
-                               &status, &error);
+  bool taken =
+      ep_helpers_take(&supervisor, &supervisor.worker[from], kind, whole + EP_FRAME_HEADER_BYTES,
+                      bytes - EP_FRAME_HEADER_BYTES, &status, &error);
   free(whole);
   ck_assert_int_eq(status, EP_OK);
   return taken;
@@ -202,7 +202,7 @@ START_TEST(points_go_to_the_helper_and_results_back) {
   ck_assert(sent(1, EP_FRAME_RESULTS, "swp_a", help.lease, 3));
   ck_assert_int_eq(supervisor.worker[1].points_out, 0);
   ck_assert_int_eq(supervisor.worker[1].deadline_us, 0);
-  ck_assert_int_eq(supervisor.helped, 3);
+  ck_assert_int_eq(supervisor.shown.helped, 3);
   ck_assert(frame_read(0, &kind, payload, &bytes));
   ck_assert_int_eq(kind, EP_FRAME_RESULTS);
   ck_assert_int_eq(ep_points_decode(kind, payload, bytes, &points, NULL), EP_OK);
@@ -226,7 +226,7 @@ START_TEST(what_is_not_theirs_passes_nowhere) {
   ck_assert(sent(1, EP_FRAME_RESULTS, "swp_a", 77, 1));         /* a lease of before */
   ck_assert(sent(3, EP_FRAME_RESULTS, "swp_a", help.lease, 1)); /* no helper */
   for (int i = 0; i < WORKERS; i++) ck_assert(told_nothing(i));
-  ck_assert_int_eq(supervisor.helped, 0);
+  ck_assert_int_eq(supervisor.shown.helped, 0);
   ep_command_deinit(&help);
 }
 END_TEST
