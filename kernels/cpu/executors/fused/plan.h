@@ -7,17 +7,6 @@
 
 extern const ep_executor_profile ep_cpu_fused_profile;
 
-/* X(code, name): the activations that activation.h computes by vectors of its own. Of the others a
- * number is computed at a time, by kernels/formulas. */
-#define EP_FUSED_ACTIVATIONS(X) \
-  X(RELU, relu)                 \
-  X(LEAKY_RELU, leaky_relu)     \
-  X(TANH, tanh)                 \
-  X(SIGMOID, sigmoid)           \
-  X(GELU, gelu)                 \
-  X(SIN, sin)                   \
-  X(SILU, silu)
-
 /* X(code): the activations that are left to other executors: the weights of the jobs that have them
  * stay the same to the last bit. */
 #define EP_FUSED_NOT(X) X(ELU) X(SOFTPLUS)
