@@ -53,4 +53,11 @@ bool ep_fused_is_shared(const ep_program *program, const ep_op *op, bool tiles);
  */
 int ep_fused_threads(const ep_program *program, bool tiles);
 
+/* Parts of a batch, 1 to EP_FUSED_PARTS_MAX, that threads take whole, forward and back, each with
+ * sums of its own; they are added up in order. One for steps that are too short to share, and for
+ * networks so large that more threads can share the products of their layers. It depends on the
+ * program alone: the number of threads changes no bit. */
+enum { EP_FUSED_PARTS_MAX = 16 };
+int ep_fused_parts(const ep_program *program, bool tiles);
+
 #endif
