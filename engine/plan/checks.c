@@ -219,6 +219,13 @@ static void batches_check(const ep_job_spec *spec, const ep_program *program, ep
 /* A line of layers has room for so many. */
 static void layers_check(const ep_job_spec *spec, const ep_program *program, ep_problem *problem) {
   if (!spec->report.layers) return;
+  bool others = false;
+  for (int i = 0; i < program->ops_count; i++)
+    others |= program->ops[i].type != EP_LAYER_LINEAR && program->ops[i].weight >= 0;
+  if (others && program->parameters > EP_LIMIT_LAYERS_PARAMETERS)
+    ep_problem_add(problem, EP_INVALID, "/report/layers",
+                   "%lld parameters, not all of linear layers: at most %d are reported",
+                   (long long)program->parameters, EP_LIMIT_LAYERS_PARAMETERS);
   if (program->ops_count > EP_LIMIT_REPORTED_LAYERS)
     ep_problem_add(problem, EP_INVALID, "/report/layers", "%d layers: at most %d are reported",
                    program->ops_count, EP_LIMIT_REPORTED_LAYERS);

@@ -112,7 +112,8 @@ int64_t ep_sweep_epochs_most(const ep_sweep_spec *sweep, const ep_trial_record *
   return sweep->search == EP_SEARCH_ASHA ? record->epochs : 0;
 }
 
-/* Epochs whose figures change nothing are not measured: true, and the last one alone is reported. */
+/* Epochs whose figures change nothing are not measured: true, and the last one alone is reported.
+ */
 static bool reports_omit(ep_job_spec *spec) {
   bool omit = spec->early_stopping_patience == 0 && !spec->keep_best &&
               spec->schedule.type != EP_SCHEDULE_PLATEAU;

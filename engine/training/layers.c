@@ -1,6 +1,7 @@
 #include "engine/training/layers.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "engine/training/report.h"
 
@@ -21,12 +22,22 @@ static int64_t sample_rows(const ep_trainer *t) {
   return rows < SAMPLE_ROWS_LEAST ? SAMPLE_ROWS_LEAST : (int64_t)rows;
 }
 
-/* Whether one more look, after so many seconds of training, would stay within the share. */
-static bool affordable(const ep_trainer *t, double seconds) {
+/* Of this thread: what a look costs, however busy the machine is. */
+static double processor_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Whether one more look, at the end of an epoch, would stay within the share of so many seconds of
+ * training. */
+static bool affordable(const ep_trainer *t, int64_t epoch, double seconds) {
   const ep_layers_course *course = &t->layers;
   double cost = course->cost_seconds;
   if (cost == 0) cost = (double)sample_rows(t) * row_operations(t) / operations_per_second;
-  return course->spent_seconds + cost <= EP_LAYERS_SHARE * seconds + EP_LAYERS_SECONDS;
+  double all = course->spent_seconds + cost;
+  bool end = epoch == 1 || epoch == t->job->spec->epochs;
+  return all <= EP_LAYERS_SHARE * seconds || (end && all <= EP_LAYERS_SECONDS);
 }
 
 /* The next epoch that is reported, and far enough from the last line. */
@@ -44,8 +55,11 @@ static int64_t next_epoch(const ep_trainer *t) {
 void ep_layers_plan(ep_trainer *t) {
   t->layers.due = 0;
   if (!t->job->spec->report.layers || t->layers.failed || t->job->last_alone) return;
-  int64_t next = next_epoch(t);
-  if (next == 1 || affordable(t, t->seconds)) t->layers.due = next;
+  int64_t next = next_epoch(t), last = t->job->spec->epochs;
+  if (next == 1 || affordable(t, next, t->seconds))
+    t->layers.due = next;
+  else if (affordable(t, last, t->seconds))
+    t->layers.due = last;
 }
 
 static ep_status inspection_open(ep_trainer *t, ep_error *error) {
@@ -62,8 +76,8 @@ ep_status ep_layers_report(ep_trainer *t, int64_t epoch, double seconds, ep_erro
   ep_layers_course *course = &t->layers;
   /* the first may take half of what all epochs are expected to leave for looks */
   double epochs = (double)t->steps_total / (double)t->steps_per_epoch;
-  if (epoch == 1 && !affordable(t, seconds * epochs / 2)) return EP_OK;
-  double start = ep_seconds_now();
+  if (epoch == 1 && !affordable(t, epoch, seconds * epochs / 2)) return EP_OK;
+  double start = processor_seconds();
   course->failed = inspection_open(t, NULL) != EP_OK;
   if (course->failed) return EP_OK;
   ep_status status = ep_trainer_export(t, error);
@@ -73,7 +87,7 @@ ep_status ep_layers_report(ep_trainer *t, int64_t epoch, double seconds, ep_erro
   if (count > 0 && t->job->sink.report)
     t->job->sink.report(t->job->sink.context, course->records, count);
   course->last_epoch = epoch;
-  course->cost_seconds = ep_seconds_now() - start;
+  course->cost_seconds = processor_seconds() - start;
   course->spent_seconds += course->cost_seconds;
   ep_trainer_alive(t);
   return EP_OK;

@@ -5,8 +5,8 @@
 
 #include "engine/training/trainer.h"
 
-/* The shares of the training's time, and the seconds at any rate, that looking may take: a job of
- * milliseconds has its first and its last line too. */
+/* The share of the training's time that looking may take. The first and the last epoch are looked
+ * at also where that takes at most so many seconds in all: a job of milliseconds has two lines. */
 #define EP_LAYERS_SHARE 0.02
 #define EP_LAYERS_SECONDS 0.002
 

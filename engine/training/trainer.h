@@ -11,8 +11,8 @@
 #include "engine/checkpoints/checkpoint.h"
 #include "engine/data/prepare/prepare.h"
 #include "engine/inspection/inspection.h"
-#include "engine/training/early_stopping.h"
-#include "engine/training/schedule.h"
+#include "engine/training/rules/early_stopping.h"
+#include "engine/training/rules/schedule.h"
 #include "engine/training/training.h"
 
 /* The checkpoint that is being written, beside the training. */

@@ -83,9 +83,10 @@ ROOMS = {
     "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
     "engine/plots": ("api api/json api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics", ""),
     "engine/inspection": ("api api/wire kernels kernels/formulas kernels/cpu/layers", ""),
+    "engine/training/rules": ("api api/spec", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas kernels/plans engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
-                        "engine/data/prepare engine/inspection engine/metrics", ""),
+                        "engine/data/prepare engine/inspection engine/metrics engine/training/rules", ""),
     "engine/search": (PROGRAM, ""),
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "

@@ -52,17 +52,17 @@ void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_ba
                 problem.errors[0].pointer, problem.detail);
   snprintf(f->folder, sizeof f->folder, "/tmp/epochd-test-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(f->folder));
-  f->training =
-      (ep_training){.backend_ops = ops,
-                    .backend = backend,
-                    .device = "cpu",
-                    .spec = f->spec,
-                    .spec_text = spec,
-                    .job_folder = f->folder,
-                    .epochs_logged = -1,
-                    .checkpoint_after_seconds = 1e9,
-                    .cancel = &f->cancel,
-                    .sink = {f, on_started, on_report, on_alive, on_segment, .waiting = on_waiting}};
+  f->training = (ep_training){
+      .backend_ops = ops,
+      .backend = backend,
+      .device = "cpu",
+      .spec = f->spec,
+      .spec_text = spec,
+      .job_folder = f->folder,
+      .epochs_logged = -1,
+      .checkpoint_after_seconds = 1e9,
+      .cancel = &f->cancel,
+      .sink = {f, on_started, on_report, on_alive, on_segment, .waiting = on_waiting}};
 }
 
 ep_job_result fixture_train(fixture *f) {

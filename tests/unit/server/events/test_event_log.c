@@ -109,6 +109,29 @@ START_TEST(numbers_and_reads_on) {
 }
 END_TEST
 
+/* What a training repeats after a start is known by the last report of each kind. */
+START_TEST(remembers_reports_within_epochs) {
+  ep_event_log *log = log_open();
+  ep_event_log_tail tail, again;
+  ep_progress_record layer = {
+      .kind = EP_PROGRESS_LAYER, .epoch = 2, .layer = {.count = 1, .units = 1, .name = "0"}};
+  ep_event events[] = {
+      {.job = "j", .type = EP_EVENT_BATCH, .progress = {.epoch = 1, .batch = 9, .batches = 10}},
+      {.job = "j", .type = EP_EVENT_EPOCH, .progress = {.epoch = 1}},
+      {.job = "j", .type = EP_EVENT_BATCH, .progress = {.epoch = 2, .batch = 3, .batches = 10}},
+      {.job = "j", .type = EP_EVENT_LAYERS, .progress = {.epoch = 2}, .layers = &layer}};
+  ck_assert_int_eq(ep_event_log_append(log, events, 4, NULL), EP_OK);
+  ep_event_log_get_tail(log, &tail);
+  ck_assert(tail.reports.epoch == 1 && tail.reports.layers_epoch == 2);
+  ck_assert(tail.reports.batch_epoch == 2 && tail.reports.batch == 3);
+  ep_event_log_close(log);
+  log = log_open();
+  ep_event_log_get_tail(log, &again);
+  ck_assert_mem_eq(&again.reports, &tail.reports, sizeof tail.reports);
+  ep_event_log_close(log);
+}
+END_TEST
+
 START_TEST(remembers_when_opened_again) {
   ep_event_log *log = log_open();
   ep_event_log_tail tail, again;
@@ -445,6 +468,7 @@ EP_SUITE("event_log") {
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, numbers_and_reads_on);
   tcase_add_test(tests, remembers_when_opened_again);
+  tcase_add_test(tests, remembers_reports_within_epochs);
   tcase_add_test(tests, takes_nothing_after_the_end);
   tcase_add_test(tests, cuts_a_torn_line);
   tcase_add_test(tests, survives_a_full_disk);
