@@ -90,7 +90,7 @@ ROOMS = {
     "engine/search": (PROGRAM, ""),
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
-                     "engine/trials engine/metrics engine/training engine/data/datasets engine/data/prepare", ""),
+                     "engine/trials engine/metrics engine/training engine/training/rules engine/data/datasets engine/data/prepare", ""),
     "engine/worker/relay": ("api api/wire engine/files engine/tunnel", ""),
     "engine/worker": ("api api/sweep engine/sandbox engine/worker/relay engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/metrics engine/plots engine/training engine/weights "
                       "engine/weights/c engine/checkpoints engine/data/prepare engine/data/sources", ""),
