@@ -213,6 +213,8 @@ ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const
   for (; r.i >= network->first_trained && r.i >= first; r.i = r.next) {
     r.next = r.i - 1;
     ep_status status = layer_back(&r, error);
+    if (status == EP_OK && network->layers[r.i].trained && network->program->ops[r.i].weight >= 0)
+      status = ep_cuda_network_found(network, network->program->ops[r.i].weight, error);
     if (status == EP_OK) status = skips_add(&r, error);
     if (status != EP_OK) return status;
   }
