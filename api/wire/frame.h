@@ -154,7 +154,8 @@ typedef struct {
 } ep_progress_prefix;
 
 _Static_assert(sizeof(ep_progress_prefix) == 48, "no padding on the wire");
-_Static_assert(sizeof(ep_progress_record) == 72 + 8 * EP_METRIC_COUNT, "no padding on the wire");
+_Static_assert(sizeof(ep_progress_record) == 96 + sizeof(ep_layer_figures),
+               "no padding on the wire");
 
 /* Frames of points and of results. */
 typedef struct {
