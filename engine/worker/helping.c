@@ -98,13 +98,13 @@ ep_status ep_helping_add(ep_helping *helping, const ep_points *points, ep_error 
   return ep_sweep_help_add(helping->help, points->points, points->count, error);
 }
 
-void ep_helpers_want(ep_link *link, const ep_command *sweep, int helpers) {
+void ep_helping_want(ep_link *link, const ep_command *sweep, int helpers) {
   ep_reply reply = {.kind = EP_REPLY_WANTS, .attempt = sweep->attempt, .helpers = helpers};
   memcpy(reply.job, sweep->job, sizeof reply.job);
   ep_link_send_reply(link, &reply, NULL);
 }
 
-void ep_helpers_send(ep_link *link, const ep_command *sweep, uint64_t lease,
+void ep_helping_send(ep_link *link, const ep_command *sweep, uint64_t lease,
                      const ep_trial_point *points, int64_t count) {
   ep_points frame = {
       .attempt = sweep->attempt, .lease = lease, .points = points, .count = (uint32_t)count};

@@ -32,8 +32,8 @@ ep_status ep_helping_add(ep_helping *helping, const ep_points *points, ep_error 
 
 /* Of the worker that has the sweep. Any thread; a socket that has ended is the main thread's
  * affair. */
-void ep_helpers_want(ep_link *link, const ep_command *sweep, int helpers);
-void ep_helpers_send(ep_link *link, const ep_command *sweep, uint64_t lease,
+void ep_helping_want(ep_link *link, const ep_command *sweep, int helpers);
+void ep_helping_send(ep_link *link, const ep_command *sweep, uint64_t lease,
                      const ep_trial_point *points, int64_t count);
 
 #endif

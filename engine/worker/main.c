@@ -195,13 +195,13 @@ static void sweep_results(void *context, const ep_trial_record *records, int64_t
 
 static void sweep_wants(void *context, int helpers) {
   worker *w = context;
-  ep_helpers_want(&w->link, &w->training->command, helpers);
+  ep_helping_want(&w->link, &w->training->command, helpers);
 }
 
 static void sweep_points(void *context, uint64_t lease, const ep_trial_point *points,
                          int64_t count) {
   worker *w = context;
-  ep_helpers_send(&w->link, &w->training->command, lease, points, count);
+  ep_helping_send(&w->link, &w->training->command, lease, points, count);
 }
 
 static void *sweep_thread(void *context) {

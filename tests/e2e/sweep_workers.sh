@@ -79,8 +79,9 @@ leader() {
 }
 # Both train it.
 shared_by_two() {
+  helps "$before" || return 1
   http GET "/v1/sweeps/$id"
-  jq -e '.status == "running" and .workers == 2' "$body" >/dev/null && helps "$before"
+  jq -e '.status == "running" and .workers == 2' "$body" >/dev/null
 }
 request=$(sweep 60 '{"max_trials": 900}')
 begin cpu "$request"
@@ -118,13 +119,13 @@ http GET /v1/devices
 check "both GPUs are busy with it" '[.data[] | select(.id != "cpu") | [.state, .jobs]] | all(. == ["busy", [$id]])' --arg id "$id"
 http POST "/v1/sweeps/$id/pause"
 until_so "it is paused" sweep_is paused
-done=$(jq .progress.done "$body")
+had=$(jq .progress.done "$body")
 http POST "/v1/sweeps/$id/resume"
 until_so "two train it once more" shared_by_two
-check "it goes on where it was" '.progress.done >= $done' --argjson done "$done"
+check "it goes on where it was" '.progress.done >= $had' --argjson had "$had"
 http POST "/v1/sweeps/$id/cancel"
 until_so "it is cancelled" sweep_is cancelled
-check "it has what it had" '.progress.done >= $done and .workers == 0' --argjson done "$done"
+check "it has what it had" '.progress.done >= $had and .workers == 0' --argjson had "$had"
 submit "$(xor_job 100 '{"device": "cuda:1"}')"
 finish "$id"
 daemon_stop

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "server/jobs/lifecycle/end.h"
-#include "server/jobs/lifecycle/lending.h"
 #include "server/jobs/lifecycle/run.h"
 #include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/best.h"
@@ -341,7 +340,7 @@ int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *neede
     if (!job || is_beyond_quota(jobs, job, device) || !fits(jobs, job, device)) continue;
     if (count == 0) *needed = job->allocation;
     if (count == 0 || ep_slurm_request_holds(needed, &job->allocation))
-      count += ep_lending_workers(job);
+      count += ep_trials_workers(job);
   }
   for (int i = 0; !closed && jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
     for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next) {
@@ -349,7 +348,7 @@ int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *neede
           strcmp(job->row.device, device) != 0)
         continue;
       if (count == 0) *needed = job->allocation;
-      if (ep_slurm_request_holds(needed, &job->allocation)) count += ep_lending_workers(job) - 1;
+      if (ep_slurm_request_holds(needed, &job->allocation)) count += ep_trials_workers(job) - 1;
     }
   pthread_mutex_unlock(&jobs->mutex);
   return count < EP_LIMIT_SLURM_WORKERS ? count : EP_LIMIT_SLURM_WORKERS;

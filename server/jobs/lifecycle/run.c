@@ -10,7 +10,6 @@
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/lifecycle/end.h"
-#include "server/jobs/lifecycle/lending.h"
 #include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/lifecycle/stranded.h"
 #include "server/jobs/lifecycle/trials.h"
@@ -33,16 +32,16 @@ static int jobs_queued(void *context, const char *device, ep_slurm_request *need
 }
 
 static int job_wants(void *context, const char *id, int attempt, int helpers) {
-  return ep_lending_wants(context, id, attempt, helpers);
+  return ep_trials_wants(context, id, attempt, helpers);
 }
 
 static char *job_help(void *context, const char *id, int attempt, const char *device,
                       const ep_slurm_request *held) {
-  return ep_lending_help(context, id, attempt, device, held);
+  return ep_trials_help(context, id, attempt, device, held);
 }
 
 static void job_helped(void *context, const char *id, int attempt, int helpers) {
-  ep_lending_note(context, id, attempt, helpers);
+  ep_trials_helped(context, id, attempt, helpers);
 }
 
 static ep_stop job_stop(void *context, const char *id, int attempt) {
