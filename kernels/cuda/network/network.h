@@ -106,6 +106,11 @@ struct ep_cuda_network {
   void *found_context;
 };
 
+/* Whether the products of a training step may be TF32's; those of an evaluation are float32's. */
+static inline bool ep_cuda_network_is_coarse(const ep_cuda_network *network) {
+  return network->program->precision != EP_PRECISION_FP32;
+}
+
 /* Everything zero. The caller destroys *out; backend, program and what is lent must outlive it. */
 ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
                                  const ep_cuda_share *share, ep_cuda_network **out,
