@@ -241,7 +241,7 @@ typedef struct {
   int webhooks_count;
   int64_t report_every;   /* epochs between events, beside the first and the last. Default
                              max(1, epochs / 1000) */
-  char find[4];           /* "lr": a learning-rate finder instead of a training. Default "" */
+  char find[16];          /* "lr": a learning-rate finder instead of a training. Default "" */
   int64_t report_batches; /* batches between events within an epoch. Default 0 = none */
   ep_report_spec report;  /* "report": {"layers": true} */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */

@@ -9,6 +9,8 @@ static const double explosion = 4;
 /* Of the rate at which the loss is least: below, steps are too short for what their losses differ
  * by to be more than noise. */
 static const double range = 0.01;
+/* A fall by less than this part of the first loss is none. */
+static const double noise = 1e-4;
 enum {
   SLOPE_STEPS = 3,  /* on both sides of a step, from which its slope is taken */
   SETTLED_STEPS = 5 /* before which the running mean is of too few to be a least one */
@@ -47,7 +49,7 @@ bool ep_range_add(ep_found_lr *found, double lr, double loss) {
 void ep_range_propose(ep_found_lr *found) {
   found->steepest = found->least = found->proposal = NAN;
   int least = least_find(found, SETTLED_STEPS), steepest = -1;
-  double slope = 0;
+  double slope = -noise * fabs(found->smoothed[0]);
   for (int i = SLOPE_STEPS; i + SLOPE_STEPS < found->count && i <= least; i++) {
     double fall = found->smoothed[i + SLOPE_STEPS] - found->smoothed[i - SLOPE_STEPS];
     if (found->lr[i] >= range * found->lr[least] && fall < slope) slope = fall, steepest = i;
