@@ -37,5 +37,5 @@ const ep_subcommand ep_subcommand_find_lr = {
     "weights.",
   .examples =
     "epochctl find-lr xor.json\n"
-    "epochctl example xor | epochctl find-lr - --set /optimizer/type=adam"};
+    "epochctl example xor | epochctl find-lr - --set /batch_size=2"};
 /* clang-format on */
