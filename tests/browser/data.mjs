@@ -74,8 +74,10 @@ async function looked({ page }) {
 }
 
 async function hidden({ page, url }) {
+  await page.goto("/#/datasets/Our-people");
   const seen = async () => (await ask(url, "GET", "/v1/datasets/Our-people")).visibility;
   const box = page.getByRole("checkbox", { name: "Private" });
+  await box.waitFor();
   check(!(await box.isChecked()), "a public dataset is shown as private");
   await box.check();
   await page.getByText("Our-people is private.").waitFor({ state: "attached" });
