@@ -96,6 +96,7 @@ typedef struct ep_live_job {
   int workers;                     /* how many at most; 0 = as many as are idle */
   int helpers;                     /* of them, beside its own worker, while it runs */
   int helpers_wanted;              /* that its worker has work for, and it may have */
+  int64_t memory_bytes;            /* that its worker may allocate for it; 0 = no limit */
   ep_gang gang;                    /* GPUs of a job of several ranks */
   ep_slurm_spec *slurm;            /* of its spec; owned; NULL = none */
   int64_t sweep_epoch;             /* its results when this attempt began */
