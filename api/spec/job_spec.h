@@ -235,6 +235,7 @@ typedef struct {
   ep_webhook_spec *webhooks;        /* [webhooks_count], owned */
   int webhooks_count;
   int64_t report_every;            /* epochs between events. Default max(1, epochs / 1000) */
+  int64_t timelapse_every;         /* epochs between moments of a time-lapse; 0 = none */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
   int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */
   ep_parallel_spec parallel;
