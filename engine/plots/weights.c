@@ -89,6 +89,20 @@ static double largest_find(const ep_tensor *tensor) {
   return largest;
 }
 
+/* Names of the layers whose weights can be drawn. */
+static void layers_write(const ep_plot_model *model, ep_writer *writer) {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  ep_writer_member_open(writer, "layers", '[');
+  for (size_t i = 0; i < model->weights->tensors_count; i++) {
+    const ep_tensor *tensor = &model->weights->tensor[i];
+    if (!can_be_drawn(tensor)) continue;
+    snprintf(name, sizeof name, "%.*s", (int)(strlen(tensor->name) - (sizeof SUFFIX - 1)),
+             tensor->name);
+    ep_writer_string(writer, name);
+  }
+  ep_writer_close(writer, ']');
+}
+
 ep_status ep_plot_weights_write(const ep_plot_model *model, const ep_plot_request *request,
                                 ep_writer *writer, ep_error *error) {
   const ep_tensor *tensor;
@@ -112,6 +126,7 @@ ep_status ep_plot_weights_write(const ep_plot_model *model, const ep_plot_reques
     pixels[i] = (unsigned char)(MIDDLE + lround((isnan(share) ? 0 : share) * REACH));
   }
   ep_writer_member_string(writer, "tensor", tensor->name);
+  layers_write(model, writer);
   ep_writer_member_open(writer, "shape", '[');
   for (int i = 0; i < tensor->dimensions; i++) ep_writer_integer(writer, tensor->shape[i]);
   ep_writer_close(writer, ']');

@@ -1,6 +1,6 @@
 #include "engine/training/segment.h"
 
-#include "engine/training/moments.h"
+#include "engine/training/checkpointing.h"
 
 enum { SEGMENT_GROWTH_MAX = 16 };
 

@@ -10,7 +10,6 @@
 #include "engine/training/checkpointing.h"
 #include "engine/training/diagnosis.h"
 #include "engine/training/divergence.h"
-#include "engine/training/moments.h"
 #include "engine/training/report.h"
 #include "engine/training/results.h"
 #include "engine/training/segment.h"

@@ -58,8 +58,7 @@ static ep_status own_add(ep_needs *needs, const char *data_dir, const char *job,
     const char *name = entry->d_name;
     bool goes_on = ep_record_result_valid(name) && strcmp(name, EP_WEIGHTS_FILE) != 0 &&
                    strcmp(name, EP_PREDICTIONS_JSON_FILE) != 0 &&
-                   strcmp(name, EP_PREDICTIONS_CSV_FILE) != 0 &&
-                   strncmp(name, "moment-", 7) != 0;
+                   strcmp(name, EP_PREDICTIONS_CSV_FILE) != 0 && strncmp(name, "moment-", 7) != 0;
     if (goes_on) status = file_add(needs, data_dir, job, name, error);
   }
   closedir(entries);

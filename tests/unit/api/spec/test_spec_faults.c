@@ -104,6 +104,8 @@ static const struct {
     {"{" XOR "," MODEL ",\"loss\":\"mse\",\"epochs\":\"10\"}", "/epochs", "not a string"},
     {"{" XOR "," MODEL ",\"loss\":\"mse\",\"epochs\":1000000000,\"report_every\":99}",
      "/report_every", "10000000"},
+    {WITH("\"epochs\":1000,\"timelapse_every\":4"), "/timelapse_every", "more than 240"},
+    {WITH("\"timelapse_every\":0"), "/timelapse_every", "from 1"},
     {WITH("\"tags\":\"a\""), "/tags", "must be an array"},
     {WITH("\"tags\":[\"a\",\"\"]"), "/tags/1", "1 to 128 bytes"},
     {WITH("\"tags\":[7]"), "/tags/0", "must be a string"},
