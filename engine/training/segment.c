@@ -17,8 +17,11 @@ static int64_t lesser(int64_t a, int64_t b) {
 int64_t ep_segment_steps(const ep_trainer *t) {
   const ep_job_spec *spec = t->job->spec;
   int64_t steps = t->segment_steps;
-  if (t->data.rows[EP_SPLIT_VALIDATION] > 0)
-    steps = lesser(steps, steps_until(t, spec->report_every));
+  if (t->data.rows[EP_SPLIT_VALIDATION] > 0) {
+    bool first = t->step < t->steps_per_epoch && !t->job->last_alone;
+    steps = lesser(steps, steps_until(t, first ? 1 : spec->report_every));
+  }
+  if (t->layers.due > 0) steps = lesser(steps, t->layers.due * t->steps_per_epoch - t->step);
   if (ep_moments_wanted(t)) steps = lesser(steps, steps_until(t, spec->timelapse_every));
   int64_t most = t->job->segment_steps_most;
   if (most > 0 && steps > most) steps = most;
