@@ -6,7 +6,7 @@
 #include "api/json/writer.h"
 #include "api/responses/job_parts.h"
 #include "api/responses/parts.h"
-#include "api/spec/labels.h"
+#include "api/visibility.h"
 #include "api/wire/result.h"
 
 /* A response holds a spec (16 MiB at most) and three matrices; a list holds a page of them. */

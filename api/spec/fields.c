@@ -204,6 +204,8 @@ static const ep_field label_rows[] = {
      .schema = EP_JSON({"enum" : [ "public", "private" ]})},
 };
 const ep_field_table ep_label_table = EP_FIELD_TABLE(label_rows, NULL);
+const ep_field_table ep_visibility_table = {
+    label_rows + sizeof label_rows / sizeof label_rows[0] - 1, 1, NULL};
 
 static const ep_field spec_rows[] = {
     {.key = "data",

@@ -11,6 +11,7 @@
 /* fields.c: the whole spec, of ep_job_spec; what PATCH may change alone. */
 extern const ep_field_table ep_spec_table;
 extern const ep_field_table ep_label_table;
+extern const ep_field_table ep_visibility_table; /* the row of it that datasets and models have */
 
 /* sources.c: the fields of a source of data, of ep_data_spec; generators have a table each. */
 const ep_field_table *ep_data_table(ep_data_source source, ep_generator generator);

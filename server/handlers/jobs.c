@@ -270,7 +270,8 @@ ep_route_result ep_route_job_resume(ep_exchange *exchange) {
 
 ep_route_result ep_route_job_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_jobs_delete(exchange->server->jobs, exchange->request.id, &error) != EP_OK)
+  const ep_viewer by = ep_exchange_viewer(exchange);
+  if (ep_jobs_delete(exchange->server->jobs, exchange->request.id, &by, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_response_empty(&exchange->response, 204);
   return EP_ROUTE_DONE;

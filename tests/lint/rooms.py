@@ -153,7 +153,7 @@ ROOMS = {
     "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/hash api/json clients/epochctl/examples "
                                   "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
     "clients/epochctl/commands/data": (SUBCOMMAND + " api", "jansson"),
-    "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),
+    "clients/epochctl/commands/models": (SUBCOMMAND + " api clients/epochctl/jobs", ""),
     "clients/epochctl/commands/token": (SUBCOMMAND + " api api/hash api/tokens", ""),
     "clients/epochctl/commands/sweeps": (SUBCOMMAND + " api clients/epochctl/jobs", ""),
     "clients/epochctl": ("api/json clients/epochctl/terminal clients/epochctl/client clients/epochctl/manual "

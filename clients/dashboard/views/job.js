@@ -16,6 +16,7 @@ import { plotsPanel } from "./job_plots.js";
 import { predictPanel } from "./job_predict.js";
 import { ranksPanel } from "./job_ranks.js";
 import { resultPanels } from "./job_results.js";
+import { webhooksPanel } from "./job_webhooks.js";
 import { lifecycleButtons } from "./lifecycle.js";
 
 export const title = "Job";
@@ -51,6 +52,7 @@ export function mount(root, { id }, signal) {
   const plots = plotsPanel({ url, signal, act: buttons.act });
   const predict = predictPanel({ url, signal });
   const checkpoints = checkpointPanel({ url, signal, act: buttons.act });
+  const webhooks = webhooksPanel({ url, signal });
   const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
   const weights = h("section", { class: "card", hidden: true, "aria-labelledby": "weights-title" });
   const events = h("ol", { class: "events", tabindex: "0", "aria-label": "The newest events" });
@@ -66,6 +68,7 @@ export function mount(root, { id }, signal) {
       weights,
       h("section", { class: "card" }, h("h2", null, "Events"), events)),
     checkpoints.node,
+    webhooks.node,
     h("section", { class: "card" },
       h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Settings"), copyButton(() => settings.textContent)), settings),
   );
@@ -174,6 +177,7 @@ export function mount(root, { id }, signal) {
     predict.jobChanged(job);
     ranks.jobChanged(job);
     checkpoints.jobChanged(job);
+    webhooks.jobChanged(job);
     follow();
   }
 

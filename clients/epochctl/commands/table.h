@@ -30,9 +30,11 @@
   X(data_show)                 \
   X(data_head)                 \
   X(data_rm)                   \
+  X(data_set)                  \
   X(models_publish)            \
   X(models_ls)                 \
   X(models_rm)                 \
+  X(models_set)                \
   X(sweeps_ls)                 \
   X(sweeps_show)               \
   X(sweeps_promote)            \

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/visibility.h"
 #include "api/vocabulary.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/jobs/ranks.h"
@@ -146,8 +147,8 @@ static void details_print(const ep_client *client, const json_t *job) {
   }
   if (used > 0) ep_summary_line_print(client, "tags", text);
   if (json_is_true(ep_json_at(job, "pinned"))) ep_summary_line_print(client, "pinned", "yes");
-  if (strcmp(ep_json_text_at(job, "visibility"), "private") == 0)
-    ep_summary_line_print(client, "visibility", "private");
+  if (ep_visibility_from_name(ep_json_text_at(job, "visibility")) == true)
+    ep_summary_line_print(client, "visibility", ep_visibility_name(true));
   snprintf(text, sizeof text, "%s parameters, %s while it trains",
            ep_human_count(ep_json_integer_at(job, "model.parameters"), a),
            ep_human_bytes(ep_json_number_at(job, "model.bytes"), b));

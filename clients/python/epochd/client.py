@@ -141,6 +141,14 @@ class Client:
                 return found
             query["after"] = page["next"]
 
+    def update_dataset(self, name: str, visibility: str) -> Dict[str, Any]:
+        """Changes who sees a dataset: "private" or "public"."""
+        return self._json("PATCH", f"/v1/datasets/{quote(name, safe='')}", {"visibility": visibility})
+
+    def update_model(self, name: str, visibility: str) -> Dict[str, Any]:
+        """Changes who sees a published model: "private" or "public"."""
+        return self._json("PATCH", f"/v1/models/{quote(name, safe='')}", {"visibility": visibility})
+
     def dataset_rows(self, name: str, limit: int = 20, offset: int = 0, split: str = "train") -> List[Any]:
         """Rows of a dataset, each a dict by the columns' names: as `predict` takes them. Rows without names are lists."""
         query = urlencode({"split": split, "limit": limit, "offset": offset})
