@@ -42,6 +42,7 @@ static const plot_row ROWS[] = {
     {"uncertain", "rows whose class leads least", ep_examples_draw, ep_examples_png},
     {"weights", "weights", ep_weights_draw, ep_weights_png},
     {"timelapse", "time-lapse of the boundary", ep_timelapse_draw, ep_timelapse_png},
+    {"lr", "loss over the learning rate", ep_rates_draw, NULL},
 };
 
 double ep_plot_number(const json_t *value) {
@@ -99,9 +100,12 @@ static ep_status numbers_draw(const char *title, const json_t *numbers, char **o
                         .right = RIGHT,
                         .top = TOP,
                         .bottom = height - (HEIGHT - BOTTOM)};
-  snprintf(description, sizeof description, "%s of %lld %s rows", row->shows,
-           (long long)json_integer_value(json_object_get(numbers, "rows")),
-           ep_plot_word(numbers, "split"));
+  const json_t *rows = json_object_get(numbers, "rows");
+  if (rows)
+    snprintf(description, sizeof description, "%s of %lld %s rows", row->shows,
+             (long long)json_integer_value(rows), ep_plot_word(numbers, "split"));
+  else
+    snprintf(description, sizeof description, "%s", row->shows);
   ep_drawing_begin(&drawing, title, description, STYLE, DARK);
   drawing.left = LEFT;
   ep_status status = row->draw(&drawing, numbers, error);
