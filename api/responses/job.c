@@ -177,6 +177,10 @@ char *ep_job_format(const ep_job_view *job) {
   ep_weights_write_reference(&writer, job->result, job->id);
   ep_writer_member_string(&writer, "stopped", ep_job_stopped(job));
   warnings_write(&writer, job);
+  if (job->result && job->result->found.count > 0) {
+    ep_writer_key(&writer, "found");
+    ep_found_lr_write(&writer, &job->result->found);
+  }
   ep_job_error_write(&writer, job);
   ep_job_times_write(&writer, job);
   ep_writer_member_integer(&writer, "attempt", job->attempt);

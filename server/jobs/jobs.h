@@ -98,6 +98,7 @@ typedef struct {
   bool limited;                /* has no scope "admin": sees nothing private of others, and has a
                                   priority of at most 0 */
   bool sweep;                  /* it is a sweep, not a job */
+  bool find_lr;                /* it is to find a learning rate, as the spec's find says */
   bool same_data;              /* of a dataset, the content that the spec names by its sha256 */
 } ep_submission;
 

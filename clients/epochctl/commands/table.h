@@ -11,6 +11,7 @@
   X(train)                     \
   X(sweep)                     \
   X(validate)                  \
+  X(find_lr)                   \
   X(watch)                     \
   X(ls)                        \
   X(show)                      \
