@@ -183,6 +183,10 @@
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */
 #define EP_LIMIT_LOG_BYTES (256 << 20)    /* of one job, until it is thinned: a million reports */
 #define EP_LIMIT_REPORTED_EPOCHS 10000000 /* lines of one job: epochs / report_every */
+#define EP_LIMIT_REPORTED_LAYERS 128      /* in one `layers` line: they fit EP_LIMIT_EVENT_BYTES */
+#define EP_LIMIT_LAYERS_LINES 1000        /* of one job: a chart has no more points across */
+#define EP_LIMIT_LAYERS_PARAMETERS (1 << 24) /* unless all are linear: 128 MB of a gradient */
+#define EP_LIMIT_HISTOGRAM_BINS 16           /* of a layer's outputs: a shape to look at */
 #define EP_LIMIT_CURVE_POINTS 100000
 #define EP_LIMIT_CURVES_BYTES (128LL << 20) /* held for the next request: two of the longest */
 #define EP_LIMIT_COMPARED_JOBS 32           /* more curves in one chart tell nobody anything */

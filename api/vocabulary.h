@@ -233,6 +233,8 @@ typedef enum {
   X(QUEUED, "queued")         \
   X(STARTED, "started")       \
   X(EPOCH, "epoch")           \
+  X(BATCH, "batch")           \
+  X(LAYERS, "layers")         \
   X(TRIAL, "trial")           \
   X(CHECKPOINT, "checkpoint") \
   X(PAUSED, "paused")         \

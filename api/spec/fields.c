@@ -102,6 +102,15 @@ static const ep_field checkpoint_rows[] = {
      .doc = "older ones that stay, besides the two newest"},
 };
 static const ep_field_table checkpoint_table = EP_FIELD_TABLE(checkpoint_rows, NULL);
+static const ep_field report_rows[] = {
+    {.key = "layers",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(report.layers),
+     .doc =
+         "gradient norm, weight norm, share of dead units and a histogram of the outputs of each "
+         "layer, on a sample of the training rows: events of the type layers"},
+};
+static const ep_field_table report_table = EP_FIELD_TABLE(report_rows, NULL);
 static const ep_field clip_rows[] = {
     {.key = "norm",
      .kind = EP_FIELD_DOUBLE,
@@ -328,7 +337,21 @@ static const ep_field spec_rows[] = {
      .nullable = true,
      .min = 1,
      .max = (double)EP_LIMIT_EPOCHS,
-     .doc = "epochs between two events; a thousandth of all unless given"},
+     .doc = "epochs between two events, beside the first and the last; a thousandth of all unless "
+            "given"},
+    {.key = "report_batches",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(report_batches),
+     .nullable = true,
+     .min = 1,
+     .max = (double)EP_LIMIT_ROWS,
+     .rare = true,
+     .doc = "batches between two events of the type batch, within an epoch; none unless given"},
+    {.key = "report",
+     .kind = EP_FIELD_OBJECT,
+     .table = &report_table,
+     .rare = true,
+     .doc = "what epochs tell beside their losses"},
     {.key = "validation_metrics",
      .kind = EP_FIELD_CUSTOM,
      .rare = true,

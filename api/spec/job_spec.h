@@ -14,6 +14,11 @@
 typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
 
 /* "data.columns": what is said of one column of a table, or of all whose names match. */
+/* "report": what epochs yield beside their losses. */
+typedef struct {
+  bool layers; /* norms, dead units and histograms of each layer */
+} ep_report_spec;
+
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* a column's, or a glob; a column without a name has its
                                          index for one */
@@ -235,7 +240,10 @@ typedef struct {
   int64_t ttl_seconds;              /* after its end retention deletes it; 0 = not given */
   ep_webhook_spec *webhooks;        /* [webhooks_count], owned */
   int webhooks_count;
-  int64_t report_every;            /* epochs between events. Default max(1, epochs / 1000) */
+  int64_t report_every;            /* epochs between events, beside the first and the last. Default
+                                      max(1, epochs / 1000) */
+  int64_t report_batches;          /* batches between events within an epoch. Default 0 = none */
+  ep_report_spec report;           /* "report": {"layers": true} */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
   int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */
   ep_parallel_spec parallel;

@@ -29,6 +29,8 @@ static const struct {
     {"/ttl_seconds", "it belongs to the sweep"},
     {"/webhooks", "they belong to the sweep"},
     {"/report_every", "trials report their results alone"},
+    {"/report_batches", "trials report their results alone"},
+    {"/report", "trials report their results alone"},
 };
 
 static const char *shared_reason(const char *pointer) {

@@ -1,6 +1,7 @@
 #include "api/wire/event.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/json/writer.h"
@@ -37,6 +38,54 @@ static void epoch_write(ep_writer *writer, const ep_event *event) {
   ep_writer_member_number(writer, "lr", progress->lr);
   ep_writer_member_number(writer, "elapsed_seconds", progress->elapsed_seconds);
   ep_writer_member_number_or_null(writer, "eta_seconds", event->eta_seconds);
+}
+
+/* Progress within an epoch. A look at the log finds both numbers at the beginning. */
+static void batch_write(ep_writer *writer, const ep_event *event) {
+  const ep_progress_record *progress = &event->progress;
+  ep_writer_member_integer(writer, "epoch", progress->epoch);
+  ep_writer_member_integer(writer, "batch", progress->batch);
+  ep_writer_member_integer(writer, "batches", progress->batches);
+  ep_writer_member_integer(writer, "epochs", event->epochs);
+  ep_writer_member_number(writer, "loss", progress->loss);
+  ep_writer_member_number(writer, "lr", progress->lr);
+  ep_writer_member_number(writer, "elapsed_seconds", progress->elapsed_seconds);
+  ep_writer_member_number_or_null(writer, "eta_seconds", event->eta_seconds);
+}
+
+/* Six digits: these are for charts. */
+static void figure_write(ep_writer *writer, const char *key, double value) {
+  char text[32];
+  if (!isfinite(value)) {
+    ep_writer_member_number_or_null(writer, key, value);
+    return;
+  }
+  snprintf(text, sizeof text, "%.6g", value);
+  ep_writer_member_raw(writer, key, text);
+}
+
+static void layer_write(ep_writer *writer, const ep_layer_figures *layer) {
+  ep_writer_open(writer, '{');
+  ep_writer_member_string(writer, "layer", layer->name);
+  ep_writer_member_string(writer, "type", ep_layer_type_name(layer->type));
+  figure_write(writer, "gradient_norm", layer->grad_norm);
+  figure_write(writer, "weight_norm", layer->weight_norm);
+  figure_write(writer, "dead", layer->dead < 0 ? NAN : (double)layer->dead / layer->units);
+  figure_write(writer, "low", layer->low);
+  figure_write(writer, "high", layer->high);
+  ep_writer_member_open(writer, "counts", '[');
+  for (int i = 0; i < EP_LIMIT_HISTOGRAM_BINS; i++) ep_writer_integer(writer, layer->bins[i]);
+  ep_writer_close(writer, ']');
+  ep_writer_close(writer, '}');
+}
+
+static void layers_write(ep_writer *writer, const ep_event *event) {
+  ep_writer_member_integer(writer, "epoch", event->progress.epoch);
+  ep_writer_member_integer(writer, "epochs", event->epochs);
+  ep_writer_member_open(writer, "layers", '[');
+  for (int i = 0; i < event->layers[0].layer.count; i++)
+    layer_write(writer, &event->layers[i].layer);
+  ep_writer_close(writer, ']');
 }
 
 /* The number comes first: a look at the log finds it there. */
@@ -98,6 +147,8 @@ static void place_write(ep_writer *writer, const ep_event *event) {
 static void body_write(ep_writer *writer, const ep_event *event, int max_classes) {
   switch (event->type) {
   case EP_EVENT_EPOCH: epoch_write(writer, event); break;
+  case EP_EVENT_BATCH: batch_write(writer, event); break;
+  case EP_EVENT_LAYERS: layers_write(writer, event); break;
   case EP_EVENT_TRIAL: trial_write(writer, event); break;
   case EP_EVENT_END: end_write(writer, event, max_classes); break;
   case EP_EVENT_STARTED:

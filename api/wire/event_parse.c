@@ -121,6 +121,8 @@ static bool member_scan(ep_scanner *scanner, const char *key, ep_event *out, uns
     out->attempt = (int)integer;
     return true;
   }
+  if (strcmp(key, "batch") == 0) return integer_scan(scanner, exact, &progress->batch);
+  if (strcmp(key, "batches") == 0) return integer_scan(scanner, exact, &progress->batches);
   if (strcmp(key, "epochs") == 0) return integer_scan(scanner, exact, &out->epochs);
   if (strcmp(key, "error") == 0) return figure_scan(scanner, &progress->error);
   if (strcmp(key, "validation") == 0) return validation_scan(scanner, progress);
@@ -153,7 +155,8 @@ ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error
     return ep_fail(error, EP_IO, "a line of the event log cannot be read from byte %zu on",
                    (size_t)(scanner.at - line));
   if (out->type == EP_EVENT_EPOCH) needed |= SEEN_EPOCH | SEEN_LOSS;
-  if (out->type == EP_EVENT_TRIAL) needed |= SEEN_EPOCH;
+  if (out->type == EP_EVENT_BATCH) needed |= SEEN_EPOCH | SEEN_LOSS;
+  if (out->type == EP_EVENT_TRIAL || out->type == EP_EVENT_LAYERS) needed |= SEEN_EPOCH;
   if ((seen & needed) != needed || out->seq < 1)
     return ep_fail(error, EP_IO, "a line of the event log lacks its number, type or epoch");
   return EP_OK;

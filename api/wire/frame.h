@@ -141,7 +141,8 @@ typedef struct {
 } ep_progress_prefix;
 
 _Static_assert(sizeof(ep_progress_prefix) == 48, "no padding on the wire");
-_Static_assert(sizeof(ep_progress_record) == 72 + 8 * EP_METRIC_COUNT, "no padding on the wire");
+_Static_assert(sizeof(ep_progress_record) == 96 + sizeof(ep_layer_figures),
+               "no padding on the wire");
 
 /* Encoders return a whole frame (header and payload) in one block that the caller frees; NULL when
  * memory is short or it would be over EP_LIMIT_FRAME_BYTES. */

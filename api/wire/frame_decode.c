@@ -241,11 +241,47 @@ static ep_status records_decode(const uint8_t *payload, size_t bytes, size_t rec
   return EP_OK;
 }
 
+/* The layers of a line come together, numbered, before the end of the payload. */
+static bool layers_valid(const ep_progress_record *records, uint32_t count) {
+  const ep_layer_figures *first = &records->layer;
+  if (first->count < 1 || first->count > EP_LIMIT_REPORTED_LAYERS || (uint32_t)first->count > count)
+    return false;
+  for (int i = 0; i < first->count; i++) {
+    const ep_layer_figures *layer = &records[i].layer;
+    if (records[i].kind != EP_PROGRESS_LAYER || records[i].epoch != records->epoch ||
+        layer->number != i || layer->count != first->count || layer->type < 0 ||
+        layer->type >= EP_LAYER_COUNT || layer->units < 1 || layer->dead > layer->units ||
+        !memchr(layer->name, 0, sizeof layer->name))
+      return false;
+  }
+  return true;
+}
+
+static bool progress_valid(const ep_progress_record *records, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const ep_progress_record *record = &records[i];
+    switch (record->kind) {
+    case EP_PROGRESS_EPOCH: break;
+    case EP_PROGRESS_BATCH:
+      if (record->epoch < 1 || record->batch < 1 || record->batch >= record->batches) return false;
+      break;
+    case EP_PROGRESS_LAYER:
+      if (!layers_valid(record, count - i)) return false;
+      i += (uint32_t)record->layer.count - 1;
+      break;
+    default: return false;
+    }
+  }
+  return true;
+}
+
 ep_status ep_progress_decode(const uint8_t *payload, size_t bytes, ep_progress *out,
                              ep_error *error) {
   const void *records = NULL;
   ep_status status =
       records_decode(payload, bytes, sizeof(ep_progress_record), out, &records, error);
+  if (status == EP_OK && !progress_valid(records, out->count))
+    return ep_fail(error, EP_MALFORMED, "progress of an unknown kind");
   out->records = records;
   return status;
 }

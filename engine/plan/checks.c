@@ -206,6 +206,31 @@ static void steps_check(const ep_job_spec *spec, const ep_program *program, ep_p
                    (long long)spec->epochs, (long long)per_epoch, EP_LIMIT_STEPS);
 }
 
+/* Lines of one job: its epochs' and their batches'. */
+static void batches_check(const ep_job_spec *spec, const ep_program *program, ep_problem *problem) {
+  int64_t between = spec->report_batches;
+  if (between == 0) return;
+  int64_t per_epoch = (ep_program_steps_per_epoch(program) - 1) / between;
+  if (ep_multiply_saturated(per_epoch, spec->epochs) > EP_LIMIT_REPORTED_EPOCHS)
+    ep_problem_add(problem, EP_INVALID, "/report_batches",
+                   "would report more than %d batches: report fewer", EP_LIMIT_REPORTED_EPOCHS);
+}
+
+/* A line of layers has room for so many. */
+static void layers_check(const ep_job_spec *spec, const ep_program *program, ep_problem *problem) {
+  if (!spec->report.layers) return;
+  bool others = false;
+  for (int i = 0; i < program->ops_count; i++)
+    others |= program->ops[i].type != EP_LAYER_LINEAR && program->ops[i].weight >= 0;
+  if (others && program->parameters > EP_LIMIT_LAYERS_PARAMETERS)
+    ep_problem_add(problem, EP_INVALID, "/report/layers",
+                   "%lld parameters, not all of linear layers: at most %d are reported",
+                   (long long)program->parameters, EP_LIMIT_LAYERS_PARAMETERS);
+  if (program->ops_count > EP_LIMIT_REPORTED_LAYERS)
+    ep_problem_add(problem, EP_INVALID, "/report/layers", "%d layers: at most %d are reported",
+                   program->ops_count, EP_LIMIT_REPORTED_LAYERS);
+}
+
 static void executor_check(const char *executor, ep_problem *problem) {
   char names[EP_MESSAGE_BYTES] = "";
   int count;
@@ -237,4 +262,6 @@ void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_pro
       metric_check(spec, (ep_metric)metric, "/validation_metrics", problem);
   validation_check(spec, plan, problem);
   steps_check(spec, &plan->program, problem);
+  batches_check(spec, &plan->program, problem);
+  layers_check(spec, &plan->program, problem);
 }

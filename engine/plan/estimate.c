@@ -63,6 +63,7 @@ static double validation_seconds(const ep_executor_profile *executor, const ep_e
   if (rows == 0 || spec->report_every < 1) return 0;
   bool cpu = strcmp(device->id, "cpu") == 0;
   double reports = ceil((double)spec->epochs / (double)spec->report_every);
+  if (spec->report_every > 1) reports++; /* the first epoch */
   double forward = ep_cost_step_seconds(executor, cost, plan, device, rows) / 3;
   return reports * (forward + (cpu ? CPU_SEGMENT_SECONDS : CUDA_SEGMENT_SECONDS));
 }

@@ -9,7 +9,7 @@
 #include "engine/parallel.h"
 #include "engine/plan/plan.h"
 #include "engine/sweep/runner.h"
-#include "engine/training/schedule.h"
+#include "engine/training/rules/schedule.h"
 #include "engine/training/trainer.h"
 #include "kernels/plans/agreement.h"
 #include "kernels/population.h"

@@ -112,11 +112,13 @@ int64_t ep_sweep_epochs_most(const ep_sweep_spec *sweep, const ep_trial_record *
   return sweep->search == EP_SEARCH_ASHA ? record->epochs : 0;
 }
 
-/* Epochs whose figures change nothing are not measured. */
-static void reports_omit(ep_job_spec *spec) {
-  if (spec->early_stopping_patience == 0 && !spec->keep_best &&
-      spec->schedule.type != EP_SCHEDULE_PLATEAU)
-    spec->report_every = spec->epochs;
+/* Epochs whose figures change nothing are not measured: true, and the last one alone is reported.
+ */
+static bool reports_omit(ep_job_spec *spec) {
+  bool omit = spec->early_stopping_patience == 0 && !spec->keep_best &&
+              spec->schedule.type != EP_SCHEDULE_PLATEAU;
+  if (omit) spec->report_every = spec->epochs;
+  return omit;
 }
 
 void ep_sweep_record_fill(const ep_sweep_spec *sweep, const ep_job_result *result,
@@ -145,11 +147,12 @@ ep_status ep_sweep_trial_train(ep_sweep_runner *runner, ep_trial_record *record,
   free(problem);
   if (record->status == EP_NO_MEMORY) return ep_fail_memory(error);
   if (record->status != EP_OK) return EP_OK; /* values that do not go together */
-  reports_omit(spec);
+  bool last_alone = reports_omit(spec);
   /* the sweep is where it is to be; "cuda" of a trial is this one */
   snprintf(spec->device, sizeof spec->device, "%s", run->shared.device);
   ep_training training = run->shared;
   training.spec = spec;
+  training.last_alone = last_alone;
   training.epochs_most = ep_sweep_epochs_most(run->sweep, record);
   training.sink = (ep_train_sink){.context = runner, .alive = trial_alive};
   if (runner->prepared)

@@ -110,6 +110,7 @@ static bool reports_logged(const ep_trainer *t, const ep_checkpoint *checkpoint)
   if (__builtin_mul_overflow(job->spec->report_every, INT64_C(1) << job->thinning, &every))
     every = INT64_MAX;
   int64_t last = checkpoint->epoch / every * every;
+  if (last == 0 && checkpoint->epoch > 0) last = 1; /* the first is always reported */
   if (checkpoint->epoch == job->spec->epochs) last = checkpoint->epoch;
   return job->epochs_logged < 0 || last <= job->epochs_logged;
 }

@@ -3,11 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/training/layers.h"
 #include "engine/training/results.h"
 
 static bool epoch_is_reported(const ep_trainer *t, int64_t epoch) {
   const ep_job_spec *spec = t->job->spec;
-  return epoch % spec->report_every == 0 || epoch == spec->epochs;
+  bool first = epoch == 1 && !t->job->last_alone;
+  return first || epoch % spec->report_every == 0 || epoch == spec->epochs;
 }
 
 /* A metric of which less is better: the negative, where it is more. */
@@ -101,8 +103,27 @@ ep_status ep_epoch_report(ep_trainer *t, int64_t epoch, double loss, double seco
     if (status == EP_OK) status = validation_judge(t, &record, error);
     if (status != EP_OK) return status;
   }
-  if (t->job->sink.epoch) t->job->sink.epoch(t->job->sink.context, &record);
+  if (epoch == t->layers.due && isfinite(loss)) {
+    ep_status status = ep_layers_report(t, epoch, seconds, error);
+    if (status != EP_OK) return status;
+  }
+  if (t->job->sink.report) t->job->sink.report(t->job->sink.context, &record, 1);
   return EP_OK;
+}
+
+/* How far the present epoch is, with the mean loss of its batches so far. */
+static void batch_report(const ep_trainer *t, int64_t batch, double seconds) {
+  ep_progress_record record = {.kind = EP_PROGRESS_BATCH,
+                               .epoch = t->step / t->steps_per_epoch + 1,
+                               .batch = batch,
+                               .batches = t->steps_per_epoch,
+                               .loss = t->epoch_loss / (double)batch,
+                               .error = NAN,
+                               .validation_loss = NAN,
+                               .validation_error = NAN,
+                               .lr = ep_schedule_lr(&t->schedule, t->step - 1),
+                               .elapsed_seconds = ep_nanoseconds_round(seconds)};
+  if (t->job->sink.report) t->job->sink.report(t->job->sink.context, &record, 1);
 }
 
 ep_status ep_losses_report(ep_trainer *t, int64_t steps, int64_t segment, double seconds,
@@ -111,12 +132,14 @@ ep_status ep_losses_report(ep_trainer *t, int64_t steps, int64_t segment, double
     t->epoch_loss += t->loss[i];
     t->epoch_errors += t->errors[i];
     t->step++;
-    if (t->step % t->steps_per_epoch != 0) continue;
+    double elapsed = t->seconds + seconds * (double)(i + 1) / (double)segment;
+    int64_t batch = t->step % t->steps_per_epoch, between = t->job->spec->report_batches;
+    if (batch != 0 && between > 0 && batch % between == 0) batch_report(t, batch, elapsed);
+    if (batch != 0) continue;
     int64_t epoch = t->step / t->steps_per_epoch;
     double mean = t->epoch_loss / (double)t->steps_per_epoch;
     course_follow(&t->course, epoch, mean);
     if (epoch_is_reported(t, epoch)) {
-      double elapsed = t->seconds + seconds * (double)(i + 1) / (double)segment;
       ep_status status = ep_epoch_report(t, epoch, mean, elapsed, error);
       if (status != EP_OK) return status;
     }

@@ -6,7 +6,12 @@ int64_t ep_segment_steps(const ep_trainer *t) {
   int64_t steps = t->segment_steps;
   if (t->data.rows[EP_SPLIT_VALIDATION] > 0) {
     int64_t epoch = t->step / t->steps_per_epoch, every = t->job->spec->report_every;
-    int64_t stop = (epoch / every + 1) * every * t->steps_per_epoch;
+    int64_t next = epoch == 0 && !t->job->last_alone ? 1 : (epoch / every + 1) * every;
+    int64_t stop = next * t->steps_per_epoch;
+    if (steps > stop - t->step) steps = stop - t->step;
+  }
+  if (t->layers.due > 0) {
+    int64_t stop = t->layers.due * t->steps_per_epoch;
     if (steps > stop - t->step) steps = stop - t->step;
   }
   int64_t most = t->job->segment_steps_most;

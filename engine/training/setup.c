@@ -12,6 +12,7 @@
 #include "engine/files/verified.h"
 #include "engine/training/checkpointing.h"
 #include "engine/training/choice.h"
+#include "engine/training/layers.h"
 #include "engine/training/segment.h"
 #include "engine/weights/weights.h"
 
@@ -172,6 +173,7 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
 
 void ep_trainer_deinit(ep_trainer *t) {
   ep_checkpointing_deinit(t);
+  ep_layers_deinit(t);
   if (t->instance) t->job->backend_ops->release(t->instance);
   free(t->state);
   ep_early_stopping_deinit(&t->early_stopping);

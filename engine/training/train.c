@@ -10,6 +10,7 @@
 #include "engine/training/checkpointing.h"
 #include "engine/training/diagnosis.h"
 #include "engine/training/divergence.h"
+#include "engine/training/layers.h"
 #include "engine/training/report.h"
 #include "engine/training/results.h"
 #include "engine/training/segment.h"
@@ -47,6 +48,7 @@ static bool goes_on(const ep_trainer *t) {
 
 /* One segment: the device trains, the host reports the epochs that ended. */
 static ep_status segment_train(ep_trainer *t, ep_error *error) {
+  ep_layers_plan(t);
   int64_t first_step = t->step, steps = ep_segment_steps(t);
   ep_status status = t->job->backend_ops->snapshot(t->instance, error);
   if (status != EP_OK) return status;

@@ -1,8 +1,8 @@
 /* trainer.h: the state of one training, which the files of this room share. In reading order:
  * setup.c makes it, choice.c takes the fastest executor, train.c runs the loop (segment.c: what the
- * device does; report.c: what an epoch yields; divergence.c: what to do when a loss is not finite;
- * checkpointing.c: how it goes on after a death), results.c writes what it leaves, diagnosis.c says
- * what came of it. */
+ * device does; report.c: what an epoch yields; layers.c: what its layers look like; divergence.c:
+ * what to do when a loss is not finite; checkpointing.c: how it goes on after a death), results.c
+ * writes what it leaves, diagnosis.c says what came of it. */
 #ifndef EP_ENGINE_TRAINING_TRAINER_H
 #define EP_ENGINE_TRAINING_TRAINER_H
 
@@ -10,8 +10,9 @@
 
 #include "engine/checkpoints/checkpoint.h"
 #include "engine/data/prepare/prepare.h"
-#include "engine/training/early_stopping.h"
-#include "engine/training/schedule.h"
+#include "engine/inspection/inspection.h"
+#include "engine/training/rules/early_stopping.h"
+#include "engine/training/rules/schedule.h"
 #include "engine/training/training.h"
 
 /* The checkpoint that is being written, beside the training. */
@@ -44,6 +45,16 @@ typedef struct {
                                   0: in none */
 } ep_loss_course;
 
+/* The looks at the layers, if the spec asks for them. */
+typedef struct {
+  ep_inspection *inspection;   /* owned; NULL before the first */
+  ep_progress_record *records; /* [EP_LIMIT_REPORTED_LAYERS]; the same */
+  int64_t due;                 /* the epoch at whose end the next is; 0 = none in this segment */
+  int64_t last_epoch;          /* of the last one; 0 = none */
+  double spent_seconds, cost_seconds; /* of all, and of the last */
+  bool failed;                        /* memory was short */
+} ep_layers_course;
+
 typedef struct {
   const ep_training *job;
   ep_prepared data;
@@ -62,11 +73,12 @@ typedef struct {
   int64_t epoch_errors;   /* misclassified targets of the present epoch */
   double last_epoch_loss; /* the sum of the last whole epoch */
   ep_loss_course course;  /* of the mean losses of whole epochs */
-  bool constant;          /* by the last split, the network predicts one value */
-  double seconds;         /* in train_segment so far */
-  float *state;           /* [state floats], owned: first weights, then what was exported last */
-  float *optimizer;       /* [optimizer_floats] behind them; NULL when that is 0 */
-  bool exported, finite;  /* they are what the device holds; all of `state` is finite */
+  ep_layers_course layers;
+  bool constant;         /* by the last split, the network predicts one value */
+  double seconds;        /* in train_segment so far */
+  float *state;          /* [state floats], owned: first weights, then what was exported last */
+  float *optimizer;      /* [optimizer_floats] behind them; NULL when that is 0 */
+  bool exported, finite; /* they are what the device holds; all of `state` is finite */
   ep_resumed resumed;
   ep_tried_executors tried; /* before the first step */
   ep_checkpointing checkpointing;

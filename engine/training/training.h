@@ -25,10 +25,11 @@ typedef struct {
 typedef struct {
   void *context;
   void (*started)(void *context, const ep_train_start *start);
-  void (*epoch)(void *context, const ep_progress_record *record);
+  /* One record of an epoch or a batch, or those of all layers. */
+  void (*report)(void *context, const ep_progress_record *records, int count);
   /* After each segment, and between the last steps of a job: the training goes on. */
   void (*alive)(void *context);
-  /* After the last `epoch` of a segment: its records can go out together. */
+  /* After the last `report` of a segment: its records can go out together. */
   void (*segment)(void *context);
   /* A checkpoint is on disk, or why it is not: failure is NULL, or lent. From the thread that wrote
    * it, beside the others. */
@@ -59,6 +60,8 @@ typedef struct {
   int64_t epochs_logged; /* a checkpoint beyond the reports up to here is not taken: they would be
                             missing for ever. -1 = all reports are known */
   int thinning;          /* one of 2^thinning reports is known */
+  bool last_alone;       /* of the epochs that report_every leaves out, the first too is not
+                            reported */
   double checkpoint_after_seconds; /* of training: no checkpoint is written before */
   int64_t segment_steps_most;      /* between two looks at the host; 0 = as the clock says */
   int64_t data_bytes_max;          /* device memory for the training rows; 0 = what is free */

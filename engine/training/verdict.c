@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 enum { ROWS_MIN = 10 };
+/* A loss below this part of that of the classes' shares is no constant answer. */
+static const double told_apart = 0.95;
 
 /* Rows of the commonest class, and in how many classes predictions fall. */
 static int64_t commonest_find(const ep_split_metrics *metrics, int *predicted) {
@@ -49,7 +51,15 @@ static void classes_judge(const ep_judged_split *split, const ep_program *progra
   double baseline = (double)most / (double)metrics->rows;
   double shares = shares_loss(metrics, program);
   if (most == metrics->rows) return; /* there is one class */
-  if (predicted == 1)
+  if (predicted == 1 && metrics->loss < told_apart * shares)
+    snprintf(
+        out, EP_MESSAGE_BYTES,
+        "the network says the same class of all %lld %s rows, and yet its loss of %.3g is below "
+        "the %.3g of the classes' shares: it tells them apart, not far enough; try more epochs, "
+        "a higher learning rate, or the threshold of the best "
+        "F1 (plot pr)",
+        (long long)metrics->rows, split->name, metrics->loss, shares);
+  else if (predicted == 1)
     snprintf(out, EP_MESSAGE_BYTES,
              "the network says the same class of all %lld %s rows: it has learnt nothing of the "
              "columns; try " EP_CONSTANT_REMEDY,

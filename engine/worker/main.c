@@ -106,9 +106,9 @@ static void training_waiting(void *context, const ep_error *why) {
   ep_outbox_wait(&w->outbox, &reply);
 }
 
-static void training_epoch(void *context, const ep_progress_record *record) {
+static void training_report(void *context, const ep_progress_record *records, int count) {
   worker *w = context;
-  ep_outbox_put(&w->outbox, record);
+  ep_outbox_put(&w->outbox, records, count);
 }
 
 static void training_segment(void *context) {
@@ -253,7 +253,7 @@ static void *training_thread(void *context) {
   job.checkpoint_after_seconds = (double)w->checkpoint_after_seconds;
   job.sink = (ep_train_sink){w,
                              training_started,
-                             training_epoch,
+                             training_report,
                              training_alive,
                              training_segment,
                              training_checkpoint,

@@ -45,11 +45,14 @@ void ep_outbox_wait(ep_outbox *outbox, const ep_reply *wait) {
   main_thread_wake(outbox);
 }
 
-void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record) {
+void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *records, int count) {
   pthread_mutex_lock(&outbox->mutex);
-  while (outbox->count == EP_OUTBOX_RECORDS) pthread_cond_wait(&outbox->room, &outbox->mutex);
-  outbox->records[outbox->count++] = *record;
-  bool half = outbox->count == EP_OUTBOX_RECORDS / 2;
+  while (outbox->count + count > EP_OUTBOX_RECORDS)
+    pthread_cond_wait(&outbox->room, &outbox->mutex);
+  memcpy(outbox->records + outbox->count, records, (size_t)count * sizeof *records);
+  bool half = outbox->count < EP_OUTBOX_RECORDS / 2;
+  outbox->count += count;
+  half = half && outbox->count >= EP_OUTBOX_RECORDS / 2;
   if (half) outbox->due = true;
   pthread_mutex_unlock(&outbox->mutex);
   if (half) main_thread_wake(outbox);

@@ -33,7 +33,8 @@ ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error);
  * half full, flushed or finished, whatever else wakes the main thread: what belongs together goes
  * to the disk together. */
 void ep_outbox_start(ep_outbox *outbox, const ep_reply *start);
-void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record);
+/* records: [count], at most half of EP_OUTBOX_RECORDS; they go out in one frame. */
+void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *records, int count);
 /* The results of trials, which go out at once; waits for room. */
 void ep_outbox_put_trials(ep_outbox *outbox, const ep_trial_record *trials, int64_t count);
 /* A checkpoint is on disk, or is not: goes out behind what was put before. */

@@ -136,7 +136,7 @@ static ep_status log_load(ep_event_log *log, ep_error *error) {
   if (status != EP_OK) return status;
   log->tail = (ep_event_log_tail){.last_seq = scan.lines,
                                   .bytes = scan.bytes,
-                                  .last_epoch = scan.last_epoch,
+                                  .reports = scan.reports,
                                   .ended = scan.ended,
                                   .started = scan.started,
                                   .damaged = scan.damaged};
@@ -224,9 +224,7 @@ static ep_status batch_format(line_batch *batch, ep_event *events, int count,
     tail->bytes += (int64_t)bytes;
     tail->last_seq++;
     ep_event_type type = events[i].type;
-    bool counts = type == EP_EVENT_EPOCH || type == EP_EVENT_TRIAL;
-    if (counts && events[i].progress.epoch > tail->last_epoch)
-      tail->last_epoch = events[i].progress.epoch;
+    ep_log_reports_note(&tail->reports, type, events[i].progress.epoch, events[i].progress.batch);
     if (type == EP_EVENT_STARTED || type == EP_EVENT_RESTARTED) tail->started = true;
     if (type == EP_EVENT_END) tail->ended = true;
   }

@@ -13,6 +13,7 @@
 
 #include "api/status.h"
 #include "api/wire/event.h"
+#include "server/events/log_scan.h"
 
 typedef struct ep_event_log ep_event_log;
 
@@ -44,11 +45,11 @@ ep_status ep_event_log_flush(ep_event_log *log, ep_error *error);
 /* The end of the log, held lines included. */
 typedef struct {
   int64_t last_seq, bytes;
-  int64_t last_epoch; /* the greatest of an epoch event; 0 = none */
-  bool ended;         /* it has its `end`, after which nothing is appended */
-  bool started;       /* it has a `started` or `restarted` */
-  bool damaged;       /* it was cut when it was opened, by more than a torn last line */
-  int64_t cut_bytes;  /* how much was cut then */
+  ep_log_reports reports;
+  bool ended;        /* it has its `end`, after which nothing is appended */
+  bool started;      /* it has a `started` or `restarted` */
+  bool damaged;      /* it was cut when it was opened, by more than a torn last line */
+  int64_t cut_bytes; /* how much was cut then */
 } ep_event_log_tail;
 void ep_event_log_get_tail(ep_event_log *log, ep_event_log_tail *out);
 

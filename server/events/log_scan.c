@@ -21,7 +21,7 @@ typedef struct {
 
 /* What ep_event_format writes first. */
 typedef struct {
-  int64_t seq, epoch; /* epoch: of an epoch line, else 0 */
+  int64_t seq, epoch, batch; /* of lines that begin with them, else 0 */
   ep_event_type type;
   char job[EP_ID_BYTES];
 } line_head;
@@ -61,10 +61,12 @@ static bool head_read(const char *line, size_t bytes, line_head *out) {
   int kind = ep_event_type_from_name(type);
   if (kind < 0) return false;
   out->type = (ep_event_type)kind;
-  if (out->type != EP_EVENT_EPOCH && out->type != EP_EVENT_TRIAL) return true;
-  const char *key = out->type == EP_EVENT_EPOCH ? ",\"epoch\":" : ",\"number\":";
+  bool batch = out->type == EP_EVENT_BATCH, trial = out->type == EP_EVENT_TRIAL;
+  if (out->type != EP_EVENT_EPOCH && out->type != EP_EVENT_LAYERS && !batch && !trial) return true;
+  const char *key = trial ? ",\"number\":" : ",\"epoch\":";
   return literal_take(&at, end, ",\"time\":\"") && string_take(&at, end, time, sizeof time) &&
-         literal_take(&at, end, key) && number_take(&at, end, &out->epoch);
+         literal_take(&at, end, key) && number_take(&at, end, &out->epoch) &&
+         (!batch || (literal_take(&at, end, ",\"batch\":") && number_take(&at, end, &out->batch)));
 }
 
 /* Whether a line without a seal is of an older epochd. A log begins with its `queued`, which ended
@@ -90,10 +92,21 @@ static bool line_check(scan_state *state, const char *line, size_t bytes, line_h
   return strcmp(state->job, head->job) == 0;
 }
 
+void ep_log_reports_note(ep_log_reports *reports, ep_event_type type, int64_t epoch,
+                         int64_t batch) {
+  bool counts = type == EP_EVENT_EPOCH || type == EP_EVENT_TRIAL;
+  if (counts && epoch > reports->epoch) reports->epoch = epoch;
+  if (type == EP_EVENT_LAYERS && epoch > reports->layers_epoch) reports->layers_epoch = epoch;
+  if (type != EP_EVENT_BATCH || epoch < reports->batch_epoch) return;
+  if (epoch > reports->batch_epoch) reports->batch = 0;
+  reports->batch_epoch = epoch;
+  if (batch > reports->batch) reports->batch = batch;
+}
+
 static void line_count(ep_log_scan *scan, const line_head *head, size_t bytes) {
   scan->lines++;
   scan->bytes += (int64_t)bytes;
-  if (head->epoch > scan->last_epoch) scan->last_epoch = head->epoch;
+  ep_log_reports_note(&scan->reports, head->type, head->epoch, head->batch);
   if (head->type == EP_EVENT_STARTED || head->type == EP_EVENT_RESTARTED) scan->started = true;
   if (head->type == EP_EVENT_END) scan->ended = true;
 }

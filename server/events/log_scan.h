@@ -10,12 +10,24 @@
 #include <stdint.h>
 
 #include "api/status.h"
+#include "api/vocabulary.h"
+
+/* The last reports of a log: a training that starts again repeats some, and none is there twice. */
+typedef struct {
+  int64_t epoch;        /* the greatest of an epoch or trial line; 0 = none */
+  int64_t layers_epoch; /* the same of a `layers` line */
+  int64_t batch_epoch;  /* the same of a `batch` line, and … */
+  int64_t batch;        /* … the greatest batch in that epoch */
+} ep_log_reports;
+
+/* Notes a line of any type. */
+void ep_log_reports_note(ep_log_reports *reports, ep_event_type type, int64_t epoch, int64_t batch);
 
 typedef struct {
   int64_t lines, bytes; /* that are right */
-  int64_t last_epoch;   /* the greatest of an epoch line; 0 = none */
-  bool started, ended;  /* it has a `started` or `restarted`, its `end` */
-  bool damaged;         /* what follows is more than a torn last line */
+  ep_log_reports reports;
+  bool started, ended; /* it has a `started` or `restarted`, its `end` */
+  bool damaged;        /* what follows is more than a torn last line */
 } ep_log_scan;
 
 /* Called for each right line, with its newline, which is lent; offset: in the file. */

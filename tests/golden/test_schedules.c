@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/training/schedule.h"
+#include "engine/training/rules/schedule.h"
 #include "tests/suite.h"
 
 static double number(const json_t *golden, const char *key) {

@@ -1,5 +1,7 @@
 #include "tests/gpu/pictures.h"
 
+#include "tests/gpu/cases.h"
+
 static const ep_case_window same = {.kernel = {3, 3}, .padding = {1, 1}};
 static const ep_case_window halves = {.kernel = {2, 2}};
 
@@ -116,19 +118,90 @@ static ep_case *tuned_create(void) {
   return self;
 }
 
-enum { PICTURES = 4 };
-
-/* All in bfloat16. It happens there that another pixel of a window is the greatest, or a unit on
- * the other side of its kink: a gradient that jumps, not one that is a little off. So the steps are
- * short, without momentum. */
-ep_case *ep_picture_case_create(int number) {
-  static ep_case *(*const create[])(void) = {stages_create, blocks_create, frozen_create,
-                                             tuned_create};
-  ep_case *self = create[number]();
-  self->program.precision = EP_PRECISION_BF16;
+/* Channels in groups, down to one each; layer_norm between; the input's own channels in a group. */
+static ep_case *groups_create(void) {
+  ep_case *self = ep_case_create_image("groups", (ep_shape){4, 11, 14}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, 10, &(ep_case_window){.kernel = {3, 3}, .padding = {1, 1}, .groups = 2},
+                     true);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add(self, EP_LAYER_SILU);
+  ep_case_add_conv2d(
+      self, 20,
+      &(ep_case_window){.kernel = {5, 3}, .stride = {2, 1}, .padding = {2, 1}, .groups = 10}, true);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, false);
+  ep_case_add(self, EP_LAYER_TANH);
+  int block = ep_case_last(self);
+  ep_case_add_conv2d(self, 20, &(ep_case_window){.kernel = {1, 1}, .groups = 4}, false);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add_residual(self, block);
+  ep_case_add_conv2d(self, 40, &(ep_case_window){.kernel = {2, 2}, .groups = 20}, false);
+  ep_case_add_pool(self, EP_LAYER_AVG_POOL2D, &halves);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 6, true);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 75, .batch_size = 32, .shuffle = true, .steps = 7, .lr = 0.005f, .seed = 45});
   return self;
 }
 
+/* Few rows, and many pixels before the last layer; a window of more taps than a thread holds. */
+static ep_case *pixels_create(void) {
+  ep_case *self =
+      ep_case_create_image("few rows of many pixels", (ep_shape){3, 26, 25}, EP_LOSS_MSE);
+  ep_case_add_conv2d(
+      self, 20, &(ep_case_window){.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}, true);
+  ep_case_add(self, EP_LAYER_GELU);
+  ep_case_add_conv2d(self, 18, &(ep_case_window){.kernel = {6, 7}, .padding = {3, 3}}, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 5, true);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 21, .batch_size = 8, .shuffle = true, .steps = 7, .lr = 0.005f, .seed = 46});
+  return self;
+}
+
+/* PyTorch's example for MNIST, with a wide layer behind the convolutions. */
+static ep_case *example_create(void) {
+  const ep_case_window three = {.kernel = {3, 3}};
+  ep_case *self =
+      ep_case_create_image("an example of PyTorch's", (ep_shape){1, 18, 18}, EP_LOSS_NLL);
+  ep_case_add_conv2d(self, 12, &three, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_conv2d(self, 24, &three, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &halves);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.25f);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 128, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.5f);
+  ep_case_add_linear(self, 10, true);
+  ep_case_add(self, EP_LAYER_LOG_SOFTMAX);
+  ep_case_store_bytes(self);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 150, .batch_size = 64, .shuffle = true, .steps = 6, .lr = 0.005f, .seed = 47});
+  return self;
+}
+
+static ep_case *(*const create[])(void) = {stages_create, blocks_create, frozen_create,
+                                           tuned_create,  groups_create, pixels_create,
+                                           example_create};
+enum { PICTURES = sizeof create / sizeof *create, PRECISIONS = 3 };
+
+/* In each precision. It happens in bfloat16 that another pixel of a window is the greatest, or a
+ * unit on the other side of its kink: a gradient that jumps, not one that is a little off. So the
+ * steps are short, without momentum. */
+ep_case *ep_picture_case_create(int number) {
+  static const ep_precision precisions[] = {EP_PRECISION_BF16, EP_PRECISION_TF32,
+                                            EP_PRECISION_FP32};
+  return ep_gpu_precision_set(create[number / PRECISIONS](), precisions[number % PRECISIONS]);
+}
+
 int ep_picture_case_count(void) {
-  return PICTURES;
+  return PICTURES * PRECISIONS;
 }

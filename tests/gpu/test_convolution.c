@@ -249,6 +249,9 @@ START_TEST(another_library_device_or_shape_is_another_question) {
   shape.way = EP_CONVOLUTION_WEIGHTS;
   ck_assert_int_eq(algorithm_elsewhere(), 2);
   shape.way = EP_CONVOLUTION_FORWARD;
+  shape.half = !shape.half;
+  ck_assert_int_eq(algorithm_elsewhere(), 2);
+  shape.half = !shape.half;
   ck_assert_int_eq(algorithm_elsewhere(), 1);
 }
 END_TEST

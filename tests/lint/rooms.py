@@ -82,13 +82,15 @@ ROOMS = {
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
     "engine/plots": ("api api/json api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics", ""),
+    "engine/inspection": ("api api/wire kernels kernels/formulas kernels/cpu/layers", ""),
+    "engine/training/rules": ("api api/spec", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas kernels/plans engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
-                        "engine/data/prepare engine/metrics", ""),
+                        "engine/data/prepare engine/inspection engine/metrics engine/training/rules", ""),
     "engine/search": (PROGRAM, ""),
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
-                     "engine/trials engine/metrics engine/training engine/data/datasets engine/data/prepare", ""),
+                     "engine/trials engine/metrics engine/training engine/training/rules engine/data/datasets engine/data/prepare", ""),
     "engine/worker/relay": ("api api/wire engine/files engine/tunnel", ""),
     "engine/worker": ("api api/sweep engine/sandbox engine/worker/relay engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/metrics engine/plots engine/training engine/weights "
                       "engine/weights/c engine/checkpoints engine/data/prepare engine/data/sources", ""),

@@ -11,6 +11,7 @@ import { setFacts } from "../facts.js";
 import { checkpointPanel } from "./job_checkpoints.js";
 import { curvePanel } from "./job_curve.js";
 import { followEvents } from "./job_events.js";
+import { layersPanel } from "./job_layers.js";
 import { plotsPanel } from "./job_plots.js";
 import { predictPanel } from "./job_predict.js";
 import { ranksPanel } from "./job_ranks.js";
@@ -44,6 +45,7 @@ export function mount(root, { id }, signal) {
   const progress = h("p", { class: "progress-line" });
   const times = h("dl", { class: "facts columns" });
   const curve = curvePanel({ url, signal });
+  const layers = layersPanel({ signal });
   const ranks = ranksPanel();
   const results = resultPanels({ url, signal });
   const plots = plotsPanel({ url, signal, act: buttons.act });
@@ -55,6 +57,7 @@ export function mount(root, { id }, signal) {
   content.append(
     h("section", { class: "card", "aria-label": "Progress" }, meter, progress, times),
     curve.node,
+    layers.node,
     results.node,
     plots.node,
     predict.node,
@@ -70,6 +73,7 @@ export function mount(root, { id }, signal) {
   let job = null;
   let follower = null;
   let queue = null;
+  let within = null; // the newest report within an epoch
   let starts = null; // seconds until a queued job begins, as the daemon estimates them
 
   // null: nothing failed
@@ -82,6 +86,8 @@ export function mount(root, { id }, signal) {
     const { epoch, epochs, fraction } = job.progress;
     meter.value = fraction;
     const words = [`Epoch ${integer(epoch)} of ${integer(epochs)} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
+    if (within && job.status === "running" && within.epoch > epoch)
+      words.push(`batch ${integer(within.batch)} of ${integer(within.batches)} in the next, loss ${number(within.loss, 4)}`);
     if (job.status === "running" && job.eta_seconds !== null) words.push(`${duration(job.eta_seconds)} left`);
     if (job.status === "queued") words.push(job.queue_position === null ? "waiting" : `place ${integer(job.queue_position)} in the queue`, ...(job.queue_reason ? [`Slurm: ${job.queue_reason}`] : []));
     if (job.status === "queued" && value(starts) !== null) words.push(`starts ${startWords(starts)}`);
@@ -182,9 +188,15 @@ export function mount(root, { id }, signal) {
         job.progress = { epoch: event.epoch, epochs: event.epochs, fraction: event.epochs ? event.epoch / event.epochs : 0 };
         job.eta_seconds = event.eta_seconds;
       },
+      onWithin: (event) => {
+        within = event;
+        job.eta_seconds = event.eta_seconds;
+      },
+      onLayers: (event) => layers.add(event),
       onBatch: () => {
         if (!isEnded(job)) showProgress();
         curve.draw();
+        layers.draw();
       },
       onCheckpoint: () => {
         checkpoints.changed();

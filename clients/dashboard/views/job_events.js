@@ -14,6 +14,10 @@ export function eventWords(event) {
       const validation = event.validation?.loss;
       return `epoch ${integer(event.epoch)}, loss ${number(event.loss, 5)}${validation === undefined || validation === null ? "" : `, validation ${number(validation, 5)}`}`;
     }
+    case "batch":
+      return `epoch ${integer(event.epoch)}, batch ${integer(event.batch)} of ${integer(event.batches)}, loss ${number(event.loss, 5)}`;
+    case "layers":
+      return `layers after epoch ${integer(event.epoch)}`;
     case "started":
       return `started on ${event.device} with ${event.executor}${event.attempt > 1 ? `, attempt ${event.attempt}` : ""}`;
     case "end":
@@ -34,10 +38,10 @@ export function eventWords(event) {
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
-// Calls onEpoch for each epoch, onBatch at most ten times a second after some, onCheckpoint for each checkpoint,
+// Calls onEpoch for each epoch, onWithin for each report within an epoch, onLayers for each of layers (of an ended job too), onBatch at most ten times a second after some, onCheckpoint for each checkpoint,
 // onChange when the job's state may have changed, onRestart when epochs begin again. `live` is true while a stream
 // is open.
-export function followEvents({ url, job, list, signal, onEpoch, onBatch, onCheckpoint, onChange, onRestart }) {
+export function followEvents({ url, job, list, signal, onEpoch, onWithin, onLayers, onBatch, onCheckpoint, onChange, onRestart }) {
   const state = { live: false };
   const ended = isEnded(job);
   const every = Math.max(1, Math.ceil(job.progress.epochs / (ended ? epochsOfEnded : epochsFollowed)));
@@ -63,6 +67,10 @@ export function followEvents({ url, job, list, signal, onEpoch, onBatch, onCheck
     pending.push(event);
     if (event.type === "epoch") {
       if (!ended) onEpoch(event);
+    } else if (event.type === "batch") {
+      if (!ended) onWithin(event);
+    } else if (event.type === "layers") {
+      onLayers(event);
     } else if (event.type === "checkpoint") {
       if (!ended) onCheckpoint();
     } else {

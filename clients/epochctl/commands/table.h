@@ -15,6 +15,7 @@
   X(ls)                        \
   X(show)                      \
   X(plot)                      \
+  X(layers)                    \
   X(compare)                   \
   X(pause)                     \
   X(resume)                    \

@@ -76,7 +76,9 @@ static void event_draw(viewer *view, const char *line, size_t bytes, const ep_ev
   char message[MESSAGE_BYTES];
   json_t *root = NULL;
   ep_event shown = *event;
-  bool is_epoch = event->type == EP_EVENT_EPOCH; /* has all in `event` already */
+  /* these have all in `event` already */
+  bool is_epoch = event->type == EP_EVENT_EPOCH || event->type == EP_EVENT_BATCH;
+  if (event->type == EP_EVENT_LAYERS) return; /* epochctl layers shows them */
   if (!is_epoch && ep_json_load(line, bytes, EP_LIMIT_EVENT_BYTES, &root, NULL) != EP_OK) return;
   if (event->type == EP_EVENT_TRIAL) {
     shown.epochs = ep_json_integer_at(root, "numbers");

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "clients/epochctl/terminal/human.h"
@@ -17,8 +18,15 @@ static double now_s(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Epochs done; within an epoch a part of one counts too. */
+static double progress_epochs(const ep_event *event) {
+  const ep_progress_record *record = &event->progress;
+  bool within = event->type == EP_EVENT_BATCH && record->batches > 0;
+  return (double)record->epoch + (within ? (double)record->batch / (double)record->batches - 1 : 0);
+}
+
 static double progress_fraction(const ep_event *event) {
-  return event->epochs > 0 ? (double)event->progress.epoch / (double)event->epochs : 0;
+  return event->epochs > 0 ? progress_epochs(event) / (double)event->epochs : 0;
 }
 
 static void epoch_fields_write(const ep_event *event, char fields[FIELDS][96]) {
@@ -31,9 +39,14 @@ static void epoch_fields_write(const ep_event *event, char fields[FIELDS][96]) {
     snprintf(fields[3], 96, "error %s", ep_human_number(record->error, a));
   snprintf(fields[4], 96, "epoch %s/%s", ep_human_count(record->epoch, a),
            ep_human_count(event->epochs, b));
+  if (event->type == EP_EVENT_BATCH) {
+    size_t used = strlen(fields[4]);
+    snprintf(fields[4] + used, 96 - used, ", batch %s/%s", ep_human_count(record->batch, a),
+             ep_human_count(record->batches, b));
+  }
   if (record->elapsed_seconds > 0)
     snprintf(fields[5], 96, "%s epochs/s",
-             ep_human_rate((double)record->epoch / record->elapsed_seconds, a));
+             ep_human_rate(progress_epochs(event) / record->elapsed_seconds, a));
 }
 
 static void trial_fields_write(const ep_progress_bar *bar, char fields[FIELDS][96]) {
@@ -50,7 +63,7 @@ static void fields_write(const ep_progress_bar *bar, char fields[FIELDS][96]) {
   char text[EP_HUMAN_BYTES];
   for (int i = 0; i < FIELDS; i++) fields[i][0] = 0;
   snprintf(fields[0], 96, "%s", ep_human_percent(progress_fraction(event), text));
-  if (!isnan(event->eta_seconds) && event->progress.epoch < event->epochs)
+  if (!isnan(event->eta_seconds) && progress_epochs(event) < (double)event->epochs)
     snprintf(fields[2], 96, "%s left", ep_human_seconds(event->eta_seconds, text));
   if (event->type == EP_EVENT_TRIAL)
     trial_fields_write(bar, fields);
@@ -163,6 +176,7 @@ void ep_progress_bar_event(ep_progress_bar *bar, const ep_event *event, const ch
   char text[LINE_BYTES];
   switch (event->type) {
   case EP_EVENT_EPOCH:
+  case EP_EVENT_BATCH:
   case EP_EVENT_TRIAL: progress_show(bar, event); return;
   case EP_EVENT_QUEUED:
   case EP_EVENT_STARTED:

@@ -12,7 +12,7 @@ typedef struct {
   const char *name;          /* of the job: escaped already */
   const char *best, *values; /* of a sweep: its best trial so far, and that one's point; escaped,
                                 loans; "" before the first */
-  ep_event last;             /* the newest epoch or trial; seq 0 before the first */
+  ep_event last;             /* the newest epoch, batch or trial; seq 0 before the first */
   double shown_s;            /* steady clock at the last line; 0 before the first */
   int64_t shown_seq;         /* of the event in that line */
   int shown_tenths;          /* of the whole, in the last line of a pipe */

@@ -5,7 +5,7 @@ import math
 import shutil
 import sys
 import time
-from typing import Any, Callable, List, Mapping, Optional
+from typing import Any, Callable, List, Mapping, Optional, Sequence
 
 from .arrays import number_of
 from .errors import message_of
@@ -55,6 +55,9 @@ class Terminal:
     def __call__(self, event: Mapping[str, Any]) -> None:
         if event["type"] == "epoch":
             self._show(event, event["epoch"] / event["epochs"], self._epoch)
+        elif event["type"] == "batch":
+            done = event["epoch"] - 1 + event["batch"] / event["batches"]
+            self._show(event, done / event["epochs"], self._batch)
         elif event["type"] == "trial":
             self._show(event, event["number"] / event["numbers"], self._trial)
         elif event["type"] in ("paused", "resumed") and "epoch" in event:
@@ -67,6 +70,10 @@ class Terminal:
     def _epoch(event: Mapping[str, Any]) -> str:
         text = f"{event['epoch']}/{event['epochs']} loss {readable(event['loss'])}"
         return text + (f" error {readable(event['error'])}" if event.get("error") is not None else "")
+
+    @staticmethod
+    def _batch(event: Mapping[str, Any]) -> str:
+        return f"{event['epoch']}/{event['epochs']} batch {event['batch']}/{event['batches']} loss {readable(event['loss'])}"
 
     def _trial(self, event: Mapping[str, Any]) -> str:
         text = f"{event['number']}/{event['numbers']} trainings"
@@ -146,6 +153,28 @@ def job_html(job: Mapping[str, Any], curve: Mapping[str, Any]) -> str:
     words += [f"test {name} {readable(value)}" for name, value in test.items() if isinstance(value, (int, float))][:4]
     words += [message_of(job["error"])] if job["error"] else []
     return _html(words, progress["fraction"], _svg(curve))
+
+
+def _polyline(xs: Sequence[float], ys: Sequence[float], low: float, high: float, dash: str = "") -> str:
+    """A line in a box of 400 x 160, of the values that are above 0, by powers of ten."""
+    first, last = xs[0], xs[-1]
+    points = " ".join(f"{(x - first) / max(1, last - first) * 400:.1f},{160 - (math.log10(y) - low) / max(1e-12, high - low) * 160:.1f}"
+                      for x, y in zip(xs, ys) if y > 0)
+    return f"<polyline points=\"{points}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\"{dash}/>"
+
+
+def layers_svg(layers: Mapping[str, Any], figure: str) -> str:
+    """One figure of every layer over the epochs, by powers of ten; "" where there is nothing to draw."""
+    lines = {name: [number_of(value) or 0.0 for value in layer[figure]] for name, layer in layers["layers"].items()}
+    lines = {name: values for name, values in lines.items() if max(values, default=0) > 0}
+    logs = [math.log10(value) for values in lines.values() for value in values if value > 0]
+    if not logs:
+        return ""
+    dashes = ("", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 3\"", " stroke-dasharray=\"8 3 2 3\"")
+    drawn = "".join(_polyline(layers["epoch"], values, min(logs), max(logs), dashes[i % 4]) for i, values in enumerate(lines.values()))
+    words = f"{figure} {readable(10 ** min(logs))} to {readable(10 ** max(logs))}, layers {', '.join(lines)}"
+    return (f"<svg role=\"img\" aria-label=\"{escape(words)}\" width=\"400\" height=\"180\" viewBox=\"-2 -4 404 184\">{drawn}"
+            f"<text x=\"0\" y=\"176\" font-size=\"11\" fill=\"currentColor\">{escape(words)}</text></svg>")
 
 
 def sweep_html(sweep: Mapping[str, Any], table: Table) -> str:

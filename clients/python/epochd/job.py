@@ -7,12 +7,27 @@ from typing import Any, Dict, List, Optional, Union
 from urllib.parse import quote, urlencode
 
 from .arrays import number_of, numpy, read_safetensors, vector
-from .display import job_html
+from .display import job_html, layers_svg
 from .submission import Submission
 
 PREDICT_ROWS = 100_000  # the daemon's limit of one request
 PREDICT_BYTES = 4 << 20  # well below the daemon's limit
 Checkpoint = Union[int, str, None]  # a step, or "latest"
+
+
+class Layers(Dict[str, Any]):
+    """The figures of a job's layers over its epochs."""
+
+    def __init__(self, events: List[Dict[str, Any]]):
+        names = [layer["layer"] for layer in events[-1]["layers"]] if events else []
+        super().__init__(epoch=[event["epoch"] for event in events], layers={
+            name: {"type": events[-1]["layers"][i]["type"],
+                   **{key: [event["layers"][i][key] for event in events]
+                      for key in ("gradient_norm", "weight_norm", "dead", "low", "high", "counts")}}
+            for i, name in enumerate(names)})
+
+    def _repr_html_(self) -> str:
+        return layers_svg(self, "gradient_norm") + layers_svg(self, "weight_norm")
 
 
 class Job(Submission):
@@ -63,6 +78,12 @@ class Job(Submission):
         asked = {key: str(value).lower() if isinstance(value, bool) else value for key, value in options.items()}
         content = self._client._bytes("GET", f"{self._path}/plots/{quote(name, safe='')}?{urlencode({**asked, 'format': format})}")
         return json.loads(content) if format == "json" else content.decode() if format == "svg" else content
+
+    def layers(self) -> Layers:
+        """What each layer looked like over the epochs, of a job with "report": {"layers": True}: `epoch`, a list, and
+        `layers`, by name, each with lists as long: `gradient_norm`, `weight_norm`, `dead`, `low`, `high`, `counts`. A
+        notebook draws it."""
+        return Layers([event for event in self.events(follow=False, every=1_000_000_000) if event["type"] == "layers"])
 
     def predict(self, x: Any, checkpoint: Checkpoint = None, steps: Optional[int] = None, future: Any = None) -> Any:
         """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a

@@ -123,8 +123,10 @@ static void launch(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows
 cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
                                const ep_cuda_clock *clock) {
   int64_t image = batch->in.height * batch->in.width * batch->pixel_pitch;
-  if (batch->batch_pixels)
+  if (batch->batch_pixels && batch->pixels_half)
     launch(stream, batch, rows, clock, (half_number *)batch->batch_pixels, image);
+  else if (batch->batch_pixels)
+    launch(stream, batch, rows, clock, (float *)batch->batch_pixels, image);
   else if (batch->batch_half)
     launch(stream, batch, rows, clock, (half_number *)batch->batch_half, batch->half_pitch);
   else

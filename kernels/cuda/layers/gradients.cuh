@@ -24,4 +24,16 @@ static __device__ float ep_cuda_gradient_at(const ep_cuda_gradient &of, int64_t 
   return grad;
 }
 
+/* Moves a row's parameter `at` by its gradient, with the clock's rates. */
+static __device__ void ep_cuda_parameter_step(const ep_cuda_update &update,
+                                              const ep_cuda_gradient &of, int64_t at, float grad) {
+  const ep_optimizer *optimizer = &update.optimizer;
+  const int64_t place = of.first + at;
+  const float scale = optimizer->clip_norm > 0 ? update.clock->clip_scale : 1;
+  const ep_optimizer_step now = update.clock->update;
+  update.parameters[place] = ep_optimizer_update(
+      optimizer, &now, of.weight_decay, update.parameters[place], ep_clip(optimizer, scale, grad),
+      update.state ? update.state + place : NULL, update.state_stride);
+}
+
 #endif

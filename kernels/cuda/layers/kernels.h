@@ -61,9 +61,10 @@ typedef struct {
   float *batch_x;
   void *batch_half; /* not NULL: bfloat16 [rows, half_pitch] here instead of batch_x */
   int64_t half_pitch;
-  void *batch_pixels;  /* not NULL: images [rows, height, width, pixel_pitch] of bfloat16 here
+  void *batch_pixels;  /* not NULL: images [rows, height, width, pixel_pitch] of numbers here
                           instead; zeros beyond the channels */
   int64_t pixel_pitch; /* a multiple of 4 */
+  bool pixels_half;    /* the numbers are bfloat16, else float32 */
   void *batch_y;
 } ep_cuda_batch;
 cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,

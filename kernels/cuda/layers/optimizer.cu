@@ -9,15 +9,8 @@ enum { THREADS = EP_CUDA_UPDATE_THREADS };
 static __global__ void step(ep_cuda_update update) {
   const ep_cuda_gradient of =
       update.gradients[ep_cuda_gradient_of_block(update.gradients, update.gradients_count)];
-  int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x, place = of.first + at;
-  if (at >= of.count) return;
-  const ep_optimizer *optimizer = &update.optimizer;
-  float scale = optimizer->clip_norm > 0 ? update.clock->clip_scale : 1;
-  float grad = ep_clip(optimizer, scale, ep_cuda_gradient_at(of, at));
-  ep_optimizer_step now = update.clock->update;
-  update.parameters[place] =
-      ep_optimizer_update(optimizer, &now, of.weight_decay, update.parameters[place], grad,
-                          update.state ? update.state + place : NULL, update.state_stride);
+  const int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x;
+  if (at < of.count) ep_cuda_parameter_step(update, of, at, ep_cuda_gradient_at(of, at));
 }
 
 /* Each block's share of the square of the gradients' norm. */

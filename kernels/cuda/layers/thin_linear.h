@@ -22,6 +22,7 @@ enum { EP_CUDA_LINEAR_SLICES = 32, EP_CUDA_THIN_LINEAR_OUTPUTS = 16 };
  * in bfloat16. */
 typedef struct {
   bool half, derived;
+  int slices; /* of the rows, for the sums below; 0: EP_CUDA_LINEAR_SLICES */
   int64_t rows, in, out, pitch;
   const float *weight;
   const void *x, *before;

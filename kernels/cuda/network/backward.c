@@ -38,13 +38,15 @@ static ep_status wide_back(retreat *r, ep_error *error) {
                                   .a = r->grad,
                                   .b = ep_cuda_layer_input(network, r->i, r->x),
                                   .out = layer->gradient,
-                                  .transpose_a = true};
+                                  .transpose_a = true,
+                                  .tf32 = ep_cuda_network_is_coarse(network)};
   ep_cuda_gemm_shape of_x = {.rows = r->rows,
                              .columns = op->in_features,
                              .depth = op->out_features,
                              .a = r->grad,
                              .b = network->parameters + op->weight,
-                             .out = r->other};
+                             .out = r->other,
+                             .tf32 = ep_cuda_network_is_coarse(network)};
   ep_status status = EP_OK;
   if (layer->trained && op->bias >= 0)
     EP_CUDA_TRY(ep_cuda_column_sums(network->stream, r->rows, op->out_features, r->grad,
@@ -213,6 +215,8 @@ ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const
   for (; r.i >= network->first_trained && r.i >= first; r.i = r.next) {
     r.next = r.i - 1;
     ep_status status = layer_back(&r, error);
+    if (status == EP_OK && network->layers[r.i].trained && network->program->ops[r.i].weight >= 0)
+      status = ep_cuda_network_found(network, network->program->ops[r.i].weight, error);
     if (status == EP_OK) status = skips_add(&r, error);
     if (status != EP_OK) return status;
   }

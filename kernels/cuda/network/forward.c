@@ -7,7 +7,8 @@ ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *p
   for (int i = 0; i < EP_CUDA_PRODUCTS && !gemm; i++) {
     const ep_cuda_gemm_shape *kept = &products->gemm[i].shape;
     if (products->gemm[i].product && kept->rows == shape->rows && kept->depth == shape->depth &&
-        kept->a == shape->a && kept->b == shape->b && kept->out == shape->out)
+        kept->a == shape->a && kept->b == shape->b && kept->out == shape->out &&
+        kept->tf32 == shape->tf32)
       gemm = &products->gemm[i];
   }
   if (!gemm) {
@@ -50,7 +51,8 @@ static ep_status linear_pass(const passage *p, ep_error *error) {
                                 .b = weight,
                                 .bias = bias,
                                 .out = p->y,
-                                .transpose_b = true};
+                                .transpose_b = true,
+                                .tf32 = p->training && ep_cuda_network_is_coarse(network)};
     return ep_cuda_network_multiply(network, &layer->forward, &shape, error);
   }
   ep_cuda_linear_forward linear = {.rows = p->rows,

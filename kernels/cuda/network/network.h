@@ -99,7 +99,17 @@ struct ep_cuda_network {
   ep_cuda_tally *tally;
   ep_cuda_partials *partials;
   void *workspace; /* cuBLASLt's, NULL when all is thin */
+
+  /* Called while a step is queued: the gradients of all parameters from `first` on are, on the
+   * network's stream. NULL: nobody waits for them. */
+  ep_status (*found)(void *context, int64_t first, ep_error *error);
+  void *found_context;
 };
+
+/* Whether the products of a training step may be TF32's; those of an evaluation are float32's. */
+static inline bool ep_cuda_network_is_coarse(const ep_cuda_network *network) {
+  return network->program->precision != EP_PRECISION_FP32;
+}
 
 /* Everything zero. The caller destroys *out; backend, program and what is lent must outlive it. */
 ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
@@ -176,6 +186,12 @@ bool ep_cuda_linear_by_thread(const ep_op *op);
 /* The input of layer i, when the network's is x. */
 static inline float *ep_cuda_layer_input(const ep_cuda_network *network, int i, const float *x) {
   return i == 0 ? (float *)x : network->layers[i - 1].value;
+}
+
+/* For who queues gradients, from the last layer to the first: `first` is the layer's weight. */
+static inline ep_status ep_cuda_network_found(const ep_cuda_network *network, int64_t first,
+                                              ep_error *error) {
+  return network->found ? network->found(network->found_context, first, error) : EP_OK;
 }
 
 static inline float *ep_cuda_parameters_at(const ep_cuda_network *network, int64_t offset) {

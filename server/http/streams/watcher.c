@@ -99,6 +99,7 @@ static bool carry_put(ep_watcher *watcher, const char *head, size_t head_bytes, 
 }
 
 static bool is_due(ep_watcher *watcher, const ep_event *event) {
+  if (watcher->options.every > 1 && event->type == EP_EVENT_BATCH) return false;
   if (watcher->options.every <= 1 || event->type != EP_EVENT_EPOCH) return true;
   int64_t bucket = event->progress.epoch / watcher->options.every;
   bool due = bucket != watcher->bucket;

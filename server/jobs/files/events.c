@@ -116,7 +116,7 @@ ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *
 static bool epochs_missing(const ep_job_row *row, const ep_event_log_tail *tail,
                            int64_t epochs_done) {
   return row->state == EP_STATE_SUCCEEDED && epochs_done == row->epochs &&
-         epochs_done > tail->last_epoch;
+         epochs_done > tail->reports.epoch;
 }
 
 /* What the log of an ended job has lost, as a message; false: nothing that is known. Its time and
@@ -124,10 +124,10 @@ static bool epochs_missing(const ep_job_row *row, const ep_event_log_tail *tail,
 static bool loss_find(const ep_job_row *row, const ep_event_log_tail *tail, int64_t epochs_done,
                       char message[EP_MESSAGE_BYTES]) {
   if (!tail->damaged && !epochs_missing(row, tail, epochs_done)) return false;
-  if (epochs_done > tail->last_epoch)
+  if (epochs_done > tail->reports.epoch)
     snprintf(message, EP_MESSAGE_BYTES,
              "the event log was damaged: the lines of epochs %lld to %lld are lost",
-             (long long)tail->last_epoch + 1, (long long)epochs_done);
+             (long long)tail->reports.epoch + 1, (long long)epochs_done);
   else
     snprintf(message, EP_MESSAGE_BYTES,
              "the event log was damaged behind epoch %lld, the job's last", (long long)epochs_done);

@@ -278,7 +278,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   memcpy(out->train.executor, row.executor, sizeof out->train.executor);
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
-  out->train.epochs_logged = tail.last_epoch;
+  out->train.epochs_logged = tail.reports.epoch;
   out->train.thinning = ep_run_thinning(jobs, &tail);
   out->train.gpus_count = job->gang.count;
   for (int i = 0; i < job->gang.count; i++) out->train.gpus[i] = job->gang.gpu[i];

@@ -33,7 +33,7 @@ static ep_status epoch_read(ep_jobs *jobs, const char *id, long long *epoch, ep_
   ep_status status = ep_open_logs_retain(&jobs->logs, id, &log, error);
   if (status != EP_OK) return status;
   ep_event_log_get_tail(log, &tail);
-  *epoch = tail.last_epoch;
+  *epoch = tail.reports.epoch;
   ep_open_logs_release(&jobs->logs, log);
   return EP_OK;
 }

@@ -125,8 +125,8 @@ static int64_t epoch_of(ep_jobs *jobs, const char *id) {
   ep_open_logs_release(&jobs->logs, log);
   ep_status status =
       ep_jobs_checkpoint_find(jobs, id, EP_CHECKPOINT_LATEST, &checkpoint, path, NULL);
-  bool later = status == EP_OK && checkpoint.epoch > tail.last_epoch;
-  return later ? checkpoint.epoch : tail.last_epoch;
+  bool later = status == EP_OK && checkpoint.epoch > tail.reports.epoch;
+  return later ? checkpoint.epoch : tail.reports.epoch;
 }
 
 /* For a job that runs, and may come back to the queue. False: memory is short. */

@@ -137,9 +137,11 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
 
 /* Rounded to microseconds, which are shorter to write. */
 static double eta_of(const ep_progress_record *record, int64_t epochs) {
-  if (record->epoch <= 0) return NAN;
-  double seconds =
-      record->elapsed_seconds / (double)record->epoch * (double)(epochs - record->epoch);
+  double done = (double)record->epoch;
+  if (record->kind == EP_PROGRESS_BATCH)
+    done += (double)record->batch / (double)record->batches - 1;
+  if (done <= 0) return NAN;
+  double seconds = record->elapsed_seconds / done * ((double)epochs - done);
   return floor(seconds * 1e6 + 0.5) / 1e6;
 }
 
@@ -161,6 +163,35 @@ static bool thinning_keeps(int thinning, int64_t epoch, int64_t before, int64_t 
   return epoch / (epoch - before) % (INT64_C(1) << thinning) == 0;
 }
 
+/* Whether the log lacks a report. What is told within epochs is left out of a log that is thinned.
+ */
+static bool record_wanted(const ep_live_job *job, const ep_progress_record *record, int thinning,
+                          int64_t before, const ep_log_reports *logged) {
+  int64_t epoch = record->epoch, epochs = job->row.epochs;
+  if (epoch <= logged->epoch || epoch > epochs) return false;
+  switch (record->kind) {
+  case EP_PROGRESS_BATCH:
+    return thinning == 0 && (epoch > logged->batch_epoch ||
+                             (epoch == logged->batch_epoch && record->batch > logged->batch));
+  case EP_PROGRESS_LAYER: return thinning == 0 && epoch > logged->layers_epoch;
+  default: return record->lowest_loss != 0 || thinning_keeps(thinning, epoch, before, epochs);
+  }
+}
+
+static ep_event record_event(const ep_live_job *job, const ep_progress_record *record,
+                             int64_t now_us) {
+  static const ep_event_type types[] = {[EP_PROGRESS_EPOCH] = EP_EVENT_EPOCH,
+                                        [EP_PROGRESS_BATCH] = EP_EVENT_BATCH,
+                                        [EP_PROGRESS_LAYER] = EP_EVENT_LAYERS};
+  return (ep_event){.job = job->row.id,
+                    .type = types[record->kind],
+                    .time_us = now_us,
+                    .epochs = job->row.epochs,
+                    .progress = *record,
+                    .layers = record->kind == EP_PROGRESS_LAYER ? record : NULL,
+                    .eta_seconds = eta_of(record, job->row.epochs)};
+}
+
 /* The records that the log does not have (a training that starts again repeats the others) as
  * events, one with a warning behind it: [2 * progress->count]; returns how many. A training says
  * once that its loss explodes: the sentence goes to `explosion`. */
@@ -168,21 +199,17 @@ static int records_select(const ep_live_job *job, const ep_progress *progress, i
                           ep_event *events, char explosion[EP_MESSAGE_BYTES]) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
-  int64_t now_us = ep_clock_utc_us(), last_epoch = tail.last_epoch, before = job->epoch;
+  int64_t now_us = ep_clock_utc_us(), before = job->epoch;
   int count = 0;
-  for (uint32_t i = 0; i < progress->count; before = progress->records[i++].epoch) {
+  for (uint32_t i = 0; i < progress->count; i++) {
     const ep_progress_record *record = &progress->records[i];
-    if (record->epoch <= last_epoch || record->epoch > job->row.epochs) continue;
-    bool explodes = record->lowest_loss != 0;
-    if (!explodes && !thinning_keeps(thinning, record->epoch, before, job->row.epochs)) continue;
-    last_epoch = record->epoch;
-    events[count++] = (ep_event){.job = job->row.id,
-                                 .type = EP_EVENT_EPOCH,
-                                 .time_us = now_us,
-                                 .epochs = job->row.epochs,
-                                 .progress = *record,
-                                 .eta_seconds = eta_of(record, job->row.epochs)};
-    if (!explodes) continue;
+    bool wanted = record_wanted(job, record, thinning, before, &tail.reports);
+    if (record->kind == EP_PROGRESS_EPOCH) before = record->epoch;
+    if (record->kind == EP_PROGRESS_LAYER) i += (uint32_t)record->layer.count - 1;
+    if (!wanted) continue;
+    events[count] = record_event(job, record, now_us);
+    ep_log_reports_note(&tail.reports, events[count++].type, record->epoch, record->batch);
+    if (record->kind != EP_PROGRESS_EPOCH || record->lowest_loss == 0) continue;
     ep_explosion_format(record, explosion);
     events[count++] = ep_job_warning_event(job->row.id, explosion);
   }
@@ -224,6 +251,12 @@ static void epochs_count(const ep_live_job *job, int64_t epoch) {
   if (epoch > job->epoch) ep_metrics_add(EP_COUNTER_EPOCHS, (uint64_t)(epoch - job->epoch));
 }
 
+/* Whole epochs at a record: those of a batch and of layers come before their epoch's end is told.
+ */
+static int64_t epochs_done(const ep_progress_record *record) {
+  return record->kind == EP_PROGRESS_EPOCH ? record->epoch : record->epoch - 1;
+}
+
 static void trials_count(const ep_live_job *job, const ep_progress *progress) {
   for (uint32_t i = 0; i < progress->count; i++)
     if (progress->trials[i].number > job->epoch)
@@ -238,7 +271,8 @@ static bool job_progress(void *context, const ep_progress *progress) {
   ep_error error = {0};
   if (records_hold(jobs, job, progress, &error) != EP_OK) return refusal_log(job, &error);
   uint32_t last = progress->count - 1;
-  int64_t epoch = progress->trials ? progress->trials[last].number : progress->records[last].epoch;
+  int64_t epoch =
+      progress->trials ? progress->trials[last].number : epochs_done(&progress->records[last]);
   double eta_seconds = progress->trials ? ep_trials_eta(job, epoch)
                                         : eta_of(&progress->records[last], job->row.epochs);
   if (progress->trials)
@@ -327,9 +361,10 @@ static bool death_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
                         char message[DEATH_BYTES]) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
-  bool further = tail.last_epoch > job->epoch_at_death || job->checkpoint_step > job->step_at_death;
+  bool further =
+      tail.reports.epoch > job->epoch_at_death || job->checkpoint_step > job->step_at_death;
   job->deaths = further ? 1 : job->deaths + 1;
-  job->epoch_at_death = tail.last_epoch;
+  job->epoch_at_death = tail.reports.epoch;
   job->step_at_death = job->checkpoint_step;
   job->deaths_unbegun = 0;
   pthread_mutex_lock(&jobs->mutex);
@@ -382,7 +417,7 @@ static void attempt_lost(ep_jobs *jobs, ep_live_job *job, bool begun, ep_status 
 static bool has_trained(const ep_live_job *job) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
-  return tail.last_epoch > 0 || job->checkpoint_step > 0;
+  return tail.reports.epoch > 0 || job->checkpoint_step > 0;
 }
 
 /* Warnings that the disk refuses are lost: the job has its metrics all the same. */

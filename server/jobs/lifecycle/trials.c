@@ -78,7 +78,7 @@ static int trials_select(const ep_live_job *job, const ep_progress *progress, in
   for (uint32_t i = 0; i < progress->count; i++) {
     const ep_trial_record *trial = &progress->trials[i];
     bool kept = trial->number == job->row.epochs || trial->number % (INT64_C(1) << thinning) == 0;
-    if (trial->number <= tail.last_epoch || trial->number > job->row.epochs || !kept) continue;
+    if (trial->number <= tail.reports.epoch || trial->number > job->row.epochs || !kept) continue;
     ep_event *event = &events[count++];
     *event = (ep_event){.job = job->row.id,
                         .type = EP_EVENT_TRIAL,

@@ -72,6 +72,7 @@ void ep_best_note(ep_jobs *jobs, ep_live_job *job, const ep_progress *progress) 
   if (!best->wanted || progress->trials) return;
   for (uint32_t i = 0; i < progress->count; i++) {
     const ep_progress_record *record = &progress->records[i];
+    if (record->kind != EP_PROGRESS_EPOCH) continue;
     double value = ep_progress_validation(record, best->metric);
     bool worse = ep_metric_is_maximized(best->metric) ? value <= best->value : value >= best->value;
     if (!isfinite(value) || worse) continue; /* NaN: the first */

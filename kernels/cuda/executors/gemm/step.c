@@ -179,6 +179,14 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
   return EP_OK;
 }
 
+static ep_status weight_found(const pass *p, int i, ep_error *error) {
+  const ep_gemm_layer *layer = &p->gemm->layers[i];
+  if (!layer->trains_weight) return EP_OK;
+  ep_status status = multiply(p, &layer->weight_product[p->kind], error);
+  if (status != EP_OK) return status;
+  return ep_cuda_network_found(p->gemm->network, layer->linear->weight, error);
+}
+
 static ep_status backward(const pass *p, ep_error *error) {
   ep_gemm_network *self = p->gemm;
   int i = self->layers_count - 1;
@@ -192,10 +200,11 @@ static ep_status backward(const pass *p, ep_error *error) {
     const ep_gemm_layer *layer = &self->layers[i];
     if (!ready) status = derive(p, i, error);
     ready = layer->back[p->kind].hopper;
+    if (status == EP_OK && self->slice) status = weight_found(p, i, error); /* others wait for it */
     if (status == EP_OK && i > self->first_trained)
       status = multiply(p, &layer->back[p->kind], error);
-    if (status == EP_OK && layer->trains_weight) /* after it: this may change the weight */
-      status = multiply(p, &layer->weight_product[p->kind], error);
+    if (status == EP_OK && !self->slice) /* after it: this may change the weight */
+      status = weight_found(p, i, error);
   }
   return status;
 }

@@ -46,14 +46,13 @@ static __device__ window window_at(const ep_images_blend &blend, const windows &
 }
 
 /* What a thread's channels are multiplied by and moved by. */
-struct affine {
-  float scale[PACK], shift[PACK];
-};
+template <int N> struct affine { float scale[N], shift[N]; };
 
-static __device__ affine affine_of(const ep_images_blend &blend, int64_t channel) {
-  affine of;
+template <int N>
+static __device__ affine<N> affine_of(const ep_images_blend &blend, int64_t channel) {
+  affine<N> of;
 #pragma unroll
-  for (int i = 0; i < PACK; i++) {
+  for (int i = 0; i < N; i++) {
     int64_t c = channel + i;
     if (blend.figures) {
       of.scale[i] = blend.figures[EP_IMAGES_SCALE * blend.pitch + c];
@@ -86,33 +85,34 @@ template <bool relu> static __device__ float slope(const ep_images_blend &blend,
 }
 
 /* z of a pixel; x: read as well. */
-static __device__ void pixel_read(const ep_images_blend &blend, const affine &of, int64_t place,
-                                  float (&x)[PACK], float (&z)[PACK]) {
-  fetch((const half_number *)blend.x + place, x);
+template <typename T>
+static __device__ void pixel_read(const ep_images_blend &blend, const affine<PACK<T>> &of,
+                                  int64_t place, float (&x)[PACK<T>], float (&z)[PACK<T>]) {
+  fetch((const T *)blend.x + place, x);
 #pragma unroll
-  for (int i = 0; i < PACK; i++) z[i] = x[i] * of.scale[i] + of.shift[i];
+  for (int i = 0; i < PACK<T>; i++) z[i] = x[i] * of.scale[i] + of.shift[i];
   if (!blend.past) return;
-  float past[PACK];
-  fetch((const half_number *)blend.past + place, past);
+  float past[PACK<T>];
+  fetch((const T *)blend.past + place, past);
 #pragma unroll
-  for (int i = 0; i < PACK; i++) z[i] += past[i];
+  for (int i = 0; i < PACK<T>; i++) z[i] += past[i];
 }
 
 /* The greatest of a window, the x that it comes of, and which of its pixels that is. */
-template <int K, bool relu>
-static __device__ void window_greatest(const ep_images_blend &blend, const affine &of,
-                                       const window &w, int64_t channel, float (&most)[PACK],
-                                       float (&chosen)[PACK], int (&place)[PACK]) {
+template <typename T, int K, bool relu>
+static __device__ void window_greatest(const ep_images_blend &blend, const affine<PACK<T>> &of,
+                                       const window &w, int64_t channel, float (&most)[PACK<T>],
+                                       float (&chosen)[PACK<T>], int (&place)[PACK<T>]) {
   int high = K ? K : blend.kernel[0], wide = K ? K : blend.kernel[1];
 #pragma unroll
   for (int down = 0; down < high; down++)
 #pragma unroll
     for (int right = 0; right < wide; right++) {
-      float x[PACK], z[PACK];
+      float x[PACK<T>], z[PACK<T>];
       int64_t pixel = w.pixel + (int64_t)down * blend.in.width + right;
-      pixel_read(blend, of, pixel * blend.pitch + channel, x, z);
+      pixel_read<T>(blend, of, pixel * blend.pitch + channel, x, z);
 #pragma unroll
-      for (int i = 0; i < PACK; i++) {
+      for (int i = 0; i < PACK<T>; i++) {
         float a = activated<relu>(blend, z[i]);
         bool takes = (down == 0 && right == 0) || ep_max_takes(a, most[i]);
         if (takes) most[i] = a;
@@ -124,37 +124,37 @@ static __device__ void window_greatest(const ep_images_blend &blend, const affin
 
 /* --- forward --------------------------------------------------------------------------------- */
 
-template <int K, bool relu>
+template <typename T, int K, bool relu>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     forward(const __grid_constant__ ep_images_blend blend, windows all) {
-  int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * PACK;
+  constexpr int N = PACK<T>;
+  int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   if (channel >= blend.pitch) return;
-  affine of = affine_of(blend, channel);
+  affine<N> of = affine_of<N>(blend, channel);
 #pragma unroll(K == 1 ? 4 : 1)
   for (int at = first_of(); at < all.count; at += stride_of()) {
     window w = window_at<K>(blend, all, at);
-    float most[PACK], chosen[PACK];
-    int place[PACK];
+    float most[N], chosen[N];
+    int place[N];
     if (w.output < 0) continue;
-    window_greatest<K, relu>(blend, of, w, channel, most, chosen, place);
+    window_greatest<T, K, relu>(blend, of, w, channel, most, chosen, place);
     int64_t to = w.output * blend.pitch + channel;
-    store<PACK>((half_number *)blend.y + to, most);
-    if (K != 1 && blend.chosen) store<PACK>((half_number *)blend.chosen + to, chosen);
+    store<N>((T *)blend.y + to, most);
+    if (K != 1 && blend.chosen) store<N>((T *)blend.chosen + to, chosen);
   }
 }
 
 /* --- back ------------------------------------------------------------------------------------ */
 
 /* What a thread's channels need besides on the way back. */
-struct normal {
-  float mean[PACK], inverse[PACK], grad[PACK], product[PACK];
-};
+template <int N> struct normal { float mean[N], inverse[N], grad[N], product[N]; };
 
-static __device__ normal normal_of(const ep_images_blend &blend, int64_t channel) {
-  normal of = {};
+template <int N>
+static __device__ normal<N> normal_of(const ep_images_blend &blend, int64_t channel) {
+  normal<N> of = {};
   if (!blend.figures) return of;
 #pragma unroll
-  for (int i = 0; i < PACK; i++) {
+  for (int i = 0; i < N; i++) {
     const float *at = blend.figures + channel + i;
     of.mean[i] = at[EP_IMAGES_MEAN * blend.pitch];
     of.inverse[i] = at[EP_IMAGES_INVERSE * blend.pitch];
@@ -164,24 +164,24 @@ static __device__ normal normal_of(const ep_images_blend &blend, int64_t channel
   return of;
 }
 
-template <int K, bool relu, bool sums>
+template <typename T, int K, bool relu, bool sums>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back(const __grid_constant__ ep_images_blend blend, windows all) {
-  constexpr int N = PACK;
+  constexpr int N = PACK<T>;
   int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N, channel = first_channel;
   channel += threadIdx.x * N;
   float sum[N] = {}, product[N] = {};
   if (channel < blend.pitch) {
-    affine of = affine_of(blend, channel);
-    normal norm = normal_of(blend, channel);
+    affine<N> of = affine_of<N>(blend, channel);
+    normal<N> norm = normal_of<N>(blend, channel);
 #pragma unroll(K == 1 ? 2 : 1)
     for (int at = first_of(); at < all.count; at += stride_of()) {
       window w = window_at<K>(blend, all, at);
       float grad[N] = {}, most[N], chosen[N];
       int place[N] = {};
       if (w.output >= 0) {
-        fetch((const half_number *)blend.grad + w.output * blend.pitch + channel, grad);
-        if (K != 1) window_greatest<K, relu>(blend, of, w, channel, most, chosen, place);
+        fetch((const T *)blend.grad + w.output * blend.pitch + channel, grad);
+        if (K != 1) window_greatest<T, K, relu>(blend, of, w, channel, most, chosen, place);
       }
       int high = K ? K : blend.kernel[0], wide = K ? K : blend.kernel[1];
 #pragma unroll
@@ -192,7 +192,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
           if (K != 1 && (down >= w.height || right >= w.width)) continue;
           int64_t pixel = w.pixel + (int64_t)down * blend.in.width + right;
           int64_t at_pixel = pixel * blend.pitch + channel;
-          pixel_read(blend, of, at_pixel, x, z);
+          pixel_read<T>(blend, of, at_pixel, x, z);
 #pragma unroll
           for (int i = 0; i < N; i++) {
             float g = place[i] == down * wide + right ? grad[i] : 0.0f;
@@ -208,8 +208,8 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
             if (blend.normalized)
               x[i] = of.scale[i] * (g - norm.grad[i] - normalized * norm.product[i]);
           }
-          if (blend.grad_x) store<N>((half_number *)blend.grad_x + at_pixel, x);
-          if (blend.grad_past) store<N>((half_number *)blend.grad_past + at_pixel, by_z);
+          if (blend.grad_x) store<N>((T *)blend.grad_x + at_pixel, x);
+          if (blend.grad_past) store<N>((T *)blend.grad_past + at_pixel, by_z);
         }
     }
   }
@@ -218,15 +218,16 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 
 /* The same of what is most usual, a norm, relu and windows of 2 by 2, for the gradient by x alone:
  * what was the greatest tells where the gradient goes, and one product what the norm takes off. */
+template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
     back_usual(const __grid_constant__ ep_images_blend blend, windows all) {
-  constexpr int N = PACK;
+  constexpr int N = PACK<T>;
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   if (channel >= blend.pitch) return;
-  affine of = affine_of(blend, channel);
+  affine<N> of = affine_of<N>(blend, channel);
   float factor[N], constant[N];
   {
-    normal norm = normal_of(blend, channel);
+    normal<N> norm = normal_of<N>(blend, channel);
 #pragma unroll
     for (int i = 0; i < N; i++) {
       factor[i] = -of.scale[i] * norm.inverse[i] * norm.product[i];
@@ -241,11 +242,10 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
 #pragma unroll
     for (int i = 0; i < 4; i++)
       if (i / 2 < w.height && i % 2 < w.width)
-        pixels[i] =
-            fetch((const half_number *)blend.x + first + i / 2 * line + i % 2 * blend.pitch);
+        pixels[i] = fetch((const T *)blend.x + first + i / 2 * line + i % 2 * blend.pitch);
     if (w.output >= 0) {
-      fetch((const half_number *)blend.grad + w.output * blend.pitch + channel, grad);
-      fetch((const half_number *)blend.chosen + w.output * blend.pitch + channel, chosen);
+      fetch((const T *)blend.grad + w.output * blend.pitch + channel, grad);
+      fetch((const T *)blend.chosen + w.output * blend.pitch + channel, chosen);
     }
 #pragma unroll
     for (int i = 0; i < N; i++)
@@ -262,7 +262,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
         if (is) grad[i] = 0;
         x[i] = of.scale[i] * g + (factor[i] * x[i] + constant[i]);
       }
-      store<N>((half_number *)blend.grad_x + first + k / 2 * line + k % 2 * blend.pitch, x);
+      store<N>((T *)blend.grad_x + first + k / 2 * line + k % 2 * blend.pitch, x);
     }
   }
 }
@@ -270,34 +270,40 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
 /* --- launches -------------------------------------------------------------------------------- */
 
 /* The kernels of windows of a side, and of relu, where they are the usual ones. */
-template <int K, bool relu>
+template <typename T, int K, bool relu>
 static void launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
   windows all = windows_of(*blend);
-  int64_t packs = blend->pitch / PACK;
+  int64_t packs = blend->pitch / PACK<T>;
   dim3 threads = threads_of(packs), blocks = blocks_of(packs, all.count, K == 1 ? 4 : 1);
   if (goes_back && blend->sums) {
     blocks.x = (unsigned int)blend->slices;
-    back<K, relu, true><<<blocks, threads, 0, stream>>>(*blend, all);
+    back<T, K, relu, true><<<blocks, threads, 0, stream>>>(*blend, all);
   } else if (goes_back && K == 2 && relu && blend->chosen && blend->normalized) {
-    back_usual<<<blocks, threads, 0, stream>>>(*blend, all);
+    back_usual<T><<<blocks, threads, 0, stream>>>(*blend, all);
   } else if (goes_back) {
-    back<K, relu, false><<<blocks, threads, 0, stream>>>(*blend, all);
+    back<T, K, relu, false><<<blocks, threads, 0, stream>>>(*blend, all);
   } else {
-    forward<K, relu><<<blocks, threads, 0, stream>>>(*blend, all);
+    forward<T, K, relu><<<blocks, threads, 0, stream>>>(*blend, all);
   }
 }
 
-static cudaError_t blend_run(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
+template <typename T>
+static void blend_launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
   int high = blend->kernel[0], wide = blend->kernel[1];
   bool relu = blend->activates && blend->activation.type == EP_LAYER_RELU;
   if (high == 1 && wide == 1 && relu)
-    launch<1, true>(stream, blend, goes_back);
+    launch<T, 1, true>(stream, blend, goes_back);
   else if (high == 1 && wide == 1)
-    launch<1, false>(stream, blend, goes_back);
+    launch<T, 1, false>(stream, blend, goes_back);
   else if (high == 2 && wide == 2 && relu)
-    launch<2, true>(stream, blend, goes_back);
+    launch<T, 2, true>(stream, blend, goes_back);
   else
-    launch<0, false>(stream, blend, goes_back);
+    launch<T, 0, false>(stream, blend, goes_back);
+}
+
+static cudaError_t blend_run(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
+  with_numbers(blend->half,
+               [&](auto number) { blend_launch<decltype(number)>(stream, blend, goes_back); });
   return cudaGetLastError();
 }
 

@@ -157,7 +157,8 @@ static ep_status search(cudnnHandle_t handle, cudaStream_t stream,
 
 /* Field by field: what lies between them has no value. */
 static bool shapes_same(const ep_convolution_shape *a, const ep_convolution_shape *b) {
-  return a->way == b->way && a->rows == b->rows && memcmp(&a->in, &b->in, sizeof a->in) == 0 &&
+  return a->way == b->way && a->half == b->half && a->rows == b->rows &&
+         memcmp(&a->in, &b->in, sizeof a->in) == 0 &&
          memcmp(&a->out, &b->out, sizeof a->out) == 0 &&
          memcmp(a->kernel, b->kernel, sizeof a->kernel) == 0 &&
          memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
@@ -204,6 +205,7 @@ static ep_cache_key key_of(const ep_backend *backend, const ep_convolution_shape
   const int64_t numbers[] = {(int64_t)ep_cudnn()->version(),
                              backend->gpu.multiprocessors,
                              (int64_t)shape->way,
+                             shape->half,
                              shape->rows,
                              shape->in.channels,
                              shape->in.height,

@@ -12,11 +12,12 @@ typedef enum {
 } ep_convolution_way;
 
 /* x: [rows, in height, in width, in channels], w: [out channels, kernel height, kernel width, in
- * channels], y: [rows, out height, out width, out channels]; bfloat16. Sums are float32, also those
- * of the gradient by w, which is rounded to bfloat16 at its end: cuDNN has nothing fast that leaves
- * float32 there. */
+ * channels], y: [rows, out height, out width, out channels]; bfloat16, or float32 whose products
+ * may be TF32's. Sums are float32, also those of the gradient by w, which in bfloat16 is rounded at
+ * its end: cuDNN has nothing fast that leaves float32 there. */
 typedef struct {
   ep_convolution_way way;
+  bool half;        /* bfloat16 */
   ep_shape in, out; /* with channels as they lie in memory */
   int64_t rows;
   int kernel[2], stride[2], padding[2], dilation[2];

@@ -1,7 +1,7 @@
 /* kernels.h: what cuda/images does between two convolutions, behind C functions as those of
  * kernels/cuda/kernels.h. Images lie pixel by pixel, the channels of a pixel side by side: [rows,
- * height, width, pitch], of bfloat16. A pitch is a multiple of 16 bytes; whatever stands beyond the
- * channels is multiplied by zero weights. */
+ * height, width, pitch], of numbers that are bfloat16 or float32, as `half` says. A pitch is a
+ * multiple of 16 bytes; whatever stands beyond the channels is multiplied by zero weights. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_KERNELS_H
 #define EP_KERNELS_CUDA_EXECUTORS_IMAGES_KERNELS_H
 
@@ -11,14 +11,19 @@
 extern "C" {
 #endif
 
-enum {
-  EP_IMAGES_NUMBER_BYTES = 2,
-  EP_IMAGES_PACK = 16 / EP_IMAGES_NUMBER_BYTES /* numbers that are read and written at once */
-};
+enum { EP_IMAGES_PACK_BYTES = 16 }; /* what is read and written at once */
+
+static inline int64_t ep_images_number_bytes(bool half) {
+  return half ? 2 : (int64_t)sizeof(float);
+}
+static inline int64_t ep_images_pack(bool half) {
+  return EP_IMAGES_PACK_BYTES / ep_images_number_bytes(half);
+}
 
 /* Numbers of a pixel, as they lie in memory, for this many channels. */
-static inline int64_t ep_images_pitch(int64_t channels) {
-  return (channels + EP_IMAGES_PACK - 1) / EP_IMAGES_PACK * EP_IMAGES_PACK;
+static inline int64_t ep_images_pitch(bool half, int64_t channels) {
+  const int64_t pack = ep_images_pack(half);
+  return (channels + pack - 1) / pack * pack;
 }
 
 /* Channels of a pixel whose windows are laid out. */
@@ -51,7 +56,7 @@ enum {
  * nobody asks. normalized: batch_norm takes its part of grad_x off, which the figures know by then.
  */
 typedef struct {
-  bool activates, normalized;
+  bool half, activates, normalized;
   int64_t rows, pitch;
   ep_shape in, out;
   int kernel[2];
@@ -71,12 +76,13 @@ cudaError_t ep_images_blend_back(cudaStream_t stream, const ep_images_blend *ble
 /* --- norms.cu ------------------------------------------------------------------------------- */
 
 /* How many slices the sums of so many pixels have. */
-int ep_images_slices(int64_t pitch, int64_t pixels);
+int ep_images_slices(bool half, int64_t pitch, int64_t pixels);
 
 /* The batch's figures and the running statistics. x: [pixels, pitch]; sums: scratch, as above;
  * x_bias: what the convolution's bias adds to the mean, [channels] or NULL; weight, bias: the
  * norm's, or NULL; running: [2, channels]. */
 typedef struct {
+  bool half;
   int64_t pixels, channels, pitch;
   float eps, momentum;
   const void *x;
@@ -95,41 +101,50 @@ cudaError_t ep_images_bias_back(cudaStream_t stream, const ep_images_norm *norm,
 
 /* op: a pool. x: [rows, in], y: [rows, out], written; places: [rows, out] of bytes, where in its
  * window a max_pool2d found each, written. */
-cudaError_t ep_images_pool_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
+cudaError_t ep_images_pool_forward(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                                    const void *x, void *y, uint8_t *places);
 /* grad: [rows, out] -> grad_x: [rows, in], written. */
-cudaError_t ep_images_pool_back(cudaStream_t stream, const ep_op *op, int64_t rows,
+cudaError_t ep_images_pool_back(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                                 const void *grad, const uint8_t *places, void *grad_x);
 
 /* --- layouts.cu ------------------------------------------------------------------------------- */
 
 /* Images as all others have them, float32 [rows, channels, pixels], to ours and back. What is
  * written beyond the channels is zero. */
-cudaError_t ep_images_take(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pitch,
-                           int64_t pixels, const float *from, void *to);
-cudaError_t ep_images_give(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pixels,
-                           const void *from, float *to);
+cudaError_t ep_images_take(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
+                           int64_t pitch, int64_t pixels, const float *from, void *to);
+cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
+                           int64_t pixels, const void *from, float *to);
 
 /* The windows of a convolution of at most EP_IMAGES_FEW channels, one after the other, so that it
  * becomes one of a single pixel: x: [rows, in pixels, EP_IMAGES_FEW] -> patches: [rows, out pixels,
  * the pitch of taps times channels], written. */
-cudaError_t ep_images_patches(cudaStream_t stream, const ep_op *op, int64_t rows, const void *x,
-                              void *patches);
+cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+                              const void *x, void *patches);
+
+/* Weights in another order: an output's `row` numbers after the one before, a tap's `pitch` after
+ * the one before, its inputs side by side. part: 0; or how far apart are the three parts, high high
+ * low, of each number; of a gradient: of its slices. */
+typedef struct {
+  void *numbers; /* NULL: nobody asks */
+  int64_t row, pitch, part;
+} ep_images_order;
 
 /* A convolution's weights, or those of a linear layer on images, whose taps are the pixels:
- * parameters [out, in, taps], to copies [out, taps, pitch], an output's `row` numbers after the one
- * before, or from a gradient of that shape, the sum of `slices` of them, `stride` numbers apart, to
- * one in the parameters' order. Blocks from first_block on work on it. */
+ * parameters [out, in, taps], to copies in other orders, or from a gradient in another order, the
+ * sum of `slices` of them, to one in the parameters' order. in: those of a group, `group_outputs`
+ * outputs; the copies have the inputs of all groups, zero for those of others. Blocks from
+ * first_block on work on it. */
 typedef struct {
-  int64_t out, in, taps, pitch, row, stride, first_block;
+  int64_t out, in, taps, group_outputs, first_block;
   int slices;
-  bool precise; /* float32, as the head has it */
+  bool half;
+  bool single; /* a thread has one number; else all taps, at most EP_IMAGES_WEIGHT_TAPS */
   const float *parameters;
-  void *copy; /* NULL: nobody asks */
-  const void *copy_gradient;
+  ep_images_order copy, back_copy, copy_gradient;
   float *gradient; /* NULL: not trained */
 } ep_images_weight;
-enum { EP_IMAGES_WEIGHT_THREADS = 128 }; /* pairs of an output and an input of one block */
+enum { EP_IMAGES_WEIGHT_THREADS = 128, EP_IMAGES_WEIGHT_TAPS = 25 };
 /* weights: device [count], by first_block; blocks: in all. */
 cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weight *weights, int count,
                                    int64_t blocks);
@@ -137,12 +152,28 @@ cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weight *
                                    int64_t blocks);
 
 /* y = keep ? x / (1 - p) : 0, for both dropouts, as ep_cuda_dropout: [rows, out]; y may be x. */
-cudaError_t ep_images_dropout(cudaStream_t stream, const ep_op *op, int64_t first, int64_t rows,
-                              uint64_t seed, const ep_cuda_clock *clock, bool backward,
-                              const void *x, void *y);
+cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, int64_t first,
+                              int64_t rows, uint64_t seed, const ep_cuda_clock *clock,
+                              bool backward, const void *x, void *y);
 
 /* sum += other, each [count] numbers, a multiple of 16 bytes. */
-cudaError_t ep_images_add(cudaStream_t stream, int64_t count, const void *other, void *sum);
+cudaError_t ep_images_add(cudaStream_t stream, bool half, int64_t count, const void *other,
+                          void *sum);
+
+/* Float32 numbers [pixels, pitch] in three parts, for products in TF32 that lose nothing of
+ * float32: what TF32 holds of a number is `high`, the rest `low`, and a b is high high + low high +
+ * high low but for a share of 2^-21. So one operand has its parts in the one order along the depth
+ * of the product, the other in the other. A pixel's parts are `part` numbers apart, two pixels
+ * `pixel`. */
+typedef enum { EP_IMAGES_HIGH_LOW_HIGH, EP_IMAGES_HIGH_HIGH_LOW } ep_images_split_order;
+typedef struct {
+  ep_images_split_order order;
+  int64_t pixels, pitch, pixel, part;
+  const float *from;
+  float *to;
+} ep_images_split;
+enum { EP_IMAGES_PARTS = 3 };
+cudaError_t ep_images_split_run(cudaStream_t stream, const ep_images_split *split);
 
 #ifdef __cplusplus
 }

@@ -6,8 +6,9 @@
 /* --- images ---------------------------------------------------------------------------------- */
 
 /* A thread four channels of a pixel; neighbours have neighbouring pixels. */
+template <typename T>
 static __global__ void take(int64_t count, int64_t channels, int64_t pixels, int64_t quads,
-                            const float *from, half_number *to) {
+                            const float *from, T *to) {
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
     int64_t pixel = at % pixels, rest = at / pixels, quad = rest % quads, row = rest / quads;
@@ -21,9 +22,10 @@ static __global__ void take(int64_t count, int64_t channels, int64_t pixels, int
   }
 }
 
+template <typename T>
 static __global__ void give(int64_t count, int64_t channels, int64_t pixels, int64_t packs,
-                            const half_number *from, float *to) {
-  constexpr int N = PACK;
+                            const T *from, float *to) {
+  constexpr int N = PACK<T>;
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
     int64_t pixel = at % pixels, rest = at / pixels, pack = rest % packs, row = rest / packs;
@@ -37,31 +39,34 @@ static __global__ void give(int64_t count, int64_t channels, int64_t pixels, int
   }
 }
 
-cudaError_t ep_images_take(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pitch,
-                           int64_t pixels, const float *from, void *to) {
+cudaError_t ep_images_take(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
+                           int64_t pitch, int64_t pixels, const float *from, void *to) {
   int64_t quads = pitch / 4, count = rows * pixels * quads;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  take<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, quads, from,
-                                                 (half_number *)to);
+  with_numbers(half, [&](auto number) {
+    take<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, quads, from,
+                                                   (decltype(number) *)to);
+  });
   return cudaGetLastError();
 }
 
-cudaError_t ep_images_give(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pixels,
-                           const void *from, float *to) {
-  int64_t packs = ep_images_pitch(channels) / PACK;
+cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
+                           int64_t pixels, const void *from, float *to) {
+  int64_t packs = ep_images_pitch(half, channels) / ep_images_pack(half);
   int64_t count = rows * pixels * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  give<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, packs,
-                                                 (const half_number *)from, to);
+  with_numbers(half, [&](auto number) {
+    give<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, packs,
+                                                   (const decltype(number) *)from, to);
+  });
   return cudaGetLastError();
 }
 
 /* A thread as many taps of an output's window as a pack has numbers: of C channels they fill C
  * packs. C: 1 … 4. */
-template <int C>
-static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const half_number *x,
-                               half_number *to) {
-  constexpr int TAPS = PACK;
+template <typename T, int C>
+static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to) {
+  constexpr int TAPS = PACK<T>;
   const uint32_t wide = (uint32_t)op.kernel[1], chunks = (packs + C - 1) / C;
   const int high = (int)op.in.height, across = (int)op.in.width;
   for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
@@ -69,49 +74,78 @@ static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const h
     uint32_t pixel = at / chunks, chunk = at % chunks, line = pixel / (uint32_t)op.out.width;
     int left = (int)(pixel % (uint32_t)op.out.width) * op.stride[1] - op.padding[1];
     int top = (int)(line % (uint32_t)op.out.height) * op.stride[0] - op.padding[0];
-    const half_number *image = x + (int64_t)(line / (uint32_t)op.out.height) * high * across * 4;
-    pack<half_number, TAPS> values[C];
+    const T *image = x + (int64_t)(line / (uint32_t)op.out.height) * high * across * 4;
+    pack<T, TAPS> values[C];
 #pragma unroll
     for (int i = 0; i < TAPS; i++) {
       uint32_t tap = chunk * TAPS + i, down = tap / wide;
       int y = top + (int)down * op.dilation[0], z = left + (int)(tap % wide) * op.dilation[1];
       bool is = down < (uint32_t)op.kernel[0] && y >= 0 && y < high && z >= 0 && z < across;
-      pack<half_number, 4> of;
+      pack<T, 4> of;
 #pragma unroll
-      for (int c = 0; c < 4; c++) of.of[c] = (half_number)0.0f;
-      if (is) of = load<half_number, 4>(image + (y * across + z) * 4);
+      for (int c = 0; c < 4; c++) of.of[c] = (T)0.0f;
+      if (is) of = load<T, 4>(image + (y * across + z) * 4);
 #pragma unroll
       for (int c = 0; c < C; c++) values[(i * C + c) / TAPS].of[(i * C + c) % TAPS] = of.of[c];
     }
-    half_number *mine = to + ((int64_t)pixel * packs + chunk * C) * TAPS;
+    T *mine = to + ((int64_t)pixel * packs + chunk * C) * TAPS;
 #pragma unroll
     for (int c = 0; c < C; c++)
-      if (chunk * C + c < packs) *(pack<half_number, TAPS> *)(mine + c * TAPS) = values[c];
+      if (chunk * C + c < packs) *(pack<T, TAPS> *)(mine + c * TAPS) = values[c];
   }
 }
 
-cudaError_t ep_images_patches(cudaStream_t stream, const ep_op *op, int64_t rows, const void *x,
-                              void *patched) {
-  const half_number *from = (const half_number *)x;
-  half_number *to = (half_number *)patched;
+template <typename T>
+static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, const T *from,
+                           T *to) {
   const uint32_t channels = (uint32_t)op->in.channels;
   const int64_t window = channels * op->kernel[0] * op->kernel[1];
-  const uint32_t packs = (uint32_t)((window + PACK - 1) / PACK);
+  const uint32_t packs = (uint32_t)((window + PACK<T> - 1) / PACK<T>);
   const uint32_t chunks = (packs + channels - 1) / channels;
   const uint32_t count = (uint32_t)(rows * op->out.height * op->out.width) * chunks;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   if (channels == 1)
-    patches<1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
   else if (channels == 2)
-    patches<2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
   else if (channels == 3)
-    patches<3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
   else
-    patches<4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+}
+
+cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+                              const void *x, void *patched) {
+  with_numbers(half, [&](auto number) {
+    typedef decltype(number) T;
+    patches_launch(stream, op, rows, (const T *)x, (T *)patched);
+  });
   return cudaGetLastError();
 }
 
 /* --- weights --------------------------------------------------------------------------------- */
+
+/* A number at its place, or its parts at theirs. */
+static __device__ void number_put(const ep_images_order &order, int64_t at, float value,
+                                  half_number *to) {
+  to[at] = (half_number)value;
+}
+static __device__ void number_put(const ep_images_order &order, int64_t at, float value,
+                                  float *to) {
+  if (order.part == 0) {
+    to[at] = value;
+    return;
+  }
+  const float high = tf32_rounded(value);
+  to[at] = to[at + order.part] = high;
+  to[at + 2 * order.part] = value - high;
+}
+
+/* Where tap 0 of an input of an output stands. */
+static __device__ int64_t place_of(const ep_images_weight &of, const ep_images_order &order,
+                                   int64_t out, int64_t in) {
+  return out * order.row + out / of.group_outputs * of.in + in;
+}
 
 /* This block's: the last that begins at or before it. */
 static __device__ const ep_images_weight &weight_of(const ep_images_weight *weights, int count) {
@@ -120,65 +154,74 @@ static __device__ const ep_images_weight &weight_of(const ep_images_weight *weig
   return weights[i];
 }
 
-/* This thread's pair of an output and an input; false when there is none. */
-static __device__ bool pair_of(const ep_images_weight &of, int64_t *out, int64_t *in) {
+/* What a thread has: an output and an input, and all their taps or one of them. */
+typedef struct {
+  int64_t out, in, tap, taps; /* taps: the one behind its last; 0: it has none */
+} share;
+
+static __device__ share share_of(const ep_images_weight &of) {
   int64_t at = (blockIdx.x - of.first_block) * EP_IMAGES_WEIGHT_THREADS + threadIdx.x;
-  *out = at / of.in;
-  *in = at % of.in;
-  return *out < of.out;
+  share mine = {at / of.in, at % of.in, 0, of.taps};
+  if (of.single) {
+    mine.tap = mine.out % of.taps;
+    mine.taps = mine.tap + 1;
+    mine.out /= of.taps;
+  }
+  if (mine.out >= of.out) mine.taps = 0;
+  return mine;
 }
 
 template <typename T>
-static __device__ void pair_copy(const ep_images_weight &of, int64_t out, int64_t in) {
-  const float *from = of.parameters + (out * of.in + in) * of.taps;
-  T *to = (T *)of.copy + out * of.row + in;
-  for (int64_t tap = 0; tap < of.taps; tap++) to[tap * of.pitch] = (T)from[tap];
+static __device__ void share_copy(const ep_images_weight &of, const ep_images_order &order,
+                                  const share &mine) {
+  const float *from = of.parameters + (mine.out * of.in + mine.in) * of.taps;
+  const int64_t first = place_of(of, order, mine.out, mine.in);
+  for (int64_t tap = mine.tap; tap < mine.taps; tap++)
+    number_put(order, first + tap * order.pitch, from[tap], (T *)order.numbers);
 }
 
 static __global__ void weights_copy(const ep_images_weight *weights, int count) {
   const ep_images_weight &of = weight_of(weights, count);
-  int64_t out, in;
-  if (!of.copy || !pair_of(of, &out, &in)) return;
-  if (of.precise)
-    pair_copy<float>(of, out, in);
-  else
-    pair_copy<half_number>(of, out, in);
+  const share mine = share_of(of);
+  if (of.copy.numbers && of.half)
+    share_copy<half_number>(of, of.copy, mine);
+  else if (of.copy.numbers)
+    share_copy<float>(of, of.copy, mine);
+  if (of.back_copy.numbers) share_copy<float>(of, of.back_copy, mine);
 }
 
-/* A pair's gradient: to[0 … taps - 1]. */
+/* The gradient of what a thread has: to[0 …]. */
 template <typename T>
-static __device__ void pair_back(const ep_images_weight &of, int64_t out, int64_t in, float *to) {
-  const T *from = (const T *)of.copy_gradient + out * of.row + in;
-  for (int64_t tap = 0; tap < of.taps; tap++) {
-    float sum = (float)from[tap * of.pitch];
+static __device__ void share_back(const ep_images_weight &of, const share &mine, float *to) {
+  const T *from = (const T *)of.copy_gradient.numbers;
+  from += place_of(of, of.copy_gradient, mine.out, mine.in);
+  for (int64_t tap = mine.tap; tap < mine.taps; tap++) {
+    float sum = (float)from[tap * of.copy_gradient.pitch];
 #pragma unroll 8
     for (int slice = 1; slice < of.slices; slice++)
-      sum += (float)from[slice * of.stride + tap * of.pitch];
-    to[tap] = sum;
+      sum += (float)from[slice * of.copy_gradient.part + tap * of.copy_gradient.pitch];
+    to[tap - mine.tap] = sum;
   }
 }
 
-/* What a block's threads have is one piece of the gradient: it is turned in shared memory, as far
- * as there is room. */
-enum { TURNED_TAPS = 25 };
-
+/* What a block's threads have is one piece of the gradient: it is turned in shared memory. */
 static __global__ void weights_back(const ep_images_weight *weights, int count) {
-  __shared__ float turned[EP_IMAGES_WEIGHT_THREADS * TURNED_TAPS];
+  __shared__ float turned[EP_IMAGES_WEIGHT_THREADS * EP_IMAGES_WEIGHT_TAPS];
   const ep_images_weight &of = weight_of(weights, count);
-  int64_t out, in, first = (blockIdx.x - of.first_block) * EP_IMAGES_WEIGHT_THREADS;
+  const share mine = share_of(of);
+  int64_t first = (blockIdx.x - of.first_block) * EP_IMAGES_WEIGHT_THREADS;
   if (!of.gradient) return;
-  bool turns = of.taps <= TURNED_TAPS, is = pair_of(of, &out, &in);
-  float *to = of.gradient + first * of.taps;
-  float *mine = (turns ? turned : to) + threadIdx.x * of.taps;
-  if (is && of.precise)
-    pair_back<float>(of, out, in, mine);
-  else if (is)
-    pair_back<half_number>(of, out, in, mine);
-  if (!turns) return;
+  float *to = turned + threadIdx.x * of.taps;
+  if (of.single) to = of.gradient + (mine.out * of.in + mine.in) * of.taps + mine.tap;
+  if (of.half)
+    share_back<half_number>(of, mine, to);
+  else
+    share_back<float>(of, mine, to);
+  if (of.single) return;
   __syncthreads();
   int64_t all = (of.out * of.in - first) * of.taps, most = EP_IMAGES_WEIGHT_THREADS * of.taps;
   for (int64_t i = threadIdx.x; i < most && i < all; i += EP_IMAGES_WEIGHT_THREADS)
-    to[i] = turned[i];
+    of.gradient[first * of.taps + i] = turned[i];
 }
 
 cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weight *weights, int count,
@@ -197,10 +240,10 @@ cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weight *
 
 /* --- dropout --------------------------------------------------------------------------------- */
 
+template <typename T>
 static __global__ void dropout(ep_op op, int64_t first, int64_t count, int64_t packs, uint64_t seed,
-                               const ep_cuda_clock *clock, bool backward, const half_number *x,
-                               half_number *y) {
-  constexpr int N = PACK;
+                               const ep_cuda_clock *clock, bool backward, const T *x, T *y) {
+  constexpr int N = PACK<T>;
   const int64_t pixels = op.out.height * op.out.width, channels = op.out.channels;
   int64_t step = backward ? clock->current : clock->epoch * clock->steps_per_epoch + clock->batch;
   float scale = ep_dropout_scale(op.p);
@@ -221,21 +264,24 @@ static __global__ void dropout(ep_op op, int64_t first, int64_t count, int64_t p
   }
 }
 
-cudaError_t ep_images_dropout(cudaStream_t stream, const ep_op *op, int64_t first, int64_t rows,
-                              uint64_t seed, const ep_cuda_clock *clock, bool backward,
-                              const void *x, void *y) {
-  int64_t packs = ep_images_pitch(op->out.channels) / PACK;
+cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, int64_t first,
+                              int64_t rows, uint64_t seed, const ep_cuda_clock *clock,
+                              bool backward, const void *x, void *y) {
+  int64_t packs = ep_images_pitch(half, op->out.channels) / ep_images_pack(half);
   int64_t count = rows * op->out.height * op->out.width * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  dropout<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, first, count, packs, seed, clock, backward,
-                                                    (const half_number *)x, (half_number *)y);
+  with_numbers(half, [&](auto number) {
+    typedef decltype(number) T;
+    dropout<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, first, count, packs, seed, clock,
+                                                      backward, (const T *)x, (T *)y);
+  });
   return cudaGetLastError();
 }
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
-static __global__ void add(int64_t packs, const half_number *other, half_number *sum) {
-  constexpr int N = PACK;
+template <typename T> static __global__ void add(int64_t packs, const T *other, T *sum) {
+  constexpr int N = PACK<T>;
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < packs;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
     float own[N], more[N];
@@ -247,10 +293,41 @@ static __global__ void add(int64_t packs, const half_number *other, half_number 
   }
 }
 
-cudaError_t ep_images_add(cudaStream_t stream, int64_t count, const void *other, void *sum) {
-  int64_t packs = count / PACK;
+cudaError_t ep_images_add(cudaStream_t stream, bool half, int64_t count, const void *other,
+                          void *sum) {
+  int64_t packs = count / ep_images_pack(half);
   unsigned int blocks = ep_cuda_blocks(packs, EP_IMAGES_THREADS);
-  add<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(packs, (const half_number *)other,
-                                                (half_number *)sum);
+  with_numbers(half, [&](auto number) {
+    typedef decltype(number) T;
+    add<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(packs, (const T *)other, (T *)sum);
+  });
+  return cudaGetLastError();
+}
+
+/* --- parts of numbers ------------------------------------------------------------------------ */
+
+/* Of each number what TF32 holds of it, and the rest; [pixels, pitch], in packs. */
+static __global__ void split(uint32_t count, uint32_t packs, ep_images_split split) {
+  constexpr int N = PACK<float>;
+  for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
+       at += gridDim.x * EP_IMAGES_THREADS) {
+    float value[N], high[N], low[N];
+    fetch(split.from + (int64_t)at * N, value);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      high[i] = tf32_rounded(value[i]);
+      low[i] = value[i] - high[i];
+    }
+    float *to = split.to + (int64_t)(at / packs) * split.pixel + at % packs * N;
+    store<N>(to, high);
+    store<N>(to + split.part, split.order == EP_IMAGES_HIGH_LOW_HIGH ? low : high);
+    store<N>(to + 2 * split.part, split.order == EP_IMAGES_HIGH_LOW_HIGH ? high : low);
+  }
+}
+
+cudaError_t ep_images_split_run(cudaStream_t stream, const ep_images_split *of) {
+  const int64_t packs = of->pitch / PACK<float>, count = of->pixels * packs;
+  unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
+  split<<<blocks, EP_IMAGES_THREADS, 0, stream>>>((uint32_t)count, (uint32_t)packs, *of);
   return cudaGetLastError();
 }

@@ -23,66 +23,91 @@ static bool is_patched(const ep_images_network *images) {
 /* The numbers of an output's weights, as the convolution takes them. */
 static int64_t weights_of(const ep_images_network *images, int i) {
   const ep_op *op = images->parts.rows[i].own;
-  if (i == 0 && is_patched(images)) return ep_images_pitch(ep_images_window(op));
-  return ep_images_pitch(op->in.channels) * op->kernel[0] * op->kernel[1];
+  if (i == 0 && is_patched(images)) return ep_images_across(images, ep_images_window(op));
+  return ep_images_across(images, op->in.channels) * op->kernel[0] * op->kernel[1];
 }
 
 static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_layer *layer = &images->layers[i];
-  const int64_t batch = images->network->program->batch_size, size = EP_IMAGES_NUMBER_BYTES;
-  const int64_t in_pitch = ep_images_pitch(part->in.channels);
+  const int64_t batch = images->network->program->batch_size;
+  const int64_t size = ep_images_number_bytes(images->half);
+  const int64_t in_pitch = ep_images_across(images, part->in.channels);
   const bool convolves = part->kind == EP_IMAGES_CONVOLUTION;
   const bool finds = part->kind == EP_IMAGES_POOL && part->own->type == EP_LAYER_MAX_POOL2D;
   const bool skips = part->residual && part->past >= images->first_trained;
-  const int64_t outputs = ep_images_pitch(part->out.channels);
+  const bool splits = convolves && images->splits;
+  const int64_t outputs = ep_images_across(images, part->out.channels);
   const int64_t weights = convolves ? weights_of(images, i) : 0;
-  const int64_t numbers = ep_images_numbers(part->out);
+  const int64_t numbers = ep_images_numbers(images, part->out);
   const ep_cuda_buffer buffers[] = {
       {&layer->output, batch, numbers, size},
-      {&layer->weight, convolves ? outputs : 0, weights, size},
+      {&layer->weight, convolves ? outputs : 0, (splits ? EP_IMAGES_PARTS : 1) * weights, size},
+      {&layer->back_weight, splits && i > images->first_trained ? EP_IMAGES_PARTS : 0,
+       outputs * weights, size},
       {&layer->weight_gradient, layer->trained ? outputs : 0, weights, size},
       {&layer->chosen, part->pool && part->norm && !part->residual ? batch : 0, numbers, size},
       {&layer->figures, part->norm ? EP_IMAGES_FIGURES : 0, in_pitch, sizeof(float)},
-      {&layer->skip, skips ? batch : 0, ep_images_numbers(part->in), size},
+      {&layer->skip, skips ? batch : 0, ep_images_numbers(images, part->in), size},
       {&layer->places, finds ? batch : 0, numbers, 1},
+      {&layer->plain, part->kind == EP_IMAGES_LAYER_NORM ? batch : 0, ep_shape_count(part->in),
+       sizeof(float)},
   };
   return ep_cuda_memory_take_all(&images->network->memory, buffers,
                                  sizeof buffers / sizeof *buffers, error);
 }
 
-/* The most numbers of an image, and of a pixel. */
-static void widest(const ep_images_network *images, int64_t *numbers, int64_t *pitch) {
-  *numbers = *pitch = 0;
+/* The most numbers of an image, and of a pixel, and those of what is taken for a while. */
+typedef struct {
+  int64_t numbers, pitch, plain, split_x, split_y;
+} extent;
+
+static int64_t greater(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static extent extent_of(const ep_images_network *images) {
+  extent most = {0, 0, 0, 0, 0};
   for (int i = 0; i < images->parts.count; i++) {
-    const ep_shape shapes[] = {images->parts.rows[i].in, images->parts.rows[i].out};
+    const ep_images_part *part = &images->parts.rows[i];
+    const ep_shape shapes[] = {part->in, part->out};
     for (int j = 0; j < 2; j++) {
-      int64_t count = ep_images_numbers(shapes[j]);
-      int64_t across = ep_images_pitch(shapes[j].channels);
-      if (count > *numbers) *numbers = count;
-      if (across > *pitch) *pitch = across;
+      most.numbers = greater(most.numbers, ep_images_numbers(images, shapes[j]));
+      most.pitch = greater(most.pitch, ep_images_across(images, shapes[j].channels));
     }
+    if (part->kind == EP_IMAGES_LAYER_NORM)
+      most.plain = greater(most.plain, ep_shape_count(part->in));
+    if (!images->splits || part->kind != EP_IMAGES_CONVOLUTION) continue;
+    const int64_t pixels = part->out.height * part->out.width;
+    const bool patched = i == 0 && is_patched(images);
+    most.split_x = greater(most.split_x, patched ? pixels * weights_of(images, 0)
+                                                 : ep_images_numbers(images, part->in));
+    most.split_y = greater(most.split_y, ep_images_numbers(images, part->out));
   }
+  return most;
 }
 
 static ep_status memory_take(ep_images_network *images, ep_error *error) {
   const ep_program *program = images->network->program;
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
-  const int64_t batch = program->batch_size, size = EP_IMAGES_NUMBER_BYTES;
+  const int64_t batch = program->batch_size, size = ep_images_number_bytes(images->half);
   const ep_shape first = images->parts.rows[0].out;
   const bool patched = is_patched(images);
   const int64_t window = patched ? weights_of(images, 0) : 0;
-  images->in_pitch = patched ? (int64_t)EP_IMAGES_FEW : ep_images_pitch(program->in.channels);
-  int64_t numbers, pitch;
-  widest(images, &numbers, &pitch);
+  images->in_pitch =
+      patched ? (int64_t)EP_IMAGES_FEW : ep_images_across(images, program->in.channels);
+  const extent most = extent_of(images);
   const ep_cuda_buffer buffers[] = {
       {&images->input, batch, program->in.height * program->in.width * images->in_pitch, size},
       {&images->patches, window > 0 ? batch : 0, first.height * first.width * window, size},
       {&images->flat, batch, images->head ? images->head->out_features : ep_shape_count(last),
        sizeof(float)},
-      {&images->grads[0], batch, numbers, size},
-      {&images->grads[1], batch, numbers, size},
-      {&images->sums, 2 * EP_IMAGES_SLICES, pitch, sizeof(float)},
+      {&images->grads[0], batch, most.numbers, size},
+      {&images->grads[1], batch, most.numbers, size},
+      {&images->sums, 2 * EP_IMAGES_SLICES, most.pitch, sizeof(float)},
+      {&images->plain, batch, most.plain, sizeof(float)},
+      {&images->split_x, batch * EP_IMAGES_PARTS, most.split_x, sizeof(float)},
+      {&images->split_y, batch * EP_IMAGES_PARTS, most.split_y, sizeof(float)},
       {&images->workspace, 1, EP_CONVOLUTION_WORKSPACE_BYTES, 1},
   };
   ep_status status = ep_cuda_memory_take_all(&images->network->memory, buffers,
@@ -110,19 +135,19 @@ static void layers_decide(ep_images_network *images) {
     ep_images_layer *layer = &images->layers[i];
     layer->grad = grad;
     if (part->kind != EP_IMAGES_DROPOUT) grad = 1 - grad;
-    layer->trained = part->kind == EP_IMAGES_CONVOLUTION
-                         ? trains(images, part->own)
-                         : part->kind == EP_IMAGES_BLEND &&
-                               (trains(images, part->biased) || trains(images, part->norm));
+    layer->trained = part->kind == EP_IMAGES_BLEND
+                         ? trains(images, part->biased) || trains(images, part->norm)
+                         : trains(images, part->own);
     if (layer->trained) images->first_trained = i;
   }
 }
 
 /* flatten, then a linear layer of few outputs, which nothing goes past, and without an activation,
- * which the shared network would expect of it. */
+ * which the shared network would expect of it. Its products are not float32's. */
 static const ep_op *head_find(const ep_images_network *images) {
   const ep_program *program = images->network->program;
   const int linear = images->parts.tail + 1;
+  if (images->splits) return NULL;
   if (linear >= program->ops_count || program->ops[linear].type != EP_LAYER_LINEAR ||
       program->ops[linear].out_features > EP_CUDA_THIN_LINEAR_OUTPUTS)
     return NULL;
@@ -135,12 +160,14 @@ static const ep_op *head_find(const ep_images_network *images) {
 
 static ep_status head_take(ep_images_network *images, ep_error *error) {
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
-  const int64_t outputs = images->head->out_features, row = ep_images_numbers(last);
+  const int64_t outputs = images->head->out_features, row = ep_images_numbers(images, last);
   const bool trained = trains(images, images->head);
+  const int64_t sixteens = (images->network->program->batch_size + 15) / 16;
+  images->head_slices = sixteens < EP_CUDA_LINEAR_SLICES ? (int)sixteens : EP_CUDA_LINEAR_SLICES;
   const ep_cuda_buffer buffers[] = {
       {&images->head_weight, outputs, row, sizeof(float)},
-      {&images->head_gradient, trained ? EP_CUDA_LINEAR_SLICES : 0, outputs * row, sizeof(float)},
-      {&images->head_bias_gradient, trained ? EP_CUDA_LINEAR_SLICES : 0, outputs, sizeof(float)},
+      {&images->head_gradient, trained ? images->head_slices : 0, outputs * row, sizeof(float)},
+      {&images->head_bias_gradient, trained ? images->head_slices : 0, outputs, sizeof(float)},
   };
   return ep_cuda_memory_take_all(&images->network->memory, buffers,
                                  sizeof buffers / sizeof *buffers, error);
@@ -148,39 +175,39 @@ static ep_status head_take(ep_images_network *images, ep_error *error) {
 
 /* --- convolutions ---------------------------------------------------------------------------- */
 
-static ep_shape padded(ep_shape shape) {
-  shape.channels = ep_images_pitch(shape.channels);
-  return shape;
-}
-
 static ep_status way_make(ep_images_network *images, int i, ep_convolution_way way, int kind,
                           int64_t rows, ep_error *error) {
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_layer *layer = &images->layers[i];
   const ep_op *op = part->own;
-  ep_convolution_shape shape = {.way = way,
-                                .in = padded(part->in),
-                                .out = padded(part->out),
-                                .rows = rows,
-                                .kernel = {op->kernel[0], op->kernel[1]},
-                                .stride = {op->stride[0], op->stride[1]},
-                                .padding = {op->padding[0], op->padding[1]},
-                                .dilation = {op->dilation[0], op->dilation[1]}};
-  const void *x = ep_images_output(images, i - 1);
-  if (i == 0 && images->patches) {
-    x = images->patches;
-    shape.in = (ep_shape){weights_of(images, 0), part->out.height, part->out.width};
-    for (int side = 0; side < 2; side++) {
-      shape.kernel[side] = shape.stride[side] = shape.dilation[side] = 1;
-      shape.padding[side] = 0;
-    }
-  }
-  const void *grad = images->grads[layer->grad], *grad_x = images->grads[1 - layer->grad];
   const bool forward = way == EP_CONVOLUTION_FORWARD, back = way == EP_CONVOLUTION_BACK;
-  return ep_convolution_init(
-      images->network->backend, images->network->stream, &shape, back ? grad_x : x,
-      way == EP_CONVOLUTION_WEIGHTS ? layer->weight_gradient : layer->weight,
-      forward ? layer->output : grad, images->workspace, &layer->ways[way][kind], error);
+  const bool patched = i == 0 && images->patches;
+  ep_convolution_shape shape = {.way = way,
+                                .half = images->half,
+                                .in = ep_images_read_shape(images, i),
+                                .out = part->out,
+                                .rows = rows};
+  shape.out.channels = ep_images_across(images, part->out.channels);
+  for (int side = 0; side < 2; side++) {
+    shape.kernel[side] = patched ? 1 : op->kernel[side];
+    shape.stride[side] = patched ? 1 : op->stride[side];
+    shape.padding[side] = patched ? 0 : op->padding[side];
+    shape.dilation[side] = patched ? 1 : op->dilation[side];
+  }
+  const void *x = patched ? images->patches : ep_images_output(images, i - 1);
+  const void *w = way == EP_CONVOLUTION_WEIGHTS ? layer->weight_gradient : layer->weight;
+  const void *y = forward ? layer->output : images->grads[layer->grad];
+  if (back) x = images->grads[1 - layer->grad];
+  if (images->splits) { /* the depth of the product has three parts */
+    if (forward) shape.in.channels *= EP_IMAGES_PARTS;
+    if (back) shape.out.channels *= EP_IMAGES_PARTS;
+    if (way == EP_CONVOLUTION_WEIGHTS) shape.rows *= EP_IMAGES_PARTS;
+    if (!back) x = images->split_x;
+    if (!forward) y = images->split_y;
+    if (back) w = layer->back_weight;
+  }
+  return ep_convolution_init(images->network->backend, images->network->stream, &shape, x, w, y,
+                             images->workspace, &layer->ways[way][kind], error);
 }
 
 static ep_status convolution_make(ep_images_network *images, int i, int kind, int64_t rows,
@@ -211,17 +238,26 @@ static ep_images_weight weight_of(const ep_images_network *images, int i) {
   const ep_op *op = images->parts.rows[i].own;
   const ep_images_layer *layer = &images->layers[i];
   const ep_cuda_network *network = images->network;
-  return (ep_images_weight){.out = op->out.channels,
-                            .in = op->in.channels,
-                            .taps = (int64_t)op->kernel[0] * op->kernel[1],
-                            .pitch = i == 0 && images->patches ? op->in.channels
-                                                               : ep_images_pitch(op->in.channels),
-                            .row = weights_of(images, i),
-                            .slices = 1,
-                            .parameters = network->parameters + op->weight,
-                            .copy = layer->weight,
-                            .copy_gradient = layer->weight_gradient,
-                            .gradient = network->layers[op - network->program->ops].gradient};
+  const int64_t taps = (int64_t)op->kernel[0] * op->kernel[1], row = weights_of(images, i);
+  const int64_t across = ep_images_across(images, op->in.channels);
+  const bool patched = i == 0 && images->patches;
+  const int64_t pitch = patched ? op->in.channels : across;
+  const int64_t outputs = ep_images_across(images, op->out.channels);
+  const int64_t parts = images->splits ? EP_IMAGES_PARTS : 1;
+  const int64_t part = !images->splits ? 0 : patched ? row : across;
+  return (ep_images_weight){
+      .out = op->out.channels,
+      .in = op->in.channels / op->groups,
+      .taps = taps,
+      .group_outputs = op->out.channels / op->groups,
+      .slices = 1,
+      .half = images->half,
+      .single = taps > EP_IMAGES_WEIGHT_TAPS,
+      .parameters = network->parameters + op->weight,
+      .copy = {layer->weight, parts * row, patched ? pitch : parts * pitch, part},
+      .back_copy = {layer->back_weight, row, pitch, outputs * row},
+      .copy_gradient = {layer->weight_gradient, row, pitch, 0},
+      .gradient = network->layers[op - network->program->ops].gradient};
 }
 
 /* The head's weight, and its bias, which needs no copy. */
@@ -231,29 +267,27 @@ static void head_weights(const ep_images_network *images,
   const ep_cuda_network *network = images->network;
   const ep_cuda_layer *layer = &network->layers[op - network->program->ops];
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
-  const int64_t row = ep_images_numbers(last), weights = ep_cuda_weights_count(op);
-  rows[0] = (ep_images_weight){.out = op->out_features,
-                               .in = last.channels,
-                               .taps = last.height * last.width,
-                               .pitch = ep_images_pitch(last.channels),
-                               .row = row,
-                               .stride = op->out_features * row,
-                               .slices = EP_CUDA_LINEAR_SLICES,
-                               .precise = true,
-                               .parameters = network->parameters + op->weight,
-                               .copy = images->head_weight,
-                               .copy_gradient = images->head_gradient,
-                               .gradient = layer->gradient};
+  const int64_t row = ep_images_numbers(images, last), weights = ep_cuda_weights_count(op);
+  const int64_t pitch = ep_images_across(images, last.channels);
+  rows[0] = (ep_images_weight){
+      .out = op->out_features,
+      .in = last.channels,
+      .taps = last.height * last.width,
+      .group_outputs = op->out_features,
+      .slices = images->head_slices,
+      .single = true,
+      .parameters = network->parameters + op->weight,
+      .copy = {images->head_weight, row, pitch, 0},
+      .copy_gradient = {images->head_gradient, row, pitch, op->out_features * row},
+      .gradient = layer->gradient};
   rows[1] =
       (ep_images_weight){.out = op->bias >= 0 ? op->out_features : 0,
                          .in = 1,
                          .taps = 1,
-                         .pitch = 1,
-                         .row = 1,
-                         .stride = op->out_features,
-                         .slices = EP_CUDA_LINEAR_SLICES,
-                         .precise = true,
-                         .copy_gradient = images->head_bias_gradient,
+                         .group_outputs = op->out_features,
+                         .slices = images->head_slices,
+                         .single = true,
+                         .copy_gradient = {images->head_bias_gradient, 1, 1, op->out_features},
                          .gradient = layer->thin && layer->gradient ? layer->gradient + weights
                                                                     : layer->bias_gradient};
 }
@@ -272,7 +306,8 @@ static ep_status weights_list(ep_images_network *images, ep_error *error) {
   for (int i = 0; i < count; i++) {
     const int64_t each = EP_IMAGES_WEIGHT_THREADS;
     rows[i].first_block = images->weights_blocks;
-    images->weights_blocks += (rows[i].out * rows[i].in + each - 1) / each;
+    const int64_t shares = rows[i].out * rows[i].in * (rows[i].single ? rows[i].taps : 1);
+    images->weights_blocks += (shares + each - 1) / each;
   }
   images->weights_count = count;
   ep_status status = ep_cuda_memory_take_copy(&images->network->memory, &images->weights, rows,
@@ -301,6 +336,8 @@ ep_status ep_images_network_create(ep_cuda_network *network, ep_images_network *
   ep_images_network *images = calloc(1, sizeof *images);
   if (!images) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   images->network = network;
+  images->half = program->precision == EP_PRECISION_BF16;
+  images->splits = program->precision == EP_PRECISION_FP32;
   images->parts.rows = calloc(most, sizeof *images->parts.rows);
   images->layers = calloc(most, sizeof *images->layers);
   ep_status status = EP_OK;

@@ -1,10 +1,11 @@
 /* network.h: a network of images with convolutions by cuDNN, for the executor "cuda/images".
  *
- * Images lie pixel by pixel (kernels.h), in bfloat16; the parameters, their gradients, sums and
- * statistics are float32. A step is: the batch and the weights, copied into cuDNN's order; the
- * parts (parts.h), forward; the layers after flatten, the loss and their way back, which are the
- * shared network's but for a last layer of few outputs; the parts, back; the update, the network's
- * as well. */
+ * Images lie pixel by pixel (kernels.h), in bfloat16 where `precision` is bf16, else in float32;
+ * the parameters, their gradients, sums and statistics are float32. Where `precision` is fp32, what
+ * a convolution reads is split first (ep_images_split), into scratch. A step is: the batch and the
+ * weights, copied into cuDNN's order; the parts (parts.h), forward; the layers after flatten, the
+ * loss and their way back, which are the shared network's but for a last layer of few outputs; the
+ * parts, back; the update, the network's as well. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
 #define EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
 
@@ -25,20 +26,25 @@ typedef struct {
   bool trained; /* has parameters that are not frozen */
   int grad;     /* which of the two gradients is that by its output */
 
-  /* A convolution: copies of the weights [out, kernel, pitch], their gradient in the same order. */
-  void *weight, *weight_gradient;
+  /* A convolution: copies of the weights [out, kernel, pitch], their gradient in the same order.
+   * Split: weight [out, kernel, EP_IMAGES_PARTS, pitch], back_weight [EP_IMAGES_PARTS, out, kernel,
+   * pitch], which is else not there. */
+  void *weight, *back_weight, *weight_gradient;
   ep_convolution ways[EP_IMAGES_WAYS][2]; /* of a full batch; of an epoch's last */
 
   float *figures;  /* of a norm: [EP_IMAGES_FIGURES, pitch] */
   void *chosen;    /* of a pool with a norm: what was the greatest, numbers [batch, out, pitch] */
   void *skip;      /* of a residual: the gradient on its way past, numbers [batch, in, pitch] */
   uint8_t *places; /* of a max pool that is no blend's: [batch, out, pitch] */
+  float *plain;    /* of a layer_norm: what it takes, in the network's order, [batch, features] */
 } ep_images_layer;
 
 typedef struct {
   ep_cuda_network *network; /* lent */
   ep_images_parts parts;    /* the rows are ours */
   ep_images_layer *layers;  /* [parts.count] */
+  bool half;                /* numbers are bfloat16, else float32 */
+  bool splits;              /* what convolutions read is split */
   int first_trained;        /* gradients stop here; parts.count when there is none */
 
   int64_t in_pitch;
@@ -47,11 +53,13 @@ typedef struct {
                     is a convolution like others */
   float *flat;   /* [batch, features]: what the shared network goes on from */
   const ep_op *head;  /* a linear layer of few outputs after flatten, or NULL */
+  int head_slices;    /* of a batch's rows, for its gradients */
   float *head_weight; /* [outputs, pixels, pitch] */
-  float *head_gradient,
-      *head_bias_gradient; /* [EP_CUDA_LINEAR_SLICES, those]; [EP_CUDA_LINEAR_SLICES, outputs] */
-  void *grads[2];          /* numbers, as many as the widest part's */
-  float *sums;             /* scratch of the blends */
+  float *head_gradient, *head_bias_gradient; /* [head_slices, those]; [head_slices, outputs] */
+  void *grads[2];                            /* numbers, as many as the widest part's */
+  float *sums;                               /* scratch of the blends */
+  float *plain;                              /* scratch of the layer_norms */
+  float *split_x, *split_y; /* a convolution's input in three parts; the gradient by its output */
   void *workspace;
   ep_images_weight *weights; /* device [weights_count] */
   int weights_count;
@@ -71,6 +79,11 @@ static inline void *ep_images_output(const ep_images_network *images, int i) {
   return i < 0 ? images->input : images->layers[i].output;
 }
 
+/* Numbers of a pixel with so many channels. */
+static inline int64_t ep_images_across(const ep_images_network *images, int64_t channels) {
+  return ep_images_pitch(images->half, channels);
+}
+
 /* Numbers of a convolution's window. */
 static inline int64_t ep_images_window(const ep_op *op) {
   return op->in.channels * op->kernel[0] * op->kernel[1];
@@ -82,8 +95,19 @@ static inline int ep_images_tail(const ep_images_network *images) {
 }
 
 /* Numbers of an image, gaps included. */
-static inline int64_t ep_images_numbers(ep_shape shape) {
-  return shape.height * shape.width * ep_images_pitch(shape.channels);
+static inline int64_t ep_images_numbers(const ep_images_network *images, ep_shape shape) {
+  return shape.height * shape.width * ep_images_across(images, shape.channels);
+}
+
+/* What convolution i reads, forward: its windows where they are laid out. channels: numbers of a
+ * pixel. */
+static inline ep_shape ep_images_read_shape(const ep_images_network *images, int i) {
+  const ep_images_part *part = &images->parts.rows[i];
+  ep_shape shape = part->in;
+  if (i == 0 && images->patches)
+    shape = (ep_shape){ep_images_window(part->own), part->out.height, part->out.width};
+  shape.channels = ep_images_across(images, shape.channels);
+  return shape;
 }
 
 #endif

@@ -10,14 +10,15 @@
 
 /* The sums of each channel about its first number, and of their squares: a mean that is far from
  * zero takes no bits away. */
+template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS) statistics(ep_images_norm norm) {
-  constexpr int N = PACK, DEEP = 8;
+  constexpr int N = PACK<T>, DEEP = 8;
   int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N, channel = first_channel;
   channel += threadIdx.x * N;
   int pixels = (int)norm.pixels;
   float sum[N] = {}, square[N] = {};
   if (channel < norm.pitch) {
-    const half_number *x = (const half_number *)norm.x + channel;
+    const T *x = (const T *)norm.x + channel;
     float about[N];
     fetch(x, about);
     for (int at = first_of(); at < pixels; at += DEEP * stride_of()) {
@@ -54,14 +55,13 @@ static __device__ double slices_sum(const float *row, int slices) {
   return warp_sum(sum);
 }
 
-static __global__ void figures_forward(ep_images_norm norm) {
+template <typename T> static __global__ void figures_forward(ep_images_norm norm) {
   int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y, pitch = norm.pitch;
   int slices = norm.slices;
   if (c >= pitch) return;
   bool is = c < norm.channels; /* beyond them everything stays zero */
   float *running = norm.running + c;
-  float about = (float)((const half_number *)norm.x)[c], weight = is ? 1.0f : 0.0f, bias = 0,
-        x_bias = 0;
+  float about = (float)((const T *)norm.x)[c], weight = is ? 1.0f : 0.0f, bias = 0, x_bias = 0;
   float kept[2] = {};
   if (is) { /* all that is read, before the sums are waited for */
     if (norm.weight) weight = norm.weight[c];
@@ -109,9 +109,9 @@ static __global__ void figures_back(ep_images_norm norm, bool bias_alone, float 
 /* --- launches -------------------------------------------------------------------------------- */
 
 /* Few enough that adding them up costs nothing, many enough to keep all of a GPU reading. */
-int ep_images_slices(int64_t pitch, int64_t pixels) {
+int ep_images_slices(bool half, int64_t pitch, int64_t pixels) {
   const int64_t each = 8;
-  int64_t blocks = blocks_of(pitch / PACK, pixels, each).x;
+  int64_t blocks = blocks_of(pitch / ep_images_pack(half), pixels, each).x;
   return (int)(blocks < EP_IMAGES_SLICES ? blocks : (int64_t)EP_IMAGES_SLICES);
 }
 
@@ -120,13 +120,14 @@ static dim3 figures_blocks(const ep_images_norm *norm) {
 }
 
 cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *norm) {
-  int64_t packs = norm->pitch / PACK;
+  int64_t packs = norm->pitch / ep_images_pack(norm->half);
   dim3 blocks = blocks_of(packs, norm->pixels, 1);
   blocks.x = (unsigned int)norm->slices;
-  statistics<<<blocks, threads_of(packs), 0, stream>>>(*norm);
-  cudaError_t code = cudaGetLastError();
-  if (code != cudaSuccess) return code;
-  figures_forward<<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm);
+  with_numbers(norm->half, [&](auto number) {
+    typedef decltype(number) T;
+    statistics<T><<<blocks, threads_of(packs), 0, stream>>>(*norm);
+    figures_forward<T><<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm);
+  });
   return cudaGetLastError();
 }
 

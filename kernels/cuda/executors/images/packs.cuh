@@ -7,10 +7,19 @@
 #include "kernels/cuda/executors/images/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 
-constexpr int PACK = EP_IMAGES_PACK;
+/* A number as it lies in memory: bfloat16 or float32, as `half` of the C functions says. */
+template <typename T> constexpr int PACK = EP_IMAGES_PACK_BYTES / (int)sizeof(T);
+
+/* Calls `run` with a number of the type that `half` says. */
+template <typename Run> static inline void with_numbers(bool half, Run run) {
+  if (half)
+    run(half_number());
+  else
+    run(0.0f);
+}
 
 /* 16 bytes as they lie in memory, and as floats. */
-static __device__ inline void spread(const uint4 &all, float (&to)[PACK]) {
+static __device__ inline void spread(const uint4 &all, float (&to)[PACK<half_number>]) {
   const uint32_t words[4] = {all.x, all.y, all.z, all.w};
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -19,12 +28,19 @@ static __device__ inline void spread(const uint4 &all, float (&to)[PACK]) {
   }
 }
 
+static __device__ inline void spread(const uint4 &all, float (&to)[PACK<float>]) {
+  to[0] = __uint_as_float(all.x);
+  to[1] = __uint_as_float(all.y);
+  to[2] = __uint_as_float(all.z);
+  to[3] = __uint_as_float(all.w);
+}
+
 /* Of memory that the kernel does not write: reading it again costs nothing. */
-static __device__ inline uint4 fetch(const half_number *from) {
+template <typename T> static __device__ inline uint4 fetch(const T *from) {
   return __ldg((const uint4 *)from);
 }
 
-static __device__ inline void fetch(const half_number *from, float (&to)[PACK]) {
+template <typename T> static __device__ inline void fetch(const T *from, float (&to)[PACK<T>]) {
   spread(fetch(from), to);
 }
 
@@ -54,17 +70,18 @@ static __device__ int stride_of(void) {
 }
 
 /* The sums of this block's threads, channel by channel, into its slice. */
+template <int N>
 static __device__ void block_sums(float *sums, int64_t pitch, int64_t first_channel,
-                                  const float (&sum)[PACK], const float (&product)[PACK]) {
-  __shared__ float of[2][EP_IMAGES_THREADS * PACK];
-  int mine = (threadIdx.y * blockDim.x + threadIdx.x) * PACK;
+                                  const float (&sum)[N], const float (&product)[N]) {
+  __shared__ float of[2][EP_IMAGES_THREADS * N];
+  int mine = (threadIdx.y * blockDim.x + threadIdx.x) * N;
 #pragma unroll
-  for (int i = 0; i < PACK; i++) {
+  for (int i = 0; i < N; i++) {
     of[0][mine + i] = sum[i];
     of[1][mine + i] = product[i];
   }
   __syncthreads();
-  int channels = blockDim.x * PACK;
+  int channels = blockDim.x * N;
   for (int t = threadIdx.y * blockDim.x + threadIdx.x; t < 2 * channels;
        t += blockDim.x * blockDim.y) {
     int which = t / channels, c = t % channels;

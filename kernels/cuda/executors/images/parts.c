@@ -86,7 +86,6 @@ static bool op_add(search *s, int i) {
   const ep_images_part *open = blend_open(s);
   switch (op->type) {
   case EP_LAYER_CONV2D:
-    if (op->groups != 1) return false;
     part_add(s, EP_IMAGES_CONVOLUTION, i)->own = op;
     if (op->bias < 0) return true;
     s->parts->rows[s->parts->count - 1].last = -1; /* not yet op's output */
@@ -103,6 +102,7 @@ static bool op_add(search *s, int i) {
   case EP_LAYER_ADAPTIVE_AVG_POOL2D: part_add(s, EP_IMAGES_POOL, i)->own = op; return true;
   case EP_LAYER_DROPOUT:
   case EP_LAYER_DROPOUT2D: part_add(s, EP_IMAGES_DROPOUT, i)->own = op; return true;
+  case EP_LAYER_LAYER_NORM: part_add(s, EP_IMAGES_LAYER_NORM, i)->own = op; return true;
   default:
     if (!ep_activation_is(op->type)) return false;
     blend_for(s, i, !open->activation && !open->pool)->activation = op;
@@ -132,24 +132,23 @@ bool ep_images_parts_find(const ep_program *program, ep_images_parts *parts) {
   return parts->count > 0 && tail_is_apart(program, i);
 }
 
-enum { CHANNELS_LEAST = 16 };
-
-/* The first convolution may take few channels. Kernels count pixels in 31 bits, and a little
- * further than there are. */
-static bool part_is_worth_it(const ep_program *program, const ep_images_part *part, bool first) {
-  const ep_shape in = part->in;
-  if (program->batch_size > INT32_MAX / 2 / (in.height * in.width)) return false;
-  if (part->kind != EP_IMAGES_CONVOLUTION) return true;
-  return part->out.channels >= CHANNELS_LEAST && (first || in.channels >= CHANNELS_LEAST);
+/* Kernels count pixels in 31 bits and a little further than there are, and packs in 32. */
+static bool part_is_countable(const ep_program *program, const ep_images_part *part) {
+  const ep_shape shapes[] = {part->in, part->out};
+  for (int i = 0; i < 2; i++) {
+    const int64_t pixels = shapes[i].height * shapes[i].width;
+    if (program->batch_size > INT32_MAX / 2 / pixels) return false;
+    if (program->batch_size * pixels > UINT32_MAX / (shapes[i].channels / 4 + 1)) return false;
+  }
+  return true;
 }
 
 bool ep_images_takes(const ep_program *program) {
-  if (program->precision != EP_PRECISION_BF16) return false;
   ep_images_parts parts = {.rows = calloc(2 * (size_t)program->ops_count + 1, sizeof *parts.rows)};
   bool takes = parts.rows && ep_images_parts_find(program, &parts);
   int convolutions = 0;
   for (int i = 0; takes && i < parts.count; i++) {
-    takes = part_is_worth_it(program, &parts.rows[i], convolutions == 0);
+    takes = part_is_countable(program, &parts.rows[i]);
     if (parts.rows[i].kind == EP_IMAGES_CONVOLUTION) convolutions++;
   }
   free(parts.rows);

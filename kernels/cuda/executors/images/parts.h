@@ -10,19 +10,20 @@ extern "C" {
 #endif
 
 /* A convolution without its bias; a bias, norm, residual, activation and pool of windows side by
- * side, each of them or not, in this order; any other pool; a dropout. */
+ * side, each of them or not, in this order; any other pool; a dropout; a layer_norm. */
 typedef enum {
   EP_IMAGES_CONVOLUTION,
   EP_IMAGES_BLEND,
   EP_IMAGES_POOL,
-  EP_IMAGES_DROPOUT
+  EP_IMAGES_DROPOUT,
+  EP_IMAGES_LAYER_NORM
 } ep_images_kind;
 
 typedef struct {
   ep_images_kind kind;
   ep_shape in, out;
   int last;         /* the op whose output comes out of it */
-  const ep_op *own; /* the convolution, the pool that is no blend's, the dropout */
+  const ep_op *own; /* the convolution, the pool that is no blend's, the dropout, the layer_norm */
   /* A blend's, NULL for those that it has not. */
   const ep_op *biased; /* the convolution whose bias it adds */
   const ep_op *norm, *residual, *activation, *pool;
@@ -38,9 +39,7 @@ typedef struct {
 /* Whether the program can be run so; fills *parts if it can. */
 bool ep_images_parts_find(const ep_program *program, ep_images_parts *parts);
 
-/* Whether it is worth it: in bfloat16, and its convolutions have channels enough to fill a tile of
- * a product. (Without tensor cores cuDNN takes longer than cuda/general; in TF32, among the
- * algorithms that it calls deterministic, one gave other bits the second time.) */
+/* Whether there is a convolution among its parts, and the kernels can count its pixels. */
 bool ep_images_takes(const ep_program *program);
 
 #ifdef __cplusplus

@@ -3,9 +3,39 @@
 #include "kernels/cuda/executors/images/parts.h"
 #include "kernels/plans/work.h"
 
-/* The kernels are the plug-in's own: what they are compiled for must know bfloat16, too. */
+/* The kernels are the plug-in's own: what they are compiled for must know bfloat16 and TF32, too.
+ */
 static bool accepts(const ep_program *program, const ep_device_traits *device) {
   return (ep_gpu_features(device->gpu.generation) & EP_GPU_AMPERE) && ep_images_takes(program);
+}
+
+/* A row's multiply-adds, forward and back, as they are computed: groups as if all channels met. */
+static double multiply_adds(const ep_program *program) {
+  double sum = 0;
+  bool first = true;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (op->type != EP_LAYER_CONV2D) continue;
+    sum += (double)ep_op_products(op) * (double)op->groups * (first ? 2 : 3);
+    first = false;
+  }
+  return sum;
+}
+
+/* How many products of bfloat16 one is as dear as, and how many values of bfloat16 one. In float32
+ * each product is three of TF32, and what is multiplied is written in three parts. */
+static const double products_each[] = {
+    [EP_PRECISION_FP32] = 6, [EP_PRECISION_TF32] = 2, [EP_PRECISION_BF16] = 1};
+static const double values_each[] = {
+    [EP_PRECISION_FP32] = 6, [EP_PRECISION_TF32] = 2, [EP_PRECISION_BF16] = 1};
+enum { SPLITS = 4 }; /* launches of a convolution's in float32 besides */
+
+static double launches(const ep_program *program) {
+  double count = ep_program_launches(program);
+  for (int i = 0; i < program->ops_count; i++)
+    if (program->ops[i].type == EP_LAYER_CONV2D && program->precision == EP_PRECISION_FP32)
+      count += SPLITS;
+  return count;
 }
 
 static void work(const ep_program *program, const ep_device_traits *device, int64_t rows,
@@ -14,9 +44,9 @@ static void work(const ep_program *program, const ep_device_traits *device, int6
   ep_network_work sum = ep_program_work(program);
   double n = (double)rows;
   units[0] = 1;
-  units[1] = ep_program_launches(program);
-  units[2] = n * sum.conv;
-  units[3] = n * sum.values;
+  units[1] = launches(program);
+  units[2] = n * multiply_adds(program) * products_each[program->precision];
+  units[3] = n * sum.values * values_each[program->precision];
   units[4] = n * (sum.wide + sum.thin);
   units[5] = ep_program_updated(program);
 }

@@ -52,11 +52,11 @@ static ep_status seal(cudnnBackendDescriptor_t descriptor, const attribute *rows
 enum { X = 'x', W = 'w', Y = 'y' };
 
 /* dimensions: [n, channels, height, width], whatever the layout. */
-static ep_status tensor_describe(ep_plans *d, int64_t name, const int64_t dimensions[4],
+static ep_status tensor_describe(ep_plans *d, bool half, int64_t name, const int64_t dimensions[4],
                                  cudnnBackendDescriptor_t *out, ep_error *error) {
   const int64_t c = dimensions[1], width = dimensions[3], alignment = 16;
   const int64_t strides[4] = {c * dimensions[2] * width, 1, c * width, c};
-  const cudnnDataType_t type = CUDNN_DATA_BFLOAT16;
+  const cudnnDataType_t type = half ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
   const attribute rows[] = {
       {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type},
       {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dimensions},
@@ -120,9 +120,9 @@ static ep_status graph_describe(ep_plans *d, const ep_convolution_shape *shape,
   const int64_t y[] = {shape->rows, to.channels, to.height, to.width};
   const float one = 1, zero = 0;
   cudnnBackendDescriptor_t tensors[3], window, operation;
-  ep_status status = tensor_describe(d, X, x, &tensors[0], error);
-  if (status == EP_OK) status = tensor_describe(d, W, w, &tensors[1], error);
-  if (status == EP_OK) status = tensor_describe(d, Y, y, &tensors[2], error);
+  ep_status status = tensor_describe(d, shape->half, X, x, &tensors[0], error);
+  if (status == EP_OK) status = tensor_describe(d, shape->half, W, w, &tensors[1], error);
+  if (status == EP_OK) status = tensor_describe(d, shape->half, Y, y, &tensors[2], error);
   if (status == EP_OK) status = window_describe(d, shape, &window, error);
   if (status == EP_OK) status = begin(d, WAYS[shape->way].type, &operation, error);
   if (status != EP_OK) return status;

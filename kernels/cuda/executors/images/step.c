@@ -22,8 +22,43 @@ static ep_cuda_layer *layer_of(const pass *p, const ep_op *op) {
   return &network->layers[op - network->program->ops];
 }
 
+/* Queues the splitting of pixels: along the channels of each pixel, or, `apart`, part by part. */
+static ep_status split(const pass *p, const void *from, ep_shape shape, bool apart,
+                       ep_images_split_order order, float *to, ep_error *error) {
+  const int64_t pixels = pixels_of(p, shape), pitch = shape.channels;
+  const ep_images_split split = {.order = order,
+                                 .pixels = pixels,
+                                 .pitch = pitch,
+                                 .pixel = apart ? pitch : EP_IMAGES_PARTS * pitch,
+                                 .part = apart ? pixels * pitch : pitch,
+                                 .from = from,
+                                 .to = to};
+  EP_CUDA_TRY(ep_images_split_run(stream_of(p), &split), "splitting numbers");
+  return EP_OK;
+}
+
+static ep_status operands_split(const pass *p, int i, ep_convolution_way way, ep_error *error) {
+  const ep_images_network *images = p->images;
+  const ep_images_layer *layer = &images->layers[i];
+  const bool apart = way == EP_CONVOLUTION_WEIGHTS;
+  const void *x = i == 0 && images->patches ? images->patches : ep_images_output(images, i - 1);
+  ep_shape out = images->parts.rows[i].out;
+  ep_status status = EP_OK;
+  out.channels = ep_images_across(images, out.channels);
+  if (way != EP_CONVOLUTION_BACK)
+    status = split(p, x, ep_images_read_shape(images, i), apart, EP_IMAGES_HIGH_LOW_HIGH,
+                   images->split_x, error);
+  if (status == EP_OK && way != EP_CONVOLUTION_FORWARD)
+    status =
+        split(p, images->grads[layer->grad], out, apart,
+              apart ? EP_IMAGES_HIGH_HIGH_LOW : EP_IMAGES_HIGH_LOW_HIGH, images->split_y, error);
+  return status;
+}
+
 static ep_status convolve(const pass *p, int i, ep_convolution_way way, ep_error *error) {
-  return ep_convolution_run(&p->images->layers[i].ways[way][p->kind], error);
+  ep_status status = p->images->splits ? operands_split(p, i, way, error) : EP_OK;
+  return status == EP_OK ? ep_convolution_run(&p->images->layers[i].ways[way][p->kind], error)
+                         : status;
 }
 
 /* --- the batch ------------------------------------------------------------------------------- */
@@ -37,11 +72,12 @@ static ep_status batch_take(const pass *p, ep_error *error) {
         ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
     batch.batch_pixels = images->input;
     batch.pixel_pitch = images->in_pitch;
+    batch.pixels_half = images->half;
     EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, p->rows, network->clock), "a batch");
     return EP_OK;
   }
   const float *x = network->gathers ? network->input : network->train_x;
-  EP_CUDA_TRY(ep_images_take(network->stream, p->rows, in.channels, images->in_pitch,
+  EP_CUDA_TRY(ep_images_take(network->stream, images->half, p->rows, in.channels, images->in_pitch,
                              in.height * in.width, x, images->input),
               "a batch");
   return EP_OK;
@@ -53,8 +89,9 @@ static ep_status batch_take(const pass *p, ep_error *error) {
 static ep_images_blend blend_of(const pass *p, int i) {
   const ep_images_network *images = p->images;
   const ep_images_part *part = &images->parts.rows[i];
-  ep_images_blend blend = {.rows = p->rows,
-                           .pitch = ep_images_pitch(part->in.channels),
+  ep_images_blend blend = {.half = images->half,
+                           .rows = p->rows,
+                           .pitch = ep_images_across(images, part->in.channels),
                            .in = part->in,
                            .out = part->out,
                            .kernel = {1, 1},
@@ -74,17 +111,19 @@ static ep_images_blend blend_of(const pass *p, int i) {
 
 /* Of the sums over an image's pixels, as part i takes them. */
 static int slices_of(const pass *p, int i, ep_shape shape) {
-  const int64_t pitch = ep_images_pitch(p->images->parts.rows[i].in.channels);
-  return ep_images_slices(pitch, pixels_of(p, shape));
+  const ep_images_network *images = p->images;
+  const int64_t pitch = ep_images_across(images, images->parts.rows[i].in.channels);
+  return ep_images_slices(images->half, pitch, pixels_of(p, shape));
 }
 
 static ep_images_norm norm_of(const pass *p, int i) {
   const ep_images_network *images = p->images;
   const ep_cuda_network *network = images->network;
   const ep_images_part *part = &images->parts.rows[i];
-  ep_images_norm norm = {.pixels = pixels_of(p, part->in),
+  ep_images_norm norm = {.half = images->half,
+                         .pixels = pixels_of(p, part->in),
                          .channels = part->in.channels,
-                         .pitch = ep_images_pitch(part->in.channels),
+                         .pitch = ep_images_across(images, part->in.channels),
                          .x = ep_images_output(images, i - 1),
                          .sums = images->sums,
                          .figures = images->layers[i].figures,
@@ -109,6 +148,65 @@ static ep_status blend_forward(const pass *p, int i, ep_error *error) {
   return EP_OK;
 }
 
+/* By the shared network's kernel, in its order. */
+static ep_cuda_norm layer_norm_of(const pass *p, int i) {
+  const ep_images_network *images = p->images;
+  const ep_op *op = images->parts.rows[i].own;
+  const ep_cuda_layer *layer = layer_of(p, op);
+  return (ep_cuda_norm){.op = *op,
+                        .rows = p->rows,
+                        .training = true,
+                        .x = images->layers[i].plain,
+                        .weight = ep_cuda_parameters_at(images->network, op->weight),
+                        .bias = ep_cuda_parameters_at(images->network, op->bias),
+                        .y = images->plain,
+                        .saved = layer->saved,
+                        .grad = images->plain,
+                        .gradient = layer->trained ? layer->gradient : NULL,
+                        .sums = layer->sums,
+                        .slices = layer->slices};
+}
+
+/* Between the two orders, of what a layer_norm takes and leaves. */
+static ep_status plain_take(const pass *p, ep_shape shape, float *from, void *to, ep_error *error) {
+  const ep_images_network *images = p->images;
+  EP_CUDA_TRY(ep_images_take(stream_of(p), images->half, p->rows, shape.channels,
+                             ep_images_across(images, shape.channels), shape.height * shape.width,
+                             from, to),
+              "a norm's images");
+  return EP_OK;
+}
+
+static ep_status plain_give(const pass *p, ep_shape shape, const void *from, float *to,
+                            ep_error *error) {
+  EP_CUDA_TRY(ep_images_give(stream_of(p), p->images->half, p->rows, shape.channels,
+                             shape.height * shape.width, from, to),
+              "a norm's images");
+  return EP_OK;
+}
+
+static ep_status layer_norm_forward(const pass *p, int i, ep_error *error) {
+  const ep_images_network *images = p->images;
+  const ep_shape shape = images->parts.rows[i].in;
+  const ep_cuda_norm norm = layer_norm_of(p, i);
+  ep_status status =
+      plain_give(p, shape, ep_images_output(images, i - 1), images->layers[i].plain, error);
+  if (status != EP_OK) return status;
+  EP_CUDA_TRY(ep_cuda_norm_forward(stream_of(p), &norm), "a norm");
+  return plain_take(p, shape, images->plain, images->layers[i].output, error);
+}
+
+static ep_status layer_norm_back(const pass *p, int i, ep_error *error) {
+  const ep_images_network *images = p->images;
+  const ep_shape shape = images->parts.rows[i].in;
+  const int grad = images->layers[i].grad;
+  const ep_cuda_norm norm = layer_norm_of(p, i);
+  ep_status status = plain_give(p, shape, images->grads[grad], images->plain, error);
+  if (status != EP_OK) return status;
+  EP_CUDA_TRY(ep_cuda_norm_backward(stream_of(p), &norm), "a norm, backward");
+  return plain_take(p, shape, images->plain, images->grads[1 - grad], error);
+}
+
 static ep_status part_forward(const pass *p, int i, ep_error *error) {
   const ep_images_network *images = p->images;
   const ep_images_part *part = &images->parts.rows[i];
@@ -117,13 +215,15 @@ static ep_status part_forward(const pass *p, int i, ep_error *error) {
   switch (part->kind) {
   case EP_IMAGES_CONVOLUTION: return convolve(p, i, EP_CONVOLUTION_FORWARD, error);
   case EP_IMAGES_BLEND: return blend_forward(p, i, error);
+  case EP_IMAGES_LAYER_NORM: return layer_norm_forward(p, i, error);
   case EP_IMAGES_POOL:
-    EP_CUDA_TRY(
-        ep_images_pool_forward(stream_of(p), part->own, p->rows, x, layer->output, layer->places),
-        "a pool");
+    EP_CUDA_TRY(ep_images_pool_forward(stream_of(p), images->half, part->own, p->rows, x,
+                                       layer->output, layer->places),
+                "a pool");
     return EP_OK;
   case EP_IMAGES_DROPOUT:
-    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, images->network->slice_first, p->rows,
+    EP_CUDA_TRY(ep_images_dropout(stream_of(p), images->half, part->own,
+                                  images->network->slice_first, p->rows,
                                   images->network->program->seed, images->network->clock, false, x,
                                   layer->output),
                 "a dropout");
@@ -136,8 +236,9 @@ static ep_status part_forward(const pass *p, int i, ep_error *error) {
 static ep_cuda_thin_linear head_of(const pass *p) {
   const ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
-  const int64_t row = ep_images_numbers(images->parts.rows[last].out);
-  return (ep_cuda_thin_linear){.half = true,
+  const int64_t row = ep_images_numbers(images, images->parts.rows[last].out);
+  return (ep_cuda_thin_linear){.half = images->half,
+                               .slices = images->head_slices,
                                .rows = p->rows,
                                .in = row,
                                .out = images->head->out_features,
@@ -208,13 +309,16 @@ static ep_status part_back(const pass *p, int i, ep_error *error) {
       status = convolve(p, i, EP_CONVOLUTION_BACK, error);
     return status;
   case EP_IMAGES_BLEND: return blend_back(p, i, error);
+  case EP_IMAGES_LAYER_NORM: return layer_norm_back(p, i, error);
   case EP_IMAGES_POOL:
-    EP_CUDA_TRY(ep_images_pool_back(stream_of(p), part->own, p->rows, grad, layer->places, other),
+    EP_CUDA_TRY(ep_images_pool_back(stream_of(p), images->half, part->own, p->rows, grad,
+                                    layer->places, other),
                 "a pool, backward");
     return EP_OK;
   case EP_IMAGES_DROPOUT:
-    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, network->slice_first, p->rows,
-                                  network->program->seed, network->clock, true, grad, grad),
+    EP_CUDA_TRY(ep_images_dropout(stream_of(p), images->half, part->own, network->slice_first,
+                                  p->rows, network->program->seed, network->clock, true, grad,
+                                  grad),
                 "a dropout, backward");
     return EP_OK;
   }
@@ -227,8 +331,9 @@ static ep_status skips_add(const pass *p, int i, ep_error *error) {
   for (int j = images->parts.count - 1; i >= 0 && j > i; j--) {
     const ep_images_part *part = &images->parts.rows[j];
     if (!images->layers[j].skip || part->past != i) continue;
-    EP_CUDA_TRY(ep_images_add(stream_of(p), p->rows * ep_images_numbers(part->in),
-                              images->layers[j].skip, images->grads[images->layers[i].grad]),
+    EP_CUDA_TRY(ep_images_add(stream_of(p), images->half,
+                              p->rows * ep_images_numbers(images, part->in), images->layers[j].skip,
+                              images->grads[images->layers[i].grad]),
                 "a residual, backward");
   }
   return EP_OK;
@@ -251,8 +356,8 @@ static ep_status flat_back(const pass *p, const float *grad, ep_error *error) {
   const ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
   const ep_shape out = images->parts.rows[last].out;
-  EP_CUDA_TRY(ep_images_take(stream_of(p), p->rows, out.channels, ep_images_pitch(out.channels),
-                             out.height * out.width, grad,
+  EP_CUDA_TRY(ep_images_take(stream_of(p), images->half, p->rows, out.channels,
+                             ep_images_across(images, out.channels), out.height * out.width, grad,
                              images->grads[images->layers[last].grad]),
               "a gradient");
   return EP_OK;
@@ -289,8 +394,8 @@ static ep_status forward(const pass *p, ep_error *error) {
                                      images->weights_blocks),
               "the weights");
   if (images->patches)
-    EP_CUDA_TRY(ep_images_patches(stream_of(p), images->parts.rows[0].own, p->rows, images->input,
-                                  images->patches),
+    EP_CUDA_TRY(ep_images_patches(stream_of(p), images->half, images->parts.rows[0].own, p->rows,
+                                  images->input, images->patches),
                 "the windows of a convolution");
   ep_status status = EP_OK;
   for (int i = 0; i <= last && status == EP_OK; i++) status = part_forward(p, i, error);
@@ -302,8 +407,8 @@ static ep_status forward(const pass *p, ep_error *error) {
                 "a linear layer");
     return EP_OK;
   }
-  EP_CUDA_TRY(ep_images_give(stream_of(p), p->rows, out.channels, out.height * out.width,
-                             images->layers[last].output, images->flat),
+  EP_CUDA_TRY(ep_images_give(stream_of(p), images->half, p->rows, out.channels,
+                             out.height * out.width, images->layers[last].output, images->flat),
               "the images' features");
   return EP_OK;
 }

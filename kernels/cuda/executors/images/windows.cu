@@ -49,8 +49,8 @@ static __device__ int number_in(const run &window, int at) {
   return from / window.step < window.count ? from / window.step : -1;
 }
 
-static __device__ int64_t channel_of() {
-  return ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * PACK;
+template <int N> static __device__ int64_t channel_of() {
+  return ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
 }
 
 /* Where a pixel stands. */
@@ -69,10 +69,11 @@ static __device__ float shares_of(const run &down, const run &right) {
   return (float)(down.count * right.count);
 }
 
+template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
-    forward(pool p, uint32_t count, const half_number *x, half_number *y, uint8_t *places) {
-  constexpr int N = PACK;
-  int64_t channel = channel_of();
+    forward(pool p, uint32_t count, const T *x, T *y, uint8_t *places) {
+  constexpr int N = PACK<T>;
+  int64_t channel = channel_of<N>();
   if (channel >= p.pitch) return;
   bool greatest = p.type == EP_LAYER_MAX_POOL2D;
   for (uint32_t at = blockIdx.x * blockDim.y + threadIdx.y; at < count;
@@ -108,11 +109,11 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
   }
 }
 
+template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
-    back(pool p, uint32_t count, const half_number *grad, const uint8_t *places,
-         half_number *grad_x) {
-  constexpr int N = PACK;
-  int64_t channel = channel_of();
+    back(pool p, uint32_t count, const T *grad, const uint8_t *places, T *grad_x) {
+  constexpr int N = PACK<T>;
+  int64_t channel = channel_of<N>();
   if (channel >= p.pitch) return;
   bool greatest = p.type == EP_LAYER_MAX_POOL2D;
   for (uint32_t at = blockIdx.x * blockDim.y + threadIdx.y; at < count;
@@ -142,7 +143,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
   }
 }
 
-static pool pool_of(const ep_op *op, int64_t rows) {
+static pool pool_of(bool half, const ep_op *op, int64_t rows) {
   bool adaptive = op->type == EP_LAYER_ADAPTIVE_AVG_POOL2D;
   bool dilates = op->type == EP_LAYER_MAX_POOL2D;
   const int64_t in[2] = {op->in.height, op->in.width}, out[2] = {op->out.height, op->out.width};
@@ -151,23 +152,29 @@ static pool pool_of(const ep_op *op, int64_t rows) {
     sides[i] = {(int)in[i],    (int)out[i],    op->kernel[i],
                 op->stride[i], op->padding[i], dilates ? op->dilation[i] : 1,
                 adaptive};
-  return {op->type, sides[0], sides[1], rows, ep_images_pitch(op->in.channels)};
+  return {op->type, sides[0], sides[1], rows, ep_images_pitch(half, op->in.channels)};
 }
 
-cudaError_t ep_images_pool_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
+cudaError_t ep_images_pool_forward(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                                    const void *x, void *y, uint8_t *places) {
-  const pool p = pool_of(op, rows);
-  const int64_t packs = p.pitch / PACK, count = p.rows * p.down.out * p.right.out;
-  forward<<<blocks_of(packs, count, 1), threads_of(packs), 0, stream>>>(
-      p, (uint32_t)count, (const half_number *)x, (half_number *)y, places);
+  const pool p = pool_of(half, op, rows);
+  const int64_t packs = p.pitch / ep_images_pack(half), count = p.rows * p.down.out * p.right.out;
+  with_numbers(half, [&](auto number) {
+    typedef decltype(number) T;
+    forward<<<blocks_of(packs, count, 1), threads_of(packs), 0, stream>>>(
+        p, (uint32_t)count, (const T *)x, (T *)y, places);
+  });
   return cudaGetLastError();
 }
 
-cudaError_t ep_images_pool_back(cudaStream_t stream, const ep_op *op, int64_t rows,
+cudaError_t ep_images_pool_back(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                                 const void *grad, const uint8_t *places, void *grad_x) {
-  const pool p = pool_of(op, rows);
-  const int64_t packs = p.pitch / PACK, count = p.rows * p.down.in * p.right.in;
-  back<<<blocks_of(packs, count, 1), threads_of(packs), 0, stream>>>(
-      p, (uint32_t)count, (const half_number *)grad, places, (half_number *)grad_x);
+  const pool p = pool_of(half, op, rows);
+  const int64_t packs = p.pitch / ep_images_pack(half), count = p.rows * p.down.in * p.right.in;
+  with_numbers(half, [&](auto number) {
+    typedef decltype(number) T;
+    back<<<blocks_of(packs, count, 1), threads_of(packs), 0, stream>>>(
+        p, (uint32_t)count, (const T *)grad, places, (T *)grad_x);
+  });
   return cudaGetLastError();
 }

@@ -150,26 +150,37 @@ static ep_status trainer_take(const ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep
 
 /* --- lists of gradients --------------------------------------------------------------------- */
 
-/* The network's list, as of one array [parameters]. */
-static ep_status list_flat(ep_cuda_rank *rank, const float *numbers, ep_cuda_gradient **out,
-                           ep_error *error) {
-  const ep_cuda_network *network = rank->pieces[0];
-  const size_t count = (size_t)network->gradients_count;
-  if (count == 0) return EP_OK;
-  ep_cuda_gradient *rows = calloc(count, sizeof *rows);
-  if (!rows) return ep_fail(error, EP_NO_MEMORY, "no memory for a list of gradients");
-  cudaError_t code =
-      cudaMemcpy(rows, network->gradients, count * sizeof *rows, cudaMemcpyDeviceToHost);
-  ep_status status = code == cudaSuccess ? EP_OK : ep_cuda_fail(error, code, "reading a list");
+static void list_flatten(ep_cuda_gradient *rows, size_t count, const float *numbers) {
   for (size_t i = 0; i < count; i++) {
     rows[i].gradient = numbers + rows[i].first;
     rows[i].stride = rows[i].count;
     rows[i].slices = 1;
   }
-  if (status == EP_OK)
-    status =
-        ep_cuda_memory_take_copy(&rank->memory, out, rows, (int64_t)count, sizeof *rows, error);
-  free(rows);
+}
+
+/* The network's list, and the same as of one array [parameters]: of the sums. */
+static ep_status lists_make(const ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep_error *error) {
+  const ep_cuda_network *network = rank->pieces[0];
+  const size_t count = (size_t)network->gradients_count;
+  if (count == 0) return EP_OK;
+  rank->own_rows = calloc(count, sizeof *rank->own_rows);
+  ep_cuda_gradient *flat = calloc(count, sizeof *flat);
+  cudaError_t code = cudaSuccess;
+  ep_status status = EP_OK;
+  if (rank->own_rows && flat)
+    code = cudaMemcpy(rank->own_rows, network->gradients, count * sizeof *flat,
+                      cudaMemcpyDeviceToHost);
+  else
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for a list of gradients");
+  if (code != cudaSuccess) status = ep_cuda_fail(error, code, "reading a list");
+  for (size_t i = 0; i < count && status == EP_OK; i++) flat[i] = rank->own_rows[i];
+  if (status == EP_OK) {
+    list_flatten(flat, count, rank->sums);
+    status = ep_cuda_memory_take_copy(&rank->memory, &rank->summed, flat, (int64_t)count,
+                                      sizeof *flat, error);
+  }
+  if (status == EP_OK && ranks->stages > 1) list_flatten(rank->own_rows, count, rank->collected);
+  free(flat);
   return status;
 }
 
@@ -179,22 +190,25 @@ static ep_status rank_memory_take(const ep_cuda_ranks *ranks, ep_cuda_rank *rank
       (ep_cuda_memory){.backend = rank->device->backend, .stream = ep_cuda_rank_stream(rank)};
   const ep_cuda_buffer buffers[] = {
       {&rank->collected, ranks->stages > 1 ? 1 : 0, parameters, sizeof(float)},
-      {&rank->sums, 1, parameters, sizeof(float)},
+      {&rank->sums, ranks->program->optimizer.clip_norm > 0 ? 1 : 0, parameters, sizeof(float)},
       {&rank->times, 1, 1, sizeof(ep_cuda_ranks_times)},
   };
   rank->lists = calloc((size_t)ranks->replicas, sizeof *rank->lists);
+  rank->received = calloc((size_t)ranks->replicas, sizeof *rank->received);
   rank->found = calloc((size_t)rank->pieces_count, sizeof *rank->found);
-  if (!rank->lists || !rank->found)
+  if (!rank->lists || !rank->received || !rank->found)
     return ep_fail(error, EP_NO_MEMORY, "no memory for the ranks' lists");
   ep_status status =
       ep_cuda_memory_take_all(&rank->memory, buffers, sizeof buffers / sizeof *buffers, error);
   for (int i = 0; i < rank->pieces_count; i++) rank->found[i] = rank->pieces[i]->gradients;
-  rank->own = rank->found[0];
-  if (status == EP_OK && ranks->stages > 1)
-    status = list_flat(rank, rank->collected, &rank->own, error);
-  if (status == EP_OK) status = list_flat(rank, rank->sums, &rank->summed, error);
+  if (status == EP_OK) status = lists_make(ranks, rank, error);
+  if (status == EP_OK) status = ep_cuda_ranks_sendings_choose(ranks, rank, error);
   if (status != EP_OK) return status;
   rank->pieces[0]->gradients = rank->summed; /* what the update goes by */
+  if (rank->sendings_count > 0 && ranks->stages == 1) {
+    rank->pieces[0]->found = ep_cuda_ranks_send;
+    rank->pieces[0]->found_context = rank;
+  }
   EP_CUDA_TRY(cudaStreamSynchronize(ep_cuda_rank_stream(rank)), "clearing device memory");
   return EP_OK;
 }
@@ -206,9 +220,13 @@ static ep_status events_take(cudaEvent_t *events, int count, ep_error *error) {
 }
 
 static ep_status rank_events_take(const ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep_error *error) {
-  cudaEvent_t *const own[] = {&rank->added, &rank->squared, &rank->updated};
+  cudaEvent_t *const own[] = {&rank->added, &rank->squared, &rank->updated, &rank->found_event,
+                              &rank->sent};
   ep_status status = EP_OK;
-  for (int i = 0; i < 3 && status == EP_OK; i++) status = events_take(own[i], 1, error);
+  for (size_t i = 0; i < sizeof own / sizeof *own && status == EP_OK; i++)
+    status = events_take(own[i], 1, error);
+  if (status == EP_OK && rank->sendings_count > 0)
+    EP_CUDA_TRY(cudaStreamCreateWithFlags(&rank->sender, cudaStreamNonBlocking), "making a stream");
   if (status != EP_OK || ranks->stages == 1) return status;
   rank->forward = calloc((size_t)ranks->micro_batches, sizeof *rank->forward);
   rank->backward = calloc((size_t)ranks->micro_batches, sizeof *rank->backward);
@@ -222,6 +240,7 @@ static ep_status rank_events_take(const ep_cuda_ranks *ranks, ep_cuda_rank *rank
 
 static ep_status rank_create(ep_cuda_ranks *ranks, int number, ep_error *error) {
   ep_cuda_rank *rank = &ranks->ranks[number];
+  rank->ranks = ranks;
   rank->replica = number / ranks->stages;
   rank->stage = number % ranks->stages;
   rank->device = &ranks->devices[number * ranks->devices_count / ranks->count];
@@ -233,23 +252,6 @@ static ep_status rank_create(ep_cuda_ranks *ranks, int number, ep_error *error) 
   return status == EP_OK ? rank_events_take(ranks, rank, error) : status;
 }
 
-/* Each rank reads the others' lists from its own GPU's memory. */
-static ep_status lists_share(ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep_error *error) {
-  const int64_t count = rank->pieces[0]->gradients_count, size = sizeof(ep_cuda_gradient);
-  ep_status status = ep_cuda_device_use(rank->device->backend, error);
-  for (int d = 0; d < ranks->replicas && status == EP_OK; d++) {
-    const ep_cuda_rank *of = ep_cuda_rank_at(ranks, d, rank->stage);
-    if (of->pieces[0]->gradients_count != count)
-      return ep_fail(error, EP_INTERNAL, "two replicas find their gradients in different ways");
-    status = ep_cuda_memory_take(&rank->memory, &rank->lists[d], 1, count, size, error);
-    if (status != EP_OK || count == 0) continue;
-    EP_CUDA_TRY(cudaMemcpyAsync(rank->lists[d], of->own, (size_t)(count * size), cudaMemcpyDefault,
-                                ep_cuda_rank_stream(rank)),
-                "copying a list of gradients");
-  }
-  return status;
-}
-
 static ep_status ranks_build(ep_cuda_ranks *ranks, ep_error *error) {
   ep_status status = devices_take(ranks, error);
   if (status == EP_OK) {
@@ -258,7 +260,7 @@ static ep_status ranks_build(ep_cuda_ranks *ranks, ep_error *error) {
   }
   for (int i = 0; i < ranks->count && status == EP_OK; i++) status = rank_create(ranks, i, error);
   for (int i = 0; i < ranks->count && status == EP_OK; i++)
-    status = lists_share(ranks, &ranks->ranks[i], error);
+    status = ep_cuda_ranks_lists_take(ranks, &ranks->ranks[i], error);
   ep_status back = ep_cuda_device_use(ranks->leader->backend, status == EP_OK ? error : NULL);
   if (status == EP_OK) status = back;
   return status == EP_OK ? events_take(&ranks->begun, 1, error) : status;
@@ -298,6 +300,7 @@ static void rank_wait(const ep_cuda_rank *rank) {
   if (!rank->device || rank->pieces_count == 0) return;
   ep_cuda_device_use(rank->device->backend, NULL);
   cudaStreamSynchronize(ep_cuda_rank_stream(rank));
+  if (rank->sender) cudaStreamSynchronize(rank->sender);
 }
 
 static void rank_destroy(const ep_cuda_ranks *ranks, ep_cuda_rank *rank) {
@@ -308,6 +311,12 @@ static void rank_destroy(const ep_cuda_ranks *ranks, ep_cuda_rank *rank) {
   events_destroy(&rank->added, 1);
   events_destroy(&rank->squared, 1);
   events_destroy(&rank->updated, 1);
+  events_destroy(&rank->found_event, 1);
+  events_destroy(&rank->sent, 1);
+  if (rank->sender) cudaStreamDestroy(rank->sender);
+  free(rank->sendings);
+  free(rank->received);
+  free(rank->own_rows);
   free(rank->forward);
   free(rank->backward);
   free(rank->lists);

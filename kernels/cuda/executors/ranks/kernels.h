@@ -45,6 +45,9 @@ typedef struct {
   int64_t batch_rows;
 } ep_cuda_ranks_sum;
 cudaError_t ep_cuda_ranks_sum_run(cudaStream_t stream, const ep_cuda_ranks_sum *sum);
+/* The optimizer's step by that sum, which is not written. Without clip_norm, which is of sums. */
+cudaError_t ep_cuda_ranks_sum_step(cudaStream_t stream, const ep_cuda_ranks_sum *sum,
+                                   const ep_cuda_update *update);
 
 /* The leader's: writes the step's loss and errors of all slices, and moves the clock on. */
 typedef struct {

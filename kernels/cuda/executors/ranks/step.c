@@ -24,9 +24,10 @@ static ep_status await(const ep_cuda_rank *rank, cudaEvent_t event, ep_error *er
 
 /* --- the beginning -------------------------------------------------------------------------- */
 
-static ep_status rank_begin(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank, ep_error *error) {
+static ep_status rank_begin(const ep_cuda_ranks *ranks, ep_cuda_rank *rank, ep_error *error) {
   const ep_cuda_network *network = rank->pieces[0];
   ep_status status = rank_use(rank, error);
+  rank->unsent = rank->sendings_count;
   if (status == EP_OK) status = await(rank, ranks->begun, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_ranks_begin(network->stream, ranks->leader->clock, &ranks->program->optimizer,
@@ -71,29 +72,54 @@ static ep_status slices_queue(ep_cuda_ranks *ranks, int64_t rows, ep_error *erro
 
 /* --- sums and updates ----------------------------------------------------------------------- */
 
-static ep_status gradients_sum(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank, int64_t rows,
-                               ep_error *error) {
+/* What the other GPUs send is there, and what this one sends is there too. */
+static ep_status received_await(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank, int64_t rows,
+                                ep_error *error) {
+  ep_status status = EP_OK;
+  for (int d = 0; d < ranks->replicas && status == EP_OK; d++) {
+    const ep_cuda_rank *of = ep_cuda_rank_at(ranks, d, rank->stage);
+    const bool sends = of->sendings_count > 0 && slice_rows(ranks, d, rows) > 0;
+    if (sends && (rank->received[d] || of == rank)) status = await(rank, of->sent, error);
+  }
+  return status;
+}
+
+/* Waits for the gradients of all replicas. *out: their lists, in the order of the ranks. */
+static ep_status gradients_await(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank, int64_t rows,
+                                 ep_cuda_ranks_sum *out, ep_error *error) {
   const ep_cuda_network *network = rank->pieces[0];
-  ep_cuda_ranks_sum sum = {.gradients_count = network->gradients_count,
-                           .blocks = network->update_blocks,
-                           .sums = rank->sums,
-                           .batch_rows = rows};
+  *out = (ep_cuda_ranks_sum){.gradients_count = network->gradients_count,
+                             .blocks = network->update_blocks,
+                             .sums = rank->sums,
+                             .batch_rows = rows};
   ep_status status = rank_use(rank, error);
   for (int d = 0; d < ranks->replicas && status == EP_OK; d++) {
     const ep_cuda_rank *of = ep_cuda_rank_at(ranks, d, rank->stage);
     const ep_cuda_rank *last = ep_cuda_rank_at(ranks, d, ranks->stages - 1);
     if (ranks->program->class_weights) {
-      sum.tallies[sum.tallies_count++] = last->pieces[0]->tally;
+      out->tallies[out->tallies_count++] = last->pieces[0]->tally;
       status = await(rank, last->added, error);
     }
     if (slice_rows(ranks, d, rows) == 0) continue;
-    sum.lists[sum.count++] = rank->lists[d];
+    out->lists[out->count++] = rank->lists[d];
     if (status == EP_OK) status = await(rank, of->added, error);
   }
   if (status == EP_OK) status = mark(rank, EP_RANKS_IDLE, error);
+  if (status == EP_OK) status = received_await(ranks, rank, rows, error);
+  return status == EP_OK ? mark(rank, EP_RANKS_COMMUNICATION, error) : status;
+}
+
+/* For the norm that gradients are clipped to, the sums are written first. */
+static ep_status gradients_square(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank,
+                                  int64_t rows, ep_error *error) {
+  ep_cuda_ranks_sum sum;
+  ep_status status = gradients_await(ranks, rank, rows, &sum, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_cuda_ranks_sum_run(network->stream, &sum), "summing the ranks' gradients");
-  return mark(rank, EP_RANKS_COMMUNICATION, error);
+  EP_CUDA_TRY(ep_cuda_ranks_sum_run(ep_cuda_rank_stream(rank), &sum),
+              "summing the ranks' gradients");
+  const ep_cuda_update update = ep_cuda_network_update_of(rank->pieces[0]);
+  EP_CUDA_TRY(ep_cuda_optimizer_square(ep_cuda_rank_stream(rank), &update), "the gradients' norm");
+  return record(rank, rank->squared, error);
 }
 
 /* The squares of the replica's other stages. */
@@ -108,28 +134,37 @@ static ep_cuda_other_squares other_squares(const ep_cuda_ranks *ranks, const ep_
   return others;
 }
 
-static ep_status gradients_square(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank,
-                                  ep_error *error) {
-  if (ranks->program->optimizer.clip_norm == 0) return EP_OK;
-  const ep_cuda_update update = ep_cuda_network_update_of(rank->pieces[0]);
-  ep_status status = rank_use(rank, error);
-  if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_cuda_optimizer_square(ep_cuda_rank_stream(rank), &update), "the gradients' norm");
-  return record(rank, rank->squared, error);
-}
-
-static ep_status rank_update(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank,
-                             ep_error *error) {
+static ep_status clipped_update(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank,
+                                ep_error *error) {
   const ep_cuda_update update = ep_cuda_network_update_of(rank->pieces[0]);
   const ep_cuda_other_squares others = other_squares(ranks, rank);
-  ep_status status = rank_use(rank, error);
-  for (int m = 0; ranks->program->optimizer.clip_norm > 0 && m < ranks->stages; m++)
-    if (status == EP_OK)
-      status = await(rank, ep_cuda_rank_at(ranks, rank->replica, m)->squared, error);
+  ep_status status = EP_OK;
+  for (int m = 0; m < ranks->stages && status == EP_OK; m++)
+    status = await(rank, ep_cuda_rank_at(ranks, rank->replica, m)->squared, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_optimizer_step(ep_cuda_rank_stream(rank), &update, &others),
               "the optimizer's step");
-  if (rank->trainer && rank->trainer->adopt)
+  return EP_OK;
+}
+
+static ep_status summed_update(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank, int64_t rows,
+                               ep_error *error) {
+  const ep_cuda_update update = ep_cuda_network_update_of(rank->pieces[0]);
+  ep_cuda_ranks_sum sum;
+  ep_status status = gradients_await(ranks, rank, rows, &sum, error);
+  if (status != EP_OK) return status;
+  EP_CUDA_TRY(ep_cuda_ranks_sum_step(ep_cuda_rank_stream(rank), &sum, &update),
+              "the optimizer's step");
+  return EP_OK;
+}
+
+static ep_status rank_update(const ep_cuda_ranks *ranks, const ep_cuda_rank *rank, int64_t rows,
+                             ep_error *error) {
+  ep_status status = rank_use(rank, error);
+  if (status == EP_OK)
+    status = ranks->program->optimizer.clip_norm > 0 ? clipped_update(ranks, rank, error)
+                                                     : summed_update(ranks, rank, rows, error);
+  if (status == EP_OK && rank->trainer && rank->trainer->adopt)
     status = rank->trainer->adopt(rank->trainer_state, error);
   if (status == EP_OK) status = mark(rank, EP_RANKS_COMPUTE, error);
   return status == EP_OK ? record(rank, rank->updated, error) : status;
@@ -139,14 +174,15 @@ static ep_status sums_queue(const ep_cuda_ranks *ranks, int64_t rows, ep_error *
   ep_status status = EP_OK;
   for (int i = 0; i < ranks->count && status == EP_OK; i++) {
     status = rank_use(&ranks->ranks[i], error);
+    if (status == EP_OK && slice_rows(ranks, ranks->ranks[i].replica, rows) > 0)
+      status = ep_cuda_ranks_send_rest(&ranks->ranks[i], error);
     if (status == EP_OK) status = record(&ranks->ranks[i], ranks->ranks[i].added, error);
   }
+  if (ranks->program->optimizer.clip_norm > 0)
+    for (int i = 0; i < ranks->count && status == EP_OK; i++)
+      status = gradients_square(ranks, &ranks->ranks[i], rows, error);
   for (int i = 0; i < ranks->count && status == EP_OK; i++)
-    status = gradients_sum(ranks, &ranks->ranks[i], rows, error);
-  for (int i = 0; i < ranks->count && status == EP_OK; i++)
-    status = gradients_square(ranks, &ranks->ranks[i], error);
-  for (int i = 0; i < ranks->count && status == EP_OK; i++)
-    status = rank_update(ranks, &ranks->ranks[i], error);
+    status = rank_update(ranks, &ranks->ranks[i], rows, error);
   return status;
 }
 

@@ -51,21 +51,41 @@ static __device__ float weight_scale(const ep_cuda_ranks_sum &sum) {
   return (float)((double)sum.batch_rows / weight);
 }
 
+/* Of all lists, the gradient of parameter `at` of a row. */
+static __device__ float total_at(const ep_cuda_ranks_sum &sum, int row, int64_t at) {
+  float total = ep_cuda_gradient_at(sum.lists[0][row], at);
+  for (int i = 1; i < sum.count; i++) total += ep_cuda_gradient_at(sum.lists[i][row], at);
+  return total * weight_scale(sum);
+}
+
 static __global__ void __launch_bounds__(THREADS) add(ep_cuda_ranks_sum sum) {
   const int row = ep_cuda_gradient_of_block(sum.lists[0], sum.gradients_count);
   const ep_cuda_gradient of = sum.lists[0][row];
   const int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x;
   if (at >= of.count) return;
-  float total = ep_cuda_gradient_at(of, at);
-  for (int i = 1; i < sum.count; i++) total += ep_cuda_gradient_at(sum.lists[i][row], at);
-  total *= weight_scale(sum);
   float *to = sum.sums + of.first + at;
+  const float total = total_at(sum, row, at);
   *to = sum.adds ? *to + total : total;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    step(ep_cuda_ranks_sum sum, ep_cuda_update update) {
+  const int row = ep_cuda_gradient_of_block(sum.lists[0], sum.gradients_count);
+  const ep_cuda_gradient of = sum.lists[0][row];
+  const int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x;
+  if (at < of.count) ep_cuda_parameter_step(update, of, at, total_at(sum, row, at));
 }
 
 cudaError_t ep_cuda_ranks_sum_run(cudaStream_t stream, const ep_cuda_ranks_sum *sum) {
   if (sum->blocks == 0) return cudaSuccess;
   add<<<(unsigned int)sum->blocks, THREADS, 0, stream>>>(*sum);
+  return cudaGetLastError();
+}
+
+cudaError_t ep_cuda_ranks_sum_step(cudaStream_t stream, const ep_cuda_ranks_sum *sum,
+                                   const ep_cuda_update *update) {
+  if (sum->blocks == 0) return cudaSuccess;
+  step<<<(unsigned int)sum->blocks, THREADS, 0, stream>>>(*sum, *update);
   return cudaGetLastError();
 }
 

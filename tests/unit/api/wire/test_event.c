@@ -95,6 +95,66 @@ START_TEST(other_types) {
 }
 END_TEST
 
+START_TEST(within_epochs) {
+  ep_event event = {.seq = 3, .job = "j", .type = EP_EVENT_BATCH, .epochs = 5, .eta_seconds = 2};
+  event.progress = (ep_progress_record){.kind = EP_PROGRESS_BATCH,
+                                        .epoch = 2,
+                                        .batch = 30,
+                                        .batches = 100,
+                                        .loss = 0.5,
+                                        .lr = 0.1,
+                                        .elapsed_seconds = 1.5};
+  const char *text = line(&event);
+  ck_assert_ptr_nonnull(strstr(text, "\"type\":\"batch\""));
+  ck_assert_ptr_nonnull(
+      strstr(text, "Z\",\"epoch\":2,\"batch\":30,\"batches\":100,\"epochs\":5,\"loss\":0.5,"
+                   "\"lr\":0.1,\"elapsed_seconds\":1.5,\"eta_seconds\":2,\"crc\":"));
+  ep_event back;
+  ck_assert_int_eq(ep_event_parse(text, strlen(text) - 1, &back, NULL), EP_OK);
+  ck_assert_int_eq(back.type, EP_EVENT_BATCH);
+  ck_assert(back.progress.epoch == 2 && back.progress.batch == 30 && back.progress.batches == 100);
+}
+END_TEST
+
+/* The longest line there may be fits. */
+START_TEST(layers) {
+  static ep_progress_record records[EP_LIMIT_REPORTED_LAYERS];
+  for (int i = 0; i < EP_LIMIT_REPORTED_LAYERS; i++) {
+    ep_layer_figures *layer = &records[i].layer;
+    records[i].kind = EP_PROGRESS_LAYER;
+    *layer = (ep_layer_figures){.number = i,
+                                .count = EP_LIMIT_REPORTED_LAYERS,
+                                .type = EP_LAYER_ADAPTIVE_AVG_POOL2D,
+                                .units = 3,
+                                .dead = 1,
+                                .has_parameters = 1,
+                                .grad_norm = -1.23456789e-300,
+                                .weight_norm = -1.23456789e-300,
+                                .low = -1.23456789e-300,
+                                .high = -1.23456789e-300};
+    memset(layer->name, '1', sizeof layer->name - 1);
+    for (int bin = 0; bin < EP_LIMIT_HISTOGRAM_BINS; bin++) layer->bins[bin] = 4000000000;
+  }
+  ep_event event = {.seq = INT64_MAX, .job = "j", .type = EP_EVENT_LAYERS, .epochs = INT64_MAX};
+  event.progress.epoch = INT64_MAX;
+  event.layers = records;
+  ck_assert_uint_gt(strlen(line(&event)), EP_LIMIT_EVENT_BYTES / 2);
+  records[0].layer = (ep_layer_figures){.count = 1,
+                                        .type = EP_LAYER_RELU,
+                                        .units = 8,
+                                        .dead = 2,
+                                        .name = "1",
+                                        .grad_norm = NAN,
+                                        .weight_norm = NAN,
+                                        .high = 0.123456789,
+                                        .bins = {7}};
+  ck_assert_ptr_nonnull(
+      strstr(line(&event), "\"layers\":[{\"layer\":\"1\",\"type\":\"relu\",\"gradient_norm\":null,"
+                           "\"weight_norm\":null,\"dead\":0.25,\"low\":0,\"high\":0.123457,"
+                           "\"counts\":[7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}],\"crc\":"));
+}
+END_TEST
+
 static ep_job_result regression_result(void) {
   ep_job_result result = {.epochs_done = 40000,
                           .train_seconds = 0.042,
@@ -265,11 +325,13 @@ END_TEST
 START_TEST(lines_are_json) {
   ep_job_result result = regression_result();
   const ep_trial_record trial = {.number = 1, .metric = NAN};
+  const ep_progress_record layer = {.layer = {.count = 1, .units = 1, .name = "0"}};
   ep_event event = {.seq = 9,
                     .job = "job_1",
                     .type = EP_EVENT_END,
                     .result = &result,
                     .trial = &trial,
+                    .layers = &layer,
                     .values = "{}"};
   for (int type = 0; type < EP_EVENT_COUNT; type++) {
     event.type = (ep_event_type)type;
@@ -380,6 +442,8 @@ EP_SUITE("api/event") {
   tcase_add_test(tests, an_epoch);
   tcase_add_test(tests, an_epoch_of_a_classifier_that_diverges);
   tcase_add_test(tests, other_types);
+  tcase_add_test(tests, within_epochs);
+  tcase_add_test(tests, layers);
   tcase_add_test(tests, an_end);
   tcase_add_test(tests, an_end_that_failed_says_why);
   tcase_add_test(tests, an_end_always_fits);

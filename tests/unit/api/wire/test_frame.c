@@ -349,9 +349,10 @@ START_TEST(costs_that_are_none) {
 END_TEST
 
 START_TEST(progress) {
-  ep_progress_record records[3] = {{1, 0.5, NAN, NAN, NAN, 0.1, 0.01, 0, 0, {0}},
-                                   {2, NAN, 0.25, INFINITY, 1, 0.1, 0.02, 0.125, 2, {0, 7}},
-                                   {3, 0.25, 0, 0, 0, 0.1, 0.03, 0, 0, {0}}};
+  ep_progress_record records[3] = {
+      {.epoch = 1, .loss = 0.5, .error = NAN, .validation_loss = NAN, .lr = 0.1},
+      {.epoch = 2, .loss = NAN, .validation_loss = INFINITY, .metrics_given = 2, .metrics = {0, 7}},
+      {.epoch = 3, .loss = 0.25}};
   ep_progress sent = {.job = "job_01k", .attempt = 5, .count = 3, .records = records}, back;
   size_t bytes, payload_bytes;
   uint8_t *frame = ep_progress_encode(&sent, &bytes);

@@ -1,6 +1,6 @@
 /* The learning rate of every schedule, by torch's formulas worked out by hand at their corners. The
  * whole sequences stand in tests/golden. */
-#include "engine/training/schedule.h"
+#include "engine/training/rules/schedule.h"
 #include "tests/suite.h"
 
 #include <math.h>

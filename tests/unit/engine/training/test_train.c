@@ -44,9 +44,9 @@ START_TEST(a_plane_is_found) {
   ck_assert(result.train_seconds > 0 && result.samples_per_second > 0);
 
   ck_assert_int_eq(f.started, 1);
-  ck_assert_int_eq(f.records_count, 30);
-  for (int i = 0; i < 30; i++) {
-    ck_assert_int_eq(f.records[i].epoch, 100 * (i + 1));
+  ck_assert_int_eq(f.records_count, 31);
+  for (int i = 0; i < 31; i++) {
+    ck_assert_int_eq(f.records[i].epoch, i == 0 ? 1 : 100 * i);
     ck_assert(isnan(f.records[i].error) && isnan(f.records[i].validation_loss));
     if (i > 0) {
       ck_assert(f.records[i].loss <= f.records[i - 1].loss);
@@ -122,13 +122,14 @@ START_TEST(many_weights_are_the_same_on_any_number_of_cores) {
 }
 END_TEST
 
-START_TEST(the_last_epoch_is_reported_whatever_the_interval) {
+START_TEST(the_first_and_the_last_epoch_are_reported_whatever_the_interval) {
   fixture f;
   fixture_open(&f, PLANE("\"optimizer\":{\"lr\":0.1},\"epochs\":25,\"report_every\":10", ""),
                ep_backend_cpu(), backend);
   ep_job_result result = fixture_train(&f);
-  ck_assert_int_eq(f.records_count, 3);
-  ck_assert_int_eq(f.records[2].epoch, 25);
+  ck_assert_int_eq(f.records_count, 4);
+  const int64_t epochs[] = {1, 10, 20, 25};
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(f.records[i].epoch, epochs[i]);
   ep_job_result_deinit(&result);
   fixture_close(&f);
 }
@@ -143,12 +144,51 @@ START_TEST(validation_is_looked_at_on_reported_epochs) {
                ep_backend_cpu(), backend);
   ep_job_result result = fixture_train(&f);
   ck_assert_int_eq(result.validation.rows, 2);
-  ck_assert_int_eq(f.records_count, 4);
-  for (int i = 0; i < 4; i++) ck_assert(isfinite(f.records[i].validation_loss));
+  ck_assert_int_eq(f.records_count, 5);
+  for (int i = 0; i < 5; i++) ck_assert(isfinite(f.records[i].validation_loss));
   /* the weights of the last event are the final ones */
-  ck_assert(fabs(f.records[3].validation_loss - result.validation.loss) < 1e-7);
+  ck_assert(fabs(f.records[4].validation_loss - result.validation.loss) < 1e-7);
   ep_job_result_deinit(&result);
   fixture_close(&f);
+}
+END_TEST
+
+/* What is told within epochs and of layers changes no bit of the weights. */
+START_TEST(batches_and_layers_are_told_and_change_nothing) {
+  static const char *const specs[] = {
+      PLANE("\"optimizer\":{\"lr\":0.1},\"epochs\":5,\"report_every\":2,\"batch_size\":1", ""),
+      PLANE("\"optimizer\":{\"lr\":0.1},\"epochs\":5,\"report_every\":2,\"batch_size\":1,"
+            "\"report_batches\":3,\"report\":{\"layers\":true}",
+            "")};
+  char sha256[2][65];
+  for (int run = 0; run < 2; run++) {
+    fixture f;
+    int64_t epochs = 0, batches = 0, layers[6] = {0};
+    fixture_open(&f, specs[run], ep_backend_cpu(), backend);
+    f.training.spec_text = "{}"; /* it goes into the file, and its hash */
+    ep_job_result result = fixture_train(&f);
+    ck_assert_int_eq(result.status, EP_OK);
+    memcpy(sha256[run], result.weights_sha256, sizeof sha256[run]);
+    for (int i = 0; i < f.records_count; i++) {
+      const ep_progress_record *record = &f.records[i];
+      ck_assert(record->epoch >= 1 && record->epoch <= 5);
+      if (record->kind == EP_PROGRESS_EPOCH) epochs++;
+      if (record->kind == EP_PROGRESS_LAYER) layers[record->epoch]++;
+      if (record->kind != EP_PROGRESS_BATCH) continue;
+      ck_assert_int_eq(record->epoch, batches / 2 + 1); /* two of 8 batches are told */
+      ck_assert_int_eq(record->batch, batches % 2 == 0 ? 3 : 6);
+      ck_assert(record->batches == 8 && record->loss > 0 && record->lr == 0.1);
+      batches++;
+    }
+    ck_assert_int_eq(epochs, 4);
+    ck_assert_int_eq(batches, run == 0 ? 0 : 10);
+    /* others as time allows */
+    ck_assert(layers[1] == run && layers[3] == 0 && layers[5] == run);
+    ep_job_result_deinit(&result);
+    fixture_close(&f);
+  }
+  ck_assert_str_ne(sha256[0], "");
+  ck_assert_str_eq(sha256[0], sha256[1]);
 }
 END_TEST
 
@@ -302,7 +342,8 @@ EP_SUITE("train") {
   tcase_add_test(tests, a_plane_is_found);
   tcase_add_test(tests, standardizing_changes_the_way_not_the_answer);
   tcase_add_test(tests, many_weights_are_the_same_on_any_number_of_cores);
-  tcase_add_test(tests, the_last_epoch_is_reported_whatever_the_interval);
+  tcase_add_test(tests, batches_and_layers_are_told_and_change_nothing);
+  tcase_add_test(tests, the_first_and_the_last_epoch_are_reported_whatever_the_interval);
   tcase_add_test(tests, validation_is_looked_at_on_reported_epochs);
   tcase_add_test(tests, xor_ends_with_all_four_right_and_the_same_bits_twice);
   tcase_add_test(tests, epochs_have_the_metrics_that_are_named);

@@ -197,10 +197,10 @@ START_TEST(validation_sees_the_weights_of_its_epoch) {
                SPEC("\"epochs\":50,\"batch_size\":2,\"report_every\":20", ",\"validation\":0.2"),
                &ops, NULL);
   ep_job_result result = fixture_train(&f);
-  ck_assert_int_eq(f.records_count, 3);
-  const int64_t steps[] = {80, 160, 200}; /* the final metrics are taken from predictions */
-  ck_assert_int_eq(script.evaluations, 3);
-  for (int i = 0; i < 3; i++) ck_assert_int_eq(script.evaluated_at[i], steps[i]);
+  ck_assert_int_eq(f.records_count, 4);
+  const int64_t steps[] = {4, 80, 160, 200}; /* the final metrics are taken from predictions */
+  ck_assert_int_eq(script.evaluations, 4);
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(script.evaluated_at[i], steps[i]);
   ep_job_result_deinit(&result);
   fixture_close(&f);
 }

@@ -66,6 +66,11 @@ START_TEST(classifiers_are_held_against_the_commonest_class) {
   ck_assert_str_eq(verdict, "");
   judged(&result.test, constant, 2, &result, verdict);
   ck_assert_ptr_nonnull(strstr(verdict, "the same class of all 50 test rows"));
+  result.test.loss = 0.5; /* the shares of 3 and 2 of 5 have 0.673 */
+  judged(&result.test, constant, 2, &result, verdict);
+  ck_assert_ptr_nonnull(
+      strstr(verdict, "its loss of 0.5 is below the 0.673 of the classes' shares"));
+  result.test.loss = 0.673;
   judged(&result.test, bad, 2, &result, verdict);
   ck_assert_ptr_nonnull(
       strstr(verdict, "0.58 are right; the commonest class alone would be right in 0.6"));

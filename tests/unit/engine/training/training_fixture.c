@@ -16,9 +16,10 @@ static void on_started(void *context, const ep_train_start *start) {
   snprintf(f->note, sizeof f->note, "%s", start->note);
 }
 
-static void on_epoch(void *context, const ep_progress_record *record) {
+static void on_report(void *context, const ep_progress_record *record, int count) {
   fixture *f = context;
   ck_assert_int_lt(f->records_count, FIXTURE_RECORDS);
+  ck_assert_int_ge(count, 1);
   f->records[f->records_count++] = *record;
   if (f->cancel_at_epoch && record->epoch >= f->cancel_at_epoch) atomic_store(&f->cancel, true);
   if (f->pause_at_epoch && record->epoch >= f->pause_at_epoch) atomic_store(&f->pause, true);
@@ -51,17 +52,17 @@ void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_ba
                 problem.errors[0].pointer, problem.detail);
   snprintf(f->folder, sizeof f->folder, "/tmp/epochd-test-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(f->folder));
-  f->training =
-      (ep_training){.backend_ops = ops,
-                    .backend = backend,
-                    .device = "cpu",
-                    .spec = f->spec,
-                    .spec_text = spec,
-                    .job_folder = f->folder,
-                    .epochs_logged = -1,
-                    .checkpoint_after_seconds = 1e9,
-                    .cancel = &f->cancel,
-                    .sink = {f, on_started, on_epoch, on_alive, on_segment, .waiting = on_waiting}};
+  f->training = (ep_training){
+      .backend_ops = ops,
+      .backend = backend,
+      .device = "cpu",
+      .spec = f->spec,
+      .spec_text = spec,
+      .job_folder = f->folder,
+      .epochs_logged = -1,
+      .checkpoint_after_seconds = 1e9,
+      .cancel = &f->cancel,
+      .sink = {f, on_started, on_report, on_alive, on_segment, .waiting = on_waiting}};
 }
 
 ep_job_result fixture_train(fixture *f) {

@@ -30,16 +30,11 @@ static bool found(ep_case *self) {
   return is;
 }
 
-static bool taken_in(ep_case *self, ep_precision precision) {
+static bool taken(ep_case *self) {
   finish(self);
-  self->program.precision = precision;
   bool is = ep_images_takes(&self->program);
   ep_case_destroy(self);
   return is;
-}
-
-static bool taken(ep_case *self) {
-  return taken_in(self, EP_PRECISION_BF16);
 }
 
 START_TEST(what_follows_a_convolution_is_one_part) {
@@ -101,35 +96,52 @@ START_TEST(a_part_ends_where_a_residual_begins) {
 }
 END_TEST
 
-START_TEST(few_channels_are_not_worth_it) {
-  for (int64_t channels = 15; channels <= 16; channels++) {
-    ep_case *self = images_create();
-    ep_case_add_conv2d(self, 16, &three, true);
-    ep_case_add_conv2d(self, channels, &three, true);
-    ck_assert_int_eq(taken(self), channels == 16);
-  }
+/* Groups and few channels are convolutions like others; so is a layer_norm a part. */
+START_TEST(a_layer_norm_is_a_part_of_its_own) {
+  ep_case *self = images_create();
+  ep_case_add_conv2d(self, 6, &(ep_case_window){.kernel = {3, 3}, .groups = 3}, true);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ck_assert(found(self));
+  ck_assert_int_eq(parts.count, 4);
+  ck_assert_int_eq(rows[0].kind, EP_IMAGES_CONVOLUTION);
+  ck_assert_int_eq(rows[1].kind, EP_IMAGES_BLEND);
+  ck_assert_int_eq(rows[2].kind, EP_IMAGES_LAYER_NORM);
+  ck_assert(rows[2].own && rows[2].own->type == EP_LAYER_LAYER_NORM);
+  ck_assert(rows[3].activation && !rows[3].norm);
 }
 END_TEST
 
-START_TEST(bfloat16_alone_is_taken) {
+START_TEST(a_convolution_is_taken_in_each_precision) {
   for (int precision = 0; precision < EP_PRECISION_COUNT; precision++) {
     ep_case *self = images_create();
-    ep_case_add_conv2d(self, 16, &three, true);
-    ck_assert_int_eq(taken_in(self, (ep_precision)precision), precision == EP_PRECISION_BF16);
+    ep_case_add_conv2d(self, 5, &three, true);
+    self->program.precision = (ep_precision)precision;
+    ck_assert(taken(self));
   }
 }
 END_TEST
 
 START_TEST(what_has_no_part_is_refused) {
-  for (int which = 0; which < 4; which++) {
-    const ep_case_window grouped = {.kernel = {3, 3}, .groups = 4};
+  for (int which = 0; which < 3; which++) {
     ep_case *self = images_create();
-    if (which != 1) ep_case_add_conv2d(self, 16, &three, true);
-    if (which == 0) ep_case_add_conv2d(self, 16, &grouped, true);
-    if (which == 1) ep_case_add(self, EP_LAYER_RELU);
-    if (which == 2) ep_case_add(self, EP_LAYER_SOFTMAX);
-    if (which == 3) ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+    if (which != 0) ep_case_add_conv2d(self, 16, &three, true);
+    if (which == 0) ep_case_add(self, EP_LAYER_RELU);
+    if (which == 1) ep_case_add(self, EP_LAYER_SOFTMAX);
+    if (which == 2) ep_case_add_linear(self, 3, true); /* without flatten */
     ck_assert(!taken(self));
+  }
+}
+END_TEST
+
+START_TEST(more_pixels_than_are_counted_are_refused) {
+  for (int64_t batch = 1 << 23; batch <= 1 << 24; batch *= 2) {
+    ep_case *self = images_create(); /* 64 pixels */
+    ep_case_add_conv2d(self, 4, &three, true);
+    finish(self);
+    self->program.batch_size = batch;
+    ck_assert_int_eq(ep_images_takes(&self->program), batch == 1 << 23);
+    ep_case_destroy(self);
   }
 }
 END_TEST
@@ -139,7 +151,8 @@ EP_SUITE("kernels/image_parts") {
   tcase_add_test(tests, what_follows_a_convolution_is_one_part);
   tcase_add_test(tests, layers_out_of_order_make_more_parts);
   tcase_add_test(tests, a_part_ends_where_a_residual_begins);
-  tcase_add_test(tests, few_channels_are_not_worth_it);
-  tcase_add_test(tests, bfloat16_alone_is_taken);
+  tcase_add_test(tests, a_layer_norm_is_a_part_of_its_own);
+  tcase_add_test(tests, a_convolution_is_taken_in_each_precision);
   tcase_add_test(tests, what_has_no_part_is_refused);
+  tcase_add_test(tests, more_pixels_than_are_counted_are_refused);
 }

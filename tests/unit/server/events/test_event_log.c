@@ -109,24 +109,47 @@ START_TEST(numbers_and_reads_on) {
 }
 END_TEST
 
+/* What a training repeats after a start is known by the last report of each kind. */
+START_TEST(remembers_reports_within_epochs) {
+  ep_event_log *log = log_open();
+  ep_event_log_tail tail, again;
+  ep_progress_record layer = {
+      .kind = EP_PROGRESS_LAYER, .epoch = 2, .layer = {.count = 1, .units = 1, .name = "0"}};
+  ep_event events[] = {
+      {.job = "j", .type = EP_EVENT_BATCH, .progress = {.epoch = 1, .batch = 9, .batches = 10}},
+      {.job = "j", .type = EP_EVENT_EPOCH, .progress = {.epoch = 1}},
+      {.job = "j", .type = EP_EVENT_BATCH, .progress = {.epoch = 2, .batch = 3, .batches = 10}},
+      {.job = "j", .type = EP_EVENT_LAYERS, .progress = {.epoch = 2}, .layers = &layer}};
+  ck_assert_int_eq(ep_event_log_append(log, events, 4, NULL), EP_OK);
+  ep_event_log_get_tail(log, &tail);
+  ck_assert(tail.reports.epoch == 1 && tail.reports.layers_epoch == 2);
+  ck_assert(tail.reports.batch_epoch == 2 && tail.reports.batch == 3);
+  ep_event_log_close(log);
+  log = log_open();
+  ep_event_log_get_tail(log, &again);
+  ck_assert_mem_eq(&again.reports, &tail.reports, sizeof tail.reports);
+  ep_event_log_close(log);
+}
+END_TEST
+
 START_TEST(remembers_when_opened_again) {
   ep_event_log *log = log_open();
   ep_event_log_tail tail, again;
   type_append(log, EP_EVENT_QUEUED);
   ep_event_log_get_tail(log, &tail);
-  ck_assert(!tail.started && tail.last_epoch == 0);
+  ck_assert(!tail.started && tail.reports.epoch == 0);
   type_append(log, EP_EVENT_STARTED);
   epochs_append(log, 1, 321);
   type_append(log, EP_EVENT_WARNING);
   ep_event_log_get_tail(log, &tail);
   ck_assert_int_eq(tail.last_seq, 324);
-  ck_assert_int_eq(tail.last_epoch, 321);
+  ck_assert_int_eq(tail.reports.epoch, 321);
   ck_assert(tail.started && !tail.ended);
   ep_event_log_close(log);
   log = log_open();
   ep_event_log_get_tail(log, &again);
   ck_assert_int_eq(again.last_seq, tail.last_seq);
-  ck_assert_int_eq(again.last_epoch, tail.last_epoch);
+  ck_assert_int_eq(again.reports.epoch, tail.reports.epoch);
   ck_assert_int_eq(again.bytes, tail.bytes);
   ck_assert(again.started && !again.ended);
   epochs_append(log, 322, 400);
@@ -169,7 +192,7 @@ START_TEST(cuts_a_torn_line) {
     log = log_open();
     ep_event_log_get_tail(log, &tail);
     ck_assert_int_eq(tail.last_seq, 2);
-    ck_assert_int_eq(tail.last_epoch, 2);
+    ck_assert_int_eq(tail.reports.epoch, 2);
     epochs_append(log, 3, 3);
     ck_assert_int_eq(lines_check(log, 0, 1, 4096), 3);
     ep_event_log_close(log);
@@ -245,7 +268,7 @@ START_TEST(holds_lines_until_they_are_flushed) {
   assert_ok(ep_event_log_hold(log, events, 2, error));
   ck_assert_int_eq(events[1].seq, 2);
   ep_event_log_get_tail(log, &tail);
-  ck_assert(tail.last_seq == 2 && tail.last_epoch == 2);
+  ck_assert(tail.last_seq == 2 && tail.reports.epoch == 2);
   ck_assert_int_eq(lines_check(log, 0, 1, 8192), 0);
   ck_assert_int_eq(ep_event_log_offset_after(log, 1), 0);
   epochs_append(log, 3, 3);
@@ -346,7 +369,7 @@ START_TEST(opens_a_long_log_quickly) {
   int64_t took_us = ep_clock_steady_us() - start_us;
   ep_event_log_tail tail;
   ep_event_log_get_tail(log, &tail);
-  ck_assert_int_eq(tail.last_epoch, 200000);
+  ck_assert_int_eq(tail.reports.epoch, 200000);
   ck_assert_msg(took_us < 2000000, "opening 200,000 lines took %lld us", (long long)took_us);
   printf("opening 200,000 lines (%lld bytes): %.1f ms\n", (long long)tail.bytes,
          (double)took_us / 1e3);
@@ -445,6 +468,7 @@ EP_SUITE("event_log") {
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, numbers_and_reads_on);
   tcase_add_test(tests, remembers_when_opened_again);
+  tcase_add_test(tests, remembers_reports_within_epochs);
   tcase_add_test(tests, takes_nothing_after_the_end);
   tcase_add_test(tests, cuts_a_torn_line);
   tcase_add_test(tests, survives_a_full_disk);

@@ -212,7 +212,7 @@ START_TEST(opens_an_older_log) {
     ep_event_log *log = sample_open();
     ep_event_log_get_tail(log, &tail);
     ck_assert(tail.last_seq == SAMPLE_LINES && tail.ended && !tail.damaged);
-    ck_assert_int_eq(tail.last_epoch, SAMPLE_LINES - 3);
+    ck_assert_int_eq(tail.reports.epoch, SAMPLE_LINES - 3);
     ep_event_log_close(log);
   }
   memcpy(bytes, sample, sample_bytes); /* and none after one that has it */

@@ -1,7 +1,7 @@
 /* early_stopping.h: which epoch was the best by the validation split, its weights, and when to
  * stop. */
-#ifndef EP_ENGINE_TRAINING_EARLY_STOPPING_H
-#define EP_ENGINE_TRAINING_EARLY_STOPPING_H
+#ifndef EP_ENGINE_TRAINING_RULES_EARLY_STOPPING_H
+#define EP_ENGINE_TRAINING_RULES_EARLY_STOPPING_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* schedule.h: the learning rate of every step (torch.optim.lr_scheduler's formulas). */
-#ifndef EP_ENGINE_TRAINING_SCHEDULE_H
-#define EP_ENGINE_TRAINING_SCHEDULE_H
+#ifndef EP_ENGINE_TRAINING_RULES_SCHEDULE_H
+#define EP_ENGINE_TRAINING_RULES_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>

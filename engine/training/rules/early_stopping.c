@@ -1,4 +1,4 @@
-#include "engine/training/early_stopping.h"
+#include "engine/training/rules/early_stopping.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "engine/training/schedule.h"
+#include "engine/training/rules/schedule.h"
 
 #include <math.h>
 
