@@ -7,6 +7,7 @@
  * - long: an epoch every 2 s, and a sign of life every 5 ms
  * - hang: says STARTED, then nothing; silent: not even that it has begun
  * - diverge: fails at the last epoch
+ * - greedy: allocates up to 2 GiB beside its plan, and fails where it gets no more
  * - exit: ends with code 3 before STARTED; mute: before it has said anything of the job
  * - kill: dies (SIGKILL) after half its epochs; kill-once: so at its first attempt
  * - weights-kill: writes weights.safetensors, then dies instead of saying so
@@ -113,6 +114,8 @@ static void say_finished(fake *f, ep_status status) {
   reply.result.epochs_done = f->epoch;
   reply.result.train_seconds = 0.5;
   snprintf(reply.result.device, sizeof reply.result.device, "%s", f->device);
+  if (status == EP_NO_MEMORY)
+    snprintf(reply.result.message, sizeof reply.result.message, "not enough memory");
   if (status == EP_DIVERGED)
     snprintf(reply.result.message, sizeof reply.result.message, "the loss is not finite");
   if (named(f, "weights")) {
@@ -125,6 +128,16 @@ static void say_finished(fake *f, ep_status status) {
   ep_command_deinit(&f->command);
   ep_job_spec_destroy(f->spec);
   f->spec = NULL;
+}
+
+/* Nothing of it is touched, so that no machine is too small. False: it did not get all. */
+static bool memory_take(void) {
+  enum { PIECES = 128, PIECE_BYTES = 16 << 20 };
+  char *piece[PIECES];
+  int count = 0;
+  while (count < PIECES && (piece[count] = malloc(PIECE_BYTES))) count++;
+  for (int i = 0; i < count; i++) free(piece[i]);
+  return count == PIECES;
 }
 
 static void train_begin(fake *f, ep_command *command) {
@@ -152,6 +165,10 @@ static void train_begin(fake *f, ep_command *command) {
   if (named(f, "slow") || named(f, "fickle") || named(f, "stubborn") || named(f, "hang") ||
       named(f, "long"))
     return;
+  if (named(f, "greedy") && !memory_take()) {
+    say_finished(f, EP_NO_MEMORY);
+    return;
+  }
   say_epochs(f, epochs - f->epoch);
   if (named(f, "weights-kill")) {
     write_weights(f);

@@ -156,13 +156,18 @@ static void planes_pack(const planes_room *r, int64_t rows, int64_t planes, int6
   }
 }
 
-/* Image i's planes of the group, padding and all. */
+/* What no copy of an image or a gradient writes: padding and gaps. All images of a group have it in
+ * the same places. */
+static void planes_clear(float *floats, int64_t count) {
+  memset(floats, 0, (size_t)count * sizeof *floats);
+}
+
+/* An image's planes of the group, but for the padding. */
 static void planes_image_copy(const planes_room *r, const float *x, float *to) {
   const ep_op *op = r->op;
   const ep_planes *p = &r->p;
   const int64_t down = op->stride[0], across = op->stride[1], top = op->padding[0];
   const int64_t left = op->padding[1], width = op->in.width, height = op->in.height;
-  memset(to, 0, (size_t)p->image * sizeof *to);
   for (int64_t c = 0; c < p->in; c++, x += width * height)
     for (int64_t h = 0; h < height; h++) {
       const int64_t line = h + top;
@@ -182,12 +187,11 @@ static void planes_image_copy(const planes_room *r, const float *x, float *to) {
     }
 }
 
-/* The gradient of an image's windows, with their gaps. */
+/* The gradient of an image's windows, but for their gaps. */
 static void planes_gradient_copy(const planes_room *r, const float *grad_y, float *to) {
   const ep_op *op = r->op;
   const ep_planes *p = &r->p;
   const size_t bytes = (size_t)op->out.width * sizeof *to;
-  memset(to, 0, (size_t)p->gradient * sizeof *to);
   for (int64_t o = 0; o < p->out; o++) {
     float *line = to + o * p->gradient_plane + p->reach;
     for (int64_t h = 0; h < op->out.height; h++, line += p->width, grad_y += op->out.width)
@@ -221,6 +225,7 @@ static void planes_forward(const ep_blocked_call *call) {
     const int64_t first_in = group * p->in * op->in.height * op->in.width;
     const int64_t first_out = group * p->out * op->out.height * op->out.width;
     planes_pack(r, p->out, p->in, p->in * p->taps, p->taps, all, p->taps);
+    planes_clear(r->images, p->image);
     for (int64_t i = 0; i < call->rows; i++) {
       planes_image_copy(r, call->x + i * op->in_features + first_in, r->images);
       planes_run(&(planes_product){.rows = p->out,
@@ -387,6 +392,9 @@ static void planes_backward(const ep_blocked_call *call) {
   planes_room room, *r = &room;
   for (int64_t group = 0; group < call->op->groups; group++) {
     planes_room_make(r, call, group);
+    const int64_t images = call->rows < r->p.images ? call->rows : r->p.images;
+    if (call->grad_weight) planes_clear(r->images, images * r->p.image);
+    planes_clear(r->gradients, images * r->p.gradient);
     for (int64_t first = 0; first < call->rows; first += r->p.images) {
       const int64_t left = call->rows - first;
       planes_block_backward(call, r, first, left < r->p.images ? left : r->p.images);

@@ -54,15 +54,37 @@ static void pool_inside(int64_t offset, int64_t stride, int64_t size, int64_t co
   *end = to < *first ? *first : to < count ? to : count;
 }
 
-/* One tap of a line of windows: `from` is where the tap of window 0 lies, `at` its number. */
-static void max_pool_line(const float *restrict from, int64_t stride, int32_t at, int64_t first,
-                          int64_t end, float *restrict y, int32_t *restrict place) {
-  const int32_t apart = (int32_t)stride;
-  for (int64_t w = first; w < end; w++) {
+/* EP_LANES numbers, `stride` apart, from `from` on. What it loads goes one number further: whoever
+ * calls it has another window behind these. */
+LANES_INLINE lanes pool_load(const float *from, const int64_t stride) {
+  const lanes_int even = {LANES_EACH(POOL_EVEN, 0)};
+  if (stride == 1) return lanes_load_loose(from);
+  return __builtin_shuffle(lanes_load_loose(from), lanes_load_loose(from + EP_LANES), even);
+}
+
+/* One tap of a line of windows: `from` is where the tap of window 0 lies, `at` its number; stride:
+ * a constant at each call. */
+LANES_INLINE void max_pool_line(const float *from, const int64_t stride, int32_t at, int64_t first,
+                                int64_t end, float *y, int32_t *place) {
+  const int64_t vectors_end = stride <= 2 ? end - 1 : first; /* see pool_load */
+  int64_t w = first;
+  while (w < vectors_end && vectors_end - first >= EP_LANES) {
+    /* The last vector begins earlier: a tap may be taken twice. */
+    if (w + EP_LANES > vectors_end) w = vectors_end - EP_LANES;
+    const lanes value = pool_load(from + w * stride, stride), found = lanes_load_loose(y + w);
+    const lanes_int number = at + (int32_t)stride * ((int32_t)w + lanes_iota);
+    const lanes_int before = (lanes_int)lanes_load_loose((const float *)(place + w));
+    const lanes_int takes =
+        (lanes_int)(before < 0) | (lanes_int)(value > found) | (lanes_int)(value != value);
+    lanes_store_loose(y + w, (lanes)((takes & (lanes_int)value) | (~takes & (lanes_int)found)));
+    lanes_store_loose((float *)(place + w), (lanes)((takes & number) | (~takes & before)));
+    w += EP_LANES;
+  }
+  for (; w < end; w++) {
     const float value = from[w * stride], found = y[w];
-    const bool takes = (place[w] < 0) | (value > found) | (value != value);
+    const bool takes = place[w] < 0 || value > found || value != value;
     y[w] = takes ? value : found;
-    place[w] = takes ? at + (int32_t)w * apart : place[w];
+    place[w] = takes ? at + (int32_t)(w * stride) : place[w];
   }
 }
 
@@ -83,7 +105,9 @@ static void max_pool_any(const ep_op *op, const float *x, float *y, int32_t *pla
         const int64_t at = line * width + right;
         int64_t first, end;
         pool_inside(right, op->stride[1], width, out, &first, &end);
-        if (op->stride[1] == 2)
+        if (op->stride[1] == 1)
+          max_pool_line(x + at, 1, (int32_t)at, first, end, y, place);
+        else if (op->stride[1] == 2)
           max_pool_line(x + at, 2, (int32_t)at, first, end, y, place);
         else
           max_pool_line(x + at, op->stride[1], (int32_t)at, first, end, y, place);
@@ -168,7 +192,9 @@ static void avg_pool_planes(const ep_op *op, int64_t planes, const float *from, 
   const int64_t reads = back ? windows : pixels, writes = back ? pixels : windows;
   memset(to, 0, (size_t)(planes * writes) * sizeof *to);
   for (int64_t i = 0; i < planes; i++, from += reads, to += writes) {
-    if (op->stride[1] == 2 && back)
+    if (op->stride[1] == 1)
+      avg_pool_plane(op, from, to, 1, back);
+    else if (op->stride[1] == 2 && back)
       avg_pool_plane(op, from, to, 2, true);
     else if (op->stride[1] == 2)
       avg_pool_plane(op, from, to, 2, false);

@@ -14,8 +14,12 @@ enum {
   SLOT_LEAST_ROWS = 8,
   SLOT_LEAST_WORK = 200000,      /* operations: worth a thread's while */
   SLOTS_MOST_FLOATS = 1 << 26,   /* of all slots' gradients */
+  SLOT_FLOAT_WORK = 100,         /* operations for each float of a slot's gradient */
   SHARED_LEAST_FLOATS = 1 << 16, /* a weight from here on has no copy a slot */
   SHARED_LEAST_ROWS = 64,        /* … and its products want that many rows */
+  SHARED_MOST_ROWS = 512,        /* … from here on no more do any good */
+  SHARED_SLOTS = 16,             /* … and there are so many slots, if there are rows */
+  SHARED_CONV_SLOTS = 4,         /* where convolutions are in front, whose threads wait for rows */
   SHARED_TILE_ROWS = 64,
   SHARED_TABLE_PIECES = 8, /* of an embedding's table: each looks at all words of the batch */
   CHUNK_BYTES = 768 << 10, /* fits the second level cache */
@@ -249,23 +253,44 @@ static double row_work(const ep_blocked_net *net) {
   return work;
 }
 
+/* Rows of a slot at least. Of a convolution one row is work enough. A large linear layer reads its
+ * weights for each slot, and wants many rows: but not so many that threads have nothing to do. */
+static int64_t slot_least_rows(const ep_blocked_net *net) {
+  const int64_t rows = net->program->batch_size;
+  bool convolves = false, shares = false;
+  for (int i = 0; i < net->program->ops_count; i++) {
+    const ep_op *op = &net->program->ops[i];
+    convolves = convolves || op->type == EP_LAYER_CONV2D;
+    shares = shares || (net->layers[i].shared && op->type == EP_LAYER_LINEAR);
+  }
+  if (convolves) return shares ? (rows + SHARED_CONV_SLOTS - 1) / SHARED_CONV_SLOTS : 1;
+  if (!shares) return SLOT_LEAST_ROWS;
+  return at_least(at_most(rows / SHARED_SLOTS, SHARED_MOST_ROWS), SHARED_LEAST_ROWS);
+}
+
 static void cut_batch(ep_blocked_net *net) {
   const ep_program *program = net->program;
+  const int64_t least = slot_least_rows(net);
   double slots = (double)program->batch_size * row_work(net) / SLOT_LEAST_WORK;
   int64_t count = slots < 1 ? 1 : slots > MOST_SLOTS ? MOST_SLOTS : (int64_t)slots;
-  int64_t bytes = 0, least = SLOT_LEAST_ROWS, wide = CHUNK_LEAST_ROWS;
-  if (net->slot_floats > 0) count = at_most(count, SLOTS_MOST_FLOATS / net->slot_floats);
+  int64_t bytes = 0, wide = CHUNK_LEAST_ROWS;
+  if (net->slot_floats > 0) {
+    /* A slot's gradient is cleared and added up: little beside what its rows take. */
+    double worth = (double)program->batch_size * row_work(net) / SLOT_FLOAT_WORK;
+    count = at_most(count, SLOTS_MOST_FLOATS / net->slot_floats);
+    if (worth < (double)count * (double)net->slot_floats)
+      count = (int64_t)(worth / (double)net->slot_floats);
+  }
   for (int i = 0; i < program->ops_count; i++) {
     bytes += 2 * 4 * program->ops[i].out_features;
     if (program->ops[i].type == EP_LAYER_LINEAR) wide = SLOT_LEAST_ROWS;
-    if (net->layers[i].shared && program->ops[i].type == EP_LAYER_LINEAR) least = SHARED_LEAST_ROWS;
   }
   count = at_least(count, 1);
   net->slot_rows = at_least((program->batch_size + count - 1) / count, least);
   net->slot_rows = at_most(net->slot_rows, program->batch_size);
   net->slots_count = (program->batch_size + net->slot_rows - 1) / net->slot_rows;
   int64_t rows = at_least(CHUNK_BYTES / at_least(bytes, 1), wide);
-  if (least == SHARED_LEAST_ROWS) rows = at_least(rows, least);
+  if (least >= SHARED_LEAST_ROWS) rows = at_least(rows, least);
   net->chunk_rows = at_most(rows, at_least(net->slot_rows, program->max_predict_rows));
 }
 

@@ -74,6 +74,17 @@ static int cores(const ep_program *program, const ep_device_traits *device) {
   return parts > 1 ? parts : ep_fused_threads(program, device->cpu.tiles);
 }
 
+/* Beside cpu/blocked's, which are its multiply-adds: a quarter more where weights are so many that
+ * each chunk of rows reads them from a far cache, else a tenth less. From how many on depends on
+ * how fast the products are read for. */
+static double cycles(const ep_program *program, const ep_device_traits *device) {
+  const int64_t rows = 128, narrow = 1 << 20, wide = 1 << 22;
+  const int64_t most = device->cpu.lanes > 8 ? wide : narrow;
+  const ep_network_work sum = ep_program_work(program);
+  const bool far = !device->cpu.tiles && program->batch_size >= rows && program->parameters > most;
+  return (sum.thin + sum.wide) * (double)program->batch_size * (far ? 1.25 : 0.9);
+}
+
 /* --- cost ---------------------------------------------------------------------------------- */
 
 /* Wide layers of one row in turn: multiply-adds, those of the matrix unit apart; and of a chunk:
@@ -198,6 +209,7 @@ const ep_executor_profile ep_cpu_fused_profile = {
                          ~(UINT64_C(0) EP_FUSED_NOT(EP_CAPABLE_ADD_LAYER)),
                      EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .accepts = accepts,
+    .cycles = cycles,
     .work = work,
     .cores = cores,
     .terms = {{"step", 8e-9},
