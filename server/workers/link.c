@@ -50,16 +50,18 @@ static int64_t allocated_bytes(pid_t pid) {
   return pages < 0 ? -1 : pages * sysconf(_SC_PAGESIZE);
 }
 
-/* The worker's own filter keeps it from raising the limit again. */
+/* The worker's own filter keeps it from raising the limit again. A sanitizer's own memory is not
+ * the job's: there is no limit then. */
 void ep_worker_link_bound(const ep_worker_link *link, int64_t bytes) {
+#ifdef EP_SANITIZED
+  bytes = 0;
+#endif
   struct rlimit limit;
   int64_t most = bytes > 0 && link->pid > 0 ? allocated_bytes(link->pid) : -1;
   if (link->pid <= 0 || prlimit(link->pid, RLIMIT_DATA, NULL, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-#ifndef EP_SANITIZED /* a sanitizer's own memory is not the job's */
   if (most >= 0 && !__builtin_add_overflow(most, bytes, &most) && (rlim_t)most < limit.rlim_max)
     limit.rlim_cur = (rlim_t)most;
-#endif
   prlimit(link->pid, RLIMIT_DATA, &limit, NULL);
 }
 

@@ -13,6 +13,7 @@
  * - weights-kill: writes weights.safetensors, then dies instead of saying so
  * - climb: dies after one epoch more at every attempt, until there is none left
  *
+ * While DATA/busy is there it measures nothing.
  * Device cuda:7 never opens, nor does any while DATA/refuse is there; --list says cpu and cuda:0.
  */
 #include <poll.h>
@@ -191,14 +192,22 @@ static void answer_predict(fake *f, ep_command *command) {
   ep_reply_deinit(&reply);
 }
 
+/* Whether the test has made this file. */
+static bool is_there(const fake *f, const char *name) {
+  char path[4200];
+  snprintf(path, sizeof path, "%s/%s", f->data_dir, name);
+  return access(path, F_OK) == 0;
+}
+
 /* One executor, whose steps cost a millisecond. */
 static void answer_calibrate(fake *f, const ep_command *command) {
   ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .request = command->request};
-  bool cpu = strcmp(f->device, "cpu") == 0;
+  bool cpu = strcmp(f->device, "cpu") == 0, busy = is_there(f, "busy");
   ep_executor_cost *cost = &reply.calibration.executors[0];
   snprintf(cost->executor, sizeof cost->executor, cpu ? "cpu/fused" : "cuda/general");
   cost->seconds[0] = 1e-3;
   reply.calibration.count = 1;
+  if (busy) ep_fail(&reply.error, EP_BUSY, "a job came first");
   send_reply(f, &reply);
 }
 
@@ -282,9 +291,7 @@ int main(int count, char **arguments) {
     if (strcmp(arguments[i], "--data-dir") == 0) f.data_dir = value;
     if (strcmp(arguments[i], "--socket") == 0) f.socket = atoi(value);
   }
-  char refuse[4200];
-  snprintf(refuse, sizeof refuse, "%s/refuse", f.data_dir);
-  if (strcmp(f.device, "cuda:7") == 0 || access(refuse, F_OK) == 0) return 3;
+  if (strcmp(f.device, "cuda:7") == 0 || is_there(&f, "refuse")) return 3;
   ep_reply ready = {.kind = EP_REPLY_READY};
   snprintf(ready.device.id, sizeof ready.device.id, "%s", f.device);
   snprintf(ready.device.name, sizeof ready.device.name, "a fake device");
