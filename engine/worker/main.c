@@ -25,7 +25,6 @@
 #include "engine/files/disk_wait.h"
 #include "engine/files/path.h"
 #include "engine/host/memory.h"
-#include "engine/sandbox/sandbox.h"
 #include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
@@ -206,17 +205,21 @@ static void sweep_points(void *context, uint64_t lease, const ep_trial_point *po
   ep_helping_send(&w->link, &w->training->command, lease, points, count);
 }
 
+static ep_sweep_run sweep_of(worker *w) {
+  return (ep_sweep_run){.shared = training_of(w),
+                        .sharing = w->training->sharing,
+                        .wants = sweep_wants,
+                        .points = sweep_points};
+}
+
 static void *sweep_thread(void *context) {
   worker *w = context;
   training *t = w->training;
   ep_error error = {0};
-  ep_sweep_run run = {.shared = training_of(w),
-                      .logged = t->command.epochs_logged,
-                      .started = sweep_started,
-                      .results = sweep_results,
-                      .sharing = t->sharing,
-                      .wants = sweep_wants,
-                      .points = sweep_points};
+  ep_sweep_run run = sweep_of(w);
+  run.logged = t->command.epochs_logged;
+  run.started = sweep_started;
+  run.results = sweep_results;
   ep_status status =
       ep_sweeping_train(w->data_dir, t->command.job, t->command.spec, &run, &t->result, &error);
   if (status == EP_OK)
@@ -235,11 +238,8 @@ static void parts_forget(void *context, const ep_trial_record *records, int64_t 
 static ep_status parts_train(worker *w, ep_error *error) {
   training *t = w->training;
   ep_job_result result = {0};
-  ep_sweep_run run = {.shared = training_of(w),
-                      .results = parts_forget,
-                      .sharing = t->sharing,
-                      .wants = sweep_wants,
-                      .points = sweep_points};
+  ep_sweep_run run = sweep_of(w);
+  run.results = parts_forget;
   ep_status status =
       ep_sweeping_train_parts(w->data_dir, t->command.job, t->command.spec, &run, &result, error);
   if (status == EP_OK && result.status != EP_OK) {
@@ -554,13 +554,6 @@ static void folders_allow(const ep_arguments *arguments) {
   }
 }
 
-/* Before the device is opened, a spec is read, or data are. A wall that this machine does not
- * permit stays open: epochd's own process logs that once. */
-static void walls_raise(const char *device) {
-  bool cpu = strcmp(device, "cpu") == 0;
-  ep_sandbox_enter(&(ep_sandbox){.kind = cpu ? EP_SANDBOX_CPU : EP_SANDBOX_GPU});
-}
-
 int main(int argc, char **argv) {
   static worker w;
   static ep_arguments arguments;
@@ -590,7 +583,7 @@ int main(int argc, char **argv) {
     return usage(stderr, EXIT_USAGE);
 
   folders_allow(&arguments);
-  walls_raise(w.device_name);
+  ep_device_walls_raise(w.device_name);
   ep_json_seed();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */
