@@ -16,7 +16,7 @@
 static int64_t class_of(const ep_model *model, const ep_output_meaning *meaning,
                         const double *row) {
   int64_t best = -1;
-  if (meaning->has_threshold) {
+  if (meaning && meaning->has_threshold) {
     for (int64_t i = 0; i < model->outputs; i++)
       if (isnan(row[i])) return -1;
     return ep_output_is_taken(meaning, row, model->outputs);

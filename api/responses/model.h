@@ -10,7 +10,7 @@
 #include "api/json/problem.h"
 #include "api/limits.h"
 #include "api/names.h"
-#include "api/responses/threshold.h"
+#include "api/wire/plot.h"
 
 /* X(code, name): how a row's class follows from its outputs. */
 #define EP_DECISION_TABLE(X)                                            \

@@ -2,7 +2,7 @@
 #ifndef EP_SERVER_HANDLERS_THRESHOLDS_H
 #define EP_SERVER_HANDLERS_THRESHOLDS_H
 
-#include "api/responses/threshold.h"
+#include "api/wire/plot.h"
 #include "server/http/exchange.h"
 
 /* *out: the probability; NaN where none is asked for. The best F1 and the least cost are those of
