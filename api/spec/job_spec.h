@@ -14,11 +14,6 @@
 typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
 
 /* "data.columns": what is said of one column of a table, or of all whose names match. */
-/* "report": what epochs yield beside their losses. */
-typedef struct {
-  bool layers; /* norms, dead units and histograms of each layer */
-} ep_report_spec;
-
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* a column's, or a glob; a column without a name has its
                                          index for one */
@@ -187,6 +182,11 @@ typedef struct {
   char constraint[EP_SLURM_WORD_BYTES];
 } ep_slurm_spec;
 
+/* "report": what epochs yield beside their losses. */
+typedef struct {
+  bool layers; /* norms, dead units and histograms of each layer */
+} ep_report_spec;
+
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
   char *tags[EP_LIMIT_TAGS]; /* owned */
@@ -239,11 +239,12 @@ typedef struct {
   int64_t ttl_seconds;              /* after its end retention deletes it; 0 = not given */
   ep_webhook_spec *webhooks;        /* [webhooks_count], owned */
   int webhooks_count;
-  int64_t report_every;   /* epochs between events, beside the first and the last. Default
-                             max(1, epochs / 1000) */
-  char find[16];          /* "lr": a learning-rate finder instead of a training. Default "" */
-  int64_t report_batches; /* batches between events within an epoch. Default 0 = none */
-  ep_report_spec report;  /* "report": {"layers": true} */
+  int64_t report_every;    /* epochs between events, beside the first and the last. Default
+                              max(1, epochs / 1000) */
+  char find[16];           /* "lr": a learning-rate finder instead of a training. Default "" */
+  int64_t report_batches;  /* batches between events within an epoch. Default 0 = none */
+  ep_report_spec report;   /* "report": {"layers": true} */
+  int64_t timelapse_every; /* epochs between moments of a time-lapse; 0 = none */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
   int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */
   ep_parallel_spec parallel;
