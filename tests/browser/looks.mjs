@@ -39,7 +39,7 @@ async function fill(url) {
   });
   const inside = await trained(url, { name: "inside", data: { generator: "disc", rows: 500 }, model: { layers: [...dense(16, 8), { type: "linear", out_features: 1 }] }, loss: "bce_with_logits", batch_size: 25, epochs: 300, report: { layers: true } });
   const { id: rate } = await ask(url, "POST", "/v1/jobs?find=lr", { name: "rate", data: { generator: "disc", rows: 500, standardize: ["x"] }, model: { layers: [...dense(16), { type: "linear", out_features: 1 }] }, loss: "bce_with_logits", batch_size: 25, epochs: 30 });
-  await reaches(url, rate, "succeeded");
+  await ask(url, "GET", `/v1/jobs/${rate}?wait=20`);
   const paused = (await ask(url, "POST", "/v1/jobs", xor({ name: "paused", ...checkpointed }))).id;
   await reaches(url, paused, "running");
   await ask(url, "POST", `/v1/jobs/${paused}/pause`);
