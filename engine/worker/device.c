@@ -69,3 +69,21 @@ void ep_device_close(ep_device *device) {
   device->ops->close(device->backend);
   device->backend = NULL;
 }
+
+int ep_devices_print(const char *plugin) {
+  puts("cpu");
+  for (int number = 0;; number++) {
+    char name[16];
+    ep_device device;
+    ep_error error = {0};
+    snprintf(name, sizeof name, "cuda:%d", number);
+    ep_status status = ep_device_open(name, plugin, &device, &error);
+    if (status == EP_OK) {
+      puts(name);
+      ep_device_close(&device);
+    } else {
+      if (number == 0 || status != EP_NOT_FOUND) fprintf(stderr, "%s: %s\n", name, error.message);
+      if (status != EP_UNSUPPORTED || number > 64) return 0;
+    }
+  }
+}

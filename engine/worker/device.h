@@ -16,4 +16,8 @@ typedef struct {
 ep_status ep_device_open(const char *name, const char *plugin, ep_device *out, ep_error *error);
 void ep_device_close(ep_device *device);
 
+/* Prints the devices that can be used, a line each; what cannot, and why, goes to stderr. Returns
+ * the exit code. */
+int ep_devices_print(const char *plugin);
+
 #endif
