@@ -185,6 +185,7 @@ typedef struct {
   char account[EP_SLURM_WORD_BYTES], qos[EP_SLURM_WORD_BYTES];
   char gres[EP_SLURM_WORD_BYTES]; /* "gpu:a100:2" */
   char constraint[EP_SLURM_WORD_BYTES];
+  int64_t nodes; /* that its ranks are spread over; 0: by the plan */
 } ep_slurm_spec;
 
 typedef struct {

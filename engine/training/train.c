@@ -182,6 +182,7 @@ static void ranks_note(const ep_trainer *t, const ep_instance_info *info, ep_ran
     out->rank[i] =
         (ep_rank_result){.data = i / stages,
                          .model = i % stages,
+                         .node = (int)rank->node,
                          .bytes = rank->bytes,
                          .compute_microseconds = rank->compute_seconds * microseconds,
                          .communication_microseconds = rank->communication_seconds * microseconds,

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/sandbox/sandbox.h"
+
 static const char plugin_file[] = "ep_backend_cuda.so";
 
 /* The plug-in's path below the folder of this program; false when there is none. */
@@ -86,4 +88,9 @@ int ep_devices_print(const char *plugin) {
       if (status != EP_UNSUPPORTED || number > 64) return 0;
     }
   }
+}
+
+void ep_device_walls_raise(const char *device) {
+  bool cpu = strcmp(device, "cpu") == 0;
+  ep_sandbox_enter(&(ep_sandbox){.kind = cpu ? EP_SANDBOX_CPU : EP_SANDBOX_GPU});
 }

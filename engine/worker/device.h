@@ -20,4 +20,8 @@ void ep_device_close(ep_device *device);
  * the exit code. */
 int ep_devices_print(const char *plugin);
 
+/* Before the device is opened, a spec is read, or data are. A wall that this machine does not
+ * permit stays open: epochd's own process logs that once. */
+void ep_device_walls_raise(const char *name);
+
 #endif

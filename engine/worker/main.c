@@ -25,14 +25,15 @@
 #include "engine/files/disk_wait.h"
 #include "engine/files/path.h"
 #include "engine/host/memory.h"
-#include "engine/sandbox/sandbox.h"
 #include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
 #include "engine/worker/helping.h"
 #include "engine/worker/link.h"
+#include "engine/worker/nodes.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/paths.h"
+#include "engine/worker/relay/join.h"
 #include "engine/worker/relay/relay.h"
 #include "engine/worker/replay.h"
 #include "engine/worker/replies.h"
@@ -204,17 +205,21 @@ static void sweep_points(void *context, uint64_t lease, const ep_trial_point *po
   ep_helping_send(&w->link, &w->training->command, lease, points, count);
 }
 
+static ep_sweep_run sweep_of(worker *w) {
+  return (ep_sweep_run){.shared = training_of(w),
+                        .sharing = w->training->sharing,
+                        .wants = sweep_wants,
+                        .points = sweep_points};
+}
+
 static void *sweep_thread(void *context) {
   worker *w = context;
   training *t = w->training;
   ep_error error = {0};
-  ep_sweep_run run = {.shared = training_of(w),
-                      .logged = t->command.epochs_logged,
-                      .started = sweep_started,
-                      .results = sweep_results,
-                      .sharing = t->sharing,
-                      .wants = sweep_wants,
-                      .points = sweep_points};
+  ep_sweep_run run = sweep_of(w);
+  run.logged = t->command.epochs_logged;
+  run.started = sweep_started;
+  run.results = sweep_results;
   ep_status status =
       ep_sweeping_train(w->data_dir, t->command.job, t->command.spec, &run, &t->result, &error);
   if (status == EP_OK)
@@ -233,11 +238,8 @@ static void parts_forget(void *context, const ep_trial_record *records, int64_t 
 static ep_status parts_train(worker *w, ep_error *error) {
   training *t = w->training;
   ep_job_result result = {0};
-  ep_sweep_run run = {.shared = training_of(w),
-                      .results = parts_forget,
-                      .sharing = t->sharing,
-                      .wants = sweep_wants,
-                      .points = sweep_points};
+  ep_sweep_run run = sweep_of(w);
+  run.results = parts_forget;
   ep_status status =
       ep_sweeping_train_parts(w->data_dir, t->command.job, t->command.spec, &run, &result, error);
   if (status == EP_OK && result.status != EP_OK) {
@@ -520,6 +522,12 @@ static const ep_option OPTIONS[] = {
    .doc = "no checkpoint in the first seconds of a training (5)"},
   {.name = "connect", .kind = EP_OPTION_FILE, .value = "FILE",
    .doc = "be a worker of the epochd of this connection file, on another machine"},
+  {.name = "join", .kind = EP_OPTION_FILE, .value = "FILE",
+   .doc = "be a further node of the worker that writes this file"},
+  {.name = "node-sockets", .kind = EP_OPTION_INTEGER, .value = "N", .max = EP_LIMIT_RANKS - 1,
+   .doc = "further nodes of its trainings, whose sockets are behind --socket (0)"},
+  {.name = "serve-node", .kind = EP_OPTION_INTEGER, .value = "FD", .max = INT32_MAX,
+   .doc = "be the process of a further node: the descriptor of its socket"},
   {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "print the devices that can be used, and end"},
   {.name = "help", .kind = EP_OPTION_SWITCH, .doc = "print this and end"},
   {.name = NULL}};
@@ -528,8 +536,9 @@ static const ep_option OPTIONS[] = {
 static int usage(FILE *file, int code) {
   fputs("usage: epoch-worker --device cpu|cuda:N --data-dir DIR --socket FD [OPTIONS]\n"
         "       epoch-worker --list [--plugin FILE]\n"
-        "       epoch-worker --connect FILE [--plugin FILE]\n\n"
-        "epochd starts this program; with --connect, a scheduler does.\n\n",
+        "       epoch-worker --connect FILE [--plugin FILE]\n"
+        "       epoch-worker --join FILE\n\n"
+        "epochd starts this program; with --connect and --join, a scheduler does.\n\n",
         file);
   ep_help_options(file, OPTIONS);
   return code;
@@ -543,13 +552,6 @@ static void folders_allow(const ep_arguments *arguments) {
         ep_allowed_paths_add(arguments->given[i].value, &error) != EP_OK)
       fprintf(stderr, "epoch-worker: %s\n", error.message);
   }
-}
-
-/* Before the device is opened, a spec is read, or data are. A wall that this machine does not
- * permit stays open: epochd's own process logs that once. */
-static void walls_raise(const char *device) {
-  bool cpu = strcmp(device, "cpu") == 0;
-  ep_sandbox_enter(&(ep_sandbox){.kind = cpu ? EP_SANDBOX_CPU : EP_SANDBOX_GPU});
 }
 
 int main(int argc, char **argv) {
@@ -570,6 +572,10 @@ int main(int argc, char **argv) {
       ep_arguments_integer(&arguments, "checkpoint-after", EP_LIMIT_YOUNG_SECONDS);
   int socket = (int)ep_arguments_integer(&arguments, "socket", -1);
   if (ep_arguments_has(&arguments, "list")) return ep_devices_print(w.plugin);
+  const int served = (int)ep_arguments_integer(&arguments, "serve-node", -1);
+  if (served >= 0) return ep_worker_serve_node(served);
+  const char *joined = ep_arguments_value(&arguments, "join");
+  if (joined && ep_sha256_prepare(&error) == EP_OK) return ep_relay_join(joined, "/proc/self/exe");
   const char *connection = ep_arguments_value(&arguments, "connect");
   if (connection && ep_sha256_prepare(&error) == EP_OK)
     return ep_relay_run(connection, "/proc/self/exe", w.plugin);
@@ -577,12 +583,15 @@ int main(int argc, char **argv) {
     return usage(stderr, EXIT_USAGE);
 
   folders_allow(&arguments);
-  walls_raise(w.device_name);
+  ep_device_walls_raise(w.device_name);
   ep_json_seed();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */
   status = ep_sha256_prepare(&error);
   if (status == EP_OK) status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
+  if (status == EP_OK && strcmp(w.device_name, "cpu") == 0)
+    status = ep_worker_use_nodes(&w.device, socket,
+                                 (int)ep_arguments_integer(&arguments, "node-sockets", 0), &error);
   if (status == EP_OK) status = ep_outbox_init(&w.outbox, &error);
   ep_link_init(&w.link, socket);
   if (status == EP_OK) status = ep_replies_start(&w.answers, &w.link, w.data_dir, &error);

@@ -31,7 +31,7 @@ ROOMS = {
     "kernels": ("api", ""),
     "kernels/formulas": (PROGRAM, ""),
     "kernels/plans": (PROGRAM + " kernels/formulas", ""),
-    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors "
+    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors kernels/cpu/executors/ranks "
                     "kernels/cpu/plans", ""),
     "kernels/cpu/runtime": (PROGRAM, ""),
     "kernels/cpu/layers": (PROGRAM + " kernels/formulas", ""),

@@ -39,13 +39,13 @@ static bool any_is_shared(const ep_program *program, bool tiles) {
 
 /* A part is worth a meeting of threads, some 3 us, and the adding up of its sums. */
 int ep_fused_parts(const ep_program *program, bool tiles) {
-  const double multiply_add_us = 3e-5, value_us = 3e-4, part_us = 20;
-  const int64_t floats_most = 1 << 22, part_rows = 32, shared_part_rows = 64;
+  const double multiply_add_us = tiles ? 1e-5 : 3e-5, value_us = 3e-4, part_us = 20;
+  const int64_t floats_most = 1 << 22, part_rows = 32, large_part_rows = 64;
   const bool shared = any_is_shared(program, tiles);
   ep_network_work sum = ep_program_work(program);
   double us = (double)program->batch_size *
               (multiply_add_us * (sum.thin + sum.wide) + value_us * sum.values);
-  int64_t most = program->batch_size / (shared ? shared_part_rows : part_rows), parts = 1;
+  int64_t most = program->batch_size / (shared || tiles ? large_part_rows : part_rows), parts = 1;
   if (most > floats_most / (program->parameters + 1))
     most = floats_most / (program->parameters + 1);
   if (most > EP_FUSED_PARTS_MAX) most = EP_FUSED_PARTS_MAX;
@@ -74,14 +74,18 @@ static int cores(const ep_program *program, const ep_device_traits *device) {
   return parts > 1 ? parts : ep_fused_threads(program, device->cpu.tiles);
 }
 
-/* Beside cpu/blocked's, which are its multiply-adds: a quarter more where weights are so many that
- * each chunk of rows reads them from a far cache, else a tenth less. From how many on depends on
- * how fast the products are read for. */
+/* Beside cpu/blocked's, which are its multiply-adds: a quarter more where a layer has so many
+ * weights that each chunk of rows reads them from a far cache, else a tenth less. From how many on
+ * depends on how fast the products are read for. */
 static double cycles(const ep_program *program, const ep_device_traits *device) {
-  const int64_t rows = 128, narrow = 1 << 20, wide = 1 << 22;
+  const int64_t rows = 128, narrow = 400000, wide = 2000000;
   const int64_t most = device->cpu.lanes > 8 ? wide : narrow;
   const ep_network_work sum = ep_program_work(program);
-  const bool far = !device->cpu.tiles && program->batch_size >= rows && program->parameters > most;
+  bool far = false;
+  for (int i = 0; i < program->ops_count; i++)
+    far =
+        far || (program->ops[i].type == EP_LAYER_LINEAR && ep_op_weights(&program->ops[i]) > most);
+  far = far && !device->cpu.tiles && program->batch_size >= rows;
   return (sum.thin + sum.wide) * (double)program->batch_size * (far ? 1.25 : 0.9);
 }
 
