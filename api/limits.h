@@ -29,6 +29,7 @@
 #define EP_LIMIT_GENERATOR_ROWS 10000000
 #define EP_LIMIT_NUMBERS_BYTES (2LL << 30) /* of bytes as float32; above, they stay bytes */
 #define EP_LIMIT_RANKS 64                  /* of one job: replicas times stages */
+#define EP_LIMIT_FOUND_STEPS 181           /* of a learning-rate finder: 20 a power of ten */
 #define EP_LIMIT_TRIED 3                   /* executors that a training times before it begins */
 #define EP_LIMIT_MICRO_BATCHES 1024        /* of one replica's slice of a batch */
 #define EP_LIMIT_PROBLEM_ERRORS 16         /* errors listed in one response */

@@ -11,6 +11,7 @@
 
 #include <sodium.h>
 
+#include "api/endpoint.h"
 #include "api/hash/sha256.h"
 #include "api/spec/spec.h"
 #include "engine/data/sources/allowed_paths.h"
@@ -150,15 +151,14 @@ static void manager_notify(const char *state) {
 
 /* Logs the address, once requests are served. */
 static void address_log(const ep_config *config, const ep_http_room *room, int port) {
-  char state[512];
-  bool six = strchr(config->host, ':') != NULL;
+  char state[512], reached[300];
+  ep_endpoint_join(config->host, port, reached, sizeof reached);
   ep_log(EP_LOG_INFO, "epochd %s, data in %s", EP_VERSION, config->data_dir);
   ep_log(EP_LOG_INFO,
          "%lld file descriptors allow %lld connections, %lld of them waiting or watching",
          (long long)room->files, (long long)room->connections, (long long)room->watchers);
-  snprintf(state, sizeof state, "READY=1\nSTATUS=listening on http%s://%s%s%s:%d",
-           config->tls_certificate[0] ? "s" : "", six ? "[" : "", config->host, six ? "]" : "",
-           port);
+  snprintf(state, sizeof state, "READY=1\nSTATUS=listening on http%s://%s",
+           config->tls_certificate[0] ? "s" : "", reached);
   ep_log(EP_LOG_INFO, "%s", strstr(state, "listening"));
   manager_notify(state);
 }

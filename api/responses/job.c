@@ -6,7 +6,7 @@
 #include "api/json/writer.h"
 #include "api/responses/job_parts.h"
 #include "api/responses/parts.h"
-#include "api/spec/labels.h"
+#include "api/visibility.h"
 #include "api/wire/result.h"
 
 /* A response holds a spec (16 MiB at most) and three matrices; a list holds a page of them. */
@@ -177,6 +177,10 @@ char *ep_job_format(const ep_job_view *job) {
   ep_weights_write_reference(&writer, job->result, job->id);
   ep_writer_member_string(&writer, "stopped", ep_job_stopped(job));
   warnings_write(&writer, job);
+  if (job->result && job->result->found.count > 0) {
+    ep_writer_key(&writer, "found");
+    ep_found_lr_write(&writer, &job->result->found);
+  }
   ep_job_error_write(&writer, job);
   ep_job_times_write(&writer, job);
   ep_writer_member_integer(&writer, "attempt", job->attempt);

@@ -8,7 +8,7 @@
 #include "api/json/fields.h"
 #include "api/json/json.h"
 #include "api/json/writer.h"
-#include "api/spec/labels.h"
+#include "api/visibility.h"
 
 /* A model's text is a few hundred bytes. */
 #define MODELS_TEXT_LIMIT ((size_t)EP_LIMIT_MODELS * 2048)
@@ -44,11 +44,10 @@ int64_t ep_model_columns(const ep_model *model) {
 }
 
 static ep_status visibility_take(const json_t *value, ep_model_request *out, ep_problem *problem) {
-  const char *word = json_string_value(value);
+  int which = json_is_string(value) ? ep_visibility_from_name(json_string_value(value)) : -1;
   out->visibility_given = value != NULL;
-  out->private = word && strcmp(word, ep_visibility_name(true)) == 0;
-  if (!value || out->private || (word && strcmp(word, ep_visibility_name(false)) == 0))
-    return EP_OK;
+  out->private = which == true;
+  if (!value || which >= 0) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/visibility", "must be \"public\" or \"private\"");
 }
 

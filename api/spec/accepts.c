@@ -22,6 +22,10 @@ bool ep_executor_accepts(const char *text) {
   return strspn(text + kind, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(text + kind);
 }
 
+bool ep_find_accepts(const char *text) {
+  return strcmp(text, "lr") == 0;
+}
+
 bool ep_sha256_accepts(const char *text) {
   return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "api/json/json.h"
-#include "api/spec/labels.h"
 #include "api/spec/tables.h"
+#include "api/visibility.h"
 
 void ep_class_weights_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                            void *base) {
@@ -57,8 +57,8 @@ void ep_milestones_write(ep_writer *writer, const ep_field *field, const void *b
   ep_integers_write(writer, schedule->milestones, schedule->milestones_count);
 }
 
-/* Which of two words it is: 0 or 1, or -1 after adding an error. */
-static int choice_read(ep_field_reader *reader, const json_t *value, const char *const words[2]) {
+/* Which of two words it is: 0 or 1, or -1 after adding an error. words: [2], or more. */
+static int choice_read(ep_field_reader *reader, const json_t *value, const char *const *words) {
   const char *word = json_string_value(value);
   for (int i = 0; word && i < 2; i++)
     if (strcmp(word, words[i]) == 0) return i;
@@ -67,18 +67,12 @@ static int choice_read(ep_field_reader *reader, const json_t *value, const char 
   return -1;
 }
 
-static const char *const visibilities[2] = {"public", "private"};
-
-const char *ep_visibility_name(bool private) {
-  return visibilities[private];
-}
-
 void ep_visibility_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                         void *base) {
   (void)field;
   ep_job_spec *spec = base;
   spec->visibility_given = value != NULL;
-  if (value) spec->private = choice_read(reader, value, visibilities) == 1;
+  if (value) spec->private = choice_read(reader, value, EP_VISIBILITY_WORDS) == 1;
 }
 
 void ep_visibility_write(ep_writer *writer, const ep_field *field, const void *base) {

@@ -204,6 +204,8 @@ static const ep_field label_rows[] = {
      .schema = EP_JSON({"enum" : [ "public", "private" ]})},
 };
 const ep_field_table ep_label_table = EP_FIELD_TABLE(label_rows, NULL);
+const ep_field_table ep_visibility_table = {
+    label_rows + sizeof label_rows / sizeof label_rows[0] - 1, 1, NULL};
 
 static const ep_field spec_rows[] = {
     {.key = "data",
@@ -331,6 +333,17 @@ static const ep_field spec_rows[] = {
      .words = &ep_precision_words,
      .fallback = EP_PRECISION_FP32,
      .doc = "of the arithmetic"},
+    {.key = "find",
+     .kind = EP_FIELD_STRING,
+     .offset = AT(find),
+     .nullable = true,
+     .capacity = sizeof((ep_job_spec *)0)->find,
+     .accepts = ep_find_accepts,
+     .form = "\"lr\"",
+     .rare = true,
+     .doc = "\"lr\": a short training whose learning rate grows finds the one to train with; "
+            "?find=lr sets it",
+     .schema = EP_JSON({"pattern" : "^lr$"})},
     {.key = "report_every",
      .kind = EP_FIELD_INT64,
      .offset = AT(report_every),

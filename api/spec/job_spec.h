@@ -239,10 +239,11 @@ typedef struct {
   int64_t ttl_seconds;              /* after its end retention deletes it; 0 = not given */
   ep_webhook_spec *webhooks;        /* [webhooks_count], owned */
   int webhooks_count;
-  int64_t report_every;            /* epochs between events, beside the first and the last. Default
-                                      max(1, epochs / 1000) */
-  int64_t report_batches;          /* batches between events within an epoch. Default 0 = none */
-  ep_report_spec report;           /* "report": {"layers": true} */
+  int64_t report_every;   /* epochs between events, beside the first and the last. Default
+                             max(1, epochs / 1000) */
+  char find[16];          /* "lr": a learning-rate finder instead of a training. Default "" */
+  int64_t report_batches; /* batches between events within an epoch. Default 0 = none */
+  ep_report_spec report;  /* "report": {"layers": true} */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
   int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */
   ep_parallel_spec parallel;

@@ -6,6 +6,7 @@
 #include "api/json/json.h"
 #include "api/spec/spec.h"
 #include "api/spec/tables.h"
+#include "api/visibility.h"
 
 /* EP_LIMIT_TAGS tags, every byte of them escaped; and a spec of the greatest size. */
 enum { TAGS_TEXT_LIMIT = 1 << 20, SPEC_TEXT_LIMIT = 17 * EP_LIMIT_SPEC_BYTES };
@@ -47,7 +48,9 @@ static bool name_clear(json_t *root) {
          json_object_set_new(root, "name", json_string("")) == 0;
 }
 
-ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_problem *problem) {
+/* Reads an object of the table's fields; members: their names, for who sends something else. */
+static ep_status patch_parse(const char *text, size_t bytes, const ep_field_table *table,
+                             const char *members, ep_labels *out, ep_problem *problem) {
   json_t *root;
   ep_error error;
   *out = (ep_labels){0};
@@ -58,17 +61,25 @@ ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_pro
   if (!spec || !name_clear(root))
     ep_field_reader_fail_memory(&reader);
   else if (!json_is_object(root))
-    ep_field_reader_fail(&reader,
-                         "must be an object with name, tags, priority, pinned or "
-                         "visibility, not %s",
+    ep_field_reader_fail(&reader, "must be an object with %s, not %s", members,
                          ep_json_type_name(root));
   else
-    ep_fields_read(&reader, &ep_label_table, NULL, root, spec);
+    ep_fields_read(&reader, table, NULL, root, spec);
   ep_status status = reader.status;
   if (status == EP_OK) status = labels_take(root, spec, out, problem);
   json_decref(root);
   ep_job_spec_destroy(spec);
   return status;
+}
+
+ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_problem *problem) {
+  return patch_parse(text, bytes, &ep_label_table, "name, tags, priority, pinned or visibility",
+                     out, problem);
+}
+
+ep_status ep_visibility_patch_parse(const char *text, size_t bytes, ep_labels *out,
+                                    ep_problem *problem) {
+  return patch_parse(text, bytes, &ep_visibility_table, "visibility", out, problem);
 }
 
 /* The end of the JSON string that begins at `at`; NULL when it has none. */

@@ -24,12 +24,14 @@ typedef struct {
 ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_problem *problem);
 void ep_labels_deinit(ep_labels *labels);
 
+/* Reads {"visibility": "private"} or {}: what can be changed of a dataset and of a model. The same
+ * faults; *out owns nothing. */
+ep_status ep_visibility_patch_parse(const char *text, size_t bytes, ep_labels *out,
+                                    ep_problem *problem);
+
 /* A spec as ep_job_spec_format wrote it, with these labels in the place of its own and not a byte
  * else changed. *out is owned by the caller (free). */
 ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out, ep_error *error);
-
-/* "private" or "public". */
-const char *ep_visibility_name(bool private);
 
 /* ["a","b"]; tags: [count]. Owned by the caller (free); NULL when memory is short. */
 char *ep_tags_format(const char *const *tags, int count);

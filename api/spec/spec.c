@@ -80,6 +80,8 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t
   init_check(reader, spec, root);
   ep_parallel_finish(reader, spec);
   parts_check(reader, spec);
+  if (spec->find[0] && ep_parts_count(&spec->parts) > 1)
+    fail_at(reader, "find", "is one short training: leave folds and repeats out");
   ep_executor_name_update(spec->executor, sizeof spec->executor);
   const char *slash = strchr(spec->executor, '/');
   size_t kind = slash ? (size_t)(slash - spec->executor) : 0;

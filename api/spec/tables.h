@@ -11,6 +11,7 @@
 /* fields.c: the whole spec, of ep_job_spec; what PATCH may change alone. */
 extern const ep_field_table ep_spec_table;
 extern const ep_field_table ep_label_table;
+extern const ep_field_table ep_visibility_table; /* the row of it that datasets and models have */
 
 /* sources.c: the fields of a source of data, of ep_data_spec; generators have a table each. */
 const ep_field_table *ep_data_table(ep_data_source source, ep_generator generator);
@@ -43,6 +44,7 @@ extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, e
 /* accepts.c: which texts a field takes: `accepts` of its row. */
 bool ep_device_accepts(const char *text);   /* "auto", "cpu", "cuda", "cuda:N", "slurm:NAME" */
 bool ep_executor_accepts(const char *text); /* "cpu/fused" */
+bool ep_find_accepts(const char *text);     /* "lr" */
 bool ep_job_accepts(const char *text);      /* an id */
 bool ep_sha256_accepts(const char *text);   /* 64 hexadecimal digits in lower case */
 

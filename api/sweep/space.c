@@ -28,6 +28,7 @@ static const struct {
     {"/visibility", "give the sweep one"},
     {"/ttl_seconds", "it belongs to the sweep"},
     {"/webhooks", "they belong to the sweep"},
+    {"/find", "a sweep trains: find the rate by a job"},
     {"/report_every", "trials report their results alone"},
     {"/report_batches", "trials report their results alone"},
     {"/report", "trials report their results alone"},

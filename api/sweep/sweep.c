@@ -261,6 +261,10 @@ static void whole_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
   if (sweep->parts.folds > 0 && sweep->base->data.validation > 0)
     fail_at(reader, "folds",
             "each fold is a validation split: leave \"validation\" out of the job's data");
+  if (sweep->base->find[0])
+    ep_problem_add(reader->problem, EP_INVALID, "/job/find",
+                   "a sweep trains: find the rate by a job"),
+        reader->status = EP_INVALID;
   if (sweep->base->init_job[0] || sweep->base->init_weights[0])
     ep_problem_add(reader->problem, EP_INVALID, "/job/model/init",
                    "the trials of a sweep begin with drawn weights"),

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/spec/labels.h"
 #include "api/spec/spec_tree.h"
 #include "api/sweep/sweep_json.h"
+#include "api/visibility.h"
 
 enum { STEP_BYTES = EP_POINTER_BYTES, TRIAL_TEXT_LIMIT = 2 * EP_LIMIT_SPEC_BYTES };
 

@@ -79,6 +79,8 @@ void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_ranks_write(writer, &result->ranks, result->device);
   ep_writer_key(writer, "tried");
   ep_tried_write(writer, &result->tried);
+  ep_writer_key(writer, "found");
+  ep_found_lr_write(writer, &result->found);
   ep_writer_member_string(writer, "stopped", result->stopped[0] ? result->stopped : NULL);
   ep_writer_member_string(writer, "remarks", result->remarks);
   ep_writer_member_string(writer, "warnings", result->warnings);
@@ -142,6 +144,7 @@ static bool result_read(const json_t *object, ep_job_result *out) {
          predictions_read(object, out) &&
          ep_ranks_read(json_object_get(object, "ranks"), &out->ranks) &&
          ep_tried_read(json_object_get(object, "tried"), &out->tried) &&
+         ep_found_lr_read(json_object_get(object, "found"), &out->found) &&
          (json_is_null(sha256) || ep_json_get_text(object, "weights_sha256", out->weights_sha256,
                                                    sizeof out->weights_sha256));
 }

@@ -8,6 +8,7 @@
 
 #include "api/json/writer.h"
 #include "api/names.h"
+#include "api/rates/found.h"
 #include "api/status.h"
 #include "api/wire/metrics.h"
 #include "api/wire/ranks.h"
@@ -30,7 +31,8 @@ typedef struct {
   int64_t parameters, bytes; /* of the device's memory, as the executor took it */
   ep_rank_results ranks;
   ep_tried_executors tried;
-  char stopped[16]; /* what ended it before its last epoch: "early_stopping", "max_seconds"; "" */
+  ep_found_lr found; /* of a learning-rate finder, which has neither metrics nor weights */
+  char stopped[16];  /* what ended it before its last epoch: "early_stopping", "max_seconds"; "" */
   char remarks[EP_RESULT_LINES_BYTES];  /* what warnings said before the end, a sentence a line */
   char warnings[EP_RESULT_LINES_BYTES]; /* of how it ended, the same; "" = none */
   bool has_weights;

@@ -5,7 +5,7 @@
 import { pointerGet, pointerSet, pointerSteps } from "./json.js";
 
 // Members of the sweep where there is one, else of the job.
-const shared = ["name", "tags", "priority", "pinned", "visibility", "ttl_seconds", "repeats", "folds", "stratify"];
+const shared = ["name", "tags", "priority", "pinned", "visibility", "ttl_seconds", "repeats", "folds", "stratify", "webhooks"];
 const ranges = {
   uniform: { prefix: "", words: "" },
   log_uniform: { prefix: "log:", words: ", even in the logarithm", log: true },

@@ -135,8 +135,15 @@ static bool sockets_add(scmp_filter_ctx filter, uint32_t refuse, ep_sandbox_kind
   return rules_add(filter, refuse, sockets, sizeof sockets / sizeof *sockets);
 }
 
+/* epochd bounds the memory of workers on the CPU from outside: they leave their limits. */
+static bool limits_refuse(scmp_filter_ctx filter, uint32_t refuse) {
+  return rules_add(filter, refuse, &(const int){SCMP(setrlimit)}, 1) &&
+         seccomp_rule_add(filter, refuse, SCMP(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0)) == 0;
+}
+
 static bool worker_add(scmp_filter_ctx filter, ep_sandbox_kind kind) {
   const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
+  if (kind == EP_SANDBOX_CPU && !limits_refuse(filter, refuse)) return false;
   return rules_add(filter, refuse, WORKER_REFUSED,
                    sizeof WORKER_REFUSED / sizeof *WORKER_REFUSED) &&
          namespaces_refuse(filter, refuse) && signals_refuse(filter, refuse) &&

@@ -69,6 +69,7 @@ static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   int64_t epochs = t->job->spec->epochs, most_epochs = t->job->epochs_most;
   t->steps_total =
       t->steps_per_epoch * (most_epochs > 0 && most_epochs < epochs ? most_epochs : epochs);
+  if (t->job->spec->find[0]) t->steps_total = EP_LIMIT_FOUND_STEPS;
   int64_t most = t->steps_total < EP_SEGMENT_STEPS_MAX ? t->steps_total : EP_SEGMENT_STEPS_MAX;
   double step_operations = (double)t->plan->operations / (double)t->steps_per_epoch;
   double guess =

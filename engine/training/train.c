@@ -10,6 +10,7 @@
 #include "engine/training/checkpointing.h"
 #include "engine/training/diagnosis.h"
 #include "engine/training/divergence.h"
+#include "engine/training/finder.h"
 #include "engine/training/layers.h"
 #include "engine/training/report.h"
 #include "engine/training/results.h"
@@ -210,11 +211,12 @@ static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failu
                           remarks};
   if (job->sink.started) job->sink.started(job->sink.context, &start);
   ep_result_line_add(result->remarks, remarks);
-  status = instance_train(t, result, failure);
+  bool finds = job->spec->find[0] != 0;
+  status = finds ? ep_finder_run(t, result, failure) : instance_train(t, result, failure);
   explosion_note(t, result);
   ep_checkpoint_finish(t);
   result->epochs_done = t->step / t->steps_per_epoch;
-  if (status == EP_OK && t->step < t->steps_total)
+  if (status == EP_OK && t->step < t->steps_total && !finds)
     snprintf(result->stopped, sizeof result->stopped, "%s",
              t->early_stopping.stops ? "early_stopping" : "max_seconds");
   job->backend_ops->instance_info(t->instance, &info);

@@ -257,7 +257,7 @@ static void *training_thread(void *context) {
                              training_checkpoint,
                              training_waiting,
                              training_done};
-  bool parts = ep_parts_count(&t->spec->parts) > 1;
+  bool parts = ep_parts_count(&t->spec->parts) > 1; /* not of a finder: the spec says so */
   if (parts) job.sink.done = NULL;
   status = first_checkpoint_make(w, t, &job, &error);
   if (status == EP_OK && ep_train(&job, &t->result, &error) != EP_OK) status = EP_DEVICE;

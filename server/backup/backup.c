@@ -108,7 +108,7 @@ static ep_status contents_copy(ep_backup_copy *copy, ep_error *error) {
 static ep_status job_drop(ep_store *store, const char *id, ep_error *error) {
   ep_model model;
   ep_status status = EP_OK;
-  while (status == EP_OK && ep_store_model_by_job(store, id, &model, error) == EP_OK)
+  while (status == EP_OK && ep_store_model_by_job(store, id, "", &model, error) == EP_OK)
     status = ep_store_model_delete(store, model.name, "", true, error);
   return status == EP_OK ? ep_store_job_delete(store, id, error) : status;
 }

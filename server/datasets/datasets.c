@@ -268,6 +268,18 @@ ep_status ep_datasets_list(ep_datasets *datasets, const ep_viewer *viewer, const
   return *text ? EP_OK : ep_fail_memory(error);
 }
 
+ep_status ep_datasets_show(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                           ep_error *error) {
+  ep_ownership of;
+  ep_contents *contents = datasets->contents;
+  pthread_mutex_lock(&datasets->naming); /* an upload reads what it is, and writes it later */
+  ep_status status = owner_check(contents, name, by, &of, error);
+  if (status == EP_OK)
+    status = ep_store_dataset_visibility(contents->store, name, by->private, error);
+  pthread_mutex_unlock(&datasets->naming);
+  return status;
+}
+
 static ep_status name_delete(ep_contents *contents, const char *name, const ep_uploader *by,
                              ep_error *error) {
   ep_dataset_row row;

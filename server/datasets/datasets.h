@@ -55,6 +55,9 @@ ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_row
  * are more. */
 ep_status ep_datasets_list(ep_datasets *datasets, const ep_viewer *viewer, const char *after,
                            int64_t limit, char **text, ep_error *error);
+/* Who sees it, as by->private says. EP_FORBIDDEN: it is another owner's. */
+ep_status ep_datasets_show(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                           ep_error *error);
 /* EP_CONFLICT: a job that has not ended needs it; EP_FORBIDDEN: it is another owner's. */
 ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, const ep_uploader *by,
                              ep_error *error);

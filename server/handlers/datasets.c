@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/visibility.h"
 #include "server/datasets/datasets.h"
 #include "server/handlers/handlers.h"
 #include "server/process/data_dir.h"
@@ -95,10 +96,10 @@ static ep_uploader uploader_of(const ep_exchange *exchange) {
 }
 
 static ep_status visibility_read(const ep_request *request, ep_uploader *by, ep_error *error) {
-  static const char *const WORDS[] = {"public", "private", NULL};
   int word;
-  ep_status status = ep_request_word(request, "visibility", WORDS, by->private, &word, error);
-  by->private = word == 1;
+  ep_status status =
+      ep_request_word(request, "visibility", EP_VISIBILITY_WORDS, by->private, &word, error);
+  by->private = word == true;
   by->visibility_given = ep_request_query(request, "visibility") != NULL;
   return status;
 }
@@ -128,7 +129,7 @@ static ep_route_result content_respond(ep_exchange *exchange, int status, char *
   char etag[EP_DATASET_ETAG_BYTES + 2];
   snprintf(etag, sizeof etag, "\"%s\"", tag);
   ep_response_header_add(&exchange->response, "ETag", "%s", etag);
-  if (status == 200 && strcmp(exchange->request.method, "PUT") != 0 &&
+  if (status == 200 && strcmp(exchange->route->method, "GET") == 0 &&
       ep_request_matches(&exchange->request, etag)) {
     free(text);
     ep_response_empty(&exchange->response, 304);
@@ -173,6 +174,21 @@ ep_route_result ep_route_dataset_put(ep_exchange *exchange) {
 
 ep_route_result ep_route_part_put(ep_exchange *exchange) {
   return dataset_put(exchange, true);
+}
+
+ep_route_result ep_route_dataset_label(ep_exchange *exchange) {
+  ep_request *request = &exchange->request;
+  ep_problem problem = {0};
+  ep_error error = {0};
+  ep_labels labels;
+  ep_uploader by = uploader_of(exchange);
+  if (ep_visibility_patch_parse(request->body, request->body_bytes, &labels, &problem) != EP_OK)
+    return ep_exchange_problem(exchange, &problem);
+  by.private = labels.private;
+  if (labels.has_visibility &&
+      ep_datasets_show(ep_jobs_datasets(exchange->server->jobs), request->id, &by, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  return dataset_respond(exchange, 200);
 }
 
 ep_route_result ep_route_dataset_get(ep_exchange *exchange) {

@@ -13,8 +13,8 @@ ep_route_call ep_route_compare_get;
 /* dashboard.c */
 ep_route_call ep_route_root_get, ep_route_asset_get;
 /* datasets.c */
-ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
-    ep_route_dataset_rows, ep_route_dataset_delete;
+ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_label, ep_route_dataset_get,
+    ep_route_dataset_list, ep_route_dataset_rows, ep_route_dataset_delete;
 /* webhooks.c */
 ep_route_call ep_route_webhooks_get;
 /* events.c */
@@ -37,7 +37,8 @@ ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route
 /* metrics.c */
 ep_route_call ep_route_metrics_get;
 /* models.c */
-ep_route_call ep_route_model_put, ep_route_model_get, ep_route_model_list, ep_route_model_delete;
+ep_route_call ep_route_model_put, ep_route_model_label, ep_route_model_get, ep_route_model_list,
+    ep_route_model_delete;
 /* plots.c */
 ep_route_call ep_route_plot_list, ep_route_plot_get;
 /* results.c */

@@ -76,6 +76,13 @@ ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_sh
   /* First, because a job that was accepted must not get a 503. */
   if (stream && !ep_waiter_admit(&exchange->waiter, ep_jobs_open_logs(exchange->server->jobs)))
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
+  static const char *const FINDS[] = {"lr", NULL};
+  ep_error error = {0};
+  int find;
+  if (ep_request_word(request, "find", FINDS, -1, &find, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  if (find >= 0 && sweep)
+    return ep_exchange_fail_with(exchange, EP_MALFORMED, "?find= is of jobs: a sweep trains");
   char id[EP_ID_BYTES];
   bool repeated = false;
   ep_submission submission = {.json = request->body,
@@ -83,6 +90,7 @@ ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_sh
                               .idempotency_key = key,
                               .owner = exchange->caller.owner,
                               .limited = !ep_exchange_is_admin(exchange),
+                              .find_lr = find >= 0,
                               .sweep = sweep};
   if (ep_jobs_submit(exchange->server->jobs, &submission, id, &repeated, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
@@ -270,7 +278,8 @@ ep_route_result ep_route_job_resume(ep_exchange *exchange) {
 
 ep_route_result ep_route_job_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_jobs_delete(exchange->server->jobs, exchange->request.id, &error) != EP_OK)
+  const ep_viewer by = ep_exchange_viewer(exchange);
+  if (ep_jobs_delete(exchange->server->jobs, exchange->request.id, &by, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_response_empty(&exchange->response, 204);
   return EP_ROUTE_DONE;

@@ -29,6 +29,20 @@ ep_route_result ep_route_model_put(ep_exchange *exchange) {
   return model_respond(exchange, created ? 201 : 200);
 }
 
+ep_route_result ep_route_model_label(ep_exchange *exchange) {
+  ep_request *request = &exchange->request;
+  ep_problem problem = {0};
+  ep_error error = {0};
+  ep_labels labels;
+  const ep_viewer by = ep_exchange_viewer(exchange);
+  if (ep_visibility_patch_parse(request->body, request->body_bytes, &labels, &problem) != EP_OK)
+    return ep_exchange_problem(exchange, &problem);
+  if (labels.has_visibility &&
+      ep_models_show(exchange->server->jobs, request->id, &by, labels.private, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  return model_respond(exchange, 200);
+}
+
 ep_route_result ep_route_model_get(ep_exchange *exchange) {
   return model_respond(exchange, 200);
 }

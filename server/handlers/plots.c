@@ -138,13 +138,59 @@ static ep_route_result picture_respond(ep_exchange *exchange, const char *number
   return EP_ROUTE_DONE;
 }
 
+/* The numbers of a finder of learning rates, or the list of its one plot. */
+static char *found_format(const ep_found_lr *found, const char *id, bool list) {
+  ep_writer writer;
+  ep_writer_init(&writer, EP_LIMIT_PLOT_BYTES);
+  ep_writer_open(&writer, '{');
+  ep_writer_member_string(&writer, "object", list ? "list" : "plot");
+  if (list) {
+    ep_writer_member_open(&writer, "data", '[');
+    ep_writer_open(&writer, '{');
+    ep_writer_member_string(&writer, "name", "lr");
+    ep_writer_member_string(&writer, "shows", "the loss over the learning rate");
+    ep_writer_member_string(&writer, "fits", "a finder of learning rates");
+    ep_writer_close(&writer, '}');
+    ep_writer_close(&writer, ']');
+  } else {
+    ep_writer_member_string(&writer, "job", id);
+    ep_writer_member_string(&writer, "plot", "lr");
+    ep_found_lr_write_members(&writer, found);
+  }
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}
+
+/* Of a job that was a finder of learning rates *text is the numbers, or the list; it has no
+ * weights, and so no other plot. *text NULL: it was none. */
+static ep_status found_make(ep_exchange *exchange, const char *plot, char **text, ep_error *error) {
+  ep_job_copy *copy = NULL;
+  const char *id = exchange->request.id;
+  *text = NULL;
+  ep_status status = ep_jobs_copy(exchange->server->jobs, id, &copy, error);
+  if (status != EP_OK) return status;
+  const ep_job_result *result = ep_job_copy_view(copy)->result;
+  if (result && result->found.count > 0) {
+    if (plot && strcmp(plot, "lr") != 0)
+      status = ep_fail(error, EP_NOT_FOUND,
+                       "the plot \"%.64s\" needs weights, and this job found a learning rate; its "
+                       "plots are: lr",
+                       plot);
+    else if (!(*text = found_format(&result->found, id, !plot)))
+      status = ep_fail_memory(error);
+  }
+  ep_job_copy_destroy(copy);
+  return status;
+}
+
 ep_route_result ep_route_plot_list(ep_exchange *exchange) {
   const ep_plot_request request = {
       .cost_fp = NAN, .cost_fn = NAN, .size = SIZE, .repeats = REPEATS};
   ep_error error = {0};
   char *text = NULL;
-  if (numbers_make(exchange, &request, false, &text, &error) == EP_OK)
-    return ep_exchange_json(exchange, text);
+  ep_status status = found_make(exchange, NULL, &text, &error);
+  if (status == EP_OK && !text) status = numbers_make(exchange, &request, false, &text, &error);
+  if (status == EP_OK) return ep_exchange_json(exchange, text);
   free(text);
   return ep_exchange_fail(exchange, &error);
 }
@@ -164,7 +210,9 @@ ep_route_result ep_route_plot_get(ep_exchange *exchange) {
                      : JSON;
   ep_status status = ep_request_word(request, "format", FORMATS, fallback, &format, &error);
   if (status == EP_OK) status = request_read(request, &asked, &error);
-  if (status == EP_OK) status = numbers_make(exchange, &asked, format != JSON, &text, &error);
+  if (status == EP_OK) status = found_make(exchange, asked.name, &text, &error);
+  if (status == EP_OK && !text)
+    status = numbers_make(exchange, &asked, format != JSON, &text, &error);
   if (status != EP_OK) {
     free(text);
     return ep_exchange_fail(exchange, &error);

@@ -13,7 +13,7 @@ enum {
 
 /* clang-format off */
 static const ep_route rows[] = {
-  {"POST",   "/v1/jobs",                  ep_route_job_create,      EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, SUBMIT, EP_OWNED_NONE, {"validate"}, NULL},
+  {"POST",   "/v1/jobs",                  ep_route_job_create,      EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, SUBMIT, EP_OWNED_NONE, {"validate", "find"}, NULL},
   {"GET",    "/v1/jobs",                  ep_route_job_list,        EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {"limit", "after", "state", "tag*", "view", "owner", "search"}, NULL},
   {"GET",    "/v1/jobs/{id}",             ep_route_job_get,         EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"wait"}, EP_JOB_PREFIX},
   {"PATCH",  "/v1/jobs/{id}",             ep_route_job_label,       EP_BODY_JSON, EP_LIMIT_LABELS_BYTES, EP_RUNS_COMMIT, SUBMIT, EP_OWNED_JOB, {NULL}, EP_JOB_PREFIX},
@@ -57,11 +57,13 @@ static const ep_route rows[] = {
   {"PUT",    "/v1/datasets/{id}/validation/y", ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "visibility"}, NULL},
   {"PUT",    "/v1/datasets/{id}/test/x",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "visibility"}, NULL},
   {"PUT",    "/v1/datasets/{id}/test/y",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "visibility"}, NULL},
+  {"PATCH",  "/v1/datasets/{id}",         ep_route_dataset_label,   EP_BODY_JSON, EP_LIMIT_LABELS_BYTES, EP_RUNS_COMMIT, SUBMIT, EP_OWNED_DATASET, {NULL}, NULL},
   {"GET",    "/v1/datasets/{id}",         ep_route_dataset_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_DATASET, {NULL}, NULL},
   {"GET",    "/v1/datasets/{id}/rows",    ep_route_dataset_rows,    EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_DATASET, {"split", "limit", "offset"}, NULL},
   {"DELETE", "/v1/datasets/{id}",         ep_route_dataset_delete,  EP_BODY_NONE, 0, EP_RUNS_COMMIT, SUBMIT, EP_OWNED_DATASET, {NULL}, NULL},
   {"GET",    "/v1/models",                ep_route_model_list,      EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {NULL}, NULL},
   {"PUT",    "/v1/models/{id}",           ep_route_model_put,       EP_BODY_JSON, SPEC_BYTES, EP_RUNS_COMMIT, PUBLISH, EP_OWNED_MODEL, {NULL}, NULL},
+  {"PATCH",  "/v1/models/{id}",           ep_route_model_label,     EP_BODY_JSON, EP_LIMIT_LABELS_BYTES, EP_RUNS_COMMIT, PUBLISH, EP_OWNED_MODEL, {NULL}, NULL},
   {"GET",    "/v1/models/{id}",           ep_route_model_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_MODEL, {NULL}, NULL},
   {"DELETE", "/v1/models/{id}",           ep_route_model_delete,    EP_BODY_NONE, 0, EP_RUNS_COMMIT, PUBLISH, EP_OWNED_MODEL, {NULL}, NULL},
   {"GET",    "/v2",                       ep_route_inference_server, EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {NULL}, NULL},

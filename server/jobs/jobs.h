@@ -98,6 +98,7 @@ typedef struct {
   bool limited;                /* has no scope "admin": sees nothing private of others, and has a
                                   priority of at most 0 */
   bool sweep;                  /* it is a sweep, not a job */
+  bool find_lr;                /* it is to find a learning rate, as the spec's find says */
   bool same_data;              /* of a dataset, the content that the spec names by its sha256 */
 } ep_submission;
 
@@ -111,8 +112,11 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
 ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error);
 ep_status ep_jobs_pause(ep_jobs *jobs, const char *id, ep_error *error);
 ep_status ep_jobs_resume(ep_jobs *jobs, const char *id, ep_error *error);
-/* EP_CONFLICT: the job has not ended, or another job or a model needs its weights. */
-ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error);
+/* by: who deletes it, its owner or an admin; NULL = an admin. A job from which other owners alone
+ * have published models goes from its owner to that of the first of them, and is private then; an
+ * admin takes the models back first. EP_CONFLICT: the job has not ended, or another job or a model
+ * needs its weights. */
+ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, const ep_viewer *by, ep_error *error);
 
 /* Changes labels as the body of a PATCH says (api/spec/labels.h); returns when they are on
  * disk. EP_CONFLICT: the priority of a job that has ended. EP_FORBIDDEN: a priority above 0, of one

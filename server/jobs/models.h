@@ -14,6 +14,9 @@
 ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request *request,
                         const ep_viewer *by, bool *created, ep_error *error);
 ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error *error);
+/* Who sees it. EP_FORBIDDEN as above. */
+ep_status ep_models_show(ep_jobs *jobs, const char *name, const ep_viewer *by, bool private,
+                         ep_error *error);
 /* Its job stays. EP_FORBIDDEN as above. */
 ep_status ep_models_delete(ep_jobs *jobs, const char *name, const char *owner, bool admin,
                            ep_error *error);

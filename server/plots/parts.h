@@ -10,7 +10,7 @@
 /* Draws below the title; the drawing is open. */
 typedef ep_status ep_plot_draw(ep_drawing *drawing, const json_t *numbers, ep_error *error);
 ep_plot_draw ep_confusion_draw, ep_curve_draw, ep_calibration_draw, ep_scatter_draw,
-    ep_boundary_draw, ep_importance_draw, ep_dependence_draw;
+    ep_boundary_draw, ep_importance_draw, ep_dependence_draw, ep_rates_draw;
 
 /* "Infinity" is one; NaN where there is no number. */
 double ep_plot_number(const json_t *value);

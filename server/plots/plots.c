@@ -37,6 +37,7 @@ static const plot_row ROWS[] = {
     {"boundary", "decision boundary", ep_boundary_draw},
     {"importance", "permutation importance", ep_importance_draw},
     {"dependence", "partial dependence", ep_dependence_draw},
+    {"lr", "loss over the learning rate", ep_rates_draw},
 };
 
 double ep_plot_number(const json_t *value) {
@@ -88,9 +89,12 @@ static ep_status numbers_draw(const char *title, const json_t *numbers, char **o
                         .right = RIGHT,
                         .top = TOP,
                         .bottom = height - (HEIGHT - BOTTOM)};
-  snprintf(description, sizeof description, "%s of %lld %s rows", row->shows,
-           (long long)json_integer_value(json_object_get(numbers, "rows")),
-           ep_plot_word(numbers, "split"));
+  const json_t *rows = json_object_get(numbers, "rows");
+  if (rows)
+    snprintf(description, sizeof description, "%s of %lld %s rows", row->shows,
+             (long long)json_integer_value(rows), ep_plot_word(numbers, "split"));
+  else
+    snprintf(description, sizeof description, "%s", row->shows);
   ep_drawing_begin(&drawing, title, description, STYLE, DARK);
   ep_status status = row->draw(&drawing, numbers, error);
   *out = ep_drawing_end(&drawing);

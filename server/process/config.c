@@ -9,7 +9,9 @@
 #include "api/arguments/arguments.h"
 #include "api/arguments/help.h"
 #include "api/arguments/settings.h"
+#include "api/endpoint.h"
 #include "api/limits.h"
+#include "api/visibility.h"
 
 #define MEMBER(member) EP_OPTION_MEMBER(ep_config, member)
 
@@ -105,7 +107,7 @@ static const ep_option SETTINGS[] = {
   {.name = "quota-device-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
    MEMBER(quota_device_seconds),
    .doc = "that an owner's jobs train in a day of UTC, on each device; more jobs are refused until it ends (no limit)"},
-  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = "public|private", MEMBER(visibility),
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE, MEMBER(visibility),
    .doc = "of jobs, sweeps and datasets that do not say: all who may read see them, or their owner alone (public)"},
   {.name = "stall-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 86400,
    MEMBER(stall_seconds), .doc = "a worker without progress for so long is restarted"},
@@ -149,27 +151,11 @@ static const ep_option COMMAND_LINE[] = {
   {.name = NULL}};
 /* clang-format on */
 
-/* "127.0.0.1:8080", "[::1]:0", "localhost:80". */
 static ep_status listen_split(ep_config *config, ep_error *error) {
-  const char *colon = strrchr(config->listen, ':');
-  size_t bytes = colon ? (size_t)(colon - config->listen) : 0;
-  const char *host = config->listen;
-  if (bytes > 2 && host[0] == '[' && host[bytes - 1] == ']') {
-    host++;
-    bytes -= 2;
-  } else if (memchr(host, ':', bytes)) {
-    bytes = 0; /* an IPv6 address without its brackets */
-  }
-  char *stop = NULL;
-  long port = colon ? strtol(colon + 1, &stop, 10) : -1;
-  if (bytes == 0 || bytes >= sizeof config->host || !stop || stop == colon + 1 || *stop ||
-      colon[1] == '-' || colon[1] == '+' || port < 0 || port > 65535)
+  if (!ep_endpoint_split(config->listen, config->host, sizeof config->host, &config->port))
     return ep_fail(error, EP_INVALID,
                    "--listen must be HOST:PORT such as 127.0.0.1:8080, not \"%.100s\"",
                    config->listen);
-  memcpy(config->host, host, bytes);
-  config->host[bytes] = 0;
-  config->port = (int)port;
   struct in_addr four;
   struct in6_addr six;
   if (inet_pton(AF_INET, config->host, &four) == 1)
@@ -191,12 +177,10 @@ static ep_status tls_check(const ep_config *config, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status address_check(const char *name, const char *address, long least, ep_error *error) {
-  const char *colon = strrchr(address, ':');
-  char *stop = NULL;
-  const long port = colon ? strtol(colon + 1, &stop, 10) : -1;
-  if (colon && colon != address && stop != colon + 1 && !*stop && port >= least && port <= 65535)
-    return EP_OK;
+static ep_status address_check(const char *name, const char *address, int least, ep_error *error) {
+  char host[EP_CONFIG_TEXT_BYTES];
+  int port;
+  if (ep_endpoint_split(address, host, sizeof host, &port) && port >= least) return EP_OK;
   return ep_fail(error, EP_INVALID,
                  "--%s must be ADDRESS:PORT such as 10.0.0.1:8081, not \"%.100s\"", name, address);
 }
@@ -280,7 +264,6 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
                      .devices = "auto",
                      .log_level = "info",
                      .log_format = "auto",
-                     .visibility = "public",
                      .max_upload_bytes = EP_LIMIT_UPLOAD_BYTES,
                      .ingest_memory_bytes = EP_LIMIT_INGEST_MEMORY_BYTES,
                      .ingest_seconds = EP_LIMIT_INGEST_SECONDS,
@@ -311,7 +294,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
   if (status != EP_OK) return status;
   out->level = (ep_log_level)ep_log_level_from_name(out->log_level);
   out->format = format_from_name(out->log_format);
-  out->private_default = strcmp(out->visibility, "private") == 0;
+  out->private_default = ep_visibility_from_name(out->visibility) == true;
   if (!out->data_dir[0]) data_dir_find(out->data_dir);
   return EP_OK;
 }

@@ -100,6 +100,18 @@ const ep_slurm_partition *ep_slurm_partition_find(const ep_slurm_cluster *cluste
                                                   const char *name);
 const ep_slurm_node *ep_slurm_node_find(const ep_slurm_cluster *cluster, const char *name);
 
+/* How a job ended, by the accounting, which remembers it when slurmctld does not. */
+typedef struct {
+  char state[EP_SLURM_NAME_BYTES];    /* "OUT_OF_MEMORY", "CANCELLED by 1000" */
+  char code[EP_SLURM_STATE_BYTES];    /* "0:125": the exit code, and the signal's number */
+  char elapsed[EP_SLURM_STATE_BYTES]; /* "00:10:02" */
+  char node[EP_SLURM_NAME_BYTES];
+} ep_slurm_ending;
+
+/* `sacct --parsable2 --noheader` with State, ExitCode, Elapsed and NodeList of one job: its first
+ * line. False: there is none, or the job has not ended by it. */
+bool ep_slurm_ending_parse(const char *text, ep_slurm_ending *out);
+
 /* `sbatch --parsable`: "12", or "12;cluster". False: it is neither. */
 bool ep_slurm_submitted_parse(const char *text, int64_t *job);
 

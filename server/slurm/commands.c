@@ -177,6 +177,27 @@ ep_status ep_slurm_cancel(int64_t job, int64_t task, ep_error *error) {
   return status;
 }
 
+ep_status ep_slurm_ending_find(int64_t job, int64_t task, ep_slurm_ending *out, ep_error *error) {
+  command_line line = {.words = {"sacct", "--parsable2", "--noheader", "--allocations",
+                                 "--format=State,ExitCode,Elapsed,NodeList"},
+                       .count = 5};
+  ep_slurm_child child = {0};
+  ep_error why = {0};
+  if (task >= 0)
+    line_print(&line, "--jobs=%" PRId64 "_%" PRId64, job, task);
+  else
+    line_print(&line, "--jobs=%" PRId64, job);
+  ep_status status = line_run(&line, NULL, &child, &why);
+  if (status == EP_INVALID && strstr(why.message, "accounting")) status = EP_UNAVAILABLE;
+  if (status != EP_OK)
+    ep_fail(error, status, "%s", why.message);
+  else if (!ep_slurm_ending_parse(child.output, out))
+    status = ep_fail(error, EP_NOT_FOUND, "the accounting has no end of job %" PRId64, job);
+  ep_slurm_child_deinit(&child);
+  line_deinit(&line);
+  return status;
+}
+
 ep_status ep_slurm_look(ep_slurm_cluster *out, ep_error *error) {
   const command_line partitions = {.words = {"scontrol", "--oneliner", "show", "partition"}};
   const command_line nodes = {.words = {"sinfo", "--json", "--Node", "--all"}};

@@ -1,5 +1,5 @@
 /* commands.h: Slurm through its own commands: sbatch, squeue, scancel, sinfo and scontrol of the
- * PATH.
+ * PATH, and sacct where there is one.
  *
  * Each function starts a child and waits for it, EP_LIMIT_SLURM_COMMAND_MS at most: seconds where
  * slurmctld is busy. So they belong in a thread that nobody waits for. Any thread, several at once.
@@ -50,6 +50,10 @@ ep_status ep_slurm_list(const char *name, ep_slurm_jobs *out, ep_error *error);
 
 /* Cancels a job, or a task of an array (task -1: all of them). OK also where it has ended. */
 ep_status ep_slurm_cancel(int64_t job, int64_t task, ep_error *error);
+
+/* How a job, or a task of an array, ended. EP_UNAVAILABLE also where there is no accounting;
+ * EP_NOT_FOUND: the accounting has no end of it. */
+ep_status ep_slurm_ending_find(int64_t job, int64_t task, ep_slurm_ending *out, ep_error *error);
 
 /* All partitions and nodes. ep_slurm_cluster_free. */
 ep_status ep_slurm_look(ep_slurm_cluster *out, ep_error *error);

@@ -136,6 +136,29 @@ void ep_slurm_jobs_free(ep_slurm_jobs *jobs) {
   *jobs = (ep_slurm_jobs){0};
 }
 
+/* The text up to `stop` or the line's end, without control characters; *at: behind it. False: it is
+ * empty or too long. */
+static bool column_read(const char **at, char stop, char *out, size_t bytes) {
+  size_t length = strcspn(*at, (const char[]){stop, '\n', 0});
+  if (length == 0 || length >= bytes || (stop != '\n' && (*at)[length] != stop)) return false;
+  for (size_t i = 0; i < length; i++) out[i] = iscntrl((unsigned char)(*at)[i]) ? ' ' : (*at)[i];
+  out[length] = 0;
+  *at += length + ((*at)[length] == stop);
+  return true;
+}
+
+bool ep_slurm_ending_parse(const char *text, ep_slurm_ending *out) {
+  memset(out, 0, sizeof *out);
+  if (!column_read(&text, '|', out->state, sizeof out->state) ||
+      !column_read(&text, '|', out->code, sizeof out->code) ||
+      !column_read(&text, '|', out->elapsed, sizeof out->elapsed) ||
+      !column_read(&text, '\n', out->node, sizeof out->node))
+    return false;
+  for (size_t i = 0; i < sizeof PHASES / sizeof *PHASES; i++)
+    if (strncmp(out->state, PHASES[i].state, strlen(PHASES[i].state)) == 0) return false;
+  return true;
+}
+
 /* Digits, and then nothing or a cluster's name. */
 bool ep_slurm_submitted_parse(const char *text, int64_t *job) {
   const char *end = task_number(text, job);

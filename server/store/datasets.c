@@ -78,6 +78,20 @@ ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_da
   return status;
 }
 
+ep_status ep_store_dataset_visibility(ep_store *store, const char *name, bool private,
+                                      ep_error *error) {
+  ep_dataset_row before;
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_VISIBILITY);
+  ep_status status = dataset_find(store, name, &before, error);
+  if (status == EP_OK) {
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    sqlite3_bind_int(s, 2, private);
+    status = ep_store_run(store, s, error);
+  }
+  ep_store_unlock(store, s);
+  return status;
+}
+
 ep_status ep_store_dataset_delete(ep_store *store, const char *name, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_DELETE);
   sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);

@@ -118,6 +118,8 @@ int ep_store_deliveries_keep(sqlite3 *database) {
       "FROM " NEW_WEBHOOKS " AS hooks, json_each(hooks.value, '$.events') AS events "
       "WHERE events.value = 'end' OR (events.value = 'failed' AND new.state = 'failed'); END;"
       "CREATE TEMP TRIGGER jobs_delete_deliveries AFTER DELETE ON main.jobs "
-      "BEGIN DELETE FROM deliveries WHERE job = old.id; END;";
+      "BEGIN DELETE FROM deliveries WHERE job = old.id; END;"
+      "CREATE TEMP TRIGGER jobs_give_deliveries AFTER UPDATE OF owner ON main.jobs "
+      "WHEN old.owner <> new.owner BEGIN DELETE FROM deliveries WHERE job = new.id; END;";
   return sqlite3_exec(database, sql, NULL, NULL, NULL);
 }

@@ -68,26 +68,54 @@ static ep_status row_write(ep_store *store, const char *id, const labelled_row *
   return status;
 }
 
+/* The row as it will be. The mutex is held. */
+static ep_status row_find(ep_store *store, const char *id, const ep_labels *labels,
+                          labelled_row *row, ep_error *error) {
+  sqlite3_stmt *s = store->statements[EP_SQL_JOB_LABELS];
+  ep_store_text_bind(s, 1, id);
+  int code = sqlite3_step(s);
+  ep_status status = EP_OK;
+  if (code == SQLITE_ROW)
+    status = row_label(s, id, labels, row, error);
+  else
+    status = code == SQLITE_DONE ? ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id)
+                                 : ep_store_fail(store, code, error);
+  sqlite3_reset(s);
+  return status;
+}
+
 ep_status ep_store_job_label(ep_store *store, const char *id, const ep_labels *labels,
                              uint64_t version, ep_store_labels *out, ep_error *error) {
   labelled_row row = {0};
   *out = (ep_store_labels){0};
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_LABELS);
-  ep_store_text_bind(s, 1, id);
-  int code = sqlite3_step(s);
-  ep_status status = EP_OK;
-  if (code == SQLITE_ROW)
-    status = row_label(s, id, labels, &row, error);
-  else
-    status = code == SQLITE_DONE ? ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id)
-                                 : ep_store_fail(store, code, error);
-  sqlite3_reset(s);
+  ep_status status = row_find(store, id, labels, &row, error);
   if (status == EP_OK) status = row_write(store, id, &row, version, error);
   ep_store_unlock(store, s);
   if (status == EP_OK) {
     *out = (ep_store_labels){row.name, row.priority, row.private, row.labels_version};
     row.name = NULL;
   }
+  labelled_deinit(&row);
+  return status;
+}
+
+ep_status ep_store_job_give(ep_store *store, const char *id, const char *owner, uint64_t version,
+                            ep_error *error) {
+  const ep_labels labels = {.has_visibility = true, .private = true, .has_pinned = true};
+  labelled_row row = {0};
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_GIVE);
+  ep_status status = row_find(store, id, &labels, &row, error);
+  if (status == EP_OK) {
+    ep_store_text_bind(s, 1, id);
+    ep_store_text_bind(s, 2, owner);
+    ep_store_text_bind(s, 3, row.spec);
+    sqlite3_bind_int64(s, 4, row.labels_version);
+    sqlite3_bind_int64(s, 5, (int64_t)version);
+    status = ep_store_run(store, s, error);
+    sqlite3_clear_bindings(s);
+  }
+  ep_store_unlock(store, s);
   labelled_deinit(&row);
   return status;
 }

@@ -78,8 +78,10 @@ ep_status ep_store_model_get(ep_store *store, const char *name, ep_model *out, e
   return status;
 }
 
-ep_status ep_store_model_by_job(ep_store *store, const char *job, ep_model *out, ep_error *error) {
+ep_status ep_store_model_by_job(ep_store *store, const char *job, const char *owner, ep_model *out,
+                                ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_BY_JOB);
+  sqlite3_bind_text(s, 2, owner, -1, SQLITE_STATIC);
   ep_status status = model_find(store, EP_SQL_MODEL_BY_JOB, job, out, error);
   ep_store_unlock(store, s);
   return status;
@@ -137,6 +139,22 @@ ep_status ep_store_model_delete(ep_store *store, const char *name, const char *o
   if (status == EP_OK) {
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     status = ep_store_run_delete(store, s, error);
+  }
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_model_visibility(ep_store *store, const char *name, const char *owner,
+                                    bool admin, bool private, ep_error *error) {
+  ep_model before;
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_VISIBILITY);
+  ep_status status = model_find(store, EP_SQL_MODEL_GET, name, &before, error);
+  if (status == EP_OK && !admin && strcmp(before.owner, owner) != 0)
+    status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" is another owner's", name);
+  if (status == EP_OK) {
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    sqlite3_bind_int(s, 2, private);
+    status = ep_store_run(store, s, error);
   }
   ep_store_unlock(store, s);
   return status;

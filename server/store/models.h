@@ -15,8 +15,13 @@ ep_status ep_store_model_get(ep_store *store, const char *name, ep_model *out, e
 /* EP_FORBIDDEN as above; owner: who asks. */
 ep_status ep_store_model_delete(ep_store *store, const char *name, const char *owner, bool admin,
                                 ep_error *error);
-/* One of the models that name the job; EP_NOT_FOUND when none does. */
-ep_status ep_store_model_by_job(ep_store *store, const char *job, ep_model *out, ep_error *error);
+/* Who sees it. EP_FORBIDDEN as above; EP_DAMAGED: the row is not what was written. */
+ep_status ep_store_model_visibility(ep_store *store, const char *name, const char *owner,
+                                    bool admin, bool private, ep_error *error);
+/* The first that was published of the models that name the job: of this owner's, if there are any.
+ * EP_NOT_FOUND when none does. */
+ep_status ep_store_model_by_job(ep_store *store, const char *job, const char *owner, ep_model *out,
+                                ep_error *error);
 /* Those that the viewer sees (NULL: all), by name; *models is the caller's (free). */
 ep_status ep_store_model_list(ep_store *store, const ep_viewer *viewer, ep_model **models,
                               int64_t *count, ep_error *error);

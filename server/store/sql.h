@@ -138,6 +138,8 @@
   X(JOB_LABEL, "UPDATE jobs SET name=?2, priority=?3, spec=?4, tags=?5, edition=?6, version=?7, "  \
                "pinned=?8, private=?9 "                                                            \
                "WHERE id = ?1")                                                                    \
+  X(JOB_GIVE, "UPDATE jobs SET owner=?2, spec=?3, private=1, pinned=0, edition=?4, version=?5, "   \
+              "key_hash=NULL, body_hash=NULL WHERE id = ?1")                                       \
   EP_SQL_PAGES(X, JOBS_LIST, EP_JOB_ROW, "")                                                       \
   EP_SQL_PAGES(X, JOBS_SUMMARY, EP_JOB_ROW_WITHOUT_SPEC, "")                                       \
   EP_SQL_PAGES(X, JOBS_VERSION, "id, version", "INDEXED BY jobs_by_id")                            \
@@ -149,8 +151,10 @@
                "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "             \
                "decision = ?5, published_us = ?6, private = ?8")                                   \
   X(MODEL_GET, "SELECT " EP_MODEL_ROW " FROM models WHERE name = ?1")                              \
-  X(MODEL_BY_JOB, "SELECT " EP_MODEL_ROW " FROM models WHERE job = ?1 LIMIT 1")                    \
+  X(MODEL_BY_JOB, "SELECT " EP_MODEL_ROW " FROM models WHERE job = ?1 "                            \
+                  "ORDER BY owner <> ?2, published_us, name LIMIT 1")                              \
   X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                            \
+  X(MODEL_VISIBILITY, "UPDATE models SET private = ?2 WHERE name = ?1")                            \
   X(MODEL_COUNT, "SELECT count(*) FROM models")                                                    \
   X(MODEL_LIST, "SELECT " EP_MODEL_ROW " FROM models WHERE " EP_SQL_SEEN("?1") " ORDER BY name")   \
   X(JOB_OWNER, "SELECT owner, private FROM jobs WHERE id = ?1")                                    \
@@ -190,6 +194,7 @@
     "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3, bytes = ?5, private = ?6")     \
   X(DATASET_GET, "SELECT " EP_DATASET_ROW " FROM datasets WHERE name = ?1")                        \
   X(DATASET_DELETE, "DELETE FROM datasets WHERE name = ?1")                                        \
+  X(DATASET_VISIBILITY, "UPDATE datasets SET private = ?2 WHERE name = ?1")                        \
   X(DATASET_NAMES, "SELECT count(*) FROM datasets WHERE sha256 = ?1")                              \
   X(DATASETS_DAMAGED, "SELECT count(*) FROM datasets WHERE row_sum <> " EP_DATASET_SUM)            \
   X(DATASET_LIST,                                                                                  \

@@ -101,6 +101,11 @@ typedef struct {
 ep_status ep_store_job_label(ep_store *store, const char *id, const ep_labels *labels,
                              uint64_t version, ep_store_labels *out, ep_error *error);
 
+/* Gives an ended job to another owner, who alone sees it, unpinned. Its messages go, and its
+ * Idempotency-Key is free again. */
+ep_status ep_store_job_give(ep_store *store, const char *id, const char *owner, uint64_t version,
+                            ep_error *error);
+
 /* Rows read at once. */
 typedef struct {
   ep_job_row *rows; /* [count], owned with their texts */
@@ -198,6 +203,9 @@ ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_da
                                ep_error *error);
 ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row *out,
                                ep_error *error);
+/* Who sees it. */
+ep_status ep_store_dataset_visibility(ep_store *store, const char *name, bool private,
+                                      ep_error *error);
 ep_status ep_store_dataset_delete(ep_store *store, const char *name, ep_error *error);
 /* Whether the row of a name is damaged: it may mean any content. */
 ep_status ep_store_datasets_damaged(ep_store *store, bool *damaged, ep_error *error);

@@ -51,6 +51,7 @@ bool ep_courier_link_receive(const ep_courier_link *link, ep_courier_reply *repl
   while (got < 0 && errno == EINTR);
   if (got == (ssize_t)sizeof *reply) {
     reply->fault[sizeof reply->fault - 1] = 0;
+    reply->detail[sizeof reply->detail - 1] = 0;
     return true;
   }
   *gone = got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);

@@ -74,6 +74,13 @@ static void verdict_fill(ep_delivery *delivery, int status, const char *fault) {
              fault[0] ? fault : "the response was no success");
 }
 
+/* What the job's owner is not told goes into the log, once a message. */
+static void detail_log(const flight *one, const char *detail) {
+  if (detail[0] && one->delivery.attempts == 0)
+    ep_log(EP_LOG_WARNING, "job %s: webhook %d cannot be called: %.255s", one->delivery.job,
+           one->delivery.hook, detail);
+}
+
 static void flight_end(flight *one, int status, const char *fault) {
   verdict_fill(&one->delivery, status, fault);
   one->state = ENDED;
@@ -122,8 +129,9 @@ static void replies_take(ep_webhooks *webhooks) {
   while (ep_courier_link_receive(&webhooks->courier, &reply, &gone))
     for (int i = 0; i < EP_LIMIT_TRANSFERS; i++) {
       flight *one = &webhooks->flights[i];
-      if (one->state == SENT && one->number == reply.number)
-        flight_end(one, reply.status, reply.fault);
+      if (one->state != SENT || one->number != reply.number) continue;
+      detail_log(one, reply.detail);
+      flight_end(one, reply.status, reply.fault);
     }
   for (int i = 0; !gone && i < EP_LIMIT_TRANSFERS; i++)
     gone = webhooks->flights[i].state == SENT &&

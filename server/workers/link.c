@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,34 @@ static void oom_prefer(pid_t pid) {
   if (!file) return;
   fprintf(file, "%d", OOM_SCORE_ADJ);
   fclose(file);
+}
+
+/* What it has allocated: private memory that can be written, as RLIMIT_DATA counts it. -1: unknown.
+ */
+static int64_t allocated_bytes(pid_t pid) {
+  char path[64];
+  long long pages = -1;
+  snprintf(path, sizeof path, "/proc/%lld/statm", (long long)pid);
+  FILE *file = fopen(path, "re");
+  if (!file) return -1;
+  if (fscanf(file, "%*d %*d %*d %*d %*d %lld", &pages) != 1) pages = -1;
+  fclose(file);
+  return pages < 0 ? -1 : pages * sysconf(_SC_PAGESIZE);
+}
+
+/* The worker's own filter keeps it from raising the limit again. A sanitizer's own memory is not
+ * the job's: there is no limit then. */
+void ep_worker_link_bound(const ep_worker_link *link, int64_t bytes) {
+#ifdef EP_SANITIZED
+  bytes = 0;
+#endif
+  struct rlimit limit;
+  int64_t most = bytes > 0 && link->pid > 0 ? allocated_bytes(link->pid) : -1;
+  if (link->pid <= 0 || prlimit(link->pid, RLIMIT_DATA, NULL, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (most >= 0 && !__builtin_add_overflow(most, bytes, &most) && (rlim_t)most < limit.rlim_max)
+    limit.rlim_cur = (rlim_t)most;
+  prlimit(link->pid, RLIMIT_DATA, &limit, NULL);
 }
 
 ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *program,

@@ -60,6 +60,10 @@ ep_status ep_worker_link_receive(ep_worker_link *link, bool *ended, ep_error *er
 ep_status ep_worker_link_offer(ep_worker_link *link, ep_worker_link_visit *visit, void *context,
                                bool *refused, ep_error *error);
 
+/* Bounds what the process may allocate beyond what it has by now; 0: no bound. Allocations fail
+ * there: the job is told so, and the process lives. A process that cannot be bounded is not. */
+void ep_worker_link_bound(const ep_worker_link *link, int64_t bytes);
+
 void ep_worker_link_kill(ep_worker_link *link); /* SIGKILL */
 
 /* True once the process has ended, which is then reaped. cause: how, such as "the worker was killed

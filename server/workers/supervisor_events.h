@@ -13,6 +13,7 @@ typedef struct {
   ep_command train;        /* owned: the supervisor deinits it */
   int cores;               /* that the job takes */
   double patience_seconds; /* how long it may be silent at first */
+  int64_t memory_bytes;    /* that its worker may take beyond what it has; 0 = no limit */
 } ep_assignment;
 
 /* How a job is to leave its worker: not, with a checkpoint, or with its results so far. */

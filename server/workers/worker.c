@@ -122,6 +122,7 @@ static void idle_begin(const ep_supervisor *supervisor, ep_supervised *worker) {
 }
 
 static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
+  ep_worker_link_bound(&worker->link, 0); /* predictions take what they need */
   worker->status.job[0] = worker->link.errors.job[0] = 0;
   worker->attempt = 0;
   worker->stop = EP_STOP_NOT;
@@ -324,6 +325,7 @@ bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int 
   worker->patience_us = (int64_t)(assignment.patience_seconds * 1e6);
   deadline_renew(supervisor, worker);
   state_set(supervisor, worker, EP_DEVICE_BUSY);
+  ep_worker_link_bound(&worker->link, assignment.memory_bytes);
   command_send(worker, &assignment.train);
   ep_command_deinit(&assignment.train);
   return true;

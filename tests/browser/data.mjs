@@ -73,6 +73,36 @@ async function looked({ page }) {
   console.log("ok: columns with types, gaps and histograms, and the first rows");
 }
 
+async function hidden({ page, url }) {
+  await page.goto("/#/datasets/Our-people");
+  const seen = async () => (await ask(url, "GET", "/v1/datasets/Our-people")).visibility;
+  const box = page.getByRole("checkbox", { name: "Private" });
+  await box.waitFor();
+  check(!(await box.isChecked()), "a public dataset is shown as private");
+  await box.check();
+  await page.getByText("Our-people is private.").waitFor({ state: "attached" });
+  check((await seen()) === "private", "the box does not hide the dataset");
+  await page.goto("/#/datasets");
+  await page.locator("tr", { hasText: "Our-people" }).getByText("private").waitFor();
+  await page.goto("/#/datasets/Our-people");
+  await box.uncheck();
+  await page.getByText("Our-people is public.").waitFor({ state: "attached" });
+  check((await seen()) === "public", "the box does not show the dataset");
+  console.log("ok: who sees a dataset is changed by a box");
+}
+
+// What was sent to a webhook is on the page of its job; the loopback may not be called.
+async function told({ page, url }) {
+  const { id } = await ask(url, "POST", "/v1/jobs", { ...xor(), webhooks: [{ url: "http://127.0.0.1:9/told", events: ["end"] }] });
+  await page.goto(`/#/jobs/${id}`);
+  const line = page.getByRole("region", { name: "Messages of webhooks" }).locator("tbody tr");
+  await line.filter({ hasText: "has no address that may be called; again at" }).waitFor();
+  check(/^endhttp:\/\/127\.0\.0\.1:9\/toldpending[1-9]/.test(await line.textContent()), `a message is shown as ${await line.textContent()}`);
+  const faults = await accessibilityFaults(page);
+  check(faults.length === 0, `a job with webhooks: ${JSON.stringify(faults)}`);
+  console.log("ok: what was sent to a webhook is shown");
+}
+
 async function trainedAndAsked({ page, url }) {
   await page.getByRole("checkbox", { name: "Learn from id" }).uncheck();
   await page.click("#train");
@@ -231,7 +261,7 @@ async function several({ page, url }) {
   check((await ask(url, "GET", `/v1/jobs/${running}`)).status === "running", "a job was cancelled unasked");
   await page.getByRole("button", { name: "Cancel 4" }).click();
   await dialog.getByRole("button", { name: "Cancel 4 jobs" }).click();
-  await page.getByRole("status").filter({ hasText: "4 jobs were cancelled." }).waitFor();
+  await page.locator("#main").getByRole("status").filter({ hasText: "4 jobs were cancelled." }).waitFor();
   await page.locator(".badge[data-state=cancelled]").nth(3).waitFor();
   await page.getByLabel("Search all jobs").fill("");
   await page.locator(".jobs-table a[href$='/Our-people']").first().waitFor();
@@ -287,6 +317,14 @@ async function formed({ page, url }) {
   await page.getByLabel("Better by").fill("");
   await page.getByLabel("Stop early after").fill("");
   await written(null, "early_stopping");
+  await page.getByText("Webhooks", { exact: true }).click();
+  await page.locator("#f-webhooks").fill("https://hooks.example.org/a");
+  await page.getByLabel("failed", { exact: true }).check();
+  await written([{ url: "https://hooks.example.org/a", events: ["end", "failed"] }], "webhooks");
+  await page.locator("#f-webhooks").fill("ftp://hooks.example.org/a");
+  await page.locator("#f-webhooks-error").filter({ hasText: "http" }).waitFor();
+  await page.locator("#f-webhooks").fill("");
+  await written(null, "webhooks");
   await page.getByText("A series in time").click();
   await page.getByLabel("Window").fill("24");
   await page.getByLabel("Horizon").fill("2");
@@ -314,5 +352,5 @@ async function formed({ page, url }) {
 run(async ({ url, open }) => {
   const page = await open({ expected: [/422/, /409/] });
   page.on("dialog", (dialog) => check(false, `a dialog opened: ${dialog.message()}`));
-  for (const part of [dropped, readAs, looked, trainedAndAsked, others, pictured, forecast, failed, sorted, formed, several]) await part({ page, url });
+  for (const part of [dropped, readAs, looked, trainedAndAsked, others, pictured, forecast, failed, sorted, formed, several, hidden, told]) await part({ page, url });
 });

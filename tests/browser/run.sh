@@ -14,6 +14,10 @@ if [[ $test == token ]]; then
   chmod 600 "$scratch/token"
   flags=(--token-file "$scratch/token")
 fi
+if [[ $test == data ]]; then
+  (umask 077 && echo "whsec_$(head -c 32 /dev/urandom | base64)" >"$scratch/secret")
+  flags=(--webhook-secret-file "$scratch/secret")
+fi
 if [[ $test == study && $device == cpu ]]; then
   device=cpu,cuda:0 # the CPU once more: what is compared needs a second device
   flags=(--plugin "$build/tests/e2e/libsecond_device.so")

@@ -81,6 +81,18 @@ def labels(contract, job):
     ask("GET", "/v1/compare?jobs=job_00000000000000000000000000", 404)
 
 
+def visibility(contract, path):
+    """What can be changed of a dataset and of a model."""
+    ask = contract.ask
+    ask("PATCH", path, 200, {"visibility": "private"})
+    ask("PATCH", path, 200, '{"visibility": "public"}', {"Content-Type": "application/merge-patch+json"})
+    ask("PATCH", path, 400, "{", {"Content-Type": "application/json"})
+    ask("PATCH", path + "-none", 404, {})
+    ask("PATCH", path, 413, " " * 65537, {"Content-Type": "application/json"})
+    ask("PATCH", path, 415, "{}", {"Content-Type": "text/plain"})
+    ask("PATCH", path, 422, {"name": "other"})
+
+
 def ended(contract, job):
     ask = contract.ask
     path = f"/v1/jobs/{job}"
@@ -304,6 +316,7 @@ def datasets(contract):
     ask("PUT", "/v1/datasets/line", 201, CSV)
     ask("PUT", "/v1/datasets/line?header=true&delimiter=comma", 200, CSV)
     ask("PUT", "/v1/datasets/wrong", 422, b"a,b\n1,inf\n")
+    visibility(contract, "/v1/datasets/line")
     ask("PUT", "/v1/datasets/people", 201, PEOPLE)
     ask("GET", "/v1/datasets/people", 200)
     ask("GET", "/v1/datasets/people/rows?limit=3&offset=1", 200)
@@ -389,6 +402,7 @@ def models(contract):
     ask("POST", f"/v1/jobs/{busy}/cancel", 200)
     ask("GET", "/v1/models", 200)
     ask("GET", "/v1/models/xor", 200)
+    visibility(contract, "/v1/models/xor")
     ask("DELETE", f"/v1/jobs/{job}", 409)
     for path in ("/v2", "/v2/health/live", "/v2/health/ready"):
         ask("GET", path, 200)

@@ -55,8 +55,7 @@ finish "$id"
 plain=$(tensors "$id")
 submit "$(jq -c '.report_batches = 100 | .report = {layers: true}' <<<"$disc")"
 told=$id
-within() { http GET "/v1/jobs/$told/events?follow=0" && jq -se 'any(.[]; .type == "batch" and .epoch > 2)' "$body" >/dev/null; }
-until_so "the job tells of batches" within
+grep -qm 1 '"type":"batch",.*"epoch":2,' < <(curl -sN "$url/v1/jobs/$told/events") || fail "the job tells of no batches"
 # shellcheck disable=SC2046
 kill -9 $(pgrep -P "$daemon" epoch-worker)
 finish "$told"
@@ -82,4 +81,40 @@ check "with norms, dead units and histograms" \
 http POST /v1/jobs "${json[@]}" -d "$(jq -c '.report_batches = 1 | .epochs = 100000' <<<"$disc")"
 expect 422
 check "more lines than a log may have are refused" '.errors | map(.pointer) == ["/report_batches"]'
+# a learning rate is found: a curve, a proposal that trains, a picture, and no weights
+rate=$(jq -c '.epochs = 40 | .batch_size = 20 | .report_every = 40' <<<"$disc")
+http POST "/v1/jobs?find=lr" "${json[@]}" -d "$rate"
+expect 201
+id=$(jq -r .id "$body")
+finish "$id"
+check "it has a rate, where the loss falls, and no weights" \
+    '.spec.find == "lr" and .weights == null and .metrics.train == null and (.found | .proposal > 0 and .proposal <= .least / 10 and
+     .proposal <= .steepest and (.lr | length) == (.loss | length) and (.smoothed | length) == (.lr | length) and .lr == (.lr | sort))'
+proposal=$(jq .found.proposal "$body")
+found=$(jq -cS .found "$body")
+http GET "/v1/jobs/$id/plots"
+check "its one plot is lr" '[.data[].name] == ["lr"]'
+http GET "/v1/jobs/$id/plots/lr"
+check "which has the curve" '.plot == "lr" and (.lr | length > 100)'
+http GET "/v1/jobs/$id/plots/lr?format=svg"
+expect 200
+grep -q "proposal" "$body" || fail "the picture does not mark the proposal"
+http GET "/v1/jobs/$id/plots/roc"
+expect 404
+check "the others need weights" '.detail | test("its plots are: lr")'
+[[ ! -x $build/bin/epochctl ]] || EPOCHD_SERVER=$url "$build/bin/epochctl" find-lr - <<<"$rate" >"$scratch/rate" || fail "epochctl find-lr"
+[[ ! -e $scratch/rate ]] || grep -q "train with" "$scratch/rate" || fail "epochctl proposes no rate: $(cat "$scratch/rate")"
+http GET "/v1/jobs?limit=1"
+[[ ! -e $scratch/rate ]] || [[ $(jq -cS '.data[0].found' "$body") == "$found" ]] || fail "the same search finds something else"
+submit "$(jq -c --argjson lr "$proposal" '.optimizer = {lr: $lr}' <<<"$rate")"
+finish "$id"
+check "it trains" '.metrics.train.loss < 0.35 and .warnings == []'
+http POST "/v1/jobs?find=momentum" "${json[@]}" -d "$rate"
+expect 400
+http POST "/v1/jobs?find=lr" "${json[@]}" -d "$(jq -c '.repeats = 3' <<<"$rate")"
+expect 422
+check "repeats are refused" '.errors | map(.pointer) == ["/find"]'
+http POST /v1/sweeps "${json[@]}" -d "$(jq -c '{job: (. + {find: "lr"}), space: {"/seed": {values: [1, 2]}}, metric: "train.loss"}' <<<"$rate")"
+expect 422
+check "a sweep finds no rate" '.errors | map(.pointer) | index("/job/find")'
 echo "ok: trainings that came to nothing say so"

@@ -78,7 +78,7 @@ offers 'run resume rm' r
 offers 'sweep show set sweeps' s
 offers 'ls show promote' sweeps ''
 offers 'grid random sobol asha tpe' sweep job.json --search ''
-offers 'put ls show head rm' data ''
+offers 'put ls show head rm set' data ''
 offers 'publish' models p
 offers '--state' ls --st
 offers 'queued running pausing paused succeeded failed cancelled' ls --state ''

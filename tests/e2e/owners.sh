@@ -96,6 +96,33 @@ expect 403
 as "$root" DELETE /v1/models/m
 expect 204
 
+# others' models do not hold up who deletes a public job: it goes to them
+as "$bob" PUT /v1/models/of-bob "${json[@]}" -d "{\"job\": \"$done\"}"
+expect 201
+as "$ann" PUT /v1/models/m "${json[@]}" -d "{\"job\": \"$done\"}"
+expect 201
+as "$root" DELETE "/v1/jobs/$done"
+expect 409
+as "$ann" DELETE "/v1/jobs/$done"
+expect 409
+check "a model of one's own is taken back first" '.detail | test("model \"m\" is published")'
+as "$ann" DELETE /v1/models/m
+expect 204
+as "$ann" DELETE "/v1/jobs/$done"
+expect 204
+as "$ann" GET "/v1/jobs/$done"
+expect 404
+as "$ann" DELETE "/v1/jobs/$done"
+expect 404
+as "$bob" GET "/v1/jobs/$done"
+check "the job is the model's owner's" '.owner == "bob" and .visibility == "private" and .spec.visibility == "private"'
+as "$bob" POST /v2/models/of-bob/infer "${json[@]}" -d '{"inputs": [{"name": "x", "shape": [1, 2], "datatype": "FP64", "data": [0, 1]}]}'
+expect 200
+as "$bob" DELETE /v1/models/of-bob
+expect 204
+as "$bob" DELETE "/v1/jobs/$done"
+expect 204
+
 # 50 submitters, 3 jobs
 for ((i = 0; i < 50; i++)); do
   curl -sS -o /dev/null -w '%{http_code}\n' "$url/v1/jobs" -H "Authorization: Bearer $ann" "${json[@]}" \

@@ -70,6 +70,19 @@ def basics(plain):
     return client, job
 
 
+def inside(client):
+    """What the layers looked like, and a learning rate."""
+    job = client.train(dict(XOR, report={"layers": True}, report_batches=1, batch_size=2), progress=False)
+    layers = job.layers()
+    first = layers["layers"]["0"]
+    assert layers["epoch"][0] == 1 and len(layers["epoch"]) == len(first["gradient_norm"]) == len(first["counts"])
+    assert first["type"] == "linear" and first["weight_norm"][-1] > 0 and layers._repr_html_().count("<svg") == 2
+    assert any(event["type"] == "batch" and event["batch"] == 1 for event in job.events())
+    found = client.find_lr(XOR).found
+    assert found["proposal"] > 0 and len(found["lr"]) == len(found["loss"]) and client.train(
+        dict(XOR, optimizer={"lr": found["proposal"]}), progress=False).status == "succeeded"
+
+
 def together(client, job):
     """Names, tags, and jobs side by side."""
     other = client.train(dict(XOR, optimizer={"lr": 0.25, "momentum": 0.9}), progress=False)
@@ -321,6 +334,7 @@ if part == "lists":
     basics_client, trained = basics(lambda value: value)
     uploads(basics_client, *line_data())
     errors(basics_client, trained)
+    inside(basics_client)
     together(basics_client, trained)
     estimators()
     series()

@@ -40,6 +40,10 @@ disturbed() {
 nothing() { :; }
 relay_term() { kill -TERM "$(relays | head -1)"; }
 relay_kill() { kill -9 "$(relays | head -1)"; }
+relay_kill_accounted() {
+  echo OUT_OF_MEMORY >"$fake_slurm/accounting"
+  relay_kill
+}
 worker_kill() { kill -9 "$(pgrep -P "$(relays | head -1)")"; }
 gateway_kill() { kill -9 "$(gateway)"; }
 epochd_kill() {
@@ -59,6 +63,12 @@ disturbed "SIGTERM to a worker: its job goes on elsewhere" relay_term
 jq -e '.attempt == 2' "$body" >/dev/null || fail "a worker that left did not have its job go on elsewhere"
 disturbed "a worker's process is killed" worker_kill
 disturbed "a relay is killed" relay_kill
+disturbed "a relay is killed where there is accounting" relay_kill_accounted
+rm "$fake_slurm/accounting"
+http GET "/v1/jobs/$id/events?follow=0"
+grep -q "Slurm's job of the worker ended: OUT_OF_MEMORY, exit code 137:0, after 00:00:[0-9]* on n" "$body" ||
+  fail "the job does not say how its worker ended: $(grep -v '"epoch"' "$body" | head -c 1500)"
+echo "ok: the accounting says how a worker ended"
 disturbed "the gateway is killed" gateway_kill
 check "its job was not interrupted" '.attempt == 1'
 disturbed "epochd is killed" epochd_kill

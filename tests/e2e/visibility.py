@@ -89,7 +89,9 @@ def body_for(method, path, job):
         return ROWS
     if path.endswith("/infer"):
         return TENSOR
-    return {"tags": ["changed"]} if method == "PATCH" else None
+    if method == "PATCH":
+        return {"tags": ["changed"]} if path.startswith(("/v1/jobs/", "/v1/sweeps/")) else {"visibility": "public"}
+    return None
 
 
 def routes_of(document, things):
@@ -214,7 +216,7 @@ def queue_check(owner, stranger):
     return [running, waiting], own
 
 
-def change_check(owner, stranger, job):
+def change_check(owner, stranger, admin, job):
     stranger.want(404, "GET", f"/v1/jobs/{job}")
     require("PATCH makes it public", owner.want(200, "PATCH", f"/v1/jobs/{job}", {"visibility": "public"})["visibility"]
             == "public")
@@ -231,6 +233,16 @@ def change_check(owner, stranger, job):
     stranger.want(200, "POST", "/v2/models/secret-model/infer", TENSOR)
     owner.want(200, "PUT", "/v1/models/secret-model", {"job": job})
     stranger.want(200, "GET", "/v1/models/secret-model")
+    for path in ("/v1/datasets/secret-data", "/v1/models/secret-model"):
+        for wrong in ({"visibility": "hidden"}, {"visibility": None}, {"name": "other"}, []):
+            owner.want(422, "PATCH", path, wrong)
+        stranger.want(403, "PATCH", path, {"visibility": "private"})
+        require("an empty patch changes nothing", owner.want(200, "PATCH", path, {})["visibility"] == "public")
+        require("PATCH hides it", owner.want(200, "PATCH", path, {"visibility": "private"})["visibility"] == "private")
+        stranger.want(404, "GET", path)
+        admin.want(200, "PATCH", path, {"visibility": "public"})
+        stranger.want(200, "GET", path)
+        require("its owner stays", owner.want(200, "PATCH", path, {"visibility": "private"})["owner"] == "ann")
     print("ok: who sees a thing can be changed, and stays")
 
 
@@ -275,7 +287,7 @@ def main(url, openapi, *tokens):
     require("of jobs, a stranger had their own", stranger_jobs == [own], stranger_jobs)
     pages_check(owner, stranger)
     references_check(stranger, job)
-    change_check(owner, stranger, job)
+    change_check(owner, stranger, admin, job)
     promotion_check(owner, stranger, admin)
     for who in (owner, admin):
         shown_check(who, named, job)

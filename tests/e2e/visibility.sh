@@ -33,4 +33,15 @@ for thing in datasets/small models/other; do
   http GET "/v1/$thing"
   check "epochctl makes it private" '.visibility == "private"'
 done
+"$build/bin/epochctl" data set small --visibility public >/dev/null
+"$build/bin/epochctl" models set other --visibility public >/dev/null
+! "$build/bin/epochctl" data set small 2>"$scratch/nothing" || fail "epochctl data set without an option succeeds"
+for thing in datasets/small models/other; do
+  http GET "/v1/$thing"
+  check "epochctl makes it public" '.visibility == "public"'
+done
+PYTHONPATH=$here/../../clients/python python3 -c 'import sys, epochd
+client = epochd.Client(sys.argv[1])
+found = [client.update_dataset("small", "private"), client.update_model("other", "private")]
+assert [one["visibility"] for one in found] == ["private"] * 2, found' "$url" || fail "the Python client does not hide them"
 echo "ok: what is private stays so after a restart, and without tokens all see all"

@@ -12,6 +12,9 @@ static void text_holds(const char *text) {
   if (ep_slurm_start_parse(text, &number)) FUZZ_HOLDS(number > 0);
   if (ep_slurm_minutes_parse(text, &number)) FUZZ_HOLDS(number >= 0);
   FUZZ_HOLDS(ep_slurm_gpus_parse(text) >= 0);
+  ep_slurm_ending ending;
+  if (ep_slurm_ending_parse(text, &ending))
+    FUZZ_HOLDS(ending.state[0] && ending.code[0] && ending.elapsed[0] && ending.node[0]);
 }
 
 static void jobs_hold(const char *text, size_t count) {

@@ -21,9 +21,10 @@ ROOMS = {
     "api/tokens": ("api api/hash api/json", "jansson"),
     "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
-    "api/wire": ("api api/json", "jansson"),
+    "api/rates": ("api api/json", "jansson"),
+    "api/wire": ("api api/json api/rates", "jansson"),
     "api/sweep": ("api api/json api/spec api/wire", "jansson"),
-    "api/responses": ("api api/json api/spec api/sweep api/wire", "jansson"),
+    "api/responses": ("api api/json api/rates api/spec api/sweep api/wire", "jansson"),
     "api/webhooks": ("api api/json", ""),
     "api/inference": ("api api/json api/responses", "jansson"),
 
@@ -83,7 +84,7 @@ ROOMS = {
     "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
     "engine/plots": ("api api/json api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics", ""),
     "engine/inspection": ("api api/wire kernels kernels/formulas kernels/cpu/layers", ""),
-    "engine/training/rules": ("api api/spec", ""),
+    "engine/training/rules": ("api api/rates api/spec", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas kernels/plans engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
                         "engine/data/prepare engine/inspection engine/metrics engine/training/rules", ""),
@@ -153,7 +154,7 @@ ROOMS = {
     "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/hash api/json clients/epochctl/examples "
                                   "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
     "clients/epochctl/commands/data": (SUBCOMMAND + " api", "jansson"),
-    "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),
+    "clients/epochctl/commands/models": (SUBCOMMAND + " api clients/epochctl/jobs", ""),
     "clients/epochctl/commands/token": (SUBCOMMAND + " api api/hash api/tokens", ""),
     "clients/epochctl/commands/sweeps": (SUBCOMMAND + " api clients/epochctl/jobs", ""),
     "clients/epochctl": ("api/json clients/epochctl/terminal clients/epochctl/client clients/epochctl/manual "

@@ -87,6 +87,28 @@ function faultsNotice(faults) {
   return h("p", { class: "notice warning" }, `${integer(faults.count)} ${faults.count === 1 ? "cell is" : "cells are"} not of the column's type and ${faults.count === 1 ? "counts" : "count"} as missing: ${first}${faults.count > 3 ? "; …" : ""}`);
 }
 
+// A box that changes who sees the dataset, and says beside itself why that was refused.
+function privateBox(dataset, path, signal) {
+  const refused = h("span", { class: "notice error", role: "alert", hidden: true });
+  const box = h("input", { type: "checkbox", checked: dataset.visibility === "private" });
+  box.addEventListener("change", async () => {
+    box.disabled = true;
+    refused.hidden = true;
+    try {
+      const { visibility } = await sendJson("PATCH", path, { visibility: box.checked ? "private" : "public" }, { signal });
+      announce(`${dataset.name} is ${visibility}.`);
+    } catch (error) {
+      if (signal.aborted) return;
+      box.checked = !box.checked;
+      setText(refused, error.message);
+      refused.hidden = false;
+    } finally {
+      box.disabled = false;
+    }
+  });
+  return [h("label", { class: "check", title: "Its owner alone sees it, and admins" }, box, "Private"), refused];
+}
+
 export async function mount(root, { id }, signal) {
   const path = `/v1/datasets/${encodeURIComponent(id)}`;
   const dataset = await getJson(path, { signal });
@@ -143,7 +165,7 @@ export async function mount(root, { id }, signal) {
   if (isTable) target.value = String(likelyTarget(dataset.columns));
   chosen();
 
-  root.append(h("div", { class: "heading" }, h("h1", null, dataset.name), h("div", { class: "toolbar" }, h("a", { class: "button", href: `#/submit?dataset=${encodeURIComponent(dataset.name)}` }, "A job of your own"))),
+  root.append(h("div", { class: "heading" }, h("h1", null, dataset.name), h("div", { class: "toolbar" }, privateBox(dataset, path, signal), h("a", { class: "button", href: `#/submit?dataset=${encodeURIComponent(dataset.name)}` }, "A job of your own"))),
     h("section", { class: "card", "aria-label": "Facts" }, facts), dataset.note ? h("p", { class: "notice" }, dataset.note) : "", dataset.faults ? faultsNotice(dataset.faults) : "");
   if (dataset.role === "weights") return;
   root.append(h("section", { class: "card", "aria-labelledby": "train-title" }, h("h2", { id: "train-title" }, "Train"),

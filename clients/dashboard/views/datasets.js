@@ -61,15 +61,17 @@ export function mount(root, _, signal) {
     table.hidden = data.length === 0;
     empty.hidden = data.length > 0;
     keyed(body, data, (dataset) => dataset.name, () => h("tr"), (row, dataset) => {
-      if (row.hash_ === dataset.sha256) {
+      const version = dataset.sha256 + dataset.visibility;
+      if (row.version_ === version) {
         setText(row.age_, age(dataset.created_at));
         return;
       }
-      row.hash_ = dataset.sha256;
+      row.version_ = version;
       row.age_ = h("td", { "data-label": "Age", class: "number", title: dateTime(dataset.created_at) }, age(dataset.created_at));
       const weights = dataset.role === "weights";
       replace(row,
-        h("td", { class: "wide" }, weights ? h("strong", null, dataset.name) : h("a", { class: "job-link", href: datasetLink(dataset.name) }, dataset.name)),
+        h("td", { class: "wide" }, h("a", { class: "job-link", href: datasetLink(dataset.name) }, dataset.name),
+          dataset.visibility === "private" && h("span", { class: "muted", title: "Its owner alone sees it, and admins" }, " private")),
         h("td", { "data-label": "Format" }, weights ? "weights" : dataset.format),
         h("td", { "data-label": "Rows" }, weights ? `${integer(dataset.tensors)} tensors` : partWords(dataset.parts) || integer(dataset.rows)),
         h("td", { "data-label": "A row" }, weights ? "–" : rowShape(dataset)),

@@ -11,11 +11,13 @@ import { setFacts } from "../facts.js";
 import { checkpointPanel } from "./job_checkpoints.js";
 import { curvePanel } from "./job_curve.js";
 import { followEvents } from "./job_events.js";
+import { foundPanel } from "./job_found.js";
 import { layersPanel } from "./job_layers.js";
 import { plotsPanel } from "./job_plots.js";
 import { predictPanel } from "./job_predict.js";
 import { ranksPanel } from "./job_ranks.js";
 import { resultPanels } from "./job_results.js";
+import { webhooksPanel } from "./job_webhooks.js";
 import { lifecycleButtons } from "./lifecycle.js";
 
 export const title = "Job";
@@ -45,17 +47,20 @@ export function mount(root, { id }, signal) {
   const progress = h("p", { class: "progress-line" });
   const times = h("dl", { class: "facts columns" });
   const curve = curvePanel({ url, signal });
+  const found = foundPanel({ id, signal });
   const layers = layersPanel({ signal });
   const ranks = ranksPanel();
   const results = resultPanels({ url, signal });
   const plots = plotsPanel({ url, signal, act: buttons.act });
   const predict = predictPanel({ url, signal });
   const checkpoints = checkpointPanel({ url, signal, act: buttons.act });
+  const webhooks = webhooksPanel({ url, signal });
   const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
   const weights = h("section", { class: "card", hidden: true, "aria-labelledby": "weights-title" });
   const events = h("ol", { class: "events", tabindex: "0", "aria-label": "The newest events" });
   content.append(
     h("section", { class: "card", "aria-label": "Progress" }, meter, progress, times),
+    found.node,
     curve.node,
     layers.node,
     results.node,
@@ -66,6 +71,7 @@ export function mount(root, { id }, signal) {
       weights,
       h("section", { class: "card" }, h("h2", null, "Events"), events)),
     checkpoints.node,
+    webhooks.node,
     h("section", { class: "card" },
       h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Settings"), copyButton(() => settings.textContent)), settings),
   );
@@ -84,6 +90,11 @@ export function mount(root, { id }, signal) {
 
   function showProgress() {
     const { epoch, epochs, fraction } = job.progress;
+    if (job.spec.find) { // it trains no epochs
+      meter.hidden = true;
+      setText(progress, isEnded(job) ? "A search for a learning rate: it has neither epochs nor weights." : "Searching for a learning rate");
+      return;
+    }
     meter.value = fraction;
     const words = [`Epoch ${integer(epoch)} of ${integer(epochs)} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
     if (within && job.status === "running" && within.epoch > epoch)
@@ -168,12 +179,14 @@ export function mount(root, { id }, signal) {
     showFacts();
     showWeights();
     setText(settings, prettyJson(job.spec, 110));
+    found.jobChanged(job);
     curve.jobChanged(job);
     results.jobChanged(job);
     plots.jobChanged(job);
     predict.jobChanged(job);
     ranks.jobChanged(job);
     checkpoints.jobChanged(job);
+    webhooks.jobChanged(job);
     follow();
   }
 

@@ -46,11 +46,20 @@ function keepDraft(text) {
   }
 }
 
+// The job of which a finder of learning rates has found one.
+function withRate(spec, lr) {
+  const next = { ...spec, find: null, optimizer: { ...spec.optimizer } };
+  if (typeof lr !== "number") return next;
+  if (spec.schedule?.type === "one_cycle") next.schedule = { ...spec.schedule, max_lr: Number(lr.toPrecision(3)) };
+  else next.optimizer.lr = Number(lr.toPrecision(3));
+  return next;
+}
+
 async function firstText(query, signal) {
   for (const kind of ["job", "sweep"])
     if (query.has(kind)) {
-      const { spec } = await getJson(`/v1/${kind}s/${encodeURIComponent(query.get(kind))}`, { signal });
-      return prettyJson(bare(spec));
+      const { spec, found } = await getJson(`/v1/${kind}s/${encodeURIComponent(query.get(kind))}`, { signal });
+      return prettyJson(bare(found ? withRate(spec, found.proposal) : spec));
     }
   const wanted = examples.find(({ id }) => id === query.get("example"));
   if (wanted) return prettyJson(wanted.spec());
@@ -75,6 +84,7 @@ export async function mount(root, { query }, signal) {
   example.setAttribute("aria-label", "Example");
   const about = h("p", { class: "muted", hidden: true });
   const submit = h("button", { type: "button", class: "button primary", id: "submit" }, "Submit job");
+  const find = h("button", { type: "button", class: "button", id: "find-lr" }, "Find a learning rate");
   const formTitle = h("h2", { id: "form-title" }, "Job");
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const json = h("textarea", { id: "json", class: "code", rows: "24", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": "json-error" });
@@ -119,7 +129,7 @@ export async function mount(root, { query }, signal) {
   root.append(h("div", { class: "submit-columns" },
     h("div", null, h("section", { class: "card", "aria-labelledby": "form-title" }, formTitle, form.node), upload.node),
     h("div", null,
-      h("section", { class: "card", "aria-labelledby": "check-title" }, h("div", { class: "check-heading" }, h("h2", { class: "grow", id: "check-title" }, "Check"), submit), check.node),
+      h("section", { class: "card", "aria-labelledby": "check-title" }, h("div", { class: "check-heading" }, h("h2", { class: "grow", id: "check-title" }, "Check"), find, submit), check.node),
       h("section", { class: "card" }, h("div", { class: "field" }, h("div", { class: "toolbar" }, h("label", { class: "grow heading-label", for: "json" }, "JSON"), copyButton(() => json.value)), json, jsonError)),
       h("section", { class: "card" }, h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "With curl"), copyButton(() => curl.textContent)), curl))));
 
@@ -145,6 +155,7 @@ export async function mount(root, { query }, signal) {
       setText(curl, curlCommand(json.value, path(spec)));
       setText(submit, isSweep(spec) ? "Submit sweep" : "Submit job");
       setText(formTitle, isSweep(spec) ? "Sweep" : "Job");
+      find.hidden = isSweep(spec);
     }
     clearTimeout(typing);
     typing = setTimeout(() => !signal.aborted && spec && check.check(path(spec), json.value), typingPauseMs);
@@ -155,7 +166,7 @@ export async function mount(root, { query }, signal) {
     json.value = prettyJson(spec);
     json.removeAttribute("aria-invalid");
     setText(jsonError, "");
-    submit.disabled = false;
+    submit.disabled = find.disabled = false;
     changed();
   }
 
@@ -173,7 +184,7 @@ export async function mount(root, { query }, signal) {
       json.setAttribute("aria-invalid", "true");
       check.unreadable();
     }
-    submit.disabled = !spec;
+    submit.disabled = find.disabled = !spec;
     changed();
   }
 
@@ -188,12 +199,12 @@ export async function mount(root, { query }, signal) {
     json.value = prettyJson(wanted.spec());
     fromJson();
   });
-  submit.addEventListener("click", async () => {
-    submit.disabled = true;
+  async function send(button, query) {
+    button.disabled = true;
     failure.hidden = true;
     try {
       const to = path(spec);
-      const { id } = await sendJson("POST", to, json.value, { signal, headers: { "Idempotency-Key": key } });
+      const { id } = await sendJson("POST", to + query, json.value, { signal, headers: { "Idempotency-Key": key + query } });
       announce("Submitted.");
       navigate(`#${to.slice("/v1".length)}/${encodeURIComponent(id)}`);
     } catch (error) {
@@ -202,9 +213,12 @@ export async function mount(root, { query }, signal) {
       failure.hidden = false;
       check.show(error);
     } finally {
-      submit.disabled = false;
+      button.disabled = false;
     }
-  });
+  }
+
+  submit.addEventListener("click", () => send(submit, ""));
+  find.addEventListener("click", () => send(find, "?find=lr"));
   signal.addEventListener("abort", () => clearTimeout(typing));
 
   json.value = await firstText(query, signal);

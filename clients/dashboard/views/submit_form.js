@@ -134,6 +134,31 @@ export function specForm({ datasets, devices, onChange }) {
     write: (value) => boxes.forEach(({ part, box }) => (box.checked = Array.isArray(value) && value.includes(part))),
   });
 
+  // The first webhook; others are edited in the JSON.
+  const hookEvents = ["end", "failed", "best"];
+  const hookUrl = text({ inputmode: "url", placeholder: "https://…" });
+  const hookBoxes = hookEvents.map((event) => ({ event, box: h("input", { type: "checkbox", id: `f-webhook-${event}` }) }));
+  const hookError = h("span", { class: "error" });
+  const firstHook = (hooks) => (Array.isArray(hooks) ? hooks[0] : undefined);
+  function hookSet() {
+    const [first, ...others] = Array.isArray(spec.webhooks) ? spec.webhooks : [];
+    const url = hookUrl.value.trim();
+    const events = hookBoxes.filter(({ box }) => box.checked).map(({ event }) => event);
+    const hooks = url ? [{ ...first, url, events }, ...others] : others;
+    pointerSet(spec, "/webhooks", hooks.length ? hooks : undefined);
+  }
+  const hookChecks = h("span", { class: "checks" }, hookBoxes.map(({ event, box }) => {
+    box.addEventListener("change", () => {
+      hookSet();
+      changed();
+    });
+    return h("label", { class: "check", for: box.id }, box, event);
+  }));
+  fields.push({
+    pointer: "/webhooks/0/events", input: hookBoxes[0].box, error: hookError, wrap: hookChecks,
+    write: () => hookBoxes.forEach(({ event, box }) => (box.checked = (firstHook(spec.webhooks)?.events ?? ["end"]).includes(event))),
+  });
+
   const tags = text({ placeholder: "with commas between" });
   const optimizer = choice(Object.keys(optimizers));
   optimizer.dataset.special = "1";
@@ -228,6 +253,9 @@ export function specForm({ datasets, devices, onChange }) {
       field("/parallel/model", "Stages", decimal(), { hint: "of its layers", whole: true }),
       field("/parallel/micro_batches", "Micro-batches", decimal(), { hint: "of a pipeline", whole: true }),
       field("/priority", "Priority", decimal(), { hint: "-100 to 100" })),
+    part("Webhooks", ["/webhooks"],
+      field("/webhooks", "URL", hookUrl, { set: hookSet, write: (value) => (hookUrl.value = shown(firstHook(value)?.url)), wide: true }),
+      h("fieldset", { class: "field plain" }, h("legend", { class: "label" }, "Messages of"), hookChecks, hookError)),
     h("h3", null, "Sweep"),
     h("p", { class: "hint" }, "A range in place of a number trains the job many times: ", ["0.1..0.9", "log:1e-4..0.1", "int:4..64", "8, 16, 32"].map((each, i) => [i ? ", " : "", h("code", null, each)]), "."),
     sweepFields,
@@ -314,7 +342,7 @@ export function specForm({ datasets, devices, onChange }) {
     // Empty fields show the daemon's defaults, of the tree `filled`.
     showDefaults(filled) {
       for (const { pointer, input } of [...fields, ...layers.fields()]) {
-        if (input.tagName !== "INPUT" || input.type !== "text" || ["/name", "/tags", "/data/target"].includes(pointer)) continue;
+        if (input.tagName !== "INPUT" || input.type !== "text" || ["/name", "/tags", "/data/target", "/webhooks"].includes(pointer)) continue;
         const value = pointerGet(filled, pointer);
         if (value !== undefined) attribute(input, "placeholder", value instanceof Axis ? null : shown(value) || null);
       }

@@ -9,6 +9,7 @@ import { copyButton } from "../copy.js";
 import { setFacts } from "../facts.js";
 import { isStudy } from "../cells.js";
 import { metricOf, metricText, parametersOf, progressOf, valueText } from "../trials.js";
+import { webhooksPanel } from "./job_webhooks.js";
 import { lifecycleButtons } from "./lifecycle.js";
 import { chartPanels } from "./sweep_charts.js";
 import { leaderboard } from "./sweep_trials.js";
@@ -36,12 +37,13 @@ export function mount(root, { id }, signal) {
   const best = h("section", { class: "card", hidden: true, "aria-labelledby": "best-title" });
   const promoteBest = h("button", { type: "button", class: "button", title: "Trains it as a job of its own, which keeps its weights" }, "Promote");
   const curves = h("button", { type: "button", class: "button", title: `Trains the best ${bestCount} as jobs of their own, and compares them` }, `Curves of the best ${bestCount}`);
+  const webhooks = webhooksPanel({ url, signal });
   const settings = h("pre", { tabindex: "0", "aria-label": "The sweep's settings, all defaults filled in" });
   const charts = chartPanels({ url, signal });
   const trials = leaderboard({ url, signal, act: buttons.act, promote, onPoint: charts.highlight });
   content.append(
     h("div", { class: "grid sweep-top" }, h("section", { class: "card", "aria-label": "Progress" }, meter, progress, times), best),
-    charts.node, trials.node,
+    charts.node, trials.node, webhooks.node,
     h("section", { class: "card" },
       h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Settings"), copyButton(() => settings.textContent)), settings));
 
@@ -139,6 +141,7 @@ export function mount(root, { id }, signal) {
     setText(settings, prettyJson(sweep.spec, 110));
     charts.sweepChanged(sweep);
     trials.sweepChanged(sweep);
+    webhooks.jobChanged(sweep);
   }, {
     signal,
     interval: (latest) => (latest && isEnded(latest) ? 15000 : 1000),

@@ -1,6 +1,7 @@
 #include "clients/epochctl/client/collection.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
@@ -73,19 +74,41 @@ ep_status ep_collection_print(ep_client *client, const ep_arguments *arguments,
   return EP_OK;
 }
 
-ep_status ep_collection_delete(ep_client *client, const ep_arguments *arguments, const char *path,
-                               const char *done, ep_error *error) {
+/* Sends a request such as this to PATH/WORD for each word. */
+static ep_status each_send(ep_client *client, const ep_arguments *arguments, const char *path,
+                           const ep_http_request *like, const char *done, ep_error *error) {
   char target[EP_REQUEST_PATH_BYTES], parent[EP_REQUEST_PATH_BYTES], name[NAME_BYTES];
   ep_status status = EP_OK;
   snprintf(parent, sizeof parent, "%s/", path);
+  ep_http_request request = *like;
+  request.path = target;
   for (int i = 0; i < arguments->words_count && status == EP_OK; i++) {
-    json_t *deleted = NULL;
+    json_t *response = NULL;
     ep_path_make(target, parent, arguments->words[i], "");
-    ep_http_request request = {.method = "DELETE", .path = target};
-    status = ep_client_send(client, &request, &deleted, error);
+    status = ep_client_send(client, &request, &response, error);
     ep_text_copy(name, sizeof name, arguments->words[i]);
     if (status == EP_OK && !client->json) printf("%s %s\n", name, done);
-    json_decref(deleted);
+    json_decref(response);
   }
   return status;
+}
+
+ep_status ep_collection_delete(ep_client *client, const ep_arguments *arguments, const char *path,
+                               const char *done, ep_error *error) {
+  const ep_http_request request = {.method = "DELETE"};
+  return each_send(client, arguments, path, &request, done, error);
+}
+
+ep_status ep_collection_show(ep_client *client, const ep_arguments *arguments, const char *path,
+                             ep_error *error) {
+  char body[64], done[32];
+  const char *visibility = ep_arguments_value(arguments, "visibility");
+  if (!visibility) return ep_fail(error, EP_INVALID, "say what to set: --visibility");
+  snprintf(body, sizeof body, "{\"visibility\":\"%s\"}", visibility);
+  snprintf(done, sizeof done, "is %s", visibility);
+  const ep_http_request request = {.method = "PATCH",
+                                   .body = body,
+                                   .body_bytes = strlen(body),
+                                   .content_type = "application/merge-patch+json"};
+  return each_send(client, arguments, path, &request, done, error);
 }

@@ -1,4 +1,5 @@
-/* collection.h: what data sets and models have in common: a list, and deletion by name. */
+/* collection.h: what data sets and models have in common: a list, deletion by name, and who sees
+ * them. */
 #ifndef EP_CLIENTS_EPOCHCTL_CLIENT_COLLECTION_H
 #define EP_CLIENTS_EPOCHCTL_CLIENT_COLLECTION_H
 
@@ -23,5 +24,10 @@ ep_status ep_collection_print(ep_client *client, const ep_arguments *arguments,
 /* DELETEs PATH/WORD for each word, up to the first failure, and prints "WORD DONE" for each. */
 ep_status ep_collection_delete(ep_client *client, const ep_arguments *arguments, const char *path,
                                const char *done, ep_error *error);
+
+/* PATCHes PATH/WORD for each word, up to the first failure, with the visibility that --visibility
+ * has, and prints "WORD is private" for each. EP_INVALID without the option. */
+ep_status ep_collection_show(ep_client *client, const ep_arguments *arguments, const char *path,
+                             ep_error *error);
 
 #endif

@@ -11,9 +11,10 @@
 #include "clients/epochctl/http/request.h"
 #include "clients/epochctl/jobs/job_id.h"
 #include "clients/epochctl/terminal/human.h"
+#include "clients/epochctl/terminal/strip.h"
 #include "clients/epochctl/terminal/text_table.h"
 
-enum { STRIP = 16, LEVELS = 8, STRIP_BYTES = 4 * STRIP + 1 };
+enum { STRIP = 16 };
 
 /* The lines of a stream. */
 typedef struct {
@@ -39,32 +40,10 @@ static bool bytes_take(void *context, const char *bytes, size_t count) {
   return ep_line_buffer_add(&now->line, bytes, count, line_take, now);
 }
 
-/* Values as bars beside each other, from the least to the greatest of them; one that is not finite
- * is a gap. */
-static void strip_write(const ep_terminal *terminal, const double *values, int count,
-                        char text[STRIP_BYTES]) {
-  static const char *const BARS[LEVELS] = {"\u2581", "\u2582", "\u2583", "\u2584",
-                                           "\u2585", "\u2586", "\u2587", "\u2588"};
-  static const char *const LETTERS[LEVELS] = {"_", ".", ":", "-", "=", "+", "*", "#"};
-  double low = INFINITY, high = -INFINITY;
-  size_t used = 0;
-  text[0] = 0;
-  for (int i = 0; i < count; i++) {
-    low = fmin(low, isfinite(values[i]) ? values[i] : INFINITY);
-    high = fmax(high, isfinite(values[i]) ? values[i] : -INFINITY);
-  }
-  for (int i = 0; i < count && low <= high; i++) {
-    double part = high > low ? (values[i] - low) / (high - low) : 0;
-    int level = isfinite(part) ? (int)fmin(part * LEVELS, LEVELS - 1) : -1;
-    const char *bar = level < 0 ? " " : terminal->unicode ? BARS[level] : LETTERS[level];
-    used += (size_t)snprintf(text + used, STRIP_BYTES - used, "%s", bar);
-  }
-}
-
 /* A figure of a layer over the lines, as far apart as fit the strip. Its logarithm: norms go over
  * powers of ten. */
 static void course_write(const ep_terminal *terminal, const json_t *list, size_t layer,
-                         const char *key, char text[STRIP_BYTES]) {
+                         const char *key, char text[EP_STRIP_BYTES]) {
   double values[STRIP];
   size_t lines = json_array_size(list);
   int count = lines < STRIP ? (int)lines : STRIP;
@@ -74,17 +53,17 @@ static void course_write(const ep_terminal *terminal, const json_t *list, size_t
     const json_t *figures = json_array_get(ep_json_at(line, "layers"), layer);
     values[i] = log10(ep_json_number_at(figures, key));
   }
-  strip_write(terminal, values, count, text);
+  ep_strip_write(terminal, values, count, text);
 }
 
 static void histogram_write(const ep_terminal *terminal, const json_t *layer,
-                            char text[STRIP_BYTES]) {
+                            char text[EP_STRIP_BYTES]) {
   double values[STRIP];
   const json_t *counts = ep_json_at(layer, "counts");
   int count = (int)json_array_size(counts);
   if (count > STRIP) count = STRIP;
   for (int i = 0; i < count; i++) values[i] = ep_json_number(json_array_get(counts, (size_t)i));
-  strip_write(terminal, values, count, text);
+  ep_strip_write(terminal, values, count, text);
 }
 
 static void number_cell(ep_text_table *table, double value) {
@@ -94,7 +73,7 @@ static void number_cell(ep_text_table *table, double value) {
 
 static void row_add(ep_text_table *table, const ep_terminal *terminal, const json_t *list,
                     size_t number, const json_t *layer) {
-  char text[EP_HUMAN_BYTES], strip[STRIP_BYTES];
+  char text[EP_HUMAN_BYTES], strip[EP_STRIP_BYTES];
   double dead = ep_json_number_at(layer, "dead");
   ep_text_table_cell(table, ep_json_text_at(layer, "layer"), EP_COLOUR_BOLD);
   ep_text_table_cell(table, ep_json_text_at(layer, "type"), EP_COLOUR_PLAIN);

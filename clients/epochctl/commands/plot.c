@@ -164,7 +164,7 @@ const ep_subcommand ep_subcommand_plot = {
   .details =
     "The training loss, and the validation loss where there is one, in braille dots, or in letters "
     "where the locale is not UTF-8. With --json the curve as the server thins it. "
-    "With a NAME (confusion, roc, pr, calibration, predictions, residuals, boundary, importance, dependence) that "
+    "With a NAME (confusion, roc, pr, calibration, predictions, residuals, boundary, importance, dependence; lr of find-lr) that "
     "plot of a job that ended goes to a file.",
   .examples = "epochctl plot last --log\n"
               "epochctl plot last roc -o roc.svg"};

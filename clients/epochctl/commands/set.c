@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/visibility.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/jobs/job_id.h"
 #include "clients/epochctl/jobs/summary.h"
@@ -80,7 +81,7 @@ static const ep_option OPTIONS[] = {
    .max = INT32_MAX, .doc = "while queued: higher runs first"},
   {.name = "pinned", .kind = EP_OPTION_CHOICE, .value = "true|false",
    .doc = "true: the daemon's retention never deletes it"},
-  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = "public|private",
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
    .doc = "private: its owner alone sees it, and admins"},
   {.name = NULL}};
 

@@ -11,6 +11,7 @@
   X(train)                     \
   X(sweep)                     \
   X(validate)                  \
+  X(find_lr)                   \
   X(watch)                     \
   X(ls)                        \
   X(show)                      \
@@ -30,9 +31,11 @@
   X(data_show)                 \
   X(data_head)                 \
   X(data_rm)                   \
+  X(data_set)                  \
   X(models_publish)            \
   X(models_ls)                 \
   X(models_rm)                 \
+  X(models_set)                \
   X(sweeps_ls)                 \
   X(sweeps_show)               \
   X(sweeps_promote)            \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "api/visibility.h"
 #include "api/vocabulary.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
@@ -39,7 +40,7 @@ static void ids_print(const json_t *list) {
 /* The owner, and whether they alone see it. */
 static void owner_cell(ep_text_table *table, const json_t *item) {
   char text[CELL_BYTES + 16];
-  bool private = strcmp(ep_json_text_at(item, "visibility"), "private") == 0;
+  bool private = ep_visibility_from_name(ep_json_text_at(item, "visibility")) == true;
   snprintf(text, sizeof text, "%.*s%s", CELL_BYTES, ep_json_text_at(item, "owner"),
            private ? " (private)" : "");
   ep_text_table_cell(table, text, EP_COLOUR_PLAIN);

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/visibility.h"
 #include "api/vocabulary.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/jobs/ranks.h"
 #include "clients/epochctl/terminal/human.h"
+#include "clients/epochctl/terminal/strip.h"
 #include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
 
@@ -66,6 +68,37 @@ static void times_print(const ep_client *client, const json_t *job) {
   if (!isnan(test))
     snprintf(text + used, sizeof text - used, ", %s testing", ep_human_seconds(test, a));
   ep_summary_line_print(client, "seconds", text);
+}
+
+/* Of a finder of learning rates: what it found, and the loss over the rates; what has exploded is a
+ * gap. */
+static void found_print(const ep_client *client, const json_t *job) {
+  char text[LINE_BYTES], a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES], c[EP_HUMAN_BYTES];
+  char strip[EP_STRIP_BYTES];
+  double values[EP_STRIP_BARS];
+  const json_t *found = ep_json_at(job, "found"), *losses = ep_json_at(found, "smoothed");
+  const json_t *rates = ep_json_at(found, "lr");
+  size_t count = json_array_size(losses);
+  if (count == 0) return;
+  double proposal = ep_json_number_at(found, "proposal");
+  snprintf(text, sizeof text, "train with %s; the loss falls fastest at %s, and is least at %s",
+           ep_human_number(proposal, a), ep_human_number(ep_json_number_at(found, "steepest"), b),
+           ep_human_number(ep_json_number_at(found, "least"), c));
+  ep_summary_line_print(client, "rate",
+                        isnan(proposal) ? "the loss falls at no rate: there is none to propose"
+                                        : text);
+  int bars = count < EP_STRIP_BARS ? (int)count : EP_STRIP_BARS;
+  double first = ep_json_number(json_array_get(losses, 0));
+  for (int i = 0; i < bars; i++) {
+    size_t at = bars > 1 ? (size_t)i * (count - 1) / (size_t)(bars - 1) : 0;
+    values[i] = ep_json_number(json_array_get(losses, at));
+    if (!(values[i] <= 2 * fabs(first))) values[i] = NAN;
+  }
+  ep_strip_write(&client->terminal, values, bars, strip);
+  snprintf(text, sizeof text, "%s %s %s",
+           ep_human_number(ep_json_number(json_array_get(rates, 0)), a), strip,
+           ep_human_number(ep_json_number(json_array_get(rates, count - 1)), b));
+  ep_summary_line_print(client, "loss", text);
 }
 
 static void weights_print(const ep_client *client, const json_t *job) {
@@ -146,8 +179,8 @@ static void details_print(const ep_client *client, const json_t *job) {
   }
   if (used > 0) ep_summary_line_print(client, "tags", text);
   if (json_is_true(ep_json_at(job, "pinned"))) ep_summary_line_print(client, "pinned", "yes");
-  if (strcmp(ep_json_text_at(job, "visibility"), "private") == 0)
-    ep_summary_line_print(client, "visibility", "private");
+  if (ep_visibility_from_name(ep_json_text_at(job, "visibility")) == true)
+    ep_summary_line_print(client, "visibility", ep_visibility_name(true));
   snprintf(text, sizeof text, "%s parameters, %s while it trains",
            ep_human_count(ep_json_integer_at(job, "model.parameters"), a),
            ep_human_bytes(ep_json_number_at(job, "model.bytes"), b));
@@ -192,7 +225,8 @@ void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole
              ep_json_text_at(job, "executor"));
     ep_summary_line_print(client, "device", text);
   }
-  times_print(client, job);
+  if (!json_is_object(ep_json_at(job, "found"))) times_print(client, job);
+  found_print(client, job);
   metrics_print(client, "train", ep_json_at(job, "metrics.train"));
   metrics_print(client, "validation", ep_json_at(job, "metrics.validation"));
   metrics_print(client, "test", ep_json_at(job, "metrics.test"));

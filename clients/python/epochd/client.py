@@ -55,6 +55,13 @@ class Client:
         document = self._json("POST", "/v1/jobs", _spec(spec), {"Idempotency-Key": str(uuid.uuid4())}, retry=True)
         return Job(self, document)
 
+    def find_lr(self, spec: Spec) -> Job:
+        """Finds a learning rate for a job: trains it for at most 181 steps while the rate grows, and waits for the
+        end. `found` of the job has `proposal`, the rate to train with or None, `steepest`, `least`, and the lists `lr`,
+        `loss`, `smoothed`; `plot("lr", format="svg")` draws them."""
+        document = self._json("POST", "/v1/jobs?find=lr", _spec(spec), {"Idempotency-Key": str(uuid.uuid4())}, retry=True)
+        return Job(self, document).wait()
+
     def validate(self, spec: Spec) -> Dict[str, Any]:
         """Checks a job without queueing it: its layers' shapes, parameters, bytes, estimated seconds. Of a whole
         sweep, a mapping with `job` and `space`: its trials and trainings."""
@@ -140,6 +147,14 @@ class Client:
             if not page["has_more"]:
                 return found
             query["after"] = page["next"]
+
+    def update_dataset(self, name: str, visibility: str) -> Dict[str, Any]:
+        """Changes who sees a dataset: "private" or "public"."""
+        return self._json("PATCH", f"/v1/datasets/{quote(name, safe='')}", {"visibility": visibility})
+
+    def update_model(self, name: str, visibility: str) -> Dict[str, Any]:
+        """Changes who sees a published model: "private" or "public"."""
+        return self._json("PATCH", f"/v1/models/{quote(name, safe='')}", {"visibility": visibility})
 
     def dataset_rows(self, name: str, limit: int = 20, offset: int = 0, split: str = "train") -> List[Any]:
         """Rows of a dataset, each a dict by the columns' names: as `predict` takes them. Rows without names are lists."""

@@ -17,7 +17,7 @@
 
 #include "api/hash/checksum.h"
 #include "api/json/memory.h"
-#include "api/spec/labels.h"
+#include "api/visibility.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/cached_meta.h"
 #include "engine/data/datasets/column_json.h"

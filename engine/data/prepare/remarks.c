@@ -53,12 +53,13 @@ static void name_add(name_list *list, const char *name) {
            ep_excerpt(shown, name, strlen(name)));
 }
 
-/* A line of the list, where it has any. */
-static void names_remark(const char *beginning, const name_list *list, char *out, size_t bytes) {
-  char line[LINE_BYTES + 80];
+/* A line of the list, where it has any. remedy: behind it; "" = none. */
+static void names_remark(const char *beginning, const name_list *list, const char *remedy,
+                         char *out, size_t bytes) {
+  char line[LINE_BYTES + 200];
   if (list->count == 0) return;
-  snprintf(line, sizeof line, "%s: %s%s", beginning, list->text,
-           list->count > NAMES_TOLD ? ", …" : "");
+  snprintf(line, sizeof line, "%s: %s%s%s", beginning, list->text,
+           list->count > NAMES_TOLD ? ", …" : "", remedy);
   line_add(out, bytes, line);
 }
 
@@ -72,8 +73,8 @@ static void columns_remark(const ep_data_spec *data, const ep_prepared *prepared
     if (is_dropped(data, column)) name_add(&dropped, column->name);
     if ((double)column->missing_rows > most) name_add(&missing, column->name);
   }
-  names_remark("left out, as text or one value in all rows", &dropped, out, bytes);
-  names_remark("more than half of the training rows have no cell in", &missing, out, bytes);
+  names_remark("left out, as text or one value in all rows", &dropped, "", out, bytes);
+  names_remark("more than half of the training rows have no cell in", &missing, "", out, bytes);
 }
 
 /* The class of a row, or -1: there are none. */
@@ -99,8 +100,8 @@ static void class_name_add(name_list *list, const ep_words *names, int64_t found
 }
 
 /* Classes that other splits have rows of, and this one has not. */
-static void split_remark(const ep_prepared *prepared, int64_t (*rows)[EP_LIMIT_CLASSES], int split,
-                         char *out, size_t bytes) {
+static void split_remark(const ep_data_spec *data, const ep_prepared *prepared,
+                         int64_t (*rows)[EP_LIMIT_CLASSES], int split, char *out, size_t bytes) {
   const ep_words *names = ep_scaling_classes(&prepared->scaling);
   char beginning[80];
   name_list lacking = {0};
@@ -112,7 +113,10 @@ static void split_remark(const ep_prepared *prepared, int64_t (*rows)[EP_LIMIT_C
   snprintf(beginning, sizeof beginning, "no %s row is of the class%s",
            split == EP_SPLIT_TRAIN ? "training" : ep_split_name((ep_split)split),
            lacking.count > 1 ? "es" : "");
-  names_remark(beginning, &lacking, out, bytes);
+  names_remark(beginning, &lacking,
+               data->stratify ? "; too few rows are: find more, or make one class of it and another"
+                              : "; \"stratify\": true in data gives each split its share",
+               out, bytes);
 }
 
 static void classes_remark(const ep_job_spec *spec, const ep_prepared *prepared, char *out,
@@ -123,7 +127,7 @@ static void classes_remark(const ep_job_spec *spec, const ep_prepared *prepared,
   classes_count(prepared, rows);
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     if (ep_prepared_targets(prepared, (ep_split)split))
-      split_remark(prepared, rows, split, out, bytes);
+      split_remark(&spec->data, prepared, rows, split, out, bytes);
   free(rows);
 }
 

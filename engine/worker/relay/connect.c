@@ -8,6 +8,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "api/endpoint.h"
+
 enum { CONNECT_SECONDS = 5, ADDRESS_BYTES = 256 };
 
 static ep_status address_connect(const struct addrinfo *address, int *out, ep_error *error) {
@@ -26,18 +28,14 @@ static ep_status address_connect(const struct addrinfo *address, int *out, ep_er
 }
 
 ep_status ep_relay_connect(const char *address, int *socket, ep_error *error) {
-  char host[ADDRESS_BYTES];
+  char host[ADDRESS_BYTES], service[8];
+  int port;
   const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
   struct addrinfo *found = NULL;
-  snprintf(host, sizeof host, "%s", address);
-  char *colon = strrchr(host, ':'), *name = host;
-  if (!colon) return ep_fail(error, EP_INVALID, "the address %.100s has no port", address);
-  *colon = 0;
-  if (name[0] == '[' && colon[-1] == ']') {
-    colon[-1] = 0;
-    name++;
-  }
-  int failed = getaddrinfo(name, colon + 1, &hints, &found);
+  if (!ep_endpoint_split(address, host, sizeof host, &port))
+    return ep_fail(error, EP_INVALID, "the address %.100s is no HOST:PORT", address);
+  snprintf(service, sizeof service, "%d", port);
+  int failed = getaddrinfo(host, service, &hints, &found);
   if (failed != 0)
     return ep_fail(error, EP_UNAVAILABLE, "%.200s: %s", address, gai_strerror(failed));
   ep_status status = EP_UNAVAILABLE;

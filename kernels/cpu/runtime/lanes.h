@@ -62,6 +62,10 @@ LANES_INLINE lanes lanes_load_loose(const float *from) {
   return (lanes) * (const lanes_loose *)from;
 }
 
+LANES_INLINE void lanes_store_loose(float *to, lanes value) {
+  *(lanes_loose *)to = (lanes_loose)value;
+}
+
 /* The first `count` lanes, 0 … EP_LANES; what lies behind them is not touched, and reads as 0. */
 LANES_INLINE lanes lanes_load_some(const float *from, int64_t count) {
 #if EP_LANES == 16
@@ -192,6 +196,26 @@ LANES_INLINE lanes lanes_with_sign(lanes x, lanes sign) {
   return (lanes)((lanes_word)x | ((lanes_word)sign & UINT32_C(0x80000000)));
 }
 
+/* a * b, lane by lane: the lower words; *high: the upper ones. */
+LANES_INLINE lanes_word lanes_word_multiply(lanes_word a, uint32_t b, lanes_word *high) {
+#if EP_LANES == 16
+  const __m512i factor = _mm512_set1_epi32((int32_t)b);
+  const __m512i even = _mm512_mul_epu32((__m512i)a, factor);
+  const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), factor);
+  *high = (lanes_word)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+  return (lanes_word)_mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+#elif EP_LANES == 8
+  const __m256i factor = _mm256_set1_epi32((int32_t)b);
+  const __m256i even = _mm256_mul_epu32((__m256i)a, factor);
+  const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)a, 32), factor);
+  *high = (lanes_word)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+  return (lanes_word)_mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+#else
+  for (int j = 0; j < EP_LANES; j++) (*high)[j] = (uint32_t)((uint64_t)a[j] * b >> 32);
+  return a * b;
+#endif
+}
+
 /* 1 / x within 2^-23, for x whose inverse is a normal number; NaN gives NaN. AVX-512's division
  * takes as long as this and ten multiplications more. */
 LANES_INLINE lanes lanes_inverse(lanes x) {
@@ -201,6 +225,18 @@ LANES_INLINE lanes lanes_inverse(lanes x) {
 #else
   return 1.0f / x;
 #endif
+}
+
+/* A vector of `count` floats, or of as many as it has lanes. */
+LANES_INLINE lanes lanes_load_most(const float *from, int64_t count) {
+  return count >= EP_LANES ? lanes_load_loose(from) : lanes_load_some(from, count);
+}
+
+LANES_INLINE void lanes_store_most(float *to, lanes value, int64_t count) {
+  if (count >= EP_LANES)
+    lanes_store_loose(to, value);
+  else
+    lanes_store_some(to, value, count);
 }
 
 /* The sum of all lanes, in double, in a fixed order. */

@@ -294,6 +294,11 @@ static ep_status job_parse(ep_jobs *jobs, const char *json, size_t bytes, ep_che
   status = ep_job_spec_parse(filled ? filled : json, filled ? strlen(filled) : bytes,
                              &checked->spec, problem);
   free(filled);
+  if (status == EP_OK && checked->find_lr)
+    snprintf(checked->spec->find, sizeof checked->spec->find, "lr");
+  if (status == EP_OK && checked->find_lr && ep_parts_count(&checked->spec->parts) > 1)
+    status = ep_problem_add(problem, EP_INVALID, "/find",
+                            "is one short training: leave folds and repeats out");
   return status;
 }
 

@@ -10,6 +10,7 @@
 
 typedef struct {
   ep_viewer by;                        /* whose spec it is */
+  bool find_lr;                        /* the spec's find is set */
   ep_job_spec *spec;                   /* of a sweep: its job at the first point; owned */
   ep_sweep_spec *sweep;                /* NULL = a job; owned */
   int64_t epochs;                      /* of a sweep: its trainings */
@@ -20,7 +21,7 @@ typedef struct {
   bool pinned;                         /* spec->data.sha256 is pinned */
   char init_checkpoint[EP_PATH_BYTES]; /* the file that EP_INIT_FILE becomes a link to; "" = none */
   char init_pin[EP_PIN_BYTES];         /* of ep_first_weights_resolve */
-} ep_checked_spec;                     /* starts as {.by = …} */
+} ep_checked_spec;                     /* starts as {.by, .find_lr} */
 
 /* Finds everything that can be wrong with a spec, before anything is stored. What is hidden from
  * checked->by is not there. *checked is the

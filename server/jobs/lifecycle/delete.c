@@ -1,23 +1,35 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/retention.h"
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
 #include "server/process/id.h"
+#include "server/process/log.h"
 #include "server/store/models.h"
 
-/* EP_CONFLICT, with its name, when a model names the job. */
-static ep_status models_check(ep_jobs *jobs, const char *job, ep_error *error) {
-  ep_model model;
-  ep_status status = ep_store_model_by_job(jobs->store, job, &model, error);
+/* EP_CONFLICT, with its name, when a model holds the job. *given: models of others alone need it,
+ * of which *of is one. */
+static ep_status models_check(ep_jobs *jobs, const char *job, const ep_viewer *by, ep_model *of,
+                              bool *given, ep_error *error) {
+  const char *owner = by && by->owner ? by->owner : "";
+  ep_status status = ep_store_model_by_job(jobs->store, job, owner, of, error);
+  *given = status == EP_OK && by && by->limited && strcmp(of->owner, owner) != 0;
   if (status == EP_NOT_FOUND) return EP_OK;
-  if (status != EP_OK) return status;
-  if (model.private) /* it may be hidden from who deletes */
-    return ep_fail(error, EP_CONFLICT,
-                   "a private model is published from job %s: its owner deletes it first", job);
+  if (status != EP_OK || *given) return status;
   return ep_fail(error, EP_CONFLICT, "model \"%s\" is published from job %s: delete it first",
-                 model.name, job);
+                 of->name, job);
+}
+
+/* The job stays for others' models, and is not its owner's any more. */
+static ep_status job_give(ep_jobs *jobs, const char *id, const ep_model *of, ep_error *error) {
+  ep_status status = ep_store_job_give(jobs->store, id, of->owner, ep_live_tick(jobs), error);
+  if (status != EP_OK) return status;
+  ep_log(EP_LOG_INFO, "job %s: deleted by its owner, and given to that of model \"%s\"", id,
+         of->name);
+  ep_live_announce(jobs, id);
+  return EP_OK;
 }
 
 /* How a row goes. */
@@ -37,7 +49,10 @@ static ep_status job_remove(ep_jobs *jobs, const char *id, row_delete *remove, e
   return ep_data_dir_discard(jobs->data_dir, "jobs", name, error);
 }
 
-static ep_status job_delete(ep_jobs *jobs, const char *id, row_delete *remove, ep_error *error) {
+static ep_status job_delete(ep_jobs *jobs, const char *id, const ep_viewer *by, row_delete *remove,
+                            ep_error *error) {
+  ep_model of;
+  bool given = false;
   if (!ep_id_valid(id) || (!ep_live_is(jobs, id) && !ep_store_job_exists(jobs->store, id)))
     return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
   if (ep_live_is(jobs, id))
@@ -46,17 +61,18 @@ static ep_status job_delete(ep_jobs *jobs, const char *id, row_delete *remove, e
     return ep_fail(error, EP_CONFLICT,
                    "a queued or running job starts from the weights of job %s: cancel it, or wait",
                    id);
-  ep_status status =
-      models_check(jobs, id, error); /* none can come to name it: the job is claimed */
-  if (status == EP_OK) status = job_remove(jobs, id, remove, error);
+  /* No model can come to name it: the job is claimed. */
+  ep_status status = models_check(jobs, id, by, &of, &given, error);
+  if (status == EP_OK)
+    status = given ? job_give(jobs, id, &of, error) : job_remove(jobs, id, remove, error);
   ep_pins_unclaim(&jobs->contents.pins, id);
   return status;
 }
 
-ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
-  return job_delete(jobs, id, ep_store_job_delete, error);
+ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, const ep_viewer *by, ep_error *error) {
+  return job_delete(jobs, id, by, ep_store_job_delete, error);
 }
 
 ep_status ep_job_expire(ep_jobs *jobs, const char *id, ep_error *error) {
-  return job_delete(jobs, id, ep_store_job_expire, error);
+  return job_delete(jobs, id, NULL, ep_store_job_expire, error);
 }

@@ -427,6 +427,17 @@ static void warnings_hold(const ep_live_job *job, const char *warnings) {
     ep_log(EP_LOG_WARNING, "job %s: %s", job->row.id, error.message);
 }
 
+/* Says how much memory that was, of a job whose worker had a limit. */
+static void memory_explain(const ep_live_job *job, ep_job_result *result) {
+  char message[sizeof result->message];
+  if (job->memory_bytes == 0) return;
+  snprintf(message, sizeof message,
+           "%.200s: the job takes %lld MiB by its plan, and its worker may allocate %lld MiB",
+           result->message, (long long)(job->row.bytes >> 20),
+           (long long)(job->memory_bytes >> 20));
+  memcpy(result->message, message, sizeof message);
+}
+
 static bool job_finished(void *context, const char *device, const ep_reply *reply) {
   (void)device;
   ep_jobs *jobs = context;
@@ -441,11 +452,13 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
     job_paused(jobs, job);
     return true;
   }
-  if (reply->result.status == EP_NO_MEMORY && has_trained(job)) {
-    attempt_lost(jobs, job, true, EP_NO_MEMORY, reply->result.message);
+  ep_job_result result = reply->result; /* its texts are lent */
+  if (result.status == EP_NO_MEMORY) memory_explain(job, &result);
+  if (result.status == EP_NO_MEMORY && has_trained(job)) {
+    attempt_lost(jobs, job, true, EP_NO_MEMORY, result.message);
     return true;
   }
-  char *text = ep_job_result_format(&reply->result);
+  char *text = ep_job_result_format(&result);
   if (!text) return false; /* tried again a second later */
   warnings_hold(job, reply->result.warnings);
   ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED

@@ -245,6 +245,7 @@ static ep_status repetition_look(ep_jobs *jobs, const ep_submission *submission,
   bool own = key[0] == EP_OWN_KEY;
   /* epochd's own keys say all: what they are of may have another name by now */
   text_hash(own ? key : submission->json, own ? strlen(key) : submission->bytes, body_hash);
+  body_hash[0] ^= submission->find_lr; /* the same body asks for something else */
   key_hash_make(own ? NULL : by.owner, key, key_hash);
   ep_status status = repetition_find(jobs, key_hash, body_hash, id, problem);
   if (!own || status != EP_OK || ep_jobs_see(jobs, &by, EP_OWNED_JOB, id, NULL) != EP_NOT_FOUND)
@@ -272,7 +273,7 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
     *repeated = status == EP_OK;
     if (status != EP_NOT_FOUND) return status;
   }
-  ep_checked_spec checked = {.by = {owner, submission->limited}};
+  ep_checked_spec checked = {.by = {owner, submission->limited}, .find_lr = submission->find_lr};
   bool placed = false;
   ep_status status = room_check(jobs, problem);
   if (status == EP_OK) status = ep_usage_check(jobs, owner, problem);

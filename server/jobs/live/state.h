@@ -92,6 +92,7 @@ typedef struct ep_live_job {
   ep_sweep_spec *sweep;            /* of a sweep while a worker has it; owned */
   char spills[EP_DEVICE_ID_BYTES]; /* `auto`: the partition that starts it first; "" = none */
   bool exclusive;                  /* no other job runs beside it */
+  int64_t memory_bytes;            /* that its worker may allocate for it; 0 = no limit */
   ep_gang gang;                    /* GPUs of a job of several ranks */
   ep_slurm_spec *slurm;            /* of its spec; owned; NULL = none */
   int64_t sweep_epoch;             /* its results when this attempt began */

@@ -165,6 +165,12 @@ ep_status ep_models_metadata(ep_jobs *jobs, const char *name, char **text, ep_er
   return status;
 }
 
+ep_status ep_models_show(ep_jobs *jobs, const char *name, const ep_viewer *by, bool private,
+                         ep_error *error) {
+  return ep_store_model_visibility(jobs->store, name, by->owner ? by->owner : "", !by->limited,
+                                   private, error);
+}
+
 ep_status ep_models_delete(ep_jobs *jobs, const char *name, const char *owner, bool admin,
                            ep_error *error) {
   return ep_store_model_delete(jobs->store, name, owner, admin, error);

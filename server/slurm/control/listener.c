@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api/endpoint.h"
+
 enum {
   BACKLOG = 64,
   ADDRESS_BYTES = 1024,
@@ -44,17 +46,12 @@ ep_status ep_slurm_listen(const char *address, int *listener, char *reached, siz
   const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
   struct addrinfo *found = NULL;
   ep_error why = {0};
-  char host[ADDRESS_BYTES];
-  snprintf(host, sizeof host, "%s", address);
-  char *colon = strrchr(host, ':'), *name = host;
-  if (!colon) return ep_fail(error, EP_INVALID, "--slurm-listen %.100s has no port", address);
-  *colon = 0;
-  snprintf(reached, bytes, "%s", host);
-  if (name[0] == '[' && colon[-1] == ']') {
-    colon[-1] = 0;
-    name++;
-  }
-  int failed = getaddrinfo(name, colon + 1, &hints, &found);
+  char host[ADDRESS_BYTES], service[8];
+  int port;
+  if (!ep_endpoint_split(address, host, sizeof host, &port))
+    return ep_fail(error, EP_INVALID, "--slurm-listen %.100s is no ADDRESS:PORT", address);
+  snprintf(service, sizeof service, "%d", port);
+  int failed = getaddrinfo(host, service, &hints, &found);
   if (failed != 0)
     return ep_fail(error, EP_INVALID, "--slurm-listen %.200s: %s", address, gai_strerror(failed));
   ep_status status = EP_INVALID;
@@ -67,7 +64,6 @@ ep_status ep_slurm_listen(const char *address, int *listener, char *reached, siz
   freeaddrinfo(found);
   if (status != EP_OK)
     return ep_fail(error, status, "--slurm-listen %.200s: %.200s", address, why.message);
-  size_t used = strlen(reached);
-  snprintf(reached + used, bytes - used, ":%d", port_of(*listener));
+  ep_endpoint_join(host, port_of(*listener), reached, bytes);
   return EP_OK;
 }

@@ -37,6 +37,9 @@ typedef struct {
   ep_status (*cancel)(const ep_ticket *ticket, ep_error *error);
   /* A worker has ended: removes what is left of its secret. NULL: ep_tickets_remove does. */
   void (*forget)(const ep_ticket *ticket);
+  /* How a worker ended, in the scheduler's own words; false: it does not know. NULL: it never does.
+   */
+  bool (*ending)(const ep_ticket *ticket, char text[EP_WORKER_WORDS_BYTES]);
   /* How the scheduler's users call the worker, and where what it printed is. */
   void (*words)(const ep_ticket *ticket, char job[EP_WORKER_WORDS_BYTES],
                 char log[EP_WORKER_WORDS_BYTES]);

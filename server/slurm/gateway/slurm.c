@@ -112,9 +112,19 @@ static void words(const ep_ticket *ticket, char job[EP_WORKER_WORDS_BYTES],
            task);
 }
 
+/* Of the accounting, where there is one. */
+static bool ending(const ep_ticket *ticket, char text[EP_WORKER_WORDS_BYTES]) {
+  ep_slurm_ending found;
+  if (ep_slurm_ending_find(ticket->job, ticket->task, &found, NULL) != EP_OK) return false;
+  snprintf(text, EP_WORKER_WORDS_BYTES, "%.40s, exit code %.16s, after %.16s on %.48s", found.state,
+           found.code, found.elapsed, found.node);
+  return true;
+}
+
 const ep_scheduler ep_scheduler_slurm = {.prefix = EP_SLURM_PREFIX,
                                          .name = "Slurm",
                                          .submit = submit,
                                          .list = list,
                                          .cancel = cancel,
+                                         .ending = ending,
                                          .words = words};

@@ -206,17 +206,29 @@ static void gone_tell(ep_submissions *s, const ep_ticket *ticket, const char *te
   ep_control_send(s->gateway->control, &control, -1, NULL);
 }
 
+/* How a worker ended. job: its row of the scheduler's list; NULL: it is in none any more. */
+static void ending_words(const ep_scheduler *scheduler, const ep_ticket *ticket,
+                         const ep_slurm_job *job, char text[EP_WORKER_WORDS_BYTES]) {
+  if (scheduler->ending && scheduler->ending(ticket, text)) return;
+  if (job)
+    snprintf(text, EP_WORKER_WORDS_BYTES, "%s, exit code %d", job->state, job->exit_code);
+  else
+    snprintf(text, EP_WORKER_WORDS_BYTES, "not listed any more");
+}
+
 /* A worker that has ended before it connected: what it printed says why. */
 static void never_came(ep_submissions *s, const ep_ticket *ticket, const ep_slurm_job *job) {
   char text[EP_MESSAGE_BYTES], name[EP_WORKER_WORDS_BYTES], log[EP_WORKER_WORDS_BYTES];
+  char how[EP_WORKER_WORDS_BYTES];
   pthread_mutex_lock(&s->mutex);
   partition *p = partition_find(s, ticket->device);
   pthread_mutex_unlock(&s->mutex);
   if (!p) return;
   p->scheduler->words(ticket, name, log);
+  ending_words(p->scheduler, ticket, job, how);
   snprintf(text, sizeof text,
-           "%s ended (%s, exit code %d) before its worker connected: %s has what it printed", name,
-           job ? job->state : "not listed", job ? job->exit_code : 0, log);
+           "%.120s ended (%s) before its worker connected: %.160s has what it printed", name, how,
+           log);
   refusal_note(s, p, text);
 }
 
@@ -240,9 +252,9 @@ static void ticket_look(ep_submissions *s, const ep_scheduler *scheduler, ep_tic
   if (verdict == LOOK_REMOVE && before.state == EP_TICKET_WAITING) never_came(s, &before, job);
   if (verdict == LOOK_REMOVE && scheduler->forget) scheduler->forget(&before);
   if (verdict == LOOK_GONE) {
-    snprintf(text, sizeof text,
-             job ? "%s's job of the worker ended: %s" : "%s shows its job no more", scheduler->name,
-             job ? job->state : "");
+    char how[EP_WORKER_WORDS_BYTES];
+    ending_words(scheduler, &before, job, how);
+    snprintf(text, sizeof text, "%s's job of the worker ended: %s", scheduler->name, how);
     gone_tell(s, &before, text);
   }
   if (verdict == LOOK_CANCEL) ticket_cancel(&before);

@@ -10,6 +10,7 @@ struct transfer {
   const ep_allowed_addresses *allowed;
   char host[EP_HOST_BYTES];            /* as libcurl reads it, so that both mean the same */
   char refused[EP_ADDRESS_TEXT_BYTES]; /* the last address that was; "" = none */
+  bool reached;                        /* an address that may be called */
   char fault[CURL_ERROR_SIZE];
   size_t received;
   ep_courier_request request;
@@ -21,8 +22,10 @@ static curl_socket_t socket_open(void *context, curlsocktype purpose,
                                  struct curl_sockaddr *address) {
   transfer *job = context;
   (void)purpose;
-  if (ep_address_is_allowed(job->allowed, job->host, &address->addr))
+  if (ep_address_is_allowed(job->allowed, job->host, &address->addr)) {
+    job->reached = true;
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  }
   ep_address_text(&address->addr, job->refused);
   return CURL_SOCKET_BAD;
 }
@@ -116,15 +119,26 @@ bool transfer_start(CURLM *multi, const ep_allowed_addresses *allowed,
   return false;
 }
 
+/* Who submits a job must not learn what names mean where epochd runs, not even whether there are
+ * such names. So one that does not resolve, one that resolves too slowly and one that resolves to
+ * what may not be called have the same fault. */
 static void fault_fill(const transfer *job, CURLcode code, ep_courier_reply *reply) {
+  const char *why = job->fault[0] ? job->fault : curl_easy_strerror(code);
+  bool of_the_name = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
+                     code == CURLE_OPERATION_TIMEDOUT;
+  if (job->reached || !of_the_name) {
+    snprintf(reply->fault, sizeof reply->fault, "%s", why);
+    return;
+  }
+  snprintf(reply->fault, sizeof reply->fault, "%.100s has no address that may be called",
+           job->host);
   if (job->refused[0])
     snprintf(
-        reply->fault, sizeof reply->fault,
+        reply->detail, sizeof reply->detail,
         "%.100s resolves to %s, which is no public address, and --webhook-allow does not allow it",
         job->host, job->refused);
   else
-    snprintf(reply->fault, sizeof reply->fault, "%s",
-             job->fault[0] ? job->fault : curl_easy_strerror(code));
+    snprintf(reply->detail, sizeof reply->detail, "%s", why);
 }
 
 void transfer_end(CURLM *multi, CURL *handle, CURLcode code, ep_courier_reply *reply) {

@@ -39,6 +39,8 @@ typedef struct {
   int64_t number;
   int32_t status;                     /* HTTP's; 0 = there was no response */
   char fault[EP_MESSAGE_FAULT_BYTES]; /* why; "" where there was a response */
+  char
+      detail[EP_MESSAGE_FAULT_BYTES]; /* for the log alone: what a name resolved to; "" = nothing */
 } ep_courier_reply;
 
 #endif

@@ -45,7 +45,7 @@ test("what is malformed is no axis", () => {
 });
 
 const sweep = () => ({
-  name: "widths", tags: ["a"], search: "sobol", max_trials: 20,
+  name: "widths", tags: ["a"], webhooks: [{ url: "https://a.example/", events: ["end"] }], search: "sobol", max_trials: 20,
   space: {
     "/optimizer/lr": { log_uniform: [1e-4, 0.1] },
     "/model/layers/0/out_features": { values: [8, 16] },

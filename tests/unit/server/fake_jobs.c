@@ -323,7 +323,8 @@ ep_status ep_jobs_checkpoint_find(ep_jobs *jobs, const char *id, int64_t step, e
   return ep_fail(error, EP_NOT_FOUND, "job %s has no checkpoint", id);
 }
 
-ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
+ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, const ep_viewer *by, ep_error *error) {
+  (void)by;
   if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   return jobs->ended ? EP_OK : ep_fail(error, EP_CONFLICT, "the job has not ended");
 }
@@ -456,6 +457,12 @@ ep_status ep_datasets_list(ep_datasets *datasets, const ep_viewer *viewer, const
   return EP_OK;
 }
 
+ep_status ep_datasets_show(ep_datasets *datasets, const char *name, const ep_uploader *by,
+                           ep_error *error) {
+  (void)datasets, (void)by;
+  return ep_fail(error, EP_NOT_FOUND, "there is no dataset \"%s\"", name);
+}
+
 ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, const ep_uploader *by,
                              ep_error *error) {
   (void)datasets, (void)name, (void)by;
@@ -513,6 +520,13 @@ ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request 
   return strcmp(job, FAKE_JOB) == 0
              ? EP_OK
              : ep_fail_at(error, EP_NOT_FOUND, "/job", "there is no job %s", job);
+}
+
+ep_status ep_models_show(ep_jobs *jobs, const char *name, const ep_viewer *by, bool private,
+                         ep_error *error) {
+  (void)by, (void)private;
+  ep_model model;
+  return ep_models_get(jobs, name, &model, error);
 }
 
 ep_status ep_models_delete(ep_jobs *jobs, const char *name, const char *owner, bool admin,

@@ -7,11 +7,13 @@
  * - long: an epoch every 2 s, and a sign of life every 5 ms
  * - hang: says STARTED, then nothing; silent: not even that it has begun
  * - diverge: fails at the last epoch
+ * - greedy: allocates up to 2 GiB beside its plan, and fails where it gets no more
  * - exit: ends with code 3 before STARTED; mute: before it has said anything of the job
  * - kill: dies (SIGKILL) after half its epochs; kill-once: so at its first attempt
  * - weights-kill: writes weights.safetensors, then dies instead of saying so
  * - climb: dies after one epoch more at every attempt, until there is none left
  *
+ * While DATA/busy is there it measures nothing.
  * Device cuda:7 never opens, nor does any while DATA/refuse is there; --list says cpu and cuda:0.
  */
 #include <poll.h>
@@ -113,6 +115,8 @@ static void say_finished(fake *f, ep_status status) {
   reply.result.epochs_done = f->epoch;
   reply.result.train_seconds = 0.5;
   snprintf(reply.result.device, sizeof reply.result.device, "%s", f->device);
+  if (status == EP_NO_MEMORY)
+    snprintf(reply.result.message, sizeof reply.result.message, "not enough memory");
   if (status == EP_DIVERGED)
     snprintf(reply.result.message, sizeof reply.result.message, "the loss is not finite");
   if (named(f, "weights")) {
@@ -125,6 +129,16 @@ static void say_finished(fake *f, ep_status status) {
   ep_command_deinit(&f->command);
   ep_job_spec_destroy(f->spec);
   f->spec = NULL;
+}
+
+/* Nothing of it is touched, so that no machine is too small. False: it did not get all. */
+static bool memory_take(void) {
+  enum { PIECES = 128, PIECE_BYTES = 16 << 20 };
+  char *piece[PIECES];
+  int count = 0;
+  while (count < PIECES && (piece[count] = malloc(PIECE_BYTES))) count++;
+  for (int i = 0; i < count; i++) free(piece[i]);
+  return count == PIECES;
 }
 
 static void train_begin(fake *f, ep_command *command) {
@@ -152,6 +166,10 @@ static void train_begin(fake *f, ep_command *command) {
   if (named(f, "slow") || named(f, "fickle") || named(f, "stubborn") || named(f, "hang") ||
       named(f, "long"))
     return;
+  if (named(f, "greedy") && !memory_take()) {
+    say_finished(f, EP_NO_MEMORY);
+    return;
+  }
   say_epochs(f, epochs - f->epoch);
   if (named(f, "weights-kill")) {
     write_weights(f);
@@ -174,14 +192,22 @@ static void answer_predict(fake *f, ep_command *command) {
   ep_reply_deinit(&reply);
 }
 
+/* Whether the test has made this file. */
+static bool is_there(const fake *f, const char *name) {
+  char path[4200];
+  snprintf(path, sizeof path, "%s/%s", f->data_dir, name);
+  return access(path, F_OK) == 0;
+}
+
 /* One executor, whose steps cost a millisecond. */
 static void answer_calibrate(fake *f, const ep_command *command) {
   ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .request = command->request};
-  bool cpu = strcmp(f->device, "cpu") == 0;
+  bool cpu = strcmp(f->device, "cpu") == 0, busy = is_there(f, "busy");
   ep_executor_cost *cost = &reply.calibration.executors[0];
   snprintf(cost->executor, sizeof cost->executor, cpu ? "cpu/fused" : "cuda/general");
   cost->seconds[0] = 1e-3;
   reply.calibration.count = 1;
+  if (busy) ep_fail(&reply.error, EP_BUSY, "a job came first");
   send_reply(f, &reply);
 }
 
@@ -265,9 +291,7 @@ int main(int count, char **arguments) {
     if (strcmp(arguments[i], "--data-dir") == 0) f.data_dir = value;
     if (strcmp(arguments[i], "--socket") == 0) f.socket = atoi(value);
   }
-  char refuse[4200];
-  snprintf(refuse, sizeof refuse, "%s/refuse", f.data_dir);
-  if (strcmp(f.device, "cuda:7") == 0 || access(refuse, F_OK) == 0) return 3;
+  if (strcmp(f.device, "cuda:7") == 0 || is_there(&f, "refuse")) return 3;
   ep_reply ready = {.kind = EP_REPLY_READY};
   snprintf(ready.device.id, sizeof ready.device.id, "%s", f.device);
   snprintf(ready.device.name, sizeof ready.device.name, "a fake device");

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/visibility.h"
 #include "clients/epochctl/client/upload.h"
 #include "clients/epochctl/commands/data/dataset.h"
 #include "clients/epochctl/commands/table.h"
@@ -75,7 +76,7 @@ static const ep_option OPTIONS[] = {
    .doc = "of pictures: grey or RGB (1 if all are grey)"},
   {.name = "table", .kind = EP_OPTION_TEXT, .value = "NAME",
    .doc = "of a JSON object of several tables: the one to take"},
-  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = "public|private",
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
    .doc = "private: its owner alone sees it, and admins (as the daemon is set; as it was)"},
   {.name = NULL}};
 

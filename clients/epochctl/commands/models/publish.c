@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/visibility.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
@@ -38,7 +39,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 static const ep_option OPTIONS[] = {
-  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = "public|private",
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
    .doc = "private: its owner alone sees it, and admins (as its job; as it was)"},
   {.name = NULL}};
 

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/executors/blocked/blocked.h"
 #include "kernels/cpu/executors/blocked/layers_direct.h"
+#include "kernels/cpu/executors/blocked/layers_planes.h"
 #include "kernels/cpu/executors/blocked/product.h"
 
 /* y = x W^T + b */
@@ -157,6 +158,10 @@ static void conv_forward(const ep_blocked_call *call) {
     direct_forward(call);
     return;
   }
+  if (ep_planes_takes(op)) {
+    planes_forward(call);
+    return;
+  }
   for (int64_t i = 0; i < call->rows * op->groups; i++) {
     const int64_t g = i % op->groups;
     const float *image = call->x + i * group.in * group.pixels;
@@ -223,6 +228,13 @@ static void conv_backward(const ep_blocked_call *call) {
     for (int64_t i = 0; call->grad_bias && i < call->rows; i++)
       conv_bias_backward(&group, call->grad_y + i * group.out * group.windows, call->grad_bias);
     direct_backward(call);
+    return;
+  }
+  if (ep_planes_takes(op)) {
+    for (int64_t i = 0; call->grad_bias && i < call->rows * op->groups; i++)
+      conv_bias_backward(&group, call->grad_y + i * group.out * group.windows,
+                         call->grad_bias + i % op->groups * group.out);
+    planes_backward(call);
     return;
   }
   for (int64_t i = 0; i < call->rows * op->groups; i++) {

@@ -2,9 +2,11 @@
 #ifndef EP_KERNELS_CPU_EXECUTORS_BLOCKED_LAYERS_REST_H
 #define EP_KERNELS_CPU_EXECUTORS_BLOCKED_LAYERS_REST_H
 
+#include <math.h>
 #include <string.h>
 
 #include "kernels/cpu/executors/blocked/blocked.h"
+#include "kernels/cpu/runtime/philox.h"
 #include "kernels/formulas/dropout.h"
 
 /* Numbers that have one element of the mask. */
@@ -12,18 +14,36 @@ static int64_t dropout_block(const ep_op *op) {
   return op->type == EP_LAYER_DROPOUT ? 1 : op->in.height * op->in.width;
 }
 
+/* Which elements of the quads first … first + EP_LANES - 1 are kept: a byte each. A word's upper 24
+ * bits as a float in [0, 1) are at least p where these bits are at least `least`, 2^24 p. */
+static void dropout_quads(const ep_blocked_call *call, int64_t first, int32_t least,
+                          uint8_t keeps[4 * EP_LANES]) {
+  lanes_word word[4], bits = {0};
+  lanes_random(call->seed, EP_RANDOM_DROPOUT, (uint64_t)call->step,
+               (uint64_t)call->op->layer << 40 | (uint64_t)first, word);
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++)
+    bits |= ((lanes_word)((lanes_int)(word[i] >> 8) >= least) & 1u) << 8 * i;
+  memcpy(keeps, &bits, sizeof bits);
+}
+
 /* The rows' elements of the batch's mask: 1 where one is kept. */
 static void dropout_mask(const ep_blocked_call *call) {
+  enum { ELEMENTS = 4 * EP_LANES };
   const ep_op *op = call->op;
   const int64_t blocks = op->in_features / dropout_block(op);
   const int64_t first = call->first_row * blocks, count = call->rows * blocks;
-  uint8_t *mask = call->side;
-  for (int64_t quad = first / 4; quad * 4 < first + count; quad++) {
-    ep_random4 words = ep_dropout_words(call->seed, call->step, op->layer, quad);
-    for (int64_t i = 0; i < 4; i++) {
-      int64_t at = quad * 4 + i - first;
-      if (at >= 0 && at < count) mask[at] = ep_dropout_word_keeps(words.word[i], op->p);
+  const int32_t least = (int32_t)ceilf(op->p * 0x1p24f);
+  uint8_t *mask = call->side, keeps[ELEMENTS];
+  for (int64_t at = first - first % 4; at < first + count; at += ELEMENTS) {
+    const int64_t from = at < first ? first : at;
+    const int64_t end = at + ELEMENTS < first + count ? at + ELEMENTS : first + count;
+    if (from == at && end == at + ELEMENTS) {
+      dropout_quads(call, at / 4, least, mask + (at - first));
+      continue;
     }
+    dropout_quads(call, at / 4, least, keeps);
+    memcpy(mask + (from - first), keeps + (from - at), (size_t)(end - from));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "kernels/cpu/executors/blocked/direct.h"
+#include "kernels/cpu/executors/blocked/planes.h"
 
 /* How a batch is cut; each number was measured on MNIST's network, and only the speed depends on
  * it (and, since sums are cut, the last bits). */
@@ -13,9 +14,14 @@ enum {
   SLOT_LEAST_ROWS = 8,
   SLOT_LEAST_WORK = 200000,      /* operations: worth a thread's while */
   SLOTS_MOST_FLOATS = 1 << 26,   /* of all slots' gradients */
+  SLOT_FLOAT_WORK = 100,         /* operations for each float of a slot's gradient */
   SHARED_LEAST_FLOATS = 1 << 16, /* a weight from here on has no copy a slot */
   SHARED_LEAST_ROWS = 64,        /* … and its products want that many rows */
+  SHARED_MOST_ROWS = 512,        /* … from here on no more do any good */
+  SHARED_SLOTS = 16,             /* … and there are so many slots, if there are rows */
+  SHARED_CONV_SLOTS = 4,         /* where convolutions are in front, whose threads wait for rows */
   SHARED_TILE_ROWS = 64,
+  SHARED_TABLE_PIECES = 8, /* of an embedding's table: each looks at all words of the batch */
   CHUNK_BYTES = 768 << 10, /* fits the second level cache */
   CHUNK_LEAST_ROWS = 4,
   PIECE_FLOATS = 1 << 14,
@@ -68,6 +74,7 @@ int64_t ep_blocked_side_bytes(const ep_op *op) {
 int64_t ep_blocked_columns(const ep_op *op) {
   if (op->type != EP_LAYER_CONV2D) return 0;
   if (ep_direct_takes(op)) return ep_direct_floats(op);
+  if (ep_planes_takes(op)) return ep_planes_floats(op);
   int64_t taps = op->in.channels / op->groups * op->kernel[0] * op->kernel[1], floats;
   return __builtin_mul_overflow(taps, op->out.height * op->out.width, &floats) ? INT64_MAX : floats;
 }
@@ -85,10 +92,6 @@ static bool learns(const ep_program *program, const ep_op *op) {
   return is_learned(program, op->weight) || is_learned(program, op->bias);
 }
 
-static bool is_shared(const ep_op *op) {
-  return op->type == EP_LAYER_LINEAR && op->in_features * op->out_features >= SHARED_LEAST_FLOATS;
-}
-
 static int64_t weight_floats(const ep_op *op) {
   if (op->weight < 0) return 0;
   switch (op->type) {
@@ -99,6 +102,22 @@ static int64_t weight_floats(const ep_op *op) {
   case EP_LAYER_LAYER_NORM: return op->in_features;
   default: return op->in_features * op->out_features;
   }
+}
+
+static bool is_shared(const ep_op *op) {
+  return (op->type == EP_LAYER_LINEAR || op->type == EP_LAYER_EMBEDDING) &&
+         weight_floats(op) >= SHARED_LEAST_FLOATS;
+}
+
+/* Units of a shared weight that are one piece of its gradient's sum: rows of a linear layer's,
+ * words of an embedding's table. */
+static int64_t shared_piece(const ep_op *op) {
+  if (op->type == EP_LAYER_LINEAR) return SHARED_TILE_ROWS;
+  return (op->embeddings + SHARED_TABLE_PIECES - 1) / SHARED_TABLE_PIECES;
+}
+
+static int64_t shared_units(const ep_op *op) {
+  return op->type == EP_LAYER_LINEAR ? op->out_features : op->embeddings;
 }
 
 static int64_t bias_floats(const ep_op *op) {
@@ -234,23 +253,44 @@ static double row_work(const ep_blocked_net *net) {
   return work;
 }
 
+/* Rows of a slot at least. Of a convolution one row is work enough. A large linear layer reads its
+ * weights for each slot, and wants many rows: but not so many that threads have nothing to do. */
+static int64_t slot_least_rows(const ep_blocked_net *net) {
+  const int64_t rows = net->program->batch_size;
+  bool convolves = false, shares = false;
+  for (int i = 0; i < net->program->ops_count; i++) {
+    const ep_op *op = &net->program->ops[i];
+    convolves = convolves || op->type == EP_LAYER_CONV2D;
+    shares = shares || (net->layers[i].shared && op->type == EP_LAYER_LINEAR);
+  }
+  if (convolves) return shares ? (rows + SHARED_CONV_SLOTS - 1) / SHARED_CONV_SLOTS : 1;
+  if (!shares) return SLOT_LEAST_ROWS;
+  return at_least(at_most(rows / SHARED_SLOTS, SHARED_MOST_ROWS), SHARED_LEAST_ROWS);
+}
+
 static void cut_batch(ep_blocked_net *net) {
   const ep_program *program = net->program;
+  const int64_t least = slot_least_rows(net);
   double slots = (double)program->batch_size * row_work(net) / SLOT_LEAST_WORK;
   int64_t count = slots < 1 ? 1 : slots > MOST_SLOTS ? MOST_SLOTS : (int64_t)slots;
-  int64_t bytes = 0, least = SLOT_LEAST_ROWS, wide = CHUNK_LEAST_ROWS;
-  if (net->slot_floats > 0) count = at_most(count, SLOTS_MOST_FLOATS / net->slot_floats);
+  int64_t bytes = 0, wide = CHUNK_LEAST_ROWS;
+  if (net->slot_floats > 0) {
+    /* A slot's gradient is cleared and added up: little beside what its rows take. */
+    double worth = (double)program->batch_size * row_work(net) / SLOT_FLOAT_WORK;
+    count = at_most(count, SLOTS_MOST_FLOATS / net->slot_floats);
+    if (worth < (double)count * (double)net->slot_floats)
+      count = (int64_t)(worth / (double)net->slot_floats);
+  }
   for (int i = 0; i < program->ops_count; i++) {
     bytes += 2 * 4 * program->ops[i].out_features;
     if (program->ops[i].type == EP_LAYER_LINEAR) wide = SLOT_LEAST_ROWS;
-    if (net->layers[i].shared) least = SHARED_LEAST_ROWS;
   }
   count = at_least(count, 1);
   net->slot_rows = at_least((program->batch_size + count - 1) / count, least);
   net->slot_rows = at_most(net->slot_rows, program->batch_size);
   net->slots_count = (program->batch_size + net->slot_rows - 1) / net->slot_rows;
   int64_t rows = at_least(CHUNK_BYTES / at_least(bytes, 1), wide);
-  if (least == SHARED_LEAST_ROWS) rows = at_least(rows, least);
+  if (least >= SHARED_LEAST_ROWS) rows = at_least(rows, least);
   net->chunk_rows = at_most(rows, at_least(net->slot_rows, program->max_predict_rows));
 }
 
@@ -331,16 +371,17 @@ static bool make_sums(ep_blocked_net *net) {
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
     most += pieces_of(weight_floats(op), PIECE_FLOATS) + pieces_of(bias_floats(op), PIECE_FLOATS);
-    if (net->layers[i].shared) most += pieces_of(op->out_features, SHARED_TILE_ROWS);
+    if (net->layers[i].shared) most += pieces_of(shared_units(op), shared_piece(op));
   }
   net->sums = take(net, most, 1, sizeof *net->sums);
   if (!net->sums) return false;
   for (int i = net->first_learned; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
     const ep_blocked_layer *layer = &net->layers[i];
-    for (int64_t row = 0; layer->shared && row < op->out_features; row += SHARED_TILE_ROWS)
-      net->sums[net->sums_count++] = (ep_blocked_piece){
-          .layer = i, .first = row, .count = at_most(op->out_features - row, SHARED_TILE_ROWS)};
+    const int64_t units = shared_units(op), each = shared_piece(op);
+    for (int64_t unit = 0; layer->shared && unit < units; unit += each)
+      net->sums[net->sums_count++] =
+          (ep_blocked_piece){.layer = i, .first = unit, .count = at_most(units - unit, each)};
     if (layer->grad_weight >= 0) sum_range(net, op->weight, layer->grad_weight, weight_floats(op));
     if (layer->grad_bias >= 0) sum_range(net, op->bias, layer->grad_bias, bias_floats(op));
   }

@@ -7,7 +7,7 @@
 typedef struct {
   const ep_op *op;
   int64_t grad_weight, grad_bias; /* offsets in a slot's gradient; -1 = not there */
-  bool shared;                    /* a linear layer whose gradient is taken from the whole batch */
+  bool shared;                    /* the gradient of its weight is taken from the whole batch */
   bool drops;                     /* a conv2d of whose output a dropout2d takes channels away */
   int norm;                       /* which batch_norm it is; -1 = none */
   int64_t side_bytes;             /* a row */
@@ -43,9 +43,9 @@ typedef struct {
 
 /* A piece of work of the gradient's sum, or of the update. */
 typedef struct {
-  int layer;            /* shared: rows first … of its weight; -1: floats of the slots */
+  int layer;            /* shared: units first … of its weight; -1: floats of the slots */
   int group;            /* update: of the program's */
-  int64_t first, count; /* in the parameters; shared: rows of the weight */
+  int64_t first, count; /* in the parameters; shared: rows, or words of a table */
   int64_t slot_first;   /* in a slot's gradient */
   double squares;       /* update: of the gradient, for clipping */
 } ep_blocked_piece;

@@ -2,9 +2,9 @@
 
 #include "kernels/plans/work.h"
 
-/* Threads take slots of the rows. */
+/* Threads take slots of the rows: of a convolution's a row is enough. */
 static double slots_of(const ep_network_work *sum, int64_t rows) {
-  const double slot_products = 50000, slots_most = 32, slot_rows_least = 8;
+  const double slot_products = 50000, slots_most = 32, slot_rows_least = sum->conv > 0 ? 1 : 8;
   double n = (double)rows, products = sum->thin + sum->wide + sum->conv;
   double slots = fmin(fmax(n * products / slot_products, 1), slots_most);
   return fmax(1, fmin(slots, n / slot_rows_least));
@@ -29,6 +29,13 @@ static void work(const ep_program *program, const ep_device_traits *device, int6
   units[5] = ep_program_updated(program);
 }
 
+/* Beside cpu/fused's. */
+static double cycles(const ep_program *program, const ep_device_traits *device) {
+  (void)device;
+  const ep_network_work sum = ep_program_work(program);
+  return (sum.thin + sum.wide) * (double)program->batch_size;
+}
+
 static const ep_calibration_program programs[] = {
     {.in_features = 4, .width = 4, .hidden = 1, .rows = 16},
     {.in_features = 8, .width = 16, .hidden = 8, .rows = 100},
@@ -49,6 +56,7 @@ const ep_executor_profile ep_cpu_blocked_profile = {
                          EP_CAPABLE_LAYER(EMBEDDING) | EP_CAPABLE_LAYER(RESIDUAL),
                      EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .accepts = ep_executor_accepts_all,
+    .cycles = cycles,
     .work = work,
     .cores = cores,
     .terms = {{"step", 5e-6},

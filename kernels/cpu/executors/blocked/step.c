@@ -327,6 +327,23 @@ static void sum_shared(const work *w, const ep_blocked_piece *piece) {
     net->variant->add(bias, grad_y + row * out, piece->count);
 }
 
+/* Words first … of a shared table, from the whole batch. */
+static void sum_table(const work *w, const ep_blocked_piece *piece) {
+  const ep_blocked_net *net = w->net;
+  const ep_op *op = net->layers[piece->layer].op;
+  const int64_t dimension = ep_op_dimension(op), columns = ep_op_columns(op);
+  const float *x = net->values[net->values[piece->layer].base].kept + op->numbers;
+  const float *grad_y = net->values[net->values[piece->layer + 1].base].kept_grad + op->numbers;
+  float *table = net->gradient + op->weight;
+  memset(table + piece->first * dimension, 0, (size_t)(piece->count * dimension) * sizeof *table);
+  for (int64_t row = 0; row < w->rows; row++, x += op->in_features, grad_y += op->out_features)
+    for (int64_t i = 0; i < columns; i++) {
+      const int64_t word = (int64_t)x[i];
+      if (word >= piece->first && word < piece->first + piece->count)
+        net->variant->add(table + word * dimension, grad_y + i * dimension, dimension);
+    }
+}
+
 static int64_t slots_of(const work *w) {
   return (w->rows + w->net->slot_rows - 1) / w->net->slot_rows;
 }
@@ -337,7 +354,10 @@ static void sum_task(void *context, int64_t number, int member) {
   const ep_blocked_net *net = w->net;
   const ep_blocked_piece *piece = &net->sums[number];
   if (piece->layer >= 0) {
-    sum_shared(w, piece);
+    if (net->layers[piece->layer].op->type == EP_LAYER_EMBEDDING)
+      sum_table(w, piece);
+    else
+      sum_shared(w, piece);
     return;
   }
   float *to = net->gradient + piece->first;

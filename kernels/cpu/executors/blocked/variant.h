@@ -54,18 +54,20 @@ static void bytes(float *restrict to, const uint8_t *restrict from, int64_t chan
 }
 
 #define VARIANT_ACTIVATION(code, ...) [EP_LAYER_##code] = {activation_forward, activation_backward},
-#define VARIANT_OPS                                                               \
-  .layers = {[EP_LAYER_LINEAR] = {linear_forward, linear_backward},               \
-             [EP_LAYER_CONV2D] = {conv_forward, conv_backward},                   \
-             [EP_LAYER_MAX_POOL2D] = {max_pool_forward, max_pool_backward},       \
-             [EP_LAYER_DROPOUT] = {dropout_forward, dropout_backward},            \
-             [EP_LAYER_DROPOUT2D] = {dropout_forward, dropout_backward},          \
-             [EP_LAYER_BATCH_NORM] = {batch_norm_forward, batch_norm_backward},   \
-             [EP_LAYER_LAYER_NORM] = {layer_norm_forward, layer_norm_backward},   \
-             [EP_LAYER_EMBEDDING] = {embedding_forward, embedding_backward},      \
-             [EP_LAYER_RESIDUAL] = {residual_forward, residual_backward},         \
-             EP_ACTIVATIONS(VARIANT_ACTIVATION)},                                 \
-  .moments_add = moments_add, .products_add = products_add, .mask = dropout_mask, \
+#define VARIANT_OPS                                                                            \
+  .layers = {[EP_LAYER_LINEAR] = {linear_forward, linear_backward},                            \
+             [EP_LAYER_CONV2D] = {conv_forward, conv_backward},                                \
+             [EP_LAYER_MAX_POOL2D] = {max_pool_forward, max_pool_backward},                    \
+             [EP_LAYER_AVG_POOL2D] = {avg_pool_forward, avg_pool_backward},                    \
+             [EP_LAYER_ADAPTIVE_AVG_POOL2D] = {adaptive_pool_forward, adaptive_pool_backward}, \
+             [EP_LAYER_DROPOUT] = {dropout_forward, dropout_backward},                         \
+             [EP_LAYER_DROPOUT2D] = {dropout_forward, dropout_backward},                       \
+             [EP_LAYER_BATCH_NORM] = {batch_norm_forward, batch_norm_backward},                \
+             [EP_LAYER_LAYER_NORM] = {layer_norm_forward, layer_norm_backward},                \
+             [EP_LAYER_EMBEDDING] = {embedding_forward, embedding_backward},                   \
+             [EP_LAYER_RESIDUAL] = {residual_forward, residual_backward},                      \
+             EP_ACTIVATIONS(VARIANT_ACTIVATION)},                                              \
+  .moments_add = moments_add, .products_add = products_add, .mask = dropout_mask,              \
   .update = update, .add = add, .sum_of_squares = sum_of_squares, .bytes = bytes
 
 #endif

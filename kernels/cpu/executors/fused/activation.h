@@ -4,9 +4,8 @@
 #ifndef EP_KERNELS_CPU_EXECUTORS_FUSED_ACTIVATION_H
 #define EP_KERNELS_CPU_EXECUTORS_FUSED_ACTIVATION_H
 
-#include "kernels/cpu/executors/fused/elementary.h"
 #include "kernels/cpu/executors/fused/fused.h"
-#include "kernels/cpu/executors/fused/plan.h"
+#include "kernels/cpu/runtime/activations.h"
 #include "kernels/formulas/activations.h"
 
 typedef struct {
@@ -15,84 +14,6 @@ typedef struct {
   float negative_slope; /* op's, which no store can change here */
   const ep_op *op;      /* lent */
 } activation;
-
-#define GELU_SQRT_HALF 0x1.6a09e6p-1f /* sqrt(1/2) */
-#define GELU_DENSITY_0 0x1.988454p-2f /* 1 / sqrt(2 pi) */
-
-/* In all that follows, of one vector: y = f(x), and g f'(x), where y = f(x) is known as well. */
-LANES_INLINE lanes relu_forward(const activation *p, lanes x) {
-  (void)p;
-  return lanes_max(lanes_set(0.0f), x);
-}
-
-LANES_INLINE lanes relu_backward(const activation *p, lanes x, lanes y, lanes g) {
-  (void)p, (void)x;
-  const lanes zero = lanes_set(0.0f);
-  return lanes_select(lanes_less(zero, y), g, zero);
-}
-
-LANES_INLINE lanes leaky_relu_forward(const activation *p, lanes x) {
-  return lanes_select(lanes_less(lanes_set(0.0f), x), x, x * p->negative_slope);
-}
-
-LANES_INLINE lanes leaky_relu_backward(const activation *p, lanes x, lanes y, lanes g) {
-  (void)y;
-  return lanes_select(lanes_less(lanes_set(0.0f), x), g, g * p->negative_slope);
-}
-
-LANES_INLINE lanes tanh_forward(const activation *p, lanes x) {
-  (void)p;
-  return lanes_tanh(x);
-}
-
-LANES_INLINE lanes tanh_backward(const activation *p, lanes x, lanes y, lanes g) {
-  (void)p, (void)x;
-  return g * (1.0f - y * y);
-}
-
-LANES_INLINE lanes sigmoid_forward(const activation *p, lanes x) {
-  (void)p;
-  return lanes_sigmoid(x);
-}
-
-LANES_INLINE lanes sigmoid_backward(const activation *p, lanes x, lanes y, lanes g) {
-  (void)p, (void)x;
-  return g * ((1.0f - y) * y);
-}
-
-/* x Phi(x), Phi the normal distribution; -inf gives what x Phi(x) tends to in floats, NaN, as in
- * torch. */
-LANES_INLINE lanes gelu_forward(const activation *p, lanes x) {
-  (void)p;
-  return x * (0.5f + 0.5f * lanes_erf(x * GELU_SQRT_HALF));
-}
-
-LANES_INLINE lanes gelu_backward(const activation *p, lanes x, lanes y, lanes g) {
-  (void)p, (void)y;
-  return g * ((0.5f + 0.5f * lanes_erf(x * GELU_SQRT_HALF)) +
-              x * GELU_DENSITY_0 * lanes_exp(-0.5f * x * x));
-}
-
-LANES_INLINE lanes sin_forward(const activation *p, lanes x) {
-  (void)p;
-  return lanes_sin(x);
-}
-
-LANES_INLINE lanes sin_backward(const activation *p, lanes x, lanes y, lanes g) {
-  (void)p, (void)y;
-  return g * lanes_cos(x);
-}
-
-LANES_INLINE lanes silu_forward(const activation *p, lanes x) {
-  (void)p;
-  return x * lanes_sigmoid(x);
-}
-
-LANES_INLINE lanes silu_backward(const activation *p, lanes x, lanes y, lanes g) {
-  (void)p, (void)y;
-  lanes part = lanes_sigmoid(x);
-  return g * (part * (1.0f + x * (1.0f - part)));
-}
 
 /* Those without vectors of their own. */
 LANES_INLINE lanes any_forward(const activation *p, lanes x) {
@@ -153,30 +74,32 @@ static void softmax_backward(const activation *p, const float *y, float *g, bool
   }
 }
 
-#define ACTIVATION_FORWARD(code, name)                                             \
-  case EP_LAYER_##code:                                                            \
-    ACTIVATION_EACH(p, lanes_store(y + at, name##_forward(p, lanes_load(x + at)))) \
+#define ACTIVATION_FORWARD(code, name)                                                       \
+  case EP_LAYER_##code:                                                                      \
+    ACTIVATION_EACH(p, lanes_store(y + at, lanes_##name##_forward(own, lanes_load(x + at)))) \
     break;
 
 static void activation_forward(const activation *p, const float *x, float *y) {
+  const lanes_activation own = {p->negative_slope};
   switch (p->type) {
-    EP_FUSED_ACTIVATIONS(ACTIVATION_FORWARD)
+    LANES_ACTIVATIONS(ACTIVATION_FORWARD)
   case EP_LAYER_SOFTMAX: softmax_forward(p, x, y, false); break;
   case EP_LAYER_LOG_SOFTMAX: softmax_forward(p, x, y, true); break;
   default: ACTIVATION_EACH(p, lanes_store(y + at, any_forward(p, lanes_load(x + at))))
   }
 }
 
-#define ACTIVATION_BACKWARD(code, name)                                                            \
-  case EP_LAYER_##code:                                                                            \
-    ACTIVATION_EACH(p,                                                                             \
-                    lanes_store(g + at, name##_backward(p, lanes_load(x + at), lanes_load(y + at), \
-                                                        lanes_load(g + at))))                      \
+#define ACTIVATION_BACKWARD(code, name)                                                          \
+  case EP_LAYER_##code:                                                                          \
+    ACTIVATION_EACH(                                                                             \
+        p, lanes_store(g + at, lanes_##name##_backward(own, lanes_load(x + at),                  \
+                                                       lanes_load(y + at), lanes_load(g + at)))) \
     break;
 
 static void activation_backward(const activation *p, const float *x, const float *y, float *g) {
+  const lanes_activation own = {p->negative_slope};
   switch (p->type) {
-    EP_FUSED_ACTIVATIONS(ACTIVATION_BACKWARD)
+    LANES_ACTIVATIONS(ACTIVATION_BACKWARD)
   case EP_LAYER_SOFTMAX: softmax_backward(p, y, g, false); break;
   case EP_LAYER_LOG_SOFTMAX: softmax_backward(p, y, g, true); break;
   default:

@@ -20,10 +20,11 @@ typedef struct {
 typedef struct {
   const ep_program *program;
   const ep_fused_variant *variant;
-  ep_fused_net net;
+  ep_fused_net net;    /* the batch's first part has its gradients; outside training it is alone */
+  ep_fused_net *parts; /* [net.parts - 1]: the others */
   split_data data[EP_SPLIT_COUNT];
   bool saved;          /* net.saved holds a snapshot */
-  uint32_t *rows_from; /* [stride]: where the gathered chunk's rows come from */
+  uint32_t *rows_from; /* [net.parts, stride]: where a gathered chunk's rows come from */
 
   /* Without a shuffle every epoch sees the same chunks: they are made once, at load.
    * [batch, chunk of the batch, in_features + target_columns, stride]; NULL when gathered. */
@@ -56,6 +57,9 @@ static void fused_destroy(void *self) {
   free(executor->packed);
   free(executor->rows_from);
   ep_crew_destroy(executor->net.crew);
+  for (int i = 0; executor->parts && i < executor->net.parts - 1; i++)
+    ep_fused_net_deinit(&executor->parts[i]);
+  free(executor->parts);
   ep_fused_net_deinit(&executor->net);
   free(executor);
 }
@@ -70,6 +74,18 @@ static ep_status make_order(fused *self, ep_error *error) {
   return self->order ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the order of the rows");
 }
 
+static ep_status make_parts(fused *self, int threads, ep_error *error) {
+  const int parts = self->net.parts;
+  if (parts == 1) return EP_OK;
+  self->parts = calloc((size_t)parts, sizeof *self->parts);
+  if (!self->parts) return ep_fail(error, EP_NO_MEMORY, "no memory for the parts of a batch");
+  for (int i = 0; i < parts - 1; i++) {
+    ep_status status = ep_fused_net_init_part(&self->parts[i], &self->net, error);
+    if (status != EP_OK) return status;
+  }
+  return ep_crew_create(threads < parts ? threads : parts, &self->net.crew, error);
+}
+
 static ep_status fused_create(ep_backend *backend, const ep_program *program, void **out,
                               ep_error *error) {
   fused *self = calloc(1, sizeof *self);
@@ -81,12 +97,13 @@ static ep_status fused_create(ep_backend *backend, const ep_program *program, vo
   if (threads > backend->threads) threads = backend->threads;
   if (status == EP_OK && self->net.shared && threads > 1)
     status = ep_crew_create(threads, &self->net.crew, error);
+  if (status == EP_OK) status = make_parts(self, backend->threads, error);
   if (status == EP_OK) status = make_order(self, error);
   if (status == EP_OK) {
     int64_t stride = self->net.stride;
     self->chunk_floats = (program->in_features + program->target_columns) * stride;
     self->chunks_per_batch = (program->batch_size + stride - 1) / stride;
-    self->rows_from = malloc((size_t)stride * sizeof *self->rows_from);
+    self->rows_from = malloc((size_t)stride * (size_t)self->net.parts * sizeof *self->rows_from);
     if (!self->rows_from) status = ep_fail(error, EP_NO_MEMORY, "no memory for row numbers");
   }
   if (status != EP_OK) {
@@ -101,6 +118,7 @@ static int64_t fused_bytes(const void *self) {
   const fused *executor = self;
   const ep_program *program = executor->program;
   int64_t bytes = (int64_t)sizeof *executor + executor->net.arena_bytes + executor->packed_bytes;
+  for (int i = 0; i < executor->net.parts - 1; i++) bytes += executor->parts[i].arena_bytes;
   if (executor->shuffle) bytes += program->train_rows * (int64_t)sizeof *executor->order;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     if (executor->data[split].numbers)
@@ -109,35 +127,36 @@ static int64_t fused_bytes(const void *self) {
 }
 
 /* x of `rows` rows, those of rows_from, into one chunk; the last row fills up the last vector. */
-static ep_fused_chunk chunk_x(fused *self, const float *x, int64_t rows, float *to) {
+static ep_fused_chunk chunk_x(const fused *self, const float *x, int64_t rows, uint32_t *rows_from,
+                              float *to) {
   const ep_fused_net *net = &self->net;
   ep_fused_chunk chunk = {.x = to, .rows = rows, .vectors = (rows + net->lanes - 1) / net->lanes};
   for (int64_t row = rows; row < chunk.vectors * net->lanes; row++)
-    self->rows_from[row] = self->rows_from[rows - 1];
-  self->variant->pack(to, net->stride, x, self->program->in_features, self->rows_from,
-                      chunk.vectors);
+    rows_from[row] = rows_from[rows - 1];
+  self->variant->pack(to, net->stride, x, self->program->in_features, rows_from, chunk.vectors);
   return chunk;
 }
 
 /* x and y. */
-static ep_fused_chunk chunk_make(fused *self, const split_data *data, int64_t rows, float *to) {
+static ep_fused_chunk chunk_make(const fused *self, const split_data *data, int64_t rows,
+                                 uint32_t *rows_from, float *to) {
   const ep_fused_net *net = &self->net;
-  ep_fused_chunk chunk = chunk_x(self, data->x, rows, to);
+  ep_fused_chunk chunk = chunk_x(self, data->x, rows, rows_from, to);
   float *y = to + self->program->in_features * net->stride;
   chunk.y = y;
   if (ep_loss_takes_classes(self->program->loss)) {
     const int32_t *classes = data->y;
     for (int64_t row = 0; row < chunk.vectors * net->lanes; row++)
-      memcpy(&y[row], &classes[self->rows_from[row]], sizeof *y);
+      memcpy(&y[row], &classes[rows_from[row]], sizeof *y);
   } else {
-    self->variant->pack(y, net->stride, data->y, self->program->target_columns, self->rows_from,
+    self->variant->pack(y, net->stride, data->y, self->program->target_columns, rows_from,
                         chunk.vectors);
   }
   return chunk;
 }
 
-static void rows_in_turn(fused *self, int64_t first, int64_t rows) {
-  for (int64_t row = 0; row < rows; row++) self->rows_from[row] = (uint32_t)(first + row);
+static void rows_in_turn(uint32_t *rows_from, int64_t first, int64_t rows) {
+  for (int64_t row = 0; row < rows; row++) rows_from[row] = (uint32_t)(first + row);
 }
 
 static int64_t chunk_rows(const fused *self, int64_t first, int64_t rows) {
@@ -177,8 +196,8 @@ static void pack_training(fused *self) {
     float *to = self->packed + batch * self->chunks_per_batch * self->chunk_floats;
     for (int64_t first = 0; first < rows; first += self->net.stride, to += self->chunk_floats) {
       int64_t count = chunk_rows(self, first, rows);
-      rows_in_turn(self, batch * program->batch_size + first, count);
-      chunk_make(self, &self->data[EP_SPLIT_TRAIN], count, to);
+      rows_in_turn(self->rows_from, batch * program->batch_size + first, count);
+      chunk_make(self, &self->data[EP_SPLIT_TRAIN], count, self->rows_from, to);
     }
   }
 }
@@ -221,8 +240,9 @@ static void shuffle_for(fused *self, int64_t epoch) {
 }
 
 /* Rows `first` … of a batch of `rows` rows of the epoch that shuffle_for prepared. */
-static ep_fused_chunk training_chunk(fused *self, int64_t batch, int64_t first, int64_t rows) {
-  const ep_fused_net *net = &self->net;
+static ep_fused_chunk training_chunk(const fused *self, const ep_fused_net *net,
+                                     uint32_t *rows_from, int64_t batch, int64_t first,
+                                     int64_t rows) {
   int64_t count = chunk_rows(self, first, rows);
   if (self->packed) {
     int64_t number = batch * self->chunks_per_batch + first / net->stride;
@@ -234,11 +254,11 @@ static ep_fused_chunk training_chunk(fused *self, int64_t batch, int64_t first, 
   }
   int64_t row = batch * self->program->batch_size + first;
   if (self->shuffle) {
-    memcpy(self->rows_from, self->order + row, (size_t)count * sizeof *self->rows_from);
+    memcpy(rows_from, self->order + row, (size_t)count * sizeof *rows_from);
   } else {
-    rows_in_turn(self, row, count);
+    rows_in_turn(rows_from, row, count);
   }
-  return chunk_make(self, &self->data[EP_SPLIT_TRAIN], count, net->gathered);
+  return chunk_make(self, &self->data[EP_SPLIT_TRAIN], count, rows_from, net->gathered);
 }
 
 /* Values that the mean loss of `rows` rows is over. */
@@ -248,24 +268,79 @@ static double loss_values(const fused *self, int64_t rows) {
          (ep_loss_takes_classes(program->loss) ? 1.0 : (double)program->out_features);
 }
 
+/* A step, for those who take its parts. */
+typedef struct {
+  fused *self;
+  int64_t batch, rows;
+  double values; /* loss_values */
+  double loss[EP_FUSED_PARTS_MAX];
+  int64_t errors[EP_FUSED_PARTS_MAX];
+} step_work;
+
+static const ep_fused_net *part_net(const fused *self, int64_t part) {
+  return part == 0 ? &self->net : &self->parts[part - 1];
+}
+
+/* The first chunk of a part, of all chunks of the batch: the first parts have one more. */
+static int64_t part_first(const step_work *w, int64_t part) {
+  const int64_t stride = w->self->net.stride, parts = w->self->net.parts;
+  const int64_t chunks = (w->rows + stride - 1) / stride, more = chunks % parts;
+  return part * (chunks / parts) + (part < more ? part : more);
+}
+
+/* A part's way forward and back. */
+static void part_task(void *context, int64_t part, int member) {
+  (void)member;
+  step_work *w = context;
+  const fused *self = w->self;
+  const ep_fused_net *net = part_net(self, part);
+  uint32_t *rows_from = self->rows_from + part * net->stride;
+  const bool alone = net->parts == 1; /* and then a step may be shorter than a few divisions */
+  const int64_t begin = alone ? 0 : part_first(w, part) * net->stride;
+  const int64_t end = alone ? w->rows : part_first(w, part + 1) * net->stride;
+  w->loss[part] = 0;
+  w->errors[part] = 0;
+  for (int64_t first = begin; first < end; first += net->stride) {
+    ep_fused_chunk chunk = training_chunk(self, net, rows_from, w->batch, first, w->rows);
+    self->variant->forward(net, &chunk);
+    self->variant->loss(net, &chunk, (float)(1.0 / w->values), &w->loss[part], &w->errors[part]);
+    self->variant->backward(net, &chunk, first == begin);
+  }
+}
+
+enum { ADD_FLOATS = 1 << 14 }; /* of the sums that a thread adds up at a time */
+
+static void add_task(void *context, int64_t number, int member) {
+  (void)member;
+  const step_work *w = context;
+  const ep_fused_net *net = &w->self->net;
+  const int64_t all = ep_fused_net_sums(net), first = number * ADD_FLOATS;
+  const int64_t end = all - first < ADD_FLOATS ? all : first + ADD_FLOATS;
+  for (int part = 1; part < net->parts && part_first(w, part) < part_first(w, part + 1); part++)
+    w->self->variant->add(net, part_net(w->self, part), first, end);
+}
+
 static void train_step(fused *self, int64_t step, float lr, float *loss, int32_t *errors) {
   const ep_program *program = self->program;
-  const ep_fused_variant *variant = self->variant;
   const ep_fused_net *net = &self->net;
   const int64_t steps_per_epoch = ep_program_steps_per_epoch(program);
   const int64_t batch = step % steps_per_epoch, rows = ep_program_batch_rows(program, batch);
-  const double values = loss_values(self, rows);
+  step_work w = {.self = self, .batch = batch, .rows = rows, .values = loss_values(self, rows)};
   double total = 0;
   int64_t wrong = 0;
   shuffle_for(self, step / steps_per_epoch);
-  for (int64_t first = 0; first < rows; first += net->stride) {
-    ep_fused_chunk chunk = training_chunk(self, batch, first, rows);
-    variant->forward(net, &chunk);
-    variant->loss(net, &chunk, (float)(1.0 / values), &total, &wrong);
-    variant->backward(net, &chunk, first == 0);
+  if (net->parts > 1) {
+    ep_crew_run(net->crew, part_task, &w, net->parts);
+    ep_crew_run(net->crew, add_task, &w, (ep_fused_net_sums(net) + ADD_FLOATS - 1) / ADD_FLOATS);
+  } else {
+    part_task(&w, 0, 0);
   }
-  variant->update(net, step, lr);
-  *loss = (float)(total / values);
+  for (int part = 0; part < net->parts; part++) {
+    total += w.loss[part];
+    wrong += w.errors[part];
+  }
+  self->variant->update(net, step, lr);
+  *loss = (float)(total / w.values);
   *errors = (int32_t)wrong;
 }
 
@@ -288,8 +363,8 @@ static ep_status fused_evaluate(void *self, ep_split split, double *loss, int64_
   int64_t wrong = 0;
   for (int64_t first = 0; first < data->rows; first += net->stride) {
     int64_t rows = chunk_rows(executor, first, data->rows);
-    rows_in_turn(executor, first, rows);
-    ep_fused_chunk chunk = chunk_make(executor, data, rows, net->gathered);
+    rows_in_turn(executor->rows_from, first, rows);
+    ep_fused_chunk chunk = chunk_make(executor, data, rows, executor->rows_from, net->gathered);
     executor->variant->forward(net, &chunk);
     executor->variant->loss(net, &chunk, 0.0f, &total, &wrong);
   }
@@ -303,8 +378,8 @@ static void numbers_predict(fused *executor, const float *x, int64_t rows, float
   const int64_t features = executor->program->out_features;
   for (int64_t first = 0; first < rows; first += net->stride) {
     int64_t count = chunk_rows(executor, first, rows);
-    rows_in_turn(executor, first, count);
-    ep_fused_chunk chunk = chunk_x(executor, x, count, net->gathered);
+    rows_in_turn(executor->rows_from, first, count);
+    ep_fused_chunk chunk = chunk_x(executor, x, count, executor->rows_from, net->gathered);
     executor->variant->forward(net, &chunk);
     const float *from = net->output ? net->output : chunk.x;
     float *to = output + first * features;

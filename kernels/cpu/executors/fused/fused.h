@@ -8,8 +8,11 @@
  * chunk_vectors * lanes rows. The last vector of a batch is filled up with copies of its last
  * row, whose gradient and loss are set to zero.
  *
- * The products of a large layer are shared among threads, piece by piece. A number of a result is
- * summed up by one thread in one order, so that the number of threads changes no bit. */
+ * Threads share a step in one of two ways. Either each takes parts of the batch, runs of chunks, on
+ * an ep_fused_net of the part's own, whose sums are then added up in the order of the parts. Or, in
+ * networks so large that there is more to share, all take pieces of the products of a layer. A
+ * number of a result is summed up by one thread in one order, and the cuts depend on the program
+ * alone: the number of threads changes no bit. */
 #ifndef EP_KERNELS_CPU_EXECUTORS_FUSED_FUSED_H
 #define EP_KERNELS_CPU_EXECUTORS_FUSED_FUSED_H
 
@@ -50,6 +53,7 @@ typedef struct {
   int stages_count;
   int first_linear; /* the gradient goes no further back; stages_count when there is none */
   int64_t lanes, chunk_vectors, stride;
+  int parts;          /* of a batch; ep_fused_parts */
   bool tiled, shared; /* some layer is */
   ep_crew *crew;      /* the executor's; NULL: the caller is alone */
 
@@ -107,6 +111,11 @@ struct ep_fused_variant {
    * before, or written when `first`. Spends net->gradient, net->spare and net->activations. */
   void (*backward)(const ep_fused_net *net, const ep_fused_chunk *chunk, bool first);
 
+  /* Adds a part's gradients, as its backward left them, to net's: numbers first … end - 1 of the
+   * sums by lane, [0, summed * lanes), and of the gradients from there on, up to
+   * ep_fused_net_sums(net). first and end are multiples of EP_FUSED_PAD. */
+  void (*add)(const ep_fused_net *net, const ep_fused_net *part, int64_t first, int64_t end);
+
   /* Step number `step`, counted from 0, of the optimizer. */
   void (*update)(const ep_fused_net *net, int64_t step, float lr);
 
@@ -118,6 +127,11 @@ struct ep_fused_variant {
 extern const ep_fused_variant ep_fused_baseline;
 extern const ep_fused_variant ep_fused_avx2, ep_fused_avx512, ep_fused_amx; /* x86-64 alone */
 
+/* Numbers that a part's gradients are. */
+static inline int64_t ep_fused_net_sums(const ep_fused_net *net) {
+  return net->summed * net->lanes + net->floats - net->summed;
+}
+
 /* The best that this instruction set allows, and the compiler could build. */
 const ep_fused_variant *ep_fused_variant_of(ep_instruction_set instruction_set);
 
@@ -126,6 +140,10 @@ const ep_fused_variant *ep_fused_variant_of(ep_instruction_set instruction_set);
 ep_status ep_fused_net_init(ep_fused_net *net, const ep_program *program,
                             const ep_fused_variant *variant, ep_error *error);
 void ep_fused_net_deinit(ep_fused_net *net);
+
+/* Another part's: parameters and state are those of `whole`, which it needs until deinit; all else
+ * is its own. EP_NO_MEMORY. */
+ep_status ep_fused_net_init_part(ep_fused_net *net, const ep_fused_net *whole, ep_error *error);
 
 /* Between the program's order of parameters (flat: [parameters]) and the net's (own: [floats]).
  * Padding is written with zeros. */

@@ -4,9 +4,9 @@
 #ifndef EP_KERNELS_CPU_EXECUTORS_FUSED_LOSS_H
 #define EP_KERNELS_CPU_EXECUTORS_FUSED_LOSS_H
 
-#include "kernels/cpu/executors/fused/elementary.h"
 #include "kernels/cpu/executors/fused/fused.h"
 #include "kernels/cpu/executors/fused/plan.h"
+#include "kernels/cpu/runtime/elementary.h"
 #include "kernels/formulas/losses.h"
 
 /* Which lanes of vector v hold rows of their own. */

@@ -81,7 +81,8 @@ static void make_stages(ep_fused_net *net) {
     stage->wide = op->type == EP_LAYER_LINEAR && op->in_features >= WIDE_IN_FEATURES &&
                   op->out_features >= WIDE_OUT_FEATURES;
     stage->tiled = net->variant->tiles && ep_fused_is_tiled(program, op);
-    stage->shared = stage->wide && ep_fused_is_shared(program, op, net->variant->tiles);
+    stage->shared =
+        stage->wide && net->parts == 1 && ep_fused_is_shared(program, op, net->variant->tiles);
     net->tiled = net->tiled || stage->tiled;
     net->shared = net->shared || stage->shared;
   }
@@ -122,7 +123,12 @@ static void choose_chunk(ep_fused_net *net, int64_t values) {
   if ((net->tiled || net->shared) && most < CHUNK_TILED_ROWS) most = CHUNK_TILED_ROWS;
   int64_t rows = round_up(net->program->batch_size, net->lanes);
   int64_t chunks = (rows + most - 1) / most;
-  rows = round_up((rows + chunks - 1) / chunks, chunks > 1 ? CHUNK_LEAST_ROWS : net->lanes);
+  if (net->parts > 1) {
+    chunks = round_up(chunks, net->parts); /* as many for each part */
+    rows = round_up((rows + chunks - 1) / chunks, net->lanes);
+  } else {
+    rows = round_up((rows + chunks - 1) / chunks, chunks > 1 ? CHUNK_LEAST_ROWS : net->lanes);
+  }
   net->stride = rows;
   net->chunk_vectors = rows / net->lanes;
 }
@@ -176,18 +182,19 @@ static int64_t place_tiles(ep_fused_net *net, tally *total) {
   return begin;
 }
 
-/* Sizes first, then the one allocation, then the pointers into it. */
-static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
+/* Sizes first, then the one allocation, then the pointers into it. whole: whose parameters and
+ * state it has; NULL: its own. */
+static ep_status place_arrays(ep_fused_net *net, const ep_fused_net *whole, ep_error *error) {
   const ep_program *program = net->program;
   tally total = {0};
-  place_parameters(net, &total);
+  if (!whole) place_parameters(net, &total);
   extent size = measure(net);
   int64_t row_values = program->in_features + program->target_columns;
-  choose_chunk(net, row_values + size.values + 2 * size.widest);
+  if (!whole) choose_chunk(net, row_values + size.values + 2 * size.widest);
   net->slots = ep_optimizer_slots(&program->optimizer);
-  int64_t parameters = tally_add(&total, net->floats, 1);
-  int64_t state = tally_add(&total, net->floats, net->slots);
-  int64_t saved = tally_add(&total, net->floats, 1 + net->slots);
+  int64_t parameters = whole ? 0 : tally_add(&total, net->floats, 1);
+  int64_t state = whole ? 0 : tally_add(&total, net->floats, net->slots);
+  int64_t saved = whole ? 0 : tally_add(&total, net->floats, 1 + net->slots);
   int64_t gradients = tally_add(&total, net->floats, 1);
   int64_t sums = tally_add(&total, net->summed, net->lanes);
   int64_t activations = tally_add(&total, size.values, net->stride);
@@ -206,9 +213,9 @@ static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
                    (long long)net->arena_bytes);
   }
   float *base = memset(net->arena, 0, (size_t)net->arena_bytes);
-  net->parameters = base + parameters;
-  net->state = net->slots ? base + state : NULL;
-  net->saved = base + saved;
+  net->parameters = whole ? whole->parameters : base + parameters;
+  net->state = whole ? whole->state : net->slots ? base + state : NULL;
+  net->saved = whole ? NULL : base + saved;
   net->gradients = base + gradients;
   net->sums = base + sums;
   net->activations = base + activations;
@@ -227,8 +234,22 @@ ep_status ep_fused_net_init(ep_fused_net *net, const ep_program *program,
   *net = (ep_fused_net){.program = program, .variant = variant, .lanes = variant->lanes};
   net->stages = calloc((size_t)program->ops_count + 1, sizeof *net->stages);
   if (!net->stages) return ep_fail(error, EP_NO_MEMORY, "no memory for the layers");
+  net->parts = ep_fused_parts(program, variant->tiles);
   make_stages(net);
-  ep_status status = place_arrays(net, error);
+  ep_status status = place_arrays(net, NULL, error);
+  if (status != EP_OK) ep_fused_net_deinit(net);
+  return status;
+}
+
+ep_status ep_fused_net_init_part(ep_fused_net *net, const ep_fused_net *whole, ep_error *error) {
+  const size_t bytes = ((size_t)whole->program->ops_count + 1) * sizeof *net->stages;
+  *net = *whole;
+  net->crew = NULL;
+  net->arena = NULL;
+  net->stages = malloc(bytes);
+  if (!net->stages) return ep_fail(error, EP_NO_MEMORY, "no memory for the layers");
+  memcpy(net->stages, whole->stages, bytes);
+  ep_status status = place_arrays(net, whole, error);
   if (status != EP_OK) ep_fused_net_deinit(net);
   return status;
 }

@@ -31,6 +31,28 @@ int ep_fused_threads(const ep_program *program, bool tiles) {
   return 1 + (int)(features / EP_FUSED_SHARED_FEATURES);
 }
 
+static bool any_is_shared(const ep_program *program, bool tiles) {
+  for (int i = 0; i < program->ops_count; i++)
+    if (ep_fused_is_shared(program, &program->ops[i], tiles)) return true;
+  return false;
+}
+
+/* A part is worth a meeting of threads, some 3 us, and the adding up of its sums. */
+int ep_fused_parts(const ep_program *program, bool tiles) {
+  const double multiply_add_us = 3e-5, value_us = 3e-4, part_us = 20;
+  const int64_t floats_most = 1 << 22, part_rows = 32, shared_part_rows = 64;
+  const bool shared = any_is_shared(program, tiles);
+  ep_network_work sum = ep_program_work(program);
+  double us = (double)program->batch_size *
+              (multiply_add_us * (sum.thin + sum.wide) + value_us * sum.values);
+  int64_t most = program->batch_size / (shared ? shared_part_rows : part_rows), parts = 1;
+  if (most > floats_most / (program->parameters + 1))
+    most = floats_most / (program->parameters + 1);
+  if (most > EP_FUSED_PARTS_MAX) most = EP_FUSED_PARTS_MAX;
+  while (2 * parts <= most && us >= 2 * (double)parts * part_us) parts *= 2;
+  return shared && 2 * parts < ep_fused_threads(program, tiles) ? 1 : (int)parts;
+}
+
 /* --- which programs ------------------------------------------------------------------------ */
 
 static bool accepts(const ep_program *program, const ep_device_traits *device) {
@@ -48,7 +70,19 @@ static bool accepts(const ep_program *program, const ep_device_traits *device) {
 }
 
 static int cores(const ep_program *program, const ep_device_traits *device) {
-  return ep_fused_threads(program, device->cpu.tiles);
+  const int parts = ep_fused_parts(program, device->cpu.tiles);
+  return parts > 1 ? parts : ep_fused_threads(program, device->cpu.tiles);
+}
+
+/* Beside cpu/blocked's, which are its multiply-adds: a quarter more where weights are so many that
+ * each chunk of rows reads them from a far cache, else a tenth less. From how many on depends on
+ * how fast the products are read for. */
+static double cycles(const ep_program *program, const ep_device_traits *device) {
+  const int64_t rows = 128, narrow = 1 << 20, wide = 1 << 22;
+  const int64_t most = device->cpu.lanes > 8 ? wide : narrow;
+  const ep_network_work sum = ep_program_work(program);
+  const bool far = !device->cpu.tiles && program->batch_size >= rows && program->parameters > most;
+  return (sum.thin + sum.wide) * (double)program->batch_size * (far ? 1.25 : 0.9);
 }
 
 /* --- cost ---------------------------------------------------------------------------------- */
@@ -68,7 +102,7 @@ static double shared_at_once(const ep_cpu_traits *cpu, const ep_op *op) {
   return pieces / ceil(pieces / fmax(cpu->threads, 1));
 }
 
-static wide_work wide_work_of(const ep_program *program, const ep_cpu_traits *cpu) {
+static wide_work wide_work_of(const ep_program *program, const ep_cpu_traits *cpu, int parts) {
   wide_work sum = {0};
   bool first = true;
   for (int i = 0; i < program->ops_count; i++) {
@@ -78,7 +112,7 @@ static wide_work wide_work_of(const ep_program *program, const ep_cpu_traits *cp
     if (op->type != EP_LAYER_LINEAR) continue;
     bool tiled = cpu->tiles && ep_fused_is_tiled(program, op);
     bool shared = ep_fused_is_shared(program, op, cpu->tiles);
-    double at_once = shared ? shared_at_once(cpu, op) : 1;
+    double at_once = shared && parts == 1 ? shared_at_once(cpu, op) : 1;
     if (tiled)
       sum.tiles += weights * times / at_once;
     else if (ep_op_is_wide(op))
@@ -116,7 +150,8 @@ static void work(const ep_program *program, const ep_device_traits *device, int6
   const double chunk_values = 10240, most = 1024;
   const double cached_weights = 200000, near_weights = 2e6; /* of the second cache, the third */
   ep_network_work sum = ep_program_work(program);
-  wide_work wide = wide_work_of(program, &device->cpu);
+  const int parts = ep_fused_parts(program, device->cpu.tiles);
+  wide_work wide = wide_work_of(program, &device->cpu, parts);
   double padded = ep_rounded_up((double)rows, device->cpu.lanes);
   double chunk_rows = fmin(fmax(chunk_values / sum.values, wide.large ? 128 : 64), most);
   double chunks = ceil(padded / chunk_rows);
@@ -131,6 +166,10 @@ static void work(const ep_program *program, const ep_device_traits *device, int6
   units[7] = sum.wide_weights > near_weights ? chunks * wide.weights : 0;
   units[8] = shuffled_values(program, rows);
   units[9] = padded * wide.tiles;
+  const double at_once = fmin(parts, fmax(device->cpu.threads, 1));
+  for (int i = 1; i < EP_LIMIT_COST_TERMS; i++)
+    if (i != 6 && i != 8)
+      units[i] /= at_once; /* the update and the order of rows are one thread's */
 }
 
 /* Small networks above all: there a CPU and a GPU are close. None is a cell of tests/bench/study.
@@ -170,6 +209,7 @@ const ep_executor_profile ep_cpu_fused_profile = {
                          ~(UINT64_C(0) EP_FUSED_NOT(EP_CAPABLE_ADD_LAYER)),
                      EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .accepts = accepts,
+    .cycles = cycles,
     .work = work,
     .cores = cores,
     .terms = {{"step", 8e-9},

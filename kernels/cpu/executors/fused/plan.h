@@ -7,17 +7,6 @@
 
 extern const ep_executor_profile ep_cpu_fused_profile;
 
-/* X(code, name): the activations that activation.h computes by vectors of its own. Of the others a
- * number is computed at a time, by kernels/formulas. */
-#define EP_FUSED_ACTIVATIONS(X) \
-  X(RELU, relu)                 \
-  X(LEAKY_RELU, leaky_relu)     \
-  X(TANH, tanh)                 \
-  X(SIGMOID, sigmoid)           \
-  X(GELU, gelu)                 \
-  X(SIN, sin)                   \
-  X(SILU, silu)
-
 /* X(code): the activations that are left to other executors: the weights of the jobs that have them
  * stay the same to the last bit. */
 #define EP_FUSED_NOT(X) X(ELU) X(SOFTPLUS)
@@ -63,5 +52,12 @@ bool ep_fused_is_shared(const ep_program *program, const ep_op *op, bool tiles);
 /* Threads that a step can use: as many as there are pieces of the largest side of a shared layer.
  */
 int ep_fused_threads(const ep_program *program, bool tiles);
+
+/* Parts of a batch, 1 to EP_FUSED_PARTS_MAX, that threads take whole, forward and back, each with
+ * sums of its own; they are added up in order. One for steps that are too short to share, and for
+ * networks so large that more threads can share the products of their layers. It depends on the
+ * program alone: the number of threads changes no bit. */
+enum { EP_FUSED_PARTS_MAX = 16 };
+int ep_fused_parts(const ep_program *program, bool tiles);
 
 #endif

@@ -256,6 +256,17 @@ static void variant_backward(const ep_fused_net *net, const ep_fused_chunk *chun
   }
 }
 
+static void variant_add(const ep_fused_net *net, const ep_fused_net *part, int64_t first,
+                        int64_t end) {
+  const int64_t sums = net->summed * EP_LANES;
+  for (int64_t i = first; i < end && i < sums; i += EP_LANES)
+    lanes_store(net->sums + i, lanes_load(net->sums + i) + lanes_load(part->sums + i));
+  float *to = net->gradients + net->summed - sums;
+  const float *from = part->gradients + part->summed - sums;
+  for (int64_t i = first > sums ? first : sums; i < end; i += EP_LANES)
+    lanes_store(to + i, lanes_load(to + i) + lanes_load(from + i));
+}
+
 /* One vector of parameters; torch.optim.SGD. `state` is NULL without momentum. */
 LANES_INLINE void variant_sgd(const ep_optimizer *optimizer, float *parameters, float *state,
                               lanes gradient, lanes lr, float decay) {
@@ -386,6 +397,7 @@ static void variant_permute(const ep_permutation *permutation, uint32_t *to, uin
 
 #define VARIANT_OPS                                                                          \
   .lanes = EP_LANES, .pack = variant_pack, .forward = variant_forward, .loss = variant_loss, \
-  .backward = variant_backward, .update = variant_update, .permute = variant_permute
+  .backward = variant_backward, .add = variant_add, .update = variant_update,                \
+  .permute = variant_permute
 
 #endif

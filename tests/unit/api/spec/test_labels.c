@@ -152,6 +152,36 @@ START_TEST(a_spec_without_pinned_gets_it) {
 }
 END_TEST
 
+START_TEST(of_a_dataset_visibility_alone_is_changed) {
+  ep_labels labels;
+  static const struct {
+    const char *text, *pointer;
+    ep_status status;
+  } faults[] = {{"{\"visibility\":\"hidden\"}", "/visibility", EP_INVALID},
+                {"{\"visibility\":null}", "/visibility", EP_INVALID},
+                {"{\"name\":\"a\"}", "/name", EP_INVALID},
+                {"[]", "", EP_INVALID},
+                {"{", NULL, EP_MALFORMED}};
+  ep_problem problem = {0};
+  ck_assert_int_eq(ep_visibility_patch_parse("{}", 2, &labels, &problem), EP_OK);
+  ck_assert(!labels.has_visibility);
+  static const char PRIVATE[] = "{\"visibility\":\"private\"}",
+                    PUBLIC[] = "{\"visibility\":\"public\"}";
+  ck_assert_int_eq(ep_visibility_patch_parse(PRIVATE, sizeof PRIVATE - 1, &labels, &problem),
+                   EP_OK);
+  ck_assert(labels.has_visibility && labels.private && !labels.has_name && !labels.tags);
+  ck_assert_int_eq(ep_visibility_patch_parse(PUBLIC, sizeof PUBLIC - 1, &labels, &problem), EP_OK);
+  ck_assert(labels.has_visibility && !labels.private);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    problem = (ep_problem){0};
+    ck_assert_int_eq(
+        ep_visibility_patch_parse(faults[i].text, strlen(faults[i].text), &labels, &problem),
+        faults[i].status);
+    if (faults[i].pointer) ck_assert_str_eq(problem.errors[0].pointer, faults[i].pointer);
+  }
+}
+END_TEST
+
 START_TEST(visibility_is_a_label) {
   ep_labels labels;
   ep_problem problem = {0};
@@ -212,6 +242,7 @@ EP_SUITE("labels") {
   tcase_add_test(tests, changes_the_labels_of_a_spec_alone);
   tcase_add_test(tests, a_spec_without_pinned_gets_it);
   tcase_add_test(tests, visibility_is_a_label);
+  tcase_add_test(tests, of_a_dataset_visibility_alone_is_changed);
   tcase_add_test(tests, stored_labels_are_read_as_they_are);
   tcase_add_test(tests, a_torn_spec_is_refused);
 }

@@ -230,6 +230,8 @@ static const struct {
     {WITH("\"early_stopping\":{\"patience\":0}"), "/early_stopping/patience", "from 1"},
     {WITH("\"early_stopping\":{\"patience\":1,\"metric\":\"loss\"}"), "/early_stopping/metric",
      "must be a metric of the validation split"},
+    {WITH("\"find\":\"momentum\""), "/find", "\"lr\""},
+    {WITH("\"find\":\"lr\",\"repeats\":2"), "/find", "leave folds and repeats out"},
     {WITH("\"report_batches\":0"), "/report_batches", "from 1 to"},
     {WITH("\"report\":{\"layers\":1}"), "/report/layers", "must be true or false"},
     {WITH("\"report\":{\"layer\":true}"), "/report/layer", "unknown"},

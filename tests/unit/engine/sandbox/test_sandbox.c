@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -174,7 +175,11 @@ static const char *worker_try(void) {
 }
 
 static const char *cpu_try(void) {
+  struct rlimit limit;
   const char *fault = refused(socket(AF_UNIX, SOCK_STREAM, 0), "a socket of this machine");
+  if (!fault && getrlimit(RLIMIT_DATA, &limit) != 0) fault = "its limit cannot be read";
+  if (!fault) fault = refused(setrlimit(RLIMIT_DATA, &limit), "another limit of memory");
+  if (!fault) fault = refused(syscall(SYS_setrlimit, RLIMIT_DATA, &limit), "the older call of it");
   return fault ? fault : worker_try();
 }
 

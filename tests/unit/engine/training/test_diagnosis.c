@@ -96,6 +96,51 @@ START_TEST(a_schedule_is_hinted_at_by_its_own_field) {
 }
 END_TEST
 
+/* Same steps, same rate; neither weights nor epochs. In however many segments. */
+START_TEST(a_rate_is_found_twice_alike) {
+  ep_found_lr found[2];
+  for (int run = 0; run < 2; run++) {
+    fixture f;
+    fixture_open(&f, LINE(HIDDEN, "\"epochs\":3,\"batch_size\":5,\"find\":\"lr\""),
+                 ep_backend_cpu(), backend);
+    f.training.segment_steps_most = run == 0 ? 0 : 7;
+    ep_job_result result = fixture_train(&f);
+    ck_assert_int_eq(result.status, EP_OK);
+    ck_assert(!result.has_weights && result.epochs_done == 0 && result.train.rows == 0);
+    ck_assert_str_eq(result.stopped, "");
+    ck_assert_int_eq(f.records_count, 0);
+    found[run] = result.found;
+    ck_assert(found[run].count > 50 && found[run].exploded);
+    ck_assert(found[run].proposal > 1e-6 && found[run].proposal < 0.1);
+    char *text = ep_job_result_format(&result);
+    ep_job_result back;
+    ck_assert_int_eq(ep_job_result_parse(text, &back, NULL), EP_OK);
+    ck_assert_mem_eq(back.found.smoothed, found[run].smoothed,
+                     (size_t)(found[run].count - 1) *
+                         sizeof(double)); /* the last may be infinite */
+    ck_assert(back.found.proposal == found[run].proposal && back.found.exploded);
+    free(text);
+    ep_job_result_deinit(&back);
+    ep_job_result_deinit(&result);
+    fixture_close(&f);
+  }
+  ck_assert_int_eq(found[0].count, found[1].count);
+  ck_assert_mem_eq(found[0].loss, found[1].loss, (size_t)found[0].count * sizeof(double));
+}
+END_TEST
+
+START_TEST(a_search_for_a_rate_can_be_cancelled) {
+  fixture f;
+  fixture_open(&f, LINE(HIDDEN, "\"epochs\":3,\"find\":\"lr\""), ep_backend_cpu(), backend);
+  atomic_store(&f.cancel, true);
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_CANCELLED);
+  ck_assert_int_eq(result.found.count, 0);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
 EP_SUITE("engine/training/diagnosis") {
   TCase *all = ep_suite_case(suite, "diagnosis");
   tcase_add_checked_fixture(all, backend_open, backend_close);
@@ -103,4 +148,6 @@ EP_SUITE("engine/training/diagnosis") {
   tcase_add_test(all, dead_units_and_one_value_for_all_rows);
   tcase_add_test(all, a_loss_that_explodes_is_told_once_and_early);
   tcase_add_test(all, a_schedule_is_hinted_at_by_its_own_field);
+  tcase_add_test(all, a_rate_is_found_twice_alike);
+  tcase_add_test(all, a_search_for_a_rate_can_be_cancelled);
 }

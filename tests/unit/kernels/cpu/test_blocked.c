@@ -107,6 +107,17 @@ static ep_case *embedding_case(void) {
   return self;
 }
 
+/* A table too large for a copy a slot. */
+static ep_case *table_case(void) {
+  ep_case *self = ep_case_create("table", 5, EP_LOSS_MSE);
+  ep_case_add_embedding(self, 1, 4001, 17);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_linear(self, 33, true);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add_linear(self, 4, true);
+  return self;
+}
+
 typedef struct {
   ep_case *(*create)(void);
   ep_optimizer optimizer;
@@ -121,6 +132,7 @@ static const large_case large_cases[] = {
     {wide_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.5f, .clip_value = 0.01f}, 0.02f, 0},
     {wide_case, {.type = EP_OPTIMIZER_ADAGRAD, .eps = 1e-3f}, 0.001f, 0},
     {embedding_case, {.type = EP_OPTIMIZER_SGD}, 0.05f, 0},
+    {table_case, {.type = EP_OPTIMIZER_SGD, .momentum = 0.5f}, 0.05f, 0},
     {images_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.1f}, 0.05f, 1 << 0 | 1 << 8},
     {norms_case, {.type = EP_OPTIMIZER_SGD, .momentum = 0.5f}, 0.02f, 1 << 0 | 1 << 1},
     {wide_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.5f}, 0.02f, 1 << 0},
@@ -164,6 +176,90 @@ START_TEST(dropped_channels_agree_at_each_instruction_set) {
                                            .steps = 5,
                                            .lr = 0.02f,
                                            .optimizer = {EP_OPTIMIZER_SGD, .momentum = 0.5f}});
+  for (int level = 0; level <= best; level++) {
+    ep_comparison result = {0};
+    backend->instruction_set = (ep_instruction_set)level;
+    ep_compare_case(&blocked, &reference, test, EP_COMPARE_TOLERANCE, &result, stderr);
+    ck_assert_int_eq(result.agreed, 1);
+  }
+  ep_case_destroy(test);
+}
+END_TEST
+
+/* Of convolutions whose taps are loads from planes: tiles of all numbers of rows, phases, groups,
+ * planes of less than a vector, and blocks of several images. */
+static const struct {
+  ep_shape in;
+  int64_t first, second; /* channels that come out */
+  ep_case_window window, pool;
+  ep_layer_type pool_type;
+} plane_cases[] = {
+    {{1, 11, 9},
+     5,
+     7,
+     {.kernel = {3, 3}, .padding = {1, 1}},
+     {.kernel = {2, 2}},
+     EP_LAYER_AVG_POOL2D},
+    {{3, 9, 17},
+     8,
+     13,
+     {.kernel = {5, 5}, .padding = {2, 2}, .stride = {2, 2}},
+     {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+     EP_LAYER_AVG_POOL2D},
+    {{2, 8, 8},
+     3,
+     9,
+     {.kernel = {1, 1}, .stride = {2, 2}},
+     {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+     EP_LAYER_MAX_POOL2D},
+    {{2, 6, 7},
+     12,
+     12,
+     {.kernel = {3, 3}, .padding = {1, 1}, .groups = 12},
+     {.kernel = {2, 3}, .stride = {1, 3}},
+     EP_LAYER_MAX_POOL2D},
+    {{2, 3, 3},
+     6,
+     10,
+     {.kernel = {3, 2}, .padding = {2, 1}, .stride = {3, 2}, .dilation = {2, 1}, .groups = 2},
+     {.kernel = {1, 1}},
+     EP_LAYER_AVG_POOL2D},
+    {{4, 2, 2}, 4, 11, {.kernel = {1, 1}}, {.kernel = {2, 1}}, EP_LAYER_AVG_POOL2D},
+};
+enum { PLANE_CASES = sizeof plane_cases / sizeof plane_cases[0] };
+
+static ep_case *planes_case(int number) {
+  static const ep_case_window padded = {.kernel = {3, 3}, .padding = {1, 1}};
+  ep_case *self = ep_case_create_image("planes", plane_cases[number].in, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, plane_cases[number].first, &padded, true);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  ep_case_add(self, EP_LAYER_GELU);
+  ep_case_add_conv2d(self, plane_cases[number].second, &plane_cases[number].window, true);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add(self, EP_LAYER_SILU);
+  ep_case_add_pool(self, plane_cases[number].pool_type, &plane_cases[number].pool);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.3f);
+  ep_case_add_adaptive_pool(self, 1, number % 2 ? 1 : 2);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 19, false);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_linear(self, 5, true);
+  ep_case_finish(self, &(ep_case_training){.rows = 53,
+                                           .batch_size = 29,
+                                           .shuffle = true,
+                                           .seed = 5,
+                                           .steps = 4,
+                                           .lr = 0.02f,
+                                           .optimizer = {EP_OPTIMIZER_SGD, .momentum = 0.5f}});
+  return self;
+}
+
+START_TEST(planes_agree_at_each_instruction_set) {
+  const int best = (int)backend->instruction_set;
+  ep_subject blocked = {ops, backend, "cpu/blocked"}, reference = {ops, backend, "cpu/reference"};
+  ep_case *test = planes_case(_i);
+  backend->threads = 2;
   for (int level = 0; level <= best; level++) {
     ep_comparison result = {0};
     backend->instruction_set = (ep_instruction_set)level;
@@ -323,6 +419,7 @@ EP_SUITE("cpu_blocked") {
   tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, large_batches_agree_with_the_reference, 0, LARGE_CASES);
   tcase_add_test(tests, dropped_channels_agree_at_each_instruction_set);
+  tcase_add_loop_test(tests, planes_agree_at_each_instruction_set, 0, PLANE_CASES);
   tcase_add_loop_test(tests, the_number_of_threads_changes_no_bit, 0, LARGE_CASES);
   tcase_add_test(tests, it_is_taken_where_fused_is_not);
   tcase_add_test(tests, more_memory_than_there_is_is_refused);

@@ -359,23 +359,49 @@ END_TEST
 #define FIRST_LEVEL 0
 #endif
 
+enum { WIDE = 523, FEW_ROWS = 64, PART_ROWS = 203 };
+
 /* A product that is shared among threads, one that is not, and an optimizer with state. */
-START_TEST(the_number_of_threads_changes_no_bit) {
-  enum { WIDE = 523, ROWS = 64 };
-  ck_assert_int_ge(WIDE * WIDE * ROWS, EP_FUSED_SHARED_TILED_PRODUCTS);
+static ep_case *shared_case(void) {
+  ck_assert_int_ge(WIDE * WIDE * FEW_ROWS, EP_FUSED_SHARED_TILED_PRODUCTS);
   ep_case *test = ep_case_create("threads", 10, EP_LOSS_CROSS_ENTROPY);
   ep_case_add_linear(test, WIDE, true);
   ep_case_add(test, EP_LAYER_RELU);
   ep_case_add_linear(test, WIDE, true);
   ep_case_add(test, EP_LAYER_TANH);
   ep_case_add_linear(test, 5, true);
-  ep_case_finish(test, &(ep_case_training){.rows = 3 * ROWS - 5,
-                                           .batch_size = ROWS,
+  ep_case_finish(test, &(ep_case_training){.rows = 3 * FEW_ROWS - 5,
+                                           .batch_size = FEW_ROWS,
                                            .shuffle = true,
                                            .seed = 3,
                                            .steps = 5,
                                            .lr = 0.001f,
                                            .optimizer = {EP_OPTIMIZER_ADAGRAD, .eps = 1e-3f}});
+  ck_assert_int_eq(ep_fused_parts(&test->program, false), 1);
+  return test;
+}
+
+/* Threads take parts of the batch; the last batch is too small for each part to have a chunk. */
+static ep_case *parts_case(void) {
+  ep_case *test = ep_case_create("parts", 7, EP_LOSS_MSE);
+  ep_case_add_linear(test, 97, true);
+  ep_case_add(test, EP_LAYER_GELU);
+  ep_case_add_linear(test, 61, true);
+  ep_case_add(test, EP_LAYER_TANH);
+  ep_case_add_linear(test, 3, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 2 * PART_ROWS + 51,
+                                           .batch_size = PART_ROWS,
+                                           .shuffle = true,
+                                           .seed = 3,
+                                           .steps = 5,
+                                           .lr = 0.01f,
+                                           .optimizer = {EP_OPTIMIZER_SGD, .momentum = 0.5f}});
+  ck_assert_int_gt(ep_fused_parts(&test->program, false), 2);
+  return test;
+}
+
+START_TEST(the_number_of_threads_changes_no_bit) {
+  ep_case *test = _i ? parts_case() : shared_case();
   const ep_subject fused = {ops, backend, "cpu/fused"}, reference = {ops, backend, "cpu/reference"};
   for (int level = FIRST_LEVEL; level <= best_level; level++) {
     ep_run one, more;
@@ -433,7 +459,7 @@ EP_SUITE("cpu_fused") {
   tcase_add_test(tests, rows_are_packed_across_the_lanes);
   tcase_add_test(tests, a_split_may_be_longer_than_a_batch);
   tcase_add_test(tests, large_layers_agree_with_the_reference);
-  tcase_add_test(tests, the_number_of_threads_changes_no_bit);
+  tcase_add_loop_test(tests, the_number_of_threads_changes_no_bit, 0, 2);
   tcase_add_test(tests, products_have_the_precision_of_float32);
   tcase_add_test(tests, it_takes_what_is_small_enough_and_no_more);
 }

@@ -256,6 +256,32 @@ START_TEST(gpus) {
 }
 END_TEST
 
+START_TEST(what_sacct_prints) {
+  ep_slurm_ending ending;
+  static const char *const bad[] = {"",
+                                    "\n",
+                                    "FAILED",
+                                    "FAILED|1:0|00:00:01",
+                                    "|1:0|1|n1",
+                                    "FAILED||1|n1",
+                                    "RUNNING|0:0|1|n1",
+                                    "PENDING|0:0|1|n1",
+                                    "COMPLETING|0:0|1|n1",
+                                    "FAILED\n1:0|1|n1|"};
+  ck_assert(
+      ep_slurm_ending_parse("OUT_OF_MEMORY|0:125|00:10:02|n3\nCOMPLETED|0:0|1|n1\n", &ending));
+  ck_assert_str_eq(ending.state, "OUT_OF_MEMORY");
+  ck_assert_str_eq(ending.code, "0:125");
+  ck_assert_str_eq(ending.elapsed, "00:10:02");
+  ck_assert_str_eq(ending.node, "n3");
+  ck_assert(ep_slurm_ending_parse("CANCELLED by 1000|0:15|1-00:00:02|None\tassigned", &ending));
+  ck_assert_str_eq(ending.state, "CANCELLED by 1000");
+  ck_assert_str_eq(ending.node, "None assigned");
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    ck_assert_msg(!ep_slurm_ending_parse(bad[i], &ending), "%s", bad[i]);
+}
+END_TEST
+
 START_TEST(what_sbatch_prints) {
   int64_t number = 0;
   ck_assert(ep_slurm_submitted_parse("12\n", &number) && number == 12);
@@ -283,5 +309,6 @@ EP_SUITE("server/slurm/answers") {
   tcase_add_test(tests, what_is_no_list_is_refused);
   tcase_add_test(tests, times);
   tcase_add_test(tests, gpus);
+  tcase_add_test(tests, what_sacct_prints);
   tcase_add_test(tests, what_sbatch_prints);
 }

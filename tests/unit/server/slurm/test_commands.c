@@ -133,6 +133,23 @@ START_TEST(a_job_that_is_gone_is_cancelled) {
 }
 END_TEST
 
+START_TEST(the_accounting_knows_how_a_job_ended) {
+  ep_slurm_ending ending;
+  char text[128];
+  command_write("sacct", "echo \"$*\" >\"$(dirname \"$0\")\"/told\n"
+                         "echo 'TIMEOUT|0:0|01:00:03|n1'");
+  ck_assert_int_eq(ep_slurm_ending_find(3, 2, &ending, &error), EP_OK);
+  ck_assert_str_eq(ending.state, "TIMEOUT");
+  text_read("told", text, sizeof text);
+  ck_assert_str_eq(text, "--parsable2 --noheader --allocations "
+                         "--format=State,ExitCode,Elapsed,NodeList --jobs=3_2\n");
+  command_write("sacct", "echo 'RUNNING|0:0|01:00:03|n1'");
+  ck_assert_int_eq(ep_slurm_ending_find(3, -1, &ending, &error), EP_NOT_FOUND);
+  command_write("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1");
+  ck_assert_int_eq(ep_slurm_ending_find(3, 2, &ending, &error), EP_UNAVAILABLE);
+}
+END_TEST
+
 START_TEST(a_command_that_is_absent_is_named) {
   ep_slurm_jobs jobs;
   setenv("PATH", scratch_dir, 1);
@@ -140,6 +157,8 @@ START_TEST(a_command_that_is_absent_is_named) {
   ck_assert_ptr_nonnull(strstr(error.message, "there is no sbatch on the PATH"));
   ck_assert_int_eq(ep_slurm_list("x", &jobs, &error), EP_UNAVAILABLE);
   ck_assert_str_eq(error.message, "there is no squeue on the PATH");
+  ep_slurm_ending ending; /* of clusters without accounting nothing more is asked */
+  ck_assert_int_eq(ep_slurm_ending_find(3, 2, &ending, &error), EP_UNAVAILABLE);
   const char *const all[] = {"sbatch", "squeue", "scancel", "sinfo", "scontrol"};
   for (int i = 0; i < 5; i++) command_write(all[i], "exit 0");
   ck_assert_int_eq(ep_slurm_commands_check(&error), EP_OK);
@@ -177,6 +196,7 @@ EP_SUITE("server/slurm/commands") {
   tcase_add_test(tests, arrays_have_limits);
   tcase_add_test(tests, a_refusal_has_the_commands_words);
   tcase_add_test(tests, a_job_that_is_gone_is_cancelled);
+  tcase_add_test(tests, the_accounting_knows_how_a_job_ended);
   tcase_add_test(tests, a_command_that_is_absent_is_named);
   tcase_add_test(tests, a_child_has_limits);
 }

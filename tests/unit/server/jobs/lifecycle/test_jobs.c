@@ -343,14 +343,14 @@ START_TEST(delete_wants_an_ended_job) {
   char id[EP_ID_BYTES], *text;
   uint64_t version;
   job_submit(jobs, "slow", 100000, id);
-  ck_assert_int_eq(ep_jobs_delete(jobs, id, NULL), EP_CONFLICT);
+  ck_assert_int_eq(ep_jobs_delete(jobs, id, NULL, NULL), EP_CONFLICT);
   assert_ok(ep_jobs_cancel(jobs, id, error));
   job_wait(jobs, id, "cancelled");
   ck_assert_int_eq(jobs_folders(), 1);
-  assert_ok(ep_jobs_delete(jobs, id, error));
+  assert_ok(ep_jobs_delete(jobs, id, NULL, error));
   ck_assert_int_eq(jobs_folders(), 0);
   ck_assert_int_eq(ep_jobs_get(jobs, id, &text, &version, NULL), EP_NOT_FOUND);
-  ck_assert_int_eq(ep_jobs_delete(jobs, id, NULL), EP_NOT_FOUND);
+  ck_assert_int_eq(ep_jobs_delete(jobs, id, NULL, NULL), EP_NOT_FOUND);
   ep_jobs_close(jobs);
 }
 END_TEST

@@ -74,7 +74,7 @@ START_TEST(labels_change_at_any_time_and_stay) {
              "\"visibility\":\"public\",\"status\":"
              "\"succeeded\"");
   ck_assert_uint_ne(version_of(jobs, low), before);
-  assert_ok(ep_jobs_delete(jobs, low, error));
+  assert_ok(ep_jobs_delete(jobs, low, NULL, error));
   ck_assert_int_eq(label(jobs, low, "{\"name\":\"x\"}"), EP_NOT_FOUND);
   ck_assert_int_eq(label(jobs, "no-id", "{}"), EP_NOT_FOUND);
   ep_jobs_close(jobs);
@@ -153,7 +153,7 @@ START_TEST(labels_change_while_all_else_does) {
     job_wait(jobs, id, round % 3 == 0 ? "cancelled" : "succeeded");
     one_patch_check(jobs, id);
     if (round % 3 == 2) {
-      assert_ok(ep_jobs_delete(jobs, id, error));
+      assert_ok(ep_jobs_delete(jobs, id, NULL, error));
     } else {
       atomic_store(&over, true);
     }
@@ -240,7 +240,7 @@ START_TEST(a_list_has_a_version) {
   ck_assert_ptr_null(strstr(text, "\"spec\":"));
   free(text);
   two = list_version(jobs, &all);
-  assert_ok(ep_jobs_delete(jobs, a, error));
+  assert_ok(ep_jobs_delete(jobs, a, NULL, error));
   ck_assert_uint_ne(list_version(jobs, &all), two);
   ck_assert_uint_eq(list_version(jobs, &blue), none_blue);
   blue.limit = 0;

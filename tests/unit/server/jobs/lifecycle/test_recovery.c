@@ -219,7 +219,7 @@ START_TEST(a_deletion_that_was_cut_short_is_undone) {
   char *events = job_events(jobs, id);
   events_check(events);
   free(events);
-  assert_ok(ep_jobs_delete(jobs, id, error));
+  assert_ok(ep_jobs_delete(jobs, id, NULL, error));
   ck_assert_int_eq(jobs_folders(), 0);
   ep_jobs_close(jobs);
 }

@@ -81,7 +81,7 @@ START_TEST(a_pinned_job_says_so) {
   ck_assert_ptr_nonnull(strstr(text, "\"pinned\":true"));
   free(text);
   ck_assert_int_eq(ep_job_expire(jobs, id, NULL), EP_CONFLICT);
-  assert_ok(ep_jobs_delete(jobs, id, error)); /* a client may */
+  assert_ok(ep_jobs_delete(jobs, id, NULL, error)); /* a client may */
   ep_jobs_close(jobs);
 }
 END_TEST

@@ -1,7 +1,10 @@
 /* Which device a job gets, and what runs beside what. */
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "server/jobs/placement/room.h"
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
@@ -30,6 +33,8 @@ START_TEST(a_start_is_paid_once) {
       "{\"type\":\"linear\",\"out_features\":4},{\"type\":\"relu\"},"
       "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"batch_size\":\"full\","
       "\"epochs\":%d,\"report_every\":%d}";
+  FILE *busy = fopen(scratch_path("busy"), "w"); /* usual costs: nothing is measured meanwhile */
+  ck_assert(busy && fclose(busy) == 0);
   ep_jobs *jobs = jobs_open("cpu,cuda:0");
   char text[512], id[EP_ID_BYTES];
   /* A fifth of a second on a core, by the usual costs; compiling takes twice that. */
@@ -134,6 +139,42 @@ static ep_jobs *jobs_open_with(int64_t memory_bytes_max) {
   return jobs;
 }
 
+/* A job that takes more than its plan and some room says so and ends, at once; so do those after
+ * it, of the same worker. */
+START_TEST(memory_has_a_bound) {
+#ifndef EP_SANITIZED
+  char greedy[EP_ID_BYTES], other[EP_ID_BYTES];
+  ep_jobs *jobs = jobs_open_with(1 << 20);
+  job_submit(jobs, "greedy", 10, greedy);
+  job_wait(jobs, greedy, "failed");
+  char *text = job_text(jobs, greedy);
+  ck_assert_msg(strstr(text, "out_of_memory") && strstr(text, "\"attempt\":1") &&
+                    strstr(text, "MiB by its plan, and its worker may allocate 256 MiB"),
+                "%s", text);
+  free(text);
+  job_submit(jobs, "instant", 10, other);
+  job_wait(jobs, other, "succeeded");
+  ep_jobs_close(jobs);
+  jobs = jobs_open_with(0); /* 4 GiB, or what there is */
+  if (ep_room_bound(0, 1) > INT64_C(3) << 30) {
+    job_submit(jobs, "greedy", 10, greedy);
+    job_wait(jobs, greedy, "succeeded");
+  }
+  ep_jobs_close(jobs);
+#endif
+}
+END_TEST
+
+START_TEST(bounds_leave_room) {
+  const int64_t mib = 1 << 20;
+  ck_assert_int_eq(ep_room_bound(1, 100 * mib), 356 * mib);
+  ck_assert_int_eq(ep_room_bound(300 * mib, 10 * mib), 300 * mib);
+  ck_assert_int_eq(ep_room_bound(0, INT64_MAX - 1), INT64_MAX);
+  ck_assert_int_gt(ep_room_bound(0, mib), 256 * mib);
+  ck_assert_int_le(ep_room_bound(0, mib), 4097 * mib);
+}
+END_TEST
+
 /* By its plan a job takes memory; where there is not enough for two at once, the second waits, and
  * where there is never enough for one, it is refused. */
 START_TEST(memory_is_reserved) {
@@ -185,5 +226,7 @@ EP_SUITE("placing") {
   tcase_add_test(tests, a_start_is_paid_once);
   tcase_add_test(tests, jobs_run_side_by_side);
   tcase_add_test(tests, memory_is_reserved);
+  tcase_add_test(tests, memory_has_a_bound);
+  tcase_add_test(tests, bounds_leave_room);
   tcase_add_loop_test(tests, a_job_of_many_cores_runs_alone, 0, 2);
 }

@@ -64,7 +64,7 @@ START_TEST(the_store_gives_back_what_it_took) {
   store = store_open();
   assert_ok(ep_store_model_get(store, "b", &back, error));
   assert_same(&back, &second);
-  assert_ok(ep_store_model_by_job(store, "job_1", &back, error));
+  assert_ok(ep_store_model_by_job(store, "job_1", "", &back, error));
   assert_same(&back, &first);
   assert_ok(ep_store_model_list(store, NULL, &all, &count, error));
   ck_assert_int_eq(count, 2);
@@ -74,7 +74,7 @@ START_TEST(the_store_gives_back_what_it_took) {
   assert_ok(ep_store_model_delete(store, "a", "", false, error));
   ck_assert_int_eq(ep_store_model_delete(store, "a", "", false, NULL), EP_NOT_FOUND);
   ck_assert_int_eq(ep_store_model_get(store, "a", &back, NULL), EP_NOT_FOUND);
-  ck_assert_int_eq(ep_store_model_by_job(store, "job_1", &back, NULL), EP_NOT_FOUND);
+  ck_assert_int_eq(ep_store_model_by_job(store, "job_1", "", &back, NULL), EP_NOT_FOUND);
   ep_store_close(store);
 }
 END_TEST
@@ -216,17 +216,63 @@ START_TEST(a_job_is_published_and_kept) {
   ck_assert_str_eq(model.job, id);
   ck_assert(model.row_dimensions == 1 && model.row[0] == 2 && model.outputs == 1);
   ck_assert_int_eq(model.decision, EP_DECISION_POSITIVE);
-  ck_assert_int_eq(ep_jobs_delete(jobs, id, &fault), EP_CONFLICT);
+  ck_assert_int_eq(ep_jobs_delete(jobs, id, NULL, &fault), EP_CONFLICT);
   ck_assert_msg(strstr(fault.message, "\"fine\""), "%s", fault.message);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu"); /* and after a restart */
-  ck_assert_int_eq(ep_jobs_delete(jobs, id, &fault), EP_CONFLICT);
+  ck_assert_int_eq(ep_jobs_delete(jobs, id, NULL, &fault), EP_CONFLICT);
   /* it may be another owner's by the time that a request to delete it has come in whole */
   ck_assert_int_eq(ep_models_delete(jobs, "fine", "ann", false, &fault), EP_FORBIDDEN);
   assert_ok(ep_models_delete(jobs, "fine", "ann", true, error));
-  assert_ok(ep_jobs_delete(jobs, id, error));
+  assert_ok(ep_jobs_delete(jobs, id, NULL, error));
   ck_assert_int_eq(model_put(jobs, "fine", id, &created, &fault), EP_NOT_FOUND);
   ck_assert_str_eq(fault.pointer, "/job");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+static ep_status publish_as(ep_jobs *jobs, const char *owner, const char *name, const char *job) {
+  const ep_viewer by = {.owner = owner, .limited = true};
+  ep_model_request request = {.private = false};
+  bool created;
+  snprintf(request.job, sizeof request.job, "%s", job);
+  return ep_models_put(jobs, name, &request, &by, &created, NULL);
+}
+
+/* A public job of ann's, of which bob and eve have published models. */
+START_TEST(a_job_that_others_publish_goes_to_them) {
+  const ep_viewer ann = {.owner = "ann", .limited = true}, bob = {.owner = "bob", .limited = true};
+  ep_jobs *jobs = jobs_open("cpu");
+  ep_error fault = {0};
+  ep_ownership of;
+  char id[EP_ID_BYTES], text[256];
+  job_submit(jobs, "weights", 1, id);
+  job_wait(jobs, id, "succeeded");
+  weights_write(id, "bce_with_logits");
+  snprintf(text, sizeof text,
+           "UPDATE jobs SET owner = 'ann', pinned = 1, key_hash = x'01', body_hash = x'02', "
+           "row_sum = NULL WHERE id = '%s'",
+           id);
+  run(text);
+  assert_ok(publish_as(jobs, "bob", "of-bob", id));
+  assert_ok(publish_as(jobs, "eve", "of-eve", id));
+  assert_ok(publish_as(jobs, "ann", "of-ann", id));
+  ck_assert_int_eq(ep_jobs_delete(jobs, id, NULL, &fault), EP_CONFLICT);
+  ck_assert_int_eq(ep_jobs_delete(jobs, id, &ann, &fault), EP_CONFLICT);
+  ck_assert_msg(strstr(fault.message, "\"of-ann\""), "%s", fault.message);
+  assert_ok(ep_models_delete(jobs, "of-ann", "ann", false, error));
+  assert_ok(ep_jobs_delete(jobs, id, &ann, error));
+  assert_ok(ep_jobs_owner(jobs, EP_OWNED_JOB, id, &of, error));
+  ck_assert(strcmp(of.owner, "bob") == 0 && of.private);
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cpu"); /* and after a restart; the row is whole */
+  assert_ok(ep_models_delete(jobs, "of-bob", "bob", false, error));
+  assert_ok(ep_jobs_delete(jobs, id, &bob, error));
+  assert_ok(ep_jobs_owner(jobs, EP_OWNED_JOB, id, &of, error));
+  ck_assert_str_eq(of.owner, "eve");
+  assert_ok(ep_models_delete(jobs, "of-eve", "", true, error));
+  assert_ok(ep_jobs_delete(jobs, id, NULL, error));
+  ck_assert_int_eq(ep_jobs_owner(jobs, EP_OWNED_JOB, id, &of, &fault), EP_NOT_FOUND);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -267,7 +313,7 @@ START_TEST(what_cannot_be_published_is_refused) {
     job_wait(jobs, id, i == 2 ? "failed" : "succeeded");
     ck_assert_msg(model_put(jobs, "m", id, &created, &fault) == EP_CONFLICT, "%s", NAMES[i]);
     ck_assert_str_eq(fault.pointer, "/job");
-    assert_ok(ep_jobs_delete(jobs, id, error)); /* nothing is left that keeps it */
+    assert_ok(ep_jobs_delete(jobs, id, NULL, error)); /* nothing is left that keeps it */
   }
   job_submit(jobs, "slow", 100000, id);
   job_wait(jobs, id, "running");
@@ -289,6 +335,7 @@ EP_SUITE("models") {
   tcase_add_test(tests, a_row_that_is_not_ours_is_said);
   tcase_add_test(tests, an_old_store_opens);
   tcase_add_test(tests, a_job_is_published_and_kept);
+  tcase_add_test(tests, a_job_that_others_publish_goes_to_them);
   tcase_add_test(tests, what_a_loss_decides);
   tcase_add_test(tests, what_cannot_be_published_is_refused);
 }

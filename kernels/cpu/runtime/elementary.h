@@ -2,8 +2,8 @@
  * this file (weighted least squares towards the smallest greatest relative error). What the tests
  * hold them to: tanh, sigmoid and log within 2 units of the last place; sin, cos and erf within
  * 2^-23 (absolute). NaN in, NaN out; infinities as in libm. */
-#ifndef EP_KERNELS_CPU_EXECUTORS_FUSED_ELEMENTARY_H
-#define EP_KERNELS_CPU_EXECUTORS_FUSED_ELEMENTARY_H
+#ifndef EP_KERNELS_CPU_RUNTIME_ELEMENTARY_H
+#define EP_KERNELS_CPU_RUNTIME_ELEMENTARY_H
 
 #include <math.h>
 

@@ -1,0 +1,21 @@
+/* set.c: epochctl data set. */
+#include "api/visibility.h"
+#include "clients/epochctl/client/collection.h"
+#include "clients/epochctl/commands/table.h"
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  return ep_collection_show(client, arguments, "/v1/datasets", error);
+}
+
+/* clang-format off */
+static const ep_option OPTIONS[] = {
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
+   .doc = "private: its owner alone sees it, and admins"},
+  {.name = NULL}};
+
+const ep_subcommand ep_subcommand_data_set = {
+  .name = "data set", .words = "NAME…", .kind = EP_WORD_DATASET, .least = 1, .most = -1,
+  .options = OPTIONS, .run = subcommand_run,
+  .summary = "change who sees data sets",
+  .examples = "epochctl data set houses --visibility private"};
+/* clang-format on */

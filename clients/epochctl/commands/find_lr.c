@@ -1,0 +1,41 @@
+/* find_lr.c: epochctl find-lr. */
+#include <stdlib.h>
+
+#include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/input/spec_file.h"
+#include "clients/epochctl/jobs/submit.h"
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  char *body = NULL, id[EP_JOB_ID_BYTES];
+  size_t bytes = 0;
+  bool detach = ep_arguments_has(arguments, "detach");
+  ep_status status = ep_spec_file_read(arguments, &body, &bytes, error);
+  if (status == EP_OK)
+    status = ep_submit(client, "/v1/jobs?find=lr", body, bytes, detach, id, error);
+  free(body);
+  return status;
+}
+
+/* clang-format off */
+static const ep_option OPTIONS[] = {
+  {.name = "set", .kind = EP_OPTION_TEXT, .value = "/POINTER=VALUE",
+   .doc = "change a field first: --set /batch_size=64; may be given again"},
+  {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the job's name"},
+  {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
+   .doc = "add a tag; may be given again"},
+  {.name = "detach", .letter = 'd', .kind = EP_OPTION_SWITCH, .doc = "print the job's id, and do not follow it"},
+  {.name = NULL}};
+
+const ep_subcommand ep_subcommand_find_lr = {
+  .name = "find-lr", .words = "FILE", .kind = EP_WORD_FILE, .least = 1, .most = 1,
+  .options = OPTIONS, .run = subcommand_run,
+  .summary = "find a learning rate for a job",
+  .details =
+    "Trains the job of FILE for at most 181 steps, while its learning rate grows from 1e-8 to 10, and ends where the loss "
+    "explodes. The rate to train with, the one at which the loss falls fastest, the one at which it is least, and the loss "
+    "over the rates (as a strip) are printed. epochctl plot JOB lr writes the curve as a picture. Nothing else is left: no "
+    "weights.",
+  .examples =
+    "epochctl find-lr xor.json\n"
+    "epochctl example xor | epochctl find-lr - --set /batch_size=2"};
+/* clang-format on */
