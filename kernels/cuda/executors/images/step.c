@@ -52,7 +52,8 @@ static ep_status convolve(const pass *p, int i, ep_convolution_way way, ep_error
 static ep_status weights_back(const pass *p, int i, ep_error *error) {
   const ep_images_network *images = p->images;
   const ep_images_layer *layer = &images->layers[i];
-  if (images->half) return ep_convolution_run(&layer->ways[EP_CONVOLUTION_WEIGHTS][p->kind], error);
+  if (layer->sums.slices == 0)
+    return ep_convolution_run(&layer->ways[EP_CONVOLUTION_WEIGHTS][p->kind], error);
   ep_images_weight_sums sums = layer->sums;
   sums.rows = p->rows;
   sums.x = read_of(p, i);
