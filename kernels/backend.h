@@ -39,6 +39,7 @@ typedef struct {
   double compute_seconds;
   double communication_seconds; /* sums over replicas, and copies from stage to stage */
   double idle_seconds;          /* waiting for other ranks: of a pipeline, its bubble */
+  int64_t node;                 /* that it is on; 0 = this process's */
 } ep_rank_info;
 
 typedef struct {

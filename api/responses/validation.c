@@ -16,6 +16,7 @@ static void allocation_write(ep_writer *writer, const ep_allocation_view *slurm)
   }
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "partition", slurm->partition);
+  ep_writer_member_integer(writer, "nodes", slurm->nodes);
   ep_writer_member_integer(writer, "memory_bytes", slurm->memory_bytes);
   ep_writer_member_integer(writer, "cores", slurm->cores);
   ep_writer_member_integer(writer, "gpus", slurm->gpus);

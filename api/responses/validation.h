@@ -28,7 +28,7 @@ typedef struct {
 /* What the job's worker asks Slurm for. "" and 0: Slurm's default. */
 typedef struct {
   const char *partition, *account, *qos, *gres, *constraint;
-  int gpus, cores;
+  int nodes, gpus, cores; /* gpus, cores and memory are of each node */
   int64_t memory_bytes, minutes;
 } ep_allocation_view;
 

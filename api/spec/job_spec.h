@@ -185,6 +185,7 @@ typedef struct {
   char account[EP_SLURM_WORD_BYTES], qos[EP_SLURM_WORD_BYTES];
   char gres[EP_SLURM_WORD_BYTES]; /* "gpu:a100:2" */
   char constraint[EP_SLURM_WORD_BYTES];
+  int64_t nodes; /* that its ranks are spread over; 0: by the plan */
 } ep_slurm_spec;
 
 typedef struct {
@@ -239,11 +240,12 @@ typedef struct {
   int64_t ttl_seconds;              /* after its end retention deletes it; 0 = not given */
   ep_webhook_spec *webhooks;        /* [webhooks_count], owned */
   int webhooks_count;
-  int64_t report_every;   /* epochs between events, beside the first and the last. Default
-                             max(1, epochs / 1000) */
-  char find[16];          /* "lr": a learning-rate finder instead of a training. Default "" */
-  int64_t report_batches; /* batches between events within an epoch. Default 0 = none */
-  ep_report_spec report;  /* "report": {"layers": true} */
+  int64_t report_every;    /* epochs between events, beside the first and the last. Default
+                              max(1, epochs / 1000) */
+  char find[16];           /* "lr": a learning-rate finder instead of a training. Default "" */
+  int64_t report_batches;  /* batches between events within an epoch. Default 0 = none */
+  ep_report_spec report;   /* "report": {"layers": true} */
+  int64_t timelapse_every; /* epochs between moments of a time-lapse; 0 = none */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
   int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */
   ep_parallel_spec parallel;

@@ -97,6 +97,13 @@ static const ep_field rows[] = {
     {.key = "gres",
      WORD(gres, "generic resources, \"gpu:a100:2\"; a GPU where all nodes have any, unless given")},
     {.key = "constraint", WORD(constraint, "features that the node must have")},
+    {.key = "nodes",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(nodes),
+     .min = 0,
+     .max = EP_LIMIT_RANKS,
+     .doc = "that the ranks of \"parallel\" are spread over; 0: one, or as many as have a core for "
+            "each rank"},
 };
 #undef AT
 #undef WORD
@@ -105,7 +112,7 @@ const ep_field_table ep_slurm_table = EP_FIELD_TABLE(rows, NULL);
 bool ep_slurm_given(const void *spec) {
   const ep_slurm_spec *slurm = &((const ep_job_spec *)spec)->slurm;
   return slurm->time[0] || slurm->account[0] || slurm->qos[0] || slurm->gres[0] ||
-         slurm->constraint[0];
+         slurm->constraint[0] || slurm->nodes > 0;
 }
 
 ep_slurm_spec *ep_slurm_spec_read(const char *spec) {
@@ -121,6 +128,7 @@ ep_slurm_spec *ep_slurm_spec_read(const char *spec) {
     ep_json_get_text(object, "qos", out->qos, sizeof out->qos);
     ep_json_get_text(object, "gres", out->gres, sizeof out->gres);
     ep_json_get_text(object, "constraint", out->constraint, sizeof out->constraint);
+    ep_json_get_integer(object, "nodes", 0, EP_LIMIT_RANKS, &out->nodes);
   }
   json_decref(root);
   return out;

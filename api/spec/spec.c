@@ -75,6 +75,8 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t
   }
   if (spec->epochs / spec->report_every > EP_LIMIT_REPORTED_EPOCHS)
     fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
+  if (spec->timelapse_every > 0 && spec->epochs / spec->timelapse_every > EP_LIMIT_MOMENTS)
+    fail_at(reader, "timelapse_every", "would store more than 240 networks: store fewer");
   schedule_finish(spec);
   stratify_finish(spec, root);
   init_check(reader, spec, root);

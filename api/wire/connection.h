@@ -18,7 +18,8 @@
   X("EPOCHD_DEVICE", device, EP_DEVICE_ID_BYTES)      /* "auto", "cpu", "cuda:0" */            \
   X("EPOCHD_SHARED", shared, EP_LIMIT_PATH_BYTES + 1) /* the shared folder; "" = none */       \
   X("EPOCHD_DATA_BYTES_MAX", data_bytes_max, 24)      /* of the worker's options */            \
-  X("EPOCHD_CHECKPOINT_AFTER", checkpoint_after, 24)
+  X("EPOCHD_CHECKPOINT_AFTER", checkpoint_after, 24)                                           \
+  X("EPOCHD_NODES", nodes, 16) /* of the allocation; others than the first wait for FILE.nodes */
 
 typedef struct {
 #define EP_CONNECTION_MEMBER(line, member, capacity) char member[capacity];

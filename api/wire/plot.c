@@ -46,6 +46,9 @@ void ep_plot_request_write(ep_writer *writer, const ep_plot_request *request) {
   ep_writer_member_integer(writer, "size", request->size);
   ep_writer_member_integer(writer, "repeats", request->repeats);
   ep_writer_member_integer(writer, "seed", request->seed);
+  ep_writer_member_integer(writer, "epoch", request->epoch);
+  ep_writer_member_integer(writer, "count", request->count);
+  ep_writer_member_boolean(writer, "y_down", request->y_down);
 }
 
 static double number_or_nan(const json_t *object, const char *key) {
@@ -54,6 +57,7 @@ static double number_or_nan(const json_t *object, const char *key) {
 }
 
 bool ep_plot_request_read(const json_t *object, ep_plot_request *out) {
+  out->y_down = json_is_true(json_object_get(object, "y_down"));
   out->normalize = json_is_true(json_object_get(object, "normalize"));
   out->cost_fp = number_or_nan(object, "cost_fp");
   out->cost_fn = number_or_nan(object, "cost_fn");
@@ -64,5 +68,7 @@ bool ep_plot_request_read(const json_t *object, ep_plot_request *out) {
          ep_json_get_text(object, "column", out->column, sizeof out->column) &&
          ep_json_get_integer(object, "size", 2, EP_LIMIT_PLOT_SIDE, &out->size) &&
          ep_json_get_integer(object, "repeats", 1, EP_LIMIT_PLOT_REPEATS, &out->repeats) &&
-         ep_json_get_integer(object, "seed", 0, INT64_MAX, &out->seed);
+         ep_json_get_integer(object, "seed", 0, INT64_MAX, &out->seed) &&
+         ep_json_get_integer(object, "epoch", EP_PLOT_LATEST_EPOCH, INT64_MAX, &out->epoch) &&
+         ep_json_get_integer(object, "count", 1, EP_LIMIT_PLOT_SHOWN_ROWS, &out->count);
 }

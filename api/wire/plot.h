@@ -13,18 +13,25 @@ struct json_t;
 
 /* X(code, JSON name, what it shows, the jobs that it fits). Rows are the test rows of a job, or, in
  * their absence, the validation rows, or the training rows. */
-#define EP_PLOT_TABLE(X)                                                                        \
-  X(CONFUSION, "confusion", "how many rows of each class were taken for which", "a classifier") \
-  X(ROC, "roc", "true positives over false positives, by threshold", "a classifier")            \
-  X(PR, "pr", "precision over recall, by threshold", "a classifier")                            \
-  X(CALIBRATION, "calibration", "how often what has a probability is so", "a classifier")       \
-  X(PREDICTIONS, "predictions", "predictions over targets", "a regression")                     \
-  X(RESIDUALS, "residuals", "targets less predictions, over predictions", "a regression")       \
-  X(BOUNDARY, "boundary", "the output over two inputs, the others at their means",              \
-    "two inputs or more, of a table or of vectors")                                             \
-  X(IMPORTANCE, "importance", "what the score loses when a column is shuffled",                 \
-    "columns of a table or of vectors")                                                         \
-  X(DEPENDENCE, "dependence", "the mean output over one column", "columns of a table or of vectors")
+#define EP_PLOT_TABLE(X)                                                                           \
+  X(CONFUSION, "confusion", "how many rows of each class were taken for which", "a classifier")    \
+  X(ROC, "roc", "true positives over false positives, by threshold", "a classifier")               \
+  X(PR, "pr", "precision over recall, by threshold", "a classifier")                               \
+  X(CALIBRATION, "calibration", "how often what has a probability is so", "a classifier")          \
+  X(PREDICTIONS, "predictions", "predictions over targets", "a regression")                        \
+  X(RESIDUALS, "residuals", "targets less predictions, over predictions", "a regression")          \
+  X(BOUNDARY, "boundary", "the output over two inputs, the others at their means",                 \
+    "two inputs or more, of a table or of vectors")                                                \
+  X(IMPORTANCE, "importance", "what the score loses when a column is shuffled",                    \
+    "columns of a table or of vectors")                                                            \
+  X(DEPENDENCE, "dependence", "the mean output over one column",                                   \
+    "columns of a table or of vectors")                                                            \
+  X(MISTAKES, "mistakes", "rows that are taken for a wrong class, the surest first",               \
+    "a classifier")                                                                                \
+  X(UNCERTAIN, "uncertain", "rows whose class has the least lead over the second", "a classifier") \
+  X(WEIGHTS, "weights", "the weights of a layer as pictures", "a linear or a conv2d layer")        \
+  X(TIMELAPSE, "timelapse", "the boundary in the course of the training",                          \
+    "two inputs or more, and \"timelapse_every\"")
 
 typedef enum {
 #define EP_PLOT_ENUM(code, name, shows, fits) EP_PLOT_##code,
@@ -33,7 +40,7 @@ typedef enum {
       EP_PLOT_COUNT
 } ep_plot_kind;
 
-enum { EP_PLOT_NAME_BYTES = 32 };
+enum { EP_PLOT_NAME_BYTES = 32, EP_PLOT_NO_EPOCH = -1, EP_PLOT_LATEST_EPOCH = -2 };
 
 typedef struct {
   char name[EP_PLOT_NAME_BYTES]; /* "": the list of the plots that fit */
@@ -41,12 +48,15 @@ typedef struct {
   char output[EP_LIMIT_NAME_BYTES + 1]; /* the class, or the target column */
   char x[EP_LIMIT_NAME_BYTES + 1];      /* boundary: the input that goes to the right */
   char y[EP_LIMIT_NAME_BYTES + 1];      /* boundary: the one that goes up */
-  char column[EP_LIMIT_NAME_BYTES + 1]; /* dependence */
+  char column[EP_LIMIT_NAME_BYTES + 1]; /* dependence; weights: the layer's name */
   bool normalize;                       /* confusion: shares of each true class */
   double cost_fp, cost_fn;              /* roc, pr: of a wrong yes and a wrong no; NaN: none */
   int64_t size;                         /* boundary: points a side */
   int64_t repeats;                      /* importance: shuffles of each column */
   int64_t seed;                         /* importance */
+  int64_t epoch; /* the network of that moment of the time-lapse; or one of those below */
+  int64_t count; /* mistakes, uncertain: rows */
+  bool y_down;   /* boundary, timelapse: y grows downwards, as the rows of a picture do */
 } ep_plot_request;
 
 const char *ep_plot_kind_name(ep_plot_kind kind);

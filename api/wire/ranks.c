@@ -1,5 +1,7 @@
 #include "api/wire/ranks.h"
 
+#include <jansson.h>
+
 #include "api/json/json.h"
 
 static void rank_write(ep_writer *writer, int number, const ep_rank_result *rank,
@@ -9,6 +11,7 @@ static void rank_write(ep_writer *writer, int number, const ep_rank_result *rank
   ep_writer_member_integer(writer, "data", rank->data);
   ep_writer_member_integer(writer, "model", rank->model);
   ep_writer_member_string(writer, "device", device);
+  ep_writer_member_integer(writer, "node", rank->node);
   ep_writer_member_integer(writer, "bytes", rank->bytes);
   ep_writer_member_number(writer, "compute_microseconds", rank->compute_microseconds);
   ep_writer_member_number(writer, "communication_microseconds", rank->communication_microseconds);
@@ -27,10 +30,14 @@ void ep_ranks_write(ep_writer *writer, const ep_rank_results *ranks, const char 
 }
 
 static bool rank_read(const json_t *object, ep_rank_result *out) {
-  int64_t data, model;
+  int64_t data, model, node = 0;
   if (!ep_json_get_integer(object, "data", 0, EP_LIMIT_RANKS - 1, &data) ||
       !ep_json_get_integer(object, "model", 0, EP_LIMIT_RANKS - 1, &model))
     return false;
+  if (json_object_get(object, "node") && /* ranks of before there were nodes have none */
+      !ep_json_get_integer(object, "node", 0, EP_LIMIT_RANKS - 1, &node))
+    return false;
+  out->node = (int)node;
   out->data = (int)data;
   out->model = (int)model;
   return ep_json_get_integer(object, "bytes", 0, INT64_MAX, &out->bytes) &&

@@ -13,6 +13,7 @@ struct json_t; /* jansson's */
 /* Times are means of a step. */
 typedef struct {
   int data, model; /* the replica and the stage that it was */
+  int node;        /* of its allocation; 0 = the first one, or the only machine */
   int64_t bytes;   /* of memory that it held by itself */
   double compute_microseconds;
   double communication_microseconds; /* sums over replicas, copies between stages */

@@ -6,7 +6,10 @@
  * are, and the files that they speak of go before them. The relay numbers its frames from 1 on for
  * as long as it lives, and holds each until the gateway says TAKEN: after a break of the connection
  * it sends again what was not taken. What a gateway took may be lost with epochd: so the relay
- * holds all frames of a job until it gets the next one. This file encodes and decodes; it owns no
+ * holds all frames of a job until it gets the next one.
+ *
+ * Between two nodes of one training the same records are HELLO, JOINED or REFUSED, then DATA both
+ * ways. This file encodes and decodes; it owns no
  * socket. */
 #ifndef EP_API_WIRE_RECORD_H
 #define EP_API_WIRE_RECORD_H
@@ -20,7 +23,7 @@
 #include "api/status.h"
 #include "api/wire/frame.h"
 
-#define EP_RECORD_MAGIC "EPRELAY1" /* another where the records below change */
+#define EP_RECORD_MAGIC "EPRELAY2" /* another where the records below change */
 
 enum {
   EP_RECORD_HEADER_BYTES = 16,
@@ -38,11 +41,12 @@ enum {
   X(FRAME, EP_LIMIT_FRAME_BYTES + EP_FRAME_HEADER_BYTES) /* number: the relay's; else 0 */    \
   X(TAKEN, 0)                                            /* gateway: frames up to number */   \
   X(FILE, sizeof(ep_record_file))                        /* a file begins; one at a time */   \
-  X(DATA, EP_RECORD_DATA_BYTES)                          /* its bytes */                      \
+  X(DATA, EP_RECORD_DATA_BYTES)                          /* its bytes, or of nodes' frames */ \
   X(FILE_END, EP_SHA256_HEX_BYTES - 1)                   /* SHA-256 of these bytes, in hex */ \
   X(NAMES, EP_RECORD_NAMES_BYTES) /* relay: all names of the job's folder, each with a 0 */   \
   X(FOLDER, EP_RECORD_NAME_BYTES) /* gateway: does the relay have "datasets/<sha256>"? */     \
-  X(HAVE, 1)                      /* relay: 1 = it has; 0 = the gateway sends the files */
+  X(HAVE, 1)                      /* relay: 1 = it has; 0 = the gateway sends the files */    \
+  X(JOINED, 0)                    /* a relay to the HELLO of another node's process */
 
 typedef enum {
   EP_RECORD_NONE,

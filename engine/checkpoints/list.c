@@ -7,21 +7,30 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char prefix[] = "checkpoint-", suffix[] = ".safetensors";
+static const char CHECKPOINT[] = "checkpoint-", MOMENT[] = "moment-", suffix[] = ".safetensors";
 
-/* The step of a checkpoint's name; -1: another file. */
-static int64_t step_of(const char *name) {
-  const char *digits = name + sizeof prefix - 1;
-  if (strncmp(name, prefix, sizeof prefix - 1) != 0) return -1;
+/* The number of such a file's name; -1: another file. */
+static int64_t number_of(const char *prefix, const char *name) {
+  const char *digits = name + strlen(prefix);
+  if (strncmp(name, prefix, strlen(prefix)) != 0) return -1;
   size_t count = strspn(digits, "0123456789");
   if (count == 0 || count > 18 || strcmp(digits + count, suffix) != 0) return -1;
   return strtoll(digits, NULL, 10);
 }
 
-ep_status ep_checkpoint_path(const char *job_folder, int64_t step, char *path, ep_error *error) {
+static ep_status path_make(const char *job_folder, const char *prefix, int64_t number, char *path,
+                           ep_error *error) {
   char name[64];
-  snprintf(name, sizeof name, "%s%lld%s", prefix, (long long)step, suffix);
+  snprintf(name, sizeof name, "%s%lld%s", prefix, (long long)number, suffix);
   return ep_path_join(path, error, job_folder, name, NULL);
+}
+
+ep_status ep_checkpoint_path(const char *job_folder, int64_t step, char *path, ep_error *error) {
+  return path_make(job_folder, CHECKPOINT, step, path, error);
+}
+
+ep_status ep_moment_path(const char *job_folder, int64_t epoch, char *path, ep_error *error) {
+  return path_make(job_folder, MOMENT, epoch, path, error);
 }
 
 static int newest_first(const void *left, const void *right) {
@@ -40,8 +49,8 @@ static bool steps_reserve(int64_t **steps, int64_t count, int64_t *capacity) {
   return true;
 }
 
-ep_status ep_checkpoints_list(const char *job_folder, int64_t **steps, int64_t *count,
-                              ep_error *error) {
+static ep_status numbers_list(const char *job_folder, const char *prefix, int64_t **steps,
+                              int64_t *count, ep_error *error) {
   int64_t capacity = 0;
   *steps = NULL;
   *count = 0;
@@ -49,7 +58,7 @@ ep_status ep_checkpoints_list(const char *job_folder, int64_t **steps, int64_t *
   if (!folder) return ep_fail(error, EP_IO, "%s cannot be read: %s", job_folder, strerror(errno));
   ep_status status = EP_OK;
   for (struct dirent *entry = readdir(folder); entry && status == EP_OK; entry = readdir(folder)) {
-    int64_t step = step_of(entry->d_name);
+    int64_t step = number_of(prefix, entry->d_name);
     if (step < 0) continue;
     if (!steps_reserve(steps, *count, &capacity))
       status = ep_fail_memory(error);
@@ -67,9 +76,26 @@ ep_status ep_checkpoints_list(const char *job_folder, int64_t **steps, int64_t *
   return status;
 }
 
-static ep_status checkpoint_remove(const char *job_folder, int64_t step, ep_error *error) {
+ep_status ep_checkpoints_list(const char *job_folder, int64_t **steps, int64_t *count,
+                              ep_error *error) {
+  return numbers_list(job_folder, CHECKPOINT, steps, count, error);
+}
+
+ep_status ep_moments_list(const char *job_folder, int64_t **epochs, int64_t *count,
+                          ep_error *error) {
+  ep_status status = numbers_list(job_folder, MOMENT, epochs, count, error);
+  for (int64_t i = 0; status == EP_OK && i < *count / 2; i++) {
+    int64_t epoch = (*epochs)[i];
+    (*epochs)[i] = (*epochs)[*count - 1 - i];
+    (*epochs)[*count - 1 - i] = epoch;
+  }
+  return status;
+}
+
+static ep_status file_remove(const char *job_folder, const char *prefix, int64_t number,
+                             ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_checkpoint_path(job_folder, step, path, error);
+  ep_status status = path_make(job_folder, prefix, number, path, error);
   if (status == EP_OK && unlink(path) != 0 && errno != ENOENT)
     status = ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
   return status;
@@ -79,7 +105,7 @@ ep_status ep_checkpoints_prune(const char *job_folder, int64_t most, ep_error *e
   int64_t *steps, count;
   ep_status status = ep_checkpoints_list(job_folder, &steps, &count, error);
   for (int64_t i = most; i < count && status == EP_OK; i++)
-    status = checkpoint_remove(job_folder, steps[i], error);
+    status = file_remove(job_folder, CHECKPOINT, steps[i], error);
   free(steps);
   return status;
 }
@@ -88,7 +114,16 @@ ep_status ep_checkpoints_remove_after(const char *job_folder, int64_t step, ep_e
   int64_t *steps, count;
   ep_status status = ep_checkpoints_list(job_folder, &steps, &count, error);
   for (int64_t i = 0; i < count && steps[i] > step && status == EP_OK; i++)
-    status = checkpoint_remove(job_folder, steps[i], error);
+    status = file_remove(job_folder, CHECKPOINT, steps[i], error);
   free(steps);
+  return status;
+}
+
+ep_status ep_moments_remove_after(const char *job_folder, int64_t epoch, ep_error *error) {
+  int64_t *epochs, count;
+  ep_status status = numbers_list(job_folder, MOMENT, &epochs, &count, error);
+  for (int64_t i = 0; i < count && epochs[i] > epoch && status == EP_OK; i++)
+    status = file_remove(job_folder, MOMENT, epochs[i], error);
+  free(epochs);
   return status;
 }

@@ -155,3 +155,60 @@ double ep_plot_measure(const ep_plot_model *model, const double *output) {
   }
   return sum / (double)rows->targets;
 }
+
+static int double_compare(const void *a, const void *b) {
+  double first = *(const double *)a, second = *(const double *)b;
+  return (first > second) - (first < second);
+}
+
+int64_t ep_plot_column_sort(const ep_plot_model *model, int64_t column, double *sorted) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < model->rows.rows; i++) {
+    double cell = model->rows.x[i * model->rows.columns + column];
+    if (!isnan(cell)) sorted[count++] = cell;
+  }
+  qsort(sorted, (size_t)count, sizeof *sorted, double_compare);
+  return count;
+}
+
+void ep_plot_cell_write(const ep_plot_model *model, int64_t column, double value,
+                        ep_writer *writer) {
+  if (!ep_plot_column_is_category(model, column)) {
+    ep_writer_number_or_null(writer, value);
+    return;
+  }
+  const ep_column_encoding *encoding = &model->encoding->column[column];
+  int64_t word = (int64_t)(value - encoding->base);
+  ep_writer_string(writer,
+                   word >= 0 && word < encoding->words.count ? encoding->words.word[word] : NULL);
+}
+
+ep_status ep_plot_target_find(const ep_plot_model *model, const char *name, int64_t *out,
+                              ep_writer *writer, ep_error *error) {
+  char *end = NULL;
+  *out = name[0] ? strtol(name, &end, 10) : 0;
+  if ((end && *end) || *out < 0 || *out >= model->rows.targets)
+    return ep_fail(error, EP_MALFORMED, "?class=%.64s names no target: they are 0 to %lld", name,
+                   (long long)model->rows.targets - 1);
+  ep_writer_member_integer(writer, "target_column", *out);
+  return EP_OK;
+}
+
+double ep_plot_shown(const ep_plot_model *model, const double *output, int64_t which) {
+  if (ep_loss_is_classifier(model->loss)) return ep_plot_probability(model, output, which);
+  return output[which];
+}
+
+ep_status ep_plot_shown_find(const ep_plot_model *model, const char *name, int64_t *which,
+                             ep_writer *writer, ep_error *error) {
+  char label[EP_PLOT_LABEL_BYTES];
+  bool classifier = ep_loss_is_classifier(model->loss);
+  ep_status status = classifier ? ep_plot_class_find(model, name, which, error)
+                                : ep_plot_target_find(model, name, which, writer, error);
+  ep_writer_member_string(writer, "shows", classifier ? "probability" : "value");
+  if (!classifier || status != EP_OK) return status;
+  ep_plot_class_label(model, *which, label);
+  ep_plot_classes_write(model, writer);
+  ep_writer_member_string(writer, "class", label);
+  return EP_OK;
+}

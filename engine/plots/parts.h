@@ -11,7 +11,11 @@ typedef ep_status ep_plot_writer(const ep_plot_model *model, const ep_plot_reque
                                  ep_writer *writer, ep_error *error);
 ep_plot_writer ep_plot_confusion_write, ep_plot_roc_write, ep_plot_pr_write,
     ep_plot_calibration_write, ep_plot_predictions_write, ep_plot_residuals_write,
-    ep_plot_boundary_write, ep_plot_importance_write, ep_plot_dependence_write;
+    ep_plot_boundary_write, ep_plot_importance_write, ep_plot_dependence_write,
+    ep_plot_mistakes_write, ep_plot_uncertain_write, ep_plot_weights_write, ep_plot_timelapse_write;
+
+/* Whether a layer's weights can be drawn. */
+bool ep_plot_weights_there(const ep_plot_model *model);
 
 /* Classes that a row is of one of. */
 int64_t ep_plot_classes(const ep_plot_model *model);
@@ -40,6 +44,53 @@ bool ep_plot_column_is_input(const ep_plot_model *model, int64_t column);
 ep_status ep_plot_column_find(const ep_plot_model *model, const char *name, int64_t fallback,
                               int64_t *out, ep_error *error);
 bool ep_plot_column_is_category(const ep_plot_model *model, int64_t column);
+
+/* The cells of a column that are there, the least first. sorted: [rows], written; returns how many.
+ */
+int64_t ep_plot_column_sort(const ep_plot_model *model, int64_t column, double *sorted);
+/* A cell: its word, its number, or null. */
+void ep_plot_cell_write(const ep_plot_model *model, int64_t column, double value,
+                        ep_writer *writer);
+
+/* The target column of a regression that is named, 0 where none is; writes "target_column". */
+ep_status ep_plot_target_find(const ep_plot_model *model, const char *name, int64_t *out,
+                              ep_writer *writer, ep_error *error);
+/* The class or the target that is named; writes what is shown of it. */
+ep_status ep_plot_shown_find(const ep_plot_model *model, const char *name, int64_t *which,
+                             ep_writer *writer, ep_error *error);
+/* That of a row of outputs: a class's probability, or the value of a target. */
+double ep_plot_shown(const ep_plot_model *model, const double *output, int64_t which);
+
+/* The output over two columns: points by row, from the least y up, each row from the least x. */
+typedef struct {
+  int64_t x, y, size, outputs;
+  int64_t which;          /* class or target */
+  bool classes;           /* a point is the class that the network says */
+  bool colour;            /* a point is red, green, blue: the three targets */
+  double low[2], high[2]; /* of x and y */
+  double least, most;     /* values of the first and the last colour */
+  double *typical;        /* [columns]: what the other columns are held at; owned */
+  double *rows, *output;  /* [at_once, columns], [at_once, outputs]; parts of `typical`'s block */
+  int64_t at_once;        /* rows of points that are predicted together, times size */
+} ep_plot_grid;
+
+/* Finds the axes that the request names, and writes all members but the points.
+ * ep_plot_grid_deinit. */
+ep_status ep_plot_grid_init(const ep_plot_model *model, const ep_plot_request *request,
+                            ep_plot_grid *grid, ep_writer *writer, ep_error *error);
+void ep_plot_grid_deinit(ep_plot_grid *grid);
+/* Predicts grid->at_once points from point `first` on, or those that are left: *count of them are
+ * in grid->output. */
+ep_status ep_plot_grid_predict(const ep_plot_model *model, const ep_plot_grid *grid, int64_t first,
+                               int64_t *count, ep_error *error);
+/* A point's outputs as what is drawn: one byte of `bytes`, or three of a colour. */
+void ep_plot_grid_quantize(const ep_plot_model *model, const ep_plot_grid *grid,
+                           const double *output, unsigned char *bytes);
+/* The bytes of a point: 1, or 3. */
+int64_t ep_plot_grid_channels(const ep_plot_grid *grid);
+/* All points of a picture. bytes: [size, size, channels], written. */
+ep_status ep_plot_grid_paint(const ep_plot_model *model, const ep_plot_grid *grid,
+                             unsigned char *bytes, ep_error *error);
 
 /* An array of numbers. */
 void ep_plot_numbers_write(ep_writer *writer, const char *key, const double *values, int64_t count);

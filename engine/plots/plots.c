@@ -42,6 +42,10 @@ static const plot_row ROWS[EP_PLOT_COUNT] = {
     [EP_PLOT_BOUNDARY] = {ep_plot_boundary_write, false, false, 2, false},
     [EP_PLOT_IMPORTANCE] = {ep_plot_importance_write, false, false, 1, true},
     [EP_PLOT_DEPENDENCE] = {ep_plot_dependence_write, false, false, 1, false},
+    [EP_PLOT_MISTAKES] = {ep_plot_mistakes_write, true, false, 0, true},
+    [EP_PLOT_UNCERTAIN] = {ep_plot_uncertain_write, true, false, 0, true},
+    [EP_PLOT_WEIGHTS] = {ep_plot_weights_write, false, false, 0, false},
+    [EP_PLOT_TIMELAPSE] = {ep_plot_timelapse_write, false, false, 2, false},
 };
 
 bool ep_plot_needs_output(ep_plot_kind kind) {
@@ -52,9 +56,11 @@ bool ep_plot_fits(ep_plot_kind kind, const ep_plot_model *model) {
   const plot_row *row = &ROWS[kind];
   if (row->classifier) return is_classifier(model);
   if (row->regression) return is_regression(model);
+  if (kind == EP_PLOT_WEIGHTS) return ep_plot_weights_there(model);
+  if (kind == EP_PLOT_TIMELAPSE && model->moments_count == 0) return false;
   if (!is_classifier(model) && !is_regression(model)) return false;
   if (kind == EP_PLOT_IMPORTANCE && model->rows.columns > EP_LIMIT_PLOT_COLUMNS) return false;
-  return inputs_count(model, kind == EP_PLOT_BOUNDARY) >= row->inputs;
+  return inputs_count(model, row->inputs == 2) >= row->inputs;
 }
 
 void ep_plot_list_write(const ep_plot_model *model, const char *job, ep_writer *writer) {

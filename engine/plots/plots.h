@@ -7,11 +7,15 @@
 #include "api/json/writer.h"
 #include "api/wire/plot.h"
 #include "engine/data/prepare/raw_rows.h"
+#include "engine/weights/safetensors.h"
 
 /* Outputs of the network for raw rows, as predict gives them. x: [rows, columns]; output: [rows,
  * outputs], written. */
 typedef ep_status ep_plot_predict(void *context, const double *x, int64_t rows, double *output,
                                   ep_error *error);
+
+/* Has the network of a moment of the time-lapse predict from here on. */
+typedef ep_status ep_plot_moment_take(void *context, int64_t epoch, ep_error *error);
 
 typedef struct {
   ep_loss_type loss;
@@ -21,6 +25,12 @@ typedef struct {
   const ep_encoding *encoding; /* names and kinds of the columns; NULL: numbers; lent */
   ep_raw_rows rows;            /* lent */
   const double *output;        /* [rows.rows, outputs]; lent; NULL where none was asked for */
+  int64_t picture[3];          /* channels, height, width of a row that is one; else 0 */
+  bool pixels_are_bytes;       /* 0 to 255 */
+  const ep_tensors *weights;   /* lent; NULL: there are none */
+  const int64_t *moments;      /* [moments_count] epochs of the time-lapse, rising; lent */
+  int64_t moments_count;
+  ep_plot_moment_take *moment_take;
   ep_plot_predict *predict;
   void *context;
 } ep_plot_model;

@@ -43,18 +43,6 @@ ep_status ep_plot_confusion_write(const ep_plot_model *model, const ep_plot_requ
   return EP_OK;
 }
 
-/* The target column of a regression that the request names. */
-static ep_status target_find(const ep_plot_model *model, const ep_plot_request *request,
-                             int64_t *out, ep_writer *writer, ep_error *error) {
-  char *end = NULL;
-  *out = request->output[0] ? strtol(request->output, &end, 10) : 0;
-  if ((end && *end) || *out < 0 || *out >= model->rows.targets)
-    return ep_fail(error, EP_MALFORMED, "?class=%.64s names no target: they are 0 to %lld",
-                   request->output, (long long)model->rows.targets - 1);
-  ep_writer_member_integer(writer, "target_column", *out);
-  return EP_OK;
-}
-
 static double target_of(const ep_plot_model *model, int64_t row, int64_t column) {
   return model->rows.y[row * model->rows.targets + column];
 }
@@ -73,7 +61,7 @@ static void predictions_list(const ep_plot_model *model, int64_t column, ep_writ
 ep_status ep_plot_predictions_write(const ep_plot_model *model, const ep_plot_request *request,
                                     ep_writer *writer, ep_error *error) {
   int64_t column;
-  ep_status status = target_find(model, request, &column, writer, error);
+  ep_status status = ep_plot_target_find(model, request->output, &column, writer, error);
   if (status != EP_OK) return status;
   ep_writer_member_number(writer, "r2", ep_plot_measure(model, model->output));
   ep_writer_member_open(writer, "target", '[');
@@ -87,7 +75,7 @@ ep_status ep_plot_predictions_write(const ep_plot_model *model, const ep_plot_re
 ep_status ep_plot_residuals_write(const ep_plot_model *model, const ep_plot_request *request,
                                   ep_writer *writer, ep_error *error) {
   int64_t column, rows = model->rows.rows;
-  ep_status status = target_find(model, request, &column, writer, error);
+  ep_status status = ep_plot_target_find(model, request->output, &column, writer, error);
   if (status != EP_OK) return status;
   double mean = 0, squares = 0;
   predictions_list(model, column, writer);

@@ -1,22 +1,31 @@
 #include "engine/training/segment.h"
 
+#include "engine/training/checkpointing.h"
+
 enum { SEGMENT_GROWTH_MAX = 16 };
 
+/* Steps until the next epoch that is a multiple of `every`. */
+static int64_t steps_until(const ep_trainer *t, int64_t every) {
+  int64_t epoch = t->step / t->steps_per_epoch;
+  return (epoch / every + 1) * every * t->steps_per_epoch - t->step;
+}
+
+static int64_t lesser(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
 int64_t ep_segment_steps(const ep_trainer *t) {
+  const ep_job_spec *spec = t->job->spec;
   int64_t steps = t->segment_steps;
   if (t->data.rows[EP_SPLIT_VALIDATION] > 0) {
-    int64_t epoch = t->step / t->steps_per_epoch, every = t->job->spec->report_every;
-    int64_t next = epoch == 0 && !t->job->last_alone ? 1 : (epoch / every + 1) * every;
-    int64_t stop = next * t->steps_per_epoch;
-    if (steps > stop - t->step) steps = stop - t->step;
+    bool first = t->step < t->steps_per_epoch && !t->job->last_alone;
+    steps = lesser(steps, steps_until(t, first ? 1 : spec->report_every));
   }
-  if (t->layers.due > 0) {
-    int64_t stop = t->layers.due * t->steps_per_epoch;
-    if (steps > stop - t->step) steps = stop - t->step;
-  }
+  if (t->layers.due > 0) steps = lesser(steps, t->layers.due * t->steps_per_epoch - t->step);
+  if (ep_moments_wanted(t)) steps = lesser(steps, steps_until(t, spec->timelapse_every));
   int64_t most = t->job->segment_steps_most;
   if (most > 0 && steps > most) steps = most;
-  return steps < t->steps_total - t->step ? steps : t->steps_total - t->step;
+  return lesser(steps, t->steps_total - t->step);
 }
 
 ep_status ep_segment_run(ep_trainer *t, int64_t first_step, int64_t steps, ep_error *error) {

@@ -10,7 +10,7 @@ enum { EP_SEGMENT_STEPS_MAX = 1 << 16 };
 
 /* Steps of the next segment: about EP_SEGMENT_SECONDS of work, but with a validation split at most
  * up to the end of the next epoch that is reported, whose weights are evaluated; nor past the end
- * of trainer->layers.due. */
+ * of trainer->layers.due, or a time-lapse's next moment. */
 int64_t ep_segment_steps(const ep_trainer *trainer);
 
 /* Trains `steps` steps from first_step; trainer->loss and trainer->errors are written. */

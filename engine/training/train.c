@@ -93,13 +93,15 @@ static ep_status stop_make(ep_trainer *t, ep_error *error) {
 /* The training loop: everything that is decided on the host between two segments. At its end a last
  * checkpoint is begun, from which another job can go on. */
 static ep_status epochs_run(ep_trainer *t, ep_error *error) {
-  while (goes_on(t)) {
-    ep_status status = stop_make(t, error);
+  ep_status status = ep_moments_begin(t, error);
+  while (status == EP_OK && goes_on(t)) {
+    status = stop_make(t, error);
     if (status == EP_OK) status = segment_train(t, error);
+    if (status == EP_OK && goes_on(t)) status = ep_moment_if_due(t, error);
     if (status == EP_OK && goes_on(t)) status = ep_checkpoint_if_due(t, error);
-    if (status != EP_OK) return status;
   }
-  return ep_checkpoint_begin(t, error);
+  if (status == EP_OK) status = ep_moments_end(t, error);
+  return status == EP_OK ? ep_checkpoint_begin(t, error) : status;
 }
 
 /* With "keep": "best" the weights of the best epoch take the place of the last ones. */
@@ -180,6 +182,7 @@ static void ranks_note(const ep_trainer *t, const ep_instance_info *info, ep_ran
     out->rank[i] =
         (ep_rank_result){.data = i / stages,
                          .model = i % stages,
+                         .node = (int)rank->node,
                          .bytes = rank->bytes,
                          .compute_microseconds = rank->compute_seconds * microseconds,
                          .communication_microseconds = rank->communication_seconds * microseconds,

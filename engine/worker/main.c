@@ -30,8 +30,10 @@
 #include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
 #include "engine/worker/link.h"
+#include "engine/worker/nodes.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/paths.h"
+#include "engine/worker/relay/join.h"
 #include "engine/worker/relay/relay.h"
 #include "engine/worker/replay.h"
 #include "engine/worker/replies.h"
@@ -485,6 +487,12 @@ static const ep_option OPTIONS[] = {
    .doc = "no checkpoint in the first seconds of a training (5)"},
   {.name = "connect", .kind = EP_OPTION_FILE, .value = "FILE",
    .doc = "be a worker of the epochd of this connection file, on another machine"},
+  {.name = "join", .kind = EP_OPTION_FILE, .value = "FILE",
+   .doc = "be a further node of the worker that writes this file"},
+  {.name = "node-sockets", .kind = EP_OPTION_INTEGER, .value = "N", .max = EP_LIMIT_RANKS - 1,
+   .doc = "further nodes of its trainings, whose sockets are behind --socket (0)"},
+  {.name = "serve-node", .kind = EP_OPTION_INTEGER, .value = "FD", .max = INT32_MAX,
+   .doc = "be the process of a further node: the descriptor of its socket"},
   {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "print the devices that can be used, and end"},
   {.name = "help", .kind = EP_OPTION_SWITCH, .doc = "print this and end"},
   {.name = NULL}};
@@ -493,8 +501,9 @@ static const ep_option OPTIONS[] = {
 static int usage(FILE *file, int code) {
   fputs("usage: epoch-worker --device cpu|cuda:N --data-dir DIR --socket FD [OPTIONS]\n"
         "       epoch-worker --list [--plugin FILE]\n"
-        "       epoch-worker --connect FILE [--plugin FILE]\n\n"
-        "epochd starts this program; with --connect, a scheduler does.\n\n",
+        "       epoch-worker --connect FILE [--plugin FILE]\n"
+        "       epoch-worker --join FILE\n\n"
+        "epochd starts this program; with --connect and --join, a scheduler does.\n\n",
         file);
   ep_help_options(file, OPTIONS);
   return code;
@@ -535,6 +544,10 @@ int main(int argc, char **argv) {
       ep_arguments_integer(&arguments, "checkpoint-after", EP_LIMIT_YOUNG_SECONDS);
   int socket = (int)ep_arguments_integer(&arguments, "socket", -1);
   if (ep_arguments_has(&arguments, "list")) return devices_list(w.plugin);
+  const int served = (int)ep_arguments_integer(&arguments, "serve-node", -1);
+  if (served >= 0) return ep_worker_serve_node(served);
+  const char *joined = ep_arguments_value(&arguments, "join");
+  if (joined && ep_sha256_prepare(&error) == EP_OK) return ep_relay_join(joined, "/proc/self/exe");
   const char *connection = ep_arguments_value(&arguments, "connect");
   if (connection && ep_sha256_prepare(&error) == EP_OK)
     return ep_relay_run(connection, "/proc/self/exe", w.plugin);
@@ -548,6 +561,9 @@ int main(int argc, char **argv) {
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */
   status = ep_sha256_prepare(&error);
   if (status == EP_OK) status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
+  if (status == EP_OK && strcmp(w.device_name, "cpu") == 0)
+    status = ep_worker_use_nodes(&w.device, socket,
+                                 (int)ep_arguments_integer(&arguments, "node-sockets", 0), &error);
   if (status == EP_OK) status = ep_outbox_init(&w.outbox, &error);
   ep_link_init(&w.link, socket);
   if (status == EP_OK) status = ep_replies_start(&w.answers, &w.link, w.data_dir, &error);

@@ -1,5 +1,6 @@
 #include "engine/worker/plots.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,11 +11,12 @@
 #include "engine/weights/weights.h"
 #include "engine/worker/paths.h"
 
+enum { SQUARE_LEAST = 8 }; /* pixels a side, of rows that nobody says the shape of */
 enum { CELLS = EP_LIMIT_PREDICT_BYTES * 8 / sizeof(double) }; /* of rows in memory */
 
 /* A job whose plot is asked for. */
 typedef struct {
-  char weights[EP_PATH_BYTES], file[EP_PATH_BYTES];
+  char folder[EP_PATH_BYTES], weights[EP_PATH_BYTES], file[EP_PATH_BYTES];
   bool checkpoint;         /* the weights are one */
   ep_predictor *predictor; /* lent */
   ep_job_spec *spec;
@@ -23,6 +25,8 @@ typedef struct {
   ep_encoding *encoding; /* owned; NULL: columns are numbers */
   ep_words classes;
   double *output; /* [rows, outputs] */
+  int64_t *moments;
+  ep_tensors tensors;
   ep_plot_model model;
 } plotted;
 
@@ -60,6 +64,28 @@ static ep_status rows_predict(void *context, const double *x, int64_t rows, doub
   return status;
 }
 
+/* The moment is in the job's folder as it is: another one's weights follow. */
+static ep_status moment_take(void *context, int64_t epoch, ep_error *error) {
+  plotted *p = context;
+  p->checkpoint = false;
+  return ep_moment_path(p->folder, epoch, p->weights, error);
+}
+
+/* What rows look like where they are pictures: as the spec says; of bytes without names, a square.
+ */
+static void picture_find(plotted *p) {
+  int64_t *picture = p->model.picture, columns = p->model.rows.columns;
+  int64_t side = (int64_t)lround(sqrt((double)columns));
+  const ep_shape *row = &p->shape.row;
+  bool bytes = p->shape.x_type == EP_X_UINT8;
+  if (p->spec->data.window.length > 0 || p->encoding) return;
+  if (row->height * row->width > 1)
+    picture[0] = row->channels, picture[1] = row->height, picture[2] = row->width;
+  else if (bytes && side >= SQUARE_LEAST && side * side == columns)
+    picture[0] = 1, picture[1] = picture[2] = side;
+  p->model.pixels_are_bytes = bytes;
+}
+
 /* How many outputs the network has: those of one row. */
 static ep_status outputs_count(plotted *p, const char *sha256, ep_error *error) {
   double *answer;
@@ -84,6 +110,12 @@ static ep_status rows_read(plotted *p, const ep_command *command, ep_error *erro
   model->encoding = p->encoding;
   model->predict = rows_predict;
   model->context = p;
+  model->moment_take = moment_take;
+  model->weights = &p->tensors;
+  picture_find(p);
+  status = ep_moments_list(p->folder, &p->moments, &model->moments_count, error);
+  model->moments = p->moments;
+  if (status != EP_OK) return status;
   int kind = ep_plot_kind_from_name(command->plot.name);
   if (kind < 0 || !ep_plot_needs_output((ep_plot_kind)kind)) return EP_OK;
   size_t values = (size_t)(model->rows.rows * model->outputs);
@@ -121,6 +153,8 @@ static ep_status numbers_write(const plotted *p, const ep_command *command, ep_e
 
 static void plotted_deinit(plotted *p) {
   free(p->output);
+  free(p->moments);
+  ep_tensors_close(&p->tensors);
   ep_raw_rows_deinit(&p->model.rows);
   ep_words_deinit(&p->classes);
   if (p->encoding) ep_encoding_deinit(p->encoding);
@@ -128,18 +162,24 @@ static void plotted_deinit(plotted *p) {
   ep_job_spec_destroy(p->spec);
 }
 
+/* Which file the network is in. */
+static ep_status weights_find(plotted *p, const ep_command *command, ep_error *error) {
+  if (command->plot.epoch >= 0)
+    return ep_moment_path(p->folder, command->plot.epoch, p->weights, error);
+  if (p->checkpoint) return ep_checkpoint_path(p->folder, command->checkpoint, p->weights, error);
+  return ep_path_join(p->weights, error, p->folder, EP_WEIGHTS_FILE, NULL);
+}
+
 ep_status ep_plots_write(const char *data_dir, const ep_command *command, ep_predictor *predictor,
                          ep_error *error) {
   plotted p = {.predictor = predictor, .checkpoint = command->checkpoint > 0};
-  char folder[EP_PATH_BYTES];
-  ep_status status = ep_path_join(folder, error, data_dir, "jobs", command->job, NULL);
-  if (status == EP_OK)
-    status = p.checkpoint ? ep_checkpoint_path(folder, command->checkpoint, p.weights, error)
-                          : ep_path_join(p.weights, error, folder, EP_WEIGHTS_FILE, NULL);
+  ep_status status = ep_path_join(p.folder, error, data_dir, "jobs", command->job, NULL);
+  if (status == EP_OK) status = weights_find(&p, command, error);
   if (status == EP_OK) status = ep_path_join(p.file, error, data_dir, command->file, NULL);
   if (status == EP_OK) status = spec_read(&p, error);
   if (status == EP_OK) status = ep_weights_read_shape(p.weights, &p.shape, error);
   if (status == EP_OK) status = ep_weights_read_encoding(p.weights, &p.encoding, error);
+  if (status == EP_OK) status = ep_tensors_open(p.weights, &p.tensors, error);
   if (status == EP_OK) status = ep_weights_read_classes(p.weights, &p.classes, error);
   if (status == EP_OK)
     status = ep_training_paths_find(data_dir, command->job, p.spec, &p.paths, error);

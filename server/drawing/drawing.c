@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/base64.h"
 #include "api/json/utf8.h"
 
 enum { LIMIT_BYTES = 32 << 20 /* EP_LIMIT_CURVE_POINTS of two lines need 4 MB */ };
@@ -71,6 +72,17 @@ void ep_drawing_text(ep_drawing *drawing, const char *class_name, double x, doub
                    class_name, x, y, anchor);
   ep_drawing_escape(drawing, text, characters);
   text_write(drawing, "</text>\n");
+}
+
+void ep_drawing_png(ep_drawing *drawing, double x, double y, double width, double height,
+                    const void *png, size_t bytes) {
+  ep_drawing_print(drawing,
+                   "<image x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                   "preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+                   "href=\"data:image/png;base64,",
+                   x, y, width, height);
+  ep_base64_write(&drawing->writer, png, bytes);
+  text_write(drawing, "\"/>\n");
 }
 
 void ep_drawing_begin(ep_drawing *drawing, const char *title, const char *description,

@@ -31,6 +31,10 @@ void ep_drawing_escape(ep_drawing *drawing, const char *text, int characters);
 void ep_drawing_text(ep_drawing *drawing, const char *class_name, double x, double y,
                      const char *anchor, const char *text, int characters);
 
+/* A PNG file's picture, whose pixels stay squares with sharp edges. */
+void ep_drawing_png(ep_drawing *drawing, double x, double y, double width, double height,
+                    const void *png, size_t bytes);
+
 double ep_drawing_x(const ep_drawing *drawing, double value);
 double ep_drawing_y(const ep_drawing *drawing, double value);
 

@@ -11,9 +11,11 @@
 #include "server/process/data_dir.h"
 
 enum {
-  SIZE = 100,     /* of a boundary's side, by default */
-  REPEATS = 5,    /* as permutation_importance has them */
-  TREE_BYTES = 24 /* of memory for a byte of numbers, while they are drawn */
+  SIZE = 100,      /* of a boundary's side, by default */
+  REPEATS = 5,     /* as permutation_importance has them */
+  COUNT = 24,      /* rows that are shown */
+  TREE_BYTES = 24, /* of memory for a byte of numbers, while they are drawn */
+  FILM_BYTES = 4   /* of a time-lapse, most of which is one text a frame */
 };
 
 static ep_status text_read(int file, int64_t bytes, char **out, ep_error *error) {
@@ -46,7 +48,9 @@ static ep_status numbers_make(ep_exchange *exchange, const ep_plot_request *requ
     status = ep_jobs_plot(exchange->server->jobs, exchange->request.id, checkpoint, request,
                           path + strlen(data_dir) + 1, error);
   if (status == EP_OK) status = ep_file_open(path, &file, &bytes, error);
-  if (status == EP_OK) status = ep_exchange_hold(exchange, bytes * (drawn ? TREE_BYTES : 1), error);
+  bool film = strcmp(request->name, ep_plot_kind_name(EP_PLOT_TIMELAPSE)) == 0;
+  int64_t times = !drawn ? 1 : film ? FILM_BYTES : TREE_BYTES;
+  if (status == EP_OK) status = ep_exchange_hold(exchange, bytes * times, error);
   if (status == EP_OK) status = text_read(file, bytes, text, error);
   if (file >= 0) close(file);
   ep_data_dir_remove(folder, NULL);
@@ -82,12 +86,24 @@ static ep_status cost_read(const ep_request *request, ep_plot_request *out, ep_e
                  text);
 }
 
+/* "latest", or an epoch. */
+static ep_status epoch_read(const ep_request *request, int64_t *out, ep_error *error) {
+  const char *text = ep_request_query(request, "epoch");
+  *out = text ? EP_PLOT_LATEST_EPOCH : EP_PLOT_NO_EPOCH;
+  if (!text || strcmp(text, "latest") == 0) return EP_OK;
+  return ep_request_integer(request, "epoch", 0, INT64_MAX, 0, out, error);
+}
+
 static ep_status request_read(const ep_request *request, ep_plot_request *out, ep_error *error) {
   static const char *const SWITCH[] = {"false", "true", NULL};
-  int normalize;
+  int normalize, y_down;
   snprintf(out->name, sizeof out->name, "%.*s", (int)sizeof out->name - 1, request->part);
   ep_status status = ep_request_word(request, "normalize", SWITCH, 0, &normalize, error);
   out->normalize = normalize;
+  if (status == EP_OK) status = ep_request_word(request, "y_down", SWITCH, 0, &y_down, error);
+  out->y_down = status == EP_OK && y_down;
+  if (status == EP_OK) status = epoch_read(request, &out->epoch, error);
+  if (status == EP_OK) status = name_read(request, "layer", out->column, error);
   if (status == EP_OK) status = cost_read(request, out, error);
   if (status == EP_OK) status = name_read(request, "class", out->output, error);
   if (status == EP_OK) status = name_read(request, "x", out->x, error);
@@ -100,6 +116,9 @@ static ep_status request_read(const ep_request *request, ep_plot_request *out, e
                                 &out->repeats, error);
   if (status == EP_OK)
     status = ep_request_integer(request, "seed", 0, INT64_MAX, 0, &out->seed, error);
+  if (status == EP_OK)
+    status = ep_request_integer(request, "count", 1, EP_LIMIT_PLOT_SHOWN_ROWS, COUNT, &out->count,
+                                error);
   return status;
 }
 
@@ -184,11 +203,12 @@ static ep_status found_make(ep_exchange *exchange, const char *plot, char **text
 }
 
 ep_route_result ep_route_plot_list(ep_exchange *exchange) {
-  const ep_plot_request request = {
-      .cost_fp = NAN, .cost_fn = NAN, .size = SIZE, .repeats = REPEATS};
+  ep_plot_request request = {
+      .cost_fp = NAN, .cost_fn = NAN, .size = SIZE, .repeats = REPEATS, .count = COUNT};
   ep_error error = {0};
   char *text = NULL;
-  ep_status status = found_make(exchange, NULL, &text, &error);
+  ep_status status = epoch_read(&exchange->request, &request.epoch, &error);
+  if (status == EP_OK) status = found_make(exchange, NULL, &text, &error);
   if (status == EP_OK && !text) status = numbers_make(exchange, &request, false, &text, &error);
   if (status == EP_OK) return ep_exchange_json(exchange, text);
   free(text);

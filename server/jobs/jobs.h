@@ -216,8 +216,8 @@ ep_status ep_jobs_export(ep_jobs *jobs, const char *id, bool quantize, const cha
 
 /* Has a worker write the numbers of a plot of the job as JSON at `file`, below the data folder, or,
  * where the request names none, the list of those that fit; with the weights of a checkpoint as
- * ep_jobs_predict has them. Returns as ep_jobs_export does.
- * EP_NOT_FOUND: the job has no weights, or the plot does not fit it. */
+ * ep_jobs_predict has them, or of the time-lapse's moment that the request names. Returns as
+ * ep_jobs_export does. EP_NOT_FOUND: the job has no weights, or the plot does not fit it. */
 ep_status ep_jobs_plot(ep_jobs *jobs, const char *id, int64_t checkpoint,
                        const ep_plot_request *request, const char *file, ep_error *error);
 

@@ -1,108 +1,136 @@
-/* The output over two inputs: a picture of pixels, and axes about it. */
+/* The output over two inputs: a picture of pixels, and axes about it; and the same in the course of
+ * a training. */
 #include <math.h>
-#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/base64.h"
 #include "api/limits.h"
+#include "server/plots/colours.h"
 #include "server/plots/parts.h"
+#include "server/plots/png.h"
 
-enum { COLOURS = 10 };
-
-/* Told apart by those who see few colours (P. Tol's "bright", and three more). */
-static const unsigned char CLASS_COLOUR[COLOURS][3] = {
-    {68, 119, 170}, {238, 102, 119}, {34, 136, 51}, {204, 187, 68}, {102, 204, 238},
-    {170, 51, 119}, {187, 187, 187}, {136, 34, 85}, {221, 170, 51}, {51, 34, 136}};
-/* From no to yes, or from little to much. */
-static const double SCALE[3][3] = {{10, 88, 202}, {246, 246, 246}, {214, 86, 12}};
-
-static void value_paint(double share, unsigned char *pixel) {
-  double place = fmin(1, fmax(0, share)) * 2;
-  int from = place >= 1;
-  for (int channel = 0; channel < 3; channel++) {
-    double low = SCALE[from][channel], high = SCALE[from + 1][channel];
-    pixel[channel] = (unsigned char)lround(low + (place - from) * (high - low));
-  }
-}
-
-static void range_find(const json_t *values, double *low, double *high) {
-  *low = INFINITY, *high = -INFINITY;
-  for (size_t i = 0; i < json_array_size(values); i++)
-    for (size_t j = 0; j < json_array_size(json_array_get(values, i)); j++) {
-      double value = ep_plot_number(json_array_get(json_array_get(values, i), j));
-      if (isfinite(value)) *low = fmin(*low, value), *high = fmax(*high, value);
-    }
-}
+enum {
+  FILM_MS = 8000, /* about: of all frames together, */
+  FRAME_MS = 33,  /* each for so long at least, */
+  FRAME_MS_MOST = 250,
+  LEGEND = 10, /* classes with a colour of their own */
+  LEGEND_CHARACTERS = 7,
+  LAST_MS = 1500 /* and the last one longer */
+};
 
 static bool has_many_classes(const json_t *numbers) {
   return json_array_size(json_object_get(numbers, "classes")) > 2;
 }
 
-/* Of a probability the whole range is shown. */
-static void shown_range_find(const json_t *numbers, double *low, double *high) {
-  *low = 0, *high = 1;
-  if (json_object_get(numbers, "classes")) return;
-  range_find(json_object_get(numbers, "values"), low, high);
-  if (!(*low < *high)) *low -= 1, *high = *low + 2;
+static bool is_coloured(const json_t *numbers) {
+  return strcmp(ep_plot_word(numbers, "shows"), "colour") == 0;
 }
 
-ep_status ep_boundary_paint(const json_t *numbers, unsigned char **pixels, int *size,
-                            ep_error *error) {
+/* Where row i of the numbers, the least y first, is in a picture, whose first row is the highest.
+ */
+static size_t picture_row(const json_t *numbers, size_t i, size_t size) {
+  return json_is_true(json_object_get(numbers, "y_down")) ? i : size - 1 - i;
+}
+
+/* Pixels as the numbers have them, [size, size, channels], in the order of a picture. */
+static ep_status pixels_order(const json_t *numbers, const char *text, size_t size, size_t channels,
+                              unsigned char **out, ep_error *error) {
+  size_t row = size * channels;
+  unsigned char *raw = malloc(size * row);
+  *out = malloc(size * row);
+  ep_status status = raw && *out ? EP_OK : ep_fail_memory(error);
+  if (status == EP_OK && !ep_base64_read(text, raw, size * row))
+    status = ep_fail(error, EP_INTERNAL, "pixels that are not %zu x %zu", size, size);
+  for (size_t i = 0; i < size && status == EP_OK; i++)
+    memcpy(*out + picture_row(numbers, i, size) * row, raw + i * row, row);
+  free(raw);
+  if (status == EP_OK) return EP_OK;
+  free(*out);
+  *out = NULL;
+  return status;
+}
+
+/* The same of values: a byte each, the number of its colour. */
+static ep_status values_order(const json_t *numbers, size_t size, unsigned char **out,
+                              ep_error *error) {
   const json_t *values = json_object_get(numbers, "values");
+  double low = ep_plot_member(numbers, "least"), high = ep_plot_member(numbers, "most");
   bool classes = has_many_classes(numbers);
-  double low, high;
-  size_t side = json_array_size(values);
-  if (side < 2 || side > EP_LIMIT_PLOT_SIDE)
-    return ep_fail(error, EP_INTERNAL, "a boundary of %zu rows", side);
-  *size = (int)side;
-  *pixels = calloc(side * side, 3);
-  if (!*pixels) return ep_fail_memory(error);
-  shown_range_find(numbers, &low, &high);
-  for (size_t i = 0; i < side; i++)
-    for (size_t j = 0; j < side; j++) {
-      unsigned char *pixel = *pixels + ((side - 1 - i) * side + j) * 3;
+  *out = malloc(size * size);
+  if (!*out) return ep_fail_memory(error);
+  for (size_t i = 0; i < size; i++)
+    for (size_t j = 0; j < size; j++) {
       double value = ep_plot_number(json_array_get(json_array_get(values, i), j));
-      if (classes)
-        memcpy(pixel, CLASS_COLOUR[(int)fmax(0, value) % COLOURS], 3);
-      else
-        value_paint(isnan(value) ? 0 : (value - low) / (high - low), pixel);
+      double share = fmin(1, fmax(0, (value - low) / (high - low)));
+      long byte = isnan(value) ? 0 : classes ? (long)value : lround(share * 255);
+      (*out)[picture_row(numbers, i, size) * size + j] = (unsigned char)byte;
     }
   return EP_OK;
 }
 
-ep_status ep_boundary_png(const json_t *numbers, void **out, size_t *bytes, ep_error *error) {
-  unsigned char *pixels = NULL;
-  int size;
-  png_alloc_size_t count = 0;
-  ep_status status = ep_boundary_paint(numbers, &pixels, &size, error);
-  if (status != EP_OK) return status;
-  png_image image = {.version = PNG_IMAGE_VERSION,
-                     .width = (png_uint_32)size,
-                     .height = (png_uint_32)size,
-                     .format = PNG_FORMAT_RGB};
-  bool good = png_image_write_to_memory(&image, NULL, &count, 0, pixels, 0, NULL);
-  *out = good ? malloc(count) : NULL;
-  good = *out && png_image_write_to_memory(&image, *out, &count, 0, pixels, 0, NULL);
-  *bytes = count;
-  free(pixels);
-  if (good) return EP_OK;
-  free(*out);
-  *out = NULL;
-  return ep_fail_memory(error);
+static void palette_make(const json_t *numbers, unsigned char colours[EP_PNG_COLOURS][3]) {
+  for (int i = 0; i < EP_PNG_COLOURS; i++)
+    if (has_many_classes(numbers))
+      ep_class_paint(i, colours[i]);
+    else
+      ep_value_paint(i / 255.0, colours[i]);
 }
 
-static void base64_write(ep_drawing *drawing, const unsigned char *bytes, size_t count) {
-  static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (size_t i = 0; i < count; i += 3) {
-    size_t left = count - i;
-    unsigned word = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-                    (left > 2 ? bytes[i + 2] : 0);
-    char four[4] = {DIGITS[word >> 18], DIGITS[word >> 12 & 63], DIGITS[word >> 6 & 63],
-                    DIGITS[word & 63]};
-    if (left < 3) four[3] = '=';
-    if (left < 2) four[2] = '=';
-    ep_writer_bytes(&drawing->writer, four, 4);
-  }
+static ep_status size_find(const json_t *numbers, size_t *size, ep_error *error) {
+  json_int_t side = json_integer_value(json_object_get(numbers, "size"));
+  *size = (size_t)side;
+  if (side >= 2 && side <= EP_LIMIT_PLOT_SIDE) return EP_OK;
+  return ep_fail(error, EP_INTERNAL, "a boundary of %lld points a side", (long long)side);
+}
+
+ep_status ep_boundary_png(const json_t *numbers, void **out, size_t *bytes, ep_error *error) {
+  unsigned char *pixels = NULL, colours[EP_PNG_COLOURS][3];
+  bool coloured = is_coloured(numbers);
+  size_t size;
+  ep_status status = size_find(numbers, &size, error);
+  if (status == EP_OK)
+    status = coloured
+                 ? pixels_order(numbers, ep_plot_word(numbers, "pixels"), size, 3, &pixels, error)
+                 : values_order(numbers, size, &pixels, error);
+  palette_make(numbers, colours);
+  if (status == EP_OK)
+    status = ep_png_write((int)size, (int)size, coloured ? 3 : 1, coloured ? NULL : colours, pixels,
+                          out, bytes, error);
+  free(pixels);
+  return status;
+}
+
+static ep_status frame_add(ep_png *png, const json_t *numbers, size_t i, size_t size, int frame_ms,
+                           ep_error *error) {
+  const json_t *frame = json_array_get(json_object_get(numbers, "frames"), i);
+  unsigned char *pixels;
+  ep_status status = pixels_order(numbers, ep_plot_word(frame, "pixels"), size,
+                                  (size_t)png->channels, &pixels, error);
+  if (status != EP_OK) return status;
+  status = ep_png_add(png, pixels, frame_ms, error);
+  free(pixels);
+  return status;
+}
+
+/* The still picture is that of the end. */
+ep_status ep_timelapse_png(const json_t *numbers, void **out, size_t *bytes, ep_error *error) {
+  unsigned char colours[EP_PNG_COLOURS][3];
+  size_t count = json_array_size(json_object_get(numbers, "frames")), size;
+  bool coloured = is_coloured(numbers);
+  ep_png png;
+  ep_status status = size_find(numbers, &size, error);
+  if (status == EP_OK && count == 0) status = ep_fail(error, EP_INTERNAL, "a film without frames");
+  if (status != EP_OK) return status;
+  int pause = (int)fmin(FRAME_MS_MOST, fmax(FRAME_MS, (double)FILM_MS / (double)count));
+  palette_make(numbers, colours);
+  ep_png_begin(&png, (int)size, (int)size, coloured ? 3 : 1, coloured ? NULL : colours, (int)count);
+  status = frame_add(&png, numbers, count - 1, size, 0, error);
+  for (size_t i = 0; i < count && status == EP_OK; i++)
+    status = frame_add(&png, numbers, i, size, i + 1 == count ? LAST_MS : pause, error);
+  if (status == EP_OK) return ep_png_end(&png, out, bytes, error);
+  ep_png_deinit(&png);
+  return status;
 }
 
 static void points_draw(ep_drawing *drawing, const json_t *numbers) {
@@ -110,15 +138,14 @@ static void points_draw(ep_drawing *drawing, const json_t *numbers) {
   const json_t *x = json_object_get(points, "x"), *y = json_object_get(points, "y");
   const json_t *target = json_object_get(points, "target");
   bool classes = has_many_classes(numbers);
-  double low, high;
-  shown_range_find(numbers, &low, &high);
+  double low = ep_plot_member(numbers, "least"), high = ep_plot_member(numbers, "most");
   for (size_t i = 0; i < json_array_size(x); i++) {
     unsigned char colour[3];
     double left = ep_plot_number(json_array_get(x, i)), up = ep_plot_number(json_array_get(y, i));
     double value = ep_plot_number(json_array_get(target, i));
     if (isnan(left) || isnan(up) || isnan(value)) continue;
-    value_paint((value - low) / (high - low), colour);
-    if (classes) memcpy(colour, CLASS_COLOUR[(int)fmax(0, value) % COLOURS], 3);
+    ep_value_paint((value - low) / (high - low), colour);
+    if (classes) ep_class_paint((int)fmax(0, value), colour);
     ep_drawing_print(drawing,
                      "<circle class=\"point\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\" "
                      "fill=\"#%02x%02x%02x\"/>\n",
@@ -132,32 +159,79 @@ static void axis_read(const json_t *axis, ep_chart_axis *out) {
                      false);
 }
 
-ep_status ep_boundary_draw(ep_drawing *drawing, const json_t *numbers, ep_error *error) {
+/* A picture of a file's own pixels, over all of the chart. */
+static void picture_draw(ep_drawing *drawing, const void *png, size_t bytes) {
+  ep_drawing_png(drawing, drawing->left, drawing->top, drawing->right - drawing->left,
+                 drawing->bottom - drawing->top, png, bytes);
+}
+
+static void axes_draw(ep_drawing *drawing, const json_t *numbers) {
   const json_t *x = json_object_get(numbers, "x"), *y = json_object_get(numbers, "y");
-  void *png;
-  size_t bytes;
-  ep_status status = ep_boundary_png(numbers, &png, &bytes, error);
-  if (status != EP_OK) return status;
   drawing->right = drawing->left + (drawing->bottom - drawing->top);
   axis_read(x, &drawing->x);
   axis_read(y, &drawing->y);
+  if (json_is_true(json_object_get(numbers, "y_down"))) {
+    double low = drawing->y.low;
+    drawing->y.low = drawing->y.high;
+    drawing->y.high = low;
+  }
   ep_drawing_axes(drawing, ep_plot_word(x, "column"), ep_plot_word(y, "column"));
-  ep_drawing_print(drawing,
-                   "<image x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                   "preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
-                   "href=\"data:image/png;base64,",
-                   drawing->left, drawing->top, drawing->right - drawing->left,
-                   drawing->bottom - drawing->top);
-  base64_write(drawing, png, bytes);
-  ep_drawing_print(drawing, "\"/>\n");
-  free(png);
-  points_draw(drawing, numbers);
-  if (has_many_classes(numbers))
-    ep_plot_note(drawing, "the class that the network says");
+}
+
+/* What the colours of classes stand for, to the right of the picture. */
+static void legend_draw(ep_drawing *drawing, const json_t *numbers) {
+  const json_t *names = json_object_get(numbers, "classes");
+  for (size_t i = 0; i < json_array_size(names) && i < LEGEND; i++) {
+    unsigned char colour[3];
+    double y = drawing->top + (double)i * 20;
+    const char *name = json_string_value(json_array_get(names, i));
+    ep_class_paint((int)i, colour);
+    ep_drawing_print(drawing,
+                     "<rect x=\"%d\" y=\"%.0f\" width=\"12\" height=\"12\" "
+                     "fill=\"#%02x%02x%02x\"/>",
+                     drawing->right + 8, y, colour[0], colour[1], colour[2]);
+    ep_drawing_text(drawing, "name", drawing->right + 24, y + 11, "start", name ? name : "",
+                    LEGEND_CHARACTERS);
+  }
+}
+
+static void scale_note(ep_drawing *drawing, const json_t *numbers) {
+  if (is_coloured(numbers))
+    ep_plot_note(drawing, "three targets as red, green and blue, from %.4g to %.4g",
+                 ep_plot_member(numbers, "least"), ep_plot_member(numbers, "most"));
+  else if (has_many_classes(numbers))
+    ep_plot_note(drawing, "the class that is predicted");
   else if (json_object_get(numbers, "classes"))
     ep_plot_note(drawing, "probability of the class %.40s: blue 0, orange 1",
                  ep_plot_word(numbers, "class"));
   else
-    ep_plot_note(drawing, "prediction: blue the least, orange the greatest");
+    ep_plot_note(drawing, "prediction: blue %.4g, orange %.4g", ep_plot_member(numbers, "least"),
+                 ep_plot_member(numbers, "most"));
+}
+
+ep_status ep_boundary_draw(ep_drawing *drawing, const json_t *numbers, ep_error *error) {
+  void *png;
+  size_t bytes;
+  ep_status status = ep_boundary_png(numbers, &png, &bytes, error);
+  if (status != EP_OK) return status;
+  axes_draw(drawing, numbers);
+  picture_draw(drawing, png, bytes);
+  free(png);
+  points_draw(drawing, numbers);
+  if (has_many_classes(numbers)) legend_draw(drawing, numbers);
+  scale_note(drawing, numbers);
+  return EP_OK;
+}
+
+ep_status ep_timelapse_draw(ep_drawing *drawing, const json_t *numbers, ep_error *error) {
+  void *png;
+  size_t bytes;
+  ep_status status = ep_timelapse_png(numbers, &png, &bytes, error);
+  if (status != EP_OK) return status;
+  axes_draw(drawing, numbers);
+  picture_draw(drawing, png, bytes);
+  free(png);
+  if (has_many_classes(numbers)) legend_draw(drawing, numbers);
+  scale_note(drawing, numbers);
   return EP_OK;
 }

@@ -5,7 +5,7 @@
 
 #include "server/plots/parts.h"
 
-enum { DOTS = 2000, LINE_POINTS = 2000, LABEL_CHARACTERS = 14 };
+enum { DOTS = 2000, LINE_POINTS = 2000, LABEL_CHARACTERS = 15, WORD_CHARACTERS = 10 };
 
 static double at(const json_t *array, size_t i) {
   return ep_plot_number(json_array_get(array, i));
@@ -149,8 +149,8 @@ ep_status ep_importance_draw(ep_drawing *drawing, const json_t *numbers, ep_erro
     double mean = ep_plot_member(row, "mean"), spread = ep_plot_member(row, "deviation");
     low = fmin(low, mean - spread), high = fmax(high, mean + spread);
   }
-  drawing->left += 40;
-  ep_chart_axis_init(&drawing->x, low, high, false, false, false);
+  drawing->left += 48;
+  ep_chart_axis_init(&drawing->x, low, high, false, false, true);
   drawing->y = (ep_chart_axis){.low = 0, .high = 1};
   snprintf(name, sizeof name, "%s lost when the column is shuffled",
            ep_plot_word(numbers, "score"));
@@ -172,7 +172,7 @@ static void words_draw(ep_drawing *drawing, const json_t *words) {
                      "rotate(-40)\">",
                      x + 4, drawing->bottom + 14);
     const char *word = json_string_value(json_array_get(words, i));
-    ep_drawing_escape(drawing, word ? word : "", 8);
+    ep_drawing_escape(drawing, word ? word : "", WORD_CHARACTERS);
     ep_drawing_print(drawing, "</text>\n");
   }
 }
@@ -185,13 +185,18 @@ ep_status ep_dependence_draw(ep_drawing *drawing, const json_t *numbers, ep_erro
   range_find(mean, NULL, &low, &high);
   ep_chart_axis_init(&drawing->y, low, high, false, false, true);
   range_find(value, NULL, &low, &high);
-  if (words) low = 0, high = (double)json_array_size(value) - 1;
+  if (words) low = -0.5, high = (double)json_array_size(value) - 0.5; /* half a place beside each */
   ep_chart_axis_init(&drawing->x, low, high, false, false, false);
   if (words) drawing->x.ticks_count = 0;
+  if (words) drawing->bottom -= 24; /* for the words, above the column's name */
   bool probability = strcmp(ep_plot_word(numbers, "shows"), "probability") == 0;
-  ep_drawing_axes(drawing, ep_plot_word(numbers, "column"),
+  ep_drawing_axes(drawing, words ? "" : ep_plot_word(numbers, "column"),
                   probability ? "mean probability" : "mean prediction");
-  if (words) words_draw(drawing, value);
+  if (words) {
+    words_draw(drawing, value);
+    ep_drawing_text(drawing, "name", (drawing->left + drawing->right) / 2.0, drawing->height - 12,
+                    "middle", ep_plot_word(numbers, "column"), EP_DRAWING_TITLE_CHARACTERS);
+  }
   if (!words) line_draw(drawing, value, mean);
   for (size_t i = 0; words && i < json_array_size(mean); i++)
     mark_draw(drawing, (double)i, at(mean, i));

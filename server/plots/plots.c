@@ -9,14 +9,14 @@
 #include "api/limits.h"
 #include "server/plots/parts.h"
 
-enum { WIDTH = 480, HEIGHT = 440, LEFT = 84, RIGHT = 456, TOP = 64, BOTTOM = 376 };
+enum { WIDTH = 480, HEIGHT = 456, LEFT = 84, RIGHT = 456, TOP = 80, BOTTOM = 392, TITLE_LEFT = 16 };
 
 static const char STYLE[] =
     ".line{fill:none;stroke:#0a58ca;stroke-width:2;stroke-linejoin:round}\n"
     ".chance{fill:none;stroke:#59636e;stroke-dasharray:4 4}\n"
     ".dot{fill:#0a58ca;fill-opacity:.45}.mark{fill:#b8410b}.bar{fill:#0a58ca}\n"
     ".spread{stroke:#b8410b;stroke-width:2}\n"
-    ".cell{fill:#0a58ca}.on{fill:#ffffff}.small{font-size:9px}\n"
+    ".cell{fill:#0a58ca}.on{fill:#ffffff}\n"
     ".point{stroke:#ffffff;stroke-width:1}\n";
 static const char DARK[] =
     ".line{stroke:#6cb2ff}.chance{stroke:#9aa4ae}.dot{fill:#6cb2ff}.mark{fill:#ffa566}\n"
@@ -25,19 +25,24 @@ static const char DARK[] =
 typedef struct {
   const char *plot, *shows;
   ep_plot_draw *draw;
+  ep_plot_png *png; /* NULL: there is none */
 } plot_row;
 
 static const plot_row ROWS[] = {
-    {"confusion", "confusion matrix", ep_confusion_draw},
-    {"roc", "ROC", ep_curve_draw},
-    {"pr", "precision and recall", ep_curve_draw},
-    {"calibration", "calibration", ep_calibration_draw},
-    {"predictions", "predictions and targets", ep_scatter_draw},
-    {"residuals", "residuals", ep_scatter_draw},
-    {"boundary", "decision boundary", ep_boundary_draw},
-    {"importance", "permutation importance", ep_importance_draw},
-    {"dependence", "partial dependence", ep_dependence_draw},
-    {"lr", "loss over the learning rate", ep_rates_draw},
+    {"confusion", "confusion matrix", ep_confusion_draw, NULL},
+    {"roc", "ROC", ep_curve_draw, NULL},
+    {"pr", "precision and recall", ep_curve_draw, NULL},
+    {"calibration", "calibration", ep_calibration_draw, NULL},
+    {"predictions", "predictions and targets", ep_scatter_draw, NULL},
+    {"residuals", "residuals", ep_scatter_draw, NULL},
+    {"boundary", "decision boundary", ep_boundary_draw, ep_boundary_png},
+    {"importance", "permutation importance", ep_importance_draw, NULL},
+    {"dependence", "partial dependence", ep_dependence_draw, NULL},
+    {"mistakes", "rows that were taken for a wrong class", ep_examples_draw, ep_examples_png},
+    {"uncertain", "rows whose class leads least", ep_examples_draw, ep_examples_png},
+    {"weights", "weights", ep_weights_draw, ep_weights_png},
+    {"timelapse", "time-lapse of the boundary", ep_timelapse_draw, ep_timelapse_png},
+    {"lr", "loss over the learning rate", ep_rates_draw, NULL},
 };
 
 double ep_plot_number(const json_t *value) {
@@ -68,24 +73,30 @@ static ep_status numbers_load(const char *numbers, json_t **out, ep_error *error
   return ep_json_load(numbers, strlen(numbers), EP_LIMIT_PLOT_BYTES, out, error);
 }
 
+static const plot_row *row_find(const char *plot) {
+  for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++)
+    if (strcmp(ROWS[i].plot, plot) == 0) return &ROWS[i];
+  return NULL;
+}
+
 /* A picture of many names is as tall as they need. */
 static int rows_height(const json_t *numbers) {
   size_t bars = json_array_size(json_object_get(numbers, "columns"));
+  if (json_object_get(numbers, "examples")) return TOP + ep_examples_height(numbers);
+  if (json_object_get(numbers, "matrix")) return TOP + ep_confusion_height(numbers);
   return bars > 16 ? HEIGHT + (int)(bars - 16) * 20 : HEIGHT;
 }
 
 static ep_status numbers_draw(const char *title, const json_t *numbers, char **out,
                               ep_error *error) {
   const char *plot = ep_plot_word(numbers, "plot");
-  const plot_row *row = ROWS;
-  const plot_row *end = ROWS + sizeof ROWS / sizeof ROWS[0];
-  while (row < end && strcmp(row->plot, plot) != 0) row++;
-  if (row == end) return ep_fail(error, EP_INTERNAL, "a plot of the unknown name \"%s\"", plot);
+  const plot_row *row = row_find(plot);
+  if (!row) return ep_fail(error, EP_INTERNAL, "a plot of the unknown name \"%s\"", plot);
   char description[256];
   int height = rows_height(numbers);
   ep_drawing drawing = {.width = WIDTH,
                         .height = height,
-                        .left = LEFT,
+                        .left = TITLE_LEFT,
                         .right = RIGHT,
                         .top = TOP,
                         .bottom = height - (HEIGHT - BOTTOM)};
@@ -96,6 +107,7 @@ static ep_status numbers_draw(const char *title, const json_t *numbers, char **o
   else
     snprintf(description, sizeof description, "%s", row->shows);
   ep_drawing_begin(&drawing, title, description, STYLE, DARK);
+  drawing.left = LEFT;
   ep_status status = row->draw(&drawing, numbers, error);
   *out = ep_drawing_end(&drawing);
   if (status == EP_OK && !*out) status = ep_fail_memory(error);
@@ -115,9 +127,12 @@ ep_status ep_plot_format_png(const char *numbers, void **out, size_t *bytes, ep_
   json_t *tree = NULL;
   *out = NULL;
   ep_status status = numbers_load(numbers, &tree, error);
-  if (status == EP_OK && strcmp(ep_plot_word(tree, "plot"), "boundary") != 0)
-    status = ep_fail(error, EP_MALFORMED, "?format=png is for the boundary alone: svg draws this");
-  if (status == EP_OK) status = ep_boundary_png(tree, out, bytes, error);
+  const plot_row *row = status == EP_OK ? row_find(ep_plot_word(tree, "plot")) : NULL;
+  if (status == EP_OK && (!row || !row->png))
+    status = ep_fail(error, EP_MALFORMED,
+                     "?format=png is for boundary, timelapse, weights, mistakes and uncertain: svg "
+                     "draws this");
+  if (status == EP_OK) status = row->png(tree, out, bytes, error);
   json_decref(tree);
   return status;
 }

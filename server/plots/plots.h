@@ -10,7 +10,8 @@
  * the JSON of a plot; title: any UTF-8. *out: the caller's (free). */
 ep_status ep_plot_format_svg(const char *title, const char *numbers, char **out, ep_error *error);
 
-/* A boundary as a PNG, a pixel a point. EP_MALFORMED: the plot is none. *out: [*bytes], the
+/* A picture of points as a PNG, a pixel a point, without words; a time-lapse as one that moves.
+ * EP_MALFORMED: the plot is none. *out: [*bytes], the
  * caller's (free). */
 ep_status ep_plot_format_png(const char *numbers, void **out, size_t *bytes, ep_error *error);
 

@@ -89,6 +89,7 @@ static ep_status line_run(const command_line *line, const char *input, ep_slurm_
 static ep_status submission_line(command_line *line, const ep_slurm_submission *submission,
                                  ep_error *error) {
   const ep_slurm_request *request = &submission->request;
+  const int nodes = request->nodes > 1 ? request->nodes : 1;
   if (submission->workers < 1 || submission->workers > EP_LIMIT_SLURM_ARRAY)
     return ep_fail(error, EP_INVALID, "an array has 1 to %d workers", EP_LIMIT_SLURM_ARRAY);
   line_add(line, "sbatch");
@@ -97,8 +98,9 @@ static ep_status submission_line(command_line *line, const ep_slurm_submission *
   line_add(line, "--parsable");
   line_add(line, "--export=ALL"); /* of child.c's environment; all else loads a login shell's */
   line_add(line, "--no-requeue");
-  line_add(line, "--nodes=1");
-  line_add(line, "--ntasks=1");
+  line_print(line, "--nodes=%d", nodes);
+  line_print(line, "--ntasks=%d", nodes);
+  if (nodes > 1) line_add(line, "--ntasks-per-node=1");
   line_print(line, "--signal=B:TERM@%d", EP_SLURM_WARNING_SECONDS);
   line_print(line, "--array=0-%d", submission->workers - 1);
   line_option(line, "job-name", submission->name);

@@ -17,6 +17,7 @@ typedef struct {
   char qos[EP_SLURM_NAME_BYTES];
   char constraint[EP_SLURM_NAME_BYTES];
   char gres[EP_SLURM_NAME_BYTES]; /* "gpu:a100:1"; then `gpus` is 0 */
+  int nodes;                      /* 0 = 1; what follows but for `minutes` is of each */
   int gpus;
   int cpus;
   int64_t memory_bytes; /* asked for in MiB, rounded up */

@@ -55,6 +55,47 @@ static ep_status gpus_fill(const ep_slurm_need *need, const ep_slurm_spec *spec,
                     gpus, partition->name, partition->node_gpus);
 }
 
+static ep_status nodes_given(const ep_slurm_need *need, const ep_slurm_spec *spec,
+                             const ep_slurm_partition *partition, int most,
+                             const ep_slurm_request *out, ep_error *error) {
+  const char *at = "/slurm/nodes";
+  const long long nodes = (long long)spec->nodes;
+  if (need->ranks > 0 && nodes > need->ranks)
+    return ep_fail_at(error, EP_INVALID, at,
+                      "%lld nodes for %d rank%s: each node has at least one: \"parallel\" has more",
+                      nodes, need->ranks, need->ranks == 1 ? "" : "s");
+  if (nodes > most)
+    return ep_fail_at(error, EP_INVALID, at, "%lld nodes are more than partition \"%s\" allows: %d",
+                      nodes, partition->name, most);
+  if (nodes > 1 && (out->gpus > 0 || out->gres[0]))
+    return ep_fail_at(error, EP_INVALID, at,
+                      "ranks on several nodes train on CPUs, and a worker of partition \"%s\" has "
+                      "GPUs: leave \"nodes\" out, or take a partition without GPUs",
+                      partition->name);
+  return EP_OK;
+}
+
+/* After the cores of one node and the GPUs. */
+static ep_status nodes_fill(const ep_slurm_need *need, const ep_slurm_spec *spec,
+                            const ep_slurm_partition *partition, ep_slurm_request *out,
+                            ep_error *error) {
+  const int64_t limit = least_limit(partition->max_nodes, partition->nodes);
+  const int most = limit > 0 ? (int)limit : 1;
+  const bool spreads = need->ranks > 1 && out->gpus == 0 && !out->gres[0];
+  ep_status status = nodes_given(need, spec, partition, most, out, error);
+  out->nodes = spec->nodes > 0 ? (int)spec->nodes : 1;
+  if (status != EP_OK) return status;
+  if (spec->nodes == 0 && spreads && need->ranks > out->cpus) {
+    const int wanted = (need->ranks + out->cpus - 1) / out->cpus;
+    out->nodes = wanted < most ? wanted : most;
+  }
+  if (out->nodes > 1 && need->ranks > 0) {
+    const int each = (need->ranks + out->nodes - 1) / out->nodes;
+    if (each < out->cpus) out->cpus = each;
+  }
+  return EP_OK;
+}
+
 /* Minutes as Slurm writes them. */
 static void minutes_text(int64_t minutes, char text[32]) {
   snprintf(text, 32, "%lld:%02lld:00", (long long)(minutes / 60), (long long)(minutes % 60));
@@ -120,8 +161,13 @@ ep_status ep_slurm_request_make(const ep_slurm_need *need, const ep_slurm_spec *
   cores_fill(need, partition, out);
   if (status == EP_OK) status = memory_fill(need, partition, out, error);
   if (status == EP_OK) status = gpus_fill(need, spec, partition, out, error);
+  if (status == EP_OK) status = nodes_fill(need, spec, partition, out, error);
   if (status == EP_OK) status = time_fill(need, spec, partition, out, error);
   return status;
+}
+
+static int nodes_of(const ep_slurm_request *request) {
+  return request->nodes > 1 ? request->nodes : 1;
 }
 
 bool ep_slurm_request_holds(const ep_slurm_request *has, const ep_slurm_request *needed) {
@@ -129,6 +175,7 @@ bool ep_slurm_request_holds(const ep_slurm_request *has, const ep_slurm_request 
   return strcmp(has->partition, needed->partition) == 0 &&
          strcmp(has->account, needed->account) == 0 && strcmp(has->qos, needed->qos) == 0 &&
          strcmp(has->constraint, needed->constraint) == 0 && strcmp(has->gres, needed->gres) == 0 &&
-         has->gpus >= needed->gpus && has->cpus >= needed->cpus &&
+         nodes_of(has) == nodes_of(needed) && has->gpus >= needed->gpus &&
+         has->cpus >= needed->cpus &&
          has->memory_bytes + EP_LIMIT_SLURM_SLACK_BYTES / 2 >= needed->memory_bytes;
 }

@@ -78,10 +78,11 @@ async function openPage(browser, url, { theme = "light", width = 1280, height = 
   return page;
 }
 
-// What axe-core finds, minor things too: [{id, help, nodes}]. Its rules are WCAG's and its own.
-export async function accessibilityFaults(page) {
-  await page.evaluate(axeSource);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+// What axe-core finds, minor things too, on the page or a part of it: [{id, help, nodes}]. Its rules are WCAG's and its
+// own.
+export async function accessibilityFaults(page, part = "html") {
+  if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(axeSource);
+  const { violations } = await page.evaluate((selector) => window.axe.run(selector, { resultTypes: ["violations"] }), part);
   return violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => `${node.target.join(" ")} {${node.failureSummary.replace(/\s+/g, " ")}}`) }));
 }
 

@@ -18,7 +18,7 @@ awk -v OFS=, 'BEGIN {print "sex,age,survived"; for (i = 0; i < 60; i++) print i 
 python3 "$here/images.py" . 28 100 20
 python3 "$here/pictures.py" . 12 30 9
 trained() { # submits the example anew, and waits
-  submit "$(jq -c '. + {tags: ["trial"], checkpoint: {every_seconds: 0}}' xor.json)"
+  submit "$(jq -c '. + {tags: ["trial"], checkpoint: {every_seconds: 0}, timelapse_every: 500}' xor.json)"
   finish "$id"
 }
 paused() { [[ $(curl -sSf "$url/v1/jobs/$1" | jq -r .status) == paused ]]; }

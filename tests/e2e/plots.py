@@ -2,6 +2,7 @@
 """plots.py URL: the plots of three jobs. Curves are computed here as textbooks have them, and by scikit-learn where it
 is installed; what the network says of rows comes from predict."""
 
+import base64
 import json
 import math
 import random
@@ -123,6 +124,19 @@ def calibration_check(job, truth, probabilities):
     near("Brier", got["brier"], sum((y - p) ** 2 for y, p in zip(truth, probabilities)) / len(truth), 1e-9)
 
 
+def png_chunks(picture):
+    """[(kind, content)], each held to its checksum."""
+    chunks, at = [], 8
+    while at < len(picture):
+        count = struct.unpack(">I", picture[at:at + 4])[0]
+        kind, content = picture[at + 4:at + 8], picture[at + 8:at + 8 + count]
+        if zlib.crc32(kind + content) != struct.unpack(">I", picture[at + 8 + count:at + 12 + count])[0]:
+            fail(f"the chunk {kind} has another checksum")
+        chunks.append((kind.decode(), content))
+        at += 12 + count
+    return chunks
+
+
 def picture_check(job, name, text):
     root = xml.etree.ElementTree.fromstring(text)
     names = [element.tag.split("}")[1] for element in root.iter()]
@@ -138,7 +152,7 @@ def pictures_check(job, names):
         fail(f"the plots of {job} are {listed}")
     for name in names:
         picture_check(job, name, ask("GET", f"/v1/jobs/{job}/plots/{name}", accept="text/html,image/svg+xml,*/*"))
-    for name in {"confusion", "roc", "predictions"} - set(names):
+    for name in {"confusion", "roc", "predictions", "mistakes", "uncertain", "timelapse"} - set(names):
         problem = ask("GET", f"/v1/jobs/{job}/plots/{name}", want=404)
         if ", ".join(names) not in problem["detail"]:
             fail(f"{name}: {problem['detail']}")
@@ -173,7 +187,8 @@ def binary():
     near("baseline", got["baseline"], (matrix[0][0] + matrix[1][1]) / test)
     if plot(job, "importance", repeats=10) != got or plot(job, "importance", repeats=10, seed=1) == got:
         fail("importance is not a function of its seed")
-    pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence"])
+    pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence",
+                         "mistakes", "uncertain", "weights"])
     print("ok: confusion, calibration, importance of a binary classifier")
 
 
@@ -209,8 +224,8 @@ def table():
     picture = ask("GET", f"/v1/jobs/{job}/plots/boundary?format=png&size=64")
     if picture[:8] != b"\x89PNG\r\n\x1a\n" or struct.unpack(">II", picture[16:24]) != (64, 64):
         fail("the boundary is no PNG of 64 x 64")
-    at = picture.index(b"IDAT")
-    if len(zlib.decompress(picture[at + 4:at + 4 + struct.unpack(">I", picture[at - 4:at])[0]])) != 64 * (64 * 3 + 1):
+    chunks = png_chunks(picture)
+    if [kind for kind, _ in chunks] != ["IHDR", "PLTE", "IDAT", "IEND"] or len(zlib.decompress(chunks[2][1])) != 64 * (64 + 1):
         fail("the PNG has other pixels")
     got = plot(job, "importance")
     if got["columns"][-1]["column"] != "height":
@@ -227,7 +242,8 @@ def table():
         problem = ask("GET", f"/v1/jobs/{job}/plots/{query}", want=400)
         if word not in problem["detail"]:
             fail(f"{query}: {problem['detail']}")
-    pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence"])
+    pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence",
+                         "mistakes", "uncertain", "weights"])
     print("ok: names, boundary, dependence of a table, and what is refused")
 
 
@@ -251,8 +267,135 @@ def regression():
     got = plot(job, "dependence", column=0)
     slopes = [(b - a) / (d - c) for a, b, c, d in zip(got["mean"], got["mean"][1:], got["value"], got["value"][1:])]
     near("the slope", slopes, [slopes[0]] * len(slopes), 1e-3)
-    pictures_check(job, ["predictions", "residuals", "boundary", "importance", "dependence"])
+    pictures_check(job, ["predictions", "residuals", "boundary", "importance", "dependence", "weights"])
     print("ok: a regression's plots, and no ROC of it")
+
+
+def drawn(values):
+    """Rows of a boundary as the bytes of its picture, the greatest y first."""
+    return [[round(255 * v) for v in row] for row in values[::-1]]
+
+
+def unfiltered(data, size):
+    """The rows of a picture of one byte a pixel, without filters."""
+    raw = zlib.decompress(data)
+    return [list(raw[i * (size + 1) + 1:(i + 1) * (size + 1)]) for i in range(size)]
+
+
+def film():
+    """A picture of two colours as 40,000 rows, which a network learns: drawn as it forms, and as a file that moves."""
+    side, every, epochs = 200, 3, 10
+    inside = lambda a, b: int((a - .5) ** 2 + (b - .35) ** 2 < .08)
+    cells = [(j / (side - 1), i / (side - 1)) for i in range(side) for j in range(side)]
+    ask("PUT", "/v1/datasets/picture", {"m": len(cells), "n": 2, "x": [round(v, 5) for cell in cells for v in cell],
+                                        "y": [inside(*cell) for cell in cells]})
+    spec = {"data": {"dataset": "picture", "standardize": ["x"]}, "loss": "bce_with_logits", "batch_size": 64, "epochs": epochs,
+            "model": {"layers": [{"type": "linear", "out_features": 16}, {"type": "tanh"}, {"type": "linear", "out_features": 1}]},
+            "optimizer": {"type": "adam", "lr": 0.02}}
+    problem = ask("POST", "/v1/jobs", spec | {"epochs": 2410, "timelapse_every": 10}, want=422)
+    if problem["errors"][0]["pointer"] != "/timelapse_every":
+        fail(problem)
+    plain, job = train(spec), train(spec | {"timelapse_every": every})
+    if ask("GET", f"/v1/jobs/{plain}")["weights"]["sha256"] == ask("GET", f"/v1/jobs/{job}")["weights"]["sha256"]:
+        fail("the spec is not in the weights")
+    if ask("GET", f"/v1/jobs/{plain}")["metrics"] != ask("GET", f"/v1/jobs/{job}")["metrics"]:
+        fail("a time-lapse changes what is learnt")
+    frames = plot(job, "timelapse", size=40)["frames"]
+    if [frame["epoch"] for frame in frames] != [0, 3, 6, 9, 10]:
+        fail(f"the moments are {[frame['epoch'] for frame in frames]}")
+    for size in (40, 200, 512):
+        picture = ask("GET", f"/v1/jobs/{job}/plots/boundary?format=png&size={size}")
+        if struct.unpack(">II", picture[16:24]) != (size, size):
+            fail(f"the picture is not of {size} pixels")
+    # the film: the end as the still picture, then a frame a moment, each as the boundary of that epoch
+    chunks = png_chunks(ask("GET", f"/v1/jobs/{job}/plots/timelapse?format=png&size=40"))
+    if [kind for kind, _ in chunks] != ["IHDR", "acTL", "PLTE", "IDAT"] + 5 * ["fcTL", "fdAT"] + ["IEND"]:
+        fail(f"the film is {[kind for kind, _ in chunks]}")
+    numbers = [struct.unpack(">I", content[:4])[0] for kind, content in chunks if kind in ("fcTL", "fdAT")]
+    if numbers != list(range(10)) or struct.unpack(">II", chunks[1][1]) != (5, 0):
+        fail(f"its chunks are numbered {numbers}")
+    for frame, content in zip(frames, [content[4:] for kind, content in chunks if kind == "fdAT"]):
+        wanted = drawn(plot(job, "boundary", size=40, epoch=frame["epoch"])["values"])
+        got = unfiltered(content, 40)
+        if any(abs(a - b) > 1 for r, w in zip(got, wanted) for a, b in zip(r, w)):
+            fail(f"the frame of epoch {frame['epoch']} is not its boundary")
+    if unfiltered(chunks[3][1], 40) != unfiltered(chunks[-2][1][4:], 40):
+        fail("the still picture is not the last frame")
+    upside_down = png_chunks(ask("GET", f"/v1/jobs/{job}/plots/boundary?format=png&size=40&y_down=true"))
+    if unfiltered(upside_down[2][1], 40) != unfiltered(chunks[3][1], 40)[::-1]:
+        fail("y does not grow downwards")
+    right = sum((got > 127) == inside(j / 39, i / 39) for i, row in enumerate(unfiltered(upside_down[2][1], 40)) for j, got in enumerate(row))
+    if right < 0.95 * 1600:
+        fail(f"{right} of 1600 pixels are of the right colour")
+    problem = ask("GET", f"/v1/jobs/{job}/plots/boundary?epoch=4", want=404)
+    if "0 to 10" not in problem["detail"]:
+        fail(problem)
+    ask("GET", f"/v1/jobs/{plain}/plots/boundary?epoch=latest", want=404)
+    ask("GET", f"/v1/jobs/{job}/plots/boundary?epoch=soon", want=400)
+    print("ok: a picture of two colours at 200 and 512 pixels, and its time-lapse")
+
+
+def goes_on():
+    """A paused training goes on with its time-lapse: no moment is missing, and none is there twice."""
+    spec = {"data": {"generator": "disc", "rows": 2000}, "loss": "bce_with_logits", "epochs": 60000, "batch_size": 50,
+            "report_every": 1000, "timelapse_every": 1000, "optimizer": {"lr": 0.01}, "checkpoint": {"every_seconds": 0},
+            "model": {"layers": [{"type": "linear", "out_features": 4}, {"type": "tanh"}, {"type": "linear", "out_features": 1}]}}
+    job = ask("POST", "/v1/jobs", spec)["id"]
+    for _ in range(2):
+        seen = ask("GET", f"/v1/jobs/{job}")["progress"]["epoch"]
+        while ask("GET", f"/v1/jobs/{job}")["progress"]["epoch"] < seen + 2000:
+            time.sleep(0.05)
+        live = plot(job, "boundary", epoch="latest", size=10)
+        if len(live["values"]) != 10:
+            fail("no picture while it trains")
+        ask("POST", f"/v1/jobs/{job}/pause", {}, want=(200, 202))
+        while ask("GET", f"/v1/jobs/{job}")["status"] != "paused":
+            time.sleep(0.05)
+        epochs = [frame["epoch"] for frame in plot(job, "timelapse", size=2)["frames"]]
+        if epochs != list(range(0, 1000 * len(epochs), 1000)):
+            fail(f"the moments of a pause are {epochs}")
+        ask("POST", f"/v1/jobs/{job}/resume", {}, want=(200, 202))
+    ask("POST", f"/v1/jobs/{job}/cancel", {})
+    print("ok: a time-lapse goes on after a pause")
+
+
+def pixels():
+    """Rows that are pictures: mistakes have them, and the first layer's weights have their shape."""
+    draw = random.Random(9)
+    head = "{'descr': '|u1', 'fortran_order': False, 'shape': (%s,), }"
+    npy = lambda shape, content: (b"\x93NUMPY\1\0" + struct.pack("<H", 118) + (head % ", ".join(map(str, shape))).ljust(117).encode() +
+                                  b"\n" + bytes(content))
+    rows = [[draw.randrange(256) for _ in range(60)] for _ in range(80)]
+    ask("PUT", "/v1/datasets/tiny/train/x", npy((80, 3, 4, 5), sum(rows, [])), "application/octet-stream")
+    ask("PUT", "/v1/datasets/tiny/train/y", npy((80,), [draw.randrange(2) for _ in rows]), "application/octet-stream")
+    job = train({"data": {"dataset": "tiny"}, "loss": "cross_entropy", "epochs": 1, "model": {
+        "layers": [{"type": "flatten"}, {"type": "linear", "out_features": 6}, {"type": "relu"}, {"type": "linear", "out_features": 2}]}})
+    got = plot(job, "mistakes", count=3)
+    if got["picture"] != {"channels": 3, "height": 4, "width": 5} or len(got["examples"]) != min(3, got["wrong"]):
+        fail(f"mistakes: {got}")
+    shares = [example["probability"] for example in got["examples"]]
+    for example in got["examples"]:
+        if list(base64.b64decode(example["pixels"])) != rows[example["row"]] or example["target"] == example["prediction"]:
+            fail(f"mistakes: {example}")
+    if shares != sorted(shares, reverse=True):
+        fail(f"the surest mistake is not the first: {shares}")
+    got = plot(job, "weights")
+    tensors = ask("GET", f"/v1/jobs/{job}/weights?format=json")["tensors"]
+    weights = [w for row in tensors["1.weight"]["data"] for w in row]
+    largest = max(map(abs, weights))
+    if got["tensor"] != "1.weight" or (got["tiles"], got["picture"]["channels"]) != (6, 3) or got["layers"] != ["1", "3"]:
+        fail(f"weights: {got}")
+    if any(abs(byte - 128 - 127 * w / largest) > 0.51 for byte, w in zip(base64.b64decode(got["pixels"]), weights)):
+        fail("the weights' picture has other values")
+    if plot(job, "weights", layer=3)["picture"] != {"channels": 1, "height": 2, "width": 6}:
+        fail("the second layer is no matrix")
+    if "1, 3" not in ask("GET", f"/v1/jobs/{job}/plots/weights?layer=2", want=400)["detail"]:
+        fail("a layer without weights")
+    for name in ("mistakes", "uncertain", "weights"):
+        if png_chunks(ask("GET", f"/v1/jobs/{job}/plots/{name}?format=png"))[0][0] != "IHDR":
+            fail(f"{name} is no PNG")
+    pictures_check(job, ["confusion", "roc", "pr", "calibration", "mistakes", "uncertain", "weights"])
+    print("ok: mistakes and weights of pictures")
 
 
 def while_it_trains():
@@ -276,3 +419,6 @@ binary()
 table()
 regression()
 while_it_trains()
+film()
+goes_on()
+pixels()

@@ -30,7 +30,7 @@ def record(kind, payload=b"", number=0):
     return struct.pack("<IIQ", len(payload), kind, number) + payload
 
 
-def hello(worker, secret, version="0.1.0", job="", attempt=0, magic=b"EPRELAY1"):
+def hello(worker, secret, version="0.1.0", job="", attempt=0, magic=b"EPRELAY2"):
     return record(HELLO, struct.pack("<8s32s40s72s64s32s40siiQQ", magic, version.encode(), worker.encode(),
                                      secret.encode(), b"rogue", b"1_0", job.encode(), attempt, 1, 1, 0))
 

@@ -31,7 +31,7 @@ ROOMS = {
     "kernels": ("api", ""),
     "kernels/formulas": (PROGRAM, ""),
     "kernels/plans": (PROGRAM + " kernels/formulas", ""),
-    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors "
+    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors kernels/cpu/executors/ranks "
                     "kernels/cpu/plans", ""),
     "kernels/cpu/runtime": (PROGRAM, ""),
     "kernels/cpu/layers": (PROGRAM + " kernels/formulas", ""),
@@ -82,7 +82,7 @@ ROOMS = {
     "engine/weights/c": ("api api/json api/spec kernels engine/files engine/plan engine/data/columns engine/data/prepare", ""),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
-    "engine/plots": ("api api/json api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics", ""),
+    "engine/plots": ("api api/json api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics engine/weights", ""),
     "engine/inspection": ("api api/wire kernels kernels/formulas kernels/cpu/layers", ""),
     "engine/training/rules": ("api api/rates api/spec", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas kernels/plans engine engine/files engine/host "
@@ -109,7 +109,7 @@ ROOMS = {
     "server/events": (SERVER + " engine/files", ""),
     "server/drawing": ("api api/json", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/drawing server/events", ""),
-    "server/plots": ("api api/json server/drawing", "jansson|png"),
+    "server/plots": ("api api/json server/drawing", "jansson"),
     "server/slurm/control": ("api server/slurm", ""),
     "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/tunnel server/kubernetes server/slurm server/slurm/control", ""),
     "server/workers": (SERVER + " engine/files engine/plan server/slurm server/slurm/control", ""),

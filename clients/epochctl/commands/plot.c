@@ -93,7 +93,8 @@ static const char *format_of(const char *output) {
 
 static ep_status picture_get(ep_client *client, const char *id, const ep_arguments *arguments,
                              ep_error *error) {
-  static const char *const PASSED[] = {"class", "column", "x", "y", "size", "cost", "checkpoint"};
+  static const char *const PASSED[] = {"class", "column",     "x",     "y",     "size",
+                                       "cost",  "checkpoint", "epoch", "layer", "count"};
   char path[EP_REQUEST_PATH_BYTES], list[EP_REQUEST_PATH_BYTES], usual[FILE_PATH_BYTES];
   const char *name = arguments->words[1], *output = ep_arguments_value(arguments, "output");
   snprintf(usual, sizeof usual, "%s-plot.svg", id);
@@ -105,6 +106,7 @@ static ep_status picture_get(ep_client *client, const char *id, const ep_argumen
     if (ep_arguments_has(arguments, PASSED[i]))
       ep_path_query(path, PASSED[i], ep_arguments_value(arguments, PASSED[i]));
   if (ep_arguments_has(arguments, "normalize")) ep_path_query(path, "normalize", "true");
+  if (ep_arguments_has(arguments, "y-down")) ep_path_query(path, "y_down", "true");
   ep_http_response response;
   ep_http_request request = {.method = "GET", .path = path, .accept = "*/*", .long_lasting = true};
   ep_status status = ep_http_send(&client->session, &request, &response, error);
@@ -150,8 +152,14 @@ static const ep_option OPTIONS[] = {
   {.name = "cost", .kind = EP_OPTION_TEXT, .value = "fp:A,fn:B", .doc = "roc, pr: what a wrong yes and no cost"},
   {.name = "x", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "boundary: the input that goes to the right"},
   {.name = "y", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "boundary: the input that goes up"},
+  {.name = "y-down", .kind = EP_OPTION_SWITCH, .doc = "boundary, timelapse: y grows downwards, as rows of pictures do"},
   {.name = "size", .kind = EP_OPTION_INTEGER, .value = "POINTS", .min = 2, .max = EP_LIMIT_PLOT_SIDE,
-   .doc = "boundary: points a side (100)"},
+   .doc = "boundary, timelapse: points a side (100)"},
+  {.name = "layer", .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "weights: the layer (the first that can be drawn)"},
+  {.name = "count", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_PLOT_SHOWN_ROWS,
+   .doc = "mistakes, uncertain: rows (24)"},
+  {.name = "epoch", .kind = EP_OPTION_TEXT, .value = "N|latest",
+   .doc = "of a named plot: the network of that moment of the time-lapse, also while the job trains"},
   {.name = "column", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "dependence: the column"},
   {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
    .doc = "of a named plot: with these weights, also while the job trains"},
@@ -164,8 +172,10 @@ const ep_subcommand ep_subcommand_plot = {
   .details =
     "The training loss, and the validation loss where there is one, in braille dots, or in letters "
     "where the locale is not UTF-8. With --json the curve as the server thins it. "
-    "With a NAME (confusion, roc, pr, calibration, predictions, residuals, boundary, importance, dependence; lr of find-lr) that "
+    "With a NAME (confusion, roc, pr, calibration, predictions, residuals, boundary, importance, dependence, mistakes, "
+    "uncertain, weights, timelapse; lr of find-lr) that "
     "plot of a job that ended goes to a file.",
   .examples = "epochctl plot last --log\n"
-              "epochctl plot last roc -o roc.svg"};
+              "epochctl plot last roc -o roc.svg\n"
+              "epochctl plot last timelapse --size 200 -o film.png"};
 /* clang-format on */

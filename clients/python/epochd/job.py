@@ -74,7 +74,8 @@ class Job(Submission):
 
     def plot(self, name: str, format: str = "json", **options: Any) -> Any:
         """The numbers of a plot ("roc", "confusion", …) as a dict; with format="svg" a picture as text, with "png"
-        one as bytes. Options are those of the API: normalize=True, column="age", x="a", y="b", size=200 …"""
+        one as bytes. Options are those of the API: normalize=True, column="age", x="a", y="b", size=200,
+        epoch="latest" … A "timelapse" as "png" is an animated PNG."""
         asked = {key: str(value).lower() if isinstance(value, bool) else value for key, value in options.items()}
         content = self._client._bytes("GET", f"{self._path}/plots/{quote(name, safe='')}?{urlencode({**asked, 'format': format})}")
         return json.loads(content) if format == "json" else content.decode() if format == "svg" else content

@@ -15,35 +15,61 @@
 
 extern char **environ;
 
-enum { CHILD_SOCKET = 3, IN_BYTES_MIN = 256 << 10, END_MS = 2000, LIST_BYTES = 4096 };
+enum { IN_BYTES_MIN = 256 << 10, END_MS = 2000, LIST_BYTES = 4096 };
 
-/* The child gets the signals as at login, and none of the relay's descriptors but `file`. SIGTERM
- * is kept from it: Slurm sends it to all processes of an allocation, and the relay alone acts on
- * it. */
-static int program_start(const char *program, char *const *arguments, int file, int number,
-                         pid_t *pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
+/* Copies beyond all numbers that the child gives them: else one could take another one's place. */
+static int files_copy(const int *files, int count, int *copies) {
+  int made = 0;
+  for (; made < count; made++) {
+    copies[made] = fcntl(files[made], F_DUPFD_CLOEXEC, EP_CHILD_SOCKET + EP_CHILD_FILES);
+    if (copies[made] < 0) break;
+  }
+  return made;
+}
+
+static int attributes_set(posix_spawnattr_t *attributes) {
   sigset_t kept, all;
   sigemptyset(&kept);
   sigaddset(&kept, SIGTERM);
   sigfillset(&all);
-  int failed = posix_spawnattr_init(&attributes);
+  int failed = posix_spawnattr_init(attributes);
   if (failed != 0) return failed;
-  posix_spawnattr_setsigmask(&attributes, &kept);
-  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setsigmask(attributes, &kept);
+  posix_spawnattr_setsigdefault(attributes, &all);
   /* A group of its own: a signal to the relay's group, as Slurm sends it, is the relay's alone. */
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
+  posix_spawnattr_setpgroup(attributes, 0);
+  posix_spawnattr_setflags(attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  failed = posix_spawn_file_actions_init(&actions);
+  return 0;
+}
+
+/* first: the number of the first file in the child. SIGTERM is kept from it: Slurm sends it to all
+ * processes of an allocation, and the relay alone acts on it. */
+static int program_start(const char *program, char *const *arguments, const int *files, int count,
+                         int first, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int copies[EP_CHILD_FILES];
+  if (count > EP_CHILD_FILES) return EINVAL;
+  int failed = attributes_set(&attributes);
+  if (failed != 0) return failed;
+  const int made = files_copy(files, count, copies);
+  if (made < count) failed = errno;
+  if (failed == 0) failed = posix_spawn_file_actions_init(&actions);
   if (failed == 0) {
-    failed = posix_spawn_file_actions_adddup2(&actions, file, number);
+    for (int i = 0; failed == 0 && i < count; i++)
+      failed = posix_spawn_file_actions_adddup2(&actions, copies[i], first + i);
     if (failed == 0) failed = posix_spawn(pid, program, &actions, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
   }
+  for (int i = 0; i < made; i++) close(copies[i]);
   posix_spawnattr_destroy(&attributes);
   return failed;
+}
+
+int ep_relay_program_start(const char *program, char *const *arguments, const int *files, int count,
+                           pid_t *pid) {
+  return program_start(program, arguments, files, count, EP_CHILD_SOCKET, pid);
 }
 
 /* Whether the program lists a GPU: then the first one is the worker's. */
@@ -54,7 +80,7 @@ static bool gpu_find(const char *program, const char *plugin) {
   int ends[2];
   pid_t pid = 0;
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  int failed = program_start(program, arguments, ends[1], STDOUT_FILENO, &pid);
+  int failed = program_start(program, arguments, &ends[1], 1, STDOUT_FILENO, &pid);
   close(ends[1]);
   for (ssize_t got = 1; failed == 0 && got > 0 && used < sizeof text - 1;) {
     got = read(ends[0], text + used, sizeof text - 1 - used);
@@ -65,37 +91,49 @@ static bool gpu_find(const char *program, const char *plugin) {
   return strstr(text, "\ncuda:0\n") != NULL;
 }
 
+/* The worker's arguments; numbers: room for the texts of two. */
+static void arguments_list(const ep_connection *connection, const char *device, const char *program,
+                           const char *plugin, const char *data_dir, char numbers[2][16],
+                           char **arguments) {
+  const char *const list[] = {program,
+                              "--device",
+                              device,
+                              "--data-dir",
+                              data_dir,
+                              "--socket",
+                              numbers[0],
+                              "--node-sockets",
+                              numbers[1],
+                              "--data-bytes-max",
+                              connection->data_bytes_max,
+                              "--checkpoint-after",
+                              connection->checkpoint_after,
+                              plugin ? "--plugin" : NULL,
+                              plugin,
+                              NULL};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) arguments[i] = (char *)list[i];
+}
+
 ep_status ep_relay_child_start(ep_relay_child *child, const char *program, const char *plugin,
                                const ep_connection *connection, const char *data_dir,
-                               ep_error *error) {
-  char number[16];
-  int pair[2];
+                               const int *nodes, int count, ep_error *error) {
+  enum { ARGUMENTS = 20 };
+  char numbers[2][16], *arguments[ARGUMENTS];
+  int pair[2], files[EP_CHILD_FILES];
   const char *device = connection->device;
+  if (count >= EP_CHILD_FILES) return ep_fail(error, EP_INVALID, "too many nodes");
+  if (count > 0) device = "cpu";
   if (strcmp(device, "auto") == 0) device = gpu_find(program, plugin) ? "cuda:0" : "cpu";
-  snprintf(number, sizeof number, "%d", CHILD_SOCKET);
-  char *arguments[] = {(char *)program,
-                       "--device",
-                       (char *)device,
-                       "--data-dir",
-                       (char *)data_dir,
-                       "--socket",
-                       number,
-                       "--data-bytes-max",
-                       (char *)connection->data_bytes_max,
-                       "--checkpoint-after",
-                       (char *)connection->checkpoint_after,
-                       plugin ? "--plugin" : NULL,
-                       (char *)plugin,
-                       NULL};
+  snprintf(numbers[0], sizeof numbers[0], "%d", EP_CHILD_SOCKET);
+  snprintf(numbers[1], sizeof numbers[1], "%d", count);
+  arguments_list(connection, device, program, plugin, data_dir, numbers, arguments);
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return ep_fail(error, EP_IO, "no socket for the worker: %s", strerror(errno));
   *child = (ep_relay_child){.socket = pair[0]};
-  /* A copy beyond the child's number: else the two could be the same, and be closed. */
-  int other = fcntl(pair[1], F_DUPFD_CLOEXEC, CHILD_SOCKET + 1);
+  files[0] = pair[1];
+  for (int i = 0; i < count; i++) files[i + 1] = nodes[i];
+  int failed = ep_relay_program_start(program, arguments, files, count + 1, &child->pid);
   close(pair[1]);
-  int failed =
-      other < 0 ? errno : program_start(program, arguments, other, CHILD_SOCKET, &child->pid);
-  if (other >= 0) close(other);
   if (failed == 0 && fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0) return EP_OK;
   close(pair[0]);
   child->socket = -1;

@@ -17,11 +17,20 @@ typedef struct {
   size_t in_bytes, in_capacity, out_bytes, out_capacity;
 } ep_relay_child;
 
-/* Starts the program. Its device is the connection's: of "auto" the first GPU that the program
- * lists, else the CPU. */
+enum { EP_CHILD_SOCKET = 3, EP_CHILD_FILES = EP_LIMIT_RANKS };
+
+/* Starts a program, which gets the signals as at login but for SIGTERM, which is kept from it, and
+ * of this process's descriptors standard ones and `files`, [count], as EP_CHILD_SOCKET and those
+ * behind it. Returns 0 or an errno. */
+int ep_relay_program_start(const char *program, char *const *arguments, const int *files, int count,
+                           pid_t *pid);
+
+/* Starts the worker. Its device is the connection's: of "auto" the first GPU that the program
+ * lists, else the CPU. nodes: [count], the sockets to other nodes of its trainings: then it is the
+ * CPU. */
 ep_status ep_relay_child_start(ep_relay_child *child, const char *program, const char *plugin,
                                const ep_connection *connection, const char *data_dir,
-                               ep_error *error);
+                               const int *nodes, int count, ep_error *error);
 
 /* Reads what is there. EP_UNAVAILABLE: it has ended. */
 ep_status ep_relay_child_read(ep_relay_child *child, ep_error *error);

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,20 +29,52 @@ static ep_status address_connect(const struct addrinfo *address, int *out, ep_er
   return status;
 }
 
-ep_status ep_relay_connect(const char *address, int *socket, ep_error *error) {
+/* The caller frees the list. type: of the socket. */
+static ep_status address_find(const char *address, int type, struct addrinfo **found,
+                              ep_error *error) {
   char host[ADDRESS_BYTES], service[8];
   int port;
-  const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
-  struct addrinfo *found = NULL;
+  const struct addrinfo hints = {.ai_socktype = type, .ai_flags = AI_ADDRCONFIG};
   if (!ep_endpoint_split(address, host, sizeof host, &port))
     return ep_fail(error, EP_INVALID, "the address %.100s is no HOST:PORT", address);
   snprintf(service, sizeof service, "%d", port);
-  int failed = getaddrinfo(host, service, &hints, &found);
-  if (failed != 0)
-    return ep_fail(error, EP_UNAVAILABLE, "%.200s: %s", address, gai_strerror(failed));
-  ep_status status = EP_UNAVAILABLE;
+  int failed = getaddrinfo(host, service, &hints, found);
+  return failed == 0 ? EP_OK
+                     : ep_fail(error, EP_UNAVAILABLE, "%.200s: %s", address, gai_strerror(failed));
+}
+
+ep_status ep_relay_connect(const char *address, int *socket, ep_error *error) {
+  struct addrinfo *found = NULL;
+  ep_status status = address_find(address, SOCK_STREAM, &found, error);
+  if (status != EP_OK) return status;
+  status = EP_UNAVAILABLE;
   for (const struct addrinfo *one = found; one && status != EP_OK; one = one->ai_next)
     status = address_connect(one, socket, error);
   freeaddrinfo(found);
   return status;
+}
+
+static void port_clear(struct sockaddr_storage *here) {
+  if (here->ss_family == AF_INET6)
+    ((struct sockaddr_in6 *)here)->sin6_port = 0;
+  else
+    ((struct sockaddr_in *)here)->sin_port = 0;
+}
+
+ep_status ep_relay_address(const char *address, struct sockaddr_storage *here, socklen_t *length,
+                           ep_error *error) {
+  struct addrinfo *found = NULL;
+  ep_status status = address_find(address, SOCK_DGRAM, &found, error);
+  if (status != EP_OK) return status;
+  bool known = false;
+  for (const struct addrinfo *one = found; one && !known; one = one->ai_next) {
+    int made = socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
+    *length = sizeof *here;
+    known = made >= 0 && connect(made, one->ai_addr, one->ai_addrlen) == 0 &&
+            getsockname(made, (struct sockaddr *)here, length) == 0;
+    if (made >= 0) close(made);
+  }
+  freeaddrinfo(found);
+  if (known) port_clear(here);
+  return known ? EP_OK : ep_fail(error, EP_UNAVAILABLE, "no way to %.200s", address);
 }

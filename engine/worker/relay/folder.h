@@ -6,7 +6,9 @@
 #include "engine/tunnel/parcel.h"
 #include "engine/worker/relay/held.h"
 
-enum { EP_FOLDER_FILES = 64 }; /* of a job, that are remembered: more are sent again */
+enum {
+  EP_FOLDER_FILES = 320
+}; /* of a job, that are remembered, moments too: more are sent again */
 
 /* A file of the job as it was sent last. */
 typedef struct {

@@ -14,6 +14,7 @@
 #include "engine/worker/relay/child.h"
 #include "engine/worker/relay/connect.h"
 #include "engine/worker/relay/folder.h"
+#include "engine/worker/relay/nodes.h"
 
 enum {
   EXIT_REFUSED = 4,
@@ -29,6 +30,7 @@ typedef struct {
   char secret[EP_SHA256_HEX_BYTES]; /* of the next connection */
   ep_relay_child child;
   ep_relay_folder folder;
+  ep_relay_nodes nodes; /* other ones of the allocation */
   ep_held held;
   uint8_t *ready; /* the worker's first frame, which every gateway gets; owned */
   size_t ready_bytes;
@@ -364,12 +366,10 @@ static ep_status child_take(relay *r, ep_error *error) {
   return status;
 }
 
-/* The worker has ended, which it does not but with its device. What it said is handed on first. */
-static void child_lost(relay *r) {
-  char cause[EP_MESSAGE_BYTES];
+/* There is no worker any more. What it said is handed on first. */
+static void loss_tell(relay *r, const char *cause) {
   ep_error error = {0};
   const int64_t until_ms = now_ms() + GREETING_MS;
-  ep_relay_child_end(&r->child, cause, sizeof cause);
   while (r->channel && r->welcomed && ep_held_last(&r->held) > r->sent && now_ms() < until_ms) {
     struct pollfd polled = {.fd = ep_channel_socket(r->channel), .events = POLLIN | POLLOUT};
     poll(&polled, 1, RETRY_MS);
@@ -383,6 +383,21 @@ static void child_lost(relay *r) {
     if (ep_channel_pump(r->channel, false, &error) != EP_OK) break;
   }
   relay_end(r, EXIT_FAILURE, cause);
+}
+
+/* The worker has ended, which it does not but with its device. */
+static void child_lost(relay *r) {
+  char cause[EP_MESSAGE_BYTES];
+  ep_relay_child_end(&r->child, cause, sizeof cause);
+  loss_tell(r, cause);
+}
+
+/* Another node has ended, and with it what the worker trains. */
+static void node_lost(relay *r) {
+  char cause[EP_MESSAGE_BYTES], worker[EP_MESSAGE_BYTES];
+  ep_relay_nodes_lost(&r->nodes, cause, sizeof cause);
+  ep_relay_child_end(&r->child, worker, sizeof worker);
+  loss_tell(r, cause);
 }
 
 static void child_serve(relay *r) {
@@ -426,7 +441,7 @@ static void deadlines_check(relay *r) {
 }
 
 static void relay_loop(relay *r) {
-  enum { SIGNALS, CHILD, CHANNEL, POLLED };
+  enum { SIGNALS, NODES, CHILD, CHANNEL, POLLED };
   r->give_up_ms = now_ms() + r->patience_ms;
   while (!r->over) {
     deadlines_check(r);
@@ -434,6 +449,7 @@ static void relay_loop(relay *r) {
     const bool room = ep_held_has_room(&r->held);
     struct pollfd polled[POLLED] = {
         [SIGNALS] = {.fd = r->signals, .events = POLLIN},
+        [NODES] = {.fd = r->nodes.note, .events = POLLIN},
         [CHILD] = {.fd = room ? r->child.socket : -1,
                    .events = (short)(POLLIN | (r->child.out_bytes > 0 ? POLLOUT : 0))},
         [CHANNEL] = {.fd = r->channel ? ep_channel_socket(r->channel) : -1,
@@ -441,10 +457,29 @@ static void relay_loop(relay *r) {
     bool more = r->channel && ep_channel_has_input(r->channel);
     if (poll(polled, POLLED, more ? 0 : RETRY_MS) < 0 && errno != EINTR) return;
     if (polled[SIGNALS].revents) leave_begin(r);
+    if (polled[NODES].revents) {
+      node_lost(r);
+      return;
+    }
     if (polled[CHILD].revents & POLLOUT) ep_relay_child_flush(&r->child, NULL);
     if (polled[CHILD].revents & (POLLIN | POLLHUP)) child_serve(r);
     if (r->channel && !r->over) connection_serve(r);
   }
+}
+
+/* The worker, and before it the other nodes of its allocation. */
+static ep_status worker_start(relay *r, const char *program, const char *plugin, ep_error *error) {
+  const long nodes = strtol(r->connection.nodes, NULL, 10);
+  int sockets[EP_LIMIT_RANKS];
+  ep_status status = EP_OK;
+  if (nodes > 1)
+    status = ep_relay_nodes_gather(&r->nodes, &r->connection, (int)nodes - 1, r->folder.path,
+                                   r->signals, error);
+  for (int i = 0; i < r->nodes.count; i++) sockets[i] = r->nodes.node[i].inner;
+  if (status == EP_OK)
+    status = ep_relay_child_start(&r->child, program, plugin, &r->connection, r->folder.path,
+                                  sockets, r->nodes.count, error);
+  return status == EP_OK ? ep_relay_nodes_start(&r->nodes, error) : status;
 }
 
 static ep_status relay_open(relay *r, const char *file, const char *program, const char *plugin,
@@ -461,15 +496,13 @@ static ep_status relay_open(relay *r, const char *file, const char *program, con
   if (status != EP_OK) return status;
   memcpy(r->secret, r->connection.secret, sizeof r->secret);
   status = ep_relay_folder_open(&r->folder, r->connection.shared, error);
-  if (status == EP_OK)
-    status =
-        ep_relay_child_start(&r->child, program, plugin, &r->connection, r->folder.path, error);
-  return status;
+  return status == EP_OK ? worker_start(r, program, plugin, error) : status;
 }
 
 int ep_relay_run(const char *connection_file, const char *program, const char *plugin) {
   static relay r = {.child = {.socket = -1},
                     .folder = {.root = -1},
+                    .nodes = EP_RELAY_NODES_NONE,
                     .held = EP_HELD_NONE,
                     .outgoing = {.file = -1},
                     .incoming = {.folder = -1, .file = -1},
@@ -485,6 +518,7 @@ int ep_relay_run(const char *connection_file, const char *program, const char *p
   ep_outgoing_abandon(&r.outgoing);
   ep_incoming_abandon(&r.incoming);
   if (r.child.pid > 0) ep_relay_child_end(&r.child, cause, sizeof cause);
+  ep_relay_nodes_close(&r.nodes);
   ep_relay_folder_close(&r.folder);
   ep_held_deinit(&r.held);
   free(r.ready);

@@ -24,6 +24,7 @@ struct ep_backend {
   ep_instruction_set instruction_set; /* found at open; a test may lower it before compile */
   int threads;                        /* processors that this process may run on */
   char name[128];                     /* of the processor, as the vendor calls it */
+  struct ep_nodes *nodes; /* that programs of several ranks are spread over, lent; NULL = none */
 };
 
 const char *ep_instruction_set_name(ep_instruction_set instruction_set); /* "avx512" */

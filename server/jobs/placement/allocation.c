@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/jobs/placement/estimate.h"
+#include "server/jobs/placement/gang.h"
 
 /* A namespace of Kubernetes says nothing of its nodes, and its Jobs have the time that their
  * template says: where a worker fits is for the cluster to find. */
@@ -44,6 +45,7 @@ static ep_status need_find(ep_calibrations *calibrations, const ep_job_spec *spe
   const ep_estimate *cpu = ep_estimate_least(estimates, count, "cpu");
   *out = (ep_slurm_need){.bytes = plan->bytes,
                          .cores = cpu ? cpu->cores : 1,
+                         .ranks = ep_program_ranks(&plan->program),
                          .seconds = cpu ? cpu->seconds : INFINITY};
   return EP_OK;
 }
@@ -65,8 +67,10 @@ ep_status ep_allocation_make(const ep_allocator *allocator, const ep_job_row *ro
                              const ep_slurm_spec *slurm, const char *device, ep_slurm_request *out,
                              ep_error *error) {
   static const ep_slurm_spec NONE;
-  const ep_slurm_need need = {
-      .bytes = row->bytes, .cores = row->cores, .seconds = row->seconds_cpu};
+  const ep_slurm_need need = {.bytes = row->bytes,
+                              .cores = row->cores,
+                              .ranks = ep_gang_read(row->spec).most,
+                              .seconds = row->seconds_cpu};
   return request_make(allocator, &need, slurm ? slurm : &NONE, device, out, error);
 }
 
@@ -76,6 +80,7 @@ ep_allocation_view ep_allocation_view_make(const ep_slurm_request *request) {
                               .qos = request->qos,
                               .gres = request->gres,
                               .constraint = request->constraint,
+                              .nodes = request->nodes,
                               .gpus = request->gpus,
                               .cores = request->cpus,
                               .memory_bytes = request->memory_bytes,

@@ -46,7 +46,8 @@ static ep_status file_add(ep_needs *needs, const char *data_dir, const char *job
   return need_add(needs, folder, file, false, error);
 }
 
-/* Where the training goes on: checkpoints, and results of a sweep; not what an end has left. */
+/* Where the training goes on: checkpoints, and results of a sweep; not what an end has left, nor
+ * moments of a time-lapse. */
 static ep_status own_add(ep_needs *needs, const char *data_dir, const char *job, ep_error *error) {
   char path[EP_PATH_BYTES];
   ep_status status = ep_path_join(path, error, data_dir, "jobs", job, NULL);
@@ -57,7 +58,7 @@ static ep_status own_add(ep_needs *needs, const char *data_dir, const char *job,
     const char *name = entry->d_name;
     bool goes_on = ep_record_result_valid(name) && strcmp(name, EP_WEIGHTS_FILE) != 0 &&
                    strcmp(name, EP_PREDICTIONS_JSON_FILE) != 0 &&
-                   strcmp(name, EP_PREDICTIONS_CSV_FILE) != 0;
+                   strcmp(name, EP_PREDICTIONS_CSV_FILE) != 0 && strncmp(name, "moment-", 7) != 0;
     if (goes_on) status = file_add(needs, data_dir, job, name, error);
   }
   closedir(entries);

@@ -32,5 +32,7 @@ ep_status ep_order_connection(const ep_order *order, int index, const char *addr
            (long long)setup->data_bytes_max);
   snprintf(connection.checkpoint_after, sizeof connection.checkpoint_after, "%lld",
            (long long)setup->checkpoint_after_seconds);
+  snprintf(connection.nodes, sizeof connection.nodes, "%d",
+           order->request->nodes > 1 ? order->request->nodes : 1);
   return ep_connection_format(&connection, text, error);
 }

@@ -26,6 +26,11 @@ static ep_status connection_write(const ep_order *order, int index, ep_error *er
   return status;
 }
 
+static void text_add(char *script, size_t bytes, const char *text) {
+  size_t used = strlen(script);
+  snprintf(script + used, bytes - used, "%s", text);
+}
+
 /* 'it'\''s' */
 static void quoted_add(char *script, size_t bytes, const char *text) {
   size_t used = strlen(script);
@@ -42,29 +47,47 @@ static void quoted_add(char *script, size_t bytes, const char *text) {
   script[used < bytes ? used : bytes - 1] = 0;
 }
 
+/* A process on each further node. The shell's job, which then is the worker's child. */
+static void nodes_start(const ep_order *order, char *script, size_t bytes) {
+  const ep_gateway_setup *setup = order->setup;
+  const int others = order->request->nodes - 1;
+  char words[256];
+  if (others < 1) return;
+  snprintf(words, sizeof words,
+           "srun --overlap --mpi=none --kill-on-bad-exit=0 --relative=1 --nodes=%d --ntasks=%d "
+           "--ntasks-per-node=1 --cpus-per-task=%d ",
+           others, others, order->request->cpus > 0 ? order->request->cpus : 1);
+  text_add(script, bytes, words);
+  quoted_add(script, bytes, setup->worker);
+  text_add(script, bytes, " --join ");
+  quoted_add(script, bytes, setup->shared_dir);
+  text_add(script, bytes, "/workers/\"$worker\".nodes </dev/null &\n");
+}
+
 /* The batch script: task N of the array is the worker number N. It is replaced by the worker, so
  * that signals reach the worker. */
 static ep_status script_write(const ep_order *order, char *script, size_t bytes, ep_error *error) {
   const ep_gateway_setup *setup = order->setup;
   snprintf(script, bytes, "#!/bin/sh\ncase $SLURM_ARRAY_TASK_ID in\n");
   for (int i = 0; i < order->count; i++) {
-    size_t used = strlen(script);
-    snprintf(script + used, bytes - used, "%d) worker=%s ;;\n", i, order->workers[i].worker);
+    char line[EP_ID_BYTES + 32];
+    snprintf(line, sizeof line, "%d) worker=%s ;;\n", i, order->workers[i].worker);
+    text_add(script, bytes, line);
   }
-  size_t used = strlen(script);
-  snprintf(script + used, bytes - used, "esac\nexec ");
+  text_add(script, bytes, "esac\n");
+  nodes_start(order, script, bytes);
+  text_add(script, bytes, "exec ");
   quoted_add(script, bytes, setup->worker);
-  used = strlen(script);
-  snprintf(script + used, bytes - used, " --connect ");
+  text_add(script, bytes, " --connect ");
   quoted_add(script, bytes, setup->shared_dir);
-  used = strlen(script);
-  snprintf(script + used, bytes - used, "/workers/\"$worker\"%s",
-           setup->plugin[0] ? " --plugin " : "");
-  if (setup->plugin[0]) quoted_add(script, bytes, setup->plugin);
-  used = strlen(script);
-  if (used + 2 >= bytes) return ep_fail(error, EP_TOO_LARGE, "the batch script is too long");
-  memcpy(script + used, "\n", 2);
-  return EP_OK;
+  text_add(script, bytes, "/workers/\"$worker\"");
+  if (setup->plugin[0]) {
+    text_add(script, bytes, " --plugin ");
+    quoted_add(script, bytes, setup->plugin);
+  }
+  text_add(script, bytes, "\n");
+  if (strlen(script) + 1 < bytes) return EP_OK;
+  return ep_fail(error, EP_TOO_LARGE, "the batch script is too long");
 }
 
 static ep_status array_submit(const ep_order *order, int64_t *job, ep_error *error) {

@@ -42,7 +42,7 @@ static bool number_read(char **rest, int64_t *to) {
 }
 
 static bool request_read(char **rest, ep_slurm_request *request) {
-  int64_t gpus, cpus;
+  int64_t gpus, cpus, nodes = 0;
   if (!word_read(rest, request->partition, sizeof request->partition) ||
       !word_read(rest, request->account, sizeof request->account) ||
       !word_read(rest, request->qos, sizeof request->qos) ||
@@ -50,8 +50,10 @@ static bool request_read(char **rest, ep_slurm_request *request) {
       !word_read(rest, request->gres, sizeof request->gres) || !number_read(rest, &gpus) ||
       !number_read(rest, &cpus) || !number_read(rest, &request->memory_bytes) ||
       !number_read(rest, &request->minutes) || gpus < 0 || gpus > INT_MAX || cpus < 0 ||
-      cpus > INT_MAX)
-    return false;
+      cpus > INT_MAX || (*rest && !number_read(rest, &nodes)) || nodes < 0 ||
+      nodes > EP_LIMIT_RANKS)
+    return false; /* a list of before there were nodes lacks them */
+  request->nodes = (int)nodes;
   request->gpus = (int)gpus;
   request->cpus = (int)cpus;
   return true;
@@ -105,13 +107,13 @@ static const char *word_of(const char *text) {
 static ep_status line_write(const ep_ticket *ticket, ep_durable_file *file, ep_error *error) {
   char line[LINE_BYTES];
   const ep_slurm_request *request = &ticket->request;
-  int bytes =
-      snprintf(line, sizeof line,
-               "%s %s %s %d %" PRId64 " %" PRId64 " %s %s %s %s %s %d %d %" PRId64 " %" PRId64 "\n",
-               ticket->worker, ticket->device, ticket->hash, ticket->state == EP_TICKET_WAITING,
-               ticket->job, ticket->task, word_of(request->partition), word_of(request->account),
-               word_of(request->qos), word_of(request->constraint), word_of(request->gres),
-               request->gpus, request->cpus, request->memory_bytes, request->minutes);
+  int bytes = snprintf(
+      line, sizeof line,
+      "%s %s %s %d %" PRId64 " %" PRId64 " %s %s %s %s %s %d %d %" PRId64 " %" PRId64 " %d\n",
+      ticket->worker, ticket->device, ticket->hash, ticket->state == EP_TICKET_WAITING, ticket->job,
+      ticket->task, word_of(request->partition), word_of(request->account), word_of(request->qos),
+      word_of(request->constraint), word_of(request->gres), request->gpus, request->cpus,
+      request->memory_bytes, request->minutes, request->nodes);
   return ep_durable_file_write(file, line, (size_t)bytes, error);
 }
 
@@ -174,8 +176,13 @@ void ep_ticket_wake(const ep_ticket *ticket) {
 
 void ep_tickets_remove(ep_tickets *tickets, ep_ticket *ticket) {
   char path[EP_LIMIT_PATH_BYTES + 128];
+  char name[EP_ID_BYTES + 16];
+  snprintf(name, sizeof name, "%s.nodes", ticket->worker); /* of a relay that was killed */
   if (tickets->shared_dir[0] &&
       ep_tickets_file(tickets, ticket->worker, path, sizeof path, NULL) == EP_OK)
+    unlink(path);
+  if (tickets->shared_dir[0] && ticket->request.nodes > 1 &&
+      ep_tickets_file(tickets, name, path, sizeof path, NULL) == EP_OK)
     unlink(path);
   *ticket = (ep_ticket){.wake = -1};
 }

@@ -1,24 +1,29 @@
 /* cpu/ranks: one training on several ranks, each a thread with its own copy of some of the layers:
- * replicas that have a slice of every batch, stages that have some of the layers, or both. By the
+ * replicas that have a slice of every batch, stages that have some of the layers, or both. Where
+ * the backend has nodes, some of the ranks are threads of other machines (leader.h). By the
  * plain loops of kernels/cpu/layers: it is there to see and to test how ranks work, not for speed.
  * Gradients are sums of doubles, so the result is cpu/reference's but for rounding. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu/executors/executor.h"
+#include "kernels/cpu/executors/ranks/leader.h"
 #include "kernels/cpu/executors/ranks/plan.h"
-#include "kernels/cpu/executors/ranks/rank.h"
 #include "kernels/cpu/executors/ranks/team.h"
 #include "kernels/cpu/runtime/cpu.h"
 
 typedef struct {
   ep_ranks ranks;
   ep_team *team;
+  ep_nodes *nodes;   /* lent, and this program's; NULL = all ranks are here */
+  ep_leader *leader; /* NULL likewise */
 } executor;
 
 static void ranks_destroy(void *self) {
   executor *e = self;
   if (!e) return;
+  ep_leader_destroy(e->leader);
+  if (e->nodes) ep_nodes_give_back(e->nodes);
   ep_team_destroy(e->team);
   ep_ranks_deinit(&e->ranks);
   free(e);
@@ -26,11 +31,14 @@ static void ranks_destroy(void *self) {
 
 static ep_status ranks_create(ep_backend *backend, const ep_program *program, void **out,
                               ep_error *error) {
-  (void)backend;
   executor *e = calloc(1, sizeof *e);
   if (!e) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
-  ep_status status = ep_ranks_init(&e->ranks, program, error);
+  const int nodes = ep_nodes_take(backend->nodes, program);
+  if (nodes > 1) e->nodes = backend->nodes;
+  ep_status status = ep_ranks_init(&e->ranks, program, (ep_rank_node){0, nodes}, error);
   if (status == EP_OK) status = ep_team_create(e->ranks.count, &e->team, error);
+  if (status == EP_OK && nodes > 1)
+    status = ep_leader_create(e->nodes, &e->ranks, &e->leader, error);
   if (status != EP_OK) {
     ranks_destroy(e);
     return status;
@@ -61,9 +69,10 @@ static void ranks_info(const void *self, ep_instance_info *out) {
 
 static ep_status ranks_load_data(void *self, ep_split split, const void *x, const void *y,
                                  int64_t rows, ep_error *error) {
-  (void)error;
-  ((executor *)self)->ranks.data[split] = (ep_ranks_data){x, y, rows};
-  return EP_OK;
+  executor *e = self;
+  e->ranks.data[split] = (ep_ranks_data){x, y, rows};
+  if (!e->leader || split != EP_SPLIT_TRAIN) return EP_OK; /* all else is evaluated here */
+  return ep_leader_load(e->leader, &e->ranks.data[split], error);
 }
 
 /* What all ranks are to do. */
@@ -85,10 +94,11 @@ static void member_evaluate(void *context, int member) {
 }
 
 static ep_status ranks_train_segment(void *self, const ep_segment *segment, ep_error *error) {
-  (void)error;
   executor *e = self;
+  ep_status status = e->leader ? ep_leader_train(e->leader, segment, error) : EP_OK;
+  if (status != EP_OK) return status;
   ep_team_run(e->team, member_train, &(order){.ranks = &e->ranks, .segment = segment});
-  return EP_OK;
+  return e->leader ? ep_leader_status(e->leader, error) : EP_OK;
 }
 
 static ep_status ranks_evaluate(void *self, ep_split split, double *loss, int64_t *errors,
@@ -99,7 +109,7 @@ static ep_status ranks_evaluate(void *self, ep_split split, double *loss, int64_
   ep_team_run(e->team, member_evaluate,
               &(order){.ranks = &e->ranks, .data = &e->ranks.data[split]});
   *errors = 0;
-  for (int i = 0; i < e->ranks.count; i++) {
+  for (int i = 0; i < ep_ranks_evaluators(e->ranks.program); i++) {
     sum += e->ranks.rank[i].loss;
     divisor += e->ranks.rank[i].divisor;
     *errors += e->ranks.rank[i].errors;
@@ -134,16 +144,17 @@ static ep_status ranks_export_state(void *self, float *parameters, float *optimi
 /* Without an optimizer's state it starts from zero. */
 static ep_status ranks_import_state(void *self, const float *parameters, const float *optimizer,
                                     ep_error *error) {
-  (void)error;
-  const ep_ranks *ranks = &((const executor *)self)->ranks;
+  executor *e = self;
+  const ep_ranks *ranks = &e->ranks;
   int64_t floats = ep_program_state_floats(ranks->program);
   for (int d = 0; d < ranks->replicas; d++) {
     ep_real *state = ranks->replica[d].state;
+    if (!state) continue;
     for (int64_t i = 0; i < floats; i++) state[i] = parameters[i];
     for (int64_t i = 0; i < ranks->program->optimizer_floats; i++)
       state[floats + i] = optimizer ? optimizer[i] : 0;
   }
-  return EP_OK;
+  return e->leader ? ep_leader_adopt(e->leader, error) : EP_OK;
 }
 
 static size_t state_bytes(const ep_ranks *ranks) {
@@ -159,11 +170,12 @@ static ep_status ranks_snapshot(void *self, ep_error *error) {
 }
 
 static ep_status ranks_rollback(void *self, ep_error *error) {
-  const ep_ranks *ranks = &((const executor *)self)->ranks;
+  executor *e = self;
+  const ep_ranks *ranks = &e->ranks;
   if (!ranks->kept) return ep_fail(error, EP_CONFLICT, "there is no snapshot to go back to");
   for (int d = 0; d < ranks->replicas; d++)
-    memcpy(ranks->replica[d].state, ranks->kept, state_bytes(ranks));
-  return EP_OK;
+    if (ranks->replica[d].state) memcpy(ranks->replica[d].state, ranks->kept, state_bytes(ranks));
+  return e->leader ? ep_leader_adopt(e->leader, error) : EP_OK;
 }
 
 const ep_executor ep_cpu_ranks = {.profile = &ep_cpu_ranks_profile,

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/cpu/executors/ranks/rank.h"
+#include "kernels/cpu/executors/ranks/exchange.h"
+#include "kernels/cpu/executors/ranks/targets.h"
 #include "kernels/cpu/layers/batch.h"
 #include "kernels/cpu/layers/losses.h"
 #include "kernels/cpu/layers/optimizers.h"
@@ -38,37 +39,39 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void barrier_wait(ep_rank *rank, pthread_barrier_t *barrier) {
+static void barrier_wait(ep_rank *rank, ep_barrier *barrier) {
   double start = seconds_now();
-  pthread_barrier_wait(barrier);
+  ep_barrier_wait(barrier);
   rank->info.idle_seconds += seconds_now() - start;
 }
 
 static void semaphore_wait(ep_rank *rank, sem_t *semaphore) {
   double start = seconds_now();
-  while (sem_wait(semaphore) != 0 && errno == EINTR) continue;
+  while (!atomic_load(&rank->ranks->broken) && sem_wait(semaphore) != 0 && errno == EINTR) continue;
   rank->info.idle_seconds += seconds_now() - start;
 }
 
 /* --- sums over the replicas of a stage -------------------------------------------------------- */
 
-static ep_rank *rank_of(const ep_ranks *ranks, int replica, int stage) {
-  return &ranks->rank[replica * ranks->stages + stage];
-}
-
 /* ep_replica_sums.add: of few values, which each rank adds up for itself. */
 static void replicas_add(void *context, double *values, int64_t count) {
-  enum { AT_ONCE = 64 };
+  enum { AT_ONCE = EP_RANKS_OFFER };
   ep_rank *rank = context;
   const ep_ranks *ranks = rank->ranks;
   double sums[AT_ONCE];
   for (int64_t first = 0; first < count; first += AT_ONCE) {
     int64_t many = count - first < AT_ONCE ? count - first : AT_ONCE;
+    if (ranks->node > 0) {
+      double start = seconds_now();
+      ep_exchange_add(rank, values + first, many);
+      rank->info.idle_seconds += seconds_now() - start;
+      continue;
+    }
     rank->offered = values + first;
     barrier_wait(rank, &ranks->stage[rank->stage]);
     for (int64_t i = 0; i < many; i++) sums[i] = 0;
     for (int d = 0; d < ranks->replicas; d++)
-      for (int64_t i = 0; i < many; i++) sums[i] += rank_of(ranks, d, rank->stage)->offered[i];
+      for (int64_t i = 0; i < many; i++) sums[i] += ep_rank_of(ranks, d, rank->stage)->offered[i];
     barrier_wait(rank, &ranks->stage[rank->stage]);
     memcpy(values + first, sums, (size_t)many * sizeof *sums);
   }
@@ -79,10 +82,6 @@ static void replicas_add(void *context, double *values, int64_t count) {
 static int64_t row_at(const batch *b, int64_t within) {
   int64_t at = b->first + within;
   return b->shuffled ? (int64_t)ep_permutation_at(&b->order, (uint32_t)at) : at;
-}
-
-static const void *target_at(const ep_program *program, const ep_ranks_data *data, int64_t row) {
-  return (const char *)data->y + (size_t)row * (size_t)program->target_columns * sizeof(float);
 }
 
 static piece piece_at(const batch *b, int number) {
@@ -97,6 +96,15 @@ static bool is_last(const ep_rank *rank) {
 
 static ep_network *network_of(const ep_rank *rank, int number) {
   return &rank->pieces[number % rank->pieces_count];
+}
+
+/* What a rank that comes before one that is here has made of a piece. */
+static const ep_real *handed_by(const ep_rank *before, int number) {
+  if (!before->here)
+    return before->handed +
+           number % before->pieces_count * before->ranks->piece_rows * ep_rank_out_features(before);
+  const ep_network *network = network_of(before, number);
+  return network->values[network->end];
 }
 
 static ep_reference_pass pass_of(const batch *b, piece of) {
@@ -134,7 +142,7 @@ static void targets_read(const batch *b, piece of) {
   const ep_ranks_data *data = &b->rank->ranks->data[EP_SPLIT_TRAIN];
   for (int64_t i = 0; i < of.rows; i++)
     memcpy((char *)b->rank->target + (size_t)i * bytes,
-           target_at(program, data, row_at(b, of.first + i)), bytes);
+           ep_target_at(program, data, row_at(b, of.first + i)), bytes);
 }
 
 /* What the stage before has made of the piece. */
@@ -147,11 +155,26 @@ static void input_take(const batch *b, int number, piece of) {
     return;
   }
   semaphore_wait(rank, &rank->arrived);
-  const ep_network *before = network_of(rank_of(ranks, rank->replica, rank->stage - 1), number);
   int64_t features = ep_network_features(ranks->program, network->first);
   double start = seconds_now();
-  memcpy(network->values[network->first], before->values[before->end],
+  memcpy(network->values[network->first],
+         handed_by(ep_rank_of(ranks, rank->replica, rank->stage - 1), number),
          (size_t)(of.rows * features) * sizeof(ep_real));
+  rank->info.communication_seconds += seconds_now() - start;
+}
+
+/* Tells the stage behind that the piece is ready. */
+static void output_give(const batch *b, int number, piece of) {
+  ep_rank *rank = b->rank;
+  const ep_network *network = network_of(rank, number);
+  if (is_last(rank)) return;
+  ep_rank *behind = ep_rank_of(rank->ranks, rank->replica, rank->stage + 1);
+  double start = seconds_now();
+  if (behind->here)
+    sem_post(&behind->arrived);
+  else
+    ep_exchange_hand(behind, EP_NODE_FORWARD, number, network->values[network->end],
+                     of.rows * ep_network_features(rank->ranks->program, network->end));
   rank->info.communication_seconds += seconds_now() - start;
 }
 
@@ -164,7 +187,7 @@ static void piece_forward(const batch *b, int number) {
   ep_reference_pass pass = pass_of(b, of);
   if (of.rows > 0 || syncs(rank->ranks->program)) ep_network_forward(network, &pass);
   rank->info.compute_seconds += seconds_now() - start - (rank->info.idle_seconds - idle);
-  if (!is_last(rank)) sem_post(&rank_of(rank->ranks, rank->replica, rank->stage + 1)->arrived);
+  output_give(b, number, of);
 }
 
 /* The derivative by the piece's output: from the loss, or from the stage behind. */
@@ -179,7 +202,7 @@ static void grad_take(const batch *b, int number, piece of) {
     return;
   }
   semaphore_wait(rank, &rank->returned);
-  const ep_rank *behind = rank_of(ranks, rank->replica, rank->stage + 1);
+  const ep_rank *behind = ep_rank_of(ranks, rank->replica, rank->stage + 1);
   int64_t features = ep_network_features(ranks->program, network->end);
   int64_t slot = number % rank->pieces_count;
   double start = seconds_now();
@@ -193,14 +216,17 @@ static void grad_give(const batch *b, int number, piece of) {
   const ep_ranks *ranks = rank->ranks;
   if (rank->stage == 0) return;
   const ep_network *network = network_of(rank, number);
-  ep_rank *before = rank_of(ranks, rank->replica, rank->stage - 1);
+  ep_rank *before = ep_rank_of(ranks, rank->replica, rank->stage - 1);
   int64_t features = ep_network_features(ranks->program, network->first);
   int64_t slot = number % before->pieces_count;
   double start = seconds_now();
-  memcpy(rank->grad_inputs + slot * ranks->piece_rows * features, network->grad,
-         (size_t)(of.rows * features) * sizeof(ep_real));
+  if (before->here)
+    memcpy(rank->grad_inputs + slot * ranks->piece_rows * features, network->grad,
+           (size_t)(of.rows * features) * sizeof(ep_real));
+  else
+    ep_exchange_hand(before, EP_NODE_RETURN, number, network->grad, of.rows * features);
   rank->info.communication_seconds += seconds_now() - start;
-  sem_post(&before->returned);
+  if (before->here) sem_post(&before->returned);
 }
 
 static void piece_backward(const batch *b, int number) {
@@ -251,7 +277,7 @@ static double divisor_of(const batch *b) {
   const ep_ranks_data *data = &b->rank->ranks->data[EP_SPLIT_TRAIN];
   double sum = 0;
   for (int64_t i = 0; i < b->rows; i++)
-    sum += ep_reference_loss_share(program, target_at(program, data, row_at(b, i)));
+    sum += ep_reference_loss_share(program, ep_target_at(program, data, row_at(b, i)));
   return sum;
 }
 
@@ -297,12 +323,18 @@ static void gradient_sum(ep_rank *rank) {
   rank->info.communication_seconds += seconds_now() - start;
 }
 
-/* Each replica's own, by the same numbers. */
-static void stage_update(ep_rank *rank, int64_t step, float lr) {
-  const ep_ranks *ranks = rank->ranks;
-  const double *total = ranks->sums ? ranks->sums : ranks->replica[0].grad;
-  double start = seconds_now(), squares = 0;
+/* Of all gradients, once each rank has summed its part: in the order of the ranks. */
+static double squares_of(const ep_ranks *ranks) {
+  double squares = 0;
   for (int i = 0; i < ranks->count; i++) squares += ranks->rank[i].squares;
+  return squares;
+}
+
+/* Each replica's own, by the same numbers. total: [parameters]. */
+static void stage_update(ep_rank *rank, int64_t step, float lr, const double *total,
+                         double squares) {
+  const ep_ranks *ranks = rank->ranks;
+  double start = seconds_now();
   ep_reference_update_range(ranks->program, step, lr, squares, rank->first_parameter,
                             rank->end_parameter, ranks->replica[rank->replica].state, total,
                             ep_ranks_optimizer(ranks, rank->replica));
@@ -314,65 +346,78 @@ static void loss_tell(const ep_ranks *ranks, float *loss, int32_t *errors) {
   double sum = 0;
   int64_t misses = 0;
   for (int d = 0; d < ranks->replicas; d++) {
-    sum += rank_of(ranks, d, ranks->stages - 1)->loss;
-    misses += rank_of(ranks, d, ranks->stages - 1)->errors;
+    sum += ep_rank_of(ranks, d, ranks->stages - 1)->loss;
+    misses += ep_rank_of(ranks, d, ranks->stages - 1)->errors;
   }
-  *loss = (float)(sum / rank_of(ranks, 0, ranks->stages - 1)->divisor);
+  *loss = (float)(sum / ep_rank_of(ranks, 0, ranks->stages - 1)->divisor);
   *errors = misses < INT32_MAX ? (int32_t)misses : INT32_MAX;
 }
 
-/* A rank that has passed the second barrier changes nothing that others read before they have. */
-void ep_rank_train(ep_rank *rank, const ep_segment *segment) {
+/* The leader's node: all gradients of the step meet, and the sums. A rank that has passed the
+ * second barrier changes nothing that others read before they have. */
+static void gradients_meet(ep_rank *rank, const ep_segment *segment, int64_t i) {
   ep_ranks *ranks = rank->ranks;
-  rank->sums = (ep_replica_sums){.context = rank, .add = replicas_add};
-  for (int64_t i = 0; i < segment->steps; i++) {
-    batch b = batch_of(rank, segment->first_step + i);
-    pieces_run(&b);
-    barrier_wait(rank, &ranks->all);
+  barrier_wait(rank, &ranks->all);
+  if (rank->here || ranks->sums)
     gradient_sum(rank);
-    if (rank == ranks->rank) loss_tell(ranks, &segment->loss[i], &segment->errors[i]);
-    barrier_wait(rank, &ranks->all);
-    stage_update(rank, b.step, segment->lr[segment->lr_count == 1 ? 0 : i]);
-  }
+  else
+    rank->squares = rank->course.squares;
+  if (rank == ranks->rank) loss_tell(ranks, &segment->loss[i], &segment->errors[i]);
+  barrier_wait(rank, &ranks->all);
 }
 
-/* --- evaluation ------------------------------------------------------------------------------- */
-
-/* Rows first … first + rows - 1 through all layers, with the first replica's numbers. */
-static void rows_evaluate(ep_rank *rank, const ep_ranks_data *data, int64_t first, int64_t rows,
-                          float *output) {
+static void step_end_here(ep_rank *rank, const ep_segment *segment, int64_t i, float lr) {
   const ep_ranks *ranks = rank->ranks;
-  const ep_program *program = ranks->program;
-  ep_network *network = &rank->whole;
-  ep_real *state = ranks->replica[0].state;
-  size_t target_bytes = (size_t)program->target_columns * sizeof(float);
-  for (int64_t i = 0; i < rows; i++)
-    ep_reference_read_evaluation_row(program, data->x, first + i,
-                                     network->values[0] + i * program->in_features);
-  ep_reference_pass pass = {.parameters = state,
-                            .buffers = state + program->parameters,
-                            .rows = rows,
-                            .seed = program->seed};
-  const ep_real *y = ep_network_forward(network, &pass);
-  for (int64_t i = 0; output && i < rows * program->out_features; i++)
-    output[first * program->out_features + i] = (float)y[i];
-  if (!data->y) return;
-  memcpy(rank->whole_target, target_at(program, data, first), (size_t)rows * target_bytes);
-  for (int64_t i = 0; i < rows; i++)
-    rank->divisor += ep_reference_loss_share(program, target_at(program, data, first + i));
-  rank->loss += ep_reference_loss(program, y, rank->whole_target, rows, 1, NULL, &rank->errors);
+  gradients_meet(rank, segment, i);
+  const double *total = ranks->sums ? ranks->sums : ranks->replica[0].grad;
+  stage_update(rank, segment->first_step + i, lr, total, squares_of(ranks));
 }
 
-void ep_rank_evaluate(ep_rank *rank, const ep_ranks_data *data, float *output) {
+/* The leader is elsewhere. With one replica there is nothing to sum but the squares. */
+static void step_end_there(ep_rank *rank, const ep_segment *segment, int64_t i, float lr) {
   const ep_ranks *ranks = rank->ranks;
-  int number = (int)(rank - ranks->rank), evaluators = ep_ranks_evaluators(ranks->program);
-  rank->loss = rank->divisor = 0;
-  rank->errors = 0;
-  if (number >= evaluators) return;
-  int64_t end = ep_piece_first(data->rows, number + 1, evaluators);
-  for (int64_t at = ep_piece_first(data->rows, number, evaluators); at < end;
-       at += EP_RANKS_PIECE_ROWS) {
-    int64_t rows = end - at < EP_RANKS_PIECE_ROWS ? end - at : EP_RANKS_PIECE_ROWS;
-    rows_evaluate(rank, data, at, rows, output);
+  const double *total = rank->totals ? rank->totals : ranks->replica[rank->replica].grad;
+  if (!rank->totals) gradient_sum(rank);
+  double start = seconds_now();
+  ep_exchange_totals(rank);
+  rank->info.idle_seconds += seconds_now() - start;
+  stage_update(rank, segment->first_step + i, lr, total, rank->total_squares);
+}
+
+/* The leader's thread for a rank elsewhere. */
+static void stand_in(ep_rank *rank, const ep_segment *segment) {
+  const ep_ranks *ranks = rank->ranks;
+  for (int64_t i = 0; i < segment->steps; i++) {
+    ep_mail mail = ep_exchange_await(rank);
+    for (; mail == EP_MAIL_OFFER; mail = ep_exchange_await(rank)) {
+      replicas_add(rank, rank->offer, rank->offer_count);
+      ep_exchange_reply_sum(rank);
+    }
+    if (mail != EP_MAIL_GRADIENT) return;
+    rank->loss = rank->course.loss;
+    rank->divisor = rank->course.divisor;
+    rank->errors = rank->course.errors;
+    gradients_meet(rank, segment, i);
+    ep_exchange_reply_totals(rank, squares_of(ranks));
   }
+  if (ep_exchange_await(rank) == EP_MAIL_DONE) rank->info = rank->done;
+}
+
+void ep_rank_train(ep_rank *rank, const ep_segment *segment) {
+  const ep_ranks *ranks = rank->ranks;
+  rank->sums = (ep_replica_sums){.context = rank, .add = replicas_add};
+  if (!rank->here) {
+    stand_in(rank, segment);
+    return;
+  }
+  for (int64_t i = 0; i < segment->steps && !atomic_load(&ranks->broken); i++) {
+    batch b = batch_of(rank, segment->first_step + i);
+    const float lr = segment->lr[segment->lr_count == 1 ? 0 : i];
+    pieces_run(&b);
+    if (ranks->node == 0)
+      step_end_here(rank, segment, i, lr);
+    else
+      step_end_there(rank, segment, i, lr);
+  }
+  if (ranks->node > 0) ep_exchange_finish(rank);
 }

@@ -118,7 +118,7 @@ START_TEST(a_job_of_several_ranks) {
                                .bubble = 0.125};
   ep_job_result result = {.device = "cpu",
                           .executor = "cpu/ranks",
-                          .ranks = {2, {{0, 0, 64, 3, 0.5, 0.25}, {0, 1, 32, 1, 0.5, 0.75}}}};
+                          .ranks = {2, {{0, 0, 0, 64, 3, 0.5, 0.25}, {0, 1, 3, 32, 1, 0.5, 0.75}}}};
   ep_split_metrics_clear(&result.train);
   ep_split_metrics_clear(&result.validation);
   ep_split_metrics_clear(&result.test);
@@ -134,16 +134,17 @@ START_TEST(a_job_of_several_ranks) {
                      .parallel = &parallel,
                      .result = &read};
   char *text = ep_job_format(&job);
-  ck_assert_ptr_nonnull(
-      strstr(text, "\"parallel\":{\"data\":1,\"model\":2,\"micro_batches\":8,\"stages\":["
-                   "{\"layers\":[0,1],\"parameters\":84,\"cost_share\":0.75},"
-                   "{\"layers\":[2,2],\"parameters\":7,\"cost_share\":0.25}],"
-                   "\"bubble\":0.125,\"note\":null},"
-                   "\"ranks\":[{\"rank\":0,\"data\":0,\"model\":0,\"device\":\"cpu\",\"bytes\":64,"
-                   "\"compute_microseconds\":3,\"communication_microseconds\":0.5,"
-                   "\"idle_share\":0.25},{\"rank\":1,\"data\":0,\"model\":1,"
-                   "\"device\":\"cpu\",\"bytes\":32,\"compute_microseconds\":1,"
-                   "\"communication_microseconds\":0.5,\"idle_share\":0.75}],"));
+  ck_assert_ptr_nonnull(strstr(
+      text,
+      "\"parallel\":{\"data\":1,\"model\":2,\"micro_batches\":8,\"stages\":["
+      "{\"layers\":[0,1],\"parameters\":84,\"cost_share\":0.75},"
+      "{\"layers\":[2,2],\"parameters\":7,\"cost_share\":0.25}],"
+      "\"bubble\":0.125,\"note\":null},"
+      "\"ranks\":[{\"rank\":0,\"data\":0,\"model\":0,\"device\":\"cpu\",\"node\":0,\"bytes\":64,"
+      "\"compute_microseconds\":3,\"communication_microseconds\":0.5,"
+      "\"idle_share\":0.25},{\"rank\":1,\"data\":0,\"model\":1,"
+      "\"device\":\"cpu\",\"node\":3,\"bytes\":32,\"compute_microseconds\":1,"
+      "\"communication_microseconds\":0.5,\"idle_share\":0.75}],"));
   free(text);
   free(stored);
   ep_job_result_deinit(&read);
@@ -217,6 +218,7 @@ START_TEST(validations) {
                               .qos = "",
                               .gres = "",
                               .constraint = "a&b",
+                              .nodes = 2,
                               .gpus = 1,
                               .cores = 3,
                               .memory_bytes = 9,
@@ -226,7 +228,8 @@ START_TEST(validations) {
   assert_text(ep_validation_format(&view),
               "{\"object\":\"validation\",\"spec\":{},\"layers\":[],\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
-              "\"parallel\":null,\"slurm\":{\"partition\":\"gpu\",\"memory_bytes\":9,\"cores\":3,"
+              "\"parallel\":null,\"slurm\":{\"partition\":\"gpu\",\"nodes\":2,\"memory_bytes\":9,"
+              "\"cores\":3,"
               "\"gpus\":1,\"minutes\":30,\"gres\":null,\"account\":\"lab\",\"qos\":null,"
               "\"constraint\":\"a&b\"},\"kubernetes\":null,\"estimates\":[]}");
   view.kubernetes = &slurm;

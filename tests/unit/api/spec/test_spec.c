@@ -221,7 +221,7 @@ START_TEST(the_canonical_text) {
       "\"stratify\":false,\"device\":\"auto\",\"slurm\":null,\"executor\":null,"
       "\"parallel\":null,\"precision\":\"fp32\",\"find\":null,\"report_every\":1,\"report_"
       "batches\":null,"
-      "\"report\":{\"layers\":false},\"validation_metrics\":[],\"ttl_"
+      "\"report\":{\"layers\":false},\"timelapse_every\":null,\"validation_metrics\":[],\"ttl_"
       "seconds\":null,"
       "\"webhooks\":[],"
       "\"checkpoint\":{\"every_"

@@ -128,7 +128,8 @@ START_TEST(exports) {
 END_TEST
 
 START_TEST(plots) {
-  const ep_plot_request plot = {"pr", "spam", "a", "1", "é", true, 0.1, NAN, 512, 100, INT64_MAX};
+  const ep_plot_request plot = {"pr", "spam", "a", "1",       "é", true, 0.1,
+                                NAN,  512,    100, INT64_MAX, -1,  7,    true};
   ep_command back, command = {.kind = EP_COMMAND_PLOT, .job = "job_01k", .file = "a", .plot = plot};
   memset(command.weights_sha256, 'e', 64);
   command_round_trip(&command, &back);
@@ -137,6 +138,7 @@ START_TEST(plots) {
   ck_assert_mem_eq(&back.plot, &command.plot, offsetof(ep_plot_request, normalize));
   ck_assert(back.plot.cost_fp == 0.1 && back.plot.size == 512 && back.plot.repeats == 100);
   ck_assert_int_eq(back.plot.seed, INT64_MAX);
+  ck_assert(back.plot.epoch == EP_PLOT_NO_EPOCH && back.plot.count == 7 && back.plot.y_down);
   ck_assert_str_eq(back.file, command.file);
   ck_assert_str_eq(back.weights_sha256, command.weights_sha256);
   ep_command_deinit(&back);

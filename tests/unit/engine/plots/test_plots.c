@@ -31,7 +31,8 @@ static ep_plot_model model(ep_loss_type loss) {
 /* The plot's text; the caller's. */
 static char *text_of(const ep_plot_model *of, const char *name, const char *output,
                      ep_status wanted, ep_error *error) {
-  ep_plot_request request = {.cost_fp = 1, .cost_fn = 1, .size = 2, .repeats = 3};
+  ep_plot_request request = {
+      .cost_fp = 1, .cost_fn = 1, .size = 2, .repeats = 3, .count = 2, .epoch = EP_PLOT_NO_EPOCH};
   ep_writer writer;
   snprintf(request.name, sizeof request.name, "%s", name);
   snprintf(request.output, sizeof request.output, "%s", output);
@@ -120,6 +121,7 @@ START_TEST(columns) {
   ep_plot_model of = model(EP_LOSS_MSE);
   of.output = predicted;
   char *text = text_of(&of, "boundary", "", EP_OK, NULL);
+  has(text, "\"least\":0,\"most\":1");
   has(text, "\"values\":[[0,0.6000000238418579],[0,0.6000000238418579]]");
   free(text);
   text = text_of(&of, "importance", "", EP_OK, NULL);
@@ -127,6 +129,107 @@ START_TEST(columns) {
   free(text);
   text = text_of(&of, "dependence", "", EP_OK, NULL);
   has(text, "\"value\":[0,2,4,6],\"mean\":[0,0.2,0.4,0.6]");
+  free(text);
+}
+END_TEST
+
+/* The surest mistake first; the least lead first. */
+START_TEST(examples) {
+  ep_plot_model of = model(EP_LOSS_BCE);
+  char *text = text_of(&of, "mistakes", "", EP_OK, NULL);
+  has(text,
+      "\"wrong\":1,\"columns\":[\"0\",\"1\"],\"examples\":[{\"row\":2,\"target\":\"1\","
+      "\"prediction\":\"0\",\"probability\":0.65,\"target_probability\":0.35,\"values\":[4,5]}]");
+  free(text);
+  text = text_of(&of, "uncertain", "", EP_OK, NULL);
+  has(text, "\"examples\":[{\"row\":1,");
+  has(text, "{\"row\":2,");
+  free(text);
+  of.picture[0] = 1, of.picture[1] = 1,
+  of.picture[2] = 2; /* 4 of 0 … 5: the whole range is shown */
+  text = text_of(&of, "mistakes", "", EP_OK, NULL);
+  has(text, "\"picture\":{\"channels\":1,\"height\":1,\"width\":2}");
+  has(text, "\"pixels\":\"BAU=\"");
+  free(text);
+}
+END_TEST
+
+/* Three targets of two inputs are a colour. */
+static ep_status colours_predict(void *context, const double *rows, int64_t count, double *output,
+                                 ep_error *error) {
+  (void)context, (void)error;
+  for (int64_t i = 0; i < count; i++)
+    output[3 * i] = rows[2 * i] / 6, output[3 * i + 1] = 0, output[3 * i + 2] = 2;
+  return EP_OK;
+}
+
+START_TEST(colours) {
+  static double targets[12] = {0, 0.5, 1};
+  ep_plot_model of = model(EP_LOSS_MSE);
+  of.outputs = of.rows.targets = 3;
+  of.rows.y = targets;
+  of.predict = colours_predict;
+  char *text = text_of(&of, "boundary", "", EP_OK, NULL);
+  has(text, "\"shows\":\"colour\"");
+  has(text, "\"pixels\":\"AAD//wD/AAD//wD/\""); /* 00 00 ff, ff 00 ff, twice */
+  free(text);
+  text = text_of(&of, "boundary", "2", EP_OK, NULL);
+  has(text, "\"target_column\":2");
+  has(text, "\"values\":[[2,2],[2,2]]");
+  free(text);
+}
+END_TEST
+
+/* Each frame is of the network of its moment. */
+static int64_t taken;
+static ep_status moment_take(void *context, int64_t epoch, ep_error *error) {
+  (void)context, (void)error;
+  taken = epoch;
+  return EP_OK;
+}
+static ep_status moment_predict(void *context, const double *rows, int64_t count, double *output,
+                                ep_error *error) {
+  (void)context, (void)rows, (void)error;
+  for (int64_t i = 0; i < count; i++) output[i] = (double)taken / 20;
+  return EP_OK;
+}
+
+START_TEST(timelapse) {
+  static const int64_t moments[] = {0, 10, 20};
+  ep_plot_model of = model(EP_LOSS_BCE);
+  ep_error error = {0};
+  of.moment_take = moment_take;
+  of.predict = moment_predict;
+  free(text_of(&of, "timelapse", "", EP_NOT_FOUND, &error));
+  of.moments = moments, of.moments_count = 3;
+  char *text = text_of(&of, "timelapse", "", EP_OK, NULL);
+  has(text, "\"frames\":[{\"epoch\":0,\"pixels\":\"AAAAAA==\"},{\"epoch\":10,\"pixels\":"
+            "\"gICAgA==\"},{\"epoch\":20,\"pixels\":\"/////w==\"}]");
+  free(text);
+}
+END_TEST
+
+START_TEST(weights) {
+  static const float values[] = {1, -1, 0, 0.5, 1, 0};
+  ep_tensor tensor[] = {{.name = "0.bias", .dimensions = 1, .shape = {2}, .values_count = 2},
+                        {.name = "0.weight",
+                         .dimensions = 2,
+                         .shape = {3, 2},
+                         .values_count = 6,
+                         .bytes = (const uint8_t *)values}};
+  ep_tensors tensors = {.tensor = tensor, .tensors_count = 1};
+  ep_plot_model of = model(EP_LOSS_MSE);
+  ep_error error = {0};
+  of.weights = &tensors;
+  free(text_of(&of, "weights", "", EP_NOT_FOUND, &error));
+  tensors.tensors_count = 2;
+  char *text = text_of(&of, "weights", "", EP_OK, NULL);
+  has(text, "\"largest\":1,\"tiles\":1,\"of_tiles\":1,\"picture\":{\"channels\":1,\"height\":3,"
+            "\"width\":2},\"pixels\":\"/wGAwP+A\"");
+  free(text);
+  of.picture[0] = 1, of.picture[1] = 1, of.picture[2] = 2; /* tiles of what the layer sees */
+  text = text_of(&of, "weights", "", EP_OK, NULL);
+  has(text, "\"tiles\":3,\"of_tiles\":3,\"picture\":{\"channels\":1,\"height\":1,\"width\":2}");
   free(text);
 }
 END_TEST
@@ -139,4 +242,8 @@ EP_SUITE("engine/plots") {
   tcase_add_test(tests, confusion);
   tcase_add_test(tests, refusals);
   tcase_add_test(tests, columns);
+  tcase_add_test(tests, examples);
+  tcase_add_test(tests, colours);
+  tcase_add_test(tests, timelapse);
+  tcase_add_test(tests, weights);
 }

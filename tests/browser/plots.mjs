@@ -1,0 +1,89 @@
+// plots.mjs: every plot of a job on its page, light, dark and on a phone, without a fault of accessibility; the picture
+// that a network draws while it trains, and its time-lapse.
+// Usage: plots.mjs URL SCREENSHOTS
+
+import { accessibilityFaults, ask, check, overhang, run, squaresPut, trained } from "./page.mjs";
+
+const dense = (outputs, hidden = 8) => ({ layers: [{ type: "linear", out_features: hidden }, { type: "tanh" }, { type: "linear", out_features: outputs }] });
+const common = { batch_size: 16, epochs: 12, optimizer: { type: "adam", lr: 0.03 } };
+
+async function tablePut(url, name, lines) {
+  const put = await fetch(`${url}/v1/datasets/${name}?header=true`, { method: "PUT", headers: { "Content-Type": "text/csv" }, body: `${lines.join("\n")}\n` });
+  check(put.ok, `${name} was refused: ${await put.text()}`);
+}
+
+// Rows of 26 kinds, some of which lie close together.
+const alphabet = Array.from({ length: 26 }, (_, i) => `${String.fromCharCode(97 + i)}-kind ${i}`);
+const kinds = ["width,<b>height</b>,colour,kind", ...Array.from({ length: 780 }, (_, i) => {
+  const kind = i % 26;
+  return [(5 * Math.sin(kind * 1.3) + ((i * 7919) % 100) / 50).toFixed(3), (5 * Math.cos(kind * 2.1) + ((i * 104729) % 100) / 50).toFixed(3), ["red", "green", ""][i % 3], alphabet[kind]].join(",");
+})];
+
+await run(async ({ url, shots, open }) => {
+  await tablePut(url, "kinds", kinds);
+  await squaresPut(url);
+  const jobs = {
+    binary: await trained(url, { ...common, name: "disc", data: { generator: "disc", rows: 300 }, loss: "bce_with_logits", model: dense(1), timelapse_every: 1 }),
+    kinds: await trained(url, { ...common, name: "26 kinds", data: { dataset: "kinds", target: "kind", test: 0.3 }, loss: "cross_entropy", model: dense(26) }),
+    plane: await trained(url, { ...common, name: "plane", data: { generator: "disc", rows: 200 }, loss: "mse", model: dense(1) }),
+    squares: await trained(url, { ...common, name: "squares", data: { dataset: "squares" }, loss: "cross_entropy", model: { layers: [{ type: "flatten" }, { type: "linear", out_features: 6 }, { type: "relu" }, { type: "linear", out_features: 2 }] } }),
+  };
+  const faults = [];
+  let count = 0;
+  for (const theme of ["light", "dark"])
+    for (const width of theme === "light" ? [390, 1280] : [390]) {
+      const page = await open({ theme, width, height: 844 });
+      for (const [name, job] of Object.entries(jobs)) {
+        await page.goto(`/#/jobs/${job}`);
+        await page.getByRole("button", { name: "Show plots" }).click();
+        await page.locator("button[data-plot][aria-pressed=true]").waitFor();
+        const tabs = await page.locator("button[data-plot]").evaluateAll((buttons) => buttons.map(({ dataset }) => dataset.plot));
+        for (const plot of tabs) {
+          await page.locator(`button[data-plot=${plot}]`).click();
+          await page.locator(`button[data-plot=${plot}][aria-pressed=true]`).waitFor();
+          await page.locator(`img[data-plot=${plot}]`).evaluate((picture) => picture.hidden || picture.decode());
+          await page.getByLabel("Plots", { exact: true }).screenshot({ path: `${shots}/${name}-${plot}-${theme}-${width}.png` });
+          count++;
+          const over = await overhang(page);
+          if (over > 0) faults.push(`${name}, ${plot} at ${width} px hangs ${over} px over the edge`);
+          if (width !== 390) continue; // the same nodes
+          for (const { id, help, nodes } of await accessibilityFaults(page, "section[aria-label=Plots]")) faults.push(`${name}, ${plot}, ${theme}, ${width} px: ${id} (${help}): ${nodes.slice(0, 3).join(" | ")}`);
+        }
+      }
+      await page.close();
+    }
+  for (const fault of faults) console.log(`fault: ${fault}`);
+  check(faults.length === 0, `${faults.length} faults`);
+  console.log(`ok: ${count} pictures of plots are in ${shots}; none has a fault`);
+
+  // A film that one can stop.
+  const page = await open();
+  await page.goto(`/#/jobs/${jobs.binary}`);
+  await page.getByRole("button", { name: "Show plots" }).click();
+  await page.getByRole("button", { name: "Time-lapse" }).click();
+  const moment = page.getByLabel("Moment", { exact: true });
+  await moment.waitFor();
+  const picture = page.locator("img[data-plot=timelapse]");
+  const last = await picture.getAttribute("src");
+  await moment.fill("0");
+  await page.getByText("after epoch 0", { exact: true }).waitFor();
+  await page.waitForFunction((before) => document.querySelector("img[data-plot=timelapse]").src !== before, last);
+  await page.getByRole("button", { name: "Play" }).click();
+  await page.waitForFunction(() => Number(document.querySelector("#plot-moment").value) > 1);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download animated PNG" }).click()]);
+  check(file.suggestedFilename() === "timelapse.png", `the file is ${file.suggestedFilename()}`);
+  console.log("ok: the time-lapse by a slider, and as a file");
+
+  // The picture forms before one's eyes.
+  const { id } = await ask(url, "POST", "/v1/jobs", { ...common, epochs: 200000, timelapse_every: 1000, data: { generator: "disc", rows: 2000 }, loss: "bce_with_logits", model: dense(1) });
+  await page.goto(`/#/jobs/${id}`);
+  await page.getByRole("button", { name: "Show plots" }).click();
+  const live = page.locator("img[data-plot=boundary]");
+  await live.waitFor();
+  for (let i = 0; i < 2; i++) {
+    const before = await live.getAttribute("src");
+    await page.waitForFunction((seen) => document.querySelector("img[data-plot=boundary]").src !== seen, before);
+  }
+  await ask(url, "POST", `/v1/jobs/${id}/cancel`);
+  console.log("ok: the picture of a training is drawn again and again");
+});
