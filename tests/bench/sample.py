@@ -231,7 +231,7 @@ class Sample(Bench):
             return [("torch", "cuda", ["graph", "eager"], max(1, cores // 8)),
                     ("jax", "cuda", ["scan"], max(1, cores // 5))] + \
                 [("torch", "cuda", ["compile+graph"], max(1, cores // 4))] * compiled
-        return [("numpy", "cpu", ["arrays"], 1), ("sklearn", "cpu", ["sgd"], 1), ("torch", "cpu", ["eager"], 1),
+        return [("torch", "cpu", ["eager"], 1), ("numpy", "cpu", ["arrays"], 1), ("sklearn", "cpu", ["sgd"], 1),
                 ("jax", "cpu", ["scan"], 1)] + [("torch", "cpu", ["compile"], 1)] * compiled
 
     def prepare(self, rows):
@@ -243,10 +243,14 @@ class Sample(Bench):
             for first in range(count):
                 self.lanes.append(Lane(self, module, device, variants, rows[first::count]))
         threads = [threading.Thread(target=lane.prepare, daemon=True) for lane in self.lanes]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        # On a CPU one after the other where there are few cores: threads of two peers that wait for their own by
+        # turning in circles take each other's cores.
+        together = len(threads) if self.kind == "cuda" else max(1, len(os.sched_getaffinity(0)) // (2 * len(self.cores)))
+        for first in range(0, len(threads), together):
+            for thread in threads[first:first + together]:
+                thread.start()
+            for thread in threads[first:first + together]:
+                thread.join()
 
     def peers_of(self, row):
         ready, missing = [], []

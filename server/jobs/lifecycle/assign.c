@@ -283,7 +283,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   out->train.gpus_count = job->gang.count;
   for (int i = 0; i < job->gang.count; i++) out->train.gpus[i] = job->gang.gpu[i];
   out->cores = ep_fit_cores(&row, device);
-  job->memory_bytes = is_cpu(device) ? ep_room_bound(jobs->memory_bytes_max, row.bytes) : 0;
+  job->memory_bytes = is_cpu(device) ? ep_room_bound(row.bytes) : 0;
   out->memory_bytes = job->memory_bytes;
   double seconds = ep_device_is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
   out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;

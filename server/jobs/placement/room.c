@@ -1,10 +1,14 @@
 #include "server/jobs/placement/room.h"
 
+#include <unistd.h>
+
 #include "engine/host/memory.h"
 
 #define MIB (INT64_C(1) << 20)
-#define ROOM_LEAST (256 * MIB) /* libraries' own, stacks of threads, heaps that are not full */
-#define ROOM_USUAL (4096 * MIB)
+#define ROOM_BYTES (4096 * MIB)
+/* OpenBLAS takes 128 MiB of addresses for each thread that calls it, of which it touches little,
+ * and waits for ever where it gets none. */
+#define THREAD_BYTES (256 * MIB)
 
 static int64_t less(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -24,11 +28,9 @@ bool ep_room_suffices(int64_t bytes_max, int64_t reserved, int64_t needed) {
   return needed <= less(total - reserved, memory.free_bytes);
 }
 
-int64_t ep_room_bound(int64_t bytes_max, int64_t needed) {
-  const int64_t there = ep_memory_read().free_bytes;
-  const int64_t most = bytes_max > 0 ? less(bytes_max, there) : there;
-  const int64_t usual = needed > ROOM_USUAL ? needed : ROOM_USUAL;
-  if (needed > INT64_MAX - usual) return INT64_MAX;
-  const int64_t least = needed + ROOM_LEAST;
-  return least > most ? least : less(needed + usual, most);
+int64_t ep_room_bound(int64_t needed) {
+  const long cores = sysconf(_SC_NPROCESSORS_CONF);
+  const int64_t libraries = ROOM_BYTES + (cores > 0 ? cores : 1) * THREAD_BYTES;
+  const int64_t room = needed > libraries ? needed : libraries;
+  return needed > INT64_MAX - room ? INT64_MAX : needed + room;
 }

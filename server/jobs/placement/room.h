@@ -13,8 +13,9 @@ int64_t ep_room_total(int64_t bytes_max);
 bool ep_room_suffices(int64_t bytes_max, int64_t reserved, int64_t needed);
 
 /* How much a worker may allocate for a job that takes `needed` by its plan: twice that, or 4 GiB
- * more, since the plan has neither libraries nor predictions that come meanwhile. What there is
- * bounds it, but never to less than the plan and 256 MiB. */
-int64_t ep_room_bound(int64_t bytes_max, int64_t needed);
+ * and 256 MiB a core more. The plan has neither libraries nor predictions that come meanwhile, and
+ * what is allocated need not be touched: so this is no bound of what there is, but of what runs
+ * away. */
+int64_t ep_room_bound(int64_t needed);
 
 #endif

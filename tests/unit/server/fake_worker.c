@@ -7,7 +7,7 @@
  * - long: an epoch every 2 s, and a sign of life every 5 ms
  * - hang: says STARTED, then nothing; silent: not even that it has begun
  * - diverge: fails at the last epoch
- * - greedy: allocates up to 2 GiB beside its plan, and fails where it gets no more
+ * - greedy: allocates a TiB beside its plan, and fails where it gets no more
  * - exit: ends with code 3 before STARTED; mute: before it has said anything of the job
  * - kill: dies (SIGKILL) after half its epochs; kill-once: so at its first attempt
  * - weights-kill: writes weights.safetensors, then dies instead of saying so
@@ -133,7 +133,7 @@ static void say_finished(fake *f, ep_status status) {
 
 /* Nothing of it is touched, so that no machine is too small. False: it did not get all. */
 static bool memory_take(void) {
-  enum { PIECES = 128, PIECE_BYTES = 16 << 20 };
+  enum { PIECES = 1024, PIECE_BYTES = 1 << 30 };
   char *piece[PIECES];
   int count = 0;
   while (count < PIECES && (piece[count] = malloc(PIECE_BYTES))) count++;

@@ -39,13 +39,13 @@ static bool any_is_shared(const ep_program *program, bool tiles) {
 
 /* A part is worth a meeting of threads, some 3 us, and the adding up of its sums. */
 int ep_fused_parts(const ep_program *program, bool tiles) {
-  const double multiply_add_us = 3e-5, value_us = 3e-4, part_us = 20;
-  const int64_t floats_most = 1 << 22, part_rows = 32, shared_part_rows = 64;
+  const double multiply_add_us = tiles ? 1e-5 : 3e-5, value_us = 3e-4, part_us = 20;
+  const int64_t floats_most = 1 << 22, part_rows = 32, large_part_rows = 64;
   const bool shared = any_is_shared(program, tiles);
   ep_network_work sum = ep_program_work(program);
   double us = (double)program->batch_size *
               (multiply_add_us * (sum.thin + sum.wide) + value_us * sum.values);
-  int64_t most = program->batch_size / (shared ? shared_part_rows : part_rows), parts = 1;
+  int64_t most = program->batch_size / (shared || tiles ? large_part_rows : part_rows), parts = 1;
   if (most > floats_most / (program->parameters + 1))
     most = floats_most / (program->parameters + 1);
   if (most > EP_FUSED_PARTS_MAX) most = EP_FUSED_PARTS_MAX;

@@ -353,15 +353,17 @@ START_TEST(large_layers_are_shared) {
 }
 END_TEST
 
-/* By pieces: as many threads as there are, and no more; a matrix unit is done with a layer of 256
- * by 256 before threads have met. */
-START_TEST(a_layer_is_shared_by_as_many_threads_as_pay) {
+/* By parts of the batch, or, where a network is too large for its few parts, by pieces of its
+ * layers: as many threads as there are, and no more. */
+START_TEST(a_step_is_shared_by_as_many_threads_as_pay) {
   ep_device_info threads = cpu, tiles = cpu;
   threads.threads = tiles.threads = 64;
   snprintf(tiles.instruction_set, sizeof tiles.instruction_set, "amx");
   static const char middle[] = BATCHED_TWICE(256, 256), large[] = BATCHED_TWICE(1024, 256);
-  ck_assert_int_eq(estimate_of(middle, &threads, NULL).cores, 5);
-  ck_assert_int_eq(estimate_of(middle, &tiles, NULL).cores, 1);
+  static const char few_rows[] = BATCHED_TWICE(512, 64);
+  ck_assert_int_eq(estimate_of(middle, &threads, NULL).cores, 4);
+  ck_assert_int_eq(estimate_of(middle, &tiles, NULL).cores, 4);
+  ck_assert_int_eq(estimate_of(few_rows, &threads, NULL).cores, 9);
   ck_assert_int_eq(estimate_of(large, &threads, NULL).cores, 17);
   ck_assert_int_eq(estimate_of(large, &tiles, NULL).cores, 17);
   double last = INFINITY;
@@ -510,7 +512,7 @@ EP_SUITE("engine/cost") {
   tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);
   tcase_add_test(tests, more_work_takes_longer);
   tcase_add_test(tests, large_layers_are_shared);
-  tcase_add_test(tests, a_layer_is_shared_by_as_many_threads_as_pay);
+  tcase_add_test(tests, a_step_is_shared_by_as_many_threads_as_pay);
   tcase_add_test(tests, rows_in_registers_are_not_read);
   tcase_add_test(tests, profiles_are_whole);
   tcase_add_test(tests, a_file_is_read_as_it_was_written);
