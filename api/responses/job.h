@@ -40,6 +40,7 @@ typedef struct {
   double seconds_cpu, seconds_cuda; /* estimates by which `auto` chose; not finite = null */
   int64_t created_us, started_us, finished_us; /* since 1970, UTC; 0 = null */
   int attempt;
+  int workers; /* that train it now: of a sweep more than one */
 } ep_job_view;
 
 char *ep_job_format(const ep_job_view *job);

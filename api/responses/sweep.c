@@ -74,6 +74,7 @@ char *ep_sweep_format(const ep_sweep_view *view, bool summary) {
   ep_writer_member_string(&writer, "metric", view->sweep->metric);
   ep_writer_member_string(&writer, "mode", view->sweep->maximize ? "max" : "min");
   progress_write(&writer, job);
+  ep_writer_member_integer(&writer, "workers", job->workers);
   ep_job_waiting_write(&writer, job);
   best_write(&writer, view);
   timing_write(&writer, job);

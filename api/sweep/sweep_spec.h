@@ -48,6 +48,7 @@ typedef struct {
   bool allow_test_metric;
   int64_t max_trials;      /* Default 100; of a grid all of it */
   int64_t max_parallel;    /* 0 = as many as the device takes */
+  int workers;             /* that train it at once, at most; 0 = as many as are idle */
   bool exclusive;          /* one training at a time, and no other job meanwhile */
   int64_t warm_up;         /* trainings before each that counts. Default 0 */
   int device_axis;         /* the axis that is /device; -1 = none */

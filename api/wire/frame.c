@@ -86,6 +86,15 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
   ep_writer_member_unsigned(&writer, "request", command->request);
   ep_writer_member_string(&writer, "job", command->job);
   ep_writer_member_integer(&writer, "attempt", command->attempt);
+  if (command->kind == EP_COMMAND_HELP) ep_writer_member_string(&writer, "spec", command->spec);
+  if (command->kind == EP_COMMAND_HELP || command->kind == EP_COMMAND_RELEASE)
+    ep_writer_member_unsigned(&writer, "lease", command->lease);
+  if (command->kind == EP_COMMAND_HELPERS) {
+    ep_writer_member_open(&writer, "leases", '[');
+    for (int i = 0; i < command->leases_count; i++)
+      ep_writer_integer(&writer, (int64_t)command->leases[i]);
+    ep_writer_close(&writer, ']');
+  }
   if (command->kind == EP_COMMAND_TRAIN) {
     ep_writer_member_string(&writer, "spec", command->spec);
     ep_writer_member_string(&writer, "executor", command->executor);
@@ -171,6 +180,8 @@ uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes) {
     ep_writer_member_integer(&writer, "rows", reply->rows);
     ep_writer_member_integer(&writer, "columns", reply->columns);
     break;
+  case EP_REPLY_WANTS: ep_writer_member_integer(&writer, "helpers", reply->helpers); break;
+  case EP_REPLY_HELPED: ep_writer_member_unsigned(&writer, "lease", reply->lease); break;
   case EP_REPLY_WAITING:
   case EP_REPLY_EXPORTED:
   case EP_REPLY_LEAVING:
@@ -200,4 +211,23 @@ uint8_t *ep_progress_encode(const ep_progress *progress, size_t *bytes) {
     ep_writer_bytes(&writer, (const char *)progress->records,
                     (size_t)progress->count * sizeof *progress->records);
   return frame_end(&writer, progress->trials ? EP_FRAME_TRIALS : EP_FRAME_PROGRESS, bytes);
+}
+
+uint8_t *ep_points_encode(const ep_points *points, ep_frame_kind kind, size_t *bytes) {
+  ep_writer writer;
+  ep_points_prefix prefix = {.attempt = points->attempt,
+                             .count = points->count,
+                             .lease = points->lease,
+                             .slots = points->slots,
+                             .together = points->together};
+  memcpy(prefix.job, points->job, sizeof prefix.job);
+  frame_begin(&writer);
+  ep_writer_bytes(&writer, (const char *)&prefix, sizeof prefix);
+  if (kind == EP_FRAME_POINTS)
+    ep_writer_bytes(&writer, (const char *)points->points,
+                    (size_t)points->count * sizeof *points->points);
+  else if (points->count > 0)
+    ep_writer_bytes(&writer, (const char *)points->results,
+                    (size_t)points->count * sizeof *points->results);
+  return frame_end(&writer, kind, bytes);
 }

@@ -25,7 +25,9 @@ typedef enum {
   EP_FRAME_COMMAND = 1,
   EP_FRAME_REPLY = 2,
   EP_FRAME_PROGRESS = 3,
-  EP_FRAME_TRIALS = 4 /* progress of a sweep */
+  EP_FRAME_TRIALS = 4, /* progress of a sweep */
+  EP_FRAME_POINTS = 5, /* of a sweep: its worker hands them to a helper, through epochd */
+  EP_FRAME_RESULTS = 6 /* of those points: back the same way */
 } ep_frame_kind;
 
 /* X(code, JSON name): what epochd tells a worker to do. */
@@ -37,6 +39,10 @@ typedef enum {
   X(EXPORT, "export")   /* request, job, weights_sha256, quantize, file: write the weights as C */ \
   X(PLOT, "plot")       /* request, job, weights_sha256, plot, file: write its numbers as JSON */  \
   X(PROBE, "probe")     /* request: compute something small on the device and reply */             \
+  X(HELP, "help")       /* job, attempt, lease, spec: train points of another worker's sweep */    \
+  X(RELEASE, "release") /* job, attempt, lease: no longer */                                       \
+  X(HELPERS,                                                                                       \
+    "helpers") /* job, attempt, leases: all that the sweep has, after WANTS and changes */         \
   X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
 
 typedef enum {
@@ -51,13 +57,16 @@ typedef struct {
   char job[EP_ID_BYTES]; /* its folder is jobs/<job> below the data folder */
   int attempt; /* echoed in all that the worker says of this training: a late worker is known by it
                 */
-  char *spec;  /* train: the stored spec's JSON text, owned */
+  char *spec;  /* train, help: the stored spec's JSON text, owned */
   char executor[EP_EXECUTOR_BYTES]; /* train: the one of an earlier start, to be used again; "" =
                                        choose */
   int64_t epochs_logged;            /* train: the last epoch in the job's log */
   int thinning;                     /* train: the log keeps one of 2^thinning reports */
   int gpus[EP_LIMIT_DEVICES];       /* train: [gpus_count], the numbers of the GPUs of its ranks */
   int gpus_count;                   /* 0 = the worker's own device alone */
+  uint64_t lease;                   /* help, release: no two of all time are the same */
+  uint64_t leases[EP_LIMIT_SWEEP_WORKERS]; /* helpers: [leases_count] */
+  int leases_count;
   int64_t
       checkpoint; /* predict: with the weights after so many steps; 0 = those that the job left */
   char weights_sha256[EP_SHA256_HEX_BYTES]; /* predict, export, plot: what the job's weights must
@@ -82,6 +91,8 @@ typedef struct {
   X(EXPORTED, "exported") /* request, error */                                                     \
   X(PLOTTED, "plotted")   /* request, error */                                                     \
   X(PROBED, "probed")     /* request, error (status EP_OK when the device works) */                \
+  X(WANTS, "wants")       /* job, attempt, helpers: how many its sweep has work for */             \
+  X(HELPED, "helped")     /* job, attempt, lease, error: why the help has ended */                 \
   X(LEAVING, "leaving") /* of a worker on another machine: it ends soon, and takes no more jobs */ \
   X(CALIBRATED,                                                                                    \
     "calibrated") /* request, calibration, or error: EP_BUSY when a job came in between */
@@ -120,6 +131,8 @@ typedef struct {
   ep_job_result result; /* owned parts: ep_reply_deinit */
   double *output;       /* [rows, columns], owned */
   int64_t rows, columns;
+  int helpers;
+  uint64_t lease;
   ep_calibration calibration;
   ep_error error;
 } ep_reply;
@@ -144,11 +157,37 @@ _Static_assert(sizeof(ep_progress_prefix) == 48, "no padding on the wire");
 _Static_assert(sizeof(ep_progress_record) == 96 + sizeof(ep_layer_figures),
                "no padding on the wire");
 
+/* Frames of points and of results. */
+typedef struct {
+  char job[EP_ID_BYTES];
+  int attempt;
+  uint64_t lease;
+  uint32_t count;                 /* of results 0: the helper is ready, or goes on */
+  int slots;                      /* of results: trainings that the helper takes at a time */
+  bool together;                  /* of results: as populations */
+  const ep_trial_point *points;   /* [count]; decoded ones point into the payload */
+  const ep_trial_record *results; /* [count] instead of points; the same */
+} ep_points;
+
+/* The payload: this, then `count` points or records. */
+typedef struct {
+  char job[EP_ID_BYTES];
+  int32_t attempt;
+  uint32_t count;
+  uint64_t lease;
+  int32_t slots;
+  int32_t together;
+} ep_points_prefix;
+
+_Static_assert(sizeof(ep_points_prefix) == 64, "no padding on the wire");
+
 /* Encoders return a whole frame (header and payload) in one block that the caller frees; NULL when
  * memory is short or it would be over EP_LIMIT_FRAME_BYTES. */
 uint8_t *ep_command_encode(const ep_command *command, size_t *bytes);
 uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes);
 uint8_t *ep_progress_encode(const ep_progress *progress, size_t *bytes);
+
+uint8_t *ep_points_encode(const ep_points *points, ep_frame_kind kind, size_t *bytes);
 
 /* Reads a header. EP_TOO_LARGE over the limit, EP_MALFORMED for an unknown kind. */
 ep_status ep_frame_header(const uint8_t header[EP_FRAME_HEADER_BYTES], ep_frame_kind *kind,
@@ -162,6 +201,9 @@ ep_status ep_progress_decode(const uint8_t *payload, size_t bytes, ep_progress *
                              ep_error *error);
 /* The same of a frame of trials. */
 ep_status ep_trials_decode(const uint8_t *payload, size_t bytes, ep_progress *out, ep_error *error);
+/* Points or results, by the kind; as above. */
+ep_status ep_points_decode(ep_frame_kind kind, const uint8_t *payload, size_t bytes, ep_points *out,
+                           ep_error *error);
 void ep_command_deinit(ep_command *command);
 void ep_reply_deinit(ep_reply *reply);
 

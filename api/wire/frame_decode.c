@@ -10,7 +10,7 @@ ep_status ep_frame_header(const uint8_t header[EP_FRAME_HEADER_BYTES], ep_frame_
                           size_t *payload_bytes, ep_error *error) {
   uint32_t words[2];
   memcpy(words, header, sizeof words);
-  if (words[1] < EP_FRAME_COMMAND || words[1] > EP_FRAME_TRIALS)
+  if (words[1] < EP_FRAME_COMMAND || words[1] > EP_FRAME_RESULTS)
     return ep_fail(error, EP_MALFORMED, "a frame of unknown kind %u", words[1]);
   if (words[0] > EP_LIMIT_FRAME_BYTES)
     return ep_fail(error, EP_TOO_LARGE, "a frame of %u bytes: the limit is %d", words[0],
@@ -93,6 +93,21 @@ static bool gpus_read(const json_t *root, int *gpus, int *count) {
   return true;
 }
 
+static bool lease_read(const json_t *value, uint64_t *out) {
+  if (!json_is_integer(value) || json_integer_value(value) <= 0) return false;
+  *out = (uint64_t)json_integer_value(value);
+  return true;
+}
+
+static bool leases_read(const json_t *root, uint64_t *leases, int *count) {
+  const json_t *array = json_object_get(root, "leases"), *lease;
+  size_t i;
+  if (!json_is_array(array) || json_array_size(array) > EP_LIMIT_SWEEP_WORKERS) return false;
+  json_array_foreach(array, i, lease) if (!lease_read(lease, &leases[i])) return false;
+  *count = (int)json_array_size(array);
+  return true;
+}
+
 static bool command_read(const json_t *root, const uint8_t *values, size_t values_bytes,
                          ep_command *out) {
   int kind = kind_read(root, "command", ep_command_kind_from_name);
@@ -119,9 +134,13 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
                             sizeof out->weights_sha256) &&
            ep_json_get_text(root, "file", out->file, sizeof out->file) &&
            ep_plot_request_read(root, &out->plot);
-  if (out->kind != EP_COMMAND_TRAIN) return true;
+  if (out->kind == EP_COMMAND_HELPERS) return leases_read(root, out->leases, &out->leases_count);
+  if (out->kind == EP_COMMAND_HELP || out->kind == EP_COMMAND_RELEASE)
+    if (!lease_read(json_object_get(root, "lease"), &out->lease)) return false;
+  if (out->kind != EP_COMMAND_TRAIN && out->kind != EP_COMMAND_HELP) return true;
   const char *spec = json_string_value(json_object_get(root, "spec"));
   out->spec = spec ? strdup(spec) : NULL;
+  if (out->kind == EP_COMMAND_HELP) return out->spec != NULL;
   return out->spec != NULL &&
          ep_json_get_text(root, "executor", out->executor, sizeof out->executor) &&
          ep_json_get_integer(root, "epochs_logged", 0, EP_LIMIT_EPOCHS, &out->epochs_logged) &&
@@ -171,6 +190,13 @@ static bool device_read(const json_t *root, ep_device_info *out) {
   return true;
 }
 
+static bool helpers_read(const json_t *root, int *out) {
+  int64_t helpers;
+  if (!ep_json_get_integer(root, "helpers", 0, EP_LIMIT_SWEEP_WORKERS, &helpers)) return false;
+  *out = (int)helpers;
+  return true;
+}
+
 static bool reply_read(const json_t *root, const uint8_t *values, size_t values_bytes,
                        ep_reply *out, ep_error *error) {
   int kind = kind_read(root, "reply", ep_reply_kind_from_name);
@@ -199,6 +225,9 @@ static bool reply_read(const json_t *root, const uint8_t *values, size_t values_
   case EP_REPLY_FINISHED:
     return out->job[0] &&
            ep_job_result_read(json_object_get(root, "result"), &out->result, error) == EP_OK;
+  case EP_REPLY_WANTS: return out->job[0] && helpers_read(root, &out->helpers);
+  case EP_REPLY_HELPED:
+    return out->job[0] && lease_read(json_object_get(root, "lease"), &out->lease);
   case EP_REPLY_CALIBRATED:
     return ep_calibration_read(json_object_get(root, "executors"), &out->calibration);
   default: return true;
@@ -292,6 +321,32 @@ ep_status ep_trials_decode(const uint8_t *payload, size_t bytes, ep_progress *ou
   ep_status status = records_decode(payload, bytes, sizeof(ep_trial_record), out, &records, error);
   out->trials = records;
   return status;
+}
+
+ep_status ep_points_decode(ep_frame_kind kind, const uint8_t *payload, size_t bytes, ep_points *out,
+                           ep_error *error) {
+  const bool results = kind == EP_FRAME_RESULTS;
+  const size_t each = results ? sizeof(ep_trial_record) : sizeof(ep_trial_point);
+  ep_points_prefix prefix;
+  *out = (ep_points){0};
+  if (bytes < sizeof prefix || (uintptr_t)payload % _Alignof(int64_t) != 0)
+    return ep_fail(error, EP_MALFORMED, "points of %zu bytes", bytes);
+  memcpy(&prefix, payload, sizeof prefix);
+  if ((bytes - sizeof prefix) % each != 0 || (bytes - sizeof prefix) / each != prefix.count)
+    return ep_fail(error, EP_MALFORMED, "%u points in %zu bytes", prefix.count, bytes);
+  if (!memchr(prefix.job, 0, sizeof prefix.job) || !prefix.job[0] || !job_is_good(prefix.job) ||
+      prefix.attempt < 0 || prefix.lease == 0 || prefix.slots < 0)
+    return ep_fail(error, EP_MALFORMED, "points of no sweep");
+  memcpy(out->job, prefix.job, sizeof out->job);
+  out->attempt = prefix.attempt;
+  out->lease = prefix.lease;
+  out->count = prefix.count;
+  out->slots = prefix.slots;
+  out->together = prefix.together != 0;
+  const void *records = payload + sizeof prefix;
+  if (results) out->results = records;
+  if (!results) out->points = records;
+  return EP_OK;
 }
 
 void ep_command_deinit(ep_command *command) {

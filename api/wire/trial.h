@@ -1,5 +1,5 @@
 /* trial.h: what one training of a sweep left, as a worker sends it and as the sweep's folder keeps
- * it. */
+ * it; and what it is before that, as a worker hands it to another. */
 #ifndef EP_API_WIRE_TRIAL_H
 #define EP_API_WIRE_TRIAL_H
 
@@ -33,6 +33,14 @@ typedef struct {
   double point[EP_LIMIT_SWEEP_AXES]; /* the value of each axis; of a list its index */
 } ep_trial_record;
 
+/* A training that is to be done: the first members of its record. */
+typedef struct {
+  int64_t number, trial, epochs;
+  int64_t part;
+  double point[EP_LIMIT_SWEEP_AXES];
+} ep_trial_point;
+
+_Static_assert(sizeof(ep_trial_point) == 32 + 8 * EP_LIMIT_SWEEP_AXES, "no padding on the wire");
 _Static_assert(sizeof(ep_trial_record) ==
                    88 + 8 * (EP_TRIAL_SPLITS * EP_TRIAL_METRICS + EP_LIMIT_SWEEP_AXES),
                "no padding on the wire");

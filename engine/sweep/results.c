@@ -9,21 +9,6 @@
 #define SEND_SECONDS 0.02 /* results are told so often, or when there are many */
 enum { SEND_MANY = 512, LOOK_MS = 50, RETRY_MS = 1000 };
 
-/* Room for the record of that number. The mutex is held. */
-static ep_status room_make(ep_sweep_runner *runner, int64_t number, ep_error *error) {
-  if (number <= runner->capacity) return EP_OK;
-  int64_t capacity = runner->capacity > 0 ? runner->capacity : 1024;
-  while (capacity < number) capacity *= 2;
-  ep_trial_record *records = realloc(runner->records, (size_t)capacity * sizeof *records);
-  if (records) runner->records = records;
-  bool *done = realloc(runner->done, (size_t)capacity * sizeof *done);
-  if (done) runner->done = done;
-  if (!records || !done) return ep_fail_memory(error);
-  memset(done + runner->capacity, 0, (size_t)(capacity - runner->capacity) * sizeof *done);
-  runner->capacity = capacity;
-  return EP_OK;
-}
-
 /* The mean of a trial's parts; NaN where one has no metric, or is not there: *whole is false. */
 static double trial_metric(const ep_sweep_runner *runner, int64_t first, bool *whole) {
   double sum = 0;
@@ -38,8 +23,14 @@ static double trial_metric(const ep_sweep_runner *runner, int64_t first, bool *w
 
 ep_status ep_sweep_result_put(ep_sweep_runner *runner, const ep_trial_record *record,
                               ep_error *error) {
-  ep_status status = room_make(runner, record->number, error);
+  /* a helper has them in the order in which they come, until they are told */
+  const int64_t number = runner->search ? record->number : runner->in_order + 1;
+  ep_status status = ep_sweep_room_make(runner, number, error);
   if (status != EP_OK) return status;
+  if (!runner->search) {
+    runner->records[runner->in_order++] = *record;
+    return EP_OK;
+  }
   runner->records[record->number - 1] = *record;
   runner->done[record->number - 1] = true;
   while (runner->in_order < runner->capacity && runner->done[runner->in_order]) runner->in_order++;
@@ -64,17 +55,18 @@ static ep_status disk_wait(const ep_sweep_run *run, ep_error *error) {
   return status;
 }
 
-/* records: [count]. `out` is held. */
+/* records: [count]. `out` is held. A helper has no file. */
 static ep_status records_write(ep_sweep_runner *runner, const ep_trial_record *records,
                                int64_t count, ep_error *error) {
   const ep_train_sink *sink = &runner->run->shared.sink;
-  for (;;) {
+  while (runner->search) {
     ep_status status = ep_trial_file_append(&runner->file, records, count, error);
     if (status != EP_UNAVAILABLE && status != EP_IO) return status;
     if (sink->waiting) sink->waiting(sink->context, error);
     status = disk_wait(runner->run, error);
     if (status != EP_OK) return status;
   }
+  return EP_OK;
 }
 
 /* A copy of those that are in order and not told. The mutex is not held, `out` is. */
@@ -85,6 +77,7 @@ static ep_status records_take(ep_sweep_runner *runner, ep_trial_record **records
   *count = runner->in_order > first ? runner->in_order - first : 0;
   *records = *count > 0 ? malloc((size_t)*count * sizeof **records) : NULL;
   if (*records) memcpy(*records, runner->records + first, (size_t)*count * sizeof **records);
+  if (*records && !runner->search) runner->in_order = 0;
   pthread_mutex_unlock(&runner->mutex);
   return *count == 0 || *records ? EP_OK : ep_fail_memory(error);
 }
@@ -109,7 +102,9 @@ ep_status ep_sweep_results_send(ep_sweep_runner *runner, bool all, ep_error *err
       status = records_write(runner, records + old, count - old, error);
     if (status == EP_OK && count > 0)
       runner->run->results(runner->run->shared.sink.context, records, count);
-    if (status == EP_OK) runner->sent += count;
+    pthread_mutex_lock(&runner->mutex);
+    if (status == EP_OK && runner->search) runner->sent += count;
+    pthread_mutex_unlock(&runner->mutex);
     runner->sent_seconds = now;
     free(records);
   }

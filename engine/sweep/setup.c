@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/verify.h"
@@ -126,6 +127,9 @@ static ep_status plan_look(ep_sweep_runner *runner, ep_error *error) {
   if (status == EP_OK) {
     runner->threads = threads_of(run, plan, error);
     runner->populations = populations_fit(run, plan);
+    runner->slots = runner->threads;
+    if (runner->populations)
+      runner->slots = run->shared.backend_ops->population_size(run->shared.backend, &plan->program);
     runner->parameters = plan->parameters;
   }
   ep_plan_destroy(plan);
@@ -145,6 +149,7 @@ static ep_status results_replay(ep_sweep_runner *runner, const ep_trial_record *
     if (records[i].trial != runner->current.trial || records[i].part != part)
       return ep_fail(error, EP_DAMAGED, "the results of the sweep are not those of its spec");
     runner->next_part = part + 1;
+    runner->named = i + 1;
     status = ep_sweep_result_put(runner, &records[i], error);
   }
   return status;
@@ -153,6 +158,7 @@ static ep_status results_replay(ep_sweep_runner *runner, const ep_trial_record *
 ep_status ep_sweep_runner_init(ep_sweep_runner *runner, const ep_sweep_run *run, ep_error *error) {
   ep_search_options options;
   ep_trial_record *records = NULL;
+  pthread_condattr_t clock;
   *runner = (ep_sweep_runner){.run = run,
                               .parts = ep_sweep_parts(run->sweep),
                               .start_seconds = ep_seconds_now(),
@@ -160,15 +166,24 @@ ep_status ep_sweep_runner_init(ep_sweep_runner *runner, const ep_sweep_run *run,
   runner->next_part = runner->parts;
   pthread_mutex_init(&runner->mutex, NULL);
   pthread_mutex_init(&runner->out, NULL);
-  pthread_cond_init(&runner->told, NULL);
-  ep_sweep_search_options(run->sweep, runner->axes, &options);
-  ep_status status = ep_search_create(&options, &runner->search, error);
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  pthread_cond_init(&runner->told, &clock);
+  pthread_condattr_destroy(&clock);
+  ep_status status = EP_OK;
+  if (run->folder) {
+    ep_sweep_search_options(run->sweep, runner->axes, &options);
+    status = ep_search_create(&options, &runner->search, error);
+  }
   if (status == EP_OK) status = plan_look(runner, error);
-  if (status == EP_OK) status = ep_trial_file_open(run->folder, &runner->file, &records, error);
+  if (status == EP_OK && run->folder)
+    status = ep_trial_file_open(run->folder, &runner->file, &records, error);
   if (status == EP_OK) status = results_replay(runner, records, runner->file.count, error);
   runner->sent = run->logged < runner->file.count ? run->logged : runner->file.count;
   free(records);
   if (status == EP_OK) status = rows_prepare(runner, error);
+  runner->populations = runner->populations && runner->prepared;
+  if (!runner->populations) runner->slots = runner->threads;
   return status;
 }
 
@@ -180,6 +195,8 @@ void ep_sweep_runner_deinit(ep_sweep_runner *runner) {
   ep_search_destroy(runner->search);
   free(runner->records);
   free(runner->done);
+  free(runner->holder);
+  free(runner->points);
   pthread_cond_destroy(&runner->told);
   pthread_mutex_destroy(&runner->out);
   pthread_mutex_destroy(&runner->mutex);

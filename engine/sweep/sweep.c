@@ -22,8 +22,7 @@ ep_status ep_sweep_stop_check(const ep_sweep_run *run, ep_error *error) {
   return EP_OK;
 }
 
-/* The mutex is held. The first reason stays. */
-static void runner_stop(ep_sweep_runner *runner, ep_status status, const ep_error *error) {
+void ep_sweep_stop(ep_sweep_runner *runner, ep_status status, const ep_error *error) {
   if (!runner->stops) {
     runner->status = status;
     if (error) runner->error = *error;
@@ -32,73 +31,27 @@ static void runner_stop(ep_sweep_runner *runner, ep_status status, const ep_erro
   pthread_cond_broadcast(&runner->told);
 }
 
-static void stops_look(ep_sweep_runner *runner) {
+void ep_sweep_stops_look(ep_sweep_runner *runner) {
   ep_error error = {0};
-  double most = runner->run->sweep->max_seconds;
+  double most = runner->search ? runner->run->sweep->max_seconds : 0; /* of a helper: not its own */
   ep_status status = ep_sweep_stop_check(runner->run, &error);
   if (status != EP_OK) {
-    runner_stop(runner, status, &error);
+    ep_sweep_stop(runner, status, &error);
   } else if (most > 0 && ep_seconds_now() - runner->start_seconds >= most) {
     runner->timed_out = true;
-    runner_stop(runner, EP_OK, NULL);
+    ep_sweep_stop(runner, EP_OK, NULL);
   }
 }
 
 bool ep_sweep_stops(ep_sweep_runner *runner) {
   pthread_mutex_lock(&runner->mutex);
-  stops_look(runner);
+  ep_sweep_stops_look(runner);
   bool stops = runner->stops;
   pthread_mutex_unlock(&runner->mutex);
   return stops;
 }
 
-/* Whether the next training is of this device. "cuda" is any of them. */
-static void device_look(ep_sweep_runner *runner) {
-  const char *wanted = ep_sweep_device(runner->run->sweep, runner->current.point);
-  const char *here = runner->run->shared.device;
-  if (!wanted || runner->stops || strcmp(wanted, "auto") == 0 || strcmp(wanted, here) == 0) return;
-  if (strcmp(wanted, "cuda") == 0 && strncmp(here, "cuda:", 5) == 0) return;
-  ep_error error = {0};
-  runner->elsewhere = wanted;
-  runner_stop(runner, ep_fail(&error, EP_PAUSED, "goes on with %s", wanted), &error);
-}
-
-/* Nothing is known of it. */
-static void trial_clear(ep_trial_record *record) {
-  record->metric = record->test_seconds = NAN;
-  record->epoch_microseconds = record->samples_per_second = NAN;
-  for (int split = 0; split < EP_TRIAL_SPLITS; split++)
-    for (int metric = 0; metric < EP_TRIAL_METRICS; metric++) record->metrics[split][metric] = NAN;
-}
-
-/* The next training, as a record without results; false: there is none. waits: for results that it
- * depends on; else there is none before they are told. The mutex is held. */
-static bool training_take(ep_sweep_runner *runner, bool waits, ep_trial_record *out) {
-  while (runner->next_part == runner->parts) {
-    stops_look(runner);
-    if (runner->stops) return false;
-    ep_search_answer answer = ep_search_next(runner->search, &runner->current);
-    if (answer == EP_SEARCH_DONE) return false;
-    if (answer == EP_SEARCH_TRAIN) runner->next_part = 0;
-    if (answer == EP_SEARCH_WAIT && !waits) return false;
-    if (answer == EP_SEARCH_WAIT) pthread_cond_wait(&runner->told, &runner->mutex);
-  }
-  stops_look(runner);
-  device_look(runner);
-  if (runner->stops) return false;
-  const ep_search_training *training = &runner->current;
-  int part = runner->next_part++;
-  *out = (ep_trial_record){.number = (training->number - 1) * runner->parts + part + 1,
-                           .trial = training->trial,
-                           .epochs = training->epochs,
-                           .part = part};
-  trial_clear(out);
-  memcpy(out->point, training->point, sizeof out->point);
-  return true;
-}
-
-/* Signs of life, of whichever thread comes first, and results that came just after others. */
-static void trial_alive(void *context) {
+void ep_sweep_alive(void *context) {
   ep_sweep_runner *runner = context;
   const ep_train_sink *sink = &runner->run->shared.sink;
   ep_error ignored; /* told again with the next result */
@@ -154,7 +107,7 @@ ep_status ep_sweep_trial_train(ep_sweep_runner *runner, ep_trial_record *record,
   training.spec = spec;
   training.last_alone = last_alone;
   training.epochs_most = ep_sweep_epochs_most(run->sweep, record);
-  training.sink = (ep_train_sink){.context = runner, .alive = trial_alive};
+  training.sink = (ep_train_sink){.context = runner, .alive = ep_sweep_alive};
   if (runner->prepared)
     training.prepared = &runner->prepared[record->part % runner->prepared_count];
   ep_job_result result = {0};
@@ -177,29 +130,20 @@ static void *trials_train(void *context) {
   for (;;) {
     ep_error error = {0};
     pthread_mutex_lock(&runner->mutex);
-    bool taken = training_take(runner, true, &record);
+    bool taken = ep_sweep_training_take(runner, true, &record);
     pthread_mutex_unlock(&runner->mutex);
     if (!taken) return NULL;
     ep_status status = ep_sweep_trial_train(runner, &record, &error);
     pthread_mutex_lock(&runner->mutex);
     if (status == EP_OK) status = ep_sweep_result_put(runner, &record, &error);
-    if (status != EP_OK) runner_stop(runner, status, &error);
+    if (status != EP_OK) ep_sweep_stop(runner, status, &error);
     pthread_mutex_unlock(&runner->mutex);
     if (status == EP_OK) status = ep_sweep_results_send(runner, false, &error);
     if (status == EP_OK) continue;
     pthread_mutex_lock(&runner->mutex);
-    runner_stop(runner, status, &error);
+    ep_sweep_stop(runner, status, &error);
     pthread_mutex_unlock(&runner->mutex);
   }
-}
-
-/* Takes as many as are known, up to `most`. Returns how many. */
-static int64_t trainings_take(ep_sweep_runner *runner, ep_trial_record *records, int64_t most) {
-  int64_t count = 0;
-  pthread_mutex_lock(&runner->mutex);
-  while (count < most && training_take(runner, false, &records[count])) count++;
-  pthread_mutex_unlock(&runner->mutex);
-  return count;
 }
 
 /* On a device that trains populations: all that is known at a time, in one go. */
@@ -209,14 +153,14 @@ static void populations_train(ep_sweep_runner *runner) {
   ep_trial_record *records = malloc(POPULATION_MOST * sizeof *records);
   if (!records) status = ep_fail_memory(&error);
   while (status == EP_OK) {
-    int64_t count = trainings_take(runner, records, POPULATION_MOST);
+    int64_t count = ep_sweep_trainings_take(runner, records, POPULATION_MOST);
     if (count == 0) break;
     status = ep_sweep_population_train(runner, records, count, &error);
   }
   free(records);
   if (status == EP_OK) return;
   pthread_mutex_lock(&runner->mutex);
-  runner_stop(runner, status, &error);
+  ep_sweep_stop(runner, status, &error);
   pthread_mutex_unlock(&runner->mutex);
 }
 
@@ -231,15 +175,22 @@ static void threads_run(ep_sweep_runner *runner) {
   for (int i = 0; i < begun; i++) pthread_join(threads[i], NULL);
 }
 
-static ep_status sweep_run(ep_sweep_runner *runner, const ep_sweep_run *run, ep_job_result *result,
-                           ep_error *error) {
-  ep_status status = ep_sweep_runner_init(runner, run, error);
-  if (status != EP_OK) return status;
-  if (run->started) run->started(run->shared.sink.context, runner->parameters, runner->sent);
-  if (runner->populations && runner->prepared)
+void ep_sweep_run_all(ep_sweep_runner *runner) {
+  if (runner->populations)
     populations_train(runner);
   else
     threads_run(runner);
+}
+
+static ep_status sweep_run(ep_sweep_runner *runner, const ep_sweep_run *run, ep_job_result *result,
+                           ep_error *error) {
+  pthread_t sharer;
+  ep_status status = ep_sweep_runner_init(runner, run, error);
+  if (status != EP_OK) return status;
+  if (run->started) run->started(run->shared.sink.context, runner->parameters, runner->sent);
+  const bool shares = ep_sweep_sharing_begin(runner, &sharer);
+  ep_sweep_run_all(runner);
+  ep_sweep_sharing_end(runner, sharer, shares);
   *error = runner->error;
   status = runner->status;
   ep_error late = {0};

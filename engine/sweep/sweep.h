@@ -4,6 +4,7 @@
 
 #include "api/sweep/sweep_spec.h"
 #include "api/wire/trial.h"
+#include "engine/sweep/sharing.h"
 #include "engine/training/training.h"
 
 typedef struct {
@@ -16,6 +17,11 @@ typedef struct {
   void (*started)(void *context, int64_t parameters, int64_t done);
   /* Results in the order of their numbers. One thread at a time. */
   void (*results)(void *context, const ep_trial_record *records, int64_t count);
+  /* Other workers; NULL = there can be none. `wants` is called once, `points` from a thread of the
+   * sweep's own. */
+  ep_sweep_sharing *sharing;
+  void (*wants)(void *context, int helpers);
+  void (*points)(void *context, uint64_t lease, const ep_trial_point *points, int64_t count);
 } ep_sweep_run;
 
 /* Trains all that the search names. *result: status, trainings done in epochs_done, seconds; no

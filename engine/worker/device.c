@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/sandbox/sandbox.h"
+
 static const char plugin_file[] = "ep_backend_cuda.so";
 
 /* The plug-in's path below the folder of this program; false when there is none. */
@@ -68,4 +70,27 @@ ep_status ep_device_open(const char *name, const char *plugin, ep_device *out, e
 void ep_device_close(ep_device *device) {
   device->ops->close(device->backend);
   device->backend = NULL;
+}
+
+int ep_devices_print(const char *plugin) {
+  puts("cpu");
+  for (int number = 0;; number++) {
+    char name[16];
+    ep_device device;
+    ep_error error = {0};
+    snprintf(name, sizeof name, "cuda:%d", number);
+    ep_status status = ep_device_open(name, plugin, &device, &error);
+    if (status == EP_OK) {
+      puts(name);
+      ep_device_close(&device);
+    } else {
+      if (number == 0 || status != EP_NOT_FOUND) fprintf(stderr, "%s: %s\n", name, error.message);
+      if (status != EP_UNSUPPORTED || number > 64) return 0;
+    }
+  }
+}
+
+void ep_device_walls_raise(const char *device) {
+  bool cpu = strcmp(device, "cpu") == 0;
+  ep_sandbox_enter(&(ep_sandbox){.kind = cpu ? EP_SANDBOX_CPU : EP_SANDBOX_GPU});
 }

@@ -16,4 +16,12 @@ typedef struct {
 ep_status ep_device_open(const char *name, const char *plugin, ep_device *out, ep_error *error);
 void ep_device_close(ep_device *device);
 
+/* Prints the devices that can be used, a line each; what cannot, and why, goes to stderr. Returns
+ * the exit code. */
+int ep_devices_print(const char *plugin);
+
+/* Before the device is opened, a spec is read, or data are. A wall that this machine does not
+ * permit stays open: epochd's own process logs that once. */
+void ep_device_walls_raise(const char *name);
+
 #endif

@@ -56,18 +56,32 @@ static ep_status bytes_receive(int socket, uint8_t *buffer, size_t bytes, bool *
   return EP_OK;
 }
 
-ep_status ep_link_receive(ep_link *link, ep_command *command, bool *ended, ep_error *error) {
+ep_status ep_link_send_points(ep_link *link, const ep_points *points, ep_frame_kind kind,
+                              ep_error *error) {
+  size_t bytes = 0;
+  uint8_t *frame = ep_points_encode(points, kind, &bytes);
+  return frame_send(link, frame, bytes, error);
+}
+
+ep_status ep_link_receive(ep_link *link, ep_link_input *input, bool *ended, ep_error *error) {
   uint8_t header[EP_FRAME_HEADER_BYTES];
-  ep_frame_kind kind;
   size_t bytes;
+  *input = (ep_link_input){0};
   ep_status status = bytes_receive(link->socket, header, sizeof header, ended, error);
-  if (status == EP_OK) status = ep_frame_header(header, &kind, &bytes, error);
+  if (status == EP_OK) status = ep_frame_header(header, &input->kind, &bytes, error);
   if (status != EP_OK) return status;
-  if (kind != EP_FRAME_COMMAND) return ep_fail(error, EP_MALFORMED, "epochd sent no command");
+  const bool points = input->kind == EP_FRAME_POINTS || input->kind == EP_FRAME_RESULTS;
+  if (input->kind != EP_FRAME_COMMAND && !points)
+    return ep_fail(error, EP_MALFORMED, "epochd sent no command");
   uint8_t *payload = malloc(bytes + 1);
   if (!payload) return ep_fail_memory(error);
   status = bytes_receive(link->socket, payload, bytes, ended, error);
-  if (status == EP_OK) status = ep_command_decode(payload, bytes, command, error);
-  free(payload);
+  if (status == EP_OK)
+    status = points ? ep_points_decode(input->kind, payload, bytes, &input->points, error)
+                    : ep_command_decode(payload, bytes, &input->command, error);
+  if (status == EP_OK && points)
+    input->payload = payload;
+  else
+    free(payload);
   return status;
 }

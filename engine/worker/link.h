@@ -14,12 +14,22 @@ typedef struct {
 
 void ep_link_init(ep_link *link, int socket);
 
+/* What came. */
+typedef struct {
+  ep_command command; /* ep_command_deinit; of points and results there is none */
+  ep_frame_kind kind;
+  ep_points points; /* of EP_FRAME_POINTS, EP_FRAME_RESULTS */
+  uint8_t *payload; /* that `points` lies in; owned: free; NULL = none */
+} ep_link_input;
+
 /* By any thread. */
 ep_status ep_link_send_reply(ep_link *link, const ep_reply *reply, ep_error *error);
 ep_status ep_link_send_progress(ep_link *link, const ep_progress *progress, ep_error *error);
 
-/* By one thread. Waits for one whole command; ep_command_deinit afterwards. *ended: the other side
- * has closed. */
-ep_status ep_link_receive(ep_link *link, ep_command *command, bool *ended, ep_error *error);
+ep_status ep_link_send_points(ep_link *link, const ep_points *points, ep_frame_kind kind,
+                              ep_error *error);
+
+/* By one thread. Waits for one whole frame. *ended: the other side has closed. */
+ep_status ep_link_receive(ep_link *link, ep_link_input *input, bool *ended, ep_error *error);
 
 #endif

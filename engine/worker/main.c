@@ -25,10 +25,10 @@
 #include "engine/files/disk_wait.h"
 #include "engine/files/path.h"
 #include "engine/host/memory.h"
-#include "engine/sandbox/sandbox.h"
 #include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
+#include "engine/worker/helping.h"
 #include "engine/worker/link.h"
 #include "engine/worker/nodes.h"
 #include "engine/worker/outbox.h"
@@ -51,6 +51,7 @@ typedef struct {
   ep_status status;
   time_t alive_second; /* when the training thread last said that it goes on */
   atomic_bool cancel, pause;
+  ep_sweep_sharing *sharing; /* owned; NULL = memory is short, or none of it is shared */
 } training;
 
 typedef struct {
@@ -61,6 +62,7 @@ typedef struct {
   ep_replies answers;
   ep_calibrator calibrator;
   ep_outbox outbox;
+  ep_helping helping;
   training *training; /* NULL while idle; main thread only */
   uint64_t disk_seen; /* of ep_disk_wait_active */
   time_t disk_second; /* of the last look */
@@ -192,14 +194,32 @@ static void sweep_results(void *context, const ep_trial_record *records, int64_t
   ep_outbox_put_trials(&w->outbox, records, count);
 }
 
+static void sweep_wants(void *context, int helpers) {
+  worker *w = context;
+  ep_helping_want(&w->link, &w->training->command, helpers);
+}
+
+static void sweep_points(void *context, uint64_t lease, const ep_trial_point *points,
+                         int64_t count) {
+  worker *w = context;
+  ep_helping_send(&w->link, &w->training->command, lease, points, count);
+}
+
+static ep_sweep_run sweep_of(worker *w) {
+  return (ep_sweep_run){.shared = training_of(w),
+                        .sharing = w->training->sharing,
+                        .wants = sweep_wants,
+                        .points = sweep_points};
+}
+
 static void *sweep_thread(void *context) {
   worker *w = context;
   training *t = w->training;
   ep_error error = {0};
-  ep_sweep_run run = {.shared = training_of(w),
-                      .logged = t->command.epochs_logged,
-                      .started = sweep_started,
-                      .results = sweep_results};
+  ep_sweep_run run = sweep_of(w);
+  run.logged = t->command.epochs_logged;
+  run.started = sweep_started;
+  run.results = sweep_results;
   ep_status status =
       ep_sweeping_train(w->data_dir, t->command.job, t->command.spec, &run, &t->result, &error);
   if (status == EP_OK)
@@ -218,7 +238,8 @@ static void parts_forget(void *context, const ep_trial_record *records, int64_t 
 static ep_status parts_train(worker *w, ep_error *error) {
   training *t = w->training;
   ep_job_result result = {0};
-  ep_sweep_run run = {.shared = training_of(w), .results = parts_forget};
+  ep_sweep_run run = sweep_of(w);
+  run.results = parts_forget;
   ep_status status =
       ep_sweeping_train_parts(w->data_dir, t->command.job, t->command.spec, &run, &result, error);
   if (status == EP_OK && result.status != EP_OK) {
@@ -275,6 +296,7 @@ static void *training_thread(void *context) {
 static void training_destroy(training *t) {
   ep_job_result_deinit(&t->result);
   ep_job_spec_destroy(t->spec);
+  ep_sweep_sharing_destroy(t->sharing);
   ep_command_deinit(&t->command);
   free(t);
 }
@@ -298,10 +320,12 @@ static ep_status training_begin(worker *w, ep_command *command, ep_error *error)
     return ep_fail_memory(error);
   }
   t->command = *command;
+  t->sharing = ep_sweep_sharing_create();
   w->training = t;
   ep_status status = begun_send(w, error);
   if (status != EP_OK) return status; /* the process ends with its socket */
   ep_calibrator_stop(&w->calibrator);
+  ep_helping_end(&w->helping, 0);
   if (w->threaded) pthread_join(w->thread, NULL);
   bool sweep = strncmp(t->command.job, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0;
   int failed = pthread_create(&w->thread, NULL, sweep ? sweep_thread : training_thread, w);
@@ -369,6 +393,18 @@ static ep_status probe_answer(worker *w, const ep_command *command, ep_error *er
 }
 
 /* Takes ownership of the command's parts. */
+static ep_status help_begin(worker *w, ep_command *command, ep_error *error) {
+  ep_calibrator_stop(&w->calibrator);
+  w->helping.link = &w->link;
+  w->helping.data_dir = w->data_dir;
+  w->helping.shared = (ep_training){.backend_ops = w->device.ops,
+                                    .backend = w->device.backend,
+                                    .device = w->device_name,
+                                    .data_bytes_max = w->data_bytes_max};
+  return ep_helping_begin(&w->helping, command, error);
+}
+
+/* Takes ownership of the command's parts. */
 static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
   ep_status status = EP_OK;
   switch (command->kind) {
@@ -384,13 +420,31 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
   case EP_COMMAND_PREDICT:
   case EP_COMMAND_PLOT:
   case EP_COMMAND_EXPORT: return ep_replies_take(&w->answers, command, error);
+  case EP_COMMAND_HELP: return help_begin(w, command, error);
+  case EP_COMMAND_RELEASE: ep_helping_end(&w->helping, command->lease); break;
+  case EP_COMMAND_HELPERS:
+    if (w->training && w->training->sharing && strcmp(w->training->command.job, command->job) == 0)
+      ep_sweep_sharing_set(w->training->sharing, command->leases, command->leases_count);
+    break;
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;
   case EP_COMMAND_CALIBRATE:
     status = ep_calibrator_start(&w->calibrator, command->request, error);
-    if (w->training) ep_calibrator_stop(&w->calibrator);
+    if (w->training || w->helping.help) ep_calibrator_stop(&w->calibrator);
     break;
   }
   ep_command_deinit(command);
+  return status;
+}
+
+/* Takes ownership of the input's parts. */
+static ep_status input_take(worker *w, ep_link_input *input, ep_error *error) {
+  if (input->kind == EP_FRAME_COMMAND) return command_obey(w, &input->command, error);
+  ep_status status = EP_OK;
+  if (input->kind == EP_FRAME_POINTS)
+    status = ep_helping_add(&w->helping, &input->points, error);
+  else if (w->training && w->training->sharing)
+    ep_sweep_sharing_results(w->training->sharing, &input->points);
+  free(input->payload);
   return status;
 }
 
@@ -441,34 +495,15 @@ static ep_status worker_run(worker *w, ep_error *error) {
     }
     disk_alive(w);
     if (polled[SOCKET].revents) {
-      ep_command command = {0};
+      ep_link_input input;
       bool ended = false;
-      status = ep_link_receive(&w->link, &command, &ended, error);
+      status = ep_link_receive(&w->link, &input, &ended, error);
       if (ended) return EP_OK;
-      if (status == EP_OK) status = command_obey(w, &command, error);
+      if (status == EP_OK) status = input_take(w, &input, error);
     }
     if (status == EP_OK && polled[OUTBOX].revents) status = outbox_send(w, error);
   }
   return status;
-}
-
-/* Prints the devices that can be used, a line each; what cannot, and why, goes to stderr. */
-static int devices_list(const char *plugin) {
-  puts("cpu");
-  for (int number = 0;; number++) {
-    char name[16];
-    ep_device device;
-    ep_error error = {0};
-    snprintf(name, sizeof name, "cuda:%d", number);
-    ep_status status = ep_device_open(name, plugin, &device, &error);
-    if (status == EP_OK) {
-      puts(name);
-      ep_device_close(&device);
-    } else {
-      if (number == 0 || status != EP_NOT_FOUND) fprintf(stderr, "%s: %s\n", name, error.message);
-      if (status != EP_UNSUPPORTED || number > 64) return 0;
-    }
-  }
 }
 
 /* clang-format off */
@@ -519,13 +554,6 @@ static void folders_allow(const ep_arguments *arguments) {
   }
 }
 
-/* Before the device is opened, a spec is read, or data are. A wall that this machine does not
- * permit stays open: epochd's own process logs that once. */
-static void walls_raise(const char *device) {
-  bool cpu = strcmp(device, "cpu") == 0;
-  ep_sandbox_enter(&(ep_sandbox){.kind = cpu ? EP_SANDBOX_CPU : EP_SANDBOX_GPU});
-}
-
 int main(int argc, char **argv) {
   static worker w;
   static ep_arguments arguments;
@@ -543,7 +571,7 @@ int main(int argc, char **argv) {
   w.checkpoint_after_seconds =
       ep_arguments_integer(&arguments, "checkpoint-after", EP_LIMIT_YOUNG_SECONDS);
   int socket = (int)ep_arguments_integer(&arguments, "socket", -1);
-  if (ep_arguments_has(&arguments, "list")) return devices_list(w.plugin);
+  if (ep_arguments_has(&arguments, "list")) return ep_devices_print(w.plugin);
   const int served = (int)ep_arguments_integer(&arguments, "serve-node", -1);
   if (served >= 0) return ep_worker_serve_node(served);
   const char *joined = ep_arguments_value(&arguments, "join");
@@ -555,7 +583,7 @@ int main(int argc, char **argv) {
     return usage(stderr, EXIT_USAGE);
 
   folders_allow(&arguments);
-  walls_raise(w.device_name);
+  ep_device_walls_raise(w.device_name);
   ep_json_seed();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/names.h"
 #include "engine/worker/paths.h"
 
 typedef ep_status spec_parser(const char *text, size_t bytes, ep_sweep_spec **out,
@@ -43,4 +44,23 @@ ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *sp
 ep_status ep_sweeping_train_parts(const char *data_dir, const char *id, const char *spec,
                                   ep_sweep_run *run, ep_job_result *result, ep_error *error) {
   return all_train(ep_sweep_of_job, data_dir, id, spec, run, result, error);
+}
+
+ep_status ep_sweeping_help(const char *data_dir, const char *id, const char *spec,
+                           ep_sweep_help *help, ep_sweep_run *run,
+                           void (*ready)(void *context, int64_t slots, bool together),
+                           ep_error *error) {
+  const bool is_sweep = strncmp(id, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0;
+  ep_sweep_spec *sweep = NULL;
+  ep_training_paths paths;
+  ep_status status =
+      spec_parse(is_sweep ? ep_sweep_spec_load : ep_sweep_of_job, spec, &sweep, error);
+  if (status == EP_OK) status = ep_training_paths_find(data_dir, id, sweep->base, &paths, error);
+  if (status == EP_OK) {
+    run->sweep = sweep;
+    run->shared.dataset_folder = paths.dataset[0] ? paths.dataset : NULL;
+    status = ep_sweep_help_run(help, run, ready, error);
+  }
+  ep_sweep_spec_destroy(sweep);
+  return status;
 }

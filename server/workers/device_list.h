@@ -13,7 +13,7 @@
  * "restarting"; "lost" when it failed to start too often, or was killed and did not end. A worker
  * of another machine is "restarting" while its connection is broken, and a partition of Slurm
  * "absent" while it has no worker. A device is in the best state of its workers, busy before idle.
- */
+ * One that helps a sweep is idle: a job gets it at once. */
 typedef enum {
   EP_DEVICE_STARTING,
   EP_DEVICE_IDLE,
@@ -39,8 +39,9 @@ typedef struct {
 typedef struct {
   int device; /* index in the list */
   ep_device_state state;
-  char job[EP_ID_BYTES]; /* "" = none */
-  int64_t pid;           /* 0 = none */
+  char job[EP_ID_BYTES];   /* "" = none */
+  char helps[EP_ID_BYTES]; /* of an idle one: whose points it trains; "" = nobody's */
+  int64_t pid;             /* 0 = none */
 } ep_worker_status;
 
 typedef struct {
@@ -48,6 +49,7 @@ typedef struct {
   int count;
   ep_worker_status worker[EP_LIMIT_WORKERS]; /* of all devices, in the order of their starts */
   int workers_count;
+  int64_t helped;  /* points that helpers have trained */
   int64_t refused; /* connections of workers of other machines, that were none or came twice */
 } ep_device_list;
 

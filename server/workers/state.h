@@ -10,8 +10,9 @@
 #include "server/workers/supervisor_events.h"
 
 /* A worker. Only the supervisor's thread touches it; others see copies of `status`. */
-typedef struct {
-  char id[EP_DEVICE_ID_BYTES]; /* of its device */
+typedef struct ep_supervised {
+  char id[EP_DEVICE_ID_BYTES];         /* of its device */
+  char name[128], instruction_set[16]; /* of what it computes on */
   ep_worker_status status;
   ep_worker_link link;
   int attempt;                  /* of status.job */
@@ -33,6 +34,14 @@ typedef struct {
   int64_t heard_us, gap_us; /* last report of this job, longest silence between two */
   int64_t patience_us;
   int frames; /* reports of this job's training */
+  /* Its job is a sweep that wants helpers (helpers.h). */
+  int helpers_wanted;
+  bool helpers_due; /* it is to be told which it has */
+  /* It is a helper. */
+  uint64_t lease;               /* 0 = it is none */
+  struct ep_supervised *leader; /* whose sweep it is */
+  int64_t points_out;           /* that it has */
+  int64_t help_again_us;        /* it could not help: not before */
   /* Of another machine: it has no process here. */
   bool remote;
   char worker[EP_ID_BYTES]; /* its name; "" = the place waits for a job's worker, or for any */
@@ -85,6 +94,7 @@ struct ep_supervisor {
   int workers_count;
   bool look_for_work;
   ep_worker_request *sent; /* without a reply so far */
+  uint64_t last_lease;     /* begins with the time: those of an epochd before are others */
   ep_remote remote;
 
   pthread_mutex_t mutex; /* guards what follows */

@@ -12,6 +12,7 @@
 
 #include "server/process/clock.h"
 #include "server/process/log.h"
+#include "server/workers/helpers.h"
 #include "server/workers/remote.h"
 #include "server/workers/requests.h"
 #include "server/workers/worker.h"
@@ -55,6 +56,7 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options,
   if (options->gateway)
     s->remote.reconnect_us = options->gateway->reconnect_seconds * INT64_C(1000000);
   s->queued_end = &s->queued;
+  s->last_lease = (uint64_t)ep_clock_utc_us();
   s->devices_count = s->shown.count = count;
   for (int i = 0; i < count; i++) {
     memcpy(s->device[i].info.id, ids[i], sizeof ids[i]);
@@ -201,22 +203,25 @@ static void spare_add(ep_supervisor *s, int device) {
   }
 }
 
-static void device_assign(ep_supervisor *s, int device) {
+/* helpers: those that train another worker's points, or the others. */
+static void device_assign(ep_supervisor *s, int device, bool helpers) {
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
     if (worker->status.device != device || worker->status.state != EP_DEVICE_IDLE ||
-        !ep_supervised_alive(worker))
+        !ep_supervised_alive(worker) || (worker->lease != 0) != helpers)
       continue;
     int cores = cores_left(s, device);
     if (cores <= 0 || !ep_supervised_assign(s, worker, cores)) return;
   }
-  spare_add(s, device);
+  if (!helpers) spare_add(s, device);
 }
 
 static void work_assign(ep_supervisor *s) {
   if (!s->look_for_work) return;
   s->look_for_work = false;
-  for (int i = 0; i < s->devices_count; i++) device_assign(s, i);
+  for (int i = 0; i < s->devices_count; i++) device_assign(s, i, false);
+  for (int i = 0; i < s->devices_count; i++) device_assign(s, i, true); /* what nobody else takes */
+  ep_helpers_lend(s);
 }
 
 static int timeout_find(const ep_supervisor *s, bool settle_again) {

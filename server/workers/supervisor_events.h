@@ -28,13 +28,22 @@ typedef struct {
    */
   bool (*next)(void *context, const char *device, int cores, const ep_slurm_request *held,
                ep_assignment *out);
-  /* How many queued jobs wait for workers of Slurm's partition, and what these are to have. */
+  /* How many workers of Slurm's partition queued jobs wait for, and helpers that running sweeps are
+   * to have, there already or not; and what these are to have. */
   int (*queued)(void *context, const char *device, ep_slurm_request *needed);
   /* What Slurm shows of a partition, every some seconds; NULL = nobody is told. */
   void (*partition)(void *context, const ep_slurm_partition *seen);
   /* After a kick: whether the job that a worker has is to end. The worker gets a command, and
    * SIGKILL 10 s later, or 60 s where it is to write a checkpoint. */
   ep_stop (*stop)(void *context, const char *job, int attempt);
+  /* The worker of a job has work for so many helpers (helpers.h). Returns how many it may have. */
+  int (*wants)(void *context, const char *job, int attempt, int helpers);
+  /* Whether an idle worker of the device may train points of a running job, now that `next` had no
+   * job for it: the job's spec, the caller's; NULL = it may not. held: as above. */
+  char *(*help)(void *context, const char *job, int attempt, const char *device,
+                const ep_slurm_request *held);
+  /* The job has so many helpers by now. */
+  void (*helped)(void *context, const char *job, int attempt, int helpers);
   /* A worker reports of the job that it has. false: not now (the disk is full, say): the report is
    * offered again a second later, and nothing is read from the worker until then. */
   bool (*started)(void *context, const char *device, const ep_reply *reply);

@@ -6,6 +6,7 @@
 
 #include "server/process/clock.h"
 #include "server/process/log.h"
+#include "server/workers/helpers.h"
 #include "server/workers/remote.h"
 #include "server/workers/requests.h"
 #include "server/workers/supervisor.h"
@@ -50,17 +51,29 @@ static void busy_note(ep_device_status *status, bool busy) {
   status->busy_since_us = busy ? now_us : 0;
 }
 
-static void state_set(ep_supervisor *supervisor, ep_supervised *worker, ep_device_state state) {
+static bool any_helps(const ep_supervisor *supervisor, int device) {
+  for (int i = 0; i < supervisor->workers_count; i++)
+    if (supervisor->worker[i].status.device == device && supervisor->worker[i].lease != 0)
+      return true;
+  return false;
+}
+
+void ep_supervised_show(ep_supervisor *supervisor, ep_supervised *worker) {
   ep_device_status *device = &supervisor->device[worker->status.device];
-  worker->status.state = state;
   worker->status.pid = worker->link.pid;
   device->state = device_state(supervisor, worker->status.device);
-  busy_note(device, device->state == EP_DEVICE_BUSY);
+  busy_note(device,
+            device->state == EP_DEVICE_BUSY || any_helps(supervisor, worker->status.device));
   pthread_mutex_lock(&supervisor->mutex);
   supervisor->shown.device[worker->status.device] = *device;
   supervisor->shown.worker[worker - supervisor->worker] = worker->status;
   supervisor->shown.workers_count = supervisor->workers_count;
   pthread_mutex_unlock(&supervisor->mutex);
+}
+
+static void state_set(ep_supervisor *supervisor, ep_supervised *worker, ep_device_state state) {
+  worker->status.state = state;
+  ep_supervised_show(supervisor, worker);
   supervisor->look_for_work = true;
 }
 
@@ -122,6 +135,8 @@ static void idle_begin(const ep_supervisor *supervisor, ep_supervised *worker) {
 }
 
 static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
+  ep_helpers_free(supervisor, worker);
+  worker->helpers_wanted = 0;
   ep_worker_link_bound(&worker->link, 0); /* predictions take what they need */
   worker->status.job[0] = worker->link.errors.job[0] = 0;
   worker->attempt = 0;
@@ -139,20 +154,25 @@ static bool job_is_its_own(ep_supervised *worker, const char *job, int attempt) 
   return same;
 }
 
+void ep_supervised_heard(ep_supervisor *supervisor, ep_supervised *worker, bool report) {
+  const int64_t now_us = ep_clock_steady_us(), gap_us = now_us - worker->heard_us;
+  if (report && worker->frames++ > 0 && gap_us > worker->gap_us) worker->gap_us = gap_us;
+  if (report) worker->heard_us = now_us;
+  deadline_renew(supervisor, worker);
+}
+
 /* A report of the job's training. Replies to predictions and probes do not count: the thread that
  * sends them lives on when the training hangs. */
 static void job_heard(ep_supervisor *supervisor, ep_supervised *worker) {
-  int64_t now_us = ep_clock_steady_us();
-  int64_t gap_us = now_us - worker->heard_us;
-  if (worker->frames++ > 0 && gap_us > worker->gap_us) worker->gap_us = gap_us;
-  worker->heard_us = now_us;
-  deadline_renew(supervisor, worker);
+  ep_supervised_heard(supervisor, worker, true);
 }
 
 static void ready_take(ep_supervisor *supervisor, ep_supervised *worker, const ep_reply *reply) {
   ep_device_info *info = &supervisor->device[worker->status.device].info;
   *info = reply->device;
   memcpy(info->id, worker->id, sizeof info->id);
+  memcpy(worker->name, info->name, sizeof worker->name);
+  memcpy(worker->instruction_set, info->instruction_set, sizeof worker->instruction_set);
   worker->failures = 0;
   worker->deadline_us = 0;
   ep_log(EP_LOG_INFO, "device %s is ready: %s (worker %lld)", worker->id, info->name,
@@ -199,6 +219,11 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
     worker->backoff_us = 0;
     job_clear(supervisor, worker);
     return true;
+  case EP_REPLY_WANTS:
+    if (job_is_its_own(worker, reply->job, reply->attempt))
+      ep_helpers_want(supervisor, worker, reply->helpers);
+    return true;
+  case EP_REPLY_HELPED: ep_helpers_refuse(supervisor, worker, reply); return true;
   case EP_REPLY_LEAVING: ep_supervised_leave(worker); return true;
   case EP_REPLY_PREDICTED:
   case EP_REPLY_EXPORTED:
@@ -244,6 +269,8 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
       taken = reply_take(taker->supervisor, worker, &reply);
       ep_reply_deinit(&reply);
     }
+  } else if (kind == EP_FRAME_POINTS || kind == EP_FRAME_RESULTS) {
+    taken = ep_helpers_take(taker->supervisor, worker, kind, payload, bytes, &status, &error);
   } else {
     status = ep_fail(&error, EP_MALFORMED, "a worker must not send commands");
   }
@@ -312,6 +339,9 @@ bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int 
   if (worker->leaving || !events->next(events->context, worker->id, cores,
                                        worker->remote ? &worker->request : NULL, &assignment))
     return false;
+  ep_helpers_end(supervisor, worker, false); /* the command does */
+  for (int i = 0; i < assignment.train.gpus_count; i++)
+    ep_helpers_leave_gpu(supervisor, assignment.train.gpus[i]);
   worker->idle_us = 0;
   assignment.train.kind = EP_COMMAND_TRAIN;
   snprintf(worker->status.job, sizeof worker->status.job, "%s", assignment.train.job);
@@ -363,6 +393,9 @@ static void work_give_back(ep_supervisor *supervisor, ep_supervised *worker, con
   const ep_supervisor_events *events = &supervisor->events;
   char job[EP_ID_BYTES];
   int attempt = worker->attempt;
+  ep_helpers_end(supervisor, worker, false);
+  ep_helpers_free(supervisor, worker);
+  worker->helpers_wanted = 0;
   snprintf(job, sizeof job, "%s", worker->status.job);
   worker->status.job[0] = 0;
   worker->attempt = 0;
@@ -382,6 +415,8 @@ static void death_handle(ep_supervisor *supervisor, ep_supervised *worker, const
 }
 
 void ep_supervised_part(ep_supervisor *supervisor, ep_supervised *worker) {
+  ep_helpers_end(supervisor, worker, false);
+  ep_helpers_free(supervisor, worker);
   ep_worker_link_close(&worker->link);
   ep_requests_fail_worker(supervisor, worker, "the connection to the worker has ended");
   worker->held = worker->hung_up = worker->killed = false;
@@ -411,6 +446,7 @@ void ep_supervised_attach(ep_supervisor *supervisor, ep_supervised *worker, int 
   worker->heard_us = ep_clock_steady_us();
   if (worker->status.job[0] != 0) {
     deadline_renew(supervisor, worker);
+    worker->helpers_due = worker->helpers_wanted > 0; /* none by now */
     state_set(supervisor, worker, EP_DEVICE_BUSY);
     if (worker->leaving) ep_supervised_stop(worker, EP_STOP_PAUSE);
     ep_supervisor_kick(supervisor); /* it may have to be told to stop */

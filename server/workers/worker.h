@@ -6,6 +6,10 @@
 
 /* Starts the process; where that fails, plans the next start. */
 void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker);
+/* Shows others what has changed of it. */
+void ep_supervised_show(ep_supervisor *supervisor, ep_supervised *worker);
+/* It goes on: its watchdog waits anew. report: with something to report. */
+void ep_supervised_heard(ep_supervisor *supervisor, ep_supervised *worker, bool report);
 /* Reads from its socket, and hands on whole frames. */
 void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *worker);
 /* Writes what is still to be written to its socket. */

@@ -1,18 +1,18 @@
-/* A plug-in whose cuda:0 is the CPU once more: what is done with several devices, and with a device
- * that trains populations, is tested on a machine without a GPU. Its executors are the CPU's,
- * whatever is asked for; a population is trained one by one. */
+/* A plug-in whose GPUs, cuda:0 and cuda:1, are the CPU once more: what is done with several
+ * devices, and with a device that trains populations, is tested on a machine without a GPU. Its
+ * executors are the CPU's, whatever is asked for; a population is trained one by one. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels/backend.h"
 #include "kernels/population.h"
 
-enum { PARAMETERS_MOST = 200 };
+enum { DEVICES = 2, PARAMETERS_MOST = 200 };
 
 const ep_backend_ops *ep_backend_plugin(void);
 
 static ep_status device_open(int device, ep_backend **out, ep_error *error) {
-  if (device > 0) return ep_fail(error, EP_NOT_FOUND, "there is no cuda:%d", device);
+  if (device >= DEVICES) return ep_fail(error, EP_NOT_FOUND, "there is no cuda:%d", device);
   return ep_backend_cpu()->open(0, out, error);
 }
 

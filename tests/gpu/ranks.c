@@ -156,6 +156,29 @@ static void ranks_print(const ep_instance_info *info) {
   }
 }
 
+/* What the steps take when the slowest stage never waits but at a step's beginning and end. */
+static double ideal_seconds(const ep_instance_info *info, grid of, double seconds) {
+  double slowest = 0;
+  for (int i = 0; i < info->ranks; i++) {
+    const ep_rank_info *rank = &info->rank[i];
+    const double all = rank->compute_seconds + rank->communication_seconds + rank->idle_seconds;
+    const double busy = seconds * rank->compute_seconds / all;
+    if (busy > slowest) slowest = busy;
+  }
+  return slowest * (of.micro_batches + of.model - 1) / of.micro_batches;
+}
+
+static void bench_stages(const suite *self, ep_case *test, grid of) {
+  ep_instance_info info = {0};
+  ranks_set(test, of, self->gpus);
+  const double seconds = step_seconds(&self->cuda, test, &info);
+  printf("      data %d x model %d on %d GPUs, %d micro-batches: %.1f us/step, %.1f with no waits "
+         "but those of the slowest stage\n",
+         of.data, of.model, self->gpus, of.micro_batches, 1e6 * seconds,
+         1e6 * ideal_seconds(&info, of, seconds));
+  ranks_print(&info);
+}
+
 /* As many rows a replica as one rank has; then stages, with the rows of one rank. */
 static void bench_run(const suite *self, int number) {
   const ep_gpu_benchmark *row;
@@ -174,10 +197,9 @@ static void bench_run(const suite *self, int number) {
            self->gpus, 1e6 * data, gpus * alone / data);
     ranks_print(&info);
     test->program.batch_size /= gpus;
-    ranks_set(test, (grid){1, 2, 8}, self->gpus);
-    const double model = step_seconds(&self->cuda, test, &info);
-    printf("      model 2 on %d GPUs, 8 micro-batches: %.1f us/step\n", self->gpus, 1e6 * model);
-    ranks_print(&info);
+    bench_stages(self, test, (grid){1, 2, 8});
+    if (gpus >= 4) bench_stages(self, test, (grid){1, 4, 8});
+    if (gpus >= 4) bench_stages(self, test, (grid){2, 2, 8});
   }
   ep_case_destroy(test);
 }

@@ -87,6 +87,7 @@ export function mount(root, { id }, signal) {
       ["Folds", spec.folds ? integer(spec.folds) : null],
       ["Repeats", spec.repeats?.seeds ? integer(spec.repeats.seeds.length) : spec.repeats > 1 ? integer(spec.repeats) : null],
       ["Device", sweep.device],
+      ["Workers", sweep.workers > 1 ? integer(sweep.workers) : null],
       ["Executor", sweep.executor],
       ["Training time", timing.train_seconds === null ? null : seconds(timing.train_seconds)],
       ["Waited", timing.queued_seconds === null ? null : seconds(timing.queued_seconds)],

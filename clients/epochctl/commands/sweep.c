@@ -74,6 +74,8 @@ static const ep_option OPTIONS[] = {
    .doc = "trainings of each trial, with seeds of their own (1)"},
   {.name = "parallel", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_TRIALS,
    .doc = "trainings under way together; else as many as the device takes"},
+  {.name = "workers", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_SWEEP_WORKERS,
+   .doc = "GPUs, or workers of a partition, that train it at once; else as many as no other job waits for"},
   {.name = "seconds", .kind = EP_OPTION_TEXT, .value = "SECONDS",
    .doc = "of training, after which the sweep ends with what it has"},
   {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the sweep's name"},

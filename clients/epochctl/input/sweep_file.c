@@ -16,7 +16,7 @@ static const struct {
   const char *option, *field;
 } FIELDS[] = {{"search", "search"},     {"metric", "metric"},       {"mode", "mode"},
               {"trials", "max_trials"}, {"seconds", "max_seconds"}, {"parallel", "max_parallel"},
-              {"repeats", "repeats"},   {"folds", "folds"}};
+              {"workers", "workers"},   {"repeats", "repeats"},     {"folds", "folds"}};
 
 /* The request of a file's object, which it takes: the object itself, or a new one around it. */
 static json_t *request_make(json_t *file) {

@@ -161,6 +161,9 @@ void ep_sweep_summary_print(const ep_client *client, const json_t *sweep) {
   ep_summary_line_print(client, "search", text);
   if (*ep_json_text_at(sweep, "device"))
     ep_summary_line_print(client, "device", ep_json_text_at(sweep, "device"));
+  if (ep_json_integer_at(sweep, "workers") > 1)
+    ep_summary_line_print(client, "workers",
+                          ep_human_count(ep_json_integer_at(sweep, "workers"), a));
   snprintf(text, sizeof text, "%s of %s",
            ep_human_count(ep_json_integer_at(sweep, "progress.done"), a),
            ep_human_count(ep_json_integer_at(sweep, "progress.total"), b));

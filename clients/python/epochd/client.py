@@ -78,13 +78,15 @@ class Client:
 
     def sweep(self, job: Spec, space: Mapping[str, Any], *, search: Optional[str] = None, metric: Optional[str] = None,
               mode: Optional[str] = None, max_trials: Optional[int] = None, max_seconds: Optional[float] = None,
-              repeats: Optional[int] = None, folds: Optional[int] = None, **more: Any) -> Sweep:
+              repeats: Optional[int] = None, folds: Optional[int] = None, workers: Optional[int] = None,
+              **more: Any) -> Sweep:
         """Queues a sweep, many trainings of one job, and comes back at once.
 
         `space` maps JSON pointers into the job to what is tried there: a list of values, or {"log_uniform": [low,
-        high]}, as the daemon takes it. `more` are further fields of the request: name, tags, zip, seed, …"""
+        high]}, as the daemon takes it. `workers` GPUs, or workers of a partition, train it at once: as many as no other
+        job waits for unless given. `more` are further fields of the request: name, tags, zip, seed, …"""
         fields = {"search": search, "metric": metric, "mode": mode, "max_trials": max_trials, "max_seconds": max_seconds,
-                  "repeats": repeats, "folds": folds, **more}
+                  "repeats": repeats, "folds": folds, "workers": workers, **more}
         body = {"job": _spec(job), "space": {pointer: axis_of(values) for pointer, values in space.items()},
                 **{name: value for name, value in fields.items() if value is not None}}
         return Sweep(self, self._json("POST", "/v1/sweeps", body, {"Idempotency-Key": str(uuid.uuid4())}, retry=True))

@@ -168,6 +168,7 @@ static void taken_note(relay *r, uint64_t number) {
     if (frame && frame->ends) r->ended = i;
   }
   ep_held_take(&r->held, number);
+  if (!r->job[0]) ep_held_begin(&r->held); /* what helpers send is not needed twice */
 }
 
 static ep_status welcome_take(relay *r, const ep_record *record, ep_error *error) {
@@ -189,13 +190,23 @@ static ep_status welcome_take(relay *r, const ep_record *record, ep_error *error
   return ready_put(r, error);
 }
 
+/* A helper has no job of its own: an epochd that has just started takes it as an idle worker. */
+static ep_status help_obey(relay *r, const ep_command *help, ep_error *error) {
+  ended_drop(r);
+  ep_held_begin(&r->held);
+  ep_status status = ep_relay_folder_begin(&r->folder, help->job, error);
+  r->folder.job[0] = 0; /* nothing of it is sent */
+  return status;
+}
+
 static ep_status frame_obey(relay *r, const ep_record *record, ep_error *error) {
-  ep_frame_kind kind;
+  ep_frame_kind kind = EP_FRAME_COMMAND;
   ep_command command = {0};
   ep_status status = ep_record_frame_read(record, &kind, error);
-  if (status == EP_OK && kind != EP_FRAME_COMMAND)
+  const bool passes = kind == EP_FRAME_POINTS || kind == EP_FRAME_RESULTS;
+  if (status == EP_OK && kind != EP_FRAME_COMMAND && !passes)
     status = ep_fail(error, EP_MALFORMED, "epochd sent no command");
-  if (status == EP_OK)
+  if (status == EP_OK && !passes)
     status = ep_command_decode(record->payload + EP_FRAME_HEADER_BYTES,
                                record->bytes - EP_FRAME_HEADER_BYTES, &command, error);
   if (status == EP_OK && command.kind == EP_COMMAND_TRAIN) {
@@ -205,6 +216,8 @@ static ep_status frame_obey(relay *r, const ep_record *record, ep_error *error) 
     memcpy(r->job, command.job, sizeof r->job);
     r->attempt = command.attempt;
   }
+  if (status == EP_OK && !passes && command.kind == EP_COMMAND_HELP)
+    status = help_obey(r, &command, error);
   ep_command_deinit(&command);
   if (status != EP_OK) return status;
   /* A child that has ended is noticed where it is read. */
@@ -317,6 +330,7 @@ static ep_status frame_describe(relay *r, ep_frame_kind kind, ep_held_frame *fra
   const uint8_t *payload = frame->bytes + EP_FRAME_HEADER_BYTES;
   *ready = false;
   frame->files = EP_FILES_NONE;
+  if (kind == EP_FRAME_POINTS || kind == EP_FRAME_RESULTS) return EP_OK;
   if (kind == EP_FRAME_PROGRESS || kind == EP_FRAME_TRIALS) {
     /* Trials, and the folds of a job, of which only signs of life are told. */
     ep_progress_prefix prefix;

@@ -86,7 +86,7 @@ static void cores_count(ep_jobs *jobs) {
     for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next) {
       ep_share *share = ep_shares_find(&jobs->shares, job->entry.owner);
       if (share && job->row.state == EP_STATE_RUNNING)
-        share->cores += ep_fit_cores(&job->row, job->row.device);
+        share->cores += ep_fit_cores(&job->row, job->row.device) + job->helpers;
     }
 }
 
@@ -205,6 +205,20 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores,
   return job;
 }
 
+bool ep_assign_may_help(ep_jobs *jobs, const ep_live_job *job, const char *device,
+                        const ep_slurm_request *has) {
+  bool held[EP_LIMIT_DEVICES];
+  held_find(jobs, held);
+  if (is_held(jobs, device, held) || (jobs->exclusives > 0 && exclusive_runs(jobs))) return false;
+  if (has && !ep_slurm_request_holds(has, &job->allocation)) return false;
+  if (jobs->quota_cores > 0) {
+    cores_count(jobs);
+    if (is_beyond_quota(jobs, job, device)) return false;
+  }
+  if (strcmp(job->row.device, device) == 0) return true;
+  return ep_device_is_cuda(device) && ep_fit_requested(job->row.requested_device, device);
+}
+
 void ep_assign_drop(ep_jobs *jobs, ep_live_job *job) {
   pthread_mutex_lock(&jobs->mutex);
   ep_usage_end(jobs, job);
@@ -290,6 +304,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   pthread_mutex_lock(&jobs->mutex);
   job->row = row;
   job->begun = false;
+  job->helpers = job->helpers_wanted = 0;
   ep_usage_begin(jobs, job);
   job->eta_seconds = NAN;
   ep_live_touch(jobs, job);
@@ -326,10 +341,19 @@ int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *neede
     const ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
     if (!job || is_beyond_quota(jobs, job, device) || !fits(jobs, job, device)) continue;
     if (count == 0) *needed = job->allocation;
-    count += count == 0 || ep_slurm_request_holds(needed, &job->allocation);
+    if (count == 0 || ep_slurm_request_holds(needed, &job->allocation))
+      count += ep_trials_workers(job);
   }
+  for (int i = 0; !closed && jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
+    for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next) {
+      if (job->row.state != EP_STATE_RUNNING || job->helpers_wanted == 0 ||
+          strcmp(job->row.device, device) != 0)
+        continue;
+      if (count == 0) *needed = job->allocation;
+      if (ep_slurm_request_holds(needed, &job->allocation)) count += ep_trials_workers(job) - 1;
+    }
   pthread_mutex_unlock(&jobs->mutex);
-  return count;
+  return count < EP_LIMIT_SLURM_WORKERS ? count : EP_LIMIT_SLURM_WORKERS;
 }
 
 void ep_assign_undo(ep_jobs *jobs, ep_live_job *job) {

@@ -16,11 +16,17 @@ void ep_assign_return(ep_jobs *jobs, ep_live_job *job, bool again);
 /* Takes back an attempt that had not begun. A device of an earlier start stays. */
 void ep_assign_undo(ep_jobs *jobs, ep_live_job *job);
 
+/* Whether a worker of the device, which no queued job takes, may train points of a running sweep:
+ * one that the job could have run on. The mutex is held. */
+bool ep_assign_may_help(ep_jobs *jobs, const ep_live_job *job, const char *device,
+                        const ep_slurm_request *has);
+
 /* Frees a dropped job that ran: its row could not be stored. */
 void ep_assign_drop(ep_jobs *jobs, ep_live_job *job);
 
-/* How many queued jobs wait for workers of the partition, up to the most that there can be, and
- * what a worker needs for them: for the first, and others that need no more. */
+/* How many workers of the partition queued jobs and running sweeps wait for, up to the most that
+ * there can be, beside those that have a job; and what a worker needs for them: for the first, and
+ * others that need no more. */
 int ep_assign_waiting(ep_jobs *jobs, const char *device, ep_slurm_request *needed);
 
 #endif

@@ -31,6 +31,19 @@ static int jobs_queued(void *context, const char *device, ep_slurm_request *need
   return ep_assign_waiting(context, device, needed);
 }
 
+static int job_wants(void *context, const char *id, int attempt, int helpers) {
+  return ep_trials_wants(context, id, attempt, helpers);
+}
+
+static char *job_help(void *context, const char *id, int attempt, const char *device,
+                      const ep_slurm_request *held) {
+  return ep_trials_help(context, id, attempt, device, held);
+}
+
+static void job_helped(void *context, const char *id, int attempt, int helpers) {
+  ep_trials_helped(context, id, attempt, helpers);
+}
+
 static ep_stop job_stop(void *context, const char *id, int attempt) {
   ep_jobs *jobs = context;
   ep_stop stop = EP_STOP_NOT;
@@ -517,6 +530,9 @@ void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out) {
                                 .next = job_next,
                                 .queued = jobs_queued,
                                 .partition = partition_seen,
+                                .wants = job_wants,
+                                .help = job_help,
+                                .helped = job_helped,
                                 .stop = job_stop,
                                 .started = job_started,
                                 .progress = job_progress,

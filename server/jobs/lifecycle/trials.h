@@ -1,4 +1,5 @@
-/* trials.h: the results of a sweep, as its worker reports them. Supervisor's thread. */
+/* trials.h: the results of a sweep, as its worker reports them, and the workers that would help it.
+ * Supervisor's thread. */
 #ifndef EP_SERVER_JOBS_LIFECYCLE_TRIALS_H
 #define EP_SERVER_JOBS_LIFECYCLE_TRIALS_H
 
@@ -23,5 +24,19 @@ ep_status ep_trials_hold(const ep_live_job *job, const ep_progress *progress, in
 
 /* Until all are there, by the pace of this attempt. NaN: unknown. */
 double ep_trials_eta(const ep_live_job *job, int64_t number);
+
+/* How many of the helpers that its worker has work for a job may have. */
+int ep_trials_wants(ep_jobs *jobs, const char *id, int attempt, int helpers);
+
+/* Whether an idle worker of the device, which no job waits for, may help the job: its spec, the
+ * caller's (free). NULL: it may not. has: of a worker of Slurm, what it has; else NULL. */
+char *ep_trials_help(ep_jobs *jobs, const char *id, int attempt, const char *device,
+                      const ep_slurm_request *has);
+
+/* The job has so many helpers by now. */
+void ep_trials_helped(ep_jobs *jobs, const char *id, int attempt, int helpers);
+
+/* How many workers are useful for a queued or running job: a new one takes seconds to start. */
+int ep_trials_workers(const ep_live_job *job);
 
 #endif

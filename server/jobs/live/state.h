@@ -92,6 +92,10 @@ typedef struct ep_live_job {
   ep_sweep_spec *sweep;            /* of a sweep while a worker has it; owned */
   char spills[EP_DEVICE_ID_BYTES]; /* `auto`: the partition that starts it first; "" = none */
   bool exclusive;                  /* no other job runs beside it */
+  bool shareable;                  /* a sweep that several workers may train */
+  int workers;                     /* how many at most; 0 = as many as are idle */
+  int helpers;                     /* of them, beside its own worker, while it runs */
+  int helpers_wanted;              /* that its worker has work for, and it may have */
   int64_t memory_bytes;            /* that its worker may allocate for it; 0 = no limit */
   ep_gang gang;                    /* GPUs of a job of several ranks */
   ep_slurm_spec *slurm;            /* of its spec; owned; NULL = none */

@@ -16,7 +16,7 @@ static int64_t day_of(int64_t utc_us) {
 }
 
 static double seconds_since(const ep_live_job *job, int64_t now_us) {
-  int gpus = job->gang.count > 1 ? job->gang.count : 1;
+  int gpus = (job->gang.count > 1 ? job->gang.count : 1) + job->helpers;
   return job->device_since_us > 0 ? (double)(now_us - job->device_since_us) / 1e6 * gpus : 0;
 }
 

@@ -12,12 +12,16 @@ static ep_device_view device_view(const ep_device_list *list, int device, const 
                          .jobs = jobs + *used,
                          .cores = status->cores,
                          .restarts = status->restarts};
+  bool helps = false;
   for (int i = 0; i < list->workers_count; i++) {
     const ep_worker_status *worker = &list->worker[i];
     if (worker->device != device) continue;
     if (view.pid == 0) view.pid = worker->pid;
     if (worker->job[0] != 0) jobs[(*used)++] = worker->job;
+    if (worker->helps[0] != 0) jobs[(*used)++] = worker->helps;
+    helps = helps || worker->helps[0] != 0;
   }
+  if (helps && status->state == EP_DEVICE_IDLE) view.state = ep_device_state_name(EP_DEVICE_BUSY);
   view.jobs_count = (int)(jobs + *used - view.jobs);
   return view;
 }
@@ -42,12 +46,18 @@ static bool partition_view(ep_jobs *jobs, const char *device, ep_partition_view 
   return true;
 }
 
+/* The mutex is held. */
+static bool is_shown(ep_jobs *jobs, const ep_viewer *viewer, const char *id) {
+  const ep_live_job *job = ep_live_find(jobs, id);
+  return job && ep_live_is_shown(job) && ep_live_is_seen(job, viewer);
+}
+
 /* Takes out jobs whose rows are not stored, and those that are hidden from the viewer. */
 static void unshown_clear(ep_jobs *jobs, const ep_viewer *viewer, ep_device_list *list) {
   pthread_mutex_lock(&jobs->mutex);
   for (int i = 0; i < list->workers_count; i++) {
-    const ep_live_job *job = ep_live_find(jobs, list->worker[i].job);
-    if (!job || !ep_live_is_shown(job) || !ep_live_is_seen(job, viewer)) list->worker[i].job[0] = 0;
+    if (!is_shown(jobs, viewer, list->worker[i].job)) list->worker[i].job[0] = 0;
+    if (!is_shown(jobs, viewer, list->worker[i].helps)) list->worker[i].helps[0] = 0;
   }
   pthread_mutex_unlock(&jobs->mutex);
 }

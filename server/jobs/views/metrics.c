@@ -60,6 +60,13 @@ static bool workers_read(const ep_device_list *devices, int device, ep_process_m
   return any;
 }
 
+static bool helpers_read(const ep_device_list *devices, int device, double *out) {
+  *out = 0;
+  for (int i = 0; i < devices->workers_count; i++)
+    *out += devices->worker[i].device == device && devices->worker[i].helps[0] != 0;
+  return true;
+}
+
 static bool worker_memory_read(const ep_device_list *devices, int device, double *out) {
   ep_process_metrics sum;
   bool any = workers_read(devices, device, &sum);
@@ -80,6 +87,8 @@ static const struct {
 } device_families[] = {
     {"epochd_device_memory_bytes", "gauge", "Memory of a device.", memory_read},
     {"epochd_device_busy_seconds_total", "counter", "Time that a device had a job.", busy_read},
+    {"epochd_sweep_helpers", "gauge", "Workers of a device that train points of others' sweeps.",
+     helpers_read},
     {"epochd_worker_restarts_total", "counter", "Deaths of a device's workers.", restarts_read},
     {"epochd_worker_resident_memory_bytes", "gauge", "Memory of a device's workers, on the host.",
      worker_memory_read},
@@ -114,6 +123,12 @@ static void devices_format(const ep_device_list *devices, ep_writer *out) {
                           (const char *[]){"device", devices->device[i].info.id, NULL}, value);
     }
   }
+}
+
+static void helped_format(const ep_device_list *devices, ep_writer *out) {
+  static const char HELPED[] = "epochd_sweep_helped_total";
+  ep_metrics_family(out, HELPED, "counter", "Trainings of sweeps by workers that helped.");
+  ep_metrics_sample(out, HELPED, (const char *[]){NULL}, (double)devices->helped);
 }
 
 static void state_format(ep_writer *out, const char *name, const char *device, const char *state,
@@ -157,6 +172,7 @@ ep_status ep_jobs_metrics_format(ep_jobs *jobs, ep_writer *out, ep_error *error)
     ep_supervisor_get_devices(jobs->supervisor, devices);
     jobs_format(jobs, out, &counts);
     devices_format(devices, out);
+    helped_format(devices, out);
     partitions_format(jobs, devices, out);
   }
   free(devices);

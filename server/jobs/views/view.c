@@ -28,6 +28,7 @@ void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
     view->epoch = job->epoch;
     view->eta_seconds = job->eta_seconds;
     view->attempt = job->row.attempt;
+    view->workers = view->state == EP_STATE_RUNNING ? job->helpers + 1 : 0;
     view->started_us = job->row.started_us;
     memcpy(view->device, job->row.device, sizeof view->device);
     memcpy(view->executor, job->row.executor, sizeof view->executor);
@@ -67,6 +68,7 @@ static void live_lay(const ep_live_view *live, ep_job_view *view) {
   view->started_us = live->started_us;
   view->finished_us = 0;
   view->attempt = live->attempt;
+  view->workers = live->workers;
 }
 
 /* A row with what memory knows of it. The view points into the row, into the ep_live_view and into

@@ -12,6 +12,7 @@ typedef struct {
   int64_t position, epoch, started_us;
   double eta_seconds;
   int attempt;
+  int workers; /* that train it now */
   char device[EP_DEVICE_ID_BYTES], executor[EP_EXECUTOR_BYTES];
   char reason[EP_WAIT_REASON_BYTES]; /* of a partition's workers; "" = none */
 } ep_live_view;

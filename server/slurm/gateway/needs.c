@@ -115,14 +115,16 @@ static ep_status job_needs(ep_needs *needs, const char *data_dir, const ep_comma
 }
 
 static ep_status sweep_needs(ep_needs *needs, const char *data_dir, const ep_command *train,
-                             ep_error *error) {
+                             bool help, ep_error *error) {
   ep_sweep_spec *sweep = NULL;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
   ep_status status = ep_sweep_spec_load(train->spec, strlen(train->spec), &sweep, problem);
   if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
   free(problem);
-  if (status == EP_OK) status = job_needs(needs, data_dir, train, sweep->base, error);
+  if (status == EP_OK)
+    status = help ? spec_add(needs, data_dir, sweep->base, error)
+                  : job_needs(needs, data_dir, train, sweep->base, error);
   ep_sweep_spec_destroy(sweep);
   return status;
 }
@@ -131,9 +133,21 @@ ep_status ep_needs_find(ep_needs *needs, const char *data_dir, const ep_command 
                         ep_error *error) {
   ep_job_spec *spec = NULL;
   if (strncmp(train->job, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0)
-    return sweep_needs(needs, data_dir, train, error);
+    return sweep_needs(needs, data_dir, train, false, error);
   ep_status status = text_parse(train->spec, strlen(train->spec), &spec, error);
   if (status == EP_OK) status = job_needs(needs, data_dir, train, spec, error);
+  ep_job_spec_destroy(spec);
+  return status;
+}
+
+ep_status ep_needs_find_help(ep_needs *needs, const char *data_dir, const ep_command *help,
+                             ep_error *error) {
+  ep_job_spec *spec = NULL;
+  if (strncmp(help->job, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0)
+    return sweep_needs(needs, data_dir, help, true, error);
+  ep_status status = text_parse(help->spec, strlen(help->spec), &spec, error);
+  if (status == EP_OK) status = spec_add(needs, data_dir, spec, error);
+  if (status == EP_OK) status = file_add(needs, data_dir, help->job, EP_INIT_FILE, error);
   ep_job_spec_destroy(spec);
   return status;
 }

@@ -20,6 +20,9 @@ typedef struct {
 /* Of a command to train. */
 ep_status ep_needs_find(ep_needs *needs, const char *data_dir, const ep_command *train,
                         ep_error *error);
+/* The same of a command HELP: data and first weights, and nothing of what the sweep has. */
+ep_status ep_needs_find_help(ep_needs *needs, const char *data_dir, const ep_command *help,
+                             ep_error *error);
 /* The files of a folder are needed: behind all others. */
 ep_status ep_needs_add_folder(ep_needs *needs, const char *data_dir, const char *folder,
                               ep_error *error);

@@ -253,19 +253,25 @@ static ep_status local_read(session *s, ep_error *error) {
   return EP_OK;
 }
 
-/* Looks at the command at the beginning: a training's files are sent first. */
-static ep_status command_prepare(session *s, size_t bytes, ep_error *error) {
+/* Looks at the command at the beginning: a training's files are sent first, and what a helper needs
+ * of them. Points and results of a sweep pass as they are. */
+static ep_status command_prepare(session *s, ep_frame_kind kind, size_t bytes, ep_error *error) {
   ep_command command = {0};
   const ep_gateway_setup *setup = s->gateway->setup;
+  s->preparing = true;
+  s->next_need = 0;
+  if (kind != EP_FRAME_COMMAND) return EP_OK;
   ep_status status = ep_command_decode(s->in + EP_FRAME_HEADER_BYTES, bytes - EP_FRAME_HEADER_BYTES,
                                        &command, error);
   if (status == EP_OK && command.kind == EP_COMMAND_TRAIN) {
     status = ep_needs_find(&s->needs, setup->data_dir, &command, error);
     if (status == EP_OK) status = ep_place_begin(&s->place, setup->data_dir, command.job, error);
   }
+  if (status == EP_OK && command.kind == EP_COMMAND_HELP) { /* it sends no files */
+    ep_place_deinit(&s->place);
+    status = ep_needs_find_help(&s->needs, setup->data_dir, &command, error);
+  }
   ep_command_deinit(&command);
-  s->preparing = true;
-  s->next_need = 0;
   return status;
 }
 
@@ -322,7 +328,7 @@ static ep_status commands_send(session *s, ep_error *error) {
     status = ep_frame_header(s->in, &kind, &bytes, error);
     bytes += EP_FRAME_HEADER_BYTES;
     if (status != EP_OK || s->in_bytes < bytes) return status;
-    if (!s->preparing) status = command_prepare(s, bytes, error);
+    if (!s->preparing) status = command_prepare(s, kind, bytes, error);
     if (status == EP_OK) status = needs_send(s, &done, error);
     if (status != EP_OK || !done) return status;
     status = ep_channel_put(s->channel, EP_RECORD_FRAME, 0, s->in, bytes, NULL, 0, error);

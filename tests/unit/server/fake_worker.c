@@ -236,6 +236,9 @@ static void obey(fake *f, ep_command *command) {
   case EP_COMMAND_PLOT: refuse_plot(f, command); break;
   case EP_COMMAND_PROBE: send_reply(f, &probed); break;
   case EP_COMMAND_CALIBRATE: answer_calibrate(f, command); break;
+  case EP_COMMAND_HELP:
+  case EP_COMMAND_RELEASE:
+  case EP_COMMAND_HELPERS: break; /* of sweeps, which it has none of */
   }
   ep_command_deinit(command);
 }

@@ -51,6 +51,19 @@ static int64_t planes_rows_next(int64_t left) {
   return left < PLANES_ROWS ? left : PLANES_ROWS;
 }
 
+/* The windows of an image as vectors: `lines` of line_vectors each, which begin line_step floats
+ * apart. Where a line of windows is whole vectors, there are no gaps between them; else all windows
+ * are one line, gaps included. */
+typedef struct {
+  int64_t lines, line_vectors, line_step;
+} planes_vectors;
+
+static planes_vectors planes_vectors_of(int64_t width, int64_t height, int64_t step,
+                                        int64_t floats) {
+  if (width % EP_LANES == 0) return (planes_vectors){height, width / EP_LANES, step};
+  return (planes_vectors){1, floats / EP_LANES, 0};
+}
+
 /* result[m, :] = sum over planes c and taps t of weights[c, t, m] source[c, : + offset[t]].
  * weights: tile by tile of rows, each [planes, taps, its rows]. */
 typedef struct {
@@ -58,26 +71,33 @@ typedef struct {
   const int64_t *offset;
   const float *weights, *source;
   int64_t source_plane;
+  planes_vectors vectors; /* of a plane of the result, where they lie in the source */
   float *result;
-  int64_t result_plane; /* whole vectors */
+  int64_t result_plane; /* floats: whole vectors, one after the other */
 } planes_product;
 
-/* Where the next tap's weights of a tile lie. */
 LANES_INLINE void planes_tile(const planes_product *p, const int rows, const int vectors,
                               const float *weights, float *result, int64_t first) {
   lanes sum[PLANES_ROWS][8];
+  int64_t at[8];
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; v++) {
+    const int64_t vector = first / EP_LANES + v, each = p->vectors.line_vectors;
+    at[v] = p->vectors.lines == 1 ? vector * EP_LANES
+                                  : vector / each * p->vectors.line_step + vector % each * EP_LANES;
+  }
   const int64_t taps = p->taps, *offset = p->offset;
 #pragma GCC unroll 8
   for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; v++) sum[m][v] = lanes_set(0.0f);
-  const float *plane = p->source + first;
+  const float *plane = p->source;
   for (int64_t c = p->planes; c > 0; c--, plane += p->source_plane)
     for (int64_t t = 0; t < taps; t++, weights += rows) {
       const float *from = plane + offset[t];
       lanes x[8];
 #pragma GCC unroll 8
-      for (int v = 0; v < vectors; v++) x[v] = lanes_load_loose(from + v * EP_LANES);
+      for (int v = 0; v < vectors; v++) x[v] = lanes_load_loose(from + at[v]);
 #pragma GCC unroll 8
       for (int m = 0; m < rows; m++) {
         const lanes w = lanes_set(weights[m]);
@@ -200,15 +220,16 @@ static void planes_gradient_copy(const planes_room *r, const float *grad_y, floa
 }
 
 /* From the result to y, without its gaps. */
-static void planes_result_copy(const planes_room *r, const float *parameters, float *y) {
+static void planes_result_copy(const planes_room *r, const planes_product *product,
+                               const float *parameters, float *y) {
   const ep_op *op = r->op;
   const ep_planes *p = &r->p;
-  const int64_t width = op->out.width;
+  const int64_t width = op->out.width, step = product->vectors.lines > 1 ? width : p->width;
   for (int64_t o = 0; o < p->out; o++) {
     const lanes bias =
         lanes_set(op->bias >= 0 ? parameters[op->bias + r->group * p->out + o] : 0.0f);
-    const float *from = r->result + o * p->places;
-    for (int64_t h = 0; h < op->out.height; h++, from += p->width, y += width)
+    const float *from = r->result + o * product->result_plane;
+    for (int64_t h = 0; h < op->out.height; h++, from += step, y += width)
       for (int64_t w = 0; w < width; w += EP_LANES)
         lanes_store_most(y + w, lanes_load_most(from + w, width - w) + bias, width - w);
   }
@@ -226,18 +247,23 @@ static void planes_forward(const ep_blocked_call *call) {
     const int64_t first_out = group * p->out * op->out.height * op->out.width;
     planes_pack(r, p->out, p->in, p->in * p->taps, p->taps, all, p->taps);
     planes_clear(r->images, p->image);
+    const planes_vectors vectors =
+        planes_vectors_of(op->out.width, op->out.height, p->width, p->places);
+    const planes_product product = {.rows = p->out,
+                                    .planes = p->in,
+                                    .taps = p->taps,
+                                    .offset = r->offset,
+                                    .weights = r->weights,
+                                    .source = r->images,
+                                    .source_plane = p->phases * p->plane,
+                                    .vectors = vectors,
+                                    .result = r->result,
+                                    .result_plane =
+                                        vectors.lines * vectors.line_vectors * EP_LANES};
     for (int64_t i = 0; i < call->rows; i++) {
       planes_image_copy(r, call->x + i * op->in_features + first_in, r->images);
-      planes_run(&(planes_product){.rows = p->out,
-                                   .planes = p->in,
-                                   .taps = p->taps,
-                                   .offset = r->offset,
-                                   .weights = r->weights,
-                                   .source = r->images,
-                                   .source_plane = p->phases * p->plane,
-                                   .result = r->result,
-                                   .result_plane = p->places});
-      planes_result_copy(r, call->parameters, call->y + i * op->out_features + first_out);
+      planes_run(&product);
+      planes_result_copy(r, &product, call->parameters, call->y + i * op->out_features + first_out);
     }
   }
 }
@@ -247,7 +273,10 @@ static void planes_forward(const ep_blocked_call *call) {
 LANES_INLINE void planes_weight_tile(const planes_room *r, const int out, const int taps,
                                      int64_t images, int64_t o, int64_t tap, float *grad_weight) {
   const ep_planes *p = &r->p;
-  const int64_t places = p->places, image = p->image, gradient = p->gradient;
+  const int64_t image = p->image, gradient = p->gradient;
+  const planes_vectors vectors =
+      planes_vectors_of(r->op->out.width, r->op->out.height, p->width, p->places);
+  const int64_t length = vectors.line_vectors * EP_LANES, step = vectors.line_step;
   lanes sum[PLANES_OUT][PLANES_TAPS];
   const float *x[PLANES_TAPS], *g[PLANES_OUT];
 #pragma GCC unroll 8
@@ -260,17 +289,18 @@ LANES_INLINE void planes_weight_tile(const planes_room *r, const int out, const 
     for (int n = 0; n < taps; n++) sum[m][n] = lanes_set(0.0f);
   }
   for (int64_t i = 0; i < images; i++) {
-    for (int64_t at = 0; at < places; at += EP_LANES) {
-      lanes value[PLANES_OUT];
+    for (int64_t line = 0; line < vectors.lines; line++)
+      for (int64_t at = line * step, end = at + length; at < end; at += EP_LANES) {
+        lanes value[PLANES_OUT];
 #pragma GCC unroll 8
-      for (int m = 0; m < out; m++) value[m] = lanes_load_loose(g[m] + at);
+        for (int m = 0; m < out; m++) value[m] = lanes_load_loose(g[m] + at);
 #pragma GCC unroll 8
-      for (int n = 0; n < taps; n++) {
-        const lanes other = lanes_load_loose(x[n] + at);
+        for (int n = 0; n < taps; n++) {
+          const lanes other = lanes_load_loose(x[n] + at);
 #pragma GCC unroll 8
-        for (int m = 0; m < out; m++) sum[m][n] += value[m] * other;
+          for (int m = 0; m < out; m++) sum[m][n] += value[m] * other;
+        }
       }
-    }
 #pragma GCC unroll 8
     for (int n = 0; n < taps; n++) x[n] += image;
 #pragma GCC unroll 8
@@ -336,24 +366,34 @@ static void planes_phase_copy(const planes_room *r, int64_t phase, float *grad_x
     }
 }
 
-/* Each pixel from the windows whose taps lie on it, phase by phase. */
+/* Each pixel from the windows whose taps lie on it, phase by phase. Lines of whole vectors are
+ * computed without the padding. */
 static void planes_image_backward(const planes_room *r, int64_t phase, const int64_t *back,
                                   int64_t taps, int64_t images, float *grad_x) {
   const ep_planes *p = &r->p;
-  const int64_t image_floats = r->op->in_features;
+  const ep_op *op = r->op;
+  const int64_t pixels = op->in.height * op->in.width;
+  const bool inner = p->phases == 1 && op->in.width % EP_LANES == 0 && op->in.height > 1;
+  const int64_t first = inner ? op->padding[0] * p->width + op->padding[1] : 0;
+  planes_product product = {
+      .rows = p->in,
+      .planes = p->out,
+      .taps = taps,
+      .offset = back,
+      .weights = r->weights,
+      .source_plane = p->gradient_plane,
+      .vectors = inner ? (planes_vectors){op->in.height, op->in.width / EP_LANES, p->width}
+                       : (planes_vectors){1, p->lines / EP_LANES, 0},
+      .result = r->result,
+      .result_plane = inner ? pixels : p->lines};
   if (taps == 0) memset(r->result, 0, (size_t)(p->in * p->lines) * sizeof *r->result);
-  for (int64_t i = 0; i < images; i++) {
-    if (taps > 0)
-      planes_run(&(planes_product){.rows = p->in,
-                                   .planes = p->out,
-                                   .taps = taps,
-                                   .offset = back,
-                                   .weights = r->weights,
-                                   .source = r->gradients + i * p->gradient,
-                                   .source_plane = p->gradient_plane,
-                                   .result = r->result,
-                                   .result_plane = p->lines});
-    planes_phase_copy(r, phase, grad_x + i * image_floats);
+  for (int64_t i = 0; i < images; i++, grad_x += op->in_features) {
+    product.source = r->gradients + i * p->gradient + first;
+    if (taps > 0) planes_run(&product);
+    if (inner)
+      memcpy(grad_x, r->result, (size_t)(p->in * pixels) * sizeof *grad_x);
+    else
+      planes_phase_copy(r, phase, grad_x);
   }
 }
 

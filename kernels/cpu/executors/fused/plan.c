@@ -74,14 +74,18 @@ static int cores(const ep_program *program, const ep_device_traits *device) {
   return parts > 1 ? parts : ep_fused_threads(program, device->cpu.tiles);
 }
 
-/* Beside cpu/blocked's, which are its multiply-adds: a quarter more where weights are so many that
- * each chunk of rows reads them from a far cache, else a tenth less. From how many on depends on
- * how fast the products are read for. */
+/* Beside cpu/blocked's, which are its multiply-adds: a quarter more where a layer has so many
+ * weights that each chunk of rows reads them from a far cache, else a tenth less. From how many on
+ * depends on how fast the products are read for. */
 static double cycles(const ep_program *program, const ep_device_traits *device) {
-  const int64_t rows = 128, narrow = 1 << 20, wide = 1 << 22;
+  const int64_t rows = 128, narrow = 400000, wide = 2000000;
   const int64_t most = device->cpu.lanes > 8 ? wide : narrow;
   const ep_network_work sum = ep_program_work(program);
-  const bool far = !device->cpu.tiles && program->batch_size >= rows && program->parameters > most;
+  bool far = false;
+  for (int i = 0; i < program->ops_count; i++)
+    far =
+        far || (program->ops[i].type == EP_LAYER_LINEAR && ep_op_weights(&program->ops[i]) > most);
+  far = far && !device->cpu.tiles && program->batch_size >= rows;
   return (sum.thin + sum.wide) * (double)program->batch_size * (far ? 1.25 : 0.9);
 }
 

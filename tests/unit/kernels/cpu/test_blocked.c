@@ -206,7 +206,7 @@ static const struct {
      {.kernel = {5, 5}, .padding = {2, 2}, .stride = {2, 2}},
      {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
      EP_LAYER_AVG_POOL2D},
-    {{2, 8, 8},
+    {{2, 8, 16},
      3,
      9,
      {.kernel = {1, 1}, .stride = {2, 2}},
