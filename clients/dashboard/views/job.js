@@ -51,8 +51,8 @@ export function mount(root, { id }, signal) {
   const layers = layersPanel({ signal });
   const ranks = ranksPanel();
   const results = resultPanels({ url, signal });
-  const plots = plotsPanel({ url, signal, act: buttons.act });
   const predict = predictPanel({ url, signal });
+  const plots = plotsPanel({ url, signal, act: buttons.act, decideBy: predict.decideBy });
   const checkpoints = checkpointPanel({ url, signal, act: buttons.act });
   const webhooks = webhooksPanel({ url, signal });
   const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
@@ -116,7 +116,8 @@ export function mount(root, { id }, signal) {
   }
 
   function showFacts() {
-    const { timing, model } = job;
+    const { model } = job;
+    const timing = job.found ? { ...job.timing, epoch_microseconds: null, test_seconds: null, samples_per_second: null } : job.timing;
     setFacts(times, [
       ["Device", job.device],
       ["Executor", job.executor],
