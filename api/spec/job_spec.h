@@ -14,11 +14,6 @@
 typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
 
 /* "data.columns": what is said of one column of a table, or of all whose names match. */
-/* "report": what epochs yield beside their losses. */
-typedef struct {
-  bool layers; /* norms, dead units and histograms of each layer */
-} ep_report_spec;
-
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* a column's, or a glob; a column without a name has its
                                          index for one */
@@ -187,6 +182,11 @@ typedef struct {
   char constraint[EP_SLURM_WORD_BYTES];
   int64_t nodes; /* that its ranks are spread over; 0: by the plan */
 } ep_slurm_spec;
+
+/* "report": what epochs yield beside their losses. */
+typedef struct {
+  bool layers; /* norms, dead units and histograms of each layer */
+} ep_report_spec;
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];

@@ -87,8 +87,10 @@ ep_status ep_layers_report(ep_trainer *t, int64_t epoch, double seconds, ep_erro
   if (count > 0 && t->job->sink.report)
     t->job->sink.report(t->job->sink.context, course->records, count);
   course->last_epoch = epoch;
-  course->cost_seconds = processor_seconds() - start;
-  course->spent_seconds += course->cost_seconds;
+  double cost = processor_seconds() - start;
+  course->spent_seconds += cost;
+  /* the first one allocates, and any may meet a busy machine */
+  if (course->cost_seconds == 0 || cost < course->cost_seconds) course->cost_seconds = cost;
   ep_trainer_alive(t);
   return EP_OK;
 }

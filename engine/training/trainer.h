@@ -51,7 +51,7 @@ typedef struct {
   ep_progress_record *records; /* [EP_LIMIT_REPORTED_LAYERS]; the same */
   int64_t due;                 /* the epoch at whose end the next is; 0 = none in this segment */
   int64_t last_epoch;          /* of the last one; 0 = none */
-  double spent_seconds, cost_seconds; /* of all, and of the last */
+  double spent_seconds, cost_seconds; /* of all, and of the cheapest */
   bool failed;                        /* memory was short */
 } ep_layers_course;
 

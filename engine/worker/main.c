@@ -145,13 +145,6 @@ static ep_status spec_parse(training *t, ep_error *error) {
   return status;
 }
 
-/* A job that goes on where another one ended needs a checkpoint of it. */
-static ep_status first_checkpoint_make(const worker *w, const training *t, const ep_training *job,
-                                       ep_error *error) {
-  if (!t->spec->init_optimizer || access(job->init_weights, F_OK) == 0) return EP_OK;
-  return ep_replay_make(job, w->data_dir, t->spec->init_job, job->init_weights, error);
-}
-
 /* The training did not begin: the job's fault, or the device's. */
 static void training_refuse(worker *w, ep_status status, const ep_error *error) {
   training *t = w->training;
@@ -282,7 +275,7 @@ static void *training_thread(void *context) {
                              training_done};
   bool parts = ep_parts_count(&t->spec->parts) > 1; /* not of a finder: the spec says so */
   if (parts) job.sink.done = NULL;
-  status = first_checkpoint_make(w, t, &job, &error);
+  status = ep_replay_make(&job, w->data_dir, &error);
   if (status == EP_OK && ep_train(&job, &t->result, &error) != EP_OK) status = EP_DEVICE;
   if (status == EP_OK && !parts) return NULL; /* it has had its last word */
   if (status == EP_OK && t->result.status == EP_OK) status = parts_train(w, &error);

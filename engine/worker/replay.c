@@ -81,12 +81,13 @@ static ep_status source_train(const ep_training *job, const ep_training_paths *p
   return status;
 }
 
-ep_status ep_replay_make(const ep_training *job, const char *data_dir, const char *source,
-                         const char *path, ep_error *error) {
+ep_status ep_replay_make(const ep_training *job, const char *data_dir, ep_error *error) {
+  const char *source = job->spec->init_job, *path = job->init_weights;
   char folder[EP_PATH_BYTES];
   ep_job_spec *spec = NULL;
   char *text = NULL;
   ep_training_paths paths;
+  if (!job->spec->init_optimizer || access(path, F_OK) == 0) return EP_OK;
   ep_status status = ep_path_join(paths.job, error, data_dir, "jobs", source, NULL);
   if (status == EP_OK) status = spec_read(paths.job, &spec, &text, error);
   if (status == EP_OK) status = ep_training_paths_find(data_dir, source, spec, &paths, error);

@@ -5,9 +5,9 @@
 
 #include "engine/training/training.h"
 
-/* Trains the job `source` again, with the device, the cancel and the sign of life of `job`, in a
- * folder below job->job_folder, and moves its last checkpoint to `path`. */
-ep_status ep_replay_make(const ep_training *job, const char *data_dir, const char *source,
-                         const char *path, ep_error *error);
+/* A job that goes on where another one ended needs a checkpoint of it. Where there is none, that
+ * job is trained again, with the device, the cancel and the sign of life of `job`, in a folder
+ * below job->job_folder, and its last checkpoint is moved to job->init_weights. */
+ep_status ep_replay_make(const ep_training *job, const char *data_dir, ep_error *error);
 
 #endif

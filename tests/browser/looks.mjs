@@ -37,13 +37,16 @@ async function fill(url) {
     space: { "/model/layers/0/out_features": { int_log_uniform: [2, 32] }, "/model/layers/1/type": { values: ["relu", "tanh"] }, "/optimizer/lr": { log_uniform: [0.001, 1] } },
     job: { data: { generator: "disc", rows: 200, validation: 0.2 }, model: { layers: [{ type: "linear" }, {}, { type: "linear", out_features: 2 }] }, loss: "cross_entropy", epochs: 5 },
   });
+  const inside = await trained(url, { name: "inside", data: { generator: "disc", rows: 500 }, model: { layers: [...dense(16, 8), { type: "linear", out_features: 1 }] }, loss: "bce_with_logits", batch_size: 25, epochs: 300, report: { layers: true } });
+  const { id: rate } = await ask(url, "POST", "/v1/jobs?find=lr", { name: "rate", data: { generator: "disc", rows: 500, standardize: ["x"] }, model: { layers: [...dense(16), { type: "linear", out_features: 1 }] }, loss: "bce_with_logits", batch_size: 25, epochs: 30 });
+  await ask(url, "GET", `/v1/jobs/${rate}?wait=20`);
   const paused = (await ask(url, "POST", "/v1/jobs", xor({ name: "paused", ...checkpointed }))).id;
   await reaches(url, paused, "running");
   await ask(url, "POST", `/v1/jobs/${paused}/pause`);
   await reaches(url, paused, "paused");
   const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "long", ...endless }))).id;
   await ask(url, "POST", "/v1/jobs", xor({ name: "waiting", priority: 10 }));
-  return { pictures, series, people, failed, first, other, houses, sweep, study, paused, running };
+  return { pictures, series, people, failed, first, other, houses, sweep, study, paused, running, inside, rate };
 }
 
 const i = (a, b) => (a * 13 + b * 5) % 11;
@@ -54,6 +57,8 @@ run(async ({ url, open, shots }) => {
     jobs: ["#/jobs", ".jobs-table tbody tr, tbody tr"],
     job: [`#/jobs/${jobs.houses}`, ".plot canvas"],
     "job-classifier": [`#/jobs/${jobs.first}`, ".plot canvas"],
+    "job-layers": [`#/jobs/${jobs.inside}`, ".histograms"],
+    "job-rate": [`#/jobs/${jobs.rate}`, "section[aria-labelledby=found-title] .plot canvas"],
     "job-running": [`#/jobs/${jobs.running}`, ".badge[data-state=running]"],
     "job-paused": [`#/jobs/${jobs.paused}`, "tr[data-step] button"],
     datasets: ["#/datasets", ".datasets-table tbody tr"],

@@ -61,6 +61,31 @@ async function scales({ page }) {
   console.log("ok: scales that begin anywhere have ticks that end");
 }
 
+// What the layers looked like, and a learning rate that is found by a button and trained with by another.
+async function inside({ page, url }) {
+  const spec = xor({ name: "inside", epochs: 400, report: { layers: true }, report_every: 1 });
+  const { id } = await ask(url, "POST", "/v1/jobs", spec);
+  await ask(url, "GET", `/v1/jobs/${id}?wait=20`);
+  await page.goto(`/#/jobs/${id}`);
+  const layers = page.getByRole("region", { name: "Layers" });
+  await layers.locator(".histograms rect").first().waitFor();
+  check(Number(await layers.getAttribute("data-lines")) >= 2, "there are no lines of layers");
+  await layers.getByLabel("What is drawn of the layers").selectOption("weight_norm");
+  await layers.getByLabel("The layer whose outputs are drawn").selectOption("2");
+  await layers.getByRole("img", { name: /Outputs of layer 2 over the epochs/ }).waitFor();
+  await page.goto("/#/submit?example=xor");
+  await page.getByRole("button", { name: "Find a learning rate" }).click();
+  const found = page.getByRole("region", { name: "Learning rate" });
+  await found.getByText(/Train with [\d.]+/).waitFor();
+  const { data } = await ask(url, "GET", "/v1/jobs?limit=1");
+  await found.getByRole("link", { name: "Train with it" }).click();
+  await page.getByRole("heading", { name: "Submit a job" }).waitFor();
+  await page.waitForFunction(() => document.querySelector("#json")?.value.includes("optimizer"));
+  const next = JSON.parse(await page.locator("#json").inputValue());
+  check(next.find === undefined && Math.abs(next.optimizer.lr / data[0].found.proposal - 1) < 0.01, `the next job has ${JSON.stringify(next.optimizer)}`);
+  console.log("ok: layers are drawn, and a learning rate is found and taken");
+}
+
 // The page follows the system's theme until one is chosen, which stays.
 async function themes({ page }) {
   // After two frames the page has been told of a change.
@@ -92,5 +117,5 @@ async function themes({ page }) {
 
 run(async ({ url, open }) => {
   const page = await open({ expected: [/409/] });
-  for (const part of [reorder, datasets, scales, themes]) await part({ page, url });
+  for (const part of [reorder, datasets, scales, inside, themes]) await part({ page, url });
 });

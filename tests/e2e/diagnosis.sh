@@ -43,9 +43,10 @@ check "epochs have the metrics that are named, and the one that decides" \
 http POST /v1/jobs "${json[@]}" -d "$(jq -c '.validation_metrics = ["mae"]' <<<"$job")"
 expect 422
 check "a metric of other losses is refused" '.errors | map(.pointer) == ["/validation_metrics"]'
-# progress within epochs and of layers: nothing is told twice when a worker dies, and no bit of the weights is another
-disc=$(jq -nc '{data: {generator: "disc", rows: 2000}, loss: "bce_with_logits", epochs: 150, batch_size: 2, report_every: 50,
+# progress within epochs and of layers: no bit of the weights is another
+disc=$(jq -nc '{data: {generator: "disc", rows: 2000}, loss: "bce_with_logits", epochs: 30, batch_size: 2, report_every: 10,
   model: {layers: [{type: "linear", out_features: 32}, {type: "relu"}, {type: "linear", out_features: 1}]}}')
+within=$(jq -c '.report_batches = 100 | .report = {layers: true}' <<<"$disc")
 tensors() {
   http GET "/v1/jobs/$1/weights?format=json"
   jq -cS .tensors "$body" | sha256sum
@@ -53,31 +54,46 @@ tensors() {
 submit "$disc"
 finish "$id"
 plain=$(tensors "$id")
-submit "$(jq -c '.report_batches = 100 | .report = {layers: true}' <<<"$disc")"
-told=$id
-grep -qm 1 '"type":"batch",.*"epoch":2,' < <(curl -sN "$url/v1/jobs/$told/events") || fail "the job tells of no batches"
-# shellcheck disable=SC2046
-kill -9 $(pgrep -P "$daemon" epoch-worker)
-finish "$told"
-http GET "/v1/jobs/$told/events?follow=0"
-sequence "$body" 1
-check "epochs 1, 50, 100 and 150 are told once" '[.[] | select(.type == "epoch").epoch] == [1, 50, 100, 150]' -s
-check "every tenth of each epoch is told once, in order" \
-    '[.[] | select(.type == "batch") | [.epoch, .batch]] | . == (unique) and . == [range(1; 151) as $e | range(100; 1000; 100) | [$e, .]]' -s
-check "it was started again" 'any(.type == "restarted")' -s
+submit "$within"
+finish "$id"
+[[ $(tensors "$id") == "$plain" ]] || fail "what is told changes the weights"
+http GET "/v1/jobs/$id/events?follow=0"
+check "epochs 1, 10, 20 and 30 are told" '[.[] | select(.type == "epoch").epoch] == [1, 10, 20, 30]' -s
+check "so is every tenth of each epoch" \
+    '[.[] | select(.type == "batch") | [.epoch, .batch]] == [range(1; 31) as $e | range(100; 1000; 100) | [$e, .]]' -s
 check "a batch has its loss, its rate and what is left" \
     '[.[] | select(.type == "batch")] | all(.batches == 1000 and .loss > 0 and .lr == 0.01 and .elapsed_seconds > 0 and .eta_seconds > 0)' -s
-check "layers are told once, before their epochs" \
+check "layers come before their epochs" \
     '(map(select(.type == "layers").epoch) | . == unique and .[0] == 1) and
      ([range(length) as $i | select(.[$i].type == "layers") | .[$i + 1].epoch == .[$i].epoch] | all)' -s
 check "with norms, dead units and histograms" \
     '[.[] | select(.type == "layers").layers] | all(map(.type) == ["linear", "relu", "linear"] and
        (.[0].gradient_norm > 0 and .[2].weight_norm > 0 and .[0].dead == null and .[1].gradient_norm == null) and
        (.[1].dead >= 0 and .[1].dead <= 1) and all(.counts | length == 16 and add > 0))' -s
-[[ $(tensors "$told") == "$plain" ]] || fail "what is told changes the weights"
-[[ ! -x $build/bin/epochctl ]] || EPOCHD_SERVER=$url "$build/bin/epochctl" layers "$told" >"$scratch/layers" || fail "epochctl layers"
-[[ ! -e $scratch/layers ]] || { grep -q "^epoch [0-9]* of 150" "$scratch/layers" && grep -q "^1  *relu" "$scratch/layers"; } ||
+[[ ! -x $build/bin/epochctl ]] || EPOCHD_SERVER=$url "$build/bin/epochctl" layers "$id" >"$scratch/layers" || fail "epochctl layers"
+[[ ! -e $scratch/layers ]] || { grep -q "^epoch [0-9]* of 30" "$scratch/layers" && grep -q "^1  *relu" "$scratch/layers"; } ||
     fail "epochctl shows no layers: $(cat "$scratch/layers")"
+
+# a worker dies: what was told is not told again, and nothing is left out
+submit "$(jq -c '.epochs = 1000000 | .report_every = 5 | .checkpoint = {every_seconds: 1e6}' <<<"$within")"
+told=$id
+workers=$(pgrep -P "$daemon" epoch-worker)
+grep -qm 1 '"type":"batch",.*"epoch":2,' < <(curl -sN "$url/v1/jobs/$told/events") || fail "the job tells of no batches"
+# shellcheck disable=SC2086
+kill -9 $workers
+goes_on() {
+  http GET "/v1/jobs/$told/events?follow=0"
+  jq -se '(map(.type) | index("restarted")) as $at | $at != null and any(.[$at:][]; .type == "epoch") and any(.[$at:][]; .type == "batch")' "$body" >/dev/null
+}
+until_so "it goes on in another worker" goes_on
+http POST "/v1/jobs/$told/cancel"
+ended "$told"
+http GET "/v1/jobs/$told/events?follow=0"
+sequence "$body" 1
+check "every tenth of each epoch is told once, in order" \
+    '[.[] | select(.type == "batch") | [.epoch, .batch]] as $told | $told == ([range(1; $told[-1][0] + 1) as $e | range(100; 1000; 100) | [$e, .]] | .[:$told | length])' -s
+check "so is every fifth epoch" '[.[] | select(.type == "epoch").epoch] as $told | $told == ([1, range(5; $told[-1] + 1; 5)])' -s
+check "and layers" '[.[] | select(.type == "layers").epoch] | . == unique' -s
 http POST /v1/jobs "${json[@]}" -d "$(jq -c '.report_batches = 1 | .epochs = 100000' <<<"$disc")"
 expect 422
 check "more lines than a log may have are refused" '.errors | map(.pointer) == ["/report_batches"]'

@@ -116,7 +116,8 @@ export function mount(root, { id }, signal) {
   }
 
   function showFacts() {
-    const { timing, model } = job;
+    const { model } = job;
+    const timing = job.found ? { ...job.timing, epoch_microseconds: null, test_seconds: null, samples_per_second: null } : job.timing;
     setFacts(times, [
       ["Device", job.device],
       ["Executor", job.executor],

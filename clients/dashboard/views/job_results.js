@@ -94,7 +94,7 @@ export function resultPanels({ url, signal }) {
     node,
     jobChanged(job) {
       const mark = JSON.stringify([job.metrics, job.weights?.sha256]);
-      if (!job.metrics || mark === shown) return;
+      if (!job.metrics || job.found || mark === shown) return;
       shown = mark;
       node.hidden = false;
       metrics.hidden = false;

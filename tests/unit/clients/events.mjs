@@ -10,6 +10,8 @@ test("each event is a line", () => {
     [{ type: "queued" }, "queued"],
     [{ type: "started", attempt: 2, device: "cpu", executor: "cpu/fused" }, "started on cpu with cpu/fused, attempt 2"],
     [{ type: "epoch", epoch: 1200, epochs: 9000, loss: 0.25, validation: { loss: 0.5 } }, "epoch 1,200, loss 0.25, validation 0.5"],
+    [{ type: "batch", epoch: 3, epochs: 9, batch: 1200, batches: 4000, loss: 0.125 }, "epoch 3, batch 1,200 of 4,000, loss 0.125"],
+    [{ type: "layers", epoch: 1200, epochs: 9000, layers: [] }, "layers after epoch 1,200"],
     [{ type: "checkpoint", epoch: 1200, epochs: 9000, step: 4800, bytes: 1536 }, "checkpoint at epoch 1,200, step 4,800, 1.5 KiB"],
     [{ type: "paused", epoch: 1200, epochs: 9000 }, "paused at epoch 1,200 of 9,000"],
     [{ type: "resumed", epoch: 0, epochs: 9000 }, "resumed at epoch 0 of 9,000"],
