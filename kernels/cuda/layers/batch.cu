@@ -7,7 +7,7 @@
 #include "kernels/random.h"
 
 /* Each block works out the order of rows anew: more of them than fill a device only cost. */
-enum { THREADS = 256, BLOCKS_ENOUGH = 1024 };
+enum { THREADS = 256, PIXEL_THREADS = 512, BLOCKS_ENOUGH = 1024 };
 
 /* Number `at` of a row as the network takes it; from: the row as stored. */
 static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentation &drawn,
@@ -63,15 +63,16 @@ static __device__ void pixel_take(const ep_cuda_batch &batch, const ep_augmentat
 /* `group` threads take a row to out: [rows, pitch]. plain: stored as the network takes it, in
  * fours. */
 template <typename T>
-static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock,
-                            int group, bool augments, bool plain, T *out, int64_t pitch) {
+static __global__ void __launch_bounds__(PIXEL_THREADS)
+    take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock, int group, bool augments,
+         bool plain, T *out, int64_t pitch) {
   __shared__ ep_permutation order;
   bool shuffled = batch.shuffle && clock && !batch.indices;
   if (shuffled && threadIdx.x == 0)
     order = ep_permutation_make(batch.seed, EP_RANDOM_SHUFFLE, (uint64_t)clock->epoch,
                                 (uint64_t)batch.train_rows);
   __syncthreads();
-  int lane = threadIdx.x % group, groups = THREADS / group;
+  int lane = threadIdx.x % group, groups = blockDim.x / group;
   int64_t columns = batch.in.channels * batch.in.height * batch.in.width;
   const uint32_t *y = (const uint32_t *)batch.y;
   uint32_t *batch_y = (uint32_t *)batch.batch_y;
@@ -111,12 +112,16 @@ static void launch(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows
                    const ep_cuda_clock *clock, T *out, int64_t pitch) {
   bool differs = ep_program_augments(&batch->augment, batch->stored, batch->in);
   bool plain = !differs && !batch->batch_pixels && ep_shape_count(batch->in) % 4 == 0;
+  /* A pixel's channels are a thread's work, and take long. */
+  const int most = batch->batch_pixels ? PIXEL_THREADS : THREADS;
+  const int64_t wanted = batch->batch_pixels ? batch->in.height * batch->in.width
+                                             : (ep_shape_count(batch->in) + 3) / 4;
   int group = WARP;
-  while (group < THREADS && 4 * group < ep_shape_count(batch->in) &&
-         rows * group < (int64_t)THREADS * BLOCKS_ENOUGH)
+  while (group < most && group < wanted && rows * group < (int64_t)THREADS * BLOCKS_ENOUGH)
     group *= 2;
-  unsigned int blocks = ep_cuda_blocks(rows, THREADS / group);
-  take<<<blocks, THREADS, 0, stream>>>(*batch, rows, clock, group, clock && differs, plain, out,
+  const int threads = group > THREADS ? group : THREADS;
+  unsigned int blocks = ep_cuda_blocks(rows, threads / group);
+  take<<<blocks, threads, 0, stream>>>(*batch, rows, clock, group, clock && differs, plain, out,
                                        pitch);
 }
 
