@@ -31,7 +31,7 @@ int ep_trials_wants(ep_jobs *jobs, const char *id, int attempt, int helpers);
 /* Whether an idle worker of the device, which no job waits for, may help the job: its spec, the
  * caller's (free). NULL: it may not. has: of a worker of Slurm, what it has; else NULL. */
 char *ep_trials_help(ep_jobs *jobs, const char *id, int attempt, const char *device,
-                      const ep_slurm_request *has);
+                     const ep_slurm_request *has);
 
 /* The job has so many helpers by now. */
 void ep_trials_helped(ep_jobs *jobs, const char *id, int attempt, int helpers);
