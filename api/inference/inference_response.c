@@ -13,8 +13,14 @@
   ((size_t)EP_LIMIT_FRAME_BYTES * 16 + (size_t)EP_LIMIT_PREDICT_ROWS * EP_LIMIT_WORD_BYTES * 6)
 
 /* -1 where no output is a number. row: [outputs]. */
-static int64_t class_of(const ep_model *model, const double *row) {
+static int64_t class_of(const ep_model *model, const ep_output_meaning *meaning,
+                        const double *row) {
   int64_t best = -1;
+  if (meaning && meaning->has_threshold) {
+    for (int64_t i = 0; i < model->outputs; i++)
+      if (isnan(row[i])) return -1;
+    return ep_output_is_taken(meaning, row, model->outputs);
+  }
   if (model->decision != EP_DECISION_GREATEST) {
     double threshold = model->decision == EP_DECISION_HALF ? 0.5 : 0;
     return isnan(row[0]) ? -1 : row[0] > threshold;
@@ -66,7 +72,7 @@ static bool is_text(const tensor *t) {
 }
 
 static const char *text_of(const tensor *t, int64_t row) {
-  int64_t class = class_of(t->model, t->values + row * t->model->outputs);
+  int64_t class = class_of(t->model, t->meaning, t->values + row * t->model->outputs);
   return class >= 0 && class < t->meaning->classes ? t->meaning->class_name[class] : "";
 }
 
@@ -80,7 +86,7 @@ static int64_t tensor_bytes(const tensor *t) {
 
 static double tensor_value(const tensor *t, int64_t row, int64_t column) {
   if (t->which != EP_INFERENCE_CLASS) return t->values[row * t->columns + column];
-  return (double)class_of(t->model, t->values + row * t->model->outputs);
+  return (double)class_of(t->model, t->meaning, t->values + row * t->model->outputs);
 }
 
 static void tensor_describe(ep_writer *writer, const tensor *t, bool binary) {

@@ -57,11 +57,13 @@ static ep_status request_take(const json_t *root, ep_model_request *out, ep_prob
   if (!json_is_object(root))
     return ep_problem_add(problem, EP_INVALID, "", "must be an object {\"job\": \"job_…\"}");
   json_object_foreach((json_t *)root, key, value) {
-    if (strcmp(key, "job") == 0 || strcmp(key, "visibility") == 0) continue;
+    if (strcmp(key, "job") == 0 || strcmp(key, "visibility") == 0 || strcmp(key, "threshold") == 0)
+      continue;
     ep_field_reader reader = {.problem = problem};
     ep_field_reader_enter(&reader, key);
-    ep_field_reader_fail(&reader, "unknown field \"%.100s\": \"job\" and \"visibility\" are known",
-                         key);
+    ep_field_reader_fail(
+        &reader, "unknown field \"%.100s\": \"job\", \"visibility\" and \"threshold\" are known",
+        key);
     return reader.status;
   }
   value = json_object_get(root, "job");
@@ -71,6 +73,9 @@ static ep_status request_take(const json_t *root, ep_model_request *out, ep_prob
                           ep_json_type_name(value));
   /* One that is too long for an id is the id of no job. */
   snprintf(out->job, sizeof out->job, "%s", json_string_value(value));
+  ep_error error = {0};
+  if (ep_threshold_take(json_object_get(root, "threshold"), &out->threshold, &error) != EP_OK)
+    return ep_problem_add(problem, EP_INVALID, "/threshold", "%s", error.message);
   return visibility_take(json_object_get(root, "visibility"), out, problem);
 }
 
@@ -127,6 +132,7 @@ static void model_write(ep_writer *writer, const ep_model *model) {
   ep_writer_member_open(writer, "outputs", '[');
   outputs_write(writer, model);
   ep_writer_close(writer, ']');
+  ep_writer_member_number_or_null(writer, "threshold", model->threshold);
   ep_writer_member_string(writer, "infer", path);
   ep_writer_member_time(writer, "published_at", model->published_us);
   ep_writer_close(writer, '}');

@@ -10,6 +10,7 @@
 #include "api/json/problem.h"
 #include "api/limits.h"
 #include "api/names.h"
+#include "api/wire/plot.h"
 
 /* X(code, name): how a row's class follows from its outputs. */
 #define EP_DECISION_TABLE(X)                                            \
@@ -36,6 +37,7 @@ typedef struct {
   int row_dimensions;
   int64_t outputs; /* columns of the predictions */
   ep_decision decision;
+  double threshold; /* of two classes: what the probability of class 1 is at least; NaN = none */
   int64_t published_us;
   bool private;
   bool visibility_given; /* by the request that publishes it */
@@ -44,10 +46,12 @@ typedef struct {
 /* How many numbers a row of x has; what a stored model says is within the limits of a job. */
 int64_t ep_model_columns(const ep_model *model);
 
-/* PUT /v1/models/{name}: {"job": "job_…", "visibility": "private"}, the latter if it is given. */
+/* PUT /v1/models/{name}: {"job": "job_…", "visibility": "private", "threshold": 0.3}, the latter
+ * two if they are given. */
 typedef struct {
   char job[EP_ID_BYTES];
   bool private, visibility_given;
+  ep_threshold threshold;
 } ep_model_request;
 ep_status ep_model_request_parse(const char *text, size_t bytes, ep_model_request *out,
                                  ep_problem *problem);

@@ -21,6 +21,8 @@ typedef struct {
   ep_loss_type loss;
   char **class_name; /* [classes], owned, and each; NULL: classes are numbers */
   int64_t classes;
+  bool has_threshold; /* of two classes: a row is of class 1 where its probability is at least … */
+  double threshold;   /* … this; else of the likelier one */
 } ep_output_meaning;
 
 void ep_output_meaning_deinit(ep_output_meaning *meaning); /* a zeroed one is allowed */
@@ -33,10 +35,14 @@ int64_t ep_output_classes(const ep_output_meaning *meaning, int64_t columns);
 void ep_output_probabilities(const ep_output_meaning *meaning, const double *output,
                              int64_t columns, double *probability);
 
+/* Whether the threshold takes a row, which has one of two classes, for class 1. */
+bool ep_output_is_taken(const ep_output_meaning *meaning, const double *output, int64_t columns);
+
 /* {"object":"predictions","rows":…,"predictions":[[…],…]}; output: [rows, columns]; name: [rows],
  * "names" of the response; NULL: it has none. Of a classifier
  * with one class a row also "classes", the class of each row by its name or number,
- * "probabilities", [rows, classes], and "class_names" where there are any. The caller owns the text
+ * "probabilities", [rows, classes], "threshold" where one decides, and "class_names" where there
+ * are any. The caller owns the text
  * (free); NULL when memory is short. */
 char *ep_predict_format(const char *job, const ep_output_meaning *meaning, char *const *name,
                         const double *output, int64_t rows, int64_t columns);

@@ -38,9 +38,17 @@ void ep_output_probabilities(const ep_output_meaning *meaning, const double *out
   probability[0] = logit ? 1 / (1 + exp(output[0])) : 1 - output[0];
 }
 
+bool ep_output_is_taken(const ep_output_meaning *meaning, const double *output, int64_t columns) {
+  double probability[2] = {0};
+  if (ep_output_classes(meaning, columns) != 2) return false;
+  ep_output_probabilities(meaning, output, columns, probability);
+  return probability[1] >= meaning->threshold;
+}
+
 /* As the metrics decide: the first of the greatest outputs; of one, above the middle. */
 static int64_t class_find(const ep_output_meaning *meaning, const double *output, int64_t columns) {
   int64_t found = 0;
+  if (meaning->has_threshold) return ep_output_is_taken(meaning, output, columns);
   if (!ep_loss_takes_classes(meaning->loss))
     return output[0] > (meaning->loss == EP_LOSS_BCE ? 0.5 : 0);
   for (int64_t j = 1; j < columns; j++)
@@ -78,6 +86,7 @@ static bool classes_write(ep_writer *writer, const ep_output_meaning *meaning, c
   }
   ep_writer_close(writer, ']');
   free(probability);
+  if (meaning->has_threshold) ep_writer_member_number(writer, "threshold", meaning->threshold);
   if (meaning->classes == 0) return true;
   ep_writer_member_open(writer, "class_names", '[');
   for (int64_t j = 0; j < meaning->classes; j++) ep_writer_string(writer, meaning->class_name[j]);

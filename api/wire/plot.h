@@ -8,6 +8,7 @@
 
 #include "api/json/writer.h"
 #include "api/limits.h"
+#include "api/status.h"
 
 struct json_t;
 
@@ -67,5 +68,27 @@ int ep_plot_kind_from_name(const char *name); /* -1 when there is no such name *
 /* As members of an object. The reader takes what the writer writes; false: it is something else. */
 void ep_plot_request_write(ep_writer *writer, const ep_plot_request *request);
 bool ep_plot_request_read(const struct json_t *object, ep_plot_request *out);
+
+/* From which probability on a row is of class 1, of two classes: as a request says it. */
+typedef enum {
+  EP_THRESHOLD_NONE,   /* the likelier class */
+  EP_THRESHOLD_NUMBER, /* a probability */
+  EP_THRESHOLD_F1,     /* the greatest F1, on the rows that plots take */
+  EP_THRESHOLD_COST    /* what costs least there */
+} ep_threshold_kind;
+
+typedef struct {
+  ep_threshold_kind kind;
+  double probability;      /* of a number */
+  double cost_fp, cost_fn; /* of a cost: of a wrong yes and a wrong no */
+} ep_threshold;
+
+/* "0.3", "f1" or "fp:1,fn:5"; NULL: none. EP_MALFORMED: something else. */
+ep_status ep_threshold_parse(const char *text, ep_threshold *out, ep_error *error);
+/* The same of a JSON value, where a number is one; NULL and null: none. */
+ep_status ep_threshold_take(const struct json_t *value, ep_threshold *out, ep_error *error);
+
+/* "fp:1,fn:5", two finite numbers from 0 up. EP_MALFORMED: something else. */
+ep_status ep_cost_parse(const char *text, double *fp, double *fn, ep_error *error);
 
 #endif

@@ -69,8 +69,11 @@ static void *help_thread(void *context) {
   return NULL;
 }
 
-ep_status ep_helping_begin(ep_helping *helping, ep_command *command, ep_error *error) {
+ep_status ep_helping_begin(ep_helping *helping, ep_link *link, const char *data_dir,
+                           ep_command *command, ep_error *error) {
   ep_helping_end(helping, 0);
+  helping->link = link;
+  helping->data_dir = data_dir;
   helping->command = *command;
   helping->slots = 0;
   helping->help = ep_sweep_help_create();

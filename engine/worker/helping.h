@@ -23,8 +23,10 @@ typedef struct {
   time_t told_second; /* of the last sign of life */
 } ep_helping;
 
-/* Takes ownership of the command's parts. A help that was given ends first. */
-ep_status ep_helping_begin(ep_helping *helping, ep_command *command, ep_error *error);
+/* Takes ownership of the command's parts. A help that was given ends first. helping->shared is
+ * filled in; link and data_dir are lent for as long as it lasts. */
+ep_status ep_helping_begin(ep_helping *helping, ep_link *link, const char *data_dir,
+                           ep_command *command, ep_error *error);
 /* Ends the help with this lease; 0 = whichever it is. Waits for its thread. */
 void ep_helping_end(ep_helping *helping, uint64_t lease);
 /* Points for it; of another lease they are ignored. EP_NO_MEMORY. */

@@ -297,7 +297,7 @@ static void training_destroy(training *t) {
 /* Said before anything is done with the job: a worker that dies from here on may die of it. */
 static ep_status begun_send(worker *w, ep_error *error) {
   ep_progress begun = {.attempt = w->training->command.attempt};
-  snprintf(begun.job, sizeof begun.job, "%s", w->training->command.job);
+  memcpy(begun.job, w->training->command.job, sizeof begun.job);
   return ep_link_send_progress(&w->link, &begun, error);
 }
 
@@ -388,13 +388,11 @@ static ep_status probe_answer(worker *w, const ep_command *command, ep_error *er
 /* Takes ownership of the command's parts. */
 static ep_status help_begin(worker *w, ep_command *command, ep_error *error) {
   ep_calibrator_stop(&w->calibrator);
-  w->helping.link = &w->link;
-  w->helping.data_dir = w->data_dir;
   w->helping.shared = (ep_training){.backend_ops = w->device.ops,
                                     .backend = w->device.backend,
                                     .device = w->device_name,
                                     .data_bytes_max = w->data_bytes_max};
-  return ep_helping_begin(&w->helping, command, error);
+  return ep_helping_begin(&w->helping, &w->link, w->data_dir, command, error);
 }
 
 /* Takes ownership of the command's parts. */
@@ -415,8 +413,8 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
   case EP_COMMAND_EXPORT: return ep_replies_take(&w->answers, command, error);
   case EP_COMMAND_HELP: return help_begin(w, command, error);
   case EP_COMMAND_RELEASE: ep_helping_end(&w->helping, command->lease); break;
-  case EP_COMMAND_HELPERS:
-    if (w->training && w->training->sharing && strcmp(w->training->command.job, command->job) == 0)
+  case EP_COMMAND_HELPERS: /* of the job that it has: commands come in their order */
+    if (w->training && w->training->sharing)
       ep_sweep_sharing_set(w->training->sharing, command->leases, command->leases_count);
     break;
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;

@@ -1,4 +1,5 @@
 /* The Open Inference Protocol (KServe V2): metadata of the server and of models, and inference. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,8 @@ static ep_status request_read(ep_exchange *exchange, inference *pending, ep_erro
   if (status == EP_OK)
     status = ep_jobs_meaning_find(exchange->server->jobs, pending->model.job, 0, &pending->meaning,
                                   error);
+  pending->meaning.threshold = pending->model.threshold;
+  pending->meaning.has_threshold = !isnan(pending->model.threshold);
   if (status == EP_OK)
     status = ep_inference_parse(&pending->model, &pending->meaning, request->body,
                                 request->body_bytes, json_bytes, &pending->request, error);

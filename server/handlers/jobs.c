@@ -1,9 +1,11 @@
 /* Jobs: submit, show, wait, label, cancel, delete, predict. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/responses/predict.h"
 #include "server/handlers/handlers.h"
+#include "server/handlers/thresholds.h"
 #include "server/process/clock.h"
 
 enum { KEY_BYTES = 255, PREDICT_SECONDS = 60, WAIT_SECONDS = 60, LIST_ITEMS = 1000, TAGS = 8 };
@@ -305,6 +307,9 @@ static void prediction_done(void *context, const double *output, int64_t rows, i
   ep_exchange *exchange = pending->exchange;
   if (error)
     exchange->error = *error;
+  else if (pending->meaning.has_threshold && ep_output_classes(&pending->meaning, columns) != 2)
+    ep_fail(&exchange->error, EP_CONFLICT,
+            "a threshold is for two classes, which the job does not have");
   else
     exchange->result = ep_predict_format(exchange->request.id, &pending->meaning,
                                          pending->input.name, output, rows, columns);
@@ -353,7 +358,7 @@ static ep_status predict_read(ep_exchange *exchange, int64_t checkpoint, ep_pred
 }
 
 /* Takes what is in *input, also on failure. */
-static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint,
+static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, double threshold,
                                  ep_prediction_rows *input, ep_error *error) {
   ep_jobs *jobs = exchange->server->jobs;
   const char *id = exchange->request.id;
@@ -364,6 +369,8 @@ static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint,
   }
   pending->input = (ep_prediction_rows){.rows = input->rows, .name = input->name};
   ep_status status = ep_jobs_meaning_find(jobs, id, checkpoint, &pending->meaning, error);
+  pending->meaning.threshold = threshold;
+  pending->meaning.has_threshold = !isnan(threshold);
   if (status == EP_OK && input->forecast && ep_loss_is_classifier(pending->meaning.loss))
     status = ep_fail_at(error, EP_INVALID, "/steps",
                         "the job predicts classes, which are no numbers to go on from: leave it "
@@ -384,15 +391,26 @@ static ep_route_result predict_start(ep_exchange *exchange) {
   ep_problem problem = {0};
   ep_error error = {0};
   ep_prediction_rows input;
+  ep_threshold asked;
+  double threshold;
   int64_t checkpoint = 0;
   const char *name = ep_request_query(&exchange->request, "checkpoint");
   if (name && ep_checkpoint_name_read(name, &checkpoint, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
+  if (ep_threshold_parse(ep_request_query(&exchange->request, "threshold"), &asked, &error) !=
+      EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  if (ep_threshold_is_searched(&asked) && !exchange->works) return EP_ROUTE_INGESTS;
   bool soon = is_json(exchange) && exchange->request.body_bytes <= EP_PARSED_HERE_BYTES;
   if (!soon && !exchange->works) return EP_ROUTE_WORKS;
   if (predict_read(exchange, checkpoint, &input, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  ep_status status = prediction_send(exchange, checkpoint, &input, &error);
+  ep_status status = ep_threshold_find(exchange, exchange->request.id, &asked, &threshold, &error);
+  if (status != EP_OK) {
+    ep_prediction_rows_deinit(&input);
+    return ep_exchange_fail(exchange, &error);
+  }
+  status = prediction_send(exchange, checkpoint, threshold, &input, &error);
   return status == EP_OK ? EP_ROUTE_WAITS : ep_exchange_fail(exchange, &error);
 }
 

@@ -1,7 +1,9 @@
 /* Published models: names for jobs' weights. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "server/handlers/handlers.h"
+#include "server/handlers/thresholds.h"
 #include "server/jobs/models.h"
 
 static ep_route_result model_respond(ep_exchange *exchange, int status) {
@@ -13,6 +15,21 @@ static ep_route_result model_respond(ep_exchange *exchange, int status) {
   return EP_ROUTE_DONE;
 }
 
+/* Its faults are those of /threshold. A job that the caller does not see is none. */
+static ep_status threshold_take(ep_exchange *exchange, const ep_model_request *model, double *out,
+                                ep_error *error) {
+  const ep_viewer by = ep_exchange_viewer(exchange);
+  ep_error why = {0};
+  *out = NAN;
+  if (ep_threshold_is_searched(&model->threshold) &&
+      ep_jobs_see(exchange->server->jobs, &by, EP_OWNED_JOB, model->job, NULL) != EP_OK)
+    return EP_OK;
+  ep_status status = ep_threshold_find(exchange, model->job, &model->threshold, out, &why);
+  if (status == EP_OK) return EP_OK;
+  if (status == EP_NOT_FOUND) status = EP_CONFLICT;
+  return ep_fail_at(error, status, "/threshold", "%.400s", why.message);
+}
+
 ep_route_result ep_route_model_put(ep_exchange *exchange) {
   ep_request *request = &exchange->request;
   ep_problem problem = {0};
@@ -20,9 +37,14 @@ ep_route_result ep_route_model_put(ep_exchange *exchange) {
   ep_model_request model;
   const ep_viewer by = ep_exchange_viewer(exchange);
   bool created = false;
+  double threshold;
   if (ep_model_request_parse(request->body, request->body_bytes, &model, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  if (ep_models_put(exchange->server->jobs, request->id, &model, &by, &created, &error) != EP_OK)
+  if (!exchange->works)
+    return ep_threshold_is_searched(&model.threshold) ? EP_ROUTE_INGESTS : EP_ROUTE_COMMITS;
+  if (threshold_take(exchange, &model, &threshold, &error) != EP_OK ||
+      ep_models_put(exchange->server->jobs, request->id, &model, threshold, &by, &created,
+                    &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   if (created)
     ep_response_header_add(&exchange->response, "Location", "/v1/models/%s", request->id);

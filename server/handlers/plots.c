@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/json/json.h"
 #include "server/handlers/handlers.h"
+#include "server/handlers/thresholds.h"
 #include "server/plots/plots.h"
 #include "server/process/data_dir.h"
 
@@ -32,8 +34,9 @@ static ep_status text_read(int file, int64_t bytes, char **out, ep_error *error)
 }
 
 /* The numbers as a worker writes them. *text: the caller's (free), also on failure. */
-static ep_status numbers_make(ep_exchange *exchange, const ep_plot_request *request, bool drawn,
-                              char **text, ep_error *error) {
+static ep_status numbers_make(ep_exchange *exchange, const char *job,
+                              const ep_plot_request *request, bool drawn, char **text,
+                              ep_error *error) {
   const char *name = ep_request_query(&exchange->request, "checkpoint");
   int64_t checkpoint = 0;
   const char *data_dir = exchange->server->config->data_dir;
@@ -45,7 +48,7 @@ static ep_status numbers_make(ep_exchange *exchange, const ep_plot_request *requ
   if (status != EP_OK) return status;
   status = ep_path_join(path, error, folder, "plot.json", NULL);
   if (status == EP_OK)
-    status = ep_jobs_plot(exchange->server->jobs, exchange->request.id, checkpoint, request,
+    status = ep_jobs_plot(exchange->server->jobs, job, checkpoint, request,
                           path + strlen(data_dir) + 1, error);
   if (status == EP_OK) status = ep_file_open(path, &file, &bytes, error);
   bool film = strcmp(request->name, ep_plot_kind_name(EP_PLOT_TIMELAPSE)) == 0;
@@ -54,6 +57,42 @@ static ep_status numbers_make(ep_exchange *exchange, const ep_plot_request *requ
   if (status == EP_OK) status = text_read(file, bytes, text, error);
   if (file >= 0) close(file);
   ep_data_dir_remove(folder, NULL);
+  return status;
+}
+
+/* The probability of the best decision, from the numbers of "pr". Where nothing is to be taken, it
+ * is 1. */
+static ep_status decision_read(const char *text, bool cost, double *out, ep_error *error) {
+  json_t *root = NULL;
+  ep_status status = ep_json_load(text, strlen(text), EP_LIMIT_PLOT_BYTES, &root, error);
+  if (status != EP_OK) return status;
+  const json_t *best = json_object_get(root, cost ? "best_cost" : "best_f1");
+  const json_t *probability = json_object_get(best, "probability");
+  *out = json_is_number(probability) ? json_number_value(probability) : 1;
+  if (json_array_size(json_object_get(root, "classes")) != 2)
+    status =
+        ep_fail(error, EP_CONFLICT, "a threshold is for two classes, which the job does not have");
+  json_decref(root);
+  return status;
+}
+
+ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_threshold *asked,
+                            double *out, ep_error *error) {
+  ep_plot_request request = {.cost_fp = NAN,
+                             .cost_fn = NAN,
+                             .size = SIZE,
+                             .repeats = REPEATS,
+                             .count = COUNT,
+                             .epoch = EP_PLOT_NO_EPOCH};
+  char *text = NULL;
+  bool cost = asked->kind == EP_THRESHOLD_COST;
+  *out = asked->kind == EP_THRESHOLD_NUMBER ? asked->probability : NAN;
+  if (asked->kind != EP_THRESHOLD_F1 && !cost) return EP_OK;
+  if (cost) request.cost_fp = asked->cost_fp, request.cost_fn = asked->cost_fn;
+  snprintf(request.name, sizeof request.name, "%s", ep_plot_kind_name(EP_PLOT_PR));
+  ep_status status = numbers_make(exchange, job, &request, true, &text, error);
+  if (status == EP_OK) status = decision_read(text, cost, out, error);
+  free(text);
   return status;
 }
 
@@ -68,22 +107,10 @@ static ep_status name_read(const ep_request *request, const char *key,
   return EP_OK;
 }
 
-/* "fp:1,fn:5" */
 static ep_status cost_read(const ep_request *request, ep_plot_request *out, ep_error *error) {
   const char *text = ep_request_query(request, "cost");
-  char *end = NULL;
   out->cost_fp = out->cost_fn = NAN;
-  if (!text) return EP_OK;
-  if (strncmp(text, "fp:", 3) == 0) {
-    out->cost_fp = strtod(text + 3, &end);
-    if (strncmp(end, ",fn:", 4) == 0) out->cost_fn = strtod(end + 4, &end);
-  }
-  if (end && !*end && isfinite(out->cost_fp) && isfinite(out->cost_fn) && out->cost_fp >= 0 &&
-      out->cost_fn >= 0)
-    return EP_OK;
-  return ep_fail(error, EP_MALFORMED,
-                 "?cost=%.64s must be fp:A,fn:B, what a wrong yes and a wrong no cost, from 0 up",
-                 text);
+  return text ? ep_cost_parse(text, &out->cost_fp, &out->cost_fn, error) : EP_OK;
 }
 
 /* "latest", or an epoch. */
@@ -209,7 +236,8 @@ ep_route_result ep_route_plot_list(ep_exchange *exchange) {
   char *text = NULL;
   ep_status status = epoch_read(&exchange->request, &request.epoch, &error);
   if (status == EP_OK) status = found_make(exchange, NULL, &text, &error);
-  if (status == EP_OK && !text) status = numbers_make(exchange, &request, false, &text, &error);
+  if (status == EP_OK && !text)
+    status = numbers_make(exchange, exchange->request.id, &request, false, &text, &error);
   if (status == EP_OK) return ep_exchange_json(exchange, text);
   free(text);
   return ep_exchange_fail(exchange, &error);
@@ -232,7 +260,7 @@ ep_route_result ep_route_plot_get(ep_exchange *exchange) {
   if (status == EP_OK) status = request_read(request, &asked, &error);
   if (status == EP_OK) status = found_make(exchange, asked.name, &text, &error);
   if (status == EP_OK && !text)
-    status = numbers_make(exchange, &asked, format != JSON, &text, &error);
+    status = numbers_make(exchange, exchange->request.id, &asked, format != JSON, &text, &error);
   if (status != EP_OK) {
     free(text);
     return ep_exchange_fail(exchange, &error);

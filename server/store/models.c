@@ -1,6 +1,8 @@
-/* A row's shape is a text, "784" or "1,28,28". */
+/* A row's shape is a text, "784" or "1,28,28". Its decision is a word, and behind it the threshold
+ * where it has one: "positive 0.3". */
 #include "server/store/models.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,7 @@
 #include "server/process/log.h"
 #include "server/store/sql.h"
 
-enum { SHAPE_BYTES = 24 * EP_LIMIT_ROW_DIMENSIONS };
+enum { SHAPE_BYTES = 24 * EP_LIMIT_ROW_DIMENSIONS, DECISION_BYTES = 64 };
 
 static void shape_format(const ep_model *model, char text[SHAPE_BYTES]) {
   text[0] = 0;
@@ -32,6 +34,25 @@ static bool shape_parse(const char *text, ep_model *model) {
   return false;
 }
 
+/* EP_DECISION_COUNT: a text that this program did not write. */
+static ep_decision decision_parse(const char *text, double *threshold) {
+  char word[DECISION_BYTES], *end = NULL;
+  size_t bytes = strcspn(text, " ");
+  snprintf(word, sizeof word, "%.*s", (int)bytes, text);
+  *threshold = text[bytes] ? strtod(text + bytes, &end) : NAN;
+  int decision = ep_decision_from_name(word);
+  bool bad = decision < 0 || (end && (*end || !(*threshold >= 0 && *threshold <= 1)));
+  return bad ? EP_DECISION_COUNT : (ep_decision)decision;
+}
+
+static void decision_format(const ep_model *model, char text[DECISION_BYTES]) {
+  const char *word = ep_decision_name(model->decision);
+  if (isnan(model->threshold))
+    snprintf(text, DECISION_BYTES, "%s", word);
+  else
+    snprintf(text, DECISION_BYTES, "%s %.17g", word, model->threshold);
+}
+
 static const char *text_of(sqlite3_stmt *s, int column) {
   const char *text = (const char *)sqlite3_column_text(s, column);
   return text ? text : "";
@@ -42,7 +63,7 @@ static ep_status model_read(sqlite3_stmt *s, ep_model *out, ep_error *error) {
   snprintf(out->name, sizeof out->name, "%s", text_of(s, 0));
   snprintf(out->job, sizeof out->job, "%s", text_of(s, 1));
   out->outputs = sqlite3_column_int64(s, 3);
-  int decision = ep_decision_from_name(text_of(s, 4));
+  out->decision = decision_parse(text_of(s, 4), &out->threshold);
   out->published_us = sqlite3_column_int64(s, 5);
   snprintf(out->owner, sizeof out->owner, "%s", text_of(s, 6));
   if (ep_store_row_short(s)) return ep_fail_memory(error);
@@ -50,9 +71,8 @@ static ep_status model_read(sqlite3_stmt *s, ep_model *out, ep_error *error) {
   if (sqlite3_column_int(s, 8) != 1)
     return ep_fail(error, EP_DAMAGED,
                    "the store's row of model \"%s\" is damaged: publish it again", out->name);
-  if (decision < 0 || out->outputs < 1 || !shape_parse(text_of(s, 2), out))
+  if (out->decision == EP_DECISION_COUNT || out->outputs < 1 || !shape_parse(text_of(s, 2), out))
     return ep_fail(error, EP_IO, "the store's row of model \"%s\" cannot be read", out->name);
-  out->decision = (ep_decision)decision;
   return EP_OK;
 }
 
@@ -101,7 +121,7 @@ static ep_status room_check(ep_store *store, ep_error *error) {
 
 ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin, bool *created,
                              ep_error *error) {
-  char shape[SHAPE_BYTES];
+  char shape[SHAPE_BYTES], decision[DECISION_BYTES];
   ep_model before;
   /* One critical section: of two that put the same new name, one creates it. */
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_PUT);
@@ -117,7 +137,8 @@ ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin,
     sqlite3_bind_text(s, 2, model->job, -1, SQLITE_STATIC);
     sqlite3_bind_text(s, 3, shape, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 4, model->outputs);
-    sqlite3_bind_text(s, 5, ep_decision_name(model->decision), -1, SQLITE_STATIC);
+    decision_format(model, decision);
+    sqlite3_bind_text(s, 5, decision, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 6, model->published_us);
     sqlite3_bind_text(s, 7, model->owner, -1, SQLITE_STATIC);
     sqlite3_bind_int(s, 8, keeps ? before.private : model->private);

@@ -56,10 +56,19 @@ await run(async ({ url, shots, open }) => {
   check(faults.length === 0, `${faults.length} faults`);
   console.log(`ok: ${count} pictures of plots are in ${shots}; none has a fault`);
 
-  // A film that one can stop.
+  // A threshold goes on to predictions.
   const page = await open();
   await page.goto(`/#/jobs/${jobs.binary}`);
   await page.getByRole("button", { name: "Show plots" }).click();
+  await page.getByRole("button", { name: "Precision and recall" }).click();
+  await page.getByRole("button", { name: "Predict with it" }).click();
+  await page.getByText(/^Class 1 from a probability of/).waitFor();
+  await page.locator("#predict-json").fill("[0.5, 0.5]");
+  const [asked] = await Promise.all([page.waitForRequest(/predict\?threshold=0\.\d+/), page.getByRole("button", { name: "Predict", exact: true }).click()]);
+  check((await (await asked.response()).json()).threshold > 0, "no threshold decides");
+  console.log("ok: the threshold of a slider decides in predictions");
+
+  // A film that one can stop.
   await page.getByRole("button", { name: "Time-lapse" }).click();
   const moment = page.getByLabel("Moment", { exact: true });
   await moment.waitFor();

@@ -159,6 +159,35 @@ def pictures_check(job, names):
             fail(f"{name}: {problem['detail']}")
 
 
+def thresholds(job, rows, truth):
+    """Predictions and a published model decide by a threshold; that of the best F1 has it."""
+    predict = lambda threshold: ask("POST", f"/v1/jobs/{job}/predict?threshold={threshold}", {"x": rows})
+    pr = plot(job, "pr", cost="fp:1,fn:9")
+    for asked, best in ("f1", pr["best_f1"]), ("fp:1,fn:9", pr["best_cost"]), ("0.25", None):
+        got = predict(asked)
+        at = best["probability"] if best else 0.25
+        if got["threshold"] != at or got["classes"] != [int(p[1] >= at) for p in got["probabilities"]]:
+            fail(f"the threshold {asked}: {got['threshold']}, {got['classes']}")
+        if best:
+            hits = sum(1 for t, c in zip(truth, got["classes"]) if t and c)
+            near(f"recall at {asked}", hits / sum(truth), best["recall"])
+        model = ask("PUT", "/v1/models/marks", {"job": job, "threshold": asked})
+        if model["threshold"] != at:
+            fail(f"the model's threshold is {model['threshold']}")
+        answer = ask("POST", "/v2/models/marks/infer", {"inputs": [
+            {"name": "x", "datatype": "FP32", "shape": [len(rows), len(rows[0])], "data": sum(rows, [])}]})
+        if next(o["data"] for o in answer["outputs"] if o["name"] == "class") != got["classes"]:
+            fail(f"the model decides otherwise at {asked}")
+    if ask("PUT", "/v1/models/marks", {"job": job})["threshold"] is not None:
+        fail("a threshold outlives its publication")
+    for wrong in ("1.5", "best", "fp:1", "nan"):
+        if "threshold" not in ask("POST", f"/v1/jobs/{job}/predict?threshold={wrong}", {"x": rows}, want=400)["detail"] and wrong != "fp:1":
+            fail(f"threshold={wrong}")
+        if ask("PUT", "/v1/models/marks", {"job": job, "threshold": wrong}, want=422)["errors"][0]["pointer"] != "/threshold":
+            fail(f"a model of the threshold {wrong}")
+    print(f"ok: thresholds: recall {pr['best_f1']['recall']:.3f} at the best F1, {pr['at_half']['recall']:.3f} at one half")
+
+
 def binary():
     """Yes or no, of whole numbers: scores occur several times. Test rows of its own."""
     draw = random.Random(7)
@@ -188,6 +217,7 @@ def binary():
     near("baseline", got["baseline"], (matrix[0][0] + matrix[1][1]) / test)
     if plot(job, "importance", repeats=10) != got or plot(job, "importance", repeats=10, seed=1) == got:
         fail("importance is not a function of its seed")
+    thresholds(job, rows[:test], y[:test])
     pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence",
                          "mistakes", "uncertain", "weights"])
     print("ok: confusion, calibration, importance of a binary classifier")
@@ -243,6 +273,11 @@ def table():
         problem = ask("GET", f"/v1/jobs/{job}/plots/{query}", want=400)
         if word not in problem["detail"]:
             fail(f"{query}: {problem['detail']}")
+    for threshold in (0.5, "f1"):
+        body = {"rows": [{"width": 4, "height": 0, "colour": "red"}]}
+        if "two classes" not in ask("POST", f"/v1/jobs/{job}/predict?threshold={threshold}", body, want=409)["detail"]:
+            fail("a threshold for three classes")
+        ask("PUT", "/v1/models/fruit", {"job": job, "threshold": threshold}, want=(409, 422))
     pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence",
                          "mistakes", "uncertain", "weights"])
     print("ok: names, boundary, dependence of a table, and what is refused")

@@ -163,6 +163,26 @@ static ep_case *pixels_create(void) {
   return self;
 }
 
+/* Channels so many that cuDNN has all products in TF32; a mean of many pixels. */
+static ep_case *wide_create(void) {
+  ep_case *self =
+      ep_case_create_image("many channels", (ep_shape){3, 14, 11}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, 64, &same, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &halves);
+  ep_case_add_conv2d(self, 72, &same, false);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  ep_case_add(self, EP_LAYER_GELU);
+  ep_case_add_adaptive_pool(self, 1, 1);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 4, true);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 40, .batch_size = 18, .shuffle = true, .steps = 5, .lr = 0.005f, .seed = 48});
+  return self;
+}
+
 /* PyTorch's example for MNIST, with a wide layer behind the convolutions. */
 static ep_case *example_create(void) {
   const ep_case_window three = {.kernel = {3, 3}};
@@ -190,7 +210,7 @@ static ep_case *example_create(void) {
 
 static ep_case *(*const create[])(void) = {stages_create, blocks_create, frozen_create,
                                            tuned_create,  groups_create, pixels_create,
-                                           example_create};
+                                           wide_create,   example_create};
 enum { PICTURES = sizeof create / sizeof *create, PRECISIONS = 3 };
 
 /* In each precision. It happens in bfloat16 that another pixel of a window is the greatest, or a

@@ -51,8 +51,8 @@ export function mount(root, { id }, signal) {
   const layers = layersPanel({ signal });
   const ranks = ranksPanel();
   const results = resultPanels({ url, signal });
-  const plots = plotsPanel({ url, signal, act: buttons.act });
   const predict = predictPanel({ url, signal });
+  const plots = plotsPanel({ url, signal, act: buttons.act, decideBy: predict.decideBy });
   const checkpoints = checkpointPanel({ url, signal, act: buttons.act });
   const webhooks = webhooksPanel({ url, signal });
   const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });

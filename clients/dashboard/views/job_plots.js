@@ -14,7 +14,8 @@ const livePauseMs = 1000; // between two pictures of a training, besides what th
 
 const addressed = (address, query) => `${address}?${new URLSearchParams(query)}`;
 
-export function plotsPanel({ url, signal, act }) {
+// decideBy(probability, class) hands a threshold on to predictions.
+export function plotsPanel({ url, signal, act, decideBy }) {
   const start = h("button", { type: "button", class: "button" }, "Show plots");
   const toolbar = h("div", { class: "toolbar" }, start);
   const shown = h("div", null);
@@ -42,7 +43,7 @@ export function plotsPanel({ url, signal, act }) {
       picture.src = `data:image/svg+xml,${encodeURIComponent(await response.text())}`;
       picture.hidden = false;
     };
-    const controls = controlsOf(name, { url, address, picked, fetchNumbers, redraw, picture, signal, act });
+    const controls = controlsOf(name, { url, address, picked, fetchNumbers, redraw, picture, signal, act, decideBy });
     await redraw();
     await controls.load?.();
     const saves = (controls.formats ?? ["svg"]).map((format) => {

@@ -51,13 +51,22 @@ export function predictPanel({ url, signal }) {
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const answer = h("div", { class: "predict-answer", role: "status" });
   const go = h("button", { class: "button primary" }, "Predict");
-  const form = h("form", { id: "predict" }, body, h("div", { class: "toolbar upload-go" }, go), failure, answer);
+  const decision = h("span", null);
+  const likelier = h("button", { type: "button", class: "button" }, "The likelier class");
+  const decided = h("p", { class: "toolbar", hidden: true }, decision, likelier);
+  const form = h("form", { id: "predict" }, body, h("div", { class: "toolbar upload-go" }, go), decided, failure, answer);
   const node = h("section", { class: "card", hidden: true, "aria-labelledby": "predict-title" }, h("h2", { id: "predict-title" }, "Predict"), form);
   let fields = [];
   let json = null; // where the row is JSON
   let other = null; // a picture or a series: its own ask() and, maybe, show()
   let target = "";
   let loaded = false;
+  let threshold = null; // of two classes
+
+  likelier.addEventListener("click", () => {
+    threshold = null;
+    decided.hidden = true;
+  });
 
   async function describe({ data }) {
     if (!data?.dataset) return null;
@@ -123,7 +132,7 @@ export function predictPanel({ url, signal }) {
     for (const field of fields) field.say("");
     go.disabled = true;
     try {
-      const found = other ? await other.ask() : await sendJson("POST", `${url}/predict`, request(), { signal });
+      const found = other ? await other.ask() : await sendJson("POST", `${url}/predict${!decided.hidden ? `?threshold=${threshold}` : ""}`, request(), { signal });
       if (other?.show) return other.show(answer, found);
       replace(answer, answerNodes(found, target));
       announce(answer.querySelector("p").textContent);
@@ -138,6 +147,14 @@ export function predictPanel({ url, signal }) {
 
   return {
     node,
+    // A row is of that class from this probability on.
+    decideBy(probability, word) {
+      if (other) return; // pictures and series are asked by themselves
+      threshold = probability;
+      setText(decision, `Class ${word} from a probability of ${number(probability, 6)} on.`);
+      decided.hidden = false;
+      go.focus();
+    },
     jobChanged(job) {
       if (loaded || !job.weights) return;
       loaded = true;

@@ -5,7 +5,7 @@ import { h, replace, setText } from "../dom.js";
 import { integer, number, percent } from "../format.js";
 
 // What follows from each threshold; the points of both curves are ordered by it.
-function thresholds(name, { fetchNumbers }) {
+function thresholds(name, { fetchNumbers, decideBy }) {
   const slider = h("input", { type: "range", min: "0", max: "0", step: "1", id: "plot-threshold" });
   const words = h("output", { for: "plot-threshold" });
   let plot = null;
@@ -15,12 +15,20 @@ function thresholds(name, { fetchNumbers }) {
       ? `${plot.score} ${at}: true positives ${percent(plot.tpr[i])}, false positives ${percent(plot.fpr[i])}`
       : `${plot.score} ${at}: precision ${percent(plot.precision[i])}, recall ${percent(plot.recall[i])}`);
   };
+  // as the daemon makes a probability of a score: equal ones decide alike
+  const probability = () => {
+    const at = Number(plot.thresholds[Number(slider.value)]);
+    return Math.min(1, plot.score === "logit" ? 1 / (1 + Math.exp(-at)) : at);
+  };
+  const use = h("button", { type: "button", class: "button" }, "Predict with it");
+  use.addEventListener("click", () => decideBy(probability(), plot.class));
   slider.addEventListener("input", show);
   return {
-    after: h("div", { class: "field" }, h("label", { for: "plot-threshold" }, "Threshold"), slider, words),
+    after: h("div", { class: "field" }, h("label", { for: "plot-threshold" }, "Threshold"), slider, words, h("div", { class: "toolbar" }, use)),
     async load() {
       plot = await fetchNumbers();
       slider.max = String(plot.thresholds.length - 1);
+      use.hidden = plot.classes.length !== 2 || plot.class !== plot.classes[1];
       slider.value = String(Math.max(0, plot.thresholds.indexOf(plot.best_f1.threshold)));
       show();
     },

@@ -181,6 +181,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
     ep_path_make(path, "/v1/jobs/", id, "/predict");
     const char *checkpoint = ep_arguments_value(arguments, "checkpoint");
     if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
+    const char *threshold = ep_arguments_value(arguments, "threshold");
+    if (threshold) ep_path_query(path, "threshold", threshold);
     int64_t steps = ep_arguments_integer(arguments, "steps", 0);
     const char *pictures = pictures_type(text, bytes);
     status = pictures ? body_send(client, path, pictures, text, bytes, &root, error)
@@ -196,6 +198,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "print CSV"},
+  {.name = "threshold", .kind = EP_OPTION_TEXT, .value = "P|f1|fp:A,fn:B",
+   .doc = "of two classes: the second from this probability on, or from that of the best F1 or the least cost"},
   {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
    .doc = "predict with this checkpoint, also while the job trains"},
   {.name = "steps", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_PREDICT_STEPS,

@@ -86,6 +86,15 @@ class Job(Submission):
         notebook draws it."""
         return Layers([event for event in self.events(follow=False, every=1_000_000_000) if event["type"] == "layers"])
 
+    def decide(self, x: Any, threshold: Any = "f1", checkpoint: Checkpoint = None) -> Dict[str, Any]:
+        """Of a job with two classes: `classes`, `probabilities` and `threshold` for rows, where a row is of the second
+        class from a probability on: a number, "f1" (that of the best F1), or "fp:1,fn:5" (of the least cost, where a
+        wrong yes and a wrong no cost so much)."""
+        query = {"threshold": threshold, **({} if checkpoint is None else {"checkpoint": checkpoint})}
+        rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
+        body = {"rows": rows} if rows and isinstance(rows[0], dict) else {"x": rows}
+        return self._client._json("POST", f"{self._path}/predict?{urlencode(query)}", body, retry=True)
+
     def predict(self, x: Any, checkpoint: Checkpoint = None, steps: Optional[int] = None, future: Any = None) -> Any:
         """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a
         checkpoint, a step of `checkpoints` or "latest", also while the job trains. Of a job with windows, `steps`

@@ -209,7 +209,7 @@ static ep_status frame_obey(relay *r, const ep_record *record, ep_error *error) 
   if (status == EP_OK && !passes)
     status = ep_command_decode(record->payload + EP_FRAME_HEADER_BYTES,
                                record->bytes - EP_FRAME_HEADER_BYTES, &command, error);
-  if (status == EP_OK && command.kind == EP_COMMAND_TRAIN) {
+  if (status == EP_OK && !passes && command.kind == EP_COMMAND_TRAIN) {
     ended_drop(r);
     status = ep_relay_folder_begin(&r->folder, command.job, error);
     ep_held_begin(&r->held);

@@ -1,5 +1,6 @@
 #include "server/jobs/models.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,11 @@ static ep_status job_describe(ep_jobs *jobs, const ep_viewer *by, ep_model *mode
   if (status == EP_OK) plan_describe(plan, model);
   if (status == EP_OK) status = columns_describe(weights, model, &inner);
   ep_plan_destroy(plan);
+  bool two = model->decision == EP_DECISION_GREATEST ? model->outputs == 2
+                                                     : model->decision != EP_DECISION_NONE;
+  if (status == EP_OK && !isnan(model->threshold) && !two)
+    return ep_fail_at(error, EP_INVALID, "/threshold",
+                      "a threshold is for two classes, which job %s does not have", model->job);
   if (status == EP_OK) return EP_OK;
   if (status == EP_NO_MEMORY || status == EP_IO || status == EP_DAMAGED)
     return ep_fail(error, status, "%.400s", inner.message);
@@ -98,8 +104,9 @@ static ep_status job_describe(ep_jobs *jobs, const ep_viewer *by, ep_model *mode
 }
 
 ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request *request,
-                        const ep_viewer *by, bool *created, ep_error *error) {
-  ep_model model = {.published_us = ep_clock_utc_us(),
+                        double threshold, const ep_viewer *by, bool *created, ep_error *error) {
+  ep_model model = {.threshold = threshold,
+                    .published_us = ep_clock_utc_us(),
                     .private = request->private,
                     .visibility_given = request->visibility_given};
   snprintf(model.name, sizeof model.name, "%s", name);

@@ -513,9 +513,9 @@ ep_status ep_jobs_see(ep_jobs *jobs, const ep_viewer *viewer, ep_owned kind, con
 }
 
 ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request *request,
-                        const ep_viewer *by, bool *created, ep_error *error) {
+                        double threshold, const ep_viewer *by, bool *created, ep_error *error) {
   const char *job = request->job;
-  (void)jobs, (void)name, (void)by;
+  (void)jobs, (void)name, (void)threshold, (void)by;
   *created = true;
   return strcmp(job, FAKE_JOB) == 0
              ? EP_OK

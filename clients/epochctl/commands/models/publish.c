@@ -12,15 +12,20 @@
 enum { TEXT_BYTES = 512 };
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], body[EP_JOB_ID_BYTES + 48];
+  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], body[TEXT_BYTES];
   char name[TEXT_BYTES], infer[TEXT_BYTES];
   json_t *model = NULL;
   ep_status status = ep_job_id_find(&client->session, arguments->words[1], id, error);
   if (status != EP_OK) return status;
   const char *visibility = ep_arguments_value(arguments, "visibility");
+  const char *threshold = ep_arguments_value(arguments, "threshold");
+  if (threshold && strpbrk(threshold, "\"\\\n"))
+    return ep_fail(error, EP_INVALID, "--threshold is a probability, f1, or fp:A,fn:B");
   /* an id is letters and digits */
-  snprintf(body, sizeof body, "{\"job\":\"%s\"%s%s%s}", id, visibility ? ",\"visibility\":\"" : "",
-           visibility ? visibility : "", visibility ? "\"" : "");
+  snprintf(body, sizeof body, "{\"job\":\"%s\"%s%s%s%s%.64s%s}", id,
+           visibility ? ",\"visibility\":\"" : "", visibility ? visibility : "",
+           visibility ? "\"" : "", threshold ? ",\"threshold\":\"" : "", threshold ? threshold : "",
+           threshold ? "\"" : "");
   ep_path_make(path, "/v1/models/", arguments->words[0], "");
   ep_http_request request = {.method = "PUT",
                              .path = path,
@@ -41,6 +46,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 static const ep_option OPTIONS[] = {
   {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
    .doc = "private: its owner alone sees it, and admins (as its job; as it was)"},
+  {.name = "threshold", .kind = EP_OPTION_TEXT, .value = "P|f1|fp:A,fn:B",
+   .doc = "of two classes: the second from this probability on, or from that of the best F1 or the least cost"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_models_publish = {

@@ -74,21 +74,29 @@ static __device__ __noinline__ float any_slope(const ep_op *op, float z, float a
   return ep_activation_derivative(op, z, a);
 }
 
-template <bool relu> static __device__ float activated(const ep_images_blend &blend, float z) {
-  if (relu) return ep_relu(z);
-  return blend.activates ? any_activation(&blend.activation, z) : z;
+/* The most usual activations have kernels of their own, in which they are no calls. */
+enum { ANY = -1 };
+
+template <int A> static __device__ float activated(const ep_images_blend &blend, float z) {
+  if constexpr (A == ANY) return blend.activates ? any_activation(&blend.activation, z) : z;
+  ep_op op = {};
+  op.type = (ep_layer_type)A;
+  return ep_activation(&op, z);
 }
 
-template <bool relu> static __device__ float slope(const ep_images_blend &blend, float z, float a) {
-  if (relu) return ep_relu_derivative(z);
-  return blend.activates ? any_slope(&blend.activation, z, a) : 1.0f;
+template <int A> static __device__ float slope(const ep_images_blend &blend, float z, float a) {
+  if constexpr (A == ANY) return blend.activates ? any_slope(&blend.activation, z, a) : 1.0f;
+  ep_op op = {};
+  op.type = (ep_layer_type)A;
+  return ep_activation_derivative(&op, z, a);
 }
 
-/* z of a pixel; x: read as well. */
+/* z of a pixel of which x is read. */
 template <typename T>
-static __device__ void pixel_read(const ep_images_blend &blend, const affine<PACK<T>> &of,
-                                  int64_t place, float (&x)[PACK<T>], float (&z)[PACK<T>]) {
-  fetch((const T *)blend.x + place, x);
+static __device__ void pixel_take(const ep_images_blend &blend, const affine<PACK<T>> &of,
+                                  const uint4 &read, int64_t place, float (&x)[PACK<T>],
+                                  float (&z)[PACK<T>]) {
+  spread(read, x);
 #pragma unroll
   for (int i = 0; i < PACK<T>; i++) z[i] = x[i] * of.scale[i] + of.shift[i];
   if (!blend.past) return;
@@ -98,11 +106,39 @@ static __device__ void pixel_read(const ep_images_blend &blend, const affine<PAC
   for (int i = 0; i < PACK<T>; i++) z[i] += past[i];
 }
 
+/* The pixels of a window, all read before the first is wanted; of windows of any side none is: they
+ * are read where they are wanted. */
+template <int K> struct pixels_read { uint4 of[K ? K * K : 1]; };
+
+template <typename T, int K>
+static __device__ pixels_read<K> window_read(const ep_images_blend &blend, const window &w,
+                                             int64_t channel) {
+  pixels_read<K> read = {};
+#pragma unroll
+  for (int down = 0; down < K; down++)
+#pragma unroll
+    for (int right = 0; right < K; right++)
+      if (down < w.height && right < w.width)
+        read.of[down * K + right] =
+            fetch((const T *)blend.x +
+                  (w.pixel + (int64_t)down * blend.in.width + right) * blend.pitch + channel);
+  return read;
+}
+
+/* Pixel `at` of a window, in lines of `wide`, at that place. */
+template <typename T, int K>
+static __device__ uint4 pixel_of(const ep_images_blend &blend, const pixels_read<K> &read, int at,
+                                 int64_t place) {
+  if constexpr (K != 0) return read.of[at];
+  return fetch((const T *)blend.x + place);
+}
+
 /* The greatest of a window, the x that it comes of, and which of its pixels that is. */
-template <typename T, int K, bool relu>
+template <typename T, int K, int A>
 static __device__ void window_greatest(const ep_images_blend &blend, const affine<PACK<T>> &of,
-                                       const window &w, int64_t channel, float (&most)[PACK<T>],
-                                       float (&chosen)[PACK<T>], int (&place)[PACK<T>]) {
+                                       const window &w, const pixels_read<K> &read, int64_t channel,
+                                       float (&most)[PACK<T>], float (&chosen)[PACK<T>],
+                                       int (&place)[PACK<T>]) {
   int high = K ? K : blend.kernel[0], wide = K ? K : blend.kernel[1];
 #pragma unroll
   for (int down = 0; down < high; down++)
@@ -110,10 +146,12 @@ static __device__ void window_greatest(const ep_images_blend &blend, const affin
     for (int right = 0; right < wide; right++) {
       float x[PACK<T>], z[PACK<T>];
       int64_t pixel = w.pixel + (int64_t)down * blend.in.width + right;
-      pixel_read<T>(blend, of, pixel * blend.pitch + channel, x, z);
+      const int64_t place_x = pixel * blend.pitch + channel;
+      pixel_take<T>(blend, of, pixel_of<T, K>(blend, read, down * wide + right, place_x), place_x,
+                    x, z);
 #pragma unroll
       for (int i = 0; i < PACK<T>; i++) {
-        float a = activated<relu>(blend, z[i]);
+        float a = activated<A>(blend, z[i]);
         bool takes = (down == 0 && right == 0) || ep_max_takes(a, most[i]);
         if (takes) most[i] = a;
         if (takes) chosen[i] = x[i];
@@ -124,7 +162,7 @@ static __device__ void window_greatest(const ep_images_blend &blend, const affin
 
 /* --- forward --------------------------------------------------------------------------------- */
 
-template <typename T, int K, bool relu>
+template <typename T, int K, int A>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     forward(const __grid_constant__ ep_images_blend blend, windows all) {
   constexpr int N = PACK<T>;
@@ -137,7 +175,8 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     float most[N], chosen[N];
     int place[N];
     if (w.output < 0) continue;
-    window_greatest<T, K, relu>(blend, of, w, channel, most, chosen, place);
+    window_greatest<T, K, A>(blend, of, w, window_read<T, K>(blend, w, channel), channel, most,
+                             chosen, place);
     int64_t to = w.output * blend.pitch + channel;
     store<N>((T *)blend.y + to, most);
     if (K != 1 && blend.chosen) store<N>((T *)blend.chosen + to, chosen);
@@ -164,7 +203,7 @@ static __device__ normal<N> normal_of(const ep_images_blend &blend, int64_t chan
   return of;
 }
 
-template <typename T, int K, bool relu, bool sums>
+template <typename T, int K, int A, bool sums>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back(const __grid_constant__ ep_images_blend blend, windows all) {
   constexpr int N = PACK<T>;
@@ -177,11 +216,12 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 #pragma unroll(K == 1 ? 2 : 1)
     for (int at = first_of(); at < all.count; at += stride_of()) {
       window w = window_at<K>(blend, all, at);
+      const pixels_read<K> read = window_read<T, K>(blend, w, channel);
       float grad[N] = {}, most[N], chosen[N];
       int place[N] = {};
       if (w.output >= 0) {
         fetch((const T *)blend.grad + w.output * blend.pitch + channel, grad);
-        if (K != 1) window_greatest<T, K, relu>(blend, of, w, channel, most, chosen, place);
+        if (K != 1) window_greatest<T, K, A>(blend, of, w, read, channel, most, chosen, place);
       }
       int high = K ? K : blend.kernel[0], wide = K ? K : blend.kernel[1];
 #pragma unroll
@@ -192,13 +232,14 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
           if (K != 1 && (down >= w.height || right >= w.width)) continue;
           int64_t pixel = w.pixel + (int64_t)down * blend.in.width + right;
           int64_t at_pixel = pixel * blend.pitch + channel;
-          pixel_read<T>(blend, of, at_pixel, x, z);
+          pixel_take<T>(blend, of, pixel_of<T, K>(blend, read, down * wide + right, at_pixel),
+                        at_pixel, x, z);
 #pragma unroll
           for (int i = 0; i < N; i++) {
             float g = place[i] == down * wide + right ? grad[i] : 0.0f;
-            float a = relu ? 0.0f : activated<relu>(blend, z[i]);
+            float a = activated<A>(blend, z[i]); /* of which some slopes make use */
             float normalized = (x[i] - norm.mean[i]) * norm.inverse[i];
-            g *= slope<relu>(blend, z[i], a);
+            g *= slope<A>(blend, z[i], a);
             by_z[i] = g;
             if (sums) {
               sum[i] += g;
@@ -269,36 +310,44 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-/* The kernels of windows of a side, and of relu, where they are the usual ones. */
-template <typename T, int K, bool relu>
+/* The kernels of windows of a side, and of an activation, where they are the usual ones. */
+template <typename T, int K, int A>
 static void launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
   windows all = windows_of(*blend);
   int64_t packs = blend->pitch / PACK<T>;
   dim3 threads = threads_of(packs), blocks = blocks_of(packs, all.count, K == 1 ? 4 : 1);
   if (goes_back && blend->sums) {
     blocks.x = (unsigned int)blend->slices;
-    back<T, K, relu, true><<<blocks, threads, 0, stream>>>(*blend, all);
-  } else if (goes_back && K == 2 && relu && blend->chosen && blend->normalized) {
+    back<T, K, A, true><<<blocks, threads, 0, stream>>>(*blend, all);
+  } else if (goes_back && K == 2 && A == EP_LAYER_RELU && blend->chosen && blend->normalized) {
     back_usual<T><<<blocks, threads, 0, stream>>>(*blend, all);
   } else if (goes_back) {
-    back<T, K, relu, false><<<blocks, threads, 0, stream>>>(*blend, all);
+    back<T, K, A, false><<<blocks, threads, 0, stream>>>(*blend, all);
   } else {
-    forward<T, K, relu><<<blocks, threads, 0, stream>>>(*blend, all);
+    forward<T, K, A><<<blocks, threads, 0, stream>>>(*blend, all);
   }
 }
 
 template <typename T>
 static void blend_launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
-  int high = blend->kernel[0], wide = blend->kernel[1];
-  bool relu = blend->activates && blend->activation.type == EP_LAYER_RELU;
-  if (high == 1 && wide == 1 && relu)
-    launch<T, 1, true>(stream, blend, goes_back);
-  else if (high == 1 && wide == 1)
-    launch<T, 1, false>(stream, blend, goes_back);
-  else if (high == 2 && wide == 2 && relu)
-    launch<T, 2, true>(stream, blend, goes_back);
+  const int high = blend->kernel[0], wide = blend->kernel[1];
+  const int type = blend->activates ? (int)blend->activation.type : ANY;
+  if (high == 2 && wide == 2 && type == EP_LAYER_RELU)
+    launch<T, 2, EP_LAYER_RELU>(stream, blend, goes_back);
+  else if (high == 2 && wide == 2)
+    launch<T, 2, ANY>(stream, blend, goes_back);
+  else if (high != 1 || wide != 1)
+    launch<T, 0, ANY>(stream, blend, goes_back);
+  else if (type == EP_LAYER_RELU)
+    launch<T, 1, EP_LAYER_RELU>(stream, blend, goes_back);
+  else if (type == EP_LAYER_TANH)
+    launch<T, 1, EP_LAYER_TANH>(stream, blend, goes_back);
+  else if (type == EP_LAYER_GELU)
+    launch<T, 1, EP_LAYER_GELU>(stream, blend, goes_back);
+  else if (type == EP_LAYER_SILU)
+    launch<T, 1, EP_LAYER_SILU>(stream, blend, goes_back);
   else
-    launch<T, 0, false>(stream, blend, goes_back);
+    launch<T, 1, ANY>(stream, blend, goes_back);
 }
 
 static cudaError_t blend_run(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {

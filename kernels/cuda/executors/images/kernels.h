@@ -131,12 +131,12 @@ typedef struct {
 } ep_images_order;
 
 /* A convolution's weights, or those of a linear layer on images, whose taps are the pixels:
- * parameters [out, in, taps], to copies in other orders, or from a gradient in another order, the
- * sum of `slices` of them, to one in the parameters' order. in: those of a group, `group_outputs`
- * outputs; the copies have the inputs of all groups, zero for those of others. Blocks from
- * first_block on work on it. */
+ * parameters [out, in, taps], to copies in other orders, or from a gradient in another order, whose
+ * slices are added up in the first of them, to one in the parameters' order. in: those of a group,
+ * `group_outputs` outputs; the copies have the inputs of all groups, zero for those of others.
+ * Blocks from first_block on work on it, and from first_sum on on its slices. */
 typedef struct {
-  int64_t out, in, taps, group_outputs, first_block;
+  int64_t out, in, taps, group_outputs, first_block, first_sum;
   int slices;
   bool half;
   bool single; /* a thread has one number; else all taps, at most EP_IMAGES_WEIGHT_TAPS */
@@ -145,11 +145,16 @@ typedef struct {
   float *gradient; /* NULL: not trained */
 } ep_images_weight;
 enum { EP_IMAGES_WEIGHT_THREADS = 128, EP_IMAGES_WEIGHT_TAPS = 25 };
-/* weights: device [count], by first_block; blocks: in all. */
-cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weight *weights, int count,
-                                   int64_t blocks);
-cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weight *weights, int count,
-                                   int64_t blocks);
+/* rows: device [count]; blocks, and those for slices: in all. */
+typedef struct {
+  ep_images_weight *rows;
+  int count;
+  int64_t blocks, sums;
+} ep_images_weights;
+/* Shares the blocks of *all out among its rows, which are on the host still. */
+void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all);
+cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weights *all);
+cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weights *all);
 
 /* y = keep ? x / (1 - p) : 0, for both dropouts, as ep_cuda_dropout: [rows, out]; y may be x. */
 cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, int64_t first,
@@ -160,20 +165,32 @@ cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, i
 cudaError_t ep_images_add(cudaStream_t stream, bool half, int64_t count, const void *other,
                           void *sum);
 
-/* Float32 numbers [pixels, pitch] in three parts, for products in TF32 that lose nothing of
- * float32: what TF32 holds of a number is `high`, the rest `low`, and a b is high high + low high +
- * high low but for a share of 2^-21. So one operand has its parts in the one order along the depth
- * of the product, the other in the other. A pixel's parts are `part` numbers apart, two pixels
- * `pixel`. */
-typedef enum { EP_IMAGES_HIGH_LOW_HIGH, EP_IMAGES_HIGH_HIGH_LOW } ep_images_split_order;
-typedef struct {
-  ep_images_split_order order;
-  int64_t pixels, pitch, pixel, part;
-  const float *from;
-  float *to;
-} ep_images_split;
+/* Float32 numbers [pixels, pitch] in three parts, [pixels, EP_IMAGES_PARTS, pitch], for products in
+ * TF32 that lose nothing of float32: what TF32 holds of a number is `high`, the rest `low`, and a b
+ * is high high + low high + high low but for a share of 2^-21. One operand has its parts in the
+ * order high, low, high along the depth of the product, as here, the other high, high, low. */
 enum { EP_IMAGES_PARTS = 3 };
-cudaError_t ep_images_split_run(cudaStream_t stream, const ep_images_split *split);
+cudaError_t ep_images_split(cudaStream_t stream, int64_t pixels, int64_t pitch, const float *from,
+                            float *to);
+
+/* --- weight_sums.cu --------------------------------------------------------------------------- */
+
+/* The gradient by a convolution's weights, of float32 images, in TF32, or, `precise`, in three
+ * products of it. x: [rows, in], grad: [rows, out], channels as they lie in memory, all below 2^31
+ * pixels; outputs: channels of grad that count. sums: [slices, outputs, kernel, in channels],
+ * written: each slice of the pixels apart. */
+typedef struct {
+  bool precise;
+  int64_t rows, outputs;
+  ep_shape in, out;
+  int kernel[2], stride[2], padding[2], dilation[2];
+  int slices;
+  const float *x, *grad;
+  float *sums;
+} ep_images_weight_sums;
+/* The best number of slices. */
+int ep_images_weight_slices(const ep_images_weight_sums *of, int multiprocessors);
+cudaError_t ep_images_weight_sums_run(cudaStream_t stream, const ep_images_weight_sums *of);
 
 #ifdef __cplusplus
 }

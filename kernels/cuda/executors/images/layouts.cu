@@ -176,6 +176,7 @@ static __device__ void share_copy(const ep_images_weight &of, const ep_images_or
                                   const share &mine) {
   const float *from = of.parameters + (mine.out * of.in + mine.in) * of.taps;
   const int64_t first = place_of(of, order, mine.out, mine.in);
+#pragma unroll 4
   for (int64_t tap = mine.tap; tap < mine.taps; tap++)
     number_put(order, first + tap * order.pitch, from[tap], (T *)order.numbers);
 }
@@ -195,13 +196,31 @@ template <typename T>
 static __device__ void share_back(const ep_images_weight &of, const share &mine, float *to) {
   const T *from = (const T *)of.copy_gradient.numbers;
   from += place_of(of, of.copy_gradient, mine.out, mine.in);
-  for (int64_t tap = mine.tap; tap < mine.taps; tap++) {
-    float sum = (float)from[tap * of.copy_gradient.pitch];
+#pragma unroll 4
+  for (int64_t tap = mine.tap; tap < mine.taps; tap++)
+    to[tap - mine.tap] = (float)from[tap * of.copy_gradient.pitch];
+}
+
+/* Adds a gradient's slices up in the first of them: numbers across, slices down. */
+enum { ADD_ACROSS = 32, ADD_DOWN = 8 };
+
+static __global__ void slices_add(const ep_images_weight *weights, int count) {
+  __shared__ float held[ADD_DOWN][ADD_ACROSS];
+  int i = count - 1;
+  while (weights[i].first_sum > blockIdx.x) i--;
+  const ep_images_weight &of = weights[i];
+  const int64_t numbers = of.copy_gradient.part;
+  const int64_t at = (blockIdx.x - of.first_sum) * ADD_ACROSS + threadIdx.x;
+  float *from = (float *)of.copy_gradient.numbers + at, sum = 0;
+  if (at < numbers)
 #pragma unroll 8
-    for (int slice = 1; slice < of.slices; slice++)
-      sum += (float)from[slice * of.copy_gradient.part + tap * of.copy_gradient.pitch];
-    to[tap - mine.tap] = sum;
-  }
+    for (int slice = threadIdx.y; slice < of.slices; slice += ADD_DOWN)
+      sum += from[slice * numbers];
+  held[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y > 0 || at >= numbers) return;
+  for (int line = 1; line < ADD_DOWN; line++) sum += held[line][threadIdx.x];
+  *from = sum;
 }
 
 /* What a block's threads have is one piece of the gradient: it is turned in shared memory. */
@@ -224,17 +243,33 @@ static __global__ void weights_back(const ep_images_weight *weights, int count) 
     of.gradient[first * of.taps + i] = turned[i];
 }
 
-cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weight *weights, int count,
-                                   int64_t blocks) {
-  unsigned int all = (unsigned int)blocks;
-  weights_copy<<<all, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(weights, count);
+cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weights *all) {
+  unsigned int blocks = (unsigned int)all->blocks;
+  weights_copy<<<blocks, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(all->rows, all->count);
   return cudaGetLastError();
 }
 
-cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weight *weights, int count,
-                                   int64_t blocks) {
-  unsigned int all = (unsigned int)blocks;
-  weights_back<<<all, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(weights, count);
+/* The blocks that add up a weight's slices. */
+static int64_t sums_of(const ep_images_weight *of) {
+  if (of->slices <= 1 || !of->gradient) return 0;
+  return (of->copy_gradient.part + ADD_ACROSS - 1) / ADD_ACROSS;
+}
+
+void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all) {
+  for (int i = 0; i < all->count; i++) {
+    const int64_t each = EP_IMAGES_WEIGHT_THREADS;
+    const int64_t shares = rows[i].out * rows[i].in * (rows[i].single ? rows[i].taps : 1);
+    rows[i].first_block = all->blocks;
+    all->blocks += (shares + each - 1) / each;
+    rows[i].first_sum = all->sums;
+    all->sums += sums_of(&rows[i]);
+  }
+}
+
+cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weights *all) {
+  unsigned int blocks = (unsigned int)all->blocks, sums = (unsigned int)all->sums;
+  if (sums > 0) slices_add<<<sums, dim3(ADD_ACROSS, ADD_DOWN), 0, stream>>>(all->rows, all->count);
+  weights_back<<<blocks, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(all->rows, all->count);
   return cudaGetLastError();
 }
 
@@ -306,28 +341,30 @@ cudaError_t ep_images_add(cudaStream_t stream, bool half, int64_t count, const v
 
 /* --- parts of numbers ------------------------------------------------------------------------ */
 
-/* Of each number what TF32 holds of it, and the rest; [pixels, pitch], in packs. */
-static __global__ void split(uint32_t count, uint32_t packs, ep_images_split split) {
+/* [pixels, pitch], in packs. */
+static __global__ void split(uint32_t count, uint32_t packs, const float *from, float *to) {
   constexpr int N = PACK<float>;
   for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += gridDim.x * EP_IMAGES_THREADS) {
     float value[N], high[N], low[N];
-    fetch(split.from + (int64_t)at * N, value);
+    fetch(from + (int64_t)at * N, value);
 #pragma unroll
     for (int i = 0; i < N; i++) {
       high[i] = tf32_rounded(value[i]);
       low[i] = value[i] - high[i];
     }
-    float *to = split.to + (int64_t)(at / packs) * split.pixel + at % packs * N;
-    store<N>(to, high);
-    store<N>(to + split.part, split.order == EP_IMAGES_HIGH_LOW_HIGH ? low : high);
-    store<N>(to + 2 * split.part, split.order == EP_IMAGES_HIGH_LOW_HIGH ? high : low);
+    const int64_t pitch = (int64_t)packs * N;
+    float *mine = to + (int64_t)(at / packs) * EP_IMAGES_PARTS * pitch + at % packs * N;
+    store<N>(mine, high);
+    store<N>(mine + pitch, low);
+    store<N>(mine + 2 * pitch, high);
   }
 }
 
-cudaError_t ep_images_split_run(cudaStream_t stream, const ep_images_split *of) {
-  const int64_t packs = of->pitch / PACK<float>, count = of->pixels * packs;
+cudaError_t ep_images_split(cudaStream_t stream, int64_t pixels, int64_t pitch, const float *from,
+                            float *to) {
+  const int64_t packs = pitch / PACK<float>, count = pixels * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  split<<<blocks, EP_IMAGES_THREADS, 0, stream>>>((uint32_t)count, (uint32_t)packs, *of);
+  split<<<blocks, EP_IMAGES_THREADS, 0, stream>>>((uint32_t)count, (uint32_t)packs, from, to);
   return cudaGetLastError();
 }

@@ -27,6 +27,34 @@ static int64_t weights_of(const ep_images_network *images, int i) {
   return ep_images_across(images, op->in.channels) * op->kernel[0] * op->kernel[1];
 }
 
+/* Where cuDNN is slower: in parts, or with few channels. */
+static bool is_summed(const ep_images_network *images, const ep_images_part *part) {
+  const int64_t many = 64;
+  if (images->half) return false;
+  return images->splits || part->out.channels <= many || part->in.channels < many;
+}
+
+/* How the gradient by the weights comes about, but for where its numbers are. */
+static ep_images_weight_sums sums_of(const ep_images_network *images, int i) {
+  const ep_images_part *part = &images->parts.rows[i];
+  const ep_op *op = part->own;
+  const bool patched = i == 0 && images->patches;
+  ep_images_weight_sums of = {.precise = images->splits,
+                              .rows = images->network->program->batch_size,
+                              .outputs = part->out.channels,
+                              .in = ep_images_read_shape(images, i),
+                              .out = part->out};
+  of.out.channels = ep_images_across(images, part->out.channels);
+  for (int side = 0; side < 2; side++) {
+    of.kernel[side] = patched ? 1 : op->kernel[side];
+    of.stride[side] = patched ? 1 : op->stride[side];
+    of.padding[side] = patched ? 0 : op->padding[side];
+    of.dilation[side] = patched ? 1 : op->dilation[side];
+  }
+  of.slices = ep_images_weight_slices(&of, images->network->backend->gpu.multiprocessors);
+  return of;
+}
+
 static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_layer *layer = &images->layers[i];
@@ -36,16 +64,18 @@ static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
   const bool convolves = part->kind == EP_IMAGES_CONVOLUTION;
   const bool finds = part->kind == EP_IMAGES_POOL && part->own->type == EP_LAYER_MAX_POOL2D;
   const bool skips = part->residual && part->past >= images->first_trained;
-  const bool splits = convolves && images->splits;
+  const bool splits = convolves && images->splits, sums = convolves && is_summed(images, part);
   const int64_t outputs = ep_images_across(images, part->out.channels);
   const int64_t weights = convolves ? weights_of(images, i) : 0;
   const int64_t numbers = ep_images_numbers(images, part->out);
+  if (sums) layer->sums = sums_of(images, i);
   const ep_cuda_buffer buffers[] = {
       {&layer->output, batch, numbers, size},
       {&layer->weight, convolves ? outputs : 0, (splits ? EP_IMAGES_PARTS : 1) * weights, size},
       {&layer->back_weight, splits && i > images->first_trained ? EP_IMAGES_PARTS : 0,
        outputs * weights, size},
-      {&layer->weight_gradient, layer->trained ? outputs : 0, weights, size},
+      {&layer->weight_gradient, layer->trained ? outputs * (sums ? layer->sums.slices : 1) : 0,
+       weights, size},
       {&layer->chosen, part->pool && part->norm && !part->residual ? batch : 0, numbers, size},
       {&layer->figures, part->norm ? EP_IMAGES_FIGURES : 0, in_pitch, sizeof(float)},
       {&layer->skip, skips ? batch : 0, ep_images_numbers(images, part->in), size},
@@ -201,9 +231,8 @@ static ep_status way_make(ep_images_network *images, int i, ep_convolution_way w
   if (images->splits) { /* the depth of the product has three parts */
     if (forward) shape.in.channels *= EP_IMAGES_PARTS;
     if (back) shape.out.channels *= EP_IMAGES_PARTS;
-    if (way == EP_CONVOLUTION_WEIGHTS) shape.rows *= EP_IMAGES_PARTS;
-    if (!back) x = images->split_x;
-    if (!forward) y = images->split_y;
+    if (forward) x = images->split_x;
+    if (back) y = images->split_y;
     if (back) w = layer->back_weight;
   }
   return ep_convolution_init(images->network->backend, images->network->stream, &shape, x, w, y,
@@ -213,7 +242,7 @@ static ep_status way_make(ep_images_network *images, int i, ep_convolution_way w
 static ep_status convolution_make(ep_images_network *images, int i, int kind, int64_t rows,
                                   ep_error *error) {
   ep_status status = way_make(images, i, EP_CONVOLUTION_FORWARD, kind, rows, error);
-  if (status == EP_OK && images->layers[i].trained)
+  if (status == EP_OK && images->layers[i].trained && images->layers[i].sums.slices == 0)
     status = way_make(images, i, EP_CONVOLUTION_WEIGHTS, kind, rows, error);
   if (status == EP_OK && i > images->first_trained)
     status = way_make(images, i, EP_CONVOLUTION_BACK, kind, rows, error);
@@ -250,13 +279,13 @@ static ep_images_weight weight_of(const ep_images_network *images, int i) {
       .in = op->in.channels / op->groups,
       .taps = taps,
       .group_outputs = op->out.channels / op->groups,
-      .slices = 1,
+      .slices = layer->sums.slices,
       .half = images->half,
       .single = taps > EP_IMAGES_WEIGHT_TAPS,
       .parameters = network->parameters + op->weight,
       .copy = {layer->weight, parts * row, patched ? pitch : parts * pitch, part},
       .back_copy = {layer->back_weight, row, pitch, outputs * row},
-      .copy_gradient = {layer->weight_gradient, row, pitch, 0},
+      .copy_gradient = {layer->weight_gradient, row, pitch, op->out.channels * row},
       .gradient = network->layers[op - network->program->ops].gradient};
 }
 
@@ -303,14 +332,9 @@ static ep_status weights_list(ep_images_network *images, ep_error *error) {
     head_weights(images, &rows[count]);
     count += EP_IMAGES_HEAD_WEIGHTS;
   }
-  for (int i = 0; i < count; i++) {
-    const int64_t each = EP_IMAGES_WEIGHT_THREADS;
-    rows[i].first_block = images->weights_blocks;
-    const int64_t shares = rows[i].out * rows[i].in * (rows[i].single ? rows[i].taps : 1);
-    images->weights_blocks += (shares + each - 1) / each;
-  }
-  images->weights_count = count;
-  ep_status status = ep_cuda_memory_take_copy(&images->network->memory, &images->weights, rows,
+  images->weights.count = count;
+  ep_images_weights_share(rows, &images->weights);
+  ep_status status = ep_cuda_memory_take_copy(&images->network->memory, &images->weights.rows, rows,
                                               count, sizeof *rows, error);
   free(rows);
   return status;

@@ -26,10 +26,12 @@ typedef struct {
   bool trained; /* has parameters that are not frozen */
   int grad;     /* which of the two gradients is that by its output */
 
-  /* A convolution: copies of the weights [out, kernel, pitch], their gradient in the same order.
+  /* A convolution: copies of the weights [out, kernel, pitch], their gradient in the same order,
+   * of float32 in slices.
    * Split: weight [out, kernel, EP_IMAGES_PARTS, pitch], back_weight [EP_IMAGES_PARTS, out, kernel,
    * pitch], which is else not there. */
   void *weight, *back_weight, *weight_gradient;
+  ep_images_weight_sums sums; /* how that gradient comes about, unless by cuDNN: no slices then */
   ep_convolution ways[EP_IMAGES_WAYS][2]; /* of a full batch; of an epoch's last */
 
   float *figures;  /* of a norm: [EP_IMAGES_FIGURES, pitch] */
@@ -61,9 +63,7 @@ typedef struct {
   float *plain;                              /* scratch of the layer_norms */
   float *split_x, *split_y; /* a convolution's input in three parts; the gradient by its output */
   void *workspace;
-  ep_images_weight *weights; /* device [weights_count] */
-  int weights_count;
-  int64_t weights_blocks;
+  ep_images_weights weights;
 } ep_images_network;
 
 /* Memory and convolutions for a network, which is lent. *out is for ep_images_network_destroy. */

@@ -128,6 +128,11 @@ bool ep_images_parts_find(const ep_program *program, ep_images_parts *parts) {
     if (!op_add(&s, i)) return false;
     if (is_shared(program, i)) s.open = false;
   }
+  /* A dropout before flatten is the shared network's: in its order neighbours share random words.
+   */
+  while (parts->count > 0 && parts->rows[parts->count - 1].kind == EP_IMAGES_DROPOUT &&
+         i < program->ops_count)
+    i = parts->rows[--parts->count].last;
   parts->tail = i;
   return parts->count > 0 && tail_is_apart(program, i);
 }

@@ -9,26 +9,64 @@ static bool accepts(const ep_program *program, const ep_device_traits *device) {
   return (ep_gpu_features(device->gpu.generation) & EP_GPU_AMPERE) && ep_images_takes(program);
 }
 
-/* A row's multiply-adds, forward and back, as they are computed: groups as if all channels met. */
-static double multiply_adds(const ep_program *program) {
-  double sum = 0;
+static double up(int64_t count, double unit) {
+  return ep_rounded_up((double)count, unit);
+}
+
+/* What a row takes, forward and back. */
+typedef struct {
+  double products; /* multiply-adds, tiles' corners and all channels of other groups among them */
+  double values;   /* read and written; what computes counts as several */
+} row_work;
+
+static void convolution_add(const ep_op *op, bool first, row_work *sum) {
+  const double few = 4, tile = 16, pack = 8;
+  const double window = (double)op->kernel[0] * op->kernel[1];
+  const double pixels = (double)op->out.height * (double)op->out.width;
+  const bool patched = first && (double)op->in.channels <= few;
+  const double deep = patched ? ep_rounded_up((double)op->in.channels * window, tile)
+                              : up(op->in.channels, tile) * window;
+  sum->products += up(op->out.channels, tile) * deep * pixels * (first ? 2 : 3);
+  sum->values += up(op->out.channels, pack) * pixels;
+  if (patched) sum->values += deep * pixels;
+}
+
+static row_work row_work_of(const ep_program *program) {
+  const double activation = 3, layer_norm = 16;
+  row_work sum = {0, (double)program->in_features};
   bool first = true;
-  for (int i = 0; i < program->ops_count; i++) {
+  for (int i = 0; i < program->ops_count && program->ops[i].type != EP_LAYER_FLATTEN; i++) {
     const ep_op *op = &program->ops[i];
-    if (op->type != EP_LAYER_CONV2D) continue;
-    sum += (double)ep_op_products(op) * (double)op->groups * (first ? 2 : 3);
-    first = false;
+    const double values = (double)op->out_features;
+    switch (op->type) {
+    case EP_LAYER_CONV2D:
+      convolution_add(op, first, &sum);
+      first = false;
+      break;
+    case EP_LAYER_RELU: break; /* with what stands before it */
+    case EP_LAYER_MAX_POOL2D:
+    case EP_LAYER_AVG_POOL2D: sum.values += values * op->kernel[0] * op->kernel[1] / 2; break;
+    case EP_LAYER_LAYER_NORM: sum.values += layer_norm * values; break;
+    case EP_LAYER_BATCH_NORM:
+    case EP_LAYER_RESIDUAL:
+    case EP_LAYER_DROPOUT:
+    case EP_LAYER_DROPOUT2D:
+    case EP_LAYER_ADAPTIVE_AVG_POOL2D: sum.values += values; break;
+    default: sum.values += activation * values;
+    }
   }
   return sum;
 }
 
-/* How many products of bfloat16 one is as dear as, and how many values of bfloat16 one. In float32
- * each product is three of TF32, and what is multiplied is written in three parts. */
+/* How many products of bfloat16 one is as dear as, and how many values one. In float32 each product
+ * is three of TF32, and what is multiplied is written in parts. */
 static const double products_each[] = {
-    [EP_PRECISION_FP32] = 6, [EP_PRECISION_TF32] = 2, [EP_PRECISION_BF16] = 1};
+    [EP_PRECISION_FP32] = 20, [EP_PRECISION_TF32] = 6, [EP_PRECISION_BF16] = 1};
 static const double values_each[] = {
-    [EP_PRECISION_FP32] = 6, [EP_PRECISION_TF32] = 2, [EP_PRECISION_BF16] = 1};
-enum { SPLITS = 4 }; /* launches of a convolution's in float32 besides */
+    [EP_PRECISION_FP32] = 1.5, [EP_PRECISION_TF32] = 1.3, [EP_PRECISION_BF16] = 1};
+static const double linear_each[] = {
+    [EP_PRECISION_FP32] = 1, [EP_PRECISION_TF32] = 0.1, [EP_PRECISION_BF16] = 0.1};
+enum { SPLITS = 2 }; /* launches of a convolution's in float32 besides */
 
 static double launches(const ep_program *program) {
   double count = ep_program_launches(program);
@@ -41,13 +79,14 @@ static double launches(const ep_program *program) {
 static void work(const ep_program *program, const ep_device_traits *device, int64_t rows,
                  double units[EP_LIMIT_COST_TERMS]) {
   (void)device;
-  ep_network_work sum = ep_program_work(program);
-  double n = (double)rows;
+  const ep_network_work sum = ep_program_work(program);
+  const row_work row = row_work_of(program);
+  const double n = (double)rows;
   units[0] = 1;
   units[1] = launches(program);
-  units[2] = n * multiply_adds(program) * products_each[program->precision];
-  units[3] = n * sum.values * values_each[program->precision];
-  units[4] = n * (sum.wide + sum.thin);
+  units[2] = n * row.products * products_each[program->precision];
+  units[3] = n * row.values * values_each[program->precision];
+  units[4] = n * (sum.wide + sum.thin) * linear_each[program->precision];
   units[5] = ep_program_updated(program);
 }
 
@@ -67,10 +106,10 @@ const ep_executor_profile ep_cuda_images_profile = {
     .gpu_features = EP_GPU_AMPERE,
     .accepts = accepts,
     .work = work,
-    .terms = {{"step", 1e-5},
-              {"launches", 2e-6},
-              {"multiply-adds of convolutions", 4.5e-15},
-              {"values", 7e-13},
+    .terms = {{"step", 3e-5},
+              {"launches", 8e-6},
+              {"multiply-adds of convolutions", 2e-15},
+              {"values", 4e-12},
               {"multiply-adds of linear layers", 1e-13},
               {"updated parameters", 1e-11}},
     .start_seconds = 0.3,

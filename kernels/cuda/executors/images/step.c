@@ -22,43 +22,45 @@ static ep_cuda_layer *layer_of(const pass *p, const ep_op *op) {
   return &network->layers[op - network->program->ops];
 }
 
-/* Queues the splitting of pixels: along the channels of each pixel, or, `apart`, part by part. */
-static ep_status split(const pass *p, const void *from, ep_shape shape, bool apart,
-                       ep_images_split_order order, float *to, ep_error *error) {
-  const int64_t pixels = pixels_of(p, shape), pitch = shape.channels;
-  const ep_images_split split = {.order = order,
-                                 .pixels = pixels,
-                                 .pitch = pitch,
-                                 .pixel = apart ? pitch : EP_IMAGES_PARTS * pitch,
-                                 .part = apart ? pixels * pitch : pitch,
-                                 .from = from,
-                                 .to = to};
-  EP_CUDA_TRY(ep_images_split_run(stream_of(p), &split), "splitting numbers");
+/* What convolution i reads, forward. */
+static const void *read_of(const pass *p, int i) {
+  const ep_images_network *images = p->images;
+  return i == 0 && images->patches ? images->patches : ep_images_output(images, i - 1);
+}
+
+/* The operand of a way that comes from images, in three parts. */
+static ep_status operand_split(const pass *p, int i, ep_convolution_way way, ep_error *error) {
+  const ep_images_network *images = p->images;
+  const bool forward = way == EP_CONVOLUTION_FORWARD;
+  ep_shape shape = images->parts.rows[i].out;
+  shape.channels = ep_images_across(images, shape.channels);
+  if (forward) shape = ep_images_read_shape(images, i);
+  EP_CUDA_TRY(ep_images_split(stream_of(p), pixels_of(p, shape), shape.channels,
+                              forward ? read_of(p, i) : images->grads[images->layers[i].grad],
+                              forward ? images->split_x : images->split_y),
+              "splitting numbers");
   return EP_OK;
 }
 
-static ep_status operands_split(const pass *p, int i, ep_convolution_way way, ep_error *error) {
-  const ep_images_network *images = p->images;
-  const ep_images_layer *layer = &images->layers[i];
-  const bool apart = way == EP_CONVOLUTION_WEIGHTS;
-  const void *x = i == 0 && images->patches ? images->patches : ep_images_output(images, i - 1);
-  ep_shape out = images->parts.rows[i].out;
-  ep_status status = EP_OK;
-  out.channels = ep_images_across(images, out.channels);
-  if (way != EP_CONVOLUTION_BACK)
-    status = split(p, x, ep_images_read_shape(images, i), apart, EP_IMAGES_HIGH_LOW_HIGH,
-                   images->split_x, error);
-  if (status == EP_OK && way != EP_CONVOLUTION_FORWARD)
-    status =
-        split(p, images->grads[layer->grad], out, apart,
-              apart ? EP_IMAGES_HIGH_HIGH_LOW : EP_IMAGES_HIGH_LOW_HIGH, images->split_y, error);
-  return status;
+static ep_status convolve(const pass *p, int i, ep_convolution_way way, ep_error *error) {
+  const ep_images_layer *layer = &p->images->layers[i];
+  ep_status status = p->images->splits ? operand_split(p, i, way, error) : EP_OK;
+  return status == EP_OK ? ep_convolution_run(&layer->ways[way][p->kind], error) : status;
 }
 
-static ep_status convolve(const pass *p, int i, ep_convolution_way way, ep_error *error) {
-  ep_status status = p->images->splits ? operands_split(p, i, way, error) : EP_OK;
-  return status == EP_OK ? ep_convolution_run(&p->images->layers[i].ways[way][p->kind], error)
-                         : status;
+/* The gradient by the weights. */
+static ep_status weights_back(const pass *p, int i, ep_error *error) {
+  const ep_images_network *images = p->images;
+  const ep_images_layer *layer = &images->layers[i];
+  if (layer->sums.slices == 0)
+    return ep_convolution_run(&layer->ways[EP_CONVOLUTION_WEIGHTS][p->kind], error);
+  ep_images_weight_sums sums = layer->sums;
+  sums.rows = p->rows;
+  sums.x = read_of(p, i);
+  sums.grad = images->grads[layer->grad];
+  sums.sums = layer->weight_gradient;
+  EP_CUDA_TRY(ep_images_weight_sums_run(stream_of(p), &sums), "a convolution's weights");
+  return EP_OK;
 }
 
 /* --- the batch ------------------------------------------------------------------------------- */
@@ -304,7 +306,7 @@ static ep_status part_back(const pass *p, int i, ep_error *error) {
   ep_status status = EP_OK;
   switch (part->kind) {
   case EP_IMAGES_CONVOLUTION:
-    if (layer->trained) status = convolve(p, i, EP_CONVOLUTION_WEIGHTS, error);
+    if (layer->trained) status = weights_back(p, i, error);
     if (status == EP_OK && i > images->first_trained)
       status = convolve(p, i, EP_CONVOLUTION_BACK, error);
     return status;
@@ -378,9 +380,7 @@ static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
     if (status == EP_OK && i > images->first_trained) status = skips_add(p, i - 1, error);
   }
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_images_weights_back(stream_of(p), images->weights, images->weights_count,
-                                     images->weights_blocks),
-              "the weights' gradient");
+  EP_CUDA_TRY(ep_images_weights_back(stream_of(p), &images->weights), "the weights' gradient");
   return EP_OK;
 }
 
@@ -390,9 +390,7 @@ static ep_status forward(const pass *p, ep_error *error) {
   ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
   const ep_shape out = images->parts.rows[last].out;
-  EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), images->weights, images->weights_count,
-                                     images->weights_blocks),
-              "the weights");
+  EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), &images->weights), "the weights");
   if (images->patches)
     EP_CUDA_TRY(ep_images_patches(stream_of(p), images->half, images->parts.rows[0].own, p->rows,
                                   images->input, images->patches),

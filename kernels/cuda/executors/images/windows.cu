@@ -143,6 +143,40 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
   }
 }
 
+/* A mean of many pixels: a block an output, lines of threads its pixels. */
+template <typename T>
+static __global__ void __launch_bounds__(EP_IMAGES_THREADS) means(pool p, const T *x, T *y) {
+  constexpr int N = PACK<T>;
+  __shared__ float held[EP_IMAGES_THREADS * N];
+  const int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N;
+  const int64_t channel = first_channel + threadIdx.x * N;
+  const position out = position_of(blockIdx.x, p.down.out, p.right.out);
+  const run down = run_of(p.down, out.down), right = run_of(p.right, out.right);
+  float sum[N] = {};
+  if (channel < p.pitch)
+#pragma unroll 4
+    for (int i = threadIdx.y; i < down.count * right.count; i += blockDim.y) {
+      int line = down.first + i / right.count * down.step;
+      int across = right.first + i % right.count * right.step;
+      if (line < 0 || line >= p.down.in || across < 0 || across >= p.right.in) continue;
+      float value[N];
+      fetch(x + ((out.row * p.down.in + line) * p.right.in + across) * p.pitch + channel, value);
+#pragma unroll
+      for (int k = 0; k < N; k++) sum[k] += value[k];
+    }
+  const int channels = blockDim.x * N;
+#pragma unroll
+  for (int k = 0; k < N; k++) held[threadIdx.y * channels + threadIdx.x * N + k] = sum[k];
+  __syncthreads();
+  for (int c = threadIdx.y * blockDim.x + threadIdx.x; c < channels; c += blockDim.x * blockDim.y) {
+    float total = 0;
+    for (int line = 0; line < (int)blockDim.y; line++) total += held[line * channels + c];
+    total /= shares_of(down, right);
+    if (first_channel + c < p.pitch)
+      y[(int64_t)blockIdx.x * p.pitch + first_channel + c] = (T)total;
+  }
+}
+
 static pool pool_of(bool half, const ep_op *op, int64_t rows) {
   bool adaptive = op->type == EP_LAYER_ADAPTIVE_AVG_POOL2D;
   bool dilates = op->type == EP_LAYER_MAX_POOL2D;
@@ -155,14 +189,32 @@ static pool pool_of(bool half, const ep_op *op, int64_t rows) {
   return {op->type, sides[0], sides[1], rows, ep_images_pitch(half, op->in.channels)};
 }
 
+/* Pixels of a window that are too many for one thread. */
+enum { MANY_PIXELS = 24 };
+
+static int64_t window_of(const pool &p) {
+  const side *sides[] = {&p.down, &p.right};
+  int64_t pixels = 1;
+  for (int i = 0; i < 2; i++)
+    pixels *= sides[i]->adaptive ? sides[i]->in / sides[i]->out : sides[i]->kernel;
+  return pixels;
+}
+
 cudaError_t ep_images_pool_forward(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                                    const void *x, void *y, uint8_t *places) {
   const pool p = pool_of(half, op, rows);
   const int64_t packs = p.pitch / ep_images_pack(half), count = p.rows * p.down.out * p.right.out;
+  const bool is_large = op->type != EP_LAYER_MAX_POOL2D && window_of(p) >= MANY_PIXELS;
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
-    forward<<<blocks_of(packs, count, 1), threads_of(packs), 0, stream>>>(
-        p, (uint32_t)count, (const T *)x, (T *)y, places);
+    dim3 blocks = blocks_of(packs, count, 1);
+    if (is_large) {
+      blocks.x = (unsigned int)count;
+      means<<<blocks, threads_of(packs), 0, stream>>>(p, (const T *)x, (T *)y);
+      return;
+    }
+    forward<<<blocks, threads_of(packs), 0, stream>>>(p, (uint32_t)count, (const T *)x, (T *)y,
+                                                      places);
   });
   return cudaGetLastError();
 }

@@ -263,7 +263,8 @@ END_TEST
 START_TEST(classes_by_name) {
   static const double ROWS[] = {1, 2, 3, 5, 4, 4};
   char *names[] = {"cat", "d\"g", ""};
-  const ep_output_meaning meaning = {EP_LOSS_CROSS_ENTROPY, names, 3};
+  const ep_output_meaning meaning = {
+      .loss = EP_LOSS_CROSS_ENTROPY, .class_name = names, .classes = 3};
   static const char ASK[] =
       "{\"outputs\":[{\"name\":\"class_name\",\"parameters\":{\"binary_data\":true}},{\"name\":"
       "\"probabilities\"}],\"inputs\":[{\"name\":\"x\",\"shape\":"
@@ -306,7 +307,7 @@ START_TEST(models_as_text) {
                    "\"visibility\":\"public\",\"inputs\":[{"
                    "\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,1,2,3]}],\"outputs\":[{"
                    "\"name\":\"predictions\",\"datatype\":\"FP32\",\"shape\":[-1,3]},{\"name\":"
-                   "\"class\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"infer\":"
+                   "\"class\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"threshold\":0,\"infer\":"
                    "\"/v2/models/image/infer\",\"published_at\":\"1970-01-01T00:00:00.000Z\"}");
   free(text);
   text = ep_models_format(NULL, 0);

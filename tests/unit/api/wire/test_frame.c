@@ -408,7 +408,7 @@ START_TEST(headers) {
               {most + 1, 1, EP_TOO_LARGE},
               {UINT32_MAX, 2, EP_TOO_LARGE},
               {5, 0, EP_MALFORMED},
-              {5, 5, EP_MALFORMED}};
+              {5, EP_FRAME_RESULTS + 1, EP_MALFORMED}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     uint8_t header[EP_FRAME_HEADER_BYTES];
     memcpy(header, &rows[i].bytes, 4);

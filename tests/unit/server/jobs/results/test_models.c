@@ -2,6 +2,7 @@
  * may be published, and what it keeps. */
 #include "server/jobs/models.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ static ep_model model_make(const char *name, const char *job) {
                     .row_dimensions = 3,
                     .outputs = 10,
                     .decision = EP_DECISION_GREATEST,
+                    .threshold = NAN,
                     .published_us = INT64_C(1763650000000000)};
   snprintf(model.name, sizeof model.name, "%s", name);
   snprintf(model.job, sizeof model.job, "%s", job);
@@ -32,7 +34,7 @@ static ep_status model_put(ep_jobs *jobs, const char *name, const char *job, boo
                            ep_error *error) {
   ep_model_request request = {0};
   snprintf(request.job, sizeof request.job, "%s", job);
-  return ep_models_put(jobs, name, &request, &(ep_viewer){0}, created, error);
+  return ep_models_put(jobs, name, &request, NAN, &(ep_viewer){0}, created, error);
 }
 
 static void assert_same(const ep_model *a, const ep_model *b) {
@@ -43,6 +45,7 @@ static void assert_same(const ep_model *a, const ep_model *b) {
   ck_assert_int_eq(a->row[0], b->row[0]);
   ck_assert_int_eq(a->outputs, b->outputs);
   ck_assert_int_eq(a->decision, b->decision);
+  ck_assert(isnan(a->threshold) ? isnan(b->threshold) : a->threshold == b->threshold);
   ck_assert_int_eq(a->published_us, b->published_us);
 }
 
@@ -52,6 +55,7 @@ START_TEST(the_store_gives_back_what_it_took) {
   bool created = false;
   int64_t count = 0;
   first.row_dimensions = 1;
+  first.threshold = 0.1 + 0.2; /* all of its digits */
   assert_ok(ep_store_model_put(store, &second, false, &created, error));
   ck_assert(created);
   assert_ok(ep_store_model_put(store, &first, false, &created, error));
@@ -236,7 +240,7 @@ static ep_status publish_as(ep_jobs *jobs, const char *owner, const char *name, 
   ep_model_request request = {.private = false};
   bool created;
   snprintf(request.job, sizeof request.job, "%s", job);
-  return ep_models_put(jobs, name, &request, &by, &created, NULL);
+  return ep_models_put(jobs, name, &request, NAN, &by, &created, NULL);
 }
 
 /* A public job of ann's, of which bob and eve have published models. */

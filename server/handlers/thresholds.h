@@ -1,0 +1,19 @@
+/* thresholds.h: what a request's threshold is as a probability. For this folder alone. */
+#ifndef EP_SERVER_HANDLERS_THRESHOLDS_H
+#define EP_SERVER_HANDLERS_THRESHOLDS_H
+
+#include "api/wire/plot.h"
+#include "server/http/exchange.h"
+
+/* *out: the probability; NaN where none is asked for. The best F1 and the least cost are those of
+ * the job's plot "pr", with the weights that the request's ?checkpoint= names: a worker reads the
+ * data for it, so this is no call for an HTTP thread. EP_CONFLICT: the job has not two classes. */
+ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_threshold *asked,
+                            double *out, ep_error *error);
+
+/* Whether that takes a worker. */
+static inline bool ep_threshold_is_searched(const ep_threshold *asked) {
+  return asked->kind == EP_THRESHOLD_F1 || asked->kind == EP_THRESHOLD_COST;
+}
+
+#endif
