@@ -33,7 +33,6 @@
 #include "engine/worker/nodes.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/paths.h"
-#include "engine/worker/relay/join.h"
 #include "engine/worker/relay/relay.h"
 #include "engine/worker/replay.h"
 #include "engine/worker/replies.h"
@@ -563,10 +562,7 @@ int main(int argc, char **argv) {
       ep_arguments_integer(&arguments, "checkpoint-after", EP_LIMIT_YOUNG_SECONDS);
   int socket = (int)ep_arguments_integer(&arguments, "socket", -1);
   if (ep_arguments_has(&arguments, "list")) return ep_devices_print(w.plugin);
-  const int served = (int)ep_arguments_integer(&arguments, "serve-node", -1);
-  if (served >= 0) return ep_worker_serve_node(served);
-  const char *joined = ep_arguments_value(&arguments, "join");
-  if (joined && ep_sha256_prepare(&error) == EP_OK) return ep_relay_join(joined, "/proc/self/exe");
+  if (ep_worker_is_node(&arguments)) return ep_worker_run_node(&arguments);
   const char *connection = ep_arguments_value(&arguments, "connect");
   if (connection && ep_sha256_prepare(&error) == EP_OK)
     return ep_relay_run(connection, "/proc/self/exe", w.plugin);
