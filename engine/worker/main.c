@@ -33,7 +33,6 @@
 #include "engine/worker/nodes.h"
 #include "engine/worker/outbox.h"
 #include "engine/worker/paths.h"
-#include "engine/worker/relay/join.h"
 #include "engine/worker/relay/relay.h"
 #include "engine/worker/replay.h"
 #include "engine/worker/replies.h"
@@ -430,10 +429,9 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
 /* Takes ownership of the input's parts. */
 static ep_status input_take(worker *w, ep_link_input *input, ep_error *error) {
   if (input->kind == EP_FRAME_COMMAND) return command_obey(w, &input->command, error);
-  ep_status status = EP_OK;
-  if (input->kind == EP_FRAME_POINTS)
-    status = ep_helping_add(&w->helping, &input->points, error);
-  else if (w->training && w->training->sharing)
+  const bool points = input->kind == EP_FRAME_POINTS;
+  ep_status status = points ? ep_helping_add(&w->helping, &input->points, error) : EP_OK;
+  if (!points && w->training && w->training->sharing)
     ep_sweep_sharing_results(w->training->sharing, &input->points);
   free(input->payload);
   return status;
@@ -563,10 +561,7 @@ int main(int argc, char **argv) {
       ep_arguments_integer(&arguments, "checkpoint-after", EP_LIMIT_YOUNG_SECONDS);
   int socket = (int)ep_arguments_integer(&arguments, "socket", -1);
   if (ep_arguments_has(&arguments, "list")) return ep_devices_print(w.plugin);
-  const int served = (int)ep_arguments_integer(&arguments, "serve-node", -1);
-  if (served >= 0) return ep_worker_serve_node(served);
-  const char *joined = ep_arguments_value(&arguments, "join");
-  if (joined && ep_sha256_prepare(&error) == EP_OK) return ep_relay_join(joined, "/proc/self/exe");
+  if (ep_worker_is_node(&arguments)) return ep_worker_run_node(&arguments);
   const char *connection = ep_arguments_value(&arguments, "connect");
   if (connection && ep_sha256_prepare(&error) == EP_OK)
     return ep_relay_run(connection, "/proc/self/exe", w.plugin);

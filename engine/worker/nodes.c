@@ -3,7 +3,9 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "api/hash/sha256.h"
 #include "engine/sandbox/sandbox.h"
+#include "engine/worker/relay/join.h"
 #include "kernels/nodes.h"
 
 enum { EXIT_LEADER = 3 };
@@ -18,12 +20,26 @@ ep_status ep_worker_use_nodes(const ep_device *device, int socket, int count, ep
   return status;
 }
 
-int ep_worker_serve_node(int socket) {
+static int node_serve(int socket) {
   ep_error error = {0};
   ep_sandbox_enter(&(ep_sandbox){.kind = EP_SANDBOX_CPU});
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN);
   if (ep_node_serve(socket, &error) == EP_OK) return 0;
+  fprintf(stderr, "epoch-worker: %s\n", error.message);
+  return EXIT_LEADER;
+}
+
+bool ep_worker_is_node(const ep_arguments *arguments) {
+  return ep_arguments_has(arguments, "join") || ep_arguments_has(arguments, "serve-node");
+}
+
+int ep_worker_run_node(const ep_arguments *arguments) {
+  ep_error error = {0};
+  if (ep_arguments_has(arguments, "serve-node"))
+    return node_serve((int)ep_arguments_integer(arguments, "serve-node", -1));
+  if (ep_sha256_prepare(&error) == EP_OK)
+    return ep_relay_join(ep_arguments_value(arguments, "join"), "/proc/self/exe");
   fprintf(stderr, "epoch-worker: %s\n", error.message);
   return EXIT_LEADER;
 }

@@ -88,7 +88,7 @@ offers "$id" -s "$url" watch job_
 offers 'houses mnist' data show ''
 offers 'mnist mnist-tuned' example mn
 offers 'bash zsh' completion ''
-offers '--log' plot last --l
+offers '--log' plot last --lo
 echo "ok: bash completes commands, options, values, jobs, data sets, examples"
 if command -v zsh >/dev/null; then
   "$ctl" completion zsh >"$scratch/_epochctl"

@@ -10,7 +10,7 @@ workers_address=127.0.0.1:0 # where workers connect; the same again for an epoch
 slurm_start() {
   local command
   mkdir -p "$fake_slurm" "$shared" "$scratch/bin"
-  for command in sbatch squeue scancel sinfo scontrol sacct; do
+  for command in sbatch squeue scancel sinfo scontrol sacct srun; do
     ln -sf "$here/../slurm/fake" "$scratch/bin/$command"
   done
   device="$device,slurm:gpu,slurm:cpu" PATH="$scratch/bin:$PATH" daemon_start --shared-dir "$shared" --slurm-listen "$workers_address" "$@"

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clients import ENDED, Http, Wrong, XOR
 
 HERE, THERE = "cpu", "slurm:cpu"
-STARTS = 100
+STARTS = int(os.environ.get("EPOCHD_FIGURES_STARTS", "100"))
 TRIAL_SECONDS = 0.05
 
 
@@ -59,29 +59,47 @@ def starts(port, http):
     print(f"more on {THERE}: {statistics.median(taken[THERE]) - statistics.median(taken[HERE]):.1f} (median)\n", flush=True)
 
 
-def sweeps(http, trials, count, epochs):
-    """Seconds of so many trials, as `count` sweeps at once, each on a worker of its own and one core."""
-    spec = {"search": "random", "max_trials": trials // count, "max_parallel": 1, "metric": "train.loss",
+def sweep(http, trials, workers, epochs, device=THERE):
+    """Seconds of a sweep of so many trials on so many workers, and its trials without their times."""
+    spec = {"search": "random", "max_trials": trials, "workers": workers, "metric": "train.loss",
             "space": {"/optimizer/lr": {"log_uniform": [0.1, 1]}},
-            "job": dict(XOR, device=THERE, epochs=epochs, report_every=epochs)}
+            "job": dict(XOR, device=device, epochs=epochs, report_every=epochs)}
     begin = time.monotonic()
-    running = [submitted(http, dict(spec, seed=seed), "sweeps") for seed in range(count)]
+    identity = submitted(http, spec, "sweeps")
+    ended(http, identity, "sweeps")
+    seconds, rows, offset = time.monotonic() - begin, [], 0
+    while offset is not None:
+        page = json.loads(http.must(200, "GET", f"/v1/sweeps/{identity}/trials?sort=trial&limit=1000&offset={offset}"))
+        rows += [{key: value for key, value in row.items() if key != "train_seconds"} for row in page["data"]]
+        offset = page["next"]
+    return seconds, rows
+
+
+def two_workers(http):
+    """Two jobs at once bring them."""
+    running = [submitted(http, dict(XOR, device=THERE, epochs=10**9, report_every=10**6)) for _ in range(2)]
+    while any(json.loads(http.must(200, "GET", f"/v1/jobs/{each}"))["progress"]["epoch"] == 0 for each in running):
+        time.sleep(0.1)
     for each in running:
-        ended(http, each, "sweeps")
-    return time.monotonic() - begin
+        http.must(200, "POST", f"/v1/jobs/{each}/cancel")
+        while json.loads(http.must(200, "GET", f"/v1/jobs/{each}?wait=30"))["status"] not in ENDED:
+            pass
 
 
 def nodes(http, trials):
     measured = [ended(http, submitted(http, dict(XOR, device=HERE, epochs=100000, report_every=100000)))
                 ["timing"]["epoch_microseconds"] for _ in range(3)]
     epochs = int(TRIAL_SECONDS * 1e6 / min(measured))
-    sweeps(http, 20, 2, epochs)  # now there are two workers
+    two_workers(http)
     print(f"{trials} trials of {TRIAL_SECONDS * 1000:.0f} ms, a core a worker; load of the machine "
           f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n| | s |\n|---|---|")
-    one = sweeps(http, trials, 1, epochs)
-    print(f"| one sweep, on one node | {one:.1f} |", flush=True)
-    two = sweeps(http, trials, 2, epochs)
-    print(f"| two sweeps of half the trials, on two nodes | {two:.1f} |\ntwo nodes are {one / two:.2f} times one")
+    one, alone = sweep(http, trials, 1, epochs)
+    print(f"| on one node | {one:.1f} |", flush=True)
+    two, shared = sweep(http, trials, 2, epochs)
+    print(f"| on two nodes | {two:.1f} |\ntwo nodes are {one / two:.2f} times one, trials "
+          f"{'the same to the bit' if alone == shared else 'DIFFER'}")
+    if alone != shared:
+        raise Wrong("the trials of two workers are not those of one")
 
 
 def main():

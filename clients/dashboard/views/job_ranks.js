@@ -34,9 +34,9 @@ function stagesTable({ stages }) {
 }
 
 function ranksTable(parallel, ranks) {
-  return table("Ranks", ["Rank", "Replica", "Stage", "Layers", "Memory", "Computing", "Communicating", "Waiting"],
+  return table("Ranks", ["Rank", "Replica", "Stage", "Node", "Layers", "Memory", "Computing", "Communicating", "Waiting"],
     ranks.map((rank) => h("tr", { "data-rank": rank.rank }, cells([
-      integer(rank.rank), integer(rank.data), integer(rank.model), parallel ? layersOf(parallel.stages[rank.model]) : "–", bytes(rank.bytes),
+      integer(rank.rank), integer(rank.data), integer(rank.model), integer(rank.node), parallel ? layersOf(parallel.stages[rank.model]) : "–", bytes(rank.bytes),
       seconds(rank.compute_microseconds / 1e6), seconds(rank.communication_microseconds / 1e6), percent(rank.idle_share)]))));
 }
 

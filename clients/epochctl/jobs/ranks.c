@@ -77,6 +77,7 @@ static void rank_cells(ep_text_table *table, const json_t *parallel, const json_
   integer_cell(table, ep_json_integer_at(rank, "rank"));
   integer_cell(table, ep_json_integer_at(rank, "data"));
   integer_cell(table, model);
+  integer_cell(table, ep_json_integer_at(rank, "node"));
   layers_cell(table, json_array_get(ep_json_at(parallel, "stages"), (size_t)model));
   ep_text_table_cell(table, ep_human_bytes(ep_json_number_at(rank, "bytes"), text),
                      EP_COLOUR_PLAIN);
@@ -87,9 +88,9 @@ static void rank_cells(ep_text_table *table, const json_t *parallel, const json_
 
 void ep_ranks_print(const ep_terminal *terminal, const json_t *parallel, const json_t *ranks) {
   static const ep_text_column COLUMNS[] = {
-      {"rank", true, false},          {"replica", true, false}, {"stage", true, false},
-      {"layers", true, false},        {"memory", true, false},  {"computing", true, false},
-      {"communication", true, false}, {"waiting", true, false}};
+      {"rank", true, false},      {"replica", true, false},       {"stage", true, false},
+      {"node", true, false},      {"layers", true, false},        {"memory", true, false},
+      {"computing", true, false}, {"communication", true, false}, {"waiting", true, false}};
   const json_t *rank;
   size_t index;
   ep_text_table table = {0};

@@ -66,6 +66,62 @@ START_TEST(the_spec_wins) {
 }
 END_TEST
 
+/* Ranks on several nodes: as they are given, or as many as have a core for each. */
+START_TEST(nodes_follow_the_ranks) {
+  ep_slurm_need need = NEED;
+  ep_slurm_spec spec = {.nodes = 2};
+  ep_slurm_partition partition = PARTITION;
+  partition.node_gpus = partition.node_gpus_least = 0;
+  partition.nodes = 3;
+  ck_assert_int_eq(make(&need, NULL, &partition), EP_OK);
+  ck_assert_int_eq(request.nodes, 1);
+  need.ranks = need.cores = 4;
+  ck_assert_int_eq(make(&need, NULL, &partition), EP_OK); /* a node has 16 cores */
+  ck_assert_int_eq(request.nodes, 1);
+  ck_assert_int_eq(make(&need, &spec, &partition), EP_OK);
+  ck_assert_int_eq(request.nodes, 2);
+  ck_assert_int_eq(request.cpus, 2);
+  need.ranks = need.cores = 17;
+  ck_assert_int_eq(make(&need, NULL, &partition), EP_OK);
+  ck_assert_int_eq(request.nodes, 2);
+  ck_assert_int_eq(request.cpus, 9);
+  need.ranks = need.cores = 64; /* one node more than there are: several ranks share a core */
+  ck_assert_int_eq(make(&need, NULL, &partition), EP_OK);
+  ck_assert_int_eq(request.nodes, 3);
+  ck_assert_int_eq(request.cpus, 16);
+  spec.nodes = 3;
+  ck_assert_int_eq(make(&need, &spec, &partition), EP_OK);
+  spec.nodes = 4;
+  ck_assert_int_eq(make(&need, &spec, &partition), EP_INVALID);
+  ck_assert_str_eq(error.pointer, "/slurm/nodes");
+  partition.max_nodes = 2; /* of a job */
+  spec.nodes = 3;
+  ck_assert_int_eq(make(&need, &spec, &partition), EP_INVALID);
+  spec.nodes = 2;
+  need.ranks = 1;
+  ck_assert_int_eq(make(&need, &spec, &partition), EP_INVALID);
+  need.ranks = 2;
+  ck_assert_int_eq(make(&need, &spec, &partition), EP_OK);
+  partition.node_gpus = partition.node_gpus_least = 1;
+  ck_assert_int_eq(make(&need, &spec, &partition), EP_INVALID);
+  ck_assert_ptr_nonnull(strstr(error.message, "train on CPUs"));
+}
+END_TEST
+
+/* A worker of two nodes is for jobs of two. */
+START_TEST(a_worker_holds_jobs_of_as_many_nodes) {
+  const ep_slurm_request one = {
+      .partition = "cpu", .nodes = 1, .cpus = 2, .memory_bytes = 1LL << 30};
+  ep_slurm_request two = one, none = one;
+  two.nodes = 2;
+  none.nodes = 0; /* of a list of before */
+  ck_assert(ep_slurm_request_holds(&two, &two));
+  ck_assert(!ep_slurm_request_holds(&two, &one));
+  ck_assert(!ep_slurm_request_holds(&one, &two));
+  ck_assert(ep_slurm_request_holds(&one, &none));
+}
+END_TEST
+
 START_TEST(an_estimate_is_cut_to_the_limit) {
   ep_slurm_need need = NEED;
   ep_slurm_partition partition = PARTITION;
@@ -145,6 +201,8 @@ EP_SUITE("server/slurm/request") {
   tcase_add_test(tests, a_request_follows_the_plan);
   tcase_add_test(tests, a_partition_without_gpus_gets_no_request_for_one);
   tcase_add_test(tests, the_spec_wins);
+  tcase_add_test(tests, nodes_follow_the_ranks);
+  tcase_add_test(tests, a_worker_holds_jobs_of_as_many_nodes);
   tcase_add_test(tests, an_estimate_is_cut_to_the_limit);
   tcase_add_test(tests, memory_has_a_limit);
   tcase_add_test(tests, cores_are_those_of_a_node);
