@@ -3,11 +3,13 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/plan/cost.h"
 #include "engine/training/segment.h"
 #include "engine/training/setup.h"
+#include "kernels/cache/cache.h"
 
 /* Of the time that the training is expected to take, no more than this goes into trying; an
  * executor is tried that is expected to take less than so many times the least; and it takes the
@@ -33,6 +35,46 @@ typedef struct {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
 static choice remembered[REMEMBERED];
 static int next;
+
+/* What a choice depends on: the program, the device, and what runs it. */
+static ep_cache_key key_of(uint64_t program, const ep_backend_info *backend) {
+  ep_cache_key key = ep_cache_key_start();
+  ep_cache_key_add(&key, "executor");
+  ep_cache_key_add(&key, EP_VERSION);
+  ep_cache_key_add(&key, backend->name);
+  ep_cache_key_add(&key, backend->instruction_set);
+  ep_cache_key_add(&key, backend->driver);
+  ep_cache_key_add_number(&key, backend->threads);
+  ep_cache_key_add_number(&key, (int64_t)program);
+  return key;
+}
+
+static bool is_text(const char *text, size_t bytes) {
+  return text[0] != '\0' && memchr(text, '\0', bytes);
+}
+
+/* What an earlier worker wrote. */
+static bool kept_read(uint64_t program, const ep_backend_info *backend, ep_tried_executors *out) {
+  const ep_cache_key key = key_of(program, backend);
+  size_t bytes = 0;
+  char *kept = ep_cache_read(&key, &bytes);
+  ep_tried_executors tried = {0};
+  bool sound = kept && bytes == sizeof tried;
+  if (sound) memcpy(&tried, kept, sizeof tried);
+  free(kept);
+  sound = sound && is_text(tried.chosen, sizeof tried.chosen) && tried.count >= 0 &&
+          tried.count <= EP_LIMIT_TRIED;
+  for (int i = 0; sound && i < tried.count; i++)
+    sound = is_text(tried.executor[i].name, sizeof tried.executor[i].name);
+  if (sound) *out = tried;
+  return sound;
+}
+
+static void kept_write(uint64_t program, const ep_backend_info *backend,
+                       const ep_tried_executors *tried) {
+  const ep_cache_key key = key_of(program, backend);
+  ep_cache_write(&key, (const char *)tried, sizeof *tried);
+}
 
 static bool recall(uint64_t program, const char *device, ep_tried_executors *out) {
   bool found = false;
@@ -220,10 +262,15 @@ ep_status ep_choice_make(ep_trainer *t, ep_error *error) {
   if (count == 0) return EP_OK;
   const uint64_t program = ep_plan_signature(t->plan);
   if (recall(program, t->job->device, &t->tried)) return recalled_make(t, info.executor, error);
+  if (kept_read(program, &backend, &t->tried)) {
+    remember(program, t->job->device, &t->tried);
+    return recalled_make(t, info.executor, error);
+  }
   status = candidates_try(t, info.executor, candidates, count, error);
   if (status != EP_OK) return status;
   t->job->backend_ops->instance_info(t->instance, &info);
   snprintf(t->tried.chosen, sizeof t->tried.chosen, "%s", info.executor);
   remember(program, t->job->device, &t->tried);
+  kept_write(program, &backend, &t->tried);
   return EP_OK;
 }

@@ -21,6 +21,14 @@ bool ep_executor_takes(const ep_executor_profile *const *profiles, int count, in
   return true;
 }
 
+double ep_executor_usual_seconds(const ep_executor_profile *profile, const ep_program *program,
+                                 const ep_device_traits *device) {
+  double units[EP_LIMIT_COST_TERMS] = {0}, seconds = 0;
+  profile->work(program, device, program->batch_size, units);
+  for (int i = 0; i < EP_LIMIT_COST_TERMS; i++) seconds += units[i] * profile->terms[i].seconds;
+  return seconds;
+}
+
 bool ep_executor_accepts_all(const ep_program *program, const ep_device_traits *device) {
   (void)program;
   (void)device;

@@ -42,4 +42,8 @@ int64_t ep_gpu_shared_bytes(int capability);
  * is taken to be an H100 or H200. The generation is taken to be the capability. */
 ep_gpu_traits ep_gpu_traits_of(const char *instruction_set, int multiprocessors);
 
+/* Cycles of a multiprocessor in a second, an H200's: what turns seconds that were measured on one
+ * into the cycles that a profile states. */
+#define EP_GPU_CYCLES_PER_SECOND 1.98e9
+
 #endif

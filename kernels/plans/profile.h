@@ -77,6 +77,10 @@ bool ep_executor_can(const ep_executor_profile *profile, const ep_program *progr
 bool ep_executor_takes(const ep_executor_profile *const *profiles, int count, int at,
                        const ep_program *program, const ep_device_traits *device);
 
+/* Seconds that a step of a whole batch usually takes, by the profile's terms. */
+double ep_executor_usual_seconds(const ep_executor_profile *profile, const ep_program *program,
+                                 const ep_device_traits *device);
+
 /* `accepts` of an executor that runs every program whose words it knows. */
 bool ep_executor_accepts_all(const ep_program *program, const ep_device_traits *device);
 

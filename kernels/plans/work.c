@@ -3,6 +3,7 @@
 #include "kernels/formulas/optimizers.h"
 
 enum { WIDE_IN_FEATURES = 16, WIDE_OUT_FEATURES = 4 };
+enum { THIN_WEIGHTS = 256, THIN_PRODUCTS = 1 << 20 };
 
 /* --- a layer ------------------------------------------------------------------------------- */
 
@@ -56,6 +57,11 @@ double ep_op_value_work(const ep_op *op) {
 
 bool ep_op_is_wide(const ep_op *op) {
   return op->in_features >= WIDE_IN_FEATURES && op->out_features >= WIDE_OUT_FEATURES;
+}
+
+bool ep_op_is_thin(const ep_op *op, int64_t rows) {
+  const int64_t weights = ep_op_weights(op);
+  return weights <= THIN_WEIGHTS || rows <= THIN_PRODUCTS / weights;
 }
 
 /* --- a network ----------------------------------------------------------------------------- */

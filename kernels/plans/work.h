@@ -29,6 +29,10 @@ double ep_op_value_work(const ep_op *op);
 /* Whether a linear layer's inputs fill vectors. */
 bool ep_op_is_wide(const ep_op *op);
 
+/* Whether a GPU's library of products has nothing to tile in a linear layer of so many rows: a few
+ * weights, or little work. */
+bool ep_op_is_thin(const ep_op *op, int64_t rows);
+
 /* --- a network ----------------------------------------------------------------------------- */
 
 /* Of one row, forward and back. */

@@ -1,5 +1,5 @@
 /* ahead.h: compiles the kernels of all cases beforehand, on all cores. The cases then run one after
- * the other and find their kernels in the cache on disk (kernels/cuda/runtime/cache.h). */
+ * the other and find their kernels in the cache on disk (kernels/cache/cache.h). */
 #ifndef EP_TESTS_GPU_AHEAD_H
 #define EP_TESTS_GPU_AHEAD_H
 

@@ -129,6 +129,22 @@ static ep_case *half_create(void) {
   return dense_create(64, EP_PRECISION_BF16);
 }
 
+/* What stands behind a layer besides an activation. */
+static ep_case *norms_create(void) {
+  ep_case *self = ep_case_create("norms and dropouts", 7, EP_LOSS_CROSS_ENTROPY);
+  const int widths[] = {40, 33};
+  for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+    ep_case_add_linear(self, widths[i], true);
+    ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+    ep_case_add(self, EP_LAYER_GELU);
+    ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.2f);
+  }
+  ep_case_add_linear(self, 50, true);
+  self->program.precision = EP_PRECISION_TF32;
+  ep_case_finish(self, &(ep_case_training){.rows = 900, .batch_size = 300, .shuffle = true});
+  return self;
+}
+
 static ep_case *picture_create(void) {
   const ep_case_window three = {.kernel = {3, 3}}, two = {.kernel = {2, 2}};
   ep_case *self = ep_case_create_image("picture", (ep_shape){1, 12, 12}, EP_LOSS_NLL);
@@ -156,7 +172,7 @@ static ep_case *digits_create(void) {
 }
 
 static ep_case *(*const programs[])(void) = {thin_create, middle_create, growing_create,
-                                             half_create, picture_create};
+                                             half_create, norms_create,  picture_create};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 /* --- the test ------------------------------------------------------------------------------ */

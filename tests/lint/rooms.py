@@ -10,7 +10,7 @@ PROGRAM = "api kernels"
 DATA = "engine/data/arrays engine/data/cells engine/data/datasets engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
 JOBS = SERVER + " server/store server/jobs server/jobs/placement server/jobs/live"
-EXECUTOR = PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device kernels/cuda/runtime " \
+EXECUTOR = PROGRAM + " kernels/cache kernels/formulas kernels/plans kernels/cuda/device kernels/cuda/runtime " \
     "kernels/cuda/network kernels/cuda/layers kernels/cuda/executors"
 SUBCOMMAND = "clients/epochctl/client clients/epochctl/commands clients/epochctl/http clients/epochctl/terminal"
 
@@ -30,6 +30,7 @@ ROOMS = {
 
     "kernels": ("api", ""),
     "kernels/formulas": (PROGRAM, ""),
+    "kernels/cache": ("api", ""),
     "kernels/plans": (PROGRAM + " kernels/formulas", ""),
     "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors kernels/cpu/executors/ranks "
                     "kernels/cpu/plans", ""),
@@ -43,7 +44,7 @@ ROOMS = {
                      "kernels/cuda/plans kernels/cuda/population", "cuda"),
     "kernels/cuda/device": ("kernels kernels/formulas", "cuda"),
     "kernels/cuda/device/std": ("", ""),
-    "kernels/cuda/runtime": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device", "cuda"),
+    "kernels/cuda/runtime": (PROGRAM + " kernels/cache kernels/formulas kernels/plans kernels/cuda/device", "cuda"),
     "kernels/cuda/layers": ("kernels kernels/formulas kernels/cuda/device", "cuda"),
     "kernels/cuda/network": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/runtime kernels/cuda/layers",
                              "cuda"),
@@ -85,7 +86,7 @@ ROOMS = {
     "engine/plots": ("api api/json api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics engine/weights", ""),
     "engine/inspection": ("api api/wire kernels kernels/formulas kernels/cpu/layers", ""),
     "engine/training/rules": ("api api/rates api/spec", ""),
-    "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas kernels/plans engine engine/files engine/host "
+    "engine/training": ("api api/json api/spec api/wire kernels kernels/cache kernels/formulas kernels/plans engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
                         "engine/data/prepare engine/inspection engine/metrics engine/training/rules", ""),
     "engine/search": (PROGRAM, ""),

@@ -1,6 +1,17 @@
 #include "kernels/cuda/executors/dense.h"
 
+#include <stddef.h>
+
 #include "kernels/formulas/activations.h"
+
+/* Where an op behind a layer goes; NULL where it can go nowhere. */
+static const ep_op **place_of(ep_cuda_dense_layer *layer, ep_layer_type type) {
+  if (layer->dropout) return NULL;
+  if (type == EP_LAYER_DROPOUT) return &layer->dropout;
+  if (layer->activation) return NULL;
+  if (ep_activation_is(type)) return &layer->activation;
+  return type == EP_LAYER_LAYER_NORM && !layer->norm ? &layer->norm : NULL;
+}
 
 int ep_cuda_dense_layers(const ep_program *program, int64_t widest, int most,
                          ep_cuda_dense_layer *out) {
@@ -9,19 +20,20 @@ int ep_cuda_dense_layers(const ep_program *program, int64_t widest, int most,
     const ep_op *op = &program->ops[i];
     if (op->type == EP_LAYER_FLATTEN) continue;
     if (op->in_features > widest || op->out_features > widest) return 0;
-    if (op->type == EP_LAYER_LINEAR && count < most)
+    if (op->type == EP_LAYER_LINEAR) {
+      if (count == most) return 0;
       out[count++] = (ep_cuda_dense_layer){.linear = op};
-    else if (ep_activation_is(op->type) && count > 0 && !out[count - 1].activation)
-      out[count - 1].activation = op;
-    else
-      return 0;
+      continue;
+    }
+    const ep_op **place = count > 0 ? place_of(&out[count - 1], op->type) : NULL;
+    if (!place) return 0;
+    *place = op;
   }
   return count;
 }
 
 bool ep_cuda_dense_suits(const ep_program *program) {
-  bool precise = program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32;
-  return precise && ep_program_is_resident(program) && ep_program_takes_numbers(program) &&
+  return ep_program_is_resident(program) && ep_program_takes_numbers(program) &&
          program->optimizer.clip_norm == 0;
 }
 

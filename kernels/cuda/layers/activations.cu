@@ -2,11 +2,12 @@
  * row. */
 #include <math.h>
 
-#include "kernels/cuda/layers/kernels.h"
+#include "kernels/cuda/layers/activation_chains.h"
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/formulas/activations.h"
+#include "kernels/formulas/dropout.h"
 
-enum { THREADS = 256 };
+enum { THREADS = 256, QUAD = 4, LINES = THREADS / WARP };
 
 static __global__ void pointwise_forward(ep_op op, int64_t count, const float *x, float *y) {
   for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
@@ -19,6 +20,60 @@ static __global__ void pointwise_backward(ep_op op, int64_t count, const float *
   for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * THREADS)
     grad[at] *= ep_activation_derivative(&op, x[at], y[at]);
+}
+
+/* A thread four neighbours, which one call of Philox decides. */
+static __global__ void pointwise_drop(ep_op op, ep_op dropout, int64_t first, int64_t count,
+                                      uint64_t seed, const ep_cuda_clock *clock, const float *x,
+                                      float *y, float *z) {
+  const int64_t step = clock->epoch * clock->steps_per_epoch + clock->batch;
+  const int64_t quads = (first + count + QUAD - 1) / QUAD;
+  const float scale = ep_dropout_scale(dropout.p);
+  for (int64_t quad = first / QUAD + (int64_t)blockIdx.x * THREADS + threadIdx.x; quad < quads;
+       quad += (int64_t)gridDim.x * THREADS) {
+    const ep_random4 words = ep_dropout_words(seed, step, dropout.layer, quad);
+#pragma unroll
+    for (int i = 0; i < QUAD; i++) {
+      const int64_t at = QUAD * quad + i - first;
+      if (at < 0 || at >= count) continue;
+      const float value = ep_activation(&op, x[at]);
+      if (z != y) y[at] = value;
+      z[at] = ep_dropout_word_keeps(words.word[i], dropout.p) ? scale * value : 0;
+    }
+  }
+}
+
+/* 32 columns a block, a line of threads a row; blockIdx.y is the slice of the rows. */
+template <bool drops>
+static __global__ void columns_undo(ep_op op, ep_op dropout, int64_t first, int64_t rows,
+                                    uint64_t seed, const ep_cuda_clock *clock, const float *x,
+                                    const float *y, float *grad, float *sums) {
+  __shared__ float of_line[LINES][WARP];
+  const int64_t columns = op.out_features, column = (int64_t)blockIdx.x * WARP + threadIdx.x;
+  const int64_t step = drops ? clock->current : 0;
+  const float scale = drops ? ep_dropout_scale(dropout.p) : 1;
+  float sum = 0;
+  int64_t from, end;
+  slice_rows(rows, blockIdx.y, gridDim.y, &from, &end);
+  if (column < columns)
+#pragma unroll 4
+    for (int64_t row = from + threadIdx.y; row < end; row += LINES) {
+      const int64_t at = row * columns + column;
+      float value = grad[at];
+      if (drops) {
+        const bool keeps = ep_dropout_keeps(seed, step, dropout.layer,
+                                            (first + row) * columns + column, dropout.p);
+        value = keeps ? scale * value : 0;
+      }
+      value *= ep_activation_derivative(&op, x[at], y[at]);
+      grad[at] = value;
+      sum += value;
+    }
+  of_line[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y != 0 || column >= columns || !sums) return;
+  for (int line = 1; line < LINES; line++) sum += of_line[line][threadIdx.x];
+  sums[blockIdx.y * columns + column] = sum;
 }
 
 /* The greatest of a block's values, in every thread; fmaxf passes over NaN, which the sums of
@@ -105,6 +160,30 @@ cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, in
   else
     softmax_backward<<<ep_cuda_blocks(rows, 1), row_threads(columns), 0, stream>>>(
         op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, y, grad);
+  return cudaGetLastError();
+}
+
+cudaError_t ep_cuda_activation_drop(cudaStream_t stream, const ep_op *op, const ep_op *dropout,
+                                    int64_t first, int64_t rows, uint64_t seed,
+                                    const ep_cuda_clock *clock, const float *x, float *y,
+                                    float *z) {
+  const int64_t columns = op->out_features, count = rows * columns;
+  pointwise_drop<<<ep_cuda_blocks(count + QUAD, THREADS * QUAD), THREADS, 0, stream>>>(
+      *op, *dropout, first * columns, count, seed, clock, x, y, z);
+  return cudaGetLastError();
+}
+
+cudaError_t ep_cuda_activation_undo(cudaStream_t stream, const ep_op *op, const ep_op *dropout,
+                                    int64_t first, int64_t rows, uint64_t seed,
+                                    const ep_cuda_clock *clock, const float *x, const float *y,
+                                    float *grad, int slices, float *sums) {
+  const dim3 grid(ep_cuda_blocks(op->out_features, WARP), (unsigned int)slices), block(WARP, LINES);
+  if (dropout)
+    columns_undo<true>
+        <<<grid, block, 0, stream>>>(*op, *dropout, first, rows, seed, clock, x, y, grad, sums);
+  else
+    columns_undo<false>
+        <<<grid, block, 0, stream>>>(*op, *op, first, rows, seed, clock, x, y, grad, sums);
   return cudaGetLastError();
 }
 

@@ -7,16 +7,33 @@
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/formulas/losses.h"
 
-enum { THREADS = 256, WARPS = THREADS / WARP };
+enum { THREADS = 256, ALONE_THREADS = 1024 };
 static_assert((int)EP_CUDA_LOSS_BLOCKS <= (int)THREADS,
               "the last block takes one partial sum a thread");
+
+/* Numbers that each thread has, where one block has them all: it waits for no other. */
+enum { ALONE_NUMBERS = 4 };
+
+/* Both sums over a block, in thread 0. All threads call. */
+static __device__ void block_sums(double *value, int64_t *errors) {
+  __shared__ double values[WARP];
+  __shared__ int64_t counts[WARP];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+  double v = warp_sum(*value);
+  int64_t e = warp_sum(*errors);
+  __syncthreads(); /* both may still be read by an earlier call */
+  if (lane == 0) values[warp] = v, counts[warp] = e;
+  __syncthreads();
+  if (warp != 0) return;
+  *value = warp_sum(lane < warps ? values[lane] : 0.0);
+  *errors = warp_sum(lane < warps ? counts[lane] : (int64_t)0);
+}
 
 /* Sums the blocks' shares: the whole in thread 0 of the last block to come here, which returns
  * true. All threads call. */
 static __device__ bool blocks_sum(ep_cuda_partials *partials, double *value, int64_t *errors) {
   __shared__ bool last;
-  *value = ep_cuda_block_sum(*value);
-  *errors = ep_cuda_block_sum(*errors);
+  block_sums(value, errors);
   if (gridDim.x == 1) return threadIdx.x == 0;
   if (threadIdx.x == 0) {
     partials->loss[blockIdx.x] = *value;
@@ -29,9 +46,9 @@ static __device__ bool blocks_sum(ep_cuda_partials *partials, double *value, int
   __threadfence();
   /* Read past the L1 cache, which does not see the other blocks' writes. */
   bool mine = threadIdx.x < gridDim.x;
-  *value = ep_cuda_block_sum(mine ? __ldcg(&partials->loss[threadIdx.x]) : 0.0);
-  *errors = ep_cuda_block_sum(
-      mine ? (int64_t)__ldcg((const long long *)&partials->errors[threadIdx.x]) : (int64_t)0);
+  *value = mine ? __ldcg(&partials->loss[threadIdx.x]) : 0.0;
+  *errors = mine ? (int64_t)__ldcg((const long long *)&partials->errors[threadIdx.x]) : (int64_t)0;
+  block_sums(value, errors);
   if (threadIdx.x == 0) partials->done = 0;
   return threadIdx.x == 0;
 }
@@ -62,13 +79,13 @@ static __device__ void finish(const ep_cuda_loss &loss, double value, int64_t er
 }
 
 /* One output against one target: a thread each. */
-static __global__ void pointwise(ep_cuda_loss loss) {
+static __global__ void __launch_bounds__(ALONE_THREADS) pointwise(ep_cuda_loss loss) {
   int64_t count = loss.rows * loss.columns, errors = 0;
   float scale = 1.0f / (float)(loss.mean_rows > 0 ? loss.mean_rows * loss.columns : count);
   double value = 0;
   const float *y = (const float *)loss.y;
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
-       at += (int64_t)gridDim.x * THREADS) {
+  for (int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; at < count;
+       at += (int64_t)gridDim.x * blockDim.x) {
     float output = loss.output[at], target = y[at];
     value += (double)ep_loss_value(loss.type, output, target, loss.loss_parameter);
     errors += ep_loss_misses(loss.type, output, target);
@@ -106,7 +123,7 @@ static __device__ double weights_sum(const ep_cuda_loss &loss) {
   const int32_t *y = (const int32_t *)loss.y;
   double sum = 0;
   if (!loss.class_weights) return (double)loss.rows;
-  for (int64_t row = threadIdx.x; row < loss.rows; row += THREADS)
+  for (int64_t row = threadIdx.x; row < loss.rows; row += blockDim.x)
     sum += (double)loss.class_weights[y[row]];
   sum = ep_cuda_block_sum(sum);
   if (threadIdx.x == 0) all = sum;
@@ -138,14 +155,15 @@ static __device__ float entropy_row(const ep_cuda_loss &loss, const float *outpu
 }
 
 /* A row of outputs against its class: a warp each. */
-static __global__ void classes(ep_cuda_loss loss) {
+static __global__ void __launch_bounds__(ALONE_THREADS) classes(ep_cuda_loss loss) {
   int lane = threadIdx.x % WARP;
   int64_t columns = loss.columns, errors = 0;
   double value = 0, mean_of = weights_sum(loss);
   float scale = (float)(1 / (loss.mean_rows > 0 ? (double)loss.mean_rows : mean_of));
   const int32_t *y = (const int32_t *)loss.y;
-  for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; row < loss.rows;
-       row += (int64_t)gridDim.x * WARPS) {
+  const int warps = blockDim.x / WARP;
+  for (int64_t row = (int64_t)blockIdx.x * warps + threadIdx.x / WARP; row < loss.rows;
+       row += (int64_t)gridDim.x * warps) {
     const float *output = loss.output + row * columns;
     float *grad = loss.grad ? loss.grad + row * columns : NULL;
     int64_t target = y[row];
@@ -168,12 +186,17 @@ static __global__ void classes(ep_cuda_loss loss) {
 
 cudaError_t ep_cuda_loss_run(cudaStream_t stream, const ep_cuda_loss *loss) {
   bool by_row = ep_loss_takes_classes(loss->type);
-  unsigned int blocks = by_row ? ep_cuda_blocks(loss->rows, WARPS)
-                               : ep_cuda_blocks(loss->rows * loss->columns, 4 * THREADS);
+  const int64_t count = loss->rows * loss->columns;
+  const bool alone = by_row ? loss->rows <= ALONE_THREADS / WARP
+                            : count > THREADS && count <= ALONE_THREADS * ALONE_NUMBERS;
+  const unsigned int threads = alone ? ALONE_THREADS : THREADS;
+  unsigned int blocks =
+      by_row ? ep_cuda_blocks(loss->rows, threads / WARP) : ep_cuda_blocks(count, 4 * threads);
+  if (alone) blocks = 1;
   if (blocks > EP_CUDA_LOSS_BLOCKS) blocks = EP_CUDA_LOSS_BLOCKS;
   if (by_row)
-    classes<<<blocks, THREADS, 0, stream>>>(*loss);
+    classes<<<blocks, threads, 0, stream>>>(*loss);
   else
-    pointwise<<<blocks, THREADS, 0, stream>>>(*loss);
+    pointwise<<<blocks, threads, 0, stream>>>(*loss);
   return cudaGetLastError();
 }

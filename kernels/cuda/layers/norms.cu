@@ -4,7 +4,7 @@
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/formulas/norms.h"
 
-enum { THREADS = 256 };
+enum { THREADS = 256, LINES = THREADS / WARP, COLUMN_LINES = 32 };
 
 static __device__ double block_sum_for_all(double value) {
   __shared__ double all;
@@ -52,6 +52,101 @@ static __global__ void batch_statistics(ep_cuda_norm norm) {
   float *running = norm.running + channel, momentum = norm.op.momentum;
   running[0] = ep_running_mean(running[0], mean, momentum);
   running[channels] = ep_running_variance(running[channels], variance, count, momentum);
+}
+
+/* --- batch_norm of vectors: 32 features a block, a warp's lanes side by side ---------------- */
+
+/* The sums over a block's lines of each lane's column, in all lines, in a fixed order. */
+static __device__ double lines_sum(double value) {
+  __shared__ double of_line[COLUMN_LINES][WARP + 1];
+  __syncthreads(); /* it may still be read by an earlier call */
+  of_line[threadIdx.y][threadIdx.x] = value;
+  __syncthreads();
+  double sum = 0;
+#pragma unroll 8
+  for (int line = 0; line < COLUMN_LINES; line++) sum += of_line[line][threadIdx.x];
+  return sum;
+}
+
+/* Training: statistics and outputs in one. */
+static __global__ void __launch_bounds__(COLUMN_LINES *WARP) columns_forward(ep_cuda_norm norm) {
+  const int64_t channels = norm.op.in.channels;
+  const int64_t channel = (int64_t)blockIdx.x * WARP + threadIdx.x;
+  const bool exists = channel < channels;
+  double sum = 0, square = 0;
+  if (exists)
+#pragma unroll 4
+    for (int64_t row = threadIdx.y; row < norm.rows; row += COLUMN_LINES)
+      sum += (double)norm.x[row * channels + channel];
+  const double center = lines_sum(sum) / (double)norm.rows;
+  if (exists)
+#pragma unroll 4
+    for (int64_t row = threadIdx.y; row < norm.rows; row += COLUMN_LINES) {
+      const double d = (double)norm.x[row * channels + channel] - center;
+      square += d * d;
+    }
+  const float mean = (float)center;
+  const float variance = (float)(lines_sum(square) / (double)norm.rows);
+  const float inverse = 1 / sqrtf(variance + norm.op.eps);
+  if (!exists) return;
+  const float weight = norm.weight ? norm.weight[channel] : 1;
+  const float bias = norm.bias ? norm.bias[channel] : 0;
+#pragma unroll 4
+  for (int64_t row = threadIdx.y; row < norm.rows; row += COLUMN_LINES) {
+    const float value = (norm.x[row * channels + channel] - mean) * inverse * weight;
+    norm.y[row * channels + channel] = norm.bias ? value + bias : value;
+  }
+  if (threadIdx.y != 0) return;
+  norm.saved[channel] = mean;
+  norm.saved[channels + channel] = inverse;
+  if (!norm.running) return;
+  float *running = norm.running + channel, momentum = norm.op.momentum;
+  running[0] = ep_running_mean(running[0], mean, momentum);
+  running[channels] = ep_running_variance(running[channels], variance, norm.rows, momentum);
+}
+
+/* Both sums, and the gradient by the input. */
+static __global__ void __launch_bounds__(COLUMN_LINES *WARP) columns_backward(ep_cuda_norm norm) {
+  const int64_t channels = norm.op.in.channels;
+  const int64_t channel = (int64_t)blockIdx.x * WARP + threadIdx.x;
+  const bool exists = channel < channels;
+  const float mean = exists ? norm.saved[channel] : 0;
+  const float inverse = exists ? norm.saved[channels + channel] : 0;
+  double sum = 0, product = 0;
+  if (exists)
+#pragma unroll 4
+    for (int64_t row = threadIdx.y; row < norm.rows; row += COLUMN_LINES) {
+      const int64_t at = row * channels + channel;
+      sum += (double)norm.grad[at];
+      product += (double)norm.grad[at] * (double)((norm.x[at] - mean) * inverse);
+    }
+  sum = lines_sum(sum);
+  product = lines_sum(product);
+  if (!exists) return;
+  if (threadIdx.y == 0 && norm.gradient) {
+    norm.gradient[channel] = (float)product;
+    if (norm.bias) norm.gradient[channels + channel] = (float)sum;
+  }
+  const float of_sum = (float)(sum / (double)norm.rows);
+  const float of_product = (float)(product / (double)norm.rows);
+  const float scale = norm.weight ? norm.weight[channel] * inverse : inverse;
+#pragma unroll 4
+  for (int64_t row = threadIdx.y; row < norm.rows; row += COLUMN_LINES) {
+    const int64_t at = row * channels + channel;
+    const float normal = (norm.x[at] - mean) * inverse;
+    norm.grad[at] = scale * (norm.grad[at] - of_sum - normal * of_product);
+  }
+}
+
+/* Of many rows, or of few channels, a block a channel reads more, and is faster for all that. */
+static bool has_columns(const ep_cuda_norm *norm) {
+  const int64_t rows_most = 64 * COLUMN_LINES, channels_least = 16 * WARP;
+  return norm->op.in.height * norm->op.in.width == 1 && norm->training && norm->rows <= rows_most &&
+         norm->op.in.channels >= channels_least;
+}
+
+static unsigned int column_blocks(const ep_cuda_norm *norm) {
+  return ep_cuda_blocks(norm->op.in.channels, WARP);
 }
 
 static __global__ void batch_forward(ep_cuda_norm norm, int64_t count) {
@@ -102,21 +197,128 @@ static __global__ void batch_backward(ep_cuda_norm norm, int64_t count) {
 
 /* --- layer_norm ---------------------------------------------------------------------------- */
 
-static __global__ void layer_forward(ep_cuda_norm norm) {
+/* A warp's row, or a block's where it is wide: SHARERS threads, each of which has up to EACH of its
+ * numbers in registers. */
+template <int SHARERS> static __device__ double row_sum(double value) {
+  return SHARERS == WARP ? warp_sum(value) : block_sum_for_all(value);
+}
+
+template <int SHARERS, int EACH> struct row_numbers {
+  float of[EACH];
+
+  __device__ void read(const float *from, int64_t columns, int sharer) {
+#pragma unroll
+    for (int i = 0; i < EACH; i++)
+      of[i] = sharer + i * SHARERS < columns ? from[sharer + i * SHARERS] : 0;
+  }
+};
+
+template <int SHARERS, int EACH>
+static __global__ void __launch_bounds__(THREADS) layer_forward(ep_cuda_norm norm) {
+  const int64_t columns = norm.op.in_features;
+  const int sharer = threadIdx.x % SHARERS, rows_at_once = gridDim.x * (THREADS / SHARERS);
+  for (int64_t row = blockIdx.x * (THREADS / SHARERS) + threadIdx.x / SHARERS; row < norm.rows;
+       row += rows_at_once) {
+    float *y = norm.y + row * columns;
+    row_numbers<SHARERS, EACH> x;
+    x.read(norm.x + row * columns, columns, sharer);
+    double sum = 0, square = 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) sum += (double)x.of[i];
+    const double center = row_sum<SHARERS>(sum) / (double)columns;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+      const double d = (double)x.of[i] - center;
+      square += sharer + i * SHARERS < columns ? d * d : 0;
+    }
+    const float mean = (float)center;
+    const float variance = (float)(row_sum<SHARERS>(square) / (double)columns);
+    const float inverse = 1 / sqrtf(variance + norm.op.eps);
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+      const int64_t at = sharer + i * SHARERS;
+      if (at >= columns) break;
+      float value = (x.of[i] - mean) * inverse;
+      if (norm.weight) value *= norm.weight[at];
+      y[at] = norm.bias ? value + norm.bias[at] : value;
+    }
+    if (sharer != 0) continue;
+    norm.saved[2 * row] = mean;
+    norm.saved[2 * row + 1] = inverse;
+  }
+}
+
+/* 32 features a block, eight rows at a time; blockIdx.y is the slice of the rows. */
+static __global__ void layer_weights(ep_cuda_norm norm) {
+  __shared__ float of_line[LINES][2][WARP];
+  const int64_t columns = norm.op.in_features, count = norm.bias ? 2 * columns : columns;
+  const int64_t at = (int64_t)blockIdx.x * WARP + threadIdx.x;
+  int64_t first, last;
+  slice_rows(norm.rows, blockIdx.y, gridDim.y, &first, &last);
+  float of_weight = 0, of_bias = 0;
+  if (at < columns)
+#pragma unroll 4
+    for (int64_t row = first + threadIdx.y; row < last; row += LINES) {
+      const float grad = norm.grad[row * columns + at];
+      of_weight +=
+          grad * ((norm.x[row * columns + at] - norm.saved[2 * row]) * norm.saved[2 * row + 1]);
+      of_bias += grad;
+    }
+  of_line[threadIdx.y][0][threadIdx.x] = of_weight;
+  of_line[threadIdx.y][1][threadIdx.x] = of_bias;
+  __syncthreads();
+  if (threadIdx.y > 1 || at >= columns || (threadIdx.y == 1 && !norm.bias)) return;
+  float sum = 0;
+  for (int line = 0; line < LINES; line++) sum += of_line[line][threadIdx.y][threadIdx.x];
+  norm.gradient[blockIdx.y * count + threadIdx.y * columns + at] = sum;
+}
+
+template <int SHARERS, int EACH>
+static __global__ void __launch_bounds__(THREADS) layer_backward(ep_cuda_norm norm) {
+  const int64_t columns = norm.op.in_features;
+  const int sharer = threadIdx.x % SHARERS, rows_at_once = gridDim.x * (THREADS / SHARERS);
+  for (int64_t row = blockIdx.x * (THREADS / SHARERS) + threadIdx.x / SHARERS; row < norm.rows;
+       row += rows_at_once) {
+    const float mean = norm.saved[2 * row], inverse = norm.saved[2 * row + 1];
+    float *grad = norm.grad + row * columns;
+    row_numbers<SHARERS, EACH> x, g;
+    x.read(norm.x + row * columns, columns, sharer);
+    g.read(grad, columns, sharer);
+    double sum = 0, product = 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+      const int64_t at = sharer + i * SHARERS;
+      if (at < columns && norm.weight) g.of[i] *= norm.weight[at];
+      x.of[i] = (x.of[i] - mean) * inverse;
+      sum += (double)g.of[i];
+      product += (double)g.of[i] * (double)x.of[i];
+    }
+    const float of_sum = (float)(row_sum<SHARERS>(sum) / (double)columns);
+    const float of_product = (float)(row_sum<SHARERS>(product) / (double)columns);
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+      const int64_t at = sharer + i * SHARERS;
+      if (at < columns) grad[at] = inverse * (g.of[i] - of_sum - x.of[i] * of_product);
+    }
+  }
+}
+
+/* Rows that are wider than registers can hold: their numbers are read again. */
+static __global__ void __launch_bounds__(THREADS) widest_forward(ep_cuda_norm norm) {
   int64_t columns = norm.op.in_features;
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
     const float *x = norm.x + row * columns;
     float *y = norm.y + row * columns;
     double sum = 0, square = 0;
-    for (int64_t i = threadIdx.x; i < columns; i += blockDim.x) sum += (double)x[i];
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS) sum += (double)x[i];
     double center = block_sum_for_all(sum) / (double)columns;
-    for (int64_t i = threadIdx.x; i < columns; i += blockDim.x) {
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS) {
       double d = (double)x[i] - center;
       square += d * d;
     }
     float mean = (float)center, variance = (float)(block_sum_for_all(square) / (double)columns);
     float inverse = 1 / sqrtf(variance + norm.op.eps);
-    for (int64_t i = threadIdx.x; i < columns; i += blockDim.x) {
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS) {
       float value = (x[i] - mean) * inverse;
       if (norm.weight) value *= norm.weight[i];
       y[i] = norm.bias ? value + norm.bias[i] : value;
@@ -127,59 +329,53 @@ static __global__ void layer_forward(ep_cuda_norm norm) {
   }
 }
 
-/* A thread a feature; blockIdx.y is the slice of the rows. */
-static __global__ void layer_weights(ep_cuda_norm norm) {
-  int64_t columns = norm.op.in_features, count = norm.bias ? 2 * columns : columns;
-  int64_t first = norm.rows * blockIdx.y / gridDim.y,
-          last = norm.rows * (blockIdx.y + 1) / gridDim.y;
-  float *gradient = norm.gradient + blockIdx.y * count;
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < columns;
-       at += (int64_t)gridDim.x * THREADS) {
-    float of_weight = 0, of_bias = 0;
-    for (int64_t row = first; row < last; row++) {
-      float grad = norm.grad[row * columns + at];
-      of_weight +=
-          grad * ((norm.x[row * columns + at] - norm.saved[2 * row]) * norm.saved[2 * row + 1]);
-      of_bias += grad;
-    }
-    gradient[at] = of_weight;
-    if (norm.bias) gradient[columns + at] = of_bias;
-  }
-}
-
-static __global__ void layer_backward(ep_cuda_norm norm) {
+static __global__ void __launch_bounds__(THREADS) widest_backward(ep_cuda_norm norm) {
   int64_t columns = norm.op.in_features;
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
     const float *x = norm.x + row * columns;
     float *grad = norm.grad + row * columns;
     float mean = norm.saved[2 * row], inverse = norm.saved[2 * row + 1];
     double sum = 0, product = 0;
-    for (int64_t i = threadIdx.x; i < columns; i += blockDim.x) {
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS) {
       float g = norm.weight ? grad[i] * norm.weight[i] : grad[i];
       sum += (double)g;
       product += (double)g * (double)((x[i] - mean) * inverse);
     }
     float of_sum = (float)(block_sum_for_all(sum) / (double)columns);
     float of_product = (float)(block_sum_for_all(product) / (double)columns);
-    for (int64_t i = threadIdx.x; i < columns; i += blockDim.x) {
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS) {
       float g = norm.weight ? grad[i] * norm.weight[i] : grad[i];
       grad[i] = inverse * (g - of_sum - (x[i] - mean) * inverse * of_product);
     }
   }
 }
 
-/* --- both ---------------------------------------------------------------------------------- */
+typedef void (*layer_kernel)(ep_cuda_norm norm);
 
-static unsigned int row_threads(int64_t columns) {
-  int64_t threads = (columns + WARP - 1) / WARP * WARP;
-  return (unsigned int)(threads < THREADS ? threads : (int64_t)THREADS);
+/* Of `of`, the kernel for so many columns, and the rows that a block of it has at once. */
+#define LAYER_KERNEL(of, widest, columns)        \
+  ((columns) <= 4 * WARP       ? of<WARP, 4>     \
+   : (columns) <= 16 * WARP    ? of<WARP, 16>    \
+   : (columns) <= 4 * THREADS  ? of<THREADS, 4>  \
+   : (columns) <= 16 * THREADS ? of<THREADS, 16> \
+                               : widest)
+
+static unsigned int layer_blocks(const ep_cuda_norm *norm) {
+  const bool by_warp = norm->op.in_features <= 16 * WARP;
+  return ep_cuda_blocks(norm->rows, by_warp ? THREADS / WARP : 1);
 }
+
+/* --- both ---------------------------------------------------------------------------------- */
 
 cudaError_t ep_cuda_norm_forward(cudaStream_t stream, const ep_cuda_norm *norm) {
   int64_t count = norm->rows * norm->op.in_features;
   if (norm->op.type == EP_LAYER_LAYER_NORM) {
-    layer_forward<<<ep_cuda_blocks(norm->rows, 1), row_threads(norm->op.in_features), 0, stream>>>(
-        *norm);
+    const layer_kernel kernel = LAYER_KERNEL(layer_forward, widest_forward, norm->op.in_features);
+    kernel<<<layer_blocks(norm), THREADS, 0, stream>>>(*norm);
+    return cudaGetLastError();
+  }
+  if (has_columns(norm)) {
+    columns_forward<<<column_blocks(norm), dim3(WARP, COLUMN_LINES), 0, stream>>>(*norm);
     return cudaGetLastError();
   }
   batch_statistics<<<(unsigned int)norm->op.in.channels, THREADS, 0, stream>>>(*norm);
@@ -194,12 +390,17 @@ cudaError_t ep_cuda_norm_backward(cudaStream_t stream, const ep_cuda_norm *norm)
   cudaError_t code = cudaSuccess;
   if (norm->op.type == EP_LAYER_LAYER_NORM) {
     if (norm->gradient) {
-      dim3 grid(ep_cuda_blocks(columns, THREADS), (unsigned int)norm->slices);
-      layer_weights<<<grid, THREADS, 0, stream>>>(*norm);
+      dim3 grid(ep_cuda_blocks(columns, WARP), (unsigned int)norm->slices);
+      layer_weights<<<grid, dim3(WARP, LINES), 0, stream>>>(*norm);
       code = cudaGetLastError();
     }
     if (code != cudaSuccess) return code;
-    layer_backward<<<ep_cuda_blocks(norm->rows, 1), row_threads(columns), 0, stream>>>(*norm);
+    const layer_kernel kernel = LAYER_KERNEL(layer_backward, widest_backward, columns);
+    kernel<<<layer_blocks(norm), THREADS, 0, stream>>>(*norm);
+    return cudaGetLastError();
+  }
+  if (has_columns(norm)) {
+    columns_backward<<<column_blocks(norm), dim3(WARP, COLUMN_LINES), 0, stream>>>(*norm);
     return cudaGetLastError();
   }
   batch_sums<<<(unsigned int)norm->op.in.channels, THREADS, 0, stream>>>(*norm);

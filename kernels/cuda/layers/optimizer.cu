@@ -1,16 +1,88 @@
-/* The update that ends a step: a thread a parameter, which first adds up the slices of its
- * gradient. */
+/* The update that ends a step. */
 #include "kernels/cuda/layers/gradients.cuh"
 #include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 
-enum { THREADS = EP_CUDA_UPDATE_THREADS };
+enum { THREADS = EP_CUDA_UPDATE_THREADS, SLOTS_MAX = 3 };
 
-static __global__ void step(ep_cuda_update update) {
+/* A block's row of the list: the last that begins at or before it. */
+static __device__ int gradient_of(const ep_cuda_gradient *gradients, int count, int64_t block) {
+  int low = 0, high = count - 1;
+  while (low < high) {
+    int middle = (low + high + 1) / 2;
+    if (gradients[middle].first_block <= block)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+/* A block of threads has this many of the list's blocks, and a thread as many parameters, all of
+ * which it reads before it writes one. */
+enum { EACH = 4, GROUP = THREADS / EACH };
+
+/* The gradients of a thread's parameters at, at + GROUP, …: their slices, added up. */
+static __device__ void gradients_read(const ep_cuda_gradient &of, int64_t at, float (&grad)[EACH]) {
+#pragma unroll
+  for (int i = 0; i < EACH; i++)
+    grad[i] = at + i * GROUP < of.count ? of.gradient[at + i * GROUP] : 0;
+#pragma unroll 4
+  for (int slice = 1; slice < of.slices; slice++) {
+    const float *from = of.gradient + slice * of.stride + at;
+#pragma unroll
+    for (int i = 0; i < EACH; i++)
+      if (at + i * GROUP < of.count) grad[i] += from[i * GROUP];
+  }
+}
+
+/* One optimizer's. */
+template <ep_optimizer_type TYPE> static __global__ void step(ep_cuda_update update) {
+  const int64_t block = (int64_t)blockIdx.x * EACH + threadIdx.x / GROUP;
+  if (block >= update.blocks) return;
   const ep_cuda_gradient of =
-      update.gradients[ep_cuda_gradient_of_block(update.gradients, update.gradients_count)];
-  const int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x;
-  if (at < of.count) ep_cuda_parameter_step(update, of, at, ep_cuda_gradient_at(of, at));
+      update.gradients[gradient_of(update.gradients, update.gradients_count, block)];
+  const int64_t at = (block - of.first_block) * THREADS + threadIdx.x % GROUP;
+  ep_optimizer optimizer = update.optimizer;
+  optimizer.type = TYPE;
+  const int slots = (int)ep_optimizer_slots(&optimizer);
+  const float scale = optimizer.clip_norm > 0 ? update.clock->clip_scale : 1;
+  const ep_optimizer_step now = update.clock->update;
+  float grad[EACH], parameter[EACH], state[EACH][SLOTS_MAX];
+  gradients_read(of, at, grad);
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    if (at + i * GROUP >= of.count) break;
+    const int64_t place = of.first + at + i * GROUP;
+    parameter[i] = update.parameters[place];
+#pragma unroll
+    for (int slot = 0; slot < SLOTS_MAX; slot++)
+      if (slot < slots) state[i][slot] = update.state[place + slot * update.state_stride];
+  }
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    if (at + i * GROUP >= of.count) break;
+    const int64_t place = of.first + at + i * GROUP;
+    update.parameters[place] =
+        ep_optimizer_update(&optimizer, &now, of.weight_decay, parameter[i],
+                            ep_clip(&optimizer, scale, grad[i]), state[i], 1);
+#pragma unroll
+    for (int slot = 0; slot < SLOTS_MAX; slot++)
+      if (slot < slots) update.state[place + slot * update.state_stride] = state[i][slot];
+  }
+}
+
+#define STEP_LAUNCH(code, ...)                                          \
+  case EP_OPTIMIZER_##code:                                             \
+    step<EP_OPTIMIZER_##code><<<blocks, THREADS, 0, stream>>>(*update); \
+    break;
+
+static void step_launch(cudaStream_t stream, const ep_cuda_update *update) {
+  const unsigned int blocks = (unsigned int)((update->blocks + EACH - 1) / EACH);
+  switch (update->optimizer.type) {
+    EP_OPTIMIZERS(STEP_LAUNCH)
+  case EP_OPTIMIZER_COUNT: break;
+  }
 }
 
 /* Each block's share of the square of the gradients' norm. */
@@ -49,7 +121,7 @@ cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *up
     cudaError_t code = cudaGetLastError();
     if (code != cudaSuccess) return code;
   }
-  step<<<(unsigned int)update->blocks, THREADS, 0, stream>>>(*update);
+  step_launch(stream, update);
   return cudaGetLastError();
 }
 

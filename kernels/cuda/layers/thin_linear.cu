@@ -8,6 +8,7 @@
  * as long as a and b agree, so a lane reads 16 neighbours' bytes at once and calls them as it
  * likes. */
 #include "kernels/cuda/device/bf16.cuh"
+#include "kernels/cuda/device/derivative.cuh"
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/cuda/layers/thin_linear.h"
 
@@ -310,7 +311,7 @@ columns_back(const ep_cuda_thin_linear &t, back_state<T> &own, const row_grads *
     for (int i = 0; i < 2; i++) {
       float y = number_of(T(0), x[r], e + i), asked = number_of(T(0), before[r], e + i);
       value[i] = c[r / 2][r % 2 + 2 * i];
-      if (t.derived) value[i] *= derivative<relu>(t.activation, y, t.before ? &asked : NULL);
+      if (t.derived) value[i] *= derivative_of<relu>(t.activation, y, t.before ? &asked : NULL);
       own.sums[e + i] += value[i];
     }
     if constexpr (each == 2) {

@@ -1,4 +1,6 @@
 /* backward.c: the way back through a network: the gradients of its parameters. */
+#include "kernels/cuda/layers/activation_chains.h"
+#include "kernels/cuda/network/layout.h"
 #include "kernels/cuda/network/network.h"
 #include "kernels/formulas/activations.h"
 
@@ -7,10 +9,11 @@ typedef struct {
   ep_cuda_network *network;
   const float *x; /* the network's input */
   int64_t rows;
-  int i;        /* the layer */
+  int first, i; /* where it ends; the layer */
   float *grad;  /* by its output; once it is done, by the output of layer `next` */
   float *other; /* as large, free */
   int next;     /* the layer whose output `grad` is by then */
+  bool summed;  /* the gradient of the bias of layer i is there */
 } retreat;
 
 static const ep_cuda_layer *layer_of(const retreat *r) {
@@ -48,7 +51,7 @@ static ep_status wide_back(retreat *r, ep_error *error) {
                              .out = r->other,
                              .tf32 = ep_cuda_network_is_coarse(network)};
   ep_status status = EP_OK;
-  if (layer->trained && op->bias >= 0)
+  if (layer->trained && op->bias >= 0 && !r->summed)
     EP_CUDA_TRY(ep_cuda_column_sums(network->stream, r->rows, op->out_features, r->grad,
                                     layer->bias_slices, layer->bias_gradient),
                 "a bias's gradient");
@@ -174,6 +177,40 @@ static ep_status embedding_back(retreat *r, ep_error *error) {
   return EP_OK;
 }
 
+/* Of more rows, each pass has work for the whole device, and what shares blocks by columns has
+ * not. */
+enum { TOGETHER_ROWS = 2048 };
+
+/* Whether dropout i goes with the activation before it on the way back. */
+static bool drops_with(const retreat *r, int i) {
+  return r->rows <= TOGETHER_ROWS && ep_cuda_network_drops_with(r->network, r->first, i);
+}
+
+/* With the dropout behind it, if it goes with that, and the sums for the bias of a linear layer
+ * before it. */
+static ep_status activation_back(retreat *r, ep_error *error) {
+  const ep_cuda_network *network = r->network;
+  const ep_cuda_layer *layer = layer_of(r);
+  const float *x = ep_cuda_layer_input(network, r->i, r->x);
+  const bool drops = drops_with(r, r->i + 1);
+  const ep_cuda_layer *under = r->i > r->first ? layer - 1 : NULL;
+  r->summed = r->rows <= TOGETHER_ROWS && ep_activation_is(layer->op->type) && under &&
+              under->op->type == EP_LAYER_LINEAR && !under->thin && !under->shared &&
+              under->trained && under->op->bias >= 0;
+  if (drops || r->summed)
+    EP_CUDA_TRY(ep_cuda_activation_undo(
+                    network->stream, layer->op, drops ? layer[1].op : NULL, network->slice_first,
+                    r->rows, network->program->seed, network->clock, x, layer->value, r->grad,
+                    r->summed ? under->bias_slices : ep_cuda_row_slices(r->rows),
+                    r->summed ? under->bias_gradient : NULL),
+                "an activation, backward");
+  else
+    EP_CUDA_TRY(
+        ep_cuda_activation_backward(network->stream, layer->op, r->rows, x, layer->value, r->grad),
+        "an activation, backward");
+  return EP_OK;
+}
+
 static ep_status layer_back(retreat *r, ep_error *error) {
   const ep_cuda_network *network = r->network;
   const ep_cuda_layer *layer = layer_of(r);
@@ -191,16 +228,12 @@ static ep_status layer_back(retreat *r, ep_error *error) {
   case EP_LAYER_FLATTEN: return EP_OK;
   case EP_LAYER_DROPOUT:
   case EP_LAYER_DROPOUT2D:
+    if (drops_with(r, r->i)) return EP_OK; /* with the activation */
     EP_CUDA_TRY(ep_cuda_dropout(network->stream, op, network->slice_first, r->rows,
                                 network->program->seed, network->clock, true, r->grad, r->grad),
                 "a dropout, backward");
     return EP_OK;
-  default:
-    EP_CUDA_TRY(ep_cuda_activation_backward(network->stream, op, r->rows,
-                                            ep_cuda_layer_input(network, r->i, r->x), layer->value,
-                                            r->grad),
-                "an activation, backward");
-    return EP_OK;
+  default: return activation_back(r, error);
   }
 }
 
@@ -209,12 +242,15 @@ ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const
   retreat r = {.network = network,
                .x = x,
                .rows = rows,
+               .first = first,
                .i = network->share.end - 1,
                .grad = network->grad[0],
                .other = network->grad[1]};
   for (; r.i >= network->first_trained && r.i >= first; r.i = r.next) {
+    const bool summed = r.summed;
     r.next = r.i - 1;
     ep_status status = layer_back(&r, error);
+    if (summed) r.summed = false; /* it was for this layer */
     if (status == EP_OK && network->layers[r.i].trained && network->program->ops[r.i].weight >= 0)
       status = ep_cuda_network_found(network, network->program->ops[r.i].weight, error);
     if (status == EP_OK) status = skips_add(&r, error);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/network/layout.h"
+#include "kernels/plans/work.h"
 
 int64_t ep_cuda_row_bytes(const ep_program *program) {
   int64_t size = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
@@ -24,7 +25,7 @@ static int64_t passed_rows(const ep_cuda_network *network) {
 static ep_status linear_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
   int64_t batch = network->program->batch_size, weights = ep_cuda_weights_count(op);
-  layer->thin = ep_cuda_linear_is_thin(op, batch);
+  layer->thin = ep_op_is_thin(op, batch);
   layer->slices = layer->thin ? ep_cuda_linear_slices(op, batch) : 1;
   layer->bias_slices = ep_cuda_row_slices(batch);
   int64_t biases = op->bias >= 0 ? op->out_features : 0;

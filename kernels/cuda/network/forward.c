@@ -1,5 +1,15 @@
 /* forward.c: the forward pass through a network. */
+#include "kernels/cuda/layers/activation_chains.h"
 #include "kernels/cuda/network/network.h"
+#include "kernels/formulas/activations.h"
+
+bool ep_cuda_network_drops_with(const ep_cuda_network *network, int first, int i) {
+  const int before = i - 1;
+  if (before < first || i >= network->share.end) return false;
+  const ep_cuda_layer *layer = &network->layers[before];
+  return layer[1].op->type == EP_LAYER_DROPOUT && ep_activation_is(layer->op->type) &&
+         !layer->fused && !layer->shared;
+}
 
 ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
                                    const ep_cuda_gemm_shape *shape, ep_error *error) {
@@ -30,7 +40,7 @@ ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *p
 /* One layer of a forward pass. x: its input; y: its output, which is x's place when in place. */
 typedef struct {
   ep_cuda_network *network;
-  int i;
+  int first, i; /* where the pass began; the layer */
   const float *x;
   float *y;
   int64_t rows;
@@ -110,9 +120,27 @@ static ep_status norm_pass(const passage *p, ep_error *error) {
   return EP_OK;
 }
 
+/* Alone, or with the dropout behind it. */
+static ep_status activation_pass(const passage *p, ep_error *error) {
+  const ep_cuda_network *network = p->network;
+  const ep_cuda_layer *layer = &network->layers[p->i];
+  if (layer->fused) return EP_OK;
+  if (p->training && ep_cuda_network_drops_with(network, p->first, p->i + 1))
+    EP_CUDA_TRY(ep_cuda_activation_drop(network->stream, layer->op, layer[1].op,
+                                        network->slice_first, p->rows, network->program->seed,
+                                        network->clock, p->x, p->y,
+                                        layer[1].in_place ? p->y : layer[1].memory),
+                "an activation and a dropout");
+  else
+    EP_CUDA_TRY(ep_cuda_activation_forward(network->stream, layer->op, p->rows, p->x, p->y),
+                "an activation");
+  return EP_OK;
+}
+
 static ep_status dropout_pass(const passage *p, ep_error *error) {
   const ep_cuda_network *network = p->network;
   const ep_op *op = network->layers[p->i].op;
+  if (p->training && ep_cuda_network_drops_with(network, p->first, p->i)) return EP_OK;
   if (p->training) {
     EP_CUDA_TRY(ep_cuda_dropout(network->stream, op, network->slice_first, p->rows,
                                 network->program->seed, network->clock, false, p->x, p->y),
@@ -161,10 +189,7 @@ static ep_status layer_pass(const passage *p, const float *input, ep_error *erro
                                           network->parameters + op->weight, p->y),
                 "an embedding");
     return EP_OK;
-  default:
-    if (layer->fused) return EP_OK;
-    EP_CUDA_TRY(ep_cuda_activation_forward(stream, op, p->rows, p->x, p->y), "an activation");
-    return EP_OK;
+  default: return activation_pass(p, error);
   }
 }
 
@@ -175,7 +200,7 @@ ep_status ep_cuda_network_forward_from(ep_cuda_network *network, int first, cons
   if (first > 0) network->layers[first - 1].value = value;
   for (int i = first; i < network->share.end; i++) {
     ep_cuda_layer *layer = &network->layers[i];
-    passage p = {network, i, value, layer->in_place ? value : layer->memory, rows, training};
+    passage p = {network, first, i, value, layer->in_place ? value : layer->memory, rows, training};
     layer->value = value = p.y;
     ep_status status = layer_pass(&p, x, error);
     if (status != EP_OK) return status;

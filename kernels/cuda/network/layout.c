@@ -3,17 +3,13 @@
 #include "kernels/formulas/activations.h"
 #include "kernels/plans/work.h"
 
-enum { THIN_WEIGHTS = 256, THIN_PRODUCTS = 1 << 20 };
 /* Rows that are summed apart: a warp goes along a slice, or, where a row is wide enough for
  * neighbouring threads to read neighbouring inputs, one thread does. */
 enum { SLICE_ROWS = 512, THREAD_SLICE_ROWS = 32, SLICES_AT_MOST = 64, WIDE_INPUTS = 32 };
+/* Those of columns that are summed by a few threads each. */
+enum { COLUMN_SLICE_ROWS = 64, COLUMN_SLICES_AT_MOST = 32 };
 /* Cells of an embedding that a block looks through, and weights of all slices together. */
 enum { SLICE_CELLS = 2048, SLICED_WEIGHTS_MAX = 1 << 22 };
-
-bool ep_cuda_linear_is_thin(const ep_op *op, int64_t rows) {
-  int64_t weights = ep_cuda_weights_count(op);
-  return weights <= THIN_WEIGHTS || rows <= THIN_PRODUCTS / weights;
-}
 
 bool ep_cuda_linear_by_thread(const ep_op *op) {
   return op->in_features >= WIDE_INPUTS;
@@ -29,7 +25,8 @@ int ep_cuda_linear_slices(const ep_op *op, int64_t rows) {
 }
 
 int ep_cuda_row_slices(int64_t rows) {
-  return slices_of(rows, SLICE_ROWS);
+  const int slices = slices_of(rows, COLUMN_SLICE_ROWS);
+  return slices < COLUMN_SLICES_AT_MOST ? slices : COLUMN_SLICES_AT_MOST;
 }
 
 int ep_cuda_embedding_slices(const ep_op *op, int64_t rows) {
@@ -165,8 +162,7 @@ void ep_cuda_layout_decide(ep_cuda_network *network) {
             ? &program->ops[i - 1]
             : NULL;
     if (!before) continue;
-    bool thin =
-        before->type == EP_LAYER_LINEAR && ep_cuda_linear_is_thin(before, program->batch_size);
+    bool thin = before->type == EP_LAYER_LINEAR && ep_op_is_thin(before, program->batch_size);
     layer->fused = thin || (before->type == EP_LAYER_CONV2D && layer->in_place);
   }
 }

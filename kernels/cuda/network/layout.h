@@ -15,8 +15,7 @@ int64_t ep_cuda_biases_count(const ep_op *op);
 /* Fills first_trained and, of each layer, fused, in_place, trained and shared. */
 void ep_cuda_layout_decide(ep_cuda_network *network);
 
-/* A linear layer is thin when cuBLASLt has nothing to tile: a few weights, or little work. */
-bool ep_cuda_linear_is_thin(const ep_op *op, int64_t rows);
+/* Slices of a batch's rows that are summed apart. */
 int ep_cuda_linear_slices(const ep_op *op, int64_t rows);
 int ep_cuda_row_slices(int64_t rows);
 int ep_cuda_embedding_slices(const ep_op *op, int64_t rows);

@@ -161,6 +161,10 @@ ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const
 ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error);
 ep_cuda_update ep_cuda_network_update_of(const ep_cuda_network *network);
 
+/* Whether layer i is a dropout that goes with the activation before it, in a training pass that
+ * begins with layer `first`. */
+bool ep_cuda_network_drops_with(const ep_cuda_network *network, int first, int i);
+
 /* Queues a product, choosing its algorithm when this shape is new. */
 ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
                                    const ep_cuda_gemm_shape *shape, ep_error *error);

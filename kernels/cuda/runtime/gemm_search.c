@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/runtime/cache.h"
+#include "kernels/cache/cache.h"
 #include "kernels/cuda/runtime/gemm.h"
 
 /* Products of fewer operations take the best guess: the search would cost more than it gains. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/limits.h"
-#include "kernels/cuda/runtime/cache.h"
+#include "kernels/cache/cache.h"
 #include "kernels/cuda/runtime/sources.h"
 
 /* --- NVRTC --------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ typedef struct {
   float loss_parameter, label_smoothing;
   /* Of each layer: weight decay; negative: frozen. */
   float weight_decay[EP_CLUSTER_LAYERS_MAX], bias_decay[EP_CLUSTER_LAYERS_MAX];
+  float norm_weight_decay[EP_CLUSTER_LAYERS_MAX], norm_bias_decay[EP_CLUSTER_LAYERS_MAX];
 } ep_cluster_args;
 
 #endif

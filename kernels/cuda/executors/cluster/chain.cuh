@@ -3,6 +3,7 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_CLUSTER_CHAIN_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_CLUSTER_CHAIN_CUH
 
+#include "kernels/cuda/executors/cluster/behind.cuh"
 #include "kernels/cuda/executors/cluster/products.cuh"
 
 #include "kernels/cuda/device/mbarrier.cuh"
@@ -27,14 +28,18 @@ static __device__ __forceinline__ void activate(const row_set &rows, float (&y)[
   const ep_op about = activation_of<L>();
   int g = threadIdx.x % WARP / 4, first = is_sliced(L) ? rows.slice * OF.outputs : 0;
 #pragma unroll
-  for (int i = 0; i < COUNT; i++)
+  for (int i = 0; i < COUNT; i++) {
+    float mask[4];
+    if constexpr (OF.mask >= 0) mask_make<L>(rows, first + (FIRST + i) * 16, mask);
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       float z = y[i][q];
       bool there = whole || first + (FIRST + i) * 16 + q / 2 * 8 + g < OF.out;
       y[i][q] = there ? ep_activation(&about, z) : 0;
       slope[FIRST + i][q] = there ? ep_activation_derivative(&about, z, y[i][q]) : 0;
+      if constexpr (OF.mask >= 0) y[i][q] *= mask[q], slope[FIRST + i][q] *= mask[q];
     }
+  }
 }
 
 /* Tile FIRST + i of a matrix of OUTPUTS features, [OUTPUTS, STRIDE], at this warp's rows. */
@@ -95,9 +100,30 @@ static __device__ __forceinline__ void forward_multiply(const row_set &rows, flo
                                                       memory + OF.x + rows.first);
 }
 
+/* All of it, a few tiles at a time. */
+template <int L, int FIRST, int DOWN>
+static __device__ __forceinline__ void forward_all(const row_set &rows, float (&y)[DOWN][4]) {
+  if constexpr (FIRST < DOWN) {
+    constexpr int COUNT = DOWN - FIRST < 4 ? DOWN - FIRST : 4;
+    float some[COUNT][4];
+    forward_multiply<L, FIRST>(rows, some);
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+#pragma unroll
+      for (int q = 0; q < 4; q++) y[FIRST + i][q] = some[i][q];
+    forward_all<L, FIRST + COUNT>(rows, y);
+  }
+}
+
 template <int L, int FIRST, int DOWN>
 static __device__ __forceinline__ void forward(const row_set &rows, float (&slope)[DOWN][4]) {
-  if constexpr (FIRST < DOWN) {
+  if constexpr (has_norm(L)) {
+    float y[DOWN][4];
+    forward_all<L, 0>(rows, y);
+    normalize<L>(rows, y);
+    activate<L, 0>(rows, y, slope);
+    tiles_store<layer(L).outputs, 0>(memory + layer(L + 1).x + rows.first, y);
+  } else if constexpr (FIRST < DOWN) {
     constexpr int COUNT = DOWN - FIRST < 4 ? DOWN - FIRST : 4;
     float y[COUNT][4];
     forward_multiply<L, FIRST>(rows, y);
@@ -192,9 +218,34 @@ static __device__ __forceinline__ void sums_take(const row_set &rows,
 /* The gradient by the inputs of layer L, and, with the slope of the layer before, by that one's
  * outputs before their activation. */
 template <int L, int FIRST, int DOWN>
+static __device__ __forceinline__ void backward_all(const row_set &rows, float (&all)[DOWN][4]) {
+  if constexpr (FIRST < DOWN) {
+    constexpr cluster_layer OF = layer(L);
+    constexpr int COUNT = DOWN - FIRST < 4 ? DOWN - FIRST : 4;
+    float c[COUNT][4] = {};
+    product<FIRST, COUNT, OF.outputs, OF.inputs, true>(c, memory + OF.weights,
+                                                       memory + OF.grad + rows.first);
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+#pragma unroll
+      for (int q = 0; q < 4; q++) all[FIRST + i][q] = c[i][q];
+    backward_all<L, FIRST + COUNT>(rows, all);
+  }
+}
+
+template <int L, int FIRST, int DOWN>
 static __device__ __forceinline__ void backward_whole(const row_set &rows,
                                                       const float (&slope)[DOWN][4]) {
-  if constexpr (FIRST < DOWN) {
+  if constexpr (has_norm(L - 1)) {
+    float c[DOWN][4];
+    backward_all<L, 0>(rows, c);
+#pragma unroll
+    for (int i = 0; i < DOWN; i++)
+#pragma unroll
+      for (int q = 0; q < 4; q++) c[i][q] *= slope[i][q];
+    norm_back<L - 1>(rows, c);
+    tiles_store<layer(L - 1).outputs, 0>(memory + layer(L - 1).grad + rows.first, c);
+  } else if constexpr (FIRST < DOWN) {
     constexpr cluster_layer OF = layer(L);
     constexpr int COUNT = DOWN - FIRST < 4 ? DOWN - FIRST : 4;
     float c[COUNT][4] = {};

@@ -58,6 +58,8 @@ static ep_status cluster_run(void *state, const ep_cuda_segment *segment, ep_err
   for (int l = 0; l < self->plan.layers_count; l++) {
     given.weight_decay[l] = self->plan.layers[l].weight_decay;
     given.bias_decay[l] = self->plan.layers[l].bias_decay;
+    given.norm_weight_decay[l] = self->plan.layers[l].norm_weight_decay;
+    given.norm_bias_decay[l] = self->plan.layers[l].norm_bias_decay;
   }
   return ep_cuda_launch_run(&self->launch, self->network->stream, &given, error);
 }

@@ -87,6 +87,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
     rows.valid = min(count - (int)rows.row_block * ROWS_EACH, ROWS_EACH) - rows.first;
     rows.scale = 1.0f / (float)(count * (TAKES_CLASSES ? 1 : OUT));
     rows.parity = (unsigned)step & 1;
+    rows.step = s.first_step + step;
     now.next();
     if (warp < ROW_WARPS) {
       const float none[1][4] = {};

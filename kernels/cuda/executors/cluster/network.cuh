@@ -27,8 +27,15 @@ constexpr int tiles_down(int l) {
 }
 /* The weights are summed up and updated in groups of this many tiles of 16 by eight. */
 constexpr int GROUP_TILES = 4;
-constexpr int groups_count(int l) {
+constexpr bool has_norm(int l) {
+  return layer(l).normal > 0;
+}
+constexpr int weight_groups_count(int l) {
   return tiles_down(l) * ((layer(l).inputs / 8 + GROUP_TILES - 1) / GROUP_TILES);
+}
+/* Behind those of the weights: a norm's weights, then its biases, 16 outputs a group. */
+constexpr int groups_count(int l) {
+  return weight_groups_count(l) + (has_norm(l) ? 2 * tiles_down(l) : 0);
 }
 constexpr int groups_before(int layer) {
   int count = 0;
@@ -70,6 +77,7 @@ struct row_set {
   int warp, first; /* the first row, in what all layers' features lie in */
   int valid;       /* rows of the batch among the eight */
   unsigned slice, row_block, parity;
+  long long step;    /* of the training */
   float scale;       /* of the loss */
   unsigned barriers; /* this warp's, [EXCHANGES] */
 

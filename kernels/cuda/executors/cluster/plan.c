@@ -7,8 +7,10 @@
 enum {
   BLOCKS_MAX = EP_GPU_CLUSTER_BLOCKS_MAX,
   WARPS_MAX = 16,
-  OUTPUTS_MAX = 32, /* of the last layer: a lane has some of each row's */
+  OUTPUTS_MAX = 104, /* of the last layer: a lane has some of each row's */
   WIDTH_MAX = 1024,
+  NORM_CYCLES = 500,                                    /* there and back */
+  MASK_CYCLES = 200,                                    /* of a tile of a dropout's mask */
   SHARED_FLOATS = (EP_GPU_LARGE_BLOCK_BYTES - 1024) / 4 /* but for the kernel's permutation */
 };
 
@@ -26,8 +28,13 @@ static double most(double a, double b) {
 
 /* --- layers ---------------------------------------------------------------------------------- */
 
+static float decay_at(const ep_program *program, int64_t offset) {
+  return offset < 0 ? -1 : ep_program_decay_at(program, offset);
+}
+
 static ep_cluster_layer layer_of(const ep_program *program, const ep_cuda_dense_layer *dense) {
-  const ep_op *op = dense->linear, activation = ep_cuda_dense_activation(dense);
+  const ep_op *op = dense->linear, *norm = dense->norm;
+  const ep_op activation = ep_cuda_dense_activation(dense);
   return (ep_cluster_layer){.in = (int)op->in_features,
                             .out = (int)op->out_features,
                             .weight = (int)op->weight,
@@ -38,15 +45,24 @@ static ep_cluster_layer layer_of(const ep_program *program, const ep_cuda_dense_
                             .beta = activation.beta,
                             .threshold = activation.threshold,
                             .weight_decay = ep_program_decay_at(program, op->weight),
-                            .bias_decay =
-                                op->bias < 0 ? -1 : ep_program_decay_at(program, op->bias)};
+                            .bias_decay = decay_at(program, op->bias),
+                            .norm_weight = norm ? (int)norm->weight : -1,
+                            .norm_bias = norm ? (int)norm->bias : -1,
+                            .normal = norm ? 1 : 0, /* until it has a place */
+                            .eps = norm ? norm->eps : 0,
+                            .norm_weight_decay = norm ? decay_at(program, norm->weight) : -1,
+                            .norm_bias_decay = norm ? decay_at(program, norm->bias) : -1,
+                            .mask = dense->dropout ? dense->dropout->layer : -1,
+                            .p = dense->dropout ? dense->dropout->p : 0};
 }
 
 static bool layers_take(const ep_program *program, ep_cluster_plan *plan) {
   ep_cuda_dense_layer dense[EP_CLUSTER_LAYERS_MAX];
   plan->layers_count = ep_cuda_dense_layers(program, WIDTH_MAX, EP_CLUSTER_LAYERS_MAX, dense);
   for (int l = 0; l < plan->layers_count; l++) plan->layers[l] = layer_of(program, &dense[l]);
-  return plan->layers_count > 0;
+  if (plan->layers_count == 0) return false;
+  const ep_cluster_layer *last = &plan->layers[plan->layers_count - 1];
+  return last->normal == 0 && last->mask < 0;
 }
 
 /* --- one way of running it ------------------------------------------------------------------- */
@@ -60,7 +76,8 @@ static int halves_each(const ep_cluster_plan *plan, int l) {
 }
 
 static int groups_count(const ep_cluster_layer *layer) {
-  return parts(layer->outputs, 16) * parts(layer->inputs, 32);
+  const int norms = layer->normal > 0 ? 2 : 0;
+  return parts(layer->outputs, 16) * (parts(layer->inputs, 32) + norms);
 }
 
 /* This block's part of each layer. */
@@ -85,6 +102,16 @@ static int landing_floats(const ep_cluster_plan *plan, int l) {
   return is_sliced(plan, l) && l > 0 ? of_warps * halves_each(plan, l) * 64 : 0;
 }
 
+/* What a norm needs, from `at` on; returns where that ends. */
+static int norm_place(ep_cluster_layer *layer, int rows, int at) {
+  layer->normal = at;
+  layer->shifts = layer->normal + layer->outputs * (rows + 4);
+  layer->scales = layer->shifts + layer->outputs * (rows + 4);
+  layer->offsets = layer->scales + layer->outputs;
+  layer->deviations = layer->offsets + layer->outputs;
+  return layer->deviations + rows;
+}
+
 /* Places all that lies in shared memory. */
 static void memory_place(const ep_program *program, ep_cluster_plan *plan) {
   int at = 0, rows = plan->row_warps * 8, stride = rows + 4;
@@ -97,6 +124,7 @@ static void memory_place(const ep_program *program, ep_cluster_plan *plan) {
     layer->biases = layer->weights + layer->outputs * (layer->inputs + 4);
     layer->landing = layer->biases + layer->outputs;
     at = layer->landing + landing_floats(plan, l);
+    if (layer->normal > 0) at = norm_place(layer, rows, at);
   }
   plan->fetched = at;
   plan->targets = plan->fetched + 2 * rows * (int)program->in_features;
@@ -124,11 +152,18 @@ static int tiles_owned(const ep_cluster_plan *plan) {
                               : 5 * groups_owned(plan);
 }
 
-/* Registers that a thread needs, roughly; the optimizer's state may go to memory. */
+/* Registers that a thread needs, roughly; the optimizer's state may go to memory. A norm takes all
+ * of a row's outputs at once, and the loss several times those of the last layer. */
 static int registers_count(const ep_cluster_plan *plan) {
   int slopes = 0, groups = groups_owned(plan);
-  for (int l = 0; l < plan->layers_count; l++) slopes += 4 * parts(plan->layers[l].outputs, 16);
-  return 50 + 5 * tiles_owned(plan) + 4 * groups + (int)most(slopes + 24, 20 * groups);
+  int at_once = 12 * parts(plan->layers[plan->layers_count - 1].out, 16);
+  for (int l = 0; l < plan->layers_count; l++) {
+    const int outputs = 4 * parts(plan->layers[l].outputs, 16);
+    slopes += outputs;
+    if (plan->layers[l].normal > 0) at_once = (int)most(at_once, 2 * outputs + 8);
+  }
+  return 50 + 5 * tiles_owned(plan) + 4 * groups +
+         (int)most(slopes + most(24, at_once), 20 * groups);
 }
 
 /* --- what a step is expected to take --------------------------------------------------------- */
@@ -183,6 +218,8 @@ static ep_cluster_work work_expected(const ep_cluster_plan *plan, bool precise, 
     int back = l > 0 ? parts(layer->inputs, 16) * (layer->outputs / 8) : 0;
     work.products += products_cycles(there, plan->row_warps, precise) +
                      products_cycles(back, plan->row_warps, precise);
+    if (layer->normal > 0) work.products += NORM_CYCLES;
+    if (layer->mask >= 0) work.products += MASK_CYCLES * parts(layer->outputs, 16);
   }
   work.products += gradients_cycles(plan, precise, has_state);
   work.cycles = 3500 + 160 * work.layers + work.products + work.slices_given + work.rows_given;
@@ -191,11 +228,19 @@ static ep_cluster_work work_expected(const ep_cluster_plan *plan, bool precise, 
 
 /* --- the choice ------------------------------------------------------------------------------ */
 
+/* A norm has all outputs of its layer in one block. */
+static bool norms_fit(const ep_cluster_plan *plan) {
+  bool fit = true;
+  for (int l = 0; l < plan->layers_count; l++)
+    fit = fit && (plan->layers[l].normal == 0 || !is_sliced(plan, l));
+  return fit;
+}
+
 /* Takes a way over the best so far where it fits and is expected to be faster. */
 static void way_try(const ep_program *program, ep_cluster_plan *plan, ep_cluster_plan *best) {
   int rows = parts((int)program->batch_size, plan->row_blocks);
   plan->row_warps = parts(rows, 8);
-  if (plan->row_warps >= WARPS_MAX) return;
+  if (plan->row_warps >= WARPS_MAX || !norms_fit(plan)) return;
   layers_cut(plan);
   memory_place(program, plan);
   if (plan->shared_floats > SHARED_FLOATS) return;
@@ -280,15 +325,16 @@ static const ep_calibration_program programs[] = {
 
 const ep_executor_profile ep_cuda_cluster_profile = {
     .name = "cuda/cluster",
-    .capabilities = {EP_CAPABLE_DENSE_LAYERS, EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES,
-                     EP_CAPABLE_OPTIMIZERS},
+    .capabilities = {EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_LAYER(LAYER_NORM) |
+                         EP_CAPABLE_LAYER(DROPOUT),
+                     EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .gpu_features = EP_GPU_LARGE_BLOCKS,
     .accepts = accepts,
     .cycles = cycles,
     .work = work,
-    .terms = {{"step", 1.4e-6},
-              {"layers", 4.2e-8},
-              {"cycles of products", 8e-10},
+    .terms = {{"step", 1e-6},
+              {"layers", 2e-7},
+              {"cycles of products", 1.4e-9},
               {"cycles of slices' exchange", 4.9e-10},
               {"cycles of row blocks' exchange", 6.8e-10},
               {"shuffled step", 4.6e-7}},

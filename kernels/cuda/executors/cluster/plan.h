@@ -9,23 +9,32 @@
 
 extern const ep_executor_profile ep_cuda_cluster_profile;
 
-/* A linear layer and the activation behind it. Offsets are floats of shared memory; matrices of
- * features lie as [features, rows of the block + 4], weights as [outputs, inputs + 4].
+/* A linear layer, and the norm, the activation and the dropout behind it. Offsets are floats of
+ * shared memory; matrices of features lie as [features, rows of the block + 4], weights as
+ * [outputs, inputs + 4].
  *
  * in, out: the layer's; inputs, outputs: this block's, each a multiple of eight. weight, bias: of
  * the parameters; bias: -1 for none. activation: -1 for none. landing: of what other slices' blocks
- * give; 0: nothing. */
+ * give; 0: nothing.
+ *
+ * norm_weight, norm_bias: of the parameters; -1 for none, also where there is no norm: normal is 0
+ * then. normal: the normalized outputs, and, once the gradient has come back, the gradients by the
+ * norm's weights; shifts: those by its biases; scales, offsets: the norm's parameters; deviations:
+ * one over each row's. mask: the number that keys the dropout's mask; -1: no dropout. */
 /* clang-format off */
 #define EP_CLUSTER_LAYER(INTEGER, TYPE, REAL) \
   INTEGER(in) INTEGER(out) INTEGER(inputs) INTEGER(outputs) \
   INTEGER(weight) INTEGER(bias) \
   TYPE(activation) REAL(negative_slope) REAL(alpha) REAL(beta) REAL(threshold) \
-  INTEGER(x) INTEGER(grad) INTEGER(weights) INTEGER(biases) INTEGER(landing)
+  INTEGER(x) INTEGER(grad) INTEGER(weights) INTEGER(biases) INTEGER(landing) \
+  INTEGER(norm_weight) INTEGER(norm_bias) INTEGER(normal) INTEGER(shifts) \
+  INTEGER(scales) INTEGER(offsets) INTEGER(deviations) REAL(eps) \
+  INTEGER(mask) REAL(p)
 /* clang-format on */
 
 typedef struct {
   EP_CUDA_FIELDS(EP_CLUSTER_LAYER)
-  float weight_decay, bias_decay; /* negative: frozen */
+  float weight_decay, bias_decay, norm_weight_decay, norm_bias_decay; /* negative: frozen */
 } ep_cluster_layer;
 
 /* Cycles that a step is expected to take, by its parts. */

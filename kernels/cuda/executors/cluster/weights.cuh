@@ -37,6 +37,30 @@ struct tile {
   float decay;
 };
 
+/* 16 parameters of a norm, as those of biases: the sums over the rows of what lies in shared
+ * memory. The first groups are the weights'. */
+static __device__ __forceinline__ tile norm_tile_make(const args &s, int l, int group) {
+  const cluster_layer of = layer(l);
+  const int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+  const bool of_offset = group >= tiles_down(l);
+  const int m = (of_offset ? group - tiles_down(l) : group) * 16;
+  const int first = of_offset ? of.norm_bias : of.norm_weight;
+  const int row = m + lane % 16 < of.outputs ? m + lane % 16 : m + lane % 16 - 8;
+  tile made = {};
+  if (first < 0) return made;
+  made.exists = true;
+  made.grad = (of_offset ? of.shifts : of.normal) + row * STRIDE + lane / 16 * 4;
+  made.x = made.grad; /* nobody's factor */
+  made.to = (of_offset ? of.offsets : of.scales) + m + g;
+  made.down = made.parameter_down = 8;
+  made.parameter = first + m + g;
+  made.decay = of_offset ? s.norm_bias_decay[l] : s.norm_weight_decay[l];
+  for (int q = 0; q < 4; q += 2)
+    if (t == 0 && m + g + q / 2 * 8 < of.out) made.there |= 1u << q;
+  if (made.decay >= 0) made.trained = made.there;
+  return made;
+}
+
 static __device__ __noinline__ tile tile_make(const args &s, int number, int slice) {
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, group = number / GROUP;
   bool of_bias = number % GROUP == BIASES;
@@ -47,6 +71,10 @@ static __device__ __noinline__ tile tile_make(const args &s, int number, int sli
     int e = group, across = (of.inputs / 8 + GROUP_TILES - 1) / GROUP_TILES;
     group -= groups_count(l);
     if (e < 0 || group >= 0) continue;
+    if (has_norm(l) && e >= weight_groups_count(l)) {
+      if (of_bias) made = norm_tile_make(s, l, e - weight_groups_count(l));
+      continue;
+    }
     int m = e / across * 16, n = (e % across * GROUP_TILES + number % GROUP) * 8;
     if (of_bias) n = e % across * GROUP_TILES * 8;
     int out = m + g + (is_sliced(l) ? slice * of.outputs : 0);
@@ -131,6 +159,7 @@ static __device__ __forceinline__ group_offsets group_offsets_make(const args &s
     if (j == BIASES) {
       at.has_biases = true;
       at.biases = (unsigned)of.to;
+      if (at.count == 0) at.factors = (unsigned)of.grad | (unsigned)of.x << 16; /* a norm's */
     } else {
       at.count++;
       if (j > 0) continue;

@@ -249,8 +249,9 @@ static void layers_decide(ep_gemm_network *self) {
       ep_gemm_group_find(program, op->bias, ep_cuda_biases_count(op), &layer->trains_bias, &decay);
     layer->thin = i == self->layers_count - 1 && op->out_features <= EP_CUDA_THIN_LINEAR_OUTPUTS;
     layer->bare = !self->half && i + 1 < self->layers_count && layer[1].thin && op->bias >= 0 &&
-                  layer->activation && layer->activation->type == EP_LAYER_RELU;
-    layer->asks_before = layer->activation && layer->activation->type != EP_LAYER_RELU;
+                  !layer->dropout && layer->activation && layer->activation->type == EP_LAYER_RELU;
+    layer->asks_before =
+        layer->dropout || (layer->activation && layer->activation->type != EP_LAYER_RELU);
     layer->moves = !self->slice && descends_plainly(&program->optimizer) && layer->trains_weight &&
                    !layer->thin && layer->in_pitch == op->in_features &&
                    layer->out_pitch == op->out_features;
@@ -304,6 +305,7 @@ static ep_status layers_take(ep_gemm_network *self, ep_error *error) {
   for (int i = 0; status == EP_OK && i < plan.layers_count; i++) {
     self->layers[i].linear = plan.layers[i].linear;
     self->layers[i].activation = plan.layers[i].activation;
+    self->layers[i].dropout = plan.layers[i].dropout;
   }
   free(plan.layers);
   return status;

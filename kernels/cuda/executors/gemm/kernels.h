@@ -13,9 +13,20 @@ extern "C" {
 
 enum { EP_GEMM_UPDATE_PARAMETERS = 4096, EP_GEMM_UPDATE_SLICED = 256 };
 
-/* y = f(x) for each number. x, y: [rows, pitch]; y is written, and may be x. */
-cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                             int64_t pitch, const void *x, void *y);
+/* A dropout behind an activation, for the step that the clock is at. */
+typedef struct {
+  bool drops; /* false: there is none, and nothing else counts */
+  float p;
+  int layer;              /* that keys the mask */
+  int64_t first, columns; /* the batch's row that row 0 is; the mask's columns */
+  uint64_t seed;
+  const ep_cuda_clock *clock;
+} ep_gemm_dropout;
+
+/* y = f(x) for each number, dropped or kept. x, y: [rows, pitch]; y is written, and may be x. */
+cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op,
+                             const ep_gemm_dropout *dropout, int64_t rows, int64_t pitch,
+                             const void *x, void *y);
 
 /* output = sums + bias. sums: float32 [rows, pitch]; bias: float32 [columns] or NULL; output:
  * float32 [rows, columns], written. */
@@ -29,6 +40,7 @@ cudaError_t ep_gemm_transpose(cudaStream_t stream, int64_t rows, int64_t columns
 /* A gradient by a layer's output becomes that by what its linear part came to: grad = from f'(x,
  * y). from: float32 without gaps when `plain`, else numbers of [rows, pitch], and then grad may be
  * it; y: the output; before: what it was computed from, NULL when f' does not ask; y NULL: f' = 1.
+ * With a dropout f' is that of what was kept, and before is there.
  * grad: numbers [rows, pitch], written. sums: [EP_CUDA_LINEAR_SLICES, columns], written: grad's
  * columns, each slice of the rows apart; NULL when nobody asks. transposed: float32 [columns,
  * rows], written, or NULL; when it is not, grad may be NULL, and there are no bfloat16. */
@@ -37,6 +49,7 @@ typedef struct {
   int64_t rows, columns, pitch;
   const void *from, *y, *before;
   ep_op activation;
+  ep_gemm_dropout dropout;
   void *grad;
   float *sums, *transposed;
 } ep_gemm_derivation;

@@ -2,8 +2,10 @@
  * Sums over rows are cut into slices, each added in
  * a fixed order; the update adds the slices. */
 #include "kernels/cuda/device/bf16.cuh"
+#include "kernels/cuda/device/derivative.cuh"
 #include "kernels/cuda/executors/gemm/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
+#include "kernels/formulas/dropout.h"
 
 /* Rows that a thread reads before it writes one. */
 enum { DEEP = 4 };
@@ -17,10 +19,45 @@ template <typename T> static __global__ void activate(ep_op op, int64_t count, c
     y[at] = (T)ep_activation(&op, (float)x[at]);
 }
 
-cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                             int64_t pitch, const void *x, void *y) {
+/* The same with a mask: a thread four neighbours, which one call of Philox decides. */
+template <typename T>
+static __global__ void activate_dropping(ep_op op, ep_gemm_dropout drop, int64_t rows,
+                                         int64_t pitch, const T *x, T *y) {
+  const int64_t step = drop.clock->epoch * drop.clock->steps_per_epoch + drop.clock->batch;
+  const int64_t first = drop.first * drop.columns, count = rows * drop.columns;
+  const int64_t quads = (first + count + 3) / 4;
+  const float scale = ep_dropout_scale(drop.p);
+  for (int64_t quad = first / 4 + (int64_t)blockIdx.x * THREADS + threadIdx.x; quad < quads;
+       quad += (int64_t)gridDim.x * THREADS) {
+    const ep_random4 words = ep_dropout_words(drop.seed, step, drop.layer, quad);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const int64_t at = 4 * quad + i - first;
+      if (at < 0 || at >= count) continue;
+      const int64_t row = at >> 32 ? at / drop.columns : (uint32_t)at / (uint32_t)drop.columns;
+      const int64_t place = row * pitch + (at - row * drop.columns);
+      const bool keeps = ep_dropout_word_keeps(words.word[i], drop.p);
+      y[place] = (T)(keeps ? scale * ep_activation(&op, (float)x[place]) : 0);
+    }
+  }
+}
+
+template <typename T>
+static void dropping_launch(cudaStream_t stream, const ep_op *op, const ep_gemm_dropout *dropout,
+                            int64_t rows, int64_t pitch, const T *x, T *y) {
+  const unsigned int blocks = ep_cuda_blocks(rows * dropout->columns + 4, 4 * THREADS);
+  activate_dropping<<<blocks, THREADS, 0, stream>>>(*op, *dropout, rows, pitch, x, y);
+}
+
+cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op,
+                             const ep_gemm_dropout *dropout, int64_t rows, int64_t pitch,
+                             const void *x, void *y) {
   unsigned int blocks = ep_cuda_blocks(rows * pitch, THREADS);
-  if (half)
+  if (dropout->drops && half)
+    dropping_launch(stream, op, dropout, rows, pitch, (const half_number *)x, (half_number *)y);
+  else if (dropout->drops)
+    dropping_launch(stream, op, dropout, rows, pitch, (const float *)x, (float *)y);
+  else if (half)
     activate<<<blocks, THREADS, 0, stream>>>(*op, rows * pitch, (const half_number *)x,
                                              (half_number *)y);
   else
@@ -101,6 +138,19 @@ static __device__ void lines_sum(const float (&of)[N], int64_t first_column, int
   }
 }
 
+/* f' of what was computed from x and may have been dropped since; y: what was left of it. */
+template <bool relu>
+static __device__ inline float kept_derivative(const ep_gemm_derivation &d, int64_t row,
+                                               int64_t column, float x, float y) {
+  const ep_gemm_dropout &drop = d.dropout;
+  if (relu) return ep_relu_derivative(y) * ep_dropout_scale(drop.p);
+  if (!ep_dropout_keeps(drop.seed, drop.clock->current, drop.layer,
+                        (drop.first + row) * drop.columns + column, drop.p))
+    return 0;
+  return ep_dropout_scale(drop.p) *
+         ep_activation_derivative(&d.activation, x, ep_activation(&d.activation, x));
+}
+
 /* blockIdx.x: 32 * N columns; blockIdx.y: a slice of the rows. from: [rows, from_pitch]. */
 template <typename S, typename T, int N, bool relu>
 static __global__ void __launch_bounds__(THREADS)
@@ -131,7 +181,10 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll
       for (int n = 0; n < N; n++) {
         float value = (float)given[i].of[n], x = (float)argument[i].of[n];
-        if (y) value *= derivative<relu>(d.activation, (float)own[i].of[n], before ? &x : NULL);
+        if (d.dropout.drops)
+          value *= kept_derivative<relu>(d, row, column + n, x, (float)own[i].of[n]);
+        else if (y)
+          value *= derivative_of<relu>(d.activation, (float)own[i].of[n], before ? &x : NULL);
         to[n] = value;
         sums[n] += value;
       }
@@ -164,7 +217,11 @@ static __global__ void __launch_bounds__(THREADS)
       int64_t at = (row + threadIdx.y + j * LINES) * d.pitch + column;
       float value = given[j];
       if (column >= d.columns || row + threadIdx.y + j * LINES >= last) continue;
-      if (y) value *= derivative<relu>(d.activation, own[j], before ? &before[at] : NULL);
+      if (d.dropout.drops)
+        value *=
+            kept_derivative<relu>(d, row + threadIdx.y + j * LINES, column, before[at], own[j]);
+      else if (y)
+        value *= derivative_of<relu>(d.activation, own[j], before ? &before[at] : NULL);
       if (grad) grad[at] = value;
       held[threadIdx.y + j * LINES][threadIdx.x] = value;
       sums[0] += value;

@@ -2,11 +2,11 @@
  * by cuBLASLt, or, where a GPU of compute capability 9.0 is filled by them, by kernels that do what
  * follows a product too (hopper/products.h).
  *
- * A layer here is a linear one with the activation that follows it. In bfloat16, the parameters'
- * copies that the update leaves, activations and their gradients are bfloat16, rows padded to
- * multiples of 8 numbers as the tensor cores like them; sums, parameters, gradients of parameters,
- * the network's output and its loss are float32. In TF32 all is float32. cuBLASLt wants the
- * operands of the weights' gradients transposed first: the tensor cores of TF32 take the sum's
+ * A layer here is a linear one with the activation and the dropout that follow it. In bfloat16, the
+ * parameters' copies that the update leaves, activations and their gradients are bfloat16, rows
+ * padded to multiples of 8 numbers as the tensor cores like them; sums, parameters, gradients of
+ * parameters, the network's output and its loss are float32. In TF32 all is float32. cuBLASLt wants
+ * the operands of the weights' gradients transposed first: the tensor cores of TF32 take the sum's
  * index as the fastest one alone. For our own kernels, whatever is a factor is rounded to what TF32
  * keeps, weights in a copy: bits that are all the same cost less power. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_GEMM_NETWORK_H
@@ -25,12 +25,13 @@ typedef struct {
 typedef struct {
   const ep_op *linear;
   const ep_op *activation;     /* between this layer and the next, or NULL */
+  const ep_op *dropout;        /* behind it, or NULL */
   int64_t in_pitch, out_pitch; /* numbers of a row of the input and of the output */
   bool trains_weight, trains_bias;
   bool bare;  /* TF32: bias and relu are left to the thin layer above, the product is faster so */
   bool thin;  /* the last, with so few outputs that no product comes back */
   bool moves; /* plain gradient descent: the product of the weight ends in the weight itself */
-  bool asks_before;   /* the activation's derivative wants its input */
+  bool asks_before;   /* the activation's derivative wants its input, or it is dropped */
   float decay;        /* the weight's */
   bool hopper_weight; /* the product of the weight is one of our own kernels */
 

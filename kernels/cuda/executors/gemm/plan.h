@@ -1,5 +1,5 @@
-/* plan.h: a dense network as cuda/gemm runs it: linear layers, each with an activation behind it or
- * none, and what stands behind the last. Linked into epochd: no CUDA. */
+/* plan.h: a dense network as cuda/gemm runs it: linear layers, each with an activation and a
+ * dropout behind it or without, and what stands behind the last. Linked into epochd: no CUDA. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_GEMM_PLAN_H
 #define EP_KERNELS_CUDA_EXECUTORS_GEMM_PLAN_H
 

@@ -66,12 +66,31 @@ static ep_status input_turn(const pass *p, int i, ep_error *error) {
   return EP_OK;
 }
 
+/* What a layer that has none goes through. */
+static ep_op activation_of(const ep_gemm_layer *layer) {
+  return layer->activation ? *layer->activation : (ep_op){.type = (ep_layer_type)-1};
+}
+
+static ep_gemm_dropout dropout_of(const pass *p, const ep_gemm_layer *layer) {
+  const ep_cuda_network *network = p->gemm->network;
+  if (!layer->dropout) return (ep_gemm_dropout){.drops = false};
+  return (ep_gemm_dropout){.drops = true,
+                           .p = layer->dropout->p,
+                           .layer = layer->dropout->layer,
+                           .first = network->slice_first,
+                           .columns = layer->linear->out_features,
+                           .seed = network->program->seed,
+                           .clock = network->clock};
+}
+
 static ep_status layer_forward(const pass *p, int i, ep_error *error) {
   const ep_gemm_layer *layer = &p->gemm->layers[i];
   ep_status status = input_turn(p, i, error);
   if (status == EP_OK) status = multiply(p, &layer->forward[p->kind], error);
   if (status != EP_OK || !layer->before) return status;
-  EP_CUDA_TRY(ep_gemm_activate(stream_of(p), p->gemm->half, layer->activation, p->rows,
+  const ep_op activation = activation_of(layer);
+  const ep_gemm_dropout dropout = dropout_of(p, layer);
+  EP_CUDA_TRY(ep_gemm_activate(stream_of(p), p->gemm->half, &activation, &dropout, p->rows,
                                layer->out_pitch, layer->before, layer->output),
               "an activation");
   return EP_OK;
@@ -132,7 +151,13 @@ static ep_status forward(const pass *p, const float **output, ep_error *error) {
 
 /* --- backward ------------------------------------------------------------------------------ */
 
-/* A thin last layer, with the activation before it. */
+/* Whether layer i's way back ends with the gradient by the linear part of the layer under it. */
+static bool derives(const ep_gemm_network *self, int i) {
+  const ep_gemm_layer *layer = &self->layers[i];
+  return layer->thin ? i == 0 || !layer[-1].dropout : layer->back[0].hopper;
+}
+
+/* A thin last layer, with the activation before it, unless something is dropped behind that. */
 static ep_status thin_back(const pass *p, int i, ep_error *error) {
   ep_gemm_network *self = p->gemm;
   const ep_gemm_layer *layer = &self->layers[i], *under = i > 0 ? layer - 1 : NULL;
@@ -141,8 +166,8 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
   thin.grad = self->network->grad[0];
   thin.gradient = layer->trains_weight ? layer->gradient : NULL;
   thin.bias_sums = layer->trains_bias ? layer->bias_gradient : NULL;
-  if (goes_on) {
-    thin.grad_x = ep_gemm_grad(self, i - 1);
+  if (goes_on) thin.grad_x = ep_gemm_grad(self, i - 1);
+  if (goes_on && derives(self, i)) {
     thin.transposed =
         under->trains_weight && !self->half ? ep_gemm_grad_transposed(self, i - 1) : NULL;
     thin.x_sums = under->trains_bias ? under->bias_gradient : NULL;
@@ -170,10 +195,11 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
                           .transposed =
                               layer->trains_weight ? ep_gemm_grad_transposed(self, i) : NULL};
   if (d.transposed && i == self->first_trained) d.grad = NULL; /* nobody multiplies by it */
-  if (!last && layer->activation) {
+  if (!last && (layer->activation || layer->dropout)) {
     d.y = layer->output;
     d.before = layer->before;
-    d.activation = *layer->activation;
+    d.activation = activation_of(layer);
+    d.dropout = dropout_of(p, layer);
   }
   EP_CUDA_TRY(ep_gemm_derive(stream_of(p), &d), "a derivative");
   return EP_OK;
@@ -193,13 +219,13 @@ static ep_status backward(const pass *p, ep_error *error) {
   bool ready = false; /* the gradient by layer i's linear part is there, and its bias's too */
   ep_status status = EP_OK;
   if (self->layers[i].thin) {
-    status = thin_back(p, i--, error);
-    ready = true;
+    status = thin_back(p, i, error);
+    ready = derives(self, i--);
   }
   for (; i >= self->first_trained && status == EP_OK; i--) {
     const ep_gemm_layer *layer = &self->layers[i];
     if (!ready) status = derive(p, i, error);
-    ready = layer->back[p->kind].hopper;
+    ready = derives(self, i);
     if (status == EP_OK && self->slice) status = weight_found(p, i, error); /* others wait for it */
     if (status == EP_OK && i > self->first_trained)
       status = multiply(p, &layer->back[p->kind], error);

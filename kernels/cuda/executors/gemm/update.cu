@@ -5,7 +5,7 @@
 #include "kernels/cuda/executors/gemm/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 
-enum { THREADS = 256, EACH = EP_GEMM_UPDATE_PARAMETERS / THREADS };
+enum { THREADS = 256, EACH = EP_GEMM_UPDATE_PARAMETERS / THREADS, TOGETHER = 2, FEW = 4 };
 static_assert(EACH % 4 == 0, "a thread's parameters are a few float4");
 static_assert((int)EP_GEMM_UPDATE_SLICED == (int)THREADS, "then it has one, and its slices");
 
@@ -22,13 +22,62 @@ static __device__ const ep_gemm_tensor *tensor_of(const ep_gemm_update &update) 
   return &update.tensors[low];
 }
 
-/* The parameter's new value; `at`: its place in the tensor. */
-static __device__ float stepped(const ep_gemm_update &update, const ep_gemm_tensor &of,
-                                const ep_optimizer_step &now, int64_t at, float parameter,
-                                float grad) {
-  float *state = update.state ? update.state + of.first + at : NULL;
-  return ep_optimizer_update(&update.optimizer, &now, of.weight_decay, parameter,
-                             ep_clip(&update.optimizer, 1, grad), state, update.state_stride);
+enum { SLOTS_MAX = 3 };
+
+/* The optimizer, as far as it is known when the kernel is compiled. */
+template <ep_optimizer_type TYPE>
+static __device__ ep_optimizer optimizer_of(const ep_gemm_update &update) {
+  ep_optimizer optimizer = update.optimizer;
+  optimizer.type = TYPE;
+  return optimizer;
+}
+
+/* N neighbours' state: those from place on. */
+template <int N>
+static __device__ void state_read(const ep_gemm_update &update, int slots, int64_t place,
+                                  float (&state)[SLOTS_MAX][N]) {
+#pragma unroll
+  for (int slot = 0; slot < SLOTS_MAX; slot++) {
+    if (slot >= slots) break;
+    const float *from = update.state + slot * update.state_stride + place;
+    if (N == 4 && update.state_stride % 4 == 0)
+      load<N>(from, state[slot]);
+    else
+#pragma unroll
+      for (int n = 0; n < N; n++) state[slot][n] = from[n];
+  }
+}
+
+/* The new values of N neighbours and of their state, the first `at` in the tensor. */
+template <ep_optimizer_type TYPE, int N>
+static __device__ void neighbours_step(const ep_gemm_update &update, const ep_gemm_tensor &of,
+                                       const ep_optimizer_step &now, int64_t at,
+                                       float (&state)[SLOTS_MAX][N], const float (&grad)[N],
+                                       float (&value)[N]) {
+  const ep_optimizer optimizer = optimizer_of<TYPE>(update);
+  const int slots = (int)ep_optimizer_slots(&optimizer);
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    float own[SLOTS_MAX];
+#pragma unroll
+    for (int slot = 0; slot < SLOTS_MAX; slot++)
+      if (slot < slots) own[slot] = state[slot][n];
+    value[n] = ep_optimizer_update(&optimizer, &now, of.weight_decay, value[n],
+                                   ep_clip(&optimizer, 1, grad[n]), own, 1);
+#pragma unroll
+    for (int slot = 0; slot < SLOTS_MAX; slot++)
+      if (slot < slots) state[slot][n] = own[slot];
+  }
+#pragma unroll
+  for (int slot = 0; slot < SLOTS_MAX; slot++) {
+    if (slot >= slots) break;
+    float *to = update.state + slot * update.state_stride + of.first + at;
+    if (N == 4 && update.state_stride % 4 == 0)
+      store<N>(to, state[slot]);
+    else
+#pragma unroll
+      for (int n = 0; n < N; n++) to[n] = state[slot][n];
+  }
 }
 
 /* N neighbours of a copy. */
@@ -42,52 +91,77 @@ static __device__ void copy_write(const ep_gemm_update &update, const ep_gemm_te
 }
 
 /* Rows without gaps, all on 16 bytes: a thread has a few groups of four neighbours, THREADS groups
- * apart. All that is read for them, before anything is written. */
-template <bool trains>
+ * apart. All that is read for TOGETHER of them, before anything is written. */
+template <bool trains, ep_optimizer_type TYPE>
 static __device__ void fours(const ep_gemm_update &update, const ep_gemm_tensor &of,
                              const ep_optimizer_step &now, int64_t first, int64_t count) {
-  float4 value[EACH / 4], grad[EACH / 4];
+  const ep_optimizer optimizer = optimizer_of<TYPE>(update);
+  const int slots = trains ? (int)ep_optimizer_slots(&optimizer) : 0;
 #pragma unroll
-  for (int i = 0; i < EACH / 4; i++) {
-    int64_t at = first + 4 * i * THREADS;
-    if (at >= count) break;
-    value[i] = *(const float4 *)(update.parameters + of.first + at);
-    if (trains) grad[i] = *(const float4 *)(of.gradient + at);
-  }
+  for (int begin = 0; begin < EACH / 4; begin += TOGETHER) {
+    float value[TOGETHER][4], grad[TOGETHER][4], state[TOGETHER][SLOTS_MAX][4];
 #pragma unroll
-  for (int i = 0; i < EACH / 4; i++) {
-    int64_t at = first + 4 * i * THREADS;
-    if (at >= count) break;
-    if (trains) {
-      value[i].x = stepped(update, of, now, at, value[i].x, grad[i].x);
-      value[i].y = stepped(update, of, now, at + 1, value[i].y, grad[i].y);
-      value[i].z = stepped(update, of, now, at + 2, value[i].z, grad[i].z);
-      value[i].w = stepped(update, of, now, at + 3, value[i].w, grad[i].w);
-      *(float4 *)(update.parameters + of.first + at) = value[i];
+    for (int i = 0; i < TOGETHER; i++) {
+      int64_t at = first + 4 * (begin + i) * THREADS;
+      if (at >= count) break;
+      load<4>(update.parameters + of.first + at, value[i]);
+      if (trains) load<4>(of.gradient + at, grad[i]);
+      if (trains) state_read<4>(update, slots, of.first + at, state[i]);
     }
-    if (!of.copy) continue;
-    const float four[4] = {value[i].x, value[i].y, value[i].z, value[i].w};
-    copy_write(update, of, at, four);
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++) {
+      int64_t at = first + 4 * (begin + i) * THREADS;
+      if (at >= count) break;
+      if (trains) {
+        neighbours_step<TYPE, 4>(update, of, now, at, state[i], grad[i], value[i]);
+        store<4>(update.parameters + of.first + at, value[i]);
+      }
+      if (of.copy) copy_write(update, of, at, value[i]);
+    }
   }
 }
 
-/* Any tensor: a thread's parameters are a block's width apart. */
-template <bool trains>
-static __device__ void one(const ep_gemm_update &update, const ep_gemm_tensor &of,
-                           const ep_optimizer_step &now, int64_t at) {
-  int64_t padded = at / of.columns * of.pitch + at % of.columns;
-  float *place = update.parameters + of.first + at, value = *place;
-  if (trains) {
-    float grad = of.gradient[padded];
+/* Where number `at` of a tensor without gaps is in one with its pitch. */
+static __device__ int64_t padded_of(const ep_gemm_tensor &of, int64_t at) {
+  if (of.columns == of.pitch) return at;
+  const bool small = at >> 32 == 0 && of.columns >> 32 == 0; /* 64 bits divide slowly */
+  const int64_t row = small ? (uint32_t)at / (uint32_t)of.columns : at / of.columns;
+  return at + row * (of.pitch - of.columns);
+}
+
+/* Any tensor: a thread's parameters are a block's width apart, from `at` on. All that is read for a
+ * few of them, before anything is written. */
+template <bool trains, ep_optimizer_type TYPE>
+static __device__ void apart(const ep_gemm_update &update, const ep_gemm_tensor &of,
+                             const ep_optimizer_step &now, int64_t at, int64_t end) {
+  const ep_optimizer optimizer = optimizer_of<TYPE>(update);
+  const int slots = trains ? (int)ep_optimizer_slots(&optimizer) : 0;
+  float value[FEW][1], grad[FEW][1], state[FEW][SLOTS_MAX][1];
+#pragma unroll
+  for (int i = 0; i < FEW; i++) {
+    const int64_t mine = at + i * THREADS;
+    if (mine >= end) break;
+    value[i][0] = update.parameters[of.first + mine];
+    if (!trains) continue;
+    const float *from = of.gradient + padded_of(of, mine);
+    grad[i][0] = *from;
+    state_read<1>(update, slots, of.first + mine, state[i]);
 #pragma unroll 16
-    for (int slice = 1; slice < of.slices; slice++) grad += of.gradient[slice * of.stride + padded];
-    *place = value = stepped(update, of, now, at, value, grad);
+    for (int slice = 1; slice < of.slices; slice++) grad[i][0] += from[slice * of.stride];
   }
-  const float alone[1] = {value};
-  if (of.copy) copy_write(update, of, padded, alone);
+#pragma unroll
+  for (int i = 0; i < FEW; i++) {
+    const int64_t mine = at + i * THREADS;
+    if (mine >= end) break;
+    if (trains) {
+      neighbours_step<TYPE, 1>(update, of, now, mine, state[i], grad[i], value[i]);
+      update.parameters[of.first + mine] = value[i][0];
+    }
+    if (of.copy) copy_write(update, of, padded_of(of, mine), value[i]);
+  }
 }
 
-template <bool trains>
+template <bool trains, ep_optimizer_type TYPE>
 static __global__ void __launch_bounds__(THREADS) step(ep_gemm_update update) {
   const ep_gemm_tensor of = *tensor_of(update);
   ep_optimizer_step now = {};
@@ -98,15 +172,16 @@ static __global__ void __launch_bounds__(THREADS) step(ep_gemm_update update) {
   int64_t count = of.rows * of.columns, base = (blockIdx.x - of.first_block) * each;
   bool whole = of.columns == of.pitch && of.first % 4 == 0 && count % 4 == 0 && of.slices == 1;
   if (whole && copies)
-    fours<false>(update, of, now, base + 4 * threadIdx.x, count);
+    fours<false, TYPE>(update, of, now, base + 4 * threadIdx.x, count);
   else if (whole)
-    fours<trains>(update, of, now, base + 4 * threadIdx.x, count);
+    fours<trains, TYPE>(update, of, now, base + 4 * threadIdx.x, count);
   if (whole) return;
-  for (int64_t at = base + threadIdx.x; at < count && at < base + each; at += THREADS)
+  const int64_t end = base + each < count ? base + each : count;
+  for (int64_t at = base + threadIdx.x; at < end; at += FEW * THREADS)
     if (copies)
-      one<false>(update, of, now, at);
+      apart<false, TYPE>(update, of, now, at, end);
     else
-      one<trains>(update, of, now, at);
+      apart<trains, TYPE>(update, of, now, at, end);
 }
 
 static __global__ void scale(const ep_cuda_clock *clock, int count, const float *decay,
@@ -124,13 +199,22 @@ cudaError_t ep_gemm_scale(cudaStream_t stream, const ep_cuda_clock *clock, int c
   return cudaGetLastError();
 }
 
+#define STEP_LAUNCH(code, ...)                                                \
+  case EP_OPTIMIZER_##code:                                                   \
+    step<true, EP_OPTIMIZER_##code><<<blocks, THREADS, 0, stream>>>(*update); \
+    break;
+
 cudaError_t ep_gemm_update_step(cudaStream_t stream, const ep_gemm_update *update) {
-  if (update->step_blocks == 0) return cudaSuccess; /* the products have moved all there is */
-  step<true><<<(unsigned int)update->step_blocks, THREADS, 0, stream>>>(*update);
+  const unsigned int blocks = (unsigned int)update->step_blocks;
+  if (blocks == 0) return cudaSuccess; /* the products have moved all there is */
+  switch (update->optimizer.type) {
+    EP_OPTIMIZERS(STEP_LAUNCH)
+  case EP_OPTIMIZER_COUNT: break;
+  }
   return cudaGetLastError();
 }
 
 cudaError_t ep_gemm_copy(cudaStream_t stream, const ep_gemm_update *update) {
-  step<false><<<(unsigned int)update->blocks, THREADS, 0, stream>>>(*update);
+  step<false, EP_OPTIMIZER_SGD><<<(unsigned int)update->blocks, THREADS, 0, stream>>>(*update);
   return cudaGetLastError();
 }

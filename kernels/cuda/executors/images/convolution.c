@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cache/cache.h"
 #include "kernels/cuda/executors/images/plans.h"
-#include "kernels/cuda/runtime/cache.h"
 
 bool ep_convolutions_exist(void) {
   return ep_cudnn() != NULL;

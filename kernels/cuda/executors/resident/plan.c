@@ -67,8 +67,10 @@ static bool accepts(const ep_program *program, const ep_device_traits *device) {
 
 /* Whoever waits for all multiprocessors is slower, until a batch has many rows. */
 static double cycles(const ep_program *program, const ep_device_traits *device) {
-  (void)device;
-  return program->batch_size < FUSED_ROWS ? 0 : (double)INFINITY;
+  const double few_multiprocessors = 4; /* what the usual costs do not tell */
+  if (program->batch_size < FUSED_ROWS) return 0;
+  return EP_GPU_CYCLES_PER_SECOND * few_multiprocessors *
+         ep_executor_usual_seconds(&ep_cuda_resident_profile, program, device);
 }
 
 /* Multiply-adds of a row, one after the other, and what is as dear: one with fewer than four beside

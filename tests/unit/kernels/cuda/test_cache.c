@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "api/limits.h"
-#include "kernels/cuda/runtime/cache.h"
+#include "kernels/cache/cache.h"
 #include "tests/suite.h"
 
 static char folder[64];

@@ -2,8 +2,8 @@
  * products and of convolutions; so that a job pays once in the life of a machine and not once a
  * process. The folder is EPOCHD_CACHE_DIR, else epochd in XDG_CACHE_HOME, else in .cache of HOME;
  * without any, and whenever something fails, nothing is kept. */
-#ifndef EP_KERNELS_CUDA_RUNTIME_CACHE_H
-#define EP_KERNELS_CUDA_RUNTIME_CACHE_H
+#ifndef EP_KERNELS_CACHE_CACHE_H
+#define EP_KERNELS_CACHE_CACHE_H
 
 #include <stddef.h>
 #include <stdint.h>

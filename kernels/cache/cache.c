@@ -1,4 +1,4 @@
-#include "kernels/cuda/runtime/cache.h"
+#include "kernels/cache/cache.h"
 
 #include <dirent.h>
 #include <errno.h>
