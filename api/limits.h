@@ -151,7 +151,8 @@
 #define EP_LIMIT_PLOT_REPEATS 100       /* shuffles of a column: the mean moves no more */
 #define EP_LIMIT_PLOT_COLUMNS 512       /* by importance: more bars are no picture */
 #define EP_LIMIT_PLOT_SHUFFLED 20000000 /* rows predicted for one: a minute of a small network */
-#define EP_LIMIT_PLOT_SHOWN_ROWS 100  /* of those that a network takes wrongly: a page of pictures \
+#define EP_LIMIT_PLOT_SHOWN_ROWS                                                                   \
+  100                                 /* of those that a network takes wrongly: a page of pictures \
                                        */
 #define EP_LIMIT_PLOT_TILES 1024      /* of weights: 32 a side are told apart */
 #define EP_LIMIT_PLOT_WEIGHTS 1000000 /* of one layer, drawn: more than a screen has dots */

@@ -129,6 +129,11 @@ typedef struct {
 /* The CPU's, always there. */
 const ep_backend_ops *ep_backend_cpu(void);
 
+/* What a process lacks in its environment for the CPU backend to be as fast as the processor: a
+ * library reads such a variable when the program starts, so it must be started anew. *name, *value:
+ * static. false: nothing. */
+bool ep_backend_cpu_lacks(const char **name, const char **value);
+
 /* A plug-in exports this symbol: `const ep_backend_ops *ep_backend_plugin(void)`. */
 #define EP_BACKEND_PLUGIN_SYMBOL "ep_backend_plugin"
 

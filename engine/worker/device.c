@@ -90,6 +90,12 @@ int ep_devices_print(const char *plugin) {
   }
 }
 
+void ep_device_environment_complete(const char *name, char **argv) {
+  const char *variable, *value;
+  if (strcmp(name, "cpu") != 0 || !ep_backend_cpu_lacks(&variable, &value)) return;
+  if (setenv(variable, value, 1) == 0) execv("/proc/self/exe", argv);
+}
+
 void ep_device_walls_raise(const char *device) {
   bool cpu = strcmp(device, "cpu") == 0;
   ep_sandbox_enter(&(ep_sandbox){.kind = cpu ? EP_SANDBOX_CPU : EP_SANDBOX_GPU});

@@ -9,6 +9,7 @@
 
 #include "api/limits.h"
 #include "kernels/cpu/check.h"
+#include "kernels/cpu/executors/blocked/product.h"
 #include "kernels/cpu/executors/list.h"
 #include "kernels/cpu/plans/plans.h"
 #include "kernels/cpu/probe.h"
@@ -29,6 +30,12 @@ static int count_threads(void) {
   }
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? (int)online : 1;
+}
+
+bool ep_backend_cpu_lacks(const char **name, const char **value) {
+  *name = EP_PRODUCT_PROCESSOR;
+  *value = getenv(*name) ? NULL : ep_product_processor(ep_instruction_set_detect());
+  return *value != NULL;
 }
 
 /* Linux's name of the processor, "CPU" where it gives none (some ARM systems). */

@@ -32,8 +32,8 @@ ROOMS = {
     "kernels/formulas": (PROGRAM, ""),
     "kernels/cache": ("api", ""),
     "kernels/plans": (PROGRAM + " kernels/formulas", ""),
-    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors kernels/cpu/executors/ranks "
-                    "kernels/cpu/plans", ""),
+    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors kernels/cpu/executors/blocked "
+                    "kernels/cpu/executors/ranks kernels/cpu/plans", ""),
     "kernels/cpu/runtime": (PROGRAM, ""),
     "kernels/cpu/layers": (PROGRAM + " kernels/formulas", ""),
     "kernels/cpu/executors": (PROGRAM + " kernels/plans", ""),

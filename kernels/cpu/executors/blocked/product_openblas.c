@@ -1,9 +1,16 @@
 #include <cblas.h>
+#include <string.h>
 
 #include "kernels/cpu/executors/blocked/product.h"
 
 void ep_product_prepare(void) {
   openblas_set_num_threads(1);
+}
+
+/* An unknown processor gets those of "Prescott", of 2004: a seventh of the speed. */
+const char *ep_product_processor(ep_instruction_set found) {
+  if (strcmp(openblas_get_corename(), "Prescott") != 0 || found < EP_CPU_AVX2) return NULL;
+  return found >= EP_CPU_AVX512 ? "SkylakeX" : "Haswell";
 }
 
 /* Sizes are held by api/limits.h, far below what an int holds. */

@@ -1,4 +1,5 @@
-/* What a device is measured by: each executor has programs, and takes those that it has. */
+/* What a device is measured by: each executor has programs, and can run those that it has. The
+ * calibrator names it, so it may be one that yields to another. */
 #include "engine/worker/calibrator_programs.h"
 
 #include "tests/suite.h"
@@ -8,7 +9,7 @@ static const ep_device_info devices[] = {
     {.id = "cuda:0", .instruction_set = "sm_90", .threads = 132}};
 enum { DEVICES = sizeof devices / sizeof *devices };
 
-START_TEST(each_is_taken_by_its_executor) {
+START_TEST(each_can_be_run_by_its_executor) {
   const ep_device_info *device = &devices[_i];
   for (int i = 0; i < ep_calibration_programs_count(device->id); i++) {
     ep_job_spec *spec;
@@ -16,7 +17,7 @@ START_TEST(each_is_taken_by_its_executor) {
     const ep_executor_profile *executor;
     const ep_calibration_program *program = ep_calibration_program_at(device->id, i, &executor);
     ck_assert_int_eq(ep_calibration_plan(program, &spec, &plan, NULL), EP_OK);
-    ck_assert_msg(ep_cost_executor_takes(executor, plan, device), "%s does not take program %d",
+    ck_assert_msg(ep_cost_executor_can(executor, plan, device), "%s cannot run program %d",
                   executor->name, i);
     ep_plan_destroy(plan);
     ep_job_spec_destroy(spec);
@@ -34,6 +35,6 @@ END_TEST
 
 EP_SUITE("engine/worker/calibrator_programs") {
   TCase *tests = ep_suite_case(suite, "programs");
-  tcase_add_loop_test(tests, each_is_taken_by_its_executor, 0, DEVICES);
+  tcase_add_loop_test(tests, each_can_be_run_by_its_executor, 0, DEVICES);
   tcase_add_loop_test(tests, each_executor_has_some, 0, DEVICES);
 }

@@ -388,6 +388,23 @@ START_TEST(data_that_does_not_fit_is_refused) {
 }
 END_TEST
 
+/* What the user sets stays; nothing is named that the processor lacks; once it is set, all is
+ * there. */
+START_TEST(the_environment_lacks_at_most_the_processor) {
+  const char *name, *value;
+  setenv("OPENBLAS_CORETYPE", "Nehalem", 1);
+  ck_assert(!ep_backend_cpu_lacks(&name, &value));
+  unsetenv("OPENBLAS_CORETYPE");
+  setenv("EPOCHD_TEST_INSTRUCTION_SET", "baseline", 1);
+  ck_assert(!ep_backend_cpu_lacks(&name, &value));
+  unsetenv("EPOCHD_TEST_INSTRUCTION_SET");
+  if (!ep_backend_cpu_lacks(&name, &value)) return;
+  ck_assert_int_ge(ep_instruction_set_detect(), EP_CPU_AVX2);
+  setenv(name, value, 1);
+  ck_assert(!ep_backend_cpu_lacks(&name, &value));
+}
+END_TEST
+
 EP_SUITE("cpu") {
   int count;
   ep_cpu_executors(&count);
@@ -399,6 +416,7 @@ EP_SUITE("cpu") {
   tcase_add_test(agree, the_reference_takes_every_case);
   tcase_add_test(agree, the_comparison_can_fail);
   tcase_add_test(agree, floats_compare_by_scale_and_nan_differs);
+  tcase_add_test(ep_suite_case(suite, "environment"), the_environment_lacks_at_most_the_processor);
   TCase *backend_case = ep_suite_case(suite, "backend");
   tcase_add_checked_fixture(backend_case, setup, teardown);
   tcase_add_test(backend_case, the_reference_comes_last_and_names_are_apart);
