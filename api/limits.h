@@ -146,17 +146,15 @@
 #define EP_LIMIT_C_SOURCE_BYTES (16 << 20)   /* of a C header: a compiler takes seconds for it */
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
-#define EP_LIMIT_PLOT_BYTES (32 << 20)  /* numbers of one: those of 100,000 rows */
-#define EP_LIMIT_PLOT_SIDE 512          /* points of a side: 262,144 predictions take a second */
-#define EP_LIMIT_PLOT_REPEATS 100       /* shuffles of a column: the mean moves no more */
-#define EP_LIMIT_PLOT_COLUMNS 512       /* by importance: more bars are no picture */
-#define EP_LIMIT_PLOT_SHUFFLED 20000000 /* rows predicted for one: a minute of a small network */
-#define EP_LIMIT_PLOT_SHOWN_ROWS                                                                   \
-  100                                 /* of those that a network takes wrongly: a page of pictures \
-                                       */
-#define EP_LIMIT_PLOT_TILES 1024      /* of weights: 32 a side are told apart */
-#define EP_LIMIT_PLOT_WEIGHTS 1000000 /* of one layer, drawn: more than a screen has dots */
-#define EP_LIMIT_MOMENTS 240          /* of a time-lapse: ten seconds of a film */
+#define EP_LIMIT_PLOT_BYTES (32 << 20)     /* numbers of one: those of 100,000 rows */
+#define EP_LIMIT_PLOT_SIDE 512             /* points of a side: 262,144 predictions take a second */
+#define EP_LIMIT_PLOT_REPEATS 100          /* shuffles of a column: the mean moves no more */
+#define EP_LIMIT_PLOT_COLUMNS 512          /* by importance: more bars are no picture */
+#define EP_LIMIT_PLOT_SHUFFLED 20000000    /* rows predicted for one: a minute of a small network */
+#define EP_LIMIT_PLOT_SHOWN_ROWS 100       /* of those taken wrongly: a page of pictures */
+#define EP_LIMIT_PLOT_TILES 1024           /* of weights: 32 a side are told apart */
+#define EP_LIMIT_PLOT_WEIGHTS 1000000      /* of one layer, drawn: more than a screen has dots */
+#define EP_LIMIT_MOMENTS 240               /* of a time-lapse: ten seconds of a film */
 #define EP_LIMIT_MOMENTS_BYTES (1LL << 30) /* of their weights on disk, all together */
 #define EP_LIMIT_PREDICT_STEPS 10000       /* of a forecast, one after another within a minute */
 #define EP_LIMIT_CALIBRATION_BYTES 65536   /* a file of 16 executors' figures takes 8 KiB */
