@@ -139,7 +139,9 @@ http GET "/v1/jobs/$id/weights?format=json"
 check "the table has a row for each town and one for all others" '.tensors["columns.weight"].shape == [61, 8]'
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"town": "town 3", "size": 1}, {"town": "elsewhere", "size": 1}, {"town": null, "size": 1}]}'
 expect 200
-check "a town that is not known counts as a missing one" '.predictions[1] == .predictions[2] and .predictions[0] != .predictions[1]'
+# Products may add up in another order in the last rows of a batch.
+check "a town that is not known counts as a missing one" '((.predictions[1][0] - .predictions[2][0]) | fabs) < 0.0001 and
+  ((.predictions[0][0] - .predictions[1][0]) | fabs) > 0.1'
 submit "$(jq -c '.data.columns.town.encode = "hash" | .data.columns.town.buckets = 200' <<<"$towns")"
 finish "$id"
 check "and hashed" '.metrics.test.accuracy > 0.9'
