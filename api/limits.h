@@ -154,7 +154,7 @@
 #define EP_LIMIT_PLOT_SHOWN_ROWS 100       /* of those taken wrongly: a page of pictures */
 #define EP_LIMIT_PLOT_TILES 1024           /* of weights: 32 a side are told apart */
 #define EP_LIMIT_PLOT_WEIGHTS 1000000      /* of one layer, drawn: more than a screen has dots */
-#define EP_LIMIT_MOMENTS 240               /* of a time-lapse: ten seconds of a film */
+#define EP_LIMIT_MOMENTS 240               /* of a time-lapse, beside its first: 10 s of film */
 #define EP_LIMIT_MOMENTS_BYTES (1LL << 30) /* of their weights on disk, all together */
 #define EP_LIMIT_PREDICT_STEPS 10000       /* of a forecast, one after another within a minute */
 #define EP_LIMIT_CALIBRATION_BYTES 65536   /* a file of 16 executors' figures takes 8 KiB */

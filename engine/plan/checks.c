@@ -231,6 +231,19 @@ static void layers_check(const ep_job_spec *spec, const ep_program *program, ep_
                    program->ops_count, EP_LIMIT_REPORTED_LAYERS);
 }
 
+static void timelapse_check(const ep_job_spec *spec, const ep_program *program,
+                            ep_problem *problem) {
+  if (spec->timelapse_every == 0) return;
+  const int64_t every = spec->timelapse_every;
+  const int64_t moments = 1 + spec->epochs / every + (spec->epochs % every != 0);
+  const int64_t bytes =
+      ep_multiply_saturated(moments, (int64_t)sizeof(float) * ep_program_state_floats(program));
+  if (bytes > EP_LIMIT_MOMENTS_BYTES)
+    ep_problem_add(problem, EP_INVALID, "/timelapse_every",
+                   "would store %lld MiB of networks, at most %lld may be: store fewer",
+                   (long long)(bytes >> 20), (long long)(EP_LIMIT_MOMENTS_BYTES >> 20));
+}
+
 static void executor_check(const char *executor, ep_problem *problem) {
   char names[EP_MESSAGE_BYTES] = "";
   int count;
@@ -264,4 +277,5 @@ void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_pro
   steps_check(spec, &plan->program, problem);
   batches_check(spec, &plan->program, problem);
   layers_check(spec, &plan->program, problem);
+  timelapse_check(spec, &plan->program, problem);
 }

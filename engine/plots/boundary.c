@@ -209,7 +209,7 @@ static void scale_find(const ep_plot_model *model, ep_plot_grid *of) {
     of->most = high <= 1 ? 1 : BYTE_MOST;
     return;
   }
-  if (low < high) of->least = low, of->most = high;
+  if (low <= high) of->least = low < high ? low : low - 1, of->most = low < high ? high : low + 1;
 }
 
 static ep_status shown_write(const ep_plot_model *model, const ep_plot_request *request,
@@ -225,7 +225,9 @@ ep_status ep_plot_grid_init(const ep_plot_model *model, const ep_plot_request *r
                             ep_plot_grid *grid, ep_writer *writer, ep_error *error) {
   size_t columns = (size_t)model->rows.columns, size = (size_t)request->size;
   size_t outputs = (size_t)model->outputs, rows = (size_t)model->rows.rows;
+  const size_t room = EP_LIMIT_PREDICT_BYTES / sizeof(double) / (columns + outputs) + 1;
   size_t at_once = size * size < AT_ONCE ? size * size : AT_ONCE;
+  if (at_once > room) at_once = room;
   *grid = (ep_plot_grid){.size = request->size, .outputs = model->outputs};
   grid->at_once = (int64_t)at_once;
   grid->typical = malloc((columns + rows + at_once * (columns + outputs)) * sizeof(double));

@@ -87,7 +87,7 @@ static void pixels_write(const ep_plot_model *model, const double *row, double l
 static void values_write(const ep_plot_model *model, const double *row, ep_writer *writer) {
   ep_writer_member_open(writer, "values", '[');
   for (int64_t j = 0; j < model->rows.columns && j < EP_LIMIT_PLOT_COLUMNS; j++)
-    ep_plot_cell_write(model, model->rows_stand_alone ? j : 0, row[j], writer);
+    ep_plot_cell_write(model, model->encoding ? j % model->encoding->columns : j, row[j], writer);
   ep_writer_close(writer, ']');
 }
 

@@ -71,7 +71,7 @@ typedef struct {
   double least, most;     /* values of the first and the last colour */
   double *typical;        /* [columns]: what the other columns are held at; owned */
   double *rows, *output;  /* [at_once, columns], [at_once, outputs]; parts of `typical`'s block */
-  int64_t at_once;        /* rows of points that are predicted together, times size */
+  int64_t at_once;        /* rows of points that are predicted together */
 } ep_plot_grid;
 
 /* Finds the axes that the request names, and writes all members but the points.

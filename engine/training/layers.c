@@ -84,6 +84,8 @@ ep_status ep_layers_report(ep_trainer *t, int64_t epoch, double seconds, ep_erro
   if (status != EP_OK) return status;
   ep_trainer_alive(t);
   int count = ep_inspection_run(course->inspection, t->state, epoch, course->records);
+  for (int i = 0; i < count; i++)
+    course->records[i].elapsed_seconds = ep_nanoseconds_round(seconds);
   if (count > 0 && t->job->sink.report)
     t->job->sink.report(t->job->sink.context, course->records, count);
   course->last_epoch = epoch;

@@ -144,8 +144,9 @@ static ep_status numbers_write(const plotted *p, const ep_command *command, ep_e
     ep_plot_list_write(&p->model, command->job, &writer);
   ep_writer_bytes(&writer, "\n", 1);
   if (status == EP_OK && writer.failed)
-    status =
-        ep_fail(error, EP_TOO_LARGE, "the plot's numbers are over %d bytes", EP_LIMIT_PLOT_BYTES);
+    status = ep_fail(error, EP_TOO_LARGE,
+                     "the plot's numbers are over %d bytes: ask for fewer (?count=, ?size=)",
+                     EP_LIMIT_PLOT_BYTES);
   if (status == EP_OK) status = text_write(p->file, writer.text, writer.count, error);
   ep_writer_deinit(&writer);
   return status;

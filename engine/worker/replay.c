@@ -54,6 +54,7 @@ static void folder_remove(const char *folder) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (ep_path_join(path, NULL, folder, names[i], NULL) == EP_OK) unlink(path);
   ep_checkpoints_remove_after(folder, -1, NULL);
+  ep_moments_remove_after(folder, -1, NULL);
   rmdir(folder);
 }
 
@@ -73,6 +74,8 @@ static ep_status source_train(const ep_training *job, const ep_training_paths *p
   again.pause = NULL;
   again.sink = (ep_train_sink){.context = job->sink.context, .alive = job->sink.alive};
   spec->checkpoint_every_seconds = 1e9; /* the last one alone */
+  spec->timelapse_every = 0;            /* nobody looks at it */
+  spec->report.layers = false;
   ep_status status = ep_train(&again, &result, error);
   if (status == EP_OK && result.status != EP_OK)
     status = ep_fail(error, result.status, "the job to go on from, trained again: %.300s",

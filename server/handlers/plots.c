@@ -60,8 +60,8 @@ static ep_status numbers_make(ep_exchange *exchange, const char *job,
   return status;
 }
 
-/* The probability of the best decision, from the numbers of "pr". Where nothing is to be taken, it
- * is 1. */
+/* The probability of the best decision, from the numbers of "pr". EP_CONFLICT: no row is to be
+ * taken, which no probability says: some are 1. */
 static ep_status decision_read(const char *text, bool cost, double *out, ep_error *error) {
   json_t *root = NULL;
   ep_status status = ep_json_load(text, strlen(text), EP_LIMIT_PLOT_BYTES, &root, error);
@@ -72,6 +72,9 @@ static ep_status decision_read(const char *text, bool cost, double *out, ep_erro
   if (json_array_size(json_object_get(root, "classes")) != 2)
     status =
         ep_fail(error, EP_CONFLICT, "a threshold is for two classes, which the job does not have");
+  if (status == EP_OK && !json_is_number(json_object_get(best, "threshold")))
+    status = ep_fail(error, EP_CONFLICT,
+                     "by these costs it is cheapest to take no row at all: there is no threshold");
   json_decref(root);
   return status;
 }

@@ -96,6 +96,8 @@ static ep_status plotted_find(ep_jobs *jobs, const char *id, ep_command *command
   char path[EP_PATH_BYTES];
   ep_checkpoint found = {0};
   ep_plot_request *plot = &command->plot;
+  if (plot->epoch != EP_PLOT_NO_EPOCH && command->checkpoint != 0)
+    return ep_fail(error, EP_MALFORMED, "?epoch= and ?checkpoint= name two networks: give one");
   if (plot->epoch != EP_PLOT_NO_EPOCH) return moment_find(jobs, id, &plot->epoch, error);
   if (command->checkpoint != 0) {
     ep_status status = ep_jobs_checkpoint_find(jobs, id, command->checkpoint, &found, path, error);

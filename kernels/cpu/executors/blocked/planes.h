@@ -62,7 +62,7 @@ static inline ep_planes ep_planes_of(const ep_op *op) {
   return p;
 }
 
-/* Whether it is the way for a convolution: one tap is a product of matrices as it is. */
+/* Whether it is the way for a convolution. */
 static inline bool ep_planes_takes(const ep_op *op) {
   return op->kernel[0] * op->kernel[1] <= EP_PLANES_TAPS &&
          op->stride[0] * op->stride[1] <= EP_PLANES_PHASES;

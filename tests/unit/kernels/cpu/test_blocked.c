@@ -224,6 +224,12 @@ static const struct {
      {.kernel = {3, 2}, .padding = {2, 1}, .stride = {3, 2}, .dilation = {2, 1}, .groups = 2},
      {.kernel = {1, 1}},
      EP_LAYER_AVG_POOL2D},
+    {{2, 5, 16},
+     3,
+     7,
+     {.kernel = {3, 3}, .padding = {1, 1}},
+     {.kernel = {2, 2}},
+     EP_LAYER_MAX_POOL2D},
     {{4, 2, 2}, 4, 11, {.kernel = {1, 1}}, {.kernel = {2, 1}}, EP_LAYER_AVG_POOL2D},
 };
 enum { PLANE_CASES = sizeof plane_cases / sizeof plane_cases[0] };
