@@ -1,5 +1,6 @@
 #include "engine/sweep/help.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,22 @@ void ep_sweep_help_destroy(ep_sweep_help *help) {
   free(help);
 }
 
+/* A leader may have been taken over: what it names must be there. */
+static bool points_valid(const ep_sweep_runner *runner, const ep_trial_point *points,
+                         int64_t count) {
+  const int axes = runner->run->sweep->axes_count;
+  for (int64_t i = 0; i < count; i++) {
+    if (points[i].part < 0 || points[i].part >= runner->parts || points[i].epochs < 0) return false;
+    for (int a = 0; a < axes; a++)
+      if (!isfinite(points[i].point[a])) return false;
+  }
+  return true;
+}
+
 static ep_status runner_add(ep_sweep_runner *runner, const ep_trial_point *points, int64_t count,
                             ep_error *error) {
+  if (!points_valid(runner, points, count))
+    return ep_fail(error, EP_MALFORMED, "points that the sweep does not have");
   pthread_mutex_lock(&runner->mutex);
   ep_status status = ep_sweep_points_add(runner, points, count, error);
   pthread_mutex_unlock(&runner->mutex);

@@ -17,7 +17,7 @@
  * strangers are slower for seconds at a time, by half and more: the CPU's programs are timed in two
  * rounds, of which the faster counts, and what is left of a disturbance is left out. */
 #define RUN_SECONDS 3e-3
-enum { RUNS = 3, CPU_ROUNDS = 2, STEPS_MOST = 1 << 14, STEPS_GROWTH = 16, EXIT_DEVICE = 3 };
+enum { RUNS = 3, CPU_ROUNDS = 2, STEPS_MOST = 1 << 14, STEPS_GROWTH = 16 };
 
 /* What a program needs while it is timed; all owned. */
 typedef struct {
@@ -211,11 +211,8 @@ static void *calibrator_thread(void *context) {
   ep_calibrator *calibrator = context;
   ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .request = calibrator->request};
   ep_status status = programs_time(calibrator, &reply.error);
-  if (ep_status_class(status) == EP_CLASS_DEVICE) {
-    fprintf(stderr, "epoch-worker %s: while measuring: %s\n", calibrator->info.id,
-            reply.error.message);
-    _exit(EXIT_DEVICE);
-  }
+  if (ep_status_class(status) == EP_CLASS_DEVICE)
+    ep_device_give_up("while measuring", reply.error.message);
   if (status == EP_OK) {
     reply.error = (ep_error){0};
     costs_fit(calibrator, &reply.calibration);

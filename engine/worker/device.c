@@ -90,6 +90,11 @@ int ep_devices_print(const char *plugin) {
   }
 }
 
+void ep_device_give_up(const char *when, const char *message) {
+  fprintf(stderr, "epoch-worker: %s: %s\n", when, message);
+  _exit(EP_EXIT_DEVICE);
+}
+
 void ep_device_environment_complete(const char *name, char **argv) {
   const char *variable, *value;
   if (strcmp(name, "cpu") != 0 || !ep_backend_cpu_lacks(&variable, &value)) return;

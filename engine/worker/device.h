@@ -10,6 +10,10 @@ typedef struct {
   ep_backend *backend;
 } ep_device;
 
+enum { EP_EXIT_DEVICE = 3 }; /* a worker whose device failed: only a new process helps */
+/* Ends this process so. when: what it was at. From any thread. */
+_Noreturn void ep_device_give_up(const char *when, const char *message);
+
 /* Opens `name`. plugin: path of the CUDA plug-in, NULL = ep_backend_cuda.so beside this program or
  * in
  * ../lib/epochd. EP_NOT_FOUND: no such device; EP_UNSUPPORTED: too old, says what is needed. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/worker/device.h"
 #include "engine/worker/sweeping.h"
 
 enum { FRAME_RESULTS = 8192 }; /* of one frame: 5 MB */
@@ -59,6 +60,7 @@ static void *help_thread(void *context) {
       ep_sweeping_help(helping->data_dir, helping->command.job, helping->command.spec,
                        helping->help, &run, help_ready, &error);
   if (status == EP_OK) return NULL;
+  if (ep_status_class(status) == EP_CLASS_DEVICE) ep_device_give_up("while helping", error.message);
   ep_reply reply = {.kind = EP_REPLY_HELPED,
                     .attempt = helping->command.attempt,
                     .lease = helping->command.lease,

@@ -38,7 +38,7 @@
 #include "engine/worker/replies.h"
 #include "engine/worker/sweeping.h"
 
-enum { EXIT_USAGE = 2, EXIT_DEVICE = 3 };
+enum { EXIT_USAGE = 2 };
 enum { DISK_LOOK_MS = 1000 }; /* how often a training is looked for in waits for the disk */
 
 /* One training, from its command to its FINISHED. */
@@ -586,5 +586,5 @@ int main(int argc, char **argv) {
   if (status == EP_OK && w.threaded && !w.training) pthread_join(w.thread, NULL);
   if (status == EP_OK) _exit(0); /* a training may be under way: nobody wants it any more */
   fprintf(stderr, "epoch-worker %s: %s\n", w.device_name, error.message);
-  _exit(EXIT_DEVICE);
+  _exit(EP_EXIT_DEVICE);
 }

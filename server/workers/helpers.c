@@ -75,6 +75,7 @@ void ep_helpers_end(ep_supervisor *s, ep_supervised *helper, bool tell) {
   helper->points_out = 0;
   helper->deadline_us = 0;
   leader->helpers_due = true;
+  if (helper->status.state == EP_DEVICE_IDLE) ep_supervised_idle_begin(s, helper);
   s->look_for_work = true;
   ep_supervised_show(s, helper);
 }
@@ -126,14 +127,15 @@ static ep_supervised *poorest_find(ep_supervisor *s, const bool *refused) {
 }
 
 /* An idle worker for it, or one of a sweep that has two more. */
-static ep_supervised *worker_choose(ep_supervisor *s, const ep_supervised *leader) {
+static ep_supervised *worker_choose(ep_supervisor *s, const ep_supervised *leader,
+                                    const bool *tried) {
   const int64_t now_us = ep_clock_steady_us();
   const int count = helpers_count(s, leader);
   ep_supervised *other = NULL;
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
-    if (worker->status.state != EP_DEVICE_IDLE || !ep_supervised_alive(worker) || worker->leaving ||
-        worker->help_again_us > now_us || !is_alike(leader, worker))
+    if (tried[i] || worker->status.state != EP_DEVICE_IDLE || !ep_supervised_alive(worker) ||
+        worker->leaving || worker->help_again_us > now_us || !is_alike(leader, worker))
       continue;
     if (worker->lease == 0) return worker;
     if (worker->leader != leader && helpers_count(s, worker->leader) >= count + 2) other = worker;
@@ -165,13 +167,23 @@ static bool worker_lend(ep_supervisor *s, ep_supervised *leader, ep_supervised *
   return true;
 }
 
+/* False: there is none that may help it. */
+static bool one_lend(ep_supervisor *s, ep_supervised *leader) {
+  bool tried[EP_LIMIT_WORKERS] = {false};
+  ep_supervised *worker = worker_choose(s, leader, tried);
+  while (worker && !worker_lend(s, leader, worker)) {
+    tried[worker - s->worker] = true;
+    worker = worker_choose(s, leader, tried);
+  }
+  return worker != NULL;
+}
+
 void ep_helpers_lend(ep_supervisor *s) {
   bool refused[EP_LIMIT_WORKERS] = {false};
   for (;;) {
     ep_supervised *leader = poorest_find(s, refused);
     if (!leader) break;
-    ep_supervised *worker = worker_choose(s, leader);
-    if (!worker || !worker_lend(s, leader, worker)) refused[leader - s->worker] = true;
+    refused[leader - s->worker] = !one_lend(s, leader);
   }
   for (int i = 0; i < s->workers_count; i++)
     if (s->worker[i].helpers_due && s->worker[i].link.socket >= 0) helpers_tell(s, &s->worker[i]);

@@ -128,8 +128,7 @@ static void deadline_renew(ep_supervisor *supervisor, ep_supervised *worker) {
   worker->deadline_us = ep_clock_steady_us() + silence_us;
 }
 
-/* A worker of another machine ends where no job comes. */
-static void idle_begin(const ep_supervisor *supervisor, ep_supervised *worker) {
+void ep_supervised_idle_begin(const ep_supervisor *supervisor, ep_supervised *worker) {
   if (!worker->remote) return;
   worker->idle_us = worker->leaving ? 1 : ep_clock_steady_us() + supervisor->remote.idle_us;
 }
@@ -143,7 +142,7 @@ static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
   worker->stop = EP_STOP_NOT;
   worker->deadline_us = worker->stop_us = worker->store_us = 0;
   state_set(supervisor, worker, EP_DEVICE_IDLE);
-  idle_begin(supervisor, worker);
+  ep_supervised_idle_begin(supervisor, worker);
 }
 
 /* Whether a report is of the job that the worker has; then the worker has begun it. */
@@ -178,7 +177,7 @@ static void ready_take(ep_supervisor *supervisor, ep_supervised *worker, const e
   ep_log(EP_LOG_INFO, "device %s is ready: %s (worker %lld)", worker->id, info->name,
          (long long)worker->link.pid);
   state_set(supervisor, worker, EP_DEVICE_IDLE);
-  idle_begin(supervisor, worker);
+  ep_supervised_idle_begin(supervisor, worker);
 }
 
 void ep_supervised_leave(ep_supervised *worker) {
@@ -436,6 +435,8 @@ void ep_supervised_give_up(ep_supervisor *supervisor, ep_supervised *worker, con
 
 /* A worker that has a job which epochd does not know it by was handed one that it did not get. */
 void ep_supervised_attach(ep_supervisor *supervisor, ep_supervised *worker, int socket, bool same) {
+  ep_helpers_end(supervisor, worker, false); /* what was on its way to it is lost */
+  ep_helpers_free(supervisor, worker);
   ep_worker_link_close(&worker->link); /* of a connection whose end was not noticed */
   if (!same && worker->status.job[0] != 0)
     work_give_back(supervisor, worker, "the worker did not get the job");

@@ -9,6 +9,8 @@ void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker);
 /* Shows others what has changed of it. */
 void ep_supervised_show(ep_supervisor *supervisor, ep_supervised *worker);
 /* It goes on: its watchdog waits anew. report: with something to report. */
+/* A worker of another machine ends where no job comes from here on. */
+void ep_supervised_idle_begin(const ep_supervisor *supervisor, ep_supervised *worker);
 void ep_supervised_heard(ep_supervisor *supervisor, ep_supervised *worker, bool report);
 /* Reads from its socket, and hands on whole frames. */
 void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *worker);

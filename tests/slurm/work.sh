@@ -105,7 +105,7 @@ as_undisturbed() { # WHAT
   [[ $(values_of "$reference") == "$(values_of "$id")" ]] || fail "$1: other weights"
   http GET "/v1/jobs/$id/events?follow=0"
   sequence "$body" 1
-  jq -s -e '[.[] | select(.type == "epoch") | .epoch] | . == unique and length == 100' "$body" >/dev/null ||
+  jq -s -e '[.[] | select(.type == "epoch") | .epoch] | . == unique and length == 101' "$body" >/dev/null ||
     fail "$1: the epochs are $(jq -s -c '[.[] | select(.type == "epoch") | .epoch]' "$body")"
   jq -s -e '[.[] | select(.type == "end")] | length == 1' "$body" >/dev/null || fail "$1: not one end"
   http GET "/v1/jobs/$id"

@@ -69,6 +69,7 @@ static void replicas_add(void *context, double *values, int64_t count) {
     }
     rank->offered = values + first;
     barrier_wait(rank, &ranks->stage[rank->stage]);
+    if (atomic_load(&ranks->broken)) return; /* the others may have offered nothing */
     for (int64_t i = 0; i < many; i++) sums[i] = 0;
     for (int d = 0; d < ranks->replicas; d++)
       for (int64_t i = 0; i < many; i++) sums[i] += ep_rank_of(ranks, d, rank->stage)->offered[i];

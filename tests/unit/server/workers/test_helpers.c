@@ -16,6 +16,7 @@ enum { WORKERS = 5, FRAME_BYTES = 1 << 16 };
 static ep_supervisor supervisor;
 static int ends[WORKERS]; /* this test's */
 static bool refuses;      /* the jobs lend none */
+static int held = -1;     /* a worker that is kept for another job */
 static int helped;        /* as the jobs were told last */
 
 static int job_wants(void *context, const char *job, int attempt, int helpers) {
@@ -24,9 +25,10 @@ static int job_wants(void *context, const char *job, int attempt, int helpers) {
 }
 
 static char *job_help(void *context, const char *job, int attempt, const char *device,
-                      const ep_slurm_request *held) {
-  (void)context, (void)attempt, (void)device, (void)held;
-  return refuses ? NULL : strdup(job);
+                      const ep_slurm_request *has) {
+  (void)context, (void)attempt, (void)has;
+  const bool kept = held >= 0 && strcmp(device, supervisor.worker[held].id) == 0;
+  return refuses || kept ? NULL : strdup(job);
 }
 
 static void job_helped(void *context, const char *job, int attempt, int helpers) {
@@ -72,6 +74,7 @@ static void setup(void) {
     worker_make(i, device, i == 3 ? "an older GPU" : "a GPU");
   }
   refuses = false;
+  held = -1;
   helped = -1;
 }
 
@@ -292,6 +295,49 @@ START_TEST(one_that_cannot_help_is_not_asked_again_at_once) {
 }
 END_TEST
 
+START_TEST(one_that_is_kept_hides_no_other) {
+  held = 1;
+  leads(0, "swp_a", 1);
+  ep_helpers_lend(&supervisor);
+  ck_assert_uint_eq(supervisor.worker[1].lease, 0);
+  ck_assert_uint_ne(supervisor.worker[2].lease, 0);
+}
+END_TEST
+
+/* Of another machine: idle_us is when it ends without a job. */
+START_TEST(one_that_has_helped_is_idle_from_then_on) {
+  for (int i = 0; i < 2; i++) {
+    supervisor.worker[i].remote = true;
+    supervisor.worker[i].status.device = 0;
+  }
+  supervisor.remote.idle_us = 1000000;
+  leads(0, "swp_a", 1);
+  ep_helpers_lend(&supervisor);
+  ck_assert_uint_ne(supervisor.worker[1].lease, 0);
+  ck_assert_int_eq(supervisor.worker[1].idle_us, 0);
+  ep_helpers_free(&supervisor, &supervisor.worker[0]);
+  ck_assert_int_ne(supervisor.worker[1].idle_us, 0);
+}
+END_TEST
+
+/* A connection that comes back before its end was noticed: what was on its way is lost. */
+START_TEST(points_do_not_outlive_the_connection) {
+  for (int turn = 0; turn < 2; turn++) { /* the sweep's, then the helper's */
+    int pair[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+    leads(0, "swp_a", 1);
+    ep_helpers_lend(&supervisor);
+    const uint64_t lease = supervisor.worker[1].lease;
+    ck_assert_uint_ne(lease, 0);
+    ep_supervised_attach(&supervisor, &supervisor.worker[turn], pair[0], true);
+    ck_assert_uint_eq(supervisor.worker[1].lease, 0);
+    ck_assert(supervisor.worker[0].helpers_due);
+    close(ends[turn]);
+    ends[turn] = pair[1];
+  }
+}
+END_TEST
+
 EP_SUITE("server/workers/helpers") {
   TCase *tests = ep_suite_case(suite, "helpers");
   tcase_add_checked_fixture(tests, setup, teardown);
@@ -304,4 +350,7 @@ EP_SUITE("server/workers/helpers") {
   tcase_add_test(tests, a_helper_that_is_gone_is_told_of);
   tcase_add_test(tests, with_the_sweep_the_help_ends);
   tcase_add_test(tests, one_that_cannot_help_is_not_asked_again_at_once);
+  tcase_add_test(tests, one_that_is_kept_hides_no_other);
+  tcase_add_test(tests, one_that_has_helped_is_idle_from_then_on);
+  tcase_add_test(tests, points_do_not_outlive_the_connection);
 }
