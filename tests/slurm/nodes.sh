@@ -45,9 +45,8 @@ undisturbed=$(values_of "$reference")
 # process_of WORD: the process of this test's further node that has the word in its command line.
 process_of() {
   local process
-  for process in /proc/[0-9]*; do
-    tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -q -- "^[^ ]*\(epoch-worker\|/exe\) .*$1" || continue
-    tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qx "SLURM_CONF=$SLURM_CONF" && echo "${process#/proc/}"
+  for process in $(pgrep -f -- "^[^ ]*(epoch-worker|/exe) .*$1"); do
+    tr '\0' '\n' 2>/dev/null <"/proc/$process/environ" | grep -qx "SLURM_CONF=$SLURM_CONF" && echo "$process"
   done
   true
 }
