@@ -24,9 +24,9 @@ void ep_device_close(ep_device *device);
  * the exit code. */
 int ep_devices_print(const char *plugin);
 
-/* First of all: starts this program anew, once, where the device's libraries need a variable in its
- * environment. */
-void ep_device_environment_complete(const char *name, char **argv);
+/* First of all: starts this program anew, once, where libraries need a variable in its environment;
+ * also for a GPU, whose worker predicts on the CPU. */
+void ep_device_environment_complete(char **argv);
 
 /* Before the device is opened, a spec is read, or data are. A wall that this machine does not
  * permit stays open: epochd's own process logs that once. */

@@ -568,7 +568,7 @@ int main(int argc, char **argv) {
   if (arguments.words_count > 0 || !w.device_name || !w.data_dir || socket < 0)
     return usage(stderr, EXIT_USAGE);
 
-  ep_device_environment_complete(w.device_name, argv);
+  ep_device_environment_complete(argv);
   folders_allow(&arguments);
   ep_device_walls_raise(w.device_name);
   ep_json_seed();
