@@ -52,7 +52,10 @@ export async function run(test) {
 
 // options: {theme: "light"|"dark", width, height, expected: [patterns of faults that the test provokes]}
 async function openPage(browser, url, { theme = "light", width = 1280, height = 800, expected = [] } = {}) {
-  const context = await browser.newContext({ baseURL: url, colorScheme: theme, viewport: { width, height }, acceptDownloads: true });
+  const context = await browser.newContext({
+    baseURL: url, colorScheme: theme, viewport: { width, height }, acceptDownloads: true,
+    reducedMotion: "reduce", // no colour half-way to another, which axe-core would measure
+  });
   context.setDefaultTimeout(patience);
   const page = await context.newPage();
   page.faults = [];
