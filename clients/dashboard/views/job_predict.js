@@ -110,6 +110,10 @@ export function predictPanel({ url, signal }) {
   }
 
   function request() {
+    return { ...rowRequest(), ...(decided.hidden ? {} : { threshold }) };
+  }
+
+  function rowRequest() {
     if (!json) return { rows: [Object.fromEntries(fields.map(({ name, column, control }) => [name, cellOf(column, control.value)]))] };
     const row = JSON.parse(json.value);
     return Array.isArray(row) ? { x: [row] } : { rows: [row] };
@@ -132,7 +136,7 @@ export function predictPanel({ url, signal }) {
     for (const field of fields) field.say("");
     go.disabled = true;
     try {
-      const found = other ? await other.ask() : await sendJson("POST", `${url}/predict${!decided.hidden ? `?threshold=${threshold}` : ""}`, request(), { signal });
+      const found = other ? await other.ask() : await sendJson("POST", `${url}/predict`, request(), { signal });
       if (other?.show) return other.show(answer, found);
       replace(answer, answerNodes(found, target));
       announce(answer.querySelector("p").textContent);
