@@ -39,7 +39,7 @@ class Torch:
             import torch
         except Exception as error:  # not installed, or not for this machine
             protocol.absent(error)
-        from peers.modules import modules
+        from peers.torch_networks import modules
         self.torch, self.modules = torch, modules
         self.device, self.script = device, script
         if device == "cuda" and not self.torch.cuda.is_available():

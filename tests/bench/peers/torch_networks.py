@@ -1,8 +1,11 @@
-"""modules.py: a network's layers, written as in a job, as PyTorch's modules."""
+"""torch_networks.py: a work's network, optimizer and loss in PyTorch, for those who measure it."""
 
+import torch
 from torch import nn
+from torch.nn import functional
 
 import networks
+from peers import data
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU, "silu": nn.SiLU,
                "flatten": nn.Flatten}
@@ -54,3 +57,32 @@ def modules(layers, shape):
     for layer in layers:
         yield layer_module(layer, shape)
         shape = networks.out_shape(layer, shape)
+
+
+def module(work):
+    """The work's layers as an nn.Sequential, with the work's first weights."""
+    torch.manual_seed(1)
+    net = nn.Sequential(*modules(work["layers"], list(work["shape"])))
+    first = {name: torch.tensor(value) for name, value in data.first_weights(work).items()}
+    if first:
+        unknown = net.load_state_dict(first, strict=False)
+        missing = [name for name in unknown.missing_keys if not name.endswith("num_batches_tracked")]
+        if missing or unknown.unexpected_keys:
+            raise ValueError(f"first weights: {missing} are missing, {unknown.unexpected_keys} unknown")
+    return net
+
+
+def optimizer_of(work, parameters, cuda, recorded):
+    """The work's optimizer; recorded: within a graph."""
+    given = work.get("optimizer") or {"type": "sgd", "lr": work["lr"], "momentum": work["momentum"]}
+    options = {name: value for name, value in given.items() if name != "type"}
+    if cuda:
+        options["fused"] = True
+        if given["type"] != "sgd" and recorded:
+            options["capturable"] = True
+    kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[given["type"]]
+    return kind(parameters, **options)
+
+
+LOSSES = {"mse": functional.mse_loss, "bce_with_logits": functional.binary_cross_entropy_with_logits,
+          "cross_entropy": functional.cross_entropy, "nll": functional.nll_loss}
