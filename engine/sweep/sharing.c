@@ -8,7 +8,7 @@
 #include "engine/sweep/runner.h"
 #include "engine/training/trainer.h"
 
-#define ANSWER_SECONDS 0.05 /* for epochd to say which helpers there are */
+#define ANSWER_SECONDS 0.5 /* at most, for epochd to say which helpers there are */
 
 enum {
   FRAME_POINTS = 16384, /* of one frame: 2.6 MB */
