@@ -84,3 +84,33 @@ ended "$id"
 [[ $(jq -r .status "$body") == cancelled ]] || fail "the job is $(jq -r .status "$body")"
 echo "ok: a job is cancelled on its node"
 daemon_stop
+
+# epochd is away for longer than its workers wait: the job pauses there, and what it left is taken up.
+flags+=(--slurm-reconnect-seconds 1)
+slurm_start "${flags[@]}"
+epochs_lasting 3
+job=$(xor_job "$((epochs / 100 * 100))" "{\"report_every\": $((epochs / 100)), \"checkpoint\": {\"every_seconds\": 600}}")
+submit "$(jq -c '.device = "cpu"' <<<"$job")"
+finish "$id"
+here_values=$(values_of "$id")
+logged() { jq -s '[.[] | select(.type == "epoch") | .epoch] | max // 0' "$data_dir/jobs/$id/events.ndjson"; }
+left() { find "$shared/handovers" -mindepth 2 "$@" 2>/dev/null; }
+is_left() { left -path "*$id-1/handover.bin" | grep -q .; }
+epochd_away() {
+  kill -9 "$daemon"
+  wait "$daemon" 2>/dev/null || true
+  until_so "the relay gives up, and leaves its job" is_left
+  before=$(logged)
+  [[ -z $(left -perm /077) && $(stat -c %a "$shared/handovers"/*) == 700 ]] || fail "others may read what is left"
+  [[ -n $(left -name 'checkpoint-*') ]] || fail "no checkpoint is left: $(left)"
+  slurm_start "${flags[@]}"
+}
+disturbed "epochd is away for longer than its workers wait" epochd_away
+check "it is the second attempt" '.attempt == 2'
+http GET "/v1/jobs/$id/events?follow=0"
+went_on=$(jq -s '[.[] | select(.type == "restarted") | .epoch] | .[0]' "$body")
+((went_on > before)) || fail "the job went on from epoch $went_on: epochd had $before, and no checkpoint"
+[[ -z $(left) ]] || fail "what was taken up is still there: $(left)"
+[[ ! -e $data_dir/jobs/$id/handover.bin ]] || fail "the reports of the first attempt are still there"
+echo "ok: it went on from epoch $went_on; epochd had heard of $before"
+daemon_stop
