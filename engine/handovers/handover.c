@@ -134,12 +134,24 @@ static int64_t newest_step(const char *folder) {
   return step;
 }
 
-static int64_t trials_bytes(const char *folder) {
+/* A file's stream; NULL: there is none. */
+static FILE *trials_open(const char *folder) {
   char path[EP_PATH_BYTES];
-  struct stat state;
-  if (ep_path_join(path, NULL, folder, EP_TRIALS_FILE, NULL) != EP_OK || stat(path, &state) != 0)
-    return 0;
-  return state.st_size;
+  return ep_path_join(path, NULL, folder, EP_TRIALS_FILE, NULL) == EP_OK ? fopen(path, "re") : NULL;
+}
+
+/* Whether the results of trials in `left` are those of the job, and more behind them. */
+static bool trials_go_on(const char *own_folder, const char *left_folder) {
+  FILE *left = trials_open(left_folder), *own = left ? trials_open(own_folder) : NULL;
+  int a = EOF, b = left ? fgetc(left) : EOF;
+  if (own) a = fgetc(own);
+  while (a != EOF && a == b) {
+    a = fgetc(own);
+    b = fgetc(left);
+  }
+  if (own) fclose(own);
+  if (left) fclose(left);
+  return a == EOF && b != EOF;
 }
 
 /* Whether the log of the job, with the reports of the handover, has no gap. */
@@ -158,7 +170,7 @@ static bool goes_beyond(const ep_handover_start *start, const ep_handover *hando
   ep_handover_epochs(handover, &first, &last);
   if (!reports_follow(handover, start->epochs_logged)) return false;
   return left > own || (left == own && left >= 0 && last > start->epochs_logged) ||
-         trials_bytes(folder) > trials_bytes(start->job_folder);
+         trials_go_on(start->job_folder, folder);
 }
 
 /* Under another name first: what has another hash than was written gets none. */
@@ -188,11 +200,11 @@ static ep_status file_take(const char *folder, const char *job_folder, const ep_
 static ep_status files_take(const ep_handover_start *start, const ep_handover *handover,
                             const char *folder, ep_error *error) {
   char path[EP_PATH_BYTES];
-  const bool longer = trials_bytes(folder) > trials_bytes(start->job_folder);
+  const bool trials = trials_go_on(start->job_folder, folder);
   ep_status status = ep_path_join(path, error, start->job_folder, EP_HANDOVER_FILE, NULL);
   if (status == EP_OK) status = ep_handover_write(path, handover, error);
   for (int i = 0; status == EP_OK && i < handover->files_count; i++)
-    if (longer || strcmp(handover->files[i].name, EP_TRIALS_FILE) != 0)
+    if (trials || strcmp(handover->files[i].name, EP_TRIALS_FILE) != 0)
       status = file_take(folder, start->job_folder, &handover->files[i], error);
   return status == EP_OK ? ep_durable_folder_sync(start->job_folder, error) : status;
 }

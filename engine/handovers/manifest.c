@@ -202,7 +202,7 @@ static ep_status content_take(const header *head, const uint8_t *content, ep_han
 static ep_status bytes_take(const uint8_t *bytes, size_t count, const char *path, ep_handover *out,
                             ep_error *error) {
   header head;
-  char sha256[EP_SHA256_HEX_BYTES];
+  char sha256[sizeof head.sha256] = ""; /* with the zeros behind it */
   if (count < sizeof head) return damaged(path, error);
   memcpy(&head, bytes, sizeof head);
   if (memcmp(head.magic, MAGIC, sizeof head.magic) != 0 || !sizes_fit(&head, count) ||
@@ -213,7 +213,7 @@ static ep_status bytes_take(const uint8_t *bytes, size_t count, const char *path
   ep_status status = content_take(&head, bytes + sizeof head, out, error);
   if (status != EP_OK) return status;
   status = hash_make(&head, out->files, out->frames, sha256, error);
-  bool sound = status == EP_OK && strncmp(sha256, head.sha256, sizeof sha256) == 0;
+  bool sound = status == EP_OK && memcmp(sha256, head.sha256, sizeof sha256) == 0;
   for (int i = 0; sound && i < out->files_count; i++)
     sound = text_ends(out->files[i].name, sizeof out->files[i].name) &&
             text_ends(out->files[i].sha256, sizeof out->files[i].sha256);

@@ -2,7 +2,8 @@
 """kills.py BUILD CLUSTER SLURM: kill -9 of a worker, a relay, the gateway, epochd, a slurmd or slurmctld, at moments of
 chance, while jobs train on the nodes of the Slurm in the folder SLURM, which CLUSTER has started.
 
-Each that Slurm or the test's user would start again is started again a moment later. At the end each job must have
+Each that Slurm or the test's user would start again is started again a moment later; epochd is now and then away for
+longer than its workers wait. At the end each job must have
 ended once, with the weights of the same job on the local CPU, an event log without a gap, and each epoch once in it.
 Prints a table. Ends with 1 if anything was lost or wrong.
 """
@@ -28,11 +29,12 @@ OF_SLURM = ["n1", "n2", "slurmctld"]
 AT_ONCE = 3      # jobs
 REPORTS = 50     # epochs in the log of each
 SECONDS = 1.5    # of a processor, each job
+PATIENCE = 5     # seconds that workers wait for epochd
 
 
 class Slurmed(Daemon):
     FLAGS = ["--devices", "cpu,slurm:cpu", "--checkpoint-after", "0", "--crashes-max", "0",
-             "--slurm-reconnect-seconds", "20", "--slurm-idle-seconds", "30"]
+             "--slurm-reconnect-seconds", str(PATIENCE), "--slurm-idle-seconds", "30"]
 
 
 def processes(*words):
@@ -151,6 +153,8 @@ class Campaign:
             time.sleep(self.chance.choice([0, self.chance.uniform(0, 1)]))
         if victim == "epochd":
             self.daemon.process.wait()
+            if self.chance.random() < 0.25:
+                time.sleep(PATIENCE + self.chance.uniform(0, 3))
             self.start()
         elif victim in OF_SLURM:
             subprocess.run([self.options.cluster, "daemon", self.options.slurm, victim], check=True)
@@ -178,9 +182,12 @@ class Campaign:
         known &= set(self.jobs)
         if len(known) != len(self.jobs):
             faults.append(f"{len(self.jobs) - len(known)} jobs are not listed")
-        print(f"| {' | '.join(VICTIMS)} | kills | while a job trained | jobs | taken up again | wrong |\n{'|---' * (len(VICTIMS) + 5)}|")
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            handed_over = log.read().count("what its last attempt left is taken up")
+        print(f"| {' | '.join(VICTIMS)} | kills | while a job trained | jobs | taken up again | handed over | wrong |\n"
+              f"{'|---' * (len(VICTIMS) + 6)}|")
         print(f"| {' | '.join(str(self.kills[each]) for each in VICTIMS)} | {sum(self.kills.values())} | {self.at_work} | "
-              f"{len(self.jobs)} | {attempts} | {len(faults)} |", flush=True)
+              f"{len(self.jobs)} | {attempts} | {handed_over} | {len(faults)} |", flush=True)
         for fault in faults:
             print(" ", fault)
         return not faults
