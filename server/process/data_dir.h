@@ -6,7 +6,8 @@
  *   DATA/jobs/<id>/            spec.json, events.ndjson, weights.safetensors, predictions.json,
  *                              predictions.csv; weights.json, .npz, .onnx once requested, each with
  *                              its hash in NAME.sha256; checkpoint-<step>.safetensors;
- *                              init.safetensors, of another job; crashes, where epochd died while
+ *                              init.safetensors, of another job; handover.bin, of an
+ *                              attempt that could not reach epochd; crashes, where epochd died while
  *                              the job ran
  *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
  *   DATA/audit.ndjson          who did what, where there are tokens: server/audit/audit.h

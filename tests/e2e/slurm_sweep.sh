@@ -67,7 +67,7 @@ two_workers() {
 }
 
 two_workers
-results_search asha '{"search": "asha", "asha": {"min_epochs": 1000}, "max_trials": 100}'
+results_search asha "{\"search\": \"asha\", \"asha\": {\"min_epochs\": $((epochs / 9 + 1))}, \"max_trials\": 100}"
 results_search tpe '{"search": "tpe", "max_trials": 40}'
 
 for dies in nothing worker relay gateway epochd; do
