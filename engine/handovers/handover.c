@@ -101,7 +101,7 @@ static int attempt_of(const char *name, const char *job) {
   if (strncmp(name, job, bytes) != 0 || name[bytes] != '-') return 0;
   const char *digits = name + bytes + 1;
   const size_t count = strspn(digits, "0123456789");
-  return count > 0 && count < 10 && digits[count] == 0 ? atoi(digits) : 0;
+  return count > 0 && count < 10 && digits[count] == 0 ? (int)strtol(digits, NULL, 10) : 0;
 }
 
 /* The newest attempt of the job that left something, no later than `most`; 0 = none. */

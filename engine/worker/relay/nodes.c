@@ -99,7 +99,7 @@ static ep_status listener_open(const ep_connection *connection, int *out,
     if (listener >= 0) close(listener);
     return status;
   }
-  ep_endpoint_join(host, atoi(port), address, sizeof connection->address);
+  ep_endpoint_join(host, (int)strtol(port, NULL, 10), address, sizeof connection->address);
   *out = listener;
   return EP_OK;
 }
