@@ -69,6 +69,7 @@ class Campaign:
         self.shared, self.data, self.log = scratch + "/shared", scratch + "/data", scratch + "/epochd.log"
         self.listen, self.daemon, self.http = "127.0.0.1:0", None, None
         self.right, self.jobs, self.kills, self.at_work = {}, {}, collections.Counter(), 0
+        self.handed_over = self.resumed = 0
         os.mkdir(self.shared)
         self.start()
         found = None
@@ -83,6 +84,19 @@ class Campaign:
                               flags=["--shared-dir", self.shared, "--slurm-listen", self.listen])
         self.http = Http(self.daemon.port)
 
+    def log_count(self):
+        """A daemon's log is its own."""
+        with open(self.log, encoding="utf-8", errors="replace") as text:
+            self.handed_over += text.read().count("what its last attempt left is taken up")
+
+    def nodes_resume(self):
+        """As an administrator does: Slurm drains a node whose slurmd had a job that slurmctld starts again."""
+        drained = subprocess.run(["sinfo", "--noheader", "--Node", "--states", "drained,drain", "--format", "%N"],
+                                 check=False, capture_output=True, text=True).stdout.split()
+        for node in set(drained):
+            done = subprocess.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"], check=False)
+            self.resumed += done.returncode == 0
+
     def submit(self, spec):
         return json.loads(self.http.must(201, "POST", "/v1/jobs", spec))["id"]
 
@@ -92,6 +106,7 @@ class Campaign:
             state = json.loads(self.http.must(200, "GET", f"/v1/jobs/{job}?wait=5"))
             if state["status"] in ENDED:
                 return state
+            self.nodes_resume()
         raise Wrong(f"{job} has not ended in {seconds} s: {state['status']}, {state.get('queue_reason')}")
 
     def outcome(self, job):
@@ -124,6 +139,7 @@ class Campaign:
             if any(epoch > before.get(job, 0) for job, epoch in now.items()):
                 return True
             time.sleep(0.05)
+        self.nodes_resume()
         return False
 
     def find(self, victim):
@@ -153,6 +169,7 @@ class Campaign:
             time.sleep(self.chance.choice([0, self.chance.uniform(0, 1)]))
         if victim == "epochd":
             self.daemon.process.wait()
+            self.log_count()
             if self.chance.random() < 0.25:
                 time.sleep(PATIENCE + self.chance.uniform(0, 3))
             self.start()
@@ -182,12 +199,12 @@ class Campaign:
         known &= set(self.jobs)
         if len(known) != len(self.jobs):
             faults.append(f"{len(self.jobs) - len(known)} jobs are not listed")
-        with open(self.log, encoding="utf-8", errors="replace") as log:
-            handed_over = log.read().count("what its last attempt left is taken up")
+        self.log_count()
         print(f"| {' | '.join(VICTIMS)} | kills | while a job trained | jobs | taken up again | handed over | wrong |\n"
               f"{'|---' * (len(VICTIMS) + 6)}|")
         print(f"| {' | '.join(str(self.kills[each]) for each in VICTIMS)} | {sum(self.kills.values())} | {self.at_work} | "
-              f"{len(self.jobs)} | {attempts} | {handed_over} | {len(faults)} |", flush=True)
+              f"{len(self.jobs)} | {attempts} | {self.handed_over} | {len(faults)} |\n"
+              f"nodes that Slurm had drained and that were resumed: {self.resumed}", flush=True)
         for fault in faults:
             print(" ", fault)
         return not faults
