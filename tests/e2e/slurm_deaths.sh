@@ -2,6 +2,7 @@
 # What dies: a worker, its relay, the gateway, epochd; and a worker that Slurm takes away. No job is lost or doubled,
 # and each ends with the weights of a training that nothing disturbed.
 source "$(dirname "${BASH_SOURCE[0]}")/slurm_daemon.sh"
+source "$here/../slurm/handover.sh"
 slurm_start --checkpoint-after 0
 flags=(--checkpoint-after 0)
 
@@ -18,11 +19,14 @@ whole_events() {
   jq -s -e '[.[] | select(.type == "end")] | length == 1' "$body" >/dev/null || fail "$1: not one end"
 }
 
-epochs_lasting 0.5
-job=$(xor_job "$((epochs / 100 * 100))" "{\"report_every\": $((epochs / 100)), \"checkpoint\": {\"every_seconds\": 0.1}}")
-submit "$(jq -c '.device = "cpu"' <<<"$job")"
-finish "$id"
-here_values=$(values_of "$id")
+# trained SECONDS EVERY: a job of that length with a checkpoint so often, in $job; $here_values are its weights.
+trained() {
+  epochs_lasting "$1"
+  job=$(xor_job "$((epochs / 100 * 100))" "{\"report_every\": $((epochs / 100)), \"checkpoint\": {\"every_seconds\": $2}}")
+  submit "$(jq -c '.device = "cpu"' <<<"$job")"
+  finish "$id"
+  here_values=$(values_of "$id")
+}
 
 # disturbed WHAT COMMAND…: the job ends as if the command had not been.
 disturbed() {
@@ -58,9 +62,13 @@ epochd_kill_late() {
   epochd_kill
 }
 
-disturbed "nothing dies" nothing
+trained 3 600 # longer than it takes to disturb it
+long_job=$job
+long_values=$here_values
 disturbed "SIGTERM to a worker: its job goes on elsewhere" relay_term
 jq -e '.attempt == 2' "$body" >/dev/null || fail "a worker that left did not have its job go on elsewhere"
+trained 0.5 0.1
+disturbed "nothing dies" nothing
 disturbed "a worker's process is killed" worker_kill
 disturbed "a relay is killed" relay_kill
 disturbed "a relay is killed where there is accounting" relay_kill_accounted
@@ -88,29 +96,10 @@ daemon_stop
 # epochd is away for longer than its workers wait: the job pauses there, and what it left is taken up.
 flags+=(--slurm-reconnect-seconds 1)
 slurm_start "${flags[@]}"
-epochs_lasting 3
-job=$(xor_job "$((epochs / 100 * 100))" "{\"report_every\": $((epochs / 100)), \"checkpoint\": {\"every_seconds\": 600}}")
-submit "$(jq -c '.device = "cpu"' <<<"$job")"
-finish "$id"
-here_values=$(values_of "$id")
-logged() { jq -s '[.[] | select(.type == "epoch") | .epoch] | max // 0' "$data_dir/jobs/$id/events.ndjson"; }
-left() { find "$shared/handovers" -mindepth 2 "$@" 2>/dev/null; }
-is_left() { left -path "*$id-1/handover.bin" | grep -q .; }
-epochd_away() {
-  kill -9 "$daemon"
-  wait "$daemon" 2>/dev/null || true
-  until_so "the relay gives up, and leaves its job" is_left
-  before=$(logged)
-  [[ -z $(left -perm /077) && $(stat -c %a "$shared/handovers"/*) == 700 ]] || fail "others may read what is left"
-  [[ -n $(left -name 'checkpoint-*') ]] || fail "no checkpoint is left: $(left)"
-  slurm_start "${flags[@]}"
-}
-disturbed "epochd is away for longer than its workers wait" epochd_away
+job=$long_job
+here_values=$long_values
+away() { epochd_away "${flags[@]}"; }
+disturbed "epochd is away for longer than its workers wait" away
 check "it is the second attempt" '.attempt == 2'
-http GET "/v1/jobs/$id/events?follow=0"
-went_on=$(jq -s '[.[] | select(.type == "restarted") | .epoch] | .[0]' "$body")
-((went_on > before)) || fail "the job went on from epoch $went_on: epochd had $before, and no checkpoint"
-[[ -z $(left) ]] || fail "what was taken up is still there: $(left)"
-[[ ! -e $data_dir/jobs/$id/handover.bin ]] || fail "the reports of the first attempt are still there"
-echo "ok: it went on from epoch $went_on; epochd had heard of $before"
+handed_over
 daemon_stop

@@ -94,7 +94,7 @@ class Campaign:
         drained = subprocess.run(["sinfo", "--noheader", "--Node", "--states", "drained,drain", "--format", "%N"],
                                  check=False, capture_output=True, text=True).stdout.split()
         for node in set(drained):
-            done = subprocess.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"], check=False)
+            done = subprocess.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"], check=False, stderr=subprocess.DEVNULL)
             self.resumed += done.returncode == 0
 
     def submit(self, spec):
@@ -170,7 +170,7 @@ class Campaign:
         if victim == "epochd":
             self.daemon.process.wait()
             self.log_count()
-            if self.chance.random() < 0.25:
+            if self.chance.random() < 0.5:
                 time.sleep(PATIENCE + self.chance.uniform(0, 3))
             self.start()
         elif victim in OF_SLURM:
