@@ -149,7 +149,7 @@ ROOMS = {
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),
     "clients/epochctl/input": ("api api/arguments api/json", "jansson"),
     "clients/epochctl/client": ("api/arguments clients/epochctl/http clients/epochctl/terminal", "jansson"),
-    "clients/epochctl/jobs": ("api api/arguments api/json clients/epochctl/client clients/epochctl/http "
+    "clients/epochctl/jobs": ("api api/arguments api/json clients/epochctl/client clients/epochctl/http clients/epochctl/input "
                               "clients/epochctl/terminal", "jansson"),
     "clients/epochctl/manual": ("api/arguments clients/epochctl/client", ""),
     "clients/epochctl/examples": ("", ""),
