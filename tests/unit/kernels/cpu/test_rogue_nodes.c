@@ -16,7 +16,7 @@
 #include "tests/suite.h"
 #include "tests/unit/kernels/programs.h"
 
-enum { EXIT_MALFORMED = 9, PATIENCE_MS = 200, LINES = 8, STEPS = 2, ROWS = 300 };
+enum { EXIT_MALFORMED = 9, PATIENCE_MS = 200, LONG_MS = 15000, LINES = 8, STEPS = 2, ROWS = 300 };
 
 /* What a rogue sends, or waits for. */
 typedef struct {
@@ -69,24 +69,27 @@ static bool code_await(int socket, uint32_t code) {
   return false;
 }
 
-/* Two replicas of three layers, of three stages at most. */
-static ep_case *case_make(int data, int model, bool norm) {
+/* Three layers: on two replicas, without and with a norm that syncs, on two stages, and on three
+ * replicas. */
+typedef enum { REPLICAS, NORM, STAGES, THREE } training;
+
+static ep_case *case_make(training of) {
   ep_case *test = ep_case_create("rogue", 5, EP_LOSS_CROSS_ENTROPY);
   ep_case_add_linear(test, 4, true);
-  if (norm) ep_case_add_norm(test, EP_LAYER_BATCH_NORM, true);
+  if (of == NORM) ep_case_add_norm(test, EP_LAYER_BATCH_NORM, true);
   ep_case_add_linear(test, 4, true);
   ep_case_add_linear(test, 3, true);
   ep_case_finish(test,
                  &(ep_case_training){.rows = ROWS, .batch_size = 32, .steps = STEPS, .lr = 0.1f});
-  ep_case_set_ranks(test, data, model, 3);
+  const int replicas = of == STAGES ? 1 : of == THREE ? 3 : 2;
+  ep_case_set_ranks(test, replicas, of == STAGES ? 2 : 1, 3);
   return test;
 }
 
 /* --- a rogue node ---------------------------------------------------------------------------- */
 
 typedef struct {
-  int data, model;
-  bool norm;
+  training of;
   const char *error; /* part of what the leader says */
   line lines[LINES]; /* code 0 ends them */
 } leader_script;
@@ -128,67 +131,49 @@ static const ep_rank_info no_time = {.compute_seconds = NAN}, no_bytes = {.bytes
 
 /* rank 1 is the node's: the second replica, or the second stage, which gets 11, 10 and 11 rows. */
 static const leader_script leader_scripts[] = {
-    {2, 1, false, "has said nothing of rank 1", {{.code = 0}}},
-    {2,
-     1,
-     false,
+    {REPLICAS, "has said nothing of rank 1", {{.code = 0}}},
+    {REPLICAS,
      "has said nothing of rank 1",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES, .cut = 4}}},
-    {2, 1, false, "what is the leader's to say", {{.code = EP_NODE_TOTALS, .rank = 1, .bytes = 8}}},
-    {2, 1, false, "what is the leader's to say", {{.code = EP_NODE_RELEASED, .rank = 1}}},
-    {2, 1, false, "what is the leader's to say", {{.code = 77, .rank = 1}}},
-    {2, 1, false, "a frame of no rank", {{.code = EP_NODE_RELEASED, .rank = 64}}},
-    {2,
-     1,
-     false,
+    {REPLICAS, "what is the leader's to say", {{.code = EP_NODE_TOTALS, .rank = 1, .bytes = 8}}},
+    {REPLICAS, "what is the leader's to say", {{.code = EP_NODE_RELEASED, .rank = 1}}},
+    {REPLICAS, "what is the leader's to say", {{.code = 77, .rank = 1}}},
+    {REPLICAS, "a frame of no rank", {{.code = EP_NODE_RELEASED, .rank = 64}}},
+    {REPLICAS,
      "a frame of no rank",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .zero = 1, .bytes = GRADIENT_BYTES}}},
-    {2, 1, false, "another node's rank", {{.code = EP_NODE_GRADIENT, .bytes = GRADIENT_BYTES}}},
-    {2,
-     1,
-     false,
+    {REPLICAS, "another node's rank", {{.code = EP_NODE_GRADIENT, .bytes = GRADIENT_BYTES}}},
+    {REPLICAS,
      "gradients of another length",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = COURSE_BYTES}}},
-    {2,
-     1,
-     false,
+    {REPLICAS,
      "a number of errors",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES, .payload = &no_number}}},
-    {2, 1, false, "sums that nobody asked for", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 8}}},
-    {2, 1, false, "a state of another form", {{.code = EP_NODE_STATE, .rank = 1, .bytes = 4}}},
-    {2,
-     1,
-     false,
+    {REPLICAS, "sums that nobody asked for", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 8}}},
+    {REPLICAS, "a state of another form", {{.code = EP_NODE_STATE, .rank = 1, .bytes = 4}}},
+    {REPLICAS,
      "an end before the last step",
      {{.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES}}},
-    {2,
-     1,
-     false,
+    {REPLICAS,
      "an end before the last step",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES}}},
-    {2,
-     1,
-     false,
+    {REPLICAS,
      "gradients of a step that is none",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES}}},
-    {2,
-     1,
-     false,
+    {REPLICAS,
      "times that are none",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES, .payload = &no_time}}},
-    {2,
-     1,
-     false,
+    {REPLICAS,
      "times that are none",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
@@ -196,63 +181,45 @@ static const leader_script leader_scripts[] = {
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES, .payload = &no_bytes}}},
     /* A norm that syncs: all replicas offer sums of one length, as often as each other. */
-    {2, 1, true, "other sums than stage 0 has", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 512}}},
-    {2, 1, true, "sums that nobody asked for", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 520}}},
-    {2, 1, true, "sums that nobody asked for", {{.code = EP_NODE_OFFER, .rank = 1}}},
-    {2, 1, true, "a frame of another length", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 41}}},
-    {2,
-     1,
-     true,
+    {NORM, "other sums than stage 0 has", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 512}}},
+    {NORM, "sums that nobody asked for", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 520}}},
+    {NORM, "sums that nobody asked for", {{.code = EP_NODE_OFFER, .rank = 1}}},
+    {NORM, "a frame of another length", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 41}}},
+    {NORM,
      "other sums than stage 0 has",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES + 8 * sizeof(double)}}},
-    {2,
-     1,
-     true,
+    {NORM,
      "other sums than stage 0 has",
      {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 5 * sizeof(double)},
       {.awaits = true, .code = EP_NODE_SUMS},
       {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES + 8 * sizeof(double)}}},
-    {2,
-     1,
-     true,
+    /* While a further rank of the node, which is silent, keeps the step from its end. */
+    {THREE,
      "more than it was asked for",
-     {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 5 * sizeof(double)},
-      {.code = EP_NODE_OFFER, .rank = 1, .bytes = 5 * sizeof(double)},
-      {.code = EP_NODE_OFFER, .rank = 1, .bytes = 5 * sizeof(double)}}},
+     {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
+      {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES}}},
     /* A stage. */
-    {1,
-     2,
-     false,
+    {STAGES,
      "gradients before the pieces",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = COURSE_BYTES}}},
-    {1, 2, false, "rows for a first stage", {{.code = EP_NODE_FORWARD, .bytes = 11 * PIECE}}},
-    {1, 2, false, "not for others", {{.code = EP_NODE_FORWARD, .rank = 1, .bytes = 11 * PIECE}}},
-    {1,
-     2,
-     false,
+    {STAGES, "rows for a first stage", {{.code = EP_NODE_FORWARD, .bytes = 11 * PIECE}}},
+    {STAGES, "not for others", {{.code = EP_NODE_FORWARD, .rank = 1, .bytes = 11 * PIECE}}},
+    {STAGES,
      "a piece before its turn",
      {{.awaits = true, .code = EP_NODE_FORWARD},
       {.code = EP_NODE_RETURN, .number = 1, .bytes = 11 * PIECE}}},
-    {1,
-     2,
-     false,
+    {STAGES,
      "a piece before its turn",
      {{.awaits = true, .code = EP_NODE_FORWARD},
       {.code = EP_NODE_RETURN, .bytes = 10 * PIECE},
       {.code = EP_NODE_RETURN, .bytes = 10 * PIECE}}},
-    {1,
-     2,
-     false,
+    {STAGES,
      "a piece of other rows",
      {{.awaits = true, .code = EP_NODE_FORWARD}, {.code = EP_NODE_RETURN, .bytes = 12 * PIECE}}},
-    {1,
-     2,
-     false,
+    {STAGES,
      "a state before the last step",
      {{.code = EP_NODE_STATE, .rank = 1, .bytes = STATE_BYTES}}},
-    {1,
-     2,
-     false,
+    {STAGES,
      "an end before the last step",
      {{.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES}}}};
 enum { LEADER_SCRIPTS = sizeof leader_scripts / sizeof *leader_scripts };
@@ -265,11 +232,11 @@ typedef struct {
   pthread_t thread;
 } leading;
 
-static void leading_open(leading *l, ep_case *test) {
+static void leading_open(leading *l, ep_case *test, int64_t patience_ms) {
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, l->ends), 0);
   ck_assert_int_eq(ep_backend_cpu()->open(0, &l->backend, NULL), EP_OK);
   ck_assert_int_eq(ep_nodes_create(l->ends, 1, &l->nodes, NULL), EP_OK);
-  ep_nodes_set_patience(l->nodes, PATIENCE_MS);
+  ep_nodes_set_patience(l->nodes, patience_ms);
   ep_backend_cpu_use_nodes(l->backend, l->nodes);
   l->test = test;
 }
@@ -297,7 +264,8 @@ START_TEST(a_leader_refuses_what_no_node_says) {
   ep_error error = {0};
   float loss[STEPS];
   int32_t errors[STEPS];
-  leading_open(&l, case_make(script->data, script->model, script->norm));
+  const bool silent = strstr(script->error, "has said nothing") != NULL;
+  leading_open(&l, case_make(script->of), silent ? PATIENCE_MS : LONG_MS);
   rogue node = {l.ends[1], script->lines};
   ck_assert_int_eq(pthread_create(&l.thread, NULL, rogue_run, &node), 0);
   ck_assert_int_eq(ops->compile(l.backend, &l.test->program, "cpu/ranks", &instance, NULL), EP_OK);
@@ -321,15 +289,12 @@ START_TEST(a_leader_refuses_what_comes_unasked) {
   leading l;
   ep_instance *instance;
   ep_error error = {0};
-  leading_open(&l, case_make(2, 1, false));
+  leading_open(&l, case_make(REPLICAS), LONG_MS);
   line_send(l.ends[1], &created);
   line_send(l.ends[1], _i == 0 ? &gradient : &released);
   ck_assert_int_eq(ops->compile(l.backend, &l.test->program, "cpu/ranks", &instance, NULL), EP_OK);
-  ck_assert_int_eq(
-      ops->load_data(instance, EP_SPLIT_TRAIN, l.test->x[0], l.test->y[0], l.test->rows[0], NULL),
-      EP_OK);
   ep_status status = EP_OK;
-  while (status == EP_OK) status = ops->import_state(instance, l.test->parameters, NULL, &error);
+  while (status == EP_OK) status = load(&l, instance, &error);
   ck_assert_int_eq(status, EP_DEVICE);
   ops->release(instance);
   leading_close(&l);
@@ -345,7 +310,7 @@ START_TEST(a_leader_waits_for_no_silent_node) {
   leading l;
   ep_instance *instance = NULL;
   ep_error error = {0};
-  leading_open(&l, case_make(2, 1, false));
+  leading_open(&l, case_make(REPLICAS), PATIENCE_MS);
   if (_i == 2) setsockopt(l.ends[0], SOL_SOCKET, SO_SNDBUF, &little, sizeof little);
   if (_i > 0) line_send(l.ends[1], &created);
   ep_status status = ops->compile(l.backend, &l.test->program, "cpu/ranks", &instance, &error);
@@ -368,7 +333,7 @@ START_TEST(a_refusal_is_one_line) {
   leading l;
   ep_instance *instance;
   ep_error error = {0};
-  leading_open(&l, case_make(2, 1, false));
+  leading_open(&l, case_make(REPLICAS), LONG_MS);
   line_send(l.ends[1], &created);
   ck_assert_int_eq(
       ep_backend_cpu()->compile(l.backend, &l.test->program, "cpu/ranks", &instance, &error),
@@ -395,9 +360,12 @@ enum {
   ALL_STATE_BYTES = (5 * 4 + 4 + 4 * 4 + 4 + 4 * 3 + 3) * sizeof(float)
 };
 
+/* What goes before. */
+typedef enum { NOTHING, PROGRAM, LOADED } before;
+
 typedef struct {
-  int model; /* stages; else two replicas */
-  bool created, loaded;
+  training of;
+  before has;
   line lines[LINES];
 } node_script;
 
@@ -405,70 +373,67 @@ typedef struct {
   { .code = EP_NODE_TRAIN, .bytes = ORDER_BYTES, .payload = &train }
 
 static const node_script node_scripts[] = {
-    {1, false, false, {{.code = 0xffff}}},
-    {1, false, false, {{.code = EP_NODE_CREATE, .number = 1, .bytes = 8}}},
-    {1, false, false, {{.code = EP_NODE_CREATE, .number = 1, .bytes = UINT64_MAX}}},
-    {1, false, false, {{.code = EP_NODE_CREATE, .number = 1, .bytes = 60000}}},
-    {1, false, false, {{.code = EP_NODE_RELEASE, .bytes = 1}}},
-    {1, false, false, {TRAIN}},
-    {1, false, false, {{.code = EP_NODE_LOAD, .bytes = X_BYTES + Y_BYTES}}},
-    {1, true, false, {{.code = EP_NODE_CREATE, .number = 1, .bytes = 60000}}},
-    {1, true, false, {TRAIN}}, /* of rows that it does not have */
-    {1, true, false, {{.code = EP_NODE_LOAD, .bytes = X_BYTES + Y_BYTES - 4}}},
-    {1, true, false, {{.code = EP_NODE_LOAD, .zero = 1, .bytes = X_BYTES + Y_BYTES}}},
-    {1, true, true, {{.code = EP_NODE_ADOPT, .bytes = ALL_STATE_BYTES + 4}}},
-    {1, true, true, {{.code = EP_NODE_TRAIN, .bytes = 8}}},
-    {1,
-     true,
-     true,
+    {REPLICAS, NOTHING, {{.code = 0xffff}}},
+    {REPLICAS, NOTHING, {{.code = EP_NODE_CREATE, .number = 1, .bytes = 8}}},
+    {REPLICAS, NOTHING, {{.code = EP_NODE_CREATE, .number = 1, .bytes = UINT64_MAX}}},
+    {REPLICAS, NOTHING, {{.code = EP_NODE_CREATE, .number = 1, .bytes = 60000}}},
+    {REPLICAS, NOTHING, {{.code = EP_NODE_RELEASE, .bytes = 1}}},
+    {REPLICAS, NOTHING, {TRAIN}},
+    {REPLICAS, NOTHING, {{.code = EP_NODE_LOAD, .bytes = X_BYTES + Y_BYTES}}},
+    {REPLICAS, PROGRAM, {{.code = EP_NODE_CREATE, .number = 1, .bytes = 60000}}},
+    {REPLICAS, PROGRAM, {TRAIN}}, /* of rows that it does not have */
+    {REPLICAS, PROGRAM, {{.code = EP_NODE_LOAD, .bytes = X_BYTES + Y_BYTES - 4}}},
+    {REPLICAS, PROGRAM, {{.code = EP_NODE_LOAD, .zero = 1, .bytes = X_BYTES + Y_BYTES}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_ADOPT, .bytes = ALL_STATE_BYTES + 4}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_TRAIN, .bytes = 8}}},
+    {REPLICAS,
+     LOADED,
      {{.code = EP_NODE_TRAIN, .bytes = sizeof(ep_node_train), .payload = &no_rates}}},
-    {1, true, true, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES, .payload = &no_steps}}},
-    {1, true, true, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES, .payload = &early}}},
-    {1, true, true, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES, .payload = &late}}},
-    {1, true, true, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES + 8, .payload = &three_rates}}},
-    {1, true, true, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES + 4, .payload = &train}}},
-    {1, true, true, {{.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES}}},
-    {1, true, true, {{.code = EP_NODE_SUMS, .rank = 1, .bytes = 8}}},
-    {1, true, true, {{.code = EP_NODE_TOTALS, .rank = 1, .bytes = 8}}},
-    {1, true, true, {{.code = EP_NODE_TOTALS, .bytes = 8}}},
-    {1, true, true, {{.code = EP_NODE_FORWARD, .rank = 70000, .bytes = 4}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES, .payload = &no_steps}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES, .payload = &early}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES, .payload = &late}}},
+    {REPLICAS,
+     LOADED,
+     {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES + 8, .payload = &three_rates}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES + 4, .payload = &train}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_SUMS, .rank = 1, .bytes = 8}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_TOTALS, .rank = 1, .bytes = 8}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_TOTALS, .bytes = 8}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_FORWARD, .rank = 70000, .bytes = 4}}},
     /* Within a segment. */
-    {1, true, true, {TRAIN, {.awaits = true, .code = EP_NODE_GRADIENT}, TRAIN}},
-    {1, true, true, {TRAIN, {.awaits = true, .code = EP_NODE_GRADIENT}, {.code = EP_NODE_RELEASE}}},
-    {1,
-     true,
-     true,
+    {REPLICAS, LOADED, {TRAIN, {.awaits = true, .code = EP_NODE_GRADIENT}, TRAIN}},
+    {REPLICAS,
+     LOADED,
+     {TRAIN, {.awaits = true, .code = EP_NODE_GRADIENT}, {.code = EP_NODE_RELEASE}}},
+    {REPLICAS,
+     LOADED,
      {TRAIN,
       {.awaits = true, .code = EP_NODE_GRADIENT},
       {.code = EP_NODE_LOAD, .bytes = X_BYTES + Y_BYTES}}},
-    {1,
-     true,
-     true,
+    {REPLICAS,
+     LOADED,
      {TRAIN,
       {.awaits = true, .code = EP_NODE_GRADIENT},
       {.code = EP_NODE_ADOPT, .bytes = ALL_STATE_BYTES}}},
-    {1,
-     true,
-     true,
+    {REPLICAS,
+     LOADED,
      {TRAIN,
       {.awaits = true, .code = EP_NODE_GRADIENT},
       {.code = EP_NODE_TOTALS, .rank = 1, .bytes = 8}}},
-    {1,
-     true,
-     true,
+    {REPLICAS,
+     LOADED,
      {TRAIN,
       {.awaits = true, .code = EP_NODE_GRADIENT},
       {.code = EP_NODE_SUMS, .rank = 1, .bytes = 8}}},
-    {2, true, true, {{.code = EP_NODE_FORWARD, .rank = 1, .bytes = 11 * PIECE}}},
-    {2, true, true, {TRAIN, {.code = EP_NODE_FORWARD, .rank = 1, .bytes = 12 * PIECE}}},
-    {2,
-     true,
-     true,
+    {STAGES, LOADED, {{.code = EP_NODE_FORWARD, .rank = 1, .bytes = 11 * PIECE}}},
+    {STAGES, LOADED, {TRAIN, {.code = EP_NODE_FORWARD, .rank = 1, .bytes = 12 * PIECE}}},
+    {STAGES,
+     LOADED,
      {TRAIN, {.code = EP_NODE_FORWARD, .rank = 1, .number = 1, .bytes = 11 * PIECE}}},
-    {2, true, true, {TRAIN, {.code = EP_NODE_RETURN, .rank = 1, .bytes = 11 * PIECE}}},
-    {2,
-     true,
-     true,
+    {STAGES, LOADED, {TRAIN, {.code = EP_NODE_RETURN, .rank = 1, .bytes = 11 * PIECE}}},
+    {STAGES,
+     LOADED,
      {TRAIN,
       {.code = EP_NODE_FORWARD, .rank = 1, .bytes = 10 * PIECE},
       {.awaits = true, .code = EP_NODE_RETURN},
@@ -497,7 +462,7 @@ static void rows_send(int socket, const ep_case *test) {
 
 START_TEST(a_node_refuses_what_no_leader_says) {
   const node_script *script = &node_scripts[_i];
-  ep_case *test = case_make(script->model == 1 ? 2 : 1, script->model, false);
+  ep_case *test = case_make(script->of);
   int ends[2], status;
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   pid_t process = fork();
@@ -506,8 +471,8 @@ START_TEST(a_node_refuses_what_no_leader_says) {
     _exit(ep_node_serve(ends[1], NULL) == EP_MALFORMED ? EXIT_MALFORMED : 1);
   }
   close(ends[1]);
-  if (script->created) program_send(ends[0], &test->program);
-  if (script->loaded) rows_send(ends[0], test);
+  if (script->has >= PROGRAM) program_send(ends[0], &test->program);
+  if (script->has == LOADED) rows_send(ends[0], test);
   for (const line *next = script->lines; next->code != 0; next++)
     if (next->awaits)
       ck_assert(code_await(ends[0], next->code));
@@ -526,7 +491,7 @@ START_TEST(a_node_takes_what_a_leader_says) {
       .code = EP_NODE_TOTALS, .rank = 1, .bytes = GRADIENT_BYTES - COURSE_BYTES + sizeof(double)};
   static const line adopt = {.code = EP_NODE_ADOPT, .bytes = ALL_STATE_BYTES};
   static const line begin = TRAIN, release = {.code = EP_NODE_RELEASE};
-  ep_case *test = case_make(2, 1, false);
+  ep_case *test = case_make(REPLICAS);
   int ends[2], status;
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   pid_t process = fork();
@@ -560,7 +525,7 @@ EP_SUITE("rogue_nodes") {
   tcase_set_timeout(tests, 20);
   tcase_add_loop_test(tests, a_leader_refuses_what_no_node_says, 0, LEADER_SCRIPTS);
   tcase_add_loop_test(tests, a_leader_refuses_what_comes_unasked, 0, 2);
-  tcase_add_loop_test(tests, a_leader_waits_for_no_silent_node, 0, 3);
+  tcase_add_loop_test(tests, a_leader_waits_for_no_silent_node, 0, 4);
   tcase_add_test(tests, a_refusal_is_one_line);
   tcase_add_loop_test(tests, a_node_refuses_what_no_leader_says, 0, NODE_SCRIPTS);
   tcase_add_test(tests, a_node_takes_what_a_leader_says);
