@@ -16,7 +16,15 @@
 #include "tests/suite.h"
 #include "tests/unit/kernels/programs.h"
 
-enum { EXIT_MALFORMED = 9, PATIENCE_MS = 200, LONG_MS = 15000, LINES = 8, STEPS = 2, ROWS = 300 };
+enum {
+  EXIT_MALFORMED = 9,
+  PATIENCE_MS = 200,
+  LONG_MS = 15000,
+  LINES = 24,
+  STEPS = 2,
+  ROWS = 300,
+  CODES = 32
+};
 
 /* What a rogue sends, or waits for. */
 typedef struct {
@@ -99,8 +107,20 @@ typedef struct {
   const line *lines;
 } rogue;
 
+/* A frame of this code, unless it has come before another one that was waited for. */
+static bool line_await(int socket, int seen[CODES], uint32_t code) {
+  ep_node_head head;
+  while (seen[code] == 0) {
+    if (!frame_read(socket, &head) || head.code >= CODES) return false;
+    seen[head.code]++;
+  }
+  seen[code]--;
+  return true;
+}
+
 static void *rogue_run(void *context) {
   const rogue *self = context;
+  int seen[CODES] = {0};
   const line created = {.code = EP_NODE_CREATED, .bytes = sizeof(ep_node_created)};
   ep_node_head head;
   if (!code_await(self->socket, EP_NODE_CREATE)) return NULL;
@@ -109,7 +129,7 @@ static void *rogue_run(void *context) {
   for (const line *next = self->lines; next->code != 0; next++)
     if (!next->awaits)
       line_send(self->socket, next);
-    else if (!code_await(self->socket, next->code))
+    else if (!line_await(self->socket, seen, next->code))
       return NULL;
   while (frame_read(self->socket, &head)) continue; /* and says nothing more */
   return NULL;
@@ -129,7 +149,22 @@ static const struct {
 } no_number = {.course = {.errors = -1}};
 static const ep_rank_info no_time = {.compute_seconds = NAN}, no_bytes = {.bytes = -1};
 
-/* rank 1 is the node's: the second replica, or the second stage, which gets 11, 10 and 11 rows. */
+/* Of the second stage, all that a step has, and how a segment ends. */
+#define FORWARD \
+  { .awaits = true, .code = EP_NODE_FORWARD }
+#define RETURN(n, rows) \
+  { .code = EP_NODE_RETURN, .number = (n), .bytes = (uint64_t)(rows)*PIECE }
+#define WHOLE_STEP                                                        \
+  FORWARD, RETURN(0, 10), FORWARD, RETURN(1, 11), FORWARD, RETURN(2, 11), \
+      {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = COURSE_BYTES}, {     \
+    .awaits = true, .code = EP_NODE_TOTALS                                \
+  }
+#define STATE \
+  { .code = EP_NODE_STATE, .rank = 1, .bytes = STATE_BYTES }
+#define DONE \
+  { .code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES }
+
+/* rank 1 is the node's: the second replica, or the second stage, which gets 10, 11 and 11 rows. */
 static const leader_script leader_scripts[] = {
     {REPLICAS, "has said nothing of rank 1", {{.code = 0}}},
     {REPLICAS,
@@ -216,6 +251,9 @@ static const leader_script leader_scripts[] = {
     {STAGES,
      "a piece of other rows",
      {{.awaits = true, .code = EP_NODE_FORWARD}, {.code = EP_NODE_RETURN, .bytes = 12 * PIECE}}},
+    {STAGES, "an end before the last step", {WHOLE_STEP, WHOLE_STEP, DONE}},
+    {STAGES, "a state before the last step", {WHOLE_STEP, STATE}},
+    {STAGES, "a state before the last step", {WHOLE_STEP, WHOLE_STEP, STATE, STATE}},
     {STAGES,
      "a state before the last step",
      {{.code = EP_NODE_STATE, .rank = 1, .bytes = STATE_BYTES}}},
@@ -326,6 +364,19 @@ START_TEST(a_leader_waits_for_no_silent_node) {
 }
 END_TEST
 
+START_TEST(who_has_gone_on_meets_nobody) {
+  ep_barrier barrier;
+  ep_barrier_init(&barrier, 2);
+  ck_assert(ep_barrier_leave(&barrier));
+  ck_assert(!ep_barrier_meet(&barrier)); /* the other one has gone on */
+  ck_assert(ep_barrier_leave(&barrier)); /* both have: it begins anew */
+  ep_barrier_break(&barrier);
+  ck_assert(ep_barrier_meet(&barrier));
+  ck_assert(!ep_barrier_leave(&barrier)); /* somebody waits there still */
+  ep_barrier_deinit(&barrier);
+}
+END_TEST
+
 /* A word of a node stands in a log. */
 START_TEST(a_refusal_is_one_line) {
   ep_node_created no = {.status = EP_NO_MEMORY, .message = "a\nb\x1b[31m"};
@@ -333,7 +384,7 @@ START_TEST(a_refusal_is_one_line) {
   leading l;
   ep_instance *instance;
   ep_error error = {0};
-  leading_open(&l, case_make(REPLICAS), LONG_MS);
+  leading_open(&l, case_make(REPLICAS), PATIENCE_MS);
   line_send(l.ends[1], &created);
   ck_assert_int_eq(
       ep_backend_cpu()->compile(l.backend, &l.test->program, "cpu/ranks", &instance, &error),
@@ -398,6 +449,7 @@ static const node_script node_scripts[] = {
     {REPLICAS, LOADED, {{.code = EP_NODE_TRAIN, .bytes = ORDER_BYTES + 4, .payload = &train}}},
     {REPLICAS, LOADED, {{.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES}}},
     {REPLICAS, LOADED, {{.code = EP_NODE_SUMS, .rank = 1, .bytes = 8}}},
+    {REPLICAS, LOADED, {{.code = EP_NODE_SUMS, .rank = 1}}},
     {REPLICAS, LOADED, {{.code = EP_NODE_TOTALS, .rank = 1, .bytes = 8}}},
     {REPLICAS, LOADED, {{.code = EP_NODE_TOTALS, .bytes = 8}}},
     {REPLICAS, LOADED, {{.code = EP_NODE_FORWARD, .rank = 70000, .bytes = 4}}},
@@ -526,6 +578,7 @@ EP_SUITE("rogue_nodes") {
   tcase_add_loop_test(tests, a_leader_refuses_what_no_node_says, 0, LEADER_SCRIPTS);
   tcase_add_loop_test(tests, a_leader_refuses_what_comes_unasked, 0, 2);
   tcase_add_loop_test(tests, a_leader_waits_for_no_silent_node, 0, 4);
+  tcase_add_test(tests, who_has_gone_on_meets_nobody);
   tcase_add_test(tests, a_refusal_is_one_line);
   tcase_add_loop_test(tests, a_node_refuses_what_no_leader_says, 0, NODE_SCRIPTS);
   tcase_add_test(tests, a_node_takes_what_a_leader_says);
