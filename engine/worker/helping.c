@@ -148,9 +148,14 @@ void ep_helping_end(ep_helping *helping, uint64_t lease) {
   helping->now = NULL;
 }
 
-ep_status ep_helping_add(ep_helping *helping, const ep_points *points, ep_error *error) {
-  if (!helping->now || points->lease != helping->now->command.lease) return EP_OK;
-  return ep_sweep_help_add(helping->now->sweep, points->points, points->count, error);
+void ep_helping_add(ep_helping *helping, const ep_points *points) {
+  ep_help *help = helping->now;
+  ep_error error = {0};
+  if (!help || points->lease != help->command.lease) return;
+  ep_status status = ep_sweep_help_add(help->sweep, points->points, points->count, &error);
+  if (status == EP_OK) return;
+  ep_helping_end(helping, 0);
+  help_fail(help, status, &error);
 }
 
 bool ep_helping_is_active(ep_helping *helping) {

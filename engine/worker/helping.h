@@ -25,8 +25,9 @@ ep_status ep_helping_begin(ep_helping *helping, ep_command *command, ep_error *e
 /* Tells the help with this lease to end; 0 = whichever it is. Waits for nothing: it may be within a
  * step, or within a read of a slow disk. */
 void ep_helping_end(ep_helping *helping, uint64_t lease);
-/* Points for it; of another lease they are ignored. EP_NO_MEMORY. */
-ep_status ep_helping_add(ep_helping *helping, const ep_points *points, ep_error *error);
+/* Points for it; of another lease they are ignored. Where they are none of the sweep's, or memory
+ * is short, the help ends. */
+void ep_helping_add(ep_helping *helping, const ep_points *points);
 /* Whether its device is at work. */
 bool ep_helping_is_active(ep_helping *helping);
 

@@ -448,11 +448,11 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
 static ep_status input_take(worker *w, ep_link_input *input, ep_error *error) {
   if (input->kind == EP_FRAME_COMMAND) return command_obey(w, &input->command, error);
   const bool points = input->kind == EP_FRAME_POINTS;
-  ep_status status = points ? ep_helping_add(&w->helping, &input->points, error) : EP_OK;
+  if (points) ep_helping_add(&w->helping, &input->points);
   if (!points && w->training && w->training->sharing)
     ep_sweep_sharing_results(w->training->sharing, &input->points);
   free(input->payload);
-  return status;
+  return EP_OK;
 }
 
 static ep_status ready_send(worker *w, ep_error *error) {

@@ -2,6 +2,7 @@
  * it can be called back at any time, and what it cannot say is no silence. */
 #include "engine/worker/helping.h"
 
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,12 +171,28 @@ START_TEST(results_that_cannot_be_told_end_the_help) {
   help_begin(5);
   ready_await(5);
   short_of_memory = true;
-  ck_assert_int_eq(ep_helping_add(&helping, &points, NULL), EP_OK);
+  ep_helping_add(&helping, &points);
   ep_reply reply = reply_await();
   ck_assert_int_eq(reply.kind, EP_REPLY_HELPED);
   ck_assert_uint_eq(reply.lease, 5);
   ck_assert_str_eq(reply.job, "swp_a");
   ck_assert_int_eq(reply.error.status, EP_NO_MEMORY);
+  ep_reply_deinit(&reply);
+}
+END_TEST
+
+/* Of a leader that was taken over: of no part, or of no number; before the help is ready, or then.
+ */
+START_TEST(points_that_no_sweep_has_end_the_help) {
+  const ep_trial_point bad = {.number = 1, .part = _i / 2, .point = {_i / 2 ? 0.1 : NAN}};
+  const ep_points points = {.lease = 5, .count = 1, .points = &bad};
+  help_begin(5);
+  if (_i % 2) ready_await(5);
+  ep_helping_add(&helping, &points);
+  ep_reply reply = reply_await();
+  ck_assert_int_eq(reply.kind, EP_REPLY_HELPED);
+  ck_assert_uint_eq(reply.lease, 5);
+  ck_assert_int_eq(reply.error.status, EP_MALFORMED);
   ep_reply_deinit(&reply);
 }
 END_TEST
@@ -207,5 +224,6 @@ EP_SUITE("engine/worker/helping") {
   tcase_add_test(tests, one_that_is_at_work_is_called_back_at_once);
   tcase_add_test(tests, a_training_waits_for_it);
   tcase_add_test(tests, results_that_cannot_be_told_end_the_help);
+  tcase_add_loop_test(tests, points_that_no_sweep_has_end_the_help, 0, 4);
   tcase_add_test(tests, points_that_cannot_be_sent_end_the_loan);
 }
