@@ -380,6 +380,7 @@ static void gradients_meet(ep_rank *rank, const ep_segment *segment, int64_t i) 
   ep_ranks *ranks = rank->ranks;
   if (!ep_barrier_leave(&ranks->stage[rank->stage]) && ranks->exchange) sums_differ(rank);
   barrier_wait(rank, &ranks->all);
+  if (atomic_load(&ranks->broken)) return; /* others may have come half, and more may come */
   if (rank->here || ranks->sums)
     gradient_sum(rank);
   else
@@ -391,6 +392,7 @@ static void gradients_meet(ep_rank *rank, const ep_segment *segment, int64_t i) 
 static void step_end_here(ep_rank *rank, const ep_segment *segment, int64_t i, float lr) {
   const ep_ranks *ranks = rank->ranks;
   gradients_meet(rank, segment, i);
+  if (atomic_load(&ranks->broken)) return;
   const double *total = ranks->sums ? ranks->sums : ranks->replica[0].grad;
   stage_update(rank, segment->first_step + i, lr, total, squares_of(ranks));
 }
