@@ -24,7 +24,6 @@
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/disk_wait.h"
 #include "engine/files/path.h"
-#include "engine/host/memory.h"
 #include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
@@ -457,22 +456,8 @@ static ep_status input_take(worker *w, ep_link_input *input, ep_error *error) {
 
 static ep_status ready_send(worker *w, ep_error *error) {
   ep_reply reply = {.kind = EP_REPLY_READY};
-  ep_backend_info info;
-  ep_status status = w->device.ops->info(w->device.backend, &info, error);
+  ep_status status = ep_device_describe(&w->device, w->device_name, &reply.device, error);
   if (status != EP_OK) return status;
-  snprintf(reply.device.id, sizeof reply.device.id, "%s", w->device_name);
-  snprintf(reply.device.name, sizeof reply.device.name, "%s", info.name);
-  snprintf(reply.device.instruction_set, sizeof reply.device.instruction_set, "%s",
-           info.instruction_set);
-  snprintf(reply.device.driver, sizeof reply.device.driver, "%s", info.driver);
-  reply.device.memory_bytes = info.memory_bytes;
-  reply.device.memory_free_bytes = info.memory_free_bytes;
-  if (strcmp(w->device_name, "cpu") == 0) { /* the backend sees the machine, not its groups */
-    const ep_memory memory = ep_memory_read();
-    reply.device.memory_bytes = memory.total_bytes;
-    reply.device.memory_free_bytes = memory.free_bytes;
-  }
-  reply.device.threads = info.threads;
   ep_calibrator_init(&w->calibrator, &w->device, &reply.device, &w->link);
   return ep_link_send_reply(&w->link, &reply, error);
 }

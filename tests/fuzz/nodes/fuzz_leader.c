@@ -1,6 +1,6 @@
 /* Any bytes as what a node sends to the leader of its training, within a segment; the first byte
  * says of which program. Replies go out at once. What was taken is no more than was asked for. */
-#include "tests/fuzz/nodes.h"
+#include "tests/fuzz/nodes/nodes.h"
 
 typedef struct {
   ep_ranks ranks;

@@ -1,6 +1,6 @@
 /* nodes.h: a small training on several nodes, for the fuzzers of what these send each other. */
-#ifndef EP_TESTS_FUZZ_NODES_H
-#define EP_TESTS_FUZZ_NODES_H
+#ifndef EP_TESTS_FUZZ_NODES_NODES_H
+#define EP_TESTS_FUZZ_NODES_NODES_H
 
 #include <pthread.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Any bytes as what a leader sends to a node of its training, behind a program that the node has
  * taken; the first byte says which. The node ends, with whatever runs on it, once the bytes do. */
 #include "kernels/nodes.h"
-#include "tests/fuzz/nodes.h"
+#include "tests/fuzz/nodes/nodes.h"
 
 static void program_send(int socket, const ep_program *program) {
   const void *part[EP_PROGRAM_PARTS];

@@ -3,7 +3,7 @@
  * a step, on rows that are zeros. */
 #include "kernels/cpu/check.h"
 #include "kernels/nodes.h"
-#include "tests/fuzz/nodes.h"
+#include "tests/fuzz/nodes/nodes.h"
 
 enum { MOST_FLOATS = 4096, MOST_ROWS = 64, MOST_BYTES = 1 << 16 };
 
