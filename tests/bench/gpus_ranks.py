@@ -38,10 +38,13 @@ class Cut:
 
     def warm(self):
         """Compiled, and the epochs chosen: about as many as the wanted seconds hold."""
-        few = 2
-        self.bench.run(self.job(few))
-        seconds = self.bench.run(self.job(few))["timing"]["train_seconds"]
-        self.epochs = max(few, round(few * self.bench.size(1.5, 0.05) / max(seconds, 1e-6)))
+        self.epochs, wanted = 2, self.bench.size(1.5, 0.05)
+        self.bench.run(self.job(self.epochs))
+        for _ in range(3):
+            seconds = max(self.bench.run(self.job(self.epochs))["timing"]["train_seconds"], 1e-6)
+            if seconds > wanted / 2:
+                break
+            self.epochs = max(self.epochs, min(100 * self.epochs, round(self.epochs * wanted / seconds)))
 
     def run(self):
         self.last = self.bench.run(self.job(self.epochs))
@@ -68,9 +71,7 @@ class Cut:
 
 
 def measured(bench, net, cuts):
-    """The cuts' figures, in turns; the first is one GPU."""
-    for cut in cuts:
-        cut.warm()
+    """The figures of the cuts, which are warm, in turns; the first is one GPU."""
     for _ in range(bench.options.rounds):
         for cut in cuts:
             cut.run()
@@ -114,14 +115,19 @@ def cut_part(bench, cuts_of):
     """The part's nets with their cuts. What could not be run has the reason."""
     out = {"nets": [], "losses": [], "wrong": None, "wanted": []}
     for net in bench.nets:
-        cuts = cuts_of(net)
-        try:
-            for cut in cuts[1:]:
-                out["losses"].append(compared(bench, net, cut))
-            out["nets"].append({"name": net.name, "title": net.title, "cuts": measured(bench, net, cuts)})
-        except (NotRun, Failed) as reason:
-            print(f"    {net.title}: not run: {reason}", flush=True)
-            out["nets"].append({"name": net.name, "title": net.title, "not_run": str(reason)})
+        ready, missing = [], []
+        for cut in cuts_of(net):
+            try:
+                if not cut.alone:
+                    out["losses"].append(compared(bench, net, cut))
+                cut.warm()
+                ready.append(cut)
+            except (NotRun, Failed) as reason:
+                print(f"    {net.title}: data {cut.data} x model {cut.model}: not run: {reason}", flush=True)
+                missing.append({"data": cut.data, "model": cut.model, "gpus": cut.gpus, "not_run": str(reason)})
+        one = bool(ready) and ready[0].alone
+        out["nets"].append({"name": net.name, "title": net.title, "missing": missing,
+                            "cuts": measured(bench, net, ready) if one else []})
     for each in out["losses"]:
         name = f"{each['title']}, data {each['data']} x model {each['model']}"
         if not each["same_bits"]:
@@ -136,7 +142,7 @@ def cut_part(bench, cuts_of):
 def data(bench):
     out = cut_part(bench, lambda net: [Cut(bench, net)] + [Cut(bench, net, data=n) for n in counts_of(bench.count)])
     for net in out["nets"]:
-        for cut in net.get("cuts", [])[1:]:
+        for cut in net["cuts"][1:]:
             wanted = DATA_WANTED * cut["data"]
             out["wanted"].append({"what": f"{net['title']}, {cut['data']} replicas: times one GPU", "wanted": wanted,
                                   "reached": cut["times"], "met": cut["times"] >= wanted})
