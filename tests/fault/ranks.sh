@@ -3,4 +3,4 @@
 # ranks: each goes on from its last checkpoint, and ends with the bits of one that nothing disturbed.
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 [[ $device == cpu ]] || skip "its ranks are the CPU's"
-python3 "$here/../fault/ranks.py" "$build" --rounds "${EPOCHD_FAULT_ROUNDS:-8}" || fail "see above"
+python3 "$here/../fault/ranks.py" "$build" --rounds "${EPOCHD_FAULT_ROUNDS:-4}" || fail "see above"
