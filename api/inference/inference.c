@@ -68,6 +68,29 @@ static ep_status output_take(const ep_model *model, const ep_output_meaning *mea
                    error);
 }
 
+static ep_status threshold_take(const ep_model *model, const json_t *parameters, ep_threshold *out,
+                                ep_error *error) {
+  ep_error why = {0};
+  ep_status status = ep_threshold_take(json_object_get(parameters, "threshold"), out, &why);
+  if (status == EP_OK && out->kind != EP_THRESHOLD_NONE && !ep_model_has_two_classes(model))
+    status = ep_fail(&why, EP_MALFORMED, "it is for two classes, which model \"%s\" does not have",
+                     model->name);
+  if (status == EP_OK) return EP_OK;
+  return ep_fail(error, status, "parameter \"threshold\": %.400s", why.message);
+}
+
+/* binary: whether outputs that do not say so are bytes; it stays where it is not given. */
+static ep_status parameters_take(const ep_model *model, ep_slice parameters, bool *binary,
+                                 ep_threshold *threshold, ep_error *error) {
+  json_t *tree = NULL;
+  if (!parameters.at) return EP_OK;
+  ep_status status = ep_slice_load(parameters, "\"parameters\"", &tree, error);
+  if (status == EP_OK) status = flag_take(tree, "binary_data_output", binary, error);
+  if (status == EP_OK) status = threshold_take(model, tree, threshold, error);
+  json_decref(tree);
+  return status;
+}
+
 /* Which outputs are wanted, and how; all of them in JSON unless the request says more. */
 static ep_status outputs_take(const ep_model *model, const ep_output_meaning *meaning,
                               ep_slice parameters, ep_slice outputs, ep_inference_request *out,
@@ -76,11 +99,7 @@ static ep_status outputs_take(const ep_model *model, const ep_output_meaning *me
   const json_t *output;
   size_t index;
   bool binary = false;
-  ep_status status = EP_OK;
-  if (parameters.at) status = ep_slice_load(parameters, "\"parameters\"", &tree, error);
-  if (status == EP_OK) status = flag_take(tree, "binary_data_output", &binary, error);
-  json_decref(tree);
-  tree = NULL;
+  ep_status status = parameters_take(model, parameters, &binary, &out->threshold, error);
   if (status == EP_OK && outputs.at) status = ep_slice_load(outputs, "\"outputs\"", &tree, error);
   if (status == EP_OK && outputs.at && !json_is_array(tree))
     status = ep_fail(error, EP_MALFORMED, "\"outputs\" must be a list");

@@ -23,6 +23,7 @@ typedef struct {
   double *x;            /* [rows, columns], owned; NULL: the inputs were columns by their names */
   struct json_t *named; /* [rows]: objects of cells by their columns, owned; or NULL */
   int64_t rows, columns;
+  ep_threshold threshold; /* of "parameters"; none: the model's own decides, if it has one */
   bool wanted[EP_INFERENCE_OUTPUTS];
   bool binary[EP_INFERENCE_OUTPUTS]; /* as bytes behind the JSON */
 } ep_inference_request;
@@ -47,7 +48,8 @@ typedef struct {
   bool binary;
 } ep_inference_response;
 
-/* output: [request->rows, model->outputs]; meaning: that the request was read with. */
+/* output: [request->rows, model->outputs]; meaning: that the request was read with; a threshold
+ * that decides in it is a parameter of the response. */
 ep_status ep_inference_response_format(const ep_model *model, const ep_output_meaning *meaning,
                                        const ep_inference_request *request, const double *output,
                                        ep_inference_response *out, ep_error *error);

@@ -150,6 +150,11 @@ static char *json_format(const response_parts *parts) {
   if (request->id) {
     ep_writer_member_raw(&writer, "id", request->id);
   }
+  if (parts->meaning && parts->meaning->has_threshold) {
+    ep_writer_member_open(&writer, "parameters", '{');
+    ep_writer_member_number(&writer, "threshold", parts->meaning->threshold);
+    ep_writer_close(&writer, '}');
+  }
   ep_writer_member_open(&writer, "outputs", '[');
   for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++) {
     if (!request->wanted[i]) continue;

@@ -8,6 +8,7 @@
 #include "api/json/fields.h"
 #include "api/json/json.h"
 #include "api/json/writer.h"
+#include "api/responses/predict.h"
 #include "api/visibility.h"
 
 /* A model's text is a few hundred bytes. */
@@ -73,10 +74,10 @@ static ep_status request_take(const json_t *root, ep_model_request *out, ep_prob
                           ep_json_type_name(value));
   /* One that is too long for an id is the id of no job. */
   snprintf(out->job, sizeof out->job, "%s", json_string_value(value));
-  ep_error error = {0};
-  if (ep_threshold_take(json_object_get(root, "threshold"), &out->threshold, &error) != EP_OK)
-    return ep_problem_add(problem, EP_INVALID, "/threshold", "%s", error.message);
-  return visibility_take(json_object_get(root, "visibility"), out, problem);
+  ep_status status =
+      ep_predict_threshold_take(json_object_get(root, "threshold"), &out->threshold, problem);
+  return status == EP_OK ? visibility_take(json_object_get(root, "visibility"), out, problem)
+                         : status;
 }
 
 ep_status ep_model_request_parse(const char *text, size_t bytes, ep_model_request *out,
@@ -89,6 +90,11 @@ ep_status ep_model_request_parse(const char *text, size_t bytes, ep_model_reques
   status = request_take(root, out, problem);
   json_decref(root);
   return status;
+}
+
+bool ep_model_has_two_classes(const ep_model *model) {
+  return model->decision == EP_DECISION_GREATEST ? model->outputs == 2
+                                                 : model->decision != EP_DECISION_NONE;
 }
 
 static void tensor_write(ep_writer *writer, const char *name, const char *type,

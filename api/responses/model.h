@@ -43,6 +43,9 @@ typedef struct {
   bool visibility_given; /* by the request that publishes it */
 } ep_model;
 
+/* Whether a row is of one of two classes, so that a threshold can decide. */
+bool ep_model_has_two_classes(const ep_model *model);
+
 /* How many numbers a row of x has; what a stored model says is within the limits of a job. */
 int64_t ep_model_columns(const ep_model *model);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/json/fields.h"
+#include "api/json/json.h"
 #include "api/json/scanner.h"
 #include "api/json/writer.h"
 
@@ -33,6 +34,8 @@ typedef struct {
 
 /* How many values a frame to the worker can take, with room for its JSON. */
 enum { VALUES_MAX = (EP_LIMIT_FRAME_BYTES - 4096) / (int)sizeof(double) };
+
+enum { THRESHOLD_BYTES = 256 }; /* "fp:1,fn:5" with all digits of two numbers */
 
 static ep_status fail_at(ep_problem *problem, int64_t row, int64_t column, const char *what) {
   char pointer[EP_POINTER_BYTES];
@@ -114,8 +117,47 @@ static ep_status rows_scan(ep_scanner *scanner, const char *text, matrix *m, ep_
   return ep_scan_token(scanner, ']') ? EP_OK : malformed(problem, scanner, text);
 }
 
+ep_status ep_predict_threshold_take(const json_t *value, ep_threshold *out, ep_problem *problem) {
+  ep_error error = {0};
+  if (ep_threshold_take(value, out, &error) == EP_OK) return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/threshold", "%s", error.message);
+}
+
+static ep_status threshold_scan(ep_scanner *scanner, const char *text, ep_threshold *out,
+                                ep_problem *problem) {
+  json_t *value = NULL;
+  ep_error error = {0};
+  if (out->kind != EP_THRESHOLD_NONE)
+    return ep_problem_set(problem, EP_MALFORMED, "\"threshold\" is given twice");
+  ep_scan_peek(scanner);
+  const char *start = scanner->at;
+  if (!ep_scan_skip(scanner)) return malformed(problem, scanner, text);
+  if (ep_json_load(start, (size_t)(scanner->at - start), THRESHOLD_BYTES, &value, &error) != EP_OK)
+    return ep_problem_add(problem, EP_INVALID, "/threshold", "%s", error.message);
+  ep_status status = ep_predict_threshold_take(value, out, problem);
+  json_decref(value);
+  return status;
+}
+
+/* The value of a member. found: "x" was there; written. */
+static ep_status member_scan(ep_scanner *scanner, const char *text, const char *key, bool *found,
+                             matrix *m, ep_threshold *threshold, ep_problem *problem) {
+  if (strcmp(key, "threshold") == 0) return threshold_scan(scanner, text, threshold, problem);
+  if (strcmp(key, "x") != 0) {
+    if (!ep_scan_skip(scanner)) return malformed(problem, scanner, text);
+    ep_field_reader reader = {.problem = problem};
+    ep_field_reader_enter(&reader, key);
+    ep_field_reader_fail(&reader, "unknown field \"%s\": only \"x\" and \"threshold\" are known",
+                         key);
+    return reader.status;
+  }
+  if (*found) return ep_problem_set(problem, EP_MALFORMED, "\"x\" is given twice");
+  *found = true;
+  return rows_scan(scanner, text, m, problem);
+}
+
 static ep_status object_scan(ep_scanner *scanner, const char *text, matrix *m,
-                             ep_problem *problem) {
+                             ep_threshold *threshold, ep_problem *problem) {
   char key[32];
   bool found = false;
   if (ep_scan_peek(scanner) != '{') {
@@ -127,16 +169,7 @@ static ep_status object_scan(ep_scanner *scanner, const char *text, matrix *m,
     do {
       if (!ep_scan_string(scanner, key, sizeof key) || !ep_scan_token(scanner, ':'))
         return malformed(problem, scanner, text);
-      if (strcmp(key, "x") != 0) {
-        if (!ep_scan_skip(scanner)) return malformed(problem, scanner, text);
-        ep_field_reader reader = {.problem = problem};
-        ep_field_reader_enter(&reader, key);
-        ep_field_reader_fail(&reader, "unknown field \"%s\": only \"x\" is known", key);
-        return reader.status;
-      }
-      if (found) return ep_problem_set(problem, EP_MALFORMED, "\"x\" is given twice");
-      found = true;
-      ep_status status = rows_scan(scanner, text, m, problem);
+      ep_status status = member_scan(scanner, text, key, &found, m, threshold, problem);
       if (status != EP_OK) return status;
     } while (ep_scan_token(scanner, ','));
     if (!ep_scan_token(scanner, '}')) return malformed(problem, scanner, text);
@@ -148,15 +181,16 @@ static ep_status object_scan(ep_scanner *scanner, const char *text, matrix *m,
 }
 
 ep_status ep_predict_parse(const char *text, size_t bytes, double **x, int64_t *rows,
-                           int64_t *columns, ep_problem *problem) {
+                           int64_t *columns, ep_threshold *threshold, ep_problem *problem) {
   *x = NULL;
   *rows = *columns = 0;
+  *threshold = (ep_threshold){.kind = EP_THRESHOLD_NONE};
   if (bytes > EP_LIMIT_PREDICT_BYTES)
     return ep_problem_set(problem, EP_TOO_LARGE, "%zu bytes: the limit is %d", bytes,
                           EP_LIMIT_PREDICT_BYTES);
   ep_scanner scanner = {text, text + bytes};
   matrix m = {0};
-  ep_status status = object_scan(&scanner, text, &m, problem);
+  ep_status status = object_scan(&scanner, text, &m, threshold, problem);
   if (status != EP_OK) {
     free(m.values);
     return status;

@@ -8,13 +8,19 @@
 
 #include "api/json/problem.h"
 #include "api/vocabulary.h"
+#include "api/wire/plot.h"
 
 /* Whether the text is an object that has "rows": cells by names, which the job's columns read. */
 bool ep_predict_has_rows(const char *text, size_t bytes);
 
-/* Reads {"x": [[…], …]}. *x: [*rows, *columns], owned by the caller (free). */
+/* Reads {"x": [[…], …], "threshold": 0.3}, the latter if it is given. *x: [*rows, *columns], owned
+ * by the caller (free). */
 ep_status ep_predict_parse(const char *text, size_t bytes, double **x, int64_t *rows,
-                           int64_t *columns, ep_problem *problem);
+                           int64_t *columns, ep_threshold *threshold, ep_problem *problem);
+
+/* "threshold" of a body; value: NULL where it is not given. Its fault is that of /threshold. */
+ep_status ep_predict_threshold_take(const struct json_t *value, ep_threshold *out,
+                                    ep_problem *problem);
 
 /* What the outputs of a network mean. */
 typedef struct {

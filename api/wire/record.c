@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "api/file_number.h"
+
 #define MOST_ROW(code, most) [EP_RECORD_##code] = most,
 static const size_t most_bytes[] = {EP_RECORD_TABLE(MOST_ROW)};
 
@@ -159,21 +161,11 @@ void ep_record_text_read(const ep_record *record, char *text) {
   text[used] = 0;
 }
 
-/* "120.safetensors" */
-static bool numbered(const char *name) {
-  size_t digits = strspn(name, "0123456789");
-  return digits > 0 && digits < EP_ID_BYTES / 2 && strcmp(name + digits, ".safetensors") == 0;
-}
-
 bool ep_record_result_valid(const char *name) {
   static const char *const names[] = {EP_WEIGHTS_FILE, EP_TRIALS_FILE, EP_PREDICTIONS_JSON_FILE,
                                       EP_PREDICTIONS_CSV_FILE};
-  static const char *const before[] = {"checkpoint-", "moment-"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(name, names[i]) == 0) return true;
-  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
-    size_t bytes = strlen(before[i]);
-    if (strncmp(name, before[i], bytes) == 0) return numbered(name + bytes);
-  }
-  return false;
+  return ep_file_number(EP_CHECKPOINT_PREFIX, name) >= 0 ||
+         ep_file_number(EP_MOMENT_PREFIX, name) >= 0;
 }

@@ -5,7 +5,7 @@
 // So no inline script, no style attribute in HTML (element.style.width = "…" by CSSOM is fine), no
 // innerHTML with text from the daemon.
 //
-// A view is a module in views/ that exports
+// A view is a module in views/, in the room of what it shows, that exports
 //   title                          text of the tab, announced on navigation
 //   mount(root, params, signal)    builds itself into root (empty, inside <main>); may be async. params is
 //                                  {id, query}: id of #/jobs/ID (or null), query a URLSearchParams of what
@@ -51,17 +51,17 @@ import { h, replace } from "./dom.js";
 import { setTitle } from "./shell.js";
 
 const views = {
-  jobs: () => import("./views/jobs.js"),
-  job: () => import("./views/job.js"),
-  datasets: () => import("./views/datasets.js"),
-  dataset: () => import("./views/dataset.js"),
-  sweeps: () => import("./views/sweeps.js"),
-  sweep: () => import("./views/sweep.js"),
-  submit: () => import("./views/submit.js"),
-  compare: () => import("./views/compare.js"),
-  studies: () => import("./views/studies.js"),
-  study: () => import("./views/study.js"),
-  devices: () => import("./views/devices.js"),
+  jobs: () => import("./views/jobs/jobs.js"),
+  job: () => import("./views/jobs/job.js"),
+  datasets: () => import("./views/data/datasets.js"),
+  dataset: () => import("./views/data/dataset.js"),
+  sweeps: () => import("./views/sweeps/sweeps.js"),
+  sweep: () => import("./views/sweeps/sweep.js"),
+  submit: () => import("./views/submit/submit.js"),
+  compare: () => import("./views/jobs/compare.js"),
+  studies: () => import("./views/studies/studies.js"),
+  study: () => import("./views/studies/study.js"),
+  devices: () => import("./views/devices/devices.js"),
 };
 
 const main = document.getElementById("main");

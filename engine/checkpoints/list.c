@@ -7,30 +7,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char CHECKPOINT[] = "checkpoint-", MOMENT[] = "moment-", suffix[] = ".safetensors";
-
-/* The number of such a file's name; -1: another file. */
-static int64_t number_of(const char *prefix, const char *name) {
-  const char *digits = name + strlen(prefix);
-  if (strncmp(name, prefix, strlen(prefix)) != 0) return -1;
-  size_t count = strspn(digits, "0123456789");
-  if (count == 0 || count > 18 || strcmp(digits + count, suffix) != 0) return -1;
-  return strtoll(digits, NULL, 10);
-}
+#include "api/file_number.h"
 
 static ep_status path_make(const char *job_folder, const char *prefix, int64_t number, char *path,
                            ep_error *error) {
   char name[64];
-  snprintf(name, sizeof name, "%s%lld%s", prefix, (long long)number, suffix);
+  snprintf(name, sizeof name, "%s%lld%s", prefix, (long long)number, EP_SAFETENSORS_SUFFIX);
   return ep_path_join(path, error, job_folder, name, NULL);
 }
 
 ep_status ep_checkpoint_path(const char *job_folder, int64_t step, char *path, ep_error *error) {
-  return path_make(job_folder, CHECKPOINT, step, path, error);
+  return path_make(job_folder, EP_CHECKPOINT_PREFIX, step, path, error);
 }
 
 ep_status ep_moment_path(const char *job_folder, int64_t epoch, char *path, ep_error *error) {
-  return path_make(job_folder, MOMENT, epoch, path, error);
+  return path_make(job_folder, EP_MOMENT_PREFIX, epoch, path, error);
 }
 
 static int newest_first(const void *left, const void *right) {
@@ -58,7 +49,7 @@ static ep_status numbers_list(const char *job_folder, const char *prefix, int64_
   if (!folder) return ep_fail(error, EP_IO, "%s cannot be read: %s", job_folder, strerror(errno));
   ep_status status = EP_OK;
   for (struct dirent *entry = readdir(folder); entry && status == EP_OK; entry = readdir(folder)) {
-    int64_t step = number_of(prefix, entry->d_name);
+    int64_t step = ep_file_number(prefix, entry->d_name);
     if (step < 0) continue;
     if (!steps_reserve(steps, *count, &capacity))
       status = ep_fail_memory(error);
@@ -78,12 +69,12 @@ static ep_status numbers_list(const char *job_folder, const char *prefix, int64_
 
 ep_status ep_checkpoints_list(const char *job_folder, int64_t **steps, int64_t *count,
                               ep_error *error) {
-  return numbers_list(job_folder, CHECKPOINT, steps, count, error);
+  return numbers_list(job_folder, EP_CHECKPOINT_PREFIX, steps, count, error);
 }
 
 ep_status ep_moments_list(const char *job_folder, int64_t **epochs, int64_t *count,
                           ep_error *error) {
-  ep_status status = numbers_list(job_folder, MOMENT, epochs, count, error);
+  ep_status status = numbers_list(job_folder, EP_MOMENT_PREFIX, epochs, count, error);
   for (int64_t i = 0; status == EP_OK && i < *count / 2; i++) {
     int64_t epoch = (*epochs)[i];
     (*epochs)[i] = (*epochs)[*count - 1 - i];
@@ -105,7 +96,7 @@ ep_status ep_checkpoints_prune(const char *job_folder, int64_t most, ep_error *e
   int64_t *steps, count;
   ep_status status = ep_checkpoints_list(job_folder, &steps, &count, error);
   for (int64_t i = most; i < count && status == EP_OK; i++)
-    status = file_remove(job_folder, CHECKPOINT, steps[i], error);
+    status = file_remove(job_folder, EP_CHECKPOINT_PREFIX, steps[i], error);
   free(steps);
   return status;
 }
@@ -114,16 +105,16 @@ ep_status ep_checkpoints_remove_after(const char *job_folder, int64_t step, ep_e
   int64_t *steps, count;
   ep_status status = ep_checkpoints_list(job_folder, &steps, &count, error);
   for (int64_t i = 0; i < count && steps[i] > step && status == EP_OK; i++)
-    status = file_remove(job_folder, CHECKPOINT, steps[i], error);
+    status = file_remove(job_folder, EP_CHECKPOINT_PREFIX, steps[i], error);
   free(steps);
   return status;
 }
 
 ep_status ep_moments_remove_after(const char *job_folder, int64_t epoch, ep_error *error) {
   int64_t *epochs, count;
-  ep_status status = numbers_list(job_folder, MOMENT, &epochs, &count, error);
+  ep_status status = numbers_list(job_folder, EP_MOMENT_PREFIX, &epochs, &count, error);
   for (int64_t i = 0; i < count && epochs[i] > epoch && status == EP_OK; i++)
-    status = file_remove(job_folder, MOMENT, epochs[i], error);
+    status = file_remove(job_folder, EP_MOMENT_PREFIX, epochs[i], error);
   free(epochs);
   return status;
 }

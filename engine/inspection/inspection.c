@@ -187,8 +187,7 @@ static void norms_find(const ep_inspection *in, int number, const float *state,
   out->has_parameters = 1;
 }
 
-/* Channels, or columns of a vector, that are 0 in all rows. */
-static int32_t dead_count(const ep_real *values, int64_t rows, ep_shape shape) {
+int32_t ep_dead_units_count(const float *values, int64_t rows, ep_shape shape) {
   int64_t pixels = shape.height * shape.width, row_values = ep_shape_count(shape);
   int32_t dead = 0;
   for (int64_t unit = 0; unit < shape.channels; unit++) {
@@ -236,7 +235,7 @@ static bool layer_inspect(const ep_inspection *in, int number, const float *stat
   if (!values_finite(values, count)) return false;
   out->type = op->type;
   out->units = (int32_t)op->out.channels;
-  out->dead = op->type == EP_LAYER_RELU ? dead_count(values, in->rows, op->out) : -1;
+  out->dead = op->type == EP_LAYER_RELU ? ep_dead_units_count(values, in->rows, op->out) : -1;
   snprintf(out->name, sizeof out->name, "%.23s", in->names[number]);
   norms_find(in, number, state, out);
   histogram_find(values, count, out);

@@ -19,6 +19,10 @@ ep_status ep_inspection_create(const ep_program *program, char (*names)[EP_LIMIT
                                ep_error *error);
 void ep_inspection_destroy(ep_inspection *inspection); /* NULL is allowed */
 
+/* Channels of an image, or columns of a vector, that are 0 in all rows. values: [rows, channels,
+ * pixels]. */
+int32_t ep_dead_units_count(const float *values, int64_t rows, ep_shape shape);
+
 /* Runs the sample forwards and backwards as one batch, without augmentation and dropout;
  * batch_norm takes the sample's own statistics. state: [parameters + buffers]. records:
  * [EP_LIMIT_REPORTED_LAYERS], written, of kind LAYER. Returns how many; 0: a figure is not finite,

@@ -8,13 +8,12 @@
 #include "engine/sweep/runner.h"
 #include "engine/training/trainer.h"
 
-#define ANSWER_SECONDS 0.05 /* for epochd to say which helpers there are */
-
 enum {
   FRAME_POINTS = 16384, /* of one frame: 2.6 MB */
   KNOWN_MOST = 16384,   /* points that are named ahead, for shares that are fair */
   LEAST_TOGETHER = 32,  /* trainings of a worker that trains populations, else it is not worth it */
-  LOOK_MS = 20
+  LOOK_MS = 20,
+  ANSWER_MS = 50 /* for epochd to say which helpers there are */
 };
 
 struct ep_sweep_sharing {
@@ -171,10 +170,7 @@ static int points_choose(ep_sweep_runner *runner, ep_trial_point *out, int64_t *
 }
 
 static void told_await(ep_sweep_runner *runner) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += LOOK_MS * 1000000L;
-  if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+  const struct timespec until = ep_sweep_deadline(LOOK_MS);
   pthread_cond_timedwait(&runner->told, &runner->mutex, &until);
 }
 
@@ -296,10 +292,7 @@ static int helpers_wanted(const ep_sweep_runner *runner) {
 /* epochd says at once which helpers there are: those that are idle get their share of the first
  * points. */
 static void answer_await(ep_sweep_sharing *sharing) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += (long)(ANSWER_SECONDS * 1e9);
-  if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+  const struct timespec until = ep_sweep_deadline(ANSWER_MS);
   pthread_mutex_lock(&sharing->mutex);
   while (!sharing->told && pthread_cond_timedwait(&sharing->set, &sharing->mutex, &until) == 0) {
   }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/inspection/inspection.h"
 #include "engine/training/verdict.h"
 
 /* Outputs that differ by less than this part of what the targets differ by are the same. */
@@ -51,20 +52,6 @@ static ep_program program_cut(const ep_program *whole, int last) {
   cut.data_bytes_max = 0;
   cut.parallel = (ep_parallel){0};
   return cut;
-}
-
-/* Channels of an image, or columns of a vector, that are 0 in all rows. values: [rows, channels,
- * pixels]. */
-static int64_t dead_count(const float *values, int64_t rows, ep_shape shape) {
-  int64_t dead = 0, pixels = shape.height * shape.width, row_values = ep_shape_count(shape);
-  for (int64_t unit = 0; unit < shape.channels; unit++) {
-    bool alive = false;
-    for (int64_t i = 0; i < rows && !alive; i++)
-      for (int64_t j = 0; j < pixels && !alive; j++)
-        alive = values[i * row_values + unit * pixels + j] != 0;
-    dead += !alive;
-  }
-  return dead;
 }
 
 /* Outputs of op `last` for the sample: [rows, its out_features], written. */
@@ -127,7 +114,7 @@ static void dead_units_find(ep_trainer *t, char out[EP_MESSAGE_BYTES]) {
     if (program->ops[i].type != EP_LAYER_RELU) continue;
     status = outputs_find(t, i, sample, rows, outputs, NULL);
     if (status != EP_OK) break;
-    int64_t dead = dead_count(outputs, rows, program->ops[i].out);
+    int64_t dead = ep_dead_units_count(outputs, rows, program->ops[i].out);
     bool worse = worst < 0 || (double)dead / (double)program->ops[i].out.channels >
                                   (double)worst_dead / (double)program->ops[worst].out.channels;
     if (worse) worst = i, worst_dead = dead;

@@ -4,7 +4,7 @@
 #define EP_SERVER_HANDLERS_DASHBOARD_FILES_H
 
 typedef struct {
-  const char *name; /* "index.html"; others as they stand below /assets/: "views/jobs.js" */
+  const char *name; /* "index.html"; others as they stand below /assets/: "views/jobs/jobs.js" */
   const char *type; /* Content-Type */
   const char *hash; /* of the bytes, 32 hexadecimal digits */
   const unsigned char *bytes, *gzip;

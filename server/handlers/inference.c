@@ -5,6 +5,7 @@
 
 #include "api/inference/inference.h"
 #include "server/handlers/handlers.h"
+#include "server/handlers/thresholds.h"
 #include "server/jobs/models.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
@@ -127,8 +128,6 @@ static ep_status request_read(ep_exchange *exchange, inference *pending, ep_erro
   if (status == EP_OK)
     status = ep_jobs_meaning_find(exchange->server->jobs, pending->model.job, 0, &pending->meaning,
                                   error);
-  pending->meaning.threshold = pending->model.threshold;
-  pending->meaning.has_threshold = !isnan(pending->model.threshold);
   if (status == EP_OK)
     status = ep_inference_parse(&pending->model, &pending->meaning, request->body,
                                 request->body_bytes, json_bytes, &pending->request, error);
@@ -136,19 +135,47 @@ static ep_status request_read(ep_exchange *exchange, inference *pending, ep_erro
   return status;
 }
 
+/* The request's threshold, or the model's own. One that is searched is made of the rows of the job:
+ * for those who see it. */
+static ep_status threshold_find(ep_exchange *exchange, inference *pending, ep_error *error) {
+  const ep_threshold *asked = &pending->request.threshold;
+  const ep_viewer by = ep_exchange_viewer(exchange);
+  const char *job = pending->model.job;
+  double found = pending->model.threshold;
+  ep_error why = {0};
+  ep_status status = EP_OK;
+  if (ep_threshold_is_searched(asked) &&
+      ep_jobs_see(exchange->server->jobs, &by, EP_OWNED_JOB, job, NULL) != EP_OK)
+    status = ep_fail(&why, EP_INVALID, "its search takes the job of the model, which is hidden");
+  else if (asked->kind != EP_THRESHOLD_NONE)
+    status = ep_threshold_find(exchange, job, asked, &found, &why);
+  pending->meaning.threshold = found;
+  pending->meaning.has_threshold = !isnan(found);
+  if (status == EP_OK) return EP_OK;
+  if (status == EP_INVALID || status == EP_CONFLICT) status = EP_MALFORMED;
+  return ep_fail(error, status, "parameter \"threshold\": %.400s", why.message);
+}
+
 static ep_route_result infer_start(ep_exchange *exchange) {
   ep_error error = {0};
   if (!exchange->works && exchange->request.body_bytes > EP_PARSED_HERE_BYTES)
-    return EP_ROUTE_WORKS;
+    return ep_threshold_is_named(&exchange->request) ? EP_ROUTE_INGESTS : EP_ROUTE_WORKS;
   inference *pending = calloc(1, sizeof *pending);
   if (!pending) return ep_exchange_fail_memory(exchange);
   ep_status status = request_read(exchange, pending, &error);
+  if (status == EP_OK && ep_threshold_is_searched(&pending->request.threshold) &&
+      !exchange->works) {
+    inference_destroy(pending);
+    return EP_ROUTE_INGESTS; /* where the body is read again: it is short */
+  }
+  if (status == EP_OK) status = threshold_find(exchange, pending, &error);
   if (status == EP_OK) {
     const ep_inference_request *request = &pending->request;
     exchange->deadline_us = ep_clock_steady_us() + INFER_SECONDS * 1000000LL;
     ep_exchange_retain(exchange);
     pending->exchange = exchange;
-    const ep_prediction_rows input = {request->x, request->rows, request->columns, 1, false, NULL};
+    const ep_prediction_rows input = {
+        .x = request->x, .rows = request->rows, .columns = request->columns, .windows = 1};
     status = ep_jobs_predict(exchange->server->jobs, pending->model.job, 0, &input, inference_done,
                              pending, &error);
     if (status == EP_OK) return EP_ROUTE_WAITS; /* `pending` may be freed already */

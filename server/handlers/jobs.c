@@ -287,11 +287,24 @@ ep_route_result ep_route_job_delete(ep_exchange *exchange) {
   return EP_ROUTE_DONE;
 }
 
+/* What decides between two classes. */
+typedef struct {
+  double threshold; /* NaN: the likelier one */
+  bool in_body;     /* of the request, else in its query */
+} decision;
+
+/* A fault of the threshold, with its pointer where the body has it. */
+static ep_status decision_fail(const decision *decided, ep_status status, const char *message,
+                               ep_error *error) {
+  return ep_fail_at(error, status, decided->in_body ? "/threshold" : "", "%.400s", message);
+}
+
 /* A prediction on its way. Freed by prediction_done. */
 typedef struct {
   ep_exchange *exchange; /* retained */
   ep_output_meaning meaning;
   ep_prediction_rows input; /* its names; x was given on */
+  decision decided;
 } prediction;
 
 static void prediction_destroy(prediction *pending) {
@@ -308,8 +321,8 @@ static void prediction_done(void *context, const double *output, int64_t rows, i
   if (error)
     exchange->error = *error;
   else if (pending->meaning.has_threshold && ep_output_classes(&pending->meaning, columns) != 2)
-    ep_fail(&exchange->error, EP_CONFLICT,
-            "a threshold is for two classes, which the job does not have");
+    decision_fail(&pending->decided, EP_CONFLICT,
+                  "a threshold is for two classes, which the job does not have", &exchange->error);
   else
     exchange->result = ep_predict_format(exchange->request.id, &pending->meaning,
                                          pending->input.name, output, rows, columns);
@@ -354,11 +367,11 @@ static ep_status predict_read(ep_exchange *exchange, int64_t checkpoint, ep_pred
     return ep_jobs_rows_read(jobs, request->id, checkpoint, request->body, request->body_bytes, out,
                              problem);
   return ep_predict_parse(request->body, request->body_bytes, &out->x, &out->rows, &out->columns,
-                          problem);
+                          &out->threshold, problem);
 }
 
 /* Takes what is in *input, also on failure. */
-static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, double threshold,
+static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, decision decided,
                                  ep_prediction_rows *input, ep_error *error) {
   ep_jobs *jobs = exchange->server->jobs;
   const char *id = exchange->request.id;
@@ -369,8 +382,9 @@ static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, doub
   }
   pending->input = (ep_prediction_rows){.rows = input->rows, .name = input->name};
   ep_status status = ep_jobs_meaning_find(jobs, id, checkpoint, &pending->meaning, error);
-  pending->meaning.threshold = threshold;
-  pending->meaning.has_threshold = !isnan(threshold);
+  pending->decided = decided;
+  pending->meaning.threshold = decided.threshold;
+  pending->meaning.has_threshold = !isnan(decided.threshold);
   if (status == EP_OK && input->forecast && ep_loss_is_classifier(pending->meaning.loss))
     status = ep_fail_at(error, EP_INVALID, "/steps",
                         "the job predicts classes, which are no numbers to go on from: leave it "
@@ -387,12 +401,34 @@ static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, doub
   return status;
 }
 
+/* The threshold of the query, or that of the body. A search takes a worker: not for an HTTP thread.
+ */
+static ep_status decision_find(ep_exchange *exchange, const ep_threshold *query,
+                               const ep_threshold *body, decision *out, ep_error *error) {
+  ep_error why = {0};
+  *out = (decision){.threshold = NAN, .in_body = body->kind != EP_THRESHOLD_NONE};
+  if (out->in_body && query->kind != EP_THRESHOLD_NONE)
+    return decision_fail(out, EP_INVALID, "the query has a threshold too: give one of them", error);
+  ep_status status = ep_threshold_find(exchange, exchange->request.id, out->in_body ? body : query,
+                                       &out->threshold, &why);
+  return status == EP_OK ? EP_OK : decision_fail(out, status, why.message, error);
+}
+
+/* The rows are read, and are taken, also on failure. */
+static ep_status predict_rows(ep_exchange *exchange, int64_t checkpoint, const ep_threshold *query,
+                              ep_prediction_rows *input, ep_error *error) {
+  decision decided;
+  ep_status status = decision_find(exchange, query, &input->threshold, &decided, error);
+  if (status == EP_OK) return prediction_send(exchange, checkpoint, decided, input, error);
+  ep_prediction_rows_deinit(input);
+  return status;
+}
+
 static ep_route_result predict_start(ep_exchange *exchange) {
   ep_problem problem = {0};
   ep_error error = {0};
   ep_prediction_rows input;
   ep_threshold asked;
-  double threshold;
   int64_t checkpoint = 0;
   const char *name = ep_request_query(&exchange->request, "checkpoint");
   if (name && ep_checkpoint_name_read(name, &checkpoint, &error) != EP_OK)
@@ -402,15 +438,16 @@ static ep_route_result predict_start(ep_exchange *exchange) {
     return ep_exchange_fail(exchange, &error);
   if (ep_threshold_is_searched(&asked) && !exchange->works) return EP_ROUTE_INGESTS;
   bool soon = is_json(exchange) && exchange->request.body_bytes <= EP_PARSED_HERE_BYTES;
-  if (!soon && !exchange->works) return EP_ROUTE_WORKS;
+  if (!soon && !exchange->works)
+    return is_json(exchange) && ep_threshold_is_named(&exchange->request) ? EP_ROUTE_INGESTS
+                                                                          : EP_ROUTE_WORKS;
   if (predict_read(exchange, checkpoint, &input, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  ep_status status = ep_threshold_find(exchange, exchange->request.id, &asked, &threshold, &error);
-  if (status != EP_OK) {
+  if (ep_threshold_is_searched(&input.threshold) && !exchange->works) {
     ep_prediction_rows_deinit(&input);
-    return ep_exchange_fail(exchange, &error);
+    return EP_ROUTE_INGESTS; /* where the body is read again: it is short */
   }
-  status = prediction_send(exchange, checkpoint, threshold, &input, &error);
+  ep_status status = predict_rows(exchange, checkpoint, &asked, &input, &error);
   return status == EP_OK ? EP_ROUTE_WAITS : ep_exchange_fail(exchange, &error);
 }
 

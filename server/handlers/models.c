@@ -26,7 +26,6 @@ static ep_status threshold_take(ep_exchange *exchange, const ep_model_request *m
     return EP_OK;
   ep_status status = ep_threshold_find(exchange, model->job, &model->threshold, out, &why);
   if (status == EP_OK) return EP_OK;
-  if (status == EP_NOT_FOUND) status = EP_CONFLICT;
   return ep_fail_at(error, status, "/threshold", "%.400s", why.message);
 }
 

@@ -60,6 +60,8 @@ static ep_status numbers_make(ep_exchange *exchange, const char *job,
   return status;
 }
 
+static const char NOT_TWO[] = "a threshold is for two classes, which the job does not have";
+
 /* The probability of the best decision, from the numbers of "pr". EP_CONFLICT: no row is to be
  * taken, which no probability says: some are 1. */
 static ep_status decision_read(const char *text, bool cost, double *out, ep_error *error) {
@@ -70,8 +72,7 @@ static ep_status decision_read(const char *text, bool cost, double *out, ep_erro
   const json_t *probability = json_object_get(best, "probability");
   *out = json_is_number(probability) ? json_number_value(probability) : 1;
   if (json_array_size(json_object_get(root, "classes")) != 2)
-    status =
-        ep_fail(error, EP_CONFLICT, "a threshold is for two classes, which the job does not have");
+    status = ep_fail(error, EP_CONFLICT, "%s", NOT_TWO);
   if (status == EP_OK && !json_is_number(json_object_get(best, "threshold")))
     status = ep_fail(error, EP_CONFLICT,
                      "by these costs it is cheapest to take no row at all: there is no threshold");
@@ -96,7 +97,13 @@ ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_thr
   ep_status status = numbers_make(exchange, job, &request, true, &text, error);
   if (status == EP_OK) status = decision_read(text, cost, out, error);
   free(text);
-  return status;
+  if (status != EP_NOT_FOUND) return status;
+  return ep_fail(error, EP_CONFLICT, "%s", NOT_TWO); /* the plot does not fit the job */
+}
+
+bool ep_threshold_is_named(const ep_request *request) {
+  static const char key[] = "\"threshold\"";
+  return request->body && memmem(request->body, request->body_bytes, key, sizeof key - 1);
 }
 
 /* A parameter that names something. */

@@ -83,7 +83,7 @@ static const ep_route rows[] = {
   {"GET",    "/openapi.json",             ep_route_contract_get,    EP_BODY_NONE, 0, EP_RUNS_HERE, OPEN, EP_OWNED_NONE, {NULL}, NULL},
   {"GET",    "/",                         ep_route_root_get,        EP_BODY_NONE, 0, EP_RUNS_HERE, OPEN, EP_OWNED_NONE, {NULL}, NULL},
   {"GET",    "/assets/{id}",              ep_route_asset_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, OPEN, EP_OWNED_NONE, {NULL}, NULL},
-  {"GET",    "/assets/views/{id}",        ep_route_asset_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, OPEN, EP_OWNED_NONE, {NULL}, NULL},
+  {"GET",    "/assets/views/{id}/{name}", ep_route_asset_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, OPEN, EP_OWNED_NONE, {NULL}, NULL},
 };
 /* clang-format on */
 const ep_routes EP_ROUTES = {rows, sizeof rows / sizeof rows[0]};

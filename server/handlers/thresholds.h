@@ -6,10 +6,15 @@
 #include "server/http/exchange.h"
 
 /* *out: the probability; NaN where none is asked for. The best F1 and the least cost are those of
- * the job's plot "pr", with the weights that the request's ?checkpoint= names: a worker reads the
- * data for it, so this is no call for an HTTP thread. EP_CONFLICT: the job has not two classes. */
+ * the plot "pr" of the job, which is there, with the weights that the request's ?checkpoint= names:
+ * a worker reads the data for it, so this is no call for an HTTP thread. EP_CONFLICT: the job has
+ * not two classes. */
 ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_threshold *asked,
                             double *out, ep_error *error);
+
+/* Whether a body that is too long to be parsed here may name one: the search for it, if it is one,
+ * is for the threads of server->ingest. */
+bool ep_threshold_is_named(const ep_request *request);
 
 /* Whether that takes a worker. */
 static inline bool ep_threshold_is_searched(const ep_threshold *asked) {

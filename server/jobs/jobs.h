@@ -176,13 +176,14 @@ typedef struct {
   int64_t windows; /* predictions of a row: 1, or, of a series, those of all examples in it */
   bool forecast;   /* of them some are made from others */
   char **name;     /* [rows], owned, and each; NULL: they have no names */
+  ep_threshold threshold; /* what the body says of it beside the rows */
 } ep_prediction_rows;
 
 void ep_prediction_rows_deinit(ep_prediction_rows *rows); /* a zeroed one is allowed */
 
 /* Reads {"rows": [{"age": 31, "city": "Oslo"}, …]}, cells by the columns of the job's table, for
  * ep_jobs_predict; of a series they are successive rows, and "steps" and "future" may be beside
- * them. *out: its x is the caller's. Faults have pointers. */
+ * them, as "threshold" may be of all. *out: its x is the caller's. Faults have pointers. */
 ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
                             size_t bytes, ep_prediction_rows *out, ep_problem *problem);
 

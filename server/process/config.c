@@ -1,10 +1,12 @@
 #include "server/process/config.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "api/arguments/arguments.h"
 #include "api/arguments/help.h"
@@ -251,6 +253,20 @@ static void data_dir_find(char path[PATH_MAX]) {
   if (bytes >= PATH_MAX) snprintf(path, PATH_MAX, "epochd-data");
 }
 
+/* Processes that read files have other working directories. */
+static ep_status data_dir_absolute(char path[PATH_MAX], ep_error *error) {
+  char folder[PATH_MAX], whole[PATH_MAX];
+  if (path[0] == '/') return EP_OK;
+  if (!getcwd(folder, sizeof folder))
+    return ep_fail(error, EP_IO, "the working directory, below which %.200s is, is unknown: %s",
+                   path, strerror(errno));
+  int bytes = snprintf(whole, sizeof whole, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, path);
+  if (bytes < 0 || bytes >= (int)sizeof whole)
+    return ep_fail(error, EP_INVALID, "the path of the data folder, %.100s…, is too long", whole);
+  memcpy(path, whole, (size_t)bytes + 1);
+  return EP_OK;
+}
+
 /* A container or taskset may allow fewer processors than there are. */
 static int cores_count(void) {
   cpu_set_t allowed;
@@ -296,7 +312,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
   out->format = format_from_name(out->log_format);
   out->private_default = ep_visibility_from_name(out->visibility) == true;
   if (!out->data_dir[0]) data_dir_find(out->data_dir);
-  return EP_OK;
+  return data_dir_absolute(out->data_dir, error);
 }
 
 void ep_config_usage(FILE *out) {

@@ -17,7 +17,7 @@ enum { EP_CONFIG_TEXT_BYTES = 1024, EP_CONFIG_FOLDERS_BYTES = 16384 };
 typedef struct {
   char listen[EP_CONFIG_TEXT_BYTES];     /* HOST:PORT; [::1]:8080 for IPv6 */
   char allow_host[EP_CONFIG_TEXT_BYTES]; /* further names it may be called by, comma-separated */
-  char data_dir[PATH_MAX];               /* may be relative to the working directory */
+  char data_dir[PATH_MAX];               /* absolute */
   char devices[EP_CONFIG_TEXT_BYTES]; /* "auto", "cpu,cuda:0", "auto,slurm:gpu,kubernetes:research"
                                        */
   /* Workers by Slurm; "" = none, or Slurm's default. */

@@ -24,6 +24,12 @@ def safetensors(arrays):
     return struct.pack("<Q", len(text)) + text + body
 
 
+def cpu_seconds(process):
+    """What a process has taken so far, of all its threads; to a hundredth."""
+    fields = open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Failed(Exception):
     """The daemon did not do what it was asked, and how it answered."""
 
@@ -150,8 +156,12 @@ class Daemon:
         return self.request("GET", f"/v1/jobs/{identity}")
 
     def processes(self):
-        """Process ids by name: epochd and its workers."""
-        found = {"epochd": self.process.pid}
+        """Process ids by name: epochd and its workers, of which there may be several of a name."""
+        return dict(self.processes_named())
+
+    def processes_named(self):
+        """(name, process id) of each, epochd first."""
+        found = [("epochd", self.process.pid)]
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
                 stat = open(f"/proc/{entry}/stat").read()
@@ -159,7 +169,7 @@ class Daemon:
                 continue
             name, fields = stat[stat.index("(") + 1:stat.rindex(")")], stat[stat.rindex(")"):].split()
             if int(fields[2]) == self.process.pid:
-                found[name] = int(entry)
+                found.append((name, int(entry)))
         return found
 
     def stop(self):

@@ -1,13 +1,15 @@
 /* load.c: clients of a daemon on 127.0.0.1, for tests/bench/load. Prints one JSON object.
  *
  *   bench_load ask PORT PATH SECONDS SUBMITTERS SEED   GETs on one connection, jobs on others
- *   bench_load watch PORT JOB WATCHERS LINES           reads the job's next lines on each
- * connection bench_load log FILE JOB LINES SEED                 writes a log of so many epochs
+ *   bench_load post PORT FILE SECONDS CLIENTS          FILE, a whole request, again and again by
+ * each bench_load watch PORT JOB WATCHERS LINES           reads the job's next lines by each
+ *   bench_load log FILE JOB LINES SEED                 writes a log of so many epochs
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +19,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -147,6 +150,109 @@ static void asks_run(int port, const char *path, double seconds, int submitters,
   printf(", \"submits_per_second\": %.0f, \"refused\": %ld}\n",
          (double)submitted / (before - begun), refused);
   free(took);
+}
+
+/* One client: what it has of the response that is under way. */
+typedef struct {
+  int client;
+  char *text;                    /* [capacity], owned */
+  size_t used, wanted, capacity; /* wanted: bytes of the whole response; 0: its head is not there */
+  double asked;                  /* when the request was sent */
+} poster;
+
+typedef struct {
+  char *text; /* owned */
+  size_t bytes;
+} request_text;
+
+static request_text request_load(const char *path) {
+  struct stat about;
+  FILE *file = fopen(path, "r");
+  if (!file || fstat(fileno(file), &about) != 0) die(path);
+  request_text request = {malloc((size_t)about.st_size + 1), (size_t)about.st_size};
+  if (!request.text || fread(request.text, 1, request.bytes, file) != request.bytes) die(path);
+  fclose(file);
+  return request;
+}
+
+static void poster_send(poster *p, const request_text *request) {
+  p->used = p->wanted = 0;
+  p->asked = seconds_now(CLOCK_MONOTONIC);
+  for (size_t sent = 0; sent < request->bytes;) {
+    ssize_t got = send(p->client, request->text + sent, request->bytes - sent, MSG_NOSIGNAL);
+    if (got < 0) die("send");
+    sent += (size_t)got;
+  }
+}
+
+static void head_take(poster *p) {
+  const char *end = strstr(p->text, "\r\n\r\n");
+  const char *length = end ? strcasestr(p->text, "\r\nContent-Length:") : NULL;
+  if (!end) return;
+  if (strtol(p->text + 9, NULL, 10) != 200 || !length || length > end) {
+    fprintf(stderr, "%.600s\n", p->text);
+    die("a POST was refused");
+  }
+  p->wanted = (size_t)(end + 4 - p->text) + strtoul(length + 17, NULL, 10);
+}
+
+/* Reads what has come; whether the response is whole. */
+static bool poster_read(poster *p) {
+  if (p->capacity - p->used < READ_BYTES) {
+    p->capacity = 2 * p->capacity + READ_BYTES;
+    p->text = realloc(p->text, p->capacity + 1);
+    if (!p->text) die("memory");
+  }
+  ssize_t got = recv(p->client, p->text + p->used, p->capacity - p->used, 0);
+  if (got <= 0) die("recv");
+  p->used += (size_t)got;
+  p->text[p->used] = 0;
+  if (p->wanted == 0) head_take(p);
+  return p->wanted > 0 && p->used >= p->wanted;
+}
+
+static void posts_run(int port, const char *path, double seconds, int clients) {
+  request_text request = request_load(path);
+  size_t capacity = 1 << 20, count = 0;
+  double *took = malloc(capacity * sizeof *took);
+  poster *posters = calloc((size_t)clients, sizeof *posters);
+  int set = epoll_create1(EPOLL_CLOEXEC);
+  if (!took || !posters) die("memory");
+  for (int i = 0; i < clients; i++) {
+    posters[i].client = dial(port);
+    setsockopt(posters[i].client, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &posters[i]};
+    if (epoll_ctl(set, EPOLL_CTL_ADD, posters[i].client, &event) != 0) die("epoll");
+  }
+  double begun = seconds_now(CLOCK_MONOTONIC), now = begun;
+  int waiting = clients; /* for a response; at the end all get theirs, so that nothing is left */
+  for (int i = 0; i < clients; i++) poster_send(&posters[i], &request);
+  while (waiting > 0) {
+    struct epoll_event events[64];
+    int ready = epoll_wait(set, events, 64, PATIENCE_S * 1000);
+    if (ready <= 0) die("no response");
+    for (int i = 0; i < ready; i++) {
+      poster *p = events[i].data.ptr;
+      if (!poster_read(p)) continue;
+      now = seconds_now(CLOCK_MONOTONIC);
+      if (count < capacity) took[count++] = now - p->asked;
+      if (now < begun + seconds && count < capacity)
+        poster_send(p, &request);
+      else
+        waiting--;
+    }
+  }
+  printf("{\"requests\": %zu, \"requests_per_second\": %.2f, ", count,
+         (double)count / (now - begun));
+  quantiles_print(took, count);
+  printf("}\n");
+  for (int i = 0; i < clients; i++) {
+    close(posters[i].client);
+    free(posters[i].text);
+  }
+  free(posters);
+  free(took);
+  free(request.text);
 }
 
 /* One watcher: what it has of the line that is under way. */
@@ -290,12 +396,14 @@ int main(int argc, char **argv) {
   if (strcmp(what, "ask") == 0 && argc == 7) {
     asks_run(count_read(argv[2]), argv[3], strtod(argv[4], NULL), count_read(argv[5]),
              (unsigned)count_read(argv[6]));
+  } else if (strcmp(what, "post") == 0 && argc == 6) {
+    posts_run(count_read(argv[2]), argv[3], strtod(argv[4], NULL), count_read(argv[5]));
   } else if (strcmp(what, "watch") == 0 && argc == 6) {
     watch_run(count_read(argv[2]), argv[3], count_read(argv[4]), count_read(argv[5]));
   } else if (strcmp(what, "log") == 0 && argc == 6) {
     log_write(argv[2], argv[3], count_read(argv[4]), (unsigned)count_read(argv[5]));
   } else {
-    fprintf(stderr, "bench_load: see tests/bench/load\n");
+    fprintf(stderr, "bench_load: see load.c\n");
     return 2;
   }
   return 0;

@@ -12,10 +12,9 @@ import subprocess
 import threading
 import time
 
-from daemon import Daemon
+from daemon import Daemon, cpu_seconds
 
 PROGRAM = os.path.join(os.environ["EPOCHD_BENCH_PROGRAMS"], "bench_load")
-TICKS = os.sysconf("SC_CLK_TCK")
 SECONDS = 4  # of GETs
 SUBMITTERS = 16
 WATCHERS = 10000
@@ -26,11 +25,6 @@ REPORT_SECONDS = 6
 XOR = {"data": {"generator": "xor"}, "loss": "bce_with_logits", "epochs": 10, "optimizer": {"lr": 0.5},
        "model": {"layers": [{"type": "linear", "out_features": 4}, {"type": "tanh"},
                             {"type": "linear", "out_features": 1}]}}
-
-
-def cpu_seconds(process):
-    fields = open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def program(*arguments):

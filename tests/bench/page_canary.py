@@ -11,9 +11,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
-FILES = ("README.md", "docs/performance.md", "docs/data.md", "docs/performance/real.json",
-         "docs/performance/h200.json", "docs/performance/cpu.json",
-         "docs/performance/study.json", "docs/performance/sweeps_cpu.json", "docs/performance/sweeps_h200.json")
+FILES = ["README.md", "docs/performance.md", "docs/data.md"]
+FILES += [os.path.join("docs", "performance", name) for name in sorted(os.listdir(os.path.join(ROOT, "docs", "performance")))
+          if name.endswith(".json")]
 
 
 def edit(path, change):

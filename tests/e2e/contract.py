@@ -372,12 +372,12 @@ def dashboard(contract):
     page = {"Accept": "text/html"}
     answer, raw = contract.ask("GET", "/", 200, headers=page)
     contract.ask("GET", "/assets/nothing.js", 404)
-    contract.ask("GET", "/assets/views/nothing.js", 404)
+    contract.ask("GET", "/assets/views/jobs/nothing.js", 404)
     if b"no dashboard" in raw:
         NOT_HERE.update({("front", "304"), ("asset", "200"), ("asset", "304"), ("asset_view", "200"), ("asset_view", "304")})
         return
     contract.ask("GET", "/", 304, headers=dict(page, **{"If-None-Match": answer.getheader("ETag")}))
-    for path in ("/assets/main.js", "/assets/style.css", "/assets/views/jobs.js"):
+    for path in ("/assets/main.js", "/assets/style.css", "/assets/views/jobs/jobs.js"):
         answer, _ = contract.ask("GET", path, 200)
         contract.ask("GET", path, 304, headers={"If-None-Match": answer.getheader("ETag")})
 
@@ -430,7 +430,7 @@ def others(contract):
         ask("GET", path, 200)
     ask("GET", "/nowhere", 404)
     for template in contract.document["paths"]:
-        path = template.replace("{id}", "job_0").replace("{name}", "none").replace("{step}", "latest").replace("{n}", "0")
+        path = template.replace("{room}", "jobs").replace("{id}", "job_0").replace("{name}", "none").replace("{step}", "latest").replace("{n}", "0")
         path = path.replace("{split}", "train").replace("{part}", "x")
         answer, _ = ask("BREW", path, 405)
         listed = {method.upper() for method in contract.document["paths"][template]}

@@ -37,7 +37,7 @@ python3 "$here/page.py" "$url" 170000 || fail "the page is not whole"
 echo "ok: every file that the page names is there, in both forms, in less than 170 kB for all views"
 ! python3 "$here/page.py" "$url" 1000 >/dev/null 2>&1 || fail "no page is ever too heavy"
 
-for path in / /assets/main.js /assets/style.css /assets/views/jobs.js; do
+for path in / /assets/main.js /assets/style.css /assets/views/jobs/jobs.js; do
   http GET "$path" "${html[@]}"
   expect 200
   guarded
@@ -63,11 +63,11 @@ for refused in 'gzip;q=0' 'gzip; q=0.000' 'identity' 'x-gzip-not'; do
 done
 echo "ok: ETags, 304, both forms, HEAD"
 
-for path in /assets/nothing.js /assets/views/nothing.js /assets/index.htm /assets/views /assets/ /assets/views/jobs.js/x; do
+for path in /assets/nothing.js /assets/views/nothing.js /assets/views/jobs/nothing.js /assets/index.htm /assets/views /assets/views/jobs /assets/ /assets/views/jobs/jobs.js/x; do
   http GET "$path"
   expect 404
 done
-for path in /assets/..%2fmain.js /assets/views/..%2Fmain.js /assets/%2e%2e/main.js; do
+for path in /assets/..%2fmain.js /assets/views/jobs/..%2Fmain.js /assets/%2e%2e/main.js; do
   http GET "$path" --path-as-is
   [[ $code == 40[04] ]] || expect 404
 done

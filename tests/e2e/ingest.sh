@@ -31,6 +31,8 @@ answered_with() {
   [[ -z $(ls "$data_dir/tmp") ]] || fail "left in DATA/tmp: $(ls "$data_dir/tmp")"
 }
 
+cd "$scratch" || fail "there is no folder"
+data_dir=data # relative: the process that reads has another working directory
 daemon_start
 long_put
 http PUT /v1/datasets/short --data-binary "@$scratch/short"

@@ -159,6 +159,19 @@ def pictures_check(job, names):
             fail(f"{name}: {problem['detail']}")
 
 
+def infer(rows, request, want=200):
+    return ask("POST", "/v2/models/marks/infer", request | {"inputs": [
+        {"name": "x", "datatype": "FP32", "shape": [len(rows), len(rows[0])], "data": sum(rows, [])}]}, want=want)
+
+
+def infer_check(whose, rows, threshold, wanted, classes):
+    answer = infer(rows, {"parameters": {"threshold": threshold}} if threshold else {})
+    if answer["parameters"] != {"threshold": wanted}:
+        fail(f"{whose} threshold: {answer['parameters']}, not {wanted}")
+    if next(o["data"] for o in answer["outputs"] if o["name"] == "class") != classes:
+        fail(f"{whose} threshold {threshold} decides otherwise")
+
+
 def thresholds(job, rows, truth):
     """Predictions and a published model decide by a threshold; that of the best F1 has it."""
     predict = lambda threshold: ask("POST", f"/v1/jobs/{job}/predict?threshold={threshold}", {"x": rows})
@@ -171,21 +184,45 @@ def thresholds(job, rows, truth):
         if best:
             hits = sum(1 for t, c in zip(truth, got["classes"]) if t and c)
             near(f"recall at {asked}", hits / sum(truth), best["recall"])
+        for given in {asked, at}:
+            if ask("POST", f"/v1/jobs/{job}/predict", {"threshold": given, "x": rows}) != got:
+                fail(f"the body's threshold {given} decides otherwise")
         model = ask("PUT", "/v1/models/marks", {"job": job, "threshold": asked})
         if model["threshold"] != at:
             fail(f"the model's threshold is {model['threshold']}")
-        answer = ask("POST", "/v2/models/marks/infer", {"inputs": [
-            {"name": "x", "datatype": "FP32", "shape": [len(rows), len(rows[0])], "data": sum(rows, [])}]})
-        if next(o["data"] for o in answer["outputs"] if o["name"] == "class") != got["classes"]:
-            fail(f"the model decides otherwise at {asked}")
+        infer_check("the model's own", rows, None, at, got["classes"])
+        # of the request, whatever the model's is
+        ask("PUT", "/v1/models/marks", {"job": job, "threshold": 0.999})
+        infer_check("the request's", rows, asked, at, got["classes"])
+    # longer than what an HTTP thread parses
+    many = rows * (80_000 // len(json.dumps(rows)) + 1)
+    if ask("POST", f"/v1/jobs/{job}/predict", {"x": many, "threshold": "f1"})["classes"] != predict("f1")["classes"] * (len(many) // len(rows)):
+        fail("a long body's threshold decides otherwise")
+    infer_check("a long request's", many, "f1", pr["best_f1"]["probability"], predict("f1")["classes"] * (len(many) // len(rows)))
     if ask("PUT", "/v1/models/marks", {"job": job})["threshold"] is not None:
         fail("a threshold outlives its publication")
+    if "parameters" in infer(rows, {"parameters": {"threshold": None}}):
+        fail("a threshold decides that nobody has given")
+    for query, given in (("", 1.01), ("", -0.01), ("", "best"), ("", True), ("?threshold=0.5", 0.5)):
+        problem = ask("POST", f"/v1/jobs/{job}/predict{query}", {"x": rows, "threshold": given}, want=422)
+        if problem["errors"][0]["pointer"] != "/threshold":
+            fail(f"the body's threshold {given}: {problem}")
+        if not query and "threshold" not in infer(rows, {"parameters": {"threshold": given}}, want=400)["error"]:
+            fail(f"the request's threshold {given}")
     for wrong in ("1.5", "best", "fp:1", "nan"):
         if "threshold" not in ask("POST", f"/v1/jobs/{job}/predict?threshold={wrong}", {"x": rows}, want=400)["detail"] and wrong != "fp:1":
             fail(f"threshold={wrong}")
         if ask("PUT", "/v1/models/marks", {"job": job, "threshold": wrong}, want=422)["errors"][0]["pointer"] != "/threshold":
             fail(f"a model of the threshold {wrong}")
     print(f"ok: thresholds: recall {pr['best_f1']['recall']:.3f} at the best F1, {pr['at_half']['recall']:.3f} at one half")
+
+
+def two_classes_wanted(job, threshold, body):
+    """The job has none that a threshold could decide between."""
+    for query, given, pointers in (f"?threshold={threshold}", {}, []), ("", {"threshold": threshold}, ["/threshold"]):
+        problem = ask("POST", f"/v1/jobs/{job}/predict{query}", body | given, want=409)
+        if "two classes" not in problem["detail"] or [e["pointer"] for e in problem.get("errors", [])] != pointers:
+            fail(f"a threshold of a job without two classes: {problem}")
 
 
 def binary():
@@ -275,9 +312,13 @@ def table():
             fail(f"{query}: {problem['detail']}")
     for threshold in (0.5, "f1"):
         body = {"rows": [{"width": 4, "height": 0, "colour": "red"}]}
-        if "two classes" not in ask("POST", f"/v1/jobs/{job}/predict?threshold={threshold}", body, want=409)["detail"]:
-            fail("a threshold for three classes")
+        two_classes_wanted(job, threshold, body)
         ask("PUT", "/v1/models/fruit", {"job": job, "threshold": threshold}, want=(409, 422))
+        ask("PUT", "/v1/models/fruit", {"job": job})
+        answer = ask("POST", "/v2/models/fruit/infer", {"parameters": {"threshold": threshold}, "inputs": [
+            {"name": "x", "datatype": "FP64", "shape": [1, 3], "data": [4, 0, 1]}]}, want=400)
+        if "two classes" not in answer["error"]:
+            fail(f"a request's threshold for three classes: {answer}")
     pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence",
                          "mistakes", "uncertain", "weights"])
     print("ok: names, boundary, dependence of a table, and what is refused")
@@ -330,6 +371,8 @@ def regression():
     got = plot(job, "dependence", column=0)
     slopes = [(b - a) / (d - c) for a, b, c, d in zip(got["mean"], got["mean"][1:], got["value"], got["value"][1:])]
     near("the slope", slopes, [slopes[0]] * len(slopes), 1e-3)
+    for threshold in (0.5, "f1", "fp:1,fn:5"):
+        two_classes_wanted(job, threshold, {"x": rows[:1]})
     importance_beside(job, rows[:100], y[:100])
     pictures_check(job, ["predictions", "residuals", "boundary", "importance", "dependence", "weights"])
     print("ok: a regression's plots, and no ROC of it")

@@ -47,6 +47,11 @@ def basics(plain):
     job = client.train(XOR, progress=False)
     assert job.status == "succeeded" and job.metrics["test"]["accuracy"] == 1, job.document
     assert [round(row[0]) > 0 for row in plain(job.predict([[0, 0], [0, 1], [1, 0], [1, 1]]))] == [False, True, True, False]
+    sides = job.decide([[0, 0], [0, 1], [1, 0], [1, 1]], 0.5)
+    assert sides["classes"] == [0, 1, 1, 0] and sides["threshold"] == 0.5, sides
+    assert job.decide([[0, 1]], "f1")["classes"] == [1]
+    fault = raises(epochd.EpochdError, lambda: job.decide([[0, 0]], 1.5))
+    assert fault.errors[0][0] == "/threshold", fault.errors
     events = list(job.events())
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1)) and events[-1]["type"] == "end"
     assert len(list(job.events(after=events[-3]["seq"]))) == 2

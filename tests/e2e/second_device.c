@@ -1,4 +1,4 @@
-/* A plug-in whose GPUs, cuda:0 and cuda:1, are the CPU once more: what is done with several
+/* A plug-in whose GPUs, cuda:0 to cuda:3, are the CPU once more: what is done with several
  * devices, and with a device that trains populations, is tested on a machine without a GPU. Its
  * executors are the CPU's, whatever is asked for; a population is trained one by one. */
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "kernels/backend.h"
 #include "kernels/population.h"
 
-enum { DEVICES = 2, PARAMETERS_MOST = 200 };
+enum { DEVICES = 4, PARAMETERS_MOST = 200 };
 
 const ep_backend_ops *ep_backend_plugin(void);
 

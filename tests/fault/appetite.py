@@ -4,8 +4,9 @@
     appetite.py URL PID [--seconds S] [--most-mib M] [--attack NAME]
 
 Each attack goes on for S seconds beside a probe, which measures /livez, the daemon's memory, and an echo that
-nothing but the machine delays. Ends with 1 if the daemon's memory passed M MiB, if 99 of 100 probes were not answered
-within 100 ms more than the echo took, or if it does not serve afterwards.
+nothing but the machine delays, and every response that is read is counted by its status. Ends with 1 if the daemon's
+memory passed M MiB, if 99 of 100 probes were not answered within 100 ms more than the echo took, if a response was a
+fault of the daemon's own (500 and above, but 503), or if it does not serve afterwards.
 """
 import argparse
 import gzip
@@ -22,6 +23,9 @@ import urllib.parse
 
 P99_SECONDS = 0.1
 
+# How many responses had each status, of all processes.
+STATUSES = multiprocessing.Array("Q", 600)
+
 
 class Daemon:
     def __init__(self, url, pid):
@@ -33,6 +37,8 @@ class Daemon:
             headers = {"Content-Type": "application/json", **(headers or {})}
             connection.request(method, path, body, headers)
             response = connection.getresponse()
+            with STATUSES.get_lock():
+                STATUSES[response.status] += 1
             return response.status, response.read()
         finally:
             connection.close()
@@ -320,12 +326,18 @@ ATTACKS = [heavy_lists, heavy_trees, heavy_rows, heavy_predictions, named_predic
 
 
 def attack_run(daemon, attack, options):
+    before = list(STATUSES)
     probe = Probe(daemon)
     good = attack(daemon, options.seconds) is not False
     probe.end()
+    statuses = {status: count - before[status] for status, count in enumerate(STATUSES) if count > before[status]}
     print(f"{attack.__name__:<20} {probe.probes:>5} probes, p99 {probe.p99 * 1000:>6.1f} ms (of an echo "
           f"{probe.echo_p99 * 1000:.1f}), {probe.faults} faults, at most {probe.most:>6.0f} MiB, "
           f"then {daemon.memory_mib():.0f}", flush=True)
+    print("    answered: " + ", ".join(f"{count} with {status}" for status, count in statuses.items()), flush=True)
+    if any(status >= 500 and status != 503 for status in statuses):
+        print("FAILED: a response was a fault of the daemon's own")
+        good = False
     if options.most_mib and probe.most > options.most_mib:
         print(f"FAILED: more than {options.most_mib} MiB")
         good = False

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """ranks.py BUILD: kill -9 of a rank, of their worker, of the daemon, or of both, at moments of chance, while jobs train
-on several ranks.
+on several ranks: those of the CPU, or with --gpus N on N GPUs.
 
-A rank is a thread, so its death is the worker's. Each job takes some kills, and goes on from its last checkpoint
-after each. At its end its weights, to the bit, and its epochs are compared with those of the same job that nothing
-disturbed, and /dev/shm with what was there before. Prints a table. Ends with 1 if anything differs.
+A rank is a thread of its worker on the CPU, and a stream of its worker on GPUs, so its death is the worker's. On GPUs
+one worker leads, and those of the job's other GPUs wait idle: they are killed too. Each job takes some kills, and goes
+on from its last checkpoint. At its end its weights, to the bit, and its epochs are compared with those of the same job
+that nothing disturbed, and /dev/shm with what was there before. Prints a table. Ends with 1 if anything differs.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from kills import kill, workers
 
 OTHERS = "epochd-power."  # a test that runs beside this one has its disks there
 VICTIMS = ["rank", "worker", "daemon", "both"]
+GPU_VICTIMS = VICTIMS + ["idle worker"]
 GRIDS = [{"data": 2}, {"data": 4}, {"model": 2}, {"model": 4, "micro_batches": 3}, {"data": 2, "model": 2},
          {"data": 4, "model": 2, "micro_batches": 3}, {"data": 2, "model": 4, "micro_batches": 5}]
 LAYERS = [{"type": "linear", "out_features": 12}, {"type": "tanh"}, {"type": "dropout", "p": 0.1},
@@ -32,10 +34,10 @@ def shared_memory():
     return {name for name in os.listdir("/dev/shm") if not name.startswith(OTHERS)}
 
 
-def job(grid, epochs):
+def job(grid, epochs, device):
     return {"data": {"generator": "disc", "rows": 300, "validation": 0.2}, "model": {"layers": LAYERS},
             "loss": "cross_entropy", "optimizer": {"type": "adam", "lr": 0.01}, "epochs": epochs, "batch_size": 50,
-            "seed": 5, "device": "cpu", "parallel": grid, "report_every": 1, "checkpoint": {"every_seconds": 0}}
+            "seed": 5, "device": device, "parallel": grid, "report_every": 1, "checkpoint": {"every_seconds": 0}}
 
 
 def ended(http, identity):
@@ -63,11 +65,25 @@ def outcome(http, identity):
 
 
 class Disturbed:
-    def __init__(self, options, scratch, body, chance):
-        self.options, self.chance, self.scratch = options, chance, scratch
-        self.data, self.log = f"{scratch}/{time.time_ns()}", scratch + "/epochd.log"
-        self.daemon = Daemon(options.build, self.data, self.log)
-        self.job = submitted(Http(self.daemon.port), body)
+    def __init__(self, options, scratch, chance):
+        self.options, self.chance = options, chance
+        self.data, self.log = scratch + "/data", scratch + "/epochd.log"
+        self.job, self.daemon = None, None
+        self.start()
+
+    def start(self):
+        gpus, plugin = self.options.gpus, self.options.plugin
+        flags = ["--devices", ",".join(f"cuda:{gpu}" for gpu in range(gpus))] if gpus else []
+        libraries = os.environ.get("EPOCHD_BENCH_LIBRARIES")
+        self.daemon = Daemon(self.options.build, self.data, self.log, {"LD_LIBRARY_PATH": libraries} if libraries else {},
+                             flags + (["--plugin", plugin] if plugin else []))
+
+    def calm(self, body):
+        """What the job ends with that nothing disturbs."""
+        http = Http(self.daemon.port)
+        name = submitted(http, body)
+        ended(http, name)
+        return outcome(http, name)
 
     def step(self):
         """Of the newest checkpoint."""
@@ -83,36 +99,79 @@ class Disturbed:
             time.sleep(0.002)
         return True
 
-    def rank(self):
-        """The thread of a rank of a worker that trains, where there is one."""
-        threads = [int(thread) for worker in workers(self.daemon) for thread in os.listdir(f"/proc/{worker}/task")
-                   if int(thread) != worker]
-        return self.chance.choice(threads) if threads else None
+    def leaders(self):
+        """The worker that has the job, where it is there."""
+        devices = json.loads(Http(self.daemon.port).must(200, "GET", "/v1/devices"))["data"]
+        return [device["pid"] for device in devices if self.job in device["jobs"] and device["pid"]]
+
+    def victims(self, victim):
+        """The processes, or the thread, to be killed of workers."""
+        leaders = self.leaders() if self.options.gpus else workers(self.daemon)
+        if victim == "rank":
+            threads = [int(thread) for worker in leaders for thread in os.listdir(f"/proc/{worker}/task")
+                       if int(thread) != worker]
+            return [self.chance.choice(threads)] if threads else []
+        if victim == "idle worker":
+            others = sorted(set(workers(self.daemon)) - set(leaders)) if leaders else []
+            return [self.chance.choice(others)] if others else []
+        if victim == "worker":
+            return leaders
+        return workers(self.daemon) if victim == "both" else []
 
     def strike(self, victim):
-        if victim == "rank":
-            thread = self.rank()
-            kill([thread] if thread else [])
-            return thread is not None
-        if victim in ("worker", "both"):
-            kill(workers(self.daemon))
+        found = self.victims(victim)
+        kill(found)
         if victim in ("daemon", "both"):
             kill([self.daemon.process.pid])
             self.daemon.process.wait()
-            self.daemon = Daemon(self.options.build, self.data, self.log)
-        return True
+            self.start()
+            return True
+        return bool(found)
 
-    def run(self, kills, counts):
-        step = 0
+    def run(self, body, kills, counts):
+        step, victims = 0, GPU_VICTIMS if self.options.gpus > 1 else VICTIMS
+        self.job = submitted(Http(self.daemon.port), body)
         for turn in range(kills):
             if not self.is_further(step):
                 break
             step = self.step()
             time.sleep(self.chance.uniform(0, 0.1))
-            victim = VICTIMS[(turn + self.chance.randrange(len(VICTIMS))) % len(VICTIMS)]
+            victim = victims[(turn + self.chance.randrange(len(victims))) % len(victims)]
             counts[victim] += self.strike(victim)
         http = Http(self.daemon.port)
         return ended(http, self.job), outcome(http, self.job)
+
+
+def grids(gpus):
+    """Replicas take a GPU each."""
+    return [grid for grid in GRIDS if not gpus or grid.get("data", 1) <= gpus]
+
+
+def campaign(options, chance, scratch, counts):
+    """The table's rows, each printed once its job has ended; what differs is in their faults."""
+    each, rows, turn = max(1, min(5, options.rounds // 2)), [], 0
+    until = time.monotonic() + options.seconds
+    possible = grids(options.gpus)
+    while sum(counts.values()) < options.rounds and turn < 4 * options.rounds and time.monotonic() < until:
+        grid, so_far = possible[turn % len(possible)], sum(counts.values())
+        row = {"grid": grid, "kills": 0, "attempts": None, "weights": None, "epochs": None, "fault": None}
+        turn += 1
+        disturbed = Disturbed(options, scratch, chance)
+        try:
+            body = job(grid, 150 + 150 * each, "cuda" if options.gpus else "cpu")
+            whole = disturbed.calm(body)
+            found, (weights, epochs) = disturbed.run(body, min(each, options.rounds - so_far), counts)
+            row.update(attempts=found["attempt"], weights="same bits" if weights == whole[0] else "OTHER",
+                       epochs="same" if epochs == whole[1] else "OTHER")
+            row["fault"] = "other weights or epochs" if "OTHER" in (row["weights"], row["epochs"]) else None
+        except Wrong as wrong:
+            row["fault"] = str(wrong)
+        finally:
+            disturbed.daemon.kill()
+        row["kills"] = sum(counts.values()) - so_far
+        rows.append(row)
+        print(f"| {json.dumps(grid)} | {row['kills']} | {row['attempts']} | {row['weights']} | {row['epochs']} |", flush=True)
+    return rows
 
 
 def main():
@@ -120,41 +179,27 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--rounds", type=int, default=8, help="kills")
     parser.add_argument("--seed", default=str(time.time_ns()))
+    parser.add_argument("--gpus", type=int, default=0, help="0: ranks of the CPU")
+    parser.add_argument("--plugin", help="of the GPUs, where it is another than the programs'")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no further job begins")
+    parser.add_argument("--json", help="the table and what was killed")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
-    chance = random.Random(options.seed)
-    counts, faults, turn = dict.fromkeys(VICTIMS, 0), [], 0
-    each = max(1, min(5, options.rounds // 2))
+    counts = dict.fromkeys(GPU_VICTIMS if options.gpus > 1 else VICTIMS, 0)
     before = shared_memory()
     print(f"seed {options.seed}\n| ranks | kills | attempts | weights | epochs |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="epochd-ranks.") as scratch:
-        while sum(counts.values()) < options.rounds and turn < 4 * options.rounds:
-            grid = GRIDS[turn % len(GRIDS)]
-            turn += 1
-            body = job(grid, 150 + 150 * each)
-            calm = Daemon(options.build, scratch + "/calm", scratch + "/calm.log")
-            name = submitted(Http(calm.port), body)
-            ended(Http(calm.port), name)
-            whole = outcome(Http(calm.port), name)
-            calm.stop()
-            disturbed = Disturbed(options, scratch, body, chance)
-            so_far = sum(counts.values())
-            try:
-                found, (weights, epochs) = disturbed.run(min(each, options.rounds - so_far), counts)
-                same = ("same bits" if weights == whole[0] else "OTHER", "same" if epochs == whole[1] else "OTHER")
-                print(f"| {json.dumps(grid)} | {sum(counts.values()) - so_far} | {found['attempt']} | {same[0]} | "
-                      f"{same[1]} |", flush=True)
-                if "OTHER" in same:
-                    faults.append(f"{grid}: {same}")
-            except Wrong as wrong:
-                faults.append(f"{grid}: {wrong}")
-            finally:
-                disturbed.daemon.kill()
+        rows = campaign(options, random.Random(options.seed), scratch, counts)
     left = sorted(shared_memory() - before)
     print("killed:", ", ".join(f"{count} {victim}" for victim, count in counts.items()), "| left in /dev/shm:", left)
-    for fault in faults + [f"left in /dev/shm: {left}"] * bool(left):
+    faults = [f"{row['grid']}: {row['fault']}" for row in rows if row["fault"]]
+    faults += [f"left in /dev/shm: {left}"] * bool(left)
+    for fault in faults:
         print("FAILED:", fault)
-    sys.exit(1 if faults or left or not sum(counts.values()) else 0)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"killed": counts, "rows": rows, "faults": faults}, file)
+    sys.exit(1 if faults or not sum(counts.values()) else 0)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,17 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   double *x;
   int64_t rows, columns;
+  ep_threshold threshold;
   ep_problem problem = {0};
-  ep_status status = ep_predict_parse((const char *)bytes, count, &x, &rows, &columns, &problem);
+  ep_status status =
+      ep_predict_parse((const char *)bytes, count, &x, &rows, &columns, &threshold, &problem);
   FUZZ_HOLDS((status == EP_OK) == (x != NULL));
   if (!x) {
     FUZZ_HOLDS(problem.status == status && problem.detail[0] && rows == 0 && columns == 0);
     return 0;
   }
+  FUZZ_HOLDS(threshold.kind != EP_THRESHOLD_NUMBER ||
+             (threshold.probability >= 0 && threshold.probability <= 1));
   FUZZ_HOLDS(rows > 0 && columns > 0 && rows <= EP_LIMIT_PREDICT_ROWS);
   for (int64_t i = 0; i < rows * columns; i++) FUZZ_HOLDS(isfinite(x[i]));
   for (int loss = 0; loss < EP_LOSS_COUNT; loss++) {

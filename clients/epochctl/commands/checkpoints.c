@@ -36,15 +36,14 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
       {"step", true, false},    {"epoch", true, false},     {"of", true, false},
       {"loss", true, false},    {"training", true, false},  {"size", true, false},
       {"weights", true, false}, {"executor", false, false}, {"created", false, true}};
-  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES];
   json_t *list = NULL;
   const json_t *checkpoint;
   size_t index;
   ep_text_table table = {0};
-  ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
-  if (status != EP_OK) return status;
-  ep_path_make(path, "/v1/jobs/", id, "/checkpoints");
-  status = ep_client_get(client, path, &list, error);
+  ep_status status =
+      ep_job_path_find(&client->session, arguments->words[0], "/checkpoints", path, error);
+  if (status == EP_OK) status = ep_client_get(client, path, &list, error);
   if (status != EP_OK || !list) return status;
   ep_text_table_columns(&table, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
   json_array_foreach(ep_json_at(list, "data"), index, checkpoint) row_add(&table, checkpoint);

@@ -112,11 +112,12 @@ static void layers_print(const ep_terminal *terminal, const json_t *list) {
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES];
-  reading now = {.list = json_array(), .printed = client->json};
+  char path[EP_REQUEST_PATH_BYTES];
   ep_http_response response = {0};
-  ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
-  ep_path_make(path, "/v1/jobs/", id, "/events");
+  ep_status status =
+      ep_job_path_find(&client->session, arguments->words[0], "/events", path, error);
+  if (status != EP_OK) return status;
+  reading now = {.list = json_array(), .printed = client->json};
   ep_path_query(path, "follow", "0");
   ep_path_query(path, "every", "1000000000"); /* the epochs' own lines are not wanted */
   ep_http_request request = {.method = "GET",
@@ -125,7 +126,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
                              .take = bytes_take,
                              .context = &now,
                              .long_lasting = true};
-  if (status == EP_OK) status = ep_http_send(&client->session, &request, &response, error);
+  status = ep_http_send(&client->session, &request, &response, error);
   ep_http_response_deinit(&response);
   if (status == EP_OK && !client->json) {
     if (json_array_size(now.list) > 0)

@@ -170,15 +170,15 @@ static ep_status text_send(ep_client *client, const char *path, const char *text
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], *text = NULL;
+  char path[EP_REQUEST_PATH_BYTES], *text = NULL;
   size_t bytes = 0;
   json_t *root = NULL;
   bool csv = ep_arguments_has(arguments, "csv");
-  ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
+  ep_status status =
+      ep_job_path_find(&client->session, arguments->words[0], "/predict", path, error);
   if (status == EP_OK)
     status = ep_input_read(arguments->words[1], EP_LIMIT_PREDICT_BYTES, &text, &bytes, error);
   if (status == EP_OK) {
-    ep_path_make(path, "/v1/jobs/", id, "/predict");
     const char *checkpoint = ep_arguments_value(arguments, "checkpoint");
     if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
     const char *threshold = ep_arguments_value(arguments, "threshold");

@@ -1,18 +1,9 @@
 /* run.c: epochctl run. */
-#include <stdlib.h>
-
 #include "clients/epochctl/commands/table.h"
-#include "clients/epochctl/input/spec_file.h"
 #include "clients/epochctl/jobs/submit.h"
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char *body = NULL, id[EP_JOB_ID_BYTES];
-  size_t bytes = 0;
-  bool detach = ep_arguments_has(arguments, "detach");
-  ep_status status = ep_spec_file_read(arguments, &body, &bytes, error);
-  if (status == EP_OK) status = ep_submit(client, "/v1/jobs", body, bytes, detach, id, error);
-  free(body);
-  return status;
+  return ep_submit_file(client, "/v1/jobs", arguments, error);
 }
 
 /* clang-format off */

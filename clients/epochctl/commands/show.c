@@ -5,12 +5,10 @@
 #include "clients/epochctl/jobs/summary.h"
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES];
   json_t *job = NULL;
-  ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
-  if (status != EP_OK) return status;
-  ep_path_make(path, "/v1/jobs/", id, "");
-  status = ep_client_get(client, path, &job, error);
+  ep_status status = ep_job_path_find(&client->session, arguments->words[0], "", path, error);
+  if (status == EP_OK) status = ep_client_get(client, path, &job, error);
   if (status == EP_OK && job) ep_job_summary_print(client, job, true);
   json_decref(job);
   return status;

@@ -138,6 +138,14 @@ ep_status ep_job_id_find(ep_session *session, const char *word, char id[EP_JOB_I
   return id_find(session, &JOBS, word, id, error);
 }
 
+ep_status ep_job_path_find(ep_session *session, const char *word, const char *after,
+                           char path[EP_REQUEST_PATH_BYTES], ep_error *error) {
+  char id[EP_JOB_ID_BYTES];
+  ep_status status = ep_job_id_find(session, word, id, error);
+  if (status == EP_OK) ep_path_make(path, "/v1/jobs/", id, after);
+  return status;
+}
+
 ep_status ep_sweep_id_find(ep_session *session, const char *word, char id[EP_JOB_ID_BYTES],
                            ep_error *error) {
   return id_find(session, &SWEEPS, word, id, error);

@@ -22,6 +22,10 @@ ep_status ep_sweep_id_find(ep_session *session, const char *word, char id[EP_JOB
 ep_status ep_submission_id_find(ep_session *session, const char *word, char id[EP_JOB_ID_BYTES],
                                 ep_error *error);
 
+/* The path of that job: "/v1/jobs/", its id, and `after`. */
+ep_status ep_job_path_find(ep_session *session, const char *word, const char *after,
+                           char path[EP_REQUEST_PATH_BYTES], ep_error *error);
+
 bool ep_submission_is_sweep(const char *id);
 /* "/v1/jobs/" or "/v1/sweeps/", the id, and `after`. */
 void ep_submission_path(char path[EP_REQUEST_PATH_BYTES], const char *id, const char *after);

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/request.h"
+#include "clients/epochctl/input/spec_file.h"
 #include "clients/epochctl/jobs/follow.h"
 
 enum { KEY_BYTES = 40, TRIES = 4, NAME_BYTES = 512 };
@@ -69,4 +71,15 @@ ep_status ep_submit(ep_client *client, const char *path, const char *body, size_
   json_decref(job);
   ep_http_response_deinit(&response);
   return status == EP_OK && !detach ? ep_job_follow(client, id, name, error) : status;
+}
+
+ep_status ep_submit_file(ep_client *client, const char *path, const ep_arguments *arguments,
+                         ep_error *error) {
+  char *body = NULL, id[EP_JOB_ID_BYTES];
+  size_t bytes = 0;
+  bool detach = ep_arguments_has(arguments, "detach");
+  ep_status status = ep_spec_file_read(arguments, &body, &bytes, error);
+  if (status == EP_OK) status = ep_submit(client, path, body, bytes, detach, id, error);
+  free(body);
+  return status;
 }

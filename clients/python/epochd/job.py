@@ -90,10 +90,10 @@ class Job(Submission):
         """Of a job with two classes: `classes`, `probabilities` and `threshold` for rows, where a row is of the second
         class from a probability on: a number, "f1" (that of the best F1), or "fp:1,fn:5" (of the least cost, where a
         wrong yes and a wrong no cost so much)."""
-        query = {"threshold": threshold, **({} if checkpoint is None else {"checkpoint": checkpoint})}
+        query = "" if checkpoint is None else "?" + urlencode({"checkpoint": checkpoint})
         rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
         body = {"rows": rows} if rows and isinstance(rows[0], dict) else {"x": rows}
-        return self._client._json("POST", f"{self._path}/predict?{urlencode(query)}", body, retry=True)
+        return self._client._json("POST", f"{self._path}/predict{query}", {**body, "threshold": threshold}, retry=True)
 
     def predict(self, x: Any, checkpoint: Checkpoint = None, steps: Optional[int] = None, future: Any = None) -> Any:
         """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a

@@ -58,8 +58,8 @@ static ep_status word_add(passes *pass, const ep_table_cell *value, ep_word_entr
   size_t before = ep_word_set_bytes(words);
   *entry = ep_word_set_add(words, value->text, value->bytes, error);
   if (!*entry) return EP_NO_MEMORY;
+  pass->words_bytes += ep_word_set_bytes(words) - before; /* a full set grows for any word */
   if (words->count == count) return EP_OK;
-  pass->words_bytes += ep_word_set_bytes(words) - before;
   if (words->count > EP_LIMIT_CATEGORIES) words_drop(pass, value->column, EP_LIMIT_CATEGORIES);
   while (pass->words_bytes > EP_LIMIT_WORDS_BYTES) largest_drop(pass);
   if (pass->types[value->column].text) *entry = NULL;

@@ -91,9 +91,7 @@ static ep_status job_describe(ep_jobs *jobs, const ep_viewer *by, ep_model *mode
   if (status == EP_OK) plan_describe(plan, model);
   if (status == EP_OK) status = columns_describe(weights, model, &inner);
   ep_plan_destroy(plan);
-  bool two = model->decision == EP_DECISION_GREATEST ? model->outputs == 2
-                                                     : model->decision != EP_DECISION_NONE;
-  if (status == EP_OK && !isnan(model->threshold) && !two)
+  if (status == EP_OK && !isnan(model->threshold) && !ep_model_has_two_classes(model))
     return ep_fail_at(error, EP_INVALID, "/threshold",
                       "a threshold is for two classes, which job %s does not have", model->job);
   if (status == EP_OK) return EP_OK;

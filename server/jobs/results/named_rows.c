@@ -131,7 +131,11 @@ static ep_status forecast_take(const ep_encoding *encoding, const json_t *array,
   status = future_read(encoding, future, ahead, end, problem);
   int64_t taken = window->length + steps - 1, columns = encoding->columns;
   memmove(out->x, end - known * columns, (size_t)(taken * columns) * sizeof *out->x);
-  *out = (ep_prediction_rows){out->x, 1, taken * columns, steps, steps > window->horizon, NULL};
+  *out = (ep_prediction_rows){.x = out->x,
+                              .rows = 1,
+                              .columns = taken * columns,
+                              .windows = steps,
+                              .forecast = steps > window->horizon};
   return status;
 }
 
@@ -205,7 +209,8 @@ ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint, c
   if (status == EP_OK && encoding->window.length > 0)
     series_set(encoding, rows, out);
   else if (status == EP_OK)
-    *out = (ep_prediction_rows){out->x, rows, encoding->columns, 1, false, NULL};
+    *out =
+        (ep_prediction_rows){.x = out->x, .rows = rows, .columns = encoding->columns, .windows = 1};
   encoding_free(encoding);
   return taken(status, out);
 }
@@ -217,12 +222,13 @@ static ep_status members_check(const json_t *body, ep_problem *problem) {
   json_t *value;
   json_object_foreach((json_t *)body, key, value) {
     (void)value;
-    if (strcmp(key, "rows") == 0 || strcmp(key, "steps") == 0 || strcmp(key, "future") == 0)
+    if (strcmp(key, "rows") == 0 || strcmp(key, "steps") == 0 || strcmp(key, "future") == 0 ||
+        strcmp(key, "threshold") == 0)
       continue;
     size_t place = ep_field_reader_enter(&reader, key);
     ep_field_reader_fail(&reader,
-                         "unknown field \"%.100s\": only \"steps\" and \"future\" are "
-                         "known beside \"rows\"",
+                         "unknown field \"%.100s\": only \"steps\", \"future\" and "
+                         "\"threshold\" are known beside \"rows\"",
                          key);
     ep_field_reader_leave(&reader, place);
   }
@@ -237,9 +243,13 @@ ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, c
   *out = (ep_prediction_rows){.windows = 1};
   ep_status status = ep_json_load(text, bytes, EP_LIMIT_NAMED_ROWS_BYTES, &body, &error);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  ep_threshold threshold = {.kind = EP_THRESHOLD_NONE};
   status = members_check(body, problem);
+  if (status == EP_OK)
+    status = ep_predict_threshold_take(json_object_get(body, "threshold"), &threshold, problem);
   if (status == EP_OK) status = encoding_find(jobs, id, checkpoint, &encoding, problem);
   if (status == EP_OK) status = body_take(encoding, body, out, problem);
+  out->threshold = threshold;
   encoding_free(encoding);
   json_decref(body);
   return taken(status, out);

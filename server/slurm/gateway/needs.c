@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/file_number.h"
 #include "api/spec/spec.h"
 #include "api/sweep/sweep_spec.h"
 #include "engine/files/mapping.h"
@@ -58,10 +59,12 @@ static ep_status own_add(ep_needs *needs, const char *data_dir, const char *job,
     const char *name = entry->d_name;
     bool goes_on = ep_record_result_valid(name) && strcmp(name, EP_WEIGHTS_FILE) != 0 &&
                    strcmp(name, EP_PREDICTIONS_JSON_FILE) != 0 &&
-                   strcmp(name, EP_PREDICTIONS_CSV_FILE) != 0 && strncmp(name, "moment-", 7) != 0;
+                   strcmp(name, EP_PREDICTIONS_CSV_FILE) != 0 &&
+                   ep_file_number(EP_MOMENT_PREFIX, name) < 0;
     if (goes_on) status = file_add(needs, data_dir, job, name, error);
   }
   closedir(entries);
+  if (status == EP_OK) status = file_add(needs, data_dir, job, EP_HANDOVER_FILE, error);
   if (status == EP_OK) status = file_add(needs, data_dir, job, EP_INIT_FILE, error);
   return status;
 }

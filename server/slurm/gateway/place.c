@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/file_number.h"
 #include "engine/files/path.h"
 
 ep_status ep_place_begin(ep_place *place, const char *data_dir, const char *job, ep_error *error) {
@@ -35,7 +36,6 @@ static bool name_listed(const ep_record *names, const char *name) {
 }
 
 static ep_status others_remove(const ep_place *place, const ep_record *names, ep_error *error) {
-  static const char checkpoint[] = "checkpoint-";
   ep_status status = ep_record_names_read(names, error);
   if (status != EP_OK) return status;
   if (place->folder < 0) return ep_fail(error, EP_FORBIDDEN, "names of files of no job");
@@ -43,10 +43,11 @@ static ep_status others_remove(const ep_place *place, const ep_record *names, ep
   DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
   if (!entries) return ep_fail(error, EP_IO, "a job's folder: %s", strerror(errno));
   for (struct dirent *entry; (entry = readdir(entries));)
-    if (strncmp(entry->d_name, checkpoint, sizeof checkpoint - 1) == 0 &&
-        ep_record_result_valid(entry->d_name) && !name_listed(names, entry->d_name))
+    if (ep_file_number(EP_CHECKPOINT_PREFIX, entry->d_name) >= 0 &&
+        !name_listed(names, entry->d_name))
       unlinkat(place->folder, entry->d_name, 0);
   closedir(entries);
+  unlinkat(place->folder, EP_HANDOVER_FILE, 0); /* its reports went before these names */
   return EP_OK;
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const { ApiError, getJson, poll, sendJson, setToken, stream } = await import("../../../clients/dashboard/api.js");
-const { curlCommand } = await import("../../../clients/dashboard/views/submit.js");
+const { curlCommand } = await import("../../../clients/dashboard/views/submit/submit.js");
 
 // Answers come from `script` in turn, the last for ever; what was asked is kept.
 function play(script) {

@@ -3,7 +3,7 @@ import "./page.mjs";
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { eventWords } = await import("../../../clients/dashboard/views/job_events.js");
+const { eventWords } = await import("../../../clients/dashboard/views/jobs/job_events.js");
 
 test("each event is a line", () => {
   for (const [event, expected] of [

@@ -300,6 +300,77 @@ START_TEST(classes_by_name) {
 }
 END_TEST
 
+#define ASK_WITH(parameters)    \
+  "{\"parameters\":" parameters \
+  ",\"inputs\":[{\"name\":\"x\",\"shape\":[1,2],\"datatype\":\"FP32\",\"data\":[1,2]}]}"
+
+START_TEST(thresholds_of_requests) {
+  static const struct {
+    const char *text;
+    ep_threshold_kind kind;
+  } CASES[] = {{ASK_WITH("{}"), EP_THRESHOLD_NONE},
+               {ASK_WITH("{\"threshold\":null}"), EP_THRESHOLD_NONE},
+               {ASK_WITH("{\"threshold\":0.25}"), EP_THRESHOLD_NUMBER},
+               {ASK_WITH("{\"threshold\":\"f1\"}"), EP_THRESHOLD_F1},
+               {ASK_WITH("{\"threshold\":\"fp:1,fn:5\"}"), EP_THRESHOLD_COST}};
+  static const char *const WRONG[] = {
+      ASK_WITH("{\"threshold\":1.5}"), ASK_WITH("{\"threshold\":-1}"),
+      ASK_WITH("{\"threshold\":true}"), ASK_WITH("{\"threshold\":\"best\"}")};
+  ep_inference_request request;
+  ep_error error = {0};
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    parse_well(&vector, CASES[i].text, NULL, 0, &request);
+    ck_assert_int_eq(request.threshold.kind, CASES[i].kind);
+    ep_inference_request_deinit(&request);
+  }
+  for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+    ck_assert_int_eq(parse(&vector, WRONG[i], NULL, 0, &request, &error), EP_MALFORMED);
+    ck_assert_msg(strncmp(error.message, "parameter \"threshold\": ", 23) == 0, "%s",
+                  error.message);
+    ep_inference_request_deinit(&request);
+  }
+  /* three classes */
+  ck_assert_int_eq(parse(&image, CASES[2].text, NULL, 0, &request, &error), EP_MALFORMED);
+  ck_assert_ptr_nonnull(strstr(error.message, "two classes"));
+  ep_inference_request_deinit(&request);
+}
+END_TEST
+
+START_TEST(a_threshold_that_decides_is_told) {
+  static const double LOGIT[] = {-1}; /* a probability of 0.27 */
+  static const struct {
+    ep_output_meaning meaning;
+    const char *parameters;
+    int class;
+  } CASES[] = {{{.loss = EP_LOSS_BCE_WITH_LOGITS}, NULL, 0},
+               {{.loss = EP_LOSS_BCE_WITH_LOGITS, .has_threshold = true, .threshold = 0.25},
+                "{\"threshold\":0.25}",
+                1},
+               {{.loss = EP_LOSS_BCE_WITH_LOGITS, .has_threshold = true, .threshold = 0.5},
+                "{\"threshold\":0.5}",
+                0}};
+  ep_inference_request request;
+  parse_well(&vector, ASK_WITH("{}"), NULL, 0, &request);
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    ep_inference_response answer;
+    ck_assert_int_eq(
+        ep_inference_response_format(&vector, &CASES[i].meaning, &request, LOGIT, &answer, NULL),
+        EP_OK);
+    json_t *root = json_loadb(answer.body, answer.json_bytes, 0, NULL);
+    const json_t *parameters = json_object_get(root, "parameters");
+    char *text = parameters ? json_dumps(parameters, JSON_COMPACT) : NULL;
+    ck_assert_pstr_eq(text, CASES[i].parameters);
+    const json_t *class = json_object_get(
+        json_array_get(json_object_get(root, "outputs"), EP_INFERENCE_CLASS), "data");
+    ck_assert_int_eq(json_integer_value(json_array_get(class, 0)), CASES[i].class);
+    free(text);
+    json_decref(root);
+    free(answer.body);
+  }
+  ep_inference_request_deinit(&request);
+}
+END_TEST
+
 START_TEST(models_as_text) {
   char *text = ep_model_format(&image);
   ck_assert_str_eq(text,
@@ -356,6 +427,8 @@ EP_SUITE("inference") {
   tcase_add_test(tests, a_class_of_no_number_is_none);
   tcase_add_test(tests, columns_become_rows);
   tcase_add_test(tests, classes_by_name);
+  tcase_add_test(tests, thresholds_of_requests);
+  tcase_add_test(tests, a_threshold_that_decides_is_told);
   tcase_add_test(tests, models_as_text);
   tcase_add_test(tests, requests_to_publish);
 }

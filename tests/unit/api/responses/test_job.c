@@ -384,8 +384,10 @@ START_TEST(rows_to_predict) {
   static const char text[] = " {\"x\" : [ [1, 2.5e0] ,\n[-3,0.1] ] } ";
   double *x;
   int64_t rows, columns;
+  ep_threshold threshold;
   ep_problem problem = {0};
-  ck_assert_int_eq(ep_predict_parse(text, sizeof text - 1, &x, &rows, &columns, &problem), EP_OK);
+  ck_assert_int_eq(
+      ep_predict_parse(text, sizeof text - 1, &x, &rows, &columns, &threshold, &problem), EP_OK);
   ck_assert_int_eq(rows, 2);
   ck_assert_int_eq(columns, 2);
   ck_assert_double_eq(x[0], 1);
@@ -421,14 +423,53 @@ static const struct {
     {"{\"x\":[[1,1e999]]}", "/x/0/1", EP_INVALID},
     {"{\"x\":[[1,2],[3]]}", "/x/1", EP_INVALID},
     {"{\"x\":[[1,2],[3,4,5]]}", "/x/1", EP_INVALID},
+    {"{\"x\":[[1]],\"threshold\":-0.001}", "/threshold", EP_INVALID},
+    {"{\"x\":[[1]],\"threshold\":1.001}", "/threshold", EP_INVALID},
+    {"{\"threshold\":true,\"x\":[[1]]}", "/threshold", EP_INVALID},
+    {"{\"threshold\":[0.5],\"x\":[[1]]}", "/threshold", EP_INVALID},
+    {"{\"threshold\":\"fp:1\",\"x\":[[1]]}", "/threshold", EP_INVALID},
+    {"{\"threshold\":0.5}", "/x", EP_INVALID},
+    {"{\"threshold\":0.5,\"x\":[[1]],\"threshold\":0.5}", NULL, EP_MALFORMED},
+    {"{\"x\":[[1]],\"threshold\":}", NULL, EP_MALFORMED},
 };
+
+START_TEST(thresholds_beside_rows) {
+  static const struct {
+    const char *text;
+    ep_threshold_kind kind;
+    double probability;
+  } CASES[] = {{"{\"x\":[[1]]}", EP_THRESHOLD_NONE, 0},
+               {"{\"x\":[[1]],\"threshold\":null}", EP_THRESHOLD_NONE, 0},
+               {"{\"x\":[[1]], \"threshold\" : 0.25}", EP_THRESHOLD_NUMBER, 0.25},
+               {"{\"threshold\":0,\"x\":[[1]]}", EP_THRESHOLD_NUMBER, 0},
+               {"{\"threshold\":1,\"x\":[[1]]}", EP_THRESHOLD_NUMBER, 1},
+               {"{\"threshold\":\"f1\",\"x\":[[1]]}", EP_THRESHOLD_F1, 0},
+               {"{\"threshold\":\"fp:1,fn:5\",\"x\":[[1]]}", EP_THRESHOLD_COST, 0}};
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    double *x;
+    int64_t rows, columns;
+    ep_threshold threshold;
+    ep_problem problem = {0};
+    const char *text = CASES[i].text;
+    ck_assert_msg(ep_predict_parse(text, strlen(text), &x, &rows, &columns, &threshold, &problem) ==
+                      EP_OK,
+                  "%s: %s", text, problem.detail);
+    ck_assert_int_eq(threshold.kind, CASES[i].kind);
+    if (CASES[i].kind == EP_THRESHOLD_NUMBER)
+      ck_assert_double_eq(threshold.probability, CASES[i].probability);
+    ck_assert_int_eq(rows, 1);
+    free(x);
+  }
+}
+END_TEST
 
 START_TEST(bad_rows_are_refused) {
   double *x;
   int64_t rows, columns;
+  ep_threshold threshold;
   ep_problem problem = {0};
   const char *text = refused[_i].text;
-  ck_assert_msg(ep_predict_parse(text, strlen(text), &x, &rows, &columns, &problem) ==
+  ck_assert_msg(ep_predict_parse(text, strlen(text), &x, &rows, &columns, &threshold, &problem) ==
                     refused[_i].status,
                 "%s: %s", text, problem.detail);
   ck_assert_int_eq(problem.status, refused[_i].status);
@@ -449,8 +490,9 @@ static ep_status parse_rows(int64_t count) {
   memcpy(text + used, "]}", 2);
   double *x;
   int64_t rows, columns;
+  ep_threshold threshold;
   ep_problem problem = {0};
-  ep_status status = ep_predict_parse(text, used + 2, &x, &rows, &columns, &problem);
+  ep_status status = ep_predict_parse(text, used + 2, &x, &rows, &columns, &threshold, &problem);
   free(x);
   free(text);
   return status;
@@ -469,12 +511,14 @@ START_TEST(bytes_have_a_limit) {
   memcpy(text, "{\"x\":[[0]]}", 11);
   double *x;
   int64_t rows, columns;
+  ep_threshold threshold;
   ep_problem problem = {0};
-  ck_assert_int_eq(ep_predict_parse(text, EP_LIMIT_PREDICT_BYTES, &x, &rows, &columns, &problem),
-                   EP_OK);
+  ck_assert_int_eq(
+      ep_predict_parse(text, EP_LIMIT_PREDICT_BYTES, &x, &rows, &columns, &threshold, &problem),
+      EP_OK);
   free(x);
   ck_assert_int_eq(
-      ep_predict_parse(text, EP_LIMIT_PREDICT_BYTES + 1, &x, &rows, &columns, &problem),
+      ep_predict_parse(text, EP_LIMIT_PREDICT_BYTES + 1, &x, &rows, &columns, &threshold, &problem),
       EP_TOO_LARGE);
   free(text);
 }
@@ -520,6 +564,7 @@ EP_SUITE("api/job") {
   tcase_add_test(tests, classes_have_names_and_probabilities);
   tcase_add_test(tests, one_output_has_two_classes);
   tcase_add_test(tests, rows_to_predict);
+  tcase_add_test(tests, thresholds_beside_rows);
   tcase_add_loop_test(tests, bad_rows_are_refused, 0, ROWS(refused));
   tcase_add_test(tests, rows_have_a_limit);
   tcase_add_test(tests, bytes_have_a_limit);

@@ -28,6 +28,14 @@ static ep_status read_text(const char *text, const char *flag) {
   return status;
 }
 
+/* The data folder is `path` of the working directory. */
+static void assert_below_here(const char *path) {
+  char here[PATH_MAX], wanted[2 * PATH_MAX];
+  ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+  snprintf(wanted, sizeof wanted, "%s/%s", here, path);
+  ck_assert_str_eq(config.data_dir, wanted);
+}
+
 START_TEST(defaults_are_a_local_daemon) {
   setenv("XDG_STATE_HOME", "/state", 1);
   ck_assert_int_eq(read_flags(NULL, NULL, NULL), EP_OK);
@@ -41,7 +49,21 @@ START_TEST(defaults_are_a_local_daemon) {
   ck_assert_str_eq(config.data_dir, "/home-of-one/.local/state/epochd");
   unsetenv("HOME");
   ck_assert_int_eq(read_flags(NULL, NULL, NULL), EP_OK);
-  ck_assert_str_eq(config.data_dir, "epochd-data");
+  assert_below_here("epochd-data");
+}
+END_TEST
+
+START_TEST(the_data_folder_is_absolute) {
+  char longest[PATH_MAX];
+  ck_assert_int_eq(read_flags("--data-dir", "/x/../y", NULL), EP_OK);
+  ck_assert_str_eq(config.data_dir, "/x/../y");
+  ck_assert_int_eq(read_flags("--data-dir", "a/b", NULL), EP_OK);
+  assert_below_here("a/b");
+  ck_assert_int_eq(read_text("{\"data_dir\":\"../c\"}", NULL), EP_OK);
+  assert_below_here("../c");
+  memset(longest, 'd', sizeof longest);
+  longest[sizeof longest - 1] = 0;
+  ck_assert_int_eq(read_flags("--data-dir", longest, NULL), EP_INVALID);
 }
 END_TEST
 
@@ -194,6 +216,7 @@ END_TEST
 EP_SUITE("config") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, defaults_are_a_local_daemon);
+  tcase_add_test(all, the_data_folder_is_absolute);
   tcase_add_test(all, partitions_have_a_shared_folder_and_an_address);
   tcase_add_test(all, namespaces_have_a_template_and_an_address);
   tcase_add_test(all, allowed_folders_add_up);

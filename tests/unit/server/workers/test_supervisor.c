@@ -407,37 +407,46 @@ START_TEST(predictions_come_from_a_worker) {
   answer good = {0}, bad = {0}, more = {0};
   job_submit(jobs, "weights", 10, id);
   job_wait(jobs, id, "succeeded");
-  assert_ok(ep_jobs_predict(jobs, id, 0, &(ep_prediction_rows){x, 2, 2, 1, false, NULL}, predicted,
-                            &good, error));
+  assert_ok(ep_jobs_predict(jobs, id, 0,
+                            &(ep_prediction_rows){.x = x, .rows = 2, .columns = 2, .windows = 1},
+                            predicted, &good, error));
   answer_wait(&good);
   ck_assert_int_eq(good.rows, 2);
   ck_assert_double_eq(good.output[0], 3);
   ck_assert_double_eq(good.output[1], 7);
-  assert_ok(ep_jobs_predict(jobs, id, 0, &(ep_prediction_rows){lying, 1, 2, 1, false, NULL},
-                            predicted, &more, error));
+  assert_ok(ep_jobs_predict(
+      jobs, id, 0, &(ep_prediction_rows){.x = lying, .rows = 1, .columns = 2, .windows = 1},
+      predicted, &more, error));
   answer_wait(&more); /* there would be no name for the second row */
   ck_assert_int_eq(more.error.status, EP_INTERNAL);
-  assert_ok(ep_jobs_predict(jobs, id, 0, &(ep_prediction_rows){deadly, 1, 2, 1, false, NULL},
-                            predicted, &bad, error));
+  assert_ok(ep_jobs_predict(
+      jobs, id, 0, &(ep_prediction_rows){.x = deadly, .rows = 1, .columns = 2, .windows = 1},
+      predicted, &bad, error));
   answer_wait(&bad); /* its worker's death is an answer */
   ck_assert_int_eq(bad.error.status, EP_UNAVAILABLE);
   ck_assert_ptr_nonnull(strstr(bad.error.message, "SIGKILL"));
   job_submit(jobs, "instant", 10, none);
   job_wait(jobs, none, "succeeded");
-  ck_assert_int_eq(ep_jobs_predict(jobs, none, 0, &(ep_prediction_rows){x, 2, 2, 1, false, NULL},
-                                   predicted, &bad, NULL),
-                   EP_NOT_FOUND);
+  ck_assert_int_eq(
+      ep_jobs_predict(jobs, none, 0,
+                      &(ep_prediction_rows){.x = x, .rows = 2, .columns = 2, .windows = 1},
+                      predicted, &bad, NULL),
+      EP_NOT_FOUND);
   job_submit(jobs, "slow", 100000, slow);
-  ck_assert_int_eq(ep_jobs_predict(jobs, slow, 0, &(ep_prediction_rows){x, 2, 2, 1, false, NULL},
-                                   predicted, &bad, NULL),
-                   EP_CONFLICT);
+  ck_assert_int_eq(
+      ep_jobs_predict(jobs, slow, 0,
+                      &(ep_prediction_rows){.x = x, .rows = 2, .columns = 2, .windows = 1},
+                      predicted, &bad, NULL),
+      EP_CONFLICT);
   ck_assert_int_eq(
       ep_jobs_predict(jobs, id, 0,
-                      &(ep_prediction_rows){x, EP_LIMIT_PREDICT_ROWS + 1, 2, 1, false, NULL},
+                      &(ep_prediction_rows){
+                          .x = x, .rows = EP_LIMIT_PREDICT_ROWS + 1, .columns = 2, .windows = 1},
                       predicted, &bad, NULL),
       EP_TOO_LARGE);
   ck_assert_int_eq(ep_jobs_predict(jobs, id, 0,
-                                   &(ep_prediction_rows){x, 2, INT64_MAX / 2, 1, false, NULL},
+                                   &(ep_prediction_rows){
+                                       .x = x, .rows = 2, .columns = INT64_MAX / 2, .windows = 1},
                                    predicted, &bad, NULL),
                    EP_TOO_LARGE);
   ck_assert_int_eq(bad.calls, 1);
@@ -459,8 +468,9 @@ START_TEST(questions_that_nobody_reads_have_a_ceiling) {
   pid_t worker = (pid_t)device_number(jobs, "\"pid\":");
   kill(worker, SIGSTOP);
   for (int i = 0; i < ASKED; i++)
-    assert_ok(ep_jobs_predict(jobs, id, 0, &(ep_prediction_rows){x, ROWS, COLUMNS, 1, false, NULL},
-                              predicted, &answers[i], error));
+    assert_ok(ep_jobs_predict(
+        jobs, id, 0, &(ep_prediction_rows){.x = x, .rows = ROWS, .columns = COLUMNS, .windows = 1},
+        predicted, &answers[i], error));
   answer_wait(&answers[ASKED - 1]);
   ck_assert_int_eq(answers[ASKED - 1].error.status, EP_BUSY);
   kill(worker, SIGCONT);

@@ -1,0 +1,178 @@
+// dataset.js: one dataset: what its columns hold, its first rows, and the button that trains on it.
+
+import { getJson, sendJson } from "../../api.js";
+import { columnName, firstJob, histogram, likelyTarget, missingWords, seriesTime, valueWords } from "../../columns.js";
+import { h, replace, s, setText } from "../../dom.js";
+import { setFacts } from "../../facts.js";
+import { bytes, dateTime, integer } from "../../format.js";
+import { announce, navigate, setTitle } from "../../shell.js";
+import { partWords, rowShape } from "./datasets.js";
+
+export const title = "Dataset";
+
+const rowsCounted = 1000; // by the histograms; the daemon's limit
+const rowsShown = 10;
+const columnsShown = 200; // more would take seconds to draw, and nobody reads them
+const bars = { width: 96, height: 24 };
+
+const cellText = (cell) => (cell === null || cell === undefined ? "" : typeof cell === "object" ? JSON.stringify(cell) : String(cell));
+
+function drawing(name, { bars: each, of }) {
+  const most = Math.max(...each.map(({ count }) => count));
+  const step = bars.width / each.length;
+  const said = each.filter(({ count }) => count).slice(0, 12).map(({ label, count }) => `${label}: ${integer(count)}`).join("; ");
+  return s("svg", { class: "histogram", viewBox: `0 0 ${bars.width} ${bars.height}`, role: "img", "aria-label": `${name}, ${of === null ? "rows of each word" : `${integer(of)} rows`}. ${said}` },
+    each.map(({ label, count }, i) => {
+      const size = count ? Math.max(1, (count / most) * bars.height) : 0;
+      return s("rect", { x: i * step, y: bars.height - size, width: Math.max(1, step - 1), height: size }, s("title", null, `${label}: ${integer(count)}`));
+    }));
+}
+
+// A table of the columns with a box each: whether it is a feature.
+function columnsTable(dataset, rows, onChange) {
+  const boxes = [];
+  const lines = dataset.columns.slice(0, columnsShown).map((column, i) => {
+    const name = columnName(column, i);
+    const cells = rows.map((row) => (Array.isArray(row) ? row[i] : row?.[name]));
+    const counts = histogram(column, cells);
+    boxes[i] = h("input", { type: "checkbox", checked: column.type !== "text", disabled: column.type === "text", "aria-label": `Learn from ${name}`, onchange: onChange });
+    return h("tr", null,
+      h("td", { class: "pick" }, boxes[i]),
+      h("th", { scope: "row" }, name),
+      h("td", { "data-label": "Type" }, column.type),
+      h("td", { class: "number", "data-label": "Missing" }, missingWords(column, dataset.rows)),
+      h("td", { class: "number", "data-label": "Distinct" }, column.distinct >= 10000 ? "10,000 or more" : integer(column.distinct)),
+      h("td", { class: "values", "data-label": "Values" }, valueWords(column)),
+      h("td", { class: "histogram-cell" }, counts && drawing(name, counts)));
+  });
+  const heads = [[h("span", { class: "hidden" }, "Learn from")], ["Column"], ["Type"], ["Missing", true], ["Distinct", true], ["Values"], ["Histogram"]];
+  const node = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Columns" }, h("table", { class: "stack columns-table" },
+    h("thead", null, h("tr", null, heads.map(([word, isNumber]) => h("th", { scope: "col", class: isNumber ? "number" : null }, word)))),
+    h("tbody", null, lines)));
+  return { node, boxes };
+}
+
+function rowsTable(dataset, rows) {
+  const names = dataset.columns.slice(0, columnsShown).map(columnName);
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "First rows" }, h("table", { class: "compact preview" },
+    h("thead", null, h("tr", null, names.map((name, i) => h("th", { scope: "col", class: dataset.columns[i].type === "number" ? "number" : null }, name)))),
+    h("tbody", null, rows.slice(0, rowsShown).map((row) => h("tr", null, names.map((name, i) => {
+      const cell = Array.isArray(row) ? row[i] : row[name];
+      return h("td", { class: dataset.columns[i].type === "number" ? "number" : null }, cell === null ? "–" : cellText(cell));
+    }))))));
+}
+
+// x and y that come apart: a row is a picture, or a list of numbers.
+function pairsTable(rows, shape) {
+  return h("ul", { class: "pairs" }, rows.slice(0, rowsShown).map(({ x, y }, i) => {
+    const picture = shape.length > 1 && pictureOf(x, shape, `Row ${i + 1}`);
+    return h("li", null, picture || h("code", null, cellText(x)), y !== undefined && h("span", null, cellText(Array.isArray(y) && y.length === 1 ? y[0] : y)));
+  }));
+}
+
+// x as [height, width], or as 1 or 3 channels of it; null for anything else.
+function pictureOf(x, shape, label) {
+  const [channels, height, width] = shape.length === 2 ? [1, ...shape] : shape;
+  if ((channels !== 1 && channels !== 3) || x.some((byte) => byte < 0 || byte > 255)) return null;
+  const canvas = h("canvas", { width, height, role: "img", "aria-label": label });
+  const image = new ImageData(width, height);
+  for (let i = 0; i < width * height; i++)
+    for (let k = 0; k < 4; k++) image.data[4 * i + k] = k === 3 ? 255 : x[(channels === 3 ? k : 0) * width * height + i];
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
+function faultsNotice(faults) {
+  const first = faults.cells.slice(0, 3).map(({ row, column, value }) => `line ${integer(row)}, column ${column}: “${value}”`).join("; ");
+  return h("p", { class: "notice warning" }, `${integer(faults.count)} ${faults.count === 1 ? "cell is" : "cells are"} not of the column's type and ${faults.count === 1 ? "counts" : "count"} as missing: ${first}${faults.count > 3 ? "; …" : ""}`);
+}
+
+// A box that changes who sees the dataset, and says beside itself why that was refused.
+function privateBox(dataset, path, signal) {
+  const refused = h("span", { class: "notice error", role: "alert", hidden: true });
+  const box = h("input", { type: "checkbox", checked: dataset.visibility === "private" });
+  box.addEventListener("change", async () => {
+    box.disabled = true;
+    refused.hidden = true;
+    try {
+      const { visibility } = await sendJson("PATCH", path, { visibility: box.checked ? "private" : "public" }, { signal });
+      announce(`${dataset.name} is ${visibility}.`);
+    } catch (error) {
+      if (signal.aborted) return;
+      box.checked = !box.checked;
+      setText(refused, error.message);
+      refused.hidden = false;
+    } finally {
+      box.disabled = false;
+    }
+  });
+  return [h("label", { class: "check", title: "Its owner alone sees it, and admins" }, box, "Private"), refused];
+}
+
+export async function mount(root, { id }, signal) {
+  const path = `/v1/datasets/${encodeURIComponent(id)}`;
+  const dataset = await getJson(path, { signal });
+  const isTable = !!dataset.parts?.train?.table;
+  const split = Object.keys(dataset.parts ?? {})[0] ?? "train";
+  const page = dataset.role === "weights" ? { data: [], total: 0 } : await getJson(`${path}/rows?split=${split}&limit=${isTable ? rowsCounted : rowsShown}`, { signal });
+  setTitle(dataset.name);
+
+  const facts = h("dl", { class: "facts columns" });
+  setFacts(facts, [["Format", dataset.format], ["Rows", partWords(dataset.parts) || null], ["A row", rowShape(dataset)], ["Size", bytes(dataset.bytes)],
+    ["Classes", dataset.classes?.length ? dataset.classes.slice(0, 12).join(", ") : null], ["Uploaded", dateTime(dataset.created_at)]]);
+
+  const failure = h("div", { class: "notice error", role: "alert", hidden: true });
+  const train = h("button", { type: "button", class: "button primary", id: "train" }, "Train");
+  const target = h("select", { id: "target" }, dataset.columns.slice(0, columnsShown).map((column, i) => h("option", { value: i, disabled: column.type === "text" }, columnName(column, i))));
+  const words = h("p", { class: "muted train-words" });
+  const hint = h("p", { class: "notice forecast", hidden: true });
+  const columns = isTable ? columnsTable(dataset, page.data, chosen) : null;
+
+  function left() {
+    return columns ? columns.boxes.flatMap((box, i) => (box.checked || dataset.columns[i].type === "text" ? [] : [i])) : [];
+  }
+
+  // The target is no feature.
+  function chosen() {
+    const at = Number(target.value);
+    columns?.boxes.forEach((box, i) => (box.disabled = i === at || dataset.columns[i].type === "text"));
+    const features = columns ? columns.boxes.filter((box, i) => box.checked && i !== at).length : 0;
+    setText(words, columns ? `Learns ${target.selectedOptions[0]?.textContent ?? ""} from ${integer(features)} ${features === 1 ? "column" : "columns"}; the network, the loss and the optimizer are chosen by the data.`
+      : "The network, the loss and the optimizer are chosen by the data.");
+    const time = isTable ? seriesTime(dataset.columns, at) : null;
+    hint.hidden = time === null;
+    if (time !== null) replace(hint, h("strong", null, time), " is a date: is this a series in time? ", h("a", { href: `#/submit?${new URLSearchParams({ dataset: dataset.name, target: columnName(dataset.columns[at], at), time })}` }, `Forecast ${columnName(dataset.columns[at], at)}`), " from its past.");
+    train.disabled = !!columns && features === 0 && dataset.columns.length <= columnsShown;
+  }
+
+  async function submit() {
+    train.disabled = true;
+    failure.hidden = true;
+    try {
+      const { id: job } = await sendJson("POST", "/v1/jobs", firstJob(dataset, columns ? Number(target.value) : null, left()), { signal });
+      announce("Submitted.");
+      navigate(`#/jobs/${encodeURIComponent(job)}`);
+    } catch (error) {
+      if (signal.aborted) return;
+      replace(failure, h("p", null, error.message), error.errors?.length > 0 && h("ul", { class: "faults" }, error.errors.map(({ pointer, detail }) => h("li", null, pointer && h("code", null, pointer), " ", detail))));
+      failure.hidden = false;
+      train.disabled = false;
+    }
+  }
+
+  target.addEventListener("change", chosen);
+  train.addEventListener("click", submit);
+  if (isTable) target.value = String(likelyTarget(dataset.columns));
+  chosen();
+
+  root.append(h("div", { class: "heading" }, h("h1", null, dataset.name), h("div", { class: "toolbar" }, privateBox(dataset, path, signal), h("a", { class: "button", href: `#/submit?dataset=${encodeURIComponent(dataset.name)}` }, "A job of your own"))),
+    h("section", { class: "card", "aria-label": "Facts" }, facts), dataset.note ? h("p", { class: "notice" }, dataset.note) : "", dataset.faults ? faultsNotice(dataset.faults) : "");
+  if (dataset.role === "weights") return;
+  root.append(h("section", { class: "card", "aria-labelledby": "train-title" }, h("h2", { id: "train-title" }, "Train"),
+    h("div", { class: "toolbar" }, isTable && [h("label", { for: "target" }, "Target"), target], train), words, hint, failure));
+  const note = dataset.columns.length > columnsShown && h("p", { class: "muted small" }, `The first ${columnsShown} of ${integer(dataset.columns.length)} columns.`);
+  if (columns) root.append(h("section", { class: "card" }, h("h2", null, "Columns"), columns.node, note,
+    page.total > page.data.length && h("p", { class: "muted small" }, `Histograms of numbers and dates are of the first ${integer(page.data.length)} rows.`)));
+  root.append(h("section", { class: "card" }, h("h2", null, `First rows${split === "train" ? "" : `, ${split}`}`),
+    isTable ? rowsTable(dataset, page.data) : pairsTable(page.data, dataset.parts[split]?.x?.shape ?? [])));
+}
