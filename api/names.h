@@ -34,7 +34,8 @@ enum { EP_ID_PREFIX_BYTES = 4 };
 #define EP_SAFETENSORS_SUFFIX ".safetensors"
 /* A checkpoint of another job from which this one begins: a link to its file. */
 #define EP_INIT_FILE "init.safetensors"
-#define EP_TRIALS_FILE "trials.bin" /* the results of a sweep */
+#define EP_TRIALS_FILE "trials.bin"     /* the results of a sweep */
+#define EP_HANDOVER_FILE "handover.bin" /* reports of an attempt that could not reach epochd */
 #define EP_PREDICTIONS_JSON_FILE "predictions.json"
 #define EP_PREDICTIONS_CSV_FILE "predictions.csv"
 

@@ -267,17 +267,31 @@ static void base_make(ep_field_reader *reader, ep_sweep_spec *sweep, const doubl
     fault_add(reader, sweep, problem->errors[i].pointer, problem->errors[i].detail);
 }
 
-/* One value of an axis, all others at their first. */
+/* One value of an axis, all others at their first. hint: behind a fault. */
 static void value_check(ep_field_reader *reader, const ep_sweep_spec *sweep, const double *point,
-                        ep_problem *problem) {
+                        const char *hint, ep_problem *problem) {
   ep_job_spec *spec = NULL;
   *problem = (ep_problem){0};
   ep_status status = ep_sweep_trial_make(sweep, point, -1, &spec, problem);
   ep_job_spec_destroy(spec);
   if (status == EP_NO_MEMORY) ep_field_reader_fail_memory(reader);
   if (status == EP_INVALID)
-    ep_field_reader_fail(reader, "%.200s: %.280s", problem->errors[0].pointer,
-                         problem->errors[0].detail);
+    ep_field_reader_fail(reader, "%.200s: %.280s%s", problem->errors[0].pointer,
+                         problem->errors[0].detail, hint);
+}
+
+/* What lies between the ends of a range of real numbers: a field of whole numbers takes the ends of
+ * [1, 3], and nothing else that a trial would draw. */
+static void between_check(ep_field_reader *reader, const ep_sweep_spec *sweep, int number,
+                          double *point, ep_problem *problem) {
+  const double golden_section = 0.3819660112501051;
+  const ep_sweep_axis *axis = &sweep->axes[number];
+  point[number] = axis->low + golden_section * (axis->high - axis->low);
+  if (point[number] == floor(point[number])) return; /* so far out all numbers are whole */
+  value_check(reader, sweep, point,
+              kind_is_log(axis->kind) ? "; int_log_uniform draws whole numbers"
+                                      : "; int_uniform draws whole numbers",
+              problem);
 }
 
 static void axis_check(ep_field_reader *reader, const ep_sweep_spec *sweep, int number,
@@ -291,9 +305,11 @@ static void axis_check(ep_field_reader *reader, const ep_sweep_spec *sweep, int 
   for (int64_t i = 1; i < ends && reader->problem->errors_count < EP_LIMIT_PROBLEM_ERRORS; i++) {
     size_t inner = ep_field_reader_enter_index(reader, (size_t)i);
     point[number] = list ? (double)i : axis->high;
-    value_check(reader, sweep, point, problem);
+    value_check(reader, sweep, point, "", problem);
     ep_field_reader_leave(reader, inner);
   }
+  if (!list && !kind_is_int(axis->kind) && reader->status == EP_OK)
+    between_check(reader, sweep, number, point, problem);
   point[number] = first;
   ep_field_reader_leave(reader, place);
 }

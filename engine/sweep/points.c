@@ -124,13 +124,18 @@ void ep_sweep_points_take(ep_sweep_runner *runner, ep_trial_point *out, int64_t 
     if (out[i].number > runner->named) runner->named = out[i].number;
 }
 
+struct timespec ep_sweep_deadline(int milliseconds) {
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += milliseconds * 1000000L;
+  if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+  return until;
+}
+
 /* Until something is told, or it is time to say that the sweep goes on: nobody else does where all
  * threads wait for helpers. */
 static void told_wait(ep_sweep_runner *runner) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += LOOK_MS * 1000000L;
-  if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+  const struct timespec until = ep_sweep_deadline(LOOK_MS);
   runner->waiting++;
   const bool late = pthread_cond_timedwait(&runner->told, &runner->mutex, &until) != 0;
   const bool all = runner->waiting == runner->threads;

@@ -6,6 +6,7 @@
 #define EP_ENGINE_SWEEP_RUNNER_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "engine/sweep/shares.h"
 #include "engine/sweep/sharing.h"
@@ -96,6 +97,8 @@ bool ep_sweep_training_take(ep_sweep_runner *runner, bool waits, ep_trial_record
 /* Several, of this worker's populations: its share of what is known, `most` at most; 0: none is
  * left. records: [most]. The mutex is not held. */
 int64_t ep_sweep_trainings_take(ep_sweep_runner *runner, ep_trial_record *records, int64_t most);
+/* So long from now, for a condition; less than a second. */
+struct timespec ep_sweep_deadline(int milliseconds);
 /* A point as a record without results. */
 void ep_sweep_record_begin(const ep_trial_point *point, ep_trial_record *out);
 

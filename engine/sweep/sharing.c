@@ -8,13 +8,12 @@
 #include "engine/sweep/runner.h"
 #include "engine/training/trainer.h"
 
-#define ANSWER_SECONDS 0.05 /* for epochd to say which helpers there are */
-
 enum {
   FRAME_POINTS = 16384, /* of one frame: 2.6 MB */
   KNOWN_MOST = 16384,   /* points that are named ahead, for shares that are fair */
   LEAST_TOGETHER = 32,  /* trainings of a worker that trains populations, else it is not worth it */
-  LOOK_MS = 20
+  LOOK_MS = 20,
+  ANSWER_MS = 500 /* at most, for epochd to say which helpers there are */
 };
 
 struct ep_sweep_sharing {
@@ -171,11 +170,21 @@ static int points_choose(ep_sweep_runner *runner, ep_trial_point *out, int64_t *
 }
 
 static void told_await(ep_sweep_runner *runner) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += LOOK_MS * 1000000L;
-  if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+  const struct timespec until = ep_sweep_deadline(LOOK_MS);
   pthread_cond_timedwait(&runner->told, &runner->mutex, &until);
+}
+
+/* The mutex is not held. */
+static ep_status points_give(const ep_sweep_runner *runner, uint64_t lease,
+                             const ep_trial_point *points, int64_t count) {
+  const ep_sweep_run *run = runner->run;
+  return run->points(run->shared.sink.context, lease, points, count, NULL);
+}
+
+/* It did not get what it was to train, and is a helper no more, unless epochd lists it anew. */
+static void helpers_miss(ep_sweep_runner *runner, uint64_t lease) {
+  const int place = helper_find(runner, lease);
+  if (place >= 0) helper_drop(runner, place);
 }
 
 /* The thread that hands points to helpers, and stores what comes back. */
@@ -192,9 +201,10 @@ static void *points_hand(void *context) {
     if (place < 0 && !due) pthread_cond_wait(&runner->told, &runner->mutex);
     if (place < 0 && due) told_await(runner);
     pthread_mutex_unlock(&runner->mutex);
-    if (place >= 0) runner->run->points(runner->run->shared.sink.context, lease, points, count);
+    ep_status given = place >= 0 ? points_give(runner, lease, points, count) : EP_OK;
     ep_status status = due ? ep_sweep_results_send(runner, false, &error) : EP_OK;
     pthread_mutex_lock(&runner->mutex);
+    if (given != EP_OK) helpers_miss(runner, lease);
     if (status != EP_OK) ep_sweep_stop(runner, status, &error);
   }
   pthread_mutex_unlock(&runner->mutex);
@@ -296,10 +306,7 @@ static int helpers_wanted(const ep_sweep_runner *runner) {
 /* epochd says at once which helpers there are: those that are idle get their share of the first
  * points. */
 static void answer_await(ep_sweep_sharing *sharing) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += (long)(ANSWER_SECONDS * 1e9);
-  if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+  const struct timespec until = ep_sweep_deadline(ANSWER_MS);
   pthread_mutex_lock(&sharing->mutex);
   while (!sharing->told && pthread_cond_timedwait(&sharing->set, &sharing->mutex, &until) == 0) {
   }

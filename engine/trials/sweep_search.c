@@ -34,6 +34,12 @@ static ep_status grid_check(const ep_sweep_spec *sweep, const ep_search_options 
                             ep_problem *problem) {
   ep_error error = {0};
   int64_t size = 0;
+  for (int i = 0; i < sweep->axes_count; i++)
+    if (sweep->axes[i].kind != EP_AXIS_VALUES && sweep->axes[i].kind != EP_AXIS_INT_UNIFORM)
+      return ep_problem_add(problem, EP_INVALID, "/space",
+                            "a grid has lists and int_uniform, and %.100s is %s: list its values, "
+                            "or take another search",
+                            sweep->axes[i].pointers[0], ep_axis_kind_name(sweep->axes[i].kind));
   if (ep_search_grid_size(options->axes, options->axes_count, &size, &error) != EP_OK)
     return ep_problem_add(problem, EP_INVALID, "/space", "%s", error.message);
   if (size <= sweep->max_trials) return EP_OK;

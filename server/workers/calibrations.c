@@ -146,6 +146,25 @@ static void device_look(ep_calibrations *calibrations, int index, const ep_devic
   free(found);
 }
 
+static bool is_of_kind(const ep_calibration_key *a, const ep_calibration_key *b) {
+  return ep_device_is_cuda(a->device) && ep_device_is_cuda(b->device) &&
+         strcmp(a->name, b->name) == 0 && strcmp(a->instruction_set, b->instruction_set) == 0 &&
+         strcmp(a->driver, b->driver) == 0 && a->threads == b->threads;
+}
+
+/* A GPU has the costs of another one of its kind that was measured. */
+static void kind_look(ep_calibrations *calibrations, int index, int count) {
+  ep_device_calibration *device = &calibrations->device[index];
+  for (int i = 0; i < count && !device->known; i++) {
+    const ep_device_calibration *other = &calibrations->device[i];
+    if (!other->known || !is_of_kind(&device->key, &other->key)) continue;
+    file_write(calibrations, &device->key, &other->calibration);
+    calibration_keep(calibrations, index, &other->calibration);
+    ep_log(EP_LOG_INFO, "device %s is calibrated: it is of a kind with %s", device->key.device,
+           other->key.device);
+  }
+}
+
 /* Whether all its workers are idle. One that is starting would disturb a measurement, and would get
  * the next job while another one goes on measuring. */
 static bool is_idle(const ep_device_list *devices, int index) {
@@ -175,6 +194,7 @@ bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list 
     ep_device_calibration *device = &calibrations->device[i];
     if (ep_device_is_remote(status->info.id)) continue; /* each worker may be another machine */
     if (!device->looked && status->info.name[0] != 0) device_look(calibrations, i, &status->info);
+    if (device->looked && !device->known) kind_look(calibrations, i, devices->count);
     if (!device->looked || device->known || device->failures >= FAILURES_MOST) continue;
     bool calm = is_calm(device, is_idle(devices, i), now_us);
     if (calm && calibrations->measuring < 0) measurement_start(calibrations, i);

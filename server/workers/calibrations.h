@@ -1,7 +1,8 @@
 /* calibrations.h: what work costs on each device, by which `auto` chooses. It is cached in
  * DATA/calibration/<device>.json. Where no such file is of this device and this program, a worker
  * that has been idle for a while measures. One device measures at a time, so that none disturbs
- * another. A worker that gets a job while it measures begins the job at once and measures later.
+ * another, and one GPU of a kind for all. A worker that gets a job while it measures begins the job
+ * at once and measures later.
  *
  * `settle` is the supervisor's thread's; the other functions are thread-safe. */
 #ifndef EP_SERVER_WORKERS_CALIBRATIONS_H

@@ -36,14 +36,6 @@ static bool is_alike(const ep_supervised *a, const ep_supervised *b) {
          strcmp(a->instruction_set, b->instruction_set) == 0;
 }
 
-static void command_send(ep_supervised *worker, const ep_command *command) {
-  ep_error error = {0};
-  size_t bytes = 0;
-  uint8_t *frame = ep_command_encode(command, &bytes);
-  if (ep_worker_link_send(&worker->link, frame, bytes, &error) != EP_OK)
-    ep_supervised_kill(worker, error.message);
-}
-
 static ep_command command_of(const ep_supervised *leader, ep_command_kind kind, uint64_t lease) {
   ep_command command = {.kind = kind, .attempt = leader->attempt, .lease = lease};
   snprintf(command.job, sizeof command.job, "%s", leader->status.job);
@@ -57,7 +49,7 @@ static void helpers_tell(ep_supervisor *s, ep_supervised *leader) {
     if (s->worker[i].lease != 0 && s->worker[i].leader == leader)
       command.leases[command.leases_count++] = s->worker[i].lease;
   leader->helpers_due = false;
-  command_send(leader, &command);
+  ep_supervised_send(leader, &command);
   if (s->events.helped)
     s->events.helped(s->events.context, leader->status.job, leader->attempt, command.leases_count);
 }
@@ -67,7 +59,7 @@ void ep_helpers_end(ep_supervisor *s, ep_supervised *helper, bool tell) {
   if (helper->lease == 0) return;
   if (tell && helper->link.socket >= 0) {
     const ep_command release = command_of(leader, EP_COMMAND_RELEASE, helper->lease);
-    command_send(helper, &release);
+    ep_supervised_send(helper, &release);
   }
   helper->lease = 0;
   helper->leader = NULL;
@@ -103,8 +95,10 @@ void ep_helpers_want(ep_supervisor *s, ep_supervised *leader, int wanted) {
   s->look_for_work = true;
 }
 
-void ep_helpers_refuse(ep_supervisor *s, ep_supervised *helper, const ep_reply *reply) {
-  if (reply->lease != helper->lease || helper->lease == 0) return;
+void ep_helpers_refuse(ep_supervisor *s, ep_supervised *from, const ep_reply *reply) {
+  if (reply->lease == 0) return;
+  ep_supervised *helper = from->lease == reply->lease ? from : helper_find(s, from, reply->lease);
+  if (!helper) return;
   ep_log(EP_LOG_WARNING, "device %s cannot help %s: %s", helper->id, helper->status.helps,
          reply->error.message);
   helper->help_again_us = ep_clock_steady_us() + AGAIN_US;
@@ -160,7 +154,7 @@ static bool worker_lend(ep_supervisor *s, ep_supervised *leader, ep_supervised *
   memcpy(worker->link.errors.job, worker->status.helps, sizeof worker->link.errors.job);
   ep_command help = command_of(leader, EP_COMMAND_HELP, worker->lease);
   help.spec = spec;
-  command_send(worker, &help);
+  ep_supervised_send(worker, &help);
   ep_command_deinit(&help);
   leader->helpers_due = true;
   ep_supervised_show(s, worker);

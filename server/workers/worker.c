@@ -324,7 +324,7 @@ void ep_supervised_flush(ep_supervised *worker) {
     ep_supervised_kill(worker, error.message);
 }
 
-static void command_send(ep_supervised *worker, const ep_command *command) {
+void ep_supervised_send(ep_supervised *worker, const ep_command *command) {
   ep_error error = {0};
   size_t bytes = 0;
   uint8_t *frame = ep_command_encode(command, &bytes);
@@ -355,7 +355,7 @@ bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int 
   deadline_renew(supervisor, worker);
   state_set(supervisor, worker, EP_DEVICE_BUSY);
   ep_worker_link_bound(&worker->link, assignment.memory_bytes);
-  command_send(worker, &assignment.train);
+  ep_supervised_send(worker, &assignment.train);
   ep_command_deinit(&assignment.train);
   return true;
 }
@@ -372,7 +372,7 @@ void ep_supervised_stop(ep_supervised *worker, ep_stop stop) {
   snprintf(command.job, sizeof command.job, "%s", worker->status.job);
   worker->stop = stop;
   worker->stop_us = ep_clock_steady_us() + (cancel ? CANCEL_US : PAUSE_US);
-  command_send(worker, &command);
+  ep_supervised_send(worker, &command);
 }
 
 /* Hands on all reports of a dead worker; false while one of them is refused. */

@@ -18,7 +18,7 @@ from gpus_jobs import Bench  # noqa: E402
 from gpus_ranks import data, ddp, model  # noqa: E402
 from gpus_sweep import kills, sweep  # noqa: E402
 
-PARTS = {"data": data, "model": model, "ddp": ddp, "sweep": sweep, "kills": kills}
+PARTS = {"data": data, "model": model, "sweep": sweep, "ddp": ddp, "kills": kills}  # those that end the daemon last
 LEAST_SECONDS = 20  # that a part begins with
 SECONDS = 560  # of all: a command that may run for ten minutes ends by itself
 

@@ -34,10 +34,10 @@ def pictures_of(shape, rows, seed=1):
 
 
 class Net:
-    """A network of the table: `rows` a GPU in each step."""
+    """A network of the table: `rows` a GPU in each step. stages_alone: stages are all that it is measured with."""
 
-    def __init__(self, name, title, shape, layers, rows, **more):
-        self.name, self.rows = name, rows
+    def __init__(self, name, title, shape, layers, rows, stages_alone=False, **more):
+        self.name, self.rows, self.stages_alone = name, rows, stages_alone
         self.row = workloads.Row(name, title, None, shape, layers, "cross_entropy", precision="bf16",
                                  normalize={"mean": 0.5, "std": 0.25}, batch_size=rows, **more)
         self.row.rows_count = rows
@@ -54,11 +54,14 @@ def nets(smoke):
                 {"type": "relu"}, {"type": "max_pool2d", "kernel_size": 2}, {"type": "flatten"},
                 {"type": "linear", "out_features": 10}]
         return [Net("wide", "64-32-32-10", (64,), workloads.dense(32, 32, 10), 64, lr=0.02),
-                Net("pictures", "3-4 CNN, 8x8", (3, 8, 8), tiny, 32, lr=0.005, momentum=0.9, channels_last=True)]
+                Net("deep", "64, four of 32, 10", (64,), workloads.dense(*[32] * 4, 10), 64, lr=0.02, stages_alone=True),
+                Net("pictures", "3-4 CNN, 8x8", (3, 8, 8), tiny, 32, lr=0.02, momentum=0.9, channels_last=True)]
     return [Net("wide", "784-4096-4096-10, 4,096 rows a GPU, bf16", (784,), workloads.dense(4096, 4096, 10), 4096,
                 lr=0.02),
+            Net("deep", "784, eight layers of 2048, 10, 4,096 rows, bf16", (784,), workloads.dense(*[2048] * 8, 10), 4096,
+                lr=0.02, stages_alone=True),
             Net("pictures", "3-64-128-256-512 CNN, 32x32, 512 rows a GPU, bf16", (3, 32, 32),
-                workloads.pictures_network(), 512, lr=0.005, momentum=0.9, channels_last=True)]
+                workloads.pictures_network(), 512, lr=0.02, momentum=0.9, channels_last=True)]
 
 
 def counts_of(count):
@@ -77,6 +80,8 @@ class Bench:
         self.options, self.folder = options, folder
         self.until = time.monotonic() + options.seconds
         self.held, self.uploaded, self.count = None, set(), options.count
+        self.known = {}  # losses, by job
+        self.measured = options.smoke  # whether what devices cost is known, or need not be
         self.nets = nets(options.smoke)
 
     def left(self):
@@ -103,22 +108,26 @@ class Bench:
     def daemon(self):
         if self.held is None:
             devices = ",".join(f"cuda:{number}" for number in range(self.count))
-            self.held = Daemon(self.options.prefix, devices=devices, flags=self.flags())
-            self.held.wait_for("cuda", calibrated=not self.options.smoke)
+            folder = os.path.join(self.folder, "daemon")
+            os.makedirs(folder, exist_ok=True)
+            self.held = Daemon(self.options.prefix, devices=devices, flags=self.flags(), folder=folder)
+            self.held.wait_for("cuda", calibrated=not self.measured)
+            self.measured = True  # the next one reads it, and says nothing
+        self.held.connection.close()  # a new one: the daemon closes those that idle
         return self.held
 
     def rest(self):
-        """The daemon ends, so that others have the GPUs. Its data go too."""
+        """The daemon ends, so that others have the GPUs. The next one has its data and its calibrations."""
         if self.held:
             self.held.stop()
-        self.held, self.uploaded = None, set()
+        self.held = None
 
     def drop(self):
         """The daemon is killed: what it was asked is not known to have ended."""
         if self.held:
             os.killpg(self.held.process.pid, signal.SIGKILL)
             self.held.process.wait()
-        self.held, self.uploaded = None, set()
+        self.held = None
 
     def data_rows(self, net):
         return net.rows * self.count * STEPS_AN_EPOCH
@@ -126,10 +135,11 @@ class Bench:
     def data(self, net):
         """The name of the network's rows on the daemon."""
         if net.name not in self.uploaded:
-            path = os.path.join(self.daemon().folder, net.name + ".npz")
+            path = os.path.join(self.folder, net.name + ".npz")
             np.savez(path, **pictures_of(net.shape, self.data_rows(net)))
             with open(path, "rb") as file:
                 self.daemon().upload(net.name, file.read())
+            os.unlink(path)
             self.uploaded.add(net.name)
         return net.name
 
@@ -152,9 +162,14 @@ class Bench:
         return done
 
     def losses(self, job):
-        """The loss of each epoch."""
-        identity = self.run(dict(job, report_every=1))["id"]
-        self.daemon().connection.request("GET", f"/v1/jobs/{identity}/events?follow=0",
-                                         headers={"Accept": "application/x-ndjson"})
-        events = map(json.loads, self.daemon().connection.getresponse().read().splitlines())
+        """The loss of each epoch. The same job is trained once."""
+        key = json.dumps(job, sort_keys=True)
+        if key not in self.known:
+            self.known[key] = self.losses_of(self.run(dict(job, report_every=1))["id"])
+        return self.known[key]
+
+    def losses_of(self, identity):
+        connection = self.daemon().connection
+        connection.request("GET", f"/v1/jobs/{identity}/events?follow=0", headers={"Accept": "application/x-ndjson"})
+        events = map(json.loads, connection.getresponse().read().splitlines())
         return [event["loss"] for event in events if event["type"] == "epoch"]

@@ -15,6 +15,7 @@ LOSS_EPOCHS = 8
 DATA_WANTED = 0.925  # of the GPUs: 3.7 of four
 MICRO_BATCHES = 8
 DDP_SECONDS_MAX = 300
+LEFT_LEAST_SECONDS = 15  # that a further cut begins with
 
 
 class Cut:
@@ -38,10 +39,13 @@ class Cut:
 
     def warm(self):
         """Compiled, and the epochs chosen: about as many as the wanted seconds hold."""
-        few = 2
-        self.bench.run(self.job(few))
-        seconds = self.bench.run(self.job(few))["timing"]["train_seconds"]
-        self.epochs = max(few, round(few * self.bench.size(1.5, 0.05) / max(seconds, 1e-6)))
+        self.epochs, wanted = 2, self.bench.size(1.5, 0.05)
+        self.bench.run(self.job(self.epochs))
+        for _ in range(3):
+            seconds = max(self.bench.run(self.job(self.epochs))["timing"]["train_seconds"], 1e-6)
+            if seconds > wanted / 2:
+                break
+            self.epochs = max(self.epochs, min(100 * self.epochs, round(self.epochs * wanted / seconds)))
 
     def run(self):
         self.last = self.bench.run(self.job(self.epochs))
@@ -68,9 +72,7 @@ class Cut:
 
 
 def measured(bench, net, cuts):
-    """The cuts' figures, in turns; the first is one GPU."""
-    for cut in cuts:
-        cut.warm()
+    """The figures of the cuts, which are warm, in turns; the first is one GPU."""
     for _ in range(bench.options.rounds):
         for cut in cuts:
             cut.run()
@@ -110,18 +112,25 @@ def compared(bench, net, cut):
     return out
 
 
-def cut_part(bench, cuts_of):
-    """The part's nets with their cuts. What could not be run has the reason."""
+def cut_part(bench, nets, cuts_of):
+    """The nets with their cuts. What could not be run has the reason."""
     out = {"nets": [], "losses": [], "wrong": None, "wanted": []}
-    for net in bench.nets:
-        cuts = cuts_of(net)
-        try:
-            for cut in cuts[1:]:
-                out["losses"].append(compared(bench, net, cut))
-            out["nets"].append({"name": net.name, "title": net.title, "cuts": measured(bench, net, cuts)})
-        except (NotRun, Failed) as reason:
-            print(f"    {net.title}: not run: {reason}", flush=True)
-            out["nets"].append({"name": net.name, "title": net.title, "not_run": str(reason)})
+    for net in nets:
+        ready, missing = [], []
+        for cut in cuts_of(net):
+            try:
+                if bench.left() < LEFT_LEAST_SECONDS:
+                    raise NotRun("the time was over")
+                if not cut.alone:
+                    out["losses"].append(compared(bench, net, cut))
+                cut.warm()
+                ready.append(cut)
+            except (NotRun, Failed) as reason:
+                print(f"    {net.title}: data {cut.data} x model {cut.model}: not run: {reason}", flush=True)
+                missing.append({"data": cut.data, "model": cut.model, "gpus": cut.gpus, "not_run": str(reason)})
+        one = bool(ready) and ready[0].alone
+        out["nets"].append({"name": net.name, "title": net.title, "missing": missing,
+                            "cuts": measured(bench, net, ready) if one else []})
     for each in out["losses"]:
         name = f"{each['title']}, data {each['data']} x model {each['model']}"
         if not each["same_bits"]:
@@ -133,10 +142,16 @@ def cut_part(bench, cuts_of):
     return out
 
 
+def data_nets(bench):
+    return [net for net in bench.nets if not net.stages_alone]
+
+
 def data(bench):
-    out = cut_part(bench, lambda net: [Cut(bench, net)] + [Cut(bench, net, data=n) for n in counts_of(bench.count)])
+    def cuts(net):
+        return [Cut(bench, net)] + [Cut(bench, net, data=n) for n in counts_of(bench.count)]
+    out = cut_part(bench, data_nets(bench), cuts)
     for net in out["nets"]:
-        for cut in net.get("cuts", [])[1:]:
+        for cut in net["cuts"][1:]:
             wanted = DATA_WANTED * cut["data"]
             out["wanted"].append({"what": f"{net['title']}, {cut['data']} replicas: times one GPU", "wanted": wanted,
                                   "reached": cut["times"], "met": cut["times"] >= wanted})
@@ -147,7 +162,7 @@ def model(bench):
     def cuts(net):
         found = [Cut(bench, net)] + [Cut(bench, net, model=n) for n in counts_of(bench.count)]
         return found + ([Cut(bench, net, data=2, model=2)] if bench.count >= 4 else [])
-    return cut_part(bench, cuts)
+    return cut_part(bench, bench.nets, cuts)
 
 
 def ddp(bench):
@@ -155,7 +170,8 @@ def ddp(bench):
     bench.rest()
     asked = {"device": bench.options.ddp_device, "counts": [1] + counts_of(bench.count)[::-1],
              "seconds": bench.size(1.0, 0.05), "rounds": bench.options.rounds,
-             "nets": [dict(net.row.work(None, None, []), rows=net.rows, title=net.title) for net in bench.nets]}
+             "nets": [dict(net.row.work(None, None, []), rows=net.rows, title=net.title)
+                     for net in data_nets(bench)]}
     limit = min(DDP_SECONDS_MAX, max(30, bench.left()))
     out = {"nets": [], "wrong": None, "wanted": []}
     process = subprocess.Popen([sys.executable, "-m", "peers.ddp", json.dumps(asked)], cwd=HERE, text=True,

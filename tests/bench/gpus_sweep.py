@@ -13,7 +13,7 @@ from gpus_jobs import counts_of
 from sweep_requests import Sweep
 
 TRIALS = 10000
-SWEEP_SECONDS = 12  # of one GPU, about
+SWEEP_SECONDS = 8  # of one GPU, about; twice that where it trains one after another
 SWEEP_WANTED = 0.95  # of the GPUs: 3.8 of four
 KILLS = 20
 KILLS_SECONDS_MAX = 240
@@ -38,8 +38,11 @@ def request(widths, trials, epochs, workers):
 
 
 def board(sweep):
-    """The leaderboard without what a machine's clock says."""
-    return [{name: value for name, value in row.items() if name != "train_seconds"} for row in sweep.rows]
+    """The leaderboard without what a machine's clock says. When a trial that is trained with others diverged is
+    known to a launch."""
+    def told(row):
+        return [name for name in row if name != "train_seconds" and (name != "epochs" or row["outcome"] == "ok")]
+    return [{name: row[name] for name in told(row)} for row in sweep.rows]
 
 
 def helped(daemon):
@@ -59,7 +62,7 @@ def sized(bench, widths):
         began = Sweep(daemon, request(widths, few, epochs, 1))
     together, pace = bench.size(TRIALS, 200), began.seconds / few
     if pace * together > 4 * wanted:
-        return max(10 * bench.count, int(4 * wanted / pace)), epochs
+        return max(10 * bench.count, int(2 * wanted / pace)), epochs
     for _ in range(4):
         took = Sweep(daemon, request(widths, together, epochs, 1)).seconds
         if took > wanted / 2:
@@ -88,8 +91,10 @@ def net_measure(bench, name, widths):
         elif boards[count] != boards[1]:
             differ = sum(a != b for a, b in zip(boards[count], boards[1]))
             wrong = f"on {count} GPUs {differ} rows of the leaderboard are others than on one"
-        elif (shared[count] > 0) != (count > 1):
-            wrong = f"with \"workers\": {count}, {shared[count]:.0f} trainings were of helpers"
+        elif count == 1 and shared[count] > 0:
+            wrong = f"with \"workers\": 1, {shared[count]:.0f} trainings were of helpers"
+        elif count > 1 and shared[count] == 0 and not bench.options.smoke:  # tiny ones may end before help comes
+            wrong = f"with \"workers\": {count}, one GPU has trained all"
     one = statistics.median(seconds[1])
     rows = [{"workers": count, "seconds": statistics.median(seconds[count]), "runs": seconds[count],
              "helped": shared[count], "times": one / statistics.median(seconds[count])} for count in counts]

@@ -27,9 +27,9 @@ def data(row):
             "computing", "communication", "waiting"]
     rows = []
     for net in row["nets"]:
-        if "not_run" in net:
-            rows.append([net["title"], f"not run: {net['not_run']}"] + [""] * 7)
-        for cut in net.get("cuts", []):
+        for cut in net["missing"]:
+            rows.append([net["title"], cut_of(cut), f"not run: {cut['not_run']}"] + [""] * 6)
+        for cut in net["cuts"]:
             rows.append([net["title"], cut_of(cut), cut["executor"], figure(cut["microseconds"])] +
                         (["1"] + [""] * 4 if cut["gpus"] == 1 else
                          [f"**{cut['times']:.2f}**", f"{cut['times_without_waits']:.2f}",
@@ -43,9 +43,9 @@ def model(row):
             "the least by the cut", "times the rows a second"]
     rows = []
     for net in row["nets"]:
-        if "not_run" in net:
-            rows.append([net["title"], f"not run: {net['not_run']}"] + [""] * 7)
-        for cut in net.get("cuts", []):
+        for cut in net["missing"]:
+            rows.append([net["title"], cut_of(cut), f"not run: {cut['not_run']}"] + [""] * 6)
+        for cut in net["cuts"]:
             rows.append([net["title"], cut_of(cut), cut["executor"]] +
                         (["", figure(cut["microseconds"]), "", "", "", "1"] if cut["gpus"] == 1 else
                          [cut["micro_batches"], figure(cut["microseconds"]), figure(cut["ideal_microseconds"]),

@@ -6,7 +6,9 @@ absolute() { (cd "$caller" && realpath -m "$1"); }
 export EPOCHD_TEST_DATA
 
 if [[ -n ${EPOCHD_BENCH_PREFIX:-} ]]; then
-  programs=(--prefix "$(absolute "$EPOCHD_BENCH_PREFIX")")
+  prefix=$(absolute "$EPOCHD_BENCH_PREFIX")
+  [[ -x $prefix/bin/epochd ]] || { echo "EPOCHD_BENCH_PREFIX: there is no $prefix/bin/epochd" && exit 1; }
+  programs=(--prefix "$prefix")
 else
   source docker/steps.sh
   mkdir -p build/test
@@ -31,4 +33,9 @@ fi
 for python in "${PYTHON:-python3}" python3 /usr/bin/python3; do
   "$python" -c 'import numpy' 2>/dev/null && break
 done
+# A prefix of tests/bench/pack has its libraries. cuDNN's may be the Python's.
+if [[ -n ${EPOCHD_BENCH_PREFIX:-} && -d $prefix/lib/needed && -z ${EPOCHD_BENCH_LIBRARIES:-} ]]; then
+  cudnn=$("$python" -c 'import nvidia.cudnn; print(list(nvidia.cudnn.__path__)[0] + "/lib")' 2>/dev/null) || true
+  export EPOCHD_BENCH_LIBRARIES=$prefix/lib/needed${cudnn:+:$cudnn}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
 export PYTHONDONTWRITEBYTECODE=1

@@ -180,7 +180,7 @@ run 2 data put houses "$scratch/not-there"
 run 0 data ls -q
 [[ $(sort "$out" | paste -sd ' ') == "apart houses piped" ]] || fail "data ls: $(<"$out")"
 run 0 data show houses
-says 'price +100 +277 +whole numbers'
+says 'price +whole number +0 +60 +100 to 277'
 run 0 data head houses --rows 2
 says '^area +rooms +price' '^ *36 +2 +103$' '^2 of 60 rows$'
 run 0 data head apart -n 1
@@ -190,6 +190,9 @@ run 0 data rm piped apart
 run 2 data show piped
 "$ctl" example houses | "$ctl" run - >"$out" || fail "the example houses"
 says 'r2 '
+printf 'town;born;m2\nOslo;31.1.2020;1,5\nBergen;1.2.2021;\nOslo;3.3.2022;2,5\n' | "$ctl" data put towns - >/dev/null || fail "data put of words"
+run 0 data show towns
+says 'town +category +0 +2 +Oslo, Bergen' 'born +date +0 +3 +2020-01-31 to 2022-03-03' 'm2 +number +1 +2 +1.5 to 2.5'
 ok "data put, ls, show, head, rm"
 
 # train: from a file to its metrics, by names

@@ -2,6 +2,7 @@
 # What dies: a worker, its relay, the gateway, epochd; and a worker that Slurm takes away. No job is lost or doubled,
 # and each ends with the weights of a training that nothing disturbed.
 source "$(dirname "${BASH_SOURCE[0]}")/slurm_daemon.sh"
+source "$here/../slurm/handover.sh"
 slurm_start --checkpoint-after 0
 flags=(--checkpoint-after 0)
 
@@ -18,11 +19,14 @@ whole_events() {
   jq -s -e '[.[] | select(.type == "end")] | length == 1' "$body" >/dev/null || fail "$1: not one end"
 }
 
-epochs_lasting 0.5
-job=$(xor_job "$((epochs / 100 * 100))" "{\"report_every\": $((epochs / 100)), \"checkpoint\": {\"every_seconds\": 0.1}}")
-submit "$(jq -c '.device = "cpu"' <<<"$job")"
-finish "$id"
-here_values=$(values_of "$id")
+# trained SECONDS EVERY: a job of that length with a checkpoint so often, in $job; $here_values are its weights.
+trained() {
+  epochs_lasting "$1"
+  job=$(xor_job "$((epochs / 100 * 100))" "{\"report_every\": $((epochs / 100)), \"checkpoint\": {\"every_seconds\": $2}}")
+  submit "$(jq -c '.device = "cpu"' <<<"$job")"
+  finish "$id"
+  here_values=$(values_of "$id")
+}
 
 # disturbed WHAT COMMAND…: the job ends as if the command had not been.
 disturbed() {
@@ -58,9 +62,13 @@ epochd_kill_late() {
   epochd_kill
 }
 
-disturbed "nothing dies" nothing
+trained 3 600 # longer than it takes to disturb it
+long_job=$job
+long_values=$here_values
 disturbed "SIGTERM to a worker: its job goes on elsewhere" relay_term
 jq -e '.attempt == 2' "$body" >/dev/null || fail "a worker that left did not have its job go on elsewhere"
+trained 0.5 0.1
+disturbed "nothing dies" nothing
 disturbed "a worker's process is killed" worker_kill
 disturbed "a relay is killed" relay_kill
 disturbed "a relay is killed where there is accounting" relay_kill_accounted
@@ -83,4 +91,15 @@ http POST "/v1/jobs/$id/cancel"
 ended "$id"
 [[ $(jq -r .status "$body") == cancelled ]] || fail "the job is $(jq -r .status "$body")"
 echo "ok: a job is cancelled on its node"
+daemon_stop
+
+# epochd is away for longer than its workers wait: the job pauses there, and what it left is taken up.
+flags+=(--slurm-reconnect-seconds 1)
+slurm_start "${flags[@]}"
+job=$long_job
+here_values=$long_values
+away() { epochd_away "${flags[@]}"; }
+disturbed "epochd is away for longer than its workers wait" away
+check "it is the second attempt" '.attempt == 2'
+handed_over
 daemon_stop

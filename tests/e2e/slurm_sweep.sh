@@ -35,6 +35,23 @@ sweep_submit "$(jq -c '.job.device = "cpu"' <<<"$request")"
 board
 expected=$board
 
+# searches that go by results: on one worker and on two
+results_search() { # WHAT MORE
+  local asked more=$2
+  asked=$(jq -c --argjson more "$more" '. + $more' <<<"$request")
+  sweep_submit "$(jq -c '.job.device = "cpu"' <<<"$asked")"
+  board
+  local here=$board
+  for workers in 1 2; do
+    before=$(helped)
+    sweep_submit "$(jq -c --argjson workers "$workers" '.job.device = "slurm:cpu" | .workers = $workers' <<<"$asked")"
+    board
+    [[ $board == "$here" ]] || fail "$1 on $workers: other trials than here: $(diff <(jq -c ".[]" <<<"$here") <(jq -c ".[]" <<<"$board") | head -6)"
+    echo "ok: $1, with at most $workers workers: the trials of this machine; helped with $(($(helped) - before))"
+    ((workers > 1 || $(helped) == before)) || fail "$1 on one worker was helped"
+  done
+}
+
 # two_workers: two jobs at once bring them; they stay for a while.
 two_workers() {
   local -a running=()
@@ -48,6 +65,10 @@ two_workers() {
     ended "$id"
   done
 }
+
+two_workers
+results_search asha "{\"search\": \"asha\", \"asha\": {\"min_epochs\": $((epochs / 9 + 1))}, \"max_trials\": 100}"
+results_search tpe '{"search": "tpe", "max_trials": 40}'
 
 for dies in nothing worker relay gateway epochd; do
   two_workers

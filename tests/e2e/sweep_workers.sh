@@ -39,7 +39,7 @@ sweep() {
     model: {layers: [{type: "linear", out_features: $width}, {type: "tanh"}, {type: "linear", out_features: 2}]}}} + $more'
 }
 for width in 8 60; do
-  for more in '{"max_trials": 400}' '{"max_trials": 60, "search": "asha", "asha": {"min_epochs": 4}}' \
+  for more in '{"max_trials": 250}' '{"max_trials": 60, "search": "asha", "asha": {"min_epochs": 4}}' \
     '{"max_trials": 20, "search": "tpe"}' '{"max_trials": 30, "search": "sobol", "repeats": 3}'; do
     request=$(sweep $width "$more")
     begin cpu "$request"
@@ -48,7 +48,7 @@ for width in 8 60; do
     before=$(helped)
     begin cuda "$request"
     same "$width wide, $more"
-    [[ $more != '{"max_trials": 400}' ]] || helps "$before" || fail "one GPU has trained all of $request"
+    [[ $more != '{"max_trials": 250}' ]] || helps "$before" || fail "one GPU has trained all of $request"
   done
 done
 
@@ -128,4 +128,29 @@ until_so "it is cancelled" sweep_is cancelled
 check "it has what it had" '.progress.done >= $had and .workers == 0' --argjson had "$had"
 submit "$(xor_job 100 '{"device": "cuda:1"}')"
 finish "$id"
+daemon_stop
+
+# four GPUs: a job of two replicas takes two that help, the sweep goes on with the others, and has them back afterwards
+device=cuda:0,cuda:1,cuda:2,cuda:3
+daemon_start --plugin "$build/tests/e2e/libsecond_device.so"
+count_is() {
+  http GET "/v1/sweeps/$running"
+  jq -e '.status == "running" and .workers == $count' --argjson count "$1" "$body" >/dev/null
+}
+begin cuda "$(sweep 60 '{"max_trials": 1000000}')"
+running=$id
+until_so "four train it" count_is 4
+submit "$(xor_job $endless '{"device": "cuda", "batch_size": 4, "parallel": {"data": 2}}')"
+replicas=$id
+until_so "two train it" count_is 2
+http GET "/v1/jobs/$replicas"
+check "the job has begun" '.status == "running" and .parallel.data == 2'
+http POST "/v1/jobs/$replicas/cancel"
+until_so "four train it again" count_is 4
+submit "$(xor_job 100 '{"device": "cuda", "batch_size": 4, "parallel": {"data": 4}}')"
+http GET "/v1/jobs/$id"
+check "a job of all four waits for the one that leads" '.status == "queued" and .queue_position == 1'
+http POST "/v1/sweeps/$running/cancel"
+finish "$id"
+check "then it gets them" '.status == "succeeded" and (.ranks | length) == 4'
 daemon_stop

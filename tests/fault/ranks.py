@@ -67,7 +67,7 @@ def outcome(http, identity):
 class Disturbed:
     def __init__(self, options, scratch, chance):
         self.options, self.chance = options, chance
-        self.data, self.log = f"{scratch}/{time.time_ns()}", scratch + "/epochd.log"
+        self.data, self.log = scratch + "/data", scratch + "/epochd.log"
         self.job, self.daemon = None, None
         self.start()
 

@@ -93,7 +93,8 @@ ROOMS = {
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
     "engine/sweep": ("api api/json api/spec api/sweep api/wire engine kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/metrics engine/training engine/training/rules engine/data/datasets engine/data/prepare", ""),
-    "engine/worker/relay": ("api api/wire engine/files engine/tunnel", ""),
+    "engine/handovers": ("api api/hash api/wire engine/checkpoints engine/files", ""),
+    "engine/worker/relay": ("api api/wire engine/files engine/handovers engine/tunnel", ""),
     "engine/worker": ("api api/sweep engine/sandbox engine/worker/relay engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/host engine/plan engine/metrics engine/plots engine/training engine/weights "
                       "engine/weights/c engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
@@ -112,7 +113,7 @@ ROOMS = {
     "server/curves": (SERVER + " api/responses engine/weights server/drawing server/events", ""),
     "server/plots": ("api api/json server/drawing", "jansson"),
     "server/slurm/control": ("api server/slurm", ""),
-    "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/tunnel server/kubernetes server/slurm server/slurm/control", ""),
+    "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/handovers engine/tunnel server/kubernetes server/slurm server/slurm/control", ""),
     "server/workers": (SERVER + " engine/files engine/plan server/slurm server/slurm/control", ""),
     "server/webhooks": (SERVER + " api/tokens server/store server/webhooks/wire", ""),
     "server/webhooks/wire": ("api", ""),

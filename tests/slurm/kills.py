@@ -2,7 +2,8 @@
 """kills.py BUILD CLUSTER SLURM: kill -9 of a worker, a relay, the gateway, epochd, a slurmd or slurmctld, at moments of
 chance, while jobs train on the nodes of the Slurm in the folder SLURM, which CLUSTER has started.
 
-Each that Slurm or the test's user would start again is started again a moment later. At the end each job must have
+Each that Slurm or the test's user would start again is started again a moment later; epochd is now and then away for
+longer than its workers wait. At the end each job must have
 ended once, with the weights of the same job on the local CPU, an event log without a gap, and each epoch once in it.
 Prints a table. Ends with 1 if anything was lost or wrong.
 """
@@ -28,11 +29,12 @@ OF_SLURM = ["n1", "n2", "slurmctld"]
 AT_ONCE = 3      # jobs
 REPORTS = 50     # epochs in the log of each
 SECONDS = 1.5    # of a processor, each job
+PATIENCE = 5     # seconds that workers wait for epochd
 
 
 class Slurmed(Daemon):
     FLAGS = ["--devices", "cpu,slurm:cpu", "--checkpoint-after", "0", "--crashes-max", "0",
-             "--slurm-reconnect-seconds", "20", "--slurm-idle-seconds", "30"]
+             "--slurm-reconnect-seconds", str(PATIENCE), "--slurm-idle-seconds", "30"]
 
 
 def processes(*words):
@@ -67,6 +69,7 @@ class Campaign:
         self.shared, self.data, self.log = scratch + "/shared", scratch + "/data", scratch + "/epochd.log"
         self.listen, self.daemon, self.http = "127.0.0.1:0", None, None
         self.right, self.jobs, self.kills, self.at_work = {}, {}, collections.Counter(), 0
+        self.handed_over = self.resumed = 0
         os.mkdir(self.shared)
         self.start()
         found = None
@@ -81,6 +84,19 @@ class Campaign:
                               flags=["--shared-dir", self.shared, "--slurm-listen", self.listen])
         self.http = Http(self.daemon.port)
 
+    def log_count(self):
+        """A daemon's log is its own."""
+        with open(self.log, encoding="utf-8", errors="replace") as text:
+            self.handed_over += text.read().count("what its last attempt left is taken up")
+
+    def nodes_resume(self):
+        """As an administrator does: Slurm drains a node whose slurmd had a job that slurmctld starts again."""
+        drained = subprocess.run(["sinfo", "--noheader", "--Node", "--states", "drained,drain", "--format", "%N"],
+                                 check=False, capture_output=True, text=True).stdout.split()
+        for node in set(drained):
+            done = subprocess.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"], check=False, stderr=subprocess.DEVNULL)
+            self.resumed += done.returncode == 0
+
     def submit(self, spec):
         return json.loads(self.http.must(201, "POST", "/v1/jobs", spec))["id"]
 
@@ -90,6 +106,7 @@ class Campaign:
             state = json.loads(self.http.must(200, "GET", f"/v1/jobs/{job}?wait=5"))
             if state["status"] in ENDED:
                 return state
+            self.nodes_resume()
         raise Wrong(f"{job} has not ended in {seconds} s: {state['status']}, {state.get('queue_reason')}")
 
     def outcome(self, job):
@@ -122,6 +139,7 @@ class Campaign:
             if any(epoch > before.get(job, 0) for job, epoch in now.items()):
                 return True
             time.sleep(0.05)
+        self.nodes_resume()
         return False
 
     def find(self, victim):
@@ -151,6 +169,9 @@ class Campaign:
             time.sleep(self.chance.choice([0, self.chance.uniform(0, 1)]))
         if victim == "epochd":
             self.daemon.process.wait()
+            self.log_count()
+            if self.chance.random() < 0.5:
+                time.sleep(PATIENCE + self.chance.uniform(0, 3))
             self.start()
         elif victim in OF_SLURM:
             subprocess.run([self.options.cluster, "daemon", self.options.slurm, victim], check=True)
@@ -178,9 +199,12 @@ class Campaign:
         known &= set(self.jobs)
         if len(known) != len(self.jobs):
             faults.append(f"{len(self.jobs) - len(known)} jobs are not listed")
-        print(f"| {' | '.join(VICTIMS)} | kills | while a job trained | jobs | taken up again | wrong |\n{'|---' * (len(VICTIMS) + 5)}|")
+        self.log_count()
+        print(f"| {' | '.join(VICTIMS)} | kills | while a job trained | jobs | taken up again | handed over | wrong |\n"
+              f"{'|---' * (len(VICTIMS) + 6)}|")
         print(f"| {' | '.join(str(self.kills[each]) for each in VICTIMS)} | {sum(self.kills.values())} | {self.at_work} | "
-              f"{len(self.jobs)} | {attempts} | {len(faults)} |", flush=True)
+              f"{len(self.jobs)} | {attempts} | {self.handed_over} | {len(faults)} |\n"
+              f"nodes that Slurm had drained and that were resumed: {self.resumed}", flush=True)
         for fault in faults:
             print(" ", fault)
         return not faults

@@ -3,6 +3,7 @@
 #
 #   EPOCHD_SLURM_ALL  unless empty, a sweep of 200 trials rather than 30, more of MNIST, and a time limit
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+source "$here/../slurm/handover.sh"
 all=${EPOCHD_SLURM_ALL:-}
 trials=${all:+200}
 rows=${all:+6000}
@@ -146,4 +147,27 @@ if [[ -n $all ]]; then
   both_begun "$(long_job 35 '{"device": "slurm:cpu", "slurm": {"time": "1:00"}}')"
   as_undisturbed "the time limit"
 fi
+daemon_stop
+
+# epochd is away for longer than its workers wait.
+flags=(--checkpoint-after 0 --slurm-reconnect-seconds 1)
+slurm_start "${flags[@]}"
+both_begun "$(long_job 3 '{"device": "slurm:cpu", "checkpoint": {"every_seconds": 600}}')"
+epochd_away "${flags[@]}"
+as_undisturbed "epochd away for longer than its workers wait"
+handed_over
+
+# Searches that go by results, on one worker and on several.
+for search in '{"search": "asha", "asha": {"min_epochs": 2}, "max_trials": 60}' '{"search": "tpe", "max_trials": 30}'; do
+  for where in '{"device": "cpu"}' '{"device": "slurm:cpu", "workers": 1}' '{"device": "slurm:cpu", "workers": 2}'; do
+    sweep_submit "$(jq -c --argjson search "$search" --argjson where "$where" \
+      '. + $search | .job.device = $where.device | .workers = $where.workers | if .workers then . else del(.workers) end' <<<"$sweep")"
+    sweep_finish
+    http GET "/v1/sweeps/$id/trials?sort=trial&limit=1000"
+    jq -c '[.data[] | [.trial, .metric, .values, .epochs]]' "$body" >"$scratch/found"
+    [[ $where == *slurm* ]] || cp "$scratch/found" "$scratch/expected"
+    cmp "$scratch/found" "$scratch/expected" || fail "$search with $where: other trials than here"
+    echo "ok: the trials of $search with $where"
+  done
+done
 daemon_stop

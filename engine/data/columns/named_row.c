@@ -46,6 +46,24 @@ static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
   }
 }
 
+/* Two features of one name, of which an object has one value: it is not given to both. */
+static void alike_refuse(ep_field_reader *reader, const ep_encoding *encoding) {
+  for (int64_t i = 0; i < encoding->columns; i++) {
+    const char *name = encoding->column[i].name;
+    int64_t first = ep_encoding_column_find(encoding, name);
+    if (first == i || encoding->column[i].encode == EP_ENCODE_NONE ||
+        encoding->column[first].encode == EP_ENCODE_NONE)
+      continue;
+    size_t place = ep_field_reader_enter(reader, name);
+    ep_field_reader_fail(reader,
+                         "two columns of the table are called \"%.100s\", and an object has one: "
+                         "send the rows as a table (text/csv), or rename one in the data",
+                         name);
+    ep_field_reader_leave(reader, place);
+    return;
+  }
+}
+
 /* Whether nothing stands for a gap: the column of a table that is not encoded, or one whose gaps
  * took rows away. */
 static bool is_needed(const ep_column_encoding *column) {
@@ -152,8 +170,10 @@ ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *obje
   if (!json_is_object(object))
     ep_field_reader_fail(&reader, "must be an object of cells by their columns, not %s",
                          ep_json_type_name(object));
-  else if (cells_read(&reader, encoding, object, cells) < json_object_size(object))
-    unknown_find(&reader, encoding, object);
+  if (reader.status != EP_OK) return reader.status;
+  size_t known = cells_read(&reader, encoding, object, cells), members = json_object_size(object);
+  if (known < members) unknown_find(&reader, encoding, object);
+  if (known > members) alike_refuse(&reader, encoding);
   return reader.status;
 }
 

@@ -32,6 +32,7 @@ typedef struct {
 typedef struct {
   const ep_encoding *encoding;
   source *source; /* [columns of the file], owned */
+  bool *taken;    /* [encoding->columns], owned: a column of the file is it */
   double *x;      /* [capacity, encoding->columns], owned */
   int64_t rows, capacity;
   ep_field_reader faults;
@@ -42,7 +43,10 @@ static ep_status csv_open(table *out, const char *start, const char *end, ep_err
   out->cell = malloc(sizeof *out->cell);
   if (!out->cell) return ep_fail_memory(error);
   ep_csv_labels labels = {0};
-  ep_csv_text text = {start, end, ep_csv_delimiter_find(start, end), 1, false};
+  char named = 0;
+  const char *rest = ep_csv_separator_take(start, end, &named);
+  ep_csv_text text = {rest ? rest : start, end, named ? named : ep_csv_delimiter_find(start, end),
+                      rest ? 2 : 1, false};
   ep_csv_counts_take(&text, out->cell, &counted, &labels);
   ep_status status = ep_csv_header_read(&text, 0, out->cell, &out->header, error);
   out->header.labels = labels;
@@ -81,12 +85,22 @@ static ep_cell_kind other_form(const ep_column_encoding *column, bool decimal_co
   return column->form == EP_CELL_NUMBER && decimal_commas ? EP_CELL_DECIMAL_COMMA : column->form;
 }
 
+/* The column of that name that no column of the file is yet: where two are called alike, the first
+ * of the file is the first of the model. -1: there is none. */
+static int64_t column_find(reader *read, const char *name) {
+  const ep_encoding *encoding = read->encoding;
+  for (int64_t i = ep_encoding_column_find(encoding, name); i >= 0 && i < encoding->columns; i++)
+    if (!read->taken[i] && strcmp(encoding->column[i].name, name) == 0) return i;
+  return -1;
+}
+
 /* One column of the file. */
 static void source_find(reader *read, const char *name, bool by_place, int64_t place,
                         bool decimal_commas) {
   const ep_encoding *encoding = read->encoding;
   source *found = &read->source[place];
-  found->column = by_place ? place : ep_encoding_column_find(encoding, name);
+  found->column = by_place ? place : column_find(read, name);
+  if (found->column >= 0) read->taken[found->column] = true;
   if (found->column >= 0) {
     const ep_column_encoding *column = &encoding->column[found->column];
     *found =
@@ -96,12 +110,10 @@ static void source_find(reader *read, const char *name, bool by_place, int64_t p
   }
 }
 
-static void missing_find(reader *read, int64_t columns) {
+static void missing_find(reader *read) {
   for (int64_t i = 0; i < read->encoding->columns; i++) {
     const ep_column_encoding *column = &read->encoding->column[i];
-    bool there = column->encode == EP_ENCODE_NONE;
-    for (int64_t j = 0; j < columns && !there; j++) there = read->source[j].column == i;
-    if (there) continue;
+    if (read->taken[i] || column->encode == EP_ENCODE_NONE) continue;
     size_t place = ep_field_reader_enter(&read->faults, column->name);
     ep_field_reader_fail(&read->faults, "no column of the text has it: the model needs it");
     ep_field_reader_leave(&read->faults, place);
@@ -113,13 +125,14 @@ static ep_status sources_find(reader *read, const table *from) {
   char name[EP_LIMIT_NAME_BYTES + 1];
   bool by_place = !from->named && columns == read->encoding->columns;
   read->source = calloc((size_t)columns, sizeof *read->source);
-  if (!read->source) return ep_problem_fail_memory(read->faults.problem);
+  read->taken = calloc((size_t)read->encoding->columns, sizeof *read->taken);
+  if (!read->source || !read->taken) return ep_problem_fail_memory(read->faults.problem);
   for (int64_t i = 0; i < columns; i++) {
     snprintf(name, sizeof name, "%s", from->column[i].name);
     if (!name[0]) snprintf(name, sizeof name, "%lld", (long long)i);
     source_find(read, name, by_place, i, from->rows->decimal_commas);
   }
-  missing_find(read, columns);
+  missing_find(read);
   return read->faults.status;
 }
 
@@ -205,6 +218,7 @@ ep_status ep_text_rows_read(const ep_encoding *encoding, const void *bytes, size
   if (status == EP_OK) status = read.faults.status;
   table_close(&from);
   free(read.source);
+  free(read.taken);
   if (status != EP_OK) {
     free(read.x);
     return status;

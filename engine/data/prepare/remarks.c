@@ -36,7 +36,10 @@ static void rows_remark(const ep_data_shape *shape, char *out, size_t bytes) {
 static bool is_dropped(const ep_data_spec *data, const ep_column_encoding *column) {
   const ep_column_rule *rule = ep_column_rule_find(data, column->name);
   bool ignored = rule && rule->type == EP_COLUMN_AS_IGNORE;
-  return column->encode == EP_ENCODE_NONE && !ignored && ep_column_chosen(data, column->name);
+  bool series = data->window.length > 0 && (strcmp(column->name, data->time) == 0 ||
+                                            strcmp(column->name, data->window.group) == 0);
+  return !series && column->encode == EP_ENCODE_NONE && !ignored &&
+         ep_column_chosen(data, column->name);
 }
 
 /* Names on their way into a line, the first few of them. */
@@ -143,11 +146,50 @@ static void target_remark(const ep_job_spec *spec, const ep_data_shape *shape, c
   line_add(out, bytes, line);
 }
 
+/* The layer that shapes the outputs: the last one that changes values where the network predicts.
+ */
+static ep_layer_type output_layer(const ep_job_spec *spec) {
+  int last = spec->layers_count - 1;
+  while (last > 0 && (spec->layers[last].type == EP_LAYER_DROPOUT ||
+                      spec->layers[last].type == EP_LAYER_FLATTEN))
+    last--;
+  return spec->layers[last].type;
+}
+
+/* Pairs of a loss and a last layer that train, and worse than their maker thinks. */
+static const char *output_advice(const ep_job_spec *spec) {
+  ep_layer_type last = output_layer(spec);
+  bool squashes = last == EP_LAYER_SOFTMAX || last == EP_LAYER_SIGMOID;
+  bool cut = last == EP_LAYER_RELU || last == EP_LAYER_SIGMOID || last == EP_LAYER_SOFTPLUS;
+  if (spec->loss == EP_LOSS_BCE_WITH_LOGITS && squashes)
+    return "has a sigmoid of its own: leave the last layer out, or take bce";
+  if ((spec->loss == EP_LOSS_CROSS_ENTROPY || spec->loss == EP_LOSS_FOCAL) && squashes)
+    return "has a softmax of its own: leave the last layer out";
+  if (spec->loss == EP_LOSS_NLL && last != EP_LAYER_LOG_SOFTMAX)
+    return "takes log-probabilities: end with a log_softmax layer, or take cross_entropy";
+  if (ep_loss_is_classifier(spec->loss) && spec->loss != EP_LOSS_BCE && last == EP_LAYER_RELU)
+    return "takes logits, which may be below 0: leave the last layer out";
+  if (!ep_loss_is_classifier(spec->loss) && spec->data.standardize_y && cut)
+    return "is of a standardized target, half of which lies below 0: leave the last layer out, or "
+           "\"y\" out of \"standardize\"";
+  return NULL;
+}
+
+static void output_remark(const ep_job_spec *spec, char *out, size_t bytes) {
+  char line[LINE_BYTES];
+  const char *advice = output_advice(spec);
+  if (!advice) return;
+  snprintf(line, sizeof line, "the network ends with %s, and %s %s",
+           ep_layer_type_name(output_layer(spec)), ep_loss_type_name(spec->loss), advice);
+  line_add(out, bytes, line);
+}
+
 void ep_data_remarks(const ep_job_spec *spec, const ep_data_shape *shape,
                      const ep_prepared *prepared, char *out, size_t bytes) {
   out[0] = 0;
   rows_remark(shape, out, bytes);
   if (prepared->scaling.encoding) columns_remark(&spec->data, prepared, out, bytes);
   target_remark(spec, shape, out, bytes);
+  output_remark(spec, out, bytes);
   classes_remark(spec, prepared, out, bytes);
 }

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -13,6 +14,40 @@
 #include "api/endpoint.h"
 
 enum { CONNECT_SECONDS = 5, ADDRESS_BYTES = 256 };
+
+ep_status ep_relay_connection_read(const char *path, ep_connection *out, ep_error *error) {
+  char text[EP_CONNECTION_BYTES];
+  FILE *file = fopen(path, "re");
+  if (!file)
+    return ep_fail(error, errno == ENOENT || errno == ESTALE ? EP_NOT_FOUND : EP_IO, "%s: %s", path,
+                   strerror(errno));
+  size_t bytes = fread(text, 1, sizeof text - 1, file);
+  bool whole = feof(file) && !ferror(file);
+  fclose(file);
+  text[bytes] = 0;
+  ep_status status = whole ? ep_connection_parse(text, out, error)
+                           : ep_fail(error, EP_INVALID, "%s cannot be read, or is too long", path);
+  explicit_bzero(text, sizeof text);
+  return status;
+}
+
+void ep_relay_text_copy(char *to, size_t bytes, const char *from) {
+  memcpy(to, from, strnlen(from, bytes - 1));
+}
+
+void ep_relay_hello_fill(ep_record_hello *hello, const ep_connection *connection,
+                         const char *secret) {
+  const char *node = getenv("SLURMD_NODENAME");
+  memset(hello, 0, sizeof *hello);
+  memcpy(hello->magic, EP_RECORD_MAGIC, sizeof hello->magic);
+  ep_relay_text_copy(hello->version, sizeof hello->version, EP_VERSION);
+  ep_relay_text_copy(hello->worker, sizeof hello->worker, connection->worker);
+  ep_relay_text_copy(hello->secret, sizeof hello->secret, secret);
+  if (node)
+    ep_relay_text_copy(hello->node, sizeof hello->node, node);
+  else
+    gethostname(hello->node, sizeof hello->node - 1);
+}
 
 static ep_status address_connect(const struct addrinfo *address, int *out, ep_error *error) {
   const struct timeval most = {.tv_sec = CONNECT_SECONDS}; /* of connect() too, on Linux */

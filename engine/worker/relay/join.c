@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine/worker/relay/bridge.h"
 #include "engine/worker/relay/child.h"
+#include "engine/worker/relay/clock.h"
 #include "engine/worker/relay/connect.h"
 
 enum {
@@ -21,48 +21,21 @@ enum {
   RETRY_MS = 100
 };
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
-
 static ep_status file_await(const char *path, int64_t until_ms, ep_connection *out,
                             ep_error *error) {
-  char text[EP_CONNECTION_BYTES];
-  FILE *file;
-  while (!(file = fopen(path, "re"))) {
-    if (errno != ENOENT && errno != ESTALE)
-      return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-    if (now_ms() >= until_ms)
+  for (;;) {
+    ep_status status = ep_relay_connection_read(path, out, error);
+    if (status != EP_NOT_FOUND) return status;
+    if (ep_relay_now_ms() >= until_ms)
       return ep_fail(error, EP_UNAVAILABLE, "%s is not there: the first node did not come", path);
     poll(NULL, 0, RETRY_MS);
   }
-  size_t bytes = fread(text, 1, sizeof text - 1, file);
-  bool whole = feof(file) && !ferror(file);
-  fclose(file);
-  text[bytes] = 0;
-  ep_status status = whole ? ep_connection_parse(text, out, error)
-                           : ep_fail(error, EP_INVALID, "%s cannot be read, or is too long", path);
-  explicit_bzero(text, sizeof text);
-  return status;
-}
-
-static void text_copy(char *to, size_t bytes, const char *from) {
-  memcpy(to, from, strnlen(from, bytes - 1)); /* what is behind it is 0 */
 }
 
 static ep_status hello_put(ep_channel *channel, const ep_connection *connection, ep_error *error) {
-  ep_record_hello hello = {.first = 1};
-  const char *node = getenv("SLURMD_NODENAME");
-  memcpy(hello.magic, EP_RECORD_MAGIC, sizeof hello.magic);
-  text_copy(hello.version, sizeof hello.version, EP_VERSION);
-  text_copy(hello.worker, sizeof hello.worker, connection->worker);
-  text_copy(hello.secret, sizeof hello.secret, connection->secret);
-  if (node)
-    text_copy(hello.node, sizeof hello.node, node);
-  else
-    gethostname(hello.node, sizeof hello.node - 1);
+  ep_record_hello hello;
+  ep_relay_hello_fill(&hello, connection, connection->secret);
+  hello.first = 1;
   return ep_channel_put(channel, EP_RECORD_HELLO, 0, &hello, sizeof hello, NULL, 0, error);
 }
 
@@ -75,7 +48,8 @@ static ep_status let_in(ep_channel *channel, const ep_connection *connection, in
   for (;;) {
     struct pollfd polled = {.fd = ep_channel_socket(channel),
                             .events = ep_channel_events(channel, true)};
-    if (now_ms() >= until_ms) return ep_fail(error, EP_UNAVAILABLE, "it was not let in in time");
+    if (ep_relay_now_ms() >= until_ms)
+      return ep_fail(error, EP_UNAVAILABLE, "it was not let in in time");
     if (!ep_channel_has_input(channel)) poll(&polled, 1, RETRY_MS);
     ep_status status = ep_channel_pump(channel, true, error);
     if (ep_channel_peek(channel, &record)) {
@@ -95,7 +69,7 @@ static ep_status let_in(ep_channel *channel, const ep_connection *connection, in
 }
 
 static ep_status leader_connect(const char *file, ep_channel **channel, ep_error *error) {
-  const int64_t until_ms = now_ms() + PATIENCE_MS;
+  const int64_t until_ms = ep_relay_now_ms() + PATIENCE_MS;
   ep_connection connection;
   int socket = -1;
   ep_status status = file_await(file, until_ms, &connection, error);

@@ -11,12 +11,13 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "api/endpoint.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/path.h"
 #include "engine/worker/relay/bridge.h"
+#include "engine/worker/relay/clock.h"
 #include "engine/worker/relay/connect.h"
 
 enum {
@@ -39,12 +40,6 @@ typedef struct {
   int listener, wanted;
   stranger stranger[STRANGERS];
 } gathering;
-
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
 
 /* --- where, and with which secret ------------------------------------------------------------ */
 
@@ -104,8 +99,7 @@ static ep_status listener_open(const ep_connection *connection, int *out,
     if (listener >= 0) close(listener);
     return status;
   }
-  snprintf(address, sizeof connection->address,
-           here.ss_family == AF_INET6 ? "[%.200s]:%s" : "%.200s:%s", host, port);
+  ep_endpoint_join(host, (int)strtol(port, NULL, 10), address, sizeof connection->address);
   *out = listener;
   return EP_OK;
 }
@@ -186,7 +180,7 @@ static void stranger_accept(gathering *g) {
     if (g->stranger[i].channel) continue;
     int socket = accept4(g->listener, NULL, NULL, SOCK_CLOEXEC);
     if (socket < 0) return;
-    g->stranger[i].until_ms = now_ms() + GREETING_MS;
+    g->stranger[i].until_ms = ep_relay_now_ms() + GREETING_MS;
     if (ep_channel_listen(socket, g->certificate, &g->stranger[i].channel, NULL) != EP_OK)
       close(socket);
   }
@@ -209,17 +203,18 @@ static ep_status round_make(gathering *g, int signals, ep_error *error) {
   for (int i = 0; status == EP_OK && i < STRANGERS && g->nodes->count < g->wanted; i++) {
     stranger *who = &g->stranger[i];
     if (who->channel) status = stranger_hear(g, who, error);
-    if (who->channel && now_ms() >= who->until_ms) stranger_drop(g, who, "no greeting came");
+    if (who->channel && ep_relay_now_ms() >= who->until_ms)
+      stranger_drop(g, who, "no greeting came");
   }
   if (polled[1].revents) stranger_accept(g);
   return status;
 }
 
 static ep_status nodes_await(gathering *g, int signals, ep_error *error) {
-  const int64_t until_ms = now_ms() + GATHER_MS;
+  const int64_t until_ms = ep_relay_now_ms() + GATHER_MS;
   ep_status status = EP_OK;
   while (status == EP_OK && g->nodes->count < g->wanted) {
-    if (now_ms() >= until_ms)
+    if (ep_relay_now_ms() >= until_ms)
       return ep_fail(
           error, EP_UNAVAILABLE,
           "%d of %d other nodes have come in %d s: what their processes printed says why",
@@ -320,6 +315,7 @@ void ep_relay_nodes_close(ep_relay_nodes *nodes) {
     ep_relay_node *node = &nodes->node[i];
     if (node->inner >= 0) close(node->inner);
     shutdown(node->outer, SHUT_RDWR);
+    shutdown(ep_channel_socket(node->channel), SHUT_RDWR); /* which may hang, with a full pipe */
     if (node->threaded) pthread_join(node->thread, NULL);
     close(node->outer);
     ep_channel_close(node->channel);

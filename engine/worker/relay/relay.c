@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine/worker/relay/child.h"
+#include "engine/worker/relay/clock.h"
 #include "engine/worker/relay/connect.h"
 #include "engine/worker/relay/folder.h"
+#include "engine/worker/relay/handing_over.h"
 #include "engine/worker/relay/nodes.h"
 
 enum {
@@ -21,6 +22,8 @@ enum {
   RETRY_MS = 500,      /* between two tries to connect */
   PATIENCE_MS = 30000, /* of the first connection, until the gateway says how long */
   LEAVE_MS = 25000,    /* after SIGTERM; a scheduler gives 30 s */
+  STORED_MS = 10000,   /* that epochd had a job's end, and has surely stored it */
+  PAUSE_MS = 60000,    /* for a checkpoint, where epochd cannot be reached */
   GREETING_MS = 10000, /* of a handshake and a greeting */
   QUEUED_MOST_BYTES = 4 << 20
 };
@@ -36,7 +39,9 @@ typedef struct {
   size_t ready_bytes;
   char job[EP_ID_BYTES]; /* that the worker has, or had last; "" = none */
   int attempt;
-  uint64_t ended; /* the job's last frame, which the gateway took; 0 = the job goes on */
+  int64_t epochs_logged; /* in the job's log, when the attempt began */
+  uint64_t ended;        /* the job's last frame, which the gateway took; 0 = the job goes on */
+  int64_t ended_ms;
 
   ep_channel *channel; /* NULL = there is no connection */
   bool greeted, welcomed;
@@ -45,10 +50,12 @@ typedef struct {
   ep_incoming incoming;
   int64_t greeting_ms; /* when the greeting must be over */
   int64_t retry_ms;    /* when the next connection is tried */
+  int64_t lost_ms;     /* when the last connection ended */
   int64_t give_up_ms;  /* when no further one is tried; 0 = there is a connection */
   int64_t patience_ms;
 
   int signals;
+  int64_t pause_ms; /* epochd was given up: until when the job may write its checkpoint; 0 = not */
   int64_t leave_ms; /* when it ends in any case; 0 = it was not told to end */
   bool over;
   int exit_code;
@@ -65,27 +72,11 @@ static void signal_note(int number) {
   errno = before;
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
-
 static void relay_end(relay *r, int exit_code, const char *why) {
   if (r->over) return;
   fprintf(stderr, "epoch-worker: %s\n", why);
   r->over = true;
   r->exit_code = exit_code;
-}
-
-static ep_status file_read(const char *path, char text[EP_CONNECTION_BYTES], ep_error *error) {
-  FILE *file = fopen(path, "re");
-  if (!file) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-  size_t bytes = fread(text, 1, EP_CONNECTION_BYTES - 1, file);
-  bool whole = feof(file) && !ferror(file);
-  fclose(file);
-  text[bytes] = 0;
-  return whole ? EP_OK : ep_fail(error, EP_INVALID, "%s cannot be read, or is too long", path);
 }
 
 /* The connection ends; the next one is tried a little later. */
@@ -97,8 +88,10 @@ static void connection_lose(relay *r, const char *why) {
   ep_incoming_abandon(&r->incoming);
   ep_relay_folder_forget(&r->folder);
   r->greeted = r->welcomed = false;
-  r->retry_ms = now_ms() + RETRY_MS;
-  if (r->give_up_ms == 0) r->give_up_ms = now_ms() + r->patience_ms;
+  r->retry_ms = ep_relay_now_ms() + RETRY_MS;
+  if (r->give_up_ms != 0) return;
+  r->lost_ms = ep_relay_now_ms();
+  r->give_up_ms = r->lost_ms + r->patience_ms;
 }
 
 static void connection_try(relay *r) {
@@ -111,35 +104,23 @@ static void connection_try(relay *r) {
   }
   if (status == EP_OK) {
     ep_channel_trust(r->channel); /* the pump ends it where it is another one */
-    r->greeting_ms = now_ms() + GREETING_MS;
+    r->greeting_ms = ep_relay_now_ms() + GREETING_MS;
   } else {
     connection_lose(r, error.message);
   }
 }
 
-static void text_copy(char *to, size_t bytes, const char *from) {
-  size_t length = strnlen(from, bytes - 1);
-  memcpy(to, from, length); /* what is behind it is 0 */
-}
-
 static ep_status hello_put(relay *r, ep_error *error) {
   const char *job = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
-  ep_record_hello hello = {.attempt = r->attempt,
-                           .has_all = r->held.has_all,
-                           .ended = r->ended != 0,
-                           .first = r->held.first,
-                           .last = ep_held_last(&r->held)};
-  memcpy(hello.magic, EP_RECORD_MAGIC, sizeof hello.magic);
-  text_copy(hello.version, sizeof hello.version, EP_VERSION);
-  text_copy(hello.worker, sizeof hello.worker, r->connection.worker);
-  text_copy(hello.secret, sizeof hello.secret, r->secret);
-  gethostname(hello.node, sizeof hello.node - 1);
-  if (getenv("SLURMD_NODENAME")) {
-    memset(hello.node, 0, sizeof hello.node);
-    text_copy(hello.node, sizeof hello.node, getenv("SLURMD_NODENAME"));
-  }
+  ep_record_hello hello;
+  ep_relay_hello_fill(&hello, &r->connection, r->secret);
+  hello.attempt = r->attempt;
+  hello.has_all = r->held.has_all;
+  hello.ended = r->ended != 0;
+  hello.first = r->held.first;
+  hello.last = ep_held_last(&r->held);
   if (job && task) snprintf(hello.slurm_job, sizeof hello.slurm_job, "%.15s_%.15s", job, task);
-  text_copy(hello.job, sizeof hello.job, r->job);
+  ep_relay_text_copy(hello.job, sizeof hello.job, r->job);
   r->greeted = true;
   return ep_channel_put(r->channel, EP_RECORD_HELLO, 0, &hello, sizeof hello, NULL, 0, error);
 }
@@ -165,7 +146,9 @@ static void taken_note(relay *r, uint64_t number) {
   const ep_held_frame *last = ep_held_find(&r->held, number);
   for (uint64_t i = r->held.taken + 1; last && i <= number; i++) {
     const ep_held_frame *frame = ep_held_find(&r->held, i);
-    if (frame && frame->ends) r->ended = i;
+    if (!frame || !frame->ends) continue;
+    r->ended = i;
+    r->ended_ms = ep_relay_now_ms();
   }
   ep_held_take(&r->held, number);
   if (!r->job[0]) ep_held_begin(&r->held); /* what helpers send is not needed twice */
@@ -190,6 +173,23 @@ static ep_status welcome_take(relay *r, const ep_record *record, ep_error *error
   return ready_put(r, error);
 }
 
+/* A training begins; *frame: another one for the worker, the caller's, where an attempt before has
+ * left reports. */
+static ep_status train_obey(relay *r, ep_command *train, uint8_t **frame, size_t *bytes,
+                            ep_error *error) {
+  bool changed = false;
+  ended_drop(r);
+  ep_status status = ep_relay_folder_begin(&r->folder, train->job, error);
+  ep_held_begin(&r->held);
+  memcpy(r->job, train->job, sizeof r->job);
+  r->attempt = train->attempt;
+  r->epochs_logged = train->epochs_logged;
+  if (status == EP_OK) status = ep_relay_take_over(&r->folder, &r->held, train, &changed, error);
+  if (status != EP_OK || !changed) return status;
+  *frame = ep_command_encode(train, bytes);
+  return *frame ? EP_OK : ep_fail_memory(error);
+}
+
 /* A helper has no job of its own: an epochd that has just started takes it as an idle worker. */
 static ep_status help_obey(relay *r, const ep_command *help, ep_error *error) {
   ended_drop(r);
@@ -209,21 +209,19 @@ static ep_status frame_obey(relay *r, const ep_record *record, ep_error *error) 
   if (status == EP_OK && !passes)
     status = ep_command_decode(record->payload + EP_FRAME_HEADER_BYTES,
                                record->bytes - EP_FRAME_HEADER_BYTES, &command, error);
-  if (status == EP_OK && !passes && command.kind == EP_COMMAND_TRAIN) {
-    ended_drop(r);
-    status = ep_relay_folder_begin(&r->folder, command.job, error);
-    ep_held_begin(&r->held);
-    memcpy(r->job, command.job, sizeof r->job);
-    r->attempt = command.attempt;
-  }
+  uint8_t *changed = NULL;
+  size_t bytes = 0;
+  if (status == EP_OK && !passes && command.kind == EP_COMMAND_TRAIN)
+    status = train_obey(r, &command, &changed, &bytes, error);
   if (status == EP_OK && !passes && command.kind == EP_COMMAND_HELP)
     status = help_obey(r, &command, error);
   ep_command_deinit(&command);
   if (status != EP_OK) return status;
   /* A child that has ended is noticed where it is read. */
-  if (ep_relay_child_send(&r->child, record->payload, record->bytes, NULL) == EP_NO_MEMORY)
-    return ep_fail_memory(error);
-  return EP_OK;
+  ep_status sent = ep_relay_child_send(&r->child, changed ? changed : record->payload,
+                                       changed ? bytes : record->bytes, NULL);
+  free(changed);
+  return sent == EP_NO_MEMORY ? ep_fail_memory(error) : EP_OK;
 }
 
 static ep_status file_take(relay *r, const ep_record *record, ep_error *error) {
@@ -371,7 +369,7 @@ static ep_status child_take(relay *r, ep_error *error) {
   const uint8_t *frame;
   size_t bytes;
   ep_status status = EP_OK;
-  while (ep_held_has_room(&r->held) &&
+  while ((ep_held_has_room(&r->held) || r->pause_ms != 0) &&
          ep_relay_child_peek(&r->child, &kind, &frame, &bytes, &status, error)) {
     status = frame_hold(r, kind, frame, bytes, error);
     if (status != EP_OK) return status;
@@ -380,22 +378,41 @@ static ep_status child_take(relay *r, ep_error *error) {
   return status;
 }
 
+/* Whether epochd may lack something of a job. One whose end it took long ago it has stored. */
+static bool job_is_owed(const relay *r) {
+  const bool stored = r->ended != 0 && (r->channel || r->lost_ms - r->ended_ms >= STORED_MS);
+  return r->job[0] && r->folder.shared[0] && !stored;
+}
+
+/* Leaves the job to its next attempt, which else goes on from the last checkpoint that epochd has.
+ */
+static void hand_over(relay *r) {
+  ep_error error = {0};
+  if (!job_is_owed(r)) return;
+  if (ep_relay_hand_over(&r->folder, &r->held, r->attempt, r->epochs_logged, &error) == EP_OK)
+    fprintf(stderr, "epoch-worker: %s is left in the shared folder\n", r->job);
+  else
+    fprintf(stderr, "epoch-worker: %s cannot be left: %s\n", r->job, error.message);
+}
+
 /* There is no worker any more. What it said is handed on first. */
 static void loss_tell(relay *r, const char *cause) {
   ep_error error = {0};
-  const int64_t until_ms = now_ms() + GREETING_MS;
-  while (r->channel && r->welcomed && ep_held_last(&r->held) > r->sent && now_ms() < until_ms) {
+  const int64_t until_ms = ep_relay_now_ms() + GREETING_MS;
+  while (r->channel && r->welcomed && ep_held_last(&r->held) > r->sent &&
+         ep_relay_now_ms() < until_ms) {
     struct pollfd polled = {.fd = ep_channel_socket(r->channel), .events = POLLIN | POLLOUT};
     poll(&polled, 1, RETRY_MS);
     connection_serve(r);
   }
   if (r->channel && r->welcomed)
     ep_channel_put(r->channel, EP_RECORD_GONE, 0, cause, strlen(cause), NULL, 0, &error);
-  while (r->channel && ep_channel_queued(r->channel) > 0 && now_ms() < until_ms) {
+  while (r->channel && ep_channel_queued(r->channel) > 0 && ep_relay_now_ms() < until_ms) {
     struct pollfd polled = {.fd = ep_channel_socket(r->channel), .events = POLLOUT};
     poll(&polled, 1, RETRY_MS);
     if (ep_channel_pump(r->channel, false, &error) != EP_OK) break;
   }
+  if (!r->channel) hand_over(r);
   relay_end(r, EXIT_FAILURE, cause);
 }
 
@@ -438,29 +455,59 @@ static void leave_begin(relay *r) {
   ep_reply reply = {.kind = EP_REPLY_LEAVING};
   ep_held_frame frame = {0};
   if (read(r->signals, &count, sizeof count) != (ssize_t)sizeof count || r->leave_ms != 0) return;
-  r->leave_ms = now_ms() + LEAVE_MS;
+  r->leave_ms = ep_relay_now_ms() + LEAVE_MS;
   frame.bytes = ep_reply_encode(&reply, &frame.count);
   if (!frame.bytes || ep_held_add(&r->held, &frame, NULL) != EP_OK) free(frame.bytes);
   job_pause(r);
 }
 
+/* Whether the worker has said its last word of the job. */
+static bool job_is_over(const relay *r) {
+  bool over = false;
+  for (uint64_t i = r->held.job_first; !over && i <= ep_held_last(&r->held); i++) {
+    const ep_held_frame *frame = ep_held_find(&r->held, i);
+    over = frame && frame->ends;
+  }
+  return over;
+}
+
+/* epochd is not reached any more: the job writes a checkpoint, for its next attempt. */
+static void give_up(relay *r) {
+  static const char why[] = "epochd cannot be reached";
+  if (!job_is_owed(r)) {
+    relay_end(r, EXIT_FAILURE, why);
+    return;
+  }
+  fprintf(stderr, "epoch-worker: %s: the job writes a checkpoint\n", why);
+  r->pause_ms = ep_relay_now_ms() + PAUSE_MS;
+  if (!job_is_over(r)) job_pause(r);
+}
+
 static void deadlines_check(relay *r) {
-  const int64_t now = now_ms();
-  if (r->leave_ms != 0 && now >= r->leave_ms)
+  const int64_t now = ep_relay_now_ms();
+  if (r->leave_ms != 0 && now >= r->leave_ms) {
+    hand_over(r); /* what has not gone over the connection so far */
     relay_end(r, EXIT_FAILURE, "the time to leave is over");
+  }
+  if (r->pause_ms != 0 && (now >= r->pause_ms || job_is_over(r))) {
+    hand_over(r);
+    relay_end(r, EXIT_FAILURE, "epochd could not be reached");
+  }
   if (r->channel && !r->welcomed && now >= r->greeting_ms) connection_lose(r, "no greeting came");
-  if (!r->channel && r->give_up_ms != 0 && now >= r->give_up_ms)
-    relay_end(r, EXIT_FAILURE, "epochd cannot be reached");
-  if (!r->channel && !r->over && now >= r->retry_ms) connection_try(r);
+  if (r->over || r->channel || r->pause_ms != 0) return;
+  if (r->give_up_ms != 0 && now >= r->give_up_ms)
+    give_up(r);
+  else if (now >= r->retry_ms)
+    connection_try(r);
 }
 
 static void relay_loop(relay *r) {
   enum { SIGNALS, NODES, CHILD, CHANNEL, POLLED };
-  r->give_up_ms = now_ms() + r->patience_ms;
+  r->give_up_ms = ep_relay_now_ms() + r->patience_ms;
   while (!r->over) {
     deadlines_check(r);
     if (r->over) return;
-    const bool room = ep_held_has_room(&r->held);
+    const bool room = ep_held_has_room(&r->held) || r->pause_ms != 0;
     struct pollfd polled[POLLED] = {
         [SIGNALS] = {.fd = r->signals, .events = POLLIN},
         [NODES] = {.fd = r->nodes.note, .events = POLLIN},
@@ -498,15 +545,13 @@ static ep_status worker_start(relay *r, const char *program, const char *plugin,
 
 static ep_status relay_open(relay *r, const char *file, const char *program, const char *plugin,
                             ep_error *error) {
-  char text[EP_CONNECTION_BYTES];
   const struct sigaction noting = {.sa_handler = signal_note, .sa_flags = SA_RESTART};
   signal(SIGPIPE, SIG_IGN);
   r->signals = signal_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   sigaction(SIGTERM, &noting, NULL);
   sigaction(SIGINT, &noting, NULL);
-  ep_status status = r->signals >= 0 ? file_read(file, text, error)
+  ep_status status = r->signals >= 0 ? ep_relay_connection_read(file, &r->connection, error)
                                      : ep_fail(error, EP_IO, "no signals: %s", strerror(errno));
-  if (status == EP_OK) status = ep_connection_parse(text, &r->connection, error);
   if (status != EP_OK) return status;
   memcpy(r->secret, r->connection.secret, sizeof r->secret);
   status = ep_relay_folder_open(&r->folder, r->connection.shared, error);

@@ -64,6 +64,7 @@ static ep_status own_add(ep_needs *needs, const char *data_dir, const char *job,
     if (goes_on) status = file_add(needs, data_dir, job, name, error);
   }
   closedir(entries);
+  if (status == EP_OK) status = file_add(needs, data_dir, job, EP_HANDOVER_FILE, error);
   if (status == EP_OK) status = file_add(needs, data_dir, job, EP_INIT_FILE, error);
   return status;
 }

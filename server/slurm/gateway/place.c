@@ -47,6 +47,7 @@ static ep_status others_remove(const ep_place *place, const ep_record *names, ep
         !name_listed(names, entry->d_name))
       unlinkat(place->folder, entry->d_name, 0);
   closedir(entries);
+  unlinkat(place->folder, EP_HANDOVER_FILE, 0); /* its reports went before these names */
   return EP_OK;
 }
 

@@ -15,7 +15,8 @@ typedef struct {
 /* The worker has this job; "" = none. */
 ep_status ep_place_begin(ep_place *place, const char *data_dir, const char *job, ep_error *error);
 /* One of the records FILE, DATA, FILE_END, NAMES. EP_FORBIDDEN: a file that is not the job's. Of
- * NAMES, checkpoints that the worker has removed are removed here. */
+ * NAMES, checkpoints that the worker has removed are removed here, and what an attempt before had
+ * left of reports. */
 ep_status ep_place_take(ep_place *place, const ep_record *record, ep_error *error);
 void ep_place_deinit(ep_place *place);
 

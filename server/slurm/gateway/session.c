@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/files/path.h"
+#include "engine/handovers/handover.h"
 #include "engine/tunnel/parcel.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
@@ -253,6 +254,27 @@ static ep_status local_read(session *s, ep_error *error) {
   return EP_OK;
 }
 
+/* What an attempt before left in the shared folder. Without it the job goes on from its own last
+ * checkpoint. */
+static void handover_take(const ep_gateway_setup *setup, const ep_command *train) {
+  char folder[EP_PATH_BYTES];
+  ep_error error = {0};
+  int64_t step = -1;
+  const ep_handover_start start = {.shared = setup->shared_dir,
+                                   .job_folder = folder,
+                                   .job = train->job,
+                                   .attempt = train->attempt,
+                                   .epochs_logged = train->epochs_logged};
+  if (!setup->shared_dir[0] ||
+      ep_path_join(folder, NULL, setup->data_dir, "jobs", train->job, NULL) != EP_OK)
+    return;
+  if (ep_handover_take(&start, &step, &error) != EP_OK)
+    ep_log(EP_LOG_WARNING, "job %s: what its last attempt left: %s", train->job, error.message);
+  if (step >= 0)
+    ep_log(EP_LOG_INFO, "job %s: what its last attempt left is taken up, to step %lld", train->job,
+           (long long)step);
+}
+
 /* Looks at the command at the beginning: a training's files are sent first, and what a helper needs
  * of them. Points and results of a sweep pass as they are. */
 static ep_status command_prepare(session *s, ep_frame_kind kind, size_t bytes, ep_error *error) {
@@ -264,6 +286,7 @@ static ep_status command_prepare(session *s, ep_frame_kind kind, size_t bytes, e
   ep_status status = ep_command_decode(s->in + EP_FRAME_HEADER_BYTES, bytes - EP_FRAME_HEADER_BYTES,
                                        &command, error);
   if (status == EP_OK && command.kind == EP_COMMAND_TRAIN) {
+    handover_take(setup, &command);
     status = ep_needs_find(&s->needs, setup->data_dir, &command, error);
     if (status == EP_OK) status = ep_place_begin(&s->place, setup->data_dir, command.job, error);
   }

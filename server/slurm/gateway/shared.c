@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/files/durable_file.h"
-#include "engine/files/mapping.h"
+#include "engine/files/file_copy.h"
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
+#include "engine/handovers/handover.h"
 #include "server/process/data_dir.h"
 
 #define WORKER "epoch-worker"
@@ -26,22 +26,8 @@ static ep_status folder_make(const char *base, const char *name, char *path, ep_
 static ep_status file_copy(const char *from, const char *folder, const char *name, mode_t mode,
                            ep_error *error) {
   char to[EP_PATH_BYTES];
-  ep_mapping mapping;
-  ep_durable_file *file = NULL;
   ep_status status = ep_path_join(to, error, folder, name, NULL);
-  if (status == EP_OK) status = ep_mapping_open(from, &mapping, error);
-  if (status != EP_OK) return status;
-  status = ep_durable_file_create(to, &file, error);
-  if (status == EP_OK) status = ep_durable_file_write(file, mapping.bytes, mapping.size, error);
-  ep_mapping_close(&mapping);
-  if (status == EP_OK) {
-    status = ep_durable_file_commit(file, NULL, NULL, error);
-  } else {
-    ep_durable_file_abandon(file);
-  }
-  if (status == EP_OK && chmod(to, mode) != 0)
-    status = ep_fail(error, EP_IO, "%s: %s", to, strerror(errno));
-  return status;
+  return status == EP_OK ? ep_file_copy(from, to, mode, NULL, error) : status;
 }
 
 /* A folder of its own, in which a content is made; [EP_PATH_BYTES]. */
@@ -145,11 +131,18 @@ ep_status ep_shared_put_dataset(const ep_gateway_setup *setup, const char *name,
   return status;
 }
 
+static void handovers_trim(const ep_gateway_setup *setup) {
+  char jobs[EP_PATH_BYTES];
+  if (ep_path_join(jobs, NULL, setup->data_dir, "jobs", NULL) == EP_OK)
+    ep_handovers_trim(setup->shared_dir, jobs);
+}
+
 void ep_shared_trim(const ep_gateway_setup *setup, bool starts) {
   char base[EP_PATH_BYTES], own[EP_PATH_BYTES], path[EP_PATH_BYTES];
   if (!setup->shared_dir[0] ||
       ep_path_join(base, NULL, setup->shared_dir, "datasets", NULL) != EP_OK)
     return;
+  handovers_trim(setup);
   DIR *entries = opendir(base);
   for (struct dirent *entry; entries && (entry = readdir(entries));) {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;

@@ -12,7 +12,8 @@ ep_status ep_shared_put_program(ep_gateway_setup *setup, ep_error *error);
 /* Puts "datasets/<sha256>" of the data folder there, unless it is there already. Any thread. */
 ep_status ep_shared_put_dataset(const ep_gateway_setup *setup, const char *name, ep_error *error);
 
-/* Removes data sets that the data folder does not have any more. starts: also what a gateway before
+/* Removes data sets that the data folder does not have any more, and handovers that nobody takes up
+ * (engine/handovers). starts: also what a gateway before
  * this one had begun. */
 void ep_shared_trim(const ep_gateway_setup *setup, bool starts);
 

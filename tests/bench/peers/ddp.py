@@ -1,12 +1,13 @@
 """PyTorch's DistributedDataParallel: `python -m peers.ddp ASKED`, where ASKED is the JSON {"device", "counts", "seconds",
 "rounds", "nets": [WORK and "rows", "title"]}. A process a GPU; on the first 1, 2, … of them each network takes steps on
 `rows` rows a GPU that lie there, compiled where this PyTorch can. Says a JSON object a line: the version, or why
-there is none; then for each network, variant and count the microseconds of a step, the best of some rounds. All
+there is none; then for each network, variant and count the microseconds of a step, the median of some rounds. All
 replicas must end with the same parameters, and with a lower loss."""
 
 import json
 import math
 import os
+import statistics
 import sys
 import tempfile
 import time
@@ -110,7 +111,7 @@ def measure(asked, work, device, group, variant):
     for _ in range(WARM_STEPS):
         replica.step()
     count = replica.steps_for(asked["seconds"])
-    seconds = min(replica.steps_seconds(count) for _ in range(asked["rounds"]))
+    seconds = statistics.median(replica.steps_seconds(count) for _ in range(asked["rounds"]))
     return seconds, replica.fault(first, replica.step().detach())
 
 

@@ -1,5 +1,8 @@
 /* show.c: epochctl data show. */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 #include "clients/epochctl/commands/data/dataset.h"
 #include "clients/epochctl/commands/table.h"
@@ -9,7 +12,7 @@
 #include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
 
-enum { SHOWN_COLUMNS = 100, TEXT_BYTES = 256 };
+enum { SHOWN_COLUMNS = 100, TEXT_BYTES = 256, WORDS_TOLD = 3, DAY_SECONDS = 86400 };
 
 static void part_add(ep_text_table *table, const char *split, const char *role,
                      const json_t *part) {
@@ -39,22 +42,65 @@ static void parts_print(const ep_terminal *terminal, const json_t *dataset) {
   ep_text_table_deinit(&table);
 }
 
+/* "2024-02-29", and the time of day where there is one; of a time of day alone it is the seconds.
+ */
+static void date_text(double seconds, char text[EP_HUMAN_BYTES]) {
+  time_t whole = (time_t)seconds;
+  struct tm parts;
+  bool midnight = seconds == floor(seconds / DAY_SECONDS) * DAY_SECONDS;
+  if (!gmtime_r(&whole, &parts) ||
+      strftime(text, EP_HUMAN_BYTES, midnight ? "%F" : "%F %T", &parts) == 0)
+    ep_human_number(seconds, text);
+}
+
+static void words_text(const json_t *words, char *text, size_t bytes) {
+  size_t used = 0;
+  for (size_t i = 0; i < json_array_size(words) && i < WORDS_TOLD && used < bytes; i++)
+    used += (size_t)snprintf(text + used, bytes - used, "%s%.60s", i ? ", " : "",
+                             ep_json_text_at(json_array_get(words, i), "value"));
+  if (json_array_size(words) > WORDS_TOLD && used < bytes)
+    snprintf(text + used, bytes - used, ", ...");
+}
+
+/* From the least to the greatest value, or the commonest words. */
+static void values_text(const json_t *column, const char *type, char text[TEXT_BYTES]) {
+  char least[EP_HUMAN_BYTES], greatest[EP_HUMAN_BYTES];
+  double min = ep_json_number_at(column, "min"), max = ep_json_number_at(column, "max");
+  bool date = strcmp(type, "date") == 0;
+  text[0] = 0;
+  if (strcmp(type, "category") == 0) {
+    words_text(ep_json_at(column, "categories"), text, TEXT_BYTES);
+  } else if (strcmp(type, "text") == 0) {
+    snprintf(text, TEXT_BYTES, "not stored");
+  } else {
+    if (date) date_text(min, least), date_text(max, greatest);
+    snprintf(text, TEXT_BYTES, "%s to %s", date ? least : ep_human_number(min, least),
+             date ? greatest : ep_human_number(max, greatest));
+  }
+}
+
 static void column_add(ep_text_table *table, const json_t *column) {
-  char text[EP_HUMAN_BYTES];
-  bool whole = json_is_true(ep_json_at(column, "integer"));
+  char text[TEXT_BYTES], count[EP_HUMAN_BYTES];
+  const char *type = ep_json_text_at(column, "type");
+  bool whole = strcmp(type, "number") == 0 && json_is_true(ep_json_at(column, "integer"));
   ep_text_table_cell(table, ep_json_text_at(column, "name"), EP_COLOUR_BOLD);
-  ep_text_table_cell(table, ep_human_number(ep_json_number_at(column, "min"), text),
+  ep_text_table_cell(table, whole ? "whole number" : type, EP_COLOUR_PLAIN);
+  ep_text_table_cell(table, ep_human_count(ep_json_integer_at(column, "missing"), count),
                      EP_COLOUR_PLAIN);
-  ep_text_table_cell(table, ep_human_number(ep_json_number_at(column, "max"), text),
+  bool counted = json_is_integer(ep_json_at(column, "distinct"));
+  ep_text_table_cell(table,
+                     counted ? ep_human_count(ep_json_integer_at(column, "distinct"), count) : "",
                      EP_COLOUR_PLAIN);
-  ep_text_table_cell(table, whole ? "whole numbers" : "", EP_COLOUR_DIM);
+  values_text(column, type, text);
+  ep_text_table_cell(table, text, EP_COLOUR_PLAIN);
 }
 
 static void columns_print(const ep_terminal *terminal, const json_t *columns) {
   static const ep_text_column COLUMNS[] = {{"column", false, true},
-                                           {"least", true, false},
-                                           {"greatest", true, false},
-                                           {"", false, false}};
+                                           {"type", false, false},
+                                           {"missing", true, false},
+                                           {"distinct", true, false},
+                                           {"values", false, true}};
   size_t count = json_array_size(columns);
   ep_text_table table = {0};
   if (count == 0) return;
@@ -68,17 +114,38 @@ static void columns_print(const ep_terminal *terminal, const json_t *columns) {
     printf("and %zu more columns; --json has them\n", count - SHOWN_COLUMNS);
 }
 
+/* What pictures are of. Their columns are pixels, and tell nothing. */
+static void classes_print(const json_t *classes) {
+  char name[TEXT_BYTES];
+  printf("\n%zu classes:", json_array_size(classes));
+  for (size_t i = 0; i < json_array_size(classes) && i < SHOWN_COLUMNS; i++) {
+    ep_text_copy(name, sizeof name, json_string_value(json_array_get(classes, i)));
+    printf("%s %s", i ? "," : "", name);
+  }
+  puts(json_array_size(classes) > SHOWN_COLUMNS ? ", ..." : "");
+}
+
+/* Rows of bytes in channels, rows and columns. */
+static bool is_pictures(const json_t *dataset) {
+  const json_t *x = ep_json_at(dataset, "parts.train.x");
+  return json_array_size(ep_json_at(x, "shape")) > 1;
+}
+
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_REQUEST_PATH_BYTES], sha256[TEXT_BYTES];
+  char path[EP_REQUEST_PATH_BYTES], line[TEXT_BYTES];
   json_t *dataset = NULL;
   ep_path_make(path, "/v1/datasets/", arguments->words[0], "");
   ep_status status = ep_client_get(client, path, &dataset, error);
   if (status != EP_OK || !dataset) return status;
   ep_dataset_print(dataset);
-  ep_text_copy(sha256, sizeof sha256, ep_json_text_at(dataset, "sha256"));
-  printf("SHA-256 %s\n\n", sha256);
+  ep_text_copy(line, sizeof line, ep_json_text_at(dataset, "sha256"));
+  printf("SHA-256 %s\n\n", line);
   parts_print(&client->terminal, dataset);
-  columns_print(&client->terminal, ep_json_at(dataset, "columns"));
+  const char *note = ep_json_text_at(dataset, "note");
+  ep_text_copy(line, sizeof line, note);
+  if (line[0]) printf("\n%s\n", line);
+  if (!is_pictures(dataset)) columns_print(&client->terminal, ep_json_at(dataset, "columns"));
+  if (ep_json_at(dataset, "classes")) classes_print(ep_json_at(dataset, "classes"));
   json_decref(dataset);
   return EP_OK;
 }
@@ -88,5 +155,5 @@ const ep_subcommand ep_subcommand_data_show = {
   .name = "data show", .words = "NAME", .kind = EP_WORD_DATASET, .least = 1, .most = 1,
   .run = subcommand_run,
   .summary = "print a data set in full",
-  .details = "Parts, shapes, columns with their least and greatest values."};
+  .details = "Parts, shapes, columns with their types, gaps and values; the classes of pictures."};
 /* clang-format on */

@@ -1,5 +1,6 @@
 /* What trainings say of themselves: engine/training/diagnosis.h, and the course of the loss. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,41 @@ START_TEST(a_training_that_went_well_says_nothing) {
   ck_assert_str_eq(result.remarks, "");
   ep_job_result_deinit(&result);
   fixture_close(&f);
+}
+END_TEST
+
+/* Each loss and last layer, and a part of what is said of them; "": nothing. */
+START_TEST(a_last_layer_that_does_not_suit_the_loss_is_told) {
+  static const struct {
+    const char *last, *loss, *data, *said;
+  } cases[] = {
+      {",{\"type\":\"softmax\"}", "cross_entropy", "", "ends with softmax, and cross_entropy has"},
+      {",{\"type\":\"log_softmax\"}", "cross_entropy", "", ""},
+      {",{\"type\":\"sigmoid\"},{\"type\":\"dropout\"}", "bce_with_logits", "", "has a sigmoid"},
+      {",{\"type\":\"sigmoid\"}", "bce", "", ""},
+      {"", "nll", "", "ends with linear, and nll takes log-probabilities"},
+      {",{\"type\":\"log_softmax\"}", "nll", "", ""},
+      {",{\"type\":\"relu\"}", "focal", "", "takes logits"},
+      {",{\"type\":\"relu\"}", "mse", "", ""},
+      {",{\"type\":\"relu\"}", "mse", ",\"standardize\":[\"y\"]", "of a standardized target"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char spec[1024];
+    fixture f;
+    bool classes = strstr("cross_entropy nll focal", cases[i].loss) != NULL;
+    snprintf(
+        spec, sizeof spec,
+        "{\"data\":{\"inline\":{\"x\":[[0],[1],[2],[3]],\"y\":[0,1,0,1]}%s},\"model\":{"
+        "\"layers\":[{\"type\":\"linear\",\"out_features\":%d}%s]},\"loss\":\"%s\",\"epochs\":1}",
+        cases[i].data, classes ? 2 : 1, cases[i].last, cases[i].loss);
+    ep_job_result result = trained(&f, spec);
+    ck_assert_msg(result.status == EP_OK, "%s: %s", spec, result.message);
+    ck_assert_msg(cases[i].said[0] ? strstr(result.remarks, cases[i].said) != NULL
+                                   : result.remarks[0] == 0,
+                  "%s: %s", spec, result.remarks);
+    ep_job_result_deinit(&result);
+    fixture_close(&f);
+  }
 }
 END_TEST
 
@@ -144,6 +180,7 @@ END_TEST
 EP_SUITE("engine/training/diagnosis") {
   TCase *all = ep_suite_case(suite, "diagnosis");
   tcase_add_checked_fixture(all, backend_open, backend_close);
+  tcase_add_test(all, a_last_layer_that_does_not_suit_the_loss_is_told);
   tcase_add_test(all, a_training_that_went_well_says_nothing);
   tcase_add_test(all, dead_units_and_one_value_for_all_rows);
   tcase_add_test(all, a_loss_that_explodes_is_told_once_and_early);

@@ -8,6 +8,7 @@
 
 #include "engine/plan/cost.h"
 #include "tests/suite.h"
+#include "tests/unit/server/scratch.h"
 
 /* Two devices whose calibrations know one executor each. */
 static ep_calibrations *calibrations_make(void) {
@@ -164,6 +165,46 @@ START_TEST(a_device_that_is_known_is_not_measured) {
 }
 END_TEST
 
+/* Of four GPUs and a CPU with one name the second GPU has the first one's costs, in its file too.
+ */
+START_TEST(a_gpu_of_a_kind_that_is_known_is_not_measured) {
+  static const char *const ids[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3", "cpu"};
+  static const char *const names[] = {"A", "A", "B", "A", "A"};
+  static const char *const drivers[] = {"1", "1", "1", "2", "1"};
+  enum { COUNT = 5 };
+  ep_calibrations *made = calibrations_make(), *again = calibrations_make();
+  ep_device_list *devices = calloc(1, sizeof *devices);
+  ck_assert_ptr_nonnull(devices);
+  scratch_open();
+  made->data_dir = again->data_dir = scratch_dir;
+  devices->count = COUNT;
+  for (int i = 0; i < COUNT; i++) {
+    ep_device_info *info = &devices->device[i].info;
+    snprintf(info->id, sizeof info->id, "%s", ids[i]);
+    snprintf(info->name, sizeof info->name, "%s", names[i]);
+    snprintf(info->driver, sizeof info->driver, "%s", drivers[i]);
+    made->device[i].looked = made->device[i].known = false;
+    again->device[i].looked = again->device[i].known = false;
+  }
+  ep_calibrations_settle(made, devices);
+  made->device[0].known = true;
+  made->device[0].calibration.executors[0].seconds[0] = 0.25;
+  made->device[1].calibration.count = 0;
+  ep_calibrations_settle(made, devices);
+  for (int i = 0; i < COUNT; i++) ck_assert_int_eq(made->device[i].known, i < 2);
+  ck_assert_int_eq(made->device[1].calibration.count, 1);
+  ck_assert_double_eq(made->device[1].calibration.executors[0].seconds[0], 0.25);
+  ep_calibrations_settle(again, devices); /* the next start reads it, */
+  ck_assert(!again->device[0].known && again->device[1].known);
+  ep_calibrations_settle(again, devices); /* and the first one has what the second one had */
+  for (int i = 0; i < COUNT; i++) ck_assert_int_eq(again->device[i].known, i < 2);
+  scratch_close();
+  free(devices);
+  calibrations_end(again);
+  calibrations_end(made);
+}
+END_TEST
+
 EP_SUITE("calibrations") {
   TCase *tests = ep_suite_case(suite, "calibrations");
   tcase_add_test(tests, a_program_is_remembered_on_its_device);
@@ -171,4 +212,5 @@ EP_SUITE("calibrations") {
   tcase_add_test(tests, programs_that_take_longer_than_was_said_are_a_drift);
   tcase_add_test(tests, a_device_is_calm_when_all_its_workers_are);
   tcase_add_test(tests, a_device_that_is_known_is_not_measured);
+  tcase_add_test(tests, a_gpu_of_a_kind_that_is_known_is_not_measured);
 }
