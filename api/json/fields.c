@@ -8,6 +8,7 @@
 #include "api/json/json.h"
 #include "api/json/nearest.h"
 #include "api/json/number.h"
+#include "api/json/synonyms.h"
 #include "api/json/utf8.h"
 
 enum { KNOWN_NAMES = 64, LIST_BYTES = 320 };
@@ -204,7 +205,14 @@ static void names_list(const char *const *names, int count, char text[LIST_BYTES
 /* `what` is "field" or a vocabulary's noun. */
 static void unknown_fail(ep_field_reader *reader, const char *what, const char *name,
                          const char *const *names, int count) {
-  const char *nearest = ep_nearest_name(name, names, count);
+  const char *nearest = ep_synonym_find(name, names, count);
+  const ep_misplaced_field *misplaced = nearest ? NULL : ep_misplaced_find(name, names, count);
+  if (misplaced) {
+    ep_field_reader_fail(reader, "unknown %s \"%.100s\": \"%s\" is a field of \"%s\"", what, name,
+                         misplaced->field, misplaced->object);
+    return;
+  }
+  if (!nearest) nearest = ep_nearest_name(name, names, count);
   if (nearest) {
     ep_field_reader_fail(reader, "unknown %s \"%.100s\": did you mean \"%s\"?", what, name,
                          nearest);

@@ -95,6 +95,7 @@ ep_status ep_json_load(const char *text, size_t bytes, size_t max_bytes, json_t 
   *out = NULL;
   if (bytes > max_bytes)
     return ep_fail(error, EP_TOO_LARGE, "%zu bytes of JSON: the limit is %zu", bytes, max_bytes);
+  if (bytes >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, bytes -= 3; /* RFC 8259, 8.1 */
   ep_status status = ep_json_check(text, bytes, ep_json_tree_most(max_bytes), error);
   if (status != EP_OK) return status;
   json_error_t from;

@@ -1,5 +1,6 @@
 #include "api/json/nearest.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -7,6 +8,17 @@ enum { NAME_MAX_BYTES = 63 };
 
 static size_t least(size_t a, size_t b) {
   return a < b ? a : b;
+}
+
+/* Case does not count, nor which of _ and - stands between words. */
+static char folded(char letter) {
+  if (letter >= 'A' && letter <= 'Z') return (char)(letter - 'A' + 'a');
+  return letter == '-' || letter == ' ' ? '_' : letter;
+}
+
+bool ep_names_alike(const char *a, const char *b) {
+  while (*a && folded(*a) == folded(*b)) a++, b++;
+  return folded(*a) == folded(*b);
 }
 
 size_t ep_edit_distance(const char *a, const char *b) {
@@ -29,6 +41,8 @@ size_t ep_edit_distance(const char *a, const char *b) {
 }
 
 const char *ep_nearest_name(const char *name, const char *const *names, int count) {
+  for (int i = 0; i < count; i++)
+    if (names[i] && *name && ep_names_alike(name, names[i])) return names[i];
   const char *nearest = NULL;
   size_t allowed = strlen(name) / 3; /* a third of the letters may be wrong, but one always */
   if (allowed < 1) allowed = 1;

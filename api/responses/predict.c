@@ -176,7 +176,10 @@ static ep_status object_scan(ep_scanner *scanner, const char *text, matrix *m,
   }
   ep_scan_peek(scanner);
   if (scanner->at != scanner->end) return malformed(problem, scanner, text);
-  if (!found) return ep_problem_add(problem, EP_INVALID, "/x", "\"x\" is required");
+  if (!found)
+    return ep_problem_add(problem, EP_INVALID, "/x",
+                          "\"x\" is required, rows of numbers; or \"rows\", objects of cells by "
+                          "the names of columns");
   return EP_OK;
 }
 

@@ -13,7 +13,7 @@ enum {
   KNOWN_MOST = 16384,   /* points that are named ahead, for shares that are fair */
   LEAST_TOGETHER = 32,  /* trainings of a worker that trains populations, else it is not worth it */
   LOOK_MS = 20,
-  ANSWER_MS = 50 /* for epochd to say which helpers there are */
+  ANSWER_MS = 500 /* at most, for epochd to say which helpers there are */
 };
 
 struct ep_sweep_sharing {

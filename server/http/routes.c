@@ -39,6 +39,24 @@ static bool path_fits(const char *pattern, const char *path,
   return *path == 0;
 }
 
+/* A path that no route has; where only a name in it is at fault, what a name may be. */
+static ep_status path_fail(const char *path, ep_error *error) {
+  static const char *const NAMED[] = {"/v1/datasets/", "/v1/models/"};
+  for (size_t i = 0; i < sizeof NAMED / sizeof *NAMED; i++) {
+    const char *name = path + strlen(NAMED[i]);
+    if (strncmp(path, NAMED[i], strlen(NAMED[i])) != 0) continue;
+    size_t bytes = strcspn(name, "/");
+    if (is_id(name, bytes)) continue;
+    return ep_fail(
+        error, EP_NOT_FOUND,
+        "\"%.*s\" is no name: it has 1 to %d letters (a to z), digits, _, . and -, and no . "
+        "in front",
+        (int)(bytes < 100 ? bytes : 100), name, EP_REQUEST_ID_BYTES - 1);
+  }
+  return ep_fail(error, EP_NOT_FOUND, "there is no %.300s here; /openapi.json says what there is",
+                 path);
+}
+
 /* The route's entry for a parameter, or NULL. */
 static const char *query_find(const ep_route *route, const char *name) {
   for (int q = 0; q < EP_ROUTE_QUERY && route->query[q]; q++) {
@@ -96,9 +114,7 @@ ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_r
     used += (size_t)snprintf(allow + used, EP_ROUTE_ALLOW_BYTES - used, "%s%s%s", used ? ", " : "",
                              route->method, strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
   }
-  if (used == 0)
-    return ep_fail(error, EP_NOT_FOUND, "there is no %.300s here; /openapi.json says what there is",
-                   request->path);
+  if (used == 0) return path_fail(request->path, error);
   return ep_fail(error, EP_METHOD, "%.300s takes %s", request->path, allow);
 }
 

@@ -88,8 +88,10 @@ def net_measure(bench, name, widths):
         elif boards[count] != boards[1]:
             differ = sum(a != b for a, b in zip(boards[count], boards[1]))
             wrong = f"on {count} GPUs {differ} rows of the leaderboard are others than on one"
-        elif (shared[count] > 0) != (count > 1):
-            wrong = f"with \"workers\": {count}, {shared[count]:.0f} trainings were of helpers"
+        elif count == 1 and shared[count] > 0:
+            wrong = f"with \"workers\": 1, {shared[count]:.0f} trainings were of helpers"
+        elif count > 1 and shared[count] == 0 and not bench.options.smoke:  # tiny ones may end before help comes
+            wrong = f"with \"workers\": {count}, one GPU has trained all"
     one = statistics.median(seconds[1])
     rows = [{"workers": count, "seconds": statistics.median(seconds[count]), "runs": seconds[count],
              "helped": shared[count], "times": one / statistics.median(seconds[count])} for count in counts]

@@ -51,6 +51,9 @@ refused "a short row" 'a,b\n1,2\n3\n' 'row 3'
 refused "a short row of words" 'a,b\n1,x\n3\n' 'row 3'
 http GET /v1/datasets/wrong
 expect 404
+http PUT /v1/datasets/my%20houses -T "$scratch/wrong.csv"
+expect 404
+check "a name with a space is told what a name is" '.detail | test("\"my houses\" is no name: it has 1 to 128 letters")'
 
 printf '%s\n' 'Survived,Name,Sex,Age,Cabin,Boarded' '0,"Braund, Mr. ""Owen"" Harris",male,22,,1912-04-10' \
   '1,"Cumings, Mrs. John",female,38,C85,1912-04-10' '1,"Heikkinen, Miss. Laina",female,NA,,1912-04-11' >"$scratch/people.csv"

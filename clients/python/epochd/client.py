@@ -186,6 +186,8 @@ class Client:
             try:
                 connection.request(method, self._prefix + path, body, sent,
                                    encode_chunked=body is not None and "Content-Length" not in sent)
+            except ConnectionRefusedError as refusal:
+                raise ConnectionRefusedError(refusal.errno, f"nothing answers at {self.url}: is epochd running there?") from None
             except (BrokenPipeError, ConnectionResetError):
                 pass  # the daemon may have refused before it received everything
             response = connection.getresponse()

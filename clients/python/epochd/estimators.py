@@ -34,8 +34,8 @@ class _Estimator:
         self._columns = list(rows[0])
         name = f"fit-{uuid.uuid4()}"
         path = f"/v1/datasets/{quote(name)}"
-        self._client._json("PUT", path + "?header=true&delimiter=comma", _csv(self._columns, rows, targets),
-                           {"Content-Type": "text/csv"})
+        self._client._json("PUT", path + "?header=true&delimiter=tab", _csv(self._columns, rows, targets),
+                           {"Content-Type": "text/tab-separated-values"})
         try:
             data = {"test": 0, **self._fields.get("data", {}), "dataset": name, "target": TARGET}
             spec = {"model": "auto", "loss": self._loss, **self._fields, "data": data}
@@ -138,8 +138,9 @@ def _cell(value: Any) -> Any:
 
 
 def _csv(columns: List[str], rows: List[Mapping[str, Any]], targets: List[Any]) -> bytes:
+    """Tabs between the cells, so that a comma within one may be that of a number: "93,5"."""
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = csv.writer(text, delimiter="\t")
     writer.writerow([*columns, TARGET])
     for row, target in zip(rows, targets):
         cells = [_cell(row.get(column)) for column in columns]

@@ -145,8 +145,10 @@ static ep_status read_csv(ep_ingest *ingest, ep_error *error) {
   const char *start = (const char *)ingest->bytes, *end = start + ingest->size;
   if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) start += 3;
   char delimiter = ingest->options.delimiter;
-  ep_csv_text text = {start, end, delimiter ? delimiter : ep_csv_delimiter_find(start, end), 1,
-                      ingest->mapped};
+  char named = 0;
+  const char *table = ep_csv_separator_take(start, end, &named);
+  if (!delimiter) delimiter = named ? named : ep_csv_delimiter_find(start, end);
+  ep_csv_text text = {table ? table : start, end, delimiter, table ? 2 : 1, ingest->mapped};
   ep_csv_header header = {0};
   ep_csv_labels labels = {0};
   int64_t rows;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/json/number_scan.h"
 
@@ -96,6 +97,17 @@ static bool is_white_table(const char *at, const char *end) {
     columns = cells;
   }
   return numbers > 0 && columns >= 2 && (names == columns || names == columns - 1);
+}
+
+const char *ep_csv_separator_take(const char *at, const char *end, char *delimiter) {
+  static const char start[] = {'s', 'e', 'p', '='};
+  if (end - at < 6 || strncasecmp(at, start, sizeof start) != 0 || !memchr(",;|\t", at[4], 4))
+    return NULL;
+  const char *rest = at + sizeof start + 1;
+  if (*rest == '\r') rest++;
+  if (rest == end || *rest != '\n') return NULL;
+  *delimiter = at[sizeof start];
+  return rest + 1;
 }
 
 char ep_csv_delimiter_find(const char *at, const char *end) {

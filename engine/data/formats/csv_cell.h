@@ -28,6 +28,10 @@ typedef struct {
   ep_csv_stop stop;
 } ep_csv_cell;
 
+/* Excel's first line, "sep=;", which names the delimiter. Returns where the next line begins, and
+ * writes *delimiter; NULL where there is no such line. */
+const char *ep_csv_separator_take(const char *at, const char *end, char *delimiter);
+
 /* The delimiter among , ; tab | that the first line has most of outside quotes. Without any, white
  * space where the first lines are columns of that, some of them numbers; else ','. */
 char ep_csv_delimiter_find(const char *at, const char *end);

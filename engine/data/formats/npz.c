@@ -24,6 +24,9 @@ typedef struct {
 
 static ep_status name_take(array_entry *array, ep_error *error) {
   size_t length = strlen(array->entry.name);
+  if (strcmp(array->entry.name, "[Content_Types].xml") == 0 ||
+      strcmp(array->entry.name, "mimetype") == 0)
+    return ep_fail(error, EP_INVALID, "this is a workbook of a spreadsheet: save the sheet as CSV");
   if (length < 5 || strcmp(array->entry.name + length - 4, ".npy") != 0)
     return ep_fail(error, EP_INVALID, "NPZ: \"%s\" is no NPY file, and no PNG or JPEG picture",
                    array->entry.shown);

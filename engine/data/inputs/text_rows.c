@@ -43,7 +43,10 @@ static ep_status csv_open(table *out, const char *start, const char *end, ep_err
   out->cell = malloc(sizeof *out->cell);
   if (!out->cell) return ep_fail_memory(error);
   ep_csv_labels labels = {0};
-  ep_csv_text text = {start, end, ep_csv_delimiter_find(start, end), 1, false};
+  char named = 0;
+  const char *rest = ep_csv_separator_take(start, end, &named);
+  ep_csv_text text = {rest ? rest : start, end, named ? named : ep_csv_delimiter_find(start, end),
+                      rest ? 2 : 1, false};
   ep_csv_counts_take(&text, out->cell, &counted, &labels);
   ep_status status = ep_csv_header_read(&text, 0, out->cell, &out->header, error);
   out->header.labels = labels;

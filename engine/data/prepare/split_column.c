@@ -28,6 +28,8 @@ static ep_status spec_check(const ep_data_spec *data, ep_error *error) {
   if (data->time[0] && data->group[0])
     return ep_fail_at(error, EP_INVALID, pointer,
                       "rows are split by their time, or by their groups: leave one out");
+  if (data->time[0] && strcmp(data->time, data->target) == 0)
+    return ep_fail_at(error, EP_INVALID, pointer, "the target is what is learnt, and no time");
   if (data->stratify)
     return ep_fail_at(error, EP_INVALID, pointer,
                       "the column decides where rows go: it cannot keep the shares of classes, as "

@@ -57,11 +57,12 @@ static ep_status array_read(const ep_encoding *encoding, const json_t *array, in
   return *x ? rows_read(encoding, array, *x, problem) : ep_problem_fail_memory(problem);
 }
 
-/* Whether a row of the future has cells that only the request knows. */
-static bool needs_future(const ep_encoding *encoding) {
+/* The first column of which a row of the future has cells that only the request knows, or NULL. */
+static const char *future_column(const ep_encoding *encoding) {
   for (int64_t i = 0; i < encoding->columns; i++)
-    if (i != encoding->window.target && encoding->column[i].encode != EP_ENCODE_NONE) return true;
-  return false;
+    if (i != encoding->window.target && encoding->column[i].encode != EP_ENCODE_NONE)
+      return encoding->column[i].name;
+  return NULL;
 }
 
 /* The rows that come after those of the request: [rows, columns], written. Their targets are NaN,
@@ -70,12 +71,13 @@ static ep_status future_read(const ep_encoding *encoding, const json_t *future, 
                              double *x, ep_problem *problem) {
   ep_status status = EP_OK;
   for (int64_t i = 0; i < rows * encoding->columns; i++) x[i] = NAN;
-  if (!needs_future(encoding)) return EP_OK;
+  const char *needed = future_column(encoding);
+  if (!needed) return EP_OK;
   if ((int64_t)json_array_size(future) < rows)
     return ep_problem_add(problem, EP_INVALID, "/future",
                           "must be an array of %lld objects, the rows after the last one: the "
-                          "model needs more of them than the target",
-                          (long long)rows);
+                          "model needs \"%.100s\" of them",
+                          (long long)rows, needed);
   for (int64_t i = 0; i < rows; i++) {
     char pointer[EP_POINTER_BYTES];
     json_t *row = json_copy(json_array_get(future, (size_t)i));

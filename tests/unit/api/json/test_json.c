@@ -9,6 +9,7 @@
 #include "api/json/memory.h"
 #include "api/json/nearest.h"
 #include "api/json/scanner.h"
+#include "api/json/synonyms.h"
 #include "tests/suite.h"
 
 START_TEST(depth_leaves_strings_out) {
@@ -157,6 +158,10 @@ START_TEST(sizes_have_a_limit) {
   json_t *root;
   ck_assert_int_eq(ep_json_load("[1]     ", 8, 8, &root, NULL), EP_OK);
   json_decref(root);
+  ck_assert_int_eq(ep_json_load("\xEF\xBB\xBF[2]", 6, 8, &root, NULL),
+                   EP_OK); /* a byte order mark */
+  ck_assert_int_eq(json_array_size(root), 1);
+  json_decref(root);
   ck_assert_int_eq(ep_json_load("[1]     ", 8, 7, &root, NULL), EP_TOO_LARGE);
   ck_assert_ptr_null(root);
 }
@@ -228,6 +233,22 @@ START_TEST(nearest_names) {
   ck_assert_ptr_null(ep_nearest_name("dropout", names, 5));
   ck_assert_ptr_null(ep_nearest_name("", names, 5));
   ck_assert_ptr_null(ep_nearest_name("epoch", names, 0));
+  ck_assert_str_eq(ep_nearest_name("LR", names, 5), "lr");
+  ck_assert(ep_names_alike("Cross-Entropy", "cross_entropy") && !ep_names_alike("l", "lr"));
+}
+END_TEST
+
+/* Only what is known is offered. */
+START_TEST(words_of_others) {
+  const char *const layer[] = {NULL, "linear", "out_features"}, *const job[] = {"optimizer",
+                                                                                "data"};
+  ck_assert_str_eq(ep_synonym_find("Dense", layer, 3), "linear");
+  ck_assert_str_eq(ep_synonym_find("units", layer, 3), "out_features");
+  ck_assert_ptr_null(ep_synonym_find("units", layer, 2));
+  ck_assert_ptr_null(ep_synonym_find("linear", layer, 3));
+  ck_assert_str_eq(ep_misplaced_find("learning_rate", job, 2)->field, "lr");
+  ck_assert_str_eq(ep_misplaced_find("dataset", job, 2)->object, "data");
+  ck_assert_ptr_null(ep_misplaced_find("dataset", layer, 3));
 }
 END_TEST
 
@@ -246,4 +267,5 @@ EP_SUITE("api/json") {
   tcase_add_test(tests, scanned_strings);
   tcase_add_test(tests, distances);
   tcase_add_test(tests, nearest_names);
+  tcase_add_test(tests, words_of_others);
 }

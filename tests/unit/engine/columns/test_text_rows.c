@@ -38,6 +38,7 @@ START_TEST(each_form_gives_the_same_cells) {
   } cases[] = {
       {"age,city,pay,y\n30,Rome,1.5,0\n,Bern,1200.25,1\n", false},
       {"\xef\xbb\xbfpay;y;city;age\r\n1,5;0;Rome;30\r\n1.200,25;1;Bern;NA\r\n", false},
+      {"sep=;\npay;city;age\n1,5;Rome;30\n1.200,25;Bern;\n", false},
       {"pay\tcity\tage\n1.5\tRome\t30\n1200.25\tBern\t\n", false},
       {"city,pay,age\n\"Rome\",1.5,30\nBern,1200.25,?\n", false},
       {"{\"city\":\"Rome\",\"age\":30,\"pay\":\"1.5\"}\n{\"pay\":1200.25,\"city\":\"Bern\"}\n",

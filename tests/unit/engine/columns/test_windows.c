@@ -236,6 +236,8 @@ START_TEST(what_makes_no_series_is_refused) {
   data = spec_make();
   strcpy(data.time, "site");
   refused(&data, "/data/time", "of words");
+  strcpy(data.time, data.target);
+  refused(&data, "/data/time", "no time");
   data = spec_make();
   data.standardize_x = true;
   refused(&data, "/data/standardize", "scaled already");
