@@ -1,7 +1,7 @@
-// Every view in a theme ("light" or "dark"), on a desk and on a phone: axe-core finds nothing, nothing hangs over the
-// edge, and a picture is kept of each.
+// Every view in both themes, on a desk and on a phone: axe-core finds nothing, nothing hangs over the edge, and a picture
+// is kept of each.
 
-import { accessibilityFaults, ask, check, checkpointed, endless, overhang, peoplePut, powerPut, reaches, run, squaresPut, swept, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, check, checkpointed, colours, drawn, endless, overhang, peoplePut, powerPut, reaches, run, squaresPut, swept, themeSet, trained, xor } from "./page.mjs";
 
 const dense = (...widths) => widths.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]);
 
@@ -97,23 +97,25 @@ run(async ({ url, open, shots }) => {
   };
   let count = 0;
   const faults = [];
-  const theme = process.argv[4];
-  check(["light", "dark"].includes(theme), `there is no theme ${theme}`);
   for (const width of [1280, 360]) {
-    const page = await open({ theme, width, height: width === 360 ? 740 : 900 });
+    const page = await open({ width, height: width === 360 ? 740 : 900 });
     for (const [name, [hash, present, act]] of Object.entries(views)) {
+      const where = `${name}, ${width} px`;
+      await themeSet(page, "light");
       await page.goto(`/${hash}`);
-      await page.locator(present).first().waitFor().catch(() => faults.push(`${name}, ${theme}, ${width} px: there is no ${present}`));
+      await page.locator(present).first().waitFor().catch(() => faults.push(`${where}: there is no ${present}`));
       await act?.(page);
-      await page.waitForTimeout(250); // charts draw once they know their width
-      const path = `${shots}/${name}-${theme}-${width}.png`;
-      await page.screenshot({ path, fullPage: true });
-      count++;
+      await drawn(page);
       const over = await overhang(page);
-      if (over > 0) faults.push(`${name} at ${width} px hangs ${over} px over the edge`);
-      for (const { id, help, nodes } of await accessibilityFaults(page))
-        faults.push(`${name}, ${theme}, ${width} px: ${id} (${help}): ${nodes.slice(0, 4).join(" | ")}`);
-      for (const fault of page.faults.splice(0)) faults.push(`${name}, ${theme}, ${width} px: ${fault}`);
+      if (over > 0) faults.push(`${where} hangs ${over} px over the edge`);
+      for (const theme of ["light", "dark"]) {
+        await themeSet(page, theme);
+        await page.screenshot({ path: `${shots}/${name}-${theme}-${width}.png`, fullPage: true });
+        count++;
+        for (const { id, help, nodes } of await accessibilityFaults(page, "html", theme === "dark" ? colours : {}))
+          faults.push(`${where}, ${theme}: ${id} (${help}): ${nodes.slice(0, 4).join(" | ")}`);
+      }
+      for (const fault of page.faults.splice(0)) faults.push(`${where}: ${fault}`);
     }
     await page.close();
   }

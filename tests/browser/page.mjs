@@ -82,15 +82,34 @@ async function openPage(browser, url, { theme = "light", width = 1280, height = 
 }
 
 // What axe-core finds, minor things too, on the page or a part of it: [{id, help, nodes}]. Its rules are WCAG's and its
-// own.
-export async function accessibilityFaults(page, part = "html") {
+// own; `rules` takes some of them alone.
+export async function accessibilityFaults(page, part = "html", rules = {}) {
   if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(axeSource);
-  const { violations } = await page.evaluate((selector) => window.axe.run(selector, { resultTypes: ["violations"] }), part);
+  const { violations } = await page.evaluate(([selector, options]) => window.axe.run(selector, { resultTypes: ["violations"], ...options }), [part, rules]);
   return violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => `${node.target.join(" ")} {${node.failureSummary.replace(/\s+/g, " ")}}`) }));
 }
 
-// How far the page is wider than its window; nothing on a phone may scroll sideways but what is meant to.
-export const overhang = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+// The rules that another theme can break: names, roles and order are the same in both.
+export const colours = { runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } };
+
+// Waits until what knows its size only in a frame, as charts do, is drawn.
+export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+
+// The page follows the system, which has that theme from now on.
+export async function themeSet(page, theme) {
+  await page.emulateMedia({ colorScheme: theme });
+  await page.waitForFunction((name) => [undefined, name].includes(document.documentElement.dataset.theme), theme);
+  await drawn(page);
+}
+
+// How far the page is wider than its window; nothing on a phone may scroll sideways but what is meant to. After a change of
+// the window charts need a moment, which is more on a busy machine.
+export async function overhang(page) {
+  const over = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  await drawn(page);
+  await page.waitForFunction(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth, null, { timeout: 10000 }).catch(() => {});
+  return page.evaluate(over);
+}
 
 // Asks the daemon itself, beside the page.
 export async function ask(url, method, path, body, headers = {}) {
@@ -129,7 +148,7 @@ export async function swept(url, spec) {
 // Keeps the charts of the study that is shown as a picture, once they are drawn.
 export async function pictureTake(page, path) {
   await page.locator(".study-charts .heat tbody tr, .study-charts canvas").first().waitFor();
-  await page.waitForTimeout(500); // charts draw once they know their width
+  await drawn(page);
   const { x, y, width, height } = await page.locator(".study-picture").boundingBox();
   const air = 10; // pixels
   await page.screenshot({ path, fullPage: true, clip: { x: x - air, y: y + (await page.evaluate(() => scrollY)) - air, width: width + 2 * air, height: height + 2 * air } });

@@ -57,7 +57,6 @@ async function doubling({ page, url, shots }) {
 
   for (const width of [1280, 360]) {
     await page.setViewportSize({ width, height: 800 });
-    await page.waitForTimeout(300);
     check((await overhang(page)) <= 0, `at ${width} px it hangs over the edge`);
     const faults = await accessibilityFaults(page);
     check(faults.length === 0, `at ${width} px: ${JSON.stringify(faults).slice(0, 2000)}`);

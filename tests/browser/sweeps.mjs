@@ -1,7 +1,7 @@
 // What people do with sweeps: ranges are typed into the form, the sweep is submitted, watched and looked at; trials
 // become jobs and are compared; a long sweep is paused, resumed, cancelled and deleted; a job has repeats.
 
-import { accessibilityFaults, ask, check, endless, overhang, run } from "./page.mjs";
+import { accessibilityFaults, ask, check, drawn, endless, overhang, run } from "./page.mjs";
 
 const trialsCount = 24;
 
@@ -73,7 +73,7 @@ async function look({ page, url, shots }, sweep) {
   check((await page.locator("#best-title").textContent()) === `The best: trial ${sweep.best.trial}`, "another trial is the best");
   for (const width of [1280, 360]) {
     await page.setViewportSize({ width, height: 800 });
-    await page.waitForTimeout(300);
+    await drawn(page);
     await page.screenshot({ path: `${shots}/sweep-${width}.png`, fullPage: true });
     check((await overhang(page)) <= 0, `at ${width} px it hangs over the edge`);
     const faults = await accessibilityFaults(page);

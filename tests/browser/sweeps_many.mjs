@@ -131,7 +131,6 @@ async function pages({ page, state, shots }) {
   check(download.suggestedFilename() === "many.csv", download.suggestedFilename());
   for (const width of [1280, 360]) {
     await page.setViewportSize({ width, height: 800 });
-    await page.waitForTimeout(300);
     check((await overhang(page)) <= 0, `at ${width} px it hangs ${await overhang(page)} px over the edge`);
     await page.screenshot({ path: `${shots}/many-${width}.png`, fullPage: true });
     const faults = await accessibilityFaults(page);

@@ -2,6 +2,7 @@
 # The costs by which `auto` chooses: an idle device is measured, once; no job waits for that; the estimates
 # are shown, and stay with the job.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+costs= # measured here
 kept=$data_dir/calibration/${device/:/-}.json
 kind=${device%:*}
 

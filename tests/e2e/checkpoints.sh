@@ -3,7 +3,7 @@
 # of one that nothing stopped.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start --checkpoint-after 0 --cpu-jobs 1
-epochs_lasting 6
+epochs_lasting 2.5
 job=$(xor_job "$epochs" "{\"report_every\": $((epochs / 200)), \"seed\": 3, \"checkpoint\": {\"every_seconds\": 0.2, \"keep\": 3}}")
 
 trained() { http GET "/v1/jobs/$1" && jq -e '.status == "running" and .progress.fraction > 0.2' "$body" >/dev/null; }
@@ -140,7 +140,7 @@ echo "ok: jobs are paused and cancelled wherever they are, and a crash forgets n
 
 # 6. a job that goes on where another one ended; one that begins with a checkpoint; max_seconds
 momentum=',"optimizer": {"type": "adam", "lr": 0.01}'
-half=$((epochs / 20))
+half=$((epochs / 8))
 spec() { printf '{"data": {"generator": "xor"}, "model": {"layers": [{"type": "linear", "out_features": 8}, {"type": "tanh"}, {"type": "linear", "out_features": 2}]%s}, "loss": "cross_entropy", "seed": 5, "device": "%s"%s, "epochs": %d, "report_every": %d}' "$1" "$device" "$momentum" "$2" "$((half / 10))"; }
 submit "$(spec '' $((2 * half)))"
 once=$id

@@ -3,7 +3,7 @@
 # accepted job finishes, and no event is lost or doubled.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start
-epochs_lasting 4
+epochs_lasting 2
 job=$(xor_job "$epochs" "{\"report_every\": $((epochs / 100)), \"seed\": 7}")
 
 # running ID: the job has reported some epochs

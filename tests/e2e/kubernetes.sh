@@ -46,7 +46,7 @@ jq -n --arg worker "$build/bin/epoch-worker" '{apiVersion: "batch/v1", kind: "Jo
 refused_start() {
   local words=$1
   shift
-  if PATH="$scratch/bin:$PATH" timeout 20 "$build/bin/epochd" --data-dir "$scratch/none" --listen 127.0.0.1:0 \
+  if PATH="$scratch/bin:$PATH" timeout "$patience" "$build/bin/epochd" --data-dir "$scratch/none" --listen 127.0.0.1:0 \
     --slurm-listen 127.0.0.1:0 "$@" >"$scratch/refused" 2>&1; then fail "epochd starts with $*"; fi
   grep -q -- "$words" "$scratch/refused" || fail "not \"$words\": $(cat "$scratch/refused")"
 }

@@ -2,14 +2,14 @@
 # A daemon with 512 MiB of memory is asked for more in every way that is known, and lives. In a control group where
 # the machine lets one be made; elsewhere its memory is watched.
 #
-#   EPOCHD_APPETITE_SECONDS  of each attack (2); where it is set, probes must be answered in time too
+#   EPOCHD_APPETITE_SECONDS  of each attack (1); where it is set, probes must be answered in time too
 #   EPOCHD_APPETITE_ATTACK   one of them alone
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 skip_if_sanitized # they take several times the memory
 
 most=$((512 << 20))
 group=
-attack=(--seconds "${EPOCHD_APPETITE_SECONDS:-2}" --most-mib 512)
+attack=(--seconds "${EPOCHD_APPETITE_SECONDS:-1}" --most-mib 512)
 [[ -n ${EPOCHD_APPETITE_SECONDS:-} ]] || attack+=(--any-time)
 
 # group_make FOLDER FILE: a control group with that bound, which this shell enters.

@@ -29,6 +29,8 @@ grew() {
 # holds SAMPLE CONDITION: the jq condition is true of its value.
 holds() { [[ $(jq -n "$(metric "$1") | $2") == true ]] || fail "$1 is $(metric "$1"): not $2"; }
 
+ready() { http GET /readyz && [[ $code == 200 ]]; } # before, the device has no memory yet
+until_so "the device is ready" ready
 scrape
 [[ $(header Content-Type) == "text/plain; version=0.0.4; charset=utf-8" ]] || fail "it came as $(header Content-Type)"
 version=$("$build/bin/epochd" --version | cut -d ' ' -f 2)

@@ -8,7 +8,7 @@ command -v npm >/dev/null || skip "there is no npm"
 # onnxruntime-web, as the lock file says, once a build folder.
 runtime=$build/tests-onnx
 mkdir -p "$runtime"
-cp "$here/../onnx/"{predict.mjs,columns.mjs,package.json} "$runtime"
+cp "$here/../onnx/"{compare.mjs,predict.mjs,columns.mjs,package.json} "$runtime"
 if ! cmp -s "$here/../onnx/package-lock.json" "$runtime/package-lock.json" || [[ ! -d $runtime/node_modules ]]; then
   cp "$here/../onnx/package-lock.json" "$runtime/package-lock.json"
   if ! (cd "$runtime" && npm ci --omit=optional --ignore-scripts --no-audit --no-fund) >"$scratch/npm" 2>&1; then
@@ -27,30 +27,42 @@ for candidate in python3 /usr/bin/python3; do
 done
 daemon_start
 
-# compared NAME SHAPE: the finished job $id, whose rows have that shape, asked about $scratch/rows.
-compared() {
-  http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"x\": $(<"$scratch/rows")}"
-  expect 200
-  jq -c .predictions "$body" >"$scratch/predicted"
+# case_begin NAME KIND MORE: a folder for what is compared at the end, $case; MORE is JSON (tests/onnx/compare.mjs).
+cases=0
+case_next() {
+  cases=$((cases + 1))
+  case=$scratch/cases/$(printf '%03d' "$cases")
+}
+case_begin() {
+  case_next
+  mkdir -p "$case"
+  jq -nc --arg name "$1" --arg kind "$2" --argjson more "$3" '{name: $name, kind: $kind} + $more' >"$case/case"
+  cp "$scratch/rows" "$case/rows"
   http GET "/v1/jobs/$id/weights?format=onnx"
   expect 200
-  cp "$body" "$scratch/model.onnx"
-  if [[ -n $checker ]]; then
-    "$checker" - "$scratch/model.onnx" <<'PYTHON' || fail "$1: the checker refuses the file"
-import sys
-import onnx
-model = onnx.load(sys.argv[1])
-onnx.checker.check_model(model, full_check=True)
-assert model.ir_version == 8 and [o.version for o in model.opset_import] == [17], model.opset_import
-assert model.producer_name == "epochd" and model.producer_version
-PYTHON
-  fi
+  cp "$body" "$case/model.onnx"
+}
+
+# wrong_case FILTER WHAT: the last case with other predictions, which must go noticed.
+wrong_case() {
+  local right=$case
+  case_next
+  cp -r "$right" "$case"
+  jq -c --arg wrong "$2" '.wrong = $wrong' "$right/case" >"$case/case"
+  jq -c "$1" "$right/predicted" >"$case/predicted"
+  ! cmp -s "$right/predicted" "$case/predicted" || fail "$2: nothing is other"
+  case=$right
+}
+
+# compared NAME SHAPE: the finished job $id, whose rows have that shape, asked about $scratch/rows.
+compared() {
+  case_begin "$1" predict "{\"shape\": \"$2\"}"
+  http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"x\": $(<"$scratch/rows")}"
+  expect 200
+  jq -c .predictions "$body" >"$case/predicted"
   http GET "/v1/jobs/$id/weights?format=json"
   expect 200
-  cp "$body" "$scratch/weights"
-  (cd "$runtime" && node predict.mjs "$scratch/model.onnx" "$scratch/rows" "$2" "$scratch/predicted" "$scratch/weights") ||
-    fail "$1: onnxruntime says something else"
-  echo "ok: $1"
+  cp "$body" "$case/weights"
 }
 
 # random COUNT FEATURES LEAST MOST: rows of whole multiples of 1 / 64, exact in float32, as JSON.
@@ -136,9 +148,7 @@ finish "$id"
 compared "a batch-norm CNN on images of bytes" 1,8,8
 
 # The comparison can fail.
-jq -c 'map(map(. + 0.00001))' "$scratch/predicted" >"$scratch/wrong"
-! (cd "$runtime" && node predict.mjs "$scratch/model.onnx" "$scratch/rows" 1,8,8 "$scratch/wrong" "$scratch/weights") >/dev/null ||
-  fail "predictions that are off by 0.00001 went unnoticed"
+wrong_case 'map(map(. + 0.00001))' "predictions that are off by 0.00001"
 
 # Tables as people have them: words, dates, gaps. Raw cells go in, names of classes and probabilities come out.
 python3 - >"$scratch/people.csv" <<'PYTHON'
@@ -180,17 +190,11 @@ PYTHON
 raw() {
   submit "$2"
   finish "$id"
+  case_begin "$1" columns '{}'
   http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"rows\": $(<"$scratch/rows")}"
   expect 200
-  cp "$body" "$scratch/predicted"
-  http GET "/v1/jobs/$id/weights?format=onnx"
-  expect 200
-  cp "$body" "$scratch/model.onnx"
-  [[ -z $checker ]] || "$checker" -c 'import sys, onnx; onnx.checker.check_model(onnx.load(sys.argv[1]), full_check=True)' "$scratch/model.onnx" ||
-    fail "$1: the checker refuses the file"
-  (cd "$runtime" && node columns.mjs "$scratch/model.onnx" "$scratch/rows" "$scratch/predicted" "$scratch/dataset") ||
-    fail "$1: onnxruntime says something else"
-  echo "ok: $1"
+  cp "$body" "$case/predicted"
+  cp "$scratch/dataset" "$case/dataset"
 }
 network='"epochs": 20, "batch_size": 32, "optimizer": {"type": "adam", "lr": 0.01}, "model": {"layers": [{"type": "linear", "out_features": 12},
   {"type": "tanh"}, {"type": "linear", "out_features": OUTPUTS}]}}'
@@ -214,10 +218,24 @@ raw "numbers that are ordinals" '{"data": {"dataset": "people", "target": "kind"
 raw "a yes or no" '{"data": {"dataset": "people", "target": "member", "exclude": ["price", "kind"]}, "loss": "bce_with_logits",
   '"${network/OUTPUTS/1}"
 for change in '.probabilities[0][1] += 0.0001' '.classes[0] = "maybe"' '.predictions[1][0] += 0.001'; do
-  jq -c "$change" "$scratch/predicted" >"$scratch/wrong"
-  ! (cd "$runtime" && node columns.mjs "$scratch/model.onnx" "$scratch/rows" "$scratch/wrong" "$scratch/dataset") >/dev/null 2>&1 ||
-    fail "$change went unnoticed"
+  wrong_case "$change" "$change"
 done
 raw "values in units of the target" '{"data": {"dataset": "people", "target": "price", "exclude": ["kind"], "standardize": ["y"]}, "loss": "mse",
   '"${network/OUTPUTS/1}"
-[[ -n $checker ]] || echo "python3-onnx is not installed: its checker did not look at the files"
+
+(cd "$runtime" && node compare.mjs "$scratch/cases") || fail "see above"
+if [[ -z $checker ]]; then
+  echo "python3-onnx is not installed: its checker did not look at the files"
+  exit
+fi
+"$checker" - "$scratch"/cases/* <<'PYTHON' || fail "the checker refuses a file"
+import json
+import sys
+import onnx
+for case in sys.argv[1:]:
+    model = onnx.load(f"{case}/model.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    if json.load(open(f"{case}/case"))["kind"] == "predict":
+        assert model.ir_version == 8 and [o.version for o in model.opset_import] == [17], model.opset_import
+        assert model.producer_name == "epochd" and model.producer_version
+PYTHON

@@ -23,7 +23,7 @@ def fault(what):
 
 
 def fetch(where, path, encoding):
-    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=30)
+    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=240)
     connection.request("GET", path, headers={"Accept": "text/html,*/*;q=0.8", "Accept-Encoding": encoding,
                                              "Sec-Fetch-Site": "same-origin"})
     answer = connection.getresponse()

@@ -12,11 +12,10 @@ check "the response says why" '.detail | contains("data folder takes no files")'
 : >"$EPOCHD_TEST_DISK"
 until_so "it is ready again" answers 200
 
-echo "tmp/ready 12 0" >"$EPOCHD_TEST_DISK"
-until_so "a folder that hangs is not ready" answers 503
+disk_holds tmp/ready until_so "a folder that hangs is not ready" answers 503
 hangs() { answers 503 && jq -e '.detail | contains("has not taken a small file for")' "$body" >/dev/null; }
 until_so "later requests are told at once" hangs
-: >"$EPOCHD_TEST_DISK"
+disk_goes_on
 http GET /livez
 expect 200
 until_so "it is ready again" answers 200

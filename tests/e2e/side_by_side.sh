@@ -3,7 +3,7 @@
 # that needs all cores waits for them and runs alone; a worker's death disturbs no other job.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start --cpu-jobs 3
-epochs_lasting 3
+epochs_lasting 2
 
 # long_job [EPOCHS]: the job that ends, unless another number of epochs is given
 long_job() { jq -nc --argjson epochs "${1:-$epochs}" '{seed: 5, report_every: ($epochs / 50 | floor)}' | xor_job "${1:-$epochs}" "$(cat)"; }
@@ -22,15 +22,25 @@ cancel() {
   done
 }
 
-# begin COUNT EPOCHS…: that many long jobs, whose ids go to $ids; the first three run.
+# begin COUNT EPOCHS…: that many long jobs, whose ids go to $ids; the first three run. No worker trains before three have
+# a job: on a busy machine the first would have ended.
 begin() {
-  local i
+  local i stopped
+  stopped=$(workers)
+  # shellcheck disable=SC2086
+  kill -STOP $stopped
   ids=()
   for ((i = 0; i < $1; i++)); do
     submit "$(long_job "${@:2}")"
     ids+=("$id")
   done
   runs "${ids[@]:0:3}"
+  # shellcheck disable=SC2086
+  kill -CONT $stopped
+}
+three_train() {
+  local id
+  for id in "${ids[@]:0:3}"; do until_so "the job trains" has_trained; done
 }
 
 # 1. three of five run; cancelling one lets the next one in, and changes nothing for the others
@@ -46,6 +56,7 @@ cancel "${ids[4]}" "${ids[0]}" "${ids[2]}" "${ids[3]}"
 
 # 2. a worker is killed in the middle of its job
 begin 4
+three_train
 victim=$(workers | sed -n 2p)
 [[ -n $victim ]] || fail "there is no second worker below epochd"
 kill -9 "$victim"
@@ -86,6 +97,7 @@ finish "$last"
 
 # 4. everything is killed while three run
 begin 4
+three_train
 # shellcheck disable=SC2046
 { kill -9 "$daemon" $(workers); wait "$daemon"; } 2>/dev/null || true
 daemon_start --cpu-jobs 3

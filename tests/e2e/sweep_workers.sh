@@ -39,7 +39,7 @@ sweep() {
     model: {layers: [{type: "linear", out_features: $width}, {type: "tanh"}, {type: "linear", out_features: 2}]}}} + $more'
 }
 for width in 8 60; do
-  for more in '{"max_trials": 400}' '{"max_trials": 60, "search": "asha", "asha": {"min_epochs": 4}}' \
+  for more in '{"max_trials": 250}' '{"max_trials": 60, "search": "asha", "asha": {"min_epochs": 4}}' \
     '{"max_trials": 20, "search": "tpe"}' '{"max_trials": 30, "search": "sobol", "repeats": 3}'; do
     request=$(sweep $width "$more")
     begin cpu "$request"
@@ -48,7 +48,7 @@ for width in 8 60; do
     before=$(helped)
     begin cuda "$request"
     same "$width wide, $more"
-    [[ $more != '{"max_trials": 400}' ]] || helps "$before" || fail "one GPU has trained all of $request"
+    [[ $more != '{"max_trials": 250}' ]] || helps "$before" || fail "one GPU has trained all of $request"
   done
 done
 

@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 small_disk 16m
 reserve=(--reserve-bytes 1000000)
 daemon_start "${reserve[@]}"
-epochs_lasting 8
+epochs_lasting 4
 every=$((epochs / 800))
 declare -a old=()
 for ((i = 0; i < 3; i++)); do

@@ -4,4 +4,4 @@
 # every job ends with the weights of one that nothing disturbed.
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 [[ $device == cpu ]] || skip "its jobs are the CPU's"
-python3 "$here/../fault/kills.py" "$build" --rounds "${EPOCHD_FAULT_ROUNDS:-15}" || fail "see above"
+python3 "$here/../fault/kills.py" "$build" --rounds "${EPOCHD_FAULT_ROUNDS:-9}" || fail "see above"

@@ -50,7 +50,7 @@ static const char *const specs[] = {
         "\"patience\":2}"),
     JOB("cpu/blocked", NOISY, "cross_entropy", MOMENTUM, ",\"keep\":\"best\""),
 };
-enum { SPECS = sizeof specs / sizeof *specs, KILLS = 100, KILLS_A_TRAINING = 25, FLIPS = 20 };
+enum { SPECS = sizeof specs / sizeof *specs, KILLS = 24, KILLS_A_TRAINING = 8, FLIPS = 20 };
 
 /* The whole file's bytes but for what is a time. */
 static uint64_t weights_hash(const fixture *f) {
