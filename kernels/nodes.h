@@ -9,11 +9,19 @@
 
 #include "kernels/backend.h"
 
+/* Half of what epochd's watchdog allows by default (--stall-seconds): so that an attempt ends with
+ * the cause, and not with the watchdog. */
+enum { EP_NODES_PATIENCE_MS = 30000 };
+
 typedef struct ep_nodes ep_nodes;
 
 /* sockets: [count], one to each other node; they stay the caller's, and must outlive the nodes.
  * EP_INVALID: not 1 to EP_LIMIT_RANKS - 1 of them. */
 ep_status ep_nodes_create(const int *sockets, int count, ep_nodes **out, ep_error *error);
+/* How long a node may say nothing while this one waits for it, or not read what it is sent; a
+ * segment's steps get more, by what this node's own ranks need for them. EP_NODES_PATIENCE_MS where
+ * it is not set. No program has the nodes. */
+void ep_nodes_set_patience(ep_nodes *nodes, int64_t ms);
 void ep_nodes_destroy(ep_nodes *nodes); /* after the backend is closed; NULL is allowed */
 
 /* From now on a program of several ranks is spread over the nodes, one program at a time: others

@@ -94,14 +94,16 @@ static void runner_detach(ep_sweep_help *help) {
 }
 
 ep_status ep_sweep_help_run(ep_sweep_help *help, const ep_sweep_run *run,
-                            void (*ready)(void *context, int64_t slots, bool together),
+                            ep_status (*ready)(void *context, int64_t slots, bool together,
+                                               ep_error *error),
                             ep_error *error) {
   ep_sweep_runner *runner = calloc(1, sizeof *runner);
   if (!runner) return ep_fail_memory(error);
   ep_status status = ep_sweep_runner_init(runner, run, error);
   if (status == EP_OK) status = runner_attach(help, runner, error);
+  if (status == EP_OK)
+    status = ready(run->shared.sink.context, runner->slots, runner->populations, error);
   if (status == EP_OK) {
-    ready(run->shared.sink.context, runner->slots, runner->populations);
     ep_sweep_run_all(runner);
     status = runner->status;
     if (error) *error = runner->error;

@@ -16,9 +16,11 @@ ep_status ep_sweep_help_add(ep_sweep_help *help, const ep_trial_point *points, i
 
 /* Trains the points that are added until run->shared.cancel is set and ep_sweep_help_wake called.
  * ready: it can begin, with so many trainings at a time. Results come by run->results in any order.
- * run: folder, sharing and started are NULL. EP_OK: it was told to end. */
+ * run: folder, sharing and started are NULL. EP_OK: it was told to end. A failure of `ready` or of
+ * run->results ends it: what was not told is lost. */
 ep_status ep_sweep_help_run(ep_sweep_help *help, const ep_sweep_run *run,
-                            void (*ready)(void *context, int64_t slots, bool together),
+                            ep_status (*ready)(void *context, int64_t slots, bool together,
+                                               ep_error *error),
                             ep_error *error);
 /* Has it look at run->shared.cancel. Any thread. */
 void ep_sweep_help_wake(ep_sweep_help *help);

@@ -101,7 +101,7 @@ ep_status ep_sweep_results_send(ep_sweep_runner *runner, bool all, ep_error *err
     if (status == EP_OK && count > old)
       status = records_write(runner, records + old, count - old, error);
     if (status == EP_OK && count > 0)
-      runner->run->results(runner->run->shared.sink.context, records, count);
+      status = runner->run->results(runner->run->shared.sink.context, records, count, error);
     pthread_mutex_lock(&runner->mutex);
     if (status == EP_OK && runner->search) runner->sent += count;
     pthread_mutex_unlock(&runner->mutex);

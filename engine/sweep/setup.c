@@ -56,8 +56,8 @@ static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
   const ep_training *shared = &runner->run->shared;
   ep_status status = EP_OK;
   if (shared->dataset_folder)
-    status =
-        ep_dataset_verify(shared->dataset_folder, shared->sink.alive, shared->sink.context, error);
+    status = ep_dataset_verify(shared->dataset_folder, shared->sink.alive, shared->sink.context,
+                               shared->cancel, error);
   if (status != EP_OK || rows_vary(sweep) || sweep->base->layers[0].type == EP_LAYER_EMBEDDING)
     return status;
   int folds = sweep->parts.folds > 0 ? sweep->parts.folds : 1;

@@ -174,6 +174,19 @@ static void told_await(ep_sweep_runner *runner) {
   pthread_cond_timedwait(&runner->told, &runner->mutex, &until);
 }
 
+/* The mutex is not held. */
+static ep_status points_give(const ep_sweep_runner *runner, uint64_t lease,
+                             const ep_trial_point *points, int64_t count) {
+  const ep_sweep_run *run = runner->run;
+  return run->points(run->shared.sink.context, lease, points, count, NULL);
+}
+
+/* It did not get what it was to train, and is a helper no more, unless epochd lists it anew. */
+static void helpers_miss(ep_sweep_runner *runner, uint64_t lease) {
+  const int place = helper_find(runner, lease);
+  if (place >= 0) helper_drop(runner, place);
+}
+
 /* The thread that hands points to helpers, and stores what comes back. */
 static void *points_hand(void *context) {
   ep_sweep_runner *runner = context;
@@ -188,9 +201,10 @@ static void *points_hand(void *context) {
     if (place < 0 && !due) pthread_cond_wait(&runner->told, &runner->mutex);
     if (place < 0 && due) told_await(runner);
     pthread_mutex_unlock(&runner->mutex);
-    if (place >= 0) runner->run->points(runner->run->shared.sink.context, lease, points, count);
+    ep_status given = place >= 0 ? points_give(runner, lease, points, count) : EP_OK;
     ep_status status = due ? ep_sweep_results_send(runner, false, &error) : EP_OK;
     pthread_mutex_lock(&runner->mutex);
+    if (given != EP_OK) helpers_miss(runner, lease);
     if (status != EP_OK) ep_sweep_stop(runner, status, &error);
   }
   pthread_mutex_unlock(&runner->mutex);

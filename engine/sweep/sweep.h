@@ -15,13 +15,17 @@ typedef struct {
   const char *folder; /* of the sweep: its results are there */
   int64_t logged;     /* results up to this number are known; further ones are told again */
   void (*started)(void *context, int64_t parameters, int64_t done);
-  /* Results in the order of their numbers. One thread at a time. */
-  void (*results)(void *context, const ep_trial_record *records, int64_t count);
+  /* Results in the order of their numbers. One thread at a time. A failure ends the sweep. */
+  ep_status (*results)(void *context, const ep_trial_record *records, int64_t count,
+                       ep_error *error);
   /* Other workers; NULL = there can be none. `wants` is called once, `points` from a thread of the
-   * sweep's own. */
+   * sweep's own; where it fails the worker with the lease has none of them, and is a helper no
+   * more.
+   */
   ep_sweep_sharing *sharing;
   void (*wants)(void *context, int helpers);
-  void (*points)(void *context, uint64_t lease, const ep_trial_point *points, int64_t count);
+  ep_status (*points)(void *context, uint64_t lease, const ep_trial_point *points, int64_t count,
+                      ep_error *error);
 } ep_sweep_run;
 
 /* Trains all that the search names. *result: status, trainings done in epochs_done, seconds; no

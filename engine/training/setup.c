@@ -101,7 +101,7 @@ static ep_status data_load(ep_trainer *t, ep_error *error) {
 
 /* Nothing is trained on what a disk has damaged. */
 static ep_status dataset_verify(const ep_trainer *t, const char *folder, ep_error *error) {
-  return ep_dataset_verify(folder, t->job->sink.alive, t->job->sink.context, error);
+  return ep_dataset_verify(folder, t->job->sink.alive, t->job->sink.context, NULL, error);
 }
 
 /* Weights of a job have the hash that the spec has, a checkpoint has its own; uploaded ones are a

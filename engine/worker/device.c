@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/host/memory.h"
 #include "engine/sandbox/sandbox.h"
 
 static const char plugin_file[] = "ep_backend_cuda.so";
@@ -65,6 +66,25 @@ ep_status ep_device_open(const char *name, const char *plugin, ep_device *out, e
     return ep_fail(error, EP_NOT_FOUND, "no device \"%s\": there are cpu and cuda:N", name);
   }
   return status == EP_OK ? out->ops->open(number, &out->backend, error) : status;
+}
+
+ep_status ep_device_describe(const ep_device *device, const char *name, ep_device_info *out,
+                             ep_error *error) {
+  ep_backend_info info;
+  ep_status status = device->ops->info(device->backend, &info, error);
+  if (status != EP_OK) return status;
+  *out = (ep_device_info){.memory_bytes = info.memory_bytes,
+                          .memory_free_bytes = info.memory_free_bytes,
+                          .threads = info.threads};
+  snprintf(out->id, sizeof out->id, "%s", name);
+  snprintf(out->name, sizeof out->name, "%s", info.name);
+  snprintf(out->instruction_set, sizeof out->instruction_set, "%s", info.instruction_set);
+  snprintf(out->driver, sizeof out->driver, "%s", info.driver);
+  if (strcmp(name, "cpu") != 0) return EP_OK;
+  const ep_memory memory = ep_memory_read(); /* the backend sees the machine, not its groups */
+  out->memory_bytes = memory.total_bytes;
+  out->memory_free_bytes = memory.free_bytes;
+  return EP_OK;
 }
 
 void ep_device_close(ep_device *device) {

@@ -3,6 +3,7 @@
 #ifndef EP_ENGINE_WORKER_DEVICE_H
 #define EP_ENGINE_WORKER_DEVICE_H
 
+#include "api/wire/frame.h"
 #include "kernels/backend.h"
 
 typedef struct {
@@ -19,6 +20,9 @@ _Noreturn void ep_device_give_up(const char *when, const char *message);
  * ../lib/epochd. EP_NOT_FOUND: no such device; EP_UNSUPPORTED: too old, says what is needed. */
 ep_status ep_device_open(const char *name, const char *plugin, ep_device *out, ep_error *error);
 void ep_device_close(ep_device *device);
+/* What epochd is told of it. */
+ep_status ep_device_describe(const ep_device *device, const char *name, ep_device_info *out,
+                             ep_error *error);
 
 /* Prints the devices that can be used, a line each; what cannot, and why, goes to stderr. Returns
  * the exit code. */

@@ -24,7 +24,6 @@
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/disk_wait.h"
 #include "engine/files/path.h"
-#include "engine/host/memory.h"
 #include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
@@ -51,6 +50,7 @@ typedef struct {
   time_t alive_second; /* when the training thread last said that it goes on */
   atomic_bool cancel, pause;
   ep_sweep_sharing *sharing; /* owned; NULL = memory is short, or none of it is shared */
+  ep_help *before;           /* owned: the help that has the device still; NULL = none */
 } training;
 
 typedef struct {
@@ -181,9 +181,12 @@ static void sweep_started(void *context, int64_t parameters, int64_t done) {
   ep_outbox_start(&w->outbox, &start);
 }
 
-static void sweep_results(void *context, const ep_trial_record *records, int64_t count) {
+static ep_status sweep_results(void *context, const ep_trial_record *records, int64_t count,
+                               ep_error *error) {
   worker *w = context;
+  (void)error;
   ep_outbox_put_trials(&w->outbox, records, count);
+  return EP_OK;
 }
 
 static void sweep_wants(void *context, int helpers) {
@@ -191,10 +194,10 @@ static void sweep_wants(void *context, int helpers) {
   ep_helping_want(&w->link, &w->training->command, helpers);
 }
 
-static void sweep_points(void *context, uint64_t lease, const ep_trial_point *points,
-                         int64_t count) {
+static ep_status sweep_points(void *context, uint64_t lease, const ep_trial_point *points,
+                              int64_t count, ep_error *error) {
   worker *w = context;
-  ep_helping_send(&w->link, &w->training->command, lease, points, count);
+  return ep_helping_send(&w->link, &w->training->command, lease, points, count, error);
 }
 
 static ep_sweep_run sweep_of(worker *w) {
@@ -202,6 +205,13 @@ static ep_sweep_run sweep_of(worker *w) {
                         .sharing = w->training->sharing,
                         .wants = sweep_wants,
                         .points = sweep_points};
+}
+
+/* Until a help that was told to end has ended. This thread waits, and not the main one, which is to
+ * hear of what epochd wants; the watchdog waits as long as that help says that it goes on. */
+static void device_await(worker *w) {
+  ep_help_await(w->training->before, training_alive, w);
+  w->training->before = NULL;
 }
 
 static void *sweep_thread(void *context) {
@@ -212,6 +222,7 @@ static void *sweep_thread(void *context) {
   run.logged = t->command.epochs_logged;
   run.started = sweep_started;
   run.results = sweep_results;
+  device_await(w);
   ep_status status =
       ep_sweeping_train(w->data_dir, t->command.job, t->command.spec, &run, &t->result, &error);
   if (status == EP_OK)
@@ -223,8 +234,10 @@ static void *sweep_thread(void *context) {
 
 /* The folds and repeats of a job that was trained; each result is in the job's folder. Nothing is
  * told of them: who shows the job reads them there. */
-static void parts_forget(void *context, const ep_trial_record *records, int64_t count) {
-  (void)context, (void)records, (void)count;
+static ep_status parts_forget(void *context, const ep_trial_record *records, int64_t count,
+                              ep_error *error) {
+  (void)context, (void)records, (void)count, (void)error;
+  return EP_OK;
 }
 
 static ep_status parts_train(worker *w, ep_error *error) {
@@ -248,6 +261,7 @@ static void *training_thread(void *context) {
   training *t = w->training;
   ep_training_paths paths;
   ep_error error = {0};
+  device_await(w);
   ep_status status = spec_parse(t, &error);
   if (status == EP_OK)
     status = ep_training_paths_find(w->data_dir, t->command.job, t->spec, &paths, &error);
@@ -318,6 +332,7 @@ static ep_status training_begin(worker *w, ep_command *command, ep_error *error)
   if (status != EP_OK) return status; /* the process ends with its socket */
   ep_calibrator_stop(&w->calibrator);
   ep_helping_end(&w->helping, 0);
+  t->before = ep_helping_take(&w->helping);
   if (w->threaded) pthread_join(w->thread, NULL);
   bool sweep = strncmp(t->command.job, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0;
   int failed = pthread_create(&w->thread, NULL, sweep ? sweep_thread : training_thread, w);
@@ -391,7 +406,9 @@ static ep_status help_begin(worker *w, ep_command *command, ep_error *error) {
                                     .backend = w->device.backend,
                                     .device = w->device_name,
                                     .data_bytes_max = w->data_bytes_max};
-  return ep_helping_begin(&w->helping, &w->link, w->data_dir, command, error);
+  w->helping.link = &w->link;
+  w->helping.data_dir = w->data_dir;
+  return ep_helping_begin(&w->helping, command, error);
 }
 
 /* Takes ownership of the command's parts. */
@@ -419,7 +436,7 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;
   case EP_COMMAND_CALIBRATE:
     status = ep_calibrator_start(&w->calibrator, command->request, error);
-    if (w->training || w->helping.help) ep_calibrator_stop(&w->calibrator);
+    if (w->training || ep_helping_is_active(&w->helping)) ep_calibrator_stop(&w->calibrator);
     break;
   }
   ep_command_deinit(command);
@@ -430,31 +447,17 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
 static ep_status input_take(worker *w, ep_link_input *input, ep_error *error) {
   if (input->kind == EP_FRAME_COMMAND) return command_obey(w, &input->command, error);
   const bool points = input->kind == EP_FRAME_POINTS;
-  ep_status status = points ? ep_helping_add(&w->helping, &input->points, error) : EP_OK;
+  if (points) ep_helping_add(&w->helping, &input->points);
   if (!points && w->training && w->training->sharing)
     ep_sweep_sharing_results(w->training->sharing, &input->points);
   free(input->payload);
-  return status;
+  return EP_OK;
 }
 
 static ep_status ready_send(worker *w, ep_error *error) {
   ep_reply reply = {.kind = EP_REPLY_READY};
-  ep_backend_info info;
-  ep_status status = w->device.ops->info(w->device.backend, &info, error);
+  ep_status status = ep_device_describe(&w->device, w->device_name, &reply.device, error);
   if (status != EP_OK) return status;
-  snprintf(reply.device.id, sizeof reply.device.id, "%s", w->device_name);
-  snprintf(reply.device.name, sizeof reply.device.name, "%s", info.name);
-  snprintf(reply.device.instruction_set, sizeof reply.device.instruction_set, "%s",
-           info.instruction_set);
-  snprintf(reply.device.driver, sizeof reply.device.driver, "%s", info.driver);
-  reply.device.memory_bytes = info.memory_bytes;
-  reply.device.memory_free_bytes = info.memory_free_bytes;
-  if (strcmp(w->device_name, "cpu") == 0) { /* the backend sees the machine, not its groups */
-    const ep_memory memory = ep_memory_read();
-    reply.device.memory_bytes = memory.total_bytes;
-    reply.device.memory_free_bytes = memory.free_bytes;
-  }
-  reply.device.threads = info.threads;
   ep_calibrator_init(&w->calibrator, &w->device, &reply.device, &w->link);
   return ep_link_send_reply(&w->link, &reply, error);
 }

@@ -48,7 +48,8 @@ ep_status ep_sweeping_train_parts(const char *data_dir, const char *id, const ch
 
 ep_status ep_sweeping_help(const char *data_dir, const char *id, const char *spec,
                            ep_sweep_help *help, ep_sweep_run *run,
-                           void (*ready)(void *context, int64_t slots, bool together),
+                           ep_status (*ready)(void *context, int64_t slots, bool together,
+                                              ep_error *error),
                            ep_error *error) {
   const bool is_sweep = strncmp(id, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0;
   ep_sweep_spec *sweep = NULL;

@@ -14,7 +14,8 @@ ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *sp
  * ep_sweep_help_run. */
 ep_status ep_sweeping_help(const char *data_dir, const char *id, const char *spec,
                            ep_sweep_help *help, ep_sweep_run *run,
-                           void (*ready)(void *context, int64_t slots, bool together),
+                           ep_status (*ready)(void *context, int64_t slots, bool together,
+                                              ep_error *error),
                            ep_error *error);
 
 /* The same of the folds and repeats that a job's spec asks for, in the job's folder. */

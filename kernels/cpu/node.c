@@ -77,6 +77,11 @@ static void session_end(session *now) {
   *now = (session){0};
 }
 
+/* No rank of a segment works: its thread has ended, or is about to. */
+static bool is_at_rest(const session *now) {
+  return atomic_load(&now->exchange.working) == 0;
+}
+
 static ep_status malformed(const ep_node_head *head, ep_error *error) {
   return ep_fail(error, EP_MALFORMED, "the leader has sent frame %u of %llu bytes", head->code,
                  (unsigned long long)head->bytes);
@@ -181,6 +186,7 @@ static ep_status segment_take(node *n, const ep_node_head *head, ep_error *error
   if (status != EP_OK) return status;
   const uint64_t rates = (head->bytes - sizeof order) / sizeof(float);
   if (order.first_step < 0 || order.steps < 1 || order.lr_count < 1 ||
+      order.steps > INT64_MAX - order.first_step ||
       (order.lr_count != 1 && order.lr_count != order.steps) || (uint64_t)order.lr_count != rates ||
       head->bytes != sizeof order + rates * sizeof(float) || !now->ranks.data[EP_SPLIT_TRAIN].x)
     return malformed(head, error);
@@ -190,6 +196,7 @@ static ep_status segment_take(node *n, const ep_node_head *head, ep_error *error
   now->order = order;
   status = ep_node_link_read(&n->link, lr, (size_t)rates * sizeof *lr, error);
   if (status != EP_OK) return status;
+  ep_exchange_begin(&now->exchange, order.first_step, order.steps);
   if (pthread_create(&now->thread, NULL, segment_run, now) != 0)
     return ep_fail(error, EP_NO_MEMORY, "the system gives no thread for a segment");
   now->threaded = true;
@@ -197,7 +204,7 @@ static ep_status segment_take(node *n, const ep_node_head *head, ep_error *error
 }
 
 static ep_status release_take(node *n, const ep_node_head *head, ep_error *error) {
-  if (head->bytes != 0) return malformed(head, error);
+  if (head->bytes != 0 || (n->now.program && !is_at_rest(&n->now))) return malformed(head, error);
   segment_join(&n->now);
   session_end(&n->now);
   return ep_node_link_send(&n->link, EP_NODE_RELEASED, 0, 0, NULL, 0, error);
@@ -209,6 +216,9 @@ static ep_status frame_take(node *n, const ep_node_head *head, ep_error *error) 
   if (head->code == EP_NODE_CREATE) return program_take(n, head, error);
   if (head->code == EP_NODE_RELEASE) return release_take(n, head, error);
   if (!n->now.program) return malformed(head, error);
+  const bool orders =
+      head->code == EP_NODE_LOAD || head->code == EP_NODE_ADOPT || head->code == EP_NODE_TRAIN;
+  if (orders && (head->zero != 0 || !is_at_rest(&n->now))) return malformed(head, error);
   switch (head->code) {
   case EP_NODE_LOAD: return rows_take(n, head, error);
   case EP_NODE_ADOPT: return state_take(n, head, error);
@@ -222,7 +232,7 @@ ep_status ep_node_serve(int socket, ep_error *error) {
   ep_node_head head;
   ep_error why = {0};
   ep_status status = EP_OK;
-  ep_node_link_init(&n.link, socket);
+  ep_node_link_init(&n.link, socket, 0); /* it waits for the leader as long as it takes */
   while (status == EP_OK) {
     status = ep_node_link_head(&n.link, &head, &why);
     if (status == EP_UNAVAILABLE) break; /* between two frames: the leader has ended */

@@ -161,7 +161,7 @@ static ep_status content_again(const char *ingested, const ep_dataset_meta *meta
     return ep_fail(error, EP_CONFLICT,
                    "these bytes are stored already, read in another way: delete that dataset "
                    "first");
-  if (status == EP_OK) status = ep_dataset_verify(path, NULL, NULL, &why);
+  if (status == EP_OK) status = ep_dataset_verify(path, NULL, NULL, NULL, &why);
   if (status == EP_OK) return ep_data_dir_remove(ingested, error);
   ep_log(EP_LOG_WARNING, "%s; it is replaced by what was uploaded", why.message);
   return content_replace(ingested, path, parent, error);

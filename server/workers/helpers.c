@@ -95,8 +95,10 @@ void ep_helpers_want(ep_supervisor *s, ep_supervised *leader, int wanted) {
   s->look_for_work = true;
 }
 
-void ep_helpers_refuse(ep_supervisor *s, ep_supervised *helper, const ep_reply *reply) {
-  if (reply->lease != helper->lease || helper->lease == 0) return;
+void ep_helpers_refuse(ep_supervisor *s, ep_supervised *from, const ep_reply *reply) {
+  if (reply->lease == 0) return;
+  ep_supervised *helper = from->lease == reply->lease ? from : helper_find(s, from, reply->lease);
+  if (!helper) return;
   ep_log(EP_LOG_WARNING, "device %s cannot help %s: %s", helper->id, helper->status.helps,
          reply->error.message);
   helper->help_again_us = ep_clock_steady_us() + AGAIN_US;

@@ -12,8 +12,8 @@ void ep_helpers_lend(ep_supervisor *supervisor);
 
 /* The worker of a sweep says how many helpers it has work for. */
 void ep_helpers_want(ep_supervisor *supervisor, ep_supervised *leader, int wanted);
-/* A helper says that it can help no more. */
-void ep_helpers_refuse(ep_supervisor *supervisor, ep_supervised *helper, const ep_reply *reply);
+/* A helper says that it can help no more, or the worker of the sweep says that of a helper. */
+void ep_helpers_refuse(ep_supervisor *supervisor, ep_supervised *from, const ep_reply *reply);
 
 /* A frame of points or results. false: the other one has not read enough: offered again.
  * EP_MALFORMED where it is none. */

@@ -19,14 +19,18 @@ enum { PIECE_BYTES = 16 << 20 }; /* between two signs of life: a second of a slo
 typedef struct {
   void (*alive)(void *context);
   void *context;
+  const atomic_bool *cancel; /* NULL = none */
 } sign_of_life;
 
-static void bytes_add(ep_checksum *checksum, const uint8_t *bytes, size_t count,
-                      const sign_of_life *sign) {
+static ep_status bytes_add(ep_checksum *checksum, const uint8_t *bytes, size_t count,
+                           const sign_of_life *sign, ep_error *error) {
   for (size_t at = 0; at < count; at += PIECE_BYTES) {
     if (sign->alive) sign->alive(sign->context);
+    if (sign->cancel && atomic_load(sign->cancel))
+      return ep_fail(error, EP_CANCELLED, "cancelled while the data set was read");
     ep_checksum_update(checksum, bytes + at, count - at < PIECE_BYTES ? count - at : PIECE_BYTES);
   }
+  return EP_OK;
 }
 
 /* The file from `first` on, and then what is before it: the head of a part is written last. */
@@ -40,8 +44,8 @@ static ep_status file_read(int file, const char *path, size_t first,
   status = ep_checksum_init(&checksum, error);
   if (status == EP_OK) {
     if (first > mapping.size) first = mapping.size;
-    bytes_add(&checksum, mapping.bytes + first, mapping.size - first, sign);
-    bytes_add(&checksum, mapping.bytes, first, sign);
+    status = bytes_add(&checksum, mapping.bytes + first, mapping.size - first, sign, error);
+    if (status == EP_OK) status = bytes_add(&checksum, mapping.bytes, first, sign, error);
     ep_checksum_final(&checksum, found);
   }
   ep_mapping_close(&mapping);
@@ -97,11 +101,11 @@ static ep_status meta_verify(const char *folder, const ep_dataset_meta *meta,
 }
 
 ep_status ep_dataset_verify(const char *folder, void (*alive)(void *context), void *context,
-                            ep_error *error) {
+                            const atomic_bool *cancel, ep_error *error) {
   ep_dataset_meta meta;
   ep_status status = ep_dataset_meta_read(folder, &meta, error);
   if (status != EP_OK) return status;
-  status = meta_verify(folder, &meta, &(sign_of_life){alive, context}, error);
+  status = meta_verify(folder, &meta, &(sign_of_life){alive, context, cancel}, error);
   ep_dataset_meta_deinit(&meta);
   return status;
 }

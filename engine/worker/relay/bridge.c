@@ -7,7 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { QUEUED_MOST_BYTES = 4 << 20 /* to the other node; then nothing more is read here */ };
+enum {
+  QUEUED_MOST_BYTES = 4 << 20, /* to the other node; then nothing more is read here */
+  DRAINS = 20,                 /* waits of a second for the other node to take what is queued */
+  DRAIN_MS = 1000
+};
 
 typedef struct {
   ep_channel *channel;
@@ -52,13 +56,28 @@ static ep_status socket_write(bridge *b, ep_error *error) {
   return EP_OK;
 }
 
+/* The process here has ended: what it said before goes out, to a node that reads it. */
+static void output_drain(const bridge *b) {
+  struct pollfd polled = {.fd = ep_channel_socket(b->channel), .events = POLLOUT};
+  for (int waits = 0; waits < DRAINS && ep_channel_queued(b->channel) > 0;) {
+    if (poll(&polled, 1, DRAIN_MS) == 0) waits++;
+    if (ep_channel_pump(b->channel, false, NULL) != EP_OK) return;
+  }
+}
+
+/* One that nothing is wanted of is not polled: its end, which poll reports all the same, would be
+ * reported until something is. */
+static struct pollfd polled_of(int fd, short events) {
+  return (struct pollfd){.fd = events ? fd : -1, .events = events};
+}
+
 static ep_status round_make(bridge *b, ep_error *error) {
   ep_record record;
   const bool pending = ep_channel_peek(b->channel, &record);
   const bool room = ep_channel_queued(b->channel) < QUEUED_MOST_BYTES;
   struct pollfd polled[] = {
-      {.fd = ep_channel_socket(b->channel), .events = ep_channel_events(b->channel, !pending)},
-      {.fd = b->socket, .events = (short)((room ? POLLIN : 0) | (pending ? POLLOUT : 0))}};
+      polled_of(ep_channel_socket(b->channel), ep_channel_events(b->channel, !pending)),
+      polled_of(b->socket, (short)((room ? POLLIN : 0) | (pending ? POLLOUT : 0)))};
   const bool waits = pending || !ep_channel_has_input(b->channel);
   if (poll(polled, 2, waits ? -1 : 0) < 0 && errno != EINTR)
     return ep_fail(error, EP_IO, "poll: %s", strerror(errno));
@@ -70,7 +89,10 @@ static ep_status round_make(bridge *b, ep_error *error) {
     if (error) *error = ended;
     return connection;
   }
-  if (status == EP_OK) status = socket_read(b, error);
+  if (status == EP_OK) {
+    status = socket_read(b, error);
+    if (status == EP_UNAVAILABLE) output_drain(b);
+  }
   /* At once: whoever waits for it waits for nothing else. */
   if (status == EP_OK && ep_channel_queued(b->channel) > 0)
     status = ep_channel_pump(b->channel, false, error);

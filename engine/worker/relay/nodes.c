@@ -315,6 +315,7 @@ void ep_relay_nodes_close(ep_relay_nodes *nodes) {
     ep_relay_node *node = &nodes->node[i];
     if (node->inner >= 0) close(node->inner);
     shutdown(node->outer, SHUT_RDWR);
+    shutdown(ep_channel_socket(node->channel), SHUT_RDWR); /* which may hang, with a full pipe */
     if (node->threaded) pthread_join(node->thread, NULL);
     close(node->outer);
     ep_channel_close(node->channel);

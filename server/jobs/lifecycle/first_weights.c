@@ -193,7 +193,7 @@ static ep_status weights_verify(ep_jobs *jobs, const ep_job_spec *spec, const ch
   if (spec->init_job[0] != 0) return ep_verified_sha256_at(path, spec->init_sha256, error);
   ep_status status =
       ep_path_join(folder, error, jobs->data_dir, "datasets", spec->init_sha256, NULL);
-  return status == EP_OK ? ep_dataset_verify(folder, NULL, NULL, error) : status;
+  return status == EP_OK ? ep_dataset_verify(folder, NULL, NULL, NULL, error) : status;
 }
 
 ep_status ep_first_weights_resolve(ep_jobs *jobs, const ep_viewer *by, ep_job_spec *spec,

@@ -11,8 +11,8 @@ void ep_barrier_deinit(ep_barrier *barrier) {
   pthread_mutex_destroy(&barrier->mutex);
 }
 
-void ep_barrier_wait(ep_barrier *barrier) {
-  pthread_mutex_lock(&barrier->mutex);
+/* The mutex is held. */
+static void all_await(ep_barrier *barrier) {
   const uint64_t meeting = barrier->meetings;
   if (++barrier->waiting == barrier->count) {
     barrier->waiting = 0;
@@ -21,7 +21,28 @@ void ep_barrier_wait(ep_barrier *barrier) {
   }
   while (barrier->meetings == meeting && !barrier->broken)
     pthread_cond_wait(&barrier->met, &barrier->mutex);
+}
+
+void ep_barrier_wait(ep_barrier *barrier) {
+  pthread_mutex_lock(&barrier->mutex);
+  all_await(barrier);
   pthread_mutex_unlock(&barrier->mutex);
+}
+
+bool ep_barrier_meet(ep_barrier *barrier) {
+  pthread_mutex_lock(&barrier->mutex);
+  const bool all = barrier->left == 0;
+  if (all) all_await(barrier);
+  pthread_mutex_unlock(&barrier->mutex);
+  return all;
+}
+
+bool ep_barrier_leave(ep_barrier *barrier) {
+  pthread_mutex_lock(&barrier->mutex);
+  const bool alone = barrier->waiting == 0;
+  if (++barrier->left == barrier->count) barrier->left = 0;
+  pthread_mutex_unlock(&barrier->mutex);
+  return alone;
 }
 
 void ep_barrier_break(ep_barrier *barrier) {

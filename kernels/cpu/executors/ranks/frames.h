@@ -4,6 +4,7 @@
 #define EP_KERNELS_CPU_EXECUTORS_RANKS_FRAMES_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -33,8 +34,8 @@ typedef enum {
 } ep_node_code;
 
 typedef struct {
-  uint32_t code, rank, number, zero;
-  uint64_t bytes; /* of the payload */
+  uint32_t code, rank, number, zero; /* zero: 0 */
+  uint64_t bytes;                    /* of the payload */
 } ep_node_head;
 
 typedef struct {
@@ -46,24 +47,38 @@ typedef struct {
   char message[EP_MESSAGE_BYTES];
 } ep_node_created;
 
+/* A time that does not pass while this process is stopped: what waits looks every tick. */
+typedef struct {
+  int64_t left_ms, tick_ms, before_ms;
+} ep_node_deadline;
+
+ep_node_deadline ep_node_deadline_in(int64_t ms);
+/* Counts what passed since the last look; false: the time is over. */
+bool ep_node_deadline_look(ep_node_deadline *deadline);
+
 typedef struct {
   int socket;            /* lent */
+  int64_t patience_ms;   /* for a frame to be sent, and a second more for each MiB; 0 = for ever */
   pthread_mutex_t mutex; /* held while a frame is sent */
 } ep_node_link;
 
-void ep_node_link_init(ep_node_link *link, int socket);
+void ep_node_link_init(ep_node_link *link, int socket, int64_t patience_ms);
 void ep_node_link_deinit(ep_node_link *link);
 /* Ends the connection, on both sides. */
 void ep_node_link_break(const ep_node_link *link);
 
 enum { EP_NODE_PARTS = 40 }; /* of a payload: the slots of an optimizer and the norms of a stage */
 
-/* Any thread. head->bytes is set here. Waits for room. EP_UNAVAILABLE: the connection has ended. */
+/* Any thread. head->bytes is set here. Waits for room. EP_UNAVAILABLE: the connection has ended, or
+ * the other side does not read. */
 ep_status ep_node_link_send(ep_node_link *link, ep_node_code code, int rank, int number,
                             const struct iovec *parts, int parts_count, ep_error *error);
 /* One thread: the header, then its payload, in as many reads as suit. EP_UNAVAILABLE: the
  * connection has ended. */
 ep_status ep_node_link_head(const ep_node_link *link, ep_node_head *out, ep_error *error);
 ep_status ep_node_link_read(const ep_node_link *link, void *to, size_t bytes, ep_error *error);
+/* The same, and EP_UNAVAILABLE once the time is over. */
+ep_status ep_node_link_read_within(const ep_node_link *link, void *to, size_t bytes,
+                                   ep_node_deadline *deadline, ep_error *error);
 
 #endif

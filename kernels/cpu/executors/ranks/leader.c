@@ -1,5 +1,6 @@
 #include "kernels/cpu/executors/ranks/leader.h"
 
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 struct ep_nodes {
   ep_node_link link[EP_LIMIT_RANKS]; /* [count]: link[k - 1] is node k's */
   int count;
+  int64_t patience_ms;
   atomic_bool taken; /* by a program */
 };
 
@@ -22,7 +24,9 @@ struct ep_leader {
   ep_ranks *ranks;
   ep_rank_exchange exchange;
   receiver receiver[EP_LIMIT_RANKS];
-  int receivers; /* threads that run, of nodes 1 … receivers */
+  int receivers;         /* threads that run, of nodes 1 … receivers */
+  atomic_bool releasing; /* the nodes are told to release the program */
+  sem_t ended;           /* of receivers */
 };
 
 /* --- the nodes ------------------------------------------------------------------------------ */
@@ -33,9 +37,15 @@ ep_status ep_nodes_create(const int *sockets, int count, ep_nodes **out, ep_erro
   ep_nodes *nodes = calloc(1, sizeof *nodes);
   if (!nodes) return ep_fail_memory(error);
   for (; nodes->count < count; nodes->count++)
-    ep_node_link_init(&nodes->link[nodes->count], sockets[nodes->count]);
+    ep_node_link_init(&nodes->link[nodes->count], sockets[nodes->count], EP_NODES_PATIENCE_MS);
+  nodes->patience_ms = EP_NODES_PATIENCE_MS;
   *out = nodes;
   return EP_OK;
+}
+
+void ep_nodes_set_patience(ep_nodes *nodes, int64_t ms) {
+  nodes->patience_ms = ms;
+  for (int i = 0; i < nodes->count; i++) nodes->link[i].patience_ms = ms;
 }
 
 void ep_nodes_destroy(ep_nodes *nodes) {
@@ -98,27 +108,39 @@ ep_status ep_leader_adopt(ep_leader *leader, ep_error *error) {
 
 ep_status ep_leader_train(ep_leader *leader, const ep_segment *segment, ep_error *error) {
   ep_node_train order = {segment->first_step, segment->steps, segment->lr_count};
+  ep_exchange_begin(&leader->exchange, segment->first_step, segment->steps);
   const struct iovec parts[] = {{&order, sizeof order},
                                 {(void *)segment->lr, (size_t)segment->lr_count * sizeof(float)}};
-  return tell(leader, EP_NODE_TRAIN, parts, 2, error);
+  pthread_mutex_lock(&leader->exchange.telling);
+  ep_status status = tell(leader, EP_NODE_TRAIN, parts, 2, error);
+  pthread_mutex_unlock(&leader->exchange.telling);
+  return status;
 }
 
 /* --- what is received ----------------------------------------------------------------------- */
 
+/* The last word of a node, once it was told to say it. */
+static bool is_released(ep_leader *leader, const ep_node_head *head) {
+  return head->code == EP_NODE_RELEASED && head->bytes == 0 && atomic_load(&leader->releasing);
+}
+
 /* Until the node has released the program. */
 static void *receiver_run(void *context) {
   const receiver *self = context;
-  ep_rank_exchange *exchange = &self->leader->exchange;
+  ep_leader *leader = self->leader;
+  ep_rank_exchange *exchange = &leader->exchange;
   ep_node_head head;
   ep_error error = {0};
   for (;;) {
     ep_status status = ep_node_link_head(exchange->links[self->node], &head, &error);
-    if (status == EP_OK && head.code == EP_NODE_RELEASED && head.bytes == 0) return NULL;
+    if (status == EP_OK && is_released(leader, &head)) break;
     if (status == EP_OK) status = ep_exchange_take(exchange, self->node, &head, &error);
     if (status == EP_OK) continue;
     ep_exchange_break(exchange, &error);
-    return NULL;
+    break;
   }
+  sem_post(&leader->ended);
+  return NULL;
 }
 
 /* Signals are for the program's own threads. */
@@ -140,21 +162,30 @@ static ep_status receivers_start(ep_leader *leader, ep_error *error) {
 
 /* --- a program ------------------------------------------------------------------------------ */
 
+/* A stranger's, which is to stand in a log: of one line, and it ends. */
+static void text_clean(char *text, size_t bytes) {
+  text[bytes - 1] = 0;
+  for (char *at = text; *at; at++)
+    if (*at < ' ' || *at > '~') *at = '?';
+}
+
 static ep_status created_await(ep_leader *leader, int node, ep_error *error) {
   const ep_node_link *link = leader->exchange.links[node];
   ep_node_head head;
   ep_node_created created;
   ep_error why = {0};
-  ep_status status = ep_node_link_head(link, &head, &why);
+  ep_node_deadline deadline = ep_node_deadline_in(link->patience_ms);
+  ep_status status = ep_node_link_read_within(link, &head, sizeof head, &deadline, &why);
   if (status == EP_OK && (head.code != EP_NODE_CREATED || head.bytes != sizeof created))
     status = ep_fail(&why, EP_MALFORMED, "node %d has not made its ranks", node);
-  if (status == EP_OK) status = ep_node_link_read(link, &created, sizeof created, &why);
+  if (status == EP_OK)
+    status = ep_node_link_read_within(link, &created, sizeof created, &deadline, &why);
   if (status != EP_OK) {
     ep_exchange_break(&leader->exchange, &why);
     return ep_leader_status(leader, error);
   }
-  created.message[sizeof created.message - 1] = 0;
   if (created.status == EP_OK) return EP_OK;
+  text_clean(created.message, sizeof created.message);
   return ep_fail(error, EP_NO_MEMORY, "node %d: %.400s", node, created.message);
 }
 
@@ -183,7 +214,9 @@ ep_status ep_leader_create(ep_nodes *nodes, ep_ranks *ranks, ep_leader **out, ep
   ep_leader *leader = calloc(1, sizeof *leader);
   if (!leader) return ep_fail_memory(error);
   leader->ranks = ranks;
+  sem_init(&leader->ended, 0, 0);
   ep_exchange_init(&leader->exchange, ranks);
+  leader->exchange.patience_ms = nodes->patience_ms;
   for (int k = 1; k < ranks->nodes; k++) leader->exchange.links[k] = &nodes->link[k - 1];
   ranks->exchange = &leader->exchange;
   ep_error first = {0};
@@ -200,11 +233,27 @@ ep_status ep_leader_create(ep_nodes *nodes, ep_ranks *ranks, ep_leader **out, ep
   return status;
 }
 
+/* Within the patience with all of them; after that it ends their connections. */
+static void receivers_end(ep_leader *leader) {
+  ep_node_deadline deadline = ep_node_deadline_in(leader->exchange.patience_ms);
+  ep_error why = {0};
+  for (int left = leader->receivers; left > 0;) {
+    if (ep_semaphore_await(&leader->ended, deadline.tick_ms))
+      left--;
+    else if (!ep_node_deadline_look(&deadline))
+      ep_exchange_break(&leader->exchange,
+                        (ep_fail(&why, EP_UNAVAILABLE, "a node does not end"), &why));
+  }
+  for (int k = 1; k <= leader->receivers; k++) pthread_join(leader->receiver[k].thread, NULL);
+}
+
 void ep_leader_destroy(ep_leader *leader) {
   if (!leader) return;
+  atomic_store(&leader->releasing, true);
   tell(leader, EP_NODE_RELEASE, NULL, 0, NULL);
-  for (int k = 1; k <= leader->receivers; k++) pthread_join(leader->receiver[k].thread, NULL);
+  receivers_end(leader);
   leader->ranks->exchange = NULL;
+  sem_destroy(&leader->ended);
   ep_exchange_deinit(&leader->exchange);
   free(leader);
 }

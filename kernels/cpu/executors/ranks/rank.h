@@ -25,6 +25,17 @@ enum { EP_RANKS_OFFER = 64 /* values that are summed over replicas at once */ };
 /* What a rank of another node has sent to the leader, whose thread for it waits. */
 typedef enum { EP_MAIL_NONE, EP_MAIL_OFFER, EP_MAIL_GRADIENT, EP_MAIL_DONE } ep_mail;
 
+/* What may come of a rank over a connection. On the leader's node, of a rank elsewhere; on another
+ * node, of a rank there, whose replies come from the leader. */
+typedef enum {
+  EP_RANK_RESTS,      /* leader: no segment; nothing may come */
+  EP_RANK_WORKS,      /* leader: pieces, mail; elsewhere: nothing */
+  EP_RANK_ASKS_SUM,   /* leader: it has sent an offer, and waits; elsewhere: the sum may come */
+  EP_RANK_ASKS_TOTALS /* the same of a step's gradients, and the totals */
+} ep_rank_phase;
+
+enum { EP_RANK_FORWARD, EP_RANK_RETURN, EP_RANK_WAYS };
+
 /* What a rank has of a step besides its gradients. */
 typedef struct {
   double loss, divisor; /* of the last stage, of its slice and of the batch */
@@ -55,17 +66,27 @@ typedef struct {
   sem_t told;      /* on the leader's node: mail of a rank elsewhere; else the leader's replies */
   bool semaphores; /* they are there */
 
+  /* Pieces of this segment that a rank elsewhere was given, and those that came from it, of which
+   * the thread that receives keeps count. */
+  atomic_llong given[EP_RANK_WAYS];
+  int64_t got[EP_RANK_WAYS];
+
+  _Atomic ep_rank_phase phase; /* guards the three behind it, and the mail's contents */
+  int64_t step;                /* of the segment: steps whose totals it was told */
+  int offers;                  /* of this step */
+  bool stated;                 /* its state has come */
+
   /* Of a rank elsewhere, on the leader's node. */
   _Atomic ep_mail mail;
   double offer[EP_RANKS_OFFER]; /* also on other nodes: the sum, once it was told */
-  int offer_count;
   ep_rank_course course;
   ep_rank_info done; /* what it did, when its segment was done */
   double *totals; /* of a rank here whose leader is elsewhere, with several replicas: [parameters],
                      of which its own are set: the gradients summed over them */
 
   ep_replica_sums sums;  /* over the ranks of its stage; context: the rank */
-  const double *offered; /* what it adds to them */
+  const double *offered; /* [offered_count]: what it adds to them */
+  int64_t offered_count;
 
   double loss, divisor; /* of the last stage, of its slice and of the batch */
   int64_t errors;

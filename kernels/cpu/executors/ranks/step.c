@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "kernels/cpu/executors/ranks/exchange.h"
+#include "kernels/cpu/executors/ranks/slices.h"
 #include "kernels/cpu/executors/ranks/targets.h"
 #include "kernels/cpu/layers/batch.h"
 #include "kernels/cpu/layers/losses.h"
@@ -19,17 +20,14 @@
 typedef struct {
   ep_rank *rank;
   int64_t step, epoch;
-  int64_t first, rows;             /* of the batch, in the epoch's order */
-  int64_t slice_first, slice_rows; /* within the batch */
-  int pieces;                      /* of the slice */
+  int64_t first, rows; /* of the batch, in the epoch's order */
+  ep_ranks_rows slice; /* of it */
+  int pieces;          /* of the slice */
   bool shuffled;
   ep_permutation order;
 } batch;
 
-/* Rows of a batch, counted within it. */
-typedef struct {
-  int64_t first, rows;
-} piece;
+typedef ep_ranks_rows piece;
 
 /* --- time and waiting ------------------------------------------------------------------------- */
 
@@ -39,15 +37,48 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* A rank of the leader's node rests, or goes on: others must be heard only where all of them rest.
+ */
+static void rest(const ep_rank *rank, bool rests) {
+  if (rank->here && rank->ranks->node == 0 && rank->ranks->exchange)
+    ep_exchange_rest(rank->ranks->exchange, rests);
+}
+
 static void barrier_wait(ep_rank *rank, ep_barrier *barrier) {
   double start = seconds_now();
+  rest(rank, true);
   ep_barrier_wait(barrier);
+  rest(rank, false);
   rank->info.idle_seconds += seconds_now() - start;
+}
+
+/* On the leader's node: some rank offers another number of sums, or of values, than the others of
+ * its stage. */
+static void sums_differ(const ep_rank *rank) {
+  ep_error why = {0};
+  ep_fail(&why, EP_MALFORMED, "a node has sent other sums than stage %d has", rank->stage);
+  ep_exchange_break(rank->ranks->exchange, &why);
+}
+
+/* All replicas of a stage have something to be summed; false: the ranks are broken. */
+static bool stage_meet(ep_rank *rank) {
+  const ep_ranks *ranks = rank->ranks;
+  double start = seconds_now();
+  rest(rank, true);
+  bool same = ep_barrier_meet(&ranks->stage[rank->stage]);
+  rest(rank, false);
+  rank->info.idle_seconds += seconds_now() - start;
+  for (int d = 0; same && !atomic_load(&ranks->broken) && d < ranks->replicas; d++)
+    same = ep_rank_of(ranks, d, rank->stage)->offered_count == rank->offered_count;
+  if (!same && ranks->exchange) sums_differ(rank);
+  return !atomic_load(&ranks->broken);
 }
 
 static void semaphore_wait(ep_rank *rank, sem_t *semaphore) {
   double start = seconds_now();
+  rest(rank, true);
   while (!atomic_load(&rank->ranks->broken) && sem_wait(semaphore) != 0 && errno == EINTR) continue;
+  rest(rank, false);
   rank->info.idle_seconds += seconds_now() - start;
 }
 
@@ -68,8 +99,8 @@ static void replicas_add(void *context, double *values, int64_t count) {
       continue;
     }
     rank->offered = values + first;
-    barrier_wait(rank, &ranks->stage[rank->stage]);
-    if (atomic_load(&ranks->broken)) return; /* the others may have offered nothing */
+    rank->offered_count = many;
+    if (!stage_meet(rank)) return;
     for (int64_t i = 0; i < many; i++) sums[i] = 0;
     for (int d = 0; d < ranks->replicas; d++)
       for (int64_t i = 0; i < many; i++) sums[i] += ep_rank_of(ranks, d, rank->stage)->offered[i];
@@ -86,9 +117,7 @@ static int64_t row_at(const batch *b, int64_t within) {
 }
 
 static piece piece_at(const batch *b, int number) {
-  int64_t first = ep_piece_first(b->slice_rows, number, b->pieces);
-  int64_t end = ep_piece_first(b->slice_rows, number + 1, b->pieces);
-  return (piece){b->slice_first + first, end - first};
+  return ep_ranks_piece(b->slice, number, b->pieces);
 }
 
 static bool is_last(const ep_rank *rank) {
@@ -244,14 +273,6 @@ static void piece_backward(const batch *b, int number) {
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
-static int pieces_of(const ep_ranks *ranks, int64_t slice_rows) {
-  const ep_program *program = ranks->program;
-  if (ranks->stages > 1)
-    return program->parallel.micro_batches > 1 ? program->parallel.micro_batches : 1;
-  int64_t pieces = (slice_rows + ranks->piece_rows - 1) / ranks->piece_rows;
-  return pieces > 1 ? (int)pieces : 1;
-}
-
 static batch batch_of(ep_rank *rank, int64_t step) {
   const ep_ranks *ranks = rank->ranks;
   const ep_program *program = ranks->program;
@@ -262,10 +283,9 @@ static batch batch_of(ep_rank *rank, int64_t step) {
              .epoch = step / steps_per_epoch,
              .first = number * program->batch_size,
              .rows = rows,
-             .slice_first = ep_piece_first(rows, rank->replica, ranks->replicas),
+             .slice = ep_rank_slice(rank, step),
              .shuffled = ep_program_shuffles(program)};
-  b.slice_rows = ep_piece_first(rows, rank->replica + 1, ranks->replicas) - b.slice_first;
-  b.pieces = pieces_of(ranks, b.slice_rows);
+  b.pieces = ep_ranks_pieces(ranks, b.slice.rows);
   if (b.shuffled)
     b.order = ep_permutation_make(program->seed, EP_RANDOM_SHUFFLE, (uint64_t)b.epoch,
                                   (uint64_t)program->train_rows);
@@ -358,7 +378,9 @@ static void loss_tell(const ep_ranks *ranks, float *loss, int32_t *errors) {
  * second barrier changes nothing that others read before they have. */
 static void gradients_meet(ep_rank *rank, const ep_segment *segment, int64_t i) {
   ep_ranks *ranks = rank->ranks;
+  if (!ep_barrier_leave(&ranks->stage[rank->stage]) && ranks->exchange) sums_differ(rank);
   barrier_wait(rank, &ranks->all);
+  if (atomic_load(&ranks->broken)) return; /* others may have come half, and more may come */
   if (rank->here || ranks->sums)
     gradient_sum(rank);
   else
@@ -370,6 +392,7 @@ static void gradients_meet(ep_rank *rank, const ep_segment *segment, int64_t i) 
 static void step_end_here(ep_rank *rank, const ep_segment *segment, int64_t i, float lr) {
   const ep_ranks *ranks = rank->ranks;
   gradients_meet(rank, segment, i);
+  if (atomic_load(&ranks->broken)) return;
   const double *total = ranks->sums ? ranks->sums : ranks->replica[0].grad;
   stage_update(rank, segment->first_step + i, lr, total, squares_of(ranks));
 }
@@ -391,7 +414,7 @@ static void stand_in(ep_rank *rank, const ep_segment *segment) {
   for (int64_t i = 0; i < segment->steps; i++) {
     ep_mail mail = ep_exchange_await(rank);
     for (; mail == EP_MAIL_OFFER; mail = ep_exchange_await(rank)) {
-      replicas_add(rank, rank->offer, rank->offer_count);
+      replicas_add(rank, rank->offer, rank->offered_count);
       ep_exchange_reply_sum(rank);
     }
     if (mail != EP_MAIL_GRADIENT) return;
@@ -411,6 +434,7 @@ void ep_rank_train(ep_rank *rank, const ep_segment *segment) {
     stand_in(rank, segment);
     return;
   }
+  rest(rank, false);
   for (int64_t i = 0; i < segment->steps && !atomic_load(&ranks->broken); i++) {
     batch b = batch_of(rank, segment->first_step + i);
     const float lr = segment->lr[segment->lr_count == 1 ? 0 : i];
@@ -420,5 +444,6 @@ void ep_rank_train(ep_rank *rank, const ep_segment *segment) {
     else
       step_end_there(rank, segment, i, lr);
   }
+  rest(rank, true);
   if (ranks->node > 0) ep_exchange_finish(rank);
 }

@@ -1,6 +1,8 @@
 /* A stored dataset in which a bit has changed is noticed, whichever bit it is. */
 #include "engine/data/datasets/verify.h"
 
+#include <unistd.h>
+
 #include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/parts.h"
 #include "engine/files/verified.h"
@@ -27,7 +29,7 @@ static void bits_flip(const char *name) {
     FILE *file = fopen(path, "wb");
     ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
     ck_assert_int_eq(fclose(file), 0);
-    ep_status status = ep_dataset_verify(scratch_folder, NULL, NULL, &error);
+    ep_status status = ep_dataset_verify(scratch_folder, NULL, NULL, NULL, &error);
     ck_assert_msg(status == EP_DAMAGED, "bit %zu of %s: %s", bit, name, ep_status_name(status));
     ck_assert_ptr_nonnull(strstr(error.message, name));
     ck_assert_ptr_nonnull(strstr(error.message, "upload the same data again"));
@@ -48,11 +50,36 @@ START_TEST(every_bit_of_a_part_is_noticed) {
   bits_flip("train.x.npy");
   bits_flip("train.y.npy");
   signs = 0;
-  ck_assert_int_eq(ep_dataset_verify(scratch_folder, alive, &signs, &error), EP_OK);
+  ck_assert_int_eq(ep_dataset_verify(scratch_folder, alive, &signs, NULL, &error), EP_OK);
   ck_assert_int_ge(signs, 2);
   int before = signs;
-  ck_assert_int_eq(ep_dataset_verify(scratch_folder, alive, &signs, &error), EP_OK);
+  ck_assert_int_eq(ep_dataset_verify(scratch_folder, alive, &signs, NULL, &error), EP_OK);
   ck_assert_int_eq(signs, before); /* not read again */
+}
+END_TEST
+
+static atomic_bool cancel;
+
+static void alive_until(void *context) {
+  int *left = context;
+  if (--*left == 0) atomic_store(&cancel, true);
+}
+
+/* Between two pieces of a part, whose bytes no disk has: nobody waits for the rest. */
+START_TEST(who_is_called_back_reads_no_further) {
+  static const char text[] = "{\"m\":2,\"n\":2,\"x\":[1,2,3,4],\"y\":[0,1]}";
+  char path[256];
+  int left = 2;
+  ep_dataset_meta meta;
+  ep_error error = {0};
+  ck_assert_int_eq(scratch_ingest(text, strlen(text), NULL, &meta, &error), EP_OK);
+  ep_dataset_meta_deinit(&meta);
+  snprintf(path, sizeof path, "%s/train.x.npy", scratch_folder);
+  ck_assert_int_eq(truncate(path, 80 << 20), 0);
+  atomic_store(&cancel, false);
+  ck_assert_int_eq(ep_dataset_verify(scratch_folder, alive_until, &left, &cancel, &error),
+                   EP_CANCELLED);
+  ck_assert_int_eq(left, 0);
 }
 END_TEST
 
@@ -68,7 +95,7 @@ START_TEST(every_bit_of_kept_weights_is_noticed) {
   ck_assert_int_eq(meta.tensors, 1);
   ep_dataset_meta_deinit(&meta);
   bits_flip("weights.safetensors");
-  ck_assert_int_eq(ep_dataset_verify(scratch_folder, NULL, NULL, &error), EP_OK);
+  ck_assert_int_eq(ep_dataset_verify(scratch_folder, NULL, NULL, NULL, &error), EP_OK);
 }
 END_TEST
 
@@ -121,7 +148,7 @@ START_TEST(a_part_that_is_gone_is_noticed) {
   ep_dataset_meta_deinit(&meta);
   snprintf(path, sizeof path, "%s/train.table.npy", scratch_folder);
   ck_assert_int_eq(unlink(path), 0);
-  ck_assert_int_eq(ep_dataset_verify(scratch_folder, NULL, NULL, &error), EP_DAMAGED);
+  ck_assert_int_eq(ep_dataset_verify(scratch_folder, NULL, NULL, NULL, &error), EP_DAMAGED);
   ck_assert_ptr_nonnull(strstr(error.message, "train.table.npy"));
 }
 END_TEST
@@ -163,6 +190,7 @@ EP_SUITE("engine/verify") {
   TCase *tests = ep_suite_case(suite, "flipped bits");
   tcase_add_checked_fixture(tests, scratch_setup, scratch_teardown);
   tcase_add_test(tests, every_bit_of_a_part_is_noticed);
+  tcase_add_test(tests, who_is_called_back_reads_no_further);
   tcase_add_test(tests, every_bit_of_kept_weights_is_noticed);
   tcase_add_test(tests, every_bit_of_a_description_is_noticed);
   tcase_add_test(tests, a_part_that_is_gone_is_noticed);

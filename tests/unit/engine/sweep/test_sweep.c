@@ -42,12 +42,15 @@ static void sweep_started(void *context, int64_t parameters, int64_t done) {
   f->done = done;
 }
 
-static void sweep_results(void *context, const ep_trial_record *records, int64_t count) {
+static ep_status sweep_results(void *context, const ep_trial_record *records, int64_t count,
+                               ep_error *error) {
   fixture *f = context;
   ck_assert_int_le(f->count + count, RESULTS);
   memcpy(f->records + f->count, records, (size_t)count * sizeof *records);
   f->count += count;
+  (void)error;
   if (f->pause_at > 0 && f->count >= f->pause_at) atomic_store(&f->pause, true);
+  return EP_OK;
 }
 
 static void fixture_open(fixture *f, const char *text) {

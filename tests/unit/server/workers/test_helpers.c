@@ -295,6 +295,25 @@ START_TEST(one_that_cannot_help_is_not_asked_again_at_once) {
 }
 END_TEST
 
+/* Its own points, but of no helper of another sweep. */
+START_TEST(the_sweeps_worker_may_end_a_loan) {
+  leads(0, "swp_a", 1);
+  leads(2, "swp_b", 1);
+  ep_helpers_lend(&supervisor);
+  ep_command help = told(1);
+  ck_assert_str_eq(help.job, "swp_a");
+  ep_reply reply = {.kind = EP_REPLY_HELPED, .lease = help.lease};
+  ep_fail(&reply.error, EP_NO_MEMORY, "no memory");
+  ep_helpers_refuse(&supervisor, &supervisor.worker[2], &reply);
+  ck_assert_uint_eq(supervisor.worker[1].lease, help.lease);
+  ep_helpers_refuse(&supervisor, &supervisor.worker[0], &reply);
+  ck_assert_uint_eq(supervisor.worker[1].lease, 0);
+  ep_command release = told(1);
+  ck_assert_int_eq(release.kind, EP_COMMAND_RELEASE);
+  ep_command_deinit(&help);
+}
+END_TEST
+
 START_TEST(one_that_is_kept_hides_no_other) {
   held = 1;
   leads(0, "swp_a", 1);
@@ -350,6 +369,7 @@ EP_SUITE("server/workers/helpers") {
   tcase_add_test(tests, a_helper_that_is_gone_is_told_of);
   tcase_add_test(tests, with_the_sweep_the_help_ends);
   tcase_add_test(tests, one_that_cannot_help_is_not_asked_again_at_once);
+  tcase_add_test(tests, the_sweeps_worker_may_end_a_loan);
   tcase_add_test(tests, one_that_is_kept_hides_no_other);
   tcase_add_test(tests, one_that_has_helped_is_idle_from_then_on);
   tcase_add_test(tests, points_do_not_outlive_the_connection);

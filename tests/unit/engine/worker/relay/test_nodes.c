@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/files/path.h"
@@ -166,6 +168,80 @@ START_TEST(a_node_joins_and_its_bytes_arrive) {
 }
 END_TEST
 
+static int64_t processor_ms(pthread_t thread) {
+  clockid_t clock;
+  struct timespec used;
+  ck_assert_int_eq(pthread_getcpuclockid(thread, &clock), 0);
+  ck_assert_int_eq(clock_gettime(clock, &used), 0);
+  return used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* Neither side moves. */
+static void rest_check(pthread_t bridge) {
+  enum { REST_MS = 300 };
+  const int64_t before_ms = processor_ms(bridge);
+  usleep(REST_MS * 1000);
+  ck_assert_int_lt(processor_ms(bridge) - before_ms, REST_MS / 4);
+}
+
+static bool can_write(int socket) {
+  struct pollfd polled = {.fd = socket, .events = POLLOUT};
+  return poll(&polled, 1, 300) == 1;
+}
+
+/* The worker ends while the node does not read: the bridge waits, and all of it arrives at last. */
+START_TEST(a_node_that_hangs_costs_no_processor) {
+  static const char bytes[1 << 16];
+  ep_record record;
+  size_t sent = 0, got = 0;
+  begin(1);
+  ep_channel *channel = join();
+  gathered_await();
+  const int worker = dup(nodes.node[0].inner);
+  ck_assert_int_eq(fcntl(worker, F_SETFL, O_NONBLOCK), 0);
+  ck_assert_int_eq(ep_relay_nodes_start(&nodes, NULL), EP_OK);
+  while (can_write(worker)) {
+    ssize_t more = write(worker, bytes, sizeof bytes);
+    if (more > 0) sent += (size_t)more;
+  }
+  close(worker);
+  rest_check(nodes.node[0].thread);
+  while (record_await(channel, &record) == EP_OK) {
+    got += record.bytes;
+    ep_channel_drop(channel);
+  }
+  ck_assert_uint_eq(got, sent);
+  ep_channel_close(channel);
+}
+END_TEST
+
+/* The node is lost while the worker does not read. */
+START_TEST(a_worker_that_hangs_costs_no_processor) {
+  static const char bytes[1 << 16];
+  const struct linger at_once = {.l_onoff = 1};
+  char read_[1 << 16];
+  begin(1);
+  ep_channel *channel = join();
+  gathered_await();
+  const int worker = dup(nodes.node[0].inner);
+  ck_assert_int_eq(ep_relay_nodes_start(&nodes, NULL), EP_OK);
+  for (int i = 0; i < 64; i++) {
+    ck_assert_int_eq(ep_channel_put(channel, EP_RECORD_DATA, 0, bytes, sizeof bytes, NULL, 0, NULL),
+                     EP_OK);
+    ck_assert_int_eq(ep_channel_pump(channel, false, NULL), EP_OK);
+  }
+  struct pollfd there = {.fd = worker, .events = POLLIN};
+  ck_assert_int_eq(poll(&there, 1, 10000), 1);
+  setsockopt(ep_channel_socket(channel), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  ep_channel_close(channel);
+  rest_check(nodes.node[0].thread);
+  while (read(worker, read_, sizeof read_) > 0) continue;
+  struct pollfd noted = {.fd = nodes.note, .events = POLLIN};
+  ck_assert_int_eq(poll(&noted, 1, 10000), 1);
+  close(worker);
+}
+END_TEST
+
 START_TEST(a_stranger_is_not_let_in) {
   begin(1);
   for (int fault = 0; fault < 4; fault++) {
@@ -242,6 +318,8 @@ EP_SUITE("nodes") {
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_set_timeout(tests, 30);
   tcase_add_test(tests, a_node_joins_and_its_bytes_arrive);
+  tcase_add_test(tests, a_node_that_hangs_costs_no_processor);
+  tcase_add_test(tests, a_worker_that_hangs_costs_no_processor);
   tcase_add_test(tests, a_stranger_is_not_let_in);
   tcase_add_test(tests, a_stranger_is_silent);
   tcase_add_test(tests, another_certificate_is_not_joined);
