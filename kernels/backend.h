@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define EP_BACKEND_VERSION 5
+#define EP_BACKEND_VERSION 6
 
 typedef struct ep_backend ep_backend;
 typedef struct ep_instance ep_instance;
@@ -45,6 +45,7 @@ typedef struct {
 typedef struct {
   const char *executor; /* "cpu/fused"; static */
   int64_t bytes;        /* device memory that the instance holds, data included once loaded */
+  bool rows_apart;      /* what is predicted of a row has the same bits whatever rows are with it */
   int ranks;            /* 0 unless the program has several */
   ep_rank_info rank[EP_LIMIT_RANKS];
 } ep_instance_info;

@@ -1,5 +1,6 @@
 #include "api/inference/tensor.h"
 
+#include <endian.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -128,9 +129,32 @@ double ep_tensor_element(ep_tensor_type type, const void *bytes) {
   return (double)bits;
 }
 
+/* As ep_tensor_element of each, at the speed of memory; the place of the first that is no number,
+ * or the count. */
+static int64_t singles_read(const unsigned char *at, int64_t count, double *x) {
+  const uint32_t exponent = UINT32_C(0x7F800000);
+  bool finite = true;
+  for (int64_t i = 0; i < count; i++) {
+    uint32_t bits;
+    float value;
+    memcpy(&bits, at + i * (int64_t)sizeof bits, sizeof bits);
+    bits = le32toh(bits);
+    memcpy(&value, &bits, sizeof value);
+    finite &= (bits & exponent) != exponent;
+    x[i] = value;
+  }
+  int64_t first = finite ? count : 0;
+  while (first < count && isfinite(x[first])) first++;
+  return first;
+}
+
 ep_status ep_tensor_read_bytes(const ep_tensor_shape *shape, const void *bytes, double *x,
                                ep_error *error) {
   const unsigned char *at = bytes;
+  if (shape->type == EP_TENSOR_FP32) {
+    int64_t first = singles_read(at, shape->count, x);
+    return first == shape->count ? EP_OK : value_refuse(shape, first, error);
+  }
   for (int64_t i = 0; i < shape->count; i++, at += types[shape->type].bytes) {
     x[i] = ep_tensor_element(shape->type, at);
     if (!isfinite(x[i])) return value_refuse(shape, i, error);

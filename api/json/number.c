@@ -14,7 +14,8 @@
 /* 128 bits hold the products below exactly. */
 __extension__ typedef unsigned __int128 wide;
 
-enum { DIGITS_MOST = 17 }; /* of a double: so many read back always */
+enum { MAGNITUDE_BYTES = EP_NUMBER_BYTES - 1 }; /* of a text without its sign */
+enum { DIGITS_MOST = 17 };                      /* of a double: so many read back always */
 static const uint64_t DIGITS_ALL = UINT64_C(100000000000000000); /* one more than they can say */
 
 /* Writes the digits of a number, most significant first; returns their count. */
@@ -36,7 +37,7 @@ size_t ep_integer_format(int64_t value, char text[EP_NUMBER_BYTES]) {
 }
 
 /* n nanos, below 1e-4: as 2.13e-07. */
-static size_t nanos_format(uint64_t nanos, char text[EP_NUMBER_BYTES]) {
+static size_t nanos_format(uint64_t nanos, char text[MAGNITUDE_BYTES]) {
   char digits[24];
   size_t count = digits_write(nanos, digits), used = 0;
   int exponent = 10 - (int)count;
@@ -52,7 +53,7 @@ static size_t nanos_format(uint64_t nanos, char text[EP_NUMBER_BYTES]) {
 }
 
 /* A number with at most 9 decimals and 15 digits, as times and rates are. 0 when it is none. */
-static size_t decimal_format(double value, char text[EP_NUMBER_BYTES]) {
+static size_t decimal_format(double value, char text[MAGNITUDE_BYTES]) {
   const double unit = 1e9;
   if (!(value >= 1e-9 && value < 1e6)) return 0;
   uint64_t scaled = (uint64_t)(value * unit + 0.5);
@@ -91,7 +92,7 @@ static uint64_t fraction_round(const fraction *f, uint64_t unit, bool *reads_bac
 }
 
 /* `count` digits, of which `whole` (which may be negative) stand before the point. */
-static size_t digits_place(uint64_t digits, int count, int whole, char text[EP_NUMBER_BYTES]) {
+static size_t digits_place(uint64_t digits, int count, int whole, char text[MAGNITUDE_BYTES]) {
   char all[24];
   size_t used = 0;
   while (count > 1 && count > whole && digits % 10 == 0) digits /= 10, count--;
@@ -129,7 +130,7 @@ static bool fraction_make(double value, fraction *out, int *whole) {
 
 /* Of 15 to 17 digits the fewest that read back, by exact integers; 0 where that is not the way: out
  * of range, or a power of two, whose neighbours lie unequally far. */
-static size_t fraction_format(double value, char text[EP_NUMBER_BYTES]) {
+static size_t fraction_format(double value, char text[MAGNITUDE_BYTES]) {
   static const uint64_t unit[] = {1, 10, 100};
   int whole, fewer = 0, exponent;
   fraction f;
@@ -147,7 +148,7 @@ static size_t fraction_format(double value, char text[EP_NUMBER_BYTES]) {
 }
 
 /* EP_ROUNDED_DIGITS digits; 0 where fractions are not the way, or an exponent is. */
-static size_t fraction_rounded(double value, char text[EP_NUMBER_BYTES]) {
+static size_t fraction_rounded(double value, char text[MAGNITUDE_BYTES]) {
   const uint64_t unit = 1000000000; /* of the 17 digits, what 8 leave */
   int whole;
   fraction f;
@@ -170,11 +171,27 @@ size_t ep_rounded_format(double value, char text[EP_NUMBER_BYTES]) {
 }
 
 /* The first count of digits from `digits` on that reads back. */
-static size_t digits_search(double value, int digits, char text[EP_NUMBER_BYTES]) {
+static size_t digits_search(double value, int digits, char text[MAGNITUDE_BYTES]) {
   int count = 0;
-  do count = snprintf(text, EP_NUMBER_BYTES, "%.*g", digits, value);
+  do count = snprintf(text, MAGNITUDE_BYTES, "%.*g", digits, value);
   while (strtod(text, NULL) != value && ++digits <= 17);
   return (size_t)count;
+}
+
+/* value: over 0. */
+static size_t magnitude_format(double value, char text[MAGNITUDE_BYTES]) {
+  size_t written = decimal_format(value, text);
+  if (written == 0) written = fraction_format(value, text);
+  if (written > 0) return written;
+  /* 17 digits read back always, 16 half the time, 15 for most decimal numbers. */
+  if (value < DBL_MIN) return digits_search(value, 1, text); /* subnormals hold fewer */
+  char shorter[MAGNITUDE_BYTES];
+  int count = snprintf(text, MAGNITUDE_BYTES, "%.16g", value);
+  if (strtod(text, NULL) != value) return (size_t)snprintf(text, MAGNITUDE_BYTES, "%.17g", value);
+  int fewer = snprintf(shorter, sizeof shorter, "%.15g", value);
+  if (strtod(shorter, NULL) != value) return (size_t)count;
+  memcpy(text, shorter, sizeof shorter);
+  return (size_t)fewer;
 }
 
 size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]) {
@@ -182,16 +199,7 @@ size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]) {
   if (value == 0 && signbit(value)) return (size_t)snprintf(text, EP_NUMBER_BYTES, "-0.0");
   if (fabs(value) < 1e15 && value == (double)(int64_t)value)
     return ep_integer_format((int64_t)value, text);
-  size_t written = decimal_format(value, text);
-  if (written == 0) written = fraction_format(value, text);
-  if (written > 0) return written;
-  /* 17 digits read back always, 16 half the time, 15 for most decimal numbers. */
-  if (fabs(value) < DBL_MIN) return digits_search(value, 1, text); /* subnormals hold fewer */
-  char shorter[EP_NUMBER_BYTES];
-  int count = snprintf(text, EP_NUMBER_BYTES, "%.16g", value);
-  if (strtod(text, NULL) != value) return (size_t)snprintf(text, EP_NUMBER_BYTES, "%.17g", value);
-  int fewer = snprintf(shorter, sizeof shorter, "%.15g", value);
-  if (strtod(shorter, NULL) != value) return (size_t)count;
-  memcpy(text, shorter, sizeof shorter);
-  return (size_t)fewer;
+  if (value > 0) return magnitude_format(value, text);
+  text[0] = '-';
+  return 1 + magnitude_format(-value, text + 1);
 }

@@ -5,19 +5,6 @@
 #include "api/json/number_scan.h"
 #include "api/limits.h"
 
-char ep_scan_peek(ep_scanner *scanner) {
-  while (scanner->at < scanner->end && (*scanner->at == ' ' || *scanner->at == '\t' ||
-                                        *scanner->at == '\n' || *scanner->at == '\r'))
-    scanner->at++;
-  return scanner->at < scanner->end ? *scanner->at : 0;
-}
-
-bool ep_scan_token(ep_scanner *scanner, char token) {
-  if (ep_scan_peek(scanner) != token || scanner->at == scanner->end) return false;
-  scanner->at++;
-  return true;
-}
-
 bool ep_scan_word(ep_scanner *scanner, const char *word) {
   size_t bytes = strlen(word);
   if (ep_scan_peek(scanner) != word[0] || (size_t)(scanner->end - scanner->at) < bytes ||
@@ -56,6 +43,34 @@ bool ep_scan_number(ep_scanner *scanner, double *out) {
   return true;
 }
 
+/* Takes digits, of which there must be one at least. */
+static bool digits_skip(ep_scanner *scanner) {
+  const char *at = scanner->at;
+  while (at < scanner->end && (unsigned char)(*at - '0') < 10) at++;
+  bool any = at > scanner->at;
+  scanner->at = at;
+  return any;
+}
+
+/* What ep_scan_number takes, without its value: a body is passed over several times until its parts
+ * are known, and read once. */
+static bool skip_number(ep_scanner *scanner) {
+  const char *start = scanner->at, *end = scanner->end;
+  if (scanner->at < end && *scanner->at == '-') scanner->at++;
+  const char *whole = scanner->at;
+  if (!digits_skip(scanner) || (*whole == '0' && scanner->at - whole > 1)) return false;
+  if (scanner->at < end && *scanner->at == '.') {
+    scanner->at++;
+    if (!digits_skip(scanner)) return false;
+  }
+  if (scanner->at < end && (*scanner->at == 'e' || *scanner->at == 'E')) {
+    scanner->at++;
+    if (scanner->at < end && (*scanner->at == '-' || *scanner->at == '+')) scanner->at++;
+    if (!digits_skip(scanner)) return false;
+  }
+  return scanner->at - start <= EP_SCAN_NUMBER_BYTES;
+}
+
 static bool skip_value(ep_scanner *scanner, int depth);
 
 static bool skip_list(ep_scanner *scanner, char open, char close, int depth) {
@@ -72,7 +87,6 @@ static bool skip_list(ep_scanner *scanner, char open, char close, int depth) {
 
 static bool skip_value(ep_scanner *scanner, int depth) {
   char text[1];
-  double number;
   switch (ep_scan_peek(scanner)) {
   case '{': return skip_list(scanner, '{', '}', depth);
   case '[': return skip_list(scanner, '[', ']', depth);
@@ -80,7 +94,7 @@ static bool skip_value(ep_scanner *scanner, int depth) {
   case 't': return ep_scan_word(scanner, "true");
   case 'f': return ep_scan_word(scanner, "false");
   case 'n': return ep_scan_word(scanner, "null");
-  default: return ep_scan_number(scanner, &number);
+  default: return skip_number(scanner);
   }
 }
 

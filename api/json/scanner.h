@@ -15,10 +15,21 @@ typedef struct {
 /* Each skips white space first, and on false leaves the scanner somewhere in what it could not
  * read. */
 
+/* What is next, without taking it; 0 at the end. Here, as the next one, because a body may have
+ * millions of numbers with a comma behind each. */
+static inline char ep_scan_peek(ep_scanner *scanner) {
+  while (
+      scanner->at < scanner->end && (unsigned char)*scanner->at <= ' ' &&
+      (*scanner->at == ' ' || *scanner->at == '\t' || *scanner->at == '\n' || *scanner->at == '\r'))
+    scanner->at++;
+  return scanner->at < scanner->end ? *scanner->at : 0;
+}
 /* Takes `token` if it is next. */
-bool ep_scan_token(ep_scanner *scanner, char token);
-/* What is next, without taking it; 0 at the end. */
-char ep_scan_peek(ep_scanner *scanner);
+static inline bool ep_scan_token(ep_scanner *scanner, char token) {
+  if (ep_scan_peek(scanner) != token || scanner->at == scanner->end) return false;
+  scanner->at++;
+  return true;
+}
 /* A string's bytes between the quotes, cut to text_bytes - 1. */
 bool ep_scan_string(ep_scanner *scanner, char *text, size_t text_bytes);
 /* A number of at most EP_SCAN_NUMBER_BYTES; infinite when it is too large for a double. */

@@ -221,7 +221,8 @@ static bool shape_possible(const ep_data_shape *shape) {
          between(shape->embedded_rows, shape->embedded_columns, EP_LIMIT_ENCODING_BYTES) &&
          (shape->embedded_columns > 0 || shape->embedded_rows == 0) &&
          between(shape->target_columns, 1, EP_LIMIT_FEATURES) &&
-         between(shape->classes, 0, EP_LIMIT_FEATURES);
+         /* of whole numbers that are predicted: one above the greatest */
+         between(shape->classes, 0, INT32_MAX);
 }
 
 ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_error *error) {

@@ -255,6 +255,18 @@ static ep_status model_hold(ep_predictor *predictor, const char *path, bool chec
   return EP_OK;
 }
 
+ep_status ep_predictor_hold(ep_predictor *predictor, const char *weights, bool checkpoint,
+                            const char *sha256, bool *joins, ep_error *error) {
+  ep_instance_info info;
+  const model *m = &predictor->model;
+  *joins = false;
+  ep_status status = model_hold(predictor, weights, checkpoint, sha256, error);
+  if (status != EP_OK) return status;
+  ep_backend_cpu()->instance_info(m->instance, &info);
+  *joins = info.rows_apart && !(m->scaling.encoding && m->scaling.encoding->window.length > 0);
+  return EP_OK;
+}
+
 ep_status ep_predictor_answer(ep_predictor *predictor, const char *weights, bool checkpoint,
                               const char *sha256, const double *x, int64_t rows, int64_t columns,
                               int64_t windows, double **output, int64_t *output_columns,

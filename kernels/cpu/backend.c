@@ -140,7 +140,8 @@ static void instance_release(ep_instance *instance) {
 
 static void instance_info(const ep_instance *instance, ep_instance_info *out) {
   *out = (ep_instance_info){.executor = instance->executor->profile->name,
-                            .bytes = instance->executor->bytes(instance->self)};
+                            .bytes = instance->executor->bytes(instance->self),
+                            .rows_apart = instance->executor->rows_apart};
   if (instance->executor->ranks) instance->executor->ranks(instance->self, out);
 }
 

@@ -17,6 +17,7 @@ enum {
   ROW_LEAST = 17, /* what a name needs */
   PAIRS = 6,      /* that are confused most */
   PAIRS_FROM = 8, /* classes: fewer are seen at a glance */
+  CROWDED = 100,  /* classes: cells without a row are one rectangle, or the picture has megabytes */
   LINE = 20,
   FONT = 13,
   FONT_LEAST = 8
@@ -186,10 +187,17 @@ ep_status ep_confusion_draw(ep_drawing *drawing, const json_t *numbers, ep_error
   (void)error;
   layout of = layout_find(numbers);
   double side = (double)of.classes * of.width, high = (double)of.classes * of.height;
+  bool crowded = of.classes > CROWDED;
+  if (crowded)
+    ep_drawing_print(drawing,
+                     "<rect class=\"cell\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%.2f\" "
+                     "fill-opacity=\"0.06\"/>",
+                     of.left, drawing->top, side, high);
   for (size_t i = 0; i < of.classes; i++) {
     double sum = row_sum(&of, i);
     for (size_t j = 0; j < of.classes; j++) {
       double value = cell_of(of.matrix, i, j);
+      if (crowded && value == 0) continue;
       cell_draw(drawing, &of, value, sum > 0 ? value / sum : 0, of.left + (double)j * of.width,
                 drawing->top + (double)i * of.height);
     }

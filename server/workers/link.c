@@ -151,6 +151,13 @@ static ep_status buffer_reserve(uint8_t **buffer, size_t *capacity, size_t bytes
 ep_status ep_worker_link_send(ep_worker_link *link, uint8_t *frame, size_t bytes, ep_error *error) {
   if (!frame) return ep_fail(error, EP_TOO_LARGE, "a frame for a worker is too large");
   size_t waiting = ep_worker_link_output(link);
+  if (waiting == 0) { /* megabytes, often: not copied */
+    free(link->out);
+    link->out = frame;
+    link->out_bytes = link->out_capacity = bytes;
+    link->out_sent = 0;
+    return ep_worker_link_flush(link, error);
+  }
   if (link->out_sent > 0) memmove(link->out, link->out + link->out_sent, waiting);
   link->out_sent = 0;
   link->out_bytes = waiting;
@@ -180,6 +187,11 @@ ep_status ep_worker_link_flush(ep_worker_link *link, ep_error *error) {
     }
   }
   link->out_sent = link->out_bytes = 0;
+  if (link->out_capacity > OUT_BYTES_MIN) {
+    free(link->out);
+    link->out = NULL;
+    link->out_capacity = 0;
+  }
   return EP_OK;
 }
 

@@ -77,14 +77,18 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options,
   return EP_OK;
 }
 
-void ep_supervisor_kick(ep_supervisor *s) {
+static void wake(ep_supervisor *s) {
   uint64_t one = 1;
+  if (write(s->wake, &one, sizeof one) != sizeof one)
+    ep_log(EP_LOG_ERROR, "the supervisor cannot be woken: %s", strerror(errno));
+}
+
+void ep_supervisor_kick(ep_supervisor *s) {
   pthread_mutex_lock(&s->mutex);
   bool kicked = s->kicked;
   s->kicked = true;
   pthread_mutex_unlock(&s->mutex);
-  if (!kicked && write(s->wake, &one, sizeof one) != sizeof one)
-    ep_log(EP_LOG_ERROR, "the supervisor cannot be woken: %s", strerror(errno));
+  if (!kicked) wake(s);
 }
 
 void ep_supervisor_get_reason(ep_supervisor *s, const char *device,
@@ -339,7 +343,7 @@ ep_status ep_supervisor_request(ep_supervisor *s, const char *device, bool only_
                                 void *context, ep_error *error) {
   ep_status status =
       ep_requests_add(s, device, only_there, command, timeout_ms, done, context, error);
-  if (status == EP_OK) ep_supervisor_kick(s);
+  if (status == EP_OK) wake(s); /* no kick: it is no work to be looked for */
   return status;
 }
 

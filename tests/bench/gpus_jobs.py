@@ -34,10 +34,10 @@ def pictures_of(shape, rows, seed=1):
 
 
 class Net:
-    """A network of the table: `rows` a GPU in each step."""
+    """A network of the table: `rows` a GPU in each step. stages_alone: stages are all that it is measured with."""
 
-    def __init__(self, name, title, shape, layers, rows, **more):
-        self.name, self.rows = name, rows
+    def __init__(self, name, title, shape, layers, rows, stages_alone=False, **more):
+        self.name, self.rows, self.stages_alone = name, rows, stages_alone
         self.row = workloads.Row(name, title, None, shape, layers, "cross_entropy", precision="bf16",
                                  normalize={"mean": 0.5, "std": 0.25}, batch_size=rows, **more)
         self.row.rows_count = rows
@@ -54,9 +54,12 @@ def nets(smoke):
                 {"type": "relu"}, {"type": "max_pool2d", "kernel_size": 2}, {"type": "flatten"},
                 {"type": "linear", "out_features": 10}]
         return [Net("wide", "64-32-32-10", (64,), workloads.dense(32, 32, 10), 64, lr=0.02),
+                Net("deep", "64, four of 32, 10", (64,), workloads.dense(*[32] * 4, 10), 64, lr=0.02, stages_alone=True),
                 Net("pictures", "3-4 CNN, 8x8", (3, 8, 8), tiny, 32, lr=0.02, momentum=0.9, channels_last=True)]
     return [Net("wide", "784-4096-4096-10, 4,096 rows a GPU, bf16", (784,), workloads.dense(4096, 4096, 10), 4096,
                 lr=0.02),
+            Net("deep", "784, eight layers of 2048, 10, 4,096 rows, bf16", (784,), workloads.dense(*[2048] * 8, 10), 4096,
+                lr=0.02, stages_alone=True),
             Net("pictures", "3-64-128-256-512 CNN, 32x32, 512 rows a GPU, bf16", (3, 32, 32),
                 workloads.pictures_network(), 512, lr=0.02, momentum=0.9, channels_last=True)]
 

@@ -15,6 +15,7 @@ LOSS_EPOCHS = 8
 DATA_WANTED = 0.925  # of the GPUs: 3.7 of four
 MICRO_BATCHES = 8
 DDP_SECONDS_MAX = 300
+LEFT_LEAST_SECONDS = 15  # that a further cut begins with
 
 
 class Cut:
@@ -111,13 +112,15 @@ def compared(bench, net, cut):
     return out
 
 
-def cut_part(bench, cuts_of):
-    """The part's nets with their cuts. What could not be run has the reason."""
+def cut_part(bench, nets, cuts_of):
+    """The nets with their cuts. What could not be run has the reason."""
     out = {"nets": [], "losses": [], "wrong": None, "wanted": []}
-    for net in bench.nets:
+    for net in nets:
         ready, missing = [], []
         for cut in cuts_of(net):
             try:
+                if bench.left() < LEFT_LEAST_SECONDS:
+                    raise NotRun("the time was over")
                 if not cut.alone:
                     out["losses"].append(compared(bench, net, cut))
                 cut.warm()
@@ -139,8 +142,14 @@ def cut_part(bench, cuts_of):
     return out
 
 
+def data_nets(bench):
+    return [net for net in bench.nets if not net.stages_alone]
+
+
 def data(bench):
-    out = cut_part(bench, lambda net: [Cut(bench, net)] + [Cut(bench, net, data=n) for n in counts_of(bench.count)])
+    def cuts(net):
+        return [Cut(bench, net)] + [Cut(bench, net, data=n) for n in counts_of(bench.count)]
+    out = cut_part(bench, data_nets(bench), cuts)
     for net in out["nets"]:
         for cut in net["cuts"][1:]:
             wanted = DATA_WANTED * cut["data"]
@@ -153,7 +162,7 @@ def model(bench):
     def cuts(net):
         found = [Cut(bench, net)] + [Cut(bench, net, model=n) for n in counts_of(bench.count)]
         return found + ([Cut(bench, net, data=2, model=2)] if bench.count >= 4 else [])
-    return cut_part(bench, cuts)
+    return cut_part(bench, bench.nets, cuts)
 
 
 def ddp(bench):
@@ -161,7 +170,8 @@ def ddp(bench):
     bench.rest()
     asked = {"device": bench.options.ddp_device, "counts": [1] + counts_of(bench.count)[::-1],
              "seconds": bench.size(1.0, 0.05), "rounds": bench.options.rounds,
-             "nets": [dict(net.row.work(None, None, []), rows=net.rows, title=net.title) for net in bench.nets]}
+             "nets": [dict(net.row.work(None, None, []), rows=net.rows, title=net.title)
+                     for net in data_nets(bench)]}
     limit = min(DDP_SECONDS_MAX, max(30, bench.left()))
     out = {"nets": [], "wrong": None, "wanted": []}
     process = subprocess.Popen([sys.executable, "-m", "peers.ddp", json.dumps(asked)], cwd=HERE, text=True,

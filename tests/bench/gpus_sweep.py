@@ -38,8 +38,11 @@ def request(widths, trials, epochs, workers):
 
 
 def board(sweep):
-    """The leaderboard without what a machine's clock says."""
-    return [{name: value for name, value in row.items() if name != "train_seconds"} for row in sweep.rows]
+    """The leaderboard without what a machine's clock says. When a trial that is trained with others diverged is
+    known to a launch."""
+    def told(row):
+        return [name for name in row if name != "train_seconds" and (name != "epochs" or row["outcome"] == "ok")]
+    return [{name: row[name] for name in told(row)} for row in sweep.rows]
 
 
 def helped(daemon):

@@ -12,7 +12,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,9 +24,18 @@ COLUMNS = ["kills", "accepted", "lost", "events seen", "events lost", "events do
 
 
 def workers(daemon):
-    listed = subprocess.run(["pgrep", "-P", str(daemon.process.pid), "-f", "epoch-worker"], capture_output=True,
-                            text=True, check=False)
-    return [int(word) for word in listed.stdout.split()]
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stat:
+                parent = int(stat.read().rsplit(")", 1)[1].split()[1])
+            with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as command:
+                is_worker = "epoch-worker" in command.read()
+        except OSError:
+            continue  # it ended meanwhile
+        if parent == daemon.process.pid and is_worker:
+            found.append(int(entry))
+    return found
 
 
 def kill(processes):

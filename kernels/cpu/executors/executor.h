@@ -8,6 +8,7 @@
 /* The same slots as in backend.h, on the executor's own state. */
 typedef struct {
   const ep_executor_profile *profile; /* which programs it takes */
+  bool rows_apart;                    /* of ep_instance_info */
   ep_status (*create)(ep_backend *backend, const ep_program *program, void **out, ep_error *error);
   void (*destroy)(void *self);
   int64_t (*bytes)(const void *self);

@@ -18,6 +18,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 #include "api/sweep/sweep_spec.h"
 #include "server/datasets/datasets.h"
@@ -121,6 +122,13 @@ typedef struct {
   bool stop;
 } ep_retention;
 
+/* What a prediction by an ended job's weights needs of the job's row. */
+typedef struct {
+  char job[EP_ID_BYTES]; /* "": nobody's */
+  char device[EP_DEVICE_ID_BYTES], sha256[EP_SHA256_HEX_BYTES];
+  struct stat weights; /* the file at that time: another is another inode or time */
+} ep_predicting;
+
 struct ep_jobs {
   char *data_dir;            /* owned, absolute */
   char *worker_path;         /* owned */
@@ -169,6 +177,7 @@ struct ep_jobs {
   /* Of the weights that were asked last, for they say it anew as slowly as they predict. */
   ep_output_meaning meaning;
   char meaning_job[EP_ID_BYTES]; /* whose they are; "": nobody's */
+  ep_predicting predicting;
   ep_live_job *buckets[EP_JOBS_BUCKETS];
   ep_queue queue;
   ep_shares shares; /* of owners: a job in a bucket has one of `jobs` */

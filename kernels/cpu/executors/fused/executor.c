@@ -451,6 +451,7 @@ static ep_status fused_rollback(void *self, ep_error *error) {
 }
 
 const ep_executor ep_cpu_fused = {.profile = &ep_cpu_fused_profile,
+                                  .rows_apart = true, /* each has a lane of its own */
                                   .create = fused_create,
                                   .destroy = fused_destroy,
                                   .bytes = fused_bytes,

@@ -181,6 +181,9 @@ START_TEST(scanned_numbers) {
     bool taken = ep_scan_number(&scanner, &value);
     ck_assert_msg(taken == !isnan(rows[i].value), "%s", rows[i].text);
     if (taken) ck_assert_msg(value == rows[i].value, "%s", rows[i].text);
+    ep_scanner skipped = {rows[i].text, rows[i].text + strlen(rows[i].text)};
+    ck_assert_msg(ep_scan_skip(&skipped) == taken, "%s", rows[i].text);
+    if (taken) ck_assert_ptr_eq(skipped.at, scanner.at);
   }
 }
 END_TEST
@@ -194,6 +197,11 @@ START_TEST(scanned_numbers_have_a_limit) {
   ck_assert(inside.at == inside.end);
   ep_scanner outside = {text, text + EP_SCAN_NUMBER_BYTES + 1};
   ck_assert(!ep_scan_number(&outside, &value));
+  ep_scanner skipped = {text, text + EP_SCAN_NUMBER_BYTES};
+  ck_assert(ep_scan_skip(&skipped));
+  ck_assert(skipped.at == skipped.end);
+  skipped = (ep_scanner){text, text + EP_SCAN_NUMBER_BYTES + 1};
+  ck_assert(!ep_scan_skip(&skipped));
 }
 END_TEST
 

@@ -487,6 +487,21 @@ START_TEST(shapes_that_cannot_be_are_refused) {
 }
 END_TEST
 
+/* Whole numbers to predict, such as dates and revenues, count as so many classes. */
+START_TEST(great_targets_are_possible) {
+  static const char text[] =
+      "{\"train_rows\":1,\"validation_rows\":0,\"test_rows\":0,\"row\":[2,1,1],"
+      "\"bytes\":false,\"x_integer\":false,\"one_hot\":false,\"features\":2,"
+      "\"target_columns\":1,\"classes\":2147483647,\"target_min\":0,\"target_max\":2147483646,"
+      "\"x_min\":0,\"x_max\":0}";
+  ep_tensor_note note = {"data", (char *)text};
+  ep_tensors file = {.note = &note, .notes_count = 1};
+  ep_data_shape shape;
+  ck_assert_int_eq(ep_weights_notes_shape(&file, &shape, NULL), EP_OK);
+  ck_assert_int_eq(shape.classes, INT32_MAX);
+}
+END_TEST
+
 /* As PyTorch saves them: more tensors than the plan names, a counter of int64 among them. */
 static uint8_t *foreign_make(const char *weight_shape, const char *bias, size_t *size) {
   char header[512];
@@ -571,6 +586,7 @@ EP_SUITE("weights") {
   tcase_add_test(all, the_shape_of_the_data_is_kept);
   tcase_add_loop_test(all, shapes_that_cannot_be_are_refused, 0,
                       sizeof shapes_that_cannot_be / sizeof *shapes_that_cannot_be);
+  tcase_add_test(all, great_targets_are_possible);
   tcase_add_test(all, first_weights_come_from_files_of_any_making);
   tcase_add_test(all, first_weights_that_do_not_fit_are_named);
   tcase_add_test(all, a_folder_that_is_not_there_is_said);

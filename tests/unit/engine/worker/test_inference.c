@@ -206,6 +206,58 @@ START_TEST(what_is_held_is_not_mixed_up) {
 }
 END_TEST
 
+#define LINEAR(width) "{\"type\":\"linear\",\"out_features\":" #width "}"
+#define TABLE                                                                                \
+  "\"data\":{\"inline\":{\"x\":[[0,1,2,0],[1,0,1,1],[2,2,0,2],[0,0,1,1]],\"y\":[0,1,2,1]}}," \
+  "\"loss\":\"cross_entropy\",\"epochs\":1,\"batch_size\":2"
+
+static const struct {
+  const char *spec;
+  bool joins;
+} networks[] = {
+    {"{" TABLE ",\"model\":{\"layers\":[" LINEAR(32) ",{\"type\":\"relu\"}," LINEAR(3) "]}}", true},
+    {"{" TABLE ",\"model\":{\"layers\":[" LINEAR(331) ",{\"type\":\"tanh\"}," LINEAR(
+         512) ",{\"type\":\"silu\"},{\"type\":\"gelu\"}," LINEAR(512) "," LINEAR(5) "]}}",
+     true},
+    {"{" TABLE ",\"model\":{\"layers\":[{\"type\":\"embedding\",\"num_embeddings\":3,"
+     "\"embedding_dim\":40},{\"type\":\"relu\"}," LINEAR(64) "," LINEAR(3) "]}}",
+     false},
+};
+
+/* What `joins` promises: of each row the bits that it has alone. */
+START_TEST(rows_that_join_have_their_own_bits) {
+  enum { ROWS = 131, COLUMNS = 4 };
+  static const int counts[] = {2, 15, 16, 17, 31, 33, ROWS};
+  fixture f;
+  ep_predictor *predictor;
+  double x[ROWS * COLUMNS], *whole, *output;
+  int64_t columns;
+  bool joins;
+  for (int i = 0; i < ROWS * COLUMNS; i++) x[i] = i * 7 % 3;
+  train(&f, networks[_i].spec);
+  ck_assert_int_eq(ep_predictor_create(&predictor, NULL), EP_OK);
+  ck_assert_int_eq(ep_predictor_hold(predictor, weights_of(f.folder), false, "", &joins, NULL),
+                   EP_OK);
+  ck_assert(joins == networks[_i].joins);
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(f.folder), false, "", x, ROWS, COLUMNS,
+                                       1, &whole, &columns, NULL),
+                   EP_OK);
+  for (size_t c = 0; joins && c < sizeof counts / sizeof *counts; c++)
+    for (int first = 0; first + counts[c] <= ROWS; first += counts[c]) {
+      ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(f.folder), false, "",
+                                           x + first * COLUMNS, counts[c], COLUMNS, 1, &output,
+                                           &columns, NULL),
+                       EP_OK);
+      ck_assert_mem_eq(output, whole + first * columns,
+                       (size_t)(counts[c] * columns) * sizeof *output);
+      free(output);
+    }
+  free(whole);
+  ep_predictor_destroy(predictor);
+  fixture_close(&f);
+}
+END_TEST
+
 EP_SUITE("inference") {
   TCase *tests = ep_suite_case(suite, "inference");
   tcase_add_checked_fixture(tests, backend_open, backend_close);
@@ -217,4 +269,6 @@ EP_SUITE("inference") {
   tcase_add_test(tests, weights_of_another_hash_give_no_answer);
   tcase_add_test(tests, without_weights_there_is_no_answer);
   tcase_add_test(tests, what_is_held_is_not_mixed_up);
+  tcase_add_loop_test(tests, rows_that_join_have_their_own_bits, 0,
+                      sizeof networks / sizeof *networks);
 }
