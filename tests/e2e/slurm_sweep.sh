@@ -2,6 +2,7 @@
 # One sweep on several workers of a partition: the trials of this machine, to the bit, whatever dies meanwhile: a
 # worker, a relay, the gateway, epochd. Slurm's commands only pretend (tests/slurm/fake).
 source "$(dirname "${BASH_SOURCE[0]}")/slurm_daemon.sh"
+source "$here/../slurm/handover.sh"
 skip_if_sanitized
 flags=(--slurm-idle-seconds 300 --slurm-workers-max 2)
 slurm_start "${flags[@]}"
@@ -89,4 +90,19 @@ for dies in nothing worker relay gateway epochd; do
   [[ $board == "$expected" ]] || fail "$dies: other trials than on this machine: $(diff <(jq -c ".[]" <<<"$expected") <(jq -c ".[]" <<<"$board") | head -6)"
   echo "ok: what dies: $dies"
 done
+daemon_stop
+
+# epochd is away for longer than workers wait: the results of its worker come with the next one's
+flags=(--slurm-reconnect-seconds 1)
+slurm_start "${flags[@]}"
+sweep_submit "$(jq -c '.job.device = "slurm:cpu" | .workers = 1' <<<"$request")"
+begun() { http GET "/v1/sweeps/$id" && jq -e '.progress.done > 0' "$body" >/dev/null; }
+until_so "it has begun" begun
+epochd_away "${flags[@]}"
+board
+[[ $board == "$expected" ]] || fail "epochd away: other trials than on this machine"
+http GET "/v1/sweeps/$id"
+check "it is the second attempt" '.attempt == 2'
+grep -q "$id: what its last attempt left is taken up" "$log" || fail "what was left is not taken up"
+echo "ok: epochd is away for longer than its workers wait"
 daemon_stop

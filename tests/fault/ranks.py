@@ -65,11 +65,10 @@ def outcome(http, identity):
 
 
 class Disturbed:
-    def __init__(self, options, scratch, chance):
+    def __init__(self, options, data, chance):
         self.options, self.chance = options, chance
-        self.data, self.log = scratch + "/data", scratch + "/epochd.log"
+        self.data, self.log = data, data + ".log"
         self.job, self.daemon = None, None
-        self.start()
 
     def start(self):
         gpus, plugin = self.options.gpus, self.options.plugin
@@ -77,6 +76,14 @@ class Disturbed:
         libraries = os.environ.get("EPOCHD_BENCH_LIBRARIES")
         self.daemon = Daemon(self.options.build, self.data, self.log, {"LD_LIBRARY_PATH": libraries} if libraries else {},
                              flags + (["--plugin", plugin] if plugin else []))
+        while gpus and any(device["state"] not in ("idle", "busy") for device in self.devices()):
+            time.sleep(0.01)
+
+    def devices(self):
+        found = json.loads(Http(self.daemon.port).must(200, "GET", "/v1/devices"))["data"]
+        if any(device["state"] == "lost" for device in found):
+            raise Wrong(f"a GPU is lost: {self.daemon.log_end()}")
+        return found
 
     def calm(self, body):
         """What the job ends with that nothing disturbs."""
@@ -101,8 +108,7 @@ class Disturbed:
 
     def leaders(self):
         """The worker that has the job, where it is there."""
-        devices = json.loads(Http(self.daemon.port).must(200, "GET", "/v1/devices"))["data"]
-        return [device["pid"] for device in devices if self.job in device["jobs"] and device["pid"]]
+        return [device["pid"] for device in self.devices() if self.job in device["jobs"] and device["pid"]]
 
     def victims(self, victim):
         """The processes, or the thread, to be killed of workers."""
@@ -156,8 +162,10 @@ def campaign(options, chance, scratch, counts):
         grid, so_far = possible[turn % len(possible)], sum(counts.values())
         row = {"grid": grid, "kills": 0, "attempts": None, "weights": None, "epochs": None, "fault": None}
         turn += 1
-        disturbed = Disturbed(options, scratch, chance)
+        # What devices cost is measured once. A job that went wrong may still run: the next one has a folder of its own.
+        disturbed = Disturbed(options, f"{scratch}/{sum(bool(each['fault']) for each in rows)}", chance)
         try:
+            disturbed.start()
             body = job(grid, 150 + 150 * each, "cuda" if options.gpus else "cpu")
             whole = disturbed.calm(body)
             found, (weights, epochs) = disturbed.run(body, min(each, options.rounds - so_far), counts)
@@ -167,7 +175,8 @@ def campaign(options, chance, scratch, counts):
         except Wrong as wrong:
             row["fault"] = str(wrong)
         finally:
-            disturbed.daemon.kill()
+            if disturbed.daemon:
+                disturbed.daemon.kill()
         row["kills"] = sum(counts.values()) - so_far
         rows.append(row)
         print(f"| {json.dumps(grid)} | {row['kills']} | {row['attempts']} | {row['weights']} | {row['epochs']} |", flush=True)

@@ -1,7 +1,7 @@
 # handover.sh: an epochd that is away for longer than its workers wait; sourced behind a daemon.sh with slurm_start.
 #
-#   epochd_away FLAGS…  ends the daemon with SIGKILL while the job $id trains, and starts it with these flags once the
-#                       job was left in the shared folder
+#   epochd_away FLAGS…  ends the daemon with SIGKILL while the job or the sweep $id trains, and starts it with these flags
+#                       once what it had was left in the shared folder
 #   handed_over         the job $id, which has ended, went on from there
 
 logged() { jq -s '[.[] | select(.type == "epoch") | .epoch] | max // 0' "$data_dir/jobs/$id/events.ndjson"; }
@@ -9,12 +9,15 @@ left() { find "$shared/handovers" -mindepth 2 "$@" 2>/dev/null; }
 is_left() { left -path "*$id-1/handover.bin" | grep -q .; }
 
 epochd_away() {
+  local kind
   kill -9 "$daemon"
   wait "$daemon" 2>/dev/null || true
   until_so "the relay gives up, and leaves its job" is_left
   before=$(logged)
+  kind=checkpoint-
+  [[ $id != swp_* ]] || kind=trials.bin
   [[ -z $(left -perm /077) && $(stat -c %a "$shared/handovers/$id-1") == 700 ]] || fail "others may read what is left"
-  [[ -n $(left -name 'checkpoint-*') ]] || fail "no checkpoint is left: $(left)"
+  [[ -n $(left -name "$kind*") ]] || fail "no $kind is left: $(left)"
   slurm_start "$@"
 }
 

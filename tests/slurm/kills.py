@@ -162,7 +162,10 @@ class Campaign:
         found = self.find(victim)
         if not found:
             return
-        os.kill(self.chance.choice(found), signal.SIGKILL)
+        try:
+            os.kill(self.chance.choice(found), signal.SIGKILL)
+        except ProcessLookupError:
+            return # it has ended by itself
         self.kills[victim] += 1
         self.at_work += trains
         if victim in OF_SLURM + ["epochd"]:

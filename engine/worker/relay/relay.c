@@ -485,13 +485,10 @@ static void give_up(relay *r) {
 
 static void deadlines_check(relay *r) {
   const int64_t now = ep_relay_now_ms();
-  if (r->leave_ms != 0 && now >= r->leave_ms) {
+  const bool paused = r->pause_ms != 0 && (now >= r->pause_ms || job_is_over(r));
+  if (paused || (r->leave_ms != 0 && now >= r->leave_ms)) {
     hand_over(r); /* what has not gone over the connection so far */
-    relay_end(r, EXIT_FAILURE, "the time to leave is over");
-  }
-  if (r->pause_ms != 0 && (now >= r->pause_ms || job_is_over(r))) {
-    hand_over(r);
-    relay_end(r, EXIT_FAILURE, "epochd could not be reached");
+    relay_end(r, EXIT_FAILURE, paused ? "epochd was given up" : "the time to leave is over");
   }
   if (r->channel && !r->welcomed && now >= r->greeting_ms) connection_lose(r, "no greeting came");
   if (r->over || r->channel || r->pause_ms != 0) return;

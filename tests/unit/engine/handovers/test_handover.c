@@ -301,6 +301,30 @@ START_TEST(what_nobody_takes_up_goes) {
 }
 END_TEST
 
+/* Of a rogue, with the right hash: frames of chance, and a sound one cut, longer, or of another. */
+START_TEST(frames_that_no_worker_sends_are_refused) {
+  uint64_t state = 11;
+  const char *path = path_of(shared, "handover.bin");
+  for (int round = 0; round < 40; round++) {
+    ep_handover handover = {.job = JOB, .attempt = 1}, found;
+    reports_add(&handover, round % 4 == 3 ? JOB : "job_of_another", 1, 3);
+    if (round % 4 == 0) memcpy(handover.job, "job_of_another", sizeof "job_of_another");
+    reports_add(&handover, handover.job, 1, 3);
+    ck_assert_uint_gt(handover.frames_bytes, 64);
+    for (size_t i = 0; round % 4 == 1 && i < handover.frames_bytes; i++) {
+      state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+      handover.frames[i] = (uint8_t)(state >> 56);
+    }
+    if (round % 4 == 0) memcpy(handover.job, JOB, sizeof JOB);
+    if (round % 4 == 2) handover.attempt = 2;
+    if (round % 4 == 3) handover.frames_bytes -= 1 + (size_t)round;
+    ck_assert_int_eq(ep_handover_write(path, &handover, NULL), EP_OK);
+    ck_assert_msg(ep_handover_read(path, &found, NULL) == EP_DAMAGED, "round %d", round);
+    ep_handover_deinit(&handover);
+  }
+}
+END_TEST
+
 START_TEST(reports_have_a_ceiling) {
   ep_handover handover = {.job = JOB, .attempt = 1};
   const ep_progress_record record = {.kind = EP_PROGRESS_EPOCH, .epoch = 1};
@@ -330,5 +354,6 @@ EP_SUITE("engine/handovers") {
   tcase_add_test(tests, another_attempts_or_users_is_refused);
   tcase_add_test(tests, a_file_elsewhere_is_refused);
   tcase_add_test(tests, what_nobody_takes_up_goes);
+  tcase_add_test(tests, frames_that_no_worker_sends_are_refused);
   tcase_add_test(tests, reports_have_a_ceiling);
 }
