@@ -62,11 +62,49 @@ epochd_kill_late() {
   epochd_kill
 }
 
+epochd_dies() {
+  kill -9 "$daemon"
+  wait "$daemon" 2>/dev/null || true
+}
+# Slurm takes the worker away meanwhile.
+relay_term_away() {
+  epochd_dies
+  relay_term
+  until_so "the relay leaves its job" is_left
+  slurm_start "${flags[@]}"
+}
+# Something takes the relay's connection and does not greet it; meanwhile the worker dies.
+worker_kill_ungreeted() {
+  local silent
+  epochd_dies
+  python3 "$here/silent.py" "${workers_address##*:}" "$scratch/connected" &
+  silent=$!
+  until_so "the relay has a connection" test -s "$scratch/connected"
+  worker_kill
+  until_so "the relay leaves its job" is_left
+  kill "$silent"
+  wait "$silent" 2>/dev/null || true
+  slurm_start "${flags[@]}"
+}
+# The job went on from a checkpoint that epochd can only have by what was left.
+taken_up() {
+  check "it is the second attempt" '.attempt == 2'
+  [[ -z $(left) ]] || fail "what was taken up is still there: $(left)"
+  http GET "/v1/jobs/$id/events?follow=0"
+  jq -s -e '[.[] | select(.type == "restarted") | .epoch][0] > 0' "$body" >/dev/null || fail "the job began anew"
+}
+
 trained 3 600 # longer than it takes to disturb it
 long_job=$job
 long_values=$here_values
 disturbed "SIGTERM to a worker: its job goes on elsewhere" relay_term
 jq -e '.attempt == 2' "$body" >/dev/null || fail "a worker that left did not have its job go on elsewhere"
+disturbed "SIGTERM to a worker while epochd is away" relay_term_away
+taken_up
+! grep -q "the time to leave is over" "$shared"/logs/* || fail "a relay waited for an epochd that was not there"
+job=$(jq -c '.checkpoint.every_seconds = 0.1' <<<"$long_job")
+disturbed "a worker's process is killed while nobody greets its relay" worker_kill_ungreeted
+taken_up
 trained 0.5 0.1
 disturbed "nothing dies" nothing
 disturbed "a worker's process is killed" worker_kill

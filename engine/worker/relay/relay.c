@@ -364,12 +364,18 @@ static ep_status frame_hold(relay *r, ep_frame_kind kind, const uint8_t *bytes, 
   return status;
 }
 
+/* Whether frames of the worker are taken. One that must pause is read in any case: it takes no
+ * command while it waits to be. */
+static bool child_has_room(const relay *r) {
+  return ep_held_has_room(&r->held) || r->pause_ms != 0 || r->leave_ms != 0;
+}
+
 static ep_status child_take(relay *r, ep_error *error) {
   ep_frame_kind kind;
   const uint8_t *frame;
   size_t bytes;
   ep_status status = EP_OK;
-  while ((ep_held_has_room(&r->held) || r->pause_ms != 0) &&
+  while (child_has_room(r) &&
          ep_relay_child_peek(&r->child, &kind, &frame, &bytes, &status, error)) {
     status = frame_hold(r, kind, frame, bytes, error);
     if (status != EP_OK) return status;
@@ -395,16 +401,24 @@ static void hand_over(relay *r) {
     fprintf(stderr, "epoch-worker: %s cannot be left: %s\n", r->job, error.message);
 }
 
-/* There is no worker any more. What it said is handed on first. */
+/* Whether the gateway has all that the worker said. */
+static bool all_is_taken(const relay *r) {
+  return r->welcomed && r->held.taken == ep_held_last(&r->held);
+}
+
+/* There is no worker any more. What it said is handed on first; where the gateway does not take it,
+ * it is left for the next attempt before that one can begin. */
 static void loss_tell(relay *r, const char *cause) {
   ep_error error = {0};
-  const int64_t until_ms = ep_relay_now_ms() + GREETING_MS;
-  while (r->channel && r->welcomed && ep_held_last(&r->held) > r->sent &&
-         ep_relay_now_ms() < until_ms) {
-    struct pollfd polled = {.fd = ep_channel_socket(r->channel), .events = POLLIN | POLLOUT};
-    poll(&polled, 1, RETRY_MS);
+  int64_t until_ms = ep_relay_now_ms() + GREETING_MS;
+  while (r->welcomed && !r->over && !all_is_taken(r) && ep_relay_now_ms() < until_ms) {
+    struct pollfd polled = {.fd = ep_channel_socket(r->channel),
+                            .events = ep_channel_events(r->channel, true)};
+    poll(&polled, 1, ep_channel_has_input(r->channel) ? 0 : RETRY_MS);
     connection_serve(r);
   }
+  if (!r->over && !all_is_taken(r)) hand_over(r);
+  until_ms = ep_relay_now_ms() + GREETING_MS;
   if (r->channel && r->welcomed)
     ep_channel_put(r->channel, EP_RECORD_GONE, 0, cause, strlen(cause), NULL, 0, &error);
   while (r->channel && ep_channel_queued(r->channel) > 0 && ep_relay_now_ms() < until_ms) {
@@ -412,7 +426,6 @@ static void loss_tell(relay *r, const char *cause) {
     poll(&polled, 1, RETRY_MS);
     if (ep_channel_pump(r->channel, false, &error) != EP_OK) break;
   }
-  if (!r->channel) hand_over(r);
   relay_end(r, EXIT_FAILURE, cause);
 }
 
@@ -486,9 +499,12 @@ static void give_up(relay *r) {
 static void deadlines_check(relay *r) {
   const int64_t now = ep_relay_now_ms();
   const bool paused = r->pause_ms != 0 && (now >= r->pause_ms || job_is_over(r));
-  if (paused || (r->leave_ms != 0 && now >= r->leave_ms)) {
+  /* Slurm may kill it soon after SIGTERM, and large files take a while. */
+  const bool leaves = r->leave_ms != 0 && !r->channel && job_is_owed(r) && job_is_over(r);
+  if (paused || leaves || (r->leave_ms != 0 && now >= r->leave_ms)) {
     hand_over(r); /* what has not gone over the connection so far */
-    relay_end(r, EXIT_FAILURE, paused ? "epochd was given up" : "the time to leave is over");
+    relay_end(r, EXIT_FAILURE,
+              paused || leaves ? "epochd was given up" : "the time to leave is over");
   }
   if (r->channel && !r->welcomed && now >= r->greeting_ms) connection_lose(r, "no greeting came");
   if (r->over || r->channel || r->pause_ms != 0) return;
@@ -504,11 +520,10 @@ static void relay_loop(relay *r) {
   while (!r->over) {
     deadlines_check(r);
     if (r->over) return;
-    const bool room = ep_held_has_room(&r->held) || r->pause_ms != 0;
     struct pollfd polled[POLLED] = {
         [SIGNALS] = {.fd = r->signals, .events = POLLIN},
         [NODES] = {.fd = r->nodes.note, .events = POLLIN},
-        [CHILD] = {.fd = room ? r->child.socket : -1,
+        [CHILD] = {.fd = child_has_room(r) ? r->child.socket : -1,
                    .events = (short)(POLLIN | (r->child.out_bytes > 0 ? POLLOUT : 0))},
         [CHANNEL] = {.fd = r->channel ? ep_channel_socket(r->channel) : -1,
                      .events = r->channel ? ep_channel_events(r->channel, true) : 0}};
