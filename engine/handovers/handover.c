@@ -63,6 +63,10 @@ static ep_status files_copy(const char *from, const char *to, ep_handover *hando
     status = ep_path_join(source, error, from, entry->d_name, NULL);
     if (status == EP_OK) status = ep_path_join(target, error, to, entry->d_name, NULL);
     if (status == EP_OK) status = ep_file_copy(source, target, 0600, sha256, error);
+    if (status == EP_NOT_FOUND) { /* a checkpoint that was removed for a newer one */
+      status = EP_OK;
+      continue;
+    }
     if (status == EP_OK) status = ep_handover_add_file(handover, entry->d_name, sha256, error);
   }
   closedir(entries);
@@ -125,33 +129,49 @@ static ep_status owner_check(const char *path, ep_error *error) {
   return ep_fail(error, EP_FORBIDDEN, "%s is no folder of this user alone", path);
 }
 
-/* The step of the newest checkpoint; -1: there is none. */
-static int64_t newest_step(const char *folder) {
+/* *step: of the newest checkpoint; -1: there is none. */
+static ep_status newest_step(const char *folder, int64_t *step, ep_error *error) {
   int64_t *steps = NULL, count = 0;
-  const bool any = ep_checkpoints_list(folder, &steps, &count, NULL) == EP_OK && count > 0;
-  const int64_t step = any ? steps[0] : -1;
+  ep_status status = ep_checkpoints_list(folder, &steps, &count, error);
+  *step = status == EP_OK && count > 0 ? steps[0] : -1;
   free(steps);
-  return step;
+  return status;
 }
 
-/* A file's stream; NULL: there is none. */
-static FILE *trials_open(const char *folder) {
+/* *file: the caller's; NULL: there is none. */
+static ep_status trials_open(const char *folder, FILE **file, ep_error *error) {
   char path[EP_PATH_BYTES];
-  return ep_path_join(path, NULL, folder, EP_TRIALS_FILE, NULL) == EP_OK ? fopen(path, "re") : NULL;
+  *file = NULL;
+  ep_status status = ep_path_join(path, error, folder, EP_TRIALS_FILE, NULL);
+  if (status != EP_OK) return status;
+  *file = fopen(path, "re");
+  return *file || errno == ENOENT ? EP_OK : ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
 }
 
-/* Whether the results of trials in `left` are those of the job, and more behind them. */
-static bool trials_go_on(const char *own_folder, const char *left_folder) {
-  FILE *left = trials_open(left_folder), *own = left ? trials_open(own_folder) : NULL;
-  int a = EOF, b = left ? fgetc(left) : EOF;
-  if (own) a = fgetc(own);
-  while (a != EOF && a == b) {
-    a = fgetc(own);
+/* own: NULL = no bytes. */
+static ep_status streams_compare(FILE *own, FILE *left, bool *go_on, ep_error *error) {
+  int a, b;
+  do {
+    a = own ? fgetc(own) : EOF;
     b = fgetc(left);
-  }
+  } while (a != EOF && a == b);
+  *go_on = a == EOF && b != EOF;
+  return (own && ferror(own)) || ferror(left)
+             ? ep_fail(error, EP_IO, "results of trials cannot be read")
+             : EP_OK;
+}
+
+/* *go_on: whether the results of trials in `left` are those of the job, and more behind them. */
+static ep_status trials_go_on(const char *own_folder, const char *left_folder, bool *go_on,
+                              ep_error *error) {
+  FILE *left = NULL, *own = NULL;
+  *go_on = false;
+  ep_status status = trials_open(left_folder, &left, error);
+  if (status == EP_OK && left) status = trials_open(own_folder, &own, error);
+  if (status == EP_OK && left) status = streams_compare(own, left, go_on, error);
   if (own) fclose(own);
   if (left) fclose(left);
-  return a == EOF && b != EOF;
+  return status;
 }
 
 /* Whether the log of the job, with the reports of the handover, has no gap. */
@@ -162,25 +182,37 @@ static bool reports_follow(const ep_handover *handover, int64_t epochs_logged) {
   return first > 0 && first <= epochs_logged;
 }
 
-/* Whether the job gets further with it. */
-static bool goes_beyond(const ep_handover_start *start, const ep_handover *handover,
-                        const char *folder) {
-  int64_t first, last;
-  const int64_t own = newest_step(start->job_folder), left = newest_step(folder);
+typedef struct {
+  int64_t step; /* of the newest checkpoint that was left; -1 = there is none */
+  bool trials;  /* its results of trials go beyond the job's */
+  bool beyond;  /* the job gets further with what was left */
+} gain;
+
+/* What cannot be read is a failure: it may be all that is left of hours. */
+static ep_status gain_find(const ep_handover_start *start, const ep_handover *handover,
+                           const char *folder, gain *out, ep_error *error) {
+  int64_t first, last, own = -1;
+  *out = (gain){.step = -1};
   ep_handover_epochs(handover, &first, &last);
-  if (!reports_follow(handover, start->epochs_logged)) return false;
-  return left > own || (left == own && left >= 0 && last > start->epochs_logged) ||
-         trials_go_on(start->job_folder, folder);
+  ep_status status = newest_step(start->job_folder, &own, error);
+  if (status == EP_OK) status = newest_step(folder, &out->step, error);
+  if (status == EP_OK) status = trials_go_on(start->job_folder, folder, &out->trials, error);
+  out->beyond = reports_follow(handover, start->epochs_logged) &&
+                (out->step > own || (out->step == own && own >= 0 && last > start->epochs_logged) ||
+                 out->trials);
+  return status;
 }
 
-/* Under another name first: what has another hash than was written gets none. */
-static ep_status file_take(const char *folder, const char *job_folder, const ep_handover_file *file,
-                           ep_error *error) {
+/* Under another name first: what has another hash than was written gets none. The name is this
+ * attempt's: an earlier one's gateway session may still be at it. */
+static ep_status file_take(const ep_handover_start *start, const char *folder,
+                           const ep_handover_file *file, ep_error *error) {
+  const char *job_folder = start->job_folder;
   char from[EP_PATH_BYTES], to[EP_PATH_BYTES], fresh[EP_PATH_BYTES], sha256[EP_SHA256_HEX_BYTES];
-  char name[sizeof file->name + 4];
+  char name[sizeof file->name + 16];
   if (!name_counts(file->name))
     return ep_fail(error, EP_DAMAGED, "a handover has no file %.100s", file->name);
-  snprintf(name, sizeof name, "%s.new", file->name);
+  snprintf(name, sizeof name, "%s.new-%d", file->name, start->attempt);
   ep_status status = ep_path_join(from, error, folder, file->name, NULL);
   if (status == EP_OK) status = ep_path_join(to, error, job_folder, file->name, NULL);
   if (status == EP_OK) status = ep_path_join(fresh, error, job_folder, name, NULL);
@@ -198,14 +230,13 @@ static ep_status file_take(const char *folder, const char *job_folder, const ep_
 
 /* The reports first: a checkpoint is of no use without them. */
 static ep_status files_take(const ep_handover_start *start, const ep_handover *handover,
-                            const char *folder, ep_error *error) {
+                            const char *folder, bool trials, ep_error *error) {
   char path[EP_PATH_BYTES];
-  const bool trials = trials_go_on(start->job_folder, folder);
   ep_status status = ep_path_join(path, error, start->job_folder, EP_HANDOVER_FILE, NULL);
   if (status == EP_OK) status = ep_handover_write(path, handover, error);
   for (int i = 0; status == EP_OK && i < handover->files_count; i++)
     if (trials || strcmp(handover->files[i].name, EP_TRIALS_FILE) != 0)
-      status = file_take(folder, start->job_folder, &handover->files[i], error);
+      status = file_take(start, folder, &handover->files[i], error);
   return status == EP_OK ? ep_durable_folder_sync(start->job_folder, error) : status;
 }
 
@@ -217,12 +248,13 @@ static ep_status folder_take(const ep_handover_start *start, int attempt, const 
   if (status == EP_OK) status = ep_path_join(path, error, folder, EP_HANDOVER_FILE, NULL);
   if (status == EP_OK) status = ep_handover_read(path, &handover, error);
   if (status != EP_OK) return status;
-  if (strcmp(handover.job, start->job) != 0 || handover.attempt != attempt) {
+  gain found = {0};
+  if (strcmp(handover.job, start->job) != 0 || handover.attempt != attempt)
     status = ep_fail(error, EP_DAMAGED, "%s is of another attempt", path);
-  } else if (goes_beyond(start, &handover, folder)) {
-    status = files_take(start, &handover, folder, error);
-    const int64_t newest = newest_step(folder);
-    if (status == EP_OK) *step = newest > 0 ? newest : 0;
+  if (status == EP_OK) status = gain_find(start, &handover, folder, &found, error);
+  if (status == EP_OK && found.beyond) {
+    status = files_take(start, &handover, folder, found.trials, error);
+    if (status == EP_OK) *step = found.step > 0 ? found.step : 0;
   }
   ep_handover_deinit(&handover);
   return status;
@@ -256,13 +288,14 @@ static bool is_old(int folder, const char *name, int64_t seconds) {
          (int64_t)time(NULL) - state.st_mtim.tv_sec > seconds;
 }
 
-/* Whether the job of a folder "<job>-<attempt>" is there. */
+/* Whether the job of a folder "<job>-<attempt>" is there, or may be. */
 static bool job_is(const char *name, const char *jobs_folder) {
   char job[EP_ID_BYTES], path[EP_PATH_BYTES];
   const char *dash = strrchr(name, '-');
   if (!dash || (size_t)(dash - name) >= sizeof job) return false;
   snprintf(job, sizeof job, "%.*s", (int)(dash - name), name);
-  return ep_path_join(path, NULL, jobs_folder, job, NULL) == EP_OK && access(path, F_OK) == 0;
+  return ep_path_join(path, NULL, jobs_folder, job, NULL) == EP_OK &&
+         (access(path, F_OK) == 0 || errno != ENOENT);
 }
 
 void ep_handovers_trim(const char *shared, const char *jobs_folder) {

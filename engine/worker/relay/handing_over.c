@@ -57,11 +57,10 @@ ep_status ep_relay_take_over(const ep_relay_folder *folder, ep_held *held, ep_co
   ep_status status =
       ep_path_join(path, error, folder->path, "jobs", train->job, EP_HANDOVER_FILE, NULL);
   if (status != EP_OK) return status;
-  if (!train->executor[0] || ep_handover_read(path, &from, NULL) != EP_OK ||
-      strcmp(from.job, train->job) != 0)
+  if (!train->executor[0] || ep_handover_read(path, &from, NULL) != EP_OK)
     return EP_OK; /* the job goes on from what is in its log */
   ep_handover_epochs(&from, &first, &last);
-  if (last > train->epochs_logged) {
+  if (strcmp(from.job, train->job) == 0 && last > train->epochs_logged) {
     status = frames_hold(&from, held, train, error);
     train->epochs_logged = last;
     *changed = true;

@@ -149,6 +149,43 @@ START_TEST(what_is_left_is_taken_up) {
 }
 END_TEST
 
+/* The worker removes an old checkpoint while its files are copied: a name that leads to no file. */
+START_TEST(a_file_that_goes_meanwhile_is_left_out) {
+  int64_t step;
+  file_write(node, "checkpoint-100.safetensors", "new");
+  ck_assert_int_eq(symlink("gone", path_of(node, "checkpoint-40.safetensors")), 0);
+  leave(0, 1, 10, true);
+  ck_assert_int_eq(take(0, &step), EP_OK);
+  ck_assert_int_eq(step, 100);
+  ck_assert(!is_there(own, "checkpoint-40.safetensors"));
+}
+END_TEST
+
+/* A disk that does not read is no reason to remove what may be good. */
+START_TEST(what_cannot_be_read_stays) {
+  static const char *const names[] = {"trials.bin", JOB};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *folder = i == 0 ? own : jobs;
+    char path[EP_PATH_BYTES];
+    int64_t step;
+    file_write(node, "trials.bin", "one two");
+    leave(0, 1, 0, true);
+    if (i == 1) tree_remove(own);
+    snprintf(path, sizeof path, "%s", path_of(folder, names[i]));
+    ck_assert_int_eq(symlink(names[i], path), 0); /* to itself: whoever opens it fails */
+    ck_assert_int_eq(take(0, &step), EP_IO);
+    ck_assert_int_eq(step, -1);
+    ep_handovers_trim(shared, jobs);
+    ck_assert(is_there(shared, LEFT "/trials.bin"));
+    ck_assert_int_eq(unlink(path), 0);
+  }
+  folder_make(own);
+  int64_t step;
+  ck_assert_int_eq(take(0, &step), EP_OK);
+  ck_assert_int_eq(step, 0);
+}
+END_TEST
+
 START_TEST(what_is_older_is_not) {
   int64_t step;
   file_write(node, "checkpoint-100.safetensors", "new");
@@ -239,7 +276,7 @@ START_TEST(a_changed_bit_is_refused) {
   ck_assert_int_eq(take(0, &step), EP_DAMAGED);
   ck_assert_int_eq(step, -1);
   ck_assert(!is_there(own, "checkpoint-100.safetensors"));
-  ck_assert(!is_there(own, "checkpoint-100.safetensors.new"));
+  ck_assert(!is_there(own, "checkpoint-100.safetensors.new-2"));
   ck_assert(!is_there(shared, LEFT));
 }
 END_TEST
@@ -346,6 +383,8 @@ EP_SUITE("engine/handovers") {
   TCase *tests = ep_suite_case(suite, "handovers");
   tcase_add_checked_fixture(tests, scratch_make, scratch_remove);
   tcase_add_test(tests, what_is_left_is_taken_up);
+  tcase_add_test(tests, a_file_that_goes_meanwhile_is_left_out);
+  tcase_add_test(tests, what_cannot_be_read_stays);
   tcase_add_test(tests, what_is_older_is_not);
   tcase_add_test(tests, reports_alone_count);
   tcase_add_test(tests, a_gap_in_the_reports_is_none_to_go_on_from);

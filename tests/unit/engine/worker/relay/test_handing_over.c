@@ -99,10 +99,25 @@ START_TEST(nothing_comes_before_a_first_start) {
 }
 END_TEST
 
+START_TEST(what_another_job_reported_is_not_said) {
+  bool changed = true;
+  char path[EP_PATH_BYTES];
+  ep_command command = train("cpu/fused", 0);
+  const ep_handover other = {.job = "job_of_another", .attempt = 1, .whole = true};
+  ck_assert_int_eq(ep_path_join(path, NULL, folder.path, "jobs", JOB, EP_HANDOVER_FILE, NULL),
+                   EP_OK);
+  ck_assert_int_eq(ep_handover_write(path, &other, NULL), EP_OK);
+  ck_assert_int_eq(ep_relay_take_over(&folder, &held, &command, &changed, NULL), EP_OK);
+  ck_assert(!changed);
+  ck_assert_int_ne(access(path, F_OK), 0);
+}
+END_TEST
+
 EP_SUITE("engine/handing_over") {
   TCase *tests = ep_suite_case(suite, "handing_over");
   tcase_add_checked_fixture(tests, folder_open, folder_close);
   tcase_add_test(tests, reports_are_the_next_attempts);
   tcase_add_test(tests, what_the_log_has_is_not_said_again);
   tcase_add_test(tests, nothing_comes_before_a_first_start);
+  tcase_add_test(tests, what_another_job_reported_is_not_said);
 }
