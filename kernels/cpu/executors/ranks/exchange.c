@@ -9,8 +9,9 @@
 #include "kernels/cpu/executors/ranks/slices.h"
 
 enum {
-  WORK_FACTOR = 20, /* a rank may take so many times as long as those of the leader's node */
-  OFFERS_OF_SUM = 8 /* of a norm that syncs, a piece and EP_RANKS_OFFER channels, at most */
+  WORK_FACTOR = 20,      /* a rank may take so many times as long as those of the leader's node */
+  HEARD_BYTES = 1 << 20, /* of a frame, which count as a sign of life */
+  OFFERS_OF_SUM = 8      /* of a norm that syncs, a piece and EP_RANKS_OFFER channels, at most */
 };
 
 /* --- what ends it --------------------------------------------------------------------------- */
@@ -202,9 +203,20 @@ static ep_status refuse(const incoming *in, const char *why) {
                  in->head->code, (unsigned long long)in->head->bytes);
 }
 
+/* What comes is no silence, however long a frame is. */
+static ep_status bytes_read(const incoming *in, void *to, size_t bytes) {
+  ep_status status = EP_OK;
+  for (size_t at = 0, piece; status == EP_OK && at < bytes; at += piece) {
+    piece = bytes - at < HEARD_BYTES ? bytes - at : HEARD_BYTES;
+    status = ep_node_link_read(in->link, (char *)to + at, piece, in->error);
+    if (status == EP_OK) atomic_fetch_add(&in->exchange->heard, 1);
+  }
+  return status;
+}
+
 static ep_status payload_read(const incoming *in, void *to, size_t bytes) {
   if (in->head->bytes != bytes) return refuse(in, "a frame of another length");
-  return ep_node_link_read(in->link, to, bytes, in->error);
+  return bytes_read(in, to, bytes);
 }
 
 /* --- pieces, either way */
@@ -240,7 +252,7 @@ static ep_status piece_check(const incoming *in, const ep_rank *from, int way, i
 static ep_status pass_on(const incoming *in, ep_rank *to, size_t bytes) {
   void *values = malloc(bytes > 0 ? bytes : 1);
   if (!values) return ep_fail_memory(in->error);
-  ep_status status = ep_node_link_read(in->link, values, bytes, in->error);
+  ep_status status = bytes_read(in, values, bytes);
   pthread_mutex_lock(&in->exchange->telling);
   pthread_mutex_unlock(&in->exchange->telling);
   if (status == EP_OK)
@@ -255,7 +267,7 @@ static ep_status rows_take(const incoming *in, ep_real *slots, int count, int64_
                            size_t bytes, sem_t *ready) {
   const int64_t slot = in->head->number % (unsigned)count;
   ep_real *to = slots + slot * in->exchange->ranks->piece_rows * features;
-  ep_status status = ep_node_link_read(in->link, to, bytes, in->error);
+  ep_status status = bytes_read(in, to, bytes);
   if (status == EP_OK) sem_post(ready);
   return status;
 }
@@ -341,12 +353,11 @@ static ep_status gradient_take(const incoming *in, ep_rank *from) {
   if (!pieces_are_there(in->exchange, from)) return refuse(in, "gradients before the pieces");
   if (in->head->bytes != sizeof from->course + bytes)
     return refuse(in, "gradients of another length");
-  ep_status status = ep_node_link_read(in->link, &from->course, sizeof from->course, in->error);
+  ep_status status = bytes_read(in, &from->course, sizeof from->course);
   if (status == EP_OK && (from->course.errors < 0 || from->course.errors > INT32_MAX))
     return refuse(in, "a number of errors that is none");
   if (status == EP_OK && sums)
-    status = ep_node_link_read(in->link, ranks->replica[from->replica].grad + from->first_parameter,
-                               bytes, in->error);
+    status = bytes_read(in, ranks->replica[from->replica].grad + from->first_parameter, bytes);
   if (status == EP_OK) mail_put(from, EP_MAIL_GRADIENT, EP_RANK_ASKS_TOTALS);
   return status;
 }
@@ -362,8 +373,7 @@ static ep_status state_take(const incoming *in, ep_rank *from) {
     return refuse(in, "a state before the last step");
   ep_status status = EP_OK;
   for (int i = 0; status == EP_OK && i < count; i++)
-    status = ep_node_link_read(in->link, state + range[i].first,
-                               (size_t)range[i].count * sizeof *state, in->error);
+    status = bytes_read(in, state + range[i].first, (size_t)range[i].count * sizeof *state);
   from->stated = status == EP_OK;
   return status;
 }
@@ -414,10 +424,9 @@ static ep_status totals_take(const incoming *in, ep_rank *to) {
   const size_t bytes = to->totals ? (size_t)ep_rank_parameters(to) * sizeof(double) : 0;
   if (atomic_load(&to->phase) != EP_RANK_ASKS_TOTALS) return refuse(in, "totals of nothing");
   if (in->head->bytes != sizeof(double) + bytes) return refuse(in, "totals of another length");
-  ep_status status =
-      ep_node_link_read(in->link, &to->total_squares, sizeof to->total_squares, in->error);
+  ep_status status = bytes_read(in, &to->total_squares, sizeof to->total_squares);
   if (status == EP_OK && to->totals)
-    status = ep_node_link_read(in->link, to->totals + to->first_parameter, bytes, in->error);
+    status = bytes_read(in, to->totals + to->first_parameter, bytes);
   if (status != EP_OK) return status;
   atomic_store(&to->phase, EP_RANK_WORKS);
   sem_post(&to->told);

@@ -24,7 +24,7 @@ struct ep_rank_exchange {
   pthread_mutex_t telling; /* held while a segment is told to all: what one node has made of it goes
                               to another one after that */
   int64_t patience_ms;     /* of a silence while no rank of this node works */
-  atomic_uint heard;       /* frames of ranks, of all nodes */
+  atomic_uint heard;       /* frames of ranks, of all nodes, and each MiB of one */
   atomic_int busy;         /* ranks of this node that do not wait for others */
 };
 
