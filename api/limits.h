@@ -144,9 +144,8 @@
              */
 #define EP_LIMIT_HANDOVER_FRAMES_BYTES \
   (32 << 20) /* of a handover: twice what a relay holds, and what comes until its worker pauses */
-#define EP_LIMIT_HANDOVER_SECONDS                                                                \
-  (7 * 86400)                                /* one that no attempt has taken up is removed then \
-                                              */
+/* A handover that no attempt has taken up is removed then. */
+#define EP_LIMIT_HANDOVER_SECONDS (7 * 86400)
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_C_SOURCE_BYTES (16 << 20)   /* of a C header: a compiler takes seconds for it */
 #define EP_LIMIT_PREDICT_ROWS 100000

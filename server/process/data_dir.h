@@ -6,15 +6,16 @@
  *   DATA/jobs/<id>/            spec.json, events.ndjson, weights.safetensors, predictions.json,
  *                              predictions.csv; weights.json, .npz, .onnx once requested, each with
  *                              its hash in NAME.sha256; checkpoint-<step>.safetensors;
- *                              init.safetensors, of another job; handover.bin, of an
- *                              attempt that could not reach epochd; crashes, where epochd died
- * while the job ran DATA/datasets/<sha256>/    meta.json and one NPY file a part, or
- * weights.safetensors DATA/audit.ndjson          who did what, where there are tokens:
- * server/audit/audit.h DATA/ballast               room for deletes on a full disk:
- * server/process/ballast.h DATA/calibration/          what work costs on each device:
- * server/workers/calibrations.h DATA/lost+found/           what a start found and did not know, for
- * a person to look at DATA/slurm/                certificate and key for workers of Slurm, hashes
- * of their secrets DATA/tmp/                  emptied at the daemon's start */
+ *                              init.safetensors, of another job;
+ *                              handover.bin, of an attempt that could not reach epochd;
+ *                              crashes, where epochd died while the job ran
+ *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
+ *   DATA/audit.ndjson          who did what, where there are tokens: server/audit/audit.h
+ *   DATA/ballast               room for deletes on a full disk: server/process/ballast.h
+ *   DATA/calibration/          what work costs on each device: server/workers/calibrations.h
+ *   DATA/lost+found/           what a start found and did not know, for a person to look at
+ *   DATA/slurm/                certificate and key for workers of Slurm, hashes of their secrets
+ *   DATA/tmp/                  emptied at the daemon's start */
 #ifndef EP_SERVER_PROCESS_DATA_DIR_H
 #define EP_SERVER_PROCESS_DATA_DIR_H
 
