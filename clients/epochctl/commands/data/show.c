@@ -42,7 +42,7 @@ static void parts_print(const ep_terminal *terminal, const json_t *dataset) {
   ep_text_table_deinit(&table);
 }
 
-/* "2024-02-29", and the time of day where there is one; of a time of day alone it is the seconds.
+/* "2024-02-29", and the time of day where there is one. A time of day alone is one of 1970-01-01.
  */
 static void date_text(double seconds, char text[EP_HUMAN_BYTES]) {
   time_t whole = (time_t)seconds;
