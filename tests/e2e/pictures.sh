@@ -45,7 +45,8 @@ check "the same of raw pixels in a request" '.classes == $served[0] and .class_n
 send() { http POST "/v1/jobs/$id/predict" -H "Content-Type: $1" --data-binary "@$2"; }
 cp "$body" "$scratch/of_rows"
 for file in pets bomb damaged; do python3 -m zipfile -e "$scratch/pictures/$file.zip" "$scratch/$file"; done
-first=$(cd "$scratch/pets" && printf '%s\n' pets/test/cross/* | head -n 1)
+crosses=("$scratch"/pets/pets/test/cross/*)
+first=${crosses[0]#"$scratch/pets/"}
 send image/png "$scratch/pets/$first"
 expect 200
 # Rows in another batch are added up in another order.

@@ -326,6 +326,7 @@ static char *meta_format(const ep_dataset_meta *meta, const char *name, const ch
   const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   const ep_part *main = table->rows > 0 ? table : x;
   const char *role = meta->tensors > 0 ? "weights" : "data";
+  bool pixels = strcmp(meta->format, "pictures") == 0; /* a column each, and none tells anything */
   char *text = NULL;
   json_t *object = json_object(), *rest = meta_json(meta, false);
   bool ok =
@@ -336,7 +337,8 @@ static char *meta_format(const ep_dataset_meta *meta, const char *name, const ch
       ep_json_set(object, "role", json_string(role)) && json_object_update(object, rest) == 0 &&
       ep_json_set(object, "rows", json_integer(main->rows)) &&
       ep_json_set(object, "columns_count", json_integer(main->columns)) &&
-      (!columns || ep_json_set(object, "columns", ep_columns_shown(main))) &&
+      (!columns ||
+       ep_json_set(object, "columns", pixels ? json_array() : ep_columns_shown(main))) &&
       (!columns || y->rows == 0 || ep_json_set(object, "target_columns", ep_columns_shown(y))) &&
       ep_json_set(object, "created_at", time_json(created_us));
   /* 15 digits are enough to look at, and 0.1 stays 0.1; meta.json has all 17. */

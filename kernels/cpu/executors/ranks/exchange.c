@@ -167,7 +167,10 @@ ep_mail ep_exchange_await(ep_rank *rank) {
 }
 
 void ep_exchange_reply_sum(ep_rank *rank) {
-  const struct iovec part = part_of(rank->offer, (size_t)rank->offered_count * sizeof *rank->offer);
+  double sums[EP_RANKS_OFFER]; /* the next offer may come at once */
+  const size_t bytes = (size_t)rank->offered_count * sizeof *sums;
+  memcpy(sums, rank->offer, bytes);
+  const struct iovec part = part_of(sums, bytes);
   atomic_store(&rank->phase, EP_RANK_WORKS);
   send_to(rank->ranks->exchange, (int)rank->info.node, EP_NODE_SUMS, rank->number, 0, &part, 1);
 }

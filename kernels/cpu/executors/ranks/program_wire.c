@@ -1,5 +1,7 @@
 #include "kernels/cpu/executors/ranks/program_wire.h"
 
+#include <string.h>
+
 #include "api/limits.h"
 
 /* The arrays, longest alignment first, so that each begins where its elements may. */
@@ -32,6 +34,21 @@ static bool counts_fit(const ep_program *program) {
          program->stored.channels >= 1 && program->stored.channels <= EP_LIMIT_FEATURES;
 }
 
+/* A byte that is neither 0 nor 1 is no bool, and may not be read as one. */
+static bool is_bool(const bool *value) {
+  unsigned char byte;
+  memcpy(&byte, value, sizeof byte);
+  return byte <= 1;
+}
+
+static bool bools_fit(const ep_program *program) {
+  bool fit = is_bool(&program->shuffle) && is_bool(&program->augment.flip) &&
+             is_bool(&program->optimizer.nesterov) && is_bool(&program->optimizer.centered);
+  for (int i = 0; fit && i < program->ops_count; i++) fit = is_bool(&program->ops[i].sync);
+  for (int i = 0; fit && i < program->groups_count; i++) fit = is_bool(&program->groups[i].frozen);
+  return fit;
+}
+
 ep_status ep_program_unpack(void *bytes, size_t count, ep_program **out, ep_error *error) {
   size_t part[EP_PROGRAM_PARTS], sum = 0;
   ep_program *program = bytes;
@@ -53,6 +70,7 @@ ep_status ep_program_unpack(void *bytes, size_t count, ep_program **out, ep_erro
   program->x_scale = part[4] ? (const float *)(void *)at : NULL;
   at += part[4];
   program->x_shift = part[5] ? (const float *)(void *)at : NULL;
+  if (!bools_fit(program)) return ep_fail(error, EP_MALFORMED, "a program of other values");
   *out = program;
   return EP_OK;
 }

@@ -14,8 +14,8 @@ void ep_program_parts(const ep_program *program, const void *parts[EP_PROGRAM_PA
                       size_t count[EP_PROGRAM_PARTS]);
 
 /* The program that these bytes are, in place: its arrays point into them. bytes: [count], aligned
- * as malloc aligns. EP_MALFORMED: they are of another length than its counts say. Whether the
- * program makes sense is not looked at. */
+ * as malloc aligns. EP_MALFORMED: they are of another length than its counts say, or a bool is
+ * neither 0 nor 1. Whether the program makes sense is not looked at. */
 ep_status ep_program_unpack(void *bytes, size_t count, ep_program **out, ep_error *error);
 
 #endif

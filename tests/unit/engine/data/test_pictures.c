@@ -93,6 +93,8 @@ START_TEST(classes_are_kept_in_the_description) {
   ck_assert_uint_eq(json_array_size(classes), 3);
   ck_assert_str_eq(json_string_value(json_array_get(classes, 2)), "dog");
   ck_assert_ptr_null(json_object_get(shown, "left_out"));
+  ck_assert_uint_eq(json_array_size(json_object_get(shown, "columns")), 0); /* pixels */
+  ck_assert_int_gt(json_integer_value(json_object_get(shown, "columns_count")), 0);
   json_decref(shown);
   free(text);
   ep_dataset_meta_deinit(&copy);

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <math.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -285,6 +286,9 @@ START_TEST(a_program_is_the_same_on_the_other_side) {
     ck_assert_int_eq(ep_program_unpack(bytes, sum + 8, &program, NULL), EP_MALFORMED);
     ck_assert_int_eq(ep_program_unpack(bytes, sum - 1, &program, NULL), EP_MALFORMED);
     ck_assert_int_eq(ep_program_unpack(bytes, 8, &program, NULL), EP_MALFORMED);
+    bytes[offsetof(ep_program, shuffle)] ^= 2;
+    ck_assert_int_eq(ep_program_unpack(bytes, sum, &program, NULL), EP_MALFORMED);
+    bytes[offsetof(ep_program, shuffle)] ^= 2;
     ck_assert_int_eq(ep_program_unpack(bytes, sum, &program, NULL), EP_OK);
     ck_assert_int_eq(program->ops_count, test->program.ops_count);
     ck_assert(memcmp(program->ops, test->program.ops, count[1]) == 0);

@@ -192,10 +192,12 @@ static bool can_write(int socket) {
 /* The worker ends while the node does not read: the bridge waits, and all of it arrives at last. */
 START_TEST(a_node_that_hangs_costs_no_processor) {
   static const char bytes[1 << 16];
+  const int little = 1 << 16;
   ep_record record;
   size_t sent = 0, got = 0;
   begin(1);
   ep_channel *channel = join();
+  setsockopt(ep_channel_socket(channel), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
   gathered_await();
   const int worker = dup(nodes.node[0].inner);
   ck_assert_int_eq(fcntl(worker, F_SETFL, O_NONBLOCK), 0);
