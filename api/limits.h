@@ -153,7 +153,7 @@
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
 #define EP_LIMIT_PLOT_BYTES (32 << 20)     /* numbers of one: those of 100,000 rows */
 #define EP_LIMIT_PLOT_SIDE 512             /* points of a side: 262,144 predictions take a second */
-#define EP_LIMIT_PLOT_REPEATS 100          /* shuffles of a column: the mean moves no more */
+#define EP_LIMIT_PLOT_REPEATS 1000         /* shuffles of a column: close ones are told apart */
 #define EP_LIMIT_PLOT_COLUMNS 512          /* by importance: more bars are no picture */
 #define EP_LIMIT_PLOT_SHUFFLED 20000000    /* rows predicted for one: a minute of a small network */
 #define EP_LIMIT_PLOT_SHOWN_ROWS 100       /* of those taken wrongly: a page of pictures */

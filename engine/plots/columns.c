@@ -72,7 +72,7 @@ ep_status ep_plot_dependence_write(const ep_plot_model *model, const ep_plot_req
 /* Fisher and Yates: what stands where is a function of the seed, the column and the repeat. */
 static void column_shuffle(const ep_raw_rows *rows, int64_t column, int64_t repeat, int64_t seed,
                            double *x) {
-  uint64_t stream = (uint64_t)column << 8 | (uint64_t)repeat; /* EP_LIMIT_PLOT_REPEATS < 256 */
+  uint64_t stream = (uint64_t)column << 10 | (uint64_t)repeat; /* EP_LIMIT_PLOT_REPEATS < 1024 */
   for (int64_t i = rows->rows - 1; i > 0; i--) {
     ep_random4 drawn = ep_random((uint64_t)seed, EP_RANDOM_PLOT, stream, (uint64_t)i);
     uint64_t word = (uint64_t)drawn.word[0] << 32 | drawn.word[1];

@@ -71,6 +71,6 @@ if "probabilities" in predicted:
     print(f"""    float p[{capitals}_CLASSES];
     {name}_probabilities(y, p);
     for (int i = 0; i < {capitals}_CLASSES; i++)
-      if (!(fabs(p[i] - probabilities[r * {capitals}_CLASSES + i]) <= 1e-6)) return 2;
+      if (!(fabs(p[i] - probabilities[r * {capitals}_CLASSES + i]) <= 1e-6 * greatest)) return 2; /* as its outputs */
     if (strcmp({name}_class_names[{name}_class(y)], classes[r]) != 0) return 3;""")
 print("  }\n  return 0;\n}")

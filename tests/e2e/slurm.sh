@@ -20,6 +20,19 @@ http GET "/v1/jobs/$id/events?follow=0"
 sequence "$body" 1
 check "its events are whole" '[.[].type] | .[0:2] == ["queued", "started"] and .[2:-1] == [range(400) | "epoch"] and .[-1] == "end"' -s
 
+# the weights of each moment come over: the same film
+films=()
+for where in cpu slurm:gpu; do
+  submit "$(xor_job 400 "{\"timelapse_every\": 50, \"device\": \"$where\"}")"
+  finish "$id"
+  http GET "/v1/jobs/$id/plots/timelapse?size=20"
+  expect 200
+  films+=("$(jq -Sc '.frames' "$body")")
+done
+jq -e '[.[].epoch] == [range(0; 401; 50)] and ([.[].pixels] | unique | length == 9)' <<<"${films[1]}" >/dev/null || fail "the film is ${films[1]}"
+[[ ${films[0]} == "${films[1]}" ]] || fail "another film than on this machine"
+echo "ok: the film of a job that trained there"
+
 # data of a file, sent to the node; and folds of it
 awk 'BEGIN {print "a,b,y"; for (i = 0; i < 200; i++) print i % 17 "," i % 5 "," i % 3}' >"$scratch/rows.csv"
 http PUT /v1/datasets/rows -T "$scratch/rows.csv"
@@ -77,17 +90,30 @@ idle_nodes() {
   expect 200
   jq -e --argjson count "$1" '.data[] | select(.id == "slurm:gpu") | .partition.nodes_unavailable == $count' "$body" >/dev/null
 }
-submit "$(xor_job "$endless" '{"device": "slurm:gpu", "report_every": 100000}')"
+moments=200000 # epochs between two moments; there are few enough of these for the time that the job has
+submit "$(xor_job $((moments * 239)) "{\"device\": \"slurm:gpu\", \"report_every\": $moments, \"timelapse_every\": $moments}")"
 until_so "the job runs" has_trained
 node=$(cat "$fake_slurm"/[0-9]*_*[0-9] | jq -r 'select(.state == "RUNNING") | .node' | head -1)
 echo "$node" >"$fake_slurm/drain"
 until_so "the job goes on elsewhere" node_leaves
 idle_nodes 1 || fail "the drained node is not shown: $(jq -c .data "$body")"
+http GET "/v1/jobs/$id"
+seen=$(jq .progress.epoch "$body")
+goes_further() {
+  http GET "/v1/jobs/$id"
+  jq -e --argjson seen "$seen" '.progress.epoch > $seen' "$body" >/dev/null
+}
+until_so "the job trains elsewhere" goes_further
 rm "$fake_slurm/drain"
 until_so "the node is there again" idle_nodes 0
 http POST "/v1/jobs/$id/cancel"
 ended "$id"
-echo "ok: a worker on a node that drains leaves"
+http GET "/v1/jobs/$id/plots/timelapse?size=2"
+expect 200
+# the last frame is that of the end
+jq -e --argjson every $moments '[.frames[].epoch][:-1] | length > 2 and . == [range(length) | . * $every]' "$body" >/dev/null ||
+  fail "moments of two nodes: $(jq -c '[.frames[].epoch]' "$body")"
+echo "ok: a worker on a node that drains leaves; the film has no gap"
 
 # `auto` goes where it starts first
 busy=()

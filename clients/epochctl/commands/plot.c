@@ -93,8 +93,8 @@ static const char *format_of(const char *output) {
 
 static ep_status picture_get(ep_client *client, const char *id, const ep_arguments *arguments,
                              ep_error *error) {
-  static const char *const PASSED[] = {"class", "column",     "x",     "y",     "size",
-                                       "cost",  "checkpoint", "epoch", "layer", "count"};
+  static const char *const PASSED[] = {"class",      "column", "x",     "y",     "size",   "cost",
+                                       "checkpoint", "epoch",  "layer", "count", "repeats"};
   char path[EP_REQUEST_PATH_BYTES], list[EP_REQUEST_PATH_BYTES], usual[FILE_PATH_BYTES];
   const char *name = arguments->words[1], *output = ep_arguments_value(arguments, "output");
   snprintf(usual, sizeof usual, "%s-plot.svg", id);
@@ -160,6 +160,8 @@ static const ep_option OPTIONS[] = {
    .doc = "mistakes, uncertain: rows (24)"},
   {.name = "epoch", .kind = EP_OPTION_TEXT, .value = "N|latest",
    .doc = "of a named plot: the network of that moment of the time-lapse, also while the job trains"},
+  {.name = "repeats", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_PLOT_REPEATS,
+   .doc = "importance: shuffles of each column (5)"},
   {.name = "column", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "dependence: the column"},
   {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
    .doc = "of a named plot: with these weights, also while the job trains"},
