@@ -87,7 +87,7 @@ small_disk() {
 
 costs_take() {
   [[ -n $costs && -s $costs/cpu.json && ! -e $data_dir/calibration ]] || return 0
-  mkdir "$data_dir/calibration"
+  mkdir -m 0700 "$data_dir/calibration" # as epochd makes it
   cp "$costs/cpu.json" "$data_dir/calibration/"
 }
 

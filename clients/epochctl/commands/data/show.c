@@ -119,7 +119,7 @@ static void classes_print(const json_t *classes) {
   char name[TEXT_BYTES];
   printf("\n%zu classes:", json_array_size(classes));
   for (size_t i = 0; i < json_array_size(classes) && i < SHOWN_COLUMNS; i++) {
-    ep_text_copy(name, sizeof name, json_string_value(json_array_get(classes, i)));
+    ep_text_copy(name, sizeof name, ep_json_text_at(json_array_get(classes, i), ""));
     printf("%s %s", i ? "," : "", name);
   }
   puts(json_array_size(classes) > SHOWN_COLUMNS ? ", ..." : "");
