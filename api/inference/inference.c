@@ -223,9 +223,11 @@ ep_status ep_inference_parse(const ep_model *model, const ep_output_meaning *mea
   enum { ID, PARAMETERS, INPUTS, OUTPUTS, COUNT };
   static const char *const KEYS[COUNT] = {"id", "parameters", "inputs", "outputs"};
   ep_slice values[COUNT] = {0}, behind = {body + json_bytes, body_bytes - json_bytes};
+  ep_scanner text = {body, body + json_bytes};
   *out = (ep_inference_request){0};
-  ep_status status =
-      ep_slice_cut((ep_slice){body, json_bytes}, "the request", KEYS, COUNT, values, error);
+  ep_scan_mark(&text);
+  ep_status status = ep_slice_cut((ep_slice){text.at, (size_t)(text.end - text.at)}, "the request",
+                                  KEYS, COUNT, values, error);
   if (status == EP_OK) status = id_take(values[ID], &out->id, error);
   if (status == EP_OK)
     status = outputs_take(model, meaning, values[PARAMETERS], values[OUTPUTS], out, error);

@@ -5,6 +5,11 @@
 #include "api/json/number_scan.h"
 #include "api/limits.h"
 
+void ep_scan_mark(ep_scanner *scanner) {
+  if (scanner->end - scanner->at >= 3 && memcmp(scanner->at, "\xEF\xBB\xBF", 3) == 0)
+    scanner->at += 3; /* RFC 8259, 8.1 */
+}
+
 bool ep_scan_word(ep_scanner *scanner, const char *word) {
   size_t bytes = strlen(word);
   if (ep_scan_peek(scanner) != word[0] || (size_t)(scanner->end - scanner->at) < bytes ||

@@ -30,6 +30,8 @@ static inline bool ep_scan_token(ep_scanner *scanner, char token) {
   scanner->at++;
   return true;
 }
+/* Takes a byte order mark, with which a text may begin. */
+void ep_scan_mark(ep_scanner *scanner);
 /* A string's bytes between the quotes, cut to text_bytes - 1. */
 bool ep_scan_string(ep_scanner *scanner, char *text, size_t text_bytes);
 /* A number of at most EP_SCAN_NUMBER_BYTES; infinite when it is too large for a double. */

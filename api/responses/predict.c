@@ -15,6 +15,7 @@
 bool ep_predict_has_rows(const char *text, size_t bytes) {
   ep_scanner scanner = {text, text + bytes};
   char key[8];
+  ep_scan_mark(&scanner);
   if (!ep_scan_token(&scanner, '{') || ep_scan_token(&scanner, '}')) return false;
   do {
     if (!ep_scan_string(&scanner, key, sizeof key)) return false;
@@ -193,6 +194,7 @@ ep_status ep_predict_parse(const char *text, size_t bytes, double **x, int64_t *
                           EP_LIMIT_PREDICT_BYTES);
   ep_scanner scanner = {text, text + bytes};
   matrix m = {0};
+  ep_scan_mark(&scanner);
   ep_status status = object_scan(&scanner, text, &m, threshold, problem);
   if (status != EP_OK) {
     free(m.values);

@@ -256,14 +256,15 @@ static ep_status model_hold(ep_predictor *predictor, const char *path, bool chec
 }
 
 ep_status ep_predictor_hold(ep_predictor *predictor, const char *weights, bool checkpoint,
-                            const char *sha256, bool *joins, ep_error *error) {
+                            const char *sha256, int64_t *joins, ep_error *error) {
   ep_instance_info info;
   const model *m = &predictor->model;
-  *joins = false;
+  *joins = 0;
   ep_status status = model_hold(predictor, weights, checkpoint, sha256, error);
   if (status != EP_OK) return status;
   ep_backend_cpu()->instance_info(m->instance, &info);
-  *joins = info.rows_apart && !(m->scaling.encoding && m->scaling.encoding->window.length > 0);
+  if (info.rows_apart && !(m->scaling.encoding && m->scaling.encoding->window.length > 0))
+    *joins = EP_LIMIT_PREDICT_BYTES / (int64_t)sizeof(double) / m->plan->program.out_features;
   return EP_OK;
 }
 

@@ -14,11 +14,11 @@ typedef struct ep_predictor ep_predictor;
 ep_status ep_predictor_create(ep_predictor **out, ep_error *error);
 void ep_predictor_destroy(ep_predictor *predictor); /* NULL is allowed */
 
-/* Reads the weights at `weights` unless they are held. *joins: rows of several requests may be
- * answered by one call, and each has the bits that it would have alone. checkpoint, sha256: as
- * below. */
+/* Reads the weights at `weights` unless they are held. *joins: how many rows of several requests
+ * may be answered by one call, where each has the bits that it would have alone: as many as
+ * EP_LIMIT_PREDICT_BYTES of output have; 0: none. checkpoint, sha256: as below. */
 ep_status ep_predictor_hold(ep_predictor *predictor, const char *weights, bool checkpoint,
-                            const char *sha256, bool *joins, ep_error *error);
+                            const char *sha256, int64_t *joins, ep_error *error);
 
 /* x: [rows, columns] in the units of the data; of a table that was encoded: all its columns but the
  * target, a category's as the number of its word, a date's in seconds since 1970. windows:

@@ -79,19 +79,19 @@ static bool joins(const ep_command *command, const ep_command *other) {
 static int joined_take(ep_replies *answers, int64_t *rows) {
   const ep_command *first = &answers->joined[0];
   char weights[EP_PATH_BYTES];
-  bool together = false;
+  int64_t most = 0;
   int count = 1;
   *rows = first->rows;
   if (first->kind != EP_COMMAND_PREDICT || first->rows >= EP_REPLIES_JOINED) return 1;
   if (weights_find(answers, first, weights, NULL) != EP_OK ||
       ep_predictor_hold(answers->predictor, weights, first->checkpoint > 0, first->weights_sha256,
-                        &together, NULL) != EP_OK ||
-      !together)
+                        &most, NULL) != EP_OK)
     return 1; /* what is wrong is said when it is answered */
+  if (most > EP_REPLIES_JOINED) most = EP_REPLIES_JOINED;
   pthread_mutex_lock(&answers->mutex);
   while (answers->count > 0) {
     const ep_command *next = &answers->queue[answers->first];
-    if (!joins(first, next) || *rows + next->rows > EP_REPLIES_JOINED) break;
+    if (!joins(first, next) || *rows + next->rows > most) break;
     *rows += next->rows;
     answers->joined[count++] = queue_take(answers);
   }
@@ -116,6 +116,7 @@ static bool joined_answer(ep_replies *answers, int count, int64_t rows) {
     reply.output = output + at * columns; /* lent: only encoded here */
     reply.rows = answers->joined[i].rows;
     reply.columns = columns;
+    if (i == 0) answers->joined_calls++;
     ep_link_send_reply(answers->link, &reply, NULL);
   }
   free(output);

@@ -24,6 +24,8 @@ typedef struct {
   int64_t values_bytes; /* of all that wait: EP_LIMIT_FRAMES_BYTES at most, or of one alone */
   int first, count;
   ep_command *joined;      /* [EP_REPLIES_JOINED], owned: those under way, the thread's */
+  int64_t joined_calls;    /* how often several were answered by one call: for tests, the thread's
+                              until its answers have come */
   ep_predictor *predictor; /* the thread's, owned; lives as long as the process */
   ep_link *link;           /* lent: where answers go */
   const char *data_dir;    /* lent */

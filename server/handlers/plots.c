@@ -9,6 +9,7 @@
 #include "api/json/json.h"
 #include "server/handlers/handlers.h"
 #include "server/handlers/thresholds.h"
+#include "server/jobs/checkpoints.h"
 #include "server/plots/plots.h"
 #include "server/process/data_dir.h"
 
@@ -80,6 +81,18 @@ static ep_status decision_read(const char *text, bool cost, double *out, ep_erro
   return status;
 }
 
+/* Whether the weights are there that the plot would be made of: where not, that is what is said. */
+static ep_status weights_find(ep_exchange *exchange, const char *job, ep_error *error) {
+  const char *name = ep_request_query(&exchange->request, "checkpoint");
+  ep_jobs *jobs = exchange->server->jobs;
+  char path[EP_PATH_BYTES];
+  int64_t step = 0;
+  ep_checkpoint found = {0};
+  if (!name) return ep_jobs_file(jobs, job, EP_WEIGHTS_FILE, path, sizeof path, error);
+  ep_status status = ep_checkpoint_name_read(name, &step, error);
+  return status == EP_OK ? ep_jobs_checkpoint_find(jobs, job, step, &found, path, error) : status;
+}
+
 ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_threshold *asked,
                             double *out, ep_error *error) {
   ep_plot_request request = {.cost_fp = NAN,
@@ -94,7 +107,9 @@ ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_thr
   if (asked->kind != EP_THRESHOLD_F1 && !cost) return EP_OK;
   if (cost) request.cost_fp = asked->cost_fp, request.cost_fn = asked->cost_fn;
   snprintf(request.name, sizeof request.name, "%s", ep_plot_kind_name(EP_PLOT_PR));
-  ep_status status = numbers_make(exchange, job, &request, true, &text, error);
+  ep_status status = weights_find(exchange, job, error);
+  if (status != EP_OK) return status;
+  status = numbers_make(exchange, job, &request, true, &text, error);
   if (status == EP_OK) status = decision_read(text, cost, out, error);
   free(text);
   if (status != EP_NOT_FOUND) return status;
@@ -103,7 +118,14 @@ ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_thr
 
 bool ep_threshold_is_named(const ep_request *request) {
   static const char key[] = "\"threshold\"";
-  return request->body && memmem(request->body, request->body_bytes, key, sizeof key - 1);
+  const char *at = request->body, *end = at ? at + request->body_bytes : at;
+  while (at && (at = memmem(at, (size_t)(end - at), key, sizeof key - 1))) {
+    at += sizeof key - 1;
+    const char *value = at;
+    while (value < end && strchr(" \t\r\n:", *value) && *value) value++;
+    if (value < end && *value == '"') return true; /* one that is searched for is text */
+  }
+  return false;
 }
 
 /* A parameter that names something. */

@@ -12,8 +12,8 @@
 ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_threshold *asked,
                             double *out, ep_error *error);
 
-/* Whether a body that is too long to be parsed here may name one: the search for it, if it is one,
- * is for the threads of server->ingest. */
+/* Whether a body that is too long to be parsed here may name one that is searched for, which is
+ * text: that is for the threads of server->ingest. */
 bool ep_threshold_is_named(const ep_request *request);
 
 /* Whether that takes a worker. */

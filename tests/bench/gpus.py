@@ -23,12 +23,13 @@ LEAST_SECONDS = 20  # that a part begins with
 SECONDS = 560  # of all: a command that may run for ten minutes ends by itself
 
 
-def kept(path):
-    """The parts that the file has."""
+def kept(path, gpu):
+    """The parts that the file has of the same GPUs: others are no rows of one table."""
     if not os.path.exists(path):
         return {}
     with open(path, encoding="utf-8") as file:
-        return json.load(file).get("rows", {})
+        earlier = json.load(file)
+    return earlier.get("rows", {}) if earlier.get("gpu") == gpu else {}
 
 
 def show(name, row):
@@ -74,7 +75,8 @@ def main():
     parser.add_argument("--ddp-device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--smoke", action="store_true")
     options = parser.parse_args()
-    out = dict(report.machine(), rows={} if options.smoke else kept(options.json), smoke=options.smoke)
+    machine = report.machine()
+    out = dict(machine, rows={} if options.smoke else kept(options.json, machine["gpu"]), smoke=options.smoke)
     right = True
     with tempfile.TemporaryDirectory(prefix="epochd-gpus.") as folder:
         bench = Bench(options, folder)

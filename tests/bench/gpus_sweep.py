@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -133,9 +134,14 @@ def kills(bench):
     flags = ["--plugin", os.path.abspath(bench.options.plugin)] if bench.options.plugin else []
     limit = min(KILLS_SECONDS_MAX, max(20, bench.left()))
     began = time.monotonic()
-    process = subprocess.run([sys.executable, RANKS, bench.options.prefix, "--gpus", str(bench.count), "--rounds",
-                              str(wanted), "--seed", "1", "--seconds", str(0.7 * limit), "--json", path, *flags],
-                             check=False)
+    process = subprocess.Popen([sys.executable, RANKS, bench.options.prefix, "--gpus", str(bench.count), "--rounds",
+                                str(wanted), "--seed", "1", "--seconds", str(0.7 * limit), "--json", path, *flags],
+                               start_new_session=True)
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)  # so that it ends its daemon
+        process.wait()
     if not os.path.exists(path):
         raise Failed(f"tests/fault/ranks.py ended with {process.returncode}, see above")
     with open(path, encoding="utf-8") as file:

@@ -1,8 +1,8 @@
 /* load.c: clients of a daemon on 127.0.0.1, for tests/bench/load. Prints one JSON object.
  *
  *   bench_load ask PORT PATH SECONDS SUBMITTERS SEED   GETs on one connection, jobs on others
- *   bench_load post PORT FILE SECONDS CLIENTS          FILE, a whole request, again and again by
- * each bench_load watch PORT JOB WATCHERS LINES           reads the job's next lines by each
+ *   bench_load post PORT FILE SECONDS CLIENTS          FILE, a whole request, again and again
+ *   bench_load watch PORT JOB WATCHERS LINES           reads the job's next lines by each
  *   bench_load log FILE JOB LINES SEED                 writes a log of so many epochs
  */
 #include <arpa/inet.h>

@@ -108,7 +108,7 @@ run(async ({ url, open, shots }) => {
       await drawn(page);
       const over = await overhang(page);
       if (over > 0) faults.push(`${where} hangs ${over} px over the edge`);
-      for (const theme of ["light", "dark"]) {
+      for (const theme of ["dark", "light"]) { // all rules come last, when late panels are there
         await themeSet(page, theme);
         await page.screenshot({ path: `${shots}/${name}-${theme}-${width}.png`, fullPage: true });
         count++;

@@ -69,6 +69,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer("<html>hello</html>")
         elif path == "/v1/models":
             self.answer("[" * 100000)
+        elif path.startswith("/v1/datasets/"):
+            self.answer(json.dumps({"name": EVIL, "rows": EVIL, "columns": [EVIL, 7], "classes": [1, None, EVIL],
+                                    "parts": {"train": {"x": {"shape": [3, 32, 32]}, "rows": EVIL}}}))
         elif path == "/v1/datasets":
             self.answer(json.dumps({"detail": EVIL, "errors": [{"pointer": EVIL, "detail": EVIL}] * 40}), 422)
         elif path.endswith("/curve"):

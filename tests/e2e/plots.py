@@ -203,6 +203,9 @@ def thresholds(job, rows, truth):
         fail("a threshold outlives its publication")
     if "parameters" in infer(rows, {"parameters": {"threshold": None}}):
         fail("a threshold decides that nobody has given")
+    for query in ("?checkpoint=999999&threshold=f1", "?checkpoint=999999"):
+        ask("POST", f"/v1/jobs/{job}/predict{query}", {"x": rows}, want=404)
+    ask("POST", f"/v1/jobs/{job}/predict?checkpoint=999999", {"x": rows, "threshold": "f1"}, want=404)
     for query, given in (("", 1.01), ("", -0.01), ("", "best"), ("", True), ("?threshold=0.5", 0.5)):
         problem = ask("POST", f"/v1/jobs/{job}/predict{query}", {"x": rows, "threshold": given}, want=422)
         if problem["errors"][0]["pointer"] != "/threshold":

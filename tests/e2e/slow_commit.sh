@@ -20,7 +20,7 @@ paths=("/v1/jobs" "/v1/jobs?view=summary" "/v1/jobs/$id" "/v1/jobs/$id/weights" 
   "/v1/jobs/$id/curve" "/v1/queue" "/v1/devices" "/v1/datasets" "/v1/models" "/metrics" "/livez")
 ask() {
   for _ in {1..5}; do
-    curl -sSf -o /dev/null -w '%{time_total}\n' --max-time "$patience" "$url$1" || return 1
+    curl -sSf -o /dev/null -w '%{time_total}\n' --max-time 60 "$url$1" || return 1
   done | sort -g | tail -n 1
 }
 readers=()

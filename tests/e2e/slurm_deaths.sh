@@ -105,16 +105,17 @@ taken_up
 job=$(jq -c '.checkpoint.every_seconds = 0.1' <<<"$long_job")
 disturbed "a worker's process is killed while nobody greets its relay" worker_kill_ungreeted
 taken_up
-trained 0.5 0.1
-disturbed "nothing dies" nothing
-disturbed "a worker's process is killed" worker_kill
-disturbed "a relay is killed" relay_kill
+job=$long_job
 disturbed "a relay is killed where there is accounting" relay_kill_accounted
 rm "$fake_slurm/accounting"
 http GET "/v1/jobs/$id/events?follow=0"
 grep -q "Slurm's job of the worker ended: OUT_OF_MEMORY, exit code 137:0, after 00:00:[0-9]* on n" "$body" ||
   fail "the job does not say how its worker ended: $(grep -v '"epoch"' "$body" | head -c 1500)"
 echo "ok: the accounting says how a worker ended"
+trained 0.5 0.1
+disturbed "nothing dies" nothing
+disturbed "a worker's process is killed" worker_kill
+disturbed "a relay is killed" relay_kill
 disturbed "the gateway is killed" gateway_kill
 check "its job was not interrupted" '.attempt == 1'
 disturbed "epochd is killed" epochd_kill

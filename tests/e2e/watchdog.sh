@@ -68,4 +68,9 @@ until_so "the watchdog ends the worker" grep -q 'made no progress for' "$log"
 again() { has_trained && [[ $(jq .attempt "$body") == 2 ]]; }
 until_so "a hung worker is ended, and its job trains again" again
 cancel "$id"
+
+# 5. the end of a job after that is not lost
+submit "$(xor_job 2000)"
+finish "$id"
+check "a job after it ends at its first attempt" '.attempt == 1'
 daemon_stop

@@ -21,6 +21,7 @@ from clients import Daemon, ENDED, Http, Wrong
 from kills import kill, workers
 
 OTHERS = "epochd-power."  # a test that runs beside this one has its disks there
+PATIENCE_SECONDS = 240
 VICTIMS = ["rank", "worker", "daemon", "both"]
 GPU_VICTIMS = VICTIMS + ["idle worker"]
 GRIDS = [{"data": 2}, {"data": 4}, {"model": 2}, {"model": 4, "micro_batches": 3}, {"data": 2, "model": 2},
@@ -76,7 +77,10 @@ class Disturbed:
         libraries = os.environ.get("EPOCHD_BENCH_LIBRARIES")
         self.daemon = Daemon(self.options.build, self.data, self.log, {"LD_LIBRARY_PATH": libraries} if libraries else {},
                              flags + (["--plugin", plugin] if plugin else []))
+        until = time.monotonic() + PATIENCE_SECONDS
         while gpus and any(device["state"] not in ("idle", "busy") for device in self.devices()):
+            if time.monotonic() > until:
+                raise Wrong(f"GPUs are not ready after {PATIENCE_SECONDS} s: {self.daemon.log_end()}")
             time.sleep(0.01)
 
     def devices(self):
@@ -155,9 +159,9 @@ def grids(gpus):
 
 def campaign(options, chance, scratch, counts):
     """The table's rows, each printed once its job has ended; what differs is in their faults."""
-    each, rows, turn = max(1, min(5, options.rounds // 2)), [], 0
+    possible, rows, turn = grids(options.gpus), [], 0
+    each = max(1, min(5, options.rounds // len(possible)))
     until = time.monotonic() + options.seconds
-    possible = grids(options.gpus)
     while sum(counts.values()) < options.rounds and turn < 4 * options.rounds and time.monotonic() < until:
         grid, so_far = possible[turn % len(possible)], sum(counts.values())
         row = {"grid": grid, "kills": 0, "attempts": None, "weights": None, "epochs": None, "fault": None}

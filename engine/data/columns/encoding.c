@@ -65,6 +65,26 @@ void ep_encoding_place(ep_encoding *encoding) {
   columns_place(encoding, true);
 }
 
+/* By their names, and of one name in the order of the table. */
+static int columns_compare(const void *a, const void *b) {
+  const ep_column_encoding *left = *(ep_column_encoding *const *)a;
+  const ep_column_encoding *right = *(ep_column_encoding *const *)b;
+  int order = strcmp(left->name, right->name);
+  return order ? order : (left > right) - (left < right);
+}
+
+ep_status ep_encoding_names_compare(ep_encoding *encoding) {
+  const size_t count = (size_t)encoding->columns;
+  ep_column_encoding **sorted = malloc(count * sizeof *sorted + 1);
+  if (!sorted) return EP_NO_MEMORY;
+  for (size_t i = 0; i < count; i++) sorted[i] = &encoding->column[i];
+  qsort(sorted, count, sizeof *sorted, columns_compare);
+  for (size_t i = 0; i < count; i++)
+    sorted[i]->again = i > 0 && strcmp(sorted[i]->name, sorted[i - 1]->name) == 0;
+  free(sorted);
+  return EP_OK;
+}
+
 static double scaled(const ep_column_encoding *column, double value) {
   return (value - column->shift) / column->scale;
 }

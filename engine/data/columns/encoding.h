@@ -38,6 +38,7 @@ enum {
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* its index in the table where that has no name for it */
+  bool again;                         /* a column before it has the same name */
   ep_column_type type;                /* of the cells, */
   ep_cell_kind form;                  /* and how a number or a date is written */
   ep_encode encode;
@@ -107,6 +108,8 @@ int64_t ep_encoding_inputs(const ep_encoding *encoding);
 int64_t ep_column_features(const ep_column_encoding *column);
 /* Gives each column its place among the features, and in the table of those that are embedded. */
 void ep_encoding_place(ep_encoding *encoding);
+/* Finds the columns whose name is there `again`. EP_NO_MEMORY. */
+ep_status ep_encoding_names_compare(ep_encoding *encoding);
 /* Whether its cells are words. */
 bool ep_column_is_category(const ep_column_encoding *column);
 

@@ -50,9 +50,8 @@ static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
 static void alike_refuse(ep_field_reader *reader, const ep_encoding *encoding) {
   for (int64_t i = 0; i < encoding->columns; i++) {
     const char *name = encoding->column[i].name;
-    int64_t first = ep_encoding_column_find(encoding, name);
-    if (first == i || encoding->column[i].encode == EP_ENCODE_NONE ||
-        encoding->column[first].encode == EP_ENCODE_NONE)
+    if (!encoding->column[i].again || encoding->column[i].encode == EP_ENCODE_NONE ||
+        encoding->column[ep_encoding_column_find(encoding, name)].encode == EP_ENCODE_NONE)
       continue;
     size_t place = ep_field_reader_enter(reader, name);
     ep_field_reader_fail(reader,
@@ -141,15 +140,17 @@ static void cell_fail(ep_field_reader *reader, const ep_column_encoding *column,
 }
 
 /* Reads the cells of all columns that are features; returns how many members of the object mean a
- * column of the table. */
+ * column of the table. twice: one of them means two; written. */
 static size_t cells_read(ep_field_reader *reader, const ep_encoding *encoding, const json_t *object,
-                         double *cells) {
+                         double *cells, bool *twice) {
   size_t known = json_object_get(object, encoding->target) &&
                  ep_encoding_column_find(encoding, encoding->target) < 0;
+  *twice = false;
   for (int64_t i = 0; i < encoding->columns; i++) {
     const ep_column_encoding *column = &encoding->column[i];
     const json_t *value = json_object_get(object, column->name);
-    known += value != NULL;
+    known += value && !column->again;
+    *twice = *twice || (value && column->again);
     cells[i] = NAN;
     if (column->encode == EP_ENCODE_NONE) continue;
     size_t place = ep_field_reader_enter(reader, column->name);
@@ -171,9 +172,10 @@ ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *obje
     ep_field_reader_fail(&reader, "must be an object of cells by their columns, not %s",
                          ep_json_type_name(object));
   if (reader.status != EP_OK) return reader.status;
-  size_t known = cells_read(&reader, encoding, object, cells), members = json_object_size(object);
-  if (known < members) unknown_find(&reader, encoding, object);
-  if (known > members) alike_refuse(&reader, encoding);
+  bool twice;
+  size_t known = cells_read(&reader, encoding, object, cells, &twice);
+  if (known < json_object_size(object)) unknown_find(&reader, encoding, object);
+  if (twice) alike_refuse(&reader, encoding);
   return reader.status;
 }
 

@@ -42,7 +42,7 @@ static void parts_print(const ep_terminal *terminal, const json_t *dataset) {
   ep_text_table_deinit(&table);
 }
 
-/* "2024-02-29", and the time of day where there is one; of a time of day alone it is the seconds.
+/* "2024-02-29", and the time of day where there is one. A time of day alone is one of 1970-01-01.
  */
 static void date_text(double seconds, char text[EP_HUMAN_BYTES]) {
   time_t whole = (time_t)seconds;
@@ -119,7 +119,7 @@ static void classes_print(const json_t *classes) {
   char name[TEXT_BYTES];
   printf("\n%zu classes:", json_array_size(classes));
   for (size_t i = 0; i < json_array_size(classes) && i < SHOWN_COLUMNS; i++) {
-    ep_text_copy(name, sizeof name, json_string_value(json_array_get(classes, i)));
+    ep_text_copy(name, sizeof name, ep_json_text_at(json_array_get(classes, i), ""));
     printf("%s %s", i ? "," : "", name);
   }
   puts(json_array_size(classes) > SHOWN_COLUMNS ? ", ..." : "");

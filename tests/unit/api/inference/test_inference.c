@@ -58,12 +58,13 @@ START_TEST(json_flat_and_nested_are_the_same) {
   static const char *const DATA[] = {"[1,2,3,4,5,6]", "[[[[1,2,3],[4,5,6]]]]",
                                      " [ 1 , 2,3 ,4,5,6.0e0 ] "};
   static const char *const SHAPES[] = {"[1,1,2,3]", "[1, 1,2,3]", "[1,6]"};
+  static const char *const MARKS[] = {"", "", "\xEF\xBB\xBF"}; /* a byte order mark */
   char json[256];
   for (int i = 0; i < 3; i++) {
     ep_inference_request request;
     snprintf(json, sizeof json,
-             "{\"inputs\":[{\"data\":%s,\"name\":\"x\",\"shape\":%s,\"datatype\":\"INT32\"}]}",
-             DATA[i], SHAPES[i]);
+             "%s{\"inputs\":[{\"data\":%s,\"name\":\"x\",\"shape\":%s,\"datatype\":\"INT32\"}]}",
+             MARKS[i], DATA[i], SHAPES[i]);
     parse_well(&image, json, NULL, 0, &request);
     ck_assert_int_eq(request.columns, 6);
     assert_row(&request, 1, WANTED);

@@ -380,6 +380,26 @@ START_TEST(one_output_has_two_classes) {
 }
 END_TEST
 
+START_TEST(rows_may_begin_with_a_byte_order_mark) {
+  static const char numbers[] = "\xEF\xBB\xBF{\"x\":[[7]]}", named[] = "\xEF\xBB\xBF{\"rows\":[]}",
+                    torn[] = "\xEF\xBB{\"x\":[[7]]}";
+  double *x;
+  int64_t rows, columns;
+  ep_threshold threshold;
+  ep_problem problem = {0};
+  ck_assert(ep_predict_has_rows(named, sizeof named - 1));
+  ck_assert(!ep_predict_has_rows(numbers, sizeof numbers - 1));
+  ck_assert_int_eq(
+      ep_predict_parse(numbers, sizeof numbers - 1, &x, &rows, &columns, &threshold, &problem),
+      EP_OK);
+  ck_assert(rows == 1 && columns == 1 && x[0] == 7);
+  free(x);
+  ck_assert_int_eq(
+      ep_predict_parse(torn, sizeof torn - 1, &x, &rows, &columns, &threshold, &problem),
+      EP_MALFORMED);
+}
+END_TEST
+
 START_TEST(rows_to_predict) {
   static const char text[] = " {\"x\" : [ [1, 2.5e0] ,\n[-3,0.1] ] } ";
   double *x;
@@ -564,6 +584,7 @@ EP_SUITE("api/job") {
   tcase_add_test(tests, classes_have_names_and_probabilities);
   tcase_add_test(tests, one_output_has_two_classes);
   tcase_add_test(tests, rows_to_predict);
+  tcase_add_test(tests, rows_may_begin_with_a_byte_order_mark);
   tcase_add_test(tests, thresholds_beside_rows);
   tcase_add_loop_test(tests, bad_rows_are_refused, 0, ROWS(refused));
   tcase_add_test(tests, rows_have_a_limit);

@@ -92,6 +92,7 @@ START_TEST(columns_of_one_name_keep_their_order) {
   int64_t rows;
   ep_problem problem;
   strcpy(encoding.column[2].name, "age");
+  ck_assert_int_eq(ep_encoding_names_compare(&encoding), EP_OK);
   ck_assert_int_eq(read_text("city,age,age\nRome,30,1.5\n", false, &x, &rows, &problem), EP_OK);
   ck_assert(x[0] == 30 && x[1] == 1 && x[2] == 1.5);
   free(x);
@@ -104,6 +105,13 @@ START_TEST(columns_of_one_name_keep_their_order) {
                    EP_INVALID);
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/age");
   ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "two columns of the table are called"));
+  json_object_set_new(object, "zzz", json_integer(1)); /* as many members as columns */
+  problem = (ep_problem){0};
+  ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, &problem),
+                   EP_INVALID);
+  ck_assert_int_eq(problem.errors_count, 2);
+  ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/zzz");
+  ck_assert_str_eq(problem.errors[1].pointer, "/rows/0/age");
   json_decref(object);
 }
 END_TEST

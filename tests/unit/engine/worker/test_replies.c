@@ -12,7 +12,8 @@
 #include "tests/suite.h"
 #include "tests/unit/engine/training/training_fixture.h"
 
-enum { COLUMNS = 2, ROWS_MOST = 3, NETWORKS = 2, REQUESTS = 400 };
+/* FIRST_ROWS: an answer that no socket takes at once, so that the others wait behind it. */
+enum { COLUMNS = 2, ROWS_MOST = 3, FIRST_ROWS = 100000, NETWORKS = 2, REQUESTS = 400 };
 
 /* Two networks in a folder as a worker has it, what epochd has of the socket, and the answers. */
 typedef struct {
@@ -81,7 +82,7 @@ static int64_t columns_of(int request) {
 static ep_command request_make(int request) {
   ep_command command = {.kind = EP_COMMAND_PREDICT,
                         .request = (uint64_t)request + 1,
-                        .rows = 1 + request % ROWS_MOST,
+                        .rows = request == 0 ? FIRST_ROWS : 1 + request % ROWS_MOST,
                         .columns = columns_of(request),
                         .windows = 1};
   snprintf(command.job, sizeof command.job, "%s", jobs[network_of(request)]);
@@ -155,6 +156,7 @@ START_TEST(each_gets_its_own_answer) {
     reply_check(&r, predictor, &reply);
     ep_reply_deinit(&reply);
   }
+  ck_assert_int_gt(r.answers.joined_calls, 0);
   ep_predictor_destroy(predictor);
   room_close(&r);
 }
