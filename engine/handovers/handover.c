@@ -234,9 +234,11 @@ static ep_status files_take(const ep_handover_start *start, const ep_handover *h
   char path[EP_PATH_BYTES];
   ep_status status = ep_path_join(path, error, start->job_folder, EP_HANDOVER_FILE, NULL);
   if (status == EP_OK) status = ep_handover_write(path, handover, error);
-  for (int i = 0; status == EP_OK && i < handover->files_count; i++)
-    if (trials || strcmp(handover->files[i].name, EP_TRIALS_FILE) != 0)
-      status = file_take(start, folder, &handover->files[i], error);
+  for (int i = 0; status == EP_OK && i < handover->files_count; i++) {
+    if (!trials && strcmp(handover->files[i].name, EP_TRIALS_FILE) == 0) continue;
+    status = file_take(start, folder, &handover->files[i], error);
+    if (start->moved) start->moved(start->context);
+  }
   return status == EP_OK ? ep_durable_folder_sync(start->job_folder, error) : status;
 }
 

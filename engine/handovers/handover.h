@@ -22,6 +22,8 @@ typedef struct {
   const char *job;
   int attempt;
   int64_t epochs_logged;
+  void (*moved)(void *context); /* after each file that was copied; NULL = not wanted */
+  void *context;
 } ep_handover_start;
 
 /* Puts what earlier attempts left into the job's folder, if it goes beyond what is there, and

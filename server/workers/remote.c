@@ -216,15 +216,27 @@ static void worker_attach(ep_supervisor *s, const ep_control *control, int file)
   ep_supervised_attach(s, place, file, same);
 }
 
+/* NULL: it is none of epochd's any more. */
+static ep_supervised *worker_named(ep_supervisor *s, const char *name) {
+  for (int i = 0; i < s->workers_count; i++)
+    if (s->worker[i].remote && name[0] && strcmp(s->worker[i].worker, name) == 0)
+      return &s->worker[i];
+  return NULL;
+}
+
 static void worker_gone(ep_supervisor *s, const ep_control *control) {
-  for (int i = 0; i < s->workers_count; i++) {
-    ep_supervised *worker = &s->worker[i];
-    if (!worker->remote || worker->worker[0] == 0 || strcmp(worker->worker, control->worker) != 0)
-      continue;
-    snprintf(worker->cause, sizeof worker->cause, "%s", control->text);
-    worker->gone = true;
-    if (worker->status.state == EP_DEVICE_RESTARTING) worker->restart_us = 0;
-  }
+  ep_supervised *worker = worker_named(s, control->worker);
+  if (!worker) return;
+  snprintf(worker->cause, sizeof worker->cause, "%s", control->text);
+  worker->gone = true;
+  if (worker->status.state == EP_DEVICE_RESTARTING) worker->restart_us = 0;
+}
+
+/* A job whose files are on their way cannot report so far: that is no silence. */
+static void moves_note(ep_supervisor *s, const ep_control *control) {
+  ep_supervised *worker = worker_named(s, control->worker);
+  if (worker && worker->status.job[0] && !worker->begun && worker->deadline_us != 0)
+    ep_supervised_heard(s, worker, false);
 }
 
 static void waits_note(ep_supervisor *s, const ep_control *control) {
@@ -238,14 +250,10 @@ static void waits_note(ep_supervisor *s, const ep_control *control) {
 
 /* Its node drains. */
 static void worker_leave(ep_supervisor *s, const ep_control *control) {
-  for (int i = 0; i < s->workers_count; i++) {
-    ep_supervised *worker = &s->worker[i];
-    if (!worker->remote || worker->worker[0] == 0 || strcmp(worker->worker, control->worker) != 0 ||
-        worker->leaving)
-      continue;
-    ep_log(EP_LOG_INFO, "device %s: worker %s: %s", worker->id, worker->worker, control->text);
-    ep_supervised_leave(worker);
-  }
+  ep_supervised *worker = worker_named(s, control->worker);
+  if (!worker || worker->leaving) return;
+  ep_log(EP_LOG_INFO, "device %s: worker %s: %s", worker->id, worker->worker, control->text);
+  ep_supervised_leave(worker);
 }
 
 static void partition_note(ep_supervisor *s, const ep_control *control) {
@@ -271,6 +279,7 @@ static void control_take(ep_supervisor *s, const ep_control *control) {
   case EP_CONTROL_GONE: worker_gone(s, control); return;
   case EP_CONTROL_WAITS: waits_note(s, control); return;
   case EP_CONTROL_LEAVE: worker_leave(s, control); return;
+  case EP_CONTROL_MOVES: moves_note(s, control); return;
   case EP_CONTROL_REFUSED: refused_add(s, control->count); return;
   case EP_CONTROL_PARTITION: partition_note(s, control); return;
   default: return;

@@ -71,7 +71,7 @@ relay_term_away() {
   epochd_dies
   relay_term
   until_so "the relay leaves its job" is_left
-  slurm_start "${flags[@]}"
+  slurm_start "${flags[@]}" --slurm-reconnect-seconds 1 # of the next epochd: the relay has ended
 }
 # Something takes the relay's connection and does not greet it; meanwhile the worker dies.
 worker_kill_ungreeted() {
@@ -84,7 +84,7 @@ worker_kill_ungreeted() {
   until_so "the relay leaves its job" is_left
   kill "$silent"
   wait "$silent" 2>/dev/null || true
-  slurm_start "${flags[@]}"
+  slurm_start "${flags[@]}" --slurm-reconnect-seconds 1
 }
 # The job went on from a checkpoint that epochd can only have by what was left.
 taken_up() {
@@ -99,13 +99,6 @@ long_job=$job
 long_values=$here_values
 disturbed "SIGTERM to a worker: its job goes on elsewhere" relay_term
 jq -e '.attempt == 2' "$body" >/dev/null || fail "a worker that left did not have its job go on elsewhere"
-disturbed "SIGTERM to a worker while epochd is away" relay_term_away
-taken_up
-! grep -q "the time to leave is over" "$shared"/logs/* || fail "a relay waited for an epochd that was not there"
-job=$(jq -c '.checkpoint.every_seconds = 0.1' <<<"$long_job")
-disturbed "a worker's process is killed while nobody greets its relay" worker_kill_ungreeted
-taken_up
-job=$long_job
 disturbed "a relay is killed where there is accounting" relay_kill_accounted
 rm "$fake_slurm/accounting"
 http GET "/v1/jobs/$id/events?follow=0"
@@ -122,6 +115,17 @@ disturbed "epochd is killed" epochd_kill
 check "its job was not interrupted" '.attempt == 1'
 disturbed "epochd is killed with its job's end in hand" epochd_kill_late
 check "its job was not interrupted" '.attempt == 1'
+
+job=$long_job
+here_values=$long_values
+disturbed "SIGTERM to a worker while epochd is away" relay_term_away
+taken_up
+grep -q "epochd was given up" "$shared"/logs/* || fail "the relay waited for an epochd that was not there"
+daemon_stop
+slurm_start "${flags[@]}"
+job=$(jq -c '.checkpoint.every_seconds = 0.1' <<<"$long_job")
+disturbed "a worker's process is killed while nobody greets its relay" worker_kill_ungreeted
+taken_up
 
 # cancel
 submit "$(xor_job "$endless" '{"device": "slurm:gpu", "report_every": 100000}')"

@@ -42,6 +42,7 @@ typedef enum {
   EP_CONTROL_WAITS,  /* device, text: why Slurm lets its workers wait, or refuses them; "" = no more
                       */
   EP_CONTROL_LEAVE,  /* worker, text: its node is to end soon, and why */
+  EP_CONTROL_MOVES,  /* worker: files that its job needs are on their way */
   EP_CONTROL_REFUSED,   /* count: connections that were refused since the last one */
   EP_CONTROL_PARTITION, /* device, partition: what Slurm shows of it */
   /* To the gateway. */

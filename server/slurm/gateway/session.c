@@ -21,6 +21,7 @@
 
 #define GREETING_US INT64_C(10000000) /* for a handshake and a greeting */
 #define FAREWELL_US INT64_C(2000000)  /* for the last record to a relay */
+#define MOVES_US INT64_C(1000000)     /* between two words that files are on their way */
 #define ORPHAN_US INT64_C(1000000)    /* between the end of epochd's socket and its word why */
 
 enum { READ_BYTES = 256 << 10, QUEUED_MOST_BYTES = 4 << 20, LOOK_MS = 1000 };
@@ -47,6 +48,7 @@ typedef struct {
   bool preparing; /* its files are being sent */
   bool asking;    /* whether the relay has a folder: its reply is awaited */
   int next_need;
+  int64_t moves_us; /* when epochd was told last that they are on their way */
   ep_outgoing outgoing;
   bool over;
 } session;
@@ -254,9 +256,21 @@ static ep_status local_read(session *s, ep_error *error) {
   return EP_OK;
 }
 
+/* epochd ends a worker that is silent for long, which one is whose files take so long. */
+static void moves_tell(void *context) {
+  session *s = context;
+  ep_control control = {.kind = EP_CONTROL_MOVES};
+  const int64_t now_us = ep_clock_steady_us();
+  if (now_us < s->moves_us + MOVES_US) return;
+  s->moves_us = now_us;
+  memcpy(control.worker, s->ticket->worker, sizeof control.worker);
+  ep_control_send(s->gateway->control, &control, -1, NULL);
+}
+
 /* What an attempt before left in the shared folder. Without it the job goes on from its own last
  * checkpoint. */
-static void handover_take(const ep_gateway_setup *setup, const ep_command *train) {
+static void handover_take(session *s, const ep_command *train) {
+  const ep_gateway_setup *setup = s->gateway->setup;
   char folder[EP_PATH_BYTES];
   ep_error error = {0};
   int64_t step = -1;
@@ -264,7 +278,9 @@ static void handover_take(const ep_gateway_setup *setup, const ep_command *train
                                    .job_folder = folder,
                                    .job = train->job,
                                    .attempt = train->attempt,
-                                   .epochs_logged = train->epochs_logged};
+                                   .epochs_logged = train->epochs_logged,
+                                   .moved = moves_tell,
+                                   .context = s};
   if (!setup->shared_dir[0] ||
       ep_path_join(folder, NULL, setup->data_dir, "jobs", train->job, NULL) != EP_OK)
     return;
@@ -281,12 +297,13 @@ static ep_status command_prepare(session *s, ep_frame_kind kind, size_t bytes, e
   ep_command command = {0};
   const ep_gateway_setup *setup = s->gateway->setup;
   s->preparing = true;
+  s->moves_us = ep_clock_steady_us();
   s->next_need = 0;
   if (kind != EP_FRAME_COMMAND) return EP_OK;
   ep_status status = ep_command_decode(s->in + EP_FRAME_HEADER_BYTES, bytes - EP_FRAME_HEADER_BYTES,
                                        &command, error);
   if (status == EP_OK && command.kind == EP_COMMAND_TRAIN) {
-    handover_take(setup, &command);
+    handover_take(s, &command);
     status = ep_needs_find(&s->needs, setup->data_dir, &command, error);
     if (status == EP_OK) status = ep_place_begin(&s->place, setup->data_dir, command.job, error);
   }
@@ -307,6 +324,7 @@ static ep_status need_begin(session *s, ep_error *error) {
     ep_error why = {0}; /* else the files go over the connection */
     if (ep_shared_put_dataset(s->gateway->setup, need->name, &why) != EP_OK)
       ep_log(EP_LOG_WARNING, "the shared folder: %s", why.message);
+    moves_tell(s);
     s->asking = true;
     return ep_channel_put(s->channel, EP_RECORD_FOLDER, 0, need->name, sizeof need->name, NULL, 0,
                           error);
@@ -328,7 +346,9 @@ static ep_status needs_send(session *s, bool *done, ep_error *error) {
   *done = false;
   while (status == EP_OK && !s->asking) {
     if (s->outgoing.file >= 0) {
+      const int64_t left = s->outgoing.left;
       status = ep_outgoing_go_on(&s->outgoing, s->channel, error);
+      if (s->outgoing.left < left) moves_tell(s);
       if (s->outgoing.file >= 0) return status;
     } else if (s->next_need < s->needs.count) {
       status = need_begin(s, error);

@@ -200,6 +200,34 @@ START_TEST(what_slurm_shows_reaches_the_list_of_devices) {
 }
 END_TEST
 
+START_TEST(a_job_whose_files_are_on_their_way_is_not_silent) {
+  ep_control control = control_of(EP_CONTROL_ATTACH, "wrk_a");
+  tell(&control);
+  ep_supervised *worker = &supervisor.worker[0];
+  supervisor.stall_seconds = 60;
+  snprintf(worker->status.job, sizeof worker->status.job, "job_a");
+  control = control_of(EP_CONTROL_MOVES, "wrk_a");
+  worker->deadline_us = 1;
+  tell(&control);
+  ck_assert_int_gt(worker->deadline_us, 1);
+  ck_assert_int_eq(worker->frames, 0); /* it has reported nothing */
+  worker->deadline_us = 1;
+  worker->begun = true; /* from then on its reports count */
+  tell(&control);
+  ck_assert_int_eq(worker->deadline_us, 1);
+  worker->begun = false;
+  control = control_of(EP_CONTROL_MOVES, "wrk_b");
+  tell(&control);
+  control = control_of(EP_CONTROL_MOVES, "");
+  tell(&control);
+  ck_assert_int_eq(worker->deadline_us, 1);
+  worker->deadline_us = 0; /* one that helps, and has nothing to do */
+  control = control_of(EP_CONTROL_MOVES, "wrk_a");
+  tell(&control);
+  ck_assert_int_eq(worker->deadline_us, 0);
+}
+END_TEST
+
 EP_SUITE("server/workers/remote") {
   TCase *tests = ep_suite_case(suite, "remote");
   tcase_add_checked_fixture(tests, setup, teardown);
@@ -210,4 +238,5 @@ EP_SUITE("server/workers/remote") {
   tcase_add_test(tests, as_many_workers_are_wanted_as_jobs);
   tcase_add_test(tests, only_idle_workers_that_are_too_small_make_room);
   tcase_add_test(tests, what_slurm_shows_reaches_the_list_of_devices);
+  tcase_add_test(tests, a_job_whose_files_are_on_their_way_is_not_silent);
 }
