@@ -5,9 +5,8 @@
  *
  * A compilation takes a second or more. So each kernel compiles for each kind of generation with
  * the first program that it takes, and with any other program for 9.0 and one generation more,
- * another one each time;
- * "--all": for every generation with every program. Prints a line a kernel; exits with 1 when one
- * did not compile, or an executor took no program. */
+ * another one each time. "--all": for every generation with every program. Prints a line a kernel;
+ * exits with 1 when one did not compile, or an executor took no program. */
 #include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>

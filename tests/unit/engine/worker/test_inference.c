@@ -105,8 +105,9 @@ END_TEST
 START_TEST(more_numbers_than_a_frame_takes_are_refused) {
   enum { OUTPUTS = 1000, MOST = EP_LIMIT_PREDICT_BYTES / 8 / OUTPUTS };
   fixture f;
+  ep_predictor *predictor;
   double *x = calloc(MOST + 1, sizeof *x), *output;
-  int64_t columns;
+  int64_t columns, joins;
   ep_error error = {0};
   ck_assert_ptr_nonnull(x);
   train(&f, "{\"data\":{\"inline\":{\"x\":[[0],[1]],\"y\":[0,1]}},\"model\":{\"layers\":[{\"type\":"
@@ -117,6 +118,11 @@ START_TEST(more_numbers_than_a_frame_takes_are_refused) {
   ck_assert_int_eq(infer(f.folder, x, MOST + 1, 1, &output, &columns, &error), EP_TOO_LARGE);
   ck_assert_str_eq(error.pointer, "/x");
   ck_assert_ptr_null(output);
+  ck_assert_int_eq(ep_predictor_create(&predictor, NULL), EP_OK);
+  ck_assert_int_eq(ep_predictor_hold(predictor, weights_of(f.folder), false, "", &joins, NULL),
+                   EP_OK);
+  ck_assert_int_eq(joins, MOST); /* no more are made together than fit */
+  ep_predictor_destroy(predictor);
   free(x);
   fixture_close(&f);
 }
