@@ -69,7 +69,8 @@ ep_status ep_allocation_make(const ep_allocator *allocator, const ep_job_row *ro
   static const ep_slurm_spec NONE;
   const ep_slurm_need need = {.bytes = row->bytes,
                               .cores = row->cores,
-                              .ranks = ep_gang_read(row->spec).most,
+                              /* A live job's spec may be with the store alone; it has no ranks. */
+                              .ranks = row->spec ? ep_gang_read(row->spec).most : 0,
                               .seconds = row->seconds_cpu};
   return request_make(allocator, &need, slurm ? slurm : &NONE, device, out, error);
 }
