@@ -4,6 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 
 backup() { # makes one; its folder goes to $made
+  sleep 1 # which is in a backup's name
   "$build/bin/epochd" --backup "$scratch/backups" --data-dir "$data_dir" >"$scratch/made" || fail "no backup"
   made=$(cut -d ' ' -f 1 "$scratch/made")
   made=${made%:}
@@ -37,7 +38,6 @@ stream &
 own+=($!)
 declare -a all=()
 for ((i = 0; i < 3; i++)); do
-  sleep 1 # which is in a backup's name
   backup
   all+=("$made")
   cat "$scratch/made"
