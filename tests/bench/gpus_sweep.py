@@ -135,8 +135,7 @@ def kills(bench):
     limit = min(KILLS_SECONDS_MAX, max(20, bench.left()))
     began = time.monotonic()
     process = subprocess.Popen([sys.executable, RANKS, bench.options.prefix, "--gpus", str(bench.count), "--rounds",
-                                str(wanted), "--seed", "1", "--seconds", str(0.7 * limit), "--json", path, *flags],
-                               start_new_session=True)
+                                str(wanted), "--seed", "1", "--seconds", str(0.7 * limit), "--json", path, *flags])
     try:
         process.wait(limit)
     except subprocess.TimeoutExpired:
