@@ -72,11 +72,4 @@ template <int N> static __device__ inline void store(half_number *to, const floa
 
 #endif
 
-/* dy/dx, from y alone where there is no `before`; relu is told apart early, as the most usual. */
-template <bool relu>
-static __device__ inline float derivative(const ep_op &op, float y, const float *before) {
-  if (relu) return ep_relu_derivative(y);
-  return ep_activation_derivative(&op, before ? *before : y, y);
-}
-
 #endif
