@@ -57,7 +57,7 @@ async function readAs({ page, url }) {
   console.log("ok: header, delimiter and table are as the user says");
 }
 
-async function looked({ page }) {
+async function looked({ page, url }) {
   await page.goto("/#/datasets/Our-people");
   const lines = page.locator(".columns-table tbody tr");
   await lines.first().waitFor();
@@ -70,7 +70,12 @@ async function looked({ page }) {
   check(row.join("|") === "1|–|male|13|37.5|1911-02-11|no", `a row is ${row.join("|")}`);
   check((await page.locator("main b, main img").count()) === 0, "a column's name became markup");
   check((await page.inputValue("#target")) === "6", `the target is column ${await page.inputValue("#target")}`);
-  console.log("ok: columns with types, gaps and histograms, and the first rows");
+  await fetch(`${url}/v1/datasets/priced`, { method: "PUT", body: "price,share\n$1.50,7 %\n$2.25,8 %\n$3.50,9 %\n" });
+  await page.goto("/#/datasets/priced");
+  await page.getByText("number, $").waitFor();
+  const priced = await lines.allTextContents();
+  check(/number, \$.*1\.5 \$ … 3\.5 \$/.test(priced[0]) && /number, %.*7 % … 9 %/.test(priced[1]), `numbers with signs are ${priced.join(" | ")}`);
+  console.log("ok: columns with types, signs, gaps and histograms, and the first rows");
 }
 
 async function hidden({ page, url }) {
