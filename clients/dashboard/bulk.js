@@ -29,9 +29,11 @@ export function bulkQuestion(action, picked) {
   return { title: `Delete ${jobs(mine.length)}?`, lines, button: `Delete ${jobs(mine.length)}` };
 }
 
-// What was done: `done` jobs, and those that were refused as [{job, error}].
-export function bulkOutcome(action, done, refused, nameOf) {
+// What was done: `done` jobs, `late` ones that had ended before they could be cancelled, and those that were refused as
+// [{job, error}].
+export function bulkOutcome(action, { done, late = 0, refused }, nameOf) {
   const words = action === "cancel" ? "cancelled" : "deleted";
   const said = done ? [`${jobs(done)} ${verb(done, "was", "were")} ${words}.`] : [];
+  if (late) said.push(`${jobs(late)} had ended before.`);
   return [...said, ...refused.map(({ job, error }) => `${nameOf(job)} was not ${words}: ${error.message}`)];
 }

@@ -81,6 +81,10 @@ bool ep_id_is_sweep(const char *id) {
   return strncmp(id, EP_SWEEP_PREFIX, PREFIX_BYTES) == 0;
 }
 
+const char *ep_id_noun(const char *id) {
+  return ep_id_is_sweep(id) ? "sweep" : "job";
+}
+
 bool ep_id_is_later(const char *id, const char *other) {
   return strcmp(id + PREFIX_BYTES, other + PREFIX_BYTES) > 0;
 }

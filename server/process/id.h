@@ -18,6 +18,8 @@ void ep_id_observe(const char *id);
  */
 bool ep_id_valid(const char *id);
 bool ep_id_is_sweep(const char *id);
+/* "sweep" or "job": what messages call it. */
+const char *ep_id_noun(const char *id);
 
 /* Whether a valid id was made after another, of whichever kind. */
 bool ep_id_is_later(const char *id, const char *other);

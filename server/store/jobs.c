@@ -111,8 +111,9 @@ ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_
   if (code == SQLITE_ROW) {
     status = ep_store_row_take(s, out, error);
   } else {
-    status = code == SQLITE_DONE ? ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id)
-                                 : ep_store_fail(store, code, error);
+    status = code == SQLITE_DONE
+                 ? ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id)
+                 : ep_store_fail(store, code, error);
   }
   ep_store_unlock(store, s);
   return status;

@@ -78,8 +78,9 @@ static ep_status row_find(ep_store *store, const char *id, const ep_labels *labe
   if (code == SQLITE_ROW)
     status = row_label(s, id, labels, row, error);
   else
-    status = code == SQLITE_DONE ? ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id)
-                                 : ep_store_fail(store, code, error);
+    status = code == SQLITE_DONE
+                 ? ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id)
+                 : ep_store_fail(store, code, error);
   sqlite3_reset(s);
   return status;
 }

@@ -5,7 +5,8 @@
 #include "server/store/store.h"
 
 ep_status ep_owned_missing(ep_owned kind, const char *name, ep_error *error) {
-  if (kind == EP_OWNED_JOB) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", name);
+  if (kind == EP_OWNED_JOB)
+    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(name), name);
   return ep_fail(error, EP_NOT_FOUND, "there is no %s \"%.128s\"",
                  kind == EP_OWNED_DATASET ? "dataset" : "model", name);
 }

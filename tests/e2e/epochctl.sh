@@ -52,6 +52,8 @@ ok "--json prints the server's bytes"
 run 1 run "$scratch/xor.json" --set /loss=mse --set /optimizer/lr=1e30 --set /optimizer/momentum=0
 says '^failed  job_'
 says 'error +.+'
+run 0 cancel last
+says '^job_.* has already failed$'
 run 0 run "$scratch/xor.json" --set /epochs="$endless" --detach
 long=$(<"$out")
 watched() { curl -sSf "$url/metrics" | grep -x 'epochd_watchers 1' >/dev/null; }
@@ -121,8 +123,13 @@ run 0 ls --tag red --tag round -q
 [[ $(<"$out") == "$first" ]] || fail "ls --tag: $(<"$out")"
 run 0 devices
 says 'cpu +busy +job_'
-run 0 cancel "$waits" "$long"
+run 0 cancel "$waits" "$long" "$first"
+says "^$waits is cancelled$"
+says "^$long is being cancelled$"
+says "^$first has already succeeded$"
 ended "$long"
+run 0 cancel "$long"
+says "^$long is cancelled$"
 run 0 set "$waits" --tag '' --name ''
 run 0 show "$waits" --json
 jq -e '.name == "" and .tags == []' "$out" >/dev/null || fail "set does not take away: $(head -c 300 "$out")"

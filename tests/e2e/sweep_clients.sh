@@ -49,6 +49,7 @@ says '^succeeded  swp_.*  first$'
 says '^  search +random, by validation.loss \(min\)$'
 says '^  trainings +40 of 40$'
 says '^ *rank +trial +validation.loss +.*lr '
+says ' epochs trained  training$'
 (($(grep -c ' trainings  ' "$out") <= 12)) || fail "too many lines: $(<"$out")"
 (($(sed -n '/^ *rank /,/^and /p' "$out" | wc -l) == 12)) || fail "not the best ten: $(<"$out")"
 says '^and 30 more: epochctl sweeps show swp_'
@@ -92,6 +93,11 @@ run 0 sweeps show "$first" --json
 run 2 show "$first"
 warns 'is a sweep, and this takes a job'
 run 2 sweeps show swp_00000000000000000000000000
+warns 'there is no sweep swp_0'
+run 0 cancel "$first"
+says "^$first has already succeeded$"
+run 2 pause "$first"
+warns "sweep $first has ended"
 ok "sweeps ls, show, CSV"
 
 # a trial becomes a job

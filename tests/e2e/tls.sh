@@ -70,7 +70,7 @@ http GET /v1/jobs
 expect 200
 ! curl -sS --cacert "$keys/others.pem" "$url/livez" 2>"$scratch/untrusted" || fail "curl took it by another authority"
 ! curl -sS --max-time 60 "http://127.0.0.1:$port/livez" 2>/dev/null || fail "it answers without TLS"
-quietly "$build/bin/epochd" --listen "127.0.0.1:$port" "${tls[@]}" --probe
+until_so "--probe says that it is ready" "$build/bin/epochd" --listen "127.0.0.1:$port" "${tls[@]}" --probe 2>"$scratch/probe"
 ! "$build/bin/epochd" --listen "127.0.0.1:$port" --probe 2>/dev/null || fail "a probe without TLS succeeds"
 echo "ok: it is reached by TLS alone, and probed"
 
@@ -168,7 +168,7 @@ for version in 1.2 1.3; do
   ! "${plain[@]}" --cert "$keys/stranger.pem" --key "$keys/stranger.key" 2>/dev/null || fail "TLS $version takes strangers"
   ! "${plain[@]}" --cert "$keys/second.pem" --key "$keys/second.key" 2>/dev/null || fail "TLS $version takes a server's"
 done
-quietly "$build/bin/epochd" --listen "127.0.0.1:$port" "${tls[@]}" --probe
+until_so "--probe says that it is ready" "$build/bin/epochd" --listen "127.0.0.1:$port" "${tls[@]}" --probe 2>"$scratch/probe"
 ctl=("$build/bin/epochctl" ls --server "$url" --ca-file "$keys/ours.pem")
 "${ctl[@]}" --certificate "$keys/client.pem" --key "$keys/client.key" >/dev/null || fail "epochctl shows no certificate"
 ! "${ctl[@]}" 2>"$scratch/ctl" || fail "epochctl needs no certificate"

@@ -2,8 +2,13 @@
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/jobs/action.h"
 
+static const char *deleted(const char *status) {
+  (void)status;
+  return "deleted";
+}
+
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  return ep_job_action(client, arguments, "DELETE", "", "deleted", error);
+  return ep_job_action(client, arguments, "DELETE", "", deleted, error);
 }
 
 /* clang-format off */

@@ -24,14 +24,17 @@ static ep_status ids_find(ep_session *session, const ep_arguments *arguments,
   return EP_OK;
 }
 
-static void done_print(const char *id, const char *done, const json_t *job) {
+static void done_print(const char *id, ep_action_words words, const json_t *job) {
   char status[STATUS_BYTES];
   ep_text_copy(status, sizeof status, ep_json_text_at(job, "status"));
-  printf("%s %s%s\n", id, done ? done : "is ", done ? "" : status);
+  if (words)
+    printf("%s %s\n", id, words(status));
+  else
+    printf("%s is %s\n", id, status);
 }
 
 ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const char *method,
-                        const char *after, const char *done, ep_error *error) {
+                        const char *after, ep_action_words words, ep_error *error) {
   char path[EP_REQUEST_PATH_BYTES];
   char(*ids)[EP_JOB_ID_BYTES] = NULL;
   ep_status status = ids_find(&client->session, arguments, &ids, error);
@@ -40,7 +43,7 @@ ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const 
     ep_submission_path(path, ids[i], after);
     ep_http_request request = {.method = method, .path = path};
     status = ep_client_send(client, &request, &job, error);
-    if (status == EP_OK && !client->json) done_print(ids[i], done, job);
+    if (status == EP_OK && !client->json) done_print(ids[i], words, job);
     json_decref(job);
   }
   free(ids);

@@ -124,7 +124,7 @@ static void columns_add(ep_text_table *table, titles *kept, const char *metric, 
     ep_text_copy(kept->labels[count], VALUE_BYTES, pointer_label(pointers, pointer));
     ep_text_table_column(table, kept->labels[count++], true, true);
   }
-  ep_text_table_column(table, "epochs", true, false);
+  ep_text_table_column(table, "epochs trained", true, false);
   ep_text_table_column(table, "training", true, false);
   if (shown.outcome) ep_text_table_column(table, "outcome", false, false);
 }

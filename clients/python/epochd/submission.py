@@ -95,7 +95,7 @@ class Submission:
             connection.close()
 
     def cancel(self: Self) -> Self:
-        """Cancels it; what it has learnt so far is stored."""
+        """Cancels it; what it has learnt so far is stored. One that has ended stays as it is: `status` says how."""
         self._client._json("POST", f"{self._path}/cancel", retry=True)
         return self.refresh()
 

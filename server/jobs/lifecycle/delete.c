@@ -54,9 +54,9 @@ static ep_status job_delete(ep_jobs *jobs, const char *id, const ep_viewer *by, 
   ep_model of;
   bool given = false;
   if (!ep_id_valid(id) || (!ep_live_is(jobs, id) && !ep_store_job_exists(jobs->store, id)))
-    return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id);
   if (ep_live_is(jobs, id))
-    return ep_fail(error, EP_CONFLICT, "job %s has not ended: cancel it first", id);
+    return ep_fail(error, EP_CONFLICT, "%s %s has not ended: cancel it first", ep_id_noun(id), id);
   if (!ep_pins_claim(&jobs->contents.pins, id))
     return ep_fail(error, EP_CONFLICT,
                    "a queued or running job starts from the weights of job %s: cancel it, or wait",

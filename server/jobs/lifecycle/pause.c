@@ -127,22 +127,23 @@ void ep_job_pause_enter(ep_jobs *jobs, ep_live_job *job) {
 static ep_status job_find(ep_jobs *jobs, const char *id, ep_live_job **out, ep_error *error) {
   *out = ep_live_find_stored(jobs, id);
   if (!*out || (*out)->dropped || (*out)->row_ended)
-    return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id);
   if ((*out)->ending || (*out)->cancelled)
-    return ep_fail(error, EP_CONFLICT, "job %s is ending", id);
+    return ep_fail(error, EP_CONFLICT, "%s %s is ending", ep_id_noun(id), id);
   return EP_OK;
 }
 
 /* The same, not locked; what has ended is told from what never was. */
 static ep_status job_look(ep_jobs *jobs, const char *id, bool *pause, ep_error *error) {
   ep_live_job *job;
-  if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+  if (!ep_id_valid(id))
+    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id);
   pthread_mutex_lock(&jobs->mutex);
   ep_status status = job_find(jobs, id, &job, error);
   if (status == EP_OK) *pause = job->pause && !job->resume_owed;
   pthread_mutex_unlock(&jobs->mutex);
   if (status == EP_NOT_FOUND && ep_store_job_exists(jobs->store, id))
-    return ep_fail(error, EP_CONFLICT, "job %s has ended", id);
+    return ep_fail(error, EP_CONFLICT, "%s %s has ended", ep_id_noun(id), id);
   return status;
 }
 

@@ -25,7 +25,11 @@ test("the question says what becomes of each", () => {
 });
 
 test("what was refused is named with its reason", () => {
-  assert.deepEqual(bulkOutcome("delete", 1, [{ job: picked[3], error: new Error("model \"m\" is published from it") }], ({ name }) => name),
+  assert.deepEqual(bulkOutcome("delete", { done: 1, refused: [{ job: picked[3], error: new Error("model \"m\" is published from it") }] }, ({ name }) => name),
     ["1 job was deleted.", 'd was not deleted: model "m" is published from it']);
-  assert.deepEqual(bulkOutcome("cancel", 0, [], String), []);
+  assert.deepEqual(bulkOutcome("cancel", { done: 0, refused: [] }, String), []);
+});
+
+test("a job that ended first was not cancelled", () => {
+  assert.deepEqual(bulkOutcome("cancel", { done: 2, late: 1, refused: [] }, String), ["2 jobs were cancelled.", "1 job had ended before."]);
 });

@@ -4,7 +4,7 @@ import { h, replace, setText } from "../../dom.js";
 import { sendJson } from "../../api.js";
 import { actedOn, bulkOutcome, bulkQuestion } from "../../bulk.js";
 import { confirmed } from "../../confirm.js";
-import { integer, jobName } from "../../format.js";
+import { integer, isEnded, jobName } from "../../format.js";
 import { announce } from "../../shell.js";
 
 const requests = {
@@ -30,18 +30,21 @@ export function bulkButtons({ signal, onDone }) {
     busy = true;
     show(picked);
     const refused = [];
+    let late = 0;
     for (const [i, job] of jobs.entries()) {
       setText(outcome, `${integer(i)} of ${integer(jobs.length)} …`);
       outcome.hidden = false;
       try {
-        await sendJson(...requests[action](job.id), undefined, { signal });
+        const fresh = await sendJson(...requests[action](job.id), undefined, { signal });
+        if (action === "cancel" && isEnded(fresh) && fresh.status !== "cancelled") late++;
       } catch (error) {
         if (signal.aborted) return;
-        if (error.status !== 404) refused.push({ job, error }); // it is gone already
+        if (error.status !== 404) refused.push({ job, error });
+        else if (action === "cancel") late++; // it ended, and is gone already
       }
     }
     busy = false;
-    const lines = bulkOutcome(action, jobs.length - refused.length, refused, jobName);
+    const lines = bulkOutcome(action, { done: jobs.length - late - refused.length, late, refused }, jobName);
     outcome.classList.toggle("error", refused.length > 0);
     replace(outcome, lines.map((line) => h("p", null, line)));
     announce(lines[0]);

@@ -86,7 +86,7 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
     const column = (text, kind, hint) => h("th", { scope: "col", class: kind, title: hint }, text);
     replace(head, h("tr", null, ["Rank", "Trial"].map((text) => column(text, "number")),
       parametersOf(sweep.spec.space).map(({ pointer, name }) => column(name, "number", pointer)),
-      [word, "Epochs", "Time"].map((text) => column(text, "number")), column("Outcome"), column("Job", "number")));
+      [word, "Epochs trained", "Time"].map((text) => column(text, "number")), column("Outcome"), column("Job", "number")));
     polled = poll(path(), show, {
       signal,
       interval: null, // when the sweep has changed
