@@ -17,6 +17,7 @@ printf 'area,price\n1,10\n2,20\n3,30\n4,40\n' >houses.csv
 awk -v OFS=, 'BEGIN {print "sex,age,survived"; for (i = 0; i < 60; i++) print i % 3 ? "male" : "female", i * 7 % 60, i % 3 ? "no" : "yes"}' >titanic.csv
 python3 "$here/images.py" . 28 100 20
 python3 "$here/pictures.py" . 12 30 9
+awk -v OFS=, 'BEGIN {print "hour,power"; for (i = 0; i < 400; i++) print i, i % 24}' >power.csv
 trained() { # submits the example anew, and waits
   submit "$(jq -c '. + {tags: ["trial"], checkpoint: {every_seconds: 0}, timelapse_every: 500}' xor.json)"
   finish "$id"
@@ -25,11 +26,18 @@ paused() { [[ $(curl -sSf "$url/v1/jobs/$1" | jq -r .status) == paused ]]; }
 trained && first=$id
 trained && second=$id
 
+epochctl data put power power.csv >/dev/null
+submit '{"data": {"dataset": "power", "target": "power", "time": "hour", "features": ["power"], "window": {"length": 168}, "test": 0},
+  "loss": "mse", "epochs": 2, "batch_size": 32, "optimizer": {"type": "adam"}, "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
+finish "$id"
+series=$id
+
 count=0
 while IFS= read -r -d $'\036' block; do
   [[ -n ${block//[$'\n ']/} ]] || continue
   block=${block//8zq/$first}
   block=${block//9fa/$second}
+  block=${block//4hw/$series}
   if [[ $block == *"pause last"* || $block == *"cancel last"* ]]; then submit "$(xor_job "$endless")"; fi
   if [[ $block == *" resume "* ]]; then until_so "the job is paused" paused "$id"; fi
   bash -euo pipefail -c "$block" </dev/null >printed 2>said ||

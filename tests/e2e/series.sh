@@ -62,9 +62,27 @@ refused "$(window 0 24 'future: []')" /steps 'beside "future"'
 refused "$(window 0 24 'step: 3')" /step 'unknown field'
 refused "$(jq -c '.[0:24] | del(.[3].temp) | {rows: .}' <<<"$rows")" /rows/3/temp 'is not there'
 if [[ -x $build/bin/epochctl ]]; then
-  jq -r '"hour,temp,tide", (.[1000:1224][] | "\(.hour),\(.temp),\(.tide)")' <<<"$rows" >"$scratch/last.csv"
-  EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/last.csv" --steps 48 --csv >"$scratch/printed"
-  [[ $(<"$scratch/printed") == "$(jq -r '.predictions[][0]' "$scratch/forecast")" ]] || fail "epochctl predict --steps"
+  # forecasts JOB FILE FLAGS…: epochctl prints what the curl before it got
+  forecasts() {
+    EPOCHD=$url "$build/bin/epochctl" predict "$@" --csv >"$scratch/printed" || fail "epochctl predict $* ended with $?"
+    [[ $(<"$scratch/printed") == "$(jq -r '.predictions[][0]' "$scratch/forecast")" ]] || fail "epochctl predict $*: $(head -n 3 "$scratch/printed")"
+  }
+  # declines PATTERN JOB FILE FLAGS…
+  declines() {
+    local pattern=$1 status=0
+    shift
+    EPOCHD=$url "$build/bin/epochctl" predict "$@" >"$scratch/printed" 2>&1 || status=$?
+    ((status == 2)) && grep -q "$pattern" "$scratch/printed" || fail "epochctl predict $*: $status, $(<"$scratch/printed")"
+  }
+  jq -r '.[1000:1224][] | "\(.hour),\(.temp),\(.tide)"' <<<"$rows" >"$scratch/last"
+  { echo hour,temp,tide && cat "$scratch/last"; } >"$scratch/last.csv"
+  jq -c '.[1000:1224][]' <<<"$rows" >"$scratch/last.ndjson"
+  for file in last last.csv last.ndjson; do forecasts "$id" "$scratch/$file" --steps 48; done
+  window 1000 1224 | forecasts "$id" - --steps 48
+  declines 'begins with the last 24 rows' "$id" - --steps 2 <<<"$(head -n 3 "$scratch/last")"
+  declines '3 columns of the table' "$id" - --steps 2 <<<"$(cut -d , -f 2 "$scratch/last")"
+  declines 'how many rows it has' "$id" "$scratch/last" --future "$scratch/last"
+  declines 'cannot both be' "$id" - --steps 2 --future -
   echo "ok: epochctl predict --steps"
 fi
 http GET "/v1/jobs/$id/weights?format=onnx"
@@ -93,6 +111,13 @@ expect 200
 check "with it" '.rows == 10 and .predictions[:3] == $one[0].predictions' --slurpfile one "$scratch/one"
 cp "$body" "$scratch/forecast"
 predict "$(jq -c '{rows: (.[1200:1226] + [.[1226:1233][] | .temp = null])}' <<<"$rows")"
+if [[ -x $build/bin/epochctl ]]; then
+  jq -r '.[1200:1226][] | "\(.hour),\(.temp),\(.tide)"' <<<"$rows" >"$scratch/last"
+  jq -r '"tide", .[1226:1233][].tide' <<<"$rows" >"$scratch/ahead.csv"
+  forecasts "$id" "$scratch/last" --steps 10 --future "$scratch/ahead.csv"
+  declines 'the model needs "tide"' "$id" "$scratch/last" --steps 10
+  echo "ok: epochctl predict --future"
+fi
 check "the same as rows without targets" '.rows == 10 and .predictions == $forecast[0].predictions' --slurpfile forecast "$scratch/forecast"
 
 # several series, and one-dimensional convolutions over their windows

@@ -11,8 +11,10 @@
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
 #include "clients/epochctl/http/request.h"
+#include "clients/epochctl/input/forecast.h"
 #include "clients/epochctl/input/rows.h"
 #include "clients/epochctl/jobs/job_id.h"
+#include "clients/epochctl/jobs/series.h"
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
@@ -38,7 +40,8 @@ static size_t titles_make(const json_t *root, char titles[SHOWN_OUTPUTS][TITLE_B
   return count;
 }
 
-static void table_print(const ep_terminal *terminal, const json_t *root) {
+/* Rows are counted from 0; the steps of a forecast, the rows after the last one, from 1. */
+static void table_print(const ep_terminal *terminal, const json_t *root, bool forecast) {
   static char titles[SHOWN_OUTPUTS][TITLE_BYTES];
   char text[LINE_BYTES];
   const json_t *classes = ep_json_at(root, "classes"), *row;
@@ -46,12 +49,12 @@ static void table_print(const ep_terminal *terminal, const json_t *root) {
   const json_t *names = ep_json_at(root, "names");
   size_t values = titles_make(root, titles), index;
   ep_text_table table = {0};
-  ep_text_table_column(&table, "row", true, false);
+  ep_text_table_column(&table, forecast ? "step" : "row", true, false);
   if (names) ep_text_table_column(&table, "name", false, true);
   if (classes) ep_text_table_column(&table, "class", true, true);
   for (size_t i = 0; i < values; i++) ep_text_table_column(&table, titles[i], true, false);
   json_array_foreach(rows, index, row) {
-    ep_text_table_cell(&table, ep_human_count((int64_t)index, text), EP_COLOUR_DIM);
+    ep_text_table_cell(&table, ep_human_count((int64_t)index + forecast, text), EP_COLOUR_DIM);
     if (names) {
       ep_json_line(json_array_get(names, index), text, sizeof text);
       ep_text_table_cell(&table, text, EP_COLOUR_PLAIN);
@@ -131,16 +134,15 @@ static bool knows_no_names(const ep_client *client, ep_status status) {
          strcmp(problem->errors[0].pointer, "/rows") == 0;
 }
 
-/* Rows by their names: a table as it is, objects of JSON, or the beginning of a forecast. *sent:
- * the text has names. */
+/* Rows by their names: a table as it is, or objects of JSON. *sent: the text has names. */
 static ep_status named_send(ep_client *client, const char *path, const char *text, size_t bytes,
-                            int64_t steps, bool *sent, json_t **root, ep_error *error) {
+                            bool *sent, json_t **root, ep_error *error) {
   char *body = NULL;
   size_t body_bytes = 0;
-  const char *type = steps > 0 ? NULL : table_type(text);
+  const char *type = table_type(text);
   *sent = type != NULL;
   if (type) return body_send(client, path, type, text, bytes, root, error);
-  ep_status status = ep_named_rows_format(text, bytes, steps, &body, &body_bytes, error);
+  ep_status status = ep_named_rows_format(text, bytes, NULL, &body, &body_bytes, error);
   *sent = status != EP_OK || body;
   if (body) status = rows_send(client, path, body, body_bytes, root, error);
   free(body);
@@ -148,50 +150,93 @@ static ep_status named_send(ep_client *client, const char *path, const char *tex
 }
 
 /* Rows by the names of the file's first line where both it and the job have names, else in their
- * order. steps: of a forecast that begins with them; 0 = none. */
+ * order. */
 static ep_status text_send(ep_client *client, const char *path, const char *text, size_t bytes,
-                           int64_t steps, json_t **root, ep_error *error) {
+                           json_t **root, ep_error *error) {
   char *body = NULL;
   size_t body_bytes = 0;
   bool sent;
   ep_error refused = {0};
-  ep_status status = named_send(client, path, text, bytes, steps, &sent, root, &refused);
+  ep_status status = named_send(client, path, text, bytes, &sent, root, &refused);
   if (sent && status == EP_OK) return EP_OK;
-  if (sent && (steps > 0 || !knows_no_names(client, status)))
-    return ep_fail(error, status, "%s", refused.message);
-  if (steps > 0)
-    return ep_fail(error, EP_INVALID,
-                   "a forecast begins with rows by names: a CSV with a line of names, or "
-                   "[{…}, …]");
+  if (sent && !knows_no_names(client, status)) return ep_fail(error, status, "%s", refused.message);
   status = ep_rows_format(text, bytes, &body, &body_bytes, error);
   if (status == EP_OK) status = rows_send(client, path, body, body_bytes, root, error);
   free(body);
   return status;
 }
 
+/* The rows after the text's last one. */
+static ep_status forecast_send(ep_client *client, const char *path, const char *id,
+                               ep_forecast_rows *forecast, json_t **root, ep_error *error) {
+  char *body = NULL;
+  size_t body_bytes = 0;
+  ep_job_series series = {0};
+  ep_status status = ep_job_series_find(&client->session, id, &series, error);
+  forecast->columns = series.columns;
+  forecast->needed = series.needed;
+  if (status == EP_OK) status = ep_forecast_rows_format(forecast, &body, &body_bytes, error);
+  if (status == EP_OK) status = rows_send(client, path, body, body_bytes, root, error);
+  free(body);
+  ep_job_series_deinit(&series);
+  return status;
+}
+
+static ep_status future_check(const ep_arguments *arguments, ep_error *error) {
+  const char *future = ep_arguments_value(arguments, "future");
+  if (future && !ep_arguments_has(arguments, "steps"))
+    return ep_fail(error, EP_INVALID,
+                   "--future is of a forecast: say with --steps how many rows it has");
+  if (future && strcmp(future, "-") == 0 && strcmp(arguments->words[1], "-") == 0)
+    return ep_fail(error, EP_INVALID, "FILE and --future cannot both be standard input");
+  return EP_OK;
+}
+
+/* Sends FILE, and what is known of the future. */
+static ep_status files_send(ep_client *client, const ep_arguments *arguments, const char *id,
+                            json_t **root, ep_error *error) {
+  char path[EP_REQUEST_PATH_BYTES], *text = NULL, *future = NULL;
+  ep_forecast_rows forecast = {.steps = ep_arguments_integer(arguments, "steps", 0)};
+  const char *checkpoint = ep_arguments_value(arguments, "checkpoint");
+  const char *threshold = ep_arguments_value(arguments, "threshold");
+  const char *known = ep_arguments_value(arguments, "future");
+  ep_path_make(path, "/v1/jobs/", id, "/predict");
+  if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
+  if (threshold) ep_path_query(path, "threshold", threshold);
+  size_t bytes = 0, future_bytes = 0;
+  ep_status status =
+      ep_input_read(arguments->words[1], EP_LIMIT_PREDICT_BYTES, &text, &bytes, error);
+  if (status == EP_OK && known)
+    status = ep_input_read(known, EP_LIMIT_PREDICT_BYTES, &future, &future_bytes, error);
+  if (status == EP_OK) {
+    const char *pictures = pictures_type(text, bytes);
+    forecast.text = text;
+    forecast.future = future;
+    if (forecast.steps > 0 && pictures)
+      status =
+          ep_fail(error, EP_INVALID, "a forecast begins with rows of a table, not with pictures");
+    else if (forecast.steps > 0)
+      status = forecast_send(client, path, id, &forecast, root, error);
+    else
+      status = pictures ? body_send(client, path, pictures, text, bytes, root, error)
+                        : text_send(client, path, text, bytes, root, error);
+  }
+  free(future);
+  free(text);
+  return status;
+}
+
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_REQUEST_PATH_BYTES], *text = NULL;
-  size_t bytes = 0;
+  char id[EP_JOB_ID_BYTES];
   json_t *root = NULL;
   bool csv = ep_arguments_has(arguments, "csv");
-  ep_status status =
-      ep_job_path_find(&client->session, arguments->words[0], "/predict", path, error);
-  if (status == EP_OK)
-    status = ep_input_read(arguments->words[1], EP_LIMIT_PREDICT_BYTES, &text, &bytes, error);
-  if (status == EP_OK) {
-    const char *checkpoint = ep_arguments_value(arguments, "checkpoint");
-    if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
-    const char *threshold = ep_arguments_value(arguments, "threshold");
-    if (threshold) ep_path_query(path, "threshold", threshold);
-    int64_t steps = ep_arguments_integer(arguments, "steps", 0);
-    const char *pictures = pictures_type(text, bytes);
-    status = pictures ? body_send(client, path, pictures, text, bytes, &root, error)
-                      : text_send(client, path, text, bytes, steps, &root, error);
-  }
+  ep_status status = future_check(arguments, error);
+  if (status == EP_OK) status = ep_job_id_find(&client->session, arguments->words[0], id, error);
+  if (status == EP_OK) status = files_send(client, arguments, id, &root, error);
   if (status == EP_OK && root && csv) csv_print(ep_json_at(root, "predictions"));
-  if (status == EP_OK && root && !csv) table_print(&client->terminal, root);
+  if (status == EP_OK && root && !csv)
+    table_print(&client->terminal, root, ep_arguments_has(arguments, "steps"));
   json_decref(root);
-  free(text);
   return status;
 }
 
@@ -204,6 +249,8 @@ static const ep_option OPTIONS[] = {
    .doc = "predict with this checkpoint, also while the job trains"},
   {.name = "steps", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_PREDICT_STEPS,
    .doc = "forecast a series: so many rows after FILE's last one"},
+  {.name = "future", .kind = EP_OPTION_FILE, .value = "FILE",
+   .doc = "with --steps: what other columns are in the rows after the last one, where the job needs them"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_predict = {
@@ -215,8 +262,10 @@ const ep_subcommand ep_subcommand_predict = {
     "input. For a job that trained on pictures it is a PNG or JPEG, or a ZIP or TAR of these. A first line of names says which column is which, in any order; the file that was trained on does, "
     "its target is not looked at. Of a job that knows no names the line is skipped. A classifier's rows have "
     "their class and the probabilities of all classes; --csv has its outputs. Of a job with windows, FILE has "
-    "successive rows, the oldest first, and each window of them is predicted.",
+    "successive rows, the oldest first, and each window of them is predicted. --steps goes on from the last of "
+    "them, and feeds each output back: of a table that the server still has, FILE and --future need no line of names.",
   .examples =
     "echo 0,1 | epochctl predict last -\n"
-    "echo 0,1 | epochctl predict last - --csv --checkpoint latest"};
+    "echo 0,1 | epochctl predict last - --csv --checkpoint latest\n"
+    "tail -n 168 power.csv | epochctl predict 4hw - --steps 48"};
 /* clang-format on */

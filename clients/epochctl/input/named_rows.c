@@ -1,4 +1,5 @@
 /* named_rows.c: CSV with names, or objects, as the rows of a request. */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,9 +98,20 @@ static ep_status row_write(csv *read, char **names, long count, ep_writer *write
                  count);
 }
 
-static ep_status rows_write(csv *read, char **names, ep_writer *writer, ep_error *error) {
+/* The same of the names that a CSV without a line of them goes by. */
+static ep_status names_copy(const json_t *columns, char **names, long *count, ep_error *error) {
+  for (*count = 0; *count < (long)json_array_size(columns) && *count < NAMES; (*count)++) {
+    names[*count] = strdup(json_string_value(json_array_get(columns, (size_t)*count)));
+    if (!names[*count]) return ep_fail_memory(error);
+  }
+  return EP_OK;
+}
+
+static ep_status rows_write(csv *read, const json_t *columns, char **names, ep_writer *writer,
+                            ep_error *error) {
   long count = 0, rows = 0;
-  ep_status status = names_read(read, names, &count, error);
+  ep_status status =
+      columns ? names_copy(columns, names, &count, error) : names_read(read, names, &count, error);
   while (status == EP_OK && *read->at) {
     if (is_line_end(read)) { /* a blank line */
       read->line++;
@@ -114,12 +126,13 @@ static ep_status rows_write(csv *read, char **names, ep_writer *writer, ep_error
   return status;
 }
 
-static ep_status csv_write(const char *text, size_t bytes, ep_writer *writer, ep_error *error) {
+static ep_status csv_write(const char *text, size_t bytes, const json_t *columns, ep_writer *writer,
+                           ep_error *error) {
   csv read = {.at = text, .delimiter = delimiter_find(text), .line = 1};
   char **names = calloc(NAMES, sizeof *names);
   read.cell = malloc(bytes + 1);
   ep_status status =
-      names && read.cell ? rows_write(&read, names, writer, error) : ep_fail_memory(error);
+      names && read.cell ? rows_write(&read, columns, names, writer, error) : ep_fail_memory(error);
   free(read.cell);
   free(names);
   return status;
@@ -132,7 +145,24 @@ static bool has_objects(const char *text) {
   return text[strspn(text, " \t\r\n")] == '{';
 }
 
-ep_status ep_named_rows_format(const char *text, size_t bytes, int64_t steps, char **out,
+bool ep_rows_begin_with_names(const char *text, const json_t *columns) {
+  csv read = {.at = text, .delimiter = delimiter_find(text), .line = 1};
+  size_t cells = 0, index;
+  bool named = false;
+  const json_t *name;
+  read.cell = malloc(strlen(text) + 1);
+  if (!read.cell) return true;
+  do {
+    if (cell_read(&read, NULL) != EP_OK) break;
+    json_array_foreach(columns, index, name) named =
+        named || strcmp(json_string_value(name), read.cell) == 0;
+    cells++;
+  } while (!read.ends);
+  free(read.cell);
+  return named || (cells != json_array_size(columns) && ep_rows_have_names(text));
+}
+
+ep_status ep_named_rows_format(const char *text, size_t bytes, const json_t *columns, char **out,
                                size_t *out_bytes, ep_error *error) {
   const char *bom = "\xef\xbb\xbf";
   if (strncmp(text, bom, strlen(bom)) == 0) text += strlen(bom);
@@ -141,7 +171,8 @@ ep_status ep_named_rows_format(const char *text, size_t bytes, int64_t steps, ch
   ep_writer writer;
   ep_status status = EP_OK;
   *out = NULL;
-  if (!objects && (*start == '{' || *start == '[' || !ep_rows_have_names(start))) return EP_OK;
+  if (!objects && (*start == '{' || *start == '[' || (!columns && !ep_rows_have_names(start))))
+    return EP_OK;
   ep_writer_init(&writer, EP_LIMIT_NAMED_ROWS_BYTES);
   ep_writer_open(&writer, '{');
   ep_writer_key(&writer, "rows");
@@ -149,10 +180,9 @@ ep_status ep_named_rows_format(const char *text, size_t bytes, int64_t steps, ch
     ep_writer_raw(&writer, start);
   } else {
     ep_writer_open(&writer, '[');
-    status = csv_write(start, bytes, &writer, error);
+    status = csv_write(start, bytes, columns, &writer, error);
     ep_writer_close(&writer, ']');
   }
-  if (steps > 0) ep_writer_member_integer(&writer, "steps", steps);
   ep_writer_close(&writer, '}');
   if (status != EP_OK) {
     ep_writer_deinit(&writer);

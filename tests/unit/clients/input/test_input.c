@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "clients/epochctl/input/axis.h"
+#include "clients/epochctl/input/forecast.h"
 #include "clients/epochctl/input/json_edit.h"
 #include "clients/epochctl/input/rows.h"
 #include "clients/epochctl/input/sweep_file.h"
@@ -183,37 +184,95 @@ START_TEST(rows_with_names_become_objects) {
   static const struct {
     const char *text, *wanted; /* NULL: no names */
     ep_status status;
-    int64_t steps;
   } CASES[] = {
-      {"a\n1\n", "{\"rows\":[{\"a\":\"1\"}],\"steps\":7}", EP_OK, 7},
-      {"[{\"a\": 1}]", "{\"rows\":[{\"a\": 1}],\"steps\":1}", EP_OK, 1},
-      {"a,b\n1,x\n", "{\"rows\":[{\"a\":\"1\",\"b\":\"x\"}]}", EP_OK, 0},
+      {"a,b\n1,x\n", "{\"rows\":[{\"a\":\"1\",\"b\":\"x\"}]}", EP_OK},
       {"\xef\xbb\xbf"
        "a;b c\r\n 1 ;\r\n\r\n;2",
-       "{\"rows\":[{\"a\":\"1\",\"b c\":null},{\"a\":null,\"b c\":\"2\"}]}", EP_OK, 0},
-      {"\"a,\"\"b\"\n\"x\ny\"\n", "{\"rows\":[{\"a,\\\"b\":\"x\\ny\"}]}", EP_OK, 0},
-      {"[{\"a\": 1}]", "{\"rows\":[{\"a\": 1}]}", EP_OK, 0},
-      {"1,2\n3,4\n", NULL, EP_OK, 0},
-      {"[[1, 2]]", NULL, EP_OK, 0},
-      {"{\"x\": [[1]]}", NULL, EP_OK, 0},
-      {"", NULL, EP_OK, 0},
-      {"a,b\n", NULL, EP_INVALID, 0},
-      {"a,b\n1\n", NULL, EP_INVALID, 0},
-      {"a,b\n1,2,3\n", NULL, EP_INVALID, 0},
-      {"a,b\n\"1,2\n", NULL, EP_INVALID, 0},
+       "{\"rows\":[{\"a\":\"1\",\"b c\":null},{\"a\":null,\"b c\":\"2\"}]}", EP_OK},
+      {"\"a,\"\"b\"\n\"x\ny\"\n", "{\"rows\":[{\"a,\\\"b\":\"x\\ny\"}]}", EP_OK},
+      {"[{\"a\": 1}]", "{\"rows\":[{\"a\": 1}]}", EP_OK},
+      {"1,2\n3,4\n", NULL, EP_OK},
+      {"[[1, 2]]", NULL, EP_OK},
+      {"{\"x\": [[1]]}", NULL, EP_OK},
+      {"", NULL, EP_OK},
+      {"a,b\n", NULL, EP_INVALID},
+      {"a,b\n1\n", NULL, EP_INVALID},
+      {"a,b\n1,2,3\n", NULL, EP_INVALID},
+      {"a,b\n\"1,2\n", NULL, EP_INVALID},
   };
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     char *out = NULL;
     size_t bytes = 0;
     ep_error error = {0};
     const char *text = CASES[i].text;
-    ck_assert_msg(ep_named_rows_format(text, strlen(text), CASES[i].steps, &out, &bytes, &error) ==
+    ck_assert_msg(ep_named_rows_format(text, strlen(text), NULL, &out, &bytes, &error) ==
                       CASES[i].status,
                   "%s: %s", text, error.message);
     ck_assert_msg(!out == !CASES[i].wanted, "%s", text);
     if (out) ck_assert_str_eq(out, CASES[i].wanted);
     free(out);
   }
+}
+END_TEST
+
+/* The body of two steps after a text, of a table with columns "t" and "y" unless it is not known.
+ * NULL: refused with a message that has `refusal` in it. */
+static void forecast_check(const char *text, const char *future, bool known, const char *wanted,
+                           const char *refusal) {
+  json_t *columns = json_pack("[s, s]", "t", "y");
+  ep_forecast_rows forecast = {
+      .text = text, .future = future, .steps = 2, .needed = 2, .columns = known ? columns : NULL};
+  char *out = NULL;
+  size_t bytes = 0;
+  ep_error error = {0};
+  ep_status status = ep_forecast_rows_format(&forecast, &out, &bytes, &error);
+  ck_assert_msg(status == (wanted ? EP_OK : EP_INVALID), "%s: %s", text, error.message);
+  if (wanted) {
+    ck_assert_str_eq(out, wanted);
+    ck_assert_uint_eq(bytes, strlen(wanted));
+  } else {
+    ck_assert_msg(strstr(error.message, refusal), "%s: %s", text, error.message);
+  }
+  free(out);
+  json_decref(columns);
+}
+
+#define TWO_ROWS "{\"rows\":[{\"t\":\"1\",\"y\":\"2\"},{\"t\":\"3\",\"y\":\"4\"}],\"steps\":2"
+
+START_TEST(a_forecast_begins_with_the_last_rows) {
+  static const char *const RECENT = TWO_ROWS "}";
+  forecast_check("y,t\n2,1\n4,3\n", NULL, false,
+                 "{\"rows\":[{\"y\":\"2\",\"t\":\"1\"},"
+                 "{\"y\":\"4\",\"t\":\"3\"}],\"steps\":2}",
+                 NULL);
+  forecast_check("t,y\n9,9\n1,2\n3,4\n", NULL, true, RECENT, NULL); /* a row too many */
+  forecast_check("9;9\n1;2\n3;4\n", NULL, true, RECENT, NULL);
+  forecast_check(
+      "2026-01-01,2\n2026-01-02,4\n", NULL, true,
+      "{\"rows\":[{\"t\":\"2026-01-01\",\"y\":\"2\"},{\"t\":\"2026-01-02\",\"y\":\"4\"}],"
+      "\"steps\":2}",
+      NULL);
+  forecast_check("[[\"1\", \"2\"], [\"3\", \"4\"]]", NULL, true, RECENT, NULL);
+  forecast_check("{\"t\": \"1\", \"y\": \"2\"}\n\n{\"t\": \"3\", \"y\": \"4\"}\n", NULL, false,
+                 RECENT, NULL);
+  forecast_check("{\"t\": 1}", NULL, false, "{\"rows\":[{\"t\":1}],\"steps\":2}", NULL);
+  forecast_check("{\"rows\": [{\"t\": 1}], \"future\": [{}], \"steps\": 9}", NULL, false,
+                 "{\"rows\":[{\"t\":1}],\"steps\":2,\"future\":[{}]}", NULL);
+  forecast_check("1,2\n3,4\n", "t\n5\n", true, TWO_ROWS ",\"future\":[{\"t\":\"5\"}]}", NULL);
+  forecast_check("1,2\n3,4\n", "5,\n", true, TWO_ROWS ",\"future\":[{\"t\":\"5\",\"y\":null}]}",
+                 NULL);
+}
+END_TEST
+
+START_TEST(what_no_forecast_begins_with_is_refused) {
+  forecast_check("1,2\n3,4\n", NULL, false, NULL, "a line of names");
+  forecast_check("[[1, 2]]", NULL, false, NULL, "a line of names");
+  forecast_check("[[1, 2], [1]]", NULL, true, NULL, "row 1 has 1 cells, the table has 2 columns");
+  forecast_check("1\n3\n", NULL, true, NULL, "the 2 columns of the table: line 1 has 1 cells");
+  forecast_check("{\"x\": [[1, 2]]}", NULL, true, NULL, "rows by names");
+  forecast_check("{\"t\": 1}\n{\"t\": \n", NULL, true, NULL, "line 2 is no JSON object");
+  forecast_check(" \n", NULL, true, NULL, "there is no row");
+  forecast_check("t,y\n1,2\n", "t\n", true, NULL, "--future: there is no row");
 }
 END_TEST
 
@@ -224,4 +283,6 @@ EP_SUITE("clients/input") {
   tcase_add_test(tests, a_sweep_is_made_of_a_job);
   tcase_add_test(tests, rows_become_what_the_server_takes);
   tcase_add_test(tests, rows_with_names_become_objects);
+  tcase_add_test(tests, a_forecast_begins_with_the_last_rows);
+  tcase_add_test(tests, what_no_forecast_begins_with_is_refused);
 }
