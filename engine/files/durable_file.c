@@ -145,6 +145,12 @@ ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t
   return EP_OK;
 }
 
+ep_status ep_durable_file_sync(ep_durable_file *file, ep_error *error) {
+  ep_status status = flush(file, error);
+  if (status != EP_OK) return status;
+  return ep_disk_waits(&(ep_disk_wait){file->file, file->temporary}, 1, error);
+}
+
 /* Every byte in the file; *sha256 and *bytes say what was written. */
 static ep_status complete(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes,
                           ep_error *error) {

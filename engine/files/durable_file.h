@@ -15,6 +15,8 @@ typedef struct ep_durable_file ep_durable_file;
 ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_error *error);
 ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t count,
                                 ep_error *error);
+/* Waits until the disk has what was written so far. */
+ep_status ep_durable_file_sync(ep_durable_file *file, ep_error *error);
 /* Puts it in place and destroys the handle, whatever the outcome; on failure nothing is left.
  * sha256: [EP_SHA256_HEX_BYTES] hex, bytes: the size; both may be NULL. */
 ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES],

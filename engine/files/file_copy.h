@@ -7,9 +7,17 @@
 #include "api/names.h"
 #include "api/status.h"
 
+/* Whoever is told that a copy goes on, after each megabyte. */
+typedef struct {
+  void (*moved)(void *context);
+  void *context;
+} ep_file_moves;
+
 /* Reads, and maps nothing: a file that others cut meanwhile is no signal. sha256:
- * [EP_SHA256_HEX_BYTES], of what was copied; NULL = not wanted. */
+ * [EP_SHA256_HEX_BYTES], of what was copied; NULL = not wanted. moves: NULL = nobody; else what is
+ * written goes to the disk on the way, so that the end is no long wait of which nothing is told. */
 ep_status ep_file_copy(const char *from, const char *to, mode_t mode,
-                       char sha256[EP_SHA256_HEX_BYTES], ep_error *error);
+                       char sha256[EP_SHA256_HEX_BYTES], const ep_file_moves *moves,
+                       ep_error *error);
 
 #endif

@@ -15,7 +15,6 @@
 #include "api/wire/record.h"
 #include "engine/checkpoints/list.h"
 #include "engine/files/durable_file.h"
-#include "engine/files/file_copy.h"
 #include "engine/files/path.h"
 
 #define FOLDER "handovers"
@@ -62,7 +61,7 @@ static ep_status files_copy(const char *from, const char *to, ep_handover *hando
     if (!name_counts(entry->d_name)) continue;
     status = ep_path_join(source, error, from, entry->d_name, NULL);
     if (status == EP_OK) status = ep_path_join(target, error, to, entry->d_name, NULL);
-    if (status == EP_OK) status = ep_file_copy(source, target, 0600, sha256, error);
+    if (status == EP_OK) status = ep_file_copy(source, target, 0600, sha256, NULL, error);
     if (status == EP_NOT_FOUND) { /* a checkpoint that was removed for a newer one */
       status = EP_OK;
       continue;
@@ -218,7 +217,7 @@ static ep_status file_take(const ep_handover_start *start, const char *folder,
   if (status == EP_OK) status = ep_path_join(fresh, error, job_folder, name, NULL);
   if (status != EP_OK) return status;
   if (strcmp(file->name, EP_TRIALS_FILE) != 0 && access(to, F_OK) == 0) return EP_OK;
-  status = ep_file_copy(from, fresh, 0600, sha256, error);
+  status = ep_file_copy(from, fresh, 0600, sha256, start->moves, error);
   if (status != EP_OK) return status;
   if (strcmp(sha256, file->sha256) != 0)
     status = ep_fail(error, EP_DAMAGED, "%s is damaged", from);
@@ -237,7 +236,7 @@ static ep_status files_take(const ep_handover_start *start, const ep_handover *h
   for (int i = 0; status == EP_OK && i < handover->files_count; i++) {
     if (!trials && strcmp(handover->files[i].name, EP_TRIALS_FILE) == 0) continue;
     status = file_take(start, folder, &handover->files[i], error);
-    if (start->moved) start->moved(start->context);
+    if (start->moves) start->moves->moved(start->moves->context);
   }
   return status == EP_OK ? ep_durable_folder_sync(start->job_folder, error) : status;
 }

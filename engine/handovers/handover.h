@@ -9,6 +9,7 @@
 #ifndef EP_ENGINE_HANDOVERS_HANDOVER_H
 #define EP_ENGINE_HANDOVERS_HANDOVER_H
 
+#include "engine/files/file_copy.h"
 #include "engine/handovers/manifest.h"
 
 /* Leaves what is in the job's folder, with the frames of `handover`, whose files are listed. One of
@@ -22,8 +23,7 @@ typedef struct {
   const char *job;
   int attempt;
   int64_t epochs_logged;
-  void (*moved)(void *context); /* after each file that was copied; NULL = not wanted */
-  void *context;
+  const ep_file_moves *moves; /* told while files are copied; NULL = nobody */
 } ep_handover_start;
 
 /* Puts what earlier attempts left into the job's folder, if it goes beyond what is there, and

@@ -161,6 +161,14 @@ static bool text_ends(const char *text, size_t bytes) {
   return memchr(text, 0, bytes) != NULL;
 }
 
+/* Epochs are counted from 1, which those that are looked for rely on. */
+static bool epochs_fit(const ep_progress *progress) {
+  for (uint32_t i = 0; i < progress->count; i++)
+    if (progress->records[i].kind == EP_PROGRESS_EPOCH && progress->records[i].epoch < 1)
+      return false;
+  return true;
+}
+
 /* Frames of this job and attempt, each whole. */
 static bool frames_fit(const ep_handover *handover) {
   for (size_t at = 0; at < handover->frames_bytes;) {
@@ -172,7 +180,8 @@ static bool frames_fit(const ep_handover *handover) {
     if (left < EP_FRAME_HEADER_BYTES || ep_frame_header(frame, &kind, &payload, NULL) != EP_OK ||
         kind != EP_FRAME_PROGRESS || payload % 8 != 0 || payload > left - EP_FRAME_HEADER_BYTES ||
         ep_progress_decode(frame + EP_FRAME_HEADER_BYTES, payload, &progress, NULL) != EP_OK ||
-        strcmp(progress.job, handover->job) != 0 || progress.attempt != handover->attempt)
+        strcmp(progress.job, handover->job) != 0 || progress.attempt != handover->attempt ||
+        !epochs_fit(&progress))
       return false;
     at += EP_FRAME_HEADER_BYTES + payload;
   }
@@ -199,10 +208,16 @@ static ep_status content_take(const header *head, const uint8_t *content, ep_han
   return EP_OK;
 }
 
-static ep_status bytes_take(const uint8_t *bytes, size_t count, const char *path, ep_handover *out,
+/* Numbers that an attempt may have. */
+static bool numbers_fit(const header *head) {
+  return head->attempt > 0 && (head->whole == 0 || head->whole == 1) && head->epochs_logged >= 0;
+}
+
+ep_status ep_handover_parse(const uint8_t *bytes, size_t count, const char *path, ep_handover *out,
                             ep_error *error) {
   header head;
   char sha256[sizeof head.sha256] = ""; /* with the zeros behind it */
+  *out = (ep_handover){0};
   if (count < sizeof head) return damaged(path, error);
   memcpy(&head, bytes, sizeof head);
   if (memcmp(head.magic, MAGIC, sizeof head.magic) != 0 || !sizes_fit(&head, count) ||
@@ -217,7 +232,8 @@ static ep_status bytes_take(const uint8_t *bytes, size_t count, const char *path
   for (int i = 0; sound && i < out->files_count; i++)
     sound = text_ends(out->files[i].name, sizeof out->files[i].name) &&
             text_ends(out->files[i].sha256, sizeof out->files[i].sha256);
-  if (status == EP_OK && (!sound || !frames_fit(out))) status = damaged(path, error);
+  if (status == EP_OK && (!sound || !numbers_fit(&head) || !frames_fit(out)))
+    status = damaged(path, error);
   if (status != EP_OK) ep_handover_deinit(out);
   return status;
 }
@@ -240,7 +256,7 @@ ep_status ep_handover_read(const char *path, ep_handover *out, ep_error *error) 
     if (got <= 0) status = ep_fail(error, EP_IO, "%s cannot be read", path);
   }
   close(file);
-  if (status == EP_OK) status = bytes_take(bytes, (size_t)state.st_size, path, out, error);
+  if (status == EP_OK) status = ep_handover_parse(bytes, (size_t)state.st_size, path, out, error);
   free(bytes);
   return status;
 }

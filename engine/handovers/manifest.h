@@ -46,6 +46,9 @@ ep_status ep_handover_write(const char *path, const ep_handover *handover, ep_er
 /* EP_DAMAGED: a byte of it has changed, or it is none; EP_UNSUPPORTED: of another version of
  * epochd; EP_NOT_FOUND. *out is the caller's: ep_handover_deinit. */
 ep_status ep_handover_read(const char *path, ep_handover *out, ep_error *error);
+/* The same of a file's bytes. path: what it is called where it is refused. */
+ep_status ep_handover_parse(const uint8_t *bytes, size_t count, const char *path, ep_handover *out,
+                            ep_error *error);
 void ep_handover_deinit(ep_handover *handover);
 
 #endif

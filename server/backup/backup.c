@@ -160,21 +160,41 @@ static ep_status everything_copy(ep_backup_copy *copy, int64_t *jobs, ep_error *
   return status == EP_OK ? ep_backup_copy_lines(copy, EP_AUDIT_FILE, error) : status;
 }
 
+/* Until the next second: the name of this one is taken. */
+static void second_wait(time_t second) {
+  const struct timespec next = {.tv_sec = second + 1};
+  clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &next, NULL);
+}
+
+/* Names the backup by the first second, from this one on, that no other one has: rename would
+ * replace an empty folder. Nobody else makes names here: the folder is locked. */
+static ep_status backup_name(const ep_backup_copy *copy, const char *folder, char *path,
+                             ep_error *error) {
+  char name[NAME_BYTES];
+  struct stat state;
+  struct tm utc;
+  for (;;) {
+    struct timespec now; /* time() lags by a tick, and would give the second before once more */
+    clock_gettime(CLOCK_REALTIME, &now);
+    strftime(name, sizeof name, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now.tv_sec, &utc));
+    ep_status status = ep_path_join(path, error, folder, name, NULL);
+    if (status != EP_OK) return status;
+    if (lstat(path, &state) != 0) break;
+    second_wait(now.tv_sec);
+  }
+  if (errno == ENOENT && rename(copy->to, path) == 0) return EP_OK;
+  return ep_fail(error, ep_status_from_errno(errno), "%s cannot be named: %s", path,
+                 strerror(errno));
+}
+
 /* On disk, then under its name. */
 static ep_status backup_place(ep_backup_copy *copy, int lock, const char *folder, char *path,
                               ep_error *error) {
-  char name[NAME_BYTES];
-  time_t now = time(NULL);
-  struct tm utc;
   bool written = fflush(copy->manifest) == 0 && ferror(copy->manifest) == 0;
   if (!written || syncfs(lock) != 0)
     return ep_fail(error, ep_status_from_errno(errno), "%s cannot be synced: %s", copy->to,
                    strerror(errno));
-  strftime(name, sizeof name, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-  ep_status status = ep_path_join(path, error, folder, name, NULL);
-  if (status == EP_OK && rename(copy->to, path) != 0)
-    status = ep_fail(error, ep_status_from_errno(errno), "%s cannot be named: %s", path,
-                     strerror(errno));
+  ep_status status = backup_name(copy, folder, path, error);
   return status == EP_OK ? ep_durable_folder_sync(folder, error) : status;
 }
 

@@ -7,7 +7,9 @@
  * The store is copied at one moment. Files of its jobs and datasets follow: those of ended jobs and
  * of datasets never change; of the others a start needs what a crash would have left. What was
  * deleted while the backup ran is not in it. A file that the newest backup has already, by size and
- * time, is a hard link to it, once its hash was compared; so backups are never written to. */
+ * time, is a hard link to it, once its hash was compared; so backups are never written to. Where
+ * the second's name is taken, the backup waits for the next one: names are in the order in which
+ * backups were made. */
 #ifndef EP_SERVER_BACKUP_BACKUP_H
 #define EP_SERVER_BACKUP_BACKUP_H
 

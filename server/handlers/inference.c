@@ -159,14 +159,15 @@ static ep_status threshold_find(ep_exchange *exchange, inference *pending, ep_er
 static ep_route_result infer_start(ep_exchange *exchange) {
   ep_error error = {0};
   if (!exchange->works && exchange->request.body_bytes > EP_PARSED_HERE_BYTES)
-    return ep_threshold_is_named(&exchange->request) ? EP_ROUTE_INGESTS : EP_ROUTE_WORKS;
+    return EP_ROUTE_WORKS;
   inference *pending = calloc(1, sizeof *pending);
   if (!pending) return ep_exchange_fail_memory(exchange);
   ep_status status = request_read(exchange, pending, &error);
   if (status == EP_OK && ep_threshold_is_searched(&pending->request.threshold) &&
-      !exchange->works) {
+      !exchange->ingests) {
     inference_destroy(pending);
-    return EP_ROUTE_INGESTS; /* where the body is read again: it is short */
+    ep_exchange_give(exchange);
+    return EP_ROUTE_INGESTS; /* where the body is read again: a search takes far longer */
   }
   if (status == EP_OK) status = threshold_find(exchange, pending, &error);
   if (status == EP_OK) {

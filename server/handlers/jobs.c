@@ -436,16 +436,15 @@ static ep_route_result predict_start(ep_exchange *exchange) {
   if (ep_threshold_parse(ep_request_query(&exchange->request, "threshold"), &asked, &error) !=
       EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (ep_threshold_is_searched(&asked) && !exchange->works) return EP_ROUTE_INGESTS;
+  if (ep_threshold_is_searched(&asked) && !exchange->ingests) return EP_ROUTE_INGESTS;
   bool soon = is_json(exchange) && exchange->request.body_bytes <= EP_PARSED_HERE_BYTES;
-  if (!soon && !exchange->works)
-    return is_json(exchange) && ep_threshold_is_named(&exchange->request) ? EP_ROUTE_INGESTS
-                                                                          : EP_ROUTE_WORKS;
+  if (!soon && !exchange->works) return EP_ROUTE_WORKS;
   if (predict_read(exchange, checkpoint, &input, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  if (ep_threshold_is_searched(&input.threshold) && !exchange->works) {
+  if (ep_threshold_is_searched(&input.threshold) && !exchange->ingests) {
     ep_prediction_rows_deinit(&input);
-    return EP_ROUTE_INGESTS; /* where the body is read again: it is short */
+    ep_exchange_give(exchange);
+    return EP_ROUTE_INGESTS; /* where the body is read again: a search takes far longer */
   }
   ep_status status = predict_rows(exchange, checkpoint, &asked, &input, &error);
   return status == EP_OK ? EP_ROUTE_WAITS : ep_exchange_fail(exchange, &error);

@@ -116,18 +116,6 @@ ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_thr
   return ep_fail(error, EP_CONFLICT, "%s", NOT_TWO); /* the plot does not fit the job */
 }
 
-bool ep_threshold_is_named(const ep_request *request) {
-  static const char key[] = "\"threshold\"";
-  const char *at = request->body, *end = at ? at + request->body_bytes : at;
-  while (at && (at = memmem(at, (size_t)(end - at), key, sizeof key - 1))) {
-    at += sizeof key - 1;
-    const char *value = at;
-    while (value < end && strchr(" \t\r\n:", *value) && *value) value++;
-    if (value < end && *value == '"') return true; /* one that is searched for is text */
-  }
-  return false;
-}
-
 /* A parameter that names something. */
 static ep_status name_read(const ep_request *request, const char *key,
                            char name[EP_LIMIT_NAME_BYTES + 1], ep_error *error) {

@@ -12,11 +12,7 @@
 ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_threshold *asked,
                             double *out, ep_error *error);
 
-/* Whether a body that is too long to be parsed here may name one that is searched for, which is
- * text: that is for the threads of server->ingest. */
-bool ep_threshold_is_named(const ep_request *request);
-
-/* Whether that takes a worker. */
+/* Whether that takes a worker: it is for the threads of server->ingest. */
 static inline bool ep_threshold_is_searched(const ep_threshold *asked) {
   return asked->kind == EP_THRESHOLD_F1 || asked->kind == EP_THRESHOLD_COST;
 }

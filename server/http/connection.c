@@ -250,11 +250,12 @@ static enum MHD_Result body_take(ep_exchange *exchange, const char *data, size_t
 static void route_work(void *context) {
   ep_exchange *exchange = context;
   bool reads = strcmp(exchange->route->method, "GET") == 0;
+  exchange->called = EP_ROUTE_DONE;
   if (reads && ep_exchange_is_abandoned(exchange))
     ep_exchange_fail_with(exchange, EP_CANCELLED, "the client has gone");
   else if (ep_exchange_admit(exchange))
-    exchange->waits = exchange->route->call(exchange) == EP_ROUTE_WAITS;
-  if (!exchange->waits) {
+    exchange->called = exchange->route->call(exchange);
+  if (exchange->called == EP_ROUTE_DONE) {
     ep_exchange_settle(exchange);
     ep_exchange_audit(exchange);
   }
@@ -282,8 +283,32 @@ static enum MHD_Result response_send(ep_exchange *exchange) {
 
 static enum MHD_Result route_call(ep_exchange *exchange);
 
+/* Where a route runs that does not run here. */
+static ep_thread_pool *pool_of_result(const ep_server *server, ep_route_result result) {
+  return result == EP_ROUTE_WORKS     ? server->work
+         : result == EP_ROUTE_COMMITS ? server->commits
+                                      : server->ingest;
+}
+
+static void work_add(ep_exchange *exchange, ep_thread_pool *pool) {
+  exchange->ingests = pool == exchange->server->ingest;
+  atomic_store(&exchange->worked, false);
+  exchange->task = (ep_thread_pool_task){.call = route_work, .context = exchange};
+  ep_exchange_retain(exchange);
+  ep_thread_pool_add(pool, &exchange->task);
+}
+
+/* Whether the work is done. A route may find out only there that it is for the threads of another
+ * pool. */
+static bool work_is_over(ep_exchange *exchange) {
+  if (!atomic_load(&exchange->worked)) return false;
+  if (exchange->called == EP_ROUTE_DONE || exchange->called == EP_ROUTE_WAITS) return true;
+  work_add(exchange, pool_of_result(exchange->server, exchange->called));
+  return false;
+}
+
 static enum MHD_Result work_await(ep_exchange *exchange) {
-  while (!atomic_load(&exchange->worked)) {
+  while (!work_is_over(exchange)) {
     ep_waiter_result result =
         ep_waiter_wait(&exchange->waiter, ep_clock_steady_us() + WORK_SECONDS * 1000000LL);
     if (result == EP_WAITER_SUSPENDED) return MHD_YES;
@@ -292,26 +317,16 @@ static enum MHD_Result work_await(ep_exchange *exchange) {
       return stopping_send(exchange);
     }
   }
-  if (!exchange->waits) return response_send(exchange);
-  exchange->works = false;
+  if (exchange->called == EP_ROUTE_DONE) return response_send(exchange);
+  exchange->works = exchange->ingests = false;
   exchange->phase = PHASE_WAITS;
   return route_call(exchange);
 }
 
 static enum MHD_Result work_start(ep_exchange *exchange, ep_thread_pool *pool) {
   exchange->phase = PHASE_WORKS;
-  atomic_store(&exchange->worked, false);
-  exchange->task = (ep_thread_pool_task){.call = route_work, .context = exchange};
-  ep_exchange_retain(exchange);
-  ep_thread_pool_add(pool, &exchange->task);
+  work_add(exchange, pool);
   return work_await(exchange);
-}
-
-/* Where a route runs that does not run here. */
-static ep_thread_pool *pool_of_result(const ep_server *server, ep_route_result result) {
-  return result == EP_ROUTE_WORKS     ? server->work
-         : result == EP_ROUTE_COMMITS ? server->commits
-                                      : server->ingest;
 }
 
 static ep_thread_pool *pool_of_route(const ep_server *server, ep_runs runs) {

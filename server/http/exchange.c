@@ -46,7 +46,7 @@ ep_status ep_exchange_hold_rows(ep_exchange *exchange, bool named, ep_error *err
 
 /* Gives the work's memory back. After much of it to the system too: the freed nodes of a large tree
  * leave no page free at the heap's end. */
-static void work_give(ep_exchange *exchange) {
+void ep_exchange_give(ep_exchange *exchange) {
   ep_budget_give(&exchange->server->held, exchange->working_bytes);
   int64_t bytes = exchange->working_bytes + (int64_t)exchange->response.text_bytes;
   if (bytes >= EP_LIMIT_TRIM_BYTES) malloc_trim(0);
@@ -81,7 +81,7 @@ void ep_exchange_settle(ep_exchange *exchange) {
   int64_t bytes = response->text ? (int64_t)response->text_bytes : 0;
   ep_error error = {0};
   /* After a time-out the call may still come back, with what it holds until then. */
-  if (!exchange->timed_out || atomic_load(&exchange->called_back)) work_give(exchange);
+  if (!exchange->timed_out || atomic_load(&exchange->called_back)) ep_exchange_give(exchange);
   if (bytes > 0 && response_waives(exchange)) {
     ep_budget_force(held, bytes);
   } else if (bytes > 0 && ep_budget_take(held, bytes, &error) != EP_OK) {
@@ -112,7 +112,7 @@ bool ep_exchange_is_abandoned(void *context) {
 void ep_exchange_release(ep_exchange *exchange) {
   if (atomic_fetch_sub(&exchange->references, 1) != 1) return;
   ep_exchange_discard_body(exchange);
-  work_give(exchange);
+  ep_exchange_give(exchange);
   ep_budget_give(&exchange->server->held, exchange->response_bytes);
   ep_request_deinit(&exchange->request);
   ep_response_deinit(&exchange->response);

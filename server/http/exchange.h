@@ -11,6 +11,15 @@
 
 enum { EP_ADDRESS_BYTES = 46 /* of IPv6, as text */, EP_REQUEST_NAME_BYTES = 65 };
 
+/* What a route returns. */
+typedef enum {
+  EP_ROUTE_DONE,    /* exchange->response is complete */
+  EP_ROUTE_WAITS,   /* for ep_waiter_wake or deadline_us; the route is then called again */
+  EP_ROUTE_WORKS,   /* the route is called again, on a thread of server->work */
+  EP_ROUTE_COMMITS, /* the same, of server->commits */
+  EP_ROUTE_INGESTS  /* the same, of server->ingest */
+} ep_route_result;
+
 typedef struct ep_exchange {
   ep_server *server;
   atomic_int references; /* the connection's, and one for each call that is still to come */
@@ -33,7 +42,8 @@ typedef struct ep_exchange {
   size_t result_bytes;      /* of a result that is not a text */
   size_t result_json_bytes; /* so many of them are JSON; 0 = all */
   ep_error error;
-  bool works; /* this call runs on a thread of a pool, after EP_ROUTE_WORKS and the like */
+  bool works;   /* this call runs on a thread of a pool, after EP_ROUTE_WORKS and the like */
+  bool ingests; /* the pool is server->ingest */
 
   /* Of connection.c and response_send.c alone. */
   int phase;
@@ -41,10 +51,10 @@ typedef struct ep_exchange {
   int64_t begun_us, received_bytes, allowed_bytes, discarded_bytes;
   size_t body_capacity;
   int64_t working_bytes, response_bytes; /* taken of server->held, beside the body's */
-  bool body_failed;     /* the rest of the body is thrown away and `response` is sent */
-  atomic_bool worked;   /* the thread of a pool has done its call, */
-  bool waits;           /* which ended in EP_ROUTE_WAITS; else `response` is complete */
-  ep_watcher *streamed; /* owned while a response streams */
+  bool body_failed;       /* the rest of the body is thrown away and `response` is sent */
+  atomic_bool worked;     /* the thread of a pool has done its call, */
+  ep_route_result called; /* what that returned */
+  ep_watcher *streamed;   /* owned while a response streams */
   ep_thread_pool_task task;
   struct ep_deadline *deadline; /* the connection's; NULL = none */
 } ep_exchange;
@@ -66,7 +76,10 @@ ep_viewer ep_exchange_viewer(const ep_exchange *exchange);
 /* Takes `bytes` of the memory of all requests for what the route is about to allocate, until its
  * response is complete. Fails as ep_budget_take does. */
 ep_status ep_exchange_hold(ep_exchange *exchange, int64_t bytes, ep_error *error);
-/* The same for the rows of a prediction: as a tree where they are `named`, else as numbers. */
+/* Gives all of that back: the route is called again, from the beginning. */
+void ep_exchange_give(ep_exchange *exchange);
+/* ep_exchange_hold for the rows of a prediction: as a tree where they are `named`, else as numbers.
+ */
 ep_status ep_exchange_hold_rows(ep_exchange *exchange, bool named, ep_error *error);
 /* Whether the route may be called. False, with the response set, for a request that changes
  * something while its response would find no room: it is refused before it has. */
@@ -77,15 +90,6 @@ bool ep_exchange_admit(ep_exchange *exchange);
 void ep_exchange_settle(ep_exchange *exchange);
 /* Ends the watch of a job's version, if the route has one. */
 void ep_exchange_unwatch(ep_exchange *exchange);
-
-/* What a route returns. */
-typedef enum {
-  EP_ROUTE_DONE,    /* exchange->response is complete */
-  EP_ROUTE_WAITS,   /* for ep_waiter_wake or deadline_us; the route is then called again */
-  EP_ROUTE_WORKS,   /* the route is called again, on a thread of server->work */
-  EP_ROUTE_COMMITS, /* the same, of server->commits */
-  EP_ROUTE_INGESTS  /* the same, of server->ingest */
-} ep_route_result;
 
 /* These set the response and return EP_ROUTE_DONE, so that a route can end with one of them. */
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error);

@@ -12,6 +12,7 @@ patch() {
 
 submit "$(xor_job "$endless" '{"name": "long", "tags": ["all"]}')"
 running=$id
+until_so "the long one trains" has_trained
 submit "$(xor_job 500 '{"name": "a", "tags": ["all", "blue"], "priority": 1}')"
 a=$id
 submit "$(xor_job 700 '{"name": "b", "tags": ["all", "blue", "two words"], "optimizer": {"lr": 0.25},

@@ -4,7 +4,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 
 backup() { # makes one; its folder goes to $made
-  sleep 1 # which is in a backup's name
   "$build/bin/epochd" --backup "$scratch/backups" --data-dir "$data_dir" >"$scratch/made" || fail "no backup"
   made=$(cut -d ' ' -f 1 "$scratch/made")
   made=${made%:}
@@ -56,6 +55,17 @@ all=("${all[0]}" "$made")
 (cd "${all[0]}" && ! sha256sum --status -c SHA256SUMS) || fail "sha256sum -c does not notice a bit that flipped"
 cp "$made/jobs/$done_first/weights.safetensors" "${all[0]}/jobs/$done_first/weights.safetensors" # heals all links
 echo "ok: a file that rotted is noticed, and copied anew"
+
+# The names of the next seconds are taken: by an empty folder, which a rename would replace, and by a link to nothing.
+second=$(date +%s)
+name_of() { TZ=UTC date -d "@$1" +"$scratch/backups/%Y-%m-%dT%H:%M:%SZ"; }
+mkdir "$(name_of $((second + 1)))"
+ln -s nowhere "$(name_of $((second + 2)))"
+backup
+[[ $made > $(name_of $((second + 2))) || $made < $(name_of $((second + 1))) ]] || fail "$made was taken"
+rmdir "$(name_of $((second + 1)))" || fail "a backup is in the place of an empty folder"
+rm "$(name_of $((second + 2)))"
+echo "ok: a backup whose second's name is taken has another one"
 daemon_stop
 
 for made in "${all[@]}"; do

@@ -44,6 +44,7 @@ echo "ok: what has not changed is not sent again"
 # cancel one that runs and one that waits
 submit "$(xor_job "$endless")"
 running=$id
+until_so "it trains" has_trained
 submit "$(xor_job 1000)"
 waiting=$id
 http GET "/v1/jobs/$waiting"

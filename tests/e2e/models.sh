@@ -66,7 +66,10 @@ daemon_stop
 printf 'a-token-of-sufficient-length-0123456789\n' >"$scratch/token"
 chmod 600 "$scratch/token"
 daemon_start --token-file "$scratch/token"
-for path in /v2/health/live /v2/health/ready; do http GET $path && expect 200; done
+http GET /v2/health/live
+expect 200
+ready() { http GET /v2/health/ready && [[ $code == 200 ]]; }
+until_so "the device has started" ready
 for path in /v2 /v2/models/xor /v1/models; do http GET $path && expect 401; done
 http POST /v2/models/xor/infer "${json[@]}" -d "$ask"
 expect 401

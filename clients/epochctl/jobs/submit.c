@@ -1,32 +1,23 @@
 #include "clients/epochctl/jobs/submit.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "api/secret.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/request.h"
 #include "clients/epochctl/input/spec_file.h"
 #include "clients/epochctl/jobs/follow.h"
 
-enum { KEY_BYTES = 40, TRIES = 4, NAME_BYTES = 512 };
-
-static ep_status key_make(char key[KEY_BYTES], ep_error *error) {
-  unsigned char random[16];
-  if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-    return ep_fail(error, EP_IO, "the system gives no random bytes: %s", strerror(errno));
-  for (size_t i = 0; i < sizeof random; i++) snprintf(key + i * 2, 3, "%02x", random[i]);
-  return EP_OK;
-}
+enum { KEY_RANDOM_BYTES = 16, TRIES = 4, NAME_BYTES = 512 };
 
 /* A request whose response was lost is sent again with the same Idempotency-Key: the server returns
  * the same job or sweep. A connection that was never made is not tried again. */
 static ep_status request_send(ep_session *session, const char *path, const char *body, size_t bytes,
                               ep_http_response *response, ep_error *error) {
-  char key[KEY_BYTES];
-  ep_status status = key_make(key, error);
+  char key[2 * KEY_RANDOM_BYTES + 1];
+  ep_status status = ep_secret_make(key, KEY_RANDOM_BYTES, error);
   if (status != EP_OK) return status;
   ep_http_request request = {.method = "POST",
                              .path = path,

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "api/endpoint.h"
+#include "api/secret.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/path.h"
 #include "engine/worker/relay/bridge.h"
@@ -23,8 +23,7 @@
 enum {
   GATHER_MS = 90000,   /* until all nodes are there: srun takes seconds on a busy cluster */
   GREETING_MS = 10000, /* of one connection */
-  STRANGERS = 16,      /* connections at once that have not proved themselves */
-  SECRET_BYTES = 32
+  STRANGERS = 16       /* connections at once that have not proved themselves */
 };
 
 /* A connection that has not said who it is. */
@@ -48,15 +47,6 @@ ep_status ep_relay_nodes_file(const ep_connection *connection, char *path, size_
   int length = snprintf(path, bytes, "%s/workers/%s.nodes", connection->shared, connection->worker);
   if (connection->shared[0] && length >= 0 && (size_t)length < bytes) return EP_OK;
   return ep_fail(error, EP_INVALID, "nodes meet by the shared folder, and there is none");
-}
-
-static ep_status secret_make(char secret[EP_SHA256_HEX_BYTES], ep_error *error) {
-  unsigned char random[SECRET_BYTES];
-  if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-    return ep_fail(error, EP_IO, "no random numbers: %s", strerror(errno));
-  for (int i = 0; i < SECRET_BYTES; i++) snprintf(secret + 2 * i, 3, "%02x", random[i]);
-  explicit_bzero(random, sizeof random);
-  return EP_OK;
 }
 
 /* Written whole or not at all: who waits for it reads it at once. */
@@ -243,7 +233,7 @@ static ep_status gather(gathering *g, const ep_connection *connection, const cha
   ep_status status = ep_relay_nodes_file(connection, path, sizeof path, error);
   if (status == EP_OK) status = ep_certificate_open(folder, &g->certificate, error);
   if (status == EP_OK) status = ep_certificate_pin(g->certificate, file.pin, error);
-  if (status == EP_OK) status = secret_make(file.secret, error);
+  if (status == EP_OK) status = ep_secret_make(file.secret, EP_SECRET_RANDOM_BYTES, error);
   if (status == EP_OK) status = listener_open(connection, &g->listener, file.address, error);
   if (status == EP_OK) status = file_write(path, &file, error);
   if (status == EP_OK) {

@@ -274,13 +274,13 @@ static void handover_take(session *s, const ep_command *train) {
   char folder[EP_PATH_BYTES];
   ep_error error = {0};
   int64_t step = -1;
+  const ep_file_moves moves = {.moved = moves_tell, .context = s};
   const ep_handover_start start = {.shared = setup->shared_dir,
                                    .job_folder = folder,
                                    .job = train->job,
                                    .attempt = train->attempt,
                                    .epochs_logged = train->epochs_logged,
-                                   .moved = moves_tell,
-                                   .context = s};
+                                   .moves = &moves};
   if (!setup->shared_dir[0] ||
       ep_path_join(folder, NULL, setup->data_dir, "jobs", train->job, NULL) != EP_OK)
     return;
@@ -322,7 +322,8 @@ static ep_status need_begin(session *s, ep_error *error) {
   const ep_need *need = &s->needs.needs[s->next_need++];
   if (need->folder) {
     ep_error why = {0}; /* else the files go over the connection */
-    if (ep_shared_put_dataset(s->gateway->setup, need->name, &why) != EP_OK)
+    const ep_file_moves moves = {.moved = moves_tell, .context = s};
+    if (ep_shared_put_dataset(s->gateway->setup, need->name, &moves, &why) != EP_OK)
       ep_log(EP_LOG_WARNING, "the shared folder: %s", why.message);
     moves_tell(s);
     s->asking = true;

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/files/file_copy.h"
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
 #include "engine/handovers/handover.h"
@@ -24,10 +23,10 @@ static ep_status folder_make(const char *base, const char *name, char *path, ep_
 }
 
 static ep_status file_copy(const char *from, const char *folder, const char *name, mode_t mode,
-                           ep_error *error) {
+                           const ep_file_moves *moves, ep_error *error) {
   char to[EP_PATH_BYTES];
   ep_status status = ep_path_join(to, error, folder, name, NULL);
-  return status == EP_OK ? ep_file_copy(from, to, mode, NULL, error) : status;
+  return status == EP_OK ? ep_file_copy(from, to, mode, NULL, moves, error) : status;
 }
 
 /* A folder of its own, in which a content is made; [EP_PATH_BYTES]. */
@@ -87,8 +86,9 @@ ep_status ep_shared_put_program(ep_gateway_setup *setup, ep_error *error) {
   if (status == EP_OK && access(path, F_OK) != 0) {
     status = temporary_make(base, temporary, error);
     if (status != EP_OK) return status;
-    status = file_copy(setup->worker, temporary, WORKER, 0500, error);
-    if (status == EP_OK && plugin[0]) status = file_copy(plugin, temporary, PLUGIN, 0400, error);
+    status = file_copy(setup->worker, temporary, WORKER, 0500, NULL, error);
+    if (status == EP_OK && plugin[0])
+      status = file_copy(plugin, temporary, PLUGIN, 0400, NULL, error);
     if (status == EP_OK)
       status = temporary_place(temporary, path, error);
     else
@@ -102,7 +102,8 @@ ep_status ep_shared_put_program(ep_gateway_setup *setup, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status files_copy(const char *from, const char *to, ep_error *error) {
+static ep_status files_copy(const char *from, const char *to, const ep_file_moves *moves,
+                            ep_error *error) {
   char path[EP_PATH_BYTES];
   ep_status status = EP_OK;
   DIR *entries = opendir(from);
@@ -110,13 +111,14 @@ static ep_status files_copy(const char *from, const char *to, ep_error *error) {
   for (struct dirent *entry; status == EP_OK && (entry = readdir(entries));) {
     if (entry->d_name[0] == '.') continue;
     status = ep_path_join(path, error, from, entry->d_name, NULL);
-    if (status == EP_OK) status = file_copy(path, to, entry->d_name, 0400, error);
+    if (status == EP_OK) status = file_copy(path, to, entry->d_name, 0400, moves, error);
   }
   closedir(entries);
   return status;
 }
 
-ep_status ep_shared_put_dataset(const ep_gateway_setup *setup, const char *name, ep_error *error) {
+ep_status ep_shared_put_dataset(const ep_gateway_setup *setup, const char *name,
+                                const ep_file_moves *moves, ep_error *error) {
   char base[EP_PATH_BYTES], from[EP_PATH_BYTES], to[EP_PATH_BYTES], temporary[EP_PATH_BYTES];
   if (!setup->shared_dir[0]) return EP_OK;
   ep_status status = ep_path_join(to, error, setup->shared_dir, name, NULL);
@@ -125,7 +127,7 @@ ep_status ep_shared_put_dataset(const ep_gateway_setup *setup, const char *name,
   if (status == EP_OK) status = folder_make(setup->shared_dir, "datasets", base, error);
   if (status == EP_OK) status = temporary_make(base, temporary, error);
   if (status != EP_OK) return status;
-  status = files_copy(from, temporary, error);
+  status = files_copy(from, temporary, moves, error);
   if (status == EP_OK) return temporary_place(temporary, to, error);
   ep_data_dir_remove(temporary, NULL);
   return status;

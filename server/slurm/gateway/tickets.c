@@ -11,18 +11,12 @@
 #include <unistd.h>
 
 #include "api/hash/sha256.h"
+#include "api/secret.h"
 #include "engine/files/durable_file.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
 
-enum { SECRET_BYTES = 32, NAME_BYTES = 10, LINE_BYTES = 512 + 5 * EP_SLURM_NAME_BYTES };
-
-static void random_hex(char *text, size_t bytes) {
-  unsigned char random[SECRET_BYTES];
-  randombytes_buf(random, bytes);
-  sodium_bin2hex(text, 2 * bytes + 1, random, bytes);
-  sodium_memzero(random, sizeof random);
-}
+enum { NAME_BYTES = 10, LINE_BYTES = 512 + 5 * EP_SLURM_NAME_BYTES };
 
 /* A word of the list; "-" stands for none. */
 static bool word_read(char **rest, char *to, size_t bytes) {
@@ -146,8 +140,9 @@ ep_ticket *ep_tickets_add(ep_tickets *tickets, const char *device, const ep_slur
     ep_ticket *ticket = &tickets->ticket[i];
     if (ticket->state != EP_TICKET_FREE) continue;
     *ticket = (ep_ticket){.wake = -1, .request = *request};
-    random_hex(name, NAME_BYTES);
-    random_hex(secret, SECRET_BYTES);
+    if (ep_secret_make(name, NAME_BYTES, NULL) != EP_OK ||
+        ep_secret_make(secret, EP_SECRET_RANDOM_BYTES, NULL) != EP_OK)
+      return NULL;
     snprintf(ticket->worker, sizeof ticket->worker, "wrk_%s", name);
     snprintf(ticket->device, sizeof ticket->device, "%s", device);
     if (ep_sha256_of(secret, strlen(secret), ticket->hash, NULL) != EP_OK) return NULL;
@@ -218,8 +213,8 @@ static ep_status claim(ep_tickets *tickets, const ep_record_hello *hello, int wa
     return refuse(tickets, hello, "its secret is wrong, or was used before", error);
   if (ticket->state == EP_TICKET_WAITING) {
     const ep_ticket before = *ticket;
-    random_hex(secret, SECRET_BYTES);
-    status = ep_sha256_of(secret, strlen(secret), ticket->hash, error);
+    status = ep_secret_make(secret, EP_SECRET_RANDOM_BYTES, error);
+    if (status == EP_OK) status = ep_sha256_of(secret, strlen(secret), ticket->hash, error);
     ep_ticket_set(ticket, EP_TICKET_CONNECTED);
     if (status == EP_OK) status = ep_tickets_save(tickets, error);
     if (status != EP_OK) { /* the new secret was not said, and the worker comes again */

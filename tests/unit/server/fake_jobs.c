@@ -20,7 +20,7 @@ struct ep_jobs {
   char folder[256];
   ep_event_log *log;
   atomic_int logs, cancels, waiting;
-  atomic_bool held;
+  atomic_bool held, classifies;
   pthread_mutex_t mutex; /* guards what follows */
   uint64_t version;
   bool ended;
@@ -98,6 +98,10 @@ static void released_await(ep_jobs *jobs) {
   atomic_fetch_add(&jobs->waiting, 1);
   wait_until(!atomic_load(&jobs->held));
   atomic_fetch_sub(&jobs->waiting, 1);
+}
+
+void fake_jobs_classify(ep_jobs *jobs) {
+  atomic_store(&jobs->classifies, true);
 }
 
 bool fake_jobs_watched(ep_jobs *jobs) {
@@ -395,14 +399,30 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint,
   return EP_OK;
 }
 
+/* The job has no such plot, which a worker takes a while to find out. */
+ep_status ep_jobs_plot(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                       const ep_plot_request *request, const char *file, ep_error *error) {
+  (void)checkpoint, (void)request, (void)file;
+  released_await(jobs);
+  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
+  return ep_fail(error, EP_NOT_FOUND, "there is no plot of %s", id);
+}
+
+ep_status ep_jobs_export(ep_jobs *jobs, const char *id, bool quantize, const char *file,
+                         ep_error *error) {
+  (void)jobs, (void)quantize, (void)file;
+  return find(id, error) == EP_OK ? ep_fail(error, EP_CONFLICT, "no worker") : EP_NOT_FOUND;
+}
+
 void ep_prediction_rows_deinit(ep_prediction_rows *rows) {
   free(rows->x);
 }
 
 ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint,
                                ep_output_meaning *out, ep_error *error) {
-  (void)jobs, (void)checkpoint;
-  *out = (ep_output_meaning){0};
+  (void)checkpoint;
+  *out = (ep_output_meaning){.loss = atomic_load(&jobs->classifies) ? EP_LOSS_BCE_WITH_LOGITS
+                                                                    : EP_LOSS_MSE};
   return find(id, error);
 }
 

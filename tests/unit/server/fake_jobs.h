@@ -22,6 +22,8 @@ void fake_jobs_end(ep_jobs *jobs);
 int fake_jobs_logs(ep_jobs *jobs);
 /* While held, submissions that name a file and predictions wait, and no log can be retained. */
 void fake_jobs_hold(ep_jobs *jobs, bool held);
+/* The job's network has one output, which decides between two classes. */
+void fake_jobs_classify(ep_jobs *jobs);
 /* Of these, so many wait. */
 int fake_jobs_waiting(ep_jobs *jobs);
 /* Whether the next change of the job wakes somebody. */

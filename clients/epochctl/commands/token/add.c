@@ -3,24 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "api/hash/sha256.h"
+#include "api/secret.h"
 #include "api/tokens/tokens.h"
 #include "clients/epochctl/commands/table.h"
 
-enum { RANDOM_BYTES = 32, TOKEN_BYTES = 2 * RANDOM_BYTES + 1, DAYS_MOST = 36500 };
-
-static ep_status token_make(char token[TOKEN_BYTES], ep_error *error) {
-  unsigned char random[RANDOM_BYTES];
-  ssize_t count = getrandom(random, sizeof random, 0);
-  if (count != RANDOM_BYTES)
-    return ep_fail(error, EP_IO, "the system gives no random bytes: %s", strerror(errno));
-  for (int i = 0; i < RANDOM_BYTES; i++) snprintf(token + 2 * i, 3, "%02x", random[i]);
-  explicit_bzero(random, sizeof random);
-  return EP_OK;
-}
+enum { DAYS_MOST = 36500 };
 
 /* "30d": days, hours, minutes or weeks from now; "never". */
 static ep_status expires_read(const char *text, int64_t *expires_us, ep_error *error) {
@@ -94,13 +84,13 @@ static ep_status file_extend(const char *path, const char *line, ep_error *error
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   ep_token token = {0};
-  char text[TOKEN_BYTES];
+  char text[EP_SECRET_TEXT_BYTES];
   const char *path = ep_arguments_value(arguments, "file");
   (void)client;
   if (!path) return ep_fail(error, EP_INVALID, "--file FILE is needed: epochd's --token-file");
   ep_status status = arguments_read(arguments, &token, error);
-  if (status == EP_OK) status = token_make(text, error);
-  if (status == EP_OK) status = ep_sha256_of(text, TOKEN_BYTES - 1, token.hash, error);
+  if (status == EP_OK) status = ep_secret_make(text, EP_SECRET_RANDOM_BYTES, error);
+  if (status == EP_OK) status = ep_sha256_of(text, EP_SECRET_TEXT_BYTES - 1, token.hash, error);
   if (status != EP_OK) return status;
   char *line = ep_token_format(&token);
   status = line ? file_extend(path, line, error) : ep_fail_memory(error);

@@ -186,6 +186,36 @@ START_TEST(what_cannot_be_read_stays) {
 }
 END_TEST
 
+enum { LARGE_BYTES = 5 << 20 };
+
+/* While one file is copied: how often that was told before it had its name, each time with more. */
+static void growth_note(void *context) {
+  int *told = context;
+  struct stat state;
+  static off_t before;
+  if (*told == 0) before = -1;
+  if (stat(path_of(own, "checkpoint-100.safetensors.new-2.tmp"), &state) != 0) return;
+  ck_assert_int_gt(state.st_size, before);
+  before = state.st_size;
+  ++*told;
+}
+
+/* epochd ends a worker that is silent for long: a single file may take longer to copy. */
+START_TEST(a_large_file_is_told_of_while_it_is_copied) {
+  int told = 0;
+  int64_t step;
+  const ep_file_moves moves = {.moved = growth_note, .context = &told};
+  const ep_handover_start start = {
+      .shared = shared, .job_folder = own, .job = JOB, .attempt = 2, .moves = &moves};
+  file_write(node, "checkpoint-100.safetensors", "begins");
+  ck_assert_int_eq(truncate(path_of(node, "checkpoint-100.safetensors"), LARGE_BYTES), 0);
+  leave(0, 1, 10, true);
+  ck_assert_int_eq(ep_handover_take(&start, &step, NULL), EP_OK);
+  ck_assert_int_eq(step, 100);
+  ck_assert_int_ge(told, 5);
+}
+END_TEST
+
 START_TEST(what_is_older_is_not) {
   int64_t step;
   file_write(node, "checkpoint-100.safetensors", "new");
@@ -385,6 +415,7 @@ EP_SUITE("engine/handovers") {
   tcase_add_test(tests, what_is_left_is_taken_up);
   tcase_add_test(tests, a_file_that_goes_meanwhile_is_left_out);
   tcase_add_test(tests, what_cannot_be_read_stays);
+  tcase_add_test(tests, a_large_file_is_told_of_while_it_is_copied);
   tcase_add_test(tests, what_is_older_is_not);
   tcase_add_test(tests, reports_alone_count);
   tcase_add_test(tests, a_gap_in_the_reports_is_none_to_go_on_from);

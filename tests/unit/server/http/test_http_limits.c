@@ -117,21 +117,29 @@ START_TEST(what_takes_long_holds_up_nothing_quick) {
 }
 END_TEST
 
+enum { ROWS = 20000 };
+static char long_rows[ROWS * 6 + 400];
+
+/* A request whose body is many rows between two texts. */
+static void rows_write(const char *target, const char *before, const char *behind) {
+  size_t used = (size_t)snprintf(
+      long_rows, sizeof long_rows,
+      "POST %s HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %d\r\n\r\n%s[[1,2]", target,
+      ROWS * 6 + 1 + (int)(strlen(before) + strlen(behind)), before);
+  for (int i = 1; i < ROWS; i++, used += 6) memcpy(long_rows + used, ",[1,2]", 7);
+  snprintf(long_rows + used, sizeof long_rows - used, "]%s", behind);
+}
+
 /* Rows that take a while to be read are read on no HTTP thread, of which there are four. */
 START_TEST(long_rows_hold_up_nothing_quick) {
-  enum { ROWS = 20000, CLIENTS = 8, WORKERS = 2 };
-  static char request[ROWS * 6 + 300];
+  enum { CLIENTS = 8, WORKERS = 2 };
   int clients[CLIENTS];
-  size_t used = (size_t)snprintf(request, sizeof request,
-                                 "POST " JOB "/predict HTTP/1.1\r\nHost: localhost\r\n" JSON
-                                 "Content-Length: %d\r\n\r\n{\"x\":[[1,2]",
-                                 ROWS * 6 + 7);
-  for (int i = 1; i < ROWS; i++, used += 6) memcpy(request + used, ",[1,2]", 7);
-  memcpy(request + used, "]}", 3);
+  size_t used;
+  rows_write(JOB "/predict", "{\"x\":", "}");
   fake_jobs_hold(server.jobs, true);
   for (int i = 0; i < CLIENTS; i++) {
     clients[i] = dial();
-    say(clients[i], request);
+    say(clients[i], long_rows);
   }
   wait_until(fake_jobs_waiting(server.jobs) == WORKERS);
   for (int i = 0; i < CLIENTS; i++) ck_assert_int_eq(get("/livez"), 200);
@@ -141,6 +149,41 @@ START_TEST(long_rows_hold_up_nothing_quick) {
     used = 0;
     ck_assert(hear(clients[i], "\"predictions\":[[1,2]]", PATIENCE_MS, &used));
     close(clients[i]);
+  }
+}
+END_TEST
+
+/* A threshold that is searched takes a worker and reads all data: whatever its key is written like,
+ * it is searched on no thread of other work. */
+START_TEST(searched_thresholds_hold_up_no_other_rows) {
+  static const struct {
+    const char *target, *before, *behind, *status;
+  } cases[] = {{JOB "/predict", "{\"threshold\" : \"f1\",\"x\":", "}", "HTTP/1.1 409"}};
+  enum { CLIENTS = 4, WORKERS = 2 };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int clients[CLIENTS];
+    size_t used = 0;
+    rows_write(cases[i].target, cases[i].before, cases[i].behind);
+    fake_jobs_hold(server.jobs, true);
+    for (int k = 0; k < CLIENTS; k++) {
+      clients[k] = dial();
+      say(clients[k], long_rows);
+    }
+    wait_until(fake_jobs_waiting(server.jobs) == WORKERS);
+    rows_write(JOB "/predict", "{\"x\":", "}");
+    int plain = dial();
+    say(plain, long_rows);
+    wait_until(fake_jobs_waiting(server.jobs) == WORKERS + 1);
+    fake_jobs_hold(server.jobs, false);
+    ck_assert(hear(plain, "\"predictions\":[[1,2]]", PATIENCE_MS, &used));
+    close(plain);
+    for (int k = 0; k < CLIENTS; k++) {
+      used = 0;
+      ck_assert(hear(clients[k], cases[i].status, PATIENCE_MS, &used));
+      ck_assert(hear(clients[k], "two classes", PATIENCE_MS, &used));
+      close(clients[k]);
+    }
+    wait_until(server.held.used_bytes == 0);
   }
 }
 END_TEST
@@ -207,6 +250,7 @@ EP_SUITE("http_limits") {
   tcase_add_test(all, a_stream_holds_no_body);
   tcase_add_test(all, what_takes_long_holds_up_nothing_quick);
   tcase_add_test(all, long_rows_hold_up_nothing_quick);
+  tcase_add_test(all, searched_thresholds_hold_up_no_other_rows);
   tcase_add_test(all, late_calls_hold_their_memory);
   tcase_add_test(all, abandoned_requests_stop);
 }
