@@ -313,6 +313,7 @@ def series():
     found = [row[0] for row in job.predict(table[400:424], steps=12)]
     assert len(found) == 12 and max(abs(one - row["temp"]) for one, row in zip(found, table[424:])) < 0.5, found
     raises(epochd.EpochdError, lambda: job.predict(table[:3], steps=2))
+    raises(ValueError, lambda: job.predict(table[400:424], future=table[424:426]))
     print("ok: a forecast")
 
 
