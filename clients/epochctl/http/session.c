@@ -29,7 +29,7 @@ static ep_status server_set(ep_session *session, const char *server, ep_error *e
   if (strncmp(session->server, "http://", 7) != 0 && strncmp(session->server, "https://", 8) != 0)
     return ep_fail(error, EP_INVALID,
                    "the server's address must start with http:// or https://, not \"%.100s\"",
-                   session->server);
+                   server);
   return EP_OK;
 }
 
@@ -82,6 +82,11 @@ ep_status ep_session_open(ep_session *session, const ep_session_options *options
 void ep_session_close(ep_session *session) {
   if (session->handle) curl_easy_cleanup(session->handle);
   session->handle = NULL;
+  ep_session_refusal_clear(session);
+}
+
+void ep_session_refusal_clear(ep_session *session) {
   free(session->refusal);
   session->refusal = NULL;
+  session->problem = (ep_problem){0};
 }
