@@ -30,8 +30,10 @@ static void progress_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
+/* Of a job that ended without a worker, such as a paused one that was cancelled, nobody took the
+ * times; a training takes more than none. */
 static void timing_write(ep_writer *writer, const ep_job_view *job) {
-  const ep_job_result *result = job->result;
+  const ep_job_result *result = job->result && job->result->train_seconds > 0 ? job->result : NULL;
   ep_writer_member_open(writer, "timing", '{');
   ep_writer_member_number_or_null(writer, "queued_seconds", job->queued_seconds);
   ep_writer_member_number_or_null(writer, "train_seconds", result ? result->train_seconds : NAN);

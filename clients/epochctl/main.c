@@ -51,8 +51,8 @@ static void failure_print(const ep_client *client, const ep_error *error) {
 static ep_exit usage_print(const ep_subcommand *subcommand, const char *message) {
   message_print("epochctl: ", message);
   if (subcommand)
-    fprintf(stderr, "usage: epochctl %s %s; epochctl help %s says more\n", subcommand->name,
-            subcommand->words, subcommand->name);
+    fprintf(stderr, "usage: epochctl %s%s%s; epochctl help %s says more\n", subcommand->name,
+            *subcommand->words ? " " : "", subcommand->words, subcommand->name);
   else
     fprintf(stderr, "epochctl help says what there is\n");
   return EP_EXIT_USAGE;
@@ -124,13 +124,14 @@ static ep_exit line_run(int argc, char **argv, ep_client *client) {
     return usage_print(NULL, error.message);
   const ep_subcommand *subcommand =
       ep_subcommand_find(&EP_SUBCOMMANDS, argc, (const char *const *)argv, at, &words);
-  if (!subcommand && (at == argc || ep_arguments_has(&arguments, "version") ||
-                      ep_arguments_has(&arguments, "help")))
+  if (ep_arguments_has(&arguments, "version") ||
+      (!subcommand && (at == argc || ep_arguments_has(&arguments, "help"))))
     return nothing_run(&arguments);
   if (!subcommand) return unknown_print(argv[at], at + 1 < argc ? argv[at + 1] : NULL);
   if (ep_arguments_read(&arguments, argc, argv, at + words, subcommand->options,
                         EP_SUBCOMMANDS.options, NULL, &error) != EP_OK)
     return usage_print(subcommand, error.message);
+  if (ep_arguments_has(&arguments, "version")) return nothing_run(&arguments);
   if (ep_arguments_has(&arguments, "help")) {
     ep_manual_subcommand(stdout, subcommand);
     return EP_EXIT_GOOD;
@@ -140,8 +141,12 @@ static ep_exit line_run(int argc, char **argv, ep_client *client) {
     snprintf(text, sizeof text, "%s needs %s", subcommand->name, subcommand->words);
     return usage_print(subcommand, text);
   }
-  if (subcommand->most >= 0 && arguments.words_count > subcommand->most)
-    return usage_print(subcommand, "that is one word too many");
+  if (subcommand->most >= 0 && arguments.words_count > subcommand->most) {
+    char text[128];
+    snprintf(text, sizeof text, "\"%.64s\" is one word too many",
+             arguments.words[subcommand->most]);
+    return usage_print(subcommand, text);
+  }
   return subcommand_run(client, subcommand, &arguments);
 }
 

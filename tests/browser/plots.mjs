@@ -70,6 +70,24 @@ await run(async ({ url, shots, open }) => {
   check((await (await asked.response()).json()).threshold > 0, "no threshold decides");
   console.log("ok: the threshold of a slider decides in predictions");
 
+  // By the keyboard alone: the field keeps the focus, and what is out of range is not asked for.
+  await page.getByRole("button", { name: "Importance" }).click();
+  const shuffles = page.getByLabel("Shuffles of each column");
+  await shuffles.focus();
+  for (const [typed, asked] of [["0", null], ["1001", null], ["2.5", null], ["", null], ["1", "1"], ["1000", "1000"]]) {
+    await page.keyboard.press("Control+A");
+    await page.keyboard.press("Delete");
+    await page.keyboard.type(typed);
+    const drawn = asked && page.waitForResponse((response) => response.url().includes("/plots/importance?") && new URL(response.url()).searchParams.get("repeats") === asked);
+    await page.keyboard.press("Enter");
+    check(await shuffles.evaluate((field) => field === document.activeElement && field.checkValidity()) === Boolean(asked), `"${typed}" is ${asked ? "refused" : "taken"}`);
+    if (asked) check((await drawn).ok(), `${asked} shuffles are refused`);
+    if (asked) await page.getByText(`The importances are those of ${asked === "1" ? "1 shuffle" : "1,000 shuffles"}.`).waitFor({ state: "attached" });
+  }
+  const [shuffled] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download SVG" }).click()]);
+  check(shuffled.url().startsWith("blob:") && shuffled.suggestedFilename() === "importance.svg", "the picture is not saved");
+  console.log("ok: importances by as many shuffles as one likes");
+
   // A film that one can stop.
   await page.getByRole("button", { name: "Time-lapse" }).click();
   const moment = page.getByLabel("Moment", { exact: true });

@@ -19,8 +19,15 @@ run() {
   grep -aq 'Sanitizer\|runtime error:' "$err" && fail "epochctl $*: $(head -c 2000 "$err")"
   return 0
 }
-says() { grep -qE -- "$1" "$out" || fail "no \"$1\" in: $(head -c 900 "$out")"; }
-warns() { grep -qE -- "$1" "$err" || fail "no \"$1\" on standard error: $(head -c 900 "$err")"; }
+# says PATTERN…, warns PATTERN…: a line of each is there.
+says() {
+  local pattern
+  for pattern; do grep -qE -- "$pattern" "$out" || fail "no \"$pattern\" in: $(head -c 900 "$out")"; done
+}
+warns() {
+  local pattern
+  for pattern; do grep -qE -- "$pattern" "$err" || fail "no \"$pattern\" on standard error: $(head -c 900 "$err")"; done
+}
 ok() { echo "ok: $*"; }
 
 # run, in a pipe: the id, a line at each tenth, the outcome
@@ -69,6 +76,13 @@ run 2 fly
 run 2 run
 run 2 ls --no-such-flag
 run 2 ls --limit many
+warns '^usage: epochctl ls; '
+run 2 ls twice
+warns '"twice" is one word too many'
+run 0 help data
+says '^epochctl data put NAME FILE…: '
+run 0 ls --version
+says '^epochctl [0-9]'
 run 2 weights last --format docx
 run 2 run "$scratch/not-there.json"
 echo '{"epochs": 1,' >"$scratch/torn.json"
@@ -142,6 +156,8 @@ ok "ls, set, queue, devices, cancel"
 run 0 show "${first: -8}" --json
 [[ $(jq -r .id "$out") == "$first" ]] || fail "the end of an id is not found"
 run 0 show "${first#job_}" --json
+run 2 sweeps show "$first"
+warns 'is a job, and this takes a sweep'
 run 2 show job_0
 warns 'is not clear, [0-9]+ jobs have it'
 ok "an id's start and end are enough, if one job alone has it"
@@ -173,6 +189,12 @@ says '^ +1 +0 '
 printf '0,1\n1,x\n' >"$scratch/rows.csv"
 run 2 predict "$first" "$scratch/rows.csv"
 warns 'line 2: every cell must be a number'
+printf 'a,b\n' >"$scratch/rows.csv"
+run 2 predict "$first" "$scratch/rows.csv"
+[[ $(<"$err") == "epochctl: there is no row to predict" ]] || fail "an earlier refusal is told again: $(<"$err")"
+run 2 plot "$first" --repeats 7
+warns '--repeats is of a named plot'
+(cd "$scratch" && "$ctl" plot "$first" roc) | grep -qx "$first-roc.svg" || fail "plot roc"
 ok "plot, weights, predict"
 
 # data
@@ -286,6 +308,16 @@ grep -q "^paused: at epoch .* of 900,000,000$" "$scratch/watched" || fail "watch
 [[ $(grep '^resumed: ' "$scratch/watched" | tr -d ,) == "resumed: at epoch $at of 900000000" ]] || fail "watch: $(<"$scratch/watched")"
 run 2 pause "$long"
 run 2 resume "$long"
+run 0 run "$scratch/xor.json" --set /epochs="$endless" --detach
+long=$(<"$out")
+until_so "it trains" is running
+run 0 pause "$long"
+until_so "it is paused" is paused
+run 0 cancel "$long"
+run 0 show "$long"
+! grep -q '0 s training' "$out" || fail "a time that nobody took: $(head -n 4 "$out")"
+run 2 weights "$long"
+warns 'ended without weights$'
 ok "pause, resume, checkpoints, and what one holds"
 
 # a token

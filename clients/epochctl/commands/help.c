@@ -1,8 +1,21 @@
 /* help.c: epochctl help. */
 #include <stdio.h>
+#include <string.h>
 
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/manual/manual.h"
+
+/* The commands of a group such as "data", a line each; whether there is one. */
+static bool group_print(const char *word) {
+  size_t bytes = strlen(word);
+  bool found = false;
+  for (const ep_subcommand *const *row = EP_SUBCOMMANDS.rows; *row; row++) {
+    if (strncmp((*row)->name, word, bytes) != 0 || (*row)->name[bytes] != ' ') continue;
+    printf("epochctl %s %s: %s\n", (*row)->name, (*row)->words, (*row)->summary);
+    found = true;
+  }
+  return found;
+}
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   int words;
@@ -21,6 +34,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   }
   const ep_subcommand *subcommand =
       ep_subcommand_find(&EP_SUBCOMMANDS, arguments->words_count, arguments->words, 0, &words);
+  if (!subcommand && arguments->words_count == 1 && group_print(arguments->words[0])) return EP_OK;
   if (!subcommand || words != arguments->words_count)
     return ep_fail(error, EP_INVALID,
                    "there is no command \"%.64s%s%.64s\"; epochctl help lists them",

@@ -132,7 +132,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
     if (json_array_size(now.list) > 0)
       layers_print(&client->terminal, now.list);
     else
-      puts("no layers: the job's spec needs \"report\": {\"layers\": true}");
+      puts(
+          "no layers were reported so far: a job reports them with \"report\": {\"layers\": true}");
   }
   ep_line_buffer_deinit(&now.line);
   json_decref(now.list);

@@ -91,13 +91,28 @@ static const char *format_of(const char *output) {
   return ending && strcmp(ending, ".json") == 0 ? "json" : "svg";
 }
 
+/* Options of a named plot that its request takes as they are. */
+static const char *const PASSED[] = {"class",      "column", "x",     "y",     "size",   "cost",
+                                     "checkpoint", "epoch",  "layer", "count", "repeats"};
+
+/* A curve has none of the options of a named plot. */
+static ep_status curve_check(const ep_arguments *arguments, ep_error *error) {
+  static const char *const OTHERS[] = {"output", "normalize", "y-down"};
+  const char *found = NULL;
+  for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS && !found; i++)
+    if (ep_arguments_has(arguments, OTHERS[i])) found = OTHERS[i];
+  for (size_t i = 0; i < sizeof PASSED / sizeof *PASSED && !found; i++)
+    if (ep_arguments_has(arguments, PASSED[i])) found = PASSED[i];
+  if (!found) return EP_OK;
+  return ep_fail(error, EP_INVALID,
+                 "--%s is of a named plot: give its NAME, as in epochctl plot JOB roc", found);
+}
+
 static ep_status picture_get(ep_client *client, const char *id, const ep_arguments *arguments,
                              ep_error *error) {
-  static const char *const PASSED[] = {"class",      "column", "x",     "y",     "size",   "cost",
-                                       "checkpoint", "epoch",  "layer", "count", "repeats"};
   char path[EP_REQUEST_PATH_BYTES], list[EP_REQUEST_PATH_BYTES], usual[FILE_PATH_BYTES];
   const char *name = arguments->words[1], *output = ep_arguments_value(arguments, "output");
-  snprintf(usual, sizeof usual, "%s-plot.svg", id);
+  snprintf(usual, sizeof usual, "%s-%.64s.svg", id, name);
   if (!output) output = usual;
   ep_path_make(list, "/v1/jobs/", id, "/plots/");
   ep_path_make(path, list, name, "");
@@ -123,6 +138,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
   if (status != EP_OK) return status;
   if (arguments->words_count > 1) return picture_get(client, id, arguments, error);
+  status = curve_check(arguments, error);
+  if (status != EP_OK) return status;
   ep_path_make(path, "/v1/jobs/", id, "/curve");
   snprintf(points, sizeof points, "%d", options.width * 4); /* two a dot: peaks stay */
   ep_path_query(path, "max_points", points);
@@ -146,7 +163,7 @@ static const ep_option OPTIONS[] = {
    .max = EP_PLOT_SIDE_MAX, .doc = "of the whole plot (20)"},
   {.name = "ascii", .kind = EP_OPTION_SWITCH, .doc = "no braille"},
   {.name = "output", .letter = 'o', .kind = EP_OPTION_FILE, .value = "FILE",
-   .doc = "of a named plot: FILE.svg, .png or .json; - is standard output (JOB-plot.svg)"},
+   .doc = "of a named plot: FILE.svg, .png or .json; - is standard output (JOB-NAME.svg)"},
   {.name = "class", .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the class that is held against the others"},
   {.name = "normalize", .kind = EP_OPTION_SWITCH, .doc = "confusion: shares of each true class"},
   {.name = "cost", .kind = EP_OPTION_TEXT, .value = "fp:A,fn:B", .doc = "roc, pr: what a wrong yes and no cost"},

@@ -160,6 +160,7 @@ static ep_status text_send(ep_client *client, const char *path, const char *text
   ep_status status = named_send(client, path, text, bytes, &sent, root, &refused);
   if (sent && status == EP_OK) return EP_OK;
   if (sent && !knows_no_names(client, status)) return ep_fail(error, status, "%s", refused.message);
+  ep_session_refusal_clear(&client->session);
   status = ep_rows_format(text, bytes, &body, &body_bytes, error);
   if (status == EP_OK) status = rows_send(client, path, body, body_bytes, root, error);
   free(body);

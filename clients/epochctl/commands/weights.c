@@ -114,7 +114,7 @@ static ep_status file_download(ep_session *session, const char *path, const char
   now->file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
   if (!now->file) {
     if (descriptor >= 0) close(descriptor);
-    return ep_fail(error, EP_INVALID, "%.300s cannot be made: %s", part, strerror(errno));
+    return ep_fail(error, EP_INVALID, "%.300s cannot be made: %s", name, strerror(errno));
   }
   ep_status status = content_fetch(session, path, now, etag, error);
   if (now->drawn) fputs("\r\x1b[K", stdout);

@@ -82,6 +82,11 @@ ep_status ep_session_open(ep_session *session, const ep_session_options *options
 void ep_session_close(ep_session *session) {
   if (session->handle) curl_easy_cleanup(session->handle);
   session->handle = NULL;
+  ep_session_refusal_clear(session);
+}
+
+void ep_session_refusal_clear(ep_session *session) {
   free(session->refusal);
   session->refusal = NULL;
+  session->problem = (ep_problem){0};
 }

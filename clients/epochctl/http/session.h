@@ -32,4 +32,7 @@ typedef struct {
 ep_status ep_session_open(ep_session *session, const ep_session_options *options, ep_error *error);
 void ep_session_close(ep_session *session);
 
+/* Forgets the last refusal: what follows is another attempt. */
+void ep_session_refusal_clear(ep_session *session);
+
 #endif

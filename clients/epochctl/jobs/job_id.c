@@ -132,8 +132,8 @@ ep_status ep_job_id_find(ep_session *session, const char *word, char id[EP_JOB_I
                          ep_error *error) {
   if (ep_submission_is_sweep(word))
     return ep_fail(error, EP_INVALID,
-                   "\"%.64s\" is a sweep, and this takes a job; see epochctl "
-                   "sweeps show",
+                   "\"%.64s\" is a sweep, and this takes a job: epochctl sweeps show prints a "
+                   "sweep, epochctl sweeps promote makes a job of a trial",
                    word);
   return id_find(session, &JOBS, word, id, error);
 }
@@ -148,6 +148,11 @@ ep_status ep_job_path_find(ep_session *session, const char *word, const char *af
 
 ep_status ep_sweep_id_find(ep_session *session, const char *word, char id[EP_JOB_ID_BYTES],
                            ep_error *error) {
+  if (strncmp(word, JOBS.prefix, EP_ID_PREFIX_BYTES) == 0)
+    return ep_fail(error, EP_INVALID,
+                   "\"%.64s\" is a job, and this takes a sweep: epochctl show prints a job, "
+                   "epochctl sweeps ls lists sweeps",
+                   word);
   return id_find(session, &SWEEPS, word, id, error);
 }
 

@@ -45,7 +45,7 @@ class Table(List[Any]):
 
 class Terminal:
     """Progress on stderr: a bar that is drawn over on a terminal, else a line for each tenth. The best trial of a
-    sweep is fetched for it, at most once a second."""
+    sweep is fetched for it, at most once a second, and at the last training."""
 
     def __init__(self, submission: Any = None) -> None:
         self._submission = submission
@@ -77,7 +77,8 @@ class Terminal:
 
     def _trial(self, event: Mapping[str, Any]) -> str:
         text = f"{event['number']}/{event['numbers']} trainings"
-        if self._submission is not None and time.monotonic() - self._fetched > 1:
+        last = event["number"] == event["numbers"]
+        if self._submission is not None and (last or time.monotonic() - self._fetched > 1):
             self._submission.refresh()
             self._fetched = time.monotonic()
         best = self._submission.best if self._submission is not None else None

@@ -18,8 +18,8 @@ static ep_status models_check(ep_jobs *jobs, const char *job, const ep_viewer *b
   *given = status == EP_OK && by && by->limited && strcmp(of->owner, owner) != 0;
   if (status == EP_NOT_FOUND) return EP_OK;
   if (status != EP_OK || *given) return status;
-  return ep_fail(error, EP_CONFLICT, "model \"%s\" is published from job %s: delete it first",
-                 of->name, job);
+  return ep_fail(error, EP_CONFLICT,
+                 "model \"%s\" is published from job %s: delete the model first", of->name, job);
 }
 
 /* The job stays for others' models, and is not its owner's any more. */

@@ -81,7 +81,7 @@ static ep_status job_describe(ep_jobs *jobs, const ep_viewer *by, ep_model *mode
   ep_status hashed = ep_job_row_weights_sha256(&row, sha256, &inner);
   ep_job_row_deinit(&row);
   if (state == EP_STATE_FAILED)
-    return ep_fail_at(error, EP_CONFLICT, "/job", "job %s failed: it has no weights to publish",
+    return ep_fail_at(error, EP_CONFLICT, "/job", "job %s failed: its weights are not published",
                       model->job);
   ep_status status =
       ep_jobs_file(jobs, model->job, EP_WEIGHTS_FILE, weights, sizeof weights, &inner);

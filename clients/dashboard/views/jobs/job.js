@@ -1,13 +1,9 @@
 // job.js: one job. Its state is polled by ETag. Its events, followed until it ends, extend the curve at once;
 // without a stream the curve is fetched again whenever the job changes.
 
-import { h, replace, setText } from "../../dom.js";
+import { h, replace } from "../../dom.js";
 import { download, poll } from "../../api.js";
-import { announce, setTitle } from "../../shell.js";
-import { bytes, dateTime, duration, integer, isEnded, jobName, listOf, number, percent, seconds, startWords, stateWord, stopWord, value } from "../../format.js";
-import { prettyJson } from "../../json.js";
-import { copyButton } from "../../copy.js";
-import { setFacts } from "../../facts.js";
+import { bytes, dateTime, duration, integer, isEnded, number, percent, seconds, startWords, stopWord, value } from "../../format.js";
 import { checkpointPanel } from "./job_checkpoints.js";
 import { curvePanel } from "./job_curve.js";
 import { followEvents } from "./job_events.js";
@@ -17,8 +13,8 @@ import { plotsPanel } from "../plots/job_plots.js";
 import { predictPanel } from "../predict/job_predict.js";
 import { ranksPanel } from "./job_ranks.js";
 import { resultPanels } from "./job_results.js";
-import { webhooksPanel } from "./job_webhooks.js";
-import { lifecycleButtons } from "./lifecycle.js";
+import { pollInterval, progressCard, settingsCard, submissionHead } from "../submissions/head.js";
+import { webhooksPanel } from "../submissions/webhooks.js";
 
 export const title = "Job";
 
@@ -32,34 +28,23 @@ const formats = [
 ];
 
 export function mount(root, { id }, signal) {
-  const url = `/v1/jobs/${encodeURIComponent(id)}`;
-  const heading = h("h1", null, `Job …${id.slice(-8)}`);
-  const badge = h("span", { class: "badge" });
-  const tags = h("span", { class: "tags" });
-  const again = h("a", { class: "button", href: `#/submit?job=${encodeURIComponent(id)}` }, "Run again");
-  const buttons = lifecycleButtons({ url, kind: "job", losing: "weights", list: "#/jobs", signal, onChange: () => polled.refresh(), onFail: fail });
-  const failure = h("p", { class: "notice error", role: "alert", hidden: true });
-  const warning = h("p", { class: "notice warning", hidden: true });
-  const content = h("div", { hidden: true });
-  root.append(h("div", { class: "heading" }, heading, badge, tags, h("div", { class: "toolbar" }, again, buttons.nodes)), failure, warning, content);
-
-  const meter = h("progress", { class: "meter large", max: "1", value: "0", "aria-label": "Progress" });
-  const progress = h("p", { class: "progress-line" });
-  const times = h("dl", { class: "facts columns" });
+  const head = submissionHead(root, { id, kind: "job", losing: "weights", signal, onChange: () => polled.refresh() });
+  const { url, act } = head;
+  const progress = progressCard();
   const curve = curvePanel({ url, signal });
   const found = foundPanel({ id, signal });
   const layers = layersPanel({ signal });
   const ranks = ranksPanel();
   const results = resultPanels({ url, signal });
   const predict = predictPanel({ url, signal });
-  const plots = plotsPanel({ url, signal, act: buttons.act, decideBy: predict.decideBy });
-  const checkpoints = checkpointPanel({ url, signal, act: buttons.act });
+  const plots = plotsPanel({ url, signal, act, decideBy: predict.decideBy });
+  const checkpoints = checkpointPanel({ url, signal, act });
   const webhooks = webhooksPanel({ url, signal });
-  const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
+  const settings = settingsCard("job");
   const weights = h("section", { class: "card", hidden: true, "aria-labelledby": "weights-title" });
   const events = h("ol", { class: "events", tabindex: "0", "aria-label": "The newest events" });
-  content.append(
-    h("section", { class: "card", "aria-label": "Progress" }, meter, progress, times),
+  head.content.append(
+    progress.node,
     found.node,
     curve.node,
     layers.node,
@@ -72,8 +57,7 @@ export function mount(root, { id }, signal) {
       h("section", { class: "card" }, h("h2", null, "Events"), events)),
     checkpoints.node,
     webhooks.node,
-    h("section", { class: "card" },
-      h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Settings"), copyButton(() => settings.textContent)), settings),
+    settings.node,
   );
 
   let job = null;
@@ -82,27 +66,21 @@ export function mount(root, { id }, signal) {
   let within = null; // the newest report within an epoch
   let starts = null; // seconds until a queued job begins, as the daemon estimates them
 
-  // null: nothing failed
-  function fail(error) {
-    setText(failure, error?.status === 404 ? "There is no such job; it may have been deleted." : error?.message ?? "");
-    failure.hidden = !error;
-  }
-
   function showProgress() {
     const { epoch, epochs, fraction } = job.progress;
     if (job.spec.find) { // it trains no epochs
-      meter.hidden = true;
-      setText(progress, isEnded(job) ? "A search for a learning rate: it has neither epochs nor weights." : "Searching for a learning rate");
+      progress.meter.hidden = true;
+      progress.setWords([isEnded(job) ? "A search for a learning rate: it has neither epochs nor weights." : "Searching for a learning rate"]);
       return;
     }
-    meter.value = fraction;
+    progress.meter.value = fraction;
     const words = [`Epoch ${integer(epoch)} of ${integer(epochs)} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
     if (within && job.status === "running" && within.epoch > epoch)
       words.push(`batch ${integer(within.batch)} of ${integer(within.batches)} in the next, loss ${number(within.loss, 4)}`);
     if (job.status === "running" && job.eta_seconds !== null) words.push(`${duration(job.eta_seconds)} left`);
     if (job.status === "queued") words.push(job.queue_position === null ? "waiting" : `place ${integer(job.queue_position)} in the queue`, ...(job.queue_reason ? [`Slurm: ${job.queue_reason}`] : []));
     if (job.status === "queued" && value(starts) !== null) words.push(`starts ${startWords(starts)}`);
-    setText(progress, words.join(" · "));
+    progress.setWords(words);
   }
 
   // While it waits, the queue says when it will start.
@@ -118,7 +96,7 @@ export function mount(root, { id }, signal) {
   function showFacts() {
     const { model } = job;
     const timing = job.found ? { ...job.timing, epoch_microseconds: null, test_seconds: null, samples_per_second: null } : job.timing;
-    setFacts(times, [
+    progress.setFacts([
       ["Device", job.device],
       ["Executor", job.executor],
       ["Epoch time", timing.epoch_microseconds === null ? null : seconds(timing.epoch_microseconds / 1e6)],
@@ -149,7 +127,7 @@ export function mount(root, { id }, signal) {
       h("div", { class: "toolbar" }, formats.map(([format, word, ending = format]) => {
         const button = h("button", { type: "button", class: "button", "data-format": format }, word);
         button.setAttribute("aria-label", `Download the weights as ${word}`);
-        button.addEventListener("click", () => buttons.act(button, () => download(`${url}/weights?format=${format}`, `${name}.${ending}`, { signal })));
+        button.addEventListener("click", () => act(button, () => download(`${url}/weights?format=${format}`, `${name}.${ending}`, { signal })));
         return button;
       })),
       h("dl", { class: "facts" },
@@ -160,26 +138,12 @@ export function mount(root, { id }, signal) {
   function show(fresh) {
     const before = job?.status;
     job = fresh;
-    content.hidden = false;
-    failure.hidden = true;
-    setTitle(jobName(job));
-    setText(heading, jobName(job));
-    badge.dataset.state = job.status;
-    setText(badge, stateWord(job.status));
-    replace(tags,
-      (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: listOf(word) === "sweeps" ? `#/sweeps/${encodeURIComponent(word)}` : `#/jobs?tag=${encodeURIComponent(word)}` }, word)),
-      job.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"),
-      job.visibility === "private" && h("span", { class: "tag", title: "Its owner alone sees it, and admins" }, "private"));
-    if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
-    buttons.show(job);
-    setText(warning, job.error ? `${job.error.message}${job.error.pointer ? ` (${job.error.pointer})` : ""}` : [job.warning, ...(job.warnings ?? [])].filter(Boolean).join("\n"));
-    warning.className = `notice ${job.error ? "error" : "warning"}`;
-    warning.hidden = !warning.textContent;
+    head.show(job);
     showProgress();
     followQueue(before);
     showFacts();
     showWeights();
-    setText(settings, prettyJson(job.spec, 110));
+    settings.show(job.spec);
     found.jobChanged(job);
     curve.jobChanged(job);
     results.jobChanged(job);
@@ -223,7 +187,7 @@ export function mount(root, { id }, signal) {
 
   const polled = poll(url, show, {
     signal,
-    interval: (latest) => (latest && isEnded(latest) ? 15000 : follower?.live ? 3000 : 1000),
-    onError: (error) => error.status !== 0 && fail(error),
+    interval: (latest) => pollInterval(latest, follower?.live ? 3000 : 1000),
+    onError: (error) => error.status !== 0 && head.fail(error),
   });
 }

@@ -2,7 +2,11 @@
 // after each drawing, drawn: what the picture is asked for, formats: of the downloads, stop}.
 
 import { h, replace, setText } from "../../dom.js";
+import { announce } from "../../shell.js";
 import { integer, number, percent } from "../../format.js";
+
+const fewShuffles = 5; // the daemon's default
+const mostShuffles = 1000; // and its limit
 
 // What follows from each threshold; the points of both curves are ordered by it.
 function thresholds(name, { fetchNumbers, decideBy }) {
@@ -88,6 +92,25 @@ function layers({ fetchNumbers, picked, redraw, act }) {
   };
 }
 
+// How often each column is shuffled. The field keeps the focus while the picture is drawn.
+function shuffles({ picked, redraw, act }) {
+  const count = h("input", { id: "plot-repeats", type: "number", min: "1", max: String(mostShuffles), step: "1", value: String(fewShuffles), required: true, "aria-describedby": "plot-repeats-hint" });
+  const draw = h("button", { class: "button" }, "Draw");
+  const before = h("form", { class: "plot-controls" },
+    h("div", { class: "field" }, h("label", { for: count.id }, "Shuffles of each column"), count,
+      h("span", { class: "hint", id: "plot-repeats-hint" }, `1 to ${integer(mostShuffles)}: more of them tell close columns apart, and take longer.`)),
+    h("div", { class: "toolbar" }, draw));
+  before.addEventListener("submit", (event) => {
+    event.preventDefault();
+    act(draw, async () => {
+      picked.repeats = String(Number(count.value));
+      await redraw();
+      announce(`The importances are those of ${integer(Number(count.value))} ${count.value === "1" ? "shuffle" : "shuffles"}.`);
+    });
+  });
+  return { before };
+}
+
 // The boundary at each moment, by a slider: a film that one can stop.
 function moments({ url, fetchNumbers, picked, redraw, signal, act }) {
   const stepMs = 250;
@@ -158,6 +181,7 @@ export function controlsOf(name, panel) {
   if (name === "boundary") return { before: toggle("y downwards", "y_down", panel), formats: ["svg", "png"] };
   if (name === "mistakes" || name === "uncertain") return examples(panel);
   if (name === "weights") return layers(panel);
+  if (name === "importance") return shuffles(panel);
   if (name === "timelapse") return moments(panel);
   return {};
 }

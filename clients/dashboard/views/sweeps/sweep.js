@@ -1,16 +1,14 @@
 // sweep.js: one sweep, polled by its ETag; its charts and its leaderboard are fetched again when it changed.
 
-import { h, replace, setText } from "../../dom.js";
+import { h, replace } from "../../dom.js";
 import { getJson, poll, sendJson } from "../../api.js";
-import { announce, navigate, setTitle } from "../../shell.js";
-import { dateTime, duration, integer, isEnded, jobName, percent, seconds, stateWord, stopWord } from "../../format.js";
-import { prettyJson } from "../../json.js";
-import { copyButton } from "../../copy.js";
+import { announce, navigate } from "../../shell.js";
+import { dateTime, duration, integer, isEnded, percent, seconds, stopWord } from "../../format.js";
 import { setFacts } from "../../facts.js";
 import { isStudy } from "../../cells.js";
 import { metricOf, metricText, parametersOf, progressOf, valueText } from "../../trials.js";
-import { webhooksPanel } from "../jobs/job_webhooks.js";
-import { lifecycleButtons } from "../jobs/lifecycle.js";
+import { pollInterval, progressCard, settingsCard, submissionHead } from "../submissions/head.js";
+import { webhooksPanel } from "../submissions/webhooks.js";
 import { chartPanels } from "./sweep_charts.js";
 import { leaderboard } from "./sweep_trials.js";
 
@@ -19,41 +17,20 @@ export const title = "Sweep";
 const bestCount = 10; // trials whose curves are compared
 
 export function mount(root, { id }, signal) {
-  const url = `/v1/sweeps/${encodeURIComponent(id)}`;
-  const heading = h("h1", null, `Sweep …${id.slice(-8)}`);
-  const badge = h("span", { class: "badge" });
-  const tags = h("span", { class: "tags" });
-  const again = h("a", { class: "button", href: `#/submit?sweep=${encodeURIComponent(id)}` }, "Run again");
   const study = h("a", { class: "button", href: `#/studies/${encodeURIComponent(id)}`, hidden: true }, "Study");
-  const buttons = lifecycleButtons({ url, kind: "sweep", losing: "trials", list: "#/sweeps", signal, onChange: () => polled.refresh(), onFail: fail });
-  const failure = h("p", { class: "notice error", role: "alert", hidden: true });
-  const warning = h("p", { class: "notice warning", hidden: true });
-  const content = h("div", { hidden: true });
-  root.append(h("div", { class: "heading" }, heading, badge, tags, h("div", { class: "toolbar" }, study, again, buttons.nodes)), failure, warning, content);
-
-  const meter = h("progress", { class: "meter large", max: "1", value: "0", "aria-label": "Progress" });
-  const progress = h("p", { class: "progress-line" });
-  const times = h("dl", { class: "facts columns" });
+  const head = submissionHead(root, { id, kind: "sweep", losing: "trials", more: study, signal, onChange: () => polled.refresh() });
+  const { url, act } = head;
+  const progress = progressCard();
   const best = h("section", { class: "card", hidden: true, "aria-labelledby": "best-title" });
   const promoteBest = h("button", { type: "button", class: "button", title: "Trains it as a job of its own, which keeps its weights" }, "Promote");
   const curves = h("button", { type: "button", class: "button", title: `Trains the best ${bestCount} as jobs of their own, and compares them` }, `Curves of the best ${bestCount}`);
   const webhooks = webhooksPanel({ url, signal });
-  const settings = h("pre", { tabindex: "0", "aria-label": "The sweep's settings, all defaults filled in" });
+  const settings = settingsCard("sweep");
   const charts = chartPanels({ url, signal });
-  const trials = leaderboard({ url, signal, act: buttons.act, promote, onPoint: charts.highlight });
-  content.append(
-    h("div", { class: "grid sweep-top" }, h("section", { class: "card", "aria-label": "Progress" }, meter, progress, times), best),
-    charts.node, trials.node, webhooks.node,
-    h("section", { class: "card" },
-      h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Settings"), copyButton(() => settings.textContent)), settings));
+  const trials = leaderboard({ url, signal, act, promote, onPoint: charts.highlight });
+  head.content.append(h("div", { class: "grid sweep-top" }, progress.node, best), charts.node, trials.node, webhooks.node, settings.node);
 
   let sweep = null;
-
-  // null: nothing failed
-  function fail(error) {
-    setText(failure, error?.status === 404 ? "There is no such sweep; it may have been deleted." : error?.message ?? "");
-    failure.hidden = !error;
-  }
 
   // The job of a trial; a trial that is told twice keeps its job.
   const promoted = (trial) => sendJson("POST", `${url}/trials/${trial}/promote`, undefined, { signal });
@@ -64,8 +41,8 @@ export function mount(root, { id }, signal) {
     navigate(`#/jobs/${encodeURIComponent(job.id)}`);
   }
 
-  promoteBest.addEventListener("click", () => buttons.act(promoteBest, () => promote(sweep.best.trial)));
-  curves.addEventListener("click", () => buttons.act(curves, async () => {
+  promoteBest.addEventListener("click", () => act(promoteBest, () => promote(sweep.best.trial)));
+  curves.addEventListener("click", () => act(curves, async () => {
     const { data } = await getJson(`${url}/trials?limit=${bestCount}`, { signal });
     const jobs = [];
     for (const { trial, metric } of data) if (metric !== null) jobs.push(await promoted(trial));
@@ -74,13 +51,13 @@ export function mount(root, { id }, signal) {
 
   function showProgress() {
     const { fraction, words: count } = progressOf(sweep);
-    meter.value = fraction;
+    progress.meter.value = fraction;
     const words = [`${count} ${count === "1" ? "training" : "trainings"} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
     if (sweep.status === "running" && sweep.eta_seconds !== null) words.push(`${duration(sweep.eta_seconds)} left`);
     if (sweep.status === "queued") words.push(sweep.queue_position === null ? "waiting" : `place ${sweep.queue_position} in the queue`);
-    setText(progress, words.join(" · "));
+    progress.setWords(words);
     const { spec, timing } = sweep;
-    setFacts(times, [
+    progress.setFacts([
       ["Search", sweep.search],
       ["Metric", `${metricOf(sweep.metric).word}, ${sweep.mode === "max" ? "more" : "less"} is better`],
       ["Parameters", integer(Object.keys(spec.space).length)],
@@ -120,32 +97,18 @@ export function mount(root, { id }, signal) {
   }
 
   const polled = poll(url, (fresh) => {
-    const before = sweep?.status;
     sweep = fresh;
-    content.hidden = false;
-    failure.hidden = true;
-    setTitle(jobName(sweep));
-    setText(heading, jobName(sweep));
-    badge.dataset.state = sweep.status;
-    setText(badge, stateWord(sweep.status));
-    replace(tags, (sweep.tags ?? []).map((word) => h("a", { class: "tag", href: `#/sweeps?tag=${encodeURIComponent(word)}` }, word)),
-      sweep.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"),
-      sweep.visibility === "private" && h("span", { class: "tag", title: "Its owner alone sees it, and admins" }, "private"));
-    if (before && before !== sweep.status) announce(`${jobName(sweep)}: ${stateWord(sweep.status)}.`);
-    buttons.show(sweep);
+    head.show(sweep);
     study.hidden = !isStudy(sweep.spec.space);
-    setText(warning, sweep.error ? `${sweep.error.message}${sweep.error.pointer ? ` (${sweep.error.pointer})` : ""}` : sweep.warning ?? "");
-    warning.classList.toggle("error", !!sweep.error);
-    warning.hidden = !warning.textContent;
     showProgress();
     showBest();
-    setText(settings, prettyJson(sweep.spec, 110));
+    settings.show(sweep.spec);
     charts.sweepChanged(sweep);
     trials.sweepChanged(sweep);
     webhooks.jobChanged(sweep);
   }, {
     signal,
-    interval: (latest) => (latest && isEnded(latest) ? 15000 : 1000),
-    onError: (error) => error.status !== 0 && fail(error),
+    interval: pollInterval,
+    onError: (error) => error.status !== 0 && head.fail(error),
   });
 }

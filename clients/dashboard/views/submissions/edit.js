@@ -1,4 +1,4 @@
-// job_edit.js: the dialog that changes the name, tags and priority of a job or a sweep, pins it, and hides it.
+// edit.js: the dialog that changes the name, tags and priority of a job or a sweep, pins it, and hides it.
 
 import { h, setText } from "../../dom.js";
 import { sendJson } from "../../api.js";

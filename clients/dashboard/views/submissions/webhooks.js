@@ -1,4 +1,4 @@
-// job_webhooks.js: what was sent to the webhooks of a job or a sweep. Asked for where there are any, again when the job
+// webhooks.js: what was sent to the webhooks of a job or a sweep. Asked for where there are any, again when the job
 // changes, and now and then while messages wait.
 
 import { h, keyed, setText } from "../../dom.js";

@@ -4,7 +4,7 @@ import { h } from "../../dom.js";
 import { sendJson } from "../../api.js";
 import { announce, navigate } from "../../shell.js";
 import { isEnded, jobName } from "../../format.js";
-import { editDialog } from "./job_edit.js";
+import { editDialog } from "./edit.js";
 
 // kind: "job" or "sweep"; losing: what goes with it when it is deleted; list: where to go then. onChange() follows each
 // change, onFail(error) a refusal. nodes go into a toolbar; show(thing) follows its state; act(button, work) disables a
