@@ -21,7 +21,7 @@ export function valueWords(column) {
   if (column.type === "text") return "text, not learnt from";
   if (column.type === "category") return (column.categories ?? []).slice(0, 3).map(({ value }) => value).join(", ");
   if (column.min === null) return "–";
-  const say = column.type === "date" ? (v) => moment(v, column.form === "time") : (v) => number(v);
+  const say = column.type === "date" ? (v) => moment(v, column.form === "time") : (v) => (column.unit ? `${number(v)} ${column.unit}` : number(v));
   return column.min === column.max ? say(column.min) : `${say(column.min)} … ${say(column.max)}`;
 }
 

@@ -57,9 +57,15 @@ async function readAs({ page, url }) {
   console.log("ok: header, delimiter and table are as the user says");
 }
 
-async function looked({ page }) {
-  await page.goto("/#/datasets/Our-people");
+async function looked({ page, url }) {
   const lines = page.locator(".columns-table tbody tr");
+  await fetch(`${url}/v1/datasets/priced`, { method: "PUT", body: "price,share\n$1.50,7 %\n$2.25,8 %\n$3.50,9 %\n" });
+  await page.goto("/#/datasets/priced");
+  await page.getByText("number, $").waitFor();
+  const priced = await lines.allTextContents();
+  check(/number, \$.*1\.5 \$ … 3\.5 \$/.test(priced[0]) && /number, %.*7 % … 9 %/.test(priced[1]), `numbers with signs are ${priced.join(" | ")}`);
+  await page.goto("/#/datasets/Our-people");
+  await page.getByText("number, $").waitFor({ state: "detached" });
   await lines.first().waitFor();
   const texts = await lines.allTextContents();
   check(texts.length === 7 && /number29 \(9\.7/.test(texts[3]) && /category.*male, female/.test(texts[2]) && /date.*1910-0/.test(texts[5]), `the columns are ${texts.join(" | ")}`);
@@ -70,7 +76,7 @@ async function looked({ page }) {
   check(row.join("|") === "1|–|male|13|37.5|1911-02-11|no", `a row is ${row.join("|")}`);
   check((await page.locator("main b, main img").count()) === 0, "a column's name became markup");
   check((await page.inputValue("#target")) === "6", `the target is column ${await page.inputValue("#target")}`);
-  console.log("ok: columns with types, gaps and histograms, and the first rows");
+  console.log("ok: columns with types, signs, gaps and histograms, and the first rows");
 }
 
 async function hidden({ page, url }) {

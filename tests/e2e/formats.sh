@@ -46,6 +46,27 @@ http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"area": "1,2,3", "b
 expect 422
 check "and are refused where they are in another form" '[.errors[].pointer] == ["/rows/0/area", "/rows/0/built"]'
 
+# prices and shares as people write them: columns of numbers, which predict reads with the sign and without
+awk 'BEGIN {print "price;share;mixed;rent"; for (i = 0; i < 60; i++)
+  printf "%d.%03d,50 €;%d%%;%s;%d\n", 1 + i % 9, i * 37 % 1000, i % 100, (i % 2 ? "$1" : "€1"), i}' >"$scratch/priced.csv"
+http PUT /v1/datasets/priced -T "$scratch/priced.csv"
+expect 201
+check "numbers with signs: $(jq -c .note "$body")" '([.columns[] | [.type, .form, .unit]] == [["number", "decimal_comma", "€"],
+  ["number", null, "%"], ["category", null, null], ["number", null, null]]) and (.note | contains("\"mixed\") is words: its numbers have different signs"))'
+if [[ -x $build/bin/epochctl ]]; then
+  EPOCHD=$url "$build/bin/epochctl" data show priced >"$scratch/shown" || fail "epochctl data show"
+  grep -Eq 'price +number, € ' "$scratch/shown" && grep -Eq 'share +whole number, % ' "$scratch/shown" || fail "$(cat "$scratch/shown")"
+fi
+submit '{"data": {"dataset": "priced", "target": "rent", "exclude": ["mixed"]}, "loss": "mse", "epochs": 1,
+         "model": {"layers": [{"type": "linear", "out_features": 1}]}, "optimizer": {"type": "adam", "lr": 0.03}}'
+finish "$id"
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"price": "1.234,5 €", "share": "7 %"}, {"price": "1234,50", "share": 7}, {"price": 1234.5, "share": "7"}]}'
+expect 200
+check "cells with the sign and without" '.predictions[0] == .predictions[1] and .predictions[1] == .predictions[2]'
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"price": "$7", "share": "7 €"}]}'
+expect 422
+check "and no other sign: $(jq -r '.errors[0].detail' "$body")" '[.errors[].pointer] == ["/rows/0/price", "/rows/0/share"]'
+
 # several tables, each in another form
 jq -nc --slurpfile flats "$scratch/flats.json" '{flats: $flats[0], xor: {m: 4, n: 2, x: [0,0,0,1,1,0,1,1], y: [0,1,1,0]}, note: "of tables"}' \
   >"$scratch/several.json"

@@ -313,6 +313,7 @@ def series():
     found = [row[0] for row in job.predict(table[400:424], steps=12)]
     assert len(found) == 12 and max(abs(one - row["temp"]) for one, row in zip(found, table[424:])) < 0.5, found
     raises(epochd.EpochdError, lambda: job.predict(table[:3], steps=2))
+    raises(ValueError, lambda: job.predict(table[400:424], future=table[424:426]))
     print("ok: a forecast")
 
 
@@ -332,8 +333,9 @@ def estimators():
     assert line.score(x, y) > 0.95 and len(line.predict(x)) == 40, line.score(x, y)
     raises(ValueError, lambda: epochd.Regressor().predict(x))
     raises(ValueError, lambda: epochd.Regressor().fit(x, y[1:]))
-    comma = epochd.Regressor().fit([{"x": f"{at},{at % 9}5"} for at in range(200)], list(range(200)))
-    assert abs(comma.predict([{"x": "150,5"}])[0] - 150) < 20  # a number, and no word that was never seen
+    comma = epochd.Regressor().fit([{"x": f"{at},{at % 9}5", "price": f"${at}"} for at in range(200)], list(range(200)))
+    assert abs(comma.predict([{"x": "150,5", "price": "$150"}])[0] - 150) < 20  # a number, and no word that was never seen
+    assert comma.predict([{"x": "150,5", "price": "$150"}]) == comma.predict([{"x": 150.5, "price": 150}])
     refused = raises(ConnectionRefusedError, lambda: Client("http://127.0.0.1:1").submit({}))
     assert "nothing answers at http://127.0.0.1:1" in str(refused), refused
     print("ok: estimators")

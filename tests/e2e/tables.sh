@@ -154,6 +154,9 @@ finish "$id"
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"a": 1}]}'
 expect 409
 check "a job of plain numbers has no names" '.errors[0].pointer == "/rows"'
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"rows": [{"a": 1}], "steps": 3}'
+expect 422
+check "and no steps" '.errors[0] | .pointer == "/steps" and (.detail | test("without \"window\""))'
 http POST "/v1/jobs/$id/predict" -H 'Content-Type: image/png' -d 'a picture'
 expect 409
 check "nor takes it pictures" '.detail | test("did not train on pictures")'

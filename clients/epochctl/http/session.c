@@ -29,7 +29,7 @@ static ep_status server_set(ep_session *session, const char *server, ep_error *e
   if (strncmp(session->server, "http://", 7) != 0 && strncmp(session->server, "https://", 8) != 0)
     return ep_fail(error, EP_INVALID,
                    "the server's address must start with http:// or https://, not \"%.100s\"",
-                   session->server);
+                   server);
   return EP_OK;
 }
 

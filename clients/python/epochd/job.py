@@ -101,6 +101,8 @@ class Job(Submission):
         forecasts so many rows after x, a DataFrame or dicts of the last rows of a series; `future` has the rows
         after them where other columns than the target are features."""
         path = f"{self._path}/predict" + ("?" + urlencode({"checkpoint": checkpoint}) if checkpoint is not None else "")
+        if future is not None and steps is None:
+            raise ValueError("future is of a forecast: give steps, the number of its rows")
         if steps is not None:
             from .estimators import _cell, _rows  # which need this module
             body = {"rows": x, **({} if future is None else {"future": future})}

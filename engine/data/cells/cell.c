@@ -11,7 +11,8 @@
 enum { NUMBER_BYTES = 64 }; /* of a number with separators: longer ones are none */
 
 static const char *const kind_names[EP_CELL_KINDS] = {
-    "number", "decimal_comma", "grouped", "iso", "day_first", "month_first", "month_name", "time"};
+    "number", "decimal_comma", "grouped",     "spaced",     "spaced_comma",
+    "iso",    "day_first",     "month_first", "month_name", "time"};
 
 const char *ep_cell_kind_name(ep_cell_kind kind) {
   assert(kind < EP_CELL_KINDS);
@@ -71,7 +72,22 @@ static size_t digits_count(const char *at, const char *end) {
   return (size_t)(at - first);
 }
 
-/* 1.234.567,89 with these two characters: groups of three digits, or no groups at all. */
+size_t ep_cell_space_bytes(const char *at, const char *end) {
+  size_t left = (size_t)(end - at);
+  if (left >= 1 && *at == ' ') return 1;
+  if (left >= 2 && memcmp(at, "\xC2\xA0", 2) == 0) return 2;
+  return left >= 3 && (memcmp(at, "\xE2\x80\x89", 3) == 0 || memcmp(at, "\xE2\x80\xAF", 3) == 0)
+             ? 3
+             : 0;
+}
+
+static size_t group_bytes(const char *at, const char *end, char group) {
+  if (group == ' ') return ep_cell_space_bytes(at, end);
+  return at < end && *at == group;
+}
+
+/* 1.234.567,89 with these two characters: groups of three digits, or no groups at all. 0.123 has
+ * none: nobody writes a thousand so. */
 static bool separated_read(const char *text, size_t bytes, char group, char decimal,
                            double *value) {
   char plain[NUMBER_BYTES + 1];
@@ -80,14 +96,16 @@ static bool separated_read(const char *text, size_t bytes, char group, char deci
   if (bytes == 0 || bytes > NUMBER_BYTES) return false;
   if (*at == '-' || *at == '+') plain[used++] = *at++;
   size_t digits = digits_count(at, end);
-  bool groups = digits >= 1 && digits <= 3;
+  bool groups = digits >= 1 && digits <= 3 && *at != '0';
   if (digits == 0) return false;
   for (;;) {
     memcpy(plain + used, at, digits);
     used += digits;
     at += digits;
-    if (!groups || at == end || *at != group) break;
-    digits = digits_count(++at, end);
+    size_t between = groups ? group_bytes(at, end, group) : 0;
+    if (between == 0) break;
+    at += between;
+    digits = digits_count(at, end);
     if (digits != 3) return false;
   }
   if (at < end && *at == decimal) {
@@ -107,6 +125,9 @@ bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *val
   case EP_CELL_DECIMAL_COMMA: return separated_read(text, bytes, '.', ',', value);
   case EP_CELL_GROUPED:
     return number_read(text, bytes, value) || separated_read(text, bytes, ',', '.', value);
+  case EP_CELL_SPACED:
+    return number_read(text, bytes, value) || separated_read(text, bytes, ' ', '.', value);
+  case EP_CELL_SPACED_COMMA: return separated_read(text, bytes, ' ', ',', value);
   case EP_CELL_ISO_DATE: return ep_date_read(EP_DATE_ISO, text, bytes, value);
   case EP_CELL_DAY_FIRST: return ep_date_read(EP_DATE_DAY_FIRST, text, bytes, value);
   case EP_CELL_MONTH_FIRST: return ep_date_read(EP_DATE_MONTH_FIRST, text, bytes, value);

@@ -12,6 +12,8 @@ typedef enum {
   EP_CELL_NUMBER,        /* 1234.5, 1e3; "inf" and 1e400 are infinite */
   EP_CELL_DECIMAL_COMMA, /* 1234,5 and 1.234,5 */
   EP_CELL_GROUPED,       /* 1,234.5; and all that EP_CELL_NUMBER is */
+  EP_CELL_SPACED,        /* 1 234.5; and all that EP_CELL_NUMBER is */
+  EP_CELL_SPACED_COMMA,  /* 1 234,5 */
   EP_CELL_ISO_DATE,
   EP_CELL_DAY_FIRST,
   EP_CELL_MONTH_FIRST,
@@ -20,7 +22,8 @@ typedef enum {
   EP_CELL_KINDS
 } ep_cell_kind;
 
-/* "number", "decimal_comma", "grouped", "iso", "day_first", "month_first", "month_name", "time". */
+/* "number", "decimal_comma", "grouped", "spaced", "spaced_comma", "iso", "day_first",
+ * "month_first", "month_name", "time". */
 const char *ep_cell_kind_name(ep_cell_kind kind);
 int ep_cell_kind_from_name(const char *name); /* -1 when there is none */
 
@@ -29,6 +32,15 @@ bool ep_cell_is_missing(const char *text, size_t bytes);
 
 /* Where the text begins without the spaces and tabs around it; *bytes: of what is left. */
 const char *ep_cell_trim(const char *text, size_t *bytes);
+
+/* The bytes of a space that may stand within a number, or before its unit, at the beginning of the
+ * text: that of ASCII, U+00A0, U+2009, U+202F; 0: there is none. */
+size_t ep_cell_space_bytes(const char *at, const char *end);
+
+/* Whether it is one of numbers. */
+static inline bool ep_cell_kind_is_number(ep_cell_kind kind) {
+  return kind <= EP_CELL_SPACED_COMMA;
+}
 
 /* Reads all of the text. False, and nothing written, when it is not of that kind. */
 bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *value);

@@ -40,7 +40,8 @@ typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* its index in the table where that has no name for it */
   bool again;                         /* a column before it has the same name */
   ep_column_type type;                /* of the cells, */
-  ep_cell_kind form;                  /* and how a number or a date is written */
+  ep_cell_kind form;                  /* and how a number or a date is written, */
+  char unit[EP_UNIT_BYTES];           /* a number with a sign of currency or per cent, or "" */
   ep_encode encode;
   int64_t first, features; /* of the encoded row: features first … first + features - 1 */
   bool indicator;          /* the last of them is 1 where the cell is missing, but for embeddings */

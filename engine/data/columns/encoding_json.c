@@ -60,6 +60,7 @@ static void column_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_member_string(writer, "type", ep_column_type_name(column->type));
   if (column->form != EP_CELL_NUMBER)
     ep_writer_member_string(writer, "form", ep_cell_kind_name(column->form));
+  if (column->unit[0]) ep_writer_member_string(writer, "unit", column->unit);
   ep_writer_member_string(writer, "encode", encode_names[column->encode]);
   if (ep_column_is_category(column)) category_write(writer, column);
   if (column->encode == EP_ENCODE_DATE) date_write(writer, column);
@@ -167,6 +168,8 @@ static reading column_read(const json_t *object, ep_column_encoding *out) {
       ep_column_type_from_name(type) < 0)
     return IMPOSSIBLE;
   if (ep_json_get_text(object, "form", form, sizeof form)) written = ep_cell_kind_from_name(form);
+  if (ep_json_get_text(object, "unit", out->unit, sizeof out->unit) && !ep_unit_is_one(out->unit))
+    return IMPOSSIBLE;
   if (written < 0) return IMPOSSIBLE;
   out->form = (ep_cell_kind)written;
   while (found < ENCODES && strcmp(encode, encode_names[found]) != 0) found++;

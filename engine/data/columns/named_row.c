@@ -9,7 +9,7 @@
 #include "api/json/json.h"
 #include "api/json/nearest.h"
 #include "api/json/number.h"
-#include "engine/data/cells/cell.h"
+#include "engine/data/cells/unit.h"
 #include "engine/data/columns/word_list.h"
 
 enum { NAMES_COMPARED = 256 }; /* for the nearest one */
@@ -83,7 +83,8 @@ static bool word_find(const ep_column_encoding *column, const char *text, size_t
   return found >= 0 || !column->unknown_fails;
 }
 
-/* As the table was read that the model learnt; of a date also ISO's form, and a time of day. */
+/* As the table was read that the model learnt; a number also without the sign of its column; of a
+ * date also ISO's form, and a time of day. */
 bool ep_encoding_text_read(const ep_column_encoding *column, const char *text, size_t bytes,
                            double *cell) {
   text = ep_cell_trim(text, &bytes);
@@ -92,6 +93,7 @@ bool ep_encoding_text_read(const ep_column_encoding *column, const char *text, s
   double value;
   bool read =
       ep_cell_read(column->form, text, bytes, &value) ||
+      ep_unit_number_read(column->form, column->unit, text, bytes, &value) ||
       (column->type == EP_COLUMN_DATE && (ep_cell_read(EP_CELL_ISO_DATE, text, bytes, &value) ||
                                           ep_cell_read(EP_CELL_TIME, text, bytes, &value)));
   if (read && isfinite(value)) *cell = value;
@@ -117,16 +119,23 @@ static bool cell_read(const ep_column_encoding *column, const json_t *value, dou
   return text && word_find(column, text, strlen(text), cell);
 }
 
-static const char *cell_form(const ep_column_encoding *column) {
-  if (ep_column_is_category(column)) return column->unknown_fails ? "a word of the data" : "a word";
-  return column->type == EP_COLUMN_DATE
-             ? "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970"
-             : "a number";
+enum { FORM_BYTES = 128 };
+
+static const char *cell_form(const ep_column_encoding *column, char out[FORM_BYTES]) {
+  const char *form = "a number";
+  if (ep_column_is_category(column))
+    form = column->unknown_fails ? "a word of the data" : "a word";
+  else if (column->type == EP_COLUMN_DATE)
+    form = "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970";
+  snprintf(out, FORM_BYTES, "%s%s%s", form, column->unit[0] ? ", with or without " : "",
+           column->unit);
+  return out;
 }
 
 void ep_encoding_text_refuse(ep_field_reader *reader, const ep_column_encoding *column,
                              const char *text, size_t bytes) {
-  ep_field_reader_fail(reader, "must be %s%s, not \"%.*s\"", cell_form(column),
+  char form[FORM_BYTES];
+  ep_field_reader_fail(reader, "must be %s%s, not \"%.*s\"", cell_form(column, form),
                        is_needed(column) ? "" : " or empty", (int)(bytes < 100 ? bytes : 100),
                        text);
 }
@@ -134,7 +143,8 @@ void ep_encoding_text_refuse(ep_field_reader *reader, const ep_column_encoding *
 static void cell_fail(ep_field_reader *reader, const ep_column_encoding *column,
                       const json_t *value) {
   const char *text = json_string_value(value);
-  ep_field_reader_fail(reader, "must be %s%s, not %s%.100s%s", cell_form(column),
+  char form[FORM_BYTES];
+  ep_field_reader_fail(reader, "must be %s%s, not %s%.100s%s", cell_form(column, form),
                        is_needed(column) ? "" : " or null", text ? "\"" : "",
                        text ? text : ep_json_type_name(value), text ? "\"" : "");
 }

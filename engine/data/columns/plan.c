@@ -140,6 +140,7 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   if (!rule) rule = &no_rule;
   out->type = column->type;
   out->form = column->form;
+  memcpy(out->unit, column->unit, sizeof out->unit);
   out->scale = 1;
   ep_status status = type_find(column, rule, &type, error);
   if (status != EP_OK || type == EP_COLUMN_AS_IGNORE || is_constant(column, rows) ||

@@ -36,6 +36,7 @@ static json_t *column_stored(const ep_column *column) {
     ok = ep_json_set(object, "type", json_string(ep_column_type_name(column->type)));
   if (ok && column->form != EP_CELL_NUMBER)
     ok = ep_json_set(object, "form", json_string(ep_cell_kind_name(column->form)));
+  if (ok && column->unit[0]) ok = ep_json_set(object, "unit", json_string(column->unit));
   ok = ok && range_set(object, column);
   if (ok && column->missing > 0) ok = ep_json_set(object, "missing", json_integer(column->missing));
   if (ok && column->distinct > 0)
@@ -85,6 +86,7 @@ static json_t *column_shown(const ep_column *column, size_t *left_bytes) {
        ep_json_set(object, "missing", json_integer(column->missing)) && range_set(object, column);
   if (ok && column->form != EP_CELL_NUMBER)
     ok = ep_json_set(object, "form", json_string(ep_cell_kind_name(column->form)));
+  if (ok && column->unit[0]) ok = ep_json_set(object, "unit", json_string(column->unit));
   if (ok && column->type == EP_COLUMN_CATEGORY)
     ok = ep_json_set(object, "categories", words_shown(&column->words, left_bytes));
   return json_if(ok, object);
@@ -119,22 +121,24 @@ static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
 
 bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
   const char *name = "", *type = ep_column_type_name(EP_COLUMN_NUMBER),
-             *form = ep_cell_kind_name(EP_CELL_NUMBER);
+             *form = ep_cell_kind_name(EP_CELL_NUMBER), *unit = "";
   json_t *min, *max, *words = NULL;
   json_int_t missing = 0, distinct = 0;
   int integer;
-  if (json_unpack((json_t *)object, "{s?s, s:o, s:o, s:b, s?s, s?s, s?I, s?I, s?o}", "name", &name,
-                  "min", &min, "max", &max, "integer", &integer, "type", &type, "form", &form,
-                  "missing", &missing, "distinct", &distinct, "words", &words) != 0)
+  if (json_unpack((json_t *)object, "{s?s, s:o, s:o, s:b, s?s, s?s, s?s, s?I, s?I, s?o}", "name",
+                  &name, "min", &min, "max", &max, "integer", &integer, "type", &type, "form",
+                  &form, "unit", &unit, "missing", &missing, "distinct", &distinct, "words",
+                  &words) != 0)
     return false;
   int known = ep_column_type_from_name(type), written = ep_cell_kind_from_name(form);
   if (written < 0 || !json_is_number(min) || !json_is_number(max) ||
       strlen(name) > EP_LIMIT_NAME_BYTES || known < 0 || missing < 0 || distinct < 0 ||
-      (known == EP_COLUMN_CATEGORY) != (words != NULL))
+      (known == EP_COLUMN_CATEGORY) != (words != NULL) || (unit[0] && !ep_unit_is_one(unit)))
     return false;
   memcpy(out->name, name, strlen(name) + 1);
   out->type = (ep_column_type)known;
   out->form = (ep_cell_kind)written;
+  memcpy(out->unit, unit, strlen(unit) + 1);
   out->min = json_number_value(min);
   out->max = json_number_value(max);
   out->integer = integer;

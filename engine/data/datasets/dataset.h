@@ -13,7 +13,7 @@
 #include "api/limits.h"
 #include "api/names.h"
 #include "engine/data/arrays/dtype.h"
-#include "engine/data/cells/cell.h"
+#include "engine/data/cells/unit.h"
 #include "engine/files/excerpt.h"
 #include "engine/files/path.h"
 #include "kernels/backend.h"
@@ -48,10 +48,11 @@ typedef struct {
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* "" when the source has no names */
   ep_column_type type;
-  ep_cell_kind form; /* how the cells of a number or a date are written */
-  double min, max;   /* of the cells that are there; 0 where none is, and of text */
-  bool integer;      /* every value is one */
-  int64_t missing;   /* cells */
+  ep_cell_kind form;        /* how the cells of a number or a date are written */
+  char unit[EP_UNIT_BYTES]; /* "$", "%", …: the sign in each cell of a number; "": none */
+  double min, max;          /* of the cells that are there; 0 where none is, and of text */
+  bool integer;             /* every value is one */
+  int64_t missing;          /* cells */
   int64_t distinct; /* values that are there; exact up to EP_LIMIT_CATEGORIES, which stands for more
                        too; 0 = not counted (a description from before) */
   ep_words words;   /* of a category; else empty */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/data/cells/cell.h"
+#include "engine/data/cells/unit.h"
 #include "engine/data/columns/named_row.h"
 #include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
@@ -81,7 +81,8 @@ static void table_close(table *from) {
 
 /* The other way in which the numbers of a column may be written. */
 static ep_cell_kind other_form(const ep_column_encoding *column, bool decimal_commas) {
-  if (column->form == EP_CELL_DECIMAL_COMMA) return EP_CELL_NUMBER;
+  if (column->form == EP_CELL_DECIMAL_COMMA || column->form == EP_CELL_SPACED_COMMA)
+    return EP_CELL_NUMBER;
   return column->form == EP_CELL_NUMBER && decimal_commas ? EP_CELL_DECIMAL_COMMA : column->form;
 }
 
@@ -143,8 +144,11 @@ static ep_status form_test(void *context, const ep_table_cell *cell, ep_error *e
   double value;
   (void)error;
   if (from->column < 0 || ep_cell_is_missing(cell->text, cell->bytes)) return EP_OK;
+  const char *unit = read->encoding->column[from->column].unit;
   for (int i = 0; i < 2; i++)
-    from->fits[i] = from->fits[i] && ep_cell_read(from->form[i], cell->text, cell->bytes, &value);
+    from->fits[i] = from->fits[i] &&
+                    (ep_cell_read(from->form[i], cell->text, cell->bytes, &value) ||
+                     ep_unit_number_read(from->form[i], unit, cell->text, cell->bytes, &value));
   return EP_OK;
 }
 

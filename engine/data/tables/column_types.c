@@ -1,6 +1,7 @@
 #include "engine/data/tables/column_types.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/json/utf8.h"
@@ -68,12 +69,36 @@ static ep_status word_add(passes *pass, const ep_table_cell *value, ep_word_entr
 
 /* --- kinds ---------------------------------------------------------------------------------- */
 
-/* The kinds that read a cell which is no plain number, a bit each, and one more. */
+/* What a cell is, a bit each: the kinds that read it; whether it was looked at at all; the kinds of
+ * numbers that read it without its sign; whether two of these disagree. */
+enum { SEEN = EP_CELL_KINDS, WITH_UNIT, UNCLEAR = WITH_UNIT + EP_CELL_KINDS, HAS_UNIT };
+
+/* Of a number with a sign. The first sign of the column is its own. */
+static uint32_t unit_kinds_of(ep_unit_cells *unit, const ep_table_cell *value) {
+  char sign[EP_UNIT_BYTES];
+  uint32_t kinds = 0;
+  double first = 0, number;
+  if (!ep_unit_find(value->text, value->bytes, sign)) return 0;
+  for (int kind = 0; ep_cell_kind_is_number((ep_cell_kind)kind); kind++) {
+    if (!ep_unit_number_read((ep_cell_kind)kind, sign, value->text, value->bytes, &number))
+      continue;
+    if (kinds == 0) first = number;
+    if (number != first) kinds |= 1u << UNCLEAR;
+    kinds |= 1u << (WITH_UNIT + kind) | 1u << HAS_UNIT;
+  }
+  if (kinds != 0 && !unit->sign[0]) memcpy(unit->sign, sign, sizeof sign);
+  if (kinds == 0 || strcmp(sign, unit->sign) == 0) return kinds;
+  unit->others = true;
+  return 1u << HAS_UNIT;
+}
+
+/* Of a cell that is no plain number. */
 static uint32_t kinds_of(const passes *pass, const ep_table_cell *value) {
-  uint32_t kinds = 1u << EP_CELL_KINDS;
+  uint32_t kinds = 1u << SEEN | unit_kinds_of(&pass->types[value->column].unit, value);
   double unused;
   for (int kind = EP_CELL_NUMBER + 1; kind < EP_CELL_KINDS; kind++) {
-    if (kind == EP_CELL_DECIMAL_COMMA && !pass->decimal_commas) continue;
+    bool comma = kind == EP_CELL_DECIMAL_COMMA || kind == EP_CELL_SPACED_COMMA;
+    if (comma && !pass->decimal_commas) continue;
     bool reads = ep_cell_read((ep_cell_kind)kind, value->text, value->bytes, &unused);
     kinds |= (uint32_t)reads << kind;
   }
@@ -99,8 +124,12 @@ static ep_status word_take(passes *pass, const ep_table_cell *value, double *out
     kinds = kinds_of(pass, value);
     if (entry) entry->mark = kinds;
   }
-  for (int kind = EP_CELL_NUMBER + 1; kind < EP_CELL_KINDS; kind++)
+  for (int kind = 0; kind < EP_CELL_KINDS; kind++) {
     type->accepted[kind] += kinds >> kind & 1;
+    type->unit.accepted[kind] += kinds >> (WITH_UNIT + kind) & 1;
+  }
+  type->unit.unclear += kinds >> UNCLEAR & 1;
+  type->unit.cells += kinds >> HAS_UNIT & 1;
   return status;
 }
 
@@ -118,9 +147,11 @@ static ep_status kinds_count(void *context, const ep_table_cell *value, ep_error
     type->drafted[DRAFT_NUMBER] += isfinite(*out); /* another one is refused where it is stored */
     type->accepted[EP_CELL_NUMBER]++;              /* which is no date */
     type->accepted[EP_CELL_GROUPED]++;
-    type->accepted[EP_CELL_DECIMAL_COMMA] +=
-        pass->decimal_commas &&
-        ep_cell_read(EP_CELL_DECIMAL_COMMA, value->text, value->bytes, &unused);
+    type->accepted[EP_CELL_SPACED]++;
+    for (int i = 0; pass->decimal_commas && i < 2; i++) {
+      ep_cell_kind kind = i ? EP_CELL_SPACED_COMMA : EP_CELL_DECIMAL_COMMA;
+      type->accepted[kind] += ep_cell_read(kind, value->text, value->bytes, &unused);
+    }
     return EP_OK;
   }
   if (!ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out))
@@ -136,18 +167,49 @@ static ep_status row_drafted(void *context, ep_error *error) {
   return EP_OK;
 }
 
+/* Whether all cells but less than 1 % are so. */
+static bool is_column(const ep_column_cells *type, int64_t cells) {
+  int64_t odd = type->present - cells;
+  return odd == 0 || odd * 100 < type->present;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
 /* The kind that reads the most cells, the first of those that read as many; EP_CELL_KINDS when it
  * leaves 1 % of them or more. */
 static ep_cell_kind kind_choose(const ep_column_cells *type) {
   int best = 0;
   for (int kind = 1; kind < EP_CELL_KINDS; kind++)
     if (type->accepted[kind] > type->accepted[best]) best = kind;
-  int64_t odd = type->present - type->accepted[best];
-  if (odd > 0 && odd * 100 >= type->present) return EP_CELL_KINDS;
+  if (!is_column(type, type->accepted[best])) return EP_CELL_KINDS;
   /* 1/2/2024 throughout: nobody can tell */
   if (best == EP_CELL_DAY_FIRST && type->accepted[EP_CELL_MONTH_FIRST] == type->accepted[best])
     return EP_CELL_KINDS;
   return (ep_cell_kind)best;
+}
+
+/* The same of numbers with a sign. What their commas and points mean must show in a cell, whatever
+ * the delimiter: €1.234 is a thousand in one country, and a fraction in another. */
+static ep_cell_kind unit_kind_choose(ep_column_cells *type) {
+  const int64_t *accepted = type->unit.accepted;
+  int best = 0;
+  int64_t bare = 0;
+  for (int kind = 0; ep_cell_kind_is_number((ep_cell_kind)kind); kind++) {
+    if (accepted[kind] > accepted[best]) best = kind;
+    bare = larger(bare, type->accepted[kind]);
+  }
+  int64_t points = larger(larger(accepted[EP_CELL_NUMBER], accepted[EP_CELL_GROUPED]),
+                          accepted[EP_CELL_SPACED]),
+          commas = larger(accepted[EP_CELL_DECIMAL_COMMA], accepted[EP_CELL_SPACED_COMMA]);
+  if (type->unit.cells == 0 || !is_column(type, type->unit.cells + bare)) return EP_CELL_KINDS;
+  type->unit_fault = type->unit.others                            ? EP_UNIT_FAULT_SIGNS
+                     : !is_column(type, type->unit.cells)         ? EP_UNIT_FAULT_BARE
+                     : !is_column(type, accepted[best])           ? EP_UNIT_FAULT_FORMS
+                     : type->unit.unclear > 0 && points == commas ? EP_UNIT_FAULT_UNCLEAR
+                                                                  : EP_UNIT_FAULT_NONE;
+  return type->unit_fault == EP_UNIT_FAULT_NONE ? (ep_cell_kind)best : EP_CELL_KINDS;
 }
 
 /* Returns whether a column has words. */
@@ -156,10 +218,15 @@ static bool kinds_choose(passes *pass) {
   for (int64_t i = 0; i < pass->columns; i++) {
     ep_column_cells *type = &pass->types[i];
     type->kind = kind_choose(type);
+    if (type->kind == EP_CELL_KINDS) {
+      type->kind = unit_kind_choose(type);
+      if (type->kind < EP_CELL_KINDS)
+        memcpy(pass->column[i].unit, type->unit.sign, sizeof type->unit.sign);
+    }
     words |= type->kind == EP_CELL_KINDS;
-    pass->column[i].type = type->kind == EP_CELL_KINDS     ? EP_COLUMN_CATEGORY
-                           : type->kind <= EP_CELL_GROUPED ? EP_COLUMN_NUMBER
-                                                           : EP_COLUMN_DATE;
+    pass->column[i].type = type->kind == EP_CELL_KINDS          ? EP_COLUMN_CATEGORY
+                           : ep_cell_kind_is_number(type->kind) ? EP_COLUMN_NUMBER
+                                                                : EP_COLUMN_DATE;
     if (type->kind < EP_CELL_KINDS) pass->column[i].form = type->kind;
   }
   return words;
@@ -246,14 +313,43 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *t
     size_t bytes = strlen(name);
     double value;
     if (ep_cell_is_missing(name, bytes) || column[i].type == EP_COLUMN_TEXT) continue;
-    if (column[i].type != EP_COLUMN_CATEGORY && !ep_cell_read(types[i].kind, name, bytes, &value))
+    if (column[i].type != EP_COLUMN_CATEGORY && !ep_cell_read(types[i].kind, name, bytes, &value) &&
+        !ep_unit_number_read(types[i].kind, column[i].unit, name, bytes, &value))
       return false;
-    if (column[i].type == EP_COLUMN_NUMBER) continue; /* a year may be a name */
+    if (column[i].type == EP_COLUMN_NUMBER && ep_cell_read(EP_CELL_NUMBER, name, bytes, &value))
+      continue; /* a year may be a name */
     asked++;
     found +=
-        column[i].type == EP_COLUMN_DATE || ep_word_set_find(&types[i].words, name, bytes) >= 0;
+        column[i].type != EP_COLUMN_CATEGORY || ep_word_set_find(&types[i].words, name, bytes) >= 0;
   }
   return 2 * found > asked;
+}
+
+void ep_column_types_note(const ep_column *column, const ep_column_cells *types, int64_t columns,
+                          char *note, size_t bytes) {
+  static const char *const reasons[] = {
+      [EP_UNIT_FAULT_SIGNS] = "its numbers have different signs",
+      [EP_UNIT_FAULT_BARE] = "some of its numbers have a sign, and some have none",
+      [EP_UNIT_FAULT_FORMS] = "some of its numbers have decimal points, and some have commas",
+      [EP_UNIT_FAULT_UNCLEAR] = "no cell shows whether the mark before three digits is the decimal "
+                                "one or divides thousands: leave it out"};
+  char label[EP_COLUMN_LABEL_BYTES], line[EP_NOTE_BYTES];
+  int64_t first = 0, faults = 0;
+  for (int64_t i = columns; i-- > 0;) {
+    if (types[i].unit_fault == EP_UNIT_FAULT_NONE) continue;
+    first = i;
+    faults++;
+  }
+  if (faults == 0) return;
+  size_t used = strlen(note);
+  int length = snprintf(line, sizeof line, "%s%s is words: %s", used ? "; " : "",
+                        ep_column_label(column, first, label), reasons[types[first].unit_fault]);
+  if (used + (size_t)length >= bytes) return; /* half a note may be half a character */
+  memcpy(note + used, line, (size_t)length + 1);
+  length = snprintf(line, sizeof line, "; %lld more %s words alike", (long long)faults - 1,
+                    faults == 2 ? "is" : "are");
+  used = strlen(note);
+  if (faults > 1 && used + (size_t)length < bytes) memcpy(note + used, line, (size_t)length + 1);
 }
 
 void ep_column_types_reset(ep_column *column, ep_column_cells *types, int64_t columns,

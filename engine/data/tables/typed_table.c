@@ -36,7 +36,9 @@ static ep_status number_store(reader *read, const ep_table_cell *value, double *
                               ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES];
   ep_cell_kind kind = read->types[value->column].kind;
-  if (!ep_cell_read(kind, value->text, value->bytes, out)) {
+  const char *unit = read->writer.column[value->column].unit;
+  if (unit[0] ? !ep_unit_number_read(kind, unit, value->text, value->bytes, out)
+              : !ep_cell_read(kind, value->text, value->bytes, out)) {
     fault_add(read->meta, value);
     *out = NAN;
     return EP_OK;
@@ -103,6 +105,7 @@ ep_status ep_typed_table_write(ep_table_rows *rows, ep_column *column, const ep_
                                ep_dataset_meta *meta, ep_error *error) {
   reader read = {.types = types, .meta = meta};
   ep_part *part = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  ep_column_types_note(column, types, rows->columns, meta->note, sizeof meta->note);
   ep_status status = ep_part_writer_open(&read.writer, folder, EP_SPLIT_TRAIN, EP_ROLE_TABLE,
                                          EP_DTYPE_F64, rows->columns, column, budget_bytes, error);
   if (status == EP_OK) status = ep_part_writer_table(&read.writer, error);

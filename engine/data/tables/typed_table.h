@@ -9,7 +9,7 @@
  * meta. column: [rows->columns], as ep_column_types_find filled it in; taken, also on failure.
  * draft: as it left it; where it has all rows, they are not read again.
  * budget_bytes: lowered by what was written. Refuses infinite numbers. Cells that are not of their
- * column's type are missing, and are told in meta. */
+ * column's type are missing, and are told in meta, as are columns of numbers that are words. */
 ep_status ep_typed_table_write(ep_table_rows *rows, ep_column *column, const ep_column_cells *types,
                                ep_draft *draft, const char *folder, int64_t *budget_bytes,
                                ep_dataset_meta *meta, ep_error *error);

@@ -11,9 +11,17 @@
 #include "engine/data/inputs/text_rows.h"
 #include "server/jobs/checkpoints.h"
 
-/* How the job's columns became features; EP_CONFLICT where it had none with names. */
-static ep_status encoding_find(ep_jobs *jobs, const char *id, int64_t checkpoint, ep_encoding **out,
-                               ep_problem *problem) {
+/* "steps" or "future" of a body, for a job that trained on no series. */
+static ep_status series_missing(const json_t *body, ep_problem *problem) {
+  return ep_problem_add(problem, EP_INVALID, json_object_get(body, "steps") ? "/steps" : "/future",
+                        "is of a series: the job trained without \"window\" in its data, and "
+                        "rows stand alone");
+}
+
+/* How the job's columns became features; EP_CONFLICT where it had none with names. body: of the
+ * request; NULL: it is no JSON. */
+static ep_status encoding_find(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                               const json_t *body, ep_encoding **out, ep_problem *problem) {
   char path[EP_PATH_BYTES];
   ep_error error = {0};
   *out = NULL;
@@ -21,6 +29,8 @@ static ep_status encoding_find(ep_jobs *jobs, const char *id, int64_t checkpoint
   if (status == EP_OK) status = ep_weights_read_encoding(path, out, &error);
   if (status != EP_OK) return ep_problem_set(problem, status, "%s", error.message);
   if (*out) return EP_OK;
+  if (json_object_get(body, "steps") || json_object_get(body, "future"))
+    return series_missing(body, problem);
   return ep_problem_add(problem, EP_CONFLICT, "/rows",
                         "the job trained on plain numbers, whose columns it does not know by name: "
                         "give \"x\", rows of numbers in the order of the columns");
@@ -147,10 +157,7 @@ static ep_status steps_read(const ep_encoding *encoding, const json_t *body, int
   const json_t *steps = json_object_get(body, "steps"), *future = json_object_get(body, "future");
   *out = 0;
   if (!steps && !future) return EP_OK;
-  if (encoding->window.length == 0)
-    return ep_problem_add(problem, EP_INVALID, steps ? "/steps" : "/future",
-                          "is of a series: the job trained without \"window\" in its data, and "
-                          "rows stand alone");
+  if (encoding->window.length == 0) return series_missing(body, problem);
   if (!steps) return ep_problem_add(problem, EP_INVALID, "/steps", "is needed beside \"future\"");
   if (ep_json_integer(steps, out) && *out >= 1 && *out <= EP_LIMIT_PREDICT_STEPS) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/steps", "must be a whole number from 1 to %d",
@@ -188,7 +195,7 @@ ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,
                             ep_problem *problem) {
   ep_encoding *encoding = NULL;
   *out = (ep_prediction_rows){.windows = 1};
-  ep_status status = encoding_find(jobs, id, checkpoint, &encoding, problem);
+  ep_status status = encoding_find(jobs, id, checkpoint, NULL, &encoding, problem);
   if (status == EP_OK && encoding->window.length > 0)
     status = ep_problem_add(problem, EP_INVALID, "/rows",
                             "the model takes windows of a series: give \"x\", the cells of all "
@@ -204,7 +211,7 @@ ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint, c
   ep_encoding *encoding = NULL;
   int64_t rows = 0;
   *out = (ep_prediction_rows){.windows = 1};
-  ep_status status = encoding_find(jobs, id, checkpoint, &encoding, problem);
+  ep_status status = encoding_find(jobs, id, checkpoint, NULL, &encoding, problem);
   if (status == EP_OK)
     status = ep_text_rows_read(encoding, text, bytes, lines, &out->x, &rows, problem);
   if (status == EP_OK && rows < encoding->window.length) status = rows_few(encoding, rows, problem);
@@ -249,7 +256,7 @@ ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, c
   status = members_check(body, problem);
   if (status == EP_OK)
     status = ep_predict_threshold_take(json_object_get(body, "threshold"), &threshold, problem);
-  if (status == EP_OK) status = encoding_find(jobs, id, checkpoint, &encoding, problem);
+  if (status == EP_OK) status = encoding_find(jobs, id, checkpoint, body, &encoding, problem);
   if (status == EP_OK) status = body_take(encoding, body, out, problem);
   out->threshold = threshold;
   encoding_free(encoding);

@@ -39,7 +39,7 @@ function columnsTable(dataset, rows, onChange) {
     return h("tr", null,
       h("td", { class: "pick" }, boxes[i]),
       h("th", { scope: "row" }, name),
-      h("td", { "data-label": "Type" }, column.type),
+      h("td", { "data-label": "Type" }, column.unit ? `${column.type}, ${column.unit}` : column.type),
       h("td", { class: "number", "data-label": "Missing" }, missingWords(column, dataset.rows)),
       h("td", { class: "number", "data-label": "Distinct" }, column.distinct >= 10000 ? "10,000 or more" : integer(column.distinct)),
       h("td", { class: "values", "data-label": "Values" }, valueWords(column)),

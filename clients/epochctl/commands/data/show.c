@@ -81,10 +81,11 @@ static void values_text(const json_t *column, const char *type, char text[TEXT_B
 
 static void column_add(ep_text_table *table, const json_t *column) {
   char text[TEXT_BYTES], count[EP_HUMAN_BYTES];
-  const char *type = ep_json_text_at(column, "type");
+  const char *type = ep_json_text_at(column, "type"), *unit = ep_json_text_at(column, "unit");
   bool whole = strcmp(type, "number") == 0 && json_is_true(ep_json_at(column, "integer"));
   ep_text_table_cell(table, ep_json_text_at(column, "name"), EP_COLOUR_BOLD);
-  ep_text_table_cell(table, whole ? "whole number" : type, EP_COLOUR_PLAIN);
+  snprintf(text, sizeof text, "%s%s%s", whole ? "whole number" : type, unit[0] ? ", " : "", unit);
+  ep_text_table_cell(table, text, EP_COLOUR_PLAIN);
   ep_text_table_cell(table, ep_human_count(ep_json_integer_at(column, "missing"), count),
                      EP_COLOUR_PLAIN);
   bool counted = json_is_integer(ep_json_at(column, "distinct"));

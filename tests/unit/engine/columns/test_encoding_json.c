@@ -144,18 +144,23 @@ START_TEST(text_is_read_as_the_table_was) {
   double out[FEATURES_MOST], wanted[FEATURES_MOST];
   encoding_make(&encoding);
   for (int64_t i = 0; i < encoding.columns; i++) {
-    if (strcmp(encoding.column[i].name, "age") == 0)
+    if (strcmp(encoding.column[i].name, "age") == 0) {
       encoding.column[i].form = EP_CELL_DECIMAL_COMMA;
+      strcpy(encoding.column[i].unit, "€");
+    }
     if (strcmp(encoding.column[i].name, "since") == 0) encoding.column[i].form = EP_CELL_DAY_FIRST;
   }
   encoding_again(&encoding);
   static const char *const texts[] = {
       "{\"size\":\"M\",\"age\":4.5,\"since\":\"1970-01-02\",\"city\":\"NA\"}",
       "{\"size\":\" M \",\"age\":\" 4,5\",\"since\":\"02.01.1970\",\"city\":null}",
+      "{\"size\":\" M \",\"age\":\" 4,5 €\",\"since\":\"02.01.1970\",\"city\":null}",
   };
   ck_assert_msg(row_read(&encoding, texts[0], wanted, &problem) == EP_OK, "%s", problem.detail);
-  ck_assert_msg(row_read(&encoding, texts[1], out, &problem) == EP_OK, "%s", problem.detail);
-  ck_assert_mem_eq(out, wanted, (size_t)encoding.features * sizeof *out);
+  for (int i = 1; i < 3; i++) {
+    ck_assert_msg(row_read(&encoding, texts[i], out, &problem) == EP_OK, "%s", problem.detail);
+    ck_assert_mem_eq(out, wanted, (size_t)encoding.features * sizeof *out);
+  }
   ep_encoding_deinit(&encoding);
 }
 END_TEST

@@ -59,6 +59,38 @@ START_TEST(each_form_gives_the_same_cells) {
 }
 END_TEST
 
+/* With the sign and without, and no other sign; in an object as well. */
+START_TEST(numbers_have_their_sign_or_none) {
+  static const struct {
+    const char *cell;
+    bool read;
+  } cases[] = {{"1234.5", true},    {"$1,234.50", true}, {"1,234.5 $", true}, {"$ 1234.5", true},
+               {"€1,234.5", false}, {"1,234.5%", false}, {"$", false},        {"$1.234,5", false}};
+  encoding.column[2].form = EP_CELL_GROUPED;
+  strcpy(encoding.column[2].unit, "$");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[128];
+    double *x, cells[3];
+    int64_t rows;
+    ep_problem problem;
+    snprintf(text, sizeof text, "city;age;pay\nRome;30;%s\n", cases[i].cell);
+    ck_assert_msg((read_text(text, false, &x, &rows, &problem) == EP_OK) == cases[i].read, "%s",
+                  cases[i].cell);
+    ck_assert(!x || x[2] == 1234.5);
+    free(x);
+    json_t *object = json_pack("{s:s, s:i, s:s}", "city", "Rome", "age", 30, "pay", cases[i].cell);
+    problem = (ep_problem){0};
+    bool read = ep_encoding_cells_read(&encoding, object, "/rows/0", cells, &problem) == EP_OK;
+    ck_assert_msg(read == cases[i].read && (!read || cells[2] == 1234.5), "%s", cases[i].cell);
+    if (!read) ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/pay");
+    if (!read)
+      ck_assert_ptr_nonnull(
+          strstr(problem.errors[0].detail, "must be a number, with or without $"));
+    json_decref(object);
+  }
+}
+END_TEST
+
 START_TEST(faults_are_told_by_place) {
   static const struct {
     const char *text, *pointer, *detail;
@@ -138,6 +170,7 @@ EP_SUITE("text_rows") {
   TCase *all = ep_suite_case(suite, "text_rows");
   tcase_add_checked_fixture(all, setup, teardown);
   tcase_add_test(all, each_form_gives_the_same_cells);
+  tcase_add_test(all, numbers_have_their_sign_or_none);
   tcase_add_test(all, faults_are_told_by_place);
   tcase_add_test(all, columns_of_one_name_keep_their_order);
   tcase_add_test(all, rows_have_a_limit);

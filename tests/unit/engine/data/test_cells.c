@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine/data/cells/cell.h"
 #include "engine/data/cells/date.h"
+#include "engine/data/cells/unit.h"
 #include "tests/suite.h"
 
 START_TEST(missing_words_are_known) {
@@ -49,6 +49,27 @@ static const struct {
     {"1234,567", EP_CELL_GROUPED, NAN},
     {",234", EP_CELL_GROUPED, NAN},
     {"-", EP_CELL_GROUPED, NAN},
+    {"0,123", EP_CELL_GROUPED, NAN},
+    {"0.123", EP_CELL_DECIMAL_COMMA, NAN},
+    {"0,123", EP_CELL_DECIMAL_COMMA, 0.123},
+    {"1 234", EP_CELL_SPACED, 1234},
+    {"-12 345 678.25", EP_CELL_SPACED, -12345678.25},
+    {"1\xC2\xA0"
+     "234",
+     EP_CELL_SPACED, 1234},
+    {"1\xE2\x80\xAF"
+     "234\xE2\x80\x89"
+     "567",
+     EP_CELL_SPACED, 1234567},
+    {"1e3", EP_CELL_SPACED, 1000},
+    {"1 23", EP_CELL_SPACED, NAN},
+    {"1  234", EP_CELL_SPACED, NAN},
+    {"1234 567", EP_CELL_SPACED, NAN},
+    {"007 123", EP_CELL_SPACED, NAN},
+    {"1 234,5", EP_CELL_SPACED, NAN},
+    {"1 234,5", EP_CELL_SPACED_COMMA, 1234.5},
+    {"1.234,5", EP_CELL_SPACED_COMMA, NAN},
+    {"1 234", EP_CELL_GROUPED, NAN},
     {"1970-01-01", EP_CELL_ISO_DATE, 0},
     {"2024-02-29", EP_CELL_ISO_DATE, 1709164800},
     {"2024/02/29", EP_CELL_ISO_DATE, 1709164800},
@@ -126,6 +147,67 @@ START_TEST(cells_are_read) {
 }
 END_TEST
 
+static const struct {
+  const char *text, *unit;
+  ep_cell_kind kind;
+  double value; /* NAN: it is none */
+} numbers[] = {
+    {"$10", "$", EP_CELL_NUMBER, 10},
+    {"$ 10", "$", EP_CELL_NUMBER, 10},
+    {"-$10", "$", EP_CELL_NUMBER, -10},
+    {"$-10", "$", EP_CELL_NUMBER, -10},
+    {"$ -10", "$", EP_CELL_NUMBER, -10},
+    {"+10$", "$", EP_CELL_NUMBER, 10},
+    {"$.5", "$", EP_CELL_NUMBER, 0.5},
+    {"$1,234.50", "$", EP_CELL_GROUPED, 1234.5},
+    {"1.234,50\xC2\xA0€", "€", EP_CELL_DECIMAL_COMMA, 1234.5},
+    {"1\xE2\x80\xAF"
+     "234,5 €",
+     "€", EP_CELL_SPACED_COMMA, 1234.5},
+    {"£7", "£", EP_CELL_NUMBER, 7},
+    {"7 ₹", "₹", EP_CELL_NUMBER, 7},
+    {"12.5%", "%", EP_CELL_NUMBER, 12.5},
+    {"-3 %", "%", EP_CELL_NUMBER, -3},
+    {"%3", "%", EP_CELL_NUMBER, 3},
+    {"10", "$", EP_CELL_NUMBER, NAN},
+    {"€10", "$", EP_CELL_NUMBER, NAN},
+    {"$10", "", EP_CELL_NUMBER, NAN},
+    {"$", "$", EP_CELL_NUMBER, NAN},
+    {"$ ", "$", EP_CELL_NUMBER, NAN},
+    {"-$", "$", EP_CELL_NUMBER, NAN},
+    {"$$10", "$", EP_CELL_NUMBER, NAN},
+    {"$10$", "$", EP_CELL_NUMBER, NAN},
+    {"$10%", "$", EP_CELL_NUMBER, NAN},
+    {"-$-10", "$", EP_CELL_NUMBER, NAN},
+    {"$inf", "$", EP_CELL_NUMBER, NAN},
+    {"$nan", "$", EP_CELL_NUMBER, NAN},
+    {"$10-$20", "$", EP_CELL_NUMBER, NAN},
+    {"$10k", "$", EP_CELL_NUMBER, NAN},
+    {"($10)", "$", EP_CELL_NUMBER, NAN},
+    {"10 EUR", "EUR", EP_CELL_NUMBER, NAN},
+    {"\xE2\x82", "\xE2\x82", EP_CELL_NUMBER, NAN},
+};
+
+START_TEST(numbers_with_a_sign_are_read) {
+  double value = -7, none = numbers[_i].value;
+  const char *text = numbers[_i].text;
+  bool read = ep_unit_number_read(numbers[_i].kind, numbers[_i].unit, text, strlen(text), &value);
+  ck_assert_msg(read == !isnan(none), "%s", text);
+  ck_assert_msg(value == (isnan(none) ? -7 : none), "%s: %.17g", text, value);
+}
+END_TEST
+
+START_TEST(numbers_with_a_sign_have_a_length) {
+  char text[80] = "$";
+  double value;
+  memset(text + 1, '1', 65);
+  ck_assert(ep_unit_number_read(EP_CELL_NUMBER, "$", text, 65, &value));
+  ck_assert(!ep_unit_number_read(EP_CELL_NUMBER, "$", text, 66, &value));
+  ck_assert(ep_unit_is_one("€") && ep_unit_is_one("%"));
+  ck_assert(!ep_unit_is_one("") && !ep_unit_is_one("$$") && !ep_unit_is_one("kg"));
+}
+END_TEST
+
 /* Against the C library, over four centuries and more. */
 START_TEST(days_are_those_of_the_calendar) {
   for (time_t day = -200000; day < 200000; day += 17) {
@@ -146,5 +228,7 @@ EP_SUITE("cells") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, missing_words_are_known);
   tcase_add_loop_test(all, cells_are_read, 0, sizeof cells / sizeof *cells);
+  tcase_add_loop_test(all, numbers_with_a_sign_are_read, 0, sizeof numbers / sizeof *numbers);
+  tcase_add_test(all, numbers_with_a_sign_have_a_length);
   tcase_add_test(all, days_are_those_of_the_calendar);
 }

@@ -1,4 +1,4 @@
-/* Tables whose words reach the ceilings of memory. */
+/* Columns that are words, or not: at the ceilings of memory, and where numbers have signs. */
 #include "engine/data/datasets/meta.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
@@ -23,8 +23,64 @@ START_TEST(words_that_come_twice_count_once) {
 }
 END_TEST
 
+static const ep_part *ingested(const char *csv, size_t bytes, ep_dataset_meta *meta) {
+  ep_error error;
+  ck_assert_msg(scratch_ingest(csv, bytes, NULL, meta, &error) == EP_OK, "%s", error.message);
+  return &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+}
+
+/* Nothing is guessed: such columns are words, and the note says why. */
+static const struct {
+  const char *csv, *note; /* NULL: none */
+} words[] = {
+    {"a;b\n$1;1\n€2;1\n", "column 1 (\"a\") is words: its numbers have different signs"},
+    {"a;b\n12 %;1\n0,12;1\n",
+     "column 1 (\"a\") is words: some of its numbers have a sign, and some have none"},
+    {"a;b\n1,5 €;1\n1.25 €;1\n",
+     "column 1 (\"a\") is words: some of its numbers have decimal points, and some have commas"},
+    {"a;b\n1.234 €;1\n950 €;1\n",
+     "column 1 (\"a\") is words: no cell shows whether the mark before three digits is the decimal "
+     "one or divides thousands: leave it out"},
+    {"a,b\n\"$45,000\",$1\n\"$60,000\",€1\n",
+     "column 1 (\"a\") is words: no cell shows whether the mark before three digits is the decimal "
+     "one or divides thousands: leave it out; 1 more is words alike"},
+    {"a;b\n$1;1\nabout $2;1\n", NULL},
+    {"a;b\n(3.5);1\n(4.5);1\n", NULL},
+    {"a;b\n5 kg;1\n7 kg;1\n", NULL},
+};
+
+START_TEST(numbers_that_are_unclear_are_words) {
+  ep_dataset_meta meta;
+  const ep_part *part = ingested(words[_i].csv, strlen(words[_i].csv), &meta);
+  ck_assert_int_eq(part->column[0].type, EP_COLUMN_CATEGORY);
+  ck_assert_str_eq(part->column[0].unit, "");
+  ck_assert_str_eq(meta.note, words[_i].note ? words[_i].note : "");
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+/* As cells of another type are: less than 1 % may be without the sign, and count as missing. */
+START_TEST(few_numbers_without_the_sign_are_missing) {
+  for (int bare = 2; bare <= 3; bare++) {
+    enum { ROWS = 300, LINE_BYTES = 5 };
+    char csv[(ROWS + 1) * LINE_BYTES + 1];
+    ep_dataset_meta meta;
+    size_t used = (size_t)sprintf(csv, "a,b\n");
+    for (int row = 0; row < ROWS; row++)
+      used += (size_t)sprintf(csv + used, "%s%d,1\n", row < bare ? "" : "$", row % 7);
+    const ep_part *part = ingested(csv, used, &meta);
+    ck_assert_int_eq(part->column[0].type, bare == 2 ? EP_COLUMN_NUMBER : EP_COLUMN_CATEGORY);
+    ck_assert_int_eq(part->column[0].missing, bare == 2 ? 2 : 0);
+    ck_assert_int_eq(meta.faults, bare == 2 ? 2 : 0);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+END_TEST
+
 EP_SUITE("column_types") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
   tcase_add_test(all, words_that_come_twice_count_once);
+  tcase_add_loop_test(all, numbers_that_are_unclear_are_words, 0, sizeof words / sizeof *words);
+  tcase_add_test(all, few_numbers_without_the_sign_are_missing);
 }

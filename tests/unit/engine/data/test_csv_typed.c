@@ -34,8 +34,9 @@ static ep_part *ingested(const char *bytes, size_t count, const ep_ingest_option
 
 /* One column in short: "name:type missing/distinct min..max word=rows,…". */
 static void column_describe(const ep_column *column, text *out) {
-  text_add(out, "%s:%s %lld/%lld %.10g..%.10g", column->name, ep_column_type_name(column->type),
-           (long long)column->missing, (long long)column->distinct, column->min, column->max);
+  text_add(out, "%s:%s%s %lld/%lld %.10g..%.10g", column->name, column->unit[0] ? column->unit : "",
+           ep_column_type_name(column->type), (long long)column->missing,
+           (long long)column->distinct, column->min, column->max);
   for (int64_t i = 0; i < column->words.count; i++)
     text_add(out, "%s%s=%lld", i ? "," : " ", column->words.word[i],
              (long long)column->words.rows[i]);
@@ -94,6 +95,13 @@ static const struct {
      {0}},
     {"a,b\n\"1,5\",2\n\"2,5\",3\n",
      "a:category 0/2 0..1 1,5=1,2,5=1|b:number 0/2 2..3\n0 2\n1 3",
+     {0}},
+    /* numbers with a sign, where all have it, and a cell shows what its marks mean */
+    {"a,b\n$10,12 %\n\"$1,234.50\",7.5%\n-$3,0 %\n",
+     "a:$number 0/3 -3..1234.5|b:%number 0/3 0..12\n10 12\n1234.5 7.5\n-3 0",
+     {0}},
+    {"a;b\n10 €;1 234\n1.234,5 €;12 345,5\n;7\n",
+     "a:€number 1/2 10..1234.5|b:number 0/3 7..12345.5\n10 1234\n1234.5 12345.5\nnan 7",
      {0}},
     /* numbers among words are words */
     {"a,b\n1,1\n2,02\nB7,3\n1,4\n",
@@ -232,6 +240,7 @@ static const struct {
     {"p,x,s\ne,x,s\np,x,y\n", 3, "", {0}},
     {"39, State-gov, ?\n50, State-gov, 13\n38, Private, 9\n", 3, "", {0}},
     {"2024-01-31,5\n2024-02-01,6\n", 2, "", {0}},
+    {"1,5;$2;\n2,5;$3;\n", 2, "", {0}},
     {"1,?,3\n4,5,6\n", 2, "", {0}},
     {"1,,3\n4,5,6\n", 2, "", {0}},
     {"5.1,3.5,setosa\n4.9,3,setosa\n", 1, "5.1", {.header = 1}},
@@ -548,6 +557,7 @@ START_TEST(damaged_columns_are_refused) {
       "\"words\":[[\"a\",1]]",
       "\"missing\":-1",
       "\"distinct\":-1",
+      "\"unit\":\"kg\"",
   };
   for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
     ep_dataset_meta meta;
