@@ -21,7 +21,8 @@ typedef enum {
   EP_CLASS_SERVER
 } ep_class;
 
-/* X(code, name, class, HTTP status, message where there is no better one) */
+/* X(code, name, class, HTTP status, message where there is no better one). Files of trials have the
+ * numbers: a new one comes last. */
 #define EP_STATUS_TABLE(X)                                                                  \
   X(OK, "ok", NONE, 200, "success")                                                         \
   X(MALFORMED, "malformed", CALLER, 400, "the request could not be read")                   \
@@ -47,7 +48,8 @@ typedef enum {
   X(IO, "io_error", SERVER, 500, "reading or writing failed")                               \
   X(UNKNOWN, "outcome_unknown", SERVER, 500, "it is not known whether this was done")       \
   X(DAMAGED, "damaged", SERVER, 500, "what is stored is not what was written")              \
-  X(INTERNAL, "internal", SERVER, 500, "an error of the program itself")
+  X(INTERNAL, "internal", SERVER, 500, "an error of the program itself")                    \
+  X(NO_PLOT, "no_such_plot", CALLER, 404, "the job has no such plot")
 
 typedef enum {
 #define EP_STATUS_ENUM(code, name, class_, http, text) EP_##code,

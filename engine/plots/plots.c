@@ -100,12 +100,12 @@ ep_status ep_plot_write(const ep_plot_model *model, const char *job, const ep_pl
   int kind = ep_plot_kind_from_name(request->name);
   list_print(model, fitting, sizeof fitting);
   if (kind < 0)
-    return ep_fail(error, EP_NOT_FOUND, "there is no plot \"%s\"; those of this job are: %s",
+    return ep_fail(error, EP_NO_PLOT, "there is no plot \"%s\"; those of this job are: %s",
                    request->name, fitting);
   if (!ep_plot_fits((ep_plot_kind)kind, model)) {
     bool several = ep_loss_is_classifier(model->loss) && !is_classifier(model);
     return ep_fail(
-        error, EP_NOT_FOUND, "the plot \"%s\" is for %s, and this job %s; its plots are: %s",
+        error, EP_NO_PLOT, "the plot \"%s\" is for %s, and this job %s; its plots are: %s",
         request->name, ep_plot_kind_fits((ep_plot_kind)kind),
         several ? "makes several decisions a row" : "is none", fitting[0] ? fitting : "none");
   }

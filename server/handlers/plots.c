@@ -81,18 +81,6 @@ static ep_status decision_read(const char *text, bool cost, double *out, ep_erro
   return status;
 }
 
-/* Whether the weights are there that the plot would be made of: where not, that is what is said. */
-static ep_status weights_find(ep_exchange *exchange, const char *job, ep_error *error) {
-  const char *name = ep_request_query(&exchange->request, "checkpoint");
-  ep_jobs *jobs = exchange->server->jobs;
-  char path[EP_PATH_BYTES];
-  int64_t step = 0;
-  ep_checkpoint found = {0};
-  if (!name) return ep_jobs_file(jobs, job, EP_WEIGHTS_FILE, path, sizeof path, error);
-  ep_status status = ep_checkpoint_name_read(name, &step, error);
-  return status == EP_OK ? ep_jobs_checkpoint_find(jobs, job, step, &found, path, error) : status;
-}
-
 ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_threshold *asked,
                             double *out, ep_error *error) {
   ep_plot_request request = {.cost_fp = NAN,
@@ -107,13 +95,10 @@ ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_thr
   if (asked->kind != EP_THRESHOLD_F1 && !cost) return EP_OK;
   if (cost) request.cost_fp = asked->cost_fp, request.cost_fn = asked->cost_fn;
   snprintf(request.name, sizeof request.name, "%s", ep_plot_kind_name(EP_PLOT_PR));
-  ep_status status = weights_find(exchange, job, error);
-  if (status != EP_OK) return status;
-  status = numbers_make(exchange, job, &request, true, &text, error);
+  ep_status status = numbers_make(exchange, job, &request, true, &text, error);
   if (status == EP_OK) status = decision_read(text, cost, out, error);
   free(text);
-  if (status != EP_NOT_FOUND) return status;
-  return ep_fail(error, EP_CONFLICT, "%s", NOT_TWO); /* the plot does not fit the job */
+  return status == EP_NO_PLOT ? ep_fail(error, EP_CONFLICT, "%s", NOT_TWO) : status;
 }
 
 /* A parameter that names something. */
@@ -238,7 +223,7 @@ static ep_status found_make(ep_exchange *exchange, const char *plot, char **text
   const ep_job_result *result = ep_job_copy_view(copy)->result;
   if (result && result->found.count > 0) {
     if (plot && strcmp(plot, "lr") != 0)
-      status = ep_fail(error, EP_NOT_FOUND,
+      status = ep_fail(error, EP_NO_PLOT,
                        "the plot \"%.64s\" needs weights, and this job found a learning rate; its "
                        "plots are: lr",
                        plot);

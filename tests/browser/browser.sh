@@ -22,6 +22,10 @@ if ! cmp -s "$tests/package-lock.json" "$modules/installed.json"; then
   fi
   cp "$tests/package-lock.json" "$modules/installed.json"
 fi
-cp "$tests/"*.mjs "$modules"
+for script in "$tests/"*.mjs; do # another test may be reading: each is there whole, or not at all
+  cmp -s "$script" "$modules/${script##*/}" && continue
+  cp "$script" "$modules/.new.mjs"
+  mv "$modules/.new.mjs" "$modules/${script##*/}"
+done
 flock -u 9
 exec 9>&-

@@ -1,6 +1,6 @@
 // From a file to an answer, in the page: dropped, looked at, trained on, asked.
 
-import { accessibilityFaults, ask, check, endless, peopleCsv, powerPut, run, squaresPut, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, begun, check, ended, endless, peopleCsv, powerPut, run, squaresPut, trained, xor } from "./page.mjs";
 
 // Drops a file on the page, as a browser reports it.
 const drop = (page, name, text) => page.evaluate(([fileName, content]) => {
@@ -212,7 +212,7 @@ async function forecast({ page, url }) {
 async function failed({ page, url }) {
   const diverges = { data: { generator: "disc", rows: 100 }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 1e30 }, epochs: 50 };
   const { id } = await ask(url, "POST", "/v1/jobs", diverges);
-  await ask(url, "GET", `/v1/jobs/${id}?wait=20`);
+  await ended(url, id);
   await page.goto(`/#/jobs/${id}`);
   await page.locator(".notice.error").filter({ hasText: "learning rate" }).waitFor();
   await page.getByRole("region", { name: "Metrics", exact: true }).waitFor();
@@ -228,9 +228,11 @@ async function sorted({ page }) {
   await page.locator("td[data-label=Loss]").nth(2).waitFor();
   const head = page.getByRole("columnheader", { name: "Loss" });
   await head.getByRole("button").click();
+  await page.locator("[aria-sort=ascending]").waitFor();
   const up = await losses();
-  check((await head.getAttribute("aria-sort")) === "ascending" && up.length >= 2 && up.every((loss, i) => i === 0 || loss >= up[i - 1]), `the losses are ${up}`);
+  check(up.length >= 2 && up.every((loss, i) => i === 0 || loss >= up[i - 1]), `the losses are ${up}`);
   await head.getByRole("button").click();
+  await page.locator("[aria-sort=descending]").waitFor();
   check((await losses()).join() === up.reverse().join(), "the other way round it is another order");
   await page.reload();
   await page.locator("[aria-sort=descending]").waitFor();
@@ -242,6 +244,7 @@ async function sorted({ page }) {
 // A text is looked for on every page; what is found is cancelled and deleted together, after a question.
 async function several({ page, url }) {
   const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "heap-0", ...endless }))).id;
+  await begun(url, running);
   for (const i of [1, 2, 3]) await ask(url, "POST", "/v1/jobs", xor({ name: `heap-${i}` }));
   await ask(url, "PUT", "/v1/models/heap-model", { job: (await ask(url, "GET", "/v1/jobs?search=Our-people&limit=1")).data[0].id });
   await page.goto("/#/devices");

@@ -1,7 +1,7 @@
 // Every view in both themes, on a desk and on a phone: axe-core finds nothing, nothing hangs over the edge, and a picture
 // is kept of each.
 
-import { accessibilityFaults, ask, check, checkpointed, colours, drawn, endless, overhang, peoplePut, powerPut, reaches, run, squaresPut, swept, themeSet, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, check, checkpointed, colours, drawn, ended, endless, overhang, peoplePut, powerPut, reaches, run, squaresPut, swept, themeSet, trained, xor } from "./page.mjs";
 
 const dense = (...widths) => widths.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]);
 
@@ -39,7 +39,7 @@ async function fill(url) {
   });
   const inside = await trained(url, { name: "inside", data: { generator: "disc", rows: 500 }, model: { layers: [...dense(16, 8), { type: "linear", out_features: 1 }] }, loss: "bce_with_logits", batch_size: 25, epochs: 300, report: { layers: true } });
   const { id: rate } = await ask(url, "POST", "/v1/jobs?find=lr", { name: "rate", data: { generator: "disc", rows: 500, standardize: ["x"] }, model: { layers: [...dense(16), { type: "linear", out_features: 1 }] }, loss: "bce_with_logits", batch_size: 25, epochs: 30 });
-  await ask(url, "GET", `/v1/jobs/${rate}?wait=20`);
+  await ended(url, rate);
   const paused = (await ask(url, "POST", "/v1/jobs", xor({ name: "paused", ...checkpointed }))).id;
   await reaches(url, paused, "running");
   await ask(url, "POST", `/v1/jobs/${paused}/pause`);

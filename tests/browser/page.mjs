@@ -123,14 +123,24 @@ export async function ask(url, method, path, body, headers = {}) {
   return text && (response.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : text;
 }
 
+// Waits until the job has one of these states.
+async function becomes(url, id, states) {
+  for (const end = Date.now() + patience; Date.now() < end; ) {
+    if (states.includes((await ask(url, "GET", `/v1/jobs/${id}`)).status)) return id;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Failure(`${id} is never ${states}`);
+}
+
+export const ended = (url, id) => becomes(url, id, ["succeeded", "failed", "cancelled"]);
+
+// What waits for its turn behind it has a place then.
+export const begun = (url, id) => becomes(url, id, ["running"]);
+
 // Submits a job and waits for its end; its id.
 export async function trained(url, spec) {
   const { id } = await ask(url, "POST", "/v1/jobs", spec);
-  for (let i = 0; i < 40; i++) {
-    const job = await ask(url, "GET", `/v1/jobs/${id}?wait=5`);
-    if (["succeeded", "failed", "cancelled"].includes(job.status)) return id;
-  }
-  throw new Failure(`${id} does not end`);
+  return ended(url, id);
 }
 
 export async function sweepEnded(url, id) {

@@ -1,10 +1,11 @@
 // The views beside the jobs: the queue is put in another order; a dataset is deleted, but not while a job needs it;
 // scales that are hard to mark; the two themes.
 
-import { ask, check, endless, run, xor } from "./page.mjs";
+import { ask, begun, check, ended, endless, run, xor } from "./page.mjs";
 
 async function reorder({ page, url }) {
   const { id } = await ask(url, "POST", "/v1/jobs", xor({ name: "holds", ...endless }));
+  await begun(url, id);
   const first = (await ask(url, "POST", "/v1/jobs", xor({ name: "first" }))).id;
   const second = (await ask(url, "POST", "/v1/jobs", xor({ name: "second" }))).id;
   await page.goto("/#/devices");
@@ -32,7 +33,7 @@ async function datasets({ page, url }) {
   await button.click();
   await page.getByRole("alert").filter({ hasText: "still needed" }).waitFor();
   await ask(url, "POST", `/v1/jobs/${id}/cancel`);
-  await ask(url, "GET", `/v1/jobs/${id}?wait=20`);
+  await ended(url, id);
   await button.click();
   await page.getByText("Nothing was uploaded yet").waitFor();
   check((await fetch(`${url}/v1/datasets/line`)).status === 404, "the dataset is still there");
@@ -65,7 +66,7 @@ async function scales({ page }) {
 async function inside({ page, url }) {
   const spec = xor({ name: "inside", epochs: 400, report: { layers: true }, report_every: 1 });
   const { id } = await ask(url, "POST", "/v1/jobs", spec);
-  await ask(url, "GET", `/v1/jobs/${id}?wait=20`);
+  await ended(url, id);
   await page.goto(`/#/jobs/${id}`);
   const layers = page.getByRole("region", { name: "Layers" });
   await layers.locator(".histograms rect").first().waitFor();

@@ -28,7 +28,7 @@ has_line() { jq -es "any(.[]; $1)" "$access" >/dev/null; }
 until_so "the access log has the request" has_line \
   '.request == "my-id.1_2" and .method == "GET" and .path == "/v1/jobs" and .status == 200 and .owner == "ann" and .token == "ann" and .address == "127.0.0.1" and .milliseconds >= 0'
 until_so "and the one that was refused" has_line ".request == \"$made\" and .status == 401 and .token == \"\""
-grep -q 'GET /v1/jobs 200, .* ann from 127.0.0.1 (my-id.1_2)' "$log" || fail "--log-level debug logs no request"
+until_so "--log-level debug logs the request" grep -q 'GET /v1/jobs 200, .* ann from 127.0.0.1 (my-id.1_2)' "$log"
 ! grep -q "$ann" "$access" "$log" || fail "a log has the token"
 mv "$access" "$access.1"
 kill -HUP "$daemon"

@@ -78,7 +78,7 @@ for made in "${all[@]}"; do
   http GET "/v1/jobs/$done_first/weights"
   [[ $(sha256sum <"$body" | cut -d ' ' -f 1) == "$hash_first" ]] || fail "the first job has other weights"
   finish "$long"
-  http GET "/v1/jobs/$long/events?follow=0"
+  events_read "$long"
   sequence "$body" 1
   check "one end, after every report" '([.[] | select(.type == "end")] | length) == 1 and .[-1].type == "end"' -s
   http GET '/v1/jobs?limit=1000&view=summary'

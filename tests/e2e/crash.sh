@@ -65,7 +65,7 @@ course() { jq -c 'select(.type == "epoch") | [.epoch, .loss]' "$1"; }
 http GET "/v1/jobs/$undisturbed/events?follow=0"
 course "$body" >"$scratch/course"
 for id in "$first" "$second"; do
-  http GET "/v1/jobs/$id/events?follow=0"
+  events_read "$id"
   cp "$body" "$scratch/$id"
   sequence "$scratch/$id" 1
   course "$scratch/$id" | cmp - "$scratch/course" || fail "$id took another course than the undisturbed job"

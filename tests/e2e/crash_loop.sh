@@ -32,7 +32,7 @@ die
 ended "$bad"
 check "it fails with its reason" \
   '.status == "failed" and (.error.message | contains("epochd died 3 times in a row while this job ran"))'
-http GET "/v1/jobs/$bad/events?follow=0"
+events_read "$bad"
 check "and its log has an end" '.[-1].type == "end"' -s
 finish "$behind"
 echo "ok: the job behind it goes on"

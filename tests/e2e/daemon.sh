@@ -214,6 +214,15 @@ ended() {
   fail "the job has not ended in ${2:-$patience} s: $(jq -c '{status, progress, device}' "$body")"
 }
 
+# events_read ID: the events of a job or a sweep that has ended go to $body, to its end: they are followed, as the state
+# is shown a moment before the end is logged.
+events_read() {
+  local kind=jobs
+  [[ $1 != swp_* ]] || kind=sweeps
+  http GET "/v1/$kind/$1/events"
+  expect 200
+}
+
 # values_of ID: a job's weights, without what says where they were trained.
 values_of() {
   http GET "/v1/jobs/$1/weights"

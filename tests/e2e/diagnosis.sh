@@ -13,7 +13,7 @@ finish "$id"
 check "the job says that all rows are of one class, and what to change" \
     '.warnings | length == 1 and (.[0] | test("same class of all 40 test rows") and test("try another learning rate"))'
 warning=$(jq -r '.warnings[0]' "$body")
-http GET "/v1/jobs/$id/events?follow=0"
+events_read "$id"
 sequence "$body" 1
 check "so does an event, before the end" '.[-1].type == "end" and ([.[] | select(.type == "warning")] | length == 1 and .[0].message == $warning)' \
     -s --arg warning "$warning"
@@ -27,7 +27,7 @@ submit '{"data": {"inline": {"x": [[0],[1],[2],[3],[4],[5],[6],[7],[8],[9],[10],
 ended "$id"
 check "the error has a tenth of the rate" '.error.message | test("rise in epoch 2 at a learning rate of 0.03: try 0.003")'
 check "the explosion is among the warnings" '.warnings | any(test("goes on rising"))'
-http GET "/v1/jobs/$id/events?follow=0"
+events_read "$id"
 sequence "$body" 1
 check "its warning stands behind the epoch that shows it" \
     '[.[] | select(.type == "epoch" or .type == "warning")] | (map(.type) | index("warning")) as $at
@@ -37,7 +37,7 @@ job=$(jq -c '.data.validation = 0.2 | .epochs = 4 | .report_every = 1 | .validat
   | .early_stopping = {patience: 2, metric: "validation.accuracy"}' <<<"$deep")
 submit "$job"
 finish "$id"
-http GET "/v1/jobs/$id/events?follow=0"
+events_read "$id"
 check "epochs have the metrics that are named, and the one that decides" \
     '[.[] | select(.type == "epoch").validation | keys == ["accuracy", "error", "f1", "loss", "roc_auc"]] | length > 0 and all' -s
 http POST /v1/jobs "${json[@]}" -d "$(jq -c '.validation_metrics = ["mae"]' <<<"$job")"
@@ -57,7 +57,7 @@ plain=$(tensors "$id")
 submit "$within"
 finish "$id"
 [[ $(tensors "$id") == "$plain" ]] || fail "what is told changes the weights"
-http GET "/v1/jobs/$id/events?follow=0"
+events_read "$id"
 check "epochs 1, 10, 20 and 30 are told" '[.[] | select(.type == "epoch").epoch] == [1, 10, 20, 30]' -s
 check "so is every tenth of each epoch" \
     '[.[] | select(.type == "batch") | [.epoch, .batch]] == [range(1; 31) as $e | range(100; 1000; 100) | [$e, .]]' -s
@@ -88,7 +88,7 @@ goes_on() {
 until_so "it goes on in another worker" goes_on
 http POST "/v1/jobs/$told/cancel"
 ended "$told"
-http GET "/v1/jobs/$told/events?follow=0"
+events_read "$told"
 sequence "$body" 1
 check "every tenth of each epoch is told once, in order" \
     '[.[] | select(.type == "batch") | [.epoch, .batch]] as $told | $told == ([range(1; $told[-1][0] + 1) as $e | range(100; 1000; 100) | [$e, .]] | .[:$told | length])' -s

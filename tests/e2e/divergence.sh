@@ -9,7 +9,7 @@ submit '{"data": {"inline": {"x": [[1], [2], [3], [4]], "y": [2, 4, 6, 8]}},
 ended "$id"
 check "the job failed" '.status == "failed"'
 check "its error names the epoch and the learning rate" '.error | tostring | test("epoch [0-9]+") and test("learning rate|lr")'
-http GET "/v1/jobs/$id/events?follow=0"
+events_read "$id"
 sequence "$body" 1
 check "the stream ends with the same" '.[-1] | .type == "end" and .status == "failed"' -s
 check "no bare NaN, no bare infinity" '[.[].loss | select(. != null)] | length > 1' -s

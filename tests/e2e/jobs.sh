@@ -63,7 +63,7 @@ for _ in 1 2; do
 done
 ended "$running"
 check "the running one is cancelled too, and safe to cancel twice" '.status == "cancelled"'
-http GET "/v1/jobs/$running/events?follow=0"
+events_read "$running"
 check "its stream ends so" '.[-1].type == "end" and .[-1].status == "cancelled"' -s
 
 submit "$(xor_job 1000)"

@@ -46,9 +46,8 @@ if [[ -n $group ]]; then # a job of 12 GiB in 512 MiB
   grep -q 'jobs on the CPU have 512 MiB' "$body" || fail "it does not say what there is: $(cat "$body")"
 fi
 python3 "$here/../fault/appetite.py" "$url" "$daemon" "${attack[@]}" ${EPOCHD_APPETITE_ATTACK:+--attack "$EPOCHD_APPETITE_ATTACK"} || fail "see above"
-http GET /metrics
-expect 200
-[[ $(grep -o '^epochd_http_held_bytes .*' "$body") == "epochd_http_held_bytes 0" ]] || fail "memory is held for nobody"
+nothing_is_held() { http GET /metrics && grep -qx 'epochd_http_held_bytes 0' "$body"; }
+until_so "no memory is held for those who have gone" nothing_is_held
 daemon_stop
 [[ -z $group ]] || rmdir "$group"
 echo "epochd lives on 512 MiB"

@@ -51,13 +51,12 @@ lines=$(metric epochd_event_lines_total)
 submit "$(xor_job 2000 '{"report_every": 100}')"
 finish "$id"
 train=$(jq .timing.train_seconds "$body")
-http GET "/v1/jobs/$id/events?follow=0"
+events_read "$id"
 written=$(grep -c . "$body")
-scrape
+until_so "the end is counted" reaches 'epochd_jobs_finished_total{outcome="succeeded"}' 1 # a moment after it is shown
 grew epochd_event_lines_total "$lines" "$written"
 holds epochd_jobs_submitted_total '. == 1'
 holds 'epochd_jobs{state="succeeded"}' '. == 1'
-holds 'epochd_jobs_finished_total{outcome="succeeded"}' '. == 1'
 holds epochd_epochs_trained_total '. == 2000'
 holds epochd_samples_trained_total '. == 8000'
 holds epochd_job_queue_seconds_count '. == 1'
@@ -88,10 +87,9 @@ holds "epochd_device_busy_seconds_total{device=\"$device\"}" ". > $busy"
 http POST "/v1/jobs/$running/cancel"
 ended "$running"
 wait "${own[0]}" || fail "the watcher's stream did not end"
-scrape
-holds epochd_watchers '. == 0'
+until_so "the cancelled one is counted" reaches 'epochd_jobs_finished_total{outcome="cancelled"}' 1
+until_so "the watcher has gone" reaches epochd_watchers 0 # once its connection is done, which it does not wait for
 holds 'epochd_jobs_finished_total{outcome="failed"}' '. == 1'
-holds 'epochd_jobs_finished_total{outcome="cancelled"}' '. == 1'
 holds 'epochd_http_requests_total{route="/v1/jobs",method="POST",code="4xx"}' '. == 1'
 holds epochd_jobs_submitted_total '. == 3'
 echo "ok: failures, cancels, watchers and busy devices are counted"

@@ -36,13 +36,12 @@ curl -sSN --max-time "$patience" "$url/v1/jobs/$job/events" >"$scratch/stream" 2
 until_so "the stream has an epoch" grep -q '"type":"epoch"' "$scratch/stream"
 workers=$(pgrep -P "$daemon")
 daemon_stop
-for worker in $workers; do
-  ! kill -0 "$worker" 2>/dev/null || fail "worker $worker lives on after epochd"
-done
+gone() { ! kill -0 "$1" 2>/dev/null; }
+for worker in $workers; do until_so "worker $worker ends with epochd" gone "$worker"; done
 echo "ok: SIGTERM ends it cleanly, with a job that runs and a stream that is open"
 daemon_start
 finish "$job"
-http GET "/v1/jobs/$job/events?follow=0"
+events_read "$job"
 sequence "$body" 1
 echo "ok: the job that was interrupted finished after the next start"
 daemon_stop

@@ -90,7 +90,8 @@ cancel "$narrow"
 runs "$wide_id"
 http GET "/v1/jobs/$last"
 check "and runs alone" '.status == "queued"'
-http GET "/v1/jobs/$wide_id"
+has_executor() { http GET "/v1/jobs/$wide_id" && jq -e '.executor != null' "$body" >/dev/null; }
+until_so "its worker has begun" has_executor
 check "on all cores" '.executor == "cpu/blocked"'
 cancel "$wide_id"
 finish "$last"

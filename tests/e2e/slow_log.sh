@@ -18,7 +18,7 @@ stuck=$(lines)
 for seed in 1 2 3; do
   submit "$(xor_job 2000 "{\"seed\": $seed, \"report_every\": 10}")"
   finish "$id"
-  http GET "/v1/jobs/$id/events?follow=0"
+  events_read "$id"
   sequence "$body" 1
   (($(wc -l <"$body") >= 203)) || fail "lines of job $id are missing"
 done
@@ -30,7 +30,7 @@ goes_on() { (($(lines) > stuck)); }
 until_so "the job's lines come" goes_on
 http POST "/v1/jobs/$slow/cancel"
 ended "$slow"
-http GET "/v1/jobs/$slow/events?follow=0"
+events_read "$slow"
 sequence "$body" 1
 echo "ok: the slow log has every line once"
 daemon_stop

@@ -16,7 +16,7 @@ check "the job ran on the partition" '.device == "slurm:gpu" and .attempt == 1'
 [[ $(jq -c .metrics "$body") == "$here_metrics" ]] || fail "other metrics than on this machine"
 [[ $(values_of "$id") == "$here_values" ]] || fail "other weights than on this machine"
 echo "ok: the same weights as on this machine, to the bit"
-http GET "/v1/jobs/$id/events?follow=0"
+events_read "$id"
 sequence "$body" 1
 check "its events are whole" '[.[].type] | .[0:2] == ["queued", "started"] and .[2:-1] == [range(400) | "epoch"] and .[-1] == "end"' -s
 

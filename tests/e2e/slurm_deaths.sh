@@ -12,7 +12,7 @@ relays() { cat "$fake_slurm"/[0-9]*_*[0-9] 2>/dev/null | jq -r 'select(.state ==
 gateway() { pgrep -P "$daemon" -f -- --slurm-gateway; }
 # whole_events WHAT: each report stands in the log of the job $id once, in order: epoch 1, and a hundred others.
 whole_events() {
-  http GET "/v1/jobs/$id/events?follow=0"
+  events_read "$id"
   sequence "$body" 1
   jq -s -e '[.[] | select(.type == "epoch") | .epoch] | . == unique and (. - [1] | length) == 100' "$body" >/dev/null ||
     fail "$1: the epochs are $(jq -s -c '[.[] | select(.type == "epoch") | .epoch]' "$body")"
@@ -120,7 +120,7 @@ job=$long_job
 here_values=$long_values
 disturbed "SIGTERM to a worker while epochd is away" relay_term_away
 taken_up
-grep -q "epochd was given up" "$shared"/logs/* || fail "the relay waited for an epochd that was not there"
+until_so "the relay gives an epochd up that is not there" grep -q "epochd was given up" "$shared"/logs/*
 daemon_stop
 slurm_start "${flags[@]}"
 job=$(jq -c '.checkpoint.every_seconds = 0.1' <<<"$long_job")

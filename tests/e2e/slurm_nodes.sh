@@ -45,4 +45,5 @@ refused '.device = "cpu"' /slurm 'leave it out'
 daemon_stop
 none_left() { [[ -z $(nodes_of) ]]; }
 until_so "no process of a node is left" none_left
-! ls "$shared"/workers/*.nodes 2>/dev/null || fail "a secret of nodes is left in the shared folder"
+none_left() { ! ls "$shared"/workers/*.nodes 2>/dev/null; }
+until_so "no secret of nodes is left in the shared folder" none_left

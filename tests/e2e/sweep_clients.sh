@@ -142,11 +142,11 @@ run 0 set "$long" --name patient --pinned true
 says "^paused  $long  patient$"
 run 0 resume "$long"
 until_so "it runs again" sweep_is running
+until_so "watch tells of the pause" grep -q "^paused: at training [0-9,]* of 1,000,000$" "$scratch/watched"
 kill -INT "$watcher"
 status=0
 wait "$watcher" || status=$?
 ((status == 130)) || fail "Ctrl-C ended with $status"
-grep -q "^paused: at training [0-9,]* of 1,000,000$" "$scratch/watched" || fail "watch has no pause: $(<"$scratch/watched")"
 run 0 cancel "$long"
 until_so "it is cancelled" sweep_is cancelled
 run 1 watch "$long"

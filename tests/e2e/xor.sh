@@ -25,8 +25,7 @@ check "the defaults are filled in" \
   '.spec | .shuffle == true and .batch_size == "full" and .report_every == 1 and .optimizer.weight_decay == 0'
 check "the weights are named" '.weights.sha256 | test("^[0-9a-f]{64}$")'
 
-http GET "/v1/jobs/$id/events?follow=0"
-expect 200
+events_read "$id"
 sequence "$body" 1
 check "the events: queued, started, 1000 epochs, end" '
   [.[].type] | .[0:2] == ["queued", "started"] and .[2:-1] == [range(1000) | "epoch"] and .[-1] == "end"' -s

@@ -108,7 +108,7 @@ def ended_look(http, specs, job, story, counts):
 
 
 def events_look(http, job, state, story, counts):
-    status, text = http.ask("GET", f"/v1/jobs/{job}/events?follow=0")
+    status, text = http.ask("GET", f"/v1/jobs/{job}/events")  # to the end: the state is shown a moment before
     if status != 200:
         counts.fault("lost", f"the events of job {job} are answered {status}: {text[:200]}")
         return

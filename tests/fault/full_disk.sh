@@ -61,7 +61,7 @@ echo "ok: jobs and data sets are deleted on a full disk, also after a start on i
 
 rm "$data_dir/filler"
 finish "$long"
-http GET "/v1/jobs/$long/events?follow=0"
+events_read "$long"
 sequence "$body" 1
 check "every report is there once, and one end" \
   '([.[] | select(.type == "epoch").epoch] as $seen | $seen == ($seen | unique) and $seen[-1] == $epochs

@@ -27,7 +27,7 @@ check "it ends with the same weights, in one attempt" '.weights.sha256 == $sha25
 http GET "/v1/jobs/$waiting/weights"
 expect 200
 [[ $(sha256sum <"$body" | cut -d ' ' -f 1) == "$sha256" ]] || fail "other weights are served"
-http GET "/v1/jobs/$waiting/events?follow=0"
+events_read "$waiting"
 sequence "$body" 1
 check "it has one end" -s '[.[] | select(.type == "end").status] == ["succeeded"]'
 

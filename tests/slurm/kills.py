@@ -54,7 +54,7 @@ def processes(*words):
 
 
 def epochs_of(http, job):
-    lines = http.must(200, "GET", f"/v1/jobs/{job}/events?follow=0").decode().splitlines()
+    lines = http.must(200, "GET", f"/v1/jobs/{job}/events").decode().splitlines()
     events = [json.loads(line) for line in lines]
     if [event["seq"] for event in events] != list(range(1, len(events) + 1)):
         raise Wrong(f"{job}: an event is missing or doubled")

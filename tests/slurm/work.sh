@@ -27,7 +27,7 @@ same() {
 }
 
 same "XOR" "$(xor_job 400 '{"seed": 7}')" slurm:cpu
-http GET "/v1/jobs/$id/events?follow=0"
+events_read "$id"
 sequence "$body" 1
 check "its events are whole" '[.[] | select(.type != "checkpoint") | .type] |
   .[0:2] == ["queued", "started"] and .[2:-1] == [range(400) | "epoch"] and .[-1] == "end"' -s

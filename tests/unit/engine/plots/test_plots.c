@@ -102,17 +102,17 @@ END_TEST
 START_TEST(refusals) {
   ep_plot_model of = model(EP_LOSS_MSE);
   ep_error error = {0};
-  free(text_of(&of, "roc", "", EP_NOT_FOUND, &error));
+  free(text_of(&of, "roc", "", EP_NO_PLOT, &error));
   has(error.message, "predictions, residuals, boundary, importance, dependence");
-  free(text_of(&of, "dance", "", EP_NOT_FOUND, &error));
+  free(text_of(&of, "dance", "", EP_NO_PLOT, &error));
   of = model(EP_LOSS_BCE);
   free(text_of(&of, "roc", "yes", EP_MALFORMED, &error));
   of.outputs = 2;
-  free(text_of(&of, "roc", "", EP_NOT_FOUND, &error));
+  free(text_of(&of, "roc", "", EP_NO_PLOT, &error));
   has(error.message, "makes several decisions a row; its plots are: none");
   of = model(EP_LOSS_BCE);
   of.rows_stand_alone = false; /* pictures */
-  free(text_of(&of, "boundary", "", EP_NOT_FOUND, &error));
+  free(text_of(&of, "boundary", "", EP_NO_PLOT, &error));
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(timelapse) {
   ep_error error = {0};
   of.moment_take = moment_take;
   of.predict = moment_predict;
-  free(text_of(&of, "timelapse", "", EP_NOT_FOUND, &error));
+  free(text_of(&of, "timelapse", "", EP_NO_PLOT, &error));
   of.moments = moments, of.moments_count = 3;
   char *text = text_of(&of, "timelapse", "", EP_OK, NULL);
   has(text, "\"frames\":[{\"epoch\":0,\"pixels\":\"AAAAAA==\"},{\"epoch\":10,\"pixels\":"
@@ -221,7 +221,7 @@ START_TEST(weights) {
   ep_plot_model of = model(EP_LOSS_MSE);
   ep_error error = {0};
   of.weights = &tensors;
-  free(text_of(&of, "weights", "", EP_NOT_FOUND, &error));
+  free(text_of(&of, "weights", "", EP_NO_PLOT, &error));
   tensors.tensors_count = 2;
   char *text = text_of(&of, "weights", "", EP_OK, NULL);
   has(text, "\"largest\":1,\"tiles\":1,\"of_tiles\":1,\"picture\":{\"channels\":1,\"height\":3,"

@@ -153,13 +153,20 @@ START_TEST(long_rows_hold_up_nothing_quick) {
 }
 END_TEST
 
+#define INFER "/v2/models/fake/infer"
+#define TENSOR "},\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP64\",\"shape\":[20000,2],\"data\":"
+
 /* A threshold that is searched takes a worker and reads all data: whatever its key is written like,
  * it is searched on no thread of other work. */
 START_TEST(searched_thresholds_hold_up_no_other_rows) {
   static const struct {
     const char *target, *before, *behind, *status;
-  } cases[] = {{JOB "/predict", "{\"threshold\" : \"f1\",\"x\":", "}", "HTTP/1.1 409"}};
+  } cases[] = {
+      {JOB "/predict", "{\"threshold\" : \"f1\",\"x\":", "}", "HTTP/1.1 409"},
+      {INFER, "{\"parameters\":{\"threshold\":\"f1\"" TENSOR, "}]}", "HTTP/1.1 400"},
+      {INFER, "{\"parameters\":{\"\\u0074hreshold\":\"f1\"" TENSOR, "}]}", "HTTP/1.1 400"}};
   enum { CLIENTS = 4, WORKERS = 2 };
+  fake_jobs_classify(server.jobs);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int clients[CLIENTS];
     size_t used = 0;
