@@ -42,18 +42,19 @@ static ep_status executor_choose(const ep_backend *backend, const ep_program *pr
                  name ? name : "no executor of the cuda backend");
 }
 
-/* An executor may find only now that it cannot after all, as where cuDNN has no algorithm: then
- * another one is asked, unless this one was named. */
+/* An executor may find only now that it cannot after all, as where cuDNN has no algorithm, or that
+ * it takes more memory than there is: then another one is asked, unless this one was named. */
 static ep_status cuda_compile(ep_backend *backend, const ep_program *program, const char *name,
                               ep_instance **out, ep_error *error) {
   *out = NULL;
   ep_status status = ep_cuda_device_use(backend, error);
   if (status != EP_OK) return status;
   for (int at = 0;; at++) {
-    status = executor_choose(backend, program, name, &at, error);
-    if (status != EP_OK) return status;
+    const bool lacked = status == EP_NO_MEMORY; /* then *error has who lacked it */
+    const ep_status chosen = executor_choose(backend, program, name, &at, lacked ? NULL : error);
+    if (chosen != EP_OK) return lacked ? status : chosen;
     status = ep_cuda_instance_create(backend, program, executors[at], out, error);
-    if (status != EP_UNSUPPORTED || name) return status;
+    if ((status != EP_UNSUPPORTED && status != EP_NO_MEMORY) || name) return status;
   }
 }
 

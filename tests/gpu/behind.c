@@ -2,10 +2,11 @@
 
 #include "tests/gpu/cases.h"
 
-enum { NORM = 1, DROPS = 2, PLAIN = 4, LAST_BEHIND = 8 };
+enum { NORM = 1, DROPS = 2, PLAIN = 4, LAST_BEHIND = 8, FIRST = 16 };
 
 /* flags: what stands behind each layer but the last. NORM | PLAIN: a norm without parameters.
- * LAST_BEHIND: the activation and the dropout behind the last layer, too. */
+ * LAST_BEHIND: the activation and the dropout behind the last layer, too. NORM | FIRST: a norm
+ * behind the first layer alone, so that later ones may be sliced. */
 typedef struct {
   ep_gpu_net net;
   int flags;
@@ -165,6 +166,44 @@ static const row rows[] = {
       {.rows = 90, .batch_size = 40, .shuffle = true, .steps = 12, .lr = 0.1f, .seed = 85}},
      DROPS | LAST_BEHIND,
      0.2f},
+    {{"a norm before sliced layers, by one row block",
+      32,
+      {96, 32, 32, 3},
+      EP_LAYER_TANH,
+      EP_LOSS_MSE,
+      {.rows = 70, .batch_size = 16, .shuffle = true, .steps = 15, .lr = 0.05f, .seed = 86}},
+     NORM | FIRST,
+     0},
+    {{"a norm and dropouts before sliced layers, by two row blocks",
+      64,
+      {64, 128, 3},
+      EP_LAYER_TANH,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 150,
+       .batch_size = 64,
+       .shuffle = true,
+       .steps = 12,
+       .lr = 0.05f,
+       .seed = 87,
+       .optimizer = {.momentum = 0.9f}}},
+     NORM | FIRST | DROPS,
+     0.1f},
+    {{"a norm before sliced layers, by four row blocks",
+      64,
+      {96, 128, 128, 3},
+      EP_LAYER_GELU,
+      EP_LOSS_MSE,
+      {.rows = 150, .batch_size = 64, .shuffle = true, .steps = 12, .lr = 0.05f, .seed = 88}},
+     NORM | FIRST,
+     0},
+    {{"a norm whose sums one slice adds up for all",
+      64,
+      {48, 48, 48, 48, 3},
+      EP_LAYER_TANH,
+      EP_LOSS_MSE,
+      {.rows = 230, .batch_size = 96, .shuffle = true, .steps = 12, .lr = 0.05f, .seed = 89}},
+     NORM | FIRST,
+     0},
 };
 enum { ROWS = sizeof rows / sizeof *rows, PRECISIONS = 3 };
 
@@ -181,7 +220,8 @@ ep_case *ep_behind_case_create(int number) {
     const bool last = of->net.widths[i + 1] == 0;
     ep_case_add_linear(self, of->net.widths[i], true);
     if (last && !(of->flags & LAST_BEHIND)) break;
-    if (of->flags & NORM) ep_case_add_norm(self, EP_LAYER_LAYER_NORM, !(of->flags & PLAIN));
+    if (of->flags & NORM && (i == 0 || !(of->flags & FIRST)))
+      ep_case_add_norm(self, EP_LAYER_LAYER_NORM, !(of->flags & PLAIN));
     ep_case_add(self, of->net.between);
     if (of->flags & DROPS) ep_case_add_dropout(self, EP_LAYER_DROPOUT, of->p);
   }

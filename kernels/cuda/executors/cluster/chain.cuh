@@ -324,6 +324,7 @@ static __device__ __forceinline__ void backward_front(const row_set &rows,
     c[half / 2][half % 2 * 2] = all.x * slope[half / 2][half % 2 * 2];
     c[half / 2][half % 2 * 2 + 1] = all.y * slope[half / 2][half % 2 * 2 + 1];
   }
+  if constexpr (has_norm(L - 1)) norm_back<L - 1>(rows, c);
   tiles_store<layer(L - 1).outputs, 0>(grad, c);
 }
 

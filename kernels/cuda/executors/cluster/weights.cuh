@@ -199,7 +199,7 @@ static __device__ __forceinline__ void gradients_sum(const group_offsets &at,
 #pragma unroll
     for (int q = 0; q < 4; q++) c[i][q] = 0;
   int end = ROWS / 16 * 16;
-  if constexpr (SHARED_TURNS > 0) end = at.count > 0 ? end : 0; /* nobody's sums */
+  if constexpr (SHARED_TURNS > 0) end = at.count > 0 || at.has_biases ? end : 0; /* nobody's sums */
 #pragma unroll 2
   for (int k = 0; k < end; k += 16) gradients_add<true>(at, k, c);
   if (ROWS % 16 != 0) gradients_add<false>(at, ROWS - 8, c);

@@ -185,6 +185,7 @@ typedef struct {
   ep_shape in, out;
   int kernel[2], stride[2], padding[2], dilation[2];
   int slices;
+  int64_t shared_bytes; /* that a block may ask for */
   const float *x, *grad;
   float *sums;
 } ep_images_weight_sums;

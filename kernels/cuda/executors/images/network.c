@@ -41,6 +41,8 @@ static ep_images_weight_sums sums_of(const ep_images_network *images, int i) {
   const bool patched = i == 0 && images->patches;
   ep_images_weight_sums of = {.precise = images->splits,
                               .rows = images->network->program->batch_size,
+                              .shared_bytes =
+                                  ep_gpu_shared_bytes(images->network->backend->gpu.capability),
                               .outputs = part->out.channels,
                               .in = ep_images_read_shape(images, i),
                               .out = part->out};

@@ -187,9 +187,10 @@ static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 /* Calls `run` with the tiling for so many outputs and columns. */
 template <typename Run> static void with_tiling(const ep_images_weight_sums *of, Run run) {
   const int64_t columns = of->in.channels * of->kernel[0] * of->kernel[1];
-  if (of->outputs > 64 && columns > 64 && of->precise)
+  const bool large = of->outputs > 64 && columns > 64 && (int64_t)widest::BYTES <= of->shared_bytes;
+  if (large && of->precise)
     run(widest_alone());
-  else if (of->outputs > 64 && columns > 64)
+  else if (large)
     run(widest());
   else if (of->outputs > 32)
     run(wide());
