@@ -35,6 +35,14 @@ PEOPLE = b"sex,born,age\n,,\n" + b"f,1990-01-01,old\n" + b"".join(
 CSV = b"a,b\n" + b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
 
 
+def end_of(ask, path):
+    """Waits for the end of a job or a sweep: the response that has it, and its body."""
+    while True:
+        answer, raw = ask("GET", f"{path}?wait=30", 200)
+        if json.loads(raw)["status"] in ("succeeded", "failed", "cancelled"):
+            return answer, raw
+
+
 def jobs(contract):
     ask = contract.ask
     ask("POST", "/v1/jobs?validate=only", 200, XOR)
@@ -46,7 +54,7 @@ def jobs(contract):
     ask("POST", "/v1/jobs", 413, " " * 1048577, {"Content-Type": "application/json"})
     ask("POST", "/v1/jobs", 415, "{}", {"Content-Type": "text/plain"})
     ask("POST", "/v1/jobs", 422, dict(XOR, epochs=0))
-    answer, _ = ask("GET", f"/v1/jobs/{job}?wait=30", 200)
+    answer, _ = end_of(ask, f"/v1/jobs/{job}")
     ask("GET", f"/v1/jobs/{job}", 304, headers={"If-None-Match": answer.getheader("ETag")})
     ask("GET", f"/v1/jobs/{job}?wait=x", 400)
     ask("GET", "/v1/jobs", 200)
@@ -65,7 +73,7 @@ def labels(contract, job):
     path = f"/v1/jobs/{job}"
     _, raw = ask("POST", "/v1/jobs", 201, dict(XOR, epochs=2000, seed=2, tags=["all"]))
     other = json.loads(raw)["id"]
-    ask("GET", f"/v1/jobs/{other}?wait=30", 200)
+    end_of(ask, f"/v1/jobs/{other}")
     ask("PATCH", path, 200, {"name": "=1+1", "tags": ["all", "x"]})
     ask("PATCH", path, 200, '{"name": null}', {"Content-Type": "application/merge-patch+json"})
     ask("PATCH", path, 400, "{", {"Content-Type": "application/json"})
@@ -134,7 +142,7 @@ def ranks(contract):
     ask("POST", "/v1/jobs?validate=only", 200, four)
     ask("POST", "/v1/jobs", 422, dict(four, parallel={"model": 4}))
     _, raw = ask("POST", "/v1/jobs", 201, four)
-    _, raw = ask("GET", f"/v1/jobs/{json.loads(raw)['id']}?wait=30", 200)
+    _, raw = end_of(ask, f"/v1/jobs/{json.loads(raw)['id']}")
     job = json.loads(raw)
     if len(job["ranks"] or []) != 4 or len(job["parallel"]["stages"]) != 2:
         contract.fault(f"a job on four ranks has {job['ranks']}, {job['parallel']}")
@@ -146,7 +154,7 @@ def failed(contract):
     diverging = dict(LINE, data={"generator": "disc", "rows": 100}, loss="mse", optimizer={"lr": 1e30})
     _, raw = ask("POST", "/v1/jobs", 201, diverging)
     path = f"/v1/jobs/{json.loads(raw)['id']}"
-    _, raw = ask("GET", f"{path}?wait=30", 200)
+    _, raw = end_of(ask, f"{path}")
     job = json.loads(raw)
     if job["status"] != "failed" or not job["error"]:
         contract.fault(f"a job that diverges ended as {job['status']}: {job['error']}")
@@ -168,7 +176,7 @@ def running(contract):
     ask("POST", f"{path}/predict", 409, {"x": [[0, 1]]})
     ask("DELETE", path, 409)
     ask("POST", f"{path}/cancel", 200)
-    ask("GET", f"{path}?wait=30", 200)
+    end_of(ask, f"{path}")
     ask("DELETE", path, 204)
     ask("GET", path, 404)
 
@@ -212,7 +220,7 @@ def checkpoints(contract):
     ask("POST", f"{path}/resume", 202)
     ask("POST", f"{path}/resume", 202)
     ask("POST", f"{path}/cancel", 200)
-    ask("GET", f"{path}?wait=30", 200)
+    end_of(ask, f"{path}")
     ask("POST", f"{path}/pause", 409)
     ask("POST", f"{path}/resume", 409)
     ask("GET", f"{path}/events", 200)  # paused and resumed among them
@@ -232,7 +240,7 @@ def sweeps(contract):
     ask("POST", "/v1/sweeps", 413, " " * 1048577, {"Content-Type": "application/json"})
     ask("POST", "/v1/sweeps", 415, "{}", {"Content-Type": "text/plain"})
     ask("POST", "/v1/sweeps", 422, dict(short, max_trials=0))
-    answer, raw = ask("GET", f"{path}?wait=30", 200)
+    answer, raw = end_of(ask, f"{path}")
     last = json.loads(raw)["progress"]["done"]
     if last != 6:
         contract.fault(f"a sweep of 6 trainings ended after {last}")
@@ -252,7 +260,7 @@ def sweeps(contract):
     ask("GET", f"{path}/study", 409)
     _, raw = ask("POST", "/v1/sweeps", 201, dict(short, space={"/seed": {"values": [1, 2]}, "/shuffle": {"values": [True, False]}}))
     grid = f"/v1/sweeps/{json.loads(raw)['id']}"
-    ask("GET", f"{grid}?wait=30", 200)
+    end_of(ask, f"{grid}")
     ask("GET", f"{grid}/study", 200)
     ask("GET", f"{path}/trials/6", 404)
     ask("POST", f"{path}/trials/5/promote", 201)
@@ -280,7 +288,7 @@ def sweeps(contract):
         ask("GET", thing, 307)
     ask("POST", f"{busy}/resume", 202)
     ask("POST", f"{busy}/cancel", 200)
-    ask("GET", f"{busy}?wait=30", 200)
+    end_of(ask, f"{busy}")
     ask("POST", f"{busy}/pause", 409)
     ask("POST", f"{busy}/resume", 409)
     ask("DELETE", path, 204)
@@ -336,13 +344,13 @@ def datasets(contract):
     ask("GET", "/v1/datasets", 200)
     _, raw = ask("POST", "/v1/jobs", 201, LINE)
     line = json.loads(raw)["id"]
-    ask("GET", f"/v1/jobs/{line}?wait=30", 200)
+    end_of(ask, f"/v1/jobs/{line}")
     ask("GET", f"/v1/jobs/{line}/predictions", 200)
     _, raw = ask("POST", "/v1/jobs", 201, dict(LINE, epochs=900000000, report_every=1000000))
     busy = json.loads(raw)["id"]
     ask("DELETE", "/v1/datasets/line", 409)
     ask("POST", f"/v1/jobs/{busy}/cancel", 200)
-    ask("GET", f"/v1/jobs/{busy}?wait=30", 200)
+    end_of(ask, f"/v1/jobs/{busy}")
     ask("DELETE", "/v1/datasets/line", 204)
     ask("DELETE", "/v1/datasets/line", 404)
 
@@ -364,7 +372,7 @@ def parts(contract):
     ask("PUT", "/v1/datasets/start", 201, struct.pack("<Q", len(head)) + head + bytes(4))
     ask("GET", "/v1/datasets", 200)
     _, raw = ask("POST", "/v1/jobs", 201, dict(LINE, data={"dataset": "bits"}))
-    ask("GET", f"/v1/jobs/{json.loads(raw)['id']}?wait=30", 200)
+    end_of(ask, f"/v1/jobs/{json.loads(raw)['id']}")
 
 
 def dashboard(contract):
@@ -387,7 +395,7 @@ def models(contract):
     ask = contract.ask
     _, raw = ask("POST", "/v1/jobs", 201, XOR)
     job = json.loads(raw)["id"]
-    ask("GET", f"/v1/jobs/{job}?wait=30", 200)
+    end_of(ask, f"/v1/jobs/{job}")
     plain = {"Content-Type": "application/json"}
     ask("PUT", "/v1/models/xor", 201, {"job": job})
     ask("PUT", "/v1/models/xor", 200, {"job": job})

@@ -52,7 +52,8 @@ class Server:
 
     def train(self, job):
         done = self.json("POST", "/v1/jobs", job, 201)
-        done = self.json("GET", f"/v1/jobs/{done['id']}?wait=60")
+        while done["status"] in ("queued", "running"):
+            done = self.json("GET", f"/v1/jobs/{done['id']}?wait=60")
         check(done["status"] == "succeeded", f"a job {done['status']}: {done['error']}")
         return done["id"]
 

@@ -42,13 +42,18 @@ disturbed() {
   echo "ok: $what"
 }
 nothing() { :; }
-relay_term() { kill -TERM "$(relays | head -1)"; }
-relay_kill() { kill -9 "$(relays | head -1)"; }
+some_relay() { [[ -n $(relays) ]]; }
+relay() { # Slurm may say a moment after the job began that its task runs
+  until_so "Slurm says that the worker runs" some_relay
+  relays | head -1
+}
+relay_term() { kill -TERM "$(relay)"; }
+relay_kill() { kill -9 "$(relay)"; }
 relay_kill_accounted() {
   echo OUT_OF_MEMORY >"$fake_slurm/accounting"
   relay_kill
 }
-worker_kill() { kill -9 "$(pgrep -P "$(relays | head -1)")"; }
+worker_kill() { kill -9 "$(pgrep -P "$(relay)")"; }
 gateway_kill() { kill -9 "$(gateway)"; }
 epochd_kill() {
   kill -9 "$daemon"

@@ -23,8 +23,7 @@ expect 201
 job=$(jq -r .id "$body")
 ended "$job"
 started=$(jq -r .started_at "$body")
-http GET "/v1/sweeps/$id?wait=60"
-expect 200
+until_so "the study has ended" sweep_is succeeded
 check "the study has gone over both devices" '.status == "succeeded" and .progress.done == 12 and .device == "cuda:0"'
 check "and nothing began before its end" '.finished_at <= $started' --arg started "$started"
 http GET "/v1/sweeps/$id/trials?sort=trial"

@@ -4,7 +4,11 @@
 #                       once what it had was left in the shared folder
 #   handed_over         the job $id, which has ended, went on from there
 
-logged() { jq -s '[.[] | select(.type == "epoch") | .epoch] | max // 0' "$data_dir/jobs/$id/events.ndjson"; }
+# Of whole lines: a kill may have cut the last one.
+logged() {
+  local events=$data_dir/jobs/$id/events.ndjson
+  head -n "$(wc -l <"$events")" "$events" | jq -s '[.[] | select(.type == "epoch") | .epoch] | max // 0'
+}
 left() { find "$shared/handovers" -mindepth 2 "$@" 2>/dev/null; }
 is_left() { left -path "*$id-1/handover.bin" | grep -q .; }
 

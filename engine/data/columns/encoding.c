@@ -73,16 +73,22 @@ static int columns_compare(const void *a, const void *b) {
   return order ? order : (left > right) - (left < right);
 }
 
-ep_status ep_encoding_names_compare(ep_encoding *encoding) {
+ep_status ep_encoding_names_order(ep_encoding *encoding) {
   const size_t count = (size_t)encoding->columns;
   ep_column_encoding **sorted = malloc(count * sizeof *sorted + 1);
-  if (!sorted) return EP_NO_MEMORY;
-  for (size_t i = 0; i < count; i++) sorted[i] = &encoding->column[i];
-  qsort(sorted, count, sizeof *sorted, columns_compare);
-  for (size_t i = 0; i < count; i++)
-    sorted[i]->again = i > 0 && strcmp(sorted[i]->name, sorted[i - 1]->name) == 0;
+  free(encoding->by_name);
+  encoding->by_name = malloc(count * sizeof *encoding->by_name + 1);
+  if (sorted && encoding->by_name) {
+    for (size_t i = 0; i < count; i++) sorted[i] = &encoding->column[i];
+    qsort(sorted, count, sizeof *sorted, columns_compare);
+    for (size_t i = 0; i < count; i++) {
+      sorted[i]->again = i > 0 && strcmp(sorted[i]->name, sorted[i - 1]->name) == 0;
+      encoding->by_name[i] = sorted[i] - encoding->column;
+    }
+  }
+  ep_status status = sorted && encoding->by_name ? EP_OK : EP_NO_MEMORY;
   free(sorted);
-  return EP_OK;
+  return status;
 }
 
 static double scaled(const ep_column_encoding *column, double value) {
@@ -166,7 +172,9 @@ ep_status ep_encoding_plain(const ep_words *names, const char *target, ep_encodi
                                           .scale = 1};
     snprintf(out->column[i].name, sizeof out->column[i].name, "%s", names->word[i]);
   }
-  return EP_OK;
+  if (ep_encoding_names_order(out) == EP_OK) return EP_OK;
+  ep_encoding_deinit(out);
+  return ep_fail_memory(error);
 }
 
 bool ep_encoding_is_plain(const ep_encoding *encoding) {
@@ -200,6 +208,7 @@ void ep_encoding_deinit(ep_encoding *encoding) {
     ep_words_deinit(&encoding->column[i].words);
     free(encoding->column[i].trained);
   }
+  free(encoding->by_name);
   free(encoding->column);
   ep_words_deinit(&encoding->classes);
   *encoding = (ep_encoding){0};

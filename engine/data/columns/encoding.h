@@ -75,6 +75,8 @@ typedef struct {
 
 typedef struct {
   ep_column_encoding *column; /* [columns], owned: a raw row's */
+  int64_t *by_name; /* [columns], owned: the columns in the order of their names, and of one name in
+                       their own */
   int64_t columns, features;
   int64_t embedded_columns, embedded_rows; /* columns that are embedded: the last features, in the
                                               order of the columns; rows of their table */
@@ -109,8 +111,8 @@ int64_t ep_encoding_inputs(const ep_encoding *encoding);
 int64_t ep_column_features(const ep_column_encoding *column);
 /* Gives each column its place among the features, and in the table of those that are embedded. */
 void ep_encoding_place(ep_encoding *encoding);
-/* Finds the columns whose name is there `again`. EP_NO_MEMORY. */
-ep_status ep_encoding_names_compare(ep_encoding *encoding);
+/* Fills `by_name`, and finds the columns whose name is there `again`. EP_NO_MEMORY. */
+ep_status ep_encoding_names_order(ep_encoding *encoding);
 /* Whether its cells are words. */
 bool ep_column_is_category(const ep_column_encoding *column);
 

@@ -193,7 +193,7 @@ static reading columns_read(const json_t *array, ep_encoding *out) {
     read = column_read(json_array_get(array, i), &out->column[out->columns++]);
   }
   ep_encoding_place(out);
-  if (ep_encoding_names_compare(out) != EP_OK) return NO_MEMORY;
+  if (ep_encoding_names_order(out) != EP_OK) return NO_MEMORY;
   return read == READ && (out->features < 1 || out->features > EP_LIMIT_FEATURES) ? IMPOSSIBLE
                                                                                   : read;
 }

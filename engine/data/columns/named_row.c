@@ -14,10 +14,25 @@
 
 enum { NAMES_COMPARED = 256 }; /* for the nearest one */
 
+int64_t ep_encoding_name_find(const ep_encoding *encoding, const char *name) {
+  int64_t first = 0, end = encoding->columns; /* of by_name: where it may be */
+  while (first < end) {
+    int64_t middle = (first + end) / 2;
+    if (strcmp(encoding->column[encoding->by_name[middle]].name, name) < 0)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return ep_encoding_name_is(encoding, first, name) ? first : -1;
+}
+
+bool ep_encoding_name_is(const ep_encoding *encoding, int64_t at, const char *name) {
+  return at < encoding->columns && strcmp(encoding->column[encoding->by_name[at]].name, name) == 0;
+}
+
 int64_t ep_encoding_column_find(const ep_encoding *encoding, const char *name) {
-  for (int64_t i = 0; i < encoding->columns; i++)
-    if (strcmp(encoding->column[i].name, name) == 0) return i;
-  return -1;
+  int64_t at = ep_encoding_name_find(encoding, name);
+  return at < 0 ? -1 : encoding->by_name[at];
 }
 
 void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *encoding,

@@ -19,9 +19,13 @@ ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *obje
 ep_status ep_encoding_row_read(const ep_encoding *encoding, const json_t *object,
                                const char *pointer, double *out, ep_problem *problem);
 
-/* What such an object is read by, for rows that are written otherwise. The index of a column; -1:
- * none has the name. */
+/* What such an object is read by, for rows that are written otherwise. The index of a column, the
+ * first of several alike; -1: none has the name. */
 int64_t ep_encoding_column_find(const ep_encoding *encoding, const char *name);
+/* Where by_name has the first column of that name, and the others behind it; -1: none has it. */
+int64_t ep_encoding_name_find(const ep_encoding *encoding, const char *name);
+/* Whether by_name has a column of that name there; at: from 0 on. */
+bool ep_encoding_name_is(const ep_encoding *encoding, int64_t at, const char *name);
 /* A cell that is text; false where it cannot be one of the column. */
 bool ep_encoding_text_read(const ep_column_encoding *column, const char *text, size_t bytes,
                            double *cell);

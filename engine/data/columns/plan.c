@@ -212,7 +212,7 @@ static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, in
   }
   ep_encoding_place(out);
   if (status != EP_OK) return status;
-  if (ep_encoding_names_compare(out) != EP_OK) return ep_fail_memory(error);
+  if (ep_encoding_names_order(out) != EP_OK) return ep_fail_memory(error);
   if (out->features == 0)
     return ep_fail_at(error, EP_INVALID, data->features.name ? "/data/features" : "/data/dataset",
                       "no column is left to learn from: text, columns of one value and those that "

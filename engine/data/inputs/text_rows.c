@@ -33,6 +33,8 @@ typedef struct {
   const ep_encoding *encoding;
   source *source; /* [columns of the file], owned */
   bool *taken;    /* [encoding->columns], owned: a column of the file is it */
+  int64_t *named; /* [encoding->columns], owned: where by_name has the first column of a name, how
+                     many of that name are taken */
   double *x;      /* [capacity, encoding->columns], owned */
   int64_t rows, capacity;
   ep_field_reader faults;
@@ -89,10 +91,12 @@ static ep_cell_kind other_form(const ep_column_encoding *column, bool decimal_co
 /* The column of that name that no column of the file is yet: where two are called alike, the first
  * of the file is the first of the model. -1: there is none. */
 static int64_t column_find(reader *read, const char *name) {
-  const ep_encoding *encoding = read->encoding;
-  for (int64_t i = ep_encoding_column_find(encoding, name); i >= 0 && i < encoding->columns; i++)
-    if (!read->taken[i] && strcmp(encoding->column[i].name, name) == 0) return i;
-  return -1;
+  int64_t first = ep_encoding_name_find(read->encoding, name);
+  if (first < 0) return -1;
+  int64_t at = first + read->named[first];
+  if (!ep_encoding_name_is(read->encoding, at, name)) return -1;
+  read->named[first]++;
+  return read->encoding->by_name[at];
 }
 
 /* One column of the file. */
@@ -127,7 +131,9 @@ static ep_status sources_find(reader *read, const table *from) {
   bool by_place = !from->named && columns == read->encoding->columns;
   read->source = calloc((size_t)columns, sizeof *read->source);
   read->taken = calloc((size_t)read->encoding->columns, sizeof *read->taken);
-  if (!read->source || !read->taken) return ep_problem_fail_memory(read->faults.problem);
+  read->named = calloc((size_t)read->encoding->columns, sizeof *read->named);
+  if (!read->source || !read->taken || !read->named)
+    return ep_problem_fail_memory(read->faults.problem);
   for (int64_t i = 0; i < columns; i++) {
     snprintf(name, sizeof name, "%s", from->column[i].name);
     if (!name[0]) snprintf(name, sizeof name, "%lld", (long long)i);
@@ -223,6 +229,7 @@ ep_status ep_text_rows_read(const ep_encoding *encoding, const void *bytes, size
   table_close(&from);
   free(read.source);
   free(read.taken);
+  free(read.named);
   if (status != EP_OK) {
     free(read.x);
     return status;

@@ -136,7 +136,7 @@ static ep_status word_take(passes *pass, const ep_table_cell *value, double *out
 static ep_status kinds_count(void *context, const ep_table_cell *value, ep_error *error) {
   passes *pass = context;
   ep_column_cells *type = &pass->types[value->column];
-  double unused, *out = ep_draft_row(pass->draft) + value->column;
+  double other, *out = ep_draft_row(pass->draft) + value->column;
   if (ep_cell_is_missing(value->text, value->bytes)) {
     type->missing++;
     *out = NAN;
@@ -150,7 +150,9 @@ static ep_status kinds_count(void *context, const ep_table_cell *value, ep_error
     type->accepted[EP_CELL_SPACED]++;
     for (int i = 0; pass->decimal_commas && i < 2; i++) {
       ep_cell_kind kind = i ? EP_CELL_SPACED_COMMA : EP_CELL_DECIMAL_COMMA;
-      type->accepted[kind] += ep_cell_read(kind, value->text, value->bytes, &unused);
+      if (!ep_cell_read(kind, value->text, value->bytes, &other)) continue;
+      type->accepted[kind]++;
+      type->thousands += other != *out;
     }
     return EP_OK;
   }
@@ -325,8 +327,15 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *t
   return 2 * found > asked;
 }
 
-void ep_column_types_note(const ep_column *column, const ep_column_cells *types, int64_t columns,
-                          char *note, size_t bytes) {
+/* Adds the line if there is room: half of it may be half a character. */
+static void note_add(const char *line, char *note, size_t bytes) {
+  size_t used = strlen(note);
+  if (used + strlen(line) + 2 < bytes)
+    snprintf(note + used, bytes - used, "%s%s", used ? "; " : "", line);
+}
+
+static void words_note(const ep_column *column, const ep_column_cells *types, int64_t columns,
+                       char *note, size_t bytes) {
   static const char *const reasons[] = {
       [EP_UNIT_FAULT_SIGNS] = "its numbers have different signs",
       [EP_UNIT_FAULT_BARE] = "some of its numbers have a sign, and some have none",
@@ -341,15 +350,38 @@ void ep_column_types_note(const ep_column *column, const ep_column_cells *types,
     faults++;
   }
   if (faults == 0) return;
-  size_t used = strlen(note);
-  int length = snprintf(line, sizeof line, "%s%s is words: %s", used ? "; " : "",
-                        ep_column_label(column, first, label), reasons[types[first].unit_fault]);
-  if (used + (size_t)length >= bytes) return; /* half a note may be half a character */
-  memcpy(note + used, line, (size_t)length + 1);
-  length = snprintf(line, sizeof line, "; %lld more %s words alike", (long long)faults - 1,
-                    faults == 2 ? "is" : "are");
-  used = strlen(note);
-  if (faults > 1 && used + (size_t)length < bytes) memcpy(note + used, line, (size_t)length + 1);
+  snprintf(line, sizeof line, "%s is words: %s", ep_column_label(column, first, label),
+           reasons[types[first].unit_fault]);
+  note_add(line, note, bytes);
+  snprintf(line, sizeof line, "%lld more %s words alike", (long long)faults - 1,
+           faults == 2 ? "is" : "are");
+  if (faults > 1) note_add(line, note, bytes);
+}
+
+static void thousands_note(const ep_column *column, const ep_column_cells *types, int64_t columns,
+                           char *note, size_t bytes) {
+  char label[EP_COLUMN_LABEL_BYTES], line[EP_NOTE_BYTES];
+  int64_t first = -1;
+  bool commas = false;
+  for (int64_t i = columns; i-- > 0;) {
+    const ep_column_cells *type = &types[i];
+    commas |= type->kind == EP_CELL_DECIMAL_COMMA || type->kind == EP_CELL_SPACED_COMMA;
+    if (type->kind == EP_CELL_NUMBER && type->thousands > 0 &&
+        type->accepted[EP_CELL_DECIMAL_COMMA] == type->accepted[EP_CELL_NUMBER])
+      first = i;
+  }
+  if (!commas || first < 0) return;
+  snprintf(line, sizeof line,
+           "in %s 1.234 is read as a fraction, and no thousand, though other columns have decimal "
+           "commas",
+           ep_column_label(column, first, label));
+  note_add(line, note, bytes);
+}
+
+void ep_column_types_note(const ep_column *column, const ep_column_cells *types, int64_t columns,
+                          char *note, size_t bytes) {
+  words_note(column, types, columns, note, bytes);
+  thousands_note(column, types, columns, note, bytes);
 }
 
 void ep_column_types_reset(ep_column *column, ep_column_cells *types, int64_t columns,

@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
   int64_t missing, present;        /* cells */
   int64_t accepted[EP_CELL_KINDS]; /* cells that each kind reads */
+  int64_t thousands;               /* plain numbers that decimal commas make others: 1.234 */
   ep_unit_cells unit;
   ep_unit_fault unit_fault;
   ep_cell_kind kind;  /* of numbers and dates; EP_CELL_KINDS: these are words */
@@ -50,8 +51,8 @@ typedef struct {
 ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *types,
                                ep_draft *draft, ep_error *error);
 
-/* Adds to the note why the first column with a unit_fault is words, and how many others have one.
- */
+/* Adds to the note why the first column with a unit_fault is words, and how many others have one;
+ * and which column has fractions that may be thousands, as others have decimal commas. */
 void ep_column_types_note(const ep_column *column, const ep_column_cells *types, int64_t columns,
                           char *note, size_t bytes);
 

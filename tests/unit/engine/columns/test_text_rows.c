@@ -124,7 +124,7 @@ START_TEST(columns_of_one_name_keep_their_order) {
   int64_t rows;
   ep_problem problem;
   strcpy(encoding.column[2].name, "age");
-  ck_assert_int_eq(ep_encoding_names_compare(&encoding), EP_OK);
+  ck_assert_int_eq(ep_encoding_names_order(&encoding), EP_OK);
   ck_assert_int_eq(read_text("city,age,age\nRome,30,1.5\n", false, &x, &rows, &problem), EP_OK);
   ck_assert(x[0] == 30 && x[1] == 1 && x[2] == 1.5);
   free(x);
@@ -145,6 +145,49 @@ START_TEST(columns_of_one_name_keep_their_order) {
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/zzz");
   ck_assert_str_eq(problem.errors[1].pointer, "/rows/0/age");
   json_decref(object);
+}
+END_TEST
+
+/* Each by its name, in a table and in an object: a search from the first one on takes a minute. */
+START_TEST(columns_are_found_among_as_many_as_there_may_be) {
+  enum { NAME_BYTES = 8 };
+  char *names = malloc((size_t)EP_LIMIT_COLUMNS * NAME_BYTES), *text, *at;
+  char **words = malloc(EP_LIMIT_COLUMNS * sizeof *words);
+  json_t *object = json_object();
+  at = text = malloc((size_t)EP_LIMIT_COLUMNS * 2 * NAME_BYTES);
+  for (int i = 0; i < EP_LIMIT_COLUMNS; i++) {
+    words[i] = names + (size_t)i * NAME_BYTES;
+    snprintf(words[i], NAME_BYTES, "c%d", i);
+    json_object_set_new(object, words[i], json_integer(i));
+    at += sprintf(at, "%sc%d", i ? "," : "", EP_LIMIT_COLUMNS - 1 - i);
+  }
+  for (int i = 0; i < EP_LIMIT_COLUMNS; i++)
+    at += sprintf(at, "%c%d", i ? ',' : '\n', EP_LIMIT_COLUMNS - 1 - i);
+  ep_encoding many;
+  ck_assert_int_eq(ep_encoding_plain(&(ep_words){words, NULL, EP_LIMIT_COLUMNS}, "y", &many, NULL),
+                   EP_OK);
+  for (int i = 0; i < EP_LIMIT_COLUMNS; i++)
+    ck_assert_int_eq(ep_encoding_column_find(&many, words[i]), i);
+  ck_assert_int_eq(ep_encoding_column_find(&many, ""), -1);
+  ck_assert_int_eq(ep_encoding_column_find(&many, "c"), -1);
+  ck_assert_int_eq(ep_encoding_column_find(&many, "d"), -1);
+  double *x, *cells = malloc(EP_LIMIT_COLUMNS * sizeof *cells);
+  int64_t rows;
+  ep_problem problem = {0};
+  ck_assert_int_eq(ep_text_rows_read(&many, text, (size_t)(at - text), false, &x, &rows, &problem),
+                   EP_OK);
+  for (int i = 0; i < EP_LIMIT_COLUMNS; i++) ck_assert(x[i] == i);
+  json_object_set_new(object, "other", json_null());
+  ck_assert_int_eq(ep_encoding_cells_read(&many, object, "/rows/0", cells, &problem), EP_INVALID);
+  ck_assert_int_eq(problem.errors_count, 1);
+  ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/other");
+  ep_encoding_deinit(&many);
+  json_decref(object);
+  free(cells);
+  free(x);
+  free(text);
+  free(words);
+  free(names);
 }
 END_TEST
 
@@ -173,5 +216,6 @@ EP_SUITE("text_rows") {
   tcase_add_test(all, numbers_have_their_sign_or_none);
   tcase_add_test(all, faults_are_told_by_place);
   tcase_add_test(all, columns_of_one_name_keep_their_order);
+  tcase_add_test(all, columns_are_found_among_as_many_as_there_may_be);
   tcase_add_test(all, rows_have_a_limit);
 }

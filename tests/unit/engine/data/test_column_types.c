@@ -59,6 +59,29 @@ START_TEST(numbers_that_are_unclear_are_words) {
 }
 END_TEST
 
+/* A plain number is one, and a fraction; where others have decimal commas, that is told. */
+START_TEST(fractions_that_may_be_thousands_are_told) {
+  static const struct {
+    const char *csv;
+    bool told;
+  } cases[] = {
+      {"a;b\n1.234;1,5\n950;2,5\n", true},   {"a;b\n1.234;1 234,5\n950;2\n", true},
+      {"a;b\n1.234;1,5\n9.5;2,5\n", false},  {"a;b\n1.234;x\n950;x\n", false},
+      {"a;b\n0.234;1,5\n0.95;2,5\n", false}, {"a;b\n234;1,5\n950;2,5\n", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ep_dataset_meta meta;
+    const ep_part *part = ingested(cases[i].csv, strlen(cases[i].csv), &meta);
+    ck_assert_int_eq(part->column[0].type, EP_COLUMN_NUMBER);
+    ck_assert_int_eq(part->column[0].form, EP_CELL_NUMBER);
+    ck_assert_msg((strstr(meta.note, "in column 1 (\"a\") 1.234 is read as a fraction") != NULL) ==
+                      cases[i].told,
+                  "%zu: %s", i, meta.note);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+END_TEST
+
 /* As cells of another type are: less than 1 % may be without the sign, and count as missing. */
 START_TEST(few_numbers_without_the_sign_are_missing) {
   for (int bare = 2; bare <= 3; bare++) {
@@ -82,5 +105,6 @@ EP_SUITE("column_types") {
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
   tcase_add_test(all, words_that_come_twice_count_once);
   tcase_add_loop_test(all, numbers_that_are_unclear_are_words, 0, sizeof words / sizeof *words);
+  tcase_add_test(all, fractions_that_may_be_thousands_are_told);
   tcase_add_test(all, few_numbers_without_the_sign_are_missing);
 }
