@@ -42,7 +42,7 @@ bool ep_plot_needs_output(ep_plot_kind kind);
 /* {"object":"list","data":[{"name","shows","fits"},…]}: the plots that fit. */
 void ep_plot_list_write(const ep_plot_model *model, const char *job, ep_writer *writer);
 
-/* An object of the plot's numbers. EP_NOT_FOUND: no such plot, or one that does not fit, with the
+/* An object of the plot's numbers. EP_NO_PLOT: no such plot, or one that does not fit, with the
  * list of those that do; EP_INVALID: no such class, column or target, with those that there are. */
 ep_status ep_plot_write(const ep_plot_model *model, const char *job, const ep_plot_request *request,
                         ep_writer *writer, ep_error *error);

@@ -183,9 +183,9 @@ static bool device_failed(ep_status status) {
 }
 
 /* Times an executor on an instance of its own, which is the trainer's if it is the faster one by
- * far. */
+ * far. *lacked: it found no memory, which says nothing about another time. */
 static ep_status executor_try(ep_trainer *t, const char *executor, double *best_seconds,
-                              ep_error *error) {
+                              bool *lacked, ep_error *error) {
   ep_error why;
   ep_instance *before = t->instance;
   double step_seconds = INFINITY;
@@ -197,6 +197,7 @@ static ep_status executor_try(ep_trainer *t, const char *executor, double *best_
   if (loser == t->instance) t->instance = before;
   if (loser == before) *best_seconds = step_seconds;
   if (loser) t->job->backend_ops->release(loser);
+  *lacked = *lacked || status == EP_NO_MEMORY;
   if (!device_failed(status)) return EP_OK;
   *error = why;
   return status;
@@ -210,13 +211,13 @@ static ep_status start_again(ep_trainer *t, ep_error *error) {
 }
 
 static ep_status candidates_try(ep_trainer *t, const char *own, const candidate *candidates,
-                                int count, ep_error *error) {
+                                int count, bool *lacked, ep_error *error) {
   double best_seconds;
   ep_status status = steps_time(t, &best_seconds, error);
   if (status != EP_OK) return status;
   tried_note(&t->tried, own, best_seconds);
   for (int i = 0; status == EP_OK && i < count; i++)
-    status = executor_try(t, candidates[i].profile->name, &best_seconds, error);
+    status = executor_try(t, candidates[i].profile->name, &best_seconds, lacked, error);
   return status == EP_OK ? start_again(t, error) : status;
 }
 
@@ -250,6 +251,7 @@ ep_status ep_choice_make(ep_trainer *t, ep_error *error) {
   ep_device_info device = {0};
   candidate candidates[EP_COST_EXECUTORS];
   double own_seconds = INFINITY;
+  bool lacked = false;
   if (is_settled(t)) return EP_OK;
   ep_status status = t->job->backend_ops->info(t->job->backend, &backend, error);
   if (status != EP_OK) return status;
@@ -266,10 +268,11 @@ ep_status ep_choice_make(ep_trainer *t, ep_error *error) {
     remember(program, t->job->device, &t->tried);
     return recalled_make(t, info.executor, error);
   }
-  status = candidates_try(t, info.executor, candidates, count, error);
+  status = candidates_try(t, info.executor, candidates, count, &lacked, error);
   if (status != EP_OK) return status;
   t->job->backend_ops->instance_info(t->instance, &info);
   snprintf(t->tried.chosen, sizeof t->tried.chosen, "%s", info.executor);
+  if (lacked) return EP_OK;
   remember(program, t->job->device, &t->tried);
   kept_write(program, &backend, &t->tried);
   return EP_OK;

@@ -38,8 +38,8 @@ static ep_status executor_choose(const ep_backend *backend, const ep_program *pr
   }
   if (name && !known)
     return ep_fail(error, EP_UNSUPPORTED, "the cuda backend has no executor \"%s\"", name);
-  return ep_fail(error, EP_UNSUPPORTED, "%s cannot run this program",
-                 name ? name : "no executor of the cuda backend");
+  if (name) return ep_fail(error, EP_UNSUPPORTED, "%s cannot run this program", name);
+  return ep_fail(error, EP_UNSUPPORTED, "no executor of the cuda backend can run this program");
 }
 
 /* An executor may find only now that it cannot after all, as where cuDNN has no algorithm, or that
@@ -49,12 +49,17 @@ static ep_status cuda_compile(ep_backend *backend, const ep_program *program, co
   *out = NULL;
   ep_status status = ep_cuda_device_use(backend, error);
   if (status != EP_OK) return status;
+  bool lacked = false; /* memory: then *error has the first that did */
   for (int at = 0;; at++) {
-    const bool lacked = status == EP_NO_MEMORY; /* then *error has who lacked it */
-    const ep_status chosen = executor_choose(backend, program, name, &at, lacked ? NULL : error);
-    if (chosen != EP_OK) return lacked ? status : chosen;
-    status = ep_cuda_instance_create(backend, program, executors[at], out, error);
-    if ((status != EP_UNSUPPORTED && status != EP_NO_MEMORY) || name) return status;
+    ep_error why;
+    status = executor_choose(backend, program, name, &at, &why);
+    const bool none_left = status != EP_OK;
+    if (!none_left) status = ep_cuda_instance_create(backend, program, executors[at], out, &why);
+    const bool goes_on = !name && (status == EP_UNSUPPORTED || status == EP_NO_MEMORY);
+    if (status != EP_OK && error && !(lacked && goes_on)) *error = why;
+    if (none_left && lacked) return EP_NO_MEMORY;
+    if (none_left || !goes_on) return status;
+    lacked = lacked || status == EP_NO_MEMORY;
   }
 }
 

@@ -9,7 +9,7 @@
  * deleted while the backup ran is not in it. A file that the newest backup has already, by size and
  * time, is a hard link to it, once its hash was compared; so backups are never written to. Where
  * the second's name is taken, the backup waits for the next one: names are in the order in which
- * backups were made. */
+ * backups were made, unless the clock is set back. */
 #ifndef EP_SERVER_BACKUP_BACKUP_H
 #define EP_SERVER_BACKUP_BACKUP_H
 

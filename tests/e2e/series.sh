@@ -148,3 +148,10 @@ id=$univariate
 submit '{"data": {"dataset": "weather", "exclude": ["hour"]}, "loss": "mse", "epochs": 1, "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
 finish "$id"
 refused "$(jq -c '{rows: .[0:1], steps: 2}' <<<"$rows")" /steps 'without "window"'
+if [[ -x $build/bin/epochctl ]]; then
+  http DELETE /v1/datasets/weather
+  expect 204
+  declines 'a line of names' "$univariate" "$scratch/last" --json --steps 10
+  grep -q not_found "$scratch/printed" && fail "the table's absence is told: $(<"$scratch/printed")"
+  echo "ok: without the table, a forecast needs names"
+fi

@@ -11,7 +11,8 @@ static bool group_print(const char *word) {
   bool found = false;
   for (const ep_subcommand *const *row = EP_SUBCOMMANDS.rows; *row; row++) {
     if (strncmp((*row)->name, word, bytes) != 0 || (*row)->name[bytes] != ' ') continue;
-    printf("epochctl %s %s: %s\n", (*row)->name, (*row)->words, (*row)->summary);
+    printf("epochctl %s%s%s: %s\n", (*row)->name, *(*row)->words ? " " : "", (*row)->words,
+           (*row)->summary);
     found = true;
   }
   return found;

@@ -52,18 +52,47 @@ static ep_status cells_name(const json_t *lists, const json_t *columns, json_t *
   return *rows ? EP_OK : ep_fail_memory(error);
 }
 
+/* What a whole body says is sent, or it is refused. */
+static ep_status body_check(json_t *body, int64_t steps, ep_error *error) {
+  const char *key;
+  json_t *value;
+  json_object_foreach(body, key, value) {
+    if (strcmp(key, "steps") == 0 && json_integer_value(value) != steps)
+      return ep_fail(error, EP_INVALID, "\"steps\" beside the rows is not the %lld of --steps",
+                     (long long)steps);
+    if (strcmp(key, "rows") != 0 && strcmp(key, "future") != 0 && strcmp(key, "steps") != 0)
+      return ep_fail(error, EP_INVALID,
+                     "\"%.64s\" is unknown beside the rows of a forecast: \"future\" and \"steps\" "
+                     "may be there, and a threshold is a flag",
+                     key);
+  }
+  return EP_OK;
+}
+
+/* Whether the first line is an object by itself: else a fault is one of the whole text. */
+static bool has_object_line(const char *text) {
+  size_t bytes = strcspn(text, "\n");
+  json_t *line = NULL;
+  if (*text != '{' || text[bytes] == 0) return false;
+  bool found = ep_json_load(text, bytes, EP_LIMIT_NAMED_ROWS_BYTES, &line, NULL) == EP_OK;
+  json_decref(line);
+  return found;
+}
+
 /* *future: that of a whole body, the caller's; else as it was. */
-static ep_status json_rows_load(const char *text, size_t bytes, const json_t *columns,
+static ep_status json_rows_load(const ep_forecast_rows *forecast, const char *text, size_t bytes,
                                 json_t **rows, json_t **future, ep_error *error) {
+  const json_t *columns = forecast->columns;
   json_t *root = NULL;
   ep_error fault = {0};
   ep_status status = ep_json_load(text, bytes, EP_LIMIT_NAMED_ROWS_BYTES, &root, &fault);
   if (status != EP_OK)
-    return *text == '{' && strchr(text, '\n') ? lines_load(text, rows, error)
-                                              : ep_fail(error, status, "%s", fault.message);
+    return has_object_line(text) ? lines_load(text, rows, error)
+                                 : ep_fail(error, status, "%s", fault.message);
   const json_t *first = json_array_get(root, 0);
   json_t *inner = json_object_get(root, "rows");
   if (json_is_array(inner)) {
+    status = body_check(root, forecast->steps, error);
     *rows = json_incref(inner);
     *future = json_incref(json_object_get(root, "future"));
   } else if (json_is_object(first)) {
@@ -105,27 +134,29 @@ static ep_status table_load(const char *text, size_t bytes, const json_t *column
   return status;
 }
 
-static ep_status rows_load(const char *text, const json_t *columns, json_t **rows, json_t **future,
-                           ep_error *error) {
+static ep_status rows_load(const ep_forecast_rows *forecast, const char *text, json_t **rows,
+                           json_t **future, ep_error *error) {
   const char *bom = "\xef\xbb\xbf";
   if (strncmp(text, bom, strlen(bom)) == 0) text += strlen(bom);
   text += strspn(text, " \t\r\n");
   if (*text == '{' || *text == '[')
-    return json_rows_load(text, strlen(text), columns, rows, future, error);
-  return *text ? table_load(text, strlen(text), columns, rows, error)
+    return json_rows_load(forecast, text, strlen(text), rows, future, error);
+  return *text ? table_load(text, strlen(text), forecast->columns, rows, error)
                : ep_fail(error, EP_INVALID, "there is no row");
 }
 
 static ep_status future_load(const ep_forecast_rows *forecast, json_t **future, ep_error *error) {
   json_t *rows = NULL, *inner = NULL;
   ep_error fault = {0};
-  ep_status status = rows_load(forecast->future, forecast->columns, &rows, &inner, &fault);
+  ep_status status = rows_load(forecast, forecast->future, &rows, &inner, &fault);
+  if (status == EP_OK && (inner || *future))
+    status = ep_fail(&fault, EP_INVALID, "a \"future\" stands beside the rows of %s too",
+                     inner ? "this file" : "FILE");
   json_decref(inner);
   if (status != EP_OK) {
     json_decref(rows);
     return ep_fail(error, status, "--future: %s", fault.message);
   }
-  json_decref(*future);
   *future = rows;
   return EP_OK;
 }
@@ -143,7 +174,7 @@ ep_status ep_forecast_rows_format(const ep_forecast_rows *forecast, char **out, 
                                   ep_error *error) {
   json_t *rows = NULL, *future = NULL, *body = NULL;
   *out = NULL;
-  ep_status status = rows_load(forecast->text, forecast->columns, &rows, &future, error);
+  ep_status status = rows_load(forecast, forecast->text, &rows, &future, error);
   if (status == EP_OK && forecast->future) status = future_load(forecast, &future, error);
   if (status == EP_OK) {
     body = json_pack("{s:o, s:I}", "rows", last_rows(rows, forecast->needed), "steps",

@@ -145,21 +145,30 @@ static bool has_objects(const char *text) {
   return text[strspn(text, " \t\r\n")] == '{';
 }
 
+static bool is_column(const json_t *columns, const char *cell) {
+  size_t index;
+  const json_t *name;
+  json_array_foreach(columns, index, name) {
+    if (strcmp(json_string_value(name), cell) == 0) return true;
+  }
+  return false;
+}
+
 bool ep_rows_begin_with_names(const char *text, const json_t *columns) {
   csv read = {.at = text, .delimiter = delimiter_find(text), .line = 1};
-  size_t cells = 0, index;
-  bool named = false;
-  const json_t *name;
+  size_t cells = 0, names = 0, numbers = 0;
+  if (!ep_rows_have_names(text)) return false;
   read.cell = malloc(strlen(text) + 1);
   if (!read.cell) return true;
   do {
     if (cell_read(&read, NULL) != EP_OK) break;
-    json_array_foreach(columns, index, name) named =
-        named || strcmp(json_string_value(name), read.cell) == 0;
+    names += is_column(columns, read.cell);
+    numbers += *read.cell && !ep_rows_have_names(read.cell);
     cells++;
   } while (!read.ends);
   free(read.cell);
-  return named || (cells != json_array_size(columns) && ep_rows_have_names(text));
+  if (cells != json_array_size(columns) || names == cells) return numbers < cells;
+  return names > 0 && numbers == 0;
 }
 
 ep_status ep_named_rows_format(const char *text, size_t bytes, const json_t *columns, char **out,

@@ -16,8 +16,9 @@ ep_status ep_named_rows_format(const char *text, size_t bytes, const json_t *col
 
 /* Whether the first line of a CSV is one of names: not all of it are numbers. */
 bool ep_rows_have_names(const char *text);
-/* The same where the names are known, as texts: a time is no number either. Some cell of a line of
- * names is one of them, or it is no row of theirs. */
+/* The same where the names are known, as texts: a time is no number either, and a cell of a row may
+ * be a column's name, or the number of one without. Of as many cells as there are columns, a line
+ * of names has names alone, or at least one and no number. */
 bool ep_rows_begin_with_names(const char *text, const json_t *columns);
 
 /* {"x": [[…], …]} of a text: JSON in that form or [[…], …], which the server checks; or CSV with

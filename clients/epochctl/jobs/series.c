@@ -35,7 +35,10 @@ static ep_status columns_find(ep_session *session, const json_t *data, json_t **
   if (!*name) return EP_OK;
   ep_path_make(path, "/v1/datasets/", name, "");
   ep_status status = ep_http_get(session, path, &dataset, error);
-  if (status == EP_NOT_FOUND) return EP_OK;
+  if (status == EP_NOT_FOUND) {
+    ep_session_refusal_clear(session); /* with --json it hides the fault that ends it */
+    return EP_OK;
+  }
   if (status == EP_OK &&
       strcmp(ep_json_text_at(dataset, "sha256"), ep_json_text_at(data, "sha256")) == 0)
     *out = names_take(json_object_get(dataset, "columns"));

@@ -254,6 +254,20 @@ START_TEST(who_fails_is_none_unless_the_device_failed) {
 }
 END_TEST
 
+START_TEST(who_lacked_memory_is_tried_another_time) {
+  ep_error error = {0};
+  script_set(300, 3000, 4000);
+  script.row[0].trains = EP_NO_MEMORY;
+  ck_assert_int_eq(begin(JOB("128", ""), &error), EP_OK);
+  ck_assert_str_eq(((instance *)trainer->instance)->executor, "cuda/gemm");
+  end();
+  script_set(300, 3000, 4000);
+  ck_assert_int_eq(begin(JOB("128", ""), &error), EP_OK);
+  ck_assert_str_eq(((instance *)trainer->instance)->executor, "cuda/grid");
+  end();
+}
+END_TEST
+
 /* The same but for the weights of classes, say, which the executor does not take. */
 START_TEST(what_is_remembered_need_not_be_had) {
   ep_error error = {0};
@@ -295,6 +309,7 @@ EP_SUITE("engine/training/choice") {
   tcase_add_test(tests, another_worker_need_not_time_it_again);
   tcase_add_test(tests, the_devices_own_choice_stays_unless_another_is_faster_by_far);
   tcase_add_test(tests, who_fails_is_none_unless_the_device_failed);
+  tcase_add_test(tests, who_lacked_memory_is_tried_another_time);
   tcase_add_test(tests, what_is_remembered_need_not_be_had);
   tcase_add_test(tests, some_jobs_are_not_tried);
 }
