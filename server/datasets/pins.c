@@ -45,14 +45,20 @@ static void pin_drop(ep_pins *pins, ep_pin *pin) {
   pthread_cond_broadcast(&pins->released);
 }
 
-bool ep_pins_add(ep_pins *pins, const char *key) {
-  bool added = true;
-  pthread_mutex_lock(&pins->mutex);
+/* What the key has once nobody has claimed it; NULL = no pins. */
+static ep_pin *pin_await(ep_pins *pins, const char *key) {
   ep_pin *pin = pin_find(pins, key);
   while (pin && pin->count < 0) {
     pthread_cond_wait(&pins->released, &pins->mutex);
     pin = pin_find(pins, key);
   }
+  return pin;
+}
+
+bool ep_pins_add(ep_pins *pins, const char *key) {
+  bool added = true;
+  pthread_mutex_lock(&pins->mutex);
+  ep_pin *pin = pin_await(pins, key);
   if (pin) {
     pin->count++;
   } else {
@@ -72,7 +78,7 @@ void ep_pins_remove(ep_pins *pins, const char *key) {
 
 bool ep_pins_claim(ep_pins *pins, const char *key) {
   pthread_mutex_lock(&pins->mutex);
-  bool claimed = !pin_find(pins, key) && pin_append(pins, key, -1);
+  bool claimed = !pin_await(pins, key) && pin_append(pins, key, -1);
   pthread_mutex_unlock(&pins->mutex);
   return claimed;
 }

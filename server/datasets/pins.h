@@ -1,6 +1,6 @@
-/* pins.h: what must not be removed. A pinned content stays. A content that is being removed cannot
- * be pinned: ep_pins_add waits until it is gone, and its caller then looks again whether it is
- * there.
+/* pins.h: what must not be removed. A pinned content stays. A content that is being removed can be
+ * neither pinned nor claimed: both wait until it is gone, and their callers then look again whether
+ * it is there.
  *
  * Thread-safe. */
 #ifndef EP_SERVER_DATASETS_PINS_H

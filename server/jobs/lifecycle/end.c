@@ -40,7 +40,9 @@ static ep_status end_write(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
     ep_status status = ep_event_log_flush(job->log, error);
     if (status == EP_OK) status = ep_store_job_update(jobs->store, &job->row, error);
     if (status != EP_OK) return status;
+    /* Before the end line, whose reader may delete what the job needed. */
     if (job->row.dataset[0] != 0) ep_pins_remove(&jobs->contents.pins, job->row.dataset);
+    ep_first_weights_unpin(jobs, job->init_pin);
     /* From here on the row is shown, so that a reader of the end line finds its result. */
     pthread_mutex_lock(&jobs->mutex);
     job->row_ended = true;
@@ -60,7 +62,6 @@ static void end_complete(ep_jobs *jobs, ep_live_job *job) {
   ep_live_announce(jobs, job->row.id);
   ep_open_logs_release(&jobs->logs, job->log);
   if (job->row.dataset[0] != 0) ep_contents_collect(&jobs->contents, job->row.dataset);
-  ep_first_weights_unpin(jobs, job->init_pin);
   ep_log(EP_LOG_INFO, "job %s: %s", job->row.id, ep_state_name(job->row.state));
   ep_live_destroy(job);
 }
