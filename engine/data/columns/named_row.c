@@ -39,8 +39,10 @@ void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *enco
                                 const char *name) {
   const char *names[NAMES_COMPARED];
   int count = 0;
-  for (int64_t i = 0; i < encoding->columns && count < NAMES_COMPARED; i++)
-    names[count++] = encoding->column[i].name;
+  /* of a fault that has no room, nobody reads the nearest name, and a text has 65,536 of them */
+  if (reader->problem->errors_count < EP_LIMIT_PROBLEM_ERRORS)
+    for (int64_t i = 0; i < encoding->columns && count < NAMES_COMPARED; i++)
+      names[count++] = encoding->column[i].name;
   const char *nearest = ep_nearest_name(name, names, count);
   size_t place = ep_field_reader_enter(reader, name);
   ep_field_reader_fail(reader, "the model was trained without a column \"%.100s\"%s%.100s%s", name,

@@ -13,7 +13,8 @@ static ep_status types_find(const ep_ingest *ingest, ep_csv_table *table,
   ep_column *column = header->column;
   ep_status status = ep_column_types_find(&table->rows, column, types, draft, error);
   if (status != EP_OK || !header->named || header->row_names || ingest->options.header != 0 ||
-      !ep_column_names_are_cells(column, types, columns))
+      !ep_column_names_are_cells(column, types, columns, ingest->meta->note,
+                                 sizeof ingest->meta->note))
     return status;
   ep_column_types_reset(column, types, columns, draft);
   table->text = header->start;

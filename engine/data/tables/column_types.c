@@ -307,31 +307,41 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column
   return status == EP_OK ? words_order(&pass, error) : status;
 }
 
-bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *types,
-                               int64_t columns) {
-  int64_t asked = 0, found = 0;
-  for (int64_t i = 0; i < columns; i++) {
-    const char *name = column[i].name;
-    size_t bytes = strlen(name);
-    double value;
-    if (ep_cell_is_missing(name, bytes) || column[i].type == EP_COLUMN_TEXT) continue;
-    if (column[i].type != EP_COLUMN_CATEGORY && !ep_cell_read(types[i].kind, name, bytes, &value) &&
-        !ep_unit_number_read(types[i].kind, column[i].unit, name, bytes, &value))
-      return false;
-    if (column[i].type == EP_COLUMN_NUMBER && ep_cell_read(EP_CELL_NUMBER, name, bytes, &value))
-      continue; /* a year may be a name */
-    asked++;
-    found +=
-        column[i].type != EP_COLUMN_CATEGORY || ep_word_set_find(&types[i].words, name, bytes) >= 0;
-  }
-  return 2 * found > asked;
-}
-
 /* Adds the line if there is room: half of it may be half a character. */
 static void note_add(const char *line, char *note, size_t bytes) {
   size_t used = strlen(note);
   if (used + strlen(line) + 2 < bytes)
     snprintf(note + used, bytes - used, "%s%s", used ? "; " : "", line);
+}
+
+bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *types,
+                               int64_t columns, char *note, size_t bytes) {
+  int64_t asked = 0, found = 0, numbers = 0;
+  bool text = false;
+  for (int64_t i = 0; i < columns; i++) {
+    const char *name = column[i].name;
+    size_t length = strlen(name);
+    double value;
+    if (ep_cell_is_missing(name, length)) continue;
+    if (column[i].type == EP_COLUMN_TEXT) {
+      text = true;
+      continue;
+    }
+    if (column[i].type != EP_COLUMN_CATEGORY &&
+        !ep_cell_read(types[i].kind, name, length, &value) &&
+        !ep_unit_number_read(types[i].kind, column[i].unit, name, length, &value))
+      return false;
+    if (column[i].type == EP_COLUMN_NUMBER) { /* a year or 10 % may be a name */
+      numbers += !ep_cell_read(EP_CELL_NUMBER, name, length, &value);
+      continue;
+    }
+    asked++;
+    found +=
+        column[i].type == EP_COLUMN_DATE || ep_word_set_find(&types[i].words, name, length) >= 0;
+  }
+  if (asked > 0 || text) return 2 * found > asked;
+  if (numbers > 0) note_add("the first line is numbers alone, and is read as a row", note, bytes);
+  return numbers > 0;
 }
 
 static void words_note(const ep_column *column, const ep_column_cells *types, int64_t columns,

@@ -57,10 +57,11 @@ void ep_column_types_note(const ep_column *column, const ep_column_cells *types,
                           char *note, size_t bytes);
 
 /* Whether a first line that was taken for names is none, but a row like those below it: its numbers
- * and dates are such as its columns have, and most of its words are words of its columns. Names:
- * those of column[columns]. */
+ * and dates are such as its columns have, and most of its words are words of its columns. Numbers
+ * like 1,5 and 10 % decide where it has nothing else, and then the note says so. Names: those of
+ * column[columns]. */
 bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *types,
-                               int64_t columns);
+                               int64_t columns, char *note, size_t bytes);
 
 /* Forgets what was found, names too. */
 void ep_column_types_reset(ep_column *column, ep_column_cells *types, int64_t columns,

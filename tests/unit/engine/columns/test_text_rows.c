@@ -177,6 +177,14 @@ START_TEST(columns_are_found_among_as_many_as_there_may_be) {
   ck_assert_int_eq(ep_text_rows_read(&many, text, (size_t)(at - text), false, &x, &rows, &problem),
                    EP_OK);
   for (int i = 0; i < EP_LIMIT_COLUMNS; i++) ck_assert(x[i] == i);
+  free(x);
+  for (char *c = text; *c; c++) /* all are unknown now */
+    if (*c == 'c') *c = 'd';
+  problem = (ep_problem){0};
+  ck_assert_int_eq(ep_text_rows_read(&many, text, (size_t)(at - text), false, &x, &rows, &problem),
+                   EP_INVALID);
+  ck_assert_int_eq(problem.errors_count, EP_LIMIT_PROBLEM_ERRORS);
+  problem = (ep_problem){0};
   json_object_set_new(object, "other", json_null());
   ck_assert_int_eq(ep_encoding_cells_read(&many, object, "/rows/0", cells, &problem), EP_INVALID);
   ck_assert_int_eq(problem.errors_count, 1);

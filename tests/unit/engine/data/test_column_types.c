@@ -82,6 +82,50 @@ START_TEST(fractions_that_may_be_thousands_are_told) {
 }
 END_TEST
 
+/* A first line of numbers may be names; alone, or where the words are of the columns, it is a row.
+ */
+START_TEST(names_that_are_numbers_are_names) {
+  static const struct {
+    const char *csv, *name, *note; /* "": no header, no note */
+    int rows;
+  } cases[] = {
+      {"sep=;\nsample;400,5;401,0;401,5\na;0,1;0,2;0,3\nb;0,2;0,3;0,4\n", "401,0", "", 2},
+      {"city,\"1,000\",\"5,000\"\nOslo,\"1,200\",\"7,000\"\nRome,\"1,300\",\"8,000\"\n", "5,000",
+       "", 2},
+      {"region,5%,10%,25%\nn,1%,2%,3%\ns,2%,3%,4%\ne,1%,4%,9%\n", "10%", "", 3},
+      {"shop,$10,$20\na,$1,$3\nb,$2,$4\n", "$20", "", 2},
+      {"day,$10,$20\n2024-01-31,$1,$3\n2024-02-01,$2,$4\n", "$20", "", 2},
+      {"a,$10,$20\na,$1,$3\nb,$2,$4\n", "", "", 3},
+      {"5%,10%\n6%,11%\n", "", "the first line is numbers alone, and is read as a row", 2},
+      {"1,5;$2;\n2,5;$3;\n", "", "the first line is numbers alone, and is read as a row", 2},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ep_dataset_meta meta;
+    const ep_part *part = ingested(cases[i].csv, strlen(cases[i].csv), &meta);
+    ck_assert_int_eq(part->rows, cases[i].rows);
+    ck_assert_str_eq(part->column[part->columns > 2 ? 2 : 1].name, cases[i].name);
+    ck_assert_str_eq(meta.note, cases[i].note);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+END_TEST
+
+/* Text is not stored, and its name is in no list of words. */
+START_TEST(a_name_of_text_is_a_name) {
+  enum { ROWS = 100, LINE_BYTES = 24 };
+  char csv[(ROWS + 1) * LINE_BYTES];
+  ep_dataset_meta meta;
+  size_t used = (size_t)sprintf(csv, "name,5%%,10%%\n");
+  for (int row = 0; row < ROWS; row++)
+    used += (size_t)sprintf(csv + used, "n%d,%d%%,%d%%\n", row, row % 7, row % 5);
+  const ep_part *part = ingested(csv, used, &meta);
+  ck_assert_int_eq(part->rows, ROWS);
+  ck_assert_int_eq(part->column[0].type, EP_COLUMN_TEXT);
+  ck_assert_str_eq(part->column[1].name, "5%");
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
 /* As cells of another type are: less than 1 % may be without the sign, and count as missing. */
 START_TEST(few_numbers_without_the_sign_are_missing) {
   for (int bare = 2; bare <= 3; bare++) {
@@ -106,5 +150,7 @@ EP_SUITE("column_types") {
   tcase_add_test(all, words_that_come_twice_count_once);
   tcase_add_loop_test(all, numbers_that_are_unclear_are_words, 0, sizeof words / sizeof *words);
   tcase_add_test(all, fractions_that_may_be_thousands_are_told);
+  tcase_add_test(all, names_that_are_numbers_are_names);
+  tcase_add_test(all, a_name_of_text_is_a_name);
   tcase_add_test(all, few_numbers_without_the_sign_are_missing);
 }
