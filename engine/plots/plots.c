@@ -104,10 +104,10 @@ ep_status ep_plot_write(const ep_plot_model *model, const char *job, const ep_pl
                    request->name, fitting);
   if (!ep_plot_fits((ep_plot_kind)kind, model)) {
     bool several = ep_loss_is_classifier(model->loss) && !is_classifier(model);
-    return ep_fail(
-        error, EP_NO_PLOT, "the plot \"%s\" is for %s, and this job %s; its plots are: %s",
-        request->name, ep_plot_kind_fits((ep_plot_kind)kind),
-        several ? "makes several decisions a row" : "is none", fitting[0] ? fitting : "none");
+    return ep_fail(error, EP_NO_PLOT, "the plot \"%s\" is for %s, %s; its plots are: %s",
+                   request->name, ep_plot_kind_fits((ep_plot_kind)kind),
+                   several ? "and this job makes several decisions a row" : "not for this job",
+                   fitting[0] ? fitting : "none");
   }
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "object", "plot");

@@ -59,7 +59,7 @@ await run(async ({ url, shots, open }) => {
   console.log(`ok: ${count} pictures of plots are in ${shots}; none has a fault`);
 
   // A threshold goes on to predictions.
-  const page = await open();
+  const page = await open({ expected: [/repeats=7&/] }); // that one is refused, below
   await page.goto(`/#/jobs/${jobs.binary}`);
   await page.getByRole("button", { name: "Show plots" }).click();
   await page.getByRole("button", { name: "Precision and recall" }).click();
@@ -73,6 +73,10 @@ await run(async ({ url, shots, open }) => {
   // By the keyboard alone: the field keeps the focus, and what is out of range is not asked for.
   await page.getByRole("button", { name: "Importance" }).click();
   const shuffles = page.getByLabel("Shuffles of each column");
+  const repeats = []; // that the page asks for
+  page.on("request", (request) => {
+    if (request.url().includes("/plots/importance?")) repeats.push(new URL(request.url()).searchParams.get("repeats"));
+  });
   await shuffles.focus();
   for (const [typed, asked] of [["0", null], ["1001", null], ["2.5", null], ["", null], ["1", "1"], ["1000", "1000"]]) {
     await page.keyboard.press("Control+A");
@@ -84,8 +88,15 @@ await run(async ({ url, shots, open }) => {
     if (asked) check((await drawn).ok(), `${asked} shuffles are refused`);
     if (asked) await page.getByText(`The importances are those of ${asked === "1" ? "1 shuffle" : "1,000 shuffles"}.`).waitFor({ state: "attached" });
   }
+  check(repeats.join(" ") === "1 1000", `"${repeats.join('", "')}" shuffles are asked for`);
+  // What could not be drawn is not saved either.
+  await page.route(/repeats=7&/, (route) => route.fulfill({ status: 503, contentType: "application/problem+json", body: '{"title": "full", "status": 503, "detail": "no worker is free"}' }));
+  await shuffles.fill("7");
+  await shuffles.press("Enter");
+  await page.getByText("no worker is free").waitFor();
   const [shuffled] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download SVG" }).click()]);
   check(shuffled.url().startsWith("blob:") && shuffled.suggestedFilename() === "importance.svg", "the picture is not saved");
+  check(repeats.join(" ") === "1 1000 7 1000", `the picture of ${repeats.at(-1)} shuffles is saved`);
   console.log("ok: importances by as many shuffles as one likes");
 
   // A film that one can stop.

@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   looked = true;
   if (count == 0) return 0;
   const bool sealed = bytes[0] != 'r' && count - 1 >= HEADER_BYTES;
-  uint8_t *copy = malloc(count); /* of just the size behind the letter, or of one byte */
+  uint8_t *copy = malloc(count > 1 ? count - 1 : 1); /* just what is behind the letter */
   FUZZ_HOLDS(copy);
   memcpy(copy, bytes + 1, count - 1);
   if (sealed) seal(copy, count - 1);

@@ -115,8 +115,12 @@ static void column_holds(written *from, const char *sign) {
                          : ep_cell_read(types.kind, from->text[i], bytes, &value));
       FUZZ_HOLDS(value == from->value[i]);
     }
+  } else if (types.number_fault == EP_NUMBER_FAULT_CODES) {
+    FUZZ_HOLDS(!sign[0] && note[0]);
+    for (int i = 0; i < from->count; i++)
+      FUZZ_HOLDS(strlen(from->text[i]) == strlen(from->text[0]) && !strpbrk(from->text[i], ".,"));
   } else {
-    FUZZ_HOLDS(types.unit_fault == EP_UNIT_FAULT_UNCLEAR && note[0] && !from->shown);
+    FUZZ_HOLDS(types.number_fault == EP_NUMBER_FAULT_UNCLEAR && note[0] && !from->shown);
   }
   ep_draft_close(&draft);
   ep_word_set_deinit(&types.words);

@@ -96,7 +96,8 @@ static bool separated_read(const char *text, size_t bytes, char group, char deci
   if (bytes == 0 || bytes > NUMBER_BYTES) return false;
   if (*at == '-' || *at == '+') plain[used++] = *at++;
   size_t digits = digits_count(at, end);
-  bool groups = digits >= 1 && digits <= 3 && *at != '0';
+  bool phone = group == ' ' && *text == '+'; /* +34 612 345 678 */
+  bool groups = digits >= 1 && digits <= 3 && *at != '0' && !phone;
   if (digits == 0) return false;
   for (;;) {
     memcpy(plain + used, at, digits);

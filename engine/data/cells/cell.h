@@ -12,8 +12,8 @@ typedef enum {
   EP_CELL_NUMBER,        /* 1234.5, 1e3; "inf" and 1e400 are infinite */
   EP_CELL_DECIMAL_COMMA, /* 1234,5 and 1.234,5 */
   EP_CELL_GROUPED,       /* 1,234.5; and all that EP_CELL_NUMBER is */
-  EP_CELL_SPACED,        /* 1 234.5; and all that EP_CELL_NUMBER is */
-  EP_CELL_SPACED_COMMA,  /* 1 234,5 */
+  EP_CELL_SPACED,        /* 1 234.5, not behind a plus; and all that EP_CELL_NUMBER is */
+  EP_CELL_SPACED_COMMA,  /* 1 234,5, not behind a plus */
   EP_CELL_ISO_DATE,
   EP_CELL_DAY_FIRST,
   EP_CELL_MONTH_FIRST,

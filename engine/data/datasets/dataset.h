@@ -81,7 +81,7 @@ typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
 } ep_class_name;
 
-enum { EP_NOTE_BYTES = 256 };
+enum { EP_NOTE_BYTES = 640 }; /* all its lines, with the longest names */
 
 typedef struct {
   char folder[EP_PATH_BYTES]; /* that it was read from; "": of mapped files, or made by hand */

@@ -81,11 +81,17 @@ static void table_close(table *from) {
   free(from->cell);
 }
 
-/* The other way in which the numbers of a column may be written. */
+/* The other way in which the numbers of a column may be written. A sign comes with any delimiter,
+ * which says nothing of its commas: $1,234 is no fraction. */
 static ep_cell_kind other_form(const ep_column_encoding *column, bool decimal_commas) {
-  if (column->form == EP_CELL_DECIMAL_COMMA || column->form == EP_CELL_SPACED_COMMA)
-    return EP_CELL_NUMBER;
-  return column->form == EP_CELL_NUMBER && decimal_commas ? EP_CELL_DECIMAL_COMMA : column->form;
+  bool commas = decimal_commas && !column->unit[0];
+  switch (column->form) {
+  case EP_CELL_NUMBER: return commas ? EP_CELL_DECIMAL_COMMA : EP_CELL_NUMBER;
+  case EP_CELL_DECIMAL_COMMA: return EP_CELL_NUMBER;
+  case EP_CELL_SPACED: return commas ? EP_CELL_SPACED_COMMA : EP_CELL_SPACED;
+  case EP_CELL_SPACED_COMMA: return EP_CELL_SPACED; /* which reads all plain numbers, too */
+  default: return column->form;
+  }
 }
 
 /* The column of that name that no column of the file is yet: where two are called alike, the first

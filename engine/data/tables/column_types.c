@@ -105,6 +105,15 @@ static uint32_t kinds_of(const passes *pass, const ep_table_cell *value) {
   return kinds;
 }
 
+/* Of a cell of either kind that has spaces. */
+static void spaced_take(ep_spaced_cells *spaced, const ep_table_cell *value) {
+  bool first = spaced->longest == 0;
+  if (first || value->bytes < spaced->shortest) spaced->shortest = value->bytes;
+  if (value->bytes > spaced->longest) spaced->longest = value->bytes;
+  spaced->marked |=
+      memchr(value->text, '.', value->bytes) || memchr(value->text, ',', value->bytes);
+}
+
 /* A cell that is neither a plain number nor an ISO date. What was found of a word is kept with it.
  */
 static ep_status word_take(passes *pass, const ep_table_cell *value, double *out, ep_error *error) {
@@ -128,6 +137,8 @@ static ep_status word_take(passes *pass, const ep_table_cell *value, double *out
     type->accepted[kind] += kinds >> kind & 1;
     type->unit.accepted[kind] += kinds >> (WITH_UNIT + kind) & 1;
   }
+  if (kinds & (1u << EP_CELL_SPACED | 1u << EP_CELL_SPACED_COMMA))
+    spaced_take(&type->spaced, value);
   type->unit.unclear += kinds >> UNCLEAR & 1;
   type->unit.cells += kinds >> HAS_UNIT & 1;
   return status;
@@ -179,9 +190,18 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* Phone numbers and postal codes in groups of three, 612 345 678: quantities that have all as many
+ * digits are rarer. */
+static bool is_codes(const ep_column_cells *type, ep_cell_kind kind) {
+  enum { CODE_BYTES = 7 }; /* 110 001 */
+  return (kind == EP_CELL_SPACED || kind == EP_CELL_SPACED_COMMA) &&
+         type->accepted[EP_CELL_NUMBER] == 0 && !type->spaced.marked &&
+         type->spaced.shortest == type->spaced.longest && type->spaced.longest >= CODE_BYTES;
+}
+
 /* The kind that reads the most cells, the first of those that read as many; EP_CELL_KINDS when it
  * leaves 1 % of them or more. */
-static ep_cell_kind kind_choose(const ep_column_cells *type) {
+static ep_cell_kind kind_choose(ep_column_cells *type) {
   int best = 0;
   for (int kind = 1; kind < EP_CELL_KINDS; kind++)
     if (type->accepted[kind] > type->accepted[best]) best = kind;
@@ -189,7 +209,8 @@ static ep_cell_kind kind_choose(const ep_column_cells *type) {
   /* 1/2/2024 throughout: nobody can tell */
   if (best == EP_CELL_DAY_FIRST && type->accepted[EP_CELL_MONTH_FIRST] == type->accepted[best])
     return EP_CELL_KINDS;
-  return (ep_cell_kind)best;
+  if (is_codes(type, (ep_cell_kind)best)) type->number_fault = EP_NUMBER_FAULT_CODES;
+  return type->number_fault == EP_NUMBER_FAULT_NONE ? (ep_cell_kind)best : EP_CELL_KINDS;
 }
 
 /* The same of numbers with a sign. What their commas and points mean must show in a cell, whatever
@@ -206,12 +227,12 @@ static ep_cell_kind unit_kind_choose(ep_column_cells *type) {
                           accepted[EP_CELL_SPACED]),
           commas = larger(accepted[EP_CELL_DECIMAL_COMMA], accepted[EP_CELL_SPACED_COMMA]);
   if (type->unit.cells == 0 || !is_column(type, type->unit.cells + bare)) return EP_CELL_KINDS;
-  type->unit_fault = type->unit.others                            ? EP_UNIT_FAULT_SIGNS
-                     : !is_column(type, type->unit.cells)         ? EP_UNIT_FAULT_BARE
-                     : !is_column(type, accepted[best])           ? EP_UNIT_FAULT_FORMS
-                     : type->unit.unclear > 0 && points == commas ? EP_UNIT_FAULT_UNCLEAR
-                                                                  : EP_UNIT_FAULT_NONE;
-  return type->unit_fault == EP_UNIT_FAULT_NONE ? (ep_cell_kind)best : EP_CELL_KINDS;
+  type->number_fault = type->unit.others                            ? EP_NUMBER_FAULT_SIGNS
+                       : !is_column(type, type->unit.cells)         ? EP_NUMBER_FAULT_BARE
+                       : !is_column(type, accepted[best])           ? EP_NUMBER_FAULT_FORMS
+                       : type->unit.unclear > 0 && points == commas ? EP_NUMBER_FAULT_UNCLEAR
+                                                                    : EP_NUMBER_FAULT_NONE;
+  return type->number_fault == EP_NUMBER_FAULT_NONE ? (ep_cell_kind)best : EP_CELL_KINDS;
 }
 
 /* Returns whether a column has words. */
@@ -220,7 +241,7 @@ static bool kinds_choose(passes *pass) {
   for (int64_t i = 0; i < pass->columns; i++) {
     ep_column_cells *type = &pass->types[i];
     type->kind = kind_choose(type);
-    if (type->kind == EP_CELL_KINDS) {
+    if (type->kind == EP_CELL_KINDS && type->number_fault == EP_NUMBER_FAULT_NONE) {
       type->kind = unit_kind_choose(type);
       if (type->kind < EP_CELL_KINDS)
         memcpy(pass->column[i].unit, type->unit.sign, sizeof type->unit.sign);
@@ -347,21 +368,24 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *t
 static void words_note(const ep_column *column, const ep_column_cells *types, int64_t columns,
                        char *note, size_t bytes) {
   static const char *const reasons[] = {
-      [EP_UNIT_FAULT_SIGNS] = "its numbers have different signs",
-      [EP_UNIT_FAULT_BARE] = "some of its numbers have a sign, and some have none",
-      [EP_UNIT_FAULT_FORMS] = "some of its numbers have decimal points, and some have commas",
-      [EP_UNIT_FAULT_UNCLEAR] = "no cell shows whether the mark before three digits is the decimal "
-                                "one or divides thousands: leave it out"};
+      [EP_NUMBER_FAULT_SIGNS] = "its numbers have different signs",
+      [EP_NUMBER_FAULT_BARE] = "some of its numbers have a sign, and some have none",
+      [EP_NUMBER_FAULT_FORMS] = "some of its numbers have decimal points, and some have commas",
+      [EP_NUMBER_FAULT_UNCLEAR] =
+          "no cell shows whether the mark before three digits is the decimal "
+          "one or divides thousands: leave it out",
+      [EP_NUMBER_FAULT_CODES] = "its numbers with spaces have all the same length, as codes and "
+                                "phone numbers do: leave the spaces out where they are amounts"};
   char label[EP_COLUMN_LABEL_BYTES], line[EP_NOTE_BYTES];
   int64_t first = 0, faults = 0;
   for (int64_t i = columns; i-- > 0;) {
-    if (types[i].unit_fault == EP_UNIT_FAULT_NONE) continue;
+    if (types[i].number_fault == EP_NUMBER_FAULT_NONE) continue;
     first = i;
     faults++;
   }
   if (faults == 0) return;
   snprintf(line, sizeof line, "%s is words: %s", ep_column_label(column, first, label),
-           reasons[types[first].unit_fault]);
+           reasons[types[first].number_fault]);
   note_add(line, note, bytes);
   snprintf(line, sizeof line, "%lld more %s words alike", (long long)faults - 1,
            faults == 2 ? "is" : "are");

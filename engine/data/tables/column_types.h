@@ -7,14 +7,15 @@
 #include "engine/data/tables/table_rows.h"
 #include "engine/data/tables/word_set.h"
 
-/* Why a column of numbers with signs is words all the same. */
+/* Why a column of numbers with signs or spaces is words all the same. */
 typedef enum {
-  EP_UNIT_FAULT_NONE,
-  EP_UNIT_FAULT_SIGNS,  /* they have several signs */
-  EP_UNIT_FAULT_BARE,   /* some have none */
-  EP_UNIT_FAULT_FORMS,  /* some have decimal points, some decimal commas */
-  EP_UNIT_FAULT_UNCLEAR /* 1,234 may be a thousand or a fraction, and no cell shows which */
-} ep_unit_fault;
+  EP_NUMBER_FAULT_NONE,
+  EP_NUMBER_FAULT_SIGNS,   /* they have several signs */
+  EP_NUMBER_FAULT_BARE,    /* some have none */
+  EP_NUMBER_FAULT_FORMS,   /* some have decimal points, some decimal commas */
+  EP_NUMBER_FAULT_UNCLEAR, /* 1,234 may be a thousand or a fraction, and no cell shows which */
+  EP_NUMBER_FAULT_CODES    /* 612 345 678 in each cell: as many digits, in groups of three */
+} ep_number_fault;
 
 /* The cells of a column that are numbers with the sign of a unit. */
 typedef struct {
@@ -25,13 +26,20 @@ typedef struct {
   int64_t unclear;                 /* of these: two kinds read different numbers */
 } ep_unit_cells;
 
+/* The cells of a column that are numbers whose thousands spaces divide. */
+typedef struct {
+  size_t shortest, longest; /* bytes of them; 0: there are none */
+  bool marked;              /* one has a decimal mark */
+} ep_spaced_cells;
+
 /* How the cells of a column are read. */
 typedef struct {
   int64_t missing, present;        /* cells */
   int64_t accepted[EP_CELL_KINDS]; /* cells that each kind reads */
   int64_t thousands;               /* plain numbers that decimal commas make others: 1.234 */
   ep_unit_cells unit;
-  ep_unit_fault unit_fault;
+  ep_spaced_cells spaced;
+  ep_number_fault number_fault;
   ep_cell_kind kind;  /* of numbers and dates; EP_CELL_KINDS: these are words */
   ep_word_set words;  /* of a category, in the order of its numbers, owned */
   bool text;          /* it has more words than were kept */
@@ -51,7 +59,7 @@ typedef struct {
 ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *types,
                                ep_draft *draft, ep_error *error);
 
-/* Adds to the note why the first column with a unit_fault is words, and how many others have one;
+/* Adds to the note why the first column with a number_fault is words, and how many others have one;
  * and which column has fractions that may be thousands, as others have decimal commas. */
 void ep_column_types_note(const ep_column *column, const ep_column_cells *types, int64_t columns,
                           char *note, size_t bytes);

@@ -39,14 +39,26 @@ function thresholds(name, { fetchNumbers, decideBy }) {
   };
 }
 
+// Draws with a parameter, or without it. Where that fails, it is what it was, as the picture is.
+async function redrawWith({ picked, redraw }, key, value) {
+  const before = picked[key];
+  const set = (to) => {
+    if (to === undefined) delete picked[key];
+    else picked[key] = to;
+  };
+  set(value);
+  await redraw().catch((error) => {
+    set(before);
+    throw error;
+  });
+}
+
 // A button that is in or out, and what it sets.
-function toggle(word, key, { picked, redraw, act }) {
+function toggle(word, key, panel) {
   const button = h("button", { type: "button", class: "button", "aria-pressed": "false" }, word);
-  button.addEventListener("click", () => act(button, async () => {
-    if (picked[key]) delete picked[key];
-    else picked[key] = "true";
-    button.setAttribute("aria-pressed", String(Boolean(picked[key])));
-    await redraw();
+  button.addEventListener("click", () => panel.act(button, async () => {
+    await redrawWith(panel, key, panel.picked[key] ? undefined : "true");
+    button.setAttribute("aria-pressed", String(Boolean(panel.picked[key])));
   }));
   return h("div", { class: "toolbar plot-controls" }, button);
 }
@@ -73,11 +85,10 @@ function examples({ fetchNumbers, picture }) {
   return controls;
 }
 
-function layers({ fetchNumbers, picked, redraw, act }) {
+function layers(panel) {
   const select = h("select", { id: "plot-layer" });
-  select.addEventListener("change", () => act(select, async () => {
-    picked.layer = select.value;
-    await redraw();
+  select.addEventListener("change", () => panel.act(select, async () => {
+    await redrawWith(panel, "layer", select.value).finally(() => (select.value = panel.picked.layer ?? select.options[0].value));
   }));
   const before = h("div", { class: "field" }, h("label", { for: "plot-layer" }, "Layer"), select);
   return {
@@ -85,7 +96,7 @@ function layers({ fetchNumbers, picked, redraw, act }) {
     formats: ["svg", "png"],
     async load() {
       if (select.options.length > 0) return;
-      const plot = await fetchNumbers();
+      const plot = await panel.fetchNumbers();
       replace(select, plot.layers.map((layer) => h("option", { value: layer }, layer)));
       before.hidden = plot.layers.length < 2;
     },
@@ -93,7 +104,7 @@ function layers({ fetchNumbers, picked, redraw, act }) {
 }
 
 // How often each column is shuffled. The field keeps the focus while the picture is drawn.
-function shuffles({ picked, redraw, act }) {
+function shuffles(panel) {
   const count = h("input", { id: "plot-repeats", type: "number", min: "1", max: String(mostShuffles), step: "1", value: String(fewShuffles), required: true, "aria-describedby": "plot-repeats-hint" });
   const draw = h("button", { class: "button" }, "Draw");
   const before = h("form", { class: "plot-controls" },
@@ -102,9 +113,8 @@ function shuffles({ picked, redraw, act }) {
     h("div", { class: "toolbar" }, draw));
   before.addEventListener("submit", (event) => {
     event.preventDefault();
-    act(draw, async () => {
-      picked.repeats = String(Number(count.value));
-      await redraw();
+    panel.act(draw, async () => {
+      await redrawWith(panel, "repeats", String(Number(count.value)));
       announce(`The importances are those of ${integer(Number(count.value))} ${count.value === "1" ? "shuffle" : "shuffles"}.`);
     });
   });

@@ -133,7 +133,7 @@ static bool is_pictures(const json_t *dataset) {
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_REQUEST_PATH_BYTES], line[TEXT_BYTES];
+  char path[EP_REQUEST_PATH_BYTES], line[4 * TEXT_BYTES]; /* a note, too */
   json_t *dataset = NULL;
   ep_path_make(path, "/v1/datasets/", arguments->words[0], "");
   ep_status status = ep_client_get(client, path, &dataset, error);

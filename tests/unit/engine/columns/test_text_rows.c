@@ -59,6 +59,46 @@ START_TEST(each_form_gives_the_same_cells) {
 }
 END_TEST
 
+/* Learnt in one form, sent in one delimiter, read or refused (NaN). */
+START_TEST(numbers_have_the_form_that_was_learnt_or_another) {
+  static const struct {
+    ep_cell_kind form;
+    const char *unit, *cell;
+    double commas, semicolons; /* of the file */
+  } cases[] = {
+      {EP_CELL_NUMBER, "", "1.5", 1.5, 1.5},
+      {EP_CELL_NUMBER, "", "1,5", NAN, 1.5},
+      {EP_CELL_NUMBER, "$", "$1,234", NAN, NAN},
+      {EP_CELL_NUMBER, "$", "1,5", NAN, NAN},
+      {EP_CELL_NUMBER, "$", "1.5 $", 1.5, 1.5},
+      {EP_CELL_SPACED, "", "1 234,5", NAN, 1234.5},
+      {EP_CELL_SPACED, "", "1 234.5", 1234.5, 1234.5},
+      {EP_CELL_SPACED, "$", "$1 234,5", NAN, NAN},
+      {EP_CELL_SPACED_COMMA, "", "1 234.5", 1234.5, 1234.5},
+      {EP_CELL_SPACED_COMMA, "", "1e3", 1000, 1000},
+      {EP_CELL_SPACED_COMMA, "$", "$1 234.5", 1234.5, 1234.5},
+      {EP_CELL_DECIMAL_COMMA, "", "1.5", 1.5, 1.5},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    encoding.column[2].form = cases[i].form;
+    strcpy(encoding.column[2].unit, cases[i].unit);
+    for (int semicolons = 0; semicolons < 2; semicolons++) {
+      double want = semicolons ? cases[i].semicolons : cases[i].commas, *x;
+      int64_t rows;
+      ep_problem problem;
+      char text[64];
+      snprintf(text, sizeof text,
+               semicolons ? "city;age;pay\nRome;30;%s\n" : "city,age,pay\nRome,30,\"%s\"\n",
+               cases[i].cell);
+      bool read = read_text(text, false, &x, &rows, &problem) == EP_OK;
+      ck_assert_msg(read == !isnan(want) && (!read || x[2] == want), "%zu, %d: %g", i, semicolons,
+                    read ? x[2] : NAN);
+      free(x);
+    }
+  }
+}
+END_TEST
+
 /* With the sign and without, and no other sign; in an object as well. */
 START_TEST(numbers_have_their_sign_or_none) {
   static const struct {
@@ -221,6 +261,7 @@ EP_SUITE("text_rows") {
   TCase *all = ep_suite_case(suite, "text_rows");
   tcase_add_checked_fixture(all, setup, teardown);
   tcase_add_test(all, each_form_gives_the_same_cells);
+  tcase_add_test(all, numbers_have_the_form_that_was_learnt_or_another);
   tcase_add_test(all, numbers_have_their_sign_or_none);
   tcase_add_test(all, faults_are_told_by_place);
   tcase_add_test(all, columns_of_one_name_keep_their_order);

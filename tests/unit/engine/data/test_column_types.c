@@ -44,6 +44,13 @@ static const struct {
     {"a,b\n\"$45,000\",$1\n\"$60,000\",€1\n",
      "column 1 (\"a\") is words: no cell shows whether the mark before three digits is the decimal "
      "one or divides thousands: leave it out; 1 more is words alike"},
+    {"a;b\n612 345 678;1\n634 000 111;1\n",
+     "column 1 (\"a\") is words: its numbers with spaces have all the same length, as codes and "
+     "phone numbers do: leave the spaces out where they are amounts"},
+    {"a,b\n110 001,1\n110 096,1\n400 001,2\n",
+     "column 1 (\"a\") is words: its numbers with spaces have all the same length, as codes and "
+     "phone numbers do: leave the spaces out where they are amounts"},
+    {"a;b\n+34 612 345 678;1\n+34 634 000 111;1\n", NULL},
     {"a;b\n$1;1\nabout $2;1\n", NULL},
     {"a;b\n(3.5);1\n(4.5);1\n", NULL},
     {"a;b\n5 kg;1\n7 kg;1\n", NULL},
@@ -55,6 +62,38 @@ START_TEST(numbers_that_are_unclear_are_words) {
   ck_assert_int_eq(part->column[0].type, EP_COLUMN_CATEGORY);
   ck_assert_str_eq(part->column[0].unit, "");
   ck_assert_str_eq(meta.note, words[_i].note ? words[_i].note : "");
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+/* Of other lengths, with a decimal mark, or beside a plain number: amounts. */
+START_TEST(numbers_with_spaces_that_are_no_codes_are_numbers) {
+  static const char *const cases[] = {
+      "a;b\n612 345 678;1\n12 345 678;1\n", "a;b\n612 345,5;1\n612 346,5;1\n",
+      "a,b\n612 345.5,1\n612 346.5,1\n", "a;b\n612 345;1\n950;1\n", "a;b\n1 234;1\n5 678;1\n"};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ep_dataset_meta meta;
+    const ep_part *part = ingested(cases[i], strlen(cases[i]), &meta);
+    ck_assert_msg(part->column[0].type == EP_COLUMN_NUMBER, "%zu", i);
+    ck_assert_str_eq(meta.note, "");
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+END_TEST
+
+/* Each line of it is there with the longest names that are shown. */
+START_TEST(a_note_has_room_for_long_names) {
+  char name[EP_LIMIT_NAME_BYTES], csv[4 * EP_LIMIT_NAME_BYTES];
+  ep_dataset_meta meta;
+  memset(name, 'n', sizeof name);
+  int used = snprintf(csv, sizeof csv, "1%.*s;2%.*s;3%.*s;4\n", EP_LIMIT_NAME_BYTES - 1, name,
+                      EP_LIMIT_NAME_BYTES - 1, name, EP_LIMIT_NAME_BYTES - 1, name);
+  used += snprintf(csv + used, sizeof csv - (size_t)used, "%s",
+                   "1.234 €;2.345 €;1.234;0,5\n950 €;950 €;950;2,5\n");
+  ingested(csv, (size_t)used, &meta);
+  ck_assert_ptr_nonnull(strstr(meta.note, "no cell shows whether the mark before three digits"));
+  ck_assert_ptr_nonnull(strstr(meta.note, "; 1 more is words alike; in column 3"));
+  ck_assert_ptr_nonnull(strstr(meta.note, "other columns have decimal commas"));
   ep_dataset_meta_deinit(&meta);
 }
 END_TEST
@@ -149,6 +188,8 @@ EP_SUITE("column_types") {
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
   tcase_add_test(all, words_that_come_twice_count_once);
   tcase_add_loop_test(all, numbers_that_are_unclear_are_words, 0, sizeof words / sizeof *words);
+  tcase_add_test(all, numbers_with_spaces_that_are_no_codes_are_numbers);
+  tcase_add_test(all, a_note_has_room_for_long_names);
   tcase_add_test(all, fractions_that_may_be_thousands_are_told);
   tcase_add_test(all, names_that_are_numbers_are_names);
   tcase_add_test(all, a_name_of_text_is_a_name);

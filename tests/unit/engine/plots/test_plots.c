@@ -201,6 +201,7 @@ START_TEST(timelapse) {
   of.moment_take = moment_take;
   of.predict = moment_predict;
   free(text_of(&of, "timelapse", "", EP_NO_PLOT, &error));
+  has(error.message, ", not for this job; its plots are: confusion");
   of.moments = moments, of.moments_count = 3;
   char *text = text_of(&of, "timelapse", "", EP_OK, NULL);
   has(text, "\"frames\":[{\"epoch\":0,\"pixels\":\"AAAAAA==\"},{\"epoch\":10,\"pixels\":"
