@@ -7,6 +7,7 @@ for candidate in python3 /usr/bin/python3; do
   if "$candidate" -c 'import numpy' 2>/dev/null; then python=$candidate && break; fi
 done
 [[ -n $python ]] || skip "there is no python3-numpy"
+ready() { http GET /v2/health/ready && [[ $code == 200 ]]; }
 daemon_start
 "$python" "$here/models.py" "$url" || fail "what is served is not what is predicted"
 
@@ -20,6 +21,7 @@ answer=$(cat "$body")
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null || true
 daemon_start
+until_so "the device has started" ready
 http GET /v1/models
 [[ $(cat "$body") == "$before" ]] || fail "after a kill the models are $(cat "$body")"
 http POST /v2/models/xor/infer "${json[@]}" -d "$ask"
@@ -68,7 +70,6 @@ chmod 600 "$scratch/token"
 daemon_start --token-file "$scratch/token"
 http GET /v2/health/live
 expect 200
-ready() { http GET /v2/health/ready && [[ $code == 200 ]]; }
 until_so "the device has started" ready
 for path in /v2 /v2/models/xor /v1/models; do http GET $path && expect 401; done
 http POST /v2/models/xor/infer "${json[@]}" -d "$ask"

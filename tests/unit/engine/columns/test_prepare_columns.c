@@ -114,6 +114,7 @@ START_TEST(rows_are_encoded_as_the_plan_says) {
       ck_assert_float_eq(prepared.y[split][i], (float)cells[row][TARGET]);
     }
   ep_prepared_deinit(&prepared);
+  ep_dataset_meta_deinit(&meta);
 }
 END_TEST
 
@@ -262,6 +263,7 @@ START_TEST(what_contradicts_the_encoding_is_refused) {
     ck_assert_int_eq(ep_data_shape_find(&data, &meta, &shape, &problem), EP_INVALID);
     ck_assert_str_eq(problem.errors[0].pointer, rows[i].pointer);
   }
+  ep_dataset_meta_deinit(&meta);
 }
 END_TEST
 
@@ -309,6 +311,7 @@ static void planned(const char *loss, int outputs, const char *pointer, const ch
   if (pointer) ck_assert_str_eq(problem.errors[0].pointer, pointer);
   if (pointer) ck_assert_msg(strstr(problem.errors[0].detail, message), "%s", problem.detail);
   ep_plan_destroy(plan);
+  ep_dataset_meta_deinit(&meta);
   ep_job_spec_destroy(spec);
 }
 
