@@ -228,12 +228,11 @@ static ep_cluster_work work_expected(const ep_cluster_plan *plan, bool precise, 
 
 /* --- the choice ------------------------------------------------------------------------------ */
 
-/* A norm has all outputs of its layer in one block. One before layers that are sliced has not run
- * on a GPU yet: tests/gpu/behind.c has its cases. */
+/* A norm has all outputs of its layer in one block. */
 static bool norms_fit(const ep_cluster_plan *plan) {
   bool fit = true;
   for (int l = 0; l < plan->layers_count; l++)
-    fit = fit && (plan->layers[l].normal == 0 || plan->slices == 1);
+    fit = fit && (plan->layers[l].normal == 0 || !is_sliced(plan, l));
   return fit;
 }
 
