@@ -6,8 +6,9 @@
 #include "kernels/formulas/augment.h"
 #include "kernels/random.h"
 
-/* Each block works out the order of rows anew: more of them than fill a device only cost. */
-enum { THREADS = 256, PIXEL_THREADS = 512, BLOCKS_ENOUGH = 1024 };
+/* Each block works out the order of rows anew: more of them than fill a device only cost. Its
+ * threads find a row each, ROWS at most, before they fetch any. */
+enum { THREADS = 256, PIXEL_THREADS = 512, BLOCKS_ENOUGH = 1024, ROWS = THREADS };
 
 /* Number `at` of a row as the network takes it; from: the row as stored. */
 static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentation &drawn,
@@ -35,6 +36,33 @@ static __device__ void four_take(const ep_cuda_batch &batch, int64_t place, int6
   }
 }
 
+/* The same for one. */
+static __device__ float one_take(const ep_cuda_batch &batch, int64_t place, int64_t at) {
+  if (batch.x_type == EP_X_FLOAT32) return ((const float *)batch.x)[place];
+  const uint32_t channel = (uint32_t)at / (uint32_t)(batch.in.height * batch.in.width);
+  return ep_byte_value(((const uint8_t *)batch.x)[place], batch.x_scale[channel],
+                       batch.x_shift[channel]);
+}
+
+/* Where the rows first … end - 1 of a step lie. All threads of the block call. */
+static __device__ void places_find(const ep_cuda_batch &batch, const ep_cuda_clock *clock,
+                                   int64_t first, int64_t end, int64_t (&places)[ROWS]) {
+  __shared__ ep_permutation order;
+  const bool shuffled = batch.shuffle && clock && !batch.indices;
+  const int thread = threadIdx.x;
+  if (shuffled && thread == 0)
+    order = ep_permutation_make(batch.seed, EP_RANDOM_SHUFFLE, (uint64_t)clock->epoch,
+                                (uint64_t)batch.train_rows);
+  __syncthreads();
+  if (first + thread < end) {
+    int64_t from = first + thread;
+    if (clock && !batch.indices) from += clock->batch * batch.batch_size + batch.first;
+    if (shuffled) from = ep_permutation_at(&order, (uint32_t)from);
+    places[thread] = from;
+  }
+  __syncthreads();
+}
+
 /* A pixel's channels to `to`, four at once. */
 template <typename T>
 static __device__ void pixel_take(const ep_cuda_batch &batch, const ep_augmentation &drawn,
@@ -60,30 +88,29 @@ static __device__ void pixel_take(const ep_cuda_batch &batch, const ep_augmentat
   }
 }
 
-/* `group` threads take a row to out: [rows, pitch]. plain: stored as the network takes it, in
- * fours. */
+/* How a row is taken: as it is stored, by fours or one by one; or otherwise. */
+typedef enum { TAKE_FOURS, TAKE_ONES, TAKE_OTHERWISE } manner;
+
+/* Rows first … end - 1 of a step to out: [rows, pitch]. All threads of the block call. */
 template <typename T>
-static __global__ void __launch_bounds__(PIXEL_THREADS)
-    take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock, int group, bool augments,
-         bool plain, T *out, int64_t pitch) {
-  __shared__ ep_permutation order;
-  bool shuffled = batch.shuffle && clock && !batch.indices;
-  if (shuffled && threadIdx.x == 0)
-    order = ep_permutation_make(batch.seed, EP_RANDOM_SHUFFLE, (uint64_t)clock->epoch,
-                                (uint64_t)batch.train_rows);
-  __syncthreads();
+static __device__ void rows_take(const ep_cuda_batch &batch, int64_t first, int64_t end,
+                                 const ep_cuda_clock *clock, int group, bool augments, manner how,
+                                 T *out, int64_t pitch) {
+  __shared__ int64_t places[ROWS];
+  places_find(batch, clock, first, end, places);
   int lane = threadIdx.x % group, groups = blockDim.x / group;
   int64_t columns = batch.in.channels * batch.in.height * batch.in.width;
   const uint32_t *y = (const uint32_t *)batch.y;
   uint32_t *batch_y = (uint32_t *)batch.batch_y;
-  for (int64_t row = (int64_t)blockIdx.x * groups + threadIdx.x / group; row < rows;
-       row += (int64_t)gridDim.x * groups) {
-    int64_t from = row;
-    if (clock && !batch.indices) from += clock->batch * batch.batch_size + batch.first;
-    if (shuffled) from = ep_permutation_at(&order, (uint32_t)from);
+  for (int64_t row = first + threadIdx.x / group; row < end; row += groups) {
+    const int64_t from = places[row - first];
     T *to = out + row * pitch;
     if (!out) { /* only its target is asked for */
-    } else if (plain) {
+    } else if (how == TAKE_ONES) {
+#pragma unroll 4
+      for (int64_t i = lane; i < columns; i += group)
+        to[i] = (T)one_take(batch, from * columns + i, i);
+    } else if (how == TAKE_FOURS) {
 #pragma unroll 4
       for (int64_t i = 4 * lane; i < columns; i += 4 * group) {
         float values[4];
@@ -105,13 +132,27 @@ static __global__ void __launch_bounds__(PIXEL_THREADS)
       for (int64_t i = lane; i < batch.y_columns; i += group)
         batch_y[row * batch.y_columns + i] = y[from * batch.y_columns + i];
   }
+  __syncthreads(); /* the places are read before others are found */
+}
+
+/* `group` threads take a row to out: [rows, pitch]; a block takes `each` of them. */
+template <typename T>
+static __global__ void __launch_bounds__(PIXEL_THREADS)
+    take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock, int each, int group,
+         bool augments, manner how, T *out, int64_t pitch) {
+  const int64_t blocks = gridDim.x;
+  for (int64_t first = (int64_t)blockIdx.x * each; first < rows; first += blocks * each)
+    rows_take(batch, first, first + each < rows ? first + each : rows, clock, group, augments, how,
+              out, pitch);
 }
 
 template <typename T>
 static void launch(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
                    const ep_cuda_clock *clock, T *out, int64_t pitch) {
   bool differs = ep_program_augments(&batch->augment, batch->stored, batch->in);
-  bool plain = !differs && !batch->batch_pixels && ep_shape_count(batch->in) % 4 == 0;
+  const manner how = differs || batch->batch_pixels       ? TAKE_OTHERWISE
+                     : ep_shape_count(batch->in) % 4 == 0 ? TAKE_FOURS
+                                                          : TAKE_ONES;
   /* A pixel's channels are a thread's work, and take long. */
   const int most = batch->batch_pixels ? PIXEL_THREADS : THREADS;
   const int64_t wanted = batch->batch_pixels ? batch->in.height * batch->in.width
@@ -120,9 +161,10 @@ static void launch(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows
   while (group < most && group < wanted && rows * group < (int64_t)THREADS * BLOCKS_ENOUGH)
     group *= 2;
   const int threads = group > THREADS ? group : THREADS;
-  unsigned int blocks = ep_cuda_blocks(rows, threads / group);
-  take<<<blocks, threads, 0, stream>>>(*batch, rows, clock, group, clock && differs, plain, out,
-                                       pitch);
+  int64_t each = threads / group;
+  while (each < ROWS && rows > each * BLOCKS_ENOUGH) each *= 2;
+  take<<<ep_cuda_blocks(rows, each), threads, 0, stream>>>(*batch, rows, clock, (int)each, group,
+                                                           clock && differs, how, out, pitch);
 }
 
 cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
