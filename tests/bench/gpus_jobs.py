@@ -56,9 +56,11 @@ def nets(smoke):
         return [Net("wide", "64-32-32-10", (64,), workloads.dense(32, 32, 10), 64, lr=0.02),
                 Net("deep", "64, four of 32, 10", (64,), workloads.dense(*[32] * 4, 10), 64, lr=0.02, stages_alone=True),
                 Net("pictures", "3-4 CNN, 8x8", (3, 8, 8), tiny, 32, lr=0.02, momentum=0.9, channels_last=True)]
+    deep = [dict(layer, init="kaiming") if layer["type"] == "linear" else layer
+            for layer in workloads.dense(*[2048] * 8, 10)]  # by the default its losses hardly move
     return [Net("wide", "784-4096-4096-10, 4,096 rows a GPU, bf16", (784,), workloads.dense(4096, 4096, 10), 4096,
                 lr=0.02),
-            Net("deep", "784, eight layers of 2048, 10, 4,096 rows, bf16", (784,), workloads.dense(*[2048] * 8, 10), 4096,
+            Net("deep", "784, eight layers of 2048, 10, 4,096 rows, bf16", (784,), deep, 4096,
                 lr=0.02, stages_alone=True),
             Net("pictures", "3-64-128-256-512 CNN, 32x32, 512 rows a GPU, bf16", (3, 32, 32),
                 workloads.pictures_network(), 512, lr=0.02, momentum=0.9, channels_last=True)]

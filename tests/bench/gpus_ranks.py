@@ -94,21 +94,25 @@ def worst_of(mine, others):
 
 def compared(bench, net, cut):
     """How far the losses of the ranks are from those of one GPU, and from the same ranks on one GPU. A batch_norm
-    takes its statistics of a replica's rows, or of a micro-batch's: without it the first can be compared."""
-    plain = dict(model={"layers": net.without("batch_norm")})
+    takes its statistics of a replica's rows, or of a micro-batch's: without it the first can be compared. Stages
+    train in float32 whatever is allowed: so does the one GPU then."""
+    plain = dict(model={"layers": net.without("batch_norm")}, precision="fp32" if cut.model > 1 else net.row.precision)
     with_norm = len(plain["model"]["layers"]) < len(net.row.layers)
+    changed = with_norm or plain["precision"] != net.row.precision
     base = dict(epochs=bench.size(LOSS_EPOCHS, 2))
     ranks = bench.losses(bench.job(net, cut.rows, "cuda", cut.parallel, **base, **plain))
     one = bench.losses(bench.job(net, cut.rows, "cuda:0", **base, **plain))
-    whole = ranks if not with_norm else bench.losses(bench.job(net, cut.rows, "cuda", cut.parallel, **base))
+    whole = ranks if not changed else bench.losses(bench.job(net, cut.rows, "cuda", cut.parallel, **base))
     shared = bench.losses(bench.job(net, cut.rows, "cuda:0", dict(cut.parallel, elastic=True), **base))
     other = bench.losses(bench.job(net, cut.rows, "cuda", cut.parallel, **dict(base, seed=2), **plain))
     out = {"net": net.name, "title": net.title, "data": cut.data, "model": cut.model, "epochs": base["epochs"],
            "first": one[0], "last": one[-1], "apart": worst_of(ranks, one), "same_bits": whole == shared,
-           "without": "batch_norm" if with_norm else None, "canary": worst_of(other, one)}
+           "without": "batch_norm" if with_norm else None, "precision": plain["precision"],
+           "canary": worst_of(other, one)}
     print(f"    {net.title}: data {cut.data} x model {cut.model}: losses of {out['first']:.4g} to {out['last']:.4g} "
-          f"are {out['apart']:.2g} from one GPU's{' (without batch_norm)' if with_norm else ''}; the same ranks on one "
-          f"GPU: {'the same bits' if out['same_bits'] else 'OTHER LOSSES'}", flush=True)
+          f"are {out['apart']:.2g} from one GPU's in {plain['precision']}"
+          f"{' (without batch_norm)' if with_norm else ''}; the same ranks on one GPU: "
+          f"{'the same bits' if out['same_bits'] else 'OTHER LOSSES'}", flush=True)
     return out
 
 

@@ -55,7 +55,8 @@ def model(row):
 
 def losses(row):
     head = ["network", "cut", "losses", "of one GPU by at most", "the same ranks on one GPU"]
-    return head, [[entry["title"] + (f", without {entry['without']}" if entry["without"] else ""),
+    return head, [[entry["title"] + (f", without {entry['without']}" if entry["without"] else "") +
+                   (", in fp32" if entry.get("precision") == "fp32" else ""),
                    f"data {entry['data']} x model {entry['model']}", f"{entry['first']:.4g} to {entry['last']:.4g}",
                    f"{entry['apart']:.2g}", "the same bits" if entry["same_bits"] else "**others**"]
                   for entry in row["losses"]]
