@@ -1,5 +1,6 @@
 // token.js: the dialog for the daemon's token. Requests that are refused at the same time share one dialog.
 
+import { shown } from "./dialog.js";
 import { h } from "./dom.js";
 
 let open = null;
@@ -11,31 +12,26 @@ export function askToken(reason, signal) {
   return Promise.race([open, new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))]);
 }
 
-function show(reason) {
-  return new Promise((resolve) => {
-    const input = h("input", { id: "token", type: "password", autocomplete: "off", required: true, "aria-describedby": "token-reason" });
-    const keep = h("input", { id: "token-keep", type: "checkbox" });
-    const cancel = h("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Cancel");
-    const dialog = h(
-      "dialog",
-      { class: "dialog", "aria-labelledby": "token-title" },
-      h(
-        "form",
-        { method: "dialog", onsubmit: () => (entered = { token: input.value.trim(), keep: keep.checked }) },
-        h("h2", { id: "token-title" }, "Token"),
-        h("p", { id: "token-reason" }, reason, " It is in the file that was given with --token-file."),
-        h("div", { class: "field" }, h("label", { for: "token" }, "Token"), input),
-        h("label", { class: "check" }, keep, " Keep it in this browser"),
-        h("div", { class: "toolbar end" }, cancel, h("button", { class: "button primary" }, "Use it")),
-      ),
-    );
-    let entered = null;
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(entered);
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-    input.focus();
-  });
+async function show(reason) {
+  let entered = null;
+  const input = h("input", { id: "token", type: "password", autocomplete: "off", required: true, "aria-describedby": "token-reason" });
+  const keep = h("input", { id: "token-keep", type: "checkbox" });
+  const cancel = h("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Cancel");
+  const dialog = h(
+    "dialog",
+    { class: "dialog", "aria-labelledby": "token-title" },
+    h(
+      "form",
+      { method: "dialog", onsubmit: () => (entered = { token: input.value.trim(), keep: keep.checked }) },
+      h("h2", { id: "token-title" }, "Token"),
+      h("p", { id: "token-reason" }, reason, " It is in the file that was given with --token-file."),
+      h("div", { class: "field" }, h("label", { for: "token" }, "Token"), input),
+      h("label", { class: "check" }, keep, " Keep it in this browser"),
+      h("div", { class: "toolbar end" }, cancel, h("button", { class: "button primary" }, "Use it")),
+    ),
+  );
+  const closed = shown(dialog);
+  input.focus();
+  await closed;
+  return entered;
 }
