@@ -42,25 +42,29 @@ static ep_status executor_choose(const ep_backend *backend, const ep_program *pr
   return ep_fail(error, EP_UNSUPPORTED, "no executor of the cuda backend can run this program");
 }
 
+static ep_status told(ep_error *error, const ep_error *why, ep_status status) {
+  if (error && status != EP_OK) *error = *why;
+  return status;
+}
+
 /* An executor may find only now that it cannot after all, as where cuDNN has no algorithm, or that
- * it takes more memory than there is: then another one is asked, unless this one was named. */
+ * it takes more memory than there is: then another one is asked, unless this one was named. Where
+ * none can, the first that lacked memory says so. */
 static ep_status cuda_compile(ep_backend *backend, const ep_program *program, const char *name,
                               ep_instance **out, ep_error *error) {
+  ep_error why, lack;
+  bool lacked = false;
   *out = NULL;
   ep_status status = ep_cuda_device_use(backend, error);
   if (status != EP_OK) return status;
-  bool lacked = false; /* memory: then *error has the first that did */
-  for (int at = 0;; at++) {
-    ep_error why;
-    status = executor_choose(backend, program, name, &at, &why);
-    const bool none_left = status != EP_OK;
-    if (!none_left) status = ep_cuda_instance_create(backend, program, executors[at], out, &why);
-    const bool goes_on = !name && (status == EP_UNSUPPORTED || status == EP_NO_MEMORY);
-    if (status != EP_OK && error && !(lacked && goes_on)) *error = why;
-    if (none_left && lacked) return EP_NO_MEMORY;
-    if (none_left || !goes_on) return status;
+  for (int at = 0; executor_choose(backend, program, name, &at, &why) == EP_OK; at++) {
+    status = ep_cuda_instance_create(backend, program, executors[at], out, &why);
+    if (name || (status != EP_UNSUPPORTED && status != EP_NO_MEMORY))
+      return told(error, &why, status);
+    if (status == EP_NO_MEMORY && !lacked) lack = why;
     lacked = lacked || status == EP_NO_MEMORY;
   }
+  return lacked ? told(error, &lack, EP_NO_MEMORY) : told(error, &why, EP_UNSUPPORTED);
 }
 
 static void cuda_release(ep_instance *instance) {
