@@ -38,6 +38,7 @@
 #define EP_LIMIT_SWEEP_AXES 16     /* a space of more is not searched by any number of trials */
 #define EP_LIMIT_AXIS_VALUES 10000 /* of one list */
 #define EP_LIMIT_SWEEP_WORKERS 64  /* of one sweep: as many as a partition has, or a host GPUs */
+#define EP_LIMIT_PRIORITY 100      /* of a job, up and down: enough steps to slip between any two */
 #define EP_LIMIT_TRIALS 1000000    /* of one sweep: some 500 MB of results */
 #define EP_LIMIT_TRIAL_RECORDS 4000000LL /* of one sweep, parts counted: 2 GB of results */
 #define EP_LIMIT_FOLDS 100

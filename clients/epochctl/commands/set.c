@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/limits.h"
 #include "api/visibility.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/jobs/job_id.h"
@@ -77,8 +78,8 @@ static const ep_option OPTIONS[] = {
    .doc = "the new name; \"\" for none"},
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
    .doc = "the new tags; may be given again; \"\" alone for none"},
-  {.name = "priority", .letter = 'p', .kind = EP_OPTION_INTEGER, .value = "N", .min = INT32_MIN,
-   .max = INT32_MAX, .doc = "while queued: higher runs first"},
+  {.name = "priority", .letter = 'p', .kind = EP_OPTION_INTEGER, .value = "N",
+   .min = -EP_LIMIT_PRIORITY, .max = EP_LIMIT_PRIORITY, .doc = "while queued: higher runs first"},
   {.name = "pinned", .kind = EP_OPTION_CHOICE, .value = "true|false",
    .doc = "true: the daemon's retention never deletes it"},
   {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
