@@ -1,4 +1,6 @@
 /* Embeddings: rows of a table, chosen by whole numbers, behind numbers that stay what they are. */
+#include <math.h>
+
 #include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 
@@ -14,9 +16,9 @@ static table table_of(const ep_op *op) {
 }
 
 /* The data are checked where they come from; nothing else may reach beyond the table. */
-static __device__ int64_t place_of(float x, int64_t embeddings) {
-  int64_t place = (int64_t)x;
-  return place < 0 ? 0 : place < embeddings ? place : embeddings - 1;
+template <typename Index> static __device__ Index place_of(float x, Index embeddings) {
+  const Index place = x > 0 ? (Index)x : 0;
+  return place < embeddings ? place : embeddings - 1;
 }
 
 /* Index: of 32 bits where all of y fits, since its divisions take a fifth of the time. */
@@ -34,7 +36,7 @@ static __global__ void forward(Index rows, table of, const float *x, const float
       y[at] = from[i];
     } else {
       const Index column = (i - numbers) / dimension, j = i - numbers - column * dimension;
-      y[at] = weight[place_of(from[numbers + column], of.embeddings) * of.dimension + j];
+      y[at] = weight[place_of<int64_t>(from[numbers + column], of.embeddings) * of.dimension + j];
     }
     if (count - at <= stride) return; /* at + stride may be beyond the type */
     at += stride;
@@ -52,72 +54,195 @@ cudaError_t ep_cuda_embedding_forward(cudaStream_t stream, const ep_op *op, int6
   return cudaGetLastError();
 }
 
-/* The looked-up cell `place` of all rows lies at x[…]; what came of it begins at grad[…]. */
-static __device__ int64_t cell_of(int64_t place, table of) {
-  return place / of.columns * (of.numbers + of.columns) + of.numbers + place % of.columns;
-}
-static __device__ int64_t grad_of(int64_t place, table of) {
-  return place / of.columns * (of.numbers + of.columns * of.dimension) + of.numbers +
-         place % of.columns * of.dimension;
+/* --- the gradient of the table --------------------------------------------------------------- */
+
+/* A vector is cut into pieces of a warp's lanes. A block has some neighbouring pieces of the table:
+ * of a part of a vector up to many. It reads the cells of its slice in chunks and lists those that
+ * hold one of its words, in their order; then each warp adds up pieces. */
+enum { GROUPS = 4, CHUNK = GROUPS * THREADS, LISTED_MAX = 2 * CHUNK };
+
+/* So many hits are loaded before the first of them is added. */
+enum { AHEAD = 8 };
+
+/* As many blocks fill any device. */
+enum { BLOCKS_ENOUGH = 512 };
+
+/* Cells with words of the block. */
+typedef struct {
+  int64_t from[LISTED_MAX]; /* where the gradient by the cell's vector begins */
+  int word[LISTED_MAX];     /* counted from the block's first */
+} hits;
+
+static __host__ __device__ int64_t pieces_of(table of) {
+  return (of.dimension + WARP - 1) / WARP;
 }
 
-/* A lane has so many numbers of the vector, and a warp looks at so many groups of cells at once. */
-enum { VALUES = 4, GROUPS = 4 };
+/* A block's pieces: the first is `piece` of `word`, and the last is of the last of `words`. */
+typedef struct {
+  int64_t word;
+  unsigned int piece, pieces; /* of a vector */
+  int count, words;
+} tile;
 
-/* Adds, in their order, what came of cells first … end - 1 that hold number `mine`: to each lane's
- * numbers lane + from, lane + from + WARP, … of the vector. */
-static __device__ void cells_add(table of, const float *x, const float *grad, int64_t mine,
-                                 int64_t first, int64_t end, int64_t from, float sum[VALUES]) {
-  const int lane = threadIdx.x % WARP;
-  for (int64_t base = first; base < end; base += GROUPS * WARP) {
-    unsigned int found[GROUPS];
+static __device__ tile tile_of(table of, int each) {
+  const int64_t pieces = pieces_of(of), first = (int64_t)blockIdx.x * each;
+  const int64_t left = of.embeddings * pieces - first;
+  tile mine = {.word = first / pieces,
+               .piece = (unsigned int)(first % pieces),
+               .pieces = (unsigned int)pieces,
+               .count = left < each ? (int)left : each};
+  mine.words = (int)((mine.piece + (unsigned int)mine.count - 1) / mine.pieces) + 1;
+  return mine;
+}
+
+/* Appends the hits among cells base … base + CHUNK - 1, if below `end`, to the first `listed`.
+ * Returns how many are listed then. counts: [WARPS], not those of the call before. All threads
+ * call. The list is there after the next barrier. */
+template <typename Index>
+static __device__ int hits_append(table of, const tile &mine, const float *x, Index base, Index end,
+                                  int listed, int *counts, hits *list) {
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  const Index columns = (Index)of.columns, numbers = (Index)of.numbers;
+  const Index first = base + (Index)(warp * GROUPS * WARP + lane);
+  Index before[GROUPS]; /* numbers in front of the cell, in all rows */
+  float cell[GROUPS];
 #pragma unroll
-    for (int group = 0; group < GROUPS; group++) {
-      const int64_t place = base + group * WARP + lane;
-      found[group] = __ballot_sync(
-          ALL_LANES, place < end && place_of(x[cell_of(place, of)], of.embeddings) == mine);
+  for (int i = 0; i < GROUPS; i++) {
+    const Index place = first + i * WARP;
+    before[i] = numbers ? (place / columns + 1) * numbers : 0;
+    cell[i] = place < end ? x[place + before[i]] : 0;
+  }
+  unsigned int found[GROUPS];
+  int word[GROUPS], count = 0;
+#pragma unroll
+  for (int i = 0; i < GROUPS; i++) {
+    const Index at = place_of<Index>(cell[i], (Index)of.embeddings) - (Index)mine.word;
+    word[i] = (int)at;
+    found[i] =
+        __ballot_sync(ALL_LANES, first + i * WARP < end && (uint64_t)at < (uint64_t)mine.words);
+    count += __popc(found[i]);
+  }
+  if (lane == 0) counts[warp] = count;
+  __syncthreads();
+  int at = listed;
+  for (int i = 0; i < WARPS; i++) {
+    if (i < warp) at += counts[i];
+    listed += counts[i];
+  }
+#pragma unroll
+  for (int i = 0; i < GROUPS; i++) {
+    if (found[i] >> lane & 1) {
+      const int to = at + __popc(found[i] & ((1u << lane) - 1));
+      list->from[to] = (int64_t)(first + i * WARP) * of.dimension + (int64_t)before[i];
+      list->word[to] = word[i];
     }
+    at += __popc(found[i]);
+  }
+  return listed;
+}
+
+/* Adds what came of hits first … end - 1 with `word` to sum, in their order, each the number at j
+ * of its vector; j may be beyond. All lanes call, with neighbouring j. */
+static __device__ float hits_add(table of, const hits &list, const float *grad, int word, int first,
+                                 int end, int64_t j, float sum) {
+  const bool within = j < of.dimension;
+  for (int base = first; base < end; base += WARP) {
+    const int i = base + threadIdx.x % WARP;
+    const int64_t from = i < end ? list.from[i] : 0;
+    unsigned int left = __ballot_sync(ALL_LANES, i < end && list.word[i] == word);
+    while (left) {
+      float value[AHEAD];
 #pragma unroll
-    for (int group = 0; group < GROUPS; group++)
-      for (unsigned int left = found[group]; left; left &= left - 1) {
-        const float *cell = grad + grad_of(base + group * WARP + __ffs(left) - 1, of) + from + lane;
-#pragma unroll
-        for (int i = 0; i < VALUES; i++)
-          if (from + lane + i * WARP < of.dimension) sum[i] += cell[i * WARP];
+      for (int k = 0; k < AHEAD; k++) {
+        const int64_t at = __shfl_sync(ALL_LANES, from, __ffs(left) - 1) + j;
+        value[k] = left && within ? grad[at] : 0;
+        left &= left - 1;
       }
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) sum += value[k];
+    }
+  }
+  return sum;
+}
+
+/* Adds the listed hits to the block's pieces, or writes the pieces where nothing is there yet.
+ * Where there are fewer pieces than warps, several warps share a piece, each a part of the list.
+ * All threads call. */
+static __device__ void tile_add(table of, const tile &mine, const hits &list, int listed,
+                                const float *grad, bool there, float sums[WARPS][WARP],
+                                float *gradient) {
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  int parts = WARPS;
+  while (parts > 1 && WARPS / parts < mine.count) parts /= 2;
+  const int part = warp % parts, step = WARPS / parts;
+  const int first = listed * part / parts, end = listed * (part + 1) / parts;
+  for (int i = warp / parts; i < mine.count || parts > 1; i += step) {
+    const unsigned int piece = mine.piece + (unsigned int)i;
+    const int word = (int)(piece / mine.pieces);
+    const int64_t j = (int64_t)(piece % mine.pieces) * WARP + lane;
+    const bool writes = i < mine.count && part == 0 && j < of.dimension;
+    float *to = gradient + (mine.word + word) * of.dimension + j;
+    float sum = writes && there ? *to : 0;
+    if (i < mine.count) sum = hits_add(of, list, grad, word, first, end, j, sum);
+    if (parts > 1) {
+      sums[warp][lane] = sum;
+      __syncthreads();
+      for (int k = 1; k < parts && part == 0; k++) sum += sums[warp + k][lane];
+    }
+    if (writes) *to = sum;
+    if (parts > 1) return; /* as many groups of warps as pieces, or more */
   }
 }
 
-/* A block an embedding and a slice of the cells, of which each warp takes a part. The slice's sum
- * is that of its warps, in their order. */
-static __global__ void weights(int64_t count, table of, const float *x, const float *grad,
+/* A block `each` pieces and a slice of the cells. A piece's sum has the order of the cells, but
+ * for the parts of tile_add. */
+template <typename Index>
+static __global__ void weights(int64_t count, table of, int each, const float *x, const float *grad,
                                float *gradient) {
-  __shared__ float sums[WARPS][VALUES * WARP];
-  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-  const int64_t parts = (int64_t)gridDim.y * WARPS, part = (int64_t)blockIdx.y * WARPS + warp;
-  const int64_t first = count * part / parts, end = count * (part + 1) / parts;
-  float *out = gradient + blockIdx.y * of.embeddings * of.dimension;
-  for (int64_t mine = blockIdx.x; mine < of.embeddings; mine += gridDim.x)
-    for (int64_t from = 0; from < of.dimension; from += VALUES * WARP) {
-      float sum[VALUES] = {0};
-      cells_add(of, x, grad, mine, first, end, from, sum);
-      for (int i = 0; i < VALUES; i++) sums[warp][i * WARP + lane] = sum[i];
-      __syncthreads();
-      const int at = threadIdx.x;
-      if (at < VALUES * WARP && from + at < of.dimension) {
-        float all = 0;
-        for (int i = 0; i < WARPS; i++) all += sums[i][at];
-        out[mine * of.dimension + from + at] = all;
-      }
-      __syncthreads(); /* the sums are read before the next ones are written */
-    }
+  __shared__ hits list;
+  __shared__ int counts[2][WARPS];
+  __shared__ float sums[WARPS][WARP];
+  const tile mine = tile_of(of, each);
+  const Index end = (Index)(count * (blockIdx.y + 1) / gridDim.y);
+  Index base = (Index)(count * blockIdx.y / gridDim.y);
+  int listed = 0, odd = 0;
+  bool there = false;
+  gradient += blockIdx.y * of.embeddings * of.dimension;
+  do {
+    listed = hits_append(of, mine, x, base, end, listed, counts[odd], &list);
+    odd ^= 1;
+    base += CHUNK;
+    if (base < end && listed <= LISTED_MAX - CHUNK) continue;
+    __syncthreads(); /* the list is there */
+    tile_add(of, mine, list, listed, grad, there, sums, gradient);
+    there = true;
+    listed = 0;
+    __syncthreads(); /* the list and the sums are read before the next ones are written */
+  } while (base < end);
+}
+
+/* Pieces of a block: few where the device would not be full otherwise. All blocks' ways through the
+ * cells, and all pieces' ways through their lists, are shortest together where a block has as many
+ * words as there are blocks. */
+static int pieces_each(table of, int slices) {
+  const int64_t all = of.embeddings * pieces_of(of) * slices;
+  const int64_t most = (int64_t)sqrt((double)of.embeddings) * pieces_of(of);
+  const int64_t each = (all + BLOCKS_ENOUGH - 1) / BLOCKS_ENOUGH;
+  return (int)(each < most ? each : most);
 }
 
 cudaError_t ep_cuda_embedding_weights(cudaStream_t stream, const ep_op *op, int64_t rows,
                                       const float *x, const float *grad, int slices,
                                       float *gradient) {
-  const dim3 blocks(ep_cuda_blocks(op->embeddings, 1), (unsigned int)slices);
-  weights<<<blocks, THREADS, 0, stream>>>(rows * ep_op_columns(op), table_of(op), x, grad,
-                                          gradient);
+  const table of = table_of(op);
+  const int64_t count = rows * of.columns;
+  const int each = pieces_each(of, slices);
+  const int64_t tiles = (of.embeddings * pieces_of(of) + each - 1) / each;
+  const dim3 blocks((unsigned int)tiles, (unsigned int)slices);
+  /* A base may pass the end by a chunk. */
+  if (rows * op->in_features <= INT32_MAX && of.embeddings <= INT32_MAX)
+    weights<uint32_t><<<blocks, THREADS, 0, stream>>>(count, of, each, x, grad, gradient);
+  else
+    weights<int64_t><<<blocks, THREADS, 0, stream>>>(count, of, each, x, grad, gradient);
   return cudaGetLastError();
 }

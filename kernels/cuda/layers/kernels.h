@@ -205,8 +205,8 @@ cudaError_t ep_cuda_norm_backward(cudaStream_t stream, const ep_cuda_norm *norm)
  * the nearest. */
 cudaError_t ep_cuda_embedding_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
                                       const float *x, const float *weight, float *y);
-/* gradient: [slices, embeddings, dimension], written: each the sum of grad's in the order of x, of
- * a slice of the rows' cells. */
+/* gradient: [slices, embeddings, dimension], written: each the sum of grad's in a fixed order, of a
+ * slice of the rows' cells. */
 cudaError_t ep_cuda_embedding_weights(cudaStream_t stream, const ep_op *op, int64_t rows,
                                       const float *x, const float *grad, int slices,
                                       float *gradient);
