@@ -224,6 +224,20 @@ START_TEST(the_fastest_is_found_once) {
 }
 END_TEST
 
+START_TEST(two_devices_of_a_kind_compute_alike) {
+  setenv("EPOCHD_CACHE_DIR", "/proc/none/at/all", 1);
+  fastest_set(2);
+  ck_assert_int_eq(found(), 2);
+  fastest_set(1);
+  backend.device = 1;
+  ck_assert_int_eq(found(), 2);
+  backend.device = 0;
+  snprintf(backend.name, sizeof backend.name, "another GPU");
+  ck_assert_int_eq(found(), 1);
+  snprintf(backend.name, sizeof backend.name, "a GPU");
+}
+END_TEST
+
 START_TEST(a_large_product_is_timed_run_by_run) {
   const ep_cuda_gemm_shape before = shape;
   shape.rows = shape.columns = shape.depth = 4096;
@@ -304,6 +318,7 @@ EP_SUITE("cuda/gemm_search") {
   TCase *cases = ep_suite_case(suite, "kept algorithms");
   tcase_add_checked_fixture(cases, setup, teardown);
   tcase_add_test(cases, the_fastest_is_found_once);
+  tcase_add_test(cases, two_devices_of_a_kind_compute_alike);
   tcase_add_test(cases, a_large_product_is_timed_run_by_run);
   tcase_add_test(cases, a_likelier_one_stays_where_little_is_gained);
   tcase_add_test(cases, another_process_takes_what_was_found);

@@ -17,15 +17,19 @@ static const double SMALL_OPERATIONS = 1e9;
  * a smaller gain may be noise. */
 static const float GAIN = 0.97F;
 
-/* All that the choice depends on: the shape, with what its addresses are multiples of instead of
- * them. */
+/* All that the choice depends on: the kind of the device, so that two of one kind compute alike,
+ * and the shape, with what its addresses are multiples of instead of them. */
 typedef struct {
-  int device;
+  char device[128];
   size_t workspace_bytes;
   int64_t numbers[6];
   int flags[7];
   uint32_t alignments[4];
-} question;
+  int multiprocessors;
+} question; /* without gaps: it is compared as bytes */
+
+_Static_assert(sizeof(question) == 128 + sizeof(size_t) + 6 * sizeof(int64_t) + 12 * sizeof(int),
+               "a question has no gaps");
 
 typedef struct answer {
   struct answer *next;
@@ -40,8 +44,9 @@ static answer *answers;
 static question question_of(const ep_backend *backend, const ep_cuda_gemm_shape *shape,
                             size_t workspace_bytes) {
   question asked;
-  memset(&asked, 0, sizeof asked); /* gaps too: it is compared as bytes */
-  asked.device = backend->device;
+  memset(&asked, 0, sizeof asked);
+  memcpy(asked.device, backend->name, strnlen(backend->name, sizeof asked.device - 1));
+  asked.multiprocessors = backend->gpu.multiprocessors;
   asked.workspace_bytes = workspace_bytes;
   const int64_t numbers[] = {shape->rows,    shape->columns, shape->depth,
                              shape->a_pitch, shape->b_pitch, shape->out_pitch};
@@ -171,12 +176,12 @@ static ep_status search(ep_backend *backend, ep_cuda_gemm *gemm, void *workspace
 
 /* Of the question, the device and the library: cuBLASLt takes an algorithm's bytes back where its
  * version is the same. */
-static ep_cache_key key_of(const ep_backend *backend, const question *asked) {
+static ep_cache_key key_of(const question *asked) {
   ep_cache_key key = ep_cache_key_start();
   ep_cache_key_add(&key, "the fastest of cuBLASLt");
-  ep_cache_key_add(&key, backend->name);
+  ep_cache_key_add(&key, asked->device);
   ep_cache_key_add_number(&key, (int64_t)cublasLtGetVersion());
-  ep_cache_key_add_number(&key, backend->gpu.multiprocessors);
+  ep_cache_key_add_number(&key, asked->multiprocessors);
   ep_cache_key_add_number(&key, (int64_t)asked->workspace_bytes);
   for (size_t i = 0; i < sizeof asked->numbers / sizeof *asked->numbers; i++)
     ep_cache_key_add_number(&key, asked->numbers[i]);
@@ -189,7 +194,7 @@ static ep_cache_key key_of(const ep_backend *backend, const question *asked) {
 
 /* Whether another process found it, and the library still takes it; else *gemm stays as it is. */
 static bool cache_read(const ep_backend *backend, const question *asked, ep_cuda_gemm *gemm) {
-  ep_cache_key key = key_of(backend, asked);
+  ep_cache_key key = key_of(asked);
   cublasLtMatmulHeuristicResult_t found;
   cublasLtMatmulAlgo_t algorithm;
   size_t bytes;
@@ -207,9 +212,8 @@ static bool cache_read(const ep_backend *backend, const question *asked, ep_cuda
   return true;
 }
 
-static void cache_write(const ep_backend *backend, const question *asked,
-                        const ep_cuda_gemm *gemm) {
-  ep_cache_key key = key_of(backend, asked);
+static void cache_write(const question *asked, const ep_cuda_gemm *gemm) {
+  ep_cache_key key = key_of(asked);
   ep_cache_write(&key, (const char *)&gemm->algorithm, sizeof gemm->algorithm);
 }
 
@@ -244,7 +248,7 @@ ep_status ep_cuda_gemm_search(ep_backend *backend, const ep_cuda_gemm_shape *sha
     if (!cache_read(backend, &asked, gemm)) {
       status = search(backend, gemm, workspace, workspace_bytes, stream, error);
       /* Of processes that search at the same time, the first says what all of them take. */
-      if (status == EP_OK && !cache_read(backend, &asked, gemm)) cache_write(backend, &asked, gemm);
+      if (status == EP_OK && !cache_read(backend, &asked, gemm)) cache_write(&asked, gemm);
     }
     if (status == EP_OK) status = remember(&asked, gemm, error);
   }
