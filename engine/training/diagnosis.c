@@ -58,9 +58,13 @@ static ep_program program_cut(const ep_program *whole, int last) {
 static ep_status outputs_find(ep_trainer *t, int last, const void *sample, int64_t rows,
                               float *outputs, ep_error *error) {
   const ep_backend_ops *ops = t->job->backend_ops;
-  const ep_program cut = program_cut(&t->plan->program, last);
+  ep_program cut = program_cut(&t->plan->program, last);
   /* of a GPU the one that is not compiled for the network */
-  const char *executor = strcmp(ops->name, "cuda") == 0 ? "cuda/general" : NULL;
+  const bool on_gpu = strcmp(ops->name, "cuda") == 0;
+  const char *executor = on_gpu ? "cuda/general" : NULL;
+  /* Nothing is trained there: no way back is prepared, and no product is searched. */
+  const ep_parameter_group frozen = {.count = cut.parameters, .frozen = true};
+  if (on_gpu) cut.groups = &frozen, cut.groups_count = 1;
   ep_instance *instance = NULL;
   ep_status status = ops->compile(t->job->backend, &cut, executor, &instance, error);
   if (status == EP_OK) status = ops->import_state(instance, t->state, NULL, error);

@@ -50,14 +50,16 @@ static ep_status wide_back(retreat *r, ep_error *error) {
                              .b = network->parameters + op->weight,
                              .out = r->other,
                              .tf32 = ep_cuda_network_is_coarse(network)};
+  const bool searched = ep_cuda_network_searches(network, r->rows);
   ep_status status = EP_OK;
   if (layer->trained && op->bias >= 0 && !r->summed)
     EP_CUDA_TRY(ep_cuda_column_sums(network->stream, r->rows, op->out_features, r->grad,
                                     layer->bias_slices, layer->bias_gradient),
                 "a bias's gradient");
-  if (layer->trained) status = ep_cuda_network_multiply(network, &layer->weight, &of_weight, error);
+  if (layer->trained)
+    status = ep_cuda_network_multiply(network, &layer->weight, &of_weight, searched, error);
   if (status != EP_OK || !goes_on(r)) return status;
-  status = ep_cuda_network_multiply(network, &layer->backward, &of_x, error);
+  status = ep_cuda_network_multiply(network, &layer->backward, &of_x, searched, error);
   swap(r);
   return status;
 }

@@ -277,6 +277,7 @@ static void lent_take(ep_cuda_network *network) {
 static ep_status network_build(ep_cuda_network *network, ep_error *error) {
   const ep_program *program = network->program;
   const ep_cuda_share *share = &network->share;
+  const bool alone = share->train_rows == 0; /* no rank, beside which others are at work */
   if (!share->shares)
     EP_CUDA_TRY(cudaStreamCreateWithFlags(&network->stream, cudaStreamNonBlocking),
                 "making a stream");
@@ -292,6 +293,7 @@ static ep_status network_build(ep_cuda_network *network, ep_error *error) {
   network->gathers =
       !network->numbers || !network->resident || program->batch_size < share->train_rows;
   ep_cuda_layout_decide(network);
+  network->searches = alone && network->first_trained < program->ops_count;
   status = memory_take(network, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(cudaStreamSynchronize(network->stream), "clearing device memory");

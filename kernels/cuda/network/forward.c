@@ -11,22 +11,41 @@ bool ep_cuda_network_drops_with(const ep_cuda_network *network, int first, int i
          !layer->fused && !layer->shared;
 }
 
+/* Of epochs of at most so many steps, the last batch, which may be smaller, is searched too. */
+enum { TAIL_SEARCHED_STEPS = 8 };
+
+bool ep_cuda_network_searches(const ep_cuda_network *network, int64_t rows) {
+  const ep_program *program = network->program;
+  return network->searches && (rows == program->batch_size ||
+                               ep_program_steps_per_epoch(program) <= TAIL_SEARCHED_STEPS);
+}
+
+static ep_status product_init(ep_cuda_network *network, const ep_cuda_gemm_shape *shape,
+                              bool searched, ep_cuda_gemm *gemm, ep_error *error) {
+  const size_t bytes = EP_CUDA_GEMM_WORKSPACE_BYTES;
+  if (!searched) return ep_cuda_gemm_init(network->backend, shape, bytes, gemm, error);
+  return ep_cuda_gemm_search(network->backend, shape, network->workspace, bytes, network->stream,
+                             gemm, error);
+}
+
 ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
-                                   const ep_cuda_gemm_shape *shape, ep_error *error) {
+                                   const ep_cuda_gemm_shape *shape, bool searched,
+                                   ep_error *error) {
   ep_cuda_gemm *gemm = NULL;
   for (int i = 0; i < EP_CUDA_PRODUCTS && !gemm; i++) {
     const ep_cuda_gemm_shape *kept = &products->gemm[i].shape;
     if (products->gemm[i].product && kept->rows == shape->rows && kept->depth == shape->depth &&
         kept->a == shape->a && kept->b == shape->b && kept->out == shape->out &&
-        kept->tf32 == shape->tf32)
+        kept->tf32 == shape->tf32 && products->searched[i] == searched)
       gemm = &products->gemm[i];
   }
   if (!gemm) {
-    gemm = &products->gemm[products->next];
-    products->next = (products->next + 1) % EP_CUDA_PRODUCTS;
+    const int at = products->next;
+    gemm = &products->gemm[at];
+    products->next = (at + 1) % EP_CUDA_PRODUCTS;
+    products->searched[at] = searched;
     ep_cuda_gemm_deinit(gemm);
-    ep_status status =
-        ep_cuda_gemm_init(network->backend, shape, EP_CUDA_GEMM_WORKSPACE_BYTES, gemm, error);
+    ep_status status = product_init(network, shape, searched, gemm, error);
     if (status != EP_OK) {
       ep_cuda_gemm_deinit(gemm);
       return status;
@@ -63,7 +82,8 @@ static ep_status linear_pass(const passage *p, ep_error *error) {
                                 .out = p->y,
                                 .transpose_b = true,
                                 .tf32 = p->training && ep_cuda_network_is_coarse(network)};
-    return ep_cuda_network_multiply(network, &layer->forward, &shape, error);
+    const bool searched = p->training && ep_cuda_network_searches(network, p->rows);
+    return ep_cuda_network_multiply(network, &layer->forward, &shape, searched, error);
   }
   ep_cuda_linear_forward linear = {.rows = p->rows,
                                    .in = op->in_features,

@@ -13,7 +13,8 @@
 enum { EP_CUDA_PRODUCTS = 4 };
 typedef struct {
   ep_cuda_gemm gemm[EP_CUDA_PRODUCTS];
-  int next; /* the one to give up for a new shape */
+  bool searched[EP_CUDA_PRODUCTS]; /* by ep_cuda_gemm_search, else by ep_cuda_gemm_init */
+  int next;                        /* the one to give up for a new shape */
 } ep_cuda_products;
 
 typedef struct {
@@ -77,6 +78,7 @@ struct ep_cuda_network {
   bool gathers;  /* a batch is not the training rows as they lie there */
   bool plain;    /* rows are stored as the network takes them */
   bool numbers;  /* rows of a split are held as the network takes them */
+  bool searches; /* products of training passes are searched */
 
   float *parameters; /* [parameters + buffers] */
   float *state;      /* the optimizer's: [optimizer_floats], or NULL */
@@ -165,9 +167,15 @@ ep_cuda_update ep_cuda_network_update_of(const ep_cuda_network *network);
  * begins with layer `first`. */
 bool ep_cuda_network_drops_with(const ep_cuda_network *network, int first, int i);
 
-/* Queues a product, choosing its algorithm when this shape is new. */
+/* Whether the products of a training pass of so many rows are worth a search: those of the batches
+ * that most steps have. Others, and all of an evaluation, whose rows come in many counts, take the
+ * likeliest algorithm. */
+bool ep_cuda_network_searches(const ep_cuda_network *network, int64_t rows);
+
+/* Queues a product, choosing its algorithm when this shape is new; `searched`: by a search, which
+ * must be over before a graph records the product (gemm.h). */
 ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
-                                   const ep_cuda_gemm_shape *shape, ep_error *error);
+                                   const ep_cuda_gemm_shape *shape, bool searched, ep_error *error);
 
 /* Queues a forward pass and adds its loss (a sum, not a mean) and errors to the tally. y: device.
  */

@@ -7,19 +7,29 @@
 #include "kernels/cache/cache.h"
 #include "kernels/cuda/runtime/gemm.h"
 
-/* Products of fewer operations take the best guess: the search would cost more than it gains. */
-static const double SEARCHED_OPERATIONS = 1e9;
-enum { TRIES = 8, TIMES = 3 };
+/* The algorithms that are tried; how often each is timed; and the runs of one timing where a
+ * product has few operations: a run of them takes some microseconds, and an event's time is known
+ * to half a one. */
+enum { TRIES = 8, TIMES = 3, SMALL_RUNS = 8 };
+static const double SMALL_OPERATIONS = 1e9;
 
-/* All that the choice depends on: the shape, with what its addresses are multiples of instead of
- * them. */
+/* An algorithm takes the place of a likelier one where it takes so much of that one's time at most:
+ * a smaller gain may be noise. */
+static const float GAIN = 0.97F;
+
+/* All that the choice depends on: the kind of the device, so that two of one kind compute alike,
+ * and the shape, with what its addresses are multiples of instead of them. */
 typedef struct {
-  int device;
+  char device[128];
   size_t workspace_bytes;
   int64_t numbers[6];
   int flags[7];
   uint32_t alignments[4];
-} question;
+  int multiprocessors;
+} question; /* without gaps: it is compared as bytes */
+
+_Static_assert(sizeof(question) == 128 + sizeof(size_t) + 6 * sizeof(int64_t) + 12 * sizeof(int),
+               "a question has no gaps");
 
 typedef struct answer {
   struct answer *next;
@@ -34,8 +44,9 @@ static answer *answers;
 static question question_of(const ep_backend *backend, const ep_cuda_gemm_shape *shape,
                             size_t workspace_bytes) {
   question asked;
-  memset(&asked, 0, sizeof asked); /* gaps too: it is compared as bytes */
-  asked.device = backend->device;
+  memset(&asked, 0, sizeof asked);
+  memcpy(asked.device, backend->name, strnlen(backend->name, sizeof asked.device - 1));
+  asked.multiprocessors = backend->gpu.multiprocessors;
   asked.workspace_bytes = workspace_bytes;
   const int64_t numbers[] = {shape->rows,    shape->columns, shape->depth,
                              shape->a_pitch, shape->b_pitch, shape->out_pitch};
@@ -49,65 +60,115 @@ static question question_of(const ep_backend *backend, const ep_cuda_gemm_shape 
   return asked;
 }
 
-/* Milliseconds of a run, the least of a few; *ms stays as it was when the algorithm fails. */
-static ep_status run_time(ep_backend *backend, const ep_cuda_gemm *gemm, void *workspace,
-                          cudaStream_t stream, const cudaEvent_t events[2], float *ms,
-                          ep_error *error) {
-  float least = 0;
-  for (int i = 0; i <= TIMES; i++) { /* the first loads the kernel */
-    float once = 0;
-    EP_CUDA_TRY(cudaEventRecord(events[0], stream), "timing a matrix product");
-    if (ep_cuda_gemm_run(backend, gemm, workspace, stream, NULL) != EP_OK) return EP_OK;
-    EP_CUDA_TRY(cudaEventRecord(events[1], stream), "timing a matrix product");
-    EP_CUDA_TRY(cudaEventSynchronize(events[1]), "timing a matrix product");
-    EP_CUDA_TRY(cudaEventElapsedTime(&once, events[0], events[1]), "timing a matrix product");
-    if (i == 1 || (i > 1 && once < least)) least = once;
-  }
-  *ms = least;
+/* What a timing needs. */
+typedef struct {
+  ep_backend *backend;
+  void *workspace;
+  cudaStream_t stream;
+  cudaEvent_t events[TIMES + 1];
+  int runs; /* of one timing */
+} stopwatch;
+
+static ep_status stopwatch_init(stopwatch *watch, ep_error *error) {
+  for (int i = 0; i <= TIMES; i++)
+    EP_CUDA_TRY(cudaEventCreate(&watch->events[i]), "making an event");
   return EP_OK;
 }
 
-/* Leaves the fastest in *gemm. */
-static ep_status fastest_find(ep_backend *backend, ep_cuda_gemm *gemm, void *workspace,
-                              cudaStream_t stream, const cublasLtMatmulHeuristicResult_t *found,
-                              int count, const cudaEvent_t events[2], ep_error *error) {
+static void stopwatch_deinit(stopwatch *watch) {
+  for (int i = 0; i <= TIMES; i++)
+    if (watch->events[i]) cudaEventDestroy(watch->events[i]);
+}
+
+/* The runs of one timing as a graph, as training has them: small products would otherwise be timed
+ * by how fast the host queues them. */
+static ep_status runs_record(const stopwatch *watch, const ep_cuda_gemm *gemm, cudaGraphExec_t *out,
+                             ep_error *error) {
+  cudaGraph_t recorded = NULL;
+  *out = NULL;
+  EP_CUDA_TRY(cudaStreamBeginCapture(watch->stream, cudaStreamCaptureModeThreadLocal),
+              "recording a matrix product");
+  ep_status status = EP_OK;
+  for (int i = 0; i < watch->runs && status == EP_OK; i++)
+    status = ep_cuda_gemm_run(watch->backend, gemm, watch->workspace, watch->stream, error);
+  cudaError_t code = cudaStreamEndCapture(watch->stream, &recorded);
+  if (status == EP_OK && code == cudaSuccess) code = cudaGraphInstantiate(out, recorded, 0);
+  if (code != cudaSuccess) {
+    *out = NULL;
+    status = ep_cuda_fail(error, code, "recording a matrix product");
+  }
+  if (recorded) cudaGraphDestroy(recorded);
+  return status;
+}
+
+/* Milliseconds of a launch, the least of a few. All are queued while the first is at work, so that
+ * none waits for the host. */
+static ep_status launches_time(const stopwatch *watch, cudaGraphExec_t exec, float *ms,
+                               ep_error *error) {
+  const char *const doing = "timing a matrix product";
+  EP_CUDA_TRY(cudaGraphLaunch(exec, watch->stream), doing);
+  for (int i = 0; i <= TIMES; i++) {
+    EP_CUDA_TRY(cudaEventRecord(watch->events[i], watch->stream), doing);
+    if (i < TIMES) EP_CUDA_TRY(cudaGraphLaunch(exec, watch->stream), doing);
+  }
+  EP_CUDA_TRY(cudaEventSynchronize(watch->events[TIMES]), doing);
+  for (int i = 0; i < TIMES; i++) {
+    float once = 0;
+    EP_CUDA_TRY(cudaEventElapsedTime(&once, watch->events[i], watch->events[i + 1]), doing);
+    if (i == 0 || once < *ms) *ms = once;
+  }
+  return EP_OK;
+}
+
+/* *ms stays as it was when the algorithm fails. */
+static ep_status runs_time(const stopwatch *watch, const ep_cuda_gemm *gemm, float *ms,
+                           ep_error *error) {
+  /* The first run loads the kernel, which does not go into a graph. */
+  if (ep_cuda_gemm_run(watch->backend, gemm, watch->workspace, watch->stream, NULL) != EP_OK)
+    return EP_OK;
+  cudaGraphExec_t exec;
+  if (runs_record(watch, gemm, &exec, NULL) != EP_OK) return EP_OK;
+  ep_status status = launches_time(watch, exec, ms, error);
+  cudaGraphExecDestroy(exec);
+  return status;
+}
+
+/* Leaves the fastest in *gemm. Where none can be timed, the first one's error is the search's. */
+static ep_status fastest_find(const stopwatch *watch, ep_cuda_gemm *gemm,
+                              const cublasLtMatmulHeuristicResult_t *found, int count,
+                              ep_error *error) {
   int best = -1;
   float best_ms = 0;
   for (int i = 0; i < count; i++) {
     float ms = -1;
     ep_cuda_gemm_choose(gemm, &found[i]);
-    ep_status status = run_time(backend, gemm, workspace, stream, events, &ms, error);
+    ep_status status = runs_time(watch, gemm, &ms, error);
     if (status != EP_OK) return status;
-    if (ms < 0 || (best >= 0 && ms >= best_ms)) continue;
+    if (ms < 0 || (best >= 0 && ms > GAIN * best_ms)) continue;
     best = i;
     best_ms = ms;
   }
-  if (best < 0) return ep_fail(error, EP_INTERNAL, "no algorithm for a matrix product works");
-  ep_cuda_gemm_choose(gemm, &found[best]);
-  return EP_OK;
+  ep_cuda_gemm_choose(gemm, &found[best < 0 ? 0 : best]);
+  if (best >= 0) return EP_OK;
+  return ep_cuda_gemm_run(watch->backend, gemm, watch->workspace, watch->stream, error);
 }
 
 static ep_status search(ep_backend *backend, ep_cuda_gemm *gemm, void *workspace,
                         size_t workspace_bytes, cudaStream_t stream, ep_error *error) {
   const ep_cuda_gemm_shape *shape = &gemm->shape;
-  bool large = 2.0 * (double)shape->rows * (double)shape->columns * (double)shape->depth >=
-               SEARCHED_OPERATIONS;
+  bool small =
+      2.0 * (double)shape->rows * (double)shape->columns * (double)shape->depth < SMALL_OPERATIONS;
   cublasLtMatmulHeuristicResult_t found[TRIES];
   int count;
-  ep_status status =
-      ep_cuda_gemm_list(backend, gemm, workspace_bytes, large ? TRIES : 1, found, &count, error);
+  ep_status status = ep_cuda_gemm_list(backend, gemm, workspace_bytes, TRIES, found, &count, error);
   if (status != EP_OK) return status;
   ep_cuda_gemm_choose(gemm, &found[0]);
   if (count == 1) return EP_OK;
-  cudaEvent_t events[2] = {NULL, NULL};
-  cudaError_t code = cudaEventCreate(&events[0]);
-  if (code == cudaSuccess) code = cudaEventCreate(&events[1]);
-  if (code != cudaSuccess)
-    status = ep_cuda_fail(error, code, "making an event");
-  else
-    status = fastest_find(backend, gemm, workspace, stream, found, count, events, error);
-  for (int i = 0; i < 2; i++)
-    if (events[i]) cudaEventDestroy(events[i]);
+  stopwatch watch = {
+      .backend = backend, .workspace = workspace, .stream = stream, .runs = small ? SMALL_RUNS : 1};
+  status = stopwatch_init(&watch, error);
+  if (status == EP_OK) status = fastest_find(&watch, gemm, found, count, error);
+  stopwatch_deinit(&watch);
   return status;
 }
 
@@ -115,12 +176,12 @@ static ep_status search(ep_backend *backend, ep_cuda_gemm *gemm, void *workspace
 
 /* Of the question, the device and the library: cuBLASLt takes an algorithm's bytes back where its
  * version is the same. */
-static ep_cache_key key_of(const ep_backend *backend, const question *asked) {
+static ep_cache_key key_of(const question *asked) {
   ep_cache_key key = ep_cache_key_start();
-  ep_cache_key_add(&key, "cuBLASLt");
-  ep_cache_key_add(&key, backend->name);
+  ep_cache_key_add(&key, "the fastest of cuBLASLt");
+  ep_cache_key_add(&key, asked->device);
   ep_cache_key_add_number(&key, (int64_t)cublasLtGetVersion());
-  ep_cache_key_add_number(&key, backend->gpu.multiprocessors);
+  ep_cache_key_add_number(&key, asked->multiprocessors);
   ep_cache_key_add_number(&key, (int64_t)asked->workspace_bytes);
   for (size_t i = 0; i < sizeof asked->numbers / sizeof *asked->numbers; i++)
     ep_cache_key_add_number(&key, asked->numbers[i]);
@@ -131,26 +192,28 @@ static ep_cache_key key_of(const ep_backend *backend, const question *asked) {
   return key;
 }
 
-/* Whether another process found it, and the library still takes it. */
+/* Whether another process found it, and the library still takes it; else *gemm stays as it is. */
 static bool cache_read(const ep_backend *backend, const question *asked, ep_cuda_gemm *gemm) {
-  ep_cache_key key = key_of(backend, asked);
+  ep_cache_key key = key_of(asked);
   cublasLtMatmulHeuristicResult_t found;
+  cublasLtMatmulAlgo_t algorithm;
   size_t bytes;
   char *kept = ep_cache_read(&key, &bytes);
-  bool whole = kept && bytes == sizeof gemm->algorithm;
-  if (whole) memcpy(&gemm->algorithm, kept, bytes);
+  bool whole = kept && bytes == sizeof algorithm;
+  if (whole) memcpy(&algorithm, kept, bytes);
   free(kept);
   if (!whole ||
       cublasLtMatmulAlgoCheck(backend->blas, gemm->product, gemm->first, gemm->second, gemm->out,
-                              gemm->out, &gemm->algorithm, &found) != CUBLAS_STATUS_SUCCESS)
+                              gemm->out, &algorithm, &found) != CUBLAS_STATUS_SUCCESS ||
+      found.workspaceSize > asked->workspace_bytes)
     return false;
+  gemm->algorithm = algorithm;
   gemm->workspace_bytes = found.workspaceSize;
-  return found.workspaceSize <= asked->workspace_bytes;
+  return true;
 }
 
-static void cache_write(const ep_backend *backend, const question *asked,
-                        const ep_cuda_gemm *gemm) {
-  ep_cache_key key = key_of(backend, asked);
+static void cache_write(const question *asked, const ep_cuda_gemm *gemm) {
+  ep_cache_key key = key_of(asked);
   ep_cache_write(&key, (const char *)&gemm->algorithm, sizeof gemm->algorithm);
 }
 
@@ -184,7 +247,8 @@ ep_status ep_cuda_gemm_search(ep_backend *backend, const ep_cuda_gemm_shape *sha
   if (!recall(&asked, gemm)) {
     if (!cache_read(backend, &asked, gemm)) {
       status = search(backend, gemm, workspace, workspace_bytes, stream, error);
-      if (status == EP_OK) cache_write(backend, &asked, gemm);
+      /* Of processes that search at the same time, the first says what all of them take. */
+      if (status == EP_OK && !cache_read(backend, &asked, gemm)) cache_write(&asked, gemm);
     }
     if (status == EP_OK) status = remember(&asked, gemm, error);
   }

@@ -81,7 +81,7 @@ const ep_executor_profile ep_cuda_general_profile = {
               {"multiply-adds of convolutions", 5.7e-13},
               {"values", 1.6e-11},
               {"updated parameters", 9.6e-12}},
-    .start_seconds = 0.05,
+    .start_seconds = 0.08,
     .again_seconds = 5e-3,
     EP_CALIBRATION_PROGRAMS(programs),
 };
