@@ -207,8 +207,7 @@ template <typename T, int K, int A, bool sums>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back(const __grid_constant__ ep_images_blend blend, windows all) {
   constexpr int N = PACK<T>;
-  int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N, channel = first_channel;
-  channel += threadIdx.x * N;
+  int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   float sum[N] = {}, product[N] = {};
   if (channel < blend.pitch) {
     affine<N> of = affine_of<N>(blend, channel);
@@ -254,7 +253,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
         }
     }
   }
-  if (sums) block_sums(blend.sums, blend.pitch, first_channel, sum, product);
+  if (sums) block_sums(blend.sums, blend.pitch, channel, sum, product);
 }
 
 /* The same of what is most usual, a norm, relu and windows of 2 by 2, for the gradient by x alone:
@@ -310,12 +309,19 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
 
 /* --- launches -------------------------------------------------------------------------------- */
 
+/* Pixels that a thread has, where that leaves blocks enough for the widest GPU. */
+static int64_t pixels_each(int64_t packs, int64_t pixels) {
+  const int64_t each = 4, enough = 256;
+  return blocks_of(packs, pixels, each).x < enough ? 1 : each;
+}
+
 /* The kernels of windows of a side, and of an activation, where they are the usual ones. */
 template <typename T, int K, int A>
 static void launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
   windows all = windows_of(*blend);
   int64_t packs = blend->pitch / PACK<T>;
-  dim3 threads = threads_of(packs), blocks = blocks_of(packs, all.count, K == 1 ? 4 : 1);
+  const int64_t each = K == 1 ? pixels_each(packs, all.count) : 1;
+  dim3 threads = threads_of(packs), blocks = blocks_of(packs, all.count, each);
   if (goes_back && blend->sums) {
     blocks.x = (unsigned int)blend->slices;
     back<T, K, A, true><<<blocks, threads, 0, stream>>>(*blend, all);

@@ -13,8 +13,7 @@
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS) statistics(ep_images_norm norm) {
   constexpr int N = PACK<T>, DEEP = 8;
-  int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N, channel = first_channel;
-  channel += threadIdx.x * N;
+  int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   int pixels = (int)norm.pixels;
   float sum[N] = {}, square[N] = {};
   if (channel < norm.pitch) {
@@ -41,7 +40,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS) statistics(ep_images
       }
     }
   }
-  block_sums(norm.sums, norm.pitch, first_channel, sum, square);
+  block_sums(norm.sums, norm.pitch, channel, sum, square);
 }
 
 /* --- a channel's figures --------------------------------------------------------------------- */
@@ -108,10 +107,13 @@ static __global__ void figures_back(ep_images_norm norm, bool bias_alone, float 
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-/* Few enough that adding them up costs nothing, many enough to keep all of a GPU reading. */
+/* Few enough that adding them up costs nothing, many enough to keep all of a GPU reading: of few
+ * pixels a thread has fewer. */
 int ep_images_slices(bool half, int64_t pitch, int64_t pixels) {
-  const int64_t each = 8;
-  int64_t blocks = blocks_of(pitch / ep_images_pack(half), pixels, each).x;
+  const int64_t each = 8, enough = 160;
+  const int64_t packs = pitch / ep_images_pack(half);
+  const int64_t least = blocks_of(packs, pixels, each).x, most = blocks_of(packs, pixels, 1).x;
+  const int64_t blocks = least > enough ? least : most < enough ? most : enough;
   return (int)(blocks < EP_IMAGES_SLICES ? blocks : (int64_t)EP_IMAGES_SLICES);
 }
 
