@@ -253,7 +253,10 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
         }
     }
   }
-  if (sums) block_sums(blend.sums, blend.pitch, channel, sum, product);
+  if (sums && blend.figures)
+    block_sums(blend.sums, blend.pitch, channel, sum, product);
+  else if (sums)
+    block_sum(blend.sums, blend.pitch, channel, sum);
 }
 
 /* The same of what is most usual, a norm, relu and windows of 2 by 2, for the gradient by x alone:

@@ -51,9 +51,10 @@ enum {
  * same shape, written; NULL when nobody asks. past: or NULL; f: when `activates`; kernel: {1, 1}
  * without a pool.
  * Back. grad, by y: [rows, out]. grad_x, by x, and grad_past, by past: [rows, in], written; either
- * may be NULL. chosen: as the way forward left it, without past, or NULL. sums: [2, pitch, slices],
- * written: of the gradient by z, and, with figures, of it times the normalized number; NULL when
- * nobody asks. normalized: batch_norm takes its part of grad_x off, which the figures know by then.
+ * may be NULL. chosen: as the way forward left it, without past, or NULL. sums, written: with
+ * figures [2, pitch, slices], of the gradient by z and of it times the normalized number; without
+ * [slices, pitch], of the gradient alone, as weights_back takes it; NULL when nobody asks.
+ * normalized: batch_norm takes its part of grad_x off, which the figures know by then.
  */
 typedef struct {
   bool half, activates, normalized;
@@ -94,8 +95,6 @@ cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *no
 /* From the sums of the way back: the rest of the figures, and gradient: the weight's [channels],
  * then the bias's; NULL when nobody asks. */
 cudaError_t ep_images_norm_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient);
-/* gradient: [channels], written: the first of the sums. */
-cudaError_t ep_images_bias_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient);
 
 /* --- windows.cu: pools whose windows overlap, leave the image, or take means ------------------ */
 

@@ -147,11 +147,19 @@ static __device__ int64_t place_of(const ep_images_weight &of, const ep_images_o
   return out * order.row + out / of.group_outputs * of.in + in;
 }
 
-/* This block's: the last that begins at or before it. */
-static __device__ const ep_images_weight &weight_of(const ep_images_weight *weights, int count) {
-  int i = count - 1;
-  while (weights[i].first_block > blockIdx.x) i--;
-  return weights[i];
+/* This block's: the last that begins at or before it. Each thread reads where one begins. A copy:
+ * what a kernel writes might be a field of the list. All threads of the block call. */
+static __device__ ep_images_weight weight_of(const ep_images_weight *weights, int count,
+                                             bool sums) {
+  const int threads = (int)(blockDim.x * blockDim.y);
+  int begun = 0;
+  for (int first = 0; first < count; first += threads) {
+    const int i = first + (int)(threadIdx.y * blockDim.x + threadIdx.x);
+    int64_t begin = INT64_MAX;
+    if (i < count) begin = sums ? weights[i].first_sum : weights[i].first_block;
+    begun += __syncthreads_count(begin <= (int64_t)blockIdx.x);
+  }
+  return weights[begun - 1];
 }
 
 /* What a thread has: an output and an input, and all their taps or one of them. */
@@ -171,18 +179,28 @@ static __device__ share share_of(const ep_images_weight &of) {
   return mine;
 }
 
+/* Taps that a thread reads before it writes the first. */
+enum { TAPS_AT_ONCE = 9 };
+
 template <typename T>
 static __device__ void share_copy(const ep_images_weight &of, const ep_images_order &order,
                                   const share &mine) {
   const float *from = of.parameters + (mine.out * of.in + mine.in) * of.taps;
   const int64_t first = place_of(of, order, mine.out, mine.in);
-#pragma unroll 4
-  for (int64_t tap = mine.tap; tap < mine.taps; tap++)
-    number_put(order, first + tap * order.pitch, from[tap], (T *)order.numbers);
+  for (int64_t tap = mine.tap; tap < mine.taps; tap += TAPS_AT_ONCE) {
+    float values[TAPS_AT_ONCE] = {};
+#pragma unroll
+    for (int k = 0; k < TAPS_AT_ONCE; k++)
+      if (tap + k < mine.taps) values[k] = __ldg(from + tap + k);
+#pragma unroll
+    for (int k = 0; k < TAPS_AT_ONCE; k++)
+      if (tap + k < mine.taps)
+        number_put(order, first + (tap + k) * order.pitch, values[k], (T *)order.numbers);
+  }
 }
 
 static __global__ void weights_copy(const ep_images_weight *weights, int count) {
-  const ep_images_weight &of = weight_of(weights, count);
+  const ep_images_weight of = weight_of(weights, count, false);
   const share mine = share_of(of);
   if (of.copy.numbers && of.half)
     share_copy<half_number>(of, of.copy, mine);
@@ -196,9 +214,15 @@ template <typename T>
 static __device__ void share_back(const ep_images_weight &of, const share &mine, float *to) {
   const T *from = (const T *)of.copy_gradient.numbers;
   from += place_of(of, of.copy_gradient, mine.out, mine.in);
-#pragma unroll 4
-  for (int64_t tap = mine.tap; tap < mine.taps; tap++)
-    to[tap - mine.tap] = (float)from[tap * of.copy_gradient.pitch];
+  for (int64_t tap = mine.tap; tap < mine.taps; tap += TAPS_AT_ONCE) {
+    float values[TAPS_AT_ONCE] = {};
+#pragma unroll
+    for (int k = 0; k < TAPS_AT_ONCE; k++)
+      if (tap + k < mine.taps) values[k] = (float)__ldg(from + (tap + k) * of.copy_gradient.pitch);
+#pragma unroll
+    for (int k = 0; k < TAPS_AT_ONCE; k++)
+      if (tap + k < mine.taps) to[tap + k - mine.tap] = values[k];
+  }
 }
 
 /* Adds a gradient's slices up in the first of them: numbers across, slices down. */
@@ -206,9 +230,7 @@ enum { ADD_ACROSS = 32, ADD_DOWN = 8 };
 
 static __global__ void slices_add(const ep_images_weight *weights, int count) {
   __shared__ float held[ADD_DOWN][ADD_ACROSS];
-  int i = count - 1;
-  while (weights[i].first_sum > blockIdx.x) i--;
-  const ep_images_weight &of = weights[i];
+  const ep_images_weight of = weight_of(weights, count, true);
   const int64_t numbers = of.copy_gradient.part;
   const int64_t at = (blockIdx.x - of.first_sum) * ADD_ACROSS + threadIdx.x;
   float *from = (float *)of.copy_gradient.numbers + at, sum = 0;
@@ -226,7 +248,7 @@ static __global__ void slices_add(const ep_images_weight *weights, int count) {
 /* What a block's threads have is one piece of the gradient: it is turned in shared memory. */
 static __global__ void weights_back(const ep_images_weight *weights, int count) {
   __shared__ float turned[EP_IMAGES_WEIGHT_THREADS * EP_IMAGES_WEIGHT_TAPS];
-  const ep_images_weight &of = weight_of(weights, count);
+  const ep_images_weight of = weight_of(weights, count, false);
   const share mine = share_of(of);
   int64_t first = (blockIdx.x - of.first_block) * EP_IMAGES_WEIGHT_THREADS;
   if (!of.gradient) return;

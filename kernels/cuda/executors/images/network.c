@@ -66,11 +66,15 @@ static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
   const bool convolves = part->kind == EP_IMAGES_CONVOLUTION;
   const bool finds = part->kind == EP_IMAGES_POOL && part->own->type == EP_LAYER_MAX_POOL2D;
   const bool skips = part->residual && part->past >= images->first_trained;
+  const bool biased = part->kind == EP_IMAGES_BLEND && layer->trained && !part->norm;
   const bool splits = convolves && images->splits, sums = convolves && is_summed(images, part);
   const int64_t outputs = ep_images_across(images, part->out.channels);
   const int64_t weights = convolves ? weights_of(images, i) : 0;
   const int64_t numbers = ep_images_numbers(images, part->out);
   if (sums) layer->sums = sums_of(images, i);
+  if (biased)
+    layer->bias_slices =
+        ep_images_slices(images->half, in_pitch, batch * part->in.height * part->in.width);
   const ep_cuda_buffer buffers[] = {
       {&layer->output, batch, numbers, size},
       {&layer->weight, convolves ? outputs : 0, (splits ? EP_IMAGES_PARTS : 1) * weights, size},
@@ -80,6 +84,7 @@ static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
        weights, size},
       {&layer->chosen, part->pool && part->norm && !part->residual ? batch : 0, numbers, size},
       {&layer->figures, part->norm ? EP_IMAGES_FIGURES : 0, in_pitch, sizeof(float)},
+      {&layer->bias_sums, layer->bias_slices, in_pitch, sizeof(float)},
       {&layer->skip, skips ? batch : 0, ep_images_numbers(images, part->in), size},
       {&layer->places, finds ? batch : 0, numbers, 1},
       {&layer->plain, part->kind == EP_IMAGES_LAYER_NORM ? batch : 0, ep_shape_count(part->in),
@@ -291,6 +296,24 @@ static ep_images_weight weight_of(const ep_images_network *images, int i) {
       .gradient = network->layers[op - network->program->ops].gradient};
 }
 
+/* The bias of a blend, whose gradient is summed up as a weight's is, and which needs no copy. */
+static ep_images_weight bias_of(const ep_images_network *images, int i) {
+  const ep_images_part *part = &images->parts.rows[i];
+  const ep_images_layer *layer = &images->layers[i];
+  const ep_cuda_network *network = images->network;
+  const int64_t pitch = ep_images_across(images, part->in.channels);
+  return (ep_images_weight){.out = part->in.channels,
+                            .in = 1,
+                            .taps = 1,
+                            .group_outputs = part->in.channels,
+                            .slices = layer->bias_slices,
+                            .single = true,
+                            .copy_gradient = {layer->bias_sums, 1, 1, pitch},
+                            .gradient =
+                                network->layers[part->biased - network->program->ops].gradient +
+                                ep_cuda_weights_count(part->biased)};
+}
+
 /* The head's weight, and its bias, which needs no copy. */
 static void head_weights(const ep_images_network *images,
                          ep_images_weight rows[EP_IMAGES_HEAD_WEIGHTS]) {
@@ -328,8 +351,10 @@ static ep_status weights_list(ep_images_network *images, ep_error *error) {
   ep_images_weight *rows = calloc(most, sizeof *rows);
   if (!rows) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of weights");
   int count = 0;
-  for (int i = 0; i < images->parts.count; i++)
+  for (int i = 0; i < images->parts.count; i++) {
     if (images->parts.rows[i].kind == EP_IMAGES_CONVOLUTION) rows[count++] = weight_of(images, i);
+    if (images->layers[i].bias_sums) rows[count++] = bias_of(images, i);
+  }
   if (images->head) {
     head_weights(images, &rows[count]);
     count += EP_IMAGES_HEAD_WEIGHTS;

@@ -34,9 +34,11 @@ typedef struct {
   ep_images_weight_sums sums; /* how that gradient comes about, unless by cuDNN: no slices then */
   ep_convolution ways[EP_IMAGES_WAYS][2]; /* of a full batch; of an epoch's last */
 
-  float *figures;  /* of a norm: [EP_IMAGES_FIGURES, pitch] */
-  void *chosen;    /* of a pool with a norm: what was the greatest, numbers [batch, out, pitch] */
-  void *skip;      /* of a residual: the gradient on its way past, numbers [batch, in, pitch] */
+  float *figures;   /* of a norm: [EP_IMAGES_FIGURES, pitch] */
+  void *chosen;     /* of a pool with a norm: what was the greatest, numbers [batch, out, pitch] */
+  void *skip;       /* of a residual: the gradient on its way past, numbers [batch, in, pitch] */
+  float *bias_sums; /* of a blend's bias without a norm, that is trained: [bias_slices, pitch] */
+  int bias_slices;
   uint8_t *places; /* of a max pool that is no blend's: [batch, out, pitch] */
   float *plain;    /* of a layer_norm: what it takes, in the network's order, [batch, features] */
 } ep_images_layer;

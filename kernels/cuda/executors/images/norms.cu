@@ -85,22 +85,16 @@ template <typename T> static __global__ void figures_forward(ep_images_norm norm
   running[norm.channels] = ep_running_variance(kept[1], spread, norm.pixels, norm.momentum);
 }
 
-static __global__ void figures_back(ep_images_norm norm, bool bias_alone, float *gradient) {
+static __global__ void figures_back(ep_images_norm norm, float *gradient) {
   int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y;
   int slices = norm.slices;
   if (c >= norm.pitch) return;
-  double sum = slices_sum(norm.sums + c * slices, slices), product = 0;
-  if (!bias_alone) product = slices_sum(norm.sums + (norm.pitch + c) * slices, slices);
+  double sum = slices_sum(norm.sums + c * slices, slices);
+  double product = slices_sum(norm.sums + (norm.pitch + c) * slices, slices);
   if (threadIdx.x != 0) return;
-  if (!bias_alone) {
-    norm.figures[EP_IMAGES_GRAD * norm.pitch + c] = (float)(sum / (double)norm.pixels);
-    norm.figures[EP_IMAGES_PRODUCT * norm.pitch + c] = (float)(product / (double)norm.pixels);
-  }
+  norm.figures[EP_IMAGES_GRAD * norm.pitch + c] = (float)(sum / (double)norm.pixels);
+  norm.figures[EP_IMAGES_PRODUCT * norm.pitch + c] = (float)(product / (double)norm.pixels);
   if (!gradient || c >= norm.channels) return;
-  if (bias_alone) {
-    gradient[c] = (float)sum;
-    return;
-  }
   gradient[c] = (float)product;
   if (norm.bias) gradient[norm.channels + c] = (float)sum;
 }
@@ -133,17 +127,7 @@ cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *no
   return cudaGetLastError();
 }
 
-static cudaError_t sums_back(cudaStream_t stream, const ep_images_norm *norm, bool bias_alone,
-                             float *gradient) {
-  figures_back<<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm, bias_alone,
-                                                                          gradient);
-  return cudaGetLastError();
-}
-
 cudaError_t ep_images_norm_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient) {
-  return sums_back(stream, norm, false, gradient);
-}
-
-cudaError_t ep_images_bias_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient) {
-  return sums_back(stream, norm, true, gradient);
+  figures_back<<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm, gradient);
+  return cudaGetLastError();
 }

@@ -81,8 +81,7 @@ static __device__ void lines_sum(float (&sum)[M], float (&held)[M][EP_IMAGES_THR
     const int kept = (lines + 1) / 2;
     if ((int)threadIdx.y + kept < lines) {
 #pragma unroll
-      for (int i = 0; i < M; i++)
-        held[i][mine] = sum[i] += held[i][mine + kept * (int)blockDim.x];
+      for (int i = 0; i < M; i++) held[i][mine] = sum[i] += held[i][mine + kept * (int)blockDim.x];
     }
     __syncthreads();
     lines = kept;
@@ -104,6 +103,16 @@ static __device__ void block_sums(float *sums, int64_t pitch, int64_t channel,
 #pragma unroll
   for (int i = 0; i < 2 * N; i++)
     sums[(i / N * pitch + channel + i % N) * gridDim.x + blockIdx.x] = both[i];
+}
+
+/* The same of one sum alone, in the order of a weight's slices: [slices, pitch]. */
+template <int N>
+static __device__ void block_sum(float *sums, int64_t pitch, int64_t channel, float (&sum)[N]) {
+  __shared__ float held[N][EP_IMAGES_THREADS];
+  lines_sum(sum, held);
+  if (threadIdx.y > 0 || channel >= pitch) return;
+#pragma unroll
+  for (int i = 0; i < N; i++) sums[blockIdx.x * pitch + channel + i] = sum[i];
 }
 
 #endif

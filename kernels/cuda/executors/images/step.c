@@ -272,17 +272,13 @@ static ep_status norm_back(const pass *p, int i, ep_images_blend *blend, ep_erro
   return EP_OK;
 }
 
+/* The sums of a bias's gradient wait for ep_images_weights_back. */
 static ep_status bias_back(const pass *p, int i, ep_images_blend *blend, ep_error *error) {
-  const ep_op *op = p->images->parts.rows[i].biased;
-  float *gradient = op ? layer_of(p, op)->gradient : NULL;
-  const ep_images_norm norm = norm_of(p, i);
-  if (gradient) blend->sums = p->images->sums;
-  blend->slices = norm.slices;
-  if (!gradient && !blend->grad_x && !blend->grad_past) return EP_OK;
+  const ep_images_layer *layer = &p->images->layers[i];
+  blend->sums = layer->bias_sums;
+  blend->slices = layer->bias_slices;
+  if (!blend->sums && !blend->grad_x && !blend->grad_past) return EP_OK;
   EP_CUDA_TRY(ep_images_blend_back(stream_of(p), blend), "what follows a convolution, backward");
-  if (!gradient) return EP_OK;
-  EP_CUDA_TRY(ep_images_bias_back(stream_of(p), &norm, gradient + ep_cuda_weights_count(op)),
-              "a bias's gradient");
   return EP_OK;
 }
 
