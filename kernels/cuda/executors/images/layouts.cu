@@ -297,27 +297,58 @@ cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weights 
 
 /* --- dropout --------------------------------------------------------------------------------- */
 
+/* Bit i: whether element first + i of the layer is kept. One call of Philox decides four. */
+template <int N>
+static __device__ uint32_t kept_of(const ep_op &op, uint64_t seed, int64_t step, int64_t first) {
+  uint32_t kept = 0;
+  for (int64_t quad = first / 4; 4 * quad < first + N; quad++) {
+    const ep_random4 words = ep_dropout_words(seed, step, op.layer, quad);
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const int i = (int)(4 * quad + k - first);
+      if (i >= 0 && i < N && ep_dropout_word_keeps(words.word[k], op.p)) kept |= 1u << i;
+    }
+  }
+  return kept;
+}
+
+/* A thread a pack of as many neighbouring pixels as a word of bits holds: their elements share
+ * calls of Philox. */
+enum { DROPPED_PIXELS = 4 };
+
 template <typename T>
 static __global__ void dropout(ep_op op, int64_t first, int64_t count, int64_t packs, uint64_t seed,
                                const ep_cuda_clock *clock, bool backward, const T *x, T *y) {
-  constexpr int N = PACK<T>;
+  constexpr int N = PACK<T>, PIXELS = DROPPED_PIXELS;
   const int64_t pixels = op.out.height * op.out.width, channels = op.out.channels;
+  const int64_t chunks = (pixels + PIXELS - 1) / PIXELS;
   int64_t step = backward ? clock->current : clock->epoch * clock->steps_per_epoch + clock->batch;
   float scale = ep_dropout_scale(op.p);
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
-    int64_t pack = at % packs, rest = at / packs, pixel = rest % pixels;
-    int64_t row = first + rest / pixels;
-    float values[N];
-    load<N>(x + at * N, values);
+    const int64_t pack = at % packs, rest = at / packs, row = rest / chunks;
+    const int64_t pixel = rest % chunks * PIXELS, channel = (first + row) * channels + pack * N;
+    const int64_t place = ((row * pixels + pixel) * packs + pack) * N;
+    float values[PIXELS][N] = {};
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-      int64_t channel = row * channels + pack * N + i;
-      int64_t element = op.type == EP_LAYER_DROPOUT2D ? channel : channel * pixels + pixel;
-      bool keeps = ep_dropout_keeps(seed, step, op.layer, element, op.p);
-      values[i] = keeps ? scale * values[i] : 0.0f;
+    for (int k = 0; k < PIXELS; k++)
+      if (pixel + k < pixels) load<N>(x + place + k * packs * N, values[k]);
+    uint32_t kept = 0; /* bit PIXELS * i + k: channel i of pixel k */
+    if (op.type == EP_LAYER_DROPOUT2D) {
+      const uint32_t whole = kept_of<N>(op, seed, step, channel);
+      for (int i = 0; i < N; i++)
+        if (whole >> i & 1) kept |= ((1u << PIXELS) - 1) << PIXELS * i;
+    } else {
+      for (int i = 0; i < N; i++)
+        kept |= kept_of<PIXELS>(op, seed, step, (channel + i) * pixels + pixel) << PIXELS * i;
     }
-    store<N>(y + at * N, values);
+#pragma unroll
+    for (int k = 0; k < PIXELS; k++) {
+#pragma unroll
+      for (int i = 0; i < N; i++)
+        values[k][i] = kept >> (PIXELS * i + k) & 1 ? scale * values[k][i] : 0.0f;
+      if (pixel + k < pixels) store<N>(y + place + k * packs * N, values[k]);
+    }
   }
 }
 
@@ -325,7 +356,8 @@ cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, i
                               int64_t rows, uint64_t seed, const ep_cuda_clock *clock,
                               bool backward, const void *x, void *y) {
   int64_t packs = ep_images_pitch(half, op->out.channels) / ep_images_pack(half);
-  int64_t count = rows * op->out.height * op->out.width * packs;
+  int64_t pixels = op->out.height * op->out.width;
+  int64_t count = rows * ((pixels + DROPPED_PIXELS - 1) / DROPPED_PIXELS) * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
