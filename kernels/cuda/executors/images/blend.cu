@@ -160,6 +160,14 @@ static __device__ void window_greatest(const ep_images_blend &blend, const affin
     }
 }
 
+/* What the next convolution takes in three parts. */
+template <typename T>
+static __device__ void parts_store(const ep_images_blend &blend, int64_t pixel, int64_t channel,
+                                   const float (&value)[PACK<T>]) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if (blend.split) split_store(blend.split, pixel, blend.pitch, channel, value);
+}
+
 /* --- forward --------------------------------------------------------------------------------- */
 
 template <typename T, int K, int A>
@@ -179,6 +187,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
                              chosen, place);
     int64_t to = w.output * blend.pitch + channel;
     store<N>((T *)blend.y + to, most);
+    parts_store<T>(blend, w.output, channel, most);
     if (K != 1 && blend.chosen) store<N>((T *)blend.chosen + to, chosen);
   }
 }
@@ -248,7 +257,10 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
             if (blend.normalized)
               x[i] = of.scale[i] * (g - norm.grad[i] - normalized * norm.product[i]);
           }
-          if (blend.grad_x) store<N>((T *)blend.grad_x + at_pixel, x);
+          if (blend.grad_x) {
+            store<N>((T *)blend.grad_x + at_pixel, x);
+            parts_store<T>(blend, pixel, channel, x);
+          }
           if (blend.grad_past) store<N>((T *)blend.grad_past + at_pixel, by_z);
         }
     }
@@ -306,6 +318,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
         x[i] = of.scale[i] * g + (factor[i] * x[i] + constant[i]);
       }
       store<N>((T *)blend.grad_x + first + k / 2 * line + k % 2 * blend.pitch, x);
+      parts_store<T>(blend, w.pixel + k / 2 * blend.in.width + k % 2, channel, x);
     }
   }
 }

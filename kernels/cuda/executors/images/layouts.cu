@@ -65,7 +65,8 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
 /* A thread as many taps of an output's window as a pack has numbers: of C channels they fill C
  * packs. C: 1 … 4. */
 template <typename T, int C>
-static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to) {
+static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to,
+                               float *split) {
   constexpr int TAPS = PACK<T>;
   const uint32_t wide = (uint32_t)op.kernel[1], chunks = (packs + C - 1) / C;
   const int high = (int)op.in.height, across = (int)op.in.width;
@@ -92,12 +93,17 @@ static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T
 #pragma unroll
     for (int c = 0; c < C; c++)
       if (chunk * C + c < packs) *(pack<T, TAPS> *)(mine + c * TAPS) = values[c];
+    if constexpr (sizeof(T) == sizeof(float))
+#pragma unroll
+      for (int c = 0; c < C; c++)
+        if (split && chunk * C + c < packs)
+          split_store(split, pixel, (int64_t)packs * TAPS, (chunk * C + c) * TAPS, values[c].of);
   }
 }
 
 template <typename T>
-static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, const T *from,
-                           T *to) {
+static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, const T *from, T *to,
+                           float *split) {
   const uint32_t channels = (uint32_t)op->in.channels;
   const int64_t window = channels * op->kernel[0] * op->kernel[1];
   const uint32_t packs = (uint32_t)((window + PACK<T> - 1) / PACK<T>);
@@ -105,20 +111,20 @@ static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, c
   const uint32_t count = (uint32_t)(rows * op->out.height * op->out.width) * chunks;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   if (channels == 1)
-    patches<T, 1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
   else if (channels == 2)
-    patches<T, 2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
   else if (channels == 3)
-    patches<T, 3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
   else
-    patches<T, 4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
 }
 
 cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                              const void *x, void *patched) {
+                              const void *x, void *patched, float *split) {
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
-    patches_launch(stream, op, rows, (const T *)x, (T *)patched);
+    patches_launch(stream, op, rows, (const T *)x, (T *)patched, split);
   });
   return cudaGetLastError();
 }
@@ -400,18 +406,9 @@ static __global__ void split(uint32_t count, uint32_t packs, const float *from, 
   constexpr int N = PACK<float>;
   for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += gridDim.x * EP_IMAGES_THREADS) {
-    float value[N], high[N], low[N];
+    float value[N];
     fetch(from + (int64_t)at * N, value);
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-      high[i] = tf32_rounded(value[i]);
-      low[i] = value[i] - high[i];
-    }
-    const int64_t pitch = (int64_t)packs * N;
-    float *mine = to + (int64_t)(at / packs) * EP_IMAGES_PARTS * pitch + at % packs * N;
-    store<N>(mine, high);
-    store<N>(mine + pitch, low);
-    store<N>(mine + 2 * pitch, high);
+    split_store(to, at / packs, (int64_t)packs * N, at % packs * N, value);
   }
 }
 

@@ -44,6 +44,21 @@ template <typename T> static __device__ inline void fetch(const T *from, float (
   spread(fetch(from), to);
 }
 
+/* Four channels of a pixel in three parts: ep_images_split. */
+static __device__ inline void split_store(float *to, int64_t pixel, int64_t pitch, int64_t channel,
+                                          const float (&value)[PACK<float>]) {
+  float high[PACK<float>], low[PACK<float>];
+#pragma unroll
+  for (int i = 0; i < PACK<float>; i++) {
+    high[i] = tf32_rounded(value[i]);
+    low[i] = value[i] - high[i];
+  }
+  float *mine = to + pixel * EP_IMAGES_PARTS * pitch + channel;
+  store<PACK<float>>(mine, high);
+  store<PACK<float>>(mine + pitch, low);
+  store<PACK<float>>(mine + 2 * pitch, high);
+}
+
 /* Threads side by side take the packs of a pixel, one above the other the pixels: a thread stays
  * with its channels. */
 enum { EP_IMAGES_THREADS = 256, EP_IMAGES_ACROSS = 32 };

@@ -42,9 +42,25 @@ static ep_status operand_split(const pass *p, int i, ep_convolution_way way, ep_
   return EP_OK;
 }
 
+/* Whether what stands next to convolution i, the layout of its windows or a blend, leaves that
+ * operand in three parts, and nothing is added to it after that. */
+static bool is_split_before(const ep_images_network *images, int i, ep_convolution_way way) {
+  const ep_images_part *parts = images->parts.rows;
+  if (!images->splits || parts[i].kind != EP_IMAGES_CONVOLUTION) return false;
+  if (way == EP_CONVOLUTION_FORWARD)
+    return i > 0 ? parts[i - 1].kind == EP_IMAGES_BLEND : images->patches != NULL;
+  if (i <= images->first_trained || i + 1 == images->parts.count ||
+      parts[i + 1].kind != EP_IMAGES_BLEND)
+    return false;
+  for (int j = i + 1; j < images->parts.count; j++)
+    if (images->layers[j].skip && parts[j].past == i) return false;
+  return true;
+}
+
 static ep_status convolve(const pass *p, int i, ep_convolution_way way, ep_error *error) {
   const ep_images_layer *layer = &p->images->layers[i];
-  ep_status status = p->images->splits ? operand_split(p, i, way, error) : EP_OK;
+  const bool splits = p->images->splits && !is_split_before(p->images, i, way);
+  ep_status status = splits ? operand_split(p, i, way, error) : EP_OK;
   return status == EP_OK ? ep_convolution_run(&layer->ways[way][p->kind], error) : status;
 }
 
@@ -145,7 +161,9 @@ static ep_status blend_forward(const pass *p, int i, ep_error *error) {
     const ep_images_norm norm = norm_of(p, i);
     EP_CUDA_TRY(ep_images_norm_forward(stream_of(p), &norm), "a norm");
   }
-  const ep_images_blend blend = blend_of(p, i);
+  ep_images_blend blend = blend_of(p, i);
+  if (i + 1 < p->images->parts.count && is_split_before(p->images, i + 1, EP_CONVOLUTION_FORWARD))
+    blend.split = p->images->split_x;
   EP_CUDA_TRY(ep_images_blend_forward(stream_of(p), &blend), "what follows a convolution");
   return EP_OK;
 }
@@ -288,6 +306,7 @@ static ep_status blend_back(const pass *p, int i, ep_error *error) {
   ep_images_blend blend = blend_of(p, i);
   blend.grad = images->grads[layer->grad];
   if (i > images->first_trained) blend.grad_x = images->grads[1 - layer->grad];
+  if (i > 0 && is_split_before(images, i - 1, EP_CONVOLUTION_BACK)) blend.split = images->split_y;
   blend.grad_past = layer->skip;
   return images->parts.rows[i].norm ? norm_back(p, i, &blend, error)
                                     : bias_back(p, i, &blend, error);
@@ -389,7 +408,8 @@ static ep_status forward(const pass *p, ep_error *error) {
   EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), &images->weights), "the weights");
   if (images->patches)
     EP_CUDA_TRY(ep_images_patches(stream_of(p), images->half, images->parts.rows[0].own, p->rows,
-                                  images->input, images->patches),
+                                  images->input, images->patches,
+                                  images->splits ? images->split_x : NULL),
                 "the windows of a convolution");
   ep_status status = EP_OK;
   for (int i = 0; i <= last && status == EP_OK; i++) status = part_forward(p, i, error);
