@@ -124,6 +124,13 @@ static extent extent_of(const ep_images_network *images) {
   return most;
 }
 
+/* Whether the last part's output is what the shared network takes: one pixel without a gap. */
+static bool is_flat(const ep_images_network *images) {
+  const ep_shape last = images->parts.rows[images->parts.count - 1].out;
+  return !images->head && !images->half && last.height * last.width == 1 &&
+         ep_images_across(images, last.channels) == last.channels;
+}
+
 static ep_status memory_take(ep_images_network *images, ep_error *error) {
   const ep_program *program = images->network->program;
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
@@ -137,8 +144,8 @@ static ep_status memory_take(ep_images_network *images, ep_error *error) {
   const ep_cuda_buffer buffers[] = {
       {&images->input, batch, program->in.height * program->in.width * images->in_pitch, size},
       {&images->patches, window > 0 ? batch : 0, first.height * first.width * window, size},
-      {&images->flat, batch, images->head ? images->head->out_features : ep_shape_count(last),
-       sizeof(float)},
+      {&images->flat, is_flat(images) ? 0 : batch,
+       images->head ? images->head->out_features : ep_shape_count(last), sizeof(float)},
       {&images->grads[0], batch, most.numbers, size},
       {&images->grads[1], batch, most.numbers, size},
       {&images->sums, 2 * EP_IMAGES_SLICES, most.pitch, sizeof(float)},
@@ -151,6 +158,7 @@ static ep_status memory_take(ep_images_network *images, ep_error *error) {
                                              sizeof buffers / sizeof *buffers, error);
   for (int i = 0; status == EP_OK && i < images->parts.count; i++)
     status = layer_take(images, i, error);
+  if (is_flat(images)) images->flat = images->layers[images->parts.count - 1].output;
   return status;
 }
 

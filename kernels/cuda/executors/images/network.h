@@ -56,7 +56,8 @@ typedef struct {
   void *input;   /* numbers [batch, in pixels, in_pitch] */
   void *patches; /* windows of the first part, [batch, out pixels, pitch of a window]; NULL when it
                     is a convolution like others */
-  float *flat;   /* [batch, features]: what the shared network goes on from */
+  float *flat;   /* [batch, features]: what the shared network goes on from; the last part's output,
+                    where that lies so */
   const ep_op *head;  /* a linear layer of few outputs after flatten, or NULL */
   int head_slices;    /* of a batch's rows, for its gradients */
   float *head_weight; /* [outputs, pixels, pitch] */

@@ -421,6 +421,7 @@ static ep_status forward(const pass *p, ep_error *error) {
                 "a linear layer");
     return EP_OK;
   }
+  if (images->flat == images->layers[last].output) return EP_OK;
   EP_CUDA_TRY(ep_images_give(stream_of(p), images->half, p->rows, out.channels,
                              out.height * out.width, images->layers[last].output, images->flat),
               "the images' features");
