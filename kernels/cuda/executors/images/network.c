@@ -67,6 +67,10 @@ static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
   const bool finds = part->kind == EP_IMAGES_POOL && part->own->type == EP_LAYER_MAX_POOL2D;
   const bool skips = part->residual && part->past >= images->first_trained;
   const bool biased = part->kind == EP_IMAGES_BLEND && layer->trained && !part->norm;
+  const bool direct = ep_images_norm_is_direct(images, part);
+  const bool normed = direct && part->own->weight >= 0;
+  const ep_cuda_layer *own =
+      part->own ? &images->network->layers[part->own - images->network->program->ops] : NULL;
   const bool splits = convolves && images->splits, sums = convolves && is_summed(images, part);
   const int64_t outputs = ep_images_across(images, part->out.channels);
   const int64_t weights = convolves ? weights_of(images, i) : 0;
@@ -87,8 +91,11 @@ static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
       {&layer->bias_sums, layer->bias_slices, in_pitch, sizeof(float)},
       {&layer->skip, skips ? batch : 0, ep_images_numbers(images, part->in), size},
       {&layer->places, finds ? batch : 0, numbers, 1},
-      {&layer->plain, part->kind == EP_IMAGES_LAYER_NORM ? batch : 0, ep_shape_count(part->in),
-       sizeof(float)},
+      {&layer->plain, part->kind == EP_IMAGES_LAYER_NORM && !direct ? batch : 0,
+       ep_shape_count(part->in), sizeof(float)},
+      {&layer->norm_weights, normed ? 2 : 0, ep_shape_count(part->in), sizeof(float)},
+      {&layer->norm_gradient, normed && layer->trained ? own->slices : 0,
+       2 * ep_shape_count(part->in), sizeof(float)},
   };
   return ep_cuda_memory_take_all(&images->network->memory, buffers,
                                  sizeof buffers / sizeof *buffers, error);
@@ -112,7 +119,7 @@ static extent extent_of(const ep_images_network *images) {
       most.numbers = greater(most.numbers, ep_images_numbers(images, shapes[j]));
       most.pitch = greater(most.pitch, ep_images_across(images, shapes[j].channels));
     }
-    if (part->kind == EP_IMAGES_LAYER_NORM)
+    if (part->kind == EP_IMAGES_LAYER_NORM && !ep_images_norm_is_direct(images, part))
       most.plain = greater(most.plain, ep_shape_count(part->in));
     if (!images->splits || part->kind != EP_IMAGES_CONVOLUTION) continue;
     const int64_t pixels = part->out.height * part->out.width;
@@ -170,7 +177,7 @@ static bool trains(const ep_images_network *images, const ep_op *op) {
 }
 
 /* Which are trained, and where the gradients lie: a part's way back leaves them in the other place,
- * but for a dropout's. */
+ * but for a dropout's and that of a norm of the images as they lie. */
 static void layers_decide(ep_images_network *images) {
   const ep_images_parts *parts = &images->parts;
   images->first_trained = parts->count;
@@ -179,7 +186,7 @@ static void layers_decide(ep_images_network *images) {
     const ep_images_part *part = &parts->rows[i];
     ep_images_layer *layer = &images->layers[i];
     layer->grad = grad;
-    if (part->kind != EP_IMAGES_DROPOUT) grad = 1 - grad;
+    if (part->kind != EP_IMAGES_DROPOUT && !ep_images_norm_is_direct(images, part)) grad = 1 - grad;
     layer->trained = part->kind == EP_IMAGES_BLEND
                          ? trains(images, part->biased) || trains(images, part->norm)
                          : trains(images, part->own);
@@ -322,6 +329,26 @@ static ep_images_weight bias_of(const ep_images_network *images, int i) {
                                 ep_cuda_weights_count(part->biased)};
 }
 
+/* A layer_norm's weight and the bias behind it, each a number for each channel of each pixel. */
+static ep_images_weight norm_weights_of(const ep_images_network *images, int i) {
+  const ep_images_part *part = &images->parts.rows[i];
+  const ep_images_layer *layer = &images->layers[i];
+  const ep_cuda_network *network = images->network;
+  const ep_cuda_layer *own = &network->layers[part->own - network->program->ops];
+  const int64_t features = ep_shape_count(part->in), channels = part->in.channels;
+  return (ep_images_weight){
+      .out = 2,
+      .in = channels,
+      .taps = part->in.height * part->in.width,
+      .group_outputs = 2,
+      .slices = own->slices,
+      .single = true,
+      .parameters = network->parameters + part->own->weight,
+      .copy = {layer->norm_weights, features, channels, 0},
+      .copy_gradient = {layer->norm_gradient, features, channels, 2 * features},
+      .gradient = own->gradient};
+}
+
 /* The head's weight, and its bias, which needs no copy. */
 static void head_weights(const ep_images_network *images,
                          ep_images_weight rows[EP_IMAGES_HEAD_WEIGHTS]) {
@@ -362,6 +389,7 @@ static ep_status weights_list(ep_images_network *images, ep_error *error) {
   for (int i = 0; i < images->parts.count; i++) {
     if (images->parts.rows[i].kind == EP_IMAGES_CONVOLUTION) rows[count++] = weight_of(images, i);
     if (images->layers[i].bias_sums) rows[count++] = bias_of(images, i);
+    if (images->layers[i].norm_weights) rows[count++] = norm_weights_of(images, i);
   }
   if (images->head) {
     head_weights(images, &rows[count]);

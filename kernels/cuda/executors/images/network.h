@@ -42,6 +42,9 @@ typedef struct {
   int bias_slices;
   uint8_t *places; /* of a max pool that is no blend's: [batch, out, pitch] */
   float *plain;    /* of a layer_norm: what it takes, in the network's order, [batch, features] */
+  /* Of one that takes the images as they lie: its weight and bias in their order, [2, features],
+   * and the gradient, [the network's slices, those]. */
+  float *norm_weights, *norm_gradient;
 } ep_images_layer;
 
 typedef struct {
@@ -86,6 +89,14 @@ static inline void *ep_images_output(const ep_images_network *images, int i) {
 /* Numbers of a pixel with so many channels. */
 static inline int64_t ep_images_across(const ep_images_network *images, int64_t channels) {
   return ep_images_pitch(images->half, channels);
+}
+
+/* Whether a part is a layer_norm that takes the images as they lie: float32 without gaps, whose
+ * weights are put into their order. Its way back writes over the gradient. */
+static inline bool ep_images_norm_is_direct(const ep_images_network *images,
+                                            const ep_images_part *part) {
+  return part->kind == EP_IMAGES_LAYER_NORM && !images->half &&
+         ep_images_across(images, part->in.channels) == part->in.channels;
 }
 
 /* Numbers of a convolution's window. */

@@ -168,11 +168,27 @@ static ep_status blend_forward(const pass *p, int i, ep_error *error) {
   return EP_OK;
 }
 
-/* By the shared network's kernel, in its order. */
+/* By the shared network's kernel, in its order, or as the images lie. */
 static ep_cuda_norm layer_norm_of(const pass *p, int i) {
   const ep_images_network *images = p->images;
-  const ep_op *op = images->parts.rows[i].own;
+  const ep_images_part *part = &images->parts.rows[i];
+  const ep_images_layer *own = &images->layers[i];
+  const ep_op *op = part->own;
   const ep_cuda_layer *layer = layer_of(p, op);
+  if (ep_images_norm_is_direct(images, part))
+    return (ep_cuda_norm){.op = *op,
+                          .rows = p->rows,
+                          .training = true,
+                          .x = ep_images_output(images, i - 1),
+                          .weight = own->norm_weights,
+                          .bias = own->norm_weights ? own->norm_weights + ep_shape_count(part->in)
+                                                    : NULL,
+                          .y = own->output,
+                          .saved = layer->saved,
+                          .grad = images->grads[own->grad],
+                          .gradient = own->norm_gradient,
+                          .sums = layer->sums,
+                          .slices = layer->slices};
   return (ep_cuda_norm){.op = *op,
                         .rows = p->rows,
                         .training = true,
@@ -209,6 +225,10 @@ static ep_status layer_norm_forward(const pass *p, int i, ep_error *error) {
   const ep_images_network *images = p->images;
   const ep_shape shape = images->parts.rows[i].in;
   const ep_cuda_norm norm = layer_norm_of(p, i);
+  if (ep_images_norm_is_direct(images, &images->parts.rows[i])) {
+    EP_CUDA_TRY(ep_cuda_norm_forward(stream_of(p), &norm), "a norm");
+    return EP_OK;
+  }
   ep_status status =
       plain_give(p, shape, ep_images_output(images, i - 1), images->layers[i].plain, error);
   if (status != EP_OK) return status;
@@ -221,6 +241,10 @@ static ep_status layer_norm_back(const pass *p, int i, ep_error *error) {
   const ep_shape shape = images->parts.rows[i].in;
   const int grad = images->layers[i].grad;
   const ep_cuda_norm norm = layer_norm_of(p, i);
+  if (ep_images_norm_is_direct(images, &images->parts.rows[i])) {
+    EP_CUDA_TRY(ep_cuda_norm_backward(stream_of(p), &norm), "a norm, backward");
+    return EP_OK;
+  }
   ep_status status = plain_give(p, shape, images->grads[grad], images->plain, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_norm_backward(stream_of(p), &norm), "a norm, backward");
