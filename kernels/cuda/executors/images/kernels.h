@@ -131,11 +131,12 @@ typedef struct {
   int64_t row, pitch, part;
 } ep_images_order;
 
-/* A convolution's weights, or those of a linear layer on images, whose taps are the pixels:
- * parameters [out, in, taps], to copies in other orders, or from a gradient in another order, whose
- * slices are added up in the first of them, to one in the parameters' order. in: those of a group,
- * `group_outputs` outputs; the copies have the inputs of all groups, zero for those of others.
- * Blocks from first_block on work on it, and from first_sum on on its slices. */
+/* A convolution's weights, or those of a linear layer on images or of a layer_norm, whose taps are
+ * the pixels; or biases, which have a gradient alone: parameters [out, in, taps], to copies in
+ * other orders, or from a gradient in another order, whose slices are added up in the first of
+ * them, to one in the parameters' order. in: those of a group, `group_outputs` outputs; the copies
+ * have the inputs of all groups, zero for those of others. Blocks from first_block on work on it,
+ * and from first_sum on on its slices. */
 typedef struct {
   int64_t out, in, taps, group_outputs, first_block, first_sum;
   int slices;

@@ -3,10 +3,10 @@
  * Images lie pixel by pixel (kernels.h), in bfloat16 where `precision` is bf16, else in float32;
  * the parameters, their gradients, sums and statistics are float32. Where `precision` is fp32, what
  * a convolution reads is split first, into scratch, by the blend that writes it or by
- * ep_images_split. A step is: the batch and the
- * weights, copied into cuDNN's order; the parts (parts.h), forward; the layers after flatten, the
- * loss and their way back, which are the shared network's but for a last layer of few outputs; the
- * parts, back; the update, the network's as well. */
+ * ep_images_split. A step is: the batch and the weights, copied into cuDNN's order; the parts
+ * (parts.h), forward; the layers after flatten, the loss and their way back, which are the shared
+ * network's but for a last layer of few outputs; the parts, back; the update, the network's as
+ * well. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
 #define EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
 
