@@ -133,10 +133,10 @@ typedef struct {
 
 /* A convolution's weights, or those of a linear layer on images or of a layer_norm, whose taps are
  * the pixels; or biases, which have a gradient alone: parameters [out, in, taps], to copies in
- * other orders, or from a gradient in another order, whose slices are added up in the first of
- * them, to one in the parameters' order. in: those of a group, `group_outputs` outputs; the copies
- * have the inputs of all groups, zero for those of others. Blocks from first_block on work on it,
- * and from first_sum on on its slices. */
+ * other orders, or from a gradient in another order, whose slices are added up, to one in the
+ * parameters' order. in: those of a group, `group_outputs` outputs; the copies have the inputs of
+ * all groups, zero for those of others. Blocks from first_block on work on it, and from first_sum
+ * on on its slices. */
 typedef struct {
   int64_t out, in, taps, group_outputs, first_block, first_sum;
   int slices;
@@ -147,11 +147,12 @@ typedef struct {
   float *gradient; /* NULL: not trained */
 } ep_images_weight;
 enum { EP_IMAGES_WEIGHT_THREADS = 128, EP_IMAGES_WEIGHT_TAPS = 25 };
-/* rows: device [count]; blocks, and those for slices: in all. */
+/* rows: device [count]; blocks, and those for slices: in all; moves: a gradient has no slices. */
 typedef struct {
   ep_images_weight *rows;
   int count;
   int64_t blocks, sums;
+  bool moves;
 } ep_images_weights;
 /* Shares the blocks of *all out among its rows, which are on the host still. */
 void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all);

@@ -231,7 +231,16 @@ static __device__ void share_back(const ep_images_weight &of, const share &mine,
   }
 }
 
-/* Adds a gradient's slices up in the first of them: numbers across, slices down. */
+/* The gradient of number `at` in the other order, where it is one of the parameters'. */
+static __device__ void sum_put(const ep_images_weight &of, int64_t at, float sum) {
+  const ep_images_order &order = of.copy_gradient;
+  const int64_t out = at / order.row, rest = at % order.row, tap = rest / order.pitch;
+  const int64_t in = rest % order.pitch - out / of.group_outputs * of.in;
+  if (out < of.out && tap < of.taps && in >= 0 && in < of.in)
+    of.gradient[(out * of.in + in) * of.taps + tap] = sum;
+}
+
+/* Adds a gradient's slices up: numbers across, slices down. */
 enum { ADD_ACROSS = 32, ADD_DOWN = 8 };
 
 static __global__ void slices_add(const ep_images_weight *weights, int count) {
@@ -239,7 +248,8 @@ static __global__ void slices_add(const ep_images_weight *weights, int count) {
   const ep_images_weight of = weight_of(weights, count, true);
   const int64_t numbers = of.copy_gradient.part;
   const int64_t at = (blockIdx.x - of.first_sum) * ADD_ACROSS + threadIdx.x;
-  float *from = (float *)of.copy_gradient.numbers + at, sum = 0;
+  const float *from = (const float *)of.copy_gradient.numbers + at;
+  float sum = 0;
   if (at < numbers)
 #pragma unroll 8
     for (int slice = threadIdx.y; slice < of.slices; slice += ADD_DOWN)
@@ -248,16 +258,17 @@ static __global__ void slices_add(const ep_images_weight *weights, int count) {
   __syncthreads();
   if (threadIdx.y > 0 || at >= numbers) return;
   for (int line = 1; line < ADD_DOWN; line++) sum += held[line][threadIdx.x];
-  *from = sum;
+  sum_put(of, at, sum);
 }
 
-/* What a block's threads have is one piece of the gradient: it is turned in shared memory. */
+/* Of gradients without slices: what a block's threads have is one piece of it, and turned in shared
+ * memory. */
 static __global__ void weights_back(const ep_images_weight *weights, int count) {
   __shared__ float turned[EP_IMAGES_WEIGHT_THREADS * EP_IMAGES_WEIGHT_TAPS];
   const ep_images_weight of = weight_of(weights, count, false);
   const share mine = share_of(of);
   int64_t first = (blockIdx.x - of.first_block) * EP_IMAGES_WEIGHT_THREADS;
-  if (!of.gradient) return;
+  if (!of.gradient || of.slices > 1) return;
   float *to = turned + threadIdx.x * of.taps;
   if (of.single) to = of.gradient + (mine.out * of.in + mine.in) * of.taps + mine.tap;
   if (of.half)
@@ -289,6 +300,7 @@ void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all) {
     const int64_t shares = rows[i].out * rows[i].in * (rows[i].single ? rows[i].taps : 1);
     rows[i].first_block = all->blocks;
     all->blocks += (shares + each - 1) / each;
+    if (rows[i].gradient && rows[i].slices <= 1) all->moves = true;
     rows[i].first_sum = all->sums;
     all->sums += sums_of(&rows[i]);
   }
@@ -297,7 +309,8 @@ void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all) {
 cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weights *all) {
   unsigned int blocks = (unsigned int)all->blocks, sums = (unsigned int)all->sums;
   if (sums > 0) slices_add<<<sums, dim3(ADD_ACROSS, ADD_DOWN), 0, stream>>>(all->rows, all->count);
-  weights_back<<<blocks, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(all->rows, all->count);
+  if (all->moves)
+    weights_back<<<blocks, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(all->rows, all->count);
   return cudaGetLastError();
 }
 
