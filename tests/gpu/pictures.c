@@ -208,9 +208,39 @@ static ep_case *example_create(void) {
   return self;
 }
 
-static ep_case *(*const create[])(void) = {stages_create, blocks_create, frozen_create,
-                                           tuned_create,  groups_create, pixels_create,
-                                           wide_create,   example_create};
+/* Layers too small for a GPU's blocks; what goes past a convolution without a bias; a layer_norm
+ * of channels that fill their packs; masks of channels that do not; a mean of some pixels. */
+static ep_case *small_create(void) {
+  ep_case *self =
+      ep_case_create_image("small and deep", (ep_shape){3, 24, 25}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(
+      self, 9, &(ep_case_window){.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}, true);
+  ep_case_add(self, EP_LAYER_GELU);
+  ep_case_add_conv2d(self, 12, &(ep_case_window){.kernel = {1, 1}}, false);
+  int block = ep_case_last(self);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_conv2d(self, 12, &same, true);
+  ep_case_add_residual(self, block);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add(self, EP_LAYER_SILU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.2f);
+  ep_case_add_pool(self, EP_LAYER_AVG_POOL2D, &(ep_case_window){.kernel = {3, 3}});
+  ep_case_add_conv2d(self, 22, &(ep_case_window){.kernel = {1, 1}}, true);
+  ep_case_add(self, EP_LAYER_GELU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.3f);
+  ep_case_add_adaptive_pool(self, 1, 1);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 5, true);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 61, .batch_size = 24, .shuffle = true, .steps = 7, .lr = 0.005f, .seed = 49});
+  return self;
+}
+
+static ep_case *(*const create[])(void) = {stages_create, blocks_create,  frozen_create,
+                                           tuned_create,  groups_create,  pixels_create,
+                                           wide_create,   example_create, small_create};
 enum { PICTURES = sizeof create / sizeof *create, PRECISIONS = 3 };
 
 /* In each precision. It happens in bfloat16 that another pixel of a window is the greatest, or a

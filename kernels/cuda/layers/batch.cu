@@ -10,6 +10,9 @@
  * threads find a row each, ROWS at most, before they fetch any. */
 enum { THREADS = 256, PIXEL_THREADS = 512, BLOCKS_ENOUGH = 1024, ROWS = THREADS };
 
+/* Blocks up to which a long row has several. */
+enum { BLOCKS_FEW = 256 };
+
 /* Number `at` of a row as the network takes it; from: the row as stored. */
 static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentation &drawn,
                                   int64_t from, int64_t at) {
@@ -98,7 +101,8 @@ static __device__ void rows_take(const ep_cuda_batch &batch, int64_t first, int6
                                  T *out, int64_t pitch) {
   __shared__ int64_t places[ROWS];
   places_find(batch, clock, first, end, places);
-  int lane = threadIdx.x % group, groups = blockDim.x / group;
+  const int span = gridDim.y * group; /* threads of a row, in blocks of their own */
+  const int lane = blockIdx.y * group + threadIdx.x % group, groups = blockDim.x / group;
   int64_t columns = batch.in.channels * batch.in.height * batch.in.width;
   const uint32_t *y = (const uint32_t *)batch.y;
   uint32_t *batch_y = (uint32_t *)batch.batch_y;
@@ -108,11 +112,11 @@ static __device__ void rows_take(const ep_cuda_batch &batch, int64_t first, int6
     if (!out) { /* only its target is asked for */
     } else if (how == TAKE_ONES) {
 #pragma unroll 4
-      for (int64_t i = lane; i < columns; i += group)
+      for (int64_t i = lane; i < columns; i += span)
         to[i] = (T)one_take(batch, from * columns + i, i);
     } else if (how == TAKE_FOURS) {
 #pragma unroll 4
-      for (int64_t i = 4 * lane; i < columns; i += 4 * group) {
+      for (int64_t i = 4 * lane; i < columns; i += 4 * span) {
         float values[4];
         four_take(batch, from * columns + i, i, values);
         store<4>(to + i, values);
@@ -123,13 +127,13 @@ static __device__ void rows_take(const ep_cuda_batch &batch, int64_t first, int6
                                                          batch.seed, clock->epoch, index)
                                        : ep_augment_none(batch.stored, batch.in);
       if (batch.batch_pixels)
-        for (int64_t i = lane; i < batch.in.height * batch.in.width; i += group)
+        for (int64_t i = lane; i < batch.in.height * batch.in.width; i += span)
           pixel_take(batch, drawn, from, (uint32_t)i, to + i * batch.pixel_pitch);
       else
-        for (int64_t i = lane; i < columns; i += group) to[i] = (T)number_of(batch, drawn, from, i);
+        for (int64_t i = lane; i < columns; i += span) to[i] = (T)number_of(batch, drawn, from, i);
     }
     if (batch_y)
-      for (int64_t i = lane; i < batch.y_columns; i += group)
+      for (int64_t i = lane; i < batch.y_columns; i += span)
         batch_y[row * batch.y_columns + i] = y[from * batch.y_columns + i];
   }
   __syncthreads(); /* the places are read before others are found */
@@ -163,8 +167,10 @@ static void launch(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows
   const int threads = group > THREADS ? group : THREADS;
   int64_t each = threads / group;
   while (each < ROWS && rows > each * BLOCKS_ENOUGH) each *= 2;
-  take<<<ep_cuda_blocks(rows, each), threads, 0, stream>>>(*batch, rows, clock, (int)each, group,
-                                                           clock && differs, how, out, pitch);
+  dim3 blocks(ep_cuda_blocks(rows, each));
+  while ((blocks.y + 1) * blocks.x <= BLOCKS_FEW && blocks.y * group < wanted) blocks.y++;
+  take<<<blocks, threads, 0, stream>>>(*batch, rows, clock, (int)each, group, clock && differs, how,
+                                       out, pitch);
 }
 
 cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,

@@ -160,6 +160,14 @@ static __device__ void window_greatest(const ep_images_blend &blend, const affin
     }
 }
 
+/* What the next convolution takes in three parts. */
+template <typename T>
+static __device__ void parts_store(const ep_images_blend &blend, int64_t pixel, int64_t channel,
+                                   const float (&value)[PACK<T>]) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if (blend.split) split_store(blend.split, pixel, blend.pitch, channel, value);
+}
+
 /* --- forward --------------------------------------------------------------------------------- */
 
 template <typename T, int K, int A>
@@ -179,6 +187,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
                              chosen, place);
     int64_t to = w.output * blend.pitch + channel;
     store<N>((T *)blend.y + to, most);
+    parts_store<T>(blend, w.output, channel, most);
     if (K != 1 && blend.chosen) store<N>((T *)blend.chosen + to, chosen);
   }
 }
@@ -207,8 +216,7 @@ template <typename T, int K, int A, bool sums>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back(const __grid_constant__ ep_images_blend blend, windows all) {
   constexpr int N = PACK<T>;
-  int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N, channel = first_channel;
-  channel += threadIdx.x * N;
+  int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   float sum[N] = {}, product[N] = {};
   if (channel < blend.pitch) {
     affine<N> of = affine_of<N>(blend, channel);
@@ -249,12 +257,18 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
             if (blend.normalized)
               x[i] = of.scale[i] * (g - norm.grad[i] - normalized * norm.product[i]);
           }
-          if (blend.grad_x) store<N>((T *)blend.grad_x + at_pixel, x);
+          if (blend.grad_x) {
+            store<N>((T *)blend.grad_x + at_pixel, x);
+            parts_store<T>(blend, pixel, channel, x);
+          }
           if (blend.grad_past) store<N>((T *)blend.grad_past + at_pixel, by_z);
         }
     }
   }
-  if (sums) block_sums(blend.sums, blend.pitch, first_channel, sum, product);
+  if (sums && blend.figures)
+    block_sums(blend.sums, blend.pitch, channel, sum, product);
+  else if (sums)
+    block_sum(blend.sums, blend.pitch, channel, sum);
 }
 
 /* The same of what is most usual, a norm, relu and windows of 2 by 2, for the gradient by x alone:
@@ -304,18 +318,26 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
         x[i] = of.scale[i] * g + (factor[i] * x[i] + constant[i]);
       }
       store<N>((T *)blend.grad_x + first + k / 2 * line + k % 2 * blend.pitch, x);
+      parts_store<T>(blend, w.pixel + k / 2 * blend.in.width + k % 2, channel, x);
     }
   }
 }
 
 /* --- launches -------------------------------------------------------------------------------- */
 
+/* Pixels that a thread has, where that leaves blocks enough for the widest GPU. */
+static int64_t pixels_each(int64_t packs, int64_t pixels) {
+  const int64_t each = 4, enough = 256;
+  return blocks_of(packs, pixels, each).x < enough ? 1 : each;
+}
+
 /* The kernels of windows of a side, and of an activation, where they are the usual ones. */
 template <typename T, int K, int A>
 static void launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
   windows all = windows_of(*blend);
   int64_t packs = blend->pitch / PACK<T>;
-  dim3 threads = threads_of(packs), blocks = blocks_of(packs, all.count, K == 1 ? 4 : 1);
+  const int64_t each = K == 1 ? pixels_each(packs, all.count) : 1;
+  dim3 threads = threads_of(packs), blocks = blocks_of(packs, all.count, each);
   if (goes_back && blend->sums) {
     blocks.x = (unsigned int)blend->slices;
     back<T, K, A, true><<<blocks, threads, 0, stream>>>(*blend, all);

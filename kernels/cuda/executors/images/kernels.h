@@ -51,9 +51,10 @@ enum {
  * same shape, written; NULL when nobody asks. past: or NULL; f: when `activates`; kernel: {1, 1}
  * without a pool.
  * Back. grad, by y: [rows, out]. grad_x, by x, and grad_past, by past: [rows, in], written; either
- * may be NULL. chosen: as the way forward left it, without past, or NULL. sums: [2, pitch, slices],
- * written: of the gradient by z, and, with figures, of it times the normalized number; NULL when
- * nobody asks. normalized: batch_norm takes its part of grad_x off, which the figures know by then.
+ * may be NULL. chosen: as the way forward left it, without past, or NULL. sums, written: with
+ * figures [2, pitch, slices], of the gradient by z and of it times the normalized number; without
+ * [slices, pitch], of the gradient alone, as weights_back takes it; NULL when nobody asks.
+ * normalized: batch_norm takes its part of grad_x off, which the figures know by then.
  */
 typedef struct {
   bool half, activates, normalized;
@@ -67,6 +68,8 @@ typedef struct {
   void *y, *chosen;
   const void *grad;
   void *grad_x, *grad_past;
+  float
+      *split; /* y, or on the way back grad_x, in three parts besides (ep_images_split), or NULL */
   float *sums;
   int slices;
 } ep_images_blend;
@@ -94,8 +97,6 @@ cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *no
 /* From the sums of the way back: the rest of the figures, and gradient: the weight's [channels],
  * then the bias's; NULL when nobody asks. */
 cudaError_t ep_images_norm_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient);
-/* gradient: [channels], written: the first of the sums. */
-cudaError_t ep_images_bias_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient);
 
 /* --- windows.cu: pools whose windows overlap, leave the image, or take means ------------------ */
 
@@ -118,9 +119,9 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
 
 /* The windows of a convolution of at most EP_IMAGES_FEW channels, one after the other, so that it
  * becomes one of a single pixel: x: [rows, in pixels, EP_IMAGES_FEW] -> patches: [rows, out pixels,
- * the pitch of taps times channels], written. */
+ * the pitch of taps times channels], written; split: those in three parts, or NULL. */
 cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                              const void *x, void *patches);
+                              const void *x, void *patches, float *split);
 
 /* Weights in another order: an output's `row` numbers after the one before, a tap's `pitch` after
  * the one before, its inputs side by side. part: 0; or how far apart are the three parts, high high
@@ -130,11 +131,12 @@ typedef struct {
   int64_t row, pitch, part;
 } ep_images_order;
 
-/* A convolution's weights, or those of a linear layer on images, whose taps are the pixels:
- * parameters [out, in, taps], to copies in other orders, or from a gradient in another order, whose
- * slices are added up in the first of them, to one in the parameters' order. in: those of a group,
- * `group_outputs` outputs; the copies have the inputs of all groups, zero for those of others.
- * Blocks from first_block on work on it, and from first_sum on on its slices. */
+/* A convolution's weights, or those of a linear layer on images or of a layer_norm, whose taps are
+ * the pixels; or biases, which have a gradient alone: parameters [out, in, taps], to copies in
+ * other orders, or from a gradient in another order, whose slices are added up, to one in the
+ * parameters' order. in: those of a group, `group_outputs` outputs; the copies have the inputs of
+ * all groups, zero for those of others. Blocks from first_block on work on it, and from first_sum
+ * on on its slices. */
 typedef struct {
   int64_t out, in, taps, group_outputs, first_block, first_sum;
   int slices;
@@ -145,11 +147,12 @@ typedef struct {
   float *gradient; /* NULL: not trained */
 } ep_images_weight;
 enum { EP_IMAGES_WEIGHT_THREADS = 128, EP_IMAGES_WEIGHT_TAPS = 25 };
-/* rows: device [count]; blocks, and those for slices: in all. */
+/* rows: device [count]; blocks, and those for slices: in all; moves: a gradient has no slices. */
 typedef struct {
   ep_images_weight *rows;
   int count;
   int64_t blocks, sums;
+  bool moves;
 } ep_images_weights;
 /* Shares the blocks of *all out among its rows, which are on the host still. */
 void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all);

@@ -65,7 +65,8 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
 /* A thread as many taps of an output's window as a pack has numbers: of C channels they fill C
  * packs. C: 1 … 4. */
 template <typename T, int C>
-static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to) {
+static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to,
+                               float *split) {
   constexpr int TAPS = PACK<T>;
   const uint32_t wide = (uint32_t)op.kernel[1], chunks = (packs + C - 1) / C;
   const int high = (int)op.in.height, across = (int)op.in.width;
@@ -92,12 +93,17 @@ static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T
 #pragma unroll
     for (int c = 0; c < C; c++)
       if (chunk * C + c < packs) *(pack<T, TAPS> *)(mine + c * TAPS) = values[c];
+    if constexpr (sizeof(T) == sizeof(float))
+#pragma unroll
+      for (int c = 0; c < C; c++)
+        if (split && chunk * C + c < packs)
+          split_store(split, pixel, (int64_t)packs * TAPS, (chunk * C + c) * TAPS, values[c].of);
   }
 }
 
 template <typename T>
-static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, const T *from,
-                           T *to) {
+static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, const T *from, T *to,
+                           float *split) {
   const uint32_t channels = (uint32_t)op->in.channels;
   const int64_t window = channels * op->kernel[0] * op->kernel[1];
   const uint32_t packs = (uint32_t)((window + PACK<T> - 1) / PACK<T>);
@@ -105,20 +111,20 @@ static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, c
   const uint32_t count = (uint32_t)(rows * op->out.height * op->out.width) * chunks;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   if (channels == 1)
-    patches<T, 1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
   else if (channels == 2)
-    patches<T, 2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
   else if (channels == 3)
-    patches<T, 3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
   else
-    patches<T, 4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
+    patches<T, 4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
 }
 
 cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                              const void *x, void *patched) {
+                              const void *x, void *patched, float *split) {
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
-    patches_launch(stream, op, rows, (const T *)x, (T *)patched);
+    patches_launch(stream, op, rows, (const T *)x, (T *)patched, split);
   });
   return cudaGetLastError();
 }
@@ -147,11 +153,19 @@ static __device__ int64_t place_of(const ep_images_weight &of, const ep_images_o
   return out * order.row + out / of.group_outputs * of.in + in;
 }
 
-/* This block's: the last that begins at or before it. */
-static __device__ const ep_images_weight &weight_of(const ep_images_weight *weights, int count) {
-  int i = count - 1;
-  while (weights[i].first_block > blockIdx.x) i--;
-  return weights[i];
+/* This block's: the last that begins at or before it. Each thread reads where one begins. A copy:
+ * what a kernel writes might be a field of the list. All threads of the block call. */
+static __device__ ep_images_weight weight_of(const ep_images_weight *weights, int count,
+                                             bool sums) {
+  const int threads = (int)(blockDim.x * blockDim.y);
+  int begun = 0;
+  for (int first = 0; first < count; first += threads) {
+    const int i = first + (int)(threadIdx.y * blockDim.x + threadIdx.x);
+    int64_t begin = INT64_MAX;
+    if (i < count) begin = sums ? weights[i].first_sum : weights[i].first_block;
+    begun += __syncthreads_count(begin <= (int64_t)blockIdx.x);
+  }
+  return weights[begun - 1];
 }
 
 /* What a thread has: an output and an input, and all their taps or one of them. */
@@ -171,18 +185,28 @@ static __device__ share share_of(const ep_images_weight &of) {
   return mine;
 }
 
+/* Taps that a thread reads before it writes the first. */
+enum { TAPS_AT_ONCE = 9 };
+
 template <typename T>
 static __device__ void share_copy(const ep_images_weight &of, const ep_images_order &order,
                                   const share &mine) {
   const float *from = of.parameters + (mine.out * of.in + mine.in) * of.taps;
   const int64_t first = place_of(of, order, mine.out, mine.in);
-#pragma unroll 4
-  for (int64_t tap = mine.tap; tap < mine.taps; tap++)
-    number_put(order, first + tap * order.pitch, from[tap], (T *)order.numbers);
+  for (int64_t tap = mine.tap; tap < mine.taps; tap += TAPS_AT_ONCE) {
+    float values[TAPS_AT_ONCE] = {};
+#pragma unroll
+    for (int k = 0; k < TAPS_AT_ONCE; k++)
+      if (tap + k < mine.taps) values[k] = __ldg(from + tap + k);
+#pragma unroll
+    for (int k = 0; k < TAPS_AT_ONCE; k++)
+      if (tap + k < mine.taps)
+        number_put(order, first + (tap + k) * order.pitch, values[k], (T *)order.numbers);
+  }
 }
 
 static __global__ void weights_copy(const ep_images_weight *weights, int count) {
-  const ep_images_weight &of = weight_of(weights, count);
+  const ep_images_weight of = weight_of(weights, count, false);
   const share mine = share_of(of);
   if (of.copy.numbers && of.half)
     share_copy<half_number>(of, of.copy, mine);
@@ -196,22 +220,36 @@ template <typename T>
 static __device__ void share_back(const ep_images_weight &of, const share &mine, float *to) {
   const T *from = (const T *)of.copy_gradient.numbers;
   from += place_of(of, of.copy_gradient, mine.out, mine.in);
-#pragma unroll 4
-  for (int64_t tap = mine.tap; tap < mine.taps; tap++)
-    to[tap - mine.tap] = (float)from[tap * of.copy_gradient.pitch];
+  for (int64_t tap = mine.tap; tap < mine.taps; tap += TAPS_AT_ONCE) {
+    float values[TAPS_AT_ONCE] = {};
+#pragma unroll
+    for (int k = 0; k < TAPS_AT_ONCE; k++)
+      if (tap + k < mine.taps) values[k] = (float)__ldg(from + (tap + k) * of.copy_gradient.pitch);
+#pragma unroll
+    for (int k = 0; k < TAPS_AT_ONCE; k++)
+      if (tap + k < mine.taps) to[tap + k - mine.tap] = values[k];
+  }
 }
 
-/* Adds a gradient's slices up in the first of them: numbers across, slices down. */
+/* The gradient of number `at` in the other order, where it is one of the parameters'. */
+static __device__ void sum_put(const ep_images_weight &of, int64_t at, float sum) {
+  const ep_images_order &order = of.copy_gradient;
+  const int64_t out = at / order.row, rest = at % order.row, tap = rest / order.pitch;
+  const int64_t in = rest % order.pitch - out / of.group_outputs * of.in;
+  if (out < of.out && tap < of.taps && in >= 0 && in < of.in)
+    of.gradient[(out * of.in + in) * of.taps + tap] = sum;
+}
+
+/* Adds a gradient's slices up: numbers across, slices down. */
 enum { ADD_ACROSS = 32, ADD_DOWN = 8 };
 
 static __global__ void slices_add(const ep_images_weight *weights, int count) {
   __shared__ float held[ADD_DOWN][ADD_ACROSS];
-  int i = count - 1;
-  while (weights[i].first_sum > blockIdx.x) i--;
-  const ep_images_weight &of = weights[i];
+  const ep_images_weight of = weight_of(weights, count, true);
   const int64_t numbers = of.copy_gradient.part;
   const int64_t at = (blockIdx.x - of.first_sum) * ADD_ACROSS + threadIdx.x;
-  float *from = (float *)of.copy_gradient.numbers + at, sum = 0;
+  const float *from = (const float *)of.copy_gradient.numbers + at;
+  float sum = 0;
   if (at < numbers)
 #pragma unroll 8
     for (int slice = threadIdx.y; slice < of.slices; slice += ADD_DOWN)
@@ -220,16 +258,17 @@ static __global__ void slices_add(const ep_images_weight *weights, int count) {
   __syncthreads();
   if (threadIdx.y > 0 || at >= numbers) return;
   for (int line = 1; line < ADD_DOWN; line++) sum += held[line][threadIdx.x];
-  *from = sum;
+  sum_put(of, at, sum);
 }
 
-/* What a block's threads have is one piece of the gradient: it is turned in shared memory. */
+/* Of gradients without slices: what a block's threads have is one piece of it, and turned in shared
+ * memory. */
 static __global__ void weights_back(const ep_images_weight *weights, int count) {
   __shared__ float turned[EP_IMAGES_WEIGHT_THREADS * EP_IMAGES_WEIGHT_TAPS];
-  const ep_images_weight &of = weight_of(weights, count);
+  const ep_images_weight of = weight_of(weights, count, false);
   const share mine = share_of(of);
   int64_t first = (blockIdx.x - of.first_block) * EP_IMAGES_WEIGHT_THREADS;
-  if (!of.gradient) return;
+  if (!of.gradient || of.slices > 1) return;
   float *to = turned + threadIdx.x * of.taps;
   if (of.single) to = of.gradient + (mine.out * of.in + mine.in) * of.taps + mine.tap;
   if (of.half)
@@ -261,6 +300,7 @@ void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all) {
     const int64_t shares = rows[i].out * rows[i].in * (rows[i].single ? rows[i].taps : 1);
     rows[i].first_block = all->blocks;
     all->blocks += (shares + each - 1) / each;
+    if (rows[i].gradient && rows[i].slices <= 1) all->moves = true;
     rows[i].first_sum = all->sums;
     all->sums += sums_of(&rows[i]);
   }
@@ -269,33 +309,65 @@ void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all) {
 cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weights *all) {
   unsigned int blocks = (unsigned int)all->blocks, sums = (unsigned int)all->sums;
   if (sums > 0) slices_add<<<sums, dim3(ADD_ACROSS, ADD_DOWN), 0, stream>>>(all->rows, all->count);
-  weights_back<<<blocks, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(all->rows, all->count);
+  if (all->moves)
+    weights_back<<<blocks, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(all->rows, all->count);
   return cudaGetLastError();
 }
 
 /* --- dropout --------------------------------------------------------------------------------- */
 
+/* Bit i: whether element first + i of the layer is kept. One call of Philox decides four. */
+template <int N>
+static __device__ uint32_t kept_of(const ep_op &op, uint64_t seed, int64_t step, int64_t first) {
+  uint32_t kept = 0;
+  for (int64_t quad = first / 4; 4 * quad < first + N; quad++) {
+    const ep_random4 words = ep_dropout_words(seed, step, op.layer, quad);
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const int i = (int)(4 * quad + k - first);
+      if (i >= 0 && i < N && ep_dropout_word_keeps(words.word[k], op.p)) kept |= 1u << i;
+    }
+  }
+  return kept;
+}
+
+/* A thread a pack of as many neighbouring pixels as a word of bits holds: their elements share
+ * calls of Philox. */
+enum { DROPPED_PIXELS = 4 };
+
 template <typename T>
 static __global__ void dropout(ep_op op, int64_t first, int64_t count, int64_t packs, uint64_t seed,
                                const ep_cuda_clock *clock, bool backward, const T *x, T *y) {
-  constexpr int N = PACK<T>;
+  constexpr int N = PACK<T>, PIXELS = DROPPED_PIXELS;
   const int64_t pixels = op.out.height * op.out.width, channels = op.out.channels;
+  const int64_t chunks = (pixels + PIXELS - 1) / PIXELS;
   int64_t step = backward ? clock->current : clock->epoch * clock->steps_per_epoch + clock->batch;
   float scale = ep_dropout_scale(op.p);
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
-    int64_t pack = at % packs, rest = at / packs, pixel = rest % pixels;
-    int64_t row = first + rest / pixels;
-    float values[N];
-    load<N>(x + at * N, values);
+    const int64_t pack = at % packs, rest = at / packs, row = rest / chunks;
+    const int64_t pixel = rest % chunks * PIXELS, channel = (first + row) * channels + pack * N;
+    const int64_t place = ((row * pixels + pixel) * packs + pack) * N;
+    float values[PIXELS][N] = {};
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-      int64_t channel = row * channels + pack * N + i;
-      int64_t element = op.type == EP_LAYER_DROPOUT2D ? channel : channel * pixels + pixel;
-      bool keeps = ep_dropout_keeps(seed, step, op.layer, element, op.p);
-      values[i] = keeps ? scale * values[i] : 0.0f;
+    for (int k = 0; k < PIXELS; k++)
+      if (pixel + k < pixels) load<N>(x + place + k * packs * N, values[k]);
+    uint32_t kept = 0; /* bit PIXELS * i + k: channel i of pixel k */
+    if (op.type == EP_LAYER_DROPOUT2D) {
+      const uint32_t whole = kept_of<N>(op, seed, step, channel);
+      for (int i = 0; i < N; i++)
+        if (whole >> i & 1) kept |= ((1u << PIXELS) - 1) << PIXELS * i;
+    } else {
+      for (int i = 0; i < N; i++)
+        kept |= kept_of<PIXELS>(op, seed, step, (channel + i) * pixels + pixel) << PIXELS * i;
     }
-    store<N>(y + at * N, values);
+#pragma unroll
+    for (int k = 0; k < PIXELS; k++) {
+#pragma unroll
+      for (int i = 0; i < N; i++)
+        values[k][i] = kept >> (PIXELS * i + k) & 1 ? scale * values[k][i] : 0.0f;
+      if (pixel + k < pixels) store<N>(y + place + k * packs * N, values[k]);
+    }
   }
 }
 
@@ -303,7 +375,8 @@ cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, i
                               int64_t rows, uint64_t seed, const ep_cuda_clock *clock,
                               bool backward, const void *x, void *y) {
   int64_t packs = ep_images_pitch(half, op->out.channels) / ep_images_pack(half);
-  int64_t count = rows * op->out.height * op->out.width * packs;
+  int64_t pixels = op->out.height * op->out.width;
+  int64_t count = rows * ((pixels + DROPPED_PIXELS - 1) / DROPPED_PIXELS) * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
@@ -346,18 +419,9 @@ static __global__ void split(uint32_t count, uint32_t packs, const float *from, 
   constexpr int N = PACK<float>;
   for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += gridDim.x * EP_IMAGES_THREADS) {
-    float value[N], high[N], low[N];
+    float value[N];
     fetch(from + (int64_t)at * N, value);
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-      high[i] = tf32_rounded(value[i]);
-      low[i] = value[i] - high[i];
-    }
-    const int64_t pitch = (int64_t)packs * N;
-    float *mine = to + (int64_t)(at / packs) * EP_IMAGES_PARTS * pitch + at % packs * N;
-    store<N>(mine, high);
-    store<N>(mine + pitch, low);
-    store<N>(mine + 2 * pitch, high);
+    split_store(to, at / packs, (int64_t)packs * N, at % packs * N, value);
   }
 }
 

@@ -66,11 +66,19 @@ static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
   const bool convolves = part->kind == EP_IMAGES_CONVOLUTION;
   const bool finds = part->kind == EP_IMAGES_POOL && part->own->type == EP_LAYER_MAX_POOL2D;
   const bool skips = part->residual && part->past >= images->first_trained;
+  const bool biased = part->kind == EP_IMAGES_BLEND && layer->trained && !part->norm;
+  const bool direct = ep_images_norm_is_direct(images, part);
+  const bool normed = direct && part->own->weight >= 0;
+  const ep_cuda_layer *own =
+      part->own ? &images->network->layers[part->own - images->network->program->ops] : NULL;
   const bool splits = convolves && images->splits, sums = convolves && is_summed(images, part);
   const int64_t outputs = ep_images_across(images, part->out.channels);
   const int64_t weights = convolves ? weights_of(images, i) : 0;
   const int64_t numbers = ep_images_numbers(images, part->out);
   if (sums) layer->sums = sums_of(images, i);
+  if (biased)
+    layer->bias_slices =
+        ep_images_slices(images->half, in_pitch, batch * part->in.height * part->in.width);
   const ep_cuda_buffer buffers[] = {
       {&layer->output, batch, numbers, size},
       {&layer->weight, convolves ? outputs : 0, (splits ? EP_IMAGES_PARTS : 1) * weights, size},
@@ -80,10 +88,14 @@ static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
        weights, size},
       {&layer->chosen, part->pool && part->norm && !part->residual ? batch : 0, numbers, size},
       {&layer->figures, part->norm ? EP_IMAGES_FIGURES : 0, in_pitch, sizeof(float)},
+      {&layer->bias_sums, layer->bias_slices, in_pitch, sizeof(float)},
       {&layer->skip, skips ? batch : 0, ep_images_numbers(images, part->in), size},
       {&layer->places, finds ? batch : 0, numbers, 1},
-      {&layer->plain, part->kind == EP_IMAGES_LAYER_NORM ? batch : 0, ep_shape_count(part->in),
-       sizeof(float)},
+      {&layer->plain, part->kind == EP_IMAGES_LAYER_NORM && !direct ? batch : 0,
+       ep_shape_count(part->in), sizeof(float)},
+      {&layer->norm_weights, normed ? 2 : 0, ep_shape_count(part->in), sizeof(float)},
+      {&layer->norm_gradient, normed && layer->trained ? own->slices : 0,
+       2 * ep_shape_count(part->in), sizeof(float)},
   };
   return ep_cuda_memory_take_all(&images->network->memory, buffers,
                                  sizeof buffers / sizeof *buffers, error);
@@ -107,7 +119,7 @@ static extent extent_of(const ep_images_network *images) {
       most.numbers = greater(most.numbers, ep_images_numbers(images, shapes[j]));
       most.pitch = greater(most.pitch, ep_images_across(images, shapes[j].channels));
     }
-    if (part->kind == EP_IMAGES_LAYER_NORM)
+    if (part->kind == EP_IMAGES_LAYER_NORM && !ep_images_norm_is_direct(images, part))
       most.plain = greater(most.plain, ep_shape_count(part->in));
     if (!images->splits || part->kind != EP_IMAGES_CONVOLUTION) continue;
     const int64_t pixels = part->out.height * part->out.width;
@@ -117,6 +129,13 @@ static extent extent_of(const ep_images_network *images) {
     most.split_y = greater(most.split_y, ep_images_numbers(images, part->out));
   }
   return most;
+}
+
+/* Whether the last part's output is what the shared network takes: one pixel without a gap. */
+static bool is_flat(const ep_images_network *images) {
+  const ep_shape last = images->parts.rows[images->parts.count - 1].out;
+  return !images->head && !images->half && last.height * last.width == 1 &&
+         ep_images_across(images, last.channels) == last.channels;
 }
 
 static ep_status memory_take(ep_images_network *images, ep_error *error) {
@@ -132,8 +151,8 @@ static ep_status memory_take(ep_images_network *images, ep_error *error) {
   const ep_cuda_buffer buffers[] = {
       {&images->input, batch, program->in.height * program->in.width * images->in_pitch, size},
       {&images->patches, window > 0 ? batch : 0, first.height * first.width * window, size},
-      {&images->flat, batch, images->head ? images->head->out_features : ep_shape_count(last),
-       sizeof(float)},
+      {&images->flat, is_flat(images) ? 0 : batch,
+       images->head ? images->head->out_features : ep_shape_count(last), sizeof(float)},
       {&images->grads[0], batch, most.numbers, size},
       {&images->grads[1], batch, most.numbers, size},
       {&images->sums, 2 * EP_IMAGES_SLICES, most.pitch, sizeof(float)},
@@ -146,6 +165,7 @@ static ep_status memory_take(ep_images_network *images, ep_error *error) {
                                              sizeof buffers / sizeof *buffers, error);
   for (int i = 0; status == EP_OK && i < images->parts.count; i++)
     status = layer_take(images, i, error);
+  if (is_flat(images)) images->flat = images->layers[images->parts.count - 1].output;
   return status;
 }
 
@@ -157,7 +177,7 @@ static bool trains(const ep_images_network *images, const ep_op *op) {
 }
 
 /* Which are trained, and where the gradients lie: a part's way back leaves them in the other place,
- * but for a dropout's. */
+ * but for a dropout's and that of a norm of the images as they lie. */
 static void layers_decide(ep_images_network *images) {
   const ep_images_parts *parts = &images->parts;
   images->first_trained = parts->count;
@@ -166,7 +186,7 @@ static void layers_decide(ep_images_network *images) {
     const ep_images_part *part = &parts->rows[i];
     ep_images_layer *layer = &images->layers[i];
     layer->grad = grad;
-    if (part->kind != EP_IMAGES_DROPOUT) grad = 1 - grad;
+    if (part->kind != EP_IMAGES_DROPOUT && !ep_images_norm_is_direct(images, part)) grad = 1 - grad;
     layer->trained = part->kind == EP_IMAGES_BLEND
                          ? trains(images, part->biased) || trains(images, part->norm)
                          : trains(images, part->own);
@@ -291,6 +311,44 @@ static ep_images_weight weight_of(const ep_images_network *images, int i) {
       .gradient = network->layers[op - network->program->ops].gradient};
 }
 
+/* The bias of a blend, whose gradient is summed up as a weight's is, and which needs no copy. */
+static ep_images_weight bias_of(const ep_images_network *images, int i) {
+  const ep_images_part *part = &images->parts.rows[i];
+  const ep_images_layer *layer = &images->layers[i];
+  const ep_cuda_network *network = images->network;
+  const int64_t pitch = ep_images_across(images, part->in.channels);
+  return (ep_images_weight){.out = part->in.channels,
+                            .in = 1,
+                            .taps = 1,
+                            .group_outputs = part->in.channels,
+                            .slices = layer->bias_slices,
+                            .single = true,
+                            .copy_gradient = {layer->bias_sums, 1, 1, pitch},
+                            .gradient =
+                                network->layers[part->biased - network->program->ops].gradient +
+                                ep_cuda_weights_count(part->biased)};
+}
+
+/* A layer_norm's weight and the bias behind it, each a number for each channel of each pixel. */
+static ep_images_weight norm_weights_of(const ep_images_network *images, int i) {
+  const ep_images_part *part = &images->parts.rows[i];
+  const ep_images_layer *layer = &images->layers[i];
+  const ep_cuda_network *network = images->network;
+  const ep_cuda_layer *own = &network->layers[part->own - network->program->ops];
+  const int64_t features = ep_shape_count(part->in), channels = part->in.channels;
+  return (ep_images_weight){
+      .out = 2,
+      .in = channels,
+      .taps = part->in.height * part->in.width,
+      .group_outputs = 2,
+      .slices = own->slices,
+      .single = true,
+      .parameters = network->parameters + part->own->weight,
+      .copy = {layer->norm_weights, features, channels, 0},
+      .copy_gradient = {layer->norm_gradient, features, channels, 2 * features},
+      .gradient = own->gradient};
+}
+
 /* The head's weight, and its bias, which needs no copy. */
 static void head_weights(const ep_images_network *images,
                          ep_images_weight rows[EP_IMAGES_HEAD_WEIGHTS]) {
@@ -328,8 +386,11 @@ static ep_status weights_list(ep_images_network *images, ep_error *error) {
   ep_images_weight *rows = calloc(most, sizeof *rows);
   if (!rows) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of weights");
   int count = 0;
-  for (int i = 0; i < images->parts.count; i++)
+  for (int i = 0; i < images->parts.count; i++) {
     if (images->parts.rows[i].kind == EP_IMAGES_CONVOLUTION) rows[count++] = weight_of(images, i);
+    if (images->layers[i].bias_sums) rows[count++] = bias_of(images, i);
+    if (images->layers[i].norm_weights) rows[count++] = norm_weights_of(images, i);
+  }
   if (images->head) {
     head_weights(images, &rows[count]);
     count += EP_IMAGES_HEAD_WEIGHTS;

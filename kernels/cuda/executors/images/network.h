@@ -2,10 +2,11 @@
  *
  * Images lie pixel by pixel (kernels.h), in bfloat16 where `precision` is bf16, else in float32;
  * the parameters, their gradients, sums and statistics are float32. Where `precision` is fp32, what
- * a convolution reads is split first (ep_images_split), into scratch. A step is: the batch and the
- * weights, copied into cuDNN's order; the parts (parts.h), forward; the layers after flatten, the
- * loss and their way back, which are the shared network's but for a last layer of few outputs; the
- * parts, back; the update, the network's as well. */
+ * a convolution reads is split first, into scratch, by the blend that writes it or by
+ * ep_images_split. A step is: the batch and the weights, copied into cuDNN's order; the parts
+ * (parts.h), forward; the layers after flatten, the loss and their way back, which are the shared
+ * network's but for a last layer of few outputs; the parts, back; the update, the network's as
+ * well. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
 #define EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
 
@@ -34,11 +35,16 @@ typedef struct {
   ep_images_weight_sums sums; /* how that gradient comes about, unless by cuDNN: no slices then */
   ep_convolution ways[EP_IMAGES_WAYS][2]; /* of a full batch; of an epoch's last */
 
-  float *figures;  /* of a norm: [EP_IMAGES_FIGURES, pitch] */
-  void *chosen;    /* of a pool with a norm: what was the greatest, numbers [batch, out, pitch] */
-  void *skip;      /* of a residual: the gradient on its way past, numbers [batch, in, pitch] */
+  float *figures;   /* of a norm: [EP_IMAGES_FIGURES, pitch] */
+  void *chosen;     /* of a pool with a norm: what was the greatest, numbers [batch, out, pitch] */
+  void *skip;       /* of a residual: the gradient on its way past, numbers [batch, in, pitch] */
+  float *bias_sums; /* of a blend's bias without a norm, that is trained: [bias_slices, pitch] */
+  int bias_slices;
   uint8_t *places; /* of a max pool that is no blend's: [batch, out, pitch] */
   float *plain;    /* of a layer_norm: what it takes, in the network's order, [batch, features] */
+  /* Of one that takes the images as they lie: its weight and bias in their order, [2, features],
+   * and the gradient, [the network's slices, those]. */
+  float *norm_weights, *norm_gradient;
 } ep_images_layer;
 
 typedef struct {
@@ -53,7 +59,8 @@ typedef struct {
   void *input;   /* numbers [batch, in pixels, in_pitch] */
   void *patches; /* windows of the first part, [batch, out pixels, pitch of a window]; NULL when it
                     is a convolution like others */
-  float *flat;   /* [batch, features]: what the shared network goes on from */
+  float *flat;   /* [batch, features]: what the shared network goes on from; the last part's output,
+                    where that lies so */
   const ep_op *head;  /* a linear layer of few outputs after flatten, or NULL */
   int head_slices;    /* of a batch's rows, for its gradients */
   float *head_weight; /* [outputs, pixels, pitch] */
@@ -82,6 +89,14 @@ static inline void *ep_images_output(const ep_images_network *images, int i) {
 /* Numbers of a pixel with so many channels. */
 static inline int64_t ep_images_across(const ep_images_network *images, int64_t channels) {
   return ep_images_pitch(images->half, channels);
+}
+
+/* Whether a part is a layer_norm that takes the images as they lie: float32 without gaps, whose
+ * weights are put into their order. Its way back writes over the gradient. */
+static inline bool ep_images_norm_is_direct(const ep_images_network *images,
+                                            const ep_images_part *part) {
+  return part->kind == EP_IMAGES_LAYER_NORM && !images->half &&
+         ep_images_across(images, part->in.channels) == part->in.channels;
 }
 
 /* Numbers of a convolution's window. */

@@ -13,8 +13,7 @@
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS) statistics(ep_images_norm norm) {
   constexpr int N = PACK<T>, DEEP = 8;
-  int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N, channel = first_channel;
-  channel += threadIdx.x * N;
+  int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   int pixels = (int)norm.pixels;
   float sum[N] = {}, square[N] = {};
   if (channel < norm.pitch) {
@@ -41,7 +40,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS) statistics(ep_images
       }
     }
   }
-  block_sums(norm.sums, norm.pitch, first_channel, sum, square);
+  block_sums(norm.sums, norm.pitch, channel, sum, square);
 }
 
 /* --- a channel's figures --------------------------------------------------------------------- */
@@ -86,32 +85,29 @@ template <typename T> static __global__ void figures_forward(ep_images_norm norm
   running[norm.channels] = ep_running_variance(kept[1], spread, norm.pixels, norm.momentum);
 }
 
-static __global__ void figures_back(ep_images_norm norm, bool bias_alone, float *gradient) {
+static __global__ void figures_back(ep_images_norm norm, float *gradient) {
   int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y;
   int slices = norm.slices;
   if (c >= norm.pitch) return;
-  double sum = slices_sum(norm.sums + c * slices, slices), product = 0;
-  if (!bias_alone) product = slices_sum(norm.sums + (norm.pitch + c) * slices, slices);
+  double sum = slices_sum(norm.sums + c * slices, slices);
+  double product = slices_sum(norm.sums + (norm.pitch + c) * slices, slices);
   if (threadIdx.x != 0) return;
-  if (!bias_alone) {
-    norm.figures[EP_IMAGES_GRAD * norm.pitch + c] = (float)(sum / (double)norm.pixels);
-    norm.figures[EP_IMAGES_PRODUCT * norm.pitch + c] = (float)(product / (double)norm.pixels);
-  }
+  norm.figures[EP_IMAGES_GRAD * norm.pitch + c] = (float)(sum / (double)norm.pixels);
+  norm.figures[EP_IMAGES_PRODUCT * norm.pitch + c] = (float)(product / (double)norm.pixels);
   if (!gradient || c >= norm.channels) return;
-  if (bias_alone) {
-    gradient[c] = (float)sum;
-    return;
-  }
   gradient[c] = (float)product;
   if (norm.bias) gradient[norm.channels + c] = (float)sum;
 }
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-/* Few enough that adding them up costs nothing, many enough to keep all of a GPU reading. */
+/* Few enough that adding them up costs nothing, many enough to keep all of a GPU reading: of few
+ * pixels a thread has fewer. */
 int ep_images_slices(bool half, int64_t pitch, int64_t pixels) {
-  const int64_t each = 8;
-  int64_t blocks = blocks_of(pitch / ep_images_pack(half), pixels, each).x;
+  const int64_t each = 8, enough = 160;
+  const int64_t packs = pitch / ep_images_pack(half);
+  const int64_t least = blocks_of(packs, pixels, each).x, most = blocks_of(packs, pixels, 1).x;
+  const int64_t blocks = least > enough ? least : most < enough ? most : enough;
   return (int)(blocks < EP_IMAGES_SLICES ? blocks : (int64_t)EP_IMAGES_SLICES);
 }
 
@@ -131,17 +127,7 @@ cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *no
   return cudaGetLastError();
 }
 
-static cudaError_t sums_back(cudaStream_t stream, const ep_images_norm *norm, bool bias_alone,
-                             float *gradient) {
-  figures_back<<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm, bias_alone,
-                                                                          gradient);
-  return cudaGetLastError();
-}
-
 cudaError_t ep_images_norm_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient) {
-  return sums_back(stream, norm, false, gradient);
-}
-
-cudaError_t ep_images_bias_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient) {
-  return sums_back(stream, norm, true, gradient);
+  figures_back<<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm, gradient);
+  return cudaGetLastError();
 }

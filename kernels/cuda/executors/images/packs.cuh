@@ -44,6 +44,21 @@ template <typename T> static __device__ inline void fetch(const T *from, float (
   spread(fetch(from), to);
 }
 
+/* Four channels of a pixel in three parts: ep_images_split. */
+static __device__ inline void split_store(float *to, int64_t pixel, int64_t pitch, int64_t channel,
+                                          const float (&value)[PACK<float>]) {
+  float high[PACK<float>], low[PACK<float>];
+#pragma unroll
+  for (int i = 0; i < PACK<float>; i++) {
+    high[i] = tf32_rounded(value[i]);
+    low[i] = value[i] - high[i];
+  }
+  float *mine = to + pixel * EP_IMAGES_PARTS * pitch + channel;
+  store<PACK<float>>(mine, high);
+  store<PACK<float>>(mine + pitch, low);
+  store<PACK<float>>(mine + 2 * pitch, high);
+}
+
 /* Threads side by side take the packs of a pixel, one above the other the pixels: a thread stays
  * with its channels. */
 enum { EP_IMAGES_THREADS = 256, EP_IMAGES_ACROSS = 32 };
@@ -69,27 +84,50 @@ static __device__ int stride_of(void) {
   return (int)(gridDim.x * blockDim.y);
 }
 
-/* The sums of this block's threads, channel by channel, into its slice. */
-template <int N>
-static __device__ void block_sums(float *sums, int64_t pitch, int64_t first_channel,
-                                  const float (&sum)[N], const float (&product)[N]) {
-  __shared__ float of[2][EP_IMAGES_THREADS * N];
-  int mine = (threadIdx.y * blockDim.x + threadIdx.x) * N;
+/* The sums of this block's threads over its lines, in the threads of the first line; `held` is of
+ * the block. Each round adds the lower half of the lines to the upper. All threads call. */
+template <int M>
+static __device__ void lines_sum(float (&sum)[M], float (&held)[M][EP_IMAGES_THREADS]) {
+  const int mine = (int)(threadIdx.y * blockDim.x + threadIdx.x);
 #pragma unroll
-  for (int i = 0; i < N; i++) {
-    of[0][mine + i] = sum[i];
-    of[1][mine + i] = product[i];
-  }
+  for (int i = 0; i < M; i++) held[i][mine] = sum[i];
   __syncthreads();
-  int channels = blockDim.x * N;
-  for (int t = threadIdx.y * blockDim.x + threadIdx.x; t < 2 * channels;
-       t += blockDim.x * blockDim.y) {
-    int which = t / channels, c = t % channels;
-    float total = 0;
-    for (int y = 0; y < (int)blockDim.y; y++) total += of[which][y * channels + c];
-    int64_t channel = first_channel + c;
-    if (channel < pitch) sums[(which * pitch + channel) * gridDim.x + blockIdx.x] = total;
+  for (int lines = (int)blockDim.y; lines > 1;) {
+    const int kept = (lines + 1) / 2;
+    if ((int)threadIdx.y + kept < lines) {
+#pragma unroll
+      for (int i = 0; i < M; i++) held[i][mine] = sum[i] += held[i][mine + kept * (int)blockDim.x];
+    }
+    __syncthreads();
+    lines = kept;
   }
+}
+
+/* The sums of this block's threads, channel by channel, into its slice: [2, pitch, slices]. */
+template <int N>
+static __device__ void block_sums(float *sums, int64_t pitch, int64_t channel,
+                                  const float (&sum)[N], const float (&product)[N]) {
+  __shared__ float held[2 * N][EP_IMAGES_THREADS];
+  float both[2 * N];
+#pragma unroll
+  for (int i = 0; i < N; i++) both[i] = sum[i];
+#pragma unroll
+  for (int i = 0; i < N; i++) both[N + i] = product[i];
+  lines_sum(both, held);
+  if (threadIdx.y > 0 || channel >= pitch) return;
+#pragma unroll
+  for (int i = 0; i < 2 * N; i++)
+    sums[(i / N * pitch + channel + i % N) * gridDim.x + blockIdx.x] = both[i];
+}
+
+/* The same of one sum alone, in the order of a weight's slices: [slices, pitch]. */
+template <int N>
+static __device__ void block_sum(float *sums, int64_t pitch, int64_t channel, float (&sum)[N]) {
+  __shared__ float held[N][EP_IMAGES_THREADS];
+  lines_sum(sum, held);
+  if (threadIdx.y > 0 || channel >= pitch) return;
+#pragma unroll
+  for (int i = 0; i < N; i++) sums[blockIdx.x * pitch + channel + i] = sum[i];
 }
 
 #endif

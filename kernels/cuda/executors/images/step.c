@@ -42,9 +42,25 @@ static ep_status operand_split(const pass *p, int i, ep_convolution_way way, ep_
   return EP_OK;
 }
 
+/* Whether what stands next to convolution i, the layout of its windows or a blend, leaves that
+ * operand in three parts, and nothing is added to it after that. */
+static bool is_split_before(const ep_images_network *images, int i, ep_convolution_way way) {
+  const ep_images_part *parts = images->parts.rows;
+  if (!images->splits || parts[i].kind != EP_IMAGES_CONVOLUTION) return false;
+  if (way == EP_CONVOLUTION_FORWARD)
+    return i > 0 ? parts[i - 1].kind == EP_IMAGES_BLEND : images->patches != NULL;
+  if (i <= images->first_trained || i + 1 == images->parts.count ||
+      parts[i + 1].kind != EP_IMAGES_BLEND)
+    return false;
+  for (int j = i + 1; j < images->parts.count; j++)
+    if (images->layers[j].skip && parts[j].past == i) return false;
+  return true;
+}
+
 static ep_status convolve(const pass *p, int i, ep_convolution_way way, ep_error *error) {
   const ep_images_layer *layer = &p->images->layers[i];
-  ep_status status = p->images->splits ? operand_split(p, i, way, error) : EP_OK;
+  const bool splits = p->images->splits && !is_split_before(p->images, i, way);
+  ep_status status = splits ? operand_split(p, i, way, error) : EP_OK;
   return status == EP_OK ? ep_convolution_run(&layer->ways[way][p->kind], error) : status;
 }
 
@@ -145,16 +161,34 @@ static ep_status blend_forward(const pass *p, int i, ep_error *error) {
     const ep_images_norm norm = norm_of(p, i);
     EP_CUDA_TRY(ep_images_norm_forward(stream_of(p), &norm), "a norm");
   }
-  const ep_images_blend blend = blend_of(p, i);
+  ep_images_blend blend = blend_of(p, i);
+  if (i + 1 < p->images->parts.count && is_split_before(p->images, i + 1, EP_CONVOLUTION_FORWARD))
+    blend.split = p->images->split_x;
   EP_CUDA_TRY(ep_images_blend_forward(stream_of(p), &blend), "what follows a convolution");
   return EP_OK;
 }
 
-/* By the shared network's kernel, in its order. */
+/* By the shared network's kernel, in its order, or as the images lie. */
 static ep_cuda_norm layer_norm_of(const pass *p, int i) {
   const ep_images_network *images = p->images;
-  const ep_op *op = images->parts.rows[i].own;
+  const ep_images_part *part = &images->parts.rows[i];
+  const ep_images_layer *own = &images->layers[i];
+  const ep_op *op = part->own;
   const ep_cuda_layer *layer = layer_of(p, op);
+  if (ep_images_norm_is_direct(images, part))
+    return (ep_cuda_norm){.op = *op,
+                          .rows = p->rows,
+                          .training = true,
+                          .x = ep_images_output(images, i - 1),
+                          .weight = own->norm_weights,
+                          .bias = own->norm_weights ? own->norm_weights + ep_shape_count(part->in)
+                                                    : NULL,
+                          .y = own->output,
+                          .saved = layer->saved,
+                          .grad = images->grads[own->grad],
+                          .gradient = own->norm_gradient,
+                          .sums = layer->sums,
+                          .slices = layer->slices};
   return (ep_cuda_norm){.op = *op,
                         .rows = p->rows,
                         .training = true,
@@ -191,6 +225,10 @@ static ep_status layer_norm_forward(const pass *p, int i, ep_error *error) {
   const ep_images_network *images = p->images;
   const ep_shape shape = images->parts.rows[i].in;
   const ep_cuda_norm norm = layer_norm_of(p, i);
+  if (ep_images_norm_is_direct(images, &images->parts.rows[i])) {
+    EP_CUDA_TRY(ep_cuda_norm_forward(stream_of(p), &norm), "a norm");
+    return EP_OK;
+  }
   ep_status status =
       plain_give(p, shape, ep_images_output(images, i - 1), images->layers[i].plain, error);
   if (status != EP_OK) return status;
@@ -203,6 +241,10 @@ static ep_status layer_norm_back(const pass *p, int i, ep_error *error) {
   const ep_shape shape = images->parts.rows[i].in;
   const int grad = images->layers[i].grad;
   const ep_cuda_norm norm = layer_norm_of(p, i);
+  if (ep_images_norm_is_direct(images, &images->parts.rows[i])) {
+    EP_CUDA_TRY(ep_cuda_norm_backward(stream_of(p), &norm), "a norm, backward");
+    return EP_OK;
+  }
   ep_status status = plain_give(p, shape, images->grads[grad], images->plain, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_norm_backward(stream_of(p), &norm), "a norm, backward");
@@ -272,17 +314,13 @@ static ep_status norm_back(const pass *p, int i, ep_images_blend *blend, ep_erro
   return EP_OK;
 }
 
+/* The sums of a bias's gradient wait for ep_images_weights_back. */
 static ep_status bias_back(const pass *p, int i, ep_images_blend *blend, ep_error *error) {
-  const ep_op *op = p->images->parts.rows[i].biased;
-  float *gradient = op ? layer_of(p, op)->gradient : NULL;
-  const ep_images_norm norm = norm_of(p, i);
-  if (gradient) blend->sums = p->images->sums;
-  blend->slices = norm.slices;
-  if (!gradient && !blend->grad_x && !blend->grad_past) return EP_OK;
+  const ep_images_layer *layer = &p->images->layers[i];
+  blend->sums = layer->bias_sums;
+  blend->slices = layer->bias_slices;
+  if (!blend->sums && !blend->grad_x && !blend->grad_past) return EP_OK;
   EP_CUDA_TRY(ep_images_blend_back(stream_of(p), blend), "what follows a convolution, backward");
-  if (!gradient) return EP_OK;
-  EP_CUDA_TRY(ep_images_bias_back(stream_of(p), &norm, gradient + ep_cuda_weights_count(op)),
-              "a bias's gradient");
   return EP_OK;
 }
 
@@ -292,6 +330,7 @@ static ep_status blend_back(const pass *p, int i, ep_error *error) {
   ep_images_blend blend = blend_of(p, i);
   blend.grad = images->grads[layer->grad];
   if (i > images->first_trained) blend.grad_x = images->grads[1 - layer->grad];
+  if (i > 0 && is_split_before(images, i - 1, EP_CONVOLUTION_BACK)) blend.split = images->split_y;
   blend.grad_past = layer->skip;
   return images->parts.rows[i].norm ? norm_back(p, i, &blend, error)
                                     : bias_back(p, i, &blend, error);
@@ -393,7 +432,8 @@ static ep_status forward(const pass *p, ep_error *error) {
   EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), &images->weights), "the weights");
   if (images->patches)
     EP_CUDA_TRY(ep_images_patches(stream_of(p), images->half, images->parts.rows[0].own, p->rows,
-                                  images->input, images->patches),
+                                  images->input, images->patches,
+                                  images->splits ? images->split_x : NULL),
                 "the windows of a convolution");
   ep_status status = EP_OK;
   for (int i = 0; i <= last && status == EP_OK; i++) status = part_forward(p, i, error);
@@ -405,6 +445,7 @@ static ep_status forward(const pass *p, ep_error *error) {
                 "a linear layer");
     return EP_OK;
   }
+  if (images->flat == images->layers[last].output) return EP_OK;
   EP_CUDA_TRY(ep_images_give(stream_of(p), images->half, p->rows, out.channels,
                              out.height * out.width, images->layers[last].output, images->flat),
               "the images' features");

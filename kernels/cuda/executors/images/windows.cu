@@ -25,12 +25,15 @@ typedef struct {
 
 static __device__ run run_of(const side &s, int at) {
   if (!s.adaptive) return {at * s.stride - s.padding, s.kernel, s.dilation};
+  if (s.out == 1) return {0, s.in, 1};
   int first = (int)ep_adaptive_first(at, s.out, s.in);
   return {first, (int)ep_adaptive_end(at, s.out, s.in) - first, 1};
 }
 
 /* The outputs whose windows may hold place `at`: first … last. */
 static __device__ void outputs_of(const side &s, int at, int *first, int *last) {
+  *first = *last = 0;
+  if (s.adaptive && s.out == 1) return;
   if (s.adaptive) {
     *first = (int)ep_adaptive_first(at, s.in, s.out);
     *last = (int)ep_adaptive_end(at, s.in, s.out) - 1;
@@ -42,9 +45,10 @@ static __device__ void outputs_of(const side &s, int at, int *first, int *last) 
   if (*last >= s.out) *last = s.out - 1;
 }
 
-/* Which of the window's places that is; -1 for none. */
+/* Which of the window's places that is; below 0 for none. */
 static __device__ int number_in(const run &window, int at) {
   int from = at - window.first;
+  if (window.step == 1) return from < window.count ? from : -1;
   if (from < 0 || from % window.step != 0) return -1;
   return from / window.step < window.count ? from / window.step : -1;
 }
@@ -69,6 +73,13 @@ static __device__ float shares_of(const run &down, const run &right) {
   return (float)(down.count * right.count);
 }
 
+static __device__ bool is_inside(const pool &p, int line, int across) {
+  return (unsigned)line < (unsigned)p.down.in && (unsigned)across < (unsigned)p.right.in;
+}
+
+/* Pixels of a window that are read before the first is wanted. */
+enum { AT_ONCE = 5 };
+
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     forward(pool p, uint32_t count, const T *x, T *y, uint8_t *places) {
@@ -80,15 +91,30 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
        at += gridDim.x * blockDim.y) {
     position out = position_of(at, p.down.out, p.right.out);
     run down = run_of(p.down, out.down), right = run_of(p.right, out.right);
+    const int pixels = down.count * right.count;
     float most[N] = {};
     int place[N];
     for (int i = 0; i < N; i++) place[i] = -1;
-    for (int j = 0; j < down.count; j++)
-      for (int k = 0; k < right.count; k++) {
-        int line = down.first + j * down.step, across = right.first + k * right.step;
-        if (line < 0 || line >= p.down.in || across < 0 || across >= p.right.in) continue;
+    for (int done = 0, line = 0, across = 0; done < pixels; done += AT_ONCE) {
+      uint4 read[AT_ONCE];
+      bool is[AT_ONCE];
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; k++) {
+        const int in_line = down.first + line * down.step;
+        const int in_across = right.first + across * right.step;
+        is[k] = done + k < pixels && is_inside(p, in_line, in_across);
+        if (is[k])
+          read[k] = fetch(x + ((out.row * p.down.in + in_line) * p.right.in + in_across) * p.pitch +
+                          channel);
+        if (++across < right.count) continue;
+        across = 0;
+        line++;
+      }
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; k++) {
+        if (!is[k]) continue;
         float value[N];
-        fetch(x + ((out.row * p.down.in + line) * p.right.in + across) * p.pitch + channel, value);
+        spread(read[k], value);
 #pragma unroll
         for (int i = 0; i < N; i++) {
           bool takes = place[i] < 0 || ep_max_takes(value[i], most[i]);
@@ -96,15 +122,18 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
             most[i] += value[i];
           else if (takes)
             most[i] = value[i];
-          if (takes) place[i] = j * right.count + k;
+          if (takes) place[i] = done + k;
         }
       }
+    }
     int64_t to = (int64_t)at * p.pitch + channel;
+    pack<uint8_t, N> bytes;
 #pragma unroll
     for (int i = 0; i < N; i++) {
       if (!greatest) most[i] /= shares_of(down, right);
-      if (greatest) places[to + i] = (uint8_t)place[i];
+      bytes.of[i] = (uint8_t)place[i];
     }
+    if (greatest) *(pack<uint8_t, N> *)(places + to) = bytes;
     store<N>(y + to, most);
   }
 }
@@ -129,13 +158,15 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
         int j = number_in(down, in.down), k = number_in(right, in.right);
         if (j < 0 || k < 0) continue;
         float value[N];
+        pack<uint8_t, N> bytes = {};
         int64_t from = ((in.row * p.down.out + line) * p.right.out + across) * p.pitch + channel;
         fetch(grad + from, value);
+        if (greatest) bytes = load<uint8_t, N>(places + from);
 #pragma unroll
         for (int i = 0; i < N; i++) {
           if (!greatest)
             sum[i] += value[i] / shares_of(down, right);
-          else if (places[from + i] == j * right.count + k)
+          else if (bytes.of[i] == j * right.count + k)
             sum[i] += value[i];
         }
       }
@@ -146,35 +177,38 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 /* A mean of many pixels: a block an output, lines of threads its pixels. */
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS) means(pool p, const T *x, T *y) {
-  constexpr int N = PACK<T>;
-  __shared__ float held[EP_IMAGES_THREADS * N];
-  const int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N;
-  const int64_t channel = first_channel + threadIdx.x * N;
+  constexpr int N = PACK<T>, DEEP = 8;
+  __shared__ float held[N][EP_IMAGES_THREADS];
+  const int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   const position out = position_of(blockIdx.x, p.down.out, p.right.out);
   const run down = run_of(p.down, out.down), right = run_of(p.right, out.right);
+  const int pixels = channel < p.pitch ? down.count * right.count : 0;
+  const int lines = (int)blockDim.y;
   float sum[N] = {};
-  if (channel < p.pitch)
-#pragma unroll 4
-    for (int i = threadIdx.y; i < down.count * right.count; i += blockDim.y) {
-      int line = down.first + i / right.count * down.step;
-      int across = right.first + i % right.count * right.step;
-      if (line < 0 || line >= p.down.in || across < 0 || across >= p.right.in) continue;
-      float value[N];
-      fetch(x + ((out.row * p.down.in + line) * p.right.in + across) * p.pitch + channel, value);
+  for (int i = (int)threadIdx.y; i < pixels; i += DEEP * lines) {
+    uint4 read[DEEP] = {};
 #pragma unroll
-      for (int k = 0; k < N; k++) sum[k] += value[k];
+    for (int k = 0; k < DEEP; k++) {
+      const int at = i + k * lines;
+      const int line = down.first + at / right.count * down.step;
+      const int across = right.first + at % right.count * right.step;
+      if (at < pixels && is_inside(p, line, across))
+        read[k] =
+            fetch(x + ((out.row * p.down.in + line) * p.right.in + across) * p.pitch + channel);
     }
-  const int channels = blockDim.x * N;
 #pragma unroll
-  for (int k = 0; k < N; k++) held[threadIdx.y * channels + threadIdx.x * N + k] = sum[k];
-  __syncthreads();
-  for (int c = threadIdx.y * blockDim.x + threadIdx.x; c < channels; c += blockDim.x * blockDim.y) {
-    float total = 0;
-    for (int line = 0; line < (int)blockDim.y; line++) total += held[line * channels + c];
-    total /= shares_of(down, right);
-    if (first_channel + c < p.pitch)
-      y[(int64_t)blockIdx.x * p.pitch + first_channel + c] = (T)total;
+    for (int k = 0; k < DEEP; k++) { /* zero bytes are zeros */
+      float value[N];
+      spread(read[k], value);
+#pragma unroll
+      for (int c = 0; c < N; c++) sum[c] += value[c];
+    }
   }
+  lines_sum(sum, held);
+  if (threadIdx.y > 0 || channel >= p.pitch) return;
+#pragma unroll
+  for (int c = 0; c < N; c++) sum[c] /= shares_of(down, right);
+  store<N>(y + (int64_t)blockIdx.x * p.pitch + channel, sum);
 }
 
 static pool pool_of(bool half, const ep_op *op, int64_t rows) {
@@ -189,8 +223,8 @@ static pool pool_of(bool half, const ep_op *op, int64_t rows) {
   return {op->type, sides[0], sides[1], rows, ep_images_pitch(half, op->in.channels)};
 }
 
-/* Pixels of a window that are too many for one thread. */
-enum { MANY_PIXELS = 24 };
+/* Pixels of a window that are too many for one thread; and where outputs are few. */
+enum { MANY_PIXELS = 24, SOME_PIXELS = 12, FEW_OUTPUTS = 1024 };
 
 static int64_t window_of(const pool &p) {
   const side *sides[] = {&p.down, &p.right};
@@ -204,7 +238,8 @@ cudaError_t ep_images_pool_forward(cudaStream_t stream, bool half, const ep_op *
                                    const void *x, void *y, uint8_t *places) {
   const pool p = pool_of(half, op, rows);
   const int64_t packs = p.pitch / ep_images_pack(half), count = p.rows * p.down.out * p.right.out;
-  const bool is_large = op->type != EP_LAYER_MAX_POOL2D && window_of(p) >= MANY_PIXELS;
+  const int64_t large = count <= FEW_OUTPUTS ? SOME_PIXELS : MANY_PIXELS;
+  const bool is_large = op->type != EP_LAYER_MAX_POOL2D && window_of(p) >= large;
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
     dim3 blocks = blocks_of(packs, count, 1);
