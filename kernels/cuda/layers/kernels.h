@@ -95,7 +95,8 @@ typedef struct {
   const float *x, *grad, *weight;
   float *gradient;
   int slices;
-  bool by_thread; /* a thread a parameter, for wide rows and short slices; else a warp */
+  bool by_tile; /* both are products of tiles, for wide rows and short slices; else a warp a
+                   parameter, a thread an input */
   bool with_bias;
   float *grad_x;
   const float *before;

@@ -78,7 +78,7 @@ static ep_status linear_back(retreat *r, ep_error *error) {
                                     .weight = network->parameters + op->weight,
                                     .gradient = layer->trained ? layer->gradient : NULL,
                                     .slices = layer->slices,
-                                    .by_thread = ep_cuda_linear_by_thread(op),
+                                    .by_tile = ep_cuda_linear_by_tile(op),
                                     .with_bias = op->bias >= 0,
                                     .grad_x = goes_on(r) ? r->other : NULL};
   if (!linear.gradient && !linear.grad_x) return EP_OK;

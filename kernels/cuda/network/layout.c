@@ -3,15 +3,15 @@
 #include "kernels/formulas/activations.h"
 #include "kernels/plans/work.h"
 
-/* Rows that are summed apart: a warp goes along a slice, or, where a row is wide enough for
- * neighbouring threads to read neighbouring inputs, one thread does. */
-enum { SLICE_ROWS = 512, THREAD_SLICE_ROWS = 32, SLICES_AT_MOST = 64, WIDE_INPUTS = 32 };
+/* Rows that are summed apart: a warp goes along a slice, or, where a row is wide enough, a block
+ * reads some of its inputs as a tile. */
+enum { SLICE_ROWS = 512, TILE_SLICE_ROWS = 32, SLICES_AT_MOST = 64, WIDE_INPUTS = 32 };
 /* Those of columns that are summed by a few threads each. */
 enum { COLUMN_SLICE_ROWS = 64, COLUMN_SLICES_AT_MOST = 32 };
 /* Cells of an embedding that a block looks through, and weights of all slices together. */
 enum { SLICE_CELLS = 2048, SLICED_WEIGHTS_MAX = 1 << 22 };
 
-bool ep_cuda_linear_by_thread(const ep_op *op) {
+bool ep_cuda_linear_by_tile(const ep_op *op) {
   return op->in_features >= WIDE_INPUTS;
 }
 
@@ -21,7 +21,7 @@ static int slices_of(int64_t rows, int64_t slice_rows) {
 }
 
 int ep_cuda_linear_slices(const ep_op *op, int64_t rows) {
-  return slices_of(rows, ep_cuda_linear_by_thread(op) ? THREAD_SLICE_ROWS : SLICE_ROWS);
+  return slices_of(rows, ep_cuda_linear_by_tile(op) ? TILE_SLICE_ROWS : SLICE_ROWS);
 }
 
 int ep_cuda_row_slices(int64_t rows) {

@@ -191,9 +191,8 @@ ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, co
  * must already be taken when the rows are not resident), forward, loss, backward. */
 ep_status ep_cuda_network_gradients(ep_cuda_network *network, int64_t rows, ep_error *error);
 
-/* Whether a linear layer's weights are summed by a thread each: its rows are wide enough for
- * neighbours to read neighbouring inputs. */
-bool ep_cuda_linear_by_thread(const ep_op *op);
+/* Whether a thin linear layer goes back by tiles: its rows are as wide as one. */
+bool ep_cuda_linear_by_tile(const ep_op *op);
 
 /* The input of layer i, when the network's is x. */
 static inline float *ep_cuda_layer_input(const ep_cuda_network *network, int i, const float *x) {

@@ -27,8 +27,8 @@ static ep_status layer_take(ep_gemm_network *self, int i, ep_error *error) {
   bool copies = !layer->thin && (half || self->hopper);
   int64_t gradient_rows = layer->thin ? op->out_features : layer->out_pitch;
   int64_t tiles = ep_gemm_hopper_tiles(batch, layer->out_pitch, EP_GEMM_TILE_COLUMNS);
-  layer->slices = layer->thin ? EP_CUDA_LINEAR_SLICES : 1;
-  layer->bias_slices = EP_CUDA_LINEAR_SLICES;
+  layer->slices = layer->thin ? self->slices : 1;
+  layer->bias_slices = self->slices;
   if (self->hopper && !last && !layer[1].thin) /* one for each row of tiles */
     layer->bias_slices = (int)ep_gemm_hopper_tiles(batch, 1, EP_GEMM_TILE_COLUMNS);
   const ep_cuda_buffer buffers[] = {
@@ -117,11 +117,24 @@ static ep_gemm_tensor bias_tensor(const ep_gemm_network *self, const ep_gemm_lay
 }
 
 static void tensor_add(ep_gemm_network *self, ep_gemm_tensor *tensors, ep_gemm_tensor tensor) {
-  int64_t each = tensor.slices > 1 ? EP_GEMM_UPDATE_SLICED : EP_GEMM_UPDATE_PARAMETERS;
+  const int64_t each = tensor.slices > 1 ? EP_GEMM_UPDATE_SLICED : self->update.each;
   int64_t count = tensor.rows * tensor.columns;
   tensor.first_block = self->update.blocks;
   self->update.blocks += (count + each - 1) / each;
   tensors[self->update.count++] = tensor;
+}
+
+/* Blocks that a multiprocessor has at once. */
+enum { UPDATE_RESIDENT = 8 };
+
+/* Parameters of a block: as few as leave no block waiting for another to end, since each has a way
+ * to memory to wait for. */
+static int64_t update_each(const ep_gemm_network *self) {
+  const ep_cuda_network *network = self->network;
+  const int64_t blocks = (int64_t)UPDATE_RESIDENT * network->backend->gpu.multiprocessors;
+  int64_t each = EP_GEMM_UPDATE_FEWEST;
+  while (each < EP_GEMM_UPDATE_MOST && network->program->parameters > each * blocks) each *= 2;
+  return each;
 }
 
 /* For an update that is not this one's: tensors as rows of numbers without gaps. */
@@ -165,6 +178,7 @@ static ep_status update_prepare(ep_gemm_network *self, ep_error *error) {
   ep_gemm_tensor *tensors = calloc((size_t)self->layers_count, 2 * sizeof *tensors), *device = NULL;
   if (!tensors) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of parameters");
   self->update = (ep_gemm_update){.optimizer = program->optimizer,
+                                  .each = update_each(self),
                                   .clock = network->clock,
                                   .half = self->half,
                                   .parameters = network->parameters,
@@ -319,6 +333,8 @@ ep_status ep_gemm_network_create(ep_cuda_network *network, ep_gemm_network **out
   self->network = network;
   self->half = program->precision == EP_PRECISION_BF16;
   self->slice = network->share.batch_size != program->batch_size;
+  const int64_t sixteens = (program->batch_size + 15) / 16;
+  self->slices = sixteens < EP_CUDA_LINEAR_SLICES ? (int)sixteens : EP_CUDA_LINEAR_SLICES;
   ep_cuda_gradient *gradients = network->gradients;
   const int gradients_count = network->gradients_count;
   const int64_t update_blocks = network->update_blocks;

@@ -11,7 +11,9 @@
 extern "C" {
 #endif
 
-enum { EP_GEMM_UPDATE_PARAMETERS = 4096, EP_GEMM_UPDATE_SLICED = 256 };
+/* Parameters that a block updates: from FEWEST on, more as there are more in all; of a gradient in
+ * slices, SLICED. */
+enum { EP_GEMM_UPDATE_FEWEST = 1024, EP_GEMM_UPDATE_MOST = 4096, EP_GEMM_UPDATE_SLICED = 256 };
 
 /* A dropout behind an activation, for the step that the clock is at. */
 typedef struct {
@@ -41,7 +43,7 @@ cudaError_t ep_gemm_transpose(cudaStream_t stream, int64_t rows, int64_t columns
  * y). from: float32 without gaps when `plain`, else numbers of [rows, pitch], and then grad may be
  * it; y: the output; before: what it was computed from, NULL when f' does not ask; y NULL: f' = 1.
  * With a dropout f' is that of what was kept, and before is there.
- * grad: numbers [rows, pitch], written. sums: [EP_CUDA_LINEAR_SLICES, columns], written: grad's
+ * grad: numbers [rows, pitch], written. sums: [slices, columns], written: grad's
  * columns, each slice of the rows apart; NULL when nobody asks. transposed: float32 [columns,
  * rows], written, or NULL; when it is not, grad may be NULL, and there are no bfloat16. */
 typedef struct {
@@ -50,6 +52,7 @@ typedef struct {
   const void *from, *y, *before;
   ep_op activation;
   ep_gemm_dropout dropout;
+  int slices; /* of the rows */
   void *grad;
   float *sums, *transposed;
 } ep_gemm_derivation;
@@ -57,10 +60,8 @@ cudaError_t ep_gemm_derive(cudaStream_t stream, const ep_gemm_derivation *deriva
 
 /* One weight or bias: its parameters first … first + rows * columns - 1; their gradient, the sum of
  * `slices` arrays of [rows, pitch], `stride` floats apart; and a copy of the parameters,
- * numbers [rows, pitch], or NULL. Blocks from first_block on work on it:
- * EP_GEMM_UPDATE_PARAMETERS each, of a gradient in slices EP_GEMM_UPDATE_SLICED. gradient NULL: it
- * is not trained.
- */
+ * numbers [rows, pitch], or NULL. Blocks from first_block on work on it. gradient NULL: it is not
+ * trained. */
 typedef struct {
   int64_t first, rows, columns, pitch, stride, first_block;
   const float *gradient;
@@ -74,6 +75,7 @@ typedef struct {
   ep_optimizer optimizer;
   const ep_gemm_tensor *tensors; /* device [count], by first_block */
   int count;
+  int64_t each;                /* parameters of a block, unless the gradient is in slices */
   int64_t blocks, step_blocks; /* in all; those of a step */
   bool half;                   /* the copies are bfloat16; else float32, rounded to TF32 */
   const ep_cuda_clock *clock;

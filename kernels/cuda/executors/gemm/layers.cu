@@ -237,7 +237,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 template <typename S, typename T, int N>
 static void derive_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
-  dim3 block(WARP, LINES), grid(1, EP_CUDA_LINEAR_SLICES);
+  dim3 block(WARP, LINES), grid(1, (unsigned int)d->slices);
   int64_t width = WARP * N, from_pitch = d->plain ? d->columns : d->pitch;
   grid.x = (unsigned int)((d->pitch + width - 1) / width);
   if (d->activation.type == EP_LAYER_RELU)
@@ -247,7 +247,7 @@ static void derive_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
 }
 
 static void turning_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
-  dim3 block(WARP, LINES), grid(1, EP_CUDA_LINEAR_SLICES);
+  dim3 block(WARP, LINES), grid(1, (unsigned int)d->slices);
   int64_t from_pitch = d->plain ? d->columns : d->pitch;
   grid.x = (unsigned int)((d->columns + TILE - 1) / TILE);
   if (d->activation.type == EP_LAYER_RELU)

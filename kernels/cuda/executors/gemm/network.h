@@ -54,6 +54,7 @@ typedef struct {
   bool hopper;              /* forward but for the last layer, and back, by kernels of our own */
   ep_gemm_layer *layers;    /* [layers_count] */
   int layers_count;
+  int slices; /* of a batch's rows: whose sums an update adds, unless our own kernels made them */
   int first_trained;
   const ep_op *tail; /* the network's last op when that is no linear one, or NULL */
 

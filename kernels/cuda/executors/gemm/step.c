@@ -31,6 +31,7 @@ static ep_status input_convert(const pass *p, const float *x, ep_error *error) {
                                 .rows = p->rows,
                                 .columns = first->linear->in_features,
                                 .pitch = first->in_pitch,
+                                .slices = p->gemm->slices,
                                 .from = x,
                                 .grad = p->gemm->input};
   EP_CUDA_TRY(ep_gemm_derive(stream_of(p), &convert), "a batch");
@@ -105,6 +106,7 @@ static ep_cuda_thin_linear thin_of(const pass *p, int i) {
   const ep_gemm_network *self = p->gemm;
   const ep_gemm_layer *layer = &self->layers[i];
   return (ep_cuda_thin_linear){.half = self->half,
+                               .slices = self->slices,
                                .rows = p->rows,
                                .in = layer->linear->in_features,
                                .out = layer->linear->out_features,
@@ -189,6 +191,7 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
                           .rows = p->rows,
                           .columns = layer->linear->out_features,
                           .pitch = layer->out_pitch,
+                          .slices = self->slices,
                           .from = last ? self->network->grad[0] : ep_gemm_grad(self, i),
                           .grad = ep_gemm_grad(self, i),
                           .sums = layer->trains_bias ? layer->bias_gradient : NULL,

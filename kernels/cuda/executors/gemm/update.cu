@@ -5,21 +5,20 @@
 #include "kernels/cuda/executors/gemm/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 
-enum { THREADS = 256, EACH = EP_GEMM_UPDATE_PARAMETERS / THREADS, TOGETHER = 2, FEW = 4 };
-static_assert(EACH % 4 == 0, "a thread's parameters are a few float4");
+enum { THREADS = 256, TOGETHER = 2, FEW = 4, SLICES_TOGETHER = 16 };
+static_assert(EP_GEMM_UPDATE_FEWEST == 4 * THREADS, "a thread has a float4, or some more");
 static_assert((int)EP_GEMM_UPDATE_SLICED == (int)THREADS, "then it has one, and its slices");
 
 /* This block's tensor: the last that begins at or before it. */
 static __device__ const ep_gemm_tensor *tensor_of(const ep_gemm_update &update) {
-  int low = 0, high = update.count - 1;
-  while (low < high) {
-    int middle = (low + high + 1) / 2;
-    if (update.tensors[middle].first_block <= blockIdx.x)
-      low = middle;
-    else
-      high = middle - 1;
+  const int lane = threadIdx.x % WARP;
+  int begun = 0; /* tensors; a warp looks at WARP of them at once */
+  for (int base = 0; base < update.count; base += WARP) {
+    const int i = base + lane;
+    const bool begins = i < update.count && update.tensors[i].first_block <= blockIdx.x;
+    begun += __popc(__ballot_sync(ALL_LANES, begins));
   }
-  return &update.tensors[low];
+  return &update.tensors[begun - 1];
 }
 
 enum { SLOTS_MAX = 3 };
@@ -94,24 +93,23 @@ static __device__ void copy_write(const ep_gemm_update &update, const ep_gemm_te
  * apart. All that is read for TOGETHER of them, before anything is written. */
 template <bool trains, ep_optimizer_type TYPE>
 static __device__ void fours(const ep_gemm_update &update, const ep_gemm_tensor &of,
-                             const ep_optimizer_step &now, int64_t first, int64_t count) {
+                             const ep_optimizer_step &now, int64_t first, int64_t end) {
   const ep_optimizer optimizer = optimizer_of<TYPE>(update);
   const int slots = trains ? (int)ep_optimizer_slots(&optimizer) : 0;
-#pragma unroll
-  for (int begin = 0; begin < EACH / 4; begin += TOGETHER) {
+  for (; first < end; first += 4 * TOGETHER * THREADS) {
     float value[TOGETHER][4], grad[TOGETHER][4], state[TOGETHER][SLOTS_MAX][4];
 #pragma unroll
     for (int i = 0; i < TOGETHER; i++) {
-      int64_t at = first + 4 * (begin + i) * THREADS;
-      if (at >= count) break;
+      const int64_t at = first + 4 * i * THREADS;
+      if (at >= end) break;
       load<4>(update.parameters + of.first + at, value[i]);
       if (trains) load<4>(of.gradient + at, grad[i]);
       if (trains) state_read<4>(update, slots, of.first + at, state[i]);
     }
 #pragma unroll
     for (int i = 0; i < TOGETHER; i++) {
-      int64_t at = first + 4 * (begin + i) * THREADS;
-      if (at >= count) break;
+      const int64_t at = first + 4 * i * THREADS;
+      if (at >= end) break;
       if (trains) {
         neighbours_step<TYPE, 4>(update, of, now, at, state[i], grad[i], value[i]);
         store<4>(update.parameters + of.first + at, value[i]);
@@ -129,28 +127,41 @@ static __device__ int64_t padded_of(const ep_gemm_tensor &of, int64_t at) {
   return at + row * (of.pitch - of.columns);
 }
 
+/* The slices of one gradient, in their order; some are read before any is added. */
+static __device__ float slices_sum(const ep_gemm_tensor &of, const float *from) {
+  float sum = 0;
+  for (int first = 0; first < of.slices; first += SLICES_TOGETHER) {
+    float part[SLICES_TOGETHER];
+#pragma unroll
+    for (int i = 0; i < SLICES_TOGETHER; i++)
+      part[i] = first + i < of.slices ? from[(first + i) * of.stride] : 0.0f;
+#pragma unroll
+    for (int i = 0; i < SLICES_TOGETHER; i++) sum += part[i];
+  }
+  return sum;
+}
+
 /* Any tensor: a thread's parameters are a block's width apart, from `at` on. All that is read for a
- * few of them, before anything is written. */
-template <bool trains, ep_optimizer_type TYPE>
+ * few of them, before anything is written. sliced: the gradient is, and a thread has one. */
+template <bool trains, ep_optimizer_type TYPE, bool sliced>
 static __device__ void apart(const ep_gemm_update &update, const ep_gemm_tensor &of,
                              const ep_optimizer_step &now, int64_t at, int64_t end) {
   const ep_optimizer optimizer = optimizer_of<TYPE>(update);
   const int slots = trains ? (int)ep_optimizer_slots(&optimizer) : 0;
-  float value[FEW][1], grad[FEW][1], state[FEW][SLOTS_MAX][1];
+  constexpr int few = sliced ? 1 : FEW;
+  float value[few][1], grad[few][1], state[few][SLOTS_MAX][1];
 #pragma unroll
-  for (int i = 0; i < FEW; i++) {
+  for (int i = 0; i < few; i++) {
     const int64_t mine = at + i * THREADS;
     if (mine >= end) break;
     value[i][0] = update.parameters[of.first + mine];
     if (!trains) continue;
     const float *from = of.gradient + padded_of(of, mine);
-    grad[i][0] = *from;
     state_read<1>(update, slots, of.first + mine, state[i]);
-#pragma unroll 16
-    for (int slice = 1; slice < of.slices; slice++) grad[i][0] += from[slice * of.stride];
+    grad[i][0] = sliced ? slices_sum(of, from) : *from;
   }
 #pragma unroll
-  for (int i = 0; i < FEW; i++) {
+  for (int i = 0; i < few; i++) {
     const int64_t mine = at + i * THREADS;
     if (mine >= end) break;
     if (trains) {
@@ -163,25 +174,28 @@ static __device__ void apart(const ep_gemm_update &update, const ep_gemm_tensor 
 
 template <bool trains, ep_optimizer_type TYPE>
 static __global__ void __launch_bounds__(THREADS) step(ep_gemm_update update) {
-  const ep_gemm_tensor of = *tensor_of(update);
   ep_optimizer_step now = {};
-  if (trains && of.gradient) now = update.clock->update;
+  if (trains) now = update.clock->update;
+  const ep_gemm_tensor of = *tensor_of(update);
   bool copies = of.copy && (of.moved || !trains);
   if (!copies && !(trains && of.gradient)) return;
-  int64_t each = of.slices > 1 ? EP_GEMM_UPDATE_SLICED : EP_GEMM_UPDATE_PARAMETERS;
-  int64_t count = of.rows * of.columns, base = (blockIdx.x - of.first_block) * each;
-  bool whole = of.columns == of.pitch && of.first % 4 == 0 && count % 4 == 0 && of.slices == 1;
-  if (whole && copies)
-    fours<false, TYPE>(update, of, now, base + 4 * threadIdx.x, count);
-  else if (whole)
-    fours<trains, TYPE>(update, of, now, base + 4 * threadIdx.x, count);
-  if (whole) return;
+  const bool sliced = of.slices > 1;
+  const int64_t each = sliced ? EP_GEMM_UPDATE_SLICED : update.each;
+  const int64_t count = of.rows * of.columns, base = (blockIdx.x - of.first_block) * each;
   const int64_t end = base + each < count ? base + each : count;
-  for (int64_t at = base + threadIdx.x; at < end; at += FEW * THREADS)
+  bool whole = of.columns == of.pitch && of.first % 4 == 0 && count % 4 == 0 && !sliced;
+  if (whole && copies)
+    fours<false, TYPE>(update, of, now, base + 4 * threadIdx.x, end);
+  else if (whole)
+    fours<trains, TYPE>(update, of, now, base + 4 * threadIdx.x, end);
+  if (whole) return;
+  const int64_t own = base + threadIdx.x;
+  if (sliced && !copies) return apart<trains, TYPE, true>(update, of, now, own, end);
+  for (int64_t at = own; at < end; at += FEW * THREADS)
     if (copies)
-      apart<false, TYPE>(update, of, now, at, end);
+      apart<false, TYPE, false>(update, of, now, at, end);
     else
-      apart<trains, TYPE>(update, of, now, at, end);
+      apart<trains, TYPE, false>(update, of, now, at, end);
 }
 
 static __global__ void scale(const ep_cuda_clock *clock, int count, const float *decay,
