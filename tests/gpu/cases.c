@@ -347,6 +347,54 @@ static ep_case *rounds_create(const char *name) {
   return self;
 }
 
+/* So many numbers that a thread takes several planes or four neighbours; windows that overlap, that
+ * differ in size, and that are wide; rows of a norm that a block has in registers. */
+static ep_case *planes_create(const char *name) {
+  const ep_case_window near = {.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}};
+  ep_case *self = ep_case_create_image(name, (ep_shape){1, 20, 20}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, 16, &near, true);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &near);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.2f);
+  ep_case_add_pool(self, EP_LAYER_AVG_POOL2D, &near);
+  ep_case_add_adaptive_pool(self, 20, 19);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add(self, EP_LAYER_GELU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.1f);
+  ep_case_add_adaptive_pool(self, 1, 2);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 5, true);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 260, .batch_size = 181, .shuffle = true, .steps = 4, .lr = 0.005f, .seed = 24});
+  return self;
+}
+
+/* Rows of a norm of `channels` planes, which a large block has; a sum, a mask and a mean behind it:
+ * of all of a plane, or of wide windows. */
+static ep_case *rows_create(const char *name, int64_t channels, int64_t side, bool windows) {
+  const ep_case_window one = {.kernel = {1, 1}}, six = {.kernel = {6, 6}};
+  ep_case *self = ep_case_create_image(name, (ep_shape){2, side, side}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, channels, &one, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  int block = ep_case_last(self);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, windows);
+  ep_case_add(self, EP_LAYER_SILU);
+  ep_case_add_residual(self, block);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.3f);
+  if (windows)
+    ep_case_add_pool(self, EP_LAYER_AVG_POOL2D, &six);
+  else
+    ep_case_add_adaptive_pool(self, 1, 1);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 4, true);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 40, .batch_size = 23, .shuffle = true, .steps = 4, .lr = 0.005f, .seed = 25});
+  return self;
+}
+
 static ep_case *image_create(int number) {
   const ep_case_training training = {.rows = 150,
                                      .batch_size = 64,
@@ -361,10 +409,14 @@ static ep_case *image_create(int number) {
   case 2: return channels_create("40 to 70 channels", 40, 70, 1);
   case 3: return channels_create("12 to 36 channels in 12 groups", 12, 36, 12);
   case 4: return rounds_create("a batch of many images");
+  case 5: return planes_create("several planes a thread");
+  case 6: return rows_create("rows that 512 threads have", 29, 20, false);
+  case 7: return rows_create("rows that 1,024 threads have", 32, 24, true);
+  case 8: return rows_create("rows wider than registers hold", 39, 23, false);
   default: return overlaps_create("writing over inputs");
   }
 }
-enum { IMAGES = 6 };
+enum { IMAGES = 10 };
 
 /* --- products below float32 ---------------------------------------------------------------- */
 

@@ -9,16 +9,47 @@
 
 enum { THREADS = 256, QUAD = 4, LINES = THREADS / WARP };
 
-static __global__ void pointwise_forward(ep_op op, int64_t count, const float *x, float *y) {
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
-       at += (int64_t)gridDim.x * THREADS)
+/* Numbers from which on a thread takes four: fewer need all threads. */
+static const int64_t QUADS_FROM = 1 << 18;
+
+/* Fours of `count` numbers that a thread takes at once: none, unless all the arrays allow it. */
+static int64_t quads_of(int64_t count, const float *a, const float *b, const float *c) {
+  const bool aligned = ep_cuda_has_quads(a) && ep_cuda_has_quads(b) && ep_cuda_has_quads(c);
+  return aligned && count >= QUADS_FROM ? count / QUAD : 0;
+}
+
+static unsigned int pointwise_blocks(int64_t quads, int64_t count) {
+  return ep_cuda_blocks(quads > 0 ? quads : count, THREADS);
+}
+
+/* The first `quads` fours, then what is left of `count`. */
+static __global__ void pointwise_forward(ep_op op, int64_t quads, int64_t count, const float *x,
+                                         float *y) {
+  const int64_t threads = (int64_t)gridDim.x * THREADS;
+  const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  for (int64_t quad = thread; quad < quads; quad += threads) {
+    const float4 from = ((const float4 *)x)[quad];
+    ((float4 *)y)[quad] = {ep_activation(&op, from.x), ep_activation(&op, from.y),
+                           ep_activation(&op, from.z), ep_activation(&op, from.w)};
+  }
+  for (int64_t at = QUAD * quads + thread; at < count; at += threads)
     y[at] = ep_activation(&op, x[at]);
 }
 
-static __global__ void pointwise_backward(ep_op op, int64_t count, const float *x, const float *y,
-                                          float *grad) {
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
-       at += (int64_t)gridDim.x * THREADS)
+static __global__ void pointwise_backward(ep_op op, int64_t quads, int64_t count, const float *x,
+                                          const float *y, float *grad) {
+  const int64_t threads = (int64_t)gridDim.x * THREADS;
+  const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  for (int64_t quad = thread; quad < quads; quad += threads) {
+    const float4 before = ((const float4 *)x)[quad], after = ((const float4 *)y)[quad];
+    float4 value = ((float4 *)grad)[quad];
+    value.x *= ep_activation_derivative(&op, before.x, after.x);
+    value.y *= ep_activation_derivative(&op, before.y, after.y);
+    value.z *= ep_activation_derivative(&op, before.z, after.z);
+    value.w *= ep_activation_derivative(&op, before.w, after.w);
+    ((float4 *)grad)[quad] = value;
+  }
+  for (int64_t at = QUAD * quads + thread; at < count; at += threads)
     grad[at] *= ep_activation_derivative(&op, x[at], y[at]);
 }
 
@@ -143,8 +174,10 @@ static unsigned int row_threads(int64_t columns) {
 cudaError_t ep_cuda_activation_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
                                        const float *x, float *y) {
   int64_t columns = op->out_features, count = rows * columns;
+  const int64_t quads = quads_of(count, x, y, y);
   if (is_pointwise(op->type))
-    pointwise_forward<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(*op, count, x, y);
+    pointwise_forward<<<pointwise_blocks(quads, count), THREADS, 0, stream>>>(*op, quads, count, x,
+                                                                              y);
   else
     softmax_forward<<<ep_cuda_blocks(rows, 1), row_threads(columns), 0, stream>>>(
         op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, x, y);
@@ -154,9 +187,11 @@ cudaError_t ep_cuda_activation_forward(cudaStream_t stream, const ep_op *op, int
 cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
                                         const float *x, const float *y, float *grad) {
   int64_t columns = op->out_features, count = rows * columns;
+  const float *asked = ep_cuda_activation_knows_by_output(op->type) ? y : x; /* one is read */
+  const int64_t quads = quads_of(count, asked, grad, grad);
   if (is_pointwise(op->type))
-    pointwise_backward<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(*op, count, x, y,
-                                                                               grad);
+    pointwise_backward<<<pointwise_blocks(quads, count), THREADS, 0, stream>>>(*op, quads, count,
+                                                                               asked, asked, grad);
   else
     softmax_backward<<<ep_cuda_blocks(rows, 1), row_threads(columns), 0, stream>>>(
         op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, y, grad);
@@ -187,14 +222,21 @@ cudaError_t ep_cuda_activation_undo(cudaStream_t stream, const ep_op *op, const 
   return cudaGetLastError();
 }
 
-static __global__ void add(int64_t count, const float *a, const float *b, float *sum) {
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
-       at += (int64_t)gridDim.x * THREADS)
-    sum[at] = a[at] + b[at];
+static __global__ void add(int64_t quads, int64_t count, const float *a, const float *b,
+                           float *sum) {
+  const int64_t threads = (int64_t)gridDim.x * THREADS;
+  const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  for (int64_t quad = thread; quad < quads; quad += threads) {
+    const float4 left = ((const float4 *)a)[quad], right = ((const float4 *)b)[quad];
+    ((float4 *)sum)[quad] = {left.x + right.x, left.y + right.y, left.z + right.z,
+                             left.w + right.w};
+  }
+  for (int64_t at = QUAD * quads + thread; at < count; at += threads) sum[at] = a[at] + b[at];
 }
 
 cudaError_t ep_cuda_add(cudaStream_t stream, int64_t count, const float *a, const float *b,
                         float *sum) {
-  add<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(count, a, b, sum);
+  const int64_t quads = quads_of(count, a, b, sum);
+  add<<<pointwise_blocks(quads, count), THREADS, 0, stream>>>(quads, count, a, b, sum);
   return cudaGetLastError();
 }

@@ -10,48 +10,91 @@ static __device__ int64_t step_of(const ep_cuda_clock *clock, bool backward) {
 }
 
 /* A thread four elements, which one call of Philox decides; `first`: the batch's element that x
- * begins with. */
-static __global__ void elements(ep_op op, int64_t first, int64_t count, uint64_t seed,
+ * begins with. aligned: such four lie together in x and in y, where float4 may be read. */
+static __global__ void elements(ep_op op, int64_t first, int64_t count, bool aligned, uint64_t seed,
                                 const ep_cuda_clock *clock, bool backward, const float *x,
                                 float *y) {
   int64_t step = step_of(clock, backward), quads = (first + count + QUAD - 1) / QUAD;
   float scale = ep_dropout_scale(op.p);
   for (int64_t quad = first / QUAD + (int64_t)blockIdx.x * THREADS + threadIdx.x; quad < quads;
        quad += (int64_t)gridDim.x * THREADS) {
-    ep_random4 words = ep_dropout_words(seed, step, op.layer, quad);
+    const ep_random4 words = ep_dropout_words(seed, step, op.layer, quad);
+    const int64_t begin = QUAD * quad - first;
+    if (aligned && begin + QUAD <= count) {
+      float4 value = *(const float4 *)(x + begin);
+      value.x = ep_dropout_word_keeps(words.word[0], op.p) ? scale * value.x : 0;
+      value.y = ep_dropout_word_keeps(words.word[1], op.p) ? scale * value.y : 0;
+      value.z = ep_dropout_word_keeps(words.word[2], op.p) ? scale * value.z : 0;
+      value.w = ep_dropout_word_keeps(words.word[3], op.p) ? scale * value.w : 0;
+      *(float4 *)(y + begin) = value;
+      continue;
+    }
 #pragma unroll
     for (int i = 0; i < QUAD; i++) {
-      int64_t at = QUAD * quad + i - first;
+      int64_t at = begin + i;
       if (at >= 0 && at < count)
         y[at] = ep_dropout_word_keeps(words.word[i], op.p) ? scale * x[at] : 0;
     }
   }
 }
 
-/* A thread a number; those of a channel ask for the same word. `first`: the batch's channel that x
- * begins with. */
-static __global__ void channels(ep_op op, int64_t first, int64_t count, uint32_t pixels,
+/* `lanes` threads, a power of two, a channel: one word decides all its numbers. `first`: the
+ * batch's channel that x begins with; count: channels. */
+template <bool QUADS>
+static __global__ void channels(ep_op op, int64_t first, int64_t count, int64_t pixels, int lanes,
                                 uint64_t seed, const ep_cuda_clock *clock, bool backward,
                                 const float *x, float *y) {
-  int64_t step = step_of(clock, backward);
-  float scale = ep_dropout_scale(op.p);
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
-       at += (int64_t)gridDim.x * THREADS) {
-    int64_t element = at >> 32 ? at / pixels : (uint32_t)at / pixels; /* 64 bits divide slowly */
-    y[at] = ep_dropout_keeps(seed, step, op.layer, first + element, op.p) ? scale * x[at] : 0;
+  const int64_t step = step_of(clock, backward);
+  const int lane = threadIdx.x % lanes, lines = THREADS / lanes;
+  const float scale = ep_dropout_scale(op.p);
+  for (int64_t channel = (int64_t)blockIdx.x * lines + threadIdx.x / lanes; channel < count;
+       channel += (int64_t)gridDim.x * lines) {
+    const bool keeps = ep_dropout_keeps(seed, step, op.layer, first + channel, op.p);
+    const float *from = x + channel * pixels;
+    float *to = y + channel * pixels;
+    if (QUADS) {
+      for (int64_t i = lane; i < pixels / QUAD; i += lanes) {
+        float4 value = {0, 0, 0, 0};
+        if (keeps) {
+          value = ((const float4 *)from)[i];
+          value = {scale * value.x, scale * value.y, scale * value.z, scale * value.w};
+        }
+        ((float4 *)to)[i] = value;
+      }
+    } else {
+      for (int64_t i = lane; i < pixels; i += lanes) to[i] = keeps ? scale * from[i] : 0;
+    }
   }
+}
+
+/* Threads for so many numbers, or fours of them, that lie side by side: at most a warp. */
+static int lanes_of(int64_t numbers) {
+  int lanes = 1;
+  while (lanes < WARP && lanes < numbers) lanes *= 2;
+  return lanes;
 }
 
 cudaError_t ep_cuda_dropout(cudaStream_t stream, const ep_op *op, int64_t first, int64_t rows,
                             uint64_t seed, const ep_cuda_clock *clock, bool backward,
                             const float *x, float *y) {
-  int64_t count = rows * op->out_features, pixels = op->out.height * op->out.width;
-  if (op->type == EP_LAYER_DROPOUT)
+  const int64_t features = op->out_features, pixels = op->out.height * op->out.width;
+  const bool aligned = ep_cuda_has_quads(x) && ep_cuda_has_quads(y);
+  if (op->type == EP_LAYER_DROPOUT) {
+    const int64_t count = rows * features;
     elements<<<ep_cuda_blocks(count + QUAD, THREADS * QUAD), THREADS, 0, stream>>>(
-        *op, first * op->out_features, count, seed, clock, backward, x, y);
+        *op, first * features, count, aligned && first * features % QUAD == 0, seed, clock,
+        backward, x, y);
+    return cudaGetLastError();
+  }
+  const bool quads = aligned && pixels % QUAD == 0;
+  const int64_t each = features / pixels, count = rows * each;
+  const int lanes = lanes_of(quads ? pixels / QUAD : pixels);
+  const unsigned int blocks = ep_cuda_blocks(count, THREADS / lanes);
+  if (quads)
+    channels<true><<<blocks, THREADS, 0, stream>>>(*op, first * each, count, pixels, lanes, seed,
+                                                   clock, backward, x, y);
   else
-    channels<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(
-        *op, first * (op->out_features / pixels), count, (uint32_t)pixels, seed, clock, backward, x,
-        y);
+    channels<false><<<blocks, THREADS, 0, stream>>>(*op, first * each, count, pixels, lanes, seed,
+                                                    clock, backward, x, y);
   return cudaGetLastError();
 }

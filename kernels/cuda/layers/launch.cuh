@@ -14,6 +14,11 @@ static inline unsigned int ep_cuda_blocks(int64_t count, int64_t each) {
   return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
+/* Whether four numbers at a time may be read from there, and written. */
+static inline bool ep_cuda_has_quads(const float *numbers) {
+  return (uintptr_t)numbers % sizeof(float4) == 0;
+}
+
 /* Rows of slice `slice` of `slices`: *first … *last - 1; none where there are fewer rows than
  * slices. */
 static __device__ inline void slice_rows(int64_t rows, int slice, int slices, int64_t *first,

@@ -4,7 +4,13 @@
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/formulas/norms.h"
 
-enum { THREADS = 256, LINES = THREADS / WARP, COLUMN_LINES = 32 };
+enum {
+  THREADS = 256,
+  THREADS_MOST = 1024,
+  LINES = THREADS / WARP,
+  COLUMN_LINES = 32,
+  WEIGHT_ROWS = 8
+};
 
 static __device__ double block_sum_for_all(double value) {
   __shared__ double all;
@@ -197,8 +203,11 @@ static __global__ void batch_backward(ep_cuda_norm norm, int64_t count) {
 
 /* --- layer_norm ---------------------------------------------------------------------------- */
 
+template <int SHARERS>
+constexpr int block_threads = SHARERS < (int)THREADS ? (int)THREADS : SHARERS;
+
 /* A warp's row, or a block's where it is wide: SHARERS threads, each of which has up to EACH of its
- * numbers in registers. */
+ * numbers in registers. BLOCKS: of a multiprocessor, at least; 0: as it comes. */
 template <int SHARERS> static __device__ double row_sum(double value) {
   return SHARERS == WARP ? warp_sum(value) : block_sum_for_all(value);
 }
@@ -211,13 +220,22 @@ template <int SHARERS, int EACH> struct row_numbers {
     for (int i = 0; i < EACH; i++)
       of[i] = sharer + i * SHARERS < columns ? from[sharer + i * SHARERS] : 0;
   }
+
+  /* Has the compiler convert many numbers again from here on: their doubles, kept, would take twice
+   * the registers. */
+  __device__ void narrow() {
+#pragma unroll
+    for (int i = 0; i < (EACH > 16 ? EACH : 0); i++) asm volatile("" : "+f"(of[i]));
+  }
 };
 
-template <int SHARERS, int EACH>
-static __global__ void __launch_bounds__(THREADS) layer_forward(ep_cuda_norm norm) {
+template <int SHARERS, int EACH, int BLOCKS = 0>
+static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
+    layer_forward(ep_cuda_norm norm) {
   const int64_t columns = norm.op.in_features;
-  const int sharer = threadIdx.x % SHARERS, rows_at_once = gridDim.x * (THREADS / SHARERS);
-  for (int64_t row = blockIdx.x * (THREADS / SHARERS) + threadIdx.x / SHARERS; row < norm.rows;
+  const int of_block = block_threads<SHARERS> / SHARERS, rows_at_once = gridDim.x * of_block;
+  const int sharer = threadIdx.x % SHARERS;
+  for (int64_t row = blockIdx.x * of_block + threadIdx.x / SHARERS; row < norm.rows;
        row += rows_at_once) {
     float *y = norm.y + row * columns;
     row_numbers<SHARERS, EACH> x;
@@ -226,6 +244,7 @@ static __global__ void __launch_bounds__(THREADS) layer_forward(ep_cuda_norm nor
 #pragma unroll
     for (int i = 0; i < EACH; i++) sum += (double)x.of[i];
     const double center = row_sum<SHARERS>(sum) / (double)columns;
+    x.narrow();
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
       const double d = (double)x.of[i] - center;
@@ -248,7 +267,8 @@ static __global__ void __launch_bounds__(THREADS) layer_forward(ep_cuda_norm nor
   }
 }
 
-/* 32 features a block, eight rows at a time; blockIdx.y is the slice of the rows. */
+/* 32 features a block, a line of threads a row, WEIGHT_ROWS rows at once each; blockIdx.y is the
+ * slice of the rows. */
 static __global__ void layer_weights(ep_cuda_norm norm) {
   __shared__ float of_line[LINES][2][WARP];
   const int64_t columns = norm.op.in_features, count = norm.bias ? 2 * columns : columns;
@@ -257,12 +277,22 @@ static __global__ void layer_weights(ep_cuda_norm norm) {
   slice_rows(norm.rows, blockIdx.y, gridDim.y, &first, &last);
   float of_weight = 0, of_bias = 0;
   if (at < columns)
-#pragma unroll 4
-    for (int64_t row = first + threadIdx.y; row < last; row += LINES) {
-      const float grad = norm.grad[row * columns + at];
-      of_weight +=
-          grad * ((norm.x[row * columns + at] - norm.saved[2 * row]) * norm.saved[2 * row + 1]);
-      of_bias += grad;
+    for (int64_t begin = first + threadIdx.y; begin < last; begin += WEIGHT_ROWS * LINES) {
+      float grad[WEIGHT_ROWS], normal[WEIGHT_ROWS];
+#pragma unroll
+      for (int i = 0; i < WEIGHT_ROWS; i++) { /* all loads are on their way before any is used */
+        const int64_t row = begin + i * LINES;
+        const bool exists = row < last;
+        grad[i] = exists ? norm.grad[row * columns + at] : 0;
+        normal[i] =
+            exists ? (norm.x[row * columns + at] - norm.saved[2 * row]) * norm.saved[2 * row + 1]
+                   : 0;
+      }
+#pragma unroll
+      for (int i = 0; i < WEIGHT_ROWS; i++) {
+        of_weight += grad[i] * normal[i];
+        of_bias += grad[i];
+      }
     }
   of_line[threadIdx.y][0][threadIdx.x] = of_weight;
   of_line[threadIdx.y][1][threadIdx.x] = of_bias;
@@ -273,11 +303,13 @@ static __global__ void layer_weights(ep_cuda_norm norm) {
   norm.gradient[blockIdx.y * count + threadIdx.y * columns + at] = sum;
 }
 
-template <int SHARERS, int EACH>
-static __global__ void __launch_bounds__(THREADS) layer_backward(ep_cuda_norm norm) {
+template <int SHARERS, int EACH, int BLOCKS = 0>
+static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
+    layer_backward(ep_cuda_norm norm) {
   const int64_t columns = norm.op.in_features;
-  const int sharer = threadIdx.x % SHARERS, rows_at_once = gridDim.x * (THREADS / SHARERS);
-  for (int64_t row = blockIdx.x * (THREADS / SHARERS) + threadIdx.x / SHARERS; row < norm.rows;
+  const int of_block = block_threads<SHARERS> / SHARERS, rows_at_once = gridDim.x * of_block;
+  const int sharer = threadIdx.x % SHARERS;
+  for (int64_t row = blockIdx.x * of_block + threadIdx.x / SHARERS; row < norm.rows;
        row += rows_at_once) {
     const float mean = norm.saved[2 * row], inverse = norm.saved[2 * row + 1];
     float *grad = norm.grad + row * columns;
@@ -304,21 +336,21 @@ static __global__ void __launch_bounds__(THREADS) layer_backward(ep_cuda_norm no
 }
 
 /* Rows that are wider than registers can hold: their numbers are read again. */
-static __global__ void __launch_bounds__(THREADS) widest_forward(ep_cuda_norm norm) {
+static __global__ void __launch_bounds__(THREADS_MOST) widest_forward(ep_cuda_norm norm) {
   int64_t columns = norm.op.in_features;
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
     const float *x = norm.x + row * columns;
     float *y = norm.y + row * columns;
     double sum = 0, square = 0;
-    for (int64_t i = threadIdx.x; i < columns; i += THREADS) sum += (double)x[i];
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS_MOST) sum += (double)x[i];
     double center = block_sum_for_all(sum) / (double)columns;
-    for (int64_t i = threadIdx.x; i < columns; i += THREADS) {
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS_MOST) {
       double d = (double)x[i] - center;
       square += d * d;
     }
     float mean = (float)center, variance = (float)(block_sum_for_all(square) / (double)columns);
     float inverse = 1 / sqrtf(variance + norm.op.eps);
-    for (int64_t i = threadIdx.x; i < columns; i += THREADS) {
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS_MOST) {
       float value = (x[i] - mean) * inverse;
       if (norm.weight) value *= norm.weight[i];
       y[i] = norm.bias ? value + norm.bias[i] : value;
@@ -329,40 +361,49 @@ static __global__ void __launch_bounds__(THREADS) widest_forward(ep_cuda_norm no
   }
 }
 
-static __global__ void __launch_bounds__(THREADS) widest_backward(ep_cuda_norm norm) {
+static __global__ void __launch_bounds__(THREADS_MOST) widest_backward(ep_cuda_norm norm) {
   int64_t columns = norm.op.in_features;
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
     const float *x = norm.x + row * columns;
     float *grad = norm.grad + row * columns;
     float mean = norm.saved[2 * row], inverse = norm.saved[2 * row + 1];
     double sum = 0, product = 0;
-    for (int64_t i = threadIdx.x; i < columns; i += THREADS) {
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS_MOST) {
       float g = norm.weight ? grad[i] * norm.weight[i] : grad[i];
       sum += (double)g;
       product += (double)g * (double)((x[i] - mean) * inverse);
     }
     float of_sum = (float)(block_sum_for_all(sum) / (double)columns);
     float of_product = (float)(block_sum_for_all(product) / (double)columns);
-    for (int64_t i = threadIdx.x; i < columns; i += THREADS) {
+    for (int64_t i = threadIdx.x; i < columns; i += THREADS_MOST) {
       float g = norm.weight ? grad[i] * norm.weight[i] : grad[i];
       grad[i] = inverse * (g - of_sum - (x[i] - mean) * inverse * of_product);
     }
   }
 }
 
-typedef void (*layer_kernel)(ep_cuda_norm norm);
+typedef struct {
+  int64_t columns; /* at most */
+  void (*forward)(ep_cuda_norm norm);
+  void (*backward)(ep_cuda_norm norm);
+  unsigned int threads, rows; /* of a block */
+} layer_kernels;
 
-/* Of `of`, the kernel for so many columns, and the rows that a block of it has at once. */
-#define LAYER_KERNEL(of, widest, columns)        \
-  ((columns) <= 4 * WARP       ? of<WARP, 4>     \
-   : (columns) <= 16 * WARP    ? of<WARP, 16>    \
-   : (columns) <= 4 * THREADS  ? of<THREADS, 4>  \
-   : (columns) <= 16 * THREADS ? of<THREADS, 16> \
-                               : widest)
+/* By the width of a row: as few threads as hold it, so that a multiprocessor has several rows. */
+static const layer_kernels kernels_by_width[] = {
+    {4 * WARP, layer_forward<WARP, 4>, layer_backward<WARP, 4>, THREADS, THREADS / WARP},
+    {16 * WARP, layer_forward<WARP, 16>, layer_backward<WARP, 16>, THREADS, THREADS / WARP},
+    {4 * 256, layer_forward<256, 4>, layer_backward<256, 4>, 256, 1},
+    {16 * 256, layer_forward<256, 16>, layer_backward<256, 16>, 256, 1},
+    {24 * 256, layer_forward<256, 24, 4>, layer_backward<256, 24, 3>, 256, 1},
+    {24 * 512, layer_forward<512, 24, 2>, layer_backward<512, 24, 1>, 512, 1},
+    {20 * 1024, layer_forward<1024, 20, 1>, layer_backward<1024, 20, 1>, 1024, 1},
+    {INT64_MAX, widest_forward, widest_backward, THREADS_MOST, 1}};
 
-static unsigned int layer_blocks(const ep_cuda_norm *norm) {
-  const bool by_warp = norm->op.in_features <= 16 * WARP;
-  return ep_cuda_blocks(norm->rows, by_warp ? THREADS / WARP : 1);
+static const layer_kernels *layer_kernels_of(const ep_cuda_norm *norm) {
+  const layer_kernels *of = kernels_by_width;
+  while (of->columns < norm->op.in_features) of++;
+  return of;
 }
 
 /* --- both ---------------------------------------------------------------------------------- */
@@ -370,8 +411,8 @@ static unsigned int layer_blocks(const ep_cuda_norm *norm) {
 cudaError_t ep_cuda_norm_forward(cudaStream_t stream, const ep_cuda_norm *norm) {
   int64_t count = norm->rows * norm->op.in_features;
   if (norm->op.type == EP_LAYER_LAYER_NORM) {
-    const layer_kernel kernel = LAYER_KERNEL(layer_forward, widest_forward, norm->op.in_features);
-    kernel<<<layer_blocks(norm), THREADS, 0, stream>>>(*norm);
+    const layer_kernels *of = layer_kernels_of(norm);
+    of->forward<<<ep_cuda_blocks(norm->rows, of->rows), of->threads, 0, stream>>>(*norm);
     return cudaGetLastError();
   }
   if (has_columns(norm)) {
@@ -395,8 +436,8 @@ cudaError_t ep_cuda_norm_backward(cudaStream_t stream, const ep_cuda_norm *norm)
       code = cudaGetLastError();
     }
     if (code != cudaSuccess) return code;
-    const layer_kernel kernel = LAYER_KERNEL(layer_backward, widest_backward, columns);
-    kernel<<<layer_blocks(norm), THREADS, 0, stream>>>(*norm);
+    const layer_kernels *of = layer_kernels_of(norm);
+    of->backward<<<ep_cuda_blocks(norm->rows, of->rows), of->threads, 0, stream>>>(*norm);
     return cudaGetLastError();
   }
   if (has_columns(norm)) {
