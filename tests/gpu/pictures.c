@@ -238,9 +238,38 @@ static ep_case *small_create(void) {
   return self;
 }
 
-static ep_case *(*const create[])(void) = {stages_create, blocks_create,  frozen_create,
-                                           tuned_create,  groups_create,  pixels_create,
-                                           wide_create,   example_create, small_create};
+/* Enough steps for graphs of several epochs, each of which ends with a smaller batch. */
+static ep_case *epochs_create(const char *name, int64_t channels, bool bytes) {
+  ep_case *self = ep_case_create_image(name, (ep_shape){channels, 9, 8}, EP_LOSS_MSE);
+  ep_case_add_conv2d(self, 8, &same, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_pool(self, EP_LAYER_AVG_POOL2D, &halves);
+  ep_case_add_conv2d(self, 6, &same, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 4, true);
+  if (bytes) {
+    ep_case_store_bytes(self);
+    self->program.augment = (ep_augment){1, true};
+  }
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 23, .batch_size = 10, .shuffle = true, .steps = 60, .lr = 0.002f, .seed = 49});
+  return self;
+}
+
+static ep_case *few_create(void) {
+  return epochs_create("many epochs of few channels, augmented", 3, true);
+}
+
+static ep_case *many_create(void) {
+  return epochs_create("many epochs of more channels", 6, false);
+}
+
+static ep_case *(*const create[])(void) = {
+    stages_create, blocks_create,  frozen_create, tuned_create, groups_create, pixels_create,
+    wide_create,   example_create, small_create,  few_create,   many_create};
 enum { PICTURES = sizeof create / sizeof *create, PRECISIONS = 3 };
 
 /* In each precision. It happens in bfloat16 that another pixel of a window is the greatest, or a

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "kernels/cuda/network/ahead.h"
 #include "kernels/cuda/network/layout.h"
 #include "kernels/plans/work.h"
 
@@ -337,6 +338,7 @@ void ep_cuda_network_destroy(ep_cuda_network *network) {
     products_deinit(&network->layers[i].backward);
     products_deinit(&network->layers[i].weight);
   }
+  ep_cuda_ahead_deinit(&network->ahead);
   ep_cuda_memory_deinit(&network->memory);
   if (network->stream && !network->share.shares) cudaStreamDestroy(network->stream);
   free(network->layers);

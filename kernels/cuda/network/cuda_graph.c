@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernels/cuda/network/ahead.h"
+
 /* Launching costs the host a few microseconds and the device none when the graph is long; a long
  * graph costs time and memory to make. */
 enum { NODES_AT_MOST = 512, STEPS_AT_MOST = 64 };
@@ -15,12 +17,15 @@ static int64_t tail_rows(const ep_program *program) {
 /* Queues `steps` steps that begin with an epoch, or, without a tail, anywhere. */
 static ep_status steps_queue(ep_cuda_network *network, const ep_cuda_step *queue, int64_t steps,
                              int64_t steps_per_epoch, ep_error *error) {
-  for (int64_t step = 0; step < steps; step++) {
+  ep_status status = EP_OK;
+  for (int64_t step = 0; status == EP_OK && step < steps; step++) {
     int64_t rows = ep_program_batch_rows(network->program, step % steps_per_epoch);
-    ep_status status = queue->queue(queue->self, rows, error);
-    if (status != EP_OK) return status;
+    int64_t next = ep_program_batch_rows(network->program, (step + 1) % steps_per_epoch);
+    ep_cuda_ahead_step(network, step, step + 1 < steps ? next : 0);
+    status = queue->queue(queue->self, rows, error);
   }
-  return EP_OK;
+  ep_cuda_ahead_step(network, 0, 0);
+  return status;
 }
 
 /* Records graph->steps steps; `tail`: one step of an epoch's last batch instead. *nodes: its
@@ -30,9 +35,11 @@ static ep_status record(ep_cuda_network *network, const ep_cuda_step *step, bool
                         ep_cuda_graph *graph, size_t *nodes, ep_error *error) {
   const ep_program *program = network->program;
   cudaGraph_t recorded = NULL;
+  ep_status status = graph->steps > 1 ? ep_cuda_ahead_prepare(network, error) : EP_OK;
+  if (status != EP_OK) return status;
   EP_CUDA_TRY(cudaStreamBeginCapture(network->stream, cudaStreamCaptureModeThreadLocal),
               "starting to record a graph");
-  ep_status status =
+  status =
       tail ? step->queue(step->self, tail_rows(program), error)
            : steps_queue(network, step, graph->steps, ep_program_steps_per_epoch(program), error);
   cudaError_t code = cudaStreamEndCapture(network->stream, &recorded);

@@ -28,15 +28,23 @@ static ep_status product_init(ep_cuda_network *network, const ep_cuda_gemm_shape
                              gemm, error);
 }
 
+static bool aligned_alike(const void *a, const void *b) {
+  return ep_cuda_gemm_alignment_bytes(a) == ep_cuda_gemm_alignment_bytes(b);
+}
+
+/* Whether two shapes of one layer's products of a kind have the same algorithm. */
+static bool computed_alike(const ep_cuda_gemm_shape *a, const ep_cuda_gemm_shape *b) {
+  return a->rows == b->rows && a->depth == b->depth && a->tf32 == b->tf32 &&
+         aligned_alike(a->a, b->a) && aligned_alike(a->b, b->b) && aligned_alike(a->out, b->out);
+}
+
 ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
                                    const ep_cuda_gemm_shape *shape, bool searched,
                                    ep_error *error) {
   ep_cuda_gemm *gemm = NULL;
   for (int i = 0; i < EP_CUDA_PRODUCTS && !gemm; i++) {
-    const ep_cuda_gemm_shape *kept = &products->gemm[i].shape;
-    if (products->gemm[i].product && kept->rows == shape->rows && kept->depth == shape->depth &&
-        kept->a == shape->a && kept->b == shape->b && kept->out == shape->out &&
-        kept->tf32 == shape->tf32 && products->searched[i] == searched)
+    if (products->gemm[i].product && products->searched[i] == searched &&
+        computed_alike(&products->gemm[i].shape, shape))
       gemm = &products->gemm[i];
   }
   if (!gemm) {
@@ -51,6 +59,7 @@ ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *p
       return status;
     }
   }
+  gemm->shape = *shape; /* an input may lie in another place than before */
   return ep_cuda_gemm_run(network->backend, gemm, network->workspace, network->stream, error);
 }
 

@@ -60,6 +60,15 @@ typedef struct {
   int64_t train_rows, batch_size; /* of the whole training; 0: the program's */
 } ep_cuda_share;
 
+/* The rows of a step, taken beside the step before it: see ahead.h. */
+typedef struct {
+  cudaStream_t stream;     /* NULL until a graph of several steps is recorded */
+  cudaEvent_t begun, done; /* where it leaves the network's stream; where it comes back */
+  int64_t rows;            /* of the next step; 0: they are not taken ahead, or under way */
+  bool taken;              /* the rows of the step to come are under way */
+  bool odd;                /* the step at hand is of those that have the spare input */
+} ep_cuda_ahead;
+
 struct ep_cuda_network {
   ep_backend *backend;       /* lent */
   const ep_program *program; /* lent */
@@ -89,6 +98,7 @@ struct ep_cuda_network {
   void *stage_y;  /* [capacity_rows, target_columns]; NULL when resident */
   float *input;   /* [capacity_rows, in_features] */
   void *batch_y;  /* [batch_size, target_columns]; NULL unless gathered */
+  void *spare;    /* the input of every other step, as the executor takes it; or NULL */
   float *grad[2]; /* [batch_size, the widest layer], by turns */
   float *x_scale, *x_shift; /* [stored.channels], or NULL */
   float *class_weights;     /* [out_features], or NULL */
@@ -101,6 +111,7 @@ struct ep_cuda_network {
   ep_cuda_tally *tally;
   ep_cuda_partials *partials;
   void *workspace; /* cuBLASLt's, NULL when all is thin */
+  ep_cuda_ahead ahead;
 
   /* Called while a step is queued: the gradients of all parameters from `first` on are, on the
    * network's stream. NULL: nobody waits for them. */

@@ -1,5 +1,5 @@
 /* step.c: a batch, its loss, and the training step: forward, loss, backward, update. */
-#include "kernels/cuda/network/network.h"
+#include "kernels/cuda/network/ahead.h"
 
 ep_cuda_batch ep_cuda_network_batch(const ep_cuda_network *network, const void *x, const void *y,
                                     const int32_t *indices, bool training) {
@@ -96,14 +96,24 @@ ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error) {
   return EP_OK;
 }
 
+/* The rows of the step at hand, or, `next`, of the one after it. */
+static ep_cuda_batch batch_of(const ep_cuda_network *network, bool next) {
+  ep_cuda_batch batch =
+      ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
+  batch.batch_x = ep_cuda_ahead_input(network, network->input, next);
+  return batch;
+}
+
 ep_status ep_cuda_network_gradients(ep_cuda_network *network, int64_t rows, ep_error *error) {
-  const float *x = network->gathers ? network->input : network->train_x, *output;
+  const ep_cuda_batch batch = batch_of(network, false), after = batch_of(network, true);
+  const float *x = network->gathers ? batch.batch_x : network->train_x, *output;
   const void *y = network->gathers ? network->batch_y : network->train_y;
   ep_status status = EP_OK;
   if (network->gathers && network->resident)
-    status =
-        ep_cuda_network_take(network, network->train_x, network->train_y, NULL, rows, true, error);
+    status = ep_cuda_ahead_await(network, &batch, rows, error);
   if (status == EP_OK) status = ep_cuda_network_forward(network, x, rows, true, &output, error);
   if (status == EP_OK) status = loss_run(network, output, y, rows, true, error);
-  return status == EP_OK ? ep_cuda_network_backward(network, x, rows, error) : status;
+  if (status == EP_OK && network->spare) status = ep_cuda_ahead_queue(network, &after, error);
+  if (status == EP_OK) status = ep_cuda_network_backward(network, x, rows, error);
+  return status == EP_OK ? ep_cuda_ahead_queue(network, &after, error) : status;
 }

@@ -14,7 +14,7 @@
 
 #include "kernels/cuda/executors/gemm/hopper/products.h"
 #include "kernels/cuda/executors/gemm/kernels.h"
-#include "kernels/cuda/network/network.h"
+#include "kernels/cuda/network/ahead.h"
 
 typedef struct {
   bool hopper;
@@ -58,6 +58,8 @@ typedef struct {
   int first_trained;
   const ep_op *tail; /* the network's last op when that is no linear one, or NULL */
 
+  bool ahead;                 /* rows are taken ahead: see ahead.h */
+  bool keeps_input;           /* the way back reads the batch as it lies there */
   void *input;                /* numbers [batch, in_pitch of layer 0]; float32: the network's own */
   float *sums;                /* [batch, out_pitch of the last layer] */
   float *output;              /* [batch, out_features], of the last linear layer */
@@ -94,9 +96,10 @@ static inline float *ep_gemm_grad_transposed(const ep_gemm_network *self, int i)
   return self->grads_transposed[self->hopper ? i % 2 : 0];
 }
 
-/* The numbers that layer i takes. */
+/* The numbers that layer i takes, in the step at hand. */
 static inline void *ep_gemm_input(const ep_gemm_network *self, int i) {
-  return i == 0 ? self->input : self->layers[i - 1].output;
+  return i == 0 ? ep_cuda_ahead_input(self->network, self->input, false)
+                : self->layers[i - 1].output;
 }
 
 #endif

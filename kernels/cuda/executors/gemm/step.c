@@ -12,11 +12,20 @@ static cudaStream_t stream_of(const pass *p) {
   return p->gemm->network->stream;
 }
 
+/* Products are made for the input that is not the spare one, which is aligned alike: the same
+ * algorithm takes either. */
+static const void *operand_of(const pass *p, const void *operand) {
+  return operand == p->gemm->input ? ep_gemm_input(p->gemm, 0) : operand;
+}
+
 static ep_status multiply(const pass *p, const ep_gemm_product *product, ep_error *error) {
   const ep_cuda_network *network = p->gemm->network;
-  if (!product->hopper)
-    return ep_cuda_gemm_run(network->backend, &product->gemm, p->gemm->workspace, network->stream,
-                            error);
+  if (!product->hopper) {
+    ep_cuda_gemm gemm = product->gemm;
+    gemm.shape.a = operand_of(p, gemm.shape.a);
+    gemm.shape.b = operand_of(p, gemm.shape.b);
+    return ep_cuda_gemm_run(network->backend, &gemm, p->gemm->workspace, network->stream, error);
+  }
   EP_CUDA_TRY(ep_gemm_hopper_run(network->stream, &product->own), "a matrix product");
   return EP_OK;
 }
@@ -38,22 +47,35 @@ static ep_status input_convert(const pass *p, const float *x, ep_error *error) {
   return EP_OK;
 }
 
+/* The rows of the step at hand, or, `next`, of the one after it. */
+static ep_cuda_batch batch_of(const pass *p, bool next) {
+  const ep_gemm_network *self = p->gemm;
+  const ep_cuda_network *network = self->network;
+  void *input = ep_cuda_ahead_input(network, self->input, next);
+  ep_cuda_batch batch =
+      ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
+  batch.batch_x = input;
+  if (self->half) batch.batch_half = input;
+  batch.half_pitch = self->layers[0].in_pitch;
+  return batch;
+}
+
 static ep_status batch_take(const pass *p, ep_error *error) {
-  ep_gemm_network *self = p->gemm;
+  const ep_gemm_network *self = p->gemm;
   ep_cuda_network *network = self->network;
-  if (network->gathers && network->resident && self->half) {
-    ep_cuda_batch batch =
-        ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
-    batch.batch_half = self->input;
-    batch.half_pitch = self->layers[0].in_pitch;
-    EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, p->rows, network->clock), "a batch");
-    return EP_OK;
+  if (network->gathers && network->resident) {
+    const ep_cuda_batch batch = batch_of(p, false);
+    return ep_cuda_ahead_await(network, &batch, p->rows, error);
   }
   if (self->half)
     return input_convert(p, network->gathers ? network->input : network->train_x, error);
-  if (!network->gathers || !network->resident) return EP_OK;
-  return ep_cuda_network_take(network, network->train_x, network->train_y, NULL, p->rows, true,
-                              error);
+  return EP_OK;
+}
+
+/* Once nobody reads the rows any more that the next step's replace. */
+static ep_status next_take(const pass *p, ep_error *error) {
+  const ep_cuda_batch batch = batch_of(p, true);
+  return p->gemm->ahead ? ep_cuda_ahead_queue(p->gemm->network, &batch, error) : EP_OK;
 }
 
 /* --- forward ------------------------------------------------------------------------------- */
@@ -259,11 +281,14 @@ ep_status ep_gemm_gradients_queue(ep_gemm_network *self, int64_t rows, ep_error 
   ep_status status = batch_take(&p, error);
   if (status == EP_OK) status = forward(&p, &output, error);
   if (status == EP_OK) status = loss(&p, output, error);
+  if (status == EP_OK && (!self->keeps_input || self->network->spare))
+    status = next_take(&p, error);
   if (status == EP_OK && self->scales)
     EP_CUDA_TRY(ep_gemm_scale(stream_of(&p), self->network->clock, self->layers_count, self->decay,
                               self->scales),
                 "a learning rate");
-  return status == EP_OK ? backward(&p, error) : status;
+  if (status == EP_OK) status = backward(&p, error);
+  return status == EP_OK ? next_take(&p, error) : status;
 }
 
 ep_status ep_gemm_step_queue(ep_gemm_network *self, int64_t rows, ep_error *error) {
