@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Of more, the taking is a matter of bytes, and slows down what it runs beside. */
-enum { SPARE_BYTES_AT_MOST = 16 << 20 };
+/* Of a batch. Of more, the taking is a matter of bytes, and slows down what it runs beside. */
+enum { BYTES_AT_MOST = 1 << 20 };
 
 /* Whether the network gathers rows by itself, from where they lie on the device. */
 static bool gathers_alone(const ep_cuda_network *network) {
@@ -12,16 +12,17 @@ static bool gathers_alone(const ep_cuda_network *network) {
          !share->train_x;
 }
 
-ep_status ep_cuda_ahead_spare(ep_cuda_network *network, int64_t columns, int64_t bytes,
-                              ep_error *error) {
+ep_status ep_cuda_ahead_enable(ep_cuda_network *network, int64_t columns, int64_t bytes,
+                               bool by_turns, ep_error *error) {
   const int64_t rows = network->program->batch_size;
-  if (!gathers_alone(network) || rows > SPARE_BYTES_AT_MOST / bytes / columns) return EP_OK;
+  network->ahead.enabled = gathers_alone(network) && rows <= BYTES_AT_MOST / bytes / columns;
+  if (!network->ahead.enabled || !by_turns) return EP_OK;
   return ep_cuda_memory_take(&network->memory, &network->spare, rows, columns, bytes, error);
 }
 
 ep_status ep_cuda_ahead_prepare(ep_cuda_network *network, ep_error *error) {
   ep_cuda_ahead *ahead = &network->ahead;
-  if (ahead->stream || !gathers_alone(network)) return EP_OK;
+  if (ahead->stream || !ahead->enabled) return EP_OK;
   cudaError_t code = cudaEventCreateWithFlags(&ahead->begun, cudaEventDisableTiming);
   if (code == cudaSuccess) code = cudaEventCreateWithFlags(&ahead->done, cudaEventDisableTiming);
   if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&ahead->stream, cudaStreamNonBlocking);

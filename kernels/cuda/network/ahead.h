@@ -1,19 +1,20 @@
-/* ahead.h: the rows of a step, taken beside the step before it, where one graph records both. A
- * second stream takes them as soon as the clock has moved on and nobody reads any more what they
- * replace: after the loss where a step has an input of its own, by turns with the next one's. The
- * numbers are those of rows that are taken in their turn. */
+/* ahead.h: the rows of a step, taken beside the way back of the step before it, where one graph
+ * records both: a second stream takes them as soon as the loss has moved the clock on. Where the
+ * way back reads its own rows, steps have two inputs by turns. The numbers are those of rows that
+ * are taken in their turn. */
 #ifndef EP_KERNELS_CUDA_NETWORK_AHEAD_H
 #define EP_KERNELS_CUDA_NETWORK_AHEAD_H
 
 #include "kernels/cuda/network/network.h"
 
-/* Takes network->spare, [batch_size, columns] of `bytes`: the input of every other step. NULL stays
- * where rows are not taken ahead, or where they are too many. */
-ep_status ep_cuda_ahead_spare(ep_cuda_network *network, int64_t columns, int64_t bytes,
-                              ep_error *error);
+/* From now on rows, `columns` numbers of `bytes`, are taken ahead, where the network gathers them
+ * by itself and a batch of them is small. by_turns: then takes network->spare too, [batch_size,
+ * columns], the input of every other step. */
+ep_status ep_cuda_ahead_enable(ep_cuda_network *network, int64_t columns, int64_t bytes,
+                               bool by_turns, ep_error *error);
 
-/* Before a graph of several steps is recorded: makes the second stream, once, where the network
- * takes rows ahead. */
+/* Before a graph of several steps is recorded: makes the second stream, once, where rows are taken
+ * ahead. */
 ep_status ep_cuda_ahead_prepare(ep_cuda_network *network, ep_error *error);
 void ep_cuda_ahead_deinit(ep_cuda_ahead *ahead); /* a zeroed one is allowed */
 
@@ -31,8 +32,8 @@ static inline void *ep_cuda_ahead_input(const ep_cuda_network *network, void *in
 ep_status ep_cuda_ahead_await(ep_cuda_network *network, const ep_cuda_batch *batch, int64_t rows,
                               ep_error *error);
 
-/* Queues the taking of the next step's rows on the second stream, behind all that is queued. Does
- * nothing where they are not taken ahead, or are under way. */
+/* Behind the loss: queues the taking of the next step's rows on the second stream. Does nothing
+ * where they are not taken ahead. */
 ep_status ep_cuda_ahead_queue(ep_cuda_network *network, const ep_cuda_batch *batch,
                               ep_error *error);
 

@@ -62,6 +62,7 @@ typedef struct {
 
 /* The rows of a step, taken beside the step before it: see ahead.h. */
 typedef struct {
+  bool enabled;
   cudaStream_t stream;     /* NULL until a graph of several steps is recorded */
   cudaEvent_t begun, done; /* where it leaves the network's stream; where it comes back */
   int64_t rows;            /* of the next step; 0: they are not taken ahead, or under way */

@@ -113,7 +113,6 @@ ep_status ep_cuda_network_gradients(ep_cuda_network *network, int64_t rows, ep_e
     status = ep_cuda_ahead_await(network, &batch, rows, error);
   if (status == EP_OK) status = ep_cuda_network_forward(network, x, rows, true, &output, error);
   if (status == EP_OK) status = loss_run(network, output, y, rows, true, error);
-  if (status == EP_OK && network->spare) status = ep_cuda_ahead_queue(network, &after, error);
-  if (status == EP_OK) status = ep_cuda_network_backward(network, x, rows, error);
-  return status == EP_OK ? ep_cuda_ahead_queue(network, &after, error) : status;
+  if (status == EP_OK) status = ep_cuda_ahead_queue(network, &after, error);
+  return status == EP_OK ? ep_cuda_network_backward(network, x, rows, error) : status;
 }

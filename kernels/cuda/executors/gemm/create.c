@@ -78,11 +78,12 @@ static ep_status memory_take(ep_gemm_network *self, ep_error *error) {
   for (int i = 0; status == EP_OK && i < self->layers_count; i++)
     status = layer_take(self, i, error);
   if (!self->half) self->input = network->gathers ? network->input : network->train_x;
+  if (status != EP_OK || self->hopper) /* whose kernels begin before those before them end */
+    return status;
   const ep_gemm_layer *first = &self->layers[0];
-  self->ahead = !self->hopper; /* whose kernels begin before the one they follow has ended */
-  self->keeps_input = first->thin || (first->trains_weight && !first->input_transposed);
-  if (status != EP_OK || !self->ahead || !self->keeps_input) return status;
-  return ep_cuda_ahead_spare(self->network, self->layers[0].in_pitch, number_bytes(self), error);
+  const bool reads_input = first->thin || (first->trains_weight && !first->input_transposed);
+  return ep_cuda_ahead_enable(self->network, first->in_pitch, number_bytes(self), reads_input,
+                              error);
 }
 
 /* --- what the update works on -------------------------------------------------------------- */

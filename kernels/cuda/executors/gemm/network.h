@@ -58,8 +58,6 @@ typedef struct {
   int first_trained;
   const ep_op *tail; /* the network's last op when that is no linear one, or NULL */
 
-  bool ahead;                 /* rows are taken ahead: see ahead.h */
-  bool keeps_input;           /* the way back reads the batch as it lies there */
   void *input;                /* numbers [batch, in_pitch of layer 0]; float32: the network's own */
   float *sums;                /* [batch, out_pitch of the last layer] */
   float *output;              /* [batch, out_features], of the last linear layer */

@@ -72,10 +72,9 @@ static ep_status batch_take(const pass *p, ep_error *error) {
   return EP_OK;
 }
 
-/* Once nobody reads the rows any more that the next step's replace. */
 static ep_status next_take(const pass *p, ep_error *error) {
   const ep_cuda_batch batch = batch_of(p, true);
-  return p->gemm->ahead ? ep_cuda_ahead_queue(p->gemm->network, &batch, error) : EP_OK;
+  return ep_cuda_ahead_queue(p->gemm->network, &batch, error);
 }
 
 /* --- forward ------------------------------------------------------------------------------- */
@@ -281,14 +280,12 @@ ep_status ep_gemm_gradients_queue(ep_gemm_network *self, int64_t rows, ep_error 
   ep_status status = batch_take(&p, error);
   if (status == EP_OK) status = forward(&p, &output, error);
   if (status == EP_OK) status = loss(&p, output, error);
-  if (status == EP_OK && (!self->keeps_input || self->network->spare))
-    status = next_take(&p, error);
+  if (status == EP_OK) status = next_take(&p, error);
   if (status == EP_OK && self->scales)
     EP_CUDA_TRY(ep_gemm_scale(stream_of(&p), self->network->clock, self->layers_count, self->decay,
                               self->scales),
                 "a learning rate");
-  if (status == EP_OK) status = backward(&p, error);
-  return status == EP_OK ? next_take(&p, error) : status;
+  return status == EP_OK ? backward(&p, error) : status;
 }
 
 ep_status ep_gemm_step_queue(ep_gemm_network *self, int64_t rows, ep_error *error) {

@@ -6,7 +6,8 @@
 
 static ep_status create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = network;
-  return ep_cuda_ahead_spare(network, network->program->in_features, (int64_t)sizeof(float), error);
+  return ep_cuda_ahead_enable(network, network->program->in_features, (int64_t)sizeof(float), true,
+                              error);
 }
 
 static ep_status gradients(void *self, int64_t rows, ep_error *error) {

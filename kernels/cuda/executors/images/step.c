@@ -1,6 +1,5 @@
 /* step.c: what one step queues. */
 #include "kernels/cuda/executors/images/network.h"
-#include "kernels/cuda/network/ahead.h"
 #include "kernels/cuda/network/layout.h"
 
 /* Where a step stands. */
@@ -82,36 +81,24 @@ static ep_status weights_back(const pass *p, int i, ep_error *error) {
 
 /* --- the batch ------------------------------------------------------------------------------- */
 
-static ep_cuda_batch batch_of(const pass *p) {
-  const ep_images_network *images = p->images;
-  const ep_cuda_network *network = images->network;
-  ep_cuda_batch batch =
-      ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
-  batch.batch_pixels = images->input;
-  batch.pixel_pitch = images->in_pitch;
-  batch.pixels_half = images->half;
-  return batch;
-}
-
 static ep_status batch_take(const pass *p, ep_error *error) {
   const ep_images_network *images = p->images;
   ep_cuda_network *network = images->network;
   const ep_shape in = network->program->in;
   if (network->gathers && network->resident) {
-    const ep_cuda_batch batch = batch_of(p);
-    return ep_cuda_ahead_await(network, &batch, p->rows, error);
+    ep_cuda_batch batch =
+        ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
+    batch.batch_pixels = images->input;
+    batch.pixel_pitch = images->in_pitch;
+    batch.pixels_half = images->half;
+    EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, p->rows, network->clock), "a batch");
+    return EP_OK;
   }
   const float *x = network->gathers ? network->input : network->train_x;
   EP_CUDA_TRY(ep_images_take(network->stream, images->half, p->rows, in.channels, images->in_pitch,
                              in.height * in.width, x, images->input),
               "a batch");
   return EP_OK;
-}
-
-/* Once nobody reads the rows any more that the next step's replace. */
-static ep_status next_take(const pass *p, ep_error *error) {
-  const ep_cuda_batch batch = batch_of(p);
-  return ep_cuda_ahead_queue(p->images->network, &batch, error);
 }
 
 /* --- forward --------------------------------------------------------------------------------- */
@@ -476,10 +463,7 @@ ep_status ep_images_gradients_queue(ep_images_network *images, int64_t rows, ep_
   if (status == EP_OK)
     status = ep_cuda_network_forward_from(network, tail, images->flat, rows, true, &output, error);
   if (status == EP_OK) status = ep_cuda_network_loss(network, output, y, rows, error);
-  if (status == EP_OK && images->patches) /* the way back reads these */
-    status = next_take(&p, error);
   if (status == EP_OK)
     status = ep_cuda_network_backward_to(network, tail, images->flat, rows, &grad, error);
-  if (status == EP_OK) status = parts_back(&p, grad, error);
-  return status == EP_OK ? next_take(&p, error) : status;
+  return status == EP_OK ? parts_back(&p, grad, error) : status;
 }
