@@ -145,13 +145,18 @@ START_TEST(a_missing_start_is_made_up_for) {
 }
 END_TEST
 
+static void folder_file(const char *folder, const char *file, const char *text) {
+  char path[400];
+  snprintf(path, sizeof path, "%s/%s/%s", scratch_dir, folder, file);
+  assert_ok(ep_data_dir_write_file(path, text, strlen(text), error));
+}
+
 /* Makes DATA/<folder> with one file in it. */
 static void folder_make(const char *folder, const char *file) {
   char path[400];
   snprintf(path, sizeof path, "%s/%s", scratch_dir, folder);
   ck_assert_int_eq(mkdir(path, 0700), 0);
-  snprintf(path, sizeof path, "%s/%s/%s", scratch_dir, folder, file);
-  assert_ok(ep_data_dir_write_file(path, "x", 1, error));
+  folder_file(folder, file, "x");
 }
 
 static int lost_count;
@@ -162,7 +167,8 @@ static void lost_add(void *context, const char *name) {
 }
 
 /* What no row knows goes only where it was never accepted, or was being deleted; all else is kept.
- * Jobs are taken already, so a folder that may be of a job that is being submitted stays. */
+ * A worker may have left results before the job was accepted: its log is `queued` alone then. Jobs
+ * are taken already, so a folder that may be of a job that is being submitted stays. */
 START_TEST(leftovers_go_and_strangers_are_kept) {
   const struct {
     const char *folder, *file;
@@ -173,6 +179,9 @@ START_TEST(leftovers_go_and_strangers_are_kept) {
       {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaab.deleted", "spec.json", false},
       {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaac", "spec.json", true},
       {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaad", "weights.safetensors", true},
+      {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaae", "weights.safetensors", false},
+      {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaaf", "weights.safetensors", false},
+      {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaag", "weights.safetensors", false},
       {"jobs/notes", "file", true},
       {"datasets/0123456789012345678901234567890123456789012345678901234567890123", "meta.json",
        true},
@@ -191,6 +200,9 @@ START_TEST(leftovers_go_and_strangers_are_kept) {
     folder_make(leftovers[i].folder, leftovers[i].file);
     kept += leftovers[i].kept;
   }
+  if (_i == 1) folder_file(leftovers[4].folder, "events.ndjson", "queued\nstarted\n");
+  folder_file(leftovers[5].folder, "events.ndjson", "queued\n");
+  folder_file(leftovers[6].folder, "events.ndjson", "torn");
   jobs = jobs_open("cpu");
   for (size_t i = 0; i < sizeof leftovers / sizeof *leftovers; i++) {
     snprintf(path, sizeof path, "%s/%s", scratch_dir, leftovers[i].folder);
