@@ -304,14 +304,16 @@ static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {
   return status;
 }
 
-/* Appends the end lines of the jobs that ended last, where a death came between row and line. */
+/* Appends the end lines of the jobs that ended last, where a death came between row and line. One
+ * that was being deleted, and has its row, gets its folder back first. */
 static ep_status finished_complete(ep_jobs *jobs, ep_error *error) {
   ep_job_rows list;
   ep_status status = ep_store_jobs_finished_last(jobs->store, FINISHED_CHECKED, &list, error);
   for (int64_t i = 0; status == EP_OK && i < list.count; i++) {
     ep_event_log *log = NULL;
     ep_error why = {0};
-    if (ep_open_logs_retain(&jobs->logs, list.rows[i].id, &log, &why) != EP_OK ||
+    if (ep_job_folder_unmark(jobs->data_dir, list.rows[i].id, &why) != EP_OK ||
+        ep_open_logs_retain(&jobs->logs, list.rows[i].id, &log, &why) != EP_OK ||
         ep_job_end_append(&list.rows[i], log, &why) != EP_OK)
       ep_log(EP_LOG_ERROR, "the events of job %s: %s", list.rows[i].id, why.message);
     ep_open_logs_release(&jobs->logs, log);
