@@ -27,7 +27,7 @@ typedef struct {
   uint32_t kind, name_bytes, second_bytes, data_bytes;
   uint64_t file;                  /* or the folder that is made or synced */
   uint64_t folder, second_folder; /* that have the names */
-  int64_t offset;                 /* of the data; the size that is cut to */
+  int64_t offset; /* of the data; the size that is cut to; where the trace ended as a sync began */
 } change;
 
 /* Held from before a change until it is written down: with the trace's flock, which is held against
@@ -233,17 +233,27 @@ static void disk_wait(const char *path) {
   nanosleep(&(struct timespec){wait_ns / 1000000000, wait_ns % 1000000000}, NULL);
 }
 
+static int64_t trace_bytes(void) {
+  struct stat state;
+  return fstat(trace, &state) == 0 ? state.st_size : 0;
+}
+
 /* What was written before the sync began is on disk once it has ended. */
 static int sync_with(const char *function, int file) {
   int (*real)(int) = next(function);
   struct stat state;
   char path[PATH_MAX];
   bool known = recorded_at(file, &state, path);
-  if (known) disk_wait(path);
-  if (known) order_take();
+  if (!known) return real(file);
+  order_take();
+  int64_t begun = trace_bytes();
+  order_leave();
+  disk_wait(path);
+  order_take();
   int status = real(file);
-  if (known && status == 0) record((change){.kind = SYNC, .file = state.st_ino}, NULL, NULL, NULL);
-  if (known) order_leave();
+  if (status == 0)
+    record((change){.kind = SYNC, .file = state.st_ino, .offset = begun}, NULL, NULL, NULL);
+  order_leave();
   return status;
 }
 
