@@ -1,10 +1,15 @@
 #include "server/store/wal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "engine/files/disk_wait.h"
 #include "engine/files/mapping.h"
+#include "engine/files/path.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
 
@@ -79,4 +84,19 @@ void ep_store_wal_check(const char *path) {
     copy_keep(log, &mapping);
   }
   ep_mapping_close(&mapping);
+}
+
+ep_status ep_store_wal_sync(const char *path, ep_error *error) {
+  char log[EP_PATH_BYTES], folder[EP_PATH_BYTES];
+  if (snprintf(log, sizeof log, "%s-wal", path) >= (int)sizeof log)
+    return ep_fail(error, EP_IO, "the path of the store is too long");
+  int file = open(log, O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) return EP_OK;
+  if (file < 0) return ep_fail(error, EP_IO, "%s cannot be opened: %s", log, strerror(errno));
+  const char *slash = strrchr(path, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+  ep_disk_wait waits[] = {{file, log}, {-1, folder}};
+  ep_status status = ep_disk_waits(waits, 2, error);
+  close(file);
+  return status;
 }

@@ -5,8 +5,9 @@ import collections
 import json
 import os
 import subprocess
+import time
 
-from clients import ENDED, ENDLESS, Http, Wrong
+from clients import ENDED, ENDLESS, PATIENCE_S, Http, Wrong
 
 
 class Counts(collections.Counter):
@@ -59,6 +60,24 @@ def all_jobs(http):
 
 def look(port, specs, notes, counts):
     """Looks at all that the notes have, and ends all jobs."""
+    http, told, found = glance(port, specs, notes, counts)
+    for job, state in found.items():
+        steer(http, job, state, told.get(job, Story()), counts)
+    for job in found:
+        ended_look(http, specs, job, told.get(job, Story()), counts)
+
+
+def swept_wait(port, data):
+    """Until the start has looked at all folders of jobs."""
+    until = time.monotonic() + PATIENCE_S
+    while set(os.listdir(data + "/jobs")) - set(all_jobs(Http(port))):
+        if time.monotonic() > until:
+            raise Wrong(f"folders stay that no row has: {os.listdir(data + '/jobs')}")
+        time.sleep(0.01)
+
+
+def glance(port, specs, notes, counts):
+    """Which jobs and datasets are there."""
     http, told = Http(port), stories(notes)
     found = all_jobs(http)
     counts["accepted"] += len(told)
@@ -68,11 +87,11 @@ def look(port, specs, notes, counts):
                 counts.fault("wrong", f"job {job} was deleted and is there")
         elif not story.was("deletes"):
             counts.fault("lost", f"job {job} ({story.spec}) was accepted and is not there")
+    deleted = {note.name for note in notes if note.kind == "deletes"}
+    for job in {note.name for note in notes if note.kind == "seen"} - deleted - set(found) - set(told):
+        counts.fault("lost", f"job {job} was shown and is not there")
     datasets_look(http, notes, counts)
-    for job, state in found.items():
-        steer(http, job, state, told.get(job, Story()), counts)
-    for job in found:
-        ended_look(http, specs, job, told.get(job, Story()), counts)
+    return http, told, found
 
 
 def steer(http, job, state, story, counts):
@@ -151,10 +170,14 @@ def datasets_look(http, notes, counts):
 
 
 def data_check(build, data):
-    """Nothing is wrong with the files, and nothing was put aside."""
+    """Nothing is wrong with the files."""
     done = subprocess.run([build + "/bin/epochd", "--data-dir", data, "--check"], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
         raise Wrong(f"--check finds: {done.stdout} {done.stderr}")
+
+
+def lost_check(data):
+    """Nothing was put aside."""
     if os.path.exists(data + "/lost+found"):
         raise Wrong(f"lost+found has {os.listdir(data + '/lost+found')}")

@@ -159,15 +159,27 @@ class Notes:
 class Clients:
     """Threads that use the daemon until it is gone."""
 
-    def __init__(self, port, specs, notes, seed):
+    def __init__(self, port, specs, notes, seed, short=False, see=False):
+        """short: of jobs that begin at once, end at once and are deleted, or start from others' weights.
+        see: first of all, looks at the jobs that are there, of an epochd before."""
         self.port, self.specs, self.notes, self.seed = port, specs, notes, seed
         self.stop, self.jobs, self.open, self.faults = threading.Event(), [], {}, []
+        if see:
+            self.see(Http(port))
         self.put(Http(port), "line", LINE_CSV)
         roles = [self.submit, self.submit, self.watch, self.watch, self.watch, self.cancel, self.pause,
                  self.delete, self.upload]
+        if short:
+            roles = [self.delete, self.derive]
         self.threads = [threading.Thread(target=self.play, args=(role, i)) for i, role in enumerate(roles)]
         for thread in self.threads:
             thread.start()
+
+    def see(self, http):
+        for job in reversed(json.loads(http.must(200, "GET", "/v1/jobs?limit=1000"))["data"]):
+            self.notes.add("seen", job["id"])
+            if job["status"] not in ENDED:
+                self.jobs.append(job["id"])
 
     def end(self):
         self.stop.set()
@@ -259,6 +271,19 @@ class Clients:
         self.notes.add("deletes", job)
         if http.ask("DELETE", f"/v1/jobs/{job}")[0] == 204:
             self.notes.add("deleted", job)
+
+    def derive(self, http, chance):
+        """A job, and one that starts from its weights; both are deleted."""
+        first = self.begin(http, f"small {chance.randrange(8)}")
+        http.must(200, "GET", f"/v1/jobs/{first}?wait=5")
+        body = dict(self.specs.spec["small 0"])
+        body["model"] = dict(body["model"], init={"job": first})
+        second = json.loads(http.must(201, "POST", "/v1/jobs", body))["id"]
+        http.must(200, "GET", f"/v1/jobs/{second}?wait=5")
+        for job in (second, first):
+            self.notes.add("deletes", job)
+            if http.ask("DELETE", f"/v1/jobs/{job}")[0] == 204:
+                self.notes.add("deleted", job)
 
     def upload(self, http, chance):
         name = f"churn-{chance.randrange(4)}"

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from checks import Counts, data_check, look
+from checks import Counts, data_check, look, lost_check
 from clients import Clients, Daemon, Http, Notes, Specs, Wrong
 
 KILLED = ["daemon", "worker", "both"]
@@ -87,6 +87,7 @@ class Folder:
             look(daemon.port, self.specs, self.notes.until(0), self.counts)
             daemon.stop()
             data_check(self.options.build, self.data)
+            lost_check(self.data)
         finally:
             daemon.kill()
 

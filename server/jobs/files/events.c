@@ -18,7 +18,7 @@ static ep_event queued_event(const ep_job_row *row) {
 }
 
 ep_status ep_job_queued_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
-  char path[EP_PATH_BYTES], line[1024];
+  char path[EP_PATH_BYTES], line[EP_QUEUED_BYTES];
   ep_event event = queued_event(row);
   size_t bytes = ep_event_format(&event, line, sizeof line);
   if (bytes == 0) return ep_fail(error, EP_INTERNAL, "the first event of a job is too long");

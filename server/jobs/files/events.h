@@ -9,6 +9,8 @@
 #include "server/events/open_logs.h"
 #include "server/store/store.h"
 
+enum { EP_QUEUED_BYTES = 1024 }; /* no `queued` line is longer */
+
 /* `queued`: begins the log of a new job. Not synced, because the row on disk is enough to write the
  * line again; to sync a new file is the most expensive sync of a submission. */
 ep_status ep_job_queued_write(const char *data_dir, const ep_job_row *row, ep_error *error);

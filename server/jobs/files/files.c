@@ -1,6 +1,7 @@
 #include "server/jobs/files/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
+#include "server/jobs/files/events.h"
 #include "server/process/data_dir.h"
 
 /* Whether the file has just this text. */
@@ -78,9 +80,33 @@ ep_status ep_job_folder_unmark(const char *data_dir, const char *id, ep_error *e
   return status == EP_OK ? folder_rename(marked, path, error) : status;
 }
 
+/* Whether a log has more than its first line, `queued`, or may have: what is longer than that line
+ * and cannot be read. */
+static bool log_goes_on(const char *path) {
+  char head[EP_QUEUED_BYTES];
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno != ENOENT;
+  ssize_t got = pread(file, head, sizeof head, 0);
+  close(file);
+  if (got < 0) return true;
+  const char *newline = memchr(head, '\n', (size_t)got);
+  return newline ? newline + 1 < head + got : got == sizeof head;
+}
+
+/* Whether spec.json, or a log behind its first line, is in the folder: both are written once the
+ * row is on disk, and synced before anything of the training is shown. Results prove nothing: a
+ * worker begins while the row is being stored. */
+static bool is_accepted(const char *data_dir, const char *id) {
+  char path[EP_PATH_BYTES];
+  if (ep_path_join(path, NULL, data_dir, "jobs", id, EP_SPEC_FILE, NULL) != EP_OK ||
+      access(path, F_OK) == 0 || errno != ENOENT)
+    return true;
+  return ep_path_join(path, NULL, data_dir, "jobs", id, EP_EVENTS_FILE, NULL) != EP_OK ||
+         log_goes_on(path);
+}
+
 ep_job_folder_kind ep_job_folder_look(const char *data_dir, const char *name,
                                       char id[EP_ID_BYTES]) {
-  char path[EP_PATH_BYTES];
   const char *dot = strchr(name, '.');
   size_t length = dot ? (size_t)(dot - name) : strlen(name);
   if (length >= EP_ID_BYTES || (dot && strcmp(dot, EP_DELETED_SUFFIX) != 0))
@@ -89,10 +115,5 @@ ep_job_folder_kind ep_job_folder_look(const char *data_dir, const char *name,
   id[length] = 0;
   if (!ep_id_valid(id)) return EP_JOB_FOLDER_STRANGE;
   if (dot) return EP_JOB_FOLDER_MARKED;
-  static const char *const later[] = {EP_SPEC_FILE, EP_WEIGHTS_FILE};
-  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-    if (ep_path_join(path, NULL, data_dir, "jobs", name, later[i], NULL) != EP_OK ||
-        access(path, F_OK) == 0 || errno != ENOENT)
-      return EP_JOB_FOLDER_ACCEPTED;
-  return EP_JOB_FOLDER_UNACCEPTED;
+  return is_accepted(data_dir, id) ? EP_JOB_FOLDER_ACCEPTED : EP_JOB_FOLDER_UNACCEPTED;
 }

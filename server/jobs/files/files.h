@@ -26,7 +26,9 @@ ep_status ep_job_folder_unmark(const char *data_dir, const char *id, ep_error *e
 typedef enum {
   EP_JOB_FOLDER_STRANGE,    /* no job's */
   EP_JOB_FOLDER_MARKED,     /* of a job that was being deleted */
-  EP_JOB_FOLDER_UNACCEPTED, /* has neither spec.json nor weights: the submission did not end */
+  EP_JOB_FOLDER_UNACCEPTED, /* has no spec.json, and no log behind `queued`: the submission did not
+                             * end. It may have results: a worker begins before the row is on disk
+                             */
   EP_JOB_FOLDER_ACCEPTED
 } ep_job_folder_kind;
 /* id: the job's, but of a strange entry. */

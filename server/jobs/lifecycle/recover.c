@@ -95,16 +95,18 @@ static ep_status start_take(ep_job_row *row, ep_event_log *log, ep_error *error)
   return EP_OK;
 }
 
-/* Makes row and line of a first start agree. The line is synced before it is shown; a row that is
- * missing is filled in from it. Where there is the row alone, the start was not shown, and the line
- * is written from the row. */
+/* Makes row and line of a first start agree. All lines are synced before they are shown: a daemon
+ * that was killed may have left some that are not. A row that is missing is filled in from its
+ * line. Where there is the row alone, the start was not shown, and the line is written from the
+ * row. */
 static ep_status start_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   ep_event_log *log = NULL;
   ep_event_log_tail tail;
   ep_status status = ep_open_logs_retain(&jobs->logs, row->id, &log, error);
   if (status != EP_OK) return status;
   ep_event_log_get_tail(log, &tail);
-  if (tail.started && row->executor[0] == 0) {
+  if (tail.started) status = ep_event_log_flush(log, error);
+  if (status == EP_OK && tail.started && row->executor[0] == 0) {
     status = start_take(row, log, error);
   } else if (!tail.started && row->attempt == 1 && row->executor[0] != 0) {
     status = ep_job_started_hold(row, log, error);
@@ -304,14 +306,16 @@ static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {
   return status;
 }
 
-/* Appends the end lines of the jobs that ended last, where a death came between row and line. */
+/* Appends the end lines of the jobs that ended last, where a death came between row and line. One
+ * that was being deleted, and has its row, gets its folder back first. */
 static ep_status finished_complete(ep_jobs *jobs, ep_error *error) {
   ep_job_rows list;
   ep_status status = ep_store_jobs_finished_last(jobs->store, FINISHED_CHECKED, &list, error);
   for (int64_t i = 0; status == EP_OK && i < list.count; i++) {
     ep_event_log *log = NULL;
     ep_error why = {0};
-    if (ep_open_logs_retain(&jobs->logs, list.rows[i].id, &log, &why) != EP_OK ||
+    if (ep_job_folder_unmark(jobs->data_dir, list.rows[i].id, &why) != EP_OK ||
+        ep_open_logs_retain(&jobs->logs, list.rows[i].id, &log, &why) != EP_OK ||
         ep_job_end_append(&list.rows[i], log, &why) != EP_OK)
       ep_log(EP_LOG_ERROR, "the events of job %s: %s", list.rows[i].id, why.message);
     ep_open_logs_release(&jobs->logs, log);

@@ -31,9 +31,15 @@ static int64_t queue_mark(ep_jobs *jobs, const ep_device_list *devices, stranded
   return used;
 }
 
+/* Once its row is on disk: a log without a row is `queued` alone. */
 static void job_warn(ep_jobs *jobs, const stranded_job *job) {
   char text[EP_MESSAGE_BYTES];
   ep_error error = {0};
+  pthread_mutex_lock(&jobs->mutex);
+  const ep_live_job *stored = ep_live_find_stored(jobs, job->id);
+  bool live = stored && !stored->dropped;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (!live) return;
   ep_fit_none_text(job->requested_device, text);
   ep_log(EP_LOG_WARNING, "job %s: %s", job->id, text);
   ep_status status = ep_job_warning_append(&jobs->logs, job->id, text, &error);

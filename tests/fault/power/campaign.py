@@ -4,13 +4,15 @@
 KIND is ext4, xfs or btrfs, on a disk that drops what was not flushed, or model: the folders that
 POSIX allows after a power failure. Clients use a daemon for some seconds, on a disk that writes
 down what it is told. Of that, disks are made as of moments of chance, without power at that moment.
-The daemon must start on each, and have all that the clients were answered. Each recording goes on
-from a disk of the one before. Prints a table; ends with 1 if anything was lost or wrong, with 77
-where the system has not what it takes.
+The daemon must start on each, and have all that the clients were answered. In some recordings it is
+killed, and started again, before the power fails. Each recording goes on from a disk of the one
+before. Prints a table; ends with 1 if anything was lost or wrong, with 77 where the system has not
+what it takes.
 """
 
 import argparse
 import ctypes
+import fcntl
 import os
 import random
 import shutil
@@ -21,13 +23,15 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from checks import Counts, data_check, look  # noqa: E402
+from checks import Counts, data_check, glance, look, lost_check, swept_wait  # noqa: E402
 from clients import PATIENCE_S, Clients, Daemon, Notes, Specs, Wrong  # noqa: E402
 from disks import BlockTrace, FileTrace  # noqa: E402
 
 IMAGE_BYTES = 1 << 30
 MAKE = {"ext4": ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
         "xfs": ["mkfs.xfs", "-q", "-f"], "btrfs": ["mkfs.btrfs", "-q", "-f"]}
+ANSWERS = {"submits": "accepted", "deletes": "deleted", "dataset uploads": "dataset uploaded",
+           "dataset deletes": "dataset deleted", "cancels": "cancelled"}
 COLUMNS = ["failures", "not started", "accepted", "lost", "events seen", "events lost", "events doubled",
            "datasets", "wrong"]
 
@@ -61,13 +65,22 @@ class Model:
         os.mkdir(self.data)
         self.trace = None
 
-    def begin(self):
+    def begin(self, chance):
+        """Syncs take no time, or some; or those of the store alone take long, and all else overtakes them."""
+        names, most_us = chance.choice([("", 0), ("", 20000), ("-wal", 100000)])
+        self.environment.update({"EPOCHD_TEST_SYNC": names, "EPOCHD_TEST_SYNC_US": str(most_us)})
         with open(self.path, "wb"):
             pass
         if self.trace:
             self.trace.close()
         self.trace = FileTrace(self.path, os.stat(self.data).st_ino, self.data)
         return self.data
+
+    def kill(self, daemon):
+        """Between two records: what was done is written down."""
+        with open(self.path, "rb") as trace:
+            fcntl.flock(trace, fcntl.LOCK_EX)
+            daemon.kill()
 
     def fail(self):
         """All processes are dead: that is all."""
@@ -112,7 +125,7 @@ class Device:
             command("losetup", "-d", self.loop)
         self.loop = None
 
-    def begin(self):
+    def begin(self, _):
         command("cp", "--sparse=always", self.base, self.work)
         self.server = subprocess.Popen(
             ["nbdfuse", self.fuse + "/disk", "--command", "nbdkit", "-s", self.plugin, "image=" + self.work,
@@ -125,6 +138,9 @@ class Device:
             self.trace.close()
         self.trace = BlockTrace(self.path, self.base)
         return self.mount(self.fuse + "/disk")
+
+    def kill(self, daemon):
+        daemon.kill()
 
     def fail(self):
         self.drop()
@@ -160,6 +176,29 @@ def stir(folder, stop, seed):
             os.close(file)
 
 
+def moments_choose(chance, notes, end, count):
+    """Of `count` failures, in order: at an answer, between a request and its answer, after a start, or anywhere."""
+    started = [note.moment for note in notes if note.moment > 0 and note.kind == "seen"]
+    answered, asked = [note.moment for note in notes if note.moment > 0], []
+    for i, note in enumerate(notes):
+        answer = ANSWERS.get(note.kind)
+        after = next((other.moment for other in notes[i:] if other.kind == answer), end)
+        if answer and note.moment > 0:
+            asked.append((note.moment, after))
+    moments = []
+    for _ in range(count):
+        kind = chance.choice(["answer", "request", "request", "start", "any"])
+        if kind == "start" and started:
+            moments.append(chance.choice(started))
+        elif kind == "answer" and answered:
+            moments.append(chance.choice(answered))
+        elif kind == "request" and asked:
+            moments.append(chance.randint(*chance.choice(asked)))
+        else:
+            moments.append(chance.randrange(end))
+    return sorted(moments)
+
+
 class Campaign:
     def __init__(self, options, scratch):
         self.options, self.scratch, self.counts = options, scratch, Counts()
@@ -176,18 +215,20 @@ class Campaign:
 
     def recording(self, specs, known, seed):
         chance, stop = random.Random(seed), threading.Event()
-        data = self.disk.begin()
+        data = self.disk.begin(chance)
         notes, daemon = Notes(self.disk.path, known), None
         stirrer = threading.Thread(target=stir, args=(data, stop, seed))
+        short, starts = self.options.short or chance.random() < 0.3, chance.choice([1, 1, 3])
         try:
-            daemon = Daemon(self.options.build, data, self.log, getattr(self.disk, "environment", None))
-            clients = Clients(daemon.port, specs, notes, seed)
             stirrer.start()
-            time.sleep(self.options.seconds * (0.5 + chance.random()))
-            clients.end()
-            daemon.kill()
-            end = os.stat(self.disk.path).st_size
-            clients.join()
+            for start in range(starts):
+                daemon = Daemon(self.options.build, data, self.log, getattr(self.disk, "environment", None))
+                clients = Clients(daemon.port, specs, notes, f"{seed} {start}", short, see=start > 0)
+                time.sleep(self.options.seconds * (0.5 + chance.random()) / starts)
+                clients.end()
+                self.disk.kill(daemon)
+                end = os.stat(self.disk.path).st_size
+                clients.join()
         finally:
             stop.set()
             if daemon:
@@ -195,10 +236,8 @@ class Campaign:
             if stirrer.is_alive():
                 stirrer.join()
             self.disk.fail()
-        answered = [note.moment for note in notes.until(end) if note.moment > 0]
         count = min(self.options.disks, self.options.failures - self.counts["failures"])
-        moments = sorted(chance.choice(answered) if chance.random() < 0.5 else chance.randrange(end)
-                         for _ in range(count))
+        moments = moments_choose(chance, notes.until(end), end, count)
         for i, moment in enumerate(moments):
             self.look_at(specs, notes.until(moment), moment, f"{seed} {i}")
         self.disk.go_on(f"{seed} {len(moments) - 1}")
@@ -214,9 +253,12 @@ class Campaign:
             self.counts.fault("not started", str(wrong))
         try:
             if daemon:
-                look(daemon.port, specs, notes, self.counts)
+                (glance if self.options.glance else look)(daemon.port, specs, notes, self.counts)
+                swept_wait(daemon.port, data)
                 daemon.stop()
-                data_check(self.options.build, data)
+                lost_check(data)
+                if not self.options.glance:  # else nobody has read the logs, which completes them
+                    data_check(self.options.build, data)
         except Wrong as wrong:
             self.counts.fault("wrong", str(wrong))
         finally:
@@ -250,6 +292,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=3, help="that a recording takes, on average")
     parser.add_argument("--seed", default=str(time.time_ns()))
     parser.add_argument("--scratch", default="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    parser.add_argument("--glance", action="store_true", help="looks at what is there, and ends no job: faster")
+    parser.add_argument("--short", action="store_true", help="only jobs that begin at once and end at once")
     parser.add_argument("--keep", help="a folder for disks that something was wrong with")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)

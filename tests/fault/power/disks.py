@@ -98,10 +98,12 @@ class File:
         content.extend(bytes(max(0, offset - len(content))))
         content[offset:offset + len(data)] = data
 
-    def sync(self):
-        for offset, data in self.waiting:
-            self.change(self.synced, offset, data)
-        self.waiting = []
+    def sync(self, begun):
+        """Whatever was written before that place of the trace is on disk."""
+        for at, offset, data in self.waiting:
+            if at < begun:
+                self.change(self.synced, offset, data)
+        self.waiting = [change for change in self.waiting if change[0] >= begun]
 
     def content(self, chance):
         """The file after a power failure: each page as it was at some time since the sync, or, half of the
@@ -110,7 +112,7 @@ class File:
             return self.synced
         grain = chance.random.choice(GRAINS)
         sizes, content, versions = [len(self.synced)], bytearray(self.synced), {}
-        for offset, data in self.waiting:
+        for _, offset, data in self.waiting:
             before = len(content)
             self.change(content, offset, data)
             sizes.append(len(content))
@@ -177,34 +179,35 @@ class FileTrace:
                 self.folders[made] = {}
         file, name, second = self.ids.get(number), self.named(name), self.named(second)
         if kind in (self.CREATE, self.FOLDER):
-            self.waiting.append([(name, file)])
+            self.waiting.append((self.at, [(name, file)]))
         elif kind == self.LINK:
-            self.waiting.append([(second, file)])
+            self.waiting.append((self.at, [(second, file)]))
         elif kind == self.RENAME:
-            self.waiting.append([(name, None), (second, file)])
+            self.waiting.append((self.at, [(name, None), (second, file)]))
         elif kind == self.REMOVE:
-            self.waiting.append([(name, None)])
+            self.waiting.append((self.at, [(name, None)]))
         elif kind == self.SYNC and file in self.folders:
-            self.names_sync(file)
+            self.names_sync(file, offset)
         elif kind == self.SYNC:
-            self.files[file].sync()
+            self.files[file].sync(offset)
         else:
-            self.files[file].waiting.append((offset, data if kind == self.WRITE else None))
+            self.files[file].waiting.append((self.at, offset, data if kind == self.WRITE else None))
 
     def named(self, name):
         return self.ids.get(name[0]), name[1]
 
-    def names_sync(self, folder):
-        """A folder was synced: the changes that touch it are on disk, and with them earlier ones of the
-        same names elsewhere."""
-        synced, names = [], set()
-        for change in reversed(self.waiting):
-            if any(name[0] == folder or name in names for name, _ in change):
+    def names_sync(self, folder, begun):
+        """A folder was synced: the changes that touch it, from before that place of the trace, are on disk, and
+        with them earlier ones of the same names elsewhere."""
+        synced, names, places = [], set(), set()
+        for at, change in reversed(self.waiting):
+            if at < begun and any(name[0] == folder or name in names for name, _ in change):
                 synced.append(change)
+                places.add(at)
                 names.update(name for name, _ in change)
         for change in reversed(synced):
             self.names_apply(self.folders, change)
-        self.waiting = [change for change in self.waiting if not any(change is s for s in synced)]
+        self.waiting = [waiting for waiting in self.waiting if waiting[0] not in places]
 
     @staticmethod
     def names_apply(folders, change):
@@ -225,7 +228,7 @@ class FileTrace:
             count = chance.version(len(kept) + 1)
             kept = [i < count for i in range(len(kept))]
         stayed = set()  # folders whose own name did not change on the disk: what followed inside did not either
-        for change, keep in zip(self.waiting, kept):
+        for (_, change), keep in zip(self.waiting, kept):
             if keep and not any(name[0] in stayed for name, _ in change):
                 self.names_apply(folders, change)
             else:

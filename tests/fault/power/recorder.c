@@ -1,7 +1,9 @@
 /* recorder.c: for a program with this in its LD_PRELOAD, and for those that it starts, each change
  * of a file or a name below the folder EPOCHD_TEST_ROOT, and each sync, is written down in the file
  * EPOCHD_TEST_TRACE, in the order in which they happened. The names of files are their numbers
- * (inodes). disks.py makes of a trace the folders that a power failure may leave. */
+ * (inodes). disks.py makes of a trace the folders that a power failure may leave. A sync of
+ * a file whose name ends with EPOCHD_TEST_SYNC takes up to EPOCHD_TEST_SYNC_US microseconds, as on
+ * a disk: what others do meanwhile comes before it. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +17,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CREATE = 1, WRITE, TRUNCATE, SYNC, FOLDER, LINK, RENAME, REMOVE };
@@ -24,7 +27,7 @@ typedef struct {
   uint32_t kind, name_bytes, second_bytes, data_bytes;
   uint64_t file;                  /* or the folder that is made or synced */
   uint64_t folder, second_folder; /* that have the names */
-  int64_t offset;                 /* of the data; the size that is cut to */
+  int64_t offset; /* of the data; the size that is cut to; where the trace ended as a sync began */
 } change;
 
 /* Held from before a change until it is written down: with the trace's flock, which is held against
@@ -33,11 +36,16 @@ static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static int trace = -1;
 static char root[PATH_MAX];
 static size_t root_bytes;
+static const char *slow = ""; /* the end of the names whose sync takes time */
+static long sync_us;          /* at most */
 
 __attribute__((constructor)) static void recorder_open(void) {
   const char *folder = getenv("EPOCHD_TEST_ROOT"), *path = getenv("EPOCHD_TEST_TRACE");
   if (folder == NULL || path == NULL || realpath(folder, root) == NULL) return;
   root_bytes = strlen(root);
+  const char *most = getenv("EPOCHD_TEST_SYNC_US"), *names = getenv("EPOCHD_TEST_SYNC");
+  sync_us = most ? strtol(most, NULL, 10) : 0;
+  slow = names ? names : "";
   trace = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
@@ -50,16 +58,21 @@ static bool below(const char *path) {
          (path[root_bytes] == '/' || path[root_bytes] == 0);
 }
 
-/* Whether the open file, or folder, is one that is recorded. */
-static bool recorded(int file, struct stat *state) {
-  char link[64], path[PATH_MAX];
+/* Whether the open file, or folder, is one that is recorded; path: [PATH_MAX], written then. */
+static bool recorded_at(int file, struct stat *state, char *path) {
+  char link[64];
   if (trace < 0 || fstat(file, state) != 0) return false;
   if (!S_ISREG(state->st_mode) && !S_ISDIR(state->st_mode)) return false;
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-  ssize_t length = readlink(link, path, sizeof path - 1);
+  ssize_t length = readlink(link, path, PATH_MAX - 1);
   if (length < 0) return false;
   path[length] = 0;
   return below(path);
+}
+
+static bool recorded(int file, struct stat *state) {
+  char path[PATH_MAX];
+  return recorded_at(file, state, path);
 }
 
 static void order_take(void) {
@@ -210,15 +223,37 @@ int ftruncate64(int file, off_t bytes) {
   return truncate_with(file, bytes);
 }
 
+/* Takes any time up to sync_us, by the clock. */
+static void disk_wait(const char *path) {
+  struct timespec now;
+  size_t bytes = strlen(path), end = strlen(slow);
+  if (sync_us <= 0 || bytes < end || strcmp(path + bytes - end, slow) != 0) return;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return;
+  long wait_ns = (now.tv_nsec * 7919L) % (sync_us * 1000);
+  nanosleep(&(struct timespec){wait_ns / 1000000000, wait_ns % 1000000000}, NULL);
+}
+
+static int64_t trace_bytes(void) {
+  struct stat state;
+  return fstat(trace, &state) == 0 ? state.st_size : 0;
+}
+
 /* What was written before the sync began is on disk once it has ended. */
 static int sync_with(const char *function, int file) {
   int (*real)(int) = next(function);
   struct stat state;
-  bool known = recorded(file, &state);
-  if (known) order_take();
+  char path[PATH_MAX];
+  bool known = recorded_at(file, &state, path);
+  if (!known) return real(file);
+  order_take();
+  int64_t begun = trace_bytes();
+  order_leave();
+  disk_wait(path);
+  order_take();
   int status = real(file);
-  if (known && status == 0) record((change){.kind = SYNC, .file = state.st_ino}, NULL, NULL, NULL);
-  if (known) order_leave();
+  if (status == 0)
+    record((change){.kind = SYNC, .file = state.st_ino, .offset = begun}, NULL, NULL, NULL);
+  order_leave();
   return status;
 }
 
