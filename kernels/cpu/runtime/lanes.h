@@ -7,6 +7,7 @@
 #ifndef EP_KERNELS_CPU_RUNTIME_LANES_H
 #define EP_KERNELS_CPU_RUNTIME_LANES_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -201,9 +202,9 @@ LANES_INLINE lanes_word lanes_word_multiply(lanes_word a, uint32_t b, lanes_word
 #if EP_LANES == 16
   const __m512i factor = _mm512_set1_epi32((int32_t)b);
   const __m512i even = _mm512_mul_epu32((__m512i)a, factor);
-  const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), factor);
-  *high = (lanes_word)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-  return (lanes_word)_mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+  const __m512i odd = _mm512_mul_epu32(_mm512_shuffle_epi32((__m512i)a, _MM_PERM_DDBB), factor);
+  *high = (lanes_word)_mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB);
+  return (lanes_word)_mm512_mask_shuffle_epi32(even, 0xaaaa, odd, _MM_PERM_CCAA);
 #elif EP_LANES == 8
   const __m256i factor = _mm256_set1_epi32((int32_t)b);
   const __m256i even = _mm256_mul_epu32((__m256i)a, factor);
@@ -224,6 +225,17 @@ LANES_INLINE lanes lanes_inverse(lanes x) {
   return y + y * (1.0f - x * y);
 #else
   return 1.0f / x;
+#endif
+}
+
+LANES_INLINE lanes lanes_sqrt(lanes x) {
+#if EP_LANES == 16
+  return (lanes)_mm512_sqrt_ps((__m512)x);
+#elif EP_LANES == 8
+  return (lanes)_mm256_sqrt_ps((__m256)x);
+#else
+  for (int j = 0; j < EP_LANES; j++) x[j] = sqrtf(x[j]);
+  return x;
 #endif
 }
 

@@ -1,16 +1,16 @@
-/* philox.h: ep_random (kernels/random.h) of a vector of neighbouring indices. */
+/* philox.h: ep_random (kernels/random.h) of a vector of indices. */
 #ifndef EP_KERNELS_CPU_RUNTIME_PHILOX_H
 #define EP_KERNELS_CPU_RUNTIME_PHILOX_H
 
 #include "kernels/cpu/runtime/lanes.h"
 #include "kernels/random.h"
 
-/* word[i], lane j: word i of ep_random(seed, purpose, epoch, first + j). */
-LANES_INLINE void lanes_random(uint64_t seed, ep_random_purpose purpose, uint64_t epoch,
-                               uint64_t first, lanes_word word[4]) {
+/* word[i], lane j: word i of ep_random(seed, purpose, epoch, first + offset[j]). */
+LANES_INLINE void lanes_random_at(uint64_t seed, ep_random_purpose purpose, uint64_t epoch,
+                                  uint64_t first, lanes_word offset, lanes_word word[4]) {
   const lanes_word none = {0};
   uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
-  word[0] = (uint32_t)first + (lanes_word)lanes_iota;
+  word[0] = (uint32_t)first + offset;
   word[1] = (uint32_t)(first >> 32) + none;
   word[1] -= (lanes_word)(word[0] < (uint32_t)first); /* what the lower words carry over */
   word[2] = (uint32_t)epoch + none;
@@ -26,6 +26,12 @@ LANES_INLINE void lanes_random(uint64_t seed, ep_random_purpose purpose, uint64_
     key0 += UINT32_C(0x9E3779B9);
     key1 += UINT32_C(0xBB67AE85);
   }
+}
+
+/* Of neighbours: first + j. */
+LANES_INLINE void lanes_random(uint64_t seed, ep_random_purpose purpose, uint64_t epoch,
+                               uint64_t first, lanes_word word[4]) {
+  lanes_random_at(seed, purpose, epoch, first, (lanes_word)lanes_iota, word);
 }
 
 #endif

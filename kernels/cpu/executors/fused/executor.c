@@ -271,7 +271,7 @@ static double loss_values(const fused *self, int64_t rows) {
 /* A step, for those who take its parts. */
 typedef struct {
   fused *self;
-  int64_t batch, rows;
+  int64_t step, batch, rows;
   double values; /* loss_values */
   double loss[EP_FUSED_PARTS_MAX];
   int64_t errors[EP_FUSED_PARTS_MAX];
@@ -302,6 +302,9 @@ static void part_task(void *context, int64_t part, int member) {
   w->errors[part] = 0;
   for (int64_t first = begin; first < end; first += net->stride) {
     ep_fused_chunk chunk = training_chunk(self, net, rows_from, w->batch, first, w->rows);
+    chunk.training = true;
+    chunk.first_row = first;
+    chunk.step = w->step;
     self->variant->forward(net, &chunk);
     self->variant->loss(net, &chunk, (float)(1.0 / w->values), &w->loss[part], &w->errors[part]);
     self->variant->backward(net, &chunk, first == begin);
@@ -325,7 +328,8 @@ static void train_step(fused *self, int64_t step, float lr, float *loss, int32_t
   const ep_fused_net *net = &self->net;
   const int64_t steps_per_epoch = ep_program_steps_per_epoch(program);
   const int64_t batch = step % steps_per_epoch, rows = ep_program_batch_rows(program, batch);
-  step_work w = {.self = self, .batch = batch, .rows = rows, .values = loss_values(self, rows)};
+  step_work w = {
+      .self = self, .step = step, .batch = batch, .rows = rows, .values = loss_values(self, rows)};
   double total = 0;
   int64_t wrong = 0;
   shuffle_for(self, step / steps_per_epoch);
@@ -407,11 +411,16 @@ static ep_status fused_predict(void *self, const void *x, int64_t rows, float *o
   return EP_OK;
 }
 
+static size_t buffers_bytes(const ep_fused_net *net) {
+  return (size_t)net->program->buffers * sizeof(float);
+}
+
 static ep_status fused_export_state(void *self, float *parameters, float *optimizer,
                                     ep_error *error) {
   (void)error;
   const ep_fused_net *net = &((fused *)self)->net;
   ep_fused_net_get(net, net->parameters, parameters);
+  memcpy(parameters + net->program->parameters, net->buffers, buffers_bytes(net));
   for (int64_t slot = 0; optimizer && slot < net->slots; slot++)
     ep_fused_net_get(net, net->state + slot * net->floats,
                      optimizer + slot * net->program->parameters);
@@ -423,6 +432,7 @@ static ep_status fused_import_state(void *self, const float *parameters, const f
   (void)error;
   const ep_fused_net *net = &((fused *)self)->net;
   ep_fused_net_put(net, parameters, net->parameters);
+  memcpy(net->buffers, parameters + net->program->parameters, buffers_bytes(net));
   for (int64_t slot = 0; optimizer && slot < net->slots; slot++)
     ep_fused_net_put(net, optimizer + slot * net->program->parameters,
                      net->state + slot * net->floats);
@@ -436,6 +446,7 @@ static ep_status fused_snapshot(void *self, ep_error *error) {
   const size_t bytes = (size_t)net->floats * sizeof(float);
   memcpy(net->saved, net->parameters, bytes);
   if (net->state) memcpy(net->saved + net->floats, net->state, bytes * (size_t)net->slots);
+  memcpy(net->saved + (1 + net->slots) * net->floats, net->buffers, buffers_bytes(net));
   executor->saved = true;
   return EP_OK;
 }
@@ -447,6 +458,7 @@ static ep_status fused_rollback(void *self, ep_error *error) {
   if (!executor->saved) return ep_fail(error, EP_CONFLICT, "there is no snapshot to go back to");
   memcpy(net->parameters, net->saved, bytes);
   if (net->state) memcpy(net->state, net->saved + net->floats, bytes * (size_t)net->slots);
+  memcpy(net->buffers, net->saved + (1 + net->slots) * net->floats, buffers_bytes(net));
   return EP_OK;
 }
 

@@ -4,9 +4,9 @@
  * Samples lie across SIMD lanes: a "vector" is `lanes` rows of one feature. A batch is cut into
  * chunks of up to chunk_vectors vectors that pass through the whole network, forward and back,
  * while their activations are in cache; gradients add up over the chunks, in order, and the weights
- * change once, at the end of the batch. Every matrix of a chunk is [features, stride], stride =
- * chunk_vectors * lanes rows. The last vector of a batch is filled up with copies of its last
- * row, whose gradient and loss are set to zero.
+ * change once, at the end of the batch. With a batch_norm, a batch is one chunk. Every matrix of a
+ * chunk is [features, stride], stride = chunk_vectors * lanes rows. The last vector of a batch is
+ * filled up with copies of its last row, whose gradient and loss are set to zero.
  *
  * Threads share a step in one of two ways. Either each takes parts of the batch, runs of chunks, on
  * an ep_fused_net of the part's own, whose sums are then added up in the order of the parts. Or, in
@@ -32,16 +32,18 @@ typedef struct {
   ep_layer_type type;
   int64_t in_features, out_features;
   int64_t weight, bias;  /* offsets in the net's parameters; -1 = none */
+  int64_t weight_rows;   /* of W: outputs of a linear layer, one of a norm */
   int64_t weight_stride; /* floats from row to row of W */
   bool wide;
-  bool tiled;      /* its products are the matrix unit's (tiles.h) */
-  int64_t tiles;   /* offset of its input in input_tiles */
-  bool shared;     /* so large that all threads take rows of its products */
-  bool relu;       /* linear: output = max(0, x W^T + b) */
-  bool in_place;   /* output is input */
-  const ep_op *op; /* lent: the layer */
-  float *input;    /* [in_features, stride]; NULL: the chunk's x */
-  float *output;   /* [out_features, stride] */
+  bool tiled;           /* its products are the matrix unit's (tiles.h) */
+  int64_t tiles;        /* offset of its input in input_tiles */
+  bool shared;          /* so large that all threads take rows of its products */
+  bool relu;            /* linear: output = max(0, x W^T + b) */
+  bool in_place;        /* output is input */
+  const ep_op *op;      /* lent: the layer */
+  float *input;         /* [in_features, stride]; NULL: the chunk's x */
+  float *output;        /* [out_features, stride] */
+  float *mean, *factor; /* of a norm, for its way back: [stride], or of batch_norm [out_features] */
 } ep_fused_stage;
 
 typedef struct ep_fused_variant ep_fused_variant;
@@ -51,7 +53,7 @@ typedef struct {
   const ep_fused_variant *variant;
   ep_fused_stage *stages; /* [stages_count] */
   int stages_count;
-  int first_linear; /* the gradient goes no further back; stages_count when there is none */
+  int first_trained; /* the gradient goes no further back; stages_count when there is none */
   int64_t lanes, chunk_vectors, stride;
   int parts;          /* of a batch; ep_fused_parts */
   bool tiled, shared; /* some layer is */
@@ -63,7 +65,8 @@ typedef struct {
   float *parameters; /* [floats] */
   int64_t slots;     /* of the optimizer's state */
   float *state;      /* [slots, floats]; NULL without any */
-  float *saved;      /* [1 + slots, floats]: the snapshot, parameters and state */
+  float *buffers;    /* [program->buffers]: running statistics */
+  float *saved;      /* the snapshot: [1 + slots, floats] parameters and state, then the buffers */
   float *gradients;  /* [floats]; sgd uses it from `summed` on */
   float *sums;       /* [summed, lanes] */
 
@@ -88,6 +91,8 @@ typedef struct {
   const float *x;
   const void *y;
   int64_t rows, vectors;
+  bool training; /* then batch_norm takes the chunk's statistics, and a dropout draws … */
+  int64_t first_row, step; /* … its mask by the rows' numbers in the batch and the step's */
 } ep_fused_chunk;
 
 struct ep_fused_variant {

@@ -12,7 +12,7 @@ enum {
   CHUNK_BYTES = 40 << 10,
   CHUNK_LEAST_ROWS = 64,
   CHUNK_TILED_ROWS = 128,
-  CHUNK_MOST_ROWS = 1024
+  CHUNK_MOST_ROWS = EP_FUSED_NORM_ROWS
 };
 
 /* From here on the inputs of a layer fill vectors of their own. */
@@ -51,12 +51,22 @@ static int64_t tally_add(tally *self, int64_t rows, int64_t columns) {
   return begin;
 }
 
-/* An elementwise layer may overwrite the linear layer before it where its own output is enough to
- * go back. */
+static bool is_norm(const ep_fused_stage *stage) {
+  return stage->type == EP_LAYER_LAYER_NORM || stage->type == EP_LAYER_BATCH_NORM;
+}
+
+/* An elementwise layer may overwrite the linear layer or norm before it where its own output is
+ * enough to go back. */
 static bool works_in_place(const ep_fused_stage *stage, const ep_fused_stage *before) {
-  if (!before || before->type != EP_LAYER_LINEAR || before->relu) return false;
-  return stage->type == EP_LAYER_TANH || stage->type == EP_LAYER_SIGMOID ||
-         stage->type == EP_LAYER_SOFTMAX || stage->type == EP_LAYER_LOG_SOFTMAX;
+  if (!before || before->relu || (before->type != EP_LAYER_LINEAR && !is_norm(before)))
+    return false;
+  return stage->type == EP_LAYER_RELU || stage->type == EP_LAYER_TANH ||
+         stage->type == EP_LAYER_SIGMOID || stage->type == EP_LAYER_SOFTMAX ||
+         stage->type == EP_LAYER_LOG_SOFTMAX;
+}
+
+static bool is_trained(const ep_fused_stage *stage) {
+  return stage->weight >= 0 || stage->bias >= 0;
 }
 
 /* Layers to stages: a relu joins the linear layer before it, flatten does nothing. */
@@ -74,8 +84,9 @@ static void make_stages(ep_fused_net *net) {
     *stage = (ep_fused_stage){.type = op->type,
                               .in_features = op->in_features,
                               .out_features = op->out_features,
-                              .weight = -1,
+                              .weight = op->weight,
                               .bias = op->bias,
+                              .weight_rows = op->type == EP_LAYER_LINEAR ? op->out_features : 1,
                               .op = op};
     stage->in_place = works_in_place(stage, before);
     stage->wide = op->type == EP_LAYER_LINEAR && op->in_features >= WIDE_IN_FEATURES &&
@@ -86,11 +97,9 @@ static void make_stages(ep_fused_net *net) {
     net->tiled = net->tiled || stage->tiled;
     net->shared = net->shared || stage->shared;
   }
-  net->first_linear = 0;
-  while (net->first_linear < net->stages_count &&
-         net->stages[net->first_linear].type != EP_LAYER_LINEAR) {
-    net->first_linear++;
-  }
+  net->first_trained = 0;
+  while (net->first_trained < net->stages_count && !is_trained(&net->stages[net->first_trained]))
+    net->first_trained++;
 }
 
 /* Offsets of the parameters: those that are summed by lane first, then the wide weights. */
@@ -98,11 +107,10 @@ static void place_parameters(ep_fused_net *net, tally *total) {
   tally summed = {0};
   for (int i = 0; i < net->stages_count; i++) {
     ep_fused_stage *stage = &net->stages[i];
-    if (stage->type != EP_LAYER_LINEAR) continue;
     stage->weight_stride =
         stage->wide ? round_up(stage->in_features, EP_FUSED_PAD) : stage->in_features;
-    if (!stage->wide)
-      stage->weight = tally_add_tight(&summed, stage->out_features, stage->in_features);
+    if (stage->weight >= 0 && !stage->wide)
+      stage->weight = tally_add_tight(&summed, stage->weight_rows, stage->in_features);
     if (stage->bias >= 0) stage->bias = tally_add_tight(&summed, stage->out_features, 1);
   }
   tally_add(&summed, 0, 0);
@@ -121,6 +129,7 @@ static void choose_chunk(ep_fused_net *net, int64_t values) {
   if (most > CHUNK_MOST_ROWS) most = CHUNK_MOST_ROWS;
   if (most < CHUNK_LEAST_ROWS) most = CHUNK_LEAST_ROWS;
   if ((net->tiled || net->shared) && most < CHUNK_TILED_ROWS) most = CHUNK_TILED_ROWS;
+  if (net->program->buffers > 0) most = CHUNK_MOST_ROWS; /* as many as a batch has */
   int64_t rows = round_up(net->program->batch_size, net->lanes);
   int64_t chunks = (rows + most - 1) / most;
   if (net->parts > 1) {
@@ -167,6 +176,28 @@ static void place_activations(ep_fused_net *net) {
   net->output = output;
 }
 
+/* Numbers that a norm has a mean and a factor for. */
+static int64_t moments_of(const ep_fused_net *net, const ep_fused_stage *stage) {
+  if (stage->type == EP_LAYER_LAYER_NORM) return net->stride;
+  if (stage->type == EP_LAYER_BATCH_NORM) return round_up(stage->out_features, EP_FUSED_PAD);
+  return 0;
+}
+
+static int64_t tally_moments(tally *self, const ep_fused_net *net) {
+  const int64_t begin = self->floats;
+  for (int i = 0; i < net->stages_count; i++) tally_add(self, 2, moments_of(net, &net->stages[i]));
+  return begin;
+}
+
+static void place_moments(ep_fused_net *net, float *next) {
+  for (int i = 0; i < net->stages_count; i++) {
+    ep_fused_stage *stage = &net->stages[i];
+    stage->mean = next;
+    stage->factor = next + moments_of(net, stage);
+    next += round_up(2 * moments_of(net, stage), EP_FUSED_PAD);
+  }
+}
+
 /* Room for a matrix in tiles. */
 static int64_t tally_tiles(tally *self, int64_t rows, int64_t columns) {
   return tally_add(self, round_up(rows, TILE_SIDE),
@@ -194,10 +225,13 @@ static ep_status place_arrays(ep_fused_net *net, const ep_fused_net *whole, ep_e
   net->slots = ep_optimizer_slots(&program->optimizer);
   int64_t parameters = whole ? 0 : tally_add(&total, net->floats, 1);
   int64_t state = whole ? 0 : tally_add(&total, net->floats, net->slots);
+  int64_t buffers = whole ? 0 : tally_add(&total, program->buffers, 1);
   int64_t saved = whole ? 0 : tally_add(&total, net->floats, 1 + net->slots);
+  if (!whole) tally_add(&total, program->buffers, 1);
   int64_t gradients = tally_add(&total, net->floats, 1);
   int64_t sums = tally_add(&total, net->summed, net->lanes);
   int64_t activations = tally_add(&total, size.values, net->stride);
+  int64_t moments = tally_moments(&total, net);
   int64_t gradient = tally_add(&total, size.widest, net->stride);
   int64_t spare = tally_add(&total, size.widest, net->stride);
   int64_t transposed = tally_add(&total, round_up(size.wide_input, EP_FUSED_PANEL), net->stride);
@@ -215,6 +249,7 @@ static ep_status place_arrays(ep_fused_net *net, const ep_fused_net *whole, ep_e
   float *base = memset(net->arena, 0, (size_t)net->arena_bytes);
   net->parameters = whole ? whole->parameters : base + parameters;
   net->state = whole ? whole->state : net->slots ? base + state : NULL;
+  net->buffers = whole ? whole->buffers : base + buffers;
   net->saved = whole ? NULL : base + saved;
   net->gradients = base + gradients;
   net->sums = base + sums;
@@ -226,6 +261,7 @@ static ep_status place_arrays(ep_fused_net *net, const ep_fused_net *whole, ep_e
   net->input_tiles = base + input_tiles;
   net->right_tiles = base + right_tiles;
   place_activations(net);
+  place_moments(net, base + moments);
   return EP_OK;
 }
 
@@ -260,40 +296,28 @@ void ep_fused_net_deinit(ep_fused_net *net) {
   *net = (ep_fused_net){0};
 }
 
-/* The program's linear layers and the net's come in the same order. */
-static const ep_fused_stage *next_linear(const ep_fused_stage *stage) {
-  while (stage->type != EP_LAYER_LINEAR) stage++;
-  return stage;
-}
-
 void ep_fused_net_put(const ep_fused_net *net, const float *flat, float *own) {
-  const ep_fused_stage *stage = net->stages;
   memset(own, 0, (size_t)net->floats * sizeof *own);
-  for (int i = 0; i < net->program->ops_count; i++) {
-    const ep_op *op = &net->program->ops[i];
-    if (op->type != EP_LAYER_LINEAR) continue;
-    stage = next_linear(stage);
-    for (int64_t row = 0; row < op->out_features; row++)
+  for (int i = 0; i < net->stages_count; i++) {
+    const ep_fused_stage *stage = &net->stages[i];
+    const ep_op *op = stage->op;
+    for (int64_t row = 0; stage->weight >= 0 && row < stage->weight_rows; row++)
       memcpy(own + stage->weight + row * stage->weight_stride,
              flat + op->weight + row * op->in_features, (size_t)op->in_features * sizeof *own);
-    if (op->bias >= 0)
+    if (stage->bias >= 0)
       memcpy(own + stage->bias, flat + op->bias, (size_t)op->out_features * sizeof *own);
-    stage++;
   }
 }
 
 void ep_fused_net_get(const ep_fused_net *net, const float *own, float *flat) {
-  const ep_fused_stage *stage = net->stages;
-  for (int i = 0; i < net->program->ops_count; i++) {
-    const ep_op *op = &net->program->ops[i];
-    if (op->type != EP_LAYER_LINEAR) continue;
-    stage = next_linear(stage);
-    for (int64_t row = 0; row < op->out_features; row++)
+  for (int i = 0; i < net->stages_count; i++) {
+    const ep_fused_stage *stage = &net->stages[i];
+    const ep_op *op = stage->op;
+    for (int64_t row = 0; stage->weight >= 0 && row < stage->weight_rows; row++)
       memcpy(flat + op->weight + row * op->in_features,
              own + stage->weight + row * stage->weight_stride,
              (size_t)op->in_features * sizeof *own);
-    if (op->bias >= 0)
+    if (stage->bias >= 0)
       memcpy(flat + op->bias, own + stage->bias, (size_t)op->out_features * sizeof *own);
-    stage++;
   }
 }

@@ -37,14 +37,19 @@ static bool any_is_shared(const ep_program *program, bool tiles) {
   return false;
 }
 
+/* What a step takes of one core, about. */
+static double step_us(const ep_program *program, bool tiles) {
+  const double multiply_add_us = tiles ? 1e-5 : 3e-5, value_us = 3e-4;
+  ep_network_work sum = ep_program_work(program);
+  return (double)program->batch_size *
+         (multiply_add_us * (sum.thin + sum.wide) + value_us * sum.values);
+}
+
 /* A part is worth a meeting of threads, some 3 us, and the adding up of its sums. */
-int ep_fused_parts(const ep_program *program, bool tiles) {
-  const double multiply_add_us = tiles ? 1e-5 : 3e-5, value_us = 3e-4, part_us = 20;
+static int parts_worth(const ep_program *program, bool tiles) {
+  const double us = step_us(program, tiles), part_us = 20;
   const int64_t floats_most = 1 << 22, part_rows = 32, large_part_rows = 64;
   const bool shared = any_is_shared(program, tiles);
-  ep_network_work sum = ep_program_work(program);
-  double us = (double)program->batch_size *
-              (multiply_add_us * (sum.thin + sum.wide) + value_us * sum.values);
   int64_t most = program->batch_size / (shared || tiles ? large_part_rows : part_rows), parts = 1;
   if (most > floats_most / (program->parameters + 1))
     most = floats_most / (program->parameters + 1);
@@ -53,15 +58,28 @@ int ep_fused_parts(const ep_program *program, bool tiles) {
   return shared && 2 * parts < ep_fused_threads(program, tiles) ? 1 : (int)parts;
 }
 
+int ep_fused_parts(const ep_program *program, bool tiles) {
+  return program->buffers > 0 ? 1 : parts_worth(program, tiles);
+}
+
 /* --- which programs ------------------------------------------------------------------------ */
 
+static bool norms_fit(const ep_program *program, bool tiles) {
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (op->type == EP_LAYER_BATCH_NORM && op->in.channels != op->in_features) return false;
+  }
+  if (program->buffers == 0) return true;
+  if (program->batch_size <= EP_FUSED_SHARED_ROWS && parts_worth(program, tiles) == 1) return true;
+  return program->batch_size <= EP_FUSED_NORM_ROWS && step_us(program, tiles) <= EP_FUSED_NORM_US;
+}
+
 static bool accepts(const ep_program *program, const ep_device_traits *device) {
-  (void)device;
   const ep_optimizer *optimizer = &program->optimizer;
   bool loss = program->label_smoothing == 0 && !program->class_weights;
   bool clips = optimizer->clip_norm != 0 || optimizer->clip_value != 0;
   if (!ep_program_takes_numbers(program) || !loss || clips || !ep_program_is_uniform(program) ||
-      program->buffers > 0 || program->parameters > EP_FUSED_PARAMETERS_MAX ||
+      !norms_fit(program, device->cpu.tiles) || program->parameters > EP_FUSED_PARAMETERS_MAX ||
       program->in_features > EP_FUSED_FEATURES_MAX)
     return false;
   for (int i = 0; i < program->ops_count; i++)
@@ -130,14 +148,17 @@ static wide_work wide_work_of(const ep_program *program, const ep_cpu_traits *cp
   return sum;
 }
 
-/* Of a row: what is written on its way, and its inputs, which are only read, from the caches near
- * by or from beyond. */
+/* Of a row: what is written on its way, with what drawing a dropout's mask is as dear as, and its
+ * inputs, which are only read, from the caches near by or from beyond. */
 static double row_values(const ep_program *program, const ep_network_work *sum,
                          const wide_work *wide) {
-  const double near_values = 500000, near_read = 0.35, far_read = 1.5;
-  double inputs = (double)program->in_features;
+  const double near_values = 500000, near_read = 0.35, far_read = 1.5, mask_values = 3;
+  double inputs = (double)program->in_features, masks = 0;
   bool near = (double)program->train_rows * inputs <= near_values;
-  return sum->values + wide->transposed - inputs + inputs * (near ? near_read : far_read);
+  for (int i = 0; i < program->ops_count; i++)
+    if (program->ops[i].type == EP_LAYER_DROPOUT) masks += (double)program->ops[i].out_features;
+  return sum->values + mask_values * masks + wide->transposed - inputs +
+         inputs * (near ? near_read : far_read);
 }
 
 /* Of rows in an order of their own: finding each is as dear as moving some values. */
@@ -209,7 +230,8 @@ static const ep_calibration_program programs[] = {
 
 const ep_executor_profile ep_cpu_fused_profile = {
     .name = "cpu/fused",
-    .capabilities = {(EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_SOFTMAXES) &
+    .capabilities = {(EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_SOFTMAXES | EP_CAPABLE_LAYER(DROPOUT) |
+                      EP_CAPABLE_LAYER(LAYER_NORM) | EP_CAPABLE_LAYER(BATCH_NORM)) &
                          ~(UINT64_C(0) EP_FUSED_NOT(EP_CAPABLE_ADD_LAYER)),
                      EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .accepts = accepts,

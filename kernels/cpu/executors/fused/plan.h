@@ -43,6 +43,12 @@ enum {
   EP_FUSED_SHARED_FEATURES = 64
 };
 
+/* A batch_norm takes sums over the whole batch, which is one chunk and one part then: so many rows,
+ * and a step of so many microseconds of one core, of which cpu/blocked needs two to three times as
+ * many; longer ones its threads share. Of EP_FUSED_SHARED_ROWS and less it may be any step that has
+ * one part anyway. */
+enum { EP_FUSED_NORM_ROWS = 1024, EP_FUSED_NORM_US = 160 };
+
 /* Whether a matrix unit, where there is one, computes the layer. */
 bool ep_fused_is_tiled(const ep_program *program, const ep_op *op);
 
@@ -55,8 +61,8 @@ int ep_fused_threads(const ep_program *program, bool tiles);
 
 /* Parts of a batch, 1 to EP_FUSED_PARTS_MAX, that threads take whole, forward and back, each with
  * sums of its own; they are added up in order. One for steps that are too short to share, and for
- * networks so large that more threads can share the products of their layers. It depends on the
- * program alone: the number of threads changes no bit. */
+ * networks so large that more threads can share the products of their layers, or that have a
+ * batch_norm. It depends on the program alone: the number of threads changes no bit. */
 enum { EP_FUSED_PARTS_MAX = 16 };
 int ep_fused_parts(const ep_program *program, bool tiles);
 

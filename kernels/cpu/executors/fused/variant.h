@@ -4,7 +4,9 @@
 #define EP_KERNELS_CPU_EXECUTORS_FUSED_VARIANT_H
 
 #include "kernels/cpu/executors/fused/activation.h"
+#include "kernels/cpu/executors/fused/dropout.h"
 #include "kernels/cpu/executors/fused/loss.h"
+#include "kernels/cpu/executors/fused/norm.h"
 #include "kernels/cpu/executors/fused/product.h"
 #ifdef EP_TILES
 #include "kernels/cpu/executors/fused/tiles.h"
@@ -36,6 +38,70 @@ LANES_INLINE activation variant_activation(const ep_fused_net *net, const ep_fus
                                            const ep_fused_stage *stage) {
   return (activation){stage->type, stage->out_features,       chunk->vectors,
                       net->stride, stage->op->negative_slope, stage->op};
+}
+
+LANES_INLINE dropout variant_dropout(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                                     const ep_fused_stage *stage) {
+  return (dropout){.features = stage->out_features,
+                   .vectors = chunk->vectors,
+                   .stride = net->stride,
+                   .seed = net->program->seed,
+                   .step = chunk->step,
+                   .first_row = chunk->first_row,
+                   .op = stage->op};
+}
+
+LANES_INLINE norm variant_norm(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                               const ep_fused_stage *stage, bool first) {
+  const bool weight = stage->weight >= 0, bias = stage->bias >= 0;
+  return (norm){.features = stage->out_features,
+                .rows = chunk->rows,
+                .vectors = chunk->vectors,
+                .stride = net->stride,
+                .weight = weight ? net->parameters + stage->weight : NULL,
+                .bias = bias ? net->parameters + stage->bias : NULL,
+                .mean = stage->mean,
+                .factor = stage->factor,
+                .weight_sums = weight ? net->sums + stage->weight * EP_LANES : NULL,
+                .bias_sums = bias ? net->sums + stage->bias * EP_LANES : NULL,
+                .first = first,
+                .eps = stage->op->eps,
+                .momentum = stage->op->momentum,
+                .running = net->buffers + (stage->op->running < 0 ? 0 : stage->op->running)};
+}
+
+/* A layer that is not linear. */
+static void variant_layer_forward(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                                  const ep_fused_stage *stage, const float *x) {
+  const dropout mask = variant_dropout(net, chunk, stage);
+  const norm set = variant_norm(net, chunk, stage, false);
+  const activation each = variant_activation(net, chunk, stage);
+  switch (stage->type) {
+  case EP_LAYER_DROPOUT:
+    if (chunk->training)
+      dropout_forward(&mask, x, stage->output);
+    else
+      dropout_copy(&mask, x, stage->output);
+    break;
+  case EP_LAYER_LAYER_NORM: layer_norm_forward(&set, x, stage->output); break;
+  case EP_LAYER_BATCH_NORM: batch_norm_forward(&set, x, stage->output, chunk->training); break;
+  default: activation_forward(&each, x, stage->output);
+  }
+}
+
+/* From the gradient of its output to that of its input, if that goes `further`, in place. */
+static void variant_layer_backward(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                                   const ep_fused_stage *stage, const float *x, bool first,
+                                   bool further) {
+  const dropout mask = variant_dropout(net, chunk, stage);
+  const norm set = variant_norm(net, chunk, stage, first);
+  const activation each = variant_activation(net, chunk, stage);
+  switch (stage->type) {
+  case EP_LAYER_DROPOUT: dropout_backward(&mask, stage->output, net->gradient); break;
+  case EP_LAYER_LAYER_NORM: layer_norm_backward(&set, x, net->gradient, further); break;
+  case EP_LAYER_BATCH_NORM: batch_norm_backward(&set, x, net->gradient, further); break;
+  default: activation_backward(&each, x, stage->output, net->gradient);
+  }
 }
 
 /* Rows of a product that a thread takes at a time: whole tiles. */
@@ -91,8 +157,7 @@ static void variant_forward(const ep_fused_net *net, const ep_fused_chunk *chunk
                                 .bias = stage->bias < 0 ? NULL : net->parameters + stage->bias,
                                 .relu = stage->relu});
     } else {
-      activation p = variant_activation(net, chunk, stage);
-      activation_forward(&p, x, stage->output);
+      variant_layer_forward(net, chunk, stage, x);
     }
   }
 }
@@ -213,21 +278,21 @@ static void variant_backward(const ep_fused_net *net, const ep_fused_chunk *chun
   ep_fused_net at = *net; /* its gradient is that of the stage at hand */
   bool masked = false;    /* the gradient has already passed the stage's own relu */
   bool summed = false;    /* and is that of its bias */
-  for (int i = net->stages_count - 1; i >= net->first_linear; i--) {
+  for (int i = net->stages_count - 1; i >= net->first_trained; i--) {
     const ep_fused_stage *stage = &net->stages[i];
     const float *x = stage->input ? stage->input : chunk->x;
-    activation p = variant_activation(net, chunk, stage);
     if (stage->type != EP_LAYER_LINEAR) {
-      activation_backward(&p, x, stage->output, at.gradient);
+      variant_layer_backward(&at, chunk, stage, x, first, i > net->first_trained);
       masked = summed = false;
       continue;
     }
     if (stage->relu && !masked) {
+      activation p = variant_activation(net, chunk, stage);
       p.type = EP_LAYER_RELU;
       activation_backward(&p, x, stage->output, at.gradient);
     }
     if (stage->bias >= 0 && !summed) variant_bias(&at, chunk, stage, first);
-    if (i == net->first_linear) {
+    if (i == net->first_trained) {
       variant_weight(&at, chunk, stage, x, first);
       break;
     }

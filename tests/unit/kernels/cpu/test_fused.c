@@ -186,7 +186,12 @@ END_TEST
 static void check_nan(ep_layer_type layer, ep_loss_type loss, int level) {
   ep_case *test = ep_case_create("nan", 3, loss);
   ep_case_add_linear(test, 5, true);
-  if (layer != EP_LAYER_LINEAR) ep_case_add(test, layer);
+  if (layer == EP_LAYER_DROPOUT)
+    ep_case_add_dropout(test, layer, 0.3f);
+  else if (layer == EP_LAYER_BATCH_NORM || layer == EP_LAYER_LAYER_NORM)
+    ep_case_add_norm(test, layer, true);
+  else if (layer != EP_LAYER_LINEAR)
+    ep_case_add(test, layer);
   ep_case_add_linear(test, 2, true);
   ep_case_finish(test, &(ep_case_training){.rows = 37, .steps = 2, .lr = 0.1f});
   for (int64_t i = 0; i < 3; i++) test->parameters[i] = NAN;
@@ -316,6 +321,96 @@ START_TEST(large_layers_agree_with_the_reference) {
 }
 END_TEST
 
+static void check_against_reference(const ep_case *test, int level) {
+  const ep_subject reference = {ops, backend, "cpu/reference"}, fused = {ops, backend, "cpu/fused"};
+  ep_comparison result = {0};
+  backend->instruction_set = (ep_instruction_set)level;
+  ep_compare_case(&fused, &reference, test, EP_COMPARE_TOLERANCE, &result, stderr);
+  ck_assert_msg(result.agreed == 1, "%s, %s", test->name,
+                ep_instruction_set_name((ep_instruction_set)level));
+}
+
+/* The draws of a case: one after the other. */
+typedef struct {
+  uint64_t seed, next;
+} chance;
+
+static int64_t chance_below(chance *of, int64_t end) {
+  return ep_random(of->seed, EP_RANDOM_GENERATOR, 0, of->next++).word[0] % (uint64_t)end;
+}
+
+enum { DRAWN = 150, MASKS = 4 };
+static const float masks[MASKS] = {0, 0.1f, 0.5f, 1};
+static const ep_layer_type smooth[] = {EP_LAYER_TANH, EP_LAYER_SIGMOID, EP_LAYER_GELU,
+                                       EP_LAYER_SILU, EP_LAYER_SIN};
+static const ep_loss_type losses[] = {EP_LOSS_MSE, EP_LOSS_CROSS_ENTROPY, EP_LOSS_BCE_WITH_LOGITS};
+
+/* Norms and dropouts anywhere, beside one another too; without parameters, with some and all. */
+static void add_drawn_layers(ep_case *test, chance *of, ep_layer_type norm) {
+  const int64_t dropout = chance_below(of, 3);
+  if (chance_below(of, 2)) ep_case_add_norm(test, norm, chance_below(of, 3) > 0);
+  if (chance_below(of, 3)) ep_case_add(test, smooth[chance_below(of, 5)]);
+  if (dropout) ep_case_add_dropout(test, EP_LAYER_DROPOUT, masks[chance_below(of, MASKS - 1)]);
+  if (dropout > 1 && chance_below(of, 4) == 0)
+    ep_case_add_dropout(test, EP_LAYER_DROPOUT, masks[chance_below(of, MASKS)]);
+}
+
+/* Five features and more: of two, a norm's numbers are 1 and -1, or their difference's rounding. */
+static ep_case *drawn_case(int number) {
+  chance of = {(uint64_t)number, 0};
+  char name[128];
+  snprintf(name, sizeof name, "drawn %d", number);
+  const ep_layer_type norm = chance_below(&of, 2) ? EP_LAYER_LAYER_NORM : EP_LAYER_BATCH_NORM;
+  const int64_t batch = 6 + chance_below(&of, chance_below(&of, 2) ? 200 : 30);
+  const int64_t widest = chance_below(&of, 3) ? 20 : 100;
+  ep_case *test = ep_case_create(name, 5 + chance_below(&of, widest), losses[chance_below(&of, 3)]);
+  if (chance_below(&of, 4) == 0) add_drawn_layers(test, &of, norm);
+  for (int64_t layers = 1 + chance_below(&of, 3); layers > 0; layers--) {
+    ep_case_add_linear(test, 5 + chance_below(&of, widest), chance_below(&of, 2));
+    add_drawn_layers(test, &of, norm);
+  }
+  if (chance_below(&of, 4)) ep_case_add_linear(test, 2 + chance_below(&of, 6), true);
+  ep_case_finish(test, &(ep_case_training){.rows = batch + 5 + chance_below(&of, 2 * batch),
+                                           .batch_size = batch,
+                                           .shuffle = number % 2,
+                                           .seed = (uint64_t)number << 30,
+                                           .steps = 4,
+                                           .lr = 0.01f,
+                                           .optimizer = {.momentum = number % 3 ? 0 : 0.5f}});
+  return test;
+}
+
+START_TEST(drawn_norms_and_dropouts_agree_with_the_reference) {
+  int taken = 0;
+  for (int number = 0; number < DRAWN; number++) {
+    ep_case *test = drawn_case(number);
+    const ep_device_traits amx = {.cpu = {.tiles = true}}, other = {.cpu = {.tiles = false}};
+    bool takes = ep_cpu_fused_profile.accepts(&test->program, &amx) &&
+                 ep_cpu_fused_profile.accepts(&test->program, &other);
+    taken += takes;
+    for (int level = 0; takes && level <= best_level; level++) check_against_reference(test, level);
+    ep_case_destroy(test);
+  }
+  ck_assert_int_gt(taken, DRAWN * 3 / 4);
+}
+END_TEST
+
+/* Numbers about 100, whose squares leave no digit for their variance. */
+START_TEST(norms_are_exact_far_from_zero) {
+  for (int layer = 0; layer < 2; layer++)
+    for (int level = 0; level <= best_level; level++) {
+      ep_case *test = ep_case_create("far from zero", 37, EP_LOSS_MSE);
+      ep_case_add_norm(test, layer ? EP_LAYER_LAYER_NORM : EP_LAYER_BATCH_NORM, true);
+      ep_case_add_linear(test, 3, true);
+      ep_case_finish(test, &(ep_case_training){.rows = 100, .steps = 3, .lr = 0.1f});
+      for (int split = 0; split < EP_SPLIT_COUNT; split++)
+        for (int64_t i = 0; i < 37 * test->rows[split]; i++) ((float *)test->x[split])[i] += 100;
+      check_against_reference(test, level);
+      ep_case_destroy(test);
+    }
+}
+END_TEST
+
 /* Sums of 256 products of numbers with all their bits, at scales of 1e-6 to 1e6: as far from the
  * truth as float32 may be. */
 START_TEST(products_have_the_precision_of_float32) {
@@ -362,11 +457,12 @@ END_TEST
 enum { WIDE = 523, FEW_ROWS = 64, PART_ROWS = 203 };
 
 /* A product that is shared among threads, one that is not, and an optimizer with state. */
-static ep_case *shared_case(void) {
+static ep_case *shared_case(bool norm) {
   ck_assert_int_ge(WIDE * WIDE * FEW_ROWS, EP_FUSED_SHARED_TILED_PRODUCTS);
   ep_case *test = ep_case_create("threads", 10, EP_LOSS_CROSS_ENTROPY);
   ep_case_add_linear(test, WIDE, true);
-  ep_case_add(test, EP_LAYER_RELU);
+  if (norm) ep_case_add_norm(test, EP_LAYER_BATCH_NORM, true);
+  ep_case_add(test, norm ? EP_LAYER_TANH : EP_LAYER_RELU);
   ep_case_add_linear(test, WIDE, true);
   ep_case_add(test, EP_LAYER_TANH);
   ep_case_add_linear(test, 5, true);
@@ -382,10 +478,12 @@ static ep_case *shared_case(void) {
 }
 
 /* Threads take parts of the batch; the last batch is too small for each part to have a chunk. */
-static ep_case *parts_case(void) {
+static ep_case *parts_case(bool norm) {
   ep_case *test = ep_case_create("parts", 7, EP_LOSS_MSE);
   ep_case_add_linear(test, 97, true);
+  if (norm) ep_case_add_norm(test, EP_LAYER_LAYER_NORM, true);
   ep_case_add(test, EP_LAYER_GELU);
+  if (norm) ep_case_add_dropout(test, EP_LAYER_DROPOUT, 0.2f);
   ep_case_add_linear(test, 61, true);
   ep_case_add(test, EP_LAYER_TANH);
   ep_case_add_linear(test, 3, true);
@@ -401,7 +499,7 @@ static ep_case *parts_case(void) {
 }
 
 START_TEST(the_number_of_threads_changes_no_bit) {
-  ep_case *test = _i ? parts_case() : shared_case();
+  ep_case *test = _i % 2 ? parts_case(_i > 1) : shared_case(_i > 1);
   const ep_subject fused = {ops, backend, "cpu/fused"}, reference = {ops, backend, "cpu/reference"};
   for (int level = FIRST_LEVEL; level <= best_level; level++) {
     ep_run one, more;
@@ -435,6 +533,27 @@ static bool takes(int64_t in_features, int64_t out_features) {
   return ep_cpu_fused_profile.accepts(&program, &(ep_device_traits){.cpu = {.threads = 1}});
 }
 
+/* Whether it takes 4-width-2 with a batch_norm. */
+static bool takes_norm(int64_t width, int64_t rows) {
+  ep_case *test = ep_case_create("norm", 4, EP_LOSS_MSE);
+  ep_case_add_linear(test, width, true);
+  ep_case_add_norm(test, EP_LAYER_BATCH_NORM, true);
+  ep_case_add_linear(test, 2, true);
+  ep_case_finish(test, &(ep_case_training){.rows = rows, .steps = 1, .lr = 0.1f});
+  bool takes =
+      ep_cpu_fused_profile.accepts(&test->program, &(ep_device_traits){.cpu = {.threads = 1}});
+  ep_case_destroy(test);
+  return takes;
+}
+
+START_TEST(a_batch_with_a_norm_is_one_chunk) {
+  ck_assert(takes_norm(8, EP_FUSED_NORM_ROWS));
+  ck_assert(!takes_norm(8, EP_FUSED_NORM_ROWS + 1));
+  ck_assert(takes_norm(4000, 40));   /* too few rows for parts */
+  ck_assert(!takes_norm(4000, 200)); /* too long a step for one */
+}
+END_TEST
+
 START_TEST(it_takes_what_is_small_enough_and_no_more) {
   const int64_t most = EP_FUSED_FEATURES_MAX, rows = EP_FUSED_PARAMETERS_MAX / most;
   ck_assert(takes(most, 2));
@@ -459,7 +578,10 @@ EP_SUITE("cpu_fused") {
   tcase_add_test(tests, rows_are_packed_across_the_lanes);
   tcase_add_test(tests, a_split_may_be_longer_than_a_batch);
   tcase_add_test(tests, large_layers_agree_with_the_reference);
-  tcase_add_loop_test(tests, the_number_of_threads_changes_no_bit, 0, 2);
+  tcase_add_loop_test(tests, the_number_of_threads_changes_no_bit, 0, 4);
   tcase_add_test(tests, products_have_the_precision_of_float32);
   tcase_add_test(tests, it_takes_what_is_small_enough_and_no_more);
+  tcase_add_test(tests, drawn_norms_and_dropouts_agree_with_the_reference);
+  tcase_add_test(tests, norms_are_exact_far_from_zero);
+  tcase_add_test(tests, a_batch_with_a_norm_is_one_chunk);
 }
