@@ -110,8 +110,8 @@ EP_DEVICE_INLINE ep_real ep_hardswish_derivative(ep_real x) {
 }
 
 /* X(code, y, dy/dx): the layers that act on one number at a time, with their formulas of `op`, x
- * and, for the derivative, y. A row here is all that an executor needs that computes by this file.
- */
+ * and, for the derivative, y. A row here, and below where its derivative is of y, is all that an
+ * executor needs that computes by this file. */
 #define EP_ACTIVATIONS(X)                                       \
   X(RELU, ep_relu(x), ep_relu_derivative(x))                    \
   X(LEAKY_RELU, ep_leaky_relu(x, op->negative_slope),           \
@@ -126,6 +126,11 @@ EP_DEVICE_INLINE ep_real ep_hardswish_derivative(ep_real x) {
     ep_softplus_derivative(x, op->beta, op->threshold))         \
   X(MISH, ep_mish(x), ep_mish_derivative(x))                    \
   X(HARDSWISH, ep_hardswish(x), ep_hardswish_derivative(x))
+
+/* The rows whose derivative is a formula of y alone; that of the others is one of x alone. */
+EP_DEVICE_INLINE bool ep_activation_knows_by_output(ep_layer_type type) {
+  return type == EP_LAYER_TANH || type == EP_LAYER_SIGMOID;
+}
 
 #define EP_ACTIVATION_IS(code, ...) \
   case EP_LAYER_##code: return true;

@@ -99,6 +99,7 @@ static float costs_ms[ALGORITHMS];
 static size_t library_version = 120900;
 static int broken = NONE;       /* an algorithm that does not run */
 static int not_recorded = NONE; /* one that does not go into a graph */
+static int refused = NONE;      /* one that the library no longer takes */
 static int alone, together;     /* runs, and those of graphs */
 
 size_t cublasLtGetVersion(void) {
@@ -111,7 +112,8 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t blas, cublasLtMatmulDesc
                                        cublasLtMatmulHeuristicResult_t *found) {
   (void)blas, (void)product, (void)first, (void)second, (void)out, (void)result;
   memset(found, 0, sizeof *found);
-  if (algorithm->data[0] >= ALGORITHMS) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (algorithm->data[0] >= ALGORITHMS || (int)algorithm->data[0] == refused)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   found->algo = *algorithm;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -184,16 +186,19 @@ static int found(void) {
   return algorithm;
 }
 
-/* The same in another process, which sees what this one left on disk. */
+/* The same in another process, which sees what this one left on disk. A failed assertion ends it
+ * with a code below FOUND. */
 static int found_elsewhere(void) {
+  enum { FOUND = 16 };
   fflush(NULL);
   pid_t child = fork();
   ck_assert_int_ge(child, 0);
-  if (child == 0) _exit(found());
+  if (child == 0) _exit(FOUND + found());
   int status;
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert(WIFEXITED(status));
-  return WEXITSTATUS(status);
+  ck_assert_int_ge(WEXITSTATUS(status), FOUND);
+  return WEXITSTATUS(status) - FOUND;
 }
 
 static void setup(void) {
@@ -292,6 +297,16 @@ END_TEST
 START_TEST(what_the_library_does_not_take_is_searched_again) {
   fastest_set(1);
   ck_assert_int_eq(found_elsewhere(), 1);
+  fastest_set(2);
+  ck_assert_int_eq(found_elsewhere(), 1);
+  refused = 1;
+  ck_assert_int_eq(found_elsewhere(), 2);
+}
+END_TEST
+
+START_TEST(a_damaged_file_is_searched_again) {
+  fastest_set(1);
+  ck_assert_int_eq(found_elsewhere(), 1);
   /* the first byte of the algorithm, in a file whose sum is wrong then */
   run_in_folder("for f in *; do printf 9 | dd of=$f bs=1 seek=24 conv=notrunc 2>/dev/null; done");
   fastest_set(2);
@@ -324,5 +339,6 @@ EP_SUITE("cuda/gemm_search") {
   tcase_add_test(cases, another_process_takes_what_was_found);
   tcase_add_test(cases, another_library_device_or_shape_is_another_question);
   tcase_add_test(cases, what_the_library_does_not_take_is_searched_again);
+  tcase_add_test(cases, a_damaged_file_is_searched_again);
   tcase_add_test(cases, what_does_not_run_is_passed_over);
 }

@@ -1,5 +1,5 @@
-/* Activations: a thread a number, or, where a row hangs together (softmax, log_softmax), a block a
- * row. */
+/* Activations: a thread a number, or four of many, or, where a row hangs together (softmax,
+ * log_softmax), a block a row. */
 #include <math.h>
 
 #include "kernels/cuda/layers/activation_chains.h"
@@ -187,7 +187,7 @@ cudaError_t ep_cuda_activation_forward(cudaStream_t stream, const ep_op *op, int
 cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
                                         const float *x, const float *y, float *grad) {
   int64_t columns = op->out_features, count = rows * columns;
-  const float *asked = ep_cuda_activation_knows_by_output(op->type) ? y : x; /* one is read */
+  const float *asked = ep_activation_knows_by_output(op->type) ? y : x; /* one is read */
   const int64_t quads = quads_of(count, asked, grad, grad);
   if (is_pointwise(op->type))
     pointwise_backward<<<pointwise_blocks(quads, count), THREADS, 0, stream>>>(*op, quads, count,

@@ -1,5 +1,5 @@
-/* The rows of a step, gathered from where they lie, as the network takes them: a group of threads a
- * row. */
+/* The rows of a step, gathered from where they lie, as the network takes them: groups of threads a
+ * row, of several blocks where rows are few. */
 #include "kernels/cuda/device/bf16.cuh"
 #include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
@@ -139,7 +139,8 @@ static __device__ void rows_take(const ep_cuda_batch &batch, int64_t first, int6
   __syncthreads(); /* the places are read before others are found */
 }
 
-/* `group` threads take a row to out: [rows, pitch]; a block takes `each` of them. */
+/* `group` threads of each of gridDim.y blocks take a row to out: [rows, pitch]; a block has `each`
+ * rows. */
 template <typename T>
 static __global__ void __launch_bounds__(PIXEL_THREADS)
     take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock, int each, int group,

@@ -67,10 +67,14 @@ static __global__ void channels(ep_op op, int64_t first, int64_t count, int64_t 
   }
 }
 
-/* Threads for so many numbers, or fours of them, that lie side by side: at most a warp. */
-static int lanes_of(int64_t numbers) {
+enum { THREADS_ENOUGH = 1 << 18 }; /* they fill any device */
+
+/* Threads for so many numbers, or fours of them, that lie side by side: at most a warp, or a block
+ * where there are few `channels`. */
+static int lanes_of(int64_t numbers, int64_t channels) {
   int lanes = 1;
   while (lanes < WARP && lanes < numbers) lanes *= 2;
+  while (lanes < THREADS && lanes < numbers && lanes * channels < THREADS_ENOUGH) lanes *= 2;
   return lanes;
 }
 
@@ -88,7 +92,7 @@ cudaError_t ep_cuda_dropout(cudaStream_t stream, const ep_op *op, int64_t first,
   }
   const bool quads = aligned && pixels % QUAD == 0;
   const int64_t each = features / pixels, count = rows * each;
-  const int lanes = lanes_of(quads ? pixels / QUAD : pixels);
+  const int lanes = lanes_of(quads ? pixels / QUAD : pixels, count);
   const unsigned int blocks = ep_cuda_blocks(count, THREADS / lanes);
   if (quads)
     channels<true><<<blocks, THREADS, 0, stream>>>(*op, first * each, count, pixels, lanes, seed,

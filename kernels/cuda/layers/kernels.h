@@ -115,11 +115,6 @@ cudaError_t ep_cuda_column_sums(cudaStream_t stream, int64_t rows, int64_t colum
 cudaError_t ep_cuda_activation_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
                                        const float *x, float *y);
 
-/* Whether a derivative follows from y alone; that of the others follows from x alone. */
-static inline bool ep_cuda_activation_knows_by_output(ep_layer_type type) {
-  return type == EP_LAYER_TANH || type == EP_LAYER_SIGMOID;
-}
-
 /* grad, by y, becomes the gradient by x, in place. x, y, grad: [rows, columns]. */
 cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
                                         const float *x, const float *y, float *grad);

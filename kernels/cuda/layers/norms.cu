@@ -1,5 +1,5 @@
-/* batch_norm, a block a channel, and layer_norm, a block a row. Sums are taken in double: a mean of
- * many numbers, and a variance about it, lose little. */
+/* batch_norm, a block a channel, and layer_norm, a warp a row, or a block a wide one. Sums are
+ * taken in double: a mean of many numbers, and a variance about it, lose little. */
 #include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/formulas/norms.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/cuda/executors/cnn/memory.h"
+#include "kernels/formulas/activations.h"
 #include "kernels/plans/work.h"
 
 enum {
@@ -30,10 +31,6 @@ static bool keeps_sign(const ep_op *op) {
   return op->type == EP_LAYER_RELU || (op->type == EP_LAYER_LEAKY_RELU && op->negative_slope >= 0);
 }
 
-static bool knows_by_output(const ep_op *op) {
-  return op->type == EP_LAYER_TANH || op->type == EP_LAYER_SIGMOID;
-}
-
 static bool drops(const ep_op *op) {
   return op->type == EP_LAYER_DROPOUT || op->type == EP_LAYER_DROPOUT2D;
 }
@@ -41,11 +38,12 @@ static bool drops(const ep_op *op) {
 static bool may_write_over(const ep_op *op, keep kept) {
   if (op->type == EP_LAYER_FLATTEN) return true;
   if (drops(op)) return kept <= KEEP_SIGN;
-  return (keeps_sign(op) || knows_by_output(op)) && kept == KEEP_NOTHING;
+  return (keeps_sign(op) || ep_activation_knows_by_output(op->type)) && kept == KEEP_NOTHING;
 }
 
 static keep keep_of(const ep_op *op, bool in_place) {
-  if (knows_by_output(op) || op->type == EP_LAYER_SOFTMAX || op->type == EP_LAYER_LOG_SOFTMAX)
+  if (ep_activation_knows_by_output(op->type) || op->type == EP_LAYER_SOFTMAX ||
+      op->type == EP_LAYER_LOG_SOFTMAX)
     return KEEP_ALL;
   return keeps_sign(op) && in_place ? KEEP_SIGN : KEEP_NOTHING;
 }

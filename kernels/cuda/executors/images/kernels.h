@@ -53,7 +53,7 @@ enum {
  * Back. grad, by y: [rows, out]. grad_x, by x, and grad_past, by past: [rows, in], written; either
  * may be NULL. chosen: as the way forward left it, without past, or NULL. sums, written: with
  * figures [2, pitch, slices], of the gradient by z and of it times the normalized number; without
- * [slices, pitch], of the gradient alone, as weights_back takes it; NULL when nobody asks.
+ * [slices, pitch], of the gradient alone, as slices_add takes it; NULL when nobody asks.
  * normalized: batch_norm takes its part of grad_x off, which the figures know by then.
  */
 typedef struct {

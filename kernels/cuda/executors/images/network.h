@@ -41,7 +41,8 @@ typedef struct {
   float *bias_sums; /* of a blend's bias without a norm, that is trained: [bias_slices, pitch] */
   int bias_slices;
   uint8_t *places; /* of a max pool that is no blend's: [batch, out, pitch] */
-  float *plain;    /* of a layer_norm: what it takes, in the network's order, [batch, features] */
+  float *plain;    /* of a layer_norm that is not direct: what it takes, in the network's order,
+                      [batch, features] */
   /* Of one that takes the images as they lie: its weight and bias in their order, [2, features],
    * and the gradient, [the network's slices, those]. */
   float *norm_weights, *norm_gradient;

@@ -147,7 +147,6 @@ static ep_images_norm norm_of(const pass *p, int i) {
                          .figures = images->layers[i].figures,
                          .slices = slices_of(p, i, part->in)};
   if (part->biased) norm.x_bias = ep_cuda_parameters_at(network, part->biased->bias);
-  if (!part->norm) return norm;
   norm.eps = part->norm->eps;
   norm.momentum = part->norm->momentum;
   norm.weight = ep_cuda_parameters_at(network, part->norm->weight);

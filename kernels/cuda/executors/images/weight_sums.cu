@@ -1,7 +1,7 @@
 /* The gradient by a convolution's weights, of float32 images: a product [outputs, pixels] x
  * [pixels, taps and channels] on tensor cores, whose second matrix is gathered tile by tile into
  * shared memory. Blocks share out the pixels, too; what they have summed is added up by
- * weights_back. */
+ * slices_add. */
 #include "kernels/cuda/device/cp_async.cuh"
 #include "kernels/cuda/device/mma.cuh"
 #include "kernels/cuda/executors/images/kernels.h"
