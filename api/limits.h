@@ -115,7 +115,9 @@
 
 /* What a GPU's worker keeps on disk: compiled kernels, the algorithms of products and of
  * convolutions; and what stays loaded. */
-#define EP_LIMIT_CACHED 1024               /* files; each takes up to seconds to find out again */
+#define EP_LIMIT_CACHED 512          /* files; each takes up to seconds to find out again */
+#define EP_LIMIT_CACHED_ANSWERS 8192 /* small ones: a sweep over widths asks for five a trial */
+#define EP_LIMIT_CACHED_ANSWER_BYTES 4096  /* of a small one; a kernel has more */
 #define EP_LIMIT_CACHED_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
 #define EP_LIMIT_LOADED_KERNELS 64 /* more only while jobs run them; to load one takes 1 ms */
 

@@ -158,7 +158,7 @@ static int64_t data_bytes(const ep_plan *plan) {
   const ep_data_shape *shape = &plan->shape;
   const ep_program *program = &plan->program;
   const uint64_t dense = EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_SOFTMAXES | EP_CAPABLE_DROPOUTS |
-                         EP_CAPABLE_LAYER(LAYER_NORM);
+                         EP_CAPABLE_LAYER(LAYER_NORM) | EP_CAPABLE_LAYER(BATCH_NORM);
   bool numbers = program->x_type == EP_X_UINT8 && ep_program_takes_numbers(program) &&
                  (ep_program_needs(program).layers & ~dense) == 0;
   int64_t x_bytes = ep_add_saturated(stored_bytes(plan),

@@ -152,8 +152,13 @@ static bool bytes_write(int file, const void *from, size_t bytes) {
   return true;
 }
 
-/* Removes the file that was not read for longest, when there are too many. */
-static void oldest_remove(const char *folder) {
+static bool is_answer(size_t bytes) {
+  return bytes <= EP_LIMIT_CACHED_ANSWER_BYTES;
+}
+
+/* Removes the file that was not read for longest, when there are too many, of answers or of what is
+ * no answer: many kernels do not make an answer go, which then would be another one. */
+static void oldest_remove(const char *folder, bool answers) {
   DIR *list = opendir(folder);
   if (!list) return;
   char oldest[sizeof((struct dirent *)0)->d_name] = "";
@@ -164,13 +169,15 @@ static void oldest_remove(const char *folder) {
     struct stat about;
     if (length <= ending || strcmp(row->d_name + length - ending, ENDING) != 0) continue;
     if (fstatat(dirfd(list), row->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (is_answer((size_t)about.st_size) != answers) continue;
     bool older = about.st_mtim.tv_sec < least.tv_sec ||
                  (about.st_mtim.tv_sec == least.tv_sec && about.st_mtim.tv_nsec < least.tv_nsec);
     if (count++ > 0 && !older) continue;
     least = about.st_mtim;
     memcpy(oldest, row->d_name, length + 1);
   }
-  if (count > EP_LIMIT_CACHED) unlinkat(dirfd(list), oldest, 0);
+  if (count > (answers ? EP_LIMIT_CACHED_ANSWERS : EP_LIMIT_CACHED))
+    unlinkat(dirfd(list), oldest, 0);
   closedir(list);
 }
 
@@ -190,5 +197,5 @@ void ep_cache_write(const ep_cache_key *key, const char *code, size_t bytes) {
   if (!whole || rename(temporary, at.file) != 0)
     unlink(temporary);
   else
-    oldest_remove(at.folder);
+    oldest_remove(at.folder, is_answer(sizeof head + bytes));
 }

@@ -23,7 +23,8 @@ void ep_cache_key_add_number(ep_cache_key *key, int64_t number);
 char *ep_cache_read(const ep_cache_key *key, size_t *bytes);
 
 /* Keeps bytes under a key: whole or not at all, whoever else writes at the same time. Of more than
- * EP_LIMIT_CACHED files, the one that was not read for longest goes. */
+ * EP_LIMIT_CACHED files, or EP_LIMIT_CACHED_ANSWERS small ones, the one that was not read for
+ * longest goes. */
 void ep_cache_write(const ep_cache_key *key, const char *code, size_t bytes);
 
 #endif

@@ -278,7 +278,9 @@ class Clients:
         http.must(200, "GET", f"/v1/jobs/{first}?wait=5")
         body = dict(self.specs.spec["small 0"])
         body["model"] = dict(body["model"], init={"job": first})
+        self.notes.add("submits", None, "derived")
         second = json.loads(http.must(201, "POST", "/v1/jobs", body))["id"]
+        self.notes.add("accepted", second, "derived")
         http.must(200, "GET", f"/v1/jobs/{second}?wait=5")
         for job in (second, first):
             self.notes.add("deletes", job)

@@ -450,8 +450,7 @@ static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_cuda_thin
 template <typename T, bool aligned>
 static void back_launch(cudaStream_t stream, const ep_cuda_thin_linear *t) {
   const int64_t width = BACK_WARPS * 8 * back_state<T>::columns;
-  const int slices = t->slices > 0 ? t->slices : EP_CUDA_LINEAR_SLICES;
-  dim3 grid((unsigned int)((t->pitch + width - 1) / width), (unsigned int)slices);
+  dim3 grid((unsigned int)((t->pitch + width - 1) / width), (unsigned int)t->slices);
   if (!t->derived || t->activation.type == EP_LAYER_RELU)
     thin_back<T, true, aligned><<<grid, BACK_THREADS, 0, stream>>>(*t);
   else

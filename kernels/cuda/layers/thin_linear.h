@@ -15,14 +15,13 @@ enum { EP_CUDA_LINEAR_SLICES = 32, EP_CUDA_THIN_LINEAR_OUTPUTS = 16 };
 /* A last layer of at most EP_CUDA_THIN_LINEAR_OUTPUTS outputs. weight: float32 [out, in]; x:
  * numbers [rows, pitch], the layer's input, x = f(before), as above (no f when `derived` is false);
  * x_bias: [in], when the input is relu(x + x_bias) instead; else NULL. Backward. grad: float32
- * [rows, out]. gradient: [EP_CUDA_LINEAR_SLICES, out, pitch], written: grad^T x, or NULL;
- * bias_sums: [EP_CUDA_LINEAR_SLICES, out], of grad's columns, or NULL. grad_x: numbers [rows,
- * pitch], written: grad W f'; or NULL; x_sums: [EP_CUDA_LINEAR_SLICES, in], written: grad_x's
- * columns; or NULL; transposed: float32 [in, rows], written: grad_x transposed; or NULL, as always
- * in bfloat16. */
+ * [rows, out]. gradient: [slices, out, pitch], written: grad^T x, or NULL; bias_sums: [slices,
+ * out], of grad's columns, or NULL. grad_x: numbers [rows, pitch], written: grad W f'; or NULL;
+ * x_sums: [slices, in], written: grad_x's columns; or NULL; transposed: float32 [in, rows],
+ * written: grad_x transposed; or NULL, as always in bfloat16. */
 typedef struct {
   bool half, derived;
-  int slices; /* of the rows, for the sums below; 0: EP_CUDA_LINEAR_SLICES */
+  int slices; /* of the rows, for the sums below */
   int64_t rows, in, out, pitch;
   const float *weight;
   const void *x, *before;
@@ -33,6 +32,12 @@ typedef struct {
   void *grad_x;
   float *transposed;
 } ep_cuda_thin_linear;
+/* A slice has sixteen rows or more. */
+static inline int ep_cuda_thin_linear_slices(int64_t rows) {
+  const int64_t sixteens = (rows + 15) / 16;
+  return sixteens < EP_CUDA_LINEAR_SLICES ? (int)sixteens : EP_CUDA_LINEAR_SLICES;
+}
+
 /* bias: [out] or NULL; output: float32 [rows, out], written. */
 cudaError_t ep_cuda_thin_linear_forward(cudaStream_t stream, const ep_cuda_thin_linear *thin,
                                         const float *bias, float *output);

@@ -117,8 +117,7 @@ static bool keeps_sign(const ep_op *op) {
 static bool may_write_over(const ep_op *op, keep kept) {
   if (op->type == EP_LAYER_FLATTEN) return true; /* writes nothing */
   if (op->type == EP_LAYER_DROPOUT || op->type == EP_LAYER_DROPOUT2D) return kept <= KEEP_SIGN;
-  if (op->type == EP_LAYER_RESIDUAL || keeps_sign(op) ||
-      ep_activation_knows_by_output(op->type))
+  if (op->type == EP_LAYER_RESIDUAL || keeps_sign(op) || ep_activation_knows_by_output(op->type))
     return kept == KEEP_NOTHING;
   return false;
 }
@@ -126,8 +125,8 @@ static bool may_write_over(const ep_op *op, keep kept) {
 /* What the layer itself asks of its output. */
 static keep keep_of(const ep_cuda_layer *layer) {
   const ep_op *op = layer->op;
-  if (layer->shared || ep_activation_knows_by_output(op->type) ||
-      op->type == EP_LAYER_SOFTMAX || op->type == EP_LAYER_LOG_SOFTMAX)
+  if (layer->shared || ep_activation_knows_by_output(op->type) || op->type == EP_LAYER_SOFTMAX ||
+      op->type == EP_LAYER_LOG_SOFTMAX)
     return KEEP_ALL;
   return keeps_sign(op) && layer->in_place ? KEEP_SIGN : KEEP_NOTHING;
 }

@@ -39,11 +39,12 @@ enum { EP_CUDA_GEMM_WORKSPACE_BYTES = 32 << 20 }; /* what NVIDIA advises for Hop
 ep_status ep_cuda_gemm_init(ep_backend *backend, const ep_cuda_gemm_shape *shape,
                             size_t workspace_bytes, ep_cuda_gemm *gemm, ep_error *error);
 
-/* The same, but tries the likeliest algorithms and keeps the fastest: for the life of the process,
- * so that all products of one shape and alignment are computed alike, and on disk (cache.h). A new
- * shape takes some milliseconds: it is computed often, which writes `out` (without `scales`: the
- * product, each time), and the stream is waited for. So a stream that records a graph is only for
- * shapes that were searched before. `workspace`: device [workspace_bytes]. Thread-safe. */
+/* The same, but tries the likeliest algorithms and keeps the fastest: in memory and on disk
+ * (cache.h), so that all products of one shape and alignment are computed alike. A new shape takes
+ * some milliseconds, a product of a tenth of a second some: it is computed often, which writes
+ * `out` (without `scales`: the product, each time), and the stream is waited for. So a stream that
+ * records a graph is only for shapes that were searched before. `workspace`: device
+ * [workspace_bytes]. Thread-safe. */
 ep_status ep_cuda_gemm_search(ep_backend *backend, const ep_cuda_gemm_shape *shape, void *workspace,
                               size_t workspace_bytes, cudaStream_t stream, ep_cuda_gemm *gemm,
                               ep_error *error);

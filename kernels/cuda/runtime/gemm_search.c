@@ -7,11 +7,11 @@
 #include "kernels/cache/cache.h"
 #include "kernels/cuda/runtime/gemm.h"
 
-/* The algorithms that are tried; how often each is timed; and the runs of one timing where a
- * product has few operations: a run of them takes some microseconds, and an event's time is known
- * to half a one. */
-enum { TRIES = 8, TIMES = 3, SMALL_RUNS = 8 };
-static const double SMALL_OPERATIONS = 1e9;
+/* The algorithms that are tried, and of a product that takes a tenth of a second and more; how
+ * often each is timed; and the runs of one timing where a product has few operations: a run of them
+ * takes some microseconds, and an event's time is known to half a one. */
+enum { TRIES = 8, LARGE_TRIES = 3, TIMES = 3, SMALL_RUNS = 8 };
+static const double SMALL_OPERATIONS = 1e9, LARGE_OPERATIONS = 5e12;
 
 /* An algorithm takes the place of a likelier one where it takes so much of that one's time at most:
  * a smaller gain may be noise. */
@@ -31,15 +31,17 @@ typedef struct {
 _Static_assert(sizeof(question) == 128 + sizeof(size_t) + 6 * sizeof(int64_t) + 12 * sizeof(int),
                "a question has no gaps");
 
-typedef struct answer {
-  struct answer *next;
+typedef struct {
   question asked;
   cublasLtMatmulAlgo_t algorithm;
   size_t workspace_bytes;
 } answer;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list, and the search */
-static answer *answers;
+enum { REMEMBERED = 2048 }; /* older ones are read from disk again */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards these three, and the search */
+static answer answers[REMEMBERED];
+static int answers_count, next;
 
 static question question_of(const ep_backend *backend, const ep_cuda_gemm_shape *shape,
                             size_t workspace_bytes) {
@@ -156,11 +158,13 @@ static ep_status fastest_find(const stopwatch *watch, ep_cuda_gemm *gemm,
 static ep_status search(ep_backend *backend, ep_cuda_gemm *gemm, void *workspace,
                         size_t workspace_bytes, cudaStream_t stream, ep_error *error) {
   const ep_cuda_gemm_shape *shape = &gemm->shape;
-  bool small =
-      2.0 * (double)shape->rows * (double)shape->columns * (double)shape->depth < SMALL_OPERATIONS;
+  const double operations =
+      2.0 * (double)shape->rows * (double)shape->columns * (double)shape->depth;
+  const bool small = operations < SMALL_OPERATIONS;
+  const int tries = operations < LARGE_OPERATIONS ? TRIES : LARGE_TRIES;
   cublasLtMatmulHeuristicResult_t found[TRIES];
   int count;
-  ep_status status = ep_cuda_gemm_list(backend, gemm, workspace_bytes, TRIES, found, &count, error);
+  ep_status status = ep_cuda_gemm_list(backend, gemm, workspace_bytes, tries, found, &count, error);
   if (status != EP_OK) return status;
   ep_cuda_gemm_choose(gemm, &found[0]);
   if (count == 1) return EP_OK;
@@ -219,7 +223,7 @@ static void cache_write(const question *asked, const ep_cuda_gemm *gemm) {
 
 /* Whether it was asked before. */
 static bool recall(const question *asked, ep_cuda_gemm *gemm) {
-  for (const answer *row = answers; row; row = row->next) {
+  for (const answer *row = answers; row < answers + answers_count; row++) {
     if (memcmp(&row->asked, asked, sizeof *asked) != 0) continue;
     gemm->algorithm = row->algorithm;
     gemm->workspace_bytes = row->workspace_bytes;
@@ -228,13 +232,13 @@ static bool recall(const question *asked, ep_cuda_gemm *gemm) {
   return false;
 }
 
-static ep_status remember(const question *asked, const ep_cuda_gemm *gemm, ep_error *error) {
-  answer *row = calloc(1, sizeof *row);
-  if (!row) return ep_fail(error, EP_NO_MEMORY, "no memory for a matrix product's algorithm");
-  *row = (answer){answers, *asked, gemm->algorithm, gemm->workspace_bytes};
+static void remember(const question *asked, const ep_cuda_gemm *gemm) {
+  answer *row = &answers[next];
+  next = (next + 1) % REMEMBERED;
+  if (answers_count < REMEMBERED) answers_count++;
   memcpy(&row->asked, asked, sizeof *asked);
-  answers = row;
-  return EP_OK;
+  row->algorithm = gemm->algorithm;
+  row->workspace_bytes = gemm->workspace_bytes;
 }
 
 ep_status ep_cuda_gemm_search(ep_backend *backend, const ep_cuda_gemm_shape *shape, void *workspace,
@@ -247,10 +251,10 @@ ep_status ep_cuda_gemm_search(ep_backend *backend, const ep_cuda_gemm_shape *sha
   if (!recall(&asked, gemm)) {
     if (!cache_read(backend, &asked, gemm)) {
       status = search(backend, gemm, workspace, workspace_bytes, stream, error);
-      /* Of processes that search at the same time, the first says what all of them take. */
+      /* Of processes that searched at the same time, the first mostly says what all take. */
       if (status == EP_OK && !cache_read(backend, &asked, gemm)) cache_write(&asked, gemm);
     }
-    if (status == EP_OK) status = remember(&asked, gemm, error);
+    if (status == EP_OK) remember(&asked, gemm);
   }
   pthread_mutex_unlock(&mutex);
   return status;

@@ -105,7 +105,7 @@ static ep_status start_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) 
   ep_status status = ep_open_logs_retain(&jobs->logs, row->id, &log, error);
   if (status != EP_OK) return status;
   ep_event_log_get_tail(log, &tail);
-  if (tail.started) status = ep_event_log_flush(log, error);
+  if (tail.last_seq > 1) status = ep_event_log_flush(log, error); /* `queued` has its row */
   if (status == EP_OK && tail.started && row->executor[0] == 0) {
     status = start_take(row, log, error);
   } else if (!tail.started && row->attempt == 1 && row->executor[0] != 0) {

@@ -64,22 +64,28 @@ int ep_fused_parts(const ep_program *program, bool tiles) {
 
 /* --- which programs ------------------------------------------------------------------------ */
 
-static bool norms_fit(const ep_program *program, bool tiles) {
-  for (int i = 0; i < program->ops_count; i++) {
-    const ep_op *op = &program->ops[i];
-    if (op->type == EP_LAYER_BATCH_NORM && op->in.channels != op->in_features) return false;
-  }
+static bool norms_pay(const ep_program *program, bool tiles) {
   if (program->buffers == 0) return true;
   if (program->batch_size <= EP_FUSED_SHARED_ROWS && parts_worth(program, tiles) == 1) return true;
   return program->batch_size <= EP_FUSED_NORM_ROWS && step_us(program, tiles) <= EP_FUSED_NORM_US;
 }
 
+/* The same on every processor: a job keeps its executor where it is resumed. */
+static bool norms_fit(const ep_program *program) {
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (op->type == EP_LAYER_BATCH_NORM && op->in.channels != op->in_features) return false;
+  }
+  return norms_pay(program, true) || norms_pay(program, false);
+}
+
 static bool accepts(const ep_program *program, const ep_device_traits *device) {
+  (void)device;
   const ep_optimizer *optimizer = &program->optimizer;
   bool loss = program->label_smoothing == 0 && !program->class_weights;
   bool clips = optimizer->clip_norm != 0 || optimizer->clip_value != 0;
   if (!ep_program_takes_numbers(program) || !loss || clips || !ep_program_is_uniform(program) ||
-      !norms_fit(program, device->cpu.tiles) || program->parameters > EP_FUSED_PARAMETERS_MAX ||
+      !norms_fit(program) || program->parameters > EP_FUSED_PARAMETERS_MAX ||
       program->in_features > EP_FUSED_FEATURES_MAX)
     return false;
   for (int i = 0; i < program->ops_count; i++)
@@ -93,8 +99,8 @@ static int cores(const ep_program *program, const ep_device_traits *device) {
 }
 
 /* Beside cpu/blocked's, which are its multiply-adds: a quarter more where a layer has so many
- * weights that each chunk of rows reads them from a far cache, else a tenth less. From how many on
- * depends on how fast the products are read for. */
+ * weights that each chunk of rows reads them from a far cache, or a norm does not pay here, else a
+ * tenth less. From how many on depends on how fast the products are read for. */
 static double cycles(const ep_program *program, const ep_device_traits *device) {
   const int64_t rows = 128, narrow = 400000, wide = 2000000;
   const int64_t most = device->cpu.lanes > 8 ? wide : narrow;
@@ -104,6 +110,7 @@ static double cycles(const ep_program *program, const ep_device_traits *device) 
     far =
         far || (program->ops[i].type == EP_LAYER_LINEAR && ep_op_weights(&program->ops[i]) > most);
   far = far && !device->cpu.tiles && program->batch_size >= rows;
+  far = far || !norms_pay(program, device->cpu.tiles);
   return (sum.thin + sum.wide) * (double)program->batch_size * (far ? 1.25 : 0.9);
 }
 

@@ -338,8 +338,7 @@ ep_status ep_gemm_network_create(ep_cuda_network *network, ep_gemm_network **out
   self->network = network;
   self->half = program->precision == EP_PRECISION_BF16;
   self->slice = network->share.batch_size != program->batch_size;
-  const int64_t sixteens = (program->batch_size + 15) / 16;
-  self->slices = sixteens < EP_CUDA_LINEAR_SLICES ? (int)sixteens : EP_CUDA_LINEAR_SLICES;
+  self->slices = ep_cuda_thin_linear_slices(program->batch_size);
   ep_cuda_gradient *gradients = network->gradients;
   const int gradients_count = network->gradients_count;
   const int64_t update_blocks = network->update_blocks;

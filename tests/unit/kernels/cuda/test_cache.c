@@ -94,21 +94,31 @@ START_TEST(a_damaged_file_is_none) {
 }
 END_TEST
 
+/* The text of a kernel: more than an answer may have. */
+static const char *code_of(int number) {
+  static char text[EP_LIMIT_CACHED_ANSWER_BYTES + 2];
+  memset(text, ' ', sizeof text - 1);
+  snprintf(text, 16, "%d", number);
+  text[strlen(text)] = ' ';
+  return text;
+}
+
 START_TEST(the_one_not_read_for_longest_goes) {
-  char text[32];
-  for (int i = 0; i < EP_LIMIT_CACHED; i++) {
-    snprintf(text, sizeof text, "%d", i);
-    keep(text, text);
+  char name[16];
+  keep("answer", "the third");
+  for (int i = 0; i <= EP_LIMIT_CACHED; i++) {
+    if (i == EP_LIMIT_CACHED) ck_assert_int_eq(run_in_folder("touch -d '2 hours ago' *"), 0);
+    for (int used = 0; i == EP_LIMIT_CACHED && used < i; used++) {
+      snprintf(name, sizeof name, "%d", used);
+      if (used != 7) ck_assert_int_eq(kept(name, code_of(used)), 1);
+    }
+    snprintf(name, sizeof name, "%d", i);
+    keep(name, code_of(i)); /* the last is one too many */
   }
-  ck_assert_int_eq(run_in_folder("touch -d '2 hours ago' *"), 0);
-  for (int i = 0; i < EP_LIMIT_CACHED; i++) {
-    snprintf(text, sizeof text, "%d", i);
-    if (i != 7) ck_assert_int_eq(kept(text, text), 1); /* is of use */
-  }
-  keep("one more", "one more");
-  ck_assert_int_eq(kept("7", "7"), 0);
-  ck_assert_int_eq(kept("0", "0"), 1);
-  ck_assert_int_eq(kept("one more", "one more"), 1);
+  ck_assert_int_eq(kept("7", code_of(7)), 0);
+  ck_assert_int_eq(kept("0", code_of(0)), 1);
+  ck_assert_int_eq(kept(name, code_of(EP_LIMIT_CACHED)), 1);
+  ck_assert_int_eq(kept("answer", "the third"), 1);
 }
 END_TEST
 
