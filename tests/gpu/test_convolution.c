@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "kernels/cuda/executors/images/convolution.h"
 #include "kernels/cuda/executors/images/library.h"
+#include "tests/cache_folder.h"
 #include "tests/suite.h"
 
 /* --- the driver: a clock that only what is run moves ---------------------------------------- */
@@ -162,7 +161,6 @@ static ep_convolution_shape shape = {.way = EP_CONVOLUTION_FORWARD,
                                      .stride = {1, 1},
                                      .padding = {1, 1},
                                      .dilation = {1, 1}};
-static char folder[64];
 
 /* Makes `fastest` the fastest from now on. */
 static void costs_set(int fastest) {
@@ -181,35 +179,8 @@ static int algorithm_of_one(void) {
   return last_run;
 }
 
-/* The same in another process, which sees what this one left on disk. A failed assertion ends it
- * with a code below FOUND. */
 static int algorithm_elsewhere(void) {
-  enum { FOUND = 16 };
-  fflush(NULL);
-  pid_t child = fork();
-  ck_assert_int_ge(child, 0);
-  if (child == 0) _exit(FOUND + algorithm_of_one());
-  int status;
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert(WIFEXITED(status));
-  ck_assert_int_ge(WEXITSTATUS(status), FOUND);
-  return WEXITSTATUS(status) - FOUND;
-}
-
-static void setup(void) {
-  snprintf(folder, sizeof folder, "/tmp/epochd-convolution-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  setenv("EPOCHD_CACHE_DIR", folder, 1);
-}
-
-static void run_in_folder(const char *command) {
-  char line[256];
-  snprintf(line, sizeof line, "cd '%s' && %s", folder, command);
-  ck_assert_int_eq(system(line), 0);
-}
-
-static void teardown(void) {
-  run_in_folder("rm -rf \"$PWD\"");
+  return ep_elsewhere(algorithm_of_one);
 }
 
 START_TEST(the_fastest_is_found_once) {
@@ -262,7 +233,10 @@ END_TEST
 START_TEST(a_damaged_file_is_ignored_and_replaced) {
   costs_set(1);
   ck_assert_int_eq(algorithm_elsewhere(), 1);
-  run_in_folder("for f in *; do printf 0 | dd of=$f bs=1 seek=25 conv=notrunc 2>/dev/null; done");
+  ck_assert_int_eq(
+      ep_cache_folder_run(
+          "for f in *; do printf 0 | dd of=$f bs=1 seek=25 conv=notrunc 2>/dev/null; done"),
+      0);
   costs_set(2);
   ck_assert_int_eq(algorithm_elsewhere(), 2);
   costs_set(0);
@@ -291,7 +265,7 @@ END_TEST
 
 EP_SUITE("cuda/convolution") {
   TCase *cases = ep_suite_case(suite, "kept algorithms");
-  tcase_add_checked_fixture(cases, setup, teardown);
+  tcase_add_checked_fixture(cases, ep_cache_folder_make, ep_cache_folder_remove);
   tcase_add_test(cases, the_fastest_is_found_once);
   tcase_add_test(cases, another_process_takes_what_was_found);
   tcase_add_test(cases, another_library_device_or_shape_is_another_question);

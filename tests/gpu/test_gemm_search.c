@@ -3,10 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "kernels/cuda/runtime/gemm.h"
+#include "tests/cache_folder.h"
 #include "tests/suite.h"
 
 /* --- the driver: a clock that only what is run moves ---------------------------------------- */
@@ -157,7 +156,6 @@ ep_status ep_cuda_gemm_run(ep_backend *backend, const ep_cuda_gemm *gemm, void *
 
 static ep_backend backend = {.gpu = {.multiprocessors = 132}, .name = "a GPU"};
 static ep_cuda_gemm_shape shape = {.rows = 16, .columns = 317, .depth = 385};
-static char folder[64];
 
 static void costs_set(float first, float second, float third, float fourth) {
   const float costs[ALGORITHMS] = {first, second, third, fourth};
@@ -186,35 +184,8 @@ static int found(void) {
   return algorithm;
 }
 
-/* The same in another process, which sees what this one left on disk. A failed assertion ends it
- * with a code below FOUND. */
 static int found_elsewhere(void) {
-  enum { FOUND = 16 };
-  fflush(NULL);
-  pid_t child = fork();
-  ck_assert_int_ge(child, 0);
-  if (child == 0) _exit(FOUND + found());
-  int status;
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert(WIFEXITED(status));
-  ck_assert_int_ge(WEXITSTATUS(status), FOUND);
-  return WEXITSTATUS(status) - FOUND;
-}
-
-static void setup(void) {
-  snprintf(folder, sizeof folder, "/tmp/epochd-gemm-search-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  setenv("EPOCHD_CACHE_DIR", folder, 1);
-}
-
-static void run_in_folder(const char *command) {
-  char line[256];
-  snprintf(line, sizeof line, "cd '%s' && %s", folder, command);
-  ck_assert_int_eq(system(line), 0);
-}
-
-static void teardown(void) {
-  run_in_folder("rm -rf \"$PWD\"");
+  return ep_elsewhere(found);
 }
 
 START_TEST(the_fastest_is_found_once) {
@@ -308,7 +279,10 @@ START_TEST(a_damaged_file_is_searched_again) {
   fastest_set(1);
   ck_assert_int_eq(found_elsewhere(), 1);
   /* the first byte of the algorithm, in a file whose sum is wrong then */
-  run_in_folder("for f in *; do printf 9 | dd of=$f bs=1 seek=24 conv=notrunc 2>/dev/null; done");
+  ck_assert_int_eq(
+      ep_cache_folder_run(
+          "for f in *; do printf 9 | dd of=$f bs=1 seek=24 conv=notrunc 2>/dev/null; done"),
+      0);
   fastest_set(2);
   ck_assert_int_eq(found_elsewhere(), 2);
   fastest_set(3);
@@ -331,7 +305,7 @@ END_TEST
 
 EP_SUITE("cuda/gemm_search") {
   TCase *cases = ep_suite_case(suite, "kept algorithms");
-  tcase_add_checked_fixture(cases, setup, teardown);
+  tcase_add_checked_fixture(cases, ep_cache_folder_make, ep_cache_folder_remove);
   tcase_add_test(cases, the_fastest_is_found_once);
   tcase_add_test(cases, two_devices_of_a_kind_compute_alike);
   tcase_add_test(cases, a_large_product_is_timed_run_by_run);

@@ -7,27 +7,8 @@
 
 #include "api/limits.h"
 #include "kernels/cache/cache.h"
+#include "tests/cache_folder.h"
 #include "tests/suite.h"
-
-static char folder[64];
-
-static void setup(void) {
-  snprintf(folder, sizeof folder, "/tmp/epochd-cache-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  setenv("EPOCHD_CACHE_DIR", folder, 1);
-}
-
-static int run_in_folder(const char *command) {
-  char line[256];
-  snprintf(line, sizeof line, "cd '%s' && %s", folder, command);
-  return system(line);
-}
-
-static void teardown(void) {
-  char line[128];
-  snprintf(line, sizeof line, "rm -rf '%s'", folder);
-  ck_assert_int_eq(system(line), 0);
-}
 
 static ep_cache_key key_of(const char *text) {
   ep_cache_key key = ep_cache_key_start();
@@ -60,7 +41,8 @@ START_TEST(what_was_kept_comes_back) {
   ck_assert_int_eq(kept("b", "another"), 1);
   keep("a", "newer");
   ck_assert_int_eq(kept("a", "newer"), 1);
-  ck_assert_int_eq(run_in_folder("test $(ls | wc -l) = 2"), 0); /* nothing temporary is left */
+  ck_assert_int_eq(ep_cache_folder_run("test $(ls | wc -l) = 2"),
+                   0); /* nothing temporary is left */
 }
 END_TEST
 
@@ -87,7 +69,7 @@ static const char *const damages[] = {
 START_TEST(a_damaged_file_is_none) {
   keep("a", "code of a");
   ck_assert_int_eq(kept("a", "code of a"), 1);
-  ck_assert_int_eq(run_in_folder(damages[_i]), 0);
+  ck_assert_int_eq(ep_cache_folder_run(damages[_i]), 0);
   ck_assert_int_eq(kept("a", "code of a"), 0);
   keep("a", "code of a"); /* and is replaced */
   ck_assert_int_eq(kept("a", "code of a"), 1);
@@ -107,7 +89,7 @@ START_TEST(the_one_not_read_for_longest_goes) {
   char name[16];
   keep("answer", "the third");
   for (int i = 0; i <= EP_LIMIT_CACHED; i++) {
-    if (i == EP_LIMIT_CACHED) ck_assert_int_eq(run_in_folder("touch -d '2 hours ago' *"), 0);
+    if (i == EP_LIMIT_CACHED) ck_assert_int_eq(ep_cache_folder_run("touch -d '2 hours ago' *"), 0);
     for (int used = 0; i == EP_LIMIT_CACHED && used < i; used++) {
       snprintf(name, sizeof name, "%d", used);
       if (used != 7) ck_assert_int_eq(kept(name, code_of(used)), 1);
@@ -139,13 +121,13 @@ START_TEST(the_folder_is_made_where_caches_are) {
   struct stat about;
   unsetenv("EPOCHD_CACHE_DIR");
   unsetenv("XDG_CACHE_HOME");
-  setenv("HOME", folder, 1);
+  setenv("HOME", ep_cache_folder, 1);
   keep("a", "code");
   ck_assert_int_eq(kept("a", "code"), 1);
-  snprintf(path, sizeof path, "%s/.cache/epochd", folder);
+  snprintf(path, sizeof path, "%s/.cache/epochd", ep_cache_folder);
   ck_assert_int_eq(stat(path, &about), 0);
   ck_assert_uint_eq(about.st_mode & 0777, 0700);
-  snprintf(path, sizeof path, "%s/other", folder);
+  snprintf(path, sizeof path, "%s/other", ep_cache_folder);
   setenv("XDG_CACHE_HOME", path, 1);
   ck_assert_int_eq(kept("a", "code"), 0);
   keep("a", "code");
@@ -155,7 +137,7 @@ END_TEST
 
 EP_SUITE("cache") {
   TCase *test = ep_suite_case(suite, "all");
-  tcase_add_checked_fixture(test, setup, teardown);
+  tcase_add_checked_fixture(test, ep_cache_folder_make, ep_cache_folder_remove);
   tcase_add_test(test, what_was_kept_comes_back);
   tcase_add_test(test, two_texts_are_not_one);
   tcase_add_loop_test(test, a_damaged_file_is_none, 0, (int)(sizeof damages / sizeof *damages));
