@@ -254,8 +254,8 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   ep_store *store = store_allocate();
   if (!store) return ep_fail_memory(error);
   ep_store_wal_check(path);
-  ep_status status = ep_store_wal_sync(path, error);
-  if (status == EP_OK) status = folder_note(store, path, error);
+  ep_status status = folder_note(store, path, error);
+  if (status == EP_OK) status = ep_store_wal_sync(path, store->data_dir, error);
   if (status == EP_OK)
     status = connection_open(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
   if (status == EP_OK) status = wal_require(store, error);

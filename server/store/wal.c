@@ -86,15 +86,13 @@ void ep_store_wal_check(const char *path) {
   ep_mapping_close(&mapping);
 }
 
-ep_status ep_store_wal_sync(const char *path, ep_error *error) {
-  char log[EP_PATH_BYTES], folder[EP_PATH_BYTES];
+ep_status ep_store_wal_sync(const char *path, const char *folder, ep_error *error) {
+  char log[EP_PATH_BYTES];
   if (snprintf(log, sizeof log, "%s-wal", path) >= (int)sizeof log)
     return ep_fail(error, EP_IO, "the path of the store is too long");
   int file = open(log, O_RDONLY | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return EP_OK;
   if (file < 0) return ep_fail(error, EP_IO, "%s cannot be opened: %s", log, strerror(errno));
-  const char *slash = strrchr(path, '/');
-  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
   ep_disk_wait waits[] = {{file, log}, {-1, folder}};
   ep_status status = ep_disk_waits(waits, 2, error);
   close(file);

@@ -19,8 +19,8 @@ int64_t ep_store_wal_lost(const uint8_t *bytes, size_t size);
  * many and keeps a copy of the log beside it, with ".damaged" added. */
 void ep_store_wal_check(const char *path);
 
-/* Syncs that log and its name, if it is there: of a daemon that was killed the last commits may be
- * written and not synced, and whoever opens the store shows them. */
-ep_status ep_store_wal_sync(const char *path, ep_error *error);
+/* Syncs that log and its name in `folder`, if it is there: of a daemon that was killed the last
+ * commits may be written and not synced, and whoever opens the store shows them. */
+ep_status ep_store_wal_sync(const char *path, const char *folder, ep_error *error);
 
 #endif

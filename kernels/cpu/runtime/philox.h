@@ -2,6 +2,8 @@
 #ifndef EP_KERNELS_CPU_RUNTIME_PHILOX_H
 #define EP_KERNELS_CPU_RUNTIME_PHILOX_H
 
+#include <math.h>
+
 #include "kernels/cpu/runtime/lanes.h"
 #include "kernels/random.h"
 
@@ -32,6 +34,11 @@ LANES_INLINE void lanes_random_at(uint64_t seed, ep_random_purpose purpose, uint
 LANES_INLINE void lanes_random(uint64_t seed, ep_random_purpose purpose, uint64_t epoch,
                                uint64_t first, lanes_word word[4]) {
   lanes_random_at(seed, purpose, epoch, first, (lanes_word)lanes_iota, word);
+}
+
+/* For who compares integers: ep_random_float(word) >= p where word >> 8 is at least this. */
+LANES_INLINE int32_t lanes_random_least(float p) {
+  return (int32_t)ceilf(p * 0x1p24f);
 }
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef EP_KERNELS_CPU_EXECUTORS_BLOCKED_LAYERS_REST_H
 #define EP_KERNELS_CPU_EXECUTORS_BLOCKED_LAYERS_REST_H
 
-#include <math.h>
 #include <string.h>
 
 #include "kernels/cpu/executors/blocked/blocked.h"
@@ -14,8 +13,8 @@ static int64_t dropout_block(const ep_op *op) {
   return op->type == EP_LAYER_DROPOUT ? 1 : op->in.height * op->in.width;
 }
 
-/* Which elements of the quads first … first + EP_LANES - 1 are kept: a byte each. A word's upper 24
- * bits as a float in [0, 1) are at least p where these bits are at least `least`, 2^24 p. */
+/* Which elements of the quads first … first + EP_LANES - 1 are kept: a byte each. least: of
+ * lanes_random_least. */
 static void dropout_quads(const ep_blocked_call *call, int64_t first, int32_t least,
                           uint8_t keeps[4 * EP_LANES]) {
   lanes_word word[4], bits = {0};
@@ -33,7 +32,7 @@ static void dropout_mask(const ep_blocked_call *call) {
   const ep_op *op = call->op;
   const int64_t blocks = op->in_features / dropout_block(op);
   const int64_t first = call->first_row * blocks, count = call->rows * blocks;
-  const int32_t least = (int32_t)ceilf(op->p * 0x1p24f);
+  const int32_t least = lanes_random_least(op->p);
   uint8_t *mask = call->side, keeps[ELEMENTS];
   for (int64_t at = first - first % 4; at < first + count; at += ELEMENTS) {
     const int64_t from = at < first ? first : at;

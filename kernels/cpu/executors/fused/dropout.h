@@ -7,8 +7,6 @@
 #ifndef EP_KERNELS_CPU_EXECUTORS_FUSED_DROPOUT_H
 #define EP_KERNELS_CPU_EXECUTORS_FUSED_DROPOUT_H
 
-#include <math.h>
-
 #include "kernels/cpu/executors/fused/fused.h"
 #include "kernels/cpu/runtime/philox.h"
 #include "kernels/formulas/dropout.h"
@@ -36,8 +34,8 @@ LANES_INLINE void dropout_shift(const lanes_word now[4], const lanes_word next[4
   for (int i = 0; i < 4; i++) word[i] = (lanes_word)lanes_int_select(odd, all[i + 1], all[i]);
 }
 
-/* Features f … f + 3 of a vector of rows, or those that there are. A word's upper 24 bits as a
- * float in [0, 1) are at least p where they are at least `least`, 2^24 p. */
+/* Features f … f + 3 of a vector of rows, or those that there are. least: of
+ * lanes_random_least. */
 LANES_INLINE void dropout_four(const dropout *p, const lanes_word word[4], lanes_int least,
                                float scale, int64_t f, const float *x, float *y) {
 #pragma GCC unroll 4
@@ -53,7 +51,7 @@ LANES_INLINE void dropout_four(const dropout *p, const lanes_word word[4], lanes
 static void dropout_forward(const dropout *given, const float *x, float *y) {
   const dropout own = *given, *p = &own; /* own: no store can change it */
   const float scale = ep_dropout_scale(p->op->p);
-  const lanes_int least = lanes_int_set((int32_t)ceilf(p->op->p * 0x1p24f));
+  const lanes_int least = lanes_int_set(lanes_random_least(p->op->p));
   const uint32_t features = (uint32_t)p->features;
   for (int64_t v = 0; v < p->vectors; v++, x += EP_LANES, y += EP_LANES) {
     const uint64_t element = (uint64_t)(p->first_row + v * EP_LANES) * features;

@@ -64,13 +64,15 @@ int ep_fused_parts(const ep_program *program, bool tiles) {
 
 /* --- which programs ------------------------------------------------------------------------ */
 
+/* Whether a batch is worth one chunk of one thread, where a batch_norm needs that. */
 static bool norms_pay(const ep_program *program, bool tiles) {
   if (program->buffers == 0) return true;
   if (program->batch_size <= EP_FUSED_SHARED_ROWS && parts_worth(program, tiles) == 1) return true;
   return program->batch_size <= EP_FUSED_NORM_ROWS && step_us(program, tiles) <= EP_FUSED_NORM_US;
 }
 
-/* The same on every processor: a job keeps its executor where it is resumed. */
+/* Where it pays on some processor, so that all answer alike: a job keeps its executor where it is
+ * resumed. */
 static bool norms_fit(const ep_program *program) {
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
@@ -110,8 +112,8 @@ static double cycles(const ep_program *program, const ep_device_traits *device) 
     far =
         far || (program->ops[i].type == EP_LAYER_LINEAR && ep_op_weights(&program->ops[i]) > most);
   far = far && !device->cpu.tiles && program->batch_size >= rows;
-  far = far || !norms_pay(program, device->cpu.tiles);
-  return (sum.thin + sum.wide) * (double)program->batch_size * (far ? 1.25 : 0.9);
+  const bool slower = far || !norms_pay(program, device->cpu.tiles);
+  return (sum.thin + sum.wide) * (double)program->batch_size * (slower ? 1.25 : 0.9);
 }
 
 /* --- cost ---------------------------------------------------------------------------------- */
