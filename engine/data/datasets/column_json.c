@@ -29,6 +29,13 @@ static bool range_set(json_t *object, const ep_column *column) {
          ep_json_set(object, "integer", json_boolean(column->integer));
 }
 
+/* How the cells were read. */
+static bool reading_set(json_t *object, const ep_column *column) {
+  return (!column->codes || ep_json_set(object, "codes", json_true())) &&
+         (!column->boolean || ep_json_set(object, "boolean", json_true())) &&
+         (!column->note || ep_json_set(object, "note", json_string(column->note)));
+}
+
 static json_t *column_stored(const ep_column *column) {
   json_t *object = json_object();
   bool ok = object && (!column->name[0] || ep_json_set(object, "name", json_string(column->name)));
@@ -43,7 +50,7 @@ static json_t *column_stored(const ep_column *column) {
     ok = ep_json_set(object, "distinct", json_integer(column->distinct));
   if (ok && column->words.count > 0)
     ok = ep_json_set(object, "words", words_stored(&column->words));
-  return json_if(ok, object);
+  return json_if(ok && reading_set(object, column), object);
 }
 
 json_t *ep_columns_stored(const ep_part *part) {
@@ -89,7 +96,7 @@ static json_t *column_shown(const ep_column *column, size_t *left_bytes) {
   if (ok && column->unit[0]) ok = ep_json_set(object, "unit", json_string(column->unit));
   if (ok && column->type == EP_COLUMN_CATEGORY)
     ok = ep_json_set(object, "categories", words_shown(&column->words, left_bytes));
-  return json_if(ok, object);
+  return json_if(ok && reading_set(object, column), object);
 }
 
 json_t *ep_columns_shown(const ep_part *part) {
@@ -121,14 +128,15 @@ static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
 
 bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
   const char *name = "", *type = ep_column_type_name(EP_COLUMN_NUMBER),
-             *form = ep_cell_kind_name(EP_CELL_NUMBER), *unit = "";
+             *form = ep_cell_kind_name(EP_CELL_NUMBER), *unit = "", *note = NULL;
   json_t *min, *max, *words = NULL;
   json_int_t missing = 0, distinct = 0;
-  int integer;
-  if (json_unpack((json_t *)object, "{s?s, s:o, s:o, s:b, s?s, s?s, s?s, s?I, s?I, s?o}", "name",
+  int integer, codes = 0, boolean = 0;
+  if (json_unpack((json_t *)object,
+                  "{s?s, s:o, s:o, s:b, s?s, s?s, s?s, s?I, s?I, s?o, s?b, s?b, s?s}", "name",
                   &name, "min", &min, "max", &max, "integer", &integer, "type", &type, "form",
-                  &form, "unit", &unit, "missing", &missing, "distinct", &distinct, "words",
-                  &words) != 0)
+                  &form, "unit", &unit, "missing", &missing, "distinct", &distinct, "words", &words,
+                  "codes", &codes, "boolean", &boolean, "note", &note) != 0)
     return false;
   int known = ep_column_type_from_name(type), written = ep_cell_kind_from_name(form);
   if (written < 0 || !json_is_number(min) || !json_is_number(max) ||
@@ -144,7 +152,10 @@ bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
   out->integer = integer;
   out->missing = missing;
   out->distinct = distinct;
-  return !words || words_parse(words, &out->words, no_memory);
+  out->codes = codes;
+  out->boolean = boolean;
+  if (note) *no_memory = !(out->note = strdup(note));
+  return !*no_memory && (!words || words_parse(words, &out->words, no_memory));
 }
 
 static int64_t faults_kept(const ep_dataset_meta *meta) {

@@ -54,8 +54,20 @@ bool ep_words_copy(const ep_words *words, ep_words *out) {
 }
 
 void ep_columns_destroy(ep_column *column, int64_t columns) {
-  for (int64_t i = 0; column && i < columns; i++) ep_words_deinit(&column[i].words);
+  for (int64_t i = 0; column && i < columns; i++) {
+    ep_words_deinit(&column[i].words);
+    free(column[i].note);
+  }
   free(column);
+}
+
+/* False when memory is short, and then there is nothing to free. */
+static bool column_copy(const ep_column *column, ep_column *out) {
+  *out = *column;
+  out->note = column->note ? strdup(column->note) : NULL;
+  if ((!column->note || out->note) && ep_words_copy(&column->words, &out->words)) return true;
+  free(out->note);
+  return false;
 }
 
 /* NULL when memory is short. */
@@ -63,8 +75,7 @@ static ep_column *columns_copy(const ep_column *column, int64_t columns) {
   ep_column *copy = malloc((size_t)columns * sizeof *copy);
   if (!copy) return NULL;
   for (int64_t i = 0; i < columns; i++) {
-    copy[i] = column[i];
-    if (ep_words_copy(&column[i].words, &copy[i].words)) continue;
+    if (column_copy(&column[i], &copy[i])) continue;
     ep_columns_destroy(copy, i);
     return NULL;
   }

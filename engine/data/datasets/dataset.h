@@ -56,6 +56,9 @@ typedef struct {
   int64_t distinct; /* values that are there; exact up to EP_LIMIT_CATEGORIES, which stands for more
                        too; 0 = not counted (a description from before) */
   ep_words words;   /* of a category; else empty */
+  bool codes;       /* of a category: words are compared as text: 02134 is not 2134 */
+  bool boolean;     /* of a category: its words are true and false, in any spelling */
+  char *note;       /* owned: how its cells were read, where that may surprise; NULL: nothing */
 } ep_column;
 
 /* A cell that is not of its column's type, as less than 1 % of its cells are: it is missing. */
