@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/responses/predict.h"
+#include "engine/data/inputs/text_rows.h"
 #include "server/handlers/handlers.h"
 #include "server/handlers/thresholds.h"
 #include "server/process/clock.h"
@@ -355,9 +356,12 @@ static ep_status predict_read(ep_exchange *exchange, int64_t checkpoint, ep_pred
   *out = (ep_prediction_rows){.windows = 1};
   if (ep_exchange_hold_rows(exchange, named, &error) != EP_OK)
     return ep_problem_from_error(problem, &error);
-  if (is_text(exchange, &lines))
-    return ep_jobs_text_read(jobs, request->id, checkpoint, request->body, request->body_bytes,
-                             lines, out, problem);
+  if (is_text(exchange, &lines)) {
+    ep_text_body body = {.text = request->body, .bytes = request->body_bytes, .lines = lines};
+    if (ep_request_dialect(request, &body.dialect, &error) != EP_OK)
+      return ep_problem_from_error(problem, &error);
+    return ep_jobs_text_read(jobs, request->id, checkpoint, &body, out, problem);
+  }
   if (!json)
     return ep_jobs_pictures_read(jobs, request->id, checkpoint, request->body, request->body_bytes,
                                  out, &error) == EP_OK

@@ -431,6 +431,7 @@ static ep_status names_find(const ep_data_spec *data, const ep_preparation *work
   if (status != EP_OK) return status;
   status = apart ? ep_class_names_find(&meta, &out->classes, error)
                  : ep_column_names_find(data, &meta, &out->names, out->target, error);
+  if (meta.dialect) out->dialect = meta.dialect->dialect;
   ep_dataset_meta_deinit(&meta);
   return status;
 }
