@@ -111,7 +111,7 @@ def misread_as_utf8(frame):
 
 
 def encoding_choose(r, frame):
-    found = r.choices(list(CODECS), [40, 12, 10, 5, 5, 8, 20])[0]
+    found = r.choices(list(CODECS), [45, 12, 8, 4, 4, 6, 21])[0]
     if found == "windows-1252" and (not encodable(frame, "cp1252") or misread_as_utf8(frame)):
         return "utf-8"
     return found
@@ -130,7 +130,7 @@ def missing_choose(r, frame, dialect):
                   for column in frame.columns if None in column.cells)
         if dialect.told or not odd:
             return [word]
-    words = [r.choice(DEFAULT_MISSING)]
+    words = [r.choice([word for word in DEFAULT_MISSING if word not in frame.eaten()])]
     return words + [""] if kind == "both" else words
 
 
@@ -160,7 +160,7 @@ def around_choose(r, frame, dialect):
     typed = any(column.typed for column in frame.columns)
     if dialect.header and numbers and mark != " " and r.random() < 0.08:
         dialect.units = [r.choice(NUMBER_UNITS[:-1]) if column in numbers else "" for column in frame.columns]
-    whole_header = dialect.row_names == "none" and dialect.trailing != "header"
+    whole_header = dialect.row_names == "none" and dialect.trailing in ("none", "both")
     if dialect.header and typed and rows >= 10 and whole_header and r.random() < 0.06:
         dialect.repeats = sorted(r.sample(range(2, rows), r.randrange(1, 3)))
 

@@ -22,6 +22,7 @@ MARKED_NAMES = ["temp, °C", "humidity, %", "City; Country", "price (€)", "siz
 
 FLAGS = [("False", "True"), ("FALSE", "TRUE"), ("false", "true"), ("no", "yes"), ("No", "Yes"), ("N", "Y"), ("F", "T"),
          ("0", "1"), ("f", "t"), ("NO", "YES")]
+EATEN = ["None", "NA", "-", "?"]  # classes that are words for a gap elsewhere
 ODD = ["n.a.", "unknown", "<0.05", "#DIV/0!", "--", "see note", "tbd", "5 kg"]
 UNITS = ["$", "€", "£", "%"]
 
@@ -63,6 +64,10 @@ class Frame:
     def pick(self, rows):
         return Frame([column.pick(rows) for column in self.columns], len(rows))
 
+    def eaten(self):
+        """The classes that are words for a gap elsewhere."""
+        return {cell for column in self.columns if column.family == "eaten words" for cell in column.cells} & set(EATEN)
+
     def texts(self):
         """All that has letters, to choose an encoding by."""
         for column in self.columns:
@@ -90,7 +95,7 @@ def fixed(value, decimals):
 
 def number_column(r, rows):
     family = r.choice(["count", "whole", "whole", "fraction", "fraction", "fraction", "money", "large", "negative", "exponent",
-                       "digits", "year", "few", "constant", "share", "minus", "brackets"])
+                       "digits", "year", "few", "constant", "share"] * 4 + ["minus", "brackets"])
     column = Column("", "number", family, [], grouped=r.random() < 0.5)
     decimals, scale = r.choice([1, 1, 2, 2, 3, 4]), 10.0 ** r.randrange(0, 7)
     few = [fixed(r.uniform(0, 50), decimals) for _ in range(r.randrange(2, 5))]
@@ -143,11 +148,14 @@ def sentence(r):
 
 
 def word_column(r, rows, plain, latin):
-    family = r.choice(["classes", "classes", "classes", "constant word", "person", "sentence"])
+    family = r.choice(["classes"] * 30 + ["constant word", "person", "sentence"] * 10 + ["eaten words"])
     if family == "person":
         cells = [f"{r.choice(FIRST)}{'-' if plain else ' '}{r.choice(LAST)}-{row}" for row in range(rows)]
     elif family == "sentence" and not plain:
         cells = [sentence(r) for _ in range(rows)]
+    elif family == "eaten words":
+        words = vocabulary(r, True, True)[:3] + [r.choice(EATEN)]
+        cells = [r.choice(words) for _ in range(rows)]
     else:
         words = vocabulary(r, plain, latin)[:1 if family == "constant word" else None]
         cells = [r.choice(words) for _ in range(rows)]
@@ -200,7 +208,7 @@ def date_column(r, rows, plain):
 
 
 def gaps_make(r, column, rows):
-    if r.random() < 0.6 or column.family == "odd words":
+    if r.random() < 0.6 or column.family in ("odd words", "eaten words"):
         return
     share = r.uniform(0.01, 0.15)
     for row in range(rows):

@@ -12,14 +12,9 @@ TRUE, FALSE = {"true", "yes", "y", "t", "1", "1.0", "on"}, {"false", "no", "n", 
 IDENTIFIER_ROWS = 50  # as many words in more rows are text, which is not stored
 
 # A note of the whole file explains a difference where it has one of these words.
-EXPLAINS = {
-    "first row": "header|first line|names",
-    "last rows": "footer|last|end|below|trailing",
-    "rows": "comment|skipped|repeated|left out|blank",
-    "units": "unit",
-    "columns": "row names|trailing|delimiter|empty column|without a name",
-    "names": "header|names|first line",
-}
+HEADER, FOOTER = "header|first line|names", "footer|last line|last row|end of the"
+MORE_ROWS = f"{HEADER}|{FOOTER}|unit|repeated|comment|preamble"
+COLUMNS = "row names|trailing|ends? in a delimiter|delimiter|without a name|has no name"
 
 
 @dataclasses.dataclass
@@ -90,25 +85,40 @@ class Description:
         pattern = re.compile("|".join([rf"\bcolumn {place + 1}\b"] + names))
         return any(pattern.search(note) for note in self.notes)
 
-    def explained(self, what):
-        return any(re.search(EXPLAINS[what], note) for note in self.notes)
+    def explained(self, words):
+        return any(re.search(words, note) for note in self.notes)
 
     def is_text(self, place):
         return self.columns[place]["type"] == "text"
 
 
-def shape_difference(found, columns, rows, names):
-    """(what, why) where columns or rows are more or fewer, or are called otherwise."""
+def row_is(found, row, columns, meant):
+    return all(found.is_text(place) or same_cell(cell, column.cells[meant], column.kind)
+               for place, (column, cell) in enumerate(zip(columns, found.rows[row])))
+
+
+def rows_explained(found, columns, rows):
+    """Whether a note says why there are more or fewer: of rows that are gone, only the first or the last may be."""
+    if len(found.rows) > rows:
+        return found.explained(MORE_ROWS)
+    if len(found.rows) < max(1, rows - 1):
+        return False
+    first, last = row_is(found, 0, columns, 0), row_is(found, -1, columns, rows - 1)
+    return found.explained(HEADER) if last and not first else found.explained(FOOTER) if first and not last else False
+
+
+def shape_judge(found, columns, rows, names):
+    """Where columns or rows are more or fewer, or are called otherwise; None where they are as meant."""
+    def verdict(explained, reason, part):
+        return Verdict("noted" if explained else "silent", reason, part)
+
     if len(found.columns) != len(columns):
-        return "columns", f"{len(found.columns)} columns for {len(columns)}"
-    if len(found.rows) == rows - 1 and rows > 0:
-        return "first row", f"{len(found.rows)} rows for {rows}"
+        return verdict(found.explained(COLUMNS), f"{len(found.columns)} columns for {len(columns)}", "columns")
     if len(found.rows) != rows:
-        return "rows", f"{len(found.rows)} rows for {rows}"
-    if names is not None:
-        for place, (column, name) in enumerate(zip(found.columns, names)):
-            if name is not None and plain(column["name"]) != plain(name):
-                return "names", f"column {place + 1} is called {column['name']!r} for {name!r}"
+        return verdict(rows_explained(found, columns, rows), f"{len(found.rows)} rows for {rows}", "rows")
+    for place, (column, name) in enumerate(zip(found.columns, names or [])):
+        if name is not None and plain(column["name"]) != plain(name):
+            return verdict(found.explained(HEADER), f"column {place + 1} is called {column['name']!r} for {name!r}", "names")
     return None
 
 
@@ -141,10 +151,9 @@ def column_difference(found, place, column):
 
 def judge(found, columns, rows, names):
     """columns: those meant, with that of row names where there are any; names: of each, None: any; or None."""
-    shape = shape_difference(found, columns, rows, names)
+    shape = shape_judge(found, columns, rows, names)
     if shape:
-        what, reason = shape
-        return Verdict("noted" if found.explained(what) else "silent", reason, what)
+        return shape
     verdict = Verdict("ok")
     for place, column in enumerate(columns):
         reason = column_difference(found, place, column)
@@ -163,14 +172,14 @@ CORRUPTIONS = ["two columns swapped", "a number changed by one", "a row left out
                "a gap filled"]
 
 
-def corrupted(r, what, columns, rows):
+def corrupted(r, what, found, columns, rows):
     """The columns after one deliberate fault, and how many rows they have; None where the table has no place for it."""
     copies = [dataclasses.replace(column, cells=list(column.cells), note_expected=False) for column in columns]
 
     def cells_of(*kinds):
-        found = [(column, row) for column in copies if column.kind in kinds
+        cells = [(column, row) for place, column in enumerate(copies) if column.kind in kinds and not found.is_text(place)
                  for row, cell in enumerate(column.cells) if cell is not None]
-        return r.choice(found) if found else (None, 0)
+        return r.choice(cells) if cells else (None, 0)
 
     if what == "two columns swapped":
         numbers = [place for place, column in enumerate(copies) if column.kind == "number"]

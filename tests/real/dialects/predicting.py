@@ -6,7 +6,7 @@ import json
 import time
 
 from dialects import dialect as dialects
-from dialects import writers
+from dialects import reader, writers
 from dialects.frames import seconds_of
 from dialects.judge import Verdict
 
@@ -77,8 +77,8 @@ class Model:
         words = {cell for cell in self.frame.columns[self.target].cells if cell is not None}
         place = self.target + self.left
         excluded = [self.key(other + self.left) for other, column in enumerate(self.frame.columns) if not is_feature(column)]
-        job = {"data": {"dataset": self.name, "target": self.found.columns[place]["name"] or place, "test": 0,
-                        "exclude": excluded},
+        data = {"dataset": self.name, "target": self.found.columns[place]["name"] or place, "test": 0}
+        job = {"data": {**data, **({"exclude": excluded} if excluded else {})},
                "model": {"layers": [{"type": "linear", "out_features": len(words) if classes else 1}]},
                "loss": "cross_entropy" if classes else "mse", "epochs": 1, "batch_size": 32,
                "optimizer": {"type": "sgd", "lr": 0.01}}
@@ -118,7 +118,7 @@ def compared(what, truth, answer):
     """The verdict of an answer beside that of JSON."""
     numbers, words = answer_of(*answer)
     if numbers is None:
-        return Verdict("refused" if words.startswith("422") else "silent", f"{what}: {words}", what)
+        return Verdict("refused" if words.startswith("4") else "silent", f"{what}: {words}", what)
     if numbers == truth:
         return Verdict("ok", "", what)
     if len(numbers) != len(truth):
@@ -130,17 +130,28 @@ def compared(what, truth, answer):
 
 def repeatable(frame, upload):
     """The upload's dialect for other rows: what has a key of its own stays, what only a whole file shows is left out."""
-    return dataclasses.replace(upload, units=None, repeats=[], footer=[], sep_line=False, comments=dict(
+    return dataclasses.replace(upload, units=None, repeats=[], footer=[], comments=dict(
         (place, texts) for place, texts in upload.comments.items() if place < 1))
 
 
+def in_other_case(r, frame):
+    """The same booleans, spelled otherwise."""
+    def spelled(column):
+        if column.kind != "flag" or r.random() < 0.5:
+            return column
+        change = r.choice([str.upper, str.lower])
+        return dataclasses.replace(column, spelling=tuple(map(change, column.spelling)))
+    return dataclasses.replace(frame, columns=[spelled(column) for column in frame.columns])
+
+
 def files(model, upload, data, rows):
-    """(what, bytes, query, rows) of each request that has to be answered as JSON is."""
+    """(what, bytes, query, rows, dialect) of each request that has to be answered as JSON is."""
     r, frame = model.r, model.frame
     picked = frame.pick(rows)
     own = repeatable(picked, upload)
     yield "upload's dialect", writers.written(r, picked, own)[0], "", rows, own
     yield "file of the upload", data, "", list(range(frame.rows)), upload
+    picked = in_other_case(r, picked)
     other = dialects.dialect_for_rows(r, picked, upload)
     body = writers.written(r, picked, other)[0]
     yield "other dialect", body, "?" + other.query(picked), rows, other
@@ -170,9 +181,12 @@ def predictions_judge(model, upload, data, keep):
     for part in (rows, list(range(model.frame.rows))):
         numbers, words = answer_of(*model.truth(part))
         if numbers is None:
-            return [Verdict("refused" if words.startswith("422") else "silent", f"JSON rows: {words}", "JSON rows")], None
+            return [Verdict("refused" if words.startswith("4") else "silent", f"JSON rows: {words}", "JSON rows")], None
         truths[len(part)] = numbers
     for what, body, query, part, dialect in files(model, upload, data, rows):
+        wrong = reader.difference(body, dialect, model.frame.pick(part))
+        if wrong:
+            return [Verdict("harness", f"the reference reader: {what}: {wrong} {describe(dialect)}", what)], None
         verdict = compared(what, truths[len(part)], model.ask(body, "text/csv", query))
         verdicts.append(verdict)
         if verdict.kind != "ok":

@@ -248,6 +248,8 @@ def doubts(frame, dialect, texts):
         found.add("header")
     if not dialect.header and not any(column.typed and column.cells[0] is not None for column in columns):
         found.add("header")
+    if frame.eaten():
+        found.add("a class that may be a gap")
     clear = set()
     days = set()
     for column, written in zip(columns, texts):
