@@ -135,10 +135,10 @@ def repeatable(frame, upload):
 
 
 def in_other_case(r, frame):
-    """The same booleans, spelled otherwise."""
+    """The same booleans, spelled otherwise; words among numbers, which have no key, are gaps."""
     def spelled(column):
         if column.kind != "flag" or r.random() < 0.5:
-            return column
+            return dataclasses.replace(column, odd={})
         change = r.choice([str.upper, str.lower])
         return dataclasses.replace(column, spelling=tuple(map(change, column.spelling)))
     return dataclasses.replace(frame, columns=[spelled(column) for column in frame.columns])
