@@ -126,7 +126,7 @@ def missing_choose(r, frame, dialect):
     if kind == "other":
         word = r.choice(OTHER_MISSING if dialect.told else OTHER_MISSING[:-1])
         # Without the key, a word among words is a word, and one of many cells of numbers is more than a gap.
-        odd = any(column.kind in ("word", "code", "flag") or 4 * column.cells.count(None) > frame.rows
+        odd = any(column.kind in ("word", "code", "flag") or 5 * column.cells.count(None) > frame.rows
                   for column in frame.columns if None in column.cells)
         if dialect.told or not odd:
             return [word]
@@ -147,9 +147,10 @@ def around_choose(r, frame, dialect):
     short = [line for line in PREAMBLES if cells_of(line, mark) < width]
     if r.random() < 0.12 and any(short):
         dialect.preamble = [r.choice([line for line in short if line])] + r.choices(short, k=r.randrange(0, 4))
-    if r.random() < 0.1:
+    text = "# measured by hand"
+    if r.random() < 0.1 and cells_of(text, mark) < width:
         dialect.comment = r.choice("##%")
-        text = f"{dialect.comment} measured by hand"
+        text = text.replace("#", dialect.comment)
         places = [] if dialect.preamble else [-1] * r.randrange(0, 3)  # -1: above the header
         places += [r.randrange(1, rows) for _ in range(r.randrange(0 if places else 1, 3))]
         dialect.comments = {place: [text] * places.count(place) for place in places}
@@ -158,7 +159,7 @@ def around_choose(r, frame, dialect):
         dialect.footer = r.choice([[], [""]]) + [r.choice(short).format(rows=rows)]
     numbers = [column for column in frame.columns if column.kind == "number" and column.typed]
     typed = any(column.typed for column in frame.columns)
-    if dialect.header and numbers and mark != " " and r.random() < 0.08:
+    if dialect.header and len(numbers) > 1 and mark != " " and r.random() < 0.08:
         dialect.units = [r.choice(NUMBER_UNITS[:-1]) if column in numbers else "" for column in frame.columns]
     whole_header = dialect.row_names == "none" and dialect.trailing in ("none", "both")
     if dialect.header and typed and rows >= 10 and whole_header and r.random() < 0.06:
@@ -203,7 +204,7 @@ def dialect_random(r, frame):
         dialect.row_names = r.choice(["R", "R", "empty"])
         dialect.row_words = r.random() < 0.5
     elif dialect.delimiter != "space" and not few and r.random() < 0.12:
-        dialect.trailing = r.choice(["rows", "both", "header"] if dialect.header else ["rows"])
+        dialect.trailing = r.choice(["rows", "rows", "both", "both", "header"] if dialect.header else ["rows"])
     around_choose(r, frame, dialect)
     if dialect.delimiter != "space" and len(frame.columns) > 1 and r.random() < 0.15:
         dialect.padding = r.choice(["left", "both", "aligned"])

@@ -17,8 +17,8 @@ LAST = "Abel Berg Cruz Dahl Eco Falk Gray Hill".split()
 
 NAMES = ("area price rent load temp speed width height depth mass age count score rate share yield flow level city kind "
          "state shape owner label brand group site sensor").split()
-MARKED_NAMES = ["temp, °C", "humidity, %", "City; Country", "price (€)", "size [m²]", 'width "in"', "größe", "net weight",
-                "on/off", "a|b", "prix d'été"]
+MARKED_NAMES = ["temp, °C", "humidity, %", "City; Country", "price (€)", "size [m²]", 'width "in"', "größe",
+                "net weight", "on/off", "a|b", "prix d'été"]
 
 FLAGS = [("False", "True"), ("FALSE", "TRUE"), ("false", "true"), ("no", "yes"), ("No", "Yes"), ("N", "Y"), ("F", "T"),
          ("0", "1"), ("f", "t"), ("NO", "YES")]
@@ -94,8 +94,8 @@ def fixed(value, decimals):
 
 
 def number_column(r, rows):
-    family = r.choice(["count", "whole", "whole", "fraction", "fraction", "fraction", "money", "large", "negative", "exponent",
-                       "digits", "year", "few", "constant", "share"] * 4 + ["minus", "brackets"])
+    family = r.choice(["count", "whole", "whole", "fraction", "fraction", "fraction", "money", "large", "negative",
+                       "exponent", "digits", "year", "few", "constant", "share"] * 4 + ["minus", "brackets"])
     column = Column("", "number", family, [], grouped=r.random() < 0.5)
     decimals, scale = r.choice([1, 1, 2, 2, 3, 4]), 10.0 ** r.randrange(0, 7)
     few = [fixed(r.uniform(0, 50), decimals) for _ in range(r.randrange(2, 5))]

@@ -39,7 +39,8 @@ def records(text, dialect):
         return list(records_of_spaces(text, quote))
     options = {"quotechar": quote, "doublequote": True} if quote else {"quoting": csv.QUOTE_NONE}
     source = io.StringIO(text, newline="")
-    return [[cell.strip(" ") for cell in row] for row in csv.reader(source, delimiter=mark, skipinitialspace=True, **options)]
+    found = csv.reader(source, delimiter=mark, skipinitialspace=True, **options)
+    return [[cell.strip(" ") for cell in row] for row in found]
 
 
 def table_of(data, dialect):
