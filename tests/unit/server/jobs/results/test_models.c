@@ -34,7 +34,7 @@ static ep_status model_put(ep_jobs *jobs, const char *name, const char *job, boo
                            ep_error *error) {
   ep_model_request request = {0};
   snprintf(request.job, sizeof request.job, "%s", job);
-  return ep_models_put(jobs, name, &request, NAN, &(ep_viewer){0}, created, error);
+  return ep_models_put(jobs, name, &request, NAN, "", &(ep_viewer){0}, created, error);
 }
 
 static void assert_same(const ep_model *a, const ep_model *b) {
@@ -240,7 +240,7 @@ static ep_status publish_as(ep_jobs *jobs, const char *owner, const char *name, 
   ep_model_request request = {.private = false};
   bool created;
   snprintf(request.job, sizeof request.job, "%s", job);
-  return ep_models_put(jobs, name, &request, NAN, &by, &created, NULL);
+  return ep_models_put(jobs, name, &request, NAN, "", &by, &created, NULL);
 }
 
 /* A public job of ann's, of which bob and eve have published models. */
