@@ -88,7 +88,7 @@ ask='{"rows": [{"x": 20, "z": 10}, {"x": 28, "z": 10}, {"x": 36, "z": 10}, {"x":
 said() {
   http POST "/v1/jobs/$often/predict?threshold=$1" "${json[@]}" -d "$ask"
   expect 200
-  check "the class of the threshold" '.positive == "yes" and .threshold >= 0'
+  check "the class of the threshold" '.positive == "yes" and .threshold >= 0' >&2
   jq '[.classes[] | select(. == "yes")] | length' "$body"
 }
 [[ $(said fp:1,fn:20) -gt $(said fp:20,fn:1) ]] || fail "a missed yes that costs more does not make more rows yes"
@@ -97,7 +97,8 @@ said() {
 # A sweep, and folds.
 http POST /v1/sweeps "${json[@]}" -d "{\"job\": $(job often '{"validation": 0.2}'), \"space\": {\"/optimizer/lr\": {\"values\": [0.01, 0.05]}}, \"metric\": \"validation.f1\"}"
 expect 201
-check "a sweep stores it" '.job.data.positive == "yes" or .spec.job.data.positive == "yes" or (tostring | test("\"positive\":\"yes\""))'
+http GET "/v1/sweeps/$(jq -r .id "$body")"
+check "a sweep stores it" '.spec.job.data.positive == "yes"'
 submit "$(job often | jq -c '.folds = 3')"
 finish "$id"
 check "folds" '.metrics.positive == "yes"'
@@ -118,10 +119,10 @@ rows='{"inputs": [{"name": "x", "shape": [5], "datatype": "FP64", "data": [5, 20
 spam_said() {
   publish "$later" "$1"
   expect 200
-  check "still spam" '.positive == "spam"'
+  check "still spam" '.positive == "spam"' >&2
   http POST /v2/models/mail/infer "${json[@]}" -d "$rows"
   expect 200
-  check "which decides" '.parameters.positive == "spam"'
+  check "which decides" '.parameters.positive == "spam"' >&2
   jq '[.outputs[] | select(.name == "class_name").data[] | select(. == "spam")] | length' "$body"
 }
 publish "$first" '"fp:1,fn:9"'

@@ -311,7 +311,7 @@ START_TEST(thresholds_of_requests) {
     ep_threshold_kind kind;
   } CASES[] = {{ASK_WITH("{}"), EP_THRESHOLD_NONE},
                {ASK_WITH("{\"threshold\":null}"), EP_THRESHOLD_NONE},
-               {ASK_WITH("{\"threshold\":0.25,\"positive\":\"1\"}"), EP_THRESHOLD_NUMBER},
+               {ASK_WITH("{\"threshold\":0.25}"), EP_THRESHOLD_NUMBER},
                {ASK_WITH("{\"threshold\":\"f1\"}"), EP_THRESHOLD_F1},
                {ASK_WITH("{\"threshold\":\"fp:1,fn:5\"}"), EP_THRESHOLD_COST}};
   static const char *const WRONG[] = {
