@@ -138,11 +138,11 @@ ep_status ep_weights_notes_names(const ep_tensors *file, ep_encoding **out, ep_e
   *out = calloc(1, sizeof **out);
   status = *out ? ep_encoding_plain(&words, target, *out, error) : ep_fail_memory(error);
   ep_words_deinit(&words);
-  if (status == EP_OK) {
+  if (status == EP_OK)
     status = dialect_parse(ep_tensors_note(file, "dialect"), &(*out)->dialect, error);
-    if (status != EP_OK) ep_encoding_deinit(*out);
-  }
+  if (status == EP_OK) status = ep_weights_notes_classes(file, &(*out)->classes, error);
   if (status == EP_OK) return EP_OK;
+  if (*out) ep_encoding_deinit(*out);
   free(*out);
   *out = NULL;
   return status;

@@ -387,8 +387,7 @@ static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, deci
   pending->input = (ep_prediction_rows){.rows = input->rows, .name = input->name};
   ep_status status = ep_jobs_meaning_find(jobs, id, checkpoint, &pending->meaning, error);
   pending->decided = decided;
-  pending->meaning.threshold = decided.threshold;
-  pending->meaning.has_threshold = !isnan(decided.threshold);
+  ep_output_threshold_set(&pending->meaning, decided.threshold, "");
   if (status == EP_OK && input->forecast && ep_loss_is_classifier(pending->meaning.loss))
     status = ep_fail_at(error, EP_INVALID, "/steps",
                         "the job predicts classes, which are no numbers to go on from: leave it "
@@ -414,7 +413,7 @@ static ep_status decision_find(ep_exchange *exchange, const ep_threshold *query,
   if (out->in_body && query->kind != EP_THRESHOLD_NONE)
     return decision_fail(out, EP_INVALID, "the query has a threshold too: give one of them", error);
   ep_status status = ep_threshold_find(exchange, exchange->request.id, out->in_body ? body : query,
-                                       &out->threshold, &why);
+                                       "", &out->threshold, &why);
   return status == EP_OK ? EP_OK : decision_fail(out, status, why.message, error);
 }
 
