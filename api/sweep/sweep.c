@@ -317,6 +317,11 @@ ep_status ep_sweep_spec_read(ep_field_reader *reader, const json_t *root, bool s
   return EP_OK;
 }
 
+ep_status ep_sweep_request_read(const json_t *request, ep_sweep_spec **out, ep_problem *problem) {
+  ep_field_reader reader = {.problem = problem};
+  return ep_sweep_spec_read(&reader, request, false, out);
+}
+
 static ep_status text_parse(const char *text, size_t bytes, bool stored, ep_sweep_spec **out,
                             ep_problem *problem) {
   json_t *root;

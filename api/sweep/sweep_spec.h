@@ -64,6 +64,9 @@ typedef struct {
  * with that value. The caller owns *out: ep_sweep_spec_destroy. */
 ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **out,
                               ep_problem *problem);
+/* The same of a request that was parsed (api/spec/spec.h). */
+ep_status ep_sweep_request_read(const struct json_t *request, ep_sweep_spec **out,
+                                ep_problem *problem);
 /* The same of a text that ep_sweep_spec_format wrote: its values are not checked again. */
 ep_status ep_sweep_spec_load(const char *text, size_t bytes, ep_sweep_spec **out,
                              ep_problem *problem);
