@@ -13,6 +13,14 @@
 
 typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
 
+/* How "data.target" says which column it is. */
+typedef enum {
+  EP_TARGET_LAST,  /* not at all: the last column of a table, or the data's own y */
+  EP_TARGET_INDEX, /* a JSON number */
+  EP_TARGET_NAME,  /* a JSON string */
+  EP_TARGET_EITHER /* digits that an earlier version stored: a name, else the index */
+} ep_target_by;
+
 /* "data.columns": what is said of one column of a table, or of all whose names match. */
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* a column's, or a glob; a column without a name has its
@@ -59,12 +67,13 @@ typedef struct {
   double *inline_x;        /* source inline: [inline_rows, inline_columns], row-major, owned */
   double *inline_y;        /* [inline_rows, inline_targets], owned */
   int64_t inline_rows, inline_columns, inline_targets;
-  bool has_target; /* false: the last column of a table, or the data's own y */
-  char target[EP_LIMIT_NAME_BYTES +
-              1];          /* a column's name, or its index in decimal ("-1" is the last) */
-  double test, validation; /* fractions of the rows, in [0, 1). Default 0 */
-  int64_t folds;           /* parts of the rows that are not test rows; 0 = not given (null) */
-  int64_t fold;            /* the part that validates, 0 … folds - 1; nothing without folds */
+  ep_target_by target_by; /* Default EP_TARGET_LAST */
+  int64_t target_index;   /* of INDEX and EITHER: from 0, or -1, the last, and before it */
+  char target[EP_LIMIT_NAME_BYTES + 1]; /* of NAME and EITHER; a column without a name has its index
+                                           for one */
+  double test, validation;              /* fractions of the rows, in [0, 1). Default 0 */
+  int64_t folds;       /* parts of the rows that are not test rows; 0 = not given (null) */
+  int64_t fold;        /* the part that validates, 0 … folds - 1; nothing without folds */
   bool stratify;       /* each split keeps the classes' shares. Default true of a loss that takes
                           classes where shares of the rows test or validate, else false */
   uint64_t split_seed; /* Default 1 */

@@ -121,8 +121,9 @@ bool ep_spec_request_names_files(const json_t *request) {
   return json_object_get(json_object_get(job ? job : request, "data"), "path") != NULL;
 }
 
-ep_status ep_job_request_read(const json_t *request, ep_job_spec **out, ep_problem *problem) {
-  ep_field_reader reader = {.problem = problem};
+ep_status ep_job_request_read(const json_t *request, bool stored, ep_job_spec **out,
+                              ep_problem *problem) {
+  ep_field_reader reader = {.problem = problem, .stored = stored};
   return ep_job_spec_read(&reader, request, out);
 }
 
@@ -132,8 +133,7 @@ static ep_status text_parse(const char *text, size_t bytes, bool stored, ep_job_
   *out = NULL;
   json_t *root;
   if (ep_spec_request_parse(text, bytes, &root, problem) != EP_OK) return problem->status;
-  ep_field_reader reader = {.problem = problem, .stored = stored};
-  ep_status status = ep_job_spec_read(&reader, root, out);
+  ep_status status = ep_job_request_read(root, stored, out, problem);
   json_decref(root);
   return status;
 }

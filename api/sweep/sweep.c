@@ -303,6 +303,7 @@ ep_status ep_sweep_spec_read(ep_field_reader *reader, const json_t *root, bool s
   } else if (!json_is_object(root)) {
     ep_field_reader_fail(reader, "a sweep is a JSON object, not %s", ep_json_type_name(root));
   } else {
+    sweep->stored = stored;
     ep_fields_read(reader, &ep_sweep_table, NULL, root, sweep);
     if (reader->status == EP_OK) ep_axes_make(reader, sweep);
     if (reader->status == EP_OK) ep_sweep_jobs_check(reader, sweep, stored);

@@ -52,6 +52,7 @@ typedef struct {
   bool exclusive;          /* one training at a time, and no other job meanwhile */
   int64_t warm_up;         /* trainings before each that counts. Default 0 */
   int device_axis;         /* the axis that is /device; -1 = none */
+  bool stored;             /* it was read from a store: its jobs are, as ep_job_spec_load's */
   double max_seconds;      /* of training, after which the sweep ends. Default 0 = none */
   ep_parts_spec parts;     /* of each trial */
   int64_t asha_min_epochs; /* Default max(1, epochs / factor^3) */

@@ -50,7 +50,9 @@ static ep_status unexpected(const scanner *scan, const char *wanted, ep_error *e
 static ep_status key_read(scanner *scan, key *out, ep_error *error) {
   ep_scanner text = {scan->at, scan->end};
   char name[EP_EXCERPT_BYTES], shown[EP_EXCERPT_BYTES];
-  if (!ep_scan_string(&text, name, sizeof name)) return unexpected(scan, "a key in quotes", error);
+  if (ep_scan_peek(&text) != '"') return unexpected(scan, "a key in quotes", error);
+  if (!ep_scan_string(&text, name, sizeof name))
+    return ep_fail(error, EP_INVALID, "JSON: a key's quote is never closed");
   scan->at = text.at;
   ep_excerpt(shown, name, strlen(name));
   int found = -1;

@@ -284,10 +284,10 @@ static ep_status webhooks_check(const ep_jobs *jobs, const ep_job_spec *spec, ep
 }
 
 /* Reads a job, what it leaves open filled in. */
-static ep_status job_read(ep_jobs *jobs, struct json_t *request, ep_checked_spec *checked,
-                          ep_problem *problem) {
+static ep_status job_read(ep_jobs *jobs, struct json_t *request, bool stored,
+                          ep_checked_spec *checked, ep_problem *problem) {
   ep_status status = ep_automatic_spec_fill(jobs, &checked->by, request, false, problem);
-  if (status == EP_OK) status = ep_job_request_read(request, &checked->spec, problem);
+  if (status == EP_OK) status = ep_job_request_read(request, stored, &checked->spec, problem);
   if (status == EP_OK && checked->find_lr)
     snprintf(checked->spec->find, sizeof checked->spec->find, "lr");
   if (status == EP_OK && checked->find_lr && ep_parts_count(&checked->spec->parts) > 1)
@@ -298,7 +298,7 @@ static ep_status job_read(ep_jobs *jobs, struct json_t *request, ep_checked_spec
 
 ep_status ep_spec_check(ep_jobs *jobs, struct json_t *request, bool same_data,
                         ep_checked_spec *checked, ep_problem *problem) {
-  ep_status status = job_read(jobs, request, checked, problem);
+  ep_status status = job_read(jobs, request, same_data, checked, problem);
   if (status != EP_OK) return status;
   ep_job_spec *spec = checked->spec;
   checked->epochs = spec->epochs;

@@ -39,7 +39,7 @@ START_TEST(the_example_parses) {
   ck_assert_str_eq(spec->name, "house-prices");
   ck_assert_int_eq(spec->data.source, EP_DATA_DATASET);
   ck_assert_str_eq(spec->data.dataset, "houses");
-  ck_assert(spec->data.has_target);
+  ck_assert_int_eq(spec->data.target_by, EP_TARGET_NAME);
   ck_assert_str_eq(spec->data.target, "price");
   ck_assert_double_eq(spec->data.test, 0.2);
   ck_assert_double_eq(spec->data.validation, 0.1);
@@ -68,7 +68,8 @@ START_TEST(defaults_are_filled_in) {
   ck_assert_int_eq(spec->data.generator, EP_GENERATOR_XOR);
   ck_assert_uint_eq(spec->data.generator_seed, 1);
   ck_assert_uint_eq(spec->data.split_seed, 1);
-  ck_assert(!spec->data.has_target && !spec->data.standardize_x && !spec->data.standardize_y);
+  ck_assert(spec->data.target_by == EP_TARGET_LAST && !spec->data.standardize_x &&
+            !spec->data.standardize_y);
   ck_assert_double_eq(spec->data.test, 0);
   ck_assert_double_eq(spec->loss_parameter, 1);
   ck_assert_int_eq(spec->optimizer.type, EP_OPTIMIZER_SGD);

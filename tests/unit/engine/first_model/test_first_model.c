@@ -45,7 +45,7 @@ static json_t *filled(const ep_column *columns, int64_t count, int64_t rows, con
   ck_assert_ptr_nonnull(chosen);
   ck_assert_int_eq(ep_automatic_fill(&job, chosen, &problem), EP_OK);
   json_t *root = job.job;
-  ck_assert_int_eq(ep_job_request_read(root, &spec, &problem), EP_OK);
+  ck_assert_int_eq(ep_job_request_read(root, false, &spec, &problem), EP_OK);
   ep_job_spec_destroy(spec);
   free(chosen);
   ep_model_facts_deinit(&facts);
