@@ -111,9 +111,10 @@ static const ep_field data_rows[] = {
      .nullable = true,
      .read = ep_target_read,
      .write = ep_target_write,
-     .form = "a column's name or index",
+     .form = "a column's name (a string) or index (a number)",
      .text_fallback = "null",
-     .doc = "the column to predict: its name or its index, -1 is the last; the last unless given",
+     .doc = "the column to predict: a string is its name, a number its index from 0, and -1 is the "
+            "last; the last unless given",
      .schema = EP_JSON({
        "oneOf" : [
          {"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_NAME_BYTES},
@@ -235,7 +236,7 @@ static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
    .form = "an object of names or globs, see below",                                              \
    .text_fallback = "{}",                                                                         \
    .doc = "of a table: how columns become features, where that is not by their type; an exact "   \
-          "name goes before a glob",                                                              \
+          "name goes before a glob, and the name of a column is no glob",                         \
    .schema = EP_JSON({                                                                            \
      "type" : "object",                                                                           \
      "additionalProperties" : {"$ref" : "#/components/schemas/ColumnRule"},                       \

@@ -9,6 +9,7 @@
 #include "api/executor_name.h"
 #include "api/json/json.h"
 #include "api/json/memory.h"
+#include "api/json/scanner.h"
 #include "api/limits.h"
 
 /* Three matrices and their metrics; a result goes through a frame. Names of classes are left out of
@@ -206,14 +207,11 @@ const char *ep_result_line_next(const char *lines, char out[EP_MESSAGE_BYTES]) {
   return lines + bytes + (lines[bytes] != 0);
 }
 
-/* A quotation mark within a text is escaped, so that the key is found nowhere else. */
 void ep_job_result_weights_sha256(const char *text, char sha256[EP_SHA256_HEX_BYTES]) {
-  static const char key[] = "\"weights_sha256\":\"";
-  const char *found = strstr(text, key);
-  size_t bytes = found ? strcspn(found + sizeof key - 1, "\"") : 0;
-  if (bytes >= EP_SHA256_HEX_BYTES) bytes = 0;
-  if (bytes > 0) memcpy(sha256, found + sizeof key - 1, bytes);
-  sha256[bytes] = 0;
+  ep_scanner result = {text, text + strlen(text)};
+  if (!ep_scan_member(&result, "weights_sha256") ||
+      !ep_scan_string(&result, sha256, EP_SHA256_HEX_BYTES))
+    sha256[0] = 0;
 }
 
 void ep_job_result_deinit(ep_job_result *result) {

@@ -82,21 +82,33 @@ export function firstJob(dataset, target, left) {
   return { name: dataset.name, data, model: "auto" };
 }
 
-// "a*c" as a glob, of * and ? alone.
-function fits(pattern, name) {
+// The index of the target; -1 where there is none. A number is an index. A string is a name, or digits that an earlier
+// version stored for an index.
+export function targetIndex(columns, data) {
+  const target = data.target ?? -1;
+  if (typeof target === "string") {
+    const named = columns.findIndex(({ name }) => name === target);
+    if (named >= 0 || !/^-?\d+$/.test(target)) return named;
+  }
+  const index = Number(target);
+  return index < 0 ? columns.length + index : index;
+}
+
+// Whether a pattern means the column: its name; what is the name of no column is a glob, of * and ? alone.
+function fits(pattern, name, names) {
+  if (names.includes(pattern)) return pattern === name;
   const source = pattern.replace(/[\\^$.|+()[\]{}]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
   return new RegExp(`^${source}$`, "s").test(name);
 }
 
 // The columns that a job of this data asks for, to predict: [{column, index}].
 export function featureColumns(columns, data) {
-  const targets = [data.target ?? -1].flat();
-  const isTarget = (name, i) => targets.some((one) => one === name || one === i || one + columns.length === i);
+  const target = targetIndex(columns, data), names = columns.map(columnName);
   return columns.map((column, index) => ({ column, index })).filter(({ column, index }) => {
     const name = columnName(column, index);
-    if (column.type === "text" || isTarget(name, index)) return false;
-    if (data.features?.length && !data.features.some((pattern) => fits(pattern, name))) return false;
-    return !(data.exclude ?? []).some((pattern) => fits(pattern, name));
+    if (column.type === "text" || index === target) return false;
+    if (data.features?.length && !data.features.some((pattern) => fits(pattern, name, names))) return false;
+    return !(data.exclude ?? []).some((pattern) => fits(pattern, name, names));
   });
 }
 

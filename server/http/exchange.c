@@ -26,6 +26,8 @@ void ep_exchange_retain(ep_exchange *exchange) {
 void ep_exchange_discard_body(ep_exchange *exchange) {
   ep_budget_give(&exchange->server->held, (int64_t)exchange->body_capacity);
   free(exchange->request.body);
+  json_decref(exchange->json);
+  exchange->json = NULL;
   exchange->request.body = NULL;
   exchange->request.body_bytes = exchange->body_capacity = 0;
 }

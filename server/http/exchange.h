@@ -24,6 +24,7 @@ typedef struct ep_exchange {
   ep_server *server;
   atomic_int references; /* the connection's, and one for each call that is still to come */
   ep_request request;
+  struct json_t *json; /* its body's tree, once a route has parsed it; owned */
   ep_response response;
   ep_waiter waiter;
   const struct ep_route *route; /* NULL until found */
@@ -67,7 +68,7 @@ void ep_exchange_release(ep_exchange *exchange); /* the last one frees */
 /* An ep_curve_stop and the like: whether the client of the exchange `context` has gone. */
 bool ep_exchange_is_abandoned(void *context);
 
-/* Frees the body before the response is sent: a stream may last as long as a job. */
+/* Frees the body and its tree before the response is sent: a stream may last as long as a job. */
 void ep_exchange_discard_body(ep_exchange *exchange);
 /* Whether the caller may change what others have. */
 bool ep_exchange_is_admin(const ep_exchange *exchange);

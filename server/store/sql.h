@@ -75,11 +75,9 @@
 #define EP_TEXT_OF(number) EP_TEXT_OF_ARGUMENT(number)
 #define EP_TEXT_OF_ARGUMENT(number) #number
 
-/* Messages of webhooks. The webhooks of a spec are the rows of a json_each; one that cannot be read
- * has none, because a job ends all the same. */
-#define EP_SPEC_HAS_WEBHOOKS(spec) "instr(" spec ", '\"webhooks\":[{') > 0"
-#define EP_SPEC_WEBHOOKS(spec) \
-  "json_each(CASE WHEN json_valid(" spec ") THEN " spec " ELSE '{}' END, '$.webhooks')"
+/* Messages of webhooks. The webhooks of a spec are the rows of a json_each; spec_webhooks is a
+ * function of deliveries.c. */
+#define EP_SPEC_WEBHOOKS(spec) "json_each(spec_webhooks(" spec "))"
 #define EP_DELIVERY_ID "'msg_' || lower(hex(randomblob(16)))"
 #define EP_WAITING "(SELECT count(*) FROM deliveries WHERE due_us IS NOT NULL"
 #define EP_DELIVERIES_MOST EP_TEXT_OF(EP_LIMIT_DELIVERIES)
@@ -227,6 +225,7 @@ typedef struct ep_store {
 } ep_store;
 
 /* deliveries.c: creates the triggers of deliveries.h, once the tables are there. */
+int ep_store_deliveries_define(sqlite3 *database);
 int ep_store_deliveries_keep(sqlite3 *database);
 
 /* The parameter of EP_SQL_SEEN; viewer NULL: sees everything. */

@@ -174,6 +174,7 @@ static ep_status connection_open(ep_store *store, const char *path, int flags, e
                              flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
   if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->database, BUSY_MS);
   if (code == SQLITE_OK) code = ep_store_checksum_define(store->database);
+  if (code == SQLITE_OK) code = ep_store_deliveries_define(store->database);
   if (code == SQLITE_OK)
     code = sqlite3_exec(store->database, "PRAGMA cache_size = -2000", NULL, NULL, NULL);
   return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);

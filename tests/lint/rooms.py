@@ -108,7 +108,7 @@ ROOMS = {
     "server/kubernetes": ("api api/json server/slurm", "jansson"),
     "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
-    "server/backup": ("api api/hash engine/files server/audit server/process server/store", ""),
+    "server/backup": ("api api/hash api/wire engine/files server/audit server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/drawing": ("api api/json", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/drawing server/events", ""),
@@ -122,7 +122,7 @@ ROOMS = {
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses api/wire engine/checkpoints engine/files server/slurm server/store server/events server/datasets", ""),
-    "server/jobs/placement": ("api api/json api/responses api/spec engine/host engine/plan server/slurm server/store server/workers", "jansson"),
+    "server/jobs/placement": ("api api/json api/responses api/spec engine/host engine/plan server/slurm server/store server/workers", ""),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("api api/json api/spec api/sweep api/wire server/process server/slurm server/slurm/control server/store server/events server/datasets server/webhooks server/workers server/jobs "
                          "server/jobs/placement", ""),

@@ -94,7 +94,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "target", .kind = EP_OPTION_TEXT, .value = "COLUMN",
-   .doc = "the column to predict: its name, or its index (the last one)"},
+   .doc = "the name of the column to predict (the last one); by its index: --set /data/target=3"},
   {.name = "dataset", .kind = EP_OPTION_TEXT, .value = "NAME",
    .doc = "the name of the data set on the server (that of the file)"},
   {.name = "set", .kind = EP_OPTION_TEXT, .value = "/POINTER=VALUE",

@@ -34,12 +34,9 @@ static void rows_remark(const ep_data_shape *shape, char *out, size_t bytes) {
 
 /* Whether the spec leaves the column in, and it is no feature all the same. */
 static bool is_dropped(const ep_data_spec *data, const ep_column_encoding *column) {
-  const ep_column_rule *rule = ep_column_rule_find(data, column->name);
-  bool ignored = rule && rule->type == EP_COLUMN_AS_IGNORE;
   bool series = data->window.length > 0 && (strcmp(column->name, data->time) == 0 ||
                                             strcmp(column->name, data->window.group) == 0);
-  return !series && column->encode == EP_ENCODE_NONE && !ignored &&
-         ep_column_chosen(data, column->name);
+  return !series && column->encode == EP_ENCODE_NONE && !column->left_out;
 }
 
 /* Names on their way into a line, the first few of them. */

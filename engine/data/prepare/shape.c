@@ -279,7 +279,7 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
   if (status == EP_OK) status = row_check(data, out, &error);
   if (status == EP_OK) status = channels_check(data, out, &error);
   if (status != EP_OK) return problem_add(data, status, &error, problem);
-  if (data->has_target && !has_table(data, meta))
+  if (data->target_by != EP_TARGET_LAST && !has_table(data, meta))
     status = ep_problem_add(problem, EP_INVALID, "/data/target",
                             "the data has x and y apart: there is no target to choose");
   const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;

@@ -11,12 +11,12 @@
 #include "engine/data/columns/rules.h"
 #include "engine/data/datasets/part_writer.h"
 
-static bool drops(const ep_data_spec *data, const ep_part *table, int64_t column) {
+static bool drops(const ep_column_matcher *matcher, const ep_part *table, int64_t column) {
   char name[EP_LIMIT_NAME_BYTES + 1];
   ep_column_title(table, column, name);
-  const ep_column_rule *rule = ep_column_rule_find(data, name);
+  const ep_column_rule *rule = ep_column_rule_find(matcher, name);
   return rule && rule->missing == EP_FILL_DROP_ROW && rule->type != EP_COLUMN_AS_IGNORE &&
-         table->column[column].type != EP_COLUMN_TEXT && ep_column_chosen(data, name);
+         table->column[column].type != EP_COLUMN_TEXT && ep_column_chosen(matcher, name);
 }
 
 ep_status ep_needed_columns_find(const ep_data_spec *data, const ep_part *table, int64_t target,
@@ -25,10 +25,14 @@ ep_status ep_needed_columns_find(const ep_data_spec *data, const ep_part *table,
   *out = malloc((size_t)table->columns * sizeof **out);
   if (!*out) return ep_fail_memory(error);
   if (table->column[target].missing > 0) (*out)[(*count)++] = target;
-  for (int64_t i = 0; data->columns_count > 0 && i < table->columns; i++)
-    if (i != target && table->column[i].missing > 0 && drops(data, table, i))
+  if (data->columns_count == 0) return EP_OK;
+  ep_column_matcher matcher;
+  ep_status status = ep_column_matcher_init(data, table, &matcher, error);
+  for (int64_t i = 0; status == EP_OK && i < table->columns; i++)
+    if (i != target && table->column[i].missing > 0 && drops(&matcher, table, i))
       (*out)[(*count)++] = i;
-  return EP_OK;
+  ep_column_matcher_deinit(&matcher);
+  return status;
 }
 
 typedef struct {

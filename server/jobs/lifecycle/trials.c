@@ -27,15 +27,10 @@ static ep_status spec_load(const char *id, const char *spec, ep_sweep_spec **out
   return status == EP_NO_MEMORY ? ep_fail_memory(error) : EP_OK;
 }
 
-ep_status ep_trials_note(ep_live_job *job, const char *spec, ep_error *error) {
-  ep_sweep_spec *sweep;
-  ep_status status = spec_load(job->row.id, spec, &sweep, error);
-  job->exclusive = sweep && sweep->exclusive;
-  job->shareable =
-      sweep && !sweep->exclusive && sweep->metric_of != EP_OF_TIMING && sweep->device_axis < 0;
-  job->workers = sweep ? sweep->workers : 0;
-  ep_sweep_spec_destroy(sweep);
-  return status;
+void ep_trials_note(ep_live_job *job, const ep_sweep_spec *sweep) {
+  job->exclusive = sweep->exclusive;
+  job->shareable = !sweep->exclusive && sweep->metric_of != EP_OF_TIMING && sweep->device_axis < 0;
+  job->workers = sweep->workers;
 }
 
 ep_status ep_trials_begin(ep_live_job *job, const char *spec, ep_error *error) {

@@ -7,8 +7,8 @@
 #include "server/jobs/placement/allocation.h"
 #include "server/jobs/sweeps.h"
 
-ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
-                           char **text, ep_problem *problem) {
+ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request, char **text,
+                           ep_problem *problem) {
   *text = NULL;
   ep_checked_spec checked = {.by = *by};
   ep_error error = {0};
@@ -16,7 +16,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json,
   int count = 0;
   ep_layer_view *layers = NULL;
   ep_parallel_view parallel;
-  ep_status status = ep_spec_check(jobs, json, bytes, false, &checked, problem);
+  ep_status status = ep_spec_check(jobs, request, false, &checked, problem);
   if (status == EP_OK) {
     layers = calloc((size_t)checked.spec->layers_count + 1, sizeof *layers);
     if (!layers) status = ep_problem_fail_memory(problem);
@@ -51,14 +51,14 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json,
   return status;
 }
 
-ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
+ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
                              char **text, ep_problem *problem) {
   *text = NULL;
   ep_checked_spec checked = {.by = *by};
   ep_error error = {0};
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count = 0;
-  ep_status status = ep_sweep_check(jobs, json, bytes, &checked, problem);
+  ep_status status = ep_sweep_check(jobs, request, &checked, problem);
   if (status == EP_OK && ep_estimate_devices(&jobs->calibrations, checked.plan, checked.spec,
                                              estimates, &count, &error) != EP_OK)
     status = ep_problem_from_error(problem, &error);

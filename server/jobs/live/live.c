@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/spec/slurm.h"
+#include "api/spec/spec.h"
+#include "server/process/id.h"
+
 /* FNV-1a, 64 bits (Fowler, Noll, Vo). */
 uint64_t ep_live_key(const char *id) {
   uint64_t hash = UINT64_C(14695981039346656037);
@@ -81,6 +85,19 @@ ep_live_job *ep_live_create(const ep_job_row *row) {
     return NULL;
   }
   return job;
+}
+
+bool ep_live_spec_note(ep_live_job *job, const ep_job_spec *spec) {
+  if (ep_slurm_given(spec)) {
+    job->slurm = malloc(sizeof *job->slurm);
+    if (!job->slurm) return false;
+    *job->slurm = spec->slurm;
+  }
+  if (ep_id_is_sweep(job->row.id)) return true;
+  job->gang = ep_gang_make(&spec->parallel);
+  job->best.wanted = ep_webhooks_have(spec, EP_WEBHOOK_BEST);
+  job->best.metric = spec->early_stopping_metric;
+  return true;
 }
 
 void ep_live_destroy(ep_live_job *job) {

@@ -16,6 +16,9 @@ bool ep_live_is(ep_jobs *jobs, const char *id);
 /* Locked. Its owner has a share of it already. */
 void ep_live_add(ep_jobs *jobs, ep_live_job *job);
 void ep_live_remove(ep_jobs *jobs, ep_live_job *job); /* locked; does not free */
+/* Notes what placement and reports look at of the spec; of a sweep: of its job. False: memory is
+ * short. */
+bool ep_live_spec_note(ep_live_job *job, const ep_job_spec *spec);
 /* Whether others may see it: its row is stored. Locked. */
 bool ep_live_is_shown(const ep_live_job *job);
 

@@ -115,8 +115,8 @@ export function specForm({ datasets, devices, onChange }) {
     write();
   });
 
-  // "-1" is an index, "price" a column's name
-  const target = text({ placeholder: "the last column" });
+  // "price" is a column's name, and so is "2020"; "#3" is an index
+  const target = text({ placeholder: "the last column; #3 by its index" });
   const standardize = h("span", { class: "checks" });
   const boxes = ["x", "y"].map((part) => {
     const box = h("input", { type: "checkbox", id: `f-standardize-${part}` });
@@ -223,7 +223,10 @@ export function specForm({ datasets, devices, onChange }) {
       field("/data", "Rows come from", source, { write: writeSource, wide: true }),
       field("/data/path", "Path", text(), { read: () => node.querySelector("#f-data-path").value || undefined, wide: true }),
       field("/data/rows", "Points", decimal(), { whole: true }),
-      field("/data/target", "Target column", target, { read: () => (target.value.trim() === "" ? undefined : /^-?\d+$/.test(target.value.trim()) ? Number(target.value) : target.value) }),
+      field("/data/target", "Target column", target, {
+        read: () => (target.value.trim() === "" ? undefined : /^\s*#-?\d+\s*$/.test(target.value) ? Number(target.value.trim().slice(1)) : target.value),
+        write: (value) => (target.value = typeof value === "number" ? `#${value}` : shown(value)),
+      }),
       field("/data/test", "Test share", decimal()),
       field("/data/validation", "Validation share", decimal()),
       h("fieldset", { class: "field plain" }, h("legend", { class: "label" }, "Standardize"), standardize, standardizeError)),

@@ -25,7 +25,8 @@ static ep_status facts_of(const ep_column *columns, int64_t count, int64_t rows,
                           ep_problem *problem) {
   ep_dataset_meta meta = {0};
   bool asked;
-  ck_assert_int_eq(ep_automatic_read(request, strlen(request), NULL, &asked, job, problem), EP_OK);
+  json_t *root = json_loads(request, 0, NULL); /* the caller's, as job->job */
+  ck_assert_int_eq(ep_automatic_read(root, NULL, &asked, job, problem), EP_OK);
   ck_assert(asked);
   meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] = table_make(columns, count, rows);
   ep_status status = ep_model_facts_find(job, &meta, facts, problem);
@@ -39,16 +40,13 @@ static json_t *filled(const ep_column *columns, int64_t count, int64_t rows, con
   ep_automatic_job job;
   ep_problem problem = {0};
   ep_job_spec *spec;
-  char *text;
   ck_assert_int_eq(facts_of(columns, count, rows, request, &facts, &job, &problem), EP_OK);
   char *chosen = ep_first_model_choose(&facts);
   ck_assert_ptr_nonnull(chosen);
-  ck_assert_int_eq(ep_automatic_fill(&job, chosen, &text, &problem), EP_OK);
-  ck_assert_int_eq(ep_job_spec_parse(text, strlen(text), &spec, &problem), EP_OK);
+  ck_assert_int_eq(ep_automatic_fill(&job, chosen, &problem), EP_OK);
+  json_t *root = job.job;
+  ck_assert_int_eq(ep_job_request_read(root, false, &spec, &problem), EP_OK);
   ep_job_spec_destroy(spec);
-  json_t *root = json_loads(text, 0, NULL);
-  ck_assert_ptr_nonnull(root);
-  free(text);
   free(chosen);
   ep_model_facts_deinit(&facts);
   ep_automatic_deinit(&job);
@@ -338,6 +336,7 @@ START_TEST(a_target_of_one_value_is_refused) {
   ck_assert_int_eq(facts_of(columns, COUNT(columns), 100, auto_job, &facts, &job, &problem),
                    EP_INVALID);
   ck_assert_str_eq(problem.errors[0].pointer, "/data/target");
+  json_decref(job.job);
   ep_automatic_deinit(&job);
 }
 END_TEST
@@ -377,16 +376,33 @@ END_TEST
 /* What leaves nothing open is not looked at. */
 START_TEST(other_requests_ask_for_nothing) {
   const char *const requests[] = {
-      "{\"device\": \"auto\", \"data\": 3}", "{\"model\": \"auto\"", "[\"auto\"]", "{}",
+      "{\"device\": \"auto\", \"data\": 3}", "[\"auto\"]", "{}",
       "{\"data\": {\"dataset\": \"t\"}, \"model\": {}, \"name\": \"auto\"}"};
   for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
     ep_automatic_job job;
     ep_problem problem = {0};
     bool asked = true;
-    ck_assert_int_eq(
-        ep_automatic_read(requests[i], strlen(requests[i]), NULL, &asked, &job, &problem), EP_OK);
+    json_t *request = json_loads(requests[i], 0, NULL);
+    ck_assert_int_eq(ep_automatic_read(request, NULL, &asked, &job, &problem), EP_OK);
     ck_assert(!asked);
+    json_decref(request);
   }
+}
+END_TEST
+
+START_TEST(escapes_are_read) {
+  ep_automatic_job job;
+  ep_problem problem = {0};
+  bool asked = false;
+  json_t *request = NULL;
+  static const char text[] =
+      "{\"d\\u0061ta\": {\"d\\u0061taset\": \"t\"}, \"mod\\u0065l\": \"\\u0061uto\"}";
+  ck_assert_int_eq(ep_spec_request_parse(text, sizeof text - 1, &request, &problem), EP_OK);
+  ck_assert_int_eq(ep_automatic_read(request, NULL, &asked, &job, &problem), EP_OK);
+  ck_assert(asked && job.model);
+  ck_assert_str_eq(job.spec->data.dataset, "t");
+  ep_automatic_deinit(&job);
+  json_decref(request);
 }
 END_TEST
 
@@ -403,9 +419,10 @@ START_TEST(faults_of_data_are_told) {
     ep_automatic_job job;
     ep_problem problem = {0};
     bool asked;
-    ck_assert_int_eq(ep_automatic_read(faults[i].request, strlen(faults[i].request),
-                                       faults[i].member, &asked, &job, &problem),
+    json_t *request = json_loads(faults[i].request, 0, NULL);
+    ck_assert_int_eq(ep_automatic_read(request, faults[i].member, &asked, &job, &problem),
                      EP_INVALID);
+    json_decref(request);
     ck_assert_str_eq(problem.errors[0].pointer, faults[i].pointer);
   }
 }
@@ -429,5 +446,6 @@ EP_SUITE("engine/first_model") {
   tcase_add_test(all, a_target_of_one_value_is_refused);
   tcase_add_test(all, images_get_convolutions);
   tcase_add_test(all, other_requests_ask_for_nothing);
+  tcase_add_test(all, escapes_are_read);
   tcase_add_test(all, faults_of_data_are_told);
 }
