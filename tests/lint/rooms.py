@@ -69,7 +69,7 @@ ROOMS = {
     "engine/data/cells": ("api/json", "utf8proc"),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
     "engine/data/columns": ("api api/json api/spec kernels " + DATA, "jansson"),
-    "engine/data/pictures": ("api engine/files", "png|jpeg"),
+    "engine/data/pictures": ("api api/json engine/files", "png|jpeg"),
     "engine/data/tables": ("api api/json kernels " + DATA, ""),
     "engine/data/formats": ("api api/hash api/json engine/data/archives engine/data/pictures engine/data/tables " + DATA, "jansson"),
     "engine/data/inputs": ("api api/json engine/data/archives engine/data/cells engine/data/columns engine/data/formats "

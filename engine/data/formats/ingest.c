@@ -109,12 +109,13 @@ static ep_status options_hash(const ep_ingest_options *options, char *sha256, ep
   char text[TEXT_BYTES];
   ep_sha256 hash;
   const char *table = options->table ? options->table : "";
-  if (!options->delimiter && !options->header && !options->height && !options->channels && !*table)
+  if (!options->delimiter && !options->header && !options->height && !options->channels &&
+      !*table && !options->skip_broken)
     return EP_OK;
   int bytes =
-      snprintf(text, sizeof text, "%s delimiter=%d header=%d size=%dx%d channels=%d table=%s",
+      snprintf(text, sizeof text, "%s delimiter=%d header=%d size=%dx%d channels=%d table=%s%s",
                sha256, options->delimiter, options->header, options->height, options->width,
-               options->channels, table);
+               options->channels, table, options->skip_broken ? " broken=skip" : "");
   ep_status status = ep_sha256_init(&hash, error);
   if (status != EP_OK) return status;
   ep_sha256_update(&hash, text, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);

@@ -351,7 +351,7 @@ static json_t *image_choice(ep_shape row, int64_t rows) {
                           .features = ep_shape_count(row),
                           .target_columns = 1,
                           .classes = 10,
-                          .bytes = true,
+                          .pixels = true,
                           .columns = true,
                           .test = true,
                           .validation = true};
