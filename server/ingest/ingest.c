@@ -101,11 +101,9 @@ static ep_status reader_start(reading *out, const ep_ingest_settings *settings,
 }
 
 /* What is sent is not trusted: the process may be somebody else's by then. */
-static bool reply_receive(int socket, ep_ingest_reply *out) {
-  ssize_t got = recv(socket, out, sizeof *out, MSG_DONTWAIT); /* it was written at once */
-  if (got != (ssize_t)sizeof *out) return false;
-  ep_error *error = &out->error;
-  ep_problem *faults = &out->faults;
+static bool reply_check(ep_ingest_reply *reply) {
+  ep_error *error = &reply->error;
+  ep_problem *faults = &reply->faults;
   error->message[sizeof error->message - 1] = error->pointer[sizeof error->pointer - 1] = 0;
   for (int i = 0; i < EP_LIMIT_PROBLEM_ERRORS; i++) {
     ep_problem_error *fault = &faults->errors[i];
@@ -152,13 +150,18 @@ static ep_status death_explain(const reading *reader, const siginfo_t *ending, e
                  ending->si_status, name ? name : "?");
 }
 
-/* Waits until there is a reply or the end of the process (EP_OK), or no reply is wanted. */
+/* Waits until there is a reply or the end of the process (EP_OK), or no reply is wanted. *got: its
+ * bytes, which may be fewer than all. */
 static ep_status reply_await(const reading *reader, ep_ingest_settings *settings,
-                             ep_ingest_abandoned *abandoned, void *context, ep_error *error) {
+                             ep_ingest_abandoned *abandoned, void *context, ep_ingest_reply *reply,
+                             size_t *got, ep_error *error) {
   struct pollfd polled = {.fd = reader->socket, .events = POLLIN};
-  for (;;) {
-    int ready = poll(&polled, 1, LOOK_MS);
-    if (ready > 0) return EP_OK;
+  for (*got = 0;;) {
+    if (poll(&polled, 1, LOOK_MS) > 0) {
+      ssize_t more = recv(reader->socket, (char *)reply + *got, sizeof *reply - *got, MSG_DONTWAIT);
+      if (more > 0) *got += (size_t)more;
+      if (more <= 0 || *got == sizeof *reply) return EP_OK;
+    }
     if (atomic_load(&settings->stopping))
       return ep_fail(error, EP_UNAVAILABLE, "the daemon is stopping");
     if (abandoned && abandoned(context))
@@ -172,8 +175,9 @@ static ep_status reader_await(const reading *reader, ep_ingest_settings *setting
                               void *context, ep_error *error) {
   ep_ingest_reply reply = {0};
   siginfo_t ending;
-  ep_status status = reply_await(reader, settings, abandoned, context, error);
-  bool replied = status == EP_OK && reply_receive(reader->socket, &reply);
+  size_t got;
+  ep_status status = reply_await(reader, settings, abandoned, context, &reply, &got, error);
+  bool replied = status == EP_OK && got == sizeof reply && reply_check(&reply);
   reader_end(reader, &ending);
   if (status != EP_OK) return status;
   if (!replied) return death_explain(reader, &ending, error);

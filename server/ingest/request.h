@@ -24,7 +24,6 @@ typedef struct {
   int64_t max_output_bytes, memory_bytes, seconds, reserve_bytes;
 } ep_ingest_request;
 
-/* Less than half of a socket's buffer, so that it arrives at once. */
 typedef struct {
   ep_error error;    /* its status may be EP_OK */
   ep_problem faults; /* those of the file, one by one; or none */
