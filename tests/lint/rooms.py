@@ -101,7 +101,7 @@ ROOMS = {
     "server/tls": ("api api/tokens", "gnutls"),
     "server/process": ("api api/arguments api/json engine/files engine/host server/tls", ""),
     "server/metrics": (SERVER, ""),
-    "server/ingest": ("api api/hash api/spec kernels server/process engine/data/arrays engine/data/datasets engine/data/formats "
+    "server/ingest": ("api api/hash api/json api/spec kernels server/process engine/data/arrays engine/data/datasets engine/data/formats "
                       "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
     "server/slurm": ("api api/json api/spec engine/files server/process", "jansson"),
     "server/kubernetes": ("api api/json server/slurm", "jansson"),
