@@ -55,7 +55,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
   const bar = h("progress", { class: "meter", max: "1", value: "0", "aria-label": "Upload", hidden: true });
   const outcome = h("p", { class: "upload-said", role: "status" });
   const faults = h("ul", { class: "faults", hidden: true });
-  const without = h("button", { type: "button", class: "button", hidden: true }, "Upload without these pictures");
+  const without = h("button", { type: "button", class: "button", hidden: true }, "Leave these pictures out");
   const form = h("form", { id: "upload" },
     h("div", { class: "fields" },
       h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "Drop a file here, or choose one: CSV, JSON, NPY, NPZ, IDX, safetensors, ZIP or TAR of pictures, gz of any"), file),
@@ -139,7 +139,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
         },
       });
       bar.value = 1;
-      say(`${dataset.name}: ${integer(dataset.rows)} rows${dataset.columns?.length ? `, ${dataset.columns.length} columns` : ""}, ${dataset.format}.${dataset.note ? ` Note: ${dataset.note}.` : ""}`);
+      say(`${dataset.name}: ${integer(dataset.rows)} rows${dataset.columns?.length ? `, ${dataset.columns.length} columns` : ""}, ${dataset.format}.`);
       announce(`Uploaded ${dataset.name}.`);
       onUploaded(dataset);
     } catch (error) {
