@@ -30,6 +30,7 @@ typedef struct {
   ep_x_type x_type;    /* bytes only for data of bytes that is neither standardized nor embedded */
   double x_min, x_max; /* over all rows */
   bool x_integer;
+  bool x_deep;  /* x is stored as 16 bits a value, as pictures of 16 bits a channel are */
   bool one_hot; /* y has a column a class; a loss that takes classes sees 1 column of
                    target_columns classes */
 } ep_data_shape;

@@ -17,6 +17,8 @@ fi
 if [[ $test == data ]]; then
   (umask 077 && echo "whsec_$(head -c 32 /dev/urandom | base64)" >"$scratch/secret")
   flags=(--webhook-secret-file "$scratch/secret")
+  export EPOCHD_TEST_PICTURES=$scratch/kinds
+  python3 "$here/picture_kinds.py" "$EPOCHD_TEST_PICTURES"
 fi
 if [[ $test == study && $device == cpu ]]; then
   device=cpu,cuda:0 # the CPU once more: what is compared needs a second device

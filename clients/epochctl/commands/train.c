@@ -30,7 +30,7 @@ static void dataset_name(const char *file, char out[DATASET_BYTES]) {
 
 static ep_status data_put(ep_client *client, const ep_arguments *arguments, const char *dataset,
                           ep_error *error) {
-  static const char *const queries[] = {"header", "delimiter", "size", "channels"};
+  static const char *const queries[] = {"header", "delimiter", "size", "channels", "broken"};
   char path[EP_REQUEST_PATH_BYTES];
   json_t *response = NULL;
   ep_path_make(path, "/v1/datasets/", dataset, "");
@@ -110,6 +110,8 @@ static const ep_option OPTIONS[] = {
    .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
   {.name = "channels", .kind = EP_OPTION_CHOICE, .value = "1|3",
    .doc = "of pictures: grey or RGB (1 if all are grey)"},
+  {.name = "broken", .kind = EP_OPTION_CHOICE, .value = "refuse|skip",
+   .doc = "of pictures that cannot be read: refuse all, or leave these out (refuse)"},
   {.name = "detach", .letter = 'd', .kind = EP_OPTION_SWITCH, .doc = "print the job's id, and do not follow it"},
   {.name = NULL}};
 

@@ -119,13 +119,15 @@ class Client:
         ids = [job.id if isinstance(job, Job) else job for job in jobs]
         return self._json("GET", "/v1/compare?" + urlencode({"jobs": ",".join(ids), "max_points": max_points}, safe=","))
 
-    def upload(self, name: str, source: Any, visibility: Optional[str] = None) -> Dict[str, Any]:
+    def upload(self, name: str, source: Any, visibility: Optional[str] = None, **options: Any) -> Dict[str, Any]:
         """Uploads a dataset. `source` is a file's path, an open binary file, bytes, or a mapping of arrays.
 
         Arrays are called x and y, or x_train, y_train, x_test, y_test, x_val, y_val; under the names of a
         model's tensors they are weights for `model.init`. Files are streamed.
-        visibility: "private", for its owner and admins alone, or "public"; the daemon's default unless given."""
-        path = f"/v1/datasets/{quote(name, safe='')}" + (f"?visibility={visibility}" if visibility else "")
+        visibility: "private", for its owner and admins alone, or "public"; the daemon's default unless given.
+        options: how the file is read, as in the query of the upload: size="64x64", channels=1, broken="skip", …"""
+        query = urlencode({"visibility": visibility, **options} if visibility else options)
+        path = f"/v1/datasets/{quote(name, safe='')}" + (f"?{query}" if query else "")
         headers = {"Content-Type": "application/octet-stream"}
         if isinstance(source, Mapping):
             header, arrays = safetensors_header(source)

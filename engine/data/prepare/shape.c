@@ -113,14 +113,14 @@ static ep_status table_find(const ep_data_spec *data, const ep_dataset_meta *met
                     "no row is left that has a target, and all cells that the spec asks for");
 }
 
-/* Bytes are kept as they are when all of x are, and nothing turns them into fractions. */
-static bool is_bytes(const ep_data_spec *data, const ep_dataset_meta *meta) {
-  bool bytes = !data->standardize_x;
+/* Whether all of x are stored so. */
+static bool is_dtype(const ep_dataset_meta *meta, ep_dtype dtype) {
+  bool is = true;
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
     const ep_part *x = &meta->part[split][EP_ROLE_X];
-    bytes = bytes && (x->rows == 0 || x->dtype == EP_DTYPE_U8);
+    is = is && (x->rows == 0 || x->dtype == dtype);
   }
-  return bytes;
+  return is;
 }
 
 static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *meta,
@@ -146,7 +146,10 @@ static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *m
   out->features = train[EP_ROLE_X].columns;
   out->row =
       ep_data_row_shape(data, train[EP_ROLE_X].dimensions, train[EP_ROLE_X].shape, out->features);
-  out->x_type = is_bytes(data, meta) ? EP_X_UINT8 : EP_X_FLOAT32;
+  /* Bytes are kept as they are where nothing turns them into fractions. */
+  bool bytes = !data->standardize_x && is_dtype(meta, EP_DTYPE_U8);
+  out->x_type = bytes ? EP_X_UINT8 : EP_X_FLOAT32;
+  out->x_deep = is_dtype(meta, EP_DTYPE_U16);
   out->target_columns = train[EP_ROLE_Y].columns;
   return EP_OK;
 }

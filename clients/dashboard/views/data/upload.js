@@ -36,9 +36,9 @@ function readingOptions() {
     show(isPart) {
       for (const [name, wrap] of wraps) wrap.hidden = isPart && !ofParts.includes(name);
     },
-    query() {
+    query(more) {
       const given = Object.entries(controls).filter(([name, [, control]]) => !wraps.get(name).hidden && control.value.trim());
-      const found = new URLSearchParams(given.map(([name, [, control]]) => [name, control.value.trim()]));
+      const found = new URLSearchParams({ ...Object.fromEntries(given.map(([name, [, control]]) => [name, control.value.trim()])), ...more });
       return found.size ? `?${found}` : "";
     },
   };
@@ -55,6 +55,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
   const bar = h("progress", { class: "meter", max: "1", value: "0", "aria-label": "Upload", hidden: true });
   const outcome = h("p", { class: "upload-said", role: "status" });
   const faults = h("ul", { class: "faults", hidden: true });
+  const without = h("button", { type: "button", class: "button", hidden: true }, "Leave these pictures out");
   const form = h("form", { id: "upload" },
     h("div", { class: "fields" },
       h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "Drop a file here, or choose one: CSV, JSON, NPY, NPZ, IDX, safetensors, ZIP or TAR of pictures, gz of any"), file),
@@ -62,7 +63,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
       h("div", { class: "field" }, h("label", { for: "upload-part" }, "It is"), part)),
     reading.node,
     h("div", { class: "toolbar upload-go" }, send, stop),
-    bar, outcome, faults);
+    bar, outcome, faults, without);
   const node = h("section", { class: "card", "aria-labelledby": "upload-title" }, h("h2", { id: "upload-title" }, "Upload a dataset"), form);
   let named = false; // by the user
   let running = null;
@@ -108,11 +109,16 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
     outcome.classList.toggle("bad", !!bad);
     setText(outcome, text);
     replace(faults, errors.map(({ pointer, detail }) => h("li", null, pointer && [h("code", null, pointer), " "], detail)));
-    faults.hidden = errors.length === 0;
+    faults.hidden = without.hidden = errors.length === 0; // only an archive of pictures has several
   }
 
-  form.addEventListener("submit", async (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
+    return start();
+  });
+  without.addEventListener("click", () => start({ broken: "skip" }));
+
+  async function start(more) {
     const chosen = file.files[0];
     if (!chosen) return say("Choose a file first.", true);
     if (!nameAllowed.test(name.value)) return say("A name has letters, digits, “.”, “_” and “-”.", true);
@@ -122,7 +128,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
     bar.hidden = false;
     bar.value = 0;
     say("");
-    const path = `/v1/datasets/${encodeURIComponent(name.value)}${part.value ? `/${part.value}` : ""}${reading.query()}`;
+    const path = `/v1/datasets/${encodeURIComponent(name.value)}${part.value ? `/${part.value}` : ""}${reading.query(more)}`;
     try {
       const dataset = await upload(path, chosen, {
         signal: running.signal,
@@ -146,7 +152,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
       bar.hidden = true;
       running = null;
     }
-  });
+  }
 
   return {
     node,

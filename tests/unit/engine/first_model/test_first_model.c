@@ -342,7 +342,7 @@ START_TEST(a_target_of_one_value_is_refused) {
 END_TEST
 
 /* The facts of images, which come apart from their classes. */
-static json_t *image_choice(ep_shape row, int64_t rows) {
+static json_t *image_choice(ep_shape row, int64_t rows, double least, double most) {
   ep_model_facts facts = {.model = true,
                           .loss = true,
                           .rows = rows,
@@ -350,7 +350,9 @@ static json_t *image_choice(ep_shape row, int64_t rows) {
                           .features = ep_shape_count(row),
                           .target_columns = 1,
                           .classes = 10,
-                          .bytes = true,
+                          .pixels = true,
+                          .least = least,
+                          .most = most,
                           .columns = true,
                           .test = true,
                           .validation = true};
@@ -362,14 +364,30 @@ static json_t *image_choice(ep_shape row, int64_t rows) {
 }
 
 START_TEST(images_get_convolutions) {
-  json_t *job = image_choice((ep_shape){1, 28, 28}, 60000);
+  json_t *job = image_choice((ep_shape){1, 28, 28}, 60000, 0, 0);
   ck_assert_str_eq(text_at(job, "model.layers.0.type"), "conv2d");
   ck_assert_int_eq(outputs(job), 10);
-  ck_assert(json_is_object(at(job, "data.normalize")));
+  ck_assert_double_eq(json_number_value(at(job, "data.normalize.mean")), 0.5);
+  ck_assert_ptr_null(at(job, "data.scale"));
   json_decref(job);
-  job = image_choice((ep_shape){1, 4, 4}, 1000);
+  job = image_choice((ep_shape){1, 4, 4}, 1000, 0, 0);
   ck_assert_str_eq(text_at(job, "model.layers.0.type"), "flatten");
   json_decref(job);
+}
+END_TEST
+
+/* From the least to the most of 16 bits is as far as from 0 to 255 of bytes: from -2 to 2. */
+START_TEST(sixteen_bits_are_scaled_by_their_range) {
+  static const double ranges[][2] = {{274, 326}, {0, 255}, {0, 65535}, {1, 2}};
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    json_t *job = image_choice((ep_shape){1, 28, 28}, 1000, ranges[i][0], ranges[i][1]);
+    double scale = json_number_value(at(job, "data.scale"));
+    double mean = json_number_value(at(job, "data.normalize.mean"));
+    double std = json_number_value(at(job, "data.normalize.std"));
+    for (int end = 0; end < 2; end++)
+      ck_assert_double_eq_tol((ranges[i][end] * scale - mean) / std, end ? 2 : -2, 1e-9);
+    json_decref(job);
+  }
 }
 END_TEST
 
@@ -445,6 +463,7 @@ EP_SUITE("engine/first_model") {
   tcase_add_test(all, a_model_gets_its_loss);
   tcase_add_test(all, a_target_of_one_value_is_refused);
   tcase_add_test(all, images_get_convolutions);
+  tcase_add_test(all, sixteen_bits_are_scaled_by_their_range);
   tcase_add_test(all, other_requests_ask_for_nothing);
   tcase_add_test(all, escapes_are_read);
   tcase_add_test(all, faults_of_data_are_told);
