@@ -153,7 +153,8 @@ typedef struct {
   double min_lr;         /* plateau. Default 0 */
   ep_metric metric;      /* plateau: of the validation split. Default loss */
   int64_t warmup_epochs; /* any type but one_cycle: lr rises linearly, step by step, over so many
-                            epochs from warmup_factor * lr to what the schedule says. Default 0 */
+                            epochs from warmup_factor * lr, which is before the first step, to what
+                            the schedule says, which the last of them has. Default 0 */
   double warmup_factor;  /* Default 0 */
 } ep_schedule_spec;
 
