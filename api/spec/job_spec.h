@@ -45,6 +45,7 @@ typedef struct {
                                           Default 1 */
   char group[EP_LIMIT_NAME_BYTES + 1]; /* rows of one word of this column are a series; "" = not
                                           given: all rows are one */
+  ep_window_gaps gaps; /* of a series with a time: windows over gaps are left out. Default "cut" */
 } ep_window_spec;
 
 /* Where rows come from, and how they are split and scaled before training. */
