@@ -53,6 +53,7 @@ typedef struct {
                                           Default 1 */
   char group[EP_LIMIT_NAME_BYTES + 1]; /* rows of one word of this column are a series; "" = not
                                           given: all rows are one */
+  ep_window_gaps gaps; /* of a series with a time: windows over gaps are left out. Default "cut" */
 } ep_window_spec;
 
 /* Where rows come from, and how they are split and scaled before training. */
@@ -166,7 +167,8 @@ typedef struct {
   double min_lr;         /* plateau. Default 0 */
   ep_metric metric;      /* plateau: of the validation split. Default loss */
   int64_t warmup_epochs; /* any type but one_cycle: lr rises linearly, step by step, over so many
-                            epochs from warmup_factor * lr to what the schedule says. Default 0 */
+                            epochs from warmup_factor * lr, which is before the first step, to what
+                            the schedule says, which the last of them has. Default 0 */
   double warmup_factor;  /* Default 0 */
 } ep_schedule_spec;
 

@@ -89,6 +89,13 @@ static const ep_field window_rows[] = {
      .doc = "a category, which is no feature then: the rows of each word of it are a series; all "
             "rows are one unless given",
      .schema = COLUMN_NAME_SCHEMA},
+    {.key = "gaps",
+     .kind = EP_FIELD_WORD,
+     .offset = AT(window.gaps),
+     .words = &ep_window_gaps_words,
+     .doc = "with `time`: cut: examples over a gap, a repeated time or a much shorter step than "
+            "usual are "
+            "left out; keep: examples count rows, whatever their times"},
 };
 static const ep_field_table window_table = EP_FIELD_TABLE(window_rows, NULL);
 

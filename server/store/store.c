@@ -130,6 +130,9 @@ static const char *const migrations[] = {
     "ALTER TABLE deliveries ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
     "UPDATE deliveries SET owner = coalesce((SELECT owner FROM jobs WHERE jobs.id = job), '');"
     "CREATE INDEX deliveries_by_owner ON deliveries (owner) WHERE due_us IS NOT NULL;",
+    "ALTER TABLE jobs ADD COLUMN max_seconds REAL NOT NULL DEFAULT 0;"
+    "UPDATE jobs SET max_seconds = coalesce(json_extract(spec, '$.max_seconds'), 0)"
+    " WHERE json_valid(spec);",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };

@@ -244,14 +244,18 @@ static void range_keep(const extent *found, ep_data_shape *out) {
     out->classes = (int64_t)found->y.max + 1;
 }
 
-/* Examples of each split of a series; table: NULL where the data has none. */
-static ep_status windows_count(const ep_data_spec *data, const ep_part *table,
-                               int64_t rows[EP_SPLIT_COUNT], ep_error *error) {
+/* Examples of each split of a series; meta: NULL where the data has no table. */
+static ep_status windows_count(const ep_data_spec *data, const ep_dataset_meta *meta,
+                               int64_t rows[EP_SPLIT_COUNT], ep_series_gaps *gaps,
+                               ep_error *error) {
   ep_windows windows = {0};
   int64_t target = 0;
-  ep_status status = table ? ep_target_find(data, table, &target, error) : EP_OK;
-  if (status == EP_OK) status = ep_windows_plan(data, table, target, &windows, error);
+  ep_status status =
+      meta ? ep_target_find(data, &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE], &target, error)
+           : EP_OK;
+  if (status == EP_OK) status = ep_windows_find(data, meta, target, &windows, error);
   memcpy(rows, windows.windows, sizeof windows.windows);
+  *gaps = windows.found;
   ep_windows_deinit(&windows);
   return status;
 }
@@ -261,7 +265,6 @@ static ep_status splits_count(const ep_data_spec *data, const ep_part *table, in
                               const int64_t own[EP_SPLIT_COUNT], int64_t rows[EP_SPLIT_COUNT],
                               ep_error *error) {
   ep_split_column by;
-  if (data->window.length > 0) return windows_count(data, table, rows, error);
   ep_status status = ep_split_column_find(data, table, &by, error);
   if (status == EP_OK) status = ep_split_column_check(&by, missing, error);
   if (status == EP_OK && by.split)
@@ -286,9 +289,12 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
     status = ep_problem_add(problem, EP_INVALID, "/data/target",
                             "the data has x and y apart: there is no target to choose");
   const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
+  if (table && table->rows == 0) table = NULL;
   ep_status split_status =
-      splits_count(data, table && table->rows > 0 ? table : NULL,
-                   out->target_missing + out->dropped_rows, found.rows, rows, &error);
+      data->window.length > 0
+          ? windows_count(data, table ? meta : NULL, rows, &out->series_gaps, &error)
+          : splits_count(data, table, out->target_missing + out->dropped_rows, found.rows, rows,
+                         &error);
   if (split_status != EP_OK) return problem_add(data, split_status, &error, problem);
   if (status != EP_OK) return status;
   out->train_rows = rows[EP_SPLIT_TRAIN];

@@ -1,15 +1,10 @@
 #include "engine/data/sources/kept_rows.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "engine/data/arrays/table.h"
 #include "engine/data/columns/rules.h"
-#include "engine/data/datasets/part_writer.h"
+#include "engine/data/sources/table_walk.h"
 
 static bool drops(const ep_column_matcher *matcher, const ep_part *table, int64_t column) {
   char name[EP_LIMIT_NAME_BYTES + 1];
@@ -55,35 +50,15 @@ static ep_status row_visit(void *context, const uint8_t *row, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status rows_read(const char *folder, counting *found, ep_error *error) {
-  char path[EP_PATH_BYTES];
-  ep_table table;
-  size_t values_offset;
-  ep_status status = ep_part_path(folder, EP_SPLIT_TRAIN, EP_ROLE_TABLE, path, error);
-  if (status != EP_OK) return status;
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-  status = ep_table_peek(file, path, &table, &values_offset, error);
-  for (int64_t i = 0; i < found->count && status == EP_OK; i++)
-    if (found->column[i] >= table.columns)
-      status = ep_fail(error, EP_DATA, "%s is not what was said of it", path);
-  if (status == EP_OK) {
-    found->dtype = table.dtype;
-    status = ep_table_walk(file, &table, values_offset, row_visit, found, error);
-  }
-  close(file);
-  return status;
-}
-
 ep_status ep_kept_rows_count(const ep_data_spec *data, const ep_dataset_meta *meta, int64_t target,
                              int64_t *rows, ep_error *error) {
   const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   int64_t *column;
-  counting found = {0};
+  counting found = {.dtype = table->dtype};
   ep_status status = ep_needed_columns_find(data, table, target, &column, &found.count, error);
   found.column = column;
   if (status == EP_OK && found.count > 1)
-    status = rows_read(meta->folder, &found, error);
+    status = ep_main_table_walk(data, meta, row_visit, &found, error);
   else if (status == EP_OK)
     found.rows = table->rows - (found.count == 1 ? table->column[column[0]].missing : 0);
   free(column);

@@ -62,12 +62,14 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, const c
   const ep_job_spec *spec = checked->spec;
   ep_job_spec *labels = checked->sweep ? &checked->sweep->labels : checked->spec;
   double trainings = checked->sweep ? (double)checked->epochs : 1;
+  double max_seconds = checked->sweep ? checked->sweep->max_seconds : spec->max_seconds;
   *row = (ep_job_row){.name = labels->name,
                       .state = EP_STATE_QUEUED,
                       .priority = labels->priority,
                       .pinned = labels->pinned,
                       .private = labels->private,
                       .ttl_seconds = labels->ttl_seconds,
+                      .max_seconds = max_seconds,
                       .spec = checked->text,
                       .tags = checked->tags,
                       .epochs = checked->epochs,

@@ -169,7 +169,7 @@ int ep_trials_workers(const ep_live_job *job) {
   int64_t most = runs ? job->helpers_wanted + 1 : EP_LIMIT_SWEEP_WORKERS;
   if (!runs && !job->shareable) return 1;
   if (job->workers > 0 && job->workers < most) most = job->workers;
-  const double all = ep_live_left_seconds(job) * (isnan(job->eta_seconds) ? 1 : job->helpers + 1);
+  const double all = ep_live_work_seconds(job) * (isnan(job->eta_seconds) ? 1 : job->helpers + 1);
   const double useful = ceil(all / WORTH_SECONDS);
   if (useful < (double)most) most = (int64_t)useful;
   return most > 1 ? (int)most : 1;

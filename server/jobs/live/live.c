@@ -6,6 +6,7 @@
 
 #include "api/spec/slurm.h"
 #include "api/spec/spec.h"
+#include "server/process/clock.h"
 #include "server/process/id.h"
 
 /* FNV-1a, 64 bits (Fowler, Noll, Vo). */
@@ -145,8 +146,15 @@ void ep_live_announce_queue(ep_jobs *jobs) {
   if (ep_subscribers_mark(&jobs->watches, 1, 1)) ep_supervisor_kick(jobs->supervisor);
 }
 
-double ep_live_left_seconds(const ep_live_job *job) {
+double ep_live_work_seconds(const ep_live_job *job) {
   double estimate =
       ep_device_is_cuda(job->row.device) ? job->row.seconds_cuda : job->row.seconds_cpu;
   return isnan(job->eta_seconds) ? estimate : job->eta_seconds;
+}
+
+double ep_live_left_seconds(const ep_live_job *job) {
+  double work = ep_live_work_seconds(job), limit = job->row.max_seconds;
+  if (limit > 0 && job->sweep) /* of a job, an epoch's eta counts in what it has trained */
+    limit = fmax(limit - (double)(ep_clock_steady_us() - job->sweep_us) / 1e6, 0);
+  return job->row.max_seconds > 0 && work > limit ? limit : work;
 }

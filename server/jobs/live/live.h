@@ -40,7 +40,9 @@ uint64_t ep_live_key(const char *id);
 void ep_live_announce(ep_jobs *jobs, const char *id);
 void ep_live_announce_queue(ep_jobs *jobs);
 
-/* What is left of a running job: by its pace, else by its estimate. Locked. */
+/* The work that is left of a running job: by its pace, else by its estimate. Locked. */
+double ep_live_work_seconds(const ep_live_job *job);
+/* How long it still runs: the same, or until its max_seconds are over. Locked. */
 double ep_live_left_seconds(const ep_live_job *job);
 
 #endif

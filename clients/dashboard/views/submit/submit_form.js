@@ -172,6 +172,7 @@ export function specForm({ datasets, devices, onChange }) {
   const device = choice([...new Set(["auto", "cpu", "cuda", ...devices.map(({ id }) => id)])]);
   const schedule = choice(Object.keys(schedules));
   const flip = choice(["yes"], "no");
+  const gaps = choice(["keep"], "cut");
   // A part of the form that few jobs need; it opens by itself where the spec has something of it.
   const part = (title, under, ...children) => {
     const node_ = h("details", { class: "more" }, h("summary", null, title), h("div", { class: "fields" }, children));
@@ -184,7 +185,8 @@ export function specForm({ datasets, devices, onChange }) {
     member("/data/window", "length", "Window", decimal(), { whole: true, hint: "rows of an example" }),
     member("/data/window", "horizon", "Horizon", decimal(), { whole: true, hint: "rows ahead" }),
     member("/data/window", "stride", "Stride", decimal(), { whole: true }),
-    member("/data/window", "group", "Group", text(), { read: () => series.querySelector("#f-data-window-group").value || undefined, hint: "a column: a series a word" }));
+    member("/data/window", "group", "Group", text(), { read: () => series.querySelector("#f-data-window-group").value || undefined, hint: "a column: a series a word" }),
+    member("/data/window", "gaps", "Windows over gaps", gaps, { read: () => gaps.value || undefined, write: (value) => (gaps.value = value === "keep" ? value : "") }));
   const pictures = part("Pictures", ["/data/normalize", "/data/augment"],
     member("/data/normalize", "mean", "Normalize: mean", text(), { hint: "one, or [one, a, channel]" }),
     member("/data/normalize", "std", "Normalize: deviation", text()),

@@ -11,7 +11,8 @@ START_TEST(sixteen_bits_are_stored) {
                           {NULL, {0}}};
   ck_assert_int_eq(items_ingest(items, PICTURES_DEFLATED, NULL, &meta, &error), EP_OK);
   ck_assert_int_eq(meta.part[EP_SPLIT_TRAIN][EP_ROLE_X].dtype, EP_DTYPE_U16);
-  ck_assert_str_eq(meta.notes.text, "values of 16 bits are stored as they are: from 274 to 326 in train");
+  ck_assert_str_eq(meta.notes.text,
+                   "values of 16 bits are stored as they are: from 274 to 326 in train");
   part_is("train.x", 2, VALUES(274, 326));
   ep_dataset_meta_deinit(&meta);
   items[0].file = picture_png_16(low, 1, 2, 1);
@@ -19,8 +20,9 @@ START_TEST(sixteen_bits_are_stored) {
   items[2] = (picture_item){"b/3.png", picture_png_flat(255, 1, 2, 1)};
   ck_assert_int_eq(items_ingest(items, PICTURES_DEFLATED, NULL, &meta, &error), EP_OK);
   ck_assert_str_eq(
-      meta.notes.text, "values of 16 bits are stored as they are: from 274 to 65535 in train; 1 picture "
-                 "of 8 bits is stored times 257, so that white is 65535");
+      meta.notes.text,
+      "values of 16 bits are stored as they are: from 274 to 65535 in train; 1 picture "
+      "of 8 bits is stored times 257, so that white is 65535");
   part_is("train.x", 3, VALUES(274, 326, 65535));
   ep_dataset_meta_deinit(&meta);
 }
