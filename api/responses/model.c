@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base_path.h"
 #include "api/json/fields.h"
 #include "api/json/json.h"
 #include "api/json/writer.h"
@@ -124,8 +125,8 @@ static void outputs_write(ep_writer *writer, const ep_model *model) {
 }
 
 static void model_write(ep_writer *writer, const ep_model *model) {
-  char path[64 + EP_LIMIT_NAME_BYTES];
-  snprintf(path, sizeof path, "/v2/models/%s/infer", model->name);
+  char path[EP_BASE_PATH_BYTES + 64 + EP_LIMIT_NAME_BYTES];
+  snprintf(path, sizeof path, "%s/v2/models/%s/infer", ep_base_path(), model->name);
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "object", "model");
   ep_writer_member_string(writer, "name", model->name);

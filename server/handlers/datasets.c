@@ -157,9 +157,7 @@ static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
   if (status == EP_OK) status = upload_ingest(exchange, &options, part, &created, &error);
   ep_upload_discard(&exchange->request.upload);
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
-  if (created)
-    ep_response_header_add(&exchange->response, "Location", "/v1/datasets/%s",
-                           exchange->request.id);
+  if (created) ep_exchange_locate(exchange, "/v1/datasets/%s", exchange->request.id);
   dataset_respond(exchange, created ? 201 : 200);
   if (exchange->response.status < 300) return EP_ROUTE_DONE;
   ep_response_deinit(&exchange->response);
