@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base_path.h"
 #include "api/executor_name.h"
 #include "api/json/json.h"
 #include "api/json/memory.h"
@@ -70,8 +71,8 @@ void ep_weights_write_reference(ep_writer *writer, const ep_job_result *result, 
     ep_writer_null(writer);
     return;
   }
-  char url[96];
-  snprintf(url, sizeof url, "/v1/jobs/%.64s/weights", job ? job : "");
+  char url[EP_BASE_PATH_BYTES + 96];
+  snprintf(url, sizeof url, "%s/v1/jobs/%.64s/weights", ep_base_path(), job ? job : "");
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "url", url);
   ep_writer_member_string(writer, "sha256", result->weights_sha256);

@@ -167,9 +167,7 @@ static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
     return ep_exchange_problem(exchange, &problem);
   }
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
-  if (created)
-    ep_response_header_add(&exchange->response, "Location", "/v1/datasets/%s",
-                           exchange->request.id);
+  if (created) ep_exchange_locate(exchange, "/v1/datasets/%s", exchange->request.id);
   dataset_respond(exchange, created ? 201 : 200);
   if (exchange->response.status < 300) return EP_ROUTE_DONE;
   ep_response_deinit(&exchange->response);

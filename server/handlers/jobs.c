@@ -112,8 +112,7 @@ ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_sh
     ep_response_deinit(&exchange->response);
     show(exchange, id);
   }
-  ep_response_header_add(&exchange->response, "Location", "/v1/%s/%s", sweep ? "sweeps" : "jobs",
-                         id);
+  ep_exchange_locate(exchange, "/v1/%s/%s", sweep ? "sweeps" : "jobs", id);
   if (repeated) ep_response_header_add(&exchange->response, "Idempotency-Replayed", "true");
   return EP_ROUTE_DONE;
 }

@@ -160,7 +160,7 @@ static ep_route_result job_show(ep_exchange *exchange, const char *job, int code
   if (ep_jobs_get(exchange->server->jobs, job, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_response_take_text(&exchange->response, code, "application/json", text);
-  ep_response_header_add(&exchange->response, "Location", "/v1/jobs/%s", job);
+  ep_exchange_locate(exchange, "/v1/jobs/%s", job);
   return EP_ROUTE_DONE;
 }
 
@@ -197,12 +197,12 @@ static ep_route_result trial_thing(ep_exchange *exchange, const char *thing) {
   const char *quantize = ep_request_query(&exchange->request, "quantize");
   const char *int8 = quantize && strcmp(quantize, "int8") == 0 ? "quantize=int8" : "";
   ep_response_empty(&exchange->response, 307);
-  ep_response_header_add(&exchange->response, "Location", "/v1/jobs/%s/%s%s%.16s%s%s", job, thing,
-                         format ? "?format=" : "", format ? format : "",
-                         !*int8   ? ""
-                         : format ? "&"
-                                  : "?",
-                         int8);
+  ep_exchange_locate(exchange, "/v1/jobs/%s/%s%s%.16s%s%s", job, thing, format ? "?format=" : "",
+                     format ? format : "",
+                     !*int8   ? ""
+                     : format ? "&"
+                              : "?",
+                     int8);
   return EP_ROUTE_DONE;
 }
 

@@ -137,7 +137,7 @@ ROOMS = {
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
     "server/http/access": ("api api/hash api/tokens server/process server/metrics server/http/messages", ""),
     "server/http/framing": ("api api/json server/process server/tls", "gnutls"),
-    "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
+    "server/http": (SERVER + " engine/files server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
                     "gnutls|microhttpd"),
     "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/weights/c engine/data/dialect engine/data/formats engine/data/inputs engine/data/sources "
                         "server/curves server/datasets server/jobs server/plots server/http server/http/messages", ""),
