@@ -34,12 +34,12 @@ static void digit_add(decimal *number, char digit, bool fraction) {
 
 /* The same digits again, one by one, when there are more than a mantissa surely holds: leading
  * zeros are free, digits beyond the 19th are dropped. */
-static __attribute__((noinline)) void long_digits_add(const char *at, const char *end,
+static __attribute__((noinline)) void long_digits_add(const char *at, const char *end, char mark,
                                                       decimal *number) {
   bool fraction = false;
   *number = (decimal){0};
   for (; at < end; at++)
-    if (*at == '.')
+    if (*at == mark)
       fraction = true;
     else
       digit_add(number, *at, fraction);
@@ -76,7 +76,11 @@ static inline const char *digits_take(const char *at, const char *end, uint64_t 
   return at;
 }
 
-/* Digits, point, digits. Returns the byte after them, NULL when the grammar has no such number. */
+static inline char mark_of(ep_number_grammar grammar) {
+  return grammar == EP_NUMBER_CSV_COMMA ? ',' : '.';
+}
+
+/* Digits, mark, digits. Returns the byte after them, NULL when the grammar has no such number. */
 static inline const char *digits_scan(const char *at, const char *end, ep_number_grammar grammar,
                                       decimal *number) {
   const char *start = at;
@@ -84,7 +88,7 @@ static inline const char *digits_scan(const char *at, const char *end, ep_number
   at = digits_take(at, end, &mantissa);
   int64_t whole = at - start, fraction = 0;
   if (grammar == EP_NUMBER_JSON && (whole == 0 || (whole > 1 && *start == '0'))) return NULL;
-  if (at < end && *at == '.') {
+  if (at < end && *at == mark_of(grammar)) {
     const char *first = ++at;
     at = digits_take(at, end, &mantissa);
     fraction = at - first;
@@ -94,7 +98,7 @@ static inline const char *digits_scan(const char *at, const char *end, ep_number
   if (whole + fraction <= 19) /* below 2^64 */
     *number = (decimal){mantissa, -fraction, false};
   else
-    long_digits_add(start, at, number);
+    long_digits_add(start, at, mark_of(grammar), number);
   return at;
 }
 
@@ -150,10 +154,12 @@ static inline bool decimal_to_double(const decimal *number, double *value) {
 
 /* The rare rest goes to the C library, in the C locale whatever the process has. */
 static __attribute__((noinline)) const char *slow_scan(const char *at, const char *end,
-                                                       double *value) {
+                                                       ep_number_grammar grammar, double *value) {
   char text[EP_LIMIT_CSV_FIELD_BYTES + 1];
   memcpy(text, at, (size_t)(end - at));
   text[end - at] = 0;
+  char *mark = strchr(text, mark_of(grammar));
+  if (mark) *mark = '.';
   locale_t locale = newlocale(LC_ALL_MASK, "C", NULL);
   if (!locale) return NULL;
   *value = strtod_l(text, NULL, locale);
@@ -166,12 +172,12 @@ const char *ep_number_scan(const char *at, const char *end, ep_number_grammar gr
   const char *start = at;
   decimal number = {0};
   bool negative = at < end && *at == '-';
-  if (negative || (at < end && *at == '+' && grammar == EP_NUMBER_CSV)) at++;
+  if (negative || (at < end && *at == '+' && grammar != EP_NUMBER_JSON)) at++;
   at = digits_scan(at, end, grammar, &number);
   if (!at) return NULL;
   at = exponent_scan(at, end, &number);
   if (at - start > EP_LIMIT_CSV_FIELD_BYTES) return NULL;
-  if (!decimal_to_double(&number, value)) return slow_scan(start, at, value);
+  if (!decimal_to_double(&number, value)) return slow_scan(start, at, grammar, value);
   if (negative) *value = -*value;
   return at;
 }

@@ -4,8 +4,9 @@
 #define EP_API_JSON_NUMBER_SCAN_H
 
 typedef enum {
-  EP_NUMBER_CSV, /* also "+1", ".5", "1.", "007" */
-  EP_NUMBER_JSON /* RFC 8259 */
+  EP_NUMBER_CSV,       /* also "+1", ".5", "1.", "007" */
+  EP_NUMBER_CSV_COMMA, /* the same with a decimal comma */
+  EP_NUMBER_JSON       /* RFC 8259 */
 } ep_number_grammar;
 
 /* Reads the longest number that starts at `at` and returns the byte after it, or NULL when none

@@ -12,6 +12,8 @@ static void number_holds(const char *text, size_t count, ep_number_grammar gramm
   if (length >= sizeof copy) return;
   memcpy(copy, text, length);
   copy[length] = 0;
+  char *comma = grammar == EP_NUMBER_CSV_COMMA ? strchr(copy, ',') : NULL;
+  if (comma) *comma = '.';
   double wanted = strtod(copy, NULL);
   FUZZ_HOLDS(memcmp(&value, &wanted, sizeof value) == 0);
 }
@@ -19,6 +21,7 @@ static void number_holds(const char *text, size_t count, ep_number_grammar gramm
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   for (size_t i = 0; i < count && i < 64; i++) {
     number_holds((const char *)bytes + i, count - i, EP_NUMBER_CSV);
+    number_holds((const char *)bytes + i, count - i, EP_NUMBER_CSV_COMMA);
     number_holds((const char *)bytes + i, count - i, EP_NUMBER_JSON);
   }
   if (count == 0) return 0; /* ingest refuses nothing at all before a format sees it */

@@ -64,7 +64,7 @@ static void number_write(const style *how, bool minus, unsigned whole, int decim
   *at = 0;
 }
 
-static bool spaces_group(const style *how) {
+static bool clear_group(const style *how) {
   return how->group[0] && how->group[0] != ',' && how->group[0] != '.';
 }
 
@@ -81,7 +81,7 @@ static void row_add(written *out, const style *how, const uint8_t *bytes) {
   number_write(how, minus, whole, decimals, fraction, out->text[out->count++]);
   /* three digits behind one mark are all that can be both */
   bool marks = grouped || decimals > 0;
-  bool both = (!spaces_group(how) && grouped && whole < 1000000 && decimals == 0) ||
+  bool both = (!clear_group(how) && grouped && whole < 1000000 && decimals == 0) ||
               (!grouped && decimals == 3 && whole > 0 && whole < 1000);
   out->shown |= marks && !both;
 }
@@ -130,14 +130,15 @@ static void column_holds(written *from, const char *sign) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   static const char *const signs[] = {"$", "€", "£", "%", "₹", "¥", ""};
   static const char *const gaps[] = {"", " ", "\xC2\xA0", "\xE2\x80\xAF"};
-  static const char *const groups[] = {"", ",", ".", " ", "\xC2\xA0", "\xE2\x80\x89"};
+  static const char *const groups[] = {"",  ",",           ".", " ", "\xC2\xA0", "\xE2\x80\x89",
+                                       "'", "\xE2\x80\x99"};
   enum { HEAD_BYTES = 4, ROW_BYTES = 7 };
   cell_holds((const char *)bytes, count < 200 ? count : 200);
   if (count < HEAD_BYTES + ROW_BYTES) return 0;
   style how = {.sign = signs[bytes[0] % 7],
                .gap = gaps[bytes[1] % 4],
                .before = bytes[1] & 0x80,
-               .group = groups[bytes[2] % 6],
+               .group = groups[bytes[2] % 8],
                .point = bytes[3] & 1 ? ',' : '.'};
   if (how.group[0] == how.point) how.point = how.point == ',' ? '.' : ',';
   written from = {.rows = {1, bytes[3] & 2, rows_walk}};

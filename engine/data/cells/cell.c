@@ -10,19 +10,40 @@
 
 enum { NUMBER_BYTES = 64 }; /* of a number with separators: longer ones are none */
 
-static const char *const kind_names[EP_CELL_KINDS] = {
-    "number", "decimal_comma", "grouped",     "spaced",     "spaced_comma",
-    "iso",    "day_first",     "month_first", "month_name", "time"};
+/* A kind is a row: of numbers their marks, of the others the form of the date. */
+static const struct {
+  const char *name;
+  ep_cell_marks marks;
+  ep_date_form date;
+} kinds[EP_CELL_KINDS] = {
+    [EP_CELL_NUMBER] = {"number", {'.', 0}, 0},
+    [EP_CELL_DECIMAL_COMMA] = {"decimal_comma", {',', '.'}, 0},
+    [EP_CELL_GROUPED] = {"grouped", {'.', ','}, 0},
+    [EP_CELL_SPACED] = {"spaced", {'.', ' '}, 0},
+    [EP_CELL_SPACED_COMMA] = {"spaced_comma", {',', ' '}, 0},
+    [EP_CELL_APOSTROPHE] = {"apostrophe", {'.', '\''}, 0},
+    [EP_CELL_APOSTROPHE_COMMA] = {"apostrophe_comma", {',', '\''}, 0},
+    [EP_CELL_ISO_DATE] = {"iso", {0}, EP_DATE_ISO},
+    [EP_CELL_DAY_FIRST] = {"day_first", {0}, EP_DATE_DAY_FIRST},
+    [EP_CELL_MONTH_FIRST] = {"month_first", {0}, EP_DATE_MONTH_FIRST},
+    [EP_CELL_MONTH_NAME] = {"month_name", {0}, EP_DATE_MONTH_NAME},
+    [EP_CELL_TIME] = {"time", {0}, EP_DATE_TIME},
+};
 
 const char *ep_cell_kind_name(ep_cell_kind kind) {
   assert(kind < EP_CELL_KINDS);
-  return kind_names[kind];
+  return kinds[kind].name;
 }
 
 int ep_cell_kind_from_name(const char *name) {
   for (int kind = 0; kind < EP_CELL_KINDS; kind++)
-    if (strcmp(kind_names[kind], name) == 0) return kind;
+    if (strcmp(kinds[kind].name, name) == 0) return kind;
   return -1;
+}
+
+ep_cell_marks ep_cell_kind_marks(ep_cell_kind kind) {
+  assert(ep_cell_kind_is_number(kind));
+  return kinds[kind].marks;
 }
 
 bool ep_cell_is_missing(const char *text, size_t bytes) {
@@ -45,27 +66,6 @@ const char *ep_cell_trim(const char *text, size_t *bytes) {
   return text;
 }
 
-static bool is_infinite(const char *text, size_t bytes) {
-  if (bytes > 0 && (*text == '+' || *text == '-')) {
-    text++;
-    bytes--;
-  }
-  if (bytes == 0 || (*text | 0x20) != 'i') return false; /* as most cells are not */
-  return (bytes == 3 && strncasecmp(text, "inf", 3) == 0) ||
-         (bytes == 8 && strncasecmp(text, "infinity", 8) == 0);
-}
-
-static bool number_read(const char *text, size_t bytes, double *value) {
-  double found;
-  if (is_infinite(text, bytes)) {
-    *value = *text == '-' ? -INFINITY : INFINITY;
-    return true;
-  }
-  if (ep_number_scan(text, text + bytes, EP_NUMBER_CSV, &found) != text + bytes) return false;
-  *value = found;
-  return true;
-}
-
 static size_t digits_count(const char *at, const char *end) {
   const char *first = at;
   while (at < end && *at >= '0' && *at <= '9') at++;
@@ -81,60 +81,70 @@ size_t ep_cell_space_bytes(const char *at, const char *end) {
              : 0;
 }
 
-static size_t group_bytes(const char *at, const char *end, char group) {
-  if (group == ' ') return ep_cell_space_bytes(at, end);
-  return at < end && *at == group;
+/* The bytes of the mark between two groups; 0: there is none. */
+static size_t thousands_bytes(const char *at, const char *end, char thousands) {
+  if (thousands == ' ') return ep_cell_space_bytes(at, end);
+  if (thousands == '\'' && end - at >= 3 && memcmp(at, "\xE2\x80\x99", 3) == 0) return 3;
+  return at < end && *at == thousands;
 }
 
-/* 1.234.567,89 with these two characters: groups of three digits, or no groups at all. 0.123 has
- * none: nobody writes a thousand so. */
-static bool separated_read(const char *text, size_t bytes, char group, char decimal,
-                           double *value) {
-  char plain[NUMBER_BYTES + 1];
-  const char *at = text, *end = text + bytes;
-  size_t used = 0;
-  if (bytes == 0 || bytes > NUMBER_BYTES) return false;
-  if (*at == '-' || *at == '+') plain[used++] = *at++;
-  size_t digits = digits_count(at, end);
-  bool phone = group == ' ' && *text == '+'; /* +34 612 345 678 */
-  bool groups = digits >= 1 && digits <= 3 && *at != '0' && !phone;
-  if (digits == 0) return false;
+/* Digits with marks between groups of three, without a sign. */
+static bool grouped_read(ep_cell_marks marks, const char *at, const char *end, double *value) {
+  char plain[NUMBER_BYTES];
+  size_t used = 0, digits = digits_count(at, end), between;
+  if (end - at > NUMBER_BYTES || digits < 1 || digits > 3 || *at == '0') return false;
   for (;;) {
     memcpy(plain + used, at, digits);
     used += digits;
     at += digits;
-    size_t between = groups ? group_bytes(at, end, group) : 0;
+    between = thousands_bytes(at, end, marks.thousands);
     if (between == 0) break;
     at += between;
     digits = digits_count(at, end);
     if (digits != 3) return false;
   }
-  if (at < end && *at == decimal) {
-    digits = digits_count(++at, end);
+  if (at < end && *at == marks.decimal) {
+    digits = digits_count(at + 1, end);
     if (digits == 0) return false;
     plain[used++] = '.';
-    memcpy(plain + used, at, digits);
+    memcpy(plain + used, at + 1, digits);
     used += digits;
-    at += digits;
+    at += digits + 1;
   }
-  return at == end && number_read(plain, used, value);
+  return at == end && ep_number_scan(plain, plain + used, EP_NUMBER_CSV, value);
+}
+
+static bool is_infinity(const char *at, size_t bytes) {
+  return (bytes == 3 && strncasecmp(at, "inf", 3) == 0) ||
+         (bytes == 8 && strncasecmp(at, "infinity", 8) == 0);
+}
+
+bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t bytes,
+                         double *value) {
+  const char *at = text, *end = text + bytes;
+  ep_number_grammar grammar = decimal == ',' ? EP_NUMBER_CSV_COMMA : EP_NUMBER_CSV;
+  double found;
+  if (ep_number_scan(at, end, grammar, &found) == end) { /* as most cells are */
+    *value = found;
+    return true;
+  }
+  bool ascii = at < end && (*at == '-' || *at == '+');
+  bool minus = bytes > 3 && memcmp(at, "\xE2\x88\x92", 3) == 0; /* U+2212 */
+  at += minus ? 3 : ascii;
+  if (at == end || *at == '-' || *at == '+') return false;
+  if (is_infinity(at, (size_t)(end - at)))
+    found = INFINITY;
+  else if (!(minus && ep_number_scan(at, end, grammar, &found) == end) &&
+           (thousands == 0 || (thousands == ' ' && *text == '+') ||
+            !grouped_read((ep_cell_marks){decimal, thousands}, at, end, &found)))
+    return false;
+  *value = minus || *text == '-' ? -found : found;
+  return true;
 }
 
 bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *value) {
-  switch (kind) {
-  case EP_CELL_NUMBER: return number_read(text, bytes, value);
-  case EP_CELL_DECIMAL_COMMA: return separated_read(text, bytes, '.', ',', value);
-  case EP_CELL_GROUPED:
-    return number_read(text, bytes, value) || separated_read(text, bytes, ',', '.', value);
-  case EP_CELL_SPACED:
-    return number_read(text, bytes, value) || separated_read(text, bytes, ' ', '.', value);
-  case EP_CELL_SPACED_COMMA: return separated_read(text, bytes, ' ', ',', value);
-  case EP_CELL_ISO_DATE: return ep_date_read(EP_DATE_ISO, text, bytes, value);
-  case EP_CELL_DAY_FIRST: return ep_date_read(EP_DATE_DAY_FIRST, text, bytes, value);
-  case EP_CELL_MONTH_FIRST: return ep_date_read(EP_DATE_MONTH_FIRST, text, bytes, value);
-  case EP_CELL_MONTH_NAME: return ep_date_read(EP_DATE_MONTH_NAME, text, bytes, value);
-  case EP_CELL_TIME: return ep_date_read(EP_DATE_TIME, text, bytes, value);
-  case EP_CELL_KINDS: break;
-  }
-  return false;
+  assert(kind < EP_CELL_KINDS);
+  if (!ep_cell_kind_is_number(kind)) return ep_date_read(kinds[kind].date, text, bytes, value);
+  ep_cell_marks marks = kinds[kind].marks;
+  return ep_cell_number_read(marks.decimal, marks.thousands, text, bytes, value);
 }

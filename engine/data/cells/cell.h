@@ -9,11 +9,13 @@
 /* How the cells of a column may be written. Where two kinds read all cells, the first counts; days
  * and months that could be either are no dates. */
 typedef enum {
-  EP_CELL_NUMBER,        /* 1234.5, 1e3; "inf" and 1e400 are infinite */
-  EP_CELL_DECIMAL_COMMA, /* 1234,5 and 1.234,5 */
-  EP_CELL_GROUPED,       /* 1,234.5; and all that EP_CELL_NUMBER is */
-  EP_CELL_SPACED,        /* 1 234.5, not behind a plus; and all that EP_CELL_NUMBER is */
-  EP_CELL_SPACED_COMMA,  /* 1 234,5, not behind a plus */
+  EP_CELL_NUMBER,           /* 1234.5 */
+  EP_CELL_DECIMAL_COMMA,    /* 1234,5 and 1.234,5 */
+  EP_CELL_GROUPED,          /* 1234.5 and 1,234.5 */
+  EP_CELL_SPACED,           /* 1234.5 and 1 234.5 */
+  EP_CELL_SPACED_COMMA,     /* 1234,5 and 1 234,5 */
+  EP_CELL_APOSTROPHE,       /* 1234.5 and 1'234.5 */
+  EP_CELL_APOSTROPHE_COMMA, /* 1234,5 and 1'234,5 */
   EP_CELL_ISO_DATE,
   EP_CELL_DAY_FIRST,
   EP_CELL_MONTH_FIRST,
@@ -22,8 +24,8 @@ typedef enum {
   EP_CELL_KINDS
 } ep_cell_kind;
 
-/* "number", "decimal_comma", "grouped", "spaced", "spaced_comma", "iso", "day_first",
- * "month_first", "month_name", "time". */
+/* "number", "decimal_comma", "grouped", "spaced", "spaced_comma", "apostrophe",
+ * "apostrophe_comma", "iso", "day_first", "month_first", "month_name", "time". */
 const char *ep_cell_kind_name(ep_cell_kind kind);
 int ep_cell_kind_from_name(const char *name); /* -1 when there is none */
 
@@ -39,8 +41,25 @@ size_t ep_cell_space_bytes(const char *at, const char *end);
 
 /* Whether it is one of numbers. */
 static inline bool ep_cell_kind_is_number(ep_cell_kind kind) {
-  return kind <= EP_CELL_SPACED_COMMA;
+  return kind <= EP_CELL_APOSTROPHE_COMMA;
 }
+
+/* The marks of a number. */
+typedef struct {
+  char decimal; /* '.' or ',' */
+  char
+      thousands; /* 0: none; ',', '.', ' ' (any that ep_cell_space_bytes knows), '\'' (or U+2019) */
+} ep_cell_marks;
+
+/* Of a kind of numbers. */
+ep_cell_marks ep_cell_kind_marks(ep_cell_kind kind);
+
+/* Reads all of the text as a number: a sign (-, +, U+2212), digits, the decimal mark, an exponent;
+ * or with the mark of thousands between all groups of three digits, without an exponent. No groups
+ * behind a leading 0, and none of spaces behind a plus: +34 612 345 678 is a phone number. "inf"
+ * and 1e400 are infinite. False, and nothing written, when it is not a number with these marks. */
+bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t bytes,
+                         double *value);
 
 /* Reads all of the text. False, and nothing written, when it is not of that kind. */
 bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *value);

@@ -45,11 +45,19 @@ static const char *spaces_drop(const char *at, const char *end) {
   return kept;
 }
 
+/* Takes a sign of the number at *at: -, + or U+2212, which becomes a -. */
+static bool minus_take(const char **at, const char *end, parts *out) {
+  bool wide = end - *at >= 3 && memcmp(*at, "\xE2\x88\x92", 3) == 0;
+  if (!wide && (*at == end || (**at != '-' && **at != '+'))) return false;
+  out->number[out->bytes++] = wide ? '-' : **at;
+  *at += wide ? 3 : 1;
+  return true;
+}
+
 static bool parts_find(const char *at, size_t bytes, parts *out) {
   const char *end = at + bytes;
-  bool minus = at < end && (*at == '-' || *at == '+');
   out->bytes = 0;
-  if (minus) out->number[out->bytes++] = *at++;
+  bool minus = minus_take(&at, end, out);
   size_t first = sign_bytes(at, end), last = last_sign_bytes(at, end);
   if ((first > 0) == (last > 0)) return false;
   const char *sign = first ? at : end - last;
@@ -57,7 +65,7 @@ static bool parts_find(const char *at, size_t bytes, parts *out) {
   out->unit[first + last] = 0;
   at = first ? spaces_skip(at + first, end) : at;
   end = last ? spaces_drop(at, end - last) : end;
-  if (first && !minus && at < end && (*at == '-' || *at == '+')) out->number[out->bytes++] = *at++;
+  if (first && !minus) minus_take(&at, end, out);
   size_t left = (size_t)(end - at);
   /* no infinity, and no second minus */
   if (left == 0 || out->bytes + left > NUMBER_BYTES || !strchr("0123456789.,", *at)) return false;

@@ -92,13 +92,17 @@ static uint32_t unit_kinds_of(ep_unit_cells *unit, const ep_table_cell *value) {
   return 1u << HAS_UNIT;
 }
 
+static bool is_comma_kind(int kind) {
+  return ep_cell_kind_is_number((ep_cell_kind)kind) &&
+         ep_cell_kind_marks((ep_cell_kind)kind).decimal == ',';
+}
+
 /* Of a cell that is no plain number. */
 static uint32_t kinds_of(const passes *pass, const ep_table_cell *value) {
   uint32_t kinds = 1u << SEEN | unit_kinds_of(&pass->types[value->column].unit, value);
   double unused;
   for (int kind = EP_CELL_NUMBER + 1; kind < EP_CELL_KINDS; kind++) {
-    bool comma = kind == EP_CELL_DECIMAL_COMMA || kind == EP_CELL_SPACED_COMMA;
-    if (comma && !pass->decimal_commas) continue;
+    if (is_comma_kind(kind) && !pass->decimal_commas) continue;
     bool reads = ep_cell_read((ep_cell_kind)kind, value->text, value->bytes, &unused);
     kinds |= (uint32_t)reads << kind;
   }
@@ -159,9 +163,11 @@ static ep_status kinds_count(void *context, const ep_table_cell *value, ep_error
     type->accepted[EP_CELL_NUMBER]++;              /* which is no date */
     type->accepted[EP_CELL_GROUPED]++;
     type->accepted[EP_CELL_SPACED]++;
-    for (int i = 0; pass->decimal_commas && i < 2; i++) {
-      ep_cell_kind kind = i ? EP_CELL_SPACED_COMMA : EP_CELL_DECIMAL_COMMA;
-      if (!ep_cell_read(kind, value->text, value->bytes, &other)) continue;
+    type->accepted[EP_CELL_APOSTROPHE]++;
+    for (int kind = 0; pass->decimal_commas && ep_cell_kind_is_number((ep_cell_kind)kind); kind++) {
+      if (!is_comma_kind(kind) ||
+          !ep_cell_read((ep_cell_kind)kind, value->text, value->bytes, &other))
+        continue;
       type->accepted[kind]++;
       type->thousands += other != *out;
     }
@@ -218,14 +224,13 @@ static ep_cell_kind kind_choose(ep_column_cells *type) {
 static ep_cell_kind unit_kind_choose(ep_column_cells *type) {
   const int64_t *accepted = type->unit.accepted;
   int best = 0;
-  int64_t bare = 0;
+  int64_t bare = 0, points = 0, commas = 0;
   for (int kind = 0; ep_cell_kind_is_number((ep_cell_kind)kind); kind++) {
+    int64_t *marked = is_comma_kind(kind) ? &commas : &points;
+    *marked = larger(*marked, accepted[kind]);
     if (accepted[kind] > accepted[best]) best = kind;
     bare = larger(bare, type->accepted[kind]);
   }
-  int64_t points = larger(larger(accepted[EP_CELL_NUMBER], accepted[EP_CELL_GROUPED]),
-                          accepted[EP_CELL_SPACED]),
-          commas = larger(accepted[EP_CELL_DECIMAL_COMMA], accepted[EP_CELL_SPACED_COMMA]);
   if (type->unit.cells == 0 || !is_column(type, type->unit.cells + bare)) return EP_CELL_KINDS;
   type->number_fault = type->unit.others                            ? EP_NUMBER_FAULT_SIGNS
                        : !is_column(type, type->unit.cells)         ? EP_NUMBER_FAULT_BARE

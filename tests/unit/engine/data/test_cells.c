@@ -20,6 +20,9 @@ START_TEST(missing_words_are_known) {
 }
 END_TEST
 
+#define MINUS "\xE2\x88\x92" /* U+2212 */
+#define QUOTE "\xE2\x80\x99" /* U+2019 */
+
 static const struct {
   const char *text;
   ep_cell_kind kind;
@@ -32,14 +35,47 @@ static const struct {
     {"1,5", EP_CELL_NUMBER, NAN},
     {"1 5", EP_CELL_NUMBER, NAN},
     {"info", EP_CELL_NUMBER, NAN},
+    {MINUS "1.5", EP_CELL_NUMBER, -1.5},
+    {MINUS "1e-3", EP_CELL_NUMBER, -0.001},
+    {MINUS "inf", EP_CELL_NUMBER, -INFINITY},
+    {MINUS "1.234,5", EP_CELL_DECIMAL_COMMA, -1234.5},
+    {MINUS MINUS "1", EP_CELL_NUMBER, NAN},
+    {MINUS "-1", EP_CELL_NUMBER, NAN},
+    {"-" MINUS "1", EP_CELL_NUMBER, NAN},
+    {"1" MINUS, EP_CELL_NUMBER, NAN},
+    {MINUS, EP_CELL_NUMBER, NAN},
+    {"\xE2\x80\x93"
+     "5",
+     EP_CELL_NUMBER, NAN}, /* an en dash */
+    {"5-", EP_CELL_NUMBER, NAN},
+    {"(1.5)", EP_CELL_NUMBER, NAN},
+    {"5 kg", EP_CELL_NUMBER, NAN},
+    {"--", EP_CELL_NUMBER, NAN},
+    {"+", EP_CELL_GROUPED, NAN},
+    {"+-1", EP_CELL_GROUPED, NAN},
+    {"<0.05", EP_CELL_NUMBER, NAN},
+    {"#DIV/0!", EP_CELL_NUMBER, NAN},
+    {"1'234.5", EP_CELL_APOSTROPHE, 1234.5},
+    {"-12" QUOTE "345" QUOTE "678", EP_CELL_APOSTROPHE, -12345678},
+    {"1e3", EP_CELL_APOSTROPHE, 1000},
+    {"1'23", EP_CELL_APOSTROPHE, NAN},
+    {"1234'567", EP_CELL_APOSTROPHE, NAN},
+    {"1'234,5", EP_CELL_APOSTROPHE, NAN},
+    {"'234", EP_CELL_APOSTROPHE, NAN},
+    {"1'234,5", EP_CELL_APOSTROPHE_COMMA, 1234.5},
+    {"1'234", EP_CELL_GROUPED, NAN},
     {"1,5", EP_CELL_DECIMAL_COMMA, 1.5},
     {"-1.234.567,89", EP_CELL_DECIMAL_COMMA, -1234567.89},
     {"1.234", EP_CELL_DECIMAL_COMMA, 1234},
     {"1234", EP_CELL_DECIMAL_COMMA, 1234},
     {"1.23", EP_CELL_DECIMAL_COMMA, NAN},
     {"1234.567", EP_CELL_DECIMAL_COMMA, NAN},
-    {"1,", EP_CELL_DECIMAL_COMMA, NAN},
-    {",5", EP_CELL_DECIMAL_COMMA, NAN},
+    {"1,", EP_CELL_DECIMAL_COMMA, 1},
+    {",5", EP_CELL_DECIMAL_COMMA, 0.5},
+    {"1,5e-3", EP_CELL_DECIMAL_COMMA, 0.0015},
+    {"1.234,", EP_CELL_DECIMAL_COMMA, NAN},
+    {"1.234,5e3", EP_CELL_DECIMAL_COMMA, NAN},
+    {"-inf", EP_CELL_DECIMAL_COMMA, -INFINITY},
     {"1,2,3", EP_CELL_DECIMAL_COMMA, NAN},
     {"1,234", EP_CELL_GROUPED, 1234},
     {"+12,345,678.25", EP_CELL_GROUPED, 12345678.25},
@@ -141,6 +177,35 @@ static const struct {
     {"12:30 XM", EP_CELL_TIME, NAN},
 };
 
+/* Any pair of marks, not only those of a kind; what is not read leaves the value alone. */
+START_TEST(numbers_have_the_marks_that_were_given) {
+  static const struct {
+    char decimal, thousands;
+    const char *text;
+    double value;
+  } cases[] = {
+      {'.', 0, "1234.5", 1234.5}, {'.', 0, "1,234", NAN}, {',', 0, "1234,5", 1234.5},
+      {',', 0, "1.234", NAN},     {',', 0, "1.5", NAN},   {',', 0, "1,234", 1.234},
+      {'.', 0, "1 234", NAN},     {',', 0, "", NAN},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double value = -7, none = cases[i].value;
+    const char *text = cases[i].text;
+    bool read =
+        ep_cell_number_read(cases[i].decimal, cases[i].thousands, text, strlen(text), &value);
+    ck_assert_msg(read == !isnan(none), "%s", text);
+    ck_assert_msg(value == (isnan(none) ? -7 : none), "%s: %.17g", text, value);
+  }
+}
+END_TEST
+
+START_TEST(kinds_have_names) {
+  for (int kind = 0; kind < EP_CELL_KINDS; kind++)
+    ck_assert_int_eq(ep_cell_kind_from_name(ep_cell_kind_name((ep_cell_kind)kind)), kind);
+  ck_assert_int_eq(ep_cell_kind_from_name("roman"), -1);
+}
+END_TEST
+
 START_TEST(cells_are_read) {
   double value = -7, none = cells[_i].value;
   const char *text = cells[_i].text;
@@ -162,6 +227,9 @@ static const struct {
     {"$ -10", "$", EP_CELL_NUMBER, -10},
     {"+10$", "$", EP_CELL_NUMBER, 10},
     {"$.5", "$", EP_CELL_NUMBER, 0.5},
+    {MINUS "$10", "$", EP_CELL_NUMBER, -10},
+    {"$ " MINUS "10", "$", EP_CELL_NUMBER, -10},
+    {MINUS "$-10", "$", EP_CELL_NUMBER, NAN},
     {"$1,234.50", "$", EP_CELL_GROUPED, 1234.5},
     {"1.234,50\xC2\xA0€", "€", EP_CELL_DECIMAL_COMMA, 1234.5},
     {"1\xE2\x80\xAF"
@@ -230,6 +298,8 @@ END_TEST
 EP_SUITE("cells") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, missing_words_are_known);
+  tcase_add_test(all, kinds_have_names);
+  tcase_add_test(all, numbers_have_the_marks_that_were_given);
   tcase_add_loop_test(all, cells_are_read, 0, sizeof cells / sizeof *cells);
   tcase_add_loop_test(all, numbers_with_a_sign_are_read, 0, sizeof numbers / sizeof *numbers);
   tcase_add_test(all, numbers_with_a_sign_have_a_length);

@@ -10,13 +10,23 @@ static const char *scanned(const char *text, ep_number_grammar grammar, double *
   return ep_number_scan(text, text + strlen(text), grammar, value);
 }
 
-/* Bit for bit what the C library reads. */
-static void number_check(const char *text) {
-  double value = -1, wanted = strtod(text, NULL);
-  const char *end = scanned(text, EP_NUMBER_CSV, &value);
+static void read_check(const char *text, ep_number_grammar grammar, double wanted) {
+  double value = -1;
+  const char *end = scanned(text, grammar, &value);
   ck_assert_msg(end == text + strlen(text), "%s is not read to its end", text);
   ck_assert_msg(memcmp(&value, &wanted, sizeof value) == 0, "%s: %a, wanted %a", text, value,
                 wanted);
+}
+
+/* Bit for bit what the C library reads, with a point and with a comma. */
+static void number_check(const char *text) {
+  char comma[400];
+  double wanted = strtod(text, NULL);
+  read_check(text, EP_NUMBER_CSV, wanted);
+  snprintf(comma, sizeof comma, "%s", text);
+  char *mark = strchr(comma, '.');
+  if (mark) *mark = ',';
+  read_check(comma, EP_NUMBER_CSV_COMMA, wanted);
 }
 
 START_TEST(numbers_are_nearest_doubles) {
@@ -89,6 +99,7 @@ START_TEST(numbers_end_where_they_end) {
   ck_assert_str_eq(scanned("1e+x", EP_NUMBER_CSV, &value), "e+x");
   ck_assert_str_eq(scanned("0x10", EP_NUMBER_CSV, &value), "x10");
   ck_assert_str_eq(scanned("1.2.3", EP_NUMBER_CSV, &value), ".3");
+  ck_assert_str_eq(scanned("1.2,3", EP_NUMBER_CSV_COMMA, &value), ".2,3");
   static const char *const not_json[] = {"+1", ".5", "5.", "01", "-", "-.5", "1.e5", "00"};
   for (size_t i = 0; i < sizeof not_json / sizeof *not_json; i++)
     ck_assert_msg(!scanned(not_json[i], EP_NUMBER_JSON, &value), "%s", not_json[i]);
