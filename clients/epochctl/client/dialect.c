@@ -58,7 +58,8 @@ void ep_dialect_print(const ep_terminal *terminal, const json_t *dialect) {
   ep_text_table_columns(&table, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
   for (const ep_option *option = options; option->name; option++) {
     const json_t *value = json_object_get(dialect, key_of(option, key));
-    if (!value) continue;
+    bool undecided = json_is_null(value) && strcmp(key, "dates") == 0; /* none is in figures */
+    if (!value || undecided) continue;
     snprintf(text, sizeof text, "--%s", option->name);
     ep_text_table_cell(&table, text, EP_COLOUR_BOLD);
     ep_text_table_cell(&table, value_text(value, text), EP_COLOUR_PLAIN);

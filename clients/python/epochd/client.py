@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Mapp
 from urllib.parse import quote, urlencode, urlsplit
 
 from .arrays import safetensors_header
+from .dialect import dialect_query
 from .errors import problem_read
 from .job import Job
 from .sweep import Sweep, axis_of
@@ -119,13 +120,18 @@ class Client:
         ids = [job.id if isinstance(job, Job) else job for job in jobs]
         return self._json("GET", "/v1/compare?" + urlencode({"jobs": ",".join(ids), "max_points": max_points}, safe=","))
 
-    def upload(self, name: str, source: Any, visibility: Optional[str] = None) -> Dict[str, Any]:
+    def upload(self, name: str, source: Any, visibility: Optional[str] = None, **dialect: Any) -> Dict[str, Any]:
         """Uploads a dataset. `source` is a file's path, an open binary file, bytes, or a mapping of arrays.
 
         Arrays are called x and y, or x_train, y_train, x_test, y_test, x_val, y_val; under the names of a
         model's tensors they are weights for `model.init`. Files are streamed.
-        visibility: "private", for its owner and admins alone, or "public"; the daemon's default unless given."""
-        path = f"/v1/datasets/{quote(name, safe='')}" + (f"?visibility={visibility}" if visibility else "")
+        visibility: "private", for its owner and admins alone, or "public"; the daemon's default unless given.
+        `dialect` are keys of the way a CSV is written that are not to be detected: encoding="windows-1252",
+        delimiter=";", quote="none", header=True, row_names=False, preamble=2, comment="#", decimal=",", thousands=".",
+        missing=["-", "unknown"], dates="day_first". What was found is `dialect` of the answer, with its evidence, and
+        `notes`."""
+        query = {**({"visibility": visibility} if visibility else {}), **dialect_query(dialect)}
+        path = f"/v1/datasets/{quote(name, safe='')}" + (f"?{urlencode(query)}" if query else "")
         headers = {"Content-Type": "application/octet-stream"}
         if isinstance(source, Mapping):
             header, arrays = safetensors_header(source)
@@ -138,6 +144,10 @@ class Client:
         with open(source, "rb") as file:
             headers["Content-Length"] = str(os.fstat(file.fileno()).st_size)
             return self._json("PUT", path, _read(file), headers)
+
+    def dataset(self, name: str) -> Dict[str, Any]:
+        """A dataset: its parts and `columns`; of a CSV `dialect`, how it was read, with the evidence, and `notes`."""
+        return self._json("GET", f"/v1/datasets/{quote(name, safe='')}")
 
     def datasets(self) -> List[Dict[str, Any]]:
         """All datasets, without their columns."""
