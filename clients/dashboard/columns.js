@@ -73,12 +73,14 @@ export function seriesTime(columns, at) {
   return time && columns[at]?.type === "number" ? time.name : null;
 }
 
-// The job of the button "Train". left: the indexes of columns that are no features.
-export function firstJob(dataset, target, left) {
+// The types that a column may be taken for.
+export const columnTypes = ["number", "category", "date", "ignore"];
+
+// The job of the button "Train". types: by the index of a column, one of columnTypes where it is not to be as it was read.
+export function firstJob(dataset, target, types) {
   const data = { dataset: dataset.name };
   if (target !== null) data.target = dataset.columns[target].name ?? target;
-  const exclude = left.filter((i) => i !== target).map((i) => columnName(dataset.columns[i], i));
-  if (exclude.length) data.exclude = exclude;
+  if (types.size) data.columns = Object.fromEntries([...types].map(([i, type]) => [columnName(dataset.columns[i], i), { type }]));
   return { name: dataset.name, data, model: "auto" };
 }
 
@@ -101,12 +103,20 @@ function fits(pattern, name, names) {
   return new RegExp(`^${source}$`, "s").test(name);
 }
 
-// The columns that a job of this data asks for, to predict: [{column, index}].
+// What a column is in a job of this data: an exact name goes before a glob.
+function typeIn(column, name, data, names) {
+  const rules = data.columns ?? {};
+  const rule = rules[name] ?? rules[Object.keys(rules).find((pattern) => fits(pattern, name, names))];
+  return !rule?.type || rule.type === "auto" ? column.type : rule.type;
+}
+
+// The columns that a job of this data asks for, to predict: [{column, index}], each of the type that it has there.
 export function featureColumns(columns, data) {
   const target = targetIndex(columns, data), names = columns.map(columnName);
-  return columns.map((column, index) => ({ column, index })).filter(({ column, index }) => {
-    const name = columnName(column, index);
-    if (column.type === "text" || index === target) return false;
+  const typed = columns.map((column, index) => ({ column: { ...column, type: typeIn(column, names[index], data, names) }, index }));
+  return typed.filter(({ column, index }) => {
+    const name = names[index];
+    if (column.type === "text" || column.type === "ignore" || index === target) return false;
     if (data.features?.length && !data.features.some((pattern) => fits(pattern, name, names))) return false;
     return !(data.exclude ?? []).some((pattern) => fits(pattern, name, names));
   });

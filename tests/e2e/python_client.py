@@ -121,6 +121,16 @@ def uploads(client, x, y):
     job = client.train(json.dumps(dict(line, data={"dataset": "csv"})), progress=False)
     assert job.metrics["train"]["rmse"] < 1e-3, job.metrics
     assert {one["name"] for one in client.datasets()} >= {"line", "csv", "first"}
+    answer = job.predict_csv(path)
+    assert abs(answer["predictions"][0][0] - y[0]) < 1e-2 and len(answer["predictions"]) == 40, answer
+    with open(path, "rb") as file:
+        text = file.read()
+    assert job.predict_csv(text) == job.predict_csv(io.BytesIO(text)) == answer
+    written = client.upload("semicolons", b"1;2\n3;4\n", delimiter=";", header=False)
+    assert written["rows"] == 2 and client.dataset("semicolons")["columns"] == written["columns"], written
+    assert client.upload("semicolons", b"1;2\n3;4\n", delimiter=None, header=True)["rows"] == 1
+    raises(TypeError, lambda: client.upload("semicolons", b"1;2\n3;4\n", separator=";"))
+    raises(TypeError, lambda: job.predict_csv(b"a,b\n1,2\n", separator=";"))
     rows = client.dataset_rows("csv", limit=2, offset=1)
     assert len(rows) == 2 and [*rows[1]] == ["a", "b", "y"] and abs(rows[1]["b"] - x[2][1]) < 1e-12, rows
     many = job.predict([[0.25, 0.5]] * 150_000)  # more than one request may carry

@@ -7,6 +7,7 @@
 #include "api/arguments/input.h"
 #include "api/json/number.h"
 #include "api/limits.h"
+#include "clients/epochctl/client/dialect.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
@@ -119,8 +120,9 @@ static const char *pictures_type(const char *text, size_t bytes) {
 }
 
 /* A table that the server reads itself, as it does an upload: its media type; NULL: another text.
- */
-static const char *table_type(const char *text) {
+ * Of UTF-16 this program reads nothing. */
+static const char *table_type(const char *text, size_t bytes) {
+  if (memchr(text, 0, bytes)) return "text/csv";
   const char *start = text + strspn(text, " \t\r\n"), *line = strchr(start, '\n');
   bool more = line && line[strspn(line, " \t\r\n")] == '{';
   if (*start == '{' && more) return "application/x-ndjson";
@@ -139,7 +141,7 @@ static ep_status named_send(ep_client *client, const char *path, const char *tex
                             bool *sent, json_t **root, ep_error *error) {
   char *body = NULL;
   size_t body_bytes = 0;
-  const char *type = table_type(text);
+  const char *type = table_type(text, bytes);
   *sent = type != NULL;
   if (type) return body_send(client, path, type, text, bytes, root, error);
   ep_status status = ep_named_rows_format(text, bytes, NULL, &body, &body_bytes, error);
@@ -204,6 +206,7 @@ static ep_status files_send(ep_client *client, const ep_arguments *arguments, co
   ep_path_make(path, "/v1/jobs/", id, "/predict");
   if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
   if (threshold) ep_path_query(path, "threshold", threshold);
+  bool is_csv = ep_dialect_query(arguments, path) > 0;
   size_t bytes = 0, future_bytes = 0;
   ep_status status =
       ep_input_read(arguments->words[1], EP_LIMIT_PREDICT_BYTES, &text, &bytes, error);
@@ -213,14 +216,17 @@ static ep_status files_send(ep_client *client, const ep_arguments *arguments, co
     const char *pictures = pictures_type(text, bytes);
     forecast.text = text;
     forecast.future = future;
-    if (forecast.steps > 0 && pictures)
+    if (forecast.steps > 0 && is_csv)
+      status = ep_fail(error, EP_INVALID, "--steps takes plain CSV, without --encoding … --dates");
+    else if (forecast.steps > 0 && pictures)
       status =
           ep_fail(error, EP_INVALID, "a forecast begins with rows of a table, not with pictures");
     else if (forecast.steps > 0)
       status = forecast_send(client, path, id, &forecast, root, error);
+    else if (pictures || is_csv)
+      status = body_send(client, path, pictures ? pictures : "text/csv", text, bytes, root, error);
     else
-      status = pictures ? body_send(client, path, pictures, text, bytes, root, error)
-                        : text_send(client, path, text, bytes, root, error);
+      status = text_send(client, path, text, bytes, root, error);
   }
   free(future);
   free(text);
@@ -248,6 +254,7 @@ static const ep_option OPTIONS[] = {
    .doc = "of two classes: the positive one from this probability on, or from that of the best F1 or the least cost"},
   {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
    .doc = "predict with this checkpoint, also while the job trains"},
+  EP_DIALECT_OPTIONS,
   {.name = "steps", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_PREDICT_STEPS,
    .doc = "forecast a series: so many rows after FILE's last one"},
   {.name = "future", .kind = EP_OPTION_FILE, .value = "FILE",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "clients/epochctl/client/dialect.h"
 #include "clients/epochctl/client/upload.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
@@ -30,16 +31,43 @@ static void dataset_name(const char *file, char out[DATASET_BYTES]) {
 
 static ep_status data_put(ep_client *client, const ep_arguments *arguments, const char *dataset,
                           ep_error *error) {
-  static const char *const queries[] = {"header", "delimiter", "size", "channels", "broken"};
+  static const char *const queries[] = {"size", "channels", "broken"};
   char path[EP_REQUEST_PATH_BYTES];
   json_t *response = NULL;
   ep_path_make(path, "/v1/datasets/", dataset, "");
+  ep_dialect_query(arguments, path);
   for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
     const char *value = ep_arguments_value(arguments, queries[i]);
     if (value) ep_path_query(path, queries[i], value);
   }
   ep_status status = ep_file_upload(client, path, arguments->words[0], &response, error);
   json_decref(response);
+  return status;
+}
+
+/* "NAME=TYPE" into data.columns; a name may hold a "=". */
+static ep_status column_add(json_t *columns, const char *text, ep_error *error) {
+  const char *type = strrchr(text, '=');
+  if (!type || type == text)
+    return ep_fail(error, EP_INVALID, "--column must be NAME=TYPE, not \"%.200s\"", text);
+  json_t *name = json_stringn(text, (size_t)(type - text));
+  json_t *rule = json_pack("{s:s}", "type", type + 1);
+  bool added = name && rule && json_object_set(columns, json_string_value(name), rule) == 0;
+  json_decref(rule);
+  json_decref(name);
+  return added ? EP_OK : ep_fail(error, EP_INVALID, "--column: \"%.200s\" is not UTF-8", text);
+}
+
+static ep_status columns_add(json_t *job, const ep_arguments *arguments, ep_error *error) {
+  ep_status status = EP_OK;
+  json_t *columns = json_object();
+  for (int i = 0; i < arguments->given_count && columns && status == EP_OK; i++)
+    if (strcmp(arguments->given[i].option->name, "column") == 0)
+      status = column_add(columns, arguments->given[i].value, error);
+  if (status == EP_OK && json_object_size(columns) > 0 &&
+      json_object_set(json_object_get(job, "data"), "columns", columns) != 0)
+    status = ep_fail_memory(error);
+  json_decref(columns);
   return status;
 }
 
@@ -50,7 +78,8 @@ static ep_status body_make(const ep_arguments *arguments, const char *dataset, c
   json_t *job = json_pack("{s:s, s:{s:s, s:s*}, s:s}", "name", dataset, "data", "dataset", dataset,
                           "target", target, "model", "auto");
   if (!job) return ep_fail(error, EP_INVALID, "--target: this is no UTF-8");
-  ep_status status = ep_spec_edit(job, arguments, error);
+  ep_status status = columns_add(job, arguments, error);
+  if (status == EP_OK) status = ep_spec_edit(job, arguments, error);
   if (status == EP_OK) status = ep_spec_format(job, body, bytes, error);
   json_decref(job);
   return status;
@@ -95,6 +124,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 static const ep_option OPTIONS[] = {
   {.name = "target", .kind = EP_OPTION_TEXT, .value = "COLUMN",
    .doc = "the name of the column to predict (the last one); by its index: --set /data/target=3"},
+  {.name = "column", .kind = EP_OPTION_TEXT, .value = "NAME=TYPE",
+   .doc = "what a column is taken for: number, category, date or ignore; may be given again"},
   {.name = "dataset", .kind = EP_OPTION_TEXT, .value = "NAME",
    .doc = "the name of the data set on the server (that of the file)"},
   {.name = "set", .kind = EP_OPTION_TEXT, .value = "/POINTER=VALUE",
@@ -102,10 +133,7 @@ static const ep_option OPTIONS[] = {
   {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the job's name"},
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
    .doc = "add a tag; may be given again"},
-  {.name = "header", .kind = EP_OPTION_CHOICE, .value = "true|false",
-   .doc = "whether a CSV's first line has names (detected)"},
-  {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe",
-   .doc = "of a CSV (detected)"},
+  EP_DIALECT_OPTIONS,
   {.name = "size", .kind = EP_OPTION_TEXT, .value = "HxW",
    .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
   {.name = "channels", .kind = EP_OPTION_CHOICE, .value = "1|3",
@@ -125,5 +153,6 @@ const ep_subcommand ep_subcommand_train = {
     "whatever --set gives stays. A data set of that name is replaced. Afterwards it is as with \"epochctl run\".",
   .examples =
     "epochctl train titanic.csv --target survived\n"
+    "epochctl train flats.csv --target rent --column zip=category --column id=ignore\n"
     "epochctl train houses.csv --target price --set /data/test=0.5 --name houses"};
 /* clang-format on */

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Mapp
 from urllib.parse import quote, urlencode, urlsplit
 
 from .arrays import safetensors_header
+from .dialect import dialect_query
 from .errors import problem_read
 from .job import Job
 from .sweep import Sweep, axis_of
@@ -125,9 +126,13 @@ class Client:
         Arrays are called x and y, or x_train, y_train, x_test, y_test, x_val, y_val; under the names of a
         model's tensors they are weights for `model.init`. Files are streamed.
         visibility: "private", for its owner and admins alone, or "public"; the daemon's default unless given.
-        options: how the file is read, as in the query of the upload: size="64x64", channels=1, broken="skip", …"""
-        query = urlencode({"visibility": visibility, **options} if visibility else options)
-        path = f"/v1/datasets/{quote(name, safe='')}" + (f"?{query}" if query else "")
+        `options` are those of the query: size="64x64", channels=1, broken="skip" of pictures, table="name" of JSON; and the
+        keys of the way a CSV is written that are not to be detected: encoding="windows-1252", delimiter=";", quote="none", header=True, row_names=False, preamble=2, comment="#", decimal=",", thousands=".",
+        missing=["-", "unknown"], dates="day_first". What was found is `dialect` of the answer, with its evidence, and
+        `notes`."""
+        of_pictures = {key: options.pop(key) for key in ("size", "channels", "broken", "table") if key in options}
+        query = {**({"visibility": visibility} if visibility else {}), **of_pictures, **dialect_query(options)}
+        path = f"/v1/datasets/{quote(name, safe='')}" + (f"?{urlencode(query)}" if query else "")
         headers = {"Content-Type": "application/octet-stream"}
         if isinstance(source, Mapping):
             header, arrays = safetensors_header(source)
@@ -140,6 +145,10 @@ class Client:
         with open(source, "rb") as file:
             headers["Content-Length"] = str(os.fstat(file.fileno()).st_size)
             return self._json("PUT", path, _read(file), headers)
+
+    def dataset(self, name: str) -> Dict[str, Any]:
+        """A dataset: its parts and `columns`; of a CSV `dialect`, how it was read, with the evidence, and `notes`."""
+        return self._json("GET", f"/v1/datasets/{quote(name, safe='')}")
 
     def datasets(self) -> List[Dict[str, Any]]:
         """All datasets, without their columns."""

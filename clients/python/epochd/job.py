@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional, Union
 from urllib.parse import quote, urlencode
 
 from .arrays import number_of, numpy, read_safetensors, vector
+from .dialect import dialect_query
 from .display import job_html, layers_svg
 from .submission import Submission
 
@@ -120,6 +121,21 @@ class Job(Submission):
             outputs += self._client._json("POST", path, body, retry=True)["predictions"]
         outputs = [[number_of(value) for value in row] for row in outputs]
         return numpy.array(outputs) if numpy is not None else outputs
+
+    def predict_csv(self, source: Any, checkpoint: Checkpoint = None, **dialect: Any) -> Dict[str, Any]:
+        """The daemon's whole answer for a CSV with the names of the columns: `predictions`, of a classifier `classes`
+        and `probabilities`. `source` is a file's path, an open binary file, or bytes. It is read as the file was that
+        the job learnt from, but for the keys of `dialect`: those of `Client.upload`."""
+        if hasattr(source, "read"):
+            text = source.read()
+        elif isinstance(source, (bytes, bytearray)):
+            text = bytes(source)
+        else:
+            with open(source, "rb") as file:
+                text = file.read()
+        query = {**({} if checkpoint is None else {"checkpoint": checkpoint}), **dialect_query(dialect)}
+        path = f"{self._path}/predict" + (f"?{urlencode(query)}" if query else "")
+        return self._client._json("POST", path, text, {"Content-Type": "text/csv"}, retry=True)
 
     def _weights_path(self, checkpoint: Checkpoint) -> str:
         return self._path + ("" if checkpoint is None else f"/checkpoints/{quote(str(checkpoint), safe='')}") + "/weights"

@@ -46,13 +46,27 @@ ep_cell_marks ep_cell_kind_marks(ep_cell_kind kind) {
   return kinds[kind].marks;
 }
 
+/* What R, pandas, spreadsheets, databases and statistical offices write where nothing is known, and
+ * what is not a word of any other meaning: without "none", "nil", "missing", "unknown". */
+static const char *const missing_words[] = {
+    "NA",      "N/A",    "n/a",    "N.A.",   "n.a.",   "#N/A",   "#NA",  "<NA>",
+    "NaN",     "nan",    "NAN",    "+nan",   "-nan",   "-NaN",   "NaT",  "null",
+    "NULL",    "(null)", "(NULL)", "[NULL]", "<null>", "\\N",    "None", "?",
+    "-",       "--",     "---",    "\u2013", "\u2014", ".",      "..",   "#DIV/0!",
+    "#VALUE!", "#REF!",  "#NAME?", "#NUM!",  "#NULL!", "#ERROR!"};
+
+const char *ep_cell_missing_word(size_t number) {
+  return number < sizeof missing_words / sizeof *missing_words ? missing_words[number] : NULL;
+}
+
 bool ep_cell_is_missing(const char *text, size_t bytes) {
-  static const char *const words[] = {"NA",   "N/A",  "n/a",  "NaN",  "nan", "NAN", "+nan", "-nan",
-                                      "-NaN", "null", "NULL", "None", "?",   "-",   ".",    "#N/A"};
+  enum { WORD_BYTES = 7 };
   if (bytes == 0) return true;
-  if (bytes > 4 || !memchr("Nn+-?.#", *text, 7)) return false; /* as most cells are */
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strlen(words[i]) == bytes && memcmp(words[i], text, bytes) == 0) return true;
+  if (bytes > WORD_BYTES || !memchr("Nn+-?.#<([\\\xE2", *text, 12)) return false; /* as most are */
+  if (text[bytes - 1] >= '0' && text[bytes - 1] <= '9') return false;             /* -1.5 */
+  for (size_t i = 0; i < sizeof missing_words / sizeof *missing_words; i++)
+    if (strlen(missing_words[i]) == bytes && memcmp(missing_words[i], text, bytes) == 0)
+      return true;
   return false;
 }
 

@@ -29,8 +29,11 @@ typedef enum {
 const char *ep_cell_kind_name(ep_cell_kind kind);
 int ep_cell_kind_from_name(const char *name); /* -1 when there is none */
 
-/* The words for a cell that is not there: "", NA, ?, … */
+/* The words for a cell that is missing: "", NA, ?, … */
 bool ep_cell_is_missing(const char *text, size_t bytes);
+
+/* These words but "", from 0; NULL behind the last. */
+const char *ep_cell_missing_word(size_t number);
 
 /* Where the text begins without the spaces and tabs around it; *bytes: of what is left. */
 const char *ep_cell_trim(const char *text, size_t *bytes);

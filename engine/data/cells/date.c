@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "engine/data/cells/cell.h"
+
 enum { DAY_SECONDS = 86400, HOUR_SECONDS = 3600, MINUTE_SECONDS = 60 };
 
 /* What is left of a text. */
@@ -10,10 +12,66 @@ typedef struct {
   const char *at, *end;
 } cursor;
 
+typedef struct {
+  int year, month, day;
+  bool basic;     /* 20240131: the time has no colons either */
+  bool year_last; /* Jan 31 23:59:00 2024: the year is still to come */
+} calendar_date;
+
+/* Since midnight, or 1970-01-01. */
+typedef struct {
+  int64_t seconds, nanos;
+} moment;
+
 static bool character_take(cursor *text, char c) {
   if (text->at == text->end || *text->at != c) return false;
   text->at++;
   return true;
+}
+
+/* Any character of the set. */
+static bool one_take(cursor *text, const char *set) {
+  return text->at < text->end && *text->at && strchr(set, *text->at) &&
+         character_take(text, *text->at);
+}
+
+/* One or more. */
+static bool spaces_take(cursor *text) {
+  const char *start = text->at;
+  for (size_t bytes; (bytes = ep_cell_space_bytes(text->at, text->end)) > 0;) text->at += bytes;
+  return text->at > start;
+}
+
+static bool is_digit_next(const cursor *text) {
+  return text->at < text->end && *text->at >= '0' && *text->at <= '9';
+}
+
+static bool is_letter(char c) {
+  return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* The letters at the beginning of the text. */
+static size_t letters_count(const cursor *text) {
+  const char *at = text->at;
+  while (at < text->end && is_letter(*at)) at++;
+  return (size_t)(at - text->at);
+}
+
+/* The number of a name among so many, in any case, that the text begins with, whole or as its first
+ * three letters; -1: none. */
+static int name_take(cursor *text, const char *const *names, int count) {
+  enum { ABBREVIATED = 3 };
+  size_t letters = letters_count(text);
+  if (letters < ABBREVIATED) return -1;
+  for (int i = 0; i < count; i++) {
+    if ((*text->at | 0x20) != *names[i] || strncasecmp(text->at, names[i], letters) != 0) continue;
+    bool whole = names[i][letters] == 0;
+    if (!whole && letters != ABBREVIATED && strcmp(names[i], "september") != 0) return -1;
+    if (!whole && letters > ABBREVIATED + 1) return -1; /* Sept */
+    text->at += letters;
+    return i;
+  }
+  return -1;
 }
 
 /* `least` to `most` digits. */
@@ -34,165 +92,239 @@ int ep_month_days(int64_t year, int month) {
   return days[month - 1] + (month == 2 && is_leap(year));
 }
 
-static bool is_day(int year, int month, int day) {
-  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
-  return day <= ep_month_days(year, month);
+static bool is_day(const calendar_date *date) {
+  if (date->year < 1 || date->month < 1 || date->month > 12 || date->day < 1) return false;
+  return date->day <= ep_month_days(date->year, date->month);
 }
 
 /* Since 1970-01-01. A year begins in March here: the leap day is its last. H. Hinnant,
  * "chrono-Compatible Low-Level Date Algorithms", days_from_civil. */
-static int64_t days_count(int year, int month, int day) {
-  if (month <= 2) year--;
+static int64_t days_count(const calendar_date *date) {
+  int year = date->month <= 2 ? date->year - 1 : date->year, month = date->month;
   int64_t era = year / 400, year_of_era = year % 400;
-  int64_t day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+  int64_t day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + date->day - 1;
   int64_t day_of_era = 365 * year_of_era + year_of_era / 4 - year_of_era / 100 + day_of_year;
   return 146097 * era + day_of_era - 719468;
 }
 
-static bool fraction_take(cursor *text, double *seconds) {
-  double scale = 0.1;
-  const char *first = text->at;
-  for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++) {
-    *seconds += scale * (*text->at - '0');
-    scale /= 10;
-  }
-  return text->at > first;
+/* --- times ---------------------------------------------------------------------------------- */
+
+/* Digits behind the ninth are dropped. */
+static bool fraction_take(cursor *text, int64_t *nanos) {
+  if (!is_digit_next(text)) return false;
+  for (int64_t unit = 100000000; is_digit_next(text); unit /= 10)
+    *nanos += unit * (*text->at++ - '0');
+  return true;
 }
 
-/* " AM", "pm": what the hour becomes. False where the hour is none of a clock of twelve. */
+/* " AM", "pm", "p.m.": what the hour becomes. False where the hour is none of a clock of twelve. */
 static bool half_take(cursor *text, int *hour) {
   cursor left = *text;
-  character_take(&left, ' ');
-  if (left.end - left.at < 2 || (left.at[1] | 0x20) != 'm') return true;
-  char half = (char)(left.at[0] | 0x20);
-  if (half != 'a' && half != 'p') return true;
+  spaces_take(&left);
+  bool after = left.at < left.end && (*left.at | 0x20) == 'p';
+  if (!one_take(&left, "AaPp")) return true;
+  bool points = character_take(&left, '.');
+  if (!one_take(&left, "Mm") || (points && !character_take(&left, '.'))) return true;
   if (*hour < 1 || *hour > 12) return false;
-  *hour = *hour % 12 + (half == 'p' ? 12 : 0);
-  text->at = left.at + 2;
+  *hour = *hour % 12 + (after ? 12 : 0);
+  *text = left;
   return true;
 }
 
-/* HH:MM, HH:MM:SS, HH:MM:SS.fff, HH:MM PM; a second 60 is a leap second. */
-static bool time_take(cursor *text, double *seconds) {
+/* HH:MM, HH:MM:SS, HH:MM:SS.fff, HH:MM PM, without colons if `basic`; a second 60 is a leap second,
+ * 24:00 is the end of the day. */
+static bool time_take(cursor *text, bool basic, moment *out) {
   int hour, minute, second = 0;
-  double fraction = 0;
-  if (!digits_take(text, 1, 2, &hour) || !character_take(text, ':') ||
-      !digits_take(text, 2, 2, &minute))
-    return false;
-  bool exact = character_take(text, ':');
+  out->nanos = 0;
+  if (!digits_take(text, basic ? 2 : 1, 2, &hour)) return false;
+  bool colon = character_take(text, ':');
+  if ((!colon && !basic) || !digits_take(text, 2, 2, &minute)) return false;
+  bool exact = colon ? character_take(text, ':') : is_digit_next(text);
   if (exact && !digits_take(text, 2, 2, &second)) return false;
-  if (exact && character_take(text, '.') && !fraction_take(text, &fraction)) return false;
-  if (!half_take(text, &hour) || hour > 23 || minute > 59 || second > 60) return false;
-  *seconds = HOUR_SECONDS * hour + MINUTE_SECONDS * minute + second + fraction;
+  if (exact && one_take(text, ".,") && !fraction_take(text, &out->nanos)) return false;
+  bool ends_day = hour == 24 && minute == 0 && second == 0 && out->nanos == 0;
+  if (!half_take(text, &hour) || (hour > 23 && !ends_day) || minute > 59 || second > 60)
+    return false;
+  out->seconds = HOUR_SECONDS * hour + MINUTE_SECONDS * minute + second;
   return true;
 }
 
-/* Z, +HH, +HHMM, +HH:MM: what is to be subtracted. */
-static bool offset_take(cursor *text, double *seconds) {
-  int hours, minutes = 0;
-  *seconds = 0;
-  if (character_take(text, 'Z')) return true;
+/* A zone's name, or Z. */
+static bool zone_take(cursor *text, int *hours) {
+  static const struct {
+    const char *name;
+    int hours;
+  } zones[] = {{"Z", 0},    {"UTC", 0},  {"GMT", 0},  {"UT", 0},   {"EST", -5}, {"EDT", -4},
+               {"CST", -6}, {"CDT", -5}, {"MST", -7}, {"MDT", -6}, {"PST", -8}, {"PDT", -7}};
+  size_t letters = letters_count(text);
+  for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+    if (strlen(zones[i].name) != letters || strncasecmp(zones[i].name, text->at, letters) != 0)
+      continue;
+    *hours = zones[i].hours;
+    text->at += letters;
+    return true;
+  }
+  return false;
+}
+
+/* +HH, +HHMM, +HH:MM, and a comment with a zone's name: +0100 (CET). */
+static bool digits_offset_take(cursor *text, int *hours, int *minutes) {
   bool west = character_take(text, '-');
-  if (!west && !character_take(text, '+')) return false;
-  if (!digits_take(text, 2, 2, &hours)) return false;
-  bool more = character_take(text, ':') || text->at < text->end;
-  if (more && !digits_take(text, 2, 2, &minutes)) return false;
-  if (hours > 23 || minutes > 59) return false;
-  *seconds = HOUR_SECONDS * hours + MINUTE_SECONDS * minutes;
-  if (west) *seconds = -*seconds;
+  if ((!west && !character_take(text, '+')) || !digits_take(text, 2, 2, hours)) return false;
+  bool more = character_take(text, ':') || is_digit_next(text);
+  if ((more && !digits_take(text, 2, 2, minutes)) || *hours > 23 || *minutes > 59) return false;
+  if (west) *hours = -*hours;
+  if (west) *minutes = -*minutes;
+  cursor comment = *text;
+  if (!spaces_take(&comment) || !character_take(&comment, '(')) return true;
+  comment.at += letters_count(&comment);
+  if (character_take(&comment, ')')) *text = comment;
   return true;
 }
 
-/* 2024-01-31 or 2024/01/31 */
-static bool iso_date_take(cursor *text, int *year, int *month, int *day) {
-  if (!digits_take(text, 4, 4, year) || text->at == text->end) return false;
-  char separator = *text->at;
-  return (separator == '-' || separator == '/') && character_take(text, separator) &&
-         digits_take(text, 1, 2, month) && character_take(text, separator) &&
-         digits_take(text, 1, 2, day);
+/* What is to be subtracted; 0 where the text does not go on with an offset. */
+static int64_t offset_take(cursor *text) {
+  int hours = 0, minutes = 0;
+  cursor left = *text;
+  spaces_take(&left);
+  if (!zone_take(&left, &hours) && !digits_offset_take(&left, &hours, &minutes)) return 0;
+  *text = left;
+  return HOUR_SECONDS * hours + MINUTE_SECONDS * minutes;
 }
 
-/* Of four digits; of two where the century goes without saying, as in 1/31/99. */
-static bool year_take(cursor *text, bool two_digits, int *year) {
+/* --- dates ---------------------------------------------------------------------------------- */
+
+/* 2024-01-31, with slashes or points; 2024-01 and 2024/01, its first day; 20240131, before a T. */
+static bool iso_date_take(cursor *text, calendar_date *out) {
+  if (!digits_take(text, 4, 4, &out->year) || text->at == text->end) return false;
+  char separator = *text->at;
+  if (is_digit_next(text)) {
+    out->basic = digits_take(text, 2, 2, &out->month) && digits_take(text, 2, 2, &out->day);
+    return out->basic && text->at < text->end && (*text->at | 0x20) == 't';
+  }
+  if (!one_take(text, "-/.")) return false;
+  const char *month = text->at;
+  if (!digits_take(text, 1, 2, &out->month)) return false;
+  out->day = 1; /* 2024.01 is a number */
+  if (text->at == text->end) return separator != '.' && text->at - month == 2;
+  return character_take(text, separator) && digits_take(text, 1, 2, &out->day);
+}
+
+/* Of four digits, or two. */
+static bool year_take(cursor *text, int *year) {
   const char *start = text->at;
   if (digits_take(text, 4, 4, year)) return true;
-  if (!two_digits || text->at - start != 2) return false;
+  if (text->at - start != 2) return false;
   *year += *year < 69 ? 2000 : 1900;
   return true;
 }
 
-/* 31/1/2024, 31/1/24: first, second, year. */
+/* 31/1/2024, 31.1.24: first, second, year. */
 static bool short_date_take(cursor *text, int *first, int *second, int *year) {
   if (!digits_take(text, 1, 2, first) || text->at == text->end) return false;
   char separator = *text->at;
-  return (separator == '/' || separator == '.' || separator == '-') &&
-         character_take(text, separator) && digits_take(text, 1, 2, second) &&
-         character_take(text, separator) && year_take(text, separator == '/', year);
+  return one_take(text, "/.-") && digits_take(text, 1, 2, second) &&
+         character_take(text, separator) && year_take(text, year);
 }
 
-/* "Jan", "January", "jan."; 0: none. */
-static int month_take(cursor *text) {
+/* "Jan", "January", "Sept" */
+static bool month_take(cursor *text, int *month) {
   static const char *const names[] = {"january",   "february", "march",    "april",
                                       "may",       "june",     "july",     "august",
                                       "september", "october",  "november", "december"};
-  enum { LETTERS = 3 };
-  size_t left = (size_t)(text->end - text->at);
-  for (int i = 0; i < 12; i++) {
-    size_t whole = strlen(names[i]);
-    if (left < LETTERS || (*text->at | 0x20) != *names[i] ||
-        strncasecmp(text->at, names[i], LETTERS) != 0)
-      continue;
-    bool all = left >= whole && strncasecmp(text->at, names[i], whole) == 0;
-    text->at += all ? whole : LETTERS;
-    if (!all) character_take(text, '.');
-    return i + 1;
-  }
-  return 0;
+  *month = name_take(text, names, 12) + 1;
+  return *month > 0;
 }
 
-/* " ", "-", ", " */
+/* "Tue, ", "tuesday " */
+static void weekday_skip(cursor *text) {
+  static const char *const names[] = {"monday", "tuesday",  "wednesday", "thursday",
+                                      "friday", "saturday", "sunday"};
+  cursor left = *text;
+  if (name_take(&left, names, 7) < 0) return;
+  bool mark = one_take(&left, ",.");
+  if (spaces_take(&left) || mark) *text = left;
+}
+
+/* " ", "-", ", ", ". " */
 static bool separator_take(cursor *text) {
+  bool taken = one_take(text, ",.-/");
+  return spaces_take(text) || taken;
+}
+
+static bool is_time_next(cursor text) {
+  int hour;
+  return digits_take(&text, 1, 2, &hour) && character_take(&text, ':');
+}
+
+/* Jan 31 2024, 31 Jan 2024, 2024 Jan 31, each with other separators, and a weekday before it. */
+static bool named_date_take(cursor *text, calendar_date *out) {
+  weekday_skip(text);
+  cursor start = *text;
+  if (month_take(text, &out->month)) {
+    if (!separator_take(text) || !digits_take(text, 1, 2, &out->day) || !separator_take(text))
+      return false;
+    out->year_last = is_time_next(*text);
+    return out->year_last || year_take(text, &out->year);
+  }
+  if (digits_take(text, 4, 4, &out->year))
+    return separator_take(text) && month_take(text, &out->month) && separator_take(text) &&
+           digits_take(text, 1, 2, &out->day);
+  *text = start;
+  if (!digits_take(text, 1, 2, &out->day)) return false;
+  separator_take(text); /* or none: 31DEC2024 */
+  if (!month_take(text, &out->month)) return false;
+  separator_take(text);
+  return year_take(text, &out->year);
+}
+
+static bool date_take(ep_date_form form, cursor *text, calendar_date *out) {
+  switch (form) {
+  case EP_DATE_ISO: return iso_date_take(text, out);
+  case EP_DATE_MONTH_NAME: return named_date_take(text, out);
+  case EP_DATE_DAY_FIRST: return short_date_take(text, &out->day, &out->month, &out->year);
+  case EP_DATE_MONTH_FIRST: return short_date_take(text, &out->month, &out->day, &out->year);
+  case EP_DATE_TIME: break;
+  }
+  return false;
+}
+
+/* "T", " ", ", "; of a log: 31/Jan/2024:23:59:00. */
+static bool time_separator_take(ep_date_form form, cursor *text) {
+  if (one_take(text, "Tt") || (form == EP_DATE_MONTH_NAME && character_take(text, ':')))
+    return true;
   bool comma = character_take(text, ',');
-  return character_take(text, ' ') || comma || character_take(text, '-');
+  return spaces_take(text) || comma;
 }
 
-/* Jan 31 2024, 31 Jan 2024, with commas or hyphens. */
-static bool named_date_take(cursor *text, int *year, int *month, int *day) {
-  *month = month_take(text);
-  bool first = *month > 0;
-  if (first && !separator_take(text)) return false;
-  if (!digits_take(text, 1, 2, day) || !separator_take(text)) return false;
-  if (!first) *month = month_take(text);
-  if (*month == 0 || (!first && !separator_take(text))) return false;
-  return digits_take(text, 4, 4, year);
-}
-
-static bool date_take(ep_date_form form, cursor *text, double *seconds) {
-  int year, month, day;
-  bool taken = form == EP_DATE_ISO          ? iso_date_take(text, &year, &month, &day)
-               : form == EP_DATE_MONTH_NAME ? named_date_take(text, &year, &month, &day)
-               : form == EP_DATE_DAY_FIRST  ? short_date_take(text, &day, &month, &year)
-                                            : short_date_take(text, &month, &day, &year);
-  if (!taken || !is_day(year, month, day)) return false;
-  *seconds = (double)(DAY_SECONDS * days_count(year, month, day));
-  return true;
+/* To the microsecond these are whole numbers below 2^53 from 1684 to 2255, so that the division
+ * alone rounds. */
+static double seconds_of(const moment *from) {
+  if (from->nanos % 1000 != 0) return (double)from->seconds + (double)from->nanos / 1e9;
+  return (double)(from->seconds * 1000000 + from->nanos / 1000) / 1e6;
 }
 
 bool ep_date_read(ep_date_form form, const char *text, size_t bytes, double *seconds) {
   cursor left = {text, text + bytes};
-  double date = 0, time = 0, offset = 0;
+  calendar_date date = {0};
+  moment time = {0, 0};
+  int64_t days = 0, offset = 0;
   if (form == EP_DATE_TIME) {
-    if (!time_take(&left, &time) || left.at != left.end) return false;
-    *seconds = time;
-    return true;
-  }
-  if (!date_take(form, &left, &date)) return false;
-  if (left.at < left.end) {
-    if (!character_take(&left, 'T') && !character_take(&left, ' ')) return false;
-    if (!time_take(&left, &time)) return false;
-    if (left.at < left.end && !offset_take(&left, &offset)) return false;
+    if (!time_take(&left, false, &time)) return false;
+  } else {
+    if (!date_take(form, &left, &date)) return false;
+    if (left.at < left.end) {
+      if (!date.year_last && !time_separator_take(form, &left)) return false;
+      if (!time_take(&left, date.basic, &time)) return false;
+      offset = offset_take(&left);
+      if (date.year_last && (!spaces_take(&left) || !digits_take(&left, 4, 4, &date.year)))
+        return false;
+    }
+    if (!is_day(&date)) return false;
+    days = days_count(&date);
   }
   if (left.at != left.end) return false;
-  *seconds = date + time - offset;
+  time.seconds += DAY_SECONDS * days - offset;
+  *seconds = seconds_of(&time);
   return true;
 }

@@ -160,7 +160,7 @@ static bool figures_read(const json_t *object, ep_column_encoding *out) {
 }
 
 static reading column_read(const json_t *object, ep_column_encoding *out) {
-  char type[16], encode[16], form[16];
+  char type[16], encode[16], form[32];
   int found = 0, written = EP_CELL_NUMBER;
   if (!ep_json_get_text(object, "name", out->name, sizeof out->name) ||
       !ep_json_get_text(object, "type", type, sizeof type) ||

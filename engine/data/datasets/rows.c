@@ -87,22 +87,29 @@ static ep_status reader_open(part_reader *reader, const char *folder, const ep_d
   return status == EP_OK ? file_open(reader, path, error) : status;
 }
 
-/* 2024-02-29, 2024-02-29T12:30:00, or, in a column of times of day, 12:30:00; UTC. */
+/* 2024-02-29, 2024-02-29T12:30:00, or, in a column of times of day, 12:30:00, with the microseconds
+ * that there are; UTC. */
 static json_t *date_json(const ep_column *column, double seconds) {
+  enum { MICROS = 1000000 };
   char text[64];
   struct tm tm;
-  double whole = floor(seconds);
-  time_t time = (time_t)whole;
+  int used = 0;
+  int64_t micros = llround(seconds * MICROS), fraction = micros % MICROS;
+  if (fraction < 0) fraction += MICROS;
+  time_t time = (time_t)((micros - fraction) / MICROS);
   bool of_day = column->form == EP_CELL_TIME;
   if (!gmtime_r(&time, &tm)) return json_real(seconds);
-  int used = of_day ? 0
-                    : snprintf(text, sizeof text, "%04d-%02d-%02d", tm.tm_year + 1900,
-                               tm.tm_mon + 1, tm.tm_mday);
-  if (of_day || fmod(seconds, DAY_SECONDS) != 0)
+  if (of_day && time == DAY_SECONDS) tm.tm_hour = 24;
+  if (!of_day)
+    used =
+        snprintf(text, sizeof text, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
+  if (of_day || fraction > 0 || time % DAY_SECONDS != 0)
     used += snprintf(text + used, sizeof text - (size_t)used, "%s%02d:%02d:%02d", of_day ? "" : "T",
                      tm.tm_hour, tm.tm_min, tm.tm_sec);
-  if (seconds > whole)
-    snprintf(text + used, sizeof text - (size_t)used, ".%03d", (int)((seconds - whole) * 1000));
+  if (fraction % 1000 > 0)
+    snprintf(text + used, sizeof text - (size_t)used, ".%06d", (int)fraction);
+  else if (fraction > 0)
+    snprintf(text + used, sizeof text - (size_t)used, ".%03d", (int)fraction / 1000);
   return json_string(text);
 }
 

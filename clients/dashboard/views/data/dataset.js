@@ -1,12 +1,14 @@
 // dataset.js: one dataset: what its columns hold, its first rows, and the button that trains on it.
 
 import { getJson, sendJson } from "../../api.js";
-import { columnName, firstJob, histogram, likelyTarget, missingWords, seriesTime, valueWords } from "../../columns.js";
+import { columnName, columnTypes, firstJob, histogram, likelyTarget, missingWords, seriesTime, valueWords } from "../../columns.js";
 import { h, replace, s, setText } from "../../dom.js";
 import { setFacts } from "../../facts.js";
 import { bytes, dateTime, integer } from "../../format.js";
 import { announce, navigate, setTitle } from "../../shell.js";
 import { partWords, rowShape } from "./datasets.js";
+import { dialectTable, readingOptions } from "./reading.js";
+import { fileRead, refusalText, uploaded } from "./upload.js";
 
 export const title = "Dataset";
 
@@ -28,28 +30,34 @@ function drawing(name, { bars: each, of }) {
     }));
 }
 
-// A table of the columns with a box each: whether it is a feature.
+// "": as it was read.
+function typeMenu(column, name, onChange) {
+  const read = column.unit ? `${column.type}, ${column.unit}` : column.type;
+  const others = columnTypes.filter((type) => type !== column.type && !(column.type === "text" && type === "ignore"));
+  return h("select", { "aria-label": `Type of ${name}`, onchange: onChange }, h("option", { value: "" }, read), others.map((type) => h("option", { value: type }, type)));
+}
+
+// A table of the columns with a menu each: what it is taken for.
 function columnsTable(dataset, rows, onChange) {
-  const boxes = [];
+  const menus = [];
   const lines = dataset.columns.slice(0, columnsShown).map((column, i) => {
     const name = columnName(column, i);
     const cells = rows.map((row) => (Array.isArray(row) ? row[i] : row?.[name]));
     const counts = histogram(column, cells);
-    boxes[i] = h("input", { type: "checkbox", checked: column.type !== "text", disabled: column.type === "text", "aria-label": `Learn from ${name}`, onchange: onChange });
+    menus[i] = typeMenu(column, name, onChange);
     return h("tr", null,
-      h("td", { class: "pick" }, boxes[i]),
-      h("th", { scope: "row" }, name),
-      h("td", { "data-label": "Type" }, column.unit ? `${column.type}, ${column.unit}` : column.type),
+      h("th", { scope: "row" }, name, column.note && h("span", { class: "muted column-note" }, column.note)),
+      h("td", { "data-label": "Type" }, menus[i]),
       h("td", { class: "number", "data-label": "Missing" }, missingWords(column, dataset.rows)),
       h("td", { class: "number", "data-label": "Distinct" }, column.distinct >= 10000 ? "10,000 or more" : integer(column.distinct)),
       h("td", { class: "values", "data-label": "Values" }, valueWords(column)),
       h("td", { class: "histogram-cell" }, counts && drawing(name, counts)));
   });
-  const heads = [[h("span", { class: "hidden" }, "Learn from")], ["Column"], ["Type"], ["Missing", true], ["Distinct", true], ["Values"], ["Histogram"]];
+  const heads = [["Column"], ["Type"], ["Missing", true], ["Distinct", true], ["Values"], ["Histogram"]];
   const node = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Columns" }, h("table", { class: "stack columns-table" },
     h("thead", null, h("tr", null, heads.map(([word, isNumber]) => h("th", { scope: "col", class: isNumber ? "number" : null }, word)))),
     h("tbody", null, lines)));
-  return { node, boxes };
+  return { node, menus };
 }
 
 function rowsTable(dataset, rows) {
@@ -85,6 +93,48 @@ function pictureOf(x, shape, label) {
 function faultsNotice(faults) {
   const first = faults.cells.slice(0, 3).map(({ row, column, value }) => `line ${integer(row)}, column ${column}: “${value}”`).join("; ");
   return h("p", { class: "notice warning" }, `${integer(faults.count)} ${faults.count === 1 ? "cell is" : "cells are"} not of the column's type and ${faults.count === 1 ? "counts" : "count"} as missing: ${first}${faults.count > 3 ? "; …" : ""}`);
+}
+
+// A dataset that was stored without `notes` has one `note`.
+function notesOf(dataset) {
+  const notes = dataset.notes ?? (dataset.note ? [dataset.note] : []);
+  if (notes.length < 2) return notes.length ? h("p", { class: "notice" }, notes) : "";
+  return h("ul", { class: "notice notes" }, notes.map((note) => h("li", null, note)));
+}
+
+// How the file was read, and a form that reads it another way: the browser has it still after an upload, else it is
+// chosen once more.
+function readingCard(dataset, signal, shown) {
+  const known = uploaded(dataset.name);
+  const reading = readingOptions({ prefix: "again", dialectOnly: true, given: known?.given });
+  const file = h("input", { id: "again-file", type: "file", required: true });
+  const failure = h("p", { class: "notice error", role: "alert", hidden: true });
+  const go = h("button", { class: "button" }, "Read it again");
+  const ask = known ? h("p", { class: "muted" }, known.file.name) : h("div", { class: "field" }, h("label", { for: "again-file" }, "The same file"), file);
+  const form = h("form", { id: "again", onsubmit: again }, reading.node, ask, h("div", { class: "toolbar upload-go" }, go), failure);
+  const node = h("section", { class: "card", "aria-labelledby": "reading-title" }, h("h2", { id: "reading-title" }, "How it was read"), dialectTable(dataset.dialect),
+    h("details", { class: "more" }, h("summary", null, "Read it another way"), form));
+
+  async function again(event) {
+    event.preventDefault();
+    go.disabled = true;
+    failure.hidden = true;
+    reading.ask("");
+    try {
+      await fileRead(dataset.name, "", known?.file ?? file.files[0], reading, { signal });
+      announce(`${dataset.name} was read again.`);
+      node.parentElement.replaceChildren();
+      shown();
+    } catch (error) {
+      if (signal.aborted) return;
+      setText(failure, refusalText(error));
+      failure.hidden = false;
+      go.disabled = false;
+      reading.ask(refusalText(error));
+    }
+  }
+
+  return node;
 }
 
 // A box that changes who sees the dataset, and says beside itself why that was refused.
@@ -128,15 +178,18 @@ export async function mount(root, { id }, signal) {
   const hint = h("p", { class: "notice forecast", hidden: true });
   const columns = isTable ? columnsTable(dataset, page.data, chosen) : null;
 
-  function left() {
-    return columns ? columns.boxes.flatMap((box, i) => (box.checked || dataset.columns[i].type === "text" ? [] : [i])) : [];
-  }
+  const types = () => new Map(columns ? columns.menus.flatMap((menu, i) => (menu.value ? [[i, menu.value]] : [])) : []);
+  const typeOf = (i) => columns.menus[i].value || dataset.columns[i].type;
 
-  // The target is no feature.
+  // The target is not ignored.
   function chosen() {
     const at = Number(target.value);
-    columns?.boxes.forEach((box, i) => (box.disabled = i === at || dataset.columns[i].type === "text"));
-    const features = columns ? columns.boxes.filter((box, i) => box.checked && i !== at).length : 0;
+    columns?.menus.forEach((menu, i) => {
+      for (const option of menu.options) if (option.value === "ignore") option.disabled = i === at;
+      if (i === at && menu.value === "ignore") menu.value = "";
+    });
+    for (const option of columns ? target.options : []) option.disabled = typeOf(Number(option.value)) === "text";
+    const features = columns ? columns.menus.filter((_, i) => i !== at && !["text", "ignore"].includes(typeOf(i))).length : 0;
     setText(words, columns ? `Learns ${target.selectedOptions[0]?.textContent ?? ""} from ${integer(features)} ${features === 1 ? "column" : "columns"}; the network, the loss and the optimizer are chosen by the data.`
       : "The network, the loss and the optimizer are chosen by the data.");
     const time = isTable ? seriesTime(dataset.columns, at) : null;
@@ -149,7 +202,7 @@ export async function mount(root, { id }, signal) {
     train.disabled = true;
     failure.hidden = true;
     try {
-      const { id: job } = await sendJson("POST", "/v1/jobs", firstJob(dataset, columns ? Number(target.value) : null, left()), { signal });
+      const { id: job } = await sendJson("POST", "/v1/jobs", firstJob(dataset, columns ? Number(target.value) : null, types()), { signal });
       announce("Submitted.");
       navigate(`#/jobs/${encodeURIComponent(job)}`);
     } catch (error) {
@@ -166,7 +219,8 @@ export async function mount(root, { id }, signal) {
   chosen();
 
   root.append(h("div", { class: "heading" }, h("h1", null, dataset.name), h("div", { class: "toolbar" }, privateBox(dataset, path, signal), h("a", { class: "button", href: `#/submit?dataset=${encodeURIComponent(dataset.name)}` }, "A job of your own"))),
-    h("section", { class: "card", "aria-label": "Facts" }, facts), dataset.note ? h("p", { class: "notice" }, dataset.note) : "", dataset.faults ? faultsNotice(dataset.faults) : "");
+    h("section", { class: "card", "aria-label": "Facts" }, facts), notesOf(dataset), dataset.faults ? faultsNotice(dataset.faults) : "");
+  if (dataset.dialect) root.append(readingCard(dataset, signal, () => mount(root, { id }, signal)));
   if (dataset.role === "weights") return;
   root.append(h("section", { class: "card", "aria-labelledby": "train-title" }, h("h2", { id: "train-title" }, "Train"),
     h("div", { class: "toolbar" }, isTable && [h("label", { for: "target" }, "Target"), target], train), words, hint, failure));

@@ -4,6 +4,7 @@ import { h, replace, setText } from "../../dom.js";
 import { upload } from "../../api.js";
 import { announce } from "../../shell.js";
 import { bytes, integer, percent } from "../../format.js";
+import { readingOptions } from "./reading.js";
 
 const parts = ["train/x", "train/y", "validation/x", "validation/y", "test/x", "test/y"];
 const nameAllowed = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$/;
@@ -17,39 +18,27 @@ function partOf(file) {
   return found ? `${found[1] === "train" ? "train" : "test"}/${found[2] === "images" ? "x" : "y"}` : "";
 }
 
-// How a file is read where that is not left to the daemon: controls, and the query that they make.
-function readingOptions() {
-  const choice = (id, words) => h("select", { id }, h("option", { value: "" }, "found out"), words.map(([word, label]) => h("option", { value: word }, label)));
-  const text = (id, attributes) => h("input", { id, autocomplete: "off", ...attributes });
-  const controls = {
-    header: ["First line", choice("upload-header", [["true", "names of the columns"], ["false", "a row"]])],
-    delimiter: ["Between cells", choice("upload-delimiter", [["comma", "comma"], ["semicolon", "semicolon"], ["tab", "tab"], ["pipe", "pipe"], ["space", "space"]])],
-    size: ["Pictures: size", text("upload-size", { placeholder: "64x64", pattern: "[0-9]+x[0-9]+", title: "HEIGHTxWIDTH" })],
-    channels: ["Pictures: colours", choice("upload-channels", [["1", "grey"], ["3", "RGB"]])],
-    table: ["JSON: the table", text("upload-table", { placeholder: "its name" })],
-  };
-  const ofParts = ["header", "delimiter"];
-  const wraps = new Map(Object.entries(controls).map(([name, [label, control]]) => [name, h("div", { class: "field" }, h("label", { for: control.id }, label), control)]));
-  const node = h("details", { class: "more" }, h("summary", null, "How it is read"), h("div", { class: "fields" }, [...wraps.values()]));
-  return {
-    node,
-    show(isPart) {
-      for (const [name, wrap] of wraps) wrap.hidden = isPart && !ofParts.includes(name);
-    },
-    query(more) {
-      const given = Object.entries(controls).filter(([name, [, control]]) => !wraps.get(name).hidden && control.value.trim());
-      const found = new URLSearchParams({ ...Object.fromEntries(given.map(([name, [, control]]) => [name, control.value.trim()])), ...more });
-      return found.size ? `?${found}` : "";
-    },
-  };
+// The file of the newest upload, which may be read another way, and how it was read: {name, file, given}.
+let newest = null;
+export const uploaded = (name) => (newest?.name === name ? newest : null);
+
+// Reads a file as a dataset of that name, whole or as a part. more: options beside those of the form.
+export async function fileRead(name, part, file, reading, options, more) {
+  const path = `/v1/datasets/${encodeURIComponent(name)}${part ? `/${part}` : ""}${reading.query(more)}`;
+  const dataset = await upload(path, file, options);
+  newest = part ? null : { name, file, given: reading.values() };
+  return dataset;
 }
+
+// All that a refusal says.
+export const refusalText = (error) => [error.message, ...(error.errors ?? []).map(({ detail }) => detail)].join(" ");
 
 // isTaken(name): a dropped file is sent at once, unless a dataset has its name already.
 export function uploadPanel({ signal, isTaken, onUploaded }) {
   const file = h("input", { id: "upload-file", type: "file" });
   const name = h("input", { id: "upload-name", autocomplete: "off", maxlength: "128" });
   const part = h("select", { id: "upload-part" }, h("option", { value: "" }, "the whole dataset"), parts.map((word) => h("option", { value: word }, word)));
-  const reading = readingOptions();
+  const reading = readingOptions({ prefix: "upload" });
   const send = h("button", { class: "button" }, "Upload");
   const stop = h("button", { type: "button", class: "button", hidden: true }, "Stop");
   const bar = h("progress", { class: "meter", max: "1", value: "0", "aria-label": "Upload", hidden: true });
@@ -61,7 +50,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
       h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "Drop a file here, or choose one: CSV, JSON, NPY, NPZ, IDX, safetensors, ZIP or TAR of pictures, gz of any"), file),
       h("div", { class: "field" }, h("label", { for: "upload-name" }, "Name"), name),
       h("div", { class: "field" }, h("label", { for: "upload-part" }, "It is"), part)),
-    reading.node,
+    h("details", { class: "more" }, h("summary", null, "How it is read"), reading.node),
     h("div", { class: "toolbar upload-go" }, send, stop),
     bar, outcome, faults, without);
   const node = h("section", { class: "card", "aria-labelledby": "upload-title" }, h("h2", { id: "upload-title" }, "Upload a dataset"), form);
@@ -128,16 +117,16 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
     bar.hidden = false;
     bar.value = 0;
     say("");
-    const path = `/v1/datasets/${encodeURIComponent(name.value)}${part.value ? `/${part.value}` : ""}${reading.query(more)}`;
+    reading.ask("");
     try {
-      const dataset = await upload(path, chosen, {
+      const dataset = await fileRead(name.value, part.value, chosen, reading, {
         signal: running.signal,
         onProgress(sent, total) {
           bar.value = total ? sent / total : 0;
           outcome.classList.remove("bad");
           outcome.textContent = sent < total ? `${bytes(sent)} of ${bytes(total)} (${percent(sent / total, 0)})` : "Sent; the daemon reads it.";
         },
-      });
+      }, more);
       bar.value = 1;
       say(`${dataset.name}: ${integer(dataset.rows)} rows${dataset.columns?.length ? `, ${dataset.columns.length} columns` : ""}, ${dataset.format}.`);
       announce(`Uploaded ${dataset.name}.`);
@@ -145,7 +134,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
     } catch (error) {
       if (signal.aborted) return;
       say(error.message, true, error.errors);
-      reading.node.open = true; // it may be read otherwise
+      reading.ask(refusalText(error)); // it may be read otherwise
     } finally {
       send.disabled = false;
       stop.hidden = true;

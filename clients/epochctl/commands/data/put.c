@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/visibility.h"
+#include "clients/epochctl/client/dialect.h"
 #include "clients/epochctl/client/upload.h"
 #include "clients/epochctl/commands/data/dataset.h"
 #include "clients/epochctl/commands/table.h"
@@ -40,8 +41,8 @@ static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
 
 /* The options that are query parameters of the upload, by their own names. */
 static void query_add(char path[EP_REQUEST_PATH_BYTES], const ep_arguments *arguments) {
-  static const char *const names[] = {"header", "delimiter", "size",      "channels",
-                                      "broken", "table",     "visibility"};
+  static const char *const names[] = {"size", "channels", "broken", "table", "visibility"};
+  ep_dialect_query(arguments, path);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = ep_arguments_value(arguments, names[i]);
     if (value) ep_path_query(path, names[i], value);
@@ -76,10 +77,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 static const ep_option OPTIONS[] = {
-  {.name = "header", .kind = EP_OPTION_CHOICE, .value = "true|false",
-   .doc = "whether a CSV's first line has names (detected)"},
-  {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe|space",
-   .doc = "of a CSV (detected)"},
+  EP_DIALECT_OPTIONS,
   {.name = "size", .kind = EP_OPTION_TEXT, .value = "HxW",
    .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
   {.name = "channels", .kind = EP_OPTION_CHOICE, .value = "1|3",
@@ -98,9 +96,11 @@ const ep_subcommand ep_subcommand_data_put = {
   .summary = "upload a data set",
   .details =
     "FILE is one file with all rows (CSV, NPY, NPZ, IDX, safetensors, JSON, a ZIP or TAR of pictures in class folders; "
-    "gz of any; - is standard input), or parts, each SPLIT/PART=FILE: train, validation or test; x or y.",
+    "gz of any; - is standard input), or parts, each SPLIT/PART=FILE: train, validation or test; x or y. How a CSV is "
+    "written is detected; \"epochctl data show\" has what was found, and why, and the same options set it.",
   .examples =
     "epochctl data put houses houses.csv\n"
+    "epochctl data put preise preise.csv --delimiter semicolon --decimal , --missing '-,unbekannt'\n"
     "epochctl data put pets pets.zip --size 64x64\n"
     "epochctl data put mnist train/x=train-images-idx3-ubyte.gz train/y=train-labels-idx1-ubyte.gz \\\n"
     "  test/x=t10k-images-idx3-ubyte.gz test/y=t10k-labels-idx1-ubyte.gz"};

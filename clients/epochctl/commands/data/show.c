@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clients/epochctl/client/dialect.h"
 #include "clients/epochctl/commands/data/dataset.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
@@ -126,6 +127,21 @@ static void classes_print(const json_t *classes) {
   puts(json_array_size(classes) > SHOWN_COLUMNS ? ", ..." : "");
 }
 
+/* A line each; datasets that were stored without `notes` have one `note`. */
+static void notes_print(const json_t *dataset) {
+  char line[4 * TEXT_BYTES];
+  const json_t *notes = ep_json_at(dataset, "notes"), *note;
+  size_t index;
+  if (json_array_size(notes) > 0) puts("");
+  json_array_foreach(notes, index, note) {
+    if (!json_is_string(note)) continue;
+    ep_text_copy(line, sizeof line, json_string_value(note));
+    printf("%s\n", line);
+  }
+  ep_text_copy(line, sizeof line, ep_json_text_at(dataset, "note"));
+  if (line[0] && !notes) printf("\n%s\n", line);
+}
+
 /* Rows of bytes in channels, rows and columns. */
 static bool is_pictures(const json_t *dataset) {
   const json_t *x = ep_json_at(dataset, "parts.train.x");
@@ -133,7 +149,7 @@ static bool is_pictures(const json_t *dataset) {
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_REQUEST_PATH_BYTES], line[4 * TEXT_BYTES]; /* a note, too */
+  char path[EP_REQUEST_PATH_BYTES], line[TEXT_BYTES];
   json_t *dataset = NULL;
   ep_path_make(path, "/v1/datasets/", arguments->words[0], "");
   ep_status status = ep_client_get(client, path, &dataset, error);
@@ -142,9 +158,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   ep_text_copy(line, sizeof line, ep_json_text_at(dataset, "sha256"));
   printf("SHA-256 %s\n\n", line);
   parts_print(&client->terminal, dataset);
-  const char *note = ep_json_text_at(dataset, "note");
-  ep_text_copy(line, sizeof line, note);
-  if (line[0]) printf("\n%s\n", line);
+  ep_dialect_print(&client->terminal, ep_json_at(dataset, "dialect"));
+  notes_print(dataset);
   if (!is_pictures(dataset)) columns_print(&client->terminal, ep_json_at(dataset, "columns"));
   if (ep_json_at(dataset, "classes")) classes_print(ep_json_at(dataset, "classes"));
   json_decref(dataset);
@@ -156,5 +171,7 @@ const ep_subcommand ep_subcommand_data_show = {
   .name = "data show", .words = "NAME", .kind = EP_WORD_DATASET, .least = 1, .most = 1,
   .run = subcommand_run,
   .summary = "print a data set in full",
-  .details = "Parts, shapes, columns with their types, gaps and values; the classes of pictures."};
+  .details =
+    "Parts, shapes, columns with their types, gaps and values; the classes of pictures; of a CSV how it was read, as "
+    "the options of \"epochctl data put\" that read it so, and why."};
 /* clang-format on */

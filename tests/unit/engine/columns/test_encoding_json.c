@@ -165,6 +165,18 @@ START_TEST(text_is_read_as_the_table_was) {
 }
 END_TEST
 
+START_TEST(each_form_comes_back) {
+  for (int kind = 0; kind < EP_CELL_KINDS; kind++) {
+    ep_encoding encoding;
+    encoding_make(&encoding);
+    encoding.column[0].form = (ep_cell_kind)kind;
+    encoding_again(&encoding);
+    ck_assert_int_eq(encoding.column[0].form, kind);
+    ep_encoding_deinit(&encoding);
+  }
+}
+END_TEST
+
 /* A table that is not encoded has nothing to fill a gap with. */
 START_TEST(plain_columns_have_names_too) {
   char *names[] = {"area", "rooms"};
@@ -215,6 +227,7 @@ EP_SUITE("encoding_json") {
   tcase_add_test(all, what_cannot_be_is_refused);
   tcase_add_test(all, a_row_is_read_by_names);
   tcase_add_test(all, text_is_read_as_the_table_was);
+  tcase_add_test(all, each_form_comes_back);
   tcase_add_test(all, plain_columns_have_names_too);
   tcase_add_test(all, faults_of_a_row_have_their_place);
 }

@@ -8,11 +8,20 @@
 #include "tests/suite.h"
 
 START_TEST(missing_words_are_known) {
-  static const char *const missing[] = {"",    "NA",   "N/A",  "n/a",  "NaN",  "nan",
-                                        "NAN", "+nan", "-nan", "null", "NULL", "None",
-                                        "?",   "-",    ".",    "#N/A"};
-  static const char *const there[] = {"0", "na", "none", "Nan", "--", "..",
-                                      "N", "A",  "#",    " ",   "??"};
+  static const char *const missing[] = {"",       "NA",    "n.a.",    "<NA>",   "NaT", "\\N",
+                                        "(null)", "#REF!", "#DIV/0!", "?",      "-",   "--",
+                                        ".",      "..",    "\u2014",  "#NAME?", "None"};
+  static const char *const there[] = {
+      "0",  "na",  "none", "Nan", "nil", "missing", "...",    "N",    "A", "#",       " ",   "??",
+      "-1", "-.5", "N/B",  "#1",  "\\n", "<NB>",    "#DIV/0", "\xE2", "(", "unknown", "----"};
+  size_t words = 0;
+  for (const char *word; (word = ep_cell_missing_word(words)); words++) {
+    char longer[16];
+    ck_assert_msg(ep_cell_is_missing(word, strlen(word)), "%s", word);
+    snprintf(longer, sizeof longer, "%sx", word);
+    ck_assert_msg(!ep_cell_is_missing(longer, strlen(longer)), "%s", longer);
+  }
+  ck_assert_uint_gt(words, 30);
   for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
     ck_assert_msg(ep_cell_is_missing(missing[i], strlen(missing[i])), "%s", missing[i]);
   for (size_t i = 0; i < sizeof there / sizeof *there; i++)
@@ -129,10 +138,48 @@ static const struct {
     {"2024-00-01", EP_CELL_ISO_DATE, NAN},
     {"2024-01-32", EP_CELL_ISO_DATE, NAN},
     {"2024-01/31", EP_CELL_ISO_DATE, NAN},
-    {"2024-01", EP_CELL_ISO_DATE, NAN},
+    {"2024-02", EP_CELL_ISO_DATE, 1706745600},
+    {"2024/02", EP_CELL_ISO_DATE, 1706745600},
+    {"2024.02", EP_CELL_ISO_DATE, NAN},
+    {"2024-2", EP_CELL_ISO_DATE, NAN},
+    {"2024-13", EP_CELL_ISO_DATE, NAN},
+    {"2024-", EP_CELL_ISO_DATE, NAN},
+    {"2024-02 12:30", EP_CELL_ISO_DATE, NAN},
+    {"2024-W05", EP_CELL_ISO_DATE, NAN},
+    {"2024-060", EP_CELL_ISO_DATE, NAN},
+    {"2024.02.29", EP_CELL_ISO_DATE, 1709164800},
+    {"2024.02-29", EP_CELL_ISO_DATE, NAN},
+    {"20240229T123000Z", EP_CELL_ISO_DATE, 1709209800},
+    {"20240229T1230", EP_CELL_ISO_DATE, 1709209800},
+    {"20240229T123000.25+0100", EP_CELL_ISO_DATE, 1709206200.25},
+    {"20240229T12:30:00", EP_CELL_ISO_DATE, 1709209800},
+    {"20240229T", EP_CELL_ISO_DATE, NAN},
+    {"20240229T12", EP_CELL_ISO_DATE, NAN},
+    {"20240229 1230", EP_CELL_ISO_DATE, NAN},
+    {"20230229T1230", EP_CELL_ISO_DATE, NAN},
+    {"2024022T1230", EP_CELL_ISO_DATE, NAN},
+    {"2024-02-29T1230", EP_CELL_ISO_DATE, NAN},
+    {"2024-02-29 12:30 PM", EP_CELL_ISO_DATE, 1709209800},
+    {"2024-02-29, 12:30:00\u202fp.m.", EP_CELL_ISO_DATE, 1709209800},
+    {"2024-02-29 12:30:05,137", EP_CELL_ISO_DATE, 1709209805.137},
+    {"2024-02-29 12:30:05.123456", EP_CELL_ISO_DATE, 1709209805.123456},
+    {"2024-02-29 12:30:00 UTC", EP_CELL_ISO_DATE, 1709209800},
+    {"2024-02-29 12:30:00UTC", EP_CELL_ISO_DATE, 1709209800},
+    {"2024-02-29 12:30:00 Z", EP_CELL_ISO_DATE, 1709209800},
+    {"2024-02-29t12:30:00z", EP_CELL_ISO_DATE, 1709209800},
+    {"2024-02-29 12:30:00 +0200", EP_CELL_ISO_DATE, 1709202600},
+    {"2024-02-29 12:30 -05:30", EP_CELL_ISO_DATE, 1709229600},
+    {"2024-02-29 12:30 +24:00", EP_CELL_ISO_DATE, NAN},
+    {"2024-02-29 12:30 +0160", EP_CELL_ISO_DATE, NAN},
+    {"2024-02-29 12:30 CEST", EP_CELL_ISO_DATE, NAN},
+    {"2024-02-29Z", EP_CELL_ISO_DATE, NAN},
+    {"2024-02-28T24:00", EP_CELL_ISO_DATE, 1709164800},
+    {"2024-02-28 24:00:00.000", EP_CELL_ISO_DATE, 1709164800},
+    {"2024-02-28T24:00:01", EP_CELL_ISO_DATE, NAN},
+    {"2024-02-28T24:01", EP_CELL_ISO_DATE, NAN},
+    {"2024-02-28T25:00", EP_CELL_ISO_DATE, NAN},
     {"20240131", EP_CELL_ISO_DATE, NAN},
     {"2024-01-31T", EP_CELL_ISO_DATE, NAN},
-    {"2024-01-31T24:00", EP_CELL_ISO_DATE, NAN},
     {"2024-01-31T12:60", EP_CELL_ISO_DATE, NAN},
     {"2024-01-31T12:30:", EP_CELL_ISO_DATE, NAN},
     {"2024-01-31T12:30:00.", EP_CELL_ISO_DATE, NAN},
@@ -150,13 +197,52 @@ static const struct {
     {"1/8/90 0:00", EP_CELL_MONTH_FIRST, 631756800},
     {"12/31/69", EP_CELL_MONTH_FIRST, -86400},
     {"12/31/68", EP_CELL_MONTH_FIRST, 3124137600},
-    {"2-29-24", EP_CELL_MONTH_FIRST, NAN},
+    {"2-29-24", EP_CELL_MONTH_FIRST, 1709164800},
+    {"29.02.24", EP_CELL_DAY_FIRST, 1709164800},
+    {"29.02.1924", EP_CELL_DAY_FIRST, -1446595200},
+    {"31.12.68", EP_CELL_DAY_FIRST, 3124137600},
+    {"31.12.69", EP_CELL_DAY_FIRST, -86400},
+    {"30.02.24", EP_CELL_DAY_FIRST, NAN},
+    {"29.02.23", EP_CELL_DAY_FIRST, NAN},
+    {"29.02-24", EP_CELL_DAY_FIRST, NAN},
+    {"29.02.2", EP_CELL_DAY_FIRST, NAN},
+    {"29.02.24.", EP_CELL_DAY_FIRST, NAN},
+    {"29.02.24 12:30 UTC", EP_CELL_DAY_FIRST, 1709209800},
+    {"2/29/24, 12:30 PM", EP_CELL_MONTH_FIRST, 1709209800},
+    {"2/29/2024 12:30:00 +01:00", EP_CELL_MONTH_FIRST, 1709206200},
     {"2/29/124", EP_CELL_MONTH_FIRST, NAN},
     {"Feb 29 2024", EP_CELL_MONTH_NAME, 1709164800},
     {"29 february 2024", EP_CELL_MONTH_NAME, 1709164800},
     {"29-FEB-2024 12:30", EP_CELL_MONTH_NAME, 1709209800},
     {"Feb. 29, 2024", EP_CELL_MONTH_NAME, 1709164800},
     {"May 1 2000", EP_CELL_MONTH_NAME, 957139200},
+    {"29-Feb-24", EP_CELL_MONTH_NAME, 1709164800},
+    {"29.Feb.2024", EP_CELL_MONTH_NAME, 1709164800},
+    {"29/feb/24", EP_CELL_MONTH_NAME, 1709164800},
+    {"Feb 29, 24", EP_CELL_MONTH_NAME, 1709164800},
+    {"FEBRUARY 29 69", EP_CELL_MONTH_NAME, NAN},
+    {"29. February 2024", EP_CELL_MONTH_NAME, 1709164800},
+    {"29FEB2024", EP_CELL_MONTH_NAME, 1709164800},
+    {"29FEB2024:12:30:00", EP_CELL_MONTH_NAME, 1709209800},
+    {"2024-Feb-29", EP_CELL_MONTH_NAME, 1709164800},
+    {"1 Sept 2024", EP_CELL_MONTH_NAME, 1725148800},
+    {"1 Septe 2024", EP_CELL_MONTH_NAME, NAN},
+    {"Thu, 29 Feb 2024 12:30:00 +0100", EP_CELL_MONTH_NAME, 1709206200},
+    {"Mon, 29 Feb 2024 12:30:00 GMT", EP_CELL_MONTH_NAME, 1709209800}, /* a Thursday */
+    {"Thu, 29 Feb 2024 12:30:00 -0500 (EST)", EP_CELL_MONTH_NAME, 1709227800},
+    {"29 Feb 2024 12:30:00 EST", EP_CELL_MONTH_NAME, 1709227800},
+    {"29 Feb 2024 12:30:00 pdt", EP_CELL_MONTH_NAME, 1709235000},
+    {"29 Feb 2024 12:30:00 CET", EP_CELL_MONTH_NAME, NAN},
+    {"Thursday, 29-Feb-24 12:30:00 GMT", EP_CELL_MONTH_NAME, 1709209800},
+    {"Thursday, February 29, 2024", EP_CELL_MONTH_NAME, 1709164800},
+    {"Thx, 29 Feb 2024", EP_CELL_MONTH_NAME, NAN},
+    {"Thu29 Feb 2024", EP_CELL_MONTH_NAME, NAN},
+    {"Thu, ", EP_CELL_MONTH_NAME, NAN},
+    {"Thu Feb 29 12:30:00 2024", EP_CELL_MONTH_NAME, 1709209800},
+    {"Thu Feb 29 12:30:00 +0100 2024", EP_CELL_MONTH_NAME, 1709206200},
+    {"Fri Mar  1 12:30:00 2024", EP_CELL_MONTH_NAME, 1709296200},
+    {"Thu Feb 29 12:30:00", EP_CELL_MONTH_NAME, NAN},
+    {"29/Feb/2024:12:30:00 +0000", EP_CELL_MONTH_NAME, 1709209800},
     {"Febr 29 2024", EP_CELL_MONTH_NAME, NAN},
     {"Feb 30 2024", EP_CELL_MONTH_NAME, NAN},
     {"Feb 29", EP_CELL_MONTH_NAME, NAN},
@@ -168,7 +254,18 @@ static const struct {
     {"7:05:09", EP_CELL_TIME, 25509},
     {"23:59:60", EP_CELL_TIME, 86400},
     {"12:5", EP_CELL_TIME, NAN},
-    {"24:00", EP_CELL_TIME, NAN},
+    {"24:00", EP_CELL_TIME, 86400},
+    {"24:00:00", EP_CELL_TIME, 86400},
+    {"24:01", EP_CELL_TIME, NAN},
+    {"24:00 PM", EP_CELL_TIME, NAN},
+    {"12:00:05,137", EP_CELL_TIME, 43205.137},
+    {"12:00:05.1234567", EP_CELL_TIME, 43205.1234567},
+    {"12:00:05,", EP_CELL_TIME, NAN},
+    {"12:00.5", EP_CELL_TIME, NAN},
+    {"1200", EP_CELL_TIME, NAN},
+    {"12:00 UTC", EP_CELL_TIME, NAN},
+    {"12:00 p.m.", EP_CELL_TIME, 43200},
+    {"12:00 p.m", EP_CELL_TIME, NAN},
     {"12:30 PM", EP_CELL_TIME, 45000},
     {"12:00am", EP_CELL_TIME, 0},
     {"1:02:03 pm", EP_CELL_TIME, 46923},
@@ -296,6 +393,26 @@ START_TEST(days_are_those_of_the_calendar) {
 }
 END_TEST
 
+/* The nearest double to each microsecond, whatever the date. */
+START_TEST(fractions_are_exact) {
+  static const int years[] = {1700, 1969, 1970, 2024, 2250};
+  for (size_t i = 0; i < sizeof years / sizeof *years; i++)
+    for (int micros = 0; micros < 1000000; micros += 997) {
+      char text[40], wanted[40];
+      double value;
+      struct tm tm = {.tm_year = years[i] - 1900, .tm_mday = 1, .tm_sec = 5};
+      long long seconds = (long long)timegm(&tm);
+      int bytes = snprintf(text, sizeof text, "%04d-01-01 00:00:05,%06d", years[i], micros);
+      if (seconds < 0 && micros > 0) /* as the C library reads the sum */
+        snprintf(wanted, sizeof wanted, "-%lld.%06d", -seconds - 1, 1000000 - micros);
+      else
+        snprintf(wanted, sizeof wanted, "%lld.%06d", seconds, micros);
+      ck_assert_msg(ep_date_read(EP_DATE_ISO, text, (size_t)bytes, &value), "%s", text);
+      ck_assert_msg(value == strtod(wanted, NULL), "%s: %.17g", text, value);
+    }
+}
+END_TEST
+
 EP_SUITE("cells") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, missing_words_are_known);
@@ -305,4 +422,5 @@ EP_SUITE("cells") {
   tcase_add_loop_test(all, numbers_with_a_sign_are_read, 0, sizeof numbers / sizeof *numbers);
   tcase_add_test(all, numbers_with_a_sign_have_a_length);
   tcase_add_test(all, days_are_those_of_the_calendar);
+  tcase_add_test(all, fractions_are_exact);
 }

@@ -32,15 +32,18 @@ static const ep_rows_page FIRST = {.split = EP_SPLIT_TRAIN, .limit = 1};
 START_TEST(cells_are_what_they_were) {
   static const char CSV[] =
       "city,since,at,seen,n\nOslo,2024-02-29,12:30:00,2024-02-29T01:02:03,0.1\n"
-      "Bergen,,06:00:00,1969-12-31T23:59:59.5,-3\nOslo,1024-01-02,,2024-03-01,4e20\n";
+      "Bergen,,06:00:05.137,1969-12-31T23:59:59.5,-3\nOslo,1024-01-02,,2024-03-01,4e20\n"
+      "Bergen,,24:00,2024-03-01 00:00:00.000001,0\n";
   static const ep_rows_page ALL = {.split = EP_SPLIT_TRAIN, .limit = 9};
   expect_rows(CSV, &ALL,
               "[{\"city\":\"Oslo\",\"since\":\"2024-02-29\",\"at\":\"12:30:00\","
               "\"seen\":\"2024-02-29T01:02:03\",\"n\":0.1},"
-              "{\"city\":\"Bergen\",\"since\":null,\"at\":\"06:00:00\","
+              "{\"city\":\"Bergen\",\"since\":null,\"at\":\"06:00:05.137\","
               "\"seen\":\"1969-12-31T23:59:59.500\",\"n\":-3},"
               "{\"city\":\"Oslo\",\"since\":\"1024-01-02\",\"at\":null,\"seen\":\"2024-03-01\","
-              "\"n\":4e20}]");
+              "\"n\":4e20},"
+              "{\"city\":\"Bergen\",\"since\":null,\"at\":\"24:00:00\","
+              "\"seen\":\"2024-03-01T00:00:00.000001\",\"n\":0}]");
 }
 END_TEST
 
