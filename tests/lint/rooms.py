@@ -66,7 +66,7 @@ ROOMS = {
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
     "engine/data/archives": ("api engine/files", ""),
-    "engine/data/cells": ("api/json", "utf8proc"),
+    "engine/data/cells": ("api api/json", "utf8proc"),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
     "engine/data/columns": ("api api/json api/spec kernels " + DATA, "jansson"),
     "engine/data/pictures": ("api engine/files", "png|jpeg"),
