@@ -36,7 +36,8 @@ static void words_write(ep_writer *writer, const ep_words *words) {
 static void category_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_key(writer, "words");
   words_write(writer, &column->words);
-  ep_writer_member_number(writer, "base", column->base);
+  if (column->compare == EP_WORD_TEXT) ep_writer_member_boolean(writer, "codes", true);
+  if (column->compare == EP_WORD_BOOLEAN) ep_writer_member_boolean(writer, "boolean", true);
   if (column->encode == EP_ENCODE_HASH)
     ep_writer_member_integer(writer, "buckets", column->buckets);
   if (column->unknown_fails)
@@ -107,12 +108,23 @@ static reading words_read(const json_t *array, size_t most, ep_words *out) {
   return READ;
 }
 
+static reading words_index(ep_column_encoding *column) {
+  switch (ep_column_words_index(column, NULL)) {
+  case EP_OK: return READ;
+  case EP_DATA: return IMPOSSIBLE;
+  default: return NO_MEMORY;
+  }
+}
+
 static reading category_read(const json_t *object, ep_column_encoding *out) {
   size_t most = out->encode == EP_ENCODE_ONE_HOT ? EP_LIMIT_ONE_HOT : EP_LIMIT_CATEGORIES;
   const json_t *untrained = json_object_get(object, "untrained");
   reading read = words_read(json_object_get(object, "words"), most, &out->words);
   if (read != READ) return read;
-  if (!ep_json_get_number(object, "base", &out->base) || !isfinite(out->base)) return IMPOSSIBLE;
+  if (json_is_true(json_object_get(object, "codes"))) out->compare = EP_WORD_TEXT;
+  if (json_is_true(json_object_get(object, "boolean"))) out->compare = EP_WORD_BOOLEAN;
+  read = words_index(out);
+  if (read != READ) return read;
   if (out->encode == EP_ENCODE_HASH &&
       (!ep_json_integer(json_object_get(object, "buckets"), &out->buckets) || out->buckets < 1 ||
        out->buckets > EP_LIMIT_HASH_BUCKETS))

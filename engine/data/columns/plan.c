@@ -70,7 +70,6 @@ static ep_status type_find(const ep_column *column, const ep_column_rule *rule, 
 
 /* The words of numbers that are a category: from the least to the greatest. */
 static bool numbers_list(const ep_column *column, ep_column_encoding *out) {
-  out->base = column->min;
   if (!ep_word_list_init(&out->words, (int64_t)(column->max - column->min) + 1)) return false;
   for (int64_t i = 0; i < out->words.count; i++) {
     char text[32];
@@ -123,7 +122,10 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
                     ? numbers_list(column, out)
                     : ep_word_list_copy(&out->words, &column->words, count);
   if (listed) out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
-  return out->trained ? EP_OK : ep_fail_memory(error);
+  if (!out->trained) return ep_fail_memory(error);
+  if (column->type == EP_COLUMN_CATEGORY)
+    out->compare = column->codes ? EP_WORD_TEXT : column->boolean ? EP_WORD_BOOLEAN : EP_WORD_VALUE;
+  return ep_column_words_index(out, error);
 }
 
 /* What puts the rows of a series together and in order is no feature, unless "features" has the

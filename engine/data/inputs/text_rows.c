@@ -97,10 +97,12 @@ static ep_cell_kind other_form(const ep_column_encoding *column, bool decimal_co
 /* The column of that name that no column of the file is yet: where two are called alike, the first
  * of the file is the first of the model. -1: there is none. */
 static int64_t column_find(reader *read, const char *name) {
-  int64_t first = ep_encoding_name_find(read->encoding, name);
+  int64_t first;
+  if (ep_encoding_name_find(read->encoding, name, &first) != EP_OK)
+    ep_field_reader_fail_memory(&read->faults);
   if (first < 0) return -1;
   int64_t at = first + read->named[first];
-  if (!ep_encoding_name_is(read->encoding, at, name)) return -1;
+  if (!ep_encoding_name_is(read->encoding, at, first)) return -1;
   read->named[first]++;
   return read->encoding->by_name[at];
 }
@@ -116,9 +118,13 @@ static void source_find(reader *read, const char *name, bool by_place, int64_t p
     const ep_column_encoding *column = &encoding->column[found->column];
     *found =
         (source){found->column, {column->form, other_form(column, decimal_commas)}, {true, true}};
-  } else if (strcmp(name, encoding->target) != 0) {
-    ep_encoding_unknown_refuse(&read->faults, encoding, name);
+    return;
   }
+  bool target;
+  if (ep_encoding_is_target(encoding, name, &target) != EP_OK)
+    ep_field_reader_fail_memory(&read->faults);
+  else if (!target)
+    ep_encoding_unknown_refuse(&read->faults, encoding, name);
 }
 
 static void missing_find(reader *read) {
@@ -174,15 +180,15 @@ static ep_status cell_read(void *context, const ep_table_cell *cell, ep_error *e
   ep_column_encoding column = encoding->column[from->column]; /* read in the file's own way */
   if (!from->fits[0] && from->fits[1]) column.form = from->form[1];
   double *value = &read->x[read->rows * encoding->columns + from->column];
-  if (column.encode == EP_ENCODE_NONE ||
-      ep_encoding_text_read(&column, cell->text, cell->bytes, value))
-    return EP_OK;
+  if (column.encode == EP_ENCODE_NONE) return EP_OK;
+  ep_cell_outcome outcome = ep_encoding_text_read(&column, cell->text, cell->bytes, value);
+  if (outcome == EP_CELL_TAKEN) return EP_OK;
   char row[24];
   snprintf(row, sizeof row, "%lld", (long long)read->rows);
   size_t place = ep_field_reader_enter(&read->faults, "rows");
   ep_field_reader_enter(&read->faults, row);
   ep_field_reader_enter(&read->faults, column.name);
-  ep_encoding_text_refuse(&read->faults, &column, cell->text, cell->bytes);
+  ep_encoding_text_report(&read->faults, outcome, &column, cell->text, cell->bytes);
   ep_field_reader_leave(&read->faults, place);
   return EP_OK;
 }
@@ -219,9 +225,9 @@ static ep_status table_read(reader *read, const table *from, ep_error *error) {
 }
 
 ep_status ep_text_rows_read(const ep_encoding *encoding, const void *bytes, size_t size, bool lines,
-                            double **x, int64_t *rows, ep_problem *problem) {
+                            double **x, int64_t *rows, ep_warnings *warnings, ep_problem *problem) {
   const char *start = bytes, *end = start + size;
-  reader read = {.encoding = encoding, .faults = {.problem = problem}};
+  reader read = {.encoding = encoding, .faults = {.problem = problem, .warnings = warnings}};
   table from = {0};
   ep_error error = {0};
   *x = NULL;

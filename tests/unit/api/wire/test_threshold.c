@@ -55,11 +55,11 @@ START_TEST(decisions) {
   meaning.loss = EP_LOSS_CROSS_ENTROPY;
   static const double logits[] = {1, 0};
   ck_assert(ep_output_is_taken(&meaning, logits, 2)); /* 0.27 */
-  char *text = ep_predict_format("job_1", &meaning, NULL, logits, 1, 2);
+  char *text = ep_predict_format("job_1", &meaning, NULL, NULL, logits, 1, 2);
   ck_assert(strstr(text, "\"classes\":[1]") && strstr(text, "\"threshold\":0.25"));
   free(text);
   meaning.has_threshold = false;
-  text = ep_predict_format("job_1", &meaning, NULL, logits, 1, 2);
+  text = ep_predict_format("job_1", &meaning, NULL, NULL, logits, 1, 2);
   ck_assert(strstr(text, "\"classes\":[0]") && !strstr(text, "threshold"));
   free(text);
 }

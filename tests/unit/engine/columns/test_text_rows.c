@@ -28,7 +28,7 @@ static void teardown(void) {
 static ep_status read_text(const char *text, bool lines, double **x, int64_t *rows,
                            ep_problem *problem) {
   *problem = (ep_problem){0};
-  return ep_text_rows_read(&encoding, text, strlen(text), lines, x, rows, problem);
+  return ep_text_rows_read(&encoding, text, strlen(text), lines, x, rows, NULL, problem);
 }
 
 START_TEST(each_form_gives_the_same_cells) {
@@ -120,7 +120,8 @@ START_TEST(numbers_have_their_sign_or_none) {
     free(x);
     json_t *object = json_pack("{s:s, s:i, s:s}", "city", "Rome", "age", 30, "pay", cases[i].cell);
     problem = (ep_problem){0};
-    bool read = ep_encoding_cells_read(&encoding, object, "/rows/0", cells, &problem) == EP_OK;
+    bool read =
+        ep_encoding_cells_read(&encoding, object, "/rows/0", cells, NULL, &problem) == EP_OK;
     ck_assert_msg(read == cases[i].read && (!read || cells[2] == 1234.5), "%s", cases[i].cell);
     if (!read) ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/pay");
     if (!read)
@@ -173,13 +174,13 @@ START_TEST(columns_of_one_name_keep_their_order) {
                    EP_INVALID);
   json_t *object = json_pack("{s:s, s:i}", "city", "Rome", "age", 30);
   problem = (ep_problem){0};
-  ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, &problem),
+  ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, NULL, &problem),
                    EP_INVALID);
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/age");
   ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "two columns of the table are called"));
   json_object_set_new(object, "zzz", json_integer(1)); /* as many members as columns */
   problem = (ep_problem){0};
-  ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, &problem),
+  ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, NULL, &problem),
                    EP_INVALID);
   ck_assert_int_eq(problem.errors_count, 2);
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/zzz");
@@ -214,19 +215,21 @@ START_TEST(columns_are_found_among_as_many_as_there_may_be) {
   double *x, *cells = malloc(EP_LIMIT_COLUMNS * sizeof *cells);
   int64_t rows;
   ep_problem problem = {0};
-  ck_assert_int_eq(ep_text_rows_read(&many, text, (size_t)(at - text), false, &x, &rows, &problem),
-                   EP_OK);
+  ck_assert_int_eq(
+      ep_text_rows_read(&many, text, (size_t)(at - text), false, &x, &rows, NULL, &problem), EP_OK);
   for (int i = 0; i < EP_LIMIT_COLUMNS; i++) ck_assert(x[i] == i);
   free(x);
   for (char *c = text; *c; c++) /* all are unknown now */
     if (*c == 'c') *c = 'd';
   problem = (ep_problem){0};
-  ck_assert_int_eq(ep_text_rows_read(&many, text, (size_t)(at - text), false, &x, &rows, &problem),
-                   EP_INVALID);
+  ck_assert_int_eq(
+      ep_text_rows_read(&many, text, (size_t)(at - text), false, &x, &rows, NULL, &problem),
+      EP_INVALID);
   ck_assert_int_eq(problem.errors_count, EP_LIMIT_PROBLEM_ERRORS);
   problem = (ep_problem){0};
   json_object_set_new(object, "other", json_null());
-  ck_assert_int_eq(ep_encoding_cells_read(&many, object, "/rows/0", cells, &problem), EP_INVALID);
+  ck_assert_int_eq(ep_encoding_cells_read(&many, object, "/rows/0", cells, NULL, &problem),
+                   EP_INVALID);
   ck_assert_int_eq(problem.errors_count, 1);
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/other");
   ep_encoding_deinit(&many);
