@@ -33,12 +33,24 @@ static bool is_labels(const ep_data_shape *shape, const ep_part *y) {
   return shape->classes <= (whole ? EP_LIMIT_CLASSES : FEW_CLASSES);
 }
 
+/* Whether the spec says that the target is a number. */
+static bool is_number(const ep_automatic_job *job, const ep_dataset_meta *meta) {
+  const ep_data_spec *data = &job->spec->data;
+  const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  int64_t target;
+  if (ep_target_find(data, table, &target, NULL) != EP_OK) return false;
+  ep_column_title(table, target, name);
+  const ep_column_rule *rule = ep_column_rule_find(data, name);
+  return rule && strcmp(rule->name, name) == 0 && rule->type == EP_COLUMN_AS_NUMBER;
+}
+
 static int64_t classes_find(const ep_automatic_job *job, const ep_dataset_meta *meta,
                             const ep_data_shape *shape, const ep_column *target) {
   int64_t classes = shape->one_hot ? shape->target_columns : shape->classes;
   if (!job->loss) return ep_loss_is_classifier(job->spec->loss) ? classes : 0;
   if (shape->target_words > 0) return shape->target_words;
-  if (target) return is_few_classes(target) ? classes : 0;
+  if (target) return is_few_classes(target) && !is_number(job, meta) ? classes : 0;
   if (meta && meta->classes > 0) return classes;
   return is_labels(shape, meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y] : NULL) ? classes : 0;
 }

@@ -13,7 +13,7 @@
 
 /* Numbers may be a category too: their cells stay numbers. */
 static bool is_text(const ep_column_encoding *column) {
-  return ep_column_is_category(column) && column->type != EP_COLUMN_NUMBER;
+  return ep_column_is_category(column) && !column->value;
 }
 
 /* Words as cells: their numbers, NaN for "". A word that is not told apart is another one, or, of

@@ -270,6 +270,7 @@ void ep_encoding_deinit(ep_encoding *encoding) {
     free(column->trained);
     free(column->composed);
   }
+  free(encoding->notes);
   free(encoding->by_name);
   free(encoding->column);
   ep_words_deinit(&encoding->classes);

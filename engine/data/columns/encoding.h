@@ -86,6 +86,7 @@ typedef struct {
                                               order of the columns; rows of their table */
   ep_encoding_window window;
   char target[EP_LIMIT_NAME_BYTES + 1]; /* the column that is predicted, by its name or index */
+  char *notes;      /* owned: lines on words that became numbers, or NULL; they do not travel */
   ep_words classes; /* of a target that is a category: class k is word k; owned, without `rows` */
 } ep_encoding;
 

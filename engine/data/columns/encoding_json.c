@@ -65,6 +65,10 @@ static void column_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_member_string(writer, "encode", encode_names[column->encode]);
   if (ep_column_is_category(column)) category_write(writer, column);
   if (column->encode == EP_ENCODE_DATE) date_write(writer, column);
+  if (!ep_column_is_category(column) && column->words.count > 0) {
+    ep_writer_key(writer, "missing_words");
+    words_write(writer, &column->words);
+  }
   if (column->encode != EP_ENCODE_NONE) {
     ep_writer_member_string(writer, "scaling", ep_column_scale_name((int)column->scaling));
     ep_writer_member_number_or_null(writer, "fill", column->fill);
@@ -192,7 +196,10 @@ static reading column_read(const json_t *object, ep_column_encoding *out) {
   if (out->encode == EP_ENCODE_NONE) return READ;
   if (!figures_read(object, out)) return IMPOSSIBLE;
   if (ep_column_is_category(out)) return category_read(object, out);
-  return out->encode == EP_ENCODE_DATE ? date_read(object, out) : READ;
+  const json_t *missing = json_object_get(object, "missing_words");
+  reading read = missing ? words_read(missing, EP_LIMIT_CATEGORIES, &out->words) : READ;
+  if (missing && read == READ) read = words_index(out);
+  return read == READ && out->encode == EP_ENCODE_DATE ? date_read(object, out) : read;
 }
 
 static reading columns_read(const json_t *array, ep_encoding *out) {

@@ -427,7 +427,8 @@ static ep_status names_find(const ep_data_spec *data, const ep_preparation *work
   ep_dataset_meta meta;
   bool apart = main_rows(work)->apart;
   if (!dataset_folder || out->encoding || (apart && !work->takes_classes)) return EP_OK;
-  ep_status status = ep_dataset_meta_read(dataset_folder, &meta, error);
+  bool there;
+  ep_status status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
   if (status != EP_OK) return status;
   status = apart ? ep_class_names_find(&meta, &out->classes, error)
                  : ep_column_names_find(data, &meta, &out->names, out->target, error);

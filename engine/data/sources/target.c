@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/columns/retype.h"
 #include "engine/files/excerpt.h"
 
 static const char pointer[] = "/data/target";
@@ -56,4 +57,19 @@ ep_status ep_target_find(const ep_data_spec *data, const ep_part *table, int64_t
                       "there is no column \"%s\": the data has no names, give an index", shown);
   return ep_fail_at(error, EP_INVALID, pointer, "there is no column \"%s\"; the last one is \"%s\"",
                     shown, ep_excerpt(last, name, strlen(name)));
+}
+
+ep_status ep_data_retype(const ep_data_spec *data, ep_dataset_meta *meta, ep_error *error) {
+  ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  int64_t target;
+  if (table->rows == 0 || data->columns_count == 0) return EP_OK;
+  ep_status status = ep_target_find(data, table, &target, error);
+  bool numbers = status == EP_OK && table->column[target].type == EP_COLUMN_NUMBER;
+  if (status == EP_OK) status = ep_columns_retype(data, table, target, error);
+  if (status != EP_OK || !numbers || meta->folder[0] ||
+      !ep_column_is_retyped(&table->column[target]))
+    return status;
+  return ep_fail_at(error, EP_INVALID, "/data/target",
+                    "files that are used where they lie have no list of a target's values: upload "
+                    "them to make classes of its numbers");
 }

@@ -12,7 +12,7 @@ enum { NAME_BYTES = 32 };
 
 /* Numbers may be a category too: their cells stay numbers. */
 static bool is_text(const ep_column_encoding *column) {
-  return ep_column_is_category(column) && column->type != EP_COLUMN_NUMBER;
+  return ep_column_is_category(column) && !column->value;
 }
 
 static int64_t window_rows(const ep_encoding *encoding) {
