@@ -286,8 +286,8 @@ static void other_word_warn(ep_field_reader *reader, const ep_column_encoding *c
     ep_field_reader_warn(reader, "%s", "");
   else
     ep_field_reader_warn(reader,
-                         "\"%s\" is not one of the %lld words of \"%.100s\" that the model knows "
-                         "from its training rows: it counts as %s",
+                         "\"%s\" is not one of the %lld words of \"%.100s\" that the model knows: "
+                         "it counts as %s",
                          shown, (long long)words_trained(column), column->name,
                          column->encode == EP_ENCODE_ORDINAL ? "a missing cell" : "another word");
 }
