@@ -36,7 +36,7 @@ static void words_write(ep_writer *writer, const ep_words *words) {
 static void category_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_key(writer, "words");
   words_write(writer, &column->words);
-  if (column->compare == EP_WORD_TEXT) ep_writer_member_boolean(writer, "codes", true);
+  if (column->compare == EP_WORD_CODE) ep_writer_member_boolean(writer, "codes", true);
   if (column->compare == EP_WORD_BOOLEAN) ep_writer_member_boolean(writer, "boolean", true);
   if (column->encode == EP_ENCODE_HASH)
     ep_writer_member_integer(writer, "buckets", column->buckets);
@@ -125,7 +125,7 @@ static reading category_read(const json_t *object, ep_column_encoding *out) {
   const json_t *untrained = json_object_get(object, "untrained");
   reading read = words_read(json_object_get(object, "words"), most, &out->words);
   if (read != READ) return read;
-  if (json_is_true(json_object_get(object, "codes"))) out->compare = EP_WORD_TEXT;
+  if (json_is_true(json_object_get(object, "codes"))) out->compare = EP_WORD_CODE;
   if (json_is_true(json_object_get(object, "boolean"))) out->compare = EP_WORD_BOOLEAN;
   read = words_index(out);
   if (read != READ) return read;

@@ -254,7 +254,7 @@ static ep_cell_outcome cell_read(const ep_column_encoding *column, const json_t 
   text = word_text(value, number);
   if (!text) return EP_CELL_REFUSED;
   ep_cell_outcome outcome = word_find(column, text, strlen(text), cell);
-  bool code = column->compare == EP_WORD_TEXT && json_is_number(value);
+  bool code = column->compare == EP_WORD_CODE && json_is_number(value);
   return outcome == EP_CELL_OTHER_WORD && code ? EP_CELL_REFUSED : outcome;
 }
 
@@ -307,7 +307,7 @@ static void value_refuse(ep_field_reader *reader, const ep_column_encoding *colu
                          const json_t *value) {
   const char *text = json_string_value(value);
   char form[FORM_BYTES];
-  if (ep_column_is_category(column) && column->compare == EP_WORD_TEXT && json_is_number(value))
+  if (ep_column_is_category(column) && column->compare == EP_WORD_CODE && json_is_number(value))
     ep_field_reader_fail(reader,
                          "the column holds codes, which are compared as text: send one in quotes, "
                          "as \"%.100s\" is",

@@ -101,7 +101,7 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
   if (column->value)
     out->type = EP_COLUMN_NUMBER; /* what its cells are */
   else
-    out->compare = column->codes ? EP_WORD_TEXT : column->boolean ? EP_WORD_BOOLEAN : EP_WORD_VALUE;
+    out->compare = column->codes ? EP_WORD_CODE : column->boolean ? EP_WORD_BOOLEAN : EP_WORD_VALUE;
   return ep_column_words_index(out, error);
 }
 

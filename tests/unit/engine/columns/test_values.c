@@ -39,7 +39,7 @@ END_TEST
 
 START_TEST(codes_are_texts) {
   char *words[] = {"02134", "2135"};
-  const ep_word_index *index = index_of(EP_WORD_TEXT, words, 2);
+  const ep_word_index *index = index_of(EP_WORD_CODE, words, 2);
   ck_assert_int_eq(found(index, " 02134"), 0);
   ck_assert_int_eq(found(index, "2134"), -1);
   ck_assert_int_eq(found(index, "02135"), -1);
