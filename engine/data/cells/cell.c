@@ -133,6 +133,16 @@ static bool is_infinity(const char *at, size_t bytes) {
          (bytes == 8 && strncasecmp(at, "infinity", 8) == 0);
 }
 
+/* (1.5), as accountants write -1.5. */
+static bool bracketed_read(char decimal, char thousands, const char *text, size_t bytes,
+                           double *value) {
+  if (bytes < 3 || *text != '(' || text[bytes - 1] != ')' || text[1] < '0' || text[1] > '9' ||
+      !ep_cell_number_read(decimal, thousands, text + 1, bytes - 2, value))
+    return false;
+  *value = -*value;
+  return true;
+}
+
 bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t bytes,
                          double *value) {
   const char *at = text, *end = text + bytes;
@@ -142,6 +152,7 @@ bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t 
     *value = found;
     return true;
   }
+  if (at < end && *at == '(') return bracketed_read(decimal, thousands, text, bytes, value);
   bool ascii = at < end && (*at == '-' || *at == '+');
   bool minus = bytes > 3 && memcmp(at, "\xE2\x88\x92", 3) == 0; /* U+2212 */
   at += minus ? 3 : ascii;

@@ -59,8 +59,9 @@ ep_cell_marks ep_cell_kind_marks(ep_cell_kind kind);
 
 /* Reads all of the text as a number: a sign (-, +, U+2212), digits, the decimal mark, an exponent;
  * or with the mark of thousands between all groups of three digits, without an exponent. No groups
- * behind a leading 0, and none of spaces behind a plus: +34 612 345 678 is a phone number. "inf"
- * and 1e400 are infinite. False, and nothing written, when it is not a number with these marks. */
+ * behind a leading 0, and none of spaces behind a plus: +34 612 345 678 is a phone number. (1.5) is
+ * -1.5. "inf" and 1e400 are infinite. False, and nothing written, when it is not a number with
+ * these marks. */
 bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t bytes,
                          double *value);
 

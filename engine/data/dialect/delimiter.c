@@ -58,6 +58,7 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
   /* one column explains any text, and nothing of it */
   it->score = regular * regular * typed * typed * (table ? 1 - 0.5 / (double)sample.columns : 0.1);
   if (it->delimiter == EP_DELIMITER_SPACE) it->score *= 0.9; /* tabs and words have them, too */
+  if (it->delimiter == ',' && ep_sample_cuts_numbers(&sample)) it->score *= 0.5;
   if (sample.broken) it->score *= sample.rows > ROWS / 2 ? 0.5 : 0.05;
   ep_sample_deinit(&sample);
   return EP_OK;
@@ -77,12 +78,22 @@ static ep_status undecided(const candidate *best, const candidate *other, ep_err
                  ep_delimiter_shown(other->delimiter, second), (long long)other->columns);
 }
 
+/* Whether more lines end in a CR alone than in a LF, which cells in quotes may hold, too. */
+static bool ends_in_cr(const char *at, size_t bytes) {
+  size_t alone = 0, feeds = 0;
+  for (size_t i = 0; i < bytes; i++) {
+    feeds += at[i] == '\n';
+    alone += at[i] == '\r' && (i + 1 == bytes || at[i + 1] != '\n');
+  }
+  return alone > feeds;
+}
+
 ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char comment,
                             ep_csv_cell *cell, ep_error *error) {
   candidate best = {.score = -1}, second = {.score = -1};
   size_t probe =
       (size_t)(text->end - text->at) < (1 << 20) ? (size_t)(text->end - text->at) : (size_t)1 << 20;
-  text->cr = memchr(text->at, '\r', probe) && !memchr(text->at, '\n', probe);
+  text->cr = ends_in_cr(text->at, probe);
   char own[2] = {given->delimiter, 0};
   const char *tried = ep_dialect_has(given, EP_DIALECT_DELIMITER) ? own : delimiters;
   size_t count = tried == own ? 1 : sizeof delimiters;

@@ -45,7 +45,7 @@ typedef enum {
 typedef enum { EP_DATES_DAY_FIRST, EP_DATES_MONTH_FIRST, EP_DATES_ORDERS } ep_dates_order;
 
 enum {
-  EP_DIALECT_MISSING_BYTES = 256, /* of all words for a missing cell, with commas between */
+  EP_DIALECT_MISSING_BYTES = 512, /* of all words for a missing cell, with commas between */
   EP_DIALECT_VALUE_BYTES = EP_DIALECT_MISSING_BYTES,
   EP_DIALECT_EVIDENCE_BYTES = 160,
   EP_DIALECT_PREAMBLE_LINES = 1000, /* as many lines may stand before a table */
@@ -92,6 +92,10 @@ const char *ep_dialect_value(const ep_dialect *dialect, ep_dialect_key key,
 
 /* Keys of `over` that are set replace those of `dialect`. */
 void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over);
+
+/* Adds a word for a missing cell, to those that are listed or else to the usual ones; one that has
+ * a comma, or no room, is not added. */
+void ep_dialect_missing_add(ep_dialect *dialect, const char *text, size_t bytes);
 
 /* Sets the marks of numbers that are not set: a decimal point, and nothing between thousands. */
 void ep_dialect_plain(ep_dialect_record *record);

@@ -175,11 +175,17 @@ static void table_find(search *it, int start) {
   int regular = first_regular(it, it->first);
   if (regular == it->sample.count) regular = it->first; /* words alone, or nothing like a table */
   it->second = regular;
-  int names = row_before(it, regular);
-  if (is_given(it, EP_DIALECT_PREAMBLE)) names = it->first;
+  int names = is_given(it, EP_DIALECT_PREAMBLE) ? it->first : row_before(it, regular);
   if (is_given(it, EP_DIALECT_HEADER) && !it->given->header) names = -1;
   if (names < it->first) {
     if (!is_given(it, EP_DIALECT_PREAMBLE)) it->first = regular;
+    return;
+  }
+  int below = row_next(it, names + 1);
+  if (is_given(it, EP_DIALECT_PREAMBLE)) {
+    bool units = below < it->sample.count && below < regular && row_see(it, below).units &&
+                 it->sample.row[below].cells == it->sample.columns;
+    it->units = units ? below : -1;
     return;
   }
   int above = row_before(it, names);
@@ -189,7 +195,7 @@ static void table_find(search *it, int start) {
     it->units = names;
     names = above;
   }
-  it->first = may_be_names(it, names) || is_given(it, EP_DIALECT_PREAMBLE) ? names : regular;
+  it->first = may_be_names(it, names) ? names : regular;
 }
 
 /* --- header --------------------------------------------------------------------------------- */
@@ -505,7 +511,8 @@ ep_status ep_csv_layout_find(const char *start, const char *end, bool mapped, bo
   search it = {.given = given ? given : &nothing, .out = out, .cell = cell};
   ep_csv_text text = {.at = start, .end = end, .mapped = mapped, .line = 1};
   int64_t rows;
-  *out = (ep_csv_layout){.found.dialect = *it.given};
+  *out = (ep_csv_layout){.found.dialect = *it.given,
+                         .comments_given = is_given(&it, EP_DIALECT_COMMENT)};
   ep_status status = lines_find(&it, &text, error);
   if (status == EP_OK && table && !is_given(&it, EP_DIALECT_HEADER) &&
       ep_csv_counts_take(&text, cell, &rows, &out->labels)) {

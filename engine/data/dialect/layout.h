@@ -17,6 +17,7 @@ typedef struct {
   ep_csv_text rows;        /* at the first row; it ends before a footer */
   int64_t columns;
   bool trailing;        /* each row ends in a delimiter: one cell more, which is empty */
+  bool comments_given;  /* what begins one, or that there are none */
   ep_csv_labels labels; /* of the last column, owned: free(labels.name) */
   ep_notes notes;
 } ep_csv_layout;

@@ -137,11 +137,13 @@ static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *er
   size_t columns = (size_t)sample->columns + 1;
   sample->figures = calloc(columns, sizeof *sample->figures);
   sample->filled = calloc(columns, sizeof *sample->filled);
-  if (!sample->figures || !sample->filled) return ep_fail_memory(error);
+  sample->triples = calloc(columns, sizeof *sample->triples);
+  if (!sample->figures || !sample->filled || !sample->triples) return ep_fail_memory(error);
   for (int i = 0; i < sample->count && all < CELLS_MOST; i++) {
     if (sample->row[i].blank || sample->row[i].comment || sample->row[i].cells != sample->columns)
       continue;
     ep_csv_text text = sample->row[i].start;
+    bool behind = false; /* a digit */
     for (int64_t column = 0; column < sample->columns; column++) {
       const char *at = text.at;
       while (at < text.end && *at == ' ') at++;
@@ -149,6 +151,9 @@ static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *er
       if (ep_csv_cell_read(&text, 1, cell, NULL) != EP_OK) break;
       ep_cell_shape shape = ep_cell_shape_of(cell->text, cell->bytes);
       bool figure = shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE;
+      size_t bytes = cell->bytes;
+      sample->triples[column] += behind && bytes == 3 && strspn(cell->text, "0123456789") == 3;
+      behind = bytes > 0 && cell->text[bytes - 1] >= '0' && cell->text[bytes - 1] <= '9';
       sample->figures[column] += figure;
       sample->filled[column] += shape != EP_SHAPE_EMPTY;
       typed += shape != EP_SHAPE_ODD || quoted;
@@ -173,10 +178,17 @@ void ep_sample_deinit(ep_sample *sample) {
   free(sample->row);
   free(sample->figures);
   free(sample->filled);
+  free(sample->triples);
   *sample = (ep_sample){0};
 }
 
 bool ep_sample_is_typed(const ep_sample *sample, int64_t column) {
   int64_t figures = sample->figures[column];
   return figures > 0 && figures * 10 >= (sample->filled[column] - 1) * 9; /* one is a name */
+}
+
+bool ep_sample_cuts_numbers(const ep_sample *sample) {
+  for (int64_t i = 1; i < sample->columns; i++)
+    if (sample->triples[i] > 0 && sample->triples[i] >= sample->filled[i] - 1) return true;
+  return false;
 }

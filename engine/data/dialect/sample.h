@@ -29,9 +29,11 @@ typedef struct {
   int rows;         /* that are neither blank nor comments */
   int64_t *figures; /* [columns], owned: cells of regular rows that are numbers or dates, */
   int64_t *filled;  /* [columns], owned: and that are not empty */
-  double typed;     /* share of the cells of regular rows that have a shape */
-  bool whole;       /* the text has no more rows */
-  bool broken;      /* a quote is not closed, or text follows it */
+  int64_t
+      *triples; /* [columns], owned: and that are three digits behind a digit and the delimiter */
+  double typed; /* share of the cells of regular rows that have a shape */
+  bool whole;   /* the text has no more rows */
+  bool broken;  /* a quote is not closed, or text follows it */
 } ep_sample;
 
 /* Reads at most so many rows; *text is behind the last one then. Of long ones it reads fewer.
@@ -39,6 +41,10 @@ typedef struct {
 ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, ep_csv_cell *cell,
                          ep_sample *out, ep_error *error);
 void ep_sample_deinit(ep_sample *sample);
+
+/* Whether a column is three digits in all rows, as a number is that the delimiter cuts: 25,300,730.
+ */
+bool ep_sample_cuts_numbers(const ep_sample *sample);
 
 /* Whether nine in ten cells of the column are numbers or dates. */
 bool ep_sample_is_typed(const ep_sample *sample, int64_t column);

@@ -44,6 +44,18 @@ static bool header_take(ep_csv_text *text, repeated_header *header) {
   return true;
 }
 
+/* A line that begins as a comment does, and has not as many cells as a row. */
+static bool is_comment(const ep_csv_layout *layout, ep_csv_text text) {
+  int64_t columns = layout->columns + layout->trailing, cells = 0;
+  if ((*text.at != '#' && *text.at != '%') || columns == 1) return false;
+  ep_csv_cell *cell = malloc(sizeof *cell);
+  bool read = cell != NULL;
+  do read = read && ep_csv_cell_read(&text, 1, cell, NULL) == EP_OK;
+  while (read && ++cells <= columns && cell->stop == EP_CSV_DELIMITER);
+  free(cell);
+  return read && cells != columns;
+}
+
 /* Whether the lines from here to the end are few, and none has as many cells as a row. */
 static bool is_footer(const ep_csv_layout *layout, ep_csv_text text) {
   enum { LINES = 10 };
@@ -68,6 +80,14 @@ static void lines_note(const repeated_header *header, ep_notes *notes) {
                (long long)header->found, header->found == 1 ? "" : "s", (long long)header->first);
 }
 
+static void comment_note(const ep_csv_text *text, ep_notes *notes) {
+  char shown[EP_EXCERPT_BYTES];
+  if (!notes) return;
+  ep_notes_add(notes, "line %lld and others like it are left out as comments: `%s`",
+               (long long)text->line,
+               ep_excerpt(shown, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at)));
+}
+
 static void footer_note(const ep_csv_text *text, ep_notes *notes) {
   char shown[EP_EXCERPT_BYTES];
   if (!notes) return;
@@ -83,12 +103,15 @@ ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_row_read read, vo
   ep_status status = EP_OK;
   repeated_header header = header_of(layout);
   const char *kept = text.at, comment = layout->found.dialect.comment;
-  int64_t blank = 0, rows = 0;
+  int64_t blank = 0, rows = 0, comments = 0;
   while (status == EP_OK && text.at < text.end) {
     int64_t line = text.line;
     if (ep_csv_blank_line_take(&text)) {
       if (blank == 0) blank = line;
-    } else if (comment && *text.at == comment) {
+    } else if ((comment && *text.at == comment) ||
+               (!layout->comments_given && is_comment(layout, text))) {
+      comments += *text.at != comment;
+      if (comments == 1 && *text.at != comment) comment_note(&text, notes);
       ep_csv_line_take(&text);
     } else if (header_take(&text, &header)) {
       continue;

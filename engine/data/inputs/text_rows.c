@@ -97,8 +97,8 @@ static ep_status delimiter_check(const table *from, const ep_text_body *body, co
 
 static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text_body *body,
                           ep_error *error) {
-  static const uint32_t own = 1u << EP_DIALECT_HEADER | 1u << EP_DIALECT_ROW_NAMES |
-                              1u << EP_DIALECT_PREAMBLE | 1u << EP_DIALECT_COMMENT;
+  static const uint32_t own =
+      1u << EP_DIALECT_ROW_NAMES | 1u << EP_DIALECT_PREAMBLE | 1u << EP_DIALECT_COMMENT;
   out->cell = malloc(sizeof *out->cell);
   if (!out->cell) return ep_fail_memory(error);
   out->dialect = encoding->dialect;

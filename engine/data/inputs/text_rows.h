@@ -15,7 +15,7 @@ typedef struct ep_text_body {
                          learnt from no text, found */
 } ep_text_body;
 
-/* Header, preamble and row names are the text's own. Without a header a column is called by its
+/* Preamble, comments and row names are the text's own. Without a header a column is called by its
  * index, or, where there are as many as the model takes, by its place. The target, and columns that
  * are no features, are passed over. Words that are not known go into the warnings. Each cell is
  * read by the dialect alone. *x: [*rows, encoding->columns], the caller's. EP_INVALID: a column

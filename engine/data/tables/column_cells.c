@@ -77,6 +77,8 @@ void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, doubl
   if (at < end && (*at == '-' || *at == '+')) at++;
   const char *point = memchr(at, '.', (size_t)(end - at));
   if (*text == '-') cells->negative = true;
+  if (cells->plain == 1 || value < cells->least) cells->least = value;
+  if (cells->plain == 1 || value > cells->most) cells->most = value;
   if (point) {
     cells->points++;
     cells->threes += end - point == 4 && point > at && point - at <= 3 && *at != '0';

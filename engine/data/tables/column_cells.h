@@ -34,6 +34,7 @@ typedef struct {
   int64_t missing, present; /* cells: empty, or a word for it that the dialect names; all others */
   int64_t plain;            /* plain numbers: 1234.5 */
   int64_t points, threes;   /* of these: with a point; as 1.234, which may be a thousand */
+  double least, most;       /* of plain numbers */
   bool small, large;        /* whole ones below 1000, and from there on */
   int64_t zeros, exponents, longs; /* 007, 12E5, more than 15 digits */
   bool negative;
@@ -47,6 +48,7 @@ typedef struct {
   ep_reading_counts words_read;     /* of cells that came after that; in the end of all */
   ep_cell_kind kind;                /* EP_CELL_NUMBER, of dates; EP_CELL_KINDS: words */
   double *value;                    /* [words.count], owned: what is stored for each word */
+  bool recounted;                   /* the words are of all cells, numbers too */
   int64_t odd;                      /* cells that are not of the kind, and so are missing */
 } ep_column_cells;
 

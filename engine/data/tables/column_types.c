@@ -271,23 +271,45 @@ static bool is_as_drafted(const passes *pass) {
   return true;
 }
 
-static void words_forget(passes *pass) {
+/* Whether numbers and dates of the column have to be counted as words. */
+static bool lacks_words(const ep_column_cells *cells) {
+  return cells->kind == EP_CELL_KINDS && !cells->many && cells->plain + cells->iso > 0;
+}
+
+static bool words_forget(passes *pass) {
+  bool lacking = false;
   for (int64_t i = 0; i < pass->columns; i++) {
-    if (pass->cells[i].kind != EP_CELL_KINDS) continue;
-    ep_word_set_deinit(&pass->cells[i].words);
-    pass->cells[i].many = false;
+    ep_column_cells *cells = &pass->cells[i];
+    cells->recounted = lacks_words(cells);
+    if (!cells->recounted) continue;
+    pass->words_bytes -= ep_word_set_bytes(&cells->words);
+    ep_word_set_deinit(&cells->words);
+    lacking = true;
   }
-  pass->words_bytes = 0;
+  return lacking;
 }
 
 static ep_status word_count(void *context, const ep_table_cell *value, ep_error *error) {
   passes *pass = context;
   ep_word_entry *unused;
   const ep_column_cells *cells = &pass->cells[value->column];
-  if (cells->kind != EP_CELL_KINDS || cells->many || value->bytes == 0 ||
+  if (!cells->recounted || cells->many || value->bytes == 0 ||
       (cells->listed && ep_dialect_is_missing(pass->dialect, value->text, value->bytes)))
     return EP_OK;
   return word_add(pass, value, &unused, error);
+}
+
+/* What the few words of a column of numbers stand for, they stand for in predictions. */
+static void odd_words_list(const ep_column_cells *cells, ep_dialect *dialect) {
+  enum { WORDS = 10 };
+  if (cells->odd == 0 || cells->words.count > EP_LIMIT_CATEGORIES) return;
+  int64_t odd = 0;
+  for (uint32_t i = 0; i < cells->words.count; i++)
+    odd += isnan(cells->value[i]) && !(cells->words.entry[i].mark >> EP_READS_GAP & 1);
+  for (uint32_t i = 0; odd <= WORDS && i < cells->words.count; i++)
+    if (isnan(cells->value[i]))
+      ep_dialect_missing_add(dialect, cells->words.text + cells->words.entry[i].offset,
+                             cells->words.entry[i].bytes);
 }
 
 ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *cells,
@@ -309,12 +331,15 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column
   ep_dates_order_find(column, cells, pass.columns, rows->dialect, notes);
   status = kinds_find(&pass, marks, &words, error);
   draft->kept = draft->kept && is_as_drafted(&pass);
-  if (status == EP_OK && !draft->kept && words) {
-    words_forget(&pass);
+  if (status == EP_OK && !draft->kept && words && words_forget(&pass)) {
     status = rows->walk(rows, word_count, NULL, &pass, error);
+    for (int64_t i = 0; i < pass.columns; i++)
+      if (cells[i].recounted) ep_column_words_count(&cells[i]);
   }
   for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
     status = ep_column_words_settle(column, cells, pass.columns, i, rows->dialect, error);
+  for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
+    odd_words_list(&cells[i], rows->dialect);
   return status;
 }
 
@@ -327,35 +352,54 @@ bool ep_column_cell_read(const ep_column *column, ep_cell_kind kind, const ep_di
          ep_unit_number_read(marks, column->unit, text, bytes, value);
 }
 
+/* What the names of columns of numbers and dates are, read as such. */
+typedef struct {
+  int64_t dates, numbers, inside,
+      marked; /* inside: between the least and the greatest of a column */
+  double last, step;
+  bool sequence; /* they go up by one step: 1, 2, 3, or wavelengths */
+} name_figures;
+
+static void figure_add(name_figures *found, const ep_column_cells *cells, const char *name,
+                       double value) {
+  double plain;
+  double step = value - found->last;
+  found->marked += !ep_cell_number_read('.', 0, name, strlen(name), &plain);
+  found->inside += cells->plain > 0 && value >= cells->least && value <= cells->most;
+  if (found->numbers == 1) found->step = step;
+  if (found->numbers >= 1 && (step <= 0 || fabs(step - found->step) > 1e-9 * fabs(step)))
+    found->sequence = false;
+  found->last = value;
+  found->numbers++;
+}
+
 bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *cells,
                                int64_t columns, const ep_dialect *dialect, ep_notes *notes) {
-  int64_t asked = 0, found = 0, numbers = 0;
-  bool text = false;
+  int64_t asked = 0, known = 0;
+  name_figures figures = {.sequence = true};
   for (int64_t i = 0; i < columns; i++) {
     const char *name = column[i].name;
     size_t length = strlen(name);
     double value;
     if (ep_cell_is_missing(name, length)) continue;
-    if (column[i].type == EP_COLUMN_TEXT) {
-      text = true;
-      continue;
-    }
-    bool known = ep_word_set_find(&cells[i].words, name, length) >= 0;
-    bool reads = column[i].type != EP_COLUMN_CATEGORY &&
-                 ep_column_cell_read(&column[i], cells[i].kind, dialect, name, length, &value);
-    if (column[i].type != EP_COLUMN_CATEGORY && !reads && !known) return false;
-    if (column[i].type == EP_COLUMN_NUMBER && reads) { /* a year or 10 % may be a name */
-      numbers += !ep_cell_read(EP_CELL_NUMBER, name, length, &value);
-      continue;
-    }
+    bool word = ep_word_set_find(&cells[i].words, name, length) >= 0;
+    bool typed = cells[i].kind != EP_CELL_KINDS;
+    bool reads =
+        typed && ep_column_cell_read(&column[i], cells[i].kind, dialect, name, length, &value);
+    if (typed && !reads && !word) return false;
+    figures.dates += reads && column[i].type == EP_COLUMN_DATE;
+    if (reads && column[i].type == EP_COLUMN_NUMBER) figure_add(&figures, &cells[i], name, value);
+    if (reads || column[i].type == EP_COLUMN_TEXT) continue;
     asked++;
-    found += known || column[i].type == EP_COLUMN_DATE;
+    known += word;
   }
-  if (asked > 0 || text) return 2 * found > asked;
-  if (numbers > 0)
-    ep_notes_add(notes, "the first line is numbers alone, and is read as a row: ?header=true makes "
-                        "it the names of the columns");
-  return numbers > 0;
+  bool names = figures.sequence && (figures.numbers >= 3 || figures.step == 1);
+  if (figures.dates > 0 || 2 * known > asked) return true;
+  if (figures.inside * 2 > figures.numbers && !names) return true;
+  if (asked > 0 || figures.marked == 0) return false;
+  ep_notes_add(notes, "the first line is numbers alone, and is read as a row: ?header=true makes "
+                      "it the names of the columns");
+  return true;
 }
 
 void ep_column_types_reset(ep_column *column, ep_column_cells *cells, int64_t columns,

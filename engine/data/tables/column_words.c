@@ -66,6 +66,24 @@ static void odd_list(const ep_column_cells *cells, char *out, size_t bytes) {
   }
 }
 
+/* Words for a missing cell that few programs write, and numbers in brackets. */
+static ep_status unusual_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
+  ep_status status = EP_OK;
+  int64_t brackets = 0;
+  for (uint32_t i = 0; i < cells->words.count && status == EP_OK; i++) {
+    const ep_word_entry *entry = &cells->words.entry[i];
+    char word[EP_EXCERPT_BYTES];
+    bool usual = entry->bytes == 1 || ((*text_of(cells, i) | 0x20) == 'n' && entry->bytes <= 4);
+    if (is_gap(entry) && !usual)
+      status = note_add(column, error, "%lld × `%s` taken as missing", (long long)entry->rows,
+                        ep_excerpt(word, text_of(cells, i), entry->bytes));
+    brackets += *text_of(cells, i) == '(' && !isnan(cells->value[i]) ? entry->rows : 0;
+  }
+  if (brackets == 0 || status != EP_OK) return status;
+  return note_add(column, error, "%lld number%s in brackets read as negative", (long long)brackets,
+                  brackets == 1 ? "" : "s");
+}
+
 static ep_status values_settle(ep_column *column, ep_column_cells *cells, const ep_dialect *dialect,
                                ep_error *error) {
   char list[NOTE_BYTES / 2];
@@ -75,7 +93,8 @@ static ep_status values_settle(ep_column *column, ep_column_cells *cells, const 
                                               entry->bytes, &cells->value[i]))
       cells->value[i] = NAN;
   }
-  if (cells->odd == 0) return EP_OK;
+  ep_status status = unusual_note(column, cells, error);
+  if (cells->odd == 0 || status != EP_OK) return status;
   odd_list(cells, list, sizeof list);
   return note_add(column, error, "%lld %s; %lld other cell%s taken as missing%s%s",
                   (long long)(cells->present - cells->words_read.gaps - cells->odd),

@@ -1,6 +1,5 @@
 #include "engine/data/tables/marks.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* What the columns of numbers say of each pair. */
@@ -75,20 +74,28 @@ static ep_status undecided(const ep_column *column, int64_t index, ep_error *err
 }
 
 /* Of a file in which all cells of numbers have one mark before three digits. */
-static ep_status convention_take(const ep_column *column, const ep_column_cells *cells,
+static ep_status convention_take(ep_column *column, const ep_column_cells *cells, int64_t columns,
                                  const survey *found, const ep_dialect *dialect, ep_notes *notes,
                                  char *decimal, ep_error *error) {
-  char label[EP_COLUMN_LABEL_BYTES];
   const ep_column_cells *unclear = &cells[found->first_unclear];
   bool commas = unclear->threes == 0;           /* 1,234; else 1.234 */
   bool grouped = found->small && !found->large; /* 950 beside 1.234: a fraction would be 950.000 */
   bool semicolon = dialect->delimiter == ';';
   if (semicolon && commas == grouped) return undecided(column, found->first_unclear, error);
   *decimal = semicolon ? ',' : '.';
-  bool thousands = *decimal == (commas ? '.' : ',');
-  ep_notes_add(notes, "%s: 1%c234 is read as %s: ?decimal=%c and ?thousands=%c read it otherwise",
-               ep_column_label(column, found->first_unclear, label), commas ? ',' : '.',
-               thousands ? "1234" : "a fraction", *decimal == '.' ? ',' : '.', *decimal);
+  ep_notes_add(notes,
+               "no cell shows whether 1%c234 is a fraction or a thousand: the decimal mark `%c` "
+               "is taken, as usual with this delimiter; ?decimal=%c takes the other",
+               commas ? ',' : '.', *decimal, *decimal == '.' ? ',' : '.');
+  for (int64_t i = 0; i < columns; i++) {
+    if (!ep_cells_are_numbers(&cells[i]) || !is_unclear(&cells[i])) continue;
+    const char *read = cells[i].threes == (*decimal == '.' ? cells[i].points : -1) ||
+                               (cells[i].threes == 0 && *decimal == ',')
+                           ? "a mark before three digits is read as the decimal one"
+                           : "a mark before three digits is read as that of thousands";
+    column[i].note = strdup(read);
+    if (!column[i].note) return ep_fail_memory(error);
+  }
   return EP_OK;
 }
 
@@ -111,7 +118,7 @@ static void others_note(const ep_column *column, const ep_column_cells *cells, i
                  ep_marks[marks].decimal);
 }
 
-ep_status ep_marks_find(const ep_column *column, const ep_column_cells *cells, int64_t columns,
+ep_status ep_marks_find(ep_column *column, const ep_column_cells *cells, int64_t columns,
                         ep_dialect *dialect, ep_notes *notes, int *marks, ep_error *error) {
   survey found = columns_look(cells, columns);
   char decimal = 0;
@@ -126,7 +133,7 @@ ep_status ep_marks_find(const ep_column *column, const ep_column_cells *cells, i
             ? ','
             : '.';
   else if (found.first_unclear >= 0)
-    status = convention_take(column, cells, &found, dialect, notes, &decimal, error);
+    status = convention_take(column, cells, columns, &found, dialect, notes, &decimal, error);
   if (status != EP_OK) return status;
   *marks = best_pair(&found, decimal ? decimal : '.', dialect);
   dialect->decimal = ep_marks[*marks].decimal;

@@ -11,7 +11,7 @@
  * columns of numbers. A column whose numbers have another pair is words. notes: where a convention
  * decided. EP_INVALID where two pairs explain all cells, read them differently, and no convention
  * settles it. *marks: the pair in ep_marks. */
-ep_status ep_marks_find(const ep_column *column, const ep_column_cells *cells, int64_t columns,
+ep_status ep_marks_find(ep_column *column, const ep_column_cells *cells, int64_t columns,
                         ep_dialect *dialect, ep_notes *notes, int *marks, ep_error *error);
 
 /* Sets the dialect's order of days and months, where it is not set and a column shows it, or all
