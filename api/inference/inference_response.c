@@ -153,6 +153,7 @@ static char *json_format(const response_parts *parts) {
   if (parts->meaning && parts->meaning->has_threshold) {
     ep_writer_member_open(&writer, "parameters", '{');
     ep_writer_member_number(&writer, "threshold", parts->meaning->threshold);
+    ep_writer_member_string(&writer, "positive", ep_output_positive(parts->meaning));
     ep_writer_close(&writer, '}');
   }
   ep_writer_member_open(&writer, "outputs", '[');

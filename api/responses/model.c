@@ -139,6 +139,7 @@ static void model_write(ep_writer *writer, const ep_model *model) {
   outputs_write(writer, model);
   ep_writer_close(writer, ']');
   ep_writer_member_number_or_null(writer, "threshold", model->threshold);
+  ep_writer_member_string(writer, "positive", model->positive[0] ? model->positive : NULL);
   ep_writer_member_string(writer, "infer", path);
   ep_writer_member_time(writer, "published_at", model->published_us);
   ep_writer_close(writer, '}');

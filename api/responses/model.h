@@ -37,7 +37,9 @@ typedef struct {
   int row_dimensions;
   int64_t outputs; /* columns of the predictions */
   ep_decision decision;
-  double threshold; /* of two classes: what the probability of class 1 is at least; NaN = none */
+  double threshold; /* of two classes: what the probability of `positive` is at least; NaN = none */
+  char positive[EP_LIMIT_WORD_BYTES + 1]; /* the word of the class that the threshold is of, which
+                                             stays when another job gets the name; "": class 1 */
   int64_t published_us;
   bool private;
   bool visibility_given; /* by the request that publishes it */

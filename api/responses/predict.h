@@ -27,8 +27,9 @@ typedef struct {
   ep_loss_type loss;
   char **class_name; /* [classes], owned, and each; NULL: classes are numbers */
   int64_t classes;
-  bool has_threshold; /* of two classes: a row is of class 1 where its probability is at least … */
-  double threshold;   /* … this; else of the likelier one */
+  bool has_threshold; /* of two classes: a row is of the positive class where that is at least … */
+  double threshold;   /* … this likely; without a threshold it is of the likelier one */
+  bool first_is_positive; /* class 0, else class 1 */
 } ep_output_meaning;
 
 void ep_output_meaning_deinit(ep_output_meaning *meaning); /* a zeroed one is allowed */
@@ -41,15 +42,19 @@ int64_t ep_output_classes(const ep_output_meaning *meaning, int64_t columns);
 void ep_output_probabilities(const ep_output_meaning *meaning, const double *output,
                              int64_t columns, double *probability);
 
+/* Sets a threshold; NaN: none. positive: the word of the class that it is of; "": class 1. */
+void ep_output_threshold_set(ep_output_meaning *meaning, double threshold, const char *positive);
+/* The word of the class that a threshold is of. A loan. */
+const char *ep_output_positive(const ep_output_meaning *meaning);
+
 /* Whether the threshold takes a row, which has one of two classes, for class 1. */
 bool ep_output_is_taken(const ep_output_meaning *meaning, const double *output, int64_t columns);
 
 /* {"object":"predictions","rows":…,"predictions":[[…],…]}; output: [rows, columns]; name: [rows],
  * "names" of the response; NULL: it has none. Of a classifier
  * with one class a row also "classes", the class of each row by its name or number,
- * "probabilities", [rows, classes], "threshold" where one decides, and "class_names" where there
- * are any. The caller owns the text
- * (free); NULL when memory is short. */
+ * "probabilities", [rows, classes], "threshold" and "positive" where one decides, and "class_names"
+ * where there are any. The caller owns the text (free); NULL when memory is short. */
 char *ep_predict_format(const char *job, const ep_output_meaning *meaning, char *const *name,
                         const double *output, int64_t rows, int64_t columns);
 

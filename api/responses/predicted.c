@@ -1,6 +1,7 @@
 /* predicted.c: the response with predictions: a network's outputs, and what they mean. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/json/writer.h"
 #include "api/responses/predict.h"
@@ -38,10 +39,26 @@ void ep_output_probabilities(const ep_output_meaning *meaning, const double *out
   probability[0] = logit ? 1 / (1 + exp(output[0])) : 1 - output[0];
 }
 
+static const char *word_of(const ep_output_meaning *meaning, int64_t class) {
+  static const char *const numbers[] = {"0", "1"};
+  return class < meaning->classes ? meaning->class_name[class] : numbers[class];
+}
+
+void ep_output_threshold_set(ep_output_meaning *meaning, double threshold, const char *positive) {
+  meaning->has_threshold = !isnan(threshold);
+  meaning->threshold = threshold;
+  meaning->first_is_positive = strcmp(word_of(meaning, 0), positive) == 0;
+}
+
+const char *ep_output_positive(const ep_output_meaning *meaning) {
+  return word_of(meaning, !meaning->first_is_positive);
+}
+
 bool ep_output_is_taken(const ep_output_meaning *meaning, const double *output, int64_t columns) {
   double probability[2] = {0};
   if (ep_output_classes(meaning, columns) != 2) return false;
   ep_output_probabilities(meaning, output, columns, probability);
+  if (meaning->first_is_positive) return !(probability[0] >= meaning->threshold);
   return probability[1] >= meaning->threshold;
 }
 
@@ -86,7 +103,10 @@ static bool classes_write(ep_writer *writer, const ep_output_meaning *meaning, c
   }
   ep_writer_close(writer, ']');
   free(probability);
-  if (meaning->has_threshold) ep_writer_member_number(writer, "threshold", meaning->threshold);
+  if (meaning->has_threshold) {
+    ep_writer_member_number(writer, "threshold", meaning->threshold);
+    ep_writer_member_string(writer, "positive", ep_output_positive(meaning));
+  }
   if (meaning->classes == 0) return true;
   ep_writer_member_open(writer, "class_names", '[');
   for (int64_t j = 0; j < meaning->classes; j++) ep_writer_string(writer, meaning->class_name[j]);

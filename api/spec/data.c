@@ -38,6 +38,33 @@ void ep_target_write(ep_writer *writer, const ep_field *field, const void *base)
   ep_writer_string(writer, data->has_target ? data->target : NULL);
 }
 
+void ep_positive_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                      void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  int64_t number;
+  data->positive[0] = 0;
+  if (!value) return;
+  if (json_is_boolean(value))
+    snprintf(data->positive, sizeof data->positive, json_is_true(value) ? "true" : "false");
+  else if (ep_json_integer(value, &number))
+    snprintf(data->positive, sizeof data->positive, "%lld", (long long)number);
+  else if (json_is_string(value) && json_string_length(value) > 0 &&
+           json_string_length(value) < sizeof data->positive)
+    memcpy(data->positive, json_string_value(value), json_string_length(value) + 1);
+  else
+    ep_field_reader_fail(reader,
+                         "must be a word of the target of 1 to %d bytes, a whole number or "
+                         "a boolean",
+                         EP_LIMIT_WORD_BYTES);
+}
+
+void ep_positive_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  ep_writer_string(writer, data->positive[0] ? data->positive : NULL);
+}
+
 void ep_fold_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base) {
   (void)field;
   ep_data_spec *data = base;

@@ -61,10 +61,14 @@ typedef struct {
   int64_t inline_rows, inline_columns, inline_targets;
   bool has_target; /* false: the last column of a table, or the data's own y */
   char target[EP_LIMIT_NAME_BYTES +
-              1];          /* a column's name, or its index in decimal ("-1" is the last) */
-  double test, validation; /* fractions of the rows, in [0, 1). Default 0 */
-  int64_t folds;           /* parts of the rows that are not test rows; 0 = not given (null) */
-  int64_t fold;            /* the part that validates, 0 … folds - 1; nothing without folds */
+              1]; /* a column's name, or its index in decimal ("-1" is the last) */
+  char positive[EP_LIMIT_WORD_BYTES + 1]; /* of a target of two classes: the word of the positive
+                                             one, which is class 1; "" = not given (null). epochd
+                                             fills it in where the target has words; without it the
+                                             classes keep the order of the data */
+  double test, validation;                /* fractions of the rows, in [0, 1). Default 0 */
+  int64_t folds;       /* parts of the rows that are not test rows; 0 = not given (null) */
+  int64_t fold;        /* the part that validates, 0 … folds - 1; nothing without folds */
   bool stratify;       /* each split keeps the classes' shares. Default true of a loss that takes
                           classes where shares of the rows test or validate, else false */
   uint64_t split_seed; /* Default 1 */

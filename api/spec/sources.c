@@ -120,6 +120,23 @@ static const ep_field data_rows[] = {
          {"type" : "integer", "minimum" : -EP_LIMIT_COLUMNS, "exclusiveMaximum" : EP_LIMIT_COLUMNS}
        ]
      })},
+    {.key = "positive",
+     .kind = EP_FIELD_CUSTOM,
+     .nullable = true,
+     .read = ep_positive_read,
+     .write = ep_positive_write,
+     .form = "a word of the target",
+     .text_fallback = "null",
+     .doc =
+         "of a target of two classes: the one that f1, precision, recall, roc_auc and thresholds "
+         "are about; unless given the one that means yes (yes, true, 1, positive, on, +), else "
+         "the rarer one",
+     .schema = EP_JSON({
+       "oneOf" : [
+         {"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_WORD_BYTES},
+         {"type" : "integer"}, {"type" : "boolean"}
+       ]
+     })},
     {.key = "test",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(test),

@@ -189,6 +189,7 @@ EP_CUSTOM_FIELD(init_checkpoint)
 /* data.c: of ep_data_spec. fold is -1 where folds lacks it, which ep_folds_check reports.
  * normalize_std comes after normalize_mean: both end with as many numbers. */
 EP_CUSTOM_FIELD(target)
+EP_CUSTOM_FIELD(positive)
 EP_CUSTOM_FIELD(fold)
 EP_CUSTOM_FIELD(standardize)
 EP_CUSTOM_FIELD(shape)

@@ -203,6 +203,10 @@ void ep_sweep_controls_write(ep_writer *writer, const ep_sweep_spec *sweep) {
   ep_tree_write(writer, sweep->job);
 }
 
-bool ep_sweep_pin_data(ep_sweep_spec *sweep, const char *sha256) {
-  return tree_set(&sweep->job, "/data/sha256", json_string(sha256));
+bool ep_sweep_pin_data(ep_sweep_spec *sweep, const ep_data_spec *data) {
+  bool varies = ep_sweep_field_varies(sweep, "/data/positive") ||
+                ep_sweep_field_varies(sweep, "/data/target");
+  return (!data->sha256[0] || tree_set(&sweep->job, "/data/sha256", json_string(data->sha256))) &&
+         (!data->positive[0] || varies ||
+          tree_set(&sweep->job, "/data/positive", json_string(data->positive)));
 }

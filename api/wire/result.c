@@ -15,6 +15,23 @@
  * an event where they would take more than a part of its line. */
 enum { RESULT_TEXT_LIMIT = EP_LIMIT_FRAME_BYTES, EVENT_NAMES_BYTES = EP_LIMIT_EVENT_BYTES / 8 };
 
+static bool is_binary(const ep_job_result *result) {
+  return result->train.classes == 2 || result->validation.classes == 2 || result->test.classes == 2;
+}
+
+/* The word of class 1 of two, of which precision, recall and f1 are. */
+static void positive_write(ep_writer *writer, const ep_job_result *result) {
+  const char *word = "1";
+  json_t *names = NULL;
+  if (!is_binary(result)) return;
+  if (result->class_names) {
+    names = ep_json_read(result->class_names, strlen(result->class_names), 0, NULL);
+    word = json_string_value(json_array_get(names, 1));
+  }
+  ep_writer_member_string(writer, "positive", word);
+  json_decref(names);
+}
+
 void ep_metrics_write_members(ep_writer *writer, const ep_job_result *result, int max_classes,
                               bool test_only) {
   ep_writer_key(writer, "train");
@@ -25,6 +42,7 @@ void ep_metrics_write_members(ep_writer *writer, const ep_job_result *result, in
   ep_split_metrics_write(writer, &result->test, max_classes);
   if (result->class_names && (!test_only || strlen(result->class_names) <= EVENT_NAMES_BYTES))
     ep_writer_member_raw(writer, "class_names", result->class_names);
+  positive_write(writer, result);
 }
 
 void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,
@@ -42,6 +60,7 @@ void ep_metrics_write_scalars(ep_writer *writer, const ep_job_result *result) {
   ep_split_metrics_write_scalars(writer, &result->validation, true);
   ep_writer_key(writer, "test");
   ep_split_metrics_write_scalars(writer, &result->test, false);
+  positive_write(writer, result);
   ep_writer_close(writer, '}');
 }
 

@@ -61,7 +61,8 @@ void ep_result_line_add(char lines[EP_RESULT_LINES_BYTES], const char *sentence)
  * left, and nothing was copied. */
 const char *ep_result_line_next(const char *lines, char out[EP_MESSAGE_BYTES]);
 
-/* The object "metrics" with its three splits; the matrix only for test when test_only. */
+/* The object "metrics" with its three splits, the names of the classes and, of two, which one is
+ * positive; the matrix only for test when test_only. */
 void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,
                       bool test_only);
 /* Reads the names of classes that such an object may have, into out->class_names. False: they are

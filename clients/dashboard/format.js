@@ -127,14 +127,16 @@ export const listOf = (id) => (id.startsWith("swp_") ? "sweeps" : "jobs");
 // A job's name, or the end of its id.
 export const jobName = (job) => job.name || `…${job.id.slice(-8)}`;
 
-// The scalar metrics, in the order of display: word, formatter, meaning.
+const ofClass = ({ positive }) => (positive === undefined ? "mean of the classes" : `of ${positive}`);
+
+// The scalar metrics, in the order of display: word, formatter, meaning, which some have of the metrics.
 export const metricNames = {
   loss: { word: "Loss", format: (v) => number(v, 5), unit: "" },
   accuracy: { word: "Accuracy", format: (v) => percent(v, 2), unit: "share of rows" },
   error: { word: "Error rate", format: (v) => percent(v, 2), unit: "share of rows" },
-  precision: { word: "Precision", format: (v) => percent(v, 2), unit: "of class 1, or the classes' mean" },
-  recall: { word: "Recall", format: (v) => percent(v, 2), unit: "of class 1, or the classes' mean" },
-  f1: { word: "F1", format: (v) => number(v, 4), unit: "of class 1, or the classes' mean" },
+  precision: { word: "Precision", format: (v) => percent(v, 2), unit: ofClass },
+  recall: { word: "Recall", format: (v) => percent(v, 2), unit: ofClass },
+  f1: { word: "F1", format: (v) => number(v, 4), unit: ofClass },
   roc_auc: { word: "ROC AUC", format: (v) => number(v, 4), unit: "0.5 is chance, 1 is perfect" },
   mse: { word: "MSE", format: (v) => number(v, 5), unit: "target's unit squared" },
   rmse: { word: "RMSE", format: (v) => number(v, 5), unit: "target's unit" },

@@ -134,6 +134,7 @@ static ep_status steps_begin(const ep_plot_model *model, const ep_plot_request *
   ep_plot_class_label(model, class, label);
   ep_plot_classes_write(model, writer);
   ep_writer_member_string(writer, "class", label);
+  ep_writer_member_string(writer, "positive", label);
   ep_writer_member_string(writer, "score", logit ? "logit" : "probability");
   ep_writer_member_integer(writer, "positives", (int64_t)out->positives);
   ep_writer_member_integer(writer, "negatives", (int64_t)out->negatives);

@@ -87,6 +87,24 @@ static ep_status window_parse(const char *text, ep_encoding *out, int64_t featur
   return EP_OK;
 }
 
+static char *dialect_format(const ep_dialect *dialect) {
+  json_t *object = ep_dialect_json(dialect);
+  char *text = object ? ep_json_write(object, JSON_COMPACT) : NULL;
+  json_decref(object);
+  return text;
+}
+
+/* text: NULL where the rows came from no text. */
+static ep_status dialect_parse(const char *text, ep_dialect *out, ep_error *error) {
+  json_error_t fault;
+  if (!text) return EP_OK;
+  json_t *object = ep_json_read(text, strlen(text), 0, &fault);
+  bool read = object && ep_dialect_parse(object, out);
+  json_decref(object);
+  if (!read && ep_json_memory_short()) return ep_fail_memory(error);
+  return read ? EP_OK : ep_fail(error, EP_DATA, "weights: their dialect is invalid");
+}
+
 ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep_encoding **out,
                                     ep_error *error) {
   const char *columns = ep_tensors_note(file, "columns"), *target = ep_tensors_note(file, "target");
@@ -98,6 +116,8 @@ ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep
                                        target ? target : "", *out, error);
   if (status == EP_OK)
     status = window_parse(ep_tensors_note(file, "window"), *out, features, error);
+  if (status == EP_OK)
+    status = dialect_parse(ep_tensors_note(file, "dialect"), &(*out)->dialect, error);
   if (status == EP_OK && ep_encoding_inputs(*out) != features)
     status = ep_fail(error, EP_DATA, "weights: columns of %lld features, the model takes %lld",
                      (long long)ep_encoding_inputs(*out), (long long)features);
@@ -118,7 +138,11 @@ ep_status ep_weights_notes_names(const ep_tensors *file, ep_encoding **out, ep_e
   *out = calloc(1, sizeof **out);
   status = *out ? ep_encoding_plain(&words, target, *out, error) : ep_fail_memory(error);
   ep_words_deinit(&words);
+  if (status == EP_OK)
+    status = dialect_parse(ep_tensors_note(file, "dialect"), &(*out)->dialect, error);
+  if (status == EP_OK) status = ep_weights_notes_classes(file, &(*out)->classes, error);
   if (status == EP_OK) return EP_OK;
+  if (*out) ep_encoding_deinit(*out);
   free(*out);
   *out = NULL;
   return status;
@@ -248,25 +272,31 @@ static bool note_add(ep_tensors *out, const char *key, char *text) {
   return note->key && text;
 }
 
+static bool dialect_add(ep_tensors *out, const ep_dialect *dialect) {
+  return dialect->set == 0 || note_add(out, "dialect", dialect_format(dialect));
+}
+
 /* What is said of columns, where they are encoded. */
 static bool encoding_add(ep_tensors *out, const ep_encoding *encoding) {
   return !encoding || (note_add(out, "columns", ep_encoding_format(encoding)) &&
                        note_add(out, "target", strdup(encoding->target)) &&
+                       dialect_add(out, &encoding->dialect) &&
                        (encoding->window.length == 0 ||
                         note_add(out, "window", window_format(&encoding->window))));
 }
 
 /* And where they are not, but have names. */
 static bool names_add(ep_tensors *out, const ep_scaling *scaling) {
-  return scaling->names.count == 0 || (note_add(out, "names", ep_classes_format(&scaling->names)) &&
-                                       note_add(out, "target", strdup(scaling->target)));
+  return scaling->names.count == 0 ||
+         (note_add(out, "names", ep_classes_format(&scaling->names)) &&
+          note_add(out, "target", strdup(scaling->target)) && dialect_add(out, &scaling->dialect));
 }
 
 static bool classes_add(ep_tensors *out, const ep_words *classes) {
   return !classes || note_add(out, "classes", ep_classes_format(classes));
 }
 
-enum { NOTES = 14 };
+enum { NOTES = 15 };
 
 ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
                                 const char *spec_text, ep_tensors *out, ep_error *error) {

@@ -37,23 +37,23 @@ static ep_status pictures_read(const ep_request *request, ep_ingest_options *opt
   return status;
 }
 
+ep_status ep_request_dialect(const ep_request *request, ep_dialect *out, ep_error *error) {
+  *out = (ep_dialect){0};
+  for (ep_dialect_key key = 0; key < EP_DIALECT_KEYS; key++) {
+    const char *text = ep_request_query(request, ep_dialect_key_name(key));
+    if (text && ep_dialect_set(out, key, text, error) != EP_OK) {
+      if (error) error->status = EP_MALFORMED;
+      return EP_MALFORMED;
+    }
+  }
+  return EP_OK;
+}
+
 static ep_status options_read(const ep_request *request, ep_ingest_options *options,
                               ep_error *error) {
-  static const char *const HEADER[] = {"true", "false", NULL};
-  static const char *const DELIMITERS[] = {",",    ";",   "|",     "comma", "semicolon",
-                                           "pipe", "tab", "space", NULL};
-  static const char BYTES[] = ",;|,;|\t ";
-  int header, delimiter;
-  ep_status status = ep_request_word(request, "header", HEADER, -1, &header, error);
-  if (status == EP_OK)
-    status = ep_request_word(request, "delimiter", DELIMITERS, -1, &delimiter, error);
-  if (status != EP_OK) return status;
-  *options = (ep_ingest_options){.delimiter = delimiter < 0 ? 0 : BYTES[delimiter],
-                                 .header = header < 0    ? 0
-                                           : header == 0 ? 1
-                                                         : -1,
-                                 .table = ep_request_query(request, "table")};
-  return pictures_read(request, options, error);
+  *options = (ep_ingest_options){.table = ep_request_query(request, "table")};
+  ep_status status = ep_request_dialect(request, &options->dialect, error);
+  return status == EP_OK ? pictures_read(request, options, error) : status;
 }
 
 /* The part that the route's path names in its last two segments. */

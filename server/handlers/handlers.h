@@ -77,4 +77,7 @@ ep_route_result ep_file_serve(ep_exchange *exchange, int file, int64_t bytes, co
 /* "1200" or "latest" as a step or EP_CHECKPOINT_LATEST. checkpoints.c. */
 ep_status ep_checkpoint_name_read(const char *name, int64_t *step, ep_error *error);
 
+/* The keys of a dialect that the query has (engine/data/dialect/dialect.h). EP_MALFORMED. */
+ep_status ep_request_dialect(const ep_request *request, ep_dialect *out, ep_error *error);
+
 #endif

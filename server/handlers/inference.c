@@ -148,9 +148,8 @@ static ep_status threshold_find(ep_exchange *exchange, inference *pending, ep_er
       ep_jobs_see(exchange->server->jobs, &by, EP_OWNED_JOB, job, NULL) != EP_OK)
     status = ep_fail(&why, EP_INVALID, "its search takes the job of the model, which is hidden");
   else if (asked->kind != EP_THRESHOLD_NONE)
-    status = ep_threshold_find(exchange, job, asked, &found, &why);
-  pending->meaning.threshold = found;
-  pending->meaning.has_threshold = !isnan(found);
+    status = ep_threshold_find(exchange, job, asked, pending->model.positive, &found, &why);
+  ep_output_threshold_set(&pending->meaning, found, pending->model.positive);
   if (status == EP_OK) return EP_OK;
   if (status == EP_INVALID || status == EP_CONFLICT) status = EP_MALFORMED;
   return ep_fail(error, status, "parameter \"threshold\": %.400s", why.message);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/responses/predict.h"
+#include "engine/data/inputs/text_rows.h"
 #include "server/handlers/handlers.h"
 #include "server/handlers/thresholds.h"
 #include "server/process/clock.h"
@@ -355,9 +356,12 @@ static ep_status predict_read(ep_exchange *exchange, int64_t checkpoint, ep_pred
   *out = (ep_prediction_rows){.windows = 1};
   if (ep_exchange_hold_rows(exchange, named, &error) != EP_OK)
     return ep_problem_from_error(problem, &error);
-  if (is_text(exchange, &lines))
-    return ep_jobs_text_read(jobs, request->id, checkpoint, request->body, request->body_bytes,
-                             lines, out, problem);
+  if (is_text(exchange, &lines)) {
+    ep_text_body body = {.text = request->body, .bytes = request->body_bytes, .lines = lines};
+    if (ep_request_dialect(request, &body.dialect, &error) != EP_OK)
+      return ep_problem_from_error(problem, &error);
+    return ep_jobs_text_read(jobs, request->id, checkpoint, &body, out, problem);
+  }
   if (!json)
     return ep_jobs_pictures_read(jobs, request->id, checkpoint, request->body, request->body_bytes,
                                  out, &error) == EP_OK
@@ -383,8 +387,7 @@ static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, deci
   pending->input = (ep_prediction_rows){.rows = input->rows, .name = input->name};
   ep_status status = ep_jobs_meaning_find(jobs, id, checkpoint, &pending->meaning, error);
   pending->decided = decided;
-  pending->meaning.threshold = decided.threshold;
-  pending->meaning.has_threshold = !isnan(decided.threshold);
+  ep_output_threshold_set(&pending->meaning, decided.threshold, "");
   if (status == EP_OK && input->forecast && ep_loss_is_classifier(pending->meaning.loss))
     status = ep_fail_at(error, EP_INVALID, "/steps",
                         "the job predicts classes, which are no numbers to go on from: leave it "
@@ -410,7 +413,7 @@ static ep_status decision_find(ep_exchange *exchange, const ep_threshold *query,
   if (out->in_body && query->kind != EP_THRESHOLD_NONE)
     return decision_fail(out, EP_INVALID, "the query has a threshold too: give one of them", error);
   ep_status status = ep_threshold_find(exchange, exchange->request.id, out->in_body ? body : query,
-                                       &out->threshold, &why);
+                                       "", &out->threshold, &why);
   return status == EP_OK ? EP_OK : decision_fail(out, status, why.message, error);
 }
 

@@ -17,14 +17,19 @@ static ep_route_result model_respond(ep_exchange *exchange, int status) {
 
 /* Its faults are those of /threshold. A job that the caller does not see is none. */
 static ep_status threshold_take(ep_exchange *exchange, const ep_model_request *model, double *out,
-                                ep_error *error) {
+                                char positive[EP_LIMIT_WORD_BYTES + 1], ep_error *error) {
   const ep_viewer by = ep_exchange_viewer(exchange);
   ep_error why = {0};
   *out = NAN;
+  positive[0] = 0;
+  if (model->threshold.kind == EP_THRESHOLD_NONE) return EP_OK;
   if (ep_threshold_is_searched(&model->threshold) &&
       ep_jobs_see(exchange->server->jobs, &by, EP_OWNED_JOB, model->job, NULL) != EP_OK)
     return EP_OK;
-  ep_status status = ep_threshold_find(exchange, model->job, &model->threshold, out, &why);
+  ep_status status = ep_models_positive_find(exchange->server->jobs, exchange->request.id,
+                                             model->job, positive, &why);
+  if (status == EP_OK)
+    status = ep_threshold_find(exchange, model->job, &model->threshold, positive, out, &why);
   if (status == EP_OK) return EP_OK;
   return ep_fail_at(error, status, "/threshold", "%.400s", why.message);
 }
@@ -37,12 +42,13 @@ ep_route_result ep_route_model_put(ep_exchange *exchange) {
   const ep_viewer by = ep_exchange_viewer(exchange);
   bool created = false;
   double threshold;
+  char positive[EP_LIMIT_WORD_BYTES + 1];
   if (ep_model_request_parse(request->body, request->body_bytes, &model, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   if (!exchange->works)
     return ep_threshold_is_searched(&model.threshold) ? EP_ROUTE_INGESTS : EP_ROUTE_COMMITS;
-  if (threshold_take(exchange, &model, &threshold, &error) != EP_OK ||
-      ep_models_put(exchange->server->jobs, request->id, &model, threshold, &by, &created,
+  if (threshold_take(exchange, &model, &threshold, positive, &error) != EP_OK ||
+      ep_models_put(exchange->server->jobs, request->id, &model, threshold, positive, &by, &created,
                     &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   if (created)

@@ -82,7 +82,7 @@ static ep_status decision_read(const char *text, bool cost, double *out, ep_erro
 }
 
 ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_threshold *asked,
-                            double *out, ep_error *error) {
+                            const char *positive, double *out, ep_error *error) {
   ep_plot_request request = {.cost_fp = NAN,
                              .cost_fn = NAN,
                              .size = SIZE,
@@ -95,6 +95,7 @@ ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_thr
   if (asked->kind != EP_THRESHOLD_F1 && !cost) return EP_OK;
   if (cost) request.cost_fp = asked->cost_fp, request.cost_fn = asked->cost_fn;
   snprintf(request.name, sizeof request.name, "%s", ep_plot_kind_name(EP_PLOT_PR));
+  snprintf(request.output, sizeof request.output, "%s", positive);
   ep_status status = numbers_make(exchange, job, &request, true, &text, error);
   if (status == EP_OK) status = decision_read(text, cost, out, error);
   free(text);

@@ -1,5 +1,6 @@
 #include "server/handlers/routes.h"
 
+#include "engine/data/dialect/dialect.h"
 #include "server/handlers/handlers.h"
 
 enum {
@@ -10,6 +11,10 @@ enum {
   SUBMIT = EP_SCOPE_SUBMIT,
   PUBLISH = EP_SCOPE_PUBLISH
 };
+
+/* How a text is written. */
+#define EP_DIALECT_QUERY_KEY(code, key) key,
+#define DIALECT EP_DIALECT_TABLE(EP_DIALECT_QUERY_KEY)
 
 /* clang-format off */
 static const ep_route rows[] = {
@@ -30,7 +35,7 @@ static const ep_route rows[] = {
   {"GET",    "/v1/jobs/{id}/predictions", ep_route_predictions_get, EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"format"}, EP_JOB_PREFIX},
   {"GET",    "/v1/jobs/{id}/plots",       ep_route_plot_list,       EP_BODY_NONE, 0, EP_RUNS_INGEST, READ, EP_OWNED_JOB, {"checkpoint", "epoch"}, EP_JOB_PREFIX},
   {"GET",    "/v1/jobs/{id}/plots/{name}", ep_route_plot_get,       EP_BODY_NONE, 0, EP_RUNS_INGEST, READ, EP_OWNED_JOB, {"format", "class", "normalize", "cost", "x", "y", "size", "column", "repeats", "seed", "checkpoint", "epoch", "layer", "count", "y_down"}, EP_JOB_PREFIX},
-  {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_ROWS, PREDICT_BYTES, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"checkpoint", "threshold"}, EP_JOB_PREFIX},
+  {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_ROWS, PREDICT_BYTES, EP_RUNS_HERE, READ, EP_OWNED_JOB, {DIALECT "checkpoint", "threshold"}, EP_JOB_PREFIX},
   {"POST",   "/v1/sweeps",                ep_route_sweep_create,    EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, SUBMIT, EP_OWNED_NONE, {"validate"}, NULL},
   {"GET",    "/v1/sweeps",                ep_route_sweep_list,      EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_NONE, {"limit", "after", "state", "tag*", "owner", "search"}, NULL},
   {"GET",    "/v1/sweeps/{id}",           ep_route_sweep_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, READ, EP_OWNED_JOB, {"wait"}, EP_SWEEP_PREFIX},
@@ -50,13 +55,13 @@ static const ep_route rows[] = {
   {"GET",    "/v1/sweeps/{id}/trials/{n}/predictions", ep_route_trial_predictions, EP_BODY_NONE, 0, EP_RUNS_COMMIT, READ | SUBMIT, EP_OWNED_JOB, {"part", "format"}, EP_SWEEP_PREFIX},
   {"GET",    "/v1/compare",               ep_route_compare_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_NONE, {"jobs", "max_points", "format"}, NULL},
   {"GET",    "/v1/datasets",              ep_route_dataset_list,    EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_NONE, {"limit", "after"}, NULL},
-  {"PUT",    "/v1/datasets/{id}",         ep_route_dataset_put,     EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "size", "channels", "table", "visibility"}, NULL},
-  {"PUT",    "/v1/datasets/{id}/train/x",      ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "visibility"}, NULL},
-  {"PUT",    "/v1/datasets/{id}/train/y",      ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "visibility"}, NULL},
-  {"PUT",    "/v1/datasets/{id}/validation/x", ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "visibility"}, NULL},
-  {"PUT",    "/v1/datasets/{id}/validation/y", ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "visibility"}, NULL},
-  {"PUT",    "/v1/datasets/{id}/test/x",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "visibility"}, NULL},
-  {"PUT",    "/v1/datasets/{id}/test/y",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {"header", "delimiter", "visibility"}, NULL},
+  {"PUT",    "/v1/datasets/{id}",         ep_route_dataset_put,     EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "size", "channels", "table", "visibility"}, NULL},
+  {"PUT",    "/v1/datasets/{id}/train/x",      ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "visibility"}, NULL},
+  {"PUT",    "/v1/datasets/{id}/train/y",      ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "visibility"}, NULL},
+  {"PUT",    "/v1/datasets/{id}/validation/x", ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "visibility"}, NULL},
+  {"PUT",    "/v1/datasets/{id}/validation/y", ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "visibility"}, NULL},
+  {"PUT",    "/v1/datasets/{id}/test/x",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "visibility"}, NULL},
+  {"PUT",    "/v1/datasets/{id}/test/y",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "visibility"}, NULL},
   {"PATCH",  "/v1/datasets/{id}",         ep_route_dataset_label,   EP_BODY_JSON, EP_LIMIT_LABELS_BYTES, EP_RUNS_COMMIT, SUBMIT, EP_OWNED_DATASET, {NULL}, NULL},
   {"GET",    "/v1/datasets/{id}",         ep_route_dataset_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_DATASET, {NULL}, NULL},
   {"GET",    "/v1/datasets/{id}/rows",    ep_route_dataset_rows,    EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_DATASET, {"split", "limit", "offset"}, NULL},

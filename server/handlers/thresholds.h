@@ -5,12 +5,13 @@
 #include "api/wire/plot.h"
 #include "server/http/exchange.h"
 
-/* *out: the probability; NaN where none is asked for. The best F1 and the least cost are those of
+/* *out: the probability; NaN where none is asked for. positive: the class that it is of; "": the
+ * job's positive class. The best F1 and the least cost are those of
  * the plot "pr" of the job, which is there, with the weights that the request's ?checkpoint= names:
  * a worker reads the data for it, so this is no call for an HTTP thread. EP_CONFLICT: the job has
  * not two classes. */
 ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_threshold *asked,
-                            double *out, ep_error *error);
+                            const char *positive, double *out, ep_error *error);
 
 /* Whether that takes a worker: it is for the threads of server->ingest. */
 static inline bool ep_threshold_is_searched(const ep_threshold *asked) {

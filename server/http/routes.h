@@ -27,7 +27,7 @@ typedef enum {
 
 typedef ep_route_result ep_route_call(ep_exchange *exchange);
 
-enum { EP_ROUTE_QUERY = 16, EP_ROUTE_ALLOW_BYTES = 64 };
+enum { EP_ROUTE_QUERY = 20, EP_ROUTE_ALLOW_BYTES = 64 };
 
 typedef struct ep_route {
   const char *method, *path; /* {id} takes one segment */

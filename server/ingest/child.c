@@ -52,8 +52,7 @@ static ep_status walls_raise(const ep_ingest_request *request, ep_error *error) 
 
 static ep_status upload_read(const ep_ingest_request *request, const ep_path_source *source,
                              ep_dataset_meta *meta, ep_error *error) {
-  const ep_ingest_options options = {.delimiter = request->delimiter,
-                                     .header = request->header,
+  const ep_ingest_options options = {.dialect = request->dialect,
                                      .height = request->height,
                                      .width = request->width,
                                      .channels = request->channels,

@@ -47,8 +47,7 @@ static ep_status request_fill(const ep_ingest_settings *settings, const ep_inges
   if (!options) return EP_OK;
   if (options->table && strlen(options->table) >= sizeof out->table)
     return ep_fail(error, EP_INVALID, "?table= has at most %d bytes", EP_LIMIT_NAME_BYTES);
-  out->delimiter = options->delimiter;
-  out->header = options->header;
+  out->dialect = options->dialect;
   out->height = options->height;
   out->width = options->width;
   out->channels = options->channels;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "api/limits.h"
+#include "engine/data/dialect/dialect.h"
 #include "engine/files/path.h"
 #include "kernels/backend.h"
 
@@ -16,8 +17,8 @@ typedef struct {
   bool there[EP_INGEST_FILES]; /* by split and role; their descriptors follow one another from
                                   EP_INGEST_FIRST_FILE on */
   bool whole, upload, predicts;
-  char delimiter;
-  int header, height, width, channels;
+  ep_dialect dialect;
+  int height, width, channels;
   char table[EP_LIMIT_NAME_BYTES + 1];
   char folder[EP_PATH_BYTES]; /* the working folder, by its name */
   int64_t max_output_bytes, memory_bytes, seconds, reserve_bytes;

@@ -187,10 +187,12 @@ void ep_prediction_rows_deinit(ep_prediction_rows *rows); /* a zeroed one is all
 ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
                             size_t bytes, ep_prediction_rows *out, ep_problem *problem);
 
+struct ep_text_body;
 /* The same of rows as text: a JSON object a line (`lines`), or delimited text with a header, as
  * text_rows.h of engine/data/inputs has them. */
-ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
-                            size_t bytes, bool lines, ep_prediction_rows *out, ep_problem *problem);
+ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                            const struct ep_text_body *body, ep_prediction_rows *out,
+                            ep_problem *problem);
 
 /* The same of such objects as a tree: jansson's list, of one at least. EP_INVALID of a series. */
 ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,

@@ -6,14 +6,21 @@
 #include "api/responses/model.h"
 #include "server/jobs/jobs.h"
 
-/* Publishes the job's weights, whose file's header it reads. threshold: of two classes; NaN: none;
- * EP_INVALID: the job has others. *created: false when the name was
- * there and means this job from here on. A new name is private where its job is, unless the
+/* The class that a threshold of the job is of under that name: the one that the name's threshold is
+ * of, if it has one and the job has that class, else the job's positive class. "" where the job's
+ * weights do not say; ep_models_put says why. */
+ep_status ep_models_positive_find(ep_jobs *jobs, const char *name, const char *job,
+                                  char positive[EP_LIMIT_WORD_BYTES + 1], ep_error *error);
+
+/* Publishes the job's weights, whose file's header it reads. threshold: of two classes, of which
+ * positive is the word; NaN: none; EP_INVALID: the job has others. *created: false when the name
+ * was there and means this job from here on. A new name is private where its job is, unless the
  * request says. EP_NOT_FOUND: no such job; EP_CONFLICT: it has not ended,
  * has no weights, or they do not say what rows they take. All at
  * /job. EP_FORBIDDEN: the name is another owner's. */
 ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request *request,
-                        double threshold, const ep_viewer *by, bool *created, ep_error *error);
+                        double threshold, const char *positive, const ep_viewer *by, bool *created,
+                        ep_error *error);
 ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error *error);
 /* Who sees it. EP_FORBIDDEN as above. */
 ep_status ep_models_show(ep_jobs *jobs, const char *name, const ep_viewer *by, bool private,

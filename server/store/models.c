@@ -1,5 +1,5 @@
 /* A row's shape is a text, "784" or "1,28,28". Its decision is a word, and behind it the threshold
- * where it has one: "positive 0.3". */
+ * where it has one, and the class that this is of: "positive 0.3 yes". */
 #include "server/store/models.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "server/process/log.h"
 #include "server/store/sql.h"
 
-enum { SHAPE_BYTES = 24 * EP_LIMIT_ROW_DIMENSIONS, DECISION_BYTES = 64 };
+enum { SHAPE_BYTES = 24 * EP_LIMIT_ROW_DIMENSIONS, DECISION_BYTES = 64 + EP_LIMIT_WORD_BYTES };
 
 static void shape_format(const ep_model *model, char text[SHAPE_BYTES]) {
   text[0] = 0;
@@ -35,13 +35,15 @@ static bool shape_parse(const char *text, ep_model *model) {
 }
 
 /* EP_DECISION_COUNT: a text that this program did not write. */
-static ep_decision decision_parse(const char *text, double *threshold) {
+static ep_decision decision_parse(const char *text, ep_model *out) {
   char word[DECISION_BYTES], *end = NULL;
   size_t bytes = strcspn(text, " ");
   snprintf(word, sizeof word, "%.*s", (int)bytes, text);
-  *threshold = text[bytes] ? strtod(text + bytes, &end) : NAN;
+  out->threshold = text[bytes] ? strtod(text + bytes, &end) : NAN;
   int decision = ep_decision_from_name(word);
-  bool bad = decision < 0 || (end && (*end || !(*threshold >= 0 && *threshold <= 1)));
+  bool bad = decision < 0 ||
+             (end && ((*end && *end != ' ') || !(out->threshold >= 0 && out->threshold <= 1)));
+  if (end && *end) snprintf(out->positive, sizeof out->positive, "%s", end + 1);
   return bad ? EP_DECISION_COUNT : (ep_decision)decision;
 }
 
@@ -50,7 +52,8 @@ static void decision_format(const ep_model *model, char text[DECISION_BYTES]) {
   if (isnan(model->threshold))
     snprintf(text, DECISION_BYTES, "%s", word);
   else
-    snprintf(text, DECISION_BYTES, "%s %.17g", word, model->threshold);
+    snprintf(text, DECISION_BYTES, "%s %.17g%s%s", word, model->threshold,
+             model->positive[0] ? " " : "", model->positive);
 }
 
 static const char *text_of(sqlite3_stmt *s, int column) {
@@ -63,7 +66,7 @@ static ep_status model_read(sqlite3_stmt *s, ep_model *out, ep_error *error) {
   snprintf(out->name, sizeof out->name, "%s", text_of(s, 0));
   snprintf(out->job, sizeof out->job, "%s", text_of(s, 1));
   out->outputs = sqlite3_column_int64(s, 3);
-  out->decision = decision_parse(text_of(s, 4), &out->threshold);
+  out->decision = decision_parse(text_of(s, 4), out);
   out->published_us = sqlite3_column_int64(s, 5);
   snprintf(out->owner, sizeof out->owner, "%s", text_of(s, 6));
   if (ep_store_row_short(s)) return ep_fail_memory(error);

@@ -166,7 +166,7 @@ def infer(rows, request, want=200):
 
 def infer_check(whose, rows, threshold, wanted, classes):
     answer = infer(rows, {"parameters": {"threshold": threshold}} if threshold else {})
-    if answer["parameters"] != {"threshold": wanted}:
+    if answer["parameters"] != {"threshold": wanted, "positive": "1"}:
         fail(f"{whose} threshold: {answer['parameters']}, not {wanted}")
     if next(o["data"] for o in answer["outputs"] if o["name"] == "class") != classes:
         fail(f"{whose} threshold {threshold} decides otherwise")

@@ -28,6 +28,7 @@ GUARDED = {
     "gnutls": r"gnutls/",
     "png": r"png\.h",
     "jpeg": r"j(peglib|error)\.h",
+    "utf8proc": r"utf8proc\.h",
     "cuda": r"cu(da|blas|dnn|rand|sparse|solver|fft|pti)\w*\.h|nccl\.h|nv\w+\.h|cooperative_groups",
 }
 

@@ -7,7 +7,7 @@ A row with a star is one for each folder there; none of them may include another
 
 # What everything may use: statuses, words, limits; a program and its formulas.
 PROGRAM = "api kernels"
-DATA = "engine/data/arrays engine/data/cells engine/data/datasets engine/files"
+DATA = "engine/data/arrays engine/data/cells engine/data/datasets engine/data/dialect engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
 JOBS = SERVER + " server/store server/jobs server/jobs/placement server/jobs/live"
 EXECUTOR = PROGRAM + " kernels/cache kernels/formulas kernels/plans kernels/cuda/device kernels/cuda/runtime " \
@@ -66,7 +66,8 @@ ROOMS = {
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
     "engine/data/archives": ("api engine/files", ""),
-    "engine/data/cells": ("api/json", ""),
+    "engine/data/cells": ("api api/json", "utf8proc"),
+    "engine/data/dialect": ("api api/json engine/data/cells engine/files", "jansson"),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
     "engine/data/columns": ("api api/json api/spec kernels " + DATA, "jansson"),
     "engine/data/pictures": ("api engine/files", "png|jpeg"),
@@ -138,7 +139,7 @@ ROOMS = {
     "server/http/framing": ("api api/json server/process server/tls", "gnutls"),
     "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
                     "gnutls|microhttpd"),
-    "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/weights/c engine/data/formats engine/data/sources "
+    "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/weights/c engine/data/dialect engine/data/formats engine/data/inputs engine/data/sources "
                         "server/curves server/datasets server/jobs server/plots server/http server/http/messages", ""),
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/audit server/store server/events "

@@ -25,7 +25,7 @@ if [[ -x $build/bin/epochctl ]]; then
 fi
 grep -v ' root/root ' "$scratch/contents" && fail "not all of it is root's"
 grep -q 'ep_backend_cuda' "$scratch/contents" && fail "the plug-in is in the package of the CPU"
-for library in libmicrohttpd12 libjansson4 libseccomp2 libsqlite3-0 libopenblas0 libzip4 libpng16-16 libjpeg62-turbo; do
+for library in libmicrohttpd12 libjansson4 libseccomp2 libsqlite3-0 libopenblas0 libzip4 libpng16-16 libjpeg62-turbo libutf8proc2; do
   dpkg-deb -f "$package" Depends | grep -q "\b$library" || fail "it does not depend on $library"
 done
 [[ $(dpkg-deb --ctrl-tarfile "$package" | tar -xO ./conffiles) == /etc/epochd/config.json ]] || fail "config.json is no conffile"

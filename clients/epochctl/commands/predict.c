@@ -251,7 +251,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 static const ep_option OPTIONS[] = {
   {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "print CSV"},
   {.name = "threshold", .kind = EP_OPTION_TEXT, .value = "P|f1|fp:A,fn:B",
-   .doc = "of two classes: the second from this probability on, or from that of the best F1 or the least cost"},
+   .doc = "of two classes: the positive one from this probability on, or from that of the best F1 or the least cost"},
   {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
    .doc = "predict with this checkpoint, also while the job trains"},
   EP_DIALECT_OPTIONS,

@@ -33,17 +33,21 @@ void ep_summary_line_print(const ep_client *client, const char *title, const cha
          ep_terminal_colour(&client->terminal, EP_COLOUR_PLAIN), safe);
 }
 
-/* The metrics of a split, the most important first. */
-static void metrics_print(const ep_client *client, const char *title, const json_t *metrics) {
+/* The metrics of a split, the most important first; of two classes with the one that F1 is of. */
+static void metrics_print(const ep_client *client, const char *title, const json_t *all) {
   static const char *const NAMES[] = {"loss", "accuracy", "error", "mse",       "rmse",   "mae",
                                       "r2",   "roc_auc",  "f1",    "precision", "recall", "rows"};
-  char text[LINE_BYTES], number[EP_HUMAN_BYTES];
+  char text[LINE_BYTES], number[EP_HUMAN_BYTES], of[CLASS_NAME_BYTES];
+  const json_t *metrics = json_object_get(all, title);
+  const char *positive = json_string_value(json_object_get(all, "positive"));
   size_t used = 0;
   for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
     const json_t *value = json_object_get(metrics, NAMES[i]);
     if (!value || json_is_null(value)) continue;
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? "  " : "", NAMES[i],
-                             ep_human_number(ep_json_number(value), number));
+    of[0] = 0;
+    if (positive && strcmp(NAMES[i], "f1") == 0) snprintf(of, sizeof of, " (%.40s)", positive);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s %s", used ? "  " : "",
+                             NAMES[i], of, ep_human_number(ep_json_number(value), number));
   }
   if (used > 0) ep_summary_line_print(client, title, text);
 }
@@ -227,9 +231,10 @@ void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole
   }
   if (!json_is_object(ep_json_at(job, "found"))) times_print(client, job);
   found_print(client, job);
-  metrics_print(client, "train", ep_json_at(job, "metrics.train"));
-  metrics_print(client, "validation", ep_json_at(job, "metrics.validation"));
-  metrics_print(client, "test", ep_json_at(job, "metrics.test"));
+  const json_t *metrics = ep_json_at(job, "metrics");
+  metrics_print(client, "train", metrics);
+  metrics_print(client, "validation", metrics);
+  metrics_print(client, "test", metrics);
   weights_print(client, job);
   if (!whole) return;
   ep_confusion_print(client, job);

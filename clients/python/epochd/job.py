@@ -88,8 +88,8 @@ class Job(Submission):
         return Layers([event for event in self.events(follow=False, every=1_000_000_000) if event["type"] == "layers"])
 
     def decide(self, x: Any, threshold: Any = "f1", checkpoint: Checkpoint = None) -> Dict[str, Any]:
-        """Of a job with two classes: `classes`, `probabilities` and `threshold` for rows, where a row is of the second
-        class from a probability on: a number, "f1" (that of the best F1), or "fp:1,fn:5" (of the least cost, where a
+        """Of a job with two classes: `classes`, `probabilities`, `threshold` and `positive` for rows, where a row is of
+        the positive class from a probability on: a number, "f1" (that of the best F1), or "fp:1,fn:5" (of the least cost, where a
         wrong yes and a wrong no cost so much)."""
         query = "" if checkpoint is None else "?" + urlencode({"checkpoint": checkpoint})
         rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]

@@ -87,9 +87,9 @@ bool ep_unit_find(const char *text, size_t bytes, char unit[EP_UNIT_BYTES]) {
   return true;
 }
 
-bool ep_unit_number_read(ep_cell_kind kind, const char *unit, const char *text, size_t bytes,
+bool ep_unit_number_read(ep_cell_marks marks, const char *unit, const char *text, size_t bytes,
                          double *value) {
   parts found;
   return unit[0] && parts_find(text, bytes, &found) && strcmp(found.unit, unit) == 0 &&
-         ep_cell_read(kind, found.number, found.bytes, value);
+         ep_cell_number_read(marks.decimal, marks.thousands, found.number, found.bytes, value);
 }

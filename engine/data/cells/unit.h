@@ -13,9 +13,9 @@ bool ep_unit_is_one(const char *text);
  * sides. It does not say whether what is left is a number. */
 bool ep_unit_find(const char *text, size_t bytes, char unit[EP_UNIT_BYTES]);
 
-/* Reads all of the text: a number of the kind, with that sign before or after it, and maybe a space
- * between. False, and nothing written, where it is none, or has no sign, or another one. */
-bool ep_unit_number_read(ep_cell_kind kind, const char *unit, const char *text, size_t bytes,
+/* Reads all of the text: a number with these marks, with that sign before or after it, and maybe a
+ * space between. False, and nothing written, where it is none, or has no sign, or another one. */
+bool ep_unit_number_read(ep_cell_marks marks, const char *unit, const char *text, size_t bytes,
                          double *value);
 
 #endif

@@ -82,7 +82,9 @@ typedef struct {
                                               order of the columns; rows of their table */
   ep_encoding_window window;
   char target[EP_LIMIT_NAME_BYTES + 1]; /* the column that is predicted, by its name or index */
-  ep_words classes; /* of a target that is a category: class k is word k; owned, without `rows` */
+  ep_dialect dialect; /* how the table was written; nothing is set where it was no text, or is older
+                         than dialects: `form` of a column has the marks of its numbers then */
+  ep_words classes;   /* of a target that is a category: class k is word k; owned, without `rows` */
 } ep_encoding;
 
 /* Whether a table is encoded at all: it has a column that is no number, or missing cells, or the

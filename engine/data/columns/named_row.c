@@ -100,30 +100,58 @@ static bool word_find(const ep_column_encoding *column, const char *text, size_t
   return found >= 0 || !column->unknown_fails;
 }
 
-/* As the table was read that the model learnt; a number also without the sign of its column; of a
- * date also ISO's form, and a time of day. */
-bool ep_encoding_text_read(const ep_column_encoding *column, const char *text, size_t bytes,
-                           double *cell) {
+/* By the dialect's marks, or, of a model that is older than dialects, by the form of its column;
+ * with the sign of the column or without. */
+static bool number_read(const ep_column_encoding *column, const ep_dialect *dialect,
+                        const char *text, size_t bytes, double *value) {
+  ep_cell_marks marks = {dialect->decimal, dialect->thousands};
+  if (!ep_dialect_has(dialect, EP_DIALECT_DECIMAL))
+    marks =
+        ep_cell_kind_marks(ep_cell_kind_is_number(column->form) ? column->form : EP_CELL_NUMBER);
+  return ep_cell_number_read(marks.decimal, marks.thousands, text, bytes, value) ||
+         ep_unit_number_read(marks, column->unit, text, bytes, value);
+}
+
+/* As the column's were, or as ISO's; days and months in the dialect's order. */
+static bool date_read(const ep_column_encoding *column, const ep_dialect *dialect, const char *text,
+                      size_t bytes, double *value) {
+  ep_cell_kind form = column->form;
+  bool figures = form == EP_CELL_DAY_FIRST || form == EP_CELL_MONTH_FIRST;
+  if (figures && ep_dialect_has(dialect, EP_DIALECT_DATES))
+    form = dialect->dates == EP_DATES_DAY_FIRST ? EP_CELL_DAY_FIRST : EP_CELL_MONTH_FIRST;
+  return ep_cell_read(form, text, bytes, value) ||
+         ep_cell_read(EP_CELL_ISO_DATE, text, bytes, value) ||
+         ep_cell_read(EP_CELL_TIME, text, bytes, value);
+}
+
+/* A word of the column may be one that stands for a missing cell elsewhere. */
+bool ep_encoding_text_read(const ep_column_encoding *column, const ep_dialect *dialect,
+                           const char *text, size_t bytes, double *cell) {
   text = ep_cell_trim(text, &bytes);
-  if (ep_cell_is_missing(text, bytes)) return !is_needed(column); /* it stays NaN */
-  if (ep_column_is_category(column)) return word_find(column, text, bytes, cell);
-  double value;
-  bool read =
-      ep_cell_read(column->form, text, bytes, &value) ||
-      ep_unit_number_read(column->form, column->unit, text, bytes, &value) ||
-      (column->type == EP_COLUMN_DATE && (ep_cell_read(EP_CELL_ISO_DATE, text, bytes, &value) ||
-                                          ep_cell_read(EP_CELL_TIME, text, bytes, &value)));
+  bool category = ep_column_is_category(column);
+  double word = NAN, value;
+  bool known = category && bytes > 0 && word_find(column, text, bytes, &word);
+  if (known && word >= column->base) {
+    *cell = word;
+    return true;
+  }
+  if (ep_dialect_is_missing(dialect, text, bytes)) return !is_needed(column); /* it stays NaN */
+  if (category) *cell = word;
+  if (category) return known;
+  bool read = column->type == EP_COLUMN_DATE ? date_read(column, dialect, text, bytes, &value)
+                                             : number_read(column, dialect, text, bytes, &value);
   if (read && isfinite(value)) *cell = value;
   return read && isfinite(value);
 }
 
 /* Words may be numbers and booleans: their text is what tables write. */
-static bool cell_read(const ep_column_encoding *column, const json_t *value, double *cell) {
+static bool cell_read(const ep_encoding *encoding, const ep_column_encoding *column,
+                      const json_t *value, double *cell) {
   char number[EP_NUMBER_BYTES];
   const char *text = json_string_value(value);
   *cell = NAN;
   if (json_is_null(value)) return !is_needed(column);
-  if (text) return ep_encoding_text_read(column, text, strlen(text), cell);
+  if (text) return ep_encoding_text_read(column, &encoding->dialect, text, strlen(text), cell);
   if (!ep_column_is_category(column)) {
     *cell = json_number_value(value);
     return json_is_number(value);
@@ -183,7 +211,7 @@ static size_t cells_read(ep_field_reader *reader, const ep_encoding *encoding, c
     size_t place = ep_field_reader_enter(reader, column->name);
     if (!value)
       ep_field_reader_fail(reader, "is not there: the model needs it, or null for a missing cell");
-    else if (!cell_read(column, value, &cells[i]))
+    else if (!cell_read(encoding, column, value, &cells[i]))
       cell_fail(reader, column, value);
     ep_field_reader_leave(reader, place);
   }

@@ -26,9 +26,9 @@ int64_t ep_encoding_column_find(const ep_encoding *encoding, const char *name);
 int64_t ep_encoding_name_find(const ep_encoding *encoding, const char *name);
 /* Whether by_name has a column of that name there; at: from 0 on. */
 bool ep_encoding_name_is(const ep_encoding *encoding, int64_t at, const char *name);
-/* A cell that is text; false where it cannot be one of the column. */
-bool ep_encoding_text_read(const ep_column_encoding *column, const char *text, size_t bytes,
-                           double *cell);
+/* A cell that is text, in that dialect; false where it cannot be one of the column. */
+bool ep_encoding_text_read(const ep_column_encoding *column, const ep_dialect *dialect,
+                           const char *text, size_t bytes, double *cell);
 /* Add the fault: a column that the model does not know; such a cell. */
 void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *encoding,
                                 const char *name);

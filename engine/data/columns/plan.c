@@ -6,6 +6,7 @@
 
 #include "engine/data/columns/calendar.h"
 #include "engine/data/columns/encoding.h"
+#include "engine/data/columns/positive.h"
 #include "engine/data/columns/rules.h"
 #include "engine/data/columns/word_list.h"
 
@@ -172,17 +173,20 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   return EP_OK;
 }
 
-static ep_status target_plan(const ep_part *table, int64_t target, ep_encoding *out,
-                             ep_error *error) {
+static ep_status target_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
+                             ep_encoding *out, ep_error *error) {
   const ep_column *column = &table->column[target];
   ep_column_title(table, target, out->target);
   if (column->type == EP_COLUMN_TEXT)
     return ep_fail_at(error, EP_INVALID, "/data/target",
                       "the column \"%.100s\" is text, of too many kinds to be predicted",
                       out->target);
-  if (column->type == EP_COLUMN_CATEGORY &&
-      !ep_word_list_copy(&out->classes, &column->words, column->words.count))
+  bool words = column->type == EP_COLUMN_CATEGORY;
+  const ep_words *classes = words ? &column->words : &ep_binary_numbers;
+  bool swapped = ep_classes_are_swapped(data, classes);
+  if ((words || swapped) && !ep_word_list_copy(&out->classes, classes, classes->count))
     return ep_fail_memory(error);
+  if (swapped) ep_classes_swap(&out->classes);
   return EP_OK;
 }
 
@@ -239,7 +243,7 @@ ep_status ep_encoding_plan(const ep_data_spec *data, const ep_part *table, int64
   if (status != EP_OK) return status;
   out->column = calloc((size_t)table->columns, sizeof *out->column);
   if (!out->column) return ep_fail_memory(error);
-  status = target_plan(table, target, out, error);
+  status = target_plan(data, table, target, out, error);
   if (status == EP_OK) status = columns_plan(data, table, target, out, error);
   if (status != EP_OK) ep_encoding_deinit(out);
   return status;

@@ -1,6 +1,7 @@
 #include "engine/data/datasets/dataset.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,18 @@ int ep_column_type_from_name(const char *name) {
   for (int type = 0; type < EP_COLUMN_TYPES; type++)
     if (strcmp(type_names[type], name) == 0) return type;
   return -1;
+}
+
+const char *ep_column_label(const ep_column *column, int64_t index,
+                            char out[EP_COLUMN_LABEL_BYTES]) {
+  const char *name = column[index].name;
+  char shown[EP_EXCERPT_BYTES];
+  if (name[0])
+    snprintf(out, EP_COLUMN_LABEL_BYTES, "column %lld (\"%s\")", (long long)index + 1,
+             ep_excerpt(shown, name, strlen(name)));
+  else
+    snprintf(out, EP_COLUMN_LABEL_BYTES, "column %lld", (long long)index + 1);
+  return out;
 }
 
 void ep_words_deinit(ep_words *words) {
@@ -101,12 +114,15 @@ static bool owned_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
   if (!bytes_copy(meta->class_name, (size_t)meta->classes * sizeof *meta->class_name, &copy))
     return false;
   out->class_name = copy;
+  if (!bytes_copy(meta->dialect, sizeof *meta->dialect, &copy)) return false;
+  out->dialect = copy;
   return true;
 }
 
 bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
   *out = *meta;
   out->class_name = NULL;
+  out->dialect = NULL;
   for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)
     out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].column = NULL;
   if (owned_copy(meta, out)) return true;
@@ -126,5 +142,6 @@ void ep_dataset_meta_drop_columns(ep_dataset_meta *meta) {
 void ep_dataset_meta_deinit(ep_dataset_meta *meta) {
   ep_dataset_meta_drop_columns(meta);
   free(meta->class_name);
+  free(meta->dialect);
   *meta = (ep_dataset_meta){0};
 }

@@ -14,6 +14,8 @@
 #include "api/names.h"
 #include "engine/data/arrays/dtype.h"
 #include "engine/data/cells/unit.h"
+#include "engine/data/dialect/dialect.h"
+#include "engine/data/dialect/notes.h"
 #include "engine/files/excerpt.h"
 #include "engine/files/path.h"
 #include "kernels/backend.h"
@@ -84,8 +86,6 @@ typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
 } ep_class_name;
 
-enum { EP_NOTE_BYTES = 640 }; /* all its lines, with the longest names */
-
 typedef struct {
   char folder[EP_PATH_BYTES]; /* that it was read from; "": of mapped files, or made by hand */
   char format[16]; /* "csv", "npy", "json", "ndjson", "idx", "npz", "pictures", "safetensors",
@@ -102,9 +102,16 @@ typedef struct {
   ep_class_name
       *class_name; /* [classes], owned: what class numbers in y stand for; NULL: unknown */
   int classes;
-  char note[EP_NOTE_BYTES]; /* what was read otherwise than might be thought; "" */
-  int64_t left_out;         /* files of a ZIP of pictures that are none */
+  ep_dialect_record *dialect; /* owned: of delimited text, how it is written; NULL: no such text */
+  ep_notes notes;             /* what was read otherwise than might be thought */
+  int64_t left_out;           /* files of a ZIP of pictures that are none */
 } ep_dataset_meta;
+
+enum { EP_COLUMN_LABEL_BYTES = EP_EXCERPT_BYTES + 48 };
+
+/* `column 3 ("age")`, or `column 3` without a name. Returns `out`. */
+const char *ep_column_label(const ep_column *column, int64_t index,
+                            char out[EP_COLUMN_LABEL_BYTES]);
 
 /* A copy of its own; false when memory is short, and then there is nothing to deinit. */
 bool ep_words_copy(const ep_words *words, ep_words *out);

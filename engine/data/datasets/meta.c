@@ -1,6 +1,7 @@
 /* meta.c: {"format":…,"sha256":…,"bytes":…,"faults":{…},"parts":{"train":{"table":{"rows":…,
  * "columns":…,"dtype":…,"shape":[…],"one_hot":…,"column":[…]}}}}; "shape" is a row's, columns and
- * faults are as in column_json.h; "note" may be there. Of pictures: "classes":["cat",…] and
+ * faults are as in column_json.h; "note" (lines) and "dialect"
+ * may be there. Of pictures: "classes":["cat",…] and
  * "left_out". A part has a "checksum" of its file; of weights: "tensors", and no parts. The last
  * member, "checksum", is that of the text before it. */
 #include "engine/data/datasets/meta.h"
@@ -98,6 +99,48 @@ static bool pictures_set(json_t *object, const ep_dataset_meta *meta) {
          (meta->left_out == 0 || ep_json_set(object, "left_out", json_integer(meta->left_out)));
 }
 
+static bool dialect_set(json_t *object, const ep_dataset_meta *meta) {
+  return !meta->dialect || ep_json_set(object, "dialect", ep_dialect_record_json(meta->dialect));
+}
+
+static bool note_set(json_t *object, const char *text) {
+  return !text[0] || ep_json_set(object, "note", json_string(text));
+}
+
+/* Adds a line to the array, and to the text that has all of them. */
+static bool line_add(json_t *array, ep_notes *joined, const char *line, size_t bytes) {
+  size_t used = strlen(joined->text);
+  if (used + bytes + 3 < sizeof joined->text)
+    snprintf(joined->text + used, sizeof joined->text - used, "%s%.*s", used ? "; " : "",
+             (int)bytes, line);
+  return json_array_append_new(array, json_stringn(line, bytes)) == 0;
+}
+
+/* "notes": lines of the text, and those of columns behind their labels; "note": the same in one. */
+static bool notes_shown(json_t *object, const ep_dataset_meta *meta, const ep_part *table) {
+  enum { LINES = 100, LABEL_BYTES = 512 };
+  ep_notes joined = {0};
+  json_t *array = json_array();
+  size_t bytes;
+  bool ok = array != NULL;
+  for (const char *at = meta->notes.text; ok && at && *at;) {
+    const char *line = at;
+    at = ep_notes_next(at, &bytes);
+    ok = line_add(array, &joined, line, bytes);
+  }
+  for (int64_t i = 0; ok && i < table->columns && json_array_size(array) < LINES; i++) {
+    char label[EP_COLUMN_LABEL_BYTES], line[LABEL_BYTES];
+    if (!table->column[i].note) continue;
+    int length = snprintf(line, sizeof line, "%s: %s", ep_column_label(table->column, i, label),
+                          table->column[i].note);
+    ok = line_add(array, &joined, line, length < LABEL_BYTES ? (size_t)length : LABEL_BYTES - 1);
+  }
+  ok = ok && note_set(object, joined.text) &&
+       (json_array_size(array) == 0 || json_object_set(object, "notes", array) == 0);
+  json_decref(array);
+  return ok;
+}
+
 /* The object with what every description has; NULL when memory is short. */
 static json_t *meta_json(const ep_dataset_meta *meta, bool stored) {
   json_t *object = json_object();
@@ -109,7 +152,7 @@ static json_t *meta_json(const ep_dataset_meta *meta, bool stored) {
       (!stored || !meta->checksum[0] ||
        ep_json_set(object, "weights_checksum", json_string(meta->checksum))) &&
       (meta->faults == 0 || ep_json_set(object, "faults", ep_faults_json(meta))) &&
-      (!meta->note[0] || ep_json_set(object, "note", json_string(meta->note))) &&
+      (!stored || (dialect_set(object, meta) && note_set(object, meta->notes.text))) &&
       pictures_set(object, meta) && ep_json_set(object, "parts", parts_json(meta, stored)))
     return object;
   json_decref(object);
@@ -210,6 +253,13 @@ static bool classes_parse(const json_t *array, ep_dataset_meta *out, bool *no_me
   return true;
 }
 
+static bool dialect_parse(const json_t *object, ep_dataset_meta *out, bool *no_memory) {
+  if (!object) return true;
+  out->dialect = malloc(sizeof *out->dialect);
+  *no_memory = !out->dialect;
+  return out->dialect && ep_dialect_record_parse(object, out->dialect);
+}
+
 /* It becomes the name of a folder. Files that are mapped where they lie have none. */
 static bool hash_is_one(const char *format, const char *sha256) {
   const size_t digits = strspn(sha256, "0123456789abcdef");
@@ -220,17 +270,17 @@ static bool hash_is_one(const char *format, const char *sha256) {
 static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
   const char *format, *sha256, *checksum = "", *note = "";
   json_int_t bytes, tensors = 0, left_out = 0;
-  json_t *parts, *classes = NULL;
-  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s, s?o, s?I, s?s}", "format", &format,
+  json_t *parts, *classes = NULL, *dialect = NULL;
+  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s, s?o, s?I, s?s, s?o}", "format", &format,
                   "sha256", &sha256, "bytes", &bytes, "parts", &parts, "tensors", &tensors,
                   "weights_checksum", &checksum, "classes", &classes, "left_out", &left_out, "note",
-                  &note) != 0)
+                  &note, "dialect", &dialect) != 0)
     return false;
   if (strlen(format) >= sizeof out->format || !hash_is_one(format, sha256) ||
       !json_is_object(parts) || tensors < 0 || strlen(checksum) >= sizeof out->checksum ||
-      strlen(note) >= sizeof out->note)
+      strlen(note) >= sizeof out->notes.text)
     return false;
-  memcpy(out->note, note, strlen(note) + 1);
+  memcpy(out->notes.text, note, strlen(note) + 1);
   memcpy(out->format, format, strlen(format) + 1);
   memcpy(out->sha256, sha256, strlen(sha256) + 1);
   out->bytes = bytes;
@@ -244,7 +294,7 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
       if (part && !part_parse(part, &out->part[split][role], no_memory)) return false;
     }
   return ep_faults_parse(json_object_get(root, "faults"), out) &&
-         classes_parse(classes, out, no_memory);
+         dialect_parse(dialect, out, no_memory) && classes_parse(classes, out, no_memory);
 }
 
 /* A text without a checksum is from before there were some. */
@@ -339,6 +389,7 @@ static char *meta_format(const ep_dataset_meta *meta, const char *name, const ch
       ep_json_set(object, "columns_count", json_integer(main->columns)) &&
       (!columns ||
        ep_json_set(object, "columns", pixels ? json_array() : ep_columns_shown(main))) &&
+      (!columns || (dialect_set(object, meta) && notes_shown(object, meta, main))) &&
       (!columns || y->rows == 0 || ep_json_set(object, "target_columns", ep_columns_shown(y))) &&
       ep_json_set(object, "created_at", time_json(created_us));
   /* 15 digits are enough to look at, and 0.1 stays 0.1; meta.json has all 17. */

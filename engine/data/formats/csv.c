@@ -7,20 +7,24 @@
 
 #include "api/json/number_scan.h"
 #include "engine/data/datasets/part_writer.h"
-#include "engine/data/formats/csv_cell.h"
+#include "engine/data/dialect/text_encoding.h"
 #include "engine/data/formats/csv_faults.h"
 #include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/formats/csv_typed.h"
 #include "engine/data/formats/format.h"
 #include "engine/data/tables/typed_table.h"
+#include "engine/files/durable_file.h"
+#include "engine/files/mapping.h"
 #include "engine/files/path.h"
+#include "engine/files/temporary_file.h"
 
 enum { PROBE_BYTES = 4096 };
 
 /* Any text may be a CSV; this one is asked last. */
 static bool recognise(const uint8_t *bytes, size_t size) {
   size_t probe = size < PROBE_BYTES ? size : PROBE_BYTES;
+  if (ep_text_is_utf_16(bytes, size)) return true;
   for (size_t i = 0; i < probe; i++)
     if (bytes[i] < 0x20 && bytes[i] != '\n' && bytes[i] != '\r' && bytes[i] != '\t') return false;
   return size > 0;
@@ -29,9 +33,30 @@ static bool recognise(const uint8_t *bytes, size_t size) {
 /* Numbers of a file, until there is another cell. */
 typedef struct {
   ep_part_writer writer;
-  ep_csv_cell *cell; /* working memory, lent */
-  bool words;        /* a cell is no number: `error` says which */
+  const ep_csv_layout *layout; /* lent */
+  ep_csv_cell *cell;           /* working memory, lent */
+  bool
+      *pointed; /* [columns], owned: a cell shows that a point is a decimal mark; NULL: not asked */
+  bool words;   /* a cell is not a plain number: `error` says which */
 } reader;
+
+/* What a number that is read as such may be instead: a code (007, 12E5, more digits than a double
+ * holds), or a thousand where no cell of the column has other than three digits behind its point.
+ */
+static bool is_doubtful(reader *read, const char *at, const char *end, int64_t column) {
+  enum { EXACT_DIGITS = 15 };
+  while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
+  while (at < end && (*at == ' ' || *at == '-' || *at == '+')) at++;
+  if (end - at < 2) return false;
+  const char *point = memchr(at, '.', (size_t)(end - at));
+  if (!point) {
+    bool zeros = *at == '0' && at[1] >= '0' && at[1] <= '9';
+    return zeros || end - at > EXACT_DIGITS || memchr(at, 'e', (size_t)(end - at)) ||
+           memchr(at, 'E', (size_t)(end - at));
+  }
+  if (end - point != 4 || point == at || point - at > 3 || *at == '0') read->pointed[column] = true;
+  return false;
+}
 
 static ep_status cell_refuse(reader *read, int64_t line, int64_t column, ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
@@ -56,7 +81,10 @@ static ep_status cell_read(reader *read, ep_csv_text *text, int64_t column, doub
   ep_csv_cell *cell = read->cell;
   ep_status status = ep_csv_cell_read(text, column + 1, cell, error);
   if (status != EP_OK) return status;
-  ep_csv_text inner = {cell->text, cell->text + cell->bytes, text->delimiter, line, false};
+  ep_csv_text inner = {.at = cell->text,
+                       .end = cell->text + cell->bytes,
+                       .delimiter = text->delimiter,
+                       .line = line};
   ep_csv_stop end;
   *stop = cell->stop;
   if (!ep_csv_number_read(&inner, value, &end) || end != EP_CSV_END)
@@ -70,40 +98,54 @@ static ep_status row_read(void *context, ep_csv_text *text, ep_error *error) {
   int64_t columns = read->writer.columns, line = text->line;
   ep_csv_stop stop = EP_CSV_DELIMITER;
   for (int64_t column = 0; column < columns; column++) {
-    if (stop != EP_CSV_DELIMITER) return ep_csv_row_check(line, column, columns, stop, error);
-    if (ep_csv_number_read(text, &row[column], &stop)) continue;
+    const char *at = text->at;
+    if (stop != EP_CSV_DELIMITER) return ep_csv_row_check(read->layout, line, column, stop, error);
+    bool plain = ep_csv_number_read(text, &row[column], &stop);
+    if (plain && read->pointed && !read->words)
+      read->words = is_doubtful(read, at, text->at - (stop != EP_CSV_END), column);
+    if (plain) continue;
     ep_status status = cell_read(read, text, column, &row[column], &stop, error);
     if (status != EP_OK) return status;
   }
-  if (stop == EP_CSV_DELIMITER) return ep_csv_row_check(line, columns, columns, stop, error);
-  return ep_part_writer_commit(&read->writer, error);
+  ep_status status = ep_csv_trailing_take(read->layout, text, line, read->cell, &stop, error);
+  if (status == EP_OK) status = ep_csv_row_check(read->layout, line, columns, stop, error);
+  if (status == EP_OK && read->words)
+    status = ep_fail(error, EP_INVALID, "row %lld: a number may be a code", (long long)line);
+  return status == EP_OK ? ep_part_writer_commit(&read->writer, error) : status;
 }
 
-/* The names of the columns once more, for the part: the header's own may be needed again. */
-static ep_status column_copy(const ep_csv_header *header, ep_column **out, ep_error *error) {
-  size_t bytes = (size_t)header->columns * sizeof **out;
-  *out = malloc(bytes);
-  if (!*out) return ep_fail_memory(error);
-  memcpy(*out, header->column, bytes);
-  return EP_OK;
+/* Whether the fractions of a column may be thousands. Below a point of three digits each, all are.
+ */
+static bool points_are_clear(const reader *read) {
+  for (int64_t i = 0; i < read->writer.columns; i++)
+    if (!read->pointed[i] && !read->writer.column[i].integer) return false;
+  return true;
 }
 
-/* *words: a cell is no number, and the part is to be read in another way. */
-static ep_status numbers_read(ep_ingest *ingest, ep_csv_text text, const ep_csv_header *header,
-                              ep_csv_cell *cell, bool *words, ep_error *error) {
-  reader read = {.cell = cell};
-  ep_column *column = NULL;
-  ep_status status = column_copy(header, &column, error);
-  if (status != EP_OK) return status;
-  status = ep_part_writer_open(&read.writer, ingest->folder, ingest->split, ingest->role,
-                               EP_DTYPE_F64, header->columns, column, &ingest->budget_bytes, error);
-  if (status == EP_OK && ingest->role == EP_ROLE_TABLE)
-    status = ep_part_writer_table(&read.writer, error);
-  if (status == EP_OK) status = ep_csv_rows_read(&text, row_read, &read, error);
+/* *words: a cell is not a plain number, and the part is to be read in another way. column: taken.
+ */
+static ep_status numbers_read(ep_ingest *ingest, const ep_csv_layout *layout, ep_column *column,
+                              ep_csv_cell *cell, bool *words, ep_notes *notes, ep_error *error) {
+  reader read = {.layout = layout, .cell = cell};
+  bool table = ingest->role == EP_ROLE_TABLE;
+  ep_status status =
+      ep_part_writer_open(&read.writer, ingest->folder, ingest->split, ingest->role, EP_DTYPE_F64,
+                          layout->columns, column, &ingest->budget_bytes, error);
+  if (status == EP_OK && table) status = ep_part_writer_table(&read.writer, error);
+  if (status == EP_OK && table) {
+    read.pointed = calloc((size_t)layout->columns, sizeof *read.pointed);
+    if (!read.pointed) status = ep_fail_memory(error);
+  }
+  if (status == EP_OK) status = ep_csv_rows_read(layout, row_read, &read, notes, error);
+  if (status == EP_OK && table && !points_are_clear(&read)) {
+    read.words = true;
+    status = ep_fail(error, EP_INVALID, "fractions may be thousands");
+  }
   if (status == EP_OK)
     status = ep_part_writer_finish(&read.writer, &ingest->meta->part[ingest->split][ingest->role],
                                    error);
   ep_part_writer_abandon(&read.writer);
+  free(read.pointed);
   *words = read.words;
   return status;
 }
@@ -117,63 +159,123 @@ static ep_status part_remove(const ep_ingest *ingest, ep_error *error) {
   return status;
 }
 
-/* x and y that come apart are numbers; a table may have any cells. */
-static ep_status part_read(ep_ingest *ingest, ep_csv_text text, ep_csv_header *header,
-                           ep_csv_cell *cell, ep_error *error) {
+/* Numbers that only a comma delimits are read at once; what else there is, by all rows first. x and
+ * y that come apart are numbers; a table may have any cells. */
+static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
+                           ep_error *error) {
   ep_error first = {0};
-  bool words = false;
-  if (header->labels.count > 0) return ep_csv_typed_read(ingest, text, header, cell, error);
+  bool words = false, table = ingest->role == EP_ROLE_TABLE;
   int64_t budget_bytes = ingest->budget_bytes;
-  ep_status status = numbers_read(ingest, text, header, cell, &words, &first);
-  if (status != EP_OK && words && ingest->role == EP_ROLE_TABLE) {
+  ep_column *column;
+  const ep_dialect *dialect = &layout->found.dialect;
+  bool marked = ep_dialect_has(dialect, EP_DIALECT_DECIMAL) && dialect->decimal != '.';
+  if (layout->labels.count > 0 || (table && marked))
+    return ep_csv_typed_read(ingest, layout, cell, error);
+  ep_status status = ep_csv_columns_read(layout, cell, &column, error);
+  if (status != EP_OK) return status;
+  ep_notes notes = layout->notes;
+  status = numbers_read(ingest, layout, column, cell, &words, &notes, &first);
+  if (status != EP_OK && words && table) {
     ingest->budget_bytes = budget_bytes;
     status = part_remove(ingest, error);
-    return status == EP_OK ? ep_csv_typed_read(ingest, text, header, cell, error) : status;
+    return status == EP_OK ? ep_csv_typed_read(ingest, layout, cell, error) : status;
   }
+  layout->notes = notes;
+  ep_dialect_plain(&layout->found);
   if (status != EP_OK && error) *error = first;
   return status;
 }
 
-/* Tells what was done with a first line that names no columns. */
-static void counts_note(ep_ingest *ingest, int64_t rows, const ep_csv_labels *labels) {
-  snprintf(ingest->meta->note, sizeof ingest->meta->note,
-           "the first line is no header but scikit-learn's: it says that there are %lld rows%s",
-           (long long)rows, labels->count ? ", and names the classes of the last column" : "");
+/* The text in UTF-8, [size], without its mark. */
+typedef struct {
+  const char *start;
+  size_t size;
+  ep_mapping decoded; /* of a file without a name, where it was in another encoding */
+} plain_text;
+
+typedef struct {
+  int file;
+  int64_t *budget_bytes;
+} decoder;
+
+static ep_status piece_write(void *context, const char *text, size_t bytes, ep_error *error) {
+  decoder *into = context;
+  if ((int64_t)bytes > *into->budget_bytes)
+    return ep_fail(error, EP_TOO_LARGE, "as UTF-8, this is larger than the limit");
+  *into->budget_bytes -= (int64_t)bytes;
+  return ep_file_write_all(into->file, text, bytes, error);
+}
+
+static ep_status text_open(ep_ingest *ingest, ep_dialect_record *record, plain_text *out,
+                           ep_error *error) {
+  ep_dialect *dialect = &record->dialect;
+  char evidence[EP_DIALECT_EVIDENCE_BYTES];
+  ep_text_encoding found =
+      ep_text_encoding_find(ingest->bytes, ingest->size, ingest->mapped, evidence);
+  *dialect = ingest->options.dialect;
+  if (!ep_dialect_has(dialect, EP_DIALECT_ENCODING)) {
+    dialect->encoding = found;
+    memcpy(record->evidence[EP_DIALECT_ENCODING], evidence, sizeof evidence);
+  }
+  dialect->set |= UINT32_C(1) << EP_DIALECT_ENCODING;
+  size_t mark = ep_text_mark_bytes(dialect->encoding, ingest->bytes, ingest->size);
+  *out = (plain_text){(const char *)ingest->bytes + mark, ingest->size - mark, {0}};
+  if (dialect->encoding == EP_TEXT_UTF_8) return EP_OK;
+  decoder into = {.file = -1, .budget_bytes = &ingest->budget_bytes};
+  ep_status status = ep_temporary_file_create(ingest->folder, &into.file, error);
+  if (status != EP_OK) return status;
+  status =
+      ep_text_decode(dialect->encoding, ingest->bytes, ingest->size, piece_write, &into, error);
+  if (status == EP_OK) status = ep_mapping_of(into.file, "the text in UTF-8", &out->decoded, error);
+  close(into.file);
+  out->start = (const char *)out->decoded.bytes;
+  out->size = out->decoded.size;
+  return status;
+}
+
+/* What is said of an encoding that is only likely. */
+static void encoding_note(ep_csv_layout *layout) {
+  if (layout->found.dialect.encoding != EP_TEXT_WINDOWS_1252 ||
+      !layout->found.evidence[EP_DIALECT_ENCODING][0])
+    return;
+  ep_notes_add(&layout->notes, "read as windows-1252, since %s: ?encoding= takes another one",
+               layout->found.evidence[EP_DIALECT_ENCODING]);
+}
+
+static ep_status dialect_keep(ep_dataset_meta *meta, const ep_csv_layout *layout, ep_error *error) {
+  meta->notes = layout->notes;
+  meta->dialect = malloc(sizeof *meta->dialect);
+  if (!meta->dialect) return ep_fail_memory(error);
+  *meta->dialect = layout->found;
+  return EP_OK;
+}
+
+static ep_status text_read(ep_ingest *ingest, const plain_text *text,
+                           const ep_dialect_record *record, ep_csv_cell *cell, ep_error *error) {
+  ep_csv_layout layout;
+  bool table = ingest->role == EP_ROLE_TABLE, mapped = ingest->mapped || text->decoded.bytes;
+  if (text->size == 0) return ep_fail(error, EP_INVALID, "the text is empty");
+  ep_status status = ep_csv_layout_find(text->start, text->start + text->size, mapped, table,
+                                        &record->dialect, cell, &layout, error);
+  if (status != EP_OK) return status;
+  memcpy(layout.found.evidence[EP_DIALECT_ENCODING], record->evidence[EP_DIALECT_ENCODING],
+         sizeof record->evidence[EP_DIALECT_ENCODING]);
+  encoding_note(&layout);
+  status = part_read(ingest, &layout, cell, error);
+  if (status == EP_INVALID) ep_csv_faults_tell(&layout, !table, cell, error);
+  if (status == EP_OK) status = dialect_keep(ingest->meta, &layout, error);
+  free(layout.labels.name);
+  return status;
 }
 
 static ep_status read_csv(ep_ingest *ingest, ep_error *error) {
-  const char *start = (const char *)ingest->bytes, *end = start + ingest->size;
-  if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) start += 3;
-  char delimiter = ingest->options.delimiter;
-  char named = 0;
-  const char *table = ep_csv_separator_take(start, end, &named);
-  if (!delimiter) delimiter = named ? named : ep_csv_delimiter_find(start, end);
-  ep_csv_text text = {table ? table : start, end, delimiter, table ? 2 : 1, ingest->mapped};
-  ep_csv_header header = {0};
-  ep_csv_labels labels = {0};
-  int64_t rows;
+  ep_dialect_record record = {0};
+  plain_text text;
   ep_csv_cell *cell = malloc(sizeof *cell);
   if (!cell) return ep_fail_memory(error);
-  ep_csv_text probe = text;
-  ep_status status = EP_OK;
-  if (ep_csv_blank_line_take(&probe)) status = ep_fail(error, EP_INVALID, "row 1 is empty");
-  if (status == EP_OK && ingest->options.header == 0 && ingest->role == EP_ROLE_TABLE &&
-      ep_csv_counts_take(&text, cell, &rows, &labels))
-    counts_note(ingest, rows, &labels);
-  if (status == EP_OK)
-    status = ep_csv_header_read(&text, ingest->options.header, cell, &header, error);
-  header.labels = labels;
-  if (header.row_names)
-    snprintf(ingest->meta->note, sizeof ingest->meta->note,
-             "the header has a cell less than the rows: the first column has no name");
-  ep_csv_text first = header.start;
-  if (status == EP_OK) {
-    status = part_read(ingest, text, &header, cell, error);
-    if (status == EP_INVALID)
-      ep_csv_faults_tell(first, ingest->options.header, ingest->role != EP_ROLE_TABLE, cell, error);
-  }
-  free(header.column);
-  free(labels.name);
+  ep_status status = text_open(ingest, &record, &text, error);
+  if (status == EP_OK) status = text_read(ingest, &text, &record, cell, error);
+  ep_mapping_close(&text.decoded);
   free(cell);
   return status;
 }

@@ -23,7 +23,8 @@ typedef struct {
 } tally;
 
 typedef struct {
-  const ep_csv_header *header;
+  const ep_csv_layout *layout;
+  const ep_column *column; /* [layout->columns] */
   bool numbers;
   tally lengths;   /* rows of another number of cells, or of none */
   tally *cells;    /* [columns][KINDS], owned */
@@ -64,9 +65,9 @@ static void row_look(survey *found, ep_csv_text *text, ep_csv_cell *cell) {
       return;
     }
     ep_table_cell it = ep_table_cell_make(cell->text, cell->bytes, line, column);
-    if (column++ < found->header->columns) cell_look(found, &it);
+    if (column++ < found->layout->columns) cell_look(found, &it);
   } while (cell->stop == EP_CSV_DELIMITER);
-  if (column != found->header->columns) tally_add(&found->lengths, row);
+  if (column != found->layout->columns + found->layout->trailing) tally_add(&found->lengths, row);
 }
 
 /* Appends to the message; what does not fit is left out. */
@@ -94,7 +95,7 @@ static bool is_fault(const survey *found, int64_t column, fault_kind kind) {
 
 static void survey_tell(const survey *found, ep_error *error) {
   enum { END_BYTES = 224 }; /* of one kind in one column, and of the end */
-  int64_t all = found->lengths.count, columns = found->header->columns;
+  int64_t all = found->lengths.count, columns = found->layout->columns;
   for (int64_t i = 0; i < columns * KINDS; i++)
     if (is_fault(found, i / KINDS, (fault_kind)(i % KINDS))) all += found->cells[i].count;
   if (all < 2) return;
@@ -111,29 +112,35 @@ static void survey_tell(const survey *found, ep_error *error) {
       tell(error, "; …");
       return;
     }
-    tell(error, "; %s: %lld %s", ep_column_label(found->header->column, i / KINDS, label),
+    tell(error, "; %s: %lld %s", ep_column_label(found->column, i / KINDS, label),
          (long long)found->cells[i].count, kind_names[i % KINDS]);
     rows_tell(&found->cells[i], error);
   }
 }
 
-void ep_csv_faults_tell(ep_csv_text text, int header, bool numbers, ep_csv_cell *cell,
+void ep_csv_faults_tell(const ep_csv_layout *layout, bool numbers, ep_csv_cell *cell,
                         ep_error *error) {
-  ep_csv_header first;
-  if (!error || ep_csv_header_read(&text, header, cell, &first, NULL) != EP_OK) return;
-  survey found = {.header = &first, .numbers = numbers};
-  found.cells = calloc((size_t)first.columns * KINDS, sizeof *found.cells);
-  found.finite = calloc((size_t)first.columns, sizeof *found.finite);
+  ep_column *column;
+  ep_csv_text text = layout->rows;
+  const char comment = layout->found.dialect.comment;
+  if (!error || ep_csv_columns_read(layout, cell, &column, NULL) != EP_OK) return;
+  survey found = {.layout = layout, .column = column, .numbers = numbers};
+  found.cells = calloc((size_t)layout->columns * KINDS, sizeof *found.cells);
+  found.finite = calloc((size_t)layout->columns, sizeof *found.finite);
   while (found.cells && found.finite && text.at < text.end) {
     int64_t line = text.line;
-    if (!ep_csv_blank_line_take(&text))
+    ep_csv_text next = text;
+    if (comment && *text.at == comment) {
+      ep_csv_line_take(&text);
+    } else if (!ep_csv_blank_line_take(&text)) {
       row_look(&found, &text, cell);
-    else if (text.at < text.end &&
-             !ep_csv_blank_line_take(&(ep_csv_text){text.at, text.end, text.delimiter, 0, false}))
-      tally_add(&found.lengths, line);
+    } else {
+      next = text;
+      if (text.at < text.end && !ep_csv_blank_line_take(&next)) tally_add(&found.lengths, line);
+    }
   }
   if (found.cells && found.finite) survey_tell(&found, error);
   free(found.cells);
   free(found.finite);
-  free(first.column);
+  free(column);
 }

@@ -4,10 +4,10 @@
 
 #include "engine/data/formats/csv_header.h"
 
-/* text: from the first line on. Reads on behind each fault, and adds to the message, where there
- * are several: rows of another length, cells that are no UTF-8 and infinite numbers, by column and
- * kind with their counts and first rows. numbers: words and missing cells are faults, too. */
-void ep_csv_faults_tell(ep_csv_text text, int header, bool numbers, ep_csv_cell *cell,
+/* Reads on behind each fault, and adds to the message, where there are several: rows of another
+ * length, cells that are not UTF-8 and infinite numbers, by column and kind with their counts and
+ * first rows. numbers: words and missing cells are faults, too. */
+void ep_csv_faults_tell(const ep_csv_layout *layout, bool numbers, ep_csv_cell *cell,
                         ep_error *error);
 
 #endif

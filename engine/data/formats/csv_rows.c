@@ -1,9 +1,11 @@
 #include "engine/data/formats/csv_rows.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/cells/cell.h"
+#include "engine/files/excerpt.h"
 #include "engine/files/mapping.h"
 
 enum { DROP_BYTES = 4 << 20 };
@@ -15,37 +17,122 @@ static void behind_drop(const ep_csv_text *text, const char **kept) {
   *kept = text->at;
 }
 
-ep_status ep_csv_rows_read(ep_csv_text *text, ep_csv_row_read read, void *context,
-                           ep_error *error) {
+/* A line of the header again, as files have that were put together. */
+typedef struct {
+  const char *text;
+  size_t bytes; /* 0: none */
+  int64_t found, first;
+} repeated_header;
+
+static repeated_header header_of(const ep_csv_layout *layout) {
+  repeated_header header = {.text = layout->header.at};
+  if (!layout->found.dialect.header || layout->columns < 2) return header;
+  header.bytes = (size_t)(ep_csv_line_end(&layout->header, header.text) - header.text);
+  bool quoted = layout->header.quote && memchr(header.text, layout->header.quote, header.bytes);
+  if (quoted && memchr(header.text, '\n', header.bytes)) header.bytes = 0;
+  return header;
+}
+
+static bool header_take(ep_csv_text *text, repeated_header *header) {
+  size_t left = (size_t)(text->end - text->at);
+  if (header->bytes == 0 || left < header->bytes || *text->at != *header->text ||
+      memcmp(text->at, header->text, header->bytes) != 0 ||
+      ep_csv_line_end(text, text->at) != text->at + header->bytes)
+    return false;
+  if (header->found++ == 0) header->first = text->line;
+  ep_csv_line_take(text);
+  return true;
+}
+
+/* Whether the lines from here to the end are few, and none has as many cells as a row. */
+static bool is_footer(const ep_csv_layout *layout, ep_csv_text text) {
+  enum { LINES = 10 };
+  int64_t columns = layout->columns + layout->trailing;
+  ep_csv_cell *cell = malloc(sizeof *cell);
+  int lines = 0;
+  bool footer = cell != NULL && columns > 1;
+  for (; footer && text.at < text.end; lines++) {
+    int64_t cells = 0;
+    if (ep_csv_blank_line_take(&text)) continue;
+    do footer = ep_csv_cell_read(&text, 1, cell, NULL) == EP_OK;
+    while (footer && ++cells <= columns && cell->stop == EP_CSV_DELIMITER);
+    footer = footer && cells < columns && lines < LINES;
+  }
+  free(cell);
+  return footer && lines > 0;
+}
+
+static void lines_note(const repeated_header *header, ep_notes *notes) {
+  if (!notes || header->found == 0) return;
+  ep_notes_add(notes, "the header is repeated %lld time%s, first in line %lld: left out",
+               (long long)header->found, header->found == 1 ? "" : "s", (long long)header->first);
+}
+
+static void footer_note(const ep_csv_text *text, ep_notes *notes) {
+  char shown[EP_EXCERPT_BYTES];
+  if (!notes) return;
+  ep_notes_add(notes, "what follows line %lld is left out as a footer: `%s`",
+               (long long)text->line - 1,
+               ep_excerpt(shown, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at)));
+}
+
+ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_row_read read, void *context,
+                           ep_notes *notes, ep_error *error) {
+  enum { FOOTER_BYTES = 2048 }; /* none begins further from the end */
+  ep_csv_text text = layout->rows;
   ep_status status = EP_OK;
-  const char *kept = text->at;
+  repeated_header header = header_of(layout);
+  const char *kept = text.at, comment = layout->found.dialect.comment;
   int64_t blank = 0, rows = 0;
-  while (status == EP_OK && text->at < text->end) {
-    int64_t line = text->line;
-    if (ep_csv_blank_line_take(text)) {
+  while (status == EP_OK && text.at < text.end) {
+    int64_t line = text.line;
+    if (ep_csv_blank_line_take(&text)) {
       if (blank == 0) blank = line;
+    } else if (comment && *text.at == comment) {
+      ep_csv_line_take(&text);
+    } else if (header_take(&text, &header)) {
+      continue;
+    } else if (text.end - text.at < FOOTER_BYTES && rows > 0 && is_footer(layout, text)) {
+      footer_note(&text, notes);
+      break;
     } else if (blank != 0) {
       status = ep_fail(error, EP_INVALID, "row %lld is empty", (long long)blank);
     } else {
-      status = read(context, text, error);
+      status = read(context, &text, error);
       rows++;
     }
-    behind_drop(text, &kept);
+    behind_drop(&text, &kept);
   }
   if (status == EP_OK && rows == 0)
     status = ep_fail(error, EP_INVALID, "there are no rows of data");
+  if (status == EP_OK) lines_note(&header, notes);
   return status;
 }
 
-ep_status ep_csv_row_check(int64_t line, int64_t column, int64_t columns, ep_csv_stop stop,
-                           ep_error *error) {
+ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t column,
+                           ep_csv_stop stop, ep_error *error) {
+  long long first = (long long)layout->header.line, columns = (long long)layout->columns;
   if (column == columns && stop == EP_CSV_DELIMITER)
-    return ep_fail(error, EP_INVALID, "row %lld has more cells than row 1, which has %lld",
-                   (long long)line, (long long)columns);
+    return ep_fail(error, EP_INVALID, "row %lld has more cells than row %lld, which has %lld",
+                   (long long)line, first, columns);
   if (column < columns && stop != EP_CSV_DELIMITER)
-    return ep_fail(error, EP_INVALID, "row %lld has %lld cell%s, row 1 has %lld", (long long)line,
-                   (long long)column, column == 1 ? "" : "s", (long long)columns);
+    return ep_fail(error, EP_INVALID, "row %lld has %lld cell%s, row %lld has %lld",
+                   (long long)line, (long long)column, column == 1 ? "" : "s", first, columns);
   return EP_OK;
+}
+
+ep_status ep_csv_trailing_take(const ep_csv_layout *layout, ep_csv_text *text, int64_t line,
+                               ep_csv_cell *cell, ep_csv_stop *stop, ep_error *error) {
+  char shown[EP_EXCERPT_BYTES];
+  if (!layout->trailing || *stop != EP_CSV_DELIMITER) return EP_OK;
+  ep_status status = ep_csv_cell_read(text, layout->columns + 1, cell, error);
+  if (status != EP_OK) return status;
+  *stop = cell->stop;
+  if (cell->bytes == 0) return EP_OK;
+  return ep_fail(error, EP_INVALID,
+                 "row %lld has \"%s\" behind its last column, where the rows before it end in a "
+                 "delimiter alone",
+                 (long long)line, ep_excerpt(shown, cell->text, cell->bytes));
 }
 
 /* The number of a label becomes its name. */
@@ -59,21 +146,24 @@ static void label_name(const ep_csv_labels *labels, ep_table_cell *cell) {
 
 static ep_status row_cells_read(ep_csv_table *table, ep_csv_text *text, ep_table_cell_read read,
                                 void *context, ep_error *error) {
-  int64_t row = text->line, columns = table->rows.columns;
+  const ep_csv_layout *layout = table->layout;
+  int64_t row = text->line, columns = layout->columns;
   ep_csv_stop stop = EP_CSV_DELIMITER;
+  ep_status status = EP_OK;
   for (int64_t column = 0; column < columns; column++) {
     int64_t line = text->line;
-    ep_status status = ep_csv_row_check(row, column, columns, stop, error);
+    status = ep_csv_row_check(layout, row, column, stop, error);
     if (status == EP_OK) status = ep_csv_cell_read(text, column + 1, table->cell, error);
     if (status != EP_OK) return status;
     stop = table->cell->stop;
     /* within quotes, too, spaces around a word are no part of it */
     ep_table_cell cell = ep_table_cell_make(table->cell->text, table->cell->bytes, line, column);
-    if (table->labels->count > 0 && column == columns - 1) label_name(table->labels, &cell);
+    if (layout->labels.count > 0 && column == columns - 1) label_name(&layout->labels, &cell);
     status = read(context, &cell, error);
     if (status != EP_OK) return status;
   }
-  return ep_csv_row_check(row, columns, columns, stop, error);
+  status = ep_csv_trailing_take(layout, text, row, table->cell, &stop, error);
+  return status == EP_OK ? ep_csv_row_check(layout, row, columns, stop, error) : status;
 }
 
 /* What reads the cells of a walk. */
@@ -93,15 +183,16 @@ static ep_status row_walk(void *context, ep_csv_text *text, ep_error *error) {
 static ep_status table_walk(ep_table_rows *rows, ep_table_cell_read read, ep_table_row_end end,
                             void *context, ep_error *error) {
   ep_csv_table *table = (ep_csv_table *)rows;
-  ep_csv_text text = table->text;
   walker walk = {table, read, end, context};
-  return ep_csv_rows_read(&text, row_walk, &walk, error);
+  ep_status status = ep_csv_rows_read(table->layout, row_walk, &walk, table->notes, error);
+  table->notes = NULL;
+  return status;
 }
 
-ep_csv_table ep_csv_table_of(ep_csv_text text, int64_t columns, const ep_csv_labels *labels,
-                             ep_csv_cell *cell) {
-  return (ep_csv_table){.rows = {columns, text.delimiter != ',', table_walk},
-                        .text = text,
+ep_csv_table ep_csv_table_of(const ep_csv_layout *layout, ep_dialect *dialect, ep_csv_cell *cell,
+                             ep_notes *notes) {
+  return (ep_csv_table){.rows = {layout->columns, dialect, table_walk},
+                        .layout = layout,
                         .cell = cell,
-                        .labels = labels};
+                        .notes = notes};
 }

@@ -2,30 +2,37 @@
 #ifndef EP_ENGINE_DATA_FORMATS_CSV_ROWS_H
 #define EP_ENGINE_DATA_FORMATS_CSV_ROWS_H
 
-#include "engine/data/formats/csv_counts.h"
+#include "engine/data/dialect/layout.h"
 #include "engine/data/tables/table_rows.h"
 
 /* Reads one row: from the start of its first cell to behind its end. */
 typedef ep_status (*ep_csv_row_read)(void *context, ep_csv_text *text, ep_error *error);
 
-/* Reads all rows; there is at least one. Blank lines are no rows; they may stand at the end only.
- */
-ep_status ep_csv_rows_read(ep_csv_text *text, ep_csv_row_read read, void *context, ep_error *error);
+/* Reads all rows of the layout; there is at least one. Comments and headers that are repeated are
+ * no rows, nor are the last lines where none is like a row; notes say so (NULL: nobody reads them).
+ * Blank lines may stand before these, and at the end. */
+ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_row_read read, void *context,
+                           ep_notes *notes, ep_error *error);
 
 /* Refuses a row that ended before `column` (from 0), or has more than `columns`. `stop` ended the
  * cell before; line: the row's. */
-ep_status ep_csv_row_check(int64_t line, int64_t column, int64_t columns, ep_csv_stop stop,
-                           ep_error *error);
+ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t column,
+                           ep_csv_stop stop, ep_error *error);
+
+/* Takes the empty cell behind the last one, where rows end in a delimiter. */
+ep_status ep_csv_trailing_take(const ep_csv_layout *layout, ep_csv_text *text, int64_t line,
+                               ep_csv_cell *cell, ep_csv_stop *stop, ep_error *error);
 
 /* The same as a table of any cells. */
 typedef struct {
   ep_table_rows rows;          /* first */
-  ep_csv_text text;            /* the rows */
+  const ep_csv_layout *layout; /* lent */
   ep_csv_cell *cell;           /* working memory, lent */
-  const ep_csv_labels *labels; /* what the numbers of the last column stand for, lent */
+  ep_notes *notes;             /* of the first walk; NULL: said */
 } ep_csv_table;
 
-ep_csv_table ep_csv_table_of(ep_csv_text text, int64_t columns, const ep_csv_labels *labels,
-                             ep_csv_cell *cell);
+/* dialect: lent, of the layout or of who asks. */
+ep_csv_table ep_csv_table_of(const ep_csv_layout *layout, ep_dialect *dialect, ep_csv_cell *cell,
+                             ep_notes *notes);
 
 #endif

@@ -1,44 +1,53 @@
 #include "engine/data/formats/csv_typed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/tables/typed_table.h"
 
-/* Finds the columns' types; the text goes back to the first line where that is no header. */
-static ep_status types_find(const ep_ingest *ingest, ep_csv_table *table,
-                            const ep_csv_header *header, ep_column_cells *types, ep_draft *draft,
+/* Finds the columns' types. A header whose words are those of the columns is a row. */
+static ep_status types_find(ep_csv_layout *layout, ep_csv_table *table, ep_column *column,
+                            ep_column_cells *types, ep_draft *draft, bool decided,
                             ep_error *error) {
-  int64_t columns = header->columns;
-  ep_column *column = header->column;
-  ep_status status = ep_column_types_find(&table->rows, column, types, draft, error);
-  if (status != EP_OK || !header->named || header->row_names || ingest->options.header != 0 ||
-      !ep_column_names_are_cells(column, types, columns, ingest->meta->note,
-                                 sizeof ingest->meta->note))
+  int64_t columns = layout->columns;
+  ep_dialect *dialect = &layout->found.dialect, before = *dialect;
+  ep_notes notes = layout->notes;
+  ep_status status =
+      ep_column_types_find(&table->rows, column, types, draft, &layout->notes, error);
+  if (status != EP_OK || decided || !dialect->header || dialect->row_names ||
+      !ep_column_names_are_cells(column, types, columns, dialect, &layout->notes))
     return status;
   ep_column_types_reset(column, types, columns, draft);
-  table->text = header->start;
-  return ep_column_types_find(&table->rows, column, types, draft, error);
+  *dialect = before;
+  dialect->header = false;
+  layout->notes = notes;
+  snprintf(layout->found.evidence[EP_DIALECT_HEADER], EP_DIALECT_EVIDENCE_BYTES,
+           "its cells are words and numbers of the columns below");
+  layout->rows = layout->header;
+  return ep_column_types_find(&table->rows, column, types, draft, &layout->notes, error);
 }
 
-ep_status ep_csv_typed_read(ep_ingest *ingest, ep_csv_text text, ep_csv_header *header,
-                            ep_csv_cell *cell, ep_error *error) {
-  int64_t columns = header->columns;
-  ep_csv_table table = ep_csv_table_of(text, columns, &header->labels, cell);
+ep_status ep_csv_typed_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
+                            ep_error *error) {
+  int64_t columns = layout->columns;
+  ep_csv_table table = ep_csv_table_of(layout, &layout->found.dialect, cell, &layout->notes);
+  ep_column *column = NULL;
   ep_column_cells *types = calloc((size_t)columns, sizeof *types);
   ep_draft draft = {.file = -1};
   ep_status status = types ? EP_OK : ep_fail_memory(error);
+  bool decided = ep_dialect_has(&ingest->options.dialect, EP_DIALECT_HEADER);
+  if (status == EP_OK) status = ep_csv_columns_read(layout, cell, &column, error);
   if (status == EP_OK)
     status = ep_draft_open(ingest->folder, columns, ingest->budget_bytes, &draft, error);
-  if (status == EP_OK) status = types_find(ingest, &table, header, types, &draft, error);
+  if (status == EP_OK) status = types_find(layout, &table, column, types, &draft, decided, error);
   if (status == EP_OK) {
-    status = ep_typed_table_write(&table.rows, header->column, types, &draft, ingest->folder,
+    status = ep_typed_table_write(&table.rows, column, types, &draft, ingest->folder,
                                   &ingest->budget_bytes, ingest->meta, error);
-    header->column = NULL;
+    column = NULL;
   }
   ep_draft_close(&draft);
-  ep_typed_table_types_free(types, columns);
-  ep_columns_destroy(header->column, columns);
-  header->column = NULL;
+  ep_typed_table_cells_free(types, columns);
+  ep_columns_destroy(column, columns);
   return status;
 }

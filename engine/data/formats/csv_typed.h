@@ -5,11 +5,12 @@
 #include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/format.h"
 
-/* text: the rows, behind the header, which is one of the rows where its cells are like theirs,
- * unless the options say that there is a header. header->column is taken, also on failure. cell:
- * working memory. Refuses rows of unequal length, cells that are not UTF-8, and infinite numbers.
- * Cells that are not of their column's type are missing, and are told in ingest->meta. */
-ep_status ep_csv_typed_read(ep_ingest *ingest, ep_csv_text text, ep_csv_header *header,
-                            ep_csv_cell *cell, ep_error *error);
+/* Reads the rows of the layout. A header is a row where its words are words of the columns below,
+ * unless the options decide it. Marks of numbers and the order of dates, as all rows show them, go
+ * into the layout, with notes. cell: working memory. Refuses rows of unequal length, cells that are
+ * not UTF-8, and infinite numbers. Cells that are not of their column's type are missing, and are
+ * listed in ingest->meta. */
+ep_status ep_csv_typed_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
+                            ep_error *error);
 
 #endif

@@ -8,11 +8,10 @@
 
 /* How to read a CSV, JSON or pictures; zeros mean: find out. */
 typedef struct {
-  char delimiter;    /* 0: as ep_csv_delimiter_find finds it */
-  int header;        /* 0: a first line with a cell that is no number; 1 yes, -1 no */
   int height, width; /* of pictures; 0: the commonest, as pictures.c says */
   int channels;      /* of pictures: 1 or 3; 0: 1 if all are grey */
   const char *table; /* of a JSON object of several: the name of one; NULL or "": it is one; lent */
+  ep_dialect dialect; /* of a text: keys that are set are obeyed, others found */
 } ep_ingest_options;
 
 typedef struct {

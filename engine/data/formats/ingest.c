@@ -35,10 +35,9 @@ ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
   }
   if (ep_gz_recognise(ingest->bytes, ingest->size))
     return ep_fail(error, EP_MEDIA_TYPE, "gz within gz is not unpacked");
-  return ep_fail(
-      error, EP_MEDIA_TYPE,
-      "the content is not known: CSV (as UTF-8), JSON, NPY, NPZ, IDX, safetensors and a ZIP or TAR "
-      "of pictures are, each also as gz");
+  return ep_fail(error, EP_MEDIA_TYPE,
+                 "the content is not known: CSV, JSON, NPY, NPZ, IDX, safetensors and a ZIP or TAR "
+                 "of pictures are, each also as gz");
 }
 
 /* The hash of the upload takes as long as reading it; a thread of its own makes that one time. */
@@ -106,18 +105,22 @@ static ep_status read_mapped(ep_mapping source, ep_ingest *ingest, ep_error *err
 /* The same bytes read in another way are another content. */
 static ep_status options_hash(const ep_ingest_options *options, char *sha256, ep_error *error) {
   enum { TEXT_BYTES = EP_SHA256_HEX_BYTES + EP_LIMIT_NAME_BYTES + 128 };
-  char text[TEXT_BYTES];
+  char text[TEXT_BYTES], value[EP_DIALECT_VALUE_BYTES];
   ep_sha256 hash;
   const char *table = options->table ? options->table : "";
-  if (!options->delimiter && !options->header && !options->height && !options->channels && !*table)
-    return EP_OK;
-  int bytes =
-      snprintf(text, sizeof text, "%s delimiter=%d header=%d size=%dx%d channels=%d table=%s",
-               sha256, options->delimiter, options->header, options->height, options->width,
-               options->channels, table);
+  const ep_dialect *dialect = &options->dialect;
+  if (dialect->set == 0 && !options->height && !options->channels && !*table) return EP_OK;
   ep_status status = ep_sha256_init(&hash, error);
   if (status != EP_OK) return status;
+  int bytes = snprintf(text, sizeof text, "%s size=%dx%d channels=%d table=%s", sha256,
+                       options->height, options->width, options->channels, table);
   ep_sha256_update(&hash, text, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);
+  for (ep_dialect_key key = 0; key < EP_DIALECT_KEYS; key++) {
+    if (!ep_dialect_has(dialect, key)) continue;
+    ep_sha256_update(&hash, ep_dialect_key_name(key), strlen(ep_dialect_key_name(key)) + 1);
+    ep_dialect_value(dialect, key, value);
+    ep_sha256_update(&hash, value, strlen(value) + 1);
+  }
   ep_sha256_final(&hash, sha256);
   return EP_OK;
 }

@@ -84,25 +84,39 @@ static bool has_array(const outline *found, const char *name) {
   return it && it->first == '[';
 }
 
+/* Marks of numbers in strings, where they are not plain. */
+static ep_status dialect_keep(ep_ingest *ingest, const ep_dialect *dialect, ep_error *error) {
+  bool plain = dialect->decimal == '.' && !dialect->thousands;
+  if (plain && ingest->options.dialect.set == 0) return EP_OK;
+  ingest->meta->dialect = calloc(1, sizeof *ingest->meta->dialect);
+  if (!ingest->meta->dialect) return ep_fail_memory(error);
+  ingest->meta->dialect->dialect = *dialect;
+  return EP_OK;
+}
+
 static ep_status table_store(ep_ingest *ingest, ep_json_table *table, ep_error *error) {
   size_t columns = (size_t)table->rows.columns;
-  ep_column_cells *types = calloc(columns, sizeof *types);
+  ep_column_cells *cells = calloc(columns, sizeof *cells);
   ep_column *column =
       malloc(columns * sizeof *column); /* the table's names are needed to read it */
   ep_draft draft = {.file = -1};
-  ep_status status = types && column ? EP_OK : ep_fail_memory(error);
+  ep_dialect dialect = ingest->options.dialect;
+  ep_status status = cells && column ? EP_OK : ep_fail_memory(error);
+  table->rows.dialect = &dialect;
   if (column) memcpy(column, table->column, columns * sizeof *column);
   if (status == EP_OK)
     status =
         ep_draft_open(ingest->folder, table->rows.columns, ingest->budget_bytes, &draft, error);
-  if (status == EP_OK) status = ep_column_types_find(&table->rows, column, types, &draft, error);
   if (status == EP_OK)
-    status = ep_typed_table_write(&table->rows, column, types, &draft, ingest->folder,
+    status = ep_column_types_find(&table->rows, column, cells, &draft, &ingest->meta->notes, error);
+  if (status == EP_OK) status = dialect_keep(ingest, &dialect, error);
+  if (status == EP_OK)
+    status = ep_typed_table_write(&table->rows, column, cells, &draft, ingest->folder,
                                   &ingest->budget_bytes, ingest->meta, error);
   else if (column)
     ep_columns_destroy(column, table->rows.columns);
   ep_draft_close(&draft);
-  ep_typed_table_types_free(types, table->rows.columns);
+  ep_typed_table_cells_free(cells, table->rows.columns);
   return status;
 }
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/data/cells/unit.h"
 #include "engine/data/columns/named_row.h"
+#include "engine/data/dialect/text_encoding.h"
 #include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/tables/json_table.h"
@@ -16,23 +16,21 @@ typedef struct {
   ep_table_rows *rows; /* that of `csv` or of `json` */
   ep_csv_table csv;
   ep_json_table json;
-  ep_csv_header header; /* of csv */
-  ep_csv_cell *cell;    /* owned */
-  ep_column *column;    /* [rows->columns], names, lent */
+  ep_dialect dialect;   /* by which cells are read */
+  ep_csv_layout layout; /* of csv */
+  char *decoded;        /* of csv in another encoding: the text in UTF-8, owned */
+  size_t decoded_bytes;
+  ep_csv_cell *cell; /* owned */
+  ep_column *names;  /* of csv, owned */
+  ep_column *column; /* [rows->columns], names, lent */
   bool named;
 } table;
 
-/* How a column of the file is read. */
-typedef struct {
-  int64_t column;       /* of the model; -1: passed over */
-  ep_cell_kind form[2]; /* of a number: how it may be written, the model's own way first, */
-  bool fits[2];         /* and whether all cells are so */
-} source;
-
 typedef struct {
   const ep_encoding *encoding;
-  source *source; /* [columns of the file], owned */
-  bool *taken;    /* [encoding->columns], owned: a column of the file is it */
+  const ep_dialect *dialect; /* of the text */
+  int64_t *source;           /* [columns of the file], owned: the model's column; -1: passed over */
+  bool *taken;               /* [encoding->columns], owned: a column of the file is it */
   int64_t *named; /* [encoding->columns], owned: where by_name has the first column of a name, how
                      many of that name are taken */
   double *x;      /* [capacity, encoding->columns], owned */
@@ -40,29 +38,110 @@ typedef struct {
   ep_field_reader faults;
 } reader;
 
-static ep_status csv_open(table *out, const char *start, const char *end, ep_error *error) {
-  int64_t counted;
-  out->cell = malloc(sizeof *out->cell);
-  if (!out->cell) return ep_fail_memory(error);
-  ep_csv_labels labels = {0};
-  char named = 0;
-  const char *rest = ep_csv_separator_take(start, end, &named);
-  ep_csv_text text = {rest ? rest : start, end, named ? named : ep_csv_delimiter_find(start, end),
-                      rest ? 2 : 1, false};
-  ep_csv_counts_take(&text, out->cell, &counted, &labels);
-  ep_status status = ep_csv_header_read(&text, 0, out->cell, &out->header, error);
-  out->header.labels = labels;
-  if (status != EP_OK) return status;
-  out->csv = ep_csv_table_of(text, out->header.columns, &out->header.labels, out->cell);
-  out->rows = &out->csv.rows;
-  out->column = out->header.column;
-  out->named = out->header.named;
+static ep_status piece_take(void *context, const char *text, size_t bytes, ep_error *error) {
+  table *out = context;
+  if (out->decoded_bytes + bytes > EP_LIMIT_PREDICT_BYTES)
+    return ep_fail(error, EP_TOO_LARGE, "as UTF-8, the text has more than %d bytes",
+                   EP_LIMIT_PREDICT_BYTES);
+  char *more = realloc(out->decoded, out->decoded_bytes + bytes);
+  if (!more) return ep_fail_memory(error);
+  memcpy(more + out->decoded_bytes, text, bytes);
+  out->decoded = more;
+  out->decoded_bytes += bytes;
   return EP_OK;
 }
 
-static ep_status json_open(table *out, const char *start, const char *end, ep_error *error) {
+/* "the model's table has X, this text shows Y: ?KEY=Y reads it" */
+static ep_status other_dialect(const ep_dialect *own, const ep_dialect *shown, ep_dialect_key key,
+                               ep_error *error) {
+  char one[EP_DIALECT_VALUE_BYTES], other[EP_DIALECT_VALUE_BYTES];
+  ep_dialect_value(own, key, one);
+  ep_dialect_value(shown, key, other);
+  return ep_fail(error, EP_INVALID,
+                 "the model learnt from a table with the %s `%s`, and this text has `%s`: add "
+                 "?%s=%s",
+                 ep_dialect_key_name(key), one, other, ep_dialect_key_name(key),
+                 key == EP_DIALECT_DELIMITER && shown->delimiter == ';'   ? "semicolon"
+                 : key == EP_DIALECT_DELIMITER && shown->delimiter == ',' ? "comma"
+                                                                          : other);
+}
+
+/* ASCII is the same in UTF-8 and Windows-1252; all else shows its encoding. */
+static ep_status encoding_settle(table *out, const ep_text_body *body, ep_error *error) {
+  const uint8_t *bytes = (const uint8_t *)body->text;
+  char evidence[EP_DIALECT_EVIDENCE_BYTES];
+  ep_dialect shown = {.encoding = ep_text_encoding_find(bytes, body->bytes, false, evidence)};
+  bool given = ep_dialect_has(&body->dialect, EP_DIALECT_ENCODING);
+  if (!ep_dialect_has(&out->dialect, EP_DIALECT_ENCODING)) out->dialect.encoding = shown.encoding;
+  bool marked =
+      shown.encoding == EP_TEXT_UTF_8 && ep_text_mark_bytes(EP_TEXT_UTF_8, bytes, body->bytes);
+  if (!evidence[0] || marked) /* ASCII, or says so itself */
+    out->dialect.encoding = given ? out->dialect.encoding : EP_TEXT_UTF_8;
+  else if (!given && shown.encoding != out->dialect.encoding)
+    return other_dialect(&out->dialect, &shown, EP_DIALECT_ENCODING, error);
+  return EP_OK;
+}
+
+/* Where the text has but one column by the model's delimiter, and several by another one. */
+static ep_status delimiter_check(const table *from, const ep_text_body *body, const char *start,
+                                 const char *end, ep_error *error) {
+  ep_csv_layout shown;
+  if (from->layout.columns > 1 || ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) ||
+      !ep_dialect_has(&from->dialect, EP_DIALECT_DELIMITER) ||
+      ep_csv_layout_find(start, end, false, false, NULL, from->cell, &shown, NULL) != EP_OK)
+    return EP_OK;
+  free(shown.labels.name);
+  if (shown.columns < 2 || shown.found.dialect.delimiter == from->dialect.delimiter) return EP_OK;
+  return other_dialect(&from->dialect, &shown.found.dialect, EP_DIALECT_DELIMITER, error);
+}
+
+static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text_body *body,
+                          ep_error *error) {
+  static const uint32_t own = 1u << EP_DIALECT_HEADER | 1u << EP_DIALECT_ROW_NAMES |
+                              1u << EP_DIALECT_PREAMBLE | 1u << EP_DIALECT_COMMENT;
+  out->cell = malloc(sizeof *out->cell);
+  if (!out->cell) return ep_fail_memory(error);
+  out->dialect = encoding->dialect;
+  out->dialect.set &= ~own;
+  ep_dialect_override(&out->dialect, &body->dialect);
+  ep_status status = encoding_settle(out, body, error);
+  if (status != EP_OK) return status;
+  const char *start = body->text;
+  size_t bytes = body->bytes;
+  if (out->dialect.encoding != EP_TEXT_UTF_8) {
+    status = ep_text_decode(out->dialect.encoding, (const uint8_t *)start, bytes, piece_take, out,
+                            error);
+    start = out->decoded;
+    bytes = out->decoded_bytes;
+  } else {
+    size_t mark = ep_text_mark_bytes(EP_TEXT_UTF_8, (const uint8_t *)start, bytes);
+    start += mark;
+    bytes -= mark;
+  }
+  if (status == EP_OK && bytes == 0)
+    status = ep_fail(error, EP_INVALID, "there are no rows of data");
+  if (status != EP_OK) return status;
+  status = ep_csv_layout_find(start, start + bytes, false, true, &out->dialect, out->cell,
+                              &out->layout, error);
+  if (status != EP_OK) return status;
+  status = delimiter_check(out, body, start, start + bytes, error);
+  out->dialect = out->layout.found.dialect;
+  if (status == EP_OK) status = ep_csv_columns_read(&out->layout, out->cell, &out->names, error);
+  out->csv = ep_csv_table_of(&out->layout, &out->dialect, out->cell, NULL);
+  out->rows = &out->csv.rows;
+  out->column = out->names;
+  out->named = out->dialect.header;
+  return status;
+}
+
+static ep_status json_open(table *out, const ep_encoding *encoding, const ep_text_body *body,
+                           ep_error *error) {
+  const char *start = body->text, *end = start + body->bytes;
+  start += ep_text_mark_bytes(EP_TEXT_UTF_8, (const uint8_t *)start, body->bytes);
   ep_json_text text = {start, {start, end}};
   ep_scanner behind;
+  out->dialect = encoding->dialect;
+  ep_dialect_override(&out->dialect, &body->dialect);
   ep_status status =
       ep_json_table_open(EP_JSON_RECORDS, true, text, NULL, &out->json, &behind, error);
   if (status == EP_OK) text.left = behind;
@@ -76,22 +155,10 @@ static ep_status json_open(table *out, const char *start, const char *end, ep_er
 
 static void table_close(table *from) {
   ep_json_table_close(&from->json);
-  free(from->header.column);
-  free(from->header.labels.name);
+  free(from->layout.labels.name);
+  free(from->decoded);
+  free(from->names);
   free(from->cell);
-}
-
-/* The other way in which the numbers of a column may be written. A sign comes with any delimiter,
- * which says nothing of its commas: $1,234 is no fraction. */
-static ep_cell_kind other_form(const ep_column_encoding *column, bool decimal_commas) {
-  bool commas = decimal_commas && !column->unit[0];
-  switch (column->form) {
-  case EP_CELL_NUMBER: return commas ? EP_CELL_DECIMAL_COMMA : EP_CELL_NUMBER;
-  case EP_CELL_DECIMAL_COMMA: return EP_CELL_NUMBER;
-  case EP_CELL_SPACED: return commas ? EP_CELL_SPACED_COMMA : EP_CELL_SPACED;
-  case EP_CELL_SPACED_COMMA: return EP_CELL_SPACED; /* which reads all plain numbers, too */
-  default: return column->form;
-  }
 }
 
 /* The column of that name that no column of the file is yet: where two are called alike, the first
@@ -106,19 +173,14 @@ static int64_t column_find(reader *read, const char *name) {
 }
 
 /* One column of the file. */
-static void source_find(reader *read, const char *name, bool by_place, int64_t place,
-                        bool decimal_commas) {
+static void source_find(reader *read, const char *name, bool by_place, int64_t place) {
   const ep_encoding *encoding = read->encoding;
-  source *found = &read->source[place];
-  found->column = by_place ? place : column_find(read, name);
-  if (found->column >= 0) read->taken[found->column] = true;
-  if (found->column >= 0) {
-    const ep_column_encoding *column = &encoding->column[found->column];
-    *found =
-        (source){found->column, {column->form, other_form(column, decimal_commas)}, {true, true}};
-  } else if (strcmp(name, encoding->target) != 0) {
+  int64_t found = by_place ? place : column_find(read, name);
+  read->source[place] = found;
+  if (found >= 0)
+    read->taken[found] = true;
+  else if (strcmp(name, encoding->target) != 0)
     ep_encoding_unknown_refuse(&read->faults, encoding, name);
-  }
 }
 
 static void missing_find(reader *read) {
@@ -143,46 +205,53 @@ static ep_status sources_find(reader *read, const table *from) {
   for (int64_t i = 0; i < columns; i++) {
     snprintf(name, sizeof name, "%s", from->column[i].name);
     if (!name[0]) snprintf(name, sizeof name, "%lld", (long long)i);
-    source_find(read, name, by_place, i, from->rows->decimal_commas);
+    source_find(read, name, by_place, i);
   }
   missing_find(read);
   return read->faults.status;
 }
 
-/* The first walk: which forms the numbers of a column have. */
-static ep_status form_test(void *context, const ep_table_cell *cell, ep_error *error) {
-  reader *read = context;
-  source *from = &read->source[cell->column];
+/* A cell that other marks read: which ones. */
+static void marks_refuse(reader *read, const ep_column_encoding *column,
+                         const ep_table_cell *cell) {
+  char form[48];
   double value;
-  (void)error;
-  if (from->column < 0 || ep_cell_is_missing(cell->text, cell->bytes)) return EP_OK;
-  const char *unit = read->encoding->column[from->column].unit;
-  for (int i = 0; i < 2; i++)
-    from->fits[i] = from->fits[i] &&
-                    (ep_cell_read(from->form[i], cell->text, cell->bytes, &value) ||
-                     ep_unit_number_read(from->form[i], unit, cell->text, cell->bytes, &value));
-  return EP_OK;
+  char own = ep_dialect_has(read->dialect, EP_DIALECT_DECIMAL) ? read->dialect->decimal : '.';
+  char other = own == ',' ? '.' : ',';
+  if (column->type != EP_COLUMN_NUMBER ||
+      !(ep_cell_number_read(other, 0, cell->text, cell->bytes, &value) ||
+        ep_cell_number_read(other, own, cell->text, cell->bytes, &value))) {
+    ep_encoding_text_refuse(&read->faults, column, cell->text, cell->bytes);
+    return;
+  }
+  snprintf(form, sizeof form, "%.*s", (int)(cell->bytes < 40 ? cell->bytes : 40), cell->text);
+  ep_field_reader_fail(&read->faults,
+                       "\"%s\" is not a number with the decimal mark `%c`%s: ?decimal=%c reads it "
+                       "as one with `%c`",
+                       form, own,
+                       ep_dialect_has(&read->encoding->dialect, EP_DIALECT_DECIMAL)
+                           ? ", which the model's table has"
+                           : "",
+                       other, other);
 }
 
-/* The second one. */
 static ep_status cell_read(void *context, const ep_table_cell *cell, ep_error *error) {
   reader *read = context;
-  const source *from = &read->source[cell->column];
+  int64_t from = read->source[cell->column];
   const ep_encoding *encoding = read->encoding;
   (void)error;
-  if (from->column < 0) return EP_OK;
-  ep_column_encoding column = encoding->column[from->column]; /* read in the file's own way */
-  if (!from->fits[0] && from->fits[1]) column.form = from->form[1];
-  double *value = &read->x[read->rows * encoding->columns + from->column];
-  if (column.encode == EP_ENCODE_NONE ||
-      ep_encoding_text_read(&column, cell->text, cell->bytes, value))
+  if (from < 0) return EP_OK;
+  const ep_column_encoding *column = &encoding->column[from];
+  double *value = &read->x[read->rows * encoding->columns + from];
+  if (column->encode == EP_ENCODE_NONE ||
+      ep_encoding_text_read(column, read->dialect, cell->text, cell->bytes, value))
     return EP_OK;
   char row[24];
   snprintf(row, sizeof row, "%lld", (long long)read->rows);
   size_t place = ep_field_reader_enter(&read->faults, "rows");
   ep_field_reader_enter(&read->faults, row);
-  ep_field_reader_enter(&read->faults, column.name);
-  ep_encoding_text_refuse(&read->faults, &column, cell->text, cell->bytes);
+  ep_field_reader_enter(&read->faults, column->name);
+  marks_refuse(read, column, cell);
   ep_field_reader_leave(&read->faults, place);
   return EP_OK;
 }
@@ -213,21 +282,19 @@ static ep_status row_end(void *context, ep_error *error) {
 }
 
 static ep_status table_read(reader *read, const table *from, ep_error *error) {
-  ep_status status = from->rows->walk(from->rows, form_test, NULL, read, error);
-  if (status == EP_OK) status = row_begin(read, error);
+  ep_status status = row_begin(read, error);
   return status == EP_OK ? from->rows->walk(from->rows, cell_read, row_end, read, error) : status;
 }
 
-ep_status ep_text_rows_read(const ep_encoding *encoding, const void *bytes, size_t size, bool lines,
-                            double **x, int64_t *rows, ep_problem *problem) {
-  const char *start = bytes, *end = start + size;
+ep_status ep_text_rows_read(const ep_encoding *encoding, const ep_text_body *body, double **x,
+                            int64_t *rows, ep_problem *problem) {
   reader read = {.encoding = encoding, .faults = {.problem = problem}};
   table from = {0};
   ep_error error = {0};
   *x = NULL;
-  if (size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) start += 3;
-  ep_status status =
-      lines ? json_open(&from, start, end, &error) : csv_open(&from, start, end, &error);
+  ep_status status = body->lines ? json_open(&from, encoding, body, &error)
+                                 : csv_open(&from, encoding, body, &error);
+  read.dialect = &from.dialect;
   if (status == EP_OK) status = sources_find(&read, &from);
   if (status == EP_OK) status = table_read(&read, &from, &error);
   if (error.status != EP_OK) status = ep_problem_from_error(problem, &error);

@@ -63,6 +63,7 @@ ep_status ep_columns_plan(const ep_data_spec *data, const ep_dataset_meta *meta,
   *out = malloc(sizeof **out);
   if (!*out) return ep_fail_memory(error);
   status = ep_encoding_plan(data, table, target, *out, error);
+  if (status == EP_OK && meta->dialect) (*out)->dialect = meta->dialect->dialect;
   if (status == EP_OK) return EP_OK;
   free(*out);
   *out = NULL;

@@ -5,16 +5,6 @@
 #include "engine/data/columns/word_list.h"
 #include "engine/data/sources/target.h"
 
-ep_status ep_class_names_find(const ep_dataset_meta *meta, ep_words *out, ep_error *error) {
-  if (meta->classes == 0) return EP_OK;
-  if (!ep_word_list_init(out, meta->classes)) return ep_fail_memory(error);
-  for (int i = 0; i < meta->classes; i++) {
-    out->word[i] = strdup(meta->class_name[i].name);
-    if (!out->word[i]) return ep_fail_memory(error);
-  }
-  return EP_OK;
-}
-
 /* A table of many columns without a name for each is one of pixels, say: nobody asks by name. */
 static bool is_named(const ep_part *table) {
   for (int64_t i = 0; i < table->columns; i++)

@@ -1,13 +1,9 @@
-/* names.h: what the columns and classes of a data set are called, of data that is not encoded. */
+/* names.h: what the columns of a data set are called, of data that is not encoded. */
 #ifndef EP_ENGINE_DATA_PREPARE_NAMES_H
 #define EP_ENGINE_DATA_PREPARE_NAMES_H
 
 #include "api/spec/job_spec.h"
 #include "engine/data/datasets/dataset.h"
-
-/* What class numbers in y stand for; empty where nothing is known. Owned by the caller
- * (ep_words_deinit), also on failure. */
-ep_status ep_class_names_find(const ep_dataset_meta *meta, ep_words *out, ep_error *error);
 
 /* The columns of a table without the target, in order; empty where one of them has no name. target:
  * its name, written then. Owned by the caller, also on failure. */

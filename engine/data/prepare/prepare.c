@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/columns/positive.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/columns.h"
@@ -12,6 +13,7 @@
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/class_counts.h"
+#include "engine/data/sources/target.h"
 
 static const ep_row_source *main_rows(const ep_preparation *work) {
   return &work->sets[EP_SPLIT_TRAIN];
@@ -422,15 +424,19 @@ static ep_status work_do(const ep_data_spec *data, ep_preparation *work, ep_prep
 }
 
 /* The names that go with the weights though nothing is encoded. */
-static ep_status names_find(const ep_data_spec *data, const ep_preparation *work,
+static ep_status names_find(const ep_data_spec *data, const ep_preparation *work, bool classifies,
                             const char *dataset_folder, ep_scaling *out, ep_error *error) {
-  ep_dataset_meta meta;
-  bool apart = main_rows(work)->apart;
-  if (!dataset_folder || out->encoding || (apart && !work->takes_classes)) return EP_OK;
-  ep_status status = ep_dataset_meta_read(dataset_folder, &meta, error);
-  if (status != EP_OK) return status;
-  status = apart ? ep_class_names_find(&meta, &out->classes, error)
-                 : ep_column_names_find(data, &meta, &out->names, out->target, error);
+  ep_dataset_meta meta = {0};
+  const ep_row_source *main = main_rows(work);
+  ep_status status = EP_OK;
+  if (out->encoding) return EP_OK;
+  if (dataset_folder) status = ep_dataset_meta_read(dataset_folder, &meta, error);
+  if (status == EP_OK && dataset_folder && !main->apart)
+    status = ep_column_names_find(data, &meta, &out->names, out->target, error);
+  if (status == EP_OK && classifies && (meta.classes > 0 || main->swapped))
+    status = ep_target_classes_find(&meta, main->target, &out->classes, error);
+  if (status == EP_OK && main->swapped) ep_classes_swap(&out->classes);
+  if (meta.dialect) out->dialect = meta.dialect->dialect;
   ep_dataset_meta_deinit(&meta);
   return status;
 }
@@ -461,7 +467,9 @@ ep_status ep_preparation_open(const ep_data_spec *data, ep_loss_type loss,
   ep_status status = ep_row_source_open(data, dataset_folder, work->sets, error);
   if (status != EP_OK) return status;
   status = ep_columns_find(data, dataset_folder, &out->scaling.encoding, error);
-  if (status == EP_OK) status = names_find(data, work, dataset_folder, &out->scaling, error);
+  if (status == EP_OK)
+    status =
+        names_find(data, work, ep_loss_is_classifier(loss), dataset_folder, &out->scaling, error);
   if (status == EP_OK) status = by_find(data, dataset_folder, work, error);
   if (status == EP_OK) status = work_begin(data, work, out, error);
   if (status == EP_OK) status = loss_check(data, loss, work, error);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/columns/positive.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/part_writer.h"
@@ -96,6 +97,8 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_
                             ep_error *error) {
   const ep_part *part = &from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   ep_status status = ep_target_find(data, part, &out->target, error);
+  if (status == EP_OK)
+    status = ep_target_swapped_find(data, &from->meta, out->target, &out->swapped, error);
   if (status == EP_OK) status = part_open(from, EP_SPLIT_TRAIN, EP_ROLE_TABLE, &out->x, error);
   if (status != EP_OK) return status;
   out->rows = part->rows;
@@ -110,8 +113,10 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_
   return status;
 }
 
-static ep_status pair_open(const place *from, ep_split split, ep_row_source *out, ep_error *error) {
+static ep_status pair_open(const ep_data_spec *data, const place *from, ep_split split,
+                           ep_row_source *out, ep_error *error) {
   ep_status status = part_open(from, split, EP_ROLE_X, &out->x, error);
+  if (status == EP_OK) status = ep_target_swapped_find(data, &from->meta, -1, &out->swapped, error);
   out->unlabelled = ep_dataset_is_unlabelled(&from->meta, split);
   if (status == EP_OK && !out->unlabelled)
     status = part_open(from, split, EP_ROLE_Y, &out->y, error);
@@ -131,7 +136,7 @@ static ep_status parts_open(const ep_data_spec *data, const place *from,
   ep_status status = ep_dataset_pairs_check(&from->meta, error);
   for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
     if (from->meta.part[split][EP_ROLE_X].rows > 0)
-      status = pair_open(from, (ep_split)split, &sets[split], error);
+      status = pair_open(data, from, (ep_split)split, &sets[split], error);
   return status;
 }
 
@@ -166,6 +171,7 @@ static void generator_open(const ep_data_spec *data, bool test, ep_row_source *o
                          .features = EP_GENERATOR_FEATURES,
                          .targets = 1,
                          .read = generator_read,
+                         .swapped = ep_classes_are_swapped(data, &ep_binary_numbers),
                          .data = data,
                          .test = test};
 }
@@ -175,6 +181,7 @@ static void inline_open(const ep_data_spec *data, ep_row_source *out) {
                          .features = data->inline_columns,
                          .targets = data->inline_targets,
                          .read = inline_read,
+                         .swapped = ep_classes_are_swapped(data, &ep_binary_numbers),
                          .data = data};
 }
 

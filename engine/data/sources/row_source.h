@@ -16,6 +16,7 @@ struct ep_row_source {
   bool whole;      /* of a series (data->window): x has the target's cell, too */
   int64_t *kept;   /* [rows], owned: rows of that table that are left (kept_rows.h); NULL: all */
   bool apart;      /* rows of x are rows of the table x */
+  bool swapped;    /* the first of two classes is the positive one: 0 is read as 1, and 1 as 0 */
   bool unlabelled; /* they have no targets: what is read of y are NaN */
   const ep_data_spec *data; /* lent: inline and generators */
   bool test;                /* generators */
@@ -40,6 +41,7 @@ static inline int64_t ep_row_source_place(const ep_row_source *samples, int64_t 
 static inline void ep_row_source_read(const ep_row_source *samples, int64_t row, double *x,
                                       double *y) {
   samples->read(samples, row, x, y);
+  if (samples->swapped) y[0] = 1 - y[0];
 }
 
 #endif

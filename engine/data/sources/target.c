@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/columns/positive.h"
+#include "engine/data/columns/word_list.h"
 #include "engine/files/excerpt.h"
 
 static const char pointer[] = "/data/target";
@@ -56,4 +58,35 @@ ep_status ep_target_find(const ep_data_spec *data, const ep_part *table, int64_t
                       "there is no column \"%s\": the data has no names, give an index", shown);
   return ep_fail_at(error, EP_INVALID, pointer, "there is no column \"%s\"; the last one is \"%s\"",
                     shown, ep_excerpt(last, name, strlen(name)));
+}
+
+static ep_status names_copy(const ep_dataset_meta *meta, ep_words *out, ep_error *error) {
+  if (!ep_word_list_init(out, meta->classes)) return ep_fail_memory(error);
+  for (int i = 0; i < meta->classes; i++) {
+    out->word[i] = strdup(meta->class_name[i].name);
+    if (!out->word[i]) return ep_fail_memory(error);
+  }
+  return EP_OK;
+}
+
+ep_status ep_target_classes_find(const ep_dataset_meta *meta, int64_t target, ep_words *out,
+                                 ep_error *error) {
+  const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
+  const ep_words *words = &ep_binary_numbers;
+  *out = (ep_words){0};
+  if (table && table->rows == 0 && meta->classes > 0) return names_copy(meta, out, error);
+  if (table && table->rows > 0 && table->column[target].type == EP_COLUMN_CATEGORY)
+    words = &table->column[target].words;
+  return ep_word_list_copy(out, words, words->count) ? EP_OK : ep_fail_memory(error);
+}
+
+ep_status ep_target_swapped_find(const ep_data_spec *data, const ep_dataset_meta *meta,
+                                 int64_t target, bool *out, ep_error *error) {
+  ep_words classes;
+  *out = false;
+  if (!data->positive[0]) return EP_OK;
+  ep_status status = ep_target_classes_find(meta, target, &classes, error);
+  if (status == EP_OK) *out = ep_classes_are_swapped(data, &classes);
+  ep_words_deinit(&classes);
+  return status;
 }

@@ -10,4 +10,13 @@
 ep_status ep_target_find(const ep_data_spec *data, const ep_part *table, int64_t *column,
                          ep_error *error);
 
+/* The words of the target's classes in the order of the data: those of a category, the names that
+ * go with y, else "0" and "1". meta: NULL where the rows are not described; target: the column of a
+ * table. *out: the caller's (ep_words_deinit), also on failure. */
+ep_status ep_target_classes_find(const ep_dataset_meta *meta, int64_t target, ep_words *out,
+                                 ep_error *error);
+/* *out: whether data->positive names the first of two such classes. */
+ep_status ep_target_swapped_find(const ep_data_spec *data, const ep_dataset_meta *meta,
+                                 int64_t target, bool *out, ep_error *error);
+
 #endif

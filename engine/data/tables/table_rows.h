@@ -4,6 +4,7 @@
 
 #include "api/status.h"
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/dialect/dialect.h"
 #include "engine/files/excerpt.h"
 
 /* A cell of a row, without the spaces around it. */
@@ -23,17 +24,12 @@ typedef ep_status (*ep_table_row_end)(void *context, ep_error *error);
 typedef struct ep_table_rows ep_table_rows;
 struct ep_table_rows {
   int64_t columns;
-  bool decimal_commas; /* a comma may stand in a number: it ends no cell */
+  ep_dialect *dialect; /* how the text is written: marks of numbers and the order of dates are found
+                          by all rows, where they are not set; lent */
   /* Reads all rows from the first one on; there is at least one. Each row gives one cell of each
    * column, in any order, to `read`; then `end` is called, where there is one. */
   ep_status (*walk)(ep_table_rows *rows, ep_table_cell_read read, ep_table_row_end end,
                     void *context, ep_error *error);
 };
-
-enum { EP_COLUMN_LABEL_BYTES = EP_EXCERPT_BYTES + 48 };
-
-/* `column 3 ("age")`, or `column 3` without a name. Returns `out`. */
-const char *ep_column_label(const ep_column *column, int64_t index,
-                            char out[EP_COLUMN_LABEL_BYTES]);
 
 #endif

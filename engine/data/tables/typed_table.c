@@ -8,7 +8,8 @@
 
 typedef struct {
   ep_part_writer writer;
-  const ep_column_cells *types; /* [columns], lent */
+  const ep_column_cells *cells; /* [columns], lent */
+  const ep_dialect *dialect;    /* lent */
   ep_dataset_meta *meta;
 } reader;
 
@@ -35,10 +36,13 @@ static void fault_add(ep_dataset_meta *meta, const ep_table_cell *value) {
 static ep_status number_store(reader *read, const ep_table_cell *value, double *out,
                               ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES];
-  ep_cell_kind kind = read->types[value->column].kind;
-  const char *unit = read->writer.column[value->column].unit;
-  if (unit[0] ? !ep_unit_number_read(kind, unit, value->text, value->bytes, out)
-              : !ep_cell_read(kind, value->text, value->bytes, out)) {
+  const ep_column *column = &read->writer.column[value->column];
+  const ep_column_cells *cells = &read->cells[value->column];
+  if (!cells->listed && ep_cell_is_missing(value->text, value->bytes)) {
+    *out = NAN;
+    return EP_OK;
+  }
+  if (!ep_column_cell_read(column, cells->kind, read->dialect, value->text, value->bytes, out)) {
     fault_add(read->meta, value);
     *out = NAN;
     return EP_OK;
@@ -51,18 +55,17 @@ static ep_status number_store(reader *read, const ep_table_cell *value, double *
 
 static ep_status value_store(void *context, const ep_table_cell *value, ep_error *error) {
   reader *read = context;
+  const ep_column_cells *cells = &read->cells[value->column];
   double *out = (double *)ep_part_writer_next(&read->writer) + value->column;
-  if (ep_cell_is_missing(value->text, value->bytes)) {
+  if (value->bytes == 0 ||
+      (cells->listed && ep_dialect_is_missing(read->dialect, value->text, value->bytes))) {
     *out = NAN;
     return EP_OK;
   }
-  switch (read->writer.column[value->column].type) {
-  case EP_COLUMN_CATEGORY:
-    *out = (double)ep_word_set_find(&read->types[value->column].words, value->text, value->bytes);
-    return EP_OK;
-  case EP_COLUMN_TEXT: *out = 0; return EP_OK;
-  default: return number_store(read, value, out, error);
-  }
+  if (cells->kind != EP_CELL_KINDS) return number_store(read, value, out, error);
+  int64_t word = ep_word_set_find(&cells->words, value->text, value->bytes);
+  *out = word < 0 ? 0 : cells->value[word]; /* of text no words are kept */
+  return EP_OK;
 }
 
 static ep_status row_store(void *context, ep_error *error) {
@@ -70,16 +73,15 @@ static ep_status row_store(void *context, ep_error *error) {
   return ep_part_writer_commit(&read->writer, error);
 }
 
-/* A row of the draft: words by the places that they have got. */
+/* A row of the draft: words by their values. */
 static void drafted_place(const reader *read, const double *drafted, double *out) {
   for (int64_t i = 0; i < read->writer.columns; i++) {
-    out[i] = drafted[i];
-    if (isnan(out[i])) continue;
-    ep_column_type type = read->writer.column[i].type;
-    if (type == EP_COLUMN_CATEGORY)
-      out[i] = read->types[i].words.place[(uint32_t)drafted[i]];
-    else if (type == EP_COLUMN_TEXT)
-      out[i] = 0;
+    const ep_column_cells *cells = &read->cells[i];
+    int64_t word = ep_drafted_number(drafted[i]);
+    if (word < 0)
+      out[i] = drafted[i];
+    else
+      out[i] = word < cells->words.count ? cells->value[word] : 0; /* of text no words are kept */
   }
 }
 
@@ -100,12 +102,20 @@ static ep_status rows_store(reader *read, ep_table_rows *rows, ep_draft *draft, 
   return rows->walk(rows, value_store, row_store, read, error);
 }
 
-ep_status ep_typed_table_write(ep_table_rows *rows, ep_column *column, const ep_column_cells *types,
+/* Numbers that are beyond a double are refused by their line, which a draft does not have. */
+static bool has_infinite(const ep_column_cells *cells, int64_t columns) {
+  for (int64_t i = 0; i < columns; i++)
+    for (uint32_t word = 0; cells[i].kind == EP_CELL_NUMBER && word < cells[i].words.count; word++)
+      if (isinf(cells[i].value[word])) return true;
+  return false;
+}
+
+ep_status ep_typed_table_write(ep_table_rows *rows, ep_column *column, const ep_column_cells *cells,
                                ep_draft *draft, const char *folder, int64_t *budget_bytes,
                                ep_dataset_meta *meta, ep_error *error) {
-  reader read = {.types = types, .meta = meta};
+  reader read = {.cells = cells, .dialect = rows->dialect, .meta = meta};
   ep_part *part = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
-  ep_column_types_note(column, types, rows->columns, meta->note, sizeof meta->note);
+  draft->kept = draft->kept && !has_infinite(cells, rows->columns);
   ep_status status = ep_part_writer_open(&read.writer, folder, EP_SPLIT_TRAIN, EP_ROLE_TABLE,
                                          EP_DTYPE_F64, rows->columns, column, budget_bytes, error);
   if (status == EP_OK) status = ep_part_writer_table(&read.writer, error);
@@ -116,7 +126,7 @@ ep_status ep_typed_table_write(ep_table_rows *rows, ep_column *column, const ep_
   return status;
 }
 
-void ep_typed_table_types_free(ep_column_cells *types, int64_t columns) {
-  for (int64_t i = 0; types && i < columns; i++) ep_word_set_deinit(&types[i].words);
-  free(types);
+void ep_typed_table_cells_free(ep_column_cells *cells, int64_t columns) {
+  for (int64_t i = 0; cells && i < columns; i++) ep_column_cells_deinit(&cells[i]);
+  free(cells);
 }

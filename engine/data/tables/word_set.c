@@ -1,6 +1,5 @@
 #include "engine/data/tables/word_set.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -99,38 +98,6 @@ size_t ep_word_set_bytes(const ep_word_set *set) {
   return set->capacity * (sizeof *set->entry + 2 * sizeof *set->slot) + set->text_capacity;
 }
 
-static int entry_compare(const void *a, const void *b, void *context) {
-  const ep_word_entry *first = a, *second = b;
-  const char *text = context;
-  if (first->rows != second->rows) return first->rows > second->rows ? -1 : 1;
-  size_t bytes = first->bytes < second->bytes ? first->bytes : second->bytes;
-  int order = memcmp(text + first->offset, text + second->offset, bytes);
-  if (order != 0) return order;
-  return (first->bytes > second->bytes) - (first->bytes < second->bytes);
-}
-
-ep_status ep_word_set_order(ep_word_set *set, ep_words *out, ep_error *error) {
-  assert(!set->too_long && set->count > 0);
-  qsort_r(set->entry, set->count, sizeof *set->entry, entry_compare, set->text);
-  memset(set->slot, 0, 2 * (size_t)set->capacity * sizeof *set->slot);
-  slots_fill(set);
-  *out = (ep_words){.word = calloc(set->count, sizeof *out->word),
-                    .rows = calloc(set->count, sizeof *out->rows)};
-  set->place = calloc(set->count, sizeof *set->place);
-  bool ok = out->word && out->rows && set->place;
-  for (uint32_t i = 0; ok && i < set->count; i++) {
-    const ep_word_entry *entry = &set->entry[i];
-    out->word[i] = strndup(set->text + entry->offset, entry->bytes);
-    out->rows[i] = entry->rows;
-    set->place[entry->number] = i;
-    ok = out->word[i] != NULL;
-    out->count += ok;
-  }
-  if (ok) return EP_OK;
-  ep_words_deinit(out);
-  return ep_fail_memory(error);
-}
-
 int64_t ep_word_set_find(const ep_word_set *set, const char *text, size_t bytes) {
   if (set->count == 0) return -1;
   return (int64_t)*slot_find(set, hash_of(set, text, bytes), text, bytes) - 1;
@@ -140,6 +107,5 @@ void ep_word_set_deinit(ep_word_set *set) {
   free(set->entry);
   free(set->slot);
   free(set->text);
-  free(set->place);
   *set = (ep_word_set){0};
 }

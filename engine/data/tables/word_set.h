@@ -1,5 +1,4 @@
-/* word_set.h: the words of one column and how often each occurs, as they come; then in their order.
- */
+/* word_set.h: the words of one column and how often each occurs, as they come. */
 #ifndef EP_ENGINE_DATA_TABLES_WORD_SET_H
 #define EP_ENGINE_DATA_TABLES_WORD_SET_H
 
@@ -17,9 +16,8 @@ typedef struct {
 /* A zeroed one is empty. */
 typedef struct {
   ep_word_entry *entry; /* [capacity], owned; `count` are used */
-  uint32_t *slot;  /* [2 * capacity], owned: by hash, open addressing: an entry and one; 0: none */
-  char *text;      /* [text_capacity], owned */
-  uint32_t *place; /* [count], owned, once it is ordered: where the word with each number is */
+  uint32_t *slot; /* [2 * capacity], owned: by hash, open addressing: an entry and one; 0: none */
+  char *text;     /* [text_capacity], owned */
   uint32_t count, capacity;
   size_t text_bytes, text_capacity;
   uint64_t seed;
@@ -32,10 +30,6 @@ ep_word_entry *ep_word_set_add(ep_word_set *set, const char *text, size_t bytes,
 
 /* How much memory it has. */
 size_t ep_word_set_bytes(const ep_word_set *set);
-
-/* The words, none too long, in the order of ep_words; the set then has them in the same order. *out
- * is the caller's: ep_words_deinit. */
-ep_status ep_word_set_order(ep_word_set *set, ep_words *out, ep_error *error);
 
 /* The number of a word; -1 when the set does not have it. */
 int64_t ep_word_set_find(const ep_word_set *set, const char *text, size_t bytes);

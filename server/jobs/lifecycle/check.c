@@ -7,6 +7,7 @@
 #include "api/spec/slurm.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/meta.h"
+#include "engine/data/prepare/positive_class.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/trials/sweep_search.h"
 #include "server/datasets/path_data.h"
@@ -129,13 +130,16 @@ ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, bool *descr
 }
 
 static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
-  const ep_data_spec *data = &checked->spec->data;
+  ep_data_spec *data = &checked->spec->data;
   ep_dataset_meta meta = {0};
   ep_data_shape shape;
   bool stored;
   ep_status status = meta_find(jobs, checked, &stored, &meta, problem);
   if (status != EP_OK) return status;
   status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
+  if (status == EP_OK)
+    status = ep_positive_class_resolve(data, checked->spec->loss, stored ? &meta : NULL, &shape,
+                                       problem);
   if (stored) ep_dataset_meta_deinit(&meta);
   if (status == EP_OK) status = ep_plan_create(checked->spec, &shape, &checked->plan, problem);
   if (status == EP_OK) status = classes_check(jobs, data, &shape, problem);
@@ -376,8 +380,7 @@ ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_check
   status = ep_sweep_metric_check(checked->sweep, shape->validation_rows > 0,
                                  shape->test_rows > 0 && !shape->test_unlabelled, problem);
   if (status != EP_OK) return status;
-  const char *sha256 = checked->spec->data.sha256;
-  if (sha256[0] != 0 && !ep_sweep_pin_data(checked->sweep, sha256))
+  if (!ep_sweep_pin_data(checked->sweep, &checked->spec->data))
     return ep_problem_fail_memory(problem);
   checked->text = ep_sweep_spec_format(checked->sweep);
   return tags_format(checked, problem);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/columns/positive.h"
 #include "engine/files/verified.h"
 #include "engine/weights/weights.h"
 #include "server/jobs/files/results.h"
@@ -101,8 +102,40 @@ static ep_status job_describe(ep_jobs *jobs, const ep_viewer *by, ep_model *mode
                     inner.message);
 }
 
+/* The words of two classes, a loan from `meaning`; NULL: it has others. */
+static const ep_words *binary_words(const ep_output_meaning *meaning, ep_words *own) {
+  *own = (ep_words){.word = meaning->class_name, .count = meaning->classes};
+  if (meaning->classes == 0) return &ep_binary_numbers;
+  return meaning->classes == EP_BINARY_CLASSES ? own : NULL;
+}
+
+ep_status ep_models_positive_find(ep_jobs *jobs, const char *name, const char *job,
+                                  char positive[EP_LIMIT_WORD_BYTES + 1], ep_error *error) {
+  ep_output_meaning meaning, old = {0};
+  ep_model model;
+  ep_words own, before;
+  int64_t kept = -1;
+  positive[0] = 0;
+  if (!ep_id_valid(job)) return EP_OK;
+  ep_status status = ep_jobs_meaning_find(jobs, job, 0, &meaning, error);
+  if (status != EP_OK) return status == EP_NO_MEMORY ? status : EP_OK;
+  const ep_words *words = binary_words(&meaning, &own);
+  if (words && ep_models_get(jobs, name, &model, NULL) == EP_OK && !isnan(model.threshold)) {
+    /* a name from before has no word: its threshold is of class 1 */
+    if (!model.positive[0] && ep_jobs_meaning_find(jobs, model.job, 0, &old, NULL) == EP_OK &&
+        binary_words(&old, &before))
+      snprintf(model.positive, sizeof model.positive, "%s", ep_output_positive(&old));
+    kept = ep_positive_find(words, model.positive);
+  }
+  if (words) snprintf(positive, EP_LIMIT_WORD_BYTES + 1, "%s", words->word[kept == 0 ? 0 : 1]);
+  ep_output_meaning_deinit(&old);
+  ep_output_meaning_deinit(&meaning);
+  return EP_OK;
+}
+
 ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request *request,
-                        double threshold, const ep_viewer *by, bool *created, ep_error *error) {
+                        double threshold, const char *positive, const ep_viewer *by, bool *created,
+                        ep_error *error) {
   ep_model model = {.threshold = threshold,
                     .published_us = ep_clock_utc_us(),
                     .private = request->private,
@@ -110,6 +143,7 @@ ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request 
   snprintf(model.name, sizeof model.name, "%s", name);
   snprintf(model.job, sizeof model.job, "%s", request->job);
   snprintf(model.owner, sizeof model.owner, "%s", by->owner ? by->owner : "");
+  if (!isnan(threshold)) snprintf(model.positive, sizeof model.positive, "%s", positive);
   *created = false;
   /* The job cannot be deleted until the model is stored. */
   if (!ep_pins_add(&jobs->contents.pins, model.job)) return ep_fail_memory(error);

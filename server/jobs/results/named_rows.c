@@ -205,15 +205,14 @@ ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,
   return taken(status, out);
 }
 
-ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
-                            size_t bytes, bool lines, ep_prediction_rows *out,
+ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                            const ep_text_body *body, ep_prediction_rows *out,
                             ep_problem *problem) {
   ep_encoding *encoding = NULL;
   int64_t rows = 0;
   *out = (ep_prediction_rows){.windows = 1};
   ep_status status = encoding_find(jobs, id, checkpoint, NULL, &encoding, problem);
-  if (status == EP_OK)
-    status = ep_text_rows_read(encoding, text, bytes, lines, &out->x, &rows, problem);
+  if (status == EP_OK) status = ep_text_rows_read(encoding, body, &out->x, &rows, problem);
   if (status == EP_OK && rows < encoding->window.length) status = rows_few(encoding, rows, problem);
   if (status == EP_OK && encoding->window.length > 0)
     series_set(encoding, rows, out);

@@ -532,10 +532,18 @@ ep_status ep_jobs_see(ep_jobs *jobs, const ep_viewer *viewer, ep_owned kind, con
   return EP_OK;
 }
 
+ep_status ep_models_positive_find(ep_jobs *jobs, const char *name, const char *job,
+                                  char positive[EP_LIMIT_WORD_BYTES + 1], ep_error *error) {
+  (void)jobs, (void)name, (void)job, (void)error;
+  positive[0] = 0;
+  return EP_OK;
+}
+
 ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request *request,
-                        double threshold, const ep_viewer *by, bool *created, ep_error *error) {
+                        double threshold, const char *positive, const ep_viewer *by, bool *created,
+                        ep_error *error) {
   const char *job = request->job;
-  (void)jobs, (void)name, (void)threshold, (void)by;
+  (void)jobs, (void)name, (void)threshold, (void)positive, (void)by;
   *created = true;
   return strcmp(job, FAKE_JOB) == 0
              ? EP_OK

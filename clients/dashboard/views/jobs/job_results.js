@@ -18,16 +18,16 @@ function metricsTable(metrics, label, cell = (split, name) => metricNames[name].
   return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": label }, h("table", { class: "compact" },
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Metric"), present.map(([, word]) => h("th", { scope: "col", class: "number" }, word)))),
     h("tbody", null, rows.map(([name, { word, unit }]) => h("tr", null,
-      h("th", { scope: "row" }, word, unit && h("span", { class: "unit" }, unit)),
+      h("th", { scope: "row" }, word, unit && h("span", { class: "unit" }, typeof unit === "function" ? unit(metrics) : unit)),
       present.map(([split]) => h("td", { class: "number", "data-metric": `${split}.${name}` }, cell(split, name))))))));
 }
 
 // Means and deviations of a job's folds and repeats.
-function partsTable({ mean, deviation, each }) {
+function partsTable({ parts: { mean, deviation, each }, positive }) {
   const well = each.filter(({ outcome }) => outcome === "ok").length;
   const count = well < each.length ? `${integer(well)} of ${integer(each.length)}` : integer(each.length);
   return [h("h3", null, `Mean and deviation of ${count} trainings`),
-    metricsTable(mean, "Folds and repeats", (split, name) => metricText({ metric: mean[split][name], deviation: deviation[split]?.[name] }, metricNames[name].format))];
+    metricsTable({ ...mean, positive }, "Folds and repeats", (split, name) => metricText({ metric: mean[split][name], deviation: deviation[split]?.[name] }, metricNames[name].format))];
 }
 
 // Each cell holds its count, shaded by the share of the true class.
@@ -98,7 +98,7 @@ export function resultPanels({ url, signal }) {
       shown = mark;
       node.hidden = false;
       metrics.hidden = false;
-      replace(metrics, h("h2", null, "Metrics"), metricsTable(job.metrics, "Metrics of each split"), job.metrics.parts && partsTable(job.metrics.parts));
+      replace(metrics, h("h2", null, "Metrics"), metricsTable(job.metrics, "Metrics of each split"), job.metrics.parts && partsTable(job.metrics));
       const [split, word] = job.metrics.test?.confusion ? ["test", "test"] : job.metrics.validation?.confusion ? ["validation", "validation"] : ["train", "training"];
       const matrix = job.metrics[split]?.confusion;
       confusion.hidden = !matrix;

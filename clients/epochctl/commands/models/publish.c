@@ -13,7 +13,7 @@ enum { TEXT_BYTES = 512 };
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], body[TEXT_BYTES];
-  char name[TEXT_BYTES], infer[TEXT_BYTES];
+  char name[TEXT_BYTES], infer[TEXT_BYTES], positive[TEXT_BYTES];
   json_t *model = NULL;
   ep_status status = ep_job_id_find(&client->session, arguments->words[1], id, error);
   if (status != EP_OK) return status;
@@ -37,6 +37,11 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
     ep_text_copy(name, sizeof name, ep_json_text_at(model, "name"));
     ep_text_copy(infer, sizeof infer, ep_json_text_at(model, "infer"));
     printf("%s is %s; ask it at %s%s\n", name, id, client->session.server, infer);
+    if (json_is_number(json_object_get(model, "threshold"))) {
+      ep_text_copy(positive, sizeof positive, ep_json_text_at(model, "positive"));
+      printf("a row is %s from a probability of %.4g on\n", positive,
+             ep_json_number_at(model, "threshold"));
+    }
   }
   json_decref(model);
   return status;
@@ -47,7 +52,7 @@ static const ep_option OPTIONS[] = {
   {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
    .doc = "private: its owner alone sees it, and admins (as its job; as it was)"},
   {.name = "threshold", .kind = EP_OPTION_TEXT, .value = "P|f1|fp:A,fn:B",
-   .doc = "of two classes: the second from this probability on, or from that of the best F1 or the least cost"},
+   .doc = "of two classes: the positive one from this probability on, or from that of the best F1 or the least cost"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_models_publish = {

@@ -345,10 +345,10 @@ START_TEST(a_threshold_that_decides_is_told) {
     int class;
   } CASES[] = {{{.loss = EP_LOSS_BCE_WITH_LOGITS}, NULL, 0},
                {{.loss = EP_LOSS_BCE_WITH_LOGITS, .has_threshold = true, .threshold = 0.25},
-                "{\"threshold\":0.25}",
+                "{\"threshold\":0.25,\"positive\":\"1\"}",
                 1},
                {{.loss = EP_LOSS_BCE_WITH_LOGITS, .has_threshold = true, .threshold = 0.5},
-                "{\"threshold\":0.5}",
+                "{\"threshold\":0.5,\"positive\":\"1\"}",
                 0}};
   ep_inference_request request;
   parse_well(&vector, ASK_WITH("{}"), NULL, 0, &request);
@@ -379,7 +379,8 @@ START_TEST(models_as_text) {
                    "\"visibility\":\"public\",\"inputs\":[{"
                    "\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,1,2,3]}],\"outputs\":[{"
                    "\"name\":\"predictions\",\"datatype\":\"FP32\",\"shape\":[-1,3]},{\"name\":"
-                   "\"class\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"threshold\":0,\"infer\":"
+                   "\"class\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"threshold\":0,\"positive\":"
+                   "null,\"infer\":"
                    "\"/v2/models/image/infer\",\"published_at\":\"1970-01-01T00:00:00.000Z\"}");
   free(text);
   text = ep_models_format(NULL, 0);

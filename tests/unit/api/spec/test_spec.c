@@ -167,6 +167,9 @@ static const char *const accepted[] = {
               "\"features\":[\"a*\",\"b\"],\"exclude\":[\"ab\"]}"),
     WITH_DATA("{\"path\":\"a\",\"columns\":{},\"features\":null,\"exclude\":null}"),
     WITH_DATA("{\"dataset\":\"a.b-c_9\",\"target\":-1}"),
+    WITH_DATA("{\"dataset\":\"a\",\"positive\":\"very likely\"}"),
+    WITH_DATA("{\"dataset\":\"a\",\"positive\":true}"),
+    WITH_DATA("{\"dataset\":\"a\",\"positive\":1}"),
     WITH_DATA("{\"dataset\":\"a\",\"target\":\"3\",\"test\":0.999,\"sha256\":"
               "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}"),
     WITH_DATA("{\"generator\":\"disc\",\"rows\":10000000,\"seed\":77,\"standardize\":[\"y\"]}"),
@@ -193,6 +196,7 @@ START_TEST(round_trips) {
   ck_assert_uint_eq(spec->seed, again->seed);
   ck_assert_str_eq(spec->name, again->name);
   ck_assert_str_eq(spec->data.target, again->data.target);
+  ck_assert_str_eq(spec->data.positive, again->data.positive);
   free(text);
   free(text_again);
   ep_job_spec_destroy(spec);
@@ -208,7 +212,7 @@ START_TEST(the_canonical_text) {
       "{\"name\":\"\",\"tags\":[],\"priority\":0,\"pinned\":false,\"visibility\":\"public\","
       "\"data\":{\"generator\":\"xor\","
       "\"seed\":1,"
-      "\"target\":null,\"test\":0,\"validation\":0,\"folds\":null,\"fold\":null,"
+      "\"target\":null,\"positive\":null,\"test\":0,\"validation\":0,\"folds\":null,\"fold\":null,"
       "\"stratify\":false,\"split_seed\":1,\"standardize\":[],"
       "\"shape\":null,\"scale\":null,\"normalize\":null,\"augment\":null},"
       "\"model\":{\"layers\":[{\"type\":\"linear\",\"in_features\":null,\"out_features\":1,"

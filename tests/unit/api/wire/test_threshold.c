@@ -58,7 +58,19 @@ START_TEST(decisions) {
   char *text = ep_predict_format("job_1", &meaning, NULL, logits, 1, 2);
   ck_assert(strstr(text, "\"classes\":[1]") && strstr(text, "\"threshold\":0.25"));
   free(text);
-  meaning.has_threshold = false;
+  char *names[] = {"ham", "spam"};
+  meaning.class_name = names;
+  meaning.classes = 2;
+  ep_output_threshold_set(&meaning, 0.8, "ham"); /* it is so with 0.73 */
+  ck_assert(ep_output_is_taken(&meaning, logits, 2));
+  ep_output_threshold_set(&meaning, 0.7, "ham");
+  ck_assert(!ep_output_is_taken(&meaning, logits, 2));
+  text = ep_predict_format("job_1", &meaning, NULL, logits, 1, 2);
+  ck_assert(strstr(text, "\"classes\":[\"ham\"]") && strstr(text, "\"positive\":\"ham\""));
+  free(text);
+  ep_output_threshold_set(&meaning, NAN, "");
+  ck_assert_str_eq(ep_output_positive(&meaning), "spam");
+  meaning.classes = 0;
   text = ep_predict_format("job_1", &meaning, NULL, logits, 1, 2);
   ck_assert(strstr(text, "\"classes\":[0]") && !strstr(text, "threshold"));
   free(text);

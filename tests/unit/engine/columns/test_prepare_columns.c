@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "engine/data/datasets/meta.h"
+#include "engine/data/prepare/positive_class.h"
 #include "engine/data/prepare/prepare.h"
 #include "engine/data/prepare/shape.h"
 #include "tests/suite.h"
@@ -327,6 +328,85 @@ START_TEST(losses_meet_words) {
 }
 END_TEST
 
+/* Resolves data->positive as a submission does. */
+static ep_status resolve(ep_data_spec *data, ep_loss_type loss, ep_problem *problem) {
+  ep_dataset_meta meta;
+  ep_data_shape shape;
+  *problem = (ep_problem){0};
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_root, &meta, NULL), EP_OK);
+  ck_assert_int_eq(ep_data_shape_find(data, &meta, &shape, problem), EP_OK);
+  ep_status status = ep_positive_class_resolve(data, loss, &meta, &shape, problem);
+  ep_dataset_meta_deinit(&meta);
+  return status;
+}
+
+static const struct {
+  const char *asked, *found, *fault;
+  bool numbers, third;
+  ep_loss_type loss;
+} positives[] = {
+    {"", "yes", NULL, false, false, EP_LOSS_CROSS_ENTROPY},
+    {"", "yes", NULL, false, false, EP_LOSS_BCE},
+    {"NO", "no", NULL, false, false, EP_LOSS_CROSS_ENTROPY},
+    {"true", "yes", NULL, false, false, EP_LOSS_CROSS_ENTROPY},
+    {"", "", NULL, true, false, EP_LOSS_CROSS_ENTROPY},
+    {"0.0", "0", NULL, true, false, EP_LOSS_CROSS_ENTROPY},
+    {"", "", NULL, true, false, EP_LOSS_MSE},
+    {"", "", NULL, false, true, EP_LOSS_CROSS_ENTROPY},
+    {"perhaps", NULL, "its classes are \"no\" and \"yes\"", false, false, EP_LOSS_BCE},
+    {"2", NULL, "its classes are \"0\" and \"1\"", true, false, EP_LOSS_BCE},
+    {"no", NULL, "this one has 3", false, true, EP_LOSS_CROSS_ENTROPY},
+    {"1", NULL, "the loss \"mse\" predicts numbers", true, false, EP_LOSS_MSE},
+};
+
+START_TEST(the_positive_class_is_found) {
+  ep_data_spec data = spec_make();
+  ep_problem problem;
+  described = (description){
+      .target_words = true, .target_third = positives[_i].third, .numbers = positives[_i].numbers};
+  snprintf(data.positive, sizeof data.positive, "%s", positives[_i].asked);
+  ep_status status = resolve(&data, positives[_i].loss, &problem);
+  ck_assert_int_eq(status, positives[_i].fault ? EP_INVALID : EP_OK);
+  if (!positives[_i].fault) {
+    ck_assert_str_eq(data.positive, positives[_i].found);
+    return;
+  }
+  ck_assert_str_eq(problem.errors[0].pointer, "/data/positive");
+  ck_assert_msg(strstr(problem.errors[0].detail, positives[_i].fault), "%s",
+                problem.errors[0].detail);
+}
+END_TEST
+
+/* Of words, and of numbers: with the first class positive each row has the other class. */
+START_TEST(the_positive_class_is_class_1) {
+  double cells[ROWS][COLUMNS];
+  ep_data_spec data = spec_make();
+  described = (description){.target_words = true, .numbers = _i == 1};
+  table_fill(cells);
+  table_write(cells);
+  for (int k = 0; k < 2; k++) {
+    const ep_loss_type loss = k ? EP_LOSS_BCE : EP_LOSS_CROSS_ENTROPY;
+    ep_prepared before, after;
+    data.positive[0] = 0;
+    prepare(&data, loss, &before);
+    snprintf(data.positive, sizeof data.positive, _i == 1 ? "0" : "no");
+    prepare(&data, loss, &after);
+    const ep_words *classes = ep_scaling_classes(&after.scaling);
+    ck_assert_ptr_nonnull(classes);
+    ck_assert_str_eq(classes->word[0], _i == 1 ? "1" : "yes");
+    ck_assert_str_eq(classes->word[1], data.positive);
+    for (int split = 0; split < EP_SPLIT_COUNT; split++)
+      for (int64_t i = 0; i < before.rows[split]; i++)
+        if (loss == EP_LOSS_BCE)
+          ck_assert_float_eq(after.y[split][i], 1 - before.y[split][i]);
+        else
+          ck_assert_int_eq(after.classes[split][i], 1 - before.classes[split][i]);
+    ep_prepared_deinit(&before);
+    ep_prepared_deinit(&after);
+  }
+}
+END_TEST
+
 EP_SUITE("prepare_columns") {
   TCase *all = ep_suite_case(suite, "prepare_columns");
   tcase_add_checked_fixture(all, setup, scratch_teardown);
@@ -339,4 +419,6 @@ EP_SUITE("prepare_columns") {
   tcase_add_test(all, what_contradicts_the_encoding_is_refused);
   tcase_add_test(all, pairs_take_numbers_alone);
   tcase_add_test(all, losses_meet_words);
+  tcase_add_loop_test(all, the_positive_class_is_found, 0, sizeof positives / sizeof *positives);
+  tcase_add_loop_test(all, the_positive_class_is_class_1, 0, 2);
 }

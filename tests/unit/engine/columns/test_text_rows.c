@@ -28,7 +28,9 @@ static void teardown(void) {
 static ep_status read_text(const char *text, bool lines, double **x, int64_t *rows,
                            ep_problem *problem) {
   *problem = (ep_problem){0};
-  return ep_text_rows_read(&encoding, text, strlen(text), lines, x, rows, problem);
+  return ep_text_rows_read(&encoding,
+                           &(ep_text_body){.text = text, .bytes = strlen(text), .lines = lines}, x,
+                           rows, problem);
 }
 
 START_TEST(each_form_gives_the_same_cells) {
@@ -37,8 +39,8 @@ START_TEST(each_form_gives_the_same_cells) {
     bool lines;
   } cases[] = {
       {"age,city,pay,y\n30,Rome,1.5,0\n,Bern,1200.25,1\n", false},
-      {"\xef\xbb\xbfpay;y;city;age\r\n1,5;0;Rome;30\r\n1.200,25;1;Bern;NA\r\n", false},
-      {"sep=;\npay;city;age\n1,5;Rome;30\n1.200,25;Bern;\n", false},
+      {"\xef\xbb\xbfpay;y;city;age\r\n1.5;0;Rome;30\r\n1200.25;1;Bern;NA\r\n", false},
+      {"sep=;\npay;city;age\n1.5;Rome;30\n1200.25;Bern;\n", false},
       {"pay\tcity\tage\n1.5\tRome\t30\n1200.25\tBern\t\n", false},
       {"city,pay,age\n\"Rome\",1.5,30\nBern,1200.25,?\n", false},
       {"{\"city\":\"Rome\",\"age\":30,\"pay\":\"1.5\"}\n{\"pay\":1200.25,\"city\":\"Bern\"}\n",
@@ -59,42 +61,59 @@ START_TEST(each_form_gives_the_same_cells) {
 }
 END_TEST
 
-/* Learnt in one form, sent in one delimiter, read or refused (NaN). */
-START_TEST(numbers_have_the_form_that_was_learnt_or_another) {
+/* The marks are those of the query, else of the model's table, else, of an older model, those of
+ * its column; never those of other rows. A number with others is refused, and the option named. */
+START_TEST(numbers_have_the_marks_of_the_dialect) {
+  enum { MODEL = 1, QUERY = 2 };
   static const struct {
     ep_cell_kind form;
-    const char *unit, *cell;
-    double commas, semicolons; /* of the file */
+    int has; /* a dialect with a decimal comma */
+    const char *cell;
+    double want; /* NAN: refused */
   } cases[] = {
-      {EP_CELL_NUMBER, "", "1.5", 1.5, 1.5},
-      {EP_CELL_NUMBER, "", "1,5", NAN, 1.5},
-      {EP_CELL_NUMBER, "$", "$1,234", NAN, NAN},
-      {EP_CELL_NUMBER, "$", "1,5", NAN, NAN},
-      {EP_CELL_NUMBER, "$", "1.5 $", 1.5, 1.5},
-      {EP_CELL_SPACED, "", "1 234,5", NAN, 1234.5},
-      {EP_CELL_SPACED, "", "1 234.5", 1234.5, 1234.5},
-      {EP_CELL_SPACED, "$", "$1 234,5", NAN, NAN},
-      {EP_CELL_SPACED_COMMA, "", "1 234.5", 1234.5, 1234.5},
-      {EP_CELL_SPACED_COMMA, "", "1e3", 1000, 1000},
-      {EP_CELL_SPACED_COMMA, "$", "$1 234.5", 1234.5, 1234.5},
-      {EP_CELL_DECIMAL_COMMA, "", "1.5", 1.5, 1.5},
+      {EP_CELL_NUMBER, 0, "1.5", 1.5},        {EP_CELL_NUMBER, 0, "1,5", NAN},
+      {EP_CELL_DECIMAL_COMMA, 0, "1,5", 1.5}, {EP_CELL_DECIMAL_COMMA, 0, "1.250", 1250},
+      {EP_CELL_SPACED, 0, "1 234.5", 1234.5}, {EP_CELL_NUMBER, MODEL, "1,5", 1.5},
+      {EP_CELL_NUMBER, MODEL, "1.250", NAN},  {EP_CELL_NUMBER, MODEL, "1.5", NAN},
+      {EP_CELL_NUMBER, QUERY, "1,5", 1.5},    {EP_CELL_DECIMAL_COMMA, QUERY, "1,250", 1.25},
+  };
+  const ep_dialect comma = {.set = 1u << EP_DIALECT_DECIMAL | 1u << EP_DIALECT_THOUSANDS,
+                            .decimal = ','};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[64];
+    double *x;
+    int64_t rows;
+    ep_problem problem = {0};
+    encoding.column[2].form = cases[i].form;
+    encoding.dialect = cases[i].has & MODEL ? comma : (ep_dialect){0};
+    snprintf(text, sizeof text, "city;age;pay\nRome;30;%s\nBern;30;7\n", cases[i].cell);
+    ep_text_body body = {.text = text, .bytes = strlen(text)};
+    if (cases[i].has & QUERY) body.dialect = comma;
+    bool read = ep_text_rows_read(&encoding, &body, &x, &rows, &problem) == EP_OK;
+    ck_assert_msg(read == !isnan(cases[i].want) && (!read || x[2] == cases[i].want), "%zu: %g", i,
+                  read ? x[2] : NAN);
+    if (!read) ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "?decimal="));
+    free(x);
+  }
+}
+END_TEST
+
+/* The delimiter and the encoding are the model's; a text that plainly has others is refused. */
+START_TEST(a_text_of_another_dialect_is_refused) {
+  static const struct {
+    const char *text, *option;
+  } cases[] = {
+      {"city,age,pay\nRome,30,1\nBern,31,2\n", "?delimiter=comma"},
+      {"city;age;pay\nZ\xFCrich;30;1\nGen\xE8ve;31;2\n", "?encoding=windows-1252"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    encoding.column[2].form = cases[i].form;
-    strcpy(encoding.column[2].unit, cases[i].unit);
-    for (int semicolons = 0; semicolons < 2; semicolons++) {
-      double want = semicolons ? cases[i].semicolons : cases[i].commas, *x;
-      int64_t rows;
-      ep_problem problem;
-      char text[64];
-      snprintf(text, sizeof text,
-               semicolons ? "city;age;pay\nRome;30;%s\n" : "city,age,pay\nRome,30,\"%s\"\n",
-               cases[i].cell);
-      bool read = read_text(text, false, &x, &rows, &problem) == EP_OK;
-      ck_assert_msg(read == !isnan(want) && (!read || x[2] == want), "%zu, %d: %g", i, semicolons,
-                    read ? x[2] : NAN);
-      free(x);
-    }
+    double *x;
+    int64_t rows;
+    ep_problem problem = {0};
+    encoding.dialect = (ep_dialect){.set = 1u << EP_DIALECT_DELIMITER | 1u << EP_DIALECT_ENCODING,
+                                    .delimiter = ';'};
+    ck_assert_int_eq(read_text(cases[i].text, false, &x, &rows, &problem), EP_INVALID);
+    ck_assert_msg(strstr(problem.detail, cases[i].option) != NULL, "%zu: %s", i, problem.detail);
   }
 }
 END_TEST
@@ -214,14 +233,18 @@ START_TEST(columns_are_found_among_as_many_as_there_may_be) {
   double *x, *cells = malloc(EP_LIMIT_COLUMNS * sizeof *cells);
   int64_t rows;
   ep_problem problem = {0};
-  ck_assert_int_eq(ep_text_rows_read(&many, text, (size_t)(at - text), false, &x, &rows, &problem),
+  ck_assert_int_eq(ep_text_rows_read(&many,
+                                     &(ep_text_body){.text = text, .bytes = (size_t)(at - text)},
+                                     &x, &rows, &problem),
                    EP_OK);
   for (int i = 0; i < EP_LIMIT_COLUMNS; i++) ck_assert(x[i] == i);
   free(x);
   for (char *c = text; *c; c++) /* all are unknown now */
     if (*c == 'c') *c = 'd';
   problem = (ep_problem){0};
-  ck_assert_int_eq(ep_text_rows_read(&many, text, (size_t)(at - text), false, &x, &rows, &problem),
+  ck_assert_int_eq(ep_text_rows_read(&many,
+                                     &(ep_text_body){.text = text, .bytes = (size_t)(at - text)},
+                                     &x, &rows, &problem),
                    EP_INVALID);
   ck_assert_int_eq(problem.errors_count, EP_LIMIT_PROBLEM_ERRORS);
   problem = (ep_problem){0};
@@ -261,7 +284,8 @@ EP_SUITE("text_rows") {
   TCase *all = ep_suite_case(suite, "text_rows");
   tcase_add_checked_fixture(all, setup, teardown);
   tcase_add_test(all, each_form_gives_the_same_cells);
-  tcase_add_test(all, numbers_have_the_form_that_was_learnt_or_another);
+  tcase_add_test(all, numbers_have_the_marks_of_the_dialect);
+  tcase_add_test(all, a_text_of_another_dialect_is_refused);
   tcase_add_test(all, numbers_have_their_sign_or_none);
   tcase_add_test(all, faults_are_told_by_place);
   tcase_add_test(all, columns_of_one_name_keep_their_order);

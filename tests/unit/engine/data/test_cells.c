@@ -359,7 +359,8 @@ static const struct {
 START_TEST(numbers_with_a_sign_are_read) {
   double value = -7, none = numbers[_i].value;
   const char *text = numbers[_i].text;
-  bool read = ep_unit_number_read(numbers[_i].kind, numbers[_i].unit, text, strlen(text), &value);
+  bool read = ep_unit_number_read(ep_cell_kind_marks(numbers[_i].kind), numbers[_i].unit, text,
+                                  strlen(text), &value);
   ck_assert_msg(read == !isnan(none), "%s", text);
   ck_assert_msg(value == (isnan(none) ? -7 : none), "%s: %.17g", text, value);
 }
@@ -369,8 +370,8 @@ START_TEST(numbers_with_a_sign_have_a_length) {
   char text[80] = "$";
   double value;
   memset(text + 1, '1', 65);
-  ck_assert(ep_unit_number_read(EP_CELL_NUMBER, "$", text, 65, &value));
-  ck_assert(!ep_unit_number_read(EP_CELL_NUMBER, "$", text, 66, &value));
+  ck_assert(ep_unit_number_read(ep_cell_kind_marks(EP_CELL_NUMBER), "$", text, 65, &value));
+  ck_assert(!ep_unit_number_read(ep_cell_kind_marks(EP_CELL_NUMBER), "$", text, 66, &value));
   ck_assert(ep_unit_is_one("€") && ep_unit_is_one("%"));
   ck_assert(!ep_unit_is_one("") && !ep_unit_is_one("$$") && !ep_unit_is_one("kg"));
 }

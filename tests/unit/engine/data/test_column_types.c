@@ -33,25 +33,24 @@ static const ep_part *ingested(const char *csv, size_t bytes, ep_dataset_meta *m
 static const struct {
   const char *csv, *note; /* NULL: none */
 } words[] = {
-    {"a;b\n$1;1\n€2;1\n", "column 1 (\"a\") is words: its numbers have different signs"},
-    {"a;b\n12 %;1\n0,12;1\n",
-     "column 1 (\"a\") is words: some of its numbers have a sign, and some have none"},
-    {"a;b\n1,5 €;1\n1.25 €;1\n",
-     "column 1 (\"a\") is words: some of its numbers have decimal points, and some have commas"},
-    {"a;b\n1.234 €;1\n950 €;1\n",
-     "column 1 (\"a\") is words: no cell shows whether the mark before three digits is the decimal "
-     "one or divides thousands: leave it out"},
-    {"a,b\n\"$45,000\",$1\n\"$60,000\",€1\n",
-     "column 1 (\"a\") is words: no cell shows whether the mark before three digits is the decimal "
-     "one or divides thousands: leave it out; 1 more is words alike"},
+    {"a;b\n$1;1\n€2;1\n", "words: its numbers have different signs"},
+    {"a;b\n12 %;1\n0,12;1\n", "words: some of its numbers have a sign, some have none"},
     {"a;b\n612 345 678;1\n634 000 111;1\n",
-     "column 1 (\"a\") is words: its numbers with spaces have all the same length, as codes and "
-     "phone numbers do: leave the spaces out where they are amounts"},
+     "codes, compared as text: numbers in groups of three, all of the same length"},
     {"a,b\n110 001,1\n110 096,1\n400 001,2\n",
-     "column 1 (\"a\") is words: its numbers with spaces have all the same length, as codes and "
-     "phone numbers do: leave the spaces out where they are amounts"},
+     "codes, compared as text: numbers in groups of three, all of the same length"},
+    {"a;b\n007;1\n012;1\n",
+     "codes, compared as text: numbers with leading zeros or without a sign in their exponents"},
+    {"a;b\n12E5;1\n125;1\n",
+     "codes, compared as text: numbers with leading zeros or without a sign in their exponents"},
+    {"a;b\n1234567890123456;1\n5;1\n",
+     "codes, compared as text: whole numbers of more than 15 digits"},
+    {"a;b\n1;1\n2;1\nabout 3;2\n",
+     "words: 2 of 3 cells are numbers; \"type\": \"number\" takes the others as missing"},
+    {"a;b\nYes;1\nyes;1\nno;2\n", "3 spellings of 2 words, equal by meaning"},
     {"a;b\n+34 612 345 678;1\n+34 634 000 111;1\n", NULL},
-    {"a;b\n$1;1\nabout $2;1\n", NULL},
+    {"a;b\n$1;1\nabout $2;1\n",
+     "words: 1 of 2 cells are numbers; \"type\": \"number\" takes the others as missing"},
     {"a;b\n(3.5);1\n(4.5);1\n", NULL},
     {"a;b\n5 kg;1\n7 kg;1\n", NULL},
 };
@@ -61,8 +60,53 @@ START_TEST(numbers_that_are_unclear_are_words) {
   const ep_part *part = ingested(words[_i].csv, strlen(words[_i].csv), &meta);
   ck_assert_int_eq(part->column[0].type, EP_COLUMN_CATEGORY);
   ck_assert_str_eq(part->column[0].unit, "");
-  ck_assert_str_eq(meta.note, words[_i].note ? words[_i].note : "");
+  ck_assert_str_eq(part->column[0].note ? part->column[0].note : "",
+                   words[_i].note ? words[_i].note : "");
   ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+/* 1.234 and 1,234 are read by what the file shows elsewhere; else by a convention, which is noted;
+ * else they are refused. */
+START_TEST(marks_before_three_digits) {
+  static const struct {
+    const char *csv;
+    double least; /* of the first column; 0: refused */
+    char decimal;
+    bool noted;
+  } cases[] = {
+      {"a;b\n1.234;1,5\n950;2,5\n", 950, ',', false},
+      {"a;b\n1.234;x\n950;x\n", 950, ',', true},
+      {"a;b\n1.234;x\n2.500;x\n", 0, 0, false},
+      {"a;b\n1,234;x\n2,500;x\n", 1.234, ',', true},
+      {"a;b\n1,234;x\n950;x\n", 0, 0, false},
+      {"a;b\n1.234;1.5\n2.500;2.5\n", 1.234, '.', false},
+      {"a,b\n1.234,x\n2.500,x\n", 1.234, '.', true},
+      {"a,b\n0.234,x\n2.500,x\n", 0.234, '.', false},
+      {"a,b\n\"1,234\",x\n\"2,500\",x\n", 1234, '.', true},
+      {"a,b\n\"2,320\",\"7,0\"\n\"2,120\",\"7,5\"\n", 2.12, ',', false},
+      {"a;b\n1.234 €;1\n950 €;1\n", 950, ',', true},
+      {"a,b\n\"$45,000\",1\n\"$60,000\",1\n", 45000, '.', true},
+      {"a;b\n1'234.5;1\n12'345;1\n", 1234.5, '.', false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ep_dataset_meta meta;
+    ep_error error = {0};
+    ep_status status = scratch_ingest(cases[i].csv, strlen(cases[i].csv), NULL, &meta, &error);
+    ck_assert_msg(status == (cases[i].least == 0 ? EP_INVALID : EP_OK), "%zu: %s", i,
+                  error.message);
+    if (status != EP_OK) {
+      ck_assert_ptr_nonnull(strstr(error.message, "?decimal="));
+      continue;
+    }
+    const ep_column *column = meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].column;
+    ck_assert_msg(column->type == EP_COLUMN_NUMBER && column->min == cases[i].least, "%zu: %g", i,
+                  column->min);
+    ck_assert_msg(meta.dialect->dialect.decimal == cases[i].decimal, "%zu", i);
+    ck_assert_msg((strstr(meta.notes.text, "?decimal=") != NULL) == cases[i].noted, "%zu: %s", i,
+                  meta.notes.text);
+    ep_dataset_meta_deinit(&meta);
+  }
 }
 END_TEST
 
@@ -75,47 +119,6 @@ START_TEST(numbers_with_spaces_that_are_no_codes_are_numbers) {
     ep_dataset_meta meta;
     const ep_part *part = ingested(cases[i], strlen(cases[i]), &meta);
     ck_assert_msg(part->column[0].type == EP_COLUMN_NUMBER, "%zu", i);
-    ck_assert_str_eq(meta.note, "");
-    ep_dataset_meta_deinit(&meta);
-  }
-}
-END_TEST
-
-/* Each line of it is there with the longest names that are shown. */
-START_TEST(a_note_has_room_for_long_names) {
-  char name[EP_LIMIT_NAME_BYTES], csv[4 * EP_LIMIT_NAME_BYTES];
-  ep_dataset_meta meta;
-  memset(name, 'n', sizeof name);
-  int used = snprintf(csv, sizeof csv, "1%.*s;2%.*s;3%.*s;4\n", EP_LIMIT_NAME_BYTES - 1, name,
-                      EP_LIMIT_NAME_BYTES - 1, name, EP_LIMIT_NAME_BYTES - 1, name);
-  used += snprintf(csv + used, sizeof csv - (size_t)used, "%s",
-                   "1.234 €;2.345 €;1.234;0,5\n950 €;950 €;950;2,5\n");
-  ingested(csv, (size_t)used, &meta);
-  ck_assert_ptr_nonnull(strstr(meta.note, "no cell shows whether the mark before three digits"));
-  ck_assert_ptr_nonnull(strstr(meta.note, "; 1 more is words alike; in column 3"));
-  ck_assert_ptr_nonnull(strstr(meta.note, "other columns have decimal commas"));
-  ep_dataset_meta_deinit(&meta);
-}
-END_TEST
-
-/* A plain number is one, and a fraction; where others have decimal commas, that is told. */
-START_TEST(fractions_that_may_be_thousands_are_told) {
-  static const struct {
-    const char *csv;
-    bool told;
-  } cases[] = {
-      {"a;b\n1.234;1,5\n950;2,5\n", true},   {"a;b\n1.234;1 234,5\n950;2\n", true},
-      {"a;b\n1.234;1,5\n9.5;2,5\n", false},  {"a;b\n1.234;x\n950;x\n", false},
-      {"a;b\n0.234;1,5\n0.95;2,5\n", false}, {"a;b\n234;1,5\n950;2,5\n", false},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    ep_dataset_meta meta;
-    const ep_part *part = ingested(cases[i].csv, strlen(cases[i].csv), &meta);
-    ck_assert_int_eq(part->column[0].type, EP_COLUMN_NUMBER);
-    ck_assert_int_eq(part->column[0].form, EP_CELL_NUMBER);
-    ck_assert_msg((strstr(meta.note, "in column 1 (\"a\") 1.234 is read as a fraction") != NULL) ==
-                      cases[i].told,
-                  "%zu: %s", i, meta.note);
     ep_dataset_meta_deinit(&meta);
   }
 }
@@ -135,15 +138,15 @@ START_TEST(names_that_are_numbers_are_names) {
       {"shop,$10,$20\na,$1,$3\nb,$2,$4\n", "$20", "", 2},
       {"day,$10,$20\n2024-01-31,$1,$3\n2024-02-01,$2,$4\n", "$20", "", 2},
       {"a,$10,$20\na,$1,$3\nb,$2,$4\n", "", "", 3},
-      {"5%,10%\n6%,11%\n", "", "the first line is numbers alone, and is read as a row", 2},
-      {"1,5;$2;\n2,5;$3;\n", "", "the first line is numbers alone, and is read as a row", 2},
+      {"5%,10%\n6%,11%\n", "", "line 1 is numbers alone", 2},
+      {"1,5;$2\n2,5;$3\n", "", "line 1 is numbers alone", 2},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     ep_dataset_meta meta;
     const ep_part *part = ingested(cases[i].csv, strlen(cases[i].csv), &meta);
     ck_assert_int_eq(part->rows, cases[i].rows);
     ck_assert_str_eq(part->column[part->columns > 2 ? 2 : 1].name, cases[i].name);
-    ck_assert_str_eq(meta.note, cases[i].note);
+    ck_assert_msg(strstr(meta.notes.text, cases[i].note) != NULL, "%zu: %s", i, meta.notes.text);
     ep_dataset_meta_deinit(&meta);
   }
 }
@@ -165,8 +168,8 @@ START_TEST(a_name_of_text_is_a_name) {
 }
 END_TEST
 
-/* As cells of another type are: less than 1 % may be without the sign, and count as missing. */
-START_TEST(few_numbers_without_the_sign_are_missing) {
+/* Less than 1 % may be without the sign. */
+START_TEST(few_numbers_without_the_sign_are_numbers) {
   for (int bare = 2; bare <= 3; bare++) {
     enum { ROWS = 300, LINE_BYTES = 5 };
     char csv[(ROWS + 1) * LINE_BYTES + 1];
@@ -176,8 +179,7 @@ START_TEST(few_numbers_without_the_sign_are_missing) {
       used += (size_t)sprintf(csv + used, "%s%d,1\n", row < bare ? "" : "$", row % 7);
     const ep_part *part = ingested(csv, used, &meta);
     ck_assert_int_eq(part->column[0].type, bare == 2 ? EP_COLUMN_NUMBER : EP_COLUMN_CATEGORY);
-    ck_assert_int_eq(part->column[0].missing, bare == 2 ? 2 : 0);
-    ck_assert_int_eq(meta.faults, bare == 2 ? 2 : 0);
+    ck_assert(part->column[0].missing == 0 && meta.faults == 0);
     ep_dataset_meta_deinit(&meta);
   }
 }
@@ -189,9 +191,8 @@ EP_SUITE("column_types") {
   tcase_add_test(all, words_that_come_twice_count_once);
   tcase_add_loop_test(all, numbers_that_are_unclear_are_words, 0, sizeof words / sizeof *words);
   tcase_add_test(all, numbers_with_spaces_that_are_no_codes_are_numbers);
-  tcase_add_test(all, a_note_has_room_for_long_names);
-  tcase_add_test(all, fractions_that_may_be_thousands_are_told);
+  tcase_add_test(all, marks_before_three_digits);
   tcase_add_test(all, names_that_are_numbers_are_names);
   tcase_add_test(all, a_name_of_text_is_a_name);
-  tcase_add_test(all, few_numbers_without_the_sign_are_missing);
+  tcase_add_test(all, few_numbers_without_the_sign_are_numbers);
 }

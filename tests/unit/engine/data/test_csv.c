@@ -149,9 +149,9 @@ static const struct {
     {"\"a\nx\",b\n1,2\n3,4.5\n", "a x", {0}},
     {"\"a,x\",b\n1,2\n3,4.5\n", "a,x", {0}},
     {"a,b\n1,2\n3,4.5\n\n\r\n  \n", "a", {0}},
-    {"7,8\n1,2\n3,4.5\n", "7", {.header = 1}},
-    {"1,2\n3,4.5\n", "", {.header = -1}},
-    {"1;2\n3;4.5\n", "", {.delimiter = ';'}},
+    {"7,8\n1,2\n3,4.5\n", "7", {.dialect = {.set = 1u << EP_DIALECT_HEADER, .header = true}}},
+    {"1,2\n3,4.5\n", "", {.dialect = {.set = 1u << EP_DIALECT_HEADER, .header = false}}},
+    {"1;2\n3;4.5\n", "", {.dialect = {.set = 1u << EP_DIALECT_DELIMITER, .delimiter = ';'}}},
     {"+1,2e0\n3.,.45e1\n", "", {0}},
     {",b\n1,2\n3,4.5\n", "", {0}},
 };

@@ -84,7 +84,7 @@ static const struct {
      "1709164800 45000 1709164800 1709164800\n1709209800 1 1709251200 1709251200\nnan nan nan nan",
      {0}},
     {"d,x\n1/2/2024,1\n3/4/2024,2\n",
-     "d:category 0/2 0..1 1/2/2024=1,3/4/2024=1|x:number 0/2 1..2\n0 1\n1 2",
+     "d:date 0/2 1704153600..1709510400|x:number 0/2 1..2\n1704153600 1\n1709510400 2",
      {0}},
     /* numbers with separators */
     {"a;b\n1,5;x\n1.234,25;x\n3;x\n",
@@ -93,21 +93,21 @@ static const struct {
     {"a,b\n\"1,234\",2\n\"12,345.5\",3\n7,4\n",
      "a:number 0/3 7..12345.5|b:number 0/3 2..4\n1234 2\n12345.5 3\n7 4",
      {0}},
-    {"a,b\n\"1,5\",2\n\"2,5\",3\n",
-     "a:category 0/2 0..1 1,5=1,2,5=1|b:number 0/2 2..3\n0 2\n1 3",
-     {0}},
+    {"a,b\n\"1,5\",2\n\"2,5\",3\n", "a:number 0/2 1.5..2.5|b:number 0/2 2..3\n1.5 2\n2.5 3", {0}},
     /* numbers with a sign, where all have it, and a cell shows what its marks mean */
     {"a,b\n$10,12 %\n\"$1,234.50\",7.5%\n-$3,0 %\n",
      "a:$number 0/3 -3..1234.5|b:%number 0/3 0..12\n10 12\n1234.5 7.5\n-3 0",
      {0}},
-    {"a;b\n10 €;1 234\n1.234,5 €;12 345,5\n;7\n",
+    {"a;b\n10 €;1.234\n1.234,5 €;12.345,5\n;7\n",
      "a:€number 1/2 10..1234.5|b:number 0/3 7..12345.5\n10 1234\n1234.5 12345.5\nnan 7",
      {0}},
     /* numbers among words are words */
-    {"a,b\n1,1\n2,02\nB7,3\n1,4\n",
+    {"a,b\n1,1\n2,2\nB7,3\n1,4\n",
      "a:category 0/3 0..2 1=2,2=1,B7=1|b:number 0/4 1..4\n0 1\n1 2\n2 3\n0 4",
      {0}},
-    {"inf,1\nx,2\n", ":category 0/2 0..1 inf=1,x=1|:number 0/2 1..2\n0 1\n1 2", {.header = -1}},
+    {"inf,1\nx,2\n",
+     ":category 0/2 0..1 inf=1,x=1|:number 0/2 1..2\n0 1\n1 2",
+     {.dialect = {.set = 1u << EP_DIALECT_HEADER, .header = false}}},
     {"a\tb\r\nx y\t1\r\n\t2\r\n", "a:category 1/1 0..0 x y=1|b:number 0/2 1..2\n0 1\nnan 2", {0}},
     {"a,b\nx,1\n\n\n", "a:category 0/1 0..0 x=1|b:number 0/1 1..1\n0 1", {0}},
 };
@@ -189,7 +189,7 @@ START_TEST(a_table_of_orders) {
   text csv = {0};
   text_add(&csv, "\xEF\xBB\xBFnumber;ordered;at;total;paid;comment\r\n");
   for (int i = 0; i < ROWS; i++)
-    text_add(&csv, "%05d;%02d.%02d.2023;%d:%02d;%d.%03d,%02d;%s;\"%s; %d\"\r\n", i, 1 + i % 28,
+    text_add(&csv, "%d;%02d.%02d.2023;%d:%02d;%d.%03d,%02d;%s;\"%s; %d\"\r\n", i, 1 + i % 28,
              1 + i % 12, i % 24, i % 60, 1 + i % 9, i, i % 100, i % 3 ? "ja" : "nein",
              i % 2 ? "bitte, \"\"schnell\"\"" : "größer", i);
   const ep_part *part = ingested(csv.bytes, csv.used, NULL, &meta);
@@ -243,7 +243,10 @@ static const struct {
     {"1,5;$2;\n2,5;$3;\n", 2, "", {0}},
     {"1,?,3\n4,5,6\n", 2, "", {0}},
     {"1,,3\n4,5,6\n", 2, "", {0}},
-    {"5.1,3.5,setosa\n4.9,3,setosa\n", 1, "5.1", {.header = 1}},
+    {"5.1,3.5,setosa\n4.9,3,setosa\n",
+     1,
+     "5.1",
+     {.dialect = {.set = 1u << EP_DIALECT_HEADER, .header = true}}},
     {"country,1960,1961\nChad,1,2\nMali,3,\n", 2, "country", {0}},
     {"size,kind\n1,a\n2,b\n", 2, "size", {0}},
     {"kind,color\na,red\nb,red\n", 2, "kind", {0}},
@@ -256,7 +259,10 @@ static const struct {
     /* white space */
     {"Chins  Situps Jumps\n5 162 60\n  2 110 \t60 \n", 2, "Chins", {0}},
     {"full name\nJohn Smith\nJane Doe\n", 2, "full name", {0}},
-    {"full name\nJohn Smith\nJane Doe\n", 2, "full", {.delimiter = ' '}},
+    {"full name\nJohn Smith\nJane Doe\n",
+     2,
+     "full",
+     {.dialect = {.set = 1u << EP_DIALECT_DELIMITER, .delimiter = ' '}}},
     /* scikit-learn's line of counts, and lines that only look like it */
     {"3,2,no,yes\n1,2,0\n3,4,1\n5,6,1\n", 3, "", {0}},
     {"2,1,,\n\"a\",\"b\"\n1,2\n3,4\n", 2, "a", {0}},
@@ -278,17 +284,15 @@ START_TEST(a_line_of_counts_is_told) {
     const char *text, *note, *last;
   } files[] = {
       {"3,2,no,yes\n1,2,0\n3,4,1\n5,6,1\n",
-       "the first line is no header but scikit-learn's: it says that there are 3 rows, and names "
-       "the "
-       "classes of the last column",
+       "the first line is not a header but scikit-learn's: there are 3 rows, and it names the "
+       "classes "
+       "of the last column",
        ":category 0/2 0..1 yes=2,no=1"},
       {"2,1,,\n\"a\",\"b\"\n1,2\n3,4\n",
-       "the first line is no header but scikit-learn's: it says that there are 2 rows",
-       "b:number 0/2 2..4"},
+       "the first line is not a header but scikit-learn's: there are 2 rows", "b:number 0/2 2..4"},
       {"4,2,no,yes\n1,2,0,1\n3,4,1,0\n", "", "yes:number 0/2 0..1"}, /* other rows */
       {"2,3,no,yes\n1,2,0,2\n3,4,1,0\n", "", "yes:number 0/2 0..2"}, /* another class */
-      {"a,b\nx,1,2\ny,3,4\n",
-       "the header has a cell less than the rows: the first column has no name",
+      {"a,b\n\"x\",1,2\n\"y\",3,4\n", "the first column has no name in the header",
        "b:number 0/2 2..4"},
   };
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -296,9 +300,9 @@ START_TEST(a_line_of_counts_is_told) {
     ep_error error;
     const ep_part *part = ingested(files[i].text, strlen(files[i].text), NULL, &meta);
     column_expect(&part->column[part->columns - 1], files[i].last);
-    ck_assert_str_eq(meta.note, files[i].note);
+    ck_assert_str_eq(meta.notes.text, files[i].note);
     ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &again, &error), EP_OK);
-    ck_assert_str_eq(again.note, files[i].note);
+    ck_assert_str_eq(again.notes.text, files[i].note);
     ep_dataset_meta_deinit(&again);
     ep_dataset_meta_deinit(&meta);
   }
@@ -315,7 +319,7 @@ static ep_part *odd_ingest(int rows, int odd, const char *before, const char *wo
     if (i < odd)
       text_add(&csv, "%s", word);
     else
-      text_add(&csv, "%s%02d", before, i % 20 + 1);
+      text_add(&csv, before[0] ? "%s%02d" : "%s%d", before, i % 20 + 1);
     text_add(&csv, "\n");
   }
   ep_part *part = ingested(csv.bytes, csv.used, NULL, meta);
@@ -342,7 +346,13 @@ START_TEST(a_few_odd_cells_are_missing_and_are_told) {
     ck_assert_str_eq(last->text, "<5");
     ep_dataset_meta_deinit(&again);
     ep_dataset_meta_deinit(&meta);
-    part = odd_ingest(2000, 20, columns[i].before, "<5", &meta); /* 1 % is too much */
+    part = odd_ingest(2000, 200, columns[i].before, "<5", &meta); /* one word */
+    ck_assert_int_eq(part->column[1].type, columns[i].type);
+    ck_assert_int_eq(part->column[1].missing, 200);
+    ck_assert_ptr_nonnull(
+        strstr(part->column[1].note, "200 other cells taken as missing: 200 × `<5`"));
+    ep_dataset_meta_deinit(&meta);
+    part = odd_ingest(2000, 500, columns[i].before, "<5", &meta); /* a fourth is too much */
     ck_assert_int_eq(part->column[1].type, EP_COLUMN_CATEGORY);
     ck_assert_int_eq(part->column[1].words.count, 21);
     ck_assert_int_eq(meta.faults, 0);
@@ -522,7 +532,9 @@ START_TEST(a_response_of_many_columns_is_bounded) {
   for (int row = 0; row < 3; row++)
     for (int i = 0; i < COLUMNS; i++)
       text_add(&csv, "%0200d%c%c", i, 'a' + row, i + 1 < COLUMNS ? ',' : '\n');
-  ingested(csv.bytes, csv.used, &(ep_ingest_options){.header = -1}, &meta);
+  ingested(csv.bytes, csv.used,
+           &(ep_ingest_options){.dialect = {.set = 1u << EP_DIALECT_HEADER, .header = false}},
+           &meta);
   char *response = ep_dataset_meta_format(&meta, "x", "", 0, false);
   ck_assert_uint_lt(strlen(response), EP_LIMIT_SHOWN_WORDS_BYTES + COLUMNS * 128);
   free(response);

@@ -253,6 +253,18 @@ START_TEST(what_cannot_be_is_refused) {
 }
 END_TEST
 
+START_TEST(zero_may_be_positive) {
+  double x[4] = {1, 2, 3, 4}, y[4] = {0, 1, 1, 0};
+  ep_data_spec spec = inline_spec(x, y, 4, 1, 1);
+  ep_prepared prepared;
+  snprintf(spec.positive, sizeof spec.positive, "0");
+  prepare(&spec, EP_LOSS_CROSS_ENTROPY, &prepared);
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(prepared.classes[EP_SPLIT_TRAIN][i], 1 - (int)y[i]);
+  ck_assert_str_eq(ep_scaling_classes(&prepared.scaling)->word[1], "0");
+  ep_prepared_deinit(&prepared);
+}
+END_TEST
+
 START_TEST(inline_shapes_know_their_targets) {
   double x[4] = {1, 2, 3, 4}, y[4] = {0, 3, 1, 1};
   ep_data_spec spec = inline_spec(x, y, 4, 1, 1);
@@ -344,6 +356,7 @@ EP_SUITE("prepare") {
   tcase_add_test(all, scaling_goes_there_and_back);
   tcase_add_test(all, classes_are_integers);
   tcase_add_test(all, what_cannot_be_is_refused);
+  tcase_add_test(all, zero_may_be_positive);
   tcase_add_test(all, inline_shapes_know_their_targets);
   tcase_add_test(all, a_table_is_prepared);
   tcase_add_test(all, a_test_set_of_its_own_is_scaled_by_training_figures);

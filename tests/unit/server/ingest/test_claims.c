@@ -14,7 +14,8 @@
 
 static const char TABLE[] = "a,b\n1,2\n3,4\n5,6\n";
 static const char OTHER[] = "0000000000000000000000000000000000000000000000000000000000000000";
-static const ep_ingest_options OPTIONS = {.header = 1};
+static const ep_ingest_options OPTIONS = {
+    .dialect = {.set = 1u << EP_DIALECT_HEADER, .header = true}};
 enum { SCRATCH_BYTES = 256 };
 static char upload[SCRATCH_BYTES], folder[SCRATCH_BYTES];
 static ep_path_source source;

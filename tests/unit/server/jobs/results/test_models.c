@@ -34,7 +34,7 @@ static ep_status model_put(ep_jobs *jobs, const char *name, const char *job, boo
                            ep_error *error) {
   ep_model_request request = {0};
   snprintf(request.job, sizeof request.job, "%s", job);
-  return ep_models_put(jobs, name, &request, NAN, &(ep_viewer){0}, created, error);
+  return ep_models_put(jobs, name, &request, NAN, "", &(ep_viewer){0}, created, error);
 }
 
 static void assert_same(const ep_model *a, const ep_model *b) {
@@ -46,6 +46,7 @@ static void assert_same(const ep_model *a, const ep_model *b) {
   ck_assert_int_eq(a->outputs, b->outputs);
   ck_assert_int_eq(a->decision, b->decision);
   ck_assert(isnan(a->threshold) ? isnan(b->threshold) : a->threshold == b->threshold);
+  ck_assert_str_eq(a->positive, b->positive);
   ck_assert_int_eq(a->published_us, b->published_us);
 }
 
@@ -56,6 +57,7 @@ START_TEST(the_store_gives_back_what_it_took) {
   int64_t count = 0;
   first.row_dimensions = 1;
   first.threshold = 0.1 + 0.2; /* all of its digits */
+  strcpy(first.positive, "very likely");
   assert_ok(ep_store_model_put(store, &second, false, &created, error));
   ck_assert(created);
   assert_ok(ep_store_model_put(store, &first, false, &created, error));
@@ -240,7 +242,7 @@ static ep_status publish_as(ep_jobs *jobs, const char *owner, const char *name, 
   ep_model_request request = {.private = false};
   bool created;
   snprintf(request.job, sizeof request.job, "%s", job);
-  return ep_models_put(jobs, name, &request, NAN, &by, &created, NULL);
+  return ep_models_put(jobs, name, &request, NAN, "", &by, &created, NULL);
 }
 
 /* A public job of ann's, of which bob and eve have published models. */

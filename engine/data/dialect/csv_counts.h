@@ -1,14 +1,17 @@
 /* csv_counts.h: the first line of scikit-learn's CSV files, which names no columns: the number of
  * rows, that of features, and then the names of the classes, or nothing: "150,4,setosa,versicolor,
  * virginica", "506,13,,,". */
-#ifndef EP_ENGINE_DATA_FORMATS_CSV_COUNTS_H
-#define EP_ENGINE_DATA_FORMATS_CSV_COUNTS_H
+#ifndef EP_ENGINE_DATA_DIALECT_CSV_COUNTS_H
+#define EP_ENGINE_DATA_DIALECT_CSV_COUNTS_H
 
-#include "engine/data/datasets/dataset.h"
-#include "engine/data/formats/csv_cell.h"
+#include "engine/data/dialect/csv_cell.h"
 
 typedef struct {
-  ep_class_name *name; /* [count], owned: the last column has numbers of these; NULL: of none */
+  char name[EP_LIMIT_NAME_BYTES + 1];
+} ep_csv_label;
+
+typedef struct {
+  ep_csv_label *name; /* [count], owned: the last column has numbers of these; NULL: of none */
   int64_t count;
 } ep_csv_labels;
 

@@ -1,4 +1,4 @@
-#include "engine/data/formats/csv_counts.h"
+#include "engine/data/dialect/csv_counts.h"
 
 #include <math.h>
 #include <stdlib.h>

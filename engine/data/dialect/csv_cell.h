@@ -1,6 +1,6 @@
-/* csv_cell.h: cells of delimited text (RFC 4180 quoting, LF or CRLF), one after the other. */
-#ifndef EP_ENGINE_DATA_FORMATS_CSV_CELL_H
-#define EP_ENGINE_DATA_FORMATS_CSV_CELL_H
+/* csv_cell.h: cells of delimited text (RFC 4180 quoting; LF, CRLF or CR), one after the other. */
+#ifndef EP_ENGINE_DATA_DIALECT_CSV_CELL_H
+#define EP_ENGINE_DATA_DIALECT_CSV_CELL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,15 +8,16 @@
 
 #include "api/limits.h"
 #include "api/status.h"
+#include "engine/data/dialect/dialect.h"
 
-enum { EP_CSV_WHITE_SPACE = ' ' }; /* a delimiter: any spaces and tabs, none within a cell */
-
-/* What is left of a text; `at` stands at the start of a cell. */
+/* What is left of a text; `at` is at the start of a cell. */
 typedef struct {
   const char *at, *end;
   char delimiter;
-  int64_t line; /* of `at`, from 1, as an editor counts */
+  char quote;   /* 0: none */
+  bool cr;      /* a CR alone ends a line, too */
   bool mapped;  /* as of an ep_ingest */
+  int64_t line; /* of `at`, from 1, as an editor counts */
 } ep_csv_text;
 
 typedef enum { EP_CSV_DELIMITER, EP_CSV_LINE, EP_CSV_END } ep_csv_stop; /* what ended a cell */
@@ -28,14 +29,6 @@ typedef struct {
   ep_csv_stop stop;
 } ep_csv_cell;
 
-/* Excel's first line, "sep=;", which names the delimiter. Returns where the next line begins, and
- * writes *delimiter; NULL where there is no such line. */
-const char *ep_csv_separator_take(const char *at, const char *end, char *delimiter);
-
-/* The delimiter among , ; tab | that the first line has most of outside quotes. Without any, white
- * space where the first lines are columns of that, some of them numbers; else ','. */
-char ep_csv_delimiter_find(const char *at, const char *end);
-
 /* Reads any cell. `column` counts from 1 and is for messages: an unclosed quote, text after a
  * closing quote (EP_INVALID), a cell over the limit (EP_TOO_LARGE). */
 ep_status ep_csv_cell_read(ep_csv_text *text, int64_t column, ep_csv_cell *cell, ep_error *error);
@@ -46,5 +39,11 @@ bool ep_csv_number_read(ep_csv_text *text, double *value, ep_csv_stop *stop);
 
 /* Takes a line of nothing but spaces. False, and nothing read, when there is more. */
 bool ep_csv_blank_line_take(ep_csv_text *text);
+
+/* Where the line ends that `at` is in, before its LF or CR; quotes mean nothing. */
+const char *ep_csv_line_end(const ep_csv_text *text, const char *at);
+
+/* Takes the rest of the line, whatever it holds. */
+void ep_csv_line_take(ep_csv_text *text);
 
 #endif

@@ -1,8 +1,7 @@
-#include "engine/data/formats/csv_cell.h"
+#include "engine/data/dialect/csv_cell.h"
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "api/json/number_scan.h"
 
@@ -15,23 +14,23 @@ static inline const char *spaces_skip(const ep_csv_text *text, const char *at) {
   return at;
 }
 
-/* Bytes of the line end at `at`: 0 when there is none. A CR alone counts at the very end only. */
-static inline size_t line_end(const char *at, const char *end) {
+/* Bytes of the line end at `at`: 0 when there is none. */
+static inline size_t line_end(const ep_csv_text *text, const char *at) {
   if (*at == '\n') return 1;
   if (*at != '\r') return 0;
-  if (at + 1 == end) return 1;
-  return at[1] == '\n' ? 2 : 0;
+  if (at + 1 == text->end) return 1;
+  return at[1] == '\n' ? 2 : text->cr;
 }
 
 static inline bool is_white(const ep_csv_text *text) {
-  return text->delimiter == EP_CSV_WHITE_SPACE;
+  return text->delimiter == EP_DELIMITER_SPACE;
 }
 
 /* Takes what ends a cell at `at`; false when the cell goes on. */
 static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *stop) {
   if (is_white(text) && at < text->end && is_space(text, *at)) {
     at = spaces_skip(text, at);
-    if (at < text->end && line_end(at, text->end) == 0) {
+    if (at < text->end && line_end(text, at) == 0) {
       text->at = at;
       *stop = EP_CSV_DELIMITER;
       return true;
@@ -47,7 +46,7 @@ static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *sto
     *stop = EP_CSV_DELIMITER;
     return true;
   }
-  size_t bytes = line_end(at, text->end);
+  size_t bytes = line_end(text, at);
   if (bytes == 0) return false;
   text->at = at + bytes;
   text->line++;
@@ -64,68 +63,6 @@ static inline const char *stop_seek(const ep_csv_text *text, const char *at) {
   return at;
 }
 
-/* The cells of a line between white space; *numbers: how many of them are numbers. */
-static int64_t white_cells(ep_csv_text *text, int64_t *numbers) {
-  int64_t cells = 0;
-  ep_csv_stop stop = EP_CSV_DELIMITER;
-  text->at = spaces_skip(text, text->at);
-  for (; stop == EP_CSV_DELIMITER; cells++) {
-    double value;
-    const char *at = text->at, *quote = NULL;
-    bool quoted = at < text->end && *at == '"';
-    if (ep_csv_number_read(text, &value, &stop)) {
-      ++*numbers;
-      continue;
-    }
-    if (quoted) quote = memchr(at + 1, '"', (size_t)(text->end - at) - 1);
-    if (quote) at = quote;
-    while (!stop_take(text, at, &stop)) at++;
-  }
-  return cells;
-}
-
-/* Columns of white space: the first lines have as many cells, two at least, and numbers. The very
- * first may have one less, which names no column of row names. */
-static bool is_white_table(const char *at, const char *end) {
-  enum { LINES = 100 };
-  ep_csv_text text = {at, end, EP_CSV_WHITE_SPACE, 1, false};
-  int64_t numbers = 0, names = white_cells(&text, &numbers), columns = 0;
-  for (int line = 1; line < LINES && text.at < text.end; line++) {
-    if (ep_csv_blank_line_take(&text)) continue;
-    int64_t cells = white_cells(&text, &numbers);
-    if (columns != 0 && cells != columns) return false;
-    columns = cells;
-  }
-  return numbers > 0 && columns >= 2 && (names == columns || names == columns - 1);
-}
-
-const char *ep_csv_separator_take(const char *at, const char *end, char *delimiter) {
-  static const char start[] = {'s', 'e', 'p', '='};
-  if (end - at < 6 || strncasecmp(at, start, sizeof start) != 0 || !memchr(",;|\t", at[4], 4))
-    return NULL;
-  const char *rest = at + sizeof start + 1;
-  if (*rest == '\r') rest++;
-  if (rest == end || *rest != '\n') return NULL;
-  *delimiter = at[sizeof start];
-  return rest + 1;
-}
-
-char ep_csv_delimiter_find(const char *at, const char *end) {
-  const char *start = at;
-  static const char delimiters[] = {',', ';', '\t', '|'};
-  int64_t counts[sizeof delimiters] = {0};
-  bool quoted = false;
-  for (; at < end && (quoted || *at != '\n'); at++) {
-    if (*at == '"') quoted = !quoted;
-    if (quoted) continue;
-    for (size_t i = 0; i < sizeof delimiters; i++) counts[i] += *at == delimiters[i];
-  }
-  size_t most = 0;
-  for (size_t i = 1; i < sizeof delimiters; i++)
-    if (counts[i] > counts[most]) most = i;
-  return counts[most] == 0 && is_white_table(start, end) ? EP_CSV_WHITE_SPACE : delimiters[most];
-}
-
 static ep_status too_long(const ep_csv_text *text, int64_t column, ep_error *error) {
   return ep_fail(error, EP_TOO_LARGE, "row %lld, column %lld: a cell of more than %d bytes",
                  (long long)text->line, (long long)column, EP_LIMIT_CSV_FIELD_BYTES);
@@ -139,12 +76,12 @@ static ep_status quoted_read(ep_csv_text *text, const char *at, int64_t column, 
     if (at == text->end)
       return ep_fail(error, EP_INVALID, "row %lld, column %lld: the quote is never closed",
                      (long long)text->line, (long long)column);
-    if (*at == '"') {
-      if (at + 1 == text->end || at[1] != '"') break;
-      at++; /* "" stands for one " */
+    if (*at == text->quote) {
+      if (at + 1 == text->end || at[1] != text->quote) break;
+      at++; /* "" is one " */
     }
     if (cell->bytes == EP_LIMIT_CSV_FIELD_BYTES) return too_long(text, column, error);
-    if (*at == '\n') lines++;
+    lines += *at == '\n' || (text->cr && *at == '\r');
     cell->text[cell->bytes++] = *at;
   }
   at = is_white(text) ? at + 1 : spaces_skip(text, at + 1);
@@ -159,7 +96,7 @@ ep_status ep_csv_cell_read(ep_csv_text *text, int64_t column, ep_csv_cell *cell,
   ep_status status = EP_OK;
   const char *at = spaces_skip(text, text->at);
   cell->bytes = 0;
-  if (at < text->end && *at == '"') {
+  if (at < text->end && *at == text->quote && text->quote) {
     status = quoted_read(text, at + 1, column, cell, error);
   } else {
     const char *first = at;
@@ -184,9 +121,21 @@ bool ep_csv_number_read(ep_csv_text *text, double *value, ep_csv_stop *stop) {
 
 bool ep_csv_blank_line_take(ep_csv_text *text) {
   const char *at = spaces_skip(text, text->at);
-  size_t bytes = at == text->end ? 0 : line_end(at, text->end);
+  size_t bytes = at == text->end ? 0 : line_end(text, at);
   if (at < text->end && bytes == 0) return false;
   text->at = at + bytes;
   text->line += bytes > 0;
   return true;
+}
+
+const char *ep_csv_line_end(const ep_csv_text *text, const char *at) {
+  while (at < text->end && line_end(text, at) == 0) at++;
+  return at;
+}
+
+void ep_csv_line_take(ep_csv_text *text) {
+  text->at = ep_csv_line_end(text, text->at);
+  if (text->at == text->end) return;
+  text->at += line_end(text, text->at);
+  text->line++;
 }

@@ -1,0 +1,16 @@
+/* unicode.h: one spelling for the same characters. macOS writes "é" as two code points, other
+ * systems as one; a spreadsheet puts U+00A0 behind a word. Texts compare by what this returns. */
+#ifndef EP_ENGINE_DATA_CELLS_UNICODE_H
+#define EP_ENGINE_DATA_CELLS_UNICODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Normalizes to NFC (Unicode Standard Annex 15) and drops white space at both ends (property
+ * White_Space). *text: [*bytes], lent. Afterwards it is a part of the same text, and *owned is
+ * NULL; or, where NFC has other bytes, *text is *owned, which ends in 0 and is the caller's (free).
+ * ASCII and Latin take no allocation. Bytes that are not UTF-8 stay as they are.
+ * False: memory is short, and only the white space is dropped. */
+bool ep_text_nfc(const char **text, size_t *bytes, char **owned);
+
+#endif

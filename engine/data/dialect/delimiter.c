@@ -1,0 +1,111 @@
+#include "engine/data/dialect/delimiter.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "engine/data/dialect/sample.h"
+
+enum { ROWS = 200 };
+
+static const char delimiters[] = {',', ';', '\t', '|', EP_DELIMITER_SPACE};
+static const char quotes[] = {'"', '\'', 0};
+
+/* How well a delimiter and a quote explain the rows. */
+typedef struct {
+  char delimiter, quote;
+  double score;
+  int64_t columns;
+} candidate;
+
+const char *ep_delimiter_shown(char delimiter, char out[16]) {
+  if (delimiter == '\t') return "a tab";
+  if (delimiter == EP_DELIMITER_SPACE) return "spaces";
+  snprintf(out, 16, "`%c`", delimiter);
+  return out;
+}
+
+bool ep_separator_line_take(ep_csv_text *text, char *delimiter) {
+  static const char start[] = {'s', 'e', 'p', '='};
+  const char *at = text->at;
+  if (text->end - at < 6 || strncasecmp(at, start, sizeof start) != 0 || !memchr(",;|\t", at[4], 4))
+    return false;
+  if (ep_csv_line_end(text, at) != at + 5) return false;
+  *delimiter = at[4];
+  ep_csv_line_take(text);
+  return true;
+}
+
+/* White space delimits columns of which some are numbers; words of a sentence it does not. */
+static bool is_white_table(const ep_sample *sample) {
+  for (int64_t i = 0; i < sample->columns; i++)
+    if (ep_sample_is_typed(sample, i)) return true;
+  return false;
+}
+
+static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *cell, candidate *it,
+                                 ep_error *error) {
+  ep_sample sample;
+  text.delimiter = it->delimiter;
+  text.quote = it->quote;
+  ep_status status = ep_sample_read(&text, comment, ROWS, cell, &sample, error);
+  if (status != EP_OK) return status;
+  double regular = sample.rows ? (double)sample.regular / sample.rows : 0;
+  double typed = sample.typed * sample.typed;
+  bool table = sample.columns >= 2 &&
+               (it->delimiter != EP_DELIMITER_SPACE || (is_white_table(&sample) && regular > 0.8));
+  it->columns = sample.columns;
+  /* one column explains any text, and nothing of it */
+  it->score = regular * regular * typed * typed * (table ? 1 - 0.5 / (double)sample.columns : 0.1);
+  if (it->delimiter == EP_DELIMITER_SPACE) it->score *= 0.9; /* tabs and words have them, too */
+  if (sample.broken) it->score *= sample.rows > ROWS / 2 ? 0.5 : 0.05;
+  ep_sample_deinit(&sample);
+  return EP_OK;
+}
+
+static bool is_given(const ep_dialect *given, ep_dialect_key key, char own, char wanted) {
+  return !ep_dialect_has(given, key) || own == wanted;
+}
+
+/* Two delimiters that give tables, one as good as the other. */
+static ep_status undecided(const candidate *best, const candidate *other, ep_error *error) {
+  char first[16], second[16];
+  return ep_fail(error, EP_INVALID,
+                 "both %s (%lld columns) and %s (%lld columns) divide the rows evenly: choose with "
+                 "?delimiter=",
+                 ep_delimiter_shown(best->delimiter, first), (long long)best->columns,
+                 ep_delimiter_shown(other->delimiter, second), (long long)other->columns);
+}
+
+ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char comment,
+                            ep_csv_cell *cell, ep_error *error) {
+  candidate best = {.score = -1}, second = {.score = -1};
+  size_t probe =
+      (size_t)(text->end - text->at) < (1 << 20) ? (size_t)(text->end - text->at) : (size_t)1 << 20;
+  text->cr = memchr(text->at, '\r', probe) && !memchr(text->at, '\n', probe);
+  char own[2] = {given->delimiter, 0};
+  const char *tried = ep_dialect_has(given, EP_DIALECT_DELIMITER) ? own : delimiters;
+  size_t count = tried == own ? 1 : sizeof delimiters;
+  for (size_t i = 0; i < count * sizeof quotes; i++) {
+    candidate it = {tried[i / sizeof quotes], quotes[i % sizeof quotes], 0, 0};
+    bool there = i / sizeof quotes == 0 || memchr(text->at, it.delimiter, probe) ||
+                 (it.delimiter == EP_DELIMITER_SPACE && memchr(text->at, '\t', probe));
+    bool quoted = it.quote == '"' || memchr(text->at, it.quote ? it.quote : '"', probe);
+    if (!there || !is_given(given, EP_DIALECT_QUOTE, given->quote, it.quote) ||
+        (!quoted && !ep_dialect_has(given, EP_DIALECT_QUOTE)))
+      continue;
+    ep_status status = candidate_score(*text, comment, cell, &it, error);
+    if (status != EP_OK) return status;
+    if (it.score > best.score && it.delimiter != best.delimiter) second = best;
+    if (it.score > best.score)
+      best = it;
+    else if (it.score > second.score && it.delimiter != best.delimiter)
+      second = it;
+  }
+  if (second.columns >= 2 && second.delimiter != EP_DELIMITER_SPACE &&
+      second.score > 0.97 * best.score && best.score > 0)
+    return undecided(&best, &second, error);
+  text->delimiter = best.delimiter;
+  text->quote = best.quote;
+  return EP_OK;
+}

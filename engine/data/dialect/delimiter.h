@@ -1,0 +1,19 @@
+/* delimiter.h: what delimits and quotes the cells of a text. */
+#ifndef EP_ENGINE_DATA_DIALECT_DELIMITER_H
+#define EP_ENGINE_DATA_DIALECT_DELIMITER_H
+
+#include "engine/data/dialect/csv_cell.h"
+
+/* Scores delimiters and quotes over the first rows, and writes text->delimiter, ->quote and ->cr.
+ * EP_INVALID where two delimiters explain the rows equally. */
+ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char comment,
+                            ep_csv_cell *cell, ep_error *error);
+
+/* "`;`", "a tab": as messages have it. */
+const char *ep_delimiter_shown(char delimiter, char out[16]);
+
+/* Excel's first line, "sep=;", which names the delimiter. Takes it and writes *delimiter; false,
+ * and nothing taken, where there is no such line. */
+bool ep_separator_line_take(ep_csv_text *text, char *delimiter);
+
+#endif

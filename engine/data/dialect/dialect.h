@@ -1,0 +1,111 @@
+/* dialect.h: how a delimited text is written: data, which is found once, stored with the dataset
+ * and with the weights that learnt from it, shown, and set by the same keys.
+ *
+ * The model is W3C's "Metadata Vocabulary for Tabular Data" (2015), section 5.9, with what numbers
+ * and dates need. */
+#ifndef EP_ENGINE_DATA_DIALECT_DIALECT_H
+#define EP_ENGINE_DATA_DIALECT_DIALECT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/status.h"
+
+/* X(code, key): what is said of a text. */
+#define EP_DIALECT_TABLE(X) \
+  X(ENCODING, "encoding")   \
+  X(DELIMITER, "delimiter") \
+  X(QUOTE, "quote")         \
+  X(HEADER, "header")       \
+  X(ROW_NAMES, "row_names") \
+  X(PREAMBLE, "preamble")   \
+  X(COMMENT, "comment")     \
+  X(DECIMAL, "decimal")     \
+  X(THOUSANDS, "thousands") \
+  X(MISSING, "missing")     \
+  X(DATES, "dates")
+
+typedef enum {
+#define EP_DIALECT_ENUM(code, key) EP_DIALECT_##code,
+  EP_DIALECT_TABLE(EP_DIALECT_ENUM)
+#undef EP_DIALECT_ENUM
+      EP_DIALECT_KEYS
+} ep_dialect_key;
+
+typedef enum {
+  EP_TEXT_UTF_8, /* with a byte order mark or without */
+  EP_TEXT_UTF_16LE,
+  EP_TEXT_UTF_16BE,
+  EP_TEXT_WINDOWS_1252,
+  EP_TEXT_ENCODINGS
+} ep_text_encoding;
+
+typedef enum { EP_DATES_DAY_FIRST, EP_DATES_MONTH_FIRST, EP_DATES_ORDERS } ep_dates_order;
+
+enum {
+  EP_DIALECT_MISSING_BYTES = 256, /* of all words for a missing cell, with commas between */
+  EP_DIALECT_VALUE_BYTES = EP_DIALECT_MISSING_BYTES,
+  EP_DIALECT_EVIDENCE_BYTES = 160,
+  EP_DIALECT_PREAMBLE_LINES = 1000, /* as many lines may stand before a table */
+  EP_DELIMITER_SPACE = ' '          /* runs of spaces and tabs */
+};
+
+/* A zeroed one says nothing. Plain memory, which may be copied, sent and compared. */
+typedef struct {
+  uint32_t set; /* a bit for each key that is given or found; the members of others mean nothing */
+  ep_text_encoding encoding;
+  char delimiter;
+  char quote;           /* 0: none */
+  char comment;         /* of a line to be skipped: its first character; 0: none */
+  char decimal;         /* '.' or ',' */
+  char thousands;       /* ',', '.', '\'', ' ' (any space); 0: none */
+  bool header;          /* the first line of the table names the columns */
+  bool row_names;       /* all but the first */
+  int32_t preamble;     /* lines before the table */
+  ep_dates_order dates; /* of days and months in figures */
+  char missing[EP_DIALECT_MISSING_BYTES]; /* words of missing cells beside empty ones, with commas
+                                             between them; unset: ep_cell_is_missing's */
+} ep_dialect;
+
+/* A dialect as it was found, and why. */
+typedef struct {
+  ep_dialect dialect;
+  char evidence[EP_DIALECT_KEYS][EP_DIALECT_EVIDENCE_BYTES]; /* "": nothing to say */
+} ep_dialect_record;
+
+static inline bool ep_dialect_has(const ep_dialect *dialect, ep_dialect_key key) {
+  return dialect->set >> key & 1;
+}
+
+const char *ep_dialect_key_name(ep_dialect_key key); /* "delimiter" */
+
+/* Sets the key to what `text` says, as a query has it: "comma", ";", "none", "day_first".
+ * EP_INVALID names the values that are allowed. */
+ep_status ep_dialect_set(ep_dialect *dialect, ep_dialect_key key, const char *text,
+                         ep_error *error);
+
+/* The value of a key that is set, as ep_dialect_set takes it. Returns `out`. */
+const char *ep_dialect_value(const ep_dialect *dialect, ep_dialect_key key,
+                             char out[EP_DIALECT_VALUE_BYTES]);
+
+/* Keys of `over` that are set replace those of `dialect`. */
+void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over);
+
+/* Sets the marks of numbers that are not set: a decimal point, and nothing between thousands. */
+void ep_dialect_plain(ep_dialect_record *record);
+
+/* Whether the cell stands for nothing: it is empty, or a word for it. */
+bool ep_dialect_is_missing(const ep_dialect *dialect, const char *text, size_t bytes);
+
+/* {"delimiter":";","header":true,"comment":null,…}: keys that are set, and the evidence of a record
+ * where there is any. NULL when memory is short. */
+json_t *ep_dialect_json(const ep_dialect *dialect);
+json_t *ep_dialect_record_json(const ep_dialect_record *record);
+
+/* False where the object is no dialect. */
+bool ep_dialect_parse(const json_t *object, ep_dialect *out);
+bool ep_dialect_record_parse(const json_t *object, ep_dialect_record *out);
+
+#endif

@@ -1,0 +1,523 @@
+#include "engine/data/dialect/layout.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "engine/data/cells/cell.h"
+#include "engine/data/dialect/delimiter.h"
+#include "engine/data/dialect/sample.h"
+#include "engine/files/excerpt.h"
+
+enum { SAMPLE_ROWS = 5000 };
+
+/* The search for a layout. */
+typedef struct {
+  const ep_dialect *given;
+  ep_csv_layout *out;
+  ep_csv_cell *cell; /* working memory */
+  ep_sample sample;
+  ep_csv_text end; /* of the sample */
+  bool counted;    /* a line of counts is above the table */
+  int first;       /* row of the sample: of the table, its header or else its first row, */
+  int second;      /* its first row behind the header and the units; count of the sample: none */
+  int units;       /* a row of units; -1: none */
+} search;
+
+static void evidence_say(search *it, ep_dialect_key key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void evidence_say(search *it, ep_dialect_key key, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(it->out->found.evidence[key], EP_DIALECT_EVIDENCE_BYTES, format, arguments);
+  va_end(arguments);
+}
+
+static bool is_given(const search *it, ep_dialect_key key) {
+  return ep_dialect_has(it->given, key);
+}
+
+/* --- rows of the sample --------------------------------------------------------------------- */
+
+static bool is_row(const search *it, int row) {
+  return row < it->sample.count && !it->sample.row[row].blank && !it->sample.row[row].comment;
+}
+
+/* The first row from `row` on that is neither blank nor a comment; the count where there is none.
+ */
+static int row_next(const search *it, int row) {
+  while (row < it->sample.count && !is_row(it, row)) row++;
+  return row;
+}
+
+static long long line_of(const search *it, int row) {
+  return (long long)it->sample.row[row].start.line;
+}
+
+/* "`Report of 2024`" */
+static const char *line_excerpt(const search *it, int row, char out[EP_EXCERPT_BYTES]) {
+  const ep_csv_text *text = &it->sample.row[row].start;
+  return ep_excerpt(out, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at));
+}
+
+/* What the cells of a row are, beside those of its columns. */
+typedef struct {
+  int64_t cells, filled, distinct_fits;
+  int64_t fits,
+      misfits;   /* cells of columns of numbers and dates that are such, and that are words */
+  int64_t words; /* of other columns */
+  bool last_empty, units;
+} row_look;
+
+/* "m/s", "(kW)", "[%]", "°C". */
+static bool is_unit(const char *text, size_t bytes) {
+  static const char *const units[] = {
+      "m",   "cm",   "mm",  "km",  "kg",  "g",    "mg",    "t",    "s",     "sec", "ms",
+      "min", "h",    "hr",  "hrs", "day", "days", "kW",    "kWh",  "MW",    "MWh", "W",
+      "Wh",  "V",    "mV",  "A",   "mA",  "Hz",   "kHz",   "MHz",  "Pa",    "hPa", "kPa",
+      "bar", "mbar", "K",   "C",   "F",   "USD",  "EUR",   "GBP",  "ppm",   "l",   "ml",
+      "L",   "mL",   "N",   "J",   "kJ",  "rpm",  "deg",   "unit", "count", "ft",  "in",
+      "lb",  "mph",  "mol", "dB",  "lux", "lx",   "years", "year"};
+  if (bytes == 0 || bytes > 16) return false;
+  bool bracket =
+      (text[0] == '(' && text[bytes - 1] == ')') || (text[0] == '[' && text[bytes - 1] == ']');
+  if (bracket) return true;
+  for (size_t i = 0; i < bytes; i++)
+    if (strchr("/%^", text[i]) || (unsigned char)text[i] >= 0x80) return true;
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (strlen(units[i]) == bytes && memcmp(units[i], text, bytes) == 0) return true;
+  return false;
+}
+
+static row_look row_see(search *it, int row) {
+  row_look found = {.units = true};
+  ep_csv_text text = it->sample.row[row].start;
+  do {
+    if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) break;
+    int64_t column = found.cells++;
+    ep_cell_shape shape = ep_cell_shape_of(it->cell->text, it->cell->bytes);
+    found.last_empty = it->cell->bytes == 0;
+    if (shape == EP_SHAPE_EMPTY) continue;
+    found.filled++;
+    bool figure = shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE;
+    found.units = found.units && is_unit(it->cell->text, it->cell->bytes);
+    if (column >= it->sample.columns || !ep_sample_is_typed(&it->sample, column))
+      found.words += !figure;
+    else if (figure)
+      found.fits++;
+    else
+      found.misfits++;
+  } while (it->cell->stop == EP_CSV_DELIMITER);
+  found.units = found.units && found.filled > 0;
+  return found;
+}
+
+static bool is_typed_table(const search *it) {
+  for (int64_t i = 0; i < it->sample.columns; i++)
+    if (ep_sample_is_typed(&it->sample, i)) return true;
+  return false;
+}
+
+/* Whether the last cell of all rows of the sample from `row` on is empty, and there are such rows.
+ */
+static bool ends_are_empty(search *it, int row) {
+  int rows = 0;
+  for (int i = row; i < it->sample.count; i++) {
+    if (!is_row(it, i) || it->sample.row[i].cells != it->sample.columns) continue;
+    ep_csv_text text = it->sample.row[i].start;
+    for (int64_t column = 0; column < it->sample.columns; column++)
+      if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) return false;
+    if (it->cell->bytes > 0) return false;
+    rows++;
+  }
+  return rows > 0;
+}
+
+/* --- where the table begins ----------------------------------------------------------------- */
+
+/* Rows of names may be a cell shorter or longer than the others: R's row names, a delimiter at the
+ * end of one of the two. */
+static bool may_be_names(const search *it, int row) {
+  int64_t cells = it->sample.row[row].cells, columns = it->sample.columns;
+  return cells == columns || (columns > 1 && (cells == columns - 1 || cells == columns + 1));
+}
+
+/* The first row that is like those below it. Of columns of numbers, names are words; "unknown"
+ * alone is no name where names are above it. */
+static int first_regular(search *it, int row) {
+  bool typed = is_typed_table(it), named = false;
+  for (row = row_next(it, row); row < it->sample.count; row = row_next(it, row + 1)) {
+    if (it->sample.row[row].cells != it->sample.columns) continue;
+    row_look look = row_see(it, row);
+    bool sparse = look.fits == 0 && look.filled * 2 < look.cells; /* a title, and empty cells */
+    bool odd = look.misfits == 1 && look.fits == 0 && named && !look.units;
+    if (!typed || (look.fits >= look.misfits && !sparse) || odd) return row;
+    named = named || !sparse;
+  }
+  return it->sample.count;
+}
+
+/* The row before `row` that is neither blank nor a comment; -1: none. */
+static int row_before(const search *it, int row) {
+  while (--row >= 0 && !is_row(it, row)) {
+  }
+  return row;
+}
+
+/* Finds header, units, first row. */
+static void table_find(search *it, int start) {
+  it->units = -1;
+  it->first = row_next(it, start);
+  int regular = first_regular(it, it->first);
+  if (regular == it->sample.count) regular = it->first; /* words alone, or nothing like a table */
+  it->second = regular;
+  int names = row_before(it, regular);
+  if (is_given(it, EP_DIALECT_PREAMBLE)) names = it->first;
+  if (is_given(it, EP_DIALECT_HEADER) && !it->given->header) names = -1;
+  if (names < it->first) {
+    if (!is_given(it, EP_DIALECT_PREAMBLE)) it->first = regular;
+    return;
+  }
+  int above = row_before(it, names);
+  if (above >= it->first && it->sample.row[names].cells == it->sample.columns &&
+      may_be_names(it, above) && row_see(it, names).units &&
+      row_see(it, above).filled * 2 > it->sample.row[above].cells) {
+    it->units = names;
+    names = above;
+  }
+  it->first = may_be_names(it, names) || is_given(it, EP_DIALECT_PREAMBLE) ? names : regular;
+}
+
+/* --- header --------------------------------------------------------------------------------- */
+
+/* 0, 1, 2, … or 2019, 2020, 2021, …: names that are numbers, above columns whose numbers are
+ * others. */
+static bool is_sequence(search *it, int row) {
+  ep_csv_text text = it->sample.row[row].start;
+  double first = 0, step = 0, value = 0;
+  int64_t numbers = 0, cells = 0;
+  do {
+    if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) return false;
+    if (cells++ == 0 && it->cell->bytes == 0) continue; /* pandas' index has no name */
+    double before = value;
+    if (!ep_cell_read(EP_CELL_NUMBER, it->cell->text, it->cell->bytes, &value) ||
+        value != floor(value))
+      return false;
+    if (numbers == 0) first = value;
+    if (numbers == 1) step = value - first;
+    if (numbers >= 1 && (value - before != step || step != 1)) return false;
+    numbers++;
+  } while (it->cell->stop == EP_CSV_DELIMITER);
+  return numbers >= 3 || (numbers >= 2 && first == 0);
+}
+
+/* Whether the first row names the columns. Words above words are names until the words of all rows
+ * are known (csv_typed.c). */
+static bool header_find(search *it) {
+  row_look look = row_see(it, it->first);
+  int below = row_next(it, it->first + 1);
+  if (look.misfits > 0 || look.words > 0) {
+    evidence_say(it, EP_DIALECT_HEADER,
+                 look.misfits > 0 ? "words above %lld column%s of numbers or dates"
+                                  : "words above words",
+                 (long long)look.misfits, look.misfits == 1 ? "" : "s");
+    return true;
+  }
+  bool names = below < it->sample.count && is_sequence(it, it->first) && !is_sequence(it, below);
+  evidence_say(it, EP_DIALECT_HEADER,
+               names ? "whole numbers that count up by one"
+                     : "a row of numbers and dates, as those below");
+  if (look.filled > 0 && below < it->sample.count && !it->counted)
+    ep_notes_add(&it->out->notes,
+                 names ? "line %lld counts up by one, and is read as the names of the columns: "
+                         "?header=false makes it a row"
+                       : "line %lld is numbers alone, and is read as a row: ?header=true makes it "
+                         "the names of the columns",
+                 line_of(it, it->first));
+  return names;
+}
+
+static bool is_quoted(const ep_csv_text *text) {
+  return text->quote && text->at < text->end && *text->at == text->quote;
+}
+
+static int text_compare(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What the first cells of the rows are: all different, all quoted, 1, 2, 3, … */
+typedef struct {
+  bool distinct, quoted, counted;
+} first_cells;
+
+static ep_status firsts_look(search *it, first_cells *out, ep_error *error) {
+  char **cell = calloc((size_t)it->sample.count + 1, sizeof *cell);
+  int count = 0;
+  double value;
+  bool ok = cell != NULL;
+  *out = (first_cells){true, true, true};
+  for (int i = it->second; ok && i < it->sample.count; i++) {
+    if (!is_row(it, i) || it->sample.row[i].cells != it->sample.columns) continue;
+    ep_csv_text text = it->sample.row[i].start;
+    out->quoted = out->quoted && is_quoted(&text);
+    if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) break;
+    cell[count] = strdup(it->cell->text);
+    ok = cell[count++] != NULL;
+    out->distinct = out->distinct && it->cell->bytes > 0;
+    out->counted = out->counted &&
+                   ep_cell_read(EP_CELL_NUMBER, it->cell->text, it->cell->bytes, &value) &&
+                   value == count;
+  }
+  if (ok) qsort(cell, (size_t)count, sizeof *cell, text_compare);
+  for (int i = 1; ok && i < count; i++)
+    out->distinct = out->distinct && strcmp(cell[i - 1], cell[i]) != 0;
+  for (int i = 0; i < count; i++) free(cell[i]);
+  free(cell);
+  return ok ? EP_OK : ep_fail_memory(error);
+}
+
+/* The rows have a cell more than the names. R writes row names so; but so do unquoted decimal
+ * commas, and programs that end each row with a delimiter. */
+static ep_status row_names_find(search *it, ep_error *error) {
+  ep_dialect *dialect = &it->out->found.dialect;
+  first_cells firsts;
+  if (is_given(it, EP_DIALECT_ROW_NAMES)) return EP_OK;
+  ep_status status = firsts_look(it, &firsts, error);
+  if (status != EP_OK) return status;
+  bool comma = dialect->delimiter == ',';
+  bool proven =
+      firsts.distinct && (firsts.quoted || firsts.counted || (!comma && it->sample.columns > 2));
+  if (!proven)
+    return ep_fail(
+        error, EP_INVALID,
+        "row %lld has %lld cells, and the header has %lld names: either the first column "
+        "has no name (?row_names=true), or numbers hold an unquoted %s: quote them, or "
+        "use another delimiter",
+        line_of(it, it->second), (long long)it->sample.columns,
+        (long long)it->sample.row[it->first].cells, comma ? "comma" : "delimiter");
+  dialect->row_names = true;
+  ep_notes_add(&it->out->notes, "the first column has no name in the header");
+  evidence_say(it, EP_DIALECT_ROW_NAMES,
+               "the rows have a cell more than the header, and the first one is different in each");
+  return EP_OK;
+}
+
+/* A header of another width than the rows: which cell is too many. */
+static ep_status widths_settle(search *it, ep_error *error) {
+  ep_csv_layout *out = it->out;
+  int64_t names = it->sample.row[it->first].cells, columns = it->sample.columns;
+  bool named = out->found.dialect.header, empty = columns > 1 && ends_are_empty(it, it->second);
+  row_look look = row_see(it, it->first);
+  out->columns = columns;
+  if (!named || names == columns) {
+    out->trailing = empty && (!named || look.last_empty);
+    out->columns -= out->trailing;
+  } else if (names == columns - 1 && empty && !out->found.dialect.row_names) {
+    out->trailing = true;
+    out->columns--;
+  } else if (names == columns - 1) {
+    ep_status status = row_names_find(it, error);
+    if (status != EP_OK) return status;
+    if (!out->found.dialect.row_names) out->columns = names; /* the first row is refused */
+  } else if (names != columns + 1 || !look.last_empty) {
+    out->columns = names;
+  }
+  if (out->trailing)
+    ep_notes_add(&out->notes, "each row ends in a delimiter: the empty cell behind it is left out");
+  return EP_OK;
+}
+
+/* --- lines that are no rows ----------------------------------------------------------------- */
+
+/* The first character of lines among the first ones that may be comments; 0: none. */
+static char comment_guess(ep_csv_text text) {
+  enum { LINES = 200 };
+  static const char marks[] = {'#', '%'};
+  int lines = 0, found[2] = {0};
+  for (; lines < LINES && text.at < text.end; lines++) {
+    for (int i = 0; i < 2; i++) found[i] += *text.at == marks[i];
+    ep_csv_line_take(&text);
+  }
+  for (int i = 0; i < 2; i++)
+    if (found[i] > 0 && 2 * found[i] < lines) return marks[i];
+  return 0;
+}
+
+/* Whether the lines that begin so are comments: none is a row like the others. */
+static bool are_comments(const search *it, char comment) {
+  bool any = false;
+  for (int i = 0; i < it->sample.count; i++) {
+    if (!it->sample.row[i].comment) continue;
+    ep_csv_text text = it->sample.row[i].start;
+    int64_t cells = 0;
+    bool first = row_next(it, 0) > i;
+    const char *line = text.at;
+    do cells += ep_csv_cell_read(&text, 1, it->cell, NULL) == EP_OK;
+    while (it->cell->stop == EP_CSV_DELIMITER && cells <= it->sample.columns);
+    bool spaced = text.end - line > 1 && (line[1] == ' ' || line[1] == comment);
+    if (cells == it->sample.columns && it->sample.columns > 1 && (first || !spaced)) return false;
+    any = true;
+  }
+  return any;
+}
+
+static ep_status sample_read(search *it, ep_csv_text text, char comment, ep_error *error) {
+  ep_sample_deinit(&it->sample);
+  it->end = text;
+  return ep_sample_read(&it->end, comment, SAMPLE_ROWS, it->cell, &it->sample, error);
+}
+
+/* Finds delimiter, quote and comment, and reads the sample. */
+static ep_status lines_find(search *it, ep_csv_text *text, ep_error *error) {
+  ep_dialect *dialect = &it->out->found.dialect;
+  char named = 0,
+       comment = is_given(it, EP_DIALECT_COMMENT) ? it->given->comment : comment_guess(*text);
+  ep_dialect given = *it->given;
+  if (ep_separator_line_take(text, &named) && !is_given(it, EP_DIALECT_DELIMITER)) {
+    given.delimiter = named;
+    given.set |= UINT32_C(1) << EP_DIALECT_DELIMITER;
+  }
+  ep_status status = ep_delimiter_find(text, &given, comment, it->cell, error);
+  if (status == EP_OK) status = sample_read(it, *text, comment, error);
+  if (status == EP_OK && comment && !is_given(it, EP_DIALECT_COMMENT) &&
+      !are_comments(it, comment)) {
+    comment = 0;
+    status = ep_delimiter_find(text, &given, comment, it->cell, error);
+    if (status == EP_OK) status = sample_read(it, *text, comment, error);
+  }
+  dialect->delimiter = text->delimiter;
+  dialect->quote = text->quote;
+  dialect->comment = comment;
+  if (named) evidence_say(it, EP_DIALECT_DELIMITER, "the line sep=%c", named);
+  return status;
+}
+
+static void comments_note(search *it) {
+  char shown[EP_EXCERPT_BYTES];
+  int count = 0, first = -1;
+  for (int i = 0; i < it->sample.count; i++) {
+    if (!it->sample.row[i].comment) continue;
+    if (first < 0) first = i;
+    count++;
+  }
+  if (first < 0) return;
+  evidence_say(it, EP_DIALECT_COMMENT, "line %lld: `%s`", line_of(it, first),
+               line_excerpt(it, first, shown));
+  ep_notes_add(&it->out->notes,
+               "lines that begin with `%c` are left out as comments, the first is line %lld: `%s`",
+               it->out->found.dialect.comment, line_of(it, first), line_excerpt(it, first, shown));
+}
+
+static void preamble_note(search *it) {
+  char shown[EP_EXCERPT_BYTES];
+  int first = row_next(it, 0);
+  if (first >= it->first) return;
+  evidence_say(it, EP_DIALECT_PREAMBLE, "line %lld is not like the rows: `%s`", line_of(it, first),
+               line_excerpt(it, first, shown));
+  ep_notes_add(&it->out->notes, "%d line%s before the table %s left out, the first is: `%s`",
+               it->out->found.dialect.preamble, it->out->found.dialect.preamble == 1 ? "" : "s",
+               it->out->found.dialect.preamble == 1 ? "is" : "are", line_excerpt(it, first, shown));
+}
+
+/* The last line of all, "Total;;57", above which the first column is numbers or dates. */
+static void total_cut(search *it) {
+  static const char *const words[] = {"total", "totals", "sum",     "grand total", "gesamt",
+                                      "summe", "mean",   "average", "mittelwert",  "count"};
+  ep_csv_text line = it->out->rows;
+  char shown[EP_EXCERPT_BYTES];
+  const char *end = line.end;
+  int64_t cells = 0;
+  if (it->sample.columns < 2 || !ep_sample_is_typed(&it->sample, 0)) return;
+  while (end > line.at && strchr(" \t\r\n", end[-1])) end--;
+  const char *start = end;
+  while (start > line.at && start[-1] != '\n' && start[-1] != '\r' && end - start < 4096) start--;
+  if (start == line.at || memchr(start, line.quote ? line.quote : '"', (size_t)(end - start)))
+    return;
+  line.at = start;
+  do {
+    if (ep_csv_cell_read(&line, 1, it->cell, NULL) != EP_OK) return;
+    bool word = cells > 0;
+    for (size_t i = 0; !word && i < sizeof words / sizeof *words; i++)
+      word = strncasecmp(words[i], it->cell->text, strlen(words[i])) == 0;
+    if (!word) return;
+    cells++;
+  } while (it->cell->stop == EP_CSV_DELIMITER);
+  if (cells != it->sample.columns) return;
+  it->out->rows.end = start;
+  ep_notes_add(&it->out->notes, "the last line is left out as a footer: `%s`",
+               ep_excerpt(shown, start, (size_t)(end - start)));
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+/* Nothing but blank lines and comments, or a first row that cannot be read. */
+static ep_status no_rows(search *it, ep_error *error) {
+  ep_csv_text text = it->end;
+  ep_status status = EP_OK;
+  for (int64_t column = 1; it->sample.broken && status == EP_OK && text.at < text.end; column++)
+    status = ep_csv_cell_read(&text, column, it->cell, error);
+  return status == EP_OK ? ep_fail(error, EP_INVALID, "there are no rows of data") : status;
+}
+
+static ep_status table_settle(search *it, ep_error *error) {
+  ep_csv_layout *out = it->out;
+  ep_dialect *dialect = &out->found.dialect;
+  int start = 0;
+  if (is_given(it, EP_DIALECT_PREAMBLE))
+    while (start < it->sample.count && line_of(it, start) <= dialect->preamble) start++;
+  table_find(it, start);
+  if (it->first >= it->sample.count) return no_rows(it, error);
+  if (!is_given(it, EP_DIALECT_PREAMBLE)) dialect->preamble = (int32_t)(line_of(it, it->first) - 1);
+  if (!is_given(it, EP_DIALECT_HEADER)) dialect->header = header_find(it);
+  it->second =
+      dialect->header ? row_next(it, (it->units >= 0 ? it->units : it->first) + 1) : it->first;
+  out->header = it->sample.row[it->first].start;
+  out->rows = it->second < it->sample.count ? it->sample.row[it->second].start : out->header;
+  if (it->second >= it->sample.count) out->rows.at = out->rows.end;
+  ep_status status = widths_settle(it, error);
+  if (status != EP_OK) return status;
+  preamble_note(it);
+  comments_note(it);
+  char shown[EP_EXCERPT_BYTES];
+  if (it->units >= 0)
+    ep_notes_add(&out->notes, "line %lld is left out: units (`%s`)", line_of(it, it->units),
+                 line_excerpt(it, it->units, shown));
+  total_cut(it);
+  char mark[16];
+  if (!out->found.evidence[EP_DIALECT_DELIMITER][0])
+    evidence_say(it, EP_DIALECT_DELIMITER, "%s: %lld cells in %d of the first %d rows",
+                 ep_delimiter_shown(dialect->delimiter, mark), (long long)it->sample.columns,
+                 it->sample.regular, it->sample.rows);
+  return EP_OK;
+}
+
+ep_status ep_csv_layout_find(const char *start, const char *end, bool mapped, bool table,
+                             const ep_dialect *given, ep_csv_cell *cell, ep_csv_layout *out,
+                             ep_error *error) {
+  static const ep_dialect nothing;
+  search it = {.given = given ? given : &nothing, .out = out, .cell = cell};
+  ep_csv_text text = {.at = start, .end = end, .mapped = mapped, .line = 1};
+  int64_t rows;
+  *out = (ep_csv_layout){.found.dialect = *it.given};
+  ep_status status = lines_find(&it, &text, error);
+  if (status == EP_OK && table && !is_given(&it, EP_DIALECT_HEADER) &&
+      ep_csv_counts_take(&text, cell, &rows, &out->labels)) {
+    ep_notes_add(
+        &out->notes, "the first line is not a header but scikit-learn's: there are %lld rows%s",
+        (long long)rows, out->labels.count ? ", and it names the classes of the last column" : "");
+    it.counted = true;
+    status = sample_read(&it, text, out->found.dialect.comment, error);
+  }
+  if (status == EP_OK) status = table_settle(&it, error);
+  ep_sample_deinit(&it.sample);
+  if (status != EP_OK) {
+    free(out->labels.name);
+    out->labels = (ep_csv_labels){0};
+    return status;
+  }
+  for (ep_dialect_key key = EP_DIALECT_DELIMITER; key <= EP_DIALECT_COMMENT; key++)
+    out->found.dialect.set |= UINT32_C(1) << key;
+  return EP_OK;
+}

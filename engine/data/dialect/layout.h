@@ -1,0 +1,32 @@
+/* layout.h: where the table is in a delimited text, and how the text is written: found by the
+ * consistency of many rows, never by the first one.
+ *
+ * A delimiter and a quote are scored by the share of rows that have as many cells, and by the share
+ * of cells that are of some type: the measure of CleverCSV (G. J. J. van den Burg, A. Nazabal, C.
+ * Sutton, "Wrangling messy CSV files by detecting row and type patterns", 2019). */
+#ifndef EP_ENGINE_DATA_DIALECT_LAYOUT_H
+#define EP_ENGINE_DATA_DIALECT_LAYOUT_H
+
+#include "engine/data/dialect/csv_cell.h"
+#include "engine/data/dialect/csv_counts.h"
+#include "engine/data/dialect/notes.h"
+
+typedef struct {
+  ep_dialect_record found; /* delimiter, quote, comment, header, row_names, preamble are set */
+  ep_csv_text header;      /* at the line that names the columns, or else at the first row */
+  ep_csv_text rows;        /* at the first row; it ends before a footer */
+  int64_t columns;
+  bool trailing;        /* each row ends in a delimiter: one cell more, which is empty */
+  ep_csv_labels labels; /* of the last column, owned: free(labels.name) */
+  ep_notes notes;
+} ep_csv_layout;
+
+/* text: [end - start], UTF-8 without a byte order mark. given: keys that are set are obeyed. table:
+ * the text is one, and may begin as scikit-learn's do. cell: working memory. EP_INVALID where two
+ * readings explain the text equally, with the options to choose; on failure there is nothing to
+ * free. */
+ep_status ep_csv_layout_find(const char *start, const char *end, bool mapped, bool table,
+                             const ep_dialect *given, ep_csv_cell *cell, ep_csv_layout *out,
+                             ep_error *error);
+
+#endif

@@ -1,0 +1,182 @@
+#include "engine/data/dialect/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/cells/cell.h"
+#include "engine/data/cells/unit.h"
+
+static bool is_number(const char *text, size_t bytes) {
+  char unit[EP_UNIT_BYTES];
+  double value;
+  bool signed_ = ep_unit_find(text, bytes, unit);
+  for (int kind = 0; kind < EP_CELL_KINDS; kind++) {
+    if (!ep_cell_kind_is_number((ep_cell_kind)kind)) break;
+    if (signed_
+            ? ep_unit_number_read(ep_cell_kind_marks((ep_cell_kind)kind), unit, text, bytes, &value)
+            : ep_cell_read((ep_cell_kind)kind, text, bytes, &value))
+      return true;
+  }
+  return false;
+}
+
+static bool is_date(const char *text, size_t bytes) {
+  double value;
+  for (int kind = 0; kind < EP_CELL_KINDS; kind++)
+    if (!ep_cell_kind_is_number((ep_cell_kind)kind) &&
+        ep_cell_read((ep_cell_kind)kind, text, bytes, &value))
+      return true;
+  return false;
+}
+
+/* A comma within words is followed by a space: "Oslo, NO". */
+static bool is_odd(const char *text, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c < 0x20 || c == ';' || c == '|' || c == '"') return true;
+    if (c == ',' && (i == 0 || i + 1 == bytes || text[i + 1] != ' ')) return true;
+  }
+  return bytes >= 2 && text[0] == '\'' && text[bytes - 1] == '\'';
+}
+
+ep_cell_shape ep_cell_shape_of(const char *text, size_t bytes) {
+  enum { FIGURES_BYTES = 48 };
+  text = ep_cell_trim(text, &bytes);
+  if (ep_cell_is_missing(text, bytes)) return EP_SHAPE_EMPTY;
+  bool digits = false;
+  for (size_t i = 0; i < bytes && bytes <= FIGURES_BYTES; i++)
+    digits = digits || (text[i] >= '0' && text[i] <= '9');
+  if (digits && is_number(text, bytes)) return EP_SHAPE_NUMBER;
+  if (digits && is_date(text, bytes)) return EP_SHAPE_DATE;
+  return is_odd(text, bytes) ? EP_SHAPE_ODD : EP_SHAPE_WORD;
+}
+
+static ep_status row_add(ep_sample *out, int *capacity, ep_sample_row row, ep_error *error) {
+  if (out->count == *capacity) {
+    *capacity = *capacity ? 2 * *capacity : 64;
+    ep_sample_row *more = realloc(out->row, (size_t)*capacity * sizeof *more);
+    if (!more) return ep_fail_memory(error);
+    out->row = more;
+  }
+  out->row[out->count++] = row;
+  return EP_OK;
+}
+
+/* Counts the cells of the row; false where one cannot be read. */
+static bool cells_count(ep_csv_text *text, ep_csv_cell *cell, int64_t *cells) {
+  do {
+    if (ep_csv_cell_read(text, 1, cell, NULL) != EP_OK) return false;
+    ++*cells;
+  } while (cell->stop == EP_CSV_DELIMITER);
+  return true;
+}
+
+static ep_status rows_find(ep_csv_text *from, char comment, int rows, ep_csv_cell *cell,
+                           ep_sample *out, ep_error *error) {
+  enum { ROWS_LEAST = 20, SAMPLE_BYTES = 1 << 18 };
+  int capacity = 0;
+  ep_csv_text text = *from;
+  const char *first = text.at;
+  ep_status status = EP_OK;
+  while (
+      status == EP_OK && text.at < text.end &&
+      (out->rows < ROWS_LEAST || (out->rows < rows && (size_t)(text.at - first) < SAMPLE_BYTES))) {
+    ep_sample_row row = {.start = text};
+    ep_csv_text inner = text;
+    while (inner.at < inner.end && *inner.at == ' ') inner.at++;
+    row.comment = comment && inner.at < inner.end && *inner.at == comment;
+    row.blank = !row.comment && ep_csv_blank_line_take(&text);
+    if (row.comment) {
+      ep_csv_line_take(&text);
+    } else if (!row.blank) {
+      if (!cells_count(&text, cell, &row.cells)) {
+        out->broken = true;
+        break;
+      }
+      out->rows++;
+    }
+    *from = text;
+    status = row_add(out, &capacity, row, error);
+  }
+  out->whole = text.at == text.end && !out->broken;
+  return status;
+}
+
+/* The width that most rows have; of two, the wider one. */
+static void columns_find(ep_sample *sample) {
+  enum { WIDTHS = 64 }; /* that are told apart: more are no table */
+  struct {
+    int64_t cells;
+    int rows;
+  } found[WIDTHS];
+  int widths = 0;
+  for (int i = 0; i < sample->count; i++) {
+    const ep_sample_row *row = &sample->row[i];
+    int at = 0;
+    if (row->blank || row->comment) continue;
+    while (at < widths && found[at].cells != row->cells) at++;
+    if (at == widths && widths == WIDTHS) continue;
+    if (at == widths) {
+      found[widths].cells = row->cells;
+      found[widths++].rows = 0;
+    }
+    found[at].rows++;
+  }
+  for (int i = 0; i < widths; i++) {
+    if (found[i].rows < sample->regular ||
+        (found[i].rows == sample->regular && found[i].cells < sample->columns))
+      continue;
+    sample->columns = found[i].cells;
+    sample->regular = found[i].rows;
+  }
+}
+
+static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *error) {
+  enum { CELLS_MOST = 100000 }; /* of the widest table: two rows */
+  int64_t all = 0, typed = 0;
+  size_t columns = (size_t)sample->columns + 1;
+  sample->figures = calloc(columns, sizeof *sample->figures);
+  sample->filled = calloc(columns, sizeof *sample->filled);
+  if (!sample->figures || !sample->filled) return ep_fail_memory(error);
+  for (int i = 0; i < sample->count && all < CELLS_MOST; i++) {
+    if (sample->row[i].blank || sample->row[i].comment || sample->row[i].cells != sample->columns)
+      continue;
+    ep_csv_text text = sample->row[i].start;
+    for (int64_t column = 0; column < sample->columns; column++) {
+      const char *at = text.at;
+      while (at < text.end && *at == ' ') at++;
+      bool quoted = text.quote && at < text.end && *at == text.quote;
+      if (ep_csv_cell_read(&text, 1, cell, NULL) != EP_OK) break;
+      ep_cell_shape shape = ep_cell_shape_of(cell->text, cell->bytes);
+      bool figure = shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE;
+      sample->figures[column] += figure;
+      sample->filled[column] += shape != EP_SHAPE_EMPTY;
+      typed += shape != EP_SHAPE_ODD || quoted;
+      all++;
+    }
+  }
+  sample->typed = all ? (double)typed / (double)all : 0;
+  return EP_OK;
+}
+
+ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, ep_csv_cell *cell,
+                         ep_sample *out, ep_error *error) {
+  *out = (ep_sample){0};
+  ep_status status = rows_find(text, comment, rows, cell, out, error);
+  if (status == EP_OK) columns_find(out);
+  if (status == EP_OK) status = shapes_count(out, cell, error);
+  if (status != EP_OK) ep_sample_deinit(out);
+  return status;
+}
+
+void ep_sample_deinit(ep_sample *sample) {
+  free(sample->row);
+  free(sample->figures);
+  free(sample->filled);
+  *sample = (ep_sample){0};
+}
+
+bool ep_sample_is_typed(const ep_sample *sample, int64_t column) {
+  int64_t figures = sample->figures[column];
+  return figures > 0 && figures * 10 >= (sample->filled[column] - 1) * 9; /* one is a name */
+}

@@ -1,0 +1,46 @@
+/* sample.h: the first rows of a delimited text, by which its layout is found. */
+#ifndef EP_ENGINE_DATA_DIALECT_SAMPLE_H
+#define EP_ENGINE_DATA_DIALECT_SAMPLE_H
+
+#include "engine/data/dialect/csv_cell.h"
+
+/* What a cell may be, by itself. */
+typedef enum {
+  EP_SHAPE_EMPTY,  /* or a word for a missing cell */
+  EP_SHAPE_NUMBER, /* in any notation */
+  EP_SHAPE_DATE,
+  EP_SHAPE_WORD,
+  EP_SHAPE_ODD /* a word that holds what delimits cells elsewhere, or a quote */
+} ep_cell_shape;
+
+ep_cell_shape ep_cell_shape_of(const char *text, size_t bytes);
+
+typedef struct {
+  ep_csv_text start; /* where it begins */
+  int64_t cells;
+  bool blank, comment; /* a line that is no row */
+} ep_sample_row;
+
+typedef struct {
+  ep_sample_row *row; /* [count], owned */
+  int count;
+  int64_t columns;  /* that most rows have */
+  int regular;      /* rows that have as many */
+  int rows;         /* that are neither blank nor comments */
+  int64_t *figures; /* [columns], owned: cells of regular rows that are numbers or dates, */
+  int64_t *filled;  /* [columns], owned: and that are not empty */
+  double typed;     /* share of the cells of regular rows that have a shape */
+  bool whole;       /* the text has no more rows */
+  bool broken;      /* a quote is not closed, or text follows it */
+} ep_sample;
+
+/* Reads at most so many rows; *text is behind the last one then. Of long ones it reads fewer.
+ * comment: lines that begin so are no rows; 0: none. Free with ep_sample_deinit. EP_NO_MEMORY. */
+ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, ep_csv_cell *cell,
+                         ep_sample *out, ep_error *error);
+void ep_sample_deinit(ep_sample *sample);
+
+/* Whether nine in ten cells of the column are numbers or dates. */
+bool ep_sample_is_typed(const ep_sample *sample, int64_t column);
+
+#endif

@@ -1,0 +1,168 @@
+#include "engine/data/dialect/text_encoding.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json/utf8.h"
+#include "engine/files/mapping.h"
+
+enum { PIECE_BYTES = 1 << 16, PROBE_BYTES = 4096, DROP_BYTES = 4 << 20 };
+
+/* Windows-1252, 0x80 … 0x9F; 0: there is none. */
+static const uint16_t windows_1252[32] = {
+    0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
+
+static const struct {
+  uint8_t bytes[3];
+  size_t count;
+} marks[EP_TEXT_ENCODINGS] = {[EP_TEXT_UTF_8] = {{0xEF, 0xBB, 0xBF}, 3},
+                              [EP_TEXT_UTF_16LE] = {{0xFF, 0xFE}, 2},
+                              [EP_TEXT_UTF_16BE] = {{0xFE, 0xFF}, 2}};
+
+size_t ep_text_mark_bytes(ep_text_encoding encoding, const uint8_t *bytes, size_t size) {
+  size_t count = marks[encoding].count;
+  return count > 0 && size >= count && memcmp(bytes, marks[encoding].bytes, count) == 0 ? count : 0;
+}
+
+/* EP_TEXT_ENCODINGS: neither. In UTF-16 a text of Latin letters has a zero in every other place. */
+static ep_text_encoding utf_16_find(const uint8_t *bytes, size_t size) {
+  size_t probe = (size < PROBE_BYTES ? size : PROBE_BYTES) / 2, zeros[2] = {0};
+  for (size_t i = 0; i < 2 * probe; i++) zeros[i % 2] += bytes[i] == 0;
+  if (probe == 0 || size % 2 != 0) return EP_TEXT_ENCODINGS;
+  if (zeros[1] > probe / 2 && zeros[0] == 0) return EP_TEXT_UTF_16LE;
+  return zeros[0] > probe / 2 && zeros[1] == 0 ? EP_TEXT_UTF_16BE : EP_TEXT_ENCODINGS;
+}
+
+bool ep_text_is_utf_16(const uint8_t *bytes, size_t size) {
+  return ep_text_mark_bytes(EP_TEXT_UTF_16LE, bytes, size) ||
+         ep_text_mark_bytes(EP_TEXT_UTF_16BE, bytes, size) ||
+         utf_16_find(bytes, size) != EP_TEXT_ENCODINGS;
+}
+
+/* Characters of more than one byte, and bytes that begin none: `first` is the first of these. */
+typedef struct {
+  size_t characters, others, first;
+  bool defined; /* each of the others is a character of Windows-1252 */
+} census;
+
+static census bytes_count(const uint8_t *bytes, size_t size, bool mapped) {
+  census found = {.defined = true};
+  for (size_t i = 0, kept = 0; i < size;) {
+    uint64_t eight;
+    if (mapped && i - kept >= DROP_BYTES) {
+      ep_mapping_drop(bytes + kept, i - kept);
+      kept = i;
+    }
+    if (i + sizeof eight <= size) { /* most text is ASCII */
+      memcpy(&eight, bytes + i, sizeof eight);
+      if ((eight & UINT64_C(0x8080808080808080)) == 0) {
+        i += sizeof eight;
+        continue;
+      }
+    }
+    size_t length = ep_utf8_character((const char *)bytes + i, size - i);
+    found.characters += length > 1;
+    if (length == 0) {
+      if (found.others++ == 0) found.first = i;
+      found.defined = found.defined && (bytes[i] >= 0xA0 || windows_1252[bytes[i] & 0x1F] != 0);
+    }
+    i += length ? length : 1;
+  }
+  return found;
+}
+
+ep_text_encoding ep_text_encoding_find(const uint8_t *bytes, size_t size, bool mapped,
+                                       char *evidence) {
+  evidence[0] = 0;
+  for (ep_text_encoding at = 0; at < EP_TEXT_ENCODINGS; at++) {
+    if (ep_text_mark_bytes(at, bytes, size) == 0) continue;
+    snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES, "a byte order mark");
+    return at;
+  }
+  ep_text_encoding wide = utf_16_find(bytes, size);
+  if (wide != EP_TEXT_ENCODINGS) {
+    snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES, "a zero in every other byte");
+    return wide;
+  }
+  census found = bytes_count(bytes, size, mapped);
+  if (found.others == 0 || !found.defined || found.characters > found.others) {
+    if (found.others == 0 && found.characters > 0)
+      snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES, "%zu characters beyond ASCII, all valid",
+               found.characters);
+    return EP_TEXT_UTF_8;
+  }
+  snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES,
+           "%zu byte%s not UTF-8, the first is byte %zu (0x%02X)", found.others,
+           found.others == 1 ? " is" : "s are", found.first + 1, bytes[found.first]);
+  return EP_TEXT_WINDOWS_1252;
+}
+
+/* A piece on its way. */
+typedef struct {
+  char text[PIECE_BYTES];
+  size_t used;
+  ep_text_write write;
+  void *context;
+} piece;
+
+static ep_status piece_flush(piece *out, ep_error *error) {
+  ep_status status = out->used ? out->write(out->context, out->text, out->used, error) : EP_OK;
+  out->used = 0;
+  return status;
+}
+
+static ep_status character_put(piece *out, uint32_t code, ep_error *error) {
+  if (out->used + EP_UTF8_BYTES > sizeof out->text) {
+    ep_status status = piece_flush(out, error);
+    if (status != EP_OK) return status;
+  }
+  int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  static const uint8_t heads[] = {0, 0xC0, 0xE0, 0xF0};
+  out->text[out->used++] = (char)(heads[more] | code >> 6 * more);
+  while (more-- > 0) out->text[out->used++] = (char)(0x80 | (code >> 6 * more & 0x3F));
+  return EP_OK;
+}
+
+/* The character at `at`; *code is 0x110000 where there is none. Returns its bytes. */
+static size_t utf_16_take(const uint8_t *at, size_t left, bool big, uint32_t *code) {
+  *code = 0x110000;
+  if (left < 2) return left;
+  uint32_t first = (uint32_t)at[!big] << 8 | at[big];
+  if (first < 0xD800 || first > 0xDFFF) *code = first;
+  if (first < 0xD800 || first > 0xDBFF || left < 4) return 2;
+  uint32_t second = (uint32_t)at[2 + !big] << 8 | at[2 + big];
+  if (second < 0xDC00 || second > 0xDFFF) return 2;
+  *code = 0x10000 + ((first & 0x3FF) << 10 | (second & 0x3FF));
+  return 4;
+}
+
+static size_t character_take(ep_text_encoding encoding, const uint8_t *at, size_t left,
+                             uint32_t *code) {
+  if (encoding != EP_TEXT_WINDOWS_1252)
+    return utf_16_take(at, left, encoding == EP_TEXT_UTF_16BE, code);
+  *code = *at;
+  if (*at >= 0x80 && *at < 0xA0)
+    *code = windows_1252[*at & 0x1F] ? windows_1252[*at & 0x1F] : 0x110000;
+  return 1;
+}
+
+ep_status ep_text_decode(ep_text_encoding encoding, const uint8_t *bytes, size_t size,
+                         ep_text_write write, void *context, ep_error *error) {
+  piece out = {.write = write, .context = context};
+  ep_status status = EP_OK;
+  size_t at = ep_text_mark_bytes(encoding, bytes, size);
+  if (encoding == EP_TEXT_UTF_8) return write(context, (const char *)bytes + at, size - at, error);
+  while (at < size && status == EP_OK) {
+    uint32_t code;
+    size_t taken = character_take(encoding, bytes + at, size - at, &code);
+    if (code == 0x110000)
+      return ep_fail(error, EP_INVALID,
+                     "byte %zu is not in the encoding %s: ?encoding= takes another one", at + 1,
+                     encoding == EP_TEXT_WINDOWS_1252 ? "windows-1252" : "UTF-16");
+    status = character_put(&out, code, error);
+    at += taken;
+  }
+  return status == EP_OK ? piece_flush(&out, error) : status;
+}

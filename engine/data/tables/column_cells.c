@@ -1,0 +1,126 @@
+#include "engine/data/tables/column_cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const ep_cell_marks ep_marks[EP_MARKS] = {{'.', 0},   {',', 0},   {'.', ','},  {',', '.'},
+                                          {'.', ' '}, {',', ' '}, {'.', '\''}, {',', '\''}};
+
+enum { EXACT_DIGITS = 15 }; /* that each whole number may have, to be a double */
+
+static uint32_t number_reads(ep_column_cells *cells, const char *text, size_t bytes) {
+  char sign[EP_UNIT_BYTES];
+  uint32_t reads = 0;
+  double first = 0, value;
+  bool has_sign = ep_unit_find(text, bytes, sign);
+  for (int i = 0; i < EP_MARKS; i++) {
+    ep_cell_marks marks = ep_marks[i];
+    if (has_sign ? !ep_unit_number_read(marks, sign, text, bytes, &value)
+                 : !ep_cell_number_read(marks.decimal, marks.thousands, text, bytes, &value))
+      continue;
+    if (reads == 0) first = value;
+    if (value != first) reads |= 1u << EP_READS_UNCLEAR;
+    reads |= 1u << i;
+  }
+  if (reads == 0 || !has_sign) return reads;
+  if (!cells->sign[0]) memcpy(cells->sign, sign, sizeof sign);
+  bool own = strcmp(sign, cells->sign) == 0;
+  return own ? reads | 1u << EP_READS_SIGNED : 1u << EP_READS_OTHER_SIGN;
+}
+
+uint32_t ep_word_reads(ep_column_cells *cells, const char *text, size_t bytes) {
+  enum { FIGURES_BYTES = 80 };
+  double value;
+  bool digit = false;
+  uint32_t reads = !cells->listed && ep_cell_is_missing(text, bytes) ? 1u << EP_READS_GAP : 0;
+  for (size_t i = 0; i < bytes && bytes <= FIGURES_BYTES && !digit; i++)
+    digit = text[i] >= '0' && text[i] <= '9';
+  if (!digit && !(reads == 0 && bytes <= 9 && ep_cell_read(EP_CELL_NUMBER, text, bytes, &value)))
+    return reads; /* "inf" is a number, which is refused where it is stored */
+  reads |= number_reads(cells, text, bytes);
+  for (int kind = 0; kind < EP_CELL_KINDS; kind++)
+    if (!ep_cell_kind_is_number((ep_cell_kind)kind) &&
+        ep_cell_read((ep_cell_kind)kind, text, bytes, &value))
+      reads |= 1u << (EP_READS_DATES + kind);
+  return reads;
+}
+
+static void spaced_look(ep_column_cells *cells, const char *text, size_t bytes) {
+  if (cells->spaced_most == 0 || bytes < cells->spaced_least) cells->spaced_least = bytes;
+  if (bytes > cells->spaced_most) cells->spaced_most = bytes;
+  cells->spaced_marked =
+      cells->spaced_marked || memchr(text, '.', bytes) || memchr(text, ',', bytes);
+}
+
+void ep_reads_count(ep_column_cells *cells, uint32_t reads, int64_t rows, const char *text,
+                    size_t bytes) {
+  enum { PLAIN = 3, SPACED = 3 << 4 }; /* pairs of marks without thousands; with spaces */
+  const uint32_t numbers = (1u << EP_MARKS) - 1;
+  ep_reading_counts *counts = &cells->words_read;
+  bool is_signed = reads >> EP_READS_SIGNED & 1, other = reads >> EP_READS_OTHER_SIGN & 1;
+  int64_t *sums = is_signed ? counts->unit : counts->marks;
+  for (int i = 0; i < EP_MARKS; i++)
+    if (reads >> i & 1) sums[i] += rows;
+  if ((reads & numbers) || other) counts->numbers += rows;
+  if (is_signed || other) counts->signed_cells += rows;
+  if (other) counts->other_signs += rows;
+  if (reads >> EP_READS_UNCLEAR & 1) counts->unclear += rows;
+  if (reads >> EP_READS_GAP & 1) counts->gaps += rows;
+  for (int kind = 0; kind < EP_CELL_KINDS; kind++)
+    if (reads >> (EP_READS_DATES + kind) & 1) counts->dates[kind] += rows;
+  if ((reads & SPACED) && !(reads & PLAIN)) spaced_look(cells, text, bytes);
+}
+
+void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, double value) {
+  const char *end = text + bytes, *at = text;
+  if (at < end && (*at == '-' || *at == '+')) at++;
+  const char *point = memchr(at, '.', (size_t)(end - at));
+  if (*text == '-') cells->negative = true;
+  if (point) {
+    cells->points++;
+    cells->threes += end - point == 4 && point > at && point - at <= 3 && *at != '0';
+    return;
+  }
+  size_t digits = (size_t)(end - at);
+  if (memchr(at, 'e', digits) || memchr(at, 'E', digits)) {
+    cells->exponents += !memchr(at, '+', digits) && !memchr(at, '-', digits) && at == text;
+    return;
+  }
+  cells->zeros += digits > 1 && *at == '0';
+  cells->longs += digits > EXACT_DIGITS;
+  cells->small = cells->small || fabs(value) < 1000;
+  cells->large = cells->large || fabs(value) >= 1000;
+  if (cells->digits_most == 0 || digits < cells->digits_least) cells->digits_least = digits;
+  if (digits > cells->digits_most) cells->digits_most = digits;
+}
+
+bool ep_cells_are_codes(const ep_column_cells *cells) {
+  enum { SHARE = 20 }; /* one in so many */
+  bool zeros = cells->zeros > 0 &&
+               (cells->digits_least == cells->digits_most || cells->zeros * SHARE >= cells->plain);
+  bool exponents = cells->exponents > 0 && cells->exponents < cells->plain;
+  return cells->points == 0 && (cells->longs > 0 || (!cells->negative && (zeros || exponents)));
+}
+
+bool ep_word_is_code(const char *text, size_t bytes) {
+  ep_column_cells one = {0};
+  double value;
+  if (bytes == 0 || *text < '0' || *text > '9' || !ep_cell_number_read('.', 0, text, bytes, &value))
+    return false;
+  ep_plain_look(&one, text, bytes, value);
+  return one.zeros + one.exponents + one.longs > 0;
+}
+
+int64_t ep_numbers_count(const ep_column_cells *cells, int marks) {
+  int64_t plain = cells->plain;
+  if (ep_marks[marks].decimal == ',') plain -= cells->points;
+  if (ep_marks[marks].decimal == ',' && ep_marks[marks].thousands == '.') plain += cells->threes;
+  return plain + cells->words_read.marks[marks] + cells->words_read.unit[marks];
+}
+
+void ep_column_cells_deinit(ep_column_cells *cells) {
+  ep_word_set_deinit(&cells->words);
+  free(cells->value);
+  cells->value = NULL;
+}

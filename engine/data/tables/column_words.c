@@ -1,0 +1,319 @@
+#include "engine/data/tables/column_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "engine/data/cells/boolean.h"
+#include "engine/data/cells/word_key.h"
+#include "engine/data/tables/column_types.h"
+
+enum { NOTE_BYTES = 384 };
+
+static const char *text_of(const ep_column_cells *cells, uint32_t number) {
+  return cells->words.text + cells->words.entry[number].offset;
+}
+
+static bool is_gap(const ep_word_entry *entry) {
+  return entry->mark >> EP_READS_GAP & 1;
+}
+
+void ep_column_words_count(ep_column_cells *cells) {
+  if (cells->many) return;
+  cells->words_read = (ep_reading_counts){0};
+  for (uint32_t i = 0; i < cells->words.count; i++) {
+    ep_word_entry *entry = &cells->words.entry[i];
+    entry->mark = ep_word_reads(cells, text_of(cells, i), entry->bytes);
+    ep_reads_count(cells, entry->mark, entry->rows, text_of(cells, i), entry->bytes);
+  }
+}
+
+/* Adds to the note of the column. */
+static ep_status __attribute__((format(printf, 3, 4)))
+note_add(ep_column *column, ep_error *error, const char *format, ...) {
+  char note[NOTE_BYTES] = "";
+  if (column->note) snprintf(note, sizeof note, "%s; ", column->note);
+  size_t used = strlen(note);
+  va_list arguments;
+  va_start(arguments, format);
+  int bytes = vsnprintf(note + used, sizeof note - used, format, arguments);
+  va_end(arguments);
+  if (bytes < 0 || used + (size_t)bytes >= sizeof note) return EP_OK; /* no half a character */
+  free(column->note);
+  column->note = strdup(note);
+  return column->note ? EP_OK : ep_fail_memory(error);
+}
+
+/* --- numbers and dates ---------------------------------------------------------------------- */
+
+/* "12 × `n.a.`, 1 × `5 kg`, …": words without a value. */
+static void odd_list(const ep_column_cells *cells, char *out, size_t bytes) {
+  enum { SHOWN = 3 };
+  int shown = 0;
+  out[0] = 0;
+  for (uint32_t i = 0; i < cells->words.count; i++) {
+    const ep_word_entry *entry = &cells->words.entry[i];
+    char word[EP_EXCERPT_BYTES];
+    if (!isnan(cells->value[i]) || is_gap(entry)) continue;
+    size_t used = strlen(out);
+    if (shown++ == SHOWN)
+      snprintf(out + used, bytes - used, ", …");
+    else if (shown <= SHOWN)
+      snprintf(out + used, bytes - used, "%s%lld × `%s`", used ? ", " : "", (long long)entry->rows,
+               ep_excerpt(word, text_of(cells, i), entry->bytes));
+  }
+}
+
+static ep_status values_settle(ep_column *column, ep_column_cells *cells, const ep_dialect *dialect,
+                               ep_error *error) {
+  char list[NOTE_BYTES / 2];
+  for (uint32_t i = 0; i < cells->words.count; i++) {
+    const ep_word_entry *entry = &cells->words.entry[i];
+    if (is_gap(entry) || !ep_column_cell_read(column, cells->kind, dialect, text_of(cells, i),
+                                              entry->bytes, &cells->value[i]))
+      cells->value[i] = NAN;
+  }
+  if (cells->odd == 0) return EP_OK;
+  odd_list(cells, list, sizeof list);
+  return note_add(column, error, "%lld %s; %lld other cell%s taken as missing%s%s",
+                  (long long)(cells->present - cells->words_read.gaps - cells->odd),
+                  cells->kind == EP_CELL_NUMBER ? "numbers" : "dates", (long long)cells->odd,
+                  cells->odd == 1 ? "" : "s", list[0] ? ": " : "", list);
+}
+
+/* --- words for a missing cell --------------------------------------------------------------- */
+
+/* Whether a column of numbers or dates has the word: there it can be nothing else. */
+static bool is_gap_elsewhere(const ep_column_cells *cells, int64_t columns, const char *text,
+                             size_t bytes) {
+  for (int64_t i = 0; i < columns; i++)
+    if (cells[i].kind != EP_CELL_KINDS && cells[i].present > cells[i].words_read.gaps &&
+        cells[i].words_read.gaps > 0 && ep_word_set_find(&cells[i].words, text, bytes) >= 0)
+      return true;
+  return false;
+}
+
+/* Whether most other words are codes of two capital letters, as those of countries: NA, NO, SE. */
+static bool is_country(const ep_column_cells *cells, uint32_t number) {
+  uint32_t others = 0, alike = 0;
+  for (uint32_t i = 0; i < cells->words.count; i++) {
+    const char *text = text_of(cells, i);
+    if (i == number || is_gap(&cells->words.entry[i])) continue;
+    others++;
+    alike += cells->words.entry[i].bytes == 2 && *text >= 'A' && *text <= 'Z' && text[1] >= 'A' &&
+             text[1] <= 'Z';
+  }
+  return cells->words.entry[number].bytes == 2 && others > 0 && alike * 5 >= others * 4;
+}
+
+/* Whether NA, None, - is a word of the column like others. Programs that write None for a missing
+ * cell leave others empty, and a class may have that name; what is missing in a fifth of the cells
+ * is a class, or hides one. Nobody calls a class ?, NaN or null. */
+static bool is_word(const ep_column_cells *cells, int64_t columns, int64_t index, uint32_t number) {
+  const ep_column_cells *own = &cells[index];
+  const ep_word_entry *entry = &own->words.entry[number];
+  const char *text = text_of(own, number);
+  if (own->missing > 0 || is_gap_elsewhere(cells, columns, text, entry->bytes)) return false;
+  bool named = entry->bytes == 4 && memcmp(text, "None", 4) == 0;
+  bool never = *text == '?' || *text == '#' || strncasecmp(text, "nu", 2) == 0 ||
+               (entry->bytes > 2 && strncasecmp(text + entry->bytes - 3, "nan", 3) == 0);
+  bool sign = entry->bytes == 1 && *text == '-' && ep_word_set_find(&own->words, "+", 1) >= 0;
+  return named || sign || is_country(own, number) || (!never && entry->rows * 5 >= own->present);
+}
+
+static ep_status gaps_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
+                             int64_t index, ep_error *error) {
+  ep_column_cells *own = &cells[index];
+  ep_status status = EP_OK;
+  for (uint32_t i = 0; i < own->words.count && status == EP_OK; i++) {
+    ep_word_entry *entry = &own->words.entry[i];
+    char word[EP_EXCERPT_BYTES];
+    if (!is_gap(entry)) continue;
+    ep_excerpt(word, text_of(own, i), entry->bytes);
+    if (is_word(cells, columns, index, i)) {
+      entry->mark &= ~(1u << EP_READS_GAP);
+      status = note_add(&column[index], error,
+                        "%lld × `%s` taken as a word: ?missing= makes it a missing cell",
+                        (long long)entry->rows, word);
+    } else if (!is_gap_elsewhere(cells, columns, text_of(own, i), entry->bytes)) {
+      status = note_add(&column[index], error,
+                        "%lld × `%s` taken as missing: ?missing= without it makes it a word",
+                        (long long)entry->rows, word);
+    }
+  }
+  return status;
+}
+
+/* --- words ---------------------------------------------------------------------------------- */
+
+/* Words of one key. */
+typedef struct {
+  int64_t rows;
+  uint32_t word;   /* the one that most cells have */
+  uint32_t number; /* of the group, as it came */
+} group;
+
+typedef struct {
+  const ep_column_cells *cells;
+  group *group;      /* [count], owned */
+  uint32_t *of_word; /* [words.count], owned: the group of each */
+  uint32_t count;
+} grouping;
+
+static bool is_more_frequent(const ep_column_cells *cells, uint32_t one, uint32_t other) {
+  const ep_word_entry *a = &cells->words.entry[one], *b = &cells->words.entry[other];
+  return a->rows != b->rows ? a->rows > b->rows
+                            : strcmp(text_of(cells, one), text_of(cells, other)) < 0;
+}
+
+static int group_compare(const void *a, const void *b, void *context) {
+  const group *first = a, *second = b;
+  const ep_column_cells *cells = context;
+  const ep_word_entry *one = &cells->words.entry[first->word],
+                      *other = &cells->words.entry[second->word];
+  if (first->rows != second->rows) return first->rows > second->rows ? -1 : 1;
+  size_t bytes = one->bytes < other->bytes ? one->bytes : other->bytes;
+  int order = memcmp(text_of(cells, first->word), text_of(cells, second->word), bytes);
+  return order ? order : (one->bytes > other->bytes) - (one->bytes < other->bytes);
+}
+
+static ep_status words_group(const ep_column_cells *cells, ep_word_compare compare, grouping *out,
+                             ep_error *error) {
+  size_t count = (size_t)cells->words.count + 1;
+  ep_word_set keys = {0};
+  ep_status status = EP_OK;
+  *out = (grouping){.cells = cells,
+                    .group = calloc(count, sizeof *out->group),
+                    .of_word = calloc(count, sizeof *out->of_word)};
+  if (!out->group || !out->of_word) return ep_fail_memory(error);
+  for (uint32_t i = 0; i < cells->words.count && status == EP_OK; i++) {
+    const ep_word_entry *word = &cells->words.entry[i];
+    char key[EP_WORD_KEY_BYTES];
+    size_t bytes;
+    if (is_gap(word)) continue;
+    status = ep_word_key(compare, text_of(cells, i), word->bytes, key, &bytes);
+    if (status != EP_OK) break;
+    const ep_word_entry *entry = ep_word_set_add(&keys, key, bytes, error);
+    if (!entry) status = EP_NO_MEMORY;
+    if (!entry) break;
+    group *its = &out->group[entry->number];
+    bool new = entry->number == out->count;
+    out->count += new;
+    if (new || is_more_frequent(cells, i, its->word)) its->word = i;
+    its->number = entry->number;
+    its->rows += word->rows;
+    out->of_word[i] = entry->number;
+  }
+  ep_word_set_deinit(&keys);
+  return status == EP_NO_MEMORY ? ep_fail_memory(error) : status;
+}
+
+/* The groups in their order become the words; each word's cell is the place of its group. */
+static ep_status groups_take(grouping *from, ep_column_cells *cells, ep_words *out,
+                             ep_error *error) {
+  uint32_t *place = calloc((size_t)from->count + 1, sizeof *place);
+  qsort_r(from->group, from->count, sizeof *from->group, group_compare, cells);
+  *out = (ep_words){.word = calloc((size_t)from->count + 1, sizeof *out->word),
+                    .rows = calloc((size_t)from->count + 1, sizeof *out->rows)};
+  bool ok = place && out->word && out->rows;
+  for (uint32_t i = 0; ok && i < from->count; i++) {
+    const group *its = &from->group[i];
+    place[its->number] = i;
+    out->word[i] = strndup(text_of(cells, its->word), cells->words.entry[its->word].bytes);
+    out->rows[i] = its->rows;
+    ok = out->word[i] != NULL;
+    out->count += ok;
+  }
+  for (uint32_t i = 0; ok && i < cells->words.count; i++)
+    cells->value[i] = is_gap(&cells->words.entry[i]) ? NAN : place[from->of_word[i]];
+  free(place);
+  return ok ? EP_OK : ep_fail_memory(error);
+}
+
+/* All words mean true or false. */
+static bool are_booleans(const ep_column_cells *cells) {
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < cells->words.count; i++) {
+    if (is_gap(&cells->words.entry[i])) continue;
+    if (ep_boolean_meaning(text_of(cells, i), cells->words.entry[i].bytes) < 0) return false;
+    found++;
+  }
+  return found > 0;
+}
+
+static bool are_codes(const ep_column_cells *cells) {
+  for (uint32_t i = 0; i < cells->words.count; i++)
+    if (ep_word_is_code(text_of(cells, i), cells->words.entry[i].bytes)) return true;
+  return false;
+}
+
+/* Numbers are a part of it: why they are words, and what makes them numbers. */
+static ep_status numbers_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
+  int64_t numbers = cells->plain + cells->words_read.numbers;
+  if (column->note || numbers * 2 < cells->present) return EP_OK;
+  return note_add(column, error,
+                  "words: %lld of %lld cells are numbers; \"type\": \"number\" takes the others as "
+                  "missing",
+                  (long long)numbers, (long long)cells->present);
+}
+
+static void text_make(ep_column *column, ep_column_cells *cells, int64_t distinct) {
+  ep_words_deinit(&column->words);
+  column->type = EP_COLUMN_TEXT;
+  column->distinct = distinct;
+  for (uint32_t i = 0; i < cells->words.count; i++)
+    cells->value[i] = is_gap(&cells->words.entry[i]) ? NAN : 0;
+}
+
+static ep_status spellings_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
+  uint32_t words = 0;
+  for (uint32_t i = 0; i < cells->words.count; i++) words += !is_gap(&cells->words.entry[i]);
+  if (words <= column->words.count) return EP_OK;
+  return note_add(column, error, "%u spellings of %lld words, equal by %s", words,
+                  (long long)column->words.count,
+                  column->boolean ? "meaning"
+                  : column->codes ? "Unicode's normal form"
+                                  : "value");
+}
+
+static ep_status category_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
+                                 int64_t index, ep_error *error) {
+  ep_column *own = &column[index];
+  ep_column_cells *words = &cells[index];
+  grouping groups = {0};
+  ep_status status = gaps_settle(column, cells, columns, index, error);
+  own->boolean = are_booleans(words);
+  own->codes = !own->boolean && are_codes(words);
+  ep_word_compare compare = own->boolean ? EP_WORD_BOOLEAN
+                            : own->codes ? EP_WORD_TEXT
+                                         : EP_WORD_VALUE;
+  if (status == EP_OK && words->words.too_long) {
+    text_make(own, words, words->words.count);
+    return numbers_note(own, words, error);
+  }
+  if (status == EP_OK) status = words_group(words, compare, &groups, error);
+  if (status == EP_OK) status = groups_take(&groups, words, &own->words, error);
+  int64_t filled = 0;
+  for (uint32_t i = 0; i < groups.count; i++) filled += groups.group[i].rows;
+  free(groups.group);
+  free(groups.of_word);
+  if (status == EP_OK) status = numbers_note(own, words, error);
+  if (status == EP_OK) status = spellings_note(own, words, error);
+  /* names, numbers of persons: as many words as cells */
+  if (status == EP_OK && own->words.count == filled && filled > EP_LIMIT_IDENTIFIER_ROWS)
+    text_make(own, words, own->words.count);
+  return status;
+}
+
+ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
+                                 int64_t index, const ep_dialect *dialect, ep_error *error) {
+  ep_column_cells *own = &cells[index];
+  own->value = calloc((size_t)own->words.count + 1, sizeof *own->value);
+  if (!own->value) return ep_fail_memory(error);
+  if (own->kind != EP_CELL_KINDS) return values_settle(&column[index], own, dialect, error);
+  if (!own->many) return category_settle(column, cells, columns, index, error);
+  text_make(&column[index], own, EP_LIMIT_CATEGORIES);
+  return numbers_note(&column[index], own, error);
+}
