@@ -210,6 +210,11 @@ typedef enum {
   X(OTHER, "other")              \
   X(ERROR, "error")
 
+/* X(code, JSON name): what is done with windows of a series over a gap in its times. */
+#define EP_WINDOW_GAPS_TABLE(X) \
+  X(CUT, "cut")                 \
+  X(KEEP, "keep")
+
 /* X(code, JSON name): how a number is scaled, by the training rows. standard: (x - mean) /
  * deviation. minmax: (x - min) / (max - min). log1p: sign(x) log(1 + |x|), then standard. */
 #define EP_COLUMN_SCALE_TABLE(X) \
@@ -295,6 +300,7 @@ typedef enum {
 #define EP_WORD_FILL(code, ...) EP_FILL_##code,
 #define EP_WORD_CATEGORY(code, ...) EP_CATEGORY_##code,
 #define EP_WORD_UNKNOWN_WORD(code, ...) EP_UNKNOWN_WORD_##code,
+#define EP_WORD_WINDOW_GAPS(code, ...) EP_WINDOW_GAPS_##code,
 #define EP_WORD_COLUMN_SCALE(code, ...) EP_COLUMN_SCALE_##code,
 #define EP_WORD_STATE(code, ...) EP_STATE_##code,
 #define EP_WORD_EVENT(code, ...) EP_EVENT_##code,
@@ -315,6 +321,7 @@ EP_WORDS(EP_COLUMN_AS_TABLE, COLUMN_AS, column_as)
 EP_WORDS(EP_FILL_TABLE, FILL, fill)
 EP_WORDS(EP_CATEGORY_TABLE, CATEGORY, category)
 EP_WORDS(EP_UNKNOWN_WORD_TABLE, UNKNOWN_WORD, unknown_word)
+EP_WORDS(EP_WINDOW_GAPS_TABLE, WINDOW_GAPS, window_gaps)
 EP_WORDS(EP_COLUMN_SCALE_TABLE, COLUMN_SCALE, column_scale)
 EP_WORDS(EP_STATE_TABLE, STATE, state)
 EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)

@@ -11,6 +11,7 @@
 
 #include <sodium.h>
 
+#include "api/base_path.h"
 #include "api/endpoint.h"
 #include "api/hash/sha256.h"
 #include "api/spec/spec.h"
@@ -305,6 +306,7 @@ int main(int argc, char **argv) {
   if (config.check || config.rescue) return folder_work(&config);
   if (sodium_init() < 0) return failure_log("libsodium does not start", &error);
   ep_curves_init(&curves);
+  ep_base_path_set(config.base_path);
   server.config = &config;
   server.curves = &curves;
   server.held.limit_bytes = ep_budget_http_bytes(config.http_bytes_max);

@@ -16,8 +16,11 @@ typedef struct {
 } column_reader;
 
 static ep_status cell_refuse(const column_reader *reader, int64_t row, ep_error *error) {
-  return ep_fail(error, EP_MALFORMED, "value %lld of \"%.128s\" (from 0) is none of %s's",
-                 (long long)row, reader->input.name, reader->input.type);
+  if (!reader->text) return ep_tensor_value_refuse(reader->input.name, reader->type, row, error);
+  return ep_fail(error, EP_MALFORMED,
+                 "value %lld of the input \"%.128s\" (from 0) is not of " EP_INFERENCE_TEXT
+                 ": texts in UTF-8",
+                 (long long)row, reader->input.name);
 }
 
 static ep_status column_check(column_reader *reader, ep_inference_request *out, ep_error *error) {
@@ -29,8 +32,9 @@ static ep_status column_check(column_reader *reader, ep_inference_request *out, 
   reader->text = strcmp(input->type, EP_INFERENCE_TEXT) == 0;
   if (!reader->text && type < 0)
     return ep_fail(error, EP_MALFORMED,
-                   "datatype \"%s\" is not taken: BYTES, FP32, FP64, UINT8, INT32 and INT64 are",
-                   input->type);
+                   "the datatype \"%s\" of the input \"%.128s\" is not taken: " EP_TENSOR_TAKEN
+                   " are",
+                   input->type, input->name);
   if (!reader->text) reader->type = (ep_tensor_type)type;
   if (shape->dimensions < 1 || shape->dimensions > 2 || shape->shape[0] != shape->count)
     return ep_fail(error, EP_MALFORMED, "\"shape\" of the column \"%.128s\" must be [rows]",
@@ -58,10 +62,16 @@ static ep_status cell_put(const column_reader *reader, ep_inference_request *out
 
 static ep_status number_put(const column_reader *reader, ep_inference_request *out, int64_t row,
                             double number, ep_error *error) {
-  if (!isnan(number) && !ep_tensor_value_fits(reader->type, number))
+  json_t *cell = NULL;
+  const ep_tensor_kind kind = ep_tensor_type_kind(reader->type);
+  if (isnan(number))
+    cell = json_null();
+  else if (!ep_tensor_value_take(reader->type, &number))
     return cell_refuse(reader, row, error);
-  if (reader->type == EP_TENSOR_FP32) number = (float)number;
-  json_t *cell = isnan(number) ? json_null() : json_real(number);
+  else if (kind == EP_TENSOR_BOOLEAN)
+    cell = json_boolean(number != 0);
+  else
+    cell = kind == EP_TENSOR_FLOAT ? json_real(number) : json_integer((json_int_t)number);
   return cell ? cell_put(reader, out, row, cell, error) : ep_fail_memory(error);
 }
 
@@ -86,6 +96,8 @@ static ep_status data_read(const column_reader *reader, ep_inference_request *ou
       status = cell_put(reader, out, i, json_incref(cell), error);
     else if (!reader->text && json_is_number(cell))
       status = number_put(reader, out, i, json_number_value(cell), error);
+    else if (!reader->text && reader->type == EP_TENSOR_BOOL && json_is_boolean(cell))
+      status = number_put(reader, out, i, json_is_true(cell), error);
     else
       status = cell_refuse(reader, i, error);
   }

@@ -171,8 +171,8 @@ static ep_status input_take(const ep_model *model, const ep_inference_input *inp
   int known = ep_tensor_type_from_name(input->type);
   if (known < 0)
     return ep_fail(error, EP_MALFORMED,
-                   "datatype \"%s\" is not taken: FP32, FP64, UINT8, INT32 and INT64 are",
-                   input->type);
+                   "the datatype \"%s\" of the input \"%s\" is not taken: " EP_TENSOR_TAKEN " are",
+                   input->type, input->name);
   ep_status status = shape_check(model, &shape, error);
   if (status != EP_OK) return status;
   shape.type = (ep_tensor_type)known;

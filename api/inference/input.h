@@ -5,8 +5,6 @@
 #include "api/inference/slice.h"
 #include "api/inference/tensor.h"
 
-#define EP_INFERENCE_TEXT "BYTES" /* the datatype of texts */
-
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 2]; /* cut where it is longer than any column's */
   char type[64];                      /* "datatype", cut */

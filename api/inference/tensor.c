@@ -11,10 +11,11 @@
 typedef struct {
   const char *name;
   size_t bytes;
+  ep_tensor_kind kind;
 } tensor_type;
 
 static const tensor_type types[EP_TENSOR_COUNT] = {
-#define TENSOR_ROW(code, name, bytes) {name, bytes},
+#define TENSOR_ROW(code, name, bytes, kind) {name, bytes, EP_TENSOR_##kind},
     EP_TENSOR_TABLE(TENSOR_ROW)
 #undef TENSOR_ROW
 };
@@ -33,22 +34,55 @@ int ep_tensor_type_from_name(const char *name) {
   return -1;
 }
 
-bool ep_tensor_value_fits(ep_tensor_type type, double value) {
-  bool whole = trunc(value) == value;
-  switch (type) {
-  case EP_TENSOR_FP32: return isfinite((float)value);
-  case EP_TENSOR_FP64: return isfinite(value);
-  case EP_TENSOR_UINT8: return whole && value >= 0 && value <= UINT8_MAX;
-  case EP_TENSOR_INT32: return whole && value >= INT32_MIN && value <= INT32_MAX;
-  case EP_TENSOR_INT64: return whole && value >= -0x1p63 && value < 0x1p63;
-  case EP_TENSOR_COUNT: break;
+ep_tensor_kind ep_tensor_type_kind(ep_tensor_type type) {
+  return types[type].kind;
+}
+
+/* The nearest number of half precision (IEEE 754 binary16), of two the even one. */
+static double half_round(double value) {
+  enum { DIGITS = 10, EXPONENT_MIN = -14 };
+  if (value == 0 || !isfinite(value)) return value;
+  int exponent = ilogb(value);
+  if (exponent < EXPONENT_MIN) exponent = EXPONENT_MIN;
+  double rounded = ldexp(rint(ldexp(value, DIGITS - exponent)), exponent - DIGITS);
+  return fabs(rounded) > 65504 ? copysign(INFINITY, value) : rounded;
+}
+
+static double half_read(uint32_t bits) {
+  int exponent = (int)(bits >> 10 & 31);
+  double fraction = bits & 1023;
+  double size = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
+                : exponent == 0 ? ldexp(fraction, -24)
+                                : ldexp(fraction + 1024, exponent - 25);
+  return bits >> 15 ? -size : size;
+}
+
+bool ep_tensor_value_take(ep_tensor_type type, double *value) {
+  const tensor_type *of = &types[type];
+  int bits = (int)of->bytes * 8;
+  if (type == EP_TENSOR_FP16) *value = half_round(*value);
+  if (type == EP_TENSOR_FP32) *value = (float)*value;
+  if (of->kind == EP_TENSOR_FLOAT) return isfinite(*value);
+  if (trunc(*value) != *value || fabs(*value) >= 0x1p53) return false;
+  switch (of->kind) {
+  case EP_TENSOR_BOOLEAN: return *value == 0 || *value == 1;
+  case EP_TENSOR_UNSIGNED: return *value >= 0 && *value < ldexp(1, bits);
+  default: return *value >= -ldexp(1, bits - 1) && *value < ldexp(1, bits - 1);
   }
-  return false;
+}
+
+ep_status ep_tensor_value_refuse(const char *input, ep_tensor_type type, int64_t index,
+                                 ep_error *error) {
+  const char *reason = types[type].bytes == 8 && types[type].kind != EP_TENSOR_FLOAT
+                           ? ", or is beyond 2^53 - 1, where whole numbers are not exact: send "
+                             "identifiers as " EP_INFERENCE_TEXT
+                           : "";
+  return ep_fail(error, EP_MALFORMED, "value %lld of the input \"%.128s\" (from 0) is not of %s%s",
+                 (long long)index, input, types[type].name, reason);
 }
 
 static ep_status value_refuse(const ep_tensor_shape *shape, int64_t index, ep_error *error) {
-  return ep_fail(error, EP_MALFORMED, "number %lld of \"%s\" (from 0) is none of %s's",
-                 (long long)index, EP_INFERENCE_INPUT, types[shape->type].name);
+  return ep_tensor_value_refuse(EP_INFERENCE_INPUT, shape->type, index, error);
 }
 
 /* The text as far as it is read. */
@@ -61,12 +95,19 @@ typedef struct {
   ep_error *error;
 } data_reader;
 
+/* true and false are taken for BOOL alone. */
+static bool value_scan(data_reader *reader, double *value) {
+  char first = ep_scan_peek(&reader->scanner);
+  *value = first == 't';
+  if (first != 't' && first != 'f') return ep_scan_number(&reader->scanner, value);
+  return reader->shape->type == EP_TENSOR_BOOL &&
+         ep_scan_word(&reader->scanner, first == 't' ? "true" : "false");
+}
+
 static ep_status number_read(data_reader *reader) {
   double value;
-  if (!ep_scan_number(&reader->scanner, &value) ||
-      !ep_tensor_value_fits(reader->shape->type, value))
+  if (!value_scan(reader, &value) || !ep_tensor_value_take(reader->shape->type, &value))
     return value_refuse(reader->shape, reader->used, reader->error);
-  if (reader->shape->type == EP_TENSOR_FP32) value = (float)value;
   reader->x[reader->used++] = value;
   return EP_OK;
 }
@@ -116,16 +157,17 @@ static uint64_t little_endian_read(const unsigned char *bytes, size_t count) {
 double ep_tensor_element(ep_tensor_type type, const void *bytes) {
   uint64_t bits = little_endian_read(bytes, types[type].bytes);
   uint32_t low = (uint32_t)bits;
+  int unused = 64 - (int)types[type].bytes * 8;
   float single;
   double value;
   switch (type) {
+  case EP_TENSOR_FP16: return half_read(low);
   case EP_TENSOR_FP32: memcpy(&single, &low, sizeof single); return single;
   case EP_TENSOR_FP64: memcpy(&value, &bits, sizeof value); return value;
-  case EP_TENSOR_INT32: return (int32_t)low;
-  case EP_TENSOR_INT64: return (double)(int64_t)bits;
-  case EP_TENSOR_UINT8:
-  case EP_TENSOR_COUNT: break;
+  default: break;
   }
+  /* the sign moves to the top, and back with its copies */
+  if (types[type].kind == EP_TENSOR_SIGNED) return (double)((int64_t)(bits << unused) >> unused);
   return (double)bits;
 }
 
@@ -157,7 +199,7 @@ ep_status ep_tensor_read_bytes(const ep_tensor_shape *shape, const void *bytes, 
   }
   for (int64_t i = 0; i < shape->count; i++, at += types[shape->type].bytes) {
     x[i] = ep_tensor_element(shape->type, at);
-    if (!isfinite(x[i])) return value_refuse(shape, i, error);
+    if (!ep_tensor_value_take(shape->type, &x[i])) return value_refuse(shape, i, error);
   }
   return EP_OK;
 }

@@ -7,18 +7,18 @@
 #include <stdint.h>
 
 #include "api/limits.h"
+#include "api/responses/model.h"
 #include "api/status.h"
 
-/* X(code, name, bytes of an element) */
-#define EP_TENSOR_TABLE(X) \
-  X(FP32, "FP32", 4)       \
-  X(FP64, "FP64", 8)       \
-  X(UINT8, "UINT8", 1)     \
-  X(INT32, "INT32", 4)     \
-  X(INT64, "INT64", 8)
+typedef enum {
+  EP_TENSOR_BOOLEAN,
+  EP_TENSOR_UNSIGNED,
+  EP_TENSOR_SIGNED,
+  EP_TENSOR_FLOAT
+} ep_tensor_kind;
 
 typedef enum {
-#define EP_TENSOR_ENUM(code, name, bytes) EP_TENSOR_##code,
+#define EP_TENSOR_ENUM(code, name, bytes, kind) EP_TENSOR_##code,
   EP_TENSOR_TABLE(EP_TENSOR_ENUM)
 #undef EP_TENSOR_ENUM
       EP_TENSOR_COUNT
@@ -32,15 +32,22 @@ typedef struct {
   int64_t count; /* numbers in all, within EP_LIMIT_PREDICT_BYTES as float64 */
 } ep_tensor_shape;
 
-/* Numbers of a tensor, checked against its type. x: [shape->count], written. text: JSON, flat or
- * nested as the shape says. bytes: little-endian. EP_MALFORMED names the place. */
+/* Numbers of a tensor, checked against its type. x: [shape->count], written; of BOOL 0 and 1. text:
+ * JSON, flat or nested as the shape says. bytes: little-endian. EP_MALFORMED names the place. */
 ep_status ep_tensor_read_json(const ep_tensor_shape *shape, const char *text, size_t text_bytes,
                               double *x, ep_error *error);
 ep_status ep_tensor_read_bytes(const ep_tensor_shape *shape, const void *bytes, double *x,
                                ep_error *error);
-/* Whether JSON's number is one of the type's; FP32 takes those that round to a finite one. */
-bool ep_tensor_value_fits(ep_tensor_type type, double value);
-/* bytes: [ep_tensor_element_bytes], little-endian; it may be no number. */
+/* Whether *value is one of the type's; FP16 and FP32 take those that round to a finite one, which
+ * is written. Whole numbers beyond ±(2^53 - 1) are refused: a double may have merged them with
+ * their neighbours. */
+bool ep_tensor_value_take(ep_tensor_type type, double *value);
+/* EP_MALFORMED: value `index` of the input is not one of the type's. */
+ep_status ep_tensor_value_refuse(const char *input, ep_tensor_type type, int64_t index,
+                                 ep_error *error);
+ep_tensor_kind ep_tensor_type_kind(ep_tensor_type type);
+/* bytes: [ep_tensor_element_bytes], little-endian. The result may not be finite, and of BOOL
+ * neither 0 nor 1. */
 double ep_tensor_element(ep_tensor_type type, const void *bytes);
 size_t ep_tensor_element_bytes(ep_tensor_type type);
 const char *ep_tensor_type_name(ep_tensor_type type);

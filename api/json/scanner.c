@@ -19,6 +19,77 @@ bool ep_scan_word(ep_scanner *scanner, const char *word) {
   return true;
 }
 
+/* Four hexadecimal digits; -1 where there are none. */
+static int hex_read(const char *at, const char *end) {
+  int value = 0;
+  if (end - at < 4) return -1;
+  for (int i = 0; i < 4; i++) {
+    char c = at[i];
+    int digit = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
+    if (digit < 0) return -1;
+    value = 16 * value + digit;
+  }
+  return value;
+}
+
+/* Writes the character as UTF-8; returns what comes after it. */
+static char *character_write(char *out, unsigned code) {
+  if (code < 0x80) {
+    *out++ = (char)code;
+  } else if (code < 0x800) {
+    *out++ = (char)(0xC0 | code >> 6);
+    *out++ = (char)(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    *out++ = (char)(0xE0 | code >> 12);
+    *out++ = (char)(0x80 | (code >> 6 & 0x3F));
+    *out++ = (char)(0x80 | (code & 0x3F));
+  } else {
+    *out++ = (char)(0xF0 | code >> 18);
+    *out++ = (char)(0x80 | (code >> 12 & 0x3F));
+    *out++ = (char)(0x80 | (code >> 6 & 0x3F));
+    *out++ = (char)(0x80 | (code & 0x3F));
+  }
+  return out;
+}
+
+/* \u0041, \ud83d\ude00, from behind the u. Returns what comes after; NULL where it is none. */
+static const char *unicode_read(const char *at, const char *end, char **out) {
+  int code = hex_read(at, end), low = -1;
+  if (code < 0) return NULL;
+  at += 4;
+  if (code >= 0xD800 && code < 0xDC00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u')
+    low = hex_read(at + 2, end);
+  bool pair = low >= 0xDC00 && low < 0xE000;
+  if (!pair && code >= 0xD800 && code < 0xE000) return NULL; /* half of a character */
+  if (pair) code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+  *out = character_write(*out, (unsigned)code);
+  return pair ? at + 6 : at;
+}
+
+const char *ep_scan_escape(const char *at, const char *end, char **out) {
+  static const char letters[] = "\"\\/bfnrt", characters[] = "\"\\/\b\f\n\r\t";
+  if (at == end) return NULL;
+  if (*at == 'u') return unicode_read(at + 1, end, out);
+  const char *letter = *at ? strchr(letters, *at) : NULL;
+  if (!letter) return NULL;
+  *(*out)++ = characters[letter - letters];
+  return at + 1;
+}
+
+/* Takes an escape, from behind the backslash, into [*used, text_bytes - 1). */
+static bool escape_take(ep_scanner *scanner, char *text, size_t *used, size_t text_bytes) {
+  char character[EP_SCAN_ESCAPE_BYTES], *end = character;
+  const char *next = ep_scan_escape(scanner->at, scanner->end, &end);
+  if (!next) return false;
+  if (text_bytes > 1 && end > character && !*character) return false; /* a text ends there */
+  scanner->at = next;
+  for (const char *c = character; c < end && *used + 1 < text_bytes; c++) text[(*used)++] = *c;
+  return true;
+}
+
 bool ep_scan_string(ep_scanner *scanner, char *text, size_t text_bytes) {
   if (!ep_scan_token(scanner, '"')) return false;
   size_t used = 0;
@@ -29,11 +100,10 @@ bool ep_scan_string(ep_scanner *scanner, char *text, size_t text_bytes) {
       return true;
     }
     if ((unsigned char)c < 0x20) return false;
-    if (used + 1 < text_bytes) text[used++] = c;
     if (c == '\\') {
-      if (scanner->at == scanner->end) return false;
-      if (used + 1 < text_bytes) text[used++] = *scanner->at;
-      scanner->at++;
+      if (!escape_take(scanner, text, &used, text_bytes)) return false;
+    } else if (used + 1 < text_bytes) {
+      text[used++] = c;
     }
   }
   return false;
@@ -105,4 +175,15 @@ static bool skip_value(ep_scanner *scanner, int depth) {
 
 bool ep_scan_skip(ep_scanner *scanner) {
   return skip_value(scanner, EP_LIMIT_JSON_DEPTH);
+}
+
+bool ep_scan_member(ep_scanner *scanner, const char *key) {
+  char found[64];
+  if (!ep_scan_token(scanner, '{') || ep_scan_peek(scanner) == '}') return false;
+  do {
+    if (!ep_scan_string(scanner, found, sizeof found) || !ep_scan_token(scanner, ':')) return false;
+    if (strcmp(found, key) == 0) return true;
+    if (!ep_scan_skip(scanner)) return false;
+  } while (ep_scan_token(scanner, ','));
+  return false;
 }

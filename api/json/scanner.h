@@ -1,6 +1,6 @@
 /* scanner.h: reads JSON straight through, without a tree, where a tree would cost too much: lines
- * of events, rows to predict. Strict (RFC 8259) but for this: escapes in strings are passed over,
- * not decoded, because only plain names are looked for. */
+ * of events, rows to predict, one member of a stored text. Strict (RFC 8259), but for UTF-8, which
+ * is not looked at. */
 #ifndef EP_API_JSON_SCANNER_H
 #define EP_API_JSON_SCANNER_H
 
@@ -32,7 +32,7 @@ static inline bool ep_scan_token(ep_scanner *scanner, char token) {
 }
 /* Takes a byte order mark, with which a text may begin. */
 void ep_scan_mark(ep_scanner *scanner);
-/* A string's bytes between the quotes, cut to text_bytes - 1. */
+/* A string, its escapes decoded, cut to text_bytes - 1. */
 bool ep_scan_string(ep_scanner *scanner, char *text, size_t text_bytes);
 /* A number of at most EP_SCAN_NUMBER_BYTES; infinite when it is too large for a double. */
 bool ep_scan_number(ep_scanner *scanner, double *out);
@@ -40,7 +40,14 @@ bool ep_scan_number(ep_scanner *scanner, double *out);
 bool ep_scan_word(ep_scanner *scanner, const char *word);
 /* Any value, nested at most EP_LIMIT_JSON_DEPTH deep. */
 bool ep_scan_skip(ep_scanner *scanner);
+/* Moves into an object, to the value of its member `key`, which has at most 62 bytes. False: it has
+ * no such member, or is not an object. */
+bool ep_scan_member(ep_scanner *scanner, const char *key);
+/* An escape that begins at `at`, behind its backslash: writes its character as UTF-8 to *out, which
+ * has EP_SCAN_ESCAPE_BYTES left and moves on. Returns what comes after it; NULL: it is no escape.
+ */
+const char *ep_scan_escape(const char *at, const char *end, char **out);
 
-enum { EP_SCAN_NUMBER_BYTES = 127 };
+enum { EP_SCAN_NUMBER_BYTES = 127, EP_SCAN_ESCAPE_BYTES = 4 };
 
 #endif

@@ -2,12 +2,14 @@
 
 #include <stdio.h>
 
+#include "api/base_path.h"
 #include "api/json/writer.h"
 #include "api/limits.h"
 
 static void checkpoint_write(ep_writer *writer, const char *job, const ep_checkpoint_view *row) {
-  char url[128];
-  snprintf(url, sizeof url, "/v1/jobs/%.64s/checkpoints/%lld/weights", job, (long long)row->step);
+  char url[EP_BASE_PATH_BYTES + 128];
+  snprintf(url, sizeof url, "%s/v1/jobs/%.64s/checkpoints/%lld/weights", ep_base_path(), job,
+           (long long)row->step);
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "object", "checkpoint");
   ep_writer_member_string(writer, "job", job);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base_path.h"
 #include "api/json/fields.h"
 #include "api/json/json.h"
 #include "api/json/writer.h"
@@ -124,8 +125,8 @@ static void outputs_write(ep_writer *writer, const ep_model *model) {
 }
 
 static void model_write(ep_writer *writer, const ep_model *model) {
-  char path[64 + EP_LIMIT_NAME_BYTES];
-  snprintf(path, sizeof path, "/v2/models/%s/infer", model->name);
+  char path[EP_BASE_PATH_BYTES + 64 + EP_LIMIT_NAME_BYTES];
+  snprintf(path, sizeof path, "%s/v2/models/%s/infer", ep_base_path(), model->name);
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "object", "model");
   ep_writer_member_string(writer, "name", model->name);
@@ -164,6 +165,20 @@ char *ep_models_format(const ep_model *models, int64_t count) {
   return ep_writer_take(&writer);
 }
 
+/* All that every input may come as; an input's own "datatype" is the usual one. */
+static void datatypes_write(ep_writer *writer) {
+  static const char *const NAMES[] = {
+#define TENSOR_NAME(code, name, bytes, kind) name,
+      EP_TENSOR_TABLE(TENSOR_NAME)
+#undef TENSOR_NAME
+          EP_INFERENCE_TEXT};
+  ep_writer_member_open(writer, "parameters", '{');
+  ep_writer_member_open(writer, "datatypes", '[');
+  for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) ep_writer_string(writer, NAMES[i]);
+  ep_writer_close(writer, ']');
+  ep_writer_close(writer, '}');
+}
+
 char *ep_model_metadata_format(const ep_model *model, const ep_model_column *column,
                                int64_t columns, int64_t classes, bool class_names) {
   ep_writer writer;
@@ -174,14 +189,15 @@ char *ep_model_metadata_format(const ep_model *model, const ep_model_column *col
   ep_writer_string(&writer, EP_INFERENCE_VERSION);
   ep_writer_close(&writer, ']');
   ep_writer_member_string(&writer, "platform", "epochd");
+  datatypes_write(&writer);
   ep_writer_member_open(&writer, "inputs", '[');
   if (columns == 0) input_write(&writer, model);
   for (int64_t i = 0; i < columns; i++)
-    tensor_write(&writer, column[i].name, column[i].text ? "BYTES" : "FP64", NULL, 0);
+    tensor_write(&writer, column[i].name, column[i].text ? EP_INFERENCE_TEXT : "FP64", NULL, 0);
   ep_writer_close(&writer, ']');
   ep_writer_member_open(&writer, "outputs", '[');
   outputs_write(&writer, model);
-  if (class_names) output_write(&writer, EP_INFERENCE_CLASS_NAME, "BYTES", NULL);
+  if (class_names) output_write(&writer, EP_INFERENCE_CLASS_NAME, EP_INFERENCE_TEXT, NULL);
   if (classes > 0) output_write(&writer, EP_INFERENCE_PROBABILITIES, "FP32", &classes);
   ep_writer_close(&writer, ']');
   ep_writer_close(&writer, '}');

@@ -65,6 +65,27 @@ ep_status ep_model_request_parse(const char *text, size_t bytes, ep_model_reques
 #define EP_INFERENCE_INPUT "x"
 #define EP_INFERENCE_VERSION "1" /* a name has one version: what was published last */
 
+/* The datatypes of tensors: X(code, name, bytes of an element, kind) */
+#define EP_TENSOR_TABLE(X)         \
+  X(BOOL, "BOOL", 1, BOOLEAN)      \
+  X(UINT8, "UINT8", 1, UNSIGNED)   \
+  X(UINT16, "UINT16", 2, UNSIGNED) \
+  X(UINT32, "UINT32", 4, UNSIGNED) \
+  X(UINT64, "UINT64", 8, UNSIGNED) \
+  X(INT8, "INT8", 1, SIGNED)       \
+  X(INT16, "INT16", 2, SIGNED)     \
+  X(INT32, "INT32", 4, SIGNED)     \
+  X(INT64, "INT64", 8, SIGNED)     \
+  X(FP16, "FP16", 2, FLOAT)        \
+  X(FP32, "FP32", 4, FLOAT)        \
+  X(FP64, "FP64", 8, FLOAT)
+
+#define EP_INFERENCE_TEXT "BYTES" /* the datatype of texts */
+
+/* "BOOL, UINT8, …, BYTES": all that is taken, for messages. */
+#define EP_TENSOR_LISTED(code, name, bytes, kind) name ", "
+#define EP_TENSOR_TAKEN EP_TENSOR_TABLE(EP_TENSOR_LISTED) EP_INFERENCE_TEXT
+
 typedef enum {
   EP_INFERENCE_PREDICTIONS, /* FP32 [rows, outputs] */
   EP_INFERENCE_CLASS,       /* INT64 [rows]; of a classifier; -1 where no output is a number */

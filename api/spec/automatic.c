@@ -70,15 +70,9 @@ static bool is_compared(const json_t *job) {
          (keep && strcmp(keep, "best") == 0);
 }
 
-ep_status ep_automatic_read(const char *text, size_t bytes, const char *member, bool *asked,
-                            ep_automatic_job *out, ep_problem *problem) {
-  static const char word[] = "\"" EP_AUTOMATIC "\"";
-  ep_error error;
-  *out = (ep_automatic_job){0};
-  *asked = false;
-  if (!memmem(text, bytes, word, sizeof word - 1)) return EP_OK;
-  if (ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &out->root, &error) != EP_OK) return EP_OK;
-  out->job = member ? json_object_get(out->root, member) : out->root;
+ep_status ep_automatic_read(json_t *request, const char *member, bool *asked, ep_automatic_job *out,
+                            ep_problem *problem) {
+  *out = (ep_automatic_job){.job = member ? json_object_get(request, member) : request};
   const json_t *model = json_object_get(out->job, "model");
   const json_t *loss = json_object_get(out->job, "loss");
   out->model = is_auto(model);
@@ -111,19 +105,15 @@ static bool fields_fill(json_t *job, const json_t *chosen) {
   return filled;
 }
 
-ep_status ep_automatic_fill(ep_automatic_job *job, const char *chosen, char **text,
-                            ep_problem *problem) {
+ep_status ep_automatic_fill(ep_automatic_job *job, const char *chosen, ep_problem *problem) {
   json_error_t fault;
-  *text = NULL;
   json_t *fields = ep_json_read(chosen, strlen(chosen), 0, &fault);
   bool filled = fields && fields_fill(job->job, fields);
   json_decref(fields);
-  if (filled) *text = ep_json_write(job->root, JSON_COMPACT | JSON_REAL_PRECISION(17));
-  return *text ? EP_OK : ep_problem_fail_memory(problem);
+  return filled ? EP_OK : ep_problem_fail_memory(problem);
 }
 
 void ep_automatic_deinit(ep_automatic_job *job) {
   ep_job_spec_destroy(job->spec);
-  json_decref(job->root);
   *job = (ep_automatic_job){0};
 }

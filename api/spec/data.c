@@ -1,4 +1,5 @@
 /* data.c: fields of "data" that are no plain values. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +7,23 @@
 #include "api/json/json.h"
 #include "api/spec/tables.h"
 
+/* An index in decimal, as earlier versions stored it. */
+static bool index_parse(const char *text, int64_t *index) {
+  char *end;
+  const char *digits = *text == '-' ? text + 1 : text;
+  if (*digits < '0' || *digits > '9') return false;
+  errno = 0;
+  *index = strtoll(text, &end, 10);
+  return errno == 0 && *end == 0;
+}
+
 void ep_target_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                     void *base) {
   (void)field;
   ep_data_spec *data = base;
-  data->has_target = false;
+  data->target_by = EP_TARGET_LAST;
   data->target[0] = 0;
   if (!value) return;
-  int64_t index;
   if (json_is_string(value)) {
     size_t bytes = json_string_length(value);
     if (bytes == 0 || bytes > EP_LIMIT_NAME_BYTES) {
@@ -21,21 +31,24 @@ void ep_target_read(ep_field_reader *reader, const ep_field *field, const json_t
       return;
     }
     memcpy(data->target, json_string_value(value), bytes + 1);
-  } else if (ep_json_integer(value, &index) && index >= -EP_LIMIT_COLUMNS &&
-             index < EP_LIMIT_COLUMNS) {
-    snprintf(data->target, sizeof data->target, "%lld", (long long)index);
+    bool either = reader->stored && index_parse(data->target, &data->target_index);
+    data->target_by = either ? EP_TARGET_EITHER : EP_TARGET_NAME;
+  } else if (ep_json_integer(value, &data->target_index) &&
+             data->target_index >= -EP_LIMIT_COLUMNS && data->target_index < EP_LIMIT_COLUMNS) {
+    data->target_by = EP_TARGET_INDEX;
   } else {
     ep_field_reader_fail(reader, "must be a column's name or its index from -%d to %d",
                          EP_LIMIT_COLUMNS, EP_LIMIT_COLUMNS - 1);
-    return;
   }
-  data->has_target = true;
 }
 
 void ep_target_write(ep_writer *writer, const ep_field *field, const void *base) {
   (void)field;
   const ep_data_spec *data = base;
-  ep_writer_string(writer, data->has_target ? data->target : NULL);
+  if (data->target_by == EP_TARGET_INDEX)
+    ep_writer_integer(writer, data->target_index);
+  else
+    ep_writer_string(writer, data->target_by == EP_TARGET_LAST ? NULL : data->target);
 }
 
 void ep_positive_read(ep_field_reader *reader, const ep_field *field, const json_t *value,

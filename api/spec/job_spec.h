@@ -13,6 +13,14 @@
 
 typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
 
+/* How "data.target" says which column it is. */
+typedef enum {
+  EP_TARGET_LAST,  /* not at all: the last column of a table, or the data's own y */
+  EP_TARGET_INDEX, /* a JSON number */
+  EP_TARGET_NAME,  /* a JSON string */
+  EP_TARGET_EITHER /* digits that an earlier version stored: a name, else the index */
+} ep_target_by;
+
 /* "data.columns": what is said of one column of a table, or of all whose names match. */
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* a column's, or a glob; a column without a name has its
@@ -45,6 +53,7 @@ typedef struct {
                                           Default 1 */
   char group[EP_LIMIT_NAME_BYTES + 1]; /* rows of one word of this column are a series; "" = not
                                           given: all rows are one */
+  ep_window_gaps gaps; /* of a series with a time: windows over gaps are left out. Default "cut" */
 } ep_window_spec;
 
 /* Where rows come from, and how they are split and scaled before training. */
@@ -59,9 +68,10 @@ typedef struct {
   double *inline_x;        /* source inline: [inline_rows, inline_columns], row-major, owned */
   double *inline_y;        /* [inline_rows, inline_targets], owned */
   int64_t inline_rows, inline_columns, inline_targets;
-  bool has_target; /* false: the last column of a table, or the data's own y */
-  char target[EP_LIMIT_NAME_BYTES +
-              1]; /* a column's name, or its index in decimal ("-1" is the last) */
+  ep_target_by target_by; /* Default EP_TARGET_LAST */
+  int64_t target_index;   /* of INDEX and EITHER: from 0, or -1, the last, and before it */
+  char target[EP_LIMIT_NAME_BYTES + 1]; /* of NAME and EITHER; a column without a name has its index
+                                           for one */
   char positive[EP_LIMIT_WORD_BYTES + 1]; /* of a target of two classes: the word of the positive
                                              one, which is class 1; "" = not given (null). epochd
                                              fills it in where the target has words; without it the
@@ -157,7 +167,8 @@ typedef struct {
   double min_lr;         /* plateau. Default 0 */
   ep_metric metric;      /* plateau: of the validation split. Default loss */
   int64_t warmup_epochs; /* any type but one_cycle: lr rises linearly, step by step, over so many
-                            epochs from warmup_factor * lr to what the schedule says. Default 0 */
+                            epochs from warmup_factor * lr, which is before the first step, to what
+                            the schedule says, which the last of them has. Default 0 */
   double warmup_factor;  /* Default 0 */
 } ep_schedule_spec;
 

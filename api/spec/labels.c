@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/json/json.h"
+#include "api/json/scanner.h"
 #include "api/spec/spec.h"
 #include "api/spec/tables.h"
 #include "api/visibility.h"
@@ -82,49 +83,18 @@ ep_status ep_visibility_patch_parse(const char *text, size_t bytes, ep_labels *o
   return patch_parse(text, bytes, &ep_visibility_table, "visibility", out, problem);
 }
 
-/* The end of the JSON string that begins at `at`; NULL when it has none. */
-static const char *string_end(const char *at) {
-  for (at++; *at && *at != '"'; at++)
-    if (*at == '\\' && at[1]) at++;
-  return *at ? at + 1 : NULL;
-}
-
-/* The end of the value at `at`: the comma or bracket after it; NULL when there is none. */
-static const char *value_end(const char *at) {
-  for (int depth = 0; *at; at++) {
-    if (*at == '"') {
-      at = string_end(at);
-      if (!at) return NULL;
-      at--;
-    } else if (depth == 0 && (*at == ',' || *at == '}')) {
-      return at;
-    } else if (*at == '{' || *at == '[') {
-      depth++;
-    } else if (*at == '}' || *at == ']') {
-      depth--;
-    }
-  }
-  return NULL;
-}
-
-/* Whether the member that begins at `at` has that key, which has no escapes. */
-static bool is_member(const char *at, const char *key) {
-  size_t bytes = strlen(key);
-  return strncmp(at + 1, key, bytes) == 0 && at[1 + bytes] == '"';
-}
-
-/* Writes the member [at, end) as it is, or with its new value. */
-static void member_write(ep_writer *writer, const char *at, const char *end,
+/* Writes the member `key`, whose text is [at, end), as it is, or with its new value. */
+static void member_write(ep_writer *writer, const char *key, const char *at, const char *end,
                          const ep_labels *labels) {
-  if (labels->has_name && is_member(at, "name")) {
+  if (labels->has_name && strcmp(key, "name") == 0) {
     ep_writer_member_string(writer, "name", labels->name);
-  } else if (labels->has_tags && is_member(at, "tags")) {
+  } else if (labels->has_tags && strcmp(key, "tags") == 0) {
     ep_writer_member_raw(writer, "tags", labels->tags);
-  } else if (labels->has_priority && is_member(at, "priority")) {
+  } else if (labels->has_priority && strcmp(key, "priority") == 0) {
     ep_writer_member_integer(writer, "priority", labels->priority);
-  } else if (labels->has_pinned && is_member(at, "pinned")) {
+  } else if (labels->has_pinned && strcmp(key, "pinned") == 0) {
     ep_writer_member_boolean(writer, "pinned", labels->pinned);
-  } else if (labels->has_visibility && is_member(at, "visibility")) {
+  } else if (labels->has_visibility && strcmp(key, "visibility") == 0) {
     ep_writer_member_string(writer, "visibility", ep_visibility_name(labels->private));
   } else {
     if (writer->count > 1) ep_writer_bytes(writer, ",", 1);
@@ -134,17 +104,20 @@ static void member_write(ep_writer *writer, const char *at, const char *end,
 
 ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out, ep_error *error) {
   ep_writer writer;
-  bool whole = spec[0] == '{', pinned = false, visibility = false;
+  ep_scanner scanner = {spec, spec + strlen(spec)};
+  bool whole = ep_scan_token(&scanner, '{'), pinned = false, visibility = false;
   ep_writer_init(&writer, SPEC_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  for (const char *at = spec + whole; whole && *at != '}';) {
-    const char *end = *at == '"' ? value_end(at) : NULL;
-    whole = end != NULL;
+  while (whole && ep_scan_peek(&scanner) != '}') {
+    char key[64];
+    const char *at = scanner.at;
+    whole = ep_scan_string(&scanner, key, sizeof key) && ep_scan_token(&scanner, ':') &&
+            ep_scan_skip(&scanner);
     if (!whole) break;
-    member_write(&writer, at, end, labels);
-    pinned = pinned || is_member(at, "pinned");
-    visibility = visibility || is_member(at, "visibility");
-    at = *end == ',' ? end + 1 : end;
+    member_write(&writer, key, at, scanner.at, labels);
+    pinned = pinned || strcmp(key, "pinned") == 0;
+    visibility = visibility || strcmp(key, "visibility") == 0;
+    whole = ep_scan_token(&scanner, ',') || ep_scan_peek(&scanner) == '}';
   }
   if (labels->has_pinned && !pinned) /* a spec of an earlier release */
     ep_writer_member_boolean(&writer, "pinned", labels->pinned);

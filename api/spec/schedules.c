@@ -70,8 +70,10 @@ static const ep_field warmup_rows[] = {
      .offset = AT(warmup_epochs),
      .min = 0,
      .max = (double)EP_LIMIT_EPOCHS,
-     .doc = "epochs in which it rises step by step to what the schedule says"},
-    EP_ROW_REAL("warmup_factor", warmup_factor, "from this part of it", 0, 1, 0, EP_ROW_PLAIN),
+     .doc = "epochs in which it rises step by step to what the schedule says; epoch 1 of n ends "
+            "1/n of the way"},
+    EP_ROW_REAL("warmup_factor", warmup_factor,
+                "from this part of it, which is before the first step", 0, 1, 0, EP_ROW_PLAIN),
 };
 #undef AT
 static const ep_field_table warmup_table = EP_FIELD_TABLE(warmup_rows, NULL);

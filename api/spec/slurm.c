@@ -2,11 +2,9 @@
 #include "api/spec/slurm.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "api/json/json.h"
 #include "api/spec/tables.h"
 
 bool ep_slurm_device_accepts(const char *text) {
@@ -113,23 +111,4 @@ bool ep_slurm_given(const void *spec) {
   const ep_slurm_spec *slurm = &((const ep_job_spec *)spec)->slurm;
   return slurm->time[0] || slurm->account[0] || slurm->qos[0] || slurm->gres[0] ||
          slurm->constraint[0] || slurm->nodes > 0;
-}
-
-ep_slurm_spec *ep_slurm_spec_read(const char *spec) {
-  json_t *root = NULL;
-  if (!strstr(spec, "\"slurm\":{")) return NULL; /* as most have none */
-  if (ep_json_load(spec, strlen(spec), EP_LIMIT_FRAME_BYTES, &root, NULL) != EP_OK) return NULL;
-  const json_t *job = json_object_get(root, "job"); /* of a sweep */
-  const json_t *object = json_object_get(job ? job : root, "slurm");
-  ep_slurm_spec *out = json_is_object(object) ? calloc(1, sizeof *out) : NULL;
-  if (out) {
-    ep_json_get_text(object, "time", out->time, sizeof out->time);
-    ep_json_get_text(object, "account", out->account, sizeof out->account);
-    ep_json_get_text(object, "qos", out->qos, sizeof out->qos);
-    ep_json_get_text(object, "gres", out->gres, sizeof out->gres);
-    ep_json_get_text(object, "constraint", out->constraint, sizeof out->constraint);
-    ep_json_get_integer(object, "nodes", 0, EP_LIMIT_RANKS, &out->nodes);
-  }
-  json_decref(root);
-  return out;
 }

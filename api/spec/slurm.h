@@ -19,8 +19,4 @@ bool ep_kubernetes_device_accepts(const char *text);
 
 /* Whether any of "slurm" is given. spec: an ep_job_spec. */
 bool ep_slurm_given(const void *spec);
-/* "slurm" alone of a stored text of a job's or a sweep's. NULL: it has none, or memory is short.
- * The caller owns it (free). */
-ep_slurm_spec *ep_slurm_spec_read(const char *spec);
-
 #endif

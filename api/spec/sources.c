@@ -89,6 +89,13 @@ static const ep_field window_rows[] = {
      .doc = "a category, which is no feature then: the rows of each word of it are a series; all "
             "rows are one unless given",
      .schema = COLUMN_NAME_SCHEMA},
+    {.key = "gaps",
+     .kind = EP_FIELD_WORD,
+     .offset = AT(window.gaps),
+     .words = &ep_window_gaps_words,
+     .doc = "with `time`: cut: examples over a gap, a repeated time or a much shorter step than "
+            "usual are "
+            "left out; keep: examples count rows, whatever their times"},
 };
 static const ep_field_table window_table = EP_FIELD_TABLE(window_rows, NULL);
 
@@ -111,9 +118,10 @@ static const ep_field data_rows[] = {
      .nullable = true,
      .read = ep_target_read,
      .write = ep_target_write,
-     .form = "a column's name or index",
+     .form = "a column's name (a string) or index (a number)",
      .text_fallback = "null",
-     .doc = "the column to predict: its name or its index, -1 is the last; the last unless given",
+     .doc = "the column to predict: a string is its name, a number its index from 0, and -1 is the "
+            "last; the last unless given",
      .schema = EP_JSON({
        "oneOf" : [
          {"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_NAME_BYTES},
@@ -235,7 +243,7 @@ static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
    .form = "an object of names or globs, see below",                                              \
    .text_fallback = "{}",                                                                         \
    .doc = "of a table: how columns become features, where that is not by their type; an exact "   \
-          "name goes before a glob",                                                              \
+          "name goes before a glob, and the name of a column is no glob",                         \
    .schema = EP_JSON({                                                                            \
      "type" : "object",                                                                           \
      "additionalProperties" : {"$ref" : "#/components/schemas/ColumnRule"},                       \

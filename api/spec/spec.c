@@ -110,16 +110,30 @@ ep_status ep_job_spec_read(ep_field_reader *reader, const json_t *root, ep_job_s
   return EP_OK;
 }
 
+ep_status ep_spec_request_parse(const char *text, size_t bytes, json_t **out, ep_problem *problem) {
+  ep_error error;
+  if (ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, out, &error) == EP_OK) return EP_OK;
+  return ep_problem_set(problem, error.status, "%s", error.message);
+}
+
+bool ep_spec_request_names_files(const json_t *request) {
+  const json_t *job = json_object_get(request, "job"); /* of a sweep */
+  return json_object_get(json_object_get(job ? job : request, "data"), "path") != NULL;
+}
+
+ep_status ep_job_request_read(const json_t *request, bool stored, ep_job_spec **out,
+                              ep_problem *problem) {
+  ep_field_reader reader = {.problem = problem, .stored = stored};
+  return ep_job_spec_read(&reader, request, out);
+}
+
 static ep_status text_parse(const char *text, size_t bytes, bool stored, ep_job_spec **out,
                             ep_problem *problem) {
   assert(problem);
   *out = NULL;
   json_t *root;
-  ep_error error;
-  if (ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &root, &error) != EP_OK)
-    return ep_problem_set(problem, error.status, "%s", error.message);
-  ep_field_reader reader = {.problem = problem, .stored = stored};
-  ep_status status = ep_job_spec_read(&reader, root, out);
+  if (ep_spec_request_parse(text, bytes, &root, problem) != EP_OK) return problem->status;
+  ep_status status = ep_job_request_read(root, stored, out, problem);
   json_decref(root);
   return status;
 }

@@ -10,6 +10,18 @@
 #include "api/json/problem.h"
 #include "api/spec/job_spec.h"
 
+struct json_t; /* jansson's */
+
+/* A request that submits a job or a sweep, as a tree: parsed once, whoever asks what of it.
+ * EP_MALFORMED when it is not JSON, or has a key twice. The caller owns *out (json_decref). */
+ep_status ep_spec_request_parse(const char *text, size_t bytes, struct json_t **out,
+                                ep_problem *problem);
+/* Whether its data are files that a path names, which may have to be read whole. */
+bool ep_spec_request_names_files(const struct json_t *request);
+/* The job that it is, as ep_job_spec_parse reads one; stored: as ep_job_spec_load. */
+ep_status ep_job_request_read(const struct json_t *request, bool stored, ep_job_spec **out,
+                              ep_problem *problem);
+
 /* Parses JSON text into *out, defaults filled in. On failure *out is NULL and *problem lists every
  * field at fault (EP_MALFORMED when it is not JSON at all, EP_INVALID otherwise). Unknown fields
  * are errors, with the nearest known name in the message. The caller owns *out:
@@ -17,7 +29,7 @@
 ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out, ep_problem *problem);
 
 /* The same of a spec that was stored, by an earlier version perhaps: its name and its tags may have
- * characters that do not show, which are refused since. */
+ * characters that do not show, which are refused since, and its target an index in quotes. */
 ep_status ep_job_spec_load(const char *text, size_t bytes, ep_job_spec **out, ep_problem *problem);
 
 /* The whole spec as JSON text, all defaults filled in; parsing it again gives the same spec.

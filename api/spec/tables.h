@@ -39,7 +39,8 @@ extern const ep_field_table ep_slurm_table;
 /* words.c: the vocabularies of fields that hold a word. */
 extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,
     ep_init_words, ep_generator_words, ep_precision_words, ep_column_as_words, ep_fill_words,
-    ep_category_words, ep_unknown_word_words, ep_column_scale_words, ep_webhook_words;
+    ep_category_words, ep_unknown_word_words, ep_column_scale_words, ep_webhook_words,
+    ep_window_gaps_words;
 
 /* accepts.c: which texts a field takes: `accepts` of its row. */
 bool ep_device_accepts(const char *text);   /* "auto", "cpu", "cuda", "cuda:N", "slurm:NAME" */

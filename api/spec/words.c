@@ -17,3 +17,5 @@ const ep_field_words ep_unknown_word_words =
     WORDS(unknown_word, UNKNOWN_WORD, "treatment of unknown words", NULL);
 const ep_field_words ep_category_words = WORDS(category, CATEGORY, "encoding", NULL);
 const ep_field_words ep_column_scale_words = WORDS(column_scale, COLUMN_SCALE, "scale", NULL);
+const ep_field_words ep_window_gaps_words =
+    WORDS(window_gaps, WINDOW_GAPS, "treatment of gaps", NULL);

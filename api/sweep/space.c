@@ -255,7 +255,7 @@ static void base_make(ep_field_reader *reader, ep_sweep_spec *sweep, const doubl
                       ep_problem *problem) {
   const char *at;
   *problem = (ep_problem){0};
-  ep_field_reader inner = {.problem = problem};
+  ep_field_reader inner = {.problem = problem, .stored = sweep->stored};
   json_t *tree = ep_sweep_job_tree(sweep, point, -1, &at);
   if (!tree && at) fault_add(reader, sweep, at, "the job has no place for this field");
   if (!tree && !at) ep_field_reader_fail_memory(reader);

@@ -303,6 +303,7 @@ ep_status ep_sweep_spec_read(ep_field_reader *reader, const json_t *root, bool s
   } else if (!json_is_object(root)) {
     ep_field_reader_fail(reader, "a sweep is a JSON object, not %s", ep_json_type_name(root));
   } else {
+    sweep->stored = stored;
     ep_fields_read(reader, &ep_sweep_table, NULL, root, sweep);
     if (reader->status == EP_OK) ep_axes_make(reader, sweep);
     if (reader->status == EP_OK) ep_sweep_jobs_check(reader, sweep, stored);
@@ -315,6 +316,11 @@ ep_status ep_sweep_spec_read(ep_field_reader *reader, const json_t *root, bool s
   }
   *out = sweep;
   return EP_OK;
+}
+
+ep_status ep_sweep_request_read(const json_t *request, ep_sweep_spec **out, ep_problem *problem) {
+  ep_field_reader reader = {.problem = problem};
+  return ep_sweep_spec_read(&reader, request, false, out);
 }
 
 static ep_status text_parse(const char *text, size_t bytes, bool stored, ep_sweep_spec **out,

@@ -52,6 +52,7 @@ typedef struct {
   bool exclusive;          /* one training at a time, and no other job meanwhile */
   int64_t warm_up;         /* trainings before each that counts. Default 0 */
   int device_axis;         /* the axis that is /device; -1 = none */
+  bool stored;             /* it was read from a store: its jobs are, as ep_job_spec_load's */
   double max_seconds;      /* of training, after which the sweep ends. Default 0 = none */
   ep_parts_spec parts;     /* of each trial */
   int64_t asha_min_epochs; /* Default max(1, epochs / factor^3) */
@@ -64,6 +65,9 @@ typedef struct {
  * with that value. The caller owns *out: ep_sweep_spec_destroy. */
 ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **out,
                               ep_problem *problem);
+/* The same of a request that was parsed (api/spec/spec.h). */
+ep_status ep_sweep_request_read(const struct json_t *request, ep_sweep_spec **out,
+                                ep_problem *problem);
 /* The same of a text that ep_sweep_spec_format wrote: its values are not checked again. */
 ep_status ep_sweep_spec_load(const char *text, size_t bytes, ep_sweep_spec **out,
                              ep_problem *problem);

@@ -143,7 +143,7 @@ ep_status ep_sweep_trial_make(const ep_sweep_spec *sweep, const double *point, i
   *out = NULL;
   json_t *tree = ep_sweep_job_tree(sweep, point, part, &at);
   if (!tree) return ep_problem_fail_memory(problem);
-  ep_field_reader reader = {.problem = problem};
+  ep_field_reader reader = {.problem = problem, .stored = sweep->stored};
   ep_status status = ep_job_spec_read(&reader, tree, out);
   json_decref(tree);
   return status;

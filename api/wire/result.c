@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base_path.h"
 #include "api/executor_name.h"
 #include "api/json/json.h"
 #include "api/json/memory.h"
+#include "api/json/scanner.h"
 #include "api/limits.h"
 
 /* Three matrices and their metrics; a result goes through a frame. Names of classes are left out of
@@ -69,8 +71,8 @@ void ep_weights_write_reference(ep_writer *writer, const ep_job_result *result, 
     ep_writer_null(writer);
     return;
   }
-  char url[96];
-  snprintf(url, sizeof url, "/v1/jobs/%.64s/weights", job ? job : "");
+  char url[EP_BASE_PATH_BYTES + 96];
+  snprintf(url, sizeof url, "%s/v1/jobs/%.64s/weights", ep_base_path(), job ? job : "");
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "url", url);
   ep_writer_member_string(writer, "sha256", result->weights_sha256);
@@ -206,14 +208,11 @@ const char *ep_result_line_next(const char *lines, char out[EP_MESSAGE_BYTES]) {
   return lines + bytes + (lines[bytes] != 0);
 }
 
-/* A quotation mark within a text is escaped, so that the key is found nowhere else. */
 void ep_job_result_weights_sha256(const char *text, char sha256[EP_SHA256_HEX_BYTES]) {
-  static const char key[] = "\"weights_sha256\":\"";
-  const char *found = strstr(text, key);
-  size_t bytes = found ? strcspn(found + sizeof key - 1, "\"") : 0;
-  if (bytes >= EP_SHA256_HEX_BYTES) bytes = 0;
-  if (bytes > 0) memcpy(sha256, found + sizeof key - 1, bytes);
-  sha256[bytes] = 0;
+  ep_scanner result = {text, text + strlen(text)};
+  if (!ep_scan_member(&result, "weights_sha256") ||
+      !ep_scan_string(&result, sha256, EP_SHA256_HEX_BYTES))
+    sha256[0] = 0;
 }
 
 void ep_job_result_deinit(ep_job_result *result) {

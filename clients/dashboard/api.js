@@ -1,6 +1,7 @@
 // api.js: requests to the daemon. Every request goes through send(), which adds the token, throws
 // problem details as errors, and opens the token's dialog where a token is missing.
 
+import { readAlone, readShared } from "./streams.js";
 import { askToken } from "./token.js";
 import { setConnection } from "./shell.js";
 
@@ -56,13 +57,16 @@ export function problem(status, text) {
   return new ApiError(status, `The daemon answered ${status}.`, "");
 }
 
-// The response of any success or 304; throws ApiError. A 401 opens the dialog for the token and repeats the request.
-export async function send(path, { method = "GET", headers = {}, body, signal, cache = "no-store" } = {}) {
+// A path of the daemon from the page, which a proxy may have below a path of its own.
+export const addressOf = (path) => `.${path}`;
+
+// The response of any success or 304; throws ApiError. read: instead of fetch. A 401 opens the dialog for the token and repeats the request.
+export async function send(path, { method = "GET", headers = {}, body, signal, cache = "no-store", read = fetch } = {}) {
   for (;;) {
     const sent = token();
     let response;
     try {
-      response = await fetch(path, { method, body, signal, cache, headers: { ...headers, ...authorization() } });
+      response = await read(addressOf(path), { method, body, signal, cache, headers: { ...headers, ...authorization() } });
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new ApiError(0, "The daemon does not answer.", "The daemon does not answer.");
@@ -191,22 +195,37 @@ export function poll(path, onData, { signal, interval = 2000, onError } = {}) {
   return { refresh, move };
 }
 
-// Calls onLine(object) for each event of a stream, in order, until it ends. The Content-Type tells SSE
-// from NDJSON. Empty lines and comments are heartbeats.
-export async function stream(path, onLine, { signal, headers } = {}) {
-  const response = await send(path, { signal, headers: { Accept: "application/x-ndjson", ...headers } });
-  if (!response.body) return;
-  const sse = (response.headers.get("Content-Type") ?? "").startsWith("text/event-stream");
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
+// A signal that aborts with `signal`, and when the page is hidden. end() forgets both.
+function whileSeen(signal) {
+  const seen = new AbortController();
+  const end = () => seen.abort(signal?.reason);
+  if (signal?.aborted) end();
+  signal?.addEventListener("abort", end, { once: true, signal: seen.signal });
+  document.addEventListener("visibilitychange", () => document.hidden && end(), { signal: seen.signal });
+  return { signal: seen.signal, end };
+}
+
+// Calls onEvent(object) for each event after number `after`, in order, until the stream ends; follow: also for those to come.
+// path: of events, with a query. A hidden page reads nothing, and goes on where it was.
+export async function stream(path, onEvent, { signal, after = 0, follow = true } = {}) {
+  const onLine = (line) => {
+    const event = JSON.parse(line);
+    after = event.seq;
+    onEvent(event);
+  };
+  const shares = follow && "SharedWorker" in globalThis;
+  const read = (url, init) =>
+    shares ? readShared(new URL(url, document.baseURI).href, { ...init, after }, onLine) : readAlone(url, { ...init, after, follow }, onLine);
   for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop();
-    for (const line of lines) {
-      const json = sse ? (line.startsWith("data:") ? line.slice(5) : "") : line;
-      if (json.trim()) onLine(JSON.parse(json));
+    await visible(signal);
+    const seen = whileSeen(signal);
+    try {
+      await send(path, { signal: seen.signal, headers: { Accept: "application/x-ndjson" }, read });
+      return;
+    } catch (error) {
+      if (signal?.aborted || !seen.signal.aborted) throw error;
+    } finally {
+      seen.end();
     }
   }
 }
@@ -228,7 +247,7 @@ export async function upload(path, file, { signal, onProgress } = {}) {
 function put(path, file, signal, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("PUT", path);
+    request.open("PUT", addressOf(path));
     for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.upload.onprogress = (event) => onProgress?.(event.loaded, event.lengthComputable ? event.total : file.size);

@@ -13,8 +13,8 @@ let charts = 0; // count, for ids
 const dashes = [null, [8, 4], [2, 3], [10, 3, 2, 3]];
 
 function styles() {
-  if (document.querySelector('link[href="/assets/uplot.css"]')) return;
-  document.head.append(h("link", { rel: "stylesheet", href: "/assets/uplot.css" }));
+  if (document.querySelector('link[href="assets/uplot.css"]')) return;
+  document.head.append(h("link", { rel: "stylesheet", href: "assets/uplot.css" }));
 }
 
 // A curve in a sentence: {label, x, y} -> "Training loss: 1000 points, …".

@@ -84,29 +84,41 @@ export function firstJob(dataset, target, types) {
   return { name: dataset.name, data, model: "auto" };
 }
 
-// "a*c" as a glob, of * and ? alone.
-function fits(pattern, name) {
+// The index of the target; -1 where there is none. A number is an index. A string is a name, or digits that an earlier
+// version stored for an index.
+export function targetIndex(columns, data) {
+  const target = data.target ?? -1;
+  if (typeof target === "string") {
+    const named = columns.findIndex(({ name }) => name === target);
+    if (named >= 0 || !/^-?\d+$/.test(target)) return named;
+  }
+  const index = Number(target);
+  return index < 0 ? columns.length + index : index;
+}
+
+// Whether a pattern means the column: its name; what is the name of no column is a glob, of * and ? alone.
+function fits(pattern, name, names) {
+  if (names.includes(pattern)) return pattern === name;
   const source = pattern.replace(/[\\^$.|+()[\]{}]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
   return new RegExp(`^${source}$`, "s").test(name);
 }
 
 // What a column is in a job of this data: an exact name goes before a glob.
-function typeIn(column, name, data) {
+function typeIn(column, name, data, names) {
   const rules = data.columns ?? {};
-  const rule = rules[name] ?? rules[Object.keys(rules).find((pattern) => fits(pattern, name))];
+  const rule = rules[name] ?? rules[Object.keys(rules).find((pattern) => fits(pattern, name, names))];
   return !rule?.type || rule.type === "auto" ? column.type : rule.type;
 }
 
 // The columns that a job of this data asks for, to predict: [{column, index}], each of the type that it has there.
 export function featureColumns(columns, data) {
-  const targets = [data.target ?? -1].flat();
-  const isTarget = (name, i) => targets.some((one) => one === name || one === i || one + columns.length === i);
-  const typed = columns.map((column, index) => ({ column: { ...column, type: typeIn(column, columnName(column, index), data) }, index }));
+  const target = targetIndex(columns, data), names = columns.map(columnName);
+  const typed = columns.map((column, index) => ({ column: { ...column, type: typeIn(column, names[index], data, names) }, index }));
   return typed.filter(({ column, index }) => {
-    const name = columnName(column, index);
-    if (column.type === "text" || column.type === "ignore" || isTarget(name, index)) return false;
-    if (data.features?.length && !data.features.some((pattern) => fits(pattern, name))) return false;
-    return !(data.exclude ?? []).some((pattern) => fits(pattern, name));
+    const name = names[index];
+    if (column.type === "text" || column.type === "ignore" || index === target) return false;
+    if (data.features?.length && !data.features.some((pattern) => fits(pattern, name, names))) return false;
+    return !(data.exclude ?? []).some((pattern) => fits(pattern, name, names));
   });
 }
 

@@ -1,7 +1,8 @@
 // main.js: the hash router, the navigation and the theme. Start reading here.
 //
 // The page has no framework and no build step beyond embedding: plain ES modules below /assets/, under
-// "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:".
+// "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:",
+// and may lie below any path: its addresses are relative.
 // So no inline script, no style attribute in HTML (element.style.width = "…" by CSSOM is fine), no
 // innerHTML with text from the daemon.
 //
@@ -22,7 +23,8 @@
 //                                                ETag: onData only when something changed; waits longer
 //                                                after errors, rests while the page is hidden. Returns
 //                                                {refresh(), move(path)}
-//   stream(path, onLine, {signal})               an event stream, NDJSON or SSE, line by line; resolves at its end
+//   stream(path, onEvent, {signal, after, follow})   a job's events, over a connection that all tabs share (streams.js), while the page
+//                                                is seen; resolves at its end
 //   upload(path, file, {signal, onProgress}), download(path, name, {signal})
 //   ApiError {status, title, detail, errors: [{pointer, detail}]}; its message is for the user.
 //   A 401 opens the dialog for the token and repeats the request.

@@ -24,7 +24,7 @@
   X(INTEGER, created_us)                                                                  \
   X(REAL, train_seconds)   /* spent in training so far */                                 \
   X(REAL, loss)            /* of the last whole epoch; NaN = none */                      \
-  X(REAL, epoch_loss)      /* sum of the running epoch's batch losses */                  \
+  X(REAL, epoch_loss)      /* sum of the running epoch's losses, full batches count 1 */  \
   X(INTEGER, epoch_errors) /* misclassified targets of the running epoch */               \
   X(REAL, best)            /* early stopping: the metric's least value, its epoch, … */ \
   X(INTEGER, best_epoch)                                                                  \

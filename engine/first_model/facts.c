@@ -117,7 +117,11 @@ static void shape_take(const ep_data_shape *shape, ep_model_facts *out) {
   out->test = out->test && shape->test_rows == 0;
   out->validated = shape->validation_rows > 0;
   out->validation = out->validation && !out->validated;
-  out->bytes = shape->x_type == EP_X_UINT8;
+  bool deep = shape->x_deep && out->row.height * out->row.width > 1 && shape->x_min < shape->x_max;
+  out->pixels = shape->x_type == EP_X_UINT8 || deep;
+  if (!deep) return;
+  out->least = shape->x_min;
+  out->most = shape->x_max;
 }
 
 static ep_status target_check(const ep_data_shape *shape, const ep_column *target,

@@ -189,10 +189,12 @@ static void columns_write(ep_writer *writer, const ep_model_facts *facts) {
   ep_writer_close(writer, ']');
 }
 
-/* Bytes from 0 to 255 become -2 to 2. */
-static void bytes_write(ep_writer *writer) {
+/* Bytes from 0 to 255, or 16 bits from the least to the most, become -2 to 2. */
+static void pixels_write(ep_writer *writer, const ep_model_facts *facts) {
+  double range = facts->most - facts->least, least = range > 0 ? facts->least / range : 0;
+  if (range > 0) ep_writer_member_number(writer, "scale", 1 / range);
   ep_writer_member_open(writer, "normalize", '{');
-  ep_writer_member_number(writer, "mean", 0.5);
+  ep_writer_member_number(writer, "mean", least + 0.5);
   ep_writer_member_number(writer, "std", 0.25);
   ep_writer_close(writer, '}');
 }
@@ -206,8 +208,8 @@ static void data_write(ep_writer *writer, const choice *made) {
   if (facts->classes > 0 && classifier && (made->test || made->validation) && !facts->ordered)
     ep_writer_member_boolean(writer, "stratify", true);
   if (facts->table) columns_write(writer, facts);
-  if (facts->columns && facts->bytes) bytes_write(writer);
-  bool x = facts->columns && !facts->table && !facts->bytes;
+  if (facts->columns && facts->pixels) pixels_write(writer, facts);
+  bool x = facts->columns && !facts->table && !facts->pixels;
   ep_writer_member_open(writer, "standardize", '[');
   if (x) ep_writer_string(writer, "x");
   if (!classifier) ep_writer_string(writer, "y");

@@ -25,7 +25,8 @@ typedef struct {
   bool validated;                           /* there is a validation split anyway */
   bool compared;                            /* and there has to be one */
   bool table;                               /* x is open, and its columns are those of a table, */
-  bool bytes;                               /* or bytes; else numbers apart from y */
+  bool pixels;                              /* or bytes, or pictures of 16 bits; else numbers */
+  double least, most;                       /* of 16 bits; both 0: of bytes */
   bool columns;                             /* x is open */
   char (*exclude)[EP_LIMIT_NAME_BYTES + 1]; /* [exclude_count]: columns to leave out, owned */
   int64_t exclude_count;

@@ -10,6 +10,17 @@
 #include "api/wire/frame.h"
 #include "kernels/program.h"
 
+/* Steps in time of a series (data->window) that are not its usual one (engine/data/prepare/gaps.h),
+ * and the windows that are left out for them. Zeros: no time is given, or gaps are kept. */
+typedef struct {
+  bool dates;                    /* times are seconds since 1970, else numbers */
+  int64_t steps;                 /* from row to row, in all series */
+  int64_t gaps, repeated, close; /* of these, too long, of 0, and too short */
+  double after, missing;         /* the longest gap: the last time before it, and what is missing */
+  bool uneven;                   /* there is no usual step, and no window is left out */
+  int64_t windows, left_out;     /* of all splits */
+} ep_series_gaps;
+
 /* What is known of a job's rows without reading them all (engine/data/datasets/dataset.h makes it).
  */
 typedef struct {
@@ -23,13 +34,15 @@ typedef struct {
   bool test_unlabelled;     /* test rows have no targets: they are predicted, and not measured */
   int64_t target_missing;   /* rows without a target: they are none */
   int64_t dropped_rows;     /* others, without a cell in a column whose gaps drop rows */
-  int64_t target_words;     /* of a target that is a category: its classes; else 0 */
+  ep_series_gaps series_gaps;
+  int64_t target_words;          /* of a target that is a category: its classes; else 0 */
   double target_min, target_max; /* over all rows */
   ep_shape row;        /* of x as it is stored: [C, H, W], or a vector's [features, 1, 1]; zeros: a
                           vector. The spec's data.shape goes before it */
   ep_x_type x_type;    /* bytes only for data of bytes that is neither standardized nor embedded */
   double x_min, x_max; /* over all rows */
   bool x_integer;
+  bool x_deep;  /* x is stored as 16 bits a value, as pictures of 16 bits a channel are */
   bool one_hot; /* y has a column a class; a loss that takes classes sees 1 column of
                    target_columns classes */
 } ep_data_shape;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "engine/checkpoints/list.h"
+#include "engine/training/report.h"
 
 enum {
   SLOTS = 2,      /* that take turns: one is whole while the other is written */
@@ -42,7 +43,7 @@ static void numbers_take(const ep_trainer *t, ep_checkpoint *out) {
   out->epochs = t->job->spec->epochs;
   out->created_us = utc_us();
   out->train_seconds = t->seconds;
-  out->loss = out->epoch > 0 ? t->last_epoch_loss / (double)t->steps_per_epoch : NAN;
+  out->loss = out->epoch > 0 ? t->last_epoch_loss : NAN;
   out->epoch_loss = t->epoch_loss;
   out->epoch_errors = t->epoch_errors;
   out->best = t->early_stopping.best;
@@ -56,7 +57,7 @@ static void numbers_take(const ep_trainer *t, ep_checkpoint *out) {
 static void numbers_give(ep_trainer *t, const ep_checkpoint *from) {
   t->step = from->step;
   t->seconds = from->train_seconds;
-  t->last_epoch_loss = from->loss * (double)from->steps_per_epoch;
+  t->last_epoch_loss = from->loss;
   t->epoch_loss = from->epoch_loss;
   t->epoch_errors = from->epoch_errors;
   t->early_stopping.best = from->best;
@@ -172,6 +173,7 @@ ep_status ep_checkpoint_resume(ep_trainer *t, ep_error *error) {
   ep_status status = t->job->job_folder ? own_resume(t, error) : EP_OK;
   if (status == EP_OK && t->resumed.step < 0 && t->job->spec->init_optimizer)
     status = other_continue(t, error);
+  if (status == EP_OK) ep_epoch_weigh(t);
   return status;
 }
 

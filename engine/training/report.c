@@ -5,6 +5,7 @@
 
 #include "engine/training/layers.h"
 #include "engine/training/results.h"
+#include "kernels/random.h"
 
 static bool epoch_is_reported(const ep_trainer *t, int64_t epoch) {
   const ep_job_spec *spec = t->job->spec;
@@ -111,13 +112,41 @@ ep_status ep_epoch_report(ep_trainer *t, int64_t epoch, double loss, double seco
   return EP_OK;
 }
 
-/* How far the present epoch is, with the mean loss of its batches so far. */
+/* What the batch of a step counts in the mean over its epoch's rows: its rows, or the weights of
+ * their classes, by batch_size. */
+static double batch_weight(const ep_trainer *t, int64_t step) {
+  const ep_program *program = &t->plan->program;
+  int64_t batch = step % t->steps_per_epoch, rows = ep_program_batch_rows(program, batch);
+  if (!program->class_weights) return (double)rows / (double)program->batch_size;
+  const int32_t *classes = ep_prepared_targets(&t->data, EP_SPLIT_TRAIN);
+  const bool shuffles = ep_program_shuffles(program);
+  ep_permutation order;
+  double sum = 0;
+  if (shuffles)
+    order =
+        ep_permutation_make(program->seed, EP_RANDOM_SHUFFLE, (uint64_t)(step / t->steps_per_epoch),
+                            (uint64_t)program->train_rows);
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t row = batch * program->batch_size + i;
+    sum +=
+        program->class_weights[classes[shuffles ? ep_permutation_at(&order, (uint32_t)row) : row]];
+  }
+  return sum / (double)program->batch_size;
+}
+
+void ep_epoch_weigh(ep_trainer *t) {
+  t->epoch_weight = 0;
+  for (int64_t step = t->step - t->step % t->steps_per_epoch; step < t->step; step++)
+    t->epoch_weight += batch_weight(t, step);
+}
+
+/* How far the present epoch is, with the mean loss of its rows so far. */
 static void batch_report(const ep_trainer *t, int64_t batch, double seconds) {
   ep_progress_record record = {.kind = EP_PROGRESS_BATCH,
                                .epoch = t->step / t->steps_per_epoch + 1,
                                .batch = batch,
                                .batches = t->steps_per_epoch,
-                               .loss = t->epoch_loss / (double)batch,
+                               .loss = t->epoch_loss / t->epoch_weight,
                                .error = NAN,
                                .validation_loss = NAN,
                                .validation_error = NAN,
@@ -129,7 +158,9 @@ static void batch_report(const ep_trainer *t, int64_t batch, double seconds) {
 ep_status ep_losses_report(ep_trainer *t, int64_t steps, int64_t segment, double seconds,
                            ep_error *error) {
   for (int64_t i = 0; i < steps; i++) {
-    t->epoch_loss += t->loss[i];
+    double weight = batch_weight(t, t->step);
+    t->epoch_loss += weight * t->loss[i];
+    t->epoch_weight += weight;
     t->epoch_errors += t->errors[i];
     t->step++;
     double elapsed = t->seconds + seconds * (double)(i + 1) / (double)segment;
@@ -137,14 +168,15 @@ ep_status ep_losses_report(ep_trainer *t, int64_t steps, int64_t segment, double
     if (batch != 0 && between > 0 && batch % between == 0) batch_report(t, batch, elapsed);
     if (batch != 0) continue;
     int64_t epoch = t->step / t->steps_per_epoch;
-    double mean = t->epoch_loss / (double)t->steps_per_epoch;
+    double mean = t->epoch_loss / t->epoch_weight;
     course_follow(&t->course, epoch, mean);
     if (epoch_is_reported(t, epoch)) {
       ep_status status = ep_epoch_report(t, epoch, mean, elapsed, error);
       if (status != EP_OK) return status;
     }
-    t->last_epoch_loss = t->epoch_loss;
+    t->last_epoch_loss = mean;
     t->epoch_loss = 0;
+    t->epoch_weight = 0;
     t->epoch_errors = 0;
   }
   return EP_OK;

@@ -1,5 +1,5 @@
-/* report.h: what an epoch yields: its losses, summed, the validation split, and a record for the
- * sink. */
+/* report.h: what an epoch yields: the mean loss of its rows, the validation split, and a record for
+ * the sink. */
 #ifndef EP_ENGINE_TRAINING_REPORT_H
 #define EP_ENGINE_TRAINING_REPORT_H
 
@@ -7,6 +7,9 @@
 
 /* The loss explodes where it has risen in so many reports, from its lowest by such a factor. */
 enum { EP_EXPLOSION_RISES = 3, EP_EXPLOSION_FACTOR = 10 };
+
+/* Sets epoch_weight by the steps of the present epoch that are done: after a checkpoint. */
+void ep_epoch_weigh(ep_trainer *trainer);
 
 /* Adds the first `steps` losses of the segment that just ran to their epochs, and reports the
  * epochs that end among them. `seconds`: what the whole segment of `segment` steps took. */

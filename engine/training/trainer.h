@@ -69,9 +69,10 @@ typedef struct {
   float *lr;              /* [EP_SEGMENT_STEPS_MAX or steps_total] of the present segment */
   float *loss;            /* the same */
   int32_t *errors;        /* the same */
-  double epoch_loss;      /* sum of the present epoch's batch losses */
+  double epoch_loss;      /* sum of the present epoch's batch losses, each by its weight */
+  double epoch_weight;    /* sum of these weights (report.c) */
   int64_t epoch_errors;   /* misclassified targets of the present epoch */
-  double last_epoch_loss; /* the sum of the last whole epoch */
+  double last_epoch_loss; /* the mean of the last whole epoch */
   ep_loss_course course;  /* of the mean losses of whole epochs */
   ep_layers_course layers;
   bool constant;         /* by the last split, the network predicts one value */

@@ -179,12 +179,13 @@ static double finite_value(double value) {
 static char *shape_format(const ep_data_shape *shape) {
   const ep_shape *row = &shape->row;
   json_t *object = json_pack(
-      "{s:I, s:I, s:I, s:[I, I, I], s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f}",
+      "{s:I, s:I, s:I, s:[I, I, I], s:b, s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
+      "s:f}",
       "train_rows", (json_int_t)shape->train_rows, "validation_rows",
       (json_int_t)shape->validation_rows, "test_rows", (json_int_t)shape->test_rows, "row",
       (json_int_t)row->channels, (json_int_t)row->height, (json_int_t)row->width, "bytes",
-      shape->x_type == EP_X_UINT8, "x_integer", shape->x_integer, "one_hot", shape->one_hot,
-      "features", (json_int_t)shape->features, "embedded_columns",
+      shape->x_type == EP_X_UINT8, "x_integer", shape->x_integer, "x_deep", shape->x_deep,
+      "one_hot", shape->one_hot, "features", (json_int_t)shape->features, "embedded_columns",
       (json_int_t)shape->embedded_columns, "embedded_rows", (json_int_t)shape->embedded_rows,
       "target_columns", (json_int_t)shape->target_columns, "classes", (json_int_t)shape->classes,
       "target_min", finite_value(shape->target_min), "target_max", finite_value(shape->target_max),
@@ -197,17 +198,18 @@ static char *shape_format(const ep_data_shape *shape) {
 static bool shape_parse(json_t *object, ep_data_shape *out) {
   json_int_t train, validation, test, row[3], features, targets, classes;
   json_int_t embedded_columns = 0, embedded_rows = 0;
-  int bytes, whole, one_hot;
+  int bytes, whole, deep = 0, one_hot;
   *out = (ep_data_shape){0};
-  if (json_unpack(
-          object,
-          "{s:I, s:I, s:I, s:[I, I, I !], s:b, s:b, s:b, s:I, s?I, s?I, s:I, s:I, s:F, s:F, s:F, "
-          "s:F}",
-          "train_rows", &train, "validation_rows", &validation, "test_rows", &test, "row", &row[0],
-          &row[1], &row[2], "bytes", &bytes, "x_integer", &whole, "one_hot", &one_hot, "features",
-          &features, "embedded_columns", &embedded_columns, "embedded_rows", &embedded_rows,
-          "target_columns", &targets, "classes", &classes, "target_min", &out->target_min,
-          "target_max", &out->target_max, "x_min", &out->x_min, "x_max", &out->x_max) != 0)
+  if (json_unpack(object,
+                  "{s:I, s:I, s:I, s:[I, I, I !], s:b, s:b, s?b, s:b, s:I, s?I, s?I, s:I, s:I, "
+                  "s:F, s:F, s:F, "
+                  "s:F}",
+                  "train_rows", &train, "validation_rows", &validation, "test_rows", &test, "row",
+                  &row[0], &row[1], &row[2], "bytes", &bytes, "x_integer", &whole, "x_deep", &deep,
+                  "one_hot", &one_hot, "features", &features, "embedded_columns", &embedded_columns,
+                  "embedded_rows", &embedded_rows, "target_columns", &targets, "classes", &classes,
+                  "target_min", &out->target_min, "target_max", &out->target_max, "x_min",
+                  &out->x_min, "x_max", &out->x_max) != 0)
     return false;
   out->train_rows = train;
   out->validation_rows = validation;
@@ -215,6 +217,7 @@ static bool shape_parse(json_t *object, ep_data_shape *out) {
   out->row = (ep_shape){row[0], row[1], row[2]};
   out->x_type = bytes ? EP_X_UINT8 : EP_X_FLOAT32;
   out->x_integer = whole;
+  out->x_deep = deep;
   out->one_hot = one_hot;
   out->features = features;
   out->embedded_columns = embedded_columns;

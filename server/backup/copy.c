@@ -10,6 +10,7 @@
 
 #include "api/hash/sha256.h"
 #include "api/limits.h"
+#include "api/wire/event.h"
 #include "engine/files/durable_file.h"
 #include "server/process/data_dir.h"
 
@@ -23,7 +24,7 @@ static ep_status file_fail(const char *path, ep_error *error) {
 /* Where a log ends that a job had before its `end`: of a job that ends while the backup runs, the
  * copied row has not ended. */
 static int64_t log_limit(int file) {
-  static const char type[] = "\"type\":\"end\"";
+  ep_event event;
   struct stat about;
   char *tail = malloc(EP_LIMIT_EVENT_BYTES);
   int64_t limit = tail && fstat(file, &about) == 0 ? about.st_size : 0;
@@ -32,7 +33,8 @@ static int64_t log_limit(int file) {
   if (got > 1) {
     const char *before = memrchr(tail, '\n', (size_t)got - 1);
     const char *line = before ? before + 1 : tail;
-    if (memmem(line, (size_t)(tail + got - line), type, sizeof type - 1))
+    if (ep_event_parse(line, (size_t)(tail + got - 1 - line), &event, NULL) == EP_OK &&
+        event.type == EP_EVENT_END)
       limit = start + (line - tail);
   }
   free(tail);

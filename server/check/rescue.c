@@ -54,6 +54,7 @@ static void row_fill(const found_spec *found, char *tags, ep_job_row *row) {
   row->epochs = found->epochs;
   row->seconds_cpu = row->seconds_cuda = 0; /* not known: no device is left out */
   memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
+  row->max_seconds = found->sweep ? found->sweep->max_seconds : spec->max_seconds;
   snprintf(row->dataset_name, sizeof row->dataset_name, "%s", spec->data.dataset);
   memcpy(row->requested_device, spec->device, sizeof row->requested_device);
 }

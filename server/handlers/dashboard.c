@@ -15,10 +15,11 @@ static const ep_asset *asset_find(const char *name) {
 
 /* A browser may load from this daemon alone and may not frame the page. */
 static void headers_add(ep_response *response) {
-  ep_response_header_add(response, "Content-Security-Policy",
-                         "default-src 'none'; script-src 'self'; style-src 'self'; "
-                         "img-src 'self' data:; connect-src 'self'; font-src 'none'; "
-                         "form-action 'none'; base-uri 'none'; frame-ancestors 'none'");
+  ep_response_header_add(
+      response, "Content-Security-Policy",
+      "default-src 'none'; script-src 'self'; style-src 'self'; "
+      "worker-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'none'; "
+      "form-action 'none'; base-uri 'none'; frame-ancestors 'none'");
   ep_response_header_add(response, "Referrer-Policy", "no-referrer");
   ep_response_header_add(response, "Cross-Origin-Opener-Policy", "same-origin");
   ep_response_header_add(response, "Cross-Origin-Resource-Policy", "same-origin");
@@ -104,6 +105,11 @@ ep_route_result ep_route_root_get(ep_exchange *exchange) {
   static const char WITHOUT[] =
       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>epochd</title>\n"
       "<h1>epochd " EP_VERSION "</h1>\n<pre>" TEXT NO_DASHBOARD "</pre>\n</html>\n";
+  if (exchange->request.bare) { /* the page's addresses are relative to the folder that it is in */
+    ep_response_empty(&exchange->response, 308);
+    ep_exchange_locate(exchange, "/");
+    return EP_ROUTE_DONE;
+  }
   if (!ep_request_names(&exchange->request, "Accept", "text/html")) return text_serve(exchange);
   const ep_asset *page = asset_find("index.html");
   if (page) return asset_serve(exchange, page, "Accept, Accept-Encoding");

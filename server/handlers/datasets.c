@@ -19,11 +19,12 @@ static int side_read(const char *text, const char **end) {
   return side <= EP_LIMIT_COLUMNS ? side : 0;
 }
 
-/* size=HEIGHTxWIDTH and channels: how pictures are stored. */
+/* size=HEIGHTxWIDTH, channels and broken: how pictures are stored. */
 static ep_status pictures_read(const ep_request *request, ep_ingest_options *options,
                                ep_error *error) {
-  static const char *const CHANNELS[] = {"1", "3", NULL};
-  int channels;
+  static const char *const CHANNELS[] = {"1", "3", NULL}, *const BROKEN[] = {"refuse", "skip",
+                                                                             NULL};
+  int channels, broken;
   const char *text = ep_request_query(request, "size");
   if (text) {
     options->height = side_read(text, &text);
@@ -33,8 +34,11 @@ static ep_status pictures_read(const ep_request *request, ep_ingest_options *opt
                      EP_LIMIT_COLUMNS);
   }
   ep_status status = ep_request_word(request, "channels", CHANNELS, -1, &channels, error);
-  if (status == EP_OK) options->channels = channels < 0 ? 0 : 1 + 2 * channels;
-  return status;
+  if (status == EP_OK) status = ep_request_word(request, "broken", BROKEN, 0, &broken, error);
+  if (status != EP_OK) return status;
+  options->channels = channels < 0 ? 0 : 1 + 2 * channels;
+  options->skip_broken = broken == 1;
+  return EP_OK;
 }
 
 ep_status ep_request_dialect(const ep_request *request, ep_dialect *out, ep_error *error) {
@@ -151,15 +155,19 @@ static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
 
 static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
   ep_error error = {0};
+  ep_problem problem = {0};
   ep_ingest_options options;
   bool created = false;
   ep_status status = options_read(&exchange->request, &options, &error);
+  options.faults = &problem;
   if (status == EP_OK) status = upload_ingest(exchange, &options, part, &created, &error);
   ep_upload_discard(&exchange->request.upload);
+  if (status != EP_OK && problem.errors_count > 0) {
+    ep_problem_set(&problem, status, "%s", error.message);
+    return ep_exchange_problem(exchange, &problem);
+  }
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
-  if (created)
-    ep_response_header_add(&exchange->response, "Location", "/v1/datasets/%s",
-                           exchange->request.id);
+  if (created) ep_exchange_locate(exchange, "/v1/datasets/%s", exchange->request.id);
   dataset_respond(exchange, created ? 201 : 200);
   if (exchange->response.status < 300) return EP_ROUTE_DONE;
   ep_response_deinit(&exchange->response);

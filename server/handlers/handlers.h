@@ -27,6 +27,9 @@ typedef ep_route_result ep_job_show(ep_exchange *exchange, const char *id);
 typedef ep_route_result ep_job_respond(ep_exchange *exchange, const ep_job_copy *copy);
 typedef ep_status ep_job_lister(ep_jobs *jobs, const ep_job_page *page, char **text,
                                 ep_error *error);
+typedef ep_status ep_job_validator(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
+                                   char **text, ep_problem *problem);
+ep_route_result ep_job_validate_route(ep_exchange *exchange, ep_job_validator *validate);
 ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_show *show);
 ep_route_result ep_job_get_route(ep_exchange *exchange, ep_job_respond *respond);
 ep_route_result ep_job_list_route(ep_exchange *exchange, const char *prefix, ep_job_lister *lister);

@@ -30,12 +30,25 @@ static bool has_good_key(const ep_request *request, const char **key) {
          ep_request_header_count(request, "Idempotency-Key") == 1;
 }
 
-static ep_route_result job_validate(ep_exchange *exchange) {
+/* The request's tree, parsed at the first of the calls for an exchange. */
+static ep_status request_parse(ep_exchange *exchange, ep_problem *problem) {
+  const ep_request *request = &exchange->request;
+  if (exchange->json) return EP_OK;
+  return ep_spec_request_parse(request->body, request->body_bytes, &exchange->json, problem);
+}
+
+/* Files that a job names may have to be read whole before it is accepted. */
+static bool reads_files(const ep_exchange *exchange) {
+  return !exchange->ingests && ep_spec_request_names_files(exchange->json);
+}
+
+ep_route_result ep_job_validate_route(ep_exchange *exchange, ep_job_validator *validate) {
   ep_problem problem = {0};
   char *text = NULL;
   const ep_viewer by = ep_exchange_viewer(exchange);
-  if (ep_jobs_validate(exchange->server->jobs, &by, exchange->request.body,
-                       exchange->request.body_bytes, &text, &problem) != EP_OK)
+  if (request_parse(exchange, &problem) != EP_OK) return ep_exchange_problem(exchange, &problem);
+  if (reads_files(exchange)) return EP_ROUTE_INGESTS;
+  if (validate(exchange->server->jobs, &by, exchange->json, &text, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   return ep_exchange_json(exchange, text);
 }
@@ -43,12 +56,6 @@ static ep_route_result job_validate(ep_exchange *exchange) {
 void ep_job_etag_add(ep_exchange *exchange, uint64_t version) {
   ep_response_header_add(&exchange->response, "ETag", "\"%s-%llx\"", exchange->server->boot,
                          (unsigned long long)version);
-}
-
-/* Files that a job names may have to be read whole before it is accepted. */
-static bool names_files(const ep_request *request) {
-  static const char key[] = "\"path\"";
-  return memmem(request->body, request->body_bytes, key, sizeof key - 1) != NULL;
 }
 
 /* A job that was stored, as text. */
@@ -70,11 +77,13 @@ ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_sh
   ep_problem problem = {0};
   ep_watcher_options options;
   const char *key;
-  if (!exchange->works) return names_files(request) ? EP_ROUTE_INGESTS : EP_ROUTE_COMMITS;
+  if (!exchange->works) return EP_ROUTE_COMMITS;
   if (!has_good_key(request, &key))
     return ep_exchange_fail_with(exchange, EP_MALFORMED,
                                  "Idempotency-Key must be one of 1 to %d printable characters",
                                  KEY_BYTES);
+  if (request_parse(exchange, &problem) != EP_OK) return ep_exchange_problem(exchange, &problem);
+  if (reads_files(exchange)) return EP_ROUTE_INGESTS;
   bool stream = wants_stream(request, &options);
   /* First, because a job that was accepted must not get a 503. */
   if (stream && !ep_waiter_admit(&exchange->waiter, ep_jobs_open_logs(exchange->server->jobs)))
@@ -90,6 +99,7 @@ ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_sh
   bool repeated = false;
   ep_submission submission = {.json = request->body,
                               .bytes = request->body_bytes,
+                              .request = exchange->json,
                               .idempotency_key = key,
                               .owner = exchange->caller.owner,
                               .limited = !ep_exchange_is_admin(exchange),
@@ -102,8 +112,7 @@ ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_sh
     ep_response_deinit(&exchange->response);
     show(exchange, id);
   }
-  ep_response_header_add(&exchange->response, "Location", "/v1/%s/%s", sweep ? "sweeps" : "jobs",
-                         id);
+  ep_exchange_locate(exchange, "/v1/%s/%s", sweep ? "sweeps" : "jobs", id);
   if (repeated) ep_response_header_add(&exchange->response, "Idempotency-Replayed", "true");
   return EP_ROUTE_DONE;
 }
@@ -115,10 +124,9 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   if (ep_request_word(&exchange->request, "validate", MODES, -1, &mode, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   if (mode != 0) return ep_job_submit_route(exchange, false, stored_show);
-  if (!exchange->works && names_files(&exchange->request)) return EP_ROUTE_INGESTS;
   if (!exchange->works && exchange->request.body_bytes > EP_PARSED_HERE_BYTES)
     return EP_ROUTE_WORKS;
-  return job_validate(exchange);
+  return ep_job_validate_route(exchange, ep_jobs_validate);
 }
 
 /* The page of a list that the query names. tags: written, lent to the page. */

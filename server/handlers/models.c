@@ -51,8 +51,7 @@ ep_route_result ep_route_model_put(ep_exchange *exchange) {
       ep_models_put(exchange->server->jobs, request->id, &model, threshold, positive, &by, &created,
                     &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (created)
-    ep_response_header_add(&exchange->response, "Location", "/v1/models/%s", request->id);
+  if (created) ep_exchange_locate(exchange, "/v1/models/%s", request->id);
   return model_respond(exchange, created ? 201 : 200);
 }
 

@@ -55,7 +55,7 @@ static const ep_route rows[] = {
   {"GET",    "/v1/sweeps/{id}/trials/{n}/predictions", ep_route_trial_predictions, EP_BODY_NONE, 0, EP_RUNS_COMMIT, READ | SUBMIT, EP_OWNED_JOB, {"part", "format"}, EP_SWEEP_PREFIX},
   {"GET",    "/v1/compare",               ep_route_compare_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_NONE, {"jobs", "max_points", "format"}, NULL},
   {"GET",    "/v1/datasets",              ep_route_dataset_list,    EP_BODY_NONE, 0, EP_RUNS_WORK, READ, EP_OWNED_NONE, {"limit", "after"}, NULL},
-  {"PUT",    "/v1/datasets/{id}",         ep_route_dataset_put,     EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "size", "channels", "table", "visibility"}, NULL},
+  {"PUT",    "/v1/datasets/{id}",         ep_route_dataset_put,     EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "size", "channels", "broken", "table", "visibility"}, NULL},
   {"PUT",    "/v1/datasets/{id}/train/x",      ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "visibility"}, NULL},
   {"PUT",    "/v1/datasets/{id}/train/y",      ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "visibility"}, NULL},
   {"PUT",    "/v1/datasets/{id}/validation/x", ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, SUBMIT, EP_OWNED_DATASET, {DIALECT "visibility"}, NULL},

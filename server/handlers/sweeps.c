@@ -9,17 +9,6 @@
 
 enum { TRIALS = 100, TRIALS_MOST = 10000 };
 
-static ep_route_result sweep_validate(ep_exchange *exchange) {
-  ep_problem problem = {0};
-  char *text = NULL;
-  if (!exchange->works) return EP_ROUTE_WORKS;
-  const ep_viewer by = ep_exchange_viewer(exchange);
-  if (ep_sweeps_validate(exchange->server->jobs, &by, exchange->request.body,
-                         exchange->request.body_bytes, &text, &problem) != EP_OK)
-    return ep_exchange_problem(exchange, &problem);
-  return ep_exchange_json(exchange, text);
-}
-
 /* The sweep as text, and its ETag, unless it changes at once (202). */
 static ep_route_result sweep_show(ep_exchange *exchange, const char *id, int code) {
   ep_error error = {0};
@@ -45,8 +34,9 @@ ep_route_result ep_route_sweep_create(ep_exchange *exchange) {
   static const char *const MODES[] = {"only", NULL};
   if (ep_request_word(&exchange->request, "validate", MODES, -1, &mode, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (mode == 0) return sweep_validate(exchange);
-  return ep_job_submit_route(exchange, true, stored_show);
+  if (mode != 0) return ep_job_submit_route(exchange, true, stored_show);
+  if (!exchange->works) return EP_ROUTE_WORKS;
+  return ep_job_validate_route(exchange, ep_sweeps_validate);
 }
 
 ep_route_result ep_route_sweep_list(ep_exchange *exchange) {
@@ -170,7 +160,7 @@ static ep_route_result job_show(ep_exchange *exchange, const char *job, int code
   if (ep_jobs_get(exchange->server->jobs, job, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_response_take_text(&exchange->response, code, "application/json", text);
-  ep_response_header_add(&exchange->response, "Location", "/v1/jobs/%s", job);
+  ep_exchange_locate(exchange, "/v1/jobs/%s", job);
   return EP_ROUTE_DONE;
 }
 
@@ -207,12 +197,12 @@ static ep_route_result trial_thing(ep_exchange *exchange, const char *thing) {
   const char *quantize = ep_request_query(&exchange->request, "quantize");
   const char *int8 = quantize && strcmp(quantize, "int8") == 0 ? "quantize=int8" : "";
   ep_response_empty(&exchange->response, 307);
-  ep_response_header_add(&exchange->response, "Location", "/v1/jobs/%s/%s%s%.16s%s%s", job, thing,
-                         format ? "?format=" : "", format ? format : "",
-                         !*int8   ? ""
-                         : format ? "&"
-                                  : "?",
-                         int8);
+  ep_exchange_locate(exchange, "/v1/jobs/%s/%s%s%.16s%s%s", job, thing, format ? "?format=" : "",
+                     format ? format : "",
+                     !*int8   ? ""
+                     : format ? "&"
+                              : "?",
+                     int8);
   return EP_ROUTE_DONE;
 }
 

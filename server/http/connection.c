@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "api/base_path.h"
 #include "api/json/json.h"
+#include "engine/files/gunzip.h"
 #include "server/http/access_log.h"
 #include "server/http/framing/received.h"
 #include "server/http/response_send.h"
@@ -131,6 +133,7 @@ static ep_status head_read(ep_exchange *exchange, const char *method) {
     reader.status = ep_fail_memory(&reader.error);
   else
     reader.status = ep_request_start(&exchange->request, method, exchange->target, &reader.error);
+  if (reader.status == EP_OK) ep_request_strip(&exchange->request, ep_base_path());
   if (reader.status == EP_OK)
     MHD_get_connection_values_n(exchange->waiter.connection, MHD_HEADER_KIND, header_add, &reader);
   if (reader.status != EP_OK) ep_exchange_fail(exchange, &reader.error);
@@ -143,12 +146,17 @@ static int64_t announced_bytes(const ep_request *request) {
   return ep_request_header(request, "Transfer-Encoding") ? -1 : 0;
 }
 
-static ep_status upload_open(ep_exchange *exchange) {
+static ep_status body_open(ep_exchange *exchange) {
   const ep_config *config = exchange->server->config;
+  const ep_request *request = &exchange->request;
+  const ep_body body = exchange->route->body;
   ep_error error = {0};
-  ep_status status =
-      ep_upload_open(&exchange->request.upload, config->data_dir,
-                     announced_bytes(&exchange->request), config->max_upload_bytes, &error);
+  ep_status status = EP_OK;
+  if (body == EP_BODY_UPLOAD)
+    status = ep_upload_open(&exchange->request.upload, config->data_dir, announced_bytes(request),
+                            config->max_upload_bytes, &error);
+  if (status == EP_OK && body != EP_BODY_NONE && ep_request_coding(request) == EP_CODING_GZIP)
+    status = ep_exchange_gunzip_open(exchange, &error);
   if (status != EP_OK) ep_exchange_fail(exchange, &error);
   return status;
 }
@@ -177,8 +185,7 @@ static enum MHD_Result request_begin(ep_transport *transport, ep_exchange *excha
     return request_refuse(exchange, true);
   }
   if (ep_route_admit(exchange) != EP_OK) return request_refuse(exchange, false);
-  if (exchange->route->body == EP_BODY_UPLOAD && upload_open(exchange) != EP_OK)
-    return request_refuse(exchange, false);
+  if (body_open(exchange) != EP_OK) return request_refuse(exchange, false);
   exchange->phase = PHASE_BODY;
   return MHD_YES;
 }
@@ -204,10 +211,12 @@ static ep_status body_reserve(ep_exchange *exchange, size_t needed, ep_error *er
   return EP_OK;
 }
 
-static ep_status body_store(ep_exchange *exchange, const char *data, size_t bytes,
-                            ep_error *error) {
+/* An ep_gunzip_take: what is in the body, unpacked where it was packed. */
+static ep_status body_store(void *context, const void *data, size_t bytes, ep_error *error) {
+  ep_exchange *exchange = context;
   ep_request *request = &exchange->request;
   const ep_route *route = exchange->route;
+  if (route->body == EP_BODY_UPLOAD) return ep_upload_write(&request->upload, data, bytes, error);
   if (request->body_bytes + bytes > (size_t)route->limit_bytes)
     return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
                    (long long)route->limit_bytes);
@@ -217,6 +226,26 @@ static ep_status body_store(ep_exchange *exchange, const char *data, size_t byte
   request->body_bytes += bytes;
   request->body[request->body_bytes] = 0;
   return EP_OK;
+}
+
+/* The limits hold for what comes out, and for what goes in: members without content are endless. */
+static ep_status body_unpack(ep_exchange *exchange, const char *data, size_t bytes,
+                             ep_error *error) {
+  const bool upload = exchange->route->body == EP_BODY_UPLOAD;
+  const int64_t most =
+      upload ? exchange->server->config->max_upload_bytes : exchange->route->limit_bytes;
+  if (exchange->received_bytes > most)
+    return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes", (long long)most);
+  return ep_gunzip_add(exchange->gunzip, data, bytes, body_store, exchange, error);
+}
+
+/* A packed body that is damaged is as malformed as JSON that is cut. */
+static void body_fail(ep_exchange *exchange, ep_error *error) {
+  if (exchange->gunzip && error->status == EP_INVALID) error->status = EP_MALFORMED;
+  ep_upload_discard(&exchange->request.upload);
+  ep_exchange_discard_body(exchange);
+  ep_exchange_fail(exchange, error);
+  exchange->body_failed = true;
 }
 
 static enum MHD_Result body_take(ep_exchange *exchange, const char *data, size_t bytes) {
@@ -235,14 +264,9 @@ static enum MHD_Result body_take(ep_exchange *exchange, const char *data, size_t
     exchange->discarded_bytes += (int64_t)bytes;
     return exchange->discarded_bytes > DRAIN_MOST_BYTES ? MHD_NO : MHD_YES;
   }
-  status = exchange->route->body == EP_BODY_UPLOAD
-               ? ep_upload_write(&exchange->request.upload, data, bytes, &error)
-               : body_store(exchange, data, bytes, &error);
-  if (status == EP_OK) return MHD_YES;
-  ep_upload_discard(&exchange->request.upload);
-  ep_exchange_discard_body(exchange);
-  ep_exchange_fail(exchange, &error);
-  exchange->body_failed = true;
+  status = exchange->gunzip ? body_unpack(exchange, data, bytes, &error)
+                            : body_store(exchange, data, bytes, &error);
+  if (status != EP_OK) body_fail(exchange, &error);
   return MHD_YES;
 }
 
@@ -367,13 +391,16 @@ static ep_status tree_hold(ep_exchange *exchange, ep_error *error) {
 
 /* The request is whole. */
 static enum MHD_Result request_run(ep_exchange *exchange) {
+  ep_error error = {0};
   ep_deadline_allow(exchange->deadline, 0);
+  if (exchange->gunzip && ep_gunzip_finish(exchange->gunzip, &error) != EP_OK)
+    body_fail(exchange, &error);
+  ep_exchange_gunzip_close(exchange);
   if (exchange->body_failed) return response_send(exchange);
   if (ep_body_in_memory(exchange->route->body) && !exchange->request.body) {
     ep_exchange_fail_with(exchange, EP_MALFORMED, "the body is empty; JSON is needed");
     return response_send(exchange);
   }
-  ep_error error = {0};
   if (tree_hold(exchange, &error) != EP_OK) {
     ep_exchange_fail(exchange, &error);
     return response_send(exchange);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base_path.h"
 #include "api/json/json.h"
+#include "engine/files/gunzip.h"
 #include "server/http/routes.h"
 
 ep_exchange *ep_exchange_create(ep_server *server) {
@@ -23,9 +25,28 @@ void ep_exchange_retain(ep_exchange *exchange) {
   atomic_fetch_add(&exchange->references, 1);
 }
 
+ep_status ep_exchange_gunzip_open(ep_exchange *exchange, ep_error *error) {
+  ep_budget *held = &exchange->server->held;
+  ep_status status = ep_budget_take(held, EP_GUNZIP_BYTES, error);
+  if (status != EP_OK) return status;
+  status = ep_gunzip_create(&exchange->gunzip, error);
+  if (status != EP_OK) ep_budget_give(held, EP_GUNZIP_BYTES);
+  return status;
+}
+
+void ep_exchange_gunzip_close(ep_exchange *exchange) {
+  if (!exchange->gunzip) return;
+  ep_gunzip_destroy(exchange->gunzip);
+  exchange->gunzip = NULL;
+  ep_budget_give(&exchange->server->held, EP_GUNZIP_BYTES);
+}
+
 void ep_exchange_discard_body(ep_exchange *exchange) {
+  ep_exchange_gunzip_close(exchange);
   ep_budget_give(&exchange->server->held, (int64_t)exchange->body_capacity);
   free(exchange->request.body);
+  json_decref(exchange->json);
+  exchange->json = NULL;
   exchange->request.body = NULL;
   exchange->request.body_bytes = exchange->body_capacity = 0;
 }
@@ -119,6 +140,18 @@ void ep_exchange_release(ep_exchange *exchange) {
   free(exchange->result);
   free(exchange->target);
   free(exchange);
+}
+
+void ep_exchange_locate(ep_exchange *exchange, const char *format, ...) {
+  const char *base = ep_base_path();
+  const char *forwarded = ep_request_header(&exchange->request, "X-Forwarded-Prefix");
+  char path[256];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(path, sizeof path, format, arguments);
+  va_end(arguments);
+  if (!*base && forwarded && ep_base_path_valid(forwarded)) base = forwarded;
+  ep_response_header_add(&exchange->response, "Location", "%s%s", base, path);
 }
 
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error) {

@@ -24,6 +24,7 @@ typedef struct ep_exchange {
   ep_server *server;
   atomic_int references; /* the connection's, and one for each call that is still to come */
   ep_request request;
+  struct json_t *json; /* its body's tree, once a route has parsed it; owned */
   ep_response response;
   ep_waiter waiter;
   const struct ep_route *route; /* NULL until found */
@@ -50,6 +51,7 @@ typedef struct ep_exchange {
   char *target; /* as sent, owned */
   int64_t begun_us, received_bytes, allowed_bytes, discarded_bytes;
   size_t body_capacity;
+  struct ep_gunzip *gunzip;              /* of a packed body, until it is whole; NULL = none */
   int64_t working_bytes, response_bytes; /* taken of server->held, beside the body's */
   bool body_failed;       /* the rest of the body is thrown away and `response` is sent */
   atomic_bool worked;     /* the thread of a pool has done its call, */
@@ -67,7 +69,10 @@ void ep_exchange_release(ep_exchange *exchange); /* the last one frees */
 /* An ep_curve_stop and the like: whether the client of the exchange `context` has gone. */
 bool ep_exchange_is_abandoned(void *context);
 
-/* Frees the body before the response is sent: a stream may last as long as a job. */
+/* Has the body unpacked as it arrives, and frees what that takes, of the memory of all requests. */
+ep_status ep_exchange_gunzip_open(ep_exchange *exchange, ep_error *error);
+void ep_exchange_gunzip_close(ep_exchange *exchange); /* where there is none, nothing happens */
+/* Frees the body and its tree before the response is sent: a stream may last as long as a job. */
 void ep_exchange_discard_body(ep_exchange *exchange);
 /* Whether the caller may change what others have. */
 bool ep_exchange_is_admin(const ep_exchange *exchange);
@@ -90,6 +95,11 @@ bool ep_exchange_admit(ep_exchange *exchange);
 void ep_exchange_settle(ep_exchange *exchange);
 /* Ends the watch of a job's version, if the route has one. */
 void ep_exchange_unwatch(ep_exchange *exchange);
+
+/* Adds Location: the path behind the base path, or behind X-Forwarded-Prefix where no base path was
+ * set and the proxy has sent one. */
+void ep_exchange_locate(ep_exchange *exchange, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* These set the response and return EP_ROUTE_DONE, so that a route can end with one of them. */
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error);

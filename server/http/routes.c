@@ -160,10 +160,18 @@ static ep_status body_check(const ep_exchange *exchange, ep_error *error) {
                    (long long)route->limit_bytes);
   if (route->body != EP_BODY_NONE && !length && !chunked)
     return ep_fail(error, EP_MALFORMED, "a body is needed here, with Content-Length or chunked");
-  const char *encoding = ep_request_header(&exchange->request, "Content-Encoding");
-  if (in_memory && encoding && strcasecmp(encoding, "identity") != 0)
-    return ep_fail(error, EP_MEDIA_TYPE, "a body is not taken compressed here");
   return EP_OK;
+}
+
+/* Sets *accepted to the codings that are, where the body has another one. */
+static ep_status coding_check(const ep_exchange *exchange, const char **accepted, ep_error *error) {
+  const ep_request *request = &exchange->request;
+  if (exchange->route->body == EP_BODY_NONE || ep_request_coding(request) != EP_CODING_UNKNOWN)
+    return EP_OK;
+  *accepted = "gzip, identity";
+  return ep_fail(error, EP_MEDIA_TYPE,
+                 "Content-Encoding: %.100s is not taken: send the body with gzip, or as it is",
+                 ep_request_header(request, "Content-Encoding"));
 }
 
 ep_status ep_route_require(const ep_exchange *exchange, unsigned scope, ep_error *error) {
@@ -224,9 +232,12 @@ ep_status ep_route_admit(ep_exchange *exchange) {
   char allow[EP_ROUTE_ALLOW_BYTES] = "";
   ep_status status = ep_guard_origin(&exchange->server->guard, &exchange->request, &error);
   if (status == EP_OK) status = route_admit(exchange, allow, &error);
+  const char *codings = NULL;
   if (status == EP_OK) status = body_check(exchange, &error);
+  if (status == EP_OK) status = coding_check(exchange, &codings, &error);
   if (status == EP_OK) return EP_OK;
   ep_exchange_fail(exchange, &error);
+  if (codings) ep_response_header_add(&exchange->response, "Accept-Encoding", "%s", codings);
   if (status == EP_METHOD) ep_response_header_add(&exchange->response, "Allow", "%s", allow);
   return status;
 }

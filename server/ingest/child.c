@@ -51,12 +51,14 @@ static ep_status walls_raise(const ep_ingest_request *request, ep_error *error) 
 }
 
 static ep_status upload_read(const ep_ingest_request *request, const ep_path_source *source,
-                             ep_dataset_meta *meta, ep_error *error) {
+                             ep_dataset_meta *meta, ep_problem *faults, ep_error *error) {
   const ep_ingest_options options = {.dialect = request->dialect,
                                      .height = request->height,
                                      .width = request->width,
                                      .channels = request->channels,
-                                     .table = request->table[0] ? request->table : NULL};
+                                     .table = request->table[0] ? request->table : NULL,
+                                     .skip_broken = request->skip_broken,
+                                     .faults = faults};
   const int64_t most = request->max_output_bytes;
   for (int i = 0; i < EP_INGEST_FILES; i++) {
     ep_split split = (ep_split)(i / EP_ROLE_COUNT);
@@ -79,8 +81,8 @@ static ep_status pictures_read(const ep_ingest_request *request, const ep_path_s
       ep_mapping_of(source->file[EP_SPLIT_TRAIN][EP_ROLE_TABLE], "the body", &mapping, error);
   if (status != EP_OK) return status;
   status = ep_picture_rows_read(mapping.bytes, mapping.size, request->channels, request->height,
-                                request->width, EP_LIMIT_PREDICT_BYTES / (int)sizeof *rows.x, &rows,
-                                error);
+                                request->width, request->deep,
+                                EP_LIMIT_PREDICT_BYTES / (int)sizeof *rows.x, &rows, error);
   if (status == EP_OK) status = ep_picture_rows_write(request->folder, &rows, values, error);
   return status;
 }
@@ -95,7 +97,8 @@ static ep_status path_read(const ep_ingest_request *request, ep_path_source *sou
   return status == EP_OK ? ep_dataset_meta_write(request->folder, meta, error) : status;
 }
 
-static ep_status request_obey(const ep_ingest_request *request, ep_error *error) {
+static ep_status request_obey(const ep_ingest_request *request, ep_problem *faults,
+                              ep_error *error) {
   ep_path_source source;
   ep_dataset_meta meta = {0};
   int number = EP_INGEST_FIRST_FILE;
@@ -107,17 +110,17 @@ static ep_status request_obey(const ep_ingest_request *request, ep_error *error)
   if (status != EP_OK) return status;
   ep_free_space_reserve(request->reserve_bytes);
   if (request->predicts) return pictures_read(request, &source, error);
-  return request->upload ? upload_read(request, &source, &meta, error)
+  return request->upload ? upload_read(request, &source, &meta, faults, error)
                          : path_read(request, &source, &meta, error);
 }
 
 int ep_ingest_serve(void) {
   ep_ingest_request request;
-  ep_error error = {0};
+  ep_ingest_reply reply = {0};
   prctl(PR_SET_NAME, "epochd-ingest");
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for the reply of a daemon that is gone */
   if (!request_receive(&request)) return EXIT_FAILURE;
-  error.status = request_obey(&request, &error);
-  ssize_t sent = write(STDIN_FILENO, &error, sizeof error);
-  _exit(sent == (ssize_t)sizeof error ? EXIT_SUCCESS : EXIT_FAILURE);
+  reply.error.status = request_obey(&request, &reply.faults, &reply.error);
+  ssize_t sent = write(STDIN_FILENO, &reply, sizeof reply);
+  _exit(sent == (ssize_t)sizeof reply ? EXIT_SUCCESS : EXIT_FAILURE);
 }

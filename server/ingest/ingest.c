@@ -39,6 +39,7 @@ static ep_status request_fill(const ep_ingest_settings *settings, const ep_inges
   out->whole = task->source->whole;
   out->upload = options != NULL;
   out->predicts = task->predicts;
+  out->deep = task->deep;
   out->max_output_bytes = task->max_output_bytes;
   out->memory_bytes =
       settings->memory_bytes > 0 ? settings->memory_bytes : EP_LIMIT_INGEST_MEMORY_BYTES;
@@ -51,6 +52,7 @@ static ep_status request_fill(const ep_ingest_settings *settings, const ep_inges
   out->height = options->height;
   out->width = options->width;
   out->channels = options->channels;
+  out->skip_broken = options->skip_broken;
   if (options->table) memcpy(out->table, options->table, strlen(options->table) + 1);
   return EP_OK;
 }
@@ -98,11 +100,24 @@ static ep_status reader_start(reading *out, const ep_ingest_settings *settings,
 }
 
 /* What is sent is not trusted: the process may be somebody else's by then. */
-static bool reply_receive(int socket, ep_error *out) {
-  ssize_t got = recv(socket, out, sizeof *out, MSG_DONTWAIT); /* it was written at once */
-  if (got != (ssize_t)sizeof *out) return false;
-  out->message[sizeof out->message - 1] = out->pointer[sizeof out->pointer - 1] = 0;
-  return out->status >= EP_OK && out->status < EP_STATUS_COUNT;
+static bool reply_check(ep_ingest_reply *reply) {
+  ep_error *error = &reply->error;
+  ep_problem *faults = &reply->faults;
+  error->message[sizeof error->message - 1] = error->pointer[sizeof error->pointer - 1] = 0;
+  for (int i = 0; i < EP_LIMIT_PROBLEM_ERRORS; i++) {
+    ep_problem_error *fault = &faults->errors[i];
+    fault->pointer[sizeof fault->pointer - 1] = fault->detail[sizeof fault->detail - 1] = 0;
+  }
+  return error->status >= EP_OK && error->status < EP_STATUS_COUNT && faults->errors_count >= 0 &&
+         faults->errors_count <= EP_LIMIT_PROBLEM_ERRORS;
+}
+
+/* The faults become those of the task. */
+static void faults_take(const ep_ingest_task *task, const ep_ingest_reply *reply) {
+  ep_problem *faults = task->options ? task->options->faults : NULL;
+  if (!faults) return;
+  memcpy(faults->errors, reply->faults.errors, sizeof faults->errors);
+  faults->errors_count = reply->faults.errors_count;
 }
 
 /* Ends the process, if it has not ended; *ending: how it ended. */
@@ -134,13 +149,18 @@ static ep_status death_explain(const reading *reader, const siginfo_t *ending, e
                  ending->si_status, name ? name : "?");
 }
 
-/* Waits until there is a reply or the end of the process (EP_OK), or no reply is wanted. */
+/* Waits until there is a reply or the end of the process (EP_OK), or no reply is wanted. *got: its
+ * bytes, which may be fewer than all. */
 static ep_status reply_await(const reading *reader, ep_ingest_settings *settings,
-                             ep_ingest_abandoned *abandoned, void *context, ep_error *error) {
+                             ep_ingest_abandoned *abandoned, void *context, ep_ingest_reply *reply,
+                             size_t *got, ep_error *error) {
   struct pollfd polled = {.fd = reader->socket, .events = POLLIN};
-  for (;;) {
-    int ready = poll(&polled, 1, LOOK_MS);
-    if (ready > 0) return EP_OK;
+  for (*got = 0;;) {
+    if (poll(&polled, 1, LOOK_MS) > 0) {
+      ssize_t more = recv(reader->socket, (char *)reply + *got, sizeof *reply - *got, MSG_DONTWAIT);
+      if (more > 0) *got += (size_t)more;
+      if (more <= 0 || *got == sizeof *reply) return EP_OK;
+    }
     if (atomic_load(&settings->stopping))
       return ep_fail(error, EP_UNAVAILABLE, "the daemon is stopping");
     if (abandoned && abandoned(context))
@@ -150,21 +170,24 @@ static ep_status reply_await(const reading *reader, ep_ingest_settings *settings
 }
 
 static ep_status reader_await(const reading *reader, ep_ingest_settings *settings,
-                              ep_ingest_abandoned *abandoned, void *context, ep_error *error) {
-  ep_error reply = {0};
+                              const ep_ingest_task *task, ep_ingest_abandoned *abandoned,
+                              void *context, ep_error *error) {
+  ep_ingest_reply reply = {0};
   siginfo_t ending;
-  ep_status status = reply_await(reader, settings, abandoned, context, error);
-  bool replied = status == EP_OK && reply_receive(reader->socket, &reply);
+  size_t got;
+  ep_status status = reply_await(reader, settings, abandoned, context, &reply, &got, error);
+  bool replied = status == EP_OK && got == sizeof reply && reply_check(&reply);
   reader_end(reader, &ending);
   if (status != EP_OK) return status;
   if (!replied) return death_explain(reader, &ending, error);
-  if (reply.status == EP_NO_MEMORY)
+  if (reply.error.status == EP_NO_MEMORY)
     return ep_fail(error, EP_TOO_LARGE,
                    "reading the file takes more than the %lld bytes of memory allowed: send less "
                    "at once, or have the administrator raise --ingest-memory-bytes",
                    (long long)reader->request->memory_bytes);
-  if (reply.status != EP_OK && error) *error = reply;
-  return reply.status;
+  if (reply.error.status != EP_OK && error) *error = reply.error;
+  faults_take(task, &reply);
+  return reply.error.status;
 }
 
 ep_status ep_ingest_run(ep_ingest_settings *settings, const ep_ingest_task *task,
@@ -177,7 +200,7 @@ ep_status ep_ingest_run(ep_ingest_settings *settings, const ep_ingest_task *task
   ep_status status = request_fill(settings, task, folder, &request, error);
   if (status == EP_OK) status = reader_start(&reader, settings, task->source, error);
   if (status != EP_OK) return status;
-  status = reader_await(&reader, settings, abandoned, context, error);
+  status = reader_await(&reader, settings, task, abandoned, context, error);
   close(reader.socket);
   return status == EP_OK && request.upload && !request.predicts
              ? ep_ingest_claims_check(task, folder, error)

@@ -23,13 +23,15 @@ typedef struct {
 
 typedef struct {
   const ep_path_source *source; /* open files; lent */
-  /* Of an upload: how it is read. NULL: files that a path names. Those that can be mapped are
-   * described where they lie, in the format "path"; others are copied first, since they may change.
+  /* Of an upload: how it is read, and where its faults go one by one. NULL: files that a path
+   * names. Those that can be mapped are described where they lie, in the format "path"; others are
+   * copied first, since they may change.
    */
   const ep_ingest_options *options;
   /* Of pictures to predict: the folder has rows of the options' size then
    * (engine/data/inputs/picture_rows.h). */
   bool predicts;
+  bool deep; /* of these: the network was trained on 16 bits a channel */
   int64_t max_output_bytes;
 } ep_ingest_task;
 

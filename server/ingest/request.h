@@ -1,11 +1,12 @@
-/* request.h: what epochd sends to the process that reads a file, as it lies in memory: both ends
- * are the same program. The reply is an ep_error, whose status may be EP_OK. */
+/* request.h: what epochd sends to the process that reads a file, and what that replies, as they lie
+ * in memory: both ends are the same program. */
 #ifndef EP_SERVER_INGEST_REQUEST_H
 #define EP_SERVER_INGEST_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/json/problem.h"
 #include "api/limits.h"
 #include "engine/data/dialect/dialect.h"
 #include "engine/files/path.h"
@@ -16,12 +17,17 @@ enum { EP_INGEST_FILES = EP_SPLIT_COUNT * 3 /* roles */, EP_INGEST_FIRST_FILE = 
 typedef struct {
   bool there[EP_INGEST_FILES]; /* by split and role; their descriptors follow one another from
                                   EP_INGEST_FIRST_FILE on */
-  bool whole, upload, predicts;
+  bool whole, upload, predicts, deep, skip_broken;
   ep_dialect dialect;
   int height, width, channels;
   char table[EP_LIMIT_NAME_BYTES + 1];
   char folder[EP_PATH_BYTES]; /* the working folder, by its name */
   int64_t max_output_bytes, memory_bytes, seconds, reserve_bytes;
 } ep_ingest_request;
+
+typedef struct {
+  ep_error error;    /* its status may be EP_OK */
+  ep_problem faults; /* those of the file, one by one; or none */
+} ep_ingest_reply;
 
 #endif

@@ -82,10 +82,10 @@ void ep_jobs_close(ep_jobs *jobs);
 /* Lent; lives as long as the jobs. */
 ep_datasets *ep_jobs_datasets(ep_jobs *jobs);
 
-/* Checks the spec against its data. by: whose spec it is. *text: the response to ?validate=only,
- * the caller's. */
-ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
-                           char **text, ep_problem *problem);
+/* Checks the request's job against its data, and fills in what it leaves open. by: whose it is.
+ * *text: the response to ?validate=only, the caller's. */
+ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request, char **text,
+                           ep_problem *problem);
 
 enum { EP_OWN_KEY = 1 }; /* begins a key that no client can send */
 
@@ -93,6 +93,8 @@ enum { EP_OWN_KEY = 1 }; /* begins a key that no client can send */
 typedef struct {
   const char *json; /* [bytes] */
   size_t bytes;
+  struct json_t *request; /* its tree, lent: what it leaves open is filled in; NULL: the text is
+                             parsed */
   const char *idempotency_key; /* NULL = none */
   const char *owner;           /* NULL or "" = nobody */
   bool limited;                /* has no scope "admin": sees nothing private of others, and has a

@@ -7,7 +7,7 @@
 #include "server/jobs/jobs.h"
 
 /* As ep_jobs_validate. */
-ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
+ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
                              char **text, ep_problem *problem);
 
 /* A sweep as it was copied. Reads its results. */

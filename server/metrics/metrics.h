@@ -40,7 +40,7 @@
     "Samples times epochs of the trainings that have ended.")                                    \
   X(EVENT_LINES, "epochd_event_lines_total", "Lines appended to the jobs' event logs.")          \
   X(WRONG_TOKENS, "epochd_wrong_tokens_total", "Requests with a token that is not in the file.") \
-  X(UPLOAD_BYTES, "epochd_upload_bytes_total", "Bytes of uploads, as they came.")                \
+  X(UPLOAD_BYTES, "epochd_upload_bytes_total", "Bytes of uploads, as they were stored.")         \
   X(WEBHOOKS_DELIVERED, "epochd_webhooks_delivered_total", "Messages that webhooks have taken.") \
   X(WEBHOOKS_FAILED, "epochd_webhooks_failed_total", "Messages to webhooks that were given up.") \
   X(STORE_ERRORS, "epochd_store_errors_total",                                                   \

@@ -24,6 +24,8 @@ static const ep_option SETTINGS[] = {
    .doc = "where to listen; port 0 takes a free one (127.0.0.1:8080)"},
   {.name = "allow-host", .kind = EP_OPTION_TEXT, .value = "NAME,…", MEMBER(allow_host),
    .doc = "further names that clients may call this daemon by"},
+  {.name = "base-path", .kind = EP_OPTION_TEXT, .value = "/PATH", MEMBER(base_path),
+   .doc = "where a proxy has this daemon; it answers there and at /, and its URLs begin with it (none)"},
   {.name = "data-dir", .kind = EP_OPTION_FILE, .value = "DIR", MEMBER(data_dir),
    .doc = "where everything is kept ($XDG_STATE_HOME/epochd or ~/.local/state/epochd)"},
   {.name = "allow-path", .kind = EP_OPTION_LIST, .value = "DIR", MEMBER(allow_path),
@@ -169,6 +171,14 @@ static ep_status listen_split(ep_config *config, ep_error *error) {
   return EP_OK;
 }
 
+static ep_status base_path_check(const ep_config *config, ep_error *error) {
+  if (!config->base_path[0] || ep_base_path_valid(config->base_path)) return EP_OK;
+  return ep_fail(error, EP_INVALID,
+                 "--base-path must be a path such as /epochd, of letters, digits, -, ., _ and ~, "
+                 "without a slash at its end, not \"%.100s\"",
+                 config->base_path);
+}
+
 static ep_status tls_check(const ep_config *config, ep_error *error) {
   if (!config->tls_certificate[0] != !config->tls_key[0])
     return ep_fail(error, EP_INVALID,
@@ -305,6 +315,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
   if (status == EP_OK && file) status = ep_settings_read(file, SETTINGS, out, error);
   if (status == EP_OK) status = ep_arguments_store(&arguments, out, error);
   if (status == EP_OK) status = listen_split(out, error);
+  if (status == EP_OK) status = base_path_check(out, error);
   if (status == EP_OK) status = tls_check(out, error);
   if (status == EP_OK) status = remote_check(out, error);
   if (status != EP_OK) return status;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "api/base_path.h"
 #include "api/names.h"
 #include "api/status.h"
 #include "server/process/log_output.h"
@@ -17,6 +18,7 @@ enum { EP_CONFIG_TEXT_BYTES = 1024, EP_CONFIG_FOLDERS_BYTES = 16384 };
 typedef struct {
   char listen[EP_CONFIG_TEXT_BYTES];     /* HOST:PORT; [::1]:8080 for IPv6 */
   char allow_host[EP_CONFIG_TEXT_BYTES]; /* further names it may be called by, comma-separated */
+  char base_path[EP_BASE_PATH_BYTES];    /* "/epochd"; "" = none */
   char data_dir[PATH_MAX];               /* absolute */
   char devices[EP_CONFIG_TEXT_BYTES]; /* "auto", "cpu,cuda:0", "auto,slurm:gpu,kubernetes:research"
                                        */

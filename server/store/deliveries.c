@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "api/json/scanner.h"
 #include "server/store/sql.h"
 
 /* "" where there is none. */
@@ -101,14 +102,33 @@ ep_status ep_store_deliveries_of(ep_store *store, const char *job, ep_delivery *
 }
 
 /* What a message of a webhook is made of: hooks are those of the spec, events those of a hook. */
-#define NEW_HAS_WEBHOOKS EP_SPEC_HAS_WEBHOOKS("new.spec")
 #define NEW_WEBHOOKS EP_SPEC_WEBHOOKS("new.spec")
 #define NEW_HAS_ROOM EP_DELIVERIES_ROOM("new")
+
+/* The member "webhooks" of a spec; of a spec that has none, or cannot be read, '[]': a job ends all
+ * the same. */
+static void spec_webhooks(sqlite3_context *context, int count, sqlite3_value **values) {
+  (void)count;
+  const char *text = (const char *)sqlite3_value_text(values[0]);
+  ep_scanner spec = {text, text + sqlite3_value_bytes(values[0])};
+  bool found = text && ep_scan_member(&spec, "webhooks") && ep_scan_peek(&spec) == '[';
+  const char *start = spec.at;
+  if (found && ep_scan_skip(&spec))
+    sqlite3_result_text(context, start, (int)(spec.at - start), SQLITE_TRANSIENT);
+  else
+    sqlite3_result_text(context, "[]", -1, SQLITE_STATIC);
+}
+
+int ep_store_deliveries_define(sqlite3 *database) {
+  return sqlite3_create_function_v2(database, "spec_webhooks", 1,
+                                    SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, spec_webhooks, NULL,
+                                    NULL, NULL);
+}
 
 int ep_store_deliveries_keep(sqlite3 *database) {
   static const char sql[] =
       "CREATE TEMP TRIGGER jobs_end_deliveries AFTER UPDATE OF finished_us ON main.jobs "
-      "WHEN old.finished_us = 0 AND new.finished_us > 0 AND " NEW_HAS_WEBHOOKS " "
+      "WHEN old.finished_us = 0 AND new.finished_us > 0 AND spec_webhooks(new.spec) <> '[]' "
       "BEGIN INSERT OR IGNORE INTO deliveries (job, hook, event, id, url, created_us, due_us, "
       "fault, owner) "
       "SELECT new.id, hooks.key, events.value, " EP_DELIVERY_ID ", "

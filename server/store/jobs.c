@@ -37,6 +37,7 @@ ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint
   ep_store_text_bind(s, 27, row->owner);
   ep_store_text_bind(s, 28, row->dataset_name);
   sqlite3_bind_int(s, 29, row->private);
+  sqlite3_bind_double(s, 30, row->max_seconds);
   ep_status status = ep_store_run(store, s, error);
   ep_store_unlock(store, s);
   return status;

@@ -61,6 +61,7 @@ static bool row_read(sqlite3_stmt *s, ep_job_row *row) {
   text_read(s, 25, row->owner, sizeof row->owner);
   row->private = sqlite3_column_int(s, 26) != 0;
   text_read(s, 27, row->dataset_name, sizeof row->dataset_name);
+  row->max_seconds = sqlite3_column_double(s, 28);
   return value >= 0;
 }
 

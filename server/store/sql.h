@@ -28,10 +28,11 @@
 #define EP_JOB_WHOLE_WITHOUT_SPEC "(row_sum IS NULL OR row_sum = " EP_JOB_SUM ")"
 #define EP_JOB_WHOLE \
   "(" EP_JOB_WHOLE_WITHOUT_SPEC " AND (row_sum IS NULL OR spec_sum = row_checksum(spec)))"
-/* The dataset's name stands in the spec, which has a checksum, and is read without it in lists. */
-#define EP_JOB_ROW EP_JOB_COLUMNS ", dataset_name, " EP_JOB_WHOLE
+/* The dataset's name and max_seconds stand in the spec, which has a checksum, and are read without
+ * it in lists. */
+#define EP_JOB_ROW EP_JOB_COLUMNS ", dataset_name, max_seconds, " EP_JOB_WHOLE
 #define EP_JOB_ROW_WITHOUT_SPEC \
-  EP_JOB_COLUMNS_WITH("''") ", dataset_name, " EP_JOB_WHOLE_WITHOUT_SPEC
+  EP_JOB_COLUMNS_WITH("''") ", dataset_name, max_seconds, " EP_JOB_WHOLE_WITHOUT_SPEC
 
 #define EP_DATASET_COLUMNS "name, sha256, created_us, owner, bytes, private"
 #define EP_DATASET_SUM "row_checksum(" EP_DATASET_COLUMNS ")"
@@ -75,11 +76,9 @@
 #define EP_TEXT_OF(number) EP_TEXT_OF_ARGUMENT(number)
 #define EP_TEXT_OF_ARGUMENT(number) #number
 
-/* Messages of webhooks. The webhooks of a spec are the rows of a json_each; one that cannot be read
- * has none, because a job ends all the same. */
-#define EP_SPEC_HAS_WEBHOOKS(spec) "instr(" spec ", '\"webhooks\":[{') > 0"
-#define EP_SPEC_WEBHOOKS(spec) \
-  "json_each(CASE WHEN json_valid(" spec ") THEN " spec " ELSE '{}' END, '$.webhooks')"
+/* Messages of webhooks. The webhooks of a spec are the rows of a json_each; spec_webhooks is a
+ * function of deliveries.c. */
+#define EP_SPEC_WEBHOOKS(spec) "json_each(spec_webhooks(" spec "))"
 #define EP_DELIVERY_ID "'msg_' || lower(hex(randomblob(16)))"
 #define EP_WAITING "(SELECT count(*) FROM deliveries WHERE due_us IS NOT NULL"
 #define EP_DELIVERIES_MOST EP_TEXT_OF(EP_LIMIT_DELIVERIES)
@@ -104,9 +103,9 @@
   X(COMMIT, "COMMIT")                                                                              \
   X(ROLLBACK, "ROLLBACK")                                                                          \
   X(JOB_INSERT, "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash, "                      \
-                "dataset_name) VALUES "                                                            \
+                "dataset_name, max_seconds) VALUES "                                               \
                 "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22," \
-                "0,?23,?24,?27,?29,?25,?26,?28)")                                                  \
+                "0,?23,?24,?27,?29,?25,?26,?28,?30)")                                              \
   X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                              \
   X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "        \
                 "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                         \
@@ -227,6 +226,7 @@ typedef struct ep_store {
 } ep_store;
 
 /* deliveries.c: creates the triggers of deliveries.h, once the tables are there. */
+int ep_store_deliveries_define(sqlite3 *database);
 int ep_store_deliveries_keep(sqlite3 *database);
 
 /* The parameter of EP_SQL_SEEN; viewer NULL: sees everything. */

@@ -130,6 +130,9 @@ static const char *const migrations[] = {
     "ALTER TABLE deliveries ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
     "UPDATE deliveries SET owner = coalesce((SELECT owner FROM jobs WHERE jobs.id = job), '');"
     "CREATE INDEX deliveries_by_owner ON deliveries (owner) WHERE due_us IS NOT NULL;",
+    "ALTER TABLE jobs ADD COLUMN max_seconds REAL NOT NULL DEFAULT 0;"
+    "UPDATE jobs SET max_seconds = coalesce(json_extract(spec, '$.max_seconds'), 0)"
+    " WHERE json_valid(spec);",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
@@ -174,6 +177,7 @@ static ep_status connection_open(ep_store *store, const char *path, int flags, e
                              flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
   if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->database, BUSY_MS);
   if (code == SQLITE_OK) code = ep_store_checksum_define(store->database);
+  if (code == SQLITE_OK) code = ep_store_deliveries_define(store->database);
   if (code == SQLITE_OK)
     code = sqlite3_exec(store->database, "PRAGMA cache_size = -2000", NULL, NULL, NULL);
   return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);

@@ -43,6 +43,7 @@ typedef struct {
   char device[EP_DEVICE_ID_BYTES];            /* of the last start, "" before the first */
   char executor[EP_EXECUTOR_BYTES];           /* likewise */
   double seconds_cpu, seconds_cuda;           /* the plan's estimates, by which `auto` chooses */
+  double max_seconds;                         /* of training, by its spec; 0 = no limit */
   bool pinned;                                /* retention leaves it */
   int64_t ttl_seconds;                        /* after its end; 0 = none */
   int cores;                                  /* of the CPU that it can use; 0 = not known */

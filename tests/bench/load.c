@@ -290,6 +290,10 @@ static void line_take(watcher *w, arrivals *all, double now) {
 
 static void bytes_take(watcher *w, const char *text, size_t bytes, arrivals *all, double now) {
   for (size_t i = 0; i < bytes;) {
+    if (w->line_bytes == 0 && text[i] == ' ') { /* a heartbeat */
+      i++;
+      continue;
+    }
     const char *newline = memchr(text + i, '\n', bytes - i);
     size_t part = newline ? (size_t)(newline - text) - i : bytes - i;
     size_t room = sizeof w->line - 1;

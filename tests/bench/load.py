@@ -140,7 +140,7 @@ def reports(prefix, seed):
         connection.request("GET", f"/v1/jobs/{job}/events?after={10 ** 9}")  # from here on
         response = connection.getresponse()
         while time.time() < until:
-            line = response.readline()
+            line = response.readline().lstrip()
             if line.startswith(b"{"):
                 at = datetime.datetime.fromisoformat(json.loads(line)["time"].replace("Z", "+00:00"))
                 late.append(time.time() - at.timestamp())

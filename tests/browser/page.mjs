@@ -30,7 +30,7 @@ export async function run(test) {
   });
   const watched = [];
   const open = async (options = {}) => {
-    const page = await openPage(browser, url, options);
+    const page = await openPage(browser, options.url ?? url, options);
     watched.push(page);
     return page;
   };
@@ -50,9 +50,10 @@ export async function run(test) {
   process.exit(status);
 }
 
-// options: {theme: "light"|"dark", width, height, expected: [patterns of faults that the test provokes]}
-async function openPage(browser, url, { theme = "light", width = 1280, height = 800, expected = [] } = {}) {
-  const context = await browser.newContext({
+// options: {theme: "light"|"dark", width, height, expected: [patterns of faults that the test provokes], url: another than the
+// daemon's, context: another page's, to be a tab beside it}
+async function openPage(browser, url, { theme = "light", width = 1280, height = 800, expected = [], context: beside } = {}) {
+  const context = beside ?? await browser.newContext({
     baseURL: url, colorScheme: theme, viewport: { width, height }, acceptDownloads: true,
     reducedMotion: "reduce", // no colour half-way to another, which axe-core would measure
   });

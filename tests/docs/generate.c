@@ -218,8 +218,9 @@ static void schedules_print(void) {
       "Schedules",
       "`schedule` is a word, or an object with a `type` and the fields of that type. Formulas "
       "are\ntorch.optim.lr_scheduler's: lr is the optimizer's, e counts epochs from 0. In the "
-      "first `warmup_epochs`\nthe learning rate is that figure times a factor that rises step "
-      "by step from `warmup_factor` to 1.");
+      "first `warmup_epochs`\nthat figure is multiplied by f + (1 - f) s / S in step s of S steps, "
+      "counted from 1, with f = `warmup_factor`:\nso epoch 1 of n ends 1/n of the way, and epoch "
+      "n at the full rate.");
   variants_print(&ep_schedule_variants);
 }
 

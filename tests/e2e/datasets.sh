@@ -29,7 +29,7 @@ check "the line is found, whatever the split" \
   '.metrics.test.rows == 40 and .metrics.validation.rows == 20 and .metrics.train.rows == 140 and
    .metrics.test.rmse < 0.01 and .metrics.test.r2 > 0.9999'
 named=$(jq .metrics.test.loss "$body")
-submit "$(jq -c '.data.target = "-1"' <<<"$spec")"
+submit "$(jq -c '.data.target = -1' <<<"$spec")"
 finish "$id"
 [[ $(jq .metrics.test.loss "$body") == "$named" ]] || fail "the target by index gives another result"
 echo "ok: the target by index is the target by name"

@@ -232,7 +232,7 @@ def quiet_streams(raw):
 
 def heartbeats(raw, path, streams):
     """Called more than 15 s after quiet_streams."""
-    for form, want in (("application/x-ndjson", b"1\r\n\n\r\n"), ("text/event-stream", b": heartbeat\n\n")):
+    for form, want in (("application/x-ndjson", b"1\r\n \r\n"), ("text/event-stream", b"C\r\n: heartbeat\n\r\n")):
         received, closed = hear(streams[form], want)
         check(f"a quiet stream is kept alive: {form}", want in received and not closed, received)
         streams[form].close()

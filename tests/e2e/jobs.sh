@@ -7,8 +7,31 @@ http POST '/v1/jobs?validate=only' "${json[@]}" -d "$(xor_job 1000)"
 expect 200
 check "validate=only answers the plan" '.parameters == 17 and .bytes > 0 and (.layers | length) == 3 and
   .layers[0].in_features == 2 and (.estimates | length) > 0'
+limited=$(xor_job "$endless" '{"max_seconds": 3600, "data": {"generator": "disc", "rows": 20000}}')
+http POST '/v1/jobs?validate=only' "${json[@]}" -d "$limited"
+check "no estimate goes beyond max_seconds" '.estimates | all(.seconds - .start_seconds <= 3600.001)'
 http GET /v1/jobs
 check "and queues nothing" '.data == []'
+
+# One that runs and two that wait, each for an hour at most.
+ids=()
+for _ in 1 2 3; do
+  submit "$limited"
+  ids+=("$id")
+done
+reported() {
+  http GET "/v1/jobs/${ids[0]}"
+  jq -e '.progress.epoch > 0' "$body" >/dev/null
+}
+until_so "the first job has reported an epoch" reported
+check "nor does what is left of it" '.eta_seconds <= 3600'
+http GET /v1/queue
+check "the queue expects each to end by its limit" '[.jobs[] | select(.position) | .start_seconds] |
+  length == 2 and .[0] > 0 and .[0] <= 3600 and (.[1] - .[0] - 3600 | fabs) < 1'
+for id in "${ids[@]}"; do
+  http POST "/v1/jobs/$id/cancel"
+  ended "$id"
+done
 
 http POST /v1/jobs "${json[@]}" -d '{"data": {"generator": "xor"}, "epochs": 5,
   "model": {"layers": [{"type": "linear", "in_features": 3, "out_features": 1}]}, "loss": "mse"}'

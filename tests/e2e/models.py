@@ -3,6 +3,7 @@
 text (and that of the binary tensor data extension), with the standard library and NumPy alone. The predictions
 must be those of /predict, rounded to float32; faults must be refused with the right status."""
 
+import gzip
 import http.client
 import json
 import struct
@@ -13,7 +14,8 @@ import urllib.parse
 
 import numpy as np
 
-TYPES = {"FP32": "<f4", "FP64": "<f8", "UINT8": "u1", "INT32": "<i4", "INT64": "<i8"}
+TYPES = {"FP32": "<f4", "FP64": "<f8", "FP16": "<f2", "BOOL": "?", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4",
+         "UINT64": "<u8", "INT8": "i1", "INT16": "<i2", "INT32": "<i4", "INT64": "<i8"}
 LENGTH = "Inference-Header-Content-Length"
 checked = 0
 
@@ -201,7 +203,7 @@ def lies(server, rows):
     for bad in (float("nan"), float("inf"), -float("inf")):
         wrong = rows.copy()
         wrong[-1, -1] = bad
-        for datatype in ("FP32", "FP64"):
+        for datatype in ("FP16", "FP32", "FP64"):
             meta, data = tensor_binary(wrong, datatype)
             infer(server, path, {"inputs": [meta]}, data, want=400)
 
@@ -217,7 +219,7 @@ def wrong(server, rows):
     for shape in ([1 << 62, 2], [(1 << 63) - 1, 2], [1 << 32, 1 << 32], [100001, 2], [1 << 31, 2]):
         infer(server, path, {"inputs": [dict(good, shape=shape)]}, want=413)
     infer(server, path, {"inputs": [dict(good, shape=[1 << 64, 2])]}, want=400)
-    for datatype in ("FP16", "BF16", "BYTES", "BOOL", "UINT64", "INT8", "fp32", "", None, 1):
+    for datatype in ("FP8", "BF16", "BYTES", "fp32", "", None, 1):
         infer(server, path, {"inputs": [dict(good, datatype=datatype)]}, want=400)
     for name in ("input-0", "X", "", None, 1, "x" * 1000):
         infer(server, path, {"inputs": [dict(good, name=name)]}, want=400)
@@ -226,7 +228,9 @@ def wrong(server, rows):
                  [[0, 0]] * 3 + [0, 0], [0, 0] + [[0, 0]] * 3):
         infer(server, path, {"inputs": [dict(good, data=data)]}, want=400)
     for datatype, value in (("UINT8", 256), ("UINT8", -1), ("UINT8", 0.5), ("INT32", 1 << 31), ("INT64", 1 << 63),
-                            ("INT64", 0.5)):
+                            ("INT64", 0.5), ("INT64", 1 << 53), ("UINT64", (1 << 53) + 1), ("INT64", -(1 << 53)), ("UINT64", -1),
+                            ("INT8", 128), ("INT8", -129), ("UINT16", 65536), ("FP16", 65520), ("BOOL", 2), ("BOOL", "true"),
+                            ("BOOL", None), ("UINT8", True)):
         infer(server, path, {"inputs": [dict(good, datatype=datatype, data=[0] * 7 + [value])]}, want=400)
     for inputs in ([], [good, good], {}, None, 1, [1], [[]], [None]):
         infer(server, path, {"inputs": inputs}, want=400)
@@ -239,7 +243,22 @@ def wrong(server, rows):
     for raw in (b"", b"{", b"[]", b"null", b"{}", b'{"inputs":[', b"\xff", b'{"inputs":[]}x', b"[" * 100000,
                 b'{"inputs":' + b"[" * 100000, b'{"id":"a","id":"b"}', b'{"id":"\xff"}', b'{"id":"\\ud800"}'):
         server.ask("POST", f"{path}/infer", raw, {"Content-Type": "application/json"}, 400)
-    server.ask("POST", f"{path}/infer", b"{}", {"Content-Type": "application/json", "Content-Encoding": "gzip"}, 415)
+    packed(server, path, rows)
+
+
+def packed(server, path, rows):
+    """Content-Encoding: the length of the JSON is that of what comes out."""
+    kind = {"Content-Type": "application/json"}
+    meta, data = tensor_binary(rows, "FP16")
+    head = json.dumps({"inputs": [meta]}).encode()
+    _, raw = server.ask("POST", f"{path}/infer", gzip.compress(head + data), {
+        "Content-Type": "application/octet-stream", LENGTH: str(len(head)), "Content-Encoding": "gzip"}, 200)
+    check(raw == server.ask("POST", f"{path}/infer", head + data, {
+        "Content-Type": "application/octet-stream", LENGTH: str(len(head))}, 200)[1], "packed, it is another request")
+    answer, _ = server.ask("POST", f"{path}/infer", b"{}", {**kind, "Content-Encoding": "br"}, 415)
+    check(answer.headers["Accept-Encoding"] == "gzip, identity", "it does not say which codings are taken")
+    server.ask("POST", f"{path}/infer", b"{}", {**kind, "Content-Encoding": "gzip"}, 400)
+    server.ask("POST", f"{path}/infer", gzip.compress(b" " * ((8 << 20) + 1)), {**kind, "Content-Encoding": "gzip"}, 413)
 
 
 def limits(server):
@@ -265,6 +284,7 @@ def metadata(server):
     for version in ("", "/versions/1"):
         model = server.json("GET", f"/v2/models/letters{version}")
         check(model["name"] == "letters" and model["versions"] == ["1"] and model["platform"], f"{model}")
+        check(set(model["parameters"]["datatypes"]) == {*TYPES, "BYTES"}, f"{model}")
         check(model["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 1, 6, 7]}], f"{model}")
         check(model["outputs"] == [{"name": "predictions", "datatype": "FP32", "shape": [-1, 3]},
                                    {"name": "class", "datatype": "INT64", "shape": [-1]},
@@ -334,8 +354,8 @@ def people(server):
     refused([town, age, joined, dict(town, name="twon")], "did you mean \"town\"")
     refused([town, age, joined, town], "twice")
     refused([town, age, dict(joined, data=["soon"] * 4)], "must be a date")
-    refused([town, dict(age, data=[1, 2, 3, "4"]), joined], "value 3 of \"age\"")
-    refused([dict(town, data=[1] * 4), age, joined], "value 0 of \"town\"")
+    refused([town, dict(age, data=[1, 2, 3, "4"]), joined], "value 3 of the input \"age\"")
+    refused([dict(town, data=[1] * 4), age, joined], "value 0 of the input \"town\"")
     refused([town, dict(age, shape=[3], data=[1, 2, 3]), joined], "3 rows")
     refused([town, dict(age, data=[1, 2, 3]), joined], "a list of 4 cells")
     refused([town, dict(age, shape=[2, 2]), joined], "must be [rows]")
@@ -344,8 +364,8 @@ def people(server):
     refused([dict(joined, shape=[100001]), town, age], "at most", want=413)
     refused(cut, "follow", b"".join(behind)[:-1])
     refused(cut, "no input claims", b"".join(behind) + b"\0")
-    refused(cut, "value 1 of \"town\"", texts_bytes(["Oslo"]) + b"\xff" * (len(behind[0]) - 8) + behind[1] + behind[2])
-    refused(cut, "value 0 of \"town\"", texts_bytes(["\0slo"]) + behind[0][8:] + behind[1] + behind[2])
+    refused(cut, "value 1 of the input \"town\"", texts_bytes(["Oslo"]) + b"\xff" * (len(behind[0]) - 8) + behind[1] + behind[2])
+    refused(cut, "value 0 of the input \"town\"", texts_bytes(["\0slo"]) + behind[0][8:] + behind[1] + behind[2])
     refused([cut[0], dict(cut[1], parameters={"binary_data_size": 31}), cut[2]], "is 31", b"".join(behind))
     house = {"inputs": [{"name": name, "datatype": "FP64", "shape": [1], "data": [value]}
                         for name, value in (("c", 3), ("a", 1), ("b", 2))]}
@@ -459,7 +479,7 @@ def main():
         check(model["name"] == name and model["job"] == job and model["infer"] == f"/v2/models/{name}/infer", f"{model}")
     metadata(server)
     every_way(server, "xor", xor, xor_rows, TYPES, lambda z: z[:, 0] > 0)
-    every_way(server, "houses", houses, house_rows, ("FP32", "FP64", "INT32", "INT64"), None)
+    every_way(server, "houses", houses, house_rows, ("FP32", "FP64", "FP16", "INT16", "UINT32", "INT32", "INT64"), None)
     every_way(server, "letters", letters, images, TYPES, lambda z: z.argmax(1))
     every_way(server, "letters", letters, images.reshape(7, -1), ("UINT8",), lambda z: z.argmax(1))
     check((server.predict(letters, images).argmax(1) == labels).all(), "the images were learnt")

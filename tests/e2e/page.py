@@ -11,8 +11,8 @@ import sys
 import urllib.parse
 
 NAMED = {
-    "text/html": re.compile(r"""<(?:link|script)\b[^>]*?\b(?:href|src)="(/[^"]+)\""""),
-    "text/javascript": re.compile(r"""(?:\bfrom\s*|\bimport\s*\(?\s*|href:\s*)["']([./][^"'\s]*\.(?:js|css))["']"""),
+    "text/html": re.compile(r"""<(?:link|script)\b[^>]*?\b(?:href|src)="((?!data:)[^"]+)\""""),
+    "text/javascript": re.compile(r"""(?:\bfrom\s*|\bimport\s*\(?\s*|href:\s*)["']([^"'\s]*\.(?:js|css))["']"""),
     "text/css": re.compile(r"""(?:url\(|@import\s+)["']?(?!data:)([^"')\s]+)"""),
 }
 TYPES = {"js": "text/javascript", "css": "text/css", "txt": "text/plain"}
@@ -54,7 +54,10 @@ def main():
             fault(f"{path} is served as {kind}")
         total, whole = total + len(packed), whole + len(plain)
         for name in NAMED[kind].findall(plain.decode()) if kind in NAMED else ():
-            folder = "/assets/" if path == "/" else posixpath.dirname(path) + "/"
+            if name.startswith("/"):
+                fault(f"{path} names {name}: behind a proxy the page may lie below a path")
+            # what a script calls href, it gives to the page
+            folder = "/" if name.startswith("assets/") else posixpath.dirname(path) + "/"
             wanted.append(posixpath.normpath(urllib.parse.urljoin(folder, name)))
     print(f"{len(seen)} files, {whole} bytes, {total} as they travel: {' '.join(sorted(seen))}")
     if len(seen) < 10:

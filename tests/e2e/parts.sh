@@ -143,6 +143,22 @@ path_refused "$allowed/pipe"
 path_refused "$allowed/none.npz"
 path_refused "/etc/passwd"
 path_refused "$allowed"
+# escaped FILTER: the job, each "path" in it written as "p\u0061th".
+escaped() { jq -c "$1" <<<"$spec" | sed 's/"path"/"p\\u0061th"/g'; }
+http POST /v1/jobs "${json[@]}" -d "$(escaped '.data |= (del(.dataset) | .path = "/etc/passwd")')"
+expect 422
+check "an escaped key is held to the same folders" '.errors[0].pointer == "/data/path"'
+for target in /v1/jobs "/v1/jobs?validate=only"; do
+  http POST "$target" "${json[@]}" -d "$(escaped '.data |= (del(.dataset) | .path = "packed")' | sed 's/"p/"path": "packed", &/')"
+  expect 400
+  check "a key that stands twice is refused, however it is written" '.detail | test("duplicate")'
+done
+submit "$(escaped '.data |= (del(.dataset) | .path = "packed")')"
+finish "$id"
+check "an escaped key names the same files" '.spec.data.path == "packed" and .metrics.test.accuracy == 1'
+http POST "/v1/sweeps?validate=only" "${json[@]}" -d "{\"job\": $(escaped '.data |= (del(.dataset) | .path = "packed")'),
+  \"space\": {\"/optimizer/lr\": {\"values\": [0.1, 0.2]}}, \"metric\": \"test.loss\", \"allow_test_metric\": true}"
+expect 200
 daemon_stop
 daemon_start
 path_refused "$allowed/raw"

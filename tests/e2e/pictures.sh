@@ -74,7 +74,7 @@ not 422 application/zip bomb.zip '"b/2.png": it has 50000 x 50000 pixels'
 not 422 application/zip escape.zip '"../b/2.png" is no path within the archive'
 not 422 image/png bomb.png 'it has 50000 x 50000 pixels'
 not 422 image/png damaged.png 'the PNG is damaged'
-not 422 image/jpeg rows.json 'it is no PNG and no JPEG'
+not 422 image/jpeg rows.json 'it is text, neither a PNG nor a JPEG'
 not 415 image/webp bomb.png 'a picture .image/png, image/jpeg.'
 if [[ -x $build/bin/epochctl ]]; then
   EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/pets/$first" >"$scratch/printed"

@@ -20,7 +20,8 @@ spec='{"data": {"dataset": "weather", "target": "temp", "time": "hour", "feature
 submit "$spec"
 finish "$id"
 check "examples of each side alone: 1152 - 24 train, 288 - 24 test" '.metrics.train.rows == 1128 and .metrics.test.rows == 264 and
-  .metrics.test.r2 > 0.99 and .spec.data.window == {"length": 24, "horizon": 1, "stride": 1, "group": null}'
+  .metrics.test.r2 > 0.99 and .spec.data.window == {"length": 24, "horizon": 1, "stride": 1, "group": null, "gaps": "cut"} and
+  .warnings == []'
 univariate=$id
 rows=$(jq -Rsc 'split("\n")[1:] | map(select(. != "") | split(",") | {hour: .[0], temp: .[1], tide: .[2]}) | reverse' "$scratch/weather.csv")
 # predict BODY: of the job at hand
@@ -125,6 +126,51 @@ submit "$(jq -c '.data |= (.dataset = "sites" | .window.group = "site" | del(.ti
   | .model.layers = [{type: "conv2d", out_channels: 4, kernel_size: [1, 5]}, {type: "relu"}, {type: "flatten"}, {type: "linear", out_features: 1}]' <<<"$spec")"
 finish "$id"
 check "no window has rows of both sites" '.metrics.train.rows == 2 * (240 - 24) and .metrics.test.rows == 2 * (60 - 24) and .metrics.test.r2 > 0.99'
+
+# Hours of two stations on 30 days: of the first two days are missing and one hour comes twice, of the other nothing.
+awk 'BEGIN {srand(7); print "time,station,level"
+  for (s = 0; s < 2; s++) for (i = 0; i < 720; i++) {
+    if (!s && i >= 240 && i < 288) continue
+    for (k = 0; k < 1 + (!s && i == 400); k++) printf "2024-03-%02d %02d:00,%s,%.3f\n", 1 + i / 24, i % 24, s ? "up" : "down", 5 * s + sin(i / 4) + rand() / 9 + k}}' \
+  >"$scratch/levels.csv"
+{ head -n 1 "$scratch/levels.csv" && tail -n +2 "$scratch/levels.csv" | sort -t , -k 3; } >"$scratch/shuffled.csv"
+for name in levels shuffled; do
+  http PUT "/v1/datasets/$name" -T "$scratch/$name.csv"
+  expect 201
+done
+levels='{"data": {"dataset": "levels", "target": "level", "time": "time", "window": {"length": 12, "group": "station"}, "test": 0.2,
+  "standardize": ["y"]}, "loss": "mse", "epochs": 5, "batch_size": 32, "optimizer": {"type": "adam", "lr": 0.01},
+  "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
+# of 673 and 720 rows 538 and 576 train; 12 windows are over the hole, and 12 over the hour that comes twice
+submit "$levels"
+finish "$id"
+check "windows over gaps are left out, and a warning says how many" '.metrics.train.rows == 538 - 12 - 24 + 576 - 12 and
+  .metrics.test.rows == 135 - 12 + 144 - 12 and (.warnings | length) == 1 and
+  (.warnings[0] | startswith("1 gap (2 days after 2024-03-10 23:00), 1 repeated time: 24 of 1345 windows are left out"))'
+cut=$id
+submit "$(jq -c '.data.dataset = "shuffled"' <<<"$levels")"
+finish "$id"
+check "the order of the file does not matter" '.metrics.train.rows == 1066 and .metrics.test == $cut[0].metrics.test' \
+  --slurpfile cut <(curl -sSf "$url/v1/jobs/$cut")
+http GET "/v1/jobs/$id/weights?format=json"
+cp "$body" "$scratch/shuffled.json"
+http GET "/v1/jobs/$cut/weights?format=json"
+[[ $(jq -cS .tensors "$body") == "$(jq -cS .tensors "$scratch/shuffled.json")" ]] || fail "the weights depend on the order of the file"
+submit "$(jq -c '.data.window.gaps = "keep"' <<<"$levels")"
+finish "$id"
+check "they stay where that is asked for" '.metrics.train.rows == 538 - 12 + 576 - 12 and .warnings == []'
+submit "$(jq -c 'del(.data.window.group)' <<<"$levels")"
+finish "$id"
+check "two series that nothing tells apart are uneven" '.metrics.train.rows == 1114 - 12 and
+  (.warnings[0] | test("repeated times in 1392 steps: the times are uneven.*\"group\""))'
+grep -v ,up, "$scratch/levels.csv" >"$scratch/down.csv"
+http PUT /v1/datasets/down -T "$scratch/down.csv"
+expect 201
+for gaps in '.data.window = {length: 400}' '.data.window |= (.gaps = "hide")'; do
+  http POST "/v1/jobs?validate=only" "${json[@]}" -d "$(jq -c ".data.dataset = \"down\" | del(.data.test) | $gaps" <<<"$levels")"
+  expect 422
+  check "refused: $(jq -r '.errors[0].detail' "$body")" '.errors[0].pointer == "/data/window/gaps"'
+done
 
 # and a first model
 http POST /v1/jobs "${json[@]}" -d '{"data": {"dataset": "sites", "target": "temp", "window": {"length": 24, "group": "site"}}, "model": "auto", "epochs": 3}'

@@ -234,9 +234,8 @@ class Clients:
             got = response.readline()
             if not got.endswith(b"\n"):
                 break
-            if got.strip():
-                line = got
-                self.notes.add("line", job, line)
+            line = got.lstrip(b" ")
+            self.notes.add("line", job, line)
         if b'"type":"end"' in line:
             status, answer = http.ask("GET", f"/v1/jobs/{job}")
             if status == 200:

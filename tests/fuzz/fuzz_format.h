@@ -46,11 +46,15 @@ static inline void part_holds(const ep_part *part) {
 
 /* Reads the bytes as that format and writes nothing. Either they are refused, with a printable
  * reason, or the parts agree with each other and lie within the budget. */
-static inline void format_holds(const ep_format *format, const uint8_t *bytes, size_t count,
-                                int64_t budget_bytes) {
+static inline void format_holds_with(const ep_format *format, const ep_ingest_options *options,
+                                     const uint8_t *bytes, size_t count, int64_t budget_bytes) {
   ep_dataset_meta meta = {0};
   ep_error error = {0};
-  ep_ingest ingest = {.bytes = bytes, .size = count, .budget_bytes = budget_bytes, .meta = &meta};
+  ep_ingest ingest = {.bytes = bytes,
+                      .size = count,
+                      .options = *options,
+                      .budget_bytes = budget_bytes,
+                      .meta = &meta};
   ep_status status = format->read(&ingest, &error);
   FUZZ_HOLDS(ingest.budget_bytes >= 0);
   if (status != EP_OK) {
@@ -79,6 +83,12 @@ static inline void format_holds(const ep_format *format, const uint8_t *bytes, s
                written); /* a byte a value at least, and heads */
   }
   ep_dataset_meta_deinit(&meta);
+}
+
+static inline void format_holds(const ep_format *format, const uint8_t *bytes, size_t count,
+                                int64_t budget_bytes) {
+  const ep_ingest_options options = {0};
+  format_holds_with(format, &options, bytes, count, budget_bytes);
 }
 
 #endif

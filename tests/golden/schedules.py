@@ -1,5 +1,6 @@
 """The learning rates of PyTorch's schedulers, one a step: each is stepped once an epoch, but for
-one_cycle, which is stepped once a batch, and a warm-up, which is too."""
+one_cycle, which is stepped after each batch, and a warm-up, which is stepped before each, so that no batch has the
+rate 0."""
 
 import torch
 from torch.optim import lr_scheduler
@@ -59,9 +60,9 @@ def warmup_factors(options, steps):
     scheduler = lr_scheduler.LinearLR(optimizer, options["warmup_factor"], 1.0, options["warmup_steps"])
     factors = []
     for _ in range(steps):
-        factors.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
         scheduler.step()
+        factors.append(optimizer.param_groups[0]["lr"])
     return factors
 
 

@@ -47,6 +47,31 @@ MOST_FILES = 30  # of C in a folder
 BANNED = ("strcpy strncpy strcat strncat sprintf vsprintf gets atoi atol atoll atof strtok system popen rand srand "
           "alloca tmpnam mktemp asctime ctime gmtime localtime setlocale").split()
 
+# Files that search a text, which is not JSON: what it is.
+TEXT_SEARCHES = {
+    "api/tokens/tokens.c": "a time of RFC 3339",
+    "clients/epochctl/http/request.c": "a URL",
+    "clients/epochctl/http/session.c": "a URL",
+    "clients/epochctl/input/axis.c": "a range like 1..5",
+    "clients/epochctl/manual/help_page.c": "a command line's words",
+    "clients/epochctl/terminal/terminal.c": "a locale",
+    "engine/host/memory.c": "/proc/self/mountinfo",
+    "engine/weights/c/figures.c": "C source that was written here",
+    "engine/worker/relay/child.c": "a list of devices, one a line",
+    "server/backup/copy.c": "a file's name",
+    "server/drawing/axis.c": "a number",
+    "server/handlers/datasets.c": "a URL's path",
+    "server/kubernetes/commands.c": "a list of devices",
+    "server/main.c": "a state of systemd's",
+    "server/metrics/process.c": "/proc/self/stat",
+    "server/process/config.c": "a list of devices",
+    "server/process/probe.c": "the end of an HTTP header",
+    "server/slurm/child.c": "what a command of Slurm printed",
+    "server/slurm/commands.c": "what a command of Slurm printed",
+    "server/slurm/jobs.c": "what sbatch --test-only printed",
+    "server/slurm/partitions.c": "a list of devices",
+}
+
 
 def files(tree, endings):
     """Paths below tree, relative to it, that end so."""
@@ -258,6 +283,20 @@ def banned(tree):
                 yield path, number, f"calls {name}"
 
 
+def sniffing(tree):
+    """JSON is parsed, and then asked (api/json): no text of it is searched. Other texts are, in these files."""
+    pattern = re.compile(r"(?<![\w.>])(strstr|strcasestr|memmem|sscanf)\s*\(")
+    for path in files(tree, C_FILES):
+        if path.startswith("tests/") or path in TEXT_SEARCHES:
+            continue
+        for number, line in enumerate(code(tree, path), 1):
+            for name in pattern.findall(line):
+                yield path, number, f"calls {name}: ask the struct or the tree of JSON; other texts: TEXT_SEARCHES"
+    for path in TEXT_SEARCHES:
+        if os.path.exists(os.path.join(tree, path)) and not pattern.search("\n".join(code(tree, path))):
+            yield path, 1, "searches no text: take it out of TEXT_SEARCHES"
+
+
 def guards(tree):
     for path in files(tree, (".h", ".cuh")):
         text = "\n".join(code(tree, path))
@@ -341,7 +380,7 @@ def shell(tree):
 
 
 RULES = {rule.__name__: rule for rule in
-         (arrows, rooms, names, wide, length, banned, guards, paths, unfinished, adrs, format, shell)}
+         (arrows, rooms, names, wide, length, banned, sniffing, guards, paths, unfinished, adrs, format, shell)}
 
 
 def main():

@@ -70,7 +70,7 @@ ROOMS = {
     "engine/data/dialect": ("api api/json engine/data/cells engine/files", "jansson"),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
     "engine/data/columns": ("api api/json api/spec kernels " + DATA, "jansson"),
-    "engine/data/pictures": ("api engine/files", "png|jpeg"),
+    "engine/data/pictures": ("api api/json engine/files", "png|jpeg"),
     "engine/data/tables": ("api api/json kernels " + DATA, ""),
     "engine/data/formats": ("api api/hash api/json engine/data/archives engine/data/pictures engine/data/tables " + DATA, "jansson"),
     "engine/data/inputs": ("api api/json engine/data/archives engine/data/cells engine/data/columns engine/data/formats "
@@ -102,13 +102,13 @@ ROOMS = {
     "server/tls": ("api api/tokens", "gnutls"),
     "server/process": ("api api/arguments api/json engine/files engine/host server/tls", ""),
     "server/metrics": (SERVER, ""),
-    "server/ingest": ("api api/hash api/spec kernels server/process engine/data/arrays engine/data/datasets engine/data/formats "
+    "server/ingest": ("api api/hash api/json api/spec kernels server/process engine/data/arrays engine/data/datasets engine/data/formats "
                       "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
     "server/slurm": ("api api/json api/spec engine/files server/process", "jansson"),
     "server/kubernetes": ("api api/json server/slurm", "jansson"),
     "server/audit": ("api api/hash api/json engine/files server/process", ""),
     "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
-    "server/backup": ("api api/hash engine/files server/audit server/process server/store", ""),
+    "server/backup": ("api api/hash api/wire engine/files server/audit server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/drawing": ("api api/json", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/drawing server/events", ""),
@@ -122,7 +122,7 @@ ROOMS = {
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/ingest server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses api/wire engine/checkpoints engine/files server/slurm server/store server/events server/datasets", ""),
-    "server/jobs/placement": ("api api/json api/responses api/spec engine/host engine/plan server/slurm server/store server/workers", "jansson"),
+    "server/jobs/placement": ("api api/json api/responses api/spec engine/host engine/plan server/slurm server/store server/workers", ""),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("api api/json api/spec api/sweep api/wire server/process server/slurm server/slurm/control server/store server/events server/datasets server/webhooks server/workers server/jobs "
                          "server/jobs/placement", ""),
@@ -137,7 +137,7 @@ ROOMS = {
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
     "server/http/access": ("api api/hash api/tokens server/process server/metrics server/http/messages", ""),
     "server/http/framing": ("api api/json server/process server/tls", "gnutls"),
-    "server/http": (SERVER + " server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
+    "server/http": (SERVER + " engine/files server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
                     "gnutls|microhttpd"),
     "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/weights/c engine/data/dialect engine/data/formats engine/data/inputs engine/data/sources "
                         "server/curves server/datasets server/jobs server/plots server/http server/http/messages", ""),

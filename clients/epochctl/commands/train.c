@@ -31,7 +31,7 @@ static void dataset_name(const char *file, char out[DATASET_BYTES]) {
 
 static ep_status data_put(ep_client *client, const ep_arguments *arguments, const char *dataset,
                           ep_error *error) {
-  static const char *const queries[] = {"size", "channels"};
+  static const char *const queries[] = {"size", "channels", "broken"};
   char path[EP_REQUEST_PATH_BYTES];
   json_t *response = NULL;
   ep_path_make(path, "/v1/datasets/", dataset, "");
@@ -123,7 +123,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "target", .kind = EP_OPTION_TEXT, .value = "COLUMN",
-   .doc = "the column to predict: its name, or its index (the last one)"},
+   .doc = "the name of the column to predict (the last one); by its index: --set /data/target=3"},
   {.name = "column", .kind = EP_OPTION_TEXT, .value = "NAME=TYPE",
    .doc = "what a column is taken for: number, category, date or ignore; may be given again"},
   {.name = "dataset", .kind = EP_OPTION_TEXT, .value = "NAME",
@@ -138,6 +138,8 @@ static const ep_option OPTIONS[] = {
    .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
   {.name = "channels", .kind = EP_OPTION_CHOICE, .value = "1|3",
    .doc = "of pictures: grey or RGB (1 if all are grey)"},
+  {.name = "broken", .kind = EP_OPTION_CHOICE, .value = "refuse|skip",
+   .doc = "of pictures that cannot be read: refuse all, or leave these out (refuse)"},
   {.name = "detach", .letter = 'd', .kind = EP_OPTION_SWITCH, .doc = "print the job's id, and do not follow it"},
   {.name = NULL}};
 

@@ -10,6 +10,11 @@ bool ep_line_buffer_add(ep_line_buffer *line, const char *bytes, size_t count, e
   if (!line->text) line->text = malloc(EP_LIMIT_EVENT_BYTES + 1);
   if (!line->text) return false;
   while (count > 0) {
+    if (line->bytes == 0 && *bytes == ' ') { /* a heartbeat */
+      bytes++;
+      count--;
+      continue;
+    }
     const char *end = memchr(bytes, '\n', count);
     size_t part = end ? (size_t)(end - bytes) : count;
     if (part > EP_LIMIT_EVENT_BYTES - line->bytes) return false;

@@ -110,8 +110,8 @@ static void weights_print(const ep_client *client, const json_t *job) {
   const json_t *weights = ep_json_at(job, "weights");
   if (!json_is_object(weights)) return;
   ep_human_bytes(ep_json_number_at(weights, "bytes"), bytes);
-  snprintf(text, sizeof text, "%s%.512s (%s)", client->session.server,
-           ep_json_text_at(weights, "url"), bytes);
+  snprintf(text, sizeof text, "%s/v1/jobs/%.64s/weights (%s)", client->session.server,
+           ep_json_text_at(job, "id"), bytes);
   ep_summary_line_print(client, "weights", text);
 }
 

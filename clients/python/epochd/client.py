@@ -120,17 +120,18 @@ class Client:
         ids = [job.id if isinstance(job, Job) else job for job in jobs]
         return self._json("GET", "/v1/compare?" + urlencode({"jobs": ",".join(ids), "max_points": max_points}, safe=","))
 
-    def upload(self, name: str, source: Any, visibility: Optional[str] = None, **dialect: Any) -> Dict[str, Any]:
+    def upload(self, name: str, source: Any, visibility: Optional[str] = None, **options: Any) -> Dict[str, Any]:
         """Uploads a dataset. `source` is a file's path, an open binary file, bytes, or a mapping of arrays.
 
         Arrays are called x and y, or x_train, y_train, x_test, y_test, x_val, y_val; under the names of a
         model's tensors they are weights for `model.init`. Files are streamed.
         visibility: "private", for its owner and admins alone, or "public"; the daemon's default unless given.
-        `dialect` are keys of the way a CSV is written that are not to be detected: encoding="windows-1252",
-        delimiter=";", quote="none", header=True, row_names=False, preamble=2, comment="#", decimal=",", thousands=".",
+        `options` are those of the query: size="64x64", channels=1, broken="skip" of pictures, table="name" of JSON; and the
+        keys of the way a CSV is written that are not to be detected: encoding="windows-1252", delimiter=";", quote="none", header=True, row_names=False, preamble=2, comment="#", decimal=",", thousands=".",
         missing=["-", "unknown"], dates="day_first". What was found is `dialect` of the answer, with its evidence, and
         `notes`."""
-        query = {**({"visibility": visibility} if visibility else {}), **dialect_query(dialect)}
+        of_pictures = {key: options.pop(key) for key in ("size", "channels", "broken", "table") if key in options}
+        query = {**({"visibility": visibility} if visibility else {}), **of_pictures, **dialect_query(options)}
         path = f"/v1/datasets/{quote(name, safe='')}" + (f"?{urlencode(query)}" if query else "")
         headers = {"Content-Type": "application/octet-stream"}
         if isinstance(source, Mapping):

@@ -13,7 +13,9 @@ class EpochdError(Exception):
         self.title = title
         self.detail = detail
         self.errors: List[Tuple[str, str]] = [(one["pointer"], one["detail"]) for one in errors]
-        faults = [f"{pointer or '/'}: {fault}" for pointer, fault in self.errors] or [detail or title]
+        faults = [f"{pointer}: {fault}" if pointer else fault for pointer, fault in self.errors]
+        if not faults or all(detail != fault for _, fault in self.errors):  # else it is the first of them
+            faults.insert(0, detail or title)
         super().__init__(f"{status}: " + "; ".join(faults))
 
 

@@ -10,6 +10,8 @@ typedef struct {
   zip_t *zip; /* NULL: a TAR */
   ep_tar tar;
   int64_t count; /* of entries */
+  char *
+      *slashed; /* [count], owned, and each: a ZIP's names whose '\\' are separators; NULL: none */
 } ep_archive;
 
 /* Whether the bytes begin as one of the two does. */
@@ -19,7 +21,9 @@ bool ep_archive_recognise(const uint8_t *bytes, size_t size);
 ep_status ep_archive_open(const uint8_t *bytes, size_t size, ep_archive *out, ep_error *error);
 void ep_archive_close(ep_archive *archive);
 
-/* UTF-8, lent by the archive; a folder's ends in '/'. NULL where the entry is damaged. */
+/* UTF-8, lent by the archive; a folder's ends in '/'. '\\' is '/' in a name that DOS or Windows
+ * made, where neither can have it in a name, and in all names of a ZIP that has no '/'. NULL where
+ * the entry is damaged. */
 const char *ep_archive_name(const ep_archive *archive, int64_t index);
 
 /* Memory for one file after the other. */

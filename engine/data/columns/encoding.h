@@ -42,6 +42,7 @@ typedef struct {
   ep_column_type type;                /* of the cells, */
   ep_cell_kind form;                  /* and how a number or a date is written, */
   char unit[EP_UNIT_BYTES];           /* a number with a sign of currency or per cent, or "" */
+  bool left_out;                      /* the spec leaves it out; of a plan alone */
   ep_encode encode;
   int64_t first, features; /* of the encoded row: features first … first + features - 1 */
   bool indicator;          /* the last of them is 1 where the cell is missing, but for embeddings */

@@ -134,9 +134,10 @@ static bool is_order(const ep_data_spec *data, const char *name) {
   return data->window.length > 0 && (time || strcmp(data->window.group, name) == 0);
 }
 
-static ep_status column_plan(const ep_data_spec *data, const ep_column *column, int64_t rows,
-                             ep_column_encoding *out, ep_error *error) {
-  const ep_column_rule *rule = ep_column_rule_find(data, out->name);
+static ep_status column_plan(const ep_column_matcher *matcher, const ep_column *column,
+                             int64_t rows, ep_column_encoding *out, ep_error *error) {
+  const ep_data_spec *data = matcher->data;
+  const ep_column_rule *rule = ep_column_rule_find(matcher, out->name);
   ep_column_as type;
   if (!rule) rule = &no_rule;
   out->type = column->type;
@@ -144,9 +145,9 @@ static ep_status column_plan(const ep_data_spec *data, const ep_column *column, 
   memcpy(out->unit, column->unit, sizeof out->unit);
   out->scale = 1;
   ep_status status = type_find(column, rule, &type, error);
-  if (status != EP_OK || type == EP_COLUMN_AS_IGNORE || is_constant(column, rows) ||
-      !ep_column_chosen(data, out->name) || strcmp(data->group, out->name) == 0 ||
-      is_order(data, out->name))
+  out->left_out = rule->type == EP_COLUMN_AS_IGNORE || !ep_column_chosen(matcher, out->name);
+  if (status != EP_OK || out->left_out || type == EP_COLUMN_AS_IGNORE ||
+      is_constant(column, rows) || strcmp(data->group, out->name) == 0 || is_order(data, out->name))
     return status;
   out->scaling = rule->scale;
   out->missing = rule->missing;
@@ -207,13 +208,15 @@ static int64_t bytes_estimate(const ep_encoding *encoding) {
 
 static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
                               ep_encoding *out, ep_error *error) {
-  ep_status status = EP_OK;
+  ep_column_matcher matcher;
+  ep_status status = ep_column_matcher_init(data, table, &matcher, error);
   for (int64_t i = 0; i < table->columns && status == EP_OK; i++) {
     if (i == target && data->window.length == 0) continue;
     ep_column_encoding *column = &out->column[out->columns++];
     ep_column_title(table, i, column->name);
-    status = column_plan(data, &table->column[i], table->rows, column, error);
+    status = column_plan(&matcher, &table->column[i], table->rows, column, error);
   }
+  ep_column_matcher_deinit(&matcher);
   ep_encoding_place(out);
   if (status != EP_OK) return status;
   if (ep_encoding_names_order(out) != EP_OK) return ep_fail_memory(error);

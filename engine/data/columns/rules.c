@@ -16,8 +16,24 @@ void ep_column_title(const ep_part *table, int64_t index, char out[EP_LIMIT_NAME
     snprintf(out, EP_LIMIT_NAME_BYTES + 1, "%lld", (long long)index);
 }
 
-static bool is_glob(const char *text) {
-  return strpbrk(text, "*?");
+ep_status ep_column_named(const ep_part *table, const char *name, const char *pointer,
+                          const char *remedy, int64_t *out, ep_error *error) {
+  char title[EP_LIMIT_NAME_BYTES + 1], shown[EP_EXCERPT_BYTES];
+  int64_t unnamed = -1;
+  *out = -1;
+  for (int64_t i = 0; i < table->columns; i++) {
+    bool is_named = table->column[i].name[0];
+    ep_column_title(table, i, title);
+    if (strcmp(title, name) != 0) continue;
+    if (!is_named) unnamed = i;
+    if (is_named && *out >= 0)
+      return ep_fail_at(error, EP_INVALID, pointer,
+                        "columns %lld and %lld are both called \"%s\": %s", (long long)*out,
+                        (long long)i, ep_excerpt(shown, name, strlen(name)), remedy);
+    if (is_named) *out = i;
+  }
+  if (*out < 0) *out = unnamed;
+  return *out < 0 ? ep_fail(error, EP_NOT_FOUND, "no column has that name") : EP_OK;
 }
 
 /* A star that took too few bytes takes one more; only the last one has to. */
@@ -41,29 +57,67 @@ bool ep_glob_matches(const char *glob, const char *name) {
   return !*glob;
 }
 
-static bool means(const char *text, const char *name) {
-  return strcmp(text, name) == 0 || (is_glob(text) && ep_glob_matches(text, name));
+static bool is_title(const ep_part *table, const char *text) {
+  char title[EP_LIMIT_NAME_BYTES + 1];
+  for (int64_t i = 0; i < table->columns; i++) {
+    ep_column_title(table, i, title);
+    if (strcmp(title, text) == 0) return true;
+  }
+  return false;
 }
 
-const ep_column_rule *ep_column_rule_find(const ep_data_spec *data, const char *name) {
+static bool is_glob(const ep_part *table, const char *text) {
+  return strpbrk(text, "*?") && !is_title(table, text);
+}
+
+ep_status ep_column_matcher_init(const ep_data_spec *data, const ep_part *table,
+                                 ep_column_matcher *out, ep_error *error) {
+  const ep_column_names *lists[] = {&data->features, &data->exclude};
+  *out = (ep_column_matcher){.data = data};
+  out->globs =
+      calloc((size_t)(data->columns_count + data->features.count + data->exclude.count) + 1,
+             sizeof *out->globs);
+  if (!out->globs) return ep_fail_memory(error);
+  bool *glob = out->globs;
+  for (int i = 0; i < data->columns_count; i++) *glob++ = is_glob(table, data->columns[i].name);
+  for (int list = 0; list < 2; list++)
+    for (int i = 0; i < lists[list]->count; i++) *glob++ = is_glob(table, lists[list]->name[i]);
+  return EP_OK;
+}
+
+void ep_column_matcher_deinit(ep_column_matcher *matcher) {
+  free(matcher->globs);
+  *matcher = (ep_column_matcher){0};
+}
+
+static bool means(const char *text, bool glob, const char *name) {
+  return glob ? ep_glob_matches(text, name) : strcmp(text, name) == 0;
+}
+
+const ep_column_rule *ep_column_rule_find(const ep_column_matcher *matcher, const char *name) {
   const ep_column_rule *found = NULL;
-  for (int i = 0; i < data->columns_count; i++) {
-    const ep_column_rule *rule = &data->columns[i];
-    if (strcmp(rule->name, name) == 0) return rule;
-    if (!found && means(rule->name, name)) found = rule;
+  for (int i = 0; i < matcher->data->columns_count; i++) {
+    const ep_column_rule *rule = &matcher->data->columns[i];
+    bool glob = matcher->globs[i];
+    if ((found && glob) || !means(rule->name, glob, name)) continue;
+    if (!glob) return rule;
+    found = rule;
   }
   return found;
 }
 
-static bool list_has(const ep_column_names *names, const char *name) {
+/* globs: [names->count] */
+static bool list_has(const ep_column_names *names, const bool *globs, const char *name) {
   for (int i = 0; i < names->count; i++)
-    if (means(names->name[i], name)) return true;
+    if (means(names->name[i], globs[i], name)) return true;
   return false;
 }
 
-bool ep_column_chosen(const ep_data_spec *data, const char *name) {
-  return (!data->features.name || list_has(&data->features, name)) &&
-         !list_has(&data->exclude, name);
+bool ep_column_chosen(const ep_column_matcher *matcher, const char *name) {
+  const ep_data_spec *data = matcher->data;
+  const bool *features = matcher->globs + data->columns_count;
+  return (!data->features.name || list_has(&data->features, features, name)) &&
+         !list_has(&data->exclude, features + data->features.count, name);
 }
 
 static ep_status pointer_fail(const char *const steps[4], ep_error *error, const char *message) {
@@ -86,10 +140,10 @@ ep_status ep_column_rule_fail(const ep_column_rule *rule, const char *field, ep_
 static ep_status name_check(const char *text, const char *list, const char *step,
                             const ep_part *table, int64_t target, ep_error *error) {
   char name[EP_LIMIT_NAME_BYTES + 1], shown[EP_EXCERPT_BYTES], message[EP_MESSAGE_BYTES];
-  bool is_target = false;
+  bool is_target = false, glob = is_glob(table, text);
   for (int64_t i = 0; i < table->columns; i++) {
     ep_column_title(table, i, name);
-    if (!means(text, name)) continue;
+    if (!means(text, glob, name)) continue;
     if (i != target) return EP_OK;
     is_target = true;
   }

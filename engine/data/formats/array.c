@@ -1,6 +1,7 @@
 #include "engine/data/formats/array.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -62,21 +63,47 @@ ep_status ep_array_store(ep_ingest *ingest, const ep_array_header *array, const 
   return status;
 }
 
-/* Keras', scikit-learn's and MedMNIST's names. */
+/* Names of splits: those of Keras, scikit-learn, MedMNIST, and of folders of published pictures.
+ * Without '_', '-' and spaces, which folders are compared without. */
 static const struct {
   const char *word;
   ep_split split;
-} split_words[] = {{"train", EP_SPLIT_TRAIN},           {"test", EP_SPLIT_TEST},
-                   {"val", EP_SPLIT_VALIDATION},        {"valid", EP_SPLIT_VALIDATION},
-                   {"validation", EP_SPLIT_VALIDATION}, {"", EP_SPLIT_TRAIN}};
+} split_words[] = {
+    {"train", EP_SPLIT_TRAIN},           {"training", EP_SPLIT_TRAIN},
+    {"trainset", EP_SPLIT_TRAIN},        {"trainingset", EP_SPLIT_TRAIN},
+    {"traindata", EP_SPLIT_TRAIN},       {"trainingdata", EP_SPLIT_TRAIN},
+    {"trainimages", EP_SPLIT_TRAIN},     {"trainingimages", EP_SPLIT_TRAIN},
+    {"segtrain", EP_SPLIT_TRAIN},        {"test", EP_SPLIT_TEST},
+    {"testing", EP_SPLIT_TEST},          {"testset", EP_SPLIT_TEST},
+    {"testingset", EP_SPLIT_TEST},       {"testdata", EP_SPLIT_TEST},
+    {"testingdata", EP_SPLIT_TEST},      {"testimages", EP_SPLIT_TEST},
+    {"testingimages", EP_SPLIT_TEST},    {"segtest", EP_SPLIT_TEST},
+    {"val", EP_SPLIT_VALIDATION},        {"valid", EP_SPLIT_VALIDATION},
+    {"validation", EP_SPLIT_VALIDATION}, {"valset", EP_SPLIT_VALIDATION},
+    {"validset", EP_SPLIT_VALIDATION},   {"validationset", EP_SPLIT_VALIDATION},
+    {"valdata", EP_SPLIT_VALIDATION},    {"validationdata", EP_SPLIT_VALIDATION},
+    {"valimages", EP_SPLIT_VALIDATION},  {"validationimages", EP_SPLIT_VALIDATION},
+    {"segval", EP_SPLIT_VALIDATION},     {"dev", EP_SPLIT_VALIDATION},
+    {"devset", EP_SPLIT_VALIDATION},     {"", EP_SPLIT_TRAIN},
+};
 static const struct {
   const char *word;
   ep_role role;
 } role_words[] = {{"x", EP_ROLE_X}, {"y", EP_ROLE_Y}, {"images", EP_ROLE_X}, {"labels", EP_ROLE_Y}};
 
-bool ep_array_split_find(const char *word, ep_split *split) {
+/* Whether text: [bytes] is the word. */
+static bool is_word(const char *text, size_t bytes, const char *word) {
+  for (size_t i = 0; i < bytes; i++) {
+    if (text[i] == '_' || text[i] == '-' || text[i] == ' ') continue;
+    if (tolower((unsigned char)text[i]) != *word || !*word) return false;
+    word++;
+  }
+  return !*word;
+}
+
+bool ep_array_split_find(const char *word, size_t bytes, ep_split *split) {
   for (size_t s = 0; s < sizeof split_words / sizeof *split_words; s++) {
-    if (!*word || strcasecmp(word, split_words[s].word) != 0) continue;
+    if (!*split_words[s].word || !is_word(word, bytes, split_words[s].word)) continue;
     *split = split_words[s].split;
     return true;
   }

@@ -14,8 +14,9 @@ ep_status ep_array_store(ep_ingest *ingest, const ep_array_header *array, const 
  * "train_images", … False when it is none. */
 bool ep_array_part_find(const char *name, ep_split *split, ep_role *role);
 
-/* Which split a word stands for, in any case: "train", "test", "val", "valid" or "validation". */
-bool ep_array_split_find(const char *word, ep_split *split);
+/* Which split a word of so many bytes stands for: "train", "Testing", "valid_set", "seg-train", …
+ * (the table is in array.c), in any case, with '_', '-', spaces or nothing between. */
+bool ep_array_split_find(const char *word, size_t bytes, ep_split *split);
 
 /* The array called `name`, which stands for that part, is the next to be read: EP_INVALID when the
  * part is there already. */

@@ -48,22 +48,21 @@ static ep_status unexpected(const scanner *scan, const char *wanted, ep_error *e
 }
 
 static ep_status key_read(scanner *scan, key *out, ep_error *error) {
-  if (!character_take(scan, '"')) return unexpected(scan, "a key in quotes", error);
-  const char *name = scan->at;
-  const char *quote = memchr(name, '"', (size_t)(scan->end - name));
-  if (!quote) return ep_fail(error, EP_INVALID, "JSON: a key's quote is never closed");
-  size_t length = (size_t)(quote - name);
-  char shown[EP_EXCERPT_BYTES];
-  ep_excerpt(shown, name, length);
+  ep_scanner text = {scan->at, scan->end};
+  char name[EP_EXCERPT_BYTES], shown[EP_EXCERPT_BYTES];
+  if (ep_scan_peek(&text) != '"') return unexpected(scan, "a key in quotes", error);
+  if (!ep_scan_string(&text, name, sizeof name))
+    return ep_fail(error, EP_INVALID, "JSON: a key's quote is never closed");
+  scan->at = text.at;
+  ep_excerpt(shown, name, strlen(name));
   int found = -1;
   for (int i = 0; i < KEY_COUNT; i++)
-    if (strlen(key_names[i]) == length && memcmp(key_names[i], name, length) == 0) found = i;
+    if (strcmp(key_names[i], name) == 0) found = i;
   if (found < 0)
     return ep_fail(error, EP_INVALID,
                    "JSON: key \"%s\" is not known; there are m, n, x, y, m_test, x_test, y_test",
                    shown);
   if (scan->seen[found]) return ep_fail(error, EP_INVALID, "JSON: key \"%s\" stands twice", shown);
-  scan->at = quote + 1;
   if (!character_take(scan, ':')) return unexpected(scan, "a colon", error);
   spaces_skip(scan);
   scan->seen[found] = true;

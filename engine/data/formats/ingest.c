@@ -109,11 +109,14 @@ static ep_status options_hash(const ep_ingest_options *options, char *sha256, ep
   ep_sha256 hash;
   const char *table = options->table ? options->table : "";
   const ep_dialect *dialect = &options->dialect;
-  if (dialect->set == 0 && !options->height && !options->channels && !*table) return EP_OK;
+  if (dialect->set == 0 && !options->height && !options->channels && !*table &&
+      !options->skip_broken)
+    return EP_OK;
   ep_status status = ep_sha256_init(&hash, error);
   if (status != EP_OK) return status;
-  int bytes = snprintf(text, sizeof text, "%s size=%dx%d channels=%d table=%s", sha256,
-                       options->height, options->width, options->channels, table);
+  int bytes = snprintf(text, sizeof text, "%s size=%dx%d channels=%d table=%s%s", sha256,
+                       options->height, options->width, options->channels, table,
+                       options->skip_broken ? " broken=skip" : "");
   ep_sha256_update(&hash, text, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);
   for (ep_dialect_key key = 0; key < EP_DIALECT_KEYS; key++) {
     if (!ep_dialect_has(dialect, key)) continue;

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "api/json/utf8.h"
+#include "engine/data/cells/unicode.h"
 #include "engine/data/formats/array.h"
 #include "engine/files/excerpt.h"
 
@@ -89,12 +90,18 @@ static int steps_count(const char *name) {
 
 /* The split that the first step says; it needs a class and a file below it. */
 static bool split_find(const char *name, ep_split *split) {
-  char word[16];
+  return steps_count(name) >= 3 && ep_array_split_find(name, step_bytes(name), split);
+}
+
+/* Beside splits: pictures whose class is not known. */
+static bool is_unlabelled(const char *name) {
+  static const char *const words[] = {"pred",        "seg_pred",  "predict",   "prediction",
+                                      "predictions", "unlabeled", "unlabelled"};
   size_t bytes = step_bytes(name);
-  if (bytes >= sizeof word || steps_count(name) < 3) return false;
-  memcpy(word, name, bytes);
-  word[bytes] = 0;
-  return ep_array_split_find(word, split);
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (name[bytes] && strlen(words[i]) == bytes && strncasecmp(name, words[i], bytes) == 0)
+      return true;
+  return false;
 }
 
 /* Bytes of the folders, with their '/', that hold all pictures and are neither classes nor splits.
@@ -114,16 +121,26 @@ static size_t root_bytes(const ep_picture_tree *tree) {
   }
 }
 
-static ep_status label_find(ep_picture_entry *picture, size_t offset, ep_error *error) {
-  const char *label = picture->name + offset;
-  picture->label = offset;
-  picture->label_bytes = step_bytes(label);
-  if (label[picture->label_bytes] == 0)
-    return entry_fail(picture->name, "lies in no class folder", error);
-  if (picture->label_bytes > EP_LIMIT_NAME_BYTES || !ep_utf8_valid(label, picture->label_bytes))
-    return entry_fail(picture->name, "has a class folder whose name is too long or no UTF-8",
+/* The class of a picture: the first step of `label`, which lies in its name. */
+static ep_status label_find(ep_picture_entry *picture, const char *label, ep_error *error) {
+  size_t bytes = step_bytes(label);
+  if (label[bytes] == 0) return entry_fail(picture->name, "lies in no class folder", error);
+  picture->within = label + bytes + 1;
+  if (!ep_text_nfc(&label, &bytes, &picture->composed)) return ep_fail_memory(error);
+  picture->label = label;
+  picture->label_bytes = bytes;
+  if (bytes == 0 || bytes > EP_LIMIT_NAME_BYTES || !ep_utf8_valid(label, bytes))
+    return entry_fail(picture->name, "has a class folder whose name is blank, too long or no UTF-8",
                       error);
   return EP_OK;
+}
+
+/* Where the class stands in a name that begins with a split: "train/train/class/…" as well. */
+static const char *split_skip(const char *name, ep_split split) {
+  ep_split again;
+  do name += step_bytes(name) + 1;
+  while (split_find(name, &again) && again == split);
+  return name;
 }
 
 /* Splits are respected where one picture has one; then all must have one. */
@@ -131,25 +148,34 @@ static ep_status labels_find(ep_picture_tree *tree, ep_error *error) {
   ep_split split;
   bool splits = false;
   size_t root = root_bytes(tree);
+  int64_t found = tree->count;
   ep_status status = EP_OK;
-  for (int64_t i = 0; i < tree->count && !splits; i++)
+  for (int64_t i = 0; i < found && !splits; i++)
     splits = split_find(tree->picture[i].name + root, &split);
-  for (int64_t i = 0; i < tree->count && status == EP_OK; i++) {
-    ep_picture_entry *picture = &tree->picture[i];
-    const char *name = picture->name + root;
-    if (splits && !split_find(name, &picture->split))
-      return entry_fail(picture->name,
+  tree->count = 0;
+  for (int64_t i = 0; i < found && status == EP_OK; i++) {
+    ep_picture_entry picture = tree->picture[i];
+    const char *label = picture.name + root;
+    if (splits && is_unlabelled(label)) {
+      tree->unlabelled++;
+      continue;
+    }
+    if (splits && !split_find(label, &picture.split))
+      return entry_fail(picture.name,
                         "lies beside train/, val/ or test/, not in a class folder below one of "
                         "them as others do",
                         error);
-    status = label_find(picture, root + (splits ? step_bytes(name) + 1 : 0), error);
+    if (splits) label = split_skip(label, picture.split);
+    status = label_find(&picture, label, error);
+    tree->picture[tree->count++] = picture;
   }
+  tree->left_out += tree->unlabelled;
   return status;
 }
 
 static int labels_compare(const ep_picture_entry *a, const ep_picture_entry *b) {
   size_t bytes = a->label_bytes < b->label_bytes ? a->label_bytes : b->label_bytes;
-  int order = memcmp(a->name + a->label, b->name + b->label, bytes);
+  int order = memcmp(a->label, b->label, bytes);
   if (order != 0) return order;
   return (a->label_bytes > b->label_bytes) - (a->label_bytes < b->label_bytes);
 }
@@ -169,7 +195,7 @@ static int class_search(const ep_picture_tree *tree, const ep_picture_entry *pic
   while (low < high) {
     int middle = (low + high) / 2;
     const char *name = tree->class_name[middle].name;
-    ep_picture_entry class = {.name = name, .label_bytes = strlen(name)};
+    ep_picture_entry class = {.label = name, .label_bytes = strlen(name)};
     if (labels_compare(&class, picture) < 0)
       low = middle + 1;
     else
@@ -179,8 +205,8 @@ static int class_search(const ep_picture_tree *tree, const ep_picture_entry *pic
 }
 
 static bool has_class(const ep_picture_tree *tree, const ep_picture_entry *picture, int number) {
-  return number < tree->classes && is_step(picture->name + picture->label, picture->label_bytes,
-                                           tree->class_name[number].name);
+  return number < tree->classes &&
+         is_step(picture->label, picture->label_bytes, tree->class_name[number].name);
 }
 
 /* The classes of the training pictures, which come first and in their order. */
@@ -192,8 +218,7 @@ static ep_status classes_find(ep_picture_tree *tree, ep_error *error) {
     if (tree->classes > 0 && has_class(tree, picture, tree->classes - 1)) continue;
     if (tree->classes == EP_LIMIT_CLASSES)
       return ep_fail(error, EP_INVALID, "pictures: more than %d class folders", EP_LIMIT_CLASSES);
-    memcpy(tree->class_name[tree->classes++].name, picture->name + picture->label,
-           picture->label_bytes);
+    memcpy(tree->class_name[tree->classes++].name, picture->label, picture->label_bytes);
   }
   if (tree->classes == 0)
     return ep_fail(error, EP_INVALID, "pictures: there is none in a class folder of train/");
@@ -212,6 +237,54 @@ static ep_status classes_number(ep_picture_tree *tree, ep_error *error) {
       return entry_fail(picture->name, "is of a class that train/ does not have", error);
   }
   return EP_OK;
+}
+
+static void split_class_find(ep_picture_tree *tree) {
+  ep_split split;
+  tree->split_class = -1;
+  for (int i = 0; i < tree->classes && tree->split_class < 0; i++)
+    if (ep_array_split_find(tree->class_name[i].name, strlen(tree->class_name[i].name), &split))
+      tree->split_class = i;
+}
+
+/* Of the folder within its class's folder; 0: there is none. */
+static size_t folder_bytes(const ep_picture_entry *picture) {
+  size_t bytes = step_bytes(picture->within);
+  return picture->within[bytes] ? bytes : 0;
+}
+
+static bool folder_is(const ep_picture_entry *a, const ep_picture_entry *b) {
+  size_t bytes = folder_bytes(a);
+  return bytes == folder_bytes(b) && memcmp(a->within, b->within, bytes) == 0;
+}
+
+/* The next picture that lies in another folder, or in another class. */
+static int64_t folder_skip(const ep_picture_tree *tree, int64_t i) {
+  const ep_picture_entry *first = &tree->picture[i];
+  for (; i < tree->count; i++)
+    if (tree->picture[i].class_number != first->class_number ||
+        !folder_is(&tree->picture[i], first))
+      break;
+  return i;
+}
+
+/* Of training pictures alone: the folders of each class beside those of the first, with `other`. */
+static bool folders_alike(const ep_picture_tree *tree) {
+  const ep_picture_entry *picture = tree->picture;
+  int64_t folders = 0, other = 0;
+  if (picture[tree->count - 1].split != EP_SPLIT_TRAIN) return false;
+  for (int64_t i = 0; i < tree->count; i = folder_skip(tree, i)) {
+    if (i > 0 && picture[i].class_number != picture[i - 1].class_number) {
+      if (picture[other].class_number == 0) return false;
+      other = 0;
+    }
+    if (folder_bytes(&picture[i]) == 0 || picture[other].class_number != 0 ||
+        !folder_is(&picture[i], &picture[other]))
+      return false;
+    folders += picture[i].class_number == 0;
+    other = folder_skip(tree, other);
+  }
+  return folders >= 2 && picture[other].class_number != 0;
 }
 
 ep_status ep_picture_tree_list(const ep_archive *archive, ep_picture_tree *out, ep_error *error) {
@@ -234,10 +307,15 @@ ep_status ep_picture_tree_read(const ep_archive *archive, ep_picture_tree *out, 
   if (status != EP_OK) return status;
   qsort(out->picture, (size_t)out->count, sizeof *out->picture, pictures_compare);
   status = classes_find(out, error);
-  return status == EP_OK ? classes_number(out, error) : status;
+  if (status == EP_OK) status = classes_number(out, error);
+  if (status != EP_OK) return status;
+  split_class_find(out);
+  out->alike = folders_alike(out);
+  return EP_OK;
 }
 
 void ep_picture_tree_deinit(ep_picture_tree *tree) {
+  for (int64_t i = 0; i < tree->count; i++) free(tree->picture[i].composed);
   free(tree->picture);
   free(tree->class_name);
   *tree = (ep_picture_tree){0};

@@ -8,10 +8,11 @@
 #include "engine/data/pictures/resize.h"
 
 typedef struct {
-  ep_picture_size size; /* of a row */
+  int channels, height, width; /* of a row */
+  ep_picture_depth depth;
   int64_t values, most; /* of a row; of all rows */
   int64_t pixels;       /* that are still decoded */
-  uint8_t *row;         /* [values], owned */
+  uint16_t *row;        /* room for [values] of either depth, owned */
   ep_picture_rows *out;
 } reader;
 
@@ -20,7 +21,7 @@ static ep_status rows_allocate(reader *in, int64_t count, bool named, ep_error *
     return ep_fail(error, EP_TOO_LARGE,
                    "%lld pictures of %lld values: at most %lld at once, send them in pieces",
                    (long long)count, (long long)in->values, (long long)(in->most / in->values));
-  in->row = malloc((size_t)in->values);
+  in->row = malloc((size_t)in->values * sizeof *in->row);
   in->out->x = malloc((size_t)(count * in->values) * sizeof *in->out->x);
   if (named) in->out->name = calloc((size_t)count, sizeof *in->out->name);
   return in->row && in->out->x && (!named || in->out->name) ? EP_OK : ep_fail_memory(error);
@@ -29,21 +30,22 @@ static ep_status rows_allocate(reader *in, int64_t count, bool named, ep_error *
 /* The next row. error: without the name of the file. */
 static ep_status picture_add(reader *in, const uint8_t *bytes, size_t size, ep_error *error) {
   ep_picture_header header;
-  uint8_t *pixels = NULL;
+  ep_picture picture;
   ep_status status = ep_picture_header_read(bytes, size, &header, error);
   if (status != EP_OK) return status;
   in->pixels -= (int64_t)header.height * header.width;
   if (in->pixels < 0)
     return ep_fail(error, EP_TOO_LARGE, "with it there are more than %d pixels: send fewer at once",
                    EP_LIMIT_PREDICT_PIXELS);
-  status = ep_picture_decode(bytes, size, in->size.channels, &header, &pixels, error);
+  status = ep_picture_decode(bytes, size, in->channels, in->depth, &picture, error);
   if (status != EP_OK) return status;
-  ep_picture_size from = {header.height, header.width, in->size.channels};
-  status = ep_picture_resize(pixels, from, in->size, in->row, error);
-  free(pixels);
+  status = ep_picture_resize(&picture, in->height, in->width, in->row, error);
+  ep_picture_deinit(&picture);
   if (status != EP_OK) return status;
   double *x = in->out->x + in->out->count++ * in->values;
-  for (int64_t i = 0; i < in->values; i++) x[i] = in->row[i];
+  const uint8_t *bytes_row = (const uint8_t *)in->row;
+  for (int64_t i = 0; i < in->values; i++)
+    x[i] = in->depth == EP_DEPTH_16 ? in->row[i] : bytes_row[i];
   return EP_OK;
 }
 
@@ -78,9 +80,12 @@ static ep_status archive_read(reader *in, const uint8_t *bytes, size_t size, ep_
 }
 
 ep_status ep_picture_rows_read(const uint8_t *bytes, size_t size, int64_t channels, int64_t height,
-                               int64_t width, int64_t most_values, ep_picture_rows *out,
+                               int64_t width, bool deep, int64_t most_values, ep_picture_rows *out,
                                ep_error *error) {
-  reader in = {.size = {(int)height, (int)width, (int)channels},
+  reader in = {.channels = (int)channels,
+               .height = (int)height,
+               .width = (int)width,
+               .depth = deep ? EP_DEPTH_16 : EP_DEPTH_8,
                .values = channels * height * width,
                .most = most_values,
                .pixels = EP_LIMIT_PREDICT_PIXELS,

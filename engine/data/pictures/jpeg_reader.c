@@ -10,6 +10,7 @@
 
 #include "api/limits.h"
 #include "engine/data/pictures/codec.h"
+#include "engine/data/pictures/exif.h"
 #include "engine/files/excerpt.h"
 
 typedef struct {
@@ -59,11 +60,23 @@ static void scans_limit(j_common_ptr jpeg) {
   if (in->jpeg.input_scan_number > EP_LIMIT_PICTURE_SCANS) why_take(in, "it has too many scans");
 }
 
+/* Of the first segment that says it; others of APP1 are XMP. 1: none does. */
+static int orientation_find(jpeg_saved_marker_ptr marker) {
+  for (; marker; marker = marker->next) {
+    int found = ep_exif_orientation(marker->data, marker->data_length);
+    if (found > 0) return found;
+  }
+  return 1;
+}
+
 static void header_read(reader *in) {
+  enum { SEGMENT_BYTES = 65533 };
   jpeg_mem_src(&in->jpeg, in->bytes, in->size);
+  jpeg_save_markers(&in->jpeg, JPEG_APP0 + 1, SEGMENT_BYTES);
   jpeg_read_header(&in->jpeg, TRUE);
   in->header = (ep_picture_header){.height = (int)in->jpeg.image_height,
                                    .width = (int)in->jpeg.image_width,
+                                   .orientation = orientation_find(in->jpeg.marker_list),
                                    .grey = in->jpeg.jpeg_color_space == JCS_GRAYSCALE};
 }
 
@@ -112,8 +125,10 @@ static bool steps_run(reader *in) {
   return true;
 }
 
-static ep_status read_jpeg(const uint8_t *bytes, size_t size, ep_picture_header *header,
-                           uint8_t *pixels, ep_pixel *pixel, ep_error *error) {
+static ep_status read_jpeg(const uint8_t *bytes, size_t size, ep_picture_depth depth,
+                           ep_picture_header *header, uint8_t *pixels, ep_pixel *pixel,
+                           ep_error *error) {
+  (void)depth; /* it has 8 bits */
   reader in = {.bytes = bytes, .size = size, .pixels = pixels};
   in.jpeg.err = jpeg_std_error(&in.errors);
   in.jpeg.client_data = &in;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/limits.h"
 #include "engine/data/pictures/codec.h"
@@ -24,69 +25,128 @@ static ep_status size_check(const ep_picture_header *header, ep_error *error) {
   return EP_OK;
 }
 
+/* As it is viewed. */
+static void header_turn(ep_picture_header *header) {
+  int height = header->height;
+  if (header->orientation < 5) return;
+  header->height = header->width;
+  header->width = height;
+}
+
 ep_status ep_picture_header_read(const uint8_t *bytes, size_t size, ep_picture_header *out,
                                  ep_error *error) {
   ep_pixel pixel;
   const ep_codec *codec = codec_find(bytes, size);
-  if (!codec) return ep_fail(error, EP_INVALID, "it is no PNG and no JPEG");
-  ep_status status = codec->read(bytes, size, out, NULL, &pixel, error);
-  return status == EP_OK ? size_check(out, error) : status;
+  if (!codec)
+    return ep_fail(error, EP_INVALID, "it is %s, neither a PNG nor a JPEG",
+                   ep_picture_content_name(bytes, size));
+  ep_status status = codec->read(bytes, size, EP_DEPTH_8, out, NULL, &pixel, error);
+  if (status != EP_OK) return status;
+  header_turn(out);
+  return size_check(out, error);
 }
 
-static uint8_t over_white(int value, int alpha) {
-  return (uint8_t)((value * alpha + 255 * (255 - alpha) + 127) / 255);
+static uint32_t value_read(const uint8_t *at, int i, int bytes) {
+  uint16_t value;
+  if (bytes == 1) return at[i];
+  memcpy(&value, at + 2 * i, sizeof value);
+  return value;
 }
 
-static uint8_t light(int ink, int black) {
-  return (uint8_t)((ink * black + 127) / 255);
+static uint32_t over_white(uint32_t value, uint32_t alpha, uint32_t white) {
+  return (value * alpha + white * (white - alpha) + white / 2) / white;
 }
 
 /* ITU-R BT.601, in 16 bits: 0.299 R + 0.587 G + 0.114 B. */
-static uint8_t luma(const uint8_t rgb[3]) {
-  return (uint8_t)((19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16);
+static uint32_t luma(const uint32_t rgb[3]) {
+  return (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16;
 }
 
-/* One pixel as RGB. */
-static void rgb_read(const uint8_t *from, ep_pixel pixel, uint8_t rgb[3]) {
+/* One pixel of values of `bytes` each as RGB. */
+static void rgb_read(const uint8_t *at, ep_pixel pixel, int bytes, uint32_t rgb[3]) {
+  uint32_t white = bytes == 1 ? UINT8_MAX : UINT16_MAX, value[EP_PIXEL_VALUES];
+  int values = pixel == EP_PIXEL_CMYK ? 4 : (int)pixel;
+  for (int i = 0; i < values; i++) value[i] = value_read(at, i, bytes);
   for (int i = 0; i < 3; i++) switch (pixel) {
-    case EP_PIXEL_GREY: rgb[i] = from[0]; break;
-    case EP_PIXEL_GREY_ALPHA: rgb[i] = over_white(from[0], from[1]); break;
-    case EP_PIXEL_RGB: rgb[i] = from[i]; break;
-    case EP_PIXEL_RGBA: rgb[i] = over_white(from[i], from[3]); break;
-    case EP_PIXEL_CMYK: rgb[i] = light(from[i], from[3]); break;
+    case EP_PIXEL_GREY: rgb[i] = value[0]; break;
+    case EP_PIXEL_GREY_ALPHA: rgb[i] = over_white(value[0], value[1], white); break;
+    case EP_PIXEL_RGB: rgb[i] = value[i]; break;
+    case EP_PIXEL_RGBA: rgb[i] = over_white(value[i], value[3], white); break;
+    case EP_PIXEL_CMYK: rgb[i] = (value[i] * value[3] + white / 2) / white; break;
     }
 }
 
-/* In place: forwards where pixels get shorter, backwards where they get longer. */
-static void pixels_convert(uint8_t *pixels, int64_t count, ep_pixel pixel, int channels) {
-  int bytes = pixel == EP_PIXEL_CMYK ? 4 : (int)pixel;
+static void value_write(uint8_t *at, int i, ep_picture_depth depth, uint32_t value) {
+  uint16_t wide = (uint16_t)value;
+  if (depth == EP_DEPTH_8)
+    at[i] = (uint8_t)value;
+  else
+    memcpy(at + 2 * i, &wide, sizeof wide);
+}
+
+/* In place: forwards where pixels get shorter, backwards where they get longer. bytes: of a value
+ * as the file has it; not more than those of the picture's. */
+static void pixels_convert(ep_picture *picture, int64_t count, ep_pixel pixel, int bytes) {
+  int from = (pixel == EP_PIXEL_CMYK ? 4 : (int)pixel) * bytes;
+  int to = picture->channels * (int)picture->depth;
+  uint32_t factor = bytes < (int)picture->depth ? 257 : 1;
   for (int64_t i = 0; i < count; i++) {
-    int64_t at = bytes < channels ? count - 1 - i : i;
-    uint8_t rgb[3] = {0};
-    rgb_read(pixels + at * bytes, pixel, rgb);
-    uint8_t *out = pixels + at * channels;
-    if (channels == 1)
-      *out = bytes <= 2 ? rgb[0] : luma(rgb);
+    int64_t at = from < to ? count - 1 - i : i;
+    uint32_t rgb[3] = {0};
+    rgb_read(picture->memory + at * from, pixel, bytes, rgb);
+    uint8_t *out = picture->memory + at * to;
+    if (picture->channels == 1)
+      value_write(out, 0, picture->depth,
+                  factor * (pixel <= EP_PIXEL_GREY_ALPHA ? rgb[0] : luma(rgb)));
     else
-      for (int c = 0; c < 3; c++) out[c] = rgb[c];
+      for (int c = 0; c < 3; c++) value_write(out, c, picture->depth, factor * rgb[c]);
   }
 }
 
-ep_status ep_picture_decode(const uint8_t *bytes, size_t size, int channels,
-                            ep_picture_header *header, uint8_t **pixels, ep_error *error) {
+/* How the stored pixels are viewed. */
+static void view_set(ep_picture *picture, int orientation) {
+  ptrdiff_t pixel = picture->channels * (ptrdiff_t)picture->depth;
+  bool turned = orientation >= 5; /* rows are stored as columns */
+  ptrdiff_t row = pixel * (turned ? picture->height : picture->width);
+  picture->down = turned ? pixel : row;
+  picture->right = turned ? row : pixel;
+  picture->first = picture->memory;
+  bool from_right = orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7;
+  bool from_below = orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8;
+  if (from_right) {
+    picture->first += (picture->width - 1) * picture->right;
+    picture->right = -picture->right;
+  }
+  if (from_below) {
+    picture->first += (picture->height - 1) * picture->down;
+    picture->down = -picture->down;
+  }
+}
+
+ep_status ep_picture_decode(const uint8_t *bytes, size_t size, int channels, ep_picture_depth depth,
+                            ep_picture *out, ep_error *error) {
   assert(channels == 1 || channels == 3);
+  ep_picture_header header;
   ep_pixel pixel = EP_PIXEL_GREY;
-  ep_status status = ep_picture_header_read(bytes, size, header, error);
+  *out = (ep_picture){.channels = channels, .depth = depth};
+  ep_status status = ep_picture_header_read(bytes, size, &header, error);
   if (status != EP_OK) return status;
-  int64_t count = (int64_t)header->height * header->width;
-  uint8_t *decoded = malloc((size_t)count * EP_PIXEL_BYTES);
-  if (!decoded) return ep_fail_memory(error);
-  status = codec_find(bytes, size)->read(bytes, size, header, decoded, &pixel, error);
+  int64_t count = (int64_t)header.height * header.width;
+  out->height = header.height;
+  out->width = header.width;
+  out->memory = malloc((size_t)count * EP_PIXEL_VALUES * (size_t)depth);
+  if (!out->memory) return ep_fail_memory(error);
+  status = codec_find(bytes, size)->read(bytes, size, depth, &header, out->memory, &pixel, error);
   if (status != EP_OK) {
-    free(decoded);
+    ep_picture_deinit(out);
     return status;
   }
-  pixels_convert(decoded, count, pixel, channels);
-  *pixels = decoded;
+  pixels_convert(out, count, pixel, header.deep ? (int)depth : 1);
+  view_set(out, header.orientation);
   return EP_OK;
+}
+
+void ep_picture_deinit(ep_picture *picture) {
+  free(picture->memory);
+  *picture = (ep_picture){0};
 }

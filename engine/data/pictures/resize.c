@@ -65,45 +65,60 @@ static void axis_deinit(axis *made) {
 }
 
 /* Adds `weight` times the resized row to sum: [width, channels]. */
-static void row_add(const uint8_t *row, const axis *columns, ep_picture_size to, double weight,
+static void row_add(const ep_picture *picture, int y, const axis *columns, int width, double weight,
                     double *sum) {
-  for (int x = 0; x < to.width; x++) {
+  for (int x = 0; x < width; x++) {
     const support *inputs = &columns->support[x];
     const double *weights = columns->weight + inputs->weights;
-    for (int c = 0; c < to.channels; c++) {
-      const uint8_t *from = row + (size_t)inputs->first * (size_t)to.channels + c;
+    const uint8_t *from = ep_picture_pixel(picture, y, inputs->first);
+    for (int c = 0; c < picture->channels; c++, from += picture->depth) {
+      const uint8_t *at = from;
       double value = 0;
-      for (int k = 0; k < inputs->count; k++, from += to.channels) value += weights[k] * *from;
-      sum[x * to.channels + c] += weight * value;
+      if (picture->depth == EP_DEPTH_8)
+        for (int k = 0; k < inputs->count; k++, at += picture->right) value += weights[k] * *at;
+      else
+        for (int k = 0; k < inputs->count; k++, at += picture->right)
+          value += weights[k] * *(const uint16_t *)(const void *)at;
+      sum[x * picture->channels + c] += weight * value;
     }
   }
 }
 
-static void rows_resize(const uint8_t *pixels, ep_picture_size from, ep_picture_size to,
-                        const axis *rows, const axis *columns, double *sum, uint8_t *out) {
-  size_t row_bytes = (size_t)from.width * (size_t)from.channels;
-  size_t plane = (size_t)to.height * (size_t)to.width;
-  for (int y = 0; y < to.height; y++) {
+/* One row of the output, every channel of it. */
+static void row_write(const double *sum, const ep_picture *picture, int width, size_t plane,
+                      size_t at, void *out) {
+  for (int x = 0; x < width; x++)
+    for (int c = 0; c < picture->channels; c++) {
+      double value = sum[x * picture->channels + c] + 0.5;
+      size_t place = (size_t)c * plane + at + (size_t)x;
+      if (picture->depth == EP_DEPTH_8)
+        ((uint8_t *)out)[place] = (uint8_t)value;
+      else
+        ((uint16_t *)out)[place] = (uint16_t)value;
+    }
+}
+
+static void rows_resize(const ep_picture *picture, int height, int width, const axis *rows,
+                        const axis *columns, double *sum, void *out) {
+  size_t plane = (size_t)height * (size_t)width;
+  for (int y = 0; y < height; y++) {
     const support *inputs = &rows->support[y];
-    memset(sum, 0, (size_t)to.width * (size_t)to.channels * sizeof *sum);
+    memset(sum, 0, (size_t)width * (size_t)picture->channels * sizeof *sum);
     for (int k = 0; k < inputs->count; k++)
-      row_add(pixels + (size_t)(inputs->first + k) * row_bytes, columns, to,
-              rows->weight[inputs->weights + (size_t)k], sum);
-    for (int x = 0; x < to.width; x++)
-      for (int c = 0; c < to.channels; c++)
-        out[(size_t)c * plane + (size_t)y * (size_t)to.width + (size_t)x] =
-            (uint8_t)(sum[x * to.channels + c] + 0.5);
+      row_add(picture, inputs->first + k, columns, width, rows->weight[inputs->weights + (size_t)k],
+              sum);
+    row_write(sum, picture, width, plane, (size_t)y * (size_t)width, out);
   }
 }
 
-ep_status ep_picture_resize(const uint8_t *pixels, ep_picture_size from, ep_picture_size to,
-                            uint8_t *out, ep_error *error) {
-  assert(from.channels == to.channels && to.height > 0 && to.width > 0);
+ep_status ep_picture_resize(const ep_picture *picture, int height, int width, void *out,
+                            ep_error *error) {
+  assert(height > 0 && width > 0);
   axis rows = {0}, columns = {0};
-  double *sum = malloc((size_t)to.width * (size_t)to.channels * sizeof *sum);
-  bool ok = axis_init(&rows, from.height, to.height);
-  ok = axis_init(&columns, from.width, to.width) && ok && sum;
-  if (ok) rows_resize(pixels, from, to, &rows, &columns, sum, out);
+  double *sum = malloc((size_t)width * (size_t)picture->channels * sizeof *sum);
+  bool ok = axis_init(&rows, picture->height, height);
+  ok = axis_init(&columns, picture->width, width) && ok && sum;
+  if (ok) rows_resize(picture, height, width, &rows, &columns, sum, out);
   axis_deinit(&rows);
   axis_deinit(&columns);
   free(sum);

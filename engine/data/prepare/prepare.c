@@ -223,7 +223,7 @@ static ep_status series_encode(const ep_preparation *work, const ep_encoding *en
     ep_row_source_read(main, i, work->x, work->y);
     ep_encoding_apply(encoding, work->x, work->encoded);
     for (int64_t j = 0; j < encoding->features; j++) row[j] = (float)work->encoded[j];
-    status = finite_check(row, encoding->features, i, "x", error);
+    status = finite_check(row, encoding->features, ep_row_source_place(main, i), "x", error);
   }
   return status;
 }
@@ -240,7 +240,8 @@ static ep_status examples_store(const ep_preparation *work, ep_prepared *out, ep
       ep_windows_gather(windows, (ep_split)split, i, series, features,
                         (float *)out->x_owned[split] + i * out->features);
       ep_row_source_read(main_rows(work), row, NULL, work->y);
-      status = y_store(work, out, (ep_split)split, row, i, error);
+      status =
+          y_store(work, out, (ep_split)split, ep_row_source_place(main_rows(work), row), i, error);
     }
   free(series);
   return status;
@@ -388,7 +389,10 @@ static ep_status rows_assign(const ep_data_spec *data, ep_preparation *work, con
                              ep_error *error) {
   const ep_row_source *main = main_rows(work);
   ep_status status = EP_OK;
-  if (work->windows.length > 0) return ep_windows_assign(&work->windows, main, work->split, error);
+  if (work->windows.length > 0) {
+    ep_windows_assign(&work->windows, work->split);
+    return EP_OK;
+  }
   /* sets of the data's own take no row of the main one */
   int64_t test_rows = out->rows[EP_SPLIT_TEST] - work->sets[EP_SPLIT_TEST].rows;
   int64_t validation_rows = out->rows[EP_SPLIT_VALIDATION] - work->sets[EP_SPLIT_VALIDATION].rows;
@@ -451,10 +455,15 @@ static ep_status by_find(const ep_data_spec *data, const char *dataset_folder, e
   ep_status status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
   if (status != EP_OK) return status;
   const ep_part *table = &meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
-  if (table->rows == 0) table = NULL;
-  status = data->window.length > 0
-               ? ep_windows_plan(data, table, main_rows(work)->target, &work->windows, error)
-               : ep_split_column_find(data, table, &work->by, error);
+  ep_row_source *main = &work->sets[EP_SPLIT_TRAIN];
+  if (data->window.length > 0)
+    status = ep_windows_find(data, there ? &meta : NULL, main->target, &work->windows, error);
+  else
+    status = ep_split_column_find(data, table->rows > 0 ? table : NULL, &work->by, error);
+  if (work->windows.order) { /* the rows stand in the order of the series from here on */
+    main->kept = work->windows.order;
+    work->windows.order = NULL;
+  }
   ep_dataset_meta_deinit(&meta);
   return status;
 }

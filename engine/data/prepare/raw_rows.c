@@ -16,7 +16,7 @@ static void raw_store(const ep_preparation *work, ep_raw_rows *out) {
     if (windows->length > 0) {
       int64_t first = windows->first[out->split][i];
       for (int64_t t = 0; t < length; t++)
-        ep_row_source_read(main, windows->order[first + t], x + t * main->features, y);
+        ep_row_source_read(main, first + t, x + t * main->features, y);
       ep_row_source_read(main, ep_windows_target_row(windows, out->split, i), NULL, y);
       continue;
     }

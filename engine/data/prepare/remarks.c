@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/data/columns/rules.h"
+#include "engine/data/prepare/gaps.h"
 #include "engine/files/excerpt.h"
 
 enum { LINE_BYTES = 400, NAMES_TOLD = 8 };
@@ -20,6 +21,8 @@ static void line_add(char *out, size_t bytes, const char *line) {
 
 static void rows_remark(const ep_data_shape *shape, char *out, size_t bytes) {
   char line[LINE_BYTES];
+  ep_gaps_format(&shape->series_gaps, line, sizeof line);
+  if (line[0]) line_add(out, bytes, line);
   long long missing = shape->target_missing, dropped = shape->dropped_rows;
   if (dropped > 0) {
     snprintf(line, sizeof line, "%lld row%s left out, as \"drop_row\" of their gaps says", dropped,
@@ -34,12 +37,9 @@ static void rows_remark(const ep_data_shape *shape, char *out, size_t bytes) {
 
 /* Whether the spec leaves the column in, and it is no feature all the same. */
 static bool is_dropped(const ep_data_spec *data, const ep_column_encoding *column) {
-  const ep_column_rule *rule = ep_column_rule_find(data, column->name);
-  bool ignored = rule && rule->type == EP_COLUMN_AS_IGNORE;
   bool series = data->window.length > 0 && (strcmp(column->name, data->time) == 0 ||
                                             strcmp(column->name, data->window.group) == 0);
-  return !series && column->encode == EP_ENCODE_NONE && !ignored &&
-         ep_column_chosen(data, column->name);
+  return !series && column->encode == EP_ENCODE_NONE && !column->left_out;
 }
 
 /* Names on their way into a line, the first few of them. */

@@ -113,14 +113,14 @@ static ep_status table_find(const ep_data_spec *data, const ep_dataset_meta *met
                     "no row is left that has a target, and all cells that the spec asks for");
 }
 
-/* Bytes are kept as they are when all of x are, and nothing turns them into fractions. */
-static bool is_bytes(const ep_data_spec *data, const ep_dataset_meta *meta) {
-  bool bytes = !data->standardize_x;
+/* Whether all of x are stored so. */
+static bool is_dtype(const ep_dataset_meta *meta, ep_dtype dtype) {
+  bool is = true;
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
     const ep_part *x = &meta->part[split][EP_ROLE_X];
-    bytes = bytes && (x->rows == 0 || x->dtype == EP_DTYPE_U8);
+    is = is && (x->rows == 0 || x->dtype == dtype);
   }
-  return bytes;
+  return is;
 }
 
 static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *meta,
@@ -146,7 +146,10 @@ static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *m
   out->features = train[EP_ROLE_X].columns;
   out->row =
       ep_data_row_shape(data, train[EP_ROLE_X].dimensions, train[EP_ROLE_X].shape, out->features);
-  out->x_type = is_bytes(data, meta) ? EP_X_UINT8 : EP_X_FLOAT32;
+  /* Bytes are kept as they are where nothing turns them into fractions. */
+  bool bytes = !data->standardize_x && is_dtype(meta, EP_DTYPE_U8);
+  out->x_type = bytes ? EP_X_UINT8 : EP_X_FLOAT32;
+  out->x_deep = is_dtype(meta, EP_DTYPE_U16);
   out->target_columns = train[EP_ROLE_Y].columns;
   return EP_OK;
 }
@@ -241,14 +244,18 @@ static void range_keep(const extent *found, ep_data_shape *out) {
     out->classes = (int64_t)found->y.max + 1;
 }
 
-/* Examples of each split of a series; table: NULL where the data has none. */
-static ep_status windows_count(const ep_data_spec *data, const ep_part *table,
-                               int64_t rows[EP_SPLIT_COUNT], ep_error *error) {
+/* Examples of each split of a series; meta: NULL where the data has no table. */
+static ep_status windows_count(const ep_data_spec *data, const ep_dataset_meta *meta,
+                               int64_t rows[EP_SPLIT_COUNT], ep_series_gaps *gaps,
+                               ep_error *error) {
   ep_windows windows = {0};
   int64_t target = 0;
-  ep_status status = table ? ep_target_find(data, table, &target, error) : EP_OK;
-  if (status == EP_OK) status = ep_windows_plan(data, table, target, &windows, error);
+  ep_status status =
+      meta ? ep_target_find(data, &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE], &target, error)
+           : EP_OK;
+  if (status == EP_OK) status = ep_windows_find(data, meta, target, &windows, error);
   memcpy(rows, windows.windows, sizeof windows.windows);
+  *gaps = windows.found;
   ep_windows_deinit(&windows);
   return status;
 }
@@ -258,7 +265,6 @@ static ep_status splits_count(const ep_data_spec *data, const ep_part *table, in
                               const int64_t own[EP_SPLIT_COUNT], int64_t rows[EP_SPLIT_COUNT],
                               ep_error *error) {
   ep_split_column by;
-  if (data->window.length > 0) return windows_count(data, table, rows, error);
   ep_status status = ep_split_column_find(data, table, &by, error);
   if (status == EP_OK) status = ep_split_column_check(&by, missing, error);
   if (status == EP_OK && by.split)
@@ -279,13 +285,16 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
   if (status == EP_OK) status = row_check(data, out, &error);
   if (status == EP_OK) status = channels_check(data, out, &error);
   if (status != EP_OK) return problem_add(data, status, &error, problem);
-  if (data->has_target && !has_table(data, meta))
+  if (data->target_by != EP_TARGET_LAST && !has_table(data, meta))
     status = ep_problem_add(problem, EP_INVALID, "/data/target",
                             "the data has x and y apart: there is no target to choose");
   const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
+  if (table && table->rows == 0) table = NULL;
   ep_status split_status =
-      splits_count(data, table && table->rows > 0 ? table : NULL,
-                   out->target_missing + out->dropped_rows, found.rows, rows, &error);
+      data->window.length > 0
+          ? windows_count(data, table ? meta : NULL, rows, &out->series_gaps, &error)
+          : splits_count(data, table, out->target_missing + out->dropped_rows, found.rows, rows,
+                         &error);
   if (split_status != EP_OK) return problem_add(data, split_status, &error, problem);
   if (status != EP_OK) return status;
   out->train_rows = rows[EP_SPLIT_TRAIN];

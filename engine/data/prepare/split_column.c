@@ -5,20 +5,18 @@
 #include <string.h>
 
 #include "engine/data/columns/rules.h"
+#include "engine/data/sources/target.h"
 #include "engine/files/excerpt.h"
 #include "kernels/random.h"
 
 ep_status ep_split_column_named(const ep_part *table, const char *name, const char *pointer,
                                 int64_t *out, ep_error *error) {
-  char title[EP_LIMIT_NAME_BYTES + 1], shown[EP_EXCERPT_BYTES];
+  char shown[EP_EXCERPT_BYTES];
   if (!table)
     return ep_fail_at(error, EP_INVALID, pointer,
                       "the data has x and y apart: there are no columns of a table to split by");
-  for (int64_t i = 0; i < table->columns; i++) {
-    ep_column_title(table, i, title);
-    *out = i;
-    if (strcmp(title, name) == 0) return EP_OK;
-  }
+  ep_status status = ep_column_named(table, name, pointer, "rename one", out, error);
+  if (status != EP_NOT_FOUND) return status;
   return ep_fail_at(error, EP_INVALID, pointer, "no column of the data is called \"%s\"",
                     ep_excerpt(shown, name, strlen(name)));
 }
@@ -28,8 +26,6 @@ static ep_status spec_check(const ep_data_spec *data, ep_error *error) {
   if (data->time[0] && data->group[0])
     return ep_fail_at(error, EP_INVALID, pointer,
                       "rows are split by their time, or by their groups: leave one out");
-  if (data->time[0] && strcmp(data->time, data->target) == 0)
-    return ep_fail_at(error, EP_INVALID, pointer, "the target is what is learnt, and no time");
   if (data->stratify)
     return ep_fail_at(error, EP_INVALID, pointer,
                       "the column decides where rows go: it cannot keep the shares of classes, as "
@@ -40,7 +36,13 @@ static ep_status spec_check(const ep_data_spec *data, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status time_find(const ep_part *table, ep_split_column *out, ep_error *error) {
+static ep_status time_find(const ep_data_spec *data, const ep_part *table, ep_split_column *out,
+                           ep_error *error) {
+  int64_t target;
+  ep_status status = ep_target_find(data, table, &target, error);
+  if (status != EP_OK) return status;
+  if (out->column == target)
+    return ep_fail_at(error, EP_INVALID, "/data/time", "the target is what is learnt, and no time");
   const ep_column *column = &table->column[out->column];
   if (column->type != EP_COLUMN_DATE && column->type != EP_COLUMN_NUMBER)
     return ep_fail_at(error, EP_INVALID, "/data/time",
@@ -116,7 +118,7 @@ ep_status ep_split_column_find(const ep_data_spec *data, const ep_part *table, e
     status = ep_split_column_named(table, out->time ? data->time : data->group,
                                    out->time ? "/data/time" : "/data/group", &out->column, error);
   if (status != EP_OK) return status;
-  return out->time ? time_find(table, out, error) : groups_find(data, table, out, error);
+  return out->time ? time_find(data, table, out, error) : groups_find(data, table, out, error);
 }
 
 void ep_split_column_deinit(ep_split_column *by) {

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/prepare/gaps.h"
 #include "engine/data/prepare/split_column.h"
 #include "engine/data/sources/kept_rows.h"
+#include "engine/data/sources/table_walk.h"
 
 static ep_status spec_check(const ep_data_spec *data, ep_error *error) {
   const char *pointer = data->stratify    ? "/data/stratify"
@@ -100,6 +102,11 @@ static ep_status examples_check(const ep_data_spec *data, const ep_windows *wind
     bool wanted = split == EP_SPLIT_TRAIN || (split == EP_SPLIT_TEST && data->test > 0) ||
                   (split == EP_SPLIT_VALIDATION && data->validation > 0);
     if (!wanted || windows->windows[split] > 0) continue;
+    if (windows->found.left_out > 0)
+      return ep_fail_at(error, EP_INVALID, "/data/window/gaps",
+                        "an example and its target take %lld successive rows, and all such %s rows "
+                        "have a gap in their times: take a shorter \"length\", or \"keep\"",
+                        (long long)(windows->length + windows->horizon), of[split].name);
     return ep_fail_at(error, EP_INVALID, of[split].pointer,
                       "an example and its target take %lld successive rows, and no series has as "
                       "many %s rows",
@@ -108,8 +115,8 @@ static ep_status examples_check(const ep_data_spec *data, const ep_windows *wind
   return EP_OK;
 }
 
-ep_status ep_windows_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
-                          ep_windows *out, ep_error *error) {
+static ep_status series_count(const ep_data_spec *data, const ep_part *table, int64_t target,
+                              ep_windows *out, ep_error *error) {
   const ep_window_spec *spec = &data->window;
   *out = (ep_windows){
       .length = spec->length, .horizon = spec->horizon, .stride = spec->stride, .time = -1};
@@ -128,79 +135,179 @@ ep_status ep_windows_plan(const ep_data_spec *data, const ep_part *table, int64_
   return examples_check(data, out, error);
 }
 
+/* A row, and what decides its place. */
 typedef struct {
-  int64_t series;
-  double time;
+  double time, target;
   int64_t row;
+  int32_t series;
 } series_row;
 
+/* Rows of the same time stand by their targets, so that the order of the file does not matter but
+ * where these are the same too. */
 static int row_compare(const void *left, const void *right) {
   const series_row *a = left, *b = right;
   if (a->series != b->series) return a->series < b->series ? -1 : 1;
   if (a->time != b->time) return a->time < b->time ? -1 : 1;
+  if (a->target != b->target) return a->target < b->target ? -1 : 1;
   return (a->row > b->row) - (a->row < b->row);
 }
 
-/* Rows of the same time stand as they do in the table. */
-static ep_status rows_order(ep_windows *windows, const ep_row_source *source, ep_error *error) {
-  series_row *rows = malloc((size_t)source->rows * sizeof *rows);
-  windows->order = malloc((size_t)source->rows * sizeof *windows->order);
-  if (!rows || !windows->order) {
-    free(rows);
-    return ep_fail_memory(error);
-  }
-  for (int64_t i = 0; i < source->rows; i++) {
-    double group = windows->group < 0 ? 0 : ep_table_value(&source->x, i, windows->group);
-    double time = windows->time < 0 ? 0 : ep_table_value(&source->x, i, windows->time);
-    bool known = group >= 0 && group < (double)windows->count;
-    rows[i] = (series_row){known ? (int64_t)group : windows->count, time, i};
-  }
-  qsort(rows, (size_t)source->rows, sizeof *rows, row_compare);
-  for (int64_t i = 0; i < source->rows; i++) windows->order[i] = rows[i].row;
-  free(rows);
+/* The rows of a table on their way. */
+typedef struct {
+  const ep_windows *windows;
+  int64_t target; /* column */
+  ep_dtype dtype;
+  series_row *rows; /* [count] */
+  int64_t count;
+} reading;
+
+/* column -1: 0. */
+static double cell_of(const reading *from, const uint8_t *row, int64_t column) {
+  double cell = 0;
+  if (column >= 0)
+    ep_dtype_values(from->dtype, row + (size_t)column * ep_dtype_bytes(from->dtype), 1, &cell);
+  return cell;
+}
+
+static ep_status row_visit(void *context, const uint8_t *row, ep_error *error) {
+  reading *to = context;
+  const ep_windows *windows = to->windows;
+  double series = cell_of(to, row, windows->group);
+  if (!(series >= 0 && series < (double)windows->count))
+    return ep_fail_at(error, EP_DATA, "/data", "the table is not what was said of it");
+  to->rows[to->count] =
+      (series_row){.series = (int32_t)series,
+                   .time = cell_of(to, row, windows->time),
+                   .target = cell_of(to, row, windows->time < 0 ? -1 : to->target),
+                   .row = to->count};
+  to->count++;
   return EP_OK;
 }
 
-/* The rows of one split of a series, which begin at `place` of the order. */
-static void rows_assign(ep_windows *windows, ep_split split, int64_t place, int64_t rows,
-                        int64_t *used, uint8_t *row_split) {
-  int64_t examples = examples_count(windows, rows);
-  for (int64_t i = 0; i < rows; i++) row_split[windows->order[place + i]] = (uint8_t)split;
-  for (int64_t i = 0; i < examples; i++)
-    windows->first[split][(*used)++] = place + i * windows->stride;
+static int64_t series_rows(const ep_windows *windows, int64_t series) {
+  int64_t rows = 0;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) rows += windows->rows[series][split];
+  return rows;
 }
 
-ep_status ep_windows_assign(ep_windows *windows, const ep_row_source *source, uint8_t *split,
-                            ep_error *error) {
-  int64_t place = 0, used[EP_SPLIT_COUNT] = {0}, rows = 0;
-  for (int64_t i = 0; i < windows->count; i++)
-    for (int k = 0; k < EP_SPLIT_COUNT; k++) rows += windows->rows[i][k];
-  if (rows != source->rows)
-    return ep_fail_at(error, EP_DATA, "/data", "the table is not what was said of it");
-  ep_status status = rows_order(windows, source, error);
-  for (int k = 0; k < EP_SPLIT_COUNT && status == EP_OK; k++) {
-    windows->first[k] = malloc((size_t)(windows->windows[k] + 1) * sizeof *windows->first[k]);
-    if (!windows->first[k]) status = ep_fail_memory(error);
+/* Each series has as many rows as was said of it. */
+static ep_status order_check(const ep_windows *windows, const series_row *rows, ep_error *error) {
+  int64_t place = 0;
+  for (int64_t i = 0; i < windows->count; i++) {
+    int64_t count = series_rows(windows, i);
+    if (count > 0 && (rows[place].series != i || rows[place + count - 1].series != i))
+      return ep_fail_at(error, EP_DATA, "/data", "the table is not what was said of it");
+    place += count;
   }
-  for (int64_t i = 0; i < windows->count && status == EP_OK; i++)
-    for (int k = EP_SPLIT_TRAIN; k <= EP_SPLIT_TEST; k++) { /* the oldest rows train */
-      rows_assign(windows, (ep_split)k, place, windows->rows[i][k], &used[k], split);
-      place += windows->rows[i][k];
-    }
+  return EP_OK;
+}
+
+/* rows: [all], in their order. odd: [all], written: whether the step to that row is not as usual.
+ */
+static ep_status steps_judge(ep_windows *windows, const series_row *rows, int64_t all, bool *odd,
+                             ep_error *error) {
+  double *times = malloc((size_t)all * sizeof *times);
+  if (!times) return ep_fail_memory(error);
+  for (int64_t i = 0; i < all; i++) times[i] = rows[i].time;
+  ep_status status = EP_OK;
+  for (int64_t i = 0, first = 0; i < windows->count && status == EP_OK; i++) {
+    int64_t count = series_rows(windows, i);
+    status = ep_gaps_find(times + first, count, &windows->found, odd + first, error);
+    first += count;
+  }
+  free(times);
+  ep_gaps_judge(&windows->found);
+  if (windows->found.uneven) memset(odd, 0, (size_t)all * sizeof *odd);
   return status;
 }
 
+/* The examples of one split of a series, which begins at `place`. odd: NULL: all steps are usual.
+ */
+static void examples_find(ep_windows *windows, ep_split split, int64_t place, int64_t rows,
+                          const bool *odd) {
+  int64_t examples = examples_count(windows, rows), steps = windows->length - 1 + windows->horizon;
+  int64_t last_odd = -1, seen = place;
+  for (int64_t i = 0; i < examples; i++) {
+    int64_t first = place + i * windows->stride;
+    for (; odd && seen <= first + steps; seen++)
+      if (odd[seen]) last_odd = seen;
+    if (last_odd > first)
+      windows->found.left_out++;
+    else
+      windows->first[split][windows->windows[split]++] = first;
+    windows->found.windows++;
+  }
+}
+
+static ep_status examples_place(const ep_data_spec *data, ep_windows *windows, const bool *odd,
+                                ep_error *error) {
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    windows->first[split] =
+        malloc((size_t)(windows->windows[split] + 1) * sizeof *windows->first[split]);
+    if (!windows->first[split]) return ep_fail_memory(error);
+    windows->windows[split] = 0;
+  }
+  for (int64_t i = 0, place = 0; i < windows->count; i++)
+    for (int split = EP_SPLIT_TRAIN; split <= EP_SPLIT_TEST; split++) { /* the oldest rows train */
+      examples_find(windows, (ep_split)split, place, windows->rows[i][split], odd);
+      place += windows->rows[i][split];
+    }
+  return examples_check(data, windows, error);
+}
+
+/* The order of the rows, and the examples of each split. */
+static ep_status series_read(const ep_data_spec *data, const ep_dataset_meta *meta, int64_t target,
+                             ep_windows *windows, ep_error *error) {
+  const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  bool cuts = windows->time >= 0 && data->window.gaps == EP_WINDOW_GAPS_CUT;
+  size_t all = (size_t)table->rows;
+  reading to = {.windows = windows, .target = target, .dtype = table->dtype};
+  to.rows = malloc(all * sizeof *to.rows);
+  windows->order = malloc(all * sizeof *windows->order);
+  bool *odd = cuts ? malloc(all * sizeof *odd) : NULL;
+  ep_status status = to.rows && windows->order && (odd || !cuts) ? EP_OK : ep_fail_memory(error);
+  if (status == EP_OK) status = ep_main_table_walk(data, meta, row_visit, &to, error);
+  if (status == EP_OK) {
+    qsort(to.rows, all, sizeof *to.rows, row_compare);
+    for (size_t i = 0; i < all; i++) windows->order[i] = to.rows[i].row;
+    status = order_check(windows, to.rows, error);
+  }
+  if (status == EP_OK && cuts) {
+    windows->found.dates = table->column[windows->time].type == EP_COLUMN_DATE;
+    status = steps_judge(windows, to.rows, table->rows, odd, error);
+  }
+  if (status == EP_OK) status = examples_place(data, windows, odd, error);
+  free(odd);
+  free(to.rows);
+  return status;
+}
+
+ep_status ep_windows_find(const ep_data_spec *data, const ep_dataset_meta *meta, int64_t target,
+                          ep_windows *out, ep_error *error) {
+  const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
+  if (table && table->rows == 0) table = NULL;
+  ep_status status = series_count(data, table, target, out, error);
+  if (status != EP_OK) return status;
+  if (out->time >= 0 || out->group >= 0) return series_read(data, meta, target, out, error);
+  return examples_place(data, out, NULL, error);
+}
+
+void ep_windows_assign(const ep_windows *windows, uint8_t *split) {
+  int64_t place = 0;
+  for (int64_t i = 0; i < windows->count; i++)
+    for (int k = EP_SPLIT_TRAIN; k <= EP_SPLIT_TEST; k++)
+      for (int64_t rows = windows->rows[i][k]; rows > 0; rows--) split[place++] = (uint8_t)k;
+}
+
 int64_t ep_windows_target_row(const ep_windows *windows, ep_split split, int64_t index) {
-  return windows->order[windows->first[split][index] + windows->length - 1 + windows->horizon];
+  return windows->first[split][index] + windows->length - 1 + windows->horizon;
 }
 
 void ep_windows_gather(const ep_windows *windows, ep_split split, int64_t index,
                        const float *series, int64_t features, float *x) {
-  const int64_t *order = windows->order + windows->first[split][index];
-  for (int64_t t = 0; t < windows->length; t++) {
-    const float *row = series + order[t] * features;
+  const float *row = series + windows->first[split][index] * features;
+  for (int64_t t = 0; t < windows->length; t++, row += features)
     for (int64_t j = 0; j < features; j++) x[j * windows->length + t] = row[j];
-  }
 }
 
 void ep_windows_deinit(ep_windows *windows) {

@@ -7,7 +7,7 @@
 
 #include "api/spec/job_spec.h"
 #include "engine/data/datasets/dataset.h"
-#include "engine/data/sources/row_source.h"
+#include "engine/plan/plan.h"
 #include "kernels/backend.h"
 
 typedef struct {
@@ -17,28 +17,29 @@ typedef struct {
   int64_t (*rows)[EP_SPLIT_COUNT]; /* [count], owned: of each */
   int64_t train_rows;              /* of all of them */
   int64_t windows[EP_SPLIT_COUNT]; /* examples of each split */
-  int64_t *order;                  /* [rows of the table], owned: rows by series and time */
-  int64_t *first[EP_SPLIT_COUNT];  /* [windows], owned: the place in `order` of an example's first
-                                      row */
+  int64_t *order;                  /* [rows of the table], owned: rows by series and time; NULL: as
+                                      they lie */
+  int64_t *first[EP_SPLIT_COUNT];  /* [windows], owned: the place in that order of an example's
+                                      first row */
+  ep_series_gaps found;            /* in the times */
 } ep_windows;
 
-/* From the description of the table (NULL: there is none) alone: all but order and first. target:
- * its column. EP_INVALID: no such column, one that is no category, or has missing cells; a target
- * with missing cells; folds, stratify or data->group beside it; a split without an example.
- * ep_windows_deinit, also on failure. */
-ep_status ep_windows_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
+/* The examples of the table of `meta` (NULL: there is none). Where time or group is given, reads
+ * the table, without mapping it, and leaves out examples over gaps, unless they are kept (gaps.h).
+ * target: its column. EP_INVALID: no such column, one that is no category, or has missing cells; a
+ * target with missing cells; folds, stratify or data->group beside it; a split without an example.
+ * EP_DATA: the table is not what was said of it. ep_windows_deinit, also on failure. */
+ep_status ep_windows_find(const ep_data_spec *data, const ep_dataset_meta *meta, int64_t target,
                           ep_windows *out, ep_error *error);
 
-/* Orders the rows of the source, which are those of the table. split: [rows], written: ep_split of
- * each. EP_DATA: the table is not what was said of it. */
-ep_status ep_windows_assign(ep_windows *windows, const ep_row_source *source, uint8_t *split,
-                            ep_error *error);
+/* split: [rows], written: ep_split of each, in the order of the series. */
+void ep_windows_assign(const ep_windows *windows, uint8_t *split);
 
-/* The row that has the target of example `index`. */
+/* The row that has the target of example `index`, in that order. */
 int64_t ep_windows_target_row(const ep_windows *windows, ep_split split, int64_t index);
 
-/* One example. series: [rows, features], encoded; x: [features, length], written: the oldest row of
- * each feature first. */
+/* One example. series: [rows, features], encoded, in that order; x: [features, length], written:
+ * the oldest row of each feature first. */
 void ep_windows_gather(const ep_windows *windows, ep_split split, int64_t index,
                        const float *series, int64_t features, float *x);
 

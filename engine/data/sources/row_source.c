@@ -25,6 +25,7 @@ static void table_read(const ep_row_source *samples, int64_t row, double *x, dou
 }
 
 static void series_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
+  row = ep_row_source_place(samples, row);
   if (x) ep_table_values(&samples->x, row, 0, samples->features, x);
   y[0] = ep_table_value(&samples->x, row, samples->target);
 }

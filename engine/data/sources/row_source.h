@@ -14,7 +14,8 @@ struct ep_row_source {
   ep_table x, y;   /* open; x is the whole table when the target stands in it */
   int64_t target;  /* its column then */
   bool whole;      /* of a series (data->window): x has the target's cell, too */
-  int64_t *kept;   /* [rows], owned: rows of that table that are left (kept_rows.h); NULL: all */
+  int64_t *kept;   /* [rows], owned: rows of that table that are left (kept_rows.h), or all in the
+                         order of a series (windows.h); NULL: all as they lie */
   bool apart;      /* rows of x are rows of the table x */
   bool swapped;    /* the first of two classes is the positive one: 0 is read as 1, and 1 as 0 */
   bool unlabelled; /* they have no targets: what is read of y are NaN */

@@ -5,8 +5,8 @@
 #include "api/spec/spec.h"
 #include "engine/data/datasets/dataset.h"
 
-/* The column (from 0) that data->target names; else the one it numbers, from 0, or from the end
- * when negative; the last one when there is no target. Errors point at /data/target. */
+/* The column (from 0) that data->target_by, with the name or the index, says. Errors point at
+ * /data/target. */
 ep_status ep_target_find(const ep_data_spec *data, const ep_part *table, int64_t *column,
                          ep_error *error);
 

@@ -110,17 +110,17 @@ static bool is_country(const ep_column_cells *cells, uint32_t number) {
 
 /* Whether NA, None, - is a word of the column like others. Programs that write None for a missing
  * cell leave others empty, and a class may have that name; what is missing in a fifth of the cells
- * is a class, or hides one. Nobody calls a class ?, NaN or null. */
+ * is a class, or hides one. Nobody calls a class ?, NaN or \N. */
 static bool is_word(const ep_column_cells *cells, int64_t columns, int64_t index, uint32_t number) {
   const ep_column_cells *own = &cells[index];
   const ep_word_entry *entry = &own->words.entry[number];
   const char *text = text_of(own, number);
   if (own->missing > 0 || is_gap_elsewhere(cells, columns, text, entry->bytes)) return false;
   bool named = entry->bytes == 4 && memcmp(text, "None", 4) == 0;
-  bool never = *text == '?' || *text == '#' || strncasecmp(text, "nu", 2) == 0 ||
-               (entry->bytes > 2 && strncasecmp(text + entry->bytes - 3, "nan", 3) == 0);
+  bool likely = named || *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
+                strncasecmp(text, "n/a", entry->bytes) == 0;
   bool sign = entry->bytes == 1 && *text == '-' && ep_word_set_find(&own->words, "+", 1) >= 0;
-  return named || sign || is_country(own, number) || (!never && entry->rows * 5 >= own->present);
+  return named || sign || is_country(own, number) || (likely && entry->rows * 5 >= own->present);
 }
 
 static ep_status gaps_settle(ep_column *column, ep_column_cells *cells, int64_t columns,

@@ -20,67 +20,6 @@ ep_status ep_json_token_read(ep_json_text *text, char token, const char *wanted,
   return ep_scan_token(&text->left, token) ? EP_OK : ep_json_unexpected(text, wanted, error);
 }
 
-/* Four hexadecimal digits; -1 where there are none. */
-static int hex_read(const char *at, const char *end) {
-  int value = 0;
-  if (end - at < 4) return -1;
-  for (int i = 0; i < 4; i++) {
-    char c = at[i];
-    int digit = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
-    if (digit < 0) return -1;
-    value = 16 * value + digit;
-  }
-  return value;
-}
-
-/* Writes the character as UTF-8; returns what comes after it. */
-static char *character_write(char *out, unsigned code) {
-  if (code < 0x80) {
-    *out++ = (char)code;
-  } else if (code < 0x800) {
-    *out++ = (char)(0xC0 | code >> 6);
-    *out++ = (char)(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    *out++ = (char)(0xE0 | code >> 12);
-    *out++ = (char)(0x80 | (code >> 6 & 0x3F));
-    *out++ = (char)(0x80 | (code & 0x3F));
-  } else {
-    *out++ = (char)(0xF0 | code >> 18);
-    *out++ = (char)(0x80 | (code >> 12 & 0x3F));
-    *out++ = (char)(0x80 | (code >> 6 & 0x3F));
-    *out++ = (char)(0x80 | (code & 0x3F));
-  }
-  return out;
-}
-
-/* \u0041, \ud83d\ude00, from behind the u. Returns what comes after; NULL where it is none. */
-static const char *unicode_read(const char *at, const char *end, char **out) {
-  int code = hex_read(at, end), low = -1;
-  if (code < 0) return NULL;
-  at += 4;
-  if (code >= 0xD800 && code < 0xDC00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u')
-    low = hex_read(at + 2, end);
-  bool pair = low >= 0xDC00 && low < 0xE000;
-  if (!pair && code >= 0xD800 && code < 0xE000) return NULL; /* half of a character */
-  if (pair) code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-  *out = character_write(*out, (unsigned)code);
-  return pair ? at + 6 : at;
-}
-
-/* An escape, from behind the backslash, in the same way. */
-static const char *escape_read(const char *at, const char *end, char **out) {
-  static const char letters[] = "\"\\/bfnrt", characters[] = "\"\\/\b\f\n\r\t";
-  if (at == end) return NULL;
-  if (*at == 'u') return unicode_read(at + 1, end, out);
-  const char *letter = *at ? strchr(letters, *at) : NULL;
-  if (!letter) return NULL;
-  *(*out)++ = characters[letter - letters];
-  return at + 1;
-}
-
 /* at … end: what stands between the quotes; no longer decoded than that. */
 static ep_status string_decode(ep_json_text *text, const char *at, const char *end,
                                ep_json_cell *cell, ep_error *error) {
@@ -92,7 +31,7 @@ static ep_status string_decode(ep_json_text *text, const char *at, const char *e
     out += plain;
     at += plain;
     if (!backslash) break;
-    const char *next = escape_read(at + 1, end, &out);
+    const char *next = ep_scan_escape(at + 1, end, &out);
     if (!next) {
       text->left.at = at;
       return ep_json_unexpected(text, "an escape of JSON", error);

@@ -55,7 +55,7 @@ double ep_schedule_lr(const ep_schedule *schedule, int64_t step) {
   double lr = epoch_lr(schedule, step / schedule->steps_per_epoch);
   int64_t warmup_steps = spec->warmup_epochs * schedule->steps_per_epoch;
   if (step >= warmup_steps) return lr;
-  double part = (double)step / (double)warmup_steps;
+  double part = (double)(step + 1) / (double)warmup_steps;
   return lr * (spec->warmup_factor + (1 - spec->warmup_factor) * part);
 }
 

@@ -64,10 +64,12 @@ ep_status ep_guard_origin(const ep_guard *guard, const ep_request *request, ep_e
   /* https: behind a proxy with TLS that passes the Host on */
   snprintf(own_origin[0], sizeof own_origin[0], "http://%.280s", host ? host : "");
   snprintf(own_origin[1], sizeof own_origin[1], "https://%.280s", host ? host : "");
-  if (origin &&
+  /* behind one that does not, the browser says so: pages cannot set Sec- headers */
+  bool same = site && strcmp(site, "same-origin") == 0;
+  if (origin && !same &&
       (!host || (strcasecmp(origin, own_origin[0]) != 0 && strcasecmp(origin, own_origin[1]) != 0)))
     return ep_fail(error, EP_FORBIDDEN, "requests from another site's pages are refused (Origin)");
-  if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0 && !opens_page(request))
+  if (site && !same && strcmp(site, "none") != 0 && !opens_page(request))
     return ep_fail(error, EP_FORBIDDEN,
                    "requests from another site's pages are refused (Sec-Fetch-Site)");
   return EP_OK;

@@ -96,6 +96,17 @@ ep_status ep_request_start(ep_request *request, const char *method, const char *
   return status;
 }
 
+void ep_request_strip(ep_request *request, const char *base) {
+  size_t bytes = strlen(base);
+  if (bytes == 0 || strncmp(request->path, base, bytes) != 0) return;
+  char *rest = request->path + bytes;
+  request->bare = *rest == 0;
+  if (request->bare)
+    memcpy(request->path, "/", 2);
+  else if (*rest == '/')
+    memmove(request->path, rest, strlen(rest) + 1);
+}
+
 ep_status ep_request_add_header(ep_request *request, const char *name, const char *value,
                                 ep_error *error) {
   if (request->headers_count == EP_REQUEST_HEADERS)
@@ -159,6 +170,17 @@ bool ep_request_has_type(const ep_request *request, const char *type) {
   value += bytes;
   value += strspn(value, " \t");
   return (*value == ';' || *value == 0) && !strchr(value, ',');
+}
+
+ep_coding ep_request_coding(const ep_request *request) {
+  static const char HEADER[] = "Content-Encoding";
+  const char *coding = ep_request_header(request, HEADER);
+  if (!coding || !*coding) return EP_CODING_IDENTITY;
+  if (ep_request_header_count(request, HEADER) != 1) return EP_CODING_UNKNOWN;
+  if (strcasecmp(coding, "identity") == 0) return EP_CODING_IDENTITY;
+  /* x-gzip is the same (RFC 9110, 8.4.1.3) */
+  bool gzip = strcasecmp(coding, "gzip") == 0 || strcasecmp(coding, "x-gzip") == 0;
+  return gzip ? EP_CODING_GZIP : EP_CODING_UNKNOWN;
 }
 
 bool ep_request_names(const ep_request *request, const char *header, const char *token) {

@@ -24,7 +24,8 @@ typedef struct {
 
 typedef struct {
   char method[16];                 /* "": longer than that, or not a token */
-  char *path;                      /* decoded, owned */
+  char *path;                      /* decoded, owned, below the base path */
+  bool bare;                       /* it was the base path itself, without a slash behind it */
   char id[EP_REQUEST_ID_BYTES];    /* the segment that {id} of the route's path matched */
   char part[EP_REQUEST_ID_BYTES];  /* the segment that a second {…} matched */
   ep_pair query[EP_REQUEST_QUERY]; /* decoded */
@@ -44,6 +45,9 @@ void ep_request_deinit(ep_request *request);
  * bad percent escape, an encoded 0 or control character, or invalid UTF-8. */
 ep_status ep_request_start(ep_request *request, const char *method, const char *target,
                            ep_error *error);
+/* Takes `base` from the front of the path; a path that does not begin with it stays: a proxy may
+ * have taken it already. base: of ep_base_path, or "". */
+void ep_request_strip(ep_request *request, const char *base);
 /* EP_MALFORMED: too many headers, or the name is not a token. */
 ep_status ep_request_add_header(ep_request *request, const char *name, const char *value,
                                 ep_error *error);
@@ -54,6 +58,10 @@ int ep_request_header_count(const ep_request *request, const char *name);
 
 /* Whether there is one Content-Type and it is this one (any case, parameters left out). */
 bool ep_request_has_type(const ep_request *request, const char *type);
+
+/* How the body is packed (Content-Encoding). */
+typedef enum { EP_CODING_IDENTITY, EP_CODING_GZIP, EP_CODING_UNKNOWN } ep_coding;
+ep_coding ep_request_coding(const ep_request *request);
 
 /* Whether a comma-separated header has the token (any case, parameters left out), such as a media
  * type in Accept. */

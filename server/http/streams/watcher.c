@@ -197,5 +197,5 @@ ep_watcher_result ep_watcher_read(ep_watcher *watcher, char *buffer, size_t capa
 }
 
 const char *ep_watcher_heartbeat(const ep_watcher *watcher) {
-  return watcher->options.sse ? ": heartbeat\n\n" : "\n";
+  return watcher->options.sse ? ": heartbeat\n" : " ";
 }

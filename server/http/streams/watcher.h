@@ -39,7 +39,8 @@ typedef enum {
 ep_watcher_result ep_watcher_read(ep_watcher *watcher, char *buffer, size_t capacity,
                                   size_t *bytes);
 
-/* Keeps an idle stream alive: an empty line; in server-sent events a comment. */
+/* Keeps an idle stream alive and is part of no line: a space, which JSON allows before the next
+ * value; in server-sent events a comment, without the empty line that would dispatch an event. */
 const char *ep_watcher_heartbeat(const ep_watcher *watcher);
 
 #endif

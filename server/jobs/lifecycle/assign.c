@@ -103,7 +103,8 @@ static bool spill_allocate(const ep_jobs *jobs, ep_live_job *job, const char *de
   const char *partition = device + strlen(EP_SLURM_PREFIX);
   ep_slurm_request request;
   if (strcmp(job->allocation.partition, partition) == 0) return true;
-  if (ep_allocation_make(&jobs->allocator, &job->row, job->slurm, device, &request, NULL) != EP_OK)
+  if (ep_allocation_make(&jobs->allocator, &job->row, job->slurm, job->gang.most, device, &request,
+                         NULL) != EP_OK)
     return false;
   job->allocation = request;
   return true;
@@ -284,7 +285,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   if (status == EP_OK) status = spec_take(jobs, job, &out->train.spec, error);
   if (status == EP_OK) status = ep_trials_begin(job, out->train.spec, error);
   if (status != EP_OK) return status;
-  ep_best_begin(jobs, job, out->train.spec);
+  ep_best_begin(jobs, job);
   start_fill(job, device, &row);
   out->train.kind = EP_COMMAND_TRAIN;
   snprintf(out->train.job, sizeof out->train.job, "%s", row.id);

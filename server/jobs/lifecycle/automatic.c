@@ -20,18 +20,17 @@ static ep_status choose(ep_jobs *jobs, const ep_automatic_job *job, ep_checked_s
   return *chosen ? EP_OK : ep_problem_fail_memory(problem);
 }
 
-ep_status ep_automatic_spec_make(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
-                                 bool sweep, char **text, ep_problem *problem) {
+ep_status ep_automatic_spec_fill(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
+                                 bool sweep, ep_problem *problem) {
   ep_automatic_job job;
   bool asked;
   char *chosen = NULL;
-  *text = NULL;
-  ep_status status = ep_automatic_read(json, bytes, sweep ? "job" : NULL, &asked, &job, problem);
+  ep_status status = ep_automatic_read(request, sweep ? "job" : NULL, &asked, &job, problem);
   if (status != EP_OK || !asked) return status;
   ep_checked_spec checked = {.by = *by, .spec = job.spec};
   status = choose(jobs, &job, &checked, &chosen, problem);
   if (status != EP_OK && sweep) ep_spec_pointers_move(problem);
-  if (status == EP_OK) status = ep_automatic_fill(&job, chosen, text, problem);
+  if (status == EP_OK) status = ep_automatic_fill(&job, chosen, problem);
   free(chosen);
   job.spec = NULL; /* deinit frees it with its pins */
   ep_checked_spec_deinit(jobs, &checked);

@@ -147,8 +147,7 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
 }
 
 bool ep_check_gpus_suffice(ep_jobs *jobs, const ep_job_spec *spec) {
-  const ep_parallel_spec *parallel = &spec->parallel;
-  const ep_gang gang = ep_gang_make(parallel->data, parallel->model, parallel->elastic);
+  const ep_gang gang = ep_gang_make(&spec->parallel);
   if (gang.most == 0) return true;
   ep_device_list *devices = malloc(sizeof *devices);
   if (!devices) return true; /* who allocates next says so */
@@ -288,16 +287,11 @@ static ep_status webhooks_check(const ep_jobs *jobs, const ep_job_spec *spec, ep
                         "it with --webhook-secret-file");
 }
 
-/* Parses a job, what it leaves open filled in. */
-static ep_status job_parse(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
-                           ep_problem *problem) {
-  char *filled;
-  ep_status status =
-      ep_automatic_spec_make(jobs, &checked->by, json, bytes, false, &filled, problem);
-  if (status != EP_OK) return status;
-  status = ep_job_spec_parse(filled ? filled : json, filled ? strlen(filled) : bytes,
-                             &checked->spec, problem);
-  free(filled);
+/* Reads a job, what it leaves open filled in. */
+static ep_status job_read(ep_jobs *jobs, struct json_t *request, bool stored,
+                          ep_checked_spec *checked, ep_problem *problem) {
+  ep_status status = ep_automatic_spec_fill(jobs, &checked->by, request, false, problem);
+  if (status == EP_OK) status = ep_job_request_read(request, stored, &checked->spec, problem);
   if (status == EP_OK && checked->find_lr)
     snprintf(checked->spec->find, sizeof checked->spec->find, "lr");
   if (status == EP_OK && checked->find_lr && ep_parts_count(&checked->spec->parts) > 1)
@@ -306,9 +300,9 @@ static ep_status job_parse(ep_jobs *jobs, const char *json, size_t bytes, ep_che
   return status;
 }
 
-ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same_data,
+ep_status ep_spec_check(ep_jobs *jobs, struct json_t *request, bool same_data,
                         ep_checked_spec *checked, ep_problem *problem) {
-  ep_status status = job_parse(jobs, json, bytes, checked, problem);
+  ep_status status = job_read(jobs, request, same_data, checked, problem);
   if (status != EP_OK) return status;
   ep_job_spec *spec = checked->spec;
   checked->epochs = spec->epochs;
@@ -355,21 +349,10 @@ static ep_status first_training_check(ep_jobs *jobs, ep_checked_spec *checked,
   return status;
 }
 
-static ep_status sweep_parse(ep_jobs *jobs, const char *json, size_t bytes,
-                             ep_checked_spec *checked, ep_problem *problem) {
-  char *filled;
-  ep_status status =
-      ep_automatic_spec_make(jobs, &checked->by, json, bytes, true, &filled, problem);
-  if (status != EP_OK) return status;
-  status = ep_sweep_spec_parse(filled ? filled : json, filled ? strlen(filled) : bytes,
-                               &checked->sweep, problem);
-  free(filled);
-  return status;
-}
-
-ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
+ep_status ep_sweep_check(ep_jobs *jobs, struct json_t *request, ep_checked_spec *checked,
                          ep_problem *problem) {
-  ep_status status = sweep_parse(jobs, json, bytes, checked, problem);
+  ep_status status = ep_automatic_spec_fill(jobs, &checked->by, request, true, problem);
+  if (status == EP_OK) status = ep_sweep_request_read(request, &checked->sweep, problem);
   if (status == EP_OK) status = webhooks_check(jobs, &checked->sweep->labels, problem);
   if (status == EP_OK) status = labels_settle(jobs, checked, problem);
   if (status == EP_OK) status = ep_sweep_count(checked->sweep, &checked->epochs, problem);

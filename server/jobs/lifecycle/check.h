@@ -23,13 +23,14 @@ typedef struct {
   char init_pin[EP_PIN_BYTES];         /* of ep_first_weights_resolve */
 } ep_checked_spec;                     /* starts as {.by, .find_lr} */
 
-/* Finds everything that can be wrong with a spec, before anything is stored. What is hidden from
- * checked->by is not there. *checked is the
- * caller's to deinit, also on failure. same_data: of a dataset, the content that the spec names. */
-ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same_data,
+/* Finds everything that can be wrong with a request's job, before anything is stored. What is
+ * hidden from checked->by is not there. *checked is the caller's to deinit, also on failure.
+ * same_data: of a dataset, the content that the spec names. What the request leaves open is filled
+ * into it. */
+ep_status ep_spec_check(ep_jobs *jobs, struct json_t *request, bool same_data,
                         ep_checked_spec *checked, ep_problem *problem);
 /* The same of a sweep. */
-ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
+ep_status ep_sweep_check(ep_jobs *jobs, struct json_t *request, ep_checked_spec *checked,
                          ep_problem *problem);
 /* What describes the data of checked->spec, pinned as it is at the moment; *described: there is a
  * description, the caller's to deinit. */

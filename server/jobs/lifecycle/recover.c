@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/spec/slurm.h"
+#include "api/sweep/sweep_spec.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
@@ -26,21 +26,28 @@
  * took later is appended by whoever opens the log. */
 enum { FINISHED_CHECKED = 64 };
 
-/* What the job's first weights come from; "" = nothing. Of a spec that cannot be read, the worker
- * reports the fault. */
-static void init_pin_find(const ep_job_row *row, char pin[EP_PIN_BYTES]) {
+/* What is noted of a spec at its submission. Of one that cannot be read, the worker reports the
+ * fault. False: memory is short. */
+static bool spec_note(const ep_job_row *row, ep_live_job *job) {
   ep_job_spec *spec = NULL;
+  ep_sweep_spec *sweep = NULL;
   ep_problem *problem = calloc(1, sizeof *problem);
-  pin[0] = 0;
-  if (problem && ep_job_spec_load(row->spec, strlen(row->spec), &spec, problem) == EP_OK)
-    ep_first_weights_pin_name(spec, pin);
+  if (!problem) return false;
+  ep_status status = ep_id_is_sweep(row->id)
+                         ? ep_sweep_spec_load(row->spec, strlen(row->spec), &sweep, problem)
+                         : ep_job_spec_load(row->spec, strlen(row->spec), &spec, problem);
+  bool noted = status != EP_NO_MEMORY;
+  if (sweep) ep_trials_note(job, sweep);
+  if (spec) ep_first_weights_pin_name(spec, job->init_pin);
+  if (status == EP_OK) noted = ep_live_spec_note(job, sweep ? sweep->base : spec);
   ep_job_spec_destroy(spec);
+  ep_sweep_spec_destroy(sweep);
   free(problem);
+  return noted;
 }
 
 /* Pins what the job needs, as before the restart; false: memory is short. */
 static bool pins_add(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
-  init_pin_find(row, job->init_pin);
   return (job->init_pin[0] == 0 || ep_pins_add(&jobs->contents.pins, job->init_pin)) &&
          (row->dataset[0] == 0 || ep_pins_add(&jobs->contents.pins, row->dataset));
 }
@@ -148,7 +155,7 @@ static bool job_await(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
       ep_trials_begin(job, row->spec, &error) != EP_OK || !queue_room_make(jobs) ||
       !ep_supervisor_expect(jobs->supervisor, row->device, row->id, row->attempt))
     return false; /* it is queued, with the log */
-  ep_best_begin(jobs, job, row->spec);
+  ep_best_begin(jobs, job);
   job->begun = row->executor[0] != 0 || job->sweep;
   pthread_mutex_lock(&jobs->mutex);
   job->row.state = EP_STATE_RUNNING;
@@ -261,17 +268,14 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   if (status != EP_OK) return job_give_up(jobs, row, &why, error);
   if (ended) return EP_OK;
   ep_live_job *job = ep_live_create(row);
-  if (!job || !share_add(jobs, job) || !pins_add(jobs, row, job) ||
-      ep_trials_note(job, row->spec, &why) != EP_OK) {
+  if (!job || !share_add(jobs, job) || !spec_note(row, job) || !pins_add(jobs, row, job)) {
     ep_live_destroy(job);
     return ep_fail_memory(error);
   }
-  if (!ep_id_is_sweep(row->id)) job->gang = ep_gang_read(row->spec);
-  job->slurm = ep_slurm_spec_read(row->spec);
   ep_error unfit = {0}; /* sbatch says so again */
   if (ep_device_is_remote(row->requested_device) &&
-      ep_allocation_make(&jobs->allocator, row, job->slurm, row->requested_device, &job->allocation,
-                         &unfit) != EP_OK)
+      ep_allocation_make(&jobs->allocator, row, job->slurm, job->gang.most, row->requested_device,
+                         &job->allocation, &unfit) != EP_OK)
     ep_log(EP_LOG_WARNING, "job %s: %s", row->id, unfit.message);
   char message[EP_MESSAGE_BYTES];
   bool often = row->state == EP_STATE_RUNNING && ep_crashes_count(jobs, row->id, message);

@@ -149,12 +149,14 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
 }
 
 /* Rounded to microseconds, which are shorter to write. */
-static double eta_of(const ep_progress_record *record, int64_t epochs) {
+static double eta_of(const ep_progress_record *record, const ep_job_row *row) {
   double done = (double)record->epoch;
   if (record->kind == EP_PROGRESS_BATCH)
     done += (double)record->batch / (double)record->batches - 1;
   if (done <= 0) return NAN;
-  double seconds = record->elapsed_seconds / done * ((double)epochs - done);
+  double seconds = record->elapsed_seconds / done * ((double)row->epochs - done);
+  if (row->max_seconds > 0)
+    seconds = fmin(seconds, fmax(row->max_seconds - record->elapsed_seconds, 0));
   return floor(seconds * 1e6 + 0.5) / 1e6;
 }
 
@@ -202,7 +204,7 @@ static ep_event record_event(const ep_live_job *job, const ep_progress_record *r
                     .epochs = job->row.epochs,
                     .progress = *record,
                     .layers = record->kind == EP_PROGRESS_LAYER ? record : NULL,
-                    .eta_seconds = eta_of(record, job->row.epochs)};
+                    .eta_seconds = eta_of(record, &job->row)};
 }
 
 /* The records that the log does not have (a training that starts again repeats the others) as
@@ -286,8 +288,8 @@ static bool job_progress(void *context, const ep_progress *progress) {
   uint32_t last = progress->count - 1;
   int64_t epoch =
       progress->trials ? progress->trials[last].number : epochs_done(&progress->records[last]);
-  double eta_seconds = progress->trials ? ep_trials_eta(job, epoch)
-                                        : eta_of(&progress->records[last], job->row.epochs);
+  double eta_seconds =
+      progress->trials ? ep_trials_eta(job, epoch) : eta_of(&progress->records[last], &job->row);
   if (progress->trials)
     trials_count(job, progress);
   else

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/spec/slurm.h"
+#include "api/json/json.h"
 #include "engine/files/free_space.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
@@ -62,12 +62,14 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, const c
   const ep_job_spec *spec = checked->spec;
   ep_job_spec *labels = checked->sweep ? &checked->sweep->labels : checked->spec;
   double trainings = checked->sweep ? (double)checked->epochs : 1;
+  double max_seconds = checked->sweep ? checked->sweep->max_seconds : spec->max_seconds;
   *row = (ep_job_row){.name = labels->name,
                       .state = EP_STATE_QUEUED,
                       .priority = labels->priority,
                       .pinned = labels->pinned,
                       .private = labels->private,
                       .ttl_seconds = labels->ttl_seconds,
+                      .max_seconds = max_seconds,
                       .spec = checked->text,
                       .tags = checked->tags,
                       .epochs = checked->epochs,
@@ -169,19 +171,13 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, const char *
   if (row_fill(jobs, checked, owner, &row, &expected, &error) != EP_OK)
     return ep_problem_from_error(problem, &error);
   ep_live_job *job = ep_live_create(&row);
-  if (!job || !(job->row.spec = strdup(row.spec))) {
+  if (!job || !(job->row.spec = strdup(row.spec)) || !ep_live_spec_note(job, checked->spec)) {
     ep_live_destroy(job);
     return ep_problem_fail_memory(problem);
   }
   job->expected = expected;
   job->allocation = checked->allocation;
-  const ep_parallel_spec *parallel = &checked->spec->parallel;
-  if (!checked->sweep) job->gang = ep_gang_make(parallel->data, parallel->model, parallel->elastic);
-  job->slurm = ep_slurm_spec_read(row.spec);
-  if (ep_trials_note(job, row.spec, &error) != EP_OK) {
-    ep_live_destroy(job);
-    return ep_problem_from_error(problem, &error);
-  }
+  if (checked->sweep) ep_trials_note(job, checked->sweep);
   snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
   ep_status status = ep_job_folder_create(jobs->data_dir, row.id, &error);
   if (status == EP_OK) status = ep_job_queued_write(jobs->data_dir, &row, &error);
@@ -256,10 +252,16 @@ static ep_status repetition_look(ep_jobs *jobs, const ep_submission *submission,
 
 static ep_status submission_check(ep_jobs *jobs, const ep_submission *submission,
                                   ep_checked_spec *checked, ep_problem *problem) {
-  const char *json = submission->json;
-  size_t bytes = submission->bytes;
-  if (submission->sweep) return ep_sweep_check(jobs, json, bytes, checked, problem);
-  return ep_spec_check(jobs, json, bytes, submission->same_data, checked, problem);
+  json_t *request = submission->request, *parsed = NULL;
+  if (!request &&
+      ep_spec_request_parse(submission->json, submission->bytes, &parsed, problem) != EP_OK)
+    return problem->status;
+  if (!request) request = parsed;
+  ep_status status = submission->sweep
+                         ? ep_sweep_check(jobs, request, checked, problem)
+                         : ep_spec_check(jobs, request, submission->same_data, checked, problem);
+  json_decref(parsed);
+  return status;
 }
 
 ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id[EP_ID_BYTES],

@@ -27,15 +27,10 @@ static ep_status spec_load(const char *id, const char *spec, ep_sweep_spec **out
   return status == EP_NO_MEMORY ? ep_fail_memory(error) : EP_OK;
 }
 
-ep_status ep_trials_note(ep_live_job *job, const char *spec, ep_error *error) {
-  ep_sweep_spec *sweep;
-  ep_status status = spec_load(job->row.id, spec, &sweep, error);
-  job->exclusive = sweep && sweep->exclusive;
-  job->shareable =
-      sweep && !sweep->exclusive && sweep->metric_of != EP_OF_TIMING && sweep->device_axis < 0;
-  job->workers = sweep ? sweep->workers : 0;
-  ep_sweep_spec_destroy(sweep);
-  return status;
+void ep_trials_note(ep_live_job *job, const ep_sweep_spec *sweep) {
+  job->exclusive = sweep->exclusive;
+  job->shareable = !sweep->exclusive && sweep->metric_of != EP_OF_TIMING && sweep->device_axis < 0;
+  job->workers = sweep->workers;
 }
 
 ep_status ep_trials_begin(ep_live_job *job, const char *spec, ep_error *error) {
@@ -174,7 +169,7 @@ int ep_trials_workers(const ep_live_job *job) {
   int64_t most = runs ? job->helpers_wanted + 1 : EP_LIMIT_SWEEP_WORKERS;
   if (!runs && !job->shareable) return 1;
   if (job->workers > 0 && job->workers < most) most = job->workers;
-  const double all = ep_live_left_seconds(job) * (isnan(job->eta_seconds) ? 1 : job->helpers + 1);
+  const double all = ep_live_work_seconds(job) * (isnan(job->eta_seconds) ? 1 : job->helpers + 1);
   const double useful = ceil(all / WORTH_SECONDS);
   if (useful < (double)most) most = (int64_t)useful;
   return most > 1 ? (int)most : 1;

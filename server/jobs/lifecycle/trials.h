@@ -5,8 +5,8 @@
 
 #include "server/jobs/live/state.h"
 
-/* What the queue has to know of a sweep. EP_NO_MEMORY. */
-ep_status ep_trials_note(ep_live_job *job, const char *spec, ep_error *error);
+/* What the queue has to know of a sweep. */
+void ep_trials_note(ep_live_job *job, const ep_sweep_spec *sweep);
 
 /* An attempt begins: if the job is a sweep, its spec is kept until ep_trials_leave. EP_NO_MEMORY.
  */

@@ -5,41 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/json.h"
 #include "api/json/writer.h"
-#include "api/spec/spec.h"
 #include "server/process/clock.h"
-#include "server/process/id.h"
 #include "server/process/log.h"
 #include "server/store/deliveries.h"
 
+/* As details_format writes them. */
+static void details_read(const char *text, double *value) {
+  json_t *details = NULL;
+  if (ep_json_load(text, strlen(text), EP_DELIVERY_DETAILS_BYTES, &details, NULL) == EP_OK)
+    ep_json_get_number(details, "value", value);
+  json_decref(details);
+}
+
 /* The figure that was stored last; NaN: there is none. */
 static double stored_find(ep_jobs *jobs, const char *id) {
-  static const char key[] = "\"value\":";
   int count = 0;
   double value = NAN;
   ep_delivery *rows = calloc(EP_LIMIT_WEBHOOKS * EP_WEBHOOK_COUNT, sizeof *rows);
   if (rows && ep_store_deliveries_of(jobs->store, id, rows, &count, NULL) == EP_OK)
-    for (int i = 0; i < count; i++) {
-      const char *at = rows[i].event == EP_WEBHOOK_BEST ? strstr(rows[i].details, key) : NULL;
-      if (at) value = strtod(at + sizeof key - 1, NULL);
-    }
+    for (int i = 0; i < count; i++)
+      if (rows[i].event == EP_WEBHOOK_BEST) details_read(rows[i].details, &value);
   free(rows);
   return value;
 }
 
-void ep_best_begin(ep_jobs *jobs, ep_live_job *job, const char *spec) {
-  ep_job_spec *parsed = NULL;
-  if (job->best.looked || ep_id_is_sweep(job->row.id)) return;
+void ep_best_begin(ep_jobs *jobs, ep_live_job *job) {
+  if (!job->best.wanted || job->best.looked) return;
   job->best.looked = true;
-  if (!strstr(spec, "\"webhooks\":[{")) return; /* most: no need to parse it */
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (problem && ep_job_spec_load(spec, strlen(spec), &parsed, problem) == EP_OK) {
-    job->best.wanted = ep_webhooks_have(parsed, EP_WEBHOOK_BEST);
-    job->best.metric = parsed->early_stopping_metric;
-  }
-  if (job->best.wanted) job->best.value = stored_find(jobs, job->row.id);
-  ep_job_spec_destroy(parsed);
-  free(problem);
+  job->best.value = stored_find(jobs, job->row.id);
 }
 
 /* {"epoch":12,"metric":"validation.loss","value":0.25} */

@@ -6,9 +6,9 @@
 #include "api/wire/frame.h"
 #include "server/jobs/live/state.h"
 
-/* Of the spec of a job that is handed to a worker: whether it has such a webhook, and by which
- * figure. After a restart of epochd the best is the one that was stored last. */
-void ep_best_begin(ep_jobs *jobs, ep_live_job *job, const char *spec);
+/* A worker is about to train the job. After a restart of epochd the best is the one that was stored
+ * last. */
+void ep_best_begin(ep_jobs *jobs, ep_live_job *job);
 
 /* Looks at reported epochs. A new best becomes a message at once, or, where the last one is younger
  * than EP_LIMIT_BEST_SECONDS, with a later report. */

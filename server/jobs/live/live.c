@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/spec/slurm.h"
+#include "api/spec/spec.h"
+#include "server/process/clock.h"
+#include "server/process/id.h"
+
 /* FNV-1a, 64 bits (Fowler, Noll, Vo). */
 uint64_t ep_live_key(const char *id) {
   uint64_t hash = UINT64_C(14695981039346656037);
@@ -83,6 +88,19 @@ ep_live_job *ep_live_create(const ep_job_row *row) {
   return job;
 }
 
+bool ep_live_spec_note(ep_live_job *job, const ep_job_spec *spec) {
+  if (ep_slurm_given(spec)) {
+    job->slurm = malloc(sizeof *job->slurm);
+    if (!job->slurm) return false;
+    *job->slurm = spec->slurm;
+  }
+  if (ep_id_is_sweep(job->row.id)) return true;
+  job->gang = ep_gang_make(&spec->parallel);
+  job->best.wanted = ep_webhooks_have(spec, EP_WEBHOOK_BEST);
+  job->best.metric = spec->early_stopping_metric;
+  return true;
+}
+
 void ep_live_destroy(ep_live_job *job) {
   if (!job) return;
   ep_sweep_spec_destroy(job->sweep);
@@ -128,8 +146,15 @@ void ep_live_announce_queue(ep_jobs *jobs) {
   if (ep_subscribers_mark(&jobs->watches, 1, 1)) ep_supervisor_kick(jobs->supervisor);
 }
 
-double ep_live_left_seconds(const ep_live_job *job) {
+double ep_live_work_seconds(const ep_live_job *job) {
   double estimate =
       ep_device_is_cuda(job->row.device) ? job->row.seconds_cuda : job->row.seconds_cpu;
   return isnan(job->eta_seconds) ? estimate : job->eta_seconds;
+}
+
+double ep_live_left_seconds(const ep_live_job *job) {
+  double work = ep_live_work_seconds(job), limit = job->row.max_seconds;
+  if (limit > 0 && job->sweep) /* of a job, an epoch's eta counts in what it has trained */
+    limit = fmax(limit - (double)(ep_clock_steady_us() - job->sweep_us) / 1e6, 0);
+  return job->row.max_seconds > 0 && work > limit ? limit : work;
 }

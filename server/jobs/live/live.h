@@ -16,6 +16,9 @@ bool ep_live_is(ep_jobs *jobs, const char *id);
 /* Locked. Its owner has a share of it already. */
 void ep_live_add(ep_jobs *jobs, ep_live_job *job);
 void ep_live_remove(ep_jobs *jobs, ep_live_job *job); /* locked; does not free */
+/* Notes what placement and reports look at of the spec; of a sweep: of its job. False: memory is
+ * short. */
+bool ep_live_spec_note(ep_live_job *job, const ep_job_spec *spec);
 /* Whether others may see it: its row is stored. Locked. */
 bool ep_live_is_shown(const ep_live_job *job);
 
@@ -37,7 +40,9 @@ uint64_t ep_live_key(const char *id);
 void ep_live_announce(ep_jobs *jobs, const char *id);
 void ep_live_announce_queue(ep_jobs *jobs);
 
-/* What is left of a running job: by its pace, else by its estimate. Locked. */
+/* The work that is left of a running job: by its pace, else by its estimate. Locked. */
+double ep_live_work_seconds(const ep_live_job *job);
+/* How long it still runs: the same, or until its max_seconds are over. Locked. */
 double ep_live_left_seconds(const ep_live_job *job);
 
 #endif

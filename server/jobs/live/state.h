@@ -42,10 +42,11 @@ enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
 
 /* best.c: of a job that has a webhook for it. */
 typedef struct {
-  bool looked, wanted; /* whether it has was looked at; it has */
-  ep_metric metric;    /* the figure, of the validation split */
-  bool owed;           /* a new best has no message yet */
-  double value;        /* NaN: none yet */
+  bool wanted;      /* it has: as its spec says (live.h) */
+  bool looked;      /* for a value that was stored, after a restart of epochd */
+  ep_metric metric; /* the figure, of the validation split */
+  bool owed;        /* a new best has no message yet */
+  double value;     /* NaN: none yet */
   int64_t epoch;
   int64_t sent_us; /* of the last message, on the steady clock; 0 = none */
 } ep_live_best;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "server/jobs/placement/estimate.h"
-#include "server/jobs/placement/gang.h"
 
 /* A namespace of Kubernetes says nothing of its nodes, and its Jobs have the time that their
  * template says: where a worker fits is for the cluster to find. */
@@ -64,14 +63,11 @@ ep_status ep_allocation_check(const ep_allocator *allocator, ep_calibrations *ca
 }
 
 ep_status ep_allocation_make(const ep_allocator *allocator, const ep_job_row *row,
-                             const ep_slurm_spec *slurm, const char *device, ep_slurm_request *out,
-                             ep_error *error) {
+                             const ep_slurm_spec *slurm, int ranks, const char *device,
+                             ep_slurm_request *out, ep_error *error) {
   static const ep_slurm_spec NONE;
-  const ep_slurm_need need = {.bytes = row->bytes,
-                              .cores = row->cores,
-                              /* A live job's spec may be with the store alone; it has no ranks. */
-                              .ranks = row->spec ? ep_gang_read(row->spec).most : 0,
-                              .seconds = row->seconds_cpu};
+  const ep_slurm_need need = {
+      .bytes = row->bytes, .cores = row->cores, .ranks = ranks, .seconds = row->seconds_cpu};
   return request_make(allocator, &need, slurm ? slurm : &NONE, device, out, error);
 }
 

@@ -21,11 +21,11 @@ ep_status ep_allocation_check(const ep_allocator *allocator, ep_calibrations *ca
                               const ep_job_spec *spec, const ep_plan *plan, ep_slurm_request *out,
                               ep_problem *problem);
 
-/* Of a job that waits, for one of the partitions; slurm: of its spec, NULL = none. EP_INVALID: the
- * partition does not allow it any more. */
+/* Of a job that waits, for one of the partitions; slurm: of its spec, NULL = none; ranks: 0 for a
+ * job of one. EP_INVALID: the partition does not allow it any more. */
 ep_status ep_allocation_make(const ep_allocator *allocator, const ep_job_row *row,
-                             const ep_slurm_spec *slurm, const char *device, ep_slurm_request *out,
-                             ep_error *error);
+                             const ep_slurm_spec *slurm, int ranks, const char *device,
+                             ep_slurm_request *out, ep_error *error);
 
 /* For ?validate=only. */
 ep_allocation_view ep_allocation_view_make(const ep_slurm_request *request);

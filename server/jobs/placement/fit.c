@@ -64,6 +64,11 @@ bool ep_fit_any(const ep_job_row *row, int gpus_least, const ep_device_list *dev
   return false;
 }
 
+double ep_fit_seconds(const ep_job_row *row, const char *device) {
+  double seconds = ep_device_is_cuda(device) ? row->seconds_cuda : row->seconds_cpu;
+  return row->max_seconds > 0 && seconds > row->max_seconds ? row->max_seconds : seconds;
+}
+
 int ep_fit_cores(const ep_job_row *row, const char *device) {
   if (ep_device_is_cuda(device) || ep_device_is_remote(device)) return 1; /* a worker */
   return row->cores > 0 ? row->cores : EP_LIMIT_CPU_JOBS;

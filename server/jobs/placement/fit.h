@@ -22,6 +22,10 @@ bool ep_fit_job(const ep_job_row *row, int gpus_least, const char *device,
 /* Whether any device that is there fits. */
 bool ep_fit_any(const ep_job_row *row, int gpus_least, const ep_device_list *devices);
 
+/* How long the job is expected to take there: by the estimate, and no longer than its spec lets it
+ * train. Infinite, or 0: not known. */
+double ep_fit_seconds(const ep_job_row *row, const char *device);
+
 /* Cores of the device that the job takes. */
 int ep_fit_cores(const ep_job_row *row, const char *device);
 

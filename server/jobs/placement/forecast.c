@@ -71,8 +71,7 @@ double ep_forecast_queue(ep_forecast *forecast, const ep_job_row *row, int gpus_
   double start;
   const int best = first_find(forecast, row, gpus_least, &start);
   if (best < 0) return INFINITY;
-  bool cuda = ep_device_is_cuda(forecast->devices->device[best].info.id);
-  double seconds = cuda ? row->seconds_cuda : row->seconds_cpu;
+  double seconds = ep_fit_seconds(row, forecast->devices->device[best].info.id);
   forecast->device[best].earliest_seconds = start;
   cores_take(&forecast->device[best], cores_of(forecast, best, row),
              seconds > 0 ? start + seconds : INFINITY);

@@ -1,30 +1,13 @@
 #include "server/jobs/placement/gang.h"
 
-#include <jansson.h>
 #include <string.h>
 
 #include "server/jobs/placement/fit.h"
 
-ep_gang ep_gang_make(int replicas, int stages, bool elastic) {
-  const int ranks = replicas * stages;
+ep_gang ep_gang_make(const ep_parallel_spec *parallel) {
+  const int ranks = parallel->data * parallel->model;
   if (ranks <= 1) return (ep_gang){0};
-  return (ep_gang){.least = elastic ? 1 : replicas, .most = ranks};
-}
-
-/* 1 where the spec leaves it open: "auto" is one replica. */
-static int number_of(const json_t *object, const char *key) {
-  const json_int_t number = json_integer_value(json_object_get(object, key));
-  return number > 1 ? (int)number : 1;
-}
-
-ep_gang ep_gang_read(const char *spec) {
-  if (!strstr(spec, "\"parallel\":{")) return (ep_gang){0}; /* as most have none */
-  json_t *root = json_loads(spec, 0, NULL);
-  const json_t *object = json_object_get(root, "parallel");
-  const ep_gang gang = ep_gang_make(number_of(object, "data"), number_of(object, "model"),
-                                    json_is_true(json_object_get(object, "elastic")));
-  json_decref(root);
-  return gang;
+  return (ep_gang){.least = parallel->elastic ? 1 : parallel->data, .most = ranks};
 }
 
 /* Whether it is a GPU that the job may have. */

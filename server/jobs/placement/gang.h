@@ -3,6 +3,7 @@
 #ifndef EP_SERVER_JOBS_PLACEMENT_GANG_H
 #define EP_SERVER_JOBS_PLACEMENT_GANG_H
 
+#include "api/spec/job_spec.h"
 #include "server/workers/device_list.h"
 
 typedef struct {
@@ -11,11 +12,8 @@ typedef struct {
   int16_t gpu[EP_LIMIT_DEVICES]; /* [count], their numbers, that of its worker's first */
 } ep_gang;
 
-/* Of so many replicas of so many stages. */
-ep_gang ep_gang_make(int replicas, int stages, bool elastic);
-
-/* From a job's stored spec. One that cannot be read has one rank: its worker reports the fault. */
-ep_gang ep_gang_read(const char *spec);
+/* Of a job's "parallel". */
+ep_gang ep_gang_make(const ep_parallel_spec *parallel);
 
 /* Chooses GPUs beside `leader`, whose worker is idle, of those that are idle and not `held`: held:
  * [devices->count]. As many as the job takes of those that are there, as many for each replica, or

@@ -13,12 +13,12 @@
 #include "server/jobs/live/state.h"
 #include "server/process/data_dir.h"
 
-/* Whether the job's rows were pictures: planes of bytes, grey or of three colours. */
+/* Whether the job's rows were pictures: planes of bytes or of 16 bits, grey or of three colours. */
 static bool are_pictures(const ep_data_shape *shape) {
   const ep_shape *row = &shape->row;
   bool bytes = shape->x_integer && shape->x_min >= 0 && shape->x_max > 1 && shape->x_max <= 255;
   return (row->channels == 1 || row->channels == 3) && row->height * row->width > 1 &&
-         (shape->x_type == EP_X_UINT8 || bytes);
+         (shape->x_type == EP_X_UINT8 || shape->x_deep || bytes);
 }
 
 static ep_status shape_find(ep_jobs *jobs, const char *id, int64_t checkpoint, ep_data_shape *out,
@@ -27,20 +27,23 @@ static ep_status shape_find(ep_jobs *jobs, const char *id, int64_t checkpoint, e
   ep_status status = ep_jobs_weights_path(jobs, id, checkpoint, path, error);
   if (status == EP_OK) status = ep_weights_read_shape(path, out, error);
   if (status != EP_OK || are_pictures(out)) return status;
-  return ep_fail(error, EP_CONFLICT,
-                 "the job did not train on pictures (bytes of one channel or three, with a height "
-                 "and a width): give \"x\", rows of numbers");
+  return ep_fail(
+      error, EP_CONFLICT,
+      "the job did not train on pictures (bytes or 16 bits of one channel or three, with a "
+      "height and a width): give \"x\", rows of numbers");
 }
 
 /* In the process that reads files of others, into the folder. file: of the bytes. */
-static ep_status rows_ingest(ep_jobs *jobs, int file, const ep_shape *row, const char *folder,
-                             ep_picture_rows *out, ep_error *error) {
+static ep_status rows_ingest(ep_jobs *jobs, int file, const ep_data_shape *shape,
+                             const char *folder, ep_picture_rows *out, ep_error *error) {
   ep_path_source source;
+  const ep_shape *row = &shape->row;
   const ep_ingest_options options = {
       .channels = (int)row->channels, .height = (int)row->height, .width = (int)row->width};
   const ep_ingest_task task = {.source = &source,
                                .options = &options,
                                .predicts = true,
+                               .deep = shape->x_deep,
                                .max_output_bytes = EP_LIMIT_PREDICT_BYTES};
   ep_path_source_init(&source);
   source.whole = true;
@@ -51,8 +54,8 @@ static ep_status rows_ingest(ep_jobs *jobs, int file, const ep_shape *row, const
              : status;
 }
 
-static ep_status rows_read(ep_jobs *jobs, const void *bytes, size_t size, const ep_shape *row,
-                           ep_picture_rows *out, ep_error *error) {
+static ep_status rows_read(ep_jobs *jobs, const void *bytes, size_t size,
+                           const ep_data_shape *shape, ep_picture_rows *out, ep_error *error) {
   char folder[EP_PATH_BYTES];
   int file = memfd_create("pictures", MFD_CLOEXEC);
   if (file < 0)
@@ -60,7 +63,7 @@ static ep_status rows_read(ep_jobs *jobs, const void *bytes, size_t size, const 
   ep_status status = ep_file_write_all(file, bytes, size, error);
   if (status == EP_OK) status = ep_data_dir_temporary(jobs->data_dir, folder, error);
   if (status == EP_OK) {
-    status = rows_ingest(jobs, file, row, folder, out, error);
+    status = rows_ingest(jobs, file, shape, folder, out, error);
     ep_data_dir_remove(folder, NULL);
   }
   close(file);
@@ -74,7 +77,7 @@ ep_status ep_jobs_pictures_read(ep_jobs *jobs, const char *id, int64_t checkpoin
   ep_picture_rows rows;
   *out = (ep_prediction_rows){.windows = 1};
   ep_status status = shape_find(jobs, id, checkpoint, &shape, error);
-  if (status == EP_OK) status = rows_read(jobs, bytes, size, &shape.row, &rows, error);
+  if (status == EP_OK) status = rows_read(jobs, bytes, size, &shape, &rows, error);
   if (status != EP_OK) return status;
   out->x = rows.x;
   out->rows = rows.count;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/scanner.h"
 #include "api/spec/spec.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/shape.h"
@@ -38,9 +39,9 @@ static bool plan_look(const char *data_dir, const char *text, ep_parallel_view *
   return found;
 }
 
-/* A quotation mark within a text is escaped, so that the key is found nowhere else. */
 bool ep_job_ranks_find(const char *data_dir, const ep_job_row *row, ep_parallel_view *out) {
-  if (!strstr(row->spec, "\"parallel\":{")) return false;
+  ep_scanner spec = {row->spec, row->spec + strlen(row->spec)};
+  if (!ep_scan_member(&spec, "parallel") || ep_scan_peek(&spec) != '{') return false;
   ep_problem *problem = calloc(1, sizeof *problem);
   bool found = problem && plan_look(data_dir, row->spec, out, problem);
   free(problem);

@@ -91,30 +91,60 @@ test("refresh asks at once, move asks for something else", async () => {
   polled.move("/b");
   await until(() => asked.length === 3);
   leave.abort();
-  assert.deepEqual(asked.map(({ path }) => path), ["/a", "/a", "/b"]);
+  assert.deepEqual(asked.map(({ path }) => path), ["./a", "./a", "./b"]);
   assert.equal(asked[2].headers["If-None-Match"], undefined);
 });
 
 // The body byte by byte: no cut, not even in the middle of a letter, may matter.
-function dripping(text, type) {
+function dripping(text) {
   const bytes = new TextEncoder().encode(text);
   let at = 0;
   const body = new ReadableStream({ pull: (control) => (at < bytes.length ? control.enqueue(bytes.slice(at, ++at)) : control.close()) });
-  globalThis.fetch = async () => new Response(body, { headers: { "Content-Type": type } });
+  globalThis.fetch = async (path) => ((dripping.asked = path), new Response(body));
 }
 
-test("a stream of NDJSON, in pieces", async () => {
-  dripping('{"seq":1,"name":"größe"}\n\n{"seq":2}\n', "application/x-ndjson");
-  const lines = [];
-  await stream("/e", (line) => lines.push(line));
-  assert.deepEqual(lines, [{ seq: 1, name: "größe" }, { seq: 2 }]);
+test("a stream, in pieces, with heartbeats before a line and at the end", async () => {
+  dripping('{"seq":3,"name":"größe"}\n  {"seq":4}\n\n ');
+  const events = [];
+  await stream("/e?every=1", (event) => events.push(event), { after: 2 });
+  assert.deepEqual(events, [{ seq: 3, name: "größe" }, { seq: 4 }]);
+  assert.equal(dripping.asked, "./e?every=1&after=2&follow=1");
 });
 
-test("a stream of server-sent events, in pieces", async () => {
-  dripping(': alive\n\nid: 1\nevent: epoch\ndata: {"seq":1}\n\nid: 2\ndata: {"seq":2}\n\n', "text/event-stream");
-  const lines = [];
-  await stream("/e", (line) => lines.push(line));
-  assert.deepEqual(lines, [{ seq: 1 }, { seq: 2 }]);
+test("a hidden page reads nothing, and goes on where it was", async () => {
+  const asked = [];
+  let open;
+  globalThis.fetch = async (path, { signal }) => {
+    asked.push(path);
+    const body = new ReadableStream({
+      start: (control) => {
+        open = control;
+        signal.addEventListener("abort", () => control.error(signal.reason));
+      },
+    });
+    return new Response(body);
+  };
+  const events = [];
+  const hide = (hidden) => {
+    document.hidden = hidden;
+    document.dispatchEvent(new Event("visibilitychange"));
+  };
+  const send = (text) => open.enqueue(new TextEncoder().encode(text));
+  const over = stream("/e?every=1", ({ seq }) => events.push(seq));
+  await until(() => open);
+  send('{"seq":1}\n{"seq":2}\n{"se');
+  await until(() => events.length === 2);
+  hide(true);
+  open = null;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(asked.length, 1);
+  hide(false);
+  await until(() => open);
+  send('{"seq":3}\n');
+  open.close();
+  await over;
+  assert.deepEqual(events, [1, 2, 3]);
+  assert.deepEqual(asked, ["./e?every=1&after=0&follow=1", "./e?every=1&after=2&follow=1"]);
 });
 
 test("the curl command says the same in a shell", async () => {
@@ -122,4 +152,5 @@ test("the curl command says the same in a shell", async () => {
   const text = `{\n  "name": "it's $HOME \\" \`x\` \\\\"\n}`;
   const said = execFileSync("sh", ["-c", `curl() { for last; do :; done; printf %s "$last"; }\n${curlCommand(text)}`], { encoding: "utf8" });
   assert.equal(said, text);
+  assert.match(curlCommand(text), /^curl http:\/\/127\.0\.0\.1:8080\/epochd\/v1\/jobs /); // below the page's folder
 });

@@ -69,6 +69,12 @@ test("the columns that a prediction asks for", () => {
   assert.equal(asked({ target: 1, exclude: ["s*"] }), "city");
   assert.equal(asked({ target: 1, features: ["?ity"] }), "city");
   assert.equal(asked({ target: 1, features: [".ity"] }), "");
+  const globs = ["open?", "opens", "*", "y"].map((name) => ({ ...age, name }));
+  const left = (data) => featureColumns(globs, data).map(({ column }) => column.name).join(" ");
+  assert.equal(left({ exclude: ["open?"] }), "opens *"); // a name that exists is no glob
+  assert.equal(left({ exclude: ["*"] }), "open? opens");
+  assert.equal(left({ exclude: ["o*"] }), "*");
+  assert.equal(asked({ target: "-2" }), "age since"); // as an earlier version stored an index
 });
 
 test("a field's text as a cell", () => {

@@ -3,7 +3,7 @@ const storage = () => {
   const items = new Map();
   return { getItem: (key) => items.get(key) ?? null, setItem: (key, value) => items.set(key, value), removeItem: (key) => items.delete(key) };
 };
-globalThis.document = { hidden: false, getElementById: () => ({ textContent: "" }), addEventListener() {}, removeEventListener() {} };
+globalThis.document = Object.assign(new EventTarget(), { hidden: false, getElementById: () => ({ textContent: "" }) });
 globalThis.sessionStorage = storage();
 globalThis.localStorage = storage();
-globalThis.location = { origin: "http://127.0.0.1:8080", hash: "" };
+globalThis.location = { origin: "http://127.0.0.1:8080", hash: "", href: "http://127.0.0.1:8080/epochd/#/submit" };

@@ -123,9 +123,9 @@ void ep_jobs_close(ep_jobs *jobs) {
   fake_jobs_destroy(jobs);
 }
 
-ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
-                           char **text, ep_problem *problem) {
-  (void)jobs, (void)by, (void)json, (void)bytes, (void)problem;
+ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request, char **text,
+                           ep_problem *problem) {
+  (void)jobs, (void)by, (void)request, (void)problem;
   *text = strdup("{\"object\":\"validation\"}");
   return EP_OK;
 }
@@ -135,7 +135,7 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
   const char *json = submission->json;
   size_t bytes = submission->bytes;
   *repeated = false;
-  if (strstr(json, "\"path\"")) released_await(jobs);
+  if (ep_spec_request_names_files(submission->request)) released_await(jobs);
   snprintf(id, 40, "%s", FAKE_JOB);
   if (bytes != strlen(json) || json[0] != '{')
     return ep_problem_set(problem, EP_MALFORMED, "no JSON object");
@@ -228,9 +228,9 @@ void ep_job_copy_destroy(ep_job_copy *copy) {
   free(copy);
 }
 
-ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, const char *json, size_t bytes,
+ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
                              char **text, ep_problem *problem) {
-  return ep_jobs_validate(jobs, by, json, bytes, text, problem);
+  return ep_jobs_validate(jobs, by, request, text, problem);
 }
 
 ep_status ep_sweeps_format(ep_jobs *jobs, const ep_job_copy *copy, char **text, ep_error *error) {

@@ -53,8 +53,8 @@ export function readingOptions({ prefix, dialectOnly = false, given = {} }) {
     show(isPart) {
       for (const key of otherKeys) if (fields.has(key)) fields.get(key).wrap.hidden = isPart;
     },
-    query() {
-      const found = new URLSearchParams(Object.entries(values()).map(([key, value]) => [key, key === "missing" && value === "," ? "" : value]));
+    query(more = {}) {
+      const found = new URLSearchParams(Object.entries({ ...values(), ...more }).map(([key, value]) => [key, key === "missing" && value === "," ? "" : value]));
       return found.size ? `?${found}` : "";
     },
     // Marks the options that a refusal names, as "?decimal=", and goes to the first one; "": none.

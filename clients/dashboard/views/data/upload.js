@@ -22,9 +22,9 @@ function partOf(file) {
 let newest = null;
 export const uploaded = (name) => (newest?.name === name ? newest : null);
 
-// Reads a file as a dataset of that name, whole or as a part.
-export async function fileRead(name, part, file, reading, options) {
-  const path = `/v1/datasets/${encodeURIComponent(name)}${part ? `/${part}` : ""}${reading.query()}`;
+// Reads a file as a dataset of that name, whole or as a part. more: options beside those of the form.
+export async function fileRead(name, part, file, reading, options, more) {
+  const path = `/v1/datasets/${encodeURIComponent(name)}${part ? `/${part}` : ""}${reading.query(more)}`;
   const dataset = await upload(path, file, options);
   newest = part ? null : { name, file, given: reading.values() };
   return dataset;
@@ -44,6 +44,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
   const bar = h("progress", { class: "meter", max: "1", value: "0", "aria-label": "Upload", hidden: true });
   const outcome = h("p", { class: "upload-said", role: "status" });
   const faults = h("ul", { class: "faults", hidden: true });
+  const without = h("button", { type: "button", class: "button", hidden: true }, "Leave these pictures out");
   const form = h("form", { id: "upload" },
     h("div", { class: "fields" },
       h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "Drop a file here, or choose one: CSV, JSON, NPY, NPZ, IDX, safetensors, ZIP or TAR of pictures, gz of any"), file),
@@ -51,7 +52,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
       h("div", { class: "field" }, h("label", { for: "upload-part" }, "It is"), part)),
     h("details", { class: "more" }, h("summary", null, "How it is read"), reading.node),
     h("div", { class: "toolbar upload-go" }, send, stop),
-    bar, outcome, faults);
+    bar, outcome, faults, without);
   const node = h("section", { class: "card", "aria-labelledby": "upload-title" }, h("h2", { id: "upload-title" }, "Upload a dataset"), form);
   let named = false; // by the user
   let running = null;
@@ -97,11 +98,16 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
     outcome.classList.toggle("bad", !!bad);
     setText(outcome, text);
     replace(faults, errors.map(({ pointer, detail }) => h("li", null, pointer && [h("code", null, pointer), " "], detail)));
-    faults.hidden = errors.length === 0;
+    faults.hidden = without.hidden = errors.length === 0; // only an archive of pictures has several
   }
 
-  form.addEventListener("submit", async (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
+    return start();
+  });
+  without.addEventListener("click", () => start({ broken: "skip" }));
+
+  async function start(more) {
     const chosen = file.files[0];
     if (!chosen) return say("Choose a file first.", true);
     if (!nameAllowed.test(name.value)) return say("A name has letters, digits, “.”, “_” and “-”.", true);
@@ -120,7 +126,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
           outcome.classList.remove("bad");
           outcome.textContent = sent < total ? `${bytes(sent)} of ${bytes(total)} (${percent(sent / total, 0)})` : "Sent; the daemon reads it.";
         },
-      });
+      }, more);
       bar.value = 1;
       say(`${dataset.name}: ${integer(dataset.rows)} rows${dataset.columns?.length ? `, ${dataset.columns.length} columns` : ""}, ${dataset.format}.`);
       announce(`Uploaded ${dataset.name}.`);
@@ -135,7 +141,7 @@ export function uploadPanel({ signal, isTaken, onUploaded }) {
       bar.hidden = true;
       running = null;
     }
-  });
+  }
 
   return {
     node,

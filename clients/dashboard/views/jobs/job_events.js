@@ -87,7 +87,7 @@ export function followEvents({ url, job, list, signal, onEpoch, onWithin, onLaye
       const before = seq;
       try {
         state.live = true;
-        await stream(`${url}/events?after=${seq}&every=${every}${ended ? "&follow=0" : ""}`, line, { signal });
+        await stream(`${url}/events?every=${every}`, line, { signal, after: seq, follow: !ended });
       } catch (error) {
         if (signal.aborted) return;
         if (error.status >= 400 && error.status < 500) return;

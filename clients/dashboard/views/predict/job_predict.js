@@ -3,7 +3,7 @@
 
 import { h, replace, setText } from "../../dom.js";
 import { getJson, sendJson } from "../../api.js";
-import { cellOf, featureColumns, columnName, valueWords } from "../../columns.js";
+import { cellOf, featureColumns, columnName, targetIndex, valueWords } from "../../columns.js";
 import { number, percent } from "../../format.js";
 import { announce } from "../../shell.js";
 import { pictureFields } from "./job_predict_picture.js";
@@ -98,8 +98,7 @@ export function predictPanel({ url, signal }) {
     const asked = known ? featureColumns(known.dataset.columns, job.spec.data) : [];
     if (asked.length && asked.length <= mostFields) {
       const { columns } = known.dataset;
-      const at = job.spec.data.target ?? -1;
-      target = typeof at === "number" ? columns.at(at)?.name ?? "" : String(at);
+      target = columns[targetIndex(columns, job.spec.data)]?.name ?? "";
       fields = asked.map((each) => fieldOf(each, known.first[columnName(each.column, each.index)]));
       replace(body, h("div", { class: "fields" }, fields.map((field) => field.node)));
     } else {

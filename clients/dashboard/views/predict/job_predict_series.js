@@ -3,7 +3,7 @@
 import { h, replace } from "../../dom.js";
 import { getJson, sendJson } from "../../api.js";
 import { createChart } from "../../chart.js";
-import { columnName, featureColumns, inTime } from "../../columns.js";
+import { columnName, featureColumns, inTime, targetIndex } from "../../columns.js";
 import { integer, value } from "../../format.js";
 
 const pageRows = 1000; // the daemon's limit
@@ -33,8 +33,7 @@ async function lastRows(path, count, isOurs, signal) {
 // dataset: its description; data: of the job's spec, with a window.
 export function seriesFields({ url, path, dataset, data, signal }) {
   const { length, group } = data.window;
-  const at = data.target ?? -1;
-  const target = typeof at === "number" ? columnName(dataset.columns.at(at), at) : at;
+  const at = targetIndex(dataset.columns, data), target = columnName(dataset.columns[at], at);
   const words = group ? (dataset.columns.find(({ name }) => name === group)?.categories ?? []).map(({ value: word }) => word) : [];
   const others = featureColumns(dataset.columns, data).map(({ column, index }) => columnName(column, index)).filter((name) => (name !== data.time || data.features?.length) && name !== group);
   const steps = h("input", { id: "predict-steps", type: "number", min: "1", max: String(mostSteps), value: "24", required: true });

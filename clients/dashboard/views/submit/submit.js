@@ -3,7 +3,7 @@
 // nothing.
 
 import { h, replace, setText } from "../../dom.js";
-import { allOf, getJson, sendJson, token } from "../../api.js";
+import { addressOf, allOf, getJson, sendJson, token } from "../../api.js";
 import { announce, navigate } from "../../shell.js";
 import { copyButton } from "../../copy.js";
 import { examples } from "../../examples.js";
@@ -74,7 +74,7 @@ async function firstText(query, signal) {
 // A shell's single quotes hold anything but a single quote.
 export function curlCommand(text, to = "/v1/jobs") {
   const auth = token() ? ` -H "Authorization: Bearer $TOKEN"` : "";
-  return `curl ${location.origin}${to}${auth} -H 'Content-Type: application/json' -d '${text.replaceAll("'", `'\\''`)}'`;
+  return `curl ${new URL(addressOf(to), location.href).href}${auth} -H 'Content-Type: application/json' -d '${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const randomKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

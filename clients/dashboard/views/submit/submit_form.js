@@ -115,8 +115,8 @@ export function specForm({ datasets, devices, onChange }) {
     write();
   });
 
-  // "-1" is an index, "price" a column's name
-  const target = text({ placeholder: "the last column" });
+  // "price" is a column's name, and so is "2020"; "#3" is an index
+  const target = text({ placeholder: "the last column; #3 by its index" });
   const standardize = h("span", { class: "checks" });
   const boxes = ["x", "y"].map((part) => {
     const box = h("input", { type: "checkbox", id: `f-standardize-${part}` });
@@ -172,6 +172,7 @@ export function specForm({ datasets, devices, onChange }) {
   const device = choice([...new Set(["auto", "cpu", "cuda", ...devices.map(({ id }) => id)])]);
   const schedule = choice(Object.keys(schedules));
   const flip = choice(["yes"], "no");
+  const gaps = choice(["keep"], "cut");
   // A part of the form that few jobs need; it opens by itself where the spec has something of it.
   const part = (title, under, ...children) => {
     const node_ = h("details", { class: "more" }, h("summary", null, title), h("div", { class: "fields" }, children));
@@ -184,7 +185,8 @@ export function specForm({ datasets, devices, onChange }) {
     member("/data/window", "length", "Window", decimal(), { whole: true, hint: "rows of an example" }),
     member("/data/window", "horizon", "Horizon", decimal(), { whole: true, hint: "rows ahead" }),
     member("/data/window", "stride", "Stride", decimal(), { whole: true }),
-    member("/data/window", "group", "Group", text(), { read: () => series.querySelector("#f-data-window-group").value || undefined, hint: "a column: a series a word" }));
+    member("/data/window", "group", "Group", text(), { read: () => series.querySelector("#f-data-window-group").value || undefined, hint: "a column: a series a word" }),
+    member("/data/window", "gaps", "Windows over gaps", gaps, { read: () => gaps.value || undefined, write: (value) => (gaps.value = value === "keep" ? value : "") }));
   const pictures = part("Pictures", ["/data/normalize", "/data/augment"],
     member("/data/normalize", "mean", "Normalize: mean", text(), { hint: "one, or [one, a, channel]" }),
     member("/data/normalize", "std", "Normalize: deviation", text()),
@@ -223,7 +225,10 @@ export function specForm({ datasets, devices, onChange }) {
       field("/data", "Rows come from", source, { write: writeSource, wide: true }),
       field("/data/path", "Path", text(), { read: () => node.querySelector("#f-data-path").value || undefined, wide: true }),
       field("/data/rows", "Points", decimal(), { whole: true }),
-      field("/data/target", "Target column", target, { read: () => (target.value.trim() === "" ? undefined : /^-?\d+$/.test(target.value.trim()) ? Number(target.value) : target.value) }),
+      field("/data/target", "Target column", target, {
+        read: () => (target.value.trim() === "" ? undefined : /^\s*#-?\d+\s*$/.test(target.value) ? Number(target.value.trim().slice(1)) : target.value),
+        write: (value) => (target.value = typeof value === "number" ? `#${value}` : shown(value)),
+      }),
       field("/data/test", "Test share", decimal()),
       field("/data/validation", "Validation share", decimal()),
       h("fieldset", { class: "field plain" }, h("legend", { class: "label" }, "Standardize"), standardize, standardizeError)),

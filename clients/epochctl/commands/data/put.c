@@ -7,9 +7,11 @@
 #include "clients/epochctl/client/upload.h"
 #include "clients/epochctl/commands/data/dataset.h"
 #include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
+#include "clients/epochctl/terminal/text.h"
 
-enum { PART_BYTES = 16 };
+enum { PART_BYTES = 16, NOTE_BYTES = 1024 };
 
 /* Splits "train/x=FILE" and returns the file; any other word is the file, of the part "". */
 static const char *part_split(const char *word, char part[PART_BYTES]) {
@@ -39,12 +41,20 @@ static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
 
 /* The options that are query parameters of the upload, by their own names. */
 static void query_add(char path[EP_REQUEST_PATH_BYTES], const ep_arguments *arguments) {
-  static const char *const names[] = {"size", "channels", "table", "visibility"};
+  static const char *const names[] = {"size", "channels", "broken", "table", "visibility"};
   ep_dialect_query(arguments, path);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = ep_arguments_value(arguments, names[i]);
     if (value) ep_path_query(path, names[i], value);
   }
+}
+
+/* What was stored, and what was read otherwise than might be thought. */
+static void upload_print(const json_t *dataset) {
+  char note[NOTE_BYTES];
+  ep_dataset_print(dataset);
+  ep_text_copy(note, sizeof note, ep_json_text_at(dataset, "note"));
+  if (note[0]) printf("%s\n", note);
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
@@ -59,7 +69,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
     query_add(path, arguments);
     bool is_last = i == arguments->words_count - 1;
     status = ep_file_upload(client, path, file, &dataset, error);
-    if (status == EP_OK && dataset && is_last) ep_dataset_print(dataset);
+    if (status == EP_OK && dataset && is_last) upload_print(dataset);
     json_decref(dataset);
   }
   return status;
@@ -72,6 +82,8 @@ static const ep_option OPTIONS[] = {
    .doc = "of pictures: height and width, as 64x64 (the commonest, or 128 the longer side)"},
   {.name = "channels", .kind = EP_OPTION_CHOICE, .value = "1|3",
    .doc = "of pictures: grey or RGB (1 if all are grey)"},
+  {.name = "broken", .kind = EP_OPTION_CHOICE, .value = "refuse|skip",
+   .doc = "of pictures that cannot be read: refuse all, or leave these out (refuse)"},
   {.name = "table", .kind = EP_OPTION_TEXT, .value = "NAME",
    .doc = "of a JSON object of several tables: the one to take"},
   {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,

@@ -13,7 +13,7 @@ enum { TEXT_BYTES = 512 };
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], body[TEXT_BYTES];
-  char name[TEXT_BYTES], infer[TEXT_BYTES], positive[TEXT_BYTES];
+  char name[TEXT_BYTES], positive[TEXT_BYTES];
   json_t *model = NULL;
   ep_status status = ep_job_id_find(&client->session, arguments->words[1], id, error);
   if (status != EP_OK) return status;
@@ -35,8 +35,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   status = ep_client_send(client, &request, &model, error);
   if (status == EP_OK && model) {
     ep_text_copy(name, sizeof name, ep_json_text_at(model, "name"));
-    ep_text_copy(infer, sizeof infer, ep_json_text_at(model, "infer"));
-    printf("%s is %s; ask it at %s%s\n", name, id, client->session.server, infer);
+    printf("%s is %s; ask it at %s/v2/models/%s/infer\n", name, id, client->session.server, name);
     if (json_is_number(json_object_get(model, "threshold"))) {
       ep_text_copy(positive, sizeof positive, ep_json_text_at(model, "positive"));
       printf("a row is %s from a probability of %.4g on\n", positive,

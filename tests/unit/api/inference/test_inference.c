@@ -100,6 +100,17 @@ START_TEST(bytes_of_every_type) {
     double wanted[2];
   } CASES[] = {
       {"UINT8", {0, 255}, 2, {0, 255}},
+      {"BOOL", {1, 0}, 2, {1, 0}},
+      {"INT8", {0x80, 0x7f}, 2, {-128, 127}},
+      {"UINT16", {0xff, 0xff, 1, 2}, 4, {65535, 513}},
+      {"INT16", {0xff, 0xff, 1, 2}, 4, {-1, 513}},
+      {"UINT32", {0xff, 0xff, 0xff, 0xff, 1, 2, 0, 0}, 8, {4294967295.0, 513}},
+      {"UINT64",
+       {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 1, 2, 0, 0, 0, 0, 0, 0},
+       16,
+       {0x1p53 - 1, 513}},
+      {"FP16", {0x80, 0x51, 1, 0x80}, 4, {44, -0x1p-24}}, /* 1: the least denormal number */
+      {"FP16", {0xff, 0x7b, 0, 0x84}, 4, {65504, -0x1p-14}},
       {"INT32", {0xff, 0xff, 0xff, 0xff, 1, 2, 0, 0}, 8, {-1, 513}},
       {"INT64",
        {0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 1, 0, 0, 0},
@@ -136,11 +147,19 @@ START_TEST(what_is_not_right_is_refused) {
       {"{\"inputs\":[]} x", "follows", EP_MALFORMED, 0},
       {INPUT("[1,3]", "FP32", ",\"data\":[1,2,3]"), "[rows, 2]", EP_MALFORMED, 0},
       {INPUT("[1,2]", "FP32", ""), "neither", EP_MALFORMED, 0},
-      {INPUT("[1,2]", "FP16", ",\"data\":[1,2]"), "FP16", EP_MALFORMED, 0},
+      {INPUT("[1,2]", "BF16", ",\"data\":[1,2]"),
+       "\"BF16\" of the input \"x\" is not taken: BOOL, ", EP_MALFORMED, 0},
+      {INPUT("[1,2]", "FP16", ",\"data\":[1,65520]"), "value 1", EP_MALFORMED, 0},
+      {INPUT("[1,2]", "BOOL", ",\"data\":[true,2]"), "value 1", EP_MALFORMED, 0},
+      {INPUT("[1,2]", "INT8", ",\"data\":[true,1]"), "value 0", EP_MALFORMED, 0},
+      {INPUT("[1,2]", "BOOL", ",\"parameters\":{\"binary_data_size\":2}"), "value 0", EP_MALFORMED,
+       2}, /* a byte of 7 */
+      {INPUT("[1,2]", "INT64", ",\"data\":[0,9007199254740992]"), "2^53", EP_MALFORMED, 0},
+      {INPUT("[1,2]", "UINT64", ",\"data\":[9007199254740993,0]"), "2^53", EP_MALFORMED, 0},
       {INPUT("[1,2]", "FP32", ",\"data\":[1,2,3]"), "more", EP_MALFORMED, 0},
       {INPUT("[1,2]", "FP32", ",\"data\":[1]"), "less", EP_MALFORMED, 0},
-      {INPUT("[1,2]", "FP32", ",\"data\":[1,1e39]"), "number 1", EP_MALFORMED, 0},
-      {INPUT("[1,2]", "UINT8", ",\"data\":[256,1]"), "number 0", EP_MALFORMED, 0},
+      {INPUT("[1,2]", "FP32", ",\"data\":[1,1e39]"), "value 1", EP_MALFORMED, 0},
+      {INPUT("[1,2]", "UINT8", ",\"data\":[256,1]"), "value 0", EP_MALFORMED, 0},
       {INPUT("[1,2]", "FP32", ",\"parameters\":{\"binary_data_size\":8}"), "0 bytes follow",
        EP_MALFORMED, 0},
       {INPUT("[1,2]", "FP32", ",\"parameters\":{\"binary_data_size\":9}"), "are 8 bytes",
@@ -153,7 +172,7 @@ START_TEST(what_is_not_right_is_refused) {
 #undef INPUT
   };
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-    char behind[16] = {0};
+    char behind[16] = {7};
     ep_inference_request request;
     ep_error error = {0};
     ep_status status = parse(&vector, CASES[i].json, behind, CASES[i].behind, &request, &error);
@@ -161,6 +180,61 @@ START_TEST(what_is_not_right_is_refused) {
     ck_assert_msg(strstr(error.message, CASES[i].word), "%s: %s", CASES[i].json, error.message);
     ep_inference_request_deinit(&request);
   }
+}
+END_TEST
+
+/* JSON's booleans stay booleans and whole numbers whole, so that they are read as in "rows". */
+START_TEST(columns_of_every_kind) {
+  static const char JSON[] =
+      "{\"inputs\":[{\"name\":\"smoker\",\"shape\":[2,1],\"datatype\":\"BOOL\",\"data\":[true,[0]],"
+      "\"parameters\":{\"content_type\":\"np\",\"of\":[{}]}},{\"name\":\"age\",\"shape\":[2],"
+      "\"datatype\":"
+      "\"INT8\",\"data\":[-5,null]},{\"name\":\"id\",\"shape\":[2],\"datatype\":\"INT64\",\"data\":"
+      "[9007199254740991,1e3]},{\"name\":\"size\",\"shape\":[2],\"datatype\":\"FP16\",\"data\":"
+      "[0.1,2049]},{\"name\":\"flag\",\"shape\":[2],\"datatype\":\"BOOL\",\"parameters\":"
+      "{\"binary_data_size\":2}}]}";
+  static const char *const WRONG[] = {"{\"inputs\":[{\"name\":\"id\",\"shape\":[1],\"datatype\":"
+                                      "\"INT64\",\"data\":[9007199254740993]}]}",
+                                      "{\"inputs\":[{\"name\":\"id\",\"shape\":[1],\"datatype\":"
+                                      "\"UINT64\",\"data\":[18446744073709551615]}]}"};
+  ep_inference_request request;
+  ep_error error = {0};
+  parse_well(&vector, JSON, "\0\1", 2, &request);
+  char *text = json_dumps(request.named, JSON_COMPACT);
+  ck_assert_str_eq(text,
+                   "[{\"smoker\":true,\"age\":-5,\"id\":9007199254740991,\"size\":"
+                   "0.0999755859375,\"flag\":false},{\"smoker\":false,\"age\":null,\"id\":1000,"
+                   "\"size\":2048.0,\"flag\":true}]");
+  free(text);
+  ep_inference_request_deinit(&request);
+  for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+    ck_assert_int_eq(parse(&vector, WRONG[i], NULL, 0, &request, &error), EP_MALFORMED);
+    ck_assert_ptr_nonnull(strstr(error.message, "value 0 of the input \"id\""));
+    ck_assert_ptr_nonnull(strstr(error.message, "send identifiers as BYTES"));
+    ep_inference_request_deinit(&request);
+  }
+}
+END_TEST
+
+/* Each of the 63488 finite numbers is itself, and what lies between two goes to the nearer one. */
+START_TEST(half_precision_is_exact) {
+  double before = -1;
+  for (unsigned bits = 0; bits < 0x7c00; bits++) {
+    const unsigned char bytes[] = {(unsigned char)bits, (unsigned char)(bits >> 8)};
+    double value = ep_tensor_element(EP_TENSOR_FP16, bytes), taken = value, negative = -value;
+    ck_assert(ep_tensor_value_take(EP_TENSOR_FP16, &taken) && taken == value && value > before);
+    ck_assert(ep_tensor_value_take(EP_TENSOR_FP16, &negative) && negative == -value);
+    double middle = (before + value) / 2, above = nextafter(middle, INFINITY);
+    if (bits > 0) {
+      ck_assert(ep_tensor_value_take(EP_TENSOR_FP16, &middle));
+      ck_assert_double_eq(middle, bits % 2 ? before : value); /* the even one */
+      ck_assert(ep_tensor_value_take(EP_TENSOR_FP16, &above) && above == value);
+    }
+    before = value;
+  }
+  double most = nextafter(65520, 0), more = 65520;
+  ck_assert(ep_tensor_value_take(EP_TENSOR_FP16, &most) && most == 65504);
+  ck_assert(!ep_tensor_value_take(EP_TENSOR_FP16, &more));
 }
 END_TEST
 
@@ -428,6 +502,8 @@ EP_SUITE("inference") {
   tcase_add_test(tests, answers);
   tcase_add_test(tests, a_class_of_no_number_is_none);
   tcase_add_test(tests, columns_become_rows);
+  tcase_add_test(tests, columns_of_every_kind);
+  tcase_add_test(tests, half_precision_is_exact);
   tcase_add_test(tests, classes_by_name);
   tcase_add_test(tests, thresholds_of_requests);
   tcase_add_test(tests, a_threshold_that_decides_is_told);

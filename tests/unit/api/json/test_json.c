@@ -206,14 +206,49 @@ START_TEST(scanned_numbers_have_a_limit) {
 END_TEST
 
 START_TEST(scanned_strings) {
-  const char *text = "\"a\\\"b\" \"long one\" \"torn";
+  const char *text = "\"a\\\"b\" \"long one\" \"\\u0070\\n\" \"torn";
   ep_scanner scanner = {text, text + strlen(text)};
   char word[5];
   ck_assert(ep_scan_string(&scanner, word, sizeof word));
-  ck_assert_str_eq(word, "a\\\"b");
+  ck_assert_str_eq(word, "a\"b");
   ck_assert(ep_scan_string(&scanner, word, sizeof word));
   ck_assert_str_eq(word, "long");
+  ck_assert(ep_scan_string(&scanner, word, sizeof word));
+  ck_assert_str_eq(word, "p\n");
   ck_assert(!ep_scan_string(&scanner, word, sizeof word));
+  static const char *const faults[] = {"\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\u0000\"",
+                                       "\"\\"};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    scanner = (ep_scanner){faults[i], faults[i] + strlen(faults[i])};
+    ck_assert_msg(!ep_scan_string(&scanner, word, sizeof word), "%s", faults[i]);
+  }
+  text = "\"\\ud83d\\ude00\""; /* four bytes, and no room for the last */
+  scanner = (ep_scanner){text, text + strlen(text)};
+  ck_assert(ep_scan_string(&scanner, word, 4));
+  ck_assert_uint_eq(strlen(word), 3);
+}
+END_TEST
+
+/* A member of the object itself, however its key is written. */
+START_TEST(scanned_members) {
+  static const struct {
+    const char *text;
+    char first; /* of the value; 0: there is none */
+  } rows[] = {{"{\"key\":1}", '1'},
+              {" { \"a\" : [{\"key\":2}] , \"k\\u0065y\" : true}", 't'},
+              {"{\"a\":\"\\\"key\\\":3\",\"b\":{\"key\":4}}", 0},
+              {"{\"key\\u0000\":5}", 0},
+              {"{\"a\":01,\"key\":6}", 0},
+              {"[\"key\",7]", 0},
+              {"{\"keys\":8,\"ke\":9}", 0},
+              {"{}", 0},
+              {"{\"key\"", 0},
+              {"", 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ep_scanner scanner = {rows[i].text, rows[i].text + strlen(rows[i].text)};
+    bool found = ep_scan_member(&scanner, "key");
+    ck_assert_msg((found ? ep_scan_peek(&scanner) : 0) == rows[i].first, "%s", rows[i].text);
+  }
 }
 END_TEST
 
@@ -273,6 +308,7 @@ EP_SUITE("api/json") {
   tcase_add_test(tests, scanned_numbers);
   tcase_add_test(tests, scanned_numbers_have_a_limit);
   tcase_add_test(tests, scanned_strings);
+  tcase_add_test(tests, scanned_members);
   tcase_add_test(tests, distances);
   tcase_add_test(tests, nearest_names);
   tcase_add_test(tests, words_of_others);

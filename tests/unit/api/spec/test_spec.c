@@ -39,7 +39,7 @@ START_TEST(the_example_parses) {
   ck_assert_str_eq(spec->name, "house-prices");
   ck_assert_int_eq(spec->data.source, EP_DATA_DATASET);
   ck_assert_str_eq(spec->data.dataset, "houses");
-  ck_assert(spec->data.has_target);
+  ck_assert_int_eq(spec->data.target_by, EP_TARGET_NAME);
   ck_assert_str_eq(spec->data.target, "price");
   ck_assert_double_eq(spec->data.test, 0.2);
   ck_assert_double_eq(spec->data.validation, 0.1);
@@ -68,7 +68,8 @@ START_TEST(defaults_are_filled_in) {
   ck_assert_int_eq(spec->data.generator, EP_GENERATOR_XOR);
   ck_assert_uint_eq(spec->data.generator_seed, 1);
   ck_assert_uint_eq(spec->data.split_seed, 1);
-  ck_assert(!spec->data.has_target && !spec->data.standardize_x && !spec->data.standardize_y);
+  ck_assert(spec->data.target_by == EP_TARGET_LAST && !spec->data.standardize_x &&
+            !spec->data.standardize_y);
   ck_assert_double_eq(spec->data.test, 0);
   ck_assert_double_eq(spec->loss_parameter, 1);
   ck_assert_int_eq(spec->optimizer.type, EP_OPTIMIZER_SGD);
@@ -182,6 +183,45 @@ static const char *const accepted[] = {
 };
 
 /* Whatever was understood is written so that it is understood the same way again. */
+/* A number is an index, a string a name, and both stay what they are. Digits in quotes that were
+ * stored may be either. */
+START_TEST(targets_are_numbers_or_names) {
+  static const struct {
+    const char *target;
+    ep_target_by requested, stored;
+    int64_t index;
+    const char *name;
+  } rows[] = {{"0", EP_TARGET_INDEX, EP_TARGET_INDEX, 0, ""},
+              {"-1", EP_TARGET_INDEX, EP_TARGET_INDEX, -1, ""},
+              {"\"0\"", EP_TARGET_NAME, EP_TARGET_EITHER, 0, "0"},
+              {"\"-2\"", EP_TARGET_NAME, EP_TARGET_EITHER, -2, "-2"},
+              {"\"2nd\"", EP_TARGET_NAME, EP_TARGET_NAME, 0, "2nd"},
+              {"null", EP_TARGET_LAST, EP_TARGET_LAST, 0, ""}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[512], written[64];
+    ep_problem problem = {0};
+    ep_job_spec *spec;
+    snprintf(text, sizeof text,
+             "{\"data\":{\"dataset\":\"d\",\"target\":%s}," MODEL ",\"loss\":\"mse\",\"epochs\":1}",
+             rows[i].target);
+    snprintf(written, sizeof written, "\"target\":%s,", rows[i].target);
+    for (int stored = 0; stored < 2; stored++) {
+      ck_assert_int_eq(
+          (stored ? ep_job_spec_load : ep_job_spec_parse)(text, strlen(text), &spec, &problem),
+          EP_OK);
+      ck_assert_int_eq(spec->data.target_by, stored ? rows[i].stored : rows[i].requested);
+      ck_assert_str_eq(spec->data.target, rows[i].name);
+      if (spec->data.target_by == EP_TARGET_INDEX || spec->data.target_by == EP_TARGET_EITHER)
+        ck_assert_int_eq(spec->data.target_index, rows[i].index);
+      char *again = ep_job_spec_format(spec);
+      ck_assert_ptr_nonnull(strstr(again, written));
+      free(again);
+      ep_job_spec_destroy(spec);
+    }
+  }
+}
+END_TEST
+
 START_TEST(round_trips) {
   ep_job_spec *spec = parse(accepted[_i]);
   char *text = ep_job_spec_format(spec);
@@ -461,6 +501,7 @@ EP_SUITE("api/spec") {
   TCase *tests = ep_suite_case(suite, "spec");
   tcase_add_test(tests, the_example_parses);
   tcase_add_test(tests, defaults_are_filled_in);
+  tcase_add_test(tests, targets_are_numbers_or_names);
   tcase_add_loop_test(tests, round_trips, 0, ROWS(accepted));
   tcase_add_test(tests, the_canonical_text);
   tcase_add_test(tests, a_former_name_of_an_executor_is_replaced);

@@ -29,6 +29,30 @@ static ep_job_spec *trial_make(const ep_sweep_spec *sweep, const double *point, 
   return spec;
 }
 
+/* Digits in quotes that were stored may be an index, in each trial. */
+START_TEST(stored_targets_keep_their_meaning) {
+  static const char text[] =
+      "{\"job\":{\"data\":{\"dataset\":\"d\",\"target\":\"3\"},\"model\":{\"layers\":[{\"type\":"
+      "\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":8},\"space\":{" LR
+      "},\"metric\":\"train.loss\"}";
+  double point[EP_LIMIT_SWEEP_AXES];
+  for (int stored = 0; stored < 2; stored++) {
+    ep_problem problem = {0};
+    ep_sweep_spec *sweep;
+    ck_assert_int_eq((stored ? ep_sweep_spec_load : ep_sweep_spec_parse)(text, sizeof text - 1,
+                                                                         &sweep, &problem),
+                     EP_OK);
+    ep_sweep_first_point(sweep, point);
+    ep_job_spec *trial = trial_make(sweep, point, 0);
+    ep_target_by wanted = stored ? EP_TARGET_EITHER : EP_TARGET_NAME;
+    ck_assert_int_eq(sweep->base->data.target_by, wanted);
+    ck_assert_int_eq(trial->data.target_by, wanted);
+    ep_job_spec_destroy(trial);
+    ep_sweep_spec_destroy(sweep);
+  }
+}
+END_TEST
+
 static const struct {
   const char *text, *pointer, *detail; /* detail: a part of it */
 } refused[] = {
@@ -192,6 +216,7 @@ END_TEST
 
 EP_SUITE("api/sweep") {
   TCase *tests = ep_suite_case(suite, "sweep");
+  tcase_add_test(tests, stored_targets_keep_their_meaning);
   tcase_add_loop_test(tests, faults_are_named, 0, (int)(sizeof refused / sizeof *refused));
   tcase_add_test(tests, a_trial_is_the_job_with_its_values);
   tcase_add_test(tests, fields_of_a_zip_move_together);

@@ -22,9 +22,9 @@ static bool line_take(void *context, const char *line, size_t bytes) {
   return ++lines->count < lines->most;
 }
 
-/* However the bytes are cut, the lines are the same; heartbeats are none. */
+/* However the bytes are cut, the lines are the same; heartbeats are not part of them. */
 START_TEST(lines_come_whole) {
-  static const char TEXT[] = "one\n\n\ntwo\nthree";
+  static const char TEXT[] = "one\n\n  \n  two\n three";
   for (size_t piece = 1; piece < sizeof TEXT; piece++) {
     lines_taken lines = {.most = 100};
     ep_line_buffer line = {0};

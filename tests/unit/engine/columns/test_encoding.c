@@ -435,6 +435,59 @@ static ep_status plan_with(const ep_data_spec *data, ep_encoding *out, ep_error 
   return status;
 }
 
+/* The features of a table whose columns are called so, the last one the target. */
+static void names_chosen(const char *const *names, int64_t count, const ep_data_spec *data,
+                         const char *chosen) {
+  ep_column columns[8];
+  char found[64] = "";
+  ep_encoding encoding;
+  ep_error error = {0};
+  for (int64_t i = 0; i < count; i++) columns[i] = number_column(names[i], 0, 100, 0);
+  ep_part table = table_make(columns, count, 10);
+  ck_assert_msg(ep_encoding_plan(data, &table, count - 1, &encoding, &error) == EP_OK, "%s",
+                error.message);
+  for (int64_t i = 0; i < encoding.columns; i++)
+    if (encoding.column[i].encode != EP_ENCODE_NONE)
+      strcat(strcat(found, encoding.column[i].name), " ");
+  ck_assert_str_eq(found, chosen);
+  ep_encoding_deinit(&encoding);
+  table_free(&table);
+}
+
+START_TEST(a_name_that_exists_is_no_glob) {
+  static const char *const names[] = {"open?", "opens", "openX", "*", "y"};
+  char open[1][EP_LIMIT_NAME_BYTES + 1] = {"open?"}, all[1][EP_LIMIT_NAME_BYTES + 1] = {"*"},
+                                     others[1][EP_LIMIT_NAME_BYTES + 1] = {"op*"};
+  ep_column_rule rules[] = {{.name = "open?", .type = EP_COLUMN_AS_IGNORE, .indicator = -1},
+                            {.name = "open*", .indicator = 1}};
+  names_chosen(names, 5, &(ep_data_spec){.exclude = {open, 1}}, "opens openX * ");
+  names_chosen(names, 5, &(ep_data_spec){.exclude = {all, 1}}, "open? opens openX ");
+  names_chosen(names, 5, &(ep_data_spec){.exclude = {others, 1}}, "* ");
+  names_chosen(names, 5, &(ep_data_spec){.features = {open, 1}}, "open? ");
+  names_chosen(names, 5, &(ep_data_spec){.columns = rules, .columns_count = 2}, "opens openX * ");
+  names_chosen(names + 1, 4, &(ep_data_spec){.exclude = {open, 1}}, "* "); /* a glob there */
+}
+END_TEST
+
+START_TEST(columns_are_named) {
+  ep_column columns[] = {number_column("", 0, 1, 0), number_column("0", 0, 1, 0),
+                         number_column("a", 0, 1, 0), number_column("", 0, 1, 0),
+                         number_column("a", 0, 1, 0)};
+  ep_part table = table_make(columns, COUNT(columns), 10);
+  ep_error error = {0};
+  int64_t found;
+  ck_assert_int_eq(ep_column_named(&table, "0", "/p", "rename", &found, &error), EP_OK);
+  ck_assert_int_eq(found, 1); /* not the first one, which has no name */
+  ck_assert_int_eq(ep_column_named(&table, "3", "/p", "rename", &found, &error), EP_OK);
+  ck_assert_int_eq(found, 3);
+  ck_assert_int_eq(ep_column_named(&table, "4", "/p", "rename", &found, &error), EP_NOT_FOUND);
+  ck_assert_int_eq(ep_column_named(&table, "a", "/p", "rename", &found, &error), EP_INVALID);
+  ck_assert_str_eq(error.pointer, "/p");
+  ck_assert_str_eq(error.message, "columns 2 and 4 are both called \"a\": rename");
+  table_free(&table);
+}
+END_TEST
+
 START_TEST(features_exclude_and_rules_choose_columns) {
   char features[2][EP_LIMIT_NAME_BYTES + 1] = {"a*", "c"},
                                          exclude[1][EP_LIMIT_NAME_BYTES + 1] = {"a"};
@@ -525,6 +578,8 @@ EP_SUITE("encoding") {
   tcase_add_test(all, parts_of_dates_that_stay_the_same_are_left_out);
   tcase_add_test(all, columns_are_left_out);
   tcase_add_test(all, globs_match);
+  tcase_add_test(all, a_name_that_exists_is_no_glob);
+  tcase_add_test(all, columns_are_named);
   tcase_add_test(all, features_exclude_and_rules_choose_columns);
   tcase_add_test(all, faults_of_a_spec_have_their_place);
   tcase_add_test(all, plain_tables_need_no_encoding);

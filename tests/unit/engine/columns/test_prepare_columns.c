@@ -65,7 +65,7 @@ static ep_data_spec spec_make(void) {
                         .test = 0.25,
                         .validation = 0.2,
                         .split_seed = 3,
-                        .has_target = true,
+                        .target_by = EP_TARGET_NAME,
                         .target = "y"};
 }
 

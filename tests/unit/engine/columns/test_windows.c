@@ -54,7 +54,7 @@ static ep_data_spec spec_make(void) {
   return (ep_data_spec){.source = EP_DATA_DATASET,
                         .test = 0.25,
                         .validation = 0.15,
-                        .has_target = true,
+                        .target_by = EP_TARGET_NAME,
                         .target = "temp",
                         .time = "hour",
                         .columns = plain,

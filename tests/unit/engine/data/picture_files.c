@@ -75,6 +75,16 @@ picture_file picture_png_deep(const uint8_t *pixels, int height, int width, int 
   return out;
 }
 
+picture_file picture_png_16(const uint16_t *pixels, int height, int width, int channels) {
+  size_t count = (size_t)(height * width * channels);
+  uint8_t *bytes = malloc(2 * count);
+  for (size_t i = 0; i < 2 * count; i++) bytes[i] = (uint8_t)(pixels[i / 2] >> (i % 2 ? 0 : 8));
+  picture_file out =
+      png_write(bytes, height, width, png_type(channels), 16, (size_t)(2 * width * channels));
+  free(bytes);
+  return out;
+}
+
 picture_file picture_png_palette(const uint8_t *pixels, int height, int width) {
   return png_write(pixels, height, width, PNG_COLOR_TYPE_PALETTE, 8, (size_t)width);
 }
@@ -140,6 +150,51 @@ static void chunk_append(picture_file *out, const char *kind, const uint8_t *dat
   bytes_append(out, sum, 4);
 }
 
+enum { TIFF_BYTES = 38 };
+
+/* Two entries, the second of which is the orientation. */
+static void tiff_write(uint8_t tiff[TIFF_BYTES], int orientation, int big_endian) {
+  static const uint16_t big[] = {0x4D4D, 42,     0, 8, 2, 0x010F, 3, 0, 1, 7,
+                                 0,      0x0112, 3, 0, 1, 0,      0, 0, 0};
+  for (size_t i = 0; i < TIFF_BYTES / 2; i++) {
+    /* numbers of four bytes stand with their upper half first in a big-endian file alone */
+    static const uint8_t half[] = {0,  1,  3,  2,  4,  5,  6,  8,  7, 9,
+                                   10, 11, 12, 14, 13, 15, 16, 18, 17};
+    uint16_t value = i == 15 ? (uint16_t)orientation : big[big_endian ? i : half[i]];
+    if (!big_endian && i == 0) value = 0x4949;
+    tiff[2 * i] = (uint8_t)(big_endian ? value >> 8 : value);
+    tiff[2 * i + 1] = (uint8_t)(big_endian ? value : value >> 8);
+  }
+}
+
+picture_file picture_png_turned(picture_file png, int orientation, int place) {
+  enum { HEAD_BYTES = 33, END_BYTES = 12 };
+  uint8_t tiff[TIFF_BYTES];
+  picture_file out = {0};
+  size_t before = place == PICTURE_EXIF_BEFORE ? HEAD_BYTES : png.size - END_BYTES;
+  tiff_write(tiff, orientation, place);
+  bytes_append(&out, png.bytes, before);
+  chunk_append(&out, "eXIf", tiff, sizeof tiff);
+  bytes_append(&out, png.bytes + before, png.size - before);
+  free(png.bytes);
+  return out;
+}
+
+picture_file picture_jpeg_turned(picture_file jpeg, int orientation, int big_endian) {
+  static const char xmp[] = "\xFF\xE1\0\x1fhttp://ns.adobe.com/xap/1.0/";
+  uint8_t tiff[TIFF_BYTES];
+  picture_file out = {0};
+  tiff_write(tiff, orientation, big_endian);
+  bytes_append(&out, jpeg.bytes, 2);
+  bytes_append(&out, xmp, sizeof xmp);
+  bytes_append(&out, (const uint8_t[]){0xFF, 0xE1, 0, 2 + 6 + TIFF_BYTES}, 4);
+  bytes_append(&out, "Exif\0", 6);
+  bytes_append(&out, tiff, sizeof tiff);
+  bytes_append(&out, jpeg.bytes + 2, jpeg.size - 2);
+  free(jpeg.bytes);
+  return out;
+}
+
 picture_file picture_png_claim(uint32_t height, uint32_t width) {
   picture_file out = {0};
   uint8_t header[13] = {[8] = 8, [9] = 2};
@@ -165,6 +220,9 @@ static void item_add(zip_t *archive, const picture_item *item, int how) {
   ck_assert_int_ge(index, 0);
   zip_set_file_compression(archive, (zip_uint64_t)index,
                            how == PICTURES_STORED ? ZIP_CM_STORE : ZIP_CM_DEFLATE, 0);
+  if (how == PICTURES_DOS)
+    ck_assert_int_eq(
+        zip_file_set_external_attributes(archive, (zip_uint64_t)index, 0, ZIP_OPSYS_DOS, 0), 0);
   if (how == PICTURES_ENCRYPTED)
     ck_assert_int_eq(
         zip_file_set_encryption(archive, (zip_uint64_t)index, ZIP_EM_TRAD_PKWARE, "secret"), 0);

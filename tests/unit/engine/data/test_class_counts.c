@@ -38,16 +38,16 @@ START_TEST(a_column_of_a_table) {
   for (int i = 0; i < ROWS; i++) end += sprintf(end, "%d,%d,0.5\n", i, i % 7 == 0);
   ingest(text);
   free(text);
-  ep_data_spec spec = {.source = EP_DATA_DATASET, .has_target = true, .target = "y"};
+  ep_data_spec spec = {.source = EP_DATA_DATASET, .target_by = EP_TARGET_NAME, .target = "y"};
   counted(&spec, scratch_folder, (int64_t[]){85714, 14286}, 2);
   ep_error error = {0};
-  spec.has_target = false; /* the last: 0.5 */
+  spec.target_by = EP_TARGET_LAST; /* the last: 0.5 */
   ck_assert_int_eq(ep_class_counts_read(&spec, scratch_folder, rows, &error), EP_DATA);
   ck_assert_str_eq(error.pointer, "/loss");
   char path[256];
   snprintf(path, sizeof path, "%s/train.table.npy", scratch_folder);
   ck_assert_int_eq(truncate(path, 128 + 240), 0);
-  spec.has_target = true;
+  spec.target_by = EP_TARGET_NAME;
   ck_assert_int_ne(ep_class_counts_read(&spec, scratch_folder, rows, &error), EP_OK);
   unlink(path);
   ck_assert_int_eq(ep_class_counts_read(&spec, scratch_folder, rows, &error), EP_IO);

@@ -67,7 +67,7 @@ START_TEST(damaged_gz_is_refused) {
   uint8_t *packed = pack("a,b\n1,2\n", 8, &size);
   for (size_t cut = 3; cut < size; cut++)
     ck_assert_msg(scratch_ingest(packed, cut, NULL, &meta, &error) == EP_INVALID, "%zu", cut);
-  ck_assert_str_eq(error.message, "gz: the file ends too early");
+  ck_assert_str_eq(error.message, "gzip: it ends too early, after byte 27");
   uint8_t *nested = pack(packed, size, &outer);
   scratch_refused(nested, outer, NULL, EP_MEDIA_TYPE, "gz within gz is not unpacked");
   packed[size - 6] ^= 1; /* the checksum */
@@ -99,7 +99,7 @@ START_TEST(bombs_are_refused) {
   double ratio;
   ck_assert_int_eq(bomb_ingest(32 << 20, 0, &ratio, &error), EP_TOO_LARGE);
   ck_assert_double_gt(ratio, EP_LIMIT_GZ_RATIO);
-  ck_assert_str_eq(error.message, "gz: unpacks to more than 1000 times its size");
+  ck_assert_str_eq(error.message, "gzip: unpacks to more than 1000 times its size");
   /* just below the ratio it is unpacked, and refused for what it holds */
   ck_assert_int_eq(bomb_ingest(32 << 20, 8192, &ratio, &error), EP_TOO_LARGE);
   ck_assert(ratio > 850 && ratio < EP_LIMIT_GZ_RATIO);
@@ -118,7 +118,7 @@ START_TEST(unpacked_bytes_count_as_written) {
   ck_assert_int_eq(scratch_ingest_within(packed, size, NULL, bytes - 1, &meta, &error),
                    EP_TOO_LARGE);
   ck_assert_int_eq(scratch_ingest_within(packed, size, NULL, 3, &meta, &error), EP_TOO_LARGE);
-  ck_assert_str_eq(error.message, "gz: unpacked, this is larger than the limit");
+  ck_assert_str_eq(error.message, "gzip: unpacked, this is larger than the limit");
   free(packed);
 }
 END_TEST
@@ -279,8 +279,15 @@ END_TEST
 static ep_data_spec spec_of(double test, double validation, const char *target) {
   ep_data_spec spec = {
       .source = EP_DATA_DATASET, .test = test, .validation = validation, .split_seed = 1};
-  spec.has_target = target != NULL;
+  spec.target_by = target ? EP_TARGET_NAME : EP_TARGET_LAST;
   if (target) snprintf(spec.target, sizeof spec.target, "%s", target);
+  return spec;
+}
+
+static ep_data_spec spec_of_index(int64_t index) {
+  ep_data_spec spec = spec_of(0, 0, NULL);
+  spec.target_by = EP_TARGET_INDEX;
+  spec.target_index = index;
   return spec;
 }
 
@@ -303,32 +310,48 @@ static ep_data_shape shape_of(const ep_data_spec *spec, const ep_dataset_meta *m
 }
 
 static void table_make(ep_dataset_meta *meta) {
-  static const char text[] = "a,7,b,b,c\n1,0,1,1,-1\n2,1,1,1,2.5\n3,2,1,1,3\n4,0,1,1,4\n";
+  static const char text[] = "a,1,b,b,c\n1,0,1,1,-1\n2,1,1,1,2.5\n3,2,1,1,3\n4,0,1,1,4\n";
   ep_error error;
   ck_assert_int_eq(scratch_ingest(text, strlen(text), NULL, meta, &error), EP_OK);
 }
 
 START_TEST(targets_are_found_by_name_or_index) {
   static const struct {
-    const char *target;
+    const char *name; /* NULL: the index */
+    int64_t index;
     double min, max;
     int64_t classes;
-  } targets[] = {{NULL, -1, 4, 0}, {"a", 1, 4, 5},  {"7", 0, 2, 3},  {"0", 1, 4, 5},
-                 {"-1", -1, 4, 0}, {"-5", 1, 4, 5}, {"4", -1, 4, 0}, {"1", 0, 2, 3}};
+  } targets[] = {{"a", 0, 1, 4, 5},    {"1", 0, 0, 2, 3},   {NULL, 0, 1, 4, 5}, {NULL, 1, 0, 2, 3},
+                 {NULL, -1, -1, 4, 0}, {NULL, -5, 1, 4, 5}, {NULL, 4, -1, 4, 0}};
   ep_dataset_meta meta;
   table_make(&meta);
   for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-    ep_data_spec spec = spec_of(0, 0, targets[i].target);
+    ep_data_spec spec =
+        targets[i].name ? spec_of(0, 0, targets[i].name) : spec_of_index(targets[i].index);
     ep_data_shape shape = shape_of(&spec, &meta);
     ck_assert(shape.features == 4 && shape.target_columns == 1 && shape.train_rows == 4);
     ck_assert_double_eq(shape.target_min, targets[i].min);
     ck_assert_double_eq(shape.target_max, targets[i].max);
     ck_assert_int_eq(shape.classes, targets[i].classes);
   }
-  ep_data_spec spec = spec_of(0, 0, "5");
+  ep_data_spec last = spec_of(0, 0, NULL);
+  ck_assert_double_eq(shape_of(&last, &meta).target_min, -1);
+  ep_data_spec spec = spec_of_index(5);
   shape_refused(&spec, &meta, "/data/target",
                 "there is no column 5: the data has columns 0 to 4, or -5 to -1 from the end");
-  spec = spec_of(0, 0, "-6");
+  spec = spec_of(0, 0, "4");
+  shape_refused(
+      &spec, &meta, "/data/target",
+      "no column is called \"4\": for the column with that index give the number, 4, without "
+      "quotes");
+  spec.target_by = EP_TARGET_EITHER; /* as an earlier version stored it */
+  spec.target_index = 4;
+  ck_assert_double_eq(shape_of(&spec, &meta).target_min, -1);
+  spec = spec_of(0, 0, "1");
+  spec.target_by = EP_TARGET_EITHER;
+  spec.target_index = 4; /* the name goes first */
+  ck_assert_double_eq(shape_of(&spec, &meta).target_max, 2);
+  spec = spec_of_index(-6);
   shape_refused(&spec, &meta, "/data/target",
                 "there is no column -6: the data has columns 0 to 4, or -5 to -1 from the end");
   spec = spec_of(0, 0, "pric");

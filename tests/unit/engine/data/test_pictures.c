@@ -1,64 +1,8 @@
 /* Tests of ZIPs of pictures in class folders. */
 #include <jansson.h>
 
-#include "api/names.h"
-#include "engine/data/datasets/meta.h"
 #include "engine/data/inputs/picture_rows.h"
-#include "tests/suite.h"
-#include "tests/unit/engine/data/picture_files.h"
-#include "tests/unit/engine/scratch.h"
-
-enum { ITEMS = 24 };
-
-/* What a case puts into its ZIP: "" is a file of text, a number a flat picture of that grey. */
-typedef struct {
-  const char *name;
-  int value, height, width, channels; /* channels 0: text */
-} wanted_item;
-
-static picture_file archive_make(const wanted_item *wanted, int how) {
-  picture_item items[ITEMS + 1] = {{NULL, {NULL, 0}}};
-  int count = 0;
-  for (; wanted[count].name; count++) {
-    const wanted_item *w = &wanted[count];
-    items[count].name = w->name;
-    if (w->channels > 0)
-      items[count].file = picture_png_flat((uint8_t)w->value, w->height, w->width, w->channels);
-    else
-      items[count].file = (picture_file){(uint8_t *)strdup("text"), 4};
-  }
-  picture_file archive = picture_zip(items, how);
-  while (count > 0) free(items[--count].file.bytes);
-  return archive;
-}
-
-static ep_status ingest(const wanted_item *wanted, const ep_ingest_options *options,
-                        ep_dataset_meta *meta, ep_error *error) {
-  picture_file archive = archive_make(wanted, PICTURES_DEFLATED);
-  ep_status status = scratch_ingest(archive.bytes, archive.size, options, meta, error);
-  free(archive.bytes);
-  return status;
-}
-
-static void ingested(const wanted_item *wanted, const ep_ingest_options *options,
-                     ep_dataset_meta *meta) {
-  ep_error error = {0};
-  ck_assert_msg(ingest(wanted, options, meta, &error) == EP_OK, "%s", error.message);
-  ck_assert_str_eq(meta->format, "pictures");
-}
-
-/* The rows of that part, their first values. */
-static void part_is(const char *name, int rows, const int *first) {
-  ep_table table;
-  scratch_part(name, &table);
-  ck_assert_int_eq(table.rows, rows);
-  for (int i = 0; i < rows; i++)
-    ck_assert_msg((int)ep_table_value(&table, i, 0) == first[i], "%s, row %d: %g instead of %d",
-                  name, i, ep_table_value(&table, i, 0), first[i]);
-  ep_table_close(&table);
-}
-
-#define VALUES(...) ((const int[]){__VA_ARGS__})
+#include "tests/unit/engine/data/picture_archive.h"
 
 static const wanted_item flat[] = {{"dog/2.png", 20, 4, 6, 1}, {"cat/b.png", 11, 4, 6, 1},
                                    {"cat/a.PNG", 10, 4, 6, 1}, {"Zebra/x.png", 30, 4, 6, 1},
@@ -292,7 +236,10 @@ static const struct {
      "pictures: \"test/3.png\" lies beside train/, val/ or test/, not in a class folder below one "
      "of them as others do"},
     {{{"cat/1.png", 1, 2, 2, 1}, {"dog/2.jpg", 0, 0, 0, 0}},
-     "pictures: \"dog/2.jpg\": it is no PNG and no JPEG"},
+     "pictures: \"dog/2.jpg\": it is text, neither a PNG nor a JPEG; an upload with ?broken=skip "
+     "leaves it out"},
+    {{{"cat/1.png", 1, 2, 2, 1}, {" /2.png", 1, 2, 2, 1}},
+     "pictures: \" /2.png\" has a class folder whose name is blank, too long or no UTF-8"},
 };
 
 START_TEST(bad_trees_are_refused) {
@@ -394,7 +341,8 @@ END_TEST
 
 static ep_status rows_of(picture_file file, int64_t channels, int64_t most, ep_picture_rows *rows,
                          ep_error *error) {
-  ep_status status = ep_picture_rows_read(file.bytes, file.size, channels, 2, 3, most, rows, error);
+  ep_status status =
+      ep_picture_rows_read(file.bytes, file.size, channels, 2, 3, false, most, rows, error);
   free(file.bytes);
   return status;
 }
@@ -428,6 +376,34 @@ START_TEST(pictures_become_rows_to_predict) {
 }
 END_TEST
 
+/* What a network of 16 bits is asked with does not depend on the others. */
+START_TEST(deep_pictures_become_rows_to_predict) {
+  static const uint16_t pixels[] = {274, 275, 300, 301, 325, 326};
+  ep_picture_rows rows;
+  ep_error error = {0};
+  picture_file one = picture_png_16(pixels, 2, 3, 1);
+  picture_item items[] = {{"1.png", one}, {"2.png", picture_png_flat(3, 2, 3, 1)}, {NULL, {0}}};
+  picture_file both = picture_zip(items, PICTURES_STORED);
+  picture_file files[] = {one, both};
+  for (int64_t count = 1; count <= 2; count++) {
+    picture_file *file = &files[count - 1];
+    ck_assert_int_eq(
+        ep_picture_rows_read(file->bytes, file->size, 1, 2, 3, true, 12, &rows, &error), EP_OK);
+    ck_assert_int_eq(rows.count, count);
+    for (int i = 0; i < 6; i++) ck_assert_double_eq(rows.x[i], pixels[i]);
+    for (int i = 6; i < 6 * count; i++) ck_assert_double_eq(rows.x[i], 3 * 257);
+    ep_picture_rows_deinit(&rows);
+  }
+  ck_assert_int_eq(ep_picture_rows_read(one.bytes, one.size, 1, 2, 3, false, 6, &rows, &error),
+                   EP_OK);
+  ck_assert_double_eq(rows.x[0], 1);
+  ep_picture_rows_deinit(&rows);
+  free(items[1].file.bytes);
+  free(one.bytes);
+  free(both.bytes);
+}
+END_TEST
+
 EP_SUITE("engine/data/formats/pictures") {
   TCase *taken = ep_suite_case(suite, "taken");
   tcase_add_checked_fixture(taken, scratch_setup, scratch_teardown);
@@ -440,6 +416,7 @@ EP_SUITE("engine/data/formats/pictures") {
   tcase_add_loop_test(taken, sizes_are_found_or_given, 0, sizeof sizes / sizeof *sizes);
   tcase_add_test(taken, colours_and_jpegs_are_stored_by_planes);
   tcase_add_test(taken, more_classes_than_a_byte_counts);
+  tcase_add_test(taken, deep_pictures_become_rows_to_predict);
   TCase *bad = ep_suite_case(suite, "refused");
   tcase_add_checked_fixture(bad, scratch_setup, scratch_teardown);
   tcase_add_test(bad, too_large_a_size_is_refused);

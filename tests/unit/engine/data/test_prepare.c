@@ -287,8 +287,11 @@ START_TEST(a_table_is_prepared) {
   ep_dataset_meta meta;
   ep_error error;
   ck_assert_int_eq(scratch_ingest(text, strlen(text), NULL, &meta, &error), EP_OK);
-  ep_data_spec spec = {
-      .source = EP_DATA_DATASET, .test = 0.25, .split_seed = 1, .has_target = true, .target = "y"};
+  ep_data_spec spec = {.source = EP_DATA_DATASET,
+                       .test = 0.25,
+                       .split_seed = 1,
+                       .target_by = EP_TARGET_NAME,
+                       .target = "y"};
   ep_data_shape shape;
   ep_problem problem = {0};
   ep_prepared prepared;

@@ -25,7 +25,8 @@ static ep_status facts_of(const ep_column *columns, int64_t count, int64_t rows,
                           ep_problem *problem) {
   ep_dataset_meta meta = {0};
   bool asked;
-  ck_assert_int_eq(ep_automatic_read(request, strlen(request), NULL, &asked, job, problem), EP_OK);
+  json_t *root = json_loads(request, 0, NULL); /* the caller's, as job->job */
+  ck_assert_int_eq(ep_automatic_read(root, NULL, &asked, job, problem), EP_OK);
   ck_assert(asked);
   meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] = table_make(columns, count, rows);
   ep_status status = ep_model_facts_find(job, &meta, facts, problem);
@@ -39,16 +40,13 @@ static json_t *filled(const ep_column *columns, int64_t count, int64_t rows, con
   ep_automatic_job job;
   ep_problem problem = {0};
   ep_job_spec *spec;
-  char *text;
   ck_assert_int_eq(facts_of(columns, count, rows, request, &facts, &job, &problem), EP_OK);
   char *chosen = ep_first_model_choose(&facts);
   ck_assert_ptr_nonnull(chosen);
-  ck_assert_int_eq(ep_automatic_fill(&job, chosen, &text, &problem), EP_OK);
-  ck_assert_int_eq(ep_job_spec_parse(text, strlen(text), &spec, &problem), EP_OK);
+  ck_assert_int_eq(ep_automatic_fill(&job, chosen, &problem), EP_OK);
+  json_t *root = job.job;
+  ck_assert_int_eq(ep_job_request_read(root, false, &spec, &problem), EP_OK);
   ep_job_spec_destroy(spec);
-  json_t *root = json_loads(text, 0, NULL);
-  ck_assert_ptr_nonnull(root);
-  free(text);
   free(chosen);
   ep_model_facts_deinit(&facts);
   ep_automatic_deinit(&job);
@@ -338,12 +336,13 @@ START_TEST(a_target_of_one_value_is_refused) {
   ck_assert_int_eq(facts_of(columns, COUNT(columns), 100, auto_job, &facts, &job, &problem),
                    EP_INVALID);
   ck_assert_str_eq(problem.errors[0].pointer, "/data/target");
+  json_decref(job.job);
   ep_automatic_deinit(&job);
 }
 END_TEST
 
 /* The facts of images, which come apart from their classes. */
-static json_t *image_choice(ep_shape row, int64_t rows) {
+static json_t *image_choice(ep_shape row, int64_t rows, double least, double most) {
   ep_model_facts facts = {.model = true,
                           .loss = true,
                           .rows = rows,
@@ -351,7 +350,9 @@ static json_t *image_choice(ep_shape row, int64_t rows) {
                           .features = ep_shape_count(row),
                           .target_columns = 1,
                           .classes = 10,
-                          .bytes = true,
+                          .pixels = true,
+                          .least = least,
+                          .most = most,
                           .columns = true,
                           .test = true,
                           .validation = true};
@@ -363,30 +364,63 @@ static json_t *image_choice(ep_shape row, int64_t rows) {
 }
 
 START_TEST(images_get_convolutions) {
-  json_t *job = image_choice((ep_shape){1, 28, 28}, 60000);
+  json_t *job = image_choice((ep_shape){1, 28, 28}, 60000, 0, 0);
   ck_assert_str_eq(text_at(job, "model.layers.0.type"), "conv2d");
   ck_assert_int_eq(outputs(job), 10);
-  ck_assert(json_is_object(at(job, "data.normalize")));
+  ck_assert_double_eq(json_number_value(at(job, "data.normalize.mean")), 0.5);
+  ck_assert_ptr_null(at(job, "data.scale"));
   json_decref(job);
-  job = image_choice((ep_shape){1, 4, 4}, 1000);
+  job = image_choice((ep_shape){1, 4, 4}, 1000, 0, 0);
   ck_assert_str_eq(text_at(job, "model.layers.0.type"), "flatten");
   json_decref(job);
+}
+END_TEST
+
+/* From the least to the most of 16 bits is as far as from 0 to 255 of bytes: from -2 to 2. */
+START_TEST(sixteen_bits_are_scaled_by_their_range) {
+  static const double ranges[][2] = {{274, 326}, {0, 255}, {0, 65535}, {1, 2}};
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    json_t *job = image_choice((ep_shape){1, 28, 28}, 1000, ranges[i][0], ranges[i][1]);
+    double scale = json_number_value(at(job, "data.scale"));
+    double mean = json_number_value(at(job, "data.normalize.mean"));
+    double std = json_number_value(at(job, "data.normalize.std"));
+    for (int end = 0; end < 2; end++)
+      ck_assert_double_eq_tol((ranges[i][end] * scale - mean) / std, end ? 2 : -2, 1e-9);
+    json_decref(job);
+  }
 }
 END_TEST
 
 /* What leaves nothing open is not looked at. */
 START_TEST(other_requests_ask_for_nothing) {
   const char *const requests[] = {
-      "{\"device\": \"auto\", \"data\": 3}", "{\"model\": \"auto\"", "[\"auto\"]", "{}",
+      "{\"device\": \"auto\", \"data\": 3}", "[\"auto\"]", "{}",
       "{\"data\": {\"dataset\": \"t\"}, \"model\": {}, \"name\": \"auto\"}"};
   for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
     ep_automatic_job job;
     ep_problem problem = {0};
     bool asked = true;
-    ck_assert_int_eq(
-        ep_automatic_read(requests[i], strlen(requests[i]), NULL, &asked, &job, &problem), EP_OK);
+    json_t *request = json_loads(requests[i], 0, NULL);
+    ck_assert_int_eq(ep_automatic_read(request, NULL, &asked, &job, &problem), EP_OK);
     ck_assert(!asked);
+    json_decref(request);
   }
+}
+END_TEST
+
+START_TEST(escapes_are_read) {
+  ep_automatic_job job;
+  ep_problem problem = {0};
+  bool asked = false;
+  json_t *request = NULL;
+  static const char text[] =
+      "{\"d\\u0061ta\": {\"d\\u0061taset\": \"t\"}, \"mod\\u0065l\": \"\\u0061uto\"}";
+  ck_assert_int_eq(ep_spec_request_parse(text, sizeof text - 1, &request, &problem), EP_OK);
+  ck_assert_int_eq(ep_automatic_read(request, NULL, &asked, &job, &problem), EP_OK);
+  ck_assert(asked && job.model);
+  ck_assert_str_eq(job.spec->data.dataset, "t");
+  ep_automatic_deinit(&job);
+  json_decref(request);
 }
 END_TEST
 
@@ -403,9 +437,10 @@ START_TEST(faults_of_data_are_told) {
     ep_automatic_job job;
     ep_problem problem = {0};
     bool asked;
-    ck_assert_int_eq(ep_automatic_read(faults[i].request, strlen(faults[i].request),
-                                       faults[i].member, &asked, &job, &problem),
+    json_t *request = json_loads(faults[i].request, 0, NULL);
+    ck_assert_int_eq(ep_automatic_read(request, faults[i].member, &asked, &job, &problem),
                      EP_INVALID);
+    json_decref(request);
     ck_assert_str_eq(problem.errors[0].pointer, faults[i].pointer);
   }
 }
@@ -428,6 +463,8 @@ EP_SUITE("engine/first_model") {
   tcase_add_test(all, a_model_gets_its_loss);
   tcase_add_test(all, a_target_of_one_value_is_refused);
   tcase_add_test(all, images_get_convolutions);
+  tcase_add_test(all, sixteen_bits_are_scaled_by_their_range);
   tcase_add_test(all, other_requests_ask_for_nothing);
+  tcase_add_test(all, escapes_are_read);
   tcase_add_test(all, faults_of_data_are_told);
 }

@@ -36,9 +36,18 @@ START_TEST(warmup_rises_step_by_step) {
   job.schedule.warmup_factor = 0.25;
   start(EP_SCHEDULE_CONSTANT, 4);
   ck_assert(!ep_schedule_is_constant(&schedule));
-  ASSERT_LR(0, 0.2);
-  ASSERT_LR(4, 0.5);
+  ASSERT_LR(0, 0.275);
+  ASSERT_LR(3, 0.5); /* the end of epoch 1 of 2: half of the way */
+  ASSERT_LR(7, 0.8);
   ASSERT_LR(8, 0.8);
+}
+END_TEST
+
+START_TEST(an_epoch_of_one_step_warms_up_by_its_part) {
+  job.schedule.warmup_epochs = 4;
+  start(EP_SCHEDULE_CONSTANT, 1);
+  for (int epoch = 0; epoch < 4; epoch++) ASSERT_LR(epoch, 0.2 * (epoch + 1));
+  ASSERT_LR(4, 0.8);
 }
 END_TEST
 
@@ -135,6 +144,7 @@ EP_SUITE("schedule") {
   tcase_add_checked_fixture(tests, reset, NULL);
   tcase_add_test(tests, constant);
   tcase_add_test(tests, warmup_rises_step_by_step);
+  tcase_add_test(tests, an_epoch_of_one_step_warms_up_by_its_part);
   tcase_add_test(tests, step_drops_every_so_many_epochs);
   tcase_add_test(tests, multi_step_drops_at_its_milestones);
   tcase_add_test(tests, exponential_and_cosine);

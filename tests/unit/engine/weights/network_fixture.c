@@ -24,6 +24,7 @@ void network_open(network *n, const char *layers, const char *rest, ep_shape row
                          .row = row,
                          .x_type = x_type,
                          .x_integer = true,
+                         .x_deep = true,
                          .x_max = 4,
                          .target_columns = classes ? 1 : targets,
                          .classes = classes ? targets : 0,

@@ -458,8 +458,9 @@ START_TEST(the_shape_of_the_data_is_kept) {
   ck_assert(shape.row.channels == 2 && shape.row.height == 5 && shape.row.width == 4);
   ck_assert(shape.train_rows == had->train_rows && shape.features == 40 &&
             shape.target_columns == 2 && shape.x_type == had->x_type &&
-            shape.x_integer == had->x_integer && shape.x_max == had->x_max &&
-            shape.target_max == had->target_max && shape.classes == had->classes);
+            shape.x_integer == had->x_integer && shape.x_deep == had->x_deep &&
+            shape.x_max == had->x_max && shape.target_max == had->target_max &&
+            shape.classes == had->classes);
   network_close(&n);
 }
 END_TEST

@@ -1,5 +1,6 @@
 /* What the process that read an upload says of it, where it lies. */
 #include "server/ingest/claims.h"
+#include "server/ingest/request.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -109,7 +110,8 @@ START_TEST(a_reader_that_was_taken_over_is_refused) {
   ck_assert_int_eq(mkdir(empty, 0700), 0);
   FILE *file = fopen(script, "w");
   ck_assert_ptr_nonnull(file);
-  fprintf(file, "#!/bin/sh\ncp %s/* .\nhead -c %zu /dev/zero >&0\n", folder, sizeof error);
+  fprintf(file, "#!/bin/sh\ncp %s/* .\nhead -c %zu /dev/zero >&0\n", folder,
+          sizeof(ep_ingest_reply));
   ck_assert_int_eq(fclose(file), 0);
   ck_assert_int_eq(chmod(script, 0700), 0);
   ep_ingest_settings settings = {.program = script};

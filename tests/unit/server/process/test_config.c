@@ -124,6 +124,21 @@ START_TEST(allowed_folders_add_up) {
 }
 END_TEST
 
+START_TEST(a_base_path_is_one) {
+  static const char *const WRONG[] = {"epochd", "/",    "/epochd/", "//a",  "/a//b",    "/..",
+                                      "/a/./b", "/a b", "/a?b",     "/%61", "https://a"};
+  ck_assert_int_eq(read_flags("--base-path", "/tools/epochd-2.0_~", NULL), EP_OK);
+  ck_assert_str_eq(config.base_path, "/tools/epochd-2.0_~");
+  ck_assert_int_eq(read_flags("--base-path", "/...", NULL), EP_OK);
+  ck_assert_int_eq(read_text("{\"base_path\":\"/epochd\"}", NULL), EP_OK);
+  ck_assert_str_eq(config.base_path, "/epochd");
+  for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+    ck_assert_msg(read_flags("--base-path", WRONG[i], NULL) == EP_INVALID, "%s", WRONG[i]);
+    ck_assert_ptr_nonnull(strstr(error.message, "such as /epochd"));
+  }
+}
+END_TEST
+
 START_TEST(listen_is_split) {
   static const struct {
     const char *flag, *host;
@@ -222,6 +237,7 @@ EP_SUITE("config") {
   tcase_add_test(all, allowed_folders_add_up);
   tcase_add_test(all, a_certificate_has_its_key);
   tcase_add_test(all, listen_is_split);
+  tcase_add_test(all, a_base_path_is_one);
   tcase_add_test(all, unknown_flags_are_named);
   tcase_add_test(all, the_file_gives_and_flags_win);
   tcase_add_test(all, the_file_is_checked);

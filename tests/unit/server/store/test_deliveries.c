@@ -48,6 +48,30 @@ static int due(int64_t now_us, ep_delivery *found) {
   return count;
 }
 
+/* The spec's own webhooks, however their key is written; of a spec that cannot be read, none. */
+START_TEST(webhooks_are_a_member_of_the_spec) {
+  static const struct {
+    const char *spec;
+    int messages;
+  } rows[] = {
+      {"{\"w\\u0065bhooks\": [" HOOK("http://a/", "\"end\"") "]}", 1},
+      {"{\"name\":\"\\\"webhooks\\\":[{\",\"data\":{\"webhooks\":[" HOOK("http://a/",
+                                                                         "\"end\"") "]}}",
+       0},
+      {"{\"webhooks\":[]}", 0},
+      {"{\"webhooks\":{\"0\":" HOOK("http://a/", "\"end\"") "}}", 0},
+      {"{\"webhooks\":[" HOOK("http://a/", "\"end\""), 0},
+      {"no JSON", 0},
+  };
+  ep_delivery found[MOST];
+  for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
+    ep_job_row row = job_insert(i + 1, rows[i].spec);
+    job_end(&row, EP_STATE_SUCCEEDED, 50);
+    ck_assert_msg(of_job(&row, found) == rows[i].messages, "%s", rows[i].spec);
+  }
+}
+END_TEST
+
 START_TEST(ends_make_messages) {
   ep_delivery found[MOST];
   const char *spec = "{\"webhooks\":[" HOOK("http://a/", "\"end\"") "," HOOK(
@@ -222,6 +246,7 @@ EP_SUITE("server/store/deliveries") {
   TCase *tests = ep_suite_case(suite, "deliveries");
   tcase_add_checked_fixture(tests, store_setup, store_teardown);
   tcase_set_timeout(tests, 60);
+  tcase_add_test(tests, webhooks_are_a_member_of_the_spec);
   tcase_add_test(tests, ends_make_messages);
   tcase_add_test(tests, damaged_specs);
   tcase_add_test(tests, slow_hosts_have_their_share);

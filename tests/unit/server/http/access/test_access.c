@@ -69,6 +69,26 @@ START_TEST(other_sites_pages_are_refused) {
 }
 END_TEST
 
+/* A proxy that does not pass the Host on: the browser alone knows whose page it is. */
+START_TEST(a_browser_answers_for_its_page) {
+  static const struct {
+    const char *host, *site;
+    ep_status status;
+  } CASES[] = {{"127.0.0.1:80", "same-origin", EP_OK},
+               {"127.0.0.1:80", "none", EP_FORBIDDEN},
+               {"127.0.0.1:80", "same-site", EP_FORBIDDEN},
+               {"rebound.example", "same-origin", EP_FORBIDDEN}};
+  const ep_guard guard = {.listen_host = "10.1.2.3", .allow = ""};
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    ck_assert_int_eq(start("/v1/jobs"), EP_OK);
+    ck_assert_int_eq(with("Host", CASES[i].host), EP_OK);
+    ck_assert_int_eq(with("Origin", "https://tools.example"), EP_OK);
+    ck_assert_int_eq(with("Sec-Fetch-Site", CASES[i].site), EP_OK);
+    ck_assert_int_eq(ep_guard_origin(&guard, &request, &error), CASES[i].status);
+  }
+}
+END_TEST
+
 static ep_auth auth;
 static ep_caller caller;
 
@@ -198,6 +218,7 @@ EP_SUITE("access") {
   tcase_add_checked_fixture(all, setup, teardown);
   tcase_add_test(all, only_its_own_names_are_answered_to);
   tcase_add_test(all, other_sites_pages_are_refused);
+  tcase_add_test(all, a_browser_answers_for_its_page);
   tcase_add_test(all, tokens_are_compared_whole);
   tcase_add_test(all, lines_of_any_length_are_read_whole);
   tcase_add_test(all, others_may_not_read_the_file);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/json/json.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/formats/ingest.h"
 #include "server/process/clock.h"
@@ -98,8 +99,9 @@ START_TEST(validate_queues_nothing) {
   ep_problem problem = {0};
   char spec[512], *text = NULL;
   spec_write(spec, sizeof spec, "instant", 10, "auto", 0);
-  ck_assert_int_eq(ep_jobs_validate(jobs, &(ep_viewer){0}, spec, strlen(spec), &text, &problem),
-                   EP_OK);
+  json_t *request = json_loads(spec, 0, NULL);
+  ck_assert_int_eq(ep_jobs_validate(jobs, &(ep_viewer){0}, request, &text, &problem), EP_OK);
+  json_decref(request);
   ck_assert_ptr_nonnull(strstr(text, "\"parameters\":3"));
   ck_assert_ptr_nonnull(strstr(text, "cuda:0"));
   free(text);

@@ -60,9 +60,24 @@ START_TEST(what_is_not_known_is_infinite) {
 }
 END_TEST
 
+/* Neither an estimate beyond its limit of time nor one that is not known keeps a device longer. */
+START_TEST(a_job_lasts_no_longer_than_it_may) {
+  ep_job_row row = row_make("cpu", 4, 400000, 1);
+  row.max_seconds = 2;
+  ck_assert_double_eq(ep_forecast_queue(&forecast, &row, 0), 0);
+  ck_assert_double_eq(ep_forecast_queue(&forecast, &row, 0), 2);
+  row.seconds_cpu = INFINITY;
+  ck_assert_double_eq(ep_forecast_queue(&forecast, &row, 0), 4);
+  row.seconds_cpu = 0.5; /* done before */
+  ck_assert_double_eq(ep_forecast_queue(&forecast, &row, 0), 6);
+  expect("cpu", 4, 1, 1, 6.5);
+}
+END_TEST
+
 EP_SUITE("forecast") {
   TCase *tests = ep_suite_case(suite, "forecast");
   tcase_add_checked_fixture(tests, setup, NULL);
   tcase_add_test(tests, a_job_starts_once_its_cores_are_free);
   tcase_add_test(tests, what_is_not_known_is_infinite);
+  tcase_add_test(tests, a_job_lasts_no_longer_than_it_may);
 }
