@@ -37,6 +37,7 @@ int ep_plot_kind_from_name(const char *name) {
 
 void ep_plot_request_write(ep_writer *writer, const ep_plot_request *request) {
   ep_writer_member_string(writer, "plot", request->name);
+  ep_writer_member_string(writer, "base", request->base);
   ep_writer_member_string(writer, "output", request->output);
   ep_writer_member_string(writer, "x", request->x);
   ep_writer_member_string(writer, "y", request->y);
@@ -63,6 +64,7 @@ bool ep_plot_request_read(const json_t *object, ep_plot_request *out) {
   out->cost_fp = number_or_nan(object, "cost_fp");
   out->cost_fn = number_or_nan(object, "cost_fn");
   return ep_json_get_text(object, "plot", out->name, sizeof out->name) &&
+         ep_json_get_text(object, "base", out->base, sizeof out->base) &&
          ep_json_get_text(object, "output", out->output, sizeof out->output) &&
          ep_json_get_text(object, "x", out->x, sizeof out->x) &&
          ep_json_get_text(object, "y", out->y, sizeof out->y) &&

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/base_path.h"
 #include "api/json/writer.h"
 #include "api/limits.h"
 #include "api/status.h"
@@ -45,6 +46,7 @@ enum { EP_PLOT_NAME_BYTES = 32, EP_PLOT_NO_EPOCH = -1, EP_PLOT_LATEST_EPOCH = -2
 
 typedef struct {
   char name[EP_PLOT_NAME_BYTES]; /* "": the list of the plots that fit */
+  char base[EP_BASE_PATH_BYTES]; /* of the links in that list */
   /* By name, or by number from 0; "" = the usual one. */
   char output[EP_LIMIT_NAME_BYTES + 1]; /* the class, or the target column */
   char x[EP_LIMIT_NAME_BYTES + 1];      /* boundary: the input that goes to the right */

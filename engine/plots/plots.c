@@ -63,15 +63,16 @@ bool ep_plot_fits(ep_plot_kind kind, const ep_plot_model *model) {
   return inputs_count(model, row->inputs == 2) >= row->inputs;
 }
 
-void ep_plot_list_write(const ep_plot_model *model, const char *job, ep_writer *writer) {
-  char link[EP_ID_BYTES + EP_PLOT_NAME_BYTES + 32];
+void ep_plot_list_write(const ep_plot_model *model, const char *job, const char *base,
+                        ep_writer *writer) {
+  char link[EP_BASE_PATH_BYTES + EP_ID_BYTES + EP_PLOT_NAME_BYTES + 32];
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "object", "list");
   ep_writer_member_open(writer, "data", '[');
   for (int kind = 0; kind < EP_PLOT_COUNT; kind++) {
     if (!ep_plot_fits((ep_plot_kind)kind, model)) continue;
     const char *name = ep_plot_kind_name((ep_plot_kind)kind);
-    snprintf(link, sizeof link, "/v1/jobs/%s/plots/%s", job, name);
+    snprintf(link, sizeof link, "%s/v1/jobs/%s/plots/%s", base, job, name);
     ep_writer_open(writer, '{');
     ep_writer_member_string(writer, "name", name);
     ep_writer_member_string(writer, "shows", ep_plot_kind_shows((ep_plot_kind)kind));

@@ -40,7 +40,8 @@ bool ep_plot_fits(ep_plot_kind kind, const ep_plot_model *model);
 bool ep_plot_needs_output(ep_plot_kind kind);
 
 /* {"object":"list","data":[{"name","shows","fits"},…]}: the plots that fit. */
-void ep_plot_list_write(const ep_plot_model *model, const char *job, ep_writer *writer);
+void ep_plot_list_write(const ep_plot_model *model, const char *job, const char *base,
+                        ep_writer *writer);
 
 /* An object of the plot's numbers. EP_NO_PLOT: no such plot, or one that does not fit, with the
  * list of those that do; EP_INVALID: no such class, column or target, with those that there are. */

@@ -141,7 +141,7 @@ static ep_status numbers_write(const plotted *p, const ep_command *command, ep_e
   if (command->plot.name[0])
     status = ep_plot_write(&p->model, command->job, &command->plot, &writer, error);
   else
-    ep_plot_list_write(&p->model, command->job, &writer);
+    ep_plot_list_write(&p->model, command->job, command->plot.base, &writer);
   ep_writer_bytes(&writer, "\n", 1);
   if (status == EP_OK && writer.failed)
     status = ep_fail(error, EP_TOO_LARGE,

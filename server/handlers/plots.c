@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/base_path.h"
 #include "api/json/json.h"
 #include "server/handlers/handlers.h"
 #include "server/handlers/thresholds.h"
@@ -240,6 +241,7 @@ ep_route_result ep_route_plot_list(ep_exchange *exchange) {
       .cost_fp = NAN, .cost_fn = NAN, .size = SIZE, .repeats = REPEATS, .count = COUNT};
   ep_error error = {0};
   char *text = NULL;
+  snprintf(request.base, sizeof request.base, "%s", ep_base_path());
   ep_status status = epoch_read(&exchange->request, &request.epoch, &error);
   if (status == EP_OK) status = found_make(exchange, NULL, &text, &error);
   if (status == EP_OK && !text)

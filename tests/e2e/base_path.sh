@@ -32,6 +32,9 @@ curl -sSf "$origin$(jq -r .weights.url "$body")" -o "$scratch/weights"
 curl -sSf "$origin/v1/jobs/$id/weights" | cmp - "$scratch/weights" || fail "at / there are other weights"
 http GET "/v1/jobs/$id/events?follow=0"
 [[ $(tail -n 1 "$body" | jq -r .weights.url) == "/tools/epochd/v1/jobs/$id/weights" ]] || fail "the end has another url"
+http GET "/v1/jobs/$id/plots"
+expect 200
+[[ $(jq -r '.data[0].link' "$body") == "/tools/epochd/v1/jobs/$id/plots/"* ]] || fail "a plot is at $(jq -r '.data[0].link' "$body")"
 http PUT /v1/models/below "${json[@]}" -d "{\"job\": \"$id\"}"
 expect 201
 [[ $(header Location) == /tools/epochd/v1/models/below ]] || fail "Location is $(header Location)"

@@ -170,6 +170,8 @@ static int row_before(const search *it, int row) {
 static void table_find(search *it, int start) {
   it->units = -1;
   it->first = row_next(it, start);
+  it->second = it->first;
+  if (it->first == it->sample.count) return;
   int regular = first_regular(it, it->first);
   if (regular == it->sample.count) regular = it->first; /* words alone, or nothing like a table */
   it->second = regular;
@@ -311,7 +313,9 @@ static ep_status widths_settle(search *it, ep_error *error) {
   bool named = out->found.dialect.header, empty = columns > 1 && ends_are_empty(it, it->second);
   row_look look = row_see(it, it->first);
   out->columns = columns;
-  if (!named || names == columns) {
+  if (it->second >= it->sample.count) {
+    out->columns = names;
+  } else if (!named || names == columns) {
     out->trailing = empty && (!named || look.last_empty);
     out->columns -= out->trailing;
   } else if (names == columns - 1 && empty && !out->found.dialect.row_names) {
@@ -354,8 +358,9 @@ static bool are_comments(const search *it, char comment) {
     int64_t cells = 0;
     bool first = row_next(it, 0) > i;
     const char *line = text.at;
-    do cells += ep_csv_cell_read(&text, 1, it->cell, NULL) == EP_OK;
-    while (it->cell->stop == EP_CSV_DELIMITER && cells <= it->sample.columns);
+    do {
+      if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) break;
+    } while (++cells <= it->sample.columns && it->cell->stop == EP_CSV_DELIMITER);
     bool spaced = text.end - line > 1 && (line[1] == ' ' || line[1] == comment);
     if (cells == it->sample.columns && it->sample.columns > 1 && (first || !spaced)) return false;
     any = true;

@@ -6,7 +6,7 @@
 #include "api/json/utf8.h"
 #include "engine/files/mapping.h"
 
-enum { PIECE_BYTES = 1 << 16, PROBE_BYTES = 4096, DROP_BYTES = 4 << 20 };
+enum { PIECE_BYTES = 1 << 12, PROBE_BYTES = 4096, DROP_BYTES = 4 << 20 };
 
 /* Windows-1252, 0x80 … 0x9F; 0: there is none. */
 static const uint16_t windows_1252[32] = {

@@ -128,8 +128,8 @@ START_TEST(exports) {
 END_TEST
 
 START_TEST(plots) {
-  const ep_plot_request plot = {"pr", "spam", "a", "1",       "é", true, 0.1,
-                                NAN,  512,    100, INT64_MAX, -1,  7,    true};
+  const ep_plot_request plot = {"pr", "/epochd", "spam", "a",       "1", "é", true, 0.1,
+                                NAN,  512,       100,    INT64_MAX, -1,  7,   true};
   ep_command back, command = {.kind = EP_COMMAND_PLOT, .job = "job_01k", .file = "a", .plot = plot};
   memset(command.weights_sha256, 'e', 64);
   command_round_trip(&command, &back);
