@@ -149,7 +149,10 @@ static void parameters_write(ep_writer *writer, const ep_output_meaning *meaning
   bool threshold = meaning && meaning->has_threshold;
   if (!threshold && warnings->count == 0) return;
   ep_writer_member_open(writer, "parameters", '{');
-  if (threshold) ep_writer_member_number(writer, "threshold", meaning->threshold);
+  if (threshold) {
+    ep_writer_member_number(writer, "threshold", meaning->threshold);
+    ep_writer_member_string(writer, "positive", ep_output_positive(meaning));
+  }
   if (warnings->count > 0) {
     ep_warnings_line(warnings, line, sizeof line);
     ep_writer_member_string(writer, "warnings", line);

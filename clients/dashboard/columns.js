@@ -13,7 +13,7 @@ function moment(seconds, ofDay) {
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) return number(seconds);
   const [day, time] = date.toISOString().split("T");
-  return ofDay ? time.slice(0, 8) : day;
+  return !ofDay ? day : seconds === 86400 ? "24:00:00" : time.slice(0, 8);
 }
 
 // Its least and greatest value, or its commonest words.

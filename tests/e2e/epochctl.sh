@@ -223,7 +223,37 @@ says 'r2 '
 printf 'town;born;m2\nOslo;31.1.2020;1,5\nBergen;1.2.2021;\nOslo;3.3.2022;2,5\n' | "$ctl" data put towns - >/dev/null || fail "data put of words"
 run 0 data show towns
 says 'town +category +0 +2 +Oslo, Bergen' 'born +date +0 +3 +2020-01-31 to 2022-03-03' 'm2 +number +1 +2 +1.5 to 2.5'
-ok "data put, ls, show, head, rm"
+awk 'BEGIN {print "town;rent;age;zip"; for (i = 1; i <= 60; i++) printf "t%d;%d.234;%s;%05d\n", i % 3, i, i % 30 ? i : "unknown", i % 7 + 1000}' >"$scratch/flats.csv"
+run 2 data put flats "$scratch/flats.csv"
+warns 'column 2 \("rent"\): .*choose with \?decimal= and \?thousands='
+run 0 data put flats "$scratch/flats.csv" --delimiter ';' --decimal , --missing '-,none of these'
+run 0 data show flats
+says '^--delimiter +; +.;.: 4 cells in 61 of' '^--decimal +,$|^--decimal +, ' '^--missing +-,none of these' 'column 3 \("age"\): .*unknown' 'rent +.*1,?234 to 60,?234'
+run 2 data put flats "$scratch/flats.csv" --decimal x
+warns '--decimal must be one of \.\|,'
+run 2 data put flats "$scratch/flats.csv" --delimiter nothing
+warns '\?delimiter='
+ok "data put, ls, show, head, rm, and how a CSV is written"
+
+# the options of a dialect for train and predict, and a type for a column
+run 2 train "$scratch/flats.csv" --column zip
+warns '--column must be NAME=TYPE'
+run 2 train "$scratch/flats.csv" --decimal . --target rent --column zip=roman
+warns '/data/columns/zip/type'
+run 0 train "$scratch/flats.csv" --decimal . --target rent --column zip=category --column age=ignore --set /seed=3
+"$ctl" show last --json | jq -e '.spec.data.columns | .zip.type == "category" and .age.type == "ignore"' >/dev/null || fail "train --column"
+head -3 "$scratch/flats.csv" >"$scratch/points.csv"
+sed 's/\./,/' "$scratch/points.csv" >"$scratch/commas.csv"
+run 0 predict last "$scratch/points.csv" --csv
+cp "$out" "$scratch/answer"
+run 0 predict last "$scratch/commas.csv" --csv --decimal , --thousands none
+cmp "$out" "$scratch/answer" || fail "predict --decimal ,"
+iconv -f utf-8 -t utf-16 "$scratch/points.csv" >"$scratch/wide.csv"
+run 0 predict last "$scratch/wide.csv" --csv --encoding utf-16le
+cmp "$out" "$scratch/answer" || fail "predict --encoding utf-16le"
+run 2 predict last "$scratch/points.csv" --steps 2 --decimal .
+warns '--steps takes plain CSV'
+ok "train --column, and a dialect for predict"
 
 # train: from a file to its metrics, by names
 awk -v OFS=, 'BEGIN {print "sex,age,survived"; for (i = 0; i < 120; i++) print i % 3 ? "male" : "female", i * 7 % 60, i % 3 ? "no" : "yes"}' >"$scratch/our titanic.v2.csv"

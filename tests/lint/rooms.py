@@ -73,7 +73,7 @@ ROOMS = {
     "engine/data/pictures": ("api api/json engine/files", "png|jpeg"),
     "engine/data/tables": ("api api/json kernels " + DATA, ""),
     "engine/data/formats": ("api api/hash api/json engine/data/archives engine/data/pictures engine/data/tables " + DATA, "jansson"),
-    "engine/data/inputs": ("api api/json engine/data/archives engine/data/cells engine/data/columns engine/data/formats "
+    "engine/data/inputs": ("api api/json engine/data/archives engine/data/cells engine/data/columns engine/data/dialect engine/data/formats "
                            "engine/data/pictures engine/data/tables engine/files", ""),
     "engine/data/sources": ("api api/spec kernels engine/data/columns engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
@@ -102,7 +102,7 @@ ROOMS = {
     "server/tls": ("api api/tokens", "gnutls"),
     "server/process": ("api api/arguments api/json engine/files engine/host server/tls", ""),
     "server/metrics": (SERVER, ""),
-    "server/ingest": ("api api/hash api/json api/spec kernels server/process engine/data/arrays engine/data/datasets engine/data/formats "
+    "server/ingest": ("api api/hash api/json api/spec kernels server/process engine/data/arrays engine/data/datasets engine/data/dialect engine/data/formats "
                       "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
     "server/slurm": ("api api/json api/spec engine/files server/process", "jansson"),
     "server/kubernetes": ("api api/json server/slurm", "jansson"),

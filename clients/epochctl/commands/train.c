@@ -153,6 +153,6 @@ const ep_subcommand ep_subcommand_train = {
     "whatever --set gives stays. A data set of that name is replaced. Afterwards it is as with \"epochctl run\".",
   .examples =
     "epochctl train titanic.csv --target survived\n"
-    "epochctl train flats.csv --target rent --column zip=category --column id=ignore\n"
+    "epochctl train titanic.csv --target survived --column age=category --column sex=ignore\n"
     "epochctl train houses.csv --target price --set /data/test=0.5 --name houses"};
 /* clang-format on */

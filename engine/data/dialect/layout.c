@@ -257,6 +257,7 @@ static int text_compare(const void *a, const void *b) {
 
 /* What the first cells of the rows are: all different, all quoted, 1, 2, 3, … */
 typedef struct {
+  int rows;
   bool distinct, quoted, counted;
 } first_cells;
 
@@ -265,7 +266,7 @@ static ep_status firsts_look(search *it, first_cells *out, ep_error *error) {
   int count = 0;
   double value;
   bool ok = cell != NULL;
-  *out = (first_cells){true, true, true};
+  *out = (first_cells){0, true, true, true};
   for (int i = it->second; ok && i < it->sample.count; i++) {
     if (!is_row(it, i) || it->sample.row[i].cells != it->sample.columns) continue;
     ep_csv_text text = it->sample.row[i].start;
@@ -283,6 +284,7 @@ static ep_status firsts_look(search *it, first_cells *out, ep_error *error) {
     out->distinct = out->distinct && strcmp(cell[i - 1], cell[i]) != 0;
   for (int i = 0; i < count; i++) free(cell[i]);
   free(cell);
+  out->rows = count;
   return ok ? EP_OK : ep_fail_memory(error);
 }
 
@@ -295,8 +297,8 @@ static ep_status row_names_find(search *it, ep_error *error) {
   ep_status status = firsts_look(it, &firsts, error);
   if (status != EP_OK) return status;
   bool comma = dialect->delimiter == ',';
-  bool proven =
-      firsts.distinct && (firsts.quoted || firsts.counted || (!comma && it->sample.columns > 2));
+  bool proven = firsts.distinct && firsts.rows >= 2 &&
+                (firsts.quoted || firsts.counted || (!comma && it->sample.columns > 2));
   if (!proven)
     return ep_fail(
         error, EP_INVALID,
@@ -486,11 +488,16 @@ static ep_status table_settle(search *it, ep_error *error) {
       dialect->header ? row_next(it, (it->units >= 0 ? it->units : it->first) + 1) : it->first;
   out->header = it->sample.row[it->first].start;
   out->rows = it->second < it->sample.count ? it->sample.row[it->second].start : out->header;
-  if (it->second >= it->sample.count) out->rows.at = out->rows.end;
+  if (it->second >= it->sample.count) out->rows = it->end;
   ep_status status = widths_settle(it, error);
   if (status != EP_OK) return status;
   preamble_note(it);
   comments_note(it);
+  if (!dialect->quote && !is_given(it, EP_DIALECT_QUOTE) &&
+      memchr(out->header.at, '"', (size_t)(it->end.at - out->header.at)))
+    ep_notes_add(&out->notes,
+                 "`\"` is read as a character like others, since cells that begin with "
+                 "it do not end with it: ?quote=\" makes it a quote");
   char shown[EP_EXCERPT_BYTES];
   if (it->units >= 0)
     ep_notes_add(&out->notes, "line %lld is left out: units (`%s`)", line_of(it, it->units),

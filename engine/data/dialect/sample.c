@@ -43,7 +43,8 @@ ep_cell_shape ep_cell_shape_of(const char *text, size_t bytes) {
   enum { FIGURES_BYTES = 48 };
   text = ep_cell_trim(text, &bytes);
   if (ep_cell_is_missing(text, bytes)) return EP_SHAPE_EMPTY;
-  bool digits = false;
+  double value;
+  bool digits = bytes <= 9 && ep_cell_number_read('.', 0, text, bytes, &value); /* inf */
   for (size_t i = 0; i < bytes && bytes <= FIGURES_BYTES; i++)
     digits = digits || (text[i] >= '0' && text[i] <= '9');
   if (digits && is_number(text, bytes)) return EP_SHAPE_NUMBER;

@@ -29,7 +29,11 @@ size_t ep_text_mark_bytes(ep_text_encoding encoding, const uint8_t *bytes, size_
 /* EP_TEXT_ENCODINGS: neither. In UTF-16 a text of Latin letters has a zero in every other place. */
 static ep_text_encoding utf_16_find(const uint8_t *bytes, size_t size) {
   size_t probe = (size < PROBE_BYTES ? size : PROBE_BYTES) / 2, zeros[2] = {0};
-  for (size_t i = 0; i < 2 * probe; i++) zeros[i % 2] += bytes[i] == 0;
+  for (size_t i = 0; i < 2 * probe; i++) {
+    zeros[i % 2] += bytes[i] == 0;
+    if (bytes[i] > 0 && bytes[i] < ' ' && !strchr("\t\n\r", bytes[i]) && bytes[i ^ 1] == 0)
+      return EP_TEXT_ENCODINGS; /* no text has such characters */
+  }
   if (probe == 0 || size % 2 != 0) return EP_TEXT_ENCODINGS;
   if (zeros[1] > probe / 2 && zeros[0] == 0) return EP_TEXT_UTF_16LE;
   return zeros[0] > probe / 2 && zeros[1] == 0 ? EP_TEXT_UTF_16BE : EP_TEXT_ENCODINGS;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/data/cells/cell.h"
+#include "engine/data/dialect/sample.h"
 #include "engine/files/excerpt.h"
 #include "engine/files/mapping.h"
 
@@ -56,13 +57,23 @@ static bool is_comment(const ep_csv_layout *layout, ep_csv_text text) {
   return read && cells != columns;
 }
 
+/* A number or a date, where the first cell of the first row is one too: a row that was cut. */
+static bool is_cut_row(const ep_csv_layout *layout, ep_csv_text text, ep_csv_cell *cell) {
+  ep_csv_text first = layout->rows;
+  if (ep_csv_cell_read(&first, 1, cell, NULL) != EP_OK) return false;
+  ep_cell_shape shape = ep_cell_shape_of(cell->text, cell->bytes);
+  return ep_csv_cell_read(&text, 1, cell, NULL) == EP_OK &&
+         (shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE) &&
+         ep_cell_shape_of(cell->text, cell->bytes) == shape;
+}
+
 /* Whether the lines from here to the end are few, and none has as many cells as a row. */
 static bool is_footer(const ep_csv_layout *layout, ep_csv_text text) {
   enum { LINES = 10 };
   int64_t columns = layout->columns + layout->trailing;
   ep_csv_cell *cell = malloc(sizeof *cell);
   int lines = 0;
-  bool footer = cell != NULL && columns > 1;
+  bool footer = cell != NULL && columns > 1 && !is_cut_row(layout, text, cell);
   for (; footer && text.at < text.end; lines++) {
     int64_t cells = 0;
     if (ep_csv_blank_line_take(&text)) continue;

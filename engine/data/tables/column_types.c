@@ -375,7 +375,7 @@ static void figure_add(name_figures *found, const ep_column_cells *cells, const 
 
 bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *cells,
                                int64_t columns, const ep_dialect *dialect, ep_notes *notes) {
-  int64_t asked = 0, known = 0;
+  int64_t asked = 0, known = 0, text = 0;
   name_figures figures = {.sequence = true};
   for (int64_t i = 0; i < columns; i++) {
     const char *name = column[i].name;
@@ -389,6 +389,7 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *c
     if (typed && !reads && !word) return false;
     figures.dates += reads && column[i].type == EP_COLUMN_DATE;
     if (reads && column[i].type == EP_COLUMN_NUMBER) figure_add(&figures, &cells[i], name, value);
+    text += column[i].type == EP_COLUMN_TEXT;
     if (reads || column[i].type == EP_COLUMN_TEXT) continue;
     asked++;
     known += word;
@@ -396,7 +397,7 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *c
   bool names = figures.sequence && (figures.numbers >= 3 || figures.step == 1);
   if (figures.dates > 0 || 2 * known > asked) return true;
   if (figures.inside * 2 > figures.numbers && !names) return true;
-  if (asked > 0 || figures.marked == 0) return false;
+  if (asked + text > 0 || figures.marked == 0) return false;
   ep_notes_add(notes, "the first line is numbers alone, and is read as a row: ?header=true makes "
                       "it the names of the columns");
   return true;

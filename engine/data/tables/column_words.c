@@ -270,7 +270,7 @@ static bool are_codes(const ep_column_cells *cells) {
 
 /* Numbers are a part of it: why they are words, and what makes them numbers. */
 static ep_status numbers_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
-  int64_t numbers = cells->plain + cells->words_read.numbers;
+  int64_t numbers = (cells->recounted ? 0 : cells->plain) + cells->words_read.numbers;
   if (column->note || numbers * 2 < cells->present) return EP_OK;
   return note_add(column, error,
                   "words: %lld of %lld cells are numbers; \"type\": \"number\" takes the others as "

@@ -42,9 +42,9 @@ test("rows in the order of time", () => {
 
 test("a first job", () => {
   const dataset = { name: "people", columns: [id, age, city, since, { ...age, name: null }] };
-  assert.deepEqual(firstJob(dataset, 2, []), { name: "people", data: { dataset: "people", target: "city" }, model: "auto" });
-  assert.deepEqual(firstJob(dataset, 4, [1, 4]).data, { dataset: "people", target: 4, exclude: ["age"] });
-  assert.deepEqual(firstJob(dataset, null, []).data, { dataset: "people" });
+  assert.deepEqual(firstJob(dataset, 2, new Map()), { name: "people", data: { dataset: "people", target: "city" }, model: "auto" });
+  assert.deepEqual(firstJob(dataset, null, new Map()).data, { dataset: "people" });
+  assert.deepEqual(firstJob(dataset, 4, new Map([[1, "ignore"], [4, "category"]])).data, { dataset: "people", target: 4, columns: { age: { type: "ignore" }, 4: { type: "category" } } });
 });
 
 test("a date beside a number orders a series", () => {

@@ -100,7 +100,7 @@ const ep_subcommand ep_subcommand_data_put = {
     "written is detected; \"epochctl data show\" has what was found, and why, and the same options set it.",
   .examples =
     "epochctl data put houses houses.csv\n"
-    "epochctl data put preise preise.csv --delimiter semicolon --decimal , --missing '-,unbekannt'\n"
+    "epochctl data put houses houses.csv --delimiter comma --decimal . --missing '-,unknown'\n"
     "epochctl data put pets pets.zip --size 64x64\n"
     "epochctl data put mnist train/x=train-images-idx3-ubyte.gz train/y=train-labels-idx1-ubyte.gz \\\n"
     "  test/x=t10k-images-idx3-ubyte.gz test/y=t10k-labels-idx1-ubyte.gz"};

@@ -43,15 +43,19 @@ static void parts_print(const ep_terminal *terminal, const json_t *dataset) {
   ep_text_table_deinit(&table);
 }
 
-/* "2024-02-29", and the time of day where there is one. A time of day alone is one of 1970-01-01.
- */
-static void date_text(double seconds, char text[EP_HUMAN_BYTES]) {
+/* "2024-02-29", and the time of day where there is one; of_day: that alone. */
+static void date_text(double seconds, bool of_day, char text[EP_HUMAN_BYTES]) {
   time_t whole = (time_t)seconds;
   struct tm parts;
+  bool ends_day = of_day && whole == DAY_SECONDS; /* 24:00 */
   bool midnight = seconds == floor(seconds / DAY_SECONDS) * DAY_SECONDS;
-  if (!gmtime_r(&whole, &parts) ||
-      strftime(text, EP_HUMAN_BYTES, midnight ? "%F" : "%F %T", &parts) == 0)
+  if (!gmtime_r(&whole, &parts) || strftime(text, EP_HUMAN_BYTES,
+                                            of_day     ? "%T"
+                                            : midnight ? "%F"
+                                                       : "%F %T",
+                                            &parts) == 0)
     ep_human_number(seconds, text);
+  if (ends_day) memcpy(text, "24", 2);
 }
 
 static void words_text(const json_t *words, char *text, size_t bytes) {
@@ -74,7 +78,8 @@ static void values_text(const json_t *column, const char *type, char text[TEXT_B
   } else if (strcmp(type, "text") == 0) {
     snprintf(text, TEXT_BYTES, "not stored");
   } else {
-    if (date) date_text(min, least), date_text(max, greatest);
+    bool of_day = strcmp(ep_json_text_at(column, "form"), "time") == 0;
+    if (date) date_text(min, of_day, least), date_text(max, of_day, greatest);
     snprintf(text, TEXT_BYTES, "%s to %s", date ? least : ep_human_number(min, least),
              date ? greatest : ep_human_number(max, greatest));
   }

@@ -19,8 +19,9 @@ ep_status __wrap_ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, 
 
 /* hour, site, temp, wind. */
 ep_status __wrap_ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
-  (void)folder, (void)error;
+  (void)error;
   *out = (ep_dataset_meta){0};
+  snprintf(out->folder, sizeof out->folder, "%s", folder);
   ep_column columns[] = {
       number_column("hour", 0, LENGTHS - 1, 0), category_column("site", "Oslo Rome", site_missing),
       number_column("temp", 0, 9999, temp_missing), number_column("wind", 0, 9999, 0)};

@@ -57,7 +57,9 @@ static const struct {
      "5",
      EP_CELL_NUMBER, NAN}, /* an en dash */
     {"5-", EP_CELL_NUMBER, NAN},
-    {"(1.5)", EP_CELL_NUMBER, NAN},
+    {"(1.5)", EP_CELL_NUMBER, -1.5},
+    {"(-1.5)", EP_CELL_NUMBER, NAN},
+    {"(1.5", EP_CELL_NUMBER, NAN},
     {"5 kg", EP_CELL_NUMBER, NAN},
     {"--", EP_CELL_NUMBER, NAN},
     {"+", EP_CELL_GROUPED, NAN},

@@ -51,7 +51,6 @@ static const struct {
     {"a;b\n+34 612 345 678;1\n+34 634 000 111;1\n", NULL},
     {"a;b\n$1;1\nabout $2;1\n",
      "words: 1 of 2 cells are numbers; \"type\": \"number\" takes the others as missing"},
-    {"a;b\n(3.5);1\n(4.5);1\n", NULL},
     {"a;b\n5 kg;1\n7 kg;1\n", NULL},
 };
 
@@ -185,6 +184,27 @@ START_TEST(few_numbers_without_the_sign_are_numbers) {
 }
 END_TEST
 
+/* Not only the first one. */
+START_TEST(all_faults_are_told) {
+  static const struct {
+    const char *text, *message;
+  } files[] = {
+      {"a,b\n1,x\n2\n3,y,z\n\n4,\"u\n5,w\n", /* the quote is never closed */
+       "row 3 has 1 cell, row 1 has 2; 3 faults in all: 3 rows of another number of cells (rows 3, "
+       "4, 5)"},
+      {"a,b\n1,\u00e9\u00e9\u00e9\ninf,y\n2,\xff\n-inf,z\n1e999,z\n5,\xfe\n",
+       "row 4, column 2 (\"b\"): \"?\" is not UTF-8 text; 5 faults in all; column 1 (\"a\"): 3 "
+       "infinite (rows 3, 5, 6); column 2 (\"b\"): 2 no UTF-8 (rows 4, 7)"},
+      {"a,b\n1,inf\n2,x\n3,y\n4,\n5\n", "row 6 has 1 cell, row 1 has 2"}, /* "inf" is a word */
+      {"1,2\n3,4\n5,6\n7,8\n9,0\n1\n1\n1\n1\n",
+       "row 6 has 1 cell, row 1 has 2; 4 faults in all: 4 rows of another number of "
+       "cells (rows 6, 7, 8, …)"},
+  };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    scratch_refused(files[i].text, strlen(files[i].text), NULL, EP_INVALID, files[i].message);
+}
+END_TEST
+
 EP_SUITE("column_types") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
@@ -192,6 +212,7 @@ EP_SUITE("column_types") {
   tcase_add_loop_test(all, numbers_that_are_unclear_are_words, 0, sizeof words / sizeof *words);
   tcase_add_test(all, numbers_with_spaces_that_are_no_codes_are_numbers);
   tcase_add_test(all, marks_before_three_digits);
+  tcase_add_test(all, all_faults_are_told);
   tcase_add_test(all, names_that_are_numbers_are_names);
   tcase_add_test(all, a_name_of_text_is_a_name);
   tcase_add_test(all, few_numbers_without_the_sign_are_numbers);

@@ -188,30 +188,39 @@ static const struct {
 } bad[] = {
     {"a,b\n1\n", "row 2 has 1 cell, row 1 has 2", {0}},
     {"a,b,c\n1,2\n", "row 2 has 2 cells, row 1 has 3", {0}},
-    {"a,b\n1,2,3\n", "row 2 has more cells than row 1, which has 2", {0}},
-    {"a,b\n1,2,\n", "row 2 has more cells than row 1, which has 2", {0}},
+    {"a,b\n1,2,3\n",
+     "row 2 has 3 cells, and the header has 2"
+     " names: either the first column has no name (?row_names=true), or numbers hold an unquoted "
+     "comma: quote them, or use another delimiter",
+     {0}},
+    {"a,b\n1,2,\n3,4,5\n5,6,\n",
+     "row 2 has 3 cells, and the header has 2"
+     " names: either the first column has no name (?row_names=true), or numbers hold an unquoted "
+     "comma: quote them, or use another delimiter",
+     {0}},
     {"1,-Inf\n", "row 1, column 2: \"-Inf\" is not a number to train on", {0}},
     {"a,b\n1,+INFINITY\n",
      "row 2, column 2 (\"b\"): \"+INFINITY\" is not a number to train on",
      {0}},
     {"a,b\n1e400,2\n", "row 2, column 1 (\"a\"): \"1e400\" is beyond what a double can hold", {0}},
     {"a,b\n1,2\n\n3,4\n", "row 3 is empty", {0}},
-    {"\na,b\n", "row 1 is empty", {0}},
+    {"\na,b\n", "there are no rows of data", {0}},
     {"a,b\n", "there are no rows of data", {0}},
-    {"a,b\n1,\"2\n", "row 2, column 2: the quote is never closed", {0}},
-    {"a,b\n1,\"2\"x\n", "row 2, column 2: there is text after a closing quote", {0}},
-    {"\xFF,b\n1,2\n", "row 1, column 1: the name is not UTF-8", {0}},
-    {"a,b\n1,\xFF\n", "row 2, column 2 (\"b\"): \"?\" is not UTF-8 text", {0}},
-    {"a,b\n1,x\n2\n", "row 3 has 1 cell, row 1 has 2", {0}},
-    {"sep=;\r\na;b\n1\n", "row 3 has 1 cell, row 1 has 2", {0}},
+    {"\"a\",\"b\"\n\"x,y\",\"z\"\n\"1,2\",\"2\n",
+     "row 3, column 2: the quote is never closed",
+     {0}},
+    {"a,b\n1,x\n2\n3,y\n", "row 3 has 1 cell, row 1 has 2", {0}},
+    {"a,b\n1,x\n2\n", "row 3 has 1 cell, row 1 has 2", {0}}, /* cut: no footer */
+    {"sep=;\r\na;b\n1\n", "row 3 has 1 cell, row 2 has 2", {0}},
     {"a,b\n1,x\n2,y,z\n", "row 3 has more cells than row 1, which has 2", {0}},
     {"a,b\n1,x\n\n2,y\n", "row 3 is empty", {0}},
-    {"a,b\n1,x\n2,\"y\n", "row 3, column 2: the quote is never closed", {0}},
     {"a,b\nx,1\ny,-inf\n", "row 3, column 2 (\"b\"): \"-inf\" is not a number to train on", {0}},
     {"a,b\nx,1\ny,1e999\n",
      "row 3, column 2 (\"b\"): \"1e999\" is beyond what a double can hold",
      {0}},
-    {"a,b\nx\xC3\xA9\xFFy,2\n", "row 2, column 1 (\"a\"): \"xé?y\" is not UTF-8 text", {0}},
+    {"a,b\nx\xC3\xA9\xFFy,2\n\xC3\xA9,3\n",
+     "row 2, column 1 (\"a\"): \"xé?y\" is not UTF-8 text",
+     {0}},
 };
 
 START_TEST(bad_files_are_refused_with_row_and_column) {

@@ -125,13 +125,13 @@ END_TEST
 
 START_TEST(unknown_content_is_refused) {
   static const char message[] =
-      "the content is not known: CSV (as UTF-8), JSON, NPY, NPZ, IDX, safetensors and a ZIP or "
+      "the content is not known: CSV, JSON, NPY, NPZ, IDX, safetensors and a ZIP or "
       "TAR of pictures are, each also as gz";
   scratch_refused("\x7f"
                   "ELF\x00",
                   5, NULL, EP_MEDIA_TYPE, message);
   scratch_refused("\0\0\x07\x03", 4, NULL, EP_MEDIA_TYPE, message);
-  scratch_refused("1\0,\0002\0", 6, NULL, EP_MEDIA_TYPE, message);
+  scratch_refused("1\0\0\0002\0", 6, NULL, EP_MEDIA_TYPE, message);
   scratch_refused("", 0, NULL, EP_INVALID, "the content is empty");
 }
 END_TEST

@@ -21,7 +21,7 @@ START_TEST(sixteen_bits_are_stored) {
   ck_assert_int_eq(items_ingest(items, PICTURES_DEFLATED, NULL, &meta, &error), EP_OK);
   ck_assert_str_eq(
       meta.notes.text,
-      "values of 16 bits are stored as they are: from 274 to 65535 in train; 1 picture "
+      "values of 16 bits are stored as they are: from 274 to 65535 in train\n1 picture "
       "of 8 bits is stored times 257, so that white is 65535");
   part_is("train.x", 3, VALUES(274, 326, 65535));
   ep_dataset_meta_deinit(&meta);
