@@ -62,8 +62,12 @@
 #define EP_LIMIT_SHOWN_WORDS_BYTES (1 << 20) /* in a response: there may be 65,536 columns */
 #define EP_LIMIT_SHOWN_ROWS 1000             /* of a dataset, in a response: more are a file */
 #define EP_LIMIT_SHOWN_ROWS_BYTES (1 << 20)  /* about; what is beyond is the next page's */
-#define EP_LIMIT_DISTINCT_BYTES (32 << 20)   /* of values told apart while a table is read */
-#define EP_LIMIT_IDENTIFIER_ROWS 50 /* as many words in as many rows are names, above this */
+#define EP_LIMIT_COLUMN_VALUES \
+  1024 /* of a number, kept in case it is a category: more are few rows each */
+#define EP_LIMIT_TABLE_VALUES \
+  (1 << 17) /* of all its columns: 2 MB of meta.json, read at each check */
+#define EP_LIMIT_DISTINCT_BYTES (32 << 20) /* of values told apart while a table is read */
+#define EP_LIMIT_IDENTIFIER_ROWS 50        /* as many words in as many rows are names, above this */
 #define EP_LIMIT_COLUMNS 65536
 #define EP_LIMIT_CSV_FIELD_BYTES 65536
 #define EP_LIMIT_NPY_HEADER_BYTES 65536

@@ -239,5 +239,6 @@ void ep_inference_request_deinit(ep_inference_request *request) {
   free(request->id);
   free(request->x);
   json_decref(request->named);
+  ep_warnings_deinit(&request->warnings);
   *request = (ep_inference_request){0};
 }

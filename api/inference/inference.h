@@ -23,6 +23,7 @@ typedef struct {
   double *x;            /* [rows, columns], owned; NULL: the inputs were columns by their names */
   struct json_t *named; /* [rows]: objects of cells by their columns, owned; or NULL */
   int64_t rows, columns;
+  ep_warnings warnings;   /* of columns by their names, owned: a parameter of the response */
   ep_threshold threshold; /* of "parameters"; none: the model's own decides, if it has one */
   bool wanted[EP_INFERENCE_OUTPUTS];
   bool binary[EP_INFERENCE_OUTPUTS]; /* as bytes behind the JSON */

@@ -7,6 +7,8 @@
 #include "api/inference/input.h"
 #include "api/json/writer.h"
 
+enum { WARNINGS_BYTES = 4096 }; /* as one text: the first of them */
+
 /* As many numbers as a frame of predictions has, and as many probabilities, 24 bytes each at most;
  * and the class of each row, each byte of which may be six. */
 #define ANSWER_TEXT_LIMIT \
@@ -140,6 +142,21 @@ static void tensor_write_bytes(const tensor *t, ep_inference_response *out) {
       ep_tensor_write(t->type, tensor_value(t, i, j), (unsigned char *)out->body + out->body_bytes);
 }
 
+/* The protocol's parameters are texts, numbers and booleans. */
+static void parameters_write(ep_writer *writer, const ep_output_meaning *meaning,
+                             const ep_warnings *warnings) {
+  char line[WARNINGS_BYTES];
+  bool threshold = meaning && meaning->has_threshold;
+  if (!threshold && warnings->count == 0) return;
+  ep_writer_member_open(writer, "parameters", '{');
+  if (threshold) ep_writer_member_number(writer, "threshold", meaning->threshold);
+  if (warnings->count > 0) {
+    ep_warnings_line(warnings, line, sizeof line);
+    ep_writer_member_string(writer, "warnings", line);
+  }
+  ep_writer_close(writer, '}');
+}
+
 static char *json_format(const response_parts *parts) {
   const ep_inference_request *request = parts->request;
   ep_writer writer;
@@ -150,12 +167,7 @@ static char *json_format(const response_parts *parts) {
   if (request->id) {
     ep_writer_member_raw(&writer, "id", request->id);
   }
-  if (parts->meaning && parts->meaning->has_threshold) {
-    ep_writer_member_open(&writer, "parameters", '{');
-    ep_writer_member_number(&writer, "threshold", parts->meaning->threshold);
-    ep_writer_member_string(&writer, "positive", ep_output_positive(parts->meaning));
-    ep_writer_close(&writer, '}');
-  }
+  parameters_write(&writer, parts->meaning, &request->warnings);
   ep_writer_member_open(&writer, "outputs", '[');
   for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++) {
     if (!request->wanted[i]) continue;

@@ -56,6 +56,16 @@ void ep_field_reader_fail(ep_field_reader *reader, const char *format, ...) {
   if (reader->status == EP_OK) reader->status = EP_INVALID;
 }
 
+void ep_field_reader_warn(ep_field_reader *reader, const char *format, ...) {
+  char detail[EP_MESSAGE_BYTES];
+  if (!reader->warnings) return;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(detail, sizeof detail, format, arguments);
+  va_end(arguments);
+  ep_warnings_add(reader->warnings, reader->pointer, detail);
+}
+
 void ep_field_reader_fail_memory(ep_field_reader *reader) {
   ep_problem_fail_memory(reader->problem);
   reader->status = EP_NO_MEMORY;

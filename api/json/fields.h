@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "api/json/problem.h"
+#include "api/json/warnings.h"
 #include "api/json/writer.h"
 
 typedef struct ep_field ep_field;
@@ -19,8 +20,9 @@ typedef struct {
   ep_status status;               /* EP_OK until the first error */
   char pointer[EP_POINTER_BYTES]; /* of the value being read */
   size_t length;
-  int depth, items; /* of nested lists: for the readers that limit them */
-  bool stored;      /* by this version or an earlier one, which took what requests may not have */
+  int depth, items;      /* of nested lists: for the readers that limit them */
+  ep_warnings *warnings; /* where they are listed; NULL: nowhere */
+  bool stored; /* by this version or an earlier one, which took what requests may not have */
 } ep_field_reader;
 
 typedef enum {
@@ -137,6 +139,9 @@ void ep_field_reader_leave(ep_field_reader *reader, size_t length);
 
 /* Adds an error at the reader's place. */
 void ep_field_reader_fail(ep_field_reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Adds a warning there, if they are listed. */
+void ep_field_reader_warn(ep_field_reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ep_field_reader_fail_memory(ep_field_reader *reader);
 

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/json/writer.h"
-
 /* The longest response: every text at its longest, every byte escaped to six. */
 enum { PROBLEM_TEXT_LIMIT = 1 << 20 };
 
@@ -50,6 +48,15 @@ ep_status ep_problem_from_error(ep_problem *problem, const ep_error *error) {
                         error->message[0] ? error->message : ep_status_text(error->status));
 }
 
+void ep_problem_errors_write(ep_writer *writer, const ep_problem_error *error, int count) {
+  for (int i = 0; i < count; i++) {
+    ep_writer_open(writer, '{');
+    ep_writer_member_string(writer, "pointer", error[i].pointer);
+    ep_writer_member_string(writer, "detail", error[i].detail);
+    ep_writer_close(writer, '}');
+  }
+}
+
 char *ep_problem_format(const ep_problem *problem, const char *instance) {
   ep_writer writer;
   char type[64];
@@ -65,12 +72,7 @@ char *ep_problem_format(const ep_problem *problem, const char *instance) {
     ep_writer_member_string(&writer, "instance", instance);
   }
   ep_writer_member_open(&writer, "errors", '[');
-  for (int i = 0; i < problem->errors_count; i++) {
-    ep_writer_open(&writer, '{');
-    ep_writer_member_string(&writer, "pointer", problem->errors[i].pointer);
-    ep_writer_member_string(&writer, "detail", problem->errors[i].detail);
-    ep_writer_close(&writer, '}');
-  }
+  ep_problem_errors_write(&writer, problem->errors, problem->errors_count);
   ep_writer_close(&writer, ']');
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);

@@ -3,6 +3,7 @@
 #ifndef EP_API_JSON_PROBLEM_H
 #define EP_API_JSON_PROBLEM_H
 
+#include "api/json/writer.h"
 #include "api/limits.h"
 #include "api/status.h"
 
@@ -37,5 +38,8 @@ ep_status ep_problem_from_error(ep_problem *problem, const ep_error *error);
  * URI,"title":…,"status":422,"detail":…,"instance":…,"errors":[{"pointer":…,"detail":…}]}
  * `instance` may be NULL. The caller owns the text (free). */
 char *ep_problem_format(const ep_problem *problem, const char *instance);
+
+/* {"pointer":…,"detail":…} of each: error: [count]. */
+void ep_problem_errors_write(ep_writer *writer, const ep_problem_error *error, int count);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/json/problem.h"
+#include "api/json/warnings.h"
 #include "api/vocabulary.h"
 #include "api/wire/plot.h"
 
@@ -54,8 +54,10 @@ bool ep_output_is_taken(const ep_output_meaning *meaning, const double *output, 
  * "names" of the response; NULL: it has none. Of a classifier
  * with one class a row also "classes", the class of each row by its name or number,
  * "probabilities", [rows, classes], "threshold" and "positive" where one decides, and "class_names"
- * where there are any. The caller owns the text (free); NULL when memory is short. */
+ * where there are any. Behind them the warnings, if there are any; NULL: none. The caller owns the
+ * text (free); NULL when memory is short. */
 char *ep_predict_format(const char *job, const ep_output_meaning *meaning, char *const *name,
-                        const double *output, int64_t rows, int64_t columns);
+                        const ep_warnings *warnings, const double *output, int64_t rows,
+                        int64_t columns);
 
 #endif

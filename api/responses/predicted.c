@@ -115,7 +115,8 @@ static bool classes_write(ep_writer *writer, const ep_output_meaning *meaning, c
 }
 
 char *ep_predict_format(const char *job, const ep_output_meaning *meaning, char *const *name,
-                        const double *output, int64_t rows, int64_t columns) {
+                        const ep_warnings *warnings, const double *output, int64_t rows,
+                        int64_t columns) {
   ep_writer writer;
   ep_writer_init(&writer, PREDICT_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
@@ -133,6 +134,7 @@ char *ep_predict_format(const char *job, const ep_output_meaning *meaning, char 
     ep_writer_deinit(&writer);
     return NULL;
   }
+  if (warnings) ep_warnings_write(&writer, warnings);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
 }

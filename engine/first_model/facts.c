@@ -33,12 +33,26 @@ static bool is_labels(const ep_data_shape *shape, const ep_part *y) {
   return shape->classes <= (whole ? EP_LIMIT_CLASSES : FEW_CLASSES);
 }
 
+/* Whether the spec says that the target is a number. */
+static bool is_number(const ep_automatic_job *job, const ep_dataset_meta *meta) {
+  const ep_data_spec *data = &job->spec->data;
+  const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  int64_t target;
+  if (ep_target_find(data, table, &target, NULL) != EP_OK) return false;
+  ep_column_title(table, target, name);
+  for (int i = 0; i < data->columns_count; i++)
+    if (strcmp(data->columns[i].name, name) == 0)
+      return data->columns[i].type == EP_COLUMN_AS_NUMBER;
+  return false;
+}
+
 static int64_t classes_find(const ep_automatic_job *job, const ep_dataset_meta *meta,
                             const ep_data_shape *shape, const ep_column *target) {
   int64_t classes = shape->one_hot ? shape->target_columns : shape->classes;
   if (!job->loss) return ep_loss_is_classifier(job->spec->loss) ? classes : 0;
   if (shape->target_words > 0) return shape->target_words;
-  if (target) return is_few_classes(target) ? classes : 0;
+  if (target) return is_few_classes(target) && !is_number(job, meta) ? classes : 0;
   if (meta && meta->classes > 0) return classes;
   return is_labels(shape, meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y] : NULL) ? classes : 0;
 }

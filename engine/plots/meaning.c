@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/columns/column_value.h"
 #include "engine/plots/parts.h"
 #include "kernels/formulas/losses.h"
 
@@ -178,9 +179,8 @@ void ep_plot_cell_write(const ep_plot_model *model, int64_t column, double value
     return;
   }
   const ep_column_encoding *encoding = &model->encoding->column[column];
-  int64_t word = (int64_t)(value - encoding->base);
-  ep_writer_string(writer,
-                   word >= 0 && word < encoding->words.count ? encoding->words.word[word] : NULL);
+  int64_t word = ep_column_word(encoding, value);
+  ep_writer_string(writer, word >= 0 ? encoding->words.word[word] : NULL);
 }
 
 ep_status ep_plot_target_find(const ep_plot_model *model, const char *name, int64_t *out,

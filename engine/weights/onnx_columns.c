@@ -6,27 +6,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/data/columns/column_value.h"
 #include "engine/data/columns/word_hash.h"
 #include "engine/weights/onnx_arithmetic.h"
 #include "engine/weights/onnx_dates.h"
 
 /* Numbers may be a category too: their cells stay numbers. */
 static bool is_text(const ep_column_encoding *column) {
-  return ep_column_is_category(column) && column->type != EP_COLUMN_NUMBER;
+  return ep_column_is_category(column) && !column->value;
 }
 
-/* Words as cells: base + k, NaN for "". A word that is not told apart is another one, or, of an
- * ordinal, a missing one. */
+/* Words as cells: their numbers, NaN for "". A word that is not told apart is another one, or, of
+ * an ordinal, a missing one. An operator compares bytes: words are those of `words` as they are
+ * written there. */
 static ep_onnx_name words_read(ep_onnx_graph *graph, const ep_column_encoding *column) {
   int count = (int)column->words.count;
   const char **keys = calloc((size_t)count + 1, sizeof *keys);
   float *values = calloc((size_t)count + 1, sizeof *values);
   const char *inputs[] = {column->name};
   ep_protobuf node = {.failed = !keys || !values};
-  float other = column->encode == EP_ENCODE_ORDINAL ? NAN : (float)column->base - 1;
+  float other = column->encode == EP_ENCODE_ORDINAL ? NAN : -1;
   for (int k = 0; k < count && !node.failed; k++) {
     keys[k] = column->words.word[k];
-    values[k] = column->trained[k] ? (float)column->base + (float)k : other;
+    values[k] = column->trained[k] ? (float)k : other;
   }
   if (!node.failed) {
     keys[count] = "";
@@ -47,7 +49,8 @@ static ep_onnx_name words_compare(ep_onnx_graph *graph, const ep_column_encoding
                                   ep_onnx_name cell) {
   double *values = calloc((size_t)column->words.count + 1, sizeof *values);
   for (int64_t k = 0; values && k < column->words.count; k++)
-    values[k] = column->trained[k] ? column->base + (double)k : NAN; /* which equals nothing */
+    values[k] =
+        column->trained[k] ? ep_column_word_cell(column, k) : NAN; /* which equals nothing */
   if (!values) {
     graph->nodes.failed = true;
     return cell;
@@ -57,7 +60,7 @@ static ep_onnx_name words_compare(ep_onnx_graph *graph, const ep_column_encoding
   return ep_onnx_cast_of(graph, ep_onnx_of_two(graph, "Equal", cell, all), EP_ONNX_DOUBLE);
 }
 
-/* float64 [N, 1]: whether the cell is one of the words. */
+/* float64 [N, 1]: the sum over the words; of words_compare: whether the cell is one of them. */
 static ep_onnx_name words_any(ep_onnx_graph *graph, ep_onnx_name compared) {
   const int64_t axis = 1;
   ep_onnx_name along = ep_onnx_constant(graph, EP_ONNX_INT64, (int64_t[]){1}, 1, &axis);
@@ -86,11 +89,28 @@ static void one_hot_add(ep_onnx_graph *graph, const ep_column_encoding *column, 
   ep_onnx_input_add(features, none.text);
 }
 
+/* float64 [N, 1]: the number of the word whose value the cell is; words.count where it is none. */
+static ep_onnx_name value_number(ep_onnx_graph *graph, const ep_column_encoding *column,
+                                 ep_onnx_name cell) {
+  int64_t count = column->words.count;
+  double *from_none = calloc((size_t)count + 1, sizeof *from_none);
+  ep_onnx_name compared = words_compare(graph, column, cell);
+  for (int64_t k = 0; from_none && k < count; k++) from_none[k] = (double)(k - count);
+  if (!from_none) {
+    graph->nodes.failed = true;
+    return cell;
+  }
+  ep_onnx_name all = ep_onnx_constant(graph, EP_ONNX_DOUBLE, &count, 1, from_none);
+  free(from_none);
+  ep_onnx_name away = words_any(graph, ep_onnx_of_two(graph, "Mul", compared, all));
+  return ep_onnx_with(graph, "Add", away, (double)count);
+}
+
 /* int64 [N, 1]: the number of the word of the cell; words.count where it is none. */
 static ep_onnx_name word_number(ep_onnx_graph *graph, const ep_column_encoding *column,
                                 ep_onnx_name cell) {
   double count = (double)column->words.count;
-  ep_onnx_name number = ep_onnx_with(graph, "Sub", cell, column->base);
+  ep_onnx_name number = column->value ? value_number(graph, column, cell) : cell;
   ep_onnx_name whole = ep_onnx_of_two(graph, "Equal", number, ep_onnx_of(graph, "Floor", number));
   ep_onnx_name below = ep_onnx_with(graph, "Less", number, count);
   ep_onnx_name above = ep_onnx_with(graph, "Greater", number, -1);
@@ -211,7 +231,7 @@ void ep_onnx_columns_add(ep_onnx_graph *graph, const ep_encoding *encoding) {
 }
 
 static const char *cell_meaning(const ep_column_encoding *column) {
-  if (is_text(column)) return "a word; \"\" is a missing cell";
+  if (is_text(column)) return "a word as the training data writes it; \"\" is a missing cell";
   if (column->encode != EP_ENCODE_DATE) return "a number; NaN is a missing cell";
   return column->form == EP_CELL_TIME ? "seconds since midnight; NaN is a missing cell"
                                       : "seconds since 1970-01-01 UTC; NaN is a missing cell";

@@ -70,7 +70,7 @@ static void plan_count(const ep_checkup *rescue, const ep_job_spec *spec, ep_job
   if (problem &&
       (!stored || (ep_path_join(folder, NULL, rescue->data_dir, "datasets", spec->data.sha256,
                                 NULL) == EP_OK &&
-                   ep_dataset_meta_read(folder, &meta, NULL) == EP_OK)) &&
+                   ep_data_meta_find(&spec->data, folder, &stored, &meta, NULL) == EP_OK)) &&
       (stored || spec->data.source != EP_DATA_PATH) &&
       ep_data_shape_find(&spec->data, stored ? &meta : NULL, &shape, problem) == EP_OK &&
       ep_plan_create(spec, &shape, &plan, problem) == EP_OK) {

@@ -122,6 +122,7 @@ static void description_complete(ep_dataset_meta *there, const ep_dataset_meta *
     for (int64_t j = 0; j < old->columns; j++) {
       if (old->column[j].distinct == 0) old->column[j].distinct = new->column[j].distinct;
       if (old->column[j].form == EP_CELL_NUMBER) old->column[j].form = new->column[j].form;
+      if (!old->column[j].value) ep_column_values_copy(&new->column[j], &old->column[j]);
     }
   }
 }

@@ -108,6 +108,7 @@ static ep_status columns_take(ep_exchange *exchange, inference *pending, ep_erro
   request->x = rows.x;
   request->rows = rows.rows;
   request->columns = rows.columns;
+  request->warnings = rows.warnings;
   if (status == EP_OK) return EP_OK;
   if (status == EP_INVALID || status == EP_CONFLICT) status = EP_MALFORMED;
   if (problem.errors_count == 0) return ep_fail(error, status, "%s", problem.detail);

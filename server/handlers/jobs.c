@@ -312,7 +312,7 @@ static ep_status decision_fail(const decision *decided, ep_status status, const 
 typedef struct {
   ep_exchange *exchange; /* retained */
   ep_output_meaning meaning;
-  ep_prediction_rows input; /* its names; x was given on */
+  ep_prediction_rows input; /* its names and warnings; x was given on */
   decision decided;
 } prediction;
 
@@ -333,8 +333,9 @@ static void prediction_done(void *context, const double *output, int64_t rows, i
     decision_fail(&pending->decided, EP_CONFLICT,
                   "a threshold is for two classes, which the job does not have", &exchange->error);
   else
-    exchange->result = ep_predict_format(exchange->request.id, &pending->meaning,
-                                         pending->input.name, output, rows, columns);
+    exchange->result =
+        ep_predict_format(exchange->request.id, &pending->meaning, pending->input.name,
+                          &pending->input.warnings, output, rows, columns);
   prediction_destroy(pending);
   atomic_store(&exchange->called_back, true);
   ep_waiter_wake(&exchange->waiter);
@@ -392,7 +393,8 @@ static ep_status prediction_send(ep_exchange *exchange, int64_t checkpoint, deci
     ep_prediction_rows_deinit(input);
     return ep_fail_memory(error);
   }
-  pending->input = (ep_prediction_rows){.rows = input->rows, .name = input->name};
+  pending->input = *input;
+  pending->input.x = NULL;
   ep_status status = ep_jobs_meaning_find(jobs, id, checkpoint, &pending->meaning, error);
   pending->decided = decided;
   ep_output_threshold_set(&pending->meaning, decided.threshold, "");

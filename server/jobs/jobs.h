@@ -179,6 +179,7 @@ typedef struct {
   bool forecast;   /* of them some are made from others */
   char **name;     /* [rows], owned, and each; NULL: they have no names */
   ep_threshold threshold; /* what the body says of it beside the rows */
+  ep_warnings warnings;   /* of what was read otherwise than may be thought */
 } ep_prediction_rows;
 
 void ep_prediction_rows_deinit(ep_prediction_rows *rows); /* a zeroed one is allowed */

@@ -10,7 +10,8 @@
 #include "tests/fuzz/fuzz.h"
 
 static const char known[] =
-    "[{\"name\":\"a\",\"type\":\"number\",\"encode\":\"number\",\"scaling\":\"log1p\",\"fill\":1,"
+    "[{\"name\":\"a\",\"type\":\"number\",\"encode\":\"number\",\"missing_words\":[\"n.a.\",\"05\"]"
+    ",\"scaling\":\"log1p\",\"fill\":1,"
     "\"shift\":0,\"scale\":2,\"indicator\":true},{\"name\":\"b\",\"type\":\"category\",\"encode\":"
     "\"one_hot\",\"words\":[\"x\",\"y\"],\"base\":0,\"untrained\":[1],\"scaling\":\"standard\","
     "\"fill\":null,\"shift\":0,\"scale\":1,\"indicator\":false},{\"name\":\"d\",\"type\":"
@@ -18,8 +19,12 @@ static const char known[] =
     "\"embedding\",\"words\":[\"x\",\"y\"],\"base\":0,\"untrained\":[1],\"scaling\":\"standard\","
     "\"fill\":null,\"shift\":0,\"scale\":1,\"indicator\":true},{\"name\":\"e\",\"type\":"
     "\"category\",\"encode\":"
-    "\"hash\",\"buckets\":3,\"words\":[\"x\"],\"base\":0,\"untrained\":[],\"scaling\":\"standard\","
-    "\"fill\":null,\"shift\":0,\"scale\":1,\"indicator\":false},{\"name\":\"c\",\"type\":\"date\","
+    "\"hash\",\"buckets\":3,\"words\":[\"True\",\"no\"],\"boolean\":true,\"untrained\":[],"
+    "\"scaling\":\"standard\","
+    "\"fill\":null,\"shift\":0,\"scale\":1,\"indicator\":false},{\"name\":\"f\",\"type\":"
+    "\"number\",\"encode\":\"one_hot\",\"words\":[\"-1.5\",\"501\"],\"untrained\":[],\"scaling\":"
+    "\"standard\",\"fill\":null,\"shift\":0,\"scale\":1,\"indicator\":false},{\"name\":\"c\","
+    "\"type\":\"date\","
     "\"encode\":\"date\",\"parts\":[\"year\",\"hour\"],\"scaling\":\"standard\",\"fill\":0,"
     "\"shift\":1970,\"scale\":1,\"indicator\":false}]";
 
@@ -58,7 +63,7 @@ static void row_read(const uint8_t *bytes, size_t count) {
   ep_encoding encoding;
   ep_problem problem = {0};
   json_t *object;
-  double out[16];
+  double out[32];
   if (ep_json_load((const char *)bytes, count, 1 << 20, &object, NULL) != EP_OK) return;
   FUZZ_HOLDS(ep_encoding_parse(known, NULL, "y", &encoding, NULL) == EP_OK);
   ep_status status = ep_encoding_row_read(&encoding, object, "/x/0", out, &problem);

@@ -61,8 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count) {
   }
   if (bytes <= EP_WORD_KEY_BYTES) {
     int meaning = ep_boolean_meaning(trimmed, bytes);
-    FUZZ_HOLDS(keys[EP_WORD_TEXT].bytes == bytes &&
-               memcmp(keys[EP_WORD_TEXT].text, trimmed, bytes) == 0);
+    FUZZ_HOLDS(keys[EP_WORD_CODE].bytes == bytes &&
+               memcmp(keys[EP_WORD_CODE].text, trimmed, bytes) == 0);
     FUZZ_HOLDS(meaning < 0 || strcmp(keys[EP_WORD_BOOLEAN].text, meaning ? "true" : "false") == 0);
     number_check(trimmed, bytes, &keys[EP_WORD_VALUE]);
   }

@@ -131,7 +131,7 @@ ROOMS = {
                             "jansson"),
     "server/jobs/views": (JOBS + " server/slurm api/responses api/spec api/webhooks engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
-    "server/jobs/lifecycle": (JOBS + " server/jobs/views server/slurm server/slurm/control api/responses api/spec api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/first_model server/datasets "
+    "server/jobs/lifecycle": (JOBS + " server/jobs/views server/slurm server/slurm/control api/responses api/spec api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/data/sources engine/first_model server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),

@@ -92,6 +92,21 @@ static void csv_print(const json_t *rows) {
   }
 }
 
+/* What the server read otherwise than may be thought, for people and not for what reads the output.
+ */
+static void warnings_print(const json_t *root) {
+  char pointer[LINE_BYTES], detail[LINE_BYTES];
+  const json_t *entry, *left_out = json_object_get(root, "warnings_left_out");
+  size_t index;
+  json_array_foreach(json_object_get(root, "warnings"), index, entry) {
+    ep_json_line(json_object_get(entry, "pointer"), pointer, sizeof pointer);
+    ep_json_line(json_object_get(entry, "detail"), detail, sizeof detail);
+    fprintf(stderr, "warning: %s: %s\n", pointer, detail);
+  }
+  if (left_out)
+    fprintf(stderr, "warning: and %lld more\n", (long long)json_integer_value(left_out));
+}
+
 /* POSTs rows and takes the response; *root as ep_client_send gives it. */
 static ep_status body_send(ep_client *client, const char *path, const char *type, const char *body,
                            size_t bytes, json_t **root, ep_error *error) {
@@ -243,6 +258,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   if (status == EP_OK && root && csv) csv_print(ep_json_at(root, "predictions"));
   if (status == EP_OK && root && !csv)
     table_print(&client->terminal, root, ep_arguments_has(arguments, "steps"));
+  if (status == EP_OK && root) warnings_print(root);
   json_decref(root);
   return status;
 }

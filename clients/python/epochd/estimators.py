@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from .arrays import number_of, numpy
 from .client import Client
-from .job import PREDICT_BYTES, PREDICT_ROWS, Job
+from .job import PREDICT_BYTES, PREDICT_ROWS, Job, warned
 
 TARGET = "epochd target"
 
@@ -49,7 +49,7 @@ class _Estimator:
             raise ValueError("this estimator is not fitted yet: call fit")
         rows = [{column: _cell(row[column]) for column in self._columns} for row in _rows(X)]
         piece = max(1, min(PREDICT_ROWS, PREDICT_BYTES // (2 * len(json.dumps(rows[0])) + 64))) if rows else 1
-        return [self._client._json("POST", f"{self.job_._path}/predict", {"rows": rows[first:first + piece]}, retry=True)
+        return [warned(self._client._json("POST", f"{self.job_._path}/predict", {"rows": rows[first:first + piece]}, retry=True))
                 for first in range(0, len(rows), piece)]
 
 

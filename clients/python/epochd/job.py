@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from typing import Any, Dict, List, Optional, Union
 from urllib.parse import quote, urlencode
 
@@ -14,6 +15,16 @@ from .submission import Submission
 PREDICT_ROWS = 100_000  # the daemon's limit of one request
 PREDICT_BYTES = 4 << 20  # well below the daemon's limit
 Checkpoint = Union[int, str, None]  # a step, or "latest"
+
+
+def warned(answer: Dict[str, Any]) -> Dict[str, Any]:
+    """The answer; what it warns of, such as words that the model does not know, goes to Python's warnings."""
+    lines = [f"{each['pointer']}: {each['detail']}" for each in answer.get("warnings", [])]
+    if lines and "warnings_left_out" in answer:
+        lines.append(f"and {answer['warnings_left_out']} more")
+    if lines:
+        warnings.warn("\n".join(lines), stacklevel=3)
+    return answer
 
 
 class Layers(Dict[str, Any]):
@@ -94,7 +105,7 @@ class Job(Submission):
         query = "" if checkpoint is None else "?" + urlencode({"checkpoint": checkpoint})
         rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
         body = {"rows": rows} if rows and isinstance(rows[0], dict) else {"x": rows}
-        return self._client._json("POST", f"{self._path}/predict{query}", {**body, "threshold": threshold}, retry=True)
+        return warned(self._client._json("POST", f"{self._path}/predict{query}", {**body, "threshold": threshold}, retry=True))
 
     def predict(self, x: Any, checkpoint: Checkpoint = None, steps: Optional[int] = None, future: Any = None) -> Any:
         """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a
@@ -108,7 +119,7 @@ class Job(Submission):
             from .estimators import _cell, _rows  # which need this module
             body = {"rows": x, **({} if future is None else {"future": future})}
             body = {key: [{name: _cell(cell) for name, cell in row.items()} for row in _rows(rows)] for key, rows in body.items()}
-            answer = self._client._json("POST", path, {**body, "steps": int(steps)}, retry=True)["predictions"]
+            answer = warned(self._client._json("POST", path, {**body, "steps": int(steps)}, retry=True))["predictions"]
             outputs = [[number_of(value) for value in row] for row in answer]
             return numpy.array(outputs) if numpy is not None else outputs
         rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]

@@ -90,7 +90,7 @@ static bool number_key(const char *text, size_t bytes, char key[EP_WORD_KEY_BYTE
 /* text: in NFC, not longer than a key. */
 static void key_write(ep_word_compare compare, const char *text, size_t bytes,
                       char key[EP_WORD_KEY_BYTES], size_t *key_bytes) {
-  if (compare == EP_WORD_TEXT || !number_key(text, bytes, key, key_bytes)) {
+  if (compare == EP_WORD_CODE || !number_key(text, bytes, key, key_bytes)) {
     memcpy(key, text, bytes);
     *key_bytes = bytes;
   }

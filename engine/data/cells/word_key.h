@@ -11,7 +11,7 @@
 /* What makes two words of a column equal. */
 typedef enum {
   EP_WORD_VALUE,  /* numbers by value: 5, 05, 5.0 and 5e0; all others as texts */
-  EP_WORD_TEXT,   /* texts alone, as those of codes: 02134 is not 2134 */
+  EP_WORD_CODE,   /* texts alone, as those of codes: 02134 is not 2134 */
   EP_WORD_BOOLEAN /* true and false in any spelling, 1 and 0 too; all others by value */
 } ep_word_compare;
 

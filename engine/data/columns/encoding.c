@@ -5,15 +5,53 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/cells/unicode.h"
 #include "engine/data/columns/calendar.h"
 #include "engine/data/columns/column_value.h"
 #include "engine/data/columns/word_hash.h"
 #include "engine/data/columns/word_list.h"
 
 int64_t ep_column_word(const ep_column_encoding *column, double cell) {
-  double number = cell - column->base;
-  bool known = number >= 0 && number < (double)column->words.count && number == floor(number);
-  return known ? (int64_t)number : -1;
+  int64_t count = column->words.count, first = 0, end = count; /* of the values: where it may be */
+  if (!column->value) {
+    bool known = cell >= 0 && cell < (double)count && cell == floor(cell);
+    return known ? (int64_t)cell : -1;
+  }
+  while (first < end) {
+    int64_t middle = (first + end) / 2;
+    if (column->value[middle] < cell)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first < count && column->value[first] == cell ? first : -1;
+}
+
+double ep_column_word_cell(const ep_column_encoding *column, int64_t word) {
+  if (!column->value) return (double)word;
+  if (word < 0) return column->words.count > 0 ? nextafter(column->value[0], -INFINITY) : -1;
+  return column->value[word];
+}
+
+static bool values_find(const ep_words *words, double *value) {
+  for (int64_t k = 0; k < words->count; k++) {
+    size_t bytes = strlen(words->word[k]);
+    if (!ep_cell_read(EP_CELL_NUMBER, words->word[k], bytes, &value[k]) || !isfinite(value[k]) ||
+        (k > 0 && value[k] < value[k - 1]))
+      return false;
+  }
+  return true;
+}
+
+ep_status ep_column_words_index(ep_column_encoding *column, ep_error *error) {
+  if (ep_column_is_category(column) && column->type == EP_COLUMN_NUMBER) {
+    column->value = calloc((size_t)column->words.count + 1, sizeof *column->value);
+    if (!column->value) return ep_fail_memory(error);
+    if (!values_find(&column->words, column->value))
+      return ep_fail(error, EP_DATA, "the words of \"%.100s\" are not ascending numbers",
+                     column->name);
+  }
+  return ep_word_index_init(column->compare, &column->words, &column->index, error);
 }
 
 double ep_column_value(const ep_column_encoding *column, double cell) {
@@ -65,12 +103,29 @@ void ep_encoding_place(ep_encoding *encoding) {
   columns_place(encoding, true);
 }
 
-/* By their names, and of one name in the order of the table. */
+const char *ep_column_composed_name(const ep_column_encoding *column) {
+  return column->composed ? column->composed : column->name;
+}
+
+/* By their composed names, then by their own, and of one name in the order of the table. */
 static int columns_compare(const void *a, const void *b) {
   const ep_column_encoding *left = *(ep_column_encoding *const *)a;
   const ep_column_encoding *right = *(ep_column_encoding *const *)b;
-  int order = strcmp(left->name, right->name);
+  int order = strcmp(ep_column_composed_name(left), ep_column_composed_name(right));
+  if (order == 0) order = strcmp(left->name, right->name);
   return order ? order : (left > right) - (left < right);
+}
+
+static bool name_compose(ep_column_encoding *column) {
+  const char *text = column->name;
+  if (column->composed) return true;
+  size_t bytes = strlen(text);
+  char *owned;
+  if (!ep_text_nfc(&text, &bytes, &owned)) return false;
+  if (owned || bytes < strlen(column->name)) column->composed = strndup(text, bytes);
+  bool ok = column->composed || !(owned || bytes < strlen(column->name));
+  free(owned);
+  return ok;
 }
 
 ep_status ep_encoding_names_order(ep_encoding *encoding) {
@@ -78,17 +133,20 @@ ep_status ep_encoding_names_order(ep_encoding *encoding) {
   ep_column_encoding **sorted = malloc(count * sizeof *sorted + 1);
   free(encoding->by_name);
   encoding->by_name = malloc(count * sizeof *encoding->by_name + 1);
-  if (sorted && encoding->by_name) {
-    for (size_t i = 0; i < count; i++) sorted[i] = &encoding->column[i];
+  bool ok = sorted && encoding->by_name;
+  for (size_t i = 0; i < count && ok; i++) {
+    sorted[i] = &encoding->column[i];
+    ok = name_compose(sorted[i]);
+  }
+  if (ok) {
     qsort(sorted, count, sizeof *sorted, columns_compare);
     for (size_t i = 0; i < count; i++) {
       sorted[i]->again = i > 0 && strcmp(sorted[i]->name, sorted[i - 1]->name) == 0;
       encoding->by_name[i] = sorted[i] - encoding->column;
     }
   }
-  ep_status status = sorted && encoding->by_name ? EP_OK : EP_NO_MEMORY;
   free(sorted);
-  return status;
+  return ok ? EP_OK : EP_NO_MEMORY;
 }
 
 static double scaled(const ep_column_encoding *column, double value) {
@@ -205,9 +263,14 @@ ep_status ep_encoding_repeated_name(const ep_encoding *encoding, const char **ou
 
 void ep_encoding_deinit(ep_encoding *encoding) {
   for (int64_t i = 0; encoding->column && i < encoding->columns; i++) {
-    ep_words_deinit(&encoding->column[i].words);
-    free(encoding->column[i].trained);
+    ep_column_encoding *column = &encoding->column[i];
+    ep_word_index_deinit(&column->index);
+    ep_words_deinit(&column->words);
+    free(column->value);
+    free(column->trained);
+    free(column->composed);
   }
+  free(encoding->notes);
   free(encoding->by_name);
   free(encoding->column);
   ep_words_deinit(&encoding->classes);

@@ -8,7 +8,7 @@
 #define EP_ENGINE_DATA_COLUMNS_ENCODING_H
 
 #include "api/spec/job_spec.h"
-#include "engine/data/datasets/dataset.h"
+#include "engine/data/columns/word_index.h"
 
 /* How the cells of one column become features. */
 typedef enum {
@@ -38,11 +38,12 @@ enum {
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* its index in the table where that has no name for it */
-  bool again;                         /* a column before it has the same name */
-  ep_column_type type;                /* of the cells, */
-  ep_cell_kind form;                  /* and how a number or a date is written, */
-  char unit[EP_UNIT_BYTES];           /* a number with a sign of currency or per cent, or "" */
-  bool left_out;                      /* the spec leaves it out; of a plan alone */
+  char *composed;      /* owned: the name in NFC, without white space around it; NULL: it is so */
+  bool again;          /* a column before it has the same name */
+  ep_column_type type; /* of the cells, */
+  ep_cell_kind form;   /* and how a number or a date is written, */
+  char unit[EP_UNIT_BYTES]; /* a number with a sign of currency or per cent, or "" */
+  bool left_out;            /* the spec leaves it out; of a plan alone */
   ep_encode encode;
   int64_t first, features; /* of the encoded row: features first … first + features - 1 */
   bool indicator;          /* the last of them is 1 where the cell is missing, but for embeddings */
@@ -51,12 +52,15 @@ typedef struct {
   bool has_value;          /* unless it is given */
   bool required;           /* rows without the cell are left out, and refused in prediction */
   int date_parts;          /* EP_DATE_…, of a date */
-  /* Of categories: words that are told apart, owned, without their `rows`. The cell of word k is
-   * base + k. A word without training rows counts as one that is not known: as another word, or, of
-   * an ordinal, as a missing one. */
-  ep_words words;
-  double base;
-  bool *trained; /* [words.count], owned: it has training rows, min_count at least */
+  /* Of categories: words that are told apart, owned, without their `rows`. The cell of word k is k,
+   * or, where the cells are numbers, value[k]. A word without training rows counts as one that is
+   * not known: as another word, or, of an ordinal, as a missing one. */
+  ep_words words; /* of a number or a date whose training cells were words: those that were taken as
+                     missing */
+  double *value;  /* [words.count], owned: ascending, as is the order of the words then; or NULL */
+  ep_word_compare compare;
+  ep_word_index index; /* of the words */
+  bool *trained;       /* [words.count], owned: it has training rows, min_count at least */
   int64_t min_count;
   int64_t buckets;      /* of a hash */
   int64_t row;          /* of an embedding: that of word 0 in the table */
@@ -76,8 +80,8 @@ typedef struct {
 
 typedef struct {
   ep_column_encoding *column; /* [columns], owned: a raw row's */
-  int64_t *by_name; /* [columns], owned: the columns in the order of their names, and of one name in
-                       their own */
+  int64_t *by_name; /* [columns], owned: the columns in the order of their composed names, then of
+                       their names, and of one name in their own */
   int64_t columns, features;
   int64_t embedded_columns, embedded_rows; /* columns that are embedded: the last features, in the
                                               order of the columns; rows of their table */
@@ -85,6 +89,7 @@ typedef struct {
   char target[EP_LIMIT_NAME_BYTES + 1]; /* the column that is predicted, by its name or index */
   ep_dialect dialect; /* how the table was written; nothing is set where it was no text, or is older
                          than dialects: `form` of a column has the marks of its numbers then */
+  char *notes;        /* owned: lines on words that became numbers, or NULL; they do not travel */
   ep_words classes;   /* of a target that is a category: class k is word k; owned, without `rows` */
 } ep_encoding;
 
@@ -116,6 +121,11 @@ int64_t ep_column_features(const ep_column_encoding *column);
 void ep_encoding_place(ep_encoding *encoding);
 /* Fills `by_name`, and finds the columns whose name is there `again`. EP_NO_MEMORY. */
 ep_status ep_encoding_names_order(ep_encoding *encoding);
+/* The name that names of requests are compared with once they are in NFC. A loan. */
+const char *ep_column_composed_name(const ep_column_encoding *column);
+/* Fills the index of a column's words, and `value` where its cells are numbers. EP_NO_MEMORY;
+ * EP_DATA: these words are not numbers in ascending order. */
+ep_status ep_column_words_index(ep_column_encoding *column, ep_error *error);
 /* Whether its cells are words. */
 bool ep_column_is_category(const ep_column_encoding *column);
 
@@ -127,7 +137,7 @@ ep_status ep_encoding_fit(ep_encoding *encoding, int64_t column, double *cells, 
                           ep_error *error);
 
 /* cells: [columns], a raw row; out: [features], written. A cell of a category that is no word of it
- * (-1, say) is another word. */
+ * (column_value.h) is another word. */
 void ep_encoding_apply(const ep_encoding *encoding, const double *cells, double *out);
 
 #endif

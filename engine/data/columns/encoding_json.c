@@ -36,7 +36,8 @@ static void words_write(ep_writer *writer, const ep_words *words) {
 static void category_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_key(writer, "words");
   words_write(writer, &column->words);
-  ep_writer_member_number(writer, "base", column->base);
+  if (column->compare == EP_WORD_CODE) ep_writer_member_boolean(writer, "codes", true);
+  if (column->compare == EP_WORD_BOOLEAN) ep_writer_member_boolean(writer, "boolean", true);
   if (column->encode == EP_ENCODE_HASH)
     ep_writer_member_integer(writer, "buckets", column->buckets);
   if (column->unknown_fails)
@@ -64,6 +65,10 @@ static void column_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_member_string(writer, "encode", encode_names[column->encode]);
   if (ep_column_is_category(column)) category_write(writer, column);
   if (column->encode == EP_ENCODE_DATE) date_write(writer, column);
+  if (!ep_column_is_category(column) && column->words.count > 0) {
+    ep_writer_key(writer, "missing_words");
+    words_write(writer, &column->words);
+  }
   if (column->encode != EP_ENCODE_NONE) {
     ep_writer_member_string(writer, "scaling", ep_column_scale_name((int)column->scaling));
     ep_writer_member_number_or_null(writer, "fill", column->fill);
@@ -107,12 +112,23 @@ static reading words_read(const json_t *array, size_t most, ep_words *out) {
   return READ;
 }
 
+static reading words_index(ep_column_encoding *column) {
+  switch (ep_column_words_index(column, NULL)) {
+  case EP_OK: return READ;
+  case EP_DATA: return IMPOSSIBLE;
+  default: return NO_MEMORY;
+  }
+}
+
 static reading category_read(const json_t *object, ep_column_encoding *out) {
   size_t most = out->encode == EP_ENCODE_ONE_HOT ? EP_LIMIT_ONE_HOT : EP_LIMIT_CATEGORIES;
   const json_t *untrained = json_object_get(object, "untrained");
   reading read = words_read(json_object_get(object, "words"), most, &out->words);
   if (read != READ) return read;
-  if (!ep_json_get_number(object, "base", &out->base) || !isfinite(out->base)) return IMPOSSIBLE;
+  if (json_is_true(json_object_get(object, "codes"))) out->compare = EP_WORD_CODE;
+  if (json_is_true(json_object_get(object, "boolean"))) out->compare = EP_WORD_BOOLEAN;
+  read = words_index(out);
+  if (read != READ) return read;
   if (out->encode == EP_ENCODE_HASH &&
       (!ep_json_integer(json_object_get(object, "buckets"), &out->buckets) || out->buckets < 1 ||
        out->buckets > EP_LIMIT_HASH_BUCKETS))
@@ -180,7 +196,10 @@ static reading column_read(const json_t *object, ep_column_encoding *out) {
   if (out->encode == EP_ENCODE_NONE) return READ;
   if (!figures_read(object, out)) return IMPOSSIBLE;
   if (ep_column_is_category(out)) return category_read(object, out);
-  return out->encode == EP_ENCODE_DATE ? date_read(object, out) : READ;
+  const json_t *missing = json_object_get(object, "missing_words");
+  reading read = missing ? words_read(missing, EP_LIMIT_CATEGORIES, &out->words) : READ;
+  if (missing && read == READ) read = words_index(out);
+  return read == READ && out->encode == EP_ENCODE_DATE ? date_read(object, out) : read;
 }
 
 static reading columns_read(const json_t *array, ep_encoding *out) {

@@ -9,30 +9,77 @@
 #include "api/json/json.h"
 #include "api/json/nearest.h"
 #include "api/json/number.h"
+#include "engine/data/cells/unicode.h"
 #include "engine/data/cells/unit.h"
-#include "engine/data/columns/word_list.h"
+#include "engine/data/columns/column_value.h"
+#include "engine/files/excerpt.h"
 
 enum { NAMES_COMPARED = 256 }; /* for the nearest one */
 
-int64_t ep_encoding_name_find(const ep_encoding *encoding, const char *name) {
-  int64_t first = 0, end = encoding->columns; /* of by_name: where it may be */
+/* Where by_name has the first column that is not before these names; after: that is behind them.
+ * name: NULL: whatever it is. */
+static int64_t bound_find(const ep_encoding *encoding, const char *composed, const char *name,
+                          bool after) {
+  int64_t first = 0, end = encoding->columns;
   while (first < end) {
     int64_t middle = (first + end) / 2;
-    if (strcmp(encoding->column[encoding->by_name[middle]].name, name) < 0)
+    const ep_column_encoding *column = &encoding->column[encoding->by_name[middle]];
+    int order = strcmp(ep_column_composed_name(column), composed);
+    if (order == 0 && name) order = strcmp(column->name, name);
+    if (order < 0 || (after && order == 0))
       first = middle + 1;
     else
       end = middle;
   }
-  return ep_encoding_name_is(encoding, first, name) ? first : -1;
+  return first;
 }
 
-bool ep_encoding_name_is(const ep_encoding *encoding, int64_t at, const char *name) {
-  return at < encoding->columns && strcmp(encoding->column[encoding->by_name[at]].name, name) == 0;
+enum { COMPOSED_BYTES = 3 * EP_LIMIT_NAME_BYTES + 1 }; /* NFC takes at most three times the bytes */
+
+/* EP_TOO_LARGE: longer than any column's; EP_NO_MEMORY. */
+static ep_status name_compose(const char *name, char out[COMPOSED_BYTES]) {
+  size_t bytes = strlen(name);
+  char *owned;
+  ep_status status = ep_text_nfc(&name, &bytes, &owned) ? EP_OK : EP_NO_MEMORY;
+  if (status == EP_OK && bytes >= COMPOSED_BYTES) status = EP_TOO_LARGE;
+  if (status == EP_OK) memcpy(out, name, bytes);
+  if (status == EP_OK) out[bytes] = 0;
+  free(owned);
+  return status;
+}
+
+ep_status ep_encoding_name_find(const ep_encoding *encoding, const char *name, int64_t *at) {
+  char composed[COMPOSED_BYTES];
+  *at = -1;
+  ep_status status = name_compose(name, composed);
+  if (status != EP_OK) return status == EP_TOO_LARGE ? EP_OK : status;
+  int64_t exact = bound_find(encoding, composed, name, false);
+  int64_t first = bound_find(encoding, composed, NULL, false);
+  int64_t end = bound_find(encoding, composed, NULL, true);
+  if (exact < end && strcmp(encoding->column[encoding->by_name[exact]].name, name) == 0)
+    *at = exact;
+  else if (first < end && ep_encoding_name_is(encoding, end - 1, first))
+    *at = first;
+  return EP_OK;
+}
+
+bool ep_encoding_name_is(const ep_encoding *encoding, int64_t at, int64_t first) {
+  return at < encoding->columns && strcmp(encoding->column[encoding->by_name[at]].name,
+                                          encoding->column[encoding->by_name[first]].name) == 0;
+}
+
+ep_status ep_encoding_is_target(const ep_encoding *encoding, const char *name, bool *out) {
+  char composed[COMPOSED_BYTES], target[COMPOSED_BYTES];
+  ep_status status = name_compose(name, composed);
+  if (status == EP_OK) status = name_compose(encoding->target, target);
+  *out = status == EP_OK && strcmp(composed, target) == 0;
+  return status == EP_TOO_LARGE ? EP_OK : status;
 }
 
 int64_t ep_encoding_column_find(const ep_encoding *encoding, const char *name) {
-  int64_t at = ep_encoding_name_find(encoding, name);
-  return at < 0 ? -1 : encoding->by_name[at];
+  int64_t at;
+  bool found = ep_encoding_name_find(encoding, name, &at) == EP_OK && at >= 0;
+  return found ? encoding->by_name[at] : -1;
 }
 
 void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *encoding,
@@ -51,16 +98,53 @@ void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *enco
   ep_field_reader_leave(reader, place);
 }
 
-static void unknown_find(ep_field_reader *reader, const ep_encoding *encoding,
-                         const json_t *object) {
-  const char *key;
-  json_t *value;
-  json_object_foreach((json_t *)object, key, value) {
-    (void)value;
-    if (strcmp(key, encoding->target) != 0 && ep_encoding_column_find(encoding, key) < 0)
-      ep_encoding_unknown_refuse(reader, encoding, key);
-    if (reader->problem->errors_count >= EP_LIMIT_PROBLEM_ERRORS) return;
+/* What a name of an object means: a column or the target. *own: its name, a loan; NULL: neither.
+ * next: the column that may well be meant, as objects have their members in order. */
+static ep_status member_find(const ep_encoding *encoding, const char *name, int64_t *next,
+                             const char **own) {
+  bool target;
+  int64_t at;
+  *own = *next < encoding->columns ? encoding->column[*next].name : NULL;
+  if (*own && strcmp(*own, name) == 0) {
+    ++*next;
+    return EP_OK;
   }
+  ep_status status = ep_encoding_name_find(encoding, name, &at);
+  *own = at < 0 ? NULL : encoding->column[encoding->by_name[at]].name;
+  if (*own) *next = encoding->by_name[at] + 1;
+  if (status != EP_OK || *own) return status;
+  status = ep_encoding_is_target(encoding, name, &target);
+  if (status == EP_OK && target) *own = encoding->target;
+  return status;
+}
+
+/* The object with the columns' own names: a new reference. Names that mean nothing stay and are
+ * faults, and so do those whose column is there by its own name, too. */
+static json_t *members_rename(ep_field_reader *reader, const ep_encoding *encoding,
+                              const json_t *object) {
+  json_t *renamed = json_incref((json_t *)object), *value;
+  const char *key, *own;
+  int64_t next = 0;
+  ep_status status = EP_OK;
+  json_object_foreach((json_t *)object, key, value) {
+    status = member_find(encoding, key, &next, &own);
+    if (status != EP_OK) break;
+    if (!own || (strcmp(own, key) != 0 && json_object_get(renamed, own))) {
+      ep_encoding_unknown_refuse(reader, encoding, key);
+    } else if (strcmp(own, key) != 0) {
+      if (renamed == object) {
+        json_decref(renamed);
+        renamed = json_copy((json_t *)object);
+      }
+      if (!renamed || json_object_set(renamed, own, value) != 0) {
+        status = EP_NO_MEMORY;
+        break;
+      }
+    }
+    if (reader->problem->errors_count >= EP_LIMIT_PROBLEM_ERRORS) break;
+  }
+  if (status != EP_OK) ep_field_reader_fail_memory(reader);
+  return renamed;
 }
 
 /* Two features of one name, of which an object has one value: it is not given to both. */
@@ -86,18 +170,14 @@ static bool is_needed(const ep_column_encoding *column) {
   return column->required || (column->encode == EP_ENCODE_NUMBER && isnan(column->fill));
 }
 
-/* A word, by its text. False where it is not known, and has to be. */
-static bool word_find(const ep_column_encoding *column, const char *text, size_t bytes,
-                      double *cell) {
-  char word[EP_LIMIT_WORD_BYTES + 1];
-  int64_t found = -1;
-  if (bytes < sizeof word) {
-    memcpy(word, text, bytes);
-    word[bytes] = 0;
-    found = ep_word_list_find(&column->words, word);
-  }
-  *cell = found < 0 ? column->base - 1 : column->base + (double)found;
-  return found >= 0 || !column->unknown_fails;
+/* A word, by its text. */
+static ep_cell_outcome word_find(const ep_column_encoding *column, const char *text, size_t bytes,
+                                 double *cell) {
+  int64_t word;
+  if (ep_word_index_find(&column->index, text, bytes, &word) != EP_OK) return EP_CELL_NO_MEMORY;
+  *cell = ep_column_word_cell(column, word);
+  if (word < 0 && column->unknown_fails) return EP_CELL_REFUSED;
+  return word < 0 || !column->trained[word] ? EP_CELL_OTHER_WORD : EP_CELL_TAKEN;
 }
 
 /* By the dialect's marks, or, of a model that is older than dialects, by the form of its column;
@@ -124,44 +204,80 @@ static bool date_read(const ep_column_encoding *column, const ep_dialect *dialec
          ep_cell_read(EP_CELL_TIME, text, bytes, value);
 }
 
-/* A word of the column may be one that stands for a missing cell elsewhere. */
-bool ep_encoding_text_read(const ep_column_encoding *column, const ep_dialect *dialect,
-                           const char *text, size_t bytes, double *cell) {
-  text = ep_cell_trim(text, &bytes);
-  bool category = ep_column_is_category(column);
-  double word = NAN, value;
-  bool known = category && bytes > 0 && word_find(column, text, bytes, &word);
-  if (known && word >= column->base) {
-    *cell = word;
-    return true;
-  }
-  if (ep_dialect_is_missing(dialect, text, bytes)) return !is_needed(column); /* it stays NaN */
-  if (category) *cell = word;
-  if (category) return known;
-  bool read = column->type == EP_COLUMN_DATE ? date_read(column, dialect, text, bytes, &value)
-                                             : number_read(column, dialect, text, bytes, &value);
-  if (read && isfinite(value)) *cell = value;
-  return read && isfinite(value);
+static bool value_read(const ep_column_encoding *column, const ep_dialect *dialect,
+                       const char *text, size_t bytes, double *value) {
+  bool read = column->type == EP_COLUMN_DATE ? date_read(column, dialect, text, bytes, value)
+                                             : number_read(column, dialect, text, bytes, value);
+  return read && isfinite(*value);
 }
 
-/* Words may be numbers and booleans: their text is what tables write. */
-static bool cell_read(const ep_encoding *encoding, const ep_column_encoding *column,
-                      const json_t *value, double *cell) {
+/* A cell of numbers that are a category: by its value, whatever the form. */
+static ep_cell_outcome number_word_find(const ep_column_encoding *column, const ep_dialect *dialect,
+                                        const char *text, size_t bytes, double *cell) {
+  char number[EP_NUMBER_BYTES];
+  double value;
+  if (!value_read(column, dialect, text, bytes, &value))
+    return word_find(column, text, bytes, cell);
+  return word_find(column, number, ep_number_format(value, number), cell);
+}
+
+/* A word of the column may be one that stands for a missing cell elsewhere. */
+static ep_cell_outcome category_read(const ep_column_encoding *column, const ep_dialect *dialect,
+                                     const char *text, size_t bytes, double *cell) {
+  double found = NAN;
+  ep_cell_outcome outcome = column->value ? number_word_find(column, dialect, text, bytes, &found)
+                                          : word_find(column, text, bytes, &found);
+  bool known = outcome == EP_CELL_TAKEN;
+  if (!known && outcome != EP_CELL_NO_MEMORY && ep_dialect_is_missing(dialect, text, bytes))
+    return is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN; /* it stays NaN */
+  *cell = found;
+  return outcome;
+}
+
+ep_cell_outcome ep_encoding_text_read(const ep_column_encoding *column, const ep_dialect *dialect,
+                                      const char *text, size_t bytes, double *cell) {
+  int64_t word;
+  double value;
+  text = ep_cell_trim(text, &bytes);
+  if (ep_column_is_category(column)) return category_read(column, dialect, text, bytes, cell);
+  if (ep_dialect_is_missing(dialect, text, bytes))
+    return is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN;
+  if (value_read(column, dialect, text, bytes, &value)) {
+    *cell = value;
+    return EP_CELL_TAKEN;
+  }
+  if (ep_word_index_find(&column->index, text, bytes, &word) != EP_OK) return EP_CELL_NO_MEMORY;
+  return word >= 0 && !is_needed(column) ? EP_CELL_TAKEN : EP_CELL_REFUSED;
+}
+
+/* The text of a JSON value that a table may write for a word; NULL: it is none. */
+static const char *word_text(const json_t *value, char number[EP_NUMBER_BYTES]) {
+  if (json_is_boolean(value)) return json_is_true(value) ? "true" : "false";
+  if (!json_is_number(value)) return NULL;
+  if (json_is_integer(value))
+    ep_integer_format(json_integer_value(value), number);
+  else
+    ep_number_format(json_real_value(value), number);
+  return number;
+}
+
+/* A number that is none of the codes was meant as one: its zeros in front may be gone. */
+static ep_cell_outcome cell_read(const ep_encoding *encoding, const ep_column_encoding *column,
+                                 const json_t *value, double *cell) {
   char number[EP_NUMBER_BYTES];
   const char *text = json_string_value(value);
   *cell = NAN;
-  if (json_is_null(value)) return !is_needed(column);
+  if (json_is_null(value)) return is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN;
   if (text) return ep_encoding_text_read(column, &encoding->dialect, text, strlen(text), cell);
   if (!ep_column_is_category(column)) {
     *cell = json_number_value(value);
-    return json_is_number(value);
+    return json_is_number(value) ? EP_CELL_TAKEN : EP_CELL_REFUSED;
   }
-  if (json_is_boolean(value)) text = json_is_true(value) ? "true" : "false";
-  if (json_is_number(value)) {
-    ep_number_format(json_number_value(value), number);
-    text = number;
-  }
-  return text && word_find(column, text, strlen(text), cell);
+  text = word_text(value, number);
+  if (!text) return EP_CELL_REFUSED;
+  ep_cell_outcome outcome = word_find(column, text, strlen(text), cell);
+  bool code = column->compare == EP_WORD_CODE && json_is_number(value);
+  return outcome == EP_CELL_OTHER_WORD && code ? EP_CELL_REFUSED : outcome;
 }
 
 enum { FORM_BYTES = 128 };
@@ -177,60 +293,99 @@ static const char *cell_form(const ep_column_encoding *column, char out[FORM_BYT
   return out;
 }
 
-void ep_encoding_text_refuse(ep_field_reader *reader, const ep_column_encoding *column,
-                             const char *text, size_t bytes) {
-  char form[FORM_BYTES];
-  ep_field_reader_fail(reader, "must be %s%s, not \"%.*s\"", cell_form(column, form),
-                       is_needed(column) ? "" : " or empty", (int)(bytes < 100 ? bytes : 100),
-                       text);
+static int64_t words_trained(const ep_column_encoding *column) {
+  int64_t count = 0;
+  for (int64_t k = 0; k < column->words.count; k++) count += column->trained[k];
+  return count;
 }
 
-static void cell_fail(ep_field_reader *reader, const ep_column_encoding *column,
-                      const json_t *value) {
+static void other_word_warn(ep_field_reader *reader, const ep_column_encoding *column,
+                            const char *text, size_t bytes) {
+  char shown[EP_EXCERPT_BYTES];
+  ep_excerpt(shown, text, bytes);
+  /* of a warning that has no room, nobody reads the count, and there may be millions */
+  if (!reader->warnings || reader->warnings->listed == EP_LIMIT_PROBLEM_ERRORS)
+    ep_field_reader_warn(reader, "%s", "");
+  else
+    ep_field_reader_warn(reader,
+                         "\"%s\" is not one of the %lld words of \"%.100s\" that the model knows: "
+                         "it counts as %s",
+                         shown, (long long)words_trained(column), column->name,
+                         column->encode == EP_ENCODE_ORDINAL ? "a missing cell" : "another word");
+}
+
+void ep_encoding_text_report(ep_field_reader *reader, ep_cell_outcome outcome,
+                             const ep_column_encoding *column, const char *text, size_t bytes) {
+  char form[FORM_BYTES];
+  if (outcome == EP_CELL_OTHER_WORD) other_word_warn(reader, column, text, bytes);
+  if (outcome == EP_CELL_NO_MEMORY) ep_field_reader_fail_memory(reader);
+  if (outcome == EP_CELL_REFUSED)
+    ep_field_reader_fail(reader, "must be %s%s, not \"%.*s\"", cell_form(column, form),
+                         is_needed(column) ? "" : " or empty", (int)(bytes < 100 ? bytes : 100),
+                         text);
+}
+
+static void value_refuse(ep_field_reader *reader, const ep_column_encoding *column,
+                         const json_t *value) {
   const char *text = json_string_value(value);
   char form[FORM_BYTES];
-  ep_field_reader_fail(reader, "must be %s%s, not %s%.100s%s", cell_form(column, form),
-                       is_needed(column) ? "" : " or null", text ? "\"" : "",
-                       text ? text : ep_json_type_name(value), text ? "\"" : "");
+  if (ep_column_is_category(column) && column->compare == EP_WORD_CODE && json_is_number(value))
+    ep_field_reader_fail(reader,
+                         "the column holds codes, which are compared as text: send one in quotes, "
+                         "as \"%.100s\" is",
+                         column->words.word[0]);
+  else
+    ep_field_reader_fail(reader, "must be %s%s, not %s%.100s%s", cell_form(column, form),
+                         is_needed(column) ? "" : " or null", text ? "\"" : "",
+                         text ? text : ep_json_type_name(value), text ? "\"" : "");
 }
 
-/* Reads the cells of all columns that are features; returns how many members of the object mean a
- * column of the table. twice: one of them means two; written. */
-static size_t cells_read(ep_field_reader *reader, const ep_encoding *encoding, const json_t *object,
-                         double *cells, bool *twice) {
-  size_t known = json_object_get(object, encoding->target) &&
-                 ep_encoding_column_find(encoding, encoding->target) < 0;
-  *twice = false;
+static void value_report(ep_field_reader *reader, ep_cell_outcome outcome,
+                         const ep_column_encoding *column, const json_t *value) {
+  char number[EP_NUMBER_BYTES];
+  const char *text = json_is_string(value) ? json_string_value(value) : word_text(value, number);
+  if (outcome == EP_CELL_REFUSED)
+    value_refuse(reader, column, value);
+  else
+    ep_encoding_text_report(reader, outcome, column, text, text ? strlen(text) : 0);
+}
+
+/* Reads the cells of all columns that are features. object: by the columns' own names. */
+static void cells_read(ep_field_reader *reader, const ep_encoding *encoding, const json_t *object,
+                       double *cells) {
+  bool twice = false; /* a member means two columns */
   for (int64_t i = 0; i < encoding->columns; i++) {
     const ep_column_encoding *column = &encoding->column[i];
     const json_t *value = json_object_get(object, column->name);
-    known += value && !column->again;
-    *twice = *twice || (value && column->again);
+    twice = twice || (value && column->again);
     cells[i] = NAN;
     if (column->encode == EP_ENCODE_NONE) continue;
+    ep_cell_outcome outcome =
+        value ? cell_read(encoding, column, value, &cells[i]) : EP_CELL_REFUSED;
+    if (outcome == EP_CELL_TAKEN) continue;
     size_t place = ep_field_reader_enter(reader, column->name);
     if (!value)
       ep_field_reader_fail(reader, "is not there: the model needs it, or null for a missing cell");
-    else if (!cell_read(encoding, column, value, &cells[i]))
-      cell_fail(reader, column, value);
+    else
+      value_report(reader, outcome, column, value);
     ep_field_reader_leave(reader, place);
   }
-  return known;
+  if (twice) alike_refuse(reader, encoding);
 }
 
 ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *object,
-                                 const char *pointer, double *cells, ep_problem *problem) {
-  ep_field_reader reader = {.problem = problem};
+                                 const char *pointer, double *cells, ep_warnings *warnings,
+                                 ep_problem *problem) {
+  ep_field_reader reader = {.problem = problem, .warnings = warnings};
   snprintf(reader.pointer, sizeof reader.pointer, "%s", pointer);
   reader.length = strlen(reader.pointer);
   if (!json_is_object(object))
     ep_field_reader_fail(&reader, "must be an object of cells by their columns, not %s",
                          ep_json_type_name(object));
   if (reader.status != EP_OK) return reader.status;
-  bool twice;
-  size_t known = cells_read(&reader, encoding, object, cells, &twice);
-  if (known < json_object_size(object)) unknown_find(&reader, encoding, object);
-  if (twice) alike_refuse(&reader, encoding);
+  json_t *renamed = members_rename(&reader, encoding, object);
+  if (renamed) cells_read(&reader, encoding, renamed, cells);
+  json_decref(renamed);
   return reader.status;
 }
 
@@ -238,7 +393,7 @@ ep_status ep_encoding_row_read(const ep_encoding *encoding, const json_t *object
                                const char *pointer, double *out, ep_problem *problem) {
   double *cells = malloc((size_t)encoding->columns * sizeof *cells);
   if (!cells) return ep_problem_fail_memory(problem);
-  ep_status status = ep_encoding_cells_read(encoding, object, pointer, cells, problem);
+  ep_status status = ep_encoding_cells_read(encoding, object, pointer, cells, NULL, problem);
   if (status == EP_OK) ep_encoding_apply(encoding, cells, out);
   free(cells);
   return status;

@@ -7,6 +7,7 @@
 #include "engine/data/columns/calendar.h"
 #include "engine/data/columns/encoding.h"
 #include "engine/data/columns/positive.h"
+#include "engine/data/columns/retype.h"
 #include "engine/data/columns/rules.h"
 #include "engine/data/columns/word_list.h"
 
@@ -36,50 +37,19 @@ static int date_parts_find(const ep_column *column) {
   return parts;
 }
 
-/* What the cells are taken for, and whether they can be. */
-static ep_status type_find(const ep_column *column, const ep_column_rule *rule, ep_column_as *out,
-                           ep_error *error) {
+/* What the cells are taken for: the description has the types that the spec sets (retype.h). */
+static ep_column_as type_of(const ep_column *column, const ep_column_rule *rule) {
   static const ep_column_as own[EP_COLUMN_TYPES] = {
       [EP_COLUMN_NUMBER] = EP_COLUMN_AS_NUMBER,
       [EP_COLUMN_CATEGORY] = EP_COLUMN_AS_CATEGORY,
       [EP_COLUMN_DATE] = EP_COLUMN_AS_DATE,
       [EP_COLUMN_TEXT] = EP_COLUMN_AS_IGNORE,
   };
-  *out = rule->type == EP_COLUMN_AS_AUTO ? own[column->type] : rule->type;
-  if (*out == own[column->type] || *out == EP_COLUMN_AS_IGNORE) return EP_OK;
-  if (column->type == EP_COLUMN_TEXT)
-    return ep_column_rule_fail(rule, "type", error,
-                               "the column is text, of which nothing is stored that a network "
-                               "could learn from: give it fewer words, and upload it again");
-  if (column->type == EP_COLUMN_CATEGORY)
-    return ep_column_rule_fail(rule, "type", error,
-                               "the column holds words: it cannot be a %s; \"encode\": "
-                               "\"ordinal\" takes the number of each word",
-                               ep_column_as_name((int)*out));
-  if (*out != EP_COLUMN_AS_CATEGORY) return EP_OK;
-  if (column->type == EP_COLUMN_DATE)
-    return ep_column_rule_fail(rule, "type", error, "a date cannot be a category");
-  int most = rule->encode == EP_CATEGORY_ONE_HOT ? EP_LIMIT_ONE_HOT : EP_LIMIT_CATEGORIES;
-  if (!column->integer || column->max - column->min >= most)
-    return ep_column_rule_fail(rule, "type", error,
-                               "whole numbers in a range of up to %d can be a category, these are "
-                               "%sfrom %g to %g",
-                               most, column->integer ? "" : "not all whole, ", column->min,
-                               column->max);
-  return EP_OK;
-}
-
-/* The words of numbers that are a category: from the least to the greatest. */
-static bool numbers_list(const ep_column *column, ep_column_encoding *out) {
-  out->base = column->min;
-  if (!ep_word_list_init(&out->words, (int64_t)(column->max - column->min) + 1)) return false;
-  for (int64_t i = 0; i < out->words.count; i++) {
-    char text[32];
-    snprintf(text, sizeof text, "%.0f", column->min + (double)i);
-    out->words.word[i] = strdup(text);
-    if (!out->words.word[i]) return false;
-  }
-  return true;
+  bool number = column->type == EP_COLUMN_NUMBER || column->type == EP_COLUMN_DATE;
+  if (rule->type == EP_COLUMN_AS_IGNORE) return rule->type;
+  if (number && (rule->type == EP_COLUMN_AS_DATE || rule->type == EP_COLUMN_AS_NUMBER))
+    return rule->type;
+  return own[column->type];
 }
 
 /* From fewer rows of a word its vector would be learnt by heart (ggplot2's midwest: 437 rows of 320
@@ -87,21 +57,21 @@ static bool numbers_list(const ep_column *column, ep_column_encoding *out) {
 enum { EMBEDDED_ROWS = 5 };
 
 /* rows: of cells that are there. */
-static ep_encode category_choose(const ep_column_rule *rule, int64_t words, int64_t rows) {
+static ep_encode category_choose(const ep_column *column, const ep_column_rule *rule,
+                                 int64_t rows) {
   static const ep_encode chosen[] = {[EP_CATEGORY_ONE_HOT] = EP_ENCODE_ONE_HOT,
                                      [EP_CATEGORY_EMBEDDING] = EP_ENCODE_EMBEDDING,
                                      [EP_CATEGORY_ORDINAL] = EP_ENCODE_ORDINAL,
                                      [EP_CATEGORY_HASH] = EP_ENCODE_HASH};
   if (rule->encode != EP_CATEGORY_AUTO) return chosen[rule->encode];
-  return words > EP_LIMIT_ONE_HOT && rows / words >= EMBEDDED_ROWS ? EP_ENCODE_EMBEDDING
-                                                                   : EP_ENCODE_ONE_HOT;
+  bool often = column->value || rows / column->words.count >= EMBEDDED_ROWS;
+  return column->words.count > EP_LIMIT_ONE_HOT && often ? EP_ENCODE_EMBEDDING : EP_ENCODE_ONE_HOT;
 }
 
 static ep_status category_plan(const ep_column *column, const ep_column_rule *rule, int64_t rows,
                                ep_column_encoding *out, ep_error *error) {
-  int64_t count = column->type == EP_COLUMN_NUMBER ? (int64_t)(column->max - column->min) + 1
-                                                   : column->words.count;
-  out->encode = category_choose(rule, count, rows - column->missing);
+  int64_t count = column->words.count;
+  out->encode = category_choose(column, rule, rows - column->missing);
   bool ordinal = out->encode == EP_ENCODE_ORDINAL, one_hot = out->encode == EP_ENCODE_ONE_HOT;
   if (rule->has_value ||
       (rule->missing != EP_FILL_AUTO && rule->missing != EP_FILL_MOST_FREQUENT && !out->required))
@@ -119,12 +89,32 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
                                "one_hot tells %d words apart, and the column has %lld: "
                                "\"encode\": \"embedding\" knows all of them",
                                EP_LIMIT_ONE_HOT, (long long)count);
+  if (one_hot && column->value && count > EP_LIMIT_ONE_HOT)
+    return ep_column_rule_fail(rule, "encode", error,
+                               "one_hot tells %d words apart, the most frequent, and of the "
+                               "column's %lld numbers nothing is known but their values: take "
+                               "\"embedding\" or \"hash\"",
+                               EP_LIMIT_ONE_HOT, (long long)count);
   if (one_hot && count > EP_LIMIT_ONE_HOT) count = EP_LIMIT_ONE_HOT;
-  bool listed = column->type == EP_COLUMN_NUMBER
-                    ? numbers_list(column, out)
-                    : ep_word_list_copy(&out->words, &column->words, count);
-  if (listed) out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
-  return out->trained ? EP_OK : ep_fail_memory(error);
+  if (ep_word_list_copy(&out->words, &column->words, count))
+    out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
+  if (!out->trained) return ep_fail_memory(error);
+  if (column->value)
+    out->type = EP_COLUMN_NUMBER; /* what its cells are */
+  else
+    out->compare = column->codes ? EP_WORD_CODE : column->boolean ? EP_WORD_BOOLEAN : EP_WORD_VALUE;
+  return ep_column_words_index(out, error);
+}
+
+/* The words of a number or a date that are missing cells. */
+static ep_status unread_list(const ep_column *column, ep_column_encoding *out, ep_error *error) {
+  ep_words unread = {.word = calloc((size_t)column->words.count, sizeof *unread.word)};
+  if (!unread.word) return ep_fail_memory(error);
+  for (int64_t k = 0; k < column->words.count; k++)
+    if (isnan(column->value[k])) unread.word[unread.count++] = column->words.word[k];
+  bool copied = ep_word_list_copy(&out->words, &unread, unread.count);
+  free(unread.word);
+  return copied ? ep_column_words_index(out, error) : ep_fail_memory(error);
 }
 
 /* What puts the rows of a series together and in order is no feature, unless "features" has the
@@ -138,17 +128,16 @@ static ep_status column_plan(const ep_column_matcher *matcher, const ep_column *
                              int64_t rows, ep_column_encoding *out, ep_error *error) {
   const ep_data_spec *data = matcher->data;
   const ep_column_rule *rule = ep_column_rule_find(matcher, out->name);
-  ep_column_as type;
   if (!rule) rule = &no_rule;
+  ep_column_as type = type_of(column, rule);
   out->type = column->type;
   out->form = column->form;
   memcpy(out->unit, column->unit, sizeof out->unit);
   out->scale = 1;
-  ep_status status = type_find(column, rule, &type, error);
   out->left_out = rule->type == EP_COLUMN_AS_IGNORE || !ep_column_chosen(matcher, out->name);
-  if (status != EP_OK || out->left_out || type == EP_COLUMN_AS_IGNORE ||
-      is_constant(column, rows) || strcmp(data->group, out->name) == 0 || is_order(data, out->name))
-    return status;
+  if (out->left_out || type == EP_COLUMN_AS_IGNORE || is_constant(column, rows) ||
+      strcmp(data->group, out->name) == 0 || is_order(data, out->name))
+    return EP_OK;
   out->scaling = rule->scale;
   out->missing = rule->missing;
   out->has_value = rule->has_value;
@@ -171,6 +160,19 @@ static ep_status column_plan(const ep_column_matcher *matcher, const ep_column *
                                ep_column_as_name((int)type));
   out->encode = type == EP_COLUMN_AS_DATE ? EP_ENCODE_DATE : EP_ENCODE_NUMBER;
   if (type == EP_COLUMN_AS_DATE) out->date_parts = date_parts_find(column);
+  return ep_column_is_retyped(column) ? unread_list(column, out, error) : EP_OK;
+}
+
+/* How a column's words became numbers, as a line. */
+static ep_status note_add(const ep_column *column, const char *name, ep_encoding *out,
+                          ep_error *error) {
+  char *notes = NULL;
+  if (!ep_column_is_retyped(column) || column->type == EP_COLUMN_CATEGORY) return EP_OK;
+  if (asprintf(&notes, "%s%s%s: %s", out->notes ? out->notes : "", out->notes ? "\n" : "", name,
+               column->note) < 0)
+    return ep_fail_memory(error);
+  free(out->notes);
+  out->notes = notes;
   return EP_OK;
 }
 
@@ -188,7 +190,7 @@ static ep_status target_plan(const ep_data_spec *data, const ep_part *table, int
   if ((words || swapped) && !ep_word_list_copy(&out->classes, classes, classes->count))
     return ep_fail_memory(error);
   if (swapped) ep_classes_swap(&out->classes);
-  return EP_OK;
+  return note_add(column, out->target, out, error);
 }
 
 /* About what the encoding takes as JSON within JSON. */
@@ -215,6 +217,8 @@ static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, in
     ep_column_encoding *column = &out->column[out->columns++];
     ep_column_title(table, i, column->name);
     status = column_plan(&matcher, &table->column[i], table->rows, column, error);
+    if (status == EP_OK && column->encode != EP_ENCODE_NONE)
+      status = note_add(&table->column[i], column->name, out, error);
   }
   ep_column_matcher_deinit(&matcher);
   ep_encoding_place(out);

@@ -149,7 +149,8 @@ static ep_status name_check(const char *text, const char *list, const char *step
   }
   ep_excerpt(shown, text, strlen(text));
   if (is_target)
-    snprintf(message, sizeof message, "\"%s\" is the target, which is no feature", shown);
+    snprintf(message, sizeof message,
+             "\"%s\" is the target, which is no feature: only its \"type\" can be set", shown);
   else
     snprintf(message, sizeof message, "no column of the data is called \"%s\"", shown);
   return pointer_fail((const char *const[4]){"data", list, step, NULL}, error, message);
@@ -166,12 +167,24 @@ static ep_status names_check(const ep_column_names *names, const char *list, con
   return status;
 }
 
+/* Whether it is the target's and sets the type, and nothing that is of features. */
+static bool types_target(const ep_column_rule *rule, const ep_part *table, int64_t target) {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  if (target < 0) return false;
+  ep_column_title(table, target, name);
+  return strcmp(rule->name, name) == 0 && rule->type != EP_COLUMN_AS_IGNORE &&
+         rule->missing == EP_FILL_AUTO && !rule->has_value && rule->indicator < 0 &&
+         rule->encode == EP_CATEGORY_AUTO && rule->min_count <= 1 &&
+         rule->unknown == EP_UNKNOWN_WORD_OTHER && rule->scale == EP_COLUMN_SCALE_STANDARD;
+}
+
 ep_status ep_column_rules_check(const ep_data_spec *data, const ep_part *table, int64_t target,
                                 ep_error *error) {
   ep_status status = EP_OK;
   for (int i = 0; i < data->columns_count && status == EP_OK; i++) {
     const char *name = data->columns[i].name;
-    status = name_check(name, "columns", name, table, target, error);
+    if (!types_target(&data->columns[i], table, target))
+      status = name_check(name, "columns", name, table, target, error);
   }
   if (status == EP_OK) status = names_check(&data->features, "features", table, target, error);
   if (status == EP_OK) status = names_check(&data->exclude, "exclude", table, target, error);

@@ -33,8 +33,8 @@ const ep_column_rule *ep_column_rule_find(const ep_column_matcher *matcher, cons
 /* Whether features and exclude leave the column in. */
 bool ep_column_chosen(const ep_column_matcher *matcher, const char *name);
 
-/* Every name and glob of the spec means a column that is not the target: else EP_INVALID at its
- * place. */
+/* Every name and glob of the spec means a column that is not the target, whose "type" alone may be
+ * set: else EP_INVALID at its place. */
 ep_status ep_column_rules_check(const ep_data_spec *data, const ep_part *table, int64_t target,
                                 ep_error *error);
 

@@ -23,6 +23,14 @@ static json_t *words_stored(const ep_words *words) {
   return json_if(ok, array);
 }
 
+static json_t *values_stored(const ep_column *column) {
+  json_t *array = json_array();
+  bool ok = array != NULL;
+  for (int64_t i = 0; ok && i < column->distinct; i++)
+    ok = json_array_append_new(array, json_real(column->value[i])) == 0;
+  return json_if(ok, array);
+}
+
 static bool range_set(json_t *object, const ep_column *column) {
   return ep_json_set(object, "min", json_real(column->min)) &&
          ep_json_set(object, "max", json_real(column->max)) &&
@@ -50,6 +58,7 @@ static json_t *column_stored(const ep_column *column) {
     ok = ep_json_set(object, "distinct", json_integer(column->distinct));
   if (ok && column->words.count > 0)
     ok = ep_json_set(object, "words", words_stored(&column->words));
+  if (ok && column->value) ok = ep_json_set(object, "values", values_stored(column));
   return json_if(ok && reading_set(object, column), object);
 }
 
@@ -126,17 +135,33 @@ static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
   return !*no_memory;
 }
 
+/* As many as are distinct, ascending. */
+static bool values_parse(const json_t *array, ep_column *out, bool *no_memory) {
+  size_t count = json_array_size(array);
+  if (out->type != EP_COLUMN_NUMBER || count < 1 || count > EP_LIMIT_COLUMN_VALUES ||
+      (int64_t)count != out->distinct)
+    return false;
+  out->value = malloc(count * sizeof *out->value);
+  *no_memory = !out->value;
+  for (size_t i = 0; !*no_memory && i < count; i++) {
+    const json_t *value = json_array_get(array, i);
+    out->value[i] = json_number_value(value);
+    if (!json_is_number(value) || (i > 0 && !(out->value[i] > out->value[i - 1]))) return false;
+  }
+  return !*no_memory;
+}
+
 bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
   const char *name = "", *type = ep_column_type_name(EP_COLUMN_NUMBER),
              *form = ep_cell_kind_name(EP_CELL_NUMBER), *unit = "", *note = NULL;
-  json_t *min, *max, *words = NULL;
+  json_t *min, *max, *words = NULL, *values = NULL;
   json_int_t missing = 0, distinct = 0;
   int integer, codes = 0, boolean = 0;
   if (json_unpack((json_t *)object,
-                  "{s?s, s:o, s:o, s:b, s?s, s?s, s?s, s?I, s?I, s?o, s?b, s?b, s?s}", "name",
+                  "{s?s, s:o, s:o, s:b, s?s, s?s, s?s, s?I, s?I, s?o, s?b, s?b, s?s, s?o}", "name",
                   &name, "min", &min, "max", &max, "integer", &integer, "type", &type, "form",
                   &form, "unit", &unit, "missing", &missing, "distinct", &distinct, "words", &words,
-                  "codes", &codes, "boolean", &boolean, "note", &note) != 0)
+                  "codes", &codes, "boolean", &boolean, "note", &note, "values", &values) != 0)
     return false;
   int known = ep_column_type_from_name(type), written = ep_cell_kind_from_name(form);
   if (written < 0 || !json_is_number(min) || !json_is_number(max) ||
@@ -155,7 +180,8 @@ bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
   out->codes = codes;
   out->boolean = boolean;
   if (note) *no_memory = !(out->note = strdup(note));
-  return !*no_memory && (!words || words_parse(words, &out->words, no_memory));
+  return !*no_memory && (!words || words_parse(words, &out->words, no_memory)) &&
+         (!values || values_parse(values, out, no_memory));
 }
 
 static int64_t faults_kept(const ep_dataset_meta *meta) {

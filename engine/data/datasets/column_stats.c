@@ -101,7 +101,16 @@ ep_status ep_column_stats_row(ep_column_stats *measure, const uint8_t *row, ep_e
   return EP_OK;
 }
 
+/* Whether the values of a number say more than its extremes, and each stands in several rows. */
+static bool values_matter(const ep_column *column, int64_t rows) {
+  bool all = column->integer && column->max - column->min + 1 == (double)column->distinct;
+  return column->type == EP_COLUMN_NUMBER && !all && column->distinct > 1 &&
+         column->distinct <= EP_LIMIT_COLUMN_VALUES &&
+         2 * column->distinct <= rows - column->missing;
+}
+
 void ep_column_stats_finish(ep_column_stats *measure) {
+  int64_t left = EP_LIMIT_TABLE_VALUES;
   if (measure->rows == 0) measure->one_hot = false;
   for (int64_t i = 0; i < measure->columns && measure->least && measure->rows > 0; i++) {
     measure->column[i].min = measure->least[i];
@@ -111,6 +120,9 @@ void ep_column_stats_finish(ep_column_stats *measure) {
     ep_column *column = &measure->column[i];
     if (column->missing == measure->rows) column->min = column->max = 0;
     if (column->type != EP_COLUMN_TEXT) column->distinct = ep_distinct_count(&measure->distinct[i]);
+    if (!values_matter(column, measure->rows) || column->distinct > left) continue;
+    column->value = ep_distinct_values(&measure->distinct[i]);
+    left -= column->distinct;
   }
 }
 

@@ -70,15 +70,26 @@ void ep_columns_destroy(ep_column *column, int64_t columns) {
   for (int64_t i = 0; column && i < columns; i++) {
     ep_words_deinit(&column[i].words);
     free(column[i].note);
+    free(column[i].value);
   }
   free(column);
+}
+
+bool ep_column_values_copy(const ep_column *column, ep_column *out) {
+  int64_t count = column->words.count > 0 ? column->words.count : column->distinct;
+  out->value = column->value ? malloc((size_t)count * sizeof *out->value) : NULL;
+  if (out->value) memcpy(out->value, column->value, (size_t)count * sizeof *out->value);
+  return !column->value || out->value;
 }
 
 /* False when memory is short, and then there is nothing to free. */
 static bool column_copy(const ep_column *column, ep_column *out) {
   *out = *column;
   out->note = column->note ? strdup(column->note) : NULL;
-  if ((!column->note || out->note) && ep_words_copy(&column->words, &out->words)) return true;
+  if ((!column->note || out->note) && ep_column_values_copy(column, out) &&
+      ep_words_copy(&column->words, &out->words))
+    return true;
+  free(out->value);
   free(out->note);
   return false;
 }

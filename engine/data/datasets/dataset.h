@@ -58,9 +58,12 @@ typedef struct {
   int64_t distinct; /* values that are there; exact up to EP_LIMIT_CATEGORIES, which stands for more
                        too; 0 = not counted (a description from before) */
   ep_words words;   /* of a category; else empty */
-  bool codes;       /* of a category: words are compared as text: 02134 is not 2134 */
-  bool boolean;     /* of a category: its words are true and false, in any spelling */
-  char *note;       /* owned: how its cells were read, where that may surprise; NULL: nothing */
+  double *value; /* owned; of a number: its `distinct` values, ascending, where they are few and not
+                    all whole numbers between the extremes are among them; NULL: not stored. Where
+                    a job sets the type (retype.h): [words.count], what each word stands for */
+  bool codes;    /* of a category: words are compared as text: 02134 is not 2134 */
+  bool boolean;  /* of a category: its words are true and false, in any spelling */
+  char *note;    /* owned: how its cells were read, where that may surprise; NULL: nothing */
 } ep_column;
 
 /* A cell that is not of its column's type, as less than 1 % of its cells are: it is missing. */
@@ -116,6 +119,9 @@ const char *ep_column_label(const ep_column *column, int64_t index,
 /* A copy of its own; false when memory is short, and then there is nothing to deinit. */
 bool ep_words_copy(const ep_words *words, ep_words *out);
 void ep_words_deinit(ep_words *words); /* a zeroed one is allowed */
+/* A copy of the values of `column`, if it has any, for `out`, which has none; false when memory is
+ * short. */
+bool ep_column_values_copy(const ep_column *column, ep_column *out);
 /* Frees columns, and their words. NULL is allowed. */
 void ep_columns_destroy(ep_column *column, int64_t columns);
 

@@ -67,6 +67,21 @@ int64_t ep_distinct_count(const ep_distinct *distinct) {
   return distinct->given_up ? 0 : distinct->count;
 }
 
+static int value_compare(const void *a, const void *b) {
+  double first = *(const double *)a, second = *(const double *)b;
+  return (first > second) - (first < second);
+}
+
+double *ep_distinct_values(const ep_distinct *distinct) {
+  size_t count = 0;
+  if (distinct->full || distinct->given_up || distinct->count == 0) return NULL;
+  double *values = malloc((size_t)distinct->count * sizeof *values);
+  for (int32_t i = 0; values && i < distinct->capacity; i++)
+    if (distinct->value[i] != empty) memcpy(&values[count++], &distinct->value[i], sizeof *values);
+  if (values) qsort(values, count, sizeof *values, value_compare);
+  return values;
+}
+
 void ep_distinct_deinit(ep_distinct *distinct) {
   free(distinct->value);
   *distinct = (ep_distinct){0};

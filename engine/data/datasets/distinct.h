@@ -20,6 +20,9 @@ typedef struct {
 void ep_distinct_add(ep_distinct *distinct, double value, size_t *budget_bytes);
 /* 0 when it was given up. */
 int64_t ep_distinct_count(const ep_distinct *distinct);
+/* The values, ascending: [count], the caller's; NULL where they are not all there, or memory is
+ * short. */
+double *ep_distinct_values(const ep_distinct *distinct);
 void ep_distinct_deinit(ep_distinct *distinct);
 
 #endif

@@ -164,10 +164,12 @@ static void table_close(table *from) {
 /* The column of that name that no column of the file is yet: where two are called alike, the first
  * of the file is the first of the model. -1: there is none. */
 static int64_t column_find(reader *read, const char *name) {
-  int64_t first = ep_encoding_name_find(read->encoding, name);
+  int64_t first;
+  if (ep_encoding_name_find(read->encoding, name, &first) != EP_OK)
+    ep_field_reader_fail_memory(&read->faults);
   if (first < 0) return -1;
   int64_t at = first + read->named[first];
-  if (!ep_encoding_name_is(read->encoding, at, name)) return -1;
+  if (!ep_encoding_name_is(read->encoding, at, first)) return -1;
   read->named[first]++;
   return read->encoding->by_name[at];
 }
@@ -176,10 +178,13 @@ static int64_t column_find(reader *read, const char *name) {
 static void source_find(reader *read, const char *name, bool by_place, int64_t place) {
   const ep_encoding *encoding = read->encoding;
   int64_t found = by_place ? place : column_find(read, name);
+  bool target;
   read->source[place] = found;
   if (found >= 0)
     read->taken[found] = true;
-  else if (strcmp(name, encoding->target) != 0)
+  else if (ep_encoding_is_target(encoding, name, &target) != EP_OK)
+    ep_field_reader_fail_memory(&read->faults);
+  else if (!target)
     ep_encoding_unknown_refuse(&read->faults, encoding, name);
 }
 
@@ -211,8 +216,8 @@ static ep_status sources_find(reader *read, const table *from) {
   return read->faults.status;
 }
 
-/* A cell that other marks read: which ones. */
-static void marks_refuse(reader *read, const ep_column_encoding *column,
+/* Says which other marks read the cell; false where none do. */
+static bool marks_refuse(reader *read, const ep_column_encoding *column,
                          const ep_table_cell *cell) {
   char form[48];
   double value;
@@ -221,8 +226,7 @@ static void marks_refuse(reader *read, const ep_column_encoding *column,
   if (column->type != EP_COLUMN_NUMBER ||
       !(ep_cell_number_read(other, 0, cell->text, cell->bytes, &value) ||
         ep_cell_number_read(other, own, cell->text, cell->bytes, &value))) {
-    ep_encoding_text_refuse(&read->faults, column, cell->text, cell->bytes);
-    return;
+    return false;
   }
   snprintf(form, sizeof form, "%.*s", (int)(cell->bytes < 40 ? cell->bytes : 40), cell->text);
   ep_field_reader_fail(&read->faults,
@@ -233,6 +237,7 @@ static void marks_refuse(reader *read, const ep_column_encoding *column,
                            ? ", which the model's table has"
                            : "",
                        other, other);
+  return true;
 }
 
 static ep_status cell_read(void *context, const ep_table_cell *cell, ep_error *error) {
@@ -243,15 +248,17 @@ static ep_status cell_read(void *context, const ep_table_cell *cell, ep_error *e
   if (from < 0) return EP_OK;
   const ep_column_encoding *column = &encoding->column[from];
   double *value = &read->x[read->rows * encoding->columns + from];
-  if (column->encode == EP_ENCODE_NONE ||
-      ep_encoding_text_read(column, read->dialect, cell->text, cell->bytes, value))
-    return EP_OK;
+  if (column->encode == EP_ENCODE_NONE) return EP_OK;
+  ep_cell_outcome outcome =
+      ep_encoding_text_read(column, read->dialect, cell->text, cell->bytes, value);
+  if (outcome == EP_CELL_TAKEN) return EP_OK;
   char row[24];
   snprintf(row, sizeof row, "%lld", (long long)read->rows);
   size_t place = ep_field_reader_enter(&read->faults, "rows");
   ep_field_reader_enter(&read->faults, row);
   ep_field_reader_enter(&read->faults, column->name);
-  marks_refuse(read, column, cell);
+  if (outcome != EP_CELL_REFUSED || !marks_refuse(read, column, cell))
+    ep_encoding_text_report(&read->faults, outcome, column, cell->text, cell->bytes);
   ep_field_reader_leave(&read->faults, place);
   return EP_OK;
 }
@@ -287,8 +294,8 @@ static ep_status table_read(reader *read, const table *from, ep_error *error) {
 }
 
 ep_status ep_text_rows_read(const ep_encoding *encoding, const ep_text_body *body, double **x,
-                            int64_t *rows, ep_problem *problem) {
-  reader read = {.encoding = encoding, .faults = {.problem = problem}};
+                            int64_t *rows, ep_warnings *warnings, ep_problem *problem) {
+  reader read = {.encoding = encoding, .faults = {.problem = problem, .warnings = warnings}};
   table from = {0};
   ep_error error = {0};
   *x = NULL;

@@ -106,7 +106,7 @@ static void cells_gather(const ep_row_source *main, const uint8_t *split, int64_
     if (split[i] != EP_SPLIT_TRAIN) continue;
     for (int64_t k = 0; k < count; k++)
       cells[k * train_rows + place] =
-          ep_table_value(&main->x, ep_row_source_place(main, i), table_column(main, chosen[k]));
+          ep_row_source_cell(main, ep_row_source_place(main, i), table_column(main, chosen[k]));
     place++;
   }
 }

@@ -434,7 +434,8 @@ static ep_status names_find(const ep_data_spec *data, const ep_preparation *work
   const ep_row_source *main = main_rows(work);
   ep_status status = EP_OK;
   if (out->encoding) return EP_OK;
-  if (dataset_folder) status = ep_dataset_meta_read(dataset_folder, &meta, error);
+  bool there;
+  if (dataset_folder) status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
   if (status == EP_OK && dataset_folder && !main->apart)
     status = ep_column_names_find(data, &meta, &out->names, out->target, error);
   if (status == EP_OK && classifies && (meta.classes > 0 || main->swapped))

@@ -70,6 +70,7 @@ static void columns_remark(const ep_data_spec *data, const ep_prepared *prepared
                            size_t bytes) {
   const ep_encoding *encoding = prepared->scaling.encoding;
   name_list dropped = {0}, missing = {0};
+  if (encoding->notes) line_add(out, bytes, encoding->notes);
   double most = missing_most * (double)prepared->rows[EP_SPLIT_TRAIN];
   for (int64_t i = 0; i < encoding->columns; i++) {
     const ep_column_encoding *column = &encoding->column[i];

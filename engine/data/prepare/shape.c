@@ -315,12 +315,25 @@ ep_status ep_data_classes_check(const ep_data_spec *data, const char *dataset_fo
   return ep_split_check_classes(data, rows, data->test != 0 ? shape->test_rows : 0, error);
 }
 
+/* The description as the spec has it; on failure there is nothing to deinit. */
+static ep_status retyped(const ep_data_spec *data, ep_dataset_meta *meta, ep_error *error) {
+  ep_status status = ep_data_retype(data, meta, error);
+  if (status != EP_OK) ep_dataset_meta_deinit(meta);
+  return status;
+}
+
+static ep_status described_read(const ep_data_spec *data, const char *folder, ep_dataset_meta *out,
+                                ep_error *error) {
+  ep_status status = ep_dataset_meta_read(folder, out, error);
+  return status == EP_OK ? retyped(data, out, error) : status;
+}
+
 ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder, bool *there,
                             ep_dataset_meta *out, ep_error *error) {
   ep_path_source source;
   *out = (ep_dataset_meta){0};
   *there = dataset_folder || data->source == EP_DATA_PATH;
-  if (dataset_folder) return ep_dataset_meta_read(dataset_folder, out, error);
+  if (dataset_folder) return described_read(data, dataset_folder, out, error);
   if (data->source != EP_DATA_PATH) return EP_OK;
   ep_status status = ep_path_source_open(data->path, &source, error);
   if (status != EP_OK) return status;
@@ -328,5 +341,5 @@ ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder
     status = ep_fail_at(error, EP_INVALID, "/data/path", "the files cannot be used where they lie");
   if (status == EP_OK) status = ep_path_source_measure(&source, true, out, error);
   ep_path_source_close(&source);
-  return status;
+  return status == EP_OK ? retyped(data, out, error) : status;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/data/arrays/table.h"
+#include "engine/data/columns/retype.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/sources/generators.h"
@@ -35,9 +36,10 @@ ep_status ep_class_find(const double *y, int64_t targets, int *out, ep_error *er
 /* Where a row's targets are, and what they add up to. */
 typedef struct {
   ep_dtype dtype;
-  int64_t first, targets; /* columns */
-  double *y;              /* [targets], owned */
-  int64_t *rows;          /* [EP_LIMIT_CLASSES], lent */
+  int64_t first, targets;   /* columns */
+  const ep_column *retyped; /* lent: of one that a job reads in another way; NULL: it does not */
+  double *y;                /* [targets], owned */
+  int64_t *rows;            /* [EP_LIMIT_CLASSES], lent */
 } counting;
 
 static ep_status row_add(counting *count, const double *y, ep_error *error) {
@@ -51,13 +53,14 @@ static ep_status row_visit(void *context, const uint8_t *row, ep_error *error) {
   counting *count = context;
   row += (size_t)count->first * ep_dtype_bytes(count->dtype);
   ep_dtype_values(count->dtype, row, count->targets, count->y);
+  if (count->retyped) count->y[0] = ep_retyped_cell(count->retyped, count->y[0]);
   if (isnan(count->y[0])) return EP_OK; /* a row of a table that has no target is none */
   return row_add(count, count->y, error);
 }
 
-/* target: the column of a table; -1: all columns are targets. */
-static ep_status file_count(int file, const char *path, int64_t target, int64_t *rows,
-                            ep_error *error) {
+/* target: the column of a table; -1: all columns are targets. column: its description, or NULL. */
+static ep_status file_count(int file, const char *path, int64_t target, const ep_column *column,
+                            int64_t *rows, ep_error *error) {
   ep_table table;
   size_t values_offset;
   ep_status status = ep_table_peek(file, path, &table, &values_offset, error);
@@ -67,6 +70,7 @@ static ep_status file_count(int file, const char *path, int64_t target, int64_t 
   counting count = {.dtype = table.dtype,
                     .first = target < 0 ? 0 : target,
                     .targets = target < 0 ? table.columns : 1,
+                    .retyped = column && ep_column_is_retyped(column) ? column : NULL,
                     .rows = rows};
   count.y = malloc((size_t)count.targets * sizeof *count.y);
   if (!count.y) return ep_fail_memory(error);
@@ -92,14 +96,17 @@ static ep_status dataset_count(const ep_data_spec *data, const char *folder, int
   char path[EP_PATH_BYTES];
   ep_status status = ep_dataset_meta_read(folder, &meta, error);
   if (status != EP_OK) return status;
-  status = targets_find(data, &meta, &role, &target, error);
-  ep_dataset_meta_deinit(&meta);
+  status = ep_data_retype(data, &meta, error);
+  if (status == EP_OK) status = targets_find(data, &meta, &role, &target, error);
   if (status == EP_OK) status = ep_part_path(folder, EP_SPLIT_TRAIN, role, path, error);
-  if (status != EP_OK) return status;
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-  status = file_count(file, path, target, rows, error);
-  close(file);
+  int file = status == EP_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  if (status == EP_OK && file < 0) status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  if (status == EP_OK)
+    status = file_count(file, path, target,
+                        target < 0 ? NULL : &meta.part[EP_SPLIT_TRAIN][role].column[target], rows,
+                        error);
+  if (file >= 0) close(file);
+  ep_dataset_meta_deinit(&meta);
   return status;
 }
 
@@ -119,7 +126,7 @@ static ep_status path_count(const ep_data_spec *data, int64_t *rows, ep_error *e
   if (status == EP_OK && source.file[EP_SPLIT_TRAIN][role] < 0)
     status = ep_fail(&fault, EP_DATA, "the files are no more what they were");
   if (status == EP_OK)
-    status = file_count(source.file[EP_SPLIT_TRAIN][role], "the file", target, rows, &fault);
+    status = file_count(source.file[EP_SPLIT_TRAIN][role], "the file", target, NULL, rows, &fault);
   ep_path_source_close(&source);
   if (status == EP_OK) return EP_OK;
   return ep_fail_at(error, status, fault.pointer[0] ? fault.pointer : "/data/path", "%s",

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/data/arrays/table.h"
+#include "engine/data/columns/retype.h"
 #include "engine/data/columns/rules.h"
 #include "engine/data/sources/table_walk.h"
 
@@ -33,6 +35,7 @@ ep_status ep_needed_columns_find(const ep_data_spec *data, const ep_part *table,
 typedef struct {
   ep_dtype dtype;
   const int64_t *column; /* [count] */
+  const ep_part *table;  /* lent */
   int64_t count, rows;
 } counting;
 
@@ -44,6 +47,8 @@ static ep_status row_visit(void *context, const uint8_t *row, ep_error *error) {
     double cell;
     ep_dtype_values(found->dtype, row + (size_t)found->column[i] * ep_dtype_bytes(found->dtype), 1,
                     &cell);
+    const ep_column *column = &found->table->column[found->column[i]];
+    if (ep_column_is_retyped(column)) cell = ep_retyped_cell(column, cell);
     whole = !isnan(cell);
   }
   found->rows += whole;
@@ -57,6 +62,7 @@ ep_status ep_kept_rows_count(const ep_data_spec *data, const ep_dataset_meta *me
   counting found = {.dtype = table->dtype};
   ep_status status = ep_needed_columns_find(data, table, target, &column, &found.count, error);
   found.column = column;
+  found.table = table;
   if (status == EP_OK && found.count > 1)
     status = ep_main_table_walk(data, meta, row_visit, &found, error);
   else if (status == EP_OK)

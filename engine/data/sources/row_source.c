@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/data/columns/positive.h"
+#include "engine/data/columns/retype.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/part_writer.h"
@@ -16,18 +17,40 @@
 #include "engine/data/sources/target.h"
 #include "engine/files/path.h"
 
+double ep_row_source_cell(const ep_row_source *samples, int64_t row, int64_t column) {
+  double cell = ep_table_value(&samples->x, row, column);
+  for (int64_t i = 0; i < samples->retyped_count; i++)
+    if (samples->retyped_column[i] == column) return ep_retyped_cell(&samples->retyped[i], cell);
+  return cell;
+}
+
+/* x: the cells of a row, without the target's unless the source is `whole`; or NULL. */
+static void cells_retype(const ep_row_source *samples, double *x, double *y) {
+  for (int64_t i = 0; i < samples->retyped_count; i++) {
+    const ep_column *column = &samples->retyped[i];
+    int64_t place = samples->retyped_column[i];
+    bool target = place == samples->target;
+    if (target) y[0] = ep_retyped_cell(column, y[0]);
+    if (!x || (target && !samples->whole)) continue;
+    if (place > samples->target && !samples->whole) place--;
+    x[place] = ep_retyped_cell(column, x[place]);
+  }
+}
+
 static void table_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   int64_t target = samples->target;
   row = ep_row_source_place(samples, row);
   if (x) ep_table_values(&samples->x, row, 0, target, x);
   if (x) ep_table_values(&samples->x, row, target + 1, samples->features - target, x + target);
   y[0] = ep_table_value(&samples->x, row, target);
+  if (samples->retyped_count > 0) cells_retype(samples, x, y);
 }
 
 static void series_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   row = ep_row_source_place(samples, row);
   if (x) ep_table_values(&samples->x, row, 0, samples->features, x);
   y[0] = ep_table_value(&samples->x, row, samples->target);
+  if (samples->retyped_count > 0) cells_retype(samples, x, y);
 }
 
 static void pair_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
@@ -87,16 +110,38 @@ static ep_status rows_keep(const int64_t *column, int64_t columns, ep_row_source
   for (int64_t i = 0; i < out->rows; i++) {
     bool whole = true;
     for (int64_t k = 0; k < columns && whole; k++)
-      whole = !isnan(ep_table_value(&out->x, i, column[k]));
+      whole = !isnan(ep_row_source_cell(out, i, column[k]));
     if (whole) out->kept[count++] = i;
   }
   out->rows = count;
   return EP_OK;
 }
 
-static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_source *out,
+/* The columns that a job reads in another way: words as numbers, and a target's numbers as classes.
+ * Those of features stay numbers in a raw row. They move from the description. */
+static ep_status retyped_take(ep_part *part, ep_row_source *out, ep_error *error) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < part->columns; i++) count += ep_column_is_retyped(&part->column[i]);
+  if (count == 0) return EP_OK;
+  out->retyped = calloc((size_t)count, sizeof *out->retyped);
+  out->retyped_column = calloc((size_t)count, sizeof *out->retyped_column);
+  if (!out->retyped || !out->retyped_column) return ep_fail_memory(error);
+  for (int64_t i = 0; i < part->columns; i++) {
+    ep_column *column = &part->column[i];
+    if (!ep_column_is_retyped(column)) continue;
+    if (column->type == EP_COLUMN_CATEGORY && i != out->target) continue;
+    out->retyped_column[out->retyped_count] = i;
+    out->retyped[out->retyped_count++] = *column;
+    column->words = (ep_words){0};
+    column->value = NULL;
+    column->note = NULL;
+  }
+  return EP_OK;
+}
+
+static ep_status table_open(const ep_data_spec *data, place *from, ep_row_source *out,
                             ep_error *error) {
-  const ep_part *part = &from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  ep_part *part = &from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   ep_status status = ep_target_find(data, part, &out->target, error);
   if (status == EP_OK)
     status = ep_target_swapped_find(data, &from->meta, out->target, &out->swapped, error);
@@ -107,6 +152,8 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_
   out->features = part->columns - !out->whole;
   out->targets = 1;
   out->read = out->whole ? series_read : table_read;
+  status = retyped_take(part, out, error);
+  if (status != EP_OK) return status;
   int64_t *needed, count;
   status = ep_needed_columns_find(data, part, out->target, &needed, &count, error);
   if (status == EP_OK && count > 0) status = rows_keep(needed, count, out, error);
@@ -130,7 +177,7 @@ static ep_status pair_open(const ep_data_spec *data, const place *from, ep_split
   return EP_OK;
 }
 
-static ep_status parts_open(const ep_data_spec *data, const place *from,
+static ep_status parts_open(const ep_data_spec *data, place *from,
                             ep_row_source sets[EP_SPLIT_COUNT], ep_error *error) {
   if (from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].rows > 0)
     return table_open(data, from, &sets[EP_SPLIT_TRAIN], error);
@@ -146,7 +193,8 @@ static ep_status dataset_open(const ep_data_spec *data, const char *folder,
   place from = {.folder = folder};
   ep_status status = ep_dataset_meta_read(folder, &from.meta, error);
   if (status != EP_OK) return status;
-  status = parts_open(data, &from, sets, error);
+  status = ep_data_retype(data, &from.meta, error);
+  if (status == EP_OK) status = parts_open(data, &from, sets, error);
   ep_dataset_meta_deinit(&from.meta);
   return status;
 }
@@ -213,6 +261,8 @@ void ep_row_source_close(ep_row_source sets[EP_SPLIT_COUNT]) {
     ep_table_close(&sets[split].x);
     ep_table_close(&sets[split].y);
     free(sets[split].kept);
+    ep_columns_destroy(sets[split].retyped, sets[split].retyped_count);
+    free(sets[split].retyped_column);
     sets[split] = (ep_row_source){0};
   }
 }

@@ -5,18 +5,21 @@
 
 #include "api/spec/spec.h"
 #include "engine/data/arrays/table.h"
+#include "engine/data/datasets/dataset.h"
 #include "kernels/backend.h"
 
 typedef struct ep_row_source ep_row_source;
 struct ep_row_source {
   int64_t rows, features, targets; /* 0 rows: there are none */
   void (*read)(const ep_row_source *samples, int64_t row, double *x, double *y);
-  ep_table x, y;   /* open; x is the whole table when the target stands in it */
-  int64_t target;  /* its column then */
-  bool whole;      /* of a series (data->window): x has the target's cell, too */
-  int64_t *kept;   /* [rows], owned: rows of that table that are left (kept_rows.h), or all in the
-                         order of a series (windows.h); NULL: all as they lie */
-  bool apart;      /* rows of x are rows of the table x */
+  ep_table x, y;      /* open; x is the whole table when the target stands in it */
+  int64_t target;     /* its column then */
+  bool whole;         /* of a series (data->window): x has the target's cell, too */
+  int64_t *kept;      /* [rows], owned: rows of that table that are left (kept_rows.h); NULL: all */
+  bool apart;         /* rows of x are rows of the table x */
+  ep_column *retyped; /* [retyped_count], owned: columns of the table whose cells a job reads in
+                         another way (retype.h), and which they are: */
+  int64_t *retyped_column, retyped_count; /* [retyped_count], owned */
   bool swapped;    /* the first of two classes is the positive one: 0 is read as 1, and 1 as 0 */
   bool unlabelled; /* they have no targets: what is read of y are NaN */
   const ep_data_spec *data; /* lent: inline and generators */
@@ -37,6 +40,9 @@ void ep_row_source_close(ep_row_source sets[EP_SPLIT_COUNT]);
 static inline int64_t ep_row_source_place(const ep_row_source *samples, int64_t row) {
   return samples->kept ? samples->kept[row] : row;
 }
+
+/* A cell of the table, as the job reads it. row: of the file. */
+double ep_row_source_cell(const ep_row_source *samples, int64_t row, int64_t column);
 
 /* x: [features], or NULL when it is not wanted; y: [targets]; written. */
 static inline void ep_row_source_read(const ep_row_source *samples, int64_t row, double *x,

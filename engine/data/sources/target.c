@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/data/columns/positive.h"
+#include "engine/data/columns/retype.h"
 #include "engine/data/columns/rules.h"
 #include "engine/data/columns/word_list.h"
 #include "engine/files/excerpt.h"
@@ -82,4 +83,19 @@ ep_status ep_target_swapped_find(const ep_data_spec *data, const ep_dataset_meta
   if (status == EP_OK) *out = ep_classes_are_swapped(data, &classes);
   ep_words_deinit(&classes);
   return status;
+}
+
+ep_status ep_data_retype(const ep_data_spec *data, ep_dataset_meta *meta, ep_error *error) {
+  ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  int64_t target;
+  if (table->rows == 0 || data->columns_count == 0) return EP_OK;
+  ep_status status = ep_target_find(data, table, &target, error);
+  bool numbers = status == EP_OK && table->column[target].type == EP_COLUMN_NUMBER;
+  if (status == EP_OK) status = ep_columns_retype(data, table, target, error);
+  if (status != EP_OK || !numbers || meta->folder[0] ||
+      !ep_column_is_retyped(&table->column[target]))
+    return status;
+  return ep_fail_at(error, EP_INVALID, "/data/target",
+                    "files that are used where they lie have no list of a target's values: upload "
+                    "them to make classes of its numbers");
 }

@@ -9,6 +9,9 @@
  * /data/target. */
 ep_status ep_target_find(const ep_data_spec *data, const ep_part *table, int64_t *column,
                          ep_error *error);
+/* The description as the spec's "columns" have it (retype.h), where it is that of a table. Errors
+ * point at /data/target and /data/columns/…. */
+ep_status ep_data_retype(const ep_data_spec *data, ep_dataset_meta *meta, ep_error *error);
 
 /* The words of the target's classes in the order of the data: those of a category, the names that
  * go with y, else "0" and "1". meta: NULL where the rows are not described; target: the column of a

@@ -224,6 +224,17 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
   return fault ? note_set(column, fault, error) : EP_OK;
 }
 
+/* What "type": "number" reads words by. */
+static ep_cell_kind words_form(int marks) {
+  for (int kind = 0; ep_cell_kind_is_number((ep_cell_kind)kind); kind++) {
+    ep_cell_marks form = ep_cell_kind_marks((ep_cell_kind)kind);
+    if (form.decimal == ep_marks[marks].decimal &&
+        (!ep_marks[marks].thousands || form.thousands == ep_marks[marks].thousands))
+      return (ep_cell_kind)kind;
+  }
+  return EP_CELL_NUMBER;
+}
+
 /* *words: a column has words. */
 static ep_status kinds_find(passes *pass, int marks, bool *words, ep_error *error) {
   ep_status status = EP_OK;
@@ -235,7 +246,7 @@ static ep_status kinds_find(passes *pass, int marks, bool *words, ep_error *erro
     pass->column[i].type = kind == EP_CELL_KINDS          ? EP_COLUMN_CATEGORY
                            : ep_cell_kind_is_number(kind) ? EP_COLUMN_NUMBER
                                                           : EP_COLUMN_DATE;
-    pass->column[i].form = kind == EP_CELL_KINDS ? EP_CELL_NUMBER : kind;
+    pass->column[i].form = kind == EP_CELL_KINDS ? words_form(marks) : kind;
     if (kind != EP_CELL_KINDS)
       pass->cells[i].odd = pass->cells[i].present - pass->cells[i].words_read.gaps -
                            (kind == EP_CELL_NUMBER     ? ep_numbers_count(&pass->cells[i], marks)

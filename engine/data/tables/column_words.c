@@ -287,7 +287,7 @@ static ep_status category_settle(ep_column *column, ep_column_cells *cells, int6
   own->boolean = are_booleans(words);
   own->codes = !own->boolean && are_codes(words);
   ep_word_compare compare = own->boolean ? EP_WORD_BOOLEAN
-                            : own->codes ? EP_WORD_TEXT
+                            : own->codes ? EP_WORD_CODE
                                          : EP_WORD_VALUE;
   if (status == EP_OK && words->words.too_long) {
     text_make(own, words, words->words.count);

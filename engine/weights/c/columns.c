@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/columns/column_value.h"
 #include "engine/data/columns/word_hash.h"
 
 enum { NAME_BYTES = 32 };
 
 /* Numbers may be a category too: their cells stay numbers. */
 static bool is_text(const ep_column_encoding *column) {
-  return ep_column_is_category(column) && column->type != EP_COLUMN_NUMBER;
+  return ep_column_is_category(column) && !column->value;
 }
 
 static int64_t window_rows(const ep_encoding *encoding) {
@@ -57,7 +58,8 @@ ep_status ep_c_fields_find(const ep_encoding *encoding, ep_c_field **out, ep_err
 }
 
 static const char *cell_meaning(const ep_column_encoding *column) {
-  if (is_text(column)) return "a word; 0 or \"\": the cell is missing";
+  if (is_text(column))
+    return "a word as the training data writes it; 0 or \"\": the cell is missing";
   if (column->encode != EP_ENCODE_DATE) return "a number; NAN: the cell is missing";
   return column->form == EP_CELL_TIME ? "seconds since midnight; NAN: the cell is missing"
                                       : "seconds since 1970-01-01 UTC; NAN: the cell is missing";
@@ -85,11 +87,18 @@ static const char word_text[] =
     "  return -1;\n"
     "}\n\n";
 
-static const char category_text[] =
-    "/* The number of the word that a cell stands for; -1: none. */\n"
-    "static inline int32_t @_word_of(double cell, double base, int32_t count) {\n"
-    "  const double number = cell - base;\n"
-    "  return number >= 0 && number < count && number == floor(number) ? (int32_t)number : -1;\n"
+static const char value_text[] =
+    "/* The number of the word that a cell stands for; -1: none. values: ascending. */\n"
+    "static inline int32_t @_word_of(double cell, const double *values, int32_t count) {\n"
+    "  int32_t first = 0, end = count;\n"
+    "  while (first < end) {\n"
+    "    const int32_t middle = first + (end - first) / 2;\n"
+    "    if (values[middle] < cell)\n"
+    "      first = middle + 1;\n"
+    "    else\n"
+    "      end = middle;\n"
+    "  }\n"
+    "  return first < count && values[first] == cell ? first : -1;\n"
     "}\n\n";
 
 /* As engine/data/columns/calendar.c. */
@@ -120,14 +129,14 @@ static const char date_text[] =
     "}\n\n";
 
 static void functions_add(ep_c_source *source, const ep_encoding *encoding) {
-  bool texts = false, categories = false, dates = false;
+  bool texts = false, values = false, dates = false;
   for (int64_t i = 0; i < encoding->columns; i++) {
     texts |= is_text(&encoding->column[i]);
-    categories |= ep_column_is_category(&encoding->column[i]);
+    values |= encoding->column[i].value != NULL;
     dates |= encoding->column[i].encode == EP_ENCODE_DATE;
   }
   if (texts) ep_c_add_text(source, word_text);
-  if (categories) ep_c_add_text(source, category_text);
+  if (values) ep_c_add_text(source, value_text);
   if (dates) ep_c_add_text(source, date_text);
 }
 
@@ -148,6 +157,12 @@ static void words_define(ep_c_source *source, const ep_column_encoding *column, 
   snprintf(name, sizeof name, "words_%lld", (long long)number);
   if (words) ep_c_add_strings(source, name, words, count > 0 ? count : 1);
   free(words);
+}
+
+static void values_define(ep_c_source *source, const ep_column_encoding *column, int64_t number) {
+  char name[NAME_BYTES];
+  snprintf(name, sizeof name, "values_%lld", (long long)number);
+  ep_c_add_doubles(source, name, column->value, column->words.count > 0 ? column->words.count : 1);
 }
 
 static void trained_define(ep_c_source *source, const ep_column_encoding *column, int64_t number) {
@@ -178,10 +193,9 @@ static void buckets_define(ep_c_source *source, const ep_column_encoding *column
 static void tables_add(ep_c_source *source, const ep_encoding *encoding) {
   for (int64_t i = 0; i < encoding->columns; i++) {
     const ep_column_encoding *column = &encoding->column[i];
-    if (is_text(column))
-      words_define(source, column, i);
-    else if (ep_column_is_category(column) && !all_trained(column))
-      trained_define(source, column, i);
+    if (is_text(column)) words_define(source, column, i);
+    if (column->value) values_define(source, column, i);
+    if (column->value && !all_trained(column)) trained_define(source, column, i);
     if (column->encode == EP_ENCODE_HASH) buckets_define(source, column, i);
   }
 }
@@ -200,15 +214,14 @@ static void double_set(const writing *w, const char *before, double value, const
   ep_c_add_text(w->source, after);
 }
 
-/* "cell" and "missing": words are base + their number, others base - 1. */
+/* "cell" and "missing": words are their number, others -1. */
 static void cell_read(const writing *w) {
   const ep_column_encoding *column = w->column;
   if (is_text(column)) {
     ep_c_add(w->source,
              "    const int32_t found = @_word_find(@_words_%lld, %lld, row->%s);\n"
-             "    double cell = found == -2 ? NAN : ",
+             "    double cell = found == -2 ? NAN : found;\n",
              (long long)w->number, (long long)column->words.count, w->field);
-    double_set(w, "", column->base, " + found;\n");
   } else {
     ep_c_add(w->source, "    double cell = row->%s;\n", w->field);
   }
@@ -219,9 +232,13 @@ static void cell_read(const writing *w) {
 
 /* "word": -1 where the cell is none that is told apart. */
 static void word_read(const writing *w) {
-  double_set(w, "    int32_t word = @_word_of(cell, ", w->column->base, ", ");
-  ep_c_add(w->source, "%lld);\n", (long long)w->column->words.count);
-  if (!is_text(w->column) && !all_trained(w->column))
+  if (!w->column->value) {
+    ep_c_add_text(w->source, "    int32_t word = cell == cell ? (int32_t)cell : -1;\n");
+    return;
+  }
+  ep_c_add(w->source, "    int32_t word = @_word_of(cell, @_values_%lld, %lld);\n",
+           (long long)w->number, (long long)w->column->words.count);
+  if (!all_trained(w->column))
     ep_c_add(w->source, "    if (word >= 0 && !@_trained_%lld[word]) word = -1;\n",
              (long long)w->number);
 }
@@ -324,10 +341,9 @@ void ep_c_encode_define(ep_c_source *source, const ep_encoding *encoding,
 
 /* The word of a cell; NULL: it is missing. */
 static const char *cell_word(const ep_column_encoding *column, double cell) {
-  double number = cell - column->base;
+  int64_t word = ep_column_word(column, cell);
   if (isnan(cell)) return NULL;
-  return number >= 0 && number < (double)column->words.count ? column->words.word[(int64_t)number]
-                                                             : "(another word)";
+  return word >= 0 ? column->words.word[word] : "(another word)";
 }
 
 void ep_c_row_add(ep_c_source *source, const ep_encoding *encoding, const ep_c_field *fields,

@@ -9,6 +9,7 @@
 #include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/positive_class.h"
 #include "engine/data/prepare/shape.h"
+#include "engine/data/sources/target.h"
 #include "engine/trials/sweep_search.h"
 #include "server/datasets/path_data.h"
 #include "server/jobs/lifecycle/automatic.h"
@@ -110,15 +111,21 @@ static ep_status meta_find(ep_jobs *jobs, ep_checked_spec *checked, bool *stored
   char folder[EP_PATH_BYTES];
   ep_error error = {0};
   *stored = data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH;
-  if (data->source == EP_DATA_PATH) {
-    ep_status status = ep_path_data_resolve(&jobs->contents, &checked->spec->data, out, problem);
-    checked->pinned = data->sha256[0] != 0;
-    return status;
-  }
   if (!*stored) return EP_OK;
-  ep_status status = ep_path_join(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
-  if (status == EP_OK) status = ep_dataset_meta_read(folder, out, &error);
-  return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
+  ep_status status;
+  if (data->source == EP_DATA_PATH) {
+    status = ep_path_data_resolve(&jobs->contents, &checked->spec->data, out, problem);
+    checked->pinned = data->sha256[0] != 0;
+    if (status != EP_OK) return status;
+  } else {
+    status = ep_path_join(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
+    if (status == EP_OK) status = ep_dataset_meta_read(folder, out, &error);
+    if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  }
+  status = ep_data_retype(data, out, &error);
+  if (status == EP_OK) return EP_OK;
+  ep_dataset_meta_deinit(out);
+  return ep_problem_from_error(problem, &error);
 }
 
 ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, bool *described,

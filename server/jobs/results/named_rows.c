@@ -42,29 +42,32 @@ static void encoding_free(ep_encoding *encoding) {
 }
 
 static ep_status rows_read(const ep_encoding *encoding, const json_t *array, double *x,
-                           ep_problem *problem) {
+                           ep_warnings *warnings, ep_problem *problem) {
   ep_status status = EP_OK;
   for (size_t i = 0; i < json_array_size(array); i++) {
     char pointer[EP_POINTER_BYTES];
     snprintf(pointer, sizeof pointer, "/rows/%zu", i);
     ep_status one = ep_encoding_cells_read(encoding, json_array_get(array, i), pointer,
-                                           x + (int64_t)i * encoding->columns, problem);
+                                           x + (int64_t)i * encoding->columns, warnings, problem);
     if (one != EP_OK) status = one;
     if (problem->errors_count >= EP_LIMIT_PROBLEM_ERRORS) break;
   }
   return status;
 }
 
-/* beside: rows that have no object, behind the others. *x: [rows of the array + beside, columns] */
+/* beside: rows that have no object, behind the others. out->x: [rows of the array + beside,
+ * columns]
+ */
 static ep_status array_read(const ep_encoding *encoding, const json_t *array, int64_t beside,
-                            double **x, ep_problem *problem) {
+                            ep_prediction_rows *out, ep_problem *problem) {
   size_t rows = json_array_size(array), all = rows + (size_t)beside;
   if (rows < 1 || rows > EP_LIMIT_PREDICT_ROWS ||
-      all * (size_t)encoding->columns > EP_LIMIT_PREDICT_BYTES / sizeof **x)
+      all * (size_t)encoding->columns > EP_LIMIT_PREDICT_BYTES / sizeof *out->x)
     return ep_problem_add(problem, EP_INVALID, "/rows", "must be an array of 1 to %d objects",
                           EP_LIMIT_PREDICT_ROWS);
-  *x = malloc(all * (size_t)encoding->columns * sizeof **x);
-  return *x ? rows_read(encoding, array, *x, problem) : ep_problem_fail_memory(problem);
+  out->x = malloc(all * (size_t)encoding->columns * sizeof *out->x);
+  return out->x ? rows_read(encoding, array, out->x, &out->warnings, problem)
+                : ep_problem_fail_memory(problem);
 }
 
 /* The first column of which a row of the future has cells that only the request knows, or NULL. */
@@ -78,7 +81,7 @@ static const char *future_column(const ep_encoding *encoding) {
 /* The rows that come after those of the request: [rows, columns], written. Their targets are NaN,
  * whatever the request says of them. */
 static ep_status future_read(const ep_encoding *encoding, const json_t *future, int64_t rows,
-                             double *x, ep_problem *problem) {
+                             double *x, ep_warnings *warnings, ep_problem *problem) {
   ep_status status = EP_OK;
   for (int64_t i = 0; i < rows * encoding->columns; i++) x[i] = NAN;
   const char *needed = future_column(encoding);
@@ -93,8 +96,8 @@ static ep_status future_read(const ep_encoding *encoding, const json_t *future, 
     json_t *row = json_copy(json_array_get(future, (size_t)i));
     snprintf(pointer, sizeof pointer, "/future/%lld", (long long)i);
     if (json_is_object(row)) json_object_set_new(row, encoding->target, json_null());
-    ep_status one =
-        ep_encoding_cells_read(encoding, row, pointer, x + i * encoding->columns, problem);
+    ep_status one = ep_encoding_cells_read(encoding, row, pointer, x + i * encoding->columns,
+                                           warnings, problem);
     json_decref(row);
     if (one != EP_OK) status = one;
     if (problem->errors_count >= EP_LIMIT_PROBLEM_ERRORS) break;
@@ -119,7 +122,7 @@ static ep_status series_take(const ep_encoding *encoding, const json_t *array,
                              ep_prediction_rows *out, ep_problem *problem) {
   int64_t rows = (int64_t)json_array_size(array);
   if (rows < encoding->window.length) return rows_few(encoding, rows, problem);
-  ep_status status = array_read(encoding, array, 0, &out->x, problem);
+  ep_status status = array_read(encoding, array, 0, out, problem);
   series_set(encoding, rows, out);
   return status;
 }
@@ -137,17 +140,16 @@ static ep_status forecast_take(const ep_encoding *encoding, const json_t *array,
                           "a forecast begins with the last %lld rows, the oldest first: %lld are "
                           "given",
                           (long long)known, (long long)rows);
-  ep_status status = array_read(encoding, array, ahead, &out->x, problem);
+  ep_status status = array_read(encoding, array, ahead, out, problem);
   if (status != EP_OK) return status;
   double *end = out->x + rows * encoding->columns;
-  status = future_read(encoding, future, ahead, end, problem);
+  status = future_read(encoding, future, ahead, end, &out->warnings, problem);
   int64_t taken = window->length + steps - 1, columns = encoding->columns;
   memmove(out->x, end - known * columns, (size_t)(taken * columns) * sizeof *out->x);
-  *out = (ep_prediction_rows){.x = out->x,
-                              .rows = 1,
-                              .columns = taken * columns,
-                              .windows = steps,
-                              .forecast = steps > window->horizon};
+  out->rows = 1;
+  out->columns = taken * columns;
+  out->windows = steps;
+  out->forecast = steps > window->horizon;
   return status;
 }
 
@@ -166,7 +168,7 @@ static ep_status steps_read(const ep_encoding *encoding, const json_t *body, int
 
 static ep_status alone_take(const ep_encoding *encoding, const json_t *array,
                             ep_prediction_rows *out, ep_problem *problem) {
-  ep_status status = array_read(encoding, array, 0, &out->x, problem);
+  ep_status status = array_read(encoding, array, 0, out, problem);
   out->rows = (int64_t)json_array_size(array);
   out->columns = encoding->columns;
   return status;
@@ -212,13 +214,15 @@ ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint,
   int64_t rows = 0;
   *out = (ep_prediction_rows){.windows = 1};
   ep_status status = encoding_find(jobs, id, checkpoint, NULL, &encoding, problem);
-  if (status == EP_OK) status = ep_text_rows_read(encoding, body, &out->x, &rows, problem);
+  if (status == EP_OK)
+    status = ep_text_rows_read(encoding, body, &out->x, &rows, &out->warnings, problem);
   if (status == EP_OK && rows < encoding->window.length) status = rows_few(encoding, rows, problem);
-  if (status == EP_OK && encoding->window.length > 0)
+  if (status == EP_OK && encoding->window.length > 0) {
     series_set(encoding, rows, out);
-  else if (status == EP_OK)
-    *out =
-        (ep_prediction_rows){.x = out->x, .rows = rows, .columns = encoding->columns, .windows = 1};
+  } else if (status == EP_OK) {
+    out->rows = rows;
+    out->columns = encoding->columns;
+  }
   encoding_free(encoding);
   return taken(status, out);
 }

@@ -37,6 +37,7 @@ void ep_prediction_rows_deinit(ep_prediction_rows *rows) {
   for (int64_t i = 0; rows->name && i < rows->rows; i++) free(rows->name[i]);
   free(rows->name);
   free(rows->x);
+  ep_warnings_deinit(&rows->warnings);
   *rows = (ep_prediction_rows){.windows = 1};
 }
 

@@ -17,7 +17,7 @@ static bool shape_find(const char *data_dir, const ep_data_spec *data, ep_data_s
   ep_dataset_meta meta = {0};
   bool stored = data->sha256[0] != 0;
   if (stored && (ep_path_join(folder, NULL, data_dir, "datasets", data->sha256, NULL) != EP_OK ||
-                 ep_dataset_meta_read(folder, &meta, NULL) != EP_OK))
+                 ep_data_meta_find(data, folder, &stored, &meta, NULL) != EP_OK))
     return false;
   if (!stored && data->source == EP_DATA_PATH) return false;
   bool found = ep_data_shape_find(data, stored ? &meta : NULL, out, problem) == EP_OK;

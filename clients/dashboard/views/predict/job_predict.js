@@ -46,6 +46,13 @@ export function answerNodes(answer, target) {
         h("td", { class: "number" }, percent(share))))))];
 }
 
+// What was read otherwise than may be thought: a line each.
+export function warningNodes({ warnings = [], warnings_left_out: more = 0 }) {
+  if (!warnings.length) return [];
+  const lines = warnings.map(({ pointer, detail }) => `${pointer}: ${detail}`);
+  return [h("ul", { class: "notice" }, [...lines, ...(more ? [`and ${more} more`] : [])].map((line) => h("li", null, line)))];
+}
+
 export function predictPanel({ url, signal }) {
   const body = h("div");
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
@@ -137,7 +144,7 @@ export function predictPanel({ url, signal }) {
     try {
       const found = other ? await other.ask() : await sendJson("POST", `${url}/predict`, request(), { signal });
       if (other?.show) return other.show(answer, found);
-      replace(answer, answerNodes(found, target));
+      replace(answer, answerNodes(found, target), warningNodes(found));
       announce(answer.querySelector("p").textContent);
     } catch (error) {
       if (signal.aborted) return;

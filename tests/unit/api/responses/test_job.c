@@ -335,11 +335,11 @@ END_TEST
 START_TEST(predictions) {
   const double output[] = {0.5, NAN, -1, INFINITY};
   const ep_output_meaning numbers = {.loss = EP_LOSS_MSE};
-  assert_text(ep_predict_format("job_1", &numbers, NULL, output, 2, 2),
+  assert_text(ep_predict_format("job_1", &numbers, NULL, NULL, output, 2, 2),
               "{\"object\":\"predictions\",\"job\":\"job_1\",\"rows\":2,"
               "\"predictions\":[[0.5,\"NaN\"],[-1,\"Infinity\"]]}");
   char *const names[] = {"a/1.png", "b \"2\".png"};
-  assert_text(ep_predict_format("j", &numbers, names, output, 2, 1),
+  assert_text(ep_predict_format("j", &numbers, names, NULL, output, 2, 1),
               "{\"object\":\"predictions\",\"job\":\"j\",\"rows\":2,\"names\":[\"a/1.png\",\"b "
               "\\\"2\\\".png\"],\"predictions\":[[0.5],[\"NaN\"]]}");
 }
@@ -350,12 +350,12 @@ START_TEST(classes_have_names_and_probabilities) {
   char *names[] = {"a cat", "dog"};
   const double logits[] = {1, 1, -1e4, 0, 0, 4e4}, log_probabilities[] = {-0.5, 0, -1e9};
   ep_output_meaning meaning = {.loss = EP_LOSS_CROSS_ENTROPY, .class_name = names, .classes = 2};
-  assert_text(ep_predict_format("j", &meaning, NULL, logits, 2, 3),
+  assert_text(ep_predict_format("j", &meaning, NULL, NULL, logits, 2, 3),
               "{\"object\":\"predictions\",\"job\":\"j\",\"rows\":2,"
               "\"predictions\":[[1,1,-10000],[0,0,40000]],\"classes\":[\"a cat\",2],"
               "\"probabilities\":[[0.5,0.5,0],[0,0,1]],\"class_names\":[\"a cat\",\"dog\"]}");
   meaning.loss = EP_LOSS_NLL;
-  char *text = ep_predict_format("j", &meaning, NULL, log_probabilities, 1, 3);
+  char *text = ep_predict_format("j", &meaning, NULL, NULL, log_probabilities, 1, 3);
   ck_assert_ptr_nonnull(strstr(text, "\"classes\":[\"dog\"],\"probabilities\":[[0.3775"));
   free(text);
 }
@@ -365,16 +365,16 @@ END_TEST
 START_TEST(one_output_has_two_classes) {
   const double logits[] = {0, -800, 800}, probabilities[] = {0.5, 0.25, 1};
   const ep_output_meaning logit = {.loss = EP_LOSS_BCE_WITH_LOGITS};
-  assert_text(ep_predict_format("j", &logit, NULL, logits, 3, 1),
+  assert_text(ep_predict_format("j", &logit, NULL, NULL, logits, 3, 1),
               "{\"object\":\"predictions\",\"job\":\"j\",\"rows\":3,"
               "\"predictions\":[[0],[-800],[800]],\"classes\":[0,0,1],"
               "\"probabilities\":[[0.5,0.5],[1,0],[0,1]]}");
   const ep_output_meaning half = {.loss = EP_LOSS_BCE};
-  assert_text(ep_predict_format("j", &half, NULL, probabilities, 3, 1),
+  assert_text(ep_predict_format("j", &half, NULL, NULL, probabilities, 3, 1),
               "{\"object\":\"predictions\",\"job\":\"j\",\"rows\":3,"
               "\"predictions\":[[0.5],[0.25],[1]],\"classes\":[0,0,1],"
               "\"probabilities\":[[0.5,0.5],[0.75,0.25],[0,1]]}");
-  char *several = ep_predict_format("j", &logit, NULL, logits, 1, 3);
+  char *several = ep_predict_format("j", &logit, NULL, NULL, logits, 1, 3);
   ck_assert_ptr_null(strstr(several, "classes"));
   free(several);
 }

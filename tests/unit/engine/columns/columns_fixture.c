@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/columns/retype.h"
+
 ep_column number_column(const char *name, double min, double max, int64_t missing) {
   ep_column column = {.min = min, .max = max, .integer = true, .missing = missing, .distinct = 3};
   snprintf(column.name, sizeof column.name, "%s", name);
@@ -53,6 +55,8 @@ void table_free(ep_part *table) {
     for (int64_t k = 0; k < words->count; k++) free(words->word[k]);
     free(words->word);
     free(words->rows);
+    free(table->column[i].value);
+    free(table->column[i].note);
   }
   free(table->column);
 }
@@ -74,10 +78,10 @@ void table_save(const char *path, const double *cells, int rows, int columns) {
   ck_assert_int_eq(fclose(file), 0);
 }
 
-void encoding_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
-                   ep_encoding *out) {
+void encoding_plan(const ep_data_spec *data, ep_part *table, int64_t target, ep_encoding *out) {
   static const ep_data_spec plain;
   ep_error error = {0};
+  ck_assert_int_eq(ep_columns_retype(data ? data : &plain, table, target, &error), EP_OK);
   ck_assert_msg(ep_encoding_plan(data ? data : &plain, table, target, out, &error) == EP_OK,
                 "%s: %s", error.pointer, error.message);
 }

@@ -19,9 +19,9 @@ void table_free(ep_part *table);
 /* Writes cells, [rows, columns], as NPY. */
 void table_save(const char *path, const double *cells, int rows, int columns);
 
-/* Plans for a spec that says nothing, and must succeed. */
-void encoding_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
-                   ep_encoding *out);
+/* Gives the table the types of the spec, and plans; data: NULL: a spec that says nothing. Both must
+ * succeed. */
+void encoding_plan(const ep_data_spec *data, ep_part *table, int64_t target, ep_encoding *out);
 /* Fits all columns. rows: [count, columns of the encoding], raw. */
 void encoding_fit(ep_encoding *encoding, const double *rows, int64_t count);
 

@@ -10,6 +10,7 @@
 #include "engine/data/cells/date.h"
 #include "engine/data/columns/calendar.h"
 #include "engine/data/columns/order_statistic.h"
+#include "engine/data/columns/retype.h"
 #include "engine/data/columns/rules.h"
 #include "engine/data/columns/word_hash.h"
 #include "tests/suite.h"
@@ -430,7 +431,8 @@ static ep_status plan_with(const ep_data_spec *data, ep_encoding *out, ep_error 
                          number_column("y", 0, 1, 0)};
   ep_part table = table_make(columns, COUNT(columns), 10);
   *error = (ep_error){0};
-  ep_status status = ep_encoding_plan(data, &table, 5, out, error);
+  ep_status status = ep_columns_retype(data, &table, 5, error);
+  if (status == EP_OK) status = ep_encoding_plan(data, &table, 5, out, error);
   table_free(&table);
   return status;
 }
@@ -514,12 +516,14 @@ START_TEST(faults_of_a_spec_have_their_place) {
       {{.name = "q/r"}, "/data/columns/q~1r", "no column of the data is called \"q/r\""},
       {{.name = "y"}, "/data/columns/y", "is the target"},
       {{.name = "t", .type = EP_COLUMN_AS_CATEGORY}, "/data/columns/t/type", "the column is text"},
-      {{.name = "c", .type = EP_COLUMN_AS_NUMBER}, "/data/columns/c/type", "holds words"},
-      {{.name = "c", .type = EP_COLUMN_AS_DATE}, "/data/columns/c/type", "holds words"},
-      {{.name = "d", .type = EP_COLUMN_AS_CATEGORY}, "/data/columns/d/type", "a date cannot"},
+      {{.name = "c", .type = EP_COLUMN_AS_NUMBER}, "/data/columns/c/type", "words is a number"},
+      {{.name = "c", .type = EP_COLUMN_AS_DATE}, "/data/columns/c/type", "words is a date"},
+      {{.name = "d", .type = EP_COLUMN_AS_CATEGORY},
+       "/data/columns/d/type",
+       "cannot be a category"},
       {{.name = "a", .type = EP_COLUMN_AS_CATEGORY, .encode = EP_CATEGORY_ONE_HOT},
-       "/data/columns/a/type",
-       "from 0 to 100"},
+       "/data/columns/a/encode",
+       "of the column's 101 numbers"},
       {{.name = "c", .missing = EP_FILL_MEAN}, "/data/columns/c/missing", "most_frequent"},
       {{.name = "c", .has_value = true}, "/data/columns/c/missing", "most_frequent"},
       {{.name = "d*", .encode = EP_CATEGORY_ONE_HOT}, "/data/columns/d*/encode", "of a category"},

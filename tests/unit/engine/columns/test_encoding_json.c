@@ -207,14 +207,14 @@ START_TEST(faults_of_a_row_have_their_place) {
                &problem),
       EP_INVALID);
   ck_assert_int_eq(problem.errors_count, 5);
-  ck_assert_str_eq(problem.errors[0].pointer, "/x/0/age");
-  ck_assert_str_eq(problem.errors[0].detail, "must be a number or null, not \"4 y\"");
-  ck_assert_str_eq(problem.errors[1].pointer, "/x/0/city");
-  ck_assert_ptr_nonnull(strstr(problem.errors[1].detail, "is not there"));
-  ck_assert_str_eq(problem.errors[2].pointer, "/x/0/since");
-  ck_assert_str_eq(problem.errors[3].pointer, "/x/0/size");
-  ck_assert_str_eq(problem.errors[4].pointer, "/x/0/citi");
-  ck_assert_ptr_nonnull(strstr(problem.errors[4].detail, "did you mean \"city\"?"));
+  ck_assert_str_eq(problem.errors[0].pointer, "/x/0/citi");
+  ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "did you mean \"city\"?"));
+  ck_assert_str_eq(problem.errors[1].pointer, "/x/0/age");
+  ck_assert_str_eq(problem.errors[1].detail, "must be a number or null, not \"4 y\"");
+  ck_assert_str_eq(problem.errors[2].pointer, "/x/0/city");
+  ck_assert_ptr_nonnull(strstr(problem.errors[2].detail, "is not there"));
+  ck_assert_str_eq(problem.errors[3].pointer, "/x/0/since");
+  ck_assert_str_eq(problem.errors[4].pointer, "/x/0/size");
   ck_assert_int_eq(row_read(&encoding, "[1]", out, &problem), EP_INVALID);
   ck_assert_str_eq(problem.errors[0].pointer, "/x/0");
   ep_encoding_deinit(&encoding);

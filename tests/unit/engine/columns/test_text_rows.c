@@ -30,7 +30,7 @@ static ep_status read_text(const char *text, bool lines, double **x, int64_t *ro
   *problem = (ep_problem){0};
   return ep_text_rows_read(&encoding,
                            &(ep_text_body){.text = text, .bytes = strlen(text), .lines = lines}, x,
-                           rows, problem);
+                           rows, NULL, problem);
 }
 
 START_TEST(each_form_gives_the_same_cells) {
@@ -50,8 +50,8 @@ START_TEST(each_form_gives_the_same_cells) {
     double *x;
     int64_t rows;
     ep_problem problem;
-    ck_assert_msg(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem) == EP_OK, "%zu: %s",
-                  i, problem.detail);
+    ck_assert_msg(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem) == EP_OK,
+                  "%zu: %s", i, problem.detail);
     ck_assert_int_eq(rows, 2);
     ck_assert_msg(x[0] == 30 && x[1] == 1 && x[2] == 1.5, "%zu: %g %g %g", i, x[0], x[1], x[2]);
     ck_assert_msg(isnan(x[3]) && x[4] == -1 && x[5] == 1200.25, "%zu: %g %g %g", i, x[3], x[4],
@@ -89,7 +89,7 @@ START_TEST(numbers_have_the_marks_of_the_dialect) {
     snprintf(text, sizeof text, "city;age;pay\nRome;30;%s\nBern;30;7\n", cases[i].cell);
     ep_text_body body = {.text = text, .bytes = strlen(text)};
     if (cases[i].has & QUERY) body.dialect = comma;
-    bool read = ep_text_rows_read(&encoding, &body, &x, &rows, &problem) == EP_OK;
+    bool read = ep_text_rows_read(&encoding, &body, &x, &rows, NULL, &problem) == EP_OK;
     ck_assert_msg(read == !isnan(cases[i].want) && (!read || x[2] == cases[i].want), "%zu: %g", i,
                   read ? x[2] : NAN);
     if (!read) ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "?decimal="));
@@ -133,13 +133,14 @@ START_TEST(numbers_have_their_sign_or_none) {
     int64_t rows;
     ep_problem problem;
     snprintf(text, sizeof text, "city;age;pay\nRome;30;%s\n", cases[i].cell);
-    ck_assert_msg((read_text(text, false, &x, &rows, &problem) == EP_OK) == cases[i].read, "%s",
-                  cases[i].cell);
+    ck_assert_msg((read_text(text, false, &x, &rows, &problem) == EP_OK) == cases[i].read,
+                  "%s", cases[i].cell);
     ck_assert(!x || x[2] == 1234.5);
     free(x);
     json_t *object = json_pack("{s:s, s:i, s:s}", "city", "Rome", "age", 30, "pay", cases[i].cell);
     problem = (ep_problem){0};
-    bool read = ep_encoding_cells_read(&encoding, object, "/rows/0", cells, &problem) == EP_OK;
+    bool read =
+        ep_encoding_cells_read(&encoding, object, "/rows/0", cells, NULL, &problem) == EP_OK;
     ck_assert_msg(read == cases[i].read && (!read || cells[2] == 1234.5), "%s", cases[i].cell);
     if (!read) ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/pay");
     if (!read)
@@ -168,7 +169,8 @@ START_TEST(faults_are_told_by_place) {
     double *x;
     int64_t rows;
     ep_problem problem;
-    ck_assert_int_eq(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem), EP_INVALID);
+    ck_assert_int_eq(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem),
+                     EP_INVALID);
     ck_assert_ptr_null(x);
     if (cases[i].pointer) ck_assert_str_eq(problem.errors[0].pointer, cases[i].pointer);
     const char *said = cases[i].pointer ? problem.errors[0].detail : problem.detail;
@@ -184,7 +186,8 @@ START_TEST(columns_of_one_name_keep_their_order) {
   ep_problem problem;
   strcpy(encoding.column[2].name, "age");
   ck_assert_int_eq(ep_encoding_names_order(&encoding), EP_OK);
-  ck_assert_int_eq(read_text("city,age,age\nRome,30,1.5\n", false, &x, &rows, &problem), EP_OK);
+  ck_assert_int_eq(read_text("city,age,age\nRome,30,1.5\n", false, &x, &rows, &problem),
+                   EP_OK);
   ck_assert(x[0] == 30 && x[1] == 1 && x[2] == 1.5);
   free(x);
   ck_assert_int_eq(read_text("city,age\nRome,30\n", false, &x, &rows, &problem), EP_INVALID);
@@ -192,13 +195,13 @@ START_TEST(columns_of_one_name_keep_their_order) {
                    EP_INVALID);
   json_t *object = json_pack("{s:s, s:i}", "city", "Rome", "age", 30);
   problem = (ep_problem){0};
-  ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, &problem),
+  ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, NULL, &problem),
                    EP_INVALID);
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/age");
   ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "two columns of the table are called"));
   json_object_set_new(object, "zzz", json_integer(1)); /* as many members as columns */
   problem = (ep_problem){0};
-  ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, &problem),
+  ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, NULL, &problem),
                    EP_INVALID);
   ck_assert_int_eq(problem.errors_count, 2);
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/zzz");
@@ -235,7 +238,7 @@ START_TEST(columns_are_found_among_as_many_as_there_may_be) {
   ep_problem problem = {0};
   ck_assert_int_eq(ep_text_rows_read(&many,
                                      &(ep_text_body){.text = text, .bytes = (size_t)(at - text)},
-                                     &x, &rows, &problem),
+                                     &x, &rows, NULL, &problem),
                    EP_OK);
   for (int i = 0; i < EP_LIMIT_COLUMNS; i++) ck_assert(x[i] == i);
   free(x);
@@ -244,12 +247,13 @@ START_TEST(columns_are_found_among_as_many_as_there_may_be) {
   problem = (ep_problem){0};
   ck_assert_int_eq(ep_text_rows_read(&many,
                                      &(ep_text_body){.text = text, .bytes = (size_t)(at - text)},
-                                     &x, &rows, &problem),
+                                     &x, &rows, NULL, &problem),
                    EP_INVALID);
   ck_assert_int_eq(problem.errors_count, EP_LIMIT_PROBLEM_ERRORS);
   problem = (ep_problem){0};
   json_object_set_new(object, "other", json_null());
-  ck_assert_int_eq(ep_encoding_cells_read(&many, object, "/rows/0", cells, &problem), EP_INVALID);
+  ck_assert_int_eq(ep_encoding_cells_read(&many, object, "/rows/0", cells, NULL, &problem),
+                   EP_INVALID);
   ck_assert_int_eq(problem.errors_count, 1);
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/other");
   ep_encoding_deinit(&many);

@@ -24,7 +24,7 @@ START_TEST(numbers_of_one_value_are_one_word) {
   for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
     for (int k = 1; k < 4; k++) {
       ck_assert_msg(same(EP_WORD_VALUE, spellings[i][0], spellings[i][k]), "%s", spellings[i][k]);
-      ck_assert(!same(EP_WORD_TEXT, spellings[i][0], spellings[i][k]));
+      ck_assert(!same(EP_WORD_CODE, spellings[i][0], spellings[i][k]));
     }
   for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
     for (size_t k = 0; k < i; k++)
@@ -92,7 +92,7 @@ START_TEST(no_word_is_too_long_for_a_key) {
   memset(text, '7', sizeof text);
   ck_assert_int_eq(ep_word_key(EP_WORD_VALUE, text, EP_WORD_KEY_BYTES, key, &bytes), EP_OK);
   ck_assert_uint_eq(bytes, EP_WORD_KEY_BYTES);
-  ck_assert_int_eq(ep_word_key(EP_WORD_TEXT, text, sizeof text, key, &bytes), EP_TOO_LARGE);
+  ck_assert_int_eq(ep_word_key(EP_WORD_CODE, text, sizeof text, key, &bytes), EP_TOO_LARGE);
 }
 END_TEST
 

@@ -1,0 +1,219 @@
+#include "engine/data/columns/retype.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/number.h"
+#include "engine/data/columns/rules.h"
+
+enum { WORDS_TOLD = 3, NOTE_BYTES = 400 };
+
+double ep_retyped_cell(const ep_column *column, double cell) {
+  int64_t count = column->words.count, first = 0, end = count; /* of the values: where it may be */
+  if (column->type != EP_COLUMN_CATEGORY)
+    return cell >= 0 && cell < (double)count ? column->value[(int64_t)cell] : NAN;
+  if (isnan(cell)) return cell;
+  while (first < end) {
+    int64_t middle = (first + end) / 2;
+    if (column->value[middle] < cell)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first < count && column->value[first] == cell ? (double)first : -1;
+}
+
+/* Cells that the words which this kind reads have. value: [words], written. */
+static int64_t words_read(const ep_words *words, ep_cell_kind kind, double *value) {
+  int64_t rows = 0;
+  for (int64_t k = 0; k < words->count; k++) {
+    const char *text = words->word[k];
+    size_t bytes = strlen(text);
+    text = ep_cell_trim(text, &bytes);
+    bool read = ep_cell_read(kind, text, bytes, &value[k]) && isfinite(value[k]);
+    if (!read) value[k] = NAN;
+    rows += read ? words->rows[k] : 0;
+  }
+  return rows;
+}
+
+/* The kind of dates that reads most cells. EP_INVALID: two read as many, and differ. */
+static ep_status date_kind_find(const ep_column *column, const ep_column_rule *rule, double *value,
+                                ep_cell_kind *out, ep_error *error) {
+  int64_t most = 0;
+  bool unclear = false;
+  *out = EP_CELL_ISO_DATE;
+  for (int kind = EP_CELL_ISO_DATE; kind < EP_CELL_KINDS; kind++) {
+    int64_t rows = words_read(&column->words, (ep_cell_kind)kind, value);
+    if (rows > 0 && rows == most) unclear = true;
+    if (rows <= most) continue;
+    most = rows;
+    unclear = false;
+    *out = (ep_cell_kind)kind;
+  }
+  if (!unclear) return EP_OK;
+  return ep_column_rule_fail(rule, "type", error,
+                             "its dates may begin with the day or with the month: upload the file "
+                             "again with ?dates=day_first or ?dates=month_first");
+}
+
+/* "288 numbers; 12 cells of 3 words (`n.a.`, `?`, …) are taken as missing" */
+static bool note_make(ep_column *column, int64_t read) {
+  char note[NOTE_BYTES], shown[EP_EXCERPT_BYTES];
+  const char *kind = column->type == EP_COLUMN_DATE ? "date" : "number";
+  int64_t unread = 0, words = 0;
+  size_t used =
+      (size_t)snprintf(note, sizeof note, "%lld %s%s", (long long)read, kind, read == 1 ? "" : "s");
+  for (int64_t k = 0; k < column->words.count; k++)
+    if (isnan(column->value[k])) {
+      unread += column->words.rows[k];
+      words++;
+    }
+  if (words > 0)
+    used += (size_t)snprintf(note + used, sizeof note - used, "; %lld cell%s of %lld word%s (",
+                             (long long)unread, unread == 1 ? "" : "s", (long long)words,
+                             words == 1 ? "" : "s");
+  for (int64_t k = 0, told = 0; k < column->words.count && told < WORDS_TOLD; k++)
+    if (isnan(column->value[k]))
+      used +=
+          (size_t)snprintf(note + used, sizeof note - used, "%s`%s`", told++ ? ", " : "",
+                           ep_excerpt(shown, column->words.word[k], strlen(column->words.word[k])));
+  if (words > 0)
+    snprintf(note + used, sizeof note - used, "%s) %s taken as missing",
+             words > WORDS_TOLD ? ", …" : "", unread == 1 ? "is" : "are");
+  free(column->note);
+  column->note = strdup(note);
+  return column->note;
+}
+
+static int value_compare(const void *a, const void *b) {
+  double first = *(const double *)a, second = *(const double *)b;
+  return (first > second) - (first < second);
+}
+
+/* Of the values that are there. */
+static bool figures_find(ep_column *column) {
+  int64_t count = 0;
+  double *sorted = malloc((size_t)column->words.count * sizeof *sorted);
+  if (!sorted) return false;
+  column->integer = true;
+  for (int64_t k = 0; k < column->words.count; k++) {
+    double value = column->value[k];
+    if (isnan(value)) {
+      column->missing += column->words.rows[k];
+      continue;
+    }
+    column->integer = column->integer && value == floor(value);
+    sorted[count++] = value;
+  }
+  qsort(sorted, (size_t)count, sizeof *sorted, value_compare);
+  column->min = sorted[0];
+  column->max = sorted[count - 1];
+  column->distinct = 1;
+  for (int64_t i = 1; i < count; i++) column->distinct += sorted[i] != sorted[i - 1];
+  free(sorted);
+  return true;
+}
+
+static ep_status words_to_values(ep_column *column, const ep_column_rule *rule, ep_error *error) {
+  bool date = rule->type == EP_COLUMN_AS_DATE;
+  ep_cell_kind kind = ep_cell_kind_is_number(column->form) ? column->form : EP_CELL_NUMBER;
+  ep_status status = EP_OK;
+  double *value = calloc((size_t)column->words.count, sizeof *value);
+  if (!value) return ep_fail_memory(error);
+  if (date) status = date_kind_find(column, rule, value, &kind, error);
+  int64_t read = status == EP_OK ? words_read(&column->words, kind, value) : 0;
+  if (status == EP_OK && read == 0)
+    status = ep_column_rule_fail(rule, "type", error, "none of the column's %lld words is a %s",
+                                 (long long)column->words.count, date ? "date" : "number");
+  if (status != EP_OK) {
+    free(value);
+    return status;
+  }
+  column->value = value;
+  column->type = date ? EP_COLUMN_DATE : EP_COLUMN_NUMBER;
+  column->form = kind;
+  return note_make(column, read) && figures_find(column) ? EP_OK : ep_fail_memory(error);
+}
+
+/* The values of a number; of a description from before they were stored, all in its range. */
+static ep_status values_list(ep_column *column, const ep_column_rule *rule, int64_t *count,
+                             ep_error *error) {
+  *count = column->distinct;
+  if (column->value) return EP_OK;
+  if (!column->integer || column->max - column->min >= EP_LIMIT_CATEGORIES)
+    return ep_column_rule_fail(
+        rule, "type", error,
+        "up to %d distinct numbers, each in two rows or more, can be a category, or whole numbers "
+        "in a range of up to %d; these are %sfrom %g to %g%s",
+        EP_LIMIT_COLUMN_VALUES, EP_LIMIT_CATEGORIES, column->integer ? "" : "not all whole, ",
+        column->min, column->max,
+        column->distinct > 0 && column->distinct <= EP_LIMIT_COLUMN_VALUES
+            ? ": if an earlier version of epochd read the data, delete them and upload them again"
+            : "");
+  *count = (int64_t)(column->max - column->min) + 1;
+  column->value = malloc((size_t)*count * sizeof *column->value);
+  if (!column->value) return ep_fail_memory(error);
+  for (int64_t k = 0; k < *count; k++) column->value[k] = column->min + (double)k;
+  return EP_OK;
+}
+
+static ep_status values_to_words(ep_column *column, const ep_column_rule *rule, ep_error *error) {
+  int64_t count;
+  char text[EP_NUMBER_BYTES];
+  ep_status status = values_list(column, rule, &count, error);
+  if (status != EP_OK) return status;
+  column->words = (ep_words){.word = calloc((size_t)count, sizeof *column->words.word),
+                             .rows = calloc((size_t)count, sizeof *column->words.rows)};
+  bool ok = column->words.word && column->words.rows;
+  for (int64_t k = 0; ok && k < count; k++) {
+    ep_number_format(column->value[k], text);
+    column->words.word[k] = strdup(text);
+    ok = column->words.word[k];
+    column->words.count += ok;
+  }
+  column->type = EP_COLUMN_CATEGORY;
+  return ok ? EP_OK : ep_fail_memory(error);
+}
+
+static ep_status column_retype(ep_column *column, const ep_column_rule *rule, ep_error *error) {
+  ep_column_as as = rule->type;
+  bool category = column->type == EP_COLUMN_CATEGORY;
+  if (as == EP_COLUMN_AS_AUTO || as == EP_COLUMN_AS_IGNORE ||
+      (category && as == EP_COLUMN_AS_CATEGORY))
+    return EP_OK;
+  if (column->type == EP_COLUMN_TEXT)
+    return ep_column_rule_fail(rule, "type", error,
+                               "the column is text, of which nothing is stored that a network "
+                               "could learn from: give it fewer words, and upload it again");
+  if (category) return words_to_values(column, rule, error);
+  if (as != EP_COLUMN_AS_CATEGORY) return EP_OK;
+  if (column->type == EP_COLUMN_DATE)
+    return ep_column_rule_fail(rule, "type", error,
+                               "the column holds dates, which cannot be a category: their months, "
+                               "days, weekdays and hours are features already");
+  return ep_column_is_retyped(column) ? EP_OK : values_to_words(column, rule, error);
+}
+
+static bool splits(const ep_data_spec *data, const char *name) {
+  return strcmp(name, data->time) == 0 || strcmp(name, data->group) == 0 ||
+         strcmp(name, data->window.group) == 0;
+}
+
+ep_status ep_columns_retype(const ep_data_spec *data, ep_part *table, int64_t target,
+                            ep_error *error) {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  ep_column_matcher matcher;
+  if (data->columns_count == 0) return EP_OK;
+  ep_status status = ep_column_matcher_init(data, table, &matcher, error);
+  for (int64_t i = 0; i < table->columns && status == EP_OK; i++) {
+    ep_column_title(table, i, name);
+    const ep_column_rule *rule = ep_column_rule_find(&matcher, name);
+    if (!rule || splits(data, name) || (i == target && strcmp(rule->name, name) != 0)) continue;
+    status = column_retype(&table->column[i], rule, error);
+  }
+  ep_column_matcher_deinit(&matcher);
+  return status;
+}
