@@ -369,6 +369,9 @@ static ep_status predict_read(ep_exchange *exchange, int64_t checkpoint, ep_pred
     ep_text_body body = {.text = request->body, .bytes = request->body_bytes, .lines = lines};
     if (ep_request_dialect(request, &body.dialect, &error) != EP_OK)
       return ep_problem_from_error(problem, &error);
+    if (ep_request_has_type(request, "text/tab-separated-values") &&
+        !ep_dialect_has(&body.dialect, EP_DIALECT_DELIMITER))
+      ep_dialect_set(&body.dialect, EP_DIALECT_DELIMITER, "tab", NULL);
     return ep_jobs_text_read(jobs, request->id, checkpoint, &body, out, problem);
   }
   if (!json)

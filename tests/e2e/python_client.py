@@ -142,7 +142,7 @@ def errors(client, job):
     assert fault.status == 422 and {"/optimiser", "/epochs"} <= {pointer for pointer, _ in fault.errors}, fault.errors
     assert raises(EpochdError, lambda: client.job("job_00000000000000000000000000")).status == 404
     assert raises(EpochdError, lambda: Client(token="wrong").jobs()).status == 401
-    assert raises(EpochdError, lambda: client.upload("bad", b"a,b\n1,2,3\n")).status == 422
+    assert raises(EpochdError, lambda: client.upload("bad", b"a,b\n1,2\n1,2,3\n")).status == 422
     failed = raises(JobFailed, lambda: client.train(dict(XOR, loss="mse", optimizer={"lr": 1e6}, epochs=500,
                     model={"layers": [{"type": "linear", "out_features": 1}]}), progress=False))
     assert failed.job.status == "failed" and "at a learning rate of" in str(failed) and "{" not in str(failed), failed

@@ -7,13 +7,16 @@ import json
 import math
 import uuid
 from typing import Any, Dict, Iterable, List, Mapping, Optional
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from .arrays import number_of, numpy
 from .client import Client
 from .job import PREDICT_BYTES, PREDICT_ROWS, Job, warned
 
 TARGET = "epochd target"
+# How _csv writes; marks of numbers and the order of dates are those of the caller's texts, and are found.
+WRITTEN = {"encoding": "utf-8", "delimiter": "tab", "quote": '"', "header": "true", "row_names": "false", "preamble": "0",
+           "comment": "none"}
 
 
 class _Estimator:
@@ -34,7 +37,7 @@ class _Estimator:
         self._columns = list(rows[0])
         name = f"fit-{uuid.uuid4()}"
         path = f"/v1/datasets/{quote(name)}"
-        self._client._json("PUT", path + "?header=true&delimiter=tab", _csv(self._columns, rows, targets),
+        self._client._json("PUT", path + "?" + urlencode(WRITTEN), _csv(self._columns, rows, targets),
                            {"Content-Type": "text/tab-separated-values"})
         try:
             data = {"test": 0, **self._fields.get("data", {}), "dataset": name, "target": TARGET}

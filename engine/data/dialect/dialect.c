@@ -194,6 +194,7 @@ void ep_dialect_plain(ep_dialect_record *record) {
   ep_dialect *dialect = &record->dialect;
   if (!ep_dialect_has(dialect, EP_DIALECT_DECIMAL)) value_set(dialect, EP_DIALECT_DECIMAL, '.');
   if (!ep_dialect_has(dialect, EP_DIALECT_THOUSANDS)) value_set(dialect, EP_DIALECT_THOUSANDS, 0);
+  ep_dialect_missing_add(dialect, "", 0);
 }
 
 bool ep_dialect_is_missing(const ep_dialect *dialect, const char *text, size_t bytes) {

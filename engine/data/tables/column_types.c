@@ -338,6 +338,7 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column
   }
   for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
     status = ep_column_words_settle(column, cells, pass.columns, i, rows->dialect, error);
+  ep_dialect_missing_add(rows->dialect, "", 0);
   for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
     odd_words_list(&cells[i], rows->dialect);
   return status;

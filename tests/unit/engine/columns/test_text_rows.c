@@ -50,8 +50,8 @@ START_TEST(each_form_gives_the_same_cells) {
     double *x;
     int64_t rows;
     ep_problem problem;
-    ck_assert_msg(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem) == EP_OK,
-                  "%zu: %s", i, problem.detail);
+    ck_assert_msg(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem) == EP_OK, "%zu: %s",
+                  i, problem.detail);
     ck_assert_int_eq(rows, 2);
     ck_assert_msg(x[0] == 30 && x[1] == 1 && x[2] == 1.5, "%zu: %g %g %g", i, x[0], x[1], x[2]);
     ck_assert_msg(isnan(x[3]) && x[4] == -1 && x[5] == 1200.25, "%zu: %g %g %g", i, x[3], x[4],
@@ -133,8 +133,8 @@ START_TEST(numbers_have_their_sign_or_none) {
     int64_t rows;
     ep_problem problem;
     snprintf(text, sizeof text, "city;age;pay\nRome;30;%s\n", cases[i].cell);
-    ck_assert_msg((read_text(text, false, &x, &rows, &problem) == EP_OK) == cases[i].read,
-                  "%s", cases[i].cell);
+    ck_assert_msg((read_text(text, false, &x, &rows, &problem) == EP_OK) == cases[i].read, "%s",
+                  cases[i].cell);
     ck_assert(!x || x[2] == 1234.5);
     free(x);
     json_t *object = json_pack("{s:s, s:i, s:s}", "city", "Rome", "age", 30, "pay", cases[i].cell);
@@ -169,8 +169,7 @@ START_TEST(faults_are_told_by_place) {
     double *x;
     int64_t rows;
     ep_problem problem;
-    ck_assert_int_eq(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem),
-                     EP_INVALID);
+    ck_assert_int_eq(read_text(cases[i].text, cases[i].lines, &x, &rows, &problem), EP_INVALID);
     ck_assert_ptr_null(x);
     if (cases[i].pointer) ck_assert_str_eq(problem.errors[0].pointer, cases[i].pointer);
     const char *said = cases[i].pointer ? problem.errors[0].detail : problem.detail;
@@ -186,8 +185,7 @@ START_TEST(columns_of_one_name_keep_their_order) {
   ep_problem problem;
   strcpy(encoding.column[2].name, "age");
   ck_assert_int_eq(ep_encoding_names_order(&encoding), EP_OK);
-  ck_assert_int_eq(read_text("city,age,age\nRome,30,1.5\n", false, &x, &rows, &problem),
-                   EP_OK);
+  ck_assert_int_eq(read_text("city,age,age\nRome,30,1.5\n", false, &x, &rows, &problem), EP_OK);
   ck_assert(x[0] == 30 && x[1] == 1 && x[2] == 1.5);
   free(x);
   ck_assert_int_eq(read_text("city,age\nRome,30\n", false, &x, &rows, &problem), EP_INVALID);
