@@ -46,7 +46,7 @@ refused() {
   echo "ok: $1: $(jq -r .detail "$body")"
 }
 refused "an infinity" 'a,b\n1,2\n3,inf\n' 'row 3, column 2'
-refused "a word that is not UTF-8" 'a,b\n1,2\n3,4\n\xff,6\n' 'row 4, column 1'
+refused "a word that is not UTF-8" 'a,b\n\u00e9\u00e9,2\n\u00e8,4\n\xff,6\n' 'row 4, column 1'
 refused "a short row" 'a,b\n1,2\n3\n' 'row 3'
 refused "a short row of words" 'a,b\n1,x\n3\n' 'row 3'
 http GET /v1/datasets/wrong

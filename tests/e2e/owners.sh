@@ -11,7 +11,7 @@ as() { # TOKEN METHOD PATH CURL-OPTIONS…
 ann=$(ctl token add ann --owner ann --scopes read,submit,publish)
 bob=$(ctl token add bob --owner bob --scopes read,submit,publish)
 root=$(ctl token add root --scopes admin)
-daemon_start --cpu-jobs 1 --token-file "$tokens" --quota-jobs 3 --quota-bytes 1000
+daemon_start --cpu-jobs 1 --token-file "$tokens" --quota-jobs 3 --quota-bytes 4000
 
 submit_as() { # TOKEN JOB CODE
   as "$1" POST /v1/jobs "${json[@]}" -d "$2"
@@ -77,10 +77,10 @@ as "$root" PUT /v1/datasets/d -T "$scratch/small.csv"
 expect 200
 as "$ann" GET /v1/datasets/d
 check "it stays its owner's when an admin replaces it" '.owner == "ann"'
-seq -f '%g,1' 1000 >"$scratch/large.csv"
+seq -f '%g,1' 4000 >"$scratch/large.csv"
 as "$ann" PUT /v1/datasets/large -T "$scratch/large.csv"
 expect 429
-check "a quota of bytes is told" '.detail | test("the datasets of ann would take [0-9]+ bytes of 1000")'
+check "a quota of bytes is told" '.detail | test("the datasets of ann would take [0-9]+ bytes of 4000")'
 as "$ann" GET /v1/datasets/large
 expect 404
 

@@ -55,7 +55,7 @@ expect 400
 
 # the same as files
 # text TYPE FILE: to be predicted
-text() { http POST "/v1/jobs/$id/predict" -H "Content-Type: $1" --data-binary "@$2"; }
+text() { http POST "/v1/jobs/$id/predict${3:-}" -H "Content-Type: $1" --data-binary "@$2"; }
 http GET '/v1/datasets/people/rows?limit=400'
 jq -c '{rows: .data}' "$body" >"$scratch/rows.json"
 http POST "/v1/jobs/$id/predict" "${json[@]}" --data-binary "@$scratch/rows.json"
@@ -74,6 +74,9 @@ text text/tab-separated-values "$scratch/people.tsv"
 same "columns in another order, and fewer of them"
 tr '\t.' ';,' <"$scratch/people.tsv" >"$scratch/people_comma.csv"
 text text/csv "$scratch/people_comma.csv"
+expect 422
+check "another delimiter is refused, with the option" '.detail | test("delimiter=semicolon")'
+text text/csv "$scratch/people_comma.csv" '?delimiter=semicolon&decimal=,'
 same "semicolons and decimal commas"
 # bad TYPE TEXT POINTER PATTERN: refused
 bad() {
@@ -92,7 +95,7 @@ bad text/csv "$head\n" "" 'no rows of data'
 bad application/x-ndjson '{"sex": "male"' "" 'JSON: the file ends'
 bad application/x-ndjson '{"sex": "male", "age": 1, "fare": "much", "port": "S", "joined": null}\n' /rows/0/fare 'not "much"'
 if [[ -x $build/bin/epochctl ]]; then
-  EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/people_comma.csv" --csv >"$scratch/printed"
+  EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/people_comma.csv" --delimiter semicolon --decimal , --csv >"$scratch/printed"
   [[ $(wc -l <"$scratch/printed") == 400 ]] || fail "epochctl predict of semicolons and decimal commas: $(head -3 "$scratch/printed")"
   EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/people.ndjson" --csv | diff - "$scratch/printed" || fail "epochctl predict of NDJSON"
   echo "ok: epochctl predict takes them"

@@ -100,7 +100,7 @@ static json_t *column_shown(const ep_column *column, size_t *left_bytes) {
   ok = ep_json_set(object, "distinct", distinct) && ok;
   ok = ok && ep_json_set(object, "type", json_string(ep_column_type_name(column->type))) &&
        ep_json_set(object, "missing", json_integer(column->missing)) && range_set(object, column);
-  if (ok && column->form != EP_CELL_NUMBER)
+  if (ok && column->form != EP_CELL_NUMBER && column->type != EP_COLUMN_CATEGORY)
     ok = ep_json_set(object, "form", json_string(ep_cell_kind_name(column->form)));
   if (ok && column->unit[0]) ok = ep_json_set(object, "unit", json_string(column->unit));
   if (ok && column->type == EP_COLUMN_CATEGORY)

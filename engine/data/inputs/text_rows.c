@@ -82,11 +82,11 @@ static ep_status encoding_settle(table *out, const ep_text_body *body, ep_error 
   return EP_OK;
 }
 
-/* Where the text has but one column by the model's delimiter, and several by another one. */
+/* Where the model's delimiter makes no table of the text, and another one does. */
 static ep_status delimiter_check(const table *from, const ep_text_body *body, const char *start,
                                  const char *end, ep_error *error) {
   ep_csv_layout shown;
-  if (from->layout.columns > 1 || ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) ||
+  if (ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) ||
       !ep_dialect_has(&from->dialect, EP_DIALECT_DELIMITER) ||
       ep_csv_layout_find(start, end, false, false, NULL, from->cell, &shown, NULL) != EP_OK)
     return EP_OK;
@@ -123,10 +123,13 @@ static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text
   if (status != EP_OK) return status;
   status = ep_csv_layout_find(start, start + bytes, false, true, &out->dialect, out->cell,
                               &out->layout, error);
+  if (status != EP_OK || out->layout.columns == 1) {
+    ep_status other = delimiter_check(out, body, start, start + bytes, error);
+    if (other != EP_OK) status = other;
+  }
   if (status != EP_OK) return status;
-  status = delimiter_check(out, body, start, start + bytes, error);
   out->dialect = out->layout.found.dialect;
-  if (status == EP_OK) status = ep_csv_columns_read(&out->layout, out->cell, &out->names, error);
+  status = ep_csv_columns_read(&out->layout, out->cell, &out->names, error);
   out->csv = ep_csv_table_of(&out->layout, &out->dialect, out->cell, NULL);
   out->rows = &out->csv.rows;
   out->column = out->names;

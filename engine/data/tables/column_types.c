@@ -224,8 +224,8 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
   return fault ? note_set(column, fault, error) : EP_OK;
 }
 
-/* What "type": "number" reads words by. */
-static ep_cell_kind words_form(int marks) {
+/* The form of numbers with these marks; "type": "number" reads words by it. */
+static ep_cell_kind number_form(int marks) {
   for (int kind = 0; ep_cell_kind_is_number((ep_cell_kind)kind); kind++) {
     ep_cell_marks form = ep_cell_kind_marks((ep_cell_kind)kind);
     if (form.decimal == ep_marks[marks].decimal &&
@@ -246,7 +246,8 @@ static ep_status kinds_find(passes *pass, int marks, bool *words, ep_error *erro
     pass->column[i].type = kind == EP_CELL_KINDS          ? EP_COLUMN_CATEGORY
                            : ep_cell_kind_is_number(kind) ? EP_COLUMN_NUMBER
                                                           : EP_COLUMN_DATE;
-    pass->column[i].form = kind == EP_CELL_KINDS ? words_form(marks) : kind;
+    pass->column[i].form =
+        kind == EP_CELL_KINDS || kind == EP_CELL_NUMBER ? number_form(marks) : kind;
     if (kind != EP_CELL_KINDS)
       pass->cells[i].odd = pass->cells[i].present - pass->cells[i].words_read.gaps -
                            (kind == EP_CELL_NUMBER     ? ep_numbers_count(&pass->cells[i], marks)
