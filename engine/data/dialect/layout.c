@@ -177,7 +177,10 @@ static void table_find(search *it, int start) {
   it->second = regular;
   int names = is_given(it, EP_DIALECT_PREAMBLE) ? it->first : row_before(it, regular);
   if (is_given(it, EP_DIALECT_HEADER) && !it->given->header) names = -1;
-  if (names < it->first) {
+  if (names < it->first) { /* perhaps names that are years, above units */
+    int next = row_next(it, regular + 1);
+    row_look look = next < it->sample.count ? row_see(it, next) : (row_look){0};
+    if (look.units && look.misfits > 0 && look.fits == 0) it->units = next;
     if (!is_given(it, EP_DIALECT_PREAMBLE)) it->first = regular;
     return;
   }
@@ -484,6 +487,7 @@ static ep_status table_settle(search *it, ep_error *error) {
   if (it->first >= it->sample.count) return no_rows(it, error);
   if (!is_given(it, EP_DIALECT_PREAMBLE)) dialect->preamble = (int32_t)(line_of(it, it->first) - 1);
   if (!is_given(it, EP_DIALECT_HEADER)) dialect->header = header_find(it);
+  if (!dialect->header) it->units = -1;
   it->second =
       dialect->header ? row_next(it, (it->units >= 0 ? it->units : it->first) + 1) : it->first;
   out->header = it->sample.row[it->first].start;

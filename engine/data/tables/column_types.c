@@ -246,8 +246,9 @@ static ep_status kinds_find(passes *pass, int marks, bool *words, ep_error *erro
     pass->column[i].type = kind == EP_CELL_KINDS          ? EP_COLUMN_CATEGORY
                            : ep_cell_kind_is_number(kind) ? EP_COLUMN_NUMBER
                                                           : EP_COLUMN_DATE;
+    bool plain = kind == EP_CELL_NUMBER && pass->cells[i].words_read.numbers == 0;
     pass->column[i].form =
-        kind == EP_CELL_KINDS || kind == EP_CELL_NUMBER ? number_form(marks) : kind;
+        kind == EP_CELL_KINDS || (kind == EP_CELL_NUMBER && !plain) ? number_form(marks) : kind;
     if (kind != EP_CELL_KINDS)
       pass->cells[i].odd = pass->cells[i].present - pass->cells[i].words_read.gaps -
                            (kind == EP_CELL_NUMBER     ? ep_numbers_count(&pass->cells[i], marks)
@@ -398,7 +399,7 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *c
   }
   bool names = figures.sequence && (figures.numbers >= 3 || figures.step == 1);
   if (figures.dates > 0 || 2 * known > asked) return true;
-  if (figures.inside * 2 > figures.numbers && !names) return true;
+  if (figures.inside * 2 > figures.numbers && !names && (asked == 0 || known > 0)) return true;
   if (asked + text > 0 || figures.marked == 0) return false;
   ep_notes_add(notes, "the first line is numbers alone, and is read as a row: ?header=true makes "
                       "it the names of the columns");

@@ -76,7 +76,9 @@ class Model:
         self.target, classes = chosen
         words = {cell for cell in self.frame.columns[self.target].cells if cell is not None}
         place = self.target + self.left
-        excluded = [self.key(other + self.left) for other, column in enumerate(self.frame.columns) if not is_feature(column)]
+        # the rows of a prediction are numbered anew: their names are no feature
+        excluded = [self.key(place) for place in range(self.left)]
+        excluded += [self.key(other + self.left) for other, column in enumerate(self.frame.columns) if not is_feature(column)]
         data = {"dataset": self.name, "target": self.found.columns[place]["name"] or place, "test": 0}
         job = {"data": {**data, **({"exclude": excluded} if excluded else {})},
                "model": {"layers": [{"type": "linear", "out_features": len(words) if classes else 1}]},
