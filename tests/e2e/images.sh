@@ -123,7 +123,7 @@ declare -A schedule=([constant]='{"warmup_epochs": 2}' [step]='{"step_size": 3}'
   [exponential]='{"gamma": 0.8}' [cosine]='{"eta_min": 1e-4, "warmup_epochs": 1, "warmup_factor": 0.1}'
   [one_cycle]='{"max_lr": 0.1}' [reduce_on_plateau]='{"patience": 1, "threshold": 0.9}')
 # what the learning rates of six epochs, the first step of each, must be
-declare -A course_of=([constant]='.[1] < .[2] and .[2] == .[5] and .[5] == 0.05'
+declare -A course_of=([constant]='.[0] < .[1] and .[1] == .[5] and .[5] == 0.05'
   [step]='.[0] == 0.05 and .[2] == .[0] and (.[3] - 0.005 | fabs) < 1e-9 and .[5] == .[3]'
   [multi_step]='.[2] == 0.05 and (.[3] - 0.005 | fabs) < 1e-9 and (.[5] - 0.0005 | fabs) < 1e-9'
   [exponential]='(.[5] / .[4] - 0.8 | fabs) < 1e-9' [cosine]='.[5] < .[3] and .[3] < .[1]'
