@@ -52,7 +52,7 @@ awk 'BEGIN {print "price;share;mixed;rent"; for (i = 0; i < 60; i++)
 http PUT /v1/datasets/priced -T "$scratch/priced.csv"
 expect 201
 check "numbers with signs: $(jq -c .note "$body")" '([.columns[] | [.type, .form, .unit]] == [["number", "decimal_comma", "€"],
-  ["number", null, "%"], ["category", null, null], ["number", null, null]]) and (.note | contains("words: its numbers have different signs"))'
+  ["number", "decimal_comma", "%"], ["category", null, null], ["number", null, null]]) and (.note | contains("words: its numbers have different signs"))'
 if [[ -x $build/bin/epochctl ]]; then
   EPOCHD=$url "$build/bin/epochctl" data show priced >"$scratch/shown" || fail "epochctl data show"
   grep -Eq 'price +number, € ' "$scratch/shown" && grep -Eq 'share +whole number, % ' "$scratch/shown" || fail "$(cat "$scratch/shown")"
