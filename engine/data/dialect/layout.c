@@ -26,9 +26,8 @@ typedef struct {
   int units;       /* a row of units; -1: none */
 } search;
 
-static void evidence_say(search *it, ep_dialect_key key, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void evidence_say(search *it, ep_dialect_key key, const char *format, ...) {
+static void __attribute__((format(printf, 3, 4)))
+evidence_say(search *it, ep_dialect_key key, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(it->out->found.evidence[key], EP_DIALECT_EVIDENCE_BYTES, format, arguments);
@@ -64,7 +63,7 @@ static const char *line_excerpt(const search *it, int row, char out[EP_EXCERPT_B
 
 /* What the cells of a row are, beside those of its columns. */
 typedef struct {
-  int64_t cells, filled, distinct_fits;
+  int64_t cells, filled;
   int64_t fits,
       misfits;   /* cells of columns of numbers and dates that are such, and that are words */
   int64_t words; /* of other columns */

@@ -73,6 +73,11 @@ static ep_status undecided(const ep_column *column, int64_t index, ep_error *err
                  ep_column_label(column, index, label));
 }
 
+/* Which mark an unclear column has: a plain decimal point or comma reads one of the two alone. */
+static char mark_before_three(const ep_column_cells *cells) {
+  return ep_numbers_count(cells, 0) > ep_numbers_count(cells, 1) ? '.' : ',';
+}
+
 /* Of a file in which all cells of numbers have one mark before three digits. */
 static ep_status convention_take(ep_column *column, const ep_column_cells *cells, int64_t columns,
                                  const survey *found, const ep_dialect *dialect, ep_notes *notes,
@@ -86,11 +91,10 @@ static ep_status convention_take(ep_column *column, const ep_column_cells *cells
   ep_notes_add(notes,
                "no cell shows whether 1%c234 is a fraction or a thousand: the decimal mark `%c` "
                "is taken, as usual with this delimiter; ?decimal=%c takes the other",
-               commas ? ',' : '.', *decimal, *decimal == '.' ? ',' : '.');
+               mark_before_three(unclear), *decimal, *decimal == '.' ? ',' : '.');
   for (int64_t i = 0; i < columns; i++) {
     if (!ep_cells_are_numbers(&cells[i]) || !is_unclear(&cells[i])) continue;
-    const char *read = cells[i].threes == (*decimal == '.' ? cells[i].points : -1) ||
-                               (cells[i].threes == 0 && *decimal == ',')
+    const char *read = mark_before_three(&cells[i]) == *decimal
                            ? "a mark before three digits is read as the decimal one"
                            : "a mark before three digits is read as that of thousands";
     column[i].note = strdup(read);
