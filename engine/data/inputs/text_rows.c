@@ -150,8 +150,7 @@ static ep_status json_open(table *out, const ep_encoding *encoding, const ep_tex
   ep_scanner behind;
   out->dialect = encoding->dialect;
   ep_dialect_override(&out->dialect, &body->dialect);
-  ep_status status =
-      ep_json_table_open(EP_JSON_RECORDS, true, text, NULL, &out->json, &behind, error);
+  ep_status status = ep_json_table_open(EP_JSON_LINES, text, NULL, &out->json, &behind, error);
   if (status == EP_OK) text.left = behind;
   if (status == EP_OK && ep_scan_peek(&text.left) != 0)
     status = ep_json_unexpected(&text, "an object", error);
