@@ -118,6 +118,33 @@ START_TEST(a_text_of_another_dialect_is_refused) {
 }
 END_TEST
 
+/* A backslash before a quote is the model's way to write one, or the query's. */
+START_TEST(quotes_are_escaped_as_in_the_dialect) {
+  static const struct {
+    const char *text;
+    bool escapes, read;
+  } cases[] = {
+      {"city,age,pay\n\"Ro\\\"me\",30,1\n", true, true},
+      {"city,age,pay\n\"Ro\"\"me\",30,1\n", true, true},
+      {"city,age,pay\n\"Ro\\\"me\",30,1\n", false, false},
+      {"city,age,pay\n\"Ro\"\"me\",30,1\n", false, true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double *x;
+    int64_t rows;
+    ep_problem problem = {0};
+    ck_assert_int_eq(ep_dialect_set(&encoding.dialect, EP_DIALECT_QUOTE,
+                                    cases[i].escapes ? "escaped" : "\"", NULL),
+                     EP_OK);
+    bool read = read_text(cases[i].text, false, &x, &rows, &problem) == EP_OK;
+    ck_assert_msg(read == cases[i].read, "%zu: %s", i, problem.detail);
+    if (!read) ck_assert_ptr_nonnull(strstr(problem.detail, "?quote=escaped"));
+    if (read) ck_assert(x[0] == 30 && x[2] == 1);
+    free(x);
+  }
+}
+END_TEST
+
 /* With the sign and without, and no other sign; in an object as well. */
 START_TEST(numbers_have_their_sign_or_none) {
   static const struct {
@@ -288,6 +315,7 @@ EP_SUITE("text_rows") {
   tcase_add_test(all, each_form_gives_the_same_cells);
   tcase_add_test(all, numbers_have_the_marks_of_the_dialect);
   tcase_add_test(all, a_text_of_another_dialect_is_refused);
+  tcase_add_test(all, quotes_are_escaped_as_in_the_dialect);
   tcase_add_test(all, numbers_have_their_sign_or_none);
   tcase_add_test(all, faults_are_told_by_place);
   tcase_add_test(all, columns_of_one_name_keep_their_order);
