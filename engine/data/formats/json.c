@@ -98,6 +98,22 @@ static ep_status dialect_keep(ep_ingest *ingest, const ep_dialect *dialect, ep_e
   return EP_OK;
 }
 
+/* Arrays and objects are words or text, which no one meant them to be. */
+static ep_status nested_note(const ep_json_table *table, ep_column *column, ep_error *error) {
+  char note[128];
+  for (int64_t i = 0; i < table->rows.columns; i++) {
+    if (table->nested[i] == 0) continue;
+    snprintf(
+        note, sizeof note,
+        "row %lld has an array or an object, which is read as a word: make columns of its values",
+        (long long)table->nested[i]);
+    free(column[i].note);
+    column[i].note = strdup(note);
+    if (!column[i].note) return ep_fail_memory(error);
+  }
+  return EP_OK;
+}
+
 static ep_status table_store(ep_ingest *ingest, ep_json_table *table, ep_error *error) {
   size_t columns = (size_t)table->rows.columns;
   ep_column_cells *cells = calloc(columns, sizeof *cells);
@@ -113,6 +129,7 @@ static ep_status table_store(ep_ingest *ingest, ep_json_table *table, ep_error *
         ep_draft_open(ingest->folder, table->rows.columns, ingest->budget_bytes, &draft, error);
   if (status == EP_OK)
     status = ep_column_types_find(&table->rows, column, cells, &draft, &ingest->meta->notes, error);
+  if (status == EP_OK) status = nested_note(table, column, error);
   if (status == EP_OK) status = dialect_keep(ingest, &dialect, error);
   if (status == EP_OK)
     status = ep_typed_table_write(&table->rows, column, cells, &draft, ingest->folder,

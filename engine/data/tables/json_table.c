@@ -16,6 +16,8 @@ typedef struct {
 static ep_status cell_give(const walker *walk, int64_t column, ep_error *error) {
   const ep_json_cell *cell = walk->table->cell;
   ep_table_cell given = ep_table_cell_make(cell->text, cell->bytes, walk->table->row, column);
+  int64_t *nested = walk->table->nested;
+  if (cell->nested && nested && nested[column] == 0) nested[column] = given.line;
   return walk->read(walk->context, &given, error);
 }
 
@@ -107,6 +109,7 @@ static ep_status record_read(const walker *walk, ep_json_text *text, ep_error *e
   if (status == EP_OK && !empty)
     status = ep_json_token_read(text, '}', "a comma or a closing brace", error);
   table->cell->bytes = 0;
+  table->cell->nested = false;
   for (int64_t i = 0; i < table->rows.columns && status == EP_OK; i++)
     if (table->seen[i] != table->row) status = cell_give(walk, i, error);
   return status;
@@ -320,13 +323,15 @@ ep_status ep_json_table_open(ep_json_layout layout, ep_json_text text, const ep_
   if (status != EP_OK) return status;
   out->seen = calloc((size_t)out->rows.columns, sizeof *out->seen);
   out->cursor = calloc((size_t)out->rows.columns, sizeof *out->cursor);
-  return out->seen && out->cursor ? EP_OK : ep_fail_memory(error);
+  out->nested = calloc((size_t)out->rows.columns, sizeof *out->nested);
+  return out->seen && out->cursor && out->nested ? EP_OK : ep_fail_memory(error);
 }
 
 void ep_json_table_close(ep_json_table *table) {
   free(table->column);
   ep_word_set_deinit(&table->names);
   free(table->seen);
+  free(table->nested);
   free(table->cursor);
   free(table->cell);
   *table = (ep_json_table){0};

@@ -22,6 +22,7 @@ typedef struct {
   ep_column *column;  /* [rows.columns], owned: names */
   ep_word_set names;  /* of records: their columns, owned */
   int64_t *seen;      /* [rows.columns], owned: the last record that had a column */
+  int64_t *nested;    /* [rows.columns], owned: the first row whose cell is an array or an object */
   ep_scanner *cursor; /* [rows.columns], owned: of columns: what is left of each */
   bool objects;       /* columns are objects */
   const char *key;    /* then: that of the row, as the first column has it; NULL: it has escapes */

@@ -262,6 +262,31 @@ START_TEST(limits_hold_on_both_sides) {
 }
 END_TEST
 
+/* No one meant an object to be a word. */
+START_TEST(arrays_and_objects_within_are_noted) {
+  static const struct {
+    const char *text, *note;
+    int column;
+  } cases[] = {
+      {"[{\"a\":1,\"b\":{\"c\":1}},{\"a\":2,\"b\":{\"c\":2}}]", "row 1", 1},
+      {"[{\"a\":1,\"b\":\"x\"},{\"a\":2,\"b\":[1]},{\"b\":[2]}]", "row 2", 1},
+      {"[[1,[2]],[3,[4]]]", "row 1", 1},
+      {"[{\"a\":1,\"b\":\"{}\"},{\"a\":2,\"b\":\"[1]\"}]", NULL, 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ep_dataset_meta meta;
+    ep_error error;
+    ck_assert_int_eq(scratch_ingest(cases[i].text, strlen(cases[i].text), NULL, &meta, &error),
+                     EP_OK);
+    const ep_column *column = meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].column;
+    const char *note = column[cases[i].column].note;
+    ck_assert_msg(!column[0].note, "%zu: %s", i, column[0].note);
+    ck_assert_msg(cases[i].note ? note && strstr(note, cases[i].note) : !note, "%zu: %s", i, note);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+END_TEST
+
 /* The same bytes, read in another way, are another content. */
 START_TEST(options_are_part_of_the_identity) {
   static const char text[] = "{\"one\":[{\"a\":1}],\"two\":[{\"a\":2}]}";
@@ -286,6 +311,7 @@ EP_SUITE("json_table") {
   tcase_add_loop_test(all, tables_are_read, 0, sizeof good / sizeof *good);
   tcase_add_loop_test(all, bad_tables_are_refused, 0, sizeof bad / sizeof *bad);
   tcase_add_test(all, limits_hold_on_both_sides);
+  tcase_add_test(all, arrays_and_objects_within_are_noted);
   tcase_add_test(all, options_are_part_of_the_identity);
   tcase_set_timeout(all, 60);
 }
