@@ -197,12 +197,27 @@ void ep_dialect_plain(ep_dialect_record *record) {
   ep_dialect_missing_add(dialect, "", 0);
 }
 
+/* Whether the word means the number: -999 and -999.0 do. No code does, whose text counts. */
+static bool is_number(const char *word, size_t bytes, double number) {
+  enum { EXACT_BYTES = 15 };
+  double value;
+  return bytes <= EXACT_BYTES && ep_cell_number_read('.', 0, word, bytes, &value) &&
+         value == number;
+}
+
 bool ep_dialect_is_missing(const ep_dialect *dialect, const char *text, size_t bytes) {
+  enum { CODE = 2 }; /* 00 */
+  double value;
   if (bytes == 0) return true;
   if (!ep_dialect_has(dialect, EP_DIALECT_MISSING)) return ep_cell_is_missing(text, bytes);
+  if (!strchr(dialect->missing, *text)) return false; /* as of most cells */
+  bool code = bytes >= CODE && *text == '0' && text[1] != '.';
+  bool number =
+      !code && ep_cell_number_read('.', 0, text, bytes, &value) && is_number(text, bytes, value);
   for (const char *at = dialect->missing; *at;) {
     size_t word = strcspn(at, ",");
-    if (word == bytes && memcmp(at, text, bytes) == 0) return true;
+    if ((word == bytes && memcmp(at, text, bytes) == 0) || (number && is_number(at, word, value)))
+      return true;
     at += word + (at[word] == ',');
   }
   return false;

@@ -100,7 +100,8 @@ void ep_dialect_missing_add(ep_dialect *dialect, const char *text, size_t bytes)
 /* Sets the marks of numbers that are not set: a decimal point, and nothing between thousands. */
 void ep_dialect_plain(ep_dialect_record *record);
 
-/* Whether the cell stands for nothing: it is empty, or a word for it. */
+/* Whether the cell stands for nothing: it is empty, or a word for it; of numbers that are listed,
+ * the value counts: -999 lists -999.0. */
 bool ep_dialect_is_missing(const ep_dialect *dialect, const char *text, size_t bytes);
 
 /* {"delimiter":";","header":true,"comment":null,…}: keys that are set, and the evidence of a record

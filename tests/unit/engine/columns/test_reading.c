@@ -1,0 +1,212 @@
+/* From an upload to a prediction: a cell means what it meant in training, in each form of a row. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/columns/encoding_json.h"
+#include "engine/data/columns/named_row.h"
+#include "engine/data/datasets/meta.h"
+#include "engine/data/inputs/text_rows.h"
+#include "engine/data/prepare/columns.h"
+#include "engine/data/sources/target.h"
+#include "tests/suite.h"
+#include "tests/unit/engine/columns/columns_fixture.h"
+#include "tests/unit/engine/scratch.h"
+
+static const double refused = -1e300;
+
+/* "missing=-999&dates=day_first" */
+static ep_dialect dialect_of(const char *query) {
+  ep_dialect dialect = {0};
+  char *text = strdup(query ? query : ""), *rest = NULL;
+  for (char *pair = strtok_r(text, "&", &rest); pair; pair = strtok_r(NULL, "&", &rest)) {
+    char *value = strchr(pair, '=');
+    *value++ = 0;
+    for (ep_dialect_key key = 0; key < EP_DIALECT_KEYS; key++)
+      if (strcmp(ep_dialect_key_name(key), pair) == 0)
+        ck_assert_int_eq(ep_dialect_set(&dialect, key, value, NULL), EP_OK);
+  }
+  free(text);
+  return dialect;
+}
+
+/* The upload, as it is described. */
+static void upload(const char *data, const char *query, ep_dataset_meta *meta) {
+  ep_error error = {0};
+  const ep_ingest_options options = {.dialect = dialect_of(query)};
+  ep_dataset_meta written;
+  ck_assert_msg(scratch_ingest(data, strlen(data), &options, &written, &error) == EP_OK, "%s\n%s",
+                data, error.message);
+  ep_dataset_meta_deinit(&written);
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, meta, &error), EP_OK);
+}
+
+static ep_column *columns_of(ep_dataset_meta *meta) {
+  return meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].column;
+}
+
+/* The encoding of a model that learnt from it; the last column is the target. as: of column a. */
+static void model_make(ep_dataset_meta *meta, ep_column_as as, ep_encoding *out) {
+  ep_column_rule rule = {.name = "a", .type = as, .indicator = -1};
+  ep_data_spec data = {.columns = &rule, .columns_count = as != EP_COLUMN_AS_AUTO};
+  ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  ep_error error = {0};
+  ep_encoding *planned;
+  ck_assert_msg(ep_data_retype(&data, meta, &error) == EP_OK, "%s", error.message);
+  ck_assert_msg(ep_columns_plan(&data, meta, &planned, &error) == EP_OK, "%s", error.message);
+  if (!planned) { /* numbers alone */
+    char *names[8];
+    for (int64_t i = 0; i < table->columns; i++) names[i] = table->column[i].name;
+    const ep_words words = {.word = names, .count = table->columns - 1};
+    ck_assert_int_eq(ep_encoding_plain(&words, "y", out, NULL), EP_OK);
+    if (meta->dialect) out->dialect = meta->dialect->dialect;
+    return;
+  }
+  for (int64_t i = 0; i < planned->columns; i++)
+    for (int64_t k = 0; planned->column[i].trained && k < planned->column[i].words.count; k++)
+      planned->column[i].trained[k] = true;
+  char *text = ep_encoding_format(planned);
+  ck_assert_msg(ep_encoding_parse(text, NULL, "y", out, &error) == EP_OK, "%s: %s", error.message,
+                text);
+  out->dialect = planned->dialect;
+  free(text);
+  ep_encoding_deinit(planned);
+  free(planned);
+}
+
+/* What is asked of a model. */
+typedef enum { OBJECT, LINES, DELIMITED, FORMS } form;
+static const char *const form_names[FORMS] = {"an object", "lines", "delimited text"};
+
+/* The cell of column a in a row that has it; *problem and *warnings say what is said. */
+static double predicted(const ep_encoding *encoding, form how, const char *cell, const char *query,
+                        ep_problem *problem, ep_warnings *warnings) {
+  char text[512], *at = text;
+  double *x = NULL, value = refused;
+  int64_t rows, column = ep_encoding_column_find(encoding, "a");
+  *problem = (ep_problem){0};
+  *warnings = (ep_warnings){0};
+  bool delimited = how == DELIMITED;
+  at += sprintf(at, delimited ? "a" : "{\"a\":%s", cell);
+  for (int64_t i = 0; i < encoding->columns; i++)
+    if (i != column && delimited) at += sprintf(at, "|%s", encoding->column[i].name);
+  if (delimited) at += sprintf(at, "\n%s", cell);
+  bool plain = ep_encoding_is_plain(encoding);
+  for (int64_t i = 0; i < encoding->columns; i++)
+    if (i != column && delimited)
+      at += sprintf(at, plain ? "|1" : "|");
+    else if (i != column)
+      at += sprintf(at, plain ? ",\"%s\":1" : ",\"%s\":null", encoding->column[i].name);
+  strcpy(at, delimited ? "\n" : "}\n");
+  if (how == OBJECT) {
+    json_t *object = json_loads(text, 0, NULL);
+    double *cells = calloc((size_t)encoding->columns, sizeof *cells);
+    ck_assert_msg(object != NULL, "%s", text);
+    if (ep_encoding_cells_read(encoding, object, "/rows/0", cells, warnings, problem) == EP_OK)
+      value = cells[column];
+    free(cells);
+    json_decref(object);
+    return value;
+  }
+  ep_text_body body = {text, strlen(text), !delimited, dialect_of(query)};
+  if (delimited) ep_dialect_set(&body.dialect, EP_DIALECT_DELIMITER, "|", NULL);
+  if (delimited) ep_dialect_set(&body.dialect, EP_DIALECT_HEADER, "true", NULL);
+  if (ep_text_rows_read(encoding, &body, &x, &rows, warnings, problem) == EP_OK) value = x[column];
+  free(x);
+  return value;
+}
+
+/* A table, and a cell of its column a in a row to predict. */
+typedef struct {
+  const char *data, *query;
+  ep_column_as as;
+  const char *json, *csv;    /* the cell; NULL: it has no such form */
+  double want;               /* NAN: missing; refused; of a category the number of its word */
+  const char *said, *unsaid; /* a part of the fault; what must not be in it; NULL: any */
+} reading;
+
+static bool same(double a, double b) {
+  return a == b || (isnan(a) && isnan(b));
+}
+
+static void readings_hold(const reading *cases, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const reading *it = &cases[i];
+    ep_dataset_meta meta;
+    ep_encoding encoding;
+    upload(it->data, it->query, &meta);
+    model_make(&meta, it->as, &encoding);
+    for (form how = 0; how < FORMS; how++) {
+      ep_problem problem;
+      ep_warnings warnings;
+      const char *cell = how == DELIMITED ? it->csv : it->json;
+      if (!cell) continue;
+      double value = predicted(&encoding, how, cell, NULL, &problem, &warnings);
+      const char *said = problem.errors_count > 0 ? problem.errors[0].detail : problem.detail;
+      ck_assert_msg(same(value, it->want), "%zu, %s of %s: %g (%s), not %g", i, cell,
+                    form_names[how], value, said, it->want);
+      ck_assert_msg(!it->said || strstr(said, it->said), "%zu, %s: %s", i, form_names[how], said);
+      ck_assert_msg(!it->unsaid || !strstr(said, it->unsaid), "%zu, %s: %s", i, form_names[how],
+                    said);
+      ep_warnings_deinit(&warnings);
+    }
+    ep_encoding_deinit(&encoding);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+
+/* What ?missing= lists is missing, whatever else the table holds, and in a row of any form. */
+START_TEST(words_that_are_listed_are_missing) {
+  static const char numbers[] = "a,b,y\n1,2,1\n-999,3,0\n4,-999,1\n5,6,0\n",
+                    whole[] = "a,b,y\n1,2,1\n3,3,0\n4,5,1\n5,6,0\n",
+                    words[] = "a,b,y\nx,2,1\nz,3,0\n-999,5,1\nx,6,0\n";
+  static const reading cases[] = {
+      {numbers, "missing=-999", 0, "-999", "-999", NAN, NULL, NULL},
+      {numbers, "missing=-999", 0, "\"-999\"", "-999.0", NAN, NULL, NULL},
+      {numbers, "missing=-999", 0, "-999.0", NULL, NAN, NULL, NULL},
+      {numbers, "missing=-999", 0, "-99", "-99", -99, NULL, NULL},
+      {numbers, NULL, 0, "-999", "-999", -999, NULL, NULL},
+      {whole, "missing=-999", 0, "-999", "-999", refused, "stands for a missing cell", "decimal"},
+      {whole, "missing=-999", 0, "\"-999\"", "\"-999\"", refused, "stands for a missing cell",
+       "decimal"},
+      {words, "missing=-999,none", 0, "-999", "-999", NAN, NULL, NULL},
+      {words, "missing=-999,none", 0, "\"none\"", "none", NAN, NULL, NULL},
+      {words, "missing=-999,none", 0, "\"x\"", "x", 0, NULL, NULL},
+  };
+  readings_hold(cases, sizeof cases / sizeof *cases);
+}
+END_TEST
+
+START_TEST(listed_numbers_are_missing_in_the_table) {
+  ep_dataset_meta meta;
+  upload("a,b\n1,2\n-999,3\n4,-999\n5,6\n", "missing=-999", &meta);
+  const ep_column *column = columns_of(&meta);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(column[i].type, EP_COLUMN_NUMBER);
+    ck_assert_int_eq(column[i].missing, 1);
+    ck_assert(column[i].min >= 1);
+  }
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+START_TEST(a_part_has_no_missing_cells) {
+  static const char x[] = "1,2\n-999,3\n";
+  const ep_ingest_options options = {.dialect = dialect_of("missing=-999")};
+  ep_dataset_meta meta;
+  ep_error error = {0};
+  int file = scratch_open(scratch_write("x.csv", x, sizeof x - 1));
+  ck_assert_int_eq(ep_dataset_ingest_part(file, scratch_root, EP_SPLIT_TRAIN, EP_ROLE_X, &options,
+                                          1 << 20, &meta, &error),
+                   EP_INVALID);
+  ck_assert_ptr_nonnull(strstr(error.message, "?missing= is for a table"));
+}
+END_TEST
+
+EP_SUITE("reading") {
+  TCase *all = ep_suite_case(suite, "all");
+  tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
+  tcase_add_test(all, words_that_are_listed_are_missing);
+  tcase_add_test(all, listed_numbers_are_missing_in_the_table);
+  tcase_add_test(all, a_part_has_no_missing_cells);
+}
