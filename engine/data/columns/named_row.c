@@ -192,16 +192,15 @@ static bool number_read(const ep_column_encoding *column, const ep_dialect *dial
          ep_unit_number_read(marks, column->unit, text, bytes, value);
 }
 
-/* As the column's were, or as ISO's; days and months in the dialect's order. */
+/* As the column's were, days and months in another order where the request gives one; or as ISO's,
+ * which no time of day is. */
 static bool date_read(const ep_column_encoding *column, const ep_dialect *dialect, const char *text,
                       size_t bytes, double *value) {
   ep_cell_kind form = column->form;
   bool figures = form == EP_CELL_DAY_FIRST || form == EP_CELL_MONTH_FIRST;
-  if (figures && ep_dialect_has(dialect, EP_DIALECT_DATES))
-    form = dialect->dates == EP_DATES_DAY_FIRST ? EP_CELL_DAY_FIRST : EP_CELL_MONTH_FIRST;
+  if (figures && ep_dialect_has(dialect, EP_DIALECT_DATES)) form = ep_dialect_date_kind(dialect);
   return ep_cell_read(form, text, bytes, value) ||
-         ep_cell_read(EP_CELL_ISO_DATE, text, bytes, value) ||
-         ep_cell_read(EP_CELL_TIME, text, bytes, value);
+         (form != EP_CELL_TIME && ep_cell_read(EP_CELL_ISO_DATE, text, bytes, value));
 }
 
 static bool value_read(const ep_column_encoding *column, const ep_dialect *dialect,
@@ -288,6 +287,8 @@ static const char *cell_form(const ep_column_encoding *column, char out[FORM_BYT
   const char *form = "a number";
   if (ep_column_is_category(column))
     form = column->unknown_fails ? "a word of the data" : "a word";
+  else if (column->type == EP_COLUMN_DATE && column->form == EP_CELL_TIME)
+    form = "a time of day (\"13:45\", \"13:45:00\") or seconds since midnight";
   else if (column->type == EP_COLUMN_DATE)
     form = "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970";
   snprintf(out, FORM_BYTES, "%s%s%s", form, column->unit[0] ? ", with or without " : "",

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/data/cells/cell.h"
-
 static const char *const key_names[EP_DIALECT_KEYS] = {
 #define EP_DIALECT_NAME(code, key) [EP_DIALECT_##code] = key,
     EP_DIALECT_TABLE(EP_DIALECT_NAME)
@@ -188,6 +186,10 @@ void ep_dialect_missing_add(ep_dialect *dialect, const char *text, size_t bytes)
   if (used > 0) dialect->missing[used++] = ',';
   memcpy(dialect->missing + used, text, bytes);
   dialect->missing[used + bytes] = 0;
+}
+
+ep_cell_kind ep_dialect_date_kind(const ep_dialect *dialect) {
+  return dialect->dates == EP_DATES_DAY_FIRST ? EP_CELL_DAY_FIRST : EP_CELL_MONTH_FIRST;
 }
 
 void ep_dialect_plain(ep_dialect_record *record) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "api/status.h"
+#include "engine/data/cells/cell.h"
 
 /* X(code, key): what is said of a text. */
 #define EP_DIALECT_TABLE(X) \
@@ -96,6 +97,9 @@ void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over);
 /* Adds a word for a missing cell, to those that are listed or else to the usual ones; one that has
  * a comma, or no room, is not added. */
 void ep_dialect_missing_add(ep_dialect *dialect, const char *text, size_t bytes);
+
+/* That of dates in figures; the order is set. */
+ep_cell_kind ep_dialect_date_kind(const ep_dialect *dialect);
 
 /* Sets the marks of numbers that are not set: a decimal point, and nothing between thousands. */
 void ep_dialect_plain(ep_dialect_record *record);

@@ -16,6 +16,7 @@ typedef struct {
   ep_column_cells *cells; /* [columns], lent */
   ep_draft *draft;        /* lent */
   const ep_dialect *dialect;
+  bool dates_given;   /* the order of its dates, that is */
   size_t words_bytes; /* of all words */
 } passes;
 
@@ -188,11 +189,14 @@ static ep_status note_set(ep_column *column, const char *text, ep_error *error) 
   return column->note ? EP_OK : ep_fail_memory(error);
 }
 
+/* The kind of dates that reads most cells; of figures that of the dialect, where it was given, or
+ * reads as many. */
 static ep_cell_kind date_choose(const passes *pass, int64_t index) {
   const ep_column_cells *cells = &pass->cells[index];
   const int64_t *dates = cells->words_read.dates;
-  bool month_first = ep_dialect_has(pass->dialect, EP_DIALECT_DATES) &&
-                     pass->dialect->dates == EP_DATES_MONTH_FIRST;
+  ep_cell_kind own = ep_dialect_date_kind(pass->dialect);
+  bool month_first = ep_dialect_has(pass->dialect, EP_DIALECT_DATES) && own == EP_CELL_MONTH_FIRST;
+  if (pass->dates_given && is_mostly(pass, index, own, dates[own])) return own;
   ep_cell_kind best = EP_CELL_ISO_DATE;
   int64_t most = cells->iso;
   for (int kind = EP_CELL_ISO_DATE + 1; kind < EP_CELL_KINDS; kind++) {
@@ -202,6 +206,22 @@ static ep_cell_kind date_choose(const passes *pass, int64_t index) {
     most = dates[kind];
   }
   return is_mostly(pass, index, best, most) ? best : EP_CELL_KINDS;
+}
+
+/* What is said of a column whose dates have another order than those of the file. */
+static ep_status order_note(const passes *pass, int64_t index, ep_error *error) {
+  ep_cell_kind kind = pass->cells[index].kind;
+  bool figures = kind == EP_CELL_DAY_FIRST || kind == EP_CELL_MONTH_FIRST;
+  if (!figures || !ep_dialect_has(pass->dialect, EP_DIALECT_DATES) ||
+      kind == ep_dialect_date_kind(pass->dialect))
+    return EP_OK;
+  return note_set(&pass->column[index],
+                  kind == EP_CELL_DAY_FIRST
+                      ? "dates with the day first, as they show; those of the file have the month "
+                        "first"
+                      : "dates with the month first, as they show; those of the file have the day "
+                        "first",
+                  error);
 }
 
 /* Finds the kind of a column. */
@@ -222,7 +242,7 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
   }
   column->unit[0] = 0;
   cells->kind = fault ? EP_CELL_KINDS : date_choose(pass, index);
-  return fault ? note_set(column, fault, error) : EP_OK;
+  return fault ? note_set(column, fault, error) : order_note(pass, index, error);
 }
 
 /* The form of numbers with these marks; "type": "number" reads words by it. */
@@ -321,7 +341,8 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column
                  .column = column,
                  .cells = cells,
                  .draft = draft,
-                 .dialect = rows->dialect};
+                 .dialect = rows->dialect,
+                 .dates_given = ep_dialect_has(rows->dialect, EP_DIALECT_DATES)};
   bool words = false;
   int marks = 0;
   for (int64_t i = 0; i < pass.columns; i++)

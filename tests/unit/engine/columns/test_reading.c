@@ -203,10 +203,103 @@ START_TEST(a_part_has_no_missing_cells) {
 }
 END_TEST
 
+/* 2 May and 5 February 2024 */
+static const double may = 1714608000, february = 1707091200;
+
+/* The order of days and months is the column's, as it was in training; a query gives that of its
+ * own text. A date is no time of day, and a time no date. */
+START_TEST(dates_are_read_as_their_column_was) {
+  static const char days[] = "a,b,y\n13/05/2024,05/13/2024,1\n05/02/2024,02/05/2024,0\n"
+                             "20/06/2024,06/20/2024,1\n",
+                    months[] = "b,a,y\n13/05/2024,05/13/2024,1\n05/02/2024,02/05/2024,0\n"
+                               "20/06/2024,06/20/2024,1\n",
+                    words[] = "a,b,y\nu,13/05/2024,1\n05/13/2024,13/06/2024,1\nv,05/02/2024,0\n"
+                              "05/02/2024,20/02/2024,0\nw,20/06/2024,1\n06/20/2024,20/07/2024,0\n",
+                    unclear[] = "a,y\nu,1\n05/02/2024,1\nv,0\n04/03/2024,0\nw,1\n05/01/2024,0\n",
+                    iso[] = "a,y\n2024-05-05,1\n2024-06-05,0\n2024-07-05,1\n",
+                    times[] = "a,y\n12:30,1\n13:30,0\n14:30,1\n";
+  static const reading cases[] = {
+      {days, NULL, 0, "\"05/02/2024\"", "05/02/2024", february, NULL, NULL},
+      {months, NULL, 0, "\"05/02/2024\"", "05/02/2024", may, NULL, NULL},
+      {months, "dates=day_first", 0, "\"05/02/2024\"", "05/02/2024", may, NULL, NULL},
+      {words, NULL, EP_COLUMN_AS_DATE, "\"05/02/2024\"", "05/02/2024", may, NULL, NULL},
+      {unclear, "dates=month_first", EP_COLUMN_AS_DATE, "\"05/02/2024\"", "05/02/2024", may, NULL,
+       NULL},
+      {unclear, "dates=day_first", EP_COLUMN_AS_DATE, "\"05/02/2024\"", "05/02/2024", february,
+       NULL, NULL},
+      {days, NULL, 0, "\"2024-02-05\"", "2024-02-05", february, NULL, NULL},
+      {days, NULL, 0, "\"12:30\"", "12:30", refused, "must be a date", NULL},
+      {iso, NULL, 0, "\"12:30\"", "12:30", refused, "must be a date", NULL},
+      {times, NULL, 0, "\"12:30\"", "12:30", 45000, NULL, NULL},
+      {times, NULL, 0, "\"2024-05-05\"", "2024-05-05", refused, "must be a time", NULL},
+  };
+  ep_dataset_meta meta;
+  ep_encoding encoding;
+  ep_problem problem;
+  ep_warnings warnings;
+  readings_hold(cases, sizeof cases / sizeof *cases);
+  upload(days, NULL, &meta);
+  model_make(&meta, EP_COLUMN_AS_AUTO, &encoding);
+  ck_assert(predicted(&encoding, DELIMITED, "05/02/2024", "dates=month_first", &problem,
+                      &warnings) == may);
+  ep_encoding_deinit(&encoding);
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+/* What the cells of column a are taken for. */
+typedef struct {
+  const char *data, *query;
+  ep_column_type type;
+  int words;
+  int missing;
+  const char *note; /* a part of it; NULL: there is none */
+} description;
+
+static void descriptions_hold(const description *cases, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    ep_dataset_meta meta;
+    upload(cases[i].data, cases[i].query, &meta);
+    const ep_column *column = columns_of(&meta);
+    ck_assert_msg(column->type == cases[i].type, "%zu: %s", i, ep_column_type_name(column->type));
+    ck_assert_msg(column->words.count == cases[i].words, "%zu: %lld words", i,
+                  (long long)column->words.count);
+    ck_assert_msg(column->missing == cases[i].missing, "%zu: %lld missing", i,
+                  (long long)column->missing);
+    const char *note = column->note ? column->note : "";
+    ck_assert_msg(cases[i].note ? strstr(note, cases[i].note) != NULL : !note[0], "%zu: %s", i,
+                  note);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+
+/* An order that is given does not change what a column shows, which a note says. */
+START_TEST(an_order_that_is_given_is_contradicted) {
+  static const description cases[] = {
+      {"a,y\n01/13/2024,1\n05/02/2024,0\n06/20/2024,1\n", "dates=day_first", EP_COLUMN_DATE, 0, 0,
+       "dates with the month first"},
+      {"a,y\n01/13/2024,1\n05/02/2024,0\n06/20/2024,1\n", "dates=month_first", EP_COLUMN_DATE, 0, 0,
+       NULL},
+      {"a,b,y\n01/13/2024,13/01/2024,1\n05/02/2024,20/02/2024,0\n", NULL, EP_COLUMN_DATE, 0, 0,
+       "dates with the month first"},
+      {"a,y\n01/03/2024,1\n05/02/2024,0\n02/04/2024,1\n03/04/2024,1\n04/04/2024,0\n06/04/2024,0\n"
+       "tbd,1\n",
+       NULL, EP_COLUMN_DATE, 0, 1, "6 dates; 1 other cell"},
+  };
+  ep_dataset_meta meta;
+  descriptions_hold(cases, sizeof cases / sizeof *cases);
+  upload(cases[3].data, NULL, &meta);
+  ck_assert_ptr_nonnull(strstr(meta.notes.text, "?dates=day_first takes the other"));
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
 EP_SUITE("reading") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
   tcase_add_test(all, words_that_are_listed_are_missing);
   tcase_add_test(all, listed_numbers_are_missing_in_the_table);
   tcase_add_test(all, a_part_has_no_missing_cells);
+  tcase_add_test(all, dates_are_read_as_their_column_was);
+  tcase_add_test(all, an_order_that_is_given_is_contradicted);
 }
