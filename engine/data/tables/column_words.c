@@ -253,15 +253,15 @@ static ep_status groups_take(grouping *from, ep_column_cells *cells, ep_words *o
   return ok ? EP_OK : ep_fail_memory(error);
 }
 
-/* All words mean true or false. */
 static bool are_booleans(const ep_column_cells *cells) {
-  uint32_t found = 0;
-  for (uint32_t i = 0; i < cells->words.count; i++) {
+  int bits = 0;
+  int64_t words = 0;
+  for (uint32_t i = 0; i < cells->words.count && !(bits & EP_WORD_OTHER); i++) {
     if (is_gap(&cells->words.entry[i])) continue;
-    if (ep_boolean_meaning(text_of(cells, i), cells->words.entry[i].bytes) < 0) return false;
-    found++;
+    bits |= ep_boolean_bits(text_of(cells, i), cells->words.entry[i].bytes);
+    words++;
   }
-  return found > 0;
+  return ep_words_are_booleans(bits, words);
 }
 
 static bool are_codes(const ep_column_cells *cells) {

@@ -294,6 +294,30 @@ START_TEST(an_order_that_is_given_is_contradicted) {
 }
 END_TEST
 
+/* Words are booleans where both meanings are there, and letters are of one pair. */
+START_TEST(classes_are_not_merged_as_booleans) {
+  static const struct {
+    const char *cells[4];
+    bool boolean;
+  } cases[] = {
+      {{"N", "F", "N", "F"}, false},        {{"t", "y", "t", "y"}, false},
+      {{"T", "N", "T", "N"}, false},        {{"n", "f", "y", "t"}, false},
+      {{"f", "t", "no", "n"}, false},       {{"Y", "YES", "Y", "YES"}, false},
+      {{"N", "", "N", "N"}, false},         {{"y", "n", "y", "n"}, true},
+      {{"T", "f", "t", "F"}, true},         {{"yes", "n", "no", "y"}, true},
+      {{"True", "", "True", "True"}, true}, {{"true", "F", "false", "T"}, true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char csv[64] = "a,y\n", *at = csv + 4;
+    ep_dataset_meta meta;
+    for (int k = 0; k < 4; k++) at += sprintf(at, "%s,%d\n", cases[i].cells[k], k);
+    upload(csv, NULL, &meta);
+    ck_assert_msg(columns_of(&meta)->boolean == cases[i].boolean, "%zu", i);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+END_TEST
+
 EP_SUITE("reading") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
@@ -302,4 +326,5 @@ EP_SUITE("reading") {
   tcase_add_test(all, a_part_has_no_missing_cells);
   tcase_add_test(all, dates_are_read_as_their_column_was);
   tcase_add_test(all, an_order_that_is_given_is_contradicted);
+  tcase_add_test(all, classes_are_not_merged_as_booleans);
 }
