@@ -115,7 +115,7 @@ static ep_status cell_take(void *context, const ep_table_cell *value, ep_error *
   cells->present++;
   if (ep_cell_number_read('.', 0, value->text, value->bytes, out) && isfinite(*out)) {
     cells->plain++;
-    ep_plain_look(cells, value->text, value->bytes, *out);
+    ep_plain_look(cells, value->text, value->bytes, value->number, *out);
     return EP_OK;
   }
   if (!ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out))

@@ -318,6 +318,71 @@ START_TEST(classes_are_not_merged_as_booleans) {
 }
 END_TEST
 
+/* A number of JSON is one, however it is spelled, and whatever the marks of strings are. */
+START_TEST(numbers_of_json_are_numbers) {
+  static const char numbers[] = "[{\"a\":1e5,\"y\":1},{\"a\":7,\"y\":0},{\"a\":9,\"y\":1}]",
+                    words[] = "[{\"a\":1e5,\"y\":1},{\"a\":\"x\",\"y\":0},{\"a\":\"x\",\"y\":0},"
+                              "{\"a\":100000.0,\"y\":1},{\"a\":1e5,\"y\":1}]",
+                    commas[] = "[{\"a\":\"1,5\",\"y\":1},{\"a\":2.5,\"y\":0},"
+                               "{\"a\":\"3,25\",\"y\":1}]",
+                    comma_csv[] = "a;y\n1,5;1\n2,5;0\n3,25;1\n",
+                    long_numbers[] = "[{\"a\":12345678901234567,\"y\":1},{\"a\":7,\"y\":0}]";
+  static const reading cases[] = {
+      {numbers, NULL, 0, "1e5", "1e5", 100000, NULL, NULL},
+      {numbers, NULL, 0, "100000", NULL, 100000, NULL, NULL},
+      {numbers, NULL, 0, "100000.0", NULL, 100000, NULL, NULL},
+      {words, NULL, 0, "100000", "100000", 0, NULL, NULL},
+      {words, NULL, 0, "1e5", NULL, 0, NULL, NULL},
+      {words, NULL, 0, "1.0E5", NULL, 0, NULL, NULL},
+      {commas, NULL, 0, "2.5", NULL, 2.5, NULL, NULL},
+      {commas, NULL, 0, "\"2,5\"", "\"2,5\"", 2.5, NULL, NULL},
+      {comma_csv, NULL, 0, "2.5", NULL, 2.5, NULL, NULL},
+      {comma_csv, NULL, 0, "\"2.5\"", "2.5", refused, NULL, NULL},
+  };
+  static const description described[] = {
+      {numbers, NULL, EP_COLUMN_NUMBER, 0, 0, NULL},
+      {commas, NULL, EP_COLUMN_NUMBER, 0, 0, NULL},
+      {long_numbers, NULL, EP_COLUMN_NUMBER, 0, 0, "more than 15 digits"},
+      {"[{\"a\":\"007\",\"y\":1},{\"a\":7,\"y\":0}]", NULL, EP_COLUMN_CATEGORY, 2, 0, "codes"},
+  };
+  readings_hold(cases, sizeof cases / sizeof *cases);
+  descriptions_hold(described, sizeof described / sizeof *described);
+}
+END_TEST
+
+/* A table of one column, a, and of y, of so many cells: numbers from `first` on, and two others. */
+static char *counted(int first, int step, int count, const char *one, const char *other) {
+  enum { LINE_BYTES = 24 };
+  char *csv = malloc((size_t)(count + 3) * LINE_BYTES), *at = csv;
+  at += sprintf(at, "a,y\n");
+  for (int i = 0; i < count; i++) at += sprintf(at, "%d,%d\n", first + i * step, i % 2);
+  sprintf(at, "%s,1\n%s,0\n", one, other);
+  return csv;
+}
+
+/* Any cell with a leading zero makes codes. Where there are so many numbers that words would be
+ * text, one among many does not, and a note says so. */
+START_TEST(codes_are_not_merged) {
+  char *zips = counted(10001, 1021, 30, "02134", "2134"), *many = counted(1, 1, 12000, "05", "0"),
+       *zero = counted(101, 7, 40, "00", "0"), *hours = counted(10, 1, 14, "00", "09");
+  const description cases[] = {
+      {zips, NULL, EP_COLUMN_CATEGORY, 32, 0, "codes, compared as text"},
+      {many, NULL, EP_COLUMN_NUMBER, 0, 0, "1 number with leading zeros is read by its value"},
+      {zero, NULL, EP_COLUMN_NUMBER, 0, 0, "1 number with leading zeros is read by its value"},
+      {hours, NULL, EP_COLUMN_CATEGORY, 16, 0, "codes, compared as text"},
+      {"a,y\nA1,1\nB2,0\n12.1,1\n12.10,0\nA1,1\n", NULL, EP_COLUMN_CATEGORY, 3, 0,
+       "4 spellings of 3 words, equal by value: `12.1` = `12.10`"},
+      {"a,y\nYes,1\nyes,0\n,1\nYES,1\nno,0\n", NULL, EP_COLUMN_CATEGORY, 2, 1,
+       "4 spellings of 2 words, equal by meaning: `Yes` = `yes` = `YES`"},
+  };
+  descriptions_hold(cases, sizeof cases / sizeof *cases);
+  free(zips);
+  free(many);
+  free(zero);
+  free(hours);
+}
+END_TEST
+
 EP_SUITE("reading") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
@@ -327,4 +392,6 @@ EP_SUITE("reading") {
   tcase_add_test(all, dates_are_read_as_their_column_was);
   tcase_add_test(all, an_order_that_is_given_is_contradicted);
   tcase_add_test(all, classes_are_not_merged_as_booleans);
+  tcase_add_test(all, numbers_of_json_are_numbers);
+  tcase_add_test(all, codes_are_not_merged);
 }

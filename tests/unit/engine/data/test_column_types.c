@@ -47,7 +47,7 @@ static const struct {
      "codes, compared as text: whole numbers of more than 15 digits"},
     {"a;b\n1;1\n2;1\nabout 3;2\n",
      "words: 2 of 3 cells are numbers; \"type\": \"number\" takes the others as missing"},
-    {"a;b\nYes;1\nyes;1\nno;2\n", "3 spellings of 2 words, equal by meaning"},
+    {"a;b\nYes;1\nyes;1\nno;2\n", "3 spellings of 2 words, equal by meaning: `Yes` = `yes`"},
     {"a;b\n+34 612 345 678;1\n+34 634 000 111;1\n", NULL},
     {"a;b\n$1;1\nabout $2;1\n",
      "words: 1 of 2 cells are numbers; \"type\": \"number\" takes the others as missing"},
