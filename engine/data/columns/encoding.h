@@ -55,8 +55,8 @@ typedef struct {
   /* Of categories: words that are told apart, owned, without their `rows`. The cell of word k is k,
    * or, where the cells are numbers, value[k]. A word without training rows counts as one that is
    * not known: as another word, or, of an ordinal, as a missing one. */
-  ep_words words; /* of a number or a date whose training cells were words: those that were taken as
-                     missing */
+  ep_words words; /* of a number or a date: those of its training cells that were taken as missing,
+                     and are not the dialect's */
   double *value;  /* [words.count], owned: ascending, as is the order of the words then; or NULL */
   ep_word_compare compare;
   ep_word_index index; /* of the words */

@@ -170,22 +170,14 @@ void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over) {
   }
 }
 
-void ep_dialect_missing_add(ep_dialect *dialect, const char *text, size_t bytes) {
+void ep_dialect_missing_usual(ep_dialect *dialect) {
   const char *word;
-  if (!ep_dialect_has(dialect, EP_DIALECT_MISSING)) {
-    dialect->missing[0] = 0;
-    for (size_t i = 0; (word = ep_cell_missing_word(i)); i++)
-      snprintf(dialect->missing + strlen(dialect->missing),
-               sizeof dialect->missing - strlen(dialect->missing), "%s%s", i ? "," : "", word);
-    dialect->set |= UINT32_C(1) << EP_DIALECT_MISSING;
-  }
-  size_t used = strlen(dialect->missing);
-  if (bytes == 0 || memchr(text, ',', bytes) || ep_dialect_is_missing(dialect, text, bytes) ||
-      used + bytes + 2 > sizeof dialect->missing)
-    return;
-  if (used > 0) dialect->missing[used++] = ',';
-  memcpy(dialect->missing + used, text, bytes);
-  dialect->missing[used + bytes] = 0;
+  if (ep_dialect_has(dialect, EP_DIALECT_MISSING)) return;
+  dialect->missing[0] = 0;
+  for (size_t i = 0; (word = ep_cell_missing_word(i)); i++)
+    snprintf(dialect->missing + strlen(dialect->missing),
+             sizeof dialect->missing - strlen(dialect->missing), "%s%s", i ? "," : "", word);
+  dialect->set |= UINT32_C(1) << EP_DIALECT_MISSING;
 }
 
 ep_cell_kind ep_dialect_date_kind(const ep_dialect *dialect) {
@@ -196,7 +188,7 @@ void ep_dialect_plain(ep_dialect_record *record) {
   ep_dialect *dialect = &record->dialect;
   if (!ep_dialect_has(dialect, EP_DIALECT_DECIMAL)) value_set(dialect, EP_DIALECT_DECIMAL, '.');
   if (!ep_dialect_has(dialect, EP_DIALECT_THOUSANDS)) value_set(dialect, EP_DIALECT_THOUSANDS, 0);
-  ep_dialect_missing_add(dialect, "", 0);
+  ep_dialect_missing_usual(dialect);
 }
 
 /* Whether the word means the number: -999 and -999.0 do. No code does, whose text counts. */

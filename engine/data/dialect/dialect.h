@@ -94,9 +94,8 @@ const char *ep_dialect_value(const ep_dialect *dialect, ep_dialect_key key,
 /* Keys of `over` that are set replace those of `dialect`. */
 void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over);
 
-/* Adds a word for a missing cell, to those that are listed or else to the usual ones; one that has
- * a comma, or no room, is not added. */
-void ep_dialect_missing_add(ep_dialect *dialect, const char *text, size_t bytes);
+/* Lists the usual words for a missing cell, where none are listed. */
+void ep_dialect_missing_usual(ep_dialect *dialect);
 
 /* That of dates in figures; the order is set. */
 ep_cell_kind ep_dialect_date_kind(const ep_dialect *dialect);

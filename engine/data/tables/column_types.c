@@ -140,9 +140,10 @@ static int64_t odd_words(const passes *pass, int64_t index, ep_cell_kind kind) {
   for (uint32_t i = 0; i < cells->words.count; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
     const char *text = cells->words.text + entry->offset;
-    odd +=
-        !(entry->mark >> EP_READS_GAP & 1) &&
-        !ep_column_cell_read(&pass->column[index], kind, pass->dialect, text, entry->bytes, &value);
+    odd += !(entry->mark >> EP_READS_GAP & 1) &&
+           (entry->bytes > EP_LIMIT_WORD_BYTES ||
+            !ep_column_cell_read(&pass->column[index], kind, pass->dialect, text, entry->bytes,
+                                 &value));
   }
   return odd;
 }
@@ -322,19 +323,6 @@ static ep_status word_count(void *context, const ep_table_cell *value, ep_error 
   return word_add(pass, value, &unused, error);
 }
 
-/* What the few words of a column of numbers stand for, they stand for in predictions. */
-static void odd_words_list(const ep_column_cells *cells, ep_dialect *dialect) {
-  enum { WORDS = 10 };
-  if (cells->odd == 0 || cells->words.count > EP_LIMIT_CATEGORIES) return;
-  int64_t odd = 0;
-  for (uint32_t i = 0; i < cells->words.count; i++)
-    odd += isnan(cells->value[i]) && !(cells->words.entry[i].mark >> EP_READS_GAP & 1);
-  for (uint32_t i = 0; odd <= WORDS && i < cells->words.count; i++)
-    if (isnan(cells->value[i]))
-      ep_dialect_missing_add(dialect, cells->words.text + cells->words.entry[i].offset,
-                             cells->words.entry[i].bytes);
-}
-
 ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *cells,
                                ep_draft *draft, ep_notes *notes, ep_error *error) {
   passes pass = {.columns = rows->columns,
@@ -362,9 +350,7 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column
   }
   for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
     status = ep_column_words_settle(column, cells, pass.columns, i, rows->dialect, error);
-  ep_dialect_missing_add(rows->dialect, "", 0);
-  for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
-    odd_words_list(&cells[i], rows->dialect);
+  ep_dialect_missing_usual(rows->dialect);
   return status;
 }
 
@@ -456,6 +442,7 @@ void ep_column_types_reset(ep_column *column, ep_column_cells *cells, int64_t co
   ep_draft_reset(draft);
   for (int64_t i = 0; i < columns; i++) {
     ep_words_deinit(&column[i].words);
+    ep_words_deinit(&column[i].missing_words);
     free(column[i].note);
     ep_column_cells_deinit(&cells[i]);
     column[i] = (ep_column){0};

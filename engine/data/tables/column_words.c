@@ -100,17 +100,42 @@ static ep_status values_note(ep_column *column, const ep_column_cells *cells, ep
                   cells->rounded == 1 ? "is" : "are");
 }
 
+/* What the few words of a column of numbers stand for, they stand for in its predictions. */
+static ep_status missing_words_take(ep_column *column, const ep_column_cells *cells,
+                                    ep_error *error) {
+  enum { WORDS = 10 };
+  ep_words *out = &column->missing_words;
+  *out = (ep_words){.word = calloc(WORDS, sizeof *out->word),
+                    .rows = calloc(WORDS, sizeof *out->rows)};
+  bool ok = out->word && out->rows;
+  for (uint32_t i = 0; ok && i < cells->words.count; i++) {
+    const ep_word_entry *entry = &cells->words.entry[i];
+    if (!isnan(cells->value[i]) || is_gap(entry)) continue;
+    if (entry->bytes > EP_LIMIT_WORD_BYTES || out->count == WORDS) {
+      ep_words_deinit(out);
+      return EP_OK;
+    }
+    out->word[out->count] = strndup(text_of(cells, i), entry->bytes);
+    out->rows[out->count] = entry->rows;
+    ok = out->word[out->count];
+    out->count += ok;
+  }
+  return ok ? EP_OK : ep_fail_memory(error);
+}
+
 static ep_status values_settle(ep_column *column, ep_column_cells *cells, const ep_dialect *dialect,
                                ep_error *error) {
   char list[NOTE_BYTES / 2];
   for (uint32_t i = 0; i < cells->words.count; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
-    if (is_gap(entry) || !ep_column_cell_read(column, cells->kind, dialect, text_of(cells, i),
-                                              entry->bytes, &cells->value[i]))
+    if (is_gap(entry) || entry->bytes > EP_LIMIT_WORD_BYTES || /* of which the start is kept */
+        !ep_column_cell_read(column, cells->kind, dialect, text_of(cells, i), entry->bytes,
+                             &cells->value[i]))
       cells->value[i] = NAN;
   }
   ep_status status = unusual_note(column, cells, error);
   if (status == EP_OK && cells->kind == EP_CELL_NUMBER) status = values_note(column, cells, error);
+  if (cells->odd > 0 && status == EP_OK) status = missing_words_take(column, cells, error);
   if (cells->odd == 0 || status != EP_OK) return status;
   odd_list(cells, list, sizeof list);
   return note_add(column, error, "%lld %s; %lld other cell%s taken as missing%s%s",

@@ -383,6 +383,27 @@ START_TEST(codes_are_not_merged) {
 }
 END_TEST
 
+/* A word that is a missing cell of one column is none of another. */
+START_TEST(few_words_are_missing_in_their_own_column) {
+  char low[1024] = "a,b,y\n", *at = low + strlen(low), other[1024];
+  for (int i = 0; i < 40; i++)
+    at += sprintf(at, i % 20 == 7 ? "low,%d,1\n" : "%d,%d,0\n", i, i + 3);
+  strcpy(other, low);
+  memcpy(other, "b,a", 3);
+  const reading cases[] = {
+      {low, NULL, 0, "\"low\"", "low", NAN, NULL, NULL},
+      {other, NULL, 0, "\"low\"", "low", refused, "must be a number", NULL},
+      {other, NULL, 0, "\"NA\"", "NA", NAN, NULL, NULL},
+      {low, NULL, 0, "\"high\"", "high", refused, "must be a number", NULL},
+  };
+  readings_hold(cases, sizeof cases / sizeof *cases);
+  ep_dataset_meta meta;
+  upload(low, NULL, &meta);
+  ck_assert_ptr_null(strstr(meta.dialect->dialect.missing, "low"));
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
 EP_SUITE("reading") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
@@ -394,4 +415,5 @@ EP_SUITE("reading") {
   tcase_add_test(all, classes_are_not_merged_as_booleans);
   tcase_add_test(all, numbers_of_json_are_numbers);
   tcase_add_test(all, codes_are_not_merged);
+  tcase_add_test(all, few_words_are_missing_in_their_own_column);
 }
