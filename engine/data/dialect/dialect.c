@@ -162,12 +162,43 @@ const char *ep_dialect_value(const ep_dialect *dialect, ep_dialect_key key,
   return out;
 }
 
+/* Whether both are set, and the same mark. */
+static bool are_alike(const ep_dialect *dialect, ep_dialect_key a, ep_dialect_key b) {
+  int value = value_get(dialect, a);
+  return ep_dialect_has(dialect, a) && ep_dialect_has(dialect, b) && value != 0 &&
+         value == value_get(dialect, b);
+}
+
+ep_status ep_dialect_check(const ep_dialect *dialect, ep_error *error) {
+  static const struct {
+    ep_dialect_key a, b;
+    bool quoted; /* quotes tell one from the other */
+  } pairs[] = {{EP_DIALECT_DECIMAL, EP_DIALECT_THOUSANDS, false},
+               {EP_DIALECT_DELIMITER, EP_DIALECT_QUOTE, false},
+               {EP_DIALECT_DELIMITER, EP_DIALECT_COMMENT, false},
+               {EP_DIALECT_QUOTE, EP_DIALECT_COMMENT, false},
+               {EP_DIALECT_DELIMITER, EP_DIALECT_DECIMAL, true},
+               {EP_DIALECT_DELIMITER, EP_DIALECT_THOUSANDS, true}};
+  bool unquoted = ep_dialect_has(dialect, EP_DIALECT_QUOTE) && dialect->quote == 0;
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (are_alike(dialect, pairs[i].a, pairs[i].b) && (!pairs[i].quoted || unquoted))
+      return ep_fail(error, EP_INVALID, "?%s= and ?%s= are both `%c`%s: give two marks",
+                     key_names[pairs[i].a], key_names[pairs[i].b], value_get(dialect, pairs[i].a),
+                     pairs[i].quoted ? ", which no cell can hold with ?quote=none" : "");
+  return EP_OK;
+}
+
 void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over) {
   for (ep_dialect_key key = 0; key < EP_DIALECT_KEYS; key++) {
     if (!ep_dialect_has(over, key)) continue;
     if (key == EP_DIALECT_MISSING) memcpy(dialect->missing, over->missing, sizeof over->missing);
     value_set(dialect, key, value_get(over, key));
   }
+  if (!are_alike(dialect, EP_DIALECT_DECIMAL, EP_DIALECT_THOUSANDS)) return;
+  if (ep_dialect_has(over, EP_DIALECT_THOUSANDS))
+    dialect->decimal = dialect->thousands == ',' ? '.' : ',';
+  else
+    dialect->thousands = 0;
 }
 
 void ep_dialect_missing_usual(ep_dialect *dialect) {

@@ -91,7 +91,12 @@ ep_status ep_dialect_set(ep_dialect *dialect, ep_dialect_key key, const char *te
 const char *ep_dialect_value(const ep_dialect *dialect, ep_dialect_key key,
                              char out[EP_DIALECT_VALUE_BYTES]);
 
-/* Keys of `over` that are set replace those of `dialect`. */
+/* EP_INVALID where two marks that are set are alike. A delimiter may be a mark of numbers too,
+ * which stand in quotes then. */
+ep_status ep_dialect_check(const ep_dialect *dialect, ep_error *error);
+
+/* Keys of `over` that are set replace those of `dialect`. Of the marks of numbers, one that is
+ * replaced changes the other where both would be alike. */
 void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over);
 
 /* Lists the usual words for a missing cell, where none are listed. */

@@ -404,6 +404,52 @@ START_TEST(few_words_are_missing_in_their_own_column) {
 }
 END_TEST
 
+/* What divides thousands says what the decimal mark is not. */
+START_TEST(one_mark_that_is_given_settles_the_other) {
+  static const char points[] = "a;y\n1.234;1\n2.500;0\n", commas[] = "a;y\n1,234;1\n2,500;0\n";
+  static const reading cases[] = {
+      {points, "thousands=.", 0, NULL, "1.234", 1234, NULL, NULL},
+      {points, "thousands=none", 0, NULL, "1.234", 1.234, NULL, NULL},
+      {points, "thousands='", 0, NULL, "1.234", 1.234, NULL, NULL},
+      {points, "decimal=,", 0, NULL, "1.234", 1234, NULL, NULL},
+      {commas, "thousands=,", 0, NULL, "1,234", 1234, NULL, NULL},
+      {commas, "thousands=none", 0, NULL, "1,234", 1.234, NULL, NULL},
+  };
+  readings_hold(cases, sizeof cases / sizeof *cases);
+}
+END_TEST
+
+START_TEST(marks_differ) {
+  static const struct {
+    const char *query, *said; /* NULL: they do */
+  } cases[] = {
+      {"decimal=,&thousands=,", "?decimal= and ?thousands= are both `,`: give two marks"},
+      {"decimal=.&thousands=point", "?decimal= and ?thousands= are both `.`"},
+      {"delimiter=;&comment=;", "?delimiter= and ?comment= are both `;`"},
+      {"delimiter='&quote='", "?delimiter= and ?quote= are both `'`"},
+      {"comment='&quote='", "?quote= and ?comment= are both `'`"},
+      {"delimiter=comma&decimal=,&quote=none", "which no cell can hold with ?quote=none"},
+      {"delimiter=comma&decimal=,", NULL},
+      {"delimiter=comma&thousands=,&decimal=.", NULL},
+      {"thousands=none&comment=none&quote=none", NULL},
+      {"decimal=.", NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const ep_dialect dialect = dialect_of(cases[i].query);
+    ep_error error = {0};
+    ck_assert_msg((ep_dialect_check(&dialect, &error) == EP_OK) == !cases[i].said, "%s",
+                  cases[i].query);
+    ck_assert_msg(!cases[i].said || strstr(error.message, cases[i].said), "%s", error.message);
+  }
+  ep_dialect own = dialect_of("decimal=,&thousands=."), other = dialect_of("decimal=.");
+  ep_dialect_override(&own, &other);
+  ck_assert(own.decimal == '.' && own.thousands == 0);
+  other = dialect_of("thousands=.");
+  ep_dialect_override(&own, &other);
+  ck_assert(own.decimal == ',' && own.thousands == '.');
+}
+END_TEST
+
 EP_SUITE("reading") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
@@ -416,4 +462,6 @@ EP_SUITE("reading") {
   tcase_add_test(all, numbers_of_json_are_numbers);
   tcase_add_test(all, codes_are_not_merged);
   tcase_add_test(all, few_words_are_missing_in_their_own_column);
+  tcase_add_test(all, one_mark_that_is_given_settles_the_other);
+  tcase_add_test(all, marks_differ);
 }
