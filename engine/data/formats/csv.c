@@ -85,15 +85,14 @@ static ep_status cell_read(reader *read, ep_csv_text *text, int64_t column, doub
   ep_csv_cell *cell = read->cell;
   ep_status status = ep_csv_cell_read(text, column + 1, cell, error);
   if (status != EP_OK) return status;
-  ep_csv_text inner = {.at = cell->text,
-                       .end = cell->text + cell->bytes,
-                       .delimiter = text->delimiter,
-                       .line = line};
+  size_t bytes = cell->bytes;
+  const char *at = ep_cell_trim(cell->text, &bytes);
+  ep_csv_text inner = {.at = at, .end = at + bytes, .delimiter = text->delimiter, .line = line};
   ep_csv_stop end;
   *stop = cell->stop;
   if (!ep_csv_number_read(&inner, value, &end) || end != EP_CSV_END)
     return cell_refuse(read, line, column, error);
-  doubts_look(read, cell->text, cell->text + cell->bytes, column);
+  doubts_look(read, at, at + bytes, column);
   return EP_OK;
 }
 

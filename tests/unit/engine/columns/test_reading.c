@@ -450,6 +450,24 @@ START_TEST(marks_differ) {
 }
 END_TEST
 
+/* White space around a cell is no part of it, whatever its character. */
+START_TEST(white_space_of_unicode_is_trimmed) {
+  static const char numbers[] = "a,y\n5\u00a0,1\n\u20037,0\n6\u3000,1\n",
+                    words[] = "a,y\nx\u00a0,1\nx,0\nNA\u00a0,1\nz,1\n,0\n";
+  static const reading cases[] = {
+      {numbers, NULL, 0, "\"5\u00a0\"", "5\u00a0", 5, NULL, NULL},
+      {numbers, NULL, 0, "\"\u00a0NA\"", "\u00a0NA", refused, "stands for a missing cell", NULL},
+      {words, NULL, 0, "\"\u2003x\"", "\u2003x", 0, NULL, NULL},
+  };
+  static const description described[] = {
+      {numbers, NULL, EP_COLUMN_NUMBER, 0, 0, NULL},
+      {words, NULL, EP_COLUMN_CATEGORY, 2, 2, "1 × `NA` taken as missing"},
+  };
+  readings_hold(cases, sizeof cases / sizeof *cases);
+  descriptions_hold(described, sizeof described / sizeof *described);
+}
+END_TEST
+
 EP_SUITE("reading") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
@@ -464,4 +482,5 @@ EP_SUITE("reading") {
   tcase_add_test(all, few_words_are_missing_in_their_own_column);
   tcase_add_test(all, one_mark_that_is_given_settles_the_other);
   tcase_add_test(all, marks_differ);
+  tcase_add_test(all, white_space_of_unicode_is_trimmed);
 }
