@@ -16,7 +16,11 @@ typedef struct {
   ep_column_cells *cells; /* [columns], lent */
   ep_draft *draft;        /* lent */
   const ep_dialect *dialect;
+  bool dates_given;   /* the order of its dates, that is */
   size_t words_bytes; /* of all words */
+  int64_t *largest;   /* [2 * columns], owned: a tree over the columns, which are its leaves, from
+                         `columns` on: in node k, below which are 2k and 2k + 1, the one of them whose
+                         words take the most memory */
 } passes;
 
 static ep_status text_check(const passes *pass, const ep_table_cell *value, ep_error *error) {
@@ -48,6 +52,16 @@ int64_t ep_drafted_number(double cell) {
 
 /* --- words ---------------------------------------------------------------------------------- */
 
+/* The words of the column take as much memory as they do now. */
+static void largest_find(passes *pass, int64_t index) {
+  for (int64_t at = (pass->columns + index) / 2; at > 0; at /= 2) {
+    int64_t one = pass->largest[2 * at], other = pass->largest[2 * at + 1];
+    bool larger =
+        ep_word_set_bytes(&pass->cells[other].words) > ep_word_set_bytes(&pass->cells[one].words);
+    pass->largest[at] = larger ? other : one;
+  }
+}
+
 /* What the words read as is known before they go. */
 static void words_drop(passes *pass, int64_t index) {
   ep_column_cells *cells = &pass->cells[index];
@@ -55,18 +69,7 @@ static void words_drop(passes *pass, int64_t index) {
   pass->words_bytes -= ep_word_set_bytes(&cells->words);
   ep_word_set_deinit(&cells->words);
   cells->many = true;
-}
-
-/* The column whose words take the most memory becomes text. */
-static void largest_drop(passes *pass) {
-  int64_t largest = 0;
-  size_t most = 0;
-  for (int64_t i = 0; i < pass->columns; i++) {
-    size_t bytes = ep_word_set_bytes(&pass->cells[i].words);
-    if (bytes > most) largest = i;
-    if (bytes > most) most = bytes;
-  }
-  words_drop(pass, largest);
+  largest_find(pass, index);
 }
 
 /* Adds a word; *entry is its, or NULL where the column has too many. */
@@ -77,11 +80,14 @@ static ep_status word_add(passes *pass, const ep_table_cell *value, ep_word_entr
   size_t before = ep_word_set_bytes(words);
   *entry = ep_word_set_add(words, value->text, value->bytes, error);
   if (!*entry) return EP_NO_MEMORY;
-  pass->words_bytes += ep_word_set_bytes(words) - before; /* a full set grows for any word */
+  if (ep_word_set_bytes(words) > before) { /* a full set grows for any word */
+    pass->words_bytes += ep_word_set_bytes(words) - before;
+    largest_find(pass, value->column);
+  }
   if (words->count == count) return EP_OK;
   ep_status status = text_check(pass, value, error);
   if (words->count > EP_LIMIT_CATEGORIES) words_drop(pass, value->column);
-  while (pass->words_bytes > EP_LIMIT_WORDS_BYTES) largest_drop(pass);
+  while (pass->words_bytes > EP_LIMIT_WORDS_BYTES) words_drop(pass, pass->largest[1]);
   if (pass->cells[value->column].many) *entry = NULL;
   return status;
 }
@@ -114,7 +120,7 @@ static ep_status cell_take(void *context, const ep_table_cell *value, ep_error *
   cells->present++;
   if (ep_cell_number_read('.', 0, value->text, value->bytes, out) && isfinite(*out)) {
     cells->plain++;
-    ep_plain_look(cells, value->text, value->bytes, *out);
+    ep_plain_look(cells, value->text, value->bytes, value->number, *out);
     return EP_OK;
   }
   if (!ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out))
@@ -139,11 +145,21 @@ static int64_t odd_words(const passes *pass, int64_t index, ep_cell_kind kind) {
   for (uint32_t i = 0; i < cells->words.count; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
     const char *text = cells->words.text + entry->offset;
-    odd +=
-        !(entry->mark >> EP_READS_GAP & 1) &&
-        !ep_column_cell_read(&pass->column[index], kind, pass->dialect, text, entry->bytes, &value);
+    odd += !(entry->mark >> EP_READS_GAP & 1) &&
+           (entry->bytes > EP_LIMIT_WORD_BYTES ||
+            !ep_column_cell_read(&pass->column[index], kind, pass->dialect, text, entry->bytes,
+                                 &value));
   }
   return odd;
+}
+
+/* Whether few whole numbers are words of a category, as 1, 2 and 3 beside `crew`: another word
+ * comes as often as one of them may. */
+static bool are_classes(const ep_column_cells *cells, int64_t odd, int64_t odd_words) {
+  enum { VALUES = 10, SHARE = 20 };
+  return !cells->fractions && cells->words_read.numbers == 0 &&
+         cells->most - cells->least < VALUES && odd * SHARE >= cells->present &&
+         odd >= 2 * odd_words;
 }
 
 /* Whether a column is of the kind: all cells but one in a hundred, or all but few words. fits: its
@@ -154,7 +170,9 @@ static bool is_mostly(const passes *pass, int64_t index, ep_cell_kind kind, int6
   int64_t present = cells->present - cells->words_read.gaps, odd = present - fits;
   if (fits == 0 || odd * 100 < present) return fits > 0;
   if (cells->many || fits * 5 < present * 4) return false;
-  return odd_words(pass, index, kind) <= (fits * 10 >= present * 9 ? WORDS : FEW_WORDS);
+  int64_t words = odd_words(pass, index, kind);
+  if (kind == EP_CELL_NUMBER && are_classes(cells, odd, words)) return false;
+  return words <= (fits * 10 >= present * 9 ? WORDS : FEW_WORDS);
 }
 
 /* Phone numbers and postal codes in groups of three, 612 345 678: quantities that have all as many
@@ -188,11 +206,14 @@ static ep_status note_set(ep_column *column, const char *text, ep_error *error) 
   return column->note ? EP_OK : ep_fail_memory(error);
 }
 
+/* The kind of dates that reads most cells; of figures that of the dialect, where it was given, or
+ * reads as many. */
 static ep_cell_kind date_choose(const passes *pass, int64_t index) {
   const ep_column_cells *cells = &pass->cells[index];
   const int64_t *dates = cells->words_read.dates;
-  bool month_first = ep_dialect_has(pass->dialect, EP_DIALECT_DATES) &&
-                     pass->dialect->dates == EP_DATES_MONTH_FIRST;
+  ep_cell_kind own = ep_dialect_date_kind(pass->dialect);
+  bool month_first = ep_dialect_has(pass->dialect, EP_DIALECT_DATES) && own == EP_CELL_MONTH_FIRST;
+  if (pass->dates_given && is_mostly(pass, index, own, dates[own])) return own;
   ep_cell_kind best = EP_CELL_ISO_DATE;
   int64_t most = cells->iso;
   for (int kind = EP_CELL_ISO_DATE + 1; kind < EP_CELL_KINDS; kind++) {
@@ -202,6 +223,22 @@ static ep_cell_kind date_choose(const passes *pass, int64_t index) {
     most = dates[kind];
   }
   return is_mostly(pass, index, best, most) ? best : EP_CELL_KINDS;
+}
+
+/* What is said of a column whose dates have another order than those of the file. */
+static ep_status order_note(const passes *pass, int64_t index, ep_error *error) {
+  ep_cell_kind kind = pass->cells[index].kind;
+  bool figures = kind == EP_CELL_DAY_FIRST || kind == EP_CELL_MONTH_FIRST;
+  if (!figures || !ep_dialect_has(pass->dialect, EP_DIALECT_DATES) ||
+      kind == ep_dialect_date_kind(pass->dialect))
+    return EP_OK;
+  return note_set(&pass->column[index],
+                  kind == EP_CELL_DAY_FIRST
+                      ? "dates with the day first, as they show; those of the file have the month "
+                        "first"
+                      : "dates with the month first, as they show; those of the file have the day "
+                        "first",
+                  error);
 }
 
 /* Finds the kind of a column. */
@@ -222,7 +259,7 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
   }
   column->unit[0] = 0;
   cells->kind = fault ? EP_CELL_KINDS : date_choose(pass, index);
-  return fault ? note_set(column, fault, error) : EP_OK;
+  return fault ? note_set(column, fault, error) : order_note(pass, index, error);
 }
 
 /* The form of numbers with these marks; "type": "number" reads words by it. */
@@ -287,6 +324,7 @@ static bool words_forget(passes *pass) {
     if (!cells->recounted) continue;
     pass->words_bytes -= ep_word_set_bytes(&cells->words);
     ep_word_set_deinit(&cells->words);
+    largest_find(pass, i);
     lacking = true;
   }
   return lacking;
@@ -302,48 +340,49 @@ static ep_status word_count(void *context, const ep_table_cell *value, ep_error 
   return word_add(pass, value, &unused, error);
 }
 
-/* What the few words of a column of numbers stand for, they stand for in predictions. */
-static void odd_words_list(const ep_column_cells *cells, ep_dialect *dialect) {
-  enum { WORDS = 10 };
-  if (cells->odd == 0 || cells->words.count > EP_LIMIT_CATEGORIES) return;
-  int64_t odd = 0;
-  for (uint32_t i = 0; i < cells->words.count; i++)
-    odd += isnan(cells->value[i]) && !(cells->words.entry[i].mark >> EP_READS_GAP & 1);
-  for (uint32_t i = 0; odd <= WORDS && i < cells->words.count; i++)
-    if (isnan(cells->value[i]))
-      ep_dialect_missing_add(dialect, cells->words.text + cells->words.entry[i].offset,
-                             cells->words.entry[i].bytes);
+static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, ep_error *error) {
+  bool words = false;
+  int marks = 0;
+  ep_column *column = pass->column;
+  ep_column_cells *cells = pass->cells;
+  ep_dialect *dialect = rows->dialect;
+  ep_status status = rows->walk(rows, cell_take, row_drafted, pass, error);
+  if (status != EP_OK) return status;
+  for (int64_t i = 0; i < pass->columns; i++) ep_column_words_count(&cells[i]);
+  status = ep_marks_find(column, cells, pass->columns, dialect, notes, &marks, error);
+  if (status != EP_OK) return status;
+  ep_dates_order_find(column, cells, pass->columns, dialect, notes);
+  status = kinds_find(pass, marks, &words, error);
+  pass->draft->kept = pass->draft->kept && is_as_drafted(pass);
+  if (status == EP_OK && !pass->draft->kept && words && words_forget(pass)) {
+    status = rows->walk(rows, word_count, NULL, pass, error);
+    for (int64_t i = 0; i < pass->columns; i++)
+      if (cells[i].recounted) ep_column_words_count(&cells[i]);
+  }
+  uint64_t gaps = ep_columns_gaps(cells, pass->columns);
+  for (int64_t i = 0; i < pass->columns && status == EP_OK; i++)
+    status = ep_column_words_settle(&column[i], &cells[i], gaps, dialect, error);
+  ep_dialect_missing_usual(dialect);
+  return status;
 }
 
 ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *cells,
                                ep_draft *draft, ep_notes *notes, ep_error *error) {
-  passes pass = {.columns = rows->columns,
+  const int64_t columns = rows->columns;
+  passes pass = {.columns = columns,
                  .column = column,
                  .cells = cells,
                  .draft = draft,
-                 .dialect = rows->dialect};
-  bool words = false;
-  int marks = 0;
-  for (int64_t i = 0; i < pass.columns; i++)
+                 .dialect = rows->dialect,
+                 .dates_given = ep_dialect_has(rows->dialect, EP_DIALECT_DATES),
+                 .largest = malloc(2 * (size_t)columns * sizeof *pass.largest)};
+  if (!pass.largest) return ep_fail_memory(error);
+  for (int64_t i = 0; i < columns; i++) pass.largest[columns + i] = i;
+  for (int64_t i = columns - 1; i > 0; i--) pass.largest[i] = pass.largest[2 * i];
+  for (int64_t i = 0; i < columns; i++)
     cells[i].listed = ep_dialect_has(rows->dialect, EP_DIALECT_MISSING);
-  ep_status status = rows->walk(rows, cell_take, row_drafted, &pass, error);
-  if (status != EP_OK) return status;
-  for (int64_t i = 0; i < pass.columns; i++) ep_column_words_count(&cells[i]);
-  status = ep_marks_find(column, cells, pass.columns, rows->dialect, notes, &marks, error);
-  if (status != EP_OK) return status;
-  ep_dates_order_find(column, cells, pass.columns, rows->dialect, notes);
-  status = kinds_find(&pass, marks, &words, error);
-  draft->kept = draft->kept && is_as_drafted(&pass);
-  if (status == EP_OK && !draft->kept && words && words_forget(&pass)) {
-    status = rows->walk(rows, word_count, NULL, &pass, error);
-    for (int64_t i = 0; i < pass.columns; i++)
-      if (cells[i].recounted) ep_column_words_count(&cells[i]);
-  }
-  for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
-    status = ep_column_words_settle(column, cells, pass.columns, i, rows->dialect, error);
-  ep_dialect_missing_add(rows->dialect, "", 0);
-  for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
-    odd_words_list(&cells[i], rows->dialect);
+  ep_status status = types_find(&pass, rows, notes, error);
+  free(pass.largest);
   return status;
 }
 
@@ -435,6 +474,7 @@ void ep_column_types_reset(ep_column *column, ep_column_cells *cells, int64_t co
   ep_draft_reset(draft);
   for (int64_t i = 0; i < columns; i++) {
     ep_words_deinit(&column[i].words);
+    ep_words_deinit(&column[i].missing_words);
     free(column[i].note);
     ep_column_cells_deinit(&cells[i]);
     column[i] = (ep_column){0};

@@ -20,6 +20,12 @@ static bool is_gap(const ep_word_entry *entry) {
   return entry->mark >> EP_READS_GAP & 1;
 }
 
+/* Of a word for a missing cell in a set of them. */
+static uint64_t gap_bit(const ep_column_cells *cells, uint32_t number) {
+  int word = ep_cell_missing_number(text_of(cells, number), cells->words.entry[number].bytes);
+  return word < 0 ? 0 : UINT64_C(1) << word;
+}
+
 void ep_column_words_count(ep_column_cells *cells) {
   if (cells->many) return;
   cells->words_read = (ep_reading_counts){0};
@@ -86,16 +92,56 @@ static ep_status unusual_note(ep_column *column, const ep_column_cells *cells, e
                   brackets == 1 ? "" : "s");
 }
 
+/* Numbers whose text says more than their value. */
+static ep_status values_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
+  bool one = cells->zeros == 1;
+  ep_status status = EP_OK;
+  if (cells->zeros > 0)
+    status = note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
+                      (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
+                      one ? "its" : "their", one ? "" : "s");
+  if (status != EP_OK || cells->rounded == 0) return status;
+  return note_add(column, error, "%lld whole number%s of more than 15 digits %s rounded",
+                  (long long)cells->rounded, cells->rounded == 1 ? "" : "s",
+                  cells->rounded == 1 ? "is" : "are");
+}
+
+/* What the few words of a column of numbers stand for, they stand for in its predictions. */
+static ep_status missing_words_take(ep_column *column, const ep_column_cells *cells,
+                                    ep_error *error) {
+  enum { WORDS = 10 };
+  ep_words *out = &column->missing_words;
+  *out = (ep_words){.word = calloc(WORDS, sizeof *out->word),
+                    .rows = calloc(WORDS, sizeof *out->rows)};
+  bool ok = out->word && out->rows;
+  for (uint32_t i = 0; ok && i < cells->words.count; i++) {
+    const ep_word_entry *entry = &cells->words.entry[i];
+    if (!isnan(cells->value[i]) || is_gap(entry)) continue;
+    if (entry->bytes > EP_LIMIT_WORD_BYTES || out->count == WORDS) {
+      ep_words_deinit(out);
+      return EP_OK;
+    }
+    out->word[out->count] = strndup(text_of(cells, i), entry->bytes);
+    out->rows[out->count] = entry->rows;
+    ok = out->word[out->count];
+    out->count += ok;
+  }
+  return ok ? EP_OK : ep_fail_memory(error);
+}
+
 static ep_status values_settle(ep_column *column, ep_column_cells *cells, const ep_dialect *dialect,
                                ep_error *error) {
   char list[NOTE_BYTES / 2];
   for (uint32_t i = 0; i < cells->words.count; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
-    if (is_gap(entry) || !ep_column_cell_read(column, cells->kind, dialect, text_of(cells, i),
-                                              entry->bytes, &cells->value[i]))
+    if (is_gap(entry) || entry->bytes > EP_LIMIT_WORD_BYTES || /* of which the start is kept */
+        !ep_column_cell_read(column, cells->kind, dialect, text_of(cells, i), entry->bytes,
+                             &cells->value[i]))
       cells->value[i] = NAN;
   }
   ep_status status = unusual_note(column, cells, error);
+  if (status == EP_OK && cells->kind == EP_CELL_NUMBER) status = values_note(column, cells, error);
+  if (cells->odd > 0 && status == EP_OK) status = missing_words_take(column, cells, error);
   if (cells->odd == 0 || status != EP_OK) return status;
   odd_list(cells, list, sizeof list);
   return note_add(column, error, "%lld %s; %lld other cell%s taken as missing%s%s",
@@ -106,14 +152,15 @@ static ep_status values_settle(ep_column *column, ep_column_cells *cells, const 
 
 /* --- words for a missing cell --------------------------------------------------------------- */
 
-/* Whether a column of numbers or dates has the word: there it can be nothing else. */
-static bool is_gap_elsewhere(const ep_column_cells *cells, int64_t columns, const char *text,
-                             size_t bytes) {
-  for (int64_t i = 0; i < columns; i++)
-    if (cells[i].kind != EP_CELL_KINDS && cells[i].present > cells[i].words_read.gaps &&
-        cells[i].words_read.gaps > 0 && ep_word_set_find(&cells[i].words, text, bytes) >= 0)
-      return true;
-  return false;
+uint64_t ep_columns_gaps(const ep_column_cells *cells, int64_t columns) {
+  uint64_t gaps = 0;
+  for (int64_t i = 0; i < columns; i++) {
+    const ep_column_cells *own = &cells[i];
+    if (own->kind == EP_CELL_KINDS || own->present == own->words_read.gaps) continue;
+    for (uint32_t k = 0; k < own->words.count && own->words_read.gaps > 0; k++)
+      if (is_gap(&own->words.entry[k])) gaps |= gap_bit(own, k);
+  }
+  return gaps;
 }
 
 /* Whether most other words are codes of two capital letters, as those of countries: NA, NO, SE. */
@@ -129,40 +176,42 @@ static bool is_country(const ep_column_cells *cells, uint32_t number) {
   return cells->words.entry[number].bytes == 2 && others > 0 && alike * 5 >= others * 4;
 }
 
-/* Whether NA, None, - is a word of the column like others. Programs that write None for a missing
- * cell leave others empty, and a class may have that name; what is missing in a fifth of the cells
- * is a class, or hides one. Nobody calls a class ?, NaN or \N. */
-static bool is_word(const ep_column_cells *cells, int64_t columns, int64_t index, uint32_t number) {
-  const ep_column_cells *own = &cells[index];
-  const ep_word_entry *entry = &own->words.entry[number];
-  const char *text = text_of(own, number);
-  if (own->missing > 0 || is_gap_elsewhere(cells, columns, text, entry->bytes)) return false;
-  bool named = entry->bytes == 4 && memcmp(text, "None", 4) == 0;
-  bool likely = named || *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
-                strncasecmp(text, "n/a", entry->bytes) == 0;
-  bool sign = entry->bytes == 1 && *text == '-' && ep_word_set_find(&own->words, "+", 1) >= 0;
-  return named || sign || is_country(own, number) || (likely && entry->rows * 5 >= own->present);
+/* Whether the set has a word of as many + as the text has -: both are classes then. */
+static bool has_opposite(const ep_column_cells *cells, const char *text, size_t bytes) {
+  static const char minus[] = "---", plus[] = "+++";
+  return bytes < sizeof minus && memcmp(text, minus, bytes) == 0 &&
+         ep_word_set_find(&cells->words, plus, bytes) >= 0;
 }
 
-static ep_status gaps_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
-                             int64_t index, ep_error *error) {
-  ep_column_cells *own = &cells[index];
+/* Whether NA, None, - is a word of the column like others, which nothing in the file shows to be a
+ * missing cell. Programs that write None for one leave none empty, and a class may have that name;
+ * what is missing in a fifth of the cells is a class, or hides one. Nobody calls a class ?, NaN or
+ * \N. */
+static bool is_word(const ep_column_cells *own, uint32_t number) {
+  const ep_word_entry *entry = &own->words.entry[number];
+  const char *text = text_of(own, number);
+  bool named = entry->bytes == 4 && memcmp(text, "None", 4) == 0;
+  bool likely = *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
+                strncasecmp(text, "n/a", entry->bytes) == 0;
+  bool often = likely && entry->rows * 5 >= own->present;
+  return named || has_opposite(own, text, entry->bytes) ||
+         (own->missing == 0 && (often || is_country(own, number)));
+}
+
+/* gaps: as ep_columns_gaps has them. */
+static ep_status gaps_settle(ep_column *column, ep_column_cells *own, uint64_t gaps,
+                             ep_error *error) {
   ep_status status = EP_OK;
   for (uint32_t i = 0; i < own->words.count && status == EP_OK; i++) {
     ep_word_entry *entry = &own->words.entry[i];
     char word[EP_EXCERPT_BYTES];
-    if (!is_gap(entry)) continue;
+    if (!is_gap(entry) || gap_bit(own, i) & gaps) continue;
     ep_excerpt(word, text_of(own, i), entry->bytes);
-    if (is_word(cells, columns, index, i)) {
-      entry->mark &= ~(1u << EP_READS_GAP);
-      status = note_add(&column[index], error,
-                        "%lld × `%s` taken as a word: ?missing= makes it a missing cell",
-                        (long long)entry->rows, word);
-    } else if (!is_gap_elsewhere(cells, columns, text_of(own, i), entry->bytes)) {
-      status = note_add(&column[index], error,
-                        "%lld × `%s` taken as missing: ?missing= without it makes it a word",
-                        (long long)entry->rows, word);
-    }
+    bool is = is_word(own, i);
+    if (is) entry->mark &= ~(1u << EP_READS_GAP);
+    status = note_add(column, error, "%lld × `%s` taken as %s", (long long)entry->rows, word,
+                      is ? "a word: ?missing= makes it a missing cell"
+                         : "missing: ?missing= without it makes it a word");
   }
   return status;
 }
@@ -174,6 +223,7 @@ typedef struct {
   int64_t rows;
   uint32_t word;   /* the one that most cells have */
   uint32_t number; /* of the group, as it came */
+  uint32_t words;  /* how many there are */
 } group;
 
 typedef struct {
@@ -225,6 +275,7 @@ static ep_status words_group(const ep_column_cells *cells, ep_word_compare compa
     if (new || is_more_frequent(cells, i, its->word)) its->word = i;
     its->number = entry->number;
     its->rows += word->rows;
+    its->words++;
     out->of_word[i] = entry->number;
   }
   ep_word_set_deinit(&keys);
@@ -253,15 +304,15 @@ static ep_status groups_take(grouping *from, ep_column_cells *cells, ep_words *o
   return ok ? EP_OK : ep_fail_memory(error);
 }
 
-/* All words mean true or false. */
 static bool are_booleans(const ep_column_cells *cells) {
-  uint32_t found = 0;
-  for (uint32_t i = 0; i < cells->words.count; i++) {
+  int bits = 0;
+  int64_t words = 0;
+  for (uint32_t i = 0; i < cells->words.count && !(bits & EP_WORD_OTHER); i++) {
     if (is_gap(&cells->words.entry[i])) continue;
-    if (ep_boolean_meaning(text_of(cells, i), cells->words.entry[i].bytes) < 0) return false;
-    found++;
+    bits |= ep_boolean_bits(text_of(cells, i), cells->words.entry[i].bytes);
+    words++;
   }
-  return found > 0;
+  return ep_words_are_booleans(bits, words);
 }
 
 static bool are_codes(const ep_column_cells *cells) {
@@ -288,23 +339,44 @@ static void text_make(ep_column *column, ep_column_cells *cells, int64_t distinc
     cells->value[i] = is_gap(&cells->words.entry[i]) ? NAN : 0;
 }
 
-static ep_status spellings_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
-  uint32_t words = 0;
-  for (uint32_t i = 0; i < cells->words.count; i++) words += !is_gap(&cells->words.entry[i]);
-  if (words <= column->words.count) return EP_OK;
-  return note_add(column, error, "%u spellings of %lld words, equal by %s", words,
-                  (long long)column->words.count,
-                  column->boolean ? "meaning"
-                  : column->codes ? "Unicode's normal form"
-                                  : "value");
+/* "`Yes` = `yes`, `no` = `No`, …": words of one key, as far as there is room. */
+static void spellings_list(const grouping *groups, char *out, size_t room) {
+  enum { MARKS_BYTES = 12 }; /* between words, and behind the last one */
+  size_t used = 0;
+  for (uint32_t i = 0; i < groups->count; i++) {
+    const char *before = used > 0 ? ", " : "";
+    if (groups->group[i].words < 2) continue;
+    for (uint32_t k = 0; k < groups->cells->words.count; k++) {
+      const ep_word_entry *entry = &groups->cells->words.entry[k];
+      char word[EP_EXCERPT_BYTES];
+      if (is_gap(entry) || groups->of_word[k] != groups->group[i].number) continue;
+      ep_excerpt(word, text_of(groups->cells, k), entry->bytes);
+      bool fits = used + strlen(word) + MARKS_BYTES < room;
+      used += (size_t)snprintf(out + used, room - used, fits ? "%s`%s`" : ", …", before, word);
+      if (!fits) return;
+      before = " = ";
+    }
+  }
 }
 
-static ep_status category_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
-                                 int64_t index, ep_error *error) {
-  ep_column *own = &column[index];
-  ep_column_cells *words = &cells[index];
+static ep_status spellings_note(ep_column *column, const grouping *groups, ep_error *error) {
+  char list[NOTE_BYTES / 2];
+  uint32_t words = 0;
+  for (uint32_t i = 0; i < groups->count; i++) words += groups->group[i].words;
+  if (words <= groups->count) return EP_OK;
+  spellings_list(groups, list, sizeof list);
+  return note_add(column, error, "%u spellings of %u word%s, equal by %s: %s", words, groups->count,
+                  groups->count == 1 ? "" : "s",
+                  column->boolean ? "meaning"
+                  : column->codes ? "Unicode's normal form"
+                                  : "value",
+                  list);
+}
+
+static ep_status category_settle(ep_column *own, ep_column_cells *words, uint64_t gaps,
+                                 ep_error *error) {
   grouping groups = {0};
-  ep_status status = gaps_settle(column, cells, columns, index, error);
+  ep_status status = gaps_settle(own, words, gaps, error);
   own->boolean = are_booleans(words);
   own->codes = !own->boolean && are_codes(words);
   ep_word_compare compare = own->boolean ? EP_WORD_BOOLEAN
@@ -318,23 +390,22 @@ static ep_status category_settle(ep_column *column, ep_column_cells *cells, int6
   if (status == EP_OK) status = groups_take(&groups, words, &own->words, error);
   int64_t filled = 0;
   for (uint32_t i = 0; i < groups.count; i++) filled += groups.group[i].rows;
+  if (status == EP_OK) status = numbers_note(own, words, error);
+  if (status == EP_OK) status = spellings_note(own, &groups, error);
   free(groups.group);
   free(groups.of_word);
-  if (status == EP_OK) status = numbers_note(own, words, error);
-  if (status == EP_OK) status = spellings_note(own, words, error);
   /* names, numbers of persons: as many words as cells */
   if (status == EP_OK && own->words.count == filled && filled > EP_LIMIT_IDENTIFIER_ROWS)
     text_make(own, words, own->words.count);
   return status;
 }
 
-ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
-                                 int64_t index, const ep_dialect *dialect, ep_error *error) {
-  ep_column_cells *own = &cells[index];
-  own->value = calloc((size_t)own->words.count + 1, sizeof *own->value);
-  if (!own->value) return ep_fail_memory(error);
-  if (own->kind != EP_CELL_KINDS) return values_settle(&column[index], own, dialect, error);
-  if (!own->many) return category_settle(column, cells, columns, index, error);
-  text_make(&column[index], own, EP_LIMIT_CATEGORIES);
-  return numbers_note(&column[index], own, error);
+ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells, uint64_t gaps,
+                                 const ep_dialect *dialect, ep_error *error) {
+  cells->value = calloc((size_t)cells->words.count + 1, sizeof *cells->value);
+  if (!cells->value) return ep_fail_memory(error);
+  if (cells->kind != EP_CELL_KINDS) return values_settle(column, cells, dialect, error);
+  if (!cells->many) return category_settle(column, cells, gaps, error);
+  text_make(column, cells, EP_LIMIT_CATEGORIES);
+  return numbers_note(column, cells, error);
 }

@@ -9,11 +9,14 @@
 /* Sums up what the words read as, once. */
 void ep_column_words_count(ep_column_cells *cells);
 
-/* Decides what is stored for each word of the column at `index`, in cells->value, and describes a
- * category in column->words. Words of one key are one. NA and the like are missing cells of numbers
- * and dates; of words they are words where nothing in the file shows that they are not. column,
- * cells: [columns], all kinds found. */
-ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
-                                 int64_t index, const ep_dialect *dialect, ep_error *error);
+/* The set of words for a missing cell (bit k: ep_cell_missing_word's) that columns of numbers or
+ * dates have, where they can be nothing else. cells: [columns], all kinds found. */
+uint64_t ep_columns_gaps(const ep_column_cells *cells, int64_t columns);
+
+/* Decides what is stored for each word of the column, in cells->value, and describes a category in
+ * column->words. Words of one key are one. NA and the like are missing cells of numbers and dates;
+ * of words they are words where nothing in the file shows that they are not. gaps: of the table. */
+ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells, uint64_t gaps,
+                                 const ep_dialect *dialect, ep_error *error);
 
 #endif
