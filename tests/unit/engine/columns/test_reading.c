@@ -203,8 +203,8 @@ START_TEST(a_part_has_no_missing_cells) {
 }
 END_TEST
 
-/* 2 May and 5 February 2024 */
-static const double may = 1714608000, february = 1707091200;
+/* 2 May, 5 February and 17 June 2024 */
+static const double may = 1714608000, february = 1707091200, june = 1718582400;
 
 /* The order of days and months is the column's, as it was in training; a query gives that of its
  * own text. A date is no time of day, and a time no date. */
@@ -230,6 +230,15 @@ START_TEST(dates_are_read_as_their_column_was) {
       {days, NULL, 0, "\"2024-02-05\"", "2024-02-05", february, NULL, NULL},
       {days, NULL, 0, "\"12:30\"", "12:30", refused, "must be a date", NULL},
       {iso, NULL, 0, "\"12:30\"", "12:30", refused, "must be a date", NULL},
+      /* other forms than in training, where they have one meaning */
+      {iso, NULL, 0, "\"5 February 2024\"", "5 February 2024", february, NULL, NULL},
+      {days, NULL, 0, "\"Feb 5, 2024\"", "05-FEB-2024", february, NULL, NULL},
+      {iso, NULL, 0, "\"17/06/2024\"", "06/17/2024", june, NULL, NULL},
+      {iso, NULL, 0, "\"17.06.2024\"", "17.06.2024", june, NULL, NULL},
+      {iso, NULL, 0, "\"05/05/2024\"", "05/05/2024", 1714867200, NULL, NULL},
+      {iso, NULL, 0, NULL, "05/02/2024", refused, "?dates=day_first or ?dates=month_first", NULL},
+      {days, NULL, 0, NULL, "06/17/2024", refused, "?dates=month_first", NULL},
+      {iso, NULL, 0, "\"30/02/2024\"", "30/02/2024", refused, "must be a date", "?dates"},
       {times, NULL, 0, "\"12:30\"", "12:30", 45000, NULL, NULL},
       {times, NULL, 0, "\"2024-05-05\"", "2024-05-05", refused, "must be a time", NULL},
   };
@@ -240,6 +249,14 @@ START_TEST(dates_are_read_as_their_column_was) {
   readings_hold(cases, sizeof cases / sizeof *cases);
   upload(days, NULL, &meta);
   model_make(&meta, EP_COLUMN_AS_AUTO, &encoding);
+  ck_assert(predicted(&encoding, DELIMITED, "05/02/2024", "dates=month_first", &problem,
+                      &warnings) == may);
+  ep_encoding_deinit(&encoding);
+  ep_dataset_meta_deinit(&meta);
+  upload(iso, NULL, &meta);
+  model_make(&meta, EP_COLUMN_AS_AUTO, &encoding);
+  ck_assert(predicted(&encoding, DELIMITED, "05/02/2024", "dates=day_first", &problem, &warnings) ==
+            february);
   ck_assert(predicted(&encoding, DELIMITED, "05/02/2024", "dates=month_first", &problem,
                       &warnings) == may);
   ep_encoding_deinit(&encoding);
