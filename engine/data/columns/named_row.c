@@ -189,7 +189,8 @@ static bool number_read(const ep_column_encoding *column, const ep_dialect *dial
     marks =
         ep_cell_kind_marks(ep_cell_kind_is_number(column->form) ? column->form : EP_CELL_NUMBER);
   return ep_cell_number_read(marks.decimal, marks.thousands, text, bytes, value) ||
-         ep_unit_number_read(marks, column->unit, text, bytes, value);
+         ep_unit_number_read(marks, column->unit, text, bytes, value) ||
+         (column->form == EP_CELL_DURATION && ep_cell_read(EP_CELL_DURATION, text, bytes, value));
 }
 
 static bool is_of_figures(ep_cell_kind form) {

@@ -217,6 +217,8 @@ START_TEST(dates_are_read_as_their_column_was) {
                               "05/02/2024,20/02/2024,0\nw,20/06/2024,1\n06/20/2024,20/07/2024,0\n",
                     unclear[] = "a,y\nu,1\n05/02/2024,1\nv,0\n04/03/2024,0\nw,1\n05/01/2024,0\n",
                     iso[] = "a,y\n2024-05-05,1\n2024-06-05,0\n2024-07-05,1\n",
+                    durations[] = "a,y\n0 days 10:11:12,1\n1 days 00:00:00,0\n2 days 01:00:00,1\n",
+                    prices[] = "a,y\n$10,1\n$12,0\n$14,1\n",
                     times[] = "a,y\n12:30,1\n13:30,0\n14:30,1\n";
   static const reading cases[] = {
       {days, NULL, 0, "\"05/02/2024\"", "05/02/2024", february, NULL, NULL},
@@ -239,6 +241,10 @@ START_TEST(dates_are_read_as_their_column_was) {
       {iso, NULL, 0, NULL, "05/02/2024", refused, "?dates=day_first or ?dates=month_first", NULL},
       {days, NULL, 0, NULL, "06/17/2024", refused, "?dates=month_first", NULL},
       {iso, NULL, 0, "\"30/02/2024\"", "30/02/2024", refused, "must be a date", "?dates"},
+      {durations, NULL, 0, "\"1 days 00:00:01\"", "1 days 00:00:01", 86401, NULL, NULL},
+      {durations, NULL, 0, "5", "5", 5, NULL, NULL},
+      {prices, NULL, 0, "\"$11\"", "$11", 11, NULL, NULL},
+      {durations, NULL, 0, "\"2024-02-05\"", "2024-02-05", refused, "must be a number", NULL},
       {times, NULL, 0, "\"12:30\"", "12:30", 45000, NULL, NULL},
       {times, NULL, 0, "\"2024-05-05\"", "2024-05-05", refused, "must be a time", NULL},
   };
