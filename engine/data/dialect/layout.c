@@ -165,6 +165,19 @@ static int row_before(const search *it, int row) {
   return row;
 }
 
+/* The row of names above `regular`; rows of missing cells and rows with a cell too many may stand
+ * between. -1: none. */
+static int names_above(search *it, int regular) {
+  int names = row_before(it, regular);
+  for (int row = names; row >= it->first; row = row_before(it, row)) {
+    row_look look = row_see(it, row);
+    bool named = look.misfits > 0 && look.fits == 0 && look.filled * 2 >= look.cells;
+    if (named && may_be_names(it, row)) return row;
+    if (look.misfits > 0) break;
+  }
+  return names;
+}
+
 /* Finds header, units, first row. */
 static void table_find(search *it, int start) {
   it->units = -1;
@@ -174,7 +187,7 @@ static void table_find(search *it, int start) {
   int regular = first_regular(it, it->first);
   if (regular == it->sample.count) regular = it->first; /* words alone, or nothing like a table */
   it->second = regular;
-  int names = is_given(it, EP_DIALECT_PREAMBLE) ? it->first : row_before(it, regular);
+  int names = is_given(it, EP_DIALECT_PREAMBLE) ? it->first : names_above(it, regular);
   if (is_given(it, EP_DIALECT_HEADER) && !it->given->header) names = -1;
   if (names < it->first) { /* perhaps names that are years, above units */
     int next = row_next(it, regular + 1);
@@ -257,18 +270,30 @@ static int text_compare(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What the first cells of the rows are: all different, all quoted, 1, 2, 3, … */
+/* What the first cells of the rows are: all different, all quoted, 1, 2, 3, …; points: some other
+ * cell is a number with a decimal point, so that no comma is a decimal mark. */
 typedef struct {
   int rows;
-  bool distinct, quoted, counted;
+  bool distinct, quoted, counted, points;
 } first_cells;
+
+static bool has_point(ep_csv_text text, ep_csv_cell *cell) {
+  double value;
+  do {
+    if (ep_csv_cell_read(&text, 1, cell, NULL) != EP_OK) return false;
+    if (memchr(cell->text, '.', cell->bytes) &&
+        ep_cell_number_read('.', 0, cell->text, cell->bytes, &value))
+      return true;
+  } while (cell->stop == EP_CSV_DELIMITER);
+  return false;
+}
 
 static ep_status firsts_look(search *it, first_cells *out, ep_error *error) {
   char **cell = calloc((size_t)it->sample.count + 1, sizeof *cell);
   int count = 0;
   double value;
   bool ok = cell != NULL;
-  *out = (first_cells){0, true, true, true};
+  *out = (first_cells){0, true, true, true, false};
   for (int i = it->second; ok && i < it->sample.count; i++) {
     if (!is_row(it, i) || it->sample.row[i].cells != it->sample.columns) continue;
     ep_csv_text text = it->sample.row[i].start;
@@ -280,6 +305,7 @@ static ep_status firsts_look(search *it, first_cells *out, ep_error *error) {
     out->counted = out->counted &&
                    ep_cell_read(EP_CELL_NUMBER, it->cell->text, it->cell->bytes, &value) &&
                    value == count;
+    out->points = out->points || (it->cell->stop == EP_CSV_DELIMITER && has_point(text, it->cell));
   }
   if (ok) qsort(cell, (size_t)count, sizeof *cell, text_compare);
   for (int i = 1; ok && i < count; i++)
@@ -299,8 +325,10 @@ static ep_status row_names_find(search *it, ep_error *error) {
   ep_status status = firsts_look(it, &firsts, error);
   if (status != EP_OK) return status;
   bool comma = dialect->delimiter == ',';
+  bool header_quoted = is_quoted(&it->sample.row[it->first].start);
+  bool quoted = firsts.quoted && (!comma || header_quoted || firsts.points);
   bool proven = firsts.distinct && firsts.rows >= 2 &&
-                (firsts.quoted || firsts.counted || (!comma && it->sample.columns > 2));
+                (quoted || firsts.counted || (!comma && it->sample.columns > 2));
   if (!proven)
     return ep_fail(
         error, EP_INVALID,

@@ -147,8 +147,11 @@ ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t co
                            ep_csv_stop stop, ep_error *error) {
   long long first = (long long)layout->header.line, columns = (long long)layout->columns;
   if (column == columns && stop == EP_CSV_DELIMITER)
-    return ep_fail(error, EP_INVALID, "row %lld has more cells than row %lld, which has %lld",
-                   (long long)line, first, columns);
+    return ep_fail(
+        error, EP_INVALID,
+        "row %lld has more cells than row %lld, which has %lld: cells that hold a delimiter "
+        "need quotes",
+        (long long)line, first, columns);
   if (column < columns && stop != EP_CSV_DELIMITER)
     return ep_fail(error, EP_INVALID, "row %lld has %lld cell%s, row %lld has %lld",
                    (long long)line, (long long)column, column == 1 ? "" : "s", first, columns);

@@ -400,6 +400,10 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *c
   bool names = figures.sequence && (figures.numbers >= 3 || figures.step == 1);
   if (figures.dates > 0 || 2 * known > asked) return true;
   if (figures.inside * 2 > figures.numbers && !names && (asked == 0 || known > 0)) return true;
+  if (text > 0 && asked + figures.numbers == 0)
+    ep_notes_add(notes,
+                 "the first line is read as the names of the columns, which nothing below it "
+                 "shows: ?header=false makes it a row");
   if (asked + text > 0 || figures.marked == 0) return false;
   ep_notes_add(notes, "the first line is numbers alone, and is read as a row: ?header=true makes "
                       "it the names of the columns");

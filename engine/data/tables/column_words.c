@@ -156,7 +156,8 @@ static ep_status gaps_settle(ep_column *column, ep_column_cells *cells, int64_t 
       status = note_add(&column[index], error,
                         "%lld × `%s` taken as a word: ?missing= makes it a missing cell",
                         (long long)entry->rows, word);
-    } else if (!is_gap_elsewhere(cells, columns, text_of(own, i), entry->bytes)) {
+    } else if (entry->rows * 10 >= own->present ||
+               !is_gap_elsewhere(cells, columns, text_of(own, i), entry->bytes)) {
       status = note_add(&column[index], error,
                         "%lld × `%s` taken as missing: ?missing= without it makes it a word",
                         (long long)entry->rows, word);

@@ -253,7 +253,7 @@ static const struct {
     {"day,n\n2024-01-31,5\n", 1, "day", {0}},
     {",x\n1,a\n2,b\n", 2, "", {0}},
     /* R's row names have none */
-    {"a,b\n\"x\",1,2\n\"y\",3,4\n", 2, "", {0}},
+    {"\"a\",\"b\"\n\"x\",1,2\n\"y\",3,4\n", 2, "", {0}},
     {"x;y;n\nr;x;n;1\ns;n;x;2\n", 2, "", {0}},
     {"\"a\" \"b\"\n\"1\" 5.1 \"u\"\n\"2\" 4.9 \"v\"\n", 2, "", {0}},
     /* white space */
@@ -292,7 +292,7 @@ START_TEST(a_line_of_counts_is_told) {
        "the first line is not a header but scikit-learn's: there are 2 rows", "b:number 0/2 2..4"},
       {"4,2,no,yes\n1,2,0,1\n3,4,1,0\n", "", "yes:number 0/2 0..1"}, /* other rows */
       {"2,3,no,yes\n1,2,0,2\n3,4,1,0\n", "", "yes:number 0/2 0..2"}, /* another class */
-      {"a,b\n\"x\",1,2\n\"y\",3,4\n", "the first column has no name in the header",
+      {"a,b\n\"x\",1.5,2\n\"y\",3,4\n", "the first column has no name in the header",
        "b:number 0/2 2..4"},
   };
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
