@@ -261,21 +261,37 @@ static const char *word_text(const json_t *value, char number[EP_NUMBER_BYTES]) 
   return number;
 }
 
+/* -999 of JSON is the missing cell that "-999" was, where the dialect has that word. */
+static bool is_missing_number(const ep_dialect *dialect, const json_t *value) {
+  char number[EP_NUMBER_BYTES];
+  if (!json_is_number(value) || !ep_dialect_has(dialect, EP_DIALECT_MISSING) ||
+      !strpbrk(dialect->missing, "0123456789"))
+    return false;
+  const char *text = word_text(value, number);
+  return ep_dialect_is_missing(dialect, text, strlen(text));
+}
+
 /* A number that is none of the codes was meant as one: its zeros in front may be gone. */
 static ep_cell_outcome cell_read(const ep_encoding *encoding, const ep_column_encoding *column,
                                  const json_t *value, double *cell) {
   char number[EP_NUMBER_BYTES];
   const char *text = json_string_value(value);
+  ep_cell_outcome missing = is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN;
   *cell = NAN;
-  if (json_is_null(value)) return is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN;
+  if (json_is_null(value)) return missing;
   if (text) return ep_encoding_text_read(column, &encoding->dialect, text, strlen(text), cell);
   if (!ep_column_is_category(column)) {
+    if (is_missing_number(&encoding->dialect, value)) return missing;
     *cell = json_number_value(value);
     return json_is_number(value) ? EP_CELL_TAKEN : EP_CELL_REFUSED;
   }
   text = word_text(value, number);
   if (!text) return EP_CELL_REFUSED;
   ep_cell_outcome outcome = word_find(column, text, strlen(text), cell);
+  if (outcome == EP_CELL_OTHER_WORD && is_missing_number(&encoding->dialect, value)) {
+    *cell = NAN;
+    return missing;
+  }
   bool code = column->compare == EP_WORD_CODE && json_is_number(value);
   return outcome == EP_CELL_OTHER_WORD && code ? EP_CELL_REFUSED : outcome;
 }
