@@ -119,27 +119,31 @@ static bool is_typed_table(const search *it) {
   return false;
 }
 
-/* Whether the last cell of all rows of the sample from `row` on is empty, and there are such rows.
- */
-static bool ends_are_empty(search *it, int row) {
+/* How many last cells are empty in all rows of the sample from `row` on; 0 where there are none. */
+static int64_t empty_ends(search *it, int row) {
+  int64_t empty = it->sample.columns;
   int rows = 0;
   for (int i = row; i < it->sample.count; i++) {
     if (!is_row(it, i) || it->sample.row[i].cells != it->sample.columns) continue;
     ep_csv_text text = it->sample.row[i].start;
-    for (int64_t column = 0; column < it->sample.columns; column++)
-      if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) return false;
-    if (it->cell->bytes > 0) return false;
+    for (int64_t column = 0; column < it->sample.columns; column++) {
+      if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) return 0;
+      int64_t behind = it->sample.columns - column - 1;
+      if (it->cell->bytes > 0 && behind < empty) empty = behind;
+    }
     rows++;
   }
-  return rows > 0;
+  return rows > 0 && empty < it->sample.columns ? empty : 0;
 }
 
 /* --- where the table begins ----------------------------------------------------------------- */
 
 /* Rows of names may be a cell shorter or longer than the others: R's row names, a delimiter at the
- * end of one of the two. */
+ * end of one of the two; or shorter by cells that are always empty. */
 static bool may_be_names(const search *it, int row) {
-  int64_t cells = it->sample.row[row].cells, columns = it->sample.columns;
+  int64_t cells = it->sample.row[row].cells, columns = it->sample.columns, named = columns;
+  while (named > 2 && it->sample.filled[named - 1] == 0) named--;
+  if (cells > 1 && cells >= named && cells < columns) return true;
   return cells == columns || (columns > 1 && (cells == columns - 1 || cells == columns + 1));
 }
 
@@ -348,17 +352,18 @@ static ep_status row_names_find(search *it, ep_error *error) {
 static ep_status widths_settle(search *it, ep_error *error) {
   ep_csv_layout *out = it->out;
   int64_t names = it->sample.row[it->first].cells, columns = it->sample.columns;
-  bool named = out->found.dialect.header, empty = columns > 1 && ends_are_empty(it, it->second);
+  int64_t empty = empty_ends(it, it->second);
+  bool named = out->found.dialect.header;
   row_look look = row_see(it, it->first);
   out->columns = columns;
   if (it->second >= it->sample.count) {
     out->columns = names;
   } else if (!named || names == columns) {
-    out->trailing = empty && (!named || look.last_empty);
+    out->trailing = empty > 0 && (!named || look.last_empty);
     out->columns -= out->trailing;
-  } else if (names == columns - 1 && empty && !out->found.dialect.row_names) {
-    out->trailing = true;
-    out->columns--;
+  } else if (names < columns && columns - names <= empty && !out->found.dialect.row_names) {
+    out->trailing = columns - names;
+    out->columns = names;
   } else if (names == columns - 1) {
     ep_status status = row_names_find(it, error);
     if (status != EP_OK) return status;
@@ -367,7 +372,11 @@ static ep_status widths_settle(search *it, ep_error *error) {
     out->columns = names;
   }
   if (out->trailing)
-    ep_notes_add(&out->notes, "each row ends in a delimiter: the empty cell behind it is left out");
+    ep_notes_add(&out->notes,
+                 out->trailing == 1
+                     ? "each row ends in a delimiter: the empty cell behind it is left out"
+                     : "each row ends in %lld delimiters: the empty cells behind them are left out",
+                 (long long)out->trailing);
   return EP_OK;
 }
 

@@ -16,7 +16,7 @@ typedef struct {
   ep_csv_text header;      /* at the line that names the columns, or else at the first row */
   ep_csv_text rows;        /* at the first row; it ends before a footer */
   int64_t columns;
-  bool trailing;        /* each row ends in a delimiter: one cell more, which is empty */
+  int64_t trailing;     /* cells behind these that are empty in each row: it ends in delimiters */
   bool comments_given;  /* what begins one, or that there are none */
   ep_csv_labels labels; /* of the last column, owned: free(labels.name) */
   ep_notes notes;

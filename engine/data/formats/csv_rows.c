@@ -161,15 +161,18 @@ ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t co
 ep_status ep_csv_trailing_take(const ep_csv_layout *layout, ep_csv_text *text, int64_t line,
                                ep_csv_cell *cell, ep_csv_stop *stop, ep_error *error) {
   char shown[EP_EXCERPT_BYTES];
-  if (!layout->trailing || *stop != EP_CSV_DELIMITER) return EP_OK;
-  ep_status status = ep_csv_cell_read(text, layout->columns + 1, cell, error);
-  if (status != EP_OK) return status;
-  *stop = cell->stop;
-  if (cell->bytes == 0) return EP_OK;
-  return ep_fail(error, EP_INVALID,
-                 "row %lld has \"%s\" behind its last column, where the rows before it end in a "
-                 "delimiter alone",
-                 (long long)line, ep_excerpt(shown, cell->text, cell->bytes));
+  for (int64_t i = 1; i <= layout->trailing && *stop == EP_CSV_DELIMITER; i++) {
+    ep_status status = ep_csv_cell_read(text, layout->columns + i, cell, error);
+    if (status != EP_OK) return status;
+    *stop = cell->stop;
+    if (cell->bytes > 0)
+      return ep_fail(
+          error, EP_INVALID,
+          "row %lld has \"%s\" behind its last column, where the rows before it end in a "
+          "delimiter alone",
+          (long long)line, ep_excerpt(shown, cell->text, cell->bytes));
+  }
+  return EP_OK;
 }
 
 /* The number of a label becomes its name. */

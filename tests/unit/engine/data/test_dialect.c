@@ -51,6 +51,8 @@ static const struct {
      "day:d,wind:n,power:n|2|1709251200 4 11", "each row ends in a delimiter", NULL},
     {"day,wind,power\nNA,4,11,\n2024-03-02,6,17,\n2024-03-03,6,17,\n",
      "day:d,wind:n,power:n|3|nan 4 11", "each row ends in a delimiter", NULL},
+    {"day,wind\n2024-03-01,4,,\n2024-03-02,6,,\n", "day:d,wind:n|2|1709251200 4",
+     "ends in 2 delimiters", NULL},
     {"id;wind\n\"A1\";4;\n\"A2\";6;\n", "id:c,wind:n|2|0 4", "each row ends in a delimiter", NULL},
     {"at|wind\n06:15|4|\n06:30|NA|\n", "at:d,wind:n|2|22500 4", "each row ends in a delimiter",
      NULL},
