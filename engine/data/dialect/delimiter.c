@@ -1,5 +1,6 @@
 #include "engine/data/dialect/delimiter.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -48,7 +49,7 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
   ep_sample sample;
   text.delimiter = it->delimiter;
   text.quote = it->quote;
-  ep_status status = ep_sample_read(&text, comment, ROWS, cell, &sample, error);
+  ep_status status = ep_sample_read(&text, comment, ROWS, 0, cell, &sample, error);
   if (status != EP_OK) return status;
   double regular = sample.rows ? (double)sample.regular / sample.rows : 0;
   double typed = sample.typed * sample.typed;
@@ -59,6 +60,7 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
   it->score = regular * regular * typed * typed * (table ? 1 - 0.5 / (double)sample.columns : 0.1);
   if (it->delimiter == EP_DELIMITER_SPACE) it->score *= 0.9; /* tabs and words have them, too */
   if (it->delimiter == ',' && ep_sample_cuts_numbers(&sample)) it->score *= 0.5;
+  if (!it->quote) it->score *= 0.95; /* quotes that are there may be few */
   if (sample.broken) it->score *= sample.rows > ROWS / 2 ? 0.5 : 0.05;
   ep_sample_deinit(&sample);
   return EP_OK;
@@ -78,13 +80,18 @@ static ep_status undecided(const candidate *best, const candidate *other, ep_err
                  ep_delimiter_shown(other->delimiter, second), (long long)other->columns);
 }
 
-/* Whether more lines end in a CR alone than in a LF, which cells in quotes may hold, too. */
+/* Whether more lines end in a CR alone than in a LF; cells in quotes may hold either. */
 static bool ends_in_cr(const char *at, size_t bytes) {
-  size_t alone = 0, feeds = 0;
+  size_t alone = 0, feeds = 0, quoted_alone = 0, quoted_feeds = 0;
+  char quote = 0; /* that is open */
   for (size_t i = 0; i < bytes; i++) {
-    feeds += at[i] == '\n';
-    alone += at[i] == '\r' && (i + 1 == bytes || at[i + 1] != '\n');
+    bool mark = at[i] == '"' || at[i] == '\'', word = i > 0 && isalnum((unsigned char)at[i - 1]);
+    if (quote ? at[i] == quote : mark && !word) quote = quote ? 0 : at[i];
+    bool feed = at[i] == '\n', cr = at[i] == '\r' && (i + 1 == bytes || at[i + 1] != '\n');
+    *(quote ? &quoted_feeds : &feeds) += feed;
+    *(quote ? &quoted_alone : &alone) += cr;
   }
+  if (alone == feeds) return quoted_alone > quoted_feeds; /* a quote that does not end */
   return alone > feeds;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
   const ep_dialect *given;
   ep_csv_layout *out;
   ep_csv_cell *cell; /* working memory */
+  int64_t least_columns;
   ep_sample sample;
   ep_csv_text end; /* of the sample */
   bool counted;    /* a line of counts is above the table */
@@ -148,8 +149,11 @@ static bool may_be_names(const search *it, int row) {
 static int first_regular(search *it, int row) {
   bool typed = is_typed_table(it), named = false;
   for (row = row_next(it, row); row < it->sample.count; row = row_next(it, row + 1)) {
-    if (it->sample.row[row].cells != it->sample.columns) continue;
+    int64_t more = it->sample.row[row].cells - it->sample.columns;
+    if (more != 0 && more != 1) continue;
     row_look look = row_see(it, row);
+    if (more) named = named || look.last_empty; /* a, b, c, */
+    if (more) continue;
     bool sparse = look.fits == 0 && look.filled * 2 < look.cells; /* a title, and empty cells */
     bool odd = look.misfits == 1 && look.fits == 0 && named && !look.units;
     if (!typed || (look.fits >= look.misfits && !sparse) || odd) return row;
@@ -381,7 +385,8 @@ static bool are_comments(const search *it, char comment) {
 static ep_status sample_read(search *it, ep_csv_text text, char comment, ep_error *error) {
   ep_sample_deinit(&it->sample);
   it->end = text;
-  return ep_sample_read(&it->end, comment, SAMPLE_ROWS, it->cell, &it->sample, error);
+  return ep_sample_read(&it->end, comment, SAMPLE_ROWS, it->least_columns, it->cell, &it->sample,
+                        error);
 }
 
 /* Finds delimiter, quote and comment, and reads the sample. */
@@ -514,17 +519,19 @@ static ep_status table_settle(search *it, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_csv_layout_find(const char *start, const char *end, bool mapped, bool table,
-                             const ep_dialect *given, ep_csv_cell *cell, ep_csv_layout *out,
-                             ep_error *error) {
+ep_status ep_csv_layout_find(const ep_csv_source *source, const ep_dialect *given,
+                             ep_csv_cell *cell, ep_csv_layout *out, ep_error *error) {
   static const ep_dialect nothing;
-  search it = {.given = given ? given : &nothing, .out = out, .cell = cell};
-  ep_csv_text text = {.at = start, .end = end, .mapped = mapped, .line = 1};
+  search it = {.given = given ? given : &nothing,
+               .out = out,
+               .cell = cell,
+               .least_columns = source->least_columns};
+  ep_csv_text text = {.at = source->start, .end = source->end, .mapped = source->mapped, .line = 1};
   int64_t rows;
   *out = (ep_csv_layout){.found.dialect = *it.given,
                          .comments_given = is_given(&it, EP_DIALECT_COMMENT)};
   ep_status status = lines_find(&it, &text, error);
-  if (status == EP_OK && table && !is_given(&it, EP_DIALECT_HEADER) &&
+  if (status == EP_OK && source->table && !is_given(&it, EP_DIALECT_HEADER) &&
       ep_csv_counts_take(&text, cell, &rows, &out->labels)) {
     ep_notes_add(
         &out->notes, "the first line is not a header but scikit-learn's: there are %lld rows%s",

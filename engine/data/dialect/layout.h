@@ -22,12 +22,18 @@ typedef struct {
   ep_notes notes;
 } ep_csv_layout;
 
-/* text: [end - start], UTF-8 without a byte order mark. given: keys that are set are obeyed. table:
- * the text is one, and may begin as scikit-learn's do. cell: working memory. EP_INVALID where two
+/* A text whose layout is looked for, lent. */
+typedef struct {
+  const char *start, *end; /* UTF-8 without a byte order mark */
+  bool mapped;             /* it lies in a file: what was read may be dropped from memory */
+  bool table;              /* it may begin as scikit-learn's tables do */
+  int64_t least_columns;   /* that its rows are known to have; 0: any */
+} ep_csv_source;
+
+/* given: keys that are set are obeyed; may be NULL. cell: working memory. EP_INVALID where two
  * readings explain the text equally, with the options to choose; on failure there is nothing to
  * free. */
-ep_status ep_csv_layout_find(const char *start, const char *end, bool mapped, bool table,
-                             const ep_dialect *given, ep_csv_cell *cell, ep_csv_layout *out,
-                             ep_error *error);
+ep_status ep_csv_layout_find(const ep_csv_source *source, const ep_dialect *given,
+                             ep_csv_cell *cell, ep_csv_layout *out, ep_error *error);
 
 #endif

@@ -29,14 +29,21 @@ static bool is_date(const char *text, size_t bytes) {
   return false;
 }
 
-/* A comma within words is followed by a space: "Oslo, NO". */
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* A comma within words is followed by a space: "Oslo, NO". Words between two numbers, "5 true 17",
+ * are cells that spaces delimit. */
 static bool is_odd(const char *text, size_t bytes) {
+  if (bytes > 0 && is_digit(text[0]) && is_digit(text[bytes - 1]) && memchr(text, ' ', bytes))
+    return true;
   for (size_t i = 0; i < bytes; i++) {
     unsigned char c = (unsigned char)text[i];
     if (c < 0x20 || c == ';' || c == '|' || c == '"') return true;
     if (c == ',' && (i == 0 || i + 1 == bytes || text[i + 1] != ' ')) return true;
   }
-  return bytes >= 2 && text[0] == '\'' && text[bytes - 1] == '\'';
+  return bytes > 0 && (text[0] == '\'' || text[bytes - 1] == '\'');
 }
 
 ep_cell_shape ep_cell_shape_of(const char *text, size_t bytes) {
@@ -103,8 +110,9 @@ static ep_status rows_find(ep_csv_text *from, char comment, int rows, ep_csv_cel
   return status;
 }
 
-/* The width that most rows have; of two, the wider one. */
-static void columns_find(ep_sample *sample) {
+/* The width that most rows have; of two, the wider one. Rows narrower than `least` do not count
+ * where others are there. */
+static void columns_find(ep_sample *sample, int64_t least) {
   enum { WIDTHS = 64 }; /* that are told apart: more are no table */
   struct {
     int64_t cells;
@@ -124,9 +132,10 @@ static void columns_find(ep_sample *sample) {
     found[at].rows++;
   }
   for (int i = 0; i < widths; i++) {
-    if (found[i].rows < sample->regular ||
-        (found[i].rows == sample->regular && found[i].cells < sample->columns))
-      continue;
+    bool more = found[i].rows > sample->regular ||
+                (found[i].rows == sample->regular && found[i].cells >= sample->columns);
+    bool wide = found[i].cells >= least, was_wide = sample->regular > 0 && sample->columns >= least;
+    if (wide == was_wide ? !more : was_wide) continue;
     sample->columns = found[i].cells;
     sample->regular = found[i].rows;
   }
@@ -165,11 +174,11 @@ static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *er
   return EP_OK;
 }
 
-ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, ep_csv_cell *cell,
-                         ep_sample *out, ep_error *error) {
+ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, int64_t least_columns,
+                         ep_csv_cell *cell, ep_sample *out, ep_error *error) {
   *out = (ep_sample){0};
   ep_status status = rows_find(text, comment, rows, cell, out, error);
-  if (status == EP_OK) columns_find(out);
+  if (status == EP_OK) columns_find(out, least_columns);
   if (status == EP_OK) status = shapes_count(out, cell, error);
   if (status != EP_OK) ep_sample_deinit(out);
   return status;
@@ -184,8 +193,9 @@ void ep_sample_deinit(ep_sample *sample) {
 }
 
 bool ep_sample_is_typed(const ep_sample *sample, int64_t column) {
-  int64_t figures = sample->figures[column];
-  return figures > 0 && figures * 10 >= (sample->filled[column] - 1) * 9; /* one is a name */
+  int64_t figures = sample->figures[column], words = sample->filled[column] - figures;
+  /* a name; in few rows also a unit */
+  return figures > 0 && (figures * 10 >= (figures + words - 1) * 9 || (figures >= 3 && words <= 2));
 }
 
 bool ep_sample_cuts_numbers(const ep_sample *sample) {

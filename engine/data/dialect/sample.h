@@ -37,9 +37,10 @@ typedef struct {
 } ep_sample;
 
 /* Reads at most so many rows; *text is behind the last one then. Of long ones it reads fewer.
- * comment: lines that begin so are no rows; 0: none. Free with ep_sample_deinit. EP_NO_MEMORY. */
-ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, ep_csv_cell *cell,
-                         ep_sample *out, ep_error *error);
+ * comment: lines that begin so are no rows; 0: none. least_columns: that rows are known to have; 0:
+ * any. Free with ep_sample_deinit. EP_NO_MEMORY. */
+ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, int64_t least_columns,
+                         ep_csv_cell *cell, ep_sample *out, ep_error *error);
 void ep_sample_deinit(ep_sample *sample);
 
 /* Whether a column is three digits in all rows, as a number is that the delimiter cuts: 25,300,730.

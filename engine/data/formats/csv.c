@@ -58,6 +58,10 @@ static bool is_doubtful(reader *read, const char *at, const char *end, int64_t c
   return false;
 }
 
+static void doubts_look(reader *read, const char *at, const char *end, int64_t column) {
+  if (read->pointed && !read->words) read->words = is_doubtful(read, at, end, column);
+}
+
 static ep_status cell_refuse(reader *read, int64_t line, int64_t column, ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
   const ep_csv_cell *cell = read->cell;
@@ -89,6 +93,7 @@ static ep_status cell_read(reader *read, ep_csv_text *text, int64_t column, doub
   *stop = cell->stop;
   if (!ep_csv_number_read(&inner, value, &end) || end != EP_CSV_END)
     return cell_refuse(read, line, column, error);
+  doubts_look(read, cell->text, cell->text + cell->bytes, column);
   return EP_OK;
 }
 
@@ -101,8 +106,7 @@ static ep_status row_read(void *context, ep_csv_text *text, ep_error *error) {
     const char *at = text->at;
     if (stop != EP_CSV_DELIMITER) return ep_csv_row_check(read->layout, line, column, stop, error);
     bool plain = ep_csv_number_read(text, &row[column], &stop);
-    if (plain && read->pointed && !read->words)
-      read->words = is_doubtful(read, at, text->at - (stop != EP_CSV_END), column);
+    if (plain) doubts_look(read, at, text->at - (stop != EP_CSV_END), column);
     if (plain) continue;
     ep_status status = cell_read(read, text, column, &row[column], &stop, error);
     if (status != EP_OK) return status;
@@ -253,10 +257,13 @@ static ep_status dialect_keep(ep_dataset_meta *meta, const ep_csv_layout *layout
 static ep_status text_read(ep_ingest *ingest, const plain_text *text,
                            const ep_dialect_record *record, ep_csv_cell *cell, ep_error *error) {
   ep_csv_layout layout;
-  bool table = ingest->role == EP_ROLE_TABLE, mapped = ingest->mapped || text->decoded.bytes;
+  bool table = ingest->role == EP_ROLE_TABLE;
+  const ep_csv_source source = {.start = text->start,
+                                .end = text->start + text->size,
+                                .mapped = ingest->mapped || text->decoded.bytes,
+                                .table = table};
   if (text->size == 0) return ep_fail(error, EP_INVALID, "the text is empty");
-  ep_status status = ep_csv_layout_find(text->start, text->start + text->size, mapped, table,
-                                        &record->dialect, cell, &layout, error);
+  ep_status status = ep_csv_layout_find(&source, &record->dialect, cell, &layout, error);
   if (status != EP_OK) return status;
   memcpy(layout.found.evidence[EP_DIALECT_ENCODING], record->evidence[EP_DIALECT_ENCODING],
          sizeof record->evidence[EP_DIALECT_ENCODING]);

@@ -29,8 +29,10 @@ static repeated_header header_of(const ep_csv_layout *layout) {
   repeated_header header = {.text = layout->header.at};
   if (!layout->found.dialect.header || layout->columns < 2) return header;
   header.bytes = (size_t)(ep_csv_line_end(&layout->header, header.text) - header.text);
-  bool quoted = layout->header.quote && memchr(header.text, layout->header.quote, header.bytes);
-  if (quoted && memchr(header.text, '\n', header.bytes)) header.bytes = 0;
+  bool open = false; /* a cell goes on in the next line */
+  for (size_t i = 0; layout->header.quote && i < header.bytes; i++)
+    open ^= header.text[i] == layout->header.quote;
+  if (open) header.bytes = 0;
   return header;
 }
 

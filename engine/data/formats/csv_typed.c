@@ -13,11 +13,13 @@ static ep_status types_find(ep_csv_layout *layout, ep_csv_table *table, ep_colum
   int64_t columns = layout->columns;
   ep_dialect *dialect = &layout->found.dialect, before = *dialect;
   ep_notes notes = layout->notes;
+  const char *note = NULL;
   ep_status status =
       ep_column_types_find(&table->rows, column, types, draft, &layout->notes, error);
-  if (status != EP_OK || decided || !dialect->header || dialect->row_names ||
-      !ep_column_names_are_cells(column, types, columns, dialect, &layout->notes))
-    return status;
+  if (status != EP_OK || decided || !dialect->header || dialect->row_names) return status;
+  bool row = ep_column_names_are_cells(column, types, columns, dialect, &note);
+  if (note) ep_notes_add(row ? &notes : &layout->notes, "%s", note);
+  if (!row) return status;
   ep_column_types_reset(column, types, columns, draft);
   *dialect = before;
   dialect->header = false;

@@ -83,12 +83,13 @@ static ep_status encoding_settle(table *out, const ep_text_body *body, ep_error 
 }
 
 /* Where the model's delimiter makes no table of the text, and another one does. */
-static ep_status delimiter_check(const table *from, const ep_text_body *body, const char *start,
-                                 const char *end, ep_error *error) {
+static ep_status delimiter_check(const table *from, const ep_text_body *body,
+                                 const ep_csv_source *source, ep_error *error) {
+  ep_csv_source any = {.start = source->start, .end = source->end};
   ep_csv_layout shown;
   if (ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) ||
       !ep_dialect_has(&from->dialect, EP_DIALECT_DELIMITER) ||
-      ep_csv_layout_find(start, end, false, false, NULL, from->cell, &shown, NULL) != EP_OK)
+      ep_csv_layout_find(&any, NULL, from->cell, &shown, NULL) != EP_OK)
     return EP_OK;
   free(shown.labels.name);
   if (shown.columns < 2 || shown.found.dialect.delimiter == from->dialect.delimiter) return EP_OK;
@@ -121,10 +122,14 @@ static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text
   if (status == EP_OK && bytes == 0)
     status = ep_fail(error, EP_INVALID, "there are no rows of data");
   if (status != EP_OK) return status;
-  status = ep_csv_layout_find(start, start + bytes, false, true, &out->dialect, out->cell,
-                              &out->layout, error);
+  bool by_place = ep_dialect_has(&out->dialect, EP_DIALECT_HEADER) && !out->dialect.header;
+  const ep_csv_source source = {.start = start,
+                                .end = start + bytes,
+                                .table = true,
+                                .least_columns = by_place ? encoding->columns : 0};
+  status = ep_csv_layout_find(&source, &out->dialect, out->cell, &out->layout, error);
   if (status != EP_OK || out->layout.columns == 1) {
-    ep_status other = delimiter_check(out, body, start, start + bytes, error);
+    ep_status other = delimiter_check(out, body, &source, error);
     if (other != EP_OK) status = other;
   }
   if (status != EP_OK) return status;

@@ -69,7 +69,9 @@ void ep_reads_count(ep_column_cells *cells, uint32_t reads, int64_t rows, const 
   if (reads >> EP_READS_GAP & 1) counts->gaps += rows;
   for (int kind = 0; kind < EP_CELL_KINDS; kind++)
     if (reads >> (EP_READS_DATES + kind) & 1) counts->dates[kind] += rows;
-  if ((reads & SPACED) && !(reads & PLAIN)) spaced_look(cells, text, bytes);
+  if (!(reads & SPACED) || (reads & PLAIN)) return;
+  counts->spaced += rows;
+  spaced_look(cells, text, bytes);
 }
 
 void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, double value) {

@@ -26,6 +26,7 @@ typedef struct {
   int64_t unit[EP_MARKS];  /* and with the first sign of the column */
   int64_t numbers;         /* numbers with any pair, with or without a sign */
   int64_t signed_cells, other_signs, unclear, gaps;
+  int64_t spaced; /* numbers with spaces between their digits */
   int64_t dates[EP_CELL_KINDS];
 } ep_reading_counts;
 

@@ -180,7 +180,8 @@ static bool has_lettered_words(const ep_column_cells *cells) {
 static bool is_spaced_code(const ep_column_cells *cells) {
   enum { CODE_BYTES = 7 }; /* 110 001 */
   return cells->spaced_most >= CODE_BYTES && cells->spaced_least == cells->spaced_most &&
-         !cells->spaced_marked && cells->plain == 0;
+         !cells->spaced_marked && cells->plain == 0 && cells->words_read.signed_cells == 0 &&
+         cells->words_read.spaced == cells->words_read.numbers;
 }
 
 /* Why a column of numbers is words all the same; NULL: it is not. */
@@ -375,18 +376,32 @@ bool ep_column_cell_read(const ep_column *column, ep_cell_kind kind, const ep_di
 
 /* What the names of columns of numbers and dates are, read as such. */
 typedef struct {
-  int64_t dates, numbers, inside,
-      marked; /* inside: between the least and the greatest of a column */
+  int64_t dates, numbers, marked;
+  int64_t inside, likely; /* like those of their columns; and no name is like them */
   double last, step;
   bool sequence; /* they go up by one step: 1, 2, 3, or wavelengths */
 } name_figures;
+
+/* Whether a number is between the least and the greatest of the column. */
+static bool is_between(const ep_column_cells *cells, double value) {
+  bool below = cells->plain > 0 && cells->least <= value,
+       above = cells->plain > 0 && cells->most >= value;
+  for (uint32_t i = 0; i < cells->words.count && !(below && above); i++) {
+    below = below || cells->value[i] <= value;
+    above = above || cells->value[i] >= value;
+  }
+  return below && above;
+}
 
 static void figure_add(name_figures *found, const ep_column_cells *cells, const char *name,
                        double value) {
   double plain;
   double step = value - found->last;
   found->marked += !ep_cell_number_read('.', 0, name, strlen(name), &plain);
-  found->inside += cells->plain > 0 && value >= cells->least && value <= cells->most;
+  bool inside = is_between(cells, value);
+  bool fraction = value < 0 || value != floor(value);
+  found->inside += inside || fraction;
+  found->likely += fraction || (inside && value > 9999); /* not 2001 */
   if (found->numbers == 1) found->step = step;
   if (found->numbers >= 1 && (step <= 0 || fabs(step - found->step) > 1e-9 * fabs(step)))
     found->sequence = false;
@@ -395,14 +410,14 @@ static void figure_add(name_figures *found, const ep_column_cells *cells, const 
 }
 
 bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *cells,
-                               int64_t columns, const ep_dialect *dialect, ep_notes *notes) {
+                               int64_t columns, const ep_dialect *dialect, const char **note) {
   int64_t asked = 0, known = 0, text = 0;
   name_figures figures = {.sequence = true};
   for (int64_t i = 0; i < columns; i++) {
     const char *name = column[i].name;
     size_t length = strlen(name);
     double value;
-    if (ep_cell_is_missing(name, length)) continue;
+    if (ep_cell_is_missing(name, length) || cells[i].present == cells[i].words_read.gaps) continue;
     bool word = ep_word_set_find(&cells[i].words, name, length) >= 0;
     bool typed = cells[i].kind != EP_CELL_KINDS;
     bool reads =
@@ -417,10 +432,19 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *c
   }
   bool names = figures.sequence && (figures.numbers >= 3 || figures.step == 1);
   if (figures.dates > 0 || 2 * known > asked) return true;
-  if (figures.inside * 2 > figures.numbers && !names && (asked == 0 || known > 0)) return true;
+  bool inside =
+      figures.numbers > 0 && !names && figures.inside * 2 >= figures.numbers + (known == 0);
+  bool row = inside && (asked == 0 || known > 0 || figures.likely > 0);
+  if (inside && known == 0)
+    *note = row ? "the first line has numbers like those below it, and is read as a row: "
+                  "?header=true makes it the names of the columns"
+                : "the first line has numbers like those below it, and is read as the names "
+                  "of the columns, since its words are not below: ?header=false makes it a "
+                  "row";
+  if (row) return true;
   if (asked + text > 0 || figures.marked == 0) return false;
-  ep_notes_add(notes, "the first line is numbers alone, and is read as a row: ?header=true makes "
-                      "it the names of the columns");
+  *note = "the first line is numbers alone, and is read as a row: ?header=true makes it the names "
+          "of the columns";
   return true;
 }
 

@@ -22,10 +22,10 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column
 
 /* Whether a first line that was taken for names is a row like those below it: its numbers and dates
  * are such as its columns have, and most of its words are words of its columns. Where it has
- * numbers like 1,5 and 10 % alone, it is a row, and a note says so. Names: those of
- * column[columns]. */
+ * numbers like 1,5 and 10 % alone, it is a row. Names: those of column[columns]. *note: what has to
+ * be said where the evidence is weak, or left as it is. */
 bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *cells,
-                               int64_t columns, const ep_dialect *dialect, ep_notes *notes);
+                               int64_t columns, const ep_dialect *dialect, const char **note);
 
 /* Forgets what was found, names too. */
 void ep_column_types_reset(ep_column *column, ep_column_cells *cells, int64_t columns,

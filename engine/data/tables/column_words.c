@@ -73,11 +73,13 @@ static ep_status unusual_note(ep_column *column, const ep_column_cells *cells, e
   for (uint32_t i = 0; i < cells->words.count && status == EP_OK; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
     char word[EP_EXCERPT_BYTES];
-    bool usual = entry->bytes == 1 || ((*text_of(cells, i) | 0x20) == 'n' && entry->bytes <= 4);
+    const char *text = text_of(cells, i);
+    bool usual = entry->bytes == 1 ||
+                 ((*text | 0x20) == 'n' && entry->bytes <= 4 && !memchr(text, '.', entry->bytes));
     if (is_gap(entry) && !usual)
       status = note_add(column, error, "%lld × `%s` taken as missing", (long long)entry->rows,
-                        ep_excerpt(word, text_of(cells, i), entry->bytes));
-    brackets += *text_of(cells, i) == '(' && !isnan(cells->value[i]) ? entry->rows : 0;
+                        ep_excerpt(word, text, entry->bytes));
+    brackets += *text == '(' && !isnan(cells->value[i]) ? entry->rows : 0;
   }
   if (brackets == 0 || status != EP_OK) return status;
   return note_add(column, error, "%lld number%s in brackets read as negative", (long long)brackets,

@@ -147,28 +147,30 @@ def in_other_case(r, frame):
 
 
 def files(model, upload, data, rows):
-    """(what, bytes, query, rows, dialect) of each request that has to be answered as JSON is."""
+    """(what, bytes, query, frame, dialect) of each request that has to be answered as JSON is."""
     r, frame = model.r, model.frame
     picked = frame.pick(rows)
     own = repeatable(picked, upload)
-    yield "upload's dialect", writers.written(r, picked, own)[0], "", rows, own
-    yield "file of the upload", data, "", list(range(frame.rows)), upload
+    yield "upload's dialect", writers.written(r, picked, own)[0], "", picked, own
+    yield "file of the upload", data, "", frame, upload
     picked = in_other_case(r, picked)
     other = dialects.dialect_for_rows(r, picked, upload)
     body = writers.written(r, picked, other)[0]
-    yield "other dialect", body, "?" + other.query(picked), rows, other
+    yield "other dialect", body, "?" + other.query(picked), picked, other
 
 
 def wrong_number(model, rows):
     """The rows with one number changed, for the canary; None where no feature is one."""
     picked = model.frame.pick(rows)
     for place, column in enumerate(picked.columns):
-        varied = len({cell for cell in model.frame.columns[place].cells if cell is not None}) > 1
-        if column.kind == "number" and place != model.target and varied and is_feature(column) and not column.note_expected:
+        whole = model.frame.columns[place]
+        values = {cell for cell in whole.cells if cell is not None}
+        usable = len(values) > 1 and is_feature(whole) and not whole.note_expected
+        if column.kind == "number" and place != model.target and usable:
             for row, cell in enumerate(column.cells):
                 if cell is not None and model.found.columns[place + model.left]["type"] == "number":
                     cells = list(column.cells)
-                    cells[row] = repr(float(cell) * 2 + 1000)
+                    cells[row] = repr(float(cell) + 3 * max(abs(float(value)) for value in values) + 1)
                     picked.columns[place] = dataclasses.replace(column, cells=cells)
                     return picked
     return None
@@ -185,11 +187,11 @@ def predictions_judge(model, upload, data, keep):
         if numbers is None:
             return [Verdict("refused" if words.startswith("4") else "silent", f"JSON rows: {words}", "JSON rows")], None
         truths[len(part)] = numbers
-    for what, body, query, part, dialect in files(model, upload, data, rows):
-        wrong = reader.difference(body, dialect, model.frame.pick(part))
+    for what, body, query, frame, dialect in files(model, upload, data, rows):
+        wrong = reader.difference(body, dialect, frame)
         if wrong:
             return [Verdict("harness", f"the reference reader: {what}: {wrong} {describe(dialect)}", what)], None
-        verdict = compared(what, truths[len(part)], model.ask(body, "text/csv", query))
+        verdict = compared(what, truths[frame.rows], model.ask(body, "text/csv", query))
         verdicts.append(verdict)
         if verdict.kind != "ok":
             verdict.reason += f" {query} {describe(dialect)}"
@@ -199,7 +201,7 @@ def predictions_judge(model, upload, data, keep):
         if wrong:
             body = writers.written(r, wrong, dialect)[0]
             answer = model.ask(body, "text/csv", query)
-            canary = compared(what, truths[len(part)], answer).kind != "ok"
+            canary = compared(what, truths[frame.rows], answer).kind != "ok"
     return verdicts, canary
 
 

@@ -252,6 +252,22 @@ static const struct {
     {"kind,color\na,red\nb,red\n", 2, "kind", {0}},
     {"day,n\n2024-01-31,5\n", 1, "day", {0}},
     {",x\n1,a\n2,b\n", 2, "", {0}},
+    /* numbers such as those below are no names, unless the words say otherwise */
+    {"74025,61,Ada\n11058,72,Bo\n82772,61,Cy\n17350,70,Di\n40107,66,Ed\n", 5, "", {0}},
+    {"level,2001\nlow,1990\nhigh,2010\nlow,2005\n", 3, "level", {0}},
+    {"98909.5\tv2.1\n98168.3\tv3.9\n4822.3\tv2.7\n", 3, "", {0}},
+    {"low\t5,25\t7\nhigh\t3,75\t9\nlow\t8,50\t6\nhigh\t6,25\t7\n", 4, "", {0}},
+    /* a delimiter at the end of the header alone, above a word among numbers */
+    {"mass\tarea\tload\t\ntbd\twest\teast\n8.73\tsouth\teast\n6.68\tsouth\twest\n9."
+     "1\tsouth\teast\n",
+     4,
+     "mass",
+     {0}},
+    /* units above few rows */
+    {"size,kind,mass\nmm,,kg\n1.5,a,2\n2.5,b,3\n3.5,a,4\n", 3, "size", {0}},
+    /* lines that end in a CR, of cells with a LF */
+    {"\"one,\ntwo\";5;8.5\r\"one,\ntwo\";6;9.5\r\"one,\ntwo\";7;7.5\r", 3, "", {0}},
+    {"o'clock;5\rD'Arcy;6\r'tis;7\r", 2, "o'clock", {0}},
     /* R's row names have none */
     {"a,b\n\"x\",1,2\n\"y\",3,4\n", 2, "", {0}},
     {"x;y;n\nr;x;n;1\ns;n;x;2\n", 2, "", {0}},
@@ -266,6 +282,8 @@ static const struct {
     /* scikit-learn's line of counts, and lines that only look like it */
     {"3,2,no,yes\n1,2,0\n3,4,1\n5,6,1\n", 3, "", {0}},
     {"2,1,,\n\"a\",\"b\"\n1,2\n3,4\n", 2, "a", {0}},
+    /* quotes that hold a delimiter, in few lines */
+    {"'a','b'\n'Sun, 25 Feb','3,5'\n'Tue, 22 May','4,5'\n'Tue, 15 May','6,5'\n", 3, "a", {0}},
 };
 
 START_TEST(a_header_is_told_from_a_row) {
