@@ -157,6 +157,24 @@ static bool is_mostly(const passes *pass, int64_t index, ep_cell_kind kind, int6
   return odd_words(pass, index, kind) <= (fits * 10 >= present * 9 ? WORDS : FEW_WORDS);
 }
 
+/* c168: one letter, then digits. */
+static bool is_lettered(const char *text, size_t bytes) {
+  size_t at = 1;
+  bool letter = bytes > 1 && (*text | 0x20) >= 'a' && (*text | 0x20) <= 'z';
+  while (letter && at < bytes && text[at] >= '0' && text[at] <= '9') at++;
+  return letter && at == bytes;
+}
+
+/* Whether two words are a letter and digits: then the numbers are names, too. */
+static bool has_lettered_words(const ep_column_cells *cells) {
+  int lettered = 0;
+  for (uint32_t i = 0; i < cells->words.count && lettered < 2; i++) {
+    const ep_word_entry *entry = &cells->words.entry[i];
+    lettered += is_lettered(cells->words.text + entry->offset, entry->bytes);
+  }
+  return lettered == 2;
+}
+
 /* Phone numbers and postal codes in groups of three, 612 345 678: quantities that have all as many
  * digits are rarer. */
 static bool is_spaced_code(const ep_column_cells *cells) {
@@ -216,7 +234,7 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
   }
   if (of_sign > 0) memcpy(column->unit, cells->sign, sizeof column->unit);
   const char *fault = ep_cells_are_numbers(cells) ? number_fault(cells, of_sign) : NULL;
-  if (!fault && is_mostly(pass, index, EP_CELL_NUMBER, numbers)) {
+  if (!fault && is_mostly(pass, index, EP_CELL_NUMBER, numbers) && !has_lettered_words(cells)) {
     cells->kind = EP_CELL_NUMBER;
     return EP_OK;
   }
