@@ -97,6 +97,11 @@ void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over);
  * a comma, or no room, is not added. */
 void ep_dialect_missing_add(ep_dialect *dialect, const char *text, size_t bytes);
 
+static inline void ep_dialect_delimiter_set(ep_dialect *dialect, char delimiter) {
+  dialect->delimiter = delimiter;
+  dialect->set |= UINT32_C(1) << EP_DIALECT_DELIMITER;
+}
+
 /* Sets the marks of numbers that are not set: a decimal point, and nothing between thousands. */
 void ep_dialect_plain(ep_dialect_record *record);
 

@@ -27,7 +27,6 @@ typedef struct {
   const char *start, *end; /* UTF-8 without a byte order mark */
   bool mapped;             /* it lies in a file: what was read may be dropped from memory */
   bool table;              /* it may begin as scikit-learn's tables do */
-  int64_t least_columns;   /* that its rows are known to have; 0: any */
 } ep_csv_source;
 
 /* given: keys that are set are obeyed; may be NULL. cell: working memory. EP_INVALID where two

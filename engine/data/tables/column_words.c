@@ -129,9 +129,26 @@ static bool is_country(const ep_column_cells *cells, uint32_t number) {
   return cells->words.entry[number].bytes == 2 && others > 0 && alike * 5 >= others * 4;
 }
 
+/* A word of a fifth of the cells is a class, or hides one. */
+static bool is_frequent(const ep_column_cells *cells, uint32_t number) {
+  return cells->words.entry[number].rows * 5 >= cells->present;
+}
+
+/* Whether the word is one for a missing cell in another column of words: a file has one such word
+ * for all of them. */
+static bool is_gap_beside(const ep_column_cells *cells, int64_t columns, const char *text,
+                          size_t bytes) {
+  for (int64_t i = 0; i < columns; i++) {
+    if (cells[i].kind != EP_CELL_KINDS || cells[i].many) continue;
+    int64_t number = ep_word_set_find(&cells[i].words, text, bytes);
+    if (number < 0 || is_country(&cells[i], (uint32_t)number)) continue;
+    if (cells[i].missing > 0 || !is_frequent(&cells[i], (uint32_t)number)) return true;
+  }
+  return false;
+}
+
 /* Whether NA, None, - is a word of the column like others. Programs that write None for a missing
- * cell leave others empty, and a class may have that name; what is missing in a fifth of the cells
- * is a class, or hides one. Nobody calls a class ?, NaN or \N. */
+ * cell leave others empty, and a class may have that name. Nobody calls a class ?, NaN or \N. */
 static bool is_word(const ep_column_cells *cells, int64_t columns, int64_t index, uint32_t number) {
   const ep_column_cells *own = &cells[index];
   const ep_word_entry *entry = &own->words.entry[number];
@@ -141,7 +158,9 @@ static bool is_word(const ep_column_cells *cells, int64_t columns, int64_t index
   bool likely = named || *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
                 strncasecmp(text, "n/a", entry->bytes) == 0;
   bool sign = entry->bytes == 1 && *text == '-' && ep_word_set_find(&own->words, "+", 1) >= 0;
-  return named || sign || is_country(own, number) || (likely && entry->rows * 5 >= own->present);
+  return named || sign ||
+         ((is_country(own, number) || (likely && is_frequent(own, number))) &&
+          !is_gap_beside(cells, columns, text, entry->bytes));
 }
 
 static ep_status gaps_settle(ep_column *column, ep_column_cells *cells, int64_t columns,

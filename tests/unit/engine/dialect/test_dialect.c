@@ -64,9 +64,9 @@ static const struct {
     {"fee,mm\n$5,1,5\n$7,0,5\n", NULL, "?row_names=true", NULL},
     {"id,mm\n\"A1\",1,5\n\"A2\",0,5\n", NULL, "?row_names=true", NULL},
     {"id,mm\nNA,1,5\nB,0,5\n", NULL, "?row_names=true", NULL},
-    {"\"wind\",\"mm\"\n\"A1\",1,5\n\"A2\",0,5\n", ":c,wind:n,mm:n|2|0 1 5", "no name in the header",
+    {"\"wind\",\"mm\"\n\"A1\",1,5\n\"A2\",0,5\n", ":c,wind:n,mm:n|2|0 1 5", "the names of the rows",
      NULL},
-    {"wind,mm\n\"A1\",1.5,5\n\"A2\",0,5\n", ":c,wind:n,mm:n|2|0 1.5 5", "no name in the header",
+    {"wind,mm\n\"A1\",1.5,5\n\"A2\",0,5\n", ":c,wind:n,mm:n|2|0 1.5 5", "the names of the rows",
      NULL},
     {"fig,pear\nfig,2,5\nfig,3,5\n", ":c,fig:n,pear:n|2|0 2 5", NULL, "row_names=true"},
 
