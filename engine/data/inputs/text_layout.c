@@ -124,9 +124,10 @@ static ep_status widths_settle(const search *it, bool names_of_rows, ep_error *e
   line_look names, row;
   bool header = out->found.dialect.header;
   out->columns = 1; /* where it cannot be read, the walk says why */
-  if (!line_see(it, out->header, &names) || !line_see(it, out->rows, &row)) return EP_OK;
-  snprintf(index, sizeof index, "%lld", (long long)names.cells - 1);
+  if (!line_see(it, out->header, &names)) return EP_OK;
   out->columns = names.cells;
+  if (!line_see(it, out->rows, &row)) return EP_OK;
+  snprintf(index, sizeof index, "%lld", (long long)names.cells - 1);
   if (!header) {
     out->trailing = row.last_empty && row.cells > 1 && row.cells != it->encoding->columns &&
                     !is_name(it, index);
@@ -160,6 +161,7 @@ static ep_status marks_find(const search *it, ep_csv_text *text, ep_error *error
   ep_status status = ep_delimiter_find(text, &given, dialect->comment, it->cell, error);
   dialect->delimiter = text->delimiter;
   dialect->quote = text->quote;
+  dialect->escapes = text->escapes;
   return status;
 }
 
