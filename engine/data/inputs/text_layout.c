@@ -63,7 +63,8 @@ static void others_skip(const search *it, ep_csv_text *text) {
 static bool table_seek(const search *it, bool header, ep_csv_text *text) {
   ep_csv_text line = *text;
   line_look look;
-  int64_t least = header || it->encoding->columns < 2 ? 1 : 2;
+  bool white = line.delimiter == EP_DELIMITER_SPACE; /* it delimits the words of a title, too */
+  int64_t least = it->encoding->columns < 2 ? 1 : white ? it->encoding->columns : 2;
   for (int i = 0; i <= EP_DIALECT_PREAMBLE_LINES && line.at < line.end; i++) {
     bool read = line_see(it, line, &look);
     bool found = header ? read && look.names > 0 && 2 * look.names >= look.filled
