@@ -8,7 +8,7 @@
 
 #include "api/json/utf8.h"
 #include "engine/data/cells/cell.h"
-#include "engine/data/tables/table_rows.h"
+#include "engine/data/formats/csv_rows.h"
 
 /* The kinds of faults of a cell. */
 typedef enum { NOT_UTF8, INFINITE, NO_NUMBER, MISSING, KINDS } fault_kind;
@@ -26,9 +26,11 @@ typedef struct {
   const ep_csv_layout *layout;
   const ep_column *column; /* [layout->columns] */
   bool numbers;
-  tally lengths;   /* rows of another number of cells, or of none */
-  tally *cells;    /* [columns][KINDS], owned */
-  int64_t *finite; /* [columns], owned: cells that are numbers */
+  tally lengths;     /* rows of another number of cells, or of none */
+  tally *cells;      /* [columns][KINDS], owned */
+  int64_t *finite;   /* [columns], owned: cells that are numbers */
+  ep_csv_cell *cell; /* working memory, lent */
+  ep_csv_text next;  /* behind the last row */
 } survey;
 
 static void tally_add(tally *it, int64_t row) {
@@ -52,9 +54,12 @@ static void cell_look(survey *found, const ep_table_cell *cell) {
 }
 
 /* One row; a fault of its quotes ends it at the end of its line. */
-static void row_look(survey *found, ep_csv_text *text, ep_csv_cell *cell) {
+static ep_status row_look(void *context, ep_csv_text *text, ep_error *error) {
+  survey *found = context;
+  ep_csv_cell *cell = found->cell;
   int64_t row = text->line, column = 0;
   ep_csv_text start = *text;
+  (void)error;
   do {
     int64_t line = text->line;
     if (ep_csv_cell_read(text, 1, cell, NULL) != EP_OK) {
@@ -62,12 +67,30 @@ static void row_look(survey *found, ep_csv_text *text, ep_csv_cell *cell) {
       *text = start;
       text->at = end ? end + 1 : text->end;
       text->line++;
-      return;
+      found->next = *text;
+      return EP_OK;
     }
     ep_table_cell it = ep_table_cell_make(cell->text, cell->bytes, line, column);
     if (column++ < found->layout->columns) cell_look(found, &it);
   } while (cell->stop == EP_CSV_DELIMITER);
   if (column != found->layout->columns + found->layout->trailing) tally_add(&found->lengths, row);
+  found->next = *text;
+  return EP_OK;
+}
+
+/* All rows, also behind those that end the walk: empty ones. */
+static void rows_look(survey *found) {
+  ep_csv_layout rest = *found->layout;
+  while (rest.rows.at < rest.rows.end &&
+         ep_csv_rows_read(&rest, row_look, found, NULL, NULL) != EP_OK) {
+    rest.rows = found->next;
+    int64_t line = rest.rows.line;
+    bool blank = ep_csv_blank_line_take(&rest.rows);
+    if (!blank) ep_csv_line_take(&rest.rows);
+    while (blank && ep_csv_blank_line_take(&rest.rows)) continue;
+    if (blank && rest.rows.at < rest.rows.end) tally_add(&found->lengths, line);
+    found->next = rest.rows;
+  }
 }
 
 /* Appends to the message; what does not fit is left out. */
@@ -121,24 +144,12 @@ static void survey_tell(const survey *found, ep_error *error) {
 void ep_csv_faults_tell(const ep_csv_layout *layout, bool numbers, ep_csv_cell *cell,
                         ep_error *error) {
   ep_column *column;
-  ep_csv_text text = layout->rows;
-  const char comment = layout->found.dialect.comment;
   if (!error || ep_csv_columns_read(layout, cell, &column, NULL) != EP_OK) return;
-  survey found = {.layout = layout, .column = column, .numbers = numbers};
+  survey found = {
+      .layout = layout, .column = column, .numbers = numbers, .cell = cell, .next = layout->rows};
   found.cells = calloc((size_t)layout->columns * KINDS, sizeof *found.cells);
   found.finite = calloc((size_t)layout->columns, sizeof *found.finite);
-  while (found.cells && found.finite && text.at < text.end) {
-    int64_t line = text.line;
-    ep_csv_text next = text;
-    if (comment && *text.at == comment) {
-      ep_csv_line_take(&text);
-    } else if (!ep_csv_blank_line_take(&text)) {
-      row_look(&found, &text, cell);
-    } else {
-      next = text;
-      if (text.at < text.end && !ep_csv_blank_line_take(&next)) tally_add(&found.lengths, line);
-    }
-  }
+  if (found.cells && found.finite) rows_look(&found);
   if (found.cells && found.finite) survey_tell(&found, error);
   free(found.cells);
   free(found.finite);

@@ -240,6 +240,7 @@ static bool marks_refuse(reader *read, const ep_column_encoding *column,
   char own = ep_dialect_has(read->dialect, EP_DIALECT_DECIMAL) ? read->dialect->decimal : '.';
   char other = own == ',' ? '.' : ',';
   if (column->type != EP_COLUMN_NUMBER ||
+      ep_cell_number_read(own, 0, cell->text, cell->bytes, &value) || /* inf */
       !(ep_cell_number_read(other, 0, cell->text, cell->bytes, &value) ||
         ep_cell_number_read(other, own, cell->text, cell->bytes, &value))) {
     return false;

@@ -88,6 +88,7 @@ void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool 
   if (at < end && (*at == '-' || *at == '+')) at++;
   const char *point = memchr(at, '.', (size_t)(end - at));
   if (*text == '-') cells->negative = true;
+  cells->fractions = cells->fractions || value != floor(value);
   if (cells->plain == 1 || value < cells->least) cells->least = value;
   if (cells->plain == 1 || value > cells->most) cells->most = value;
   size_t digits = (size_t)(end - at);

@@ -37,6 +37,7 @@ typedef struct {
   int64_t points, threes;   /* of these: with a point; as 1.234, which may be a thousand */
   double least, most;       /* of plain numbers */
   bool small, large;        /* whole ones below 1000, and from there on */
+  bool fractions;           /* one is not whole */
   int64_t zeros, exponents, longs; /* 007, 12E5, more than 15 digits; in JSON only strings are so */
   bool floats;                     /* numbers of JSON with a point or an exponent */
   size_t naught_most;              /* digits of the longest 00 */

@@ -18,6 +18,9 @@ typedef struct {
   const ep_dialect *dialect;
   bool dates_given;   /* the order of its dates, that is */
   size_t words_bytes; /* of all words */
+  int64_t *largest;   /* [2 * columns], owned: a tree over the columns, which are its leaves, from
+                         `columns` on: in node k, below which are 2k and 2k + 1, the one of them whose
+                         words take the most memory */
 } passes;
 
 static ep_status text_check(const passes *pass, const ep_table_cell *value, ep_error *error) {
@@ -49,6 +52,16 @@ int64_t ep_drafted_number(double cell) {
 
 /* --- words ---------------------------------------------------------------------------------- */
 
+/* The words of the column take as much memory as they do now. */
+static void largest_find(passes *pass, int64_t index) {
+  for (int64_t at = (pass->columns + index) / 2; at > 0; at /= 2) {
+    int64_t one = pass->largest[2 * at], other = pass->largest[2 * at + 1];
+    bool larger =
+        ep_word_set_bytes(&pass->cells[other].words) > ep_word_set_bytes(&pass->cells[one].words);
+    pass->largest[at] = larger ? other : one;
+  }
+}
+
 /* What the words read as is known before they go. */
 static void words_drop(passes *pass, int64_t index) {
   ep_column_cells *cells = &pass->cells[index];
@@ -56,18 +69,7 @@ static void words_drop(passes *pass, int64_t index) {
   pass->words_bytes -= ep_word_set_bytes(&cells->words);
   ep_word_set_deinit(&cells->words);
   cells->many = true;
-}
-
-/* The column whose words take the most memory becomes text. */
-static void largest_drop(passes *pass) {
-  int64_t largest = 0;
-  size_t most = 0;
-  for (int64_t i = 0; i < pass->columns; i++) {
-    size_t bytes = ep_word_set_bytes(&pass->cells[i].words);
-    if (bytes > most) largest = i;
-    if (bytes > most) most = bytes;
-  }
-  words_drop(pass, largest);
+  largest_find(pass, index);
 }
 
 /* Adds a word; *entry is its, or NULL where the column has too many. */
@@ -78,11 +80,14 @@ static ep_status word_add(passes *pass, const ep_table_cell *value, ep_word_entr
   size_t before = ep_word_set_bytes(words);
   *entry = ep_word_set_add(words, value->text, value->bytes, error);
   if (!*entry) return EP_NO_MEMORY;
-  pass->words_bytes += ep_word_set_bytes(words) - before; /* a full set grows for any word */
+  if (ep_word_set_bytes(words) > before) { /* a full set grows for any word */
+    pass->words_bytes += ep_word_set_bytes(words) - before;
+    largest_find(pass, value->column);
+  }
   if (words->count == count) return EP_OK;
   ep_status status = text_check(pass, value, error);
   if (words->count > EP_LIMIT_CATEGORIES) words_drop(pass, value->column);
-  while (pass->words_bytes > EP_LIMIT_WORDS_BYTES) largest_drop(pass);
+  while (pass->words_bytes > EP_LIMIT_WORDS_BYTES) words_drop(pass, pass->largest[1]);
   if (pass->cells[value->column].many) *entry = NULL;
   return status;
 }
@@ -148,6 +153,15 @@ static int64_t odd_words(const passes *pass, int64_t index, ep_cell_kind kind) {
   return odd;
 }
 
+/* Whether few whole numbers are words of a category, as 1, 2 and 3 beside `crew`: another word
+ * comes as often as one of them may. */
+static bool are_classes(const ep_column_cells *cells, int64_t odd, int64_t odd_words) {
+  enum { VALUES = 10, SHARE = 20 };
+  return !cells->fractions && cells->words_read.numbers == 0 &&
+         cells->most - cells->least < VALUES && odd * SHARE >= cells->present &&
+         odd >= 2 * odd_words;
+}
+
 /* Whether a column is of the kind: all cells but one in a hundred, or all but few words. fits: its
  * cells that are of the kind. */
 static bool is_mostly(const passes *pass, int64_t index, ep_cell_kind kind, int64_t fits) {
@@ -156,7 +170,9 @@ static bool is_mostly(const passes *pass, int64_t index, ep_cell_kind kind, int6
   int64_t present = cells->present - cells->words_read.gaps, odd = present - fits;
   if (fits == 0 || odd * 100 < present) return fits > 0;
   if (cells->many || fits * 5 < present * 4) return false;
-  return odd_words(pass, index, kind) <= (fits * 10 >= present * 9 ? WORDS : FEW_WORDS);
+  int64_t words = odd_words(pass, index, kind);
+  if (kind == EP_CELL_NUMBER && are_classes(cells, odd, words)) return false;
+  return words <= (fits * 10 >= present * 9 ? WORDS : FEW_WORDS);
 }
 
 /* c168: one letter, then digits. */
@@ -326,6 +342,7 @@ static bool words_forget(passes *pass) {
     if (!cells->recounted) continue;
     pass->words_bytes -= ep_word_set_bytes(&cells->words);
     ep_word_set_deinit(&cells->words);
+    largest_find(pass, i);
     lacking = true;
   }
   return lacking;
@@ -341,34 +358,49 @@ static ep_status word_count(void *context, const ep_table_cell *value, ep_error 
   return word_add(pass, value, &unused, error);
 }
 
+static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, ep_error *error) {
+  bool words = false;
+  int marks = 0;
+  ep_column *column = pass->column;
+  ep_column_cells *cells = pass->cells;
+  ep_dialect *dialect = rows->dialect;
+  ep_status status = rows->walk(rows, cell_take, row_drafted, pass, error);
+  if (status != EP_OK) return status;
+  for (int64_t i = 0; i < pass->columns; i++) ep_column_words_count(&cells[i]);
+  status = ep_marks_find(column, cells, pass->columns, dialect, notes, &marks, error);
+  if (status != EP_OK) return status;
+  ep_dates_order_find(column, cells, pass->columns, dialect, notes);
+  status = kinds_find(pass, marks, &words, error);
+  pass->draft->kept = pass->draft->kept && is_as_drafted(pass);
+  if (status == EP_OK && !pass->draft->kept && words && words_forget(pass)) {
+    status = rows->walk(rows, word_count, NULL, pass, error);
+    for (int64_t i = 0; i < pass->columns; i++)
+      if (cells[i].recounted) ep_column_words_count(&cells[i]);
+  }
+  const ep_gap_words gaps = ep_columns_gaps(cells, pass->columns);
+  for (int64_t i = 0; i < pass->columns && status == EP_OK; i++)
+    status = ep_column_words_settle(&column[i], &cells[i], &gaps, dialect, error);
+  ep_dialect_missing_usual(dialect);
+  return status;
+}
+
 ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *cells,
                                ep_draft *draft, ep_notes *notes, ep_error *error) {
-  passes pass = {.columns = rows->columns,
+  const int64_t columns = rows->columns;
+  passes pass = {.columns = columns,
                  .column = column,
                  .cells = cells,
                  .draft = draft,
                  .dialect = rows->dialect,
-                 .dates_given = ep_dialect_has(rows->dialect, EP_DIALECT_DATES)};
-  bool words = false;
-  int marks = 0;
-  for (int64_t i = 0; i < pass.columns; i++)
+                 .dates_given = ep_dialect_has(rows->dialect, EP_DIALECT_DATES),
+                 .largest = malloc(2 * (size_t)columns * sizeof *pass.largest)};
+  if (!pass.largest) return ep_fail_memory(error);
+  for (int64_t i = 0; i < columns; i++) pass.largest[columns + i] = i;
+  for (int64_t i = columns - 1; i > 0; i--) pass.largest[i] = pass.largest[2 * i];
+  for (int64_t i = 0; i < columns; i++)
     cells[i].listed = ep_dialect_has(rows->dialect, EP_DIALECT_MISSING);
-  ep_status status = rows->walk(rows, cell_take, row_drafted, &pass, error);
-  if (status != EP_OK) return status;
-  for (int64_t i = 0; i < pass.columns; i++) ep_column_words_count(&cells[i]);
-  status = ep_marks_find(column, cells, pass.columns, rows->dialect, notes, &marks, error);
-  if (status != EP_OK) return status;
-  ep_dates_order_find(column, cells, pass.columns, rows->dialect, notes);
-  status = kinds_find(&pass, marks, &words, error);
-  draft->kept = draft->kept && is_as_drafted(&pass);
-  if (status == EP_OK && !draft->kept && words && words_forget(&pass)) {
-    status = rows->walk(rows, word_count, NULL, &pass, error);
-    for (int64_t i = 0; i < pass.columns; i++)
-      if (cells[i].recounted) ep_column_words_count(&cells[i]);
-  }
-  for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
-    status = ep_column_words_settle(column, cells, pass.columns, i, rows->dialect, error);
-  ep_dialect_missing_usual(rows->dialect);
+  ep_status status = types_find(&pass, rows, notes, error);
+  free(pass.largest);
   return status;
 }
 

@@ -20,6 +20,12 @@ static bool is_gap(const ep_word_entry *entry) {
   return entry->mark >> EP_READS_GAP & 1;
 }
 
+/* Of a word for a missing cell in a set of them. */
+static uint64_t gap_bit(const ep_column_cells *cells, uint32_t number) {
+  int word = ep_cell_missing_number(text_of(cells, number), cells->words.entry[number].bytes);
+  return word < 0 ? 0 : UINT64_C(1) << word;
+}
+
 void ep_column_words_count(ep_column_cells *cells) {
   if (cells->many) return;
   cells->words_read = (ep_reading_counts){0};
@@ -141,16 +147,6 @@ static ep_status values_settle(ep_column *column, ep_column_cells *cells, const 
 
 /* --- words for a missing cell --------------------------------------------------------------- */
 
-/* Whether a column of numbers or dates has the word: there it can be nothing else. */
-static bool is_gap_elsewhere(const ep_column_cells *cells, int64_t columns, const char *text,
-                             size_t bytes) {
-  for (int64_t i = 0; i < columns; i++)
-    if (cells[i].kind != EP_CELL_KINDS && cells[i].present > cells[i].words_read.gaps &&
-        cells[i].words_read.gaps > 0 && ep_word_set_find(&cells[i].words, text, bytes) >= 0)
-      return true;
-  return false;
-}
-
 /* Whether most other words are codes of two capital letters, as those of countries: NA, NO, SE. */
 static bool is_country(const ep_column_cells *cells, uint32_t number) {
   uint32_t others = 0, alike = 0;
@@ -169,55 +165,58 @@ static bool is_frequent(const ep_column_cells *cells, uint32_t number) {
   return cells->words.entry[number].rows * 5 >= cells->present;
 }
 
-/* Whether the word is one for a missing cell in another column of words: a file has one such word
- * for all of them. */
-static bool is_gap_beside(const ep_column_cells *cells, int64_t columns, const char *text,
-                          size_t bytes) {
+ep_gap_words ep_columns_gaps(const ep_column_cells *cells, int64_t columns) {
+  ep_gap_words gaps = {0};
   for (int64_t i = 0; i < columns; i++) {
-    if (cells[i].kind != EP_CELL_KINDS || cells[i].many) continue;
-    int64_t number = ep_word_set_find(&cells[i].words, text, bytes);
-    if (number < 0 || is_country(&cells[i], (uint32_t)number)) continue;
-    if (cells[i].missing > 0 || !is_frequent(&cells[i], (uint32_t)number)) return true;
+    const ep_column_cells *own = &cells[i];
+    bool typed = own->kind != EP_CELL_KINDS, filled = own->present > own->words_read.gaps;
+    for (uint32_t k = 0; k < own->words.count && own->words_read.gaps > 0; k++) {
+      if (!is_gap(&own->words.entry[k])) continue;
+      if (typed && filled) gaps.typed |= gap_bit(own, k);
+      bool rare = own->missing > 0 || !is_frequent(own, k);
+      if (!typed && rare && !is_country(own, k)) gaps.rare |= gap_bit(own, k);
+    }
   }
-  return false;
+  return gaps;
 }
 
-/* Whether NA, None, - is a word of the column like others. Programs that write None for a missing
- * cell leave others empty, and a class may have that name. Nobody calls a class ?, NaN or \N. */
-static bool is_word(const ep_column_cells *cells, int64_t columns, int64_t index, uint32_t number) {
-  const ep_column_cells *own = &cells[index];
+/* Whether the set has a word of as many + as the text has -: both are classes then. */
+static bool has_opposite(const ep_column_cells *cells, const char *text, size_t bytes) {
+  static const char minus[] = "---", plus[] = "+++";
+  return bytes < sizeof minus && memcmp(text, minus, bytes) == 0 &&
+         ep_word_set_find(&cells->words, plus, bytes) >= 0;
+}
+
+/* Whether NA, None, - is a word of the column like others, which nothing in the file shows to be a
+ * missing cell. Programs that write None for one leave none empty, and a class may have that name;
+ * what is missing in a fifth of the cells is a class, or hides one. Nobody calls a class ?, NaN or
+ * \N. */
+static bool is_word(const ep_column_cells *own, uint32_t number, const ep_gap_words *gaps) {
   const ep_word_entry *entry = &own->words.entry[number];
   const char *text = text_of(own, number);
-  if (own->missing > 0 || is_gap_elsewhere(cells, columns, text, entry->bytes)) return false;
   bool named = entry->bytes == 4 && memcmp(text, "None", 4) == 0;
-  bool likely = named || *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
+  bool likely = *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
                 strncasecmp(text, "n/a", entry->bytes) == 0;
-  bool sign = entry->bytes == 1 && *text == '-' && ep_word_set_find(&own->words, "+", 1) >= 0;
-  return named || sign ||
-         ((is_country(own, number) || (likely && is_frequent(own, number))) &&
-          !is_gap_beside(cells, columns, text, entry->bytes));
+  bool often = likely && is_frequent(own, number), rare = gap_bit(own, number) & gaps->rare;
+  return named || has_opposite(own, text, entry->bytes) ||
+         (own->missing == 0 && !rare && (often || is_country(own, number)));
 }
 
-static ep_status gaps_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
-                             int64_t index, ep_error *error) {
-  ep_column_cells *own = &cells[index];
+/* gaps: as ep_columns_gaps has them. */
+static ep_status gaps_settle(ep_column *column, ep_column_cells *own, const ep_gap_words *gaps,
+                             ep_error *error) {
   ep_status status = EP_OK;
   for (uint32_t i = 0; i < own->words.count && status == EP_OK; i++) {
     ep_word_entry *entry = &own->words.entry[i];
     char word[EP_EXCERPT_BYTES];
-    if (!is_gap(entry)) continue;
+    bool typed = gap_bit(own, i) & gaps->typed;
+    if (!is_gap(entry) || (typed && entry->rows * 10 < own->present)) continue;
     ep_excerpt(word, text_of(own, i), entry->bytes);
-    if (is_word(cells, columns, index, i)) {
-      entry->mark &= ~(1u << EP_READS_GAP);
-      status = note_add(&column[index], error,
-                        "%lld × `%s` taken as a word: ?missing= makes it a missing cell",
-                        (long long)entry->rows, word);
-    } else if (entry->rows * 10 >= own->present ||
-               !is_gap_elsewhere(cells, columns, text_of(own, i), entry->bytes)) {
-      status = note_add(&column[index], error,
-                        "%lld × `%s` taken as missing: ?missing= without it makes it a word",
-                        (long long)entry->rows, word);
-    }
+    bool is = !typed && is_word(own, i, gaps);
+    if (is) entry->mark &= ~(1u << EP_READS_GAP);
+    status = note_add(column, error, "%lld × `%s` taken as %s", (long long)entry->rows, word,
+                      is ? "a word: ?missing= makes it a missing cell"
+                         : "missing: ?missing= without it makes it a word");
   }
   return status;
 }
@@ -379,12 +378,10 @@ static ep_status spellings_note(ep_column *column, const grouping *groups, ep_er
                   list);
 }
 
-static ep_status category_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
-                                 int64_t index, ep_error *error) {
-  ep_column *own = &column[index];
-  ep_column_cells *words = &cells[index];
+static ep_status category_settle(ep_column *own, ep_column_cells *words, const ep_gap_words *gaps,
+                                 ep_error *error) {
   grouping groups = {0};
-  ep_status status = gaps_settle(column, cells, columns, index, error);
+  ep_status status = gaps_settle(own, words, gaps, error);
   own->boolean = are_booleans(words);
   own->codes = !own->boolean && are_codes(words);
   ep_word_compare compare = own->boolean ? EP_WORD_BOOLEAN
@@ -408,13 +405,13 @@ static ep_status category_settle(ep_column *column, ep_column_cells *cells, int6
   return status;
 }
 
-ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
-                                 int64_t index, const ep_dialect *dialect, ep_error *error) {
-  ep_column_cells *own = &cells[index];
-  own->value = calloc((size_t)own->words.count + 1, sizeof *own->value);
-  if (!own->value) return ep_fail_memory(error);
-  if (own->kind != EP_CELL_KINDS) return values_settle(&column[index], own, dialect, error);
-  if (!own->many) return category_settle(column, cells, columns, index, error);
-  text_make(&column[index], own, EP_LIMIT_CATEGORIES);
-  return numbers_note(&column[index], own, error);
+ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells,
+                                 const ep_gap_words *gaps, const ep_dialect *dialect,
+                                 ep_error *error) {
+  cells->value = calloc((size_t)cells->words.count + 1, sizeof *cells->value);
+  if (!cells->value) return ep_fail_memory(error);
+  if (cells->kind != EP_CELL_KINDS) return values_settle(column, cells, dialect, error);
+  if (!cells->many) return category_settle(column, cells, gaps, error);
+  text_make(column, cells, EP_LIMIT_CATEGORIES);
+  return numbers_note(column, cells, error);
 }

@@ -468,6 +468,27 @@ START_TEST(white_space_of_unicode_is_trimmed) {
 }
 END_TEST
 
+/* A class is not taken for a missing cell. */
+START_TEST(classes_are_not_missing) {
+  char crew[1024] = "a,y\n", few[1024] = "a,y\n", *at = crew + 4, *to = few + 4;
+  for (int i = 0; i < 60; i++) {
+    at += sprintf(at, i % 6 == 0 ? "crew,0\n" : "%d,1\n", i % 3 + 1);
+    to += sprintf(to, i % 6 == 0 ? "crew,0\n" : "%d,1\n", i * 7 % 50);
+  }
+  const description cases[] = {
+      {"a,y\nNone,1\nBrick,0\nNone,1\n,0\nStone,1\nBrick,0\n", NULL, EP_COLUMN_CATEGORY, 3, 1,
+       "2 × `None` taken as a word"},
+      {"a,y\n++,1\n--,0\n++,1\n+,0\n-,1\n", NULL, EP_COLUMN_CATEGORY, 4, 0,
+       "1 × `--` taken as a word"},
+      {"a,y\nx,1\n--,0\nz,1\nx,0\nz,1\nx,1\n", NULL, EP_COLUMN_CATEGORY, 2, 1,
+       "1 × `--` taken as missing"},
+      {crew, NULL, EP_COLUMN_CATEGORY, 4, 0, "words: 50 of 60 cells are numbers"},
+      {few, NULL, EP_COLUMN_NUMBER, 0, 10, "10 other cells taken as missing: 10 × `crew`"},
+  };
+  descriptions_hold(cases, sizeof cases / sizeof *cases);
+}
+END_TEST
+
 EP_SUITE("reading") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
@@ -483,4 +504,5 @@ EP_SUITE("reading") {
   tcase_add_test(all, one_mark_that_is_given_settles_the_other);
   tcase_add_test(all, marks_differ);
   tcase_add_test(all, white_space_of_unicode_is_trimmed);
+  tcase_add_test(all, classes_are_not_missing);
 }

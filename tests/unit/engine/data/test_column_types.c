@@ -234,6 +234,7 @@ START_TEST(all_faults_are_told) {
        "row 4, column 2 (\"b\"): \"?\" is not UTF-8 text; 5 faults in all; column 1 (\"a\"): 3 "
        "infinite (rows 3, 5, 6); column 2 (\"b\"): 2 no UTF-8 (rows 4, 7)"},
       {"a,b\n1,inf\n2,x\n3,y\n4,\n5\n", "row 6 has 1 cell, row 1 has 2"}, /* "inf" is a word */
+      {"a,b\nx,1\ny\nz,3\na,b\nw,4\n\nTotal\n\n", "row 3 has 1 cell, row 1 has 2"},
       {"1,2\n3,4\n5,6\n7,8\n9,0\n1\n1\n1\n1\n",
        "row 6 has 1 cell, row 1 has 2; 4 faults in all: 4 rows of another number of "
        "cells (rows 6, 7, 8, …)"},
