@@ -95,15 +95,10 @@ static ep_status unusual_note(ep_column *column, const ep_column_cells *cells, e
 /* Numbers whose text says more than their value. */
 static ep_status values_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
   bool one = cells->zeros == 1;
-  ep_status status = EP_OK;
-  if (cells->zeros > 0)
-    status = note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
-                      (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
-                      one ? "its" : "their", one ? "" : "s");
-  if (status != EP_OK || cells->rounded == 0) return status;
-  return note_add(column, error, "%lld whole number%s of more than 15 digits %s rounded",
-                  (long long)cells->rounded, cells->rounded == 1 ? "" : "s",
-                  cells->rounded == 1 ? "is" : "are");
+  if (cells->zeros == 0) return EP_OK;
+  return note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
+                  (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
+                  one ? "its" : "their", one ? "" : "s");
 }
 
 /* What the few words of a column of numbers stand for, they stand for in its predictions. */
@@ -152,17 +147,6 @@ static ep_status values_settle(ep_column *column, ep_column_cells *cells, const 
 
 /* --- words for a missing cell --------------------------------------------------------------- */
 
-uint64_t ep_columns_gaps(const ep_column_cells *cells, int64_t columns) {
-  uint64_t gaps = 0;
-  for (int64_t i = 0; i < columns; i++) {
-    const ep_column_cells *own = &cells[i];
-    if (own->kind == EP_CELL_KINDS || own->present == own->words_read.gaps) continue;
-    for (uint32_t k = 0; k < own->words.count && own->words_read.gaps > 0; k++)
-      if (is_gap(&own->words.entry[k])) gaps |= gap_bit(own, k);
-  }
-  return gaps;
-}
-
 /* Whether most other words are codes of two capital letters, as those of countries: NA, NO, SE. */
 static bool is_country(const ep_column_cells *cells, uint32_t number) {
   uint32_t others = 0, alike = 0;
@@ -176,6 +160,26 @@ static bool is_country(const ep_column_cells *cells, uint32_t number) {
   return cells->words.entry[number].bytes == 2 && others > 0 && alike * 5 >= others * 4;
 }
 
+/* A word of a fifth of the cells is a class, or hides one. */
+static bool is_frequent(const ep_column_cells *cells, uint32_t number) {
+  return cells->words.entry[number].rows * 5 >= cells->present;
+}
+
+ep_gap_words ep_columns_gaps(const ep_column_cells *cells, int64_t columns) {
+  ep_gap_words gaps = {0};
+  for (int64_t i = 0; i < columns; i++) {
+    const ep_column_cells *own = &cells[i];
+    bool typed = own->kind != EP_CELL_KINDS, filled = own->present > own->words_read.gaps;
+    for (uint32_t k = 0; k < own->words.count && own->words_read.gaps > 0; k++) {
+      if (!is_gap(&own->words.entry[k])) continue;
+      if (typed && filled) gaps.typed |= gap_bit(own, k);
+      bool rare = own->missing > 0 || !is_frequent(own, k);
+      if (!typed && rare && !is_country(own, k)) gaps.rare |= gap_bit(own, k);
+    }
+  }
+  return gaps;
+}
+
 /* Whether the set has a word of as many + as the text has -: both are classes then. */
 static bool has_opposite(const ep_column_cells *cells, const char *text, size_t bytes) {
   static const char minus[] = "---", plus[] = "+++";
@@ -187,27 +191,28 @@ static bool has_opposite(const ep_column_cells *cells, const char *text, size_t 
  * missing cell. Programs that write None for one leave none empty, and a class may have that name;
  * what is missing in a fifth of the cells is a class, or hides one. Nobody calls a class ?, NaN or
  * \N. */
-static bool is_word(const ep_column_cells *own, uint32_t number) {
+static bool is_word(const ep_column_cells *own, uint32_t number, const ep_gap_words *gaps) {
   const ep_word_entry *entry = &own->words.entry[number];
   const char *text = text_of(own, number);
   bool named = entry->bytes == 4 && memcmp(text, "None", 4) == 0;
   bool likely = *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
                 strncasecmp(text, "n/a", entry->bytes) == 0;
-  bool often = likely && entry->rows * 5 >= own->present;
+  bool often = likely && is_frequent(own, number), rare = gap_bit(own, number) & gaps->rare;
   return named || has_opposite(own, text, entry->bytes) ||
-         (own->missing == 0 && (often || is_country(own, number)));
+         (own->missing == 0 && !rare && (often || is_country(own, number)));
 }
 
 /* gaps: as ep_columns_gaps has them. */
-static ep_status gaps_settle(ep_column *column, ep_column_cells *own, uint64_t gaps,
+static ep_status gaps_settle(ep_column *column, ep_column_cells *own, const ep_gap_words *gaps,
                              ep_error *error) {
   ep_status status = EP_OK;
   for (uint32_t i = 0; i < own->words.count && status == EP_OK; i++) {
     ep_word_entry *entry = &own->words.entry[i];
     char word[EP_EXCERPT_BYTES];
-    if (!is_gap(entry) || gap_bit(own, i) & gaps) continue;
+    bool typed = gap_bit(own, i) & gaps->typed;
+    if (!is_gap(entry) || (typed && entry->rows * 10 < own->present)) continue;
     ep_excerpt(word, text_of(own, i), entry->bytes);
-    bool is = is_word(own, i);
+    bool is = !typed && is_word(own, i, gaps);
     if (is) entry->mark &= ~(1u << EP_READS_GAP);
     status = note_add(column, error, "%lld × `%s` taken as %s", (long long)entry->rows, word,
                       is ? "a word: ?missing= makes it a missing cell"
@@ -373,7 +378,7 @@ static ep_status spellings_note(ep_column *column, const grouping *groups, ep_er
                   list);
 }
 
-static ep_status category_settle(ep_column *own, ep_column_cells *words, uint64_t gaps,
+static ep_status category_settle(ep_column *own, ep_column_cells *words, const ep_gap_words *gaps,
                                  ep_error *error) {
   grouping groups = {0};
   ep_status status = gaps_settle(own, words, gaps, error);
@@ -400,8 +405,9 @@ static ep_status category_settle(ep_column *own, ep_column_cells *words, uint64_
   return status;
 }
 
-ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells, uint64_t gaps,
-                                 const ep_dialect *dialect, ep_error *error) {
+ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells,
+                                 const ep_gap_words *gaps, const ep_dialect *dialect,
+                                 ep_error *error) {
   cells->value = calloc((size_t)cells->words.count + 1, sizeof *cells->value);
   if (!cells->value) return ep_fail_memory(error);
   if (cells->kind != EP_CELL_KINDS) return values_settle(column, cells, dialect, error);

@@ -32,9 +32,9 @@ static ep_status cell_give(const walker *walk, int64_t column, ep_error *error) 
   ep_json_cell *cell = walk->table->cell;
   if (cell->number) number_spell(cell);
   ep_table_cell given = ep_table_cell_make(cell->text, cell->bytes, walk->table->row, column);
+  given.number = cell->number;
   int64_t *nested = walk->table->nested;
   if (cell->nested && nested && nested[column] == 0) nested[column] = given.line;
-  given.number = cell->number;
   return walk->read(walk->context, &given, error);
 }
 
@@ -126,8 +126,8 @@ static ep_status record_read(const walker *walk, ep_json_text *text, ep_error *e
   if (status == EP_OK && !empty)
     status = ep_json_token_read(text, '}', "a comma or a closing brace", error);
   table->cell->bytes = 0;
-  table->cell->nested = false;
   table->cell->number = false;
+  table->cell->nested = false;
   for (int64_t i = 0; i < table->rows.columns && status == EP_OK; i++)
     if (table->seen[i] != table->row) status = cell_give(walk, i, error);
   return status;
