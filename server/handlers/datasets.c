@@ -42,15 +42,16 @@ static ep_status pictures_read(const ep_request *request, ep_ingest_options *opt
 }
 
 ep_status ep_request_dialect(const ep_request *request, ep_dialect *out, ep_error *error) {
+  ep_status status = EP_OK;
   *out = (ep_dialect){0};
-  for (ep_dialect_key key = 0; key < EP_DIALECT_KEYS; key++) {
+  for (ep_dialect_key key = 0; key < EP_DIALECT_KEYS && status == EP_OK; key++) {
     const char *text = ep_request_query(request, ep_dialect_key_name(key));
-    if (text && ep_dialect_set(out, key, text, error) != EP_OK) {
-      if (error) error->status = EP_MALFORMED;
-      return EP_MALFORMED;
-    }
+    if (text) status = ep_dialect_set(out, key, text, error);
   }
-  return EP_OK;
+  if (status == EP_OK) status = ep_dialect_check(out, error);
+  if (status == EP_OK) return EP_OK;
+  if (error) error->status = EP_MALFORMED;
+  return EP_MALFORMED;
 }
 
 static ep_status options_read(const ep_request *request, ep_ingest_options *options,

@@ -28,6 +28,24 @@ int ep_boolean_meaning(const char *text, size_t bytes) {
   return meaning_find(booleans, sizeof booleans / sizeof *booleans, text, bytes);
 }
 
+int ep_boolean_bits(const char *text, size_t bytes) {
+  text = ep_cell_trim(text, &bytes);
+  int meaning = ep_boolean_meaning(text, bytes);
+  if (meaning < 0) return EP_WORD_OTHER;
+  int letter = bytes != 1              ? 0
+               : strchr("tTfF", *text) ? EP_WORD_T_OR_F
+               : strchr("yYnN", *text) ? EP_WORD_Y_OR_N
+                                       : 0;
+  return letter | (meaning ? EP_WORD_TRUE : EP_WORD_FALSE);
+}
+
+bool ep_words_are_booleans(int bits, int64_t words) {
+  enum { BOTH = EP_WORD_FALSE | EP_WORD_TRUE, LETTERS = EP_WORD_T_OR_F | EP_WORD_Y_OR_N };
+  int letters = bits & LETTERS;
+  if (words == 0 || bits & EP_WORD_OTHER || letters == LETTERS) return false;
+  return (bits & BOTH) == BOTH || (words == 1 && !letters);
+}
+
 int ep_positive_meaning(const char *text, size_t bytes) {
   int meaning = ep_boolean_meaning(text, bytes);
   return meaning >= 0 ? meaning : meaning_find(signs, sizeof signs / sizeof *signs, text, bytes);

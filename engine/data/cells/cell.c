@@ -7,6 +7,7 @@
 
 #include "api/json/number_scan.h"
 #include "engine/data/cells/date.h"
+#include "engine/data/cells/unicode.h"
 
 enum { NUMBER_BYTES = 64 }; /* of a number with separators: longer ones are none */
 
@@ -55,28 +56,33 @@ static const char *const missing_words[] = {
     "-",       "--",     "---",    "\u2013", "\u2014", ".",      "..",   "#DIV/0!",
     "#VALUE!", "#REF!",  "#NAME?", "#NUM!",  "#NULL!", "#ERROR!"};
 
+_Static_assert(sizeof missing_words / sizeof *missing_words <= 64, "a set of them has 64 bits");
+
 const char *ep_cell_missing_word(size_t number) {
   return number < sizeof missing_words / sizeof *missing_words ? missing_words[number] : NULL;
 }
 
-bool ep_cell_is_missing(const char *text, size_t bytes) {
-  enum { WORD_BYTES = 7 };
-  if (bytes == 0) return true;
-  if (bytes > WORD_BYTES || !memchr("Nn+-?.#<([\\\xE2", *text, 12)) return false; /* as most are */
-  if (text[bytes - 1] >= '0' && text[bytes - 1] <= '9') return false;             /* -1.5 */
-  for (size_t i = 0; i < sizeof missing_words / sizeof *missing_words; i++)
-    if (strlen(missing_words[i]) == bytes && memcmp(missing_words[i], text, bytes) == 0)
-      return true;
-  return false;
+int ep_cell_missing_number(const char *text, size_t bytes) {
+  enum { WORD_BYTES = 7, WORDS = sizeof missing_words / sizeof *missing_words };
+  if (bytes == 0 || bytes > WORD_BYTES) return -1;
+  if (!memchr("Nn+-?.#<([\\\xE2", *text, 12)) return -1;           /* as most are */
+  if (text[bytes - 1] >= '0' && text[bytes - 1] <= '9') return -1; /* -1.5 */
+  for (int i = 0; i < WORDS; i++)
+    if (strlen(missing_words[i]) == bytes && memcmp(missing_words[i], text, bytes) == 0) return i;
+  return -1;
 }
 
-static bool is_blank(char c) {
-  return c == ' ' || c == '\t';
+bool ep_cell_is_missing(const char *text, size_t bytes) {
+  return bytes == 0 || ep_cell_missing_number(text, bytes) >= 0;
+}
+
+static bool is_printed(char c) {
+  return c > ' ' && c < 0x7F;
 }
 
 const char *ep_cell_trim(const char *text, size_t *bytes) {
-  for (; *bytes > 0 && is_blank(*text); --*bytes) text++;
-  while (*bytes > 0 && is_blank(text[*bytes - 1])) --*bytes;
+  bool plain = *bytes > 0 && is_printed(*text) && is_printed(text[*bytes - 1]);
+  if (!plain) ep_text_trim(&text, bytes); /* of few cells */
   return text;
 }
 

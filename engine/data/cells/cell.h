@@ -32,10 +32,12 @@ int ep_cell_kind_from_name(const char *name); /* -1 when there is none */
 /* The words for a cell that is missing: "", NA, ?, … */
 bool ep_cell_is_missing(const char *text, size_t bytes);
 
-/* These words but "", from 0; NULL behind the last. */
+/* These words but "", from 0, at most 64; NULL behind the last. */
 const char *ep_cell_missing_word(size_t number);
+/* The number of such a word; -1: it is none. */
+int ep_cell_missing_number(const char *text, size_t bytes);
 
-/* Where the text begins without the spaces and tabs around it; *bytes: of what is left. */
+/* Where the text begins without the white space of Unicode around it; *bytes: of what is left. */
 const char *ep_cell_trim(const char *text, size_t *bytes);
 
 /* The bytes of a space that may stand within a number, or before its unit, at the beginning of the

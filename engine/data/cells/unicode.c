@@ -29,7 +29,7 @@ static size_t last_space_bytes(const utf8proc_uint8_t *text, size_t bytes) {
   return space_bytes(text + bytes - length, length) == length ? length : 0;
 }
 
-static void spaces_drop(const char **text, size_t *bytes) {
+void ep_text_trim(const char **text, size_t *bytes) {
   size_t length;
   while (*bytes > 0 && (length = space_bytes((const utf8proc_uint8_t *)*text, *bytes)) > 0) {
     *text += length;
@@ -41,7 +41,7 @@ static void spaces_drop(const char **text, size_t *bytes) {
 
 bool ep_text_nfc(const char **text, size_t *bytes, char **owned) {
   *owned = NULL;
-  spaces_drop(text, bytes);
+  ep_text_trim(text, bytes);
   size_t plain = 0;
   while (plain < *bytes && (unsigned char)(*text)[plain] < FIRST_COMBINING_BYTE) plain++;
   if (plain == *bytes) return true;

@@ -6,11 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Normalizes to NFC (Unicode Standard Annex 15) and drops white space at both ends (property
- * White_Space). *text: [*bytes], lent. Afterwards it is a part of the same text, and *owned is
- * NULL; or, where NFC has other bytes, *text is *owned, which ends in 0 and is the caller's (free).
- * ASCII and Latin take no allocation. Bytes that are not UTF-8 stay as they are.
- * False: memory is short, and only the white space is dropped. */
+/* Drops white space at both ends (property White_Space). */
+void ep_text_trim(const char **text, size_t *bytes);
+
+/* Normalizes to NFC (Unicode Standard Annex 15) and drops white space at both ends. *text:
+ * [*bytes], lent. Afterwards it is a part of the same text, and *owned is NULL; or, where NFC has
+ * other bytes, *text is *owned, which ends in 0 and is the caller's (free). ASCII and Latin take no
+ * allocation. Bytes that are not UTF-8 stay as they are. False: memory is short, and only the white
+ * space is dropped. */
 bool ep_text_nfc(const char **text, size_t *bytes, char **owned);
 
 #endif

@@ -55,8 +55,8 @@ typedef struct {
   /* Of categories: words that are told apart, owned, without their `rows`. The cell of word k is k,
    * or, where the cells are numbers, value[k]. A word without training rows counts as one that is
    * not known: as another word, or, of an ordinal, as a missing one. */
-  ep_words words; /* of a number or a date whose training cells were words: those that were taken as
-                     missing */
+  ep_words words; /* of a number or a date: those of its training cells that were taken as missing,
+                     and are not the dialect's */
   double *value;  /* [words.count], owned: ascending, as is the order of the words then; or NULL */
   ep_word_compare compare;
   ep_word_index index; /* of the words */
@@ -87,8 +87,9 @@ typedef struct {
                                               order of the columns; rows of their table */
   ep_encoding_window window;
   char target[EP_LIMIT_NAME_BYTES + 1]; /* the column that is predicted, by its name or index */
-  ep_dialect dialect; /* how the table was written; nothing is set where it was no text, or is older
-                         than dialects: `form` of a column has the marks of its numbers then */
+  ep_dialect dialect; /* how the table was written, but for the order of dates, which `form` of each
+                         column has; nothing is set where it was no text, or is older than dialects:
+                         `form` has the marks of numbers then */
   char *notes;        /* owned: lines on words that became numbers, or NULL; they do not travel */
   ep_words classes;   /* of a target that is a category: class k is word k; owned, without `rows` */
 } ep_encoding;

@@ -192,68 +192,76 @@ static bool number_read(const ep_column_encoding *column, const ep_dialect *dial
          ep_unit_number_read(marks, column->unit, text, bytes, value);
 }
 
-/* As the column's were, or as ISO's; days and months in the dialect's order. */
+/* As the column's were, days and months in another order where the request gives one; or as ISO's,
+ * which no time of day is. */
 static bool date_read(const ep_column_encoding *column, const ep_dialect *dialect, const char *text,
                       size_t bytes, double *value) {
   ep_cell_kind form = column->form;
   bool figures = form == EP_CELL_DAY_FIRST || form == EP_CELL_MONTH_FIRST;
-  if (figures && ep_dialect_has(dialect, EP_DIALECT_DATES))
-    form = dialect->dates == EP_DATES_DAY_FIRST ? EP_CELL_DAY_FIRST : EP_CELL_MONTH_FIRST;
+  if (figures && ep_dialect_has(dialect, EP_DIALECT_DATES)) form = ep_dialect_date_kind(dialect);
   return ep_cell_read(form, text, bytes, value) ||
-         ep_cell_read(EP_CELL_ISO_DATE, text, bytes, value) ||
-         ep_cell_read(EP_CELL_TIME, text, bytes, value);
+         (form != EP_CELL_TIME && ep_cell_read(EP_CELL_ISO_DATE, text, bytes, value));
 }
 
 static bool value_read(const ep_column_encoding *column, const ep_dialect *dialect,
-                       const char *text, size_t bytes, double *value) {
-  bool read = column->type == EP_COLUMN_DATE ? date_read(column, dialect, text, bytes, value)
-                                             : number_read(column, dialect, text, bytes, value);
+                       const char *text, size_t bytes, bool number, double *value) {
+  bool read = number                           ? ep_cell_number_read('.', 0, text, bytes, value)
+              : column->type == EP_COLUMN_DATE ? date_read(column, dialect, text, bytes, value)
+                                               : number_read(column, dialect, text, bytes, value);
   return read && isfinite(*value);
 }
 
 /* A cell of numbers that are a category: by its value, whatever the form. */
 static ep_cell_outcome number_word_find(const ep_column_encoding *column, const ep_dialect *dialect,
-                                        const char *text, size_t bytes, double *cell) {
-  char number[EP_NUMBER_BYTES];
+                                        const char *text, size_t bytes, bool number, double *cell) {
+  char written[EP_NUMBER_BYTES];
   double value;
-  if (!value_read(column, dialect, text, bytes, &value))
+  if (!value_read(column, dialect, text, bytes, number, &value))
     return word_find(column, text, bytes, cell);
-  return word_find(column, number, ep_number_format(value, number), cell);
+  return word_find(column, written, ep_number_format(value, written), cell);
 }
 
-/* A word of the column may be one that stands for a missing cell elsewhere. */
+/* Of a cell that stands for nothing. */
+static ep_cell_outcome missing_outcome(const ep_column_encoding *column) {
+  return is_needed(column) ? EP_CELL_NEEDED : EP_CELL_TAKEN; /* it stays NaN */
+}
+
+/* A word of the column may be one that stands for a missing cell elsewhere. A number that is none
+ * of the codes was meant as one: its zeros in front may be gone. */
 static ep_cell_outcome category_read(const ep_column_encoding *column, const ep_dialect *dialect,
-                                     const char *text, size_t bytes, double *cell) {
+                                     const char *text, size_t bytes, bool number, double *cell) {
   double found = NAN;
-  ep_cell_outcome outcome = column->value ? number_word_find(column, dialect, text, bytes, &found)
-                                          : word_find(column, text, bytes, &found);
+  ep_cell_outcome outcome = column->value
+                                ? number_word_find(column, dialect, text, bytes, number, &found)
+                                : word_find(column, text, bytes, &found);
   bool known = outcome == EP_CELL_TAKEN;
   if (!known && outcome != EP_CELL_NO_MEMORY && ep_dialect_is_missing(dialect, text, bytes))
-    return is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN; /* it stays NaN */
+    return missing_outcome(column);
   *cell = found;
-  return outcome;
+  bool code = column->compare == EP_WORD_CODE && number;
+  return outcome == EP_CELL_OTHER_WORD && code ? EP_CELL_REFUSED : outcome;
 }
 
 ep_cell_outcome ep_encoding_text_read(const ep_column_encoding *column, const ep_dialect *dialect,
-                                      const char *text, size_t bytes, double *cell) {
+                                      const char *text, size_t bytes, bool number, double *cell) {
   int64_t word;
   double value;
   text = ep_cell_trim(text, &bytes);
-  if (ep_column_is_category(column)) return category_read(column, dialect, text, bytes, cell);
-  if (ep_dialect_is_missing(dialect, text, bytes))
-    return is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN;
-  if (value_read(column, dialect, text, bytes, &value)) {
+  if (ep_column_is_category(column))
+    return category_read(column, dialect, text, bytes, number, cell);
+  if (ep_dialect_is_missing(dialect, text, bytes)) return missing_outcome(column);
+  if (value_read(column, dialect, text, bytes, number, &value)) {
     *cell = value;
     return EP_CELL_TAKEN;
   }
   if (ep_word_index_find(&column->index, text, bytes, &word) != EP_OK) return EP_CELL_NO_MEMORY;
-  return word >= 0 && !is_needed(column) ? EP_CELL_TAKEN : EP_CELL_REFUSED;
+  return word >= 0 ? missing_outcome(column) : EP_CELL_REFUSED;
 }
 
-/* The text of a JSON value that a table may write for a word; NULL: it is none. */
-static const char *word_text(const json_t *value, char number[EP_NUMBER_BYTES]) {
+/* The text that a table may have for a JSON value; NULL: there is none. */
+static const char *value_text(const json_t *value, char number[EP_NUMBER_BYTES]) {
   if (json_is_boolean(value)) return json_is_true(value) ? "true" : "false";
-  if (!json_is_number(value)) return NULL;
+  if (!json_is_number(value)) return json_string_value(value);
   if (json_is_integer(value))
     ep_integer_format(json_integer_value(value), number);
   else
@@ -261,39 +269,16 @@ static const char *word_text(const json_t *value, char number[EP_NUMBER_BYTES]) 
   return number;
 }
 
-/* -999 of JSON is the missing cell that "-999" was, where the dialect has that word. */
-static bool is_missing_number(const ep_dialect *dialect, const json_t *value) {
-  char number[EP_NUMBER_BYTES];
-  if (!json_is_number(value) || !ep_dialect_has(dialect, EP_DIALECT_MISSING) ||
-      !strpbrk(dialect->missing, "0123456789"))
-    return false;
-  const char *text = word_text(value, number);
-  return ep_dialect_is_missing(dialect, text, strlen(text));
-}
-
-/* A number that is none of the codes was meant as one: its zeros in front may be gone. */
 static ep_cell_outcome cell_read(const ep_encoding *encoding, const ep_column_encoding *column,
                                  const json_t *value, double *cell) {
   char number[EP_NUMBER_BYTES];
-  const char *text = json_string_value(value);
-  ep_cell_outcome missing = is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN;
+  const char *text = value_text(value, number);
+  bool boolean = json_is_boolean(value) && !ep_column_is_category(column);
   *cell = NAN;
-  if (json_is_null(value)) return missing;
-  if (text) return ep_encoding_text_read(column, &encoding->dialect, text, strlen(text), cell);
-  if (!ep_column_is_category(column)) {
-    if (is_missing_number(&encoding->dialect, value)) return missing;
-    *cell = json_number_value(value);
-    return json_is_number(value) ? EP_CELL_TAKEN : EP_CELL_REFUSED;
-  }
-  text = word_text(value, number);
-  if (!text) return EP_CELL_REFUSED;
-  ep_cell_outcome outcome = word_find(column, text, strlen(text), cell);
-  if (outcome == EP_CELL_OTHER_WORD && is_missing_number(&encoding->dialect, value)) {
-    *cell = NAN;
-    return missing;
-  }
-  bool code = column->compare == EP_WORD_CODE && json_is_number(value);
-  return outcome == EP_CELL_OTHER_WORD && code ? EP_CELL_REFUSED : outcome;
+  if (json_is_null(value)) return is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN;
+  if (!text || boolean) return EP_CELL_REFUSED;
+  return ep_encoding_text_read(column, &encoding->dialect, text, strlen(text),
+                               json_is_number(value), cell);
 }
 
 enum { FORM_BYTES = 128 };
@@ -302,6 +287,8 @@ static const char *cell_form(const ep_column_encoding *column, char out[FORM_BYT
   const char *form = "a number";
   if (ep_column_is_category(column))
     form = column->unknown_fails ? "a word of the data" : "a word";
+  else if (column->type == EP_COLUMN_DATE && column->form == EP_CELL_TIME)
+    form = "a time of day (\"13:45\", \"13:45:00\") or seconds since midnight";
   else if (column->type == EP_COLUMN_DATE)
     form = "a date (\"2024-02-29\", \"2024-02-29T13:45:00\") or seconds since 1970";
   snprintf(out, FORM_BYTES, "%s%s%s", form, column->unit[0] ? ", with or without " : "",
@@ -330,27 +317,34 @@ static void other_word_warn(ep_field_reader *reader, const ep_column_encoding *c
                          column->encode == EP_ENCODE_ORDINAL ? "a missing cell" : "another word");
 }
 
+static bool code_refuse(ep_field_reader *reader, const ep_column_encoding *column, bool number) {
+  if (!number || !ep_column_is_category(column) || column->compare != EP_WORD_CODE) return false;
+  ep_field_reader_fail(reader,
+                       "the column holds codes, which are compared as text: send one in quotes, as "
+                       "\"%.100s\" is",
+                       column->words.word[0]);
+  return true;
+}
+
 void ep_encoding_text_report(ep_field_reader *reader, ep_cell_outcome outcome,
-                             const ep_column_encoding *column, const char *text, size_t bytes) {
+                             const ep_column_encoding *column, const char *text, size_t bytes,
+                             bool number) {
   char form[FORM_BYTES];
   if (outcome == EP_CELL_OTHER_WORD) other_word_warn(reader, column, text, bytes);
   if (outcome == EP_CELL_NO_MEMORY) ep_field_reader_fail_memory(reader);
-  if (outcome == EP_CELL_REFUSED)
-    ep_field_reader_fail(reader, "must be %s%s, not \"%.*s\"", cell_form(column, form),
+  if (outcome == EP_CELL_NEEDED ||
+      (outcome == EP_CELL_REFUSED && !code_refuse(reader, column, number)))
+    ep_field_reader_fail(reader, "must be %s%s, not \"%.*s\"%s", cell_form(column, form),
                          is_needed(column) ? "" : " or empty", (int)(bytes < 100 ? bytes : 100),
-                         text);
+                         text,
+                         outcome == EP_CELL_NEEDED ? ", which stands for a missing cell" : "");
 }
 
 static void value_refuse(ep_field_reader *reader, const ep_column_encoding *column,
                          const json_t *value) {
   const char *text = json_string_value(value);
   char form[FORM_BYTES];
-  if (ep_column_is_category(column) && column->compare == EP_WORD_CODE && json_is_number(value))
-    ep_field_reader_fail(reader,
-                         "the column holds codes, which are compared as text: send one in quotes, "
-                         "as \"%.100s\" is",
-                         column->words.word[0]);
-  else
+  if (!code_refuse(reader, column, json_is_number(value)))
     ep_field_reader_fail(reader, "must be %s%s, not %s%.100s%s", cell_form(column, form),
                          is_needed(column) ? "" : " or null", text ? "\"" : "",
                          text ? text : ep_json_type_name(value), text ? "\"" : "");
@@ -359,11 +353,11 @@ static void value_refuse(ep_field_reader *reader, const ep_column_encoding *colu
 static void value_report(ep_field_reader *reader, ep_cell_outcome outcome,
                          const ep_column_encoding *column, const json_t *value) {
   char number[EP_NUMBER_BYTES];
-  const char *text = json_is_string(value) ? json_string_value(value) : word_text(value, number);
+  const char *text = value_text(value, number);
   if (outcome == EP_CELL_REFUSED)
     value_refuse(reader, column, value);
   else
-    ep_encoding_text_report(reader, outcome, column, text, text ? strlen(text) : 0);
+    ep_encoding_text_report(reader, outcome, column, text, text ? strlen(text) : 0, false);
 }
 
 /* Reads the cells of all columns that are features. object: by the columns' own names. */

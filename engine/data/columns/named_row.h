@@ -38,15 +38,18 @@ typedef enum {
   EP_CELL_TAKEN,
   EP_CELL_OTHER_WORD, /* taken, as another word, which a warning says */
   EP_CELL_REFUSED,    /* it cannot be one of the column */
+  EP_CELL_NEEDED,     /* it stands for a missing cell, and the model needs it */
   EP_CELL_NO_MEMORY
 } ep_cell_outcome;
 
-/* A cell that is text, in that dialect. *cell stays where it is missing. */
+/* A cell that is text, in that dialect; number: or a number of JSON, which has JSON's marks and is
+ * no code. *cell stays where it is missing. */
 ep_cell_outcome ep_encoding_text_read(const ep_column_encoding *column, const ep_dialect *dialect,
-                                      const char *text, size_t bytes, double *cell);
+                                      const char *text, size_t bytes, bool number, double *cell);
 /* Adds the fault, or the warning, of such a cell at the reader's place. */
 void ep_encoding_text_report(ep_field_reader *reader, ep_cell_outcome outcome,
-                             const ep_column_encoding *column, const char *text, size_t bytes);
+                             const ep_column_encoding *column, const char *text, size_t bytes,
+                             bool number);
 /* Adds the fault: a column that the model does not know. */
 void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *encoding,
                                 const char *name);

@@ -108,13 +108,17 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
 
 /* The words of a number or a date that are missing cells. */
 static ep_status unread_list(const ep_column *column, ep_column_encoding *out, ep_error *error) {
-  ep_words unread = {.word = calloc((size_t)column->words.count, sizeof *unread.word)};
-  if (!unread.word) return ep_fail_memory(error);
-  for (int64_t k = 0; k < column->words.count; k++)
-    if (isnan(column->value[k])) unread.word[unread.count++] = column->words.word[k];
-  bool copied = ep_word_list_copy(&out->words, &unread, unread.count);
-  free(unread.word);
-  return copied ? ep_column_words_index(out, error) : ep_fail_memory(error);
+  ep_words unread = column->missing_words;
+  if (ep_column_is_retyped(column)) {
+    unread = (ep_words){.word = calloc((size_t)column->words.count, sizeof *unread.word)};
+    if (!unread.word) return ep_fail_memory(error);
+    for (int64_t k = 0; k < column->words.count; k++)
+      if (isnan(column->value[k])) unread.word[unread.count++] = column->words.word[k];
+  }
+  bool copied = unread.count == 0 || ep_word_list_copy(&out->words, &unread, unread.count);
+  if (ep_column_is_retyped(column)) free(unread.word);
+  if (!copied) return ep_fail_memory(error);
+  return unread.count > 0 ? ep_column_words_index(out, error) : EP_OK;
 }
 
 /* What puts the rows of a series together and in order is no feature, unless "features" has the
@@ -160,7 +164,7 @@ static ep_status column_plan(const ep_column_matcher *matcher, const ep_column *
                                ep_column_as_name((int)type));
   out->encode = type == EP_COLUMN_AS_DATE ? EP_ENCODE_DATE : EP_ENCODE_NUMBER;
   if (type == EP_COLUMN_AS_DATE) out->date_parts = date_parts_find(column);
-  return ep_column_is_retyped(column) ? unread_list(column, out, error) : EP_OK;
+  return unread_list(column, out, error);
 }
 
 /* How a column's words became numbers, as a line. */

@@ -39,9 +39,10 @@ static int64_t words_read(const ep_words *words, ep_cell_kind kind, double *valu
   return rows;
 }
 
-/* The kind of dates that reads most cells. EP_INVALID: two read as many, and differ. */
-static ep_status date_kind_find(const ep_column *column, const ep_column_rule *rule, double *value,
-                                ep_cell_kind *out, ep_error *error) {
+/* The kind of dates that reads most cells; of two, that of the dialect. EP_INVALID: it has none. */
+static ep_status date_kind_find(const ep_column *column, const ep_column_rule *rule,
+                                const ep_dialect *dialect, double *value, ep_cell_kind *out,
+                                ep_error *error) {
   int64_t most = 0;
   bool unclear = false;
   *out = EP_CELL_ISO_DATE;
@@ -54,6 +55,10 @@ static ep_status date_kind_find(const ep_column *column, const ep_column_rule *r
     *out = (ep_cell_kind)kind;
   }
   if (!unclear) return EP_OK;
+  if (dialect && ep_dialect_has(dialect, EP_DIALECT_DATES)) {
+    *out = ep_dialect_date_kind(dialect);
+    return EP_OK;
+  }
   return ep_column_rule_fail(rule, "type", error,
                              "its dates may begin with the day or with the month: upload the file "
                              "again with ?dates=day_first or ?dates=month_first");
@@ -64,8 +69,11 @@ static bool note_make(ep_column *column, int64_t read) {
   char note[NOTE_BYTES], shown[EP_EXCERPT_BYTES];
   const char *kind = column->type == EP_COLUMN_DATE ? "date" : "number";
   int64_t unread = 0, words = 0;
-  size_t used =
-      (size_t)snprintf(note, sizeof note, "%lld %s%s", (long long)read, kind, read == 1 ? "" : "s");
+  const char *order = column->form == EP_CELL_DAY_FIRST     ? " with the day first"
+                      : column->form == EP_CELL_MONTH_FIRST ? " with the month first"
+                                                            : "";
+  size_t used = (size_t)snprintf(note, sizeof note, "%lld %s%s%s", (long long)read, kind,
+                                 read == 1 ? "" : "s", order);
   for (int64_t k = 0; k < column->words.count; k++)
     if (isnan(column->value[k])) {
       unread += column->words.rows[k];
@@ -117,13 +125,14 @@ static bool figures_find(ep_column *column) {
   return true;
 }
 
-static ep_status words_to_values(ep_column *column, const ep_column_rule *rule, ep_error *error) {
+static ep_status words_to_values(ep_column *column, const ep_column_rule *rule,
+                                 const ep_dialect *dialect, ep_error *error) {
   bool date = rule->type == EP_COLUMN_AS_DATE;
   ep_cell_kind kind = ep_cell_kind_is_number(column->form) ? column->form : EP_CELL_NUMBER;
   ep_status status = EP_OK;
   double *value = calloc((size_t)column->words.count, sizeof *value);
   if (!value) return ep_fail_memory(error);
-  if (date) status = date_kind_find(column, rule, value, &kind, error);
+  if (date) status = date_kind_find(column, rule, dialect, value, &kind, error);
   int64_t read = status == EP_OK ? words_read(&column->words, kind, value) : 0;
   if (status == EP_OK && read == 0)
     status = ep_column_rule_fail(rule, "type", error, "none of the column's %lld words is a %s",
@@ -178,7 +187,8 @@ static ep_status values_to_words(ep_column *column, const ep_column_rule *rule, 
   return ok ? EP_OK : ep_fail_memory(error);
 }
 
-static ep_status column_retype(ep_column *column, const ep_column_rule *rule, ep_error *error) {
+static ep_status column_retype(ep_column *column, const ep_column_rule *rule,
+                               const ep_dialect *dialect, ep_error *error) {
   ep_column_as as = rule->type;
   bool category = column->type == EP_COLUMN_CATEGORY;
   if (as == EP_COLUMN_AS_AUTO || as == EP_COLUMN_AS_IGNORE ||
@@ -188,7 +198,7 @@ static ep_status column_retype(ep_column *column, const ep_column_rule *rule, ep
     return ep_column_rule_fail(rule, "type", error,
                                "the column is text, of which nothing is stored that a network "
                                "could learn from: give it fewer words, and upload it again");
-  if (category) return words_to_values(column, rule, error);
+  if (category) return words_to_values(column, rule, dialect, error);
   if (as != EP_COLUMN_AS_CATEGORY) return EP_OK;
   if (column->type == EP_COLUMN_DATE)
     return ep_column_rule_fail(rule, "type", error,
@@ -202,8 +212,8 @@ static bool splits(const ep_data_spec *data, const char *name) {
          strcmp(name, data->window.group) == 0;
 }
 
-ep_status ep_columns_retype(const ep_data_spec *data, ep_part *table, int64_t target,
-                            ep_error *error) {
+ep_status ep_columns_retype(const ep_data_spec *data, const ep_dialect *dialect, ep_part *table,
+                            int64_t target, ep_error *error) {
   char name[EP_LIMIT_NAME_BYTES + 1];
   ep_column_matcher matcher;
   if (data->columns_count == 0) return EP_OK;
@@ -212,7 +222,7 @@ ep_status ep_columns_retype(const ep_data_spec *data, ep_part *table, int64_t ta
     ep_column_title(table, i, name);
     const ep_column_rule *rule = ep_column_rule_find(&matcher, name);
     if (!rule || splits(data, name) || (i == target && strcmp(rule->name, name) != 0)) continue;
-    status = column_retype(&table->column[i], rule, error);
+    status = column_retype(&table->column[i], rule, dialect, error);
   }
   ep_column_matcher_deinit(&matcher);
   return status;

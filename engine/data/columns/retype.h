@@ -7,7 +7,8 @@
 #include "engine/data/datasets/dataset.h"
 
 /* Changes the columns whose rule has another type than they have; of the target (-1: none) only a
- * rule with its very name counts. Afterwards such a column has the type, `value`, and
+ * rule with its very name counts. dialect: of the table; NULL: it was no text. Afterwards such a
+ * column has the type, `value`, and
  *
  * - as a number or a date: words and their rows as before; value[k] is what word k stands for, NaN
  *   where it cannot be read, and then its cells are missing; a note with the counts. The table's
@@ -17,8 +18,8 @@
  *
  * Columns that split the rows keep their type. A table that is so already stays as it is.
  * EP_INVALID at /data/columns/<name>/type: it cannot be done. */
-ep_status ep_columns_retype(const ep_data_spec *data, ep_part *table, int64_t target,
-                            ep_error *error);
+ep_status ep_columns_retype(const ep_data_spec *data, const ep_dialect *dialect, ep_part *table,
+                            int64_t target, ep_error *error);
 
 /* What a cell of the table is as the type says: of a category the number of the word, -1 for none.
  */

@@ -58,6 +58,8 @@ static json_t *column_stored(const ep_column *column) {
     ok = ep_json_set(object, "distinct", json_integer(column->distinct));
   if (ok && column->words.count > 0)
     ok = ep_json_set(object, "words", words_stored(&column->words));
+  if (ok && column->missing_words.count > 0)
+    ok = ep_json_set(object, "missing_words", words_stored(&column->missing_words));
   if (ok && column->value) ok = ep_json_set(object, "values", values_stored(column));
   return json_if(ok && reading_set(object, column), object);
 }
@@ -154,14 +156,15 @@ static bool values_parse(const json_t *array, ep_column *out, bool *no_memory) {
 bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
   const char *name = "", *type = ep_column_type_name(EP_COLUMN_NUMBER),
              *form = ep_cell_kind_name(EP_CELL_NUMBER), *unit = "", *note = NULL;
-  json_t *min, *max, *words = NULL, *values = NULL;
+  json_t *min, *max, *words = NULL, *values = NULL, *missing_words = NULL;
   json_int_t missing = 0, distinct = 0;
   int integer, codes = 0, boolean = 0;
   if (json_unpack((json_t *)object,
-                  "{s?s, s:o, s:o, s:b, s?s, s?s, s?s, s?I, s?I, s?o, s?b, s?b, s?s, s?o}", "name",
-                  &name, "min", &min, "max", &max, "integer", &integer, "type", &type, "form",
-                  &form, "unit", &unit, "missing", &missing, "distinct", &distinct, "words", &words,
-                  "codes", &codes, "boolean", &boolean, "note", &note, "values", &values) != 0)
+                  "{s?s, s:o, s:o, s:b, s?s, s?s, s?s, s?I, s?I, s?o, s?b, s?b, s?s, s?o, s?o}",
+                  "name", &name, "min", &min, "max", &max, "integer", &integer, "type", &type,
+                  "form", &form, "unit", &unit, "missing", &missing, "distinct", &distinct, "words",
+                  &words, "codes", &codes, "boolean", &boolean, "note", &note, "values", &values,
+                  "missing_words", &missing_words) != 0)
     return false;
   int known = ep_column_type_from_name(type), written = ep_cell_kind_from_name(form);
   if (written < 0 || !json_is_number(min) || !json_is_number(max) ||
@@ -181,6 +184,7 @@ bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
   out->boolean = boolean;
   if (note) *no_memory = !(out->note = strdup(note));
   return !*no_memory && (!words || words_parse(words, &out->words, no_memory)) &&
+         (!missing_words || words_parse(missing_words, &out->missing_words, no_memory)) &&
          (!values || values_parse(values, out, no_memory));
 }
 

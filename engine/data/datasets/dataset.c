@@ -69,6 +69,7 @@ bool ep_words_copy(const ep_words *words, ep_words *out) {
 void ep_columns_destroy(ep_column *column, int64_t columns) {
   for (int64_t i = 0; column && i < columns; i++) {
     ep_words_deinit(&column[i].words);
+    ep_words_deinit(&column[i].missing_words);
     free(column[i].note);
     free(column[i].value);
   }
@@ -86,9 +87,12 @@ bool ep_column_values_copy(const ep_column *column, ep_column *out) {
 static bool column_copy(const ep_column *column, ep_column *out) {
   *out = *column;
   out->note = column->note ? strdup(column->note) : NULL;
+  out->words = (ep_words){0};
   if ((!column->note || out->note) && ep_column_values_copy(column, out) &&
-      ep_words_copy(&column->words, &out->words))
+      ep_words_copy(&column->words, &out->words) &&
+      ep_words_copy(&column->missing_words, &out->missing_words))
     return true;
+  ep_words_deinit(&out->words);
   free(out->value);
   free(out->note);
   return false;

@@ -58,6 +58,8 @@ typedef struct {
   int64_t distinct; /* values that are there; exact up to EP_LIMIT_CATEGORIES, which stands for more
                        too; 0 = not counted (a description from before) */
   ep_words words;   /* of a category; else empty */
+  ep_words missing_words; /* of a number or a date: the few words of its cells that are neither, nor
+                             the usual ones; these cells are missing */
   double *value; /* owned; of a number: its `distinct` values, ascending, where they are few and not
                     all whole numbers between the extremes are among them; NULL: not stored. Where
                     a job sets the type (retype.h): [words.count], what each word stands for */

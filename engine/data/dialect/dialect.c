@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/data/cells/cell.h"
-
 static const char *const key_names[EP_DIALECT_KEYS] = {
 #define EP_DIALECT_NAME(code, key) [EP_DIALECT_##code] = key,
     EP_DIALECT_TABLE(EP_DIALECT_NAME)
@@ -164,45 +162,87 @@ const char *ep_dialect_value(const ep_dialect *dialect, ep_dialect_key key,
   return out;
 }
 
+/* Whether both are set, and the same mark. */
+static bool are_alike(const ep_dialect *dialect, ep_dialect_key a, ep_dialect_key b) {
+  int value = value_get(dialect, a);
+  return ep_dialect_has(dialect, a) && ep_dialect_has(dialect, b) && value != 0 &&
+         value == value_get(dialect, b);
+}
+
+ep_status ep_dialect_check(const ep_dialect *dialect, ep_error *error) {
+  static const struct {
+    ep_dialect_key a, b;
+    bool quoted; /* quotes tell one from the other */
+  } pairs[] = {{EP_DIALECT_DECIMAL, EP_DIALECT_THOUSANDS, false},
+               {EP_DIALECT_DELIMITER, EP_DIALECT_QUOTE, false},
+               {EP_DIALECT_DELIMITER, EP_DIALECT_COMMENT, false},
+               {EP_DIALECT_QUOTE, EP_DIALECT_COMMENT, false},
+               {EP_DIALECT_DELIMITER, EP_DIALECT_DECIMAL, true},
+               {EP_DIALECT_DELIMITER, EP_DIALECT_THOUSANDS, true}};
+  bool unquoted = ep_dialect_has(dialect, EP_DIALECT_QUOTE) && dialect->quote == 0;
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (are_alike(dialect, pairs[i].a, pairs[i].b) && (!pairs[i].quoted || unquoted))
+      return ep_fail(error, EP_INVALID, "?%s= and ?%s= are both `%c`%s: give two marks",
+                     key_names[pairs[i].a], key_names[pairs[i].b], value_get(dialect, pairs[i].a),
+                     pairs[i].quoted ? ", which no cell can hold with ?quote=none" : "");
+  return EP_OK;
+}
+
 void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over) {
   for (ep_dialect_key key = 0; key < EP_DIALECT_KEYS; key++) {
     if (!ep_dialect_has(over, key)) continue;
     if (key == EP_DIALECT_MISSING) memcpy(dialect->missing, over->missing, sizeof over->missing);
     value_set(dialect, key, value_get(over, key));
   }
+  if (!are_alike(dialect, EP_DIALECT_DECIMAL, EP_DIALECT_THOUSANDS)) return;
+  if (ep_dialect_has(over, EP_DIALECT_THOUSANDS))
+    dialect->decimal = dialect->thousands == ',' ? '.' : ',';
+  else
+    dialect->thousands = 0;
 }
 
-void ep_dialect_missing_add(ep_dialect *dialect, const char *text, size_t bytes) {
+void ep_dialect_missing_usual(ep_dialect *dialect) {
   const char *word;
-  if (!ep_dialect_has(dialect, EP_DIALECT_MISSING)) {
-    dialect->missing[0] = 0;
-    for (size_t i = 0; (word = ep_cell_missing_word(i)); i++)
-      snprintf(dialect->missing + strlen(dialect->missing),
-               sizeof dialect->missing - strlen(dialect->missing), "%s%s", i ? "," : "", word);
-    dialect->set |= UINT32_C(1) << EP_DIALECT_MISSING;
-  }
-  size_t used = strlen(dialect->missing);
-  if (bytes == 0 || memchr(text, ',', bytes) || ep_dialect_is_missing(dialect, text, bytes) ||
-      used + bytes + 2 > sizeof dialect->missing)
-    return;
-  if (used > 0) dialect->missing[used++] = ',';
-  memcpy(dialect->missing + used, text, bytes);
-  dialect->missing[used + bytes] = 0;
+  if (ep_dialect_has(dialect, EP_DIALECT_MISSING)) return;
+  dialect->missing[0] = 0;
+  for (size_t i = 0; (word = ep_cell_missing_word(i)); i++)
+    snprintf(dialect->missing + strlen(dialect->missing),
+             sizeof dialect->missing - strlen(dialect->missing), "%s%s", i ? "," : "", word);
+  dialect->set |= UINT32_C(1) << EP_DIALECT_MISSING;
+}
+
+ep_cell_kind ep_dialect_date_kind(const ep_dialect *dialect) {
+  return dialect->dates == EP_DATES_DAY_FIRST ? EP_CELL_DAY_FIRST : EP_CELL_MONTH_FIRST;
 }
 
 void ep_dialect_plain(ep_dialect_record *record) {
   ep_dialect *dialect = &record->dialect;
   if (!ep_dialect_has(dialect, EP_DIALECT_DECIMAL)) value_set(dialect, EP_DIALECT_DECIMAL, '.');
   if (!ep_dialect_has(dialect, EP_DIALECT_THOUSANDS)) value_set(dialect, EP_DIALECT_THOUSANDS, 0);
-  ep_dialect_missing_add(dialect, "", 0);
+  ep_dialect_missing_usual(dialect);
+}
+
+/* Whether the word means the number: -999 and -999.0 do. No code does, whose text counts. */
+static bool is_number(const char *word, size_t bytes, double number) {
+  enum { EXACT_BYTES = 15 };
+  double value;
+  return bytes <= EXACT_BYTES && ep_cell_number_read('.', 0, word, bytes, &value) &&
+         value == number;
 }
 
 bool ep_dialect_is_missing(const ep_dialect *dialect, const char *text, size_t bytes) {
+  enum { CODE = 2 }; /* 00 */
+  double value;
   if (bytes == 0) return true;
   if (!ep_dialect_has(dialect, EP_DIALECT_MISSING)) return ep_cell_is_missing(text, bytes);
+  if (!strchr(dialect->missing, *text)) return false; /* as of most cells */
+  bool code = bytes >= CODE && *text == '0' && text[1] != '.';
+  bool number =
+      !code && ep_cell_number_read('.', 0, text, bytes, &value) && is_number(text, bytes, value);
   for (const char *at = dialect->missing; *at;) {
     size_t word = strcspn(at, ",");
-    if (word == bytes && memcmp(at, text, bytes) == 0) return true;
+    if ((word == bytes && memcmp(at, text, bytes) == 0) || (number && is_number(at, word, value)))
+      return true;
     at += word + (at[word] == ',');
   }
   return false;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "api/status.h"
+#include "engine/data/cells/cell.h"
 
 /* X(code, key): what is said of a text. */
 #define EP_DIALECT_TABLE(X) \
@@ -90,12 +91,19 @@ ep_status ep_dialect_set(ep_dialect *dialect, ep_dialect_key key, const char *te
 const char *ep_dialect_value(const ep_dialect *dialect, ep_dialect_key key,
                              char out[EP_DIALECT_VALUE_BYTES]);
 
-/* Keys of `over` that are set replace those of `dialect`. */
+/* EP_INVALID where two marks that are set are alike. A delimiter may be a mark of numbers too,
+ * which stand in quotes then. */
+ep_status ep_dialect_check(const ep_dialect *dialect, ep_error *error);
+
+/* Keys of `over` that are set replace those of `dialect`. Of the marks of numbers, one that is
+ * replaced changes the other where both would be alike. */
 void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over);
 
-/* Adds a word for a missing cell, to those that are listed or else to the usual ones; one that has
- * a comma, or no room, is not added. */
-void ep_dialect_missing_add(ep_dialect *dialect, const char *text, size_t bytes);
+/* Lists the usual words for a missing cell, where none are listed. */
+void ep_dialect_missing_usual(ep_dialect *dialect);
+
+/* That of dates in figures; the order is set. */
+ep_cell_kind ep_dialect_date_kind(const ep_dialect *dialect);
 
 static inline void ep_dialect_delimiter_set(ep_dialect *dialect, char delimiter) {
   dialect->delimiter = delimiter;
@@ -105,7 +113,8 @@ static inline void ep_dialect_delimiter_set(ep_dialect *dialect, char delimiter)
 /* Sets the marks of numbers that are not set: a decimal point, and nothing between thousands. */
 void ep_dialect_plain(ep_dialect_record *record);
 
-/* Whether the cell stands for nothing: it is empty, or a word for it. */
+/* Whether the cell stands for nothing: it is empty, or a word for it; of numbers that are listed,
+ * the value counts: -999 lists -999.0. */
 bool ep_dialect_is_missing(const ep_dialect *dialect, const char *text, size_t bytes);
 
 /* {"delimiter":";","header":true,"comment":null,…}: keys that are set, and the evidence of a record

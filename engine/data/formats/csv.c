@@ -85,15 +85,14 @@ static ep_status cell_read(reader *read, ep_csv_text *text, int64_t column, doub
   ep_csv_cell *cell = read->cell;
   ep_status status = ep_csv_cell_read(text, column + 1, cell, error);
   if (status != EP_OK) return status;
-  ep_csv_text inner = {.at = cell->text,
-                       .end = cell->text + cell->bytes,
-                       .delimiter = text->delimiter,
-                       .line = line};
+  size_t bytes = cell->bytes;
+  const char *at = ep_cell_trim(cell->text, &bytes);
+  ep_csv_text inner = {.at = at, .end = at + bytes, .delimiter = text->delimiter, .line = line};
   ep_csv_stop end;
   *stop = cell->stop;
   if (!ep_csv_number_read(&inner, value, &end) || end != EP_CSV_END)
     return cell_refuse(read, line, column, error);
-  doubts_look(read, cell->text, cell->text + cell->bytes, column);
+  doubts_look(read, at, at + bytes, column);
   return EP_OK;
 }
 
@@ -163,8 +162,8 @@ static ep_status part_remove(const ep_ingest *ingest, ep_error *error) {
   return status;
 }
 
-/* Numbers that only a comma delimits are read at once; what else there is, by all rows first. x and
- * y that come apart are numbers; a table may have any cells. */
+/* A table of plain numbers is read at once; what else there is, by all rows first, and so is a
+ * table of which some numbers are said to be missing. x and y that come apart are numbers. */
 static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
                            ep_error *error) {
   ep_error first = {0};
@@ -172,7 +171,11 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell
   int64_t budget_bytes = ingest->budget_bytes;
   ep_column *column;
   const ep_dialect *dialect = &layout->found.dialect;
-  bool marked = ep_dialect_has(dialect, EP_DIALECT_DECIMAL) && dialect->decimal != '.';
+  bool marked = (ep_dialect_has(dialect, EP_DIALECT_DECIMAL) && dialect->decimal != '.') ||
+                ep_dialect_has(dialect, EP_DIALECT_MISSING);
+  if (!table && ep_dialect_has(dialect, EP_DIALECT_MISSING) && dialect->missing[0])
+    return ep_fail(error, EP_INVALID,
+                   "?missing= is for a table: x and y that come apart have no missing cells");
   if (layout->labels.count > 0 || (table && marked))
     return ep_csv_typed_read(ingest, layout, cell, error);
   ep_status status = ep_csv_columns_read(layout, cell, &column, error);

@@ -255,7 +255,7 @@ static ep_status cell_read(void *context, const ep_table_cell *cell, ep_error *e
   double *value = &read->x[read->rows * encoding->columns + from];
   if (column->encode == EP_ENCODE_NONE) return EP_OK;
   ep_cell_outcome outcome =
-      ep_encoding_text_read(column, read->dialect, cell->text, cell->bytes, value);
+      ep_encoding_text_read(column, read->dialect, cell->text, cell->bytes, cell->number, value);
   if (outcome == EP_CELL_TAKEN) return EP_OK;
   char row[24];
   snprintf(row, sizeof row, "%lld", (long long)read->rows);
@@ -263,7 +263,7 @@ static ep_status cell_read(void *context, const ep_table_cell *cell, ep_error *e
   ep_field_reader_enter(&read->faults, row);
   ep_field_reader_enter(&read->faults, column->name);
   if (outcome != EP_CELL_REFUSED || !marks_refuse(read, column, cell))
-    ep_encoding_text_report(&read->faults, outcome, column, cell->text, cell->bytes);
+    ep_encoding_text_report(&read->faults, outcome, column, cell->text, cell->bytes, cell->number);
   ep_field_reader_leave(&read->faults, place);
   return EP_OK;
 }

@@ -64,6 +64,7 @@ ep_status ep_columns_plan(const ep_data_spec *data, const ep_dataset_meta *meta,
   if (!*out) return ep_fail_memory(error);
   status = ep_encoding_plan(data, table, target, *out, error);
   if (status == EP_OK && meta->dialect) (*out)->dialect = meta->dialect->dialect;
+  (*out)->dialect.set &= ~(UINT32_C(1) << EP_DIALECT_DATES); /* each column's form has its order */
   if (status == EP_OK) return EP_OK;
   free(*out);
   *out = NULL;

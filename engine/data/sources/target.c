@@ -91,7 +91,9 @@ ep_status ep_data_retype(const ep_data_spec *data, ep_dataset_meta *meta, ep_err
   if (table->rows == 0 || data->columns_count == 0) return EP_OK;
   ep_status status = ep_target_find(data, table, &target, error);
   bool numbers = status == EP_OK && table->column[target].type == EP_COLUMN_NUMBER;
-  if (status == EP_OK) status = ep_columns_retype(data, table, target, error);
+  if (status == EP_OK)
+    status = ep_columns_retype(data, meta->dialect ? &meta->dialect->dialect : NULL, table, target,
+                               error);
   if (status != EP_OK || !numbers || meta->folder[0] ||
       !ep_column_is_retyped(&table->column[target]))
     return status;

@@ -74,25 +74,30 @@ void ep_reads_count(ep_column_cells *cells, uint32_t reads, int64_t rows, const 
   spaced_look(cells, text, bytes);
 }
 
-void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, double value) {
+void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool json,
+                   double value) {
   const char *end = text + bytes, *at = text;
   if (at < end && (*at == '-' || *at == '+')) at++;
   const char *point = memchr(at, '.', (size_t)(end - at));
   if (*text == '-') cells->negative = true;
   if (cells->plain == 1 || value < cells->least) cells->least = value;
   if (cells->plain == 1 || value > cells->most) cells->most = value;
+  size_t digits = (size_t)(end - at);
+  if (json && (point || memchr(at, 'e', digits) || memchr(at, 'E', digits))) return;
   if (point) {
     cells->points++;
     cells->threes += end - point == 4 && point > at && point - at <= 3 && *at != '0';
     return;
   }
-  size_t digits = (size_t)(end - at);
   if (memchr(at, 'e', digits) || memchr(at, 'E', digits)) {
     cells->exponents += !memchr(at, '+', digits) && !memchr(at, '-', digits) && at == text;
     return;
   }
-  cells->zeros += digits > 1 && *at == '0';
-  cells->longs += digits > EXACT_DIGITS;
+  bool zero = digits > 1 && *at == '0';
+  cells->zeros += zero;
+  cells->padded = cells->padded || (zero && value != 0);
+  if (zero && value == 0 && digits > cells->naught_most) cells->naught_most = digits;
+  *(json ? &cells->rounded : &cells->longs) += digits > EXACT_DIGITS;
   cells->small = cells->small || fabs(value) < 1000;
   cells->large = cells->large || fabs(value) >= 1000;
   if (cells->digits_most == 0 || digits < cells->digits_least) cells->digits_least = digits;
@@ -101,8 +106,11 @@ void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, doubl
 
 bool ep_cells_are_codes(const ep_column_cells *cells) {
   enum { SHARE = 20 }; /* one in so many */
-  bool zeros = cells->zeros > 0 &&
-               (cells->digits_least == cells->digits_most || cells->zeros * SHARE >= cells->plain);
+  bool likely = cells->digits_least == cells->digits_most || cells->zeros * SHARE >= cells->plain;
+  bool few = cells->plain <= EP_LIMIT_CATEGORIES ||
+             cells->most - cells->least < EP_LIMIT_CATEGORIES; /* words */
+  bool zeros = cells->padded || (cells->zeros > 0 && cells->naught_most == cells->digits_most);
+  zeros = zeros && (likely || few);
   bool exponents = cells->exponents > 0 && cells->exponents < cells->plain;
   return cells->points == 0 && (cells->longs > 0 || (!cells->negative && (zeros || exponents)));
 }
@@ -112,7 +120,7 @@ bool ep_word_is_code(const char *text, size_t bytes) {
   double value;
   if (bytes == 0 || *text < '0' || *text > '9' || !ep_cell_number_read('.', 0, text, bytes, &value))
     return false;
-  ep_plain_look(&one, text, bytes, value);
+  ep_plain_look(&one, text, bytes, false, value);
   return one.zeros + one.exponents + one.longs > 0;
 }
 

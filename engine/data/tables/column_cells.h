@@ -37,7 +37,10 @@ typedef struct {
   int64_t points, threes;   /* of these: with a point; as 1.234, which may be a thousand */
   double least, most;       /* of plain numbers */
   bool small, large;        /* whole ones below 1000, and from there on */
-  int64_t zeros, exponents, longs; /* 007, 12E5, more than 15 digits */
+  int64_t zeros, exponents, longs; /* 007, 12E5, more than 15 digits; in JSON only strings are so */
+  int64_t rounded;                 /* numbers of JSON of more than 15 digits */
+  size_t naught_most;              /* digits of the longest 00 */
+  bool padded;                     /* one is as 007, and not as 00 */
   bool negative;
   size_t digits_least, digits_most; /* of plain whole numbers */
   int64_t iso;                      /* ISO dates */
@@ -60,10 +63,12 @@ uint32_t ep_word_reads(ep_column_cells *cells, const char *text, size_t bytes);
 void ep_reads_count(ep_column_cells *cells, uint32_t reads, int64_t rows, const char *text,
                     size_t bytes);
 
-/* A plain number: whether its point is a decimal mark, whether it may be a code. */
-void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, double value);
+/* A plain number: whether its point is a decimal mark, whether it may be a code; one of JSON is
+ * what it is. */
+void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool json, double value);
 
-/* Whether plain numbers are codes, whose text counts: 02134. */
+/* Whether plain numbers are codes, whose text counts: 02134. One such cell shows it, unless it is a
+ * 00 shorter than others, or the column has so many numbers that codes would be text. */
 bool ep_cells_are_codes(const ep_column_cells *cells);
 
 /* The same of a word. */

@@ -16,6 +16,7 @@ typedef struct {
   ep_column_cells *cells; /* [columns], lent */
   ep_draft *draft;        /* lent */
   const ep_dialect *dialect;
+  bool dates_given;   /* the order of its dates, that is */
   size_t words_bytes; /* of all words */
 } passes;
 
@@ -114,7 +115,7 @@ static ep_status cell_take(void *context, const ep_table_cell *value, ep_error *
   cells->present++;
   if (ep_cell_number_read('.', 0, value->text, value->bytes, out) && isfinite(*out)) {
     cells->plain++;
-    ep_plain_look(cells, value->text, value->bytes, *out);
+    ep_plain_look(cells, value->text, value->bytes, value->number, *out);
     return EP_OK;
   }
   if (!ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out))
@@ -139,9 +140,10 @@ static int64_t odd_words(const passes *pass, int64_t index, ep_cell_kind kind) {
   for (uint32_t i = 0; i < cells->words.count; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
     const char *text = cells->words.text + entry->offset;
-    odd +=
-        !(entry->mark >> EP_READS_GAP & 1) &&
-        !ep_column_cell_read(&pass->column[index], kind, pass->dialect, text, entry->bytes, &value);
+    odd += !(entry->mark >> EP_READS_GAP & 1) &&
+           (entry->bytes > EP_LIMIT_WORD_BYTES ||
+            !ep_column_cell_read(&pass->column[index], kind, pass->dialect, text, entry->bytes,
+                                 &value));
   }
   return odd;
 }
@@ -206,11 +208,14 @@ static ep_status note_set(ep_column *column, const char *text, ep_error *error) 
   return column->note ? EP_OK : ep_fail_memory(error);
 }
 
+/* The kind of dates that reads most cells; of figures that of the dialect, where it was given, or
+ * reads as many. */
 static ep_cell_kind date_choose(const passes *pass, int64_t index) {
   const ep_column_cells *cells = &pass->cells[index];
   const int64_t *dates = cells->words_read.dates;
-  bool month_first = ep_dialect_has(pass->dialect, EP_DIALECT_DATES) &&
-                     pass->dialect->dates == EP_DATES_MONTH_FIRST;
+  ep_cell_kind own = ep_dialect_date_kind(pass->dialect);
+  bool month_first = ep_dialect_has(pass->dialect, EP_DIALECT_DATES) && own == EP_CELL_MONTH_FIRST;
+  if (pass->dates_given && is_mostly(pass, index, own, dates[own])) return own;
   ep_cell_kind best = EP_CELL_ISO_DATE;
   int64_t most = cells->iso;
   for (int kind = EP_CELL_ISO_DATE + 1; kind < EP_CELL_KINDS; kind++) {
@@ -220,6 +225,22 @@ static ep_cell_kind date_choose(const passes *pass, int64_t index) {
     most = dates[kind];
   }
   return is_mostly(pass, index, best, most) ? best : EP_CELL_KINDS;
+}
+
+/* What is said of a column whose dates have another order than those of the file. */
+static ep_status order_note(const passes *pass, int64_t index, ep_error *error) {
+  ep_cell_kind kind = pass->cells[index].kind;
+  bool figures = kind == EP_CELL_DAY_FIRST || kind == EP_CELL_MONTH_FIRST;
+  if (!figures || !ep_dialect_has(pass->dialect, EP_DIALECT_DATES) ||
+      kind == ep_dialect_date_kind(pass->dialect))
+    return EP_OK;
+  return note_set(&pass->column[index],
+                  kind == EP_CELL_DAY_FIRST
+                      ? "dates with the day first, as they show; those of the file have the month "
+                        "first"
+                      : "dates with the month first, as they show; those of the file have the day "
+                        "first",
+                  error);
 }
 
 /* Finds the kind of a column. */
@@ -240,7 +261,7 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
   }
   column->unit[0] = 0;
   cells->kind = fault ? EP_CELL_KINDS : date_choose(pass, index);
-  return fault ? note_set(column, fault, error) : EP_OK;
+  return fault ? note_set(column, fault, error) : order_note(pass, index, error);
 }
 
 /* The form of numbers with these marks; "type": "number" reads words by it. */
@@ -320,26 +341,14 @@ static ep_status word_count(void *context, const ep_table_cell *value, ep_error 
   return word_add(pass, value, &unused, error);
 }
 
-/* What the few words of a column of numbers stand for, they stand for in predictions. */
-static void odd_words_list(const ep_column_cells *cells, ep_dialect *dialect) {
-  enum { WORDS = 10 };
-  if (cells->odd == 0 || cells->words.count > EP_LIMIT_CATEGORIES) return;
-  int64_t odd = 0;
-  for (uint32_t i = 0; i < cells->words.count; i++)
-    odd += isnan(cells->value[i]) && !(cells->words.entry[i].mark >> EP_READS_GAP & 1);
-  for (uint32_t i = 0; odd <= WORDS && i < cells->words.count; i++)
-    if (isnan(cells->value[i]))
-      ep_dialect_missing_add(dialect, cells->words.text + cells->words.entry[i].offset,
-                             cells->words.entry[i].bytes);
-}
-
 ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *cells,
                                ep_draft *draft, ep_notes *notes, ep_error *error) {
   passes pass = {.columns = rows->columns,
                  .column = column,
                  .cells = cells,
                  .draft = draft,
-                 .dialect = rows->dialect};
+                 .dialect = rows->dialect,
+                 .dates_given = ep_dialect_has(rows->dialect, EP_DIALECT_DATES)};
   bool words = false;
   int marks = 0;
   for (int64_t i = 0; i < pass.columns; i++)
@@ -359,9 +368,7 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column
   }
   for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
     status = ep_column_words_settle(column, cells, pass.columns, i, rows->dialect, error);
-  ep_dialect_missing_add(rows->dialect, "", 0);
-  for (int64_t i = 0; i < pass.columns && status == EP_OK; i++)
-    odd_words_list(&cells[i], rows->dialect);
+  ep_dialect_missing_usual(rows->dialect);
   return status;
 }
 
@@ -475,6 +482,7 @@ void ep_column_types_reset(ep_column *column, ep_column_cells *cells, int64_t co
   ep_draft_reset(draft);
   for (int64_t i = 0; i < columns; i++) {
     ep_words_deinit(&column[i].words);
+    ep_words_deinit(&column[i].missing_words);
     free(column[i].note);
     ep_column_cells_deinit(&cells[i]);
     column[i] = (ep_column){0};

@@ -86,16 +86,56 @@ static ep_status unusual_note(ep_column *column, const ep_column_cells *cells, e
                   brackets == 1 ? "" : "s");
 }
 
+/* Numbers whose text says more than their value. */
+static ep_status values_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
+  bool one = cells->zeros == 1;
+  ep_status status = EP_OK;
+  if (cells->zeros > 0)
+    status = note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
+                      (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
+                      one ? "its" : "their", one ? "" : "s");
+  if (status != EP_OK || cells->rounded == 0) return status;
+  return note_add(column, error, "%lld whole number%s of more than 15 digits %s rounded",
+                  (long long)cells->rounded, cells->rounded == 1 ? "" : "s",
+                  cells->rounded == 1 ? "is" : "are");
+}
+
+/* What the few words of a column of numbers stand for, they stand for in its predictions. */
+static ep_status missing_words_take(ep_column *column, const ep_column_cells *cells,
+                                    ep_error *error) {
+  enum { WORDS = 10 };
+  ep_words *out = &column->missing_words;
+  *out = (ep_words){.word = calloc(WORDS, sizeof *out->word),
+                    .rows = calloc(WORDS, sizeof *out->rows)};
+  bool ok = out->word && out->rows;
+  for (uint32_t i = 0; ok && i < cells->words.count; i++) {
+    const ep_word_entry *entry = &cells->words.entry[i];
+    if (!isnan(cells->value[i]) || is_gap(entry)) continue;
+    if (entry->bytes > EP_LIMIT_WORD_BYTES || out->count == WORDS) {
+      ep_words_deinit(out);
+      return EP_OK;
+    }
+    out->word[out->count] = strndup(text_of(cells, i), entry->bytes);
+    out->rows[out->count] = entry->rows;
+    ok = out->word[out->count];
+    out->count += ok;
+  }
+  return ok ? EP_OK : ep_fail_memory(error);
+}
+
 static ep_status values_settle(ep_column *column, ep_column_cells *cells, const ep_dialect *dialect,
                                ep_error *error) {
   char list[NOTE_BYTES / 2];
   for (uint32_t i = 0; i < cells->words.count; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
-    if (is_gap(entry) || !ep_column_cell_read(column, cells->kind, dialect, text_of(cells, i),
-                                              entry->bytes, &cells->value[i]))
+    if (is_gap(entry) || entry->bytes > EP_LIMIT_WORD_BYTES || /* of which the start is kept */
+        !ep_column_cell_read(column, cells->kind, dialect, text_of(cells, i), entry->bytes,
+                             &cells->value[i]))
       cells->value[i] = NAN;
   }
   ep_status status = unusual_note(column, cells, error);
+  if (status == EP_OK && cells->kind == EP_CELL_NUMBER) status = values_note(column, cells, error);
+  if (cells->odd > 0 && status == EP_OK) status = missing_words_take(column, cells, error);
   if (cells->odd == 0 || status != EP_OK) return status;
   odd_list(cells, list, sizeof list);
   return note_add(column, error, "%lld %s; %lld other cell%s taken as missing%s%s",
@@ -194,6 +234,7 @@ typedef struct {
   int64_t rows;
   uint32_t word;   /* the one that most cells have */
   uint32_t number; /* of the group, as it came */
+  uint32_t words;  /* how many there are */
 } group;
 
 typedef struct {
@@ -245,6 +286,7 @@ static ep_status words_group(const ep_column_cells *cells, ep_word_compare compa
     if (new || is_more_frequent(cells, i, its->word)) its->word = i;
     its->number = entry->number;
     its->rows += word->rows;
+    its->words++;
     out->of_word[i] = entry->number;
   }
   ep_word_set_deinit(&keys);
@@ -273,15 +315,15 @@ static ep_status groups_take(grouping *from, ep_column_cells *cells, ep_words *o
   return ok ? EP_OK : ep_fail_memory(error);
 }
 
-/* All words mean true or false. */
 static bool are_booleans(const ep_column_cells *cells) {
-  uint32_t found = 0;
-  for (uint32_t i = 0; i < cells->words.count; i++) {
+  int bits = 0;
+  int64_t words = 0;
+  for (uint32_t i = 0; i < cells->words.count && !(bits & EP_WORD_OTHER); i++) {
     if (is_gap(&cells->words.entry[i])) continue;
-    if (ep_boolean_meaning(text_of(cells, i), cells->words.entry[i].bytes) < 0) return false;
-    found++;
+    bits |= ep_boolean_bits(text_of(cells, i), cells->words.entry[i].bytes);
+    words++;
   }
-  return found > 0;
+  return ep_words_are_booleans(bits, words);
 }
 
 static bool are_codes(const ep_column_cells *cells) {
@@ -308,15 +350,38 @@ static void text_make(ep_column *column, ep_column_cells *cells, int64_t distinc
     cells->value[i] = is_gap(&cells->words.entry[i]) ? NAN : 0;
 }
 
-static ep_status spellings_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
+/* "`Yes` = `yes`, `no` = `No`, …": words of one key, as far as there is room. */
+static void spellings_list(const grouping *groups, char *out, size_t room) {
+  enum { MARKS_BYTES = 12 }; /* between words, and behind the last one */
+  size_t used = 0;
+  for (uint32_t i = 0; i < groups->count; i++) {
+    const char *before = used > 0 ? ", " : "";
+    if (groups->group[i].words < 2) continue;
+    for (uint32_t k = 0; k < groups->cells->words.count; k++) {
+      const ep_word_entry *entry = &groups->cells->words.entry[k];
+      char word[EP_EXCERPT_BYTES];
+      if (is_gap(entry) || groups->of_word[k] != groups->group[i].number) continue;
+      ep_excerpt(word, text_of(groups->cells, k), entry->bytes);
+      bool fits = used + strlen(word) + MARKS_BYTES < room;
+      used += (size_t)snprintf(out + used, room - used, fits ? "%s`%s`" : ", …", before, word);
+      if (!fits) return;
+      before = " = ";
+    }
+  }
+}
+
+static ep_status spellings_note(ep_column *column, const grouping *groups, ep_error *error) {
+  char list[NOTE_BYTES / 2];
   uint32_t words = 0;
-  for (uint32_t i = 0; i < cells->words.count; i++) words += !is_gap(&cells->words.entry[i]);
-  if (words <= column->words.count) return EP_OK;
-  return note_add(column, error, "%u spellings of %lld words, equal by %s", words,
-                  (long long)column->words.count,
+  for (uint32_t i = 0; i < groups->count; i++) words += groups->group[i].words;
+  if (words <= groups->count) return EP_OK;
+  spellings_list(groups, list, sizeof list);
+  return note_add(column, error, "%u spellings of %u word%s, equal by %s: %s", words, groups->count,
+                  groups->count == 1 ? "" : "s",
                   column->boolean ? "meaning"
                   : column->codes ? "Unicode's normal form"
-                                  : "value");
+                                  : "value",
+                  list);
 }
 
 static ep_status category_settle(ep_column *column, ep_column_cells *cells, int64_t columns,
@@ -338,10 +403,10 @@ static ep_status category_settle(ep_column *column, ep_column_cells *cells, int6
   if (status == EP_OK) status = groups_take(&groups, words, &own->words, error);
   int64_t filled = 0;
   for (uint32_t i = 0; i < groups.count; i++) filled += groups.group[i].rows;
+  if (status == EP_OK) status = numbers_note(own, words, error);
+  if (status == EP_OK) status = spellings_note(own, &groups, error);
   free(groups.group);
   free(groups.of_word);
-  if (status == EP_OK) status = numbers_note(own, words, error);
-  if (status == EP_OK) status = spellings_note(own, words, error);
   /* names, numbers of persons: as many words as cells */
   if (status == EP_OK && own->words.count == filled && filled > EP_LIMIT_IDENTIFIER_ROWS)
     text_make(own, words, own->words.count);

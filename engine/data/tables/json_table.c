@@ -1,8 +1,10 @@
 #include "engine/data/tables/json_table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/number.h"
 #include "api/json/utf8.h"
 
 /* What is done with the cells of a walk. */
@@ -13,9 +15,24 @@ typedef struct {
   void *context;
 } walker;
 
+/* A number in the spelling that it has in predictions: 1e5 and 100000.0 are 100000. */
+static void number_spell(ep_json_cell *cell) {
+  enum { DIGITS_MOST = 17 }; /* that a double needs */
+  double value;
+  bool fraction = memchr(cell->text, '.', cell->bytes),
+       exponent = memchr(cell->text, 'e', cell->bytes) || memchr(cell->text, 'E', cell->bytes),
+       zeros = cell->text[cell->bytes - 1] == '0';
+  if (!exponent && !(fraction && (zeros || cell->bytes > DIGITS_MOST))) return;
+  if (!ep_cell_number_read('.', 0, cell->text, cell->bytes, &value) || !isfinite(value)) return;
+  cell->bytes = ep_number_format(value, cell->decoded);
+  cell->text = cell->decoded;
+}
+
 static ep_status cell_give(const walker *walk, int64_t column, ep_error *error) {
-  const ep_json_cell *cell = walk->table->cell;
+  ep_json_cell *cell = walk->table->cell;
+  if (cell->number) number_spell(cell);
   ep_table_cell given = ep_table_cell_make(cell->text, cell->bytes, walk->table->row, column);
+  given.number = cell->number;
   return walk->read(walk->context, &given, error);
 }
 
@@ -103,6 +120,7 @@ static ep_status record_read(const walker *walk, ep_json_text *text, ep_error *e
   if (status == EP_OK && !empty)
     status = ep_json_token_read(text, '}', "a comma or a closing brace", error);
   table->cell->bytes = 0;
+  table->cell->number = false;
   for (int64_t i = 0; i < table->rows.columns && status == EP_OK; i++)
     if (table->seen[i] != table->row) status = cell_give(walk, i, error);
   return status;

@@ -83,6 +83,7 @@ static bool number_read(ep_json_text *text, ep_json_cell *cell) {
   if (!end) return false;
   cell->text = start;
   cell->bytes = (size_t)(end - start);
+  cell->number = true;
   text->left.at = end;
   return true;
 }
@@ -102,7 +103,7 @@ static bool nested_read(ep_json_text *text, ep_json_cell *cell) {
 
 ep_status ep_json_cell_read(ep_json_text *text, ep_json_cell *cell, ep_error *error) {
   char next = ep_scan_peek(&text->left);
-  cell->nested = false;
+  cell->nested = cell->number = false;
   if (next == '"') return string_read(text, cell, error);
   if (text->left.at < text->left.end &&
       (word_read(text, cell) || number_read(text, cell) || nested_read(text, cell)))
@@ -111,7 +112,7 @@ ep_status ep_json_cell_read(ep_json_text *text, ep_json_cell *cell, ep_error *er
 }
 
 ep_status ep_json_key_read(ep_json_text *text, ep_json_cell *cell, ep_error *error) {
-  cell->nested = false;
+  cell->nested = cell->number = false;
   if (ep_scan_peek(&text->left) != '"') return ep_json_unexpected(text, "a key in quotes", error);
   ep_status status = string_read(text, cell, error);
   return status == EP_OK ? ep_json_token_read(text, ':', "a colon", error) : status;

@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
   const char *text; /* [bytes]: within the JSON text, or `decoded`; valid until the next one */
   size_t bytes;
-  bool nested;                                /* an array or an object */
+  bool nested, number;                        /* an array or an object; a number */
   char decoded[EP_LIMIT_CSV_FIELD_BYTES + 1]; /* a string that has escapes */
 } ep_json_cell;
 

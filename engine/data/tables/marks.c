@@ -127,8 +127,11 @@ ep_status ep_marks_find(ep_column *column, const ep_column_cells *cells, int64_t
   survey found = columns_look(cells, columns);
   char decimal = 0;
   ep_status status = EP_OK;
+  bool given = ep_dialect_has(dialect, EP_DIALECT_THOUSANDS);
   if (ep_dialect_has(dialect, EP_DIALECT_DECIMAL))
     decimal = dialect->decimal;
+  else if (given && (dialect->thousands == ',' || dialect->thousands == '.'))
+    decimal = dialect->thousands == ',' ? '.' : ',';
   else if (found.points != found.commas)
     decimal = found.points > found.commas ? '.' : ',';
   else if (found.points > 0)
@@ -136,6 +139,8 @@ ep_status ep_marks_find(ep_column *column, const ep_column_cells *cells, int64_t
         found.read[best_pair(&found, ',', dialect)] > found.read[best_pair(&found, '.', dialect)]
             ? ','
             : '.';
+  else if (found.first_unclear >= 0 && given) /* 1.234 is no thousand */
+    decimal = mark_before_three(&cells[found.first_unclear]);
   else if (found.first_unclear >= 0)
     status = convention_take(column, cells, columns, &found, dialect, notes, &decimal, error);
   if (status != EP_OK) return status;
@@ -147,10 +152,10 @@ ep_status ep_marks_find(ep_column *column, const ep_column_cells *cells, int64_t
   return EP_OK;
 }
 
-/* Nine in ten of its cells are dates of figures: 31/12/2024. */
+/* Eight in ten of its cells are dates of figures, as a column of them has at least: 31/12/2024. */
 static bool has_figures(const ep_column_cells *cells, ep_cell_kind kind) {
   int64_t dates = cells->words_read.dates[kind];
-  return dates > 0 && dates * 10 >= (cells->present - cells->words_read.gaps) * 9;
+  return dates > 0 && dates * 5 >= (cells->present - cells->words_read.gaps) * 4;
 }
 
 void ep_dates_order_find(const ep_column *column, const ep_column_cells *cells, int64_t columns,

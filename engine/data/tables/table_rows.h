@@ -12,6 +12,7 @@ typedef struct {
   const char *text; /* [bytes], lent for the call */
   size_t bytes;
   int64_t line, column; /* of its first byte, or the number of its record, from 1; from 0 */
+  bool number;          /* a number of JSON, which needs no marks to be one */
 } ep_table_cell;
 
 /* Without the spaces and tabs around the text. */

@@ -42,7 +42,10 @@ static ep_status number_store(reader *read, const ep_table_cell *value, double *
     *out = NAN;
     return EP_OK;
   }
-  if (!ep_column_cell_read(column, cells->kind, read->dialect, value->text, value->bytes, out)) {
+  bool plain = value->number && cells->kind == EP_CELL_NUMBER;
+  if (plain ? !ep_cell_number_read('.', 0, value->text, value->bytes, out)
+            : !ep_column_cell_read(column, cells->kind, read->dialect, value->text, value->bytes,
+                                   out)) {
     fault_add(read->meta, value);
     *out = NAN;
     return EP_OK;

@@ -81,7 +81,7 @@ void table_save(const char *path, const double *cells, int rows, int columns) {
 void encoding_plan(const ep_data_spec *data, ep_part *table, int64_t target, ep_encoding *out) {
   static const ep_data_spec plain;
   ep_error error = {0};
-  ck_assert_int_eq(ep_columns_retype(data ? data : &plain, table, target, &error), EP_OK);
+  ck_assert_int_eq(ep_columns_retype(data ? data : &plain, NULL, table, target, &error), EP_OK);
   ck_assert_msg(ep_encoding_plan(data ? data : &plain, table, target, out, &error) == EP_OK,
                 "%s: %s", error.pointer, error.message);
 }

@@ -431,7 +431,7 @@ static ep_status plan_with(const ep_data_spec *data, ep_encoding *out, ep_error 
                          number_column("y", 0, 1, 0)};
   ep_part table = table_make(columns, COUNT(columns), 10);
   *error = (ep_error){0};
-  ep_status status = ep_columns_retype(data, &table, 5, error);
+  ep_status status = ep_columns_retype(data, NULL, &table, 5, error);
   if (status == EP_OK) status = ep_encoding_plan(data, &table, 5, out, error);
   table_free(&table);
   return status;

@@ -177,7 +177,7 @@ static ep_status retype(ep_column column, ep_column_as type, ep_part *table, ep_
   ep_data_spec data = {.columns = &rule, .columns_count = 1};
   *table = table_make((ep_column[]){column, number_column("y", 0, 1, 0)}, 2, 10);
   *error = (ep_error){0};
-  return ep_columns_retype(&data, table, 1, error);
+  return ep_columns_retype(&data, NULL, table, 1, error);
 }
 
 START_TEST(words_become_numbers) {

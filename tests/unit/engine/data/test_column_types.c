@@ -49,7 +49,7 @@ static const struct {
      "words: 2 of 3 cells are numbers; \"type\": \"number\" takes the others as missing"},
     {"a;b\n283;1\n135;1\n475;1\n113;1\n1008;1\n1011;1\n262;1\n1117;1\nc168;1\nc118;1\n",
      "words: 8 of 10 cells are numbers; \"type\": \"number\" takes the others as missing"},
-    {"a;b\nYes;1\nyes;1\nno;2\n", "3 spellings of 2 words, equal by meaning"},
+    {"a;b\nYes;1\nyes;1\nno;2\n", "3 spellings of 2 words, equal by meaning: `Yes` = `yes`"},
     {"a;b\n+34 612 345 678;1\n+34 634 000 111;1\n", NULL},
     {"a;b\n$1;1\nabout $2;1\n",
      "words: 1 of 2 cells are numbers; \"type\": \"number\" takes the others as missing"},

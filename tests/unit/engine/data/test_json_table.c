@@ -40,8 +40,8 @@ static const struct {
      "json",
      {0}},
     /* one a line, with and without an end; numbers in quotes; escapes */
-    {"{\"a\":\"1\",\"b\":\"\\u00e9\\n\"}\n{\"a\":\" 2 \",\"b\":\"\\ud83d\\ude00\"}",
-     "a:number 0|b:category 0 é\n,\xF0\x9F\x98\x80\n1 0\n2 1",
+    {"{\"a\":\"1\",\"b\":\"\\u00e9\\nx\"}\n{\"a\":\" 2 \",\"b\":\"\\ud83d\\ude00\"}",
+     "a:number 0|b:category 0 é\nx,\xF0\x9F\x98\x80\n1 0\n2 1",
      "ndjson",
      {0}},
     {"\xEF\xBB\xBF{\"x\":1,\"y\":2}\r\n{\"y\":4,\"x\":3}\r\n",
