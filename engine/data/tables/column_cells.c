@@ -97,7 +97,7 @@ void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool 
   cells->zeros += zero;
   cells->padded = cells->padded || (zero && value != 0);
   if (zero && value == 0 && digits > cells->naught_most) cells->naught_most = digits;
-  *(json ? &cells->rounded : &cells->longs) += digits > EXACT_DIGITS;
+  cells->longs += digits > EXACT_DIGITS;
   cells->small = cells->small || fabs(value) < 1000;
   cells->large = cells->large || fabs(value) >= 1000;
   if (cells->digits_most == 0 || digits < cells->digits_least) cells->digits_least = digits;

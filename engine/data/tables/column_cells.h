@@ -37,8 +37,7 @@ typedef struct {
   int64_t points, threes;   /* of these: with a point; as 1.234, which may be a thousand */
   double least, most;       /* of plain numbers */
   bool small, large;        /* whole ones below 1000, and from there on */
-  int64_t zeros, exponents, longs; /* 007, 12E5, more than 15 digits; in JSON only strings are so */
-  int64_t rounded;                 /* numbers of JSON of more than 15 digits */
+  int64_t zeros, exponents, longs; /* 007, 12E5, more than 15 digits */
   size_t naught_most;              /* digits of the longest 00 */
   bool padded;                     /* one is as 007, and not as 00 */
   bool negative;

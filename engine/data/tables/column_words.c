@@ -89,15 +89,10 @@ static ep_status unusual_note(ep_column *column, const ep_column_cells *cells, e
 /* Numbers whose text says more than their value. */
 static ep_status values_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
   bool one = cells->zeros == 1;
-  ep_status status = EP_OK;
-  if (cells->zeros > 0)
-    status = note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
-                      (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
-                      one ? "its" : "their", one ? "" : "s");
-  if (status != EP_OK || cells->rounded == 0) return status;
-  return note_add(column, error, "%lld whole number%s of more than 15 digits %s rounded",
-                  (long long)cells->rounded, cells->rounded == 1 ? "" : "s",
-                  cells->rounded == 1 ? "is" : "are");
+  if (cells->zeros == 0) return EP_OK;
+  return note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
+                  (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
+                  one ? "its" : "their", one ? "" : "s");
 }
 
 /* What the few words of a column of numbers stand for, they stand for in its predictions. */
