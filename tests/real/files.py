@@ -7,12 +7,14 @@ import zlib
 class File:
     """One table. package, name: where it is from. target: a column's name, or its index. The rest is for reading the
     file beside epochd, which finds it out for itself: number (the target is one: R2 counts, not accuracy), delimiter,
-    head (lines before the rows), row_names (the first column is none: R's, which pandas calls the index), counted
-    (the first line says how many rows there are, as scikit-learn's do: of a part of them the count is another)."""
+    quote, head (lines before the rows), row_names (the first column is none: R's, which pandas calls the index),
+    counted (the first line says how many rows there are, as scikit-learn's do: of a part of them the count is
+    another)."""
 
-    def __init__(self, package, name, target, number=False, delimiter=",", head=1, row_names=False, counted=False):
+    def __init__(self, package, name, target, number=False, delimiter=",", quote='"', head=1, row_names=False,
+                 counted=False):
         self.package, self.name, self.target, self.number = package, name, target, number
-        self.delimiter, self.head, self.row_names, self.counted = delimiter, head, row_names, counted
+        self.delimiter, self.quote, self.head, self.row_names, self.counted = delimiter, quote, head, row_names, counted
         self.title = f"{package}: {name}"
 
     @property
@@ -32,7 +34,7 @@ TABLES = [
     File("sklearn", "breast_cancer.csv", -1, counted=True),
     File("sklearn", "digits.csv.gz", -1, head=0),
     File("sklearn", "boston_house_prices.csv", -1, number=True, head=2, counted=True),
-    File("statsmodels", "anes96/anes96.csv", -1, delimiter="\t"),
+    File("statsmodels", "anes96/anes96.csv", -1, delimiter="\t", quote="'"),
     File("statsmodels", "modechoice/modechoice.csv", "choice", delimiter=";"),
     File("statsmodels", "fair/fair.csv", "affairs", number=True),
     File("statsmodels", "star98/star98.csv", "PR50M", number=True),

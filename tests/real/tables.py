@@ -29,8 +29,9 @@ class Table:
         with opened(path, "rt", encoding="utf-8", newline="") as source:
             records = list(lines_of(source.read()))
         self.file, self.head, self.records = file, "".join(records[:file.head]), records[file.head:]
-        self.rows = [next(csv.reader([record], delimiter=file.delimiter)) for record in self.records]
-        heads = list(csv.reader(records[:file.head], delimiter=file.delimiter))
+        written = {"delimiter": file.delimiter, "quotechar": file.quote}
+        self.rows = [next(csv.reader([record], **written)) for record in self.records]
+        heads = list(csv.reader(records[:file.head], **written))
         # The names of classes stand behind the counts, where there are any.
         self.classes = [name for name in heads[0][2:] if name] if file.counted else []
         named = heads[1:] if file.counted else heads

@@ -49,7 +49,7 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
   ep_sample sample;
   text.delimiter = it->delimiter;
   text.quote = it->quote;
-  ep_status status = ep_sample_read(&text, comment, ROWS, 0, cell, &sample, error);
+  ep_status status = ep_sample_read(&text, comment, ROWS, cell, &sample, error);
   if (status != EP_OK) return status;
   double regular = sample.rows ? (double)sample.regular / sample.rows : 0;
   double typed = sample.typed * sample.typed;

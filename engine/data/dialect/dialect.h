@@ -105,6 +105,11 @@ void ep_dialect_missing_usual(ep_dialect *dialect);
 /* That of dates in figures; the order is set. */
 ep_cell_kind ep_dialect_date_kind(const ep_dialect *dialect);
 
+static inline void ep_dialect_delimiter_set(ep_dialect *dialect, char delimiter) {
+  dialect->delimiter = delimiter;
+  dialect->set |= UINT32_C(1) << EP_DIALECT_DELIMITER;
+}
+
 /* Sets the marks of numbers that are not set: a decimal point, and nothing between thousands. */
 void ep_dialect_plain(ep_dialect_record *record);
 

@@ -1,5 +1,6 @@
 #include "engine/data/dialect/layout.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 #include "engine/data/cells/cell.h"
 #include "engine/data/dialect/delimiter.h"
-#include "engine/data/dialect/sample.h"
+#include "engine/data/dialect/row_names.h"
 #include "engine/files/excerpt.h"
 
 enum { SAMPLE_ROWS = 5000 };
@@ -18,7 +19,6 @@ typedef struct {
   const ep_dialect *given;
   ep_csv_layout *out;
   ep_csv_cell *cell; /* working memory */
-  int64_t least_columns;
   ep_sample sample;
   ep_csv_text end; /* of the sample */
   bool counted;    /* a line of counts is above the table */
@@ -42,7 +42,7 @@ static bool is_given(const search *it, ep_dialect_key key) {
 /* --- rows of the sample --------------------------------------------------------------------- */
 
 static bool is_row(const search *it, int row) {
-  return row < it->sample.count && !it->sample.row[row].blank && !it->sample.row[row].comment;
+  return ep_sample_is_row(&it->sample, row);
 }
 
 /* The first row from `row` on that is neither blank nor a comment; the count where there is none.
@@ -71,26 +71,6 @@ typedef struct {
   bool last_empty, units;
 } row_look;
 
-/* "m/s", "(kW)", "[%]", "°C". */
-static bool is_unit(const char *text, size_t bytes) {
-  static const char *const units[] = {
-      "m",   "cm",   "mm",  "km",  "kg",  "g",    "mg",    "t",    "s",     "sec", "ms",
-      "min", "h",    "hr",  "hrs", "day", "days", "kW",    "kWh",  "MW",    "MWh", "W",
-      "Wh",  "V",    "mV",  "A",   "mA",  "Hz",   "kHz",   "MHz",  "Pa",    "hPa", "kPa",
-      "bar", "mbar", "K",   "C",   "F",   "USD",  "EUR",   "GBP",  "ppm",   "l",   "ml",
-      "L",   "mL",   "N",   "J",   "kJ",  "rpm",  "deg",   "unit", "count", "ft",  "in",
-      "lb",  "mph",  "mol", "dB",  "lux", "lx",   "years", "year"};
-  if (bytes == 0 || bytes > 16) return false;
-  bool bracket =
-      (text[0] == '(' && text[bytes - 1] == ')') || (text[0] == '[' && text[bytes - 1] == ']');
-  if (bracket) return true;
-  for (size_t i = 0; i < bytes; i++)
-    if (strchr("/%^", text[i]) || (unsigned char)text[i] >= 0x80) return true;
-  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-    if (strlen(units[i]) == bytes && memcmp(units[i], text, bytes) == 0) return true;
-  return false;
-}
-
 static row_look row_see(search *it, int row) {
   row_look found = {.units = true};
   ep_csv_text text = it->sample.row[row].start;
@@ -102,7 +82,7 @@ static row_look row_see(search *it, int row) {
     if (shape == EP_SHAPE_EMPTY) continue;
     found.filled++;
     bool figure = shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE;
-    found.units = found.units && is_unit(it->cell->text, it->cell->bytes);
+    found.units = found.units && ep_text_is_unit(it->cell->text, it->cell->bytes);
     if (column >= it->sample.columns || !ep_sample_is_typed(&it->sample, column))
       found.words += !figure;
     else if (figure)
@@ -120,27 +100,31 @@ static bool is_typed_table(const search *it) {
   return false;
 }
 
-/* Whether the last cell of all rows of the sample from `row` on is empty, and there are such rows.
- */
-static bool ends_are_empty(search *it, int row) {
+/* How many last cells are empty in all rows of the sample from `row` on; 0 where there are none. */
+static int64_t empty_ends(search *it, int row) {
+  int64_t empty = it->sample.columns;
   int rows = 0;
   for (int i = row; i < it->sample.count; i++) {
     if (!is_row(it, i) || it->sample.row[i].cells != it->sample.columns) continue;
     ep_csv_text text = it->sample.row[i].start;
-    for (int64_t column = 0; column < it->sample.columns; column++)
-      if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) return false;
-    if (it->cell->bytes > 0) return false;
+    for (int64_t column = 0; column < it->sample.columns; column++) {
+      if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) return 0;
+      int64_t behind = it->sample.columns - column - 1;
+      if (it->cell->bytes > 0 && behind < empty) empty = behind;
+    }
     rows++;
   }
-  return rows > 0;
+  return rows > 0 && empty < it->sample.columns ? empty : 0;
 }
 
 /* --- where the table begins ----------------------------------------------------------------- */
 
 /* Rows of names may be a cell shorter or longer than the others: R's row names, a delimiter at the
- * end of one of the two. */
+ * end of one of the two; or shorter by cells that are always empty. */
 static bool may_be_names(const search *it, int row) {
-  int64_t cells = it->sample.row[row].cells, columns = it->sample.columns;
+  int64_t cells = it->sample.row[row].cells, columns = it->sample.columns, named = columns;
+  while (named > 2 && it->sample.filled[named - 1] == 0) named--;
+  if (cells > 1 && cells >= named && cells < columns) return true;
   return cells == columns || (columns > 1 && (cells == columns - 1 || cells == columns + 1));
 }
 
@@ -169,8 +153,26 @@ static int row_before(const search *it, int row) {
   return row;
 }
 
+/* A row of units alone, most of them above numbers. */
+static bool are_units(search *it, int row) {
+  if (row < 0 || row >= it->sample.count || it->sample.row[row].cells != it->sample.columns)
+    return false;
+  row_look look = row_see(it, row);
+  return look.units && look.fits == 0 && look.misfits > 0 && 2 * look.misfits >= look.filled;
+}
+
+/* A first row of different words, one for each column, names the columns, whatever stands between
+ * it and the first row that is like those below: rows whose numbers are missing, units. */
+static bool are_names(search *it, int row) {
+  if (it->sample.row[row].cells != it->sample.columns) return false;
+  row_look look = row_see(it, row);
+  return look.misfits > 0 && look.fits == 0 && look.filled == look.cells && !look.units &&
+         ep_row_cells_differ(&it->sample, row, it->cell);
+}
+
 /* Finds header, units, first row. */
 static void table_find(search *it, int start) {
+  bool preamble_given = is_given(it, EP_DIALECT_PREAMBLE);
   it->units = -1;
   it->first = row_next(it, start);
   it->second = it->first;
@@ -178,29 +180,23 @@ static void table_find(search *it, int start) {
   int regular = first_regular(it, it->first);
   if (regular == it->sample.count) regular = it->first; /* words alone, or nothing like a table */
   it->second = regular;
-  int names = is_given(it, EP_DIALECT_PREAMBLE) ? it->first : row_before(it, regular);
+  int names = preamble_given || are_names(it, it->first) ? it->first : row_before(it, regular);
   if (is_given(it, EP_DIALECT_HEADER) && !it->given->header) names = -1;
   if (names < it->first) { /* perhaps names that are years, above units */
     int next = row_next(it, regular + 1);
-    row_look look = next < it->sample.count ? row_see(it, next) : (row_look){0};
-    if (look.units && look.misfits > 0 && look.fits == 0) it->units = next;
-    if (!is_given(it, EP_DIALECT_PREAMBLE)) it->first = regular;
+    if (are_units(it, next)) it->units = next;
+    if (!preamble_given) it->first = regular;
     return;
   }
-  int below = row_next(it, names + 1);
-  if (is_given(it, EP_DIALECT_PREAMBLE)) {
-    bool units = below < it->sample.count && below < regular && row_see(it, below).units &&
-                 it->sample.row[below].cells == it->sample.columns;
-    it->units = units ? below : -1;
-    return;
-  }
-  int above = row_before(it, names);
-  if (above >= it->first && it->sample.row[names].cells == it->sample.columns &&
-      may_be_names(it, above) && row_see(it, names).units &&
+  int above = row_before(it, names), below = row_next(it, names + 1);
+  if (above >= it->first && are_units(it, names) && may_be_names(it, above) &&
       row_see(it, above).filled * 2 > it->sample.row[above].cells) {
     it->units = names;
     names = above;
+  } else if (below < regular && are_units(it, below)) {
+    it->units = below;
   }
+  if (preamble_given) return;
   it->first = may_be_names(it, names) ? names : regular;
 }
 
@@ -253,58 +249,21 @@ static bool header_find(search *it) {
   return names;
 }
 
-static bool is_quoted(const ep_csv_text *text) {
-  return text->quote && text->at < text->end && *text->at == text->quote;
-}
-
-static int text_compare(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* What the first cells of the rows are: all different, all quoted, 1, 2, 3, … */
-typedef struct {
-  int rows;
-  bool distinct, quoted, counted;
-} first_cells;
-
-static ep_status firsts_look(search *it, first_cells *out, ep_error *error) {
-  char **cell = calloc((size_t)it->sample.count + 1, sizeof *cell);
-  int count = 0;
-  double value;
-  bool ok = cell != NULL;
-  *out = (first_cells){0, true, true, true};
-  for (int i = it->second; ok && i < it->sample.count; i++) {
-    if (!is_row(it, i) || it->sample.row[i].cells != it->sample.columns) continue;
-    ep_csv_text text = it->sample.row[i].start;
-    out->quoted = out->quoted && is_quoted(&text);
-    if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) break;
-    cell[count] = strdup(it->cell->text);
-    ok = cell[count++] != NULL;
-    out->distinct = out->distinct && it->cell->bytes > 0;
-    out->counted = out->counted &&
-                   ep_cell_read(EP_CELL_NUMBER, it->cell->text, it->cell->bytes, &value) &&
-                   value == count;
-  }
-  if (ok) qsort(cell, (size_t)count, sizeof *cell, text_compare);
-  for (int i = 1; ok && i < count; i++)
-    out->distinct = out->distinct && strcmp(cell[i - 1], cell[i]) != 0;
-  for (int i = 0; i < count; i++) free(cell[i]);
-  free(cell);
-  out->rows = count;
-  return ok ? EP_OK : ep_fail_memory(error);
-}
-
 /* The rows have a cell more than the names. R writes row names so; but so do unquoted decimal
  * commas, and programs that end each row with a delimiter. */
 static ep_status row_names_find(search *it, ep_error *error) {
   ep_dialect *dialect = &it->out->found.dialect;
-  first_cells firsts;
+  ep_row_starts starts;
   if (is_given(it, EP_DIALECT_ROW_NAMES)) return EP_OK;
-  ep_status status = firsts_look(it, &firsts, error);
+  ep_status status = ep_row_starts_find(&it->sample, it->second, it->cell, &starts, error);
   if (status != EP_OK) return status;
   bool comma = dialect->delimiter == ',';
-  bool proven = firsts.distinct && firsts.rows >= 2 &&
-                (firsts.quoted || firsts.counted || (!comma && it->sample.columns > 2));
+  const ep_csv_text *header = &it->sample.row[it->first].start;
+  bool quoted = starts.quoted && (!comma || !starts.halves || starts.points ||
+                                  *header->at == header->quote); /* R quotes both */
+  bool words = starts.counted || !ep_sample_is_typed(&it->sample, 0);
+  bool proven = starts.distinct && starts.rows >= 2 &&
+                (quoted || (words && (comma ? !starts.halves : it->sample.columns > 2)));
   if (!proven)
     return ep_fail(
         error, EP_INVALID,
@@ -314,7 +273,10 @@ static ep_status row_names_find(search *it, ep_error *error) {
         line_of(it, it->second), (long long)it->sample.columns,
         (long long)it->sample.row[it->first].cells, comma ? "comma" : "delimiter");
   dialect->row_names = true;
-  ep_notes_add(&it->out->notes, "the first column has no name in the header");
+  ep_notes_add(&it->out->notes,
+               "the rows have a cell more than the header: column 1 is read as the names of the "
+               "rows, and the header names the columns from column 2 on; ?row_names=false refuses "
+               "it");
   evidence_say(it, EP_DIALECT_ROW_NAMES,
                "the rows have a cell more than the header, and the first one is different in each");
   return EP_OK;
@@ -324,17 +286,18 @@ static ep_status row_names_find(search *it, ep_error *error) {
 static ep_status widths_settle(search *it, ep_error *error) {
   ep_csv_layout *out = it->out;
   int64_t names = it->sample.row[it->first].cells, columns = it->sample.columns;
-  bool named = out->found.dialect.header, empty = columns > 1 && ends_are_empty(it, it->second);
+  int64_t empty = empty_ends(it, it->second);
+  bool named = out->found.dialect.header;
   row_look look = row_see(it, it->first);
   out->columns = columns;
   if (it->second >= it->sample.count) {
     out->columns = names;
   } else if (!named || names == columns) {
-    out->trailing = empty && (!named || look.last_empty);
+    out->trailing = empty > 0 && (!named || look.last_empty);
     out->columns -= out->trailing;
-  } else if (names == columns - 1 && empty && !out->found.dialect.row_names) {
-    out->trailing = true;
-    out->columns--;
+  } else if (names < columns && columns - names <= empty && !out->found.dialect.row_names) {
+    out->trailing = columns - names;
+    out->columns = names;
   } else if (names == columns - 1) {
     ep_status status = row_names_find(it, error);
     if (status != EP_OK) return status;
@@ -343,7 +306,11 @@ static ep_status widths_settle(search *it, ep_error *error) {
     out->columns = names;
   }
   if (out->trailing)
-    ep_notes_add(&out->notes, "each row ends in a delimiter: the empty cell behind it is left out");
+    ep_notes_add(&out->notes,
+                 out->trailing == 1
+                     ? "each row ends in a delimiter: the empty cell behind it is left out"
+                     : "each row ends in %lld delimiters: the empty cells behind them are left out",
+                 (long long)out->trailing);
   return EP_OK;
 }
 
@@ -376,7 +343,7 @@ static bool are_comments(const search *it, char comment) {
       if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) break;
     } while (++cells <= it->sample.columns && it->cell->stop == EP_CSV_DELIMITER);
     bool spaced = text.end - line > 1 && (line[1] == ' ' || line[1] == comment);
-    if (cells == it->sample.columns && it->sample.columns > 1 && (first || !spaced)) return false;
+    if (cells == it->sample.columns && (!spaced || (first && cells > 1))) return false;
     any = true;
   }
   return any;
@@ -385,8 +352,7 @@ static bool are_comments(const search *it, char comment) {
 static ep_status sample_read(search *it, ep_csv_text text, char comment, ep_error *error) {
   ep_sample_deinit(&it->sample);
   it->end = text;
-  return ep_sample_read(&it->end, comment, SAMPLE_ROWS, it->least_columns, it->cell, &it->sample,
-                        error);
+  return ep_sample_read(&it->end, comment, SAMPLE_ROWS, it->cell, &it->sample, error);
 }
 
 /* Finds delimiter, quote and comment, and reads the sample. */
@@ -396,8 +362,7 @@ static ep_status lines_find(search *it, ep_csv_text *text, ep_error *error) {
        comment = is_given(it, EP_DIALECT_COMMENT) ? it->given->comment : comment_guess(*text);
   ep_dialect given = *it->given;
   if (ep_separator_line_take(text, &named) && !is_given(it, EP_DIALECT_DELIMITER)) {
-    given.delimiter = named;
-    given.set |= UINT32_C(1) << EP_DIALECT_DELIMITER;
+    ep_dialect_delimiter_set(&given, named);
   }
   ep_status status = ep_delimiter_find(text, &given, comment, it->cell, error);
   if (status == EP_OK) status = sample_read(it, *text, comment, error);
@@ -417,17 +382,17 @@ static ep_status lines_find(search *it, ep_csv_text *text, ep_error *error) {
 static void comments_note(search *it) {
   char shown[EP_EXCERPT_BYTES];
   int count = 0, first = -1;
-  for (int i = 0; i < it->sample.count; i++) {
+  for (int i = it->sample.count; i-- > 0;) {
     if (!it->sample.row[i].comment) continue;
-    if (first < 0) first = i;
-    count++;
+    first = i;
+    count += i < it->second;
   }
   if (first < 0) return;
   evidence_say(it, EP_DIALECT_COMMENT, "line %lld: `%s`", line_of(it, first),
                line_excerpt(it, first, shown));
-  ep_notes_add(&it->out->notes,
-               "lines that begin with `%c` are left out as comments, the first is line %lld: `%s`",
-               it->out->found.dialect.comment, line_of(it, first), line_excerpt(it, first, shown));
+  if (count > 0) /* others are told of with the rows */
+    ep_notes_add(&it->out->notes, "comments before the rows are left out, line %lld: `%s`",
+                 line_of(it, first), line_excerpt(it, first, shown));
 }
 
 static void preamble_note(search *it) {
@@ -445,6 +410,7 @@ static void preamble_note(search *it) {
 static void total_cut(search *it) {
   static const char *const words[] = {"total", "totals", "sum",     "grand total", "gesamt",
                                       "summe", "mean",   "average", "mittelwert",  "count"};
+  enum { TOTAL_BYTES = 4096 };
   ep_csv_text line = it->out->rows;
   char shown[EP_EXCERPT_BYTES];
   const char *end = line.end;
@@ -452,15 +418,18 @@ static void total_cut(search *it) {
   if (it->sample.columns < 2 || !ep_sample_is_typed(&it->sample, 0)) return;
   while (end > line.at && strchr(" \t\r\n", end[-1])) end--;
   const char *start = end;
-  while (start > line.at && start[-1] != '\n' && start[-1] != '\r' && end - start < 4096) start--;
-  if (start == line.at || memchr(start, line.quote ? line.quote : '"', (size_t)(end - start)))
+  while (start > line.at && start[-1] != '\n' && start[-1] != '\r' && end - start < TOTAL_BYTES)
+    start--;
+  if (start == line.at || end - start == TOTAL_BYTES ||
+      memchr(start, line.quote ? line.quote : '"', (size_t)(end - start)))
     return;
   line.at = start;
   do {
     if (ep_csv_cell_read(&line, 1, it->cell, NULL) != EP_OK) return;
     bool word = cells > 0;
     for (size_t i = 0; !word && i < sizeof words / sizeof *words; i++)
-      word = strncasecmp(words[i], it->cell->text, strlen(words[i])) == 0;
+      word = strncasecmp(words[i], it->cell->text, strlen(words[i])) == 0 &&
+             !isalnum((unsigned char)it->cell->text[strlen(words[i])]);
     if (!word) return;
     cells++;
   } while (it->cell->stop == EP_CSV_DELIMITER);
@@ -476,8 +445,12 @@ static void total_cut(search *it) {
 static ep_status no_rows(search *it, ep_error *error) {
   ep_csv_text text = it->end;
   ep_status status = EP_OK;
-  for (int64_t column = 1; it->sample.broken && status == EP_OK && text.at < text.end; column++)
+  int64_t column = 1;
+  for (; it->sample.broken && status == EP_OK && column <= EP_LIMIT_COLUMNS + 1; column++)
     status = ep_csv_cell_read(&text, column, it->cell, error);
+  if (status == EP_OK && column > EP_LIMIT_COLUMNS + 1)
+    return ep_fail(error, EP_TOO_LARGE, "line %lld: more than %d columns", (long long)text.line,
+                   EP_LIMIT_COLUMNS);
   return status == EP_OK ? ep_fail(error, EP_INVALID, "there are no rows of data") : status;
 }
 
@@ -522,10 +495,7 @@ static ep_status table_settle(search *it, ep_error *error) {
 ep_status ep_csv_layout_find(const ep_csv_source *source, const ep_dialect *given,
                              ep_csv_cell *cell, ep_csv_layout *out, ep_error *error) {
   static const ep_dialect nothing;
-  search it = {.given = given ? given : &nothing,
-               .out = out,
-               .cell = cell,
-               .least_columns = source->least_columns};
+  search it = {.given = given ? given : &nothing, .out = out, .cell = cell};
   ep_csv_text text = {.at = source->start, .end = source->end, .mapped = source->mapped, .line = 1};
   int64_t rows;
   *out = (ep_csv_layout){.found.dialect = *it.given,

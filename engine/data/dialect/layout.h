@@ -16,7 +16,7 @@ typedef struct {
   ep_csv_text header;      /* at the line that names the columns, or else at the first row */
   ep_csv_text rows;        /* at the first row; it ends before a footer */
   int64_t columns;
-  bool trailing;        /* each row ends in a delimiter: one cell more, which is empty */
+  int64_t trailing;     /* cells behind these that are empty in each row: it ends in delimiters */
   bool comments_given;  /* what begins one, or that there are none */
   ep_csv_labels labels; /* of the last column, owned: free(labels.name) */
   ep_notes notes;
@@ -27,7 +27,6 @@ typedef struct {
   const char *start, *end; /* UTF-8 without a byte order mark */
   bool mapped;             /* it lies in a file: what was read may be dropped from memory */
   bool table;              /* it may begin as scikit-learn's tables do */
-  int64_t least_columns;   /* that its rows are known to have; 0: any */
 } ep_csv_source;
 
 /* given: keys that are set are obeyed; may be NULL. cell: working memory. EP_INVALID where two

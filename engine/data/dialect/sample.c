@@ -70,10 +70,10 @@ static ep_status row_add(ep_sample *out, int *capacity, ep_sample_row row, ep_er
   return EP_OK;
 }
 
-/* Counts the cells of the row; false where one cannot be read. */
-static bool cells_count(ep_csv_text *text, ep_csv_cell *cell, int64_t *cells) {
+bool ep_csv_row_take(ep_csv_text *text, ep_csv_cell *cell, int64_t *cells) {
+  *cells = 0;
   do {
-    if (ep_csv_cell_read(text, 1, cell, NULL) != EP_OK) return false;
+    if (*cells > EP_LIMIT_COLUMNS || ep_csv_cell_read(text, 1, cell, NULL) != EP_OK) return false;
     ++*cells;
   } while (cell->stop == EP_CSV_DELIMITER);
   return true;
@@ -97,7 +97,7 @@ static ep_status rows_find(ep_csv_text *from, char comment, int rows, ep_csv_cel
     if (row.comment) {
       ep_csv_line_take(&text);
     } else if (!row.blank) {
-      if (!cells_count(&text, cell, &row.cells)) {
+      if (!ep_csv_row_take(&text, cell, &row.cells)) {
         out->broken = true;
         break;
       }
@@ -110,9 +110,8 @@ static ep_status rows_find(ep_csv_text *from, char comment, int rows, ep_csv_cel
   return status;
 }
 
-/* The width that most rows have; of two, the wider one. Rows narrower than `least` do not count
- * where others are there. */
-static void columns_find(ep_sample *sample, int64_t least) {
+/* The width that most rows have; of two, the wider one. */
+static void columns_find(ep_sample *sample) {
   enum { WIDTHS = 64 }; /* that are told apart: more are no table */
   struct {
     int64_t cells;
@@ -132,10 +131,9 @@ static void columns_find(ep_sample *sample, int64_t least) {
     found[at].rows++;
   }
   for (int i = 0; i < widths; i++) {
-    bool more = found[i].rows > sample->regular ||
-                (found[i].rows == sample->regular && found[i].cells >= sample->columns);
-    bool wide = found[i].cells >= least, was_wide = sample->regular > 0 && sample->columns >= least;
-    if (wide == was_wide ? !more : was_wide) continue;
+    if (found[i].rows < sample->regular ||
+        (found[i].rows == sample->regular && found[i].cells < sample->columns))
+      continue;
     sample->columns = found[i].cells;
     sample->regular = found[i].rows;
   }
@@ -174,11 +172,11 @@ static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *er
   return EP_OK;
 }
 
-ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, int64_t least_columns,
-                         ep_csv_cell *cell, ep_sample *out, ep_error *error) {
+ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, ep_csv_cell *cell,
+                         ep_sample *out, ep_error *error) {
   *out = (ep_sample){0};
   ep_status status = rows_find(text, comment, rows, cell, out, error);
-  if (status == EP_OK) columns_find(out, least_columns);
+  if (status == EP_OK) columns_find(out);
   if (status == EP_OK) status = shapes_count(out, cell, error);
   if (status != EP_OK) ep_sample_deinit(out);
   return status;

@@ -33,14 +33,22 @@ typedef struct {
       *triples; /* [columns], owned: and that are three digits behind a digit and the delimiter */
   double typed; /* share of the cells of regular rows that have a shape */
   bool whole;   /* the text has no more rows */
-  bool broken;  /* a quote is not closed, or text follows it */
+  bool broken;  /* a quote is not closed, or text follows it; or a row has too many cells */
 } ep_sample;
 
+/* Takes a row and counts its cells; false where one cannot be read, or there are more than
+ * EP_LIMIT_COLUMNS. */
+bool ep_csv_row_take(ep_csv_text *text, ep_csv_cell *cell, int64_t *cells);
+
+/* Whether it is a row of cells, and not blank or a comment. */
+static inline bool ep_sample_is_row(const ep_sample *sample, int row) {
+  return row < sample->count && !sample->row[row].blank && !sample->row[row].comment;
+}
+
 /* Reads at most so many rows; *text is behind the last one then. Of long ones it reads fewer.
- * comment: lines that begin so are no rows; 0: none. least_columns: that rows are known to have; 0:
- * any. Free with ep_sample_deinit. EP_NO_MEMORY. */
-ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, int64_t least_columns,
-                         ep_csv_cell *cell, ep_sample *out, ep_error *error);
+ * comment: lines that begin so are no rows; 0: none. Free with ep_sample_deinit. EP_NO_MEMORY. */
+ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, ep_csv_cell *cell,
+                         ep_sample *out, ep_error *error);
 void ep_sample_deinit(ep_sample *sample);
 
 /* Whether a column is three digits in all rows, as a number is that the delimiter cuts: 25,300,730.

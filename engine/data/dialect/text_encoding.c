@@ -161,6 +161,10 @@ ep_status ep_text_decode(ep_text_encoding encoding, const uint8_t *bytes, size_t
   while (at < size && status == EP_OK) {
     uint32_t code;
     size_t taken = character_take(encoding, bytes + at, size - at, &code);
+    if (code == 0)
+      return ep_fail(error, EP_INVALID,
+                     "byte %zu is a zero, as in UTF-32, which is not taken: save the text as UTF-8",
+                     at + 1);
     if (code == 0x110000)
       return ep_fail(error, EP_INVALID,
                      "byte %zu is not in the encoding %s: ?encoding= takes another one", at + 1,

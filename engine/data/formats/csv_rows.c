@@ -47,16 +47,55 @@ static bool header_take(ep_csv_text *text, repeated_header *header) {
   return true;
 }
 
-/* A line that begins as a comment does, and has not as many cells as a row. */
-static bool is_comment(const ep_csv_layout *layout, ep_csv_text text) {
+/* The cells of a row, as far as more than those of the table. */
+static int64_t cells_of(const ep_csv_layout *layout, ep_csv_text *text) {
   int64_t columns = layout->columns + layout->trailing, cells = 0;
-  if ((*text.at != '#' && *text.at != '%') || columns == 1) return false;
   ep_csv_cell *cell = malloc(sizeof *cell);
   bool read = cell != NULL;
-  do read = read && ep_csv_cell_read(&text, 1, cell, NULL) == EP_OK;
+  do read = read && ep_csv_cell_read(text, 1, cell, NULL) == EP_OK;
   while (read && ++cells <= columns && cell->stop == EP_CSV_DELIMITER);
   free(cell);
-  return read && cells != columns;
+  return read ? cells : -1;
+}
+
+/* Lines that are left out. */
+typedef struct {
+  repeated_header header;
+  int64_t comments, first_comment;
+  char comment[EP_EXCERPT_BYTES];
+} left_out;
+
+/* The cells that a line which is no row may have. */
+static int64_t few_cells(const ep_csv_layout *layout) {
+  bool words = layout->rows.delimiter == EP_DELIMITER_SPACE;
+  return words ? layout->columns + layout->trailing - 1 : 1;
+}
+
+/* Takes a comment: a line that begins with the dialect's mark, or with a usual one and has few
+ * cells. EP_INVALID: it has the mark, and as many cells as a row. */
+static ep_status comment_take(const ep_csv_layout *layout, ep_csv_text *text, left_out *out,
+                              bool *taken, ep_error *error) {
+  char mark = layout->found.dialect.comment;
+  bool marked = mark && *text->at == mark, usual = *text->at == '#' || *text->at == '%';
+  *taken = marked && layout->comments_given;
+  if ((marked || usual) && !layout->comments_given) {
+    ep_csv_text line = *text;
+    int64_t columns = layout->columns + layout->trailing;
+    int64_t cells = cells_of(layout, &line);
+    if (marked && cells == columns && columns > 1)
+      return ep_fail(error, EP_INVALID,
+                     "line %lld begins as comments do, and has %lld cells as a row: ?comment=none "
+                     "makes it one, ?comment=%c leaves it out",
+                     (long long)text->line, (long long)columns, mark);
+    *taken = marked || (columns > 1 && cells > 0 && cells <= few_cells(layout));
+  }
+  if (!*taken) return EP_OK;
+  if (out->comments++ == 0) {
+    out->first_comment = text->line;
+    ep_excerpt(out->comment, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at));
+  }
+  ep_csv_line_take(text);
+  return EP_OK;
 }
 
 /* A number or a date, where the first cell of the first row is one too: a row that was cut. */
@@ -69,36 +108,33 @@ static bool is_cut_row(const ep_csv_layout *layout, ep_csv_text text, ep_csv_cel
          ep_cell_shape_of(cell->text, cell->bytes) == shape;
 }
 
-/* Whether the lines from here to the end are few, and none has as many cells as a row. */
-static bool is_footer(const ep_csv_layout *layout, ep_csv_text text) {
+/* Whether the lines from here to the end are few, and none is like a row: each of one cell, or,
+ * below a blank line and where white space delimits words, of fewer than a row. */
+static bool is_footer(const ep_csv_layout *layout, ep_csv_text text, bool below_blank) {
   enum { LINES = 10 };
   int64_t columns = layout->columns + layout->trailing;
+  int64_t most = below_blank ? columns - 1 : few_cells(layout);
   ep_csv_cell *cell = malloc(sizeof *cell);
   int lines = 0;
   bool footer = cell != NULL && columns > 1 && !is_cut_row(layout, text, cell);
-  for (; footer && text.at < text.end; lines++) {
-    int64_t cells = 0;
-    if (ep_csv_blank_line_take(&text)) continue;
-    do footer = ep_csv_cell_read(&text, 1, cell, NULL) == EP_OK;
-    while (footer && ++cells <= columns && cell->stop == EP_CSV_DELIMITER);
-    footer = footer && cells < columns && lines < LINES;
-  }
   free(cell);
+  for (; footer && text.at < text.end; lines++) {
+    if (ep_csv_blank_line_take(&text)) continue;
+    int64_t cells = cells_of(layout, &text);
+    footer = cells > 0 && cells <= most && lines < LINES;
+  }
   return footer && lines > 0;
 }
 
-static void lines_note(const repeated_header *header, ep_notes *notes) {
-  if (!notes || header->found == 0) return;
-  ep_notes_add(notes, "the header is repeated %lld time%s, first in line %lld: left out",
-               (long long)header->found, header->found == 1 ? "" : "s", (long long)header->first);
-}
-
-static void comment_note(const ep_csv_text *text, ep_notes *notes) {
-  char shown[EP_EXCERPT_BYTES];
-  if (!notes) return;
-  ep_notes_add(notes, "line %lld and others like it are left out as comments: `%s`",
-               (long long)text->line,
-               ep_excerpt(shown, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at)));
+static void left_out_note(const left_out *out, ep_notes *notes) {
+  const repeated_header *header = &out->header;
+  if (header->found > 0)
+    ep_notes_add(notes, "the header is repeated %lld time%s, first in line %lld: left out",
+                 (long long)header->found, header->found == 1 ? "" : "s", (long long)header->first);
+  if (out->comments > 0)
+    ep_notes_add(notes, "%lld line%s left out as comments, the first is line %lld: `%s`",
+                 (long long)out->comments, out->comments == 1 ? " is" : "s are",
+                 (long long)out->first_comment, out->comment);
 }
 
 static void footer_note(const ep_csv_text *text, ep_notes *notes) {
@@ -114,34 +150,32 @@ ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_row_read read, vo
   enum { FOOTER_BYTES = 2048 }; /* none begins further from the end */
   ep_csv_text text = layout->rows;
   ep_status status = EP_OK;
-  repeated_header header = header_of(layout);
-  const char *kept = text.at, comment = layout->found.dialect.comment;
-  int64_t blank = 0, rows = 0, comments = 0;
+  left_out out = {.header = header_of(layout)};
+  const char *kept = text.at;
+  int64_t blank = 0, rows = 0;
   while (status == EP_OK && text.at < text.end) {
     int64_t line = text.line;
+    bool comment = false, near_end = text.end - text.at < FOOTER_BYTES;
     if (ep_csv_blank_line_take(&text)) {
       if (blank == 0) blank = line;
-    } else if ((comment && *text.at == comment) ||
-               (!layout->comments_given && is_comment(layout, text))) {
-      comments += *text.at != comment;
-      if (comments == 1 && *text.at != comment) comment_note(&text, notes);
-      ep_csv_line_take(&text);
-    } else if (header_take(&text, &header)) {
       continue;
-    } else if (text.end - text.at < FOOTER_BYTES && rows > 0 && is_footer(layout, text)) {
+    }
+    status = comment_take(layout, &text, &out, &comment, error);
+    if (status != EP_OK || comment || header_take(&text, &out.header)) continue;
+    if (near_end && rows > 0 && is_footer(layout, text, blank != 0)) {
       footer_note(&text, notes);
       break;
-    } else if (blank != 0) {
-      status = ep_fail(error, EP_INVALID, "row %lld is empty", (long long)blank);
-    } else {
-      status = read(context, &text, error);
-      rows++;
     }
+    if (blank != 0)
+      status = ep_fail(error, EP_INVALID, "row %lld is empty", (long long)blank);
+    else
+      status = read(context, &text, error);
+    rows++;
     behind_drop(&text, &kept);
   }
   if (status == EP_OK && rows == 0)
     status = ep_fail(error, EP_INVALID, "there are no rows of data");
-  if (status == EP_OK) lines_note(&header, notes);
+  if (status == EP_OK && notes) left_out_note(&out, notes);
   return status;
 }
 
@@ -149,8 +183,11 @@ ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t co
                            ep_csv_stop stop, ep_error *error) {
   long long first = (long long)layout->header.line, columns = (long long)layout->columns;
   if (column == columns && stop == EP_CSV_DELIMITER)
-    return ep_fail(error, EP_INVALID, "row %lld has more cells than row %lld, which has %lld",
-                   (long long)line, first, columns);
+    return ep_fail(
+        error, EP_INVALID,
+        "row %lld has more cells than row %lld, which has %lld: cells that hold a delimiter "
+        "need quotes",
+        (long long)line, first, columns);
   if (column < columns && stop != EP_CSV_DELIMITER)
     return ep_fail(error, EP_INVALID, "row %lld has %lld cell%s, row %lld has %lld",
                    (long long)line, (long long)column, column == 1 ? "" : "s", first, columns);
@@ -160,15 +197,18 @@ ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t co
 ep_status ep_csv_trailing_take(const ep_csv_layout *layout, ep_csv_text *text, int64_t line,
                                ep_csv_cell *cell, ep_csv_stop *stop, ep_error *error) {
   char shown[EP_EXCERPT_BYTES];
-  if (!layout->trailing || *stop != EP_CSV_DELIMITER) return EP_OK;
-  ep_status status = ep_csv_cell_read(text, layout->columns + 1, cell, error);
-  if (status != EP_OK) return status;
-  *stop = cell->stop;
-  if (cell->bytes == 0) return EP_OK;
-  return ep_fail(error, EP_INVALID,
-                 "row %lld has \"%s\" behind its last column, where the rows before it end in a "
-                 "delimiter alone",
-                 (long long)line, ep_excerpt(shown, cell->text, cell->bytes));
+  for (int64_t i = 1; i <= layout->trailing && *stop == EP_CSV_DELIMITER; i++) {
+    ep_status status = ep_csv_cell_read(text, layout->columns + i, cell, error);
+    if (status != EP_OK) return status;
+    *stop = cell->stop;
+    if (cell->bytes > 0)
+      return ep_fail(
+          error, EP_INVALID,
+          "row %lld has \"%s\" behind its last column, where the rows before it end in a "
+          "delimiter alone",
+          (long long)line, ep_excerpt(shown, cell->text, cell->bytes));
+  }
+  return EP_OK;
 }
 
 /* The number of a label becomes its name. */

@@ -27,6 +27,7 @@ static ep_status types_find(ep_csv_layout *layout, ep_csv_table *table, ep_colum
   snprintf(layout->found.evidence[EP_DIALECT_HEADER], EP_DIALECT_EVIDENCE_BYTES,
            "its cells are words and numbers of the columns below");
   layout->rows = layout->header;
+  table->notes = &layout->notes;
   return ep_column_types_find(&table->rows, column, types, draft, &layout->notes, error);
 }
 

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "engine/data/columns/named_row.h"
+#include "engine/data/dialect/delimiter.h"
 #include "engine/data/dialect/text_encoding.h"
 #include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
+#include "engine/data/inputs/text_layout.h"
 #include "engine/data/tables/json_table.h"
 
 /* What is read, whatever it is written in. */
@@ -83,23 +85,23 @@ static ep_status encoding_settle(table *out, const ep_text_body *body, ep_error 
 }
 
 /* Where the model's delimiter makes no table of the text, and another one does. */
-static ep_status delimiter_check(const table *from, const ep_text_body *body,
-                                 const ep_csv_source *source, ep_error *error) {
-  ep_csv_source any = {.start = source->start, .end = source->end};
-  ep_csv_layout shown;
-  if (ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) ||
+static ep_status delimiter_check(const table *from, const ep_text_body *body, const char *start,
+                                 const char *end, ep_error *error) {
+  const ep_dialect nothing = {0};
+  ep_csv_text text = {.at = start, .end = end, .line = 1};
+  if (ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) || from->layout.columns > 1 ||
       !ep_dialect_has(&from->dialect, EP_DIALECT_DELIMITER) ||
-      ep_csv_layout_find(&any, NULL, from->cell, &shown, NULL) != EP_OK)
+      ep_delimiter_find(&text, &nothing, from->dialect.comment, from->cell, NULL) != EP_OK ||
+      !memchr(start, text.delimiter, (size_t)(end - start)) ||
+      text.delimiter == from->dialect.delimiter)
     return EP_OK;
-  free(shown.labels.name);
-  if (shown.columns < 2 || shown.found.dialect.delimiter == from->dialect.delimiter) return EP_OK;
-  return other_dialect(&from->dialect, &shown.found.dialect, EP_DIALECT_DELIMITER, error);
+  ep_dialect shown = {.delimiter = text.delimiter};
+  return other_dialect(&from->dialect, &shown, EP_DIALECT_DELIMITER, error);
 }
 
 static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text_body *body,
-                          ep_error *error) {
-  static const uint32_t own =
-      1u << EP_DIALECT_ROW_NAMES | 1u << EP_DIALECT_PREAMBLE | 1u << EP_DIALECT_COMMENT;
+                          ep_warnings *warnings, ep_error *error) {
+  static const uint32_t own = 1u << EP_DIALECT_PREAMBLE;
   out->cell = malloc(sizeof *out->cell);
   if (!out->cell) return ep_fail_memory(error);
   out->dialect = encoding->dialect;
@@ -122,20 +124,15 @@ static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text
   if (status == EP_OK && bytes == 0)
     status = ep_fail(error, EP_INVALID, "there are no rows of data");
   if (status != EP_OK) return status;
-  bool by_place = ep_dialect_has(&out->dialect, EP_DIALECT_HEADER) && !out->dialect.header;
-  const ep_csv_source source = {.start = start,
-                                .end = start + bytes,
-                                .table = true,
-                                .least_columns = by_place ? encoding->columns : 0};
-  status = ep_csv_layout_find(&source, &out->dialect, out->cell, &out->layout, error);
-  if (status != EP_OK || out->layout.columns == 1) {
-    ep_status other = delimiter_check(out, body, &source, error);
-    if (other != EP_OK) status = other;
-  }
+  status = ep_text_layout_find(encoding, &out->dialect, start, start + bytes, out->cell,
+                               &out->layout, warnings, error);
+  out->layout.comments_given = ep_dialect_has(&body->dialect, EP_DIALECT_COMMENT);
+  ep_status other = delimiter_check(out, body, start, start + bytes, error);
+  if (other != EP_OK) status = other;
   if (status != EP_OK) return status;
   out->dialect = out->layout.found.dialect;
   status = ep_csv_columns_read(&out->layout, out->cell, &out->names, error);
-  out->csv = ep_csv_table_of(&out->layout, &out->dialect, out->cell, NULL);
+  out->csv = ep_csv_table_of(&out->layout, &out->dialect, out->cell, &out->layout.notes);
   out->rows = &out->csv.rows;
   out->column = out->names;
   out->named = out->dialect.header;
@@ -297,6 +294,17 @@ static ep_status row_end(void *context, ep_error *error) {
   return row_begin(read, error);
 }
 
+/* Lines that were left out. */
+static void notes_warn(const ep_notes *notes, ep_warnings *warnings) {
+  char detail[EP_NOTES_BYTES];
+  size_t bytes;
+  for (const char *line = notes->text, *next; line && *line; line = next) {
+    next = ep_notes_next(line, &bytes);
+    snprintf(detail, sizeof detail, "%.*s", (int)bytes, line);
+    ep_warnings_add(warnings, "/rows", detail);
+  }
+}
+
 static ep_status table_read(reader *read, const table *from, ep_error *error) {
   ep_status status = row_begin(read, error);
   return status == EP_OK ? from->rows->walk(from->rows, cell_read, row_end, read, error) : status;
@@ -309,10 +317,11 @@ ep_status ep_text_rows_read(const ep_encoding *encoding, const ep_text_body *bod
   ep_error error = {0};
   *x = NULL;
   ep_status status = body->lines ? json_open(&from, encoding, body, &error)
-                                 : csv_open(&from, encoding, body, &error);
+                                 : csv_open(&from, encoding, body, warnings, &error);
   read.dialect = &from.dialect;
   if (status == EP_OK) status = sources_find(&read, &from);
   if (status == EP_OK) status = table_read(&read, &from, &error);
+  if (status == EP_OK && error.status == EP_OK) notes_warn(&from.layout.notes, warnings);
   if (error.status != EP_OK) status = ep_problem_from_error(problem, &error);
   if (status == EP_OK) status = read.faults.status;
   table_close(&from);

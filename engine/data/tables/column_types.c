@@ -175,6 +175,24 @@ static bool is_mostly(const passes *pass, int64_t index, ep_cell_kind kind, int6
   return words <= (fits * 10 >= present * 9 ? WORDS : FEW_WORDS);
 }
 
+/* c168: one letter, then digits. */
+static bool is_lettered(const char *text, size_t bytes) {
+  size_t at = 1;
+  bool letter = bytes > 1 && (*text | 0x20) >= 'a' && (*text | 0x20) <= 'z';
+  while (letter && at < bytes && text[at] >= '0' && text[at] <= '9') at++;
+  return letter && at == bytes;
+}
+
+/* Whether two words are a letter and digits: then the numbers are names, too. */
+static bool has_lettered_words(const ep_column_cells *cells) {
+  int lettered = 0;
+  for (uint32_t i = 0; i < cells->words.count && lettered < 2; i++) {
+    const ep_word_entry *entry = &cells->words.entry[i];
+    lettered += is_lettered(cells->words.text + entry->offset, entry->bytes);
+  }
+  return lettered == 2;
+}
+
 /* Phone numbers and postal codes in groups of three, 612 345 678: quantities that have all as many
  * digits are rarer. */
 static bool is_spaced_code(const ep_column_cells *cells) {
@@ -253,7 +271,7 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
   }
   if (of_sign > 0) memcpy(column->unit, cells->sign, sizeof column->unit);
   const char *fault = ep_cells_are_numbers(cells) ? number_fault(cells, of_sign) : NULL;
-  if (!fault && is_mostly(pass, index, EP_CELL_NUMBER, numbers)) {
+  if (!fault && is_mostly(pass, index, EP_CELL_NUMBER, numbers) && !has_lettered_words(cells)) {
     cells->kind = EP_CELL_NUMBER;
     return EP_OK;
   }
@@ -343,6 +361,7 @@ static ep_status word_count(void *context, const ep_table_cell *value, ep_error 
 static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, ep_error *error) {
   bool words = false;
   int marks = 0;
+  ep_columns_gaps gaps;
   ep_column *column = pass->column;
   ep_column_cells *cells = pass->cells;
   ep_dialect *dialect = rows->dialect;
@@ -359,9 +378,9 @@ static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, 
     for (int64_t i = 0; i < pass->columns; i++)
       if (cells[i].recounted) ep_column_words_count(&cells[i]);
   }
-  uint64_t gaps = ep_columns_gaps(cells, pass->columns);
+  ep_columns_gaps_find(cells, pass->columns, &gaps);
   for (int64_t i = 0; i < pass->columns && status == EP_OK; i++)
-    status = ep_column_words_settle(&column[i], &cells[i], gaps, dialect, error);
+    status = ep_column_words_settle(&column[i], &cells[i], &gaps, dialect, error);
   ep_dialect_missing_usual(dialect);
   return status;
 }
@@ -397,21 +416,38 @@ bool ep_column_cell_read(const ep_column *column, ep_cell_kind kind, const ep_di
 
 /* What the names of columns of numbers and dates are, read as such. */
 typedef struct {
-  int64_t dates, numbers, marked;
+  int64_t dates, numbers, marked, counts, years;
   int64_t inside, likely; /* like those of their columns; and no name is like them */
   double last, step;
   bool sequence; /* they go up by one step: 1, 2, 3, or wavelengths */
 } name_figures;
 
-/* Whether a number is between the least and the greatest of the column. */
-static bool is_between(const ep_column_cells *cells, double value) {
-  bool below = cells->plain > 0 && cells->least <= value,
-       above = cells->plain > 0 && cells->most >= value;
-  for (uint32_t i = 0; i < cells->words.count && !(below && above); i++) {
-    below = below || cells->value[i] <= value;
-    above = above || cells->value[i] >= value;
-  }
-  return below && above;
+static void range_add(double value, double *least, double *most) {
+  if (!(*least <= value)) *least = value;
+  if (!(*most >= value)) *most = value;
+}
+
+static bool is_year(double value) {
+  return value == floor(value) && value >= 1900 && value < 2100;
+}
+
+/* Whether the column counts 2, 3, 4, …, and the number is the one before. */
+static bool is_count(const ep_column_cells *cells, double value) {
+  return cells->plain > 1 && cells->plain == cells->present && value == cells->least - 1 &&
+         cells->most - cells->least + 1 == (double)cells->plain;
+}
+
+/* Whether a number is like those of the column: as large, or beyond them by less than they differ.
+ * A year is like years alone. */
+static bool is_alike(const ep_column_cells *cells, double value) {
+  double least = NAN, most = NAN;
+  if (cells->plain > 0) range_add(cells->least, &least, &most);
+  if (cells->plain > 0) range_add(cells->most, &least, &most);
+  for (uint32_t i = 0; i < cells->words.count; i++)
+    if (!isnan(cells->value[i])) range_add(cells->value[i], &least, &most);
+  double wide = most - least;
+  if (is_year(value)) return least >= 1700 && most <= 2200;
+  return value >= least - wide && value <= most + wide;
 }
 
 static void figure_add(name_figures *found, const ep_column_cells *cells, const char *name,
@@ -419,7 +455,9 @@ static void figure_add(name_figures *found, const ep_column_cells *cells, const 
   double plain;
   double step = value - found->last;
   found->marked += !ep_cell_number_read('.', 0, name, strlen(name), &plain);
-  bool inside = is_between(cells, value);
+  bool inside = is_alike(cells, value);
+  found->counts += is_count(cells, value);
+  found->years += is_year(value);
   bool fraction = value < 0 || value != floor(value);
   found->inside += inside || fraction;
   found->likely += fraction || (inside && value > 9999); /* not 2001 */
@@ -452,17 +490,20 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *c
     known += word;
   }
   bool names = figures.sequence && (figures.numbers >= 3 || figures.step == 1);
-  if (figures.dates > 0 || 2 * known > asked) return true;
+  if (figures.dates > 0 || figures.counts > 0 || 2 * known > asked) return true;
   bool inside =
       figures.numbers > 0 && !names && figures.inside * 2 >= figures.numbers + (known == 0);
   bool row = inside && (asked == 0 || known > 0 || figures.likely > 0);
-  if (inside && known == 0)
-    *note = row ? "the first line has numbers like those below it, and is read as a row: "
+  if (known == 0 && (inside || (figures.numbers > figures.years && !names)))
+    *note = row ? "the first line has numbers, and is read as a row: "
                   "?header=true makes it the names of the columns"
-                : "the first line has numbers like those below it, and is read as the names "
+                : "the first line has numbers, and is read as the names "
                   "of the columns, since its words are not below: ?header=false makes it a "
                   "row";
   if (row) return true;
+  if (text > 0 && asked + figures.numbers == 0)
+    *note = "the first line is read as the names of the columns, which nothing below it shows: "
+            "?header=false makes it a row";
   if (asked + text > 0 || figures.marked == 0) return false;
   *note = "the first line is numbers alone, and is read as a row: ?header=true makes it the names "
           "of the columns";

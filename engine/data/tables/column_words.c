@@ -152,17 +152,6 @@ static ep_status values_settle(ep_column *column, ep_column_cells *cells, const 
 
 /* --- words for a missing cell --------------------------------------------------------------- */
 
-uint64_t ep_columns_gaps(const ep_column_cells *cells, int64_t columns) {
-  uint64_t gaps = 0;
-  for (int64_t i = 0; i < columns; i++) {
-    const ep_column_cells *own = &cells[i];
-    if (own->kind == EP_CELL_KINDS || own->present == own->words_read.gaps) continue;
-    for (uint32_t k = 0; k < own->words.count && own->words_read.gaps > 0; k++)
-      if (is_gap(&own->words.entry[k])) gaps |= gap_bit(own, k);
-  }
-  return gaps;
-}
-
 /* Whether most other words are codes of two capital letters, as those of countries: NA, NO, SE. */
 static bool is_country(const ep_column_cells *cells, uint32_t number) {
   uint32_t others = 0, alike = 0;
@@ -176,6 +165,11 @@ static bool is_country(const ep_column_cells *cells, uint32_t number) {
   return cells->words.entry[number].bytes == 2 && others > 0 && alike * 5 >= others * 4;
 }
 
+/* A word of a fifth of the cells is a class, or hides one. */
+static bool is_frequent(const ep_column_cells *cells, uint32_t number) {
+  return cells->words.entry[number].rows * 5 >= cells->present;
+}
+
 /* Whether the set has a word of as many + as the text has -: both are classes then. */
 static bool has_opposite(const ep_column_cells *cells, const char *text, size_t bytes) {
   static const char minus[] = "---", plus[] = "+++";
@@ -183,32 +177,49 @@ static bool has_opposite(const ep_column_cells *cells, const char *text, size_t 
          ep_word_set_find(&cells->words, plus, bytes) >= 0;
 }
 
-/* Whether NA, None, - is a word of the column like others, which nothing in the file shows to be a
- * missing cell. Programs that write None for one leave none empty, and a class may have that name;
- * what is missing in a fifth of the cells is a class, or hides one. Nobody calls a class ?, NaN or
- * \N. */
-static bool is_word(const ep_column_cells *own, uint32_t number) {
-  const ep_word_entry *entry = &own->words.entry[number];
-  const char *text = text_of(own, number);
-  bool named = entry->bytes == 4 && memcmp(text, "None", 4) == 0;
-  bool likely = *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
-                strncasecmp(text, "n/a", entry->bytes) == 0;
-  bool often = likely && entry->rows * 5 >= own->present;
-  return named || has_opposite(own, text, entry->bytes) ||
-         (own->missing == 0 && (often || is_country(own, number)));
+void ep_columns_gaps_find(const ep_column_cells *cells, int64_t columns, ep_columns_gaps *out) {
+  *out = (ep_columns_gaps){0};
+  for (int64_t i = 0; i < columns; i++) {
+    const ep_column_cells *own = &cells[i];
+    bool words = own->kind == EP_CELL_KINDS;
+    if (own->words_read.gaps == 0 || (!words && own->present == own->words_read.gaps)) continue;
+    for (uint32_t k = 0; k < own->words.count; k++) {
+      if (!is_gap(&own->words.entry[k])) continue;
+      bool shown = (own->missing > 0 || !is_frequent(own, k)) && !is_country(own, k);
+      if (!words) out->numbers |= gap_bit(own, k);
+      if (words && shown) out->words |= gap_bit(own, k);
+    }
+  }
 }
 
-/* gaps: as ep_columns_gaps has them. */
-static ep_status gaps_settle(ep_column *column, ep_column_cells *own, uint64_t gaps,
+/* Whether NA, None, - is a word of the column like others, which nothing in the file shows to be a
+ * missing cell. Programs that write None for one leave none empty, and a class may have that name.
+ * A file has one word for the missing cells of all its columns of words. Nobody calls a class ?,
+ * NaN or \N. */
+static bool is_word(const ep_column_cells *own, uint32_t number, const ep_columns_gaps *gaps) {
+  const ep_word_entry *entry = &own->words.entry[number];
+  const char *text = text_of(own, number);
+  uint64_t bit = gap_bit(own, number);
+  if (gaps->numbers & bit) return false;
+  bool named = entry->bytes == 4 && memcmp(text, "None", 4) == 0;
+  if (named || has_opposite(own, text, entry->bytes)) return true;
+  bool likely = *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
+                strncasecmp(text, "n/a", entry->bytes) == 0;
+  return own->missing == 0 && !(gaps->words & bit) &&
+         ((likely && is_frequent(own, number)) || is_country(own, number));
+}
+
+static ep_status gaps_settle(ep_column *column, ep_column_cells *own, const ep_columns_gaps *gaps,
                              ep_error *error) {
   ep_status status = EP_OK;
   for (uint32_t i = 0; i < own->words.count && status == EP_OK; i++) {
     ep_word_entry *entry = &own->words.entry[i];
     char word[EP_EXCERPT_BYTES];
-    if (!is_gap(entry) || gap_bit(own, i) & gaps) continue;
-    ep_excerpt(word, text_of(own, i), entry->bytes);
-    bool is = is_word(own, i);
+    if (!is_gap(entry)) continue;
+    bool is = is_word(own, i, gaps), known = gaps->numbers & gap_bit(own, i);
     if (is) entry->mark &= ~(1u << EP_READS_GAP);
+    if (known && entry->rows * 10 < own->present) continue;
+    ep_excerpt(word, text_of(own, i), entry->bytes);
     status = note_add(column, error, "%lld × `%s` taken as %s", (long long)entry->rows, word,
                       is ? "a word: ?missing= makes it a missing cell"
                          : "missing: ?missing= without it makes it a word");
@@ -373,8 +384,8 @@ static ep_status spellings_note(ep_column *column, const grouping *groups, ep_er
                   list);
 }
 
-static ep_status category_settle(ep_column *own, ep_column_cells *words, uint64_t gaps,
-                                 ep_error *error) {
+static ep_status category_settle(ep_column *own, ep_column_cells *words,
+                                 const ep_columns_gaps *gaps, ep_error *error) {
   grouping groups = {0};
   ep_status status = gaps_settle(own, words, gaps, error);
   own->boolean = are_booleans(words);
@@ -400,8 +411,9 @@ static ep_status category_settle(ep_column *own, ep_column_cells *words, uint64_
   return status;
 }
 
-ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells, uint64_t gaps,
-                                 const ep_dialect *dialect, ep_error *error) {
+ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells,
+                                 const ep_columns_gaps *gaps, const ep_dialect *dialect,
+                                 ep_error *error) {
   cells->value = calloc((size_t)cells->words.count + 1, sizeof *cells->value);
   if (!cells->value) return ep_fail_memory(error);
   if (cells->kind != EP_CELL_KINDS) return values_settle(column, cells, dialect, error);

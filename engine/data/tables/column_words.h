@@ -9,14 +9,20 @@
 /* Sums up what the words read as, once. */
 void ep_column_words_count(ep_column_cells *cells);
 
-/* The set of words for a missing cell (bit k: ep_cell_missing_word's) that columns of numbers or
- * dates have, where they can be nothing else. cells: [columns], all kinds found. */
-uint64_t ep_columns_gaps(const ep_column_cells *cells, int64_t columns);
+/* Words for a missing cell (bit k: ep_cell_missing_word's) that stand for one in columns of numbers
+ * or dates, where they can be nothing else; and in columns of words, as their rows show. */
+typedef struct {
+  uint64_t numbers, words;
+} ep_columns_gaps;
+
+/* cells: [columns], all kinds found. */
+void ep_columns_gaps_find(const ep_column_cells *cells, int64_t columns, ep_columns_gaps *out);
 
 /* Decides what is stored for each word of the column, in cells->value, and describes a category in
  * column->words. Words of one key are one. NA and the like are missing cells of numbers and dates;
  * of words they are words where nothing in the file shows that they are not. gaps: of the table. */
-ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells, uint64_t gaps,
-                                 const ep_dialect *dialect, ep_error *error);
+ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells,
+                                 const ep_columns_gaps *gaps, const ep_dialect *dialect,
+                                 ep_error *error);
 
 #endif

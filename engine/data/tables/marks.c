@@ -154,7 +154,8 @@ ep_status ep_marks_find(ep_column *column, const ep_column_cells *cells, int64_t
 
 /* Eight in ten of its cells are dates of figures, as a column of them has at least: 31/12/2024. */
 static bool has_figures(const ep_column_cells *cells, ep_cell_kind kind) {
-  return cells->words_read.dates[kind] * 5 >= (cells->present - cells->words_read.gaps) * 4;
+  int64_t dates = cells->words_read.dates[kind];
+  return dates > 0 && dates * 5 >= (cells->present - cells->words_read.gaps) * 4;
 }
 
 void ep_dates_order_find(const ep_column *column, const ep_column_cells *cells, int64_t columns,
@@ -163,8 +164,7 @@ void ep_dates_order_find(const ep_column *column, const ep_column_cells *cells, 
   int64_t days = 0, months = 0, unclear = -1;
   if (ep_dialect_has(dialect, EP_DIALECT_DATES)) return;
   for (int64_t i = 0; i < columns; i++) {
-    if (cells[i].present == 0 || (!has_figures(&cells[i], EP_CELL_DAY_FIRST) &&
-                                  !has_figures(&cells[i], EP_CELL_MONTH_FIRST)))
+    if (!has_figures(&cells[i], EP_CELL_DAY_FIRST) && !has_figures(&cells[i], EP_CELL_MONTH_FIRST))
       continue;
     const int64_t *dates = cells[i].words_read.dates;
     days += dates[EP_CELL_DAY_FIRST] > dates[EP_CELL_MONTH_FIRST];

@@ -61,6 +61,45 @@ START_TEST(each_form_gives_the_same_cells) {
 }
 END_TEST
 
+/* No line below the header is left out but units and what follows the rows, and a warning says so;
+ * a row that is cut is refused. */
+START_TEST(rows_are_not_lost) {
+  static const struct {
+    const char *text;
+    int rows; /* 0: refused */
+    const char *warning;
+  } cases[] = {
+      {"city,age,pay\nF,,\nRome,30,7\nBern,40,8\n", 3, NULL},
+      {"city,age,pay\nRome,20,5\nBern,30,7\nRome,40\n", 0, NULL},
+      {"city,age,pay\nRome,20,5\n#Bern,30\nRome,40,3\n", 0, NULL},
+      {"city,age,pay\n# a,1,2\nRome,2,3\nBern,3,4\n", 3, NULL},
+      {"pay,city,age\n,Rome,\n7,Rome,30\n8,Rome,40\n", 3, NULL},
+      {"city,age,pay\nRome,1,0\nRome,2,0\nRome,3,0\nsum,4,2\n", 4, NULL},
+      {"city,age,pay\nRome,1,0\ncity,age,pay\nRome,2,0\n", 2, "the header is repeated"},
+      {"a list\ncity,age,pay\nRome,1,0\nRome,2,0\n", 2, "1 line before the table"},
+      {"city,age,pay\n,years,kg\nRome,1,0\nRome,2,0\n", 2, "line 2 is left out: units"},
+      {"city,age,pay\nRome,1,0\nRome,2,0\n\nSource: me\n", 2, "as a footer"},
+      {"city,age,pay\nRome,1,0\n# by hand\nRome,2,0\n", 2, "left out as comments"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double *x;
+    int64_t rows = 0;
+    ep_problem problem = {0};
+    ep_warnings warnings = {0};
+    const ep_text_body body = {.text = cases[i].text, .bytes = strlen(cases[i].text)};
+    ep_status status = ep_text_rows_read(&encoding, &body, &x, &rows, &warnings, &problem);
+    ck_assert_msg((status == EP_OK ? rows : 0) == cases[i].rows, "%zu: %lld rows, %s", i,
+                  (long long)rows, problem.detail);
+    bool told = false;
+    for (int k = 0; k < warnings.listed; k++)
+      told = told || (cases[i].warning && strstr(warnings.entry[k].detail, cases[i].warning));
+    ck_assert_msg(told == (cases[i].warning != NULL), "%zu", i);
+    ep_warnings_deinit(&warnings);
+    if (status == EP_OK) free(x);
+  }
+}
+END_TEST
+
 /* The marks are those of the query, else of the model's table, else, of an older model, those of
  * its column; never those of other rows. A number with others is refused, and the option named. */
 START_TEST(numbers_have_the_marks_of_the_dialect) {
@@ -286,6 +325,7 @@ EP_SUITE("text_rows") {
   TCase *all = ep_suite_case(suite, "text_rows");
   tcase_add_checked_fixture(all, setup, teardown);
   tcase_add_test(all, each_form_gives_the_same_cells);
+  tcase_add_test(all, rows_are_not_lost);
   tcase_add_test(all, numbers_have_the_marks_of_the_dialect);
   tcase_add_test(all, a_text_of_another_dialect_is_refused);
   tcase_add_test(all, numbers_have_their_sign_or_none);

@@ -109,6 +109,24 @@ START_TEST(cells_mean_what_training_cells_did) {
 }
 END_TEST
 
+/* As "-999" of a table is, where the dialect has the word. */
+START_TEST(numbers_may_be_missing_cells) {
+  static const char row[] = "{\"smoker\":true,\"zip\":-999,\"caf\xC3\xA9\":-999.0,\"size\":-999}";
+  ep_encoding encoding;
+  ep_problem problem;
+  ep_warnings warnings;
+  ep_error error;
+  double cells[4];
+  encoding_make(&encoding);
+  ck_assert_int_eq(row_read(&encoding, row, cells, &warnings, &problem), EP_INVALID);
+  ck_assert_int_eq(ep_dialect_set(&encoding.dialect, EP_DIALECT_MISSING, "gone,-999", &error),
+                   EP_OK);
+  ck_assert_int_eq(row_read(&encoding, row, cells, &warnings, &problem), EP_OK);
+  ck_assert(isnan(cells[1]) && isnan(cells[2]) && isnan(cells[3]) && warnings.count == 0);
+  ep_encoding_deinit(&encoding);
+}
+END_TEST
+
 START_TEST(unknown_words_are_warned_of_and_numbers_for_codes_refused) {
   ep_encoding encoding;
   ep_problem problem;
@@ -219,6 +237,7 @@ EP_SUITE("values") {
   tcase_add_test(all, codes_are_texts);
   tcase_add_test(all, ten_thousand_words_are_found);
   tcase_add_test(all, cells_mean_what_training_cells_did);
+  tcase_add_test(all, numbers_may_be_missing_cells);
   tcase_add_test(all, unknown_words_are_warned_of_and_numbers_for_codes_refused);
   tcase_add_test(all, names_that_only_their_bytes_tell_apart_have_no_other);
   tcase_add_test(all, words_become_numbers);

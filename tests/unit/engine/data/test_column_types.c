@@ -47,6 +47,8 @@ static const struct {
      "codes, compared as text: whole numbers of more than 15 digits"},
     {"a;b\n1;1\n2;1\nabout 3;2\n",
      "words: 2 of 3 cells are numbers; \"type\": \"number\" takes the others as missing"},
+    {"a;b\n283;1\n135;1\n475;1\n113;1\n1008;1\n1011;1\n262;1\n1117;1\nc168;1\nc118;1\n",
+     "words: 8 of 10 cells are numbers; \"type\": \"number\" takes the others as missing"},
     {"a;b\nYes;1\nyes;1\nno;2\n", "3 spellings of 2 words, equal by meaning: `Yes` = `yes`"},
     {"a;b\n+34 612 345 678;1\n+34 634 000 111;1\n", NULL},
     {"a;b\n$1;1\nabout $2;1\n",
@@ -184,6 +186,42 @@ START_TEST(few_numbers_without_the_sign_are_numbers) {
 }
 END_TEST
 
+/* One word is read one way in all columns of words. */
+START_TEST(a_word_for_missing_is_one_in_each_column) {
+  static const struct {
+    const char *csv;
+    int64_t missing[2];
+  } cases[] = {
+      {"a,b\ny,NA\nn,no\n", {0, 0}}, /* of one column: a class may have that name */
+      {"a,b\nNA,y\nno,NA\nyes,y\nno,y\nno,n\nno,n\n", {1, 1}},
+      {"a,b\nNA,y\nno,NA\nno,NA\nno,y\nno,n\nno,n\n", {1, 2}}, /* a third of the cells */
+      {"a,b\nNA,y\n,NA\nno,NA\n", {2, 2}},
+      {"a,b\nUS,y\nNA,y\nSE,y\nNO,n\nUS,n\nFR,n\n", {0, 0}}, /* of a country */
+      {"a,b\nUS,y\nNA,NA\nSE,NA\nNO,NA\nUS,n\nFR,n\n", {0, 0}},
+      {"a,b\nUS,y\nNA,NA\nSE,y\nNO,n\nUS,n\nFR,n\n", {1, 1}}, /* of a state */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ep_dataset_meta meta;
+    const ep_part *part = ingested(cases[i].csv, strlen(cases[i].csv), &meta);
+    for (int column = 0; column < 2; column++)
+      ck_assert_msg(part->column[column].missing == cases[i].missing[column], "%zu: %lld", i,
+                    (long long)part->column[column].missing);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+END_TEST
+
+/* Nothing in it shows an order of days and months. */
+START_TEST(a_column_of_missing_cells_has_no_dates) {
+  static const char csv[] = "a,b\n1,NA\n2,NA\n";
+  ep_dataset_meta meta;
+  const ep_part *part = ingested(csv, sizeof csv - 1, &meta);
+  ck_assert_int_eq(part->column[1].type, EP_COLUMN_NUMBER);
+  ck_assert_str_eq(meta.notes.text, "");
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
 /* Not only the first one. */
 START_TEST(all_faults_are_told) {
   static const struct {
@@ -213,6 +251,8 @@ EP_SUITE("column_types") {
   tcase_add_loop_test(all, numbers_that_are_unclear_are_words, 0, sizeof words / sizeof *words);
   tcase_add_test(all, numbers_with_spaces_that_are_no_codes_are_numbers);
   tcase_add_test(all, marks_before_three_digits);
+  tcase_add_test(all, a_word_for_missing_is_one_in_each_column);
+  tcase_add_test(all, a_column_of_missing_cells_has_no_dates);
   tcase_add_test(all, all_faults_are_told);
   tcase_add_test(all, names_that_are_numbers_are_names);
   tcase_add_test(all, a_name_of_text_is_a_name);

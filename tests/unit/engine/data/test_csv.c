@@ -212,7 +212,9 @@ static const struct {
     {"a,b\n1,x\n2\n3,y\n", "row 3 has 1 cell, row 1 has 2", {0}},
     {"a,b\n1,x\n2\n", "row 3 has 1 cell, row 1 has 2", {0}}, /* cut: no footer */
     {"sep=;\r\na;b\n1\n", "row 3 has 1 cell, row 2 has 2", {0}},
-    {"a,b\n1,x\n2,y,z\n", "row 3 has more cells than row 1, which has 2", {0}},
+    {"a,b\n1,x\n2,y,z\n",
+     "row 3 has more cells than row 1, which has 2: cells that hold a delimiter need quotes",
+     {0}},
     {"a,b\n1,x\n\n2,y\n", "row 3 is empty", {0}},
     {"a,b\nx,1\ny,-inf\n", "row 3, column 2 (\"b\"): \"-inf\" is not a number to train on", {0}},
     {"a,b\nx,1\ny,1e999\n",

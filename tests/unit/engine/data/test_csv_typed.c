@@ -267,9 +267,21 @@ static const struct {
     {"size,kind,mass\nmm,,kg\n1.5,a,2\n2.5,b,3\n3.5,a,4\n", 3, "size", {0}},
     /* lines that end in a CR, of cells with a LF */
     {"\"one,\ntwo\";5;8.5\r\"one,\ntwo\";6;9.5\r\"one,\ntwo\";7;7.5\r", 3, "", {0}},
-    {"o'clock;5\rD'Arcy;6\r'tis;7\r", 2, "o'clock", {0}},
+    {"o'clock;5\rD'Arcy;6\r'tis;7\r", 3, "", {0}},
+    /* a header above rows whose numbers are missing */
+    {"name,a,b\nBob,,\nAl,1.5,2\nCy,2.5,3\nDi,3.5,1\n", 4, "name", {0}},
+    {"a,b,c\nNA,NA,NA\nNA,NA,NA\n1,2,3\n2,3,4\n4,5,6\n", 5, "a", {0}},
+    {"sma,ema,close\n,,\n,,\n,,2\n1,2,3\n2,3,4\n", 5, "sma", {0}},
+    {"temp,speed,city\n,,Zürich\n1.5,2,Bonn\n2.5,3,Zürich\n1.7,3,Bonn\n", 4, "temp", {0}},
+    /* a unit's letters are a word above no number */
+    {"k,a,b\nK,,\nm,2,3\ns,3,4\n", 3, "k", {0}},
+    /* an id that counts from the first line on */
+    {"1,Eva,34\n2,Dirk,18\n3,Jo,21\n4,Al,20\n", 4, "", {0}},
+    /* words that begin like those of a footer, or with the mark of comments */
+    {"x,y\n1,2\n2,3\n3,4\n4,5\ncountless,5\n", 5, "x", {0}},
+    {"tag\n#a\nb\nc\nd\ne\n", 5, "tag", {0}},
     /* R's row names have none */
-    {"a,b\n\"x\",1,2\n\"y\",3,4\n", 2, "", {0}},
+    {"\"a\",\"b\"\n\"x\",1,2\n\"y\",3,4\n", 2, "", {0}},
     {"x;y;n\nr;x;n;1\ns;n;x;2\n", 2, "", {0}},
     {"\"a\" \"b\"\n\"1\" 5.1 \"u\"\n\"2\" 4.9 \"v\"\n", 2, "", {0}},
     /* white space */
@@ -310,7 +322,9 @@ START_TEST(a_line_of_counts_is_told) {
        "the first line is not a header but scikit-learn's: there are 2 rows", "b:number 0/2 2..4"},
       {"4,2,no,yes\n1,2,0,1\n3,4,1,0\n", "", "yes:number 0/2 0..1"}, /* other rows */
       {"2,3,no,yes\n1,2,0,2\n3,4,1,0\n", "", "yes:number 0/2 0..2"}, /* another class */
-      {"a,b\n\"x\",1,2\n\"y\",3,4\n", "the first column has no name in the header",
+      {"a,b\n\"x\",1.5,2\n\"y\",3,4\n",
+       "the rows have a cell more than the header: column 1 is read as the names of the rows, and "
+       "the header names the columns from column 2 on; ?row_names=false refuses it",
        "b:number 0/2 2..4"},
   };
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -49,6 +49,11 @@ static const struct {
      "ndjson",
      {0}},
     {"{\"a\":7,\"b\":\"u\"}", "a:number 0|b:category 0 u\n7 0", "json", {0}},
+    /* codes are texts, and so are numbers beyond a double's */
+    {"[{\"zip\":\"07078\",\"id\":9007199254740993},{\"zip\":\"7078\",\"id\":9007199254740992}]",
+     "zip:category 0 07078,7078|id:category 0 9007199254740992,9007199254740993\n0 1\n1 0",
+     "json",
+     {0}},
     /* rows; names of pandas' orient=split; arrays and objects within are text */
     {"[[1,\"2024-01-31\"],[2,\"2024-02-01\"]]",
      ":number 0|:date 0\n1 1.70666e+09\n2 1.70675e+09",

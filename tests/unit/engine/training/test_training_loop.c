@@ -252,18 +252,25 @@ START_TEST(a_loss_broken_from_the_first_step_keeps_the_first_weights) {
 }
 END_TEST
 
+/* The best weights come back also where no epoch was too many. */
 START_TEST(early_stopping_ends_it_and_brings_the_best_back) {
+  static const struct {
+    const char *patience;
+    int epochs;
+  } cases[] = {{"3", 13}, {"100", 50}};
   fixture f;
-  fixture_open(&f,
-               SPEC("\"epochs\":50,\"batch_size\":2,\"report_every\":1,"
-                    "\"early_stopping\":{\"patience\":3}",
-                    ",\"validation\":0.2"),
-               &ops, NULL);
+  char spec[512];
+  snprintf(spec, sizeof spec,
+           SPEC("\"epochs\":50,\"batch_size\":2,\"report_every\":1,"
+                "\"early_stopping\":{\"patience\":%s}",
+                ",\"validation\":0.2"),
+           cases[_i].patience);
+  fixture_open(&f, spec, &ops, NULL);
   script.best_step = 40; /* 4 steps an epoch: epoch 10 */
   ep_job_result result = fixture_train(&f);
   ck_assert_int_eq(result.status, EP_OK);
-  ck_assert_int_eq(result.epochs_done, 13);
-  ck_assert_int_eq(f.records_count, 13);
+  ck_assert_int_eq(result.epochs_done, cases[_i].epochs);
+  ck_assert_int_eq(f.records_count, cases[_i].epochs);
   ck_assert(script.restored == 40);
   ep_job_result_deinit(&result);
   fixture_close(&f);
@@ -458,7 +465,7 @@ EP_SUITE("training loop") {
   tcase_add_test(tests, a_broken_loss_goes_back_to_just_before_it);
   tcase_add_test(tests, weights_that_broke_unseen_go_back_to_the_last_finite_ones);
   tcase_add_test(tests, a_loss_broken_from_the_first_step_keeps_the_first_weights);
-  tcase_add_test(tests, early_stopping_ends_it_and_brings_the_best_back);
+  tcase_add_loop_test(tests, early_stopping_ends_it_and_brings_the_best_back, 0, 2);
   tcase_add_test(tests, weights_that_broke_where_it_stopped_early_go_back_too);
   tcase_add_test(tests, keep_last_keeps_the_last);
   tcase_add_test(tests, a_schedule_gives_each_step_its_learning_rate);
