@@ -146,35 +146,44 @@ static bool skip_number(ep_scanner *scanner) {
   return scanner->at - start <= EP_SCAN_NUMBER_BYTES;
 }
 
-static bool skip_value(ep_scanner *scanner, int depth);
+static bool skip_value(ep_scanner *scanner, int depth, bool python);
 
-static bool skip_list(ep_scanner *scanner, char open, char close, int depth) {
+static bool skip_list(ep_scanner *scanner, char open, char close, int depth, bool python) {
   char key[1];
   if (depth == 0 || !ep_scan_token(scanner, open)) return false;
   if (ep_scan_token(scanner, close)) return true;
   do {
     if (open == '{' && (!ep_scan_string(scanner, key, sizeof key) || !ep_scan_token(scanner, ':')))
       return false;
-    if (!skip_value(scanner, depth - 1)) return false;
+    if (!skip_value(scanner, depth - 1, python)) return false;
   } while (ep_scan_token(scanner, ','));
   return ep_scan_token(scanner, close);
 }
 
-static bool skip_value(ep_scanner *scanner, int depth) {
+static bool skip_word(ep_scanner *scanner) {
+  return ep_scan_word(scanner, "NaN") || ep_scan_word(scanner, "Infinity") ||
+         ep_scan_word(scanner, "-Infinity");
+}
+
+static bool skip_value(ep_scanner *scanner, int depth, bool python) {
   char text[1];
   switch (ep_scan_peek(scanner)) {
-  case '{': return skip_list(scanner, '{', '}', depth);
-  case '[': return skip_list(scanner, '[', ']', depth);
+  case '{': return skip_list(scanner, '{', '}', depth, python);
+  case '[': return skip_list(scanner, '[', ']', depth, python);
   case '"': return ep_scan_string(scanner, text, sizeof text);
   case 't': return ep_scan_word(scanner, "true");
   case 'f': return ep_scan_word(scanner, "false");
   case 'n': return ep_scan_word(scanner, "null");
-  default: return skip_number(scanner);
+  default: return (python && skip_word(scanner)) || skip_number(scanner);
   }
 }
 
 bool ep_scan_skip(ep_scanner *scanner) {
-  return skip_value(scanner, EP_LIMIT_JSON_DEPTH);
+  return skip_value(scanner, EP_LIMIT_JSON_DEPTH, false);
+}
+
+bool ep_scan_skip_python(ep_scanner *scanner) {
+  return skip_value(scanner, EP_LIMIT_JSON_DEPTH, true);
 }
 
 bool ep_scan_member(ep_scanner *scanner, const char *key) {

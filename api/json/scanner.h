@@ -40,6 +40,8 @@ bool ep_scan_number(ep_scanner *scanner, double *out);
 bool ep_scan_word(ep_scanner *scanner, const char *word);
 /* Any value, nested at most EP_LIMIT_JSON_DEPTH deep. */
 bool ep_scan_skip(ep_scanner *scanner);
+/* The same, where NaN, Infinity and -Infinity are values, as Python writes them. */
+bool ep_scan_skip_python(ep_scanner *scanner);
 /* Moves into an object, to the value of its member `key`, which has at most 62 bytes. False: it has
  * no such member, or is not an object. */
 bool ep_scan_member(ep_scanner *scanner, const char *key);

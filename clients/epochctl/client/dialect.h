@@ -17,7 +17,7 @@
   {.name = "delimiter", .kind = EP_OPTION_TEXT, .value = "CHARACTER",                              \
    .doc = "between cells: one character, or comma, semicolon, tab, pipe or space (runs of blanks)"}, \
   {.name = "quote", .kind = EP_OPTION_TEXT, .value = "CHARACTER",                                  \
-   .doc = "around cells: \", ' or none"},                                                          \
+   .doc = "around cells: \", ', escaped (\\\" is a quote within \"\") or none"},                                                          \
   {.name = "header", .kind = EP_OPTION_CHOICE, .value = "true|false",                              \
    .doc = "whether the first line has the names of the columns"},                                  \
   {.name = "row-names", .kind = EP_OPTION_CHOICE, .value = "true|false",                           \

@@ -9,7 +9,7 @@
 #include "engine/data/cells/date.h"
 #include "engine/data/cells/unicode.h"
 
-enum { NUMBER_BYTES = 64 }; /* of a number with separators: longer ones are none */
+enum { NUMBER_BYTES = 64 }; /* of a number with separators, or with U+2212: longer ones are none */
 
 /* A kind is a row: of numbers their marks, of the others the form of the date. */
 static const struct {
@@ -149,6 +149,21 @@ static bool bracketed_read(char decimal, char thousands, const char *text, size_
   return true;
 }
 
+/* With U+2212 for a minus, of the number or of its exponent: −2.97E−08. */
+static bool minus_read(char decimal, char thousands, const char *text, size_t bytes,
+                       double *value) {
+  static const char minus[] = "\u2212";
+  char plain[NUMBER_BYTES];
+  size_t used = 0;
+  if (bytes > sizeof plain || !memmem(text, bytes, minus, strlen(minus))) return false;
+  for (const char *at = text, *end = text + bytes; at < end; used++) {
+    bool is_minus = (size_t)(end - at) >= strlen(minus) && memcmp(at, minus, strlen(minus)) == 0;
+    plain[used] = is_minus ? '-' : *at;
+    at += is_minus ? strlen(minus) : 1;
+  }
+  return ep_cell_number_read(decimal, thousands, plain, used, value);
+}
+
 bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t bytes,
                          double *value) {
   const char *at = text, *end = text + bytes;
@@ -159,17 +174,14 @@ bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t 
     return true;
   }
   if (at < end && *at == '(') return bracketed_read(decimal, thousands, text, bytes, value);
-  bool ascii = at < end && (*at == '-' || *at == '+');
-  bool minus = bytes > 3 && memcmp(at, "\xE2\x88\x92", 3) == 0; /* U+2212 */
-  at += minus ? 3 : ascii;
+  at += at < end && (*at == '-' || *at == '+');
   if (at == end || *at == '-' || *at == '+') return false;
   if (is_infinity(at, (size_t)(end - at)))
     found = INFINITY;
-  else if (!(minus && ep_number_scan(at, end, grammar, &found) == end) &&
-           (thousands == 0 || (thousands == ' ' && *text == '+') ||
-            !grouped_read((ep_cell_marks){decimal, thousands}, at, end, &found)))
-    return false;
-  *value = minus || *text == '-' ? -found : found;
+  else if (thousands == 0 || (thousands == ' ' && *text == '+') ||
+           !grouped_read((ep_cell_marks){decimal, thousands}, at, end, &found))
+    return minus_read(decimal, thousands, text, bytes, value);
+  *value = *text == '-' ? -found : found;
   return true;
 }
 

@@ -94,8 +94,8 @@ typedef struct {
   ep_words classes;   /* of a target that is a category: class k is word k; owned, without `rows` */
 } ep_encoding;
 
-/* Whether a table is encoded at all: it has a column that is no number, or missing cells, or the
- * spec says how columns become features. Else its numbers are what a network takes. */
+/* Whether a table is encoded at all: it has a column that is no number, or missing cells, or units,
+ * or the spec says how columns become features. Else its numbers are what a network takes. */
 bool ep_encoding_needed(const ep_data_spec *data, const ep_part *table);
 
 /* From the description alone: which columns, how, and how many features. Errors point at

@@ -79,15 +79,21 @@ static ep_status quoted_read(ep_csv_text *text, const char *at, int64_t column, 
     if (*at == text->quote) {
       if (at + 1 == text->end || at[1] != text->quote) break;
       at++; /* "" is one " */
+    } else if (text->escapes && *at == '\\' && at + 1 < text->end &&
+               (at[1] == text->quote || at[1] == '\\')) {
+      at++; /* \" is one, too */
     }
     if (cell->bytes == EP_LIMIT_CSV_FIELD_BYTES) return too_long(text, column, error);
     lines += *at == '\n' || (text->cr && *at == '\r');
     cell->text[cell->bytes++] = *at;
   }
+  bool escaped = at[-1] == '\\' && !text->escapes;
   at = is_white(text) ? at + 1 : spaces_skip(text, at + 1);
   if (!stop_take(text, at, &cell->stop))
-    return ep_fail(error, EP_INVALID, "row %lld, column %lld: there is text after a closing quote",
-                   (long long)text->line, (long long)column);
+    return ep_fail(
+        error, EP_INVALID, "row %lld, column %lld: there is text after a closing quote%s",
+        (long long)text->line, (long long)column,
+        escaped ? " that follows a backslash: ?quote=escaped reads `\\\"` as a quote" : "");
   text->line += lines;
   return EP_OK;
 }

@@ -14,9 +14,11 @@
 typedef struct {
   const char *at, *end;
   char delimiter;
-  char quote;   /* 0: none */
-  bool cr;      /* a CR alone ends a line, too */
-  bool mapped;  /* as of an ep_ingest */
+  char quote; /* 0: none */
+  bool
+      escapes; /* a backslash makes a quote or a backslash behind it a character of a quoted cell */
+  bool cr;     /* a CR alone ends a line, too */
+  bool mapped; /* as of an ep_ingest */
   int64_t line; /* of `at`, from 1, as an editor counts */
 } ep_csv_text;
 

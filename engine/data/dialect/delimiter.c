@@ -10,11 +10,16 @@
 enum { ROWS = 200 };
 
 static const char delimiters[] = {',', ';', '\t', '|', EP_DELIMITER_SPACE};
-static const char quotes[] = {'"', '\'', 0};
+static const struct {
+  char quote;
+  bool escapes;
+} quotes[] = {{'"', false}, {'\'', false}, {0, false}, {'"', true}};
+enum { QUOTES = sizeof quotes / sizeof *quotes };
 
 /* How well a delimiter and a quote explain the rows. */
 typedef struct {
   char delimiter, quote;
+  bool escapes;
   double score;
   int64_t columns;
 } candidate;
@@ -49,6 +54,7 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
   ep_sample sample;
   text.delimiter = it->delimiter;
   text.quote = it->quote;
+  text.escapes = it->escapes;
   ep_status status = ep_sample_read(&text, comment, ROWS, cell, &sample, error);
   if (status != EP_OK) return status;
   double regular = sample.rows ? (double)sample.regular / sample.rows : 0;
@@ -64,10 +70,6 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
   if (sample.broken) it->score *= sample.rows > ROWS / 2 ? 0.5 : 0.05;
   ep_sample_deinit(&sample);
   return EP_OK;
-}
-
-static bool is_given(const ep_dialect *given, ep_dialect_key key, char own, char wanted) {
-  return !ep_dialect_has(given, key) || own == wanted;
 }
 
 /* Two delimiters that give tables, one as good as the other. */
@@ -95,6 +97,16 @@ static bool ends_in_cr(const char *at, size_t bytes) {
   return alone > feeds;
 }
 
+/* Whether the dialect allows it, and something of the text may need it. */
+static bool is_worth_trying(const candidate *it, const ep_dialect *given, const char *text,
+                            size_t bytes) {
+  bool own = ep_dialect_has(given, EP_DIALECT_QUOTE);
+  char escape[2] = {'\\', it->quote};
+  if (own) return it->quote == given->quote && it->escapes == given->escapes;
+  if (it->escapes) return it->quote == '"' && memmem(text, bytes, escape, sizeof escape);
+  return it->quote == '"' || memchr(text, it->quote ? it->quote : '"', bytes);
+}
+
 ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char comment,
                             ep_csv_cell *cell, ep_error *error) {
   candidate best = {.score = -1}, second = {.score = -1};
@@ -104,14 +116,13 @@ ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char com
   char own[2] = {given->delimiter, 0};
   const char *tried = ep_dialect_has(given, EP_DIALECT_DELIMITER) ? own : delimiters;
   size_t count = tried == own ? 1 : sizeof delimiters;
-  for (size_t i = 0; i < count * sizeof quotes; i++) {
-    candidate it = {tried[i / sizeof quotes], quotes[i % sizeof quotes], 0, 0};
-    bool there = i / sizeof quotes == 0 || memchr(text->at, it.delimiter, probe) ||
+  for (size_t i = 0; i < count * QUOTES; i++) {
+    candidate it = {.delimiter = tried[i / QUOTES],
+                    .quote = quotes[i % QUOTES].quote,
+                    .escapes = quotes[i % QUOTES].escapes};
+    bool there = i / QUOTES == 0 || memchr(text->at, it.delimiter, probe) ||
                  (it.delimiter == EP_DELIMITER_SPACE && memchr(text->at, '\t', probe));
-    bool quoted = it.quote == '"' || memchr(text->at, it.quote ? it.quote : '"', probe);
-    if (!there || !is_given(given, EP_DIALECT_QUOTE, given->quote, it.quote) ||
-        (!quoted && !ep_dialect_has(given, EP_DIALECT_QUOTE)))
-      continue;
+    if (!there || !is_worth_trying(&it, given, text->at, probe)) continue;
     ep_status status = candidate_score(*text, comment, cell, &it, error);
     if (status != EP_OK) return status;
     if (it.score > best.score && it.delimiter != best.delimiter) second = best;
@@ -125,5 +136,6 @@ ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char com
     return undecided(&best, &second, error);
   text->delimiter = best.delimiter;
   text->quote = best.quote;
+  text->escapes = best.escapes;
   return EP_OK;
 }

@@ -16,33 +16,31 @@ typedef struct {
   int value;
 } choice;
 
-static const choice encodings[] = {{"utf-8", EP_TEXT_UTF_8},
-                                   {"utf-16le", EP_TEXT_UTF_16LE},
-                                   {"utf-16be", EP_TEXT_UTF_16BE},
-                                   {"windows-1252", EP_TEXT_WINDOWS_1252},
-                                   {"cp1252", EP_TEXT_WINDOWS_1252},
-                                   {"latin-1", EP_TEXT_WINDOWS_1252},
-                                   {NULL, 0}},
-                    delimiters[] = {{"comma", ','},
-                                    {"semicolon", ';'},
-                                    {"tab", '\t'},
-                                    {"pipe", '|'},
-                                    {"space", EP_DELIMITER_SPACE},
-                                    {NULL, 0}},
-                    quotes[] = {{"\"", '"'}, {"'", '\''}, {"none", 0}, {NULL, 0}},
-                    booleans[] = {{"true", true}, {"false", false}, {NULL, 0}},
-                    comments[] = {{"none", 0}, {NULL, 0}},
-                    decimals[] = {{".", '.'},
-                                  {",", ','},
-                                  {"point", '.'},
-                                  {"comma", ','},
-                                  {NULL, 0}},
-                    thousands[] = {{"none", 0},          {",", ','}, {".", '.'},     {"'", '\''},
-                                   {"space", ' '},       {" ", ' '}, {"comma", ','}, {"point", '.'},
-                                   {"apostrophe", '\''}, {NULL, 0}},
-                    orders[] = {{"day_first", EP_DATES_DAY_FIRST},
-                                {"month_first", EP_DATES_MONTH_FIRST},
-                                {NULL, 0}};
+enum { ESCAPED = 1 << 8 }; /* of a quote: with backslashes */
+
+static const choice
+    encodings[] = {{"utf-8", EP_TEXT_UTF_8},
+                   {"utf-16le", EP_TEXT_UTF_16LE},
+                   {"utf-16be", EP_TEXT_UTF_16BE},
+                   {"windows-1252", EP_TEXT_WINDOWS_1252},
+                   {"cp1252", EP_TEXT_WINDOWS_1252},
+                   {"latin-1", EP_TEXT_WINDOWS_1252},
+                   {NULL, 0}},
+    delimiters[] = {{"comma", ','},
+                    {"semicolon", ';'},
+                    {"tab", '\t'},
+                    {"pipe", '|'},
+                    {"space", EP_DELIMITER_SPACE},
+                    {NULL, 0}},
+    quotes[] = {{"\"", '"'}, {"'", '\''}, {"escaped", '"' | ESCAPED}, {"none", 0}, {NULL, 0}},
+    booleans[] = {{"true", true}, {"false", false}, {NULL, 0}},
+    comments[] = {{"none", 0}, {NULL, 0}},
+    decimals[] = {{".", '.'}, {",", ','}, {"point", '.'}, {"comma", ','}, {NULL, 0}},
+    thousands[] = {{"none", 0},          {",", ','}, {".", '.'},     {"'", '\''},
+                   {"space", ' '},       {" ", ' '}, {"comma", ','}, {"point", '.'},
+                   {"apostrophe", '\''}, {NULL, 0}},
+    orders[] = {
+        {"day_first", EP_DATES_DAY_FIRST}, {"month_first", EP_DATES_MONTH_FIRST}, {NULL, 0}};
 
 static const choice *const choices[EP_DIALECT_KEYS] = {
     [EP_DIALECT_ENCODING] = encodings, [EP_DIALECT_DELIMITER] = delimiters,
@@ -59,7 +57,7 @@ static int value_get(const ep_dialect *dialect, ep_dialect_key key) {
   switch (key) {
   case EP_DIALECT_ENCODING: return (int)dialect->encoding;
   case EP_DIALECT_DELIMITER: return dialect->delimiter;
-  case EP_DIALECT_QUOTE: return dialect->quote;
+  case EP_DIALECT_QUOTE: return dialect->quote | (dialect->escapes ? ESCAPED : 0);
   case EP_DIALECT_HEADER: return dialect->header;
   case EP_DIALECT_ROW_NAMES: return dialect->row_names;
   case EP_DIALECT_PREAMBLE: return dialect->preamble;
@@ -77,7 +75,10 @@ static void value_set(ep_dialect *dialect, ep_dialect_key key, int value) {
   switch (key) {
   case EP_DIALECT_ENCODING: dialect->encoding = (ep_text_encoding)value; break;
   case EP_DIALECT_DELIMITER: dialect->delimiter = (char)value; break;
-  case EP_DIALECT_QUOTE: dialect->quote = (char)value; break;
+  case EP_DIALECT_QUOTE:
+    dialect->quote = (char)(value & ~ESCAPED);
+    dialect->escapes = (value & ESCAPED) != 0;
+    break;
   case EP_DIALECT_HEADER: dialect->header = value; break;
   case EP_DIALECT_ROW_NAMES: dialect->row_names = value; break;
   case EP_DIALECT_PREAMBLE: dialect->preamble = value; break;

@@ -59,6 +59,7 @@ typedef struct {
   ep_text_encoding encoding;
   char delimiter;
   char quote;           /* 0: none */
+  bool escapes;         /* a backslash before a quote makes it a character; of the key quote, too */
   char comment;         /* of a line to be skipped: its first character; 0: none */
   char decimal;         /* '.' or ',' */
   char thousands;       /* ',', '.', '\'', ' ' (any space); 0: none */

@@ -374,6 +374,7 @@ static ep_status lines_find(search *it, ep_csv_text *text, ep_error *error) {
   }
   dialect->delimiter = text->delimiter;
   dialect->quote = text->quote;
+  dialect->escapes = text->escapes;
   dialect->comment = comment;
   if (named) evidence_say(it, EP_DIALECT_DELIMITER, "the line sep=%c", named);
   return status;
@@ -479,6 +480,8 @@ static ep_status table_settle(search *it, ep_error *error) {
     ep_notes_add(&out->notes,
                  "`\"` is read as a character like others, since cells that begin with "
                  "it do not end with it: ?quote=\" makes it a quote");
+  if (dialect->escapes && !is_given(it, EP_DIALECT_QUOTE))
+    ep_notes_add(&out->notes, "`\\\"` in quotes is read as `\"`, and `\\\\` as `\\`");
   char shown[EP_EXCERPT_BYTES];
   if (it->units >= 0)
     ep_notes_add(&out->notes, "line %lld is left out: units (`%s`)", line_of(it, it->units),

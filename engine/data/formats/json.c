@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/dialect/sample.h"
 #include "engine/data/formats/flat_json.h"
 #include "engine/data/tables/json_table.h"
 #include "engine/data/tables/typed_table.h"
@@ -20,7 +21,8 @@ typedef struct {
 typedef struct {
   member member[MEMBERS];
   int count;
-  int64_t members, containers, lists; /* all; arrays or objects; those with no other in them */
+  int64_t members, containers, lists; /* all; arrays or objects; those with no other in them, */
+  int64_t objects;                    /* and objects alone */
   bool complete;                      /* the object is JSON; */
   ep_scanner behind;                  /* what follows it */
 } outline;
@@ -45,7 +47,7 @@ static bool is_list(ep_scanner value) {
   do {
     if (object && (!ep_scan_string(&value, key, sizeof key) || !ep_scan_token(&value, ':')))
       return false;
-    if (is_container(ep_scan_peek(&value)) || !ep_scan_skip(&value)) return false;
+    if (is_container(ep_scan_peek(&value)) || !ep_scan_skip_python(&value)) return false;
   } while (ep_scan_token(&value, ','));
   return true;
 }
@@ -56,11 +58,13 @@ static bool member_find(ep_scanner *scan, outline *out) {
     return false;
   found->first = ep_scan_peek(scan);
   found->value = *scan;
-  if (!ep_scan_skip(scan)) return false;
+  if (!ep_scan_skip_python(scan)) return false;
   found->value.end = scan->at;
   out->members++;
   out->containers += is_container(found->first);
-  out->lists += is_list(found->value);
+  bool list = is_list(found->value);
+  out->lists += list;
+  out->objects += list && found->first == '{';
   if (out->count < MEMBERS) out->count++;
   return true;
 }
@@ -94,6 +98,22 @@ static ep_status dialect_keep(ep_ingest *ingest, const ep_dialect *dialect, ep_e
   return EP_OK;
 }
 
+/* Arrays and objects are words or text, which no one meant them to be. */
+static ep_status nested_note(const ep_json_table *table, ep_column *column, ep_error *error) {
+  char note[128];
+  for (int64_t i = 0; i < table->rows.columns; i++) {
+    if (table->nested[i] == 0) continue;
+    snprintf(
+        note, sizeof note,
+        "row %lld has an array or an object, which is read as a word: make columns of its values",
+        (long long)table->nested[i]);
+    free(column[i].note);
+    column[i].note = strdup(note);
+    if (!column[i].note) return ep_fail_memory(error);
+  }
+  return EP_OK;
+}
+
 static ep_status table_store(ep_ingest *ingest, ep_json_table *table, ep_error *error) {
   size_t columns = (size_t)table->rows.columns;
   ep_column_cells *cells = calloc(columns, sizeof *cells);
@@ -109,6 +129,7 @@ static ep_status table_store(ep_ingest *ingest, ep_json_table *table, ep_error *
         ep_draft_open(ingest->folder, table->rows.columns, ingest->budget_bytes, &draft, error);
   if (status == EP_OK)
     status = ep_column_types_find(&table->rows, column, cells, &draft, &ingest->meta->notes, error);
+  if (status == EP_OK) status = nested_note(table, column, error);
   if (status == EP_OK) status = dialect_keep(ingest, &dialect, error);
   if (status == EP_OK)
     status = ep_typed_table_write(&table->rows, column, cells, &draft, ingest->folder,
@@ -121,11 +142,11 @@ static ep_status table_store(ep_ingest *ingest, ep_json_table *table, ep_error *
 }
 
 /* The table becomes the part of the ingest. */
-static ep_status table_read(ep_ingest *ingest, ep_json_layout layout, bool lines, ep_json_text text,
+static ep_status table_read(ep_ingest *ingest, ep_json_layout layout, ep_json_text text,
                             const ep_json_text *names, ep_error *error) {
   ep_json_table table;
   ep_scanner behind;
-  ep_status status = ep_json_table_open(layout, lines, text, names, &table, &behind, error);
+  ep_status status = ep_json_table_open(layout, text, names, &table, &behind, error);
   if (status == EP_OK) text.left = behind;
   if (status == EP_OK && ep_scan_peek(&text.left) != 0)
     status = ep_json_unexpected(&text, "the end of the table", error);
@@ -140,9 +161,8 @@ static ep_status list_read(ep_ingest *ingest, ep_json_text text, const ep_json_t
   ep_status status = ep_json_token_read(&text, '[', "an array of rows", error);
   if (status != EP_OK) return status;
   char first = ep_scan_peek(&text.left);
-  if (first == '{') return table_read(ingest, EP_JSON_RECORDS, false, text, NULL, error);
-  if (first == '[' || first == ']')
-    return table_read(ingest, EP_JSON_ROWS, false, text, names, error);
+  if (first == '{') return table_read(ingest, EP_JSON_RECORDS, text, NULL, error);
+  if (first == '[' || first == ']') return table_read(ingest, EP_JSON_ROWS, text, names, error);
   return ep_json_unexpected(&text, "a row, an object or an array,", error);
 }
 
@@ -193,6 +213,106 @@ static ep_status split_read(ep_ingest *ingest, ep_json_text text, const outline 
   return list_read(ingest, text, &names, error);
 }
 
+/* What an object of objects may be: columns that have the keys of rows, or rows that have those of
+ * columns. */
+typedef struct {
+  bool outer_counted, inner_counted; /* the keys are 0, 1, 2, … */
+  bool outer_figures, inner_figures; /* they are numbers or dates */
+  bool alike;                        /* all members have the same keys */
+  bool columns, rows;                /* the cells of a member are of one type; those of a key are */
+} direction;
+
+typedef enum { COLUMNS, ROWS, EITHER } objects_layout;
+
+/* Takes a value; 0 where it is missing. */
+static int type_take(ep_scanner *scan) {
+  enum { TEXT_BYTES = 64, BOOLEAN = EP_SHAPE_ODD + 1 };
+  char text[TEXT_BYTES], first = ep_scan_peek(scan);
+  if (first == '"') {
+    ep_scan_string(scan, text, sizeof text);
+    ep_cell_shape shape = ep_cell_shape_of(text, strlen(text));
+    return (int)(shape == EP_SHAPE_ODD ? EP_SHAPE_WORD : shape);
+  }
+  ep_scan_skip_python(scan);
+  if (first == 'n' || first == 'N') return EP_SHAPE_EMPTY;
+  return first == 't' || first == 'f' ? BOOLEAN : EP_SHAPE_NUMBER;
+}
+
+static void key_look(const char *key, int64_t place, bool *counted, bool *figures) {
+  char number[24];
+  snprintf(number, sizeof number, "%lld", (long long)place);
+  ep_cell_shape shape = *figures ? ep_cell_shape_of(key, strlen(key)) : EP_SHAPE_WORD;
+  *counted = *counted && strcmp(key, number) == 0;
+  *figures = *figures && (shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE);
+}
+
+/* Takes a member, and compares it with the first one. */
+static void member_look(ep_scanner *scan, ep_scanner first, direction *out) {
+  char key[EP_LIMIT_NAME_BYTES + 1], other_key[EP_LIMIT_NAME_BYTES + 1];
+  int own = EP_SHAPE_EMPTY;
+  int64_t place = 0;
+  ep_scan_token(scan, '{');
+  ep_scan_token(&first, '{');
+  do {
+    bool other = ep_scan_string(&first, other_key, sizeof other_key) && ep_scan_token(&first, ':');
+    if (!ep_scan_string(scan, key, sizeof key) || !ep_scan_token(scan, ':')) return;
+    key_look(key, place++, &out->inner_counted, &out->inner_figures);
+    out->alike = out->alike && other && strcmp(key, other_key) == 0;
+    int type = type_take(scan), first_type = other ? type_take(&first) : EP_SHAPE_EMPTY;
+    out->columns = out->columns && (!type || !own || type == own);
+    out->rows = out->rows && (!type || !first_type || type == first_type);
+    own = type ? type : own;
+    ep_scan_token(&first, ',');
+  } while (ep_scan_token(scan, ','));
+  ep_scan_token(scan, '}');
+  out->alike = out->alike && ep_scan_peek(&first) == '}';
+}
+
+static direction direction_find(ep_scanner scan) {
+  direction out = {true, true, true, true, true, true, true};
+  ep_scanner first = {NULL, NULL};
+  char key[EP_LIMIT_NAME_BYTES + 1];
+  int64_t place = 0;
+  ep_scan_token(&scan, '{');
+  do {
+    if (!ep_scan_string(&scan, key, sizeof key) || !ep_scan_token(&scan, ':')) break;
+    key_look(key, place, &out.outer_counted, &out.outer_figures);
+    if (place++ == 0) first = scan;
+    member_look(&scan, first, &out);
+  } while (ep_scan_token(&scan, ','));
+  return out;
+}
+
+static objects_layout layout_of(const direction *found) {
+  if (found->inner_counted)
+    return found->outer_counted && found->rows && !found->columns ? ROWS : COLUMNS;
+  if (found->outer_counted) return ROWS;
+  bool figures = found->inner_figures && !found->outer_figures;
+  if (!found->alike) return figures ? COLUMNS : ROWS;
+  if (found->rows != found->columns) return found->rows ? ROWS : COLUMNS;
+  return figures ? COLUMNS : EITHER;
+}
+
+/* pandas' orient="columns" and orient="index", and records by an identifier. */
+static ep_status objects_read(ep_ingest *ingest, ep_json_text text, ep_error *error) {
+  const direction found = direction_find(text.left);
+  objects_layout layout = layout_of(&found);
+  if (layout == EITHER)
+    return ep_fail(error, EP_INVALID,
+                   "JSON: an object of objects, which may be its rows as well as its columns: send "
+                   "an array of records, [{\"a\": 1}, …] (pandas: orient=\"records\")");
+  if (layout == ROWS)
+    ep_notes_add(&ingest->meta->notes,
+                 "the members of the object are read as rows, as pandas' orient=\"index\" has "
+                 "them; their keys, which name the rows, are left out");
+  else if (!found.inner_counted)
+    ep_notes_add(&ingest->meta->notes,
+                 "the members of the object are read as columns, as pandas' orient=\"columns\" has "
+                 "them; the keys within them, which name the rows, are left out");
+  if (layout == ROWS) ep_scan_token(&text.left, '{');
+  return table_read(ingest, layout == ROWS ? EP_JSON_MEMBERS : EP_JSON_COLUMNS, text, NULL, error);
+}
+
 /* more: another object follows. A file that begins as the flat form does is told what that lacks.
  */
 static bool is_flat(const outline *found, bool more) {
@@ -209,12 +329,13 @@ static ep_status object_read(ep_ingest *ingest, ep_json_text text, const char *t
   if (table && table[0] && alone) return several_read(ingest, text, &found, table, error);
   if (has_array(&found, "columns") && (has_array(&found, "data") || has_array(&found, "rows")))
     return split_read(ingest, text, &found, error);
+  if (alone && found.objects == found.members) return objects_read(ingest, text, error);
   if (is_flat(&found, found.complete && !alone)) return ep_flat_json_read(ingest, text, error);
   if (alone && found.lists == found.members)
-    return table_read(ingest, EP_JSON_COLUMNS, false, text, NULL, error);
+    return table_read(ingest, EP_JSON_COLUMNS, text, NULL, error);
   if (alone && found.containers > 0) return several_read(ingest, text, &found, table, error);
   if (!alone) snprintf(ingest->meta->format, sizeof ingest->meta->format, "ndjson");
-  return table_read(ingest, EP_JSON_RECORDS, true, text, NULL, error);
+  return table_read(ingest, EP_JSON_LINES, text, NULL, error);
 }
 
 static ep_status text_read(ep_ingest *ingest, ep_json_text text, const char *table,

@@ -63,7 +63,8 @@ static void others_skip(const search *it, ep_csv_text *text) {
 static bool table_seek(const search *it, bool header, ep_csv_text *text) {
   ep_csv_text line = *text;
   line_look look;
-  int64_t least = header || it->encoding->columns < 2 ? 1 : 2;
+  bool white = line.delimiter == EP_DELIMITER_SPACE; /* it delimits the words of a title, too */
+  int64_t least = it->encoding->columns < 2 ? 1 : white ? it->encoding->columns : 2;
   for (int i = 0; i <= EP_DIALECT_PREAMBLE_LINES && line.at < line.end; i++) {
     bool read = line_see(it, line, &look);
     bool found = header ? read && look.names > 0 && 2 * look.names >= look.filled
@@ -124,9 +125,10 @@ static ep_status widths_settle(const search *it, bool names_of_rows, ep_error *e
   line_look names, row;
   bool header = out->found.dialect.header;
   out->columns = 1; /* where it cannot be read, the walk says why */
-  if (!line_see(it, out->header, &names) || !line_see(it, out->rows, &row)) return EP_OK;
-  snprintf(index, sizeof index, "%lld", (long long)names.cells - 1);
+  if (!line_see(it, out->header, &names)) return EP_OK;
   out->columns = names.cells;
+  if (!line_see(it, out->rows, &row)) return EP_OK;
+  snprintf(index, sizeof index, "%lld", (long long)names.cells - 1);
   if (!header) {
     out->trailing = row.last_empty && row.cells > 1 && row.cells != it->encoding->columns &&
                     !is_name(it, index);
@@ -160,6 +162,7 @@ static ep_status marks_find(const search *it, ep_csv_text *text, ep_error *error
   ep_status status = ep_delimiter_find(text, &given, dialect->comment, it->cell, error);
   dialect->delimiter = text->delimiter;
   dialect->quote = text->quote;
+  dialect->escapes = text->escapes;
   return status;
 }
 

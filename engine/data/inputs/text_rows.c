@@ -147,8 +147,7 @@ static ep_status json_open(table *out, const ep_encoding *encoding, const ep_tex
   ep_scanner behind;
   out->dialect = encoding->dialect;
   ep_dialect_override(&out->dialect, &body->dialect);
-  ep_status status =
-      ep_json_table_open(EP_JSON_RECORDS, true, text, NULL, &out->json, &behind, error);
+  ep_status status = ep_json_table_open(EP_JSON_LINES, text, NULL, &out->json, &behind, error);
   if (status == EP_OK) text.left = behind;
   if (status == EP_OK && ep_scan_peek(&text.left) != 0)
     status = ep_json_unexpected(&text, "an object", error);
@@ -179,8 +178,17 @@ static int64_t column_find(reader *read, const char *name) {
   return read->encoding->by_name[at];
 }
 
-/* One column of the file. */
-static void source_find(reader *read, const char *name, bool by_place, int64_t place) {
+static void unnamed_warn(reader *read, int64_t index) {
+  size_t place = ep_field_reader_enter(&read->faults, "rows");
+  ep_field_reader_warn(&read->faults, "column %lld has no name, and is passed over",
+                       (long long)index + 1);
+  ep_field_reader_leave(&read->faults, place);
+}
+
+/* One column of the file. unnamed: its name is its index, beside others that have one: what pandas
+ * and R write for the names of rows. */
+static void source_find(reader *read, const char *name, bool unnamed, bool by_place,
+                        int64_t place) {
   const ep_encoding *encoding = read->encoding;
   int64_t found = by_place ? place : column_find(read, name);
   bool target;
@@ -189,6 +197,8 @@ static void source_find(reader *read, const char *name, bool by_place, int64_t p
     read->taken[found] = true;
   else if (ep_encoding_is_target(encoding, name, &target) != EP_OK)
     ep_field_reader_fail_memory(&read->faults);
+  else if (unnamed && !target)
+    unnamed_warn(read, place);
   else if (!target)
     ep_encoding_unknown_refuse(&read->faults, encoding, name);
 }
@@ -213,9 +223,10 @@ static ep_status sources_find(reader *read, const table *from) {
   if (!read->source || !read->taken || !read->named)
     return ep_problem_fail_memory(read->faults.problem);
   for (int64_t i = 0; i < columns; i++) {
+    bool nameless = !from->column[i].name[0];
     snprintf(name, sizeof name, "%s", from->column[i].name);
-    if (!name[0]) snprintf(name, sizeof name, "%lld", (long long)i);
-    source_find(read, name, by_place, i);
+    if (nameless) snprintf(name, sizeof name, "%lld", (long long)i);
+    source_find(read, name, nameless && from->named, by_place, i);
   }
   missing_find(read);
   return read->faults.status;

@@ -16,12 +16,12 @@ typedef struct ep_text_body {
 } ep_text_body;
 
 /* Preamble, comments and row names are the text's own. Without a header a column is called by its
- * index, or, where there are as many as the model takes, by its place. The target, and columns that
- * are no features, are passed over. Words that are not known go into the warnings. Each cell is
- * read by the dialect alone. *x: [*rows, encoding->columns], the caller's. EP_INVALID: a column
- * that is missing or not known, a cell of another type (at /rows/<row>/<column>), text that cannot
- * be read or is plainly of another dialect; EP_TOO_LARGE: more than EP_LIMIT_PREDICT_ROWS or
- * EP_LIMIT_PREDICT_BYTES. */
+ * index, or, where there are as many as the model takes, by its place. The target, columns that are
+ * no features, and one without a name that the model does not know are passed over. Words that are
+ * not known go into the warnings. Each cell is read by the dialect alone. *x: [*rows,
+ * encoding->columns], the caller's. EP_INVALID: a column that is missing or not known, a cell of
+ * another type (at /rows/<row>/<column>), text that cannot be read or is plainly of another
+ * dialect; EP_TOO_LARGE: more than EP_LIMIT_PREDICT_ROWS or EP_LIMIT_PREDICT_BYTES. */
 ep_status ep_text_rows_read(const ep_encoding *encoding, const ep_text_body *body, double **x,
                             int64_t *rows, ep_warnings *warnings, ep_problem *problem);
 

@@ -1,6 +1,7 @@
 #include "engine/data/tables/column_cells.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,13 @@ void ep_reads_count(ep_column_cells *cells, uint32_t reads, int64_t rows, const 
   spaced_look(cells, text, bytes);
 }
 
+/* Whether a whole number of JSON is that of the double: programs write 1e20 in full. */
+static bool is_exact(const char *text, size_t bytes, double value) {
+  char whole[64];
+  return (size_t)snprintf(whole, sizeof whole, "%.0f", value) == bytes &&
+         memcmp(whole, text, bytes) == 0;
+}
+
 void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool json,
                    double value) {
   const char *end = text + bytes, *at = text;
@@ -84,7 +92,10 @@ void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool 
   if (cells->plain == 1 || value < cells->least) cells->least = value;
   if (cells->plain == 1 || value > cells->most) cells->most = value;
   size_t digits = (size_t)(end - at);
-  if (json && (point || memchr(at, 'e', digits) || memchr(at, 'E', digits))) return;
+  if (json && (point || memchr(at, 'e', digits) || memchr(at, 'E', digits))) {
+    cells->floats = true;
+    return;
+  }
   if (point) {
     cells->points++;
     cells->threes += end - point == 4 && point > at && point - at <= 3 && *at != '0';
@@ -98,7 +109,7 @@ void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool 
   cells->zeros += zero;
   cells->padded = cells->padded || (zero && value != 0);
   if (zero && value == 0 && digits > cells->naught_most) cells->naught_most = digits;
-  *(json ? &cells->rounded : &cells->longs) += digits > EXACT_DIGITS;
+  cells->longs += digits > EXACT_DIGITS && !(json && is_exact(text, bytes, value));
   cells->small = cells->small || fabs(value) < 1000;
   cells->large = cells->large || fabs(value) >= 1000;
   if (cells->digits_most == 0 || digits < cells->digits_least) cells->digits_least = digits;
@@ -113,7 +124,8 @@ bool ep_cells_are_codes(const ep_column_cells *cells) {
   bool zeros = cells->padded || (cells->zeros > 0 && cells->naught_most == cells->digits_most);
   zeros = zeros && (likely || few);
   bool exponents = cells->exponents > 0 && cells->exponents < cells->plain;
-  return cells->points == 0 && (cells->longs > 0 || (!cells->negative && (zeros || exponents)));
+  return cells->points == 0 && !cells->floats &&
+         (cells->longs > 0 || (!cells->negative && (zeros || exponents)));
 }
 
 bool ep_word_is_code(const char *text, size_t bytes) {

@@ -39,7 +39,7 @@ typedef struct {
   bool small, large;        /* whole ones below 1000, and from there on */
   bool fractions;           /* one is not whole */
   int64_t zeros, exponents, longs; /* 007, 12E5, more than 15 digits; in JSON only strings are so */
-  int64_t rounded;                 /* numbers of JSON of more than 15 digits */
+  bool floats;                     /* numbers of JSON with a point or an exponent */
   size_t naught_most;              /* digits of the longest 00 */
   bool padded;                     /* one is as 007, and not as 00 */
   bool negative;

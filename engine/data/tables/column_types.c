@@ -361,7 +361,6 @@ static ep_status word_count(void *context, const ep_table_cell *value, ep_error 
 static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, ep_error *error) {
   bool words = false;
   int marks = 0;
-  ep_columns_gaps gaps;
   ep_column *column = pass->column;
   ep_column_cells *cells = pass->cells;
   ep_dialect *dialect = rows->dialect;
@@ -378,7 +377,7 @@ static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, 
     for (int64_t i = 0; i < pass->columns; i++)
       if (cells[i].recounted) ep_column_words_count(&cells[i]);
   }
-  ep_columns_gaps_find(cells, pass->columns, &gaps);
+  const ep_gap_words gaps = ep_columns_gaps(cells, pass->columns);
   for (int64_t i = 0; i < pass->columns && status == EP_OK; i++)
     status = ep_column_words_settle(&column[i], &cells[i], &gaps, dialect, error);
   ep_dialect_missing_usual(dialect);

@@ -95,15 +95,10 @@ static ep_status unusual_note(ep_column *column, const ep_column_cells *cells, e
 /* Numbers whose text says more than their value. */
 static ep_status values_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
   bool one = cells->zeros == 1;
-  ep_status status = EP_OK;
-  if (cells->zeros > 0)
-    status = note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
-                      (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
-                      one ? "its" : "their", one ? "" : "s");
-  if (status != EP_OK || cells->rounded == 0) return status;
-  return note_add(column, error, "%lld whole number%s of more than 15 digits %s rounded",
-                  (long long)cells->rounded, cells->rounded == 1 ? "" : "s",
-                  cells->rounded == 1 ? "is" : "are");
+  if (cells->zeros == 0) return EP_OK;
+  return note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
+                  (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
+                  one ? "its" : "their", one ? "" : "s");
 }
 
 /* What the few words of a column of numbers stand for, they stand for in its predictions. */
@@ -170,6 +165,21 @@ static bool is_frequent(const ep_column_cells *cells, uint32_t number) {
   return cells->words.entry[number].rows * 5 >= cells->present;
 }
 
+ep_gap_words ep_columns_gaps(const ep_column_cells *cells, int64_t columns) {
+  ep_gap_words gaps = {0};
+  for (int64_t i = 0; i < columns; i++) {
+    const ep_column_cells *own = &cells[i];
+    bool typed = own->kind != EP_CELL_KINDS, filled = own->present > own->words_read.gaps;
+    for (uint32_t k = 0; k < own->words.count && own->words_read.gaps > 0; k++) {
+      if (!is_gap(&own->words.entry[k])) continue;
+      if (typed && filled) gaps.typed |= gap_bit(own, k);
+      bool rare = own->missing > 0 || !is_frequent(own, k);
+      if (!typed && rare && !is_country(own, k)) gaps.rare |= gap_bit(own, k);
+    }
+  }
+  return gaps;
+}
+
 /* Whether the set has a word of as many + as the text has -: both are classes then. */
 static bool has_opposite(const ep_column_cells *cells, const char *text, size_t bytes) {
   static const char minus[] = "---", plus[] = "+++";
@@ -177,49 +187,33 @@ static bool has_opposite(const ep_column_cells *cells, const char *text, size_t 
          ep_word_set_find(&cells->words, plus, bytes) >= 0;
 }
 
-void ep_columns_gaps_find(const ep_column_cells *cells, int64_t columns, ep_columns_gaps *out) {
-  *out = (ep_columns_gaps){0};
-  for (int64_t i = 0; i < columns; i++) {
-    const ep_column_cells *own = &cells[i];
-    bool words = own->kind == EP_CELL_KINDS;
-    if (own->words_read.gaps == 0 || (!words && own->present == own->words_read.gaps)) continue;
-    for (uint32_t k = 0; k < own->words.count; k++) {
-      if (!is_gap(&own->words.entry[k])) continue;
-      bool shown = (own->missing > 0 || !is_frequent(own, k)) && !is_country(own, k);
-      if (!words) out->numbers |= gap_bit(own, k);
-      if (words && shown) out->words |= gap_bit(own, k);
-    }
-  }
-}
-
 /* Whether NA, None, - is a word of the column like others, which nothing in the file shows to be a
- * missing cell. Programs that write None for one leave none empty, and a class may have that name.
- * A file has one word for the missing cells of all its columns of words. Nobody calls a class ?,
- * NaN or \N. */
-static bool is_word(const ep_column_cells *own, uint32_t number, const ep_columns_gaps *gaps) {
+ * missing cell. Programs that write None for one leave none empty, and a class may have that name;
+ * what is missing in a fifth of the cells is a class, or hides one. Nobody calls a class ?, NaN or
+ * \N. */
+static bool is_word(const ep_column_cells *own, uint32_t number, const ep_gap_words *gaps) {
   const ep_word_entry *entry = &own->words.entry[number];
   const char *text = text_of(own, number);
-  uint64_t bit = gap_bit(own, number);
-  if (gaps->numbers & bit) return false;
   bool named = entry->bytes == 4 && memcmp(text, "None", 4) == 0;
-  if (named || has_opposite(own, text, entry->bytes)) return true;
   bool likely = *text == '-' || strncasecmp(text, "na", entry->bytes) == 0 ||
                 strncasecmp(text, "n/a", entry->bytes) == 0;
-  return own->missing == 0 && !(gaps->words & bit) &&
-         ((likely && is_frequent(own, number)) || is_country(own, number));
+  bool often = likely && is_frequent(own, number), rare = gap_bit(own, number) & gaps->rare;
+  return named || has_opposite(own, text, entry->bytes) ||
+         (own->missing == 0 && !rare && (often || is_country(own, number)));
 }
 
-static ep_status gaps_settle(ep_column *column, ep_column_cells *own, const ep_columns_gaps *gaps,
+/* gaps: as ep_columns_gaps has them. */
+static ep_status gaps_settle(ep_column *column, ep_column_cells *own, const ep_gap_words *gaps,
                              ep_error *error) {
   ep_status status = EP_OK;
   for (uint32_t i = 0; i < own->words.count && status == EP_OK; i++) {
     ep_word_entry *entry = &own->words.entry[i];
     char word[EP_EXCERPT_BYTES];
-    if (!is_gap(entry)) continue;
-    bool is = is_word(own, i, gaps), known = gaps->numbers & gap_bit(own, i);
-    if (is) entry->mark &= ~(1u << EP_READS_GAP);
-    if (known && entry->rows * 10 < own->present) continue;
+    bool typed = gap_bit(own, i) & gaps->typed;
+    if (!is_gap(entry) || (typed && entry->rows * 10 < own->present)) continue;
     ep_excerpt(word, text_of(own, i), entry->bytes);
+    bool is = !typed && is_word(own, i, gaps);
+    if (is) entry->mark &= ~(1u << EP_READS_GAP);
     status = note_add(column, error, "%lld × `%s` taken as %s", (long long)entry->rows, word,
                       is ? "a word: ?missing= makes it a missing cell"
                          : "missing: ?missing= without it makes it a word");
@@ -384,8 +378,8 @@ static ep_status spellings_note(ep_column *column, const grouping *groups, ep_er
                   list);
 }
 
-static ep_status category_settle(ep_column *own, ep_column_cells *words,
-                                 const ep_columns_gaps *gaps, ep_error *error) {
+static ep_status category_settle(ep_column *own, ep_column_cells *words, const ep_gap_words *gaps,
+                                 ep_error *error) {
   grouping groups = {0};
   ep_status status = gaps_settle(own, words, gaps, error);
   own->boolean = are_booleans(words);
@@ -412,7 +406,7 @@ static ep_status category_settle(ep_column *own, ep_column_cells *words,
 }
 
 ep_status ep_column_words_settle(ep_column *column, ep_column_cells *cells,
-                                 const ep_columns_gaps *gaps, const ep_dialect *dialect,
+                                 const ep_gap_words *gaps, const ep_dialect *dialect,
                                  ep_error *error) {
   cells->value = calloc((size_t)cells->words.count + 1, sizeof *cells->value);
   if (!cells->value) return ep_fail_memory(error);

@@ -33,6 +33,8 @@ static ep_status cell_give(const walker *walk, int64_t column, ep_error *error) 
   if (cell->number) number_spell(cell);
   ep_table_cell given = ep_table_cell_make(cell->text, cell->bytes, walk->table->row, column);
   given.number = cell->number;
+  int64_t *nested = walk->table->nested;
+  if (cell->nested && nested && nested[column] == 0) nested[column] = given.line;
   return walk->read(walk->context, &given, error);
 }
 
@@ -80,17 +82,21 @@ typedef ep_status (*row_read)(const walker *walk, ep_json_text *text, ep_error *
 static ep_status rows_walk(const walker *walk, ep_json_text *text, row_read read, ep_error *error) {
   ep_json_table *table = walk->table;
   ep_status status = EP_OK;
-  bool more = table->lines ? ep_scan_peek(&text->left) != 0 : !ep_scan_token(&text->left, ']');
+  bool lines = table->layout == EP_JSON_LINES, members = table->layout == EP_JSON_MEMBERS;
+  char end = members ? '}' : ']';
+  bool more = lines ? ep_scan_peek(&text->left) != 0 : !ep_scan_token(&text->left, end);
   table->row = 0;
   if (!more) return ep_fail(error, EP_INVALID, "there are no rows of data");
   while (status == EP_OK && more) {
     table->row++;
-    status = read(walk, text, error);
+    if (members) status = ep_json_key_read(text, table->cell, error);
+    if (status == EP_OK) status = read(walk, text, error);
     if (status == EP_OK && walk->end) status = walk->end(walk->context, error);
-    more = table->lines ? ep_scan_peek(&text->left) != 0 : ep_scan_token(&text->left, ',');
+    more = lines ? ep_scan_peek(&text->left) != 0 : ep_scan_token(&text->left, ',');
   }
-  if (status != EP_OK || table->lines) return status;
-  return ep_json_token_read(text, ']', "a comma or a closing bracket", error);
+  if (status != EP_OK || lines) return status;
+  return ep_json_token_read(
+      text, end, members ? "a comma or a closing brace" : "a comma or a closing bracket", error);
 }
 
 /* A member of a record whose key was read. */
@@ -121,6 +127,7 @@ static ep_status record_read(const walker *walk, ep_json_text *text, ep_error *e
     status = ep_json_token_read(text, '}', "a comma or a closing brace", error);
   table->cell->bytes = 0;
   table->cell->number = false;
+  table->cell->nested = false;
   for (int64_t i = 0; i < table->rows.columns && status == EP_OK; i++)
     if (table->seen[i] != table->row) status = cell_give(walk, i, error);
   return status;
@@ -206,7 +213,7 @@ static ep_status cursors_set(ep_json_table *table, ep_error *error) {
     ep_scan_peek(&text.left);
     table->cursor[i] = text.left;
     table->cursor[i].at++; /* the bracket */
-    if (status == EP_OK) ep_scan_skip(&text.left);
+    if (status == EP_OK) ep_scan_skip_python(&text.left);
   }
   return status;
 }
@@ -294,7 +301,7 @@ static ep_status columns_gather(ep_json_table *table, ep_json_text *text, ep_err
     status = ep_json_key_read(text, table->cell, error);
     if (status == EP_OK) status = column_add(table, error);
     table->objects = ep_scan_peek(&text->left) == '{';
-    if (status == EP_OK && !ep_scan_skip(&text->left))
+    if (status == EP_OK && !ep_scan_skip_python(&text->left))
       status = ep_json_unexpected(text, "an array of cells", error);
   } while (status == EP_OK && ep_scan_token(&text->left, ','));
   return status == EP_OK ? ep_json_token_read(text, '}', "a comma or a closing brace", error)
@@ -323,12 +330,10 @@ static ep_status columns_find(ep_json_table *table, const ep_json_text *names, e
   return status;
 }
 
-ep_status ep_json_table_open(ep_json_layout layout, bool lines, ep_json_text text,
-                             const ep_json_text *names, ep_json_table *out, ep_scanner *behind,
-                             ep_error *error) {
+ep_status ep_json_table_open(ep_json_layout layout, ep_json_text text, const ep_json_text *names,
+                             ep_json_table *out, ep_scanner *behind, ep_error *error) {
   *out = (ep_json_table){.rows = {0, NULL, table_walk},
                          .layout = layout,
-                         .lines = lines,
                          .text = text,
                          .cell = malloc(sizeof *out->cell)};
   if (!out->cell) return ep_fail_memory(error);
@@ -336,13 +341,15 @@ ep_status ep_json_table_open(ep_json_layout layout, bool lines, ep_json_text tex
   if (status != EP_OK) return status;
   out->seen = calloc((size_t)out->rows.columns, sizeof *out->seen);
   out->cursor = calloc((size_t)out->rows.columns, sizeof *out->cursor);
-  return out->seen && out->cursor ? EP_OK : ep_fail_memory(error);
+  out->nested = calloc((size_t)out->rows.columns, sizeof *out->nested);
+  return out->seen && out->cursor && out->nested ? EP_OK : ep_fail_memory(error);
 }
 
 void ep_json_table_close(ep_json_table *table) {
   free(table->column);
   ep_word_set_deinit(&table->names);
   free(table->seen);
+  free(table->nested);
   free(table->cursor);
   free(table->cell);
   *table = (ep_json_table){0};

@@ -70,7 +70,7 @@ static bool word_read(ep_json_text *text, ep_json_cell *cell) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (!ep_scan_word(&text->left, words[i])) continue;
     cell->text = start;
-    cell->bytes = words[i][0] == 'n' ? 0 : strlen(words[i]);
+    cell->bytes = words[i][0] == 'n' || words[i][0] == 'N' ? 0 : strlen(words[i]);
     return true;
   }
   return false;
@@ -91,7 +91,7 @@ static bool number_read(ep_json_text *text, ep_json_cell *cell) {
 /* Its first bytes alone: so much text is no category. */
 static bool nested_read(ep_json_text *text, ep_json_cell *cell) {
   const char *start = text->left.at;
-  if ((*start != '{' && *start != '[') || !ep_scan_skip(&text->left)) return false;
+  if ((*start != '{' && *start != '[') || !ep_scan_skip_python(&text->left)) return false;
   cell->nested = true;
   cell->text = start;
   cell->bytes = (size_t)(text->left.at - start);

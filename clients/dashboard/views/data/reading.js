@@ -4,7 +4,7 @@ import { attribute, h, replace } from "../../dom.js";
 
 const choices = {
   encoding: ["Encoding", [["utf-8", "UTF-8"], ["utf-16le", "UTF-16, little-endian"], ["utf-16be", "UTF-16, big-endian"], ["windows-1252", "Windows-1252"]]],
-  quote: ["Quotes", [['"', 'double: "a"'], ["'", "single: 'a'"], ["none", "none"]]],
+  quote: ["Quotes", [['"', 'double: "a"'], ["'", "single: 'a'"], ["escaped", 'double, with backslashes: "a\\""'], ["none", "none"]]],
   header: ["First line", [["true", "names of the columns"], ["false", "a row"]]],
   row_names: ["First column", [["false", "a column with a name"], ["true", "names of rows, without a name"]]],
   decimal: ["Decimal mark", [[".", "point: 1.5"], [",", "comma: 1,5"]]],

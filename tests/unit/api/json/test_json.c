@@ -188,6 +188,19 @@ START_TEST(scanned_numbers) {
 }
 END_TEST
 
+START_TEST(words_of_python_are_skipped) {
+  static const char *const words[] = {"NaN", "Infinity", "-Infinity", "[1,NaN,{\"a\":-Infinity}]"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    ep_scanner strict = {words[i], words[i] + strlen(words[i])}, python = strict;
+    ck_assert_msg(!ep_scan_skip(&strict), "%s", words[i]);
+    ck_assert_msg(ep_scan_skip_python(&python) && python.at == python.end, "%s", words[i]);
+  }
+  static const char lower[] = "nan";
+  ep_scanner scanner = {lower, lower + 3};
+  ck_assert(!ep_scan_skip_python(&scanner));
+}
+END_TEST
+
 START_TEST(scanned_numbers_have_a_limit) {
   char text[EP_SCAN_NUMBER_BYTES + 1];
   memset(text, '1', sizeof text);
@@ -306,6 +319,7 @@ EP_SUITE("api/json") {
   tcase_add_test(tests, texts);
   tcase_add_test(tests, sizes_have_a_limit);
   tcase_add_test(tests, scanned_numbers);
+  tcase_add_test(tests, words_of_python_are_skipped);
   tcase_add_test(tests, scanned_numbers_have_a_limit);
   tcase_add_test(tests, scanned_strings);
   tcase_add_test(tests, scanned_members);

@@ -157,6 +157,68 @@ START_TEST(a_text_of_another_dialect_is_refused) {
 }
 END_TEST
 
+/* As pandas and R write the names of rows; a column that the model has is not passed over. */
+START_TEST(a_column_without_a_name_is_passed_over) {
+  static const struct {
+    const char *text, *warning; /* NULL: refused */
+  } cases[] = {
+      {",age,city,pay\n0,30,Rome,1\n1,31,Rome,2\n", "column 1 has no name, and is passed over"},
+      {"age,city,pay,\n30,Rome,1,x\n31,Rome,2,y\n", "column 4 has no name, and is passed over"},
+      {"id,age,city,pay\n0,30,Rome,1\n1,31,Rome,2\n", NULL},
+      {"7,30,Rome,1\n1,31,Rome,2\n", NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double *x;
+    int64_t rows;
+    ep_problem problem = {0};
+    ep_warnings warnings = {0};
+    const ep_text_body body = {.text = cases[i].text, .bytes = strlen(cases[i].text)};
+    bool read = ep_text_rows_read(&encoding, &body, &x, &rows, &warnings, &problem) == EP_OK;
+    ck_assert_msg(read == (cases[i].warning != NULL), "%zu: %s", i, problem.detail);
+    if (read) ck_assert_str_eq(warnings.entry[0].detail, cases[i].warning);
+    ep_warnings_deinit(&warnings);
+    if (read) ck_assert(x[0] == 30 && x[1] == 1 && x[2] == 1);
+    free(x);
+  }
+  strcpy(encoding.column[2].name, "0");
+  ck_assert_int_eq(ep_encoding_names_order(&encoding), EP_OK);
+  double *x;
+  int64_t rows;
+  ep_problem problem;
+  ck_assert_int_eq(read_text(",age,city\n5,30,Rome\n6,31,Rome\n", false, &x, &rows, &problem),
+                   EP_OK);
+  ck_assert(x[0] == 30 && x[2] == 5);
+  free(x);
+}
+END_TEST
+
+/* A backslash before a quote is the model's way to write one, or the query's. */
+START_TEST(quotes_are_escaped_as_in_the_dialect) {
+  static const struct {
+    const char *text;
+    bool escapes, read;
+  } cases[] = {
+      {"city,age,pay\n\"Ro\\\"me\",30,1\n", true, true},
+      {"city,age,pay\n\"Ro\"\"me\",30,1\n", true, true},
+      {"city,age,pay\n\"Ro\\\"me\",30,1\n", false, false},
+      {"city,age,pay\n\"Ro\"\"me\",30,1\n", false, true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double *x;
+    int64_t rows;
+    ep_problem problem = {0};
+    ck_assert_int_eq(ep_dialect_set(&encoding.dialect, EP_DIALECT_QUOTE,
+                                    cases[i].escapes ? "escaped" : "\"", NULL),
+                     EP_OK);
+    bool read = read_text(cases[i].text, false, &x, &rows, &problem) == EP_OK;
+    ck_assert_msg(read == cases[i].read, "%zu: %s", i, problem.detail);
+    if (!read) ck_assert_ptr_nonnull(strstr(problem.detail, "?quote=escaped"));
+    if (read) ck_assert(x[0] == 30 && x[2] == 1);
+    free(x);
+  }
+}
+END_TEST
+
 /* With the sign and without, and no other sign; in an object as well. */
 START_TEST(numbers_have_their_sign_or_none) {
   static const struct {
@@ -328,6 +390,8 @@ EP_SUITE("text_rows") {
   tcase_add_test(all, rows_are_not_lost);
   tcase_add_test(all, numbers_have_the_marks_of_the_dialect);
   tcase_add_test(all, a_text_of_another_dialect_is_refused);
+  tcase_add_test(all, a_column_without_a_name_is_passed_over);
+  tcase_add_test(all, quotes_are_escaped_as_in_the_dialect);
   tcase_add_test(all, numbers_have_their_sign_or_none);
   tcase_add_test(all, faults_are_told_by_place);
   tcase_add_test(all, columns_of_one_name_keep_their_order);

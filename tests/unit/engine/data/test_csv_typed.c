@@ -71,6 +71,19 @@ static const struct {
     {"n,s\n1,\"b, \"\"c\"\"\"\n2,\" b \"\n3,b\n4,\"x\ny\"\n5,\"\"\n",
      "n:number 0/5 1..5|s:category 1/3 0..2 b=2,b, \"c\"=1,x\ny=1\n1 1\n2 0\n3 0\n4 2\n5 nan",
      {0}},
+    /* with a backslash before quotes, as R and Spark write them; a path is not one of these */
+    {"n,s\n1,\"the \\\"b\\\", c\"\n2,b\n3,\"\\\\\"\n",
+     "n:number 0/3 1..3|s:category 0/3 0..2 \\=1,b=1,the \"b\", c=1\n1 2\n2 1\n3 0",
+     {0}},
+    {"\"n\" \"s\"\n1 \"\\\"b\\\"\"\n2 \"b\"\n",
+     "n:number 0/2 1..2|s:category 0/2 0..1 \"b\"=1,b=1\n1 0\n2 1",
+     {0}},
+    {"n,s\n1,\"C:\\\"\n2,\"C:\\d\"\n3,\"C:\\\"\n",
+     "n:number 0/3 1..3|s:category 0/2 0..1 C:\\=2,C:\\d=1\n1 0\n2 1\n3 0",
+     {0}},
+    {"n,s\n1,\"\\\"\"x\"\n2,\"y\"\n",
+     "n:number 0/2 1..2|s:category 0/2 0..1 \\\"x=1,y=1\n1 0\n2 1",
+     {0}},
     /* booleans are words; 0 and 1 are numbers */
     {"a,b,c,d\nyes,true,t,0\nno,false,f,1\nyes,true,t,1\n",
      "a:category 0/2 0..1 yes=2,no=1|b:category 0/2 0..1 true=2,false=1|c:category 0/2 0..1 "

@@ -74,6 +74,43 @@ static const struct {
      "json",
      {0}},
     {"{\"a\":[1,2,3],\"b\":[4,5,6]}", "a:number 0|b:number 0\n1 4\n2 5\n3 6", "json", {0}},
+    /* pandas' orient=index: by the keys, by the types of the cells, by keys that differ */
+    {"{\"0\":{\"x\":1,\"y\":2},\"1\":{\"x\":3,\"y\":4}}",
+     "x:number 0|y:number 0\n1 2\n3 4",
+     "json",
+     {0}},
+    {"{\"r\":{\"x\":1,\"y\":\"p\"},\"s\":{\"x\":null,\"y\":\"q\"}}",
+     "x:number 1|y:category 0 p,q\n1 0\nnan 1",
+     "json",
+     {0}},
+    {"{\"r\":{\"x\":1},\"s\":{\"y\":2,\"x\":3}}", "x:number 0|y:number 1\n1 nan\n3 2", "json", {0}},
+    {"{\"0\":{\"0\":1,\"1\":\"p\"},\"1\":{\"0\":3,\"1\":\"q\"}}",
+     "0:number 0|1:category 0 p,q\n1 0\n3 1",
+     "json",
+     {0}},
+    /* orient=columns with names of rows */
+    {"{\"x\":{\"r\":1,\"s\":2},\"y\":{\"r\":\"p\",\"s\":\"q\"}}",
+     "x:number 0|y:category 0 p,q\n1 0\n2 1",
+     "json",
+     {0}},
+    {"{\"x\":{\"17\":1,\"40\":2},\"y\":{\"17\":3,\"40\":4}}",
+     "x:number 0|y:number 0\n1 3\n2 4",
+     "json",
+     {0}},
+    {"{\"0\":{\"0\":1,\"1\":2},\"1\":{\"0\":3,\"1\":4}}",
+     "0:number 0|1:number 0\n1 3\n2 4",
+     "json",
+     {0}},
+    /* Python's NaN, which is missing whatever ?missing= lists */
+    {"{\"a\":{\"0\":NaN,\"1\":2},\"b\":{\"0\":\"x\",\"1\":null}}",
+     "a:number 1|b:category 1 x\nnan 0\n2 nan",
+     "json",
+     {0}},
+    {"{\"a\":[NaN,2],\"b\":[4,5]}", "a:number 1|b:number 0\nnan 4\n2 5", "json", {0}},
+    {"[{\"a\":NaN,\"b\":\"none\"},{\"a\":1,\"b\":\"x\"}]",
+     "a:number 1|b:category 1 x\nnan nan\n1 0",
+     "json",
+     {.dialect = {.set = 1u << EP_DIALECT_MISSING, .missing = "none"}}},
     /* one of several */
     {"{\"one\":[{\"a\":1}],\"two\":{\"columns\":[\"c\"],\"data\":[[5],[6]]},\"note\":\"\"}",
      "c:number 0\n5\n6",
@@ -166,6 +203,19 @@ static const struct {
      "JSON, row 1: column \"b\" has the key \"1\", and column \"a\" another one",
      {0},
      EP_INVALID},
+    {"{\"r\":{\"x\":1,\"y\":2},\"s\":{\"x\":3,\"y\":4}}",
+     "JSON: an object of objects, which may be its rows as well as its columns: send an array of "
+     "records, [{\"a\": 1}, …] (pandas: orient=\"records\")",
+     {0},
+     EP_INVALID},
+    {"{\"a\":[Infinity,2],\"b\":[4,5]}",
+     "row 1, column 1 (\"a\"): \"Infinity\" is not a number to train on",
+     {0},
+     EP_INVALID},
+    {"[{\"a\":-Infinity},{\"a\":1}]",
+     "row 1, column 1 (\"a\"): \"-Infinity\" is not a number to train on",
+     {0},
+     EP_INVALID},
     {"{\"one\":[{\"a\":1}],\"two\":{\"m\":1},\"n\":1}",
      "JSON: an object of several tables: take one by ?table=NAME; there are \"one\", \"two\"",
      {0},
@@ -217,6 +267,31 @@ START_TEST(limits_hold_on_both_sides) {
 }
 END_TEST
 
+/* No one meant an object to be a word. */
+START_TEST(arrays_and_objects_within_are_noted) {
+  static const struct {
+    const char *text, *note;
+    int column;
+  } cases[] = {
+      {"[{\"a\":1,\"b\":{\"c\":1}},{\"a\":2,\"b\":{\"c\":2}}]", "row 1", 1},
+      {"[{\"a\":1,\"b\":\"x\"},{\"a\":2,\"b\":[1]},{\"b\":[2]}]", "row 2", 1},
+      {"[[1,[2]],[3,[4]]]", "row 1", 1},
+      {"[{\"a\":1,\"b\":\"{}\"},{\"a\":2,\"b\":\"[1]\"}]", NULL, 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ep_dataset_meta meta;
+    ep_error error;
+    ck_assert_int_eq(scratch_ingest(cases[i].text, strlen(cases[i].text), NULL, &meta, &error),
+                     EP_OK);
+    const ep_column *column = meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].column;
+    const char *note = column[cases[i].column].note;
+    ck_assert_msg(!column[0].note, "%zu: %s", i, column[0].note);
+    ck_assert_msg(cases[i].note ? note && strstr(note, cases[i].note) : !note, "%zu: %s", i, note);
+    ep_dataset_meta_deinit(&meta);
+  }
+}
+END_TEST
+
 /* The same bytes, read in another way, are another content. */
 START_TEST(options_are_part_of_the_identity) {
   static const char text[] = "{\"one\":[{\"a\":1}],\"two\":[{\"a\":2}]}";
@@ -241,6 +316,7 @@ EP_SUITE("json_table") {
   tcase_add_loop_test(all, tables_are_read, 0, sizeof good / sizeof *good);
   tcase_add_loop_test(all, bad_tables_are_refused, 0, sizeof bad / sizeof *bad);
   tcase_add_test(all, limits_hold_on_both_sides);
+  tcase_add_test(all, arrays_and_objects_within_are_noted);
   tcase_add_test(all, options_are_part_of_the_identity);
   tcase_set_timeout(all, 60);
 }
