@@ -91,7 +91,9 @@ bool ep_text_is_unit(const char *text, size_t bytes) {
       "bar", "mbar", "K",   "C",   "F",   "USD",  "EUR",   "GBP",  "ppm",   "l",   "ml",
       "L",   "mL",   "N",   "J",   "kJ",  "rpm",  "deg",   "unit", "count", "ft",  "in",
       "lb",  "mph",  "mol", "dB",  "lux", "lx",   "years", "year"};
-  if (bytes == 0 || bytes > 16) return false;
+  text = ep_cell_trim(text, &bytes);
+  ep_cell_shape shape = ep_cell_shape_of(text, bytes);
+  if (bytes == 0 || bytes > 16 || shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE) return false;
   bool bracket =
       (text[0] == '(' && text[bytes - 1] == ')') || (text[0] == '[' && text[bytes - 1] == ']');
   if (bracket) return true;

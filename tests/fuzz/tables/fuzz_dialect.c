@@ -46,8 +46,7 @@ static void layout_holds(const char *start, size_t count, const ep_dialect *give
   ep_csv_layout layout;
   ep_error error = {0};
   const char *end = start + count;
-  const ep_csv_source source = {
-      .start = start, .end = end, .table = true};
+  const ep_csv_source source = {.start = start, .end = end, .table = true};
   ep_status status = ep_csv_layout_find(&source, given, &cell, &layout, &error);
   if (status != EP_OK) {
     FUZZ_HOLDS(status == EP_INVALID || status == EP_TOO_LARGE);

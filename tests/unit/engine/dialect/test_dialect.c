@@ -112,7 +112,7 @@ static const struct {
     /* words for a missing cell that are classes */
     {"mm,storm\n4,None\n5,weak\n6,strong\n", "mm:n,storm:c|3|4 0", "`None` taken as a word", NULL},
     {"mm,storm\n4,+\n5,-\n6,+\n", "mm:n,storm:c|3|4 0", "`-` taken as a word", NULL},
-    {"mm,storm\n4,None\n5,\n6,strong\n", "mm:n,storm:c|3|4 nan", "`None` taken as missing", NULL},
+    {"mm,storm\n4,None\n5,\n6,strong\n", "mm:n,storm:c|3|4 0", "`None` taken as a word", NULL},
     {"mm,land\nNA,NA\n5,DE\n6,ZA\n", "mm:n,land:c|3|nan nan", "`NA` taken as missing", NULL},
     {"mm,storm\n4,None\n5,\n6,gone\n", "mm:n,storm:c|3|4 0", NULL, "missing=gone"},
     {"mm,storm\n4,None\n,NA\n6,?\n", "mm:n,storm:c|3|4 2", NULL, "missing="},
