@@ -189,8 +189,8 @@ ep_status ep_dialect_check(const ep_dialect *dialect, ep_error *error) {
   return EP_OK;
 }
 
-const char *ep_dialect_query(const ep_dialect *dialect, ep_dialect_key key,
-                             char out[EP_DIALECT_VALUE_BYTES]) {
+const char *ep_dialect_query_value(const ep_dialect *dialect, ep_dialect_key key,
+                                   char out[EP_DIALECT_VALUE_BYTES]) {
   for (const choice *at = choices[key]; at && at->word; at++)
     if (at->value == value_get(dialect, key)) {
       snprintf(out, EP_DIALECT_VALUE_BYTES, "%s", at->word);

@@ -97,8 +97,8 @@ const char *ep_dialect_value(const ep_dialect *dialect, ep_dialect_key key,
 ep_status ep_dialect_check(const ep_dialect *dialect, ep_error *error);
 
 /* The same for the query of a URL: `|` is "pipe". */
-const char *ep_dialect_query(const ep_dialect *dialect, ep_dialect_key key,
-                             char out[EP_DIALECT_VALUE_BYTES]);
+const char *ep_dialect_query_value(const ep_dialect *dialect, ep_dialect_key key,
+                                   char out[EP_DIALECT_VALUE_BYTES]);
 
 /* Keys of `over` that are set replace those of `dialect`. Of the marks of numbers, one that is
  * replaced changes the other where both would be alike. */

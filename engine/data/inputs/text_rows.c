@@ -63,7 +63,7 @@ static ep_status other_dialect(const ep_dialect *own, const ep_dialect *shown, e
                  "the model learnt from a table with the %s `%s`, and this text has `%s`: add "
                  "?%s=%s",
                  ep_dialect_key_name(key), one, other, ep_dialect_key_name(key),
-                 ep_dialect_query(shown, key, query));
+                 ep_dialect_query_value(shown, key, query));
 }
 
 /* ASCII is the same in UTF-8 and Windows-1252; all else shows its encoding. */
