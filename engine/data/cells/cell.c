@@ -29,6 +29,7 @@ static const struct {
     [EP_CELL_MONTH_FIRST] = {"month_first", {0}, EP_DATE_MONTH_FIRST},
     [EP_CELL_MONTH_NAME] = {"month_name", {0}, EP_DATE_MONTH_NAME},
     [EP_CELL_TIME] = {"time", {0}, EP_DATE_TIME},
+    [EP_CELL_DURATION] = {"duration", {0}, EP_DATE_DURATION},
 };
 
 const char *ep_cell_kind_name(ep_cell_kind kind) {

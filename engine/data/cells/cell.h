@@ -21,11 +21,12 @@ typedef enum {
   EP_CELL_MONTH_FIRST,
   EP_CELL_MONTH_NAME, /* Jan 1 2000, 1 January 2000 */
   EP_CELL_TIME,
+  EP_CELL_DURATION, /* 1 days 10:11:12: a number of seconds */
   EP_CELL_KINDS
 } ep_cell_kind;
 
 /* "number", "decimal_comma", "grouped", "spaced", "spaced_comma", "apostrophe",
- * "apostrophe_comma", "iso", "day_first", "month_first", "month_name", "time". */
+ * "apostrophe_comma", "iso", "day_first", "month_first", "month_name", "time", "duration". */
 const char *ep_cell_kind_name(ep_cell_kind kind);
 int ep_cell_kind_from_name(const char *name); /* -1 when there is none */
 

@@ -284,7 +284,8 @@ static bool date_take(ep_date_form form, cursor *text, calendar_date *out) {
   case EP_DATE_MONTH_NAME: return named_date_take(text, out);
   case EP_DATE_DAY_FIRST: return short_date_take(text, &out->day, &out->month, &out->year);
   case EP_DATE_MONTH_FIRST: return short_date_take(text, &out->month, &out->day, &out->year);
-  case EP_DATE_TIME: break;
+  case EP_DATE_TIME:
+  case EP_DATE_DURATION: break;
   }
   return false;
 }
@@ -304,11 +305,43 @@ static double seconds_of(const moment *from) {
   return (double)(from->seconds * 1000000 + from->nanos / 1000) / 1e6;
 }
 
+/* "-1 days +", "1 day, ": what stands before the time of a duration. */
+static bool days_take(cursor *text, int64_t *days) {
+  enum { DIGITS = 6 };
+  int count;
+  bool minus = character_take(text, '-');
+  if (!digits_take(text, 1, DIGITS, &count) || !spaces_take(text)) return false;
+  size_t letters = letters_count(text);
+  if (letters < 3 || letters > 4 || strncasecmp(text->at, "days", letters) != 0) return false;
+  text->at += letters;
+  *days = minus ? -count : count;
+  if (text->at == text->end) return true;
+  character_take(text, ',');
+  if (!spaces_take(text)) return false;
+  character_take(text, '+');
+  return text->at < text->end;
+}
+
+/* As ep_date_read. */
+static bool duration_read(cursor text, double *seconds) {
+  cursor start = text;
+  moment time = {0, 0};
+  int64_t days = 0;
+  bool has_days = days_take(&text, &days);
+  if (!has_days) text = start;
+  if ((!has_days || text.at < text.end) && !time_take(&text, false, &time)) return false;
+  if (text.at != text.end) return false;
+  time.seconds += DAY_SECONDS * days;
+  *seconds = seconds_of(&time);
+  return true;
+}
+
 bool ep_date_read(ep_date_form form, const char *text, size_t bytes, double *seconds) {
   cursor left = {text, text + bytes};
   calendar_date date = {0};
   moment time = {0, 0};
   int64_t days = 0, offset = 0;
+  if (form == EP_DATE_DURATION) return duration_read(left, seconds);
   if (form == EP_DATE_TIME) {
     if (!time_take(&left, false, &time)) return false;
   } else {

@@ -20,14 +20,17 @@ typedef enum {
   EP_DATE_MONTH_NAME,
   /* HH:MM, HH:MM:SS, with a fraction of a second behind a point or comma, and AM or PM; 24:00 is
    * the end of the day. */
-  EP_DATE_TIME
+  EP_DATE_TIME,
+  /* As pandas and Python write them: 1 days 10:11:12.5, -1 days +23:00:00, 1 day, 0:00:00, 2 days,
+   * and, where there are no days, a time. */
+  EP_DATE_DURATION
 } ep_date_form;
 
 /* Reads all of the text. *seconds: since 1970-01-01 UTC (a time with no offset is UTC); of a time
- * of day, since midnight; the nearest double to the microsecond, nine digits are read. False, and
- * nothing written, when it is none of that form. Years 1 to 9999, Gregorian throughout; a year of
- * two digits is 1969 to 2068, as POSIX has it. Months have their English names, in any case, or
- * three letters of them, or Sept. */
+ * of day, since midnight; of a duration, all; the nearest double to the microsecond, nine digits
+ * are read. False, and nothing written, when it is none of that form. Years 1 to 9999, Gregorian
+ * throughout; a year of two digits is 1969 to 2068, as POSIX has it. Months have their English
+ * names, in any case, or three letters of them, or Sept. */
 bool ep_date_read(ep_date_form form, const char *text, size_t bytes, double *seconds);
 
 /* Of month 1 … 12. */

@@ -189,18 +189,36 @@ static bool number_read(const ep_column_encoding *column, const ep_dialect *dial
     marks =
         ep_cell_kind_marks(ep_cell_kind_is_number(column->form) ? column->form : EP_CELL_NUMBER);
   return ep_cell_number_read(marks.decimal, marks.thousands, text, bytes, value) ||
-         ep_unit_number_read(marks, column->unit, text, bytes, value);
+         ep_unit_number_read(marks, column->unit, text, bytes, value) ||
+         (column->form == EP_CELL_DURATION && ep_cell_read(EP_CELL_DURATION, text, bytes, value));
 }
 
-/* As the column's were, days and months in another order where the request gives one; or as ISO's,
- * which no time of day is. */
+static bool is_of_figures(ep_cell_kind form) {
+  return form == EP_CELL_DAY_FIRST || form == EP_CELL_MONTH_FIRST;
+}
+
+/* Days and months in figures, which mean one date: 31/12/2024. */
+static bool clear_date_read(const char *text, size_t bytes, double *value) {
+  double day_first, month_first;
+  bool day = ep_cell_read(EP_CELL_DAY_FIRST, text, bytes, &day_first),
+       month = ep_cell_read(EP_CELL_MONTH_FIRST, text, bytes, &month_first);
+  if ((!day && !month) || (day && month && day_first != month_first)) return false;
+  *value = day ? day_first : month_first;
+  return true;
+}
+
+/* In any form that has one meaning: days and months in the order that the request gives, or else
+ * that of the column. No date is a time of day. */
 static bool date_read(const ep_column_encoding *column, const ep_dialect *dialect, const char *text,
                       size_t bytes, double *value) {
   ep_cell_kind form = column->form;
-  bool figures = form == EP_CELL_DAY_FIRST || form == EP_CELL_MONTH_FIRST;
-  if (figures && ep_dialect_has(dialect, EP_DIALECT_DATES)) form = ep_dialect_date_kind(dialect);
-  return ep_cell_read(form, text, bytes, value) ||
-         (form != EP_CELL_TIME && ep_cell_read(EP_CELL_ISO_DATE, text, bytes, value));
+  bool given = ep_dialect_has(dialect, EP_DIALECT_DATES);
+  if (form == EP_CELL_TIME) return ep_cell_read(form, text, bytes, value);
+  if (given) form = ep_dialect_date_kind(dialect);
+  return ep_cell_read(EP_CELL_ISO_DATE, text, bytes, value) ||
+         ep_cell_read(EP_CELL_MONTH_NAME, text, bytes, value) ||
+         (is_of_figures(form) ? ep_cell_read(form, text, bytes, value)
+                              : clear_date_read(text, bytes, value));
 }
 
 static bool value_read(const ep_column_encoding *column, const ep_dialect *dialect,
@@ -326,6 +344,15 @@ static bool code_refuse(ep_field_reader *reader, const ep_column_encoding *colum
   return true;
 }
 
+/* What a date in figures needs to be read. */
+static const char *order_hint(const ep_column_encoding *column, const char *text, size_t bytes) {
+  double value;
+  bool date = column->type == EP_COLUMN_DATE && column->form != EP_CELL_TIME;
+  bool figures = date && (ep_cell_read(EP_CELL_DAY_FIRST, text, bytes, &value) ||
+                          ep_cell_read(EP_CELL_MONTH_FIRST, text, bytes, &value));
+  return figures ? ": ?dates=day_first or ?dates=month_first says which comes first" : "";
+}
+
 void ep_encoding_text_report(ep_field_reader *reader, ep_cell_outcome outcome,
                              const ep_column_encoding *column, const char *text, size_t bytes,
                              bool number) {
@@ -337,7 +364,8 @@ void ep_encoding_text_report(ep_field_reader *reader, ep_cell_outcome outcome,
     ep_field_reader_fail(reader, "must be %s%s, not \"%.*s\"%s", cell_form(column, form),
                          is_needed(column) ? "" : " or empty", (int)(bytes < 100 ? bytes : 100),
                          text,
-                         outcome == EP_CELL_NEEDED ? ", which stands for a missing cell" : "");
+                         outcome == EP_CELL_NEEDED ? ", which stands for a missing cell"
+                                                   : order_hint(column, text, bytes));
 }
 
 static void value_refuse(ep_field_reader *reader, const ep_column_encoding *column,

@@ -17,10 +17,11 @@ static const ep_column_rule no_rule = {.indicator = -1};
 bool ep_encoding_needed(const ep_data_spec *data, const ep_part *table) {
   if (data->columns_count > 0 || data->features.name || data->exclude.name) return true;
   if (data->window.length > 0) return true;
-  for (int64_t i = 0; i < table->columns; i++)
-    if (table->column[i].type != EP_COLUMN_NUMBER || table->column[i].missing > 0 ||
-        table->column[i].unit[0]) /* predictions have it, too */
-      return true;
+  for (int64_t i = 0; i < table->columns; i++) {
+    const ep_column *column = &table->column[i];
+    if (column->type != EP_COLUMN_NUMBER || column->missing > 0) return true;
+    if (column->unit[0] || column->form == EP_CELL_DURATION) return true; /* cells need them */
+  }
   return false;
 }
 

@@ -46,7 +46,7 @@ static ep_status date_kind_find(const ep_column *column, const ep_column_rule *r
   int64_t most = 0;
   bool unclear = false;
   *out = EP_CELL_ISO_DATE;
-  for (int kind = EP_CELL_ISO_DATE; kind < EP_CELL_KINDS; kind++) {
+  for (int kind = EP_CELL_ISO_DATE; kind < EP_CELL_DURATION; kind++) {
     int64_t rows = words_read(&column->words, (ep_cell_kind)kind, value);
     if (rows > 0 && rows == most) unclear = true;
     if (rows <= most) continue;

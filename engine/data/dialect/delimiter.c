@@ -66,12 +66,15 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
 
 /* Two delimiters that give tables, one as good as the other. */
 static ep_status undecided(const candidate *best, const candidate *other, ep_error *error) {
-  char first[16], second[16];
-  return ep_fail(error, EP_INVALID,
-                 "both %s (%lld columns) and %s (%lld columns) divide the rows evenly: choose with "
-                 "?delimiter=",
-                 ep_delimiter_shown(best->delimiter, first), (long long)best->columns,
-                 ep_delimiter_shown(other->delimiter, second), (long long)other->columns);
+  char first[16], second[16], one[EP_DIALECT_VALUE_BYTES], two[EP_DIALECT_VALUE_BYTES];
+  return ep_fail(
+      error, EP_INVALID,
+      "both %s (%lld columns) and %s (%lld columns) divide the rows evenly: choose "
+      "?delimiter=%s or ?delimiter=%s",
+      ep_delimiter_shown(best->delimiter, first), (long long)best->columns,
+      ep_delimiter_shown(other->delimiter, second), (long long)other->columns,
+      ep_dialect_query(&(ep_dialect){.delimiter = best->delimiter}, EP_DIALECT_DELIMITER, one),
+      ep_dialect_query(&(ep_dialect){.delimiter = other->delimiter}, EP_DIALECT_DELIMITER, two));
 }
 
 /* Whether more lines end in a CR alone than in a LF; cells in quotes may hold either. */

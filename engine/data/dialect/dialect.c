@@ -189,6 +189,16 @@ ep_status ep_dialect_check(const ep_dialect *dialect, ep_error *error) {
   return EP_OK;
 }
 
+const char *ep_dialect_query(const ep_dialect *dialect, ep_dialect_key key,
+                             char out[EP_DIALECT_VALUE_BYTES]) {
+  for (const choice *at = choices[key]; at && at->word; at++)
+    if (at->value == value_get(dialect, key)) {
+      snprintf(out, EP_DIALECT_VALUE_BYTES, "%s", at->word);
+      return out;
+    }
+  return ep_dialect_value(dialect, key, out);
+}
+
 void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over) {
   for (ep_dialect_key key = 0; key < EP_DIALECT_KEYS; key++) {
     if (!ep_dialect_has(over, key)) continue;

@@ -96,6 +96,10 @@ const char *ep_dialect_value(const ep_dialect *dialect, ep_dialect_key key,
  * which stand in quotes then. */
 ep_status ep_dialect_check(const ep_dialect *dialect, ep_error *error);
 
+/* The same for the query of a URL: `|` is "pipe". */
+const char *ep_dialect_query(const ep_dialect *dialect, ep_dialect_key key,
+                             char out[EP_DIALECT_VALUE_BYTES]);
+
 /* Keys of `over` that are set replace those of `dialect`. Of the marks of numbers, one that is
  * replaced changes the other where both would be alike. */
 void ep_dialect_override(ep_dialect *dialect, const ep_dialect *over);

@@ -21,6 +21,24 @@ static const struct {
                               [EP_TEXT_UTF_16LE] = {{0xFF, 0xFE}, 2},
                               [EP_TEXT_UTF_16BE] = {{0xFE, 0xFF}, 2}};
 
+/* Whether the first characters are those of a text. */
+static bool is_utf_32(const uint8_t *bytes, size_t size, bool big) {
+  enum { CHARACTERS = 64 };
+  for (size_t i = 0; i < size / 4 && i < CHARACTERS; i++) {
+    const uint8_t *at = bytes + 4 * i;
+    uint32_t code = 0;
+    for (int k = 0; k < 4; k++) code = code << 8 | at[big ? k : 3 - k];
+    if (code > 0x10FFFF || (code < ' ' && (code == 0 || !strchr("\t\n\r", (int)code))))
+      return false;
+  }
+  return true;
+}
+
+bool ep_text_is_utf_32(const uint8_t *bytes, size_t size) {
+  return size >= 8 && size % 4 == 0 &&
+         (is_utf_32(bytes, size, false) || is_utf_32(bytes, size, true));
+}
+
 size_t ep_text_mark_bytes(ep_text_encoding encoding, const uint8_t *bytes, size_t size) {
   size_t count = marks[encoding].count;
   return count > 0 && size >= count && memcmp(bytes, marks[encoding].bytes, count) == 0 ? count : 0;
@@ -167,8 +185,8 @@ ep_status ep_text_decode(ep_text_encoding encoding, const uint8_t *bytes, size_t
                      at + 1);
     if (code == 0x110000)
       return ep_fail(error, EP_INVALID,
-                     "byte %zu is not in the encoding %s: ?encoding= takes another one", at + 1,
-                     encoding == EP_TEXT_WINDOWS_1252 ? "windows-1252" : "UTF-16");
+                     "byte %zu is not in the encoding %s: ?encoding= takes " EP_TEXT_ENCODING_NAMES,
+                     at + 1, encoding == EP_TEXT_WINDOWS_1252 ? "windows-1252" : "UTF-16");
     status = character_put(&out, code, error);
     at += taken;
   }

@@ -8,6 +8,8 @@
 
 #include "engine/data/dialect/dialect.h"
 
+#define EP_TEXT_ENCODING_NAMES "utf-8, utf-16le, utf-16be or windows-1252"
+
 /* Finds the encoding of the bytes: [size]; mapped: they are a mapping's, of which what was read is
  * dropped. UTF-16 without a mark is known by its zeros; what is not
  * UTF-8 is Windows-1252, unless it has more characters of UTF-8 than bytes that are none. evidence:
@@ -17,6 +19,9 @@ ep_text_encoding ep_text_encoding_find(const uint8_t *bytes, size_t size, bool m
 
 /* Whether the bytes may be a text in UTF-16: a mark, or zeros in every other place. */
 bool ep_text_is_utf_16(const uint8_t *bytes, size_t size);
+
+/* The same of UTF-32, which is not decoded. */
+bool ep_text_is_utf_32(const uint8_t *bytes, size_t size);
 
 /* Bytes of the mark that begins such a text; 0: it has none. */
 size_t ep_text_mark_bytes(ep_text_encoding encoding, const uint8_t *bytes, size_t size);

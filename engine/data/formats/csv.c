@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/json/number_scan.h"
+#include "api/json/utf8.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/dialect/text_encoding.h"
 #include "engine/data/formats/csv_faults.h"
@@ -24,7 +25,7 @@ enum { PROBE_BYTES = 4096 };
 /* Any text may be a CSV; this one is asked last. */
 static bool recognise(const uint8_t *bytes, size_t size) {
   size_t probe = size < PROBE_BYTES ? size : PROBE_BYTES;
-  if (ep_text_is_utf_16(bytes, size)) return true;
+  if (ep_text_is_utf_16(bytes, size) || ep_text_is_utf_32(bytes, size)) return true;
   for (size_t i = 0; i < probe; i++)
     if (bytes[i] < 0x20 && bytes[i] != '\n' && bytes[i] != '\r' && bytes[i] != '\t') return false;
   return size > 0;
@@ -217,6 +218,10 @@ static ep_status text_open(ep_ingest *ingest, ep_dialect_record *record, plain_t
                            ep_error *error) {
   ep_dialect *dialect = &record->dialect;
   char evidence[EP_DIALECT_EVIDENCE_BYTES];
+  if (ep_text_is_utf_32(ingest->bytes, ingest->size))
+    return ep_fail(
+        error, EP_INVALID,
+        "the text is UTF-32: save it as UTF-8; ?encoding= takes " EP_TEXT_ENCODING_NAMES);
   ep_text_encoding found =
       ep_text_encoding_find(ingest->bytes, ingest->size, ingest->mapped, evidence);
   *dialect = ingest->options.dialect;
@@ -245,8 +250,19 @@ static void encoding_note(ep_csv_layout *layout) {
   if (layout->found.dialect.encoding != EP_TEXT_WINDOWS_1252 ||
       !layout->found.evidence[EP_DIALECT_ENCODING][0])
     return;
-  ep_notes_add(&layout->notes, "read as windows-1252, since %s: ?encoding= takes another one",
+  ep_notes_add(&layout->notes,
+               "read as windows-1252, since %s: ?encoding= takes " EP_TEXT_ENCODING_NAMES
+               "; save a text in any other as UTF-8",
                layout->found.evidence[EP_DIALECT_ENCODING]);
+}
+
+/* A text of another encoding than all that are known is read as UTF-8, up to a byte that is none.
+ */
+static void encodings_tell(const plain_text *text, ep_error *error) {
+  size_t used = strlen(error->message);
+  if (ep_utf8_valid(text->start, text->size)) return;
+  snprintf(error->message + used, sizeof error->message - used,
+           "; ?encoding= takes " EP_TEXT_ENCODING_NAMES ": save a text in any other as UTF-8");
 }
 
 static ep_status dialect_keep(ep_dataset_meta *meta, const ep_csv_layout *layout, ep_error *error) {
@@ -273,6 +289,7 @@ static ep_status text_read(ep_ingest *ingest, const plain_text *text,
   encoding_note(&layout);
   status = part_read(ingest, &layout, cell, error);
   if (status == EP_INVALID) ep_csv_faults_tell(&layout, !table, cell, error);
+  if (status == EP_INVALID && error) encodings_tell(text, error);
   if (status == EP_OK) status = dialect_keep(ingest->meta, &layout, error);
   free(layout.labels.name);
   return status;

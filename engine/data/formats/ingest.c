@@ -36,8 +36,8 @@ ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
   if (ep_gz_recognise(ingest->bytes, ingest->size))
     return ep_fail(error, EP_MEDIA_TYPE, "gz within gz is not unpacked");
   return ep_fail(error, EP_MEDIA_TYPE,
-                 "the content is not known: CSV, JSON, NPY, NPZ, IDX, safetensors and a ZIP or TAR "
-                 "of pictures are, each also as gz");
+                 "the content is not known: CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP of one "
+                 "CSV or JSON file and a ZIP or TAR of pictures are, each also as gz");
 }
 
 /* The hash of the upload takes as long as reading it; a thread of its own makes that one time. */

@@ -1,13 +1,15 @@
 /* npz.c: NumPy's archives: a zip of NPY files, stored or deflated, which are called x_train,
- * y_train and so on (array.h). */
+ * y_train and so on (array.h); and a zip of one text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "engine/data/archives/zip_archive.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/formats/array.h"
+#include "engine/data/formats/ingest.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "engine/files/temporary_file.h"
@@ -28,8 +30,11 @@ static ep_status name_take(array_entry *array, ep_error *error) {
       strcmp(array->entry.name, "mimetype") == 0)
     return ep_fail(error, EP_INVALID, "this is a workbook of a spreadsheet: save the sheet as CSV");
   if (length < 5 || strcmp(array->entry.name + length - 4, ".npy") != 0)
-    return ep_fail(error, EP_INVALID, "NPZ: \"%s\" is no NPY file, and no PNG or JPEG picture",
-                   array->entry.shown);
+    return ep_fail(
+        error, EP_INVALID,
+        "ZIP: \"%s\" is not read: an archive holds NPY arrays, PNG and JPEG pictures, or "
+        "one CSV, TSV, TXT, JSON or NDJSON file",
+        array->entry.shown);
   length -= 4;
   if (length > EP_LIMIT_NAME_BYTES)
     return ep_fail(error, EP_TOO_LARGE, "NPZ: a name of %zu bytes, at most %d are taken", length,
@@ -50,22 +55,27 @@ static ep_status piece_write(void *context, const uint8_t *bytes, size_t count, 
   return ep_file_write_all(out->file, bytes, count, error);
 }
 
-/* Unpacks one array and stores it; the unpacked bytes are gone afterwards. */
+/* *unpacked: of a file without a name. */
+static ep_status entry_unpack(ep_ingest *ingest, zip_t *archive, const ep_zip_entry *entry,
+                              ep_mapping *unpacked, ep_error *error) {
+  unpacked_file out = {.file = -1, .budget_bytes = &ingest->budget_bytes};
+  ep_status status = ep_temporary_file_create(ingest->folder, &out.file, error);
+  if (status == EP_OK) status = ep_zip_entry_unpack(archive, entry, piece_write, &out, error);
+  if (status == EP_OK) status = ep_mapping_of(out.file, entry->shown, unpacked, error);
+  if (out.file >= 0) close(out.file);
+  return status;
+}
+
 static ep_status entry_store(ep_ingest *ingest, zip_t *archive, const array_entry *array,
                              ep_split split, ep_role role, ep_error *error) {
-  unpacked_file out = {.file = -1, .budget_bytes = &ingest->budget_bytes};
   ep_array_header header;
   ep_mapping unpacked = {0};
-  ep_status status = ep_temporary_file_create(ingest->folder, &out.file, error);
-  if (status == EP_OK)
-    status = ep_zip_entry_unpack(archive, &array->entry, piece_write, &out, error);
-  if (status == EP_OK) status = ep_mapping_of(out.file, array->entry.shown, &unpacked, error);
+  ep_status status = entry_unpack(ingest, archive, &array->entry, &unpacked, error);
   if (status == EP_OK) status = ep_npy_header_parse(unpacked.bytes, unpacked.size, &header, error);
   if (status == EP_OK)
     status =
         ep_array_store(ingest, &header, unpacked.bytes + header.values_offset, split, role, error);
   ep_mapping_close(&unpacked);
-  if (out.file >= 0) close(out.file);
   return status;
 }
 
@@ -103,11 +113,51 @@ static ep_status archive_read(ep_ingest *ingest, zip_t *archive, ep_error *error
   return status != EP_OK || part ? status : ep_array_parts_check(ingest, "NPZ", error);
 }
 
+static bool ends_in(const char *name, const char *ending) {
+  size_t length = strlen(name), bytes = strlen(ending);
+  return length > bytes && strcasecmp(name + length - bytes, ending) == 0;
+}
+
+/* The only text of an archive without arrays; -1: there is none. What macOS adds is passed over. */
+static zip_int64_t text_find(zip_t *archive) {
+  static const char *const endings[] = {".csv", ".tsv", ".txt", ".json", ".ndjson", ".jsonl"};
+  static const char added[] = "__MACOSX/";
+  zip_int64_t count = zip_get_num_entries(archive, 0), found = -1;
+  for (zip_int64_t i = 0; i < count; i++) {
+    const char *name = zip_get_name(archive, (zip_uint64_t)i, 0);
+    if (!name || ends_in(name, ".npy")) return -1;
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+      if (!ends_in(name, endings[k]) || strncmp(name, added, sizeof added - 1) == 0) continue;
+      if (found >= 0) return -1;
+      found = i;
+    }
+  }
+  return found;
+}
+
+static ep_status text_read(ep_ingest *ingest, zip_t *archive, zip_uint64_t index, ep_error *error) {
+  ep_zip_entry entry;
+  ep_mapping unpacked = {0};
+  ep_status status = ep_zip_entry_find(archive, index, ingest->budget_bytes, &entry, error);
+  if (status == EP_OK) status = entry_unpack(ingest, archive, &entry, &unpacked, error);
+  if (status == EP_OK && recognise(unpacked.bytes, unpacked.size))
+    status = ep_fail(error, EP_MEDIA_TYPE, "a ZIP within a ZIP is not unpacked");
+  ingest->bytes = unpacked.bytes;
+  ingest->size = unpacked.size;
+  if (status == EP_OK) status = ep_ingest_bytes(ingest, error);
+  if (status == EP_OK && zip_get_num_entries(archive, 0) > 1)
+    ep_notes_add(&ingest->meta->notes, "of the archive, \"%s\" alone is read", entry.shown);
+  ep_mapping_close(&unpacked);
+  return status;
+}
+
 static ep_status read_npz(ep_ingest *ingest, ep_error *error) {
   zip_t *archive;
   ep_status status = ep_zip_open(ingest->bytes, ingest->size, &archive, error);
   if (status != EP_OK) return status;
-  status = archive_read(ingest, archive, error);
+  zip_int64_t text = text_find(archive);
+  status = text < 0 ? archive_read(ingest, archive, error)
+                    : text_read(ingest, archive, (zip_uint64_t)text, error);
   zip_discard(archive);
   return status;
 }

@@ -56,16 +56,14 @@ static ep_status piece_take(void *context, const char *text, size_t bytes, ep_er
 /* "the model's table has X, this text shows Y: ?KEY=Y reads it" */
 static ep_status other_dialect(const ep_dialect *own, const ep_dialect *shown, ep_dialect_key key,
                                ep_error *error) {
-  char one[EP_DIALECT_VALUE_BYTES], other[EP_DIALECT_VALUE_BYTES];
+  char one[EP_DIALECT_VALUE_BYTES], other[EP_DIALECT_VALUE_BYTES], query[EP_DIALECT_VALUE_BYTES];
   ep_dialect_value(own, key, one);
   ep_dialect_value(shown, key, other);
   return ep_fail(error, EP_INVALID,
                  "the model learnt from a table with the %s `%s`, and this text has `%s`: add "
                  "?%s=%s",
                  ep_dialect_key_name(key), one, other, ep_dialect_key_name(key),
-                 key == EP_DIALECT_DELIMITER && shown->delimiter == ';'   ? "semicolon"
-                 : key == EP_DIALECT_DELIMITER && shown->delimiter == ',' ? "comma"
-                                                                          : other);
+                 ep_dialect_query(shown, key, query));
 }
 
 /* ASCII is the same in UTF-8 and Windows-1252; all else shows its encoding. */

@@ -244,10 +244,13 @@ static ep_cell_kind date_choose(const passes *pass, int64_t index) {
   return is_mostly(pass, index, best, most) ? best : EP_CELL_KINDS;
 }
 
-/* What is said of a column whose dates have another order than those of the file. */
-static ep_status order_note(const passes *pass, int64_t index, ep_error *error) {
+/* What is said of durations, and of a column whose dates have another order than those of the file.
+ */
+static ep_status form_note(const passes *pass, int64_t index, ep_error *error) {
   ep_cell_kind kind = pass->cells[index].kind;
   bool figures = kind == EP_CELL_DAY_FIRST || kind == EP_CELL_MONTH_FIRST;
+  if (kind == EP_CELL_DURATION)
+    return note_set(&pass->column[index], "durations, in seconds", error);
   if (!figures || !ep_dialect_has(pass->dialect, EP_DIALECT_DATES) ||
       kind == ep_dialect_date_kind(pass->dialect))
     return EP_OK;
@@ -278,7 +281,7 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
   }
   column->unit[0] = 0;
   cells->kind = fault ? EP_CELL_KINDS : date_choose(pass, index);
-  return fault ? note_set(column, fault, error) : order_note(pass, index, error);
+  return fault ? note_set(column, fault, error) : form_note(pass, index, error);
 }
 
 /* The form of numbers with these marks; "type": "number" reads words by it. */
@@ -300,9 +303,10 @@ static ep_status kinds_find(passes *pass, int marks, bool *words, ep_error *erro
     status = kind_find(pass, i, marks, error);
     ep_cell_kind kind = pass->cells[i].kind;
     *words = *words || kind == EP_CELL_KINDS;
-    pass->column[i].type = kind == EP_CELL_KINDS          ? EP_COLUMN_CATEGORY
-                           : ep_cell_kind_is_number(kind) ? EP_COLUMN_NUMBER
-                                                          : EP_COLUMN_DATE;
+    bool number = ep_cell_kind_is_number(kind) || kind == EP_CELL_DURATION;
+    pass->column[i].type = kind == EP_CELL_KINDS ? EP_COLUMN_CATEGORY
+                           : number              ? EP_COLUMN_NUMBER
+                                                 : EP_COLUMN_DATE;
     bool plain = kind == EP_CELL_NUMBER && pass->cells[i].words_read.numbers == 0;
     pass->column[i].form =
         kind == EP_CELL_KINDS || (kind == EP_CELL_NUMBER && !plain) ? number_form(marks) : kind;

@@ -203,8 +203,8 @@ START_TEST(a_part_has_no_missing_cells) {
 }
 END_TEST
 
-/* 2 May and 5 February 2024 */
-static const double may = 1714608000, february = 1707091200;
+/* 2 May, 5 February and 17 June 2024 */
+static const double may = 1714608000, february = 1707091200, june = 1718582400;
 
 /* The order of days and months is the column's, as it was in training; a query gives that of its
  * own text. A date is no time of day, and a time no date. */
@@ -217,6 +217,8 @@ START_TEST(dates_are_read_as_their_column_was) {
                               "05/02/2024,20/02/2024,0\nw,20/06/2024,1\n06/20/2024,20/07/2024,0\n",
                     unclear[] = "a,y\nu,1\n05/02/2024,1\nv,0\n04/03/2024,0\nw,1\n05/01/2024,0\n",
                     iso[] = "a,y\n2024-05-05,1\n2024-06-05,0\n2024-07-05,1\n",
+                    durations[] = "a,y\n0 days 10:11:12,1\n1 days 00:00:00,0\n2 days 01:00:00,1\n",
+                    prices[] = "a,y\n$10,1\n$12,0\n$14,1\n",
                     times[] = "a,y\n12:30,1\n13:30,0\n14:30,1\n";
   static const reading cases[] = {
       {days, NULL, 0, "\"05/02/2024\"", "05/02/2024", february, NULL, NULL},
@@ -230,6 +232,19 @@ START_TEST(dates_are_read_as_their_column_was) {
       {days, NULL, 0, "\"2024-02-05\"", "2024-02-05", february, NULL, NULL},
       {days, NULL, 0, "\"12:30\"", "12:30", refused, "must be a date", NULL},
       {iso, NULL, 0, "\"12:30\"", "12:30", refused, "must be a date", NULL},
+      /* other forms than in training, where they have one meaning */
+      {iso, NULL, 0, "\"5 February 2024\"", "5 February 2024", february, NULL, NULL},
+      {days, NULL, 0, "\"Feb 5, 2024\"", "05-FEB-2024", february, NULL, NULL},
+      {iso, NULL, 0, "\"17/06/2024\"", "06/17/2024", june, NULL, NULL},
+      {iso, NULL, 0, "\"17.06.2024\"", "17.06.2024", june, NULL, NULL},
+      {iso, NULL, 0, "\"05/05/2024\"", "05/05/2024", 1714867200, NULL, NULL},
+      {iso, NULL, 0, NULL, "05/02/2024", refused, "?dates=day_first or ?dates=month_first", NULL},
+      {days, NULL, 0, NULL, "06/17/2024", refused, "?dates=month_first", NULL},
+      {iso, NULL, 0, "\"30/02/2024\"", "30/02/2024", refused, "must be a date", "?dates"},
+      {durations, NULL, 0, "\"1 days 00:00:01\"", "1 days 00:00:01", 86401, NULL, NULL},
+      {durations, NULL, 0, "5", "5", 5, NULL, NULL},
+      {prices, NULL, 0, "\"$11\"", "$11", 11, NULL, NULL},
+      {durations, NULL, 0, "\"2024-02-05\"", "2024-02-05", refused, "must be a number", NULL},
       {times, NULL, 0, "\"12:30\"", "12:30", 45000, NULL, NULL},
       {times, NULL, 0, "\"2024-05-05\"", "2024-05-05", refused, "must be a time", NULL},
   };
@@ -240,6 +255,14 @@ START_TEST(dates_are_read_as_their_column_was) {
   readings_hold(cases, sizeof cases / sizeof *cases);
   upload(days, NULL, &meta);
   model_make(&meta, EP_COLUMN_AS_AUTO, &encoding);
+  ck_assert(predicted(&encoding, DELIMITED, "05/02/2024", "dates=month_first", &problem,
+                      &warnings) == may);
+  ep_encoding_deinit(&encoding);
+  ep_dataset_meta_deinit(&meta);
+  upload(iso, NULL, &meta);
+  model_make(&meta, EP_COLUMN_AS_AUTO, &encoding);
+  ck_assert(predicted(&encoding, DELIMITED, "05/02/2024", "dates=day_first", &problem, &warnings) ==
+            february);
   ck_assert(predicted(&encoding, DELIMITED, "05/02/2024", "dates=month_first", &problem,
                       &warnings) == may);
   ep_encoding_deinit(&encoding);

@@ -143,6 +143,9 @@ START_TEST(a_text_of_another_dialect_is_refused) {
     const char *text, *option;
   } cases[] = {
       {"city,age,pay\nRome,30,1\nBern,31,2\n", "?delimiter=comma"},
+      {"city|age|pay\nRome|30|1\nBern|31|2\n", "?delimiter=pipe"},
+      {"city\tage\tpay\nRome\t30\t1\nBern\t31\t2\n", "?delimiter=tab"},
+      {"city age pay\nRome 30 1\nBern 31 2\n", "?delimiter=space"},
       {"city;age;pay\nZ\xFCrich;30;1\nGen\xE8ve;31;2\n", "?encoding=windows-1252"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -24,15 +24,21 @@ typedef struct {
   int64_t rows, columns;
 } array;
 
+static zip_t *archive_make(char path[192]) {
+  int code;
+  snprintf(path, 192, "%s", scratch_file("made.npz"));
+  unlink(path);
+  zip_t *archive = zip_open(path, ZIP_CREATE | ZIP_EXCL, &code);
+  ck_assert_ptr_nonnull(archive);
+  return archive;
+}
+
 /* An archive of such arrays; the list ends with a name NULL. Owned by the caller. */
 static char *npz_make(const array *arrays, bool deflated, size_t *size) {
   char path[192];
   uint8_t *content[8];
-  int count = 0, code;
-  snprintf(path, sizeof path, "%s", scratch_file("made.npz"));
-  unlink(path);
-  zip_t *archive = zip_open(path, ZIP_CREATE | ZIP_EXCL, &code);
-  ck_assert_ptr_nonnull(archive);
+  int count = 0;
+  zip_t *archive = archive_make(path);
   for (; arrays[count].name; count++) {
     size_t bytes;
     content[count] = npy_make(arrays[count].rows, arrays[count].columns, &bytes);
@@ -102,8 +108,15 @@ static const struct {
     {{{"arr_0.npy", 3, 2}},
      "NPZ: \"arr_0\" is not known: arrays are called x_train, y_train, x_test, y_test, x_val, "
      "y_val, or x and y"},
-    {{{"x", 3, 2}}, "NPZ: \"x\" is no NPY file, and no PNG or JPEG picture"},
-    {{{"readme.txt", 3, 2}}, "NPZ: \"readme.txt\" is no NPY file, and no PNG or JPEG picture"},
+    {{{"x", 3, 2}},
+     "ZIP: \"x\" is not read: an archive holds NPY arrays, PNG and JPEG pictures, or one CSV, TSV, "
+     "TXT, JSON or NDJSON file"},
+    {{{"a.csv", 3, 2}, {"b.csv", 3, 2}},
+     "ZIP: \"a.csv\" is not read: an archive holds NPY arrays, PNG and JPEG pictures, or one CSV, "
+     "TSV, TXT, JSON or NDJSON file"},
+    {{{"x.npy", 3, 2}, {"readme.txt", 3, 2}},
+     "ZIP: \"readme.txt\" is not read: an archive holds NPY arrays, PNG and JPEG pictures, or one "
+     "CSV, TSV, TXT, JSON or NDJSON file"},
 };
 
 START_TEST(bad_archives_are_refused) {
@@ -111,6 +124,56 @@ START_TEST(bad_archives_are_refused) {
   char *bytes = npz_make(bad_archives[_i].arrays, true, &size);
   scratch_refused(bytes, size, NULL, EP_INVALID, bad_archives[_i].message);
   free(bytes);
+}
+END_TEST
+
+/* Its only text, in the format that this has. */
+START_TEST(a_text_of_an_archive_is_read) {
+  static const struct {
+    const char *name[3], *text, *format, *note; /* format NULL: refused with that */
+  } cases[] = {
+      {{"c.csv"}, "a,b\n1,2\n3,4\n", "csv", ""},
+      {{"data/C.TSV", "data/"},
+       "a\tb\n1\t2\n3\t4\n",
+       "csv",
+       "of the archive, \"data/C.TSV\" alone is read"},
+      {{"LICENSE", "c.json", "__MACOSX/._c.json"},
+       "[{\"a\":1,\"b\":2},{\"a\":3,\"b\":4}]",
+       "json",
+       "of the archive, \"c.json\" alone is read"},
+      {{"c.ndjson"}, "{\"a\":1,\"b\":2}\n{\"a\":3,\"b\":4}\n", "ndjson", ""},
+      {{"c.txt"}, "PK\3\4", NULL, "a ZIP within a ZIP is not unpacked"},
+      {{"c.csv", "d.csv"}, "a,b\n1,2\n3,4\n", NULL, "one CSV, TSV, TXT, JSON or NDJSON file"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char path[192];
+    size_t size;
+    ep_dataset_meta meta;
+    ep_error error;
+    zip_t *archive = archive_make(path);
+    for (int k = 0; k < 3 && cases[i].name[k]; k++) {
+      const char *name = cases[i].name[k];
+      zip_source_t *source = zip_source_buffer(archive, cases[i].text, strlen(cases[i].text), 0);
+      bool folder = name[strlen(name) - 1] == '/';
+      ck_assert_int_ge(
+          folder ? zip_dir_add(archive, name, 0) : zip_file_add(archive, name, source, 0), 0);
+      if (folder) zip_source_free(source);
+    }
+    ck_assert_int_eq(zip_close(archive), 0);
+    char *bytes = scratch_read(path, &size);
+    ep_status status = scratch_ingest(bytes, size, NULL, &meta, &error);
+    ck_assert_msg((status == EP_OK) == (cases[i].format != NULL), "%zu: %s", i, error.message);
+    if (status == EP_OK) {
+      ck_assert_str_eq(meta.format, cases[i].format);
+      ck_assert_str_eq(meta.notes.text, cases[i].note);
+      ck_assert_int_eq(meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].rows, 2);
+      ck_assert_int_eq(meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].columns, 2);
+      ep_dataset_meta_deinit(&meta);
+    } else {
+      ck_assert_msg(strstr(error.message, cases[i].note) != NULL, "%zu: %s", i, error.message);
+    }
+    free(bytes);
+  }
 }
 END_TEST
 
@@ -291,6 +354,7 @@ EP_SUITE("arrays") {
   tcase_add_test(files, test_rows_may_have_no_targets);
   tcase_add_loop_test(files, bad_archives_are_refused, 0,
                       sizeof bad_archives / sizeof *bad_archives);
+  tcase_add_test(files, a_text_of_an_archive_is_read);
   tcase_add_test(files, an_empty_archive_is_refused);
   tcase_add_test(files, damaged_archives_are_refused);
   tcase_add_test(files, what_unpacks_to_too_much_is_refused);

@@ -221,13 +221,29 @@ static const struct {
      "row 3, column 2 (\"b\"): \"1e999\" is beyond what a double can hold",
      {0}},
     {"a,b\nx\xC3\xA9\xFFy,2\n\xC3\xA9,3\n",
-     "row 2, column 1 (\"a\"): \"xé?y\" is not UTF-8 text",
+     "row 2, column 1 (\"a\"): \"xé?y\" is not UTF-8 text; ?encoding= takes utf-8, utf-16le, "
+     "utf-16be or windows-1252: save a text in any other as UTF-8",
      {0}},
 };
 
 START_TEST(bad_files_are_refused_with_row_and_column) {
   scratch_refused(bad[_i].text, strlen(bad[_i].text), &bad[_i].options, EP_INVALID,
                   bad[_i].message);
+}
+END_TEST
+
+START_TEST(utf_32_is_refused) {
+  static const struct {
+    const char *text;
+    size_t bytes;
+  } cases[] = {{"\xFF\xFE\0\0a\0\0\0,\0\0\0b\0\0\0", 16},
+               {"\0\0\xFE\xFF\0\0\0a", 8},
+               {"a\0\0\0,\0\0\0b\0\0\0", 12},
+               {"\0\0\0a\0\0\0,\0\0\0b", 12}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    scratch_refused(cases[i].text, cases[i].bytes, NULL, EP_INVALID,
+                    "the text is UTF-32: save it as UTF-8; ?encoding= takes utf-8, utf-16le, "
+                    "utf-16be or windows-1252");
 }
 END_TEST
 
@@ -346,6 +362,7 @@ EP_SUITE("csv") {
   tcase_set_timeout(numbers, 60);
   tcase_add_checked_fixture(files, scratch_setup, scratch_teardown);
   tcase_add_loop_test(files, good_files_are_read, 0, sizeof good / sizeof *good);
+  tcase_add_test(files, utf_32_is_refused);
   tcase_add_loop_test(files, bad_files_are_refused_with_row_and_column, 0,
                       sizeof bad / sizeof *bad);
   tcase_add_loop_test(files, bad_parts_are_refused_with_row_and_column, 0,

@@ -99,6 +99,10 @@ static const struct {
     {"d,x\n1/2/2024,1\n3/4/2024,2\n",
      "d:date 0/2 1704153600..1709510400|x:number 0/2 1..2\n1704153600 1\n1709510400 2",
      {0}},
+    /* durations are numbers, times of day are dates */
+    {"a,b\n0 days 10:11:12,10:11:12\n-1 days +23:59:59,0:00:00\n2 days,1:00:00\n",
+     "a:number 0/3 -1..172800|b:date 0/3 0..36672\n36672 36672\n-1 0\n172800 3600",
+     {0}},
     /* numbers with separators */
     {"a;b\n1,5;x\n1.234,25;x\n3;x\n",
      "a:number 0/3 1.5..1234.25|b:category 0/1 0..0 x=3\n1.5 0\n1234.25 0\n3 0",

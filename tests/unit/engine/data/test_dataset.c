@@ -125,8 +125,8 @@ END_TEST
 
 START_TEST(unknown_content_is_refused) {
   static const char message[] =
-      "the content is not known: CSV, JSON, NPY, NPZ, IDX, safetensors and a ZIP or "
-      "TAR of pictures are, each also as gz";
+      "the content is not known: CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP of one CSV or JSON "
+      "file and a ZIP or TAR of pictures are, each also as gz";
   scratch_refused("\x7f"
                   "ELF\x00",
                   5, NULL, EP_MEDIA_TYPE, message);
