@@ -156,13 +156,15 @@ static bool minus_read(char decimal, char thousands, const char *text, size_t by
   static const char minus[] = "\u2212";
   char plain[NUMBER_BYTES];
   size_t used = 0;
-  if (bytes > sizeof plain || !memmem(text, bytes, minus, strlen(minus))) return false;
+  bool found = false;
+  if (bytes > sizeof plain || !memchr(text, minus[0], bytes)) return false;
   for (const char *at = text, *end = text + bytes; at < end; used++) {
     bool is_minus = (size_t)(end - at) >= strlen(minus) && memcmp(at, minus, strlen(minus)) == 0;
     plain[used] = is_minus ? '-' : *at;
     at += is_minus ? strlen(minus) : 1;
+    found = found || is_minus;
   }
-  return ep_cell_number_read(decimal, thousands, plain, used, value);
+  return found && ep_cell_number_read(decimal, thousands, plain, used, value);
 }
 
 bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t bytes,

@@ -31,17 +31,6 @@ const char *ep_delimiter_shown(char delimiter, char out[16]) {
   return out;
 }
 
-bool ep_separator_line_take(ep_csv_text *text, char *delimiter) {
-  static const char start[] = {'s', 'e', 'p', '='};
-  const char *at = text->at;
-  if (text->end - at < 6 || strncasecmp(at, start, sizeof start) != 0 || !memchr(",;|\t", at[4], 4))
-    return false;
-  if (ep_csv_line_end(text, at) != at + 5) return false;
-  *delimiter = at[4];
-  ep_csv_line_take(text);
-  return true;
-}
-
 /* White space delimits columns of which some are numbers; words of a sentence it does not. */
 static bool is_white_table(const ep_sample *sample) {
   for (int64_t i = 0; i < sample->columns; i++)
@@ -55,6 +44,7 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
   text.delimiter = it->delimiter;
   text.quote = it->quote;
   text.escapes = it->escapes;
+  bool tab = memchr(text.at, '\t', (size_t)(ep_csv_line_end(&text, text.at) - text.at));
   ep_status status = ep_sample_read(&text, comment, ROWS, cell, &sample, error);
   if (status != EP_OK) return status;
   double regular = sample.rows ? (double)sample.regular / sample.rows : 0;
@@ -64,9 +54,11 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
   it->columns = sample.columns;
   /* one column explains any text, and nothing of it */
   it->score = regular * regular * typed * typed * (table ? 1 - 0.5 / (double)sample.columns : 0.1);
-  if (it->delimiter == EP_DELIMITER_SPACE) it->score *= 0.9; /* tabs and words have them, too */
+  /* tabs and words have them, too */
+  if (it->delimiter == EP_DELIMITER_SPACE) it->score *= tab ? 0.6 : 0.9;
   if (it->delimiter == ',' && ep_sample_cuts_numbers(&sample)) it->score *= 0.5;
   if (!it->quote) it->score *= 0.95; /* quotes that are there may be few */
+  if (sample.cut_quotes > 0) it->score *= 2 * sample.cut_quotes > sample.rows ? 0.05 : 0.5;
   if (sample.broken) it->score *= sample.rows > ROWS / 2 ? 0.5 : 0.05;
   ep_sample_deinit(&sample);
   return EP_OK;
@@ -101,21 +93,42 @@ static bool ends_in_cr(const char *at, size_t bytes) {
   return alone > feeds;
 }
 
+static bool has_pair(const char *text, size_t bytes, char first, char second) {
+  for (size_t i = 1; i < bytes; i++)
+    if (text[i - 1] == first && text[i] == second) return true;
+  return false;
+}
+
 /* Whether the dialect allows it, and something of the text may need it. */
 static bool is_worth_trying(const candidate *it, const ep_dialect *given, const char *text,
                             size_t bytes) {
   bool own = ep_dialect_has(given, EP_DIALECT_QUOTE);
-  char escape[2] = {'\\', it->quote};
   if (own) return it->quote == given->quote && it->escapes == given->escapes;
-  if (it->escapes) return it->quote == '"' && memmem(text, bytes, escape, sizeof escape);
+  if (it->escapes) return has_pair(text, bytes, '\\', it->quote);
   return it->quote == '"' || memchr(text, it->quote ? it->quote : '"', bytes);
+}
+
+static size_t probe_bytes(const ep_csv_text *text) {
+  size_t bytes = (size_t)(text->end - text->at);
+  return bytes < (1 << 20) ? bytes : (size_t)1 << 20;
+}
+
+bool ep_separator_line_take(ep_csv_text *text, char *delimiter) {
+  static const char start[] = {'s', 'e', 'p', '='};
+  const char *at = text->at;
+  text->cr = ends_in_cr(at, probe_bytes(text));
+  if (text->end - at < 6 || strncasecmp(at, start, sizeof start) != 0 || !memchr(",;|\t", at[4], 4))
+    return false;
+  if (ep_csv_line_end(text, at) != at + 5) return false;
+  *delimiter = at[4];
+  ep_csv_line_take(text);
+  return true;
 }
 
 ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char comment,
                             ep_csv_cell *cell, ep_error *error) {
   candidate best = {.score = -1}, second = {.score = -1};
-  size_t probe =
-      (size_t)(text->end - text->at) < (1 << 20) ? (size_t)(text->end - text->at) : (size_t)1 << 20;
+  size_t probe = probe_bytes(text);
   text->cr = ends_in_cr(text->at, probe);
   char own[2] = {given->delimiter, 0};
   const char *tried = ep_dialect_has(given, EP_DIALECT_DELIMITER) ? own : delimiters;

@@ -164,7 +164,8 @@ static bool are_units(search *it, int row) {
 /* A first row of different words, one for each column, names the columns, whatever stands between
  * it and the first row that is like those below: rows whose numbers are missing, units. */
 static bool are_names(search *it, int row) {
-  if (it->sample.row[row].cells != it->sample.columns) return false;
+  int64_t cells = it->sample.row[row].cells, columns = it->sample.columns;
+  if (cells != columns && (columns < 3 || cells != columns - 1)) return false;
   row_look look = row_see(it, row);
   return look.misfits > 0 && look.fits == 0 && look.filled == look.cells && !look.units &&
          ep_row_cells_differ(&it->sample, row, it->cell);
@@ -182,22 +183,15 @@ static void table_find(search *it, int start) {
   it->second = regular;
   int names = preamble_given || are_names(it, it->first) ? it->first : row_before(it, regular);
   if (is_given(it, EP_DIALECT_HEADER) && !it->given->header) names = -1;
-  if (names < it->first) { /* perhaps names that are years, above units */
-    int next = row_next(it, regular + 1);
-    if (are_units(it, next)) it->units = next;
-    if (!preamble_given) it->first = regular;
-    return;
-  }
-  int above = row_before(it, names), below = row_next(it, names + 1);
-  if (above >= it->first && are_units(it, names) && may_be_names(it, above) &&
+  int above = row_before(it, names);
+  if (names >= it->first && above >= it->first && are_units(it, names) && may_be_names(it, above) &&
       row_see(it, above).filled * 2 > it->sample.row[above].cells) {
     it->units = names;
     names = above;
-  } else if (below < regular && are_units(it, below)) {
-    it->units = below;
   }
-  if (preamble_given) return;
-  it->first = may_be_names(it, names) ? names : regular;
+  if (!preamble_given) it->first = names >= it->first && may_be_names(it, names) ? names : regular;
+  int below = row_next(it, it->first + 1);
+  if (it->units < 0 && are_units(it, below)) it->units = below;
 }
 
 /* --- header --------------------------------------------------------------------------------- */

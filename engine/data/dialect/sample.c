@@ -139,6 +139,19 @@ static void columns_find(ep_sample *sample) {
   }
 }
 
+/* Whether a cell ends in the quote that one before it in its row begins with: 'City; Country'. */
+static bool quote_is_cut(const char *text, size_t bytes, bool quoted, char *open) {
+  if (quoted || bytes == 0) return false;
+  bool begins = *text == '"' || *text == '\'';
+  if (begins && (bytes == 1 || text[bytes - 1] != *text)) {
+    *open = *text;
+  } else if (*open && !begins && text[bytes - 1] == *open) {
+    *open = 0;
+    return true;
+  }
+  return false;
+}
+
 static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *error) {
   enum { CELLS_MOST = 100000 }; /* of the widest table: two rows */
   int64_t all = 0, typed = 0;
@@ -152,6 +165,7 @@ static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *er
       continue;
     ep_csv_text text = sample->row[i].start;
     bool behind = false; /* a digit */
+    char open = 0;       /* a quote that a cell begins with, and does not end with */
     for (int64_t column = 0; column < sample->columns; column++) {
       const char *at = text.at;
       while (at < text.end && *at == ' ') at++;
@@ -160,6 +174,7 @@ static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *er
       ep_cell_shape shape = ep_cell_shape_of(cell->text, cell->bytes);
       bool figure = shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE;
       size_t bytes = cell->bytes;
+      sample->cut_quotes += quote_is_cut(cell->text, bytes, quoted, &open);
       sample->triples[column] += behind && bytes == 3 && strspn(cell->text, "0123456789") == 3;
       behind = bytes > 0 && cell->text[bytes - 1] >= '0' && cell->text[bytes - 1] <= '9';
       sample->figures[column] += figure;

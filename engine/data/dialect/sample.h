@@ -30,10 +30,11 @@ typedef struct {
   int64_t *figures; /* [columns], owned: cells of regular rows that are numbers or dates, */
   int64_t *filled;  /* [columns], owned: and that are not empty */
   int64_t
-      *triples; /* [columns], owned: and that are three digits behind a digit and the delimiter */
-  double typed; /* share of the cells of regular rows that have a shape */
-  bool whole;   /* the text has no more rows */
-  bool broken;  /* a quote is not closed, or text follows it; or a row has too many cells */
+      *triples;   /* [columns], owned: and that are three digits behind a digit and the delimiter */
+  int cut_quotes; /* cells in quotes that are cut into several */
+  double typed;   /* share of the cells of regular rows that have a shape */
+  bool whole;     /* the text has no more rows */
+  bool broken;    /* a quote is not closed, or text follows it; or a row has too many cells */
 } ep_sample;
 
 /* Takes a row and counts its cells; false where one cannot be read, or there are more than

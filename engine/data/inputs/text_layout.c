@@ -99,13 +99,13 @@ static bool are_units(const search *it, ep_csv_text header, ep_csv_text row) {
     if (ep_csv_cell_read(&header, 1, it->cell, NULL) != EP_OK || cell->bytes > EP_LIMIT_NAME_BYTES)
       return false;
     stop = cell->stop;
-    bool number = ep_encoding_name_find(it->encoding, cell->text, &column) == EP_OK &&
-                  column >= 0 &&
-                  it->encoding->column[it->encoding->by_name[column]].type == EP_COLUMN_NUMBER;
+    bool known = ep_encoding_name_find(it->encoding, cell->text, &column) == EP_OK && column >= 0;
+    bool number =
+        known && !ep_column_is_category(&it->encoding->column[it->encoding->by_name[column]]);
     if (ep_csv_cell_read(&row, 1, it->cell, NULL) != EP_OK) return false;
     if (cell->bytes == 0) continue;
     if (!ep_text_is_unit(cell->text, cell->bytes)) return false;
-    filled++;
+    filled += known;
     numbers += number;
   } while (stop == EP_CSV_DELIMITER && cell->stop == EP_CSV_DELIMITER);
   return numbers > 0 && 2 * numbers >= filled;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/json/utf8.h"
+#include "engine/data/dialect/sample.h"
 #include "engine/data/tables/column_words.h"
 #include "engine/data/tables/marks.h"
 
@@ -373,7 +374,8 @@ static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, 
   for (int64_t i = 0; i < pass->columns; i++) ep_column_words_count(&cells[i]);
   status = ep_marks_find(column, cells, pass->columns, dialect, notes, &marks, error);
   if (status != EP_OK) return status;
-  ep_dates_order_find(column, cells, pass->columns, dialect, notes);
+  status = ep_dates_order_find(column, cells, pass->columns, dialect, notes, error);
+  if (status != EP_OK) return status;
   status = kinds_find(pass, marks, &words, error);
   pass->draft->kept = pass->draft->kept && is_as_drafted(pass);
   if (status == EP_OK && !pass->draft->kept && words && words_forget(pass)) {
@@ -484,7 +486,15 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *c
     bool typed = cells[i].kind != EP_CELL_KINDS;
     bool reads =
         typed && ep_column_cell_read(&column[i], cells[i].kind, dialect, name, length, &value);
-    if (typed && !reads && !word) return false;
+    bool number = typed && !reads && !word && column[i].type == EP_COLUMN_NUMBER &&
+                  ep_cell_shape_of(name, length) == EP_SHAPE_NUMBER; /* with marks of its own */
+    if (typed && !reads && !word && !number) return false;
+    if (number) {
+      figures.numbers++;
+      figures.marked++;
+      figures.sequence = false;
+      continue;
+    }
     figures.dates += reads && column[i].type == EP_COLUMN_DATE;
     if (reads && column[i].type == EP_COLUMN_NUMBER) figure_add(&figures, &cells[i], name, value);
     text += column[i].type == EP_COLUMN_TEXT;
@@ -494,8 +504,11 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *c
   }
   bool names = figures.sequence && (figures.numbers >= 3 || figures.step == 1);
   if (figures.dates > 0 || figures.counts > 0 || 2 * known > asked) return true;
+  bool few = columns > 0 && cells[0].present + cells[0].missing < 2;
   bool inside =
       figures.numbers > 0 && !names && figures.inside * 2 >= figures.numbers + (known == 0);
+  inside = inside || (few && !names && figures.numbers > asked + text);
+  figures.likely += few;
   bool row = inside && (asked == 0 || known > 0 || figures.likely > 0);
   if (known == 0 && (inside || (figures.numbers > figures.years && !names)))
     *note = row ? "the first line has numbers, and is read as a row: "

@@ -1,5 +1,6 @@
 #include "engine/data/tables/marks.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What the columns of numbers say of each pair. */
@@ -158,11 +159,11 @@ static bool has_figures(const ep_column_cells *cells, ep_cell_kind kind) {
   return dates > 0 && dates * 5 >= (cells->present - cells->words_read.gaps) * 4;
 }
 
-void ep_dates_order_find(const ep_column *column, const ep_column_cells *cells, int64_t columns,
-                         ep_dialect *dialect, ep_notes *notes) {
+ep_status ep_dates_order_find(ep_column *column, const ep_column_cells *cells, int64_t columns,
+                              ep_dialect *dialect, ep_notes *notes, ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES];
   int64_t days = 0, months = 0, unclear = -1;
-  if (ep_dialect_has(dialect, EP_DIALECT_DATES)) return;
+  if (ep_dialect_has(dialect, EP_DIALECT_DATES)) return EP_OK;
   for (int64_t i = 0; i < columns; i++) {
     if (!has_figures(&cells[i], EP_CELL_DAY_FIRST) && !has_figures(&cells[i], EP_CELL_MONTH_FIRST))
       continue;
@@ -171,18 +172,28 @@ void ep_dates_order_find(const ep_column *column, const ep_column_cells *cells, 
     months += dates[EP_CELL_MONTH_FIRST] > dates[EP_CELL_DAY_FIRST];
     if (dates[EP_CELL_MONTH_FIRST] == dates[EP_CELL_DAY_FIRST] && unclear < 0) unclear = i;
   }
-  if (days + months + (unclear >= 0) == 0) return;
+  if (days + months + (unclear >= 0) == 0) return EP_OK;
   bool slashes = false;
   if (unclear >= 0 && cells[unclear].words.count > 0)
     slashes = memchr(cells[unclear].words.text, '/', cells[unclear].words.entry[0].bytes);
   bool day_first = days != months ? days > months : !slashes || dialect->decimal == ',';
   dialect->dates = day_first ? EP_DATES_DAY_FIRST : EP_DATES_MONTH_FIRST;
   dialect->set |= UINT32_C(1) << EP_DIALECT_DATES;
-  if (unclear >= 0)
-    ep_notes_add(notes,
-                 "%s: no date shows whether the day or the month is first; %s first is taken, "
-                 "%s: ?dates=%s takes the other",
-                 ep_column_label(column, unclear, label), day_first ? "the day" : "the month",
-                 days != months ? "as in other columns" : "as usual with these marks",
-                 day_first ? "month_first" : "day_first");
+  if (unclear < 0) return EP_OK;
+  ep_notes_add(notes,
+               "%s: no date shows whether the day or the month is first; %s first is taken, "
+               "%s: ?dates=%s takes the other",
+               ep_column_label(column, unclear, label), day_first ? "the day" : "the month",
+               days != months ? "as in other columns" : "as usual with these marks",
+               day_first ? "month_first" : "day_first");
+  for (int64_t i = unclear + 1; i < columns; i++) {
+    const int64_t *dates = cells[i].words_read.dates;
+    if (!has_figures(&cells[i], EP_CELL_DAY_FIRST) ||
+        dates[EP_CELL_MONTH_FIRST] != dates[EP_CELL_DAY_FIRST])
+      continue;
+    free(column[i].note);
+    column[i].note = strdup(day_first ? "the day is read first" : "the month is read first");
+    if (!column[i].note) return ep_fail_memory(error);
+  }
+  return EP_OK;
 }

@@ -16,8 +16,8 @@ ep_status ep_marks_find(ep_column *column, const ep_column_cells *cells, int64_t
 
 /* Sets the dialect's order of days and months, where it is not set and a column shows it, or all
  * days of a column are below 13 and a convention decides. */
-void ep_dates_order_find(const ep_column *column, const ep_column_cells *cells, int64_t columns,
-                         ep_dialect *dialect, ep_notes *notes);
+ep_status ep_dates_order_find(ep_column *column, const ep_column_cells *cells, int64_t columns,
+                              ep_dialect *dialect, ep_notes *notes, ep_error *error);
 
 /* Whether eight in ten cells are numbers with any pair of marks. */
 bool ep_cells_are_numbers(const ep_column_cells *cells);

@@ -164,6 +164,8 @@ def own_write(r, frame, dialect):
     every += [(column.name, place) for place, column in enumerate(columns)]
     if dialect.quoting == "none" and any(quoting.forced(text, place == 0) for text, place in every):
         dialect.quoting = "minimal"
+    if dialect.quoting == "none" and dialect.mark in (dialect.decimal, THOUSANDS[dialect.thousands]):
+        dialect.quoting = "minimal"  # such marks are refused
     if len(columns) == 1 and dialect.quoting != "none" and any(set(text) & set(" ,;|\t") for text, _ in every):
         dialect.quoting = "all"
     text = NEWLINES[dialect.newline].join(own_lines(r, columns, texts, dialect, frame.rows))
