@@ -1,5 +1,5 @@
 /* csv.c: delimited text. A table of numbers goes straight from the mapped file into a part; the
- * first cell that is none gives the text to csv_typed.h. */
+ * first cell that is none makes it a table of any cells (typed_table.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 #include "engine/data/formats/csv_faults.h"
 #include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
-#include "engine/data/formats/csv_typed.h"
 #include "engine/data/formats/format.h"
 #include "engine/data/tables/typed_table.h"
 #include "engine/files/durable_file.h"
@@ -162,6 +161,33 @@ static ep_status part_remove(const ep_ingest *ingest, ep_error *error) {
   return status;
 }
 
+/* The line of names is the first row. */
+static void names_give(ep_table_rows *rows) {
+  ep_csv_layout *layout = ((ep_csv_table *)rows)->layout;
+  layout->found.dialect.header = false;
+  snprintf(layout->found.evidence[EP_DIALECT_HEADER], EP_DIALECT_EVIDENCE_BYTES,
+           "its cells are words and numbers of the columns below");
+  layout->rows = layout->header;
+  ((ep_csv_table *)rows)->notes = &layout->notes;
+}
+
+/* A header may be a row, unless the options decide it. */
+static ep_status typed_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
+                            ep_error *error) {
+  ep_dialect *dialect = &layout->found.dialect;
+  ep_csv_table table = ep_csv_table_of(layout, dialect, cell, &layout->notes);
+  ep_column *names;
+  ep_status status = ep_csv_columns_read(layout, cell, &names, error);
+  if (status != EP_OK) return status;
+  if (!ep_dialect_has(&ingest->options.dialect, EP_DIALECT_HEADER) && dialect->header &&
+      !dialect->row_names)
+    table.rows.names_give = names_give;
+  status = ep_typed_table_read(&table.rows, names, ingest->folder, &ingest->budget_bytes,
+                               &layout->notes, ingest->meta, error);
+  free(names);
+  return status;
+}
+
 /* A table of plain numbers is read at once; what else there is, by all rows first, and so is a
  * table of which some numbers are said to be missing. x and y that come apart are numbers. */
 static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
@@ -176,8 +202,7 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell
   if (!table && ep_dialect_has(dialect, EP_DIALECT_MISSING) && dialect->missing[0])
     return ep_fail(error, EP_INVALID,
                    "?missing= is for a table: x and y that come apart have no missing cells");
-  if (layout->labels.count > 0 || (table && marked))
-    return ep_csv_typed_read(ingest, layout, cell, error);
+  if (layout->labels.count > 0 || (table && marked)) return typed_read(ingest, layout, cell, error);
   ep_status status = ep_csv_columns_read(layout, cell, &column, error);
   if (status != EP_OK) return status;
   ep_notes notes = layout->notes;
@@ -185,7 +210,7 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell
   if (status != EP_OK && words && table) {
     ingest->budget_bytes = budget_bytes;
     status = part_remove(ingest, error);
-    return status == EP_OK ? ep_csv_typed_read(ingest, layout, cell, error) : status;
+    return status == EP_OK ? typed_read(ingest, layout, cell, error) : status;
   }
   layout->notes = notes;
   ep_dialect_plain(&layout->found);

@@ -265,9 +265,9 @@ static ep_status table_walk(ep_table_rows *rows, ep_table_cell_read read, ep_tab
   return status;
 }
 
-ep_csv_table ep_csv_table_of(const ep_csv_layout *layout, ep_dialect *dialect, ep_csv_cell *cell,
+ep_csv_table ep_csv_table_of(ep_csv_layout *layout, ep_dialect *dialect, ep_csv_cell *cell,
                              ep_notes *notes) {
-  return (ep_csv_table){.rows = {layout->columns, dialect, table_walk},
+  return (ep_csv_table){.rows = {layout->columns, dialect, table_walk, NULL},
                         .layout = layout,
                         .cell = cell,
                         .notes = notes};

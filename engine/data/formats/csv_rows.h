@@ -25,14 +25,14 @@ ep_status ep_csv_trailing_take(const ep_csv_layout *layout, ep_csv_text *text, i
 
 /* The same as a table of any cells. */
 typedef struct {
-  ep_table_rows rows;          /* first */
-  const ep_csv_layout *layout; /* lent */
-  ep_csv_cell *cell;           /* working memory, lent */
-  ep_notes *notes;             /* of the first walk; NULL: said */
+  ep_table_rows rows;    /* first */
+  ep_csv_layout *layout; /* lent */
+  ep_csv_cell *cell;     /* working memory, lent */
+  ep_notes *notes;       /* of the first walk; NULL: said */
 } ep_csv_table;
 
 /* dialect: lent, of the layout or of who asks. */
-ep_csv_table ep_csv_table_of(const ep_csv_layout *layout, ep_dialect *dialect, ep_csv_cell *cell,
+ep_csv_table ep_csv_table_of(ep_csv_layout *layout, ep_dialect *dialect, ep_csv_cell *cell,
                              ep_notes *notes);
 
 #endif
