@@ -30,7 +30,7 @@ typedef struct {
 static bool recognise(const uint8_t *bytes, size_t size) {
   const char *start = (const char *)bytes;
   ep_scanner scan = {start, start + size};
-  if (size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) scan.at += 3;
+  ep_scan_mark(&scan);
   char first = ep_scan_peek(&scan);
   return first == '{' || first == '[';
 }
@@ -338,7 +338,7 @@ static ep_status read_json(ep_ingest *ingest, ep_error *error) {
   if (ingest->role != EP_ROLE_TABLE)
     return ep_fail(error, EP_INVALID,
                    "JSON: it holds all columns: upload it as a whole, not as a part");
-  if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) text.left.at += 3;
+  ep_scan_mark(&text.left);
   return text_read(ingest, text, ingest->options.table, error);
 }
 
