@@ -122,9 +122,7 @@ json_t *ep_columns_shown(const ep_part *part) {
 static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
   size_t count = json_array_size(array);
   if (count < 1 || count > EP_LIMIT_CATEGORIES) return false;
-  out->word = calloc(count, sizeof *out->word);
-  out->rows = calloc(count, sizeof *out->rows);
-  *no_memory = !out->word || !out->rows;
+  *no_memory = !ep_words_init(out, (int64_t)count);
   for (size_t i = 0; !*no_memory && i < count; i++) {
     const json_t *pair = json_array_get(array, i);
     const char *word = json_string_value(json_array_get(pair, 0));
@@ -132,7 +130,6 @@ static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
     if (!word || strlen(word) > EP_LIMIT_WORD_BYTES || out->rows[i] < 1) return false;
     out->word[i] = strdup(word);
     *no_memory = !out->word[i];
-    out->count += !*no_memory;
   }
   return !*no_memory;
 }

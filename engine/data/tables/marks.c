@@ -97,8 +97,8 @@ static ep_status convention_take(ep_column *column, const ep_column_cells *cells
     const char *read = mark_before_three(&cells[i]) == *decimal
                            ? "a mark before three digits is read as the decimal one"
                            : "a mark before three digits is read as that of thousands";
-    column[i].note = strdup(read);
-    if (!column[i].note) return ep_fail_memory(error);
+    ep_status status = ep_column_note_add(&column[i], error, "%s", read);
+    if (status != EP_OK) return status;
   }
   return EP_OK;
 }
