@@ -3,13 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-#include "api/json/number_scan.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/dialect/text_encoding.h"
 #include "engine/data/formats/csv_faults.h"
-#include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/formats/format.h"
 #include "engine/data/tables/typed_table.h"
@@ -64,14 +63,13 @@ static void doubts_look(reader *read, const char *at, const char *end, int64_t c
 static ep_status cell_refuse(reader *read, int64_t line, int64_t column, ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
   const ep_csv_cell *cell = read->cell;
-  const char *end = cell->text + cell->bytes;
   double value;
   read->words = true;
   ep_column_label(read->writer.column, column, label);
   if (cell->bytes == 0)
     return ep_fail(error, EP_INVALID, "row %lld, %s: the value is missing", (long long)line, label);
-  if (ep_csv_not_finite(cell->text) ||
-      ep_number_scan(cell->text, end, EP_NUMBER_CSV, &value) == end)
+  if (strcasecmp(cell->text + strspn(cell->text, "+-"), "nan") == 0 ||
+      ep_cell_number_read('.', 0, cell->text, cell->bytes, &value))
     return ep_number_infinite_refuse(line, label, cell->text, cell->bytes, error);
   return ep_fail(error, EP_INVALID, "row %lld, %s: \"%s\" is not a number", (long long)line, label,
                  ep_excerpt(shown, cell->text, cell->bytes));
@@ -109,8 +107,7 @@ static ep_status row_read(void *context, ep_csv_text *text, ep_error *error) {
     ep_status status = cell_read(read, text, column, &row[column], &stop, error);
     if (status != EP_OK) return status;
   }
-  ep_status status = ep_csv_trailing_take(read->layout, text, line, read->cell, &stop, error);
-  if (status == EP_OK) status = ep_csv_row_check(read->layout, line, columns, stop, error);
+  ep_status status = ep_csv_row_end(read->layout, text, line, stop, read->cell, error);
   if (status == EP_OK && read->words)
     status = ep_fail(error, EP_INVALID, "row %lld: a number may be a code", (long long)line);
   return status == EP_OK ? ep_part_writer_commit(&read->writer, error) : status;

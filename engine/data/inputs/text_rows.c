@@ -8,7 +8,6 @@
 #include "engine/data/columns/named_row.h"
 #include "engine/data/dialect/delimiter.h"
 #include "engine/data/dialect/text_encoding.h"
-#include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/inputs/text_layout.h"
 #include "engine/data/tables/json_table.h"
