@@ -12,10 +12,7 @@
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/formats/format.h"
 #include "engine/data/tables/typed_table.h"
-#include "engine/files/durable_file.h"
-#include "engine/files/mapping.h"
 #include "engine/files/path.h"
-#include "engine/files/temporary_file.h"
 
 enum { PROBE_BYTES = 4096 };
 
@@ -215,51 +212,16 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell
   return status;
 }
 
-/* The text in UTF-8, [size], without its mark. */
-typedef struct {
-  const char *start;
-  size_t size;
-  ep_mapping decoded; /* of a file without a name, where it was in another encoding */
-} plain_text;
-
-typedef struct {
-  int file;
-  int64_t *budget_bytes;
-} decoder;
-
-static ep_status piece_write(void *context, const char *text, size_t bytes, ep_error *error) {
-  decoder *into = context;
-  if ((int64_t)bytes > *into->budget_bytes)
-    return ep_fail(error, EP_TOO_LARGE, "as UTF-8, this is larger than the limit");
-  *into->budget_bytes -= (int64_t)bytes;
-  return ep_file_write_all(into->file, text, bytes, error);
-}
-
-static ep_status text_open(ep_ingest *ingest, ep_dialect_record *record, plain_text *out,
+static ep_status text_open(ep_ingest *ingest, ep_dialect_record *record, ep_text *out,
                            ep_error *error) {
   ep_dialect *dialect = &record->dialect;
-  char evidence[EP_DIALECT_EVIDENCE_BYTES];
-  ep_text_encoding found =
-      ep_text_encoding_find(ingest->bytes, ingest->size, ingest->mapped, evidence);
   *dialect = ingest->options.dialect;
-  if (!ep_dialect_has(dialect, EP_DIALECT_ENCODING)) {
-    dialect->encoding = found;
-    memcpy(record->evidence[EP_DIALECT_ENCODING], evidence, sizeof evidence);
-  }
+  if (!ep_dialect_has(dialect, EP_DIALECT_ENCODING))
+    dialect->encoding = ep_text_encoding_find(ingest->bytes, ingest->size, ingest->mapped,
+                                              record->evidence[EP_DIALECT_ENCODING]);
   dialect->set |= UINT32_C(1) << EP_DIALECT_ENCODING;
-  size_t mark = ep_text_mark_bytes(dialect->encoding, ingest->bytes, ingest->size);
-  *out = (plain_text){(const char *)ingest->bytes + mark, ingest->size - mark, {0}};
-  if (dialect->encoding == EP_TEXT_UTF_8) return EP_OK;
-  decoder into = {.file = -1, .budget_bytes = &ingest->budget_bytes};
-  ep_status status = ep_temporary_file_create(ingest->folder, &into.file, error);
-  if (status != EP_OK) return status;
-  status =
-      ep_text_decode(dialect->encoding, ingest->bytes, ingest->size, piece_write, &into, error);
-  if (status == EP_OK) status = ep_mapping_of(into.file, "the text in UTF-8", &out->decoded, error);
-  close(into.file);
-  out->start = (const char *)out->decoded.bytes;
-  out->size = out->decoded.size;
-  return status;
+  return ep_text_open(dialect->encoding, ingest->bytes, ingest->size, ingest->folder,
+                      &ingest->budget_bytes, out, error);
 }
 
 /* What is said of an encoding that is only likely. */
@@ -279,8 +241,8 @@ static ep_status dialect_keep(ep_dataset_meta *meta, const ep_csv_layout *layout
   return EP_OK;
 }
 
-static ep_status text_read(ep_ingest *ingest, const plain_text *text,
-                           const ep_dialect_record *record, ep_csv_cell *cell, ep_error *error) {
+static ep_status text_read(ep_ingest *ingest, const ep_text *text, const ep_dialect_record *record,
+                           ep_csv_cell *cell, ep_error *error) {
   ep_csv_layout layout;
   bool table = ingest->role == EP_ROLE_TABLE;
   const ep_csv_source source = {.start = text->start,
@@ -302,7 +264,7 @@ static ep_status text_read(ep_ingest *ingest, const plain_text *text,
 
 static ep_status read_csv(ep_ingest *ingest, ep_error *error) {
   ep_dialect_record record = {0};
-  plain_text text;
+  ep_text text = {0};
   ep_csv_cell *cell = malloc(sizeof *cell);
   if (!cell) return ep_fail_memory(error);
   ep_status status = text_open(ingest, &record, &text, error);
