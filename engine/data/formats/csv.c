@@ -30,31 +30,21 @@ typedef struct {
   ep_part_writer writer;
   const ep_csv_layout *layout; /* lent */
   ep_csv_cell *cell;           /* working memory, lent */
-  bool
-      *pointed; /* [columns], owned: a cell shows that a point is a decimal mark; NULL: not asked */
-  bool words;   /* a cell is not a plain number: `error` says which */
+  ep_column_cells *seen;       /* [columns], owned: of a table; else NULL */
+  bool words;                  /* a cell is not a plain number: `error` says which */
 } reader;
 
-/* What a number that is read as such may be instead: a code (007, 12E5, more digits than a double
- * holds), or a thousand where no cell of the column has other than three digits behind its point.
- */
-static bool is_doubtful(reader *read, const char *at, const char *end, int64_t column) {
-  enum { EXACT_DIGITS = 15 };
+/* Whether a number that is read as such may be a code instead: 007, 12E5, more digits than a double
+ * holds. */
+static void doubts_look(reader *read, const char *at, const char *end, int64_t column,
+                        double value) {
+  if (!read->seen || read->words) return;
+  ep_column_cells *seen = &read->seen[column];
   while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
-  while (at < end && (*at == ' ' || *at == '-' || *at == '+')) at++;
-  if (end - at < 2) return false;
-  const char *point = memchr(at, '.', (size_t)(end - at));
-  if (!point) {
-    bool zeros = *at == '0' && at[1] >= '0' && at[1] <= '9';
-    return zeros || end - at > EXACT_DIGITS || memchr(at, 'e', (size_t)(end - at)) ||
-           memchr(at, 'E', (size_t)(end - at));
-  }
-  if (end - point != 4 || point == at || point - at > 3 || *at == '0') read->pointed[column] = true;
-  return false;
-}
-
-static void doubts_look(reader *read, const char *at, const char *end, int64_t column) {
-  if (read->pointed && !read->words) read->words = is_doubtful(read, at, end, column);
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  seen->plain++;
+  ep_plain_look(seen, at, (size_t)(end - at), false, value);
+  read->words = seen->zeros + seen->exponents + seen->longs > 0;
 }
 
 static ep_status cell_refuse(reader *read, int64_t line, int64_t column, ep_error *error) {
@@ -86,7 +76,7 @@ static ep_status cell_read(reader *read, ep_csv_text *text, int64_t column, doub
   *stop = cell->stop;
   if (!ep_csv_number_read(&inner, value, &end) || end != EP_CSV_END)
     return cell_refuse(read, line, column, error);
-  doubts_look(read, at, at + bytes, column);
+  doubts_look(read, at, at + bytes, column, *value);
   return EP_OK;
 }
 
@@ -99,7 +89,7 @@ static ep_status row_read(void *context, ep_csv_text *text, ep_error *error) {
     const char *at = text->at;
     if (stop != EP_CSV_DELIMITER) return ep_csv_row_check(read->layout, line, column, stop, error);
     bool plain = ep_csv_number_read(text, &row[column], &stop);
-    if (plain) doubts_look(read, at, text->at - (stop != EP_CSV_END), column);
+    if (plain) doubts_look(read, at, text->at - (stop != EP_CSV_END), column, row[column]);
     if (plain) continue;
     ep_status status = cell_read(read, text, column, &row[column], &stop, error);
     if (status != EP_OK) return status;
@@ -114,7 +104,7 @@ static ep_status row_read(void *context, ep_csv_text *text, ep_error *error) {
  */
 static bool points_are_clear(const reader *read) {
   for (int64_t i = 0; i < read->writer.columns; i++)
-    if (!read->pointed[i] && !read->writer.column[i].integer) return false;
+    if (read->seen[i].points > 0 && read->seen[i].points == read->seen[i].threes) return false;
   return true;
 }
 
@@ -129,8 +119,8 @@ static ep_status numbers_read(ep_ingest *ingest, const ep_csv_layout *layout, ep
                           layout->columns, column, &ingest->budget_bytes, error);
   if (status == EP_OK && table) status = ep_part_writer_table(&read.writer, error);
   if (status == EP_OK && table) {
-    read.pointed = calloc((size_t)layout->columns, sizeof *read.pointed);
-    if (!read.pointed) status = ep_fail_memory(error);
+    read.seen = calloc((size_t)layout->columns, sizeof *read.seen);
+    if (!read.seen) status = ep_fail_memory(error);
   }
   if (status == EP_OK) status = ep_csv_rows_read(layout, row_read, &read, notes, error);
   if (status == EP_OK && table && !points_are_clear(&read)) {
@@ -141,7 +131,7 @@ static ep_status numbers_read(ep_ingest *ingest, const ep_csv_layout *layout, ep
     status = ep_part_writer_finish(&read.writer, &ingest->meta->part[ingest->split][ingest->role],
                                    error);
   ep_part_writer_abandon(&read.writer);
-  free(read.pointed);
+  free(read.seen);
   *words = read.words;
   return status;
 }
