@@ -275,16 +275,12 @@ static ep_status rows_store(const ep_preparation *work, ep_prepared *out, ep_err
 
 /* Several columns are classes when they are one-hot. */
 static bool is_one_hot(const ep_row_source *set, double *y) {
-  for (int64_t row = 0; row < set->rows; row++) {
-    int64_t zeros = 0, ones = 0;
+  bool one_hot = true;
+  for (int64_t row = 0; row < set->rows && one_hot; row++) {
     ep_row_source_read(set, row, NULL, y);
-    for (int64_t j = 0; j < set->targets; j++) {
-      zeros += y[j] == 0;
-      ones += y[j] == 1;
-    }
-    if (ones != 1 || zeros != set->targets - 1) return false;
+    one_hot = ep_row_is_one_hot(y, set->targets);
   }
-  return true;
+  return one_hot;
 }
 
 static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const ep_preparation *work,
