@@ -218,7 +218,7 @@ static bool is_sequence(search *it, int row) {
 }
 
 /* Whether the first row names the columns. Words above words are names until the words of all rows
- * are known (csv_typed.c). */
+ * are known (typed_table.c). */
 static bool header_find(search *it) {
   row_look look = row_see(it, it->first);
   int below = row_next(it, it->first + 1);
