@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/json/number_scan.h"
+#include "api/json/utf8.h"
 #include "api/limits.h"
 
 void ep_scan_mark(ep_scanner *scanner) {
@@ -35,26 +36,6 @@ static int hex_read(const char *at, const char *end) {
   return value;
 }
 
-/* Writes the character as UTF-8; returns what comes after it. */
-static char *character_write(char *out, unsigned code) {
-  if (code < 0x80) {
-    *out++ = (char)code;
-  } else if (code < 0x800) {
-    *out++ = (char)(0xC0 | code >> 6);
-    *out++ = (char)(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    *out++ = (char)(0xE0 | code >> 12);
-    *out++ = (char)(0x80 | (code >> 6 & 0x3F));
-    *out++ = (char)(0x80 | (code & 0x3F));
-  } else {
-    *out++ = (char)(0xF0 | code >> 18);
-    *out++ = (char)(0x80 | (code >> 12 & 0x3F));
-    *out++ = (char)(0x80 | (code >> 6 & 0x3F));
-    *out++ = (char)(0x80 | (code & 0x3F));
-  }
-  return out;
-}
-
 /* \u0041, \ud83d\ude00, from behind the u. Returns what comes after; NULL where it is none. */
 static const char *unicode_read(const char *at, const char *end, char **out) {
   int code = hex_read(at, end), low = -1;
@@ -65,7 +46,7 @@ static const char *unicode_read(const char *at, const char *end, char **out) {
   bool pair = low >= 0xDC00 && low < 0xE000;
   if (!pair && code >= 0xD800 && code < 0xE000) return NULL; /* half of a character */
   if (pair) code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-  *out = character_write(*out, (unsigned)code);
+  *out += ep_utf8_write((uint32_t)code, *out);
   return pair ? at + 6 : at;
 }
 

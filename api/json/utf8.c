@@ -1,7 +1,5 @@
 #include "api/json/utf8.h"
 
-#include <stdint.h>
-
 size_t ep_utf8_character(const char *text, size_t bytes) {
   const uint8_t *at = (const uint8_t *)text;
   if (bytes == 0) return 0;
@@ -15,6 +13,14 @@ size_t ep_utf8_character(const char *text, size_t bytes) {
   if (at[0] == 0xF0 && at[1] < 0x90) return 0; /* overlong */
   if (at[0] == 0xF4 && at[1] > 0x8F) return 0; /* beyond U+10FFFF */
   return length;
+}
+
+size_t ep_utf8_write(uint32_t code, char *out) {
+  static const uint8_t heads[] = {0, 0xC0, 0xE0, 0xF0};
+  size_t more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  out[0] = (char)(heads[more] | code >> 6 * more);
+  for (size_t i = 1; i <= more; i++) out[i] = (char)(0x80 | (code >> 6 * (more - i) & 0x3F));
+  return more + 1;
 }
 
 bool ep_utf8_valid(const char *text, size_t bytes) {

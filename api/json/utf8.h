@@ -4,12 +4,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { EP_UTF8_BYTES = 4 }; /* of one character, at most */
 
 /* Bytes of the character at `text` (1 … 4), or 0 where there is none within `bytes`: overlong forms
  * and surrogates are no characters. */
 size_t ep_utf8_character(const char *text, size_t bytes);
+
+/* Writes a character, out: [EP_UTF8_BYTES]. Returns its bytes. */
+size_t ep_utf8_write(uint32_t code, char *out);
 
 /* Whether all of the text is UTF-8. */
 bool ep_utf8_valid(const char *text, size_t bytes);

@@ -13,7 +13,7 @@ enum {
 };
 
 /* How a text is written. */
-#define EP_DIALECT_QUERY_KEY(code, key) key,
+#define EP_DIALECT_QUERY_KEY(code, key, member) key,
 #define DIALECT EP_DIALECT_TABLE(EP_DIALECT_QUERY_KEY)
 
 /* clang-format off */

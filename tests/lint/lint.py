@@ -55,8 +55,6 @@ TEXT_SEARCHES = {
     "clients/epochctl/input/axis.c": "a range like 1..5",
     "clients/epochctl/manual/help_page.c": "a command line's words",
     "clients/epochctl/terminal/terminal.c": "a locale",
-    "engine/data/cells/cell.c": "a cell",
-    "engine/data/dialect/delimiter.c": "delimited text",
     "engine/host/memory.c": "/proc/self/mountinfo",
     "engine/weights/c/figures.c": "C source that was written here",
     "engine/worker/relay/child.c": "a list of devices, one a line",

@@ -64,7 +64,7 @@ ROOMS = {
     "engine/tunnel": ("api api/hash api/wire engine/files", "gnutls"),
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
-    "engine/data/arrays": ("api engine/files", ""),
+    "engine/data/arrays": ("api api/json engine/files", ""),
     "engine/data/archives": ("api engine/files", ""),
     "engine/data/cells": ("api api/json", "utf8proc"),
     "engine/data/dialect": ("api api/json engine/data/cells engine/files", "jansson"),

@@ -4,43 +4,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/scanner.h"
 #include "engine/files/excerpt.h"
 
 const uint8_t ep_npy_magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 /* The header's text is a Python dictionary: {'descr': '<f8', 'fortran_order': False, 'shape': (3,
- * 4), }. This reads just what such a dictionary can hold. */
-typedef struct {
-  const char *at, *end;
-} literal;
-
-static void spaces_skip(literal *text) {
-  while (text->at < text->end &&
-         (*text->at == ' ' || *text->at == '\n' || *text->at == '\t' || *text->at == '\r'))
-    text->at++;
-}
-
-static bool character_take(literal *text, char c) {
-  spaces_skip(text);
-  if (text->at == text->end || *text->at != c) return false;
-  text->at++;
-  return true;
-}
-
-static bool word_take(literal *text, const char *word) {
-  spaces_skip(text);
-  size_t length = strlen(word);
-  if ((size_t)(text->end - text->at) < length || memcmp(text->at, word, length) != 0) return false;
-  text->at += length;
-  return true;
-}
+ * 4), }. This reads just what such a dictionary can hold, by the marks that JSON has, too. */
 
 /* 'text' or "text", without escapes; the span is lent. */
-static bool string_take(literal *text, const char **string, size_t *length) {
-  spaces_skip(text);
-  if (text->at == text->end || (*text->at != '\'' && *text->at != '"')) return false;
+static bool string_take(ep_scanner *text, const char **string, size_t *length) {
+  char quote = ep_scan_peek(text);
+  if (quote != '\'' && quote != '"') return false;
   const char *start = text->at + 1;
-  const char *stop = memchr(start, *text->at, (size_t)(text->end - start));
+  const char *stop = memchr(start, quote, (size_t)(text->end - start));
   if (!stop) return false;
   *string = start;
   *length = (size_t)(stop - start);
@@ -48,8 +25,8 @@ static bool string_take(literal *text, const char **string, size_t *length) {
   return true;
 }
 
-static bool integer_take(literal *text, int64_t *value) {
-  spaces_skip(text);
+static bool integer_take(ep_scanner *text, int64_t *value) {
+  ep_scan_peek(text);
   const char *start = text->at;
   *value = 0;
   for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++)
@@ -61,7 +38,7 @@ static bool integer_take(literal *text, int64_t *value) {
   return any;
 }
 
-static ep_status descr_take(literal *text, ep_array_header *out, ep_error *error) {
+static ep_status descr_take(ep_scanner *text, ep_array_header *out, ep_error *error) {
   const char *string;
   size_t length;
   if (!string_take(text, &string, &length))
@@ -85,51 +62,51 @@ static ep_status descr_take(literal *text, ep_array_header *out, ep_error *error
   return EP_OK;
 }
 
-static ep_status shape_take(literal *text, ep_array_header *out, ep_error *error) {
+static ep_status shape_take(ep_scanner *text, ep_array_header *out, ep_error *error) {
   out->dimensions = 0;
   bool closed = false, comma = true;
-  if (!character_take(text, '('))
+  if (!ep_scan_token(text, '('))
     return ep_fail(error, EP_INVALID, "NPY: the header's shape is no tuple");
-  while (!(closed = character_take(text, ')')) && comma) {
+  while (!(closed = ep_scan_token(text, ')')) && comma) {
     if (out->dimensions == EP_LIMIT_NPY_DIMENSIONS)
       return ep_fail(error, EP_TOO_LARGE, "NPY: more than %d dimensions", EP_LIMIT_NPY_DIMENSIONS);
     if (!integer_take(text, &out->shape[out->dimensions]))
       return ep_fail(error, EP_INVALID, "NPY: a dimension of the shape is no 64-bit integer");
     out->dimensions++;
-    comma = character_take(text, ',');
+    comma = ep_scan_token(text, ',');
   }
   return closed ? EP_OK : ep_fail(error, EP_INVALID, "NPY: the header's shape is not closed");
 }
 
-static ep_status dictionary_read(literal *text, ep_array_header *out, ep_error *error) {
+static ep_status dictionary_read(ep_scanner *text, ep_array_header *out, ep_error *error) {
   enum { DESCR = 1, ORDER = 2, SHAPE = 4, ALL = 7 };
   int seen = 0;
   bool closed = false, comma = true;
   ep_status status = EP_OK;
-  if (!character_take(text, '{'))
+  if (!ep_scan_token(text, '{'))
     return ep_fail(error, EP_INVALID, "NPY: the header is no dictionary");
-  while (!(closed = character_take(text, '}')) && comma && status == EP_OK) {
+  while (!(closed = ep_scan_token(text, '}')) && comma && status == EP_OK) {
     const char *key;
     size_t length;
-    if (!string_take(text, &key, &length) || !character_take(text, ':')) break;
+    if (!string_take(text, &key, &length) || !ep_scan_token(text, ':')) break;
     int field = 0;
     if (length == 5 && memcmp(key, "descr", 5) == 0) {
       field = DESCR;
       status = descr_take(text, out, error);
     } else if (length == 13 && memcmp(key, "fortran_order", 13) == 0) {
       field = ORDER;
-      out->fortran_order = word_take(text, "True");
-      if (!out->fortran_order && !word_take(text, "False")) break;
+      out->fortran_order = ep_scan_word(text, "True");
+      if (!out->fortran_order && !ep_scan_word(text, "False")) break;
     } else if (length == 5 && memcmp(key, "shape", 5) == 0) {
       field = SHAPE;
       status = shape_take(text, out, error);
     }
     if (!field || seen & field) break;
     seen |= field;
-    comma = character_take(text, ',');
+    comma = ep_scan_token(text, ',');
   }
   if (status != EP_OK) return status;
-  spaces_skip(text);
+  ep_scan_peek(text);
   if (!closed || seen != ALL || text->at != text->end)
     return ep_fail(error, EP_INVALID,
                    "NPY: the header must be a dictionary of descr, fortran_order and shape");
@@ -153,7 +130,7 @@ ep_status ep_npy_header_parse(const uint8_t *bytes, size_t size, ep_array_header
                    EP_LIMIT_NPY_HEADER_BYTES);
   if (length > size - prefix)
     return ep_fail(error, EP_INVALID, "NPY: the file ends inside its header");
-  literal text = {(const char *)bytes + prefix, (const char *)bytes + prefix + length};
+  ep_scanner text = {(const char *)bytes + prefix, (const char *)bytes + prefix + length};
   ep_status status = dictionary_read(&text, out, error);
   if (status != EP_OK) return status;
   out->values_offset = prefix + length;

@@ -8,23 +8,13 @@
 #include "engine/data/cells/unicode.h"
 #include "engine/data/columns/calendar.h"
 #include "engine/data/columns/column_value.h"
+#include "engine/data/columns/order_statistic.h"
 #include "engine/data/columns/word_hash.h"
-#include "engine/data/columns/word_list.h"
 
 int64_t ep_column_word(const ep_column_encoding *column, double cell) {
-  int64_t count = column->words.count, first = 0, end = count; /* of the values: where it may be */
-  if (!column->value) {
-    bool known = cell >= 0 && cell < (double)count && cell == floor(cell);
-    return known ? (int64_t)cell : -1;
-  }
-  while (first < end) {
-    int64_t middle = (first + end) / 2;
-    if (column->value[middle] < cell)
-      first = middle + 1;
-    else
-      end = middle;
-  }
-  return first < count && column->value[first] == cell ? first : -1;
+  int64_t count = column->words.count;
+  if (column->value) return ep_value_find(column->value, count, cell);
+  return cell >= 0 && cell < (double)count && cell == floor(cell) ? (int64_t)cell : -1;
 }
 
 double ep_column_word_cell(const ep_column_encoding *column, int64_t word) {

@@ -7,7 +7,6 @@
 #include "api/json/json.h"
 #include "api/json/memory.h"
 #include "api/json/writer.h"
-#include "engine/data/columns/word_list.h"
 
 enum { TEXT_LIMIT = 256 << 20 }; /* of columns with all their words */
 
@@ -102,7 +101,7 @@ typedef enum { READ, IMPOSSIBLE, NO_MEMORY } reading;
 static reading words_read(const json_t *array, size_t most, ep_words *out) {
   size_t count = json_array_size(array);
   if (!json_is_array(array) || count > most) return IMPOSSIBLE;
-  if (!ep_word_list_init(out, (int64_t)count)) return NO_MEMORY;
+  if (!ep_words_init(out, (int64_t)count)) return NO_MEMORY;
   for (size_t i = 0; i < count; i++) {
     const json_t *word = json_array_get(array, i);
     if (!json_is_string(word)) return IMPOSSIBLE;

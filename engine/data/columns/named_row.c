@@ -98,53 +98,44 @@ void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *enco
   ep_field_reader_leave(reader, place);
 }
 
-/* What a name of an object means: a column or the target. *own: its name, a loan; NULL: neither.
- * next: the column that may well be meant, as objects have their members in order. */
-static ep_status member_find(const ep_encoding *encoding, const char *name, int64_t *next,
-                             const char **own) {
-  bool target;
+/* The column that a member means, the first of its name; -1: the target; -2: nothing that the model
+ * knows, or another member means the same, by its own name or before. next: the column that may
+ * well be meant, as objects have their members in order. */
+static ep_status member_find(const ep_encoding *encoding, const json_t *object, const char *name,
+                             const json_t *const *values, int64_t next, int64_t *out) {
+  const ep_column_encoding *column = encoding->column;
+  bool target = false;
   int64_t at;
-  *own = *next < encoding->columns ? encoding->column[*next].name : NULL;
-  if (*own && strcmp(*own, name) == 0) {
-    ++*next;
+  *out = next;
+  if (next < encoding->columns && !column[next].again && strcmp(column[next].name, name) == 0)
     return EP_OK;
-  }
   ep_status status = ep_encoding_name_find(encoding, name, &at);
-  *own = at < 0 ? NULL : encoding->column[encoding->by_name[at]].name;
-  if (*own) *next = encoding->by_name[at] + 1;
-  if (status != EP_OK || *own) return status;
-  status = ep_encoding_is_target(encoding, name, &target);
-  if (status == EP_OK && target) *own = encoding->target;
-  return status;
+  if (status == EP_OK && at < 0) status = ep_encoding_is_target(encoding, name, &target);
+  *out = at >= 0 ? encoding->by_name[at] : target ? -1 : -2;
+  if (status != EP_OK || *out < -1) return status;
+  const char *own = target ? encoding->target : column[*out].name;
+  bool taken = json_object_get(object, own) || (!target && values[*out]);
+  if (strcmp(own, name) != 0 && taken) *out = -2;
+  return EP_OK;
 }
 
-/* The object with the columns' own names: a new reference. Names that mean nothing stay and are
- * faults, and so do those whose column is there by its own name, too. */
-static json_t *members_rename(ep_field_reader *reader, const ep_encoding *encoding,
-                              const json_t *object) {
-  json_t *renamed = json_incref((json_t *)object), *value;
-  const char *key, *own;
-  int64_t next = 0;
-  ep_status status = EP_OK;
+/* values: [columns], NULL, written: of each name that a column has, at the first one. */
+static void members_find(ep_field_reader *reader, const ep_encoding *encoding, const json_t *object,
+                         const json_t **values) {
+  const char *key;
+  json_t *value;
+  int64_t next = 0, found;
   json_object_foreach((json_t *)object, key, value) {
-    status = member_find(encoding, key, &next, &own);
-    if (status != EP_OK) break;
-    if (!own || (strcmp(own, key) != 0 && json_object_get(renamed, own))) {
-      ep_encoding_unknown_refuse(reader, encoding, key);
-    } else if (strcmp(own, key) != 0) {
-      if (renamed == object) {
-        json_decref(renamed);
-        renamed = json_copy((json_t *)object);
-      }
-      if (!renamed || json_object_set(renamed, own, value) != 0) {
-        status = EP_NO_MEMORY;
-        break;
-      }
+    if (member_find(encoding, object, key, values, next, &found) != EP_OK) {
+      ep_field_reader_fail_memory(reader);
+      return;
     }
-    if (reader->problem->errors_count >= EP_LIMIT_PROBLEM_ERRORS) break;
+    if (found < -1) ep_encoding_unknown_refuse(reader, encoding, key);
+    if (reader->problem->errors_count >= EP_LIMIT_PROBLEM_ERRORS) return;
+    if (found < 0) continue;
+    values[found] = value;
+    next = found + 1;
   }
-  if (status != EP_OK) ep_field_reader_fail_memory(reader);
-  return renamed;
 }
 
 /* Two features of one name, of which an object has one value: it is not given to both. */
@@ -388,13 +379,14 @@ static void value_report(ep_field_reader *reader, ep_cell_outcome outcome,
     ep_encoding_text_report(reader, outcome, column, text, text ? strlen(text) : 0, false);
 }
 
-/* Reads the cells of all columns that are features. object: by the columns' own names. */
-static void cells_read(ep_field_reader *reader, const ep_encoding *encoding, const json_t *object,
-                       double *cells) {
+/* Reads the cells of all columns that are features. values: as members_find has them. */
+static void cells_read(ep_field_reader *reader, const ep_encoding *encoding,
+                       const json_t *const *values, double *cells) {
   bool twice = false; /* a member means two columns */
   for (int64_t i = 0; i < encoding->columns; i++) {
     const ep_column_encoding *column = &encoding->column[i];
-    const json_t *value = json_object_get(object, column->name);
+    const json_t *value =
+        values[column->again ? ep_encoding_column_find(encoding, column->name) : i];
     twice = twice || (value && column->again);
     cells[i] = NAN;
     if (column->encode == EP_ENCODE_NONE) continue;
@@ -421,18 +413,10 @@ ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *obje
     ep_field_reader_fail(&reader, "must be an object of cells by their columns, not %s",
                          ep_json_type_name(object));
   if (reader.status != EP_OK) return reader.status;
-  json_t *renamed = members_rename(&reader, encoding, object);
-  if (renamed) cells_read(&reader, encoding, renamed, cells);
-  json_decref(renamed);
+  const json_t **values = calloc((size_t)encoding->columns + 1, sizeof *values);
+  if (!values) return ep_problem_fail_memory(problem);
+  members_find(&reader, encoding, object, values);
+  cells_read(&reader, encoding, values, cells);
+  free(values);
   return reader.status;
-}
-
-ep_status ep_encoding_row_read(const ep_encoding *encoding, const json_t *object,
-                               const char *pointer, double *out, ep_problem *problem) {
-  double *cells = malloc((size_t)encoding->columns * sizeof *cells);
-  if (!cells) return ep_problem_fail_memory(problem);
-  ep_status status = ep_encoding_cells_read(encoding, object, pointer, cells, NULL, problem);
-  if (status == EP_OK) ep_encoding_apply(encoding, cells, out);
-  free(cells);
-  return status;
 }

@@ -17,10 +17,6 @@
 ep_status ep_encoding_cells_read(const ep_encoding *encoding, const json_t *object,
                                  const char *pointer, double *cells, ep_warnings *warnings,
                                  ep_problem *problem);
-/* The same, encoded: out: [encoding->features], written. */
-ep_status ep_encoding_row_read(const ep_encoding *encoding, const json_t *object,
-                               const char *pointer, double *out, ep_problem *problem);
-
 /* What such an object is read by, for rows that are written otherwise. *at: where by_name has the
  * first column of that name, and the others behind it; -1: none has it. Where no column has these
  * bytes, it is the one whose name has the same key, unless names differ that have it. EP_NO_MEMORY.

@@ -1,7 +1,8 @@
 #include "engine/data/columns/order_statistic.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "engine/data/datasets/distinct.h"
 
 enum { DIGIT_BITS = 8, DIGITS = 64 / DIGIT_BITS, DIGIT_VALUES = 1 << DIGIT_BITS };
 
@@ -48,15 +49,22 @@ double ep_median(const double *values, int64_t count) {
   return low + (high - low) / 2;
 }
 
-static int order(const void *a, const void *b) {
-  double left = *(const double *)a, right = *(const double *)b;
-  return (left > right) - (left < right);
+int64_t ep_value_find(const double *ascending, int64_t count, double value) {
+  int64_t first = 0, end = count; /* where it may be */
+  while (first < end) {
+    int64_t middle = (first + end) / 2;
+    if (ascending[middle] < value)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first < count && ascending[first] == value ? first : -1;
 }
 
 double ep_mode(double *values, int64_t count) {
   double mode = values[0];
   int64_t most = 0, run = 0;
-  qsort(values, (size_t)count, sizeof *values, order);
+  ep_values_sort(values, count);
   for (int64_t i = 0; i < count; i++) {
     run = i > 0 && values[i] == values[i - 1] ? run + 1 : 1;
     if (run <= most) continue;

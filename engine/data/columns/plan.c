@@ -9,7 +9,6 @@
 #include "engine/data/columns/positive.h"
 #include "engine/data/columns/retype.h"
 #include "engine/data/columns/rules.h"
-#include "engine/data/columns/word_list.h"
 
 /* What is said of a column of which nothing is. */
 static const ep_column_rule no_rule = {.indicator = -1};
@@ -99,7 +98,7 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
                                "\"embedding\" or \"hash\"",
                                EP_LIMIT_ONE_HOT, (long long)count);
   if (one_hot && count > EP_LIMIT_ONE_HOT) count = EP_LIMIT_ONE_HOT;
-  if (ep_word_list_copy(&out->words, &column->words, count))
+  if (ep_words_copy(&column->words, count, &out->words))
     out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
   if (!out->trained) return ep_fail_memory(error);
   if (column->value)
@@ -118,7 +117,7 @@ static ep_status unread_list(const ep_column *column, ep_column_encoding *out, e
     for (int64_t k = 0; k < column->words.count; k++)
       if (isnan(column->value[k])) unread.word[unread.count++] = column->words.word[k];
   }
-  bool copied = unread.count == 0 || ep_word_list_copy(&out->words, &unread, unread.count);
+  bool copied = ep_words_copy(&unread, unread.count, &out->words);
   if (ep_column_is_retyped(column)) free(unread.word);
   if (!copied) return ep_fail_memory(error);
   return unread.count > 0 ? ep_column_words_index(out, error) : EP_OK;
@@ -194,7 +193,7 @@ static ep_status target_plan(const ep_data_spec *data, const ep_part *table, int
   bool words = column->type == EP_COLUMN_CATEGORY;
   const ep_words *classes = words ? &column->words : &ep_binary_numbers;
   bool swapped = ep_classes_are_swapped(data, classes);
-  if ((words || swapped) && !ep_word_list_copy(&out->classes, classes, classes->count))
+  if ((words || swapped) && !ep_words_copy(classes, classes->count, &out->classes))
     return ep_fail_memory(error);
   if (swapped) ep_classes_swap(&out->classes);
   return note_add(column, out->target, out, error);

@@ -4,7 +4,6 @@
 #include <strings.h>
 
 #include "engine/data/cells/boolean.h"
-#include "engine/data/columns/word_list.h"
 
 static char zero[] = "0", one[] = "1";
 static char *numbers[EP_BINARY_CLASSES] = {zero, one};
@@ -12,6 +11,10 @@ const ep_words ep_binary_numbers = {.word = numbers, .count = EP_BINARY_CLASSES}
 
 static int meaning_of(const char *word) {
   return ep_positive_meaning(word, strlen(word));
+}
+
+static bool is_same(const char *a, const char *b) {
+  return strcmp(a, b) == 0;
 }
 
 static bool means_the_same(const char *a, const char *b) {
@@ -39,7 +42,7 @@ static int64_t only_find(const ep_words *classes, const char *word,
 }
 
 int64_t ep_positive_find(const ep_words *classes, const char *word) {
-  int64_t found = ep_word_list_find(classes, word);
+  int64_t found = only_find(classes, word, is_same);
   if (found < 0) found = only_find(classes, word, means_the_same);
   return found >= 0 ? found : only_find(classes, word, reads_the_same);
 }

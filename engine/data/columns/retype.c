@@ -6,23 +6,17 @@
 #include <string.h>
 
 #include "api/json/number.h"
+#include "engine/data/columns/order_statistic.h"
 #include "engine/data/columns/rules.h"
+#include "engine/data/datasets/distinct.h"
 
-enum { WORDS_TOLD = 3, NOTE_BYTES = 400 };
+enum { WORDS_TOLD = 3, LIST_BYTES = 224 };
 
 double ep_retyped_cell(const ep_column *column, double cell) {
-  int64_t count = column->words.count, first = 0, end = count; /* of the values: where it may be */
+  int64_t count = column->words.count;
   if (column->type != EP_COLUMN_CATEGORY)
     return cell >= 0 && cell < (double)count ? column->value[(int64_t)cell] : NAN;
-  if (isnan(cell)) return cell;
-  while (first < end) {
-    int64_t middle = (first + end) / 2;
-    if (column->value[middle] < cell)
-      first = middle + 1;
-    else
-      end = middle;
-  }
-  return first < count && column->value[first] == cell ? (double)first : -1;
+  return isnan(cell) ? cell : (double)ep_value_find(column->value, count, cell);
 }
 
 /* Cells that the words which this kind reads have. value: [words], written. */
@@ -65,40 +59,29 @@ static ep_status date_kind_find(const ep_column *column, const ep_column_rule *r
 }
 
 /* "288 numbers; 12 cells of 3 words (`n.a.`, `?`, …) are taken as missing" */
-static bool note_make(ep_column *column, int64_t read) {
-  char note[NOTE_BYTES], shown[EP_EXCERPT_BYTES];
-  const char *kind = column->type == EP_COLUMN_DATE ? "date" : "number";
+static ep_status note_make(ep_column *column, int64_t read, ep_error *error) {
+  char list[LIST_BYTES] = "", shown[EP_EXCERPT_BYTES];
   int64_t unread = 0, words = 0;
+  for (int64_t k = 0; k < column->words.count; k++) {
+    if (!isnan(column->value[k])) continue;
+    unread += column->words.rows[k];
+    if (words++ < WORDS_TOLD)
+      snprintf(list + strlen(list), sizeof list - strlen(list), "%s`%s`", list[0] ? ", " : "",
+               ep_excerpt(shown, column->words.word[k], strlen(column->words.word[k])));
+  }
   const char *order = column->form == EP_CELL_DAY_FIRST     ? " with the day first"
                       : column->form == EP_CELL_MONTH_FIRST ? " with the month first"
                                                             : "";
-  size_t used = (size_t)snprintf(note, sizeof note, "%lld %s%s%s", (long long)read, kind,
-                                 read == 1 ? "" : "s", order);
-  for (int64_t k = 0; k < column->words.count; k++)
-    if (isnan(column->value[k])) {
-      unread += column->words.rows[k];
-      words++;
-    }
-  if (words > 0)
-    used += (size_t)snprintf(note + used, sizeof note - used, "; %lld cell%s of %lld word%s (",
-                             (long long)unread, unread == 1 ? "" : "s", (long long)words,
-                             words == 1 ? "" : "s");
-  for (int64_t k = 0, told = 0; k < column->words.count && told < WORDS_TOLD; k++)
-    if (isnan(column->value[k]))
-      used +=
-          (size_t)snprintf(note + used, sizeof note - used, "%s`%s`", told++ ? ", " : "",
-                           ep_excerpt(shown, column->words.word[k], strlen(column->words.word[k])));
-  if (words > 0)
-    snprintf(note + used, sizeof note - used, "%s) %s taken as missing",
-             words > WORDS_TOLD ? ", …" : "", unread == 1 ? "is" : "are");
   free(column->note);
-  column->note = strdup(note);
-  return column->note;
-}
-
-static int value_compare(const void *a, const void *b) {
-  double first = *(const double *)a, second = *(const double *)b;
-  return (first > second) - (first < second);
+  column->note = NULL;
+  ep_status status = ep_column_note_add(column, error, "%lld %s%s%s", (long long)read,
+                                        column->type == EP_COLUMN_DATE ? "date" : "number",
+                                        read == 1 ? "" : "s", order);
+  if (status != EP_OK || words == 0) return status;
+  return ep_column_note_add(column, error, "%lld cell%s of %lld word%s (%s%s) %s taken as missing",
+                            (long long)unread, unread == 1 ? "" : "s", (long long)words,
+                            words == 1 ? "" : "s", list, words > WORDS_TOLD ? ", …" : "",
+                            unread == 1 ? "is" : "are");
 }
 
 /* Of the values that are there. */
@@ -116,7 +99,7 @@ static bool figures_find(ep_column *column) {
     column->integer = column->integer && value == floor(value);
     sorted[count++] = value;
   }
-  qsort(sorted, (size_t)count, sizeof *sorted, value_compare);
+  ep_values_sort(sorted, count);
   column->min = sorted[0];
   column->max = sorted[count - 1];
   column->distinct = 1;
@@ -144,7 +127,8 @@ static ep_status words_to_values(ep_column *column, const ep_column_rule *rule,
   column->value = value;
   column->type = date ? EP_COLUMN_DATE : EP_COLUMN_NUMBER;
   column->form = kind;
-  return note_make(column, read) && figures_find(column) ? EP_OK : ep_fail_memory(error);
+  if (!figures_find(column)) return ep_fail_memory(error);
+  return note_make(column, read, error);
 }
 
 /* The values of a number; of a description from before they were stored, all in its range. */
@@ -174,14 +158,10 @@ static ep_status values_to_words(ep_column *column, const ep_column_rule *rule, 
   char text[EP_NUMBER_BYTES];
   ep_status status = values_list(column, rule, &count, error);
   if (status != EP_OK) return status;
-  column->words = (ep_words){.word = calloc((size_t)count, sizeof *column->words.word),
-                             .rows = calloc((size_t)count, sizeof *column->words.rows)};
-  bool ok = column->words.word && column->words.rows;
+  bool ok = ep_words_init(&column->words, count);
   for (int64_t k = 0; ok && k < count; k++) {
     ep_number_format(column->value[k], text);
-    column->words.word[k] = strdup(text);
-    ok = column->words.word[k];
-    column->words.count += ok;
+    ok = (column->words.word[k] = strdup(text));
   }
   column->type = EP_COLUMN_CATEGORY;
   return ok ? EP_OK : ep_fail_memory(error);

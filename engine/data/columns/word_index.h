@@ -4,19 +4,16 @@
 #define EP_ENGINE_DATA_COLUMNS_WORD_INDEX_H
 
 #include "engine/data/cells/word_key.h"
+#include "engine/data/cells/word_set.h"
 #include "engine/data/datasets/dataset.h"
 
 /* A zeroed one finds nothing. */
 typedef struct {
   ep_word_compare compare;
-  const ep_words *words; /* lent */
-  uint64_t *slot; /* [capacity], owned: by the hash of the key, open addressing: its upper 32 bits,
-                     and below them the number of the word and one; 0: none */
-  uint64_t capacity, seed;
+  ep_word_set words, keys; /* owned; the mark of an entry is the number of its first word */
 } ep_word_index;
 
-/* words: lent as long as the index is used; at most UINT32_MAX. On failure there is nothing to
- * deinit. */
+/* words: at most UINT32_MAX. On failure there is nothing to deinit. */
 ep_status ep_word_index_init(ep_word_compare compare, const ep_words *words, ep_word_index *out,
                              ep_error *error);
 void ep_word_index_deinit(ep_word_index *index);

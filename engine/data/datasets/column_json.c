@@ -14,21 +14,22 @@ static json_t *json_if(bool complete, json_t *value) {
   return NULL;
 }
 
+json_t *ep_json_whole(json_t *array, int64_t count) {
+  return json_if(array && json_array_size(array) == (size_t)count, array);
+}
+
 static json_t *words_stored(const ep_words *words) {
   json_t *array = json_array();
-  bool ok = array != NULL;
-  for (int64_t i = 0; ok && i < words->count; i++)
-    ok = json_array_append_new(
-             array, json_pack("[s, I]", words->word[i], (json_int_t)words->rows[i])) == 0;
-  return json_if(ok, array);
+  for (int64_t i = 0; i < words->count; i++)
+    json_array_append_new(array, json_pack("[s, I]", words->word[i], (json_int_t)words->rows[i]));
+  return ep_json_whole(array, words->count);
 }
 
 static json_t *values_stored(const ep_column *column) {
   json_t *array = json_array();
-  bool ok = array != NULL;
-  for (int64_t i = 0; ok && i < column->distinct; i++)
-    ok = json_array_append_new(array, json_real(column->value[i])) == 0;
-  return json_if(ok, array);
+  for (int64_t i = 0; i < column->distinct; i++)
+    json_array_append_new(array, json_real(column->value[i]));
+  return ep_json_whole(array, column->distinct);
 }
 
 static bool range_set(json_t *object, const ep_column *column) {
@@ -66,10 +67,9 @@ static json_t *column_stored(const ep_column *column) {
 
 json_t *ep_columns_stored(const ep_part *part) {
   json_t *array = json_array();
-  bool ok = array != NULL;
-  for (int64_t i = 0; ok && i < part->columns; i++)
-    ok = json_array_append_new(array, column_stored(&part->column[i])) == 0;
-  return json_if(ok, array);
+  for (int64_t i = 0; i < part->columns; i++)
+    json_array_append_new(array, column_stored(&part->column[i]));
+  return ep_json_whole(array, part->columns);
 }
 
 /* How many of the words are shown; takes their bytes from *left_bytes. */
@@ -86,12 +86,11 @@ static int64_t words_fit(const ep_words *words, size_t *left_bytes) {
 
 static json_t *words_shown(const ep_words *words, size_t *left_bytes) {
   json_t *array = json_array();
-  bool ok = array != NULL;
   int64_t count = words_fit(words, left_bytes);
-  for (int64_t i = 0; ok && i < count; i++)
-    ok = json_array_append_new(array, json_pack("{s:s, s:I}", "value", words->word[i], "count",
-                                                (json_int_t)words->rows[i])) == 0;
-  return json_if(ok, array);
+  for (int64_t i = 0; i < count; i++)
+    json_array_append_new(array, json_pack("{s:s, s:I}", "value", words->word[i], "count",
+                                           (json_int_t)words->rows[i]));
+  return ep_json_whole(array, count);
 }
 
 static json_t *column_shown(const ep_column *column, size_t *left_bytes) {
@@ -113,18 +112,15 @@ static json_t *column_shown(const ep_column *column, size_t *left_bytes) {
 json_t *ep_columns_shown(const ep_part *part) {
   size_t left_bytes = EP_LIMIT_SHOWN_WORDS_BYTES;
   json_t *array = json_array();
-  bool ok = array != NULL;
-  for (int64_t i = 0; ok && i < part->columns; i++)
-    ok = json_array_append_new(array, column_shown(&part->column[i], &left_bytes)) == 0;
-  return json_if(ok, array);
+  for (int64_t i = 0; i < part->columns; i++)
+    json_array_append_new(array, column_shown(&part->column[i], &left_bytes));
+  return ep_json_whole(array, part->columns);
 }
 
 static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
   size_t count = json_array_size(array);
   if (count < 1 || count > EP_LIMIT_CATEGORIES) return false;
-  out->word = calloc(count, sizeof *out->word);
-  out->rows = calloc(count, sizeof *out->rows);
-  *no_memory = !out->word || !out->rows;
+  *no_memory = !ep_words_init(out, (int64_t)count);
   for (size_t i = 0; !*no_memory && i < count; i++) {
     const json_t *pair = json_array_get(array, i);
     const char *word = json_string_value(json_array_get(pair, 0));
@@ -132,7 +128,6 @@ static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
     if (!word || strlen(word) > EP_LIMIT_WORD_BYTES || out->rows[i] < 1) return false;
     out->word[i] = strdup(word);
     *no_memory = !out->word[i];
-    out->count += !*no_memory;
   }
   return !*no_memory;
 }
@@ -194,14 +189,13 @@ static int64_t faults_kept(const ep_dataset_meta *meta) {
 
 json_t *ep_faults_json(const ep_dataset_meta *meta) {
   json_t *cells = json_array();
-  bool ok = cells != NULL;
-  for (int64_t i = 0; ok && i < faults_kept(meta); i++) {
+  for (int64_t i = 0; i < faults_kept(meta); i++) {
     const ep_cell_fault *fault = &meta->fault[i];
-    ok = json_array_append_new(cells,
-                               json_pack("{s:I, s:I, s:s}", "row", (json_int_t)fault->row, "column",
-                                         (json_int_t)fault->column, "value", fault->text)) == 0;
+    json_array_append_new(cells,
+                          json_pack("{s:I, s:I, s:s}", "row", (json_int_t)fault->row, "column",
+                                    (json_int_t)fault->column, "value", fault->text));
   }
-  cells = json_if(ok, cells);
+  cells = ep_json_whole(cells, faults_kept(meta));
   return cells ? json_pack("{s:I, s:o}", "count", (json_int_t)meta->faults, "cells", cells) : NULL;
 }
 

@@ -10,6 +10,9 @@
 /* Takes `value`, also on failure; a NULL value is a failure. */
 bool ep_json_set(json_t *object, const char *key, json_t *value);
 
+/* The array where it has as many items; else NULL, and it is freed: memory is short. */
+json_t *ep_json_whole(json_t *array, int64_t count);
+
 /* [{"name":…,"type":…,"min":…,"max":…,"integer":…,"missing":…,"distinct":…,"words":[["male",577],…]}
  * …], without what is usual: no name, a number, 0. NULL when memory is short. */
 json_t *ep_columns_stored(const ep_part *part);

@@ -1,6 +1,7 @@
 #include "engine/data/datasets/dataset.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,21 +50,43 @@ void ep_words_deinit(ep_words *words) {
   *words = (ep_words){0};
 }
 
-bool ep_words_copy(const ep_words *words, ep_words *out) {
-  size_t count = (size_t)words->count;
+bool ep_words_init(ep_words *out, int64_t count) {
+  size_t room = (size_t)count + 1;
+  *out =
+      (ep_words){.word = calloc(room, sizeof *out->word), .rows = calloc(room, sizeof *out->rows)};
+  if (out->word && out->rows)
+    out->count = count;
+  else
+    ep_words_deinit(out);
+  return out->word;
+}
+
+bool ep_words_copy(const ep_words *from, int64_t count, ep_words *out) {
   *out = (ep_words){0};
-  if (count == 0) return true;
-  out->word = calloc(count, sizeof *out->word);
-  out->rows = malloc(count * sizeof *out->rows);
-  bool ok = out->word && out->rows;
-  for (int64_t i = 0; ok && i < words->count; i++) {
-    out->word[i] = strdup(words->word[i]);
-    out->rows[i] = words->rows[i];
-    ok = out->word[i] != NULL;
-    out->count += ok;
+  if (count > 0 && !ep_words_init(out, count)) return false;
+  for (int64_t i = 0; i < count; i++) {
+    if (from->rows) out->rows[i] = from->rows[i];
+    out->word[i] = strdup(from->word[i]);
+    if (out->word[i]) continue;
+    ep_words_deinit(out);
+    return false;
   }
-  if (!ok) ep_words_deinit(out);
-  return ok;
+  return true;
+}
+
+ep_status ep_column_note_add(ep_column *column, ep_error *error, const char *format, ...) {
+  enum { NOTE_BYTES = 400 };
+  char note[NOTE_BYTES] = "";
+  if (column->note) snprintf(note, sizeof note, "%s; ", column->note);
+  size_t used = strlen(note);
+  va_list arguments;
+  va_start(arguments, format);
+  int bytes = vsnprintf(note + used, sizeof note - used, format, arguments);
+  va_end(arguments);
+  if (bytes < 0 || used + (size_t)bytes >= sizeof note) return EP_OK; /* no half a character */
+  free(column->note);
+  column->note = strdup(note);
+  return column->note ? EP_OK : ep_fail_memory(error);
 }
 
 void ep_columns_destroy(ep_column *column, int64_t columns) {
@@ -89,8 +112,8 @@ static bool column_copy(const ep_column *column, ep_column *out) {
   out->note = column->note ? strdup(column->note) : NULL;
   out->words = (ep_words){0};
   if ((!column->note || out->note) && ep_column_values_copy(column, out) &&
-      ep_words_copy(&column->words, &out->words) &&
-      ep_words_copy(&column->missing_words, &out->missing_words))
+      ep_words_copy(&column->words, column->words.count, &out->words) &&
+      ep_words_copy(&column->missing_words, column->missing_words.count, &out->missing_words))
     return true;
   ep_words_deinit(&out->words);
   free(out->value);

@@ -43,7 +43,7 @@ int ep_column_type_from_name(const char *name);       /* -1 when there is none *
 /* The words of a category, the commonest first, those that are as common by their bytes. */
 typedef struct {
   char **word;   /* [count], each owned, UTF-8, at most EP_LIMIT_WORD_BYTES */
-  int64_t *rows; /* [count]: how many cells have it */
+  int64_t *rows; /* [count]: how many cells have it; NULL, or zeros: not counted */
   int64_t count;
 } ep_words;
 
@@ -118,12 +118,18 @@ enum { EP_COLUMN_LABEL_BYTES = EP_EXCERPT_BYTES + 48 };
 const char *ep_column_label(const ep_column *column, int64_t index,
                             char out[EP_COLUMN_LABEL_BYTES]);
 
-/* A copy of its own; false when memory is short, and then there is nothing to deinit. */
-bool ep_words_copy(const ep_words *words, ep_words *out);
+/* Makes room for so many words, all NULL, of no rows. False when memory is short, and then *out is
+ * empty. */
+bool ep_words_init(ep_words *out, int64_t count);
+/* The first `count` words of `from`, in the same way; with their rows, if it has them. */
+bool ep_words_copy(const ep_words *from, int64_t count, ep_words *out);
 void ep_words_deinit(ep_words *words); /* a zeroed one is allowed */
 /* A copy of the values of `column`, if it has any, for `out`, which has none; false when memory is
  * short. */
 bool ep_column_values_copy(const ep_column *column, ep_column *out);
+/* Adds to the note of a column; what would be too long for a line is left out. */
+ep_status ep_column_note_add(ep_column *column, ep_error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Frees columns, and their words. NULL is allowed. */
 void ep_columns_destroy(ep_column *column, int64_t columns);
 

@@ -72,13 +72,17 @@ static int value_compare(const void *a, const void *b) {
   return (first > second) - (first < second);
 }
 
+void ep_values_sort(double *values, int64_t count) {
+  qsort(values, (size_t)count, sizeof *values, value_compare);
+}
+
 double *ep_distinct_values(const ep_distinct *distinct) {
-  size_t count = 0;
+  int64_t count = 0;
   if (distinct->full || distinct->given_up || distinct->count == 0) return NULL;
   double *values = malloc((size_t)distinct->count * sizeof *values);
   for (int32_t i = 0; values && i < distinct->capacity; i++)
     if (distinct->value[i] != empty) memcpy(&values[count++], &distinct->value[i], sizeof *values);
-  if (values) qsort(values, count, sizeof *values, value_compare);
+  if (values) ep_values_sort(values, count);
   return values;
 }
 

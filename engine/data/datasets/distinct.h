@@ -25,4 +25,7 @@ int64_t ep_distinct_count(const ep_distinct *distinct);
 double *ep_distinct_values(const ep_distinct *distinct);
 void ep_distinct_deinit(ep_distinct *distinct);
 
+/* Ascending; none is NaN. */
+void ep_values_sort(double *values, int64_t count);
+
 #endif

@@ -36,12 +36,9 @@ enum { CHECKSUM_BYTES = sizeof CHECKSUM_MEMBER - 1 + EP_CHECKSUM_HEX_BYTES - 1 +
 
 static json_t *shape_json(const ep_part *part) {
   json_t *array = json_array();
-  for (int i = 0; array && i < part->dimensions; i++) {
-    if (json_array_append_new(array, json_integer(part->shape[i])) == 0) continue;
-    json_decref(array);
-    return NULL;
-  }
-  return array;
+  for (int i = 0; i < part->dimensions; i++)
+    json_array_append_new(array, json_integer(part->shape[i]));
+  return ep_json_whole(array, part->dimensions);
 }
 
 /* `stored`: as meta.json has it, with columns and checksum. */
@@ -85,12 +82,9 @@ static json_t *parts_json(const ep_dataset_meta *meta, bool stored) {
 
 static json_t *classes_json(const ep_dataset_meta *meta) {
   json_t *array = json_array();
-  for (int i = 0; array && i < meta->classes; i++) {
-    if (json_array_append_new(array, json_string(meta->class_name[i].name)) == 0) continue;
-    json_decref(array);
-    return NULL;
-  }
-  return array;
+  for (int i = 0; i < meta->classes; i++)
+    json_array_append_new(array, json_string(meta->class_name[i].name));
+  return ep_json_whole(array, meta->classes);
 }
 
 /* What only a ZIP of pictures has. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const key_names[EP_DIALECT_KEYS] = {
-#define EP_DIALECT_NAME(code, key) [EP_DIALECT_##code] = key,
+#define EP_DIALECT_NAME(code, key, member) [EP_DIALECT_##code] = key,
     EP_DIALECT_TABLE(EP_DIALECT_NAME)
 #undef EP_DIALECT_NAME
 };
@@ -53,40 +53,25 @@ const char *ep_dialect_key_name(ep_dialect_key key) {
   return key_names[key];
 }
 
+/* Of the words for missing cells: the first letter, which says nothing. */
 static int value_get(const ep_dialect *dialect, ep_dialect_key key) {
-  switch (key) {
-  case EP_DIALECT_ENCODING: return (int)dialect->encoding;
-  case EP_DIALECT_DELIMITER: return dialect->delimiter;
-  case EP_DIALECT_QUOTE: return dialect->quote | (dialect->escapes ? ESCAPED : 0);
-  case EP_DIALECT_HEADER: return dialect->header;
-  case EP_DIALECT_ROW_NAMES: return dialect->row_names;
-  case EP_DIALECT_PREAMBLE: return dialect->preamble;
-  case EP_DIALECT_COMMENT: return dialect->comment;
-  case EP_DIALECT_DECIMAL: return dialect->decimal;
-  case EP_DIALECT_THOUSANDS: return dialect->thousands;
-  case EP_DIALECT_DATES: return (int)dialect->dates;
-  case EP_DIALECT_MISSING:
-  case EP_DIALECT_KEYS: break;
-  }
-  return 0;
+#define VALUE(code, key, member) (int)dialect->member,
+  const int values[] = {EP_DIALECT_TABLE(VALUE)};
+#undef VALUE
+  bool escaped = key == EP_DIALECT_QUOTE && dialect->escapes;
+  return values[key] | (escaped ? ESCAPED : 0);
 }
 
 static void value_set(ep_dialect *dialect, ep_dialect_key key, int value) {
-  switch (key) {
-  case EP_DIALECT_ENCODING: dialect->encoding = (ep_text_encoding)value; break;
-  case EP_DIALECT_DELIMITER: dialect->delimiter = (char)value; break;
-  case EP_DIALECT_QUOTE:
-    dialect->quote = (char)(value & ~ESCAPED);
+  if (key == EP_DIALECT_QUOTE) {
     dialect->escapes = (value & ESCAPED) != 0;
-    break;
-  case EP_DIALECT_HEADER: dialect->header = value; break;
-  case EP_DIALECT_ROW_NAMES: dialect->row_names = value; break;
-  case EP_DIALECT_PREAMBLE: dialect->preamble = value; break;
-  case EP_DIALECT_COMMENT: dialect->comment = (char)value; break;
-  case EP_DIALECT_DECIMAL: dialect->decimal = (char)value; break;
-  case EP_DIALECT_THOUSANDS: dialect->thousands = (char)value; break;
-  case EP_DIALECT_DATES: dialect->dates = (ep_dates_order)value; break;
-  case EP_DIALECT_MISSING:
+    value &= ~ESCAPED;
+  }
+  switch (key) {
+#define SET(code, key, member) \
+  case EP_DIALECT_##code: dialect->member = (__typeof__(dialect->member))value; break;
+    EP_DIALECT_TABLE(SET)
+#undef SET
   case EP_DIALECT_KEYS: break;
   }
   dialect->set |= UINT32_C(1) << key;

@@ -14,22 +14,22 @@
 #include "api/status.h"
 #include "engine/data/cells/cell.h"
 
-/* X(code, key): what is said of a text. */
-#define EP_DIALECT_TABLE(X) \
-  X(ENCODING, "encoding")   \
-  X(DELIMITER, "delimiter") \
-  X(QUOTE, "quote")         \
-  X(HEADER, "header")       \
-  X(ROW_NAMES, "row_names") \
-  X(PREAMBLE, "preamble")   \
-  X(COMMENT, "comment")     \
-  X(DECIMAL, "decimal")     \
-  X(THOUSANDS, "thousands") \
-  X(MISSING, "missing")     \
-  X(DATES, "dates")
+/* X(code, key, member): what is said of a text, and where it stands in ep_dialect. */
+#define EP_DIALECT_TABLE(X)            \
+  X(ENCODING, "encoding", encoding)    \
+  X(DELIMITER, "delimiter", delimiter) \
+  X(QUOTE, "quote", quote)             \
+  X(HEADER, "header", header)          \
+  X(ROW_NAMES, "row_names", row_names) \
+  X(PREAMBLE, "preamble", preamble)    \
+  X(COMMENT, "comment", comment)       \
+  X(DECIMAL, "decimal", decimal)       \
+  X(THOUSANDS, "thousands", thousands) \
+  X(MISSING, "missing", missing[0])    \
+  X(DATES, "dates", dates)
 
 typedef enum {
-#define EP_DIALECT_ENUM(code, key) EP_DIALECT_##code,
+#define EP_DIALECT_ENUM(code, key, member) EP_DIALECT_##code,
   EP_DIALECT_TABLE(EP_DIALECT_ENUM)
 #undef EP_DIALECT_ENUM
       EP_DIALECT_KEYS

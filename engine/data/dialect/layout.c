@@ -218,7 +218,7 @@ static bool is_sequence(search *it, int row) {
 }
 
 /* Whether the first row names the columns. Words above words are names until the words of all rows
- * are known (csv_typed.c). */
+ * are known (typed_table.c). */
 static bool header_find(search *it) {
   row_look look = row_see(it, it->first);
   int below = row_next(it, it->first + 1);
@@ -274,6 +274,19 @@ static ep_status row_names_find(search *it, ep_error *error) {
   evidence_say(it, EP_DIALECT_ROW_NAMES,
                "the rows have a cell more than the header, and the first one is different in each");
   return EP_OK;
+}
+
+/* 12,5 in each row may be one number. */
+static ep_status halves_note(search *it, ep_error *error) {
+  ep_row_starts starts;
+  if (it->out->columns != 2 || it->out->found.dialect.delimiter != ',' ||
+      it->out->found.dialect.header || is_given(it, EP_DIALECT_DELIMITER))
+    return EP_OK;
+  ep_status status = ep_row_starts_find(&it->sample, it->first, it->cell, &starts, error);
+  if (status == EP_OK && starts.halves)
+    ep_notes_add(&it->out->notes, "the comma divides each row into two columns; where it is a "
+                                  "decimal one, ?delimiter=semicolon&decimal=, makes one");
+  return status;
 }
 
 /* A header of another width than the rows: which cell is too many. */
@@ -466,6 +479,8 @@ static ep_status table_settle(search *it, ep_error *error) {
   out->rows = it->second < it->sample.count ? it->sample.row[it->second].start : out->header;
   if (it->second >= it->sample.count) out->rows = it->end;
   ep_status status = widths_settle(it, error);
+  if (status != EP_OK) return status;
+  status = halves_note(it, error);
   if (status != EP_OK) return status;
   preamble_note(it);
   comments_note(it);

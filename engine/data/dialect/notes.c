@@ -6,6 +6,7 @@
 
 void ep_notes_add(ep_notes *notes, const char *format, ...) {
   char line[EP_NOTES_BYTES];
+  if (!notes) return;
   size_t used = strlen(notes->text);
   va_list arguments;
   va_start(arguments, format);

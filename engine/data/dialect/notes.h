@@ -11,7 +11,7 @@ typedef struct {
   char text[EP_NOTES_BYTES]; /* lines with '\n' between them */
 } ep_notes;
 
-/* Adds a line; one for which there is no room is left out whole. */
+/* Adds a line; one for which there is no room is left out whole. notes: NULL: nobody reads them. */
 void ep_notes_add(ep_notes *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The line at `at`, [*bytes], and where the next one begins; NULL behind the last. First: the text.

@@ -2,9 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/json/utf8.h"
-#include "engine/files/mapping.h"
+#include "engine/files/durable_file.h"
+#include "engine/files/temporary_file.h"
 
 enum { PIECE_BYTES = 1 << 12, PROBE_BYTES = 4096, DROP_BYTES = 4 << 20 };
 
@@ -125,14 +127,17 @@ ep_text_encoding ep_text_encoding_find(const uint8_t *bytes, size_t size, bool m
 typedef struct {
   char text[PIECE_BYTES];
   size_t used;
-  ep_text_write write;
-  void *context;
+  int file;
+  int64_t *budget_bytes;
 } piece;
 
 static ep_status piece_flush(piece *out, ep_error *error) {
-  ep_status status = out->used ? out->write(out->context, out->text, out->used, error) : EP_OK;
+  size_t bytes = out->used;
+  if ((int64_t)bytes > *out->budget_bytes)
+    return ep_fail(error, EP_TOO_LARGE, "as UTF-8, this is larger than the limit");
+  *out->budget_bytes -= (int64_t)bytes;
   out->used = 0;
-  return status;
+  return ep_file_write_all(out->file, out->text, bytes, error);
 }
 
 static ep_status character_put(piece *out, uint32_t code, ep_error *error) {
@@ -140,10 +145,7 @@ static ep_status character_put(piece *out, uint32_t code, ep_error *error) {
     ep_status status = piece_flush(out, error);
     if (status != EP_OK) return status;
   }
-  int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  static const uint8_t heads[] = {0, 0xC0, 0xE0, 0xF0};
-  out->text[out->used++] = (char)(heads[more] | code >> 6 * more);
-  while (more-- > 0) out->text[out->used++] = (char)(0x80 | (code >> 6 * more & 0x3F));
+  out->used += ep_utf8_write(code, out->text + out->used);
   return EP_OK;
 }
 
@@ -170,12 +172,11 @@ static size_t character_take(ep_text_encoding encoding, const uint8_t *at, size_
   return 1;
 }
 
-ep_status ep_text_decode(ep_text_encoding encoding, const uint8_t *bytes, size_t size,
-                         ep_text_write write, void *context, ep_error *error) {
-  piece out = {.write = write, .context = context};
+/* From behind the mark. */
+static ep_status text_decode(ep_text_encoding encoding, const uint8_t *bytes, size_t size,
+                             piece *out, ep_error *error) {
   ep_status status = EP_OK;
   size_t at = ep_text_mark_bytes(encoding, bytes, size);
-  if (encoding == EP_TEXT_UTF_8) return write(context, (const char *)bytes + at, size - at, error);
   while (at < size && status == EP_OK) {
     uint32_t code;
     size_t taken = character_take(encoding, bytes + at, size - at, &code);
@@ -187,8 +188,24 @@ ep_status ep_text_decode(ep_text_encoding encoding, const uint8_t *bytes, size_t
       return ep_fail(error, EP_INVALID,
                      "byte %zu is not in the encoding %s: ?encoding= takes " EP_TEXT_ENCODING_NAMES,
                      at + 1, encoding == EP_TEXT_WINDOWS_1252 ? "windows-1252" : "UTF-16");
-    status = character_put(&out, code, error);
+    status = character_put(out, code, error);
     at += taken;
   }
-  return status == EP_OK ? piece_flush(&out, error) : status;
+  return status == EP_OK ? piece_flush(out, error) : status;
+}
+
+ep_status ep_text_open(ep_text_encoding encoding, const uint8_t *bytes, size_t size,
+                       const char *folder, int64_t *budget_bytes, ep_text *out, ep_error *error) {
+  size_t mark = ep_text_mark_bytes(encoding, bytes, size);
+  piece text = {.budget_bytes = budget_bytes};
+  *out = (ep_text){.start = (const char *)bytes + mark, .size = size - mark};
+  if (encoding == EP_TEXT_UTF_8) return EP_OK;
+  ep_status status = ep_temporary_file_create(folder, &text.file, error);
+  if (status != EP_OK) return status;
+  status = text_decode(encoding, bytes, size, &text, error);
+  if (status == EP_OK) status = ep_mapping_of(text.file, "the text in UTF-8", &out->decoded, error);
+  close(text.file);
+  out->start = (const char *)out->decoded.bytes;
+  out->size = out->decoded.size;
+  return status;
 }

@@ -7,6 +7,7 @@
 #define EP_ENGINE_DATA_DIALECT_TEXT_ENCODING_H
 
 #include "engine/data/dialect/dialect.h"
+#include "engine/files/mapping.h"
 
 #define EP_TEXT_ENCODING_NAMES "utf-8, utf-16le, utf-16be or windows-1252"
 
@@ -26,12 +27,18 @@ bool ep_text_is_utf_32(const uint8_t *bytes, size_t size);
 /* Bytes of the mark that begins such a text; 0: it has none. */
 size_t ep_text_mark_bytes(ep_text_encoding encoding, const uint8_t *bytes, size_t size);
 
-/* Takes a piece of the text. */
-typedef ep_status (*ep_text_write)(void *context, const char *text, size_t bytes, ep_error *error);
+/* A text in UTF-8, without its mark. */
+typedef struct {
+  const char *start; /* [size], lent, or of `decoded` */
+  size_t size;
+  ep_mapping decoded; /* owned; empty: it was in UTF-8 before */
+} ep_text;
 
-/* Gives the text in UTF-8, without its mark, to `write`, in pieces. EP_INVALID where the bytes are
- * not in that encoding, with the first such byte. UTF-8 is not checked. */
-ep_status ep_text_decode(ep_text_encoding encoding, const uint8_t *bytes, size_t size,
-                         ep_text_write write, void *context, ep_error *error);
+/* Decodes into a file without a name (temporary_file.h); UTF-8 is neither copied nor checked.
+ * budget_bytes: lowered by what is written; EP_TOO_LARGE. EP_INVALID where the bytes are not in
+ * that encoding, with the first such byte. Afterwards, also on failure: ep_mapping_close of
+ * `decoded`. */
+ep_status ep_text_open(ep_text_encoding encoding, const uint8_t *bytes, size_t size,
+                       const char *folder, int64_t *budget_bytes, ep_text *out, ep_error *error);
 
 #endif

@@ -1,24 +1,19 @@
 /* csv.c: delimited text. A table of numbers goes straight from the mapped file into a part; the
- * first cell that is none gives the text to csv_typed.h. */
+ * first cell that is none makes it a table of any cells (typed_table.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-#include "api/json/number_scan.h"
 #include "api/json/utf8.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/dialect/text_encoding.h"
 #include "engine/data/formats/csv_faults.h"
-#include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
-#include "engine/data/formats/csv_typed.h"
 #include "engine/data/formats/format.h"
 #include "engine/data/tables/typed_table.h"
-#include "engine/files/durable_file.h"
-#include "engine/files/mapping.h"
 #include "engine/files/path.h"
-#include "engine/files/temporary_file.h"
 
 enum { PROBE_BYTES = 4096 };
 
@@ -36,44 +31,33 @@ typedef struct {
   ep_part_writer writer;
   const ep_csv_layout *layout; /* lent */
   ep_csv_cell *cell;           /* working memory, lent */
-  bool
-      *pointed; /* [columns], owned: a cell shows that a point is a decimal mark; NULL: not asked */
-  bool words;   /* a cell is not a plain number: `error` says which */
+  ep_column_cells *seen;       /* [columns], owned: of a table; else NULL */
+  bool words;                  /* a cell is not a plain number: `error` says which */
 } reader;
 
-/* What a number that is read as such may be instead: a code (007, 12E5, more digits than a double
- * holds), or a thousand where no cell of the column has other than three digits behind its point.
- */
-static bool is_doubtful(reader *read, const char *at, const char *end, int64_t column) {
-  enum { EXACT_DIGITS = 15 };
+/* Whether a number that is read as such may be a code instead: 007, 12E5, more digits than a double
+ * holds. */
+static void doubts_look(reader *read, const char *at, const char *end, int64_t column,
+                        double value) {
+  if (!read->seen || read->words) return;
+  ep_column_cells *seen = &read->seen[column];
   while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
-  while (at < end && (*at == ' ' || *at == '-' || *at == '+')) at++;
-  if (end - at < 2) return false;
-  const char *point = memchr(at, '.', (size_t)(end - at));
-  if (!point) {
-    bool zeros = *at == '0' && at[1] >= '0' && at[1] <= '9';
-    return zeros || end - at > EXACT_DIGITS || memchr(at, 'e', (size_t)(end - at)) ||
-           memchr(at, 'E', (size_t)(end - at));
-  }
-  if (end - point != 4 || point == at || point - at > 3 || *at == '0') read->pointed[column] = true;
-  return false;
-}
-
-static void doubts_look(reader *read, const char *at, const char *end, int64_t column) {
-  if (read->pointed && !read->words) read->words = is_doubtful(read, at, end, column);
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  seen->plain++;
+  ep_plain_look(seen, at, (size_t)(end - at), false, value);
+  read->words = seen->zeros + seen->exponents + seen->longs > 0;
 }
 
 static ep_status cell_refuse(reader *read, int64_t line, int64_t column, ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
   const ep_csv_cell *cell = read->cell;
-  const char *end = cell->text + cell->bytes;
   double value;
   read->words = true;
   ep_column_label(read->writer.column, column, label);
   if (cell->bytes == 0)
     return ep_fail(error, EP_INVALID, "row %lld, %s: the value is missing", (long long)line, label);
-  if (ep_csv_not_finite(cell->text) ||
-      ep_number_scan(cell->text, end, EP_NUMBER_CSV, &value) == end)
+  if (strcasecmp(cell->text + strspn(cell->text, "+-"), "nan") == 0 ||
+      ep_cell_number_read('.', 0, cell->text, cell->bytes, &value))
     return ep_number_infinite_refuse(line, label, cell->text, cell->bytes, error);
   return ep_fail(error, EP_INVALID, "row %lld, %s: \"%s\" is not a number", (long long)line, label,
                  ep_excerpt(shown, cell->text, cell->bytes));
@@ -93,7 +77,7 @@ static ep_status cell_read(reader *read, ep_csv_text *text, int64_t column, doub
   *stop = cell->stop;
   if (!ep_csv_number_read(&inner, value, &end) || end != EP_CSV_END)
     return cell_refuse(read, line, column, error);
-  doubts_look(read, at, at + bytes, column);
+  doubts_look(read, at, at + bytes, column, *value);
   return EP_OK;
 }
 
@@ -106,13 +90,12 @@ static ep_status row_read(void *context, ep_csv_text *text, ep_error *error) {
     const char *at = text->at;
     if (stop != EP_CSV_DELIMITER) return ep_csv_row_check(read->layout, line, column, stop, error);
     bool plain = ep_csv_number_read(text, &row[column], &stop);
-    if (plain) doubts_look(read, at, text->at - (stop != EP_CSV_END), column);
+    if (plain) doubts_look(read, at, text->at - (stop != EP_CSV_END), column, row[column]);
     if (plain) continue;
     ep_status status = cell_read(read, text, column, &row[column], &stop, error);
     if (status != EP_OK) return status;
   }
-  ep_status status = ep_csv_trailing_take(read->layout, text, line, read->cell, &stop, error);
-  if (status == EP_OK) status = ep_csv_row_check(read->layout, line, columns, stop, error);
+  ep_status status = ep_csv_row_end(read->layout, text, line, stop, read->cell, error);
   if (status == EP_OK && read->words)
     status = ep_fail(error, EP_INVALID, "row %lld: a number may be a code", (long long)line);
   return status == EP_OK ? ep_part_writer_commit(&read->writer, error) : status;
@@ -122,7 +105,7 @@ static ep_status row_read(void *context, ep_csv_text *text, ep_error *error) {
  */
 static bool points_are_clear(const reader *read) {
   for (int64_t i = 0; i < read->writer.columns; i++)
-    if (!read->pointed[i] && !read->writer.column[i].integer) return false;
+    if (read->seen[i].points > 0 && read->seen[i].points == read->seen[i].threes) return false;
   return true;
 }
 
@@ -137,8 +120,8 @@ static ep_status numbers_read(ep_ingest *ingest, const ep_csv_layout *layout, ep
                           layout->columns, column, &ingest->budget_bytes, error);
   if (status == EP_OK && table) status = ep_part_writer_table(&read.writer, error);
   if (status == EP_OK && table) {
-    read.pointed = calloc((size_t)layout->columns, sizeof *read.pointed);
-    if (!read.pointed) status = ep_fail_memory(error);
+    read.seen = calloc((size_t)layout->columns, sizeof *read.seen);
+    if (!read.seen) status = ep_fail_memory(error);
   }
   if (status == EP_OK) status = ep_csv_rows_read(layout, row_read, &read, notes, error);
   if (status == EP_OK && table && !points_are_clear(&read)) {
@@ -149,7 +132,7 @@ static ep_status numbers_read(ep_ingest *ingest, const ep_csv_layout *layout, ep
     status = ep_part_writer_finish(&read.writer, &ingest->meta->part[ingest->split][ingest->role],
                                    error);
   ep_part_writer_abandon(&read.writer);
-  free(read.pointed);
+  free(read.seen);
   *words = read.words;
   return status;
 }
@@ -160,6 +143,33 @@ static ep_status part_remove(const ep_ingest *ingest, ep_error *error) {
   if (!ingest->folder) return EP_OK;
   ep_status status = ep_part_path(ingest->folder, ingest->split, ingest->role, path, error);
   if (status == EP_OK && unlink(path) != 0) status = ep_fail(error, EP_IO, "%s: unlink", path);
+  return status;
+}
+
+/* The line of names is the first row. */
+static void names_give(ep_table_rows *rows) {
+  ep_csv_layout *layout = ((ep_csv_table *)rows)->layout;
+  layout->found.dialect.header = false;
+  snprintf(layout->found.evidence[EP_DIALECT_HEADER], EP_DIALECT_EVIDENCE_BYTES,
+           "its cells are words and numbers of the columns below");
+  layout->rows = layout->header;
+  ((ep_csv_table *)rows)->notes = &layout->notes;
+}
+
+/* A header may be a row, unless the options decide it. */
+static ep_status typed_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
+                            ep_error *error) {
+  ep_dialect *dialect = &layout->found.dialect;
+  ep_csv_table table = ep_csv_table_of(layout, dialect, cell, &layout->notes);
+  ep_column *names;
+  ep_status status = ep_csv_columns_read(layout, cell, &names, error);
+  if (status != EP_OK) return status;
+  if (!ep_dialect_has(&ingest->options.dialect, EP_DIALECT_HEADER) && dialect->header &&
+      !dialect->row_names)
+    table.rows.names_give = names_give;
+  status = ep_typed_table_read(&table.rows, names, ingest->folder, &ingest->budget_bytes,
+                               &layout->notes, ingest->meta, error);
+  free(names);
   return status;
 }
 
@@ -177,8 +187,7 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell
   if (!table && ep_dialect_has(dialect, EP_DIALECT_MISSING) && dialect->missing[0])
     return ep_fail(error, EP_INVALID,
                    "?missing= is for a table: x and y that come apart have no missing cells");
-  if (layout->labels.count > 0 || (table && marked))
-    return ep_csv_typed_read(ingest, layout, cell, error);
+  if (layout->labels.count > 0 || (table && marked)) return typed_read(ingest, layout, cell, error);
   ep_status status = ep_csv_columns_read(layout, cell, &column, error);
   if (status != EP_OK) return status;
   ep_notes notes = layout->notes;
@@ -186,7 +195,7 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell
   if (status != EP_OK && words && table) {
     ingest->budget_bytes = budget_bytes;
     status = part_remove(ingest, error);
-    return status == EP_OK ? ep_csv_typed_read(ingest, layout, cell, error) : status;
+    return status == EP_OK ? typed_read(ingest, layout, cell, error) : status;
   }
   layout->notes = notes;
   ep_dialect_plain(&layout->found);
@@ -194,55 +203,20 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell
   return status;
 }
 
-/* The text in UTF-8, [size], without its mark. */
-typedef struct {
-  const char *start;
-  size_t size;
-  ep_mapping decoded; /* of a file without a name, where it was in another encoding */
-} plain_text;
-
-typedef struct {
-  int file;
-  int64_t *budget_bytes;
-} decoder;
-
-static ep_status piece_write(void *context, const char *text, size_t bytes, ep_error *error) {
-  decoder *into = context;
-  if ((int64_t)bytes > *into->budget_bytes)
-    return ep_fail(error, EP_TOO_LARGE, "as UTF-8, this is larger than the limit");
-  *into->budget_bytes -= (int64_t)bytes;
-  return ep_file_write_all(into->file, text, bytes, error);
-}
-
-static ep_status text_open(ep_ingest *ingest, ep_dialect_record *record, plain_text *out,
+static ep_status text_open(ep_ingest *ingest, ep_dialect_record *record, ep_text *out,
                            ep_error *error) {
   ep_dialect *dialect = &record->dialect;
-  char evidence[EP_DIALECT_EVIDENCE_BYTES];
   if (ep_text_is_utf_32(ingest->bytes, ingest->size))
     return ep_fail(
         error, EP_INVALID,
         "the text is UTF-32: save it as UTF-8; ?encoding= takes " EP_TEXT_ENCODING_NAMES);
-  ep_text_encoding found =
-      ep_text_encoding_find(ingest->bytes, ingest->size, ingest->mapped, evidence);
   *dialect = ingest->options.dialect;
-  if (!ep_dialect_has(dialect, EP_DIALECT_ENCODING)) {
-    dialect->encoding = found;
-    memcpy(record->evidence[EP_DIALECT_ENCODING], evidence, sizeof evidence);
-  }
+  if (!ep_dialect_has(dialect, EP_DIALECT_ENCODING))
+    dialect->encoding = ep_text_encoding_find(ingest->bytes, ingest->size, ingest->mapped,
+                                              record->evidence[EP_DIALECT_ENCODING]);
   dialect->set |= UINT32_C(1) << EP_DIALECT_ENCODING;
-  size_t mark = ep_text_mark_bytes(dialect->encoding, ingest->bytes, ingest->size);
-  *out = (plain_text){(const char *)ingest->bytes + mark, ingest->size - mark, {0}};
-  if (dialect->encoding == EP_TEXT_UTF_8) return EP_OK;
-  decoder into = {.file = -1, .budget_bytes = &ingest->budget_bytes};
-  ep_status status = ep_temporary_file_create(ingest->folder, &into.file, error);
-  if (status != EP_OK) return status;
-  status =
-      ep_text_decode(dialect->encoding, ingest->bytes, ingest->size, piece_write, &into, error);
-  if (status == EP_OK) status = ep_mapping_of(into.file, "the text in UTF-8", &out->decoded, error);
-  close(into.file);
-  out->start = (const char *)out->decoded.bytes;
-  out->size = out->decoded.size;
-  return status;
+  return ep_text_open(dialect->encoding, ingest->bytes, ingest->size, ingest->folder,
+                      &ingest->budget_bytes, out, error);
 }
 
 /* What is said of an encoding that is only likely. */
@@ -258,7 +232,7 @@ static void encoding_note(ep_csv_layout *layout) {
 
 /* A text of another encoding than all that are known is read as UTF-8, up to a byte that is none.
  */
-static void encodings_tell(const plain_text *text, ep_error *error) {
+static void encodings_tell(const ep_text *text, ep_error *error) {
   size_t used = strlen(error->message);
   if (ep_utf8_valid(text->start, text->size)) return;
   snprintf(error->message + used, sizeof error->message - used,
@@ -273,8 +247,8 @@ static ep_status dialect_keep(ep_dataset_meta *meta, const ep_csv_layout *layout
   return EP_OK;
 }
 
-static ep_status text_read(ep_ingest *ingest, const plain_text *text,
-                           const ep_dialect_record *record, ep_csv_cell *cell, ep_error *error) {
+static ep_status text_read(ep_ingest *ingest, const ep_text *text, const ep_dialect_record *record,
+                           ep_csv_cell *cell, ep_error *error) {
   ep_csv_layout layout;
   bool table = ingest->role == EP_ROLE_TABLE;
   const ep_csv_source source = {.start = text->start,
@@ -297,7 +271,7 @@ static ep_status text_read(ep_ingest *ingest, const plain_text *text,
 
 static ep_status read_csv(ep_ingest *ingest, ep_error *error) {
   ep_dialect_record record = {0};
-  plain_text text;
+  ep_text text = {0};
   ep_csv_cell *cell = malloc(sizeof *cell);
   if (!cell) return ep_fail_memory(error);
   ep_status status = text_open(ingest, &record, &text, error);

@@ -2,7 +2,7 @@
 #ifndef EP_ENGINE_DATA_FORMATS_CSV_FAULTS_H
 #define EP_ENGINE_DATA_FORMATS_CSV_FAULTS_H
 
-#include "engine/data/formats/csv_header.h"
+#include "engine/data/formats/csv_rows.h"
 
 /* Reads on behind each fault, and adds to the message, where there are several: rows of another
  * length, cells that are not UTF-8 and infinite numbers, by column and kind with their counts and

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/utf8.h"
 #include "engine/data/cells/cell.h"
 #include "engine/data/dialect/sample.h"
 #include "engine/files/excerpt.h"
@@ -139,7 +140,6 @@ static void left_out_note(const left_out *out, ep_notes *notes) {
 
 static void footer_note(const ep_csv_text *text, ep_notes *notes) {
   char shown[EP_EXCERPT_BYTES];
-  if (!notes) return;
   ep_notes_add(notes, "what follows line %lld is left out as a footer: `%s`",
                (long long)text->line - 1,
                ep_excerpt(shown, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at)));
@@ -175,7 +175,7 @@ ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_row_read read, vo
   }
   if (status == EP_OK && rows == 0)
     status = ep_fail(error, EP_INVALID, "there are no rows of data");
-  if (status == EP_OK && notes) left_out_note(&out, notes);
+  if (status == EP_OK) left_out_note(&out, notes);
   return status;
 }
 
@@ -194,13 +194,13 @@ ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t co
   return EP_OK;
 }
 
-ep_status ep_csv_trailing_take(const ep_csv_layout *layout, ep_csv_text *text, int64_t line,
-                               ep_csv_cell *cell, ep_csv_stop *stop, ep_error *error) {
+ep_status ep_csv_row_end(const ep_csv_layout *layout, ep_csv_text *text, int64_t line,
+                         ep_csv_stop stop, ep_csv_cell *cell, ep_error *error) {
   char shown[EP_EXCERPT_BYTES];
-  for (int64_t i = 1; i <= layout->trailing && *stop == EP_CSV_DELIMITER; i++) {
+  for (int64_t i = 1; i <= layout->trailing && stop == EP_CSV_DELIMITER; i++) {
     ep_status status = ep_csv_cell_read(text, layout->columns + i, cell, error);
     if (status != EP_OK) return status;
-    *stop = cell->stop;
+    stop = cell->stop;
     if (cell->bytes > 0)
       return ep_fail(
           error, EP_INVALID,
@@ -208,7 +208,7 @@ ep_status ep_csv_trailing_take(const ep_csv_layout *layout, ep_csv_text *text, i
           "delimiter alone",
           (long long)line, ep_excerpt(shown, cell->text, cell->bytes));
   }
-  return EP_OK;
+  return ep_csv_row_check(layout, line, layout->columns, stop, error);
 }
 
 /* The number of a label becomes its name. */
@@ -238,8 +238,7 @@ static ep_status row_cells_read(ep_csv_table *table, ep_csv_text *text, ep_table
     status = read(context, &cell, error);
     if (status != EP_OK) return status;
   }
-  status = ep_csv_trailing_take(layout, text, row, table->cell, &stop, error);
-  return status == EP_OK ? ep_csv_row_check(layout, row, columns, stop, error) : status;
+  return ep_csv_row_end(layout, text, row, stop, table->cell, error);
 }
 
 /* What reads the cells of a walk. */
@@ -265,10 +264,48 @@ static ep_status table_walk(ep_table_rows *rows, ep_table_cell_read read, ep_tab
   return status;
 }
 
-ep_csv_table ep_csv_table_of(const ep_csv_layout *layout, ep_dialect *dialect, ep_csv_cell *cell,
+ep_csv_table ep_csv_table_of(ep_csv_layout *layout, ep_dialect *dialect, ep_csv_cell *cell,
                              ep_notes *notes) {
-  return (ep_csv_table){.rows = {layout->columns, dialect, table_walk},
+  return (ep_csv_table){.rows = {layout->columns, dialect, table_walk, NULL},
                         .layout = layout,
                         .cell = cell,
                         .notes = notes};
+}
+
+static ep_status name_set(ep_column *column, ep_csv_cell *cell, long long line, long long number,
+                          ep_error *error) {
+  if (cell->bytes > EP_LIMIT_NAME_BYTES)
+    return ep_fail(error, EP_TOO_LARGE, "row %lld, column %lld: a name of %zu bytes, at most %d",
+                   line, number, cell->bytes, EP_LIMIT_NAME_BYTES);
+  if (!ep_utf8_valid(cell->text, cell->bytes))
+    return ep_fail(error, EP_INVALID, "row %lld, column %lld: the name is not UTF-8", line, number);
+  for (size_t i = 0; i < cell->bytes; i++)
+    if ((unsigned char)cell->text[i] < 0x20 || cell->text[i] == 0x7F) cell->text[i] = ' ';
+  memcpy(column->name, cell->text, cell->bytes);
+  column->name[cell->bytes] = 0;
+  return EP_OK;
+}
+
+ep_status ep_csv_columns_read(const ep_csv_layout *layout, ep_csv_cell *cell, ep_column **out,
+                              ep_error *error) {
+  ep_csv_text text = layout->header;
+  long long line = (long long)text.line;
+  ep_status status = EP_OK;
+  *out = NULL;
+  if (layout->columns > EP_LIMIT_COLUMNS)
+    return ep_fail(error, EP_TOO_LARGE, "row %lld: more than %d columns", line, EP_LIMIT_COLUMNS);
+  ep_column *column = calloc((size_t)layout->columns, sizeof *column);
+  if (!column) return ep_fail_memory(error);
+  bool more = layout->found.dialect.header;
+  for (int64_t i = layout->found.dialect.row_names; more && status == EP_OK && i < layout->columns;
+       i++) {
+    status = ep_csv_cell_read(&text, i + 1, cell, error);
+    if (status == EP_OK) status = name_set(&column[i], cell, line, (long long)i + 1, error);
+    more = cell->stop == EP_CSV_DELIMITER;
+  }
+  if (status == EP_OK)
+    *out = column;
+  else
+    free(column);
+  return status;
 }

@@ -17,7 +17,7 @@ typedef enum { KEY_M, KEY_N, KEY_X, KEY_Y, KEY_M_TEST, KEY_X_TEST, KEY_Y_TEST, K
 static const char *const key_names[KEY_COUNT] = {"m", "n", "x", "y", "m_test", "x_test", "y_test"};
 
 typedef struct {
-  const char *start, *at, *end;
+  ep_json_text text;
   bool seen[KEY_COUNT];
   int64_t count[KEY_COUNT];     /* m, n, m_test */
   const char *array[KEY_COUNT]; /* x, y, x_test, y_test: behind the '[' */
@@ -27,33 +27,15 @@ static bool is_count(key k) {
   return k == KEY_M || k == KEY_N || k == KEY_M_TEST;
 }
 
-static bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-static void spaces_skip(scanner *scan) {
-  while (scan->at < scan->end && is_space(*scan->at)) scan->at++;
-}
-
-static bool character_take(scanner *scan, char c) {
-  spaces_skip(scan);
-  if (scan->at == scan->end || *scan->at != c) return false;
-  scan->at++;
-  return true;
-}
-
 static ep_status unexpected(const scanner *scan, const char *wanted, ep_error *error) {
-  ep_json_text text = {scan->start, {scan->at, scan->end}};
-  return ep_json_unexpected(&text, wanted, error);
+  return ep_json_unexpected(&scan->text, wanted, error);
 }
 
 static ep_status key_read(scanner *scan, key *out, ep_error *error) {
-  ep_scanner text = {scan->at, scan->end};
   char name[EP_EXCERPT_BYTES], shown[EP_EXCERPT_BYTES];
-  if (ep_scan_peek(&text) != '"') return unexpected(scan, "a key in quotes", error);
-  if (!ep_scan_string(&text, name, sizeof name))
+  if (ep_scan_peek(&scan->text.left) != '"') return unexpected(scan, "a key in quotes", error);
+  if (!ep_scan_string(&scan->text.left, name, sizeof name))
     return ep_fail(error, EP_INVALID, "JSON: a key's quote is never closed");
-  scan->at = text.at;
   ep_excerpt(shown, name, strlen(name));
   int found = -1;
   for (int i = 0; i < KEY_COUNT; i++)
@@ -63,8 +45,8 @@ static ep_status key_read(scanner *scan, key *out, ep_error *error) {
                    "JSON: key \"%s\" is not known; there are m, n, x, y, m_test, x_test, y_test",
                    shown);
   if (scan->seen[found]) return ep_fail(error, EP_INVALID, "JSON: key \"%s\" stands twice", shown);
-  if (!character_take(scan, ':')) return unexpected(scan, "a colon", error);
-  spaces_skip(scan);
+  if (!ep_scan_token(&scan->text.left, ':')) return unexpected(scan, "a colon", error);
+  ep_scan_peek(&scan->text.left);
   scan->seen[found] = true;
   *out = (key)found;
   return EP_OK;
@@ -72,7 +54,7 @@ static ep_status key_read(scanner *scan, key *out, ep_error *error) {
 
 static ep_status count_read(scanner *scan, key k, ep_error *error) {
   double value;
-  const char *end = ep_number_scan(scan->at, scan->end, EP_NUMBER_JSON, &value);
+  const char *end = ep_number_scan(scan->text.left.at, scan->text.left.end, EP_NUMBER_JSON, &value);
   int64_t limit = k == KEY_N ? EP_LIMIT_COLUMNS : EP_LIMIT_ROWS;
   if (!end) return unexpected(scan, "a whole number", error);
   if (!(value >= 1) || value != floor(value))
@@ -82,36 +64,39 @@ static ep_status count_read(scanner *scan, key k, ep_error *error) {
     return ep_fail(error, EP_TOO_LARGE, "JSON: %s is over the limit of %lld", key_names[k],
                    (long long)limit);
   scan->count[k] = (int64_t)value;
-  scan->at = end;
+  scan->text.left.at = end;
   return EP_OK;
 }
 
 /* The first walk's way over an array: what stands in it is the second walk's to check. */
 static ep_status array_skip(scanner *scan, key k, ep_error *error) {
-  if (!character_take(scan, '[')) return unexpected(scan, "an array", error);
-  scan->array[k] = scan->at;
-  if (character_take(scan, '['))
+  if (!ep_scan_token(&scan->text.left, '[')) return unexpected(scan, "an array", error);
+  scan->array[k] = scan->text.left.at;
+  if (ep_scan_token(&scan->text.left, '['))
     return ep_fail(error, EP_INVALID,
                    "JSON: %s must be flat: all its numbers in one array, row after row",
                    key_names[k]);
-  const char *close = memchr(scan->at, ']', (size_t)(scan->end - scan->at));
+  const char *close =
+      memchr(scan->text.left.at, ']', (size_t)(scan->text.left.end - scan->text.left.at));
   if (!close) return ep_fail(error, EP_INVALID, "JSON: the array %s is never closed", key_names[k]);
-  scan->at = close + 1;
+  scan->text.left.at = close + 1;
   return EP_OK;
 }
 
 static ep_status outline_read(scanner *scan, ep_error *error) {
-  if (!character_take(scan, '{')) return unexpected(scan, "an object", error);
+  if (!ep_scan_token(&scan->text.left, '{')) return unexpected(scan, "an object", error);
   do {
     key k = KEY_M;
     ep_status status = key_read(scan, &k, error);
     if (status == EP_OK)
       status = is_count(k) ? count_read(scan, k, error) : array_skip(scan, k, error);
     if (status != EP_OK) return status;
-  } while (character_take(scan, ','));
-  if (!character_take(scan, '}')) return unexpected(scan, "a comma or the closing brace", error);
-  spaces_skip(scan);
-  return scan->at == scan->end ? EP_OK : unexpected(scan, "the end of the file", error);
+  } while (ep_scan_token(&scan->text.left, ','));
+  if (!ep_scan_token(&scan->text.left, '}'))
+    return unexpected(scan, "a comma or the closing brace", error);
+  ep_scan_peek(&scan->text.left);
+  return scan->text.left.at == scan->text.left.end ? EP_OK
+                                                   : unexpected(scan, "the end of the file", error);
 }
 
 static ep_status keys_check(const scanner *scan, ep_error *error) {
@@ -125,9 +110,9 @@ static ep_status keys_check(const scanner *scan, ep_error *error) {
 static ep_status value_read(scanner *scan, key k, int64_t index, int64_t columns, double *value,
                             ep_error *error) {
   char wanted[96];
-  const char *end = ep_number_scan(scan->at, scan->end, EP_NUMBER_JSON, value);
+  const char *end = ep_number_scan(scan->text.left.at, scan->text.left.end, EP_NUMBER_JSON, value);
   if (end && isfinite(*value)) {
-    scan->at = end;
+    scan->text.left.at = end;
     return EP_OK;
   }
   snprintf(wanted, sizeof wanted, "%s of %s, row %lld, column %lld",
@@ -151,10 +136,10 @@ static ep_status values_read(scanner *scan, key k, int64_t rows, ep_part_writer 
                              ep_error *error) {
   int64_t columns = writer->columns, values = rows * columns, index = 0;
   ep_status status = EP_OK;
-  scan->at = scan->array[k];
-  if (character_take(scan, ']')) return count_refuse(k, 0, "", rows, columns, error);
+  scan->text.left.at = scan->array[k];
+  if (ep_scan_token(&scan->text.left, ']')) return count_refuse(k, 0, "", rows, columns, error);
   do {
-    spaces_skip(scan);
+    ep_scan_peek(&scan->text.left);
     double value;
     status = value_read(scan, k, index, columns, &value, error);
     if (status == EP_OK && index == values)
@@ -162,9 +147,10 @@ static ep_status values_read(scanner *scan, key k, int64_t rows, ep_part_writer 
     if (status != EP_OK) return status;
     ((double *)ep_part_writer_next(writer))[index++ % columns] = value;
     if (index % columns == 0) status = ep_part_writer_commit(writer, error);
-  } while (status == EP_OK && character_take(scan, ','));
+  } while (status == EP_OK && ep_scan_token(&scan->text.left, ','));
   if (status != EP_OK) return status;
-  if (!character_take(scan, ']')) return unexpected(scan, "a comma or a closing bracket", error);
+  if (!ep_scan_token(&scan->text.left, ']'))
+    return unexpected(scan, "a comma or a closing bracket", error);
   return index == values ? EP_OK : count_refuse(k, index, "", rows, columns, error);
 }
 
@@ -184,8 +170,8 @@ static ep_status part_read(ep_ingest *ingest, scanner *scan, key k, ep_split spl
 
 /* Test rows without targets are there to be predicted. */
 static bool is_labelled(scanner *scan) {
-  scan->at = scan->array[KEY_Y_TEST];
-  return scan->seen[KEY_Y_TEST] && !character_take(scan, ']');
+  scan->text.left.at = scan->array[KEY_Y_TEST];
+  return scan->seen[KEY_Y_TEST] && !ep_scan_token(&scan->text.left, ']');
 }
 
 bool ep_flat_json_has_key(const char *name, size_t bytes) {
@@ -195,7 +181,7 @@ bool ep_flat_json_has_key(const char *name, size_t bytes) {
 }
 
 ep_status ep_flat_json_read(ep_ingest *ingest, ep_json_text text, ep_error *error) {
-  scanner scan = {.start = text.start, .at = text.left.at, .end = text.left.end};
+  scanner scan = {.text = text};
   ep_status status = outline_read(&scan, error);
   if (status == EP_OK) status = keys_check(&scan, error);
   if (status == EP_OK) status = part_read(ingest, &scan, KEY_X, EP_SPLIT_TRAIN, EP_ROLE_X, error);

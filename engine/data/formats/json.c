@@ -30,7 +30,7 @@ typedef struct {
 static bool recognise(const uint8_t *bytes, size_t size) {
   const char *start = (const char *)bytes;
   ep_scanner scan = {start, start + size};
-  if (size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) scan.at += 3;
+  ep_scan_mark(&scan);
   char first = ep_scan_peek(&scan);
   return first == '{' || first == '[';
 }
@@ -99,46 +99,31 @@ static ep_status dialect_keep(ep_ingest *ingest, const ep_dialect *dialect, ep_e
 }
 
 /* Arrays and objects are words or text, which no one meant them to be. */
-static ep_status nested_note(const ep_json_table *table, ep_column *column, ep_error *error) {
+static ep_status nested_note(const ep_dataset_meta *meta, const ep_json_table *table,
+                             ep_error *error) {
   char note[128];
   for (int64_t i = 0; i < table->rows.columns; i++) {
+    ep_column *column = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].column[i];
     if (table->nested[i] == 0) continue;
     snprintf(
         note, sizeof note,
         "row %lld has an array or an object, which is read as a word: make columns of its values",
         (long long)table->nested[i]);
-    free(column[i].note);
-    column[i].note = strdup(note);
-    if (!column[i].note) return ep_fail_memory(error);
+    free(column->note);
+    column->note = strdup(note);
+    if (!column->note) return ep_fail_memory(error);
   }
   return EP_OK;
 }
 
 static ep_status table_store(ep_ingest *ingest, ep_json_table *table, ep_error *error) {
-  size_t columns = (size_t)table->rows.columns;
-  ep_column_cells *cells = calloc(columns, sizeof *cells);
-  ep_column *column =
-      malloc(columns * sizeof *column); /* the table's names are needed to read it */
-  ep_draft draft = {.file = -1};
   ep_dialect dialect = ingest->options.dialect;
-  ep_status status = cells && column ? EP_OK : ep_fail_memory(error);
   table->rows.dialect = &dialect;
-  if (column) memcpy(column, table->column, columns * sizeof *column);
-  if (status == EP_OK)
-    status =
-        ep_draft_open(ingest->folder, table->rows.columns, ingest->budget_bytes, &draft, error);
-  if (status == EP_OK)
-    status = ep_column_types_find(&table->rows, column, cells, &draft, &ingest->meta->notes, error);
-  if (status == EP_OK) status = nested_note(table, column, error);
-  if (status == EP_OK) status = dialect_keep(ingest, &dialect, error);
-  if (status == EP_OK)
-    status = ep_typed_table_write(&table->rows, column, cells, &draft, ingest->folder,
-                                  &ingest->budget_bytes, ingest->meta, error);
-  else if (column)
-    ep_columns_destroy(column, table->rows.columns);
-  ep_draft_close(&draft);
-  ep_typed_table_cells_free(cells, table->rows.columns);
-  return status;
+  ep_status status =
+      ep_typed_table_read(&table->rows, table->column, ingest->folder, &ingest->budget_bytes,
+                          &ingest->meta->notes, ingest->meta, error);
+  if (status == EP_OK) status = nested_note(ingest->meta, table, error);
+  return status == EP_OK ? dialect_keep(ingest, &dialect, error) : status;
 }
 
 /* The table becomes the part of the ingest. */
@@ -353,7 +338,7 @@ static ep_status read_json(ep_ingest *ingest, ep_error *error) {
   if (ingest->role != EP_ROLE_TABLE)
     return ep_fail(error, EP_INVALID,
                    "JSON: it holds all columns: upload it as a whole, not as a part");
-  if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) text.left.at += 3;
+  ep_scan_mark(&text.left);
   return text_read(ingest, text, ingest->options.table, error);
 }
 

@@ -8,7 +8,6 @@
 #include "engine/data/columns/named_row.h"
 #include "engine/data/dialect/delimiter.h"
 #include "engine/data/dialect/text_encoding.h"
-#include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/inputs/text_layout.h"
 #include "engine/data/tables/json_table.h"
@@ -20,11 +19,10 @@ typedef struct {
   ep_json_table json;
   ep_dialect dialect;   /* by which cells are read */
   ep_csv_layout layout; /* of csv */
-  char *decoded;        /* of csv in another encoding: the text in UTF-8, owned */
-  size_t decoded_bytes;
-  ep_csv_cell *cell; /* owned */
-  ep_column *names;  /* of csv, owned */
-  ep_column *column; /* [rows->columns], names, lent */
+  ep_text text;         /* of csv */
+  ep_csv_cell *cell;    /* owned */
+  ep_column *names;     /* of csv, owned */
+  ep_column *column;    /* [rows->columns], names, lent */
   bool named;
 } table;
 
@@ -39,19 +37,6 @@ typedef struct {
   int64_t rows, capacity;
   ep_field_reader faults;
 } reader;
-
-static ep_status piece_take(void *context, const char *text, size_t bytes, ep_error *error) {
-  table *out = context;
-  if (out->decoded_bytes + bytes > EP_LIMIT_PREDICT_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "as UTF-8, the text has more than %d bytes",
-                   EP_LIMIT_PREDICT_BYTES);
-  char *more = realloc(out->decoded, out->decoded_bytes + bytes);
-  if (!more) return ep_fail_memory(error);
-  memcpy(more + out->decoded_bytes, text, bytes);
-  out->decoded = more;
-  out->decoded_bytes += bytes;
-  return EP_OK;
-}
 
 /* "the model's table has X, this text shows Y: ?KEY=Y reads it" */
 static ep_status other_dialect(const ep_dialect *own, const ep_dialect *shown, ep_dialect_key key,
@@ -107,25 +92,17 @@ static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text
   ep_dialect_override(&out->dialect, &body->dialect);
   ep_status status = encoding_settle(out, body, error);
   if (status != EP_OK) return status;
-  const char *start = body->text;
-  size_t bytes = body->bytes;
-  if (out->dialect.encoding != EP_TEXT_UTF_8) {
-    status = ep_text_decode(out->dialect.encoding, (const uint8_t *)start, bytes, piece_take, out,
-                            error);
-    start = out->decoded;
-    bytes = out->decoded_bytes;
-  } else {
-    size_t mark = ep_text_mark_bytes(EP_TEXT_UTF_8, (const uint8_t *)start, bytes);
-    start += mark;
-    bytes -= mark;
-  }
-  if (status == EP_OK && bytes == 0)
+  int64_t budget_bytes = EP_LIMIT_PREDICT_BYTES;
+  status = ep_text_open(out->dialect.encoding, (const uint8_t *)body->text, body->bytes, NULL,
+                        &budget_bytes, &out->text, error);
+  if (status == EP_OK && out->text.size == 0)
     status = ep_fail(error, EP_INVALID, "there are no rows of data");
   if (status != EP_OK) return status;
-  status = ep_text_layout_find(encoding, &out->dialect, start, start + bytes, out->cell,
-                               &out->layout, warnings, error);
+  const char *start = out->text.start, *end = start + out->text.size;
+  status = ep_text_layout_find(encoding, &out->dialect, start, end, out->cell, &out->layout,
+                               warnings, error);
   out->layout.comments_given = ep_dialect_has(&body->dialect, EP_DIALECT_COMMENT);
-  ep_status other = delimiter_check(out, body, start, start + bytes, error);
+  ep_status other = delimiter_check(out, body, start, end, error);
   if (other != EP_OK) status = other;
   if (status != EP_OK) return status;
   out->dialect = out->layout.found.dialect;
@@ -139,10 +116,9 @@ static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text
 
 static ep_status json_open(table *out, const ep_encoding *encoding, const ep_text_body *body,
                            ep_error *error) {
-  const char *start = body->text, *end = start + body->bytes;
-  start += ep_text_mark_bytes(EP_TEXT_UTF_8, (const uint8_t *)start, body->bytes);
-  ep_json_text text = {start, {start, end}};
+  ep_json_text text = {body->text, {body->text, body->text + body->bytes}};
   ep_scanner behind;
+  ep_scan_mark(&text.left);
   out->dialect = encoding->dialect;
   ep_dialect_override(&out->dialect, &body->dialect);
   ep_status status = ep_json_table_open(EP_JSON_LINES, text, NULL, &out->json, &behind, error);
@@ -158,7 +134,7 @@ static ep_status json_open(table *out, const ep_encoding *encoding, const ep_tex
 static void table_close(table *from) {
   ep_json_table_close(&from->json);
   free(from->layout.labels.name);
-  free(from->decoded);
+  ep_mapping_close(&from->text.decoded);
   free(from->names);
   free(from->cell);
 }

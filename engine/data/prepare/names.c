@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "engine/data/columns/word_list.h"
 #include "engine/data/sources/target.h"
 
 /* A table of many columns without a name for each is one of pixels, say: nobody asks by name. */
@@ -20,7 +19,7 @@ ep_status ep_column_names_find(const ep_data_spec *data, const ep_dataset_meta *
   ep_status status = ep_target_find(data, table, &index, error);
   if (status != EP_OK) return status;
   memcpy(target, table->column[index].name, EP_LIMIT_NAME_BYTES + 1);
-  if (!ep_word_list_init(out, table->columns - 1)) return ep_fail_memory(error);
+  if (!ep_words_init(out, table->columns - 1)) return ep_fail_memory(error);
   for (int64_t i = 0; i < table->columns; i++) {
     if (i == index) continue;
     out->word[used] = strdup(table->column[i].name);

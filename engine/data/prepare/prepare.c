@@ -25,65 +25,58 @@ static void *array(int64_t count, size_t bytes) {
   return malloc(size ? size : 1);
 }
 
-/* Sums of value - origin, and of its square, over the training rows; origin NULL: 0; square NULL:
- * not asked for. [columns] each, written. */
-static void sums_find(const ep_preparation *work, const double *values, int64_t columns,
-                      const double *origin, double *sum, double *square) {
-  for (int64_t j = 0; j < columns; j++) {
-    sum[j] = 0;
-    if (square) square[j] = 0;
-  }
-  const ep_row_source *main = main_rows(work);
-  for (int64_t i = 0; i < main->rows; i++) {
-    if (work->split[i] != EP_SPLIT_TRAIN) continue;
-    ep_row_source_read(main, i, work->x, work->y);
-    for (int64_t j = 0; j < columns; j++) {
-      double distance = values[j] - (origin ? origin[j] : 0);
-      sum[j] += distance;
-      if (square) square[j] += distance * distance;
-    }
+/* What is found of columns over the training rows. */
+typedef struct {
+  const double *values;     /* [columns]: where those of a row appear when it is read */
+  int64_t columns, rows;    /* that were read */
+  double *mean, *deviation; /* [columns] each, zeroed; lent */
+  double *rest, *first;     /* [columns] each, the same: working memory */
+} figures;
+
+/* first: a column's one value, NaN once it has had two. */
+static void values_sum(const figures *of) {
+  for (int64_t j = 0; j < of->columns; j++) {
+    of->mean[j] += of->values[j];
+    if (of->rows == 0)
+      of->first[j] = of->values[j];
+    else if (of->values[j] != of->first[j])
+      of->first[j] = NAN;
   }
 }
 
-/* Mean and population deviation of the columns over the training rows, [columns] each, written, by
- * the corrected two-pass algorithm (T. Chan, G. Golub, R. LeVeque, "Algorithms for Computing the
- * Sample Variance", 1983). `values` is where a row's columns appear when it is read; rest:
- * [columns] of working memory. */
-static void figures_find(const ep_preparation *work, const double *values, int64_t columns,
-                         double rows, double *mean, double *deviation, double *rest) {
-  sums_find(work, values, columns, NULL, mean, NULL);
-  for (int64_t j = 0; j < columns; j++) mean[j] /= rows;
-  sums_find(work, values, columns, mean, rest, deviation);
-  for (int64_t j = 0; j < columns; j++) {
-    double variance = (deviation[j] - rest[j] * rest[j] / rows) / rows;
-    mean[j] += rest[j] / rows;
-    deviation[j] = variance > 0 ? sqrt(variance) : 0;
+static void squares_sum(const figures *of) {
+  for (int64_t j = 0; j < of->columns; j++) {
+    double distance = of->values[j] - of->mean[j];
+    of->rest[j] += distance;
+    of->deviation[j] += distance * distance;
   }
 }
 
-/* A column of one value has no deviation, but the rounding of its mean may leave a tiny one, which
- * would blow that rounding up to 1: such a column keeps its value as mean and is divided by 1.
- * first: [columns] of working memory: a column's value, NaN once it has had two. */
-static void constants_find(const ep_preparation *work, const double *values, int64_t columns,
-                           double *mean, double *deviation, double *first) {
+static void train_walk(const ep_preparation *work, void (*add)(const figures *of), figures *of) {
   const ep_row_source *main = main_rows(work);
-  bool suspected = false, started = false;
-  for (int64_t j = 0; j < columns; j++) suspected |= deviation[j] <= fabs(mean[j]) * 1e-12;
-  if (!suspected) return;
+  of->rows = 0;
   for (int64_t i = 0; i < main->rows; i++) {
     if (work->split[i] != EP_SPLIT_TRAIN) continue;
     ep_row_source_read(main, i, work->x, work->y);
-    for (int64_t j = 0; j < columns; j++)
-      if (!started)
-        first[j] = values[j];
-      else if (values[j] != first[j])
-        first[j] = NAN;
-    started = true;
+    add(of);
+    of->rows++;
   }
-  for (int64_t j = 0; j < columns; j++) {
-    bool constant = !isnan(first[j]);
-    if (constant) mean[j] = first[j];
-    if (constant || deviation[j] == 0) deviation[j] = 1;
+}
+
+/* Mean and population deviation, by the corrected two-pass algorithm (T. Chan, G. Golub, R.
+ * LeVeque, "Algorithms for Computing the Sample Variance", 1983). A column of one value has no
+ * deviation, but the rounding of its mean may leave a tiny one, which would blow that rounding up
+ * to 1: such a column keeps its value as mean and is divided by 1. */
+static void figures_find(const ep_preparation *work, figures *of) {
+  train_walk(work, values_sum, of);
+  double rows = (double)of->rows;
+  for (int64_t j = 0; j < of->columns; j++) of->mean[j] /= rows;
+  train_walk(work, squares_sum, of);
+  for (int64_t j = 0; j < of->columns; j++) {
+    double variance = (of->deviation[j] - of->rest[j] * of->rest[j] / rows) / rows;
+    bool constant = !isnan(of->first[j]);
+    of->mean[j] = constant ? of->first[j] : of->mean[j] + of->rest[j] / rows;
+    of->deviation[j] = constant || variance <= 0 ? 1 : sqrt(variance);
   }
 }
 
@@ -100,19 +93,18 @@ static ep_status figures_check(int64_t columns, const double *mean, const double
 
 /* what: "x" or "y", whose columns appear at `values`. */
 static ep_status scaling_find(const ep_preparation *work, const double *values, const char *what,
-                              int64_t columns, int64_t train_rows, double **mean,
-                              double **deviation, ep_error *error) {
-  *mean = array(columns, sizeof **mean);
-  *deviation = array(columns, sizeof **deviation);
-  double *rest = array(columns, sizeof *rest);
-  if (!*mean || !*deviation || !rest) {
-    free(rest);
-    return ep_fail_memory(error);
-  }
-  figures_find(work, values, columns, (double)train_rows, *mean, *deviation, rest);
-  constants_find(work, values, columns, *mean, *deviation, rest);
-  free(rest);
-  return figures_check(columns, *mean, *deviation, what, error);
+                              int64_t columns, double **mean, double **deviation, ep_error *error) {
+  size_t count = (size_t)columns;
+  figures of = {.values = values,
+                .columns = columns,
+                .mean = *mean = calloc(count, sizeof **mean),
+                .deviation = *deviation = calloc(count, sizeof **deviation),
+                .rest = calloc(2 * count, sizeof *of.rest)};
+  of.first = of.rest + columns;
+  bool ok = of.mean && of.deviation && of.rest;
+  if (ok) figures_find(work, &of);
+  free(of.rest);
+  return ok ? figures_check(columns, *mean, *deviation, what, error) : ep_fail_memory(error);
 }
 
 /* Whether x of a set can be used where it lies: all of its rows, in their order, as they are. */
@@ -275,16 +267,12 @@ static ep_status rows_store(const ep_preparation *work, ep_prepared *out, ep_err
 
 /* Several columns are classes when they are one-hot. */
 static bool is_one_hot(const ep_row_source *set, double *y) {
-  for (int64_t row = 0; row < set->rows; row++) {
-    int64_t zeros = 0, ones = 0;
+  bool one_hot = true;
+  for (int64_t row = 0; row < set->rows && one_hot; row++) {
     ep_row_source_read(set, row, NULL, y);
-    for (int64_t j = 0; j < set->targets; j++) {
-      zeros += y[j] == 0;
-      ones += y[j] == 1;
-    }
-    if (ones != 1 || zeros != set->targets - 1) return false;
+    one_hot = ep_row_is_one_hot(y, set->targets);
   }
-  return true;
+  return one_hot;
 }
 
 static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const ep_preparation *work,
@@ -418,10 +406,10 @@ static ep_status work_do(const ep_data_spec *data, ep_preparation *work, ep_prep
   if (status == EP_OK && scaling->encoding)
     status = ep_columns_fit(scaling->encoding, main_rows(work), work->split, train_rows, error);
   if (status == EP_OK && data->standardize_x)
-    status = scaling_find(work, work->x, "x", out->features, train_rows, &scaling->x_mean,
+    status = scaling_find(work, work->x, "x", out->features, &scaling->x_mean,
                           &scaling->x_deviation, error);
   if (status == EP_OK && data->standardize_y)
-    status = scaling_find(work, work->y, "y", out->target_columns, train_rows, &scaling->y_mean,
+    status = scaling_find(work, work->y, "y", out->target_columns, &scaling->y_mean,
                           &scaling->y_deviation, error);
   if (status == EP_OK) status = out_allocate(work, out, error);
   return status == EP_OK ? rows_store(work, out, error) : status;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
-#include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/parts.h"
 #include "engine/data/prepare/columns.h"
 #include "engine/data/prepare/normalization.h"
@@ -15,7 +14,7 @@
 #include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/kept_rows.h"
-#include "engine/data/sources/path_source.h"
+#include "engine/data/sources/table_walk.h"
 #include "engine/data/sources/target.h"
 
 /* Figures of all values of x, or of y. */
@@ -46,14 +45,8 @@ static void range_merge_values(value_range *range, const double *values, int64_t
 /* y: [rows, columns], two columns or more: one 1 in each row, and the rest 0. */
 static bool is_one_hot(const double *y, int64_t rows, int64_t columns) {
   bool one_hot = columns >= 2;
-  for (int64_t i = 0; i < rows && one_hot; i++) {
-    int64_t zeros = 0, ones = 0;
-    for (int64_t j = 0; j < columns; j++) {
-      zeros += y[i * columns + j] == 0;
-      ones += y[i * columns + j] == 1;
-    }
-    one_hot = ones == 1 && zeros == columns - 1;
-  }
+  for (int64_t i = 0; i < rows && one_hot; i++)
+    one_hot = ep_row_is_one_hot(y + i * columns, columns);
   return one_hot;
 }
 
@@ -315,31 +308,7 @@ ep_status ep_data_classes_check(const ep_data_spec *data, const char *dataset_fo
   return ep_split_check_classes(data, rows, data->test != 0 ? shape->test_rows : 0, error);
 }
 
-/* The description as the spec has it; on failure there is nothing to deinit. */
-static ep_status retyped(const ep_data_spec *data, ep_dataset_meta *meta, ep_error *error) {
-  ep_status status = ep_data_retype(data, meta, error);
-  if (status != EP_OK) ep_dataset_meta_deinit(meta);
-  return status;
-}
-
-static ep_status described_read(const ep_data_spec *data, const char *folder, ep_dataset_meta *out,
-                                ep_error *error) {
-  ep_status status = ep_dataset_meta_read(folder, out, error);
-  return status == EP_OK ? retyped(data, out, error) : status;
-}
-
 ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder, bool *there,
                             ep_dataset_meta *out, ep_error *error) {
-  ep_path_source source;
-  *out = (ep_dataset_meta){0};
-  *there = dataset_folder || data->source == EP_DATA_PATH;
-  if (dataset_folder) return described_read(data, dataset_folder, out, error);
-  if (data->source != EP_DATA_PATH) return EP_OK;
-  ep_status status = ep_path_source_open(data->path, &source, error);
-  if (status != EP_OK) return status;
-  if (!source.mappable)
-    status = ep_fail_at(error, EP_INVALID, "/data/path", "the files cannot be used where they lie");
-  if (status == EP_OK) status = ep_path_source_measure(&source, true, out, error);
-  ep_path_source_close(&source);
-  return status == EP_OK ? retyped(data, out, error) : status;
+  return ep_data_describe(data, dataset_folder, true, there, out, error);
 }

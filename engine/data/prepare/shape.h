@@ -7,9 +7,7 @@
 #include "engine/data/datasets/dataset.h"
 #include "engine/plan/plan.h"
 
-/* What describes the rows of `data`: meta.json of `dataset_folder`, or, where that is NULL and the
- * source a path, the mapped files. *there is false, and *out empty, when the rows stand in the spec
- * or are made. */
+/* What describes the rows of `data`, as ep_data_describe finds it with their values. */
 ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder, bool *there,
                             ep_dataset_meta *out, ep_error *error);
 

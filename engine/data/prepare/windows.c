@@ -266,7 +266,7 @@ static ep_status series_read(const ep_data_spec *data, const ep_dataset_meta *me
   windows->order = malloc(all * sizeof *windows->order);
   bool *odd = cuts ? malloc(all * sizeof *odd) : NULL;
   ep_status status = to.rows && windows->order && (odd || !cuts) ? EP_OK : ep_fail_memory(error);
-  if (status == EP_OK) status = ep_main_table_walk(data, meta, row_visit, &to, error);
+  if (status == EP_OK) status = ep_main_part_walk(data, meta, EP_ROLE_TABLE, row_visit, &to, error);
   if (status == EP_OK) {
     qsort(to.rows, all, sizeof *to.rows, row_compare);
     for (size_t i = 0; i < all; i++) windows->order[i] = to.rows[i].row;

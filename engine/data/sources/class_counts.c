@@ -1,26 +1,28 @@
 #include "engine/data/sources/class_counts.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "engine/data/arrays/table.h"
 #include "engine/data/columns/retype.h"
-#include "engine/data/datasets/meta.h"
-#include "engine/data/datasets/part_writer.h"
 #include "engine/data/sources/generators.h"
-#include "engine/data/sources/path_source.h"
+#include "engine/data/sources/table_walk.h"
 #include "engine/data/sources/target.h"
-#include "engine/files/path.h"
 
 double ep_class_value(const double *y, int64_t targets) {
   int64_t column = 0;
   if (targets == 1) return y[0];
   while (column < targets - 1 && y[column] != 1) column++;
   return (double)column;
+}
+
+bool ep_row_is_one_hot(const double *y, int64_t targets) {
+  int64_t zeros = 0, ones = 0;
+  for (int64_t i = 0; i < targets; i++) {
+    zeros += y[i] == 0;
+    ones += y[i] == 1;
+  }
+  return ones == 1 && zeros == targets - 1;
 }
 
 ep_status ep_class_find(const double *y, int64_t targets, int *out, ep_error *error) {
@@ -58,79 +60,27 @@ static ep_status row_visit(void *context, const uint8_t *row, ep_error *error) {
   return row_add(count, count->y, error);
 }
 
-/* target: the column of a table; -1: all columns are targets. column: its description, or NULL. */
-static ep_status file_count(int file, const char *path, int64_t target, const ep_column *column,
-                            int64_t *rows, ep_error *error) {
-  ep_table table;
-  size_t values_offset;
-  ep_status status = ep_table_peek(file, path, &table, &values_offset, error);
-  if (status != EP_OK) return status;
-  if (target >= table.columns)
-    return ep_fail(error, EP_DATA, "%s is not what was said of it", path);
-  counting count = {.dtype = table.dtype,
-                    .first = target < 0 ? 0 : target,
-                    .targets = target < 0 ? table.columns : 1,
-                    .retyped = column && ep_column_is_retyped(column) ? column : NULL,
-                    .rows = rows};
-  count.y = malloc((size_t)count.targets * sizeof *count.y);
-  if (!count.y) return ep_fail_memory(error);
-  status = ep_table_walk(file, &table, values_offset, row_visit, &count, error);
-  free(count.y);
-  return status;
-}
-
-/* Which part has the targets, and in which column (-1: all). */
-static ep_status targets_find(const ep_data_spec *data, const ep_dataset_meta *meta, ep_role *role,
-                              int64_t *target, ep_error *error) {
-  const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
-  *role = table->rows > 0 ? EP_ROLE_TABLE : EP_ROLE_Y;
-  *target = -1;
-  return table->rows > 0 ? ep_target_find(data, table, target, error) : EP_OK;
-}
-
-static ep_status dataset_count(const ep_data_spec *data, const char *folder, int64_t *rows,
-                               ep_error *error) {
+/* Of rows that are stored. */
+static ep_status stored_count(const ep_data_spec *data, const char *folder, int64_t *rows,
+                              ep_error *error) {
   ep_dataset_meta meta;
-  ep_role role;
-  int64_t target;
-  char path[EP_PATH_BYTES];
-  ep_status status = ep_dataset_meta_read(folder, &meta, error);
+  bool there;
+  counting count = {.rows = rows};
+  ep_status status = ep_data_describe(data, folder, false, &there, &meta, error);
   if (status != EP_OK) return status;
-  status = ep_data_retype(data, &meta, error);
-  if (status == EP_OK) status = targets_find(data, &meta, &role, &target, error);
-  if (status == EP_OK) status = ep_part_path(folder, EP_SPLIT_TRAIN, role, path, error);
-  int file = status == EP_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-  if (status == EP_OK && file < 0) status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-  if (status == EP_OK)
-    status = file_count(file, path, target,
-                        target < 0 ? NULL : &meta.part[EP_SPLIT_TRAIN][role].column[target], rows,
-                        error);
-  if (file >= 0) close(file);
+  ep_role role = meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].rows > 0 ? EP_ROLE_TABLE : EP_ROLE_Y;
+  const ep_part *part = &meta.part[EP_SPLIT_TRAIN][role];
+  count.dtype = part->dtype;
+  count.targets = role == EP_ROLE_TABLE ? 1 : part->columns;
+  if (role == EP_ROLE_TABLE) status = ep_target_find(data, part, &count.first, error);
+  if (status == EP_OK && role == EP_ROLE_TABLE && ep_column_is_retyped(&part->column[count.first]))
+    count.retyped = &part->column[count.first];
+  count.y = malloc((size_t)(count.targets + 1) * sizeof *count.y);
+  if (status == EP_OK && !count.y) status = ep_fail_memory(error);
+  if (status == EP_OK) status = ep_main_part_walk(data, &meta, role, row_visit, &count, error);
+  free(count.y);
   ep_dataset_meta_deinit(&meta);
   return status;
-}
-
-static ep_status path_count(const ep_data_spec *data, int64_t *rows, ep_error *error) {
-  ep_path_source source;
-  ep_dataset_meta meta;
-  ep_role role;
-  int64_t target;
-  ep_error fault = {0};
-  ep_status status = ep_path_source_open(data->path, &source, error);
-  if (status != EP_OK) return status;
-  status = ep_path_source_measure(&source, false, &meta, &fault);
-  if (status == EP_OK) {
-    status = targets_find(data, &meta, &role, &target, &fault);
-    ep_dataset_meta_deinit(&meta);
-  }
-  if (status == EP_OK && source.file[EP_SPLIT_TRAIN][role] < 0)
-    status = ep_fail(&fault, EP_DATA, "the files are no more what they were");
-  if (status == EP_OK)
-    status = file_count(source.file[EP_SPLIT_TRAIN][role], "the file", target, NULL, rows, &fault);
-  ep_path_source_close(&source);
-  if (status == EP_OK) return EP_OK;
-  return ep_fail_at(error, status, fault.pointer[0] ? fault.pointer : "/data/path", "%s",
-                    fault.message);
 }
 
 static ep_status inline_count(const ep_data_spec *data, int64_t *rows, ep_error *error) {
@@ -155,12 +105,8 @@ static ep_status generator_count(const ep_data_spec *data, int64_t *rows, ep_err
 ep_status ep_class_counts_read(const ep_data_spec *data, const char *dataset_folder,
                                int64_t rows[EP_LIMIT_CLASSES], ep_error *error) {
   memset(rows, 0, EP_LIMIT_CLASSES * sizeof *rows);
-  if (dataset_folder) return dataset_count(data, dataset_folder, rows, error);
-  switch (data->source) {
-  case EP_DATA_INLINE: return inline_count(data, rows, error);
-  case EP_DATA_GENERATOR: return generator_count(data, rows, error);
-  case EP_DATA_PATH: return path_count(data, rows, error);
-  case EP_DATA_DATASET: break;
-  }
-  return ep_fail_at(error, EP_INTERNAL, "/data", "a dataset without a folder");
+  if (!dataset_folder && data->source == EP_DATA_INLINE) return inline_count(data, rows, error);
+  if (!dataset_folder && data->source == EP_DATA_GENERATOR)
+    return generator_count(data, rows, error);
+  return stored_count(data, dataset_folder, rows, error);
 }

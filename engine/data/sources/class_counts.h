@@ -10,6 +10,9 @@
  * columns is 1. y: [targets]. */
 double ep_class_value(const double *y, int64_t targets);
 
+/* Whether one is 1 and the others are 0. */
+bool ep_row_is_one_hot(const double *y, int64_t targets);
+
 /* The same as a number; EP_DATA at /loss where it is none from 0 to below EP_LIMIT_CLASSES. */
 ep_status ep_class_find(const double *y, int64_t targets, int *out, ep_error *error);
 

@@ -64,7 +64,7 @@ ep_status ep_kept_rows_count(const ep_data_spec *data, const ep_dataset_meta *me
   found.column = column;
   found.table = table;
   if (status == EP_OK && found.count > 1)
-    status = ep_main_table_walk(data, meta, row_visit, &found, error);
+    status = ep_main_part_walk(data, meta, EP_ROLE_TABLE, row_visit, &found, error);
   else if (status == EP_OK)
     found.rows = table->rows - (found.count == 1 ? table->column[column[0]].missing : 0);
   free(column);

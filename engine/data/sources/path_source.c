@@ -25,6 +25,13 @@
 static const char pointer[] = "/data/path";
 enum { CHUNK_BYTES = 1 << 20, WORD_BYTES = 16 };
 
+/* An error that points nowhere is one of the path. */
+static ep_status pointed(ep_status status, ep_error *error) {
+  if (status != EP_OK && error && !error->pointer[0])
+    snprintf(error->pointer, sizeof error->pointer, "%s", pointer);
+  return status;
+}
+
 /* Takes letters and digits up to the next of . _ - into word: [WORD_BYTES], lower case. */
 static const char *word_take(const char *at, char *word) {
   size_t length = 0;
@@ -145,20 +152,18 @@ ep_status ep_path_source_check(ep_path_source *out, ep_error *error) {
 ep_status ep_path_source_find(const char *path, ep_path_source *out, ep_error *error) {
   int file;
   struct stat stat;
-  ep_error fault = {0};
   ep_path_source_init(out);
   ep_status status = ep_allowed_paths_open(path, &file, error);
   if (status != EP_OK) return status;
   if (fstat(file, &stat) == 0 && S_ISDIR(stat.st_mode)) {
-    status = parts_open(file, out, &fault);
+    status = parts_open(file, out, error);
     close(file);
   } else {
     out->whole = true;
     out->file[EP_SPLIT_TRAIN][EP_ROLE_TABLE] = file;
   }
-  if (status == EP_OK) return EP_OK;
-  ep_path_source_close(out);
-  return ep_fail_at(error, status, pointer, "%s", fault.message);
+  if (status != EP_OK) ep_path_source_close(out);
+  return status;
 }
 
 ep_status ep_path_source_open(const char *path, ep_path_source *out, ep_error *error) {
@@ -212,26 +217,21 @@ ep_status ep_path_source_measure(const ep_path_source *source, bool values, ep_d
                                  ep_error *error) {
   *out = (ep_dataset_meta){.format = "path"};
   ep_status status = EP_OK;
-  ep_error fault = {0};
   for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
     for (int role = 0; role < EP_ROLE_COUNT && status == EP_OK; role++) {
       struct stat stat;
       int file = source->file[split][role];
       if (file < 0) continue;
-      status = part_measure(file, values, &out->part[split][role], &fault);
+      status = part_measure(file, values, &out->part[split][role], error);
       if (fstat(file, &stat) == 0) out->bytes += stat.st_size;
     }
-  if (status == EP_OK) return EP_OK;
-  ep_dataset_meta_deinit(out);
-  return ep_fail_at(error, status, pointer, "%s", fault.message);
+  if (status != EP_OK) ep_dataset_meta_deinit(out);
+  return pointed(status, error);
 }
 
 ep_status ep_path_source_map(const ep_path_source *source, ep_split split, ep_role role,
                              ep_table *out, ep_error *error) {
-  ep_error fault = {0};
-  *out = (ep_table){0};
-  ep_status status = ep_table_of(source->file[split][role], "the file", out, &fault);
-  return status == EP_OK ? EP_OK : ep_fail_at(error, status, pointer, "%s", fault.message);
+  return pointed(ep_table_of(source->file[split][role], "the file", out, error), error);
 }
 
 /* Before the first byte is copied: whether the limit and the disk allow the whole file. */
@@ -297,20 +297,19 @@ static ep_status file_ingest(const ep_path_source *source, ep_split split, ep_ro
 
 ep_status ep_path_source_ingest(const ep_path_source *source, const char *folder,
                                 int64_t max_output_bytes, ep_error *error) {
-  ep_error fault = {0};
   ep_dataset_meta total = {0}, meta;
   ep_status status = EP_OK;
   for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
     for (int role = 0; role < EP_ROLE_COUNT && status == EP_OK; role++) {
       if (source->file[split][role] < 0) continue;
       status = file_ingest(source, (ep_split)split, (ep_role)role, folder, max_output_bytes, &meta,
-                           &fault);
+                           error);
       if (status != EP_OK) continue;
       total.part[split][role] = meta.part[split][role]; /* with its columns */
       meta.part[split][role].column = NULL;
       ep_dataset_meta_deinit(&meta);
     }
-  if (status == EP_OK && !source->whole) status = ep_dataset_parts_write(folder, &total, &fault);
+  if (status == EP_OK && !source->whole) status = ep_dataset_parts_write(folder, &total, error);
   ep_dataset_meta_deinit(&total);
-  return status == EP_OK ? EP_OK : ep_fail_at(error, status, pointer, "%s", fault.message);
+  return pointed(status, error);
 }

@@ -8,12 +8,12 @@
 #include "engine/data/columns/positive.h"
 #include "engine/data/columns/retype.h"
 #include "engine/data/datasets/dataset.h"
-#include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/datasets/parts.h"
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/kept_rows.h"
 #include "engine/data/sources/path_source.h"
+#include "engine/data/sources/table_walk.h"
 #include "engine/data/sources/target.h"
 #include "engine/files/path.h"
 
@@ -188,27 +188,14 @@ static ep_status parts_open(const ep_data_spec *data, place *from,
   return status;
 }
 
-static ep_status dataset_open(const ep_data_spec *data, const char *folder,
-                              ep_row_source sets[EP_SPLIT_COUNT], ep_error *error) {
+/* Values were looked at when the shape of the data was found. */
+static ep_status stored_open(const ep_data_spec *data, const char *folder,
+                             ep_row_source sets[EP_SPLIT_COUNT], ep_error *error) {
   place from = {.folder = folder};
-  ep_status status = ep_dataset_meta_read(folder, &from.meta, error);
-  if (status != EP_OK) return status;
-  status = ep_data_retype(data, &from.meta, error);
-  if (status == EP_OK) status = parts_open(data, &from, sets, error);
-  ep_dataset_meta_deinit(&from.meta);
-  return status;
-}
-
-/* Their values were looked at when the shape of the data was found. */
-static ep_status path_open(const ep_data_spec *data, ep_row_source sets[EP_SPLIT_COUNT],
-                           ep_error *error) {
-  place from = {0};
-  ep_status status = ep_path_source_open(data->path, &from.source, error);
-  if (status != EP_OK) return status;
-  if (!from.source.mappable)
-    status = ep_fail_at(error, EP_DATA, "/data/path",
-                        "the files are no more what they were when the job was taken");
-  if (status == EP_OK) status = ep_path_source_measure(&from.source, false, &from.meta, error);
+  bool there;
+  ep_path_source_init(&from.source);
+  ep_status status = ep_data_describe(data, folder, false, &there, &from.meta, error);
+  if (status == EP_OK && !folder) status = ep_path_source_open(data->path, &from.source, error);
   if (status == EP_OK) status = parts_open(data, &from, sets, error);
   ep_dataset_meta_deinit(&from.meta);
   ep_path_source_close(&from.source);
@@ -239,10 +226,8 @@ ep_status ep_row_source_open(const ep_data_spec *data, const char *dataset_folde
   const ep_row_source *main = &sets[EP_SPLIT_TRAIN];
   ep_status status = EP_OK;
   for (int split = 0; split < EP_SPLIT_COUNT; split++) sets[split] = (ep_row_source){0};
-  if (dataset_folder)
-    status = dataset_open(data, dataset_folder, sets, error);
-  else if (data->source == EP_DATA_PATH)
-    status = path_open(data, sets, error);
+  if (dataset_folder || data->source == EP_DATA_PATH)
+    status = stored_open(data, dataset_folder, sets, error);
   else if (data->source == EP_DATA_INLINE)
     inline_open(data, &sets[EP_SPLIT_TRAIN]);
   else {

@@ -5,7 +5,6 @@
 #include "engine/data/columns/positive.h"
 #include "engine/data/columns/retype.h"
 #include "engine/data/columns/rules.h"
-#include "engine/data/columns/word_list.h"
 #include "engine/files/excerpt.h"
 
 static const char pointer[] = "/data/target";
@@ -55,7 +54,7 @@ ep_status ep_target_find(const ep_data_spec *data, const ep_part *table, int64_t
 }
 
 static ep_status names_copy(const ep_dataset_meta *meta, ep_words *out, ep_error *error) {
-  if (!ep_word_list_init(out, meta->classes)) return ep_fail_memory(error);
+  if (!ep_words_init(out, meta->classes)) return ep_fail_memory(error);
   for (int i = 0; i < meta->classes; i++) {
     out->word[i] = strdup(meta->class_name[i].name);
     if (!out->word[i]) return ep_fail_memory(error);
@@ -71,7 +70,7 @@ ep_status ep_target_classes_find(const ep_dataset_meta *meta, int64_t target, ep
   if (table && table->rows == 0 && meta->classes > 0) return names_copy(meta, out, error);
   if (table && table->rows > 0 && table->column[target].type == EP_COLUMN_CATEGORY)
     words = &table->column[target].words;
-  return ep_word_list_copy(out, words, words->count) ? EP_OK : ep_fail_memory(error);
+  return ep_words_copy(words, words->count, out) ? EP_OK : ep_fail_memory(error);
 }
 
 ep_status ep_target_swapped_find(const ep_data_spec *data, const ep_dataset_meta *meta,

@@ -8,7 +8,14 @@
 const ep_cell_marks ep_marks[EP_MARKS] = {{'.', 0},   {',', 0},   {'.', ','},  {',', '.'},
                                           {'.', ' '}, {',', ' '}, {'.', '\''}, {',', '\''}};
 
-enum { EXACT_DIGITS = 15 }; /* that each whole number may have, to be a double */
+enum { PLAIN = 3, SPACED = 3 << 4 }; /* pairs of marks without thousands; with spaces */
+enum { EXACT_DIGITS = 15 };          /* that each whole number may have, to be a double */
+
+/* A whole number without a mark. */
+static void whole_look(ep_column_cells *cells, double value) {
+  cells->small = cells->small || fabs(value) < 1000;
+  cells->large = cells->large || fabs(value) >= 1000;
+}
 
 static uint32_t number_reads(ep_column_cells *cells, const char *text, size_t bytes) {
   char sign[EP_UNIT_BYTES];
@@ -25,6 +32,8 @@ static uint32_t number_reads(ep_column_cells *cells, const char *text, size_t by
     reads |= 1u << i;
   }
   if (reads == 0 || !has_sign) return reads;
+  if ((reads & PLAIN) == PLAIN)
+    whole_look(cells, first); /* with either decimal mark: it has none */
   if (!cells->sign[0]) memcpy(cells->sign, sign, sizeof sign);
   bool own = strcmp(sign, cells->sign) == 0;
   return own ? reads | 1u << EP_READS_SIGNED : 1u << EP_READS_OTHER_SIGN;
@@ -56,7 +65,6 @@ static void spaced_look(ep_column_cells *cells, const char *text, size_t bytes) 
 
 void ep_reads_count(ep_column_cells *cells, uint32_t reads, int64_t rows, const char *text,
                     size_t bytes) {
-  enum { PLAIN = 3, SPACED = 3 << 4 }; /* pairs of marks without thousands; with spaces */
   const uint32_t numbers = (1u << EP_MARKS) - 1;
   ep_reading_counts *counts = &cells->words_read;
   bool is_signed = reads >> EP_READS_SIGNED & 1, other = reads >> EP_READS_OTHER_SIGN & 1;
@@ -110,8 +118,7 @@ void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool 
   cells->padded = cells->padded || (zero && value != 0);
   if (zero && value == 0 && digits > cells->naught_most) cells->naught_most = digits;
   cells->longs += digits > EXACT_DIGITS && !(json && is_exact(text, bytes, value));
-  cells->small = cells->small || fabs(value) < 1000;
-  cells->large = cells->large || fabs(value) >= 1000;
+  whole_look(cells, value);
   if (cells->digits_most == 0 || digits < cells->digits_least) cells->digits_least = digits;
   if (digits > cells->digits_most) cells->digits_most = digits;
 }

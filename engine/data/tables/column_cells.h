@@ -3,8 +3,8 @@
 #define EP_ENGINE_DATA_TABLES_COLUMN_CELLS_H
 
 #include "engine/data/cells/unit.h"
+#include "engine/data/cells/word_set.h"
 #include "engine/data/dialect/dialect.h"
-#include "engine/data/tables/word_set.h"
 
 /* The pairs of marks that numbers are tried with, the plainest first. */
 enum { EP_MARKS = 8 };

@@ -525,16 +525,3 @@ bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *c
           "of the columns";
   return true;
 }
-
-void ep_column_types_reset(ep_column *column, ep_column_cells *cells, int64_t columns,
-                           ep_draft *draft) {
-  ep_draft_reset(draft);
-  for (int64_t i = 0; i < columns; i++) {
-    ep_words_deinit(&column[i].words);
-    ep_words_deinit(&column[i].missing_words);
-    free(column[i].note);
-    ep_column_cells_deinit(&cells[i]);
-    column[i] = (ep_column){0};
-    cells[i] = (ep_column_cells){0};
-  }
-}

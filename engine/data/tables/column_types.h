@@ -27,10 +27,6 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column
 bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *cells,
                                int64_t columns, const ep_dialect *dialect, const char **note);
 
-/* Forgets what was found, names too. */
-void ep_column_types_reset(ep_column *column, ep_column_cells *cells, int64_t columns,
-                           ep_draft *draft);
-
 /* Reads a cell that is not missing as the column is typed: a number, a date. False where it is
  * neither. */
 bool ep_column_cell_read(const ep_column *column, ep_cell_kind kind, const ep_dialect *dialect,

@@ -10,7 +10,7 @@
 #include "engine/data/cells/word_key.h"
 #include "engine/data/tables/column_types.h"
 
-enum { NOTE_BYTES = 384 };
+enum { LIST_BYTES = 192 }; /* of words, in a note */
 
 static const char *text_of(const ep_column_cells *cells, uint32_t number) {
   return cells->words.text + cells->words.entry[number].offset;
@@ -36,22 +36,6 @@ void ep_column_words_count(ep_column_cells *cells) {
   }
 }
 
-/* Adds to the note of the column. */
-static ep_status __attribute__((format(printf, 3, 4)))
-note_add(ep_column *column, ep_error *error, const char *format, ...) {
-  char note[NOTE_BYTES] = "";
-  if (column->note) snprintf(note, sizeof note, "%s; ", column->note);
-  size_t used = strlen(note);
-  va_list arguments;
-  va_start(arguments, format);
-  int bytes = vsnprintf(note + used, sizeof note - used, format, arguments);
-  va_end(arguments);
-  if (bytes < 0 || used + (size_t)bytes >= sizeof note) return EP_OK; /* no half a character */
-  free(column->note);
-  column->note = strdup(note);
-  return column->note ? EP_OK : ep_fail_memory(error);
-}
-
 /* --- numbers and dates ---------------------------------------------------------------------- */
 
 /* "12 × `n.a.`, 1 × `5 kg`, …": words without a value. */
@@ -72,33 +56,39 @@ static void odd_list(const ep_column_cells *cells, char *out, size_t bytes) {
   }
 }
 
+/* "12 × `n.a.` taken as missing" */
+static ep_status word_note(ep_column *column, const ep_column_cells *cells, uint32_t number,
+                           const char *what, ep_error *error) {
+  char word[EP_EXCERPT_BYTES];
+  const ep_word_entry *entry = &cells->words.entry[number];
+  return ep_column_note_add(column, error, "%lld × `%s` taken as %s", (long long)entry->rows,
+                            ep_excerpt(word, text_of(cells, number), entry->bytes), what);
+}
+
 /* Words for a missing cell that few programs write, and numbers in brackets. */
 static ep_status unusual_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
   ep_status status = EP_OK;
   int64_t brackets = 0;
   for (uint32_t i = 0; i < cells->words.count && status == EP_OK; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
-    char word[EP_EXCERPT_BYTES];
     const char *text = text_of(cells, i);
     bool usual = entry->bytes == 1 ||
                  ((*text | 0x20) == 'n' && entry->bytes <= 4 && !memchr(text, '.', entry->bytes));
-    if (is_gap(entry) && !usual)
-      status = note_add(column, error, "%lld × `%s` taken as missing", (long long)entry->rows,
-                        ep_excerpt(word, text, entry->bytes));
+    if (is_gap(entry) && !usual) status = word_note(column, cells, i, "missing", error);
     brackets += *text == '(' && !isnan(cells->value[i]) ? entry->rows : 0;
   }
   if (brackets == 0 || status != EP_OK) return status;
-  return note_add(column, error, "%lld number%s in brackets read as negative", (long long)brackets,
-                  brackets == 1 ? "" : "s");
+  return ep_column_note_add(column, error, "%lld number%s in brackets read as negative",
+                            (long long)brackets, brackets == 1 ? "" : "s");
 }
 
 /* Numbers whose text says more than their value. */
 static ep_status values_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
   bool one = cells->zeros == 1;
   if (cells->zeros == 0) return EP_OK;
-  return note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
-                  (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
-                  one ? "its" : "their", one ? "" : "s");
+  return ep_column_note_add(column, error, "%lld number%s with leading zeros %s read by %s value%s",
+                            (long long)cells->zeros, one ? "" : "s", one ? "is" : "are",
+                            one ? "its" : "their", one ? "" : "s");
 }
 
 /* What the few words of a column of numbers stand for, they stand for in its predictions. */
@@ -106,9 +96,8 @@ static ep_status missing_words_take(ep_column *column, const ep_column_cells *ce
                                     ep_error *error) {
   enum { WORDS = 10 };
   ep_words *out = &column->missing_words;
-  *out = (ep_words){.word = calloc(WORDS, sizeof *out->word),
-                    .rows = calloc(WORDS, sizeof *out->rows)};
-  bool ok = out->word && out->rows;
+  bool ok = ep_words_init(out, WORDS);
+  out->count = 0;
   for (uint32_t i = 0; ok && i < cells->words.count; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
     if (!isnan(cells->value[i]) || is_gap(entry)) continue;
@@ -126,7 +115,7 @@ static ep_status missing_words_take(ep_column *column, const ep_column_cells *ce
 
 static ep_status values_settle(ep_column *column, ep_column_cells *cells, const ep_dialect *dialect,
                                ep_error *error) {
-  char list[NOTE_BYTES / 2];
+  char list[LIST_BYTES];
   for (uint32_t i = 0; i < cells->words.count; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
     if (is_gap(entry) || entry->bytes > EP_LIMIT_WORD_BYTES || /* of which the start is kept */
@@ -139,10 +128,11 @@ static ep_status values_settle(ep_column *column, ep_column_cells *cells, const 
   if (cells->odd > 0 && status == EP_OK) status = missing_words_take(column, cells, error);
   if (cells->odd == 0 || status != EP_OK) return status;
   odd_list(cells, list, sizeof list);
-  return note_add(column, error, "%lld %s; %lld other cell%s taken as missing%s%s",
-                  (long long)(cells->present - cells->words_read.gaps - cells->odd),
-                  cells->kind == EP_CELL_NUMBER ? "numbers" : "dates", (long long)cells->odd,
-                  cells->odd == 1 ? "" : "s", list[0] ? ": " : "", list);
+  return ep_column_note_add(column, error, "%lld %s; %lld other cell%s taken as missing%s%s",
+                            (long long)(cells->present - cells->words_read.gaps - cells->odd),
+                            cells->kind == EP_CELL_NUMBER ? "numbers" : "dates",
+                            (long long)cells->odd, cells->odd == 1 ? "" : "s", list[0] ? ": " : "",
+                            list);
 }
 
 /* --- words for a missing cell --------------------------------------------------------------- */
@@ -208,15 +198,14 @@ static ep_status gaps_settle(ep_column *column, ep_column_cells *own, const ep_g
   ep_status status = EP_OK;
   for (uint32_t i = 0; i < own->words.count && status == EP_OK; i++) {
     ep_word_entry *entry = &own->words.entry[i];
-    char word[EP_EXCERPT_BYTES];
     bool typed = gap_bit(own, i) & gaps->typed;
     if (!is_gap(entry) || (typed && entry->rows * 10 < own->present)) continue;
-    ep_excerpt(word, text_of(own, i), entry->bytes);
     bool is = !typed && is_word(own, i, gaps);
     if (is) entry->mark &= ~(1u << EP_READS_GAP);
-    status = note_add(column, error, "%lld × `%s` taken as %s", (long long)entry->rows, word,
-                      is ? "a word: ?missing= makes it a missing cell"
-                         : "missing: ?missing= without it makes it a word");
+    status = word_note(column, own, i,
+                       is ? "a word: ?missing= makes it a missing cell"
+                          : "missing: ?missing= without it makes it a word",
+                       error);
   }
   return status;
 }
@@ -292,16 +281,13 @@ static ep_status groups_take(grouping *from, ep_column_cells *cells, ep_words *o
                              ep_error *error) {
   uint32_t *place = calloc((size_t)from->count + 1, sizeof *place);
   qsort_r(from->group, from->count, sizeof *from->group, group_compare, cells);
-  *out = (ep_words){.word = calloc((size_t)from->count + 1, sizeof *out->word),
-                    .rows = calloc((size_t)from->count + 1, sizeof *out->rows)};
-  bool ok = place && out->word && out->rows;
+  bool ok = place && ep_words_init(out, from->count);
   for (uint32_t i = 0; ok && i < from->count; i++) {
     const group *its = &from->group[i];
     place[its->number] = i;
     out->word[i] = strndup(text_of(cells, its->word), cells->words.entry[its->word].bytes);
     out->rows[i] = its->rows;
     ok = out->word[i] != NULL;
-    out->count += ok;
   }
   for (uint32_t i = 0; ok && i < cells->words.count; i++)
     cells->value[i] = is_gap(&cells->words.entry[i]) ? NAN : place[from->of_word[i]];
@@ -330,10 +316,11 @@ static bool are_codes(const ep_column_cells *cells) {
 static ep_status numbers_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
   int64_t numbers = (cells->recounted ? 0 : cells->plain) + cells->words_read.numbers;
   if (column->note || numbers * 2 < cells->present) return EP_OK;
-  return note_add(column, error,
-                  "words: %lld of %lld cells are numbers; \"type\": \"number\" takes the others as "
-                  "missing",
-                  (long long)numbers, (long long)cells->present);
+  return ep_column_note_add(
+      column, error,
+      "words: %lld of %lld cells are numbers; \"type\": \"number\" takes the others as "
+      "missing",
+      (long long)numbers, (long long)cells->present);
 }
 
 static void text_make(ep_column *column, ep_column_cells *cells, int64_t distinct) {
@@ -365,17 +352,17 @@ static void spellings_list(const grouping *groups, char *out, size_t room) {
 }
 
 static ep_status spellings_note(ep_column *column, const grouping *groups, ep_error *error) {
-  char list[NOTE_BYTES / 2];
+  char list[LIST_BYTES];
   uint32_t words = 0;
   for (uint32_t i = 0; i < groups->count; i++) words += groups->group[i].words;
   if (words <= groups->count) return EP_OK;
   spellings_list(groups, list, sizeof list);
-  return note_add(column, error, "%u spellings of %u word%s, equal by %s: %s", words, groups->count,
-                  groups->count == 1 ? "" : "s",
-                  column->boolean ? "meaning"
-                  : column->codes ? "Unicode's normal form"
-                                  : "value",
-                  list);
+  return ep_column_note_add(column, error, "%u spellings of %u word%s, equal by %s: %s", words,
+                            groups->count, groups->count == 1 ? "" : "s",
+                            column->boolean ? "meaning"
+                            : column->codes ? "Unicode's normal form"
+                                            : "value",
+                            list);
 }
 
 static ep_status category_settle(ep_column *own, ep_column_cells *words, const ep_gap_words *gaps,

@@ -6,17 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "api/status.h"
 
 typedef struct {
-  int64_t columns, rows;
-  double *buffer;   /* [capacity, columns], owned: rows on their way; the next one is under way */
-  int64_t capacity; /* rows */
-  int64_t used;
-  int64_t bytes_most; /* that it may take of the disk */
-  int file;           /* -1: there is none */
-  bool kept;          /* all rows so far are in it */
+  int64_t columns, rows, read; /* rows that were read back */
+  double *row;                 /* [columns], owned: under way; behind it the buffer of the file */
+  int64_t bytes_most;          /* that it may take of the disk */
+  FILE *file;                  /* owned; NULL: there is none */
+  bool kept;                   /* all rows so far are in it */
 } ep_draft;
 
 /* folder NULL: nothing is kept. bytes_most: of the disk; what would be more is not kept, nor what
@@ -27,7 +26,7 @@ void ep_draft_close(ep_draft *draft);
 
 /* The row under way, [columns], to be filled in; then it is added. */
 static inline double *ep_draft_row(const ep_draft *draft) {
-  return draft->buffer + draft->used * draft->columns;
+  return draft->row;
 }
 void ep_draft_add(ep_draft *draft);
 

@@ -332,7 +332,7 @@ static ep_status columns_find(ep_json_table *table, const ep_json_text *names, e
 
 ep_status ep_json_table_open(ep_json_layout layout, ep_json_text text, const ep_json_text *names,
                              ep_json_table *out, ep_scanner *behind, ep_error *error) {
-  *out = (ep_json_table){.rows = {0, NULL, table_walk},
+  *out = (ep_json_table){.rows = {0, NULL, table_walk, NULL},
                          .layout = layout,
                          .text = text,
                          .cell = malloc(sizeof *out->cell)};

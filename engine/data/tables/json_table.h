@@ -3,9 +3,9 @@
 #ifndef EP_ENGINE_DATA_TABLES_JSON_TABLE_H
 #define EP_ENGINE_DATA_TABLES_JSON_TABLE_H
 
+#include "engine/data/cells/word_set.h"
 #include "engine/data/tables/json_value.h"
 #include "engine/data/tables/table_rows.h"
-#include "engine/data/tables/word_set.h"
 
 typedef enum {
   EP_JSON_RECORDS, /* {"a":1,"b":"x"}, {"b":"y","a":2}]: what a record leaves out is missing */

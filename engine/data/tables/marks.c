@@ -84,7 +84,7 @@ static ep_status convention_take(ep_column *column, const ep_column_cells *cells
                                  const survey *found, const ep_dialect *dialect, ep_notes *notes,
                                  char *decimal, ep_error *error) {
   const ep_column_cells *unclear = &cells[found->first_unclear];
-  bool commas = unclear->threes == 0;           /* 1,234; else 1.234 */
+  bool commas = mark_before_three(unclear) == ','; /* 1,234; else 1.234 */
   bool grouped = found->small && !found->large; /* 950 beside 1.234: a fraction would be 950.000 */
   bool semicolon = dialect->delimiter == ';';
   if (semicolon && commas == grouped) return undecided(column, found->first_unclear, error);
@@ -98,8 +98,8 @@ static ep_status convention_take(ep_column *column, const ep_column_cells *cells
     const char *read = mark_before_three(&cells[i]) == *decimal
                            ? "a mark before three digits is read as the decimal one"
                            : "a mark before three digits is read as that of thousands";
-    column[i].note = strdup(read);
-    if (!column[i].note) return ep_fail_memory(error);
+    ep_status status = ep_column_note_add(&column[i], error, "%s", read);
+    if (status != EP_OK) return status;
   }
   return EP_OK;
 }

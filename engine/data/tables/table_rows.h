@@ -16,7 +16,11 @@ typedef struct {
 } ep_table_cell;
 
 /* Without the spaces and tabs around the text. */
-ep_table_cell ep_table_cell_make(const char *text, size_t bytes, int64_t line, int64_t column);
+static inline ep_table_cell ep_table_cell_make(const char *text, size_t bytes, int64_t line,
+                                               int64_t column) {
+  text = ep_cell_trim(text, &bytes);
+  return (ep_table_cell){text, bytes, line, column, false};
+}
 
 typedef ep_status (*ep_table_cell_read)(void *context, const ep_table_cell *cell, ep_error *error);
 typedef ep_status (*ep_table_row_end)(void *context, ep_error *error);
@@ -31,6 +35,8 @@ struct ep_table_rows {
    * column, in any order, to `read`; then `end` is called, where there is one. */
   ep_status (*walk)(ep_table_rows *rows, ep_table_cell_read read, ep_table_row_end end,
                     void *context, ep_error *error);
+  /* From the next walk on, the line that names the columns is the first row. NULL: it is none. */
+  void (*names_give)(ep_table_rows *rows);
 };
 
 #endif

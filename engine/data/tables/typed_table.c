@@ -113,14 +113,26 @@ static bool has_infinite(const ep_column_cells *cells, int64_t columns) {
   return false;
 }
 
-ep_status ep_typed_table_write(ep_table_rows *rows, ep_column *column, const ep_column_cells *cells,
-                               ep_draft *draft, const char *folder, int64_t *budget_bytes,
-                               ep_dataset_meta *meta, ep_error *error) {
-  reader read = {.cells = cells, .dialect = rows->dialect, .meta = meta};
+/* What is known of a table on its way. */
+typedef struct {
+  ep_table_rows *rows;
+  ep_column *column;      /* [rows->columns], owned */
+  ep_column_cells *cells; /* [rows->columns], owned */
+  ep_draft draft;
+} typed_table;
+
+/* column: taken, also on failure. */
+static ep_status table_write(typed_table *table, const char *folder, int64_t *budget_bytes,
+                             ep_dataset_meta *meta, ep_error *error) {
+  ep_table_rows *rows = table->rows;
+  reader read = {.cells = table->cells, .dialect = rows->dialect, .meta = meta};
   ep_part *part = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
-  draft->kept = draft->kept && !has_infinite(cells, rows->columns);
-  ep_status status = ep_part_writer_open(&read.writer, folder, EP_SPLIT_TRAIN, EP_ROLE_TABLE,
-                                         EP_DTYPE_F64, rows->columns, column, budget_bytes, error);
+  ep_draft *draft = &table->draft;
+  draft->kept = draft->kept && !has_infinite(table->cells, rows->columns);
+  ep_status status =
+      ep_part_writer_open(&read.writer, folder, EP_SPLIT_TRAIN, EP_ROLE_TABLE, EP_DTYPE_F64,
+                          rows->columns, table->column, budget_bytes, error);
+  table->column = NULL;
   if (status == EP_OK) status = ep_part_writer_table(&read.writer, error);
   if (status == EP_OK) status = rows_store(&read, rows, draft, error);
   if (status == EP_OK) status = ep_part_writer_finish(&read.writer, part, error);
@@ -129,7 +141,54 @@ ep_status ep_typed_table_write(ep_table_rows *rows, ep_column *column, const ep_
   return status;
 }
 
-void ep_typed_table_cells_free(ep_column_cells *cells, int64_t columns) {
-  for (int64_t i = 0; cells && i < columns; i++) ep_column_cells_deinit(&cells[i]);
-  free(cells);
+/* Forgets what was found, names too. */
+static void table_reset(typed_table *table) {
+  ep_draft_reset(&table->draft);
+  for (int64_t i = 0; i < table->rows->columns; i++) {
+    ep_words_deinit(&table->column[i].words);
+    ep_words_deinit(&table->column[i].missing_words);
+    free(table->column[i].note);
+    ep_column_cells_deinit(&table->cells[i]);
+    table->column[i] = (ep_column){0};
+    table->cells[i] = (ep_column_cells){0};
+  }
+}
+
+static ep_status types_find(typed_table *table, ep_notes *notes, ep_error *error) {
+  ep_table_rows *rows = table->rows;
+  ep_dialect before = *rows->dialect;
+  ep_notes notes_before = *notes;
+  const char *note = NULL;
+  ep_status status =
+      ep_column_types_find(rows, table->column, table->cells, &table->draft, notes, error);
+  if (status != EP_OK || !rows->names_give) return status;
+  bool row =
+      ep_column_names_are_cells(table->column, table->cells, rows->columns, rows->dialect, &note);
+  if (note) ep_notes_add(row ? &notes_before : notes, "%s", note);
+  if (!row) return status;
+  table_reset(table);
+  *rows->dialect = before;
+  *notes = notes_before;
+  rows->names_give(rows);
+  return ep_column_types_find(rows, table->column, table->cells, &table->draft, notes, error);
+}
+
+ep_status ep_typed_table_read(ep_table_rows *rows, const ep_column *column, const char *folder,
+                              int64_t *budget_bytes, ep_notes *notes, ep_dataset_meta *meta,
+                              ep_error *error) {
+  size_t columns = (size_t)rows->columns;
+  typed_table table = {.rows = rows,
+                       .column = malloc(columns * sizeof *table.column),
+                       .cells = calloc(columns, sizeof *table.cells)};
+  ep_status status = table.column && table.cells ? EP_OK : ep_fail_memory(error);
+  if (table.column) memcpy(table.column, column, columns * sizeof *column);
+  if (status == EP_OK)
+    status = ep_draft_open(folder, rows->columns, *budget_bytes, &table.draft, error);
+  if (status == EP_OK) status = types_find(&table, notes, error);
+  if (status == EP_OK) status = table_write(&table, folder, budget_bytes, meta, error);
+  ep_draft_close(&table.draft);
+  for (size_t i = 0; table.cells && i < columns; i++) ep_column_cells_deinit(&table.cells[i]);
+  free(table.cells);
+  ep_columns_destroy(table.column, rows->columns);
+  return status;
 }

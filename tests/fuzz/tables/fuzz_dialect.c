@@ -7,23 +7,18 @@
 #include "engine/data/dialect/text_encoding.h"
 #include "tests/fuzz/fuzz.h"
 
-static ep_status piece_check(void *context, const char *text, size_t bytes, ep_error *error) {
-  (void)error;
-  *(size_t *)context += bytes;
-  FUZZ_HOLDS(ep_utf8_valid(text, bytes));
-  return EP_OK;
-}
-
 static void encodings_hold(const uint8_t *bytes, size_t count) {
   char evidence[EP_DIALECT_EVIDENCE_BYTES];
   ep_text_encoding found = ep_text_encoding_find(bytes, count, false, evidence);
   FUZZ_HOLDS(found < EP_TEXT_ENCODINGS && strlen(evidence) < sizeof evidence);
   for (ep_text_encoding at = EP_TEXT_UTF_16LE; at < EP_TEXT_ENCODINGS; at++) {
-    size_t written = 0;
+    int64_t budget_bytes = 3 * (int64_t)count;
+    ep_text text;
     ep_error error = {0};
-    ep_status status = ep_text_decode(at, bytes, count, piece_check, &written, &error);
+    ep_status status = ep_text_open(at, bytes, count, NULL, &budget_bytes, &text, &error);
     FUZZ_HOLDS(status == EP_OK || (status == EP_INVALID && error.message[0]));
-    FUZZ_HOLDS(written <= 3 * count);
+    FUZZ_HOLDS(status != EP_OK || ep_utf8_valid(text.start, text.size));
+    ep_mapping_close(&text.decoded);
   }
 }
 

@@ -63,10 +63,11 @@ static void row_read(const uint8_t *bytes, size_t count) {
   ep_encoding encoding;
   ep_problem problem = {0};
   json_t *object;
-  double out[32];
+  double cells[32], out[32];
   if (ep_json_load((const char *)bytes, count, 1 << 20, &object, NULL) != EP_OK) return;
   FUZZ_HOLDS(ep_encoding_parse(known, NULL, "y", &encoding, NULL) == EP_OK);
-  ep_status status = ep_encoding_row_read(&encoding, object, "/x/0", out, &problem);
+  ep_status status = ep_encoding_cells_read(&encoding, object, "/x/0", cells, NULL, &problem);
+  if (status == EP_OK) ep_encoding_apply(&encoding, cells, out);
   FUZZ_HOLDS((status == EP_OK) == (problem.errors_count == 0));
   for (int64_t i = 0; status == EP_OK && i < encoding.features; i++) FUZZ_HOLDS(!isnan(out[i]));
   ep_encoding_deinit(&encoding);

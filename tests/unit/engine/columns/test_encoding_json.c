@@ -95,10 +95,12 @@ END_TEST
 static ep_status row_read(const ep_encoding *encoding, const char *text, double *out,
                           ep_problem *problem) {
   json_error_t fault;
+  double cells[FEATURES_MOST];
   json_t *object = json_loads(text, JSON_DECODE_ANY, &fault);
   ck_assert_ptr_nonnull(object);
   *problem = (ep_problem){0};
-  ep_status status = ep_encoding_row_read(encoding, object, "/x/0", out, problem);
+  ep_status status = ep_encoding_cells_read(encoding, object, "/x/0", cells, NULL, problem);
+  if (status == EP_OK) ep_encoding_apply(encoding, cells, out);
   json_decref(object);
   return status;
 }

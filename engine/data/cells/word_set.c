@@ -1,4 +1,4 @@
-#include "engine/data/tables/word_set.h"
+#include "engine/data/cells/word_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ ep_word_entry *ep_word_set_add(ep_word_set *set, const char *text, size_t bytes,
     return &set->entry[*slot - 1];
   }
   size_t kept = kept_bytes(bytes);
-  if (set->text_bytes + kept > set->text_capacity && text_grow(set, kept, error) != EP_OK)
+  if (set->text_bytes + kept >= set->text_capacity && text_grow(set, kept, error) != EP_OK)
     return NULL;
   memcpy(set->text + set->text_bytes, text, kept);
   set->entry[set->count] = (ep_word_entry){.hash = hash,

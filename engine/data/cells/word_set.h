@@ -1,9 +1,13 @@
-/* word_set.h: the words of one column and how often each occurs, as they come. */
-#ifndef EP_ENGINE_DATA_TABLES_WORD_SET_H
-#define EP_ENGINE_DATA_TABLES_WORD_SET_H
+/* word_set.h: words, of one column say, and how often each occurs, as they come. */
+#ifndef EP_ENGINE_DATA_CELLS_WORD_SET_H
+#define EP_ENGINE_DATA_CELLS_WORD_SET_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/limits.h"
 #include "api/status.h"
-#include "engine/data/datasets/dataset.h"
 
 typedef struct {
   uint64_t hash;

@@ -1,4 +1,4 @@
-/* The names of columns, or a row like the others. */
+/* Which line of a text names its columns. */
 #include "engine/data/datasets/meta.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
@@ -85,7 +85,7 @@ START_TEST(a_header_is_told_from_a_row) {
 }
 END_TEST
 
-EP_SUITE("header") {
+EP_SUITE("headers") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
   tcase_add_loop_test(all, a_header_is_told_from_a_row, 0, sizeof headers / sizeof *headers);
