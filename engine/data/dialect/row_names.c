@@ -94,7 +94,8 @@ bool ep_text_is_unit(const char *text, size_t bytes) {
   text = ep_cell_trim(text, &bytes);
   ep_cell_shape shape = ep_cell_shape_of(text, bytes);
   bool digit = bytes > 0 && *text >= '0' && *text <= '9';
-  if (bytes == 0 || bytes > 16 || digit || shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE) return false;
+  if (bytes == 0 || bytes > 16 || digit || shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE)
+    return false;
   bool bracket =
       (text[0] == '(' && text[bytes - 1] == ')') || (text[0] == '[' && text[bytes - 1] == ']');
   if (bracket) return true;
