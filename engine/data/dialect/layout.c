@@ -280,7 +280,8 @@ static ep_status row_names_find(search *it, ep_error *error) {
 static ep_status halves_note(search *it, ep_error *error) {
   ep_row_starts starts;
   if (it->out->columns != 2 || it->out->found.dialect.delimiter != ',' ||
-      it->out->found.dialect.header || is_given(it, EP_DIALECT_DELIMITER))
+      it->out->found.dialect.header || is_given(it, EP_DIALECT_HEADER) ||
+      is_given(it, EP_DIALECT_DELIMITER))
     return EP_OK;
   ep_status status = ep_row_starts_find(&it->sample, it->first, it->cell, &starts, error);
   if (status == EP_OK && starts.halves)
