@@ -18,6 +18,7 @@ typedef struct {
   ep_draft *draft;        /* lent */
   const ep_dialect *dialect;
   bool dates_given;   /* the order of its dates, that is */
+  bool spaces_given;  /* between thousands */
   size_t words_bytes; /* of all words */
   int64_t *largest;   /* [2 * columns], owned: a tree over the columns, which are its leaves, from
                          `columns` on: in node k, below which are 2k and 2k + 1, the one of them whose
@@ -204,13 +205,14 @@ static bool is_spaced_code(const ep_column_cells *cells) {
 }
 
 /* Why a column of numbers is words all the same; NULL: it is not. */
-static const char *number_fault(const ep_column_cells *cells, int64_t signed_fits) {
+static const char *number_fault(const passes *pass, const ep_column_cells *cells,
+                                int64_t signed_fits) {
   const ep_reading_counts *read = &cells->words_read;
   if (ep_cells_are_codes(cells))
     return cells->longs ? "codes, compared as text: whole numbers of more than 15 digits"
                         : "codes, compared as text: numbers with leading zeros or without a sign "
                           "in their exponents";
-  if (is_spaced_code(cells))
+  if (!pass->spaces_given && is_spaced_code(cells))
     return "codes, compared as text: numbers in groups of three, all of the same length";
   if (read->signed_cells == 0) return NULL;
   if (read->other_signs > 0) return "words: its numbers have different signs";
@@ -274,7 +276,7 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
     return EP_OK;
   }
   if (of_sign > 0) memcpy(column->unit, cells->sign, sizeof column->unit);
-  const char *fault = ep_cells_are_numbers(cells) ? number_fault(cells, of_sign) : NULL;
+  const char *fault = ep_cells_are_numbers(cells) ? number_fault(pass, cells, of_sign) : NULL;
   if (!fault && is_mostly(pass, index, EP_CELL_NUMBER, numbers) && !has_lettered_words(cells)) {
     cells->kind = EP_CELL_NUMBER;
     return EP_OK;
@@ -369,6 +371,7 @@ static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, 
   ep_column *column = pass->column;
   ep_column_cells *cells = pass->cells;
   ep_dialect *dialect = rows->dialect;
+  pass->spaces_given = ep_dialect_has(dialect, EP_DIALECT_THOUSANDS) && dialect->thousands == ' ';
   ep_status status = rows->walk(rows, cell_take, row_drafted, pass, error);
   if (status != EP_OK) return status;
   for (int64_t i = 0; i < pass->columns; i++) ep_column_words_count(&cells[i]);
