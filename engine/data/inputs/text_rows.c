@@ -7,6 +7,7 @@
 
 #include "engine/data/columns/named_row.h"
 #include "engine/data/dialect/delimiter.h"
+#include "engine/data/dialect/sample.h"
 #include "engine/data/dialect/text_encoding.h"
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/inputs/text_layout.h"
@@ -72,13 +73,14 @@ static ep_status delimiter_check(const table *from, const ep_text_body *body, co
                                  const char *end, ep_error *error) {
   const ep_dialect nothing = {0};
   ep_csv_text text = {.at = start, .end = end, .line = 1};
+  int64_t cells;
   if (ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) || from->layout.columns > 1 ||
       !ep_dialect_has(&from->dialect, EP_DIALECT_DELIMITER) ||
       ep_delimiter_find(&text, &nothing, from->dialect.comment, from->cell, NULL) != EP_OK ||
-      !memchr(start, text.delimiter, (size_t)(end - start)) ||
       text.delimiter == from->dialect.delimiter)
     return EP_OK;
   ep_dialect shown = {.delimiter = text.delimiter};
+  if (!ep_csv_row_take(&text, from->cell, &cells) || cells < 2) return EP_OK; /* "Oslo, NO" */
   return other_dialect(&from->dialect, &shown, EP_DIALECT_DELIMITER, error);
 }
 

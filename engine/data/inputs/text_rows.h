@@ -15,7 +15,7 @@ typedef struct ep_text_body {
                          learnt from no text, found */
 } ep_text_body;
 
-/* Preamble, comments and row names are the text's own. Without a header a column is called by its
+/* Where the rows are, text_layout.h finds. Without a header a column is called by its
  * index, or, where there are as many as the model takes, by its place. The target, columns that are
  * no features, and one without a name that the model does not know are passed over. Words that are
  * not known go into the warnings. Each cell is read by the dialect alone. *x: [*rows,

@@ -222,6 +222,30 @@ START_TEST(quotes_are_escaped_as_in_the_dialect) {
 }
 END_TEST
 
+/* A comma within the one column of a text is no delimiter. */
+START_TEST(words_with_commas_are_words) {
+  const double rows[] = {0, 1, 1, 0};
+  ep_column columns[] = {category_column("city", "Oslo Rome", 0), number_column("y", 0, 1, 0)};
+  ep_part table = table_make(columns, 2, 2);
+  ep_encoding single;
+  ep_problem problem = {0};
+  double *x = NULL;
+  int64_t count = 0;
+  encoding_plan(NULL, &table, 1, &single);
+  encoding_fit(&single, rows, 2);
+  single.dialect = (ep_dialect){.set = 1u << EP_DIALECT_DELIMITER, .delimiter = ';'};
+  const char text[] = "city\nOslo, NO\nRome\nOslo, NO\n";
+  const ep_text_body body = {.text = text, .bytes = strlen(text)};
+  ck_assert_msg(ep_text_rows_read(&single, &body, &x, &count, NULL, &problem) == EP_OK, "%s",
+                problem.detail);
+  ck_assert_int_eq(count, 3);
+  ck_assert(x[0] == -1 && x[1] == 1);
+  free(x);
+  table_free(&table);
+  ep_encoding_deinit(&single);
+}
+END_TEST
+
 /* With the sign and without, and no other sign; in an object as well. */
 START_TEST(numbers_have_their_sign_or_none) {
   static const struct {
@@ -391,6 +415,7 @@ EP_SUITE("text_rows") {
   tcase_add_checked_fixture(all, setup, teardown);
   tcase_add_test(all, each_form_gives_the_same_cells);
   tcase_add_test(all, rows_are_not_lost);
+  tcase_add_test(all, words_with_commas_are_words);
   tcase_add_test(all, numbers_have_the_marks_of_the_dialect);
   tcase_add_test(all, a_text_of_another_dialect_is_refused);
   tcase_add_test(all, a_column_without_a_name_is_passed_over);
