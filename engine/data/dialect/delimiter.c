@@ -129,7 +129,6 @@ ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char com
                             ep_csv_cell *cell, ep_error *error) {
   candidate best = {.score = -1}, second = {.score = -1};
   size_t probe = probe_bytes(text);
-  text->cr = ends_in_cr(text->at, probe);
   char own[2] = {given->delimiter, 0};
   const char *tried = ep_dialect_has(given, EP_DIALECT_DELIMITER) ? own : delimiters;
   size_t count = tried == own ? 1 : sizeof delimiters;

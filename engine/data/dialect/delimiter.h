@@ -4,7 +4,8 @@
 
 #include "engine/data/dialect/csv_cell.h"
 
-/* Scores delimiters and quotes over the first rows, and writes text->delimiter, ->quote and ->cr.
+/* Scores delimiters and quotes over the first rows, and writes text->delimiter, ->quote and
+ * ->escapes. How lines end is known from ep_separator_line_take.
  * EP_INVALID where two delimiters explain the rows equally. */
 ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char comment,
                             ep_csv_cell *cell, ep_error *error);
@@ -12,8 +13,8 @@ ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char com
 /* "`;`", "a tab": as messages have it. */
 const char *ep_delimiter_shown(char delimiter, char out[16]);
 
-/* Excel's first line, "sep=;", which names the delimiter. Takes it and writes *delimiter; false,
- * and nothing taken, where there is no such line. */
+/* Finds how lines end, and writes text->cr. Then takes Excel's first line, "sep=;", and writes
+ * *delimiter; false, and nothing taken, where there is no such line. */
 bool ep_separator_line_take(ep_csv_text *text, char *delimiter);
 
 #endif

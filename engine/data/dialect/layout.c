@@ -344,14 +344,12 @@ static bool are_comments(const search *it, char comment) {
   for (int i = 0; i < it->sample.count; i++) {
     if (!it->sample.row[i].comment) continue;
     ep_csv_text text = it->sample.row[i].start;
-    int64_t cells = 0;
+    int64_t cells;
     bool first = row_next(it, 0) > i;
     const char *line = text.at;
-    do {
-      if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) break;
-    } while (++cells <= it->sample.columns && it->cell->stop == EP_CSV_DELIMITER);
+    bool read = ep_csv_row_take(&text, it->cell, &cells);
     bool spaced = text.end - line > 1 && (line[1] == ' ' || line[1] == comment);
-    if (cells == it->sample.columns && (!spaced || (first && cells > 1))) return false;
+    if (read && cells == it->sample.columns && (!spaced || (first && cells > 1))) return false;
     any = true;
   }
   return any;

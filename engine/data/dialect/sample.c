@@ -106,7 +106,6 @@ static ep_status rows_find(ep_csv_text *from, char comment, int rows, ep_csv_cel
     *from = text;
     status = row_add(out, &capacity, row, error);
   }
-  out->whole = text.at == text.end && !out->broken;
   return status;
 }
 

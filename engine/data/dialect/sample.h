@@ -33,7 +33,6 @@ typedef struct {
       *triples;   /* [columns], owned: and that are three digits behind a digit and the delimiter */
   int cut_quotes; /* cells in quotes that are cut into several */
   double typed;   /* share of the cells of regular rows that have a shape */
-  bool whole;     /* the text has no more rows */
   bool broken;    /* a quote is not closed, or text follows it; or a row has too many cells */
 } ep_sample;
 

@@ -123,7 +123,7 @@ static ep_status numbers_read(ep_ingest *ingest, const ep_csv_layout *layout, ep
     read.seen = calloc((size_t)layout->columns, sizeof *read.seen);
     if (!read.seen) status = ep_fail_memory(error);
   }
-  if (status == EP_OK) status = ep_csv_rows_read(layout, row_read, &read, notes, error);
+  if (status == EP_OK) status = ep_csv_rows_read(layout, cell, row_read, &read, notes, error);
   if (status == EP_OK && table && !points_are_clear(&read)) {
     read.words = true;
     status = ep_fail(error, EP_INVALID, "fractions may be thousands");

@@ -82,7 +82,7 @@ static ep_status row_look(void *context, ep_csv_text *text, ep_error *error) {
 static void rows_look(survey *found) {
   ep_csv_layout rest = *found->layout;
   while (rest.rows.at < rest.rows.end &&
-         ep_csv_rows_read(&rest, row_look, found, NULL, NULL) != EP_OK) {
+         ep_csv_rows_read(&rest, found->cell, row_look, found, NULL, NULL) != EP_OK) {
     rest.rows = found->next;
     int64_t line = rest.rows.line;
     bool blank = ep_csv_blank_line_take(&rest.rows);

@@ -48,17 +48,6 @@ static bool header_take(ep_csv_text *text, repeated_header *header) {
   return true;
 }
 
-/* The cells of a row, as far as more than those of the table. */
-static int64_t cells_of(const ep_csv_layout *layout, ep_csv_text *text) {
-  int64_t columns = layout->columns + layout->trailing, cells = 0;
-  ep_csv_cell *cell = malloc(sizeof *cell);
-  bool read = cell != NULL;
-  do read = read && ep_csv_cell_read(text, 1, cell, NULL) == EP_OK;
-  while (read && ++cells <= columns && cell->stop == EP_CSV_DELIMITER);
-  free(cell);
-  return read ? cells : -1;
-}
-
 /* Lines that are left out. */
 typedef struct {
   repeated_header header;
@@ -74,21 +63,21 @@ static int64_t few_cells(const ep_csv_layout *layout) {
 
 /* Takes a comment: a line that begins with the dialect's mark, or with a usual one and has few
  * cells. EP_INVALID: it has the mark, and as many cells as a row. */
-static ep_status comment_take(const ep_csv_layout *layout, ep_csv_text *text, left_out *out,
-                              bool *taken, ep_error *error) {
+static ep_status comment_take(const ep_csv_layout *layout, ep_csv_text *text, ep_csv_cell *cell,
+                              left_out *out, bool *taken, ep_error *error) {
   char mark = layout->found.dialect.comment;
   bool marked = mark && *text->at == mark, usual = *text->at == '#' || *text->at == '%';
   *taken = marked && layout->comments_given;
   if ((marked || usual) && !layout->comments_given) {
     ep_csv_text line = *text;
-    int64_t columns = layout->columns + layout->trailing;
-    int64_t cells = cells_of(layout, &line);
-    if (marked && cells == columns && columns > 1)
+    int64_t columns = layout->columns + layout->trailing, cells;
+    bool read = ep_csv_row_take(&line, cell, &cells);
+    if (marked && read && cells == columns && columns > 1)
       return ep_fail(error, EP_INVALID,
                      "line %lld begins as comments do, and has %lld cells as a row: ?comment=none "
                      "makes it one, ?comment=%c leaves it out",
                      (long long)text->line, (long long)columns, mark);
-    *taken = marked || (columns > 1 && cells > 0 && cells <= few_cells(layout));
+    *taken = marked || (read && columns > 1 && cells <= few_cells(layout));
   }
   if (!*taken) return EP_OK;
   if (out->comments++ == 0) {
@@ -111,18 +100,16 @@ static bool is_cut_row(const ep_csv_layout *layout, ep_csv_text text, ep_csv_cel
 
 /* Whether the lines from here to the end are few, and none is like a row: each of one cell, or,
  * below a blank line and where white space delimits words, of fewer than a row. */
-static bool is_footer(const ep_csv_layout *layout, ep_csv_text text, bool below_blank) {
+static bool is_footer(const ep_csv_layout *layout, ep_csv_text text, ep_csv_cell *cell,
+                      bool below_blank) {
   enum { LINES = 10 };
-  int64_t columns = layout->columns + layout->trailing;
+  int64_t columns = layout->columns + layout->trailing, cells;
   int64_t most = below_blank ? columns - 1 : few_cells(layout);
-  ep_csv_cell *cell = malloc(sizeof *cell);
   int lines = 0;
-  bool footer = cell != NULL && columns > 1 && !is_cut_row(layout, text, cell);
-  free(cell);
+  bool footer = columns > 1 && !is_cut_row(layout, text, cell);
   for (; footer && text.at < text.end; lines++) {
     if (ep_csv_blank_line_take(&text)) continue;
-    int64_t cells = cells_of(layout, &text);
-    footer = cells > 0 && cells <= most && lines < LINES;
+    footer = ep_csv_row_take(&text, cell, &cells) && cells <= most && lines < LINES;
   }
   return footer && lines > 0;
 }
@@ -145,8 +132,8 @@ static void footer_note(const ep_csv_text *text, ep_notes *notes) {
                ep_excerpt(shown, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at)));
 }
 
-ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_row_read read, void *context,
-                           ep_notes *notes, ep_error *error) {
+ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_cell *cell, ep_csv_row_read read,
+                           void *context, ep_notes *notes, ep_error *error) {
   enum { FOOTER_BYTES = 2048 }; /* none begins further from the end */
   ep_csv_text text = layout->rows;
   ep_status status = EP_OK;
@@ -160,9 +147,9 @@ ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_row_read read, vo
       if (blank == 0) blank = line;
       continue;
     }
-    status = comment_take(layout, &text, &out, &comment, error);
+    status = comment_take(layout, &text, cell, &out, &comment, error);
     if (status != EP_OK || comment || header_take(&text, &out.header)) continue;
-    if (near_end && rows > 0 && is_footer(layout, text, blank != 0)) {
+    if (near_end && rows > 0 && is_footer(layout, text, cell, blank != 0)) {
       footer_note(&text, notes);
       break;
     }
@@ -259,7 +246,8 @@ static ep_status table_walk(ep_table_rows *rows, ep_table_cell_read read, ep_tab
                             void *context, ep_error *error) {
   ep_csv_table *table = (ep_csv_table *)rows;
   walker walk = {table, read, end, context};
-  ep_status status = ep_csv_rows_read(table->layout, row_walk, &walk, table->notes, error);
+  ep_status status =
+      ep_csv_rows_read(table->layout, table->cell, row_walk, &walk, table->notes, error);
   table->notes = NULL;
   return status;
 }

@@ -15,9 +15,10 @@ typedef ep_status (*ep_csv_row_read)(void *context, ep_csv_text *text, ep_error 
 
 /* Reads all rows of the layout; there is at least one. Comments and headers that are repeated are
  * no rows, nor are the last lines where none is like a row; notes say so (NULL: nobody reads them).
- * Blank lines may stand before these, and at the end. */
-ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_row_read read, void *context,
-                           ep_notes *notes, ep_error *error);
+ * Blank lines may stand before these, and at the end. cell: working memory, which `read` may use.
+ */
+ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_cell *cell, ep_csv_row_read read,
+                           void *context, ep_notes *notes, ep_error *error);
 
 /* Refuses a row that ended before `column` (from 0), or has more than `columns`. `stop` ended the
  * cell before; line: the row's. */

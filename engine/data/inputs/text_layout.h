@@ -9,9 +9,8 @@
 #include "engine/data/dialect/layout.h"
 
 /* text: [end - start], UTF-8 without a byte order mark. dialect: what is known; where the delimiter
- * is not, it is found. cell: working memory. Lines above the header go into the warnings. All lines
- * below it are rows, but for blank ones, comments of the dialect, and the header's again.
- * EP_INVALID, EP_NO_MEMORY. free(out->labels.name). */
+ * is not, it is found. cell: working memory. Lines above the header, and one of units below
+ * it, are left out, with a warning. EP_INVALID, EP_NO_MEMORY. free(out->labels.name). */
 ep_status ep_text_layout_find(const ep_encoding *encoding, const ep_dialect *dialect,
                               const char *start, const char *end, ep_csv_cell *cell,
                               ep_csv_layout *out, ep_warnings *warnings, ep_error *error);

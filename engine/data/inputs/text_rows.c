@@ -74,6 +74,8 @@ static ep_status delimiter_check(const table *from, const ep_text_body *body, co
   const ep_dialect nothing = {0};
   ep_csv_text text = {.at = start, .end = end, .line = 1};
   int64_t cells;
+  char named;
+  ep_separator_line_take(&text, &named);
   if (ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) || from->layout.columns > 1 ||
       !ep_dialect_has(&from->dialect, EP_DIALECT_DELIMITER) ||
       ep_delimiter_find(&text, &nothing, from->dialect.comment, from->cell, NULL) != EP_OK ||
