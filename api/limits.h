@@ -8,6 +8,9 @@
 #define EP_LIMIT_JSON_TREE 32 /* bytes of memory for each that a text may have: "{}," takes 100 */
 #define EP_LIMIT_HEADER_TREE_BYTES (128LL << 20) /* of a file's JSON: 65,536 tensors or columns */
 #define EP_LIMIT_NAME_BYTES 128                  /* a job's, a tag's, a dataset's name */
+#define EP_LIMIT_NOTES_BYTES                                           \
+  500 /* what people write about a job: it stands in each of its texts \
+       */
 #define EP_LIMIT_TAGS 16
 #define EP_LIMIT_WEBHOOKS 4 /* of a job: a chat, a pipeline, a pager; more is a relay's work */
 #define EP_LIMIT_URL_BYTES                                              \
@@ -39,7 +42,10 @@
 #define EP_LIMIT_AXIS_VALUES 10000 /* of one list */
 #define EP_LIMIT_SWEEP_WORKERS 64  /* of one sweep: as many as a partition has, or a host GPUs */
 #define EP_LIMIT_PRIORITY 100      /* of a job, up and down: enough steps to slip between any two */
-#define EP_LIMIT_TRIALS 1000000    /* of one sweep: some 500 MB of results */
+#define EP_LIMIT_AGEING_SECONDS                                                                \
+  3600                          /* of waiting, that count as a step of priority: an urgent job \
+                                   of 100 passes a backlog of four days */
+#define EP_LIMIT_TRIALS 1000000 /* of one sweep: some 500 MB of results */
 #define EP_LIMIT_TRIAL_RECORDS 4000000LL /* of one sweep, parts counted: 2 GB of results */
 #define EP_LIMIT_FOLDS 100
 #define EP_LIMIT_INLINE_CHECKS \
@@ -60,8 +66,9 @@
 #define EP_LIMIT_WORDS_BYTES (32 << 20)      /* of a table's categories: meta.json holds them */
 #define EP_LIMIT_SHOWN_WORDS 20              /* of a category, in a response: the commonest */
 #define EP_LIMIT_SHOWN_WORDS_BYTES (1 << 20) /* in a response: there may be 65,536 columns */
-#define EP_LIMIT_SHOWN_ROWS 1000             /* of a dataset, in a response: more are a file */
-#define EP_LIMIT_SHOWN_ROWS_BYTES (1 << 20)  /* about; what is beyond is the next page's */
+#define EP_LIMIT_NUMBERED_NAMES 1000 /* NAME-2, … of datasets: each is a look into the store */
+#define EP_LIMIT_SHOWN_ROWS 1000     /* of a dataset, in a response: more are a file */
+#define EP_LIMIT_SHOWN_ROWS_BYTES (1 << 20) /* about; what is beyond is the next page's */
 #define EP_LIMIT_COLUMN_VALUES \
   1024 /* of a number, kept in case it is a category: more are few rows each */
 #define EP_LIMIT_TABLE_VALUES \
@@ -88,12 +95,17 @@
 #define EP_LIMIT_PICTURE_SCANS 100         /* of a JPEG; encoders make 10, each over all pixels */
 
 /* A process that reads a file of somebody else's; a flag sets each. */
+#define EP_LIMIT_DAEMON_BYTES (64LL << 20) /* epochd, its store, and workers, all of them idle */
+#define EP_LIMIT_INGEST_MEMORY_BYTES_MIN (64LL << 20) /* a table of some 40,000 columns */
+#define EP_LIMIT_WORKER_BYTES \
+  (256LL << 20) /* of all memory, for each process that trains on the CPU */
 #define EP_LIMIT_INGEST_MEMORY_BYTES                                                \
   (1LL << 30)                       /* the largest JPEG takes half; tables some 0.1 \
                                      */
 #define EP_LIMIT_INGEST_SECONDS 900 /* a CSV of 64 GiB, at a fifth of usual speed */
 
 /* The engine's own threads, beside a training. */
+#define EP_LIMIT_CHECK_THREADS 4             /* of --check: more keep no disk busier */
 #define EP_LIMIT_PARALLEL_THREADS 32         /* of one loop: more would wait for memory */
 #define EP_LIMIT_RANKING_BYTES (256LL << 20) /* for classes that are ranked side by side */
 
@@ -110,12 +122,14 @@
                checkpoint, which comes every 4 MB */
 
 /* Descriptions of data, held for the next job. */
-#define EP_LIMIT_CACHED_METAS 4        /* few data are in use at once */
-#define EP_LIMIT_LISTED_CONTENTS 256   /* of those in lists, without their columns: 3 MB */
-#define EP_LIMIT_LISTED_COLUMNS 131072 /* read for one page of a list: two of the widest, 0.6 s */
-#define EP_LIMIT_CACHED_COLUMNS                                    \
-  16384 /* of one: 3.5 MB; pictures of 3x32x32 have 6,144; 4 words \
-           of categories count as one column */
+#define EP_LIMIT_CACHED_METAS 16                    /* few data are in use at once */
+#define EP_LIMIT_CACHED_META_BYTES (64LL << 20)     /* of all of them: three of the widest */
+#define EP_LIMIT_CACHED_META_BYTES_MIN (24LL << 20) /* one of the widest: 65,536 columns */
+#define EP_LIMIT_META_BYTES                                             \
+  (256LL << 20) /* of one, as text: names and words, every byte escaped \
+                 */
+#define EP_LIMIT_SMALL_CACHED_BYTES (256 << 10) /* of a description or a curve: it stays cached */
+#define EP_LIMIT_LISTED_CONTENTS 256            /* of those in lists, without their columns: 3 MB */
 
 /* What a GPU's worker keeps on disk: compiled kernels, the algorithms of products and of
  * convolutions; and what stays loaded. */
@@ -130,9 +144,14 @@
 #define EP_LIMIT_VERIFIED_SECONDS 60 /* hashing a file of 1 GB takes 1 % of a core then */
 
 /* HTTP. */
+#define EP_LIMIT_FILES_LEAST 128 /* descriptors: with fewer than 80 no worker starts */
 #define EP_LIMIT_HEAD_BYTES \
   10240                     /* of a request: it fits the pool of its connection, decoded too */
 #define EP_LIMIT_HEADERS 64 /* browsers send about 20 */
+/* What the library takes of the pool of a connection, 16 KiB, for a head: its bytes, and so many
+ * for each header, query parameter and cookie. */
+#define EP_LIMIT_FIELD_BYTES 64
+#define EP_LIMIT_HEAD_MEMORY_BYTES (EP_LIMIT_HEAD_BYTES + EP_LIMIT_HEADERS * EP_LIMIT_FIELD_BYTES)
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_YOUNG_SECONDS 5 /* of training, that are repeated rather than saved */
@@ -144,8 +163,15 @@
 #define EP_LIMIT_HTTP_BYTES (1LL << 30)     /* of bodies and responses in memory; a flag sets it */
 #define EP_LIMIT_HTTP_BYTES_MIN (32 << 20)  /* where there is little memory: some of the largest */
 #define EP_LIMIT_SMALL_RESPONSE_BYTES 16384 /* never refused: a job, a refusal, a probe */
-#define EP_LIMIT_TRIM_BYTES (4 << 20)       /* after more, memory is given back to the system */
-#define EP_LIMIT_FRAMES_BYTES (64 << 20)    /* on their way to one worker: some of the largest */
+#define EP_LIMIT_TRIM_BYTES (4 << 20)       /* of a request, after which it is returned… */
+#define EP_LIMIT_LITTLE_MEMORY_BYTES (512LL << 20) /* … where all of the memory is no more */
+#define EP_LIMIT_UNRESERVED_BYTES                                \
+  (64 << 10) /* of a text that grows: less is not worth counting \
+              */
+#define EP_LIMIT_IDLE_SECONDS                                        \
+  5 /* after which larger ones are forgotten, and memory is returned \
+     */
+#define EP_LIMIT_FRAMES_BYTES (64 << 20) /* on their way to one worker: some of the largest */
 #define EP_LIMIT_HELD_FRAMES_BYTES                                                               \
   (8 << 20) /* of a running job, held by its relay: 140,000 epochs; epochd may die and need them \
              */
@@ -223,7 +249,7 @@
 #define EP_LIMIT_MESSAGE_BYTES (64 << 10)   /* a body: a job without its spec takes a few KB */
 #define EP_LIMIT_WEBHOOK_SECRETS 4          /* each signs: the new one, the old one, and spare */
 #define EP_LIMIT_BEST_SECONDS 10      /* between two `best` of a job: a person reads no faster */
-#define EP_LIMIT_ALLOWED_ADDRESSES 64 /* of --webhook-allow */
+#define EP_LIMIT_ALLOWED_ADDRESSES 64 /* of --webhook-allow, and of --trusted-proxy */
 
 /* epochctl. */
 #define EP_LIMIT_CLIENT_RESPONSE_BYTES (64 << 20) /* a page of 1000 jobs needs less */

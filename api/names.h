@@ -18,6 +18,13 @@ enum {
 #define EP_SWEEP_PREFIX "swp_"
 enum { EP_ID_PREFIX_BYTES = 4 };
 
+/* What else stands for a job or a sweep in a path, beside ids and names: the newest, and what says
+ * which of several things has the name. */
+#define EP_LAST_WORD "last"
+#define EP_JOB_WORD "job:"
+#define EP_SWEEP_WORD "sweep:"
+#define EP_MODEL_WORD "model:"
+
 #define EP_SLURM_PREFIX "slurm:"           /* of a device that is a partition of Slurm */
 #define EP_KUBERNETES_PREFIX "kubernetes:" /* of one that is a namespace of Kubernetes */
 
@@ -25,6 +32,7 @@ enum { EP_ID_PREFIX_BYTES = 4 };
 
 /* In DATA/jobs/<id>. Uploaded weights have the same name in DATA/datasets/<sha256>. */
 #define EP_SPEC_FILE "spec.json"
+#define EP_AUTO_FILE "auto.json" /* what "auto" chose, of a job that left something open */
 #define EP_EVENTS_FILE "events.ndjson"
 #define EP_DAMAGED_EVENTS_FILE "events.damaged" /* what was cut of the log */
 #define EP_WEIGHTS_FILE "weights.safetensors"
@@ -38,5 +46,19 @@ enum { EP_ID_PREFIX_BYTES = 4 };
 #define EP_HANDOVER_FILE "handover.bin" /* reports of an attempt that could not reach epochd */
 #define EP_PREDICTIONS_JSON_FILE "predictions.json"
 #define EP_PREDICTIONS_CSV_FILE "predictions.csv"
+
+/* X(part, name): the parts of a dataset that is uploaded by parts, and how the published files of
+ * MNIST that are one begin, before a byte and "idx": train-images-idx3-ubyte.gz; "" = none. */
+#define EP_DATASET_PART_TABLE(X) \
+  X("train/x", "train-images")   \
+  X("train/y", "train-labels")   \
+  X("validation/x", "")          \
+  X("validation/y", "")          \
+  X("test/x", "t10k-images")     \
+  X("test/y", "t10k-labels")
+
+/* Of the sign of a number's unit in UTF-8 ("€"), and of a number as it is written with one ("0 €"),
+ * with the zero behind them. */
+enum { EP_UNIT_BYTES = 4, EP_UNIT_FORM_BYTES = 8 };
 
 #endif

@@ -13,7 +13,7 @@ _Static_assert((int)EP_SECRET_TEXT_BYTES == (int)EP_SHA256_HEX_BYTES,
 ep_status ep_secret_make(char *text, size_t bytes, ep_error *error) {
   unsigned char random[EP_SECRET_RANDOM_BYTES];
   if (getrandom(random, bytes, 0) != (ssize_t)bytes)
-    return ep_fail(error, EP_IO, "the system gives no random bytes: %s", strerror(errno));
+    return ep_fail(error, EP_IO, "the system provides no random bytes: %s", strerror(errno));
   for (size_t i = 0; i < bytes; i++) snprintf(text + 2 * i, 3, "%02x", random[i]);
   explicit_bzero(random, sizeof random);
   return EP_OK;

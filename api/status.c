@@ -73,5 +73,5 @@ ep_status ep_status_from_name(const char *name) {
 }
 
 ep_status ep_status_from_errno(int number) {
-  return number == ENOSPC || number == EDQUOT ? EP_UNAVAILABLE : EP_IO;
+  return number == ENOSPC || number == EDQUOT || number == EROFS ? EP_UNAVAILABLE : EP_IO;
 }

@@ -23,32 +23,32 @@ typedef enum {
 
 /* X(code, name, class, HTTP status, message where there is no better one). Files of trials have the
  * numbers: a new one comes last. */
-#define EP_STATUS_TABLE(X)                                                                  \
-  X(OK, "ok", NONE, 200, "success")                                                         \
-  X(MALFORMED, "malformed", CALLER, 400, "the request could not be read")                   \
-  X(UNAUTHORIZED, "unauthorized", CALLER, 401, "a valid token is needed")                   \
-  X(FORBIDDEN, "forbidden", CALLER, 403, "this is not allowed")                             \
-  X(NOT_FOUND, "not_found", CALLER, 404, "there is no such thing")                          \
-  X(METHOD, "method_not_allowed", CALLER, 405, "this path does not take that method")       \
-  X(CONFLICT, "conflict", CALLER, 409, "the state does not allow this")                     \
-  X(TOO_LARGE, "too_large", CALLER, 413, "larger than the limit")                           \
-  X(MEDIA_TYPE, "unsupported_media_type", CALLER, 415, "this media type is not understood") \
-  X(HEAD_TOO_LARGE, "head_too_large", CALLER, 431, "the head is larger than the limit")     \
-  X(RANGE, "range_not_satisfiable", CALLER, 416, "the range lies outside the content")      \
-  X(INVALID, "invalid", CALLER, 422, "understood, and refused")                             \
-  X(UNSUPPORTED, "unsupported", CALLER, 422, "this device cannot do that")                  \
-  X(BUSY, "busy", CALLER, 429, "too much at once, try again later")                         \
-  X(UNAVAILABLE, "unavailable", SERVER, 503, "not available now, try again later")          \
-  X(CANCELLED, "cancelled", JOB, 409, "cancelled")                                          \
-  X(PAUSED, "paused", JOB, 409, "paused")                                                   \
-  X(DIVERGED, "diverged", JOB, 422, "the loss is not finite")                               \
-  X(DATA, "bad_data", JOB, 422, "the data cannot be used")                                  \
-  X(NO_MEMORY, "out_of_memory", JOB, 507, "not enough memory")                              \
-  X(DEVICE, "device_failed", DEVICE, 503, "the device failed")                              \
-  X(IO, "io_error", SERVER, 500, "reading or writing failed")                               \
-  X(UNKNOWN, "outcome_unknown", SERVER, 500, "it is not known whether this was done")       \
-  X(DAMAGED, "damaged", SERVER, 500, "what is stored is not what was written")              \
-  X(INTERNAL, "internal", SERVER, 500, "an error of the program itself")                    \
+#define EP_STATUS_TABLE(X)                                                                      \
+  X(OK, "ok", NONE, 200, "success")                                                             \
+  X(MALFORMED, "malformed", CALLER, 400, "malformed request")                                   \
+  X(UNAUTHORIZED, "unauthorized", CALLER, 401, "authentication required")                       \
+  X(FORBIDDEN, "forbidden", CALLER, 403, "not allowed")                                         \
+  X(NOT_FOUND, "not_found", CALLER, 404, "not found")                                           \
+  X(METHOD, "method_not_allowed", CALLER, 405, "method not allowed")                            \
+  X(CONFLICT, "conflict", CALLER, 409, "conflict with the current state")                       \
+  X(TOO_LARGE, "too_large", CALLER, 413, "larger than the limit")                               \
+  X(MEDIA_TYPE, "unsupported_media_type", CALLER, 415, "unsupported media type")                \
+  X(HEAD_TOO_LARGE, "head_too_large", CALLER, 431, "request headers too large")                 \
+  X(RANGE, "range_not_satisfiable", CALLER, 416, "range not satisfiable")                       \
+  X(INVALID, "invalid", CALLER, 422, "validation failed")                                       \
+  X(UNSUPPORTED, "unsupported", CALLER, 422, "not supported by this device")                    \
+  X(BUSY, "busy", CALLER, 429, "too many requests, try again later")                            \
+  X(UNAVAILABLE, "unavailable", SERVER, 503, "temporarily unavailable, try again later")        \
+  X(CANCELLED, "cancelled", JOB, 409, "cancelled")                                              \
+  X(PAUSED, "paused", JOB, 409, "paused")                                                       \
+  X(DIVERGED, "diverged", JOB, 422, "the loss is not finite")                                   \
+  X(DATA, "bad_data", JOB, 422, "the data cannot be used")                                      \
+  X(NO_MEMORY, "out_of_memory", JOB, 507, "not enough memory")                                  \
+  X(DEVICE, "device_failed", DEVICE, 503, "the device failed")                                  \
+  X(IO, "io_error", SERVER, 500, "reading or writing failed")                                   \
+  X(UNKNOWN, "outcome_unknown", SERVER, 500, "it is not known whether the operation completed") \
+  X(DAMAGED, "damaged", SERVER, 500, "stored data is damaged")                                  \
+  X(INTERNAL, "internal", SERVER, 500, "internal error")                                        \
   X(NO_PLOT, "no_such_plot", CALLER, 404, "the job has no such plot")
 
 typedef enum {
@@ -79,11 +79,11 @@ ep_status ep_fail_at(ep_error *error, ep_status status, const char *pointer, con
 ep_status ep_fail_memory(ep_error *error);
 
 const char *ep_status_name(ep_status status); /* "not_found" */
-const char *ep_status_text(ep_status status); /* "there is no such thing" */
+const char *ep_status_text(ep_status status); /* "not found" */
 int ep_status_http(ep_status status);         /* 404 */
 ep_class ep_status_class(ep_status status);
 ep_status ep_status_from_name(const char *name); /* EP_INTERNAL when there is no such name */
-/* Of a failed write: EP_UNAVAILABLE where the disk is full, which passes, EP_IO for all else. */
+/* Of a failed write: EP_UNAVAILABLE where the disk is full or read-only, else EP_IO. */
 ep_status ep_status_from_errno(int number);
 
 #ifdef __cplusplus

@@ -24,11 +24,11 @@ extern "C" {
 #define EP_LAYER_TABLE(X)                                                                          \
   X(LINEAR, "linear", DENSE, "each column out is a weighted sum of all columns in",                \
     "y = x W^T + b, W: [out_features, in_features], b: [out_features]")                            \
-  X(RELU, "relu", ACTIVATIONS, "cuts off what is below zero", "y = max(x, 0)")                     \
-  X(LEAKY_RELU, "leaky_relu", ACTIVATIONS, "bends what is below zero",                             \
+  X(RELU, "relu", ACTIVATIONS, "sets negative values to zero", "y = max(x, 0)")                    \
+  X(LEAKY_RELU, "leaky_relu", ACTIVATIONS, "scales negative values",                               \
     "y = x above 0, negative_slope x elsewhere")                                                   \
-  X(TANH, "tanh", ACTIVATIONS, "squeezes into -1 to 1", "y = tanh(x)")                             \
-  X(SIGMOID, "sigmoid", ACTIVATIONS, "squeezes into 0 to 1", "y = 1 / (1 + exp(-x))")              \
+  X(TANH, "tanh", ACTIVATIONS, "maps to the range -1 to 1", "y = tanh(x)")                         \
+  X(SIGMOID, "sigmoid", ACTIVATIONS, "maps to the range 0 to 1", "y = 1 / (1 + exp(-x))")          \
   X(GELU, "gelu", ACTIVATIONS, "a smooth relu, by the normal distribution",                        \
     "y = x / 2 (1 + erf(x / sqrt 2))")                                                             \
   X(SIN, "sin", ACTIVATIONS, "the sine, for periodic things", "y = sin(x)")                        \
@@ -43,10 +43,11 @@ extern "C" {
     "y = log(1 + exp(beta x)) / beta; x where beta x > threshold")                                 \
   X(FLATTEN, "flatten", DENSE, "makes a vector of an image: a linear layer needs one",             \
     "[C, H, W] becomes [C H W]")                                                                   \
-  X(CONV2D, "conv2d", IMAGES, "a window of weights goes over the image; needs images [C, H, W]",   \
+  X(CONV2D, "conv2d", IMAGES,                                                                      \
+    "slides a window of weights over the image; requires images [C, H, W]",                        \
     "y = W * x + b, W: [out_channels, in_channels / groups, kernel height, kernel width]; each "   \
     "side becomes floor((side + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1")        \
-  X(MAX_POOL2D, "max_pool2d", IMAGES, "the greatest of a window; padding counts as -infinity",     \
+  X(MAX_POOL2D, "max_pool2d", IMAGES, "the maximum of a window; padding counts as -infinity",      \
     "each side becomes floor((side + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1")   \
   X(AVG_POOL2D, "avg_pool2d", IMAGES, "the mean of a window; padding counts as zeros",             \
     "each side becomes floor((side + 2 padding - kernel_size) / stride) + 1")                      \
@@ -59,15 +60,16 @@ extern "C" {
   X(DROPOUT2D, "dropout2d", REGULARIZATION, "the same for whole channels of an image",             \
     "y = x / (1 - p) or 0 in training, y = x in evaluation")                                       \
   X(BATCH_NORM, "batch_norm", REGULARIZATION,                                                      \
-    "scales each column of a vector, or channel of an image, by its figures in the batch; by the " \
+    "normalizes each column of a vector, or channel of an image, by its statistics in the batch; " \
+    "by the "                                                                                      \
     "running ones in evaluation",                                                                  \
     "y = (x - mean) / sqrt(variance + eps) W + b; running = (1 - momentum) running + momentum "    \
     "batch")                                                                                       \
   X(LAYER_NORM, "layer_norm", REGULARIZATION,                                                      \
-    "scales each row by its own figures, over all its values",                                     \
+    "normalizes each row by its statistics, over all its values",                                  \
     "y = (x - mean) / sqrt(variance + eps) W + b")                                                 \
   X(EMBEDDING, "embedding", DENSE,                                                                 \
-    "a learnt vector for each whole number of each column; comes first",                           \
+    "a learned vector for each whole number of each column; must be the first layer",              \
     "y = W[x], W: [num_embeddings, embedding_dim]; k columns become k embedding_dim")              \
   X(RESIDUAL, "residual", BLOCKS, "a block of layers whose input is added to its output",          \
     "y = x + block(x)")                                                                            \
@@ -177,6 +179,13 @@ typedef enum {
   X(XOR, "xor")               \
   X(DISC, "disc")
 
+/* X(code, JSON name): what is predicted, where "auto" is what the loss and the target's type say.
+ */
+#define EP_TASK_TABLE(X)      \
+  X(AUTO, "auto")             \
+  X(REGRESSION, "regression") \
+  X(CLASSIFICATION, "classification")
+
 /* X(code, JSON name): what the cells of a table's column are taken for, where "auto" is what the
  * upload was read as. */
 #define EP_COLUMN_AS_TABLE(X) \
@@ -222,6 +231,12 @@ typedef enum {
   X(MINMAX, "minmax")            \
   X(LOG1P, "log1p")              \
   X(NONE, "none")
+
+/* X(code, JSON name): what the rows of the data are for. */
+#define EP_SPLIT_TABLE(X)     \
+  X(TRAIN, "train")           \
+  X(VALIDATION, "validation") \
+  X(TEST, "test")
 
 /* X(code, JSON name): queued -> running -> succeeded | failed | cancelled; pausing and paused
  * belong to a later release. */
@@ -296,12 +311,14 @@ typedef enum {
 #define EP_WORD_PRECISION(code, ...) EP_PRECISION_##code,
 #define EP_WORD_WEBHOOK(code, ...) EP_WEBHOOK_##code,
 #define EP_WORD_GENERATOR(code, ...) EP_GENERATOR_##code,
+#define EP_WORD_TASK(code, ...) EP_TASK_##code,
 #define EP_WORD_COLUMN_AS(code, ...) EP_COLUMN_AS_##code,
 #define EP_WORD_FILL(code, ...) EP_FILL_##code,
 #define EP_WORD_CATEGORY(code, ...) EP_CATEGORY_##code,
 #define EP_WORD_UNKNOWN_WORD(code, ...) EP_UNKNOWN_WORD_##code,
 #define EP_WORD_WINDOW_GAPS(code, ...) EP_WINDOW_GAPS_##code,
 #define EP_WORD_COLUMN_SCALE(code, ...) EP_COLUMN_SCALE_##code,
+#define EP_WORD_SPLIT(code, ...) EP_SPLIT_##code,
 #define EP_WORD_STATE(code, ...) EP_STATE_##code,
 #define EP_WORD_EVENT(code, ...) EP_EVENT_##code,
 #define EP_WORD_METRIC(code, ...) EP_METRIC_##code,
@@ -317,12 +334,14 @@ EP_WORDS(EP_INIT_TABLE, INIT, init_type)
 EP_WORDS(EP_PRECISION_TABLE, PRECISION, precision)
 EP_WORDS(EP_WEBHOOK_TABLE, WEBHOOK, webhook)
 EP_WORDS(EP_GENERATOR_TABLE, GENERATOR, generator)
+EP_WORDS(EP_TASK_TABLE, TASK, task)
 EP_WORDS(EP_COLUMN_AS_TABLE, COLUMN_AS, column_as)
 EP_WORDS(EP_FILL_TABLE, FILL, fill)
 EP_WORDS(EP_CATEGORY_TABLE, CATEGORY, category)
 EP_WORDS(EP_UNKNOWN_WORD_TABLE, UNKNOWN_WORD, unknown_word)
 EP_WORDS(EP_WINDOW_GAPS_TABLE, WINDOW_GAPS, window_gaps)
 EP_WORDS(EP_COLUMN_SCALE_TABLE, COLUMN_SCALE, column_scale)
+EP_WORDS(EP_SPLIT_TABLE, SPLIT, split)
 EP_WORDS(EP_STATE_TABLE, STATE, state)
 EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)
 EP_WORDS(EP_METRIC_TABLE, METRIC, metric)

@@ -23,8 +23,6 @@ extern "C" {
 typedef struct ep_backend ep_backend;
 typedef struct ep_instance ep_instance;
 
-typedef enum { EP_SPLIT_TRAIN, EP_SPLIT_VALIDATION, EP_SPLIT_TEST, EP_SPLIT_COUNT } ep_split;
-
 typedef struct {
   char name[128];           /* as the vendor calls it */
   char instruction_set[16]; /* "amx", "avx512", "avx2", "baseline"; "sm_90" */

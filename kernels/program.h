@@ -164,8 +164,9 @@ typedef struct {
   ep_augment augment;
   bool shuffle; /* row i of epoch e is element i of the permutation (seed, SHUFFLE, e); random.h */
   uint64_t seed;
-  int64_t data_bytes_max; /* device memory that the training rows may take; more are streamed from
-                             the host beside the computation. 0 = what is free */
+  int64_t data_bytes_max;   /* device memory that the training rows may take; more are streamed from
+                               the host beside the computation. 0 = what is free */
+  int64_t memory_bytes_max; /* of the host, that a network on the CPU may take; 0 = the machine's */
   ep_precision precision;
   ep_parallel parallel;
 } ep_program;

@@ -14,9 +14,12 @@
 #include "api/base_path.h"
 #include "api/endpoint.h"
 #include "api/hash/sha256.h"
+#include "api/json/memory.h"
 #include "api/spec/spec.h"
+#include "engine/data/datasets/cached_meta.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/free_space.h"
+#include "engine/host/memory.h"
 #include "engine/sandbox/sandbox.h"
 #include "server/backup/backup.h"
 #include "server/check/check.h"
@@ -24,6 +27,7 @@
 #include "server/handlers/routes.h"
 #include "server/http/access_log.h"
 #include "server/http/http.h"
+#include "server/idle/idle.h"
 #include "server/ingest/ingest.h"
 #include "server/kubernetes/commands.h"
 #include "server/process/probe.h"
@@ -56,7 +60,7 @@ static ep_status tokens_read(const ep_config *config, ep_auth *auth, ep_error *e
   if (config->loopback) return EP_OK;
   return ep_fail(error, EP_INVALID,
                  "--listen %.200s can be reached from other machines, so --token-file FILE is "
-                 "needed (or listen on 127.0.0.1)",
+                 "required (or listen on 127.0.0.1)",
                  config->listen);
 }
 
@@ -90,14 +94,15 @@ static ep_status parents_make(const char *path, ep_error *error) {
   for (char *at = parent + 1; (at = strchr(at, '/')); at++) {
     *at = 0;
     if (mkdir(parent, 0700) != 0 && errno != EEXIST)
-      return ep_fail(error, EP_IO, "the folder %.300s cannot be made: %s", parent, strerror(errno));
+      return ep_fail(error, EP_IO, "the folder %.300s cannot be created: %s", parent,
+                     strerror(errno));
     *at = '/';
   }
   return EP_OK;
 }
 
-static ep_status jobs_open(const ep_config *config, ep_slurm_partitions *slurm, ep_jobs **jobs,
-                           ep_error *error) {
+static ep_status jobs_open(const ep_config *config, const ep_memory_shares *memory,
+                           ep_slurm_partitions *slurm, ep_jobs **jobs, ep_error *error) {
   ep_jobs_options options = {
       .data_dir = config->data_dir,
       .worker_path = config->worker[0] ? config->worker : NULL,
@@ -119,12 +124,13 @@ static ep_status jobs_open(const ep_config *config, ep_slurm_partitions *slurm, 
       .allow_path = config->allow_path[0] ? config->allow_path : NULL,
       .data_bytes_max = config->data_bytes_max,
       .max_data_bytes = config->max_upload_bytes,
-      .ingest_memory_bytes = config->ingest_memory_bytes,
+      .ingest_memory_bytes = memory->ingest_bytes,
       .ingest_seconds = config->ingest_seconds,
       .max_log_bytes = config->max_log_bytes,
       .keep_seconds = config->keep_days * 86400,
       .keep_bytes = config->keep_bytes,
-      .memory_bytes_max = config->memory_bytes_max,
+      .memory_bytes_max = memory->jobs_bytes,
+      .job_bytes_max = memory->job_bytes,
       .max_queued = config->max_queued,
       .webhook_secret_file = config->webhook_secret_file[0] ? config->webhook_secret_file : NULL,
       .webhook_allow = config->webhook_allow,
@@ -132,7 +138,9 @@ static ep_status jobs_open(const ep_config *config, ep_slurm_partitions *slurm, 
       .quota_cores = config->quota_cores,
       .quota_device_seconds = config->quota_device_seconds,
       .private_default = config->private_default,
-      .cpu_jobs = (int)config->cpu_jobs,
+      .cpu_jobs = config->cpu_jobs > 0               ? (int)config->cpu_jobs
+                  : memory->cpu_jobs < config->cores ? memory->cpu_jobs
+                                                     : config->cores,
       .new_store = config->new_store,
       .checkpoint_after_seconds = config->checkpoint_after_seconds,
       .stop_seconds = (double)config->stop_seconds,
@@ -169,10 +177,10 @@ static void walls_log(void) {
   char text[64];
   const ep_sandbox_walls walls = ep_sandbox_find();
   bool all = walls.privileges && walls.filter && walls.files;
-  ep_log(EP_LOG_INFO, "walls around workers and readers of files: %s",
+  ep_log(EP_LOG_INFO, "sandbox of workers and file readers: %s",
          ep_sandbox_text(walls, true, text, sizeof text));
   if (!all)
-    ep_log(EP_LOG_WARNING, "this machine or container does not permit these walls: %s",
+    ep_log(EP_LOG_WARNING, "this machine or container does not support this sandbox: %s",
            ep_sandbox_text(walls, false, text, sizeof text));
 }
 
@@ -195,12 +203,12 @@ static void settings_reload(ep_server *server) {
       ep_access_log_open(server->config->access_log, &server->access_log, &error) != EP_OK)
     ep_log(EP_LOG_ERROR, "SIGHUP: %s", error.message);
   if (tls_read(server, &error) != EP_OK)
-    ep_log(EP_LOG_ERROR, "SIGHUP: the certificate stays as it was: %s", error.message);
+    ep_log(EP_LOG_ERROR, "SIGHUP: the certificate is unchanged: %s", error.message);
   const char *path = server->config->token_file;
   if (!path[0])
-    ep_log(EP_LOG_INFO, "SIGHUP: there is no token file to be read again");
+    ep_log(EP_LOG_INFO, "SIGHUP: no token file to reload");
   else if (ep_auth_read(&server->auth, path, &error) != EP_OK)
-    ep_log(EP_LOG_ERROR, "SIGHUP: the tokens stay as they were: %s", error.message);
+    ep_log(EP_LOG_ERROR, "SIGHUP: the tokens are unchanged: %s", error.message);
   else
     ep_log(EP_LOG_INFO, "SIGHUP: %d tokens of %.300s", server->auth.list.count, path);
 }
@@ -210,8 +218,17 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   ep_error error = {0};
   ep_http_room room = ep_http_room_find();
   ep_http *http = NULL;
+  ep_idle *idle = NULL;
   int port = 0, number = 0;
   ep_slurm_partitions *slurm;
+  if (room.files < EP_LIMIT_FILES_LEAST) {
+    ep_fail(&error, EP_INVALID,
+            "%lld file descriptors are allowed, and epochd needs at least %d: raise the limit "
+            "(ulimit -n, LimitNOFILE= of systemd)",
+            (long long)room.files, EP_LIMIT_FILES_LEAST);
+    failure_log("cannot start: ", &error);
+    return EXIT_USAGE;
+  }
   if (ep_slurm_partitions_open(server->config->devices, server->config->shared_dir, &slurm,
                                &error) != EP_OK ||
       ep_kubernetes_check(server->config->devices, server->config->kubernetes_template, &error) !=
@@ -219,10 +236,12 @@ static int server_run(ep_server *server, const sigset_t *signals) {
     failure_log("cannot start: ", &error);
     return EXIT_USAGE;
   }
-  if (jobs_open(server->config, slurm, &server->jobs, &error) != EP_OK)
+  if (jobs_open(server->config, &server->memory, slurm, &server->jobs, &error) != EP_OK)
     return failure_log("cannot start: ", &error);
   if (logs_open(server, &error) != EP_OK ||
+      ep_idle_start(server->curves, server->jobs, &idle, &error) != EP_OK ||
       ep_http_start(server, &room, &http, &port, &error) != EP_OK) {
+    ep_idle_stop(idle);
     ep_jobs_close(server->jobs);
     return failure_log("", &error);
   }
@@ -233,8 +252,9 @@ static int server_run(ep_server *server, const sigset_t *signals) {
   manager_notify("STOPPING=1");
   signal(number, SIG_DFL); /* a second one ends the program at once */
   pthread_sigmask(SIG_UNBLOCK, signals, NULL);
-  ep_jobs_stop_reading(server->jobs);
+  ep_jobs_stop(server->jobs); /* jobs write their checkpoints while HTTP ends */
   ep_http_stop(http);
+  ep_idle_stop(idle);
   ep_jobs_close(server->jobs);
   ep_http_destroy(http);
   ep_slurm_partitions_close(slurm);
@@ -271,11 +291,26 @@ static int data_backup(const ep_config *config) {
   ep_error error = {0};
   ep_backup_summary made;
   if (ep_backup_make(config->data_dir, config->backup, &made, &error) != EP_OK)
-    return failure_log("no backup was made: ", &error);
+    return failure_log("backup failed: ", &error);
   printf("%s: %lld jobs; %lld files, %lld of them linked; %lld bytes copied\n", made.path,
          (long long)made.jobs, (long long)made.files, (long long)made.linked,
          (long long)made.copied_bytes);
   return EXIT_SUCCESS;
+}
+
+/* Divides what there is, or what --memory says, which workers read too. Before any thread. */
+static void memory_divide(const ep_config *config, ep_server *server) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)config->memory);
+  if (config->memory > 0) setenv(EP_MEMORY_VARIABLE, text, 1);
+  server->memory = ep_memory_shares_find(ep_memory_read().total_bytes, config->http_bytes_max,
+                                         config->ingest_memory_bytes);
+  if (config->memory_bytes_max > 0)
+    server->memory.jobs_bytes = server->memory.job_bytes = config->memory_bytes_max;
+  server->held.limit_bytes = server->memory.requests_bytes;
+  server->held.counted_bytes = ep_json_memory_bytes;
+  server->curves->most_bytes = server->memory.curves_bytes;
+  ep_cached_metas_bound(server->memory.metas_bytes);
 }
 
 int main(int argc, char **argv) {
@@ -304,17 +339,18 @@ int main(int argc, char **argv) {
   ep_json_seed();
   if (ep_sha256_prepare(&error) != EP_OK) return failure_log("", &error);
   if (config.check || config.rescue) return folder_work(&config);
-  if (sodium_init() < 0) return failure_log("libsodium does not start", &error);
+  if (sodium_init() < 0) return failure_log("libsodium cannot be initialized", &error);
   ep_curves_init(&curves);
   ep_base_path_set(config.base_path);
   server.config = &config;
   server.curves = &curves;
-  server.held.limit_bytes = ep_budget_http_bytes(config.http_bytes_max);
+  memory_divide(&config, &server);
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
   ep_auth_init(&server.auth);
   ep_tls_init(&server.tls);
-  if (tokens_read(&config, &server.auth, &error) != EP_OK || tls_read(&server, &error) != EP_OK) {
+  if (ep_trusted_proxies_parse(config.trusted_proxy, &server.proxies, &error) != EP_OK ||
+      tokens_read(&config, &server.auth, &error) != EP_OK || tls_read(&server, &error) != EP_OK) {
     failure_log("", &error);
     return EXIT_USAGE;
   }

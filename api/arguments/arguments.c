@@ -53,14 +53,12 @@ static ep_status unknown_refuse(const grammar *rules, const char *text, const ep
                                 ep_error *error) {
   const char *names[ROWS_MAX], *near = meant ? meant->name : NULL;
   char name[WHERE_BYTES];
-  if (text[1] != '-')
-    return ep_fail(error, EP_INVALID, "there is no option -%c here; --help lists them", optopt);
+  if (text[1] != '-') return ep_fail(error, EP_INVALID, "unknown option -%c; see --help", optopt);
   snprintf(name, sizeof name, "%.*s", (int)strcspn(text + 2, "="), text + 2);
   for (int i = 0; i < rules->count; i++) names[i] = rules->rows[i]->name;
   if (!near) near = ep_nearest_name(name, names, rules->count);
-  if (!near)
-    return ep_fail(error, EP_INVALID, "there is no option --%s here; --help lists them", name);
-  return ep_fail(error, EP_INVALID, "there is no option --%s here: did you mean --%s?", name, near);
+  if (!near) return ep_fail(error, EP_INVALID, "unknown option --%s; see --help", name);
+  return ep_fail(error, EP_INVALID, "unknown option --%s: did you mean --%s?", name, near);
 }
 
 static ep_status word_add(ep_arguments *arguments, const char *word, ep_error *error) {

@@ -67,6 +67,7 @@ void ep_help_row(FILE *out, const char *name, const char *text) {
 void ep_help_options(FILE *out, const ep_option *table) {
   char label[EP_HELP_LABEL_BYTES];
   for (; table->name; table++) {
+    if (table->group) fprintf(out, "\n%s\n", table->group);
     ep_help_label(table, label);
     ep_help_row(out, label, table->doc);
   }

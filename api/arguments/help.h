@@ -19,7 +19,7 @@ void ep_help_wrap(FILE *out, const char *text, int indent, int from);
 /* A name, and its text in the column beside it. */
 void ep_help_row(FILE *out, const char *name, const char *text);
 
-/* ep_help_row of each option. */
+/* ep_help_row of each option, and the titles of groups. */
 void ep_help_options(FILE *out, const ep_option *table);
 
 #endif

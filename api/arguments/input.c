@@ -34,7 +34,7 @@ ep_status ep_input_read(const char *path, size_t max_bytes, char **out, size_t *
   const char *name = piped ? "standard input" : path;
   FILE *file = piped ? stdin : fopen(path, "re");
   *out = NULL;
-  if (!*path) return ep_fail(error, EP_INVALID, "the name of a file is empty");
+  if (!*path) return ep_fail(error, EP_INVALID, "the file name is empty");
   if (!file) return ep_fail(error, EP_INVALID, "%.300s cannot be read: %s", path, strerror(errno));
   if (!file_take(file, max_bytes, out, out_bytes))
     status = ep_fail_memory(error);

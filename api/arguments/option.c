@@ -51,8 +51,10 @@ ep_status ep_option_check(const ep_option *option, const char *where, const char
 /* A list keeps what it has. */
 static ep_status text_store(const ep_option *option, const char *where, const char *text,
                             char *member, ep_error *error) {
-  size_t used = option->kind == EP_OPTION_LIST ? strlen(member) : 0;
-  int bytes = snprintf(member + used, option->bytes - used, "%s%s", used > 0 ? ":" : "", text);
+  const char *between = option->kind == EP_OPTION_ITEMS ? "," : ":";
+  bool joins = option->kind == EP_OPTION_LIST || option->kind == EP_OPTION_ITEMS;
+  size_t used = joins ? strlen(member) : 0;
+  int bytes = snprintf(member + used, option->bytes - used, "%s%s", used > 0 ? between : "", text);
   if (bytes < 0 || (size_t)bytes >= option->bytes - used)
     return ep_fail(error, EP_INVALID, "%.400s is too long", where);
   return EP_OK;

@@ -14,6 +14,7 @@ typedef enum {
   EP_OPTION_TEXT,   /* char [bytes] */
   EP_OPTION_FILE,   /* a text that shells complete as a path */
   EP_OPTION_LIST,   /* texts, joined by ':' when the option is given again */
+  EP_OPTION_ITEMS,  /* the same, joined by ',' */
   EP_OPTION_CHOICE, /* a text: one of the words between the bars of `value` */
   EP_OPTION_INTEGER /* int64_t, min … max */
 } ep_option_kind;
@@ -27,6 +28,7 @@ typedef struct {
   int64_t min, max;
   size_t offset, bytes; /* EP_OPTION_MEMBER; bytes is 0 for an option that is not stored */
   const char *doc;
+  const char *group; /* of the options from here on, in help; NULL: that of the one before */
 } ep_option;
 
 /* Where ep_option_store puts the value: a member of the struct `type`. */

@@ -29,11 +29,10 @@ static ep_status unknown_refuse(const char *path, const ep_option *table, const 
   const char *near = ep_nearest_name(name, names, count);
   if (!near)
     return ep_fail(error, EP_INVALID,
-                   "%.300s: there is no setting \"%.64s\"; --help lists them, with - for _", path,
-                   key);
+                   "%.300s: unknown setting \"%.64s\"; --help lists them, with - for _", path, key);
   dashes_swap(near, '-', '_', near_key);
-  return ep_fail(error, EP_INVALID, "%.300s: there is no setting \"%.64s\": did you mean \"%s\"?",
-                 path, key, near_key);
+  return ep_fail(error, EP_INVALID, "%.300s: unknown setting \"%.64s\": did you mean \"%s\"?", path,
+                 key, near_key);
 }
 
 static bool has_control(const char *text) {
@@ -75,7 +74,8 @@ ep_status ep_settings_read(const char *path, const ep_option *table, void *setti
   status = ep_json_load(text, bytes, EP_LIMIT_SETTINGS_BYTES, &root, &fault);
   free(text);
   if (status != EP_OK) return ep_fail(error, status, "%.200s: %.300s", path, fault.message);
-  if (!json_is_object(root)) status = ep_fail(error, EP_INVALID, "%.400s is no JSON object", path);
+  if (!json_is_object(root))
+    status = ep_fail(error, EP_INVALID, "%.400s is not a JSON object", path);
   json_object_foreach(root, key, value) {
     if (status != EP_OK) break;
     status = member_store(path, table, key, value, settings, error);

@@ -4,11 +4,15 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 
-static EVP_MD *algorithm; /* NULL: each hash looks for its own */
+#if OPENSSL_VERSION_NUMBER < 0x30000000L /* 1.1: one implementation, which needs no search */
+#define EVP_MD_fetch(library, name, properties) EVP_sha256()
+#endif
+
+static const EVP_MD *algorithm; /* NULL: each hash looks for its own */
 
 static ep_status refusal_tell(ep_error *error) {
   return ep_fail(error, EP_NO_MEMORY,
-                 "OpenSSL gives no SHA-256: memory is short, or its configuration leaves it out");
+                 "OpenSSL provides no SHA-256: out of memory, or disabled in its configuration");
 }
 
 ep_status ep_sha256_prepare(ep_error *error) {

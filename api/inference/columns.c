@@ -32,7 +32,7 @@ static ep_status column_check(column_reader *reader, ep_inference_request *out, 
   reader->text = strcmp(input->type, EP_INFERENCE_TEXT) == 0;
   if (!reader->text && type < 0)
     return ep_fail(error, EP_MALFORMED,
-                   "the datatype \"%s\" of the input \"%.128s\" is not taken: " EP_TENSOR_TAKEN
+                   "the datatype \"%s\" of the input \"%.128s\" is not supported: " EP_TENSOR_TAKEN
                    " are",
                    input->type, input->name);
   if (!reader->text) reader->type = (ep_tensor_type)type;
@@ -141,8 +141,9 @@ static ep_status bytes_read(column_reader *reader, ep_inference_request *out, ep
     if (status == EP_OK) status = cell_put(reader, out, i, cell, error);
   }
   if (status == EP_OK && reader->text && bytes.bytes > 0)
-    status = ep_fail(error, EP_MALFORMED, "%zu bytes of the column \"%.128s\" are no value of it",
-                     bytes.bytes, reader->input.name);
+    status =
+        ep_fail(error, EP_MALFORMED, "%zu bytes of the column \"%.128s\" are not a valid value",
+                bytes.bytes, reader->input.name);
   reader->behind.at += said;
   reader->behind.bytes -= said;
   return status;
@@ -179,7 +180,8 @@ ep_status ep_inference_columns_read(ep_slice inputs, ep_slice behind, ep_inferen
     if (status == EP_OK) status = column_read(&reader, input, out, error);
   } while (status == EP_OK && ep_scan_token(&scanner, ','));
   if (status == EP_OK && reader.behind.bytes > 0)
-    return ep_fail(error, EP_MALFORMED, "%zu bytes follow the JSON, and no input claims them",
+    return ep_fail(error, EP_MALFORMED,
+                   "trailing data after the JSON, size %zu, belongs to no input",
                    reader.behind.bytes);
   return status;
 }

@@ -57,8 +57,8 @@ static ep_status output_take(const ep_model *model, const ep_output_meaning *mea
     return ep_fail(error, EP_MALFORMED, "an output must be an object with a \"name\"");
   int index = output_find(name);
   if (index == EP_INFERENCE_CLASS && model->decision == EP_DECISION_NONE)
-    return ep_fail(error, EP_MALFORMED, "model \"%s\" is no classifier: it has no output \"class\"",
-                   model->name);
+    return ep_fail(error, EP_MALFORMED,
+                   "model \"%s\" is not a classifier: it has no output \"class\"", model->name);
   if (index < 0 || !output_is_there(model, meaning, index))
     return ep_fail(error, EP_MALFORMED,
                    "model \"%s\" has no output \"%s\": its metadata names them", model->name, name);
@@ -73,8 +73,8 @@ static ep_status threshold_take(const ep_model *model, const json_t *parameters,
   ep_error why = {0};
   ep_status status = ep_threshold_take(json_object_get(parameters, "threshold"), out, &why);
   if (status == EP_OK && out->kind != EP_THRESHOLD_NONE && !ep_model_has_two_classes(model))
-    status = ep_fail(&why, EP_MALFORMED, "it is for two classes, which model \"%s\" does not have",
-                     model->name);
+    status = ep_fail(&why, EP_MALFORMED,
+                     "it requires two classes, and model \"%s\" does not have two", model->name);
   if (status == EP_OK) return EP_OK;
   return ep_fail(error, status, "parameter \"threshold\": %.400s", why.message);
 }
@@ -147,18 +147,18 @@ static ep_status bytes_check(const ep_tensor_shape *shape, int64_t said, ep_slic
                    (long long)said, (long long)shape->count, ep_tensor_type_name(shape->type),
                    (long long)needed);
   if ((uint64_t)needed != behind.bytes)
-    return ep_fail(error, EP_MALFORMED,
-                   "\"binary_data_size\" is %lld, and %zu bytes follow the JSON (%s says where it "
-                   "ends)",
-                   (long long)said, behind.bytes, EP_INFERENCE_LENGTH_HEADER);
+    return ep_fail(
+        error, EP_MALFORMED,
+        "\"binary_data_size\" is %lld, and %zu bytes follow the JSON (%s gives its length)",
+        (long long)said, behind.bytes, EP_INFERENCE_LENGTH_HEADER);
   return EP_OK;
 }
 
 static ep_status data_read(const ep_inference_input *input, const ep_tensor_shape *shape,
                            ep_slice behind, double *x, ep_error *error) {
   if (input->bytes < 0 && behind.bytes > 0)
-    return ep_fail(error, EP_MALFORMED, "%zu bytes follow the JSON, and no input claims them",
-                   behind.bytes);
+    return ep_fail(error, EP_MALFORMED,
+                   "trailing data after the JSON, size %zu, belongs to no input", behind.bytes);
   if (input->bytes < 0)
     return ep_tensor_read_json(shape, input->data.at, input->data.bytes, x, error);
   ep_status status = bytes_check(shape, input->bytes, behind, error);
@@ -171,7 +171,8 @@ static ep_status input_take(const ep_model *model, const ep_inference_input *inp
   int known = ep_tensor_type_from_name(input->type);
   if (known < 0)
     return ep_fail(error, EP_MALFORMED,
-                   "the datatype \"%s\" of the input \"%s\" is not taken: " EP_TENSOR_TAKEN " are",
+                   "the datatype \"%s\" of the input \"%s\" is not supported: " EP_TENSOR_TAKEN
+                   " are",
                    input->type, input->name);
   ep_status status = shape_check(model, &shape, error);
   if (status != EP_OK) return status;

@@ -14,7 +14,7 @@ static ep_status dimensions_take(const json_t *list, ep_tensor_shape *out, ep_er
       return ep_fail(error, EP_MALFORMED, "\"shape\" must be whole numbers of 1 or more");
     out->shape[i] = size;
     if (__builtin_mul_overflow(out->count, size, &out->count))
-      return ep_fail(error, EP_TOO_LARGE, "\"shape\" has more numbers than can be counted");
+      return ep_fail(error, EP_TOO_LARGE, "\"shape\" is too large");
   }
   return EP_OK;
 }

@@ -39,7 +39,7 @@ ep_status ep_slice_cut(ep_slice text, const char *what, const char *const *keys,
     do {
       ep_slice value;
       if (!ep_scan_string(&scanner, key, sizeof key) || !ep_scan_token(&scanner, ':'))
-        return ep_fail(error, EP_MALFORMED, "%s is no JSON object", what);
+        return ep_fail(error, EP_MALFORMED, "%s is not a JSON object", what);
       ep_status status = ep_slice_take(&scanner, what, &value, error);
       if (status != EP_OK) return status;
       int index = key_find(keys, count, key);
@@ -48,10 +48,9 @@ ep_status ep_slice_cut(ep_slice text, const char *what, const char *const *keys,
       values[index] = value;
     } while (ep_scan_token(&scanner, ','));
     if (!ep_scan_token(&scanner, '}'))
-      return ep_fail(error, EP_MALFORMED, "%s is no JSON object", what);
+      return ep_fail(error, EP_MALFORMED, "%s is not a JSON object", what);
   }
-  if (!at_end(&scanner))
-    return ep_fail(error, EP_MALFORMED, "something follows the end of %s", what);
+  if (!at_end(&scanner)) return ep_fail(error, EP_MALFORMED, "trailing data after %s", what);
   return EP_OK;
 }
 

@@ -74,7 +74,7 @@ bool ep_tensor_value_take(ep_tensor_type type, double *value) {
 ep_status ep_tensor_value_refuse(const char *input, ep_tensor_type type, int64_t index,
                                  ep_error *error) {
   const char *reason = types[type].bytes == 8 && types[type].kind != EP_TENSOR_FLOAT
-                           ? ", or is beyond 2^53 - 1, where whole numbers are not exact: send "
+                           ? ", or is beyond 2^53 - 1, where whole numbers are not exact: give "
                              "identifiers as " EP_INFERENCE_TEXT
                            : "";
   return ep_fail(error, EP_MALFORMED, "value %lld of the input \"%.128s\" (from 0) is not of %s%s",
@@ -114,7 +114,7 @@ static ep_status number_read(data_reader *reader) {
 
 static ep_status length_refuse(data_reader *reader, const char *what, int64_t wanted) {
   return ep_fail(reader->error, EP_MALFORMED,
-                 "a list in \"data\" has %s than the %lld values that \"shape\" says", what,
+                 "a list in \"data\" has %s than the %lld values that \"shape\" gives", what,
                  (long long)wanted);
 }
 
@@ -125,7 +125,7 @@ static ep_status list_read(data_reader *reader, int level) {
   int64_t found = 0;
   if (!ep_scan_token(&reader->scanner, '['))
     return ep_fail(reader->error, EP_MALFORMED,
-                   "\"data\" must be a list of numbers, flat or nested as \"shape\" says");
+                   "\"data\" must be a list of numbers, flat or nested as in \"shape\"");
   if (ep_scan_token(&reader->scanner, ']')) return length_refuse(reader, "less", wanted);
   do {
     if (found++ == wanted) return length_refuse(reader, "more", wanted);
@@ -134,7 +134,7 @@ static ep_status list_read(data_reader *reader, int level) {
     if (status != EP_OK) return status;
   } while (ep_scan_token(&reader->scanner, ','));
   if (!ep_scan_token(&reader->scanner, ']'))
-    return ep_fail(reader->error, EP_MALFORMED, "\"data\" has something else than numbers");
+    return ep_fail(reader->error, EP_MALFORMED, "\"data\" must contain only numbers");
   return found == wanted ? EP_OK : length_refuse(reader, "less", wanted);
 }
 

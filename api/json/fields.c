@@ -190,7 +190,7 @@ static void string_read(ep_field_reader *reader, const ep_field *field, const js
     ep_field_reader_fail(reader, "is %zu bytes long: the limit is %zu", json_string_length(value),
                          field->capacity - 1);
   else if (!text_is_clean(text))
-    ep_field_reader_fail(reader, "must not hold control characters");
+    ep_field_reader_fail(reader, "must not contain control characters");
   else if (refused && !ep_utf8_shows(text, strlen(text)))
     ep_field_reader_fail(reader, "must be %s", field->form);
   else if (refused)
@@ -258,7 +258,7 @@ int ep_field_word_read(ep_field_reader *reader, const ep_field_words *words, con
   if (words->later && list_has(words->later, word)) {
     char list[LIST_BYTES];
     names_list(names, count, list);
-    ep_field_reader_fail(reader, "%s \"%s\" comes with a later release: this one knows %s",
+    ep_field_reader_fail(reader, "%s \"%s\" is not supported by this version, which supports %s",
                          words->noun, word, list);
   } else {
     unknown_fail(reader, words->noun, word, names, count);

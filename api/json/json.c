@@ -65,8 +65,8 @@ ep_status ep_json_check(const char *text, size_t bytes, int64_t most_bytes, ep_e
                    EP_LIMIT_JSON_DEPTH);
   if (size.tree_bytes > most_bytes)
     return ep_fail(error, EP_TOO_LARGE,
-                   "the JSON has %lld values, which take %lld bytes of memory: at most %lld are "
-                   "taken, so send fewer values",
+                   "the JSON has %lld values, which take %lld bytes of memory: the limit is %lld, "
+                   "so use fewer values",
                    (long long)size.values, (long long)size.tree_bytes, (long long)most_bytes);
   return EP_OK;
 }

@@ -1,7 +1,9 @@
 #include "api/json/memory.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdalign.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -21,9 +23,31 @@ typedef struct {
   jmp_buf out;
 } reading;
 
+/* A cache line for each few threads: a tree is counted block by block. */
+enum { COUNTERS = 16, LINE_BYTES = 64 };
+typedef struct {
+  alignas(LINE_BYTES) atomic_llong bytes;
+} counter;
+
 static bool watched;
+static counter counters[COUNTERS];
+static atomic_uint threads;
 static _Thread_local reading reader;
 static _Thread_local bool failed;
+static _Thread_local counter *own; /* NULL: not chosen yet */
+
+static void bytes_count(void *memory, int sign) {
+  if (!own) own = &counters[atomic_fetch_add(&threads, 1) % COUNTERS];
+  atomic_fetch_add_explicit(&own->bytes, sign * (long long)malloc_usable_size(memory),
+                            memory_order_relaxed);
+}
+
+int64_t ep_json_memory_bytes(void) {
+  int64_t bytes = 0;
+  for (int i = 0; i < COUNTERS; i++)
+    bytes += atomic_load_explicit(&counters[i].bytes, memory_order_relaxed);
+  return bytes;
+}
 
 static void *block_allocate(size_t bytes) {
   block *made = bytes <= SIZE_MAX - sizeof *made ? malloc(sizeof *made + bytes) : NULL;
@@ -32,6 +56,7 @@ static void *block_allocate(size_t bytes) {
     if (reader.active) longjmp(reader.out, 1);
     return NULL;
   }
+  bytes_count(made, 1);
   if (reader.active) {
     *made = (block){.next = reader.blocks.next, .previous = &reader.blocks};
     made->next->previous = reader.blocks.next = made;
@@ -46,6 +71,7 @@ static void block_free(void *memory) {
     gone->next->previous = gone->previous;
     gone->previous->next = gone->next;
   }
+  bytes_count(gone, -1);
   free(gone);
 }
 
@@ -58,6 +84,7 @@ static void blocks_free(void) {
   block *next;
   for (block *at = reader.blocks.next; at != &reader.blocks; at = next) {
     next = at->next;
+    bytes_count(at, -1);
     free(at);
   }
 }

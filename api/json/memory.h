@@ -7,10 +7,14 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Has jansson's allocations watched. Once in a process, before any thread and any JSON. What
  * jansson returns as text is then no block of malloc: ep_json_write in the place of json_dumps. */
 void ep_json_memory_watch(void);
+
+/* Bytes that jansson has of malloc's, in all threads; 0 unless they are watched. */
+int64_t ep_json_memory_bytes(void);
 
 /* json_loadb. NULL with an empty fault->text where memory is short. The caller owns the value:
  * json_decref. */

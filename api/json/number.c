@@ -203,3 +203,30 @@ size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]) {
   text[0] = '-';
   return 1 + magnitude_format(-value, text + 1);
 }
+
+size_t ep_grouped_format(int64_t value, char text[EP_NUMBER_BYTES]) {
+  char digits[EP_NUMBER_BYTES];
+  size_t count = ep_integer_format(value, digits), used = 0;
+  for (size_t i = 0; i < count; i++) {
+    text[used++] = digits[i];
+    size_t left = count - 1 - i;
+    if (left > 0 && left % 3 == 0 && digits[i] != '-') text[used++] = ',';
+  }
+  text[used] = 0;
+  return used;
+}
+
+size_t ep_plain_format(double value, char text[EP_PLAIN_BYTES]) {
+  int decimals = 0;
+  if (value != 0 && isfinite(value))
+    decimals = EP_ROUNDED_DIGITS - 1 - (int)floor(log10(fabs(value)));
+  if (decimals < 0) decimals = 0;
+  int written = snprintf(text, EP_PLAIN_BYTES, "%.*f", decimals, value == 0 ? 0.0 : value);
+  size_t bytes = written < EP_PLAIN_BYTES ? (size_t)written : EP_PLAIN_BYTES - 1;
+  if (decimals > 0) {
+    while (text[bytes - 1] == '0') bytes--;
+    if (text[bytes - 1] == '.') bytes--;
+  }
+  text[bytes] = 0;
+  return bytes;
+}

@@ -10,6 +10,8 @@
 
 #include "api/json/number.h"
 #include "api/json/utf8.h"
+#include "api/limits.h"
+#include "api/reserve.h"
 
 void ep_writer_init(ep_writer *writer, size_t limit) {
   *writer = (ep_writer){.limit = limit, .growing = true};
@@ -43,7 +45,9 @@ bool ep_writer_grow(ep_writer *writer, size_t more) {
     size_t capacity = writer->capacity ? writer->capacity : 256;
     while (capacity < wanted) capacity *= 2;
     if (capacity > writer->limit) capacity = writer->limit;
-    char *text = realloc(writer->text, capacity);
+    size_t added = capacity - writer->capacity;
+    bool allowed = added < EP_LIMIT_UNRESERVED_BYTES || ep_reserve((int64_t)added, NULL) == EP_OK;
+    char *text = allowed ? realloc(writer->text, capacity) : NULL;
     if (text) {
       writer->text = text;
       writer->capacity = capacity;

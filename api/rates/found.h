@@ -23,7 +23,7 @@ typedef struct {
 
 /* Its members: proposal, steepest, least, exploded, lr, loss, smoothed. */
 void ep_found_lr_write_members(ep_writer *writer, const ep_found_lr *found);
-/* An object of them, or null where there is none. */
+/* An object of them, or or null. */
 void ep_found_lr_write(ep_writer *writer, const ep_found_lr *found);
 /* NULL and null are none. False: it is something else. */
 bool ep_found_lr_read(const struct json_t *object, ep_found_lr *out);

@@ -34,6 +34,55 @@ static void differences_write(ep_writer *writer, const ep_differences *differenc
   ep_writer_member_integer(writer, "differences_omitted", differences->omitted);
 }
 
+static const ep_difference *difference_find(const ep_differences *differences,
+                                            const char *pointer) {
+  for (int i = 0; i < differences->count; i++)
+    if (strcmp(differences->rows[i].pointer, pointer) == 0) return &differences->rows[i];
+  return NULL;
+}
+
+/* Whether two jobs name different ones: who names none takes the last column, which may be one that
+ * another names. */
+static bool names_differ(const ep_difference *row, int count) {
+  const json_t *first = NULL;
+  for (int i = 0; row && i < count; i++) {
+    const json_t *value = row->values[i];
+    if (!value || json_is_null(value)) continue;
+    if (first && !json_equal(first, value)) return true;
+    first = value;
+  }
+  return false;
+}
+
+/* Metrics of different columns are not of one scale, nor are those of different data. */
+static void warnings_write(ep_writer *writer, const ep_differences *differences) {
+  const ep_difference *row = difference_find(differences, "/data/target");
+  const bool columns = names_differ(row, differences->specs_count);
+  char text[1024];
+  if (!columns) row = difference_find(differences, "/data/dataset");
+  if (!columns && !row) row = difference_find(differences, "/data/path");
+  ep_writer_member_open(writer, "warnings", '[');
+  int used = snprintf(text, sizeof text, "%s",
+                      columns ? "the jobs predict different columns, so their metrics are not "
+                                "comparable:"
+                              : "the jobs train on different data, so their metrics may not be "
+                                "comparable:");
+  for (int i = 0; row && i < differences->specs_count && used < (int)sizeof text; i++) {
+    const json_t *value = row->values[i];
+    char number[24];
+    const char *word = json_string_value(value);
+    snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+    if (!word) word = json_is_integer(value) ? number : columns ? "the last one" : "other data";
+    used += snprintf(text + used, sizeof text - (size_t)used, "%s %.100s", i > 0 ? "," : "", word);
+  }
+  if (row)
+    ep_writer_string(writer, text);
+  else if (difference_find(differences, "/data/sha256"))
+    ep_writer_string(writer, "the jobs train on different rows under one name, so their metrics "
+                             "may not be comparable");
+  ep_writer_close(writer, ']');
+}
+
 static void curves_write(ep_writer *writer, const ep_compared_job *jobs, int count) {
   ep_writer_member_open(writer, "curves", '[');
   for (int i = 0; i < count; i++) {
@@ -64,6 +113,7 @@ ep_status ep_comparison_format_json(const ep_compared_job *jobs, int count, char
   for (int i = 0; i < count; i++) ep_job_compared_write(&writer, jobs[i].job);
   ep_writer_close(&writer, ']');
   differences_write(&writer, &differences);
+  warnings_write(&writer, &differences);
   curves_write(&writer, jobs, count);
   ep_writer_close(&writer, '}');
   ep_differences_deinit(&differences);

@@ -93,17 +93,33 @@ static void pointer_cut(walk *w, size_t length) {
 
 static void values_walk(walk *w, const json_t *const *values);
 
+static void members_find(const json_t *const *values, int count, const char *key,
+                         const json_t *members[]) {
+  for (int i = 0; i < count; i++) {
+    members[i] = json_object_get(values[i], key);
+    if (json_is_null(members[i])) members[i] = NULL;
+  }
+}
+
+/* Two names of one content mean the same, and that other contents have other hashes goes without
+ * saying. */
+static bool says_nothing(const json_t *const *values, int count, const char *key) {
+  const json_t *members[EP_LIMIT_COMPARED_JOBS] = {NULL};
+  bool name = strcmp(key, "dataset") == 0;
+  if (!name && strcmp(key, "sha256") != 0) return false;
+  members_find(values, count, name ? "sha256" : "dataset", members);
+  return name ? members[0] && all_equal(members, count) : !all_equal(members, count);
+}
+
 /* The member `key` of each. */
 static void member_walk(walk *w, const json_t *const *values, const char *key) {
   const json_t *members[EP_LIMIT_COMPARED_JOBS];
   size_t length = w->length;
-  bool label = length == 0 && (strcmp(key, "name") == 0 || strcmp(key, "tags") == 0 ||
-                               strcmp(key, "pinned") == 0 || strcmp(key, "visibility") == 0);
-  if (label) return;
-  for (int i = 0; i < w->out->specs_count; i++) {
-    members[i] = json_object_get(values[i], key);
-    if (json_is_null(members[i])) members[i] = NULL;
-  }
+  bool label = length == 0 &&
+               (strcmp(key, "name") == 0 || strcmp(key, "tags") == 0 || strcmp(key, "notes") == 0 ||
+                strcmp(key, "pinned") == 0 || strcmp(key, "visibility") == 0);
+  if (label || says_nothing(values, w->out->specs_count, key)) return;
+  members_find(values, w->out->specs_count, key, members);
   pointer_append(w, key);
   values_walk(w, members);
   pointer_cut(w, length);

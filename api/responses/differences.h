@@ -25,8 +25,9 @@ typedef struct {
 
 /* Walks specs with all defaults filled in: texts: [count], at most EP_LIMIT_COMPARED_JOBS. What is
  * not there counts as null; members of an object and items of arrays of the same length are
- * compared one by one, other arrays and long ones as a whole; /name and /tags are left out. The
- * caller owns *out: ep_differences_deinit. EP_INTERNAL for a text that is no spec. */
+ * compared one by one, other arrays and long ones as a whole; /name and /tags are left out,
+ * and so is the name of a dataset where its hash is the same, its hash where its name is another.
+ * The caller owns *out: ep_differences_deinit. EP_INTERNAL for a text that is no spec. */
 ep_status ep_differences_find(const char *const *texts, int count, ep_differences *out,
                               ep_error *error);
 void ep_differences_deinit(ep_differences *differences);

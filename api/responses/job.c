@@ -151,9 +151,15 @@ static void metrics_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
-/* All that warnings of the training have said, in their order, once it ended. */
-static void warnings_write(ep_writer *writer, const ep_job_view *job) {
+void ep_warnings_begin(ep_writer *writer, const char *remarks) {
   ep_writer_member_open(writer, "warnings", '[');
+  if (remarks && remarks[0]) ep_writer_string(writer, remarks);
+}
+
+/* What its submission was warned of; then all that warnings of the training have said, in their
+ * order, once it ended. */
+static void warnings_write(ep_writer *writer, const ep_job_view *job) {
+  ep_warnings_begin(writer, job->remarks);
   for (int i = 0; job->result && i < 2; i++) {
     char sentence[EP_MESSAGE_BYTES];
     const char *lines = i == 0 ? job->result->remarks : job->result->warnings;
@@ -169,6 +175,7 @@ char *ep_job_format(const ep_job_view *job) {
   ep_job_head_write(&writer, job, "job");
   estimates_write(&writer, job);
   ep_writer_member_raw(&writer, "spec", job->spec);
+  ep_writer_member_raw(&writer, "auto", job->automatic ? job->automatic : "null");
   progress_write(&writer, job);
   ep_job_waiting_write(&writer, job);
   timing_write(&writer, job);
@@ -178,6 +185,11 @@ char *ep_job_format(const ep_job_view *job) {
   ep_writer_key(&writer, "weights");
   ep_weights_write_reference(&writer, job->result, job->id);
   ep_writer_member_string(&writer, "stopped", ep_job_stopped(job));
+  ep_writer_key(&writer, "kept");
+  if (job->result)
+    ep_kept_write(&writer, job->result);
+  else
+    ep_writer_null(&writer);
   warnings_write(&writer, job);
   if (job->result && job->result->found.count > 0) {
     ep_writer_key(&writer, "found");

@@ -22,6 +22,8 @@ typedef struct {
   bool pinned, private;
   ep_state state;
   const char *spec;              /* JSON text, all defaults filled in */
+  const char *automatic;         /* JSON text: what "auto" chose; NULL = null */
+  const char *remarks;           /* what its submission was warned of; NULL or "" = nothing */
   const char *device, *executor; /* NULL before the first start */
   int64_t epoch, epochs;
   int64_t queue_position;   /* 1 = next; 0 = not queued (null) */
@@ -36,7 +38,8 @@ typedef struct {
   const char *error_message; /* NULL = null */
   const char *error_pointer;
   ep_status error_status;
-  const char *warning;              /* why it waits, where no device is there for it; NULL = null */
+  const char *warning;              /* why it waits, where no device is there for it, or is
+                                       paused, where no client said so; NULL = null */
   double seconds_cpu, seconds_cuda; /* estimates by which `auto` chose; not finite = null */
   int64_t created_us, started_us, finished_us; /* since 1970, UTC; 0 = null */
   int attempt;

@@ -12,6 +12,9 @@ void ep_job_waiting_write(ep_writer *writer,
 void ep_job_error_write(ep_writer *writer, const ep_job_view *job);
 void ep_job_times_write(ep_writer *writer, const ep_job_view *job);
 
+/* Opens "warnings", with what the submission was warned of, if anything. */
+void ep_warnings_begin(ep_writer *writer, const char *remarks);
+
 /* What ended the training before its last epoch, or NULL. */
 const char *ep_job_stopped(const ep_job_view *job);
 

@@ -71,10 +71,11 @@ static ep_status request_take(const json_t *root, ep_model_request *out, ep_prob
   value = json_object_get(root, "job");
   if (!value) return ep_problem_add(problem, EP_INVALID, "/job", "\"job\" is required");
   if (!json_is_string(value))
-    return ep_problem_add(problem, EP_INVALID, "/job", "must be the id of a job, not %s",
-                          ep_json_type_name(value));
-  /* One that is too long for an id is the id of no job. */
+    return ep_problem_add(problem, EP_INVALID, "/job",
+                          "must be the id or the name of a job, not %s", ep_json_type_name(value));
+  /* One that is too long is no job's, and neither is what is left of it. */
   snprintf(out->job, sizeof out->job, "%s", json_string_value(value));
+  out->threshold_given = json_object_get(root, "threshold") != NULL;
   ep_status status =
       ep_predict_threshold_take(json_object_get(root, "threshold"), &out->threshold, problem);
   return status == EP_OK ? visibility_take(json_object_get(root, "visibility"), out, problem)
@@ -124,7 +125,7 @@ static void outputs_write(ep_writer *writer, const ep_model *model) {
   if (model->decision != EP_DECISION_NONE) output_write(writer, EP_INFERENCE_CLASS, "INT64", NULL);
 }
 
-static void model_write(ep_writer *writer, const ep_model *model) {
+static void model_write(ep_writer *writer, const ep_model *model, const ep_model_changes *changes) {
   char path[EP_BASE_PATH_BYTES + 64 + EP_LIMIT_NAME_BYTES];
   snprintf(path, sizeof path, "%s/v2/models/%s/infer", ep_base_path(), model->name);
   ep_writer_open(writer, '{');
@@ -143,13 +144,18 @@ static void model_write(ep_writer *writer, const ep_model *model) {
   ep_writer_member_string(writer, "positive", model->positive[0] ? model->positive : NULL);
   ep_writer_member_string(writer, "infer", path);
   ep_writer_member_time(writer, "published_at", model->published_us);
+  if (changes) {
+    ep_writer_member_open(writer, "warnings", '[');
+    for (int i = 0; i < changes->count; i++) ep_writer_string(writer, changes->line[i]);
+    ep_writer_close(writer, ']');
+  }
   ep_writer_close(writer, '}');
 }
 
-char *ep_model_format(const ep_model *model) {
+char *ep_model_format(const ep_model *model, const ep_model_changes *changes) {
   ep_writer writer;
   ep_writer_init(&writer, MODELS_TEXT_LIMIT);
-  model_write(&writer, model);
+  model_write(&writer, model, changes);
   return ep_writer_take(&writer);
 }
 
@@ -159,7 +165,7 @@ char *ep_models_format(const ep_model *models, int64_t count) {
   ep_writer_open(&writer, '{');
   ep_writer_member_string(&writer, "object", "list");
   ep_writer_member_open(&writer, "data", '[');
-  for (int64_t i = 0; i < count; i++) model_write(&writer, &models[i]);
+  for (int64_t i = 0; i < count; i++) model_write(&writer, &models[i], NULL);
   ep_writer_close(&writer, ']');
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);

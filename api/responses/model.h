@@ -54,10 +54,18 @@ int64_t ep_model_columns(const ep_model *model);
 /* PUT /v1/models/{name}: {"job": "job_…", "visibility": "private", "threshold": 0.3}, the latter
  * two if they are given. */
 typedef struct {
-  char job[EP_ID_BYTES];
+  char job[EP_LIMIT_NAME_BYTES + sizeof EP_MODEL_WORD]; /* an id, or a word for one */
   bool private, visibility_given;
   ep_threshold threshold;
+  bool threshold_given; /* null, too */
 } ep_model_request;
+
+/* What publishing a model changes of one that had the name. */
+enum { EP_MODEL_CHANGES = 3 };
+typedef struct {
+  char line[EP_MODEL_CHANGES][EP_MESSAGE_BYTES];
+  int count;
+} ep_model_changes;
 ep_status ep_model_request_parse(const char *text, size_t bytes, ep_model_request *out,
                                  ep_problem *problem);
 
@@ -98,7 +106,8 @@ typedef enum {
 const char *ep_inference_output_name(ep_inference_output output);
 
 /* Texts are owned by the caller; NULL when memory is short. */
-char *ep_model_format(const ep_model *model);
+/* changes: NULL: not of a model that was just published. */
+char *ep_model_format(const ep_model *model, const ep_model_changes *changes);
 char *ep_models_format(const ep_model *models, int64_t count);
 
 /* What the model's weights tell besides. */

@@ -4,8 +4,6 @@
 
 #include "api/wire/metrics.h"
 
-static const char *const splits[EP_TRIAL_SPLITS] = {"train", "validation", "test"};
-
 typedef double figure_of(const ep_trial_record *parts, int count, int split, int metric);
 
 static double one_of(const ep_trial_record *parts, int count, int split, int metric) {
@@ -40,14 +38,14 @@ static double deviation_of(const ep_trial_record *parts, int count, int split, i
 static void splits_write(ep_writer *writer, const char *key, figure_of *figure,
                          const ep_trial_record *parts, int count) {
   ep_writer_member_open(writer, key, '{');
-  for (int split = 0; split < EP_TRIAL_SPLITS; split++) {
-    ep_writer_key(writer, splits[split]);
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    ep_writer_key(writer, ep_split_name(split));
     if (isnan(mean_of(parts, count, split, 0))) {
       ep_writer_null(writer);
       continue;
     }
     ep_writer_open(writer, '{');
-    for (int metric = 0; metric < EP_TRIAL_METRICS; metric++)
+    for (int metric = 0; metric < EP_METRIC_COUNT; metric++)
       ep_writer_member_number_or_null(writer, ep_metric_name(metric),
                                       figure(parts, count, split, metric));
     ep_writer_close(writer, '}');

@@ -49,7 +49,7 @@ static ep_status fail_at(ep_problem *problem, int64_t row, int64_t column, const
 
 static ep_status value_add(matrix *m, double value, ep_problem *problem) {
   if (m->count == VALUES_MAX)
-    return ep_problem_set(problem, EP_TOO_LARGE, "more than %d values: send fewer rows at once",
+    return ep_problem_set(problem, EP_TOO_LARGE, "more than %d values: predict fewer rows at once",
                           VALUES_MAX);
   if (m->count == m->capacity) {
     size_t capacity = m->capacity ? 2 * m->capacity : 256;
@@ -88,7 +88,7 @@ static ep_status row_scan(ep_scanner *scanner, const char *text, matrix *m, ep_p
     if (next != '-' && (next < '0' || next > '9'))
       return number_refuse(scanner, text, m->rows, columns, problem);
     if (!ep_scan_number(scanner, &value)) return malformed(problem, scanner, text);
-    if (!isfinite(value)) return fail_at(problem, m->rows, columns, "is too large a number");
+    if (!isfinite(value)) return fail_at(problem, m->rows, columns, "is too large");
     ep_status status = value_add(m, value, problem);
     if (status != EP_OK) return status;
     columns++;
@@ -96,7 +96,7 @@ static ep_status row_scan(ep_scanner *scanner, const char *text, matrix *m, ep_p
   if (!ep_scan_token(scanner, ']')) return malformed(problem, scanner, text);
   if (m->rows == 0) m->columns = columns;
   if (columns != m->columns)
-    return fail_at(problem, m->rows, -1, "has another number of values than the first row");
+    return fail_at(problem, m->rows, -1, "must have as many values as the first row");
   m->rows++;
   return EP_OK;
 }

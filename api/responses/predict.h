@@ -30,6 +30,8 @@ typedef struct {
   bool has_threshold; /* of two classes: a row is of the positive class where that is at least … */
   double threshold;   /* … this likely; without a threshold it is of the likelier one */
   bool first_is_positive; /* class 0, else class 1 */
+  const char *target;     /* lent: the name of the column that is predicted; NULL: not known */
+  const char *unit;       /* lent: the sign of its numbers, as "$"; NULL: they have none */
 } ep_output_meaning;
 
 void ep_output_meaning_deinit(ep_output_meaning *meaning); /* a zeroed one is allowed */
@@ -47,17 +49,23 @@ void ep_output_threshold_set(ep_output_meaning *meaning, double threshold, const
 /* The word of the class that a threshold is of. A loan. */
 const char *ep_output_positive(const ep_output_meaning *meaning);
 
+/* The class of a row that has one. */
+int64_t ep_output_class(const ep_output_meaning *meaning, const double *output, int64_t columns);
+/* Its name, or its number: a loan from `meaning`, or `number`. */
+const char *ep_output_class_word(const ep_output_meaning *meaning, int64_t class, char number[24]);
+
 /* Whether the threshold takes a row, which has one of two classes, for class 1. */
 bool ep_output_is_taken(const ep_output_meaning *meaning, const double *output, int64_t columns);
 
-/* {"object":"predictions","rows":…,"predictions":[[…],…]}; output: [rows, columns]; name: [rows],
- * "names" of the response; NULL: it has none. Of a classifier
- * with one class a row also "classes", the class of each row by its name or number,
- * "probabilities", [rows, classes], "threshold" and "positive" where one decides, and "class_names"
- * where there are any. Behind them the warnings, if there are any; NULL: none. The caller owns the
- * text (free); NULL when memory is short. */
+/* {"object":"predictions","rows":…,"predictions":[[…],…]}, with "target" and "unit" where they are
+ * known; output: [rows, columns]; name: [rows], "names" of the response; last_row: [rows],
+ * "last_rows", the rows of the request that windows end with; time: [rows], "times" of a forecast,
+ * each as JSON; NULL: it has none. Of a classifier with one class a row also "classes", the class
+ * of each row by its name or number, "probabilities", [rows, classes], "threshold" and "positive"
+ * where one decides, and "class_names" where there are any. Behind them the warnings, if there are
+ * any; NULL: none. The caller owns the text (free); NULL when memory is short. */
 char *ep_predict_format(const char *job, const ep_output_meaning *meaning, char *const *name,
-                        const ep_warnings *warnings, const double *output, int64_t rows,
-                        int64_t columns);
+                        const int64_t *last_row, char *const *time, const ep_warnings *warnings,
+                        const double *output, int64_t rows, int64_t columns);
 
 #endif

@@ -1,5 +1,6 @@
 /* predicted.c: the response with predictions: a network's outputs, and what they mean. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ bool ep_output_is_taken(const ep_output_meaning *meaning, const double *output, 
 }
 
 /* As the metrics decide: the first of the greatest outputs; of one, above the middle. */
-static int64_t class_find(const ep_output_meaning *meaning, const double *output, int64_t columns) {
+int64_t ep_output_class(const ep_output_meaning *meaning, const double *output, int64_t columns) {
   int64_t found = 0;
   if (meaning->has_threshold) return ep_output_is_taken(meaning, output, columns);
   if (!ep_loss_takes_classes(meaning->loss))
@@ -71,6 +72,12 @@ static int64_t class_find(const ep_output_meaning *meaning, const double *output
   for (int64_t j = 1; j < columns; j++)
     if (output[j] > output[found] || (isnan(output[found]) && !isnan(output[j]))) found = j;
   return found;
+}
+
+const char *ep_output_class_word(const ep_output_meaning *meaning, int64_t class, char number[24]) {
+  if (class < meaning->classes) return meaning->class_name[class];
+  snprintf(number, 24, "%lld", (long long)class);
+  return number;
 }
 
 static void class_write(ep_writer *writer, const ep_output_meaning *meaning, int64_t class) {
@@ -94,7 +101,7 @@ static bool classes_write(ep_writer *writer, const ep_output_meaning *meaning, c
   if (!probability) return false;
   ep_writer_member_open(writer, "classes", '[');
   for (int64_t i = 0; i < rows; i++)
-    class_write(writer, meaning, class_find(meaning, output + i * columns, columns));
+    class_write(writer, meaning, ep_output_class(meaning, output + i * columns, columns));
   ep_writer_close(writer, ']');
   ep_writer_member_open(writer, "probabilities", '[');
   for (int64_t i = 0; i < rows; i++) {
@@ -115,17 +122,25 @@ static bool classes_write(ep_writer *writer, const ep_output_meaning *meaning, c
 }
 
 char *ep_predict_format(const char *job, const ep_output_meaning *meaning, char *const *name,
-                        const ep_warnings *warnings, const double *output, int64_t rows,
-                        int64_t columns) {
+                        const int64_t *last_row, char *const *time, const ep_warnings *warnings,
+                        const double *output, int64_t rows, int64_t columns) {
   ep_writer writer;
   ep_writer_init(&writer, PREDICT_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   ep_writer_member_string(&writer, "object", "predictions");
   ep_writer_member_string(&writer, "job", job);
   ep_writer_member_integer(&writer, "rows", rows);
+  if (meaning->target) ep_writer_member_string(&writer, "target", meaning->target);
+  if (meaning->unit) ep_writer_member_string(&writer, "unit", meaning->unit);
   if (name) ep_writer_member_open(&writer, "names", '[');
   for (int64_t i = 0; name && i < rows; i++) ep_writer_string(&writer, name[i]);
   if (name) ep_writer_close(&writer, ']');
+  if (last_row) ep_writer_member_open(&writer, "last_rows", '[');
+  for (int64_t i = 0; last_row && i < rows; i++) ep_writer_integer(&writer, last_row[i]);
+  if (last_row) ep_writer_close(&writer, ']');
+  if (time) ep_writer_member_open(&writer, "times", '[');
+  for (int64_t i = 0; time && i < rows; i++) ep_writer_raw(&writer, time[i]);
+  if (time) ep_writer_close(&writer, ']');
   ep_writer_member_open(&writer, "predictions", '[');
   for (int64_t i = 0; i < rows; i++) row_write(&writer, output + i * columns, columns);
   ep_writer_close(&writer, ']');

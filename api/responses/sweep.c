@@ -27,9 +27,9 @@ static void row_write(ep_writer *writer, const ep_sweep_spec *sweep, const ep_tr
   parts_write(writer, &records[row->first], ep_sweep_parts(sweep));
   ep_writer_member_string(writer, "outcome", ep_status_name(row->outcome));
   ep_writer_member_integer(writer, "epochs", row->epochs);
-  ep_writer_member_number_or_null(writer, "train_loss", row->loss[EP_TRIAL_TRAIN]);
-  ep_writer_member_number_or_null(writer, "validation_loss", row->loss[EP_TRIAL_VALIDATION]);
-  ep_writer_member_number_or_null(writer, "test_loss", row->loss[EP_TRIAL_TEST]);
+  ep_writer_member_number_or_null(writer, "train_loss", row->loss[EP_SPLIT_TRAIN]);
+  ep_writer_member_number_or_null(writer, "validation_loss", row->loss[EP_SPLIT_VALIDATION]);
+  ep_writer_member_number_or_null(writer, "test_loss", row->loss[EP_SPLIT_TEST]);
   ep_writer_member_number(writer, "train_seconds", row->seconds);
 }
 
@@ -63,13 +63,29 @@ static void best_write(ep_writer *writer, const ep_sweep_view *view) {
   ep_writer_close(writer, '}');
 }
 
+/* What its submission was warned of; then of the best trial once all have ended. */
+static void warnings_write(ep_writer *writer, const ep_sweep_view *view) {
+  const ep_trial_row *best = view->job->finished_us ? view->best : NULL;
+  ep_warnings_begin(writer, view->job->remarks);
+  for (int i = 0; best && !isnan(best->metric) && i < view->sweep->axes_count; i++) {
+    char sentence[EP_MESSAGE_BYTES];
+    if (ep_sweep_edge_format(&view->sweep->axes[i], view->records[best->first].point[i], sentence,
+                             sizeof sentence))
+      ep_writer_string(writer, sentence);
+  }
+  ep_writer_close(writer, ']');
+}
+
 char *ep_sweep_format(const ep_sweep_view *view, bool summary) {
   const ep_job_view *job = view->job;
   ep_writer writer;
   ep_writer_init(&writer, SWEEP_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   ep_job_head_write(&writer, job, "sweep");
-  if (!summary) ep_writer_member_raw(&writer, "spec", job->spec);
+  if (!summary) {
+    ep_writer_member_raw(&writer, "spec", job->spec);
+    ep_writer_member_raw(&writer, "auto", job->automatic ? job->automatic : "null");
+  }
   ep_writer_member_string(&writer, "search", ep_search_type_name(view->sweep->search));
   ep_writer_member_string(&writer, "metric", view->sweep->metric);
   ep_writer_member_string(&writer, "mode", view->sweep->maximize ? "max" : "min");
@@ -77,6 +93,7 @@ char *ep_sweep_format(const ep_sweep_view *view, bool summary) {
   ep_writer_member_integer(&writer, "workers", job->workers);
   ep_job_waiting_write(&writer, job);
   best_write(&writer, view);
+  if (!summary) warnings_write(&writer, view);
   timing_write(&writer, job);
   ep_writer_member_string(&writer, "stopped", ep_job_stopped(job));
   ep_job_error_write(&writer, job);
@@ -170,9 +187,9 @@ static void line_put(ep_writer *writer, const ep_trials_view *view, const ep_tri
   text_put(writer, ",");
   cell_put(writer, ep_status_name(row->outcome));
   number_put(writer, (double)row->epochs);
-  number_put(writer, row->loss[EP_TRIAL_TRAIN]);
-  number_put(writer, row->loss[EP_TRIAL_VALIDATION]);
-  number_put(writer, row->loss[EP_TRIAL_TEST]);
+  number_put(writer, row->loss[EP_SPLIT_TRAIN]);
+  number_put(writer, row->loss[EP_SPLIT_VALIDATION]);
+  number_put(writer, row->loss[EP_SPLIT_TEST]);
   number_put(writer, row->seconds);
   text_put(writer, "\n");
 }
@@ -209,6 +226,9 @@ char *ep_sweep_validation_format(const ep_sweep_validation *validation) {
   ep_writer_open(&writer, '{');
   ep_writer_member_string(&writer, "object", "validation");
   ep_writer_member_raw(&writer, "spec", validation->spec);
+  ep_writer_member_raw(&writer, "auto", validation->automatic ? validation->automatic : "null");
+  ep_warnings_begin(&writer, validation->remarks);
+  ep_writer_close(&writer, ']');
   ep_writer_member_integer(&writer, "trials", validation->trials);
   ep_writer_member_integer(&writer, "trainings", validation->trainings);
   ep_writer_member_integer(&writer, "parameters", validation->parameters);

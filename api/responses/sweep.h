@@ -35,7 +35,9 @@ char *ep_trial_format(const ep_sweep_spec *sweep, const ep_trial_record *records
 
 /* What ?validate=only says of a sweep. */
 typedef struct {
-  const char *spec; /* JSON text */
+  const char *spec;      /* JSON text */
+  const char *automatic; /* JSON text: what "auto" chose; NULL = null */
+  const char *remarks;   /* what is warned of; NULL = nothing */
   int64_t trials, trainings;
   int64_t parameters, bytes; /* of the job at the first point */
   int64_t train_rows, validation_rows, test_rows;

@@ -1,6 +1,7 @@
 #include "api/responses/validation.h"
 
 #include "api/json/writer.h"
+#include "api/responses/job_parts.h"
 
 enum { VALIDATION_TEXT_LIMIT = 64 << 20 }; /* holds a spec: 16 MiB at most */
 
@@ -47,6 +48,9 @@ char *ep_validation_format(const ep_validation_view *validation) {
   ep_writer_open(&writer, '{');
   ep_writer_member_string(&writer, "object", "validation");
   ep_writer_member_raw(&writer, "spec", validation->spec);
+  ep_writer_member_raw(&writer, "auto", validation->automatic ? validation->automatic : "null");
+  ep_warnings_begin(&writer, validation->remarks);
+  ep_writer_close(&writer, ']');
   ep_writer_member_open(&writer, "layers", '[');
   for (int i = 0; i < validation->layers_count; i++) {
     const ep_layer_view *layer = &validation->layers[i];

@@ -34,6 +34,8 @@ typedef struct {
 
 typedef struct {
   const char *spec;
+  const char *automatic; /* JSON text: what "auto" chose; NULL = null */
+  const char *remarks;   /* what is warned of; NULL = nothing */
   const ep_layer_view *layers;
   int layers_count;
   int64_t parameters, bytes, operations; /* operations: floating-point, of one epoch */

@@ -4,6 +4,7 @@
 
 #include "api/json/utf8.h"
 #include "api/limits.h"
+#include "api/names.h"
 #include "api/spec/slurm.h"
 #include "api/spec/tables.h"
 
@@ -40,7 +41,17 @@ bool ep_dataset_accepts(const char *name) {
 }
 
 bool ep_name_accepts(const char *text) {
-  return ep_utf8_shows(text, strlen(text));
+  const size_t bytes = strlen(text);
+  if (bytes > 0 && (text[0] == ' ' || text[bytes - 1] == ' ')) return false;
+  return ep_utf8_shows(text, bytes);
+}
+
+bool ep_job_name_accepts(const char *text) {
+  static const char *const starts[] = {EP_JOB_PREFIX, EP_SWEEP_PREFIX, EP_JOB_WORD, EP_SWEEP_WORD,
+                                       EP_MODEL_WORD};
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    if (strncmp(text, starts[i], strlen(starts[i])) == 0) return false;
+  return strcmp(text, EP_LAST_WORD) != 0 && ep_name_accepts(text);
 }
 
 bool ep_job_accepts(const char *text) {

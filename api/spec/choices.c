@@ -17,7 +17,7 @@ void ep_class_weights_read(ep_field_reader *reader, const ep_field *field, const
   spec->class_weights =
       ep_reals_take(reader, &weight, value, EP_LIMIT_CLASSES, &spec->class_weights_count);
   if (json_is_array(value) && json_array_size(value) == 0)
-    ep_field_reader_fail(reader, "must hold a number for each class");
+    ep_field_reader_fail(reader, "must contain a number for each class");
   double sum = 0;
   for (int i = 0; i < spec->class_weights_count; i++) sum += spec->class_weights[i];
   if (spec->class_weights && sum == 0) ep_field_reader_fail(reader, "all weights are 0");

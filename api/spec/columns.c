@@ -15,7 +15,7 @@ static const ep_field column_rows[] = {
      .kind = EP_FIELD_WORD,
      .offset = AT(type),
      .words = &ep_column_as_words,
-     .doc = "what the cells are taken for; auto: what the upload was read as"},
+     .doc = "how the cells are interpreted; auto: as the type detected at upload"},
     {.key = "missing",
      .kind = EP_FIELD_CUSTOM,
      .read = ep_column_missing_read,
@@ -23,8 +23,9 @@ static const ep_field column_rows[] = {
      .form = "\"auto\", \"mean\", \"median\", \"most_frequent\", \"zero\", \"drop_row\", or "
              "{\"value\": x}",
      .text_fallback = "\"auto\"",
-     .doc = "what stands for a missing cell, found in the training rows; auto: the median; a "
-            "category's missing cells count as other words; drop_row: nothing, the row is left out",
+     .doc =
+         "the value that replaces a missing cell, computed from the training rows; auto: the "
+         "median; a category's missing cells count as other words; drop_row: the row is left out",
      .schema = EP_JSON({
        "oneOf" : [
          {"enum" : [ "auto", "mean", "median", "most_frequent", "zero", "drop_row" ]},
@@ -39,42 +40,43 @@ static const ep_field column_rows[] = {
      .write = ep_column_indicator_write,
      .form = "`true` or `false`",
      .text_fallback = "null",
-     .doc = "one feature more, which is 1 where the cell is missing, or, of an embedding, one "
-            "vector more; null: where the data have missing cells, but for one_hot and hash",
+     .doc = "adds a feature that is 1 where the cell is missing, or, for an embedding, one more "
+            "vector; null: where the data has missing cells, except for one_hot and hash",
      .schema = EP_JSON({"type" : "boolean"})},
     {.key = "encode",
      .kind = EP_FIELD_WORD,
      .offset = AT(encode),
      .words = &ep_category_words,
-     .doc = "of a category: one_hot: a feature for each of its 32 commonest words and one for all "
-            "others; embedding: a learnt vector for each word; ordinal: the number of the word, "
-            "scaled; hash: a feature in one of the buckets; auto: one_hot to 32 words, and "
-            "embedding above where a word has 5 rows on average"},
+     .doc = "for a category: one_hot: a feature for each of its 32 most frequent words and one for "
+            "all others; embedding: a learned vector for each word; ordinal: the number of the "
+            "word, scaled; hash: a feature in one of the buckets; auto: one_hot up to 32 words; "
+            "above that, embedding where a word has 5 rows on average"},
     {.key = "buckets",
      .kind = EP_FIELD_INT64,
      .offset = AT(buckets),
      .min = 1,
      .max = EP_LIMIT_HASH_BUCKETS,
      .fallback = EP_LIMIT_ONE_HOT,
-     .doc = "of a category that is hashed: the features that its words share"},
+     .doc = "for a hashed category: the number of features that its words share"},
     {.key = "min_count",
      .kind = EP_FIELD_INT64,
      .offset = AT(min_count),
      .min = 1,
      .max = EP_LIMIT_ROWS,
      .fallback = 1,
-     .doc = "of a category: a word with fewer training rows counts as another word"},
+     .doc = "for a category: words with fewer training rows count as other words"},
     {.key = "unknown",
      .kind = EP_FIELD_WORD,
      .offset = AT(unknown),
      .words = &ep_unknown_word_words,
-     .doc = "of a category: a word to predict that no row of the data has counts as another word, "
-            "or is refused"},
+     .doc = "for a category: whether a word that the training data does not have counts as another "
+            "word, or is an error"},
     {.key = "scale",
      .kind = EP_FIELD_WORD,
      .offset = AT(scale),
      .words = &ep_column_scale_words,
-     .doc = "by the training rows: standard: (x - mean) / deviation; minmax: (x - min) / (max - "
+     .doc = "computed from the training rows: standard: (x - mean) / deviation; minmax: (x - min) "
+            "/ (max - "
             "min); log1p: sign(x) log(1 + |x|), then standard"},
 };
 #undef AT
@@ -145,7 +147,7 @@ static bool name_take(ep_field_reader *reader, const char *name,
                       char out[EP_LIMIT_NAME_BYTES + 1]) {
   size_t bytes = name ? strlen(name) : 0;
   if (bytes == 0 || bytes > EP_LIMIT_NAME_BYTES) {
-    ep_field_reader_fail(reader, "must be a column's name, or a glob, of 1 to %d bytes",
+    ep_field_reader_fail(reader, "must be a column name or a glob of 1 to %d bytes",
                          EP_LIMIT_NAME_BYTES);
     return false;
   }
@@ -156,7 +158,8 @@ static bool name_take(ep_field_reader *reader, const char *name,
 /* Whether so many names are allowed; else adds an error. */
 static bool count_check(ep_field_reader *reader, size_t count) {
   if (count <= EP_LIMIT_COLUMN_RULES) return true;
-  ep_field_reader_fail(reader, "must have at most %d entries, not %zu: a glob may stand for many",
+  ep_field_reader_fail(reader,
+                       "must have at most %d entries, not %zu: a glob can match many columns",
                        EP_LIMIT_COLUMN_RULES, count);
   return false;
 }
@@ -210,7 +213,7 @@ void ep_column_names_read(ep_field_reader *reader, const ep_field *field, const 
   json_t *item;
   if (!value) return;
   if (!json_is_array(value) || json_array_size(value) == 0) {
-    ep_field_reader_fail(reader, "must be an array of columns' names, not %s",
+    ep_field_reader_fail(reader, "must be an array of column names, not %s",
                          json_is_array(value) ? "empty" : ep_json_type_name(value));
     return;
   }

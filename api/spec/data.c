@@ -27,7 +27,7 @@ void ep_target_read(ep_field_reader *reader, const ep_field *field, const json_t
   if (json_is_string(value)) {
     size_t bytes = json_string_length(value);
     if (bytes == 0 || bytes > EP_LIMIT_NAME_BYTES) {
-      ep_field_reader_fail(reader, "must be a column's name of 1 to %d bytes", EP_LIMIT_NAME_BYTES);
+      ep_field_reader_fail(reader, "must be a column name of 1 to %d bytes", EP_LIMIT_NAME_BYTES);
       return;
     }
     memcpy(data->target, json_string_value(value), bytes + 1);
@@ -37,7 +37,7 @@ void ep_target_read(ep_field_reader *reader, const ep_field *field, const json_t
              data->target_index >= -EP_LIMIT_COLUMNS && data->target_index < EP_LIMIT_COLUMNS) {
     data->target_by = EP_TARGET_INDEX;
   } else {
-    ep_field_reader_fail(reader, "must be a column's name or its index from -%d to %d",
+    ep_field_reader_fail(reader, "must be a column name or an index from -%d to %d",
                          EP_LIMIT_COLUMNS, EP_LIMIT_COLUMNS - 1);
   }
 }
@@ -103,10 +103,10 @@ static bool is_given(const json_t *object, const char *key) {
 void ep_folds_check(ep_field_reader *reader, const json_t *object, const ep_data_spec *data) {
   size_t place = ep_field_reader_enter(reader, "fold");
   if (is_given(object, "fold") && !is_given(object, "folds"))
-    ep_field_reader_fail(reader, "needs folds: how many there are");
+    ep_field_reader_fail(reader, "requires \"folds\", their number");
   else if (data->folds > 0 && !is_given(object, "fold"))
     ep_field_reader_fail(reader,
-                         "is required with folds: give the fold that validates, from 0 to %lld",
+                         "is required with \"folds\": give the validation fold, from 0 to %lld",
                          (long long)data->folds - 1);
   else if (data->folds > 0 && data->fold >= data->folds)
     ep_field_reader_fail(reader, "must be below folds, %lld, not %lld", (long long)data->folds,
@@ -114,7 +114,7 @@ void ep_folds_check(ep_field_reader *reader, const json_t *object, const ep_data
   ep_field_reader_leave(reader, place);
   if (data->folds == 0 || data->validation == 0) return;
   place = ep_field_reader_enter(reader, "validation");
-  ep_field_reader_fail(reader, "folds choose the validation rows already: leave the share out");
+  ep_field_reader_fail(reader, "\"folds\" already chooses the validation rows: leave this out");
   ep_field_reader_leave(reader, place);
 }
 
@@ -185,14 +185,16 @@ void ep_shape_write(ep_writer *writer, const ep_field *field, const void *base) 
   ep_integers_write(writer, data->shape, 3);
 }
 
-/* One number, or an array of one a channel: [*count], the caller's; NULL after adding an error. */
+/* One number, or an array of one per channel: [*count], the caller's; NULL after adding an error.
+ */
 static double *channels_take(ep_field_reader *reader, const ep_field *range, const json_t *value,
                              double fallback, int *count) {
   double *figures = NULL;
   *count = 0;
   if (json_is_array(value)) {
     figures = ep_reals_take(reader, range, value, EP_LIMIT_FEATURES, count);
-    if (json_array_size(value) == 0) ep_field_reader_fail(reader, "must hold at least one number");
+    if (json_array_size(value) == 0)
+      ep_field_reader_fail(reader, "must contain at least one number");
     return figures;
   }
   figures = malloc(sizeof *figures);
@@ -242,7 +244,7 @@ void ep_normalize_std_read(ep_field_reader *reader, const ep_field *field, const
   else if (count == 1)
     room = channels_repeat(&data->normalize_std, means);
   else
-    ep_field_reader_fail(reader, "has %d figures, mean has %d", count, means);
+    ep_field_reader_fail(reader, "has %d numbers, mean has %d", count, means);
   if (!room) ep_field_reader_fail_memory(reader);
 }
 

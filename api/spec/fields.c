@@ -11,8 +11,7 @@ static const ep_field init_rows[] = {
      .capacity = sizeof((ep_job_spec *)0)->init_job,
      .accepts = ep_job_accepts,
      .form = "a job's id",
-     .doc = "a job that succeeded: its weights",
-     .schema = EP_JSON({"pattern" : "^job_[0-9a-z]*$"})},
+     .doc = "start from the weights of this job, given by id or name; it must have succeeded"},
     {.key = "weights",
      .kind = EP_FIELD_STRING,
      .offset = AT(init_weights),
@@ -29,7 +28,8 @@ static const ep_field init_rows[] = {
      .write = ep_init_checkpoint_write,
      .form = "a step, or \"latest\"",
      .text_fallback = "null",
-     .doc = "with job, which may still train: a checkpoint of it instead of its last weights",
+     .doc = "with job, which may still be running: one of its checkpoints instead of its final "
+            "weights",
      .schema = EP_JSON({
        "anyOf" :
            [ {"type" : "integer", "minimum" : 1}, {"enum" : ["latest"]}, {"type" : "null"} ]
@@ -37,8 +37,8 @@ static const ep_field init_rows[] = {
     {.key = "optimizer",
      .kind = EP_FIELD_BOOL,
      .offset = AT(init_optimizer),
-     .doc = "with job: goes on where it stopped, with the state of its optimizer and its count of "
-            "epochs; epochs is the total"},
+     .doc = "with job: continue where it stopped, with its optimizer state and epoch count; epochs "
+            "is the total"},
     {.key = "sha256",
      .kind = EP_FIELD_STRING,
      .offset = AT(init_sha256),
@@ -46,7 +46,7 @@ static const ep_field init_rows[] = {
      .capacity = EP_SHA256_HEX_BYTES,
      .accepts = ep_sha256_accepts,
      .form = "64 hexadecimal digits in lower case",
-     .doc = "the content that the name meant at submission; filled in",
+     .doc = "the SHA-256 of the data at submission; filled in by the daemon",
      .schema = EP_SHA256_SCHEMA},
 };
 static const ep_field_table init_table = EP_FIELD_TABLE(init_rows, NULL);
@@ -70,7 +70,7 @@ static const ep_field model_rows[] = {
      .write = ep_freeze_write,
      .form = "an array of indices into layers",
      .text_fallback = "[]",
-     .doc = "layers whose parameters stay as they are; of a residual: all within",
+     .doc = "layers whose parameters are frozen; for a residual: all layers inside it",
      .schema = EP_JSON({
        "type" : "array",
        "items" : {"type" : "integer", "minimum" : 0},
@@ -81,8 +81,8 @@ static const ep_field model_rows[] = {
      .nullable = true,
      .table = &init_table,
      .given = init_given,
-     .doc = "where the first weights come from: every tensor must be there, with its shape; drawn "
-            "unless given"},
+     .doc = "source of the initial weights: every tensor must be present, with its shape; random "
+            "by default"},
 };
 static const ep_field_table model_table = EP_FIELD_TABLE(model_rows, NULL);
 static const ep_field checkpoint_rows[] = {
@@ -92,23 +92,22 @@ static const ep_field checkpoint_rows[] = {
      .min = 0,
      .max = 1e9,
      .fallback = 30,
-     .doc = "seconds between two; 0: as often as the training can be looked at. None in its first "
-            "5 s"},
+     .doc = "seconds between two checkpoints; 0: as often as possible. None in the first 5 s, "
+            "unless this is less"},
     {.key = "keep",
      .kind = EP_FIELD_INT64,
      .offset = AT(checkpoint_keep),
      .min = 0,
      .max = EP_LIMIT_CHECKPOINTS,
-     .doc = "older ones that stay, besides the two newest"},
+     .doc = "older checkpoints to keep, besides the two newest"},
 };
 static const ep_field_table checkpoint_table = EP_FIELD_TABLE(checkpoint_rows, NULL);
 static const ep_field report_rows[] = {
     {.key = "layers",
      .kind = EP_FIELD_BOOL,
      .offset = AT(report.layers),
-     .doc =
-         "gradient norm, weight norm, share of dead units and a histogram of the outputs of each "
-         "layer, on a sample of the training rows: events of the type layers"},
+     .doc = "reports gradient norm, weight norm, share of dead units and a histogram of the "
+            "outputs of each layer, on a sample of the training rows, as events of type layers"},
 };
 static const ep_field_table report_table = EP_FIELD_TABLE(report_rows, NULL);
 static const ep_field clip_rows[] = {
@@ -119,7 +118,7 @@ static const ep_field clip_rows[] = {
      .min = 0,
      .open_min = true,
      .max = EP_REAL_MAX,
-     .doc = "the gradient is scaled to at most this norm, over all parameters; first"},
+     .doc = "the gradient is first scaled to at most this norm, over all parameters"},
     {.key = "value",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(clip_value),
@@ -127,7 +126,7 @@ static const ep_field clip_rows[] = {
      .min = 0,
      .open_min = true,
      .max = EP_REAL_MAX,
-     .doc = "then each value of it is cut to plus and minus this"},
+     .doc = "then each of its values is clipped to plus or minus this"},
 };
 static const ep_field_table clip_table = EP_FIELD_TABLE(clip_rows, NULL);
 static bool clip_given(const void *spec) {
@@ -142,16 +141,23 @@ static const ep_field early_stopping_rows[] = {
      .required = true,
      .min = 1,
      .max = (double)EP_LIMIT_EPOCHS,
-     .doc = "epochs without a better figure after which training ends"},
+     .doc = "epochs without improvement after which training ends"},
     EP_METRIC_ROW(AT(early_stopping_metric),
-                  "the figure, looked at in every reported epoch; of r2, accuracy, precision, "
-                  "recall, f1 and roc_auc more is better"),
+                  "the metric to watch, evaluated in every reported epoch; for r2, accuracy, "
+                  "precision, recall, f1 and roc_auc, higher is better"),
     {.key = "min_delta",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(early_stopping_min_delta),
      .min = 0,
      .max = EP_REAL_MAX,
-     .doc = "better means: by more than this"},
+     .doc = "an improvement must be larger than this"},
+    {.key = "tolerance",
+     .kind = EP_FIELD_DOUBLE,
+     .offset = AT(early_stopping_tolerance),
+     .min = 0,
+     .max = 1,
+     .doc = "an epoch whose metric is worse than the best by at most this share of it counts as "
+            "equally good: the last such epoch is kept, and patience starts from it"},
 };
 static const ep_field_table early_stopping_table = EP_FIELD_TABLE(early_stopping_rows, NULL);
 static bool early_stopping_given(const void *spec) {
@@ -164,33 +170,44 @@ static const ep_field label_rows[] = {
      .kind = EP_FIELD_STRING,
      .offset = AT(name),
      .capacity = EP_LIMIT_NAME_BYTES + 1,
-     .accepts = ep_name_accepts,
+     .accepts = ep_job_name_accepts,
      .stored_any = true,
-     .form = "text without control characters and invisible ones",
-     .doc = "for people; need not be unique"},
+     .form = "text without control characters and invisible ones, without spaces at its ends, not "
+             "\"last\", and not beginning with job_, swp_, job:, sweep: or model:",
+     .doc = "need not be unique: in a path it means the newest job with that name. By default the "
+            "name of its dataset, file or generator"},
     {.key = "tags",
      .kind = EP_FIELD_CUSTOM,
      .read = ep_tags_read,
      .write = ep_tags_write,
      .form = "an array of strings",
      .text_fallback = "[]",
-     .doc = "short texts to find jobs by",
+     .doc = "labels to find jobs by",
      .schema = EP_JSON({
        "type" : "array",
        "items" : {"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_NAME_BYTES},
        "maxItems" : EP_LIMIT_TAGS
      })},
+    {.key = "notes",
+     .kind = EP_FIELD_STRING,
+     .offset = AT(notes),
+     .nullable = true,
+     .rare = true,
+     .capacity = EP_LIMIT_NOTES_BYTES + 1,
+     .accepts = ep_name_accepts,
+     .form = "text of at most 500 bytes without control characters and invisible ones",
+     .doc = "what there is to say about the job, for people"},
     {.key = "priority",
      .kind = EP_FIELD_INT,
      .offset = AT(priority),
      .min = -EP_LIMIT_PRIORITY,
      .max = EP_LIMIT_PRIORITY,
-     .doc = "higher goes first"},
+     .doc = "higher runs first; an hour of waiting counts as a step"},
     {.key = "pinned",
      .kind = EP_FIELD_BOOL,
      .offset = AT(pinned),
      .rare = true,
-     .doc = "kept: neither ttl_seconds nor the daemon's retention deletes it"},
+     .doc = "protects the job from deletion by ttl_seconds and the daemon's retention"},
     {.key = "visibility",
      .kind = EP_FIELD_CUSTOM,
      .read = ep_visibility_read,
@@ -198,9 +215,8 @@ static const ep_field label_rows[] = {
      .form = "\"public\" or \"private\"",
      .text_fallback = "\"public\"",
      .rare = true,
-     .doc =
-         "who sees it: all who may read, or its owner and admins alone; the daemon's --visibility "
-         "unless given",
+     .doc = "who can see it: everyone with read access, or only its owner and admins; the daemon's "
+            "--visibility by default",
      .schema = EP_JSON({"enum" : [ "public", "private" ]})},
 };
 const ep_field_table ep_label_table = EP_FIELD_TABLE(label_rows, NULL);
@@ -214,27 +230,27 @@ static const ep_field spec_rows[] = {
      .read = ep_data_read,
      .write = ep_data_write,
      .form = "an object",
-     .doc = "where the rows come from: one of dataset, generator, inline, path",
+     .doc = "source of the rows: one of dataset, generator, inline, path",
      .schema = EP_JSON({"$ref" : "#/components/schemas/Data"})},
     {.key = "model",
      .kind = EP_FIELD_OBJECT,
      .required = true,
      .automatic = true,
      .table = &model_table,
-     .doc = "the network; \"auto\": one for the data, and with it every field that is not given"},
+     .doc = "the network; \"auto\": chosen from the data, as is every other field not given"},
     {.key = "loss",
      .kind = EP_FIELD_VARIANT,
      .required = true,
      .automatic = true,
      .variants = &ep_loss_variants,
-     .doc = "what is made small: a word, or an object for a loss with figures; \"auto\": by the "
-            "target"},
+     .doc = "the loss to minimize: a name, or an object for a loss with parameters; \"auto\": "
+            "chosen from the target"},
     {.key = "optimizer",
      .kind = EP_FIELD_VARIANT,
      .offset = AT(optimizer),
      .variants = &ep_optimizer_variants,
      .fallback = EP_OPTIMIZER_SGD,
-     .doc = "how it is made small"},
+     .doc = "the optimizer that minimizes it"},
     {.key = "schedule",
      .kind = EP_FIELD_VARIANT,
      .offset = AT(schedule),
@@ -246,13 +262,13 @@ static const ep_field spec_rows[] = {
      .nullable = true,
      .table = &clip_table,
      .given = clip_given,
-     .doc = "cuts large gradients"},
+     .doc = "clips large gradients"},
     {.key = "early_stopping",
      .kind = EP_FIELD_OBJECT,
      .nullable = true,
      .table = &early_stopping_table,
      .given = early_stopping_given,
-     .doc = "ends a training that does not get better; needs a validation split"},
+     .doc = "ends a training that does not improve; requires a validation split"},
     {.key = "keep",
      .kind = EP_FIELD_CUSTOM,
      .nullable = true,
@@ -260,9 +276,8 @@ static const ep_field spec_rows[] = {
      .write = ep_keep_write,
      .form = "\"last\" or \"best\"",
      .text_fallback = "\"last\"",
-     .doc =
-         "which weights the job ends with: \"best\" needs a validation split, and is the default "
-         "with early_stopping",
+     .doc = "which weights the job ends with: \"best\" requires a validation split, and is the "
+            "default with early_stopping",
      .schema = EP_JSON({"enum" : [ "last", "best" ]})},
     {.key = "epochs",
      .kind = EP_FIELD_INT64,
@@ -283,14 +298,14 @@ static const ep_field spec_rows[] = {
      .kind = EP_FIELD_BOOL,
      .offset = AT(shuffle),
      .fallback = 1,
-     .doc = "a new order of the rows in each epoch"},
+     .doc = "reorders the rows in each epoch"},
     {.key = "seed",
      .kind = EP_FIELD_UINT64,
      .offset = AT(seed),
      .min = 0,
      .max = EP_SEED_MAX,
      .fallback = 1,
-     .doc = "of the first weights and the order of the rows"},
+     .doc = "seed of the initial weights and of the order of the rows"},
     EP_PARTS_ROWS(ep_job_spec, parts, "first the job is trained"),
     {.key = "device",
      .kind = EP_FIELD_STRING,
@@ -310,8 +325,8 @@ static const ep_field spec_rows[] = {
      .table = &ep_slurm_table,
      .given = ep_slurm_given,
      .rare = true,
-     .doc =
-         "what a worker on a device \"slurm:PARTITION\" asks Slurm for; by the plan unless given"},
+     .doc = "the resources that a worker on a device \"slurm:PARTITION\" requests from Slurm; "
+            "derived from the plan by default"},
     {.key = "executor",
      .kind = EP_FIELD_STRING,
      .offset = AT(executor),
@@ -319,14 +334,14 @@ static const ep_field spec_rows[] = {
      .capacity = EP_EXECUTOR_BYTES,
      .accepts = ep_executor_accepts,
      .form = "an executor's name like \"cpu/fused\"",
-     .doc = "asks for one executor by name; chosen unless given",
+     .doc = "requests an executor by name; chosen automatically by default",
      .schema = EP_JSON({"pattern" : "^(cpu|cuda)/[a-z0-9_-]+$"})},
     {.key = "parallel",
      .kind = EP_FIELD_OBJECT,
      .nullable = true,
      .table = &ep_parallel_table,
      .given = ep_parallel_given,
-     .doc = "trains on several ranks, replicas times stages; one unless given"},
+     .doc = "trains on several ranks, replicas times stages; 1 by default"},
     {.key = "precision",
      .kind = EP_FIELD_WORD,
      .offset = AT(precision),
@@ -341,7 +356,7 @@ static const ep_field spec_rows[] = {
      .accepts = ep_find_accepts,
      .form = "\"lr\"",
      .rare = true,
-     .doc = "\"lr\": a short training whose learning rate grows finds the one to train with; "
+     .doc = "\"lr\": a short training with a growing learning rate finds the one to train with; "
             "?find=lr sets it",
      .schema = EP_JSON({"pattern" : "^lr$"})},
     {.key = "report_every",
@@ -350,8 +365,8 @@ static const ep_field spec_rows[] = {
      .nullable = true,
      .min = 1,
      .max = (double)EP_LIMIT_EPOCHS,
-     .doc = "epochs between two events, beside the first and the last; a thousandth of all unless "
-            "given"},
+     .doc = "epochs between two events, besides the first and the last; a thousandth of all epochs "
+            "by default"},
     {.key = "report_batches",
      .kind = EP_FIELD_INT64,
      .offset = AT(report_batches),
@@ -359,12 +374,12 @@ static const ep_field spec_rows[] = {
      .min = 1,
      .max = (double)EP_LIMIT_ROWS,
      .rare = true,
-     .doc = "batches between two events of the type batch, within an epoch; none unless given"},
+     .doc = "batches between two events of type batch, within an epoch; none by default"},
     {.key = "report",
      .kind = EP_FIELD_OBJECT,
      .table = &report_table,
      .rare = true,
-     .doc = "what epochs tell beside their losses"},
+     .doc = "what epoch events report besides the losses"},
     {.key = "timelapse_every",
      .kind = EP_FIELD_INT64,
      .offset = AT(timelapse_every),
@@ -372,8 +387,7 @@ static const ep_field spec_rows[] = {
      .min = 1,
      .max = (double)EP_LIMIT_EPOCHS,
      .rare = true,
-     .doc = "epochs between two networks that are stored for a time-lapse, 240 at most; none "
-            "unless given"},
+     .doc = "epochs between two networks stored for a time-lapse, at most 240; none by default"},
     {.key = "validation_metrics",
      .kind = EP_FIELD_CUSTOM,
      .rare = true,
@@ -381,7 +395,7 @@ static const ep_field spec_rows[] = {
      .write = ep_validation_metrics_write,
      .form = "an array of names of metrics",
      .text_fallback = "[]",
-     .doc = "what epoch events say of the validation split, beside loss and error",
+     .doc = "metrics of the validation split that epoch events report, besides loss and error",
      .schema = EP_JSON({
        "type" : "array",
        "items" : {
@@ -398,12 +412,12 @@ static const ep_field spec_rows[] = {
      .min = 1,
      .max = (double)EP_LIMIT_TTL_SECONDS,
      .rare = true,
-     .doc = "the job is deleted so long after its end; kept unless given"},
+     .doc = "the job is deleted this long after its end; kept by default"},
     EP_WEBHOOKS_ROW,
     {.key = "checkpoint",
      .kind = EP_FIELD_OBJECT,
      .table = &checkpoint_table,
-     .doc = "when the training saves how far it is, to go on from there"},
+     .doc = "when the training saves its state, to resume from"},
     {.key = "max_seconds",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(max_seconds),
@@ -411,7 +425,7 @@ static const ep_field spec_rows[] = {
      .min = 0,
      .open_min = true,
      .max = 1e9,
-     .doc = "of training, after which the job ends with what it has"},
+     .doc = "training time after which the job ends with the weights it has"},
 };
 #undef AT
 static const ep_field_table spec_table = EP_FIELD_TABLE(spec_rows, NULL);

@@ -64,10 +64,10 @@ static double *matrix_take(ep_field_reader *reader, const json_t *value, bool ve
   size_t height = json_array_size(value), values, bytes;
   if (__builtin_mul_overflow(height, width, &values) || values > EP_LIMIT_INLINE_VALUES ||
       __builtin_mul_overflow(values, sizeof(double), &bytes)) {
-    ep_field_reader_fail(reader,
-                         "%zu rows of %zu values: inline data holds at most %d values; upload a "
-                         "dataset instead",
-                         height, width, EP_LIMIT_INLINE_VALUES);
+    ep_field_reader_fail(
+        reader,
+        "%zu rows of %zu values: inline data can have at most %d values; upload a dataset instead",
+        height, width, EP_LIMIT_INLINE_VALUES);
     return NULL;
   }
   double *matrix = malloc(bytes);
@@ -143,7 +143,7 @@ static const ep_field rows[] = {
      .read = inline_x_read,
      .write = inline_x_write,
      .form = "an array of rows",
-     .doc = "one array of numbers a row",
+     .doc = "one array of numbers per row",
      .schema = EP_JSON({
        "type" : "array",
        "items" : {"type" : "array", "items" : {"type" : "number"}, "minItems" : 1},
@@ -155,7 +155,7 @@ static const ep_field rows[] = {
      .read = inline_y_read,
      .write = inline_y_write,
      .form = "an array of rows or numbers",
-     .doc = "one number or array of numbers a row",
+     .doc = "one number or array of numbers per row",
      .schema = EP_JSON({
        "type" : "array",
        "items" : {

@@ -76,6 +76,7 @@ typedef struct {
                                              one, which is class 1; "" = not given (null). epochd
                                              fills it in where the target has words; without it the
                                              classes keep the order of the data */
+  ep_task task;                           /* Default "auto" */
   double test, validation;                /* fractions of the rows, in [0, 1). Default 0 */
   int64_t folds;       /* parts of the rows that are not test rows; 0 = not given (null) */
   int64_t fold;        /* the part that validates, 0 … folds - 1; nothing without folds */
@@ -208,9 +209,10 @@ typedef struct {
   char *tags[EP_LIMIT_TAGS]; /* owned */
   int tags_count;
   bool pinned;  /* retention leaves it. Default false */
-  bool private; /* its owner alone sees it, and admins. Default: the daemon's --visibility */
-  bool visibility_given; /* the JSON says which */
-  int priority;          /* -100 to 100, higher goes first. Default 0 */
+  bool private; /* visible only to its owner and admins. Default: the daemon's --visibility */
+  bool visibility_given;                /* the JSON says which */
+  char notes[EP_LIMIT_NOTES_BYTES + 1]; /* "" = none (null) */
+  int priority;                         /* -100 to 100, higher runs first. Default 0 */
   ep_data_spec data;
   ep_layer_spec *layers; /* [layers_count], owned */
   int layers_count;
@@ -233,11 +235,13 @@ typedef struct {
   ep_optimizer_spec optimizer;
   ep_schedule_spec schedule;
   double clip_norm, clip_value; /* "clip": {"norm": 1.0, "value": 0.5}. Default 0 = not */
-  /* "early_stopping": {"patience": epochs, "metric": "validation.loss", "min_delta": 0}; needs a
+  /* "early_stopping": {"patience": epochs, "metric": "validation.loss", "min_delta": 0,
+   * "tolerance": 0}; needs a
    * validation split. Looks at every reported epoch. */
   int64_t early_stopping_patience; /* 0 = not */
   ep_metric early_stopping_metric; /* of the validation split. Default loss */
   double early_stopping_min_delta;
+  double early_stopping_tolerance; /* Default 0 */
   bool keep_best; /* "keep": "last" | "best": which weights the job ends with. "best" needs a
                      validation split. Default "last", "best" with early_stopping */
   bool validation_metrics[EP_METRIC_COUNT]; /* "validation_metrics": ["mae"]: in epoch events,

@@ -1,8 +1,10 @@
 #include "api/spec/labels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/dataset_name.h"
 #include "api/json/json.h"
 #include "api/json/scanner.h"
 #include "api/spec/spec.h"
@@ -21,6 +23,23 @@ char *ep_tags_format(const char *const *tags, int count) {
   return ep_writer_take(&writer);
 }
 
+void ep_labels_name(ep_job_spec *labels, const ep_data_spec *data) {
+  char name[EP_LIMIT_NAME_BYTES + 1] = "";
+  if (labels->name[0]) return;
+  switch (data->source) {
+  case EP_DATA_DATASET: memcpy(name, data->dataset, sizeof name); break;
+  case EP_DATA_GENERATOR:
+    snprintf(name, sizeof name, "%s", ep_generator_name(data->generator));
+    break;
+  case EP_DATA_PATH: ep_dataset_name_of_file(data->path, name); break;
+  case EP_DATA_INLINE: break;
+  }
+  /* "last" is a dataset's name, but stands for another job */
+  const char *before = !name[0] || ep_job_name_accepts(name) ? "" : "data-";
+  snprintf(labels->name, sizeof labels->name, "%s%.*s", before,
+           (int)(sizeof labels->name - strlen(before) - 1), name);
+}
+
 void ep_labels_deinit(ep_labels *labels) {
   free(labels->tags);
   *labels = (ep_labels){0};
@@ -33,6 +52,8 @@ static ep_status labels_take(const json_t *root, const ep_job_spec *spec, ep_lab
   out->has_tags = json_object_get(root, "tags") != NULL;
   out->has_priority = json_object_get(root, "priority") != NULL;
   memcpy(out->name, spec->name, sizeof out->name);
+  out->has_notes = json_object_get(root, "notes") != NULL;
+  memcpy(out->notes, spec->notes, sizeof out->notes);
   out->has_pinned = json_object_get(root, "pinned") != NULL;
   out->priority = spec->priority;
   out->pinned = spec->pinned;
@@ -74,8 +95,8 @@ static ep_status patch_parse(const char *text, size_t bytes, const ep_field_tabl
 }
 
 ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_problem *problem) {
-  return patch_parse(text, bytes, &ep_label_table, "name, tags, priority, pinned or visibility",
-                     out, problem);
+  return patch_parse(text, bytes, &ep_label_table,
+                     "name, tags, notes, priority, pinned or visibility", out, problem);
 }
 
 ep_status ep_visibility_patch_parse(const char *text, size_t bytes, ep_labels *out,
@@ -88,6 +109,8 @@ static void member_write(ep_writer *writer, const char *key, const char *at, con
                          const ep_labels *labels) {
   if (labels->has_name && strcmp(key, "name") == 0) {
     ep_writer_member_string(writer, "name", labels->name);
+  } else if (labels->has_notes && strcmp(key, "notes") == 0) {
+    ep_writer_member_string(writer, "notes", labels->notes[0] ? labels->notes : NULL);
   } else if (labels->has_tags && strcmp(key, "tags") == 0) {
     ep_writer_member_raw(writer, "tags", labels->tags);
   } else if (labels->has_priority && strcmp(key, "priority") == 0) {
@@ -105,7 +128,7 @@ static void member_write(ep_writer *writer, const char *key, const char *at, con
 ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out, ep_error *error) {
   ep_writer writer;
   ep_scanner scanner = {spec, spec + strlen(spec)};
-  bool whole = ep_scan_token(&scanner, '{'), pinned = false, visibility = false;
+  bool whole = ep_scan_token(&scanner, '{'), pinned = false, visibility = false, notes = false;
   ep_writer_init(&writer, SPEC_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   while (whole && ep_scan_peek(&scanner) != '}') {
@@ -116,11 +139,14 @@ ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out,
     if (!whole) break;
     member_write(&writer, key, at, scanner.at, labels);
     pinned = pinned || strcmp(key, "pinned") == 0;
+    notes = notes || strcmp(key, "notes") == 0;
     visibility = visibility || strcmp(key, "visibility") == 0;
     whole = ep_scan_token(&scanner, ',') || ep_scan_peek(&scanner) == '}';
   }
   if (labels->has_pinned && !pinned) /* a spec of an earlier release */
     ep_writer_member_boolean(&writer, "pinned", labels->pinned);
+  if (labels->has_notes && !notes)
+    ep_writer_member_string(&writer, "notes", labels->notes[0] ? labels->notes : NULL);
   if (labels->has_visibility && !visibility)
     ep_writer_member_string(&writer, "visibility", ep_visibility_name(labels->private));
   ep_writer_close(&writer, '}');
@@ -129,5 +155,5 @@ ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out,
   free(*out);
   *out = NULL;
   return whole ? ep_fail_memory(error)
-               : ep_fail(error, EP_INTERNAL, "the stored spec is no object");
+               : ep_fail(error, EP_INTERNAL, "the stored spec is not an object");
 }

@@ -15,8 +15,8 @@
 #define KERNEL_SIZE(usual)                                                         \
   WINDOW("kernel_size", kernel_size, "the window: one number, or [height, width]", \
          .required = true, .min = 1, .example = usual)
-#define POOL_STRIDE                                                                           \
-  WINDOW("stride", stride, "steps from window to window; kernel_size unless given", .min = 1, \
+#define POOL_STRIDE                                                                         \
+  WINDOW("stride", stride, "steps from window to window; kernel_size by default", .min = 1, \
          .nullable = true)
 #define PADDING(...) \
   WINDOW("padding", padding, "rows and columns added on each side", .min = 0, __VA_ARGS__)
@@ -32,7 +32,7 @@
 #define INIT                                                                           \
   {                                                                                    \
     .key = "init", .kind = EP_FIELD_WORD, .offset = AT(init), .words = &ep_init_words, \
-    .fallback = EP_INIT_DEFAULT, .doc = "how the first weights are drawn"              \
+    .fallback = EP_INIT_DEFAULT, .doc = "how the initial weights are generated"        \
   }
 /* What is smaller than this is zero in a division of float32. */
 #define EPS \
@@ -40,15 +40,14 @@
 #define AFFINE                                                                   \
   {                                                                              \
     .key = "affine", .kind = EP_FIELD_BOOL, .offset = AT(affine), .fallback = 1, \
-    .doc = "has a weight and a bias to learn"                                    \
+    .doc = "learns a weight and a bias"                                          \
   }
 
 static const ep_field linear_rows[] = {
-    COUNT("in_features", in_features,
-          "columns that come in; inferred unless given, checked if given", .nullable = true,
-          .rare = true),
-    COUNT("out_features", out_features, "columns that go out", .required = true, .example = "16"),
-    BIAS("adds a bias to each column that goes out"),
+    COUNT("in_features", in_features, "input columns; inferred by default, checked if given",
+          .nullable = true, .rare = true),
+    COUNT("out_features", out_features, "output columns", .required = true, .example = "16"),
+    BIAS("adds a bias to each output column"),
     INIT,
 };
 static const ep_field leaky_relu_rows[] = {
@@ -56,7 +55,7 @@ static const ep_field leaky_relu_rows[] = {
                 0.01, EP_ROW_PLAIN),
 };
 static const ep_field elu_rows[] = {
-    EP_ROW_REAL("alpha", alpha, "what it tends to far below zero, with a minus", -EP_REAL_MAX,
+    EP_ROW_REAL("alpha", alpha, "the negative of its limit far below zero", -EP_REAL_MAX,
                 EP_REAL_MAX, 1, EP_ROW_PLAIN),
 };
 static const ep_field softplus_rows[] = {
@@ -65,17 +64,16 @@ static const ep_field softplus_rows[] = {
                 EP_REAL_MAX, 20, .rare = true),
 };
 static const ep_field conv2d_rows[] = {
-    COUNT("in_channels", in_channels,
-          "channels that come in; inferred unless given, checked if given", .nullable = true,
-          .rare = true),
-    COUNT("out_channels", out_channels, "channels that go out", .required = true, .example = "8"),
+    COUNT("in_channels", in_channels, "input channels; inferred by default, checked if given",
+          .nullable = true, .rare = true),
+    COUNT("out_channels", out_channels, "output channels", .required = true, .example = "8"),
     KERNEL_SIZE("3"),
     WINDOW("stride", stride, "steps from window to window", .min = 1, .fallback = 1, .second = 1),
     PADDING(EP_ROW_PLAIN),
     DILATION("steps between the window's own pixels"),
-    COUNT("groups", groups, "channels in so many groups, each of which sees only itself",
+    COUNT("groups", groups, "number of groups of channels, each connected only to itself",
           .fallback = 1, .rare = true),
-    BIAS("adds a bias to each channel that goes out"),
+    BIAS("adds a bias to each output channel"),
     INIT,
 };
 static const ep_field max_pool2d_rows[] = {
@@ -94,20 +92,20 @@ static const ep_field adaptive_avg_pool2d_rows[] = {
      .required = true,
      .min = 1,
      .max = EP_LIMIT_KERNEL,
-     .doc = "what goes out: one number, or [height, width]",
+     .doc = "size of the output: one number, or [height, width]",
      .example = "1"},
 };
 static const ep_field dropout_rows[] = {
-    EP_ROW_REAL("p", p, "the chance of a value to become 0 in training", 0, 1, 0.5,
+    EP_ROW_REAL("p", p, "the probability of a value to become 0 in training", 0, 1, 0.5,
                 .open_max = true),
 };
 static const ep_field dropout2d_rows[] = {
-    EP_ROW_REAL("p", p, "the chance of a channel to become 0 in training", 0, 1, 0.5,
+    EP_ROW_REAL("p", p, "the probability of a channel to become 0 in training", 0, 1, 0.5,
                 .open_max = true),
 };
 static const ep_field batch_norm_rows[] = {
     EPS,
-    EP_ROW_REAL("momentum", momentum, "how fast the running figures follow", 0, 1, 0.1,
+    EP_ROW_REAL("momentum", momentum, "how fast the running statistics follow", 0, 1, 0.1,
                 .rare = true),
     AFFINE,
     {.key = "sync",
@@ -118,9 +116,9 @@ static const ep_field batch_norm_rows[] = {
 };
 static const ep_field layer_norm_rows[] = {EPS, AFFINE};
 static const ep_field embedding_rows[] = {
-    COUNT("num_embeddings", num_embeddings, "the columns hold 0 to this less one", .required = true,
-          .example = "10"),
-    COUNT("embedding_dim", embedding_dim, "what a column becomes", .required = true,
+    COUNT("num_embeddings", num_embeddings, "the columns contain 0 to this minus one",
+          .required = true, .example = "10"),
+    COUNT("embedding_dim", embedding_dim, "size of the vector of each column", .required = true,
           .example = "4"),
     INIT,
 };

@@ -12,7 +12,7 @@ static bool list_check(ep_field_reader *reader, const json_t *value, size_t limi
     return false;
   }
   if (json_array_size(value) <= limit) return true;
-  ep_field_reader_fail(reader, "must hold at most %zu numbers, not %zu", limit,
+  ep_field_reader_fail(reader, "must contain at most %zu numbers, not %zu", limit,
                        json_array_size(value));
   return false;
 }

@@ -2,25 +2,25 @@
 #include "api/spec/tables.h"
 
 #define AT(member) offsetof(ep_job_spec, member)
-#define CLASS_WEIGHTS                                                                            \
-  {                                                                                              \
-    .key = "class_weights", .kind = EP_FIELD_CUSTOM, .nullable = true,                           \
-    .read = ep_class_weights_read, .write = ep_class_weights_write,                              \
-    .form = "an array of numbers of at least 0, one a class, or \"balanced\"",                   \
-    .text_fallback = "null",                                                                     \
-    .doc = "how much a row of each class counts; the mean is weighted; \"balanced\": rows over " \
-           "classes times the class's rows, of the training rows",                               \
-    .schema = EP_JSON({                                                                          \
-      "anyOf" : [                                                                                \
-        {                                                                                        \
-          "type" : "array",                                                                      \
-          "items" : {"type" : "number", "minimum" : 0},                                          \
-          "minItems" : 1,                                                                        \
-          "maxItems" : EP_LIMIT_CLASSES                                                          \
-        },                                                                                       \
-        {"enum" : ["balanced"]}                                                                  \
-      ]                                                                                          \
-    })                                                                                           \
+#define CLASS_WEIGHTS                                                                         \
+  {                                                                                           \
+    .key = "class_weights", .kind = EP_FIELD_CUSTOM, .nullable = true,                        \
+    .read = ep_class_weights_read, .write = ep_class_weights_write,                           \
+    .form = "an array of numbers of at least 0, one per class, or \"balanced\"",              \
+    .text_fallback = "null",                                                                  \
+    .doc = "weight of the rows of each class; the mean is weighted; \"balanced\": rows over " \
+           "classes times the class's rows, of the training rows",                            \
+    .schema = EP_JSON({                                                                       \
+      "anyOf" : [                                                                             \
+        {                                                                                     \
+          "type" : "array",                                                                   \
+          "items" : {"type" : "number", "minimum" : 0},                                       \
+          "minItems" : 1,                                                                     \
+          "maxItems" : EP_LIMIT_CLASSES                                                       \
+        },                                                                                    \
+        {"enum" : ["balanced"]}                                                               \
+      ]                                                                                       \
+    })                                                                                        \
   }
 static const ep_field huber_rows[] = {
     EP_ROW_REAL("delta", loss_parameter, "where the square turns into a line", 0, EP_REAL_MAX, 1,
@@ -32,19 +32,20 @@ static const ep_field quantile_rows[] = {
 };
 static const ep_field bce_rows[] = {
     EP_ROW_REAL("pos_weight", loss_parameter,
-                "how much a target of 1 counts beside one of 0, in the value and the gradient, as "
-                "torch's; the mean is not weighted",
+                "weight of a target of 1 relative to a target of 0, in the value and the gradient, "
+                "as in PyTorch; the mean is not weighted",
                 0, EP_REAL_MAX, 1, EP_ROW_PLAIN),
 };
 static const ep_field cross_entropy_rows[] = {
     EP_ROW_REAL("label_smoothing", label_smoothing,
-                "the part of the target that goes to all classes alike", 0, 1, 0, EP_ROW_PLAIN),
+                "the share of the target distributed evenly over all classes", 0, 1, 0,
+                EP_ROW_PLAIN),
     CLASS_WEIGHTS,
 };
 static const ep_field focal_rows[] = {
     EP_ROW_REAL("gamma", loss_parameter,
-                "how much less a row counts that is right: 0 is not at all", 0, EP_REAL_MAX, 2,
-                EP_ROW_PLAIN),
+                "how much a correctly classified row is down-weighted; 0: not at all", 0,
+                EP_REAL_MAX, 2, EP_ROW_PLAIN),
     CLASS_WEIGHTS,
 };
 static const ep_field nll_rows[] = {CLASS_WEIGHTS};

@@ -8,14 +8,14 @@
 _Static_assert(AT(beta2) == AT(beta1) + sizeof(double), "the betas are a pair");
 #define LR(fallback_) \
   EP_ROW_REAL("lr", lr, "learning rate", 0, EP_REAL_MAX, fallback_, EP_ROW_PLAIN)
-#define MOMENTUM                                                                               \
-  EP_ROW_REAL("momentum", momentum, "share of the last step that goes into the next", 0, 1, 0, \
-              EP_ROW_PLAIN)
+#define MOMENTUM                                                                                  \
+  EP_ROW_REAL("momentum", momentum, "share of the previous step that is added to the next", 0, 1, \
+              0, EP_ROW_PLAIN)
 #define BETAS(first, second_)                                                               \
   {                                                                                         \
     .key = "betas", .kind = EP_FIELD_PAIR, .element = EP_FIELD_DOUBLE, .offset = AT(beta1), \
     .min = 0, .max = SHARE_MAX, .fallback = first, .second = second_,                       \
-    .doc = "how slowly the two running means forget"                                        \
+    .doc = "decay rates of the two running means"                                           \
   }
 #define EPS(fallback_) \
   EP_ROW_REAL("eps", eps, "keeps the division finite", 0, EP_REAL_MAX, fallback_, EP_ROW_PLAIN)
@@ -45,8 +45,7 @@ static const ep_field adamw_rows[] = {
 };
 static const ep_field rmsprop_rows[] = {
     LR(0.01),
-    EP_ROW_REAL("alpha", alpha, "how slowly the mean of the squares forgets", 0, 1, 0.99,
-                EP_ROW_PLAIN),
+    EP_ROW_REAL("alpha", alpha, "decay rate of the mean of the squares", 0, 1, 0.99, EP_ROW_PLAIN),
     EPS(1e-8),
     MOMENTUM,
     {.key = "centered",
@@ -86,7 +85,7 @@ static const ep_field any_optimizer_rows[] = {
      .kind = EP_FIELD_BOOL,
      .offset = AT(decay_all),
      .fallback = 1,
-     .doc = "weight_decay on biases and norms too; false: on the other weights alone"},
+     .doc = "applies weight_decay to biases and norms too; false: only to the other weights"},
 };
 #undef AT
 static const ep_field_table any_optimizer_table = EP_FIELD_TABLE(any_optimizer_rows, NULL);

@@ -115,8 +115,7 @@ static const ep_field rows[] = {
      .write = data_write,
      .form = "a number or \"auto\"",
      .text_fallback = "1",
-     .doc = "replicas: each has the whole network and a slice of every batch; \"auto\": as many as "
-            "pay, which is 1 so far",
+     .doc = "replicas: each has the whole network and a slice of every batch; \"auto\": 1",
      .schema = EP_JSON({
        "anyOf" :
            [ {"type" : "integer", "minimum" : 1, "maximum" : EP_LIMIT_RANKS},
@@ -138,7 +137,7 @@ static const ep_field rows[] = {
      .form = "an array of [first, last]",
      .text_fallback = "null",
      .doc = "the first and the last layer of each stage, in order, all layers covered; stages of "
-            "like cost unless given",
+            "similar cost by default",
      .schema = EP_JSON({
        "type" : "array",
        "items" : {
@@ -156,13 +155,13 @@ static const ep_field rows[] = {
      .nullable = true,
      .min = 1,
      .max = EP_LIMIT_MICRO_BATCHES,
-     .doc = "pieces in which a replica's slice goes through the stages; 4 a stage, at most one a "
-            "row, unless given"},
+     .doc = "number of pieces of a replica's slice in the pipeline; by default 4 per stage, at "
+            "most one per row"},
     {.key = "elastic",
      .kind = EP_FIELD_BOOL,
      .offset = AT(elastic),
-     .doc = "on GPUs: take those that there are, so that replicas share one where there are fewer; "
-            "the numbers stay the same"},
+     .doc = "on GPUs: use those available, so that replicas share a GPU where there are fewer; the "
+            "numbers stay the same"},
 };
 #undef AT
 const ep_field_table ep_parallel_table = EP_FIELD_TABLE(rows, NULL);
@@ -192,7 +191,7 @@ void ep_parallel_finish(ep_field_reader *reader, ep_job_spec *spec) {
                          EP_LIMIT_RANKS);
   if (parallel->model == 1 && parallel->micro_batches > 1) {
     size_t within = ep_field_reader_enter(reader, "micro_batches");
-    ep_field_reader_fail(reader, "must be 1 or left out: there are no stages to keep busy");
+    ep_field_reader_fail(reader, "must be 1 or omitted: there is only one stage");
     ep_field_reader_leave(reader, within);
   }
   ep_field_reader_leave(reader, place);

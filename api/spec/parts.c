@@ -22,7 +22,15 @@ static void seeds_read(ep_field_reader *reader, const json_t *value, ep_parts_sp
   int64_t *seeds =
       list ? ep_integers_take(reader, &seed, list, EP_LIMIT_REPEATS, &parts->repeats) : NULL;
   if (!list || json_object_size(value) != 1 || (json_is_array(list) && json_array_size(list) == 0))
-    ep_field_reader_fail(reader, "must be an array of at least one seed, and stand alone");
+    ep_field_reader_fail(reader, "must be an array of at least one seed, without other fields");
+  for (int i = 1; seeds && i < parts->repeats; i++)
+    for (int j = 0; j < i; j++)
+      if (seeds[i] == seeds[j]) {
+        size_t inner = ep_field_reader_enter_index(reader, (size_t)i);
+        ep_field_reader_fail(reader, "repeats seed %lld: give each seed once", (long long)seeds[i]);
+        ep_field_reader_leave(reader, inner);
+        break;
+      }
   ep_field_reader_leave(reader, place);
   parts->seeds = (uint64_t *)seeds;
 }

@@ -2,8 +2,7 @@
 #include "api/spec/tables.h"
 
 #define AT(member) offsetof(ep_schedule_spec, member)
-#define GAMMA(...) \
-  EP_ROW_REAL("gamma", gamma, "what a drop multiplies with", 0, EP_REAL_MAX, __VA_ARGS__)
+#define GAMMA(...) EP_ROW_REAL("gamma", gamma, "factor of a drop", 0, EP_REAL_MAX, __VA_ARGS__)
 static const ep_field step_rows[] = {
     {.key = "step_size",
      .kind = EP_FIELD_INT64,
@@ -37,11 +36,11 @@ static const ep_field cosine_rows[] = {
      .nullable = true,
      .min = 1,
      .max = (double)EP_LIMIT_EPOCHS,
-     .doc = "epochs to the least learning rate; all unless given"},
-    EP_ROW_REAL("eta_min", eta_min, "the least learning rate", 0, EP_REAL_MAX, 0, EP_ROW_PLAIN),
+     .doc = "epochs until the smallest learning rate; all by default"},
+    EP_ROW_REAL("eta_min", eta_min, "the smallest learning rate", 0, EP_REAL_MAX, 0, EP_ROW_PLAIN),
 };
 static const ep_field one_cycle_rows[] = {
-    EP_ROW_REAL("max_lr", max_lr, "the greatest learning rate; the optimizer's lr unless given", 0,
+    EP_ROW_REAL("max_lr", max_lr, "the largest learning rate; the optimizer's lr by default", 0,
                 EP_REAL_MAX, 0, .nullable = true),
     EP_ROW_REAL("pct_start", pct_start, "the part of all steps in which it rises", 0, 1, 0.3,
                 EP_ROW_PLAIN),
@@ -51,18 +50,18 @@ static const ep_field one_cycle_rows[] = {
                 0, EP_REAL_MAX, 1e4, .open_min = true),
 };
 static const ep_field plateau_rows[] = {
-    EP_ROW_REAL("factor", factor, "what a drop multiplies with", 0, 1, 0.1, .open_max = true),
+    EP_ROW_REAL("factor", factor, "factor of a drop", 0, 1, 0.1, .open_max = true),
     {.key = "patience",
      .kind = EP_FIELD_INT64,
      .offset = AT(patience),
      .min = 0,
      .max = (double)EP_LIMIT_EPOCHS,
      .fallback = 10,
-     .doc = "epochs without a better figure that are let pass"},
-    EP_ROW_REAL("threshold", threshold, "better means: by this part of the best", 0, 1, 1e-4,
-                EP_ROW_PLAIN),
-    EP_ROW_REAL("min_lr", min_lr, "the least learning rate", 0, EP_REAL_MAX, 0, EP_ROW_PLAIN),
-    EP_METRIC_ROW(AT(metric), "the figure, looked at in every reported epoch"),
+     .doc = "epochs without improvement before a drop"},
+    EP_ROW_REAL("threshold", threshold, "an improvement must be larger than this share of the best",
+                0, 1, 1e-4, EP_ROW_PLAIN),
+    EP_ROW_REAL("min_lr", min_lr, "the smallest learning rate", 0, EP_REAL_MAX, 0, EP_ROW_PLAIN),
+    EP_METRIC_ROW(AT(metric), "the metric to watch, evaluated in every reported epoch"),
 };
 static const ep_field warmup_rows[] = {
     {.key = "warmup_epochs",
@@ -70,10 +69,11 @@ static const ep_field warmup_rows[] = {
      .offset = AT(warmup_epochs),
      .min = 0,
      .max = (double)EP_LIMIT_EPOCHS,
-     .doc = "epochs in which it rises step by step to what the schedule says; epoch 1 of n ends "
-            "1/n of the way"},
+     .doc = "warm-up epochs, in which the rate rises step by step to the schedule's; epoch 1 of n "
+            "ends at 1/n of the way"},
     EP_ROW_REAL("warmup_factor", warmup_factor,
-                "from this part of it, which is before the first step", 0, 1, 0, EP_ROW_PLAIN),
+                "the share of the rate before the first step of the warm-up", 0, 1, 0,
+                EP_ROW_PLAIN),
 };
 #undef AT
 static const ep_field_table warmup_table = EP_FIELD_TABLE(warmup_rows, NULL);

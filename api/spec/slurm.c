@@ -76,10 +76,9 @@ static bool word_accepts(const char *text) {
 }
 
 #define AT(member) offsetof(ep_job_spec, slurm.member)
-#define WORD(member, text)                                                               \
-  .kind = EP_FIELD_STRING, .offset = AT(member), .nullable = true,                       \
-  .capacity = EP_SLURM_WORD_BYTES, .accepts = word_accepts, .form = "a word of Slurm's", \
-  .doc = text
+#define WORD(member, text)                                         \
+  .kind = EP_FIELD_STRING, .offset = AT(member), .nullable = true, \
+  .capacity = EP_SLURM_WORD_BYTES, .accepts = word_accepts, .form = "a Slurm name", .doc = text
 
 static const ep_field rows[] = {
     {.key = "time",
@@ -88,7 +87,7 @@ static const ep_field rows[] = {
      .nullable = true,
      .capacity = EP_SLURM_WORD_BYTES,
      .accepts = time_accepts,
-     .form = "a time of Slurm's like \"2:00:00\" or \"1-12\"",
+     .form = "a Slurm time like \"2:00:00\" or \"1-12\"",
      .doc = "that its worker may run; by the estimate, within the partition's limit, unless given"},
     {.key = "account", WORD(account, "that is charged; --slurm-account unless given")},
     {.key = "qos", WORD(qos, "quality of service; --slurm-qos unless given")},

@@ -11,7 +11,7 @@ static const ep_field normalize_rows[] = {
      .kind = EP_FIELD_CUSTOM,
      .read = ep_normalize_mean_read,
      .write = ep_normalize_mean_write,
-     .form = "a number, or an array of one a channel",
+     .form = "a number, or an array of one per channel",
      .text_fallback = "0",
      .doc = "taken off",
      .schema = EP_JSON({
@@ -23,7 +23,7 @@ static const ep_field normalize_rows[] = {
      .kind = EP_FIELD_CUSTOM,
      .read = ep_normalize_std_read,
      .write = ep_normalize_std_write,
-     .form = "a number above 0, or an array of one a channel",
+     .form = "a number above 0, or an array of one per channel",
      .text_fallback = "1",
      .doc = "divided by",
      .schema = EP_JSON({
@@ -40,7 +40,7 @@ static const ep_field augment_rows[] = {
      .offset = AT(augment_shift),
      .min = 0,
      .max = EP_LIMIT_KERNEL,
-     .doc = "pixels up, down, left and right, at most; what comes in is 0"},
+     .doc = "largest shift in pixels in each direction; filled with 0"},
     {.key = "flip",
      .kind = EP_FIELD_BOOL,
      .offset = AT(augment_flip),
@@ -72,7 +72,7 @@ static const ep_field window_rows[] = {
      .min = 1,
      .max = EP_LIMIT_ROWS,
      .fallback = 1,
-     .doc = "the target of an example is that of the row so many rows after its last one"},
+     .doc = "the target of an example is that of the row this many rows after its last one"},
     {.key = "stride",
      .kind = EP_FIELD_INT64,
      .offset = AT(window.stride),
@@ -86,8 +86,8 @@ static const ep_field window_rows[] = {
      .nullable = true,
      .capacity = EP_LIMIT_NAME_BYTES + 1,
      .form = "a column's name",
-     .doc = "a category, which is no feature then: the rows of each word of it are a series; all "
-            "rows are one unless given",
+     .doc = "a category, which is then not a feature: the rows of each of its words are a series; "
+            "by default all rows are one series",
      .schema = COLUMN_NAME_SCHEMA},
     {.key = "gaps",
      .kind = EP_FIELD_WORD,
@@ -121,7 +121,7 @@ static const ep_field data_rows[] = {
      .form = "a column's name (a string) or index (a number)",
      .text_fallback = "null",
      .doc = "the column to predict: a string is its name, a number its index from 0, and -1 is the "
-            "last; the last unless given",
+            "last; the last by default",
      .schema = EP_JSON({
        "oneOf" : [
          {"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_NAME_BYTES},
@@ -135,38 +135,46 @@ static const ep_field data_rows[] = {
      .write = ep_positive_write,
      .form = "a word of the target",
      .text_fallback = "null",
-     .doc =
-         "of a target of two classes: the one that f1, precision, recall, roc_auc and thresholds "
-         "are about; unless given the one that means yes (yes, true, 1, positive, on, +), else "
-         "the rarer one",
+     .doc = "for a target of two classes: the positive class of f1, precision, recall, roc_auc and "
+            "thresholds; by default the one that means yes (yes, true, 1, positive, on, +), else "
+            "the rarer one",
      .schema = EP_JSON({
        "oneOf" : [
          {"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_WORD_BYTES},
          {"type" : "integer"}, {"type" : "boolean"}
        ]
      })},
+    {.key = "task",
+     .kind = EP_FIELD_WORD,
+     .rare = true,
+     .offset = AT(task),
+     .words = &ep_task_words,
+     .doc =
+         "regression: the target is a number; classification: its values are classes, of a table "
+         "also where they are numbers; auto: from the loss and the type of the target column, "
+         "which must not contradict it"},
     {.key = "test",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(test),
      .min = 0,
      .max = 1,
      .open_max = true,
-     .doc = "share of the rows kept for the test"},
+     .doc = "share of the rows held out for the test"},
     {.key = "validation",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(validation),
      .min = 0,
      .max = 1,
      .open_max = true,
-     .doc = "share of the rows kept for validation"},
+     .doc = "share of the rows held out for validation"},
     {.key = "folds",
      .kind = EP_FIELD_INT64,
      .offset = AT(folds),
      .nullable = true,
      .min = 2,
      .max = EP_LIMIT_FOLDS,
-     .doc = "instead of validation: cuts the rows that are not test rows into so many parts of the "
-            "same size, give or take a row"},
+     .doc = "instead of validation: splits the rows that are not test rows into this many parts of "
+            "equal size, give or take a row"},
     {.key = "fold",
      .kind = EP_FIELD_CUSTOM,
      .nullable = true,
@@ -174,14 +182,13 @@ static const ep_field data_rows[] = {
      .write = ep_fold_write,
      .form = "an integer from 0 to below folds",
      .text_fallback = "null",
-     .doc = "with folds: the part that validates; the others train",
+     .doc = "with folds: the validation part; the others train",
      .schema = EP_JSON({"type" : "integer", "minimum" : 0, "exclusiveMaximum" : EP_LIMIT_FOLDS})},
     {.key = "stratify",
      .kind = EP_FIELD_BOOL,
      .offset = AT(stratify),
-     .doc = "of a classifier: test, validation and each fold keep every class's share of the rows, "
-            "give or take a row; true where it is not given, of shares (not folds) and a loss that "
-            "takes classes"},
+     .doc = "for a classifier: test, validation and each fold keep the share of every class, give "
+            "or take a row; by default true for shares (not folds) and a loss with classes"},
     {.key = "split_seed",
      .kind = EP_FIELD_UINT64,
      .offset = AT(split_seed),
@@ -204,7 +211,7 @@ static const ep_field data_rows[] = {
      .write = ep_shape_write,
      .form = "[channels, height, width]",
      .text_fallback = "null",
-     .doc = "rows are images of this shape; as the data says unless given, else vectors",
+     .doc = "rows are images of this shape; by default as given by the data, else vectors",
      .schema = EP_JSON({
        "type" : "array",
        "items" : {"type" : "integer", "minimum" : 1},
@@ -224,13 +231,13 @@ static const ep_field data_rows[] = {
      .nullable = true,
      .table = &normalize_table,
      .given = normalize_given,
-     .doc = "then the mean is taken off x, and it is divided by std"},
+     .doc = "subtracted from x, which is then divided by std"},
     {.key = "augment",
      .kind = EP_FIELD_OBJECT,
      .nullable = true,
      .table = &augment_table,
      .given = augment_given,
-     .doc = "changes training images at random, anew in each epoch"},
+     .doc = "changes training images randomly in each epoch"},
 };
 static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
 /* Of sources that can be tables. */
@@ -242,8 +249,8 @@ static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
    .write = ep_columns_write,                                                                     \
    .form = "an object of names or globs, see below",                                              \
    .text_fallback = "{}",                                                                         \
-   .doc = "of a table: how columns become features, where that is not by their type; an exact "   \
-          "name goes before a glob, and the name of a column is no glob",                         \
+   .doc = "of a table: how columns become features, instead of by their type; an exact "          \
+          "name takes precedence over a glob, and the name of a column is not a glob",            \
    .schema = EP_JSON({                                                                            \
      "type" : "object",                                                                           \
      "additionalProperties" : {"$ref" : "#/components/schemas/ColumnRule"},                       \
@@ -287,14 +294,15 @@ static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
        .rare = true,                                                                              \
        .table = &window_table,                                                                    \
        .given = window_given,                                                                     \
-       .doc = "of a table: it is a series, in the order of time or of the file; an example has "  \
+       .doc = "of a table: a series, in the order of time or of the file; an example has "        \
               "the features of several successive rows, and the target of a later one; the "      \
               "newest rows of a series are the test, those before them the validation"},          \
   {                                                                                               \
     .key = "group", .kind = EP_FIELD_STRING, .offset = AT(group), .nullable = true, .rare = true, \
     .capacity = EP_LIMIT_NAME_BYTES + 1, .form = "a column's name",                               \
-    .doc = "of a table: a category, which is no feature then; rows of one word are all in the "   \
-           "same split, so that test and validation are shares of the rows by about a group",     \
+    .doc =                                                                                        \
+        "of a table: a category, which is then not a feature; rows of one word are all in the "   \
+        "same split, so that test and validation may differ from their shares by about a group",  \
     .schema = COLUMN_NAME_SCHEMA                                                                  \
   }
 #define COLUMN_NAMES_SCHEMA                                                            \
@@ -322,7 +330,9 @@ static const ep_field dataset_rows[] = {
      .capacity = EP_SHA256_HEX_BYTES,
      .accepts = ep_sha256_accepts,
      .form = "64 hexadecimal digits in lower case",
-     .doc = "the content that the name meant at submission; filled in",
+     .doc =
+         "the SHA-256 of the data at submission; filled in by the daemon; one that is sent must be "
+         "that of the present rows",
      .schema = EP_SHA256_SCHEMA},
     COLUMN_ROWS,
 };
@@ -334,8 +344,8 @@ static const ep_field path_rows[] = {
      .capacity = EP_LIMIT_PATH_BYTES + 1,
      .accepts = ep_path_accepts,
      .form = "the path of a file or folder, without \"..\"",
-     .doc = "data below a folder that the administrator allowed: NPY and IDX files are mapped "
-            "and never copied"},
+     .doc = "data below a folder that the administrator allows: NPY and IDX files are mapped and "
+            "never copied"},
     {.key = "sha256",
      .kind = EP_FIELD_STRING,
      .offset = AT(sha256),
@@ -343,7 +353,8 @@ static const ep_field path_rows[] = {
      .capacity = EP_SHA256_HEX_BYTES,
      .accepts = ep_sha256_accepts,
      .form = "64 hexadecimal digits in lower case",
-     .doc = "the content that files were read into which cannot be mapped; filled in",
+     .doc = "the SHA-256 of the converted data, for files that cannot be mapped; filled in by the "
+            "daemon; one that is sent must be that of the present rows",
      .schema = EP_SHA256_SCHEMA},
     COLUMN_ROWS,
 };
@@ -353,14 +364,14 @@ static const ep_field xor_rows[] = {
      .offset = AT(generator),
      .required = true,
      .words = &ep_generator_words,
-     .doc = "made-up data: the four rows of XOR"},
+     .doc = "generated data: the four rows of XOR"},
     {.key = "seed",
      .kind = EP_FIELD_UINT64,
      .offset = AT(generator_seed),
      .min = 0,
      .max = EP_SEED_MAX,
      .fallback = 1,
-     .doc = "kept, and without effect: the rows are fixed"},
+     .doc = "accepted, but has no effect: the rows are fixed"},
 };
 static const ep_field disc_rows[] = {
     {.key = "generator",
@@ -368,7 +379,7 @@ static const ep_field disc_rows[] = {
      .offset = AT(generator),
      .required = true,
      .words = &ep_generator_words,
-     .doc = "made-up data: points inside or outside of a circle"},
+     .doc = "generated data: points inside or outside a circle"},
     {.key = "rows",
      .kind = EP_FIELD_INT64,
      .offset = AT(rows),

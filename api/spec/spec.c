@@ -32,8 +32,23 @@ static void stratify_finish(ep_job_spec *spec, const json_t *root) {
   ep_data_spec *data = &spec->data;
   bool given = json_is_boolean(json_object_get(json_object_get(root, "data"), "stratify"));
   bool shares = (data->test > 0 || data->validation > 0) && data->folds == 0 &&
-                spec->parts.folds == 0 && !data->time[0] && !data->group[0];
+                spec->parts.folds == 0 && !data->time[0] && !data->group[0] &&
+                data->window.length == 0;
   if (!given) data->stratify = shares && ep_loss_takes_classes(spec->loss);
+}
+
+static void task_check(ep_field_reader *reader, const ep_job_spec *spec) {
+  bool classes = spec->data.task == EP_TASK_CLASSIFICATION;
+  if (spec->data.task == EP_TASK_AUTO || classes == ep_loss_is_classifier(spec->loss) ||
+      reader->status != EP_OK)
+    return;
+  size_t place = ep_field_reader_enter(reader, "data");
+  size_t inner = ep_field_reader_enter(reader, "task");
+  ep_field_reader_fail(reader, "is \"%s\", and the loss \"%s\" is for %s: use \"%s\" or \"auto\"",
+                       ep_task_name((int)spec->data.task), ep_loss_type_name((int)spec->loss),
+                       classes ? "numbers" : "classes", classes ? "cross_entropy" : "mse");
+  ep_field_reader_leave(reader, inner);
+  ep_field_reader_leave(reader, place);
 }
 
 /* root: the job as it was given. */
@@ -45,26 +60,26 @@ static void init_check(ep_field_reader *reader, const ep_job_spec *spec, const j
   else if (asked && !spec->init_job[0] && !spec->init_weights[0] && reader->status == EP_OK)
     fail_at(reader, "init", "needs one of \"job\", \"weights\"");
   else if (!spec->init_job[0] && (spec->init_checkpoint != 0 || spec->init_optimizer))
-    fail_at(reader, "init", "\"checkpoint\" and \"optimizer\" are of a job: give \"job\" too");
+    fail_at(reader, "init", "\"checkpoint\" and \"optimizer\" require \"job\"");
   ep_field_reader_leave(reader, place);
 }
 
 static void parts_check(ep_field_reader *reader, const ep_job_spec *spec) {
   const char *key = spec->parts.folds > 0 ? "folds" : "repeats";
   if (spec->parts.stratify && spec->parts.folds == 0 && reader->status == EP_OK)
-    fail_at(reader, "stratify", "is of \"folds\": give them too");
+    fail_at(reader, "stratify", "requires \"folds\"");
   if (spec->parts.folds > 0 && spec->data.folds > 0)
-    fail_at(reader, "folds", "\"data\" names one fold already: give the one or the other");
+    fail_at(reader, "folds", "\"data\" already names a fold: give one or the other");
   if (spec->parts.folds > 0 && spec->data.validation > 0)
     fail_at(reader, "folds",
-            "each fold is a validation split: leave \"validation\" out of \"data\"");
+            "each fold is a validation split: remove \"validation\" from \"data\"");
   if (ep_parts_count(&spec->parts) > EP_LIMIT_JOB_PARTS)
     fail_at(reader, key, "makes more than 1000 trainings, folds and repeats counted: use a sweep");
   if (spec->parts.repeats > 1 && !spec->parts.seeds &&
       (double)spec->seed + spec->parts.repeats - 1 > EP_SEED_MAX)
-    fail_at(reader, key, "would count the seed beyond its limit: begin with a smaller one");
+    fail_at(reader, key, "would exceed the largest seed: start with a smaller one");
   if (ep_parts_count(&spec->parts) > 1 && (spec->init_job[0] || spec->init_weights[0]))
-    fail_at(reader, key, "each training begins with drawn weights: leave \"init\" out");
+    fail_at(reader, key, "each training starts from random weights: remove \"init\"");
 }
 
 /* What one field alone cannot say. */
@@ -74,21 +89,22 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t
     if (spec->report_every < 1) spec->report_every = 1;
   }
   if (spec->epochs / spec->report_every > EP_LIMIT_REPORTED_EPOCHS)
-    fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
+    fail_at(reader, "report_every", "would report more than 10000000 epochs: report less often");
   if (spec->timelapse_every > 0 && spec->epochs / spec->timelapse_every > EP_LIMIT_MOMENTS)
-    fail_at(reader, "timelapse_every", "would store more than 240 networks: store fewer");
+    fail_at(reader, "timelapse_every", "would store more than 240 networks: store them less often");
   schedule_finish(spec);
   stratify_finish(spec, root);
+  task_check(reader, spec);
   init_check(reader, spec, root);
   ep_parallel_finish(reader, spec);
   parts_check(reader, spec);
   if (spec->find[0] && ep_parts_count(&spec->parts) > 1)
-    fail_at(reader, "find", "is one short training: leave folds and repeats out");
+    fail_at(reader, "find", "is a single short training: remove folds and repeats");
   ep_executor_name_update(spec->executor, sizeof spec->executor);
   const char *slash = strchr(spec->executor, '/');
   size_t kind = slash ? (size_t)(slash - spec->executor) : 0;
   if (kind && strcmp(spec->device, "auto") != 0 && strncmp(spec->device, spec->executor, kind) != 0)
-    fail_at(reader, "executor", "belongs to another kind of device than \"device\" names");
+    fail_at(reader, "executor", "belongs to a different kind of device than \"device\"");
 }
 
 ep_status ep_job_spec_read(ep_field_reader *reader, const json_t *root, ep_job_spec **out) {

@@ -38,9 +38,9 @@ extern const ep_field_table ep_slurm_table;
 
 /* words.c: the vocabularies of fields that hold a word. */
 extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,
-    ep_init_words, ep_generator_words, ep_precision_words, ep_column_as_words, ep_fill_words,
-    ep_category_words, ep_unknown_word_words, ep_column_scale_words, ep_webhook_words,
-    ep_window_gaps_words;
+    ep_init_words, ep_generator_words, ep_precision_words, ep_task_words, ep_column_as_words,
+    ep_fill_words, ep_category_words, ep_unknown_word_words, ep_column_scale_words,
+    ep_webhook_words, ep_window_gaps_words;
 
 /* accepts.c: which texts a field takes: `accepts` of its row. */
 bool ep_device_accepts(const char *text);   /* "auto", "cpu", "cuda", "cuda:N", "slurm:NAME" */
@@ -53,8 +53,10 @@ bool ep_sha256_accepts(const char *text);   /* 64 hexadecimal digits in lower ca
  * first. */
 bool ep_dataset_accepts(const char *text);
 
-/* A job's name or tag: each character shows, so that it reads as what it is. */
+/* A tag: each character shows, so that it reads as what it is. */
 bool ep_name_accepts(const char *text);
+/* A job's name: such a text that stands for nothing else where a path names a job (api/names.h). */
+bool ep_job_name_accepts(const char *text);
 
 /* A path without "..". Whether it lies below an allowed folder, epochd checks. */
 bool ep_path_accepts(const char *text);
@@ -104,40 +106,41 @@ bool ep_url_accepts(const char *text);
   }
 
 /* The fields of an ep_parts_spec, a member of `type`. what: "each trial trains", say. */
-#define EP_PARTS_ROWS(type, member, what)                                                        \
-  {.key = "repeats",                                                                             \
-   .kind = EP_FIELD_CUSTOM,                                                                      \
-   .offset = offsetof(type, member),                                                             \
-   .rare = true,                                                                                 \
-   .read = ep_repeats_read,                                                                      \
-   .write = ep_repeats_write,                                                                    \
-   .form = "a number, or {\"seeds\": […]}",                                                      \
-   .text_fallback = "1",                                                                         \
-   .doc = what " so often, with seeds of their own: the job's and those after it, or the given " \
-               "ones",                                                                           \
-   .schema = EP_JSON({                                                                           \
-     "oneOf" : [                                                                                 \
-       {"type" : "integer", "minimum" : 1, "maximum" : EP_LIMIT_REPEATS}, {                      \
-         "type" : "object",                                                                      \
-         "required" : ["seeds"],                                                                 \
-         "properties" : {                                                                        \
-           "seeds" :                                                                             \
-               {"type" : "array", "items" : {"type" : "integer", "minimum" : 0}, "minItems" : 1} \
-         }                                                                                       \
-       }                                                                                         \
-     ]                                                                                           \
-   })},                                                                                          \
-      {.key = "folds",                                                                           \
-       .kind = EP_FIELD_INT,                                                                     \
-       .offset = offsetof(type, member.folds),                                                   \
-       .nullable = true,                                                                         \
-       .rare = true,                                                                             \
-       .min = 2,                                                                                 \
-       .max = EP_LIMIT_FOLDS,                                                                    \
-       .doc = what " once with each fold of the rows as its validation split"},                  \
-  {                                                                                              \
-    .key = "stratify", .kind = EP_FIELD_BOOL, .offset = offsetof(type, member.stratify),         \
-    .rare = true, .doc = "the folds keep the share of each class"                                \
+#define EP_PARTS_ROWS(type, member, what)                                                         \
+  {.key = "repeats",                                                                              \
+   .kind = EP_FIELD_CUSTOM,                                                                       \
+   .offset = offsetof(type, member),                                                              \
+   .rare = true,                                                                                  \
+   .read = ep_repeats_read,                                                                       \
+   .write = ep_repeats_write,                                                                     \
+   .form = "a number, or {\"seeds\": […]}",                                                       \
+   .text_fallback = "1",                                                                          \
+   .doc =                                                                                         \
+       what " this many times, with different seeds: the job's and those after it, or the given " \
+            "ones",                                                                               \
+   .schema = EP_JSON({                                                                            \
+     "oneOf" : [                                                                                  \
+       {"type" : "integer", "minimum" : 1, "maximum" : EP_LIMIT_REPEATS}, {                       \
+         "type" : "object",                                                                       \
+         "required" : ["seeds"],                                                                  \
+         "properties" : {                                                                         \
+           "seeds" :                                                                              \
+               {"type" : "array", "items" : {"type" : "integer", "minimum" : 0}, "minItems" : 1}  \
+         }                                                                                        \
+       }                                                                                          \
+     ]                                                                                            \
+   })},                                                                                           \
+      {.key = "folds",                                                                            \
+       .kind = EP_FIELD_INT,                                                                      \
+       .offset = offsetof(type, member.folds),                                                    \
+       .nullable = true,                                                                          \
+       .rare = true,                                                                              \
+       .min = 2,                                                                                  \
+       .max = EP_LIMIT_FOLDS,                                                                     \
+       .doc = what " once with each fold of the rows as its validation split"},                   \
+  {                                                                                               \
+    .key = "stratify", .kind = EP_FIELD_BOOL, .offset = offsetof(type, member.stratify),          \
+    .rare = true, .doc = "the folds keep the share of each class"                                 \
   }
 
 /* "webhooks", of an ep_job_spec. */
@@ -145,7 +148,7 @@ bool ep_url_accepts(const char *text);
   {                                                                                                \
     .key = "webhooks", .kind = EP_FIELD_CUSTOM, .rare = true, .read = ep_webhooks_read,            \
     .write = ep_webhooks_write, .form = "an array of objects with \"url\"", .text_fallback = "[]", \
-    .doc = "URLs to which signed messages of the end are sent, and of what else events names",     \
+    .doc = "URLs that receive signed messages of the end and of the other events listed",          \
     .schema = EP_JSON({                                                                            \
       "type" : "array",                                                                            \
       "items" : {                                                                                  \

@@ -30,7 +30,7 @@ void ep_tags_read(ep_field_reader *reader, const ep_field *field, const json_t *
       size_t place = ep_field_reader_enter_index(reader, index);
       ep_field_reader_fail(reader,
                            "must be a string of 1 to %d bytes without control characters and "
-                           "invisible ones",
+                           "invisible ones, without spaces at its ends",
                            EP_LIMIT_NAME_BYTES);
       ep_field_reader_leave(reader, place);
       continue;

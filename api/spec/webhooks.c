@@ -1,4 +1,5 @@
 /* webhooks.c: "webhooks": who is told of a job's end. */
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,14 +8,38 @@
 #include "api/spec/tables.h"
 
 static const char url_form[] =
-    "a URL such as \"https://example.org/hook\": http or https, without a user or a fragment";
+    "a URL such as \"https://example.org/hook\": http or https, a host, a port from 1 to 65535 "
+    "where it has one, without a user or a fragment";
+
+static bool port_accepts(const char *text) {
+  const size_t digits = strlen(text);
+  if (digits == 0 || digits > 5 || strspn(text, "0123456789") != digits) return false;
+  long port = strtol(text, NULL, 10);
+  return port > 0 && port <= UINT16_MAX;
+}
+
+/* "example.org", "10.0.0.1:8080", "[::1]:8080": [bytes]. */
+static bool authority_accepts(const char *text, size_t bytes) {
+  char name[EP_LIMIT_URL_BYTES + 1];
+  struct in6_addr address;
+  if (bytes == 0 || bytes >= sizeof name) return false;
+  memcpy(name, text, bytes);
+  name[bytes] = 0;
+  char *end = name[0] == '[' ? strchr(name, ']') : NULL, *port = strchr(end ? end : name, ':');
+  if (name[0] == '[' && (!end || (end[1] && end[1] != ':'))) return false;
+  if (port) *port++ = 0;
+  if (port && !port_accepts(port)) return false;
+  if (!end) return name[0] != 0;
+  *end = 0;
+  return inet_pton(AF_INET6, name + 1, &address) == 1;
+}
 
 /* Printable ASCII with a scheme and a host. What the host is, is looked at when it is called
  * (server/webhooks/wire/address.h). */
 bool ep_url_accepts(const char *text) {
   size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
   size_t host = strcspn(text + scheme, "/?");
-  if (scheme == 0 || host == 0 || text[scheme] == ':') return false;
+  if (scheme == 0 || !authority_accepts(text + scheme, host)) return false;
   if (memchr(text + scheme, '@', host)) return false;
   for (const char *at = text; *at; at++)
     if (*at <= 0x20 || *at >= 0x7f || strchr("\"\\#<>^`{|}", *at)) return false;
@@ -61,15 +86,15 @@ static const ep_field hook_rows[] = {
      .capacity = EP_LIMIT_URL_BYTES + 1,
      .accepts = ep_url_accepts,
      .form = url_form,
-     .doc = "where messages are POSTed; whoever may read the job sees it"},
+     .doc = "the URL that messages are POSTed to; visible to everyone who can read the job"},
     {.key = "events",
      .kind = EP_FIELD_CUSTOM,
      .read = events_read,
      .write = events_write,
      .form = "an array of \"end\", \"failed\" and \"best\"",
      .text_fallback = "[\"end\"]",
-     .doc = "what a message is sent of: end, however the job ended; failed; best, a new best "
-            "validation figure",
+     .doc = "the events that send a message: end, however the job ended; failed; best, a new best "
+            "validation metric",
      .schema = EP_JSON(
          {"type" : "array", "items" : {"enum" : [ "end", "failed", "best" ]}, "minItems" : 1})},
 };

@@ -9,7 +9,7 @@ static void row_fill(const ep_trial_record *parts, int count, ep_trial_row *row)
   row->epochs = parts->epochs_done;
   for (int i = 0; i < count; i++) {
     row->metric += parts[i].metric / count;
-    for (int split = 0; split < EP_TRIAL_SPLITS; split++)
+    for (int split = 0; split < EP_SPLIT_COUNT; split++)
       row->loss[split] += parts[i].metrics[split][0] / count;
     row->seconds += parts[i].seconds;
     if (row->outcome == EP_OK) row->outcome = (ep_status)parts[i].status;
@@ -48,7 +48,7 @@ static ep_status rows_collect(const ep_trial_record *records, int64_t trainings,
   for (int64_t t = 0; t < trainings; t++) {
     const ep_trial_record *first = &records[t * parts];
     if (first->trial < 0 || first->trial >= trainings)
-      return ep_fail(error, EP_DAMAGED, "the results of the sweep name a trial that is none");
+      return ep_fail(error, EP_DAMAGED, "the results of the sweep reference an unknown trial");
     int64_t *place = &places[first->trial];
     if (*place == 0) *place = ++*count;
     rows[*place - 1] = (ep_trial_row){.trial = first->trial, .first = t * parts};

@@ -11,10 +11,10 @@ typedef struct {
   int64_t rank;  /* from 1 */
   int64_t first; /* place of the first record of its last training; its parts follow */
   int64_t epochs;
-  ep_status outcome;            /* of its first part that is not EP_OK */
-  double metric, deviation;     /* of its parts: mean and sample standard deviation */
-  double loss[EP_TRIAL_SPLITS]; /* means */
-  double seconds;               /* sum */
+  ep_status outcome;           /* of its first part that is not EP_OK */
+  double metric, deviation;    /* of its parts: mean and sample standard deviation */
+  double loss[EP_SPLIT_COUNT]; /* means */
+  double seconds;              /* sum */
 } ep_trial_row;
 
 /* Best first; trials without a metric last, and equals in the order of their numbers. by_trial: in

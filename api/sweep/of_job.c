@@ -4,7 +4,8 @@
 
 enum { JOB_TEXT_LIMIT = 16 * EP_LIMIT_SPEC_BYTES };
 
-/* Moves what says how often out of the job, which keeps all else. NULL: memory is short. */
+/* Moves what says how often out of the job, and drops what happens when the whole job ends. NULL:
+ * memory is short. */
 static json_t *request_make(json_t *job) {
   static const char *const moved[] = {"repeats", "folds", "stratify"};
   json_t *root = json_pack("{s:s, s:s, s:{}}", "search", "grid", "metric", "train.loss", "space");
@@ -14,6 +15,7 @@ static json_t *request_make(json_t *job) {
     if (value) made = json_object_set(root, moved[i], value) == 0;
     if (value) json_object_del(job, moved[i]);
   }
+  json_object_del(job, "webhooks");
   if (made) return root;
   json_decref(root);
   return NULL;

@@ -19,19 +19,20 @@ static const struct {
     {"/data/inline", "all trials train on the same data: make a sweep for each"},
     {"/data/sha256", "all trials train on the same data: make a sweep for each"},
     {"/data/generator", "all trials train on the same data: make a sweep for each"},
-    {"/model/init", "the trials of a sweep begin with drawn weights"},
-    {"/checkpoint", "trials have no checkpoints: the sweep goes on with the next trial"},
+    {"/model/init", "the trials of a sweep start from random weights"},
+    {"/checkpoint", "trials have no checkpoints: the sweep continues with the next trial"},
     {"/name", "trials have numbers; the sweep has a name"},
     {"/tags", "the sweep has tags"},
+    {"/notes", "the sweep has notes"},
     {"/priority", "the sweep has a priority"},
     {"/pinned", "pin the sweep"},
-    {"/visibility", "give the sweep one"},
+    {"/visibility", "set it on the sweep"},
     {"/ttl_seconds", "it belongs to the sweep"},
     {"/webhooks", "they belong to the sweep"},
     {"/find", "a sweep trains: find the rate by a job"},
-    {"/report_every", "trials report their results alone"},
-    {"/report_batches", "trials report their results alone"},
-    {"/report", "trials report their results alone"},
+    {"/report_every", "trials report only their results"},
+    {"/report_batches", "trials report only their results"},
+    {"/report", "trials report only their results"},
 };
 
 static const char *shared_reason(const char *pointer) {
@@ -47,7 +48,7 @@ static bool pointer_is_good(ep_field_reader *reader, const char *pointer) {
             (*at != '~' || at[1] == '0' || at[1] == '1');
   const char *why = plain ? shared_reason(pointer) : NULL;
   if (!plain)
-    ep_field_reader_fail(reader, "is no JSON pointer to a field of the job, like /optimizer/lr");
+    ep_field_reader_fail(reader, "is not a JSON pointer to a field of the job, like /optimizer/lr");
   if (why) ep_field_reader_fail(reader, "cannot vary: %s", why);
   return plain && !why;
 }
@@ -86,9 +87,9 @@ static void range_read(ep_field_reader *reader, const json_t *value, ep_sweep_ax
   else if (axis->low == axis->high && !kind_is_int(axis->kind))
     ep_field_reader_fail(reader, "is empty: both ends are the same");
   else if (kind_is_log(axis->kind) && axis->low <= 0)
-    ep_field_reader_fail(reader, "must lie above 0: it is even in the logarithm");
+    ep_field_reader_fail(reader, "must be above 0: the range is logarithmic");
   else if (kind_is_int(axis->kind) && !whole)
-    ep_field_reader_fail(reader, "must have whole ends");
+    ep_field_reader_fail(reader, "must have whole numbers as ends");
 }
 
 static void axis_read(ep_field_reader *reader, const json_t *value, ep_sweep_axis *axis) {
@@ -182,7 +183,7 @@ static void axis_join(ep_field_reader *reader, ep_sweep_spec *sweep, const char 
   const char *pointer = json_string_value(item);
   ep_sweep_axis *into = axis_find(sweep, first), *axis = axis_find(sweep, pointer);
   if (!axis || !into || axis == into) {
-    ep_field_reader_fail(reader, "must be a pointer in \"space\" that stands in no other group");
+    ep_field_reader_fail(reader, "must be a pointer in \"space\" that is in no other group");
   } else if (axis->kind != EP_AXIS_VALUES || into->kind != EP_AXIS_VALUES) {
     ep_field_reader_fail(reader, "only lists of values move together");
   } else if (axis->count != into->count) {
@@ -194,7 +195,7 @@ static void axis_join(ep_field_reader *reader, ep_sweep_spec *sweep, const char 
     ep_sweep_axis *end = &sweep->axes[--sweep->axes_count];
     memmove(axis, axis + 1, (size_t)(end - axis) * sizeof *axis);
   } else {
-    ep_field_reader_fail(reader, "stands in another group");
+    ep_field_reader_fail(reader, "is already in another group");
   }
 }
 
@@ -257,7 +258,7 @@ static void base_make(ep_field_reader *reader, ep_sweep_spec *sweep, const doubl
   *problem = (ep_problem){0};
   ep_field_reader inner = {.problem = problem, .stored = sweep->stored};
   json_t *tree = ep_sweep_job_tree(sweep, point, -1, &at);
-  if (!tree && at) fault_add(reader, sweep, at, "the job has no place for this field");
+  if (!tree && at) fault_add(reader, sweep, at, "the job has no such field");
   if (!tree && !at) ep_field_reader_fail_memory(reader);
   if (!tree) return;
   ep_status status = ep_job_spec_read(&inner, tree, &sweep->base);

@@ -53,7 +53,7 @@ static ep_status grid_make(grid *g, ep_error *error) {
     ep_axis_kind kind = sweep->axes[i].kind;
     if (kind != EP_AXIS_VALUES && kind != EP_AXIS_INT_UNIFORM)
       return ep_fail(error, EP_CONFLICT,
-                     "a study has levels, and %s is a range: give \"values\" of it",
+                     "a study needs levels, and %s is a range: give \"values\" for it",
                      sweep->axes[i].pointers[0]);
     g->levels[i] = ep_study_levels(&sweep->axes[i]);
     g->strides[i] = g->cells;

@@ -72,21 +72,22 @@ static const ep_field asha_rows[] = {
      .nullable = true,
      .min = 1,
      .max = (double)EP_LIMIT_EPOCHS,
-     .doc = "epochs of the first rung; a share of all unless given: 1 / factor^3"},
+     .doc = "epochs of the first rung; 1 / factor^3 of all by default"},
     {.key = "factor",
      .kind = EP_FIELD_INT,
      .offset = AT(asha_factor),
      .min = 2,
      .max = 100,
      .fallback = 3,
-     .doc = "one trial of so many goes on to the next rung, which has so many times the epochs"},
+     .doc = "one in this many trials is promoted to the next rung, which has this many times the "
+            "epochs"},
     {.key = "brackets",
      .kind = EP_FIELD_INT,
      .offset = AT(asha_brackets),
      .min = 1,
      .max = 16,
      .fallback = 1,
-     .doc = "trials that take turns in the rung that they begin at"},
+     .doc = "brackets: trials start at this many different rungs in turn"},
 };
 static const ep_field_table asha_table = EP_FIELD_TABLE(asha_rows, NULL);
 
@@ -98,31 +99,38 @@ static const ep_field sweep_rows[] = {
      .write = job_write,
      .form = "a job",
      .schema = EP_JSON({"type" : "object"}),
-     .doc = "what all trials share"},
+     .doc = "the job that all trials share"},
     {.key = "space",
      .kind = EP_FIELD_CUSTOM,
      .required = true,
      .read = ep_space_read,
      .write = space_write,
-     .form = "an object of JSON pointers into the job",
+     .form = "an object of JSON pointers into the job, or \"auto\"",
      .schema = EP_JSON({
-       "type" : "object",
-       "propertyNames" : {"pattern" : "^/"},
-       "additionalProperties" : {
-         "type" : "object",
-         "minProperties" : 1,
-         "maxProperties" : 1,
-         "properties" : {
-           "values" : {"type" : "array", "minItems" : 1},
-           "uniform" : {"$ref" : "#/components/schemas/Range"},
-           "log_uniform" : {"$ref" : "#/components/schemas/Range"},
-           "int_uniform" : {"$ref" : "#/components/schemas/Range"},
-           "int_log_uniform" : {"$ref" : "#/components/schemas/Range"}
+       "oneOf" : [
+         {"const" : "auto"}, {
+           "type" : "object",
+           "propertyNames" : {"pattern" : "^/"},
+           "additionalProperties" : {
+             "type" : "object",
+             "minProperties" : 1,
+             "maxProperties" : 1,
+             "properties" : {
+               "values" : {"type" : "array", "minItems" : 1},
+               "uniform" : {"$ref" : "#/components/schemas/Range"},
+               "log_uniform" : {"$ref" : "#/components/schemas/Range"},
+               "int_uniform" : {"$ref" : "#/components/schemas/Range"},
+               "int_log_uniform" : {"$ref" : "#/components/schemas/Range"}
+             }
+           }
          }
-       }
+       ]
      }),
      .doc = "the fields that vary: {pointer: {\"values\": […]}}, or uniform, log_uniform, "
-            "int_uniform, int_log_uniform with [low, high]"},
+            "int_uniform, int_log_uniform with [low, high]; auto: the learning rate and the weight "
+            "decay, from a tenth to ten times of the job's, the width of the first dense layer but "
+            "the last, from a quarter to four times of its own, and the first dropout, from 0 to "
+            "twice of its own"},
     {.key = "zip",
      .kind = EP_FIELD_CUSTOM,
      .nullable = true,
@@ -134,13 +142,13 @@ static const ep_field sweep_rows[] = {
        "items" : {"type" : "array", "items" : {"type" : "string"}, "minItems" : 2}
      }),
      .text_fallback = "null",
-     .doc = "fields of the space that move together: lists of the same length"},
+     .doc = "fields of the space that vary together: lists of the same length"},
     {.key = "search",
      .kind = EP_FIELD_WORD,
      .offset = AT(search),
      .words = &search_words,
      .fallback = EP_SEARCH_RANDOM,
-     .doc = "how the trials are chosen; grid unless given where all fields have values"},
+     .doc = "how the trials are chosen; grid by default where all fields have values"},
     {.key = "seed",
      .kind = EP_FIELD_UINT64,
      .offset = AT(seed),
@@ -154,7 +162,7 @@ static const ep_field sweep_rows[] = {
      .form = "a split and one of its metrics, or a time",
      .schema = EP_JSON({"type" : "string"}),
      .text_fallback = "\"validation.loss\"",
-     .doc = "what the trials are compared by"},
+     .doc = "the metric to compare the trials by"},
     {.key = "mode",
      .kind = EP_FIELD_CUSTOM,
      .nullable = true,
@@ -163,44 +171,44 @@ static const ep_field sweep_rows[] = {
      .form = "\"min\" or \"max\"",
      .schema = EP_JSON({"enum" : [ "min", "max" ]}),
      .text_fallback = "null",
-     .doc = "whether less or more of the metric is better; as the metric says unless given"},
+     .doc = "whether lower or higher is better; determined by the metric by default"},
     {.key = "allow_test_metric",
      .kind = EP_FIELD_BOOL,
      .offset = AT(allow_test_metric),
-     .doc = "the metric may be of the test split: then nothing is left to judge the choice by"},
+     .doc = "allows a metric of the test split: nothing is then left to judge the choice by"},
     {.key = "max_trials",
      .kind = EP_FIELD_INT64,
      .offset = AT(max_trials),
      .nullable = true,
      .min = 1,
      .max = EP_LIMIT_TRIALS,
-     .doc = "points of the space; 100 unless given, of a grid all"},
+     .doc = "points of the space; 100 by default, all points of a grid"},
     {.key = "max_parallel",
      .kind = EP_FIELD_INT64,
      .offset = AT(max_parallel),
      .nullable = true,
      .min = 1,
      .max = EP_LIMIT_TRIALS,
-     .doc = "trainings under way together; as many as the device takes unless given"},
+     .doc = "trainings that run at once; as many as the device allows by default"},
     {.key = "workers",
      .kind = EP_FIELD_INT,
      .offset = AT(workers),
      .nullable = true,
      .min = 1,
      .max = EP_LIMIT_SWEEP_WORKERS,
-     .doc = "GPUs, or workers of a partition, that train it at once; as many as no other job waits "
-            "for unless given"},
+     .doc = "GPUs, or workers of a partition, that train it at once; by default as many as no "
+            "other job waits for"},
     {.key = "exclusive",
      .kind = EP_FIELD_BOOL,
      .offset = AT(exclusive),
-     .doc = "one training at a time, and no other job on any device meanwhile: for times that are "
-            "to be compared"},
+     .doc = "one training at a time, with no other job on any device: for times that are to be "
+            "compared"},
     {.key = "warm_up",
      .kind = EP_FIELD_INT64,
      .offset = AT(warm_up),
      .min = 0,
      .max = 100,
-     .doc = "trainings before each one that counts, whose times are thrown away"},
+     .doc = "warm-up trainings before each measured one, whose times are discarded"},
     {.key = "max_seconds",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(max_seconds),
@@ -208,9 +216,12 @@ static const ep_field sweep_rows[] = {
      .min = 0,
      .open_min = true,
      .max = 1e9,
-     .doc = "after which the sweep ends with what it has"},
+     .doc = "time after which the sweep ends with the trials it has"},
     EP_PARTS_ROWS(ep_sweep_spec, parts, "each trial trains"),
-    {.key = "asha", .kind = EP_FIELD_OBJECT, .table = &asha_table, .doc = "of the search asha"},
+    {.key = "asha",
+     .kind = EP_FIELD_OBJECT,
+     .table = &asha_table,
+     .doc = "settings settings of the search asha"},
     {.key = "ttl_seconds",
      .kind = EP_FIELD_INT64,
      .offset = AT(labels.ttl_seconds),
@@ -218,7 +229,7 @@ static const ep_field sweep_rows[] = {
      .min = 1,
      .max = (double)EP_LIMIT_TTL_SECONDS,
      .rare = true,
-     .doc = "the sweep is deleted so long after its end; kept unless given"},
+     .doc = "the sweep is deleted this long after its end; kept by default"},
     EP_WEBHOOKS_ROW, /* of `labels`, the first member */
 };
 const ep_field_table ep_sweep_table = EP_FIELD_TABLE(sweep_rows, &ep_label_table);
@@ -263,30 +274,30 @@ static void whole_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
     fail_at(reader, "repeats", "the seed varies in \"space\" already");
   if (sweep->parts.repeats > 1 && !sweep->parts.seeds &&
       (double)sweep->base->seed + sweep->parts.repeats - 1 > EP_SEED_MAX)
-    fail_at(reader, "repeats", "would count the seed beyond its limit: begin with a smaller one");
+    fail_at(reader, "repeats", "would exceed the largest seed: start with a smaller one");
   if (sweep->parts.stratify && sweep->parts.folds == 0)
-    fail_at(reader, "stratify", "is of \"folds\": give them too");
+    fail_at(reader, "stratify", "requires \"folds\"");
   if (sweep->parts.folds > 0 && sweep->base->data.validation > 0)
     fail_at(reader, "folds",
-            "each fold is a validation split: leave \"validation\" out of the job's data");
+            "each fold is a validation split: remove \"validation\" from the job's data");
   if (sweep->base->find[0])
     ep_problem_add(reader->problem, EP_INVALID, "/job/find",
                    "a sweep trains: find the rate by a job"),
         reader->status = EP_INVALID;
   if (sweep->base->init_job[0] || sweep->base->init_weights[0])
     ep_problem_add(reader->problem, EP_INVALID, "/job/model/init",
-                   "the trials of a sweep begin with drawn weights"),
+                   "the trials of a sweep start from random weights"),
         reader->status = EP_INVALID;
   if (ep_parts_count(&sweep->base->parts) > 1)
     ep_problem_add(reader->problem, EP_INVALID,
                    sweep->base->parts.folds > 0 ? "/job/folds" : "/job/repeats",
-                   "belongs to the sweep: put it beside \"job\""),
+                   "belongs to the sweep: move it next to \"job\""),
         reader->status = EP_INVALID;
   if (ep_webhooks_have(&sweep->labels, EP_WEBHOOK_BEST))
-    fail_at(reader, "webhooks", "a sweep sends end and failed: \"best\" is of a job");
+    fail_at(reader, "webhooks", "a sweep sends end and failed: \"best\" is for jobs");
   if (sweep->base->webhooks_count > 0)
     ep_problem_add(reader->problem, EP_INVALID, "/job/webhooks",
-                   "belongs to the sweep: put it beside \"job\""),
+                   "belongs to the sweep: move it next to \"job\""),
         reader->status = EP_INVALID;
   if (sweep->device_axis >= 0 && sweep->search != EP_SEARCH_GRID)
     fail_at(reader, "search", "where /device varies it is grid: one device after the other");

@@ -61,6 +61,11 @@ typedef struct {
   ep_job_spec *base;       /* the job at the first value or low end of every axis; owned */
 } ep_sweep_spec;
 
+/* "space": "auto" of a request becomes ranges about what its job has, which is filled in: the
+ * learning rate and the weight decay, the width of the first dense layer but the last, the first
+ * dropout. Of any other request nothing changes. */
+ep_status ep_sweep_space_fill(struct json_t *request, ep_problem *problem);
+
 /* Like ep_job_spec_parse. Each value of a list and both ends of each range are checked as the job
  * with that value. The caller owns *out: ep_sweep_spec_destroy. */
 ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **out,
@@ -98,6 +103,10 @@ char *ep_sweep_trial_format(const ep_sweep_spec *sweep, const double *point, int
 void ep_sweep_values_write(ep_writer *writer, const ep_sweep_spec *sweep, const double *point);
 /* One value of an axis, of its pointer number `at`. */
 void ep_sweep_value_write(ep_writer *writer, const ep_sweep_axis *axis, int at, double value);
+
+/* Whether a value of an axis, that of the best trial, is at an end of its range, of three numbers
+ * or more, beyond which there may be better ones: a sentence about it. A lower end of 0 is none. */
+bool ep_sweep_edge_format(const ep_sweep_axis *axis, double value, char *out, size_t bytes);
 
 /* The fields that do not vary: the job as it was given. */
 void ep_sweep_controls_write(ep_writer *writer, const ep_sweep_spec *sweep);

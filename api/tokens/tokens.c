@@ -40,7 +40,7 @@ static ep_status scope_add(const char *word, size_t bytes, unsigned *scopes, ep_
   }
   char all[EP_SCOPES_BYTES];
   ep_scopes_format(EP_SCOPE_ALL, all);
-  return ep_fail(error, EP_INVALID, "\"%.*s\" is no scope: there are %s",
+  return ep_fail(error, EP_INVALID, "unknown scope \"%.*s\": the scopes are %s",
                  (int)(bytes < EP_SCOPES_BYTES ? bytes : EP_SCOPES_BYTES), word, all);
 }
 
@@ -107,9 +107,9 @@ static ep_status object_read(const json_t *object, ep_token *token, ep_error *er
   const json_t *expires = json_object_get(object, "expires");
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
     if (!json_object_get(object, KEYS[i]))
-      return ep_fail(error, EP_INVALID, "it has no \"%s\"", KEYS[i]);
+      return ep_fail(error, EP_INVALID, "\"%s\" is missing", KEYS[i]);
   if (json_object_size(object) != sizeof KEYS / sizeof *KEYS)
-    return ep_fail(error, EP_INVALID, "it has more than name, owner, scopes, expires and hash");
+    return ep_fail(error, EP_INVALID, "only name, owner, scopes, expires and hash are allowed");
   if (!ep_json_get_text(object, "name", token->name, sizeof token->name) ||
       !ep_token_name_valid(token->name))
     return ep_fail(error, EP_INVALID, "\"name\" must be 1 to %d letters, digits or _ . @ -",
@@ -155,9 +155,9 @@ static ep_status token_append(ep_token_list *list, const ep_token *token, ep_err
     return ep_fail(error, EP_INVALID, "a file has at most %d tokens", EP_LIMIT_TOKENS);
   for (int i = 0; i < list->count; i++) {
     if (strcmp(list->tokens[i].name, token->name) == 0)
-      return ep_fail(error, EP_INVALID, "another token is called %s", token->name);
+      return ep_fail(error, EP_INVALID, "another token is named %s", token->name);
     if (strcmp(list->tokens[i].hash, token->hash) == 0)
-      return ep_fail(error, EP_INVALID, "it is the token %s once more", list->tokens[i].name);
+      return ep_fail(error, EP_INVALID, "it repeats the token %s", list->tokens[i].name);
   }
   ep_token *grown = realloc(list->tokens, ((size_t)list->count + 1) * sizeof *grown);
   if (!grown) return ep_fail_memory(error);
@@ -171,7 +171,7 @@ static ep_status line_read(const char *line, size_t bytes, int number, ep_token_
   ep_token token = {.line = number};
   if (bytes > 0 && line[bytes - 1] == '\r') bytes--;
   if (bytes == 0 || line[0] == '#') return EP_OK;
-  if (memchr(line, 0, bytes)) return ep_fail(error, EP_INVALID, "it has a zero byte");
+  if (memchr(line, 0, bytes)) return ep_fail(error, EP_INVALID, "it contains a zero byte");
   ep_status status = line[0] == '{' ? json_read(line, bytes, &token, error)
                                     : bare_read(line, bytes, number, &token, error);
   return status == EP_OK ? token_append(list, &token, error) : status;

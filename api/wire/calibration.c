@@ -109,11 +109,11 @@ ep_status ep_calibration_parse(const char *text, size_t bytes, const ep_calibrat
   ep_status status = ep_json_load(text, bytes, EP_LIMIT_CALIBRATION_BYTES, &root, error);
   if (status != EP_OK) return status;
   if (!text_is(root, "object", "calibration"))
-    status = ep_fail(error, EP_INVALID, "this is no calibration");
+    status = ep_fail(error, EP_INVALID, "invalid calibration");
   else if (!key_matches(root, key))
-    status = ep_fail(error, EP_CONFLICT, "the calibration is another device's or program's");
+    status = ep_fail(error, EP_CONFLICT, "the calibration belongs to another device or program");
   else if (!ep_calibration_read(json_object_get(root, "executors"), out) || out->count == 0)
-    status = ep_fail(error, EP_INVALID, "the calibration has figures that are none");
+    status = ep_fail(error, EP_INVALID, "the calibration has invalid numbers");
   json_decref(root);
   return status;
 }

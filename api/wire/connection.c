@@ -34,7 +34,7 @@ static ep_status line_take(const char *line, size_t length, bool seen[ROWS], ep_
     size_t bytes = length - name - 1;
     if (bytes >= rows[i].capacity)
       return ep_fail(error, EP_INVALID, "%s is too long", rows[i].name);
-    if (seen[i]) return ep_fail(error, EP_INVALID, "%s is there twice", rows[i].name);
+    if (seen[i]) return ep_fail(error, EP_INVALID, "%s is given twice", rows[i].name);
     seen[i] = true;
     memcpy((char *)out + rows[i].offset, line + name + 1, bytes);
     return EP_OK;

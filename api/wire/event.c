@@ -99,10 +99,10 @@ static void trial_write(ep_writer *writer, const ep_event *event) {
   ep_writer_member_number_or_null(writer, "metric", trial->metric);
   ep_writer_member_raw(writer, "values", event->values);
   ep_writer_member_integer(writer, "trial_epochs", trial->epochs_done);
-  ep_writer_member_number_or_null(writer, "train_loss", trial->metrics[EP_TRIAL_TRAIN][0]);
+  ep_writer_member_number_or_null(writer, "train_loss", trial->metrics[EP_SPLIT_TRAIN][0]);
   ep_writer_member_number_or_null(writer, "validation_loss",
-                                  trial->metrics[EP_TRIAL_VALIDATION][0]);
-  ep_writer_member_number_or_null(writer, "test_loss", trial->metrics[EP_TRIAL_TEST][0]);
+                                  trial->metrics[EP_SPLIT_VALIDATION][0]);
+  ep_writer_member_number_or_null(writer, "test_loss", trial->metrics[EP_SPLIT_TEST][0]);
   ep_writer_member_number(writer, "train_seconds", trial->seconds);
   ep_writer_member_number_or_null(writer, "eta_seconds", event->eta_seconds);
 }

@@ -30,6 +30,7 @@ static bool result_read(const json_t *root, ep_job_result *out) {
          ep_split_metrics_read(json_object_get(metrics, "train"), &out->train) &&
          ep_split_metrics_read(json_object_get(metrics, "validation"), &out->validation) &&
          ep_split_metrics_read(json_object_get(metrics, "test"), &out->test) &&
+         ep_baseline_read(json_object_get(metrics, "baseline"), &out->baseline) &&
          ep_class_names_read(metrics, out);
 }
 

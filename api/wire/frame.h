@@ -43,7 +43,7 @@ typedef enum {
   X(RELEASE, "release") /* job, attempt, lease: no longer */                                       \
   X(HELPERS,                                                                                       \
     "helpers") /* job, attempt, leases: all that the sweep has, after WANTS and changes */         \
-  X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
+  X(CALIBRATE, "calibrate") /* request: measure what work costs, unless a job is waiting */
 
 typedef enum {
 #define EP_COMMAND_ENUM(code, name) EP_COMMAND_##code,

@@ -336,7 +336,7 @@ ep_status ep_points_decode(ep_frame_kind kind, const uint8_t *payload, size_t by
     return ep_fail(error, EP_MALFORMED, "%u points in %zu bytes", prefix.count, bytes);
   if (!memchr(prefix.job, 0, sizeof prefix.job) || !prefix.job[0] || !job_is_good(prefix.job) ||
       prefix.attempt < 0 || prefix.lease == 0 || prefix.slots < 0)
-    return ep_fail(error, EP_MALFORMED, "points of no sweep");
+    return ep_fail(error, EP_MALFORMED, "points without a sweep");
   memcpy(out->job, prefix.job, sizeof out->job);
   out->attempt = prefix.attempt;
   out->lease = prefix.lease;

@@ -84,15 +84,17 @@ ep_status ep_cost_parse(const char *text, double *fp, double *fn, ep_error *erro
     if (strncmp(end, ",fn:", 4) == 0) *fn = strtod(end + 4, &end);
   }
   if (end && !*end && isfinite(*fp) && isfinite(*fn) && *fp >= 0 && *fn >= 0) return EP_OK;
-  return ep_fail(
-      error, EP_MALFORMED,
-      "cost \"%.64s\" must be fp:A,fn:B, what a wrong yes and a wrong no cost, from 0 up", text);
+  return ep_fail(error, EP_MALFORMED,
+                 "cost \"%.64s\" must be fp:A,fn:B, the costs of a false positive and a false "
+                 "negative, at least 0",
+                 text);
 }
 
 static ep_status number_take(double value, ep_threshold *out, ep_error *error) {
   *out = (ep_threshold){.kind = EP_THRESHOLD_NUMBER, .probability = value};
   if (value >= 0 && value <= 1) return EP_OK;
-  return ep_fail(error, EP_MALFORMED, "a threshold is a probability from 0 to 1, not %g", value);
+  return ep_fail(error, EP_MALFORMED, "a threshold must be a probability from 0 to 1, not %g",
+                 value);
 }
 
 ep_status ep_threshold_parse(const char *text, ep_threshold *out, ep_error *error) {

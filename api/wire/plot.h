@@ -16,23 +16,23 @@ struct json_t;
 /* X(code, JSON name, what it shows, the jobs that it fits). Rows are the test rows of a job, or, in
  * their absence, the validation rows, or the training rows. */
 #define EP_PLOT_TABLE(X)                                                                           \
-  X(CONFUSION, "confusion", "how many rows of each class were taken for which", "a classifier")    \
+  X(CONFUSION, "confusion", "how many rows of each class were predicted as which", "a classifier") \
   X(ROC, "roc", "true positives over false positives, by threshold", "a classifier")               \
   X(PR, "pr", "precision over recall, by threshold", "a classifier")                               \
-  X(CALIBRATION, "calibration", "how often what has a probability is so", "a classifier")          \
+  X(CALIBRATION, "calibration", "observed frequency over predicted probability", "a classifier")   \
   X(PREDICTIONS, "predictions", "predictions over targets", "a regression")                        \
   X(RESIDUALS, "residuals", "targets less predictions, over predictions", "a regression")          \
   X(BOUNDARY, "boundary", "the output over two inputs, the others at their means",                 \
     "two inputs or more, of a table or of vectors")                                                \
-  X(IMPORTANCE, "importance", "what the score loses when a column is shuffled",                    \
+  X(IMPORTANCE, "importance", "the loss of score when a column is shuffled",                       \
     "columns of a table or of vectors")                                                            \
   X(DEPENDENCE, "dependence", "the mean output over one column",                                   \
     "columns of a table or of vectors")                                                            \
-  X(MISTAKES, "mistakes", "rows that are taken for a wrong class, the surest first",               \
+  X(MISTAKES, "mistakes", "misclassified rows, the most confident first", "a classifier")          \
+  X(UNCERTAIN, "uncertain", "rows whose class has the smallest lead over the second",              \
     "a classifier")                                                                                \
-  X(UNCERTAIN, "uncertain", "rows whose class has the least lead over the second", "a classifier") \
   X(WEIGHTS, "weights", "the weights of a layer as pictures", "a linear or a conv2d layer")        \
-  X(TIMELAPSE, "timelapse", "the boundary in the course of the training",                          \
+  X(TIMELAPSE, "timelapse", "the boundary over the course of the training",                        \
     "two inputs or more, and \"timelapse_every\"")
 
 typedef enum {
@@ -49,7 +49,7 @@ typedef struct {
   char base[EP_BASE_PATH_BYTES]; /* of the links in that list */
   /* By name, or by number from 0; "" = the usual one. */
   char output[EP_LIMIT_NAME_BYTES + 1]; /* the class, or the target column */
-  char x[EP_LIMIT_NAME_BYTES + 1];      /* boundary: the input that goes to the right */
+  char x[EP_LIMIT_NAME_BYTES + 1];      /* boundary: the input on the x axis */
   char y[EP_LIMIT_NAME_BYTES + 1];      /* boundary: the one that goes up */
   char column[EP_LIMIT_NAME_BYTES + 1]; /* dependence; weights: the layer's name */
   bool normalize;                       /* confusion: shares of each true class */

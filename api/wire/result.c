@@ -1,6 +1,7 @@
 #include "api/wire/result.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,8 @@ void ep_metrics_write_members(ep_writer *writer, const ep_job_result *result, in
   ep_split_metrics_write(writer, &result->validation, test_only ? 0 : max_classes);
   ep_writer_key(writer, "test");
   ep_split_metrics_write(writer, &result->test, max_classes);
+  ep_writer_key(writer, "baseline");
+  ep_baseline_write(writer, &result->baseline);
   if (result->class_names && (!test_only || strlen(result->class_names) <= EVENT_NAMES_BYTES))
     ep_writer_member_raw(writer, "class_names", result->class_names);
   positive_write(writer, result);
@@ -62,6 +65,8 @@ void ep_metrics_write_scalars(ep_writer *writer, const ep_job_result *result) {
   ep_split_metrics_write_scalars(writer, &result->validation, true);
   ep_writer_key(writer, "test");
   ep_split_metrics_write_scalars(writer, &result->test, false);
+  ep_writer_key(writer, "baseline");
+  ep_baseline_write(writer, &result->baseline);
   positive_write(writer, result);
   ep_writer_close(writer, '}');
 }
@@ -78,6 +83,56 @@ void ep_weights_write_reference(ep_writer *writer, const ep_job_result *result, 
   ep_writer_member_string(writer, "sha256", result->weights_sha256);
   ep_writer_member_integer(writer, "bytes", result->weights_bytes);
   ep_writer_close(writer, '}');
+}
+
+static void kept_format(const ep_job_result *result, char out[EP_MESSAGE_BYTES]) {
+  const ep_kept_epoch *kept = &result->kept;
+  const char *most = ep_metric_is_maximized(kept->metric) ? "highest" : "lowest",
+             *name = ep_metric_name((int)kept->metric);
+  if (kept->epoch == kept->best_epoch)
+    snprintf(out, EP_MESSAGE_BYTES,
+             "epoch %" PRId64 " of %" PRId64 ", whose validation %s (%.4g) is the %s", kept->epoch,
+             result->epochs_done, name, kept->value, most);
+  else
+    snprintf(out, EP_MESSAGE_BYTES,
+             "epoch %" PRId64 " of %" PRId64
+             ", the last whose validation %s (%.4g) is within %.2g%% of the %s, %.4g at epoch "
+             "%" PRId64 ": a smaller difference may be chance",
+             kept->epoch, result->epochs_done, name, kept->value, 100 * kept->tolerance, most,
+             kept->best, kept->best_epoch);
+}
+
+void ep_kept_write(ep_writer *writer, const ep_job_result *result) {
+  char text[EP_MESSAGE_BYTES];
+  if (result->kept.epoch == 0) {
+    ep_writer_null(writer);
+    return;
+  }
+  ep_writer_open(writer, '{');
+  ep_writer_member_integer(writer, "epoch", result->kept.epoch);
+  snprintf(text, sizeof text, "validation.%s", ep_metric_name((int)result->kept.metric));
+  ep_writer_member_string(writer, "metric", text);
+  ep_writer_member_number(writer, "value", result->kept.value);
+  ep_writer_member_integer(writer, "best_epoch", result->kept.best_epoch);
+  ep_writer_member_number(writer, "best", result->kept.best);
+  ep_writer_member_number(writer, "tolerance", result->kept.tolerance);
+  kept_format(result, text);
+  ep_writer_member_string(writer, "reason", text);
+  ep_writer_close(writer, '}');
+}
+
+/* Older rows have none. */
+static bool kept_read(const json_t *kept, ep_kept_epoch *out) {
+  char name[64];
+  if (!json_is_object(kept)) return true;
+  if (!ep_json_get_text(kept, "metric", name, sizeof name)) return false;
+  int metric = ep_metric_from_name(name + strcspn(name, ".") + (strchr(name, '.') != NULL));
+  out->metric = (ep_metric)(metric < 0 ? 0 : metric);
+  return metric >= 0 && ep_json_get_integer(kept, "epoch", 1, EP_LIMIT_EPOCHS, &out->epoch) &&
+         ep_json_get_integer(kept, "best_epoch", 1, EP_LIMIT_EPOCHS, &out->best_epoch) &&
+         ep_json_get_number(kept, "value", &out->value) &&
+         ep_json_get_number(kept, "best", &out->best) &&
+         ep_json_get_number(kept, "tolerance", &out->tolerance);
 }
 
 void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
@@ -103,6 +158,8 @@ void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_writer_key(writer, "found");
   ep_found_lr_write(writer, &result->found);
   ep_writer_member_string(writer, "stopped", result->stopped[0] ? result->stopped : NULL);
+  ep_writer_key(writer, "kept");
+  ep_kept_write(writer, result);
   ep_writer_member_string(writer, "remarks", result->remarks);
   ep_writer_member_string(writer, "warnings", result->warnings);
   ep_writer_member_string(writer, "weights_sha256",
@@ -110,6 +167,7 @@ void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_writer_member_integer(writer, "weights_bytes", result->weights_bytes);
   ep_writer_member_string(writer, "predictions_json_sha256", result->predictions_json_sha256);
   ep_writer_member_string(writer, "predictions_csv_sha256", result->predictions_csv_sha256);
+  if (result->stored) ep_writer_member_raw(writer, "stored", result->stored);
   ep_writer_close(writer, '}');
 }
 
@@ -136,6 +194,13 @@ bool ep_class_names_read(const json_t *metrics, ep_job_result *out) {
   return out->class_names;
 }
 
+/* Older rows have none. */
+static bool stored_read(const json_t *stored, ep_job_result *out) {
+  if (!stored) return true;
+  out->stored = json_is_object(stored) ? ep_json_write(stored, JSON_COMPACT) : NULL;
+  return out->stored;
+}
+
 static bool result_read(const json_t *object, ep_job_result *out) {
   char status[32];
   const json_t *metrics = json_object_get(object, "metrics");
@@ -154,6 +219,7 @@ static bool result_read(const json_t *object, ep_job_result *out) {
          ep_split_metrics_read(json_object_get(metrics, "train"), &out->train) &&
          ep_split_metrics_read(json_object_get(metrics, "validation"), &out->validation) &&
          ep_split_metrics_read(json_object_get(metrics, "test"), &out->test) &&
+         ep_baseline_read(json_object_get(metrics, "baseline"), &out->baseline) &&
          ep_class_names_read(metrics, out) &&
          ep_json_get_number(object, "train_seconds", &out->train_seconds) &&
          ep_json_get_number(object, "test_seconds", &out->test_seconds) &&
@@ -162,7 +228,8 @@ static bool result_read(const json_t *object, ep_job_result *out) {
          ep_json_get_integer(object, "parameters", 0, INT64_MAX, &out->parameters) &&
          ep_json_get_integer(object, "bytes", 0, INT64_MAX, &out->bytes) &&
          ep_json_get_integer(object, "weights_bytes", 0, INT64_MAX, &out->weights_bytes) &&
-         predictions_read(object, out) &&
+         predictions_read(object, out) && stored_read(json_object_get(object, "stored"), out) &&
+         kept_read(json_object_get(object, "kept"), &out->kept) &&
          ep_ranks_read(json_object_get(object, "ranks"), &out->ranks) &&
          ep_tried_read(json_object_get(object, "tried"), &out->tried) &&
          ep_found_lr_read(json_object_get(object, "found"), &out->found) &&
@@ -220,5 +287,6 @@ void ep_job_result_deinit(ep_job_result *result) {
   free(result->validation.confusion);
   free(result->test.confusion);
   free(result->class_names);
+  free(result->stored);
   *result = (ep_job_result){0};
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/baseline/baseline.h"
 #include "api/json/writer.h"
 #include "api/names.h"
 #include "api/rates/found.h"
@@ -16,6 +17,15 @@
 
 enum { EP_RESULT_LINES_BYTES = 2 * EP_MESSAGE_BYTES };
 
+/* The epoch whose weights a training ends with, where that need not be the last one. */
+typedef struct {
+  int64_t epoch; /* 0 = the last one */
+  int64_t best_epoch;
+  double value, best; /* the metric of the validation split after these two */
+  ep_metric metric;
+  double tolerance; /* by which `value` may be worse than `best`, as a share of it */
+} ep_kept_epoch;
+
 typedef struct {
   ep_status status;               /* EP_OK, EP_CANCELLED, EP_DIVERGED, … */
   char message[EP_MESSAGE_BYTES]; /* why it failed, "" if it did not */
@@ -24,8 +34,9 @@ typedef struct {
   char device[EP_DEVICE_ID_BYTES];  /* "cpu", "cuda:0" */
   int64_t epochs_done;
   ep_split_metrics train, validation, test;
-  char *class_names; /* ["cat","dog"], as JSON: the words of the classes; NULL: they are numbers;
-                        owned */
+  ep_baseline baseline; /* of the test rows */
+  char *class_names;    /* ["cat","dog"], as JSON: the words of the classes; NULL: they are numbers;
+                           owned */
   double train_seconds, test_seconds; /* of the loop alone, and of the test split's evaluation */
   double samples_per_second, epoch_microseconds;
   int64_t parameters, bytes; /* of the device's memory, as the executor took it */
@@ -33,8 +44,11 @@ typedef struct {
   ep_tried_executors tried;
   ep_found_lr found; /* of a learning-rate finder, which has neither metrics nor weights */
   char stopped[16];  /* what ended it before its last epoch: "early_stopping", "max_seconds"; "" */
+  ep_kept_epoch kept;
   char remarks[EP_RESULT_LINES_BYTES];  /* what warnings said before the end, a sentence a line */
   char warnings[EP_RESULT_LINES_BYTES]; /* of how it ended, the same; "" = none */
+  char *stored; /* what is left in the job's folder besides, as JSON: {"checkpoints":[step, …],
+                   "snapshots":[epoch, …]}; NULL: not known; owned */
   bool has_weights;
   char weights_sha256[EP_SHA256_HEX_BYTES];
   int64_t weights_bytes;
@@ -61,8 +75,8 @@ void ep_result_line_add(char lines[EP_RESULT_LINES_BYTES], const char *sentence)
  * left, and nothing was copied. */
 const char *ep_result_line_next(const char *lines, char out[EP_MESSAGE_BYTES]);
 
-/* The object "metrics" with its three splits, the names of the classes and, of two, which one is
- * positive; the matrix only for test when test_only. */
+/* The object "metrics" with its three splits, the baseline, the names of the classes and, of two,
+ * which one is positive; the matrix only for test when test_only. */
 void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,
                       bool test_only);
 /* Reads the names of classes that such an object may have, into out->class_names. False: they are
@@ -75,6 +89,10 @@ void ep_metrics_write_members(ep_writer *writer, const ep_job_result *result, in
 /* The same with scalars alone: of train and validation the loss, of test everything but the matrix.
  */
 void ep_metrics_write_scalars(ep_writer *writer, const ep_job_result *result);
+
+/* {"epoch":…,"metric":"validation.loss","value":…,"best_epoch":…,"best":…,"tolerance":…,"reason":…}
+ * or null; the reason in words: "epoch 41 of 90, whose validation loss (0.267) is the lowest". */
+void ep_kept_write(ep_writer *writer, const ep_job_result *result);
 
 /* {"url":…,"sha256":…,"bytes":…} or null. */
 void ep_weights_write_reference(ep_writer *writer, const ep_job_result *result, const char *job);

@@ -9,14 +9,6 @@
 #include "api/status.h"
 #include "api/vocabulary.h"
 
-enum {
-  EP_TRIAL_TRAIN,
-  EP_TRIAL_VALIDATION,
-  EP_TRIAL_TEST,
-  EP_TRIAL_SPLITS,
-  EP_TRIAL_METRICS = EP_METRIC_COUNT
-};
-
 /* Plain doubles and integers, little-endian on the wire. Figures that it has not are NaN. */
 typedef struct {
   int64_t number; /* 1, 2, 3, … in the order of the search, part after part */
@@ -29,7 +21,7 @@ typedef struct {
   double metric;                /* that the trials are compared by */
   double seconds, test_seconds; /* of training; of the test split's evaluation */
   double epoch_microseconds, samples_per_second;
-  double metrics[EP_TRIAL_SPLITS][EP_TRIAL_METRICS];
+  double metrics[EP_SPLIT_COUNT][EP_METRIC_COUNT];
   double point[EP_LIMIT_SWEEP_AXES]; /* the value of each axis; of a list its index */
 } ep_trial_record;
 
@@ -42,7 +34,7 @@ typedef struct {
 
 _Static_assert(sizeof(ep_trial_point) == 32 + 8 * EP_LIMIT_SWEEP_AXES, "no padding on the wire");
 _Static_assert(sizeof(ep_trial_record) ==
-                   88 + 8 * (EP_TRIAL_SPLITS * EP_TRIAL_METRICS + EP_LIMIT_SWEEP_AXES),
+                   88 + 8 * (EP_SPLIT_COUNT * EP_METRIC_COUNT + EP_LIMIT_SWEEP_AXES),
                "no padding on the wire");
 
 #endif

@@ -4,18 +4,19 @@
 import { readAlone, readShared } from "./streams.js";
 import { askToken } from "./token.js";
 import { setConnection } from "./shell.js";
+import { worded } from "./options.js";
 
 const storageKey = "epochd-token";
 
 // A response that is no success. status 0: there was no response.
 export class ApiError extends Error {
   constructor(status, title, detail, errors = []) {
-    super(detail || title || `The daemon answered ${status}.`);
+    super(worded(detail || title) || `The server responded with status ${status}.`);
     this.name = "ApiError";
     this.status = status;
     this.title = title;
     this.detail = detail;
-    this.errors = errors; // [{pointer, detail}]
+    this.errors = errors.map((error) => ({ ...error, detail: worded(error.detail ?? "") })); // [{pointer, detail}]
   }
 }
 
@@ -49,12 +50,12 @@ function authorization() {
 // The daemon sends application/problem+json; a proxy before it may send anything.
 export function problem(status, text) {
   try {
-    const { title, detail, errors } = JSON.parse(text);
+    const { title, error, detail = error, errors } = JSON.parse(text); // KServe V2 says "error"
     if (title || detail) return new ApiError(status, title, detail, errors ?? []);
   } catch {
     // not JSON
   }
-  return new ApiError(status, `The daemon answered ${status}.`, "");
+  return new ApiError(status, `The server responded with status ${status}.`, "");
 }
 
 // A path of the daemon from the page, which a proxy may have below a path of its own.
@@ -69,14 +70,14 @@ export async function send(path, { method = "GET", headers = {}, body, signal, c
       response = await read(addressOf(path), { method, body, signal, cache, headers: { ...headers, ...authorization() } });
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new ApiError(0, "The daemon does not answer.", "The daemon does not answer.");
+      throw new ApiError(0, "The daemon is not responding.", "The daemon is not responding.");
     }
     setConnection(null);
     if (response.ok || response.status === 304) return response;
     const error = problem(response.status, await response.text());
     if (response.status !== 401) throw error;
     if (token() === sent) {
-      const entered = await askToken(sent ? "The daemon refused this token." : "This daemon asks for a token.", signal);
+      const entered = await askToken(sent ? "The daemon rejected this token." : "This daemon requires a token.", signal);
       if (!entered) throw error;
       setToken(entered.token, entered.keep);
     }
@@ -172,7 +173,7 @@ export function poll(path, onData, { signal, interval = 2000, onError } = {}) {
         pause = wait();
       } catch (error) {
         if (signal?.aborted) return;
-        if (error instanceof ApiError && error.status === 0) setConnection("No answer from the daemon; trying again");
+        if (error instanceof ApiError && error.status === 0) setConnection("The daemon is not responding; retrying");
         onError?.(error);
         if (!(error instanceof ApiError) || (error.status >= 400 && error.status < 500 && error.status !== 429)) pause = null;
         else pause = Math.min(errorWaitMs.most, errorWaitMs.first * 2 ** failures++);
@@ -231,38 +232,37 @@ export async function stream(path, onEvent, { signal, after = 0, follow = true }
 }
 
 // PUTs a file; onProgress(sent, total) in bytes. XMLHttpRequest, because fetch has no events for uploads.
-export async function upload(path, file, { signal, onProgress } = {}) {
+export async function upload(method, path, file, { signal, onProgress } = {}) {
   for (;;) {
     const sent = token();
-    const { status, text } = await put(path, file, signal, onProgress);
+    const { status, text } = await carry(method, path, file, signal, onProgress);
     if (status >= 200 && status < 300) return text ? JSON.parse(text) : null;
     const error = problem(status, text);
     if (status !== 401) throw error;
-    const entered = await askToken(sent ? "The daemon refused this token." : "This daemon asks for a token.", signal);
+    const entered = await askToken(sent ? "The daemon rejected this token." : "This daemon requires a token.", signal);
     if (!entered) throw error;
     setToken(entered.token, entered.keep);
   }
 }
 
-function put(path, file, signal, onProgress) {
+function carry(method, path, file, signal, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("PUT", addressOf(path));
+    request.open(method, addressOf(path));
     for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.upload.onprogress = (event) => onProgress?.(event.loaded, event.lengthComputable ? event.total : file.size);
     request.onload = () => resolve({ status: request.status, text: request.responseText });
-    request.onerror = () => reject(new ApiError(0, "The upload was cut.", "The upload was cut: the daemon does not answer, or refused it midway."));
-    request.onabort = () => reject(new ApiError(0, "The upload was called off.", "The upload was called off."));
+    request.onerror = () => reject(new ApiError(0, "The upload was interrupted.", "The upload was interrupted: the daemon is not responding, or rejected it."));
+    request.onabort = () => reject(new ApiError(0, "The upload was cancelled.", "The upload was cancelled."));
     signal?.addEventListener("abort", () => request.abort(), { once: true });
     request.send(file);
   });
 }
 
-// Saves the response of `path` as a file. A plain link cannot carry a token.
-export async function download(path, name, { signal } = {}) {
-  const response = await send(path, { signal });
-  const url = URL.createObjectURL(await response.blob());
+// Saves the response of `source`, a path, as a file; or a Blob. A plain link cannot carry a token.
+export async function download(source, name, { signal } = {}) {
+  const url = URL.createObjectURL(source instanceof Blob ? source : await (await send(source, { signal })).blob());
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

@@ -317,11 +317,11 @@ export function controlsOf(controls, axes) {
 const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 // The cells as CSV: a line a cell, a column for each axis, each repeat and each time.
-export function csvOf(study, axes, cells) {
+export function csvOf(study, axes, cells, of = String) {
   const repeats = Math.max(0, ...cells.map(({ each }) => each.length));
   const head = [...axes.map(({ name }) => name), "outcome", "parameters", study.metric, "deviation", ...Array.from({ length: repeats }, (_, i) => `repeat ${i + 1}`), "epoch_seconds", "test_seconds", "train_seconds"];
   const lines = cells.map((cell) => [...axes.map((axis, a) => axis.words[cell.at[a]]), cell.outcome, cell.parameters, cell.mean, cell.deviation, ...Array.from({ length: repeats }, (_, i) => cell.each[i]), cell.epochSeconds, cell.testSeconds, cell.trainSeconds]);
-  return [head, ...lines].map((line) => `${line.map((item) => quoted(String(item ?? ""))).join(",")}\n`).join("");
+  return [head, ...lines].map((line) => `${line.map((item) => quoted(of(String(item ?? "")))).join(",")}\n`).join("");
 }
 
 // "Time of an epoch of 14 cells: device (2) by layers (7), 3 repeats of each.": what the study is of.

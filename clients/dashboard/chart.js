@@ -5,7 +5,7 @@
 
 import uPlot from "./uplot.js";
 import { h, replace, setText } from "./dom.js";
-import { number } from "./format.js";
+import { isPlain, number, tickTexts } from "./format.js";
 
 const tableRows = 50;
 const seriesColours = 8;
@@ -146,10 +146,11 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
   }
 
   function axis(side, which) {
+    const { label, whole, format = number } = which === "x" ? x : y;
     return {
       scale: which,
       side,
-      label: (which === "x" ? x : y).label,
+      label,
       labelSize: 22,
       labelFont: `12px ${css("--font")}`,
       font: `12px ${css("--font")}`,
@@ -157,10 +158,10 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       grid: { stroke: css("--grid"), width: 1 },
       ticks: { stroke: css("--grid"), width: 1, size: 4 },
       gap: 4,
-      ...((which === "x" ? x : y).whole ? { incrs: wholeSteps } : {}),
+      ...(whole ? { incrs: wholeSteps } : {}),
       ...(log[which] ? { splits: logSplits, filter: logFilter } : {}),
-      size: which === "y" ? 62 : 38,
-      values: (_, splits) => splits.map((v) => (v === null || v === undefined ? "" : ((which === "x" ? x : y).format ?? number)(v))),
+      size: which === "y" ? (_, texts) => Math.max(62, 15 + 7 * Math.max(0, ...(texts ?? []).map(({ length }) => length))) : 38,
+      values: (_, splits) => (isPlain(format) ? tickTexts(splits, log[which]) : splits.map((v) => (v === null || v === undefined ? "" : format(v)))),
     };
   }
 
@@ -274,7 +275,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       const values = u.data[column] ?? [];
       while (i !== null && i !== undefined && i > 0 && (values[i] === null || values[i] === undefined)) i--;
       const v = i === null || i === undefined ? null : values[i];
-      setText(node, v === null || v === undefined ? "" : `${number(v)} at ${(x.format ?? ((n) => number(n, 7)))(u.data[0][i])}`);
+      setText(node, v === null || v === undefined ? "" : `${(y.format ?? number)(v)} at ${(x.format ?? ((n) => number(n, 7)))(u.data[0][i])}`);
     });
   }
 

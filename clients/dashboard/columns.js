@@ -36,6 +36,21 @@ export function inTime(cells) {
   return times.every((time, i) => Number.isFinite(time) && (i === 0 || time >= times[i - 1]));
 }
 
+// The time so many rows after the last of `cells`, written as these are; null where their step is none, or not known.
+export function timeAfter(cells, rows) {
+  const [before, last] = cells.slice(-2);
+  if (typeof last === "number") return typeof before === "number" ? last + rows * (last - before) : null;
+  const [from, to] = [before, last].map((cell) => new Date(1000 * secondsOf(String(cell).replace(" ", "T"))));
+  if (!(to > from) || /^\d\d:/.test(last)) return null;
+  const months = 12 * (to.getUTCFullYear() - from.getUTCFullYear()) + to.getUTCMonth() - from.getUTCMonth();
+  const isMonthly = months > 0 && from.getUTCDate() === to.getUTCDate() && to.getUTCDate() <= 28 && to - from >= 28 * 86400e3;
+  const time = new Date(to);
+  if (isMonthly) time.setUTCMonth(to.getUTCMonth() + rows * months);
+  else if (months > 0 && to - from >= 28 * 86400e3) return null; // ends of months
+  else time.setTime(to.getTime() + rows * (to - from));
+  return time.toISOString().slice(0, last.replace(/Z$/, "").length).replace("T", last[10] ?? "T");
+}
+
 // Bars of a column: {bars: [{label, count}], of: rows counted}. Words are counted in all rows, numbers in those
 // that were fetched; null where there is nothing to count.
 export function histogram(column, cells, most = 12) {
@@ -76,12 +91,33 @@ export function seriesTime(columns, at) {
 // The types that a column may be taken for.
 export const columnTypes = ["number", "category", "date", "ignore"];
 
-// The job of the button "Train". types: by the index of a column, one of columnTypes where it is not to be as it was read.
-export function firstJob(dataset, target, types) {
+// The job of the button "Train". task: "" is what the data say. types: by the index of a column, one of columnTypes where it is not to be as it was read.
+export function firstJob(dataset, target, types, task = "") {
   const data = { dataset: dataset.name };
   if (target !== null) data.target = dataset.columns[target].name ?? target;
+  if (task) data.task = task;
   if (types.size) data.columns = Object.fromEntries([...types].map(([i, type]) => [columnName(dataset.columns[i], i), { type }]));
   return { name: dataset.name, data, model: "auto" };
+}
+
+const seriesWindow = 24; // rows of an example, where there are enough
+
+// The column of words that tells series apart where times come again: each word has as many rows as there are times, or
+// fewer; or null.
+function seriesGroup({ columns, rows }, time) {
+  const times = columns.find(({ name }) => name === time)?.distinct ?? rows;
+  if (times >= Math.min(rows, 10000)) return null; // the daemon counts no further
+  const group = columns.find(({ name, type, missing, categories = [] }) => name && type === "category" && !missing && categories.length > 1 && categories.every(({ count }) => count <= times));
+  return group?.name ?? null;
+}
+
+// The job of the button "Forecast": windows of the target's own past, so that nothing has to be known of the rows to come.
+export function seriesJob(dataset, target, time, types) {
+  const job = firstJob(dataset, target, types, "regression");
+  const group = seriesGroup(dataset, time);
+  const series = group ? Math.min(...dataset.columns.find(({ name }) => name === group).categories.map(({ count }) => count)) : dataset.rows;
+  const length = Math.max(1, Math.min(seriesWindow, Math.floor(series / 10) - 2));
+  return { ...job, data: { ...job.data, time, features: [columnName(dataset.columns[target], target)], window: { length, ...(group && { group }) } } };
 }
 
 // The index of the target; -1 where there is none. A number is an index. A string is a name, or digits that an earlier
@@ -94,32 +130,6 @@ export function targetIndex(columns, data) {
   }
   const index = Number(target);
   return index < 0 ? columns.length + index : index;
-}
-
-// Whether a pattern means the column: its name; what is the name of no column is a glob, of * and ? alone.
-function fits(pattern, name, names) {
-  if (names.includes(pattern)) return pattern === name;
-  const source = pattern.replace(/[\\^$.|+()[\]{}]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
-  return new RegExp(`^${source}$`, "s").test(name);
-}
-
-// What a column is in a job of this data: an exact name goes before a glob.
-function typeIn(column, name, data, names) {
-  const rules = data.columns ?? {};
-  const rule = rules[name] ?? rules[Object.keys(rules).find((pattern) => fits(pattern, name, names))];
-  return !rule?.type || rule.type === "auto" ? column.type : rule.type;
-}
-
-// The columns that a job of this data asks for, to predict: [{column, index}], each of the type that it has there.
-export function featureColumns(columns, data) {
-  const target = targetIndex(columns, data), names = columns.map(columnName);
-  const typed = columns.map((column, index) => ({ column: { ...column, type: typeIn(column, names[index], data, names) }, index }));
-  return typed.filter(({ column, index }) => {
-    const name = names[index];
-    if (column.type === "text" || column.type === "ignore" || index === target) return false;
-    if (data.features?.length && !data.features.some((pattern) => fits(pattern, name, names))) return false;
-    return !(data.exclude ?? []).some((pattern) => fits(pattern, name, names));
-  });
 }
 
 // What a field holds as a cell to predict; a text that is no number goes as it is, so that the daemon says so.

@@ -11,7 +11,7 @@ async function copy(text) {
   area.select();
   const done = document.execCommand("copy");
   area.remove();
-  if (!done) throw new Error("the browser refused");
+  if (!done) throw new Error("blocked by the browser");
 }
 
 // text() returns the text to copy.

@@ -1,5 +1,5 @@
 // examples.js: jobs and a sweep to start from. `needs` names a dataset that is uploaded first; all others run as they
-// are. Small tables are generated here, the same in every browser.
+// are. Small tables are generated here, the same in every browser; `tables` are those that are uploaded as files.
 
 // Random numbers from 0 to 1 (Lehmer's generator), good enough for example tables.
 function shares(seed) {
@@ -9,11 +9,11 @@ function shares(seed) {
 
 const round = (v, digits) => Number(v.toFixed(digits));
 
-// Prices of 40 flats: area, rooms, age.
-function flats() {
+// Prices of flats, in thousands: area, rooms, age.
+function flats(rows) {
   const next = shares(7);
   const x = [], y = [];
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < rows; i++) {
     const area = round(35 + 110 * next(), 0);
     const rooms = 1 + Math.floor(area / 35 + 1.5 * next());
     const years = Math.floor(70 * next());
@@ -23,11 +23,11 @@ function flats() {
   return { x, y };
 }
 
-// Whether 60 machines failed: hours of use, temperature.
-function machines() {
+// Whether machines failed: hours of use, temperature.
+function machines(rows) {
   const next = shares(11);
   const x = [], y = [];
-  for (let i = 0; i < 60; i++) {
+  for (let i = 0; i < rows; i++) {
     const hours = round(200 + 4800 * next(), 0);
     const temperature = round(30 + 60 * next(), 1);
     x.push([hours, temperature]);
@@ -36,7 +36,26 @@ function machines() {
   return { x, y };
 }
 
-const dense = (...widths) => widths.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]);
+export const dense = (...widths) => widths.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]);
+
+const csv = (names, { x, y }, target) => `${names.join(",")}\n${x.map((row, i) => [...row, target(y[i])].join(",")).join("\n")}\n`;
+
+export const tables = [
+  {
+    id: "flats",
+    title: "Predict the price of a flat",
+    about: "400 flats: the price by area, rooms and age",
+    target: "price",
+    csv: () => csv(["area", "rooms", "age", "price"], flats(400), (price) => Math.round(1000 * price)),
+  },
+  {
+    id: "machines",
+    title: "Predict machine failures",
+    about: "400 machines: yes or no, by hours of use and temperature",
+    target: "failed",
+    csv: () => csv(["hours", "temperature", "failed"], machines(400), (failed) => (failed ? "yes" : "no")),
+  },
+];
 
 export const examples = [
   {
@@ -58,7 +77,7 @@ export const examples = [
     about: "Prices of 40 flats, in the job itself.",
     spec: () => ({
       name: "flats",
-      data: { inline: flats(), test: 0.25, standardize: ["x", "y"] },
+      data: { inline: flats(40), test: 0.25, standardize: ["x", "y"] },
       model: { layers: [{ type: "linear", out_features: 1 }] },
       loss: "mse",
       optimizer: { type: "sgd", lr: 0.1 },
@@ -71,7 +90,7 @@ export const examples = [
     about: "Which of 60 machines fail, in the job itself.",
     spec: () => ({
       name: "machines",
-      data: { inline: machines(), test: 0.25, standardize: ["x"] },
+      data: { inline: machines(60), test: 0.25, standardize: ["x"] },
       model: { layers: [{ type: "linear", out_features: 1 }] },
       loss: "bce_with_logits",
       optimizer: { type: "sgd", lr: 0.5 },

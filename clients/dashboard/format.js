@@ -10,23 +10,47 @@ export function value(json) {
   return typeof json === "number" ? json : null;
 }
 
-const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+// The page is in English, and so are its numbers: a comma between thousands, a point before the decimals.
+const inEnglish = (options) => new Intl.NumberFormat("en-US", options).format;
+const grouped = inEnglish({ maximumFractionDigits: 0 });
+// Numbers of five digits before the point, and more, are grouped: 2024 is a year. Not every browser has "min2".
+const isGrouped = (n) => Math.round(Math.abs(n)) >= 1e4;
+const written = [false, true].map((useGrouping) => Array.from({ length: 21 }, (_, digits) => inEnglish({ maximumSignificantDigits: Math.max(1, digits), useGrouping })));
+const significant = (n, digits) => written[Number(isGrouped(n))][digits](n);
 
 export function integer(json) {
   const n = value(json);
-  return n === null ? none : Number.isFinite(n) ? grouped.format(n) : String(n);
+  return n === null ? none : Number.isFinite(n) ? grouped(n) : String(n);
 }
 
-// `digits` significant digits; very small and very large numbers as powers of ten.
+const long = 1e12; // from here on, and below `short`, a number is a power of ten
+const short = 1e-4;
+const powerOfTen = (n, digits) => n.toExponential(digits - 1).replace(/\.?0*e\+?/, "e");
+
+// At least `digits` significant digits, and all before the point: 2024, 1,454,870; very small and very large numbers as
+// powers of ten.
 export function number(json, digits = 4) {
   const n = value(json);
   if (n === null) return none;
   if (!Number.isFinite(n)) return n !== n ? "NaN" : n > 0 ? "∞" : "−∞";
   if (n === 0) return "0";
   const size = Math.abs(n);
-  if (size >= 1e6 || size < 1e-4) return n.toExponential(digits - 1).replace(/\.?0*e\+?/, "e");
-  if (size >= 10 ** digits) return grouped.format(n);
-  return String(Number(n.toPrecision(digits)));
+  if (size >= long || size < short) return powerOfTen(n, digits);
+  return significant(n, Math.max(digits, Math.floor(Math.log10(size)) + 1));
+}
+
+// Whether a formatter gives plain numbers, without a unit.
+export const isPlain = (format) => /^[\d.]+$/.test(format(0.5));
+
+// The ticks of an axis, all in one notation: with as many decimals as one of them needs, or, where one would be long, as
+// powers of ten. Those of a log scale have their own decimals. null: a tick without a text.
+export function tickTexts(ticks, isLog = false) {
+  const sizes = ticks.filter((tick) => tick).map(Math.abs);
+  const text = (write) => ticks.map((tick) => (tick === null || tick === undefined ? "" : tick === 0 ? "0" : write(tick)));
+  if (sizes.some((size) => size >= 1e9 || size < short)) return text((tick) => powerOfTen(tick, 12));
+  if (isLog) return text((tick) => significant(tick, 12));
+  const decimals = Math.max(0, ...sizes.map((size) => (String(Number(size.toPrecision(12))).split(".")[1] ?? "").length));
+  return text(inEnglish({ minimumFractionDigits: decimals, maximumFractionDigits: decimals, useGrouping: sizes.some(isGrouped) }));
 }
 
 // 0.997 -> "99.70 %"; 0 and 1 have no decimals.
@@ -124,8 +148,18 @@ export const isEnded = (job) => job.status === "succeeded" || job.status === "fa
 // Where the id of a job or of a sweep is listed: "jobs" or "sweeps".
 export const listOf = (id) => (id.startsWith("swp_") ? "sweeps" : "jobs");
 
+// A tag as it is shown: a job of a sweep has the sweep's id.
+export const tagWord = (tag) => (listOf(tag) === "sweeps" ? `sweep …${tag.slice(-8)}` : tag);
+
 // A job's name, or the end of its id.
 export const jobName = (job) => job.name || `…${job.id.slice(-8)}`;
+
+// "Precision of yes", "Precision, mean of the classes"; other units stand beside the word: [word, unit].
+export function metricWords({ word, unit }, metrics) {
+  if (typeof unit !== "function") return [word, unit];
+  const said = unit(metrics);
+  return [said.startsWith("of ") ? `${word} ${said}` : `${word}, ${said}`, ""];
+}
 
 const ofClass = ({ positive }) => (positive === undefined ? "mean of the classes" : `of ${positive}`);
 

@@ -1,6 +1,6 @@
-// job_order.js: the columns of the list of jobs by which it can be put in order.
+// job_order.js: the columns of the list of jobs by which it can be put in order, and what groups its rows.
 
-import { metricNames, value } from "./format.js";
+import { jobName, metricNames, value } from "./format.js";
 
 // The most important metric of a job's test set: [name, value], or null.
 export function leadingMetric(job) {
@@ -48,4 +48,31 @@ export function inOrder(jobs, order) {
     return sign * (typeof a === "string" ? a.localeCompare(b) : a - b || 0);
   };
   return jobs.map((job) => [key(job), job]).sort(([a], [b]) => compare(a, b)).map(([, job]) => job);
+}
+
+// What jobs are grouped by: the label of a job's group; null: it is in none of the named ones.
+export const groupings = {
+  dataset: (job) => job.dataset ?? null,
+  name: jobName,
+  tag: (job) => job.tags?.[0] ?? null,
+};
+
+// [{label, jobs, best}] in the order in which groups come first, those without a label last. best: the job whose leading
+// metric is the best, where two or more have the same one.
+export function inGroups(jobs, by) {
+  const groups = new Map();
+  for (const job of jobs) {
+    const label = groupings[by](job);
+    if (!groups.has(label)) groups.set(label, []);
+    groups.get(label).push(job);
+  }
+  return [...groups].map(([label, mine]) => ({ label, jobs: mine, best: bestOf(mine) })).sort((a, b) => (a.label === null) - (b.label === null));
+}
+
+function bestOf(jobs) {
+  const judged = jobs.map((job) => [job, leadingMetric(job)]).filter(([, metric]) => metric && Number.isFinite(value(metric[1])));
+  const [name] = judged[0]?.[1] ?? [];
+  if (judged.length < 2 || judged.some(([, metric]) => metric[0] !== name)) return null;
+  const sign = name === "rmse" ? -1 : 1;
+  return judged.reduce((best, each) => (sign * value(each[1][1]) > sign * value(best[1][1]) ? each : best))[0];
 }

@@ -38,7 +38,8 @@
 //   destroy()}: curves may each have their own x. It brings its own summary for screen readers, a table on
 //   demand, drag and keyboard zoom, resize, theme. Pass signal in the options and it destroys itself.
 //   bars.js, rows.js and parallel.js draw the other pictures, cells.js and trials.js have what they show.
-// Shell (shell.js): announce(text) to the live region, setTitle(text), navigate(hash).
+// Shell (shell.js): announce(text) to the live region, setTitle(text), navigate(hash), notify(…nodes) above the next view.
+// Files (drop.js): takeFiles(onFiles, signal) gets what is dropped anywhere; without a taker Data uploads it.
 //
 // Classes (style.css): .card (a section with a border) and .grid (cards side by side); .table (a wrapper
 //   that scrolls) around <table>, td.number (tabular digits, right), table.stack (rows become cards on a
@@ -50,7 +51,8 @@
 //   --warn, and --series-1 … --series-8 for charts.
 
 import { h, replace } from "./dom.js";
-import { setTitle } from "./shell.js";
+import { watchDrops } from "./drop.js";
+import { noticeLeft, setTitle } from "./shell.js";
 
 const views = {
   jobs: () => import("./views/jobs/jobs.js"),
@@ -59,6 +61,8 @@ const views = {
   dataset: () => import("./views/data/dataset.js"),
   sweeps: () => import("./views/sweeps/sweeps.js"),
   sweep: () => import("./views/sweeps/sweep.js"),
+  models: () => import("./views/models/models.js"),
+  model: () => import("./views/models/model.js"),
   submit: () => import("./views/submit/submit.js"),
   compare: () => import("./views/jobs/compare.js"),
   studies: () => import("./views/studies/studies.js"),
@@ -70,26 +74,36 @@ const main = document.getElementById("main");
 let leaving = new AbortController();
 let first = true;
 
-const ofOne = { jobs: "job", datasets: "dataset", sweeps: "sweep", studies: "study" }; // the view of one of a list
+const ofOne = { jobs: "job", datasets: "dataset", sweeps: "sweep", models: "model", studies: "study" }; // the view of one of a list
+
+// A word as it is where it was not encoded well: nothing is called so.
+function decoded(word) {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
+}
 
 // "#/jobs/ID?x=y" -> {name: "job", id: "ID", query}.
 function parse(hash) {
   const [path, query] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [section, id] = path.split("/");
   const name = (id && Object.hasOwn(ofOne, section) && ofOne[section]) || section || "jobs";
-  return { name, id: id ? decodeURIComponent(id) : null, query: new URLSearchParams(query ?? "") };
+  return { name, id: id ? decoded(id) : null, query: new URLSearchParams(query ?? "") };
 }
 
 async function route() {
   if (location.hash === "#main") return;
-  const { name, id, query } = parse(location.hash);
+  const { name, id, query } = parse(location.hash), known = Object.hasOwn(views, name);
   leaving.abort();
   leaving = new AbortController();
+  noticeLeft();
   const { signal } = leaving;
   mark(Object.keys(ofOne).find((list) => ofOne[list] === name) ?? name);
   const root = h("div", { class: `view view-${name}` });
   try {
-    if (!Object.hasOwn(views, name)) throw new Error(`There is no page "${name}".`);
+    if (!known) throw new Error(`Page "${name}" not found.`);
     const view = await views[name]();
     if (signal.aborted) return;
     setTitle(view.title);
@@ -99,7 +113,9 @@ async function route() {
   } catch (error) {
     if (signal.aborted) return;
     replace(main, root);
-    root.append(h("h1", null, "This did not work"), h("p", { class: "notice error", role: "alert" }, error.message));
+    const words = known ? "Something went wrong" : "Page not found";
+    setTitle(words);
+    replace(root, h("h1", null, words), h("p", { class: "notice error", role: "alert" }, error.message));
   }
   if (!signal.aborted) focus(root);
 }
@@ -156,5 +172,6 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 
 theme();
+watchDrops();
 addEventListener("hashchange", route);
 route();

@@ -1,6 +1,6 @@
 // trials.js: the trials of a sweep as numbers for tables and charts, without their drawing.
 
-import { integer, metricNames, number, seconds, value } from "./format.js";
+import { integer, isPlain, metricNames, metricWords, number, seconds, value } from "./format.js";
 import { pointerSteps } from "./json.js";
 import { axisOf } from "./space.js";
 
@@ -11,15 +11,15 @@ const timings = {
   samples_per_second: { word: "Rows a second", format: number },
 };
 
-const isPlain = (format) => /^[\d.]+$/.test(format(0.5)); // a number without a unit
-
-// "validation.loss" -> {word: "Validation loss", format}.
-export function metricOf(name) {
+// "validation.loss" -> {word: "Validation loss", format}; "test.precision" -> "Test precision of yes", where `positive` of two
+// classes is known.
+export function metricOf(name, positive) {
   if (Object.hasOwn(timings, name ?? "")) return timings[name];
   const [split, which] = (name ?? "").split(".");
   const metric = Object.hasOwn(metricNames, which ?? "") ? metricNames[which] : null;
   if (!metric || !Object.hasOwn(splits, split)) return { word: name ?? "Metric", format: number };
-  const word = /^[A-Z][a-z]/.test(metric.word) ? metric.word.toLowerCase() : metric.word;
+  const said = positive ? metricWords(metric, { positive })[0] : metric.word;
+  const word = /^[A-Z][a-z]/.test(said) ? said[0].toLowerCase() + said.slice(1) : said;
   return { word: `${splits[split]} ${word}`, format: metric.format };
 }
 

@@ -213,3 +213,16 @@ export const schedules = {
     warmup_factor: {"kind": "number", "default": 0},
   } },
 };
+
+// The daemon's limits.
+export const limits = { trials: 1000000, comparedJobs: 32, predictSteps: 10000 };
+
+// The parts of a dataset, and how the published files of MNIST begin that are one, before a character and "idx".
+export const datasetParts = {
+  "train/x": "train-images",
+  "train/y": "train-labels",
+  "validation/x": "",
+  "validation/y": "",
+  "test/x": "t10k-images",
+  "test/y": "t10k-labels",
+};

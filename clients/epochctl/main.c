@@ -7,16 +7,16 @@
 
 #include "api/json/nearest.h"
 #include "clients/epochctl/client/client.h"
+#include "clients/epochctl/client/dialect.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/manual/manual.h"
-#include "clients/epochctl/terminal/text.h"
 
 enum { TIMEOUT_SECONDS = 120, NAMES_MAX = 64 };
 
-/* Prints a line that may hold texts of the server. */
-static void message_print(const char *before, const char *text) {
+/* Prints a line that may have texts of the server. options: of the subcommand, or NULL. */
+static void message_print(const char *before, const char *text, const ep_option *options) {
   char safe[EP_MESSAGE_BYTES * 2];
-  ep_text_copy(safe, sizeof safe, text);
+  ep_dialect_words(safe, sizeof safe, text, options);
   fprintf(stderr, "%s%s\n", before, safe);
 }
 
@@ -27,34 +27,34 @@ static ep_exit exit_from_status(ep_status status) {
 }
 
 /* For a single field at fault the detail is the same text as its line. */
-static void failure_print(const ep_client *client, const ep_error *error) {
+static void failure_print(const ep_client *client, const ep_option *options,
+                          const ep_error *error) {
   const ep_problem *problem = &client->session.problem;
   fflush(stdout);
   if (client->json && client->session.refusal) {
     fprintf(stderr, "%s\n", client->session.refusal);
     return;
   }
-  if (problem->errors_count == 0 || strcmp(problem->errors[0].detail, error->message) != 0)
-    message_print("epochctl: ", error->message);
-  else
-    message_print("epochctl: ",
-                  problem->errors_count == 1 ? "refused" : "refused, for several reasons");
+  const char *message = error->message;
+  if (problem->errors_count > 0 && strcmp(problem->errors[0].detail, message) == 0)
+    message = problem->errors_count == 1 ? "refused" : "several errors";
+  message_print("epochctl: ", message, options);
   for (int i = 0; i < problem->errors_count; i++) {
     char line[EP_POINTER_BYTES + EP_MESSAGE_BYTES + 8];
     snprintf(line, sizeof line, "%s%s%s", problem->errors[i].pointer,
              *problem->errors[i].pointer ? ": " : "", problem->errors[i].detail);
-    message_print("  ", line);
+    message_print("  ", line, options);
   }
 }
 
 /* `subcommand` may be NULL. */
 static ep_exit usage_print(const ep_subcommand *subcommand, const char *message) {
-  message_print("epochctl: ", message);
+  message_print("epochctl: ", message, NULL);
   if (subcommand)
-    fprintf(stderr, "usage: epochctl %s%s%s; epochctl help %s says more\n", subcommand->name,
+    fprintf(stderr, "usage: epochctl %s%s%s; see epochctl help %s\n", subcommand->name,
             *subcommand->words ? " " : "", subcommand->words, subcommand->name);
   else
-    fprintf(stderr, "epochctl help says what there is\n");
+    fprintf(stderr, "see epochctl help\n");
   return EP_EXIT_USAGE;
 }
 
@@ -71,10 +71,10 @@ static ep_exit subcommand_run(ep_client *client, const ep_subcommand *subcommand
                                       .key = ep_arguments_value(arguments, "key")};
   ep_status status = ep_session_open(&client->session, &options, &error);
   if (status == EP_OK) status = subcommand->run(client, arguments, &error);
-  if (status != EP_OK) failure_print(client, &error);
+  if (status != EP_OK) failure_print(client, subcommand->options, &error);
   ep_exit outcome = status == EP_OK ? client->outcome : exit_from_status(status);
   if (fflush(stdout) != 0 || ferror(stdout)) {
-    message_print("epochctl: ", "standard output cannot be written");
+    message_print("epochctl: ", "standard output cannot be written", NULL);
     outcome = EP_EXIT_TROUBLE;
   }
   return outcome;
@@ -98,7 +98,7 @@ static ep_exit unknown_print(const char *word, const char *second) {
     snprintf(text + used, sizeof text - used, ", not \"%.64s\"", second);
   if (!members) {
     near = ep_nearest_name(word, names, count);
-    snprintf(text, sizeof text, "there is no command \"%.64s\"%s%s%s", word,
+    snprintf(text, sizeof text, "unknown command \"%.64s\"%s%s%s", word,
              near ? ": did you mean \"" : "", near ? near : "", near ? "\"?" : "");
   }
   return usage_print(NULL, text);
@@ -143,8 +143,7 @@ static ep_exit line_run(int argc, char **argv, ep_client *client) {
   }
   if (subcommand->most >= 0 && arguments.words_count > subcommand->most) {
     char text[128];
-    snprintf(text, sizeof text, "\"%.64s\" is one word too many",
-             arguments.words[subcommand->most]);
+    snprintf(text, sizeof text, "unexpected argument \"%.64s\"", arguments.words[subcommand->most]);
     return usage_print(subcommand, text);
   }
   return subcommand_run(client, subcommand, &arguments);
@@ -153,7 +152,7 @@ static ep_exit line_run(int argc, char **argv, ep_client *client) {
 int main(int argc, char **argv) {
   static ep_client client; /* some 20 KiB */
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0) {
-    fprintf(stderr, "epochctl: libcurl does not start\n");
+    fprintf(stderr, "epochctl: libcurl cannot be initialized\n");
     return EP_EXIT_TROUBLE;
   }
   ep_exit outcome = line_run(argc, argv, &client);

@@ -4,8 +4,10 @@
  *
  * is a weights file (engine/weights) with further tensors: "checkpoint.optimizer", the optimizer's
  * state, and "checkpoint.best", "checkpoint.best_optimizer", those of the best epoch where the job
- * keeps it. The note "checkpoint" has the numbers below as JSON, the note "checkpoint_sha256" the
- * SHA-256 of that JSON and of all values. A file with this name is whole (durable_file.h).
+ * keeps it. The note "checkpoint" has the numbers below as JSON, among them the weights' SHA-256,
+ * the note "checkpoint_added_sha256" the SHA-256 of that JSON and of the further values: so each
+ * byte is hashed once. Files of older versions have "checkpoint_sha256", of the JSON and of all
+ * values. A file with this name is whole (durable_file.h).
  *
  * No compute: epochd links this. */
 #ifndef EP_ENGINE_CHECKPOINTS_CHECKPOINT_H
@@ -15,7 +17,7 @@
 #include "engine/weights/weights.h"
 
 /* X(kind, member): the numbers of a checkpoint. Reals are written with the digits that read back
- * the same double. */
+ * the same double. ADDED ones are missing in files of older versions, and 0 then. */
 #define EP_CHECKPOINT_TABLE(X)                                                            \
   X(INTEGER, step)   /* optimizer steps done */                                           \
   X(INTEGER, epoch)  /* whole epochs done */                                              \
@@ -32,14 +34,22 @@
   X(REAL, plateau_lr) /* reduce_on_plateau: the learning rate, the metric's best */       \
   X(REAL, plateau_best)                                                                   \
   X(INTEGER, plateau_best_epoch)                                                          \
+  X(ADDED_INTEGER,                                                                        \
+    lowest_epoch) /* early stopping: the epoch of `best`, the one that is kept, … */    \
+  X(ADDED_INTEGER, kept_epoch)                                                            \
+  X(ADDED_REAL, kept)       /* … and its metric */                                      \
   X(INTEGER, weights_bytes) /* of the weights alone, as a file: ep_checkpoint_extract */
 
 typedef struct {
 #define EP_CHECKPOINT_MEMBER_INTEGER(name) int64_t name;
 #define EP_CHECKPOINT_MEMBER_REAL(name) double name;
+#define EP_CHECKPOINT_MEMBER_ADDED_INTEGER(name) int64_t name;
+#define EP_CHECKPOINT_MEMBER_ADDED_REAL(name) double name;
 #define EP_CHECKPOINT_MEMBER(kind, name) EP_CHECKPOINT_MEMBER_##kind(name)
   EP_CHECKPOINT_TABLE(EP_CHECKPOINT_MEMBER)
 #undef EP_CHECKPOINT_MEMBER
+#undef EP_CHECKPOINT_MEMBER_ADDED_REAL
+#undef EP_CHECKPOINT_MEMBER_ADDED_INTEGER
 #undef EP_CHECKPOINT_MEMBER_REAL
 #undef EP_CHECKPOINT_MEMBER_INTEGER
   int64_t bytes; /* of this file */
@@ -85,5 +95,16 @@ ep_status ep_checkpoint_check(const char *path, ep_error *error);
 /* Writes the weights of the checkpoint at `path` as a weights file at `to`: the one whose SHA-256
  * and size are in the checkpoint. Checked as in ep_checkpoint_load. */
 ep_status ep_checkpoint_extract(const char *path, const char *to, ep_error *error);
+
+/* A snapshot of a time-lapse, JOB/moment-<epoch>.safetensors: the weights after an epoch, as a
+ * weights file with two notes more, "snapshot", the epoch, and "snapshot_sha256", the SHA-256 of
+ * the file without that note. Files of older versions have neither. Writes it, synced; of the
+ * values the plan, the scaling, the spec and the state. */
+ep_status ep_snapshot_write(const char *job_folder, int64_t epoch,
+                            const ep_checkpoint_values *values, ep_error *error);
+
+/* Looks at every byte of it; of one of an older version at its form. EP_DAMAGED: one has changed;
+ * EP_NOT_FOUND without a file. */
+ep_status ep_snapshot_check(const char *job_folder, int64_t epoch, ep_error *error);
 
 #endif

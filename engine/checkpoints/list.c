@@ -47,14 +47,16 @@ static ep_status numbers_list(const char *job_folder, const char *prefix, int64_
   *count = 0;
   DIR *folder = opendir(job_folder);
   if (!folder) return ep_fail(error, EP_IO, "%s cannot be read: %s", job_folder, strerror(errno));
-  ep_status status = EP_OK;
-  for (struct dirent *entry = readdir(folder); entry && status == EP_OK; entry = readdir(folder)) {
+  struct dirent *entry;
+  ep_status status;
+  while ((status = ep_path_next(folder, job_folder, &entry, error)) == EP_OK && entry) {
     int64_t step = ep_file_number(prefix, entry->d_name);
     if (step < 0) continue;
-    if (!steps_reserve(steps, *count, &capacity))
+    if (!steps_reserve(steps, *count, &capacity)) {
       status = ep_fail_memory(error);
-    else
-      (*steps)[(*count)++] = step;
+      break;
+    }
+    (*steps)[(*count)++] = step;
   }
   closedir(folder);
   if (status != EP_OK) {
@@ -88,7 +90,8 @@ static ep_status file_remove(const char *job_folder, const char *prefix, int64_t
   char path[EP_PATH_BYTES];
   ep_status status = path_make(job_folder, prefix, number, path, error);
   if (status == EP_OK && unlink(path) != 0 && errno != ENOENT)
-    status = ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
+    status = ep_fail(error, ep_status_from_errno(errno), "%s cannot be removed: %s", path,
+                     strerror(errno));
   return status;
 }
 

@@ -22,6 +22,7 @@ struct ep_durable_file {
   ep_sha256 hash;
   int64_t bytes;
   size_t used;
+  ep_cancellation stop;
   char path[EP_PATH_BYTES], temporary[EP_PATH_BYTES];
   uint8_t buffer[BUFFER_BYTES];
 };
@@ -43,6 +44,17 @@ ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error 
   return EP_OK;
 }
 
+ep_status ep_file_rewrite(int file, ep_error *error) {
+  uint8_t pages[BUFFER_BYTES];
+  ssize_t got;
+  for (off_t at = 0; (got = pread(file, pages, sizeof pages, at)) != 0; at += got > 0 ? got : 0) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 || pwrite(file, pages, (size_t)got, at) != got)
+      return ep_fail(error, ep_status_from_errno(errno), "writing again: %s", strerror(errno));
+  }
+  return EP_OK;
+}
+
 ep_status ep_durable_folder_sync(const char *folder, ep_error *error) {
   return ep_disk_waits(&(ep_disk_wait){-1, folder}, 1, error);
 }
@@ -51,7 +63,7 @@ ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_err
   *out = NULL;
   ep_durable_file *file = malloc(sizeof *file);
   if (!file) return ep_fail_memory(error);
-  int length = snprintf(file->temporary, sizeof file->temporary, "%s.tmp", path);
+  int length = snprintf(file->temporary, sizeof file->temporary, "%s" EP_TEMPORARY_SUFFIX, path);
   if (length < 0 || length >= EP_PATH_BYTES) {
     free(file);
     return ep_fail(error, EP_IO, "a path of %d bytes is too long", length);
@@ -72,12 +84,24 @@ ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_err
   }
   file->bytes = 0;
   file->used = 0;
+  file->stop = (ep_cancellation){0};
   *out = file;
   return EP_OK;
 }
 
+void ep_durable_file_heed(ep_durable_file *file, const ep_cancellation *stop) {
+  file->stop = *stop;
+}
+
+static ep_status stop_check(const ep_durable_file *file, ep_error *error) {
+  if (!file->stop.asked || !file->stop.asked(file->stop.context)) return EP_OK;
+  return ep_fail(error, EP_CANCELLED, "the client disconnected");
+}
+
 static ep_status flush(ep_durable_file *file, ep_error *error) {
-  ep_status status = ep_file_write_all(file->file, file->buffer, file->used, error);
+  ep_status status = stop_check(file, error);
+  if (status != EP_OK) return status;
+  status = ep_file_write_all(file->file, file->buffer, file->used, error);
   file->used = 0;
   return status;
 }
@@ -122,7 +146,9 @@ static ep_status large_write(ep_durable_file *file, const void *bytes, size_t co
   ep_status status = EP_OK;
   for (size_t at = 0; at < count && status == EP_OK; at += PIECE_BYTES) {
     size_t piece = count - at < PIECE_BYTES ? count - at : PIECE_BYTES;
-    status = ep_file_write_all(file->file, (const uint8_t *)bytes + at, piece, error);
+    status = stop_check(file, error);
+    if (status == EP_OK)
+      status = ep_file_write_all(file->file, (const uint8_t *)bytes + at, piece, error);
     if (status == EP_OK && piece == PIECE_BYTES) status = write_begin(file, error);
   }
   if (threaded)

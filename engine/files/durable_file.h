@@ -6,15 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/cancellation.h"
 #include "api/names.h"
 #include "api/status.h"
 
 typedef struct ep_durable_file ep_durable_file;
 
-/* Starts path with ".tmp" added; a leftover of that name is overwritten. One writer a path. */
+#define EP_TEMPORARY_SUFFIX ".tmp"
+/* Starts path with that suffix; a leftover of that name is overwritten. One writer a path. */
 ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_error *error);
 ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t count,
                                 ep_error *error);
+/* Later writes, and the commit, fail with EP_CANCELLED once `stop` requests the end. */
+void ep_durable_file_heed(ep_durable_file *file, const ep_cancellation *stop);
 /* Waits until the disk has what was written so far. */
 ep_status ep_durable_file_sync(ep_durable_file *file, ep_error *error);
 /* Puts it in place and destroys the handle, whatever the outcome; on failure nothing is left.
@@ -49,6 +53,10 @@ void ep_durable_group_abandon(ep_durable_group *group);
 /* write(2) until all is written. EP_UNAVAILABLE: the disk is full, or would be left with less than
  * its reserve (free_space.h). */
 ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error *error);
+/* Writes a file, open for both, again as it is read, so that the next sync writes every page: a
+ * sync that failed makes the system forget pages that it still shows. Nobody else writes meanwhile.
+ */
+ep_status ep_file_rewrite(int file, ep_error *error);
 /* Makes the names in a folder durable. */
 ep_status ep_durable_folder_sync(const char *folder, ep_error *error);
 

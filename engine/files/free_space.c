@@ -21,8 +21,8 @@ static ep_status disk_check(const struct statvfs *disk, int64_t bytes, ep_error 
   if (disk->f_blocks == 0) return EP_OK; /* memory: a file without a disk */
   if (free_bytes >= (double)bytes + (double)reserve) return EP_OK;
   return ep_fail(error, EP_UNAVAILABLE,
-                 "the disk has %.0f bytes left, of which %lld stay in reserve: too few for this; "
-                 "delete jobs or datasets that are not needed",
+                 "the disk has %.0f bytes left, of which %lld stay in reserve: not enough for "
+                 "this; delete jobs or datasets that are not needed",
                  free_bytes, (long long)reserve);
 }
 

@@ -71,7 +71,7 @@ ep_status ep_gunzip_add(ep_gunzip *gunzip, const void *bytes, size_t count, ep_g
 
 ep_status ep_gunzip_finish(const ep_gunzip *gunzip, ep_error *error) {
   if (!gunzip->within) return EP_OK;
-  return ep_fail(error, EP_INVALID, "gzip: it ends too early, after byte %lld",
+  return ep_fail(error, EP_INVALID, "gzip: unexpected end after byte %lld",
                  (long long)gunzip->packed_bytes);
 }
 

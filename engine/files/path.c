@@ -1,8 +1,10 @@
 #include "engine/files/path.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 ep_status ep_path_join(char *path, ep_error *error, const char *base, ...) {
   va_list names;
@@ -15,4 +17,13 @@ ep_status ep_path_join(char *path, ep_error *error, const char *base, ...) {
   if (used < 0 || used >= EP_PATH_BYTES)
     return ep_fail(error, EP_TOO_LARGE, "a path below %.100s… is too long", base);
   return EP_OK;
+}
+
+ep_status ep_path_next(DIR *folder, const char *path, struct dirent **entry, ep_error *error) {
+  do {
+    errno = 0;
+    *entry = readdir(folder);
+  } while (*entry && (strcmp((*entry)->d_name, ".") == 0 || strcmp((*entry)->d_name, "..") == 0));
+  if (*entry || errno == 0) return EP_OK;
+  return ep_fail(error, EP_IO, "%s cannot be read: %s", path, strerror(errno));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "engine/data/cells/unicode.h"
 #include "engine/data/columns/encoding.h"
 #include "engine/data/columns/rules.h"
 #include "engine/data/prepare/shape.h"
@@ -25,6 +26,13 @@ static bool is_few_classes(const ep_column *column) {
   return column->distinct <= SURE_CLASSES || (column->min <= 1 && column->distinct <= FEW_CLASSES);
 }
 
+/* How many whole numbers a target has that may be classes or a number: two are classes. */
+static int64_t unsure_values(const ep_column *target) {
+  bool may = target->type == EP_COLUMN_NUMBER && target->integer && target->distinct > 2 &&
+             target->distinct < CLASS_MAX;
+  return may ? target->distinct : 0;
+}
+
 /* Of a target whose values were not counted: labels from 0 on, stored as whole numbers. */
 static bool is_labels(const ep_data_shape *shape, const ep_part *y) {
   if (shape->one_hot) return true;
@@ -42,7 +50,7 @@ static bool is_number(const ep_automatic_job *job, const ep_dataset_meta *meta) 
   if (ep_target_find(data, table, &target, NULL) != EP_OK) return false;
   ep_column_title(table, target, name);
   for (int i = 0; i < data->columns_count; i++)
-    if (strcmp(data->columns[i].name, name) == 0)
+    if (ep_text_equals(data->columns[i].name, name))
       return data->columns[i].type == EP_COLUMN_AS_NUMBER;
   return false;
 }
@@ -50,8 +58,11 @@ static bool is_number(const ep_automatic_job *job, const ep_dataset_meta *meta) 
 static int64_t classes_find(const ep_automatic_job *job, const ep_dataset_meta *meta,
                             const ep_data_shape *shape, const ep_column *target) {
   int64_t classes = shape->one_hot ? shape->target_columns : shape->classes;
+  ep_task task = job->spec->data.task;
   if (!job->loss) return ep_loss_is_classifier(job->spec->loss) ? classes : 0;
+  if (task == EP_TASK_REGRESSION) return 0;
   if (shape->target_words > 0) return shape->target_words;
+  if (task == EP_TASK_CLASSIFICATION) return classes;
   if (target) return is_few_classes(target) && !is_number(job, meta) ? classes : 0;
   if (meta && meta->classes > 0) return classes;
   return is_labels(shape, meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y] : NULL) ? classes : 0;
@@ -79,21 +90,25 @@ static bool is_row_names(const ep_part *table, int64_t index) {
   return column->integer && column->distinct >= counted_rows(table->rows);
 }
 
-/* A count of the rows, or words of which hardly any comes twice, or numbers that are called so:
- * they name a row, and say nothing about the next one. */
-static bool is_identifier(const ep_part *table, int64_t index) {
+/* Why the column names a row, and says nothing about the next one: a count of the rows, or words of
+ * which hardly any comes twice, or numbers that are called so. NULL: it does not. */
+static const char *identifier_reason(const ep_part *table, int64_t index) {
   const ep_column *column = &table->column[index];
   int64_t rows = table->rows, present = rows - column->missing;
-  if (is_row_names(table, index)) return true;
-  if (rows < EP_LIMIT_IDENTIFIER_ROWS) return false;
-  if (column->type == EP_COLUMN_CATEGORY)
-    return (double)column->words.count > name_share * (double)present;
-  if (column->type != EP_COLUMN_NUMBER || !column->integer) return false;
+  if (is_row_names(table, index)) return "names the rows";
+  if (rows < EP_LIMIT_IDENTIFIER_ROWS) return NULL;
+  bool category = column->type == EP_COLUMN_CATEGORY;
+  double most = name_share * (double)(category ? present : counted_rows(present));
+  if (category) return (double)column->words.count > most ? "almost every value is unique" : NULL;
+  if (column->type != EP_COLUMN_NUMBER || !column->integer) return NULL;
   if (is_called_id(column->name))
-    return (double)column->distinct > name_share * (double)counted_rows(present);
-  return column->missing == 0 && (column->min == 0 || column->min == 1) &&
-         column->max - column->min + 1 == (double)rows && column->distinct >= counted_rows(rows);
+    return (double)column->distinct > most ? "an id of each row" : NULL;
+  bool counts = column->missing == 0 && (column->min == 0 || column->min == 1) &&
+                column->max - column->min + 1 == (double)rows &&
+                column->distinct >= counted_rows(rows);
+  return counts ? "counts the rows" : NULL;
 }
+
 /* The columns of the table that identify rows; none where nothing else would be left. */
 static ep_status identifiers_find(const ep_part *table, int64_t target, ep_model_facts *out,
                                   ep_problem *problem) {
@@ -103,10 +118,14 @@ static ep_status identifiers_find(const ep_part *table, int64_t target, ep_model
   for (int64_t i = 0; i < table->columns; i++) {
     const ep_column *column = &table->column[i];
     if (i == target || column->type == EP_COLUMN_TEXT) continue;
-    if (is_identifier(table, i))
-      ep_column_title(table, i, out->exclude[out->exclude_count++]);
-    else
+    ep_identifier *found = &out->exclude[out->exclude_count];
+    found->reason = identifier_reason(table, i);
+    if (found->reason) {
+      ep_column_title(table, i, found->name);
+      out->exclude_count++;
+    } else {
       left += column->distinct != 1;
+    }
   }
   if (left == 0) out->exclude_count = 0;
   return EP_OK;
@@ -144,12 +163,30 @@ static ep_status target_check(const ep_data_shape *shape, const ep_column *targe
                     : shape->target_columns == 1 && shape->target_min == shape->target_max;
   if (!one) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/data/target",
-                        "the target has one value in all rows: there is nothing to learn");
+                        "the target has the same value in all rows: nothing to learn");
+}
+
+/* What is to be told apart has to be few. */
+static ep_status classes_check(const ep_automatic_job *job, const ep_data_shape *shape,
+                               const char *target, const ep_model_facts *facts,
+                               ep_problem *problem) {
+  bool task = job->spec->data.task == EP_TASK_CLASSIFICATION;
+  bool asked = job->loss ? task : ep_loss_takes_classes(job->spec->loss);
+  if (!job->model || !asked || (facts->classes >= 2 && facts->classes <= EP_LIMIT_CLASSES))
+    return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, job->loss ? "/data/task" : "/loss",
+                        "\"%s\" requires at most %d classes, and %s%.100s%s has numbers from %g to "
+                        "%g: use \"%s\", or choose another target",
+                        job->loss ? "classification" : ep_loss_type_name((int)job->spec->loss),
+                        EP_LIMIT_CLASSES, target ? "the target \"" : "the target",
+                        target ? target : "", target ? "\"" : "", shape->target_min,
+                        shape->target_max, job->loss ? "regression" : "mse");
 }
 
 ep_status ep_model_facts_find(const ep_automatic_job *job, const ep_dataset_meta *meta,
                               ep_model_facts *out, ep_problem *problem) {
   ep_data_shape shape;
+  char name[EP_LIMIT_NAME_BYTES + 1];
   const ep_column *target = NULL;
   const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
   *out = (ep_model_facts){.model = job->model,
@@ -172,9 +209,16 @@ ep_status ep_model_facts_find(const ep_automatic_job *job, const ep_dataset_meta
   shape_take(&shape, out);
   const ep_data_spec *data = &job->spec->data;
   out->ordered = data->time[0] || data->group[0] || data->window.length > 0;
+  out->grouped = data->group[0] || data->window.group[0];
+  if (data->window.length > 0) out->example_rows = data->window.length + data->window.horizon;
   out->classes = classes_find(job, meta, &shape, target);
   out->labels = out->classes > 0 && target ? target->distinct : out->classes;
-  return EP_OK;
+  if (job->loss && target && data->task == EP_TASK_AUTO && !is_number(job, meta))
+    out->unsure = unsure_values(target);
+  if (target) ep_column_title(table, target - table->column, name);
+  status = classes_check(job, &shape, target ? name : NULL, out, problem);
+  if (status != EP_OK) ep_model_facts_deinit(out);
+  return status;
 }
 
 void ep_model_facts_deinit(ep_model_facts *facts) {

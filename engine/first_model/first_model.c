@@ -1,8 +1,11 @@
 #include "engine/first_model/first_model.h"
 
+#include <math.h>
+
 #include "api/json/writer.h"
 
 static const double test_share = 0.2, validation_share = 0.1, lr = 0.003;
+static const double tolerance_max = 0.3;
 
 /* How much a network is held back. */
 typedef struct {
@@ -28,8 +31,8 @@ static const double weight_decay_images = 0.3;
 enum {
   RESTRAINED_CLASSES = 3, /* so few are held back more */
   TEST_ROWS = 10,         /* fewer are all trained on, */
-  VALIDATION_ROWS = 5000, /* fewer are worth more in the training than the epoch they would find, */
-  VALIDATION_IMAGES = 250, /* but images overfit sooner */
+  VALIDATION_ROWS = 250,  /* fewer are worth more in the training than the epoch they would find, */
+  ROWS_SURE = 5000,       /* and so are fewer of groups; of as many the best epoch is one */
   STEPS = 6000,
   EPOCHS_MIN = 20,
   EPOCHS_MAX = 200,
@@ -84,10 +87,12 @@ static const restraint *restraint_of(const choice *made) {
   return few ? &made->regime->few_classes : &made->regime->usual;
 }
 
-/* Fewer rows have no validation split. */
+/* Fewer rows have no validation split. One of a series has room for two examples. */
 static int64_t validation_rows(const ep_model_facts *facts) {
+  int64_t example = (int64_t)(2 * (double)facts->example_rows / validation_share);
   if (facts->compared) return TEST_ROWS;
-  return is_image(facts) ? VALIDATION_IMAGES : VALIDATION_ROWS;
+  if (facts->grouped) return ROWS_SURE;
+  return example > VALIDATION_ROWS ? example : VALIDATION_ROWS;
 }
 
 static choice choice_make(const ep_model_facts *facts) {
@@ -185,7 +190,8 @@ static void columns_write(ep_writer *writer, const ep_model_facts *facts) {
   ep_writer_close(writer, '}');
   if (facts->exclude_count == 0) return;
   ep_writer_member_open(writer, "exclude", '[');
-  for (int64_t i = 0; i < facts->exclude_count; i++) ep_writer_string(writer, facts->exclude[i]);
+  for (int64_t i = 0; i < facts->exclude_count; i++)
+    ep_writer_string(writer, facts->exclude[i].name);
   ep_writer_close(writer, ']');
 }
 
@@ -217,6 +223,13 @@ static void data_write(ep_writer *writer, const choice *made) {
   ep_writer_close(writer, '}');
 }
 
+/* The standard error of a mean of losses, as a share of it, where they vary as much as they are
+ * large: an epoch that is worse by no more may be as good. */
+static double tolerance_choose(const ep_model_facts *facts) {
+  double hundredths = round(100 / sqrt(validation_share * (double)facts->rows));
+  return fmin(hundredths / 100, tolerance_max);
+}
+
 static void training_write(ep_writer *writer, const choice *made) {
   bool validated = made->validation || made->facts->validated;
   ep_writer_member_open(writer, "optimizer", '{');
@@ -233,6 +246,8 @@ static void training_write(ep_writer *writer, const choice *made) {
   int64_t patience = made->epochs / 4;
   ep_writer_member_open(writer, "early_stopping", '{');
   ep_writer_member_integer(writer, "patience", patience < PATIENCE_MIN ? PATIENCE_MIN : patience);
+  if (made->facts->rows < ROWS_SURE && !is_image(made->facts))
+    ep_writer_member_number(writer, "tolerance", tolerance_choose(made->facts));
   ep_writer_close(writer, '}');
 }
 

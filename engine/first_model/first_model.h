@@ -8,28 +8,38 @@
 #include "engine/data/datasets/dataset.h"
 #include "kernels/program.h"
 
+/* A column that names rows. */
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  const char *reason; /* "counts the rows"; static */
+} ep_identifier;
+
 /* What the choice depends on. */
 typedef struct {
   bool model, loss; /* left open, as in ep_automatic_job; else the loss is `given_loss` */
   ep_loss_type given_loss;
   ep_layer_type last; /* of a given model, as in ep_automatic_job */
   int64_t last_outputs;
-  int64_t rows;                             /* that neither test nor validate as the job stands */
-  int64_t features;                         /* of a row that a network takes */
-  ep_shape row;                             /* the same as a shape */
-  int64_t target_columns;                   /* numbers to predict */
-  int64_t classes;                          /* of the target; 0: it is a number */
-  int64_t labels;                           /* of these classes, as many occur */
-  bool test, validation;                    /* these splits may be chosen */
-  bool ordered;                             /* time, groups or windows decide the splits */
-  bool validated;                           /* there is a validation split anyway */
-  bool compared;                            /* and there has to be one */
-  bool table;                               /* x is open, and its columns are those of a table, */
-  bool pixels;                              /* or bytes, or pictures of 16 bits; else numbers */
-  double least, most;                       /* of 16 bits; both 0: of bytes */
-  bool columns;                             /* x is open */
-  char (*exclude)[EP_LIMIT_NAME_BYTES + 1]; /* [exclude_count]: columns to leave out, owned */
+  int64_t rows;           /* that neither test nor validate as the job stands */
+  int64_t features;       /* of a row that a network takes */
+  ep_shape row;           /* the same as a shape */
+  int64_t target_columns; /* numbers to predict */
+  int64_t classes;        /* of the target; 0: it is a number */
+  int64_t labels;         /* of these classes, as many occur */
+  bool test, validation;  /* these splits may be chosen */
+  bool ordered;           /* time, groups or windows decide the splits, */
+  bool grouped;           /* among them groups, of any size */
+  int64_t example_rows;   /* successive ones, the target's counted; 0 as 1 */
+  bool validated;         /* there is a validation split anyway */
+  bool compared;          /* and there has to be one */
+  bool table;             /* x is open, and its columns are those of a table, */
+  bool pixels;            /* or bytes, or pictures of 16 bits; else numbers */
+  double least, most;     /* of 16 bits; both 0: of bytes */
+  bool columns;           /* x is open */
+  ep_identifier *exclude; /* [exclude_count]: columns to leave out, owned */
   int64_t exclude_count;
+  int64_t unsure; /* the target has so few whole numbers that it may be classes or a number; 0: it
+                     is one of these for sure, or the job says which */
 } ep_model_facts;
 
 /* What there is to know of the job's data; meta: their description, NULL where they stand in the
@@ -44,8 +54,8 @@ void ep_model_facts_deinit(ep_model_facts *facts);
  *
  * Dense networks have two layers with dropout, images two to five convolutions with pools between;
  * AdamW with a decay that is the stronger, the fewer rows there are. The learning rate falls along
- * a cosine, and where rows suffice for a validation split the weights are those of its best epoch.
- */
+ * a cosine, and where rows suffice for a validation split the weights are those of its best epoch,
+ * of a small one the last that is not much worse. */
 char *ep_first_model_choose(const ep_model_facts *facts);
 
 #endif

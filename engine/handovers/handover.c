@@ -47,7 +47,7 @@ static ep_status folder_make(const char *shared, char base[EP_PATH_BYTES],
     status = ep_fail(error, EP_IO, "%s: %s", base, strerror(errno));
   if (status == EP_OK) status = ep_path_join(temporary, error, base, ".new-XXXXXX", NULL);
   if (status == EP_OK && !mkdtemp(temporary))
-    status = ep_fail(error, EP_IO, "%s: %s", temporary, strerror(errno));
+    status = ep_fail(error, ep_status_from_errno(errno), "%s: %s", temporary, strerror(errno));
   return status;
 }
 
@@ -55,9 +55,11 @@ static ep_status files_copy(const char *from, const char *to, ep_handover *hando
                             ep_error *error) {
   char source[EP_PATH_BYTES], target[EP_PATH_BYTES], sha256[EP_SHA256_HEX_BYTES];
   ep_status status = EP_OK;
+  struct dirent *entry;
   DIR *entries = opendir(from);
   if (!entries) return ep_fail(error, EP_IO, "%s: %s", from, strerror(errno));
-  for (struct dirent *entry; status == EP_OK && (entry = readdir(entries));) {
+  while (status == EP_OK && (status = ep_path_next(entries, from, &entry, error)) == EP_OK &&
+         entry) {
     if (!name_counts(entry->d_name)) continue;
     status = ep_path_join(source, error, from, entry->d_name, NULL);
     if (status == EP_OK) status = ep_path_join(target, error, to, entry->d_name, NULL);
@@ -79,7 +81,8 @@ static ep_status folder_place(const char *base, const char *temporary, const ep_
   ep_status status = ep_path_join(path, error, base, name, NULL);
   if (status != EP_OK) return status;
   folder_remove(path); /* of the same attempt, which was paused and went on */
-  if (rename(temporary, path) != 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  if (rename(temporary, path) != 0)
+    return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
   return ep_durable_folder_sync(base, error);
 }
 
@@ -125,7 +128,7 @@ static ep_status owner_check(const char *path, ep_error *error) {
   if (lstat(path, &state) != 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
   if (S_ISDIR(state.st_mode) && state.st_uid == geteuid() && (state.st_mode & 077) == 0)
     return EP_OK;
-  return ep_fail(error, EP_FORBIDDEN, "%s is no folder of this user alone", path);
+  return ep_fail(error, EP_FORBIDDEN, "%s is not a folder private to this user", path);
 }
 
 /* *step: of the newest checkpoint; -1: there is none. */

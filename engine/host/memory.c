@@ -149,5 +149,10 @@ ep_memory ep_memory_read_below(const char *root) {
 }
 
 ep_memory ep_memory_read(void) {
-  return ep_memory_read_below("");
+  ep_memory memory = ep_memory_read_below("");
+  const char *text = getenv(EP_MEMORY_VARIABLE);
+  const int64_t most = text ? strtoll(text, NULL, 10) : 0;
+  if (most > 0) memory.total_bytes = less(memory.total_bytes, most);
+  if (most > 0) memory.free_bytes = less(memory.free_bytes, most);
+  return memory;
 }

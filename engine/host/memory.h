@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+/* The variable of the environment that bounds all of it, in bytes: of a daemon, which has it from
+ * --memory, and so of its workers. */
+#define EP_MEMORY_VARIABLE "EPOCHD_MEMORY"
+
 typedef struct {
   int64_t total_bytes; /* the most that all processes here may ever take */
   int64_t free_bytes;  /* what they may take more; files in the page cache give way */

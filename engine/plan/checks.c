@@ -46,29 +46,29 @@ static void classes_check(const ep_job_spec *spec, const ep_plan *plan, bool ima
   char place[PLACE_BYTES], text[EP_SHAPE_BYTES];
   if (image)
     ep_problem_add(problem, EP_INVALID, "/model/layers",
-                   "%s takes a row of classes, the last layer yields %s: end with a flatten layer",
+                   "%s expects a vector of classes, the output of the last layer is %s: end with a "
+                   "flatten layer",
                    loss, ep_shape_format(plan->ops[plan->program.ops_count - 1].out, true, text));
   else if (shape->target_columns != 1)
     ep_problem_add(problem, EP_INVALID, "/loss",
-                   "%s takes one class a row, the target has %lld "
-                   "columns",
-                   loss, (long long)shape->target_columns);
+                   "%s expects one class per row, the target has %lld columns", loss,
+                   (long long)shape->target_columns);
   else if (shape->classes < 1)
     ep_problem_add(problem, EP_INVALID, "/loss",
-                   "%s takes classes 0, 1, 2, …: the targets are not all whole numbers from 0 on",
+                   "%s expects classes 0, 1, 2, …: not all targets are whole numbers of at least 0",
                    loss);
   else if (shape->classes > outputs)
     ep_problem_add(problem, EP_INVALID, output_place(plan, place),
-                   "the targets go up to class %lld, the last layer yields %lld columns: it must "
-                   "yield at least %lld",
+                   "the largest target class is %lld: the last layer's output size is %lld and "
+                   "must be at least %lld",
                    (long long)shape->classes - 1, (long long)outputs, (long long)shape->classes);
   else if (outputs > EP_LIMIT_CLASSES)
     ep_problem_add(problem, EP_INVALID, output_place(plan, place), "%lld classes: the limit is %d",
                    (long long)outputs, EP_LIMIT_CLASSES);
   else if (spec->class_weights && spec->class_weights_count != outputs)
     ep_problem_add(problem, EP_INVALID, "/loss/class_weights",
-                   "has %d weights, the last layer yields %lld columns", spec->class_weights_count,
-                   (long long)outputs);
+                   "has %d weights, the last layer's output size is %lld",
+                   spec->class_weights_count, (long long)outputs);
 }
 
 /* A target of words, for a loss that takes numbers: false where these are none. */
@@ -77,7 +77,7 @@ static bool words_check(const ep_job_spec *spec, const ep_data_shape *shape, ep_
   long long words = shape->target_words;
   if (words == 0 || (words <= 2 && ep_loss_is_classifier(spec->loss))) return true;
   ep_problem_add(problem, EP_INVALID, "/loss",
-                 "the target is a category of %lld words, %s takes %s: take cross_entropy, with "
+                 "the target is a category of %lld words, %s expects %s: use cross_entropy, with "
                  "out_features %lld in the last layer%s",
                  words, loss, ep_loss_is_classifier(spec->loss) ? "two" : "numbers", words,
                  words == 2 ? ", or bce_with_logits with one" : "");
@@ -91,18 +91,19 @@ static void columns_check(const ep_job_spec *spec, const ep_plan *plan, ep_probl
   const ep_op *last = &plan->ops[plan->program.ops_count - 1];
   char place[PLACE_BYTES];
   if (last->out_features != shape->target_columns)
-    ep_problem_add(problem, EP_INVALID, output_place(plan, place),
-                   "the last layer yields %lld columns, the target has %lld",
-                   (long long)last->out_features, (long long)shape->target_columns);
+    ep_problem_add(
+        problem, EP_INVALID, output_place(plan, place),
+        "the last layer's output size, %lld, differs from the number of target columns, %lld",
+        (long long)last->out_features, (long long)shape->target_columns);
   if (!ep_loss_is_classifier(spec->loss)) return;
   if (!(shape->target_min >= 0 && shape->target_max <= 1))
     ep_problem_add(problem, EP_INVALID, "/loss",
-                   "%s takes targets from 0 to 1, these go from %g to %g",
+                   "%s expects targets from 0 to 1, these range from %g to %g",
                    ep_loss_type_name(spec->loss), shape->target_min, shape->target_max);
   /* Outside 0 … 1 the logarithm is not a number, so this could only fail, later. */
   if (spec->loss == EP_LOSS_BCE && last->type != EP_LAYER_SIGMOID && last->type != EP_LAYER_SOFTMAX)
     ep_problem_add(problem, EP_INVALID, "/loss",
-                   "bce takes probabilities: end with a sigmoid layer, or use bce_with_logits");
+                   "bce expects probabilities: end with a sigmoid layer, or use bce_with_logits");
 }
 
 /* Which classes there are, where their shares are to be kept. Faults of losses that take classes
@@ -113,15 +114,14 @@ static void stratify_check(const ep_job_spec *spec, const ep_data_shape *shape,
   if (!spec->data.stratify || ep_loss_takes_classes(spec->loss)) return;
   if (!ep_loss_is_classifier(spec->loss))
     ep_problem_add(problem, EP_INVALID, "/data/stratify",
-                   "keeps the shares of classes, and %s has none: it is no classifier's loss",
-                   loss);
+                   "requires classes, and %s is not the loss of a classifier", loss);
   else if (shape->target_columns != 1)
     ep_problem_add(problem, EP_INVALID, "/data/stratify",
-                   "keeps the shares of one column's classes, %s has %lld target columns", loss,
+                   "requires a single target column, %s has %lld", loss,
                    (long long)shape->target_columns);
   else if (shape->classes < 1)
     ep_problem_add(problem, EP_INVALID, "/data/stratify",
-                   "keeps the shares of classes 0 and 1: the targets are not all 0 or 1");
+                   "requires the classes 0 and 1: not all targets are 0 or 1");
 }
 
 void ep_plan_check_loss(const ep_job_spec *spec, const ep_plan *plan, bool image,
@@ -133,7 +133,7 @@ void ep_plan_check_loss(const ep_job_spec *spec, const ep_plan *plan, bool image
   stratify_check(spec, &plan->shape, problem);
   if (ep_loss_is_classifier(spec->loss) && spec->data.standardize_y)
     ep_problem_add(problem, EP_INVALID, "/data/standardize",
-                   "y cannot be standardized for %s: it holds classes",
+                   "y cannot be standardized for %s: it contains classes",
                    ep_loss_type_name(spec->loss));
 }
 
@@ -141,14 +141,15 @@ static void augment_check(const ep_data_spec *data, ep_shape row, bool image, ep
   const int64_t *crop = data->augment_crop;
   if (!data->augment_shift && !data->augment_flip && !crop[0]) return;
   if (!image)
-    ep_problem_add(problem, EP_INVALID, "/data/augment", "needs images [C, H, W]: set data.shape");
+    ep_problem_add(problem, EP_INVALID, "/data/augment",
+                   "requires images [C, H, W]: set data.shape");
   else if (crop[0] > row.height || crop[1] > row.width)
     ep_problem_add(problem, EP_INVALID, "/data/augment/crop",
-                   "%lldx%lld is more than the images have, %lldx%lld", (long long)crop[0],
+                   "%lldx%lld is larger than the images, %lldx%lld", (long long)crop[0],
                    (long long)crop[1], (long long)row.height, (long long)row.width);
   else if (data->augment_shift >= row.height || data->augment_shift >= row.width)
     ep_problem_add(problem, EP_INVALID, "/data/augment/shift",
-                   "%d pixels shift all of the image away, %lldx%lld", data->augment_shift,
+                   "%d pixels shift the whole image, %lldx%lld, out of view", data->augment_shift,
                    (long long)row.height, (long long)row.width);
 }
 
@@ -157,7 +158,7 @@ void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, bool image
   const ep_data_spec *data = &spec->data;
   ep_shape row = plan->program.stored;
   if (data->normalize && data->normalize_channels != 1 && data->normalize_channels != row.channels)
-    ep_problem_add(problem, EP_INVALID, "/data/normalize", "has %d figures, the rows have %lld %s",
+    ep_problem_add(problem, EP_INVALID, "/data/normalize", "has %d numbers, the rows have %lld %s",
                    data->normalize_channels, (long long)row.channels,
                    image ? "channels" : "columns");
   augment_check(data, row, image, problem);
@@ -168,7 +169,7 @@ void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, bool image
                    data->standardize_x ? "/data/standardize"
                    : data->normalize   ? "/data/normalize"
                                        : "/data/scale",
-                   "an embedding takes x as it is: whole numbers");
+                   "an embedding requires unscaled whole numbers in x");
 }
 
 static bool any_metric(const ep_job_spec *spec) {
@@ -193,7 +194,7 @@ static void validation_check(const ep_job_spec *spec, const ep_plan *plan, ep_pr
   for (size_t i = 0; i < sizeof users / sizeof users[0]; i++)
     if (users[i].asked)
       ep_problem_add(problem, EP_INVALID, users[i].pointer,
-                     "%s needs a validation split: set data.validation or data.folds",
+                     "%s requires a validation split: set data.validation or data.folds",
                      users[i].what);
 }
 
@@ -202,7 +203,7 @@ static void steps_check(const ep_job_spec *spec, const ep_program *program, ep_p
   int64_t steps = ep_multiply_saturated(per_epoch, spec->epochs);
   if (steps > EP_LIMIT_STEPS)
     ep_problem_add(problem, EP_INVALID, "/epochs",
-                   "%lld epochs of %lld steps are more steps than the limit of %lld",
+                   "%lld epochs of %lld steps exceed the limit of %lld steps",
                    (long long)spec->epochs, (long long)per_epoch, EP_LIMIT_STEPS);
 }
 
@@ -213,7 +214,8 @@ static void batches_check(const ep_job_spec *spec, const ep_program *program, ep
   int64_t per_epoch = (ep_program_steps_per_epoch(program) - 1) / between;
   if (ep_multiply_saturated(per_epoch, spec->epochs) > EP_LIMIT_REPORTED_EPOCHS)
     ep_problem_add(problem, EP_INVALID, "/report_batches",
-                   "would report more than %d batches: report fewer", EP_LIMIT_REPORTED_EPOCHS);
+                   "would report more than %d batches: report less often",
+                   EP_LIMIT_REPORTED_EPOCHS);
 }
 
 /* A line of layers has room for so many. */
@@ -224,10 +226,10 @@ static void layers_check(const ep_job_spec *spec, const ep_program *program, ep_
     others |= program->ops[i].type != EP_LAYER_LINEAR && program->ops[i].weight >= 0;
   if (others && program->parameters > EP_LIMIT_LAYERS_PARAMETERS)
     ep_problem_add(problem, EP_INVALID, "/report/layers",
-                   "%lld parameters, not all of linear layers: at most %d are reported",
+                   "%lld parameters, not all in linear layers: the limit for reports is %d",
                    (long long)program->parameters, EP_LIMIT_LAYERS_PARAMETERS);
   if (program->ops_count > EP_LIMIT_REPORTED_LAYERS)
-    ep_problem_add(problem, EP_INVALID, "/report/layers", "%d layers: at most %d are reported",
+    ep_problem_add(problem, EP_INVALID, "/report/layers", "%d layers: the limit for reports is %d",
                    program->ops_count, EP_LIMIT_REPORTED_LAYERS);
 }
 
@@ -239,9 +241,10 @@ static void timelapse_check(const ep_job_spec *spec, const ep_program *program,
   const int64_t bytes =
       ep_multiply_saturated(moments, (int64_t)sizeof(float) * ep_program_state_floats(program));
   if (bytes > EP_LIMIT_MOMENTS_BYTES)
-    ep_problem_add(problem, EP_INVALID, "/timelapse_every",
-                   "would store %lld MiB of networks, at most %lld may be: store fewer",
-                   (long long)(bytes >> 20), (long long)(EP_LIMIT_MOMENTS_BYTES >> 20));
+    ep_problem_add(
+        problem, EP_INVALID, "/timelapse_every",
+        "would store %lld MiB of networks: the limit is %lld MiB, so store them less often",
+        (long long)(bytes >> 20), (long long)(EP_LIMIT_MOMENTS_BYTES >> 20));
 }
 
 static void executor_check(const char *executor, ep_problem *problem) {
@@ -253,8 +256,8 @@ static void executor_check(const char *executor, ep_problem *problem) {
     size_t used = strlen(names);
     snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", executors[i]->name);
   }
-  ep_problem_add(problem, EP_INVALID, "/executor", "there is no \"%s\": there are %s", executor,
-                 names);
+  ep_problem_add(problem, EP_INVALID, "/executor", "unknown executor \"%s\": the executors are %s",
+                 executor, names);
 }
 
 static void metric_check(const ep_job_spec *spec, ep_metric metric, const char *pointer,
@@ -267,7 +270,8 @@ static void metric_check(const ep_job_spec *spec, ep_metric metric, const char *
 void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem) {
   executor_check(spec->executor, problem);
   if (spec->optimizer.nesterov && !(spec->optimizer.momentum > 0))
-    ep_problem_add(problem, EP_INVALID, "/optimizer/nesterov", "nesterov needs a momentum above 0");
+    ep_problem_add(problem, EP_INVALID, "/optimizer/nesterov",
+                   "nesterov requires a momentum above 0");
   metric_check(spec, spec->early_stopping_metric, "/early_stopping/metric", problem);
   metric_check(spec, spec->schedule.metric, "/schedule/metric", problem);
   for (int metric = 0; metric < EP_METRIC_COUNT; metric++)

@@ -3,8 +3,14 @@
 #include "kernels/plans/capabilities.h"
 
 /* Rows of one evaluate or predict: so many activations that a GPU is busy for longer than it takes
- * to queue the kernels. A CPU's executors take as few at a time as their caches hold. */
-enum { PREDICT_VALUES = 1 << 24, PREDICT_ROWS_MIN = 64, PREDICT_ROWS_MAX = 4096 };
+ * to queue the kernels, and no more inputs than that. A CPU's executors take as few at a time as
+ * their caches hold. */
+enum {
+  PREDICT_VALUES = 1 << 24,
+  PREDICT_INPUTS = 1 << 24,
+  PREDICT_ROWS_MIN = 64,
+  PREDICT_ROWS_MAX = 4096
+};
 
 /* Of one value through a norm, forward: the sums of mean and variance, and the scaling. */
 enum { NORM_OPERATIONS = 8 };
@@ -23,7 +29,9 @@ static int64_t row_values(const ep_plan *plan) {
 }
 
 int64_t ep_plan_predict_rows(const ep_plan *plan) {
-  int64_t values = row_values(plan), rows = PREDICT_VALUES / (values > 0 ? values : 1);
+  const int64_t values = row_values(plan), inputs = plan->program.in_features;
+  int64_t rows = PREDICT_VALUES / (values > 0 ? values : 1);
+  if (rows > PREDICT_INPUTS / inputs) rows = PREDICT_INPUTS / inputs;
   if (rows < PREDICT_ROWS_MIN) return PREDICT_ROWS_MIN;
   return rows > PREDICT_ROWS_MAX ? PREDICT_ROWS_MAX : rows;
 }

@@ -59,13 +59,13 @@ static bool needs_image(walk *w, const ep_layer_spec *layer) {
   char text[EP_SHAPE_BYTES];
   const char *type = ep_layer_type_name(layer->type);
   if (w->image) return true;
-  if (w->layer == 0) return refuse(w, "", "%s needs images [C, H, W]: set data.shape", type);
-  return refuse(w, "", "%s needs images [C, H, W], its input is %s", type, shape_text(w, text));
+  if (w->layer == 0) return refuse(w, "", "%s requires images [C, H, W]: set data.shape", type);
+  return refuse(w, "", "%s requires images [C, H, W], its input is %s", type, shape_text(w, text));
 }
 
 static bool needs_vector(walk *w) {
   char text[EP_SHAPE_BYTES];
-  return !w->image || refuse(w, "", "put a flatten layer before layer %s, whose input is %s",
+  return !w->image || refuse(w, "", "insert a flatten layer before layer %s, whose input is %s",
                              w->name, shape_text(w, text));
 }
 
@@ -97,7 +97,7 @@ static void inputs_check(walk *w, const char *field, const char *noun, int64_t g
                          int64_t there) {
   if (given == 0 || given == there) return;
   if (w->last_name[0])
-    refuse(w, field, "layer %s expects %lld %s, layer %s yields %lld", w->name, (long long)given,
+    refuse(w, field, "layer %s expects %lld %s, layer %s outputs %lld", w->name, (long long)given,
            noun, w->last_name, (long long)there);
   else
     refuse(w, field, "layer %s expects %lld %s, the data has %lld%s", w->name, (long long)given,
@@ -151,8 +151,8 @@ static bool conv2d_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   inputs_check(w, "in_channels", "channels", layer->in_channels, in);
   if (in % groups || out % groups)
     return refuse(w, "groups",
-                  "%lld groups: both the channels that come in, %lld, and those that "
-                  "go out, %lld, must be a multiple",
+                  "%lld groups: the input channels, %lld, and the output channels, %lld, must both "
+                  "be a multiple",
                   (long long)groups, (long long)in, (long long)out);
   if (!window_lower(w, layer, op, span)) return false;
   op->groups = groups;
@@ -222,13 +222,14 @@ static bool embedding_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   const ep_data_shape *data = &w->plan->shape;
   int64_t greatest = layer->num_embeddings - 1;
   if (w->layer != 0)
-    return refuse(w, "", "embedding comes first: it takes the data's whole numbers");
-  if (w->image) return refuse(w, "", "embedding takes columns, the data has images");
+    return refuse(w, "",
+                  "embedding must be the first layer: its input is the data's whole numbers");
+  if (w->image) return refuse(w, "", "embedding requires columns, the data has images");
   if (!data->x_integer)
-    refuse(w, "", "embedding takes whole numbers from 0 on: x holds others");
+    refuse(w, "", "embedding requires whole numbers of at least 0: x contains others");
   else if (data->x_min < 0 || data->x_max > (double)greatest)
     refuse(w, "num_embeddings",
-           "%lld embeddings are for whole numbers from 0 to %lld, x goes from %g to %g",
+           "%lld embeddings cover whole numbers from 0 to %lld, x ranges from %g to %g",
            (long long)layer->num_embeddings, (long long)greatest, data->x_min, data->x_max);
   op->embeddings = layer->num_embeddings;
   op->out = (ep_shape){ep_multiply_saturated(op->in_features, layer->embedding_dim), 1, 1};
@@ -286,7 +287,7 @@ static bool output_take(walk *w, ep_op *op) {
   if (op->type == EP_LAYER_FLATTEN) w->image = false;
   /* A linear layer's own limit is its field's. */
   if (op->out_features <= EP_LIMIT_FEATURES || op->type == EP_LAYER_LINEAR) return true;
-  return refuse(w, "", "layer %s yields %lld values a row: the limit is %d", w->name,
+  return refuse(w, "", "layer %s outputs %lld values per row: the limit is %d", w->name,
                 (long long)op->out_features, EP_LIMIT_FEATURES);
 }
 
@@ -302,7 +303,7 @@ static bool residual_lower(walk *w, const ep_layer_spec *layer, int number) {
   bool same = image == w->image && in.channels == w->shape.channels &&
               in.height == w->shape.height && in.width == w->shape.width;
   if (!same)
-    return refuse(w, "", "the block makes %s of its input %s: to be added, both must be the same",
+    return refuse(w, "", "the block's output %s and input %s must have the same shape to be added",
                   shape_text(w, out_text), ep_shape_format(in, image, in_text));
   ep_op *op = &w->plan->ops[w->ops];
   *op = op_make(w, layer, number);

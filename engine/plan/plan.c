@@ -43,8 +43,8 @@ static bool row_check(const ep_data_shape *shape, ep_shape row, ep_problem *prob
   int64_t count = ep_multiply_saturated(row.channels, ep_multiply_saturated(row.height, row.width));
   if (count == shape->features) return true;
   ep_problem_add(problem, EP_INVALID, "/data/shape",
-                 "%s holds %lld values, the data has %lld a row", ep_shape_format(row, true, text),
-                 (long long)count, (long long)shape->features);
+                 "%s contains %lld values, the data has %lld per row",
+                 ep_shape_format(row, true, text), (long long)count, (long long)shape->features);
   return false;
 }
 
@@ -128,7 +128,7 @@ static ep_status scaling_make(const ep_data_spec *data, ep_plan *plan, ep_proble
     plan->x_shift[i] = (float)(-mean / deviation);
     if (!isfinite(plan->x_scale[i] * 255) || !isfinite(plan->x_shift[i]))
       return ep_problem_add(problem, EP_INVALID, "/data/normalize",
-                            "makes values that float32 does not hold");
+                            "produces values outside the range of float32");
   }
   plan->program.x_scale = plan->x_scale;
   plan->program.x_shift = plan->x_shift;

@@ -164,16 +164,16 @@ static void device_check(const ep_job_spec *spec, const ep_program *program, ep_
       spec->executor[0] ? ep_cost_executor_find(spec->executor) : NULL;
   if (named && named->ranks && ranks == 1)
     ep_problem_add(problem, EP_INVALID, "/executor",
-                   "%s trains on several ranks alone: give \"parallel\", or leave \"executor\" out",
+                   "%s trains only on several ranks: give \"parallel\", or remove \"executor\"",
                    spec->executor);
   if (ranks == 1) return;
   if (strncmp(spec->device, "cuda", 4) == 0 && program->parallel.data > 1 && has_sync(program))
     ep_problem_add(problem, EP_INVALID, "/parallel/data",
-                   "a batch_norm with \"sync\": true sees all replicas on device \"cpu\" alone: "
-                   "leave \"sync\" out, and it sees its replica's rows");
+                   "batch_norm with \"sync\": true is supported only on device \"cpu\": remove "
+                   "\"sync\" to use the statistics of each replica");
   if (spec->executor[0] && !(named && named->ranks))
     ep_problem_add(problem, EP_INVALID, "/executor",
-                   "%s trains on one rank, and the job asks for %d: leave \"executor\" out",
+                   "%s trains on one rank, and the job requests %d: remove \"executor\"",
                    spec->executor, ranks);
 }
 
@@ -276,7 +276,7 @@ bool ep_plan_parallel(const ep_plan *plan, const ep_job_spec *spec, ep_parallel_
   }
   out->bubble = ep_pipeline_idle(parallel->model, parallel->micro_batches, greatest);
   if (spec->parallel.data_auto)
-    out->note = "\"data\": \"auto\" is 1: one rank uses all of a device already; a number takes "
-                "so many GPUs";
+    out->note = "\"data\": \"auto\" is 1: one rank already uses a whole device; a number uses that "
+                "many GPUs";
   return true;
 }

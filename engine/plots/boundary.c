@@ -174,11 +174,14 @@ static ep_status axes_find(const ep_plot_model *model, const ep_plot_request *re
   if (status == EP_OK && of->x == of->y && !request->y[0])
     status = ep_plot_column_find(model, "", of->x + 1, &of->y, error);
   if (status != EP_OK) return status;
-  if (of->x == of->y) return ep_fail(error, EP_MALFORMED, "x and y are the same column: give two");
+  if (of->x == of->y)
+    return ep_fail(error, EP_MALFORMED,
+                   "x and y are the same column: give two different ones different ones");
   for (int axis = 0; axis < 2; axis++) {
     int64_t column = axis == 0 ? of->x : of->y, count = ep_plot_column_sort(model, column, spare);
     if (ep_plot_column_is_category(model, column))
-      return ep_fail(error, EP_MALFORMED, "column \"%.64s\" holds words: give a column of numbers",
+      return ep_fail(error, EP_MALFORMED,
+                     "column \"%.64s\" contains words: give a column of numbers",
                      model->encoding->column[column].name);
     of->low[axis] = count > 0 ? spare[0] : 0;
     of->high[axis] = count > 0 ? spare[count - 1] : 0;

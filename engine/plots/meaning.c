@@ -54,7 +54,7 @@ ep_status ep_plot_class_find(const ep_plot_model *model, const char *name, int64
   ep_plot_class_label(model, count - 1, last);
   return ep_fail(
       error, EP_MALFORMED,
-      "?class=%.64s names no class: there are %lld, \"%.64s\" to \"%.64s\", or 0 to %lld", name,
+      "?class=%.64s is not a class: there are %lld, \"%.64s\" to \"%.64s\", or 0 to %lld", name,
       (long long)count, label, last, (long long)count - 1);
 }
 
@@ -125,11 +125,10 @@ ep_status ep_plot_column_find(const ep_plot_model *model, const char *name, int6
       if (ep_plot_column_is_input(model, *out)) return EP_OK;
   }
   ep_plot_column_label(model, columns - 1, label);
-  return ep_fail(
-      error, EP_MALFORMED,
-      "\"%.64s\" names no input of the network: give the name of a column, or its number "
-      "from 0 to %lld (the last is \"%.64s\")",
-      name, (long long)columns - 1, label);
+  return ep_fail(error, EP_MALFORMED,
+                 "\"%.64s\" is not an input of the network: give the name of a column, or its "
+                 "number from 0 to %lld (the last is \"%.64s\")",
+                 name, (long long)columns - 1, label);
 }
 
 double ep_plot_measure(const ep_plot_model *model, const double *output) {
@@ -188,8 +187,8 @@ ep_status ep_plot_target_find(const ep_plot_model *model, const char *name, int6
   char *end = NULL;
   *out = name[0] ? strtol(name, &end, 10) : 0;
   if ((end && *end) || *out < 0 || *out >= model->rows.targets)
-    return ep_fail(error, EP_MALFORMED, "?class=%.64s names no target: they are 0 to %lld", name,
-                   (long long)model->rows.targets - 1);
+    return ep_fail(error, EP_MALFORMED, "?class=%.64s is not a target: the targets are 0 to %lld",
+                   name, (long long)model->rows.targets - 1);
   ep_writer_member_integer(writer, "target_column", *out);
   return EP_OK;
 }

@@ -96,25 +96,25 @@ static void list_print(const ep_plot_model *model, char *text, size_t text_bytes
 
 ep_status ep_plot_write(const ep_plot_model *model, const char *job, const ep_plot_request *request,
                         ep_writer *writer, ep_error *error) {
-  static const char *const SPLITS[EP_SPLIT_COUNT] = {"train", "validation", "test"};
   char fitting[256];
   int kind = ep_plot_kind_from_name(request->name);
   list_print(model, fitting, sizeof fitting);
   if (kind < 0)
-    return ep_fail(error, EP_NO_PLOT, "there is no plot \"%s\"; those of this job are: %s",
+    return ep_fail(error, EP_NO_PLOT, "unknown plot \"%s\"; the plots of this job are: %s",
                    request->name, fitting);
   if (!ep_plot_fits((ep_plot_kind)kind, model)) {
     bool several = ep_loss_is_classifier(model->loss) && !is_classifier(model);
-    return ep_fail(error, EP_NO_PLOT, "the plot \"%s\" is for %s, %s; its plots are: %s",
-                   request->name, ep_plot_kind_fits((ep_plot_kind)kind),
-                   several ? "and this job makes several decisions a row" : "not for this job",
+    return ep_fail(error, EP_NO_PLOT,
+                   "the plot \"%s\" requires %s%s; the plots of this job are: %s", request->name,
+                   ep_plot_kind_fits((ep_plot_kind)kind),
+                   several ? ", and this job makes several decisions per row" : "",
                    fitting[0] ? fitting : "none");
   }
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "object", "plot");
   ep_writer_member_string(writer, "job", job);
   ep_writer_member_string(writer, "plot", request->name);
-  ep_writer_member_string(writer, "split", SPLITS[model->rows.split]);
+  ep_writer_member_string(writer, "split", ep_split_name(model->rows.split));
   ep_writer_member_integer(writer, "rows", model->rows.rows);
   ep_writer_member_integer(writer, "of_rows", model->rows.of_rows);
   ep_status status = ROWS[kind].write(model, request, writer, error);

@@ -66,8 +66,9 @@ static ep_status steps_find(const ep_plot_model *model, int64_t class, steps *ou
   if (status == EP_OK && (out->positives == 0 || out->negatives == 0)) {
     char label[EP_PLOT_LABEL_BYTES];
     ep_plot_class_label(model, class, label);
-    status = ep_fail(error, EP_CONFLICT, "%s rows are of the class \"%.64s\": there is no curve",
-                     out->positives == 0 ? "no" : "all", label);
+    status =
+        ep_fail(error, EP_CONFLICT, "%s rows are of the class \"%.64s\": no curve can be drawn",
+                out->positives == 0 ? "no" : "all", label);
   }
   if (status != EP_OK) {
     free(out->score);

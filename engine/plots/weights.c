@@ -52,7 +52,7 @@ static ep_status tensor_find(const ep_plot_model *model, const char *name, const
                                bytes, tensor->name);
   }
   return ep_fail(error, EP_MALFORMED,
-                 "?layer=%.64s names no layer whose weights can be drawn: there are %s", name,
+                 "?layer=%.64s is not a layer whose weights can be drawn: those are %s", name,
                  list);
 }
 
@@ -115,7 +115,7 @@ ep_status ep_plot_weights_write(const ep_plot_model *model, const ep_plot_reques
   if (of.tiles == 0) /* a matrix of more: its first rows */
     of = (tiling){1, 1, EP_LIMIT_PLOT_WEIGHTS / of.width, of.width};
   if (of.height == 0)
-    return ep_fail(error, EP_TOO_LARGE, "the weights of \"%s\" are %lld a row: %d can be drawn",
+    return ep_fail(error, EP_TOO_LARGE, "the weights of \"%s\" are %lld per row: the limit is %d",
                    tensor->name, (long long)of.width, EP_LIMIT_PLOT_WEIGHTS);
   int64_t count = of.tiles * of.channels * of.height * of.width;
   unsigned char *pixels = malloc((size_t)count);

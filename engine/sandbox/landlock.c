@@ -24,7 +24,7 @@ static uint64_t files_all(int version) {
 
 int ep_landlock_version(void) {
   long version =
-      syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION);
+      syscall(__NR_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION);
   return version > 0 ? (int)version : 0;
 }
 
@@ -36,7 +36,7 @@ static bool path_allow(int rules, const char *path, uint64_t rights) {
   if (rule.parent_fd < 0) return false;
   if (fstat(rule.parent_fd, &state) != 0 || !S_ISDIR(state.st_mode))
     rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;
-  long failed = syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+  long failed = syscall(__NR_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
   close(rule.parent_fd);
   return failed == 0;
 }
@@ -47,10 +47,10 @@ bool ep_landlock_enter(const char *folder) {
   ruleset all = {.files = files_all(version),
                  .network = version >= NETWORK_VERSION ? NETWORK_ALL : 0,
                  .scoped = version >= SCOPED_VERSION ? SCOPED_ALL : 0};
-  int rules = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
+  int rules = (int)syscall(__NR_landlock_create_ruleset, &all, sizeof all, 0);
   if (rules < 0) return false;
   bool entered = path_allow(rules, folder, all.files & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE) &&
-                 syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+                 syscall(__NR_landlock_restrict_self, rules, 0) == 0;
   close(rules);
   return entered;
 }
@@ -78,11 +78,11 @@ bool ep_landlock_enter_read_only(void) {
   int version = ep_landlock_version();
   if (version == 0) return false;
   ruleset all = {.files = files_all(version), .scoped = version >= SCOPED_VERSION ? SCOPED_ALL : 0};
-  int rules = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
+  int rules = (int)syscall(__NR_landlock_create_ruleset, &all, sizeof all, 0);
   if (rules < 0) return false;
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) /* not all are everywhere */
     path_allow(rules, paths[i], LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
-  bool entered = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+  bool entered = syscall(__NR_landlock_restrict_self, rules, 0) == 0;
   close(rules);
   return entered;
 }

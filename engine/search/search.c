@@ -24,7 +24,7 @@ static ep_status asha_check(const ep_search_options *options, ep_error *error) {
 
 static ep_status options_check(const ep_search_options *options, ep_error *error) {
   if ((unsigned)options->type >= EP_SEARCH_COUNT)
-    return ep_fail(error, EP_INVALID, "there is no such search");
+    return ep_fail(error, EP_INVALID, "unknown search");
   ep_status status = ep_space_check(options->axes, options->axes_count, error);
   if (status) return status;
   if (options->max_trials < 1 || options->max_trials > EP_LIMIT_TRIALS)

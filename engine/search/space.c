@@ -17,7 +17,7 @@ static bool is_log(ep_axis_kind kind) {
 
 static ep_status axis_check(const ep_axis *axis, int index, ep_error *error) {
   if ((unsigned)axis->kind >= EP_AXIS_COUNT)
-    return ep_fail(error, EP_INVALID, "axis %d is of no known kind", index);
+    return ep_fail(error, EP_INVALID, "axis %d is of an unknown kind", index);
   if (axis->kind == EP_AXIS_VALUES) {
     if (axis->count >= 1 && axis->count <= EP_LIMIT_AXIS_VALUES) return EP_OK;
     return ep_fail(error, EP_INVALID, "axis %d must have 1 to %d values", index,
@@ -26,8 +26,7 @@ static ep_status axis_check(const ep_axis *axis, int index, ep_error *error) {
   if (!isfinite(axis->low) || !isfinite(axis->high) || axis->low > axis->high)
     return ep_fail(error, EP_INVALID, "axis %d must run from low to high, both finite", index);
   if (is_log(axis->kind) && !(axis->low > 0))
-    return ep_fail(error, EP_INVALID, "axis %d is even in the logarithm: low must be above 0",
-                   index);
+    return ep_fail(error, EP_INVALID, "axis %d is logarithmic: low must be above 0", index);
   if (!is_whole(axis->kind)) return EP_OK;
   if (axis->low != floor(axis->low) || axis->high != floor(axis->high) ||
       axis->low < -WHOLE_LIMIT || axis->high > WHOLE_LIMIT)
@@ -124,7 +123,7 @@ ep_status ep_search_grid_size(const ep_axis *axes, int axes_count, int64_t *size
   int64_t product = 1;
   for (int i = 0; i < axes_count; i++) {
     if (axes[i].kind != EP_AXIS_VALUES && axes[i].kind != EP_AXIS_INT_UNIFORM)
-      return ep_fail(error, EP_INVALID, "a grid has lists and whole numbers; axis %d is %s", i,
+      return ep_fail(error, EP_INVALID, "a grid requires lists and whole numbers; axis %d is %s", i,
                      ep_axis_kind_name(axes[i].kind));
     if (__builtin_mul_overflow(product, ep_axis_size(&axes[i]), &product)) product = INT64_MAX;
   }

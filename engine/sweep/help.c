@@ -41,7 +41,7 @@ static bool points_valid(const ep_sweep_runner *runner, const ep_trial_point *po
 static ep_status runner_add(ep_sweep_runner *runner, const ep_trial_point *points, int64_t count,
                             ep_error *error) {
   if (!points_valid(runner, points, count))
-    return ep_fail(error, EP_MALFORMED, "points that the sweep does not have");
+    return ep_fail(error, EP_MALFORMED, "points outside the sweep");
   pthread_mutex_lock(&runner->mutex);
   ep_status status = ep_sweep_points_add(runner, points, count, error);
   pthread_mutex_unlock(&runner->mutex);

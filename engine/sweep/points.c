@@ -35,8 +35,8 @@ void ep_sweep_record_begin(const ep_trial_point *point, ep_trial_record *out) {
   memcpy(out->point, point->point, sizeof out->point);
   out->metric = out->test_seconds = NAN;
   out->epoch_microseconds = out->samples_per_second = NAN;
-  for (int split = 0; split < EP_TRIAL_SPLITS; split++)
-    for (int metric = 0; metric < EP_TRIAL_METRICS; metric++) out->metrics[split][metric] = NAN;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int metric = 0; metric < EP_METRIC_COUNT; metric++) out->metrics[split][metric] = NAN;
 }
 
 /* Whether the next training is of this device. "cuda" is any of them. */
@@ -47,7 +47,7 @@ static void device_look(ep_sweep_runner *runner) {
   if (strcmp(wanted, "cuda") == 0 && strncmp(here, "cuda:", 5) == 0) return;
   ep_error error = {0};
   runner->elsewhere = wanted;
-  ep_sweep_stop(runner, ep_fail(&error, EP_PAUSED, "goes on with %s", wanted), &error);
+  ep_sweep_stop(runner, ep_fail(&error, EP_PAUSED, "continues with %s", wanted), &error);
 }
 
 /* The search's next point. EP_SEARCH_DONE also where the sweep stops. */

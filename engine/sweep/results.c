@@ -43,10 +43,10 @@ ep_status ep_sweep_result_put(ep_sweep_runner *runner, const ep_trial_record *re
   return status;
 }
 
-/* Until the disk is to be tried again, or the sweep is to stop. */
-static ep_status disk_wait(const ep_sweep_run *run, ep_error *error) {
+ep_status ep_sweep_disk_wait(const ep_sweep_run *run, ep_error *error) {
   const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
   ep_status status = EP_OK;
+  if (run->shared.sink.waiting) run->shared.sink.waiting(run->shared.sink.context, error);
   for (int ms = 0; ms < RETRY_MS && status == EP_OK; ms += LOOK_MS) {
     nanosleep(&look, NULL);
     if (run->shared.sink.alive) run->shared.sink.alive(run->shared.sink.context);
@@ -55,18 +55,33 @@ static ep_status disk_wait(const ep_sweep_run *run, ep_error *error) {
   return status;
 }
 
+/* There is no room, or the disk fails: both may pass. */
+static bool disk_refused(ep_status status) {
+  return status == EP_UNAVAILABLE || status == EP_IO;
+}
+
 /* records: [count]. `out` is held. A helper has no file. */
 static ep_status records_write(ep_sweep_runner *runner, const ep_trial_record *records,
                                int64_t count, ep_error *error) {
-  const ep_train_sink *sink = &runner->run->shared.sink;
   while (runner->search) {
     ep_status status = ep_trial_file_append(&runner->file, records, count, error);
-    if (status != EP_UNAVAILABLE && status != EP_IO) return status;
-    if (sink->waiting) sink->waiting(sink->context, error);
-    status = disk_wait(runner->run, error);
+    if (!disk_refused(status)) return status;
+    status = ep_sweep_disk_wait(runner->run, error);
     if (status != EP_OK) return status;
   }
   return EP_OK;
+}
+
+ep_status ep_sweep_results_sync(ep_sweep_runner *runner, ep_error *error) {
+  ep_status status = ep_trial_file_sync(&runner->file, error);
+  while (disk_refused(status)) {
+    status = ep_sweep_disk_wait(runner->run, error);
+    if (status != EP_OK) return status;
+    runner->file.count = 0; /* what was written before is no promise after a sync that failed */
+    status = ep_trial_file_append(&runner->file, runner->records, runner->sent, error);
+    if (status == EP_OK) status = ep_trial_file_sync(&runner->file, error);
+  }
+  return status;
 }
 
 /* A copy of those that are in order and not told. The mutex is not held, `out` is. */

@@ -81,6 +81,12 @@ ep_status ep_sweep_result_put(ep_sweep_runner *runner, const ep_trial_record *re
 /* Not held: writes and tells the results that are in order, if it is time or if `all`. While the
  * disk refuses them it waits, unless the sweep is to stop. */
 ep_status ep_sweep_results_send(ep_sweep_runner *runner, bool all, ep_error *error);
+/* Syncs the file, at the end; tried again as long as the disk refuses, as results are. */
+ep_status ep_sweep_results_sync(ep_sweep_runner *runner, ep_error *error);
+enum { EP_SWEEP_DISK_TRIES = 3 }; /* at what must be read: it may stumble once */
+/* The disk has refused, as *error says, which is told: until it is to be tried again (EP_OK), or
+ * the sweep is to stop. */
+ep_status ep_sweep_disk_wait(const ep_sweep_run *run, ep_error *error);
 
 /* points.c. The mutex is held. Room for the record of that number. */
 ep_status ep_sweep_room_make(ep_sweep_runner *runner, int64_t number, ep_error *error);

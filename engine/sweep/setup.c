@@ -145,9 +145,9 @@ static ep_status results_replay(ep_sweep_runner *runner, const ep_trial_record *
   for (int64_t i = 0; status == EP_OK && i < count; i++) {
     int part = (int)(i % runner->parts);
     if (part == 0 && ep_search_next(runner->search, &runner->current) != EP_SEARCH_TRAIN)
-      return ep_fail(error, EP_DAMAGED, "the results of the sweep are not those of its spec");
+      return ep_fail(error, EP_DAMAGED, "the results of the sweep do not match its spec");
     if (records[i].trial != runner->current.trial || records[i].part != part)
-      return ep_fail(error, EP_DAMAGED, "the results of the sweep are not those of its spec");
+      return ep_fail(error, EP_DAMAGED, "the results of the sweep do not match its spec");
     runner->next_part = part + 1;
     runner->named = i + 1;
     status = ep_sweep_result_put(runner, &records[i], error);
@@ -176,8 +176,13 @@ ep_status ep_sweep_runner_init(ep_sweep_runner *runner, const ep_sweep_run *run,
     status = ep_search_create(&options, &runner->search, error);
   }
   if (status == EP_OK) status = plan_look(runner, error);
-  if (status == EP_OK && run->folder)
+  for (int tries = 1; status == EP_OK && run->folder && runner->file.file < 0; tries++) {
     status = ep_trial_file_open(run->folder, &runner->file, &records, error);
+    if (status == EP_UNAVAILABLE)
+      status = ep_sweep_disk_wait(run, error);
+    else if (status == EP_IO && tries < EP_SWEEP_DISK_TRIES)
+      status = EP_OK;
+  }
   if (status == EP_OK) status = results_replay(runner, records, runner->file.count, error);
   runner->sent = run->logged < runner->file.count ? run->logged : runner->file.count;
   free(records);

@@ -90,8 +90,8 @@ void ep_sweep_record_fill(const ep_sweep_spec *sweep, const ep_job_result *resul
   record->epoch_microseconds = result->epoch_microseconds;
   record->samples_per_second = result->samples_per_second;
   record->metric = ep_sweep_metric_of(sweep, result);
-  for (int split = 0; split < EP_TRIAL_SPLITS; split++)
-    for (int metric = 0; splits[split]->rows > 0 && metric < EP_TRIAL_METRICS; metric++)
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int metric = 0; splits[split]->rows > 0 && metric < EP_METRIC_COUNT; metric++)
       record->metrics[split][metric] = ep_metric_value(splits[split], metric);
 }
 
@@ -116,9 +116,13 @@ ep_status ep_sweep_trial_train(ep_sweep_runner *runner, ep_trial_record *record,
     training.prepared = &runner->prepared[record->part % runner->prepared_count];
   ep_job_result result = {0};
   ep_status status = EP_OK;
+  int tries = 0; /* of a disk that stumbles: its data is read again */
   for (int64_t i = 0; status == EP_OK && result.status == EP_OK && i <= run->sweep->warm_up; i++) {
     ep_job_result_deinit(&result);
     status = ep_train(&training, &result, error);
+    if (status != EP_OK || result.status != EP_IO || ++tries == EP_SWEEP_DISK_TRIES) continue;
+    result.status = EP_OK;
+    i--;
   }
   if (status == EP_OK && (result.status == EP_CANCELLED || result.status == EP_PAUSED))
     status = ep_fail(error, result.status, "%s", result.message);
@@ -199,7 +203,7 @@ static ep_status sweep_run(ep_sweep_runner *runner, const ep_sweep_run *run, ep_
   status = runner->status;
   ep_error late = {0};
   ep_status sent = ep_sweep_results_send(runner, true, &late);
-  if (sent == EP_OK) sent = ep_trial_file_sync(&runner->file, &late);
+  if (sent == EP_OK) sent = ep_sweep_results_sync(runner, &late);
   if (status == EP_OK && sent != EP_OK) {
     status = sent;
     *error = late;

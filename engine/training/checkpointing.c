@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/json/writer.h"
 #include "engine/checkpoints/list.h"
 #include "engine/training/report.h"
 
@@ -49,6 +50,9 @@ static void numbers_take(const ep_trainer *t, ep_checkpoint *out) {
   out->best = t->early_stopping.best;
   out->best_epoch = t->early_stopping.best_epoch;
   out->stops = t->early_stopping.stops;
+  out->lowest_epoch = t->early_stopping.lowest_epoch;
+  out->kept_epoch = t->early_stopping.kept_epoch;
+  out->kept = t->early_stopping.kept;
   out->plateau_lr = t->schedule.plateau_lr;
   out->plateau_best = t->schedule.best;
   out->plateau_best_epoch = t->schedule.best_epoch;
@@ -63,6 +67,10 @@ static void numbers_give(ep_trainer *t, const ep_checkpoint *from) {
   t->early_stopping.best = from->best;
   t->early_stopping.best_epoch = from->best_epoch;
   t->early_stopping.stops = from->stops != 0;
+  bool told = from->kept_epoch > 0; /* not by an older version */
+  t->early_stopping.lowest_epoch = told ? from->lowest_epoch : from->best_epoch;
+  t->early_stopping.kept_epoch = told ? from->kept_epoch : from->best_epoch;
+  t->early_stopping.kept = told ? from->kept : from->best;
   t->schedule.plateau_lr = from->plateau_lr;
   t->schedule.best = from->plateau_best;
   t->schedule.best_epoch = from->plateau_best_epoch;
@@ -83,11 +91,11 @@ __attribute__((format(printf, 2, 3))) static void resumed_note(ep_trainer *t, co
 static bool identity_same(ep_trainer *t, const ep_checkpoint *checkpoint,
                           const ep_checkpoint *here) {
   if (strcmp(checkpoint->executor, here->executor) != 0)
-    resumed_note(t, "its checkpoint is of executor %s", checkpoint->executor);
+    resumed_note(t, "its checkpoint was written by executor %s", checkpoint->executor);
   else if (strcmp(checkpoint->machine, here->machine) != 0)
-    resumed_note(t, "its checkpoint is of another device (%.150s)", checkpoint->machine);
+    resumed_note(t, "its checkpoint was written on another device (%.150s)", checkpoint->machine);
   else if (strcmp(checkpoint->version, here->version) != 0)
-    resumed_note(t, "its checkpoint is of epochd %s", checkpoint->version);
+    resumed_note(t, "its checkpoint was written by epochd %s", checkpoint->version);
   else
     return true;
   return false;
@@ -139,8 +147,8 @@ static ep_status own_resume(ep_trainer *t, ep_error *error) {
   }
   free(steps);
   if (status == EP_OK && t->resumed.step >= 0) numbers_give(t, &found);
-  if (status == EP_OK)
-    status = ep_checkpoints_remove_after(t->job->job_folder, t->resumed.step, error);
+  /* What the disk keeps has the bits that come again, or is passed over again. */
+  if (status == EP_OK) (void)ep_checkpoints_remove_after(t->job->job_folder, t->resumed.step, NULL);
   return status;
 }
 
@@ -162,7 +170,7 @@ static ep_status other_continue(ep_trainer *t, ep_error *error) {
   }
   if (t->step >= t->steps_total)
     return ep_fail_at(error, EP_INVALID, "/epochs",
-                      "%" PRId64 " epochs are done already: epochs is the total, so ask for more",
+                      "%" PRId64 " epochs are already done: epochs is the total, so increase it",
                       found.epoch);
   t->resumed.step = t->step;
   return EP_OK;
@@ -193,6 +201,8 @@ static void *checkpoint_write(void *context) {
                                  .best_optimizer = best && optimizer ? best + floats : NULL};
   ep_error error = {0};
   c->status = ep_checkpoint_write(t->job->job_folder, &c->checkpoint, &values, &error);
+  if (c->status == EP_OK) /* those beyond are of a run before, and would count as newer */
+    ep_checkpoints_remove_after(t->job->job_folder, c->checkpoint.step, NULL);
   if (c->status == EP_OK)
     ep_checkpoints_prune(t->job->job_folder, SLOTS + t->job->spec->checkpoint_keep, NULL);
   if (t->job->sink.checkpoint) /* at once: a segment may take long */
@@ -237,14 +247,13 @@ static ep_status values_copy(ep_trainer *t, bool *finite, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_checkpoint_begin(ep_trainer *t, ep_error *error) {
+/* Copies what goes into a checkpoint of this step, unless it was copied or cannot be any more. */
+static ep_status checkpoint_take(ep_trainer *t, ep_error *error) {
   ep_checkpointing *c = &t->checkpointing;
   bool finite = false;
-  ep_checkpoint_finish(t);
-  if (!t->job->job_folder || t->seconds < t->job->checkpoint_after_seconds ||
-      c->last_step == t->step)
-    return EP_OK;
+  if (c->taken_step == t->step || t->best_restored) return EP_OK;
   c->checkpoint = (ep_checkpoint){0};
+  c->taken_step = 0;
   ep_status status = values_allocate(t, error);
   if (status == EP_OK) status = values_copy(t, &finite, error);
   if (status == EP_OK) status = identity_fill(t, &c->checkpoint, error);
@@ -252,11 +261,39 @@ ep_status ep_checkpoint_begin(ep_trainer *t, ep_error *error) {
   if (status == EP_NO_MEMORY) return EP_OK; /* a training without checkpoints is better than none */
   if (status != EP_OK || !finite) return status;
   numbers_take(t, &c->checkpoint);
+  c->taken_step = t->step;
+  return EP_OK;
+}
+
+static void checkpoint_write_begin(ep_trainer *t) {
+  ep_checkpointing *c = &t->checkpointing;
   atomic_store(&c->written, false);
   c->writing = true;
   c->threaded = pthread_create(&c->thread, NULL, checkpoint_write, t) == 0;
   if (!c->threaded) checkpoint_write(t);
-  return EP_OK;
+}
+
+ep_status ep_checkpoint_begin(ep_trainer *t, ep_error *error) {
+  ep_checkpointing *c = &t->checkpointing;
+  ep_checkpoint_finish(t);
+  if (!t->job->job_folder || t->step == 0 || c->last_step == t->step) return EP_OK;
+  ep_status status = checkpoint_take(t, error);
+  if (status == EP_OK && c->taken_step == t->step) checkpoint_write_begin(t);
+  return status;
+}
+
+static bool is_young(const ep_trainer *t) {
+  return t->seconds < t->job->checkpoint_after_seconds;
+}
+
+ep_status ep_checkpoint_last_begin(ep_trainer *t, ep_error *error) {
+  ep_checkpointing *c = &t->checkpointing;
+  if (!is_young(t) || ep_parts_count(&t->job->spec->parts) > 1)
+    return ep_checkpoint_begin(t, error);
+  bool replaced = t->early_stopping.state && t->early_stopping.best_epoch > 0;
+  if (!t->job->job_folder || !t->job->pause || !replaced) return EP_OK;
+  ep_checkpoint_finish(t);
+  return c->last_step == t->step ? EP_OK : checkpoint_take(t, error);
 }
 
 ep_status ep_checkpoint_if_due(ep_trainer *t, ep_error *error) {
@@ -265,12 +302,35 @@ ep_status ep_checkpoint_if_due(ep_trainer *t, ep_error *error) {
   double now = ep_seconds_now();
   if (c->due_seconds == 0) c->due_seconds = now + t->job->spec->checkpoint_every_seconds;
   bool busy = c->writing && t->job->spec->checkpoint_every_seconds > 0; /* the next one waits */
-  return busy || now < c->due_seconds ? EP_OK : ep_checkpoint_begin(t, error);
+  return busy || now < c->due_seconds || is_young(t) ? EP_OK : ep_checkpoint_begin(t, error);
 }
 
-void ep_checkpoints_settle(const ep_trainer *t) {
-  if (!t->job->job_folder) return;
-  ep_checkpoints_prune(t->job->job_folder, KEPT_AT_END + t->job->spec->checkpoint_keep, NULL);
+static void numbers_write(ep_writer *writer, const char *key, int64_t *numbers, int64_t count) {
+  ep_writer_member_open(writer, key, '[');
+  for (int64_t i = 0; i < count; i++) ep_writer_integer(writer, numbers[i]);
+  ep_writer_close(writer, ']');
+  free(numbers);
+}
+
+void ep_checkpoints_settle(const ep_trainer *t, ep_job_result *result) {
+  int64_t *steps, *epochs, steps_count, epochs_count;
+  ep_writer writer;
+  const char *folder = t->job->job_folder;
+  if (!folder) return;
+  ep_checkpoints_prune(folder, KEPT_AT_END + t->job->spec->checkpoint_keep, NULL);
+  free(result->stored); /* of a try before */
+  result->stored = NULL;
+  if (ep_checkpoints_list(folder, &steps, &steps_count, NULL) != EP_OK) return;
+  if (ep_moments_list(folder, &epochs, &epochs_count, NULL) != EP_OK) {
+    free(steps);
+    return;
+  }
+  ep_writer_init(&writer, EP_LIMIT_FRAME_BYTES);
+  ep_writer_open(&writer, '{');
+  numbers_write(&writer, "checkpoints", steps, steps_count);
+  numbers_write(&writer, "snapshots", epochs, epochs_count);
+  ep_writer_close(&writer, '}');
+  result->stored = ep_writer_take(&writer);
 }
 
 void ep_checkpointing_deinit(ep_trainer *t) {
@@ -284,15 +344,14 @@ bool ep_moments_wanted(const ep_trainer *t) {
 }
 
 static ep_status moment_store(ep_trainer *t, ep_error *error) {
-  char path[EP_PATH_BYTES], sha256[EP_SHA256_HEX_BYTES];
-  int64_t bytes, epoch = t->step / t->steps_per_epoch;
+  const ep_checkpoint_values values = {.plan = t->plan,
+                                       .scaling = &t->data.scaling,
+                                       .spec_text = t->job->spec_text,
+                                       .state = t->state};
   ep_error refused = {0};
   ep_status status = ep_trainer_export(t, error);
-  if (status != EP_OK || !t->finite) return status;
-  status = ep_moment_path(t->job->job_folder, epoch, path, error);
-  if (status == EP_OK)
-    ep_weights_write(path, t->plan, t->state, &t->data.scaling, t->job->spec_text, sha256, &bytes,
-                     &refused);
+  if (status == EP_OK && t->finite)
+    ep_snapshot_write(t->job->job_folder, t->step / t->steps_per_epoch, &values, &refused);
   return status;
 }
 
@@ -300,8 +359,8 @@ static ep_status moment_store(ep_trainer *t, ep_error *error) {
 ep_status ep_moments_begin(ep_trainer *t, ep_error *error) {
   if (!ep_moments_wanted(t)) return EP_OK;
   int64_t epoch = t->resumed.step > 0 ? t->step / t->steps_per_epoch : -1;
-  ep_status status = ep_moments_remove_after(t->job->job_folder, epoch, error);
-  return status == EP_OK && t->step == 0 ? moment_store(t, error) : status;
+  (void)ep_moments_remove_after(t->job->job_folder, epoch, NULL);
+  return t->step == 0 ? moment_store(t, error) : EP_OK;
 }
 
 ep_status ep_moment_if_due(ep_trainer *t, ep_error *error) {

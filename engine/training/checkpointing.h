@@ -9,18 +9,26 @@
  * that can be used, and sets how far the training is. t->resumed says what was found. */
 ep_status ep_checkpoint_resume(ep_trainer *t, ep_error *error);
 
-/* Between two segments: begins a checkpoint if it is time. What cannot be written is told to the
- * sink, and the training goes on. EP_DEVICE: the device is not sound. */
+/* Between two segments: begins a checkpoint if it is time and the training is not too young. What
+ * cannot be written is told to the sink, and the training goes on. EP_DEVICE: the device is not
+ * sound. */
 ep_status ep_checkpoint_if_due(ep_trainer *t, ep_error *error);
 
-/* Begins one now, unless the training is too young or its last one is of this step. */
+/* Begins one now, of whatever age the training is, unless no step was done or the last one is of
+ * this step. */
 ep_status ep_checkpoint_begin(ep_trainer *t, ep_error *error);
+
+/* After the last step: begins one, unless the training is too young. Of a young one whose best
+ * weights replace the last ones, the state is copied, for ep_checkpoint_begin during the results.
+ * With folds or repeats, which follow, age does not matter. */
+ep_status ep_checkpoint_last_begin(ep_trainer *t, ep_error *error);
 
 /* Waits for the one that is being written. */
 void ep_checkpoint_finish(ep_trainer *t);
 
-/* After the last: removes those that an ended job does not keep. */
-void ep_checkpoints_settle(const ep_trainer *t);
+/* After the last: removes those that an ended job does not keep, and notes what is left of them and
+ * of snapshots in result->stored. */
+void ep_checkpoints_settle(const ep_trainer *t, ep_job_result *result);
 
 void ep_checkpointing_deinit(ep_trainer *t);
 

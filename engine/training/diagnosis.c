@@ -126,8 +126,8 @@ static void dead_units_find(ep_trainer *t, char out[EP_MESSAGE_BYTES]) {
   if (status == EP_OK &&
       (double)worst_dead >= dead_least * (double)program->ops[worst].out.channels)
     snprintf(out, EP_MESSAGE_BYTES,
-             "%lld of the %lld units of layer %d (relu) are 0 for all of %lld training rows: they "
-             "are dead and learn nothing any more; try a lower learning rate, leaky_relu, or "
+             "%lld of the %lld units of layer %d (relu) are 0 for all of %lld training rows: these "
+             "units are dead and cannot learn; try a lower learning rate, leaky_relu, or "
              "batch_norm before it",
              (long long)worst_dead, (long long)program->ops[worst].out.channels,
              program->ops[worst].layer, (long long)rows);
@@ -141,7 +141,7 @@ void ep_diagnosis_make(ep_trainer *t, ep_job_result *result) {
   ep_judged_split judged = ep_result_judged(result);
   if (t->constant && judged.metrics)
     snprintf(sentence, sizeof sentence,
-             "the network predicts the same value for all %lld %s rows: it has learnt nothing of "
+             "the network predicts the same value for all %lld %s rows: it learned nothing from "
              "the columns; try " EP_CONSTANT_REMEDY,
              (long long)judged.metrics->rows, judged.name);
   else

@@ -4,6 +4,8 @@
 
 #include "engine/training/segment.h"
 
+static const double far = 10; /* of values that first weights take in their stride */
+
 /* Exports the state after `steps` steps of the segment from `first_step`; t->finite says whether
  * its weights are. */
 static ep_status segment_replay(ep_trainer *t, int64_t first_step, int64_t steps, ep_error *error) {
@@ -29,6 +31,20 @@ ep_status ep_divergence_restore(ep_trainer *t, int64_t first_step, int64_t bad, 
   return segment_replay(t, first_step, good, error);
 }
 
+/* What lies far from what first weights expect and is not scaled, as ", or standardize y". */
+static const char *unscaled_remedy(const ep_trainer *t) {
+  const ep_data_spec *data = &t->job->spec->data;
+  const ep_data_shape *shape = &t->plan->shape;
+  bool y = !ep_loss_is_classifier(t->job->spec->loss) && !data->standardize_y &&
+           fmax(fabs(shape->target_min), fabs(shape->target_max)) > far;
+  bool x = !data->standardize_x && !data->normalize && data->scale == 0 &&
+           !t->data.scaling.encoding && fmax(fabs(shape->x_min), fabs(shape->x_max)) > far;
+  return x && y ? ", or standardize x and y"
+         : y    ? ", or standardize y"
+         : x    ? ", or standardize x"
+                : "";
+}
+
 ep_status ep_divergence_fail(const ep_trainer *t, double loss, ep_error *error) {
   const ep_job_spec *spec = t->job->spec;
   int64_t epoch = t->step / t->steps_per_epoch + (t->step < t->steps_total);
@@ -40,5 +56,5 @@ ep_status ep_divergence_fail(const ep_trainer *t, double loss, ep_error *error) 
                     "the loss became %s in epoch %lld; it began to rise in epoch %lld at a "
                     "learning rate of %g: try %g%s",
                     isnan(loss) ? "NaN" : "infinite", (long long)epoch, (long long)(lowest + 1),
-                    rose, rose / 10, spec->data.standardize_x ? "" : ", or standardize x");
+                    rose, rose / 10, unscaled_remedy(t));
 }

@@ -10,11 +10,18 @@
 #include "engine/metrics/metrics.h"
 #include "engine/training/diagnosis.h"
 #include "engine/training/predictions.h"
+#include "engine/training/verdict.h"
 #include "engine/weights/weights.h"
 
 /* Rows between two signs of life: seconds at most, on the slowest executor. */
 enum { PREDICT_ROWS = 4096 };
 enum { THREADED_FLOATS_LEAST = 1 << 18 }; /* a millisecond of writing */
+
+static ep_status pause_check(const ep_trainer *t, ep_error *error) {
+  const atomic_bool *pause = t->pausable ? t->job->pause : NULL;
+  if (!pause || !atomic_load_explicit(pause, memory_order_relaxed)) return EP_OK;
+  return ep_fail(error, EP_PAUSED, "paused while the results were measured");
+}
 
 /* Outputs of the network for a split: [rows, out_features], owned by the caller; NULL for no rows.
  */
@@ -31,6 +38,8 @@ static ep_status split_predict(ep_trainer *t, ep_split split, float **outputs, e
   for (int64_t row = 0; row < rows && status == EP_OK; row += PREDICT_ROWS) {
     int64_t count = rows - row < PREDICT_ROWS ? rows - row : PREDICT_ROWS;
     ep_trainer_alive(t);
+    status = pause_check(t, error);
+    if (status != EP_OK) break;
     status = t->job->backend_ops->predict(t->instance,
                                           (const uint8_t *)t->data.x[split] + row * row_bytes,
                                           count, *outputs + row * program->out_features, error);
@@ -81,6 +90,11 @@ static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_r
                                result->predictions_csv_sha256, error);
     free(outputs);
   }
+  if (status == EP_OK && result->test.rows > 0)
+    result->baseline =
+        t->data.last_value.of[0]
+            ? t->data.last_value
+            : ep_result_baseline(&result->test, ep_scaling_classes(&t->data.scaling));
   return status;
 }
 
@@ -143,7 +157,11 @@ ep_status ep_trainer_results(ep_trainer *t, ep_job_result *result, ep_error *err
     measured = splits_measure(t, &files, result, error);
   ep_status status = weights_end(&saving, &files, measured == EP_OK ? error : NULL);
   if (measured != EP_OK) status = measured;
-  ep_status placed = ep_durable_group_commit(&files, status == EP_OK ? error : NULL);
+  ep_status placed = status;
+  if (status == EP_PAUSED)
+    ep_durable_group_abandon(&files);
+  else
+    placed = ep_durable_group_commit(&files, status == EP_OK ? error : NULL);
   if (placed != EP_OK) {
     result->has_weights = false;
     result->predictions_json_sha256[0] = result->predictions_csv_sha256[0] = 0;

@@ -7,7 +7,8 @@
 
 /* Writes the weights, then the metrics of every split and the predictions of the test set: where
  * these fail, the weights stay. The files are put in place together: in a job of milliseconds the
- * waits for the disk are most of it. */
+ * waits for the disk are most of it. EP_PAUSED, of a trainer that is `pausable`: nothing is put in
+ * place. */
 ep_status ep_trainer_results(ep_trainer *trainer, ep_job_result *result, ep_error *error);
 
 /* Metrics of a split with the present weights, and the outputs of the network that they came from:

@@ -62,6 +62,10 @@ static ep_status memory_check(const ep_trainer *t, ep_error *error) {
 
 static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   t->plan->program.data_bytes_max = t->job->data_bytes_max;
+  const int64_t memory_bytes = ep_memory_read().total_bytes; /* of a control group, say */
+  t->plan->program.memory_bytes_max = memory_bytes > 2 * EP_LIMIT_DAEMON_BYTES
+                                          ? memory_bytes - EP_LIMIT_DAEMON_BYTES
+                                          : memory_bytes;
   ep_parallel *parallel = &t->plan->program.parallel;
   for (int i = 0; i < t->job->gpus_count && i < EP_LIMIT_RANKS; i++)
     parallel->device[parallel->devices_count++] = t->job->gpus[i];

@@ -81,9 +81,8 @@ static ep_status stop_check(const ep_trainer *t, ep_error *error) {
   return ep_fail(error, EP_PAUSED, "paused after epoch %lld", epoch);
 }
 
-/* The same between two segments: a training that is paused leaves a checkpoint. */
-static ep_status stop_make(ep_trainer *t, ep_error *error) {
-  ep_status stop = stop_check(t, error);
+/* A training that is paused leaves a checkpoint. */
+static ep_status pause_make(ep_trainer *t, ep_status stop, ep_error *error) {
   if (stop != EP_PAUSED) return stop;
   ep_status status = ep_checkpoint_begin(t, error);
   ep_checkpoint_finish(t);
@@ -95,13 +94,13 @@ static ep_status stop_make(ep_trainer *t, ep_error *error) {
 static ep_status epochs_run(ep_trainer *t, ep_error *error) {
   ep_status status = ep_moments_begin(t, error);
   while (status == EP_OK && goes_on(t)) {
-    status = stop_make(t, error);
+    status = pause_make(t, stop_check(t, error), error);
     if (status == EP_OK) status = segment_train(t, error);
     if (status == EP_OK && goes_on(t)) status = ep_moment_if_due(t, error);
     if (status == EP_OK && goes_on(t)) status = ep_checkpoint_if_due(t, error);
   }
   if (status == EP_OK) status = ep_moments_end(t, error);
-  return status == EP_OK ? ep_checkpoint_begin(t, error) : status;
+  return status == EP_OK ? ep_checkpoint_last_begin(t, error) : status;
 }
 
 /* With "keep": "best" the weights of the best epoch take the place of the last ones. */
@@ -110,7 +109,21 @@ static ep_status best_restore(ep_trainer *t, ep_error *error) {
   const ep_program *program = &t->plan->program;
   float *optimizer = program->optimizer_floats ? t->early_stopping.optimizer : NULL;
   t->exported = false;
+  t->best_restored = true;
   return t->job->backend_ops->import_state(t->instance, t->early_stopping.state, optimizer, error);
+}
+
+/* Which epoch these weights are of. */
+static ep_kept_epoch kept_note(const ep_trainer *t) {
+  const ep_early_stopping *rule = &t->early_stopping;
+  if (!rule->state || rule->best_epoch == 0) return (ep_kept_epoch){0};
+  double sign = ep_metric_is_maximized(t->job->spec->early_stopping_metric) ? -1 : 1;
+  return (ep_kept_epoch){.epoch = rule->kept_epoch,
+                         .best_epoch = rule->lowest_epoch,
+                         .value = sign * rule->kept,
+                         .best = sign * rule->best,
+                         .metric = t->job->spec->early_stopping_metric,
+                         .tolerance = t->job->spec->early_stopping_tolerance};
 }
 
 /* There is no room, or the disk fails: both may pass, and what was trained is worth the wait. */
@@ -119,7 +132,7 @@ static bool disk_refused(ep_status status) {
 }
 
 /* Until the disk is to be tried again (EP_OK), or the training is to end: EP_CANCELLED, or
- * EP_PAUSED, after which it goes on from its last checkpoint. */
+ * EP_PAUSED. */
 static ep_status disk_wait(const ep_trainer *t, double seconds, ep_error *error) {
   const struct timespec look = {.tv_nsec = DISK_LOOK_MS * 1000000L};
   double until = ep_seconds_now() + seconds;
@@ -133,13 +146,14 @@ static ep_status disk_wait(const ep_trainer *t, double seconds, ep_error *error)
 }
 
 /* The results, tried again while the disk refuses them, with pauses that are as long as a try.
- * *stop: EP_OK, or how the training was to end meanwhile, and `failure` says so. */
+ * *stop: EP_OK, or how the training is to end before it has them, and `failure` says so. */
 static ep_status results_collect(ep_trainer *t, ep_job_result *result, ep_status *stop,
                                  ep_error *failure, ep_error *error) {
   *stop = EP_OK;
   for (;;) {
     double start = ep_seconds_now(), pause = 1e-3 * DISK_RETRY_MS;
     ep_status status = ep_trainer_results(t, result, error);
+    if (status == EP_PAUSED) *stop = stop_check(t, failure);
     if (!disk_refused(status)) return status;
     if (t->job->sink.waiting) t->job->sink.waiting(t->job->sink.context, error);
     double took = ep_seconds_now() - start;
@@ -155,16 +169,22 @@ static ep_status instance_train(ep_trainer *t, ep_job_result *result, ep_error *
   if (status != EP_OK && status != EP_CANCELLED && status != EP_DIVERGED) return status;
   ep_error late = {0};
   ep_status collected = best_restore(t, &late);
+  result->kept = kept_note(t);
   if (collected == EP_OK && status == EP_CANCELLED)
     collected = ep_trainer_results(t, result, &late);
   else if (collected == EP_OK) {
     ep_status stop;
+    t->pausable = status == EP_OK;
     collected = results_collect(t, result, &stop, failure, &late);
-    if (stop != EP_OK) status = stop;
+    if (stop != EP_OK) status = t->pausable ? pause_make(t, stop, failure) : stop;
+    if (status == EP_CANCELLED && collected == EP_PAUSED) {
+      t->pausable = false;
+      collected = ep_trainer_results(t, result, &late);
+    }
   }
   if (collected == EP_OK && status == EP_OK && t->job->job_folder) ep_diagnosis_make(t, result);
   ep_checkpoint_finish(t);
-  if (collected == EP_OK) ep_checkpoints_settle(t);
+  if (collected == EP_OK) ep_checkpoints_settle(t, result);
   bool fatal = ep_status_class(collected) == EP_CLASS_DEVICE;
   if (collected == EP_OK || (status != EP_OK && !fatal)) return status;
   *failure = late;

@@ -25,6 +25,7 @@ typedef struct {
   atomic_bool written; /* the thread has ended; the members below are its own until then */
   float *values;       /* [state floats + optimizer_floats], and the best ones behind; owned */
   bool has_best;
+  int64_t taken_step; /* that `values` and `checkpoint` are of; 0 = none */
   ep_checkpoint checkpoint;
   ep_status status;
 } ep_checkpointing;
@@ -83,6 +84,8 @@ typedef struct {
   ep_resumed resumed;
   ep_tried_executors tried; /* before the first step */
   ep_checkpointing checkpointing;
+  bool best_restored; /* the device holds the best weights; those of `step` are gone from it */
+  bool pausable;      /* the results may end with EP_PAUSED: the training can go on from there */
 } ep_trainer;
 
 /* Brings the state of the device into `state` and `optimizer`, unless it is there; sets `finite`.

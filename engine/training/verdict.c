@@ -2,15 +2,18 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "engine/files/excerpt.h"
 
 enum { ROWS_MIN = 10 };
 /* A loss below this part of that of the classes' shares is no constant answer. */
 static const double told_apart = 0.95;
 
-/* Rows of the commonest class, and in how many classes predictions fall. */
-static int64_t commonest_find(const ep_split_metrics *metrics, int *predicted) {
-  int64_t most = 0;
-  *predicted = 0;
+/* The commonest class, of how many rows, and in how many classes predictions fall. */
+static int commonest_find(const ep_split_metrics *metrics, int64_t *rows, int *predicted) {
+  int most = 0;
+  *rows = *predicted = 0;
   for (int i = 0; i < metrics->classes; i++) {
     int64_t truths = 0, guesses = 0;
     for (int j = 0; j < metrics->classes; j++) {
@@ -18,7 +21,7 @@ static int64_t commonest_find(const ep_split_metrics *metrics, int *predicted) {
       guesses += metrics->confusion[(size_t)j * (size_t)metrics->classes + (size_t)i];
     }
     *predicted += guesses > 0;
-    if (truths > most) most = truths;
+    if (truths > *rows) *rows = truths, most = i;
   }
   return most;
 }
@@ -47,34 +50,48 @@ static void classes_judge(const ep_judged_split *split, const ep_program *progra
                           char out[EP_MESSAGE_BYTES]) {
   const ep_split_metrics *metrics = split->metrics;
   int predicted;
-  int64_t most = commonest_find(metrics, &predicted);
+  int64_t most;
+  commonest_find(metrics, &most, &predicted);
   double baseline = (double)most / (double)metrics->rows;
   double shares = shares_loss(metrics, program);
   if (most == metrics->rows) return; /* there is one class */
   if (predicted == 1 && metrics->loss < told_apart * shares)
-    snprintf(
-        out, EP_MESSAGE_BYTES,
-        "the network says the same class of all %lld %s rows, and yet its loss of %.3g is below "
-        "the %.3g of the classes' shares: it tells them apart, not far enough; try more epochs, "
-        "a higher learning rate, or the threshold of the best "
-        "F1 (plot pr)",
-        (long long)metrics->rows, split->name, metrics->loss, shares);
+    snprintf(out, EP_MESSAGE_BYTES,
+             "the network predicts the same class for all %lld %s rows, although its loss of %.3g "
+             "is below the %.3g of the class frequencies: it separates the classes, but not "
+             "enough; try more epochs, "
+             "a higher learning rate, or the threshold of the best "
+             "F1 (plot pr)",
+             (long long)metrics->rows, split->name, metrics->loss, shares);
   else if (predicted == 1)
     snprintf(out, EP_MESSAGE_BYTES,
-             "the network says the same class of all %lld %s rows: it has learnt nothing of the "
-             "columns; try " EP_CONSTANT_REMEDY,
+             "the network predicts the same class for all %lld %s rows: it learned nothing from "
+             "the columns; try " EP_CONSTANT_REMEDY,
              (long long)metrics->rows, split->name);
   else if (metrics->accuracy <= baseline)
     snprintf(out, EP_MESSAGE_BYTES,
-             "of the %s rows %.3g are right; the commonest class alone would be right in %.3g: try "
+             "the accuracy on the %s rows is %.3g; always predicting the most frequent class gives "
+             "%.3g: try "
              "another learning rate, more epochs or standardized columns",
              split->name, metrics->accuracy, baseline);
   else if (metrics->loss > shares)
     snprintf(out, EP_MESSAGE_BYTES,
-             "the loss of the %s rows is %.3g; the shares of the classes as the answer to all rows "
-             "would have %.3g: where it is wrong it is too sure; try early_stopping, weight_decay "
+             "the loss on the %s rows is %.3g; always predicting the class frequencies gives %.3g: "
+             "the network is overconfident where it is wrong; try early_stopping, weight_decay "
              "or dropout",
              split->name, metrics->loss, shares);
+}
+
+ep_baseline ep_result_baseline(const ep_split_metrics *metrics, const ep_words *classes) {
+  char shown[EP_EXCERPT_BYTES];
+  if (metrics->classes > 0 && metrics->confusion) {
+    int64_t rows;
+    int predicted, most = commonest_find(metrics, &rows, &predicted);
+    const char *name = classes && most < classes->count ? classes->word[most] : NULL;
+    if (name) name = ep_excerpt(shown, name, strlen(name));
+    return ep_baseline_of_class(name, most, (double)rows / (double)metrics->rows);
+  }
+  return isnan(metrics->r2) ? (ep_baseline){0} : ep_baseline_of_mean();
 }
 
 ep_judged_split ep_result_judged(const ep_job_result *result) {
@@ -96,7 +113,7 @@ void ep_result_verdict(const ep_job_result *result, const ep_program *program,
     classes_judge(&split, program, out);
   else if (split.metrics->r2 <= 0)
     snprintf(out, EP_MESSAGE_BYTES,
-             "r2 of the %s rows is %.3g: the mean of the targets would predict them as well; try "
+             "r2 on the %s rows is %.3g: the mean of the targets predicts them as well; try "
              "another learning rate, more epochs or standardized columns",
              split.name, split.metrics->r2);
 }

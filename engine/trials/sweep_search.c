@@ -37,15 +37,15 @@ static ep_status grid_check(const ep_sweep_spec *sweep, const ep_search_options 
   for (int i = 0; i < sweep->axes_count; i++)
     if (sweep->axes[i].kind != EP_AXIS_VALUES && sweep->axes[i].kind != EP_AXIS_INT_UNIFORM)
       return ep_problem_add(problem, EP_INVALID, "/space",
-                            "a grid has lists and int_uniform, and %.100s is %s: list its values, "
-                            "or take another search",
+                            "a grid requires lists or int_uniform, and %.100s is %s: list its "
+                            "values, or use another search",
                             sweep->axes[i].pointers[0], ep_axis_kind_name(sweep->axes[i].kind));
   if (ep_search_grid_size(options->axes, options->axes_count, &size, &error) != EP_OK)
     return ep_problem_add(problem, EP_INVALID, "/space", "%s", error.message);
   if (size <= sweep->max_trials) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/max_trials",
                         "the grid has %lld points, more than max_trials, %lld: give fewer values, "
-                        "or another search",
+                        "or use another search",
                         (long long)size, (long long)sweep->max_trials);
 }
 

@@ -98,7 +98,7 @@ ep_status ep_trial_file_open(const char *folder, ep_trial_file *file, ep_trial_r
   status = lines_read(file->file, EP_LIMIT_TRIAL_RECORDS, records, &file->count, error);
   off_t end = (off_t)file->count * (off_t)sizeof(line);
   if (status == EP_OK && (ftruncate(file->file, end) != 0 || lseek(file->file, end, SEEK_SET) < 0))
-    status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+    status = ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
   if (status != EP_OK) {
     free(*records);
     *records = NULL;
@@ -166,7 +166,7 @@ ep_status ep_trial_file_check(const char *folder, int64_t *whole, int64_t *recor
   if (fstat(file, &about) != 0)
     status = ep_fail(error, EP_IO, EP_TRIALS_FILE ": %s", strerror(errno));
   if (status == EP_OK) {
-    *records = about.st_size / (int64_t)sizeof(line);
+    *records = (about.st_size + (int64_t)sizeof(line) - 1) / (int64_t)sizeof(line);
     status = lines_read(file, EP_LIMIT_TRIAL_RECORDS, &all, whole, error);
   }
   free(all);

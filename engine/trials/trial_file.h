@@ -28,7 +28,8 @@ ep_status ep_trial_file_read(const char *folder, int64_t most, ep_trial_record *
                              int64_t *count, ep_error *error);
 
 /* How many records the file of a folder has, and how many are whole up to the first that is not.
- * What a death left of one more behind them does not count. Both 0 where there is no file. */
+ * What a death left of one more behind them counts as one: whoever trains on cuts it off. Both 0
+ * where there is no file. */
 ep_status ep_trial_file_check(const char *folder, int64_t *whole, int64_t *records,
                               ep_error *error);
 

@@ -164,7 +164,7 @@ static ep_status pin_check(const ep_channel *channel, ep_error *error) {
   if (!shown || count == 0) return ep_fail(error, EP_FORBIDDEN, "epochd shows no certificate");
   ep_status status = ep_sha256_of(shown->data, shown->size, pin, error);
   if (status == EP_OK && strcmp(pin, channel->pin) != 0)
-    status = ep_fail(error, EP_FORBIDDEN, "who answers has another certificate than epochd");
+    status = ep_fail(error, EP_FORBIDDEN, "the peer does not have epochd's certificate");
   return status;
 }
 

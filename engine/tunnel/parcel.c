@@ -153,7 +153,7 @@ ep_status ep_incoming_end(ep_incoming *in, const char *sha256, ep_error *error) 
   ep_sha256_final(&in->hash, hash);
   ep_status status = EP_OK;
   if (in->left != 0 || strcmp(hash, sha256) != 0)
-    status = ep_fail(error, EP_MALFORMED, "%s is not what was sent", in->name);
+    status = ep_fail(error, EP_MALFORMED, "%s differs from the file that was sent", in->name);
   else if (fsync(in->file) != 0 ||
            (in->from == 0 && renameat(in->folder, temporary, in->folder, in->name) != 0) ||
            fsync(in->folder) != 0)

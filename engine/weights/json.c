@@ -95,12 +95,14 @@ static ep_status all_write(ep_durable_file *file, const ep_tensors *tensors, ep_
   return status == EP_OK ? text_write(file, "}\n", error) : status;
 }
 
-ep_status ep_weights_to_json(const char *path, const char *json_path, ep_error *error) {
+ep_status ep_weights_to_json(const char *path, const char *json_path, const ep_cancellation *stop,
+                             ep_error *error) {
   ep_tensors tensors;
   ep_durable_file *file = NULL;
   ep_status status = ep_tensors_open(path, &tensors, error);
   if (status != EP_OK) return status;
   status = ep_durable_file_create(json_path, &file, error);
+  if (status == EP_OK) ep_durable_file_heed(file, stop);
   if (status == EP_OK) status = all_write(file, &tensors, error);
   ep_tensors_close(&tensors);
   if (status == EP_OK) return ep_durable_file_commit(file, NULL, NULL, error);

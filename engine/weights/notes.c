@@ -47,15 +47,15 @@ static ep_status values_parse(const ep_tensors *file, const char *key, int64_t c
   json_t *array = ep_json_read(text, strlen(text), 0, &fault);
   if (ep_json_memory_short()) return ep_fail_memory(error);
   if (!json_is_array(array) || json_array_size(array) != (size_t)count)
-    status =
-        ep_fail(error, EP_DATA, "weights: %s is no array of %lld numbers", key, (long long)count);
+    status = ep_fail(error, EP_DATA, "weights: %s is not an array of %lld numbers", key,
+                     (long long)count);
   if (status == EP_OK && !(*out = malloc((size_t)count * sizeof **out)))
     status = ep_fail_memory(error);
   for (int64_t i = 0; i < count && status == EP_OK; i++) {
     const json_t *number = json_array_get(array, (size_t)i);
     (*out)[i] = json_number_value(number);
     if (!json_is_number(number) || (positive && !((*out)[i] > 0)))
-      status = ep_fail(error, EP_DATA, "weights: value %lld of %s cannot be", (long long)i, key);
+      status = ep_fail(error, EP_DATA, "weights: value %lld of %s is invalid", (long long)i, key);
   }
   json_decref(array);
   return status;
@@ -82,8 +82,22 @@ static ep_status window_parse(const char *text, ep_encoding *out, int64_t featur
   if (!read && ep_json_memory_short()) return ep_fail_memory(error);
   if (!read || length < 1 || length > features || horizon < 1 || horizon > EP_LIMIT_ROWS ||
       target < 0 || target >= out->columns)
-    return ep_fail(error, EP_DATA, "weights: what they say of windows cannot be");
-  out->window = (ep_encoding_window){length, horizon, target};
+    return ep_fail(error, EP_DATA, "weights: invalid metadata of windows");
+  out->window = (ep_encoding_window){.length = length, .horizon = horizon, .target = target};
+  return EP_OK;
+}
+
+/* What orders the rows of a series, as the job's spec has it. */
+static ep_status order_parse(const char *spec, ep_encoding *out, ep_error *error) {
+  json_error_t fault;
+  bool small = spec && ep_json_check(spec, strlen(spec), EP_LIMIT_HEADER_TREE_BYTES, NULL) == EP_OK;
+  json_t *root = small ? ep_json_read(spec, strlen(spec), 0, &fault) : NULL;
+  if (small && !root && ep_json_memory_short()) return ep_fail_memory(error);
+  const json_t *data = json_object_get(root, "data");
+  const char *time = json_string_value(json_object_get(data, "time"));
+  const char *group = json_string_value(json_object_get(json_object_get(data, "window"), "group"));
+  ep_encoding_order_set(out, time ? time : "", group ? group : "");
+  json_decref(root);
   return EP_OK;
 }
 
@@ -107,6 +121,7 @@ static ep_status dialect_parse(const char *text, ep_dialect *out, ep_error *erro
 
 ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep_encoding **out,
                                     ep_error *error) {
+  char sign[EP_UNIT_BYTES];
   const char *columns = ep_tensors_note(file, "columns"), *target = ep_tensors_note(file, "target");
   *out = NULL;
   if (!columns) return EP_OK;
@@ -114,8 +129,13 @@ ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep
   if (!*out) return ep_fail_memory(error);
   ep_status status = ep_encoding_parse(columns, ep_tensors_note(file, "classes"),
                                        target ? target : "", *out, error);
+  const char *unit = ep_tensors_note(file, "target_unit");
+  if (status == EP_OK && unit && !ep_unit_form_parse(unit, (*out)->target_unit, sign))
+    (*out)->target_unit[0] = 0;
   if (status == EP_OK)
     status = window_parse(ep_tensors_note(file, "window"), *out, features, error);
+  if (status == EP_OK && (*out)->window.length > 0)
+    status = order_parse(ep_tensors_note(file, "spec"), *out, error);
   if (status == EP_OK)
     status = dialect_parse(ep_tensors_note(file, "dialect"), &(*out)->dialect, error);
   if (status == EP_OK && ep_encoding_inputs(*out) != features)
@@ -125,6 +145,18 @@ ep_status ep_weights_notes_encoding(const ep_tensors *file, int64_t features, ep
   ep_encoding_deinit(*out);
   free(*out);
   *out = NULL;
+  return status;
+}
+
+/* Of columns that are what a network takes: what forms say of them. */
+static ep_status ranges_read(const ep_tensors *file, ep_encoding *out, ep_error *error) {
+  const char *ranges = ep_tensors_note(file, "ranges");
+  double *mean = NULL;
+  ep_status status = ranges ? ep_ranges_parse(ranges, out, error) : EP_OK;
+  if (status == EP_OK) status = values_parse(file, "x_mean", out->columns, false, &mean, error);
+  for (int64_t i = 0; mean && status == EP_OK && i < out->columns; i++)
+    out->column[i].range.typical = mean[i];
+  free(mean);
   return status;
 }
 
@@ -141,6 +173,7 @@ ep_status ep_weights_notes_names(const ep_tensors *file, ep_encoding **out, ep_e
   if (status == EP_OK)
     status = dialect_parse(ep_tensors_note(file, "dialect"), &(*out)->dialect, error);
   if (status == EP_OK) status = ep_weights_notes_classes(file, &(*out)->classes, error);
+  if (status == EP_OK) status = ranges_read(file, *out, error);
   if (status == EP_OK) return EP_OK;
   if (*out) ep_encoding_deinit(*out);
   free(*out);
@@ -263,8 +296,8 @@ ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_
   *out = (ep_data_shape){0};
   if (small && ep_json_memory_short()) return ep_fail_memory(error);
   return ep_fail(error, EP_DATA,
-                 text ? "weights: \"data\" in the metadata cannot be"
-                      : "weights: the file does not say what its data was like");
+                 text ? "weights: invalid \"data\" in the metadata"
+                      : "weights: the file does not describe its data");
 }
 
 /* Takes `text`; false when memory is short. */
@@ -283,6 +316,8 @@ static bool dialect_add(ep_tensors *out, const ep_dialect *dialect) {
 static bool encoding_add(ep_tensors *out, const ep_encoding *encoding) {
   return !encoding || (note_add(out, "columns", ep_encoding_format(encoding)) &&
                        note_add(out, "target", strdup(encoding->target)) &&
+                       (!encoding->target_unit[0] ||
+                        note_add(out, "target_unit", strdup(encoding->target_unit))) &&
                        dialect_add(out, &encoding->dialect) &&
                        (encoding->window.length == 0 ||
                         note_add(out, "window", window_format(&encoding->window))));
@@ -292,6 +327,8 @@ static bool encoding_add(ep_tensors *out, const ep_encoding *encoding) {
 static bool names_add(ep_tensors *out, const ep_scaling *scaling) {
   return scaling->names.count == 0 ||
          (note_add(out, "names", ep_classes_format(&scaling->names)) &&
+          (!scaling->ranges ||
+           note_add(out, "ranges", ep_ranges_format(scaling->ranges, scaling->names.count))) &&
           note_add(out, "target", strdup(scaling->target)) && dialect_add(out, &scaling->dialect));
 }
 
@@ -299,7 +336,7 @@ static bool classes_add(ep_tensors *out, const ep_words *classes) {
   return !classes || note_add(out, "classes", ep_classes_format(classes));
 }
 
-enum { NOTES = 15 };
+enum { NOTES = 16 };
 
 ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
                                 const char *spec_text, ep_tensors *out, ep_error *error) {

@@ -3,7 +3,7 @@
  * or null), how columns became x ("columns", as encoding_json.h has them), which one is predicted
  * ("target") and its words ("classes"), of tables that were encoded, and how many rows make an
  * example of a series ("window"); "names" of the columns of
- * plain numbers; how bytes become numbers
+ * plain numbers, and their "ranges"; how bytes become numbers
  * ("x_scale", "x_shift", by channel) and "data", the shape of the data. */
 #ifndef EP_ENGINE_WEIGHTS_NOTES_H
 #define EP_ENGINE_WEIGHTS_NOTES_H

@@ -172,7 +172,8 @@ static ep_status archive_write(ep_durable_file *file, const ep_tensors *tensors,
   return status == EP_OK ? end_write(file, count, start, written, error) : status;
 }
 
-ep_status ep_weights_to_npz(const char *path, const char *npz_path, ep_error *error) {
+ep_status ep_weights_to_npz(const char *path, const char *npz_path, const ep_cancellation *stop,
+                            ep_error *error) {
   ep_tensors tensors;
   ep_durable_file *file = NULL;
   ep_status status = ep_tensors_open(path, &tensors, error);
@@ -180,6 +181,7 @@ ep_status ep_weights_to_npz(const char *path, const char *npz_path, ep_error *er
   entry *entries = calloc(tensors.tensors_count + 1, sizeof *entries);
   if (!entries) status = ep_fail_memory(error);
   if (status == EP_OK) status = ep_durable_file_create(npz_path, &file, error);
+  if (status == EP_OK) ep_durable_file_heed(file, stop);
   if (status == EP_OK) status = archive_write(file, &tensors, entries, error);
   free(entries);
   ep_tensors_close(&tensors);

@@ -5,10 +5,12 @@
 #ifndef EP_ENGINE_WEIGHTS_NPZ_H
 #define EP_ENGINE_WEIGHTS_NPZ_H
 
+#include "api/cancellation.h"
 #include "api/status.h"
 
 /* Every float32 tensor of the safetensors file at `path` under its name, in float32. npz_path is
  * written atomically. The scaling of x and y is not in it. */
-ep_status ep_weights_to_npz(const char *path, const char *npz_path, ep_error *error);
+ep_status ep_weights_to_npz(const char *path, const char *npz_path, const ep_cancellation *stop,
+                            ep_error *error);
 
 #endif

@@ -5,58 +5,15 @@
 #include <string.h>
 
 #include "engine/files/durable_file.h"
-#include "engine/weights/notes.h"
 #include "engine/weights/onnx_columns.h"
 #include "engine/weights/onnx_layers.h"
 #include "engine/weights/onnx_outputs.h"
+#include "engine/weights/stored_model.h"
 #include "engine/weights/weights.h"
 
 /* Fields of onnx.proto's messages. */
 enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_VERSION = 3, MODEL_GRAPH = 7, MODEL_OPSET = 8 };
 enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2, GRAPH_NAME = 2 };
-
-/* A weights file, and what it says. */
-typedef struct {
-  ep_tensors file;
-  ep_job_spec *spec;
-  ep_plan *plan;
-  ep_scaling scaling;
-  ep_normalization normalization;
-} source;
-
-static ep_status spec_read(source *s, ep_error *error) {
-  const char *text = ep_tensors_note(&s->file, "spec");
-  if (!text) return ep_fail(error, EP_DATA, "weights: the file has no spec");
-  ep_data_shape shape;
-  ep_status status = ep_weights_notes_shape(&s->file, &shape, error);
-  if (status != EP_OK) return status;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  status = ep_job_spec_load(text, strlen(text), &s->spec, problem);
-  if (status == EP_OK) status = ep_plan_create(s->spec, &shape, &s->plan, problem);
-  if (status != EP_OK) ep_fail(error, status, "the stored model: %s", problem->detail);
-  free(problem);
-  if (status != EP_OK) return status;
-  return ep_normalization_find(&s->spec->data, s->plan->program.stored, shape.x_type == EP_X_UINT8,
-                               &s->normalization, error);
-}
-
-static ep_status source_open(const char *path, source *s, ep_error *error) {
-  ep_status status = ep_tensors_open(path, &s->file, error);
-  if (status == EP_OK) status = spec_read(s, error);
-  if (status == EP_OK)
-    status = ep_weights_notes_scaling(&s->file, ep_shape_count(s->plan->program.stored),
-                                      s->plan->program.target_columns, &s->scaling, error);
-  return status;
-}
-
-static void source_close(source *s) {
-  ep_normalization_deinit(&s->normalization);
-  ep_scaling_deinit(&s->scaling);
-  ep_plan_destroy(s->plan);
-  ep_job_spec_destroy(s->spec);
-  ep_tensors_close(&s->file);
-}
 
 /* The next value is what `operation` makes of this one and the numbers, which have its shape, or
  * one number a channel. */
@@ -71,7 +28,7 @@ static void apply_numbers(ep_onnx_graph *graph, const char *operation, ep_onnx_t
 }
 
 /* As it is done before training: figures of the data in float64, what comes of bytes in float32. */
-static void input_scale(ep_onnx_graph *graph, const source *s) {
+static void input_scale(ep_onnx_graph *graph, const ep_stored_model *s) {
   const ep_program *program = &s->plan->program;
   const ep_scaling *scaling = &s->scaling;
   const ep_normalization *by_channel = &s->normalization;
@@ -132,7 +89,7 @@ static ep_status layers_add(ep_onnx_graph *graph, const ep_plan *plan, ep_error 
 }
 
 /* [C, H, W], or a vector: an image of one pixel is one only if the job said so. */
-static bool rows_are_images(const source *s) {
+static bool rows_are_images(const ep_stored_model *s) {
   ep_shape row = s->plan->program.stored;
   return s->spec->data.shape[0] > 0 || row.height * row.width > 1;
 }
@@ -143,12 +100,12 @@ static ep_status names_check(const ep_encoding *encoding, ep_error *error) {
   ep_status status = ep_encoding_repeated_name(encoding, &name, error);
   if (status != EP_OK || !name) return status;
   return ep_fail(error, EP_INVALID,
-                 "two columns are called \"%.100s\", and an ONNX graph has an input a column, by "
-                 "its name: rename one of them in the data, or take the safetensors",
+                 "two columns are named \"%.100s\", and an ONNX graph has one named input per "
+                 "column: rename one of them in the data, or use safetensors",
                  name);
 }
 
-static ep_status graph_make(ep_onnx_graph *graph, const source *s, ep_error *error) {
+static ep_status graph_make(ep_onnx_graph *graph, const ep_stored_model *s, ep_error *error) {
   const ep_program *program = &s->plan->program;
   bool image = rows_are_images(s);
   graph->layer = "x";
@@ -168,7 +125,7 @@ static ep_status graph_make(ep_onnx_graph *graph, const source *s, ep_error *err
 
 /* What the graph has besides nodes and constants; its output gets the name "y". Raw rows of a table
  * have an input a column. */
-static void graph_describe(ep_onnx_graph *graph, const source *s) {
+static void graph_describe(ep_onnx_graph *graph, const ep_stored_model *s) {
   const ep_program *program = &s->plan->program;
   const ep_encoding *encoding = s->scaling.encoding;
   ep_shape row = program->stored;
@@ -245,8 +202,8 @@ static ep_status weight_write(ep_durable_file *file, const ep_tensor *tensor, ep
   return status;
 }
 
-static ep_status model_write(ep_durable_file *file, const source *s, const ep_onnx_graph *graph,
-                             ep_error *error) {
+static ep_status model_write(ep_durable_file *file, const ep_stored_model *s,
+                             const ep_onnx_graph *graph, ep_error *error) {
   const ep_tensors *weights = &s->file;
   ep_protobuf model = {0};
   uint64_t made = graph->nodes.count + graph->constants.count, stored = weights_bytes(weights);
@@ -257,8 +214,8 @@ static ep_status model_write(ep_durable_file *file, const source *s, const ep_on
     status = ep_fail_memory(error);
   else if (model.count + made + stored > INT32_MAX)
     status = ep_fail(error, EP_INVALID,
-                     "this network has over 2 GiB of weights, more than an ONNX file holds: take "
-                     "the safetensors");
+                     "this network has over 2 GiB of weights, more than an ONNX file can contain: "
+                     "use safetensors");
   if (status == EP_OK) status = part_write(file, &model, error);
   if (status == EP_OK) status = part_write(file, &graph->nodes, error);
   if (status == EP_OK) status = part_write(file, &graph->constants, error);
@@ -268,20 +225,23 @@ static ep_status model_write(ep_durable_file *file, const source *s, const ep_on
   return status;
 }
 
-ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *error) {
-  source s = {0};
+ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, const ep_cancellation *stop,
+                             ep_error *error) {
+  ep_stored_model s;
   ep_onnx_graph graph = {0};
   ep_durable_file *file = NULL;
-  ep_status status = source_open(path, &s, error);
+  ep_status status = ep_stored_model_open(path, &s, error);
+  if (status == EP_OK) status = ep_stored_model_plan(&s, false, error);
   if (status == EP_OK && s.scaling.encoding && s.scaling.encoding->window.length > 0)
     status = ep_fail(error, EP_INVALID,
-                     "an ONNX graph has an input a column, a cell of each in a row: windows of a "
-                     "series have several; take the safetensors");
+                     "an ONNX graph has one input per column with one cell per row, and windows of "
+                     "a series have several: use safetensors");
   if (status == EP_OK && s.scaling.encoding) status = names_check(s.scaling.encoding, error);
   if (status == EP_OK) status = graph_make(&graph, &s, error);
   if (status == EP_OK) {
     graph_describe(&graph, &s);
     status = ep_durable_file_create(onnx_path, &file, error);
+    if (status == EP_OK) ep_durable_file_heed(file, stop);
   }
   if (status == EP_OK) status = model_write(file, &s, &graph, error);
   if (status == EP_OK) {
@@ -290,6 +250,6 @@ ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *
     ep_durable_file_abandon(file);
   }
   ep_onnx_graph_deinit(&graph);
-  source_close(&s);
+  ep_stored_model_close(&s);
   return status;
 }

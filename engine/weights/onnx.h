@@ -17,6 +17,7 @@
 #ifndef EP_ENGINE_WEIGHTS_ONNX_H
 #define EP_ENGINE_WEIGHTS_ONNX_H
 
+#include "api/cancellation.h"
 #include "api/status.h"
 
 enum { EP_ONNX_OPSET = 17, EP_ONNX_ML_OPSET = 2, EP_ONNX_IR_VERSION = 8 };
@@ -24,6 +25,7 @@ enum { EP_ONNX_OPSET = 17, EP_ONNX_ML_OPSET = 2, EP_ONNX_IR_VERSION = 8 };
 /* From the safetensors file at `path`, which must be one of ours (engine/weights/weights.h);
  * onnx_path is written atomically. EP_INVALID when it would be over 2 GiB, the most a protobuf
  * message holds, or two columns of a table have one name. */
-ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *error);
+ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, const ep_cancellation *stop,
+                             ep_error *error);
 
 #endif

@@ -25,12 +25,12 @@ static ep_status notes_parse(json_t *object, ep_tensors *out, ep_error *error) {
   const char *key;
   json_t *value;
   if (!json_is_object(object))
-    return ep_fail(error, EP_DATA, "safetensors: __metadata__ is no object");
+    return ep_fail(error, EP_DATA, "safetensors: __metadata__ is not an object");
   out->note = calloc(json_object_size(object) + 1, sizeof *out->note);
   if (!out->note) return ep_fail_memory(error);
   json_object_foreach(object, key, value) {
     if (!json_is_string(value))
-      return ep_fail(error, EP_DATA, "safetensors: __metadata__ holds more than texts");
+      return ep_fail(error, EP_DATA, "safetensors: __metadata__ must contain only strings");
     ep_tensor_note *note = &out->note[out->notes_count++];
     note->key = strdup(key);
     note->text = strdup(json_string_value(value));
@@ -79,7 +79,7 @@ static ep_status tensor_parse(const char *name, json_t *object, const uint8_t *v
   if (!out->whole && strcmp(dtype, "F32") != 0)
     return ep_fail(error, EP_DATA, "safetensors: \"%s\" is not of type F32 (nor I64)", shown);
   if (!shape_parse(shape, out))
-    return ep_fail(error, EP_DATA, "safetensors: \"%s\" has a shape that is not taken", shown);
+    return ep_fail(error, EP_DATA, "safetensors: \"%s\" has an unsupported shape", shown);
   if (begin < 0 || end < begin || (uint64_t)end > size ||
       __builtin_mul_overflow(out->values_count, value_bytes(out), &needed) || end - begin != needed)
     return ep_fail(error, EP_DATA,
@@ -105,7 +105,7 @@ static ep_status places_check(ep_tensors *out, const uint8_t *values, size_t siz
     expected += out->tensor[i].values_count * value_bytes(&out->tensor[i]);
   }
   if (expected != values + size)
-    return ep_fail(error, EP_DATA, "safetensors: there are bytes behind the last tensor");
+    return ep_fail(error, EP_DATA, "safetensors: trailing data after the last tensor");
   return EP_OK;
 }
 
@@ -114,7 +114,8 @@ static ep_status header_parse(json_t *root, const uint8_t *values, size_t size, 
   const char *name;
   json_t *value;
   ep_status status = EP_OK;
-  if (!json_is_object(root)) return ep_fail(error, EP_DATA, "safetensors: the header is no object");
+  if (!json_is_object(root))
+    return ep_fail(error, EP_DATA, "safetensors: the header is not an object");
   out->tensor = calloc(json_object_size(root) + 1, sizeof *out->tensor);
   if (!out->tensor) return ep_fail_memory(error);
   json_object_foreach(root, name, value) {
@@ -133,7 +134,7 @@ ep_status ep_tensors_read(const uint8_t *bytes, size_t size, ep_tensors *out, ep
     return ep_fail(error, EP_DATA, "safetensors: the file ends inside its header");
   uint64_t length = length_read(bytes);
   if (length > EP_LIMIT_SAFETENSORS_HEADER_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "safetensors: a header of %llu bytes, at most %d are taken",
+    return ep_fail(error, EP_TOO_LARGE, "safetensors: a header of %llu bytes: the limit is %d",
                    (unsigned long long)length, EP_LIMIT_SAFETENSORS_HEADER_BYTES);
   if (length > size - LENGTH_BYTES)
     return ep_fail(error, EP_DATA, "safetensors: the file ends inside its header");
@@ -271,8 +272,7 @@ static ep_status pieces_give(const ep_tensors *tensors, const char *header, piec
 
 static char *header_make(const ep_tensors *tensors, ep_error *error) {
   char *header = header_format(tensors);
-  if (!header)
-    ep_fail(error, EP_INTERNAL, "the weights' header: no memory, or a text not in UTF-8");
+  if (!header) ep_fail(error, EP_INTERNAL, "the weights' header: out of memory, or not UTF-8");
   return header;
 }
 

@@ -123,10 +123,9 @@ static ep_status tensor_check(const ep_tensors *file, const ep_tensor *expected,
   const ep_tensor *tensor = ep_tensors_find(file, expected->name);
   if (!tensor)
     return ep_fail_at(error, EP_INVALID, pointer, "the weights have no tensor \"%s\"%s%s",
-                      expected->name, ", which the model has in shape ",
-                      ep_tensor_shape_format(expected, wanted));
+                      expected->name, ", of shape ", ep_tensor_shape_format(expected, wanted));
   if (tensor->whole)
-    return ep_fail_at(error, EP_INVALID, pointer, "the tensor \"%s\" holds int64, not float32",
+    return ep_fail_at(error, EP_INVALID, pointer, "the tensor \"%s\" has int64, not float32",
                       expected->name);
   if (ep_tensor_shape_same(tensor, expected)) return EP_OK;
   return ep_fail_at(error, EP_INVALID, pointer, "the tensor \"%s\" has shape %s, the model's is %s",
@@ -191,21 +190,6 @@ ep_status ep_weights_take(const ep_tensors *file, const ep_plan *plan, float *st
   return state_read(file, plan, true, state, error);
 }
 
-ep_status ep_weights_read(const char *path, const ep_plan *plan, float *state, ep_scaling *scaling,
-                          ep_error *error) {
-  ep_tensors file;
-  *scaling = (ep_scaling){0};
-  ep_status status = ep_tensors_open(path, &file, error);
-  if (status != EP_OK) return status;
-  status = state_read(&file, plan, true, state, error);
-  if (status == EP_OK)
-    status = ep_weights_notes_scaling(&file, ep_shape_count(plan->program.stored),
-                                      plan->program.target_columns, scaling, error);
-  ep_tensors_close(&file);
-  if (status != EP_OK) ep_scaling_deinit(scaling);
-  return status;
-}
-
 ep_status ep_weights_load_into(const char *path, const ep_plan *plan, float *state,
                                ep_error *error) {
   ep_tensors file;
@@ -218,51 +202,4 @@ ep_status ep_weights_load_into(const char *path, const ep_plan *plan, float *sta
 
 ep_status ep_weights_check(const char *path, const ep_plan *plan, ep_error *error) {
   return ep_weights_load_into(path, plan, NULL, error);
-}
-
-ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *error) {
-  ep_tensors file;
-  *spec_text = NULL;
-  ep_status status = ep_tensors_open(path, &file, error);
-  if (status != EP_OK) return status;
-  const char *text = ep_tensors_note(&file, "spec");
-  if (!text)
-    status = ep_fail(error, EP_DATA, "weights: the file has no spec");
-  else if (!(*spec_text = strdup(text)))
-    status = ep_fail_memory(error);
-  ep_tensors_close(&file);
-  return status;
-}
-
-ep_status ep_weights_read_classes(const char *path, ep_words *out, ep_error *error) {
-  ep_tensors file;
-  *out = (ep_words){0};
-  ep_status status = ep_tensors_open(path, &file, error);
-  if (status != EP_OK) return status;
-  status = ep_weights_notes_classes(&file, out, error);
-  ep_tensors_close(&file);
-  return status;
-}
-
-ep_status ep_weights_read_shape(const char *path, ep_data_shape *shape, ep_error *error) {
-  ep_tensors file;
-  *shape = (ep_data_shape){0};
-  ep_status status = ep_tensors_open(path, &file, error);
-  if (status != EP_OK) return status;
-  status = ep_weights_notes_shape(&file, shape, error);
-  ep_tensors_close(&file);
-  return status;
-}
-
-ep_status ep_weights_read_encoding(const char *path, ep_encoding **out, ep_error *error) {
-  ep_tensors file;
-  ep_data_shape shape;
-  *out = NULL;
-  ep_status status = ep_tensors_open(path, &file, error);
-  if (status != EP_OK) return status;
-  status = ep_weights_notes_shape(&file, &shape, error);
-  if (status == EP_OK) status = ep_weights_notes_encoding(&file, shape.features, out, error);
-  if (status == EP_OK && !*out) status = ep_weights_notes_names(&file, out, error);
-  ep_tensors_close(&file);
-  return status;
 }

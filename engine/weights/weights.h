@@ -11,6 +11,7 @@
 #ifndef EP_ENGINE_WEIGHTS_WEIGHTS_H
 #define EP_ENGINE_WEIGHTS_WEIGHTS_H
 
+#include "api/cancellation.h"
 #include "api/names.h"
 #include "engine/data/prepare/prepare.h"
 #include "engine/plan/plan.h"
@@ -32,12 +33,8 @@ ep_status ep_weights_add(ep_durable_group *group, const char *path, const ep_pla
                          const float *state, const ep_scaling *scaling, const char *spec_text,
                          char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error);
 
-/* Reads a file written so, for the plan: every tensor there, with its shape, and no other.
- * state: written; *scaling is the caller's to deinit. The file is not trusted. */
-ep_status ep_weights_read(const char *path, const ep_plan *plan, float *state, ep_scaling *scaling,
-                          ep_error *error);
-
-/* The same of a file that is open; state NULL: only looked at. */
+/* Reads an open file written so, for the plan: every tensor there, with its shape, and no other.
+ * state: written; NULL: only looked at. The file is not trusted. */
 ep_status ep_weights_take(const ep_tensors *file, const ep_plan *plan, float *state,
                           ep_error *error);
 
@@ -49,22 +46,6 @@ ep_status ep_weights_load_into(const char *path, const ep_plan *plan, float *sta
 /* The same looked at, not read: what epochd asks at submission. */
 ep_status ep_weights_check(const char *path, const ep_plan *plan, ep_error *error);
 
-/* The spec's text from the metadata, owned by the caller. */
-ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *error);
-
-/* The data's shape that the plan was made from, from the metadata: with it and the spec
- * ep_plan_create makes the same plan again. */
-ep_status ep_weights_read_shape(const char *path, ep_data_shape *shape, ep_error *error);
-
-/* How the columns of a table became the rows that the weights take, from the metadata: each cell
- * itself where they were plain numbers; NULL where these have no names. Owned by the caller
- * (ep_encoding_deinit, free). */
-ep_status ep_weights_read_encoding(const char *path, ep_encoding **out, ep_error *error);
-
-/* The names of the classes, from the metadata; empty where these are numbers. Owned by the caller
- * (ep_words_deinit). */
-ep_status ep_weights_read_classes(const char *path, ep_words *out, ep_error *error);
-
 /* The tensors that a plan has, in the order of their places in `state`; names and shapes alone
  * where state is NULL. out->tensor is owned (ep_tensors_close), the values are lent. */
 ep_status ep_weights_list(const ep_plan *plan, const float *state, ep_tensors *out,
@@ -73,6 +54,7 @@ ep_status ep_weights_list(const ep_plan *plan, const float *state, ep_tensors *o
 /* The same weights as JSON:
  * {"format":"epochd-weights","tensors":{"0.weight":{"shape":[6,6],"data":[[…],…]},…},
  * "x_mean":[…]|null,…}, written atomically at json_path. */
-ep_status ep_weights_to_json(const char *path, const char *json_path, ep_error *error);
+ep_status ep_weights_to_json(const char *path, const char *json_path, const ep_cancellation *stop,
+                             ep_error *error);
 
 #endif

@@ -122,7 +122,7 @@ static ep_status step_time(const ep_calibrator *calibrator, timing *t, double *s
   double runs[RUNS];
   for (int run = 0; run < RUNS;) {
     double taken = 0;
-    if (atomic_load(&calibrator->stops)) return ep_fail(error, EP_BUSY, "there is a job to do");
+    if (atomic_load(&calibrator->stops)) return ep_fail(error, EP_BUSY, "a job is waiting");
     ep_status status = segment_time(calibrator->device->ops, t, steps, &taken, error);
     if (status != EP_OK) return status;
     if (taken >= RUN_SECONDS || steps == STEPS_MOST)
@@ -200,7 +200,7 @@ static ep_status programs_time(ep_calibrator *calibrator, ep_error *error) {
   const int rounds = is_cpu(calibrator) ? CPU_ROUNDS : 1;
   assert(count <= EP_CALIBRATOR_PROGRAMS);
   for (; calibrator->next < count * rounds; calibrator->next++) {
-    if (atomic_load(&calibrator->stops)) return ep_fail(error, EP_BUSY, "there is a job to do");
+    if (atomic_load(&calibrator->stops)) return ep_fail(error, EP_BUSY, "a job is waiting");
     ep_status status = program_time(calibrator, calibrator->next % count, error);
     if (status != EP_OK) return status;
   }
@@ -232,7 +232,7 @@ void ep_calibrator_init(ep_calibrator *calibrator, const ep_device *device,
 
 static ep_status busy_answer(ep_calibrator *calibrator, uint64_t request, ep_error *error) {
   ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .request = request};
-  ep_fail(&reply.error, EP_BUSY, "there is something else to do");
+  ep_fail(&reply.error, EP_BUSY, "other work is waiting");
   return ep_link_send_reply(calibrator->link, &reply, error);
 }
 

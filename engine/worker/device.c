@@ -41,7 +41,7 @@ static ep_status plugin_load(const char *plugin, const ep_backend_ops **ops, ep_
   if (!library) return ep_fail(error, EP_NOT_FOUND, "cannot load %s: %s", plugin, dlerror());
   const ep_backend_ops *(*entry)(void) = NULL;
   *(void **)&entry = dlsym(library, EP_BACKEND_PLUGIN_SYMBOL);
-  if (!entry) return ep_fail(error, EP_NOT_FOUND, "%s is not a backend of epochd", plugin);
+  if (!entry) return ep_fail(error, EP_NOT_FOUND, "%s is not an epochd backend", plugin);
   *ops = entry();
   if ((*ops)->version != EP_BACKEND_VERSION)
     return ep_fail(error, EP_NOT_FOUND,
@@ -59,11 +59,13 @@ ep_status ep_device_open(const char *name, const char *plugin, ep_device *out, e
     char *end;
     long parsed = strtol(name + 5, &end, 10);
     if (end == name + 5 || *end || parsed < 0 || parsed >= EP_LIMIT_DEVICE_NUMBER)
-      return ep_fail(error, EP_NOT_FOUND, "no device \"%s\": cuda:N with a number N", name);
+      return ep_fail(error, EP_NOT_FOUND, "unknown device \"%s\": use cuda:N with a number N",
+                     name);
     number = (int)parsed;
     status = plugin_load(plugin, &out->ops, error);
   } else {
-    return ep_fail(error, EP_NOT_FOUND, "no device \"%s\": there are cpu and cuda:N", name);
+    return ep_fail(error, EP_NOT_FOUND, "unknown device \"%s\": the devices are cpu and cuda:N",
+                   name);
   }
   return status == EP_OK ? out->ops->open(number, &out->backend, error) : status;
 }
@@ -104,7 +106,10 @@ int ep_devices_print(const char *plugin) {
       puts(name);
       ep_device_close(&device);
     } else {
-      if (number == 0 || status != EP_NOT_FOUND) fprintf(stderr, "%s: %s\n", name, error.message);
+      if (status != EP_NOT_FOUND)
+        fprintf(stderr, "%s: %s\n", name, error.message);
+      else if (number == 0)
+        printf("# %s: %s\n", name, error.message); /* a machine without a GPU is none the worse */
       if (status != EP_UNSUPPORTED || number > 64) return 0;
     }
   }

@@ -10,6 +10,7 @@
 #include "engine/metrics/metrics.h"
 #include "engine/weights/c/export.h"
 #include "engine/weights/c/quantize.h"
+#include "engine/weights/stored_model.h"
 #include "engine/weights/weights.h"
 #include "engine/worker/paths.h"
 #include "kernels/backend.h"
@@ -19,54 +20,29 @@ enum { ROWS_AT_ONCE = 4096 };
 /* A job on its way into a header. */
 typedef struct {
   char weights[EP_PATH_BYTES], file[EP_PATH_BYTES];
-  char *spec_text;
-  ep_job_spec *spec;
-  ep_plan *plan;
+  ep_stored_model stored;
   ep_training_paths paths;
-  ep_scaling scaling;
-  ep_normalization normalization;
-  ep_encoding *names;
   float *state, *rounded; /* [state floats]; rounded: what the int8 stand for, NULL without them */
   double *example, *expected;
-  bool bytes;
   ep_c_measured measured;
 } export;
 
-static ep_status spec_find(export *e, ep_error *error) {
-  ep_problem *problem = calloc(1, sizeof *problem);
-  ep_data_shape shape;
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_weights_read_spec(e->weights, &e->spec_text, error);
-  if (status == EP_OK) status = ep_weights_read_shape(e->weights, &shape, error);
-  if (status == EP_OK) {
-    e->bytes = shape.x_type == EP_X_UINT8;
-    status = ep_job_spec_load(e->spec_text, strlen(e->spec_text), &e->spec, problem);
-    if (status == EP_OK) e->spec->executor[0] = 0; /* which may be another device's */
-    if (status == EP_OK) e->spec->parallel = (ep_parallel_spec){.data = 1, .model = 1};
-    if (status == EP_OK) status = ep_plan_create(e->spec, &shape, &e->plan, problem);
-    if (status != EP_OK)
-      status = ep_fail(error, EP_INTERNAL, "the stored model: %s", problem->detail);
-  }
-  free(problem);
-  return status;
-}
-
 static ep_status model_read(export *e, bool quantize, ep_error *error) {
-  ep_status status = spec_find(e, error);
+  ep_stored_model *stored = &e->stored;
+  ep_status status = ep_stored_model_open(e->weights, stored, error);
+  if (status == EP_OK) status = ep_stored_model_spec_load(stored, error);
   if (status != EP_OK) return status;
-  size_t floats = (size_t)ep_program_state_floats(&e->plan->program) + 1;
+  stored->spec->executor[0] = 0; /* which may be another device's */
+  status = ep_stored_model_plan(stored, false, error);
+  if (status != EP_OK) return status;
+  size_t floats = (size_t)ep_program_state_floats(&stored->plan->program) + 1;
   e->state = malloc(floats * sizeof *e->state);
   if (quantize) e->rounded = malloc(floats * sizeof *e->rounded);
   if (!e->state || (quantize && !e->rounded)) return ep_fail_memory(error);
-  status = ep_weights_read(e->weights, e->plan, e->state, &e->scaling, error);
-  if (status == EP_OK && !e->scaling.encoding)
-    status = ep_weights_read_encoding(e->weights, &e->names, error);
-  if (status == EP_OK)
-    status = ep_normalization_find(&e->spec->data, e->plan->program.stored, e->bytes,
-                                   &e->normalization, error);
+  status = ep_weights_take(&stored->file, stored->plan, e->state, error);
   if (status != EP_OK || !quantize) return status;
   memcpy(e->rounded, e->state, (floats - 1) * sizeof *e->state);
-  ep_c_dequantize_state(&e->plan->program, e->rounded);
+  ep_c_dequantize_state(&stored->plan->program, e->rounded);
   return EP_OK;
 }
 
@@ -76,20 +52,20 @@ static const char *dataset_of(const export *e) {
 
 /* Raw cells of a row, of a window those of all its rows. */
 static int64_t rows_of_example(const export *e) {
-  const ep_encoding *encoding = e->scaling.encoding;
+  const ep_encoding *encoding = e->stored.scaling.encoding;
   return encoding && encoding->window.length > 0 ? encoding->window.length : 1;
 }
 
 static int64_t cells_of_row(const export *e) {
-  const ep_encoding *encoding = e->scaling.encoding;
-  return encoding ? encoding->columns : ep_shape_count(e->plan->program.stored);
+  const ep_encoding *encoding = e->stored.scaling.encoding;
+  return encoding ? encoding->columns : ep_shape_count(e->stored.plan->program.stored);
 }
 
 /* The first row of a test set of the data's own, or else of all. False: it cannot be read, because
  * the data are gone, say. Then the example stays all zeros, which is as good a test. */
 static bool example_read(export *e) {
   ep_row_source sets[EP_SPLIT_COUNT];
-  if (ep_row_source_open(&e->spec->data, dataset_of(e), sets, NULL) != EP_OK) return false;
+  if (ep_row_source_open(&e->stored.spec->data, dataset_of(e), sets, NULL) != EP_OK) return false;
   int64_t rows = rows_of_example(e), cells = cells_of_row(e);
   const ep_row_source *set =
       &sets[sets[EP_SPLIT_TEST].rows >= rows ? EP_SPLIT_TEST : EP_SPLIT_TRAIN];
@@ -116,8 +92,8 @@ static ep_status rounded_predict(export *e, ep_predictor *predictor, ep_error *e
   int64_t bytes;
   if (snprintf(path, sizeof path, "%s.safetensors", e->file) >= (int)sizeof path)
     return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", e->file);
-  ep_status status =
-      ep_weights_write(path, e->plan, e->rounded, &e->scaling, e->spec_text, sha256, &bytes, error);
+  ep_status status = ep_weights_write(path, e->stored.plan, e->rounded, &e->stored.scaling,
+                                      e->stored.spec_text, sha256, &bytes, error);
   return status == EP_OK ? example_predict(e, predictor, path, error) : status;
 }
 
@@ -149,7 +125,7 @@ static ep_status split_predict(ep_instance *instance, const ep_program *program,
 static ep_status state_measure(const export *e, const float *state, const ep_prepared *data,
                                ep_split split, double *out, ep_error *error) {
   const ep_backend_ops *ops = ep_backend_cpu();
-  const ep_program *program = &e->plan->program;
+  const ep_program *program = &e->stored.plan->program;
   ep_backend *backend = NULL;
   ep_instance *instance = NULL;
   ep_split_metrics metrics = {0};
@@ -176,14 +152,15 @@ static ep_status state_measure(const export *e, const float *state, const ep_pre
 /* On the test rows, or, where these are none or have no targets, on the training rows. */
 static ep_status cost_measure(export *e, ep_error *error) {
   ep_prepared data;
-  ep_status status = ep_prepare(&e->spec->data, e->spec->loss, dataset_of(e), &data, error);
+  ep_status status =
+      ep_prepare(&e->stored.spec->data, e->stored.spec->loss, dataset_of(e), &data, error);
   if (status != EP_OK) return status;
   bool test = data.rows[EP_SPLIT_TEST] > 0 && ep_prepared_targets(&data, EP_SPLIT_TEST);
   ep_split split = test ? EP_SPLIT_TEST : EP_SPLIT_TRAIN;
   e->measured = (ep_c_measured){.split = test ? "test" : "training",
                                 .rows = data.rows[split],
-                                .accuracy = ep_loss_is_classifier(e->spec->loss)};
-  if (e->plan->program.x_type == EP_X_FLOAT32) status = ep_prepared_widen(&data, error);
+                                .accuracy = ep_loss_is_classifier(e->stored.spec->loss)};
+  if (e->stored.plan->program.x_type == EP_X_FLOAT32) status = ep_prepared_widen(&data, error);
   if (status == EP_OK)
     status = state_measure(e, e->state, &data, split, &e->measured.before, error);
   if (status == EP_OK)
@@ -193,14 +170,14 @@ static ep_status cost_measure(export *e, ep_error *error) {
 }
 
 static ep_status header_write(const export *e, const char *job, ep_error *error) {
-  const ep_c_model model = {.plan = e->plan,
-                            .spec = e->spec,
+  const ep_c_model model = {.plan = e->stored.plan,
+                            .spec = e->stored.spec,
                             .state = e->state,
-                            .scaling = &e->scaling,
-                            .normalization = &e->normalization,
-                            .names = e->names,
+                            .scaling = &e->stored.scaling,
+                            .normalization = &e->stored.normalization,
+                            .names = e->stored.scaling.encoding ? NULL : e->stored.encoding,
                             .job = job,
-                            .bytes = e->bytes,
+                            .bytes = e->stored.shape.x_type == EP_X_UINT8,
                             .quantized = e->rounded != NULL,
                             .measured = e->measured,
                             .example = e->example,
@@ -213,13 +190,7 @@ static void export_deinit(export *e) {
   free(e->example);
   free(e->rounded);
   free(e->state);
-  if (e->names) ep_encoding_deinit(e->names);
-  free(e->names);
-  ep_normalization_deinit(&e->normalization);
-  ep_scaling_deinit(&e->scaling);
-  ep_plan_destroy(e->plan);
-  ep_job_spec_destroy(e->spec);
-  free(e->spec_text);
+  ep_stored_model_close(&e->stored);
 }
 
 ep_status ep_export_write(const char *data_dir, const ep_command *command, ep_predictor *predictor,
@@ -231,8 +202,8 @@ ep_status ep_export_write(const char *data_dir, const ep_command *command, ep_pr
   if (status == EP_OK) status = ep_verified_sha256_at(e.weights, command->weights_sha256, error);
   if (status == EP_OK) status = model_read(&e, command->quantize, error);
   if (status == EP_OK)
-    status = ep_training_paths_find(data_dir, command->job, e.spec, &e.paths, error);
-  if (status == EP_OK) status = ep_c_size_check(e.plan, error);
+    status = ep_training_paths_find(data_dir, command->job, e.stored.spec, &e.paths, error);
+  if (status == EP_OK) status = ep_c_size_check(e.stored.plan, error);
   if (status == EP_OK) status = example_find(&e, predictor, error);
   if (status == EP_OK && e.rounded) status = cost_measure(&e, error);
   if (status == EP_OK) status = header_write(&e, command->job, error);

@@ -12,56 +12,18 @@
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
 #include "engine/plan/plan.h"
+#include "engine/weights/stored_model.h"
 #include "engine/weights/weights.h"
 #include "kernels/backend.h"
 
-/* A trained network, ready to answer. */
+/* A trained network, ready to predict. */
 typedef struct {
-  int64_t features; /* values of a row as it is asked for */
-  ep_job_spec *spec;
-  ep_plan *plan;
-  ep_scaling scaling;
-  ep_normalization normalization;
+  int64_t features; /* values of a row as a request has it */
+  ep_stored_model stored;
   float *state; /* parameters, then buffers */
   ep_backend *backend;
   ep_instance *instance;
 } model;
-
-/* The plan that the job had, but for a few rows: a batch of them is all that is held. Rows come as
- * numbers, where the job's own may have been bytes: they are normalized here. */
-static ep_status plan_for_answers(model *m, ep_data_shape shape, ep_error *error) {
-  bool bytes = shape.x_type == EP_X_UINT8;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  /* Ranks are for training, and so is an executor that takes nothing else. */
-  if (m->spec->parallel.data > 1 || m->spec->parallel.model > 1) m->spec->executor[0] = 0;
-  m->spec->parallel = (ep_parallel_spec){.data = 1, .model = 1};
-  shape.x_type = EP_X_FLOAT32;
-  if (shape.train_rows > 2) shape.train_rows = 2; /* batch_norm wants two */
-  if (shape.validation_rows > 1) shape.validation_rows = 1;
-  if (shape.test_rows > 1) shape.test_rows = 1;
-  ep_status status = ep_plan_create(m->spec, &shape, &m->plan, problem);
-  if (status != EP_OK) {
-    ep_fail(error, EP_INTERNAL, "the stored model: %s", problem->detail);
-    status = EP_INTERNAL;
-  }
-  free(problem);
-  if (status != EP_OK) return status;
-  return ep_normalization_find(&m->spec->data, m->plan->program.stored, bytes, &m->normalization,
-                               error);
-}
-
-static ep_status spec_load(model *m, const char *weights, ep_error *error) {
-  char *text = NULL;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_weights_read_spec(weights, &text, error);
-  if (status == EP_OK && ep_job_spec_load(text, strlen(text), &m->spec, problem) != EP_OK)
-    status = ep_fail(error, EP_INTERNAL, "the stored spec: %s", problem->detail);
-  free(text);
-  free(problem);
-  return status;
-}
 
 /* Rows of an example: several of a series. */
 static int64_t window_rows(const ep_encoding *encoding) {
@@ -70,22 +32,20 @@ static int64_t window_rows(const ep_encoding *encoding) {
 
 static ep_status model_load(model *m, const char *weights, ep_error *error) {
   const ep_backend_ops *ops = ep_backend_cpu();
-  ep_data_shape shape;
-  ep_status status = spec_load(m, weights, error);
-  if (status == EP_OK) status = ep_weights_read_shape(weights, &shape, error);
+  ep_stored_model *stored = &m->stored;
+  ep_status status = ep_stored_model_open(weights, stored, error);
+  if (status == EP_OK) status = ep_stored_model_plan(stored, true, error);
   if (status != EP_OK) return status;
-  m->features = shape.features;
-  status = plan_for_answers(m, shape, error);
-  if (status != EP_OK) return status;
-  m->state = malloc((size_t)ep_program_state_floats(&m->plan->program) * sizeof *m->state + 1);
-  float *optimizer = calloc((size_t)m->plan->program.optimizer_floats + 1, sizeof *optimizer);
+  const ep_encoding *encoding = stored->scaling.encoding;
+  const ep_program *program = &stored->plan->program;
+  m->features = encoding ? encoding->columns * window_rows(encoding) : stored->shape.features;
+  m->state = malloc((size_t)ep_program_state_floats(program) * sizeof *m->state + 1);
+  float *optimizer = calloc((size_t)program->optimizer_floats + 1, sizeof *optimizer);
   if (!m->state || !optimizer) status = ep_fail_memory(error);
-  if (status == EP_OK) status = ep_weights_read(weights, m->plan, m->state, &m->scaling, error);
-  if (status == EP_OK && m->scaling.encoding)
-    m->features = m->scaling.encoding->columns * window_rows(m->scaling.encoding);
+  if (status == EP_OK) status = ep_weights_take(&stored->file, stored->plan, m->state, error);
+  ep_tensors_close(&stored->file);
   if (status == EP_OK) status = ops->open(0, &m->backend, error);
-  if (status == EP_OK)
-    status = ops->compile(m->backend, &m->plan->program, NULL, &m->instance, error);
+  if (status == EP_OK) status = ops->compile(m->backend, program, NULL, &m->instance, error);
   if (status == EP_OK) status = ops->import_state(m->instance, m->state, optimizer, error);
   free(optimizer);
   return status;
@@ -96,10 +56,7 @@ static void model_unload(model *m) {
   if (m->instance) ops->release(m->instance);
   if (m->backend) ops->close(m->backend);
   free(m->state);
-  ep_normalization_deinit(&m->normalization);
-  ep_scaling_deinit(&m->scaling);
-  ep_plan_destroy(m->plan);
-  ep_job_spec_destroy(m->spec);
+  ep_stored_model_close(&m->stored);
   *m = (model){0};
 }
 
@@ -125,18 +82,19 @@ static ep_status x_encode(const ep_encoding *encoding, const double *x, int64_t 
  * stride]; scaled: [rows, columns], written. */
 static ep_status x_scale(const model *m, const double *x, int64_t rows, int64_t stride,
                          float *scaled, ep_error *error) {
-  size_t count = (size_t)ep_shape_count(m->plan->program.stored) * (size_t)rows;
+  size_t count = (size_t)ep_shape_count(m->stored.plan->program.stored) * (size_t)rows;
   double *changed = NULL;
-  if (m->scaling.encoding) return x_encode(m->scaling.encoding, x, rows, stride, scaled, error);
-  if (m->scaling.x_mean) {
-    ep_scaling_apply_x(&m->scaling, x, rows, scaled);
+  if (m->stored.scaling.encoding)
+    return x_encode(m->stored.scaling.encoding, x, rows, stride, scaled, error);
+  if (m->stored.scaling.x_mean) {
+    ep_scaling_apply_x(&m->stored.scaling, x, rows, scaled);
     return EP_OK;
   }
-  if (m->normalization.channels > 0) {
+  if (m->stored.normalization.channels > 0) {
     changed = malloc(count * sizeof *changed);
     if (!changed) return ep_fail_memory(error);
     memcpy(changed, x, count * sizeof *changed);
-    ep_normalization_apply(&m->normalization, changed, rows);
+    ep_normalization_apply(&m->stored.normalization, changed, rows);
     x = changed;
   }
   for (size_t i = 0; i < count; i++) scaled[i] = (float)x[i];
@@ -148,15 +106,15 @@ static ep_status x_scale(const model *m, const double *x, int64_t rows, int64_t 
  * outputs], written. */
 static ep_status model_answer(model *m, const double *x, int64_t rows, int64_t stride,
                               double *output, ep_error *error) {
-  size_t inputs = (size_t)ep_shape_count(m->plan->program.stored) * (size_t)rows;
-  size_t outputs = (size_t)m->plan->program.out_features * (size_t)rows;
+  size_t inputs = (size_t)ep_shape_count(m->stored.plan->program.stored) * (size_t)rows;
+  size_t outputs = (size_t)m->stored.plan->program.out_features * (size_t)rows;
   float *scaled = malloc((inputs + outputs) * sizeof *scaled);
   if (!scaled) return ep_fail_memory(error);
   ep_status status = x_scale(m, x, rows, stride, scaled, error);
   if (status == EP_OK)
     status = ep_backend_cpu()->predict(m->instance, scaled, rows, scaled + inputs, error);
-  if (status == EP_OK && m->scaling.y_mean)
-    ep_scaling_undo_y(&m->scaling, scaled + inputs, rows, output);
+  if (status == EP_OK && m->stored.scaling.y_mean)
+    ep_scaling_undo_y(&m->stored.scaling, scaled + inputs, rows, output);
   else if (status == EP_OK)
     for (size_t i = 0; i < outputs; i++) output[i] = scaled[inputs + i];
   free(scaled);
@@ -166,8 +124,9 @@ static ep_status model_answer(model *m, const double *x, int64_t rows, int64_t s
 /* What is predicted of a row of the series becomes its target, where it has none. series: of that
  * row on; values: [1], its prediction. */
 static void target_fill(const model *m, double *row, const double *value) {
-  double *cell = row + m->scaling.encoding->window.target;
-  bool number = m->plan->program.out_features == 1 && !ep_loss_is_classifier(m->spec->loss);
+  double *cell = row + m->stored.scaling.encoding->window.target;
+  bool number =
+      m->stored.plan->program.out_features == 1 && !ep_loss_is_classifier(m->stored.spec->loss);
   if (number && isnan(*cell)) *cell = *value;
 }
 
@@ -175,8 +134,8 @@ static void target_fill(const model *m, double *row, const double *value) {
  * columns]; output: [rows, windows, outputs], written. */
 static ep_status windows_answer(model *m, const double *x, int64_t rows, int64_t columns,
                                 int64_t windows, double *output, ep_error *error) {
-  const ep_encoding *encoding = m->scaling.encoding;
-  int64_t outputs = m->plan->program.out_features;
+  const ep_encoding *encoding = m->stored.scaling.encoding;
+  int64_t outputs = m->stored.plan->program.out_features;
   int64_t ahead = window_rows(encoding) - 1 + encoding->window.horizon;
   size_t cells = (size_t)rows * (size_t)columns;
   double *series = malloc((cells + (size_t)(rows * outputs)) * sizeof *series);
@@ -203,10 +162,10 @@ static ep_status answer_allocate(int64_t rows, int64_t columns, double **output,
   if (__builtin_mul_overflow(rows, columns, &bytes) ||
       __builtin_mul_overflow(bytes, (int64_t)sizeof **output, &bytes) ||
       bytes > EP_LIMIT_PREDICT_BYTES)
-    return ep_fail_at(error, EP_TOO_LARGE, "/x",
-                      "%lld rows of %lld outputs are over the limit of %d numbers: send fewer rows",
-                      (long long)rows, (long long)columns,
-                      EP_LIMIT_PREDICT_BYTES / (int)sizeof **output);
+    return ep_fail_at(
+        error, EP_TOO_LARGE, "/x",
+        "%lld rows of %lld outputs exceed the limit of %d numbers: predict fewer rows",
+        (long long)rows, (long long)columns, EP_LIMIT_PREDICT_BYTES / (int)sizeof **output);
   *output = malloc((size_t)bytes);
   return *output ? EP_OK : ep_fail_memory(error);
 }
@@ -263,8 +222,10 @@ ep_status ep_predictor_hold(ep_predictor *predictor, const char *weights, bool c
   ep_status status = model_hold(predictor, weights, checkpoint, sha256, error);
   if (status != EP_OK) return status;
   ep_backend_cpu()->instance_info(m->instance, &info);
-  if (info.rows_apart && !(m->scaling.encoding && m->scaling.encoding->window.length > 0))
-    *joins = EP_LIMIT_PREDICT_BYTES / (int64_t)sizeof(double) / m->plan->program.out_features;
+  if (info.rows_apart &&
+      !(m->stored.scaling.encoding && m->stored.scaling.encoding->window.length > 0))
+    *joins =
+        EP_LIMIT_PREDICT_BYTES / (int64_t)sizeof(double) / m->stored.plan->program.out_features;
   return EP_OK;
 }
 
@@ -276,13 +237,14 @@ ep_status ep_predictor_answer(ep_predictor *predictor, const char *weights, bool
   *output = NULL;
   ep_status status = model_hold(predictor, weights, checkpoint, sha256, error);
   if (status != EP_OK) return status;
-  bool series = m->scaling.encoding && m->scaling.encoding->window.length > 0;
-  int64_t features = m->features + (series ? (windows - 1) * m->scaling.encoding->columns : 0);
+  bool series = m->stored.scaling.encoding && m->stored.scaling.encoding->window.length > 0;
+  int64_t features =
+      m->features + (series ? (windows - 1) * m->stored.scaling.encoding->columns : 0);
   if (columns != features || (windows != 1 && !series))
-    return ep_fail_at(error, EP_INVALID, "/x/0", "the model takes %lld values a row, not %lld",
+    return ep_fail_at(error, EP_INVALID, "/x/0", "the model expects %lld values per row, not %lld",
                       (long long)features, (long long)columns);
-  *output_columns = windows * m->plan->program.out_features;
-  int64_t bytes = ep_program_state_floats(&m->plan->program) * (int64_t)sizeof *m->state;
+  *output_columns = windows * m->stored.plan->program.out_features;
+  int64_t bytes = ep_program_state_floats(&m->stored.plan->program) * (int64_t)sizeof *m->state;
   status = answer_allocate(rows, *output_columns, output, error);
   if (status == EP_OK)
     status = series ? windows_answer(m, x, rows, columns, windows, *output, error)

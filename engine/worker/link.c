@@ -19,6 +19,8 @@ static ep_status frame_send(ep_link *link, uint8_t *frame, size_t bytes, ep_erro
     ssize_t written = write(link->socket, frame + sent, bytes - sent);
     if (written >= 0)
       sent += (size_t)written;
+    else if (errno == EPIPE || errno == ECONNRESET)
+      status = ep_fail(error, EP_CANCELLED, "epochd has closed the socket");
     else if (errno != EINTR)
       status = ep_fail(error, EP_IO, "writing to epochd: %s", strerror(errno));
   }

@@ -22,7 +22,7 @@ typedef struct {
   uint8_t *payload; /* that `points` lies in; owned: free; NULL = none */
 } ep_link_input;
 
-/* By any thread. */
+/* By any thread. EP_CANCELLED: epochd has closed the socket, because it ends. */
 ep_status ep_link_send_reply(ep_link *link, const ep_reply *reply, ep_error *error);
 ep_status ep_link_send_progress(ep_link *link, const ep_progress *progress, ep_error *error);
 

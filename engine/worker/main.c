@@ -6,6 +6,7 @@
  * or when its device failed. */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -277,7 +278,9 @@ static void *training_thread(void *context) {
   job.job_folder = paths.job;
   job.epochs_logged = t->command.epochs_logged;
   job.thinning = t->command.thinning;
-  job.checkpoint_after_seconds = (double)w->checkpoint_after_seconds;
+  /* no longer than what the job risks anyway */
+  job.checkpoint_after_seconds =
+      fmin((double)w->checkpoint_after_seconds, t->spec->checkpoint_every_seconds);
   job.sink = (ep_train_sink){w,
                              training_started,
                              training_report,
@@ -318,7 +321,7 @@ static ep_status begun_send(worker *w, ep_error *error) {
 static ep_status training_begin(worker *w, ep_command *command, ep_error *error) {
   if (w->training) {
     ep_command_deinit(command);
-    return ep_fail(error, EP_INTERNAL, "told to train while training");
+    return ep_fail(error, EP_INTERNAL, "already training");
   }
   training *t = calloc(1, sizeof *t);
   if (!t) {
@@ -509,7 +512,7 @@ static const ep_option OPTIONS[] = {
   {.name = "allow-path", .kind = EP_OPTION_LIST, .value = "DIR:…",
    .doc = "folders whose files a job may read"},
   {.name = "data-bytes-max", .kind = EP_OPTION_INTEGER, .value = "N", .max = INT64_MAX,
-   .doc = "device memory that training rows may take (what is free)"},
+   .doc = "device memory that training rows may take (all free memory)"},
   {.name = "checkpoint-after", .kind = EP_OPTION_INTEGER, .value = "SECONDS", .max = 86400,
    .doc = "no checkpoint in the first seconds of a training (5)"},
   {.name = "connect", .kind = EP_OPTION_FILE, .value = "FILE",
@@ -520,8 +523,8 @@ static const ep_option OPTIONS[] = {
    .doc = "further nodes of its trainings, whose sockets are behind --socket (0)"},
   {.name = "serve-node", .kind = EP_OPTION_INTEGER, .value = "FD", .max = INT32_MAX,
    .doc = "be the process of a further node: the descriptor of its socket"},
-  {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "print the devices that can be used, and end"},
-  {.name = "help", .kind = EP_OPTION_SWITCH, .doc = "print this and end"},
+  {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "print the available devices and exit"},
+  {.name = "help", .kind = EP_OPTION_SWITCH, .doc = "print this help and exit"},
   {.name = NULL}};
 /* clang-format on */
 
@@ -587,7 +590,8 @@ int main(int argc, char **argv) {
   if (status == EP_OK) status = ep_replies_start(&w.answers, &w.link, w.data_dir, &error);
   if (status == EP_OK) status = worker_run(&w, &error);
   if (status == EP_OK && w.threaded && !w.training) pthread_join(w.thread, NULL);
-  if (status == EP_OK) _exit(0); /* a training may be under way: nobody wants it any more */
+  if (status == EP_OK || status == EP_CANCELLED)
+    _exit(0); /* a training may be under way: nobody wants it any more */
   fprintf(stderr, "epoch-worker %s: %s\n", w.device_name, error.message);
   _exit(EP_EXIT_DEVICE);
 }

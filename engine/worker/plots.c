@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "api/spec/job_spec.h"
+#include "engine/checkpoints/checkpoint.h"
 #include "engine/checkpoints/list.h"
 #include "engine/files/durable_file.h"
+#include "engine/files/verified.h"
 #include "engine/plots/plots.h"
-#include "engine/weights/weights.h"
+#include "engine/weights/stored_model.h"
 #include "engine/worker/paths.h"
 
 enum { SQUARE_LEAST = 8 }; /* pixels a side, of rows that nobody says the shape of */
@@ -19,28 +21,12 @@ typedef struct {
   char folder[EP_PATH_BYTES], weights[EP_PATH_BYTES], file[EP_PATH_BYTES];
   bool checkpoint;         /* the weights are one */
   ep_predictor *predictor; /* lent */
-  ep_job_spec *spec;
-  ep_data_shape shape;
+  ep_stored_model stored;
   ep_training_paths paths;
-  ep_encoding *encoding; /* owned; NULL: columns are numbers */
-  ep_words classes;
   double *output; /* [rows, outputs] */
   int64_t *moments;
-  ep_tensors tensors;
   ep_plot_model model;
 } plotted;
-
-static ep_status spec_read(plotted *p, ep_error *error) {
-  char *text = NULL;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_weights_read_spec(p->weights, &text, error);
-  if (status == EP_OK && ep_job_spec_load(text, strlen(text), &p->spec, problem) != EP_OK)
-    status = ep_fail(error, EP_INTERNAL, "the stored spec: %.400s", problem->detail);
-  free(text);
-  free(problem);
-  return status;
-}
 
 static ep_status rows_predict(void *context, const double *x, int64_t rows, double *output,
                               ep_error *error) {
@@ -64,11 +50,12 @@ static ep_status rows_predict(void *context, const double *x, int64_t rows, doub
   return status;
 }
 
-/* The moment is in the job's folder as it is: another one's weights follow. */
+/* Another snapshot's weights follow. */
 static ep_status moment_take(void *context, int64_t epoch, ep_error *error) {
   plotted *p = context;
   p->checkpoint = false;
-  return ep_moment_path(p->folder, epoch, p->weights, error);
+  ep_status status = ep_snapshot_check(p->folder, epoch, error);
+  return status == EP_OK ? ep_moment_path(p->folder, epoch, p->weights, error) : status;
 }
 
 /* What rows look like where they are pictures: as the spec says; of bytes without names, a square.
@@ -76,9 +63,9 @@ static ep_status moment_take(void *context, int64_t epoch, ep_error *error) {
 static void picture_find(plotted *p) {
   int64_t *picture = p->model.picture, columns = p->model.rows.columns;
   int64_t side = (int64_t)lround(sqrt((double)columns));
-  const ep_shape *row = &p->shape.row;
-  bool bytes = p->shape.x_type == EP_X_UINT8;
-  if (p->spec->data.window.length > 0 || p->encoding) return;
+  const ep_shape *row = &p->stored.shape.row;
+  bool bytes = p->stored.shape.x_type == EP_X_UINT8;
+  if (p->stored.spec->data.window.length > 0 || p->stored.encoding) return;
   if (row->height * row->width > 1)
     picture[0] = row->channels, picture[1] = row->height, picture[2] = row->width;
   else if (bytes && side >= SQUARE_LEAST && side * side == columns)
@@ -99,19 +86,20 @@ static ep_status outputs_count(plotted *p, const char *sha256, ep_error *error) 
 static ep_status rows_read(plotted *p, const ep_command *command, ep_error *error) {
   ep_plot_model *model = &p->model;
   const char *dataset = p->paths.dataset[0] ? p->paths.dataset : NULL;
-  ep_status status =
-      ep_raw_rows_read(&p->spec->data, p->spec->loss, dataset, CELLS, &model->rows, error);
+  ep_status status = ep_raw_rows_read(&p->stored.spec->data, p->stored.spec->loss, dataset, CELLS,
+                                      &model->rows, error);
   if (status == EP_OK) status = outputs_count(p, command->weights_sha256, error);
   if (status != EP_OK) return status;
-  bool vectors = p->shape.row.height * p->shape.row.width <= 1 && p->spec->data.shape[0] == 0;
-  model->loss = p->spec->loss;
-  model->rows_stand_alone = vectors && p->spec->data.window.length == 0;
-  model->classes = p->classes.count > 0 ? &p->classes : NULL;
-  model->encoding = p->encoding;
+  bool vectors = p->stored.shape.row.height * p->stored.shape.row.width <= 1 &&
+                 p->stored.spec->data.shape[0] == 0;
+  model->loss = p->stored.spec->loss;
+  model->rows_stand_alone = vectors && p->stored.spec->data.window.length == 0;
+  model->classes = p->stored.classes.count > 0 ? &p->stored.classes : NULL;
+  model->encoding = p->stored.encoding;
   model->predict = rows_predict;
   model->context = p;
   model->moment_take = moment_take;
-  model->weights = &p->tensors;
+  model->weights = &p->stored.file;
   picture_find(p);
   status = ep_moments_list(p->folder, &p->moments, &model->moments_count, error);
   model->moments = p->moments;
@@ -144,9 +132,9 @@ static ep_status numbers_write(const plotted *p, const ep_command *command, ep_e
     ep_plot_list_write(&p->model, command->job, command->plot.base, &writer);
   ep_writer_bytes(&writer, "\n", 1);
   if (status == EP_OK && writer.failed)
-    status = ep_fail(error, EP_TOO_LARGE,
-                     "the plot's numbers are over %d bytes: ask for fewer (?count=, ?size=)",
-                     EP_LIMIT_PLOT_BYTES);
+    status = ep_fail(
+        error, EP_TOO_LARGE,
+        "the plot's numbers exceed %d bytes: reduce ?count= or ?size=", EP_LIMIT_PLOT_BYTES);
   if (status == EP_OK) status = text_write(p->file, writer.text, writer.count, error);
   ep_writer_deinit(&writer);
   return status;
@@ -155,12 +143,8 @@ static ep_status numbers_write(const plotted *p, const ep_command *command, ep_e
 static void plotted_deinit(plotted *p) {
   free(p->output);
   free(p->moments);
-  ep_tensors_close(&p->tensors);
   ep_raw_rows_deinit(&p->model.rows);
-  ep_words_deinit(&p->classes);
-  if (p->encoding) ep_encoding_deinit(p->encoding);
-  free(p->encoding);
-  ep_job_spec_destroy(p->spec);
+  ep_stored_model_close(&p->stored);
 }
 
 /* Which file the network is in. */
@@ -171,19 +155,24 @@ static ep_status weights_find(plotted *p, const ep_command *command, ep_error *e
   return ep_path_join(p->weights, error, p->folder, EP_WEIGHTS_FILE, NULL);
 }
 
+static ep_status weights_verify(const plotted *p, const ep_command *command, ep_error *error) {
+  if (p->checkpoint) return ep_checkpoint_check(p->weights, error);
+  if (command->plot.epoch >= 0) return ep_snapshot_check(p->folder, command->plot.epoch, error);
+  if (!command->weights_sha256[0]) return EP_OK;
+  return ep_verified_sha256_at(p->weights, command->weights_sha256, error);
+}
+
 ep_status ep_plots_write(const char *data_dir, const ep_command *command, ep_predictor *predictor,
                          ep_error *error) {
   plotted p = {.predictor = predictor, .checkpoint = command->checkpoint > 0};
   ep_status status = ep_path_join(p.folder, error, data_dir, "jobs", command->job, NULL);
   if (status == EP_OK) status = weights_find(&p, command, error);
   if (status == EP_OK) status = ep_path_join(p.file, error, data_dir, command->file, NULL);
-  if (status == EP_OK) status = spec_read(&p, error);
-  if (status == EP_OK) status = ep_weights_read_shape(p.weights, &p.shape, error);
-  if (status == EP_OK) status = ep_weights_read_encoding(p.weights, &p.encoding, error);
-  if (status == EP_OK) status = ep_tensors_open(p.weights, &p.tensors, error);
-  if (status == EP_OK) status = ep_weights_read_classes(p.weights, &p.classes, error);
+  if (status == EP_OK) status = weights_verify(&p, command, error);
+  if (status == EP_OK) status = ep_stored_model_open(p.weights, &p.stored, error);
+  if (status == EP_OK) status = ep_stored_model_spec_load(&p.stored, error);
   if (status == EP_OK)
-    status = ep_training_paths_find(data_dir, command->job, p.spec, &p.paths, error);
+    status = ep_training_paths_find(data_dir, command->job, p.stored.spec, &p.paths, error);
   if (status == EP_OK) status = rows_read(&p, command, error);
   if (status == EP_OK) status = numbers_write(&p, command, error);
   plotted_deinit(&p);

@@ -14,6 +14,7 @@
 #include "kernels/cpu/plans/plans.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/runtime/cpu.h"
+#include "kernels/cpu/runtime/denormals.h"
 
 struct ep_instance {
   const ep_executor *executor;
@@ -56,7 +57,7 @@ static void read_name(char *out, size_t size) {
 }
 
 static ep_status backend_open(int device, ep_backend **out, ep_error *error) {
-  if (device != 0) return ep_fail(error, EP_NOT_FOUND, "there is one CPU device, number 0");
+  if (device != 0) return ep_fail(error, EP_NOT_FOUND, "the only CPU device is number 0");
   ep_backend *backend = malloc(sizeof *backend);
   if (!backend) return ep_fail(error, EP_NO_MEMORY, "no memory for the CPU backend");
   *backend =
@@ -90,7 +91,7 @@ static ep_status fail_unknown(const char *name, ep_error *error) {
     size_t length = strlen(names);
     snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", profiles[i]->name);
   }
-  return ep_fail(error, EP_NOT_FOUND, "there is no executor \"%.64s\" here; there are: %s", name,
+  return ep_fail(error, EP_NOT_FOUND, "unknown executor \"%.64s\"; the executors are: %s", name,
                  names);
 }
 
@@ -108,10 +109,10 @@ static ep_status choose(const ep_backend *backend, const ep_program *program, co
       *out = ep_cpu_executors(&count)[i];
       return EP_OK;
     }
-    if (name) return ep_fail(error, EP_UNSUPPORTED, "%s cannot do this program", name);
+    if (name) return ep_fail(error, EP_UNSUPPORTED, "%s cannot run this program", name);
   }
   return name ? fail_unknown(name, error)
-              : ep_fail(error, EP_UNSUPPORTED, "no executor can do this program");
+              : ep_fail(error, EP_UNSUPPORTED, "no executor can run this program");
 }
 
 static ep_status backend_compile(ep_backend *backend, const ep_program *program,
@@ -175,6 +176,7 @@ static ep_status instance_train_segment(ep_instance *instance, const ep_segment 
     return ep_fail(error, EP_INVALID, "a segment has one learning rate, or one a step");
   }
   if (segment->steps == 0) return EP_OK;
+  ep_denormals_flush();
   return instance->executor->train_segment(instance->self, segment, error);
 }
 
@@ -184,6 +186,7 @@ static ep_status instance_evaluate(ep_instance *instance, ep_split split, double
   if (instance->rows[split] == 0) {
     return ep_fail(error, EP_CONFLICT, "a split must be loaded before it is evaluated");
   }
+  ep_denormals_flush();
   return instance->executor->evaluate(instance->self, split, loss, errors, error);
 }
 
@@ -195,6 +198,7 @@ static ep_status instance_predict(ep_instance *instance, const void *x, int64_t 
   if (rows == 0) return EP_OK;
   ep_status status = ep_check_inputs(instance->program, x, rows, error);
   if (status != EP_OK) return status;
+  ep_denormals_flush();
   return instance->executor->predict(instance->self, x, rows, output, error);
 }
 

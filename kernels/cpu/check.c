@@ -173,12 +173,28 @@ static bool stage_may_begin(const ep_program *program, int op) {
   return true;
 }
 
+/* Whether the layers' parameters and buffers follow one another: a stage's begin with those of its
+ * first layer that has any, and end where the next one's begin. */
+static bool places_ascend(const ep_program *program) {
+  int64_t parameter = 0, buffer = 0;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    const int64_t first = op->weight >= 0 ? op->weight : op->bias;
+    if (first >= 0 && (first < parameter || first > program->parameters)) return false;
+    if (op->running >= 0 && (op->running < buffer || op->running > program->buffers)) return false;
+    if (first >= 0) parameter = first;
+    if (op->running >= 0) buffer = op->running;
+  }
+  return true;
+}
+
 static bool ranks_fit(const ep_program *program) {
   const ep_parallel *parallel = &program->parallel;
   int stages = ep_program_stages(program);
   if (parallel->data < 0 || parallel->data > EP_LIMIT_RANKS || parallel->model < 0 ||
       parallel->model > EP_LIMIT_RANKS || ep_program_ranks(program) > EP_LIMIT_RANKS ||
-      parallel->micro_batches < 0 || parallel->micro_batches > EP_LIMIT_MICRO_BATCHES)
+      parallel->micro_batches < 0 || parallel->micro_batches > EP_LIMIT_MICRO_BATCHES ||
+      !places_ascend(program))
     return false;
   if (stages == 1) return true;
   for (int i = 0; i < stages; i++) {

@@ -72,7 +72,7 @@ ep_status ep_cpu_probe_executor(ep_backend *backend, const ep_executor *executor
   status = train_and_check(executor, self, &right, error);
   executor->destroy(self);
   if (status != EP_OK || right) return status;
-  return ep_fail(error, EP_DEVICE, "%s computes wrong numbers on this processor (%s)",
+  return ep_fail(error, EP_DEVICE, "%s computes wrong results on this processor (%s)",
                  executor->profile->name, ep_instruction_set_name(backend->instruction_set));
 }
 

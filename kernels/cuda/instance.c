@@ -327,7 +327,7 @@ ep_status ep_cuda_instance_load_data(ep_instance *self, ep_split split, const vo
 static ep_status segment_check(const ep_instance *self, const ep_segment *segment,
                                ep_error *error) {
   if (self->splits[EP_SPLIT_TRAIN].rows == 0)
-    return ep_fail(error, EP_INTERNAL, "there is no training data on the device");
+    return ep_fail(error, EP_INTERNAL, "no training data on the device");
   if (segment->first_step < 0 || segment->steps < 0 ||
       (segment->lr_count != 1 && segment->lr_count != segment->steps))
     return ep_fail(error, EP_INTERNAL, "a segment of %lld steps from %lld with %lld learning rates",
@@ -427,8 +427,7 @@ ep_status ep_cuda_instance_evaluate(ep_instance *self, ep_split split, double *l
                                     int64_t *errors, ep_error *error) {
   const split_data *data = &self->splits[split];
   ep_cuda_tally tally = {0, 0, 0};
-  if (data->rows == 0)
-    return ep_fail(error, EP_INTERNAL, "there is no data of that split on the device");
+  if (data->rows == 0) return ep_fail(error, EP_INTERNAL, "no data of that split on the device");
   EP_CUDA_TRY(cudaMemsetAsync(self->network->tally, 0, sizeof tally, self->network->stream),
               "clearing the sums");
   ep_status status = EP_OK;
@@ -545,7 +544,7 @@ ep_status ep_cuda_instance_snapshot(ep_instance *self, ep_error *error) {
 }
 
 ep_status ep_cuda_instance_rollback(ep_instance *self, ep_error *error) {
-  if (!self->kept) return ep_fail(error, EP_INTERNAL, "there is no snapshot to go back to");
+  if (!self->kept) return ep_fail(error, EP_INTERNAL, "no snapshot to restore");
   self->adopted = false;
   return state_copy(self, self->network->parameters, self->network->state, self->kept_parameters,
                     self->kept_state, cudaMemcpyDeviceToDevice, error);

@@ -59,7 +59,7 @@ static ep_status lines_read(FILE *file, chain *at, bool *torn, ep_error *error) 
     if (!line_follows(at, line, (size_t)bytes - 1))
       status = ep_fail(error, EP_DAMAGED,
                        "line %lld of " EP_AUDIT_FILE
-                       " does not follow the one before: lines were changed, taken out or put in",
+                       " does not follow the previous one: lines were changed, removed or inserted",
                        (long long)at->lines + 1);
     if (status == EP_OK) status = ep_sha256_of(line, (size_t)bytes - 1, at->hash, error);
     if (status != EP_OK) break;
@@ -115,11 +115,12 @@ ep_status ep_audit_open(const char *data_dir, ep_audit **out, ep_error *error) {
   memcpy(audit->hash, at.hash, sizeof audit->hash);
   audit->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (audit->file < 0 || (torn && ftruncate(audit->file, at.bytes) != 0)) {
-    status = ep_fail(error, EP_IO, "%.300s cannot be written: %s", path, strerror(errno));
+    status = ep_fail(error, ep_status_from_errno(errno), "%.300s cannot be written: %s", path,
+                     strerror(errno));
     ep_audit_close(audit);
     return status;
   }
-  if (torn) ep_log(EP_LOG_WARNING, "%s: the torn line at its end is cut", path);
+  if (torn) ep_log(EP_LOG_WARNING, "%s: the incomplete last line is removed", path);
   *out = audit;
   return ep_durable_folder_sync(data_dir, error);
 }
@@ -185,7 +186,8 @@ static ep_status line_sync(ep_audit *audit, int64_t number, ep_error *error) {
     if (fdatasync(audit->file) == 0)
       audit->synced = lines;
     else
-      status = ep_fail(error, EP_IO, EP_AUDIT_FILE " cannot be synced: %s", strerror(errno));
+      status = ep_fail(error, ep_status_from_errno(errno), EP_AUDIT_FILE " cannot be synced: %s",
+                       strerror(errno));
   }
   pthread_mutex_unlock(&audit->syncing);
   return status;

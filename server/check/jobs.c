@@ -7,7 +7,7 @@ static void row_check(ep_checkup *checkup, const ep_job_row *row) {
   char path[EP_PATH_BYTES];
   if (ep_path_join(path, NULL, checkup->data_dir, "jobs", row->id, NULL) == EP_OK &&
       !ep_data_dir_exists(path))
-    ep_checkup_fault(checkup, row->id, "its folder is not there");
+    ep_checkup_fault(checkup, row->id, "its folder is missing");
 }
 
 static void folder_look(void *context, const char *name) {
@@ -17,7 +17,7 @@ static void folder_look(void *context, const char *name) {
   if (kind == EP_JOB_FOLDER_STRANGE ||
       (kind == EP_JOB_FOLDER_ACCEPTED && !ep_store_job_exists(checkup->store, id)))
     ep_checkup_fault(checkup, name,
-                     "no row of the store knows this folder; a start moves it to " EP_LOST_FOLDER);
+                     "this folder has no row in the store; a start moves it to " EP_LOST_FOLDER);
 }
 
 ep_status ep_check_jobs(ep_checkup *checkup, ep_error *error) {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/json/json.h"
 #include "api/spec/labels.h"
 #include "api/spec/spec.h"
 #include "engine/data/datasets/meta.h"
@@ -98,6 +99,21 @@ static ep_status content_name(ep_checkup *rescue, const char *name, const char *
   return ep_store_dataset_put(rescue->store, &row, &before, error);
 }
 
+/* What "auto" chose: NULL where it chose nothing, or that cannot be read, which is no loss. Owned
+ * by the caller. */
+static char *choice_read(const ep_checkup *rescue, const char *id) {
+  char path[EP_PATH_BYTES];
+  ep_mapping file = {0};
+  if (ep_checkup_path(rescue, id, EP_AUTO_FILE, path, NULL) != EP_OK ||
+      ep_mapping_open(path, &file, NULL) != EP_OK)
+    return NULL;
+  const char *text = (const char *)file.bytes;
+  bool whole = ep_json_check(text, file.size, EP_LIMIT_SPEC_BYTES, NULL) == EP_OK;
+  char *copy = whole ? strndup(text, file.size) : NULL;
+  ep_mapping_close(&file);
+  return copy;
+}
+
 static ep_status spec_insert(ep_checkup *rescue, const char *id, const found_spec *found,
                              ep_error *error) {
   const ep_job_spec *spec = found->spec, *labels = labels_of(found);
@@ -110,7 +126,9 @@ static ep_status spec_insert(ep_checkup *rescue, const char *id, const found_spe
   ep_status status = ep_job_history_read(rescue->data_dir, &row, error);
   if (status == EP_NOT_FOUND) status = EP_OK; /* its lines are written again */
   if (row.created_us == 0) row.created_us = ep_clock_utc_us();
+  row.automatic = choice_read(rescue, id);
   if (status == EP_OK) status = ep_store_job_insert(rescue->store, &row, NULL, NULL, error);
+  free(row.automatic);
   free(row.result);
   free(tags);
   if (status == EP_OK) status = content_name(rescue, spec->data.dataset, spec->data.sha256, error);
@@ -158,9 +176,8 @@ static void job_rescue(ep_checkup *rescue, const char *name) {
   ep_error error = {0};
   ep_job_folder_kind kind = ep_job_folder_look(rescue->data_dir, name, id);
   if (kind == EP_JOB_FOLDER_MARKED || kind == EP_JOB_FOLDER_UNACCEPTED) return;
-  ep_status status = kind == EP_JOB_FOLDER_STRANGE
-                         ? ep_fail(&error, EP_INVALID, "this is no job's folder")
-                         : spec_load(rescue, id, &found, &error);
+  ep_status status = kind == EP_JOB_FOLDER_STRANGE ? ep_fail(&error, EP_INVALID, "not a job folder")
+                                                   : spec_load(rescue, id, &found, &error);
   if (status == EP_OK) status = spec_insert(rescue, id, &found, &error);
   if (status != EP_OK) ep_checkup_fault(rescue, name, "%s", error.message);
   found_deinit(&found);
@@ -184,40 +201,12 @@ static void content_rescue(void *context, const char *sha256) {
   if (status != EP_OK) ep_checkup_fault(rescue, sha256, "%s", error.message);
 }
 
-/* Names of folders. */
-typedef struct {
-  char **names; /* [count], owned */
-  size_t count;
-  bool failed; /* memory was short */
-} name_list;
-
-static void name_add(void *context, const char *name) {
-  name_list *list = context;
-  char **names = realloc(list->names, (list->count + 1) * sizeof *names);
-  if (names) list->names = names;
-  char *copy = names ? strdup(name) : NULL;
-  if (copy) list->names[list->count++] = copy;
-  list->failed = list->failed || !copy;
-}
-
-static int names_compare(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Oldest first, as their ids sort. */
 static ep_status jobs_rescue(ep_checkup *rescue, ep_error *error) {
-  char path[EP_PATH_BYTES];
-  name_list list = {0};
-  ep_status status = ep_path_join(path, error, rescue->data_dir, "jobs", NULL);
-  if (status == EP_OK) status = ep_data_dir_list(path, name_add, &list, error);
-  if (status == EP_OK && list.failed) status = ep_fail_memory(error);
-  if (status == EP_OK && list.count > 0)
-    qsort(list.names, list.count, sizeof *list.names, names_compare);
-  for (size_t i = 0; i < list.count; i++) {
-    if (status == EP_OK) job_rescue(rescue, list.names[i]);
-    free(list.names[i]);
-  }
-  free(list.names);
+  ep_checkup_names list;
+  ep_status status = ep_checkup_names_list(rescue, "jobs", &list, error);
+  for (size_t i = 0; status == EP_OK && i < list.count; i++) job_rescue(rescue, list.name[i]);
+  ep_checkup_names_deinit(&list);
   return status;
 }
 
@@ -236,7 +225,7 @@ static ep_status store_replace(const char *data_dir, const char *made, ep_error 
   for (size_t i = 0; status == EP_OK && i < sizeof old / sizeof *old; i++) {
     status = ep_path_join(path, error, data_dir, old[i], NULL);
     if (status == EP_OK && ep_data_dir_exists(path))
-      status = ep_data_dir_keep(data_dir, ".", old[i], "is built anew", error);
+      status = ep_data_dir_keep(data_dir, ".", old[i], "is rebuilt", error);
   }
   if (status == EP_OK) status = ep_path_join(path, error, data_dir, EP_STORE_FILE, NULL);
   if (status == EP_OK && rename(made, path) != 0)
@@ -248,7 +237,7 @@ ep_status ep_rescue_run(const char *data_dir, FILE *out, int64_t *faults, ep_err
   static const char *const suffixes[] = {"", "-wal", "-shm"};
   char made[EP_PATH_BYTES], leftover[EP_PATH_BYTES + 8];
   int lock = -1;
-  ep_checkup rescue = {.data_dir = data_dir, .out = out};
+  ep_checkup rescue = {.data_dir = data_dir, .out = out, .mutex = PTHREAD_MUTEX_INITIALIZER};
   ep_status status = ep_data_dir_lock(data_dir, &lock, error);
   if (status == EP_OK) status = ep_path_join(made, error, data_dir, RESCUED_STORE, NULL);
   for (size_t i = 0; status == EP_OK && i < sizeof suffixes / sizeof *suffixes; i++) {

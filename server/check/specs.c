@@ -13,6 +13,7 @@ static char *unlabelled(const char *bytes, size_t count) {
   char none[] = "[]", *out = NULL, *text = strndup(bytes, count);
   const ep_labels labels = {.has_name = true,
                             .has_tags = true,
+                            .has_notes = true,
                             .has_priority = true,
                             .has_pinned = true,
                             .has_visibility = true,
@@ -41,8 +42,9 @@ static void spec_check(ep_checkup *checkup, const ep_job_row *row) {
     ep_checkup_fault(checkup, row->id, "%s", error.message);
     return;
   }
-  if (!spec_same(&file, row->spec))
-    ep_checkup_fault(checkup, row->id, EP_SPEC_FILE " is not the spec that the store has");
+  const char last = file.size > 0 ? (char)file.bytes[file.size - 1] : 0;
+  if ((last != '}' && last != '\n') || !spec_same(&file, row->spec))
+    ep_checkup_fault(checkup, row->id, EP_SPEC_FILE " differs from the spec in the store");
   ep_mapping_close(&file);
 }
 

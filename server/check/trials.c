@@ -1,5 +1,7 @@
 /* The results of each sweep that has ended, and of each job's folds and repeats: every record is
  * right. */
+#include <string.h>
+
 #include "engine/files/path.h"
 #include "engine/trials/trial_file.h"
 #include "server/check/checkup.h"
@@ -12,6 +14,10 @@ static void trials_check(ep_checkup *checkup, const ep_job_row *row) {
   if (!ep_state_has_ended(row->state)) return;
   ep_status status = ep_path_join(folder, &error, checkup->data_dir, "jobs", row->id, NULL);
   if (status == EP_OK) status = ep_trial_file_check(folder, &whole, &records, &error);
+  bool has_some = row->state == EP_STATE_SUCCEEDED &&
+                  strncmp(row->id, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0;
+  if (status == EP_OK && records == 0 && has_some)
+    ep_checkup_fault(checkup, row->id, EP_TRIALS_FILE " is missing, or has no records");
   if (status != EP_OK)
     ep_checkup_fault(checkup, row->id, "%s", error.message);
   else if (whole < records)

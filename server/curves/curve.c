@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/limits.h"
+#include "api/reserve.h"
+
 enum { CURVE_MEMORY_POINTS = 1 << 20, CURVE_READ_BYTES = 256 << 10 };
 
 /* The mean epoch and finite loss of points [from, to), the corner of the triangle to come. */
@@ -68,7 +71,7 @@ int64_t ep_curve_thin(const ep_curve_point *points, int64_t count, int64_t max_p
 
 void ep_curve_deinit(ep_curve *curve) {
   free(curve->points);
-  *curve = (ep_curve){0};
+  *curve = (ep_curve){.most = curve->most};
 }
 
 /* When the epoch ended: the time of the line is that of its batch, which many lines share. */
@@ -79,11 +82,14 @@ static double wall_seconds(const ep_curve *curve, const ep_event *event) {
 
 static ep_status point_add(ep_curve *curve, const ep_event *event, ep_error *error) {
   const ep_progress_record *record = &event->progress;
-  if (curve->count == CURVE_MEMORY_POINTS)
-    curve->count =
-        ep_curve_thin(curve->points, curve->count, CURVE_MEMORY_POINTS / 2, curve->points);
+  const int64_t most = curve->most > 0 ? curve->most : CURVE_MEMORY_POINTS;
+  if (curve->count == most)
+    curve->count = ep_curve_thin(curve->points, curve->count, most / 2, curve->points);
   if (curve->count == curve->capacity) {
     int64_t capacity = curve->capacity ? curve->capacity * 2 : 1024;
+    const int64_t added = (capacity - curve->capacity) * (int64_t)sizeof *curve->points;
+    ep_status status = added < EP_LIMIT_UNRESERVED_BYTES ? EP_OK : ep_reserve(added, error);
+    if (status != EP_OK) return status;
     ep_curve_point *grown = realloc(curve->points, (size_t)capacity * sizeof *grown);
     if (!grown) return ep_fail_memory(error);
     curve->points = grown;
@@ -126,7 +132,8 @@ ep_status ep_curve_read(ep_curve *curve, ep_event_log *log, ep_curve_stop *stop,
   while (status == EP_OK && !curve->ended) {
     size_t bytes = 0;
     bool ended = false;
-    if (stop && stop(context)) status = ep_fail(error, EP_CANCELLED, "nobody waits for the curve");
+    if (stop && stop(context))
+      status = ep_fail(error, EP_CANCELLED, "the client disconnected before the curve was ready");
     if (status == EP_OK)
       status =
           ep_event_log_read(log, curve->offset, buffer, CURVE_READ_BYTES, &bytes, &ended, error);

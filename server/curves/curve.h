@@ -10,11 +10,12 @@
 /* Whether the work is to end early, because nobody waits for it; asked every millisecond or so. */
 typedef bool ep_curve_stop(void *context);
 
-/* What was read of a log so far. A million points are halved by ep_curve_thin, so memory stays
- * below 64 MiB; which points there are depends on the log alone, not on how often it was read. */
+/* What was read of a log so far. `most` points are halved by ep_curve_thin; which points there are
+ * depends on the log alone, not on how often it was read. */
 typedef struct {
   ep_curve_point *points; /* [count], owned */
   int64_t count, capacity;
+  int64_t most;     /* a power of two; 0 = a million, which take less than 64 MiB */
   int64_t start_us; /* of the attempt that is being read; 0 = none was seen */
   int64_t offset;   /* of the next line in the log */
   bool ended;       /* the log's last line was read */

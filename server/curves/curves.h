@@ -17,12 +17,14 @@ typedef struct ep_curves_entry {
   char id[EP_ID_BYTES];
   int users; /* the one who has it, and those who wait for it */
   bool taken;
+  int64_t given_us; /* when it was given back last, steady clock */
 } ep_curves_entry;
 
 typedef struct ep_curves {
   pthread_mutex_t mutex; /* guards everything below, but the curves that are taken */
   pthread_cond_t given;
   ep_curves_entry *first; /* owned; what was given back last comes first */
+  int64_t most_bytes;     /* set before the first use; EP_LIMIT_CURVES_BYTES unless it is less */
 } ep_curves;
 
 void ep_curves_init(ep_curves *curves);
@@ -33,7 +35,12 @@ void ep_curves_deinit(ep_curves *curves); /* none is taken */
 ep_status ep_curves_take(ep_curves *curves, const char *id, ep_curve_stop *stop, void *context,
                          ep_curve **out, ep_error *error);
 /* Forgets a curve whose log is soon read again, and the ones given back longest ago beyond
- * EP_LIMIT_CURVES_BYTES. */
+ * most_bytes. */
 void ep_curves_give(ep_curves *curves, ep_curve *curve);
+
+/* What those take that nobody has. */
+int64_t ep_curves_bytes(ep_curves *curves);
+/* Forgets those larger than EP_LIMIT_SMALL_CACHED_BYTES that nobody has had for so many seconds. */
+void ep_curves_expire(ep_curves *curves, int64_t seconds);
 
 #endif

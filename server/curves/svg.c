@@ -95,7 +95,7 @@ static void line_draw(picture *out, bool validation) {
 
 /* The value that a line ends with. */
 static void last_find(const picture *out, bool validation, char text[EP_CHART_AXIS_LABEL_BYTES]) {
-  snprintf(text, EP_CHART_AXIS_LABEL_BYTES, "no figure yet");
+  snprintf(text, EP_CHART_AXIS_LABEL_BYTES, "no data yet");
   for (int64_t i = out->count - 1; i >= 0; i--) {
     double loss = validation ? out->points[i].validation_loss : out->points[i].loss;
     if (isnan(loss) && validation) continue; /* it is not measured after every epoch */
@@ -128,21 +128,21 @@ static void notes_draw(picture *out) {
                      RIGHT, TOP - 16, (long long)out->not_finite,
                      out->not_finite == 1 ? " is" : "s are");
   if (out->count == 0)
-    ep_drawing_print(
-        &out->drawing,
-        "<text class=\"quiet\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">no epoch was reported "
-        "yet</text>\n",
-        (LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2);
+    ep_drawing_print(&out->drawing,
+                     "<text class=\"quiet\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">no epochs "
+                     "reported yet</text>\n",
+                     (LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2);
 }
 
-char *ep_curve_format_svg(const char *title, const char *status, const ep_curve_point *points,
-                          int64_t count) {
+char *ep_curve_format_svg(const char *title, const char *status, ep_theme theme,
+                          const ep_curve_point *points, int64_t count) {
   picture out = {.drawing = {.width = WIDTH,
                              .height = HEIGHT,
                              .left = LEFT,
                              .right = RIGHT,
                              .top = TOP,
-                             .bottom = BOTTOM},
+                             .bottom = BOTTOM,
+                             .theme = theme},
                  .points = points,
                  .count = count};
   ep_drawing *drawing = &out.drawing;

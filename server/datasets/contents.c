@@ -84,7 +84,7 @@ void ep_contents_look(ep_contents *contents, const char *name, bool strange) {
     bool marked = content && ep_contents_marked(contents, name);
     status = marked && !strange ? ep_data_dir_discard(contents->data_dir, "datasets", name, &error)
                                 : ep_data_dir_keep(contents->data_dir, "datasets", name,
-                                                   "is in no row of the store", &error);
+                                                   "has no row in the store", &error);
   }
   if (status != EP_OK) ep_log(EP_LOG_WARNING, "%s", error.message);
   if (content) ep_pins_unclaim(&contents->pins, name);
@@ -100,8 +100,7 @@ ep_status ep_contents_pin(ep_contents *contents, const ep_viewer *by, const char
     bool hidden = status == EP_OK && !ep_viewer_sees(by, before.owner, before.private);
     if (status == EP_NOT_FOUND || hidden)
       return ep_problem_add(problem, EP_INVALID, pointer,
-                            "there is no dataset \"%s\": upload it with PUT /v1/datasets/%s", name,
-                            name);
+                            "dataset \"%s\" not found: upload it first", name);
     if (status != EP_OK) return ep_problem_from_error(problem, &error);
     if (!ep_pins_add(&contents->pins, before.sha256)) return ep_problem_fail_memory(problem);
     /* A pinned content stays, but it may have gone just before. */
@@ -113,18 +112,30 @@ ep_status ep_contents_pin(ep_contents *contents, const ep_viewer *by, const char
   return EP_OK;
 }
 
-/* A description from before values were counted, and forms told, takes these over. */
-static void description_complete(ep_dataset_meta *there, const ep_dataset_meta *meta) {
+/* Whether `old` is from before values were counted, and forms told. */
+static bool column_lacks(const ep_column *old, const ep_column *new) {
+  return (old->distinct == 0 && new->distinct > 0) ||
+         (old->form == EP_CELL_NUMBER && new->form != EP_CELL_NUMBER) ||
+         (!old->value && new->value);
+}
+
+/* A description from before that takes these over. */
+static ep_status description_complete(ep_dataset_meta *there, const ep_dataset_meta *meta,
+                                      ep_error *error) {
   for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
     ep_part *old = &there->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
     const ep_part *new = &meta->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
     if (old->rows != new->rows || old->columns != new->columns || old->rows == 0) continue;
     for (int64_t j = 0; j < old->columns; j++) {
+      if (!column_lacks(&old->column[j], &new->column[j])) continue;
+      ep_status status = ep_part_columns_own(old, error);
+      if (status != EP_OK) return status;
       if (old->column[j].distinct == 0) old->column[j].distinct = new->column[j].distinct;
       if (old->column[j].form == EP_CELL_NUMBER) old->column[j].form = new->column[j].form;
       if (!old->column[j].value) ep_column_values_copy(&new->column[j], &old->column[j]);
     }
   }
+  return EP_OK;
 }
 
 /* Whether both metas are of the same bytes, read with the same options. */
@@ -149,21 +160,28 @@ static ep_status content_replace(const char *ingested, const char *path, const c
   return status == EP_OK ? ep_data_dir_remove(ingested, error) : status;
 }
 
+/* It says nothing about what was to be read. */
+static bool memory_refused(ep_status status) {
+  return status == EP_NO_MEMORY || status == EP_BUSY || status == EP_TOO_LARGE;
+}
+
 /* The content is there: what was ingested is thrown away, or replaces what is damaged. */
 static ep_status content_again(const char *ingested, const ep_dataset_meta *meta, const char *path,
                                const char *parent, ep_error *error) {
   ep_dataset_meta there = {0};
   ep_error why = {0};
   ep_status status = ep_dataset_meta_read(path, &there, &why);
-  if (status == EP_OK) description_complete(&there, meta);
+  if (status == EP_OK) status = description_complete(&there, meta, &why);
   bool equal = status == EP_OK && meta_equal(&there, meta);
   ep_dataset_meta_deinit(&there);
+  if (memory_refused(status)) return ep_fail(error, status, "%s", why.message);
   if (status == EP_OK && !equal)
-    return ep_fail(error, EP_CONFLICT,
-                   "these bytes are stored already, read in another way: delete that dataset "
-                   "first");
+    return ep_fail(
+        error, EP_CONFLICT,
+        "this file is already stored with different reading options: delete that dataset first");
   if (status == EP_OK) status = ep_dataset_verify(path, NULL, NULL, NULL, &why);
   if (status == EP_OK) return ep_data_dir_remove(ingested, error);
+  if (memory_refused(status)) return ep_fail(error, status, "%s", why.message);
   ep_log(EP_LOG_WARNING, "%s; it is replaced by what was uploaded", why.message);
   return content_replace(ingested, path, parent, error);
 }

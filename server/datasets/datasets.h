@@ -34,18 +34,38 @@ typedef struct {
   bool visibility_given; /* unless the request says */
 } ep_uploader;
 
+/* What is to be said of a dataset that was stored, or deleted. */
+enum { EP_DATASET_LINES = 2 };
+typedef struct {
+  char beside[EP_LIMIT_NAME_BYTES + 1]; /* the name that was asked for, is taken, and can be
+                                           replaced; "": none */
+  char line[EP_DATASET_LINES][EP_MESSAGE_BYTES];
+  int count;
+} ep_dataset_told;
+
 /* Moves the folder `ingested` (engine/data/datasets/dataset.h) into the contents and names it.
  * *created: false when the name was there and means the new content from here on; its owner stays.
  * EP_FORBIDDEN: it is another owner's; EP_BUSY: beyond the quota. */
 ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const ep_uploader *by,
-                          const char *ingested, bool *created, ep_error *error);
+                          const char *ingested, ep_dataset_told *told, bool *created,
+                          ep_error *error);
+/* The same where no name is to mean something else: one that means other rows, or is another
+ * owner's, stays what it is, and `name` becomes NAME-2, NAME-3, …, the first that is free or means
+ * these rows. The same file read otherwise takes the place of one that no job has read.
+ * EP_CONFLICT: there are too many. */
+ep_status ep_datasets_put_beside(ep_datasets *datasets, char name[EP_LIMIT_NAME_BYTES + 1],
+                                 const ep_uploader *by, const char *ingested, ep_dataset_told *told,
+                                 bool *created, ep_error *error);
 /* The same of one part (ep_dataset_ingest_part): the name then means this part and the others that
  * it had. EP_CONFLICT: it means a table or weights. */
 ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const ep_uploader *by,
-                               const char *ingested, bool *created, ep_error *error);
-enum { EP_DATASET_ETAG_BYTES = EP_SHA256_HEX_BYTES + 8 };
-/* The dataset as JSON text, the caller's; etag: its SHA-256, and whether it is private. */
-ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
+                               const char *ingested, ep_dataset_told *told, bool *created,
+                               ep_error *error);
+enum { EP_DATASET_ETAG_BYTES = EP_SHA256_HEX_BYTES + 32 };
+/* The dataset as JSON text, the caller's; etag: its SHA-256, how many jobs read it, and whether it
+ * is private. told: NULL: it was not stored just now. */
+ep_status ep_datasets_get(ep_datasets *datasets, const char *name, const ep_viewer *viewer,
+                          const ep_dataset_told *told, char **text,
                           char etag[EP_DATASET_ETAG_BYTES], ep_error *error);
 /* Some of its rows (engine/data/datasets/rows.h) as JSON text, the caller's; etag: its SHA-256. */
 ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_rows_page *page,
@@ -60,6 +80,6 @@ ep_status ep_datasets_show(ep_datasets *datasets, const char *name, const ep_upl
                            ep_error *error);
 /* EP_CONFLICT: a job that has not ended needs it; EP_FORBIDDEN: it is another owner's. */
 ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, const ep_uploader *by,
-                             ep_error *error);
+                             ep_dataset_told *told, ep_error *error);
 
 #endif

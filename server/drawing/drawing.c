@@ -10,13 +10,13 @@
 enum { LIMIT_BYTES = 32 << 20 /* EP_LIMIT_CURVE_POINTS of two lines need 4 MB */ };
 
 static const char STYLE[] = "<style>\n"
-                            ":root{color-scheme:light dark}\n"
                             "text{font:13px system-ui,sans-serif;fill:#1f2328}\n"
                             ".title{font-size:16px;font-weight:600}.quiet{fill:#59636e}\n"
                             ".page{fill:#ffffff}.grid{stroke:#d8dee4}.axis{stroke:#59636e}\n";
-static const char DARK[] = "@media (prefers-color-scheme:dark){\n"
-                           "text{fill:#e6edf3}.quiet{fill:#9aa4ae}\n"
+static const char DARK[] = "text{fill:#e6edf3}.quiet{fill:#9aa4ae}\n"
                            ".page{fill:#0d1117}.grid{stroke:#2b323b}.axis{stroke:#9aa4ae}\n";
+
+const char *const EP_THEME_WORDS[] = {"auto", "light", "dark", NULL};
 
 void ep_drawing_print(ep_drawing *drawing, const char *format, ...) {
   char text[512];
@@ -85,6 +85,20 @@ void ep_drawing_png(ep_drawing *drawing, double x, double y, double width, doubl
   text_write(drawing, "\"/>\n");
 }
 
+static void style_write(ep_drawing *drawing, const char *style, const char *dark) {
+  bool automatic = drawing->theme == EP_THEME_AUTO;
+  text_write(drawing, STYLE);
+  ep_drawing_print(drawing, ":root{color-scheme:%s}\n",
+                   automatic ? "light dark" : EP_THEME_WORDS[drawing->theme]);
+  text_write(drawing, style);
+  if (automatic) text_write(drawing, "@media (prefers-color-scheme:dark){\n");
+  if (drawing->theme != EP_THEME_LIGHT) {
+    text_write(drawing, DARK);
+    text_write(drawing, dark);
+  }
+  text_write(drawing, automatic ? "}\n</style>\n" : "</style>\n");
+}
+
 void ep_drawing_begin(ep_drawing *drawing, const char *title, const char *description,
                       const char *style, const char *dark) {
   ep_writer_init(&drawing->writer, LIMIT_BYTES);
@@ -99,11 +113,7 @@ void ep_drawing_begin(ep_drawing *drawing, const char *title, const char *descri
     ep_drawing_escape(drawing, description, INT32_MAX);
     text_write(drawing, "</desc>\n");
   }
-  text_write(drawing, STYLE);
-  text_write(drawing, style);
-  text_write(drawing, DARK);
-  text_write(drawing, dark);
-  text_write(drawing, "}\n</style>\n");
+  style_write(drawing, style, dark);
   ep_drawing_print(drawing, "<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", drawing->width,
                    drawing->height);
   ep_drawing_text(drawing, "title", drawing->left, 30, "start", title, EP_DRAWING_TITLE_CHARACTERS);

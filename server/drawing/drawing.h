@@ -1,10 +1,14 @@
-/* drawing.h: pictures as SVG 1.1 without scripts, whose colours follow the reader's light or dark
- * theme: the page, its words, and axes. */
+/* drawing.h: pictures as SVG 1.1 without scripts, in light or dark colours: the page, its words,
+ * and axes. */
 #ifndef EP_SERVER_DRAWING_DRAWING_H
 #define EP_SERVER_DRAWING_DRAWING_H
 
 #include "api/json/writer.h"
 #include "server/drawing/axis.h"
+
+/* The colours: those of the reader's own theme, or one theme's. */
+typedef enum { EP_THEME_AUTO, EP_THEME_LIGHT, EP_THEME_DARK } ep_theme;
+extern const char *const EP_THEME_WORDS[]; /* by ep_theme; NULL ends */
 
 /* The part of a picture within its axes, in the picture's units, and the axes. */
 typedef struct {
@@ -12,12 +16,13 @@ typedef struct {
   int width, height;
   int left, right, top, bottom;
   ep_chart_axis x, y;
+  ep_theme theme;
 } ep_drawing;
 
 enum { EP_DRAWING_TITLE_CHARACTERS = 64 };
 
 /* Opens the picture. description: NULL where the title says enough; any UTF-8; style: rules of the
- * picture's own; dark: the same for a dark theme. Sizes are set before. */
+ * picture's own; dark: the same for a dark theme. Sizes and theme are set before. */
 void ep_drawing_begin(ep_drawing *drawing, const char *title, const char *description,
                       const char *style, const char *dark);
 /* The text, the caller's (free); NULL: memory was short. */

@@ -104,7 +104,9 @@ static ep_status rest_copy(const ep_event_log *log, int64_t offset, ep_error *er
   ep_status status = ep_path_join(path, error, log->folder, EP_DAMAGED_EVENTS_FILE, NULL);
   if (status != EP_OK) return status;
   int copy = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (copy < 0) return ep_fail(error, EP_IO, "%s cannot be created: %s", path, strerror(errno));
+  if (copy < 0)
+    return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
+                   strerror(errno));
   do {
     status = read_at(log->fd, buffer, sizeof buffer, offset, &got, error);
     if (status == EP_OK && got > 0) status = ep_file_write_all(copy, buffer, got, error);
@@ -123,7 +125,7 @@ static ep_status rest_cut(const ep_event_log *log, ep_error *error) {
     ep_log(EP_LOG_ERROR, "%s/" EP_EVENTS_FILE " is damaged after line %lld and cut there",
            log->folder, (long long)tail->last_seq);
   if (tail->damaged && rest_copy(log, tail->bytes, &why) != EP_OK)
-    ep_log(EP_LOG_ERROR, "what is cut cannot be put aside: %s", why.message);
+    ep_log(EP_LOG_ERROR, "the part cut off cannot be saved: %s", why.message);
   if (ftruncate(log->fd, tail->bytes) == 0) return EP_OK;
   return ep_fail(error, EP_IO, "%s/" EP_EVENTS_FILE " cannot be cut after line %lld: %s",
                  log->folder, (long long)tail->last_seq, strerror(errno));
@@ -161,7 +163,8 @@ ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *erro
   if (!log->folder) {
     status = ep_fail_memory(error);
   } else if (log->fd < 0) {
-    status = ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
+    status = ep_fail(error, ep_status_from_errno(errno), "%s cannot be opened: %s", path,
+                     strerror(errno));
   } else {
     char *name = strrchr(log->folder, '/');
     assert(name);
@@ -279,7 +282,9 @@ static ep_status held_take(ep_event_log *log, ep_error *error) {
 static ep_status batch_write(ep_event_log *log, bool sync, ep_error *error) {
   const line_batch *batch = &log->writing;
   int64_t offset = log->shown.bytes;
-  ep_status status = EP_OK;
+  /* Of a daemon that was killed after a sync had failed, lines may be there that are not on disk.
+   */
+  ep_status status = batch->count == 0 ? ep_file_rewrite(log->fd, error) : EP_OK;
   for (size_t done = 0; status == EP_OK && done < batch->bytes;) {
     ssize_t wrote =
         pwrite(log->fd, batch->text + done, batch->bytes - done, offset + (int64_t)done);

@@ -64,7 +64,7 @@ static ep_status entry_open(const ep_open_logs *logs, const char *id, ep_event_l
   ep_status status = ep_path_join(path, error, logs->data_dir, "jobs", id, NULL);
   if (status != EP_OK) return status;
   if (!ep_data_dir_exists(path))
-    return ep_fail(error, EP_NOT_FOUND, "the folder of job %s is gone", id);
+    return ep_fail(error, EP_NOT_FOUND, "the folder of job %s is missing", id);
   status = ep_path_join(path, error, logs->data_dir, "jobs", id, EP_EVENTS_FILE, NULL);
   return status == EP_OK ? ep_event_log_open(path, log, error) : status;
 }

@@ -13,9 +13,9 @@ ep_status ep_checkpoint_name_read(const char *name, int64_t *step, ep_error *err
   *step = EP_CHECKPOINT_LATEST;
   if (strcmp(name, "latest") == 0) return EP_OK;
   if (digits == 0 || digits > 18 || name[digits] != 0)
-    return ep_fail(error, EP_MALFORMED, "a checkpoint is a step such as 1200, or latest");
+    return ep_fail(error, EP_MALFORMED, "a checkpoint must be a step such as 1200, or latest");
   *step = strtoll(name, NULL, 10);
-  if (*step == 0) return ep_fail(error, EP_NOT_FOUND, "there is no checkpoint of step 0");
+  if (*step == 0) return ep_fail(error, EP_NOT_FOUND, "no checkpoint at step 0");
   return EP_OK;
 }
 

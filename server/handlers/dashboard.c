@@ -68,22 +68,22 @@ ep_route_result ep_route_asset_get(ep_exchange *exchange) {
   static const char FOLDER[] = "/assets/";
   const ep_asset *asset = asset_find(exchange->request.path + sizeof FOLDER - 1);
   if (!asset)
-    return ep_exchange_fail_with(exchange, EP_NOT_FOUND, "the dashboard has no file %.200s%s",
+    return ep_exchange_fail_with(exchange, EP_NOT_FOUND, "no file %.200s in the dashboard%s",
                                  exchange->request.path,
                                  EP_ASSETS->name ? "" : ": this build has no dashboard");
   return asset_serve(exchange, asset, "Accept-Encoding");
 }
 
-#define TEXT                                                                                    \
-  "epochd " EP_VERSION "\n\n"                                                                   \
-  "Trains neural networks for anyone who can send JSON.\n\n"                                    \
-  "  GET  /openapi.json          the contract of this interface\n"                              \
-  "  POST /v1/jobs               submit a training (JSON)\n"                                    \
-  "  GET  /v1/jobs               what was submitted\n"                                          \
-  "  GET  /v1/jobs/{id}/events   what happens, as it happens (NDJSON, or server-sent events)\n" \
-  "  GET  /v1/jobs/{id}/weights  what was learnt (safetensors)\n"                               \
-  "  PUT  /v1/datasets/{name}    upload data (CSV, NPY, JSON)\n"                                \
-  "  GET  /v1/devices            what it is trained on\n"                                       \
+#define TEXT                                                                              \
+  "epochd " EP_VERSION "\n\n"                                                             \
+  "Trains neural networks for anyone who can send JSON.\n\n"                              \
+  "  GET  /openapi.json          the contract of this interface\n"                        \
+  "  POST /v1/jobs               submit a training (JSON)\n"                              \
+  "  GET  /v1/jobs               submitted jobs\n"                                        \
+  "  GET  /v1/jobs/{id}/events   events as they happen (NDJSON, or server-sent events)\n" \
+  "  GET  /v1/jobs/{id}/weights  trained weights (safetensors)\n"                         \
+  "  PUT  /v1/datasets/{name}    upload data (CSV, NPY, JSON)\n"                          \
+  "  GET  /v1/devices            devices\n"                                               \
   "  GET  /metrics               for Prometheus\n\n"
 #define NO_DASHBOARD                                                                          \
   "This build has no dashboard: uPlot could not be fetched when it was built, or it was not " \
@@ -105,12 +105,13 @@ ep_route_result ep_route_root_get(ep_exchange *exchange) {
   static const char WITHOUT[] =
       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>epochd</title>\n"
       "<h1>epochd " EP_VERSION "</h1>\n<pre>" TEXT NO_DASHBOARD "</pre>\n</html>\n";
+  static const char *const TYPES[] = {"text/html", "text/plain", NULL};
   if (exchange->request.bare) { /* the page's addresses are relative to the folder that it is in */
     ep_response_empty(&exchange->response, 308);
     ep_exchange_locate(exchange, "/");
     return EP_ROUTE_DONE;
   }
-  if (!ep_request_names(&exchange->request, "Accept", "text/html")) return text_serve(exchange);
+  if (ep_request_accepts(&exchange->request, TYPES, 1) != 0) return text_serve(exchange);
   const ep_asset *page = asset_find("index.html");
   if (page) return asset_serve(exchange, page, "Accept, Accept-Encoding");
   ep_response_constant(&exchange->response, 200, "text/html; charset=utf-8", WITHOUT,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/dataset_name.h"
 #include "api/visibility.h"
 #include "server/datasets/datasets.h"
 #include "server/handlers/handlers.h"
@@ -109,21 +110,30 @@ static ep_status visibility_read(const ep_request *request, ep_uploader *by, ep_
   return status;
 }
 
-/* Reads the uploaded file into a folder of its own, which becomes a content. */
+/* Reads the uploaded file into a folder of its own, which becomes a content; the request's id is
+ * its name then. */
 static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
-                               bool *created, ep_error *error) {
+                               ep_dataset_told *told, bool *created, ep_error *error) {
+  static const char *const REPLACE[] = {"false", "true", NULL};
   ep_server *server = exchange->server;
   ep_datasets *datasets = ep_jobs_datasets(server->jobs);
   ep_request *request = &exchange->request;
   char folder[EP_PATH_BYTES];
+  int replaces;
   ep_uploader by = uploader_of(exchange);
   ep_status status = visibility_read(request, &by, error);
+  if (status == EP_OK)
+    status = ep_request_word(request, "replace", REPLACE, strcmp(request->method, "PUT") == 0,
+                             &replaces, error);
   if (status == EP_OK) status = ep_data_dir_temporary(server->config->data_dir, folder, error);
   if (status != EP_OK) return status;
   status = upload_read(exchange, folder, options, part, error);
-  if (status == EP_OK)
-    status = part ? ep_datasets_put_part(datasets, request->id, &by, folder, created, error)
-                  : ep_datasets_put(datasets, request->id, &by, folder, created, error);
+  if (status == EP_OK && part)
+    status = ep_datasets_put_part(datasets, request->id, &by, folder, told, created, error);
+  else if (status == EP_OK)
+    status = replaces
+                 ? ep_datasets_put(datasets, request->id, &by, folder, told, created, error)
+                 : ep_datasets_put_beside(datasets, request->id, &by, folder, told, created, error);
   ep_data_dir_remove(folder, NULL); /* gone already if it became a content */
   return status;
 }
@@ -144,12 +154,15 @@ static ep_route_result content_respond(ep_exchange *exchange, int status, char *
   return EP_ROUTE_DONE;
 }
 
-static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
+/* told: NULL: it was not stored just now. */
+static ep_route_result dataset_respond(ep_exchange *exchange, int status,
+                                       const ep_dataset_told *told) {
   ep_error error = {0};
   char *text = NULL;
   char etag[EP_DATASET_ETAG_BYTES] = "";
-  if (ep_datasets_get(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &text, etag,
-                      &error) != EP_OK)
+  const ep_viewer viewer = ep_exchange_viewer(exchange);
+  if (ep_datasets_get(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &viewer, told,
+                      &text, etag, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return content_respond(exchange, status, text, etag);
 }
@@ -159,9 +172,10 @@ static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
   ep_problem problem = {0};
   ep_ingest_options options;
   bool created = false;
+  ep_dataset_told told;
   ep_status status = options_read(&exchange->request, &options, &error);
   options.faults = &problem;
-  if (status == EP_OK) status = upload_ingest(exchange, &options, part, &created, &error);
+  if (status == EP_OK) status = upload_ingest(exchange, &options, part, &told, &created, &error);
   ep_upload_discard(&exchange->request.upload);
   if (status != EP_OK && problem.errors_count > 0) {
     ep_problem_set(&problem, status, "%s", error.message);
@@ -169,12 +183,21 @@ static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
   }
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   if (created) ep_exchange_locate(exchange, "/v1/datasets/%s", exchange->request.id);
-  dataset_respond(exchange, created ? 201 : 200);
+  dataset_respond(exchange, created ? 201 : 200, &told);
   if (exchange->response.status < 300) return EP_ROUTE_DONE;
   ep_response_deinit(&exchange->response);
   return ep_exchange_fail_with(exchange, EP_UNKNOWN,
-                               "dataset %s is stored, and cannot be shown: ask for it",
+                               "dataset %s is stored but cannot be shown: request it again",
                                exchange->request.id);
+}
+
+/* Of a dataset that is called as its file, and takes no other's name unless it is told to. */
+ep_route_result ep_route_dataset_create(ep_exchange *exchange) {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  const char *file = ep_request_query(&exchange->request, "file");
+  ep_dataset_name_of_file(file ? file : "", name);
+  snprintf(exchange->request.id, sizeof exchange->request.id, "%s", name);
+  return dataset_put(exchange, false);
 }
 
 ep_route_result ep_route_dataset_put(ep_exchange *exchange) {
@@ -197,16 +220,18 @@ ep_route_result ep_route_dataset_label(ep_exchange *exchange) {
   if (labels.has_visibility &&
       ep_datasets_show(ep_jobs_datasets(exchange->server->jobs), request->id, &by, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  return dataset_respond(exchange, 200);
+  return dataset_respond(exchange, 200, NULL);
 }
 
 ep_route_result ep_route_dataset_get(ep_exchange *exchange) {
-  return dataset_respond(exchange, 200);
+  return dataset_respond(exchange, 200, NULL);
 }
 
 ep_route_result ep_route_dataset_rows(ep_exchange *exchange) {
   enum { ROWS = 20 }; /* unless it says how many */
-  static const char *const SPLITS[] = {"train", "validation", "test", NULL};
+#define SPLIT_NAME(code, name) name,
+  static const char *const SPLITS[] = {EP_SPLIT_TABLE(SPLIT_NAME) NULL};
+#undef SPLIT_NAME
   ep_request *request = &exchange->request;
   ep_error error = {0};
   ep_rows_page page = {0};
@@ -242,10 +267,13 @@ ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
 
 ep_route_result ep_route_dataset_delete(ep_exchange *exchange) {
   ep_error error = {0};
+  ep_dataset_told told;
   const ep_uploader by = uploader_of(exchange);
-  if (ep_datasets_delete(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &by,
+  if (ep_datasets_delete(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &by, &told,
                          &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
+  for (int i = 0; i < told.count; i++)
+    ep_response_header_add(&exchange->response, "Epochd-Warnings", "%s", told.line[i]);
   ep_response_empty(&exchange->response, 204);
   return EP_ROUTE_DONE;
 }

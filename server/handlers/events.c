@@ -47,6 +47,7 @@ static ep_status after_read(const ep_request *request, int64_t *after, ep_error 
 
 ep_route_result ep_route_events_get(ep_exchange *exchange) {
   ep_request *request = &exchange->request;
+  static const char *const TYPES[] = {"text/event-stream", "application/x-ndjson", NULL};
   ep_watcher_options options = {0};
   ep_error error = {0};
   int64_t follow;
@@ -56,6 +57,6 @@ ep_route_result ep_route_events_get(ep_exchange *exchange) {
       ep_request_integer(request, "follow", 0, 1, 1, &follow, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   options.follow = follow != 0;
-  options.sse = ep_request_names(request, "Accept", "text/event-stream");
+  options.sse = ep_request_accepts(request, TYPES, 1) == 0;
   return ep_route_follow(exchange, request->id, 200, &options);
 }

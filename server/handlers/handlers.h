@@ -6,6 +6,16 @@
 #include "api/responses/curve.h"
 #include "server/http/routes.h"
 
+#define EP_CSV_TYPE "text/csv; charset=utf-8"
+/* csv.c: whether Accept prefers CSV to JSON. */
+bool ep_accepts_csv(const ep_request *request);
+/* ?spreadsheet= as 0 or 1. EP_MALFORMED. */
+ep_status ep_spreadsheet_read(const ep_request *request, int *out, ep_error *error);
+/* Responds with CSV, for spreadsheets where the query says so. Takes `text`; NULL: memory was
+ * short. */
+ep_route_result ep_csv_respond(ep_exchange *exchange, char *text);
+/* Replaces an open file of CSV by a copy for spreadsheets; closes it, also on failure. */
+ep_status ep_csv_copy(const ep_exchange *exchange, int *file, int64_t *bytes, ep_error *error);
 /* checkpoints.c */
 ep_route_call ep_route_checkpoint_list, ep_route_checkpoint_get;
 /* compare.c */
@@ -13,8 +23,9 @@ ep_route_call ep_route_compare_get;
 /* dashboard.c */
 ep_route_call ep_route_root_get, ep_route_asset_get;
 /* datasets.c */
-ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_label, ep_route_dataset_get,
-    ep_route_dataset_list, ep_route_dataset_rows, ep_route_dataset_delete;
+ep_route_call ep_route_dataset_create, ep_route_dataset_put, ep_route_part_put,
+    ep_route_dataset_label, ep_route_dataset_get, ep_route_dataset_list, ep_route_dataset_rows,
+    ep_route_dataset_delete;
 /* webhooks.c */
 ep_route_call ep_route_webhooks_get;
 /* events.c */
@@ -28,7 +39,7 @@ typedef ep_route_result ep_job_respond(ep_exchange *exchange, const ep_job_copy 
 typedef ep_status ep_job_lister(ep_jobs *jobs, const ep_job_page *page, char **text,
                                 ep_error *error);
 typedef ep_status ep_job_validator(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
-                                   char **text, ep_problem *problem);
+                                   bool warn_replaced, char **text, ep_problem *problem);
 ep_route_result ep_job_validate_route(ep_exchange *exchange, ep_job_validator *validate);
 ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_show *show);
 ep_route_result ep_job_get_route(ep_exchange *exchange, ep_job_respond *respond);
@@ -36,7 +47,7 @@ ep_route_result ep_job_list_route(ep_exchange *exchange, const char *prefix, ep_
 void ep_job_etag_add(ep_exchange *exchange, uint64_t version);
 ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_label,
     ep_route_job_cancel, ep_route_job_pause, ep_route_job_resume, ep_route_job_delete,
-    ep_route_job_predict;
+    ep_route_job_predict, ep_route_job_inputs;
 /* metrics.c */
 ep_route_call ep_route_metrics_get;
 /* models.c */
@@ -49,6 +60,8 @@ ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get
 /* service.c */
 ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_route_ready_get,
     ep_route_contract_get;
+/* Waits for /readyz. *ready: all is; else, once it is done, the response says what is not. */
+ep_route_result ep_ready_await(ep_exchange *exchange, bool *ready);
 
 /* sweeps.c */
 ep_route_call ep_route_sweep_create, ep_route_sweep_list, ep_route_sweep_get, ep_route_sweep_label,

@@ -28,8 +28,9 @@ ep_route_result ep_route_inference_live(ep_exchange *exchange) {
 /* As /readyz, with that protocol's body. */
 ep_route_result ep_route_inference_ready(ep_exchange *exchange) {
   static const char TEXT[] = "{\"ready\":true}\n";
-  ep_route_result result = ep_route_ready_get(exchange);
-  if (result == EP_ROUTE_DONE && exchange->response.status == 200)
+  bool ready;
+  ep_route_result result = ep_ready_await(exchange, &ready);
+  if (ready)
     ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);
   return result;
 }
@@ -85,7 +86,7 @@ static void inference_done(void *context, const double *output, int64_t rows, in
   if (error)
     exchange->error = *error;
   else if (rows != pending->request.rows || columns != pending->model.outputs)
-    ep_fail(&exchange->error, EP_INTERNAL, "the worker answered with another shape");
+    ep_fail(&exchange->error, EP_INTERNAL, "the worker responded with an unexpected shape");
   else
     ep_inference_response_format(&pending->model, &pending->meaning, &pending->request, output,
                                  &response, &exchange->error);
@@ -136,20 +137,11 @@ static ep_status request_read(ep_exchange *exchange, inference *pending, ep_erro
   return status;
 }
 
-/* The request's threshold, or the model's own. One that is searched is made of the rows of the job:
- * for those who see it. */
 static ep_status threshold_find(ep_exchange *exchange, inference *pending, ep_error *error) {
-  const ep_threshold *asked = &pending->request.threshold;
-  const ep_viewer by = ep_exchange_viewer(exchange);
-  const char *job = pending->model.job;
-  double found = pending->model.threshold;
+  double found;
   ep_error why = {0};
-  ep_status status = EP_OK;
-  if (ep_threshold_is_searched(asked) &&
-      ep_jobs_see(exchange->server->jobs, &by, EP_OWNED_JOB, job, NULL) != EP_OK)
-    status = ep_fail(&why, EP_INVALID, "its search takes the job of the model, which is hidden");
-  else if (asked->kind != EP_THRESHOLD_NONE)
-    status = ep_threshold_find(exchange, job, asked, pending->model.positive, &found, &why);
+  ep_status status =
+      ep_threshold_model_find(exchange, &pending->model, &pending->request.threshold, &found, &why);
   ep_output_threshold_set(&pending->meaning, found, pending->model.positive);
   if (status == EP_OK) return EP_OK;
   if (status == EP_INVALID || status == EP_CONFLICT) status = EP_MALFORMED;
@@ -204,6 +196,6 @@ ep_route_result ep_route_inference_infer(ep_exchange *exchange) {
   if (exchange->deadline_us == 0) return infer_start(exchange);
   if (atomic_load(&exchange->called_back)) return infer_end(exchange);
   if (!exchange->timed_out) return EP_ROUTE_WAITS;
-  return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no worker answered in %d seconds",
+  return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no worker responded in %d seconds",
                                INFER_SECONDS);
 }

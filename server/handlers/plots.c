@@ -45,13 +45,14 @@ static ep_status numbers_make(ep_exchange *exchange, const char *job,
   char folder[EP_PATH_BYTES], path[EP_PATH_BYTES];
   int file = -1;
   int64_t bytes = 0;
+  const ep_cancellation stop = {ep_exchange_is_abandoned, exchange};
   if (name && ep_checkpoint_name_read(name, &checkpoint, error) != EP_OK) return error->status;
   ep_status status = ep_data_dir_temporary(data_dir, folder, error);
   if (status != EP_OK) return status;
   status = ep_path_join(path, error, folder, "plot.json", NULL);
   if (status == EP_OK)
     status = ep_jobs_plot(exchange->server->jobs, job, checkpoint, request,
-                          path + strlen(data_dir) + 1, error);
+                          path + strlen(data_dir) + 1, &stop, error);
   if (status == EP_OK) status = ep_file_open(path, &file, &bytes, error);
   bool film = strcmp(request->name, ep_plot_kind_name(EP_PLOT_TIMELAPSE)) == 0;
   int64_t times = !drawn ? 1 : film ? FILM_BYTES : TREE_BYTES;
@@ -61,8 +62,6 @@ static ep_status numbers_make(ep_exchange *exchange, const char *job,
   ep_data_dir_remove(folder, NULL);
   return status;
 }
-
-static const char NOT_TWO[] = "a threshold is for two classes, which the job does not have";
 
 /* The probability of the best decision, from the numbers of "pr". EP_CONFLICT: no row is to be
  * taken, which no probability says: some are 1. */
@@ -74,10 +73,11 @@ static ep_status decision_read(const char *text, bool cost, double *out, ep_erro
   const json_t *probability = json_object_get(best, "probability");
   *out = json_is_number(probability) ? json_number_value(probability) : 1;
   if (json_array_size(json_object_get(root, "classes")) != 2)
-    status = ep_fail(error, EP_CONFLICT, "%s", NOT_TWO);
+    status = ep_fail(error, EP_CONFLICT, EP_THRESHOLD_NOT_TWO);
   if (status == EP_OK && !json_is_number(json_object_get(best, "threshold")))
-    status = ep_fail(error, EP_CONFLICT,
-                     "by these costs it is cheapest to take no row at all: there is no threshold");
+    status = ep_fail(
+        error, EP_CONFLICT,
+        "with these costs, predicting no row as positive is cheapest: there is no threshold");
   json_decref(root);
   return status;
 }
@@ -100,7 +100,7 @@ ep_status ep_threshold_find(ep_exchange *exchange, const char *job, const ep_thr
   ep_status status = numbers_make(exchange, job, &request, true, &text, error);
   if (status == EP_OK) status = decision_read(text, cost, out, error);
   free(text);
-  return status == EP_NO_PLOT ? ep_fail(error, EP_CONFLICT, "%s", NOT_TWO) : status;
+  return status == EP_NO_PLOT ? ep_fail(error, EP_CONFLICT, EP_THRESHOLD_NOT_TWO) : status;
 }
 
 /* A parameter that names something. */
@@ -109,7 +109,7 @@ static ep_status name_read(const ep_request *request, const char *key,
   const char *value = ep_request_query(request, key);
   if (!value) return EP_OK;
   if (strlen(value) > EP_LIMIT_NAME_BYTES)
-    return ep_fail(error, EP_MALFORMED, "?%s= is over %d bytes", key, EP_LIMIT_NAME_BYTES);
+    return ep_fail(error, EP_MALFORMED, "?%s= must be at most %d bytes", key, EP_LIMIT_NAME_BYTES);
   snprintf(name, EP_LIMIT_NAME_BYTES + 1, "%s", value);
   return EP_OK;
 }
@@ -162,13 +162,14 @@ static ep_status title_find(ep_exchange *exchange, char title[EP_LIMIT_NAME_BYTE
   ep_job_copy *copy = NULL;
   ep_status status = ep_jobs_copy(exchange->server->jobs, exchange->request.id, &copy, error);
   if (status != EP_OK) return status;
-  const char *name = ep_job_copy_view(copy)->name;
-  snprintf(title, EP_LIMIT_NAME_BYTES + 1, "%s", name[0] ? name : exchange->request.id);
+  const ep_job_view *job = ep_job_copy_view(copy);
+  snprintf(title, EP_LIMIT_NAME_BYTES + 1, "%s", job->name[0] ? job->name : job->id);
   ep_job_copy_destroy(copy);
   return EP_OK;
 }
 
-static ep_route_result picture_respond(ep_exchange *exchange, const char *numbers, bool png) {
+static ep_route_result picture_respond(ep_exchange *exchange, const char *numbers, bool png,
+                                       ep_theme theme) {
   char title[EP_LIMIT_NAME_BYTES + 1];
   ep_error error = {0};
   void *picture = NULL;
@@ -176,7 +177,7 @@ static ep_route_result picture_respond(ep_exchange *exchange, const char *number
   ep_status status = title_find(exchange, title, &error);
   if (status == EP_OK)
     status = png ? ep_plot_format_png(numbers, &picture, &bytes, &error)
-                 : ep_plot_format_svg(title, numbers, (char **)&picture, &error);
+                 : ep_plot_format_svg(title, numbers, theme, (char **)&picture, &error);
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   if (png)
     ep_response_take_bytes(&exchange->response, 200, "image/png", picture, bytes);
@@ -191,7 +192,7 @@ static ep_route_result picture_respond(ep_exchange *exchange, const char *number
   return EP_ROUTE_DONE;
 }
 
-/* The numbers of a finder of learning rates, or the list of its one plot. */
+/* The numbers of a learning rate search, or the list of its one plot. */
 static char *found_format(const ep_found_lr *found, const char *id, bool list) {
   ep_writer writer;
   ep_writer_init(&writer, EP_LIMIT_PLOT_BYTES);
@@ -202,7 +203,7 @@ static char *found_format(const ep_found_lr *found, const char *id, bool list) {
     ep_writer_open(&writer, '{');
     ep_writer_member_string(&writer, "name", "lr");
     ep_writer_member_string(&writer, "shows", "the loss over the learning rate");
-    ep_writer_member_string(&writer, "fits", "a finder of learning rates");
+    ep_writer_member_string(&writer, "fits", "a learning rate search");
     ep_writer_close(&writer, '}');
     ep_writer_close(&writer, ']');
   } else {
@@ -214,7 +215,7 @@ static char *found_format(const ep_found_lr *found, const char *id, bool list) {
   return ep_writer_take(&writer);
 }
 
-/* Of a job that was a finder of learning rates *text is the numbers, or the list; it has no
+/* Of a job that was a learning rate search *text is the numbers, or the list; it has no
  * weights, and so no other plot. *text NULL: it was none. */
 static ep_status found_make(ep_exchange *exchange, const char *plot, char **text, ep_error *error) {
   ep_job_copy *copy = NULL;
@@ -226,8 +227,8 @@ static ep_status found_make(ep_exchange *exchange, const char *plot, char **text
   if (result && result->found.count > 0) {
     if (plot && strcmp(plot, "lr") != 0)
       status = ep_fail(error, EP_NO_PLOT,
-                       "the plot \"%.64s\" needs weights, and this job found a learning rate; its "
-                       "plots are: lr",
+                       "the plot \"%.64s\" requires weights, and this job was a learning rate "
+                       "search; its plots are: lr",
                        plot);
     else if (!(*text = found_format(&result->found, id, !plot)))
       status = ep_fail_memory(error);
@@ -254,17 +255,16 @@ ep_route_result ep_route_plot_list(ep_exchange *exchange) {
 ep_route_result ep_route_plot_get(ep_exchange *exchange) {
   enum { JSON, SVG, PNG };
   static const char *const FORMATS[] = {"json", "svg", "png", NULL};
+  static const char *const TYPES[] = {"application/json", "text/html", "image/svg+xml", NULL};
   const ep_request *request = &exchange->request;
   ep_plot_request asked = {0};
   ep_error error = {0};
   char *text = NULL;
-  int format;
-  int fallback = !ep_request_names(request, "Accept", "application/json") &&
-                         (ep_request_names(request, "Accept", "text/html") ||
-                          ep_request_names(request, "Accept", "image/svg+xml"))
-                     ? SVG
-                     : JSON;
+  int format, theme;
+  int fallback = ep_request_accepts(request, TYPES, JSON) == JSON ? JSON : SVG;
   ep_status status = ep_request_word(request, "format", FORMATS, fallback, &format, &error);
+  if (status == EP_OK)
+    status = ep_request_word(request, "theme", EP_THEME_WORDS, EP_THEME_AUTO, &theme, &error);
   if (status == EP_OK) status = request_read(request, &asked, &error);
   if (status == EP_OK) status = found_make(exchange, asked.name, &text, &error);
   if (status == EP_OK && !text)
@@ -274,7 +274,7 @@ ep_route_result ep_route_plot_get(ep_exchange *exchange) {
     return ep_exchange_fail(exchange, &error);
   }
   if (format == JSON) return ep_exchange_json(exchange, text);
-  ep_route_result result = picture_respond(exchange, text, format == PNG);
+  ep_route_result result = picture_respond(exchange, text, format == PNG, (ep_theme)theme);
   free(text);
   return result;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/reserve.h"
 #include "api/responses/curve.h"
 #include "engine/files/verified.h"
 #include "engine/weights/c/export.h"
@@ -26,7 +27,7 @@ enum { HASHED_HERE_BYTES = 256 << 10 }; /* on an HTTP thread: 0.2 ms */
 /* ?format= as an index into formats; CSV may be asked for by Accept as well. */
 static ep_status format_read(const ep_request *request, const char *const *formats, int *format,
                              ep_error *error) {
-  int fallback = strcmp(formats[1], "csv") == 0 && ep_request_names(request, "Accept", "text/csv");
+  int fallback = strcmp(formats[1], "csv") == 0 && ep_accepts_csv(request);
   return ep_request_word(request, "format", formats, fallback, format, error);
 }
 
@@ -56,6 +57,7 @@ ep_status ep_job_curve_read(ep_exchange *exchange, const char *job, int64_t max_
   *count = 0;
   ep_status status = ep_curves_take(curves, job, ep_exchange_is_abandoned, exchange, &curve, error);
   if (status != EP_OK) return status;
+  const int64_t before = exchange->working_bytes;
   status = curve_update(exchange, job, curve, error);
   if (status == EP_OK && curve->count > 0) {
     int64_t most = curve->count < max_points ? curve->count : max_points;
@@ -66,6 +68,7 @@ ep_status ep_job_curve_read(ep_exchange *exchange, const char *job, int64_t max_
       status = ep_fail_memory(error);
   }
   ep_curves_give(curves, curve);
+  ep_reserve(before - exchange->working_bytes, NULL); /* the cache has its memory from here on */
   return status;
 }
 
@@ -80,12 +83,11 @@ static void json_respond(ep_exchange *exchange, const curve_points *read) {
 }
 
 static void csv_respond(ep_exchange *exchange, const curve_points *read) {
-  ep_response_take_text(&exchange->response, 200, "text/csv; charset=utf-8",
-                        ep_curve_format_csv(read->points, read->count));
+  ep_csv_respond(exchange, ep_curve_format_csv(read->points, read->count));
 }
 
 /* The picture's title is the job's name, or its id where it has none. */
-static void svg_respond(ep_exchange *exchange, const curve_points *read) {
+static void svg_respond(ep_exchange *exchange, const curve_points *read, ep_theme theme) {
   const char *id = exchange->request.id;
   ep_job_copy *copy = NULL;
   ep_error error = {0};
@@ -96,7 +98,7 @@ static void svg_respond(ep_exchange *exchange, const curve_points *read) {
   const ep_job_view *job = ep_job_copy_view(copy);
   ep_response_take_text(&exchange->response, 200, "image/svg+xml",
                         ep_curve_format_svg(job->name[0] != 0 ? job->name : id,
-                                            ep_state_name((int)job->state), read->points,
+                                            ep_state_name((int)job->state), theme, read->points,
                                             read->count));
   ep_job_copy_destroy(copy);
   ep_response_header_add(&exchange->response, "Content-Disposition",
@@ -123,9 +125,10 @@ ep_route_result ep_route_curve_get(ep_exchange *exchange) {
   ep_request *request = &exchange->request;
   ep_error error = {0};
   int64_t max_points;
-  int format;
+  int format, theme;
   curve_points read = {0};
   if (format_read(request, FORMATS, &format, &error) != EP_OK ||
+      ep_request_word(request, "theme", EP_THEME_WORDS, EP_THEME_AUTO, &theme, &error) != EP_OK ||
       ep_request_integer(request, "max_points", 2, EP_LIMIT_CURVE_POINTS,
                          format == SVG ? EP_CURVE_SVG_POINTS : EP_LIMIT_CURVE_POINTS, &max_points,
                          &error) != EP_OK ||
@@ -135,7 +138,7 @@ ep_route_result ep_route_curve_get(ep_exchange *exchange) {
   switch (format) {
   case JSON: json_respond(exchange, &read); break;
   case CSV: csv_respond(exchange, &read); break;
-  case SVG: svg_respond(exchange, &read); break;
+  case SVG: svg_respond(exchange, &read, (ep_theme)theme); break;
   case TFEVENTS: tfevents_respond(exchange, &read); break;
   }
   free(read.points);
@@ -149,7 +152,7 @@ ep_status ep_file_open(const char *path, int *file, int64_t *bytes, ep_error *er
     int reason = errno;
     if (*file >= 0) close(*file);
     if (*file < 0 && reason == ENOENT)
-      return ep_fail(error, EP_NOT_FOUND, "this job has no such file");
+      return ep_fail(error, EP_NOT_FOUND, "no such file in this job");
     return ep_fail(error, EP_IO, "the file cannot be opened: %s", strerror(reason));
   }
   *bytes = about.st_size;
@@ -197,23 +200,27 @@ static bool takes_long(int file, const char *sha256) {
          !ep_verified_find(&about, sha256);
 }
 
-/* Responds with a result of the job, if it is what was written. sha256 "": not known, of before
- * there were hashes of predictions. */
+/* Responds with a result of the job, if it is what was written; or with a copy of it for
+ * spreadsheets. sha256 "": not known, of before there were hashes of predictions. */
 static ep_route_result result_serve(ep_exchange *exchange, const char *path, const char *sha256,
-                                    const char *type, const char *name, const char *etag) {
+                                    bool spreadsheet, const char *type, const char *name,
+                                    const char *etag) {
   ep_error error = {0};
   int file = -1;
   int64_t bytes = 0;
   if (ep_file_open(path, &file, &bytes, &error) != EP_OK) return ep_exchange_fail(exchange, &error);
-  if (sha256[0] && !exchange->works && takes_long(file, sha256)) {
+  bool is_long = spreadsheet || (sha256[0] && takes_long(file, sha256));
+  if (!exchange->works && is_long) {
     close(file);
-    return EP_ROUTE_INGESTS;
+    return EP_ROUTE_EXPORTS;
   }
   if (sha256[0] && ep_verified_sha256(file, path, sha256, &error) != EP_OK) {
     close(file);
     ep_log(EP_LOG_ERROR, "%s", error.message);
     return ep_exchange_fail(exchange, &error);
   }
+  if (spreadsheet && ep_csv_copy(exchange, &file, &bytes, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
   return ep_file_serve(exchange, file, bytes, type, name, etag);
 }
 
@@ -234,8 +241,7 @@ static ep_status hashes_find(ep_exchange *exchange, result_hashes *out, ep_error
     memcpy(out->csv, result->predictions_csv_sha256, sizeof out->csv);
   } else {
     status = ep_fail(error, EP_DAMAGED,
-                     "the store has no result of job %s: submit its spec again, which computes it "
-                     "anew",
+                     "the store has no result of job %s: submit its spec again to recompute it",
                      exchange->request.id);
   }
   ep_job_copy_destroy(copy);
@@ -246,7 +252,7 @@ static ep_status hashes_find(ep_exchange *exchange, result_hashes *out, ep_error
  * beside it one with its hash, as sha256sum prints it. */
 typedef struct {
   const char *file, *type;
-  ep_status (*make)(const char *weights, const char *path,
+  ep_status (*make)(const char *weights, const char *path, const ep_cancellation *stop,
                     ep_error *error); /* NULL: the job's own, or a worker's */
   bool exported, quantized;           /* a worker writes it; with int8 */
 } weights_format;
@@ -296,7 +302,7 @@ static ep_status hash_write(const char *made, const char *name, const char *path
 static ep_status file_move(const char *from, const char *to, ep_error *error) {
   if (rename(from, to) == 0) return EP_OK;
   return errno == ENOENT
-             ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
+             ? ep_fail(error, EP_NOT_FOUND, "the job was deleted")
              : ep_fail(error, ep_status_from_errno(errno), "%s: %s", to, strerror(errno));
 }
 
@@ -304,9 +310,10 @@ static ep_status file_move(const char *from, const char *to, ep_error *error) {
 static ep_status format_make(ep_exchange *exchange, const weights_format *format,
                              const char *weights, const char *made, ep_error *error) {
   const ep_server *server = exchange->server;
-  if (!format->exported) return format->make(weights, made, error);
+  const ep_cancellation stop = {ep_exchange_is_abandoned, exchange};
+  if (!format->exported) return format->make(weights, made, &stop, error);
   return ep_jobs_export(server->jobs, exchange->request.id, format->quantized,
-                        made + strlen(server->config->data_dir) + 1, error);
+                        made + strlen(server->config->data_dir) + 1, &stop, error);
 }
 
 /* Makes the file in a folder of its own and moves it into place: two requests at the same time make
@@ -343,7 +350,7 @@ static bool format_open(const char *path, const char *sha256, int *file, int64_t
   ep_error error = {0};
   if (ep_file_open(path, file, bytes, &error) != EP_OK) return false;
   if (ep_verified_sha256(*file, path, sha256, &error) == EP_OK) return true;
-  ep_log(EP_LOG_WARNING, "%s is damaged and is made again", ep_stored_name(path));
+  ep_log(EP_LOG_WARNING, "%s is damaged and is rebuilt", ep_stored_name(path));
   close(*file);
   return false;
 }
@@ -378,7 +385,7 @@ static ep_route_result format_serve(ep_exchange *exchange, const weights_format 
   if (format_path(format, weights, path, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   bool hashed = hash_read(path, sha256);
-  if (!exchange->works && format_takes_long(path, hashed, sha256)) return EP_ROUTE_INGESTS;
+  if (!exchange->works && format_takes_long(path, hashed, sha256)) return EP_ROUTE_EXPORTS;
   if (hashed && format_open(path, sha256, &file, &bytes))
     return made_serve(exchange, format, file, bytes, etag);
   ep_status status = ep_verified_sha256_at(weights, weights_sha256, &error);
@@ -398,7 +405,7 @@ static ep_status weights_format_read(const ep_request *request, int *format, ep_
     status = ep_request_word(request, "quantize", QUANTIZED, 0, &quantized, error);
   if (status != EP_OK || !quantized) return status;
   if (*format != FORMAT_C)
-    return ep_fail(error, EP_MALFORMED, "quantize=int8 is for format=c alone, not for %s",
+    return ep_fail(error, EP_MALFORMED, "quantize=int8 requires format=c, not %s",
                    weights_format_names[*format]);
   *format = FORMAT_C_INT8;
   return EP_OK;
@@ -418,7 +425,7 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
   if (!hashes.weights[0])
     return ep_exchange_fail_with(exchange, EP_DAMAGED,
                                  "the store has no SHA-256 of the weights of job %s: submit its "
-                                 "spec again, which computes them anew",
+                                 "spec again to recompute them",
                                  request->id);
   const weights_format *format = &weights_formats[index];
   snprintf(etag, EP_FILE_ETAG_BYTES, "\"%s%s%s\"", hashes.weights, index > 0 ? "-" : "",
@@ -427,7 +434,20 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
                                   : "");
   if (format->make || format->exported)
     return format_serve(exchange, format, weights, hashes.weights, etag);
-  return result_serve(exchange, weights, hashes.weights, format->type, format->file, etag);
+  return result_serve(exchange, weights, hashes.weights, false, format->type, format->file, etag);
+}
+
+ep_route_result ep_route_job_inputs(ep_exchange *exchange) {
+  ep_error error = {0};
+  char *text = NULL;
+  int64_t checkpoint = 0;
+  const char *name = ep_request_query(&exchange->request, "checkpoint");
+  const ep_viewer viewer = ep_exchange_viewer(exchange);
+  if ((name && ep_checkpoint_name_read(name, &checkpoint, &error) != EP_OK) ||
+      ep_jobs_inputs(exchange->server->jobs, &viewer, exchange->request.id, checkpoint, &text,
+                     &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  return ep_exchange_json(exchange, text);
 }
 
 ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
@@ -436,16 +456,18 @@ ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
   ep_error error = {0};
   result_hashes hashes;
   char path[EP_PATH_BYTES], etag[EP_FILE_ETAG_BYTES] = "";
-  int format;
+  int format, spreadsheet;
   if (format_read(request, FORMATS, &format, &error) != EP_OK ||
+      ep_spreadsheet_read(request, &spreadsheet, &error) != EP_OK ||
       ep_jobs_file(exchange->server->jobs, request->id,
                    format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, path,
                    sizeof path, &error) != EP_OK ||
       hashes_find(exchange, &hashes, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   const char *sha256 = format == 0 ? hashes.json : hashes.csv;
-  if (sha256[0]) snprintf(etag, sizeof etag, "\"%s\"", sha256);
-  return result_serve(exchange, path, sha256,
-                      format == 0 ? "application/json" : "text/csv; charset=utf-8",
+  spreadsheet &= format == 1;
+  if (sha256[0]) snprintf(etag, sizeof etag, "\"%s%s\"", sha256, spreadsheet ? "-spreadsheet" : "");
+  return result_serve(exchange, path, sha256, spreadsheet,
+                      format == 0 ? "application/json" : EP_CSV_TYPE,
                       format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, etag);
 }

@@ -95,7 +95,7 @@ ep_route_result ep_route_trial_list(ep_exchange *exchange) {
   ep_trials_page page = {0};
   int sort, format;
   char *text = NULL;
-  int fallback = ep_request_names(request, "Accept", "text/csv");
+  int fallback = ep_accepts_csv(request);
   if (ep_request_word(request, "sort", SORTS, 0, &sort, &error) != EP_OK ||
       ep_request_word(request, "format", FORMATS, fallback, &format, &error) != EP_OK ||
       ep_request_integer(request, "limit", 1, format == 1 ? EP_LIMIT_TRIALS : TRIALS_MOST,
@@ -106,9 +106,7 @@ ep_route_result ep_route_trial_list(ep_exchange *exchange) {
   page.csv = format == 1;
   if (ep_sweeps_trials(exchange->server->jobs, request->id, &page, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  ep_response_take_text(&exchange->response, 200,
-                        page.csv ? "text/csv; charset=utf-8" : "application/json", text);
-  return EP_ROUTE_DONE;
+  return page.csv ? ep_csv_respond(exchange, text) : ep_exchange_json(exchange, text);
 }
 
 ep_route_result ep_route_study_get(ep_exchange *exchange) {
@@ -125,7 +123,7 @@ static ep_status trial_read(const ep_request *request, int64_t *trial, ep_error 
   errno = 0;
   *trial = strtoll(request->part, &end, 10);
   if (errno == 0 && request->part[0] >= '0' && request->part[0] <= '9' && !*end) return EP_OK;
-  return ep_fail(error, EP_NOT_FOUND, "a trial has a number, from 0, not %.40s", request->part);
+  return ep_fail(error, EP_NOT_FOUND, "a trial must be a number from 0, not %.40s", request->part);
 }
 
 ep_route_result ep_route_trial_get(ep_exchange *exchange) {
@@ -195,14 +193,17 @@ static ep_route_result trial_thing(ep_exchange *exchange, const char *thing) {
   const char *format = ep_request_query(&exchange->request, "format");
   if (format && strspn(format, "abcdefghijklmnopqrstuvwxyz") != strlen(format)) format = NULL;
   const char *quantize = ep_request_query(&exchange->request, "quantize");
-  const char *int8 = quantize && strcmp(quantize, "int8") == 0 ? "quantize=int8" : "";
+  int spreadsheet;
+  if (ep_spreadsheet_read(&exchange->request, &spreadsheet, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  char query[64] = "";
+  int bytes = format ? snprintf(query, sizeof query, "&format=%.16s", format) : 0;
+  if (quantize && strcmp(quantize, "int8") == 0)
+    bytes += snprintf(query + bytes, sizeof query - (size_t)bytes, "&quantize=int8");
+  if (spreadsheet) snprintf(query + bytes, sizeof query - (size_t)bytes, "&spreadsheet=1");
+  if (*query) *query = '?';
   ep_response_empty(&exchange->response, 307);
-  ep_exchange_locate(exchange, "/v1/jobs/%s/%s%s%.16s%s%s", job, thing, format ? "?format=" : "",
-                     format ? format : "",
-                     !*int8   ? ""
-                     : format ? "&"
-                              : "?",
-                     int8);
+  ep_exchange_locate(exchange, "/v1/jobs/%s/%s%s", job, thing, query);
   return EP_ROUTE_DONE;
 }
 

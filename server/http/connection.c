@@ -1,7 +1,5 @@
 #include "server/http/connection.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,16 +77,13 @@ void ep_connection_notify(void *transport, struct MHD_Connection *connection, vo
   ep_deadlines_make_room(self->deadlines, self->connections_most);
 }
 
-static socklen_t address_bytes(const struct sockaddr *address) {
-  return address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-}
-
 static void address_note(ep_exchange *exchange, struct MHD_Connection *connection) {
+  uint8_t ip[EP_IP_BYTES];
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  const struct sockaddr *address = info ? info->client_addr : NULL;
-  if (!address || getnameinfo(address, address_bytes(address), exchange->address,
-                              sizeof exchange->address, NULL, 0, NI_NUMERICHOST) != 0)
+  if (info && info->client_addr && ep_ip_from_socket(info->client_addr, ip))
+    ep_ip_text(ip, exchange->address);
+  else
     snprintf(exchange->address, sizeof exchange->address, "unknown");
 }
 
@@ -98,12 +93,14 @@ void *ep_connection_target(void *transport, const char *target, struct MHD_Conne
   ep_transport *self = transport;
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  ep_deadline *deadline =
+      info ? info->socket_context : NULL; /* the next question overwrites *info */
   /* Nothing is served whose bytes nobody framed. */
-  ep_exchange *exchange = info && info->socket_context ? ep_exchange_create(self->server) : NULL;
+  ep_exchange *exchange = deadline ? ep_exchange_create(self->server) : NULL;
   if (!exchange) return NULL;
   ep_waiter_init(&exchange->waiter, self->server->waiters, connection);
   exchange->target = strdup(target ? target : "");
-  exchange->deadline = info->socket_context;
+  exchange->deadline = deadline;
   address_note(exchange, connection);
   return exchange;
 }
@@ -136,6 +133,7 @@ static ep_status head_read(ep_exchange *exchange, const char *method) {
   if (reader.status == EP_OK) ep_request_strip(&exchange->request, ep_base_path());
   if (reader.status == EP_OK)
     MHD_get_connection_values_n(exchange->waiter.connection, MHD_HEADER_KIND, header_add, &reader);
+  ep_forwarded_find(&exchange->server->proxies, &exchange->request, exchange->address);
   if (reader.status != EP_OK) ep_exchange_fail(exchange, &reader.error);
   return reader.status;
 }
@@ -218,7 +216,7 @@ static ep_status body_store(void *context, const void *data, size_t bytes, ep_er
   const ep_route *route = exchange->route;
   if (route->body == EP_BODY_UPLOAD) return ep_upload_write(&request->upload, data, bytes, error);
   if (request->body_bytes + bytes > (size_t)route->limit_bytes)
-    return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
+    return ep_fail(error, EP_TOO_LARGE, "the body can have at most %lld bytes",
                    (long long)route->limit_bytes);
   ep_status status = body_reserve(exchange, request->body_bytes + bytes + 1, error);
   if (status != EP_OK) return status;
@@ -235,7 +233,7 @@ static ep_status body_unpack(ep_exchange *exchange, const char *data, size_t byt
   const int64_t most =
       upload ? exchange->server->config->max_upload_bytes : exchange->route->limit_bytes;
   if (exchange->received_bytes > most)
-    return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes", (long long)most);
+    return ep_fail(error, EP_TOO_LARGE, "the body can have at most %lld bytes", (long long)most);
   return ep_gunzip_add(exchange->gunzip, data, bytes, body_store, exchange, error);
 }
 
@@ -276,9 +274,9 @@ static void route_work(void *context) {
   bool reads = strcmp(exchange->route->method, "GET") == 0;
   exchange->called = EP_ROUTE_DONE;
   if (reads && ep_exchange_is_abandoned(exchange))
-    ep_exchange_fail_with(exchange, EP_CANCELLED, "the client has gone");
+    ep_exchange_fail_with(exchange, EP_CANCELLED, "the client disconnected");
   else if (ep_exchange_admit(exchange))
-    exchange->called = exchange->route->call(exchange);
+    exchange->called = ep_exchange_call(exchange);
   if (exchange->called == EP_ROUTE_DONE) {
     ep_exchange_settle(exchange);
     ep_exchange_audit(exchange);
@@ -311,6 +309,7 @@ static enum MHD_Result route_call(ep_exchange *exchange);
 static ep_thread_pool *pool_of_result(const ep_server *server, ep_route_result result) {
   return result == EP_ROUTE_WORKS     ? server->work
          : result == EP_ROUTE_COMMITS ? server->commits
+         : result == EP_ROUTE_EXPORTS ? server->exports
                                       : server->ingest;
 }
 
@@ -357,6 +356,7 @@ static ep_thread_pool *pool_of_route(const ep_server *server, ep_runs runs) {
   return runs == EP_RUNS_WORK      ? server->work
          : runs == EP_RUNS_COMMIT  ? server->commits
          : runs == EP_RUNS_METRICS ? server->metrics
+         : runs == EP_RUNS_PLOTS   ? server->plots
                                    : server->ingest;
 }
 
@@ -364,7 +364,7 @@ static enum MHD_Result route_call(ep_exchange *exchange) {
   for (;;) {
     if (ep_waiter_take_timeout(&exchange->waiter) && ep_clock_steady_us() >= exchange->deadline_us)
       exchange->timed_out = true;
-    ep_route_result called = exchange->route->call(exchange);
+    ep_route_result called = ep_exchange_call(exchange);
     if (called == EP_ROUTE_DONE) break;
     if (called != EP_ROUTE_WAITS) {
       exchange->works = true;
@@ -379,16 +379,6 @@ static enum MHD_Result route_call(ep_exchange *exchange) {
   return response_send(exchange);
 }
 
-/* Takes the memory of the tree that a spec becomes. One that is too heavy is not parsed. */
-static ep_status tree_hold(ep_exchange *exchange, ep_error *error) {
-  const ep_route *route = exchange->route;
-  if (route->body != EP_BODY_JSON) return EP_OK;
-  const ep_request *request = &exchange->request;
-  int64_t bytes = ep_json_measure(request->body, request->body_bytes).tree_bytes;
-  if (bytes > ep_json_tree_most((size_t)route->limit_bytes)) return EP_OK;
-  return ep_exchange_hold(exchange, bytes, error);
-}
-
 /* The request is whole. */
 static enum MHD_Result request_run(ep_exchange *exchange) {
   ep_error error = {0};
@@ -398,10 +388,10 @@ static enum MHD_Result request_run(ep_exchange *exchange) {
   ep_exchange_gunzip_close(exchange);
   if (exchange->body_failed) return response_send(exchange);
   if (ep_body_in_memory(exchange->route->body) && !exchange->request.body) {
-    ep_exchange_fail_with(exchange, EP_MALFORMED, "the body is empty; JSON is needed");
+    ep_exchange_fail_with(exchange, EP_MALFORMED, "the body is empty; JSON is required");
     return response_send(exchange);
   }
-  if (tree_hold(exchange, &error) != EP_OK) {
+  if (ep_exchange_hold_tree(exchange, &error) != EP_OK) {
     ep_exchange_fail(exchange, &error);
     return response_send(exchange);
   }

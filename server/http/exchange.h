@@ -9,7 +9,7 @@
 #include "server/http/messages/response.h"
 #include "server/http/server.h"
 
-enum { EP_ADDRESS_BYTES = 46 /* of IPv6, as text */, EP_REQUEST_NAME_BYTES = 65 };
+enum { EP_REQUEST_NAME_BYTES = 65 };
 
 /* What a route returns. */
 typedef enum {
@@ -17,7 +17,8 @@ typedef enum {
   EP_ROUTE_WAITS,   /* for ep_waiter_wake or deadline_us; the route is then called again */
   EP_ROUTE_WORKS,   /* the route is called again, on a thread of server->work */
   EP_ROUTE_COMMITS, /* the same, of server->commits */
-  EP_ROUTE_INGESTS  /* the same, of server->ingest */
+  EP_ROUTE_INGESTS, /* the same, of server->ingest */
+  EP_ROUTE_EXPORTS  /* the same, of server->exports */
 } ep_route_result;
 
 typedef struct ep_exchange {
@@ -29,9 +30,11 @@ typedef struct ep_exchange {
   ep_waiter waiter;
   const struct ep_route *route; /* NULL until found */
   ep_caller caller;             /* once the route was admitted */
+  bool named;                   /* the path calls its job by another word than its id */
+  ep_model model; /* the published model that the path means, as it was then; its name "" = none */
   char request_id[EP_REQUEST_NAME_BYTES];
   int sent_status;                /* HTTP; 0 = no response was sent */
-  char address[EP_ADDRESS_BYTES]; /* the client's, as text */
+  char address[EP_IP_TEXT_BYTES]; /* the client's (server/http/access/forwarded.h) */
   int64_t deadline_us;            /* of a wait, steady clock; 0 = none was begun */
   bool timed_out;                 /* the wait is over: the route responds with what there is */
 
@@ -53,6 +56,8 @@ typedef struct ep_exchange {
   size_t body_capacity;
   struct ep_gunzip *gunzip;              /* of a packed body, until it is whole; NULL = none */
   int64_t working_bytes, response_bytes; /* taken of server->held, beside the body's */
+  int64_t tree_bytes;     /* of the former, foreseen for the body's tree until it is there */
+  ep_error refusal;       /* why memory was refused to the route; status EP_OK: it was not */
   bool body_failed;       /* the rest of the body is thrown away and `response` is sent */
   atomic_bool worked;     /* the thread of a pool has done its call, */
   ep_route_result called; /* what that returned */
@@ -86,6 +91,11 @@ void ep_exchange_give(ep_exchange *exchange);
 /* ep_exchange_hold for the rows of a prediction: as a tree where they are `named`, else as numbers.
  */
 ep_status ep_exchange_hold_rows(ep_exchange *exchange, bool named, ep_error *error);
+/* The same for the tree that a JSON body becomes, until the route has parsed it: jansson counts
+ * what is there. One that is too heavy is not parsed, and takes nothing. */
+ep_status ep_exchange_hold_tree(ep_exchange *exchange, ep_error *error);
+/* Calls the route. What its thread reserves meanwhile (api/reserve.h) is held by the exchange. */
+ep_route_result ep_exchange_call(ep_exchange *exchange);
 /* Whether the route may be called. False, with the response set, for a request that changes
  * something while its response would find no room: it is refused before it has. */
 bool ep_exchange_admit(ep_exchange *exchange);
@@ -100,6 +110,13 @@ void ep_exchange_unwatch(ep_exchange *exchange);
  * set and the proxy has sent one. */
 void ep_exchange_locate(ep_exchange *exchange, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The path by the job's id, where the request calls it by another word; false: it does not. */
+bool ep_exchange_content_location(const ep_exchange *exchange, char *out, size_t bytes);
+
+/* Prepares an error for the response: EP_NOT_FOUND if the job `id` was deleted during the request,
+ * and paths relative to the data folder. */
+void ep_exchange_explain(const ep_exchange *exchange, const char *id, ep_error *error);
 
 /* These set the response and return EP_ROUTE_DONE, so that a route can end with one of them. */
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error);

@@ -80,7 +80,10 @@ static ep_status listener_open(const ep_config *config, int *listener, int *port
 static ep_status threads_start(ep_http *http, const ep_http_room *room, ep_error *error) {
   ep_server *server = http->server;
   ep_status status = ep_waiters_create(room->watchers, &server->waiters, error);
-  if (status == EP_OK) status = ep_thread_pool_create(2, &server->ingest, error);
+  if (status == EP_OK)
+    status = ep_thread_pool_create(server->memory.readers == 1 ? 1 : 2, &server->ingest, error);
+  if (status == EP_OK) status = ep_thread_pool_create(2, &server->exports, error);
+  if (status == EP_OK) status = ep_thread_pool_create(2, &server->plots, error);
   if (status == EP_OK) status = ep_thread_pool_create(2, &server->work, error);
   if (status == EP_OK) status = ep_thread_pool_create(1, &server->metrics, error);
   if (status == EP_OK) status = ep_thread_pool_create(COMMIT_THREADS, &server->commits, error);
@@ -125,7 +128,7 @@ static ep_status daemon_start(ep_http *http, const ep_http_room *room, int liste
       tls ? certificates : &options[sizeof options / sizeof *options - 1], MHD_OPTION_END);
   if (http->daemon) return EP_OK;
   close(listener);
-  return ep_fail(error, EP_INTERNAL, "the HTTP server does not start");
+  return ep_fail(error, EP_INTERNAL, "the HTTP server cannot be started");
 }
 
 ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **out, int *port,
@@ -149,6 +152,15 @@ ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **o
   return EP_OK;
 }
 
+static void pools_destroy(ep_server *server) {
+  ep_thread_pool **const pools[] = {&server->ingest, &server->exports, &server->plots,
+                                    &server->work,   &server->commits, &server->metrics};
+  for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
+    ep_thread_pool_destroy(*pools[i]);
+    *pools[i] = NULL;
+  }
+}
+
 void ep_http_stop(ep_http *http) {
   /* Not MHD_quiesce_daemon: it and the library's own thread may both remove the listener from the
    * same epoll set, at which the library ends the process. */
@@ -156,23 +168,15 @@ void ep_http_stop(ep_http *http) {
   ep_waiters_close(http->server->waiters);
   MHD_stop_daemon(http->daemon); /* aborts if a connection is still suspended */
   http->daemon = NULL;
-  ep_thread_pool_destroy(http->server->ingest);
-  ep_thread_pool_destroy(http->server->work);
-  ep_thread_pool_destroy(http->server->commits);
-  ep_thread_pool_destroy(http->server->metrics);
-  http->server->ingest = http->server->work = http->server->commits = http->server->metrics = NULL;
+  pools_destroy(http->server);
 }
 
 void ep_http_destroy(ep_http *http) {
   if (!http) return;
   ep_server *server = http->server;
-  ep_thread_pool_destroy(server->ingest);
-  ep_thread_pool_destroy(server->work);
-  ep_thread_pool_destroy(server->commits);
-  ep_thread_pool_destroy(server->metrics);
+  pools_destroy(server);
   ep_deadlines_destroy(http->transport.deadlines);
   ep_waiters_destroy(server->waiters);
-  server->ingest = server->work = server->commits = server->metrics = NULL;
   server->waiters = NULL;
   free(http);
 }

@@ -112,6 +112,9 @@ enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *response) {
   MHD_add_response_header(message, "X-Content-Type-Options", "nosniff");
   if (exchange->request_id[0])
     MHD_add_response_header(message, "X-Request-Id", exchange->request_id);
+  char location[EP_REQUEST_TARGET_BYTES];
+  if (response->status < 400 && ep_exchange_content_location(exchange, location, sizeof location))
+    MHD_add_response_header(message, "Content-Location", location);
   for (int i = 0; i < response->headers_count; i++) {
     MHD_add_response_header(message, response->headers[i].name, response->headers[i].value);
     cached = cached || strcmp(response->headers[i].name, "ETag") == 0 ||

@@ -59,8 +59,9 @@ void ep_route_metrics_format(const ep_routes *routes, ep_writer *out) {
       labels[6] = NULL;
       ep_metrics_sample(out, REQUESTS, labels, (double)count);
     }
-  ep_metrics_family(out, SECONDS, "histogram",
-                    "From a request's head to its answer's; who asks to wait (wait=) is in it.");
+  ep_metrics_family(
+      out, SECONDS, "histogram",
+      "Seconds from a request's headers to its response's, including requested waits (wait=).");
   for (int i = 0; i <= EP_ROUTE_METRICS_ROWS; i++) {
     if (!is_used(&counts[i])) continue;
     labels_fill(routes, i, labels);

@@ -8,7 +8,7 @@
 /* Whether it is safe in a path and in the name of a file: no traversal, nothing hidden. */
 static bool is_id(const char *text, size_t bytes) {
   static const char OTHERS[] = "_.-";
-  if (bytes == 0 || bytes >= EP_REQUEST_ID_BYTES || *text == '.') return false;
+  if (bytes == 0 || bytes > EP_LIMIT_NAME_BYTES || *text == '.') return false;
   for (size_t i = 0; i < bytes; i++) {
     char byte = text[i];
     bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
@@ -20,19 +20,39 @@ static bool is_id(const char *text, size_t bytes) {
 
 enum { SEGMENTS = 2 }; /* {…} of a path, at most */
 
-/* Whether `path` matches `pattern`; the segments for {…} are copied. */
-static bool path_fits(const char *pattern, const char *path,
+/* The segment as the word for a job or a sweep, which may be any name: %2F is a slash, and %25 a
+ * percent sign. False: no name is as long. */
+static bool word_take(const char *text, size_t bytes, char out[EP_REQUEST_ID_BYTES]) {
+  size_t length = 0;
+  for (size_t i = 0; i < bytes; i++) {
+    if (length == EP_REQUEST_ID_BYTES - 1) return false;
+    bool escape = text[i] == '%' && i + 2 < bytes;
+    out[length++] = !escape ? text[i] : text[i + 2] == '5' ? '%' : '/';
+    if (escape) i += 2;
+  }
+  out[length] = 0;
+  return length > 0;
+}
+
+/* Whether `path` matches the route's; the segments for {…} are copied. */
+static bool path_fits(const ep_route *route, const char *path,
                       char segments[SEGMENTS][EP_REQUEST_ID_BYTES]) {
   int found = 0;
-  for (; *pattern; pattern++) {
+  for (const char *pattern = route->path; *pattern; pattern++) {
     if (*pattern != '{') {
       if (*path++ != *pattern) return false;
       continue;
     }
     size_t bytes = strcspn(path, "/");
-    if (found == SEGMENTS || !is_id(path, bytes)) return false;
-    memcpy(segments[found], path, bytes);
-    segments[found++][bytes] = 0;
+    if (found == SEGMENTS) return false;
+    if (found == 0 && route->of) {
+      if (!word_take(path, bytes, segments[0])) return false;
+    } else {
+      if (!is_id(path, bytes)) return false;
+      memcpy(segments[found], path, bytes);
+      segments[found][bytes] = 0;
+    }
+    found++;
     path += bytes;
     pattern = strchr(pattern, '}');
   }
@@ -47,14 +67,12 @@ static ep_status path_fail(const char *path, ep_error *error) {
     if (strncmp(path, NAMED[i], strlen(NAMED[i])) != 0) continue;
     size_t bytes = strcspn(name, "/");
     if (is_id(name, bytes)) continue;
-    return ep_fail(
-        error, EP_NOT_FOUND,
-        "\"%.*s\" is no name: it has 1 to %d letters (a to z), digits, _, . and -, and no . "
-        "in front",
-        (int)(bytes < 100 ? bytes : 100), name, EP_REQUEST_ID_BYTES - 1);
+    return ep_fail(error, EP_NOT_FOUND,
+                   "invalid name \"%.*s\": a name has 1 to %d letters (a to z), digits, _, . and "
+                   "-, and does not begin with .",
+                   (int)(bytes < 100 ? bytes : 100), name, EP_LIMIT_NAME_BYTES);
   }
-  return ep_fail(error, EP_NOT_FOUND, "there is no %.300s here; /openapi.json says what there is",
-                 path);
+  return ep_fail(error, EP_NOT_FOUND, "%.300s not found; see /openapi.json", path);
 }
 
 /* The route's entry for a parameter, or NULL. */
@@ -73,8 +91,7 @@ static ep_status query_fail(const ep_route *route, const char *name, ep_error *e
     snprintf(known + used, sizeof known - used, "%s%.*s", q ? ", " : "",
              (int)strcspn(route->query[q], "*"), route->query[q]);
   }
-  return ep_fail(error, EP_MALFORMED, "there is no query parameter \"%.64s\" here; known: %s", name,
-                 known);
+  return ep_fail(error, EP_MALFORMED, "unknown query parameter \"%.64s\"; known: %s", name, known);
 }
 
 static ep_status query_check(const ep_request *request, const ep_route *route, ep_error *error) {
@@ -83,16 +100,10 @@ static ep_status query_check(const ep_request *request, const ep_route *route, e
     const char *found = query_find(route, name);
     if (!found) return query_fail(route, name, error);
     if (!strchr(found, '*') && ep_request_query(request, name) != request->query[i].value)
-      return ep_fail(error, EP_MALFORMED, "the query has \"%.64s\" more than once", name);
+      return ep_fail(error, EP_MALFORMED, "query parameter \"%.64s\" is given more than once",
+                     name);
   }
   return EP_OK;
-}
-
-/* An id of another kind names nothing here. */
-static ep_status id_check(const ep_request *request, const ep_route *route, ep_error *error) {
-  if (!route->of || strncmp(request->id, route->of, strlen(route->of)) == 0) return EP_OK;
-  return ep_fail(error, EP_NOT_FOUND, "there is no %.60s here: ids here begin with %s", request->id,
-                 route->of);
 }
 
 ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_route **out,
@@ -103,13 +114,12 @@ ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_r
   allow[0] = 0;
   for (int i = 0; i < routes->count; i++) {
     const ep_route *route = &routes->rows[i];
-    if (!path_fits(route->path, request->path, segments)) continue;
+    if (!path_fits(route, request->path, segments)) continue;
     if (strcmp(route->method, method) == 0) {
       memcpy(request->id, segments[0], sizeof request->id);
       memcpy(request->part, segments[1], sizeof request->part);
       *out = route;
-      ep_status status = id_check(request, route, error);
-      return status == EP_OK ? query_check(request, route, error) : status;
+      return query_check(request, route, error);
     }
     used += (size_t)snprintf(allow + used, EP_ROUTE_ALLOW_BYTES - used, "%s%s%s", used ? ", " : "",
                              route->method, strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
@@ -147,8 +157,8 @@ static ep_status body_check(const ep_exchange *exchange, ep_error *error) {
     return ep_fail(error, EP_MEDIA_TYPE, "the body must be JSON: Content-Type: application/json");
   if (route->body == EP_BODY_TENSORS && !may_be_tensors(&exchange->request))
     return ep_fail(error, EP_MEDIA_TYPE,
-                   "the body must be JSON (Content-Type: application/json), or JSON and bytes "
-                   "behind it (application/octet-stream)");
+                   "the body must be JSON (Content-Type: application/json), or JSON followed by "
+                   "bytes (application/octet-stream)");
   if (route->body == EP_BODY_ROWS && !may_be_rows(&exchange->request))
     return ep_fail(error, EP_MEDIA_TYPE,
                    "the body must be JSON (Content-Type: application/json), a table (text/csv, "
@@ -156,10 +166,10 @@ static ep_status body_check(const ep_exchange *exchange, ep_error *error) {
                    "image/jpeg) or several (application/zip, application/x-tar)");
   if (in_memory && length &&
       (strlen(length) > 15 || strtoll(length, NULL, 10) > route->limit_bytes))
-    return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
+    return ep_fail(error, EP_TOO_LARGE, "the body can have at most %lld bytes",
                    (long long)route->limit_bytes);
   if (route->body != EP_BODY_NONE && !length && !chunked)
-    return ep_fail(error, EP_MALFORMED, "a body is needed here, with Content-Length or chunked");
+    return ep_fail(error, EP_MALFORMED, "a body is required, with Content-Length or chunked");
   return EP_OK;
 }
 
@@ -170,7 +180,7 @@ static ep_status coding_check(const ep_exchange *exchange, const char **accepted
     return EP_OK;
   *accepted = "gzip, identity";
   return ep_fail(error, EP_MEDIA_TYPE,
-                 "Content-Encoding: %.100s is not taken: send the body with gzip, or as it is",
+                 "Content-Encoding %.100s is not supported: send the body gzipped or uncompressed",
                  ep_request_header(request, "Content-Encoding"));
 }
 
@@ -179,8 +189,32 @@ ep_status ep_route_require(const ep_exchange *exchange, unsigned scope, ep_error
   const ep_caller *caller = &exchange->caller;
   if ((caller->scopes & scope) == scope) return EP_OK;
   ep_scopes_format(scope & ~caller->scopes, missing);
-  return ep_fail(error, EP_FORBIDDEN, "the token %s has no scope \"%s\", which this needs",
+  return ep_fail(error, EP_FORBIDDEN, "the token %s does not have the required scope \"%s\"",
                  caller->token, missing);
+}
+
+/* Puts the id of the job or sweep that the path calls by another word in the place of that. */
+static ep_status job_find(ep_exchange *exchange, ep_error *error) {
+  const ep_route *route = exchange->route;
+  ep_request *request = &exchange->request;
+  const ep_viewer viewer = ep_exchange_viewer(exchange);
+  ep_job_found found;
+  if (!route->of) return EP_OK;
+  /* a model has its job's last weights, and no checkpoint */
+  bool models = route->owned == EP_OWNED_MODEL_OR_JOB && !ep_request_query(request, "checkpoint");
+  ep_status status =
+      ep_jobs_find(exchange->server->jobs, &viewer, route->of, models, request->id, &found, error);
+  if (status != EP_OK) return status;
+  exchange->named = strcmp(request->id, found.id) != 0;
+  snprintf(request->id, sizeof request->id, "%s", found.id);
+  if (models) exchange->model = found.model;
+  return EP_OK;
+}
+
+/* Whether the request takes another name where this one is taken. */
+static bool is_beside(const ep_request *request) {
+  const char *replace = ep_request_query(request, "replace");
+  return replace && strcmp(replace, "false") == 0;
 }
 
 /* Only its owner changes a thing, or an admin, and they alone see a private one: for others it and
@@ -189,18 +223,23 @@ static ep_status owner_check(const ep_exchange *exchange, ep_error *error) {
   ep_ownership of;
   const ep_route *route = exchange->route;
   if (route->owned == EP_OWNED_NONE || ep_exchange_is_admin(exchange)) return EP_OK;
+  ep_owned kind = route->owned;
   const char *id = exchange->request.id;
-  ep_status status = ep_jobs_owner(exchange->server->jobs, route->owned, id, &of, error);
+  if (exchange->model.name[0]) /* whoever sees that predicts by it, as at /v2 */
+    kind = EP_OWNED_MODEL, id = exchange->model.name;
+  else if (kind == EP_OWNED_MODEL_OR_JOB)
+    kind = EP_OWNED_JOB;
+  ep_status status = ep_jobs_owner(exchange->server->jobs, kind, id, &of, error);
   bool gives = strcmp(exchange->request.method, "PUT") == 0;
-  if (status == EP_NOT_FOUND && gives) return EP_OK;
+  if (gives && (status == EP_NOT_FOUND || is_beside(&exchange->request))) return EP_OK;
   if (status != EP_OK || strcmp(of.owner, exchange->caller.owner) == 0) return status;
   if (of.private && gives)
     return ep_fail(error, EP_CONFLICT, "the name \"%s\" is taken: choose another", id);
-  if (of.private) return ep_owned_missing(route->owned, id, error);
+  if (of.private) return ep_owned_missing(kind, id, error);
   if (route->scope & EP_SCOPE_READ) return EP_OK;
   return ep_fail(error, EP_FORBIDDEN,
-                 "%s belongs to %s: only a token of that owner changes it, or one with the scope "
-                 "\"admin\"",
+                 "%s belongs to %s: only a token of that owner, or one with the scope \"admin\", "
+                 "can change it",
                  id, of.owner[0] ? of.owner : "nobody");
 }
 
@@ -224,6 +263,7 @@ static ep_status route_admit(ep_exchange *exchange, char allow[EP_ROUTE_ALLOW_BY
   }
   if (open) return EP_OK;
   status = ep_route_require(exchange, exchange->route->scope, error);
+  if (status == EP_OK) status = job_find(exchange, error);
   return status == EP_OK ? owner_check(exchange, error) : status;
 }
 

@@ -22,7 +22,8 @@ typedef enum {
   EP_RUNS_WORK, /* on a thread of server->work */
   EP_RUNS_COMMIT,
   EP_RUNS_METRICS,
-  EP_RUNS_INGEST
+  EP_RUNS_INGEST,
+  EP_RUNS_PLOTS
 } ep_runs;
 
 typedef ep_route_result ep_route_call(ep_exchange *exchange);
@@ -39,7 +40,7 @@ typedef struct ep_route {
   ep_owned owned; /* what {id} names, of every route that has an owner's: of another's a private one
                      is not there, and a public one is there for a route that needs `read` */
   const char *query[EP_ROUTE_QUERY]; /* parameters; one with a * may be repeated; NULL ends */
-  const char *of;                    /* what {id} begins with; NULL = anything */
+  const char *of; /* what ids of the job or sweep {id} begin with; NULL: it is neither */
 } ep_route;
 
 typedef struct ep_routes {

@@ -69,7 +69,7 @@ static ep_status upload_read(const ep_ingest_request *request, const ep_path_sou
                           : ep_dataset_ingest_part(source->file[split][role], request->folder,
                                                    split, role, &options, most, meta, error);
   }
-  return ep_fail(error, EP_INTERNAL, "there is no file to read");
+  return ep_fail(error, EP_INTERNAL, "no file to read");
 }
 
 static ep_status pictures_read(const ep_ingest_request *request, const ep_path_source *source,

@@ -9,10 +9,10 @@
 #include "engine/data/formats/ingest.h"
 
 static ep_status claim_fail(const char *what, ep_error *error) {
-  return ep_fail(error, EP_INTERNAL,
-                 "the process that read the file says of %s what is not so: check the file, and "
-                 "send it again",
-                 what);
+  return ep_fail(
+      error, EP_INTERNAL,
+      "the process that read the file reported invalid %s: check the file, and upload it again",
+      what);
 }
 
 /* The values behind the head, and nothing else. */

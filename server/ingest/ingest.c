@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/process.h"
 #include "engine/files/free_space.h"
 #include "server/ingest/claims.h"
 #include "server/ingest/request.h"
@@ -47,7 +48,7 @@ static ep_status request_fill(const ep_ingest_settings *settings, const ep_inges
   out->reserve_bytes = ep_free_space_reserved();
   if (!options) return EP_OK;
   if (options->table && strlen(options->table) >= sizeof out->table)
-    return ep_fail(error, EP_INVALID, "?table= has at most %d bytes", EP_LIMIT_NAME_BYTES);
+    return ep_fail(error, EP_INVALID, "?table= must be at most %d bytes", EP_LIMIT_NAME_BYTES);
   out->dialect = options->dialect;
   out->height = options->height;
   out->width = options->width;
@@ -130,8 +131,8 @@ static void reader_end(const reading *reader, siginfo_t *ending) {
 
 static ep_status time_is_over(const reading *reader, ep_error *error) {
   return ep_fail(error, EP_TOO_LARGE,
-                 "reading the file takes more than the %lld seconds allowed: send less at once, or "
-                 "have the administrator raise --ingest-seconds",
+                 "reading the file takes more than the %lld seconds allowed: use a smaller file, "
+                 "or ask the administrator to raise --ingest-seconds",
                  (long long)reader->request->seconds);
 }
 
@@ -142,11 +143,10 @@ static ep_status death_explain(const reading *reader, const siginfo_t *ending, e
                    "the process that read the file ended with exit code %d and read nothing",
                    ending->si_status);
   if (ending->si_status == SIGXCPU) return time_is_over(reader, error);
-  const char *name = sigabbrev_np(ending->si_status);
   return ep_fail(error, EP_INTERNAL,
                  "the process that read the file was ended by signal %d (SIG%s): check the file, "
-                 "and send it again",
-                 ending->si_status, name ? name : "?");
+                 "and upload it again",
+                 ending->si_status, ep_signal_name(ending->si_status));
 }
 
 /* Waits until there is a reply or the end of the process (EP_OK), or no reply is wanted. *got: its
@@ -164,7 +164,7 @@ static ep_status reply_await(const reading *reader, ep_ingest_settings *settings
     if (atomic_load(&settings->stopping))
       return ep_fail(error, EP_UNAVAILABLE, "the daemon is stopping");
     if (abandoned && abandoned(context))
-      return ep_fail(error, EP_CANCELLED, "nobody waits for the file to be read");
+      return ep_fail(error, EP_CANCELLED, "the client disconnected before the file was read");
     if (ep_clock_steady_us() >= reader->deadline_us) return time_is_over(reader, error);
   }
 }
@@ -182,8 +182,8 @@ static ep_status reader_await(const reading *reader, ep_ingest_settings *setting
   if (!replied) return death_explain(reader, &ending, error);
   if (reply.error.status == EP_NO_MEMORY)
     return ep_fail(error, EP_TOO_LARGE,
-                   "reading the file takes more than the %lld bytes of memory allowed: send less "
-                   "at once, or have the administrator raise --ingest-memory-bytes",
+                   "reading the file takes more than the %lld bytes of memory allowed: use a "
+                   "smaller file, or ask the administrator to raise --ingest-memory-bytes",
                    (long long)reader->request->memory_bytes);
   if (reply.error.status != EP_OK && error) *error = reply.error;
   faults_take(task, &reply);

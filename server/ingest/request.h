@@ -8,9 +8,9 @@
 
 #include "api/json/problem.h"
 #include "api/limits.h"
+#include "api/vocabulary.h"
 #include "engine/data/dialect/dialect.h"
 #include "engine/files/path.h"
-#include "kernels/backend.h"
 
 enum { EP_INGEST_FILES = EP_SPLIT_COUNT * 3 /* roles */, EP_INGEST_FIRST_FILE = 3 };
 

@@ -21,5 +21,13 @@ ep_status ep_jobs_checkpoint_find(ep_jobs *jobs, const char *id, int64_t step, e
  * EP_CHECKPOINT_LATEST; 0: the job's last ones. path: [EP_PATH_BYTES], written. */
 ep_status ep_jobs_weights_path(ep_jobs *jobs, const char *id, int64_t checkpoint, char *path,
                                ep_error *error);
+/* For an error while the weights at that path were read: EP_DAMAGED in its place where they are not
+ * what was written. Reads all of them: what is right is not read twice. */
+ep_status ep_jobs_weights_explain(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                                  const char *path, ep_error *error);
+
+/* Whether rows of this shape were pictures: planes of bytes or of 16 bits, grey or of three
+ * colours. */
+bool ep_jobs_are_pictures(const ep_data_shape *shape);
 
 #endif

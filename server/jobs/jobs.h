@@ -16,8 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/cancellation.h"
 #include "api/names.h"
 #include "api/responses/job.h"
+#include "api/responses/model.h"
 #include "api/responses/predict.h"
 #include "api/spec/spec.h"
 #include "api/wire/plot.h"
@@ -27,6 +29,8 @@
 #include "server/store/page.h"
 
 struct json_t; /* jansson's */
+struct ep_row_lines;
+struct ep_text_body;
 
 typedef struct ep_jobs ep_jobs;
 
@@ -41,6 +45,7 @@ typedef struct {
   const char *allow_path; /* of the workers: engine/data/sources/allowed_paths.h; NULL = none */
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
   int64_t memory_bytes_max; /* that jobs on the CPU may take together; 0 = what there is */
+  int64_t job_bytes_max;    /* that one may take, which then runs alone; 0 = what there is */
   const char *ingest_path;  /* the program that reads files of others; NULL = this one */
   int64_t ingest_memory_bytes, ingest_seconds; /* server/ingest/ingest.h; 0 = the limits */
   int64_t max_queued;                          /* EP_BUSY beyond; 0 = 10,000 */
@@ -57,8 +62,8 @@ typedef struct {
   const char *webhook_secret_file;  /* NULL = jobs may have no webhooks */
   const char *webhook_allow; /* addresses that are not public, and may be called; NULL = none */
   double stop_seconds;       /* that running jobs have for a checkpoint when the daemon ends */
-  int crashes_max;      /* deaths of epochd in a row after which a job that ran fails; 0 = never */
-  bool new_store;       /* an empty store may begin in a data_dir that has folders of jobs */
+  int crashes_max; /* deaths of epochd in a row after which a job that ran is paused; 0: never */
+  bool new_store;  /* an empty store may begin in a data_dir that has folders of jobs */
   double stall_seconds; /* a worker without progress for so long is killed; 0 = 60 */
   /* Workers that Slurm or Kubernetes starts; all of it counts where `devices` has one of theirs. */
   const char *shared_dir;        /* that nodes see under this name */
@@ -74,8 +79,9 @@ typedef struct {
 /* Opens the store in data_dir, requeues what was running, starts a worker for each device and the
  * supervisor's thread. EP_CONFLICT: another daemon has the data_dir. */
 ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *error);
-/* No file of others is read any more: requests that do so end, and further ones are refused. */
-void ep_jobs_stop_reading(ep_jobs *jobs);
+/* Begins the end: running jobs write a checkpoint, and requests to workers and those that read
+ * files fail, also later ones. Returns at once. */
+void ep_jobs_stop(ep_jobs *jobs);
 /* Stops the workers, whose jobs go back to the queue on disk, and frees. NULL is allowed. */
 void ep_jobs_close(ep_jobs *jobs);
 
@@ -83,9 +89,9 @@ void ep_jobs_close(ep_jobs *jobs);
 ep_datasets *ep_jobs_datasets(ep_jobs *jobs);
 
 /* Checks the request's job against its data, and fills in what it leaves open. by: whose it is.
- * *text: the response to ?validate=only, the caller's. */
-ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request, char **text,
-                           ep_problem *problem);
+ * warn_replaced: as of ep_submission. *text: the response to ?validate=only, the caller's. */
+ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
+                           bool warn_replaced, char **text, ep_problem *problem);
 
 enum { EP_OWN_KEY = 1 }; /* begins a key that no client can send */
 
@@ -101,6 +107,8 @@ typedef struct {
                                   priority of at most 0 */
   bool sweep;                  /* it is a sweep, not a job */
   bool find_lr;                /* it is to find a learning rate, as the spec's find says */
+  bool warn_replaced;          /* warns where the data are others than its sha256 names: else they
+                                  are refused, at /data/sha256 */
   bool same_data;              /* of a dataset, the content that the spec names by its sha256 */
 } ep_submission;
 
@@ -129,9 +137,25 @@ ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t 
 /* Whose a job, a dataset or a model is, and who sees it. EP_NOT_FOUND. */
 ep_status ep_jobs_owner(ep_jobs *jobs, ep_owned kind, const char *name, ep_ownership *out,
                         ep_error *error);
+/* For an error while the files of the job or sweep `id` were read: EP_NOT_FOUND in its place where
+ * the job has been deleted meanwhile. */
+void ep_jobs_deleted_explain(ep_jobs *jobs, const char *id, ep_error *error);
 /* EP_NOT_FOUND: it is hidden from the viewer, or not there, which reads the same. */
 ep_status ep_jobs_see(ep_jobs *jobs, const ep_viewer *viewer, ep_owned kind, const char *name,
                       ep_error *error);
+
+/* What a word means. */
+typedef struct {
+  char id[EP_ID_BYTES];
+  ep_model model; /* the published model that it names; its name "" = it names none */
+} ep_job_found;
+
+/* The job or the sweep, by what ids of it begin with, that a word of a user means: an id, which may
+ * be one of no job; the beginning of one, or the end; "last", the newest; a name: the newest that
+ * the viewer sees; or "job:NAME", "sweep:NAME", and the job of "model:NAME". models: a name alone
+ * is first that of a model. EP_NOT_FOUND; EP_CONFLICT: several ids begin or end so. */
+ep_status ep_jobs_find(ep_jobs *jobs, const ep_viewer *viewer, const char *prefix, bool models,
+                       const char *word, ep_job_found *out, ep_error *error);
 
 /* A job as plain structs; ep_job_copy_destroy when done. */
 typedef struct ep_job_copy ep_job_copy;
@@ -177,22 +201,46 @@ typedef struct {
   int64_t rows, columns;
   int64_t windows; /* predictions of a row: 1, or, of a series, those of all examples in it */
   bool forecast;   /* of them some are made from others */
-  char **name;     /* [rows], owned, and each; NULL: they have no names */
-  ep_threshold threshold; /* what the body says of it beside the rows */
-  ep_warnings warnings;   /* of what was read otherwise than may be thought */
+  struct ep_series_rows *series; /* owned: which of them are meant, its x given on; NULL: all */
+  char **name;                   /* [rows], owned, and each; NULL: they have no names */
+  ep_threshold threshold;        /* what the body says of it beside the rows */
+  ep_warnings warnings;          /* of what was read otherwise than may be thought */
+  char target[EP_LIMIT_NAME_BYTES + 1];  /* the column that is predicted; "": not known */
+  char time[EP_LIMIT_NAME_BYTES + 1];    /* the column that orders a series, and */
+  char group[EP_LIMIT_NAME_BYTES + 1];   /* that tells several apart; "" = none */
+  char unit[EP_UNIT_BYTES];              /* the sign of its numbers, or "" */
+  char unit_form[EP_UNIT_FORM_BYTES];    /* and how they have it: "0 €", or "" */
+  char column[EP_LIMIT_NAME_BYTES + 96]; /* what a column of predictions is called */
+  struct ep_row_lines *copied; /* owned: the rows as they were written, of a text whose body asks
+                                  for them; NULL: none */
 } ep_prediction_rows;
 
 void ep_prediction_rows_deinit(ep_prediction_rows *rows); /* a zeroed one is allowed */
 
-/* Reads {"rows": [{"age": 31, "city": "Oslo"}, …]}, cells by the columns of the job's table, for
- * ep_jobs_predict; of a series they are successive rows, and "steps" and "future" may be beside
- * them, as "threshold" may be of all. *out: its x is the caller's. Faults have pointers. */
-ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
-                            size_t bytes, ep_prediction_rows *out, ep_problem *problem);
+/* Predictions as text: the rows as they were written, with new cells behind them, or of rows that
+ * were not copied a CSV of the new cells alone. A class is a word, a number has its unit and no
+ * exponent; a window's prediction stands behind its last row. probabilities: of each class, too.
+ * output: [count, columns]. The caller's (free); NULL where memory is short. */
+char *ep_prediction_rows_format(const ep_prediction_rows *rows, const ep_output_meaning *meaning,
+                                bool probabilities, const double *output, int64_t count,
+                                int64_t columns);
 
-struct ep_text_body;
+/* The outputs that are meant, and how many: of [rows * windows, columns] of the worker. *picked: to
+ * be freed; NULL: they are `output` itself. EP_NO_MEMORY. */
+ep_status ep_prediction_rows_pick(const ep_prediction_rows *rows, const double *output,
+                                  int64_t columns, double **picked, int64_t *count,
+                                  ep_error *error);
+
+/* Reads {"rows": [{"age": 31, "city": "Oslo"}, …]}, cells by the columns of the job's table, or a
+ * text of rows as ep_jobs_text_read has it, for ep_jobs_predict; "steps" and "future" of a series
+ * may be beside them, and "threshold". query: the body, and what the query says. *out: its x is the
+ * caller's. Faults have pointers. */
+ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                            const struct ep_text_body *query, ep_prediction_rows *out,
+                            ep_problem *problem);
+
 /* The same of rows as text: a JSON object a line (`lines`), or delimited text with a header, as
- * text_rows.h of engine/data/inputs has them. */
+ * text_rows.h of engine/data/inputs has them. Takes body->copied, also on failure. */
 ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint,
                             const struct ep_text_body *body, ep_prediction_rows *out,
                             ep_problem *problem);
@@ -214,18 +262,25 @@ ep_status ep_jobs_pictures_read(ep_jobs *jobs, const char *id, int64_t checkpoin
 ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint,
                                ep_output_meaning *out, ep_error *error);
 
+/* What a row to predict has, by the job's weights, or a checkpoint's (as below), as JSON text, the
+ * caller's. */
+ep_status ep_jobs_inputs(ep_jobs *jobs, const ep_viewer *viewer, const char *id, int64_t checkpoint,
+                         char **text, ep_error *error);
+
 /* Has a worker write the job's weights as a C header at `file`, below the data folder; quantize: as
- * int8. Returns when it is there, or has failed: not for an HTTP thread. EP_TOO_LARGE: the header
- * would be over EP_LIMIT_C_SOURCE_BYTES. */
+ * int8. Returns when it is there, or has failed: not for an HTTP thread. EP_CANCELLED: `stop`
+ * asked for that; the worker may still write. EP_TOO_LARGE: the header would be over
+ * EP_LIMIT_C_SOURCE_BYTES. */
 ep_status ep_jobs_export(ep_jobs *jobs, const char *id, bool quantize, const char *file,
-                         ep_error *error);
+                         const ep_cancellation *stop, ep_error *error);
 
 /* Has a worker write the numbers of a plot of the job as JSON at `file`, below the data folder, or,
  * where the request names none, the list of those that fit; with the weights of a checkpoint as
  * ep_jobs_predict has them, or of the time-lapse's moment that the request names. Returns as
  * ep_jobs_export does. EP_NOT_FOUND: the job has no weights, or the plot does not fit it. */
 ep_status ep_jobs_plot(ep_jobs *jobs, const char *id, int64_t checkpoint,
-                       const ep_plot_request *request, const char *file, ep_error *error);
+                       const ep_plot_request *request, const char *file,
+                       const ep_cancellation *stop, ep_error *error);
 
 /* Predictions of a job that ended, or of a checkpoint (its step, EP_CHECKPOINT_LATEST of
  * checkpoints.h; 0 = the job's last weights), for new rows, copied. Unless this fails, `done` is
@@ -243,9 +298,9 @@ ep_status ep_jobs_devices(ep_jobs *jobs, const ep_viewer *viewer, char **text, e
 ep_status ep_jobs_queue(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error);
 
 /* /readyz: has a worker of every device do a little real work, and the data folder take a file.
- * Calls `done` once with the first failure, or NULL. A worker that does not reply in timeout_ms has
- * failed. */
-typedef void ep_jobs_ready(void *context, const ep_error *error);
+ * Calls `done` once with the first failure, or NULL, and with why there is no room for new work, or
+ * NULL. A worker that does not reply in timeout_ms has failed. */
+typedef void ep_jobs_ready(void *context, const ep_error *error, const ep_error *full);
 void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context);
 
 #endif

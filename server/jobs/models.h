@@ -12,6 +12,12 @@
 ep_status ep_models_positive_find(ep_jobs *jobs, const char *name, const char *job,
                                   char positive[EP_LIMIT_WORD_BYTES + 1], ep_error *error);
 
+/* How the job's predictions differ from those of the model that has the name; *out: of none where
+ * there is no such model, or what it predicts cannot be read. keeps: whether a threshold of that
+ * model is one of the job's classes. */
+ep_status ep_models_changes_find(ep_jobs *jobs, const char *name, const char *job,
+                                 ep_model_changes *out, bool *keeps, ep_error *error);
+
 /* Publishes the job's weights, whose file's header it reads. threshold: of two classes, of which
  * positive is the word; NaN: none; EP_INVALID: the job has others. *created: false when the name
  * was there and means this job from here on. A new name is private where its job is, unless the

@@ -8,7 +8,7 @@
 
 /* As ep_jobs_validate. */
 ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
-                             char **text, ep_problem *problem);
+                             bool warn_replaced, char **text, ep_problem *problem);
 
 /* A sweep as it was copied. Reads its results. */
 ep_status ep_sweeps_format(ep_jobs *jobs, const ep_job_copy *copy, char **text, ep_error *error);

@@ -58,9 +58,9 @@ static ep_status template_load(const char *template, size_t bytes, json_t **out,
   const char *kind = json_string_value(json_object_get(*out, "kind"));
   const json_t *container = container_of(*out);
   if (!kind || strcmp(kind, "Job") != 0)
-    status = ep_fail(error, EP_INVALID, "its kind is \"%.40s\": say Job", kind ? kind : "");
+    status = ep_fail(error, EP_INVALID, "its kind is \"%.40s\": it must be Job", kind ? kind : "");
   else if (!json_is_string(json_object_get(container, "image")))
-    status = ep_fail(error, EP_INVALID, "spec.template.spec.containers[0].image is absent");
+    status = ep_fail(error, EP_INVALID, "spec.template.spec.containers[0].image is missing");
   if (status == EP_OK) return EP_OK;
   json_decref(*out);
   *out = NULL;

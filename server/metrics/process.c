@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/files/free_space.h"
 #include "server/metrics/text.h"
 #include "server/process/clock.h"
 
@@ -74,6 +75,9 @@ static void disk_format(ep_writer *out, const char *data_dir) {
   if (known)
     ep_metrics_sample(out, "epochd_data_folder_size_bytes", NULL,
                       (double)disk.f_blocks * (double)disk.f_frsize);
+  ep_metrics_single(out, "epochd_data_folder_reserve_bytes", "gauge",
+                    "What new work leaves free: below it uploads and new jobs get 503.",
+                    (double)ep_free_space_reserved());
 }
 
 void ep_metrics_process_format(ep_writer *out, const char *data_dir) {

@@ -200,7 +200,7 @@ static void scale_note(ep_drawing *drawing, const json_t *numbers) {
     ep_plot_note(drawing, "three targets as red, green and blue, from %.4g to %.4g",
                  ep_plot_member(numbers, "least"), ep_plot_member(numbers, "most"));
   else if (has_many_classes(numbers))
-    ep_plot_note(drawing, "the class that is predicted");
+    ep_plot_note(drawing, "the predicted class");
   else if (json_object_get(numbers, "classes"))
     ep_plot_note(drawing, "probability of the class %.40s: blue 0, orange 1",
                  ep_plot_word(numbers, "class"));

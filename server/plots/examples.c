@@ -60,8 +60,7 @@ static ep_status tiles_read(const json_t *numbers, ep_tiles *tiles, ep_error *er
 ep_status ep_examples_png(const json_t *numbers, void **out, size_t *bytes, ep_error *error) {
   ep_tiles tiles = {0};
   if (!are_pictures(numbers) || json_array_size(examples_of(numbers)) == 0)
-    return ep_fail(error, EP_MALFORMED,
-                   "?format=png is for rows that are pictures: svg draws this");
+    return ep_fail(error, EP_MALFORMED, "?format=png requires rows that are pictures: use svg");
   ep_status status = tiles_read(numbers, &tiles, error);
   if (status == EP_OK)
     status = ep_tiles_png(&tiles, 0, tiles.count, ep_tiles_columns(&tiles), out, bytes, error);

@@ -38,8 +38,8 @@ static const plot_row ROWS[] = {
     {"boundary", "decision boundary", ep_boundary_draw, ep_boundary_png},
     {"importance", "permutation importance", ep_importance_draw, NULL},
     {"dependence", "partial dependence", ep_dependence_draw, NULL},
-    {"mistakes", "rows that were taken for a wrong class", ep_examples_draw, ep_examples_png},
-    {"uncertain", "rows whose class leads least", ep_examples_draw, ep_examples_png},
+    {"mistakes", "misclassified rows", ep_examples_draw, ep_examples_png},
+    {"uncertain", "least certain rows", ep_examples_draw, ep_examples_png},
     {"weights", "weights", ep_weights_draw, ep_weights_png},
     {"timelapse", "time-lapse of the boundary", ep_timelapse_draw, ep_timelapse_png},
     {"lr", "loss over the learning rate", ep_rates_draw, NULL},
@@ -87,7 +87,7 @@ static int rows_height(const json_t *numbers) {
   return bars > 16 ? HEIGHT + (int)(bars - 16) * 20 : HEIGHT;
 }
 
-static ep_status numbers_draw(const char *title, const json_t *numbers, char **out,
+static ep_status numbers_draw(const char *title, const json_t *numbers, ep_theme theme, char **out,
                               ep_error *error) {
   const char *plot = ep_plot_word(numbers, "plot");
   const plot_row *row = row_find(plot);
@@ -99,7 +99,8 @@ static ep_status numbers_draw(const char *title, const json_t *numbers, char **o
                         .left = TITLE_LEFT,
                         .right = RIGHT,
                         .top = TOP,
-                        .bottom = height - (HEIGHT - BOTTOM)};
+                        .bottom = height - (HEIGHT - BOTTOM),
+                        .theme = theme};
   const json_t *rows = json_object_get(numbers, "rows");
   if (rows)
     snprintf(description, sizeof description, "%s of %lld %s rows", row->shows,
@@ -114,11 +115,12 @@ static ep_status numbers_draw(const char *title, const json_t *numbers, char **o
   return status;
 }
 
-ep_status ep_plot_format_svg(const char *title, const char *numbers, char **out, ep_error *error) {
+ep_status ep_plot_format_svg(const char *title, const char *numbers, ep_theme theme, char **out,
+                             ep_error *error) {
   json_t *tree = NULL;
   *out = NULL;
   ep_status status = numbers_load(numbers, &tree, error);
-  if (status == EP_OK) status = numbers_draw(title, tree, out, error);
+  if (status == EP_OK) status = numbers_draw(title, tree, theme, out, error);
   json_decref(tree);
   return status;
 }
@@ -130,8 +132,8 @@ ep_status ep_plot_format_png(const char *numbers, void **out, size_t *bytes, ep_
   const plot_row *row = status == EP_OK ? row_find(ep_plot_word(tree, "plot")) : NULL;
   if (status == EP_OK && (!row || !row->png))
     status = ep_fail(error, EP_MALFORMED,
-                     "?format=png is for boundary, timelapse, weights, mistakes and uncertain: svg "
-                     "draws this");
+                     "?format=png is supported by boundary, timelapse, weights, mistakes and "
+                     "uncertain: use svg");
   if (status == EP_OK) status = row->png(tree, out, bytes, error);
   json_decref(tree);
   return status;

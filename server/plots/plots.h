@@ -5,10 +5,12 @@
 #include <stddef.h>
 
 #include "api/status.h"
+#include "server/drawing/drawing.h"
 
 /* An SVG that is readable on a phone, in light and dark, with a title and a description. numbers:
  * the JSON of a plot; title: any UTF-8. *out: the caller's (free). */
-ep_status ep_plot_format_svg(const char *title, const char *numbers, char **out, ep_error *error);
+ep_status ep_plot_format_svg(const char *title, const char *numbers, ep_theme theme, char **out,
+                             ep_error *error);
 
 /* A picture of points as a PNG, a pixel a point, without words; a time-lapse as one that moves.
  * EP_MALFORMED: the plot is none. *out: [*bytes], the

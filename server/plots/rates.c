@@ -48,9 +48,9 @@ ep_status ep_rates_draw(ep_drawing *drawing, const json_t *numbers, ep_error *er
   ep_drawing_print(drawing, "\"/>\n");
   mark_draw(drawing, proposal, "proposal");
   if (isfinite(proposal))
-    ep_plot_note(drawing, "train with %.3g; falls fastest at %.3g, least at %.3g", proposal,
+    ep_plot_note(drawing, "train with %.3g; falls fastest at %.3g, lowest at %.3g", proposal,
                  ep_plot_member(numbers, "steepest"), ep_plot_member(numbers, "least"));
   else
-    ep_plot_note(drawing, "the loss falls at no rate");
+    ep_plot_note(drawing, "the loss does not fall at any rate");
   return EP_OK;
 }

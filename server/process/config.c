@@ -20,37 +20,113 @@
 /* Of the command line and of the file. */
 /* clang-format off */
 static const ep_option SETTINGS[] = {
-  {.name = "listen", .kind = EP_OPTION_TEXT, .value = "HOST:PORT", MEMBER(listen),
-   .doc = "where to listen; port 0 takes a free one (127.0.0.1:8080)"},
+  {.group = "address", .name = "listen", .kind = EP_OPTION_TEXT, .value = "HOST:PORT", MEMBER(listen),
+   .doc = "address to listen on; port 0 takes a free one (127.0.0.1:8080)"},
   {.name = "allow-host", .kind = EP_OPTION_TEXT, .value = "NAME,…", MEMBER(allow_host),
-   .doc = "further names that clients may call this daemon by"},
+   .doc = "additional host names that clients may use"},
   {.name = "base-path", .kind = EP_OPTION_TEXT, .value = "/PATH", MEMBER(base_path),
-   .doc = "where a proxy has this daemon; it answers there and at /, and its URLs begin with it (none)"},
-  {.name = "data-dir", .kind = EP_OPTION_FILE, .value = "DIR", MEMBER(data_dir),
-   .doc = "where everything is kept ($XDG_STATE_HOME/epochd or ~/.local/state/epochd)"},
+   .doc = "path of this daemon behind a proxy; it answers there and at /, and its URLs begin with it (none)"},
+  {.name = "trusted-proxy", .kind = EP_OPTION_ITEMS, .value = "ADDRESS[/BITS]", MEMBER(trusted_proxy),
+   .doc = "reverse proxies whose X-Forwarded-For names the client; repeatable, or with commas between (none)"},
+  {.name = "http-threads", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 64,
+   MEMBER(http_threads), .doc = "threads that answer requests (4)"},
+  {.name = "http-bytes-max", .kind = EP_OPTION_INTEGER, .value = "N", .min = 16 << 20,
+   .max = INT64_MAX / 2, MEMBER(http_bytes_max),
+   .doc = "memory of requests and of pending responses (an eighth of --memory)"},
+  {.group = "files", .name = "data-dir", .kind = EP_OPTION_FILE, .value = "DIR", MEMBER(data_dir),
+   .doc = "folder of all data ($XDG_STATE_HOME/epochd or ~/.local/state/epochd)"},
   {.name = "allow-path", .kind = EP_OPTION_LIST, .value = "DIR", MEMBER(allow_path),
-   .doc = "jobs may read files below this folder; may be given again, or as DIR:DIR"},
-  {.name = "devices", .kind = EP_OPTION_TEXT, .value = "LIST", MEMBER(devices),
+   .doc = "jobs may read files below this folder; repeatable, or as DIR:DIR"},
+  {.name = "reserve-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .max = INT64_MAX / 2,
+   MEMBER(reserve_bytes),
+   .doc = "disk space that new work leaves free, for accepted jobs (67108864)"},
+  {.name = "memory", .kind = EP_OPTION_INTEGER, .value = "N", .min = 128 << 20,
+   .max = INT64_MAX / 2, MEMBER(memory),
+   .doc = "bytes that epochd and its workers may take; each limit of memory is a share (all available)"},
+  {.group = "devices", .name = "devices", .kind = EP_OPTION_TEXT, .value = "LIST", MEMBER(devices),
    .doc = "auto, or a list such as cpu,cuda:0 or auto,slurm:PARTITION,kubernetes:NAMESPACE (auto)"},
-  {.name = "shared-dir", .kind = EP_OPTION_FILE, .value = "DIR", MEMBER(shared_dir),
-   .doc = "a folder that Slurm's nodes have at the same path; for devices slurm:PARTITION"},
+  {.name = "cpu-jobs", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_CPU_JOBS,
+   MEMBER(cpu_jobs), .doc = "jobs that train on the CPU at once, each on its cores (one a core, and for each 256 MiB of --memory)"},
+  {.name = "data-bytes-max", .kind = EP_OPTION_INTEGER, .value = "N", .max = INT64_MAX / 2,
+   MEMBER(data_bytes_max),
+   .doc = "device memory that training rows may take; more are streamed (all free memory)"},
+  {.name = "memory-bytes-max", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1,
+   .max = INT64_MAX / 2, MEMBER(memory_bytes_max),
+   .doc = "memory that jobs on the CPU may take together; more jobs wait (--memory without what the daemon takes)"},
+  {.name = "worker", .kind = EP_OPTION_FILE, .value = "PATH", MEMBER(worker),
+   .doc = "the epoch-worker program (beside epochd)"},
+  {.name = "plugin", .kind = EP_OPTION_FILE, .value = "PATH", MEMBER(plugin),
+   .doc = "the CUDA plug-in (beside the worker)"},
+  {.group = "access", .name = "token-file", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(token_file),
+   .doc = "tokens, one per line; required to listen beyond this machine"},
+  {.name = "tls-certificate", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_certificate),
+   .doc = "serve https: the certificate and its chain, PEM; reloaded at SIGHUP"},
+  {.name = "tls-key", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_key),
+   .doc = "the certificate's key, PEM"},
+  {.name = "tls-client-ca", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_client_ca),
+   .doc = "accept only clients whose certificate is signed by one of these authorities, PEM"},
+  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE, MEMBER(visibility),
+   .doc = "default for jobs, sweeps and datasets: visible to everyone with read access, or only to their owner (public)"},
+  {.group = "limits", .name = "max-queued", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 100000000,
+   MEMBER(max_queued), .doc = "jobs that may be queued; more are rejected"},
+  {.name = "quota-jobs", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 100000000,
+   MEMBER(quota_jobs), .doc = "unfinished jobs of an owner; more are rejected (no limit)"},
+  {.name = "quota-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
+   MEMBER(quota_bytes), .doc = "of an owner's datasets (no limit)"},
+  {.name = "quota-cores", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 100000000,
+   MEMBER(quota_cores), .doc = "that an owner's jobs train on at once, a GPU counts as one; more wait (no limit)"},
+  {.name = "quota-device-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
+   MEMBER(quota_device_seconds),
+   .doc = "that an owner's jobs train in a day of UTC, on each device; more jobs are rejected until it ends (no limit)"},
+  {.name = "max-upload-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
+   MEMBER(max_upload_bytes), .doc = "largest dataset accepted"},
+  {.name = "ingest-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 86400,
+   MEMBER(ingest_seconds), .doc = "time limit to read one uploaded file (900)"},
+  {.name = "ingest-memory-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1 << 24, .max = INT64_MAX / 2,
+   MEMBER(ingest_memory_bytes), .doc = "memory limit to read one uploaded file (a quarter of --memory, at most 1073741824)"},
+  {.group = "jobs", .name = "checkpoint-after", .kind = EP_OPTION_INTEGER, .value = "N", .max = 86400,
+   MEMBER(checkpoint_after_seconds),
+   .doc = "no checkpoint in the first N seconds of a training (5), unless checkpoint.every_seconds is less"},
+  {.name = "stall-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 86400,
+   MEMBER(stall_seconds), .doc = "a worker without progress for this long is restarted"},
+  {.name = "stop-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .max = 3600,
+   MEMBER(stop_seconds), .doc = "time for checkpoints of running jobs when epochd ends (6)"},
+  {.name = "crashes-max", .kind = EP_OPTION_INTEGER, .value = "N", .max = 1000000,
+   MEMBER(crashes_max),
+   .doc = "deaths of epochd in a row, without a new epoch, after which a job that ran is paused; 0 = never"},
+  {.name = "max-log-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
+   MEMBER(max_log_bytes),
+   .doc = "of a job's events; with each such step half as many reports are kept (268435456)"},
+  {.name = "keep-days", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 36500,
+   MEMBER(keep_days), .doc = "jobs that ended longer ago are deleted (none)"},
+  {.name = "keep-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
+   MEMBER(keep_bytes),
+   .doc = "while ended jobs take more disk space, the oldest are deleted (no limit)"},
+  {.group = "log", .name = "log-level", .kind = EP_OPTION_CHOICE, .value = "debug|info|warning|error", MEMBER(log_level),
+   .doc = "the minimum severity to log (info)"},
+  {.name = "log-format", .kind = EP_OPTION_CHOICE, .value = "auto|json|text", MEMBER(log_format),
+   .doc = "auto: text on a terminal, else json (auto)"},
+  {.name = "access-log", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(access_log),
+   .doc = "file for a JSON line per request; - is standard output (none)"},
+  {.group = "webhooks", .name = "webhook-secret-file", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(webhook_secret_file),
+   .doc = "secrets that sign webhook messages; without it jobs cannot use webhooks"},
+  {.name = "webhook-allow", .kind = EP_OPTION_TEXT, .value = "CIDR|HOST,…", MEMBER(webhook_allow),
+   .doc = "non-public addresses that webhooks may reach (none)"},
+  {.group = "Slurm and Kubernetes", .name = "shared-dir", .kind = EP_OPTION_FILE, .value = "DIR", MEMBER(shared_dir),
+   .doc = "a shared folder, at the same path on Slurm's nodes; for devices slurm:PARTITION"},
   {.name = "slurm-listen", .kind = EP_OPTION_TEXT, .value = "ADDRESS:PORT", MEMBER(slurm_listen),
-   .doc = "where workers of Slurm or Kubernetes connect, as their nodes reach it; for nobody else"},
+   .doc = "address for workers of Slurm or Kubernetes only, as reached from their nodes"},
   {.name = "slurm-account", .kind = EP_OPTION_TEXT, .value = "NAME", MEMBER(slurm_account),
-   .doc = "that Slurm charges, unless a job names one"},
+   .doc = "Slurm account, unless a job gives one"},
   {.name = "slurm-qos", .kind = EP_OPTION_TEXT, .value = "NAME", MEMBER(slurm_qos),
-   .doc = "quality of service, unless a job names one"},
+   .doc = "quality of service, unless a job gives one"},
   {.name = "slurm-options", .kind = EP_OPTION_TEXT, .value = "WORDS", MEMBER(slurm_options),
-   .doc = "further options of sbatch, apart by spaces"},
-  {.name = "kubernetes-template", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(kubernetes_template),
-   .doc = "the manifest of a Job that becomes a worker's; for devices kubernetes:NAMESPACE"},
-  {.name = "kubernetes-address", .kind = EP_OPTION_TEXT, .value = "HOST:PORT", MEMBER(kubernetes_address),
-   .doc = "where its Pods connect, such as a Service before --slurm-listen (--slurm-listen)"},
+   .doc = "additional sbatch options, separated by spaces"},
   {.name = "slurm-worker", .kind = EP_OPTION_FILE, .value = "PATH", MEMBER(slurm_worker),
    .doc = "the epoch-worker program on the nodes (a copy in the shared folder)"},
   {.name = "slurm-idle-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 0, .max = 86400,
    MEMBER(slurm_idle_seconds),
-   .doc = "a worker of Slurm or Kubernetes ends after so long without a job (60)"},
+   .doc = "a worker of Slurm or Kubernetes exits after this long without a job (60)"},
   {.name = "slurm-workers-max", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1,
    .max = EP_LIMIT_SLURM_WORKERS, MEMBER(slurm_workers_max),
    .doc = "workers of a partition at once (16)"},
@@ -59,99 +135,28 @@ static const ep_option SETTINGS[] = {
   {.name = "slurm-reconnect-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 0, .max = 86400,
    MEMBER(slurm_reconnect_seconds),
    .doc = "that workers wait for epochd, and a new epochd for its workers (30)"},
-  {.name = "token-file", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(token_file),
-   .doc = "tokens, one a line; needed to listen beyond this machine"},
-  {.name = "tls-certificate", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_certificate),
-   .doc = "serve https: the certificate and its chain, PEM; read again at SIGHUP"},
-  {.name = "tls-key", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_key),
-   .doc = "the certificate's key, PEM"},
-  {.name = "tls-client-ca", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(tls_client_ca),
-   .doc = "take clients alone whose certificate one of these authorities signed, PEM"},
-  {.name = "webhook-secret-file", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(webhook_secret_file),
-   .doc = "what messages to webhooks are signed with; without it jobs may have none"},
-  {.name = "webhook-allow", .kind = EP_OPTION_TEXT, .value = "CIDR|HOST,…", MEMBER(webhook_allow),
-   .doc = "addresses that are not public, and that webhooks may reach all the same (none)"},
-  {.name = "log-level", .kind = EP_OPTION_CHOICE, .value = "debug|info|warning|error", MEMBER(log_level),
-   .doc = "the least severe lines that are logged (info)"},
-  {.name = "log-format", .kind = EP_OPTION_CHOICE, .value = "auto|json|text", MEMBER(log_format),
-   .doc = "auto: text on a terminal, else json (auto)"},
-  {.name = "access-log", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(access_log),
-   .doc = "a JSON line for each request; - is standard output (none)"},
-  {.name = "max-upload-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
-   MEMBER(max_upload_bytes), .doc = "largest dataset that is taken"},
-  {.name = "ingest-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 86400,
-   MEMBER(ingest_seconds), .doc = "that reading one uploaded file may take (900)"},
-  {.name = "ingest-memory-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1 << 24, .max = INT64_MAX / 2,
-   MEMBER(ingest_memory_bytes), .doc = "that reading one uploaded file may take (1073741824)"},
-  {.name = "reserve-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .max = INT64_MAX / 2,
-   MEMBER(reserve_bytes),
-   .doc = "what new work leaves free on the disk, for jobs that were accepted (67108864)"},
-  {.name = "max-log-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
-   MEMBER(max_log_bytes),
-   .doc = "of a job's events; with each such step half as many reports are kept (268435456)"},
-  {.name = "keep-days", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 36500,
-   MEMBER(keep_days), .doc = "jobs that ended longer ago are deleted (all are kept)"},
-  {.name = "keep-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
-   MEMBER(keep_bytes),
-   .doc = "while ended jobs take more on the disk, the oldest are deleted (all are kept)"},
-  {.name = "data-bytes-max", .kind = EP_OPTION_INTEGER, .value = "N", .max = INT64_MAX / 2,
-   MEMBER(data_bytes_max),
-   .doc = "device memory that training rows may take; more are streamed (what is free)"},
-  {.name = "memory-bytes-max", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1,
-   .max = INT64_MAX / 2, MEMBER(memory_bytes_max),
-   .doc = "memory that jobs on the CPU may take together; more wait (what there is)"},
-  {.name = "max-queued", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 100000000,
-   MEMBER(max_queued), .doc = "jobs that may wait; more are refused"},
-  {.name = "quota-jobs", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 100000000,
-   MEMBER(quota_jobs), .doc = "jobs of an owner that have not ended; more are refused (no limit)"},
-  {.name = "quota-bytes", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
-   MEMBER(quota_bytes), .doc = "of an owner's datasets (no limit)"},
-  {.name = "quota-cores", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 100000000,
-   MEMBER(quota_cores), .doc = "that an owner's jobs train on at once, a GPU counts as one; more wait (no limit)"},
-  {.name = "quota-device-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = INT64_MAX / 2,
-   MEMBER(quota_device_seconds),
-   .doc = "that an owner's jobs train in a day of UTC, on each device; more jobs are refused until it ends (no limit)"},
-  {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE, MEMBER(visibility),
-   .doc = "of jobs, sweeps and datasets that do not say: all who may read see them, or their owner alone (public)"},
-  {.name = "stall-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 86400,
-   MEMBER(stall_seconds), .doc = "a worker without progress for so long is restarted"},
-  {.name = "stop-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .max = 3600,
-   MEMBER(stop_seconds), .doc = "time for checkpoints of running jobs when epochd ends (8)"},
-  {.name = "checkpoint-after", .kind = EP_OPTION_INTEGER, .value = "N", .max = 86400,
-   MEMBER(checkpoint_after_seconds),
-   .doc = "no checkpoint in the first N seconds of a training (5)"},
-  {.name = "crashes-max", .kind = EP_OPTION_INTEGER, .value = "N", .max = 1000000,
-   MEMBER(crashes_max),
-   .doc = "deaths of epochd in a row, without a new epoch, after which a job that ran fails; 0 = never"},
-  {.name = "cpu-jobs", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_CPU_JOBS,
-   MEMBER(cpu_jobs), .doc = "jobs that train on the CPU at once, each on its cores (one a core)"},
-  {.name = "http-threads", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 64,
-   MEMBER(http_threads), .doc = "threads that answer requests (4)"},
-  {.name = "http-bytes-max", .kind = EP_OPTION_INTEGER, .value = "N", .min = 16 << 20,
-   .max = INT64_MAX / 2, MEMBER(http_bytes_max),
-   .doc = "memory of requests and of responses that wait for their readers (an eighth of what there is)"},
-  {.name = "worker", .kind = EP_OPTION_FILE, .value = "PATH", MEMBER(worker),
-   .doc = "the epoch-worker program (beside epochd)"},
-  {.name = "plugin", .kind = EP_OPTION_FILE, .value = "PATH", MEMBER(plugin),
-   .doc = "the CUDA plug-in (beside the worker)"},
+  {.name = "kubernetes-template", .kind = EP_OPTION_FILE, .value = "FILE", MEMBER(kubernetes_template),
+   .doc = "the manifest of a worker's Job; for devices kubernetes:NAMESPACE"},
+  {.name = "kubernetes-address", .kind = EP_OPTION_TEXT, .value = "HOST:PORT", MEMBER(kubernetes_address),
+   .doc = "where its Pods connect, such as a Service before --slurm-listen (--slurm-listen)"},
   {.name = NULL}};
 
 /* Of the command line alone. */
 static const ep_option COMMAND_LINE[] = {
-  {.name = "config", .kind = EP_OPTION_FILE, .value = "FILE",
+  {.group = "command line only", .name = "config", .kind = EP_OPTION_FILE, .value = "FILE",
    .doc = "JSON with the names above, _ for -; the command line wins"},
   {.name = "probe", .kind = EP_OPTION_SWITCH, MEMBER(probe),
-   .doc = "ask the daemon that listens there whether it is ready, and end: 0 yes, 1 no"},
+   .doc = "check whether the daemon listening there is ready, and exit: 0 yes, 1 no"},
   {.name = "check", .kind = EP_OPTION_SWITCH, MEMBER(check),
-   .doc = "read all of the data folder, print a line a fault, and end: 0 none, 1 some"},
+   .doc = "verify the data folder, print a line per error, and exit: 0 none, 1 some"},
   {.name = "rescue", .kind = EP_OPTION_SWITCH, MEMBER(rescue),
-   .doc = "build a new store from the folders of jobs and datasets, and end"},
+   .doc = "rebuild the store from the folders of jobs and datasets, and exit"},
   {.name = "new-store", .kind = EP_OPTION_SWITCH, MEMBER(new_store),
-   .doc = "start with an empty store though there are folders of jobs, which go to lost+found"},
+   .doc = "start with an empty store and move existing job folders to lost+found"},
   {.name = "backup", .kind = EP_OPTION_FILE, .value = "DIR", MEMBER(backup),
-   .doc = "copy the data folder into a new folder of DIR, while a daemon runs on it or not, and end"},
-  {.name = "version", .kind = EP_OPTION_SWITCH, MEMBER(version), .doc = "print the version and end"},
-  {.name = "help", .kind = EP_OPTION_SWITCH, MEMBER(help), .doc = "print this and end"},
+   .doc = "copy the data folder into a new folder in DIR, even while a daemon uses it, and exit"},
+  {.name = "version", .kind = EP_OPTION_SWITCH, MEMBER(version), .doc = "print the version and exit"},
+  {.name = "help", .kind = EP_OPTION_SWITCH, MEMBER(help), .doc = "print this help and exit"},
   {.name = NULL}};
 /* clang-format on */
 
@@ -182,7 +187,7 @@ static ep_status base_path_check(const ep_config *config, ep_error *error) {
 static ep_status tls_check(const ep_config *config, ep_error *error) {
   if (!config->tls_certificate[0] != !config->tls_key[0])
     return ep_fail(error, EP_INVALID,
-                   "--tls-certificate FILE and --tls-key FILE belong together: one is missing");
+                   "--tls-certificate FILE and --tls-key FILE must be given together");
   if (config->tls_client_ca[0] && !config->tls_certificate[0])
     return ep_fail(error, EP_INVALID,
                    "--tls-client-ca needs --tls-certificate FILE and --tls-key FILE");
@@ -203,7 +208,7 @@ static ep_status slurm_check(const ep_config *config, ep_error *error) {
     return config->shared_dir[0] || config->slurm_worker[0] || config->slurm_account[0] ||
                    config->slurm_qos[0] || config->slurm_options[0]
                ? ep_fail(error, EP_INVALID,
-                         "--shared-dir, --slurm-account, -qos, -options and -worker are for a "
+                         "--shared-dir, --slurm-account, -qos, -options and -worker require a "
                          "device slurm:PARTITION in --devices")
                : EP_OK;
   if (!config->shared_dir[0])
@@ -213,14 +218,14 @@ static ep_status slurm_check(const ep_config *config, ep_error *error) {
   return config->shared_dir[0] == '/'
              ? EP_OK
              : ep_fail(error, EP_INVALID,
-                       "--shared-dir must be a path from / on: nodes read it too");
+                       "--shared-dir must be an absolute path, because nodes read it too");
 }
 
 static ep_status kubernetes_check(const ep_config *config, ep_error *error) {
   if (!strstr(config->devices, EP_KUBERNETES_PREFIX))
     return config->kubernetes_template[0] || config->kubernetes_address[0]
                ? ep_fail(error, EP_INVALID,
-                         "--kubernetes-… is for a device kubernetes:NAMESPACE in --devices")
+                         "--kubernetes-… requires a device kubernetes:NAMESPACE in --devices")
                : EP_OK;
   if (!config->kubernetes_template[0])
     return ep_fail(error, EP_INVALID,
@@ -238,11 +243,10 @@ static ep_status remote_check(const ep_config *config, ep_error *error) {
   if (status != EP_OK) return status;
   if (strstr(config->devices, EP_SLURM_PREFIX) || strstr(config->devices, EP_KUBERNETES_PREFIX))
     return address_check("slurm-listen", config->slurm_listen, 0, error);
-  return config->slurm_listen[0]
-             ? ep_fail(error, EP_INVALID,
-                       "--slurm-listen is for a device slurm:PARTITION or kubernetes:NAMESPACE in "
-                       "--devices")
-             : EP_OK;
+  return config->slurm_listen[0] ? ep_fail(error, EP_INVALID,
+                                           "--slurm-listen requires a device slurm:PARTITION or "
+                                           "kubernetes:NAMESPACE in --devices")
+                                 : EP_OK;
 }
 
 static ep_log_format format_from_name(const char *name) {
@@ -263,14 +267,25 @@ static void data_dir_find(char path[PATH_MAX]) {
   if (bytes >= PATH_MAX) snprintf(path, PATH_MAX, "epochd-data");
 }
 
-/* Processes that read files have other working directories. */
-static ep_status data_dir_absolute(char path[PATH_MAX], ep_error *error) {
-  char folder[PATH_MAX], whole[PATH_MAX];
-  if (path[0] == '/') return EP_OK;
-  if (!getcwd(folder, sizeof folder))
-    return ep_fail(error, EP_IO, "the working directory, below which %.200s is, is unknown: %s",
-                   path, strerror(errno));
-  int bytes = snprintf(whole, sizeof whole, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, path);
+/* Absolute, since processes that read files have other working directories, and without symbolic
+ * links, since messages are shortened by it. What does not exist yet is created below the rest. */
+static ep_status data_dir_resolve(char path[PATH_MAX], ep_error *error) {
+  char given[PATH_MAX], whole[PATH_MAX], *resolved;
+  int bytes = snprintf(given, sizeof given, "%s%s", path[0] == '/' ? "" : "./", path);
+  size_t exists = bytes < PATH_MAX ? (size_t)bytes : sizeof given - 1;
+  memcpy(whole, given, exists + 1);
+  while (!(resolved = realpath(whole, NULL)) && errno == ENOENT && exists > 1) {
+    while (exists > 1 && given[exists - 1] != '/') exists--;
+    if (exists > 1) exists--;
+    whole[exists] = 0;
+  }
+  if (!resolved)
+    return ep_fail(error, errno == ENAMETOOLONG ? EP_INVALID : EP_IO,
+                   "the data folder %.200s cannot be resolved: %s", path, strerror(errno));
+  const char *rest = given + exists;
+  bytes = snprintf(whole, sizeof whole, "%s%s%s", strcmp(resolved, "/") == 0 ? "" : resolved,
+                   *rest && *rest != '/' ? "/" : "", rest);
+  free(resolved);
   if (bytes < 0 || bytes >= (int)sizeof whole)
     return ep_fail(error, EP_INVALID, "the path of the data folder, %.100s…, is too long", whole);
   memcpy(path, whole, (size_t)bytes + 1);
@@ -291,16 +306,15 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
                      .log_level = "info",
                      .log_format = "auto",
                      .max_upload_bytes = EP_LIMIT_UPLOAD_BYTES,
-                     .ingest_memory_bytes = EP_LIMIT_INGEST_MEMORY_BYTES,
                      .ingest_seconds = EP_LIMIT_INGEST_SECONDS,
                      .reserve_bytes = EP_LIMIT_RESERVE_BYTES,
                      .max_log_bytes = EP_LIMIT_LOG_BYTES,
                      .max_queued = 10000,
                      .stall_seconds = 60,
-                     .stop_seconds = 8,
+                     .stop_seconds = 6,
                      .checkpoint_after_seconds = EP_LIMIT_YOUNG_SECONDS,
                      .crashes_max = 3,
-                     .cpu_jobs = cores_count(),
+                     .cores = cores_count(),
                      .http_threads = 4,
                      .slurm_idle_seconds = 60,
                      .slurm_workers_max = 16,
@@ -309,7 +323,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
   ep_status status =
       ep_arguments_read(&arguments, argc, argv, 1, SETTINGS, COMMAND_LINE, NULL, error);
   if (status == EP_OK && arguments.words_count > 0)
-    status = ep_fail(error, EP_INVALID, "\"%.100s\" is no option; --help lists them",
+    status = ep_fail(error, EP_INVALID, "unexpected argument \"%.100s\"; see --help",
                      arguments.words[0]);
   const char *file = ep_arguments_value(&arguments, "config");
   if (status == EP_OK && file) status = ep_settings_read(file, SETTINGS, out, error);
@@ -323,11 +337,11 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
   out->format = format_from_name(out->log_format);
   out->private_default = ep_visibility_from_name(out->visibility) == true;
   if (!out->data_dir[0]) data_dir_find(out->data_dir);
-  return data_dir_absolute(out->data_dir, error);
+  return data_dir_resolve(out->data_dir, error);
 }
 
 void ep_config_usage(FILE *out) {
-  fprintf(out, "epochd %s: trains neural networks for anyone who can send JSON.\n\n", EP_VERSION);
+  fprintf(out, "epochd %s: trains neural networks for anyone who can send JSON.\n", EP_VERSION);
   ep_help_options(out, SETTINGS);
   ep_help_options(out, COMMAND_LINE);
 }

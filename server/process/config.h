@@ -18,8 +18,9 @@ enum { EP_CONFIG_TEXT_BYTES = 1024, EP_CONFIG_FOLDERS_BYTES = 16384 };
 typedef struct {
   char listen[EP_CONFIG_TEXT_BYTES];     /* HOST:PORT; [::1]:8080 for IPv6 */
   char allow_host[EP_CONFIG_TEXT_BYTES]; /* further names it may be called by, comma-separated */
-  char base_path[EP_BASE_PATH_BYTES];    /* "/epochd"; "" = none */
-  char data_dir[PATH_MAX];               /* absolute */
+  char trusted_proxy[EP_CONFIG_TEXT_BYTES * 4]; /* addresses and networks, comma-separated */
+  char base_path[EP_BASE_PATH_BYTES];           /* "/epochd"; "" = none */
+  char data_dir[PATH_MAX];                      /* absolute */
   char devices[EP_CONFIG_TEXT_BYTES]; /* "auto", "cpu,cuda:0", "auto,slurm:gpu,kubernetes:research"
                                        */
   /* Workers by Slurm; "" = none, or Slurm's default. */
@@ -45,12 +46,14 @@ typedef struct {
   int64_t reserve_bytes, max_log_bytes;
   int64_t keep_days, keep_bytes; /* 0 = all jobs are kept */
   int64_t data_bytes_max;
-  int64_t memory_bytes_max; /* 0 = what there is */
+  int64_t memory;           /* bytes, of the daemon and its workers; 0 = what there is */
+  int64_t memory_bytes_max; /* of jobs on the CPU; 0 = their share */
   int64_t max_queued;
   int64_t quota_jobs, quota_bytes, quota_cores, quota_device_seconds; /* of an owner; 0 = none */
   int64_t stall_seconds, stop_seconds, checkpoint_after_seconds;
   int64_t crashes_max;
-  int64_t cpu_jobs;
+  int64_t cpu_jobs; /* 0 = as cores and memory allow */
+  int cores;        /* that this process may use */
   int64_t http_threads;
   int64_t http_bytes_max; /* 0 = by the memory that there is */
   bool new_store;

@@ -68,11 +68,12 @@ static void others_shut_out(const char *path) {
   if (lstat(path, &stat) != 0 || S_ISLNK(stat.st_mode) || (stat.st_mode & 077) == 0) return;
   const mode_t own = stat.st_mode & 0700;
   if (chmod(path, own) == 0)
-    ep_log(EP_LOG_WARNING, "%s was open to others (mode %04o): it is closed to them", path,
+    ep_log(EP_LOG_WARNING, "%s was accessible to others (mode %04o): access removed", path,
            stat.st_mode & 07777U);
   else
-    ep_log(EP_LOG_WARNING, "%s is open to others (mode %04o) and cannot be closed to them: %s",
-           path, stat.st_mode & 07777U, strerror(errno));
+    ep_log(EP_LOG_WARNING,
+           "%s is accessible to others (mode %04o), and its mode cannot be changed: %s", path,
+           stat.st_mode & 07777U, strerror(errno));
 }
 
 static ep_status store_shut(const char *data_dir, ep_error *error) {
@@ -93,7 +94,10 @@ ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error) 
   bool fresh = !ep_data_dir_exists(data_dir);
   ep_status status = ep_data_dir_create(data_dir, error);
   if (status == EP_OK) status = ep_path_join(path, error, data_dir, "..", NULL);
-  if (status == EP_OK && fresh) status = ep_durable_folder_sync(path, error);
+  /* Also of a folder that is there: who made it may have been killed before. Its parent may not be
+   * ours to read. */
+  ep_status synced = status == EP_OK ? ep_durable_folder_sync(path, fresh ? error : NULL) : EP_OK;
+  if (fresh && status == EP_OK) status = synced;
   if (status == EP_OK) status = ep_data_dir_lock(data_dir, &fd, error);
   if (status == EP_OK) others_shut_out(data_dir);
   if (status == EP_OK) status = store_shut(data_dir, error);
@@ -168,11 +172,12 @@ ep_status ep_data_dir_list(const char *path, void (*visit)(void *context, const 
                            void *context, ep_error *error) {
   DIR *folder = opendir(path);
   if (!folder) return ep_fail(error, EP_IO, "%s cannot be read: %s", path, strerror(errno));
-  for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      visit(context, entry->d_name);
+  struct dirent *entry;
+  ep_status status;
+  while ((status = ep_path_next(folder, path, &entry, error)) == EP_OK && entry)
+    visit(context, entry->d_name);
   closedir(folder);
-  return EP_OK;
+  return status;
 }
 
 ep_status ep_data_dir_write_file(const char *path, const char *text, size_t bytes,
@@ -196,7 +201,7 @@ ep_status ep_data_dir_write_file(const char *path, const char *text, size_t byte
 }
 
 bool ep_data_dir_exists(const char *path) {
-  return access(path, F_OK) == 0;
+  return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 ep_status ep_data_dir_measure(const char *path, int64_t *bytes, ep_error *error) {
@@ -204,10 +209,27 @@ ep_status ep_data_dir_measure(const char *path, int64_t *bytes, ep_error *error)
   DIR *folder = opendir(path);
   if (!folder) return ep_fail(error, EP_IO, "%.300s cannot be read: %s", path, strerror(errno));
   struct stat about;
-  for (const struct dirent *entry; (entry = readdir(folder));)
+  struct dirent *entry;
+  ep_status status;
+  while ((status = ep_path_next(folder, path, &entry, error)) == EP_OK && entry)
     if (fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(about.st_mode))
       *bytes += (int64_t)about.st_size;
   closedir(folder);
-  return EP_OK;
+  return status;
+}
+
+static bool is_of_path(char byte) {
+  return byte == '/' || byte == '.' || byte == '-' || byte == '_' || (byte & 0x80) != 0 ||
+         (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+}
+
+void ep_data_dir_shorten(const char *data_dir, char *text) {
+  const size_t length = strlen(data_dir);
+  for (char *at = text; length > 1 && (at = strstr(at, data_dir));) {
+    if (at[length] == '/' && (at == text || !is_of_path(at[-1])))
+      memmove(at, at + length + 1, strlen(at + length + 1) + 1);
+    else
+      at += length;
+  }
 }

@@ -68,4 +68,8 @@ ep_status ep_data_dir_measure(const char *path, int64_t *bytes, ep_error *error)
 
 bool ep_data_dir_exists(const char *path);
 
+/* Makes the paths in a message that lie below the data_dir relative to it, so that
+ * responses do not reveal its location. */
+void ep_data_dir_shorten(const char *data_dir, char *text);
+
 #endif

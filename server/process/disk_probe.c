@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "api/limits.h"
+#include "engine/files/free_space.h"
 #include "engine/files/path.h"
 #include "server/process/clock.h"
 
@@ -26,7 +27,8 @@ struct ep_disk_probe {
   bool stopping;
   int64_t begun_us; /* of the check that runs; 0 = none does */
   int64_t done_us;  /* the begin of the last check; 0 = there was none */
-  ep_error last;    /* its result; status EP_OK: the folder is ready */
+  ep_error last;    /* its result; status EP_OK: the folder is ready, */
+  ep_error full;    /* and for new work as well */
   ep_disk_probe_request *requests;
 };
 
@@ -52,32 +54,36 @@ static ep_status folder_check(const char *data_dir, ep_error *error) {
   bool good = file >= 0 && write(file, TEXT, sizeof TEXT - 1) == (ssize_t)(sizeof TEXT - 1) &&
               fdatasync(file) == 0;
   if (!good)
-    status = ep_fail(error, EP_UNAVAILABLE, "the data folder takes no files: %s", strerror(errno));
+    status = ep_fail(error, EP_UNAVAILABLE, "the data folder is not writable: %s", strerror(errno));
   if (file >= 0) close(file);
   return status;
 }
 
-static void requests_end(ep_disk_probe_request *request, const ep_error *error) {
+static void requests_end(ep_disk_probe_request *request, const ep_error *error,
+                         const ep_error *full) {
   for (ep_disk_probe_request *next; request; request = next) {
     next = request->next; /* the request may be gone after its end */
-    request->done(request->context, error->status != EP_OK ? error : NULL);
+    request->done(request->context, error->status != EP_OK ? error : NULL,
+                  full->status != EP_OK ? full : NULL);
   }
 }
 
 /* One check, for all that wait. The mutex is held, and released meanwhile. */
 static void check_run(ep_disk_probe *probe) {
-  ep_error error = {0};
+  ep_error error = {0}, full = {0};
   probe->begun_us = ep_clock_steady_us();
   pthread_mutex_unlock(&probe->mutex);
-  folder_check(probe->data_dir, &error);
+  if (folder_check(probe->data_dir, &error) == EP_OK)
+    ep_free_space_check_folder(probe->data_dir, 0, &full);
   pthread_mutex_lock(&probe->mutex);
   probe->done_us = probe->begun_us;
   probe->begun_us = 0;
   probe->last = error;
+  probe->full = full;
   ep_disk_probe_request *requests = probe->requests;
   probe->requests = NULL;
   pthread_mutex_unlock(&probe->mutex);
-  requests_end(requests, &error);
+  requests_end(requests, &error, &full);
   pthread_mutex_lock(&probe->mutex);
 }
 
@@ -120,23 +126,23 @@ void ep_disk_probe_destroy(ep_disk_probe *probe) {
   pthread_cond_signal(&probe->asked);
   pthread_mutex_unlock(&probe->mutex);
   if (probe->threaded) pthread_join(probe->thread, NULL);
-  requests_end(probe->requests, &error);
+  requests_end(probe->requests, &error, &probe->full);
   pthread_cond_destroy(&probe->asked);
   pthread_mutex_destroy(&probe->mutex);
   free(probe);
 }
 
 void ep_disk_probe_ask(ep_disk_probe *probe, ep_disk_probe_request *request) {
-  ep_error error = {0};
+  ep_error error = {0}, full = {0};
   int64_t now_us = ep_clock_steady_us();
   pthread_mutex_lock(&probe->mutex);
   bool hangs = probe->begun_us != 0 && now_us - probe->begun_us > PATIENCE_US;
   bool fresh = probe->done_us != 0 && now_us - probe->done_us < FRESH_US;
   if (hangs)
-    ep_fail(&error, EP_UNAVAILABLE, "the data folder has not taken a small file for %lld s",
+    ep_fail(&error, EP_UNAVAILABLE, "the data folder has not been writable for %lld s",
             (long long)((now_us - probe->begun_us) / 1000000));
   else if (fresh)
-    error = probe->last;
+    error = probe->last, full = probe->full;
   bool waits = !hangs && !fresh;
   if (waits) {
     request->next = probe->requests;
@@ -146,5 +152,5 @@ void ep_disk_probe_ask(ep_disk_probe *probe, ep_disk_probe_request *request) {
     request->next = NULL;
   }
   pthread_mutex_unlock(&probe->mutex);
-  if (!waits) requests_end(request, &error);
+  if (!waits) requests_end(request, &error, &full);
 }

@@ -7,8 +7,9 @@
 
 typedef struct ep_disk_probe ep_disk_probe;
 
-/* error: NULL, or why the folder is not ready. */
-typedef void ep_disk_probe_done(void *context, const ep_error *error);
+/* error: NULL, or why the folder is not ready. full: NULL, or why a folder that is ready has no
+ * room for new work (engine/files/free_space.h). */
+typedef void ep_disk_probe_done(void *context, const ep_error *error, const ep_error *full);
 
 /* Part of the caller's own struct; it must live until `done` is called. */
 typedef struct ep_disk_probe_request {

@@ -47,14 +47,14 @@ static ep_status host_connect(const char *host, int port, int timeout_ms, int *o
   snprintf(service, sizeof service, "%d", port);
   int failed = getaddrinfo(host_reached(host), service, &hints, &found);
   if (failed)
-    return ep_fail(error, EP_INVALID, "there is no host %.200s: %s", host, gai_strerror(failed));
+    return ep_fail(error, EP_INVALID, "unknown host %.200s: %s", host, gai_strerror(failed));
   *out = -1;
   for (const struct addrinfo *at = found; at && *out < 0; at = at->ai_next)
     *out = address_connect(at, timeout_ms);
   int reason = errno;
   freeaddrinfo(found);
   if (*out >= 0) return EP_OK;
-  return ep_fail(error, EP_IO, "nothing answers on %.200s, port %d: %s", host_reached(host), port,
+  return ep_fail(error, EP_IO, "cannot connect to %.200s, port %d: %s", host_reached(host), port,
                  strerror(reason));
 }
 
@@ -65,7 +65,7 @@ static ep_status response_read(int peer, ep_tls_client *tls, char *response, ep_
   ssize_t bytes = tls ? ep_tls_client_send(tls, REQUEST, sizeof REQUEST - 1)
                       : send(peer, REQUEST, sizeof REQUEST - 1, MSG_NOSIGNAL);
   if (bytes != (ssize_t)(sizeof REQUEST - 1))
-    return ep_fail(error, EP_IO, "it takes no request: %s", strerror(errno));
+    return ep_fail(error, EP_IO, "it accepts no requests: %s", strerror(errno));
   do {
     bytes = tls ? ep_tls_client_receive(tls, response + count, RESPONSE_BYTES - 1 - count)
                 : recv(peer, response + count, RESPONSE_BYTES - 1 - count, 0);
@@ -73,7 +73,7 @@ static ep_status response_read(int peer, ep_tls_client *tls, char *response, ep_
   } while ((bytes < 0 && errno == EINTR) || (bytes > 0 && count < RESPONSE_BYTES - 1));
   response[count] = 0;
   if (bytes < 0)
-    return ep_fail(error, EP_IO, "it takes a request and does not answer: %s", strerror(errno));
+    return ep_fail(error, EP_IO, "it does not respond to requests: %s", strerror(errno));
   return EP_OK;
 }
 
@@ -82,7 +82,7 @@ ep_status ep_probe_ready(const char *host, int port, int timeout_ms, const ep_tl
   char response[RESPONSE_BYTES];
   int peer = -1;
   if (port == 0)
-    return ep_fail(error, EP_INVALID, "port 0 takes a free one: the probe must be told which");
+    return ep_fail(error, EP_INVALID, "port 0 means any free port: give the actual port");
   ep_status status = host_connect(host, port, timeout_ms, &peer, error);
   if (status != EP_OK) return status;
   ep_tls_client *client = NULL;

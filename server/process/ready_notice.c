@@ -14,7 +14,7 @@ ep_status ep_ready_notice(const char *state, ep_error *error) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   size_t bytes = strlen(name);
   if ((name[0] != '/' && name[0] != '@') || bytes >= sizeof address.sun_path)
-    return ep_fail(error, EP_INVALID, "NOTIFY_SOCKET=%.200s names no Unix socket", name);
+    return ep_fail(error, EP_INVALID, "NOTIFY_SOCKET=%.200s is not a Unix socket", name);
   memcpy(address.sun_path, name, bytes);
   if (name[0] == '@')
     address.sun_path[0] = 0; /* one of the abstract names, which no file stands for */
@@ -23,7 +23,7 @@ ep_status ep_ready_notice(const char *state, ep_error *error) {
   socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes);
   if (peer < 0 || sendto(peer, state, strlen(state), MSG_NOSIGNAL,
                          (const struct sockaddr *)&address, length) < 0)
-    status = ep_fail(error, EP_IO, "the service manager at %.200s cannot be told: %s", name,
+    status = ep_fail(error, EP_IO, "the service manager at %.200s cannot be notified: %s", name,
                      strerror(errno));
   if (peer >= 0) close(peer);
   return status;

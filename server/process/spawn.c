@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/host/memory.h"
+
 extern char **environ;
 
 enum { NUMBERS = 64 };
@@ -32,7 +34,7 @@ static const char *const VARIABLES[] = {"LD_",         "GLIBC_TUNABLES=",
 static bool variable_needed(const char *variable) {
   for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++)
     if (strncmp(variable, VARIABLES[i], strlen(VARIABLES[i])) == 0) return true;
-  return false;
+  return strncmp(variable, EP_MEMORY_VARIABLE "=", sizeof EP_MEMORY_VARIABLE) == 0;
 }
 
 /* The caller's (free); the strings are lent. NULL: memory is short. */

@@ -211,7 +211,7 @@ ep_status ep_slurm_child_run(const char *const *arguments, const char *input, in
     if (status != EP_OK) ep_fail(error, status, "%s %s", arguments[0], why.message);
     out->exit_code = WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
     if (status == EP_OK && out->exit_code == NOT_FOUND)
-      status = ep_fail(error, EP_UNAVAILABLE, "there is no %s on the PATH", arguments[0]);
+      status = ep_fail(error, EP_UNAVAILABLE, "%s not found on the PATH", arguments[0]);
   }
   pipe_close(&from.output);
   pipe_close(&from.words);

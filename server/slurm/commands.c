@@ -124,7 +124,7 @@ ep_status ep_slurm_submit(const ep_slurm_submission *submission, int64_t *job, e
   ep_status status = submission_line(&line, submission, error);
   if (status == EP_OK) status = line_run(&line, submission->script, &child, error);
   if (status == EP_OK && !ep_slurm_submitted_parse(child.output ? child.output : "", job))
-    status = ep_fail(error, EP_UNKNOWN, "sbatch printed no job's number: \"%.200s\"",
+    status = ep_fail(error, EP_UNKNOWN, "sbatch printed no job id: \"%.200s\"",
                      child.output ? child.output : "");
   ep_slurm_child_deinit(&child);
   line_deinit(&line);
@@ -233,7 +233,7 @@ ep_status ep_slurm_commands_check(ep_error *error) {
   for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
     if (!on_path(COMMANDS[i]))
       return ep_fail(error, EP_UNAVAILABLE,
-                     "there is no %s on the PATH: install Slurm's commands (Debian: slurm-client)",
+                     "%s not found on the PATH: install Slurm's commands (Debian: slurm-client)",
                      COMMANDS[i]);
   return EP_OK;
 }

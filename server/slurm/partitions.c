@@ -62,7 +62,8 @@ static ep_status names_check(const ep_slurm_partitions *asked, const ep_slurm_cl
   for (int i = 0; i < asked->count; i++) {
     if (ep_slurm_partition_find(cluster, asked->seen[i].name)) continue;
     names_list(cluster, there, sizeof there);
-    return ep_fail(error, EP_INVALID, "--devices: Slurm has no partition \"%s\": it has %s",
+    return ep_fail(error, EP_INVALID,
+                   "--devices: unknown Slurm partition \"%s\": the partitions are %s",
                    asked->seen[i].name, there[0] ? there : "none");
   }
   return EP_OK;

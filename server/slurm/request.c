@@ -26,11 +26,10 @@ static ep_status memory_fill(const ep_slurm_need *need, const ep_slurm_partition
   const int64_t most = least_limit(partition->max_node_memory_bytes, partition->node_memory_bytes);
   out->memory_bytes = memory_find(need);
   if (most == 0 || out->memory_bytes <= most) return EP_OK;
-  return ep_fail_at(
-      error, EP_INVALID, "/model",
-      "a worker for this job asks for %lld MiB of memory, and partition \"%s\" allows "
-      "%lld MiB on a node: take fewer parameters or rows",
-      (long long)(out->memory_bytes >> 20), partition->name, (long long)(most >> 20));
+  return ep_fail_at(error, EP_INVALID, "/model",
+                    "a worker for this job requests %lld MiB of memory, and partition \"%s\" "
+                    "allows %lld MiB per node: use fewer parameters or rows",
+                    (long long)(out->memory_bytes >> 20), partition->name, (long long)(most >> 20));
 }
 
 /* Fewer cores than it could use are no fault: it is slower. */
@@ -51,7 +50,7 @@ static ep_status gpus_fill(const ep_slurm_need *need, const ep_slurm_spec *spec,
   if (!named) gpus = out->gpus;
   if (gpus <= partition->node_gpus) return EP_OK;
   return ep_fail_at(error, EP_INVALID, named ? "/slurm/gres" : "/parallel/data",
-                    "asks for %d GPUs on a node, and a node of partition \"%s\" has at most %d",
+                    "requests %d GPUs per node, and a node of partition \"%s\" has at most %d",
                     gpus, partition->name, partition->node_gpus);
 }
 
@@ -70,7 +69,7 @@ static ep_status nodes_given(const ep_slurm_need *need, const ep_slurm_spec *spe
   if (nodes > 1 && (out->gpus > 0 || out->gres[0]))
     return ep_fail_at(error, EP_INVALID, at,
                       "ranks on several nodes train on CPUs, and a worker of partition \"%s\" has "
-                      "GPUs: leave \"nodes\" out, or take a partition without GPUs",
+                      "GPUs: remove \"nodes\", or use a partition without GPUs",
                       partition->name);
   return EP_OK;
 }

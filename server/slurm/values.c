@@ -51,7 +51,7 @@ bool ep_slurm_has_word(const json_t *object, const char *key, const char *word) 
 /* A tree of one element at a time: squeue's text of a large Slurm has tens of megabytes. */
 static ep_status elements_walk(ep_scanner *scanner, int key, ep_slurm_take *take, void *context,
                                ep_error *error) {
-  if (!ep_scan_token(scanner, '[')) return ep_fail(error, EP_MALFORMED, "the list is no array");
+  if (!ep_scan_token(scanner, '[')) return ep_fail(error, EP_MALFORMED, "the list is not an array");
   if (ep_scan_token(scanner, ']')) return EP_OK;
   do {
     json_t *element = NULL;
@@ -79,5 +79,5 @@ ep_status ep_slurm_list_walk(const char *text, size_t bytes, const char *const *
       if (strcmp(key, keys[i]) == 0) return elements_walk(&scanner, i, take, context, error);
     if (!ep_scan_skip(&scanner)) break;
   } while (ep_scan_token(&scanner, ','));
-  return ep_fail(error, EP_MALFORMED, "there is no list \"%s\" in the JSON", keys[0]);
+  return ep_fail(error, EP_MALFORMED, "no list \"%s\" in the JSON", keys[0]);
 }

@@ -37,7 +37,7 @@ static ep_status dataset_find(ep_store *store, const char *name, ep_dataset_row 
     status = dataset_read(s, out, error);
   } else {
     status = code == SQLITE_DONE
-                 ? ep_fail(error, EP_NOT_FOUND, "there is no dataset \"%.128s\"", name)
+                 ? ep_fail(error, EP_NOT_FOUND, "dataset \"%.128s\" not found", name)
                  : ep_store_fail(store, code, error);
   }
   sqlite3_reset(s);
@@ -110,16 +110,29 @@ ep_status ep_store_datasets_damaged(ep_store *store, bool *damaged, ep_error *er
   return status;
 }
 
-ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *count,
-                                 ep_error *error) {
+/* The one number of a statement that is locked, of the content; unlocks it. */
+static ep_status count_take(ep_store *store, sqlite3_stmt *s, const char *sha256, int64_t *count,
+                            ep_error *error) {
   *count = 0;
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_NAMES);
   sqlite3_bind_text(s, 1, sha256, -1, SQLITE_STATIC);
   int code = sqlite3_step(s);
   if (code == SQLITE_ROW) *count = sqlite3_column_int64(s, 0);
   ep_status status = code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
   ep_store_unlock(store, s);
   return status;
+}
+
+ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *count,
+                                 ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_NAMES);
+  return count_take(store, s, sha256, count, error);
+}
+
+ep_status ep_store_dataset_jobs(ep_store *store, const char *sha256, const ep_viewer *viewer,
+                                int64_t *count, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_DATASET_JOBS);
+  ep_store_viewer_bind(s, 2, viewer);
+  return count_take(store, s, sha256, count, error);
 }
 
 ep_status ep_store_dataset_list(ep_store *store, const ep_viewer *viewer, ep_dataset_row **rows,

@@ -38,6 +38,8 @@ ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint
   ep_store_text_bind(s, 28, row->dataset_name);
   sqlite3_bind_int(s, 29, row->private);
   sqlite3_bind_double(s, 30, row->max_seconds);
+  ep_store_text_bind(s, 31, row->automatic);
+  ep_store_text_bind(s, 32, row->remarks ? row->remarks : "");
   ep_status status = ep_store_run(store, s, error);
   ep_store_unlock(store, s);
   return status;
@@ -113,7 +115,7 @@ ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_
     status = ep_store_row_take(s, out, error);
   } else {
     status = code == SQLITE_DONE
-                 ? ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id)
+                 ? ep_fail(error, EP_NOT_FOUND, "%s %.60s not found", ep_id_noun(id), id)
                  : ep_store_fail(store, code, error);
   }
   ep_store_unlock(store, s);

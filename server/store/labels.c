@@ -35,7 +35,7 @@ static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *lab
                    id);
   if (labels->has_priority && has_ended((const char *)sqlite3_column_text(s, 4)))
     return ep_fail_at(error, EP_CONFLICT, "/priority",
-                      "job %.60s has ended: its priority means nothing any more", id);
+                      "job %.60s has ended: its priority cannot be changed", id);
   const char *name = (const char *)sqlite3_column_text(s, 0);
   const char *spec = (const char *)sqlite3_column_text(s, 2);
   const char *tags = (const char *)sqlite3_column_text(s, 3);
@@ -79,7 +79,7 @@ static ep_status row_find(ep_store *store, const char *id, const ep_labels *labe
     status = row_label(s, id, labels, row, error);
   else
     status = code == SQLITE_DONE
-                 ? ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id)
+                 ? ep_fail(error, EP_NOT_FOUND, "%s %.60s not found", ep_id_noun(id), id)
                  : ep_store_fail(store, code, error);
   sqlite3_reset(s);
   return status;

@@ -87,7 +87,7 @@ static ep_status model_find(ep_store *store, ep_sql sql, const char *key, ep_mod
   int code = sqlite3_step(s);
   ep_status status = code == SQLITE_ROW ? model_read(s, out, error)
                      : code == SQLITE_DONE
-                         ? ep_fail(error, EP_NOT_FOUND, "there is no model \"%.128s\"", key)
+                         ? ep_fail(error, EP_NOT_FOUND, "model \"%.128s\" not found", key)
                          : ep_store_fail(store, code, error);
   sqlite3_reset(s);
   sqlite3_clear_bindings(s);
@@ -118,7 +118,8 @@ static ep_status room_check(ep_store *store, ep_error *error) {
   ep_status status = code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
   sqlite3_reset(s);
   if (status == EP_OK && count >= EP_LIMIT_MODELS)
-    return ep_fail(error, EP_CONFLICT, "there are %d models already: delete one", EP_LIMIT_MODELS);
+    return ep_fail(error, EP_CONFLICT, "the limit of %d models is reached: delete one",
+                   EP_LIMIT_MODELS);
   return status;
 }
 
@@ -133,7 +134,8 @@ ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool admin,
   bool keeps = status == EP_OK && !model->visibility_given;
   bool others = status == EP_OK && !admin && strcmp(before.owner, model->owner) != 0;
   status = *created ? room_check(store, error) : EP_OK;
-  if (others) status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" is another owner's", model->name);
+  if (others)
+    status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" belongs to another owner", model->name);
   if (status == EP_OK) {
     shape_format(model, shape);
     sqlite3_bind_text(s, 1, model->name, -1, SQLITE_STATIC);
@@ -159,7 +161,7 @@ ep_status ep_store_model_delete(ep_store *store, const char *name, const char *o
   if (status == EP_IO || status == EP_DAMAGED)
     status = EP_OK; /* a row that cannot be read can be deleted */
   if (status == EP_OK && !admin && strcmp(before.owner, owner) != 0)
-    status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" is another owner's", name);
+    status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" belongs to another owner", name);
   if (status == EP_OK) {
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     status = ep_store_run_delete(store, s, error);
@@ -174,7 +176,7 @@ ep_status ep_store_model_visibility(ep_store *store, const char *name, const cha
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_VISIBILITY);
   ep_status status = model_find(store, EP_SQL_MODEL_GET, name, &before, error);
   if (status == EP_OK && !admin && strcmp(before.owner, owner) != 0)
-    status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" is another owner's", name);
+    status = ep_fail(error, EP_FORBIDDEN, "model \"%s\" belongs to another owner", name);
   if (status == EP_OK) {
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_int(s, 2, private);

@@ -6,8 +6,8 @@
 
 ep_status ep_owned_missing(ep_owned kind, const char *name, ep_error *error) {
   if (kind == EP_OWNED_JOB)
-    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(name), name);
-  return ep_fail(error, EP_NOT_FOUND, "there is no %s \"%.128s\"",
+    return ep_fail(error, EP_NOT_FOUND, "%s %.60s not found", ep_id_noun(name), name);
+  return ep_fail(error, EP_NOT_FOUND, "%s \"%.128s\" not found",
                  kind == EP_OWNED_DATASET ? "dataset" : "model", name);
 }
 

@@ -12,8 +12,10 @@ void ep_job_row_deinit(ep_job_row *row) {
   free(row->name);
   free(row->spec);
   free(row->tags);
+  free(row->automatic);
+  free(row->remarks);
   free(row->result);
-  row->name = row->spec = row->tags = row->result = NULL;
+  row->name = row->spec = row->tags = row->automatic = row->remarks = row->result = NULL;
 }
 
 /* Copies a text column into a fixed field; what does not fit is not this program's and is cut. */
@@ -62,17 +64,24 @@ static bool row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->private = sqlite3_column_int(s, 26) != 0;
   text_read(s, 27, row->dataset_name, sizeof row->dataset_name);
   row->max_seconds = sqlite3_column_double(s, 28);
+  row->automatic = (char *)sqlite3_column_text(s, 29);
+  row->remarks = (char *)sqlite3_column_text(s, 30);
   return value >= 0;
 }
 
 /* Replaces lent texts by owned copies. */
 static ep_status row_own(ep_job_row *row, ep_error *error) {
   const char *name = row->name, *spec = row->spec, *tags = row->tags, *result = row->result;
+  const char *automatic = row->automatic, *remarks = row->remarks;
   row->name = strdup(name ? name : "");
   row->spec = strdup(spec ? spec : "");
   row->tags = strdup(tags ? tags : "[]");
+  row->automatic = automatic ? strdup(automatic) : NULL;
+  row->remarks = strdup(remarks ? remarks : "");
   row->result = result ? strdup(result) : NULL;
-  if (row->name && row->spec && row->tags && (!result || row->result)) return EP_OK;
+  if (row->name && row->spec && row->tags && row->remarks && (!automatic || row->automatic) &&
+      (!result || row->result))
+    return EP_OK;
   ep_job_row_deinit(row);
   return ep_fail_memory(error);
 }
@@ -84,7 +93,7 @@ static ep_status row_replace(ep_job_row *row, ep_error *error) {
   memcpy(damaged.id, row->id, sizeof damaged.id);
   snprintf(result.message, sizeof result.message,
            "the store's row of job %s is damaged: submit its spec again, which is in "
-           "jobs/%s/spec.json and computes the same results",
+           "jobs/%s/spec.json, to compute the same results",
            row->id, row->id);
   ep_log(EP_LOG_ERROR, "%s", result.message);
   damaged.spec = "{}";

@@ -22,17 +22,19 @@
 /* Checksums (checksum.h), and whether a row is what was written: its last column where it is read.
  * Without the spec, that is not looked at. */
 #define EP_JOB_SUM "row_checksum(" EP_JOB_COLUMNS_WITH("spec_sum") ", key_hash, body_hash)"
-#define EP_JOB_SUMS_UPDATE                                    \
-  "UPDATE jobs SET spec_sum = row_checksum(spec), row_sum = " \
-  "row_checksum(" EP_JOB_COLUMNS_WITH("row_checksum(spec)") ", key_hash, body_hash)"
+#define EP_SPEC_SUM "row_checksum(spec || coalesce(auto, ''))"
+#define EP_JOB_SUMS_UPDATE                                 \
+  "UPDATE jobs SET spec_sum = " EP_SPEC_SUM ", row_sum = " \
+  "row_checksum(" EP_JOB_COLUMNS_WITH(EP_SPEC_SUM) ", key_hash, body_hash)"
 #define EP_JOB_WHOLE_WITHOUT_SPEC "(row_sum IS NULL OR row_sum = " EP_JOB_SUM ")"
 #define EP_JOB_WHOLE \
-  "(" EP_JOB_WHOLE_WITHOUT_SPEC " AND (row_sum IS NULL OR spec_sum = row_checksum(spec)))"
+  "(" EP_JOB_WHOLE_WITHOUT_SPEC " AND (row_sum IS NULL OR spec_sum = " EP_SPEC_SUM "))"
 /* The dataset's name and max_seconds stand in the spec, which has a checksum, and are read without
- * it in lists. */
-#define EP_JOB_ROW EP_JOB_COLUMNS ", dataset_name, max_seconds, " EP_JOB_WHOLE
+ * it in lists. What was chosen automatically has the spec's checksum; it and what the submission
+ * was warned of are left out of lists. */
+#define EP_JOB_ROW EP_JOB_COLUMNS ", dataset_name, max_seconds, auto, remarks, " EP_JOB_WHOLE
 #define EP_JOB_ROW_WITHOUT_SPEC \
-  EP_JOB_COLUMNS_WITH("''") ", dataset_name, max_seconds, " EP_JOB_WHOLE_WITHOUT_SPEC
+  EP_JOB_COLUMNS_WITH("''") ", dataset_name, max_seconds, NULL, '', " EP_JOB_WHOLE_WITHOUT_SPEC
 
 #define EP_DATASET_COLUMNS "name, sha256, created_us, owner, bytes, private"
 #define EP_DATASET_SUM "row_checksum(" EP_DATASET_COLUMNS ")"
@@ -97,15 +99,21 @@
 #define EP_MODEL_ROW \
   EP_MODEL_COLUMNS ", (row_sum IS NULL OR row_sum = row_checksum(" EP_MODEL_COLUMNS "))"
 
+/* Ids of what a word may mean (ids.c), newest first. ?1: the word; ?2: what ids begin with; ?3: who
+ * looks; ?4: the limit. */
+#define EP_SQL_IDS(index, condition)                          \
+  "SELECT id FROM jobs INDEXED BY " index " WHERE " condition \
+  " AND id > ?2 AND id < ?2 || '~' AND " EP_SQL_SEEN("?3") " ORDER BY id DESC LIMIT ?4"
+
 /* X(code, SQL): prepared once, when the store is opened. */
 #define EP_SQL_TABLE(X)                                                                            \
   X(BEGIN, "BEGIN IMMEDIATE")                                                                      \
   X(COMMIT, "COMMIT")                                                                              \
   X(ROLLBACK, "ROLLBACK")                                                                          \
   X(JOB_INSERT, "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash, "                      \
-                "dataset_name, max_seconds) VALUES "                                               \
+                "dataset_name, max_seconds, auto, remarks) VALUES "                                \
                 "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22," \
-                "0,?23,?24,?27,?29,?25,?26,?28,?30)")                                              \
+                "0,?23,?24,?27,?29,?25,?26,?28,?30,?31,?32)")                                      \
   X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                              \
   X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "        \
                 "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                         \
@@ -160,6 +168,14 @@
   X(DATASET_OWNER, "SELECT owner, private FROM datasets WHERE name = ?1")                          \
   X(DATASET_BYTES, "SELECT coalesce(sum(bytes), 0) FROM datasets WHERE owner = ?1 AND name <> ?2") \
   X(MODEL_OWNER, "SELECT owner, private FROM models WHERE name = ?1")                              \
+  X(IDS_BY_NAME, EP_SQL_IDS("jobs_by_name", "name = ?1 AND name <> ''"))                           \
+  X(IDS_BY_OWN_NAME, EP_SQL_IDS("jobs_by_name", "name = ?1 AND name <> '' AND owner = ?5"))        \
+  X(IDS_BY_START, EP_SQL_IDS("jobs_by_id", "id >= ?1 AND id < ?1 || '~'"))                         \
+  X(IDS_BY_END, EP_SQL_IDS("jobs_by_end", "substr(id, -6) = substr(?1, -6) AND "                   \
+                                          "substr(id, -length(?1)) = ?1"))                         \
+  X(NAMES_NEWEST, "SELECT name FROM (SELECT name, owner, private FROM jobs INDEXED BY jobs_by_id " \
+                  "WHERE id > ?2 AND id < ?2 || '~' ORDER BY id DESC LIMIT ?4) "                   \
+                  "WHERE name <> '' AND " EP_SQL_SEEN("?3"))                                       \
   X(USAGE_ADD, "INSERT INTO usage (owner, day, device_seconds) VALUES (?1, ?2, ?3) "               \
                "ON CONFLICT (owner) DO UPDATE SET device_seconds = "                               \
                "CASE day WHEN ?2 THEN device_seconds ELSE 0 END + ?3, day = ?2")                   \
@@ -195,6 +211,8 @@
   X(DATASET_DELETE, "DELETE FROM datasets WHERE name = ?1")                                        \
   X(DATASET_VISIBILITY, "UPDATE datasets SET private = ?2 WHERE name = ?1")                        \
   X(DATASET_NAMES, "SELECT count(*) FROM datasets WHERE sha256 = ?1")                              \
+  X(DATASET_JOBS,                                                                                  \
+    "SELECT count(*) FROM jobs WHERE dataset = ?1 AND dataset <> '' AND " EP_SQL_SEEN("?2"))       \
   X(DATASETS_DAMAGED, "SELECT count(*) FROM datasets WHERE row_sum <> " EP_DATASET_SUM)            \
   X(DATASET_LIST,                                                                                  \
     "SELECT " EP_DATASET_ROW " FROM datasets WHERE " EP_SQL_SEEN("?1") " ORDER BY name")
@@ -221,6 +239,7 @@ typedef struct ep_store {
       mutex; /* guards the connection and its statements; held for one store at a time */
   sqlite3_stmt *statements[EP_SQL_COUNT]; /* of a reader: NULL for those that change something */
   bool waits;                             /* a commit waits for the disk */
+  bool suspect; /* the disk failed: what is in the files may not be on it (wal.h) */
   struct ep_store *readers[EP_STORE_READERS]; /* owned; NULL in the readers themselves */
   char *data_dir;                             /* where the database lies; owned; NULL in readers */
 } ep_store;
@@ -247,8 +266,11 @@ ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error
 ep_status ep_store_run_delete(ep_store *store, sqlite3_stmt *statement, ep_error *error);
 /* As ep_store_run, without a wait for the disk. */
 ep_status ep_store_run_unsynced(ep_store *store, sqlite3_stmt *statement, ep_error *error);
-/* Whether the commits that follow wait for the disk. */
+/* Whether the commits that follow wait for the disk. After a failure of it the log and the database
+ * are secured first. */
 ep_status ep_store_sync(ep_store *store, bool wait, ep_error *error);
+/* Closes the connection, whose statements are gone: with a checkpoint if the disk allows it. */
+void ep_store_database_close(ep_store *store);
 /* Whether memory was short while columns of the row were read: a text may be NULL for that. */
 bool ep_store_row_short(sqlite3_stmt *statement);
 void ep_store_text_bind(sqlite3_stmt *statement, int index, const char *text); /* NULL: none */

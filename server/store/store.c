@@ -7,7 +7,7 @@
 #include "server/store/checksum.h"
 #include "server/store/wal.h"
 
-enum { BUSY_MS = 5000, PRAGMA_BYTES = 16 };
+enum { BUSY_MS = 5000, PRAGMA_BYTES = 16, CHECKPOINT_PAGES = 1000 /* SQLite's own choice */ };
 
 /* What checksums covered before things had owners. */
 #define JOB_COLUMNS_7                                                                  \
@@ -133,6 +133,14 @@ static const char *const migrations[] = {
     "ALTER TABLE jobs ADD COLUMN max_seconds REAL NOT NULL DEFAULT 0;"
     "UPDATE jobs SET max_seconds = coalesce(json_extract(spec, '$.max_seconds'), 0)"
     " WHERE json_valid(spec);",
+    /* What a job is called by. */
+    "CREATE INDEX jobs_by_name ON jobs (name, id, owner, private) WHERE name <> '';"
+    "CREATE INDEX jobs_by_end ON jobs (substr(id, -6), id, owner, private);",
+    /* What "auto" chose. */
+    "ALTER TABLE jobs ADD COLUMN auto TEXT;",
+    /* What its submission was warned of; and which jobs read a content. */
+    "ALTER TABLE jobs ADD COLUMN remarks TEXT NOT NULL DEFAULT '';"
+    "CREATE INDEX jobs_by_dataset ON jobs (dataset) WHERE dataset <> '';",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
@@ -167,20 +175,36 @@ static ep_status schema_migrate(ep_store *store, ep_error *error) {
     if (!sql) return ep_fail_memory(error);
     int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
     sqlite3_free(sql);
+    if (code == SQLITE_ERROR)
+      return ep_fail(
+          error, EP_DAMAGED,
+          "the store names schema %ld (PRAGMA user_version), and its tables are those of "
+          "another: something else has changed it; restore a backup",
+          version);
     if (code != SQLITE_OK) return ep_store_fail(store, code, error);
   }
   return EP_OK;
 }
 
 static ep_status connection_open(ep_store *store, const char *path, int flags, ep_error *error) {
-  int code = sqlite3_open_v2(path, &store->database,
-                             flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+  int code = sqlite3_open_v2(path, &store->database, flags | SQLITE_OPEN_NOMUTEX, NULL);
+  if (code == SQLITE_OK) code = sqlite3_extended_result_codes(store->database, 1);
   if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->database, BUSY_MS);
   if (code == SQLITE_OK) code = ep_store_checksum_define(store->database);
   if (code == SQLITE_OK) code = ep_store_deliveries_define(store->database);
   if (code == SQLITE_OK)
     code = sqlite3_exec(store->database, "PRAGMA cache_size = -2000", NULL, NULL, NULL);
   return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
+}
+
+/* As SQLite does by itself, which says nothing of a failure. */
+static int commit_follow(void *context, sqlite3 *database, const char *name, int pages) {
+  ep_store *store = context;
+  if (pages >= CHECKPOINT_PAGES &&
+      (sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) & 0xff) ==
+          SQLITE_IOERR)
+    store->suspect = true;
+  return SQLITE_OK;
 }
 
 /* All commits go to a log beside the database, which is synced. On a file system without shared
@@ -191,8 +215,8 @@ static ep_status wal_require(ep_store *store, ep_error *error) {
   if (status == EP_OK && strcmp(mode, "wal") != 0)
     status =
         ep_fail(error, EP_UNAVAILABLE,
-                "the store cannot keep a write-ahead log here: have the data folder on a local "
-                "disk");
+                "the store cannot use a write-ahead log here: put the data folder on a local disk");
+  sqlite3_wal_hook(store->database, commit_follow, store);
   return status == EP_OK ? ep_store_sync(store, true, error) : status;
 }
 
@@ -204,8 +228,8 @@ static ep_status writable_require(ep_store *store, const char *path, ep_error *e
   int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
   if ((code & 0xff) == SQLITE_READONLY)
     return ep_fail(error, EP_IO,
-                   "%s, or a file of it beside, can be read and not be written: see to its "
-                   "permissions and its disk",
+                   "%s, or a file of it beside, can be read but not written: check its permissions "
+                   "and its disk",
                    path);
   return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
 }
@@ -259,7 +283,7 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   if (!store) return ep_fail_memory(error);
   ep_store_wal_check(path);
   ep_status status = folder_note(store, path, error);
-  if (status == EP_OK) status = ep_store_wal_sync(path, store->data_dir, error);
+  if (status == EP_OK) status = ep_store_wal_secure(path, store->data_dir, error);
   if (status == EP_OK)
     status = connection_open(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
   if (status == EP_OK) status = wal_require(store, error);
@@ -276,12 +300,25 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   return EP_OK;
 }
 
+int64_t ep_store_memory_bytes(void) {
+  return sqlite3_memory_used();
+}
+
+void ep_store_memory_release(ep_store *store) {
+  if (pthread_mutex_trylock(&store->mutex) == 0) {
+    sqlite3_db_release_memory(store->database);
+    pthread_mutex_unlock(&store->mutex);
+  }
+  for (int i = 0; i < EP_STORE_READERS; i++)
+    if (store->readers[i]) ep_store_memory_release(store->readers[i]);
+}
+
 void ep_store_close(ep_store *store) {
   if (!store) return;
   for (int i = 0; i < EP_STORE_READERS; i++)
     ep_store_close(store->readers[i]); /* first: the last one to close makes a checkpoint */
   for (int i = 0; i < EP_SQL_COUNT; i++) sqlite3_finalize(store->statements[i]);
-  sqlite3_close(store->database);
+  ep_store_database_close(store);
   pthread_mutex_destroy(&store->mutex);
   free(store->data_dir);
   free(store);

@@ -51,11 +51,13 @@ typedef struct {
   int attempt; /* of the last start; 0 before the first */
   int64_t epochs, parameters, bytes;
   ep_intent intent; /* what a client has told the job to do; only ep_store_job_intend writes it */
+  char *automatic;  /* JSON text: what "auto" chose; NULL: the job left nothing open */
+  char *remarks;    /* what its submission was warned of; NULL or "": nothing */
   char *result;     /* JSON text, NULL until it ended, and for one that never ran */
   int64_t created_us, started_us, finished_us; /* 0 = not yet */
   uint64_t version;
   char owner[EP_OWNER_BYTES]; /* "" = nobody's */
-  bool private;               /* its owner alone sees it, and admins */
+  bool private;               /* visible only to its owner and admins */
   bool damaged; /* it is not what was written: shown as failed, with the reason; not to be used */
 } ep_job_row;
 
@@ -88,6 +90,21 @@ ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error);
 /* The same unless the job is pinned: EP_CONFLICT. */
 ep_status ep_store_job_expire(ep_store *store, const char *id, ep_error *error);
 bool ep_store_job_exists(ep_store *store, const char *id);
+
+/* By what a word may mean a job or a sweep. */
+typedef enum { EP_ID_BY_NAME, EP_ID_BY_OWN_NAME, EP_ID_BY_START, EP_ID_BY_END } ep_id_match;
+enum { EP_ID_END_BYTES = 6 }; /* the least of an end */
+
+/* Ids that begin with `prefix` and match, of what the viewer sees, newest first. ids: [limit], of
+ * which *count are written. word: of EP_ID_BY_START the start with its prefix. */
+ep_status ep_store_ids_find(ep_store *store, ep_id_match match, const ep_viewer *viewer,
+                            const char *prefix, const char *word, char (*ids)[EP_ID_BYTES],
+                            int limit, int *count, ep_error *error);
+/* The name among those of the newest EP_LIMIT_LIST_JOBS that is nearest to the word; "": none is
+ * near. */
+ep_status ep_store_name_nearest(ep_store *store, const ep_viewer *viewer, const char *prefix,
+                                const char *word, char nearest[EP_LIMIT_NAME_BYTES + 1],
+                                ep_error *error);
 
 /* The labels after a PATCH; name is owned by the caller (free). */
 typedef struct {
@@ -163,6 +180,11 @@ typedef struct {
   int64_t datasets;             /* names */
   int64_t deliveries;           /* messages of webhooks that wait */
 } ep_store_counts;
+/* What SQLite has allocated, of all stores of the process. */
+int64_t ep_store_memory_bytes(void);
+/* Frees the pages that its connections have read. Those in use now keep theirs. */
+void ep_store_memory_release(ep_store *store);
+
 ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error);
 
 typedef struct {
@@ -174,8 +196,14 @@ typedef struct {
   bool private;
 } ep_dataset_row;
 
-/* Things with an owner. */
-typedef enum { EP_OWNED_NONE, EP_OWNED_JOB, EP_OWNED_DATASET, EP_OWNED_MODEL } ep_owned;
+/* Things with an owner. The last is of a path alone: a name there is first a model's. */
+typedef enum {
+  EP_OWNED_NONE,
+  EP_OWNED_JOB,
+  EP_OWNED_DATASET,
+  EP_OWNED_MODEL,
+  EP_OWNED_MODEL_OR_JOB
+} ep_owned;
 
 typedef struct {
   char owner[EP_OWNER_BYTES]; /* "" = nobody's */
@@ -210,6 +238,9 @@ ep_status ep_store_dataset_visibility(ep_store *store, const char *name, bool pr
 ep_status ep_store_dataset_delete(ep_store *store, const char *name, ep_error *error);
 /* Whether the row of a name is damaged: it may mean any content. */
 ep_status ep_store_datasets_damaged(ep_store *store, bool *damaged, ep_error *error);
+/* How many jobs that the viewer sees (NULL: of all) read the content. */
+ep_status ep_store_dataset_jobs(ep_store *store, const char *sha256, const ep_viewer *viewer,
+                                int64_t *count, ep_error *error);
 /* How many names the content has. */
 ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *count,
                                  ep_error *error);

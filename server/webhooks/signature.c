@@ -36,8 +36,7 @@ ep_status ep_webhook_secrets_parse(const char *text, ep_webhook_secrets *out, ep
   for (const char *line = text; status == EP_OK && *line;) {
     size_t length = strcspn(line, "\r\n");
     if (length > 0 && out->count == EP_LIMIT_WEBHOOK_SECRETS)
-      status = ep_fail(error, EP_INVALID, "there are more than %d webhook secrets",
-                       EP_LIMIT_WEBHOOK_SECRETS);
+      status = ep_fail(error, EP_INVALID, "more than %d webhook secrets", EP_LIMIT_WEBHOOK_SECRETS);
     else if (length > 0)
       status = secret_parse(line, length, out, error);
     line += length + (line[length] != 0);

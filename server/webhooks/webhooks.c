@@ -71,7 +71,7 @@ static void verdict_fill(ep_delivery *delivery, int status, const char *fault) {
   delivery->fault[0] = 0;
   if (!delivery->delivered)
     snprintf(delivery->fault, sizeof delivery->fault, "%.255s",
-             fault[0] ? fault : "the response was no success");
+             fault[0] ? fault : "the response was not a success");
 }
 
 /* What the job's owner is not told goes into the log, once a message. */
@@ -260,12 +260,12 @@ static ep_status webhooks_prepare(ep_webhooks *webhooks, ep_error *error) {
   if (status == EP_OK)
     status = ep_webhook_secrets_read(options->secret_file, &webhooks->secrets, error);
   if (status == EP_OK && !ep_spawn_find(&program, 1, webhooks->program))
-    status = ep_fail(error, EP_NOT_FOUND,
-                     "there is no %s beside this program, which calls webhooks", program);
+    status = ep_fail(error, EP_NOT_FOUND, "%s, which sends webhooks, not found beside this program",
+                     program);
   webhooks->courier.program = webhooks->program;
   webhooks->courier.allow = webhooks->allow;
   if (status == EP_OK && pthread_create(&webhooks->thread, NULL, webhooks_run, webhooks) != 0)
-    status = ep_fail(error, EP_UNAVAILABLE, "the thread of webhooks cannot start");
+    status = ep_fail(error, EP_UNAVAILABLE, "the webhook thread cannot be started");
   return status;
 }
 

@@ -55,7 +55,7 @@ static bool file_read(const ep_calibrations *calibrations, const ep_calibration_
   size_t bytes = file && text ? fread(text, 1, EP_LIMIT_CALIBRATION_BYTES, file) : 0;
   bool known = bytes > 0 && ep_calibration_parse(text, bytes, key, out, &error) == EP_OK;
   if (bytes > 0 && !known)
-    ep_log(EP_LOG_INFO, "device %s is measured anew: %s: %s", key->device, path, error.message);
+    ep_log(EP_LOG_INFO, "device %s is measured again: %s: %s", key->device, path, error.message);
   free(text);
   if (file) fclose(file);
   return known;
@@ -85,7 +85,8 @@ static void file_write(const ep_calibrations *calibrations, const ep_calibration
   if (status == EP_OK) status = path_make(calibrations, key->device, path, &error);
   if (status == EP_OK) status = text_write(path, text, &error);
   if (status != EP_OK)
-    ep_log(EP_LOG_WARNING, "what device %s costs is not kept: %s", key->device, error.message);
+    ep_log(EP_LOG_WARNING, "the calibration of device %s is not stored: %s", key->device,
+           error.message);
   free(text);
 }
 
@@ -109,13 +110,14 @@ static void calibration_done(void *context, const ep_reply *reply, const ep_erro
   if (reply && reply->calibration.count > 0) {
     file_write(calibrations, &device->key, &reply->calibration);
     calibration_keep(calibrations, index, &reply->calibration);
-    ep_log(EP_LOG_INFO, "device %s is calibrated: `auto` knows what it costs", device->key.device);
+    ep_log(EP_LOG_INFO, "device %s is calibrated", device->key.device);
     return;
   }
   if (error && error->status == EP_BUSY) return; /* a job came first */
+  if (ep_supervisor_is_stopping(calibrations->supervisor)) return;
   device->failures++;
   ep_log(EP_LOG_WARNING, "device %s could not be measured: %s", device->key.device,
-         error ? error->message : "it said nothing");
+         error ? error->message : "no output");
 }
 
 static void measurement_start(ep_calibrations *calibrations, int index) {
@@ -128,9 +130,9 @@ static void measurement_start(ep_calibrations *calibrations, int index) {
                             MEASURE_MS, calibration_done, calibrations, &error);
   if (status == EP_OK) return;
   calibrations->measuring = -1;
+  if (ep_supervisor_is_stopping(calibrations->supervisor)) return;
   device->failures++;
-  ep_log(EP_LOG_WARNING, "device %s cannot be asked to measure: %s", device->key.device,
-         error.message);
+  ep_log(EP_LOG_WARNING, "device %s cannot be measured: %s", device->key.device, error.message);
 }
 
 /* Reads the file of a device, once its worker has reported it. */
@@ -160,7 +162,7 @@ static void kind_look(ep_calibrations *calibrations, int index, int count) {
     if (!other->known || !is_of_kind(&device->key, &other->key)) continue;
     file_write(calibrations, &device->key, &other->calibration);
     calibration_keep(calibrations, index, &other->calibration);
-    ep_log(EP_LOG_INFO, "device %s is calibrated: it is of a kind with %s", device->key.device,
+    ep_log(EP_LOG_INFO, "device %s is calibrated: it is the same kind as %s", device->key.device,
            other->key.device);
   }
 }

@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/limits.h"
+#include "api/process.h"
 #include "server/process/clock.h"
+#include "server/process/log.h"
 #include "server/process/spawn.h"
 
 enum {
@@ -116,7 +117,7 @@ ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *pr
     return ep_fail(error, EP_IO, "%s cannot be started: %s", program->path, strerror(failed));
   }
   oom_prefer(pid);
-  int pidfd = pidfd_open(pid, 0);
+  int pidfd = ep_pidfd_open(pid);
   if (pidfd < 0 || fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0 ||
       fcntl(errors[0], F_SETFL, O_NONBLOCK) != 0) {
     ep_status status = ep_fail(error, EP_IO, "no pidfd for a worker: %s", strerror(errno));
@@ -260,15 +261,14 @@ bool ep_worker_link_reap(ep_worker_link *link, char *cause, size_t cause_bytes) 
   if (link->pid == 0) return false;
   if (waitid(P_PID, (id_t)link->pid, &info, WEXITED | WNOHANG) != 0) {
     if (errno != ECHILD) return false;
-    snprintf(cause, cause_bytes, "the worker is gone");
+    snprintf(cause, cause_bytes, "the worker was lost");
   } else if (info.si_pid == 0) {
     return false;
   } else if (info.si_code == CLD_EXITED) {
     snprintf(cause, cause_bytes, "the worker ended with exit code %d", info.si_status);
   } else {
-    const char *name = sigabbrev_np(info.si_status);
     snprintf(cause, cause_bytes, "the worker was killed by signal %d (SIG%s)", info.si_status,
-             name ? name : "?");
+             ep_signal_name(info.si_status));
   }
   link->pid = 0;
   return true;
@@ -337,7 +337,9 @@ ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_m
   char *rest = text;
   for (char *line = strsep(&rest, "\n"); status == EP_OK && line && *count < EP_LIMIT_DEVICES;
        line = strsep(&rest, "\n"))
-    if (line[0] != 0 && strlen(line) < EP_DEVICE_ID_BYTES)
+    if (line[0] == '#')
+      ep_log(EP_LOG_INFO, "worker: %s", line[1] == ' ' ? line + 2 : line + 1);
+    else if (line[0] != 0 && strlen(line) < EP_DEVICE_ID_BYTES)
       snprintf(ids[(*count)++], sizeof *ids, "%s", line);
   return status;
 }

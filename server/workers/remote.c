@@ -7,11 +7,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/process.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
 #include "server/process/spawn.h"
@@ -91,7 +91,7 @@ void ep_remote_start(ep_supervisor *s) {
 void ep_remote_stop(ep_supervisor *s) {
   if (s->remote.control >= 0) close(s->remote.control);
   s->remote.control = -1;
-  int pidfd = s->remote.pid > 0 ? pidfd_open(s->remote.pid, 0) : -1;
+  int pidfd = s->remote.pid > 0 ? ep_pidfd_open(s->remote.pid) : -1;
   struct pollfd polled = {.fd = pidfd, .events = POLLIN};
   if (pidfd >= 0) {
     poll(&polled, 1, STOP_MS);
@@ -180,14 +180,14 @@ static void refuse(ep_supervisor *s, const ep_control *control, int file, const 
 static void worker_attach(ep_supervisor *s, const ep_control *control, int file) {
   const int device = device_find(s, control->device);
   if (device < 0 || fcntl(file, F_SETFL, O_NONBLOCK) != 0) {
-    refuse(s, control, file, "epochd has no such device any more");
+    refuse(s, control, file, "the device no longer exists");
     return;
   }
   ep_supervised *place = place_find(s, control, device);
   const bool known = place && place->worker[0] != 0;
   bool awaited = place && !known;
   if (place && !known && !control->has_all) {
-    ep_supervised_give_up(s, place, "a worker came back without all that it had reported");
+    ep_supervised_give_up(s, place, "a worker reconnected without everything it had reported");
     place = NULL;
     awaited = false;
   }
@@ -197,7 +197,7 @@ static void worker_attach(ep_supervisor *s, const ep_control *control, int file)
   }
   if (!place) place = place_make(s, device);
   if (!place) {
-    refuse(s, control, file, "epochd has no room for another worker");
+    refuse(s, control, file, "too many workers");
     return;
   }
   ep_control reply = {.kind = EP_CONTROL_ADMIT};

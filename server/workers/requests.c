@@ -81,11 +81,11 @@ void ep_requests_send(ep_supervisor *supervisor) {
     next = request->next;
     ep_supervised *worker = worker_find(supervisor, request);
     if (!worker) {
-      request_fail(request, EP_UNAVAILABLE, "no worker is alive for this; try again later");
+      request_fail(request, EP_UNAVAILABLE, "no worker is available; try again later");
       continue;
     }
     if (ep_worker_link_output(&worker->link) + request->frame_bytes > EP_LIMIT_FRAMES_BYTES) {
-      request_fail(request, EP_BUSY, "the worker has not read what it was asked before; try again");
+      request_fail(request, EP_BUSY, "the worker has not read earlier requests; try again");
       continue;
     }
     uint8_t *frame = request->frame;
@@ -139,7 +139,7 @@ void ep_requests_fail_worker(ep_supervisor *supervisor, const ep_supervised *wor
 }
 
 void ep_requests_expire(ep_supervisor *supervisor, int64_t now_us) {
-  sent_fail(supervisor, NULL, now_us, EP_UNAVAILABLE, "the worker did not answer in time");
+  sent_fail(supervisor, NULL, now_us, EP_UNAVAILABLE, "the worker did not respond in time");
 }
 
 int64_t ep_requests_deadline(const ep_supervisor *supervisor) {

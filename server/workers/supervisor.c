@@ -17,9 +17,16 @@
 #include "server/workers/requests.h"
 #include "server/workers/worker.h"
 
-enum { STOP_MS = 2000, SETTLE_MS = 1000, IDLE_MS = 60000 };
+enum {
+  STOP_MS = 2000,
+  LOADING_MS =
+      1000, /* for the last reports of a job that has not started: it has nothing to save */
+  SETTLE_MS = 1000,
+  IDLE_MS = 60000
+};
 
 #define LATE_US INT64_C(500000) /* a round that lasts so much longer than it may wait is late */
+#define LATE_SHARE 10 /* of what a worker may be silent: less is usual on a busy machine */
 
 static char *text_copy(const char *text) {
   return text ? strdup(text) : NULL;
@@ -273,22 +280,32 @@ static void workers_stop(ep_supervisor *s) {
   for (int i = 0; i < s->workers_count; i++) ep_worker_link_close(&s->worker[i].link);
 }
 
-static bool any_job(const ep_supervisor *s) {
-  for (int i = 0; i < s->workers_count; i++)
-    if (s->worker[i].status.job[0] != 0 && ep_supervised_alive(&s->worker[i])) return true;
+/* Whether a worker may still write a checkpoint. started: of a job that has started; what a worker
+ * of another machine reported to an epochd before is not known. */
+static bool any_job(const ep_supervisor *s, bool started) {
+  for (int i = 0; i < s->workers_count; i++) {
+    const ep_supervised *worker = &s->worker[i];
+    if (worker->status.job[0] != 0 && ep_supervised_alive(worker) &&
+        (!started || worker->frames > 0 || worker->remote))
+      return true;
+  }
   return false;
 }
 
-/* Gives running jobs the time for a checkpoint. */
+/* Gives running jobs the time for a checkpoint. One that still loads its data has nothing to save
+ * and is not waited for. */
 static void jobs_pause(ep_supervisor *s) {
-  int64_t deadline_us = ep_clock_steady_us() + (int64_t)(s->stop_seconds * 1e6);
+  int64_t start_us = ep_clock_steady_us();
+  int64_t deadline_us = start_us + (int64_t)(s->stop_seconds * 1e6);
+  int64_t loading_us = start_us + LOADING_MS * INT64_C(1000);
   for (int i = 0; i < s->workers_count; i++)
     if (s->worker[i].status.job[0] != 0) ep_supervised_stop(&s->worker[i], EP_STOP_PAUSE);
-  while (any_job(s)) {
+  while (any_job(s, ep_clock_steady_us() > loading_us)) {
     int64_t left_us = deadline_us - ep_clock_steady_us();
     if (left_us <= 0) return;
     int wait_ms = timeout_find(s, true), left_ms = (int)(left_us / 1000) + 1;
     events_wait(s, wait_ms < left_ms ? wait_ms : left_ms);
+    inbox_take(s); /* else a kick wakes it again and again */
     int64_t now_us = ep_clock_steady_us();
     for (int i = 0; i < s->workers_count; i++) ep_supervised_check(s, &s->worker[i], now_us);
   }
@@ -299,7 +316,7 @@ static void jobs_pause(ep_supervisor *s) {
  * to, so the whole round counts against nobody. */
 static void delays_forgive(ep_supervisor *s, int64_t round_us, int timeout_ms) {
   if (round_us - timeout_ms * INT64_C(1000) < LATE_US) return;
-  ep_log(EP_LOG_WARNING,
+  ep_log((double)round_us * LATE_SHARE > s->stall_seconds * 1e6 ? EP_LOG_WARNING : EP_LOG_INFO,
          "the supervisor was held up for %.3g s (a slow disk, or epochd was stopped): the workers "
          "get as much longer",
          (double)round_us / 1e6);
@@ -330,6 +347,7 @@ static void *supervisor_run(void *context) {
     ep_requests_expire(s, now_us);
     if (settle_again) s->look_for_work = true; /* what could not be stored may be now */
   }
+  ep_requests_fail_all(s);
   jobs_pause(s);
   workers_stop(s);
   ep_remote_stop(s);
@@ -358,15 +376,24 @@ ep_status ep_supervisor_start(ep_supervisor *s, ep_error *error) {
   return EP_OK;
 }
 
-void ep_supervisor_destroy(ep_supervisor *s) {
-  if (!s) return;
+bool ep_supervisor_is_stopping(ep_supervisor *s) {
+  pthread_mutex_lock(&s->mutex);
+  bool stopping = s->stopping;
+  pthread_mutex_unlock(&s->mutex);
+  return stopping;
+}
+
+void ep_supervisor_stop(ep_supervisor *s) {
   pthread_mutex_lock(&s->mutex);
   s->stopping = true;
   pthread_mutex_unlock(&s->mutex);
-  if (s->running) {
-    ep_supervisor_kick(s);
-    pthread_join(s->thread, NULL);
-  }
+  if (s->running) ep_supervisor_kick(s);
+}
+
+void ep_supervisor_destroy(ep_supervisor *s) {
+  if (!s) return;
+  ep_supervisor_stop(s);
+  if (s->running) pthread_join(s->thread, NULL);
   if (s->wake >= 0) close(s->wake);
   free(s->path);
   free(s->plugin);

@@ -41,6 +41,11 @@ ep_status ep_supervisor_start(ep_supervisor *supervisor, ep_error *error);
  * come back. False: it will not; the job is to be queued. */
 bool ep_supervisor_expect(ep_supervisor *supervisor, const char *device, const char *job,
                           int attempt);
+/* Begins what ep_supervisor_destroy does, and returns at once. Requests fail from here on. */
+void ep_supervisor_stop(ep_supervisor *supervisor);
+/* Whether it is to end, so that requests fail. Any thread. */
+bool ep_supervisor_is_stopping(ep_supervisor *supervisor);
+
 /* Has running jobs write a checkpoint, for stop_seconds at most, ends the workers (SIGKILL after 2
  * s) and the thread; pending requests fail; `died` is not called. NULL is allowed. */
 void ep_supervisor_destroy(ep_supervisor *supervisor);

@@ -82,8 +82,8 @@ static void worker_lose(ep_supervisor *supervisor, ep_supervised *worker, const 
   worker->restart_us = gone ? ep_clock_steady_us() + LOST_US : INT64_MAX;
   state_set(supervisor, worker, EP_DEVICE_LOST);
   bool all = supervisor->device[worker->status.device].state == EP_DEVICE_LOST;
-  ep_log(EP_LOG_ERROR, "%s %s is lost: %s; the others go on", all ? "device" : "a worker of device",
-         worker->id, why);
+  ep_log(EP_LOG_ERROR, "%s %s was lost: %s; the others continue",
+         all ? "device" : "a worker of device", worker->id, why);
 }
 
 /* Plans the next start, later after each death; none after too many. */
@@ -466,7 +466,7 @@ static void remote_check(ep_supervisor *supervisor, ep_supervised *worker, int64
     snprintf(cause, sizeof cause, "%s",
              worker->cause[0] ? worker->cause : "the worker's connection was lost");
     ep_log(EP_LOG_WARNING, "device %s: worker %s: %s", worker->id, worker->worker, cause);
-    ep_remote_end(supervisor, worker, "epochd has waited for it in vain");
+    ep_remote_end(supervisor, worker, "it did not respond in time");
     ep_supervised_give_up(supervisor, worker, cause);
     return;
   }

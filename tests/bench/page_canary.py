@@ -39,7 +39,7 @@ def check(path=None, change=None):
 def faster(text):
     """The same measurement with one time halved."""
     out = json.loads(text)
-    row = next(row for row in out["rows"] if row["name"] == "linear-cuda")
+    row = next(row for row in out["rows"] if row["name"] == "linear-auto")
     row["epochd"]["seconds"] /= 2
     return json.dumps(out)
 

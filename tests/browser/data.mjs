@@ -1,18 +1,13 @@
 // From a file to an answer, in the page: dropped, looked at, trained on, asked.
 
-import { accessibilityFaults, ask, begun, check, ended, endless, peopleCsv, powerPut, run, squaresPut, trained, xor } from "./page.mjs";
+import { readFileSync } from "node:fs";
 
-// Drops a file on the page, as a browser reports it.
-const drop = (page, name, text) => page.evaluate(([fileName, content]) => {
-  const dataTransfer = new DataTransfer();
-  dataTransfer.items.add(new File([content], fileName));
-  for (const type of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-}, [name, text]);
+import { peoplePut, accessibilityFaults, ask, begun, check, drop, ended, endless, peopleCsv, powerPut, run, squaresPut, trained, xor } from "./page.mjs";
 
 async function dropped({ page, url }) {
   await page.goto("/");
   await page.getByRole("link", { name: "Data", exact: true }).click();
-  await page.getByText("Nothing was uploaded yet.").waitFor();
+  await page.getByText("Drop a table, pictures or a series here").waitFor();
   await drop(page, "wrong.csv", "a,b\n1,inf\n2,3\n");
   await page.locator(".upload-said.bad").waitFor();
   const said = await page.locator(".upload-said.bad").textContent();
@@ -25,15 +20,17 @@ async function dropped({ page, url }) {
   await page.getByRole("link", { name: "Our-people" }).waitFor();
   await page.fill("#upload-name", "");
   await drop(page, "Our people.csv", peopleCsv);
-  await page.getByText("There is a dataset “Our-people”").waitFor();
-  console.log("ok: a dropped file is a dataset, a wrong one is not, and none is replaced unasked");
+  await page.waitForURL(/#\/datasets\/Our-people$/);
+  const { data } = await ask(url, "GET", "/v1/datasets");
+  check(data.map(({ name }) => name).join() === "Our-people", `the same file twice is ${data.map(({ name }) => name)}`);
+  console.log("ok: a dropped file is a dataset, a wrong one is not, and the same one stays one");
 }
 
 // A file is read as the user says, where the daemon finds out otherwise.
 async function readAs({ page, url }) {
   await page.goto("/#/datasets");
   await page.fill("#upload-name", "as-rows");
-  await page.getByText("How it is read").click();
+  await page.getByText("Reading options").click();
   await page.getByLabel("First line").selectOption("false");
   await page.getByLabel("Between cells").fill("semicolon");
   const faults = await accessibilityFaults(page);
@@ -42,7 +39,7 @@ async function readAs({ page, url }) {
   await page.waitForURL(/#\/datasets\/as-rows$/);
   check((await ask(url, "GET", "/v1/datasets/as-rows")).rows === 21, "the first line was taken for names");
   await page.goto("/#/datasets");
-  await page.getByText("How it is read").click();
+  await page.getByText("Reading options").click();
   await page.getByLabel("It is", { exact: true }).selectOption("train/x");
   check(await page.getByLabel("JSON: the table").isHidden(), "a part has options that it does not take");
   await page.getByLabel("It is", { exact: true }).selectOption("");
@@ -57,6 +54,7 @@ async function readAs({ page, url }) {
   await page.getByRole("combobox", { name: "Type of a" }).selectOption("category");
   const [submitted] = await Promise.all([page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/v1/jobs")), page.click("#train")]);
   check(JSON.stringify(submitted.postDataJSON().data) === '{"dataset":"two","target":"b","columns":{"a":{"type":"category"}}}', submitted.postData());
+  await page.waitForURL(/#\/jobs\/job_/); // else the job opens above what comes next
   console.log("ok: header, delimiter, table and types are as the user says");
 }
 
@@ -64,7 +62,7 @@ async function readAs({ page, url }) {
 // evidence, and read another way from there.
 async function dialects({ page, url }) {
   const puts = [];
-  page.on("request", (request) => request.method() === "PUT" && puts.push(new URL(request.url()).search));
+  page.on("request", (request) => ["PUT", "POST"].includes(request.method()) && puts.push(new URL(request.url()).search));
   await page.goto("/#/datasets");
   await page.fill("#upload-name", "");
   const lines = Array.from({ length: 60 }, (_, i) => `t${i % 3};${i + 1}.234;${i % 30 ? i : "unknown"}`);
@@ -76,29 +74,29 @@ async function dialects({ page, url }) {
   await page.getByLabel("Words for missing cells").fill(",");
   await page.getByRole("button", { name: "Upload" }).click();
   await page.waitForURL(/#\/datasets\/prices$/);
-  check(puts.at(-1) === "?decimal=%2C&missing=", `sent ${puts.at(-1)}`);
-  const shown = page.getByRole("region", { name: "What was found" });
+  check(puts.at(-1) === "?decimal=%2C&missing=&replace=false&file=prices.csv", `sent ${puts.at(-1)}`);
+  const shown = page.getByRole("region", { name: "Detected options" });
   await shown.getByText("3 cells in 61 of").waitFor();
   check(/Decimal markcomma: 1,5/.test(await shown.textContent()) && !/1\/2\/2024/.test(await shown.textContent()), await shown.textContent());
   check(/unknown/.test(await page.locator(".column-note").textContent()) && /age.*unknown/.test(await page.locator(".notice:not(.warning)", { hasText: "unknown" }).textContent()), "a note is not shown");
-  await page.getByText("Read it another way").click();
+  await page.getByText("Read it differently").click();
   const faults = await accessibilityFaults(page);
   check(faults.length === 0, `how a dataset was read: ${JSON.stringify(faults)}`);
   check((await page.getByLabel("Decimal mark").inputValue()) === ",", "what was chosen is forgotten");
   await page.getByLabel("Decimal mark").selectOption(".");
   await page.getByLabel("Words for missing cells").fill("unknown");
-  await page.getByRole("button", { name: "Read it again" }).click();
+  await page.getByRole("button", { name: "Re-read the file" }).click();
   await shown.getByText("point: 1.5").waitFor();
   const { columns, dialect } = await ask(url, "GET", "/v1/datasets/prices");
   check(columns[1].max === 60.234 && columns[2].missing === 2 && dialect.decimal === "." && dialect.missing.includes("unknown"), JSON.stringify(dialect));
   await page.reload();
-  await page.getByText("Read it another way").click();
+  await page.getByText("Read it differently").click();
   const again = { name: "prices.csv", mimeType: "text/csv" };
   await page.getByLabel("The same file").setInputFiles({ ...again, buffer: Buffer.from("town;price\nt;1.234\nu;2.345\n") });
-  await page.getByRole("button", { name: "Read it again" }).click();
+  await page.getByRole("button", { name: "Re-read the file" }).click();
   await page.locator("#again").getByRole("alert").filter({ hasText: "may be a fraction or a thousand" }).waitFor();
   await page.getByLabel("The same file").setInputFiles({ ...again, buffer: Buffer.from("town;price\nt;1\nu;2\n") });
-  await page.getByRole("button", { name: "Read it again" }).click();
+  await page.getByRole("button", { name: "Re-read the file" }).click();
   await page.getByText("train 2").waitFor();
   check(puts.at(-1) === "", `sent ${puts.at(-1)}`);
   console.log("ok: how a file was read is shown, asked where it is not clear, and changed");
@@ -163,7 +161,7 @@ async function told({ page, url }) {
   const { id } = await ask(url, "POST", "/v1/jobs", { ...xor(), webhooks: [{ url: "http://127.0.0.1:9/told", events: ["end"] }] });
   await page.goto(`/#/jobs/${id}`);
   const line = page.getByRole("region", { name: "Messages of webhooks" }).locator("tbody tr");
-  await line.filter({ hasText: "has no address that may be called; again at" }).waitFor();
+  await line.filter({ hasText: "has no permitted address; again at" }).waitFor();
   check(/^endhttp:\/\/127\.0\.0\.1:9\/toldpending[1-9]/.test(await line.textContent()), `a message is shown as ${await line.textContent()}`);
   const faults = await accessibilityFaults(page);
   check(faults.length === 0, `a job with webhooks: ${JSON.stringify(faults)}`);
@@ -193,8 +191,24 @@ async function trainedAndAsked({ page, url }) {
   await form.getByLabel("age").fill("young");
   await form.getByRole("button", { name: "Predict" }).click();
   await form.locator("[aria-invalid=true]").waitFor();
-  check((await form.locator("[aria-invalid=true]").getAttribute("id")) === "predict-3", "another field is at fault");
-  console.log("ok: trained by a button, and asked by a field a column");
+  check((await form.locator("[aria-invalid=true]").getAttribute("id")) === (await form.getByLabel("age").getAttribute("id")), "another field is at fault");
+  const hints = await form.locator(".hint").allTextContents();
+  check(hints.includes("0 … 79"), `the ranges are ${hints}`);
+  check((await fetch(`${url}/v1/datasets/Our-people`, { method: "PUT", body: peopleCsv.split("\n").slice(0, 90).join("\n") })).ok, "the dataset was not replaced");
+  await page.reload();
+  await form.getByLabel("sex").selectOption("male");
+  check((await form.locator(".field").count()) === 4 && JSON.stringify(await form.locator(".hint").allTextContents()) === JSON.stringify(hints), "a replaced dataset changes the form");
+  await form.getByRole("button", { name: "Predict" }).click();
+  await form.locator(".predict-answer progress").nth(1).waitFor();
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.waitForFunction((first) => !location.hash.endsWith(first), id);
+  await page.locator(".notice.warning").getByText("the dataset \"Our-people\" was replaced after the job that these settings are of: its rows are different").waitFor();
+  const next = page.url().split("#/jobs/")[1];
+  await ended(url, next);
+  await page.goto("about:blank"); // the job's page would ask for it after it is gone
+  await ask(url, "DELETE", `/v1/jobs/${next}`);
+  await peoplePut(url, "Our-people");
+  console.log("ok: trained by a button, and asked by a field a column, whatever became of the dataset");
 }
 
 // A job of plain numbers, and pictures whose rows are drawn.
@@ -237,6 +251,8 @@ async function pictured({ page, url }) {
   check(await form.getByRole("img", { name: "dot.png" }).isVisible(), "the picture is not shown");
   await drop(page, "notes.txt", "no picture");
   await form.getByRole("alert").filter({ hasText: "neither a PNG nor a JPEG" }).waitFor();
+  await drop(page, "many.zip", "pictures of any kind");
+  await page.getByRole("dialog", { name: "What is many.zip for?" }).getByRole("button", { name: "Go back" }).click();
   await drop(page, "broken.png", "no picture");
   await form.getByRole("alert").filter({ hasText: "it is text" }).waitFor();
   console.log("ok: a dropped picture is predicted, and what is none is told of");
@@ -247,27 +263,46 @@ async function forecast({ page, url }) {
   await powerPut(url);
   await page.goto("/#/datasets/power");
   await page.locator("#target").selectOption({ label: "power" });
-  await page.getByRole("link", { name: "Forecast power" }).click();
-  await page.waitForFunction(() => document.querySelector("#f-data-window-length")?.value === "24");
-  await page.locator(".check-state[data-state=good]").waitFor();
-  check((await page.inputValue("#f-data-time")) === "hour" && (await page.inputValue("#f-data-target")) === "power", "the series is not in the form");
+  const [sent] = await Promise.all([page.waitForRequest(/\/v1\/jobs$/), page.getByRole("button", { name: "Forecast power" }).click()]);
+  const asked = { target: "power", task: "regression", time: "hour", features: ["power"], window: { length: 24 } };
+  check(JSON.stringify(sent.postDataJSON()) === JSON.stringify({ name: "power", data: { dataset: "power", ...asked }, model: "auto" }), sent.postData());
+  await page.getByText(/Test rows: off by [0-9.]+ on average, 1 row ahead \(the last value: [0-9.]+\)/).waitFor();
+  check(/Forecast: 24 points/.test(await page.locator(".predict-answer").textContent()), "the forecast is not shown");
+  check((await page.locator("main h2").evaluateAll((all) => all.map(({ textContent }) => textContent).filter((word) => /^(What comes next|Error curve)$/.test(word)).join())) === "What comes next,Error curve", "the forecast does not stand first");
   const data = { dataset: "power", target: "power", time: "hour", exclude: ["site"], window: { length: 24 }, test: 0.2, standardize: ["y"] };
   const spec = { data, model: { layers: [{ type: "linear", out_features: 8 }, { type: "relu" }, { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { type: "adam", lr: 0.01 }, epochs: 20 };
   await page.goto(`/#/jobs/${await trained(url, spec)}`);
+  await page.locator(".predict-answer canvas").waitFor();
   await page.getByLabel("Rows to forecast").fill("36");
   await page.getByRole("button", { name: "Forecast" }).click();
-  await page.locator(".predict-answer canvas").waitFor();
+  await page.getByText(/Forecast: 36 points/).waitFor({ state: "attached" });
   const said = await page.locator(".predict-answer").textContent();
   check(/As it was: 24 points/.test(said) && /Forecast: 36 points/.test(said), said);
   const faults = await accessibilityFaults(page);
   check(faults.length === 0, `a forecast: ${JSON.stringify(faults)}`);
   const grouped = { ...spec, data: { dataset: "power", target: "power", time: "hour", window: { length: 600, group: "site" }, standardize: ["y"] }, epochs: 1 };
   await page.goto(`/#/jobs/${await trained(url, grouped)}`);
+  await page.locator(".predict-answer canvas").waitFor();
   await page.getByLabel("Of which site").selectOption("north");
   await page.getByLabel("Rows to forecast").fill("2");
   await page.getByRole("button", { name: "Forecast" }).click();
-  await page.locator(".predict-answer canvas").waitFor();
+  await page.getByText(/Forecast: 2 points/).waitFor({ state: "attached" });
   check(/As it was: 600 points/.test(await page.locator(".predict-answer").textContent()), "the past has another length");
+  // all of them at once, in a table that says that it scrolls, and as CSV
+  await page.getByLabel("Of which site").selectOption({ label: "all 2" });
+  await page.getByLabel("Rows to forecast").fill("9");
+  await page.getByRole("button", { name: "Forecast" }).click();
+  await page.getByText("18 rows: scroll for more.").waitFor();
+  const told = await page.getByRole("region", { name: "Forecast", exact: true }).locator("tr").allTextContents();
+  check(told.length === 19 && told[0].startsWith("site") && told[1].startsWith("south") && told[18].startsWith("north"), told.join(" | "));
+  const request = page.waitForRequest(/predict\?format=csv&spreadsheet=1$/);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download CSV" }).click()]);
+  await request;
+  const csv = readFileSync(await download.path(), "utf8").trim().split("\n");
+  check(csv.length === 19 && csv[0] === "site,hour,power_predicted" && csv[18].startsWith("north,"), csv.slice(0, 2).join(" | "));
+  await page.locator(".predict-answer").getByLabel("for a spreadsheet").uncheck();
+  await Promise.all([page.waitForRequest(/predict\?format=csv$/), page.getByRole("button", { name: "Download CSV" }).click()]);
+  await page.locator(".predict-answer").getByLabel("for a spreadsheet").check();
   console.log("ok: a forecast goes on from the last rows, of one group where there are several");
 }
 
@@ -279,7 +314,7 @@ async function failed({ page, url }) {
   await page.goto(`/#/jobs/${id}`);
   await page.locator(".notice.error").filter({ hasText: "learning rate" }).waitFor();
   await page.getByRole("region", { name: "Metrics", exact: true }).waitFor();
-  await page.locator("#predict-json").waitFor();
+  await page.getByRole("button", { name: "Download the weights as ONNX" }).waitFor();
   check((await page.locator(".plot canvas:visible").count()) === 0, "a failed job has an empty plot");
   console.log("ok: a failed job has no empty plot");
 }
@@ -385,7 +420,7 @@ async function formed({ page, url }) {
   check((await spec()).optimizer.weight_decay === 0.1, JSON.stringify((await spec()).optimizer));
   await page.getByLabel("Stop early after").fill("20");
   await page.getByLabel("Better by").fill("0.01");
-  await written({ patience: 20, min_delta: 0.01 }, "early_stopping");
+  await written({ patience: 20, tolerance: 0.18, min_delta: 0.01 }, "early_stopping");
   await page.getByLabel("Better by").fill("");
   await page.getByLabel("Stop early after").fill("");
   await written(null, "early_stopping");

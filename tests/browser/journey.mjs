@@ -2,7 +2,7 @@
 // alone, compare both, take the weights away, cancel, delete.
 
 import { readFileSync } from "node:fs";
-import { ask, check, checkpointed, endless, reaches, run, xor } from "./page.mjs";
+import { ask, cancelled, check, checkpointed, deleted, endless, reaches, run, xor } from "./page.mjs";
 
 const points = (page) => page.locator("[data-points]").evaluate((node) => Number(node.dataset.points));
 
@@ -34,8 +34,7 @@ async function submitXor({ page, url }) {
   check(inked > 500, `the curve is not drawn: ${inked} pixels`);
   console.log(`ok: XOR runs, its curve moved from ${before} to ${await points(page)} points`);
 
-  await page.getByRole("button", { name: "Cancel job" }).click();
-  await page.locator(".badge[data-state=cancelled]").waitFor();
+  await cancelled(page);
   const job = await ask(url, "GET", `/v1/jobs/${jobId(page)}`);
   check(job.status === "cancelled", `the daemon says ${job.status}`);
   console.log("ok: cancelled from the page");
@@ -64,8 +63,7 @@ async function pauseIt({ page, url }) {
   await page.getByRole("button", { name: "Resume" }).click();
   await page.locator(".badge[data-state=running]").waitFor();
   await page.getByText(/^resumed at epoch /).waitFor();
-  await page.getByRole("button", { name: "Cancel job" }).click();
-  await page.locator(".badge[data-state=cancelled]").waitFor();
+  await cancelled(page);
   console.log("ok: paused and resumed from the page, with the weights of a checkpoint");
 }
 
@@ -155,6 +153,8 @@ async function compareThem({ page }, ids) {
 async function severalRanks({ page, url }) {
   await page.goto("/#/submit?example=xor");
   await setEpochs(page, 1000);
+  check(await page.locator("#f-parallel-data").isHidden(), "the fields for experts are not folded up");
+  await page.getByText("Advanced", { exact: true }).click();
   await page.fill("#f-parallel-data", "2");
   await page.fill("#f-parallel-model", "2");
   await page.getByText("2 replicas of 2 stages in 2 micro-batches").waitFor();
@@ -173,8 +173,8 @@ async function severalRanks({ page, url }) {
 
 async function deleteIt({ page, url }, id) {
   await page.goto(`/#/jobs/${id}`);
-  page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Delete" }).click();
+  await deleted(page, "job");
   await page.waitForURL(/#\/jobs$/);
   check((await fetch(`${url}/v1/jobs/${id}`)).status === 404, "the job is still there");
   console.log("ok: deleted from the page");

@@ -16,7 +16,7 @@ async function fill(url) {
   await powerPut(url);
   const pictures = await trained(url, { name: "pictures", data: { dataset: "squares" }, model: { layers: [{ type: "flatten" }, { type: "linear", out_features: 2 }] }, loss: "cross_entropy", epochs: 2 });
   const series = await trained(url, {
-    name: "power", data: { dataset: "power", target: "power", time: "hour", exclude: ["site"], window: { length: 48 }, test: 0.2, standardize: ["y"] },
+    name: "power", data: { dataset: "power", target: "power", time: "hour", window: { length: 48 }, test: 0.2, standardize: ["y"] },
     model: { layers: [...dense(16), { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { type: "adam", lr: 0.01 }, batch_size: 64, epochs: 20,
   });
   const first = await trained(url, xor({ tags: ["demo"], epochs: 2000, repeats: 3 }));
@@ -26,6 +26,11 @@ async function fill(url) {
     model: { layers: [...dense(8), { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 0.05 }, epochs: 400,
   });
   const people = await trained(url, { data: { dataset: "people", target: "survived" }, model: "auto" });
+  const kinds = `u,kind\n${Array.from({ length: 900 }, (_, k) => `${(k % 30) + ((k * 7919) % 100) / 50},a rather long name of class ${k % 30}`).join("\n")}\n`;
+  check((await fetch(`${url}/v1/datasets/kinds`, { method: "PUT", body: kinds })).ok, "the classes were refused");
+  const classes = await trained(url, { name: "classes", data: { dataset: "kinds", target: "kind", test: 0.3 }, model: { layers: [...dense(16), { type: "linear", out_features: 30 }] }, loss: "cross_entropy", optimizer: { type: "adam", lr: 0.01 }, epochs: 5 });
+  await ask(url, "PUT", "/v1/models/people", { job: people, threshold: 0.3 });
+  await ask(url, "PUT", "/v1/models/pictures", { job: pictures, visibility: "private" });
   const failed = await trained(url, { name: "diverges", data: { generator: "disc", rows: 100 }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 1e30 }, epochs: 50 });
   const study = await swept(url, {
     name: "doubling", tags: ["study"], metric: "epoch_microseconds", repeats: 2, exclusive: true,
@@ -46,7 +51,7 @@ async function fill(url) {
   await reaches(url, paused, "paused");
   const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "long", ...endless }))).id;
   await ask(url, "POST", "/v1/jobs", xor({ name: "waiting", priority: 10 }));
-  return { pictures, series, people, failed, first, other, houses, sweep, study, paused, running, inside, rate };
+  return { pictures, series, people, classes, failed, first, other, houses, sweep, study, paused, running, inside, rate };
 }
 
 const i = (a, b) => (a * 13 + b * 5) % 11;
@@ -55,6 +60,7 @@ run(async ({ url, open, shots }) => {
   const jobs = await fill(url);
   const views = {
     jobs: ["#/jobs", ".jobs-table tbody tr, tbody tr"],
+    "jobs-grouped": ["#/jobs?group=dataset", ".jobs-table .group"],
     job: [`#/jobs/${jobs.houses}`, ".plot canvas"],
     "job-classifier": [`#/jobs/${jobs.first}`, ".plot canvas"],
     "job-layers": [`#/jobs/${jobs.inside}`, ".histograms"],
@@ -66,11 +72,23 @@ run(async ({ url, open, shots }) => {
     "dataset-pairs": ["#/datasets/squares", ".pairs canvas"],
     "job-words": [`#/jobs/${jobs.people}`, "#predict select"],
     "job-failed": [`#/jobs/${jobs.failed}`, ".badge[data-state=failed]"],
+    "job-classes": [`#/jobs/${jobs.classes}`, ".confusion-scroll"],
+    "job-publish": [`#/jobs/${jobs.people}`, "#predict select", async (page) => {
+      await page.getByRole("button", { name: "Publish" }).click();
+      await page.getByLabel("A row’s class is decided by").selectOption("cost");
+    }],
+    models: ["#/models", ".models-table tbody tr"],
+    model: ["#/models/people", ".versions tbody tr", async (page) => {
+      await page.getByText("Reading options").click();
+      await page.getByRole("button", { name: "Predict", exact: true }).click();
+      await page.locator(".predict-answer strong").waitFor();
+    }],
+    "model-pictures": ["#/models/pictures", "#predict-picture"],
     sweeps: ["#/sweeps", ".sweeps-table tbody tr"],
     sweep: [`#/sweeps/${jobs.sweep}`, ".parameter canvas"],
     submit: ["#/submit?example=xor", "#json"],
     "submit-sweep": ["#/submit?example=sweep", ".check-state[data-state=good]"],
-    compare: [`#/compare?jobs=${jobs.first},${jobs.other}`, ".plot canvas"],
+    compare: [`#/compare?jobs=${jobs.first},${jobs.other}&base=${jobs.first}`, ".better, .worse"],
     "compare-empty": ["#/compare", ".picker tbody tr"],
     studies: ["#/studies", "tbody tr"],
     study: [`#/studies/${jobs.study}`, ".heat tbody tr"],
@@ -86,9 +104,10 @@ run(async ({ url, open, shots }) => {
       await page.locator(".predict-answer canvas").waitFor();
     }],
     "dataset-series": ["#/datasets/power", "#target", (page) => page.locator("#target").selectOption({ label: "power" })],
-    "datasets-options": ["#/datasets", ".datasets-table tbody tr", (page) => page.getByText("How it is read").click()],
+    "datasets-options": ["#/datasets", ".datasets-table tbody tr", (page) => page.getByText("Reading options").click()],
     "submit-series": ["#/submit?dataset=power&target=power&time=hour", "#f-data-window-length", async (page) => {
       await page.getByText("Pictures", { exact: true }).click();
+      await page.getByText("Advanced", { exact: true }).click();
       await page.getByLabel("Schedule").selectOption("one_cycle");
       await page.getByLabel("Validation share").fill("0.2");
       await page.getByLabel("Stop early after").fill("20");
@@ -106,6 +125,10 @@ run(async ({ url, open, shots }) => {
       await page.locator(present).first().waitFor().catch(() => faults.push(`${where}: there is no ${present}`));
       await act?.(page);
       await drawn(page);
+      const cut = await page.locator(".nav a").evaluateAll((links) => links.filter((link) => link.getBoundingClientRect().right > innerWidth).map((link) => link.textContent));
+      if (cut.length) faults.push(`${where}: the navigation is cut before ${cut}`);
+      const beyond = await page.locator("dialog").evaluateAll((dialogs) => dialogs.flatMap((dialog) => [...dialog.querySelectorAll("*")].filter((node) => node.getBoundingClientRect().right > dialog.getBoundingClientRect().right - parseFloat(getComputedStyle(dialog).paddingRight) + 1).map((node) => node.textContent)));
+      if (beyond.length) faults.push(`${where}: beyond the dialog's padding: ${beyond}`);
       const over = await overhang(page);
       if (over > 0) faults.push(`${where} hangs ${over} px over the edge`);
       for (const theme of ["dark", "light"]) { // all rules come last, when late panels are there

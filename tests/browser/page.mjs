@@ -202,6 +202,25 @@ export async function peoplePut(url, name = "people") {
   check(put.ok, `the dataset was refused: ${put.status} ${await put.text()}`);
 }
 
+// Cancels what is shown; of what runs for long the page asks first.
+export async function cancelled(page, kind = "job") {
+  const question = page.getByRole("dialog").getByRole("button", { name: `Cancel the ${kind}` }), badge = page.locator(".badge[data-state=cancelled]");
+  await page.getByRole("button", { name: `Cancel ${kind}` }).click();
+  await question.or(badge).first().waitFor();
+  if (await question.isVisible()) await question.click();
+  await badge.waitFor();
+}
+
+// Agrees to a deletion.
+export const deleted = (page, kind) => page.getByRole("dialog").getByRole("button", { name: `Delete the ${kind}` }).click();
+
+// Drops a file on the page, as a browser reports it.
+export const drop = (page, name, text) => page.evaluate(([fileName, content]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([content], fileName));
+  for (const type of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+}, [name, text]);
+
 // Grey pictures of 8 by 8 bytes, as NPY: x and y apart.
 export async function squaresPut(url, name = "squares") {
   const npy = (shape, bytes) => {

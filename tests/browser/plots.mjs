@@ -63,6 +63,7 @@ await run(async ({ url, shots, open }) => {
   await page.goto(`/#/jobs/${jobs.binary}`);
   await page.getByRole("button", { name: "Show plots" }).click();
   await page.getByRole("button", { name: "Precision and recall" }).click();
+  await page.getByText(/^(logit|probability) of “1” [\d.−-]+: precision /).waitFor();
   await page.getByRole("button", { name: "Predict with it" }).click();
   await page.getByText(/^Class 1 from a probability of/).waitFor();
   await page.locator("#predict-json").fill("[0.5, 0.5]");
@@ -98,6 +99,15 @@ await run(async ({ url, shots, open }) => {
   check(shuffled.url().startsWith("blob:") && shuffled.suggestedFilename() === "importance.svg", "the picture is not saved");
   check(repeats.join(" ") === "1 1000 7 1000", `the picture of ${repeats.at(-1)} shuffles is saved`);
   console.log("ok: importances by as many shuffles as one likes");
+
+  // The picture has the page's theme, not the system's.
+  const isDark = () => page.locator("img[data-plot=importance]").getAttribute("src").then((src) => /0d1117/.test(src));
+  check(!(await isDark()), "a picture is dark on a light page");
+  await page.getByRole("button", { name: "Dark theme" }).click();
+  await page.waitForFunction(() => /0d1117/.test(document.querySelector("img[data-plot=importance]").src));
+  await page.getByRole("button", { name: "Light theme" }).click();
+  await page.waitForFunction(() => !/0d1117/.test(document.querySelector("img[data-plot=importance]").src));
+  console.log("ok: a plot has the theme of the page");
 
   // A film that one can stop.
   await page.getByRole("button", { name: "Time-lapse" }).click();

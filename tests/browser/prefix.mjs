@@ -39,7 +39,7 @@ async function look({ url, open, strips }) {
   await ended(url, id);
 
   await page.goto(`${prefix}/#/datasets`);
-  await page.setInputFiles("input[type=file]", { name: "below.csv", mimeType: "text/csv", buffer: Buffer.from("a,b\n1,2\n3,4\n5,6\n") });
+  await page.setInputFiles("#upload-file", { name: "below.csv", mimeType: "text/csv", buffer: Buffer.from("a,b\n1,2\n3,4\n5,6\n") });
   await page.getByRole("button", { name: "Upload" }).click();
   await page.waitForURL(/#\/datasets\/below$/);
   await page.getByRole("heading", { name: "below" }).waitFor();

@@ -1,7 +1,7 @@
 // What people do with sweeps: ranges are typed into the form, the sweep is submitted, watched and looked at; trials
 // become jobs and are compared; a long sweep is paused, resumed, cancelled and deleted; a job has repeats.
 
-import { accessibilityFaults, ask, check, drawn, endless, overhang, run } from "./page.mjs";
+import { accessibilityFaults, ask, cancelled, check, deleted, drawn, endless, overhang, run } from "./page.mjs";
 
 const trialsCount = 24;
 
@@ -80,6 +80,14 @@ async function look({ page, url, shots }, sweep) {
     check(faults.length === 0, `at ${width} px: ${JSON.stringify(faults).slice(0, 2000)}`);
   }
   await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByLabel("Order").selectOption("trial");
+  await page.locator("#sweep-log").click();
+  const log = await page.locator("#sweep-log").getAttribute("aria-pressed");
+  check(new URL(page.url()).hash === `#/sweeps/${sweep.id}?sort=trial&log=${log === "true" ? "on" : "off"}`, page.url());
+  await page.reload();
+  await page.locator(".trials-table tbody tr").first().and(page.locator("[data-trial='0']")).waitFor();
+  await page.locator(".parameter canvas").nth(2).waitFor();
+  check((await page.locator("#sweep-log").getAttribute("aria-pressed")) === log, "a reload forgets the scale");
   await page.goto("/#/sweeps");
   const row = page.getByRole("row").filter({ has: page.locator(`a[href$="${sweep.id}"]`) });
   await row.waitFor();
@@ -99,8 +107,19 @@ async function promote({ page, url }, sweep) {
   await page.goto(`/#/sweeps/${sweep.id}`);
   await page.getByRole("button", { name: "Promote", exact: true }).click();
   await page.waitForURL(new RegExp(`#/jobs/${id}$`));
+  await page.getByText("(always", { exact: false }).waitFor(); // what is to be beaten
+  await page.goto("/#/jobs");
+  const tag = page.getByRole("button", { name: `sweep …${sweep.id.slice(-8)}` }).first();
+  await tag.waitFor();
+  for (const width of [1280, 360]) {
+    await page.setViewportSize({ width, height: 800 });
+    await drawn(page);
+    const over = await tag.evaluate((node) => node.getBoundingClientRect().right - node.closest("td").getBoundingClientRect().right);
+    check(over <= 0, `at ${width} px the tag of the sweep is ${over} px beyond its cell`);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.goto(`/#/sweeps/${sweep.id}`);
-  await page.getByRole("button", { name: "Curves of the best 10" }).click();
+  await page.getByRole("button", { name: "Train the best 10 for curves" }).click();
   await page.waitForURL(/#\/compare\?jobs=/);
   await page.locator(".legend li").nth(9).waitFor();
   check(page.url().includes(id), "the best is not among the best ten");
@@ -133,10 +152,9 @@ async function lifecycle({ page, url }, sweep) {
   await page.fill("#edit-name", "longer");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("heading", { name: "longer" }).waitFor();
-  await page.getByRole("button", { name: "Cancel sweep" }).click();
-  await page.locator(".badge[data-state=cancelled]").waitFor();
-  page.once("dialog", (dialog) => dialog.accept());
+  await cancelled(page, "sweep");
   await page.getByRole("button", { name: "Delete" }).click();
+  await deleted(page, "sweep");
   await page.waitForURL(/#\/sweeps$/);
   check((await fetch(`${url}/v1/sweeps/${id}`)).status === 404, "the sweep is still there");
   console.log("ok: paused, resumed, renamed, cancelled and deleted");

@@ -1,7 +1,7 @@
 // A sweep of 10,000 trials, which the test plays itself: the leaderboard is paged, the charts are thinned, and polls
 // without news are 304s.
 
-import { accessibilityFaults, check, overhang, run } from "./page.mjs";
+import { accessibilityFaults, cancelled, check, overhang, run } from "./page.mjs";
 
 const id = "swp_01JAAAAAAAAAAAAAAAAAAAAAAA";
 const total = 10000;
@@ -145,7 +145,7 @@ async function act({ page, state }) {
   await page.locator(".badge[data-state=paused]").waitFor();
   await page.getByRole("button", { name: "Resume" }).click();
   await page.locator(".badge[data-state=running]").waitFor();
-  await page.getByRole("button", { name: "Curves of the best 10" }).click();
+  await page.getByRole("button", { name: "Train the best 10 for curves" }).click();
   await page.waitForURL(/#\/compare\?jobs=/);
   const promoted = state.asked.filter(({ path }) => path.endsWith("/promote")).map(({ path }) => Number(path.split("/")[5]));
   check(JSON.stringify(promoted) === JSON.stringify(state.trials.metric.slice(0, 10).map(({ trial }) => trial)), `promoted were ${promoted}`);
@@ -154,8 +154,7 @@ async function act({ page, state }) {
   await page.getByRole("button", { name: `Promote trial ${trial}`, exact: true }).click();
   await page.waitForURL(new RegExp(`#/jobs/job_of_${trial}$`));
   await page.goto(`/#/sweeps/${id}`);
-  await page.getByRole("button", { name: "Cancel sweep" }).click();
-  await page.locator(".badge[data-state=cancelled]").waitFor();
+  await cancelled(page, "sweep");
   check(await page.getByRole("button", { name: "Delete" }).isVisible(), "what has ended cannot be deleted");
   console.log("ok: paused, resumed, promoted, cancelled");
 }

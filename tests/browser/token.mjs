@@ -1,6 +1,6 @@
 // A daemon with a token: the page asks for it, says when it is wrong, keeps it for this tab alone unless told.
 
-import { check, run } from "./page.mjs";
+import { accessibilityFaults, check, run } from "./page.mjs";
 
 const right = process.env.EPOCHD_TEST_TOKEN;
 
@@ -11,9 +11,15 @@ run(async ({ open }) => {
   await page.goto("/#/devices");
   await dialog.waitFor();
   check(await page.evaluate(() => document.activeElement.id === "token"), "the dialog does not have the focus");
+  check(/a secret .* like a password/.test(await dialog.textContent()), "the dialog does not say what a token is");
+  await dialog.getByText("Create a token").click();
+  check(await dialog.getByText("epochctl token add NAME --file FILE").isVisible(), "the dialog does not say how to make a token");
+  const faults = await accessibilityFaults(page);
+  check(faults.length === 0, `the dialog: ${JSON.stringify(faults)}`);
+  await page.locator("#token").focus();
   await page.keyboard.type("wrong");
   await page.keyboard.press("Enter");
-  await dialog.getByText("refused this token").waitFor();
+  await dialog.getByText("rejected this token").waitFor();
   await page.keyboard.type(right);
   await page.keyboard.press("Enter");
   await page.getByText("Idle").or(page.getByText("Starting")).first().waitFor();

@@ -1,7 +1,7 @@
 // The views beside the jobs: the queue is put in another order; a dataset is deleted, but not while a job needs it;
 // scales that are hard to mark; the two themes.
 
-import { ask, begun, check, ended, endless, run, xor } from "./page.mjs";
+import { ask, begun, check, deleted, ended, endless, run, xor } from "./page.mjs";
 
 async function reorder({ page, url }) {
   const { id } = await ask(url, "POST", "/v1/jobs", xor({ name: "holds", ...endless }));
@@ -17,7 +17,7 @@ async function reorder({ page, url }) {
   await page.waitForFunction(() => [...document.querySelectorAll("[aria-label=Queue] tbody tr")].map((row) => row.textContent).findIndex((text) => text.includes("second")) === 1);
   check((await ask(url, "GET", `/v1/jobs/${second}`)).priority === 10, "the daemon does not know of it");
   for (const each of [first, second, id]) await ask(url, "POST", `/v1/jobs/${each}/cancel`);
-  await page.getByText("Nothing runs, nothing waits.").waitFor();
+  await page.getByText("No running or queued jobs.").waitFor();
   console.log("ok: who waits was put in another order");
 }
 
@@ -28,16 +28,32 @@ async function datasets({ page, url }) {
     name: "needs-it", data: { dataset: "line", target: "b" }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 0.0001 }, ...endless,
   });
   await page.goto("/#/datasets");
-  page.on("dialog", (dialog) => dialog.accept());
   const button = page.getByRole("button", { name: "Delete line" });
   await button.click();
-  await page.getByRole("alert").filter({ hasText: "still needed" }).waitFor();
+  await deleted(page, "dataset");
+  await page.getByRole("alert").filter({ hasText: "in use" }).waitFor();
   await ask(url, "POST", `/v1/jobs/${id}/cancel`);
   await ended(url, id);
   await button.click();
-  await page.getByText("Nothing was uploaded yet").waitFor();
+  await deleted(page, "dataset");
+  await page.getByText("Drop a table, pictures or a series here").waitFor();
   check((await fetch(`${url}/v1/datasets/line`)).status === 404, "the dataset is still there");
   console.log("ok: a dataset is deleted, and not while a job needs it");
+}
+
+// The tab names what is shown, also where there is nothing.
+async function titles({ page, url }) {
+  const { id } = await ask(url, "POST", "/v1/jobs", xor({ name: "titled" }));
+  await ended(url, id);
+  check((await fetch(`${url}/v1/datasets/titled-rows`, { method: "PUT", body: "a,b\n1,2\n3,4\n" })).ok, "the dataset was refused");
+  const of = { jobs: "Jobs", [`jobs/${id}`]: "titled", datasets: "Data", "datasets/titled-rows": "titled-rows", sweeps: "Sweeps", models: "Models", submit: "Submit", compare: "Compare",
+    studies: "Studies", devices: "Devices", nowhere: "Page not found", "jobs/%": "Job", "datasets/nothing": "Something went wrong", "nowhere/at/all": "Page not found" };
+  for (const [path, title] of Object.entries(of)) {
+    await page.goto(`/#/${path}`);
+    await page.waitForFunction((wanted) => document.title === `${wanted} · epochd` && document.querySelector("main h1"), title).catch(async () => check(false, `#/${path} is called ${await page.title()}, not ${title}`));
+  }
+  check((await page.locator("main h1").textContent()) === "Page not found", "the heading says something else");
+  console.log("ok: the title names the view, on an unknown page too");
 }
 
 // Curves whose scales leave little room for ticks: all at once the page would hang.
@@ -71,7 +87,7 @@ async function inside({ page, url }) {
   const layers = page.getByRole("region", { name: "Layers" });
   await layers.locator(".histograms rect").first().waitFor();
   check(Number(await layers.getAttribute("data-lines")) >= 2, "there are no lines of layers");
-  await layers.getByLabel("What is drawn of the layers").selectOption("weight_norm");
+  await layers.getByLabel("Quantity to plot").selectOption("weight_norm");
   await layers.getByLabel("The layer whose outputs are drawn").selectOption("2");
   await layers.getByRole("img", { name: /Outputs of layer 2 over the epochs/ }).waitFor();
   await page.goto("/#/submit?example=xor");
@@ -117,6 +133,6 @@ async function themes({ page }) {
 }
 
 run(async ({ url, open }) => {
-  const page = await open({ expected: [/409/] });
-  for (const part of [reorder, datasets, scales, inside, themes]) await part({ page, url });
+  const page = await open({ expected: [/409/, /404/, /400/] });
+  for (const part of [reorder, datasets, scales, inside, themes, titles]) await part({ page, url });
 });

@@ -150,12 +150,25 @@ def schema_print(contract, name, schema, out):
     out.append("")
 
 
+def index_print(document, out):
+    """Every operation in a line."""
+    out.append("| operation | |\n|---|---|")
+    for path, item in document["paths"].items():
+        for method in METHODS:
+            if method in item:
+                heading = f"{method.upper()} {path}"
+                first = re.split(r"(?<=[.:;]) ", item[method].get("summary", ""))[0].rstrip(".:;")
+                out.append(f"| [{heading}](#{anchor(heading)}) | {cell(first)} |")
+    out.append("")
+
+
 def page(document):
     contract = Contract(document)
     out = ["# The API\n", "<!-- Printed by tests/docs/api.py from api/openapi.json: change that. -->\n",
            f"Version {document['info']['version']}. The daemon serves this contract itself, as `/openapi.json`. How to "
            "use it:\n[guide](../guide.md); every field of a job: [job](job.md). With `--token-file`, requests carry "
            "`Authorization: Bearer TOKEN`.\n"]
+    index_print(document, out)
     left = dict(document["paths"])
     for title, pattern in GROUPS:
         mine = [path for path in left if re.match(pattern, path)]

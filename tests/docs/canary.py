@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Shows that the tests of the pages can fail: a broken link, a missing heading, an output that differs."""
 
+import json
 import os
 import subprocess
 import sys
@@ -23,6 +24,16 @@ def links_say(page):
         return done.stdout
 
 
+def notebook_says(printed):
+    """The status of notebook.py for one whose cell prints 2."""
+    output = {"output_type": "stream", "name": "stdout", "text": [printed]}
+    page = {"cells": [{"cell_type": "code", "source": ["a = 1\n", "print(a + 1)"], "outputs": [output]}]}
+    with tempfile.NamedTemporaryFile("w", suffix=".ipynb", encoding="utf-8") as file:
+        json.dump(page, file)
+        file.flush()
+        return subprocess.run([sys.executable, os.path.join(HERE, "notebook.py"), file.name], capture_output=True).returncode
+
+
 def main():
     faults = []
 
@@ -35,6 +46,8 @@ def main():
     must("a missing heading is seen", "no heading #two" in links_say("[a](other.md#two)\n"))
     must("a missing picture is seen", "no a.svg" in links_say('<img src="a.svg">\n'))
     must("commands that nobody runs are seen", "not in the list" in links_say(f"{FENCE}sh\ntrue\n{FENCE}\n"))
+    must("a good notebook is good", notebook_says("2\n") == 0)
+    must("another output of a notebook is seen", notebook_says("3\n") == 1)
     same = lambda said, printed, within=0.005: document.differs(said, printed, within) is None  # noqa: E731
     must("equal is equal", same('{"a":1,"loss":0.25}\n', '{"a":1,"loss":0.25}'))
     must("the last digit may differ", same("0.250\n", "0.251") and same("rmse 7.7251437\n", "rmse 7.7251430"))

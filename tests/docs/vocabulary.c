@@ -1,6 +1,8 @@
 /* vocabulary.c: the words and their fields as a module of the dashboard. */
 #include <stdio.h>
 
+#include "api/limits.h"
+#include "api/names.h"
 #include "api/spec/tables.h"
 #include "tests/docs/pages.h"
 
@@ -52,6 +54,18 @@ static const char *layer_group(int type) {
   return ep_layer_group_name(ep_layer_type_group((ep_layer_type)type));
 }
 
+#define PART(part, name) printf("  \"%s\": \"%s\",\n", part, name);
+
+static void limits_print(void) {
+  printf("\n// The daemon's limits.\nexport const limits = { trials: %d, comparedJobs: %d, "
+         "predictSteps: %d };\n",
+         EP_LIMIT_TRIALS, EP_LIMIT_COMPARED_JOBS, EP_LIMIT_PREDICT_STEPS);
+  printf("\n// The parts of a dataset, and how the published files of MNIST begin that are one, "
+         "before a character and \"idx\".\nexport const datasetParts = {\n");
+  EP_DATASET_PART_TABLE(PART)
+  printf("};\n");
+}
+
 void ep_vocabulary_print(void) {
   printf("// vocabulary.js: the words of a job and their fields. `rare` is seldom given; `example` "
          "is a first value\n// of a required field. Printed by tests/docs/generate.c from the "
@@ -60,4 +74,5 @@ void ep_vocabulary_print(void) {
   words_print("losses", &ep_loss_variants, NULL);
   words_print("optimizers", &ep_optimizer_variants, NULL);
   words_print("schedules", &ep_schedule_variants, NULL);
+  limits_print();
 }

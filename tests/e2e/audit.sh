@@ -71,10 +71,10 @@ echo "ok: the audit log has who changed what, and a change of it shows"
 # what may have been done is there, and says so
 rm "$audit"
 slow_disk_daemon_start --token-file "$tokens"
-echo "sqlite-wal 0 5" >"$EPOCHD_TEST_DISK"
+disk_fails sqlite-wal
 as "$ann" POST /v1/jobs "${json[@]}" -d "$(xor_job 10)"
 expect 500
-: >"$EPOCHD_TEST_DISK"
+disk_goes_on
 as "$ann" POST /v1/jobs "${json[@]}" -d "$(xor_job 10)"
 expect 201
 [[ $(jq -rs 'map("\(.owner) \(.method) \(.status) \(.outcome)") | join(",")' "$audit") == \

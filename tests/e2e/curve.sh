@@ -85,7 +85,7 @@ submit "$(xor_job 3000)"
 finish "$id"
 curve "$id" svg "$scratch/log.svg"
 picture "$scratch/log.svg" '"loss (log scale)" in text'
-picture "$scratch/log.svg" "\"$id\" in text" # it has no name
+picture "$scratch/log.svg" '"xor" in text' # the name that it gets
 
 # one that has not ended, and one that has not begun
 submit "$(xor_job "$endless" '{"report_every": 10000}')"
@@ -99,7 +99,7 @@ picture "$scratch/running.svg" '"running" in text and any(t.startswith("training
 curve "$running" tfevents "$scratch/running"
 python3 "$here/tfevents.py" "$scratch/running" | grep '^loss/train' >/dev/null || fail "a running job has no event file"
 curve "$waiting" svg "$scratch/waiting.svg"
-picture "$scratch/waiting.svg" '"no epoch was reported yet" in text and "queued" in text'
+picture "$scratch/waiting.svg" '"no epochs reported yet" in text and "queued" in text'
 curve "$waiting" tfevents "$scratch/waiting"
 [[ -z $(python3 "$here/tfevents.py" "$scratch/waiting") ]] || fail "a job that waits has figures"
 http POST "/v1/jobs/$running/cancel"
@@ -124,3 +124,19 @@ for word in json csv svg tfevents; do
 done
 http GET "/v1/jobs/$job/curve?format=svg&max_points=1"
 expect 400
+
+# more long curves than the memory of requests holds are thinned, not refused
+daemon_stop
+daemon_start --cpu-jobs 1 --http-bytes-max 16777216
+many=
+for _ in 1 2 3 4 5 6; do
+  submit "$(xor_job 10000 '{"report_every": 1}')"
+  many+=,$id
+  finish "$id"
+done
+http GET "/v1/compare?jobs=${many:1}&max_points=10000"
+expect 200
+check "curves of six jobs share half of the memory" '.curves | length == 6 and all(.loss | length | . > 4000 and . < 5000)'
+http GET "/v1/compare?jobs=$id&max_points=10000"
+check "that of one has all points" '.curves[0].loss | length == 10000'
+echo "ok: many long curves are thinned"

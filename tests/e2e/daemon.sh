@@ -112,13 +112,13 @@ daemon_start() {
   curl -sSf --max-time "$patience" "$url/livez" >/dev/null || fail "epochd does not answer /livez"
 }
 
-# slow_disk_daemon_start FLAGS…: the same, on a disk that fails or waits as the file $EPOCHD_TEST_DISK says
-# (slow_disk.c). Not under a sanitizer, which would have to be preloaded first.
+# slow_disk_daemon_start FLAGS…: the same, on a disk that fails or waits as it is told (call_faults.c). Not under a
+# sanitizer, which would have to be preloaded first.
 slow_disk_daemon_start() {
   skip_if_sanitized
-  export EPOCHD_TEST_DISK=$scratch/disk
-  : >"$EPOCHD_TEST_DISK"
-  export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
+  export EPOCHD_TEST_CALLS=$scratch/calls EPOCHD_TEST_CALLS_UNDER=$data_dir
+  [[ -e $EPOCHD_TEST_CALLS ]] || disk_goes_on
+  export LD_PRELOAD=$build/tests/fault/libcall_faults.so
   daemon_start "$@"
   unset LD_PRELOAD
 }
@@ -126,12 +126,14 @@ slow_disk_daemon_start() {
 # disk_holds PART [COMMAND…]: from now on the disk takes no file whose path has PART in it, until disk_goes_on. Runs the
 # command, and returns once a file waits.
 disk_holds() {
-  rm -f "$EPOCHD_TEST_DISK.waits"
-  echo "$1 $((10 * patience)) 0" >"$EPOCHD_TEST_DISK"
+  disk_is --kind fsync --part "$1" --delay-ms $((10000 * patience))
   [[ $# == 1 ]] || "${@:2}"
-  until_so "$1 waits for the disk" test -e "$EPOCHD_TEST_DISK.waits"
+  until_so "$1 waits for the disk" disk_is --fired
 }
-disk_goes_on() { : >"$EPOCHD_TEST_DISK"; }
+# disk_fails PART: the same with a disk that fails with EIO.
+disk_fails() { disk_is --kind fsync --part "$1" --number 5; }
+disk_is() { python3 "$here/../fault/faulty.py" "$EPOCHD_TEST_CALLS" "$@"; }
+disk_goes_on() { disk_is; }
 
 listens() {
   kill -0 "$daemon" 2>/dev/null || fail "epochd ended while it started"
@@ -169,6 +171,8 @@ http() {
   [[ $method == HEAD ]] && request=(--head)
   code=$(curl -sS --max-time "$patience" "${request[@]}" -D "$headers" -o "$body" -w '%{http_code}' "$url$path" "$@") ||
     fail "$method $path: curl failed with status $?"
+  ! grep -qaF -e "$data_dir/" -e "$scratch/disk/" "$body" ||
+    fail "$method $path: the answer has a path of the data folder: $(grep -aF -e "$data_dir/" -e "$scratch/disk/" "$body" | head -c 600)"
 }
 
 # expect CODE: the last answer's status.

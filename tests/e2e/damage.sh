@@ -2,6 +2,8 @@
 # One bit of each result and of each part of a dataset changes on the disk: what is damaged is never
 # served, trained on or published, the response says what can be done, and that helps.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+mkdir "$scratch/disk"
+ln -s "$scratch/disk" "$data_dir" # no message has either name
 daemon_start
 
 # flip FILE [OFFSET]: changes the lowest bit of one byte; twice, and the file is as it was.
@@ -66,6 +68,31 @@ flip "$folder/weights.safetensors"
 http GET "/v1/jobs/$job/weights"
 expect 200
 cmp "$body" "$scratch/weights" || fail "the weights are others"
+
+# What cannot even be parsed is no fault of the client's either.
+plots=$(curl -sSf "$url/v1/jobs/$job/plots" | jq -r '.data[:3][].name')
+for kind in cut empty missing header; do
+  cp "$folder/weights.safetensors" "$scratch/whole"
+  case $kind in
+    cut) truncate -s 100 "$folder/weights.safetensors" ;;
+    empty) truncate -s 0 "$folder/weights.safetensors" ;;
+    missing) rm "$folder/weights.safetensors" ;;
+    header) printf '\377\377\377\377\377\377\377\177' | dd of="$folder/weights.safetensors" conv=notrunc status=none ;;
+  esac
+  for path in weights weights?format=c $(printf 'plots/%s?format=svg ' $plots); do
+    http GET "/v1/jobs/$job/$path"
+    damaged "$kind: $path" weights.safetensors
+  done
+  http POST "/v1/jobs/$job/predict" "${json[@]}" -d '{"x": [[1]]}'
+  damaged "$kind: a prediction" weights.safetensors
+  http POST "/v1/jobs/$job/predict" -H 'Content-Type: text/csv' -d $'a\n1\n'
+  damaged "$kind: a prediction by names" weights.safetensors
+  http PUT /v1/models/line "${json[@]}" -d "{\"job\": \"$job\"}"
+  damaged "$kind: a publication" weights.safetensors
+  http POST /v1/jobs "${json[@]}" -d "$(jq -c --arg job "$job" '.model.init = {job: $job}' <<<"$line")"
+  damaged "$kind: first weights" weights.safetensors
+  cp "$scratch/whole" "$folder/weights.safetensors"
+done
 
 for format in json npz onnx; do
   flip "$folder/weights.$format" 100 2>/dev/null || [[ $format == json ]]

@@ -53,7 +53,7 @@ http GET /v1/datasets/wrong
 expect 404
 http PUT /v1/datasets/my%20houses -T "$scratch/wrong.csv"
 expect 404
-check "a name with a space is told what a name is" '.detail | test("\"my houses\" is no name: it has 1 to 128 letters")'
+check "a name with a space is told what a name is" '.detail | test("invalid name \"my houses\": a name has 1 to 128 letters")'
 
 printf '%s\n' 'Survived,Name,Sex,Age,Cabin,Boarded' '0,"Braund, Mr. ""Owen"" Harris",male,22,,1912-04-10' \
   '1,"Cumings, Mrs. John",female,38,C85,1912-04-10' '1,"Heikkinen, Miss. Laina",female,NA,,1912-04-11' >"$scratch/people.csv"
@@ -113,6 +113,21 @@ http GET /v1/datasets
 check "with summaries held, all of them on a page" '[.data[] | select(.columns_count == 65536)] | length == 4'
 http GET '/v1/datasets?limit=0'
 expect 400
+# Plots read the rows that a job trained on: once these were replaced they say so, and predictions go on.
+{ echo a,b && for ((i = 0; i < 40; i++)); do echo "$i,$((i % 2))"; done; } >"$scratch/rows.csv"
+http PUT /v1/datasets/replaced -T "$scratch/rows.csv"
+expect 201
+submit '{"data": {"dataset": "replaced", "target": "b", "test": 0.2}, "loss": "bce_with_logits", "epochs": 2, "model": {"layers": [{"type": "linear", "out_features": 1}]}}'
+finish "$id"
+sed 's/^1,/100,/' "$scratch/rows.csv" >"$scratch/others.csv"
+http PUT /v1/datasets/replaced -T "$scratch/others.csv"
+expect 200
+http GET "/v1/jobs/$id/plots/roc"
+expect 409
+check "plots without their rows" '.detail | test("rows that job .* trained on were replaced or deleted")'
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"x": [[3]]}'
+expect 200
+
 if [[ -x $build/bin/epochctl ]]; then
   EPOCHD=$url "$build/bin/epochctl" data ls --quiet >"$scratch/names" || fail "epochctl data ls"
   (($(grep -c '^wide[1-4]$' "$scratch/names") == 4)) || fail "epochctl lists $(cat "$scratch/names")"

@@ -11,14 +11,14 @@ deep=$(jq -nc --argjson data "$circle" '{data: {inline: $data, test: 0.2}, loss:
 submit "$deep"
 finish "$id"
 check "the job says that all rows are of one class, and what to change" \
-    '.warnings | length == 1 and (.[0] | test("same class of all 40 test rows") and test("try another learning rate"))'
+    '.warnings | length == 1 and (.[0] | test("same class for all 40 test rows") and test("try another learning rate"))'
 warning=$(jq -r '.warnings[0]' "$body")
 events_read "$id"
 sequence "$body" 1
 check "so does an event, before the end" '.[-1].type == "end" and ([.[] | select(.type == "warning")] | length == 1 and .[0].message == $warning)' \
     -s --arg warning "$warning"
 [[ ! -x $build/bin/epochctl ]] || EPOCHD_SERVER=$url "$build/bin/epochctl" show "$id" >"$scratch/summary" || fail "epochctl show"
-[[ ! -e $scratch/summary ]] || grep -q "same class of all 40" "$scratch/summary" || fail "epochctl shows no warning: $(cat "$scratch/summary")"
+[[ ! -e $scratch/summary ]] || grep -q "same class for all 40" "$scratch/summary" || fail "epochctl shows no warning: $(cat "$scratch/summary")"
 
 # a rate that is too high is told while the job trains, once, and by its end with a better one
 submit '{"data": {"inline": {"x": [[0],[1],[2],[3],[4],[5],[6],[7],[8],[9],[10],[11]], "y": [0,2,4,6,8,10,12,14,16,18,20,22]}},
@@ -26,7 +26,7 @@ submit '{"data": {"inline": {"x": [[0],[1],[2],[3],[4],[5],[6],[7],[8],[9],[10],
          "report_every": 1}'
 ended "$id"
 check "the error has a tenth of the rate" '.error.message | test("rise in epoch 2 at a learning rate of 0.03: try 0.003")'
-check "the explosion is among the warnings" '.warnings | any(test("goes on rising"))'
+check "the explosion is among the warnings" '.warnings | any(test("keeps rising"))'
 events_read "$id"
 sequence "$body" 1
 check "its warning stands behind the epoch that shows it" \

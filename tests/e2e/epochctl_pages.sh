@@ -37,6 +37,9 @@ while read -r command; do
 done < <(sed -nE 's/^### epochctl ([a-z]+( [a-z]+)?)( [^a-z].*)?$/\1/p' "$docs/epochctl.md")
 ((commands >= 20)) || fail "only $commands commands were looked at"
 [[ $("$ctl" --version) == "epochctl "* ]] || fail "--version"
+[[ $("$ctl" help | grep -xE 'train and predict|jobs|sweeps|data|models|the daemon|epochctl' | paste -sd ,) == \
+  'train and predict,jobs,sweeps,data,models,the daemon,epochctl' ]] || fail "help has other groups: $("$ctl" help)"
+[[ $("$build/bin/epochd" --help | grep -c '^[a-zA-Z]') == 11 ]] || fail "the groups of epochd --help: $("$build/bin/epochd" --help)"
 
 daemon_start
 export EPOCHD_SERVER=$url
@@ -87,7 +90,9 @@ offers "last $id" show ''
 offers "$id" -s "$url" watch job_
 offers 'houses mnist' data show ''
 offers 'mnist mnist-tuned' example mn
-offers 'bash zsh' completion ''
+offers 'bash zsh fish' completion ''
+offers 'roc residuals' plot "$id" r
+offers 'lr' plot last l
 offers '--log' plot last --lo
 echo "ok: bash completes commands, options, values, jobs, data sets, examples"
 if command -v zsh >/dev/null; then
@@ -104,11 +109,30 @@ if command -v zsh >/dev/null; then
   [[ $got == 'houses mnist|queued running pausing paused succeeded failed cancelled' ]] || fail "zsh offers $got"
   echo "ok: zsh, too"
 fi
+if command -v fish >/dev/null; then
+  "$ctl" completion fish >"$scratch/epochctl.fish"
+  fish --no-config -n "$scratch/epochctl.fish" || fail "fish does not read its completion"
+  offers_fish() { # WANTED LINE: what fish offers there, without descriptions
+    local got
+    got=$(PATH=$build/bin:$PATH fish --no-config -c "source $scratch/epochctl.fish; complete -C '$2'" | cut -f 1 | paste -sd ' ')
+    [[ $got == "$1" ]] || fail "for \"$2\" fish offers \"$got\", not \"$1\""
+  }
+  offers_fish 'resume rm run' 'epochctl r'
+  offers_fish 'head ls put rm set show' 'epochctl data '
+  offers_fish 'houses mnist' 'epochctl data show '
+  offers_fish 'residuals roc' 'epochctl plot last r'
+  offers_fish '--search --seconds --server --set --size' 'epochctl sweep job.json --s'
+  offers_fish 'asha grid random sobol tpe' 'epochctl sweep job.json --search '
+  offers_fish 'mnist mnist-tuned' 'epochctl -s '"$url"' example mn'
+  echo "ok: and fish"
+else
+  echo "skipped: there is no fish"
+fi
 daemon_stop
 
 # installed
 DESTDIR='' cmake --install "$build" --prefix "$scratch/prefix" >"$scratch/install.log" || fail "$(<"$scratch/install.log")"
-for path in bin/epochctl share/man/man1/epochctl.1 share/bash-completion/completions/epochctl share/zsh/site-functions/_epochctl; do
+for path in bin/epochctl share/man/man1/epochctl.1 share/bash-completion/completions/epochctl share/zsh/site-functions/_epochctl share/fish/vendor_completions.d/epochctl.fish; do
   [[ -s $scratch/prefix/$path ]] || fail "there is no $path in the prefix"
 done
 cmp "$scratch/prefix/share/man/man1/epochctl.1" "$scratch/epochctl.1" || fail "another manual page is installed"

@@ -70,7 +70,7 @@ terminal 100 "$ctl run $scratch/xor.json --name endless --set /epochs=$endless"
 screen '^endless ━*─+ '
 pane send-keys -t t C-c
 screen '^status 130'
-grep -qE 'epochctl: no longer watching; job_[0-9a-z]+ goes on' "$scratch/screen" || fail "Ctrl-C says nothing"
+grep -qE 'epochctl: stopped watching; job_[0-9a-z]+ continues' "$scratch/screen" || fail "Ctrl-C says nothing"
 id=$("$ctl" --server "$url" ls -q --limit 1)
 [[ $("$ctl" --server "$url" show "$id" --json | jq -r .status) == running ]] || fail "Ctrl-C stopped the job"
 grep -qF "epochctl cancel $id" "$scratch/screen" || fail "Ctrl-C does not say how to stop the job"

@@ -91,8 +91,8 @@ by_job=$(jq -nc --arg job "$first" '{job: $job}')
 refused "another shape is named" "$by_job" "$(jq -c '.[0].out_channels = 4' <<<"$layers")" /model/init/job \
   '"0.weight" has shape \[3, 2, 3, 2\], the model.s is \[4, 2, 3, 2\]'
 refused "a tensor that is not there" "$by_job" "$(jq -c '.[4].bias = true' <<<"$layers")" /model/init/job 'no tensor "4.bias"'
-refused "no such job" '{"job": "job_01k00000000000000000000000"}' "$layers" /model/init/job 'there is no job'
-refused "no such upload" '{"weights": "nothing"}' "$layers" /model/init/weights 'there is no dataset'
+refused "no such job" '{"job": "job_01k00000000000000000000000"}' "$layers" /model/init/job 'not found'
+refused "no such upload" '{"weights": "nothing"}' "$layers" /model/init/weights 'dataset "nothing" not found'
 printf 'a,b\n1,2\n3,4\n' >"$scratch/table.csv"
 http PUT /v1/datasets/table -T "$scratch/table.csv"
 refused "data is no weights" '{"weights": "table"}' "$layers" /model/init/weights 'not weights'

@@ -32,17 +32,17 @@ refused() {
 refused '.data.folds = 4' /data/folds 'class 2 has 3 rows, fewer than 4 folds'
 refused '.data.stratify = false | .data.folds = 100 | .data.test = 0.5' /data/folds '100 folds of 75 rows that are not test rows'
 refused 'del(.data.fold)' /data/fold 'from 0 to 2'
-refused 'del(.data.folds)' /data/fold 'needs folds'
+refused 'del(.data.folds)' /data/fold 'requires "folds"'
 refused '.data.fold = 3' /data/fold 'below folds, 3'
-refused '.data.validation = 0.1' /data/validation 'leave the share out'
-refused '.loss = "mse" | .model.layers[0].out_features = 1' /data/stratify 'no classifier'
-refused '.data.target = "b" | .loss = "bce_with_logits" | .model.layers[0].out_features = 1' /data/stratify 'not all 0 or 1'
+refused '.data.validation = 0.1' /data/validation 'leave this out'
+refused '.loss = "mse" | .model.layers[0].out_features = 1' /data/stratify 'not the loss of a classifier'
+refused '.data.target = "b" | .loss = "bce_with_logits" | .model.layers[0].out_features = 1' /data/stratify 'not all targets are 0 or 1'
 refused '.data = {generator: "xor", folds: 3, fold: 1, stratify: true}' /data/folds 'class 0 has 2 rows'
 
 # Parts: a validation set of their own stands in the way, a test set does not.
 for part in train/x test/x validation/x; do printf '%s\n' 1 2 3 4 5 6 | curl -sSf -T - "$url/v1/datasets/parts/$part" >/dev/null; done
 for part in train/y test/y validation/y; do printf '%s\n' 0 1 0 1 0 1 | curl -sSf -T - "$url/v1/datasets/parts/$part" >/dev/null; done
-refused '.data.dataset = "parts"' /data/folds 'validation set of its own \(6 rows\)'
+refused '.data.dataset = "parts"' /data/folds 'already has a validation set \(6 rows\)'
 for part in train/x test/x; do printf '%s\n' 1 2 3 4 5 6 | curl -sSf -T - "$url/v1/datasets/two/$part" >/dev/null; done
 for part in train/y test/y; do printf '%s\n' 0 1 0 1 0 1 | curl -sSf -T - "$url/v1/datasets/two/$part" >/dev/null; done
 submit "$(jq -c '.data.dataset = "two"' <<<"$spec")"
@@ -68,7 +68,7 @@ finish "$id"
 check "and the weights those of the job without folds" '.metrics.train.loss == $whole[0].metrics.train.loss' --slurpfile whole "$scratch/whole.json"
 spec=$whole
 refused '.folds = 4' /folds 'class 2 has 3 rows, fewer than 4 folds'
-refused '.stratify = true | .folds = null' /stratify 'give them too'
-refused '.data.validation = 0.2' /folds 'leave \"validation\" out'
-refused '.data.folds = 3 | .data.fold = 0' /folds 'names one fold already'
+refused '.stratify = true | .folds = null' /stratify 'requires "folds"'
+refused '.data.validation = 0.2' /folds 'remove \"validation\"'
+refused '.data.folds = 3 | .data.fold = 0' /folds 'already names a fold'
 refused '.repeats = {seeds: []}' /repeats/seeds 'at least one seed'

@@ -90,6 +90,6 @@ expect 422
 printf '[{"a": 1}, {"a": 2}' >"$scratch/torn.json"
 http PUT /v1/datasets/three -T "$scratch/torn.json"
 expect 422
-check "a torn file: $(jq -r .detail "$body")" '.detail | contains("the file ends where")'
+check "a torn file: $(jq -r .detail "$body")" '.detail | contains("unexpected end of file")'
 http GET /v1/datasets/three
 expect 404

@@ -31,10 +31,13 @@ if group_make /sys/fs/cgroup/memory memory.limit_in_bytes || group_make /sys/fs/
   http GET /metrics
   grep -q '^epochd_http_held_limit_bytes 67108864$' "$body" ||
     fail "the budget is not an eighth of the group's memory: $(grep '^epochd_http_held' "$body")"
+  grep -q '^epochd_memory_limit_bytes{owner="all"} 536870912$' "$body" || fail "$(grep '^epochd_memory' "$body")"
 else
   echo "no control group can be made here: memory is watched alone"
   daemon_start --http-bytes-max 67108864
 fi
+resident_mib() { awk '/^VmRSS/ {print int($2 / 1024)}' "/proc/$daemon/status"; }
+idle_mib=$(resident_mib)
 # Where memory runs out, the kernel ends a worker and not epochd.
 worker=$(pgrep -P "$daemon" | head -n 1)
 (($(cat "/proc/$worker/oom_score_adj") > $(cat "/proc/$daemon/oom_score_adj"))) || fail "the kernel would end epochd first"
@@ -43,11 +46,13 @@ if [[ -n $group ]]; then # a job of 12 GiB in 512 MiB
     {"type": "linear", "out_features": 32768}, {"type": "linear", "out_features": 32768},
     {"type": "linear", "out_features": 1}]}}'
   expect 422
-  grep -q 'jobs on the CPU have 512 MiB' "$body" || fail "it does not say what there is: $(cat "$body")"
+  grep -q 'a job on the CPU has 384 MiB' "$body" || fail "it does not say what there is: $(cat "$body")"
 fi
 python3 "$here/../fault/appetite.py" "$url" "$daemon" "${attack[@]}" ${EPOCHD_APPETITE_ATTACK:+--attack "$EPOCHD_APPETITE_ATTACK"} || fail "see above"
 nothing_is_held() { http GET /metrics && grep -qx 'epochd_http_held_bytes 0' "$body"; }
 until_so "no memory is held for those who have gone" nothing_is_held
+has_returned() { (($(resident_mib) <= idle_mib + idle_mib / 2 + 8)); } # threads have touched their stacks meanwhile
+until_so "memory has been returned to the system: $idle_mib MiB at first" has_returned
 daemon_stop
 [[ -z $group ]] || rmdir "$group"
 echo "epochd lives on 512 MiB"

@@ -40,6 +40,7 @@ holds process_resident_memory_bytes '. > 1e6 and . < 4e9'
 holds process_max_fds '. >= 64'
 holds process_open_fds '. > 5 and . < 1000'
 holds epochd_data_folder_free_bytes '. > 0'
+holds epochd_data_folder_reserve_bytes '. == 67108864'
 holds "epochd_device_info{device=\"$device\"}" '. == 0' # it has more labels than that
 holds "epochd_device_memory_bytes{device=\"$device\"}" '. > 1e6'
 for sample in epochd_jobs_submitted_total epochd_epochs_trained_total 'epochd_jobs_finished_total{outcome="failed"}'; do

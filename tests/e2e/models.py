@@ -350,7 +350,7 @@ def people(server):
         fault = json.loads(server.ask("POST", "/v2/models/people/infer", head + data, kind, want)[1])["error"]
         check(word in fault, f"{inputs}: {fault}")
 
-    refused([town, joined], "/rows/0/age: is not there")
+    refused([town, joined], "/rows/0/age: is required by the model")
     refused([town, age, joined, dict(town, name="twon")], "did you mean \"town\"")
     refused([town, age, joined, town], "twice")
     refused([town, age, dict(joined, data=["soon"] * 4)], "must be a date")
@@ -363,7 +363,7 @@ def people(server):
     refused([dict(town, datatype="BOOL"), age, joined], "BOOL")
     refused([dict(joined, shape=[100001]), town, age], "at most", want=413)
     refused(cut, "follow", b"".join(behind)[:-1])
-    refused(cut, "no input claims", b"".join(behind) + b"\0")
+    refused(cut, "belongs to no input", b"".join(behind) + b"\0")
     refused(cut, "value 1 of the input \"town\"", texts_bytes(["Oslo"]) + b"\xff" * (len(behind[0]) - 8) + behind[1] + behind[2])
     refused(cut, "value 0 of the input \"town\"", texts_bytes(["\0slo"]) + behind[0][8:] + behind[1] + behind[2])
     refused([cut[0], dict(cut[1], parameters={"binary_data_size": 31}), cut[2]], "is 31", b"".join(behind))

@@ -37,9 +37,9 @@ asks '{"2": 0, "1": 1, "y": 3}'
 trained 3 '.data.target = -1'
 check "a negative one counts from the end" '.spec.data.target == -1'
 asks '{"2": 0, "1": 1, "0": 2}'
-refused 'no column is called \"3\": .* give the number, 3' '.data.target = "3"'
-refused 'no column is called \"-1\"' '.data.target = "-1"'
-refused 'there is no column 4' '.data.target = 4'
+refused 'no column named \"3\": .* give the number 3' '.data.target = "3"'
+refused 'no column named \"-1\"' '.data.target = "-1"'
+refused 'no column 4' '.data.target = 4'
 http POST /v1/sweeps "${json[@]}" -d "$(jq -c '{job: (.data.target = "3"), space: {"/optimizer/lr": {values: [0.1, 0.2]}}, metric: "train.loss"}' <<<"$spec")"
 expect 422
 check "of a sweep too" '.errors[0].pointer == "/job/data/target"'
@@ -63,7 +63,7 @@ trained 3 '.data.target = 3'
 [[ $(jq .metrics.train.loss "$body") == "$with_name" ]] || fail "\"3\" and 3 are two columns of a table without names"
 trained 2 '.data.target = "3" | .data.exclude = ["0"]'
 asks '{"1": 1, "2": 2}'
-refused 'there is no column 4' '.data.target = 4'
+refused 'no column 4' '.data.target = 4'
 
 # names with a * or ?
 printf '%s\n' 'open?,opens,openX,*,close' >"$scratch/globs.csv"

@@ -71,6 +71,14 @@ expect 201
 check "a data set shows its owner" '.owner == "ann"'
 as "$bob" PUT /v1/datasets/d -T "$scratch/small.csv"
 expect 403
+as "$bob" PUT '/v1/datasets/d?replace=false' -T "$scratch/small.csv"
+expect 201
+check "another owner's name stays, and the file gets one beside it" '.name == "d-2" and .owner == "bob"'
+as "$bob" PUT '/v1/datasets/d?replace=false' -T "$scratch/small.csv"
+expect 200
+check "which is found again" '.name == "d-2"'
+as "$bob" DELETE /v1/datasets/d-2
+expect 204
 as "$bob" DELETE /v1/datasets/d
 expect 403
 as "$root" PUT /v1/datasets/d -T "$scratch/small.csv"
@@ -80,7 +88,7 @@ check "it stays its owner's when an admin replaces it" '.owner == "ann"'
 seq -f '%g,1' 4000 >"$scratch/large.csv"
 as "$ann" PUT /v1/datasets/large -T "$scratch/large.csv"
 expect 429
-check "a quota of bytes is told" '.detail | test("the datasets of ann would take [0-9]+ bytes of 4000")'
+check "a quota of bytes is told" '.detail | test("the datasets of ann would take [0-9]+ bytes, the limit is 4000")'
 as "$ann" GET /v1/datasets/large
 expect 404
 

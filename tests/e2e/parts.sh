@@ -101,15 +101,15 @@ expect 422
 http PUT /v1/datasets/start/train/x -T "$arrays/x_float.npy"
 expect 409
 
-refused unknown.npz wrong '"more\\" is not known'
-refused lone.npz wrong 'no y of the train set'
-refused less.npz wrong 'damaged\|larger than the archive says'
-refused more.npz wrong 'damaged\|smaller than the archive says'
+refused unknown.npz wrong 'unknown array \\"more'
+refused lone.npz wrong 'y of the train set is missing'
+refused less.npz wrong 'damaged\|larger than declared'
+refused more.npz wrong 'damaged\|smaller than declared'
 refused bomb.npz wrong 'unpacks to more than 1000 times'
-refused half.safetensors wrong 'is of type \\"F16\\"'
-refused train-images-idx3-ubyte wrong 'upload x and y as parts'
+refused half.safetensors wrong 'has the unsupported type \\"F16\\"'
+refused train-images-idx3-ubyte wrong 'upload x and y as the parts'
 refused x_cut.npy wrong/train/x 'the file has 14399'
-refused keras.npz wrong/train/x 'a part is one array'
+refused keras.npz wrong/train/x 'a part must be one array'
 http GET /v1/datasets/wrong
 expect 404
 

@@ -34,7 +34,7 @@ check "alike beside one of another range" '.names[0] == "one.png" and
   ([.predictions[0], $alone[0]] | transpose | all((.[0] - .[1]) | . * . < 1e-8))' --slurpfile alone "$scratch/alone"
 
 put turned turned
-check "pictures are turned" '.note == "40 of 80 pictures are turned as their EXIF orientation says"'
+check "pictures are turned" '.note == "40 of 80 pictures are rotated by their EXIF orientation"'
 learn turned
 check "as they are viewed, they are told apart: accuracy $(jq .metrics.test.accuracy "$body")" '.metrics.test.accuracy == 1'
 send image/png left.png
@@ -84,7 +84,7 @@ try:
     client.upload("python", sys.argv[1])
     sys.exit("broken pictures were taken")
 except epochd.EpochdError as error:
-    assert len(error.errors) == 5 and "broken=skip" in str(error) and '/: "' not in str(error), error
+    assert len(error.errors) == 5 and 'broken="skip"' in str(error) and '/: "' not in str(error), error
 assert client.upload("python", sys.argv[1], broken="skip", channels=3)["left_out"] == 5
 PYTHON
 echo "ok: the Python client has both"

@@ -71,7 +71,7 @@ not() {
 for file in bomb damaged; do cp "$scratch/$file/b/2.png" "$scratch/pictures/$file.png"; done
 not 422 application/zip damaged.zip '"b/2.png": the PNG is damaged'
 not 422 application/zip bomb.zip '"b/2.png": it has 50000 x 50000 pixels'
-not 422 application/zip escape.zip '"../b/2.png" is no path within the archive'
+not 422 application/zip escape.zip '"../b/2.png" is not a path within the archive'
 not 422 image/png bomb.png 'it has 50000 x 50000 pixels'
 not 422 image/png damaged.png 'the PNG is damaged'
 not 422 image/jpeg rows.json 'it is text, neither a PNG nor a JPEG'
@@ -81,6 +81,8 @@ if [[ -x $build/bin/epochctl ]]; then
   grep -q cross "$scratch/printed" || fail "epochctl predict of a picture: $(cat "$scratch/printed")"
   EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/test.zip" >"$scratch/printed"
   grep -q 'test/standing/.*png' "$scratch/printed" || fail "epochctl predict of a ZIP: $(head -3 "$scratch/printed")"
+  EPOCHD=$url "$build/bin/epochctl" train "$scratch/pictures/pets.zip" --set /epochs=2 >"$scratch/printed"
+  grep -q '^  epochctl predict pets.* new.png ' "$scratch/printed" || fail "epochctl train of pictures: $(tail -3 "$scratch/printed")"
   echo "ok: epochctl predict takes pictures"
 fi
 python3 "$here/big_picture.py" "$scratch/pictures/large.zip" 5000 5000 11
@@ -127,7 +129,7 @@ expect 422
 check "refused: $(jq -r .detail "$body")" '.detail | contains("TAR: the archive ends within")'
 http PUT /v1/datasets/bad -T "$scratch/pictures/escape.tar"
 expect 422
-check "refused: $(jq -r .detail "$body")" '.detail | contains("\"../b/2.png\" is no path within the archive")'
+check "refused: $(jq -r .detail "$body")" '.detail | contains("\"../b/2.png\" is not a path within the archive")'
 gzip -k "$scratch/pictures/pets.zip"
 http PUT '/v1/datasets/packed' -T "$scratch/pictures/pets.zip.gz"
 expect 201
@@ -148,10 +150,10 @@ refused() {
   expect 404
 }
 contents=$(find "$data_dir/datasets" | sort)
-refused escape '"../b/2.png" is no path within the archive'
+refused escape '"../b/2.png" is not a path within the archive'
 refused bomb '"b/2.png": it has 50000 x 50000 pixels'
 refused damaged '"b/2.png": the PNG is damaged'
-refused one 'lie in one class folder'
+refused one 'are in a single class folder'
 [[ $(find "$data_dir/datasets" | sort) == "$contents" ]] || fail "something of a refused archive is left"
 for size in 6 6x 0x4 6x8x1 -1x4 99999x1; do
   http PUT "/v1/datasets/bad?size=$size" -T "$scratch/pictures/pets.zip"
@@ -161,7 +163,7 @@ http PUT '/v1/datasets/bad?channels=2' -T "$scratch/pictures/pets.zip"
 expect 400
 http PUT '/v1/datasets/bad?size=200x200&channels=3' -T "$scratch/pictures/pets.zip"
 expect 422
-check "refused: $(jq -r .detail "$body")" '.detail | contains("a row takes 65536")'
+check "refused: $(jq -r .detail "$body")" '.detail | contains("the limit of a row is 65536")'
 http PUT /v1/datasets/bad/train/x -T "$scratch/pictures/pets.zip"
 expect 422
 echo "ok: sizes, channels and parts that cannot be are refused"

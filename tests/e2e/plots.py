@@ -199,8 +199,10 @@ def thresholds(job, rows, truth):
     if ask("POST", f"/v1/jobs/{job}/predict", {"x": many, "threshold": "f1"})["classes"] != predict("f1")["classes"] * (len(many) // len(rows)):
         fail("a long body's threshold decides otherwise")
     infer_check("a long request's", many, "f1", pr["best_f1"]["probability"], predict("f1")["classes"] * (len(many) // len(rows)))
-    if ask("PUT", "/v1/models/marks", {"job": job})["threshold"] is not None:
-        fail("a threshold outlives its publication")
+    if ask("PUT", "/v1/models/marks", {"job": job})["threshold"] is None:
+        fail("a threshold does not outlive the same publication")
+    if ask("PUT", "/v1/models/marks", {"job": job, "threshold": None})["threshold"] is not None:
+        fail("a threshold of null stays")
     if "parameters" in infer(rows, {"parameters": {"threshold": None}}):
         fail("a threshold decides that nobody has given")
     for query in ("?checkpoint=999999&threshold=f1", "?checkpoint=999999"):
@@ -431,6 +433,10 @@ def film():
             fail(f"the frame of epoch {frame['epoch']} is not its boundary")
     if unfiltered(chunks[3][1], 40) != unfiltered(chunks[-2][1][4:], 40):
         fail("the still picture is not the last frame")
+    for theme, wanted in (("auto", (b"prefers-color-scheme", b"#0d1117")), ("dark", (b"#0d1117",)), ("light", ())):
+        picture = ask("GET", f"/v1/jobs/{job}/plots/boundary?format=svg&theme={theme}")
+        if tuple(word for word in (b"prefers-color-scheme", b"#0d1117") if word in picture) != wanted:
+            fail(f"the picture of the theme {theme} has other colours")
     upside_down = png_chunks(ask("GET", f"/v1/jobs/{job}/plots/boundary?format=png&size=40&y_down=true"))
     if unfiltered(upside_down[2][1], 40) != unfiltered(chunks[3][1], 40)[::-1]:
         fail("y does not grow downwards")

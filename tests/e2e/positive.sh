@@ -70,7 +70,7 @@ refused() {
 }
 refused "$(job often '{"positive": "maybe"}')" 'no class "maybe": its classes are "yes" and "no"'
 refused "$(job often '{"positive": 0.5}')" 'must be a word'
-refused "$(job often '{"target": "x", "positive": "yes"}' | jq -c '.loss = "mse" | .model.layers[0].out_features = 1')" 'of a classifier'
+refused "$(job often '{"target": "x", "positive": "yes"}' | jq -c '.loss = "mse" | .model.layers[0].out_features = 1')" 'requires a classifier'
 awk 'BEGIN {print "x,label"; for (i = 0; i < 60; i++) print i "," substr("abc", i % 3 + 1, 1)}' >"$scratch/three.csv"
 http PUT /v1/datasets/three -T "$scratch/three.csv"
 refused "$(job three '{"positive": "a"}' | jq -c '.model.layers[0].out_features = 3')" 'two classes, and this one has 3'
@@ -130,6 +130,28 @@ expect 201
 check "of the first training" '.positive == "spam" and .threshold < 0.5'
 [[ $(spam_said 0) == 5 && $(spam_said 1) == 0 ]] || fail "a threshold was turned round"
 [[ $(spam_said '"fp:1,fn:20"') -gt $(spam_said '"fp:20,fn:1"') ]] || fail "a cost was turned round"
+moved() { http PUT /v1/models/mail "${json[@]}" -d "{\"job\": \"$1\"}"; }
+publish "$first" 0.3
+moved "$later"
+check "a threshold stays where the name moves" '.threshold == 0.3 and .positive == "spam" and .warnings == []'
+moved "$often"
+check "not with other classes, which is told" '.threshold == null and (.warnings | length) == 2 and
+  (.warnings[0] | test("^mail answered .* before, and answers ")) and (.warnings[1] | test("the threshold 0.3 was of \"spam\""))'
+publish "$first" 0.3
+submit "$(job mail | jq -c '.data.target = "x" | .model.layers[0].out_features = 1 | .loss = "mse"')"
+finish "$id"
+moved "$id"
+check "nor with another target" '.threshold == null and (.warnings | length) == 3 and
+  (.warnings[0] | test("^mail predicted \".*\" before, and predicts \"x\" from here on"))'
+if [[ -x $build/bin/epochctl ]]; then
+  publish "$later" 0.25
+  EPOCHD_SERVER=$url "$build/bin/epochctl" models ls >"$scratch/out"
+  grep -q ' 0.25 of ham ' "$scratch/out" || fail "epochctl models ls: $(<"$scratch/out")"
+  EPOCHD_SERVER=$url "$build/bin/epochctl" models publish mail "$id" 2>"$scratch/err" >/dev/null
+  grep -q '^warning: mail predicted' "$scratch/err" || fail "epochctl models publish: $(<"$scratch/err")"
+  EPOCHD_SERVER=$url "$build/bin/epochctl" models publish mail "$later" --threshold none 2>/dev/null >/dev/null
+fi
+publish "$first" 0.3
 publish "$later" null
 check "without a threshold there is none" '.positive == null and .threshold == null'
 publish "$later" 0.4

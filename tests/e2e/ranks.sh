@@ -45,7 +45,7 @@ ranks '{model: 2}' 1 2
 trained '.parallel = {data: 2} | .folds = 3 | .repeats = 2'
 check "folds and repeats" '.metrics.parts.each | length == 6 and all(.[]; .outcome == "ok")'
 trained '.parallel = {data: "auto"}'
-check "auto is one replica" '.executor != "cpu/ranks" and .ranks == null and .parallel.data == 1 and (.parallel.note | test("all of a device"))'
+check "auto is one replica" '.executor != "cpu/ranks" and .ranks == null and .parallel.data == 1 and (.parallel.note | test("a whole device"))'
 
 http POST /v1/sweeps "${json[@]}" -d "$(jq -c '{job: ., space: {"/parallel/data": {values: [1, 2, 4]}}, metric: "train.loss"}' <<<"$spec")"
 expect 201

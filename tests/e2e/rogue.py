@@ -181,7 +181,7 @@ def main():
         "not its job's")
     lie("a file elsewhere", next_file(shared, seen), file_record(b"../../epochd.sqlite", 1), "malformed")
     lie("a file that is not what was announced", next_file(shared, seen),
-        file_record(b"weights.safetensors", 1) + record(DATA, b"x") + record(FILE_END, b"0" * 64), "not what was sent")
+        file_record(b"weights.safetensors", 1) + record(DATA, b"x") + record(FILE_END, b"0" * 64), "differs from the file")
     lie("bytes of no file", next_file(shared, seen), record(DATA, b"x"), "no file")
     # What it says of a job that it does not have is not heard; the end of its own words is.
     other = {"job": "job_" + "0" * 26, "attempt": 1, "step": 1, "epoch": 1, "bytes": 1}

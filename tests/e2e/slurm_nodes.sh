@@ -17,12 +17,16 @@ http POST '/v1/jobs?validate=only' "${json[@]}" -d "$job"
 expect 200
 check "two nodes are asked for, and two cores on each" '.slurm.nodes == 2 and .slurm.cores == 2'
 submit "$job"
-until_so "the job runs" has_trained
 has_checkpoint() { http GET "/v1/jobs/$id/checkpoints" && jq -e '.data | length > 0' "$body" >/dev/null; }
-until_so "it has a checkpoint" has_checkpoint
 # Processes of this test's further node: nobody else has this shared folder.
 nodes_of() { pgrep -f -- "--join $shared/workers/" | while read -r relay; do pgrep -P "$relay" -f -- --serve-node || true; done; }
-kill -9 "$(nodes_of)"
+has_node() { node=$(nodes_of) && [[ -n $node ]]; }
+until_so "the further node is there" has_node
+kill -STOP "$node"
+# it trains a moment at a time, since its end must not come before the kill
+goes_on() { kill -CONT "$node" && sleep 0.05 && kill -STOP "$node" && has_checkpoint; }
+until_so "it has a checkpoint" goes_on
+kill -9 "$node"
 finish "$id"
 check "it went on from its checkpoint" '.attempt == 2 and [.ranks[].node] == [0, 0, 1, 1]'
 [[ $(jq -c .metrics "$body") == "$metrics" ]] || fail "other metrics than the same ranks in one process"
@@ -41,7 +45,7 @@ refused '.slurm.nodes = 3' /slurm/nodes '3 nodes are more than partition "cpu" a
 refused 'del(.parallel)' /slurm/nodes '2 nodes for 1 rank'
 refused '.slurm.gres = "gpu:0"' /slurm/nodes 'train on CPUs'
 refused '.slurm.nodes = 65' /slurm/nodes '64'
-refused '.device = "cpu"' /slurm 'leave it out'
+refused '.device = "cpu"' /slurm 'remove it'
 daemon_stop
 none_left() { [[ -z $(nodes_of) ]]; }
 until_so "no process of a node is left" none_left

@@ -8,7 +8,7 @@ slurm_start
 submit "$(xor_job 400 '{"device": "slurm:gpu"}')"
 until_so "a worker is submitted" test -s "$fake_slurm/sbatch.log"
 python3 "$here/rogue.py" "$shared" "$data_dir" || fail "a gateway that believes strangers"
-grep -q "is refused: its secret is wrong" "$log" || fail "the log does not have a refusal"
+grep -q "is rejected: its secret is wrong" "$log" || fail "the log does not have a refusal"
 grep -q "([0-9]* so far)" "$log" || fail "refusals are not counted"
 ! grep -rqF "$(sed -n 's/^EPOCHD_SECRET=//p' "$shared"/workers/* | head -1)" "$data_dir" "$log" ||
   fail "a secret lies in the data folder or in the log"

@@ -103,6 +103,6 @@ board
 [[ $board == "$expected" ]] || fail "epochd away: other trials than on this machine"
 http GET "/v1/sweeps/$id"
 check "it is the second attempt" '.attempt == 2'
-grep -q "$id: what its last attempt left is taken up" "$log" || fail "what was left is not taken up"
+grep -q "$id: resumed from the state of its last attempt" "$log" || fail "what was left is not taken up"
 echo "ok: epochd is away for longer than its workers wait"
 daemon_stop

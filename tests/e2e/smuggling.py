@@ -5,12 +5,16 @@ one ends before it, and nginx, where there is one, must have answered it too."""
 
 import argparse
 import multiprocessing
+import os
 import random
 import re
 import select
 import socket
 import sys
 import urllib.parse
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fault"))
+from summary import summary  # noqa: E402
 
 INNER = b"GET /v2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 ANSWERED = b'"extensions":'
@@ -173,6 +177,7 @@ def main():
         print(why.decode(), data)
     print(f"{args.count} heads: the second request was answered behind {answered}, wrongly behind {len(faults)}"
           f"{'' if nginx else ' (without nginx)'}")
+    summary(args.count, len(faults), answered=answered)
     sys.exit(bool(faults) or answered == 0)
 
 

@@ -44,7 +44,7 @@ http GET "/v1/jobs/$id/predictions"
 check "half of the odd ones are test rows" '[.target[] | select(. == "odd" or . == 1)] | length | . == 9 or . == 10'
 http GET "/v1/jobs/$id/events?follow=0"
 jq -rs '.[] | select(.type == "warning") | .message' "$body" >"$scratch/warnings"
-grep -Eqx 'no (test|training) row is of the class: "rare"; (too few rows are: find more, or make one class of it and another|"stratify": true in data gives each split its share)' "$scratch/warnings" || fail "no word of the rare class: $(<"$scratch/warnings")"
+grep -Eqx 'no (test|training) rows of the class: "rare"; (it has too few rows: add more, or merge it with another class|"stratify": true in data gives each split its share)' "$scratch/warnings" || fail "no word of the rare class: $(<"$scratch/warnings")"
 grep -qx 'more than half of the training rows have no cell in: "gap"' "$scratch/warnings" || fail "no word of the gaps: $(<"$scratch/warnings")"
 submit "$(jq -c '.data.stratify = false' <<<"$kinds")"
 finish "$id"
@@ -58,7 +58,7 @@ refused() {
 }
 refused '.data.time = "dya"' /data/time 'no column'
 refused '.data.time = "person"' /data/time 'of words'
-refused '.data.group = "person"' /data/time 'leave one out'
+refused '.data.group = "person"' /data/time 'remove one'
 refused 'del(.data.time) | .data.group = "day"' /data/group 'numbers or dates'
 refused '.data += {folds: 3, fold: 0} | del(.data.validation)' /data/time 'folds'
 refused '.loss = "cross_entropy" | .data.stratify = true | .data.target = "x" | .model.layers[0].out_features = 10' /data/time 'stratify'

@@ -37,7 +37,7 @@ says '^about .* on a CPU, one training after another$'
 run 0 sweeps ls -q
 [[ ! -s $out ]] || fail "sweeps ls -q of none: $(<"$out")"
 run 2 sweeps show last
-warns 'there is no sweep yet; epochctl sweep FILE'
+warns 'no sweeps yet'
 ok "sweep --validate counts trials and trainings"
 
 # followed to its end: the id, a line at each tenth, the best ten
@@ -60,6 +60,7 @@ jq -e '.spec.job.epochs == 10 and .spec.max_trials == 40 and .tags == ["red"]
   and .spec.space["/optimizer/lr"].log_uniform == [0.0001, 0.1] and .spec.space["/batch_size"].values == [10, 50]
   and .spec.space["/model/layers/0/out_features"].int_uniform == [2, 8]' "$scratch/first.json" >/dev/null ||
   fail "the options are not in the spec: $(<"$scratch/first.json")"
+says "^  epochctl sweeps promote $first "
 ok "sweep submits, follows, and ends with the best ten"
 
 # a whole request; --json is the server's stream
@@ -91,9 +92,9 @@ curl -sSf "$url/v1/sweeps/$first/trials?format=csv" | cmp - "$out" || fail "--cs
 run 0 sweeps show "$first" --json
 [[ $(jq -s -r '[.[].object] | join(" ")' "$out") == "sweep list" ]] || fail "show --json: $(head -c 300 "$out")"
 run 2 show "$first"
-warns 'is a sweep, and this takes a job'
+warns 'is a sweep: a job is required'
 run 2 sweeps show swp_00000000000000000000000000
-warns 'there is no sweep swp_0'
+warns 'sweep swp_0.* not found'
 run 0 cancel "$first"
 says "^$first has already succeeded$"
 run 2 pause "$first"

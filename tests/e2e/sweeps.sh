@@ -89,8 +89,8 @@ refused 'del(.job.data.validation)' /metric 'needs a validation split'
 refused 'del(.job.data.validation) | .folds = 3 | .stratify = true | .job.data = {generator: "xor"}' /job/data/folds 'class 0 has 2 rows'
 refused '.job.folds = 3 | del(.job.data.validation) | .metric = "train.loss"' /job/folds 'belongs to the sweep'
 refused '.space["/device"] = {values: ["cpu"]}' /search 'one device after the other'
-refused '.space = {"/device": {values: ["cpu", "cuda:77"]}} | del(.search) | .job.model.layers[0].out_features = 3 | .job.model.layers[1].type = "relu"' /space/~1device 'there is no device "cuda:77"'
-refused '.job.data.dataset = "none" | del(.job.data.generator, .job.data.rows)' /job/data/dataset 'there is no dataset'
+refused '.space = {"/device": {values: ["cpu", "cuda:77"]}} | del(.search) | .job.model.layers[0].out_features = 3 | .job.model.layers[1].type = "relu"' /space/~1device 'unknown device "cuda:77"'
+refused '.job.data.dataset = "none" | del(.job.data.generator, .job.data.rows)' /job/data/dataset 'dataset "none" not found'
 http GET "/v1/jobs/$first"
 expect 404
 http GET "/v1/sweeps/job_00000000000000000000000000"

@@ -44,7 +44,7 @@ refused() {
   expect 422
   check "refused: $1" 'any(.errors[]; .pointer == $pointer and (.detail | test($pattern)))' --arg pointer "$2" --arg pattern "$3"
 }
-refused "$(jq -c 'del(.fare)' <<<"$row")" /rows/1/fare 'is not there'
+refused "$(jq -c 'del(.fare)' <<<"$row")" /rows/1/fare 'is required by the model'
 refused "$(jq -c '.sexx = "male"' <<<"$row")" /rows/1/sexx 'did you mean "sex"'
 refused "$(jq -c '.age = "old"' <<<"$row")" /rows/1/age 'must be a number or null'
 refused '[1, 2]' /rows/1 'must be an object'
@@ -87,12 +87,12 @@ bad() {
     any(.detail, .errors[].detail; test($pattern))' --arg pointer "$3" --arg pattern "$4"
 }
 head='sex,age,fare,port,joined'
-bad text/csv "sex,age,port,joined\nmale,3,S,1911-04-10\n" /fare 'no column of the text has it'
+bad text/csv "sex,age,port,joined\nmale,3,S,1911-04-10\n" /fare 'missing column'
 bad text/csv "$head,sexx\nmale,3,5,S,1911-04-10,1\n" /sexx 'did you mean "sex"'
 bad text/csv "$head\nmale,3,5,S,1911-04-10\nmale,old,5,S,1911-04-10\n" /rows/1/age 'a number or empty, not "old"'
 bad text/csv "$head\nmale,3,5,S\n" "" 'row 2 has 4 cells'
 bad text/csv "$head\n" "" 'no rows of data'
-bad application/x-ndjson '{"sex": "male"' "" 'JSON: the file ends'
+bad application/x-ndjson '{"sex": "male"' "" 'JSON: unexpected end of file'
 bad application/x-ndjson '{"sex": "male", "age": 1, "fare": "much", "port": "S", "joined": null}\n' /rows/0/fare 'not "much"'
 if [[ -x $build/bin/epochctl ]]; then
   EPOCHD=$url "$build/bin/epochctl" predict "$id" "$scratch/people_comma.csv" --delimiter semicolon --decimal , --csv >"$scratch/printed"

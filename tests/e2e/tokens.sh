@@ -22,7 +22,7 @@ ann=$(ctl token add ann-laptop --owner ann --expires 30d)
 ! grep -q "$ann" "$tokens" || fail "the file has the token"
 [[ $(jq -rs '.[1].hash' "$tokens") == "$(printf %s "$ann" | sha256sum | cut -d ' ' -f 1)" ]] || fail "the hash is not the token's"
 ctl token add ann-laptop 2>"$scratch/twice" && fail "a name was taken twice"
-grep -q 'another token is called ann-laptop' "$scratch/twice" || fail "$(<"$scratch/twice")"
+grep -q 'another token is named ann-laptop' "$scratch/twice" || fail "$(<"$scratch/twice")"
 ctl token add x --scopes write 2>/dev/null && fail "a scope that there is not was taken"
 [[ $(ctl token list | wc -l) == 3 ]] || fail "$(ctl token list)"
 ctl token list | grep -q 'ann-laptop *ann *read,submit' || fail "$(ctl token list)"
@@ -33,7 +33,7 @@ as "$reader" GET /v1/jobs
 expect 200
 as "$reader" POST /v1/jobs "${json[@]}" -d "$(xor_job 10)"
 expect 403
-check "the scope that is missing is named" '.detail | test("the token reader has no scope \"submit\"")'
+check "the scope that is missing is named" '.detail | test("the token reader does not have the required scope \"submit\"")'
 as "$ann" POST /v1/jobs "${json[@]}" -d "$(xor_job 10)"
 expect 201
 as "$ann" PUT /v1/models/m "${json[@]}" -d '{"job": "job_x"}'
@@ -55,7 +55,7 @@ expect 401
 as "$ann" GET /v1/jobs
 expect 200
 printf '{"name": 7}\n' >>"$tokens"
-reload 'the tokens stay as they were: .*line 3'
+reload 'the tokens are unchanged: .*line 3'
 as "$ann" GET /v1/jobs
 expect 200
 sed -i '$d' "$tokens"
@@ -84,6 +84,38 @@ as "$ann" GET /metrics
 wrong=$(awk '$1 == "epochd_wrong_tokens_total" {print $2}' "$body")
 ((wrong > 20)) || fail "/metrics counts $wrong wrong tokens"
 daemon_stop
+
+# behind a proxy
+from() { # ADDRESS TOKEN: as a proxy at 127.0.0.1 sends what a client at ADDRESS sent with a header of its own
+  as "$2" GET /v1/jobs -H "X-Forwarded-For: 192.0.2.99, $1"
+}
+addresses() { jq -sce '[.[] | select(.path == "/v1/jobs").address] | unique' "$scratch/access"; }
+: >"$log"
+printf '{"trusted_proxy": "10.0.0.0/8"}' >"$scratch/settings.json"
+daemon_start --token-file "$tokens" --config "$scratch/settings.json" --trusted-proxy 127.0.0.1 --access-log "$scratch/access"
+for ((i = 0; i < 60; i++)); do
+  from 192.0.2.1 wrong-wrong-wrong
+  [[ $code == 429 ]] && break
+done
+expect 429
+from 192.0.2.2 "$ann"
+expect 200
+from 192.0.2.2,10.1.2.3 "$reader"
+expect 200
+logged 'a wrong token from 192.0.2.1' || fail "the log has another address"
+[[ $(addresses) == '["192.0.2.1","192.0.2.2"]' ]] || fail "the access log has $(addresses)"
+daemon_stop
+rm "$scratch/access"
+daemon_start --token-file "$tokens" --trusted-proxy 10.0.0.0/8 --access-log "$scratch/access"
+from 192.0.2.1 wrong-wrong-wrong
+expect 401
+logged 'a wrong token from 127.0.0.1' || fail "the log has another address"
+[[ $(addresses) == '["127.0.0.1"]' ]] || fail "the access log has $(addresses)"
+daemon_stop
+status=0
+"$build/bin/epochd" --listen 127.0.0.1:0 --data-dir "$data_dir" --trusted-proxy 10.0.0.0/40 2>"$scratch/said" || status=$?
+((status == 2)) && grep -q 'trusted-proxy must be an address or a network' "$scratch/said" || fail "status $status: $(<"$scratch/said")"
+echo "ok: a trusted proxy names the client, and wrong tokens of one slow no other; nobody else does"
 
 # a file that others may read
 chmod 644 "$tokens"

@@ -8,12 +8,12 @@ slow_disk_daemon_start
 post() { http POST /v1/jobs "${json[@]}" -H "Idempotency-Key: $1" -d "$(xor_job 100 "{\"device\": \"$device\"}")"; }
 # refused KEY: submits it while the disk fails each sync of the store's log with EIO.
 refused() {
-  echo "sqlite-wal 0 5" >"$EPOCHD_TEST_DISK"
+  disk_fails sqlite-wal
   post "$1"
   expect 500
   check "the response says that the outcome is unknown" \
     '.type == "urn:epochd:problem:outcome_unknown" and (.detail | contains("not known") and contains("Idempotency-Key"))'
-  : >"$EPOCHD_TEST_DISK"
+  disk_goes_on
 }
 jobs() { http GET "/v1/jobs?limit=100" && jq '.data | length' "$body"; }
 
@@ -42,13 +42,13 @@ daemon_stop
 slow_disk_daemon_start
 submit "$(xor_job 100)" # the first commit after a start syncs the head of the log alone
 finish "$id"
-echo "sqlite-wal 0 5" >"$EPOCHD_TEST_DISK"
+disk_fails sqlite-wal
 printf 'x,y\n0,0\n1,1\n2,2\n3,3\n' >"$scratch/line.csv"
 http PUT /v1/datasets/line -H 'Content-Type: text/csv' -T "$scratch/line.csv"
 expect 500
 check "the response says that the outcome is unknown" '.type == "urn:epochd:problem:outcome_unknown"'
 { kill -9 "$daemon"; wait "$daemon"; } 2>/dev/null || true
-: >"$EPOCHD_TEST_DISK"
+disk_goes_on
 daemon_start
 http GET /v1/datasets/line
 expect 200

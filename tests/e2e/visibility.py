@@ -135,7 +135,7 @@ def shown_check(who, named, job):
         if method == "DELETE":
             continue
         status, text = who.ask(method, path, body_for(method, path, job))
-        none = status == 404 and re.search(r"there is no (job|dataset|model) ", text)
+        none = status == 404 and re.search(r"(job|dataset|model) [^ ]+ not found", text)
         require(f"{method} {path} is there for its owner and for an admin", not none and status != 403, text)
 
 

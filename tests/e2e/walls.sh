@@ -10,7 +10,7 @@ worker=$(pgrep -P "$daemon" | head -n 1)
 status_of() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$worker/status"; }
 filtered() { [[ $(status_of Seccomp) == 2 ]]; }
 [[ -n $worker ]] || fail "there is no worker"
-walls=$(jq -r .message "$log" | sed -n 's/^walls around workers and readers of files: //p')
+walls=$(jq -r .message "$log" | sed -n 's/^sandbox of workers and file readers: //p')
 echo "this machine permits: $walls"
 if [[ -z ${EPOCHD_SANITIZE:-} && $walls == *seccomp* ]]; then
   until_so "the worker has a filter" filtered
@@ -26,7 +26,7 @@ grep -q EXAMPLE_SECRET "/proc/$daemon/environ" || fail "epochd itself has no sec
 echo "ok: a worker stands behind walls"
 
 [[ $(stat -c %a "$data_dir") == 700 ]] || fail "the data folder has mode $(stat -c %a "$data_dir")"
-jq -r .message "$log" | grep -q "was open to others (mode 0755)" || fail "nothing is logged of the folder that was open"
+jq -r .message "$log" | grep -q "was accessible to others (mode 0755)" || fail "nothing is logged of the folder that was open"
 for file in "$data_dir"/epochd.sqlite*; do
   [[ $(stat -c %a "$file") == 600 ]] || fail "$(basename "$file") has mode $(stat -c %a "$file")"
 done

@@ -53,7 +53,7 @@ for host in 127.0.0.1 localhost '[::ffff:127.0.0.1]' 127.1 0x7f000001; do
   submit "$(xor_job 10 "$(hooks "http://$host:$port/private")")"
   refused+=("$id")
   until_so "an attempt at $host" delivery "$id" '.data[0].attempts > 0'
-  check "$host is refused" '.data[0] | .status == "pending" and .response_status == null and (.error | test("^[^ ]* has no address that may be called$"))'
+  check "$host is refused" '.data[0] | .status == "pending" and .response_status == null and (.error | test("^[^ ]* has no permitted address$"))'
 done
 [[ ! -s $got ]] || fail "a private address was called"
 grep -q 'webhook 0 cannot be called: localhost resolves to .*--webhook-allow' "$log" || fail "the log does not say what a name resolved to"

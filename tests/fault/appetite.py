@@ -262,6 +262,23 @@ def wide_datasets(daemon, seconds):
     in_parallel(8, lambda i: daemon.ask("GET", paths[i % 2]), seconds)
 
 
+def wide_requests(daemon, seconds):
+    """32 small requests at once about one dataset of 65,536 columns, again and again. None is a fault."""
+    head = ",".join(f"column{i}" for i in range(65536))
+    row = ",".join("1" for i in range(65536))
+    status, text = daemon.ask("PUT", "/v1/datasets/wide", f"{head}\n{row}\n{row}\n".encode())
+    job = json.dumps({"data": {"dataset": "wide", "target": "column0"}, "loss": "mse", "epochs": 1,
+                      "model": {"layers": [{"type": "linear", "out_features": 1}]}})
+    asks = [("GET", "/v1/datasets/wide", None), ("GET", "/v1/datasets/wide/rows?limit=2", None),
+            ("POST", "/v1/jobs?validate=only", job)]
+    statuses = set()
+    in_parallel(32, lambda i: statuses.add(daemon.ask(*asks[i % 3])[0]), seconds)
+    if status not in (200, 201) or not statuses <= {200, 429, 503}:
+        print(f"FAILED: {status} {text[:200]}, then {statuses}")
+        return False
+    return 200 in statuses
+
+
 TREE = b"[" + b"{}," * 200000 + b"{}]"
 HEADER = gzip.compress(struct.pack("<Q", 4000007) + b'{"a":[' + b"{}," * 1333333 + b"{}]}", 1)
 TABLE = b"a,b,c\n" + b"1,2,x\n" * 2000
@@ -322,7 +339,7 @@ def mixed_flood(daemon, seconds):
 
 
 ATTACKS = [heavy_lists, heavy_trees, heavy_rows, heavy_predictions, named_predictions, heavy_headers,
-           heavy_directories, abandoned_curves, wide_datasets, mixed_flood]
+           heavy_directories, abandoned_curves, wide_datasets, wide_requests, mixed_flood]
 
 
 def attack_run(daemon, attack, options):

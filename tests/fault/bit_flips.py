@@ -26,6 +26,8 @@ import time
 import urllib.error
 import urllib.request
 
+from summary import summary
+
 PATIENCE_SECONDS = 120
 FORMATS = ("", "?format=json", "?format=npz", "?format=onnx")
 SHOWN = 12
@@ -274,6 +276,7 @@ def main():
         print(f"| {kind} | " + " | ".join(str(table.get(kind, {}).get(outcome, 0)) for outcome in outcomes) + " |")
     sums = [sum(counts.get(outcome, 0) for counts in table.values()) for outcome in outcomes]
     print("| all | " + " | ".join(map(str, sums)) + " |")
+    summary(options.flips, len(shown), **dict(zip(outcomes, sums)))
     return 1 if shown else 0
 
 

@@ -42,8 +42,8 @@ http PUT /v1/datasets/line -H 'Content-Type: text/csv' -T "$scratch/line.csv"
 expect 201
 http PUT /v1/datasets/spare -H 'Content-Type: text/csv' -T <(printf 'x,y\n1,3\n2,5\n')
 expect 201
-line_job='{"data": {"dataset": "line", "target": "y"}, "model": {"layers": [{"type": "linear", "out_features": 1}]},
-  "loss": "mse", "epochs": 200, "report_every": 1, "name": "a line", "tags": ["kept"]}'
+line_job='{"data": {"dataset": "line", "target": "y", "task": "regression"}, "model": {"layers": [{"type": "linear", "out_features": 1}]},
+  "loss": "auto", "epochs": 200, "report_every": 1, "name": "a line", "tags": ["kept"]}'
 declare -a ended=()
 for _ in 1 2 3 4; do
   submit "$line_job"
@@ -59,7 +59,7 @@ until_so "the job reports" begun
 submit "$(xor_job 100)"
 queued=$id
 http GET "/v1/jobs/${ended[0]}"
-before=$(jq -c '{name, tags, status, metrics, weights, created_at, finished_at, device, executor, parameters: .model.parameters}' "$body")
+before=$(jq -c '{name, tags, status, metrics, weights, created_at, finished_at, device, executor, auto, parameters: .model.parameters}' "$body")
 kill -9 "$daemon" && wait "$daemon" 2>/dev/null || true
 daemon=
 # all rows in the database itself: python3 has SQLite where there is no sqlite3
@@ -99,7 +99,7 @@ again
 rm -r "${jobs:?}/$queued" && touch "$jobs/$queued"
 daemon_start
 http GET "/v1/jobs/$queued"
-check "it failed, with the reason" '.status == "failed" and (.error | tostring | test("cannot be taken up again"))'
+check "it failed, with the reason" '.status == "failed" and (.error | tostring | test("cannot be resumed"))'
 grep -q "job $queued failed" "$log" || fail "the log does not name the job"
 http GET "/v1/jobs/$queued/events?follow=0"
 expect 500
@@ -139,10 +139,10 @@ fi
 # Weights.
 again
 flip "$jobs/${ended[3]}/weights.safetensors" 300
-checked "${ended[3]}: weights.safetensors is damaged"
+checked "${ended[3]}/weights.safetensors is damaged"
 again
 rm -r "${jobs:?}/${ended[3]}"
-checked "${ended[3]}: its folder is not there"
+checked "${ended[3]}: its folder is missing"
 
 # The store is lost: refused, then built anew.
 for loss in gone empty; do
@@ -161,7 +161,8 @@ status=0
 epochd --check >"$scratch/faults" 2>"$scratch/refusal.log" || status=$?
 ((status == 1)) && grep -q 'in use by another epochd' "$scratch/refusal.log" || fail "--check beside a daemon: $status"
 http GET "/v1/jobs/${ended[0]}"
-after=$(jq -c '{name, tags, status, metrics, weights, created_at, finished_at, device, executor, parameters: .model.parameters}' "$body")
+after=$(jq -c '{name, tags, status, metrics, weights, created_at, finished_at, device, executor, auto, parameters: .model.parameters}' "$body")
+check "what auto chose is there" '.auto.summary != null'
 [[ $before == "$after" ]] || fail "a rescued job differs: $before and $after"
 for id in "${ended[@]}"; do whole "$id"; done
 http GET /v1/datasets
@@ -202,11 +203,11 @@ expect 201
 daemon_stop
 rm -f "$data_dir"/epochd.sqlite*
 cp -a "$scratch"/good/epochd.sqlite* "$data_dir"
-checked "$newer: no row of the store knows this folder"
+checked "$newer: this folder has no row in the store"
 daemon_start
 [[ -e $(echo "$data_dir/lost+found/$newer".*)/weights.safetensors ]] || fail "the newer job is not in lost+found"
 [[ $(find "$data_dir/lost+found" -name meta.json | wc -l) == 1 ]] || fail "the newer dataset is not in lost+found"
-grep -q "$newer is in no row of the store" "$log" || fail "the log does not say that it is kept"
+grep -q "$newer has no row in the store" "$log" || fail "the log does not say that it is kept"
 http GET "/v1/jobs/$unfinished"
 check "an end that the store lacks is read from the log" '.status == "cancelled"'
 daemon_stop

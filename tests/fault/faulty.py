@@ -1,5 +1,9 @@
-"""faulty.py: an epochd in which a call fails, and what a client of it sees."""
+"""faulty.py CALLS [--kind NAME,… [--part PATH] [--number ERRNO] [--delay-ms N] [--first N] [--count N]] [--fired]: what
+call_faults.c does from now on in an epochd that runs with EPOCHD_TEST_CALLS=CALLS: nothing, without --kind. --fired: ends
+with 0 if it did something. As a module: an epochd in which a call fails, and what a client of it sees."""
+import argparse
 import ctypes
+import errno
 import http.client
 import json
 import mmap
@@ -7,43 +11,68 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
 PATIENCE = 60  # seconds for whatever should happen
-# The names of nth_call.c's kinds, in its order.
-KINDS = ("malloc", "open", "read", "write", "fsync", "rename", "ftruncate", "mkdir", "link", "unlink")
-DISK = KINDS[1:]
+# The names of call_faults.c's kinds, in its order.
+KINDS = ("malloc", "open", "create", "read", "write", "fsync", "rename", "ftruncate", "mkdir", "link", "unlink", "mmap",
+         "stat", "list", "statvfs", "allocate")
+CHANGES = ("create", "write", "fsync", "rename", "ftruncate", "mkdir", "link", "unlink", "allocate")
+TAKES_ROOM = ("create", "write", "mkdir", "link", "allocate")
+
+
+class Fault:
+    """What happens to a call. kinds: those that count; number: errno, 0: nothing fails."""
+
+    def __init__(self, kinds, number=0, delay_ms=0, halves=False):
+        self.kinds, self.number, self.delay_ms, self.halves = kinds, number, delay_ms, halves
+
+
+# Each kind of call by itself, and disks: each is chosen by its name.
+FAULTS = {kind: Fault((kind,), errno.EIO) for kind in KINDS}
+FAULTS |= {"malloc": Fault(("malloc",), errno.ENOMEM), "half": Fault(("write",), halves=True),
+           "full": Fault(TAKES_ROOM, errno.ENOSPC), "quota": Fault(TAKES_ROOM, errno.EDQUOT),
+           "read-only": Fault(CHANGES, errno.EROFS), "broken": Fault(KINDS[1:], errno.EIO),
+           "slow": Fault(KINDS[1:], delay_ms=20)}
 
 
 class Rules(ctypes.Structure):
-    """The file that nth_call.c maps; FIELDS."""
-    _fields_ = [("kind", ctypes.c_uint32), ("program", ctypes.c_char * 28), ("number", ctypes.c_uint32),
-                ("first", ctypes.c_uint32), ("count", ctypes.c_uint32), ("calls", ctypes.c_uint32),
-                ("failures", ctypes.c_uint32), ("stack", ctypes.c_char * 4096)]
+    """The file that call_faults.c maps."""
+    _fields_ = [("kinds", ctypes.c_uint32), ("serial", ctypes.c_uint32), ("program", ctypes.c_char * 28),
+                ("part", ctypes.c_char * 84), ("number", ctypes.c_uint32), ("halves", ctypes.c_uint32),
+                ("delay_ms", ctypes.c_uint32), ("first", ctypes.c_uint32), ("count", ctypes.c_uint32),
+                ("calls", ctypes.c_uint32), ("failures", ctypes.c_uint32), ("stack", ctypes.c_char * 4096)]
 
 
 class Calls:
     """Which calls fail."""
 
     def __init__(self, path):
-        with open(path, "wb") as file:
-            file.write(bytes(ctypes.sizeof(Rules)))
+        if not os.path.exists(path):
+            with open(path, "wb") as file:
+                file.write(bytes(ctypes.sizeof(Rules)))
         self.file = open(path, "r+b")
         self.rules = Rules.from_buffer(mmap.mmap(self.file.fileno(), ctypes.sizeof(Rules)))
 
-    def arm(self, program, kind, number=0, first=0, count=1):
-        """first: the call that fails, from 1 on; 0: they are only counted."""
+    last = Fault((), errno.EIO)
+
+    def arm(self, program, fault, first=0, count=1, part=""):
+        """first: the call that fails, from 1 on; 0: they are only counted. program, part: "" is each."""
         rules = self.rules
-        rules.kind = 0
-        rules.program, rules.number, rules.first, rules.count = program.encode(), number, first, count
+        Calls.last = fault
+        self.disarm()
+        rules.program, rules.part, rules.first, rules.count = program.encode(), part.encode(), first, count
+        rules.number, rules.delay_ms, rules.halves = fault.number, fault.delay_ms, fault.halves
         rules.calls = rules.failures = 0
         rules.stack = b""
-        rules.kind = KINDS.index(kind) + 1
+        rules.kinds = sum(1 << KINDS.index(kind) for kind in fault.kinds)
 
     def disarm(self):
-        self.rules.kind = 0
+        self.rules.kinds = 0
+        self.rules.serial += 1
 
     @property
     def calls(self):
@@ -102,7 +131,7 @@ class Daemon:
         self.calls = Calls(os.path.join(folder, "calls"))
         self.environment = dict(os.environ, EPOCHD_TEST_CALLS=os.path.join(folder, "calls"),
                                 EPOCHD_TEST_CALLS_UNDER=self.data,
-                                LD_PRELOAD=os.path.join(build, "tests/fault/libnth_call.so"))
+                                LD_PRELOAD=os.path.join(build, "tests/fault/libcall_faults.so"))
         os.makedirs(self.data, exist_ok=True)
         self.process = None
         self.port = 0
@@ -185,9 +214,16 @@ class Daemon:
 
 
 def refused(what, response, conflict=False):
-    """A request during which a call failed: done, or refused as the server's fault. conflict: 409 may be true."""
+    """A request during which a call failed: done, or refused as the server's fault, with the reason. conflict: 409 may be
+    true."""
+    if not response.ok and response.status != 0 and not response.json.get("detail"):
+        raise Finding("wrong", f"{what} is refused without a reason: {response}")
+    if not response.ok and not Calls.last.number:
+        raise Finding("wrong", f"{what} is refused on a disk that takes everything: {response}")
     if response.ok or response.status == 0 or response.status in (500, 503, 507):
         return not response.ok
+    if response.status == 413 and "of memory allowed" in str(response):  # the reader of files has a limit of its own
+        return True
     if conflict and response.status == 409:
         return True
     raise Finding("wrong", f"{what} is refused with {response}")
@@ -208,3 +244,29 @@ class Disarming:
 
 def scratch():
     return tempfile.TemporaryDirectory(prefix="epochd-sweep.")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("calls")
+    parser.add_argument("--kind")
+    parser.add_argument("--part", default="")
+    parser.add_argument("--number", type=int, default=0)
+    parser.add_argument("--delay-ms", type=int, default=0)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1 << 30)
+    parser.add_argument("--fired", action="store_true")
+    words = parser.parse_args()
+    calls = Calls(words.calls)
+    if words.fired:
+        return 0 if calls.failures else 1
+    calls.disarm()
+    if words.kind:
+        kinds = [kind for name in words.kind.split(",") for kind in FAULTS[name].kinds]
+        fault = Fault(kinds, words.number, words.delay_ms, words.kind == "half")
+        calls.arm("", fault, words.first, words.count, words.part)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -18,6 +18,7 @@ import time
 
 from checks import Counts, data_check, look, lost_check
 from clients import Clients, Daemon, Http, Notes, Specs, Wrong
+from summary import summary
 
 KILLED = ["daemon", "worker", "both"]
 COLUMNS = ["kills", "accepted", "lost", "events seen", "events lost", "events doubled", "datasets", "wrong"]
@@ -142,8 +143,10 @@ def main():
                 print(f"  {killed}: {fault}", flush=True)
             print(f"| {killed} | " + " | ".join(str(counts[killed][column]) for column in COLUMNS) + " |", flush=True)
             left, turn = left - kills, turn + 1
-    if any(each.faults for each in counts.values()) or not any(each["accepted"] for each in counts.values()):
-        sys.exit(1)
+    faults = sum(len(each.faults) for each in counts.values())
+    total = {column: sum(each[column] for each in counts.values()) for column in COLUMNS}
+    summary(total.pop("kills"), faults, **total)
+    sys.exit(1 if faults or not total["accepted"] else 0)
 
 
 if __name__ == "__main__":

@@ -299,6 +299,87 @@ class Cancel(Step):
         self.life.delete(self.job)
 
 
+class Sweep(Step):
+    """From the submission of a sweep to its end: its trials are those of one that nothing disturbed."""
+    name = "sweep"
+    programs = ("epochd", "epoch-worker")
+    right = {}  # what its trials end with, by the daemon's folder
+
+    def prepare(self):
+        self.key = uuid.uuid4().hex
+        if self.daemon.data not in self.right:
+            sweep = self.post().json["id"]
+            self.daemon.until("the sweep ends", lambda: self.ended(sweep))
+            self.right[self.daemon.data] = self.trials(sweep)
+            self.remove(sweep)
+            self.key = uuid.uuid4().hex
+
+    def post(self):
+        job = {key: value for key, value in spec(20).items() if key != "checkpoint"}
+        return self.daemon.ask("POST", "/v1/sweeps", {
+            "job": job | {"data": job["data"] | {"validation": 0.25}}, "search": "random", "max_trials": 4,
+            "metric": "validation.loss", "space": {"/optimizer/lr": {"log_uniform": [0.01, 1]}}}, Idempotency_Key=self.key)
+
+    def ended(self, sweep):
+        response = self.daemon.get(f"/v1/sweeps/{sweep}")
+        return response.ok and response.json["status"] in ENDED and response.json
+
+    def trials(self, sweep):
+        rows = self.daemon.must("GET", f"/v1/sweeps/{sweep}/trials?limit=100").json["data"]
+        # a trial whose data cannot be read for long says so
+        if self.life.may_fail:
+            rows = [row for row in rows if row["outcome"] not in ("io_error", "out_of_memory")]
+        return {row["trial"]: (json.dumps(row["values"]), row["metric"]) for row in rows}
+
+    def remove(self, sweep):
+        self.daemon.must("DELETE", f"/v1/sweeps/{sweep}")
+        folder = os.path.join(self.daemon.data, "jobs", sweep)
+        self.daemon.until(f"the folder of {sweep} is gone", lambda: not os.path.exists(folder), 5)
+
+    def act(self):
+        self.response = self.post()
+        if self.response.ok:
+            self.daemon.until("the sweep ends", lambda: self.ended(self.response.json["id"]))
+
+    def settle(self):
+        failed = refused("the sweep", self.response)
+        response = self.post() if failed else self.response
+        if not response.ok:
+            raise Finding("lost", f"the sweep cannot be repeated: {response}")
+        sweep = response.json["id"]
+        view = self.daemon.until("the sweep ends", lambda: self.ended(sweep))
+        if view["status"] == "failed":
+            if not self.life.may_fail or not any(word in json.dumps(view["error"]) for word in FAULT):
+                raise Finding("lost", f"the sweep failed: {view['error']}")
+        elif not (trials := self.trials(sweep)).items() <= self.right[self.daemon.data].items() or (
+                len(trials) < 4 and not self.life.may_fail):
+            raise Finding("half", f"the sweep has other trials: {self.trials(sweep)}")
+        self.remove(sweep)
+
+
+class Publish(Step):
+    """A job's weights become a model, which predicts, and goes."""
+    name = "publish, delete a model"
+
+    def prepare(self):
+        self.job = getattr(self, "job", None) or self.life.submit(EPOCHS)
+        self.life.ended(self.job)
+
+    def act(self):
+        self.put = self.daemon.ask("PUT", "/v1/models/xor", {"job": self.job})
+        self.delete = self.daemon.ask("DELETE", "/v1/models/xor") if self.put.ok else self.put
+
+    def settle(self):
+        refused("the publication", self.put)
+        there = self.daemon.get("/v1/models/xor")
+        if self.put.ok and not refused("the deletion of the model", self.delete) and there.status != 404:
+            raise Finding("half", f"a deleted model is there: {there}")
+        self.daemon.must("PUT", "/v1/models/xor", {"job": self.job})
+        if self.daemon.must("GET", "/v1/models/xor").json["job"] != self.job:
+            raise Finding("half", "a model is of another job")
+        self.daemon.must("DELETE", "/v1/models/xor")
+
+
 class JobDelete(Step):
     name = "delete a job"
 
@@ -313,6 +394,7 @@ class JobDelete(Step):
         if not refused("the deletion", self.response) and self.daemon.get(f"/v1/jobs/{self.job}").status != 404:
             raise Finding("half", "a deleted job is there")
         if self.daemon.get(f"/v1/jobs/{self.job}").ok:
+            self.daemon.until("its folder is back", lambda: self.daemon.get(f"/v1/jobs/{self.job}/weights").ok)
             self.life.whole(self.job, EPOCHS)
         self.life.delete(self.job)
         self.life.only_known()
@@ -457,4 +539,4 @@ class Stop(Step):
         self.life.delete(self.job)
 
 
-STEPS = [Upload, Train, Pause, Resume, Cancel, Labels, *READS, JobDelete, DatasetDelete, Start, Stop]
+STEPS = [Upload, Train, Pause, Resume, Cancel, Labels, Sweep, Publish, *READS, JobDelete, DatasetDelete, Start, Stop]

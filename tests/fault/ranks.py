@@ -19,6 +19,7 @@ import time
 
 from clients import Daemon, ENDED, Http, Wrong
 from kills import kill, workers
+from summary import summary
 
 OTHERS = "epochd-power."  # a test that runs beside this one has its disks there
 PATIENCE_SECONDS = 240
@@ -212,6 +213,7 @@ def main():
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"killed": counts, "rows": rows, "faults": faults}, file)
+    summary(sum(counts.values()), len(faults), jobs=len(rows))
     sys.exit(1 if faults or not sum(counts.values()) else 0)
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """sweep.py [--all] [--seed N] [--points N] [--step NAME] [--program NAME] [--kind NAME] [--first N] [--once | --lasts]:
-each malloc, open, read, write, fsync, rename, ftruncate, mkdir, link and unlink of epochd and of epoch-worker fails in
-turn, in every step of a job's life (life.py): once, and calls on files also from the Nth on until a second later.
+each malloc and each call on files of epochd and of epoch-worker fails in turn, in every step of a job's life (life.py),
+by itself (open, read, …), or with others as on disks that are full, read-only, broken or slow (FAULTS of faulty.py):
+once, and calls on files also from the Nth on until a second later.
 Nothing may crash, be lost, be left half done, or be told wrong. Without --all a sample, drawn by the seed, of so many
 points. Prints a table of the points, and of each finding the stack of the call; --step and so on repeat a part.
 
@@ -10,16 +11,18 @@ import argparse
 import errno
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
 
-from faulty import DISK, KINDS, Daemon, Disarming, Finding, scratch
+from faulty import FAULTS, Daemon, Disarming, Finding, scratch
 from life import STEPS, Life, Read
+from summary import summary
 
 LASTS_SECONDS = 1.2
-NUMBERS = {"malloc": errno.ENOMEM, "write": errno.ENOSPC, "mkdir": errno.ENOSPC, "link": errno.ENOSPC,
-           "ftruncate": errno.ENOSPC}
+# Faults of what must be read: the job cannot go on.
+ENDS_JOBS = ("malloc", "open", "read", "mmap", "stat", "list", "broken")
 TRIES_MOST = 20  # draws for a point: most steps have no call of most kinds
 UNFIRED_MOST = 2  # steps that ended before their Nth call, in a row: there are no more
 
@@ -62,8 +65,10 @@ class Sweep:
         try:
             step.prepare()
             log_before = len(daemon.log())
-            self.life.may_fail = calls in ("malloc", "open", "read")
-            daemon.calls.arm(program, calls, NUMBERS.get(calls, errno.EIO), first, 1 << 30 if lasts else 1)
+            # these fail, with the reason, where a file cannot be opened for long
+            self.life.may_fail = calls in ENDS_JOBS or (lasts and kind.name in ("start", "sweep") and
+                                                        FAULTS[calls].number == errno.EIO)
+            daemon.calls.arm(program, FAULTS[calls], first, 1 << 30 if lasts else 1)
             try:
                 with Disarming(daemon.calls, LASTS_SECONDS if lasts else 1e6):
                     step.act()
@@ -127,7 +132,7 @@ class Sweep:
                 sizes[kind, program, calls] = self.calls_of(kind, program, calls)
             size = sizes[kind, program, calls]
             if size:
-                lasts = calls in DISK and chance.random() < 0.2
+                lasts = calls != "malloc" and chance.random() < 0.2
                 self.run(kind, program, calls, chance.randint(1, size), lasts)
 
     def checked(self):
@@ -156,21 +161,22 @@ def main():
     parser.add_argument("--points", type=int, default=100)
     parser.add_argument("--step")
     parser.add_argument("--program")
-    parser.add_argument("--kind")
+    parser.add_argument("--kind", help="names of FAULTS, with commas between")
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--lasts", action="store_true", help="only calls that fail until a second later")
     parser.add_argument("--once", action="store_true", help="only calls that fail once")
     words = parser.parse_args()
     build = os.environ.get("EPOCHD_BUILD", os.path.join(os.path.dirname(__file__), "../../build/test"))
-    parts = [(step, program, kind) for step in STEPS for program in step.programs for kind in KINDS
-             if words.step in (None, step.name) and words.program in (None, program) and words.kind in (None, kind)]
+    parts = [(step, program, kind) for step in STEPS for program in step.programs for kind in FAULTS
+             if words.step in (None, step.name) and words.program in (None, program) and (not words.kind or kind in words.kind.split(","))]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # with the table of what was done
     sweep = Sweep(os.path.abspath(build))
     try:
         if words.all:
             for part in parts:
                 if not words.lasts:
                     sweep.all(*part, False, words.first)
-                if part[2] in DISK and not words.once:
+                if part[2] != "malloc" and not words.once:
                     sweep.all(*part, True, words.first)
         else:
             print(f"seed {words.seed}")
@@ -182,6 +188,7 @@ def main():
         sweep.table()
         sweep.close()
     print("\n".join(sweep.findings))
+    summary(sweep.points(), len(sweep.findings))
     return 1 if sweep.findings else 0
 
 

@@ -15,6 +15,7 @@ import time
 
 from clients import Daemon, ENDED, Http, Wrong, XOR
 from kills import KILLED, kill, workers
+from summary import summary
 
 FIGURES = ("trial", "rank", "values", "metric", "deviation", "metrics", "outcome", "epochs", "train_loss")
 
@@ -65,13 +66,19 @@ class Disturbed:
         self.daemon = Daemon(options.build, self.data, self.log)
         self.sweep = json.loads(Http(self.daemon.port).must(201, "POST", "/v1/sweeps", body))["id"]
         self.told, self.kills = 0, 0
+        self.attempt, self.dead = 1, 0  # the one that runs, the one that was killed
 
     def look(self):
-        """The sweep, once it has come further than it was told at the kill before."""
+        """The sweep, once the attempt after the last kill has come further: what a killed worker had sent is no work of
+        the next."""
         http = Http(self.daemon.port)
         while True:
             sweep = json.loads(http.must(200, "GET", f"/v1/sweeps/{self.sweep}"))
-            if sweep["status"] in ENDED or sweep["progress"]["done"] > self.told:
+            if sweep["status"] in ENDED:
+                return sweep
+            if sweep["attempt"] > self.attempt:
+                self.attempt, self.told = sweep["attempt"], sweep["progress"]["done"]
+            elif sweep["attempt"] == self.attempt > self.dead and sweep["progress"]["done"] > self.told:
                 return sweep
             time.sleep(0.002)
 
@@ -82,7 +89,7 @@ class Disturbed:
             if sweep["status"] in ENDED:
                 break
             told = len(numbers(Http(self.daemon.port), self.sweep))
-            self.told = max(self.told, sweep["progress"]["done"])
+            self.told, self.dead = max(self.told, sweep["progress"]["done"]), sweep["attempt"]
             if self.killed != "daemon":
                 kill(workers(self.daemon))
             if self.killed != "worker":
@@ -138,7 +145,10 @@ def main():
             print(f"| {killed} | " + " | ".join(str(sums[killed][column]) for column in columns) + " |")
     for fault in faults:
         print("FAILED:", fault)
-    sys.exit(1 if faults or not any(sums[killed]["kills"] for killed in KILLED) else 0)
+    total = {column: sum(sums[killed][column] for killed in KILLED) for column in columns}
+    kills = total.pop("kills")
+    summary(kills, len(faults), **total)
+    sys.exit(1 if faults or not kills else 0)
 
 
 if __name__ == "__main__":

@@ -34,14 +34,17 @@ static void reply(const uint8_t *payload, size_t count) {
   free(frame);
 }
 
-static void progress(const uint8_t *payload, size_t count) {
+static void records(const uint8_t *payload, size_t count, bool trials) {
   ep_progress out;
   void *aligned = aligned_alloc(8, (count + 8) / 8 * 8);
   FUZZ_HOLDS(aligned);
   memcpy(aligned, payload, count);
-  if (ep_progress_decode(aligned, count, &out, NULL) == EP_OK) {
+  ep_status status = trials ? ep_trials_decode(aligned, count, &out, NULL)
+                            : ep_progress_decode(aligned, count, &out, NULL);
+  if (status == EP_OK) {
     double sum = 0;
-    for (uint32_t i = 0; i < out.count; i++) sum += out.records[i].loss;
+    for (uint32_t i = 0; i < out.count; i++)
+      sum += trials ? out.trials[i].metric : out.records[i].loss;
     FUZZ_HOLDS(sum == sum || sum != sum); /* reads every record */
     FUZZ_HOLDS(memchr(out.job, 0, sizeof out.job));
   }
@@ -53,7 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   switch (bytes[0]) {
   case 'c': command(bytes + 1, count - 1); break;
   case 'r': reply(bytes + 1, count - 1); break;
-  default: progress(bytes + 1, count - 1);
+  case 't': records(bytes + 1, count - 1, true); break;
+  default: records(bytes + 1, count - 1, false);
   }
   return 0;
 }

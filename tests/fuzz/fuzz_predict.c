@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   for (int64_t i = 0; i < rows * columns; i++) FUZZ_HOLDS(isfinite(x[i]));
   for (int loss = 0; loss < EP_LOSS_COUNT; loss++) {
     const ep_output_meaning meaning = {.loss = (ep_loss_type)loss};
-    char *answer = ep_predict_format("job_1", &meaning, NULL, NULL, x, rows, columns);
+    char *answer = ep_predict_format("job_1", &meaning, NULL, NULL, NULL, NULL, x, rows, columns);
     FUZZ_HOLDS(answer);
     free(answer);
   }

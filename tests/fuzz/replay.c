@@ -9,7 +9,7 @@
 #include "kernels/random.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { SEEDS_MAX = 256, SEED_BYTES_MAX = 1 << 16, MUTATIONS = 200000 };
+enum { SEEDS_MAX = 256, SEED_BYTES_MAX = 1 << 16, CORPUS_BYTES_MAX = 1 << 15, MUTATIONS = 200000 };
 
 typedef struct {
   uint8_t *bytes; /* owned */
@@ -83,16 +83,19 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Their count; -1: there are more than fit, or they are not small. */
 static int seeds_read(const char *folder, seed seeds[SEEDS_MAX]) {
   struct dirent **entries;
+  size_t bytes = 0;
   int count = 0, found = scandir(folder, &entries, NULL, by_name);
   for (int i = 0; i < found; i++) {
-    if (entries[i]->d_name[0] != '.' && count < SEEDS_MAX)
-      count += seed_read(folder, entries[i]->d_name, &seeds[count]);
+    if (entries[i]->d_name[0] != '.' && count < SEEDS_MAX &&
+        seed_read(folder, entries[i]->d_name, &seeds[count]))
+      bytes += seeds[count++].count;
     free(entries[i]);
   }
   if (found >= 0) free(entries);
-  return count;
+  return count == SEEDS_MAX || bytes > CORPUS_BYTES_MAX ? -1 : count;
 }
 
 static size_t splice(uint8_t *bytes, size_t count, size_t at, const uint8_t *piece, size_t length) {
@@ -155,8 +158,8 @@ int main(int argc, char **argv) {
   static uint8_t bytes[SEED_BYTES_MAX];
   long mutations = argc > 2 ? strtol(argv[2], NULL, 10) : MUTATIONS;
   int count = argc > 1 ? seeds_read(argv[1], seeds) : 0;
-  if (count == 0) {
-    fprintf(stderr, "no seeds: replay FOLDER [mutations]\n");
+  if (count <= 0) {
+    fprintf(stderr, "%s: replay FOLDER [mutations]\n", count < 0 ? "too many seeds" : "no seeds");
     return 2;
   }
   for (int i = 0; i < count; i++) run(seeds[i].bytes, seeds[i].count);

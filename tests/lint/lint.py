@@ -61,6 +61,8 @@ TEXT_SEARCHES = {
     "server/backup/copy.c": "a file's name",
     "server/drawing/axis.c": "a number",
     "server/handlers/datasets.c": "a URL's path",
+    "server/http/exchange.c": "a path in a message",
+    "server/process/data_dir.c": "a path in a message",
     "server/kubernetes/commands.c": "a list of devices",
     "server/main.c": "a state of systemd's",
     "server/metrics/process.c": "/proc/self/stat",

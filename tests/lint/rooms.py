@@ -21,8 +21,9 @@ ROOMS = {
     "api/tokens": ("api api/hash api/json", "jansson"),
     "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
+    "api/baseline": ("api api/json", "jansson"),
     "api/rates": ("api api/json", "jansson"),
-    "api/wire": ("api api/json api/rates", "jansson"),
+    "api/wire": ("api api/json api/baseline api/rates", "jansson"),
     "api/sweep": ("api api/json api/spec api/wire", "jansson"),
     "api/responses": ("api api/json api/rates api/spec api/sweep api/wire", "jansson"),
     "api/webhooks": ("api api/json", ""),
@@ -68,16 +69,16 @@ ROOMS = {
     "engine/data/archives": ("api engine/files", ""),
     "engine/data/cells": ("api api/json", "utf8proc"),
     "engine/data/dialect": ("api api/json engine/data/cells engine/files", "jansson"),
-    "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
-    "engine/data/columns": ("api api/json api/spec kernels " + DATA, "jansson"),
+    "engine/data/datasets": ("api api/hash api/json api/spec " + DATA, "jansson"),
+    "engine/data/columns": ("api api/json api/spec " + DATA, "jansson"),
     "engine/data/pictures": ("api api/json engine/files", "png|jpeg"),
     "engine/data/tables": ("api api/json kernels " + DATA, ""),
     "engine/data/formats": ("api api/hash api/json engine/data/archives engine/data/pictures engine/data/tables " + DATA, "jansson"),
     "engine/data/inputs": ("api api/json engine/data/archives engine/data/cells engine/data/columns engine/data/dialect engine/data/formats "
                            "engine/data/pictures engine/data/tables engine/files", ""),
-    "engine/data/sources": ("api api/spec kernels engine/data/columns engine/data/formats " + DATA, ""),
-    "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
-    "engine/first_model": ("api api/json api/spec kernels engine/plan engine/data/columns engine/data/datasets "
+    "engine/data/sources": ("api api/json api/spec kernels engine/data/columns engine/data/formats " + DATA, ""),
+    "engine/data/prepare": ("api api/baseline api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
+    "engine/first_model": ("api api/baseline api/json api/spec kernels engine/files engine/plan engine/data/cells engine/data/columns engine/data/datasets "
                            "engine/data/prepare engine/data/sources", ""),
     "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan "
                        "engine/data/columns engine/data/prepare", "jansson"),
@@ -101,8 +102,8 @@ ROOMS = {
 
     "server/tls": ("api api/tokens", "gnutls"),
     "server/process": ("api api/arguments api/json engine/files engine/host server/tls", ""),
-    "server/metrics": (SERVER, ""),
-    "server/ingest": ("api api/hash api/json api/spec kernels server/process engine/data/arrays engine/data/datasets engine/data/dialect engine/data/formats "
+    "server/metrics": (SERVER + " engine/files", ""),
+    "server/ingest": ("api api/hash api/json api/spec server/process engine/data/arrays engine/data/datasets engine/data/dialect engine/data/formats "
                       "engine/data/inputs engine/data/sources engine/files engine/sandbox", ""),
     "server/slurm": ("api api/json api/spec engine/files server/process", "jansson"),
     "server/kubernetes": ("api api/json server/slurm", "jansson"),
@@ -140,21 +141,22 @@ ROOMS = {
     "server/http": (SERVER + " engine/files server/audit server/jobs server/http/streams server/http/messages server/http/access server/http/framing server/tls",
                     "gnutls|microhttpd"),
     "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/weights/c engine/data/dialect engine/data/formats engine/data/inputs engine/data/sources "
-                        "server/curves server/datasets server/jobs server/plots server/http server/http/messages", ""),
-    "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
+                        "engine/data/datasets engine/host server/curves server/datasets server/jobs server/plots server/http server/http/messages", ""),
+    "server/idle": (SERVER + " engine/data/datasets server/curves server/jobs", ""),
+    "server/check": (SERVER + " api/hash api/spec engine engine/checkpoints engine/weights engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/audit server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/slurm/control server/slurm/gateway server/backup server/http server/ingest server/handlers server/jobs server/kubernetes server/slurm server/tls", ""),
+    "server": (SERVER + " server/audit server/check server/curves api/hash api/spec engine/data/sources engine/files engine/sandbox server/slurm/control server/slurm/gateway server/backup server/http server/ingest server/handlers server/idle server/jobs server/kubernetes server/slurm server/tls engine/data/datasets engine/host", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),
     "clients/epochctl/input": ("api api/arguments api/json", "jansson"),
-    "clients/epochctl/client": ("api/arguments clients/epochctl/http clients/epochctl/terminal", "jansson"),
+    "clients/epochctl/client": ("api api/arguments clients/epochctl/http clients/epochctl/terminal", "jansson"),
     "clients/epochctl/jobs": ("api api/arguments api/json clients/epochctl/client clients/epochctl/http clients/epochctl/input "
                               "clients/epochctl/terminal", "jansson"),
     "clients/epochctl/manual": ("api/arguments clients/epochctl/client", ""),
     "clients/epochctl/examples": ("", ""),
-    "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/hash api/json clients/epochctl/examples "
+    "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/hash api/json api/wire clients/epochctl/examples "
                                   "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
     "clients/epochctl/commands/data": (SUBCOMMAND + " api", "jansson"),
     "clients/epochctl/commands/models": (SUBCOMMAND + " api clients/epochctl/jobs", ""),

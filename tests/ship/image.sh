@@ -11,7 +11,6 @@ tree=$(realpath "$here/../..")
 image=localhost/epochd-test-$$
 base=$image-base
 container=epochd-test-$$
-debian= # the folder of a base that was made here
 
 [[ -z ${EPOCHD_SANITIZE:-} ]] || skip "an image is not for instrumented programs"
 ((EUID == 0)) || skip "containers are started here by root alone"
@@ -25,21 +24,15 @@ last_words() { (($1 == 0 || $1 == 77)) || "${pod[@]}" logs "$container" 2>&1 | t
 remove() {
   "${pod[@]}" rm -f -t 2 "$container" >/dev/null 2>&1 || true
   "${pod[@]}" rmi -f "$image" "$base" >/dev/null 2>&1 || true
-  if [[ -n $debian ]]; then
-    umount -R "$debian"/* 2>/dev/null || true
-    # never through a mount: whatever still is one may be this machine's own
-    grep -q " $debian/" /proc/self/mounts || rm -rf --one-file-system "$debian"
-  fi
 }
 trap 'status=$?; set +e; last_words "$status"; remove; (exit "$status"); leave' EXIT
 
 # A bare Debian, as an image.
 make_base() {
   command -v debootstrap >/dev/null || skip "there is neither EPOCHD_TEST_BASE nor debootstrap"
-  debian=$(mktemp -d "${TMPDIR:-/tmp}/epochd-root.XXXXXX") # not in $scratch: debootstrap mounts in it
-  debootstrap --variant=minbase bookworm "$debian" >"$scratch/base.log" 2>&1 ||
-    skip "debootstrap brings no Debian: $(tail -n 1 "$scratch/base.log")"
-  tar -C "$debian" --one-file-system -c . | "${pod[@]}" import - "$base" >/dev/null 2>&1 || fail "the base is no image"
+  source "$tree/docker/root.sh"
+  root_bare bookworm >"$scratch/base.log" 2>&1 || skip "debootstrap brings no Debian: $(tail -n 1 "$scratch/base.log")"
+  tar -C "$EPOCHD_ROOTS/bookworm" -c . | "${pod[@]}" import - "$base" >/dev/null 2>&1 || fail "the base is no image"
 }
 
 started=$SECONDS

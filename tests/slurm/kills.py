@@ -87,7 +87,7 @@ class Campaign:
     def log_count(self):
         """A daemon's log is its own."""
         with open(self.log, encoding="utf-8", errors="replace") as text:
-            self.handed_over += text.read().count("what its last attempt left is taken up")
+            self.handed_over += text.read().count("resumed from the state of its last attempt")
 
     def nodes_resume(self):
         """As an administrator does: Slurm drains a node whose slurmd had a job that slurmctld starts again."""

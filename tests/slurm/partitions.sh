@@ -14,10 +14,10 @@ refused() {
 }
 workers=(--shared-dir "$shared" --slurm-listen 127.0.0.1:0)
 refused 'needs --shared-dir DIR and --slurm-listen' --devices cpu,slurm:gpu
-refused "are for a device slurm:PARTITION in --devices" "${workers[@]}" --devices cpu
-refused 'Slurm has no partition "nowhere": it has cpu, gpu, urgent' --devices cpu,slurm:nowhere "${workers[@]}"
+refused "require a device slurm:PARTITION in --devices" "${workers[@]}" --devices cpu
+refused 'unknown Slurm partition "nowhere": the partitions are cpu, gpu, urgent' --devices cpu,slurm:nowhere "${workers[@]}"
 refused 'cannot be written' --devices cpu,slurm:gpu --shared-dir "$scratch/absent" --slurm-listen 127.0.0.1:0
-path_of_daemon=$scratch refused 'there is no sbatch on the PATH' --devices cpu,slurm:gpu "${workers[@]}"
+path_of_daemon=$scratch refused 'sbatch not found on the PATH' --devices cpu,slurm:gpu "${workers[@]}"
 
 device=cpu,slurm:gpu,slurm:cpu
 daemon_start "${workers[@]}" --slurm-account lab
@@ -57,15 +57,15 @@ invalid /slurm/gres 'has at most 2'
 validate '{"device": "slurm:cpu", "slurm": {"gres": "gpu:fake:2"}}'
 expect 200
 validate '{"device": "slurm:gpu", "slurm": {"time": "soon"}}'
-invalid /slurm/time 'a time of Slurm'
+invalid /slurm/time 'a Slurm time'
 validate '{"device": "slurm:gpu", "slurm": {"account": "a b"}}'
-invalid /slurm/account 'a word of Slurm'
+invalid /slurm/account 'a Slurm name'
 validate '{"device": "cpu", "slurm": {"qos": "long"}}'
-invalid /slurm 'leave it out'
+invalid /slurm 'remove it'
 http POST '/v1/jobs?validate=only' "${json[@]}" -d "$(jq -nc '{device: "slurm:cpu", epochs: 1, loss: "mse",
   data: {generator: "xor"}, model: {layers: [{type: "linear", out_features: 30000},
   {type: "linear", out_features: 30000}, {type: "linear", out_features: 1}]}}')"
-invalid /model 'allows 4000 MiB on a node'
+invalid /model 'allows 4000 MiB per node'
 
 http GET /metrics
 expect 200

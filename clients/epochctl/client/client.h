@@ -31,5 +31,9 @@ ep_status ep_client_send(ep_client *client, const ep_http_request *request, json
                          ep_error *error);
 /* The same of a GET. */
 ep_status ep_client_get(ep_client *client, const char *path, json_t **out, ep_error *error);
+/* Prints the "warnings" of a response, which are texts, on standard error. */
+void ep_client_warn(const json_t *document);
+/* Prints a response, which is not empty, as received, and the end of its line. */
+void ep_client_print(const ep_http_response *response);
 
 #endif

@@ -103,7 +103,7 @@ ep_status ep_collection_show(ep_client *client, const ep_arguments *arguments, c
                              ep_error *error) {
   char body[64], done[32];
   const char *visibility = ep_arguments_value(arguments, "visibility");
-  if (!visibility) return ep_fail(error, EP_INVALID, "say what to set: --visibility");
+  if (!visibility) return ep_fail(error, EP_INVALID, "nothing to change: give --visibility");
   snprintf(body, sizeof body, "{\"visibility\":\"%s\"}", visibility);
   snprintf(done, sizeof done, "is %s", visibility);
   const ep_http_request request = {.method = "PATCH",

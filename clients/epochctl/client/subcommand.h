@@ -23,7 +23,9 @@ typedef enum {
 typedef struct {
   const char *name;         /* one word, or two: "data put" */
   const char *words;        /* "JOB [FILE]"; "" for none */
-  ep_word_kind kind;        /* of the words */
+  ep_word_kind kind;        /* of the words, */
+  ep_word_kind then;        /* and, unless it is 0, of those after the first */
+  const char *choices;      /* of EP_WORD_CHOICE in `then`: "roc|pr" */
   int least, most;          /* count of the words; most < 0: no limit but EP_LIMIT_ARGUMENTS */
   const ep_option *options; /* NULL for none */
   /* Sets client->outcome to the job's; the status is that of the subcommand itself. */
@@ -33,9 +35,16 @@ typedef struct {
   const char *examples; /* lines of a shell; NULL for none */
 } ep_subcommand;
 
+/* The rows from `first` on, in help. */
 typedef struct {
-  const ep_subcommand *const *rows; /* in the order of help; ends in NULL */
-  const ep_option *options;         /* those of every subcommand */
+  const ep_subcommand *first;
+  const char *title;
+} ep_subcommand_group;
+
+typedef struct {
+  const ep_subcommand *const *rows;  /* in the order of help; ends in NULL */
+  const ep_subcommand_group *groups; /* in that order; ends in NULL */
+  const ep_option *options;          /* those of every subcommand */
 } ep_subcommand_table;
 
 /* The subcommand whose name starts at argv[at]; *words: the words of the name. NULL for none. */

@@ -26,14 +26,24 @@ static bool progress_draw(void *context, int64_t sent, int64_t to_send, int64_t 
     printf("\r%s  %s  %s of %s\x1b[K", title, ep_human_percent((double)sent / (double)to_send, a),
            ep_human_bytes((double)sent, b), ep_human_bytes((double)to_send, a));
   else
-    printf("\r%s  sent, being looked through\x1b[K", title);
+    printf("\r%s  sent, being processed\x1b[K", title);
   fflush(stdout);
   now->drawn = true;
   return true;
 }
 
-ep_status ep_file_upload(ep_client *client, const char *path, const char *file_name,
-                         json_t **dataset, ep_error *error) {
+static ep_status upload_send(ep_client *client, const ep_http_request *request, json_t **dataset,
+                             ep_error *error) {
+  ep_http_response response;
+  ep_status status = ep_http_send(&client->session, request, &response, error);
+  if (status == EP_OK) status = ep_http_response_parse(&client->session, &response, dataset, error);
+  if (status == EP_OK && client->json) ep_client_print(&response);
+  ep_http_response_deinit(&response);
+  return status;
+}
+
+ep_status ep_file_upload(ep_client *client, const char *method, const char *path,
+                         const char *file_name, json_t **dataset, ep_error *error) {
   struct stat about;
   ep_status status = EP_OK;
   *dataset = NULL;
@@ -42,10 +52,10 @@ ep_status ep_file_upload(ep_client *client, const char *path, const char *file_n
   if (!file)
     return ep_fail(error, EP_INVALID, "%.300s cannot be read: %s", file_name, strerror(errno));
   if (fstat(fileno(file), &about) != 0 || S_ISDIR(about.st_mode)) {
-    status = ep_fail(error, EP_INVALID, "%.300s is no file", file_name);
+    status = ep_fail(error, EP_INVALID, "%.300s is not a file", file_name);
   } else {
     upload now = {.client = client, .title = file_name};
-    ep_http_request request = {.method = "PUT",
+    ep_http_request request = {.method = method,
                                .path = path,
                                .content_type = "application/octet-stream",
                                .upload = file,
@@ -54,7 +64,7 @@ ep_status ep_file_upload(ep_client *client, const char *path, const char *file_n
                                .tick = progress_draw,
                                .context = &now,
                                .long_lasting = true};
-    status = ep_client_send(client, &request, dataset, error);
+    status = upload_send(client, &request, dataset, error);
     if (now.drawn) fputs("\r\x1b[K", stdout);
   }
   if (!piped) fclose(file);

@@ -19,9 +19,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_cancel = {
   .name = "cancel", .words = "JOB|SWEEP…", .kind = EP_WORD_SUBMISSION, .least = 1, .most = -1,
   .run = subcommand_run,
-  .summary = "cancel jobs and sweeps; what they have so far is stored",
+  .summary = "cancel jobs and sweeps; their results so far are stored",
   .details =
-    "One that waits is cancelled at once, one that runs after its step. One that has already succeeded or failed "
-    "stays as it is, and its line says so; the exit status is 0 all the same, since none of them trains on.",
+    "A queued job is cancelled at once, a running one after its current step. A job that has already succeeded or failed stays as it is, and its line says so; the exit status is still 0.",
   .examples = "epochctl cancel last"};
 /* clang-format on */

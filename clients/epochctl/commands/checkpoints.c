@@ -5,7 +5,6 @@
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
-#include "clients/epochctl/jobs/job_id.h"
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text_table.h"
 
@@ -41,9 +40,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   const json_t *checkpoint;
   size_t index;
   ep_text_table table = {0};
-  ep_status status =
-      ep_job_path_find(&client->session, arguments->words[0], "/checkpoints", path, error);
-  if (status == EP_OK) status = ep_client_get(client, path, &list, error);
+  ep_path_make(path, "/v1/jobs/", arguments->words[0], "/checkpoints");
+  ep_status status = ep_client_get(client, path, &list, error);
   if (status != EP_OK || !list) return status;
   ep_text_table_columns(&table, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
   json_array_foreach(ep_json_at(list, "data"), index, checkpoint) row_add(&table, checkpoint);
@@ -62,7 +60,7 @@ const ep_subcommand ep_subcommand_checkpoints = {
   .run = subcommand_run,
   .summary = "list a job's checkpoints, the newest first",
   .details =
-    "A step is an update of the weights. --checkpoint STEP of weights and predict takes one of the list.",
+    "A step is one update of the weights. The commands weights and predict take --checkpoint STEP.",
   .examples =
     "epochctl checkpoints last\n"
     "epochctl checkpoints last --json | jq '.data[0].step'"};

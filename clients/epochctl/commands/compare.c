@@ -7,15 +7,14 @@
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
-#include "clients/epochctl/jobs/job_id.h"
 #include "clients/epochctl/jobs/summary.h"
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
 
-enum { VALUE_BYTES = 128, LINE_BYTES = 1024, SHORT_ID_BYTES = 8 };
+enum { VALUE_BYTES = 128, LINE_BYTES = 1024, SHORT_ID_BYTES = 8, HASH_SHOWN = 8 };
 
-typedef enum { TEXT, COUNT, NUMBER, SECONDS, MICROSECONDS, RATE } value_kind;
+typedef enum { TEXT, COUNT, NUMBER, SECONDS, MICROSECONDS, RATE, BASELINE } value_kind;
 
 /* The rows of the table; one without a value of any job is left out. */
 static const struct {
@@ -38,12 +37,17 @@ static const struct {
             {"test f1", "metrics.test.f1", NUMBER},
             {"test rmse", "metrics.test.rmse", NUMBER},
             {"test mae", "metrics.test.mae", NUMBER},
-            {"test r2", "metrics.test.r2", NUMBER}};
+            {"test r2", "metrics.test.r2", NUMBER},
+            {"to beat", "metrics.baseline", BASELINE}};
 
 static void value_write(const json_t *job, const char *path, value_kind kind,
                         char text[VALUE_BYTES]) {
   double value = ep_json_number_at(job, path);
   *text = 0;
+  if (kind == BASELINE) {
+    ep_job_baseline_text(job, text, VALUE_BYTES);
+    return;
+  }
   if (kind == TEXT) {
     snprintf(text, VALUE_BYTES, "%s", ep_json_text_at(job, path));
     return;
@@ -78,14 +82,29 @@ static void values_add(ep_text_table *table, const json_t *jobs) {
   }
 }
 
-static void differences_add(ep_text_table *table, const json_t *differences, size_t jobs) {
+static bool ends_in_hash(const char *pointer) {
+  const char *last = strrchr(pointer, '/');
+  return last && strcmp(last, "/sha256") == 0;
+}
+
+/* Beside a word that differs, an object is its type. */
+static void value_line(const json_t *value, char text[LINE_BYTES]) {
+  const json_t *type = json_object_get(value, "type");
+  ep_json_line(type ? type : value, text, LINE_BYTES);
+}
+
+static void differences_add(ep_text_table *table, const json_t *differences, size_t jobs,
+                            bool shortens) {
   const json_t *item;
   size_t index;
   json_array_foreach(differences, index, item) {
     ep_text_table_cell(table, ep_json_text_at(item, "pointer"), EP_COLOUR_BLUE);
     for (size_t j = 0; j < jobs; j++) {
       char text[LINE_BYTES];
-      ep_json_line(json_array_get(ep_json_at(item, "values"), j), text, sizeof text);
+      value_line(json_array_get(ep_json_at(item, "values"), j), text);
+      if (shortens && ends_in_hash(ep_json_text_at(item, "pointer")) &&
+          strlen(text) > HASH_SHOWN) /* a start is enough */
+        snprintf(text + HASH_SHOWN, sizeof text - HASH_SHOWN, "…");
       ep_text_table_cell(table, text, EP_COLOUR_PLAIN);
     }
   }
@@ -106,11 +125,22 @@ static void comparison_print(const ep_terminal *terminal, const json_t *root) {
     ep_text_table_column(&table, shorts[index], true, true);
   }
   values_add(&table, jobs);
-  differences_add(&table, ep_json_at(root, "differences"), json_array_size(jobs));
+  differences_add(&table, ep_json_at(root, "differences"), json_array_size(jobs), terminal->live);
   ep_text_table_print(&table, terminal, true);
   ep_text_table_deinit(&table);
   int64_t omitted = ep_json_integer_at(root, "differences_omitted");
   if (omitted > 0) printf("and %lld more differences\n", (long long)omitted);
+}
+
+/* Why the metrics may not be comparable. */
+static void warnings_print(const json_t *root) {
+  char safe[LINE_BYTES];
+  const json_t *warning;
+  size_t index;
+  json_array_foreach(ep_json_at(root, "warnings"), index, warning) {
+    ep_text_copy(safe, sizeof safe, json_string_value(warning));
+    fprintf(stderr, "warning: %s\n", safe);
+  }
 }
 
 static ep_status csv_print(ep_session *session, const char *path, ep_error *error) {
@@ -123,35 +153,32 @@ static ep_status csv_print(ep_session *session, const char *path, ep_error *erro
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_REQUEST_PATH_BYTES], id[EP_JOB_ID_BYTES];
-  char ids[EP_LIMIT_COMPARED_JOBS * EP_JOB_ID_BYTES] = "";
-  bool csv = ep_arguments_has(arguments, "csv");
+  char path[EP_REQUEST_PATH_BYTES] = "/v1/compare";
+  bool spreadsheet = ep_arguments_has(arguments, "spreadsheet");
+  bool csv = spreadsheet || ep_arguments_has(arguments, "csv");
   json_t *root = NULL;
-  for (int i = 0; i < arguments->words_count; i++) {
-    size_t used = strlen(ids);
-    ep_status status = ep_job_id_find(&client->session, arguments->words[i], id, error);
-    if (status != EP_OK) return status;
-    snprintf(ids + used, sizeof ids - used, "%s%s", used ? "," : "", id);
-  }
-  /* ids need no encoding, and the commas between them are not encoded */
-  snprintf(path, sizeof path, "/v1/compare?jobs=%s%s", ids, csv ? "&format=csv" : "");
+  ep_path_query_list(path, "jobs", arguments->words, arguments->words_count);
+  if (csv) ep_path_query(path, "format", "csv");
+  if (spreadsheet) ep_path_query(path, "spreadsheet", "1");
   if (csv) return csv_print(&client->session, path, error);
   if (!client->json) ep_path_query(path, "max_points", "2");
   ep_status status = ep_client_get(client, path, &root, error);
   if (status == EP_OK && root) comparison_print(&client->terminal, root);
+  if (status == EP_OK && root) warnings_print(root);
   json_decref(root);
   return status;
 }
 
 /* clang-format off */
 static const ep_option OPTIONS[] = {
-  {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "one row a job, as the server writes it"},
+  {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "print one row per job, as received"},
+  EP_SPREADSHEET_OPTION,
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_compare = {
   .name = "compare", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = 32,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "compare jobs side by side",
-  .details = "Metrics, times, and the settings that differ.",
-  .examples = "epochctl compare 8zq 9fa --csv >trials.csv"};
+  .details = "Metrics, times, and the settings that differ; a warning where the jobs predict different columns.",
+  .examples = "epochctl compare houses flats --csv >trials.csv"};
 /* clang-format on */

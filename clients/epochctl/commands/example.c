@@ -16,9 +16,8 @@ static const struct {
 enum { COUNT = sizeof EXAMPLES / sizeof EXAMPLES[0] };
 
 static void table_print(const ep_terminal *terminal) {
-  static const ep_text_column COLUMNS[] = {{"example", false, false},
-                                           {"what it is", false, true},
-                                           {"data set that it needs", false, true}};
+  static const ep_text_column COLUMNS[] = {
+      {"example", false, false}, {"description", false, true}, {"required data set", false, true}};
   ep_text_table table = {0};
   ep_text_table_columns(&table, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
   for (int i = 0; i < COUNT; i++) {
@@ -41,21 +40,21 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
     fputs(EXAMPLES[i].text, stdout);
     return EP_OK;
   }
-  return ep_fail(error, EP_INVALID, "there is no example \"%.64s\"; epochctl example --list",
+  return ep_fail(error, EP_INVALID, "unknown example \"%.64s\"; see epochctl example --list",
                  arguments->words[0]);
 }
 
 /* clang-format off */
 static const ep_option OPTIONS[] = {
-  {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "list the examples, and the data sets they need"},
-  {.name = "quiet", .letter = 'q', .kind = EP_OPTION_SWITCH, .doc = "with --list: names alone"},
+  {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "list the examples and the data sets they require"},
+  {.name = "quiet", .letter = 'q', .kind = EP_OPTION_SWITCH, .doc = "with --list: only names"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_example = {
   .name = "example", .words = "[NAME]", .kind = EP_WORD_EXAMPLE, .least = 0, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "print a job or a study that is ready to run",
-  .details = "Some need a data set first; --list names it. No request is sent.",
+  .summary = "print a ready-to-run job or study",
+  .details = "Some require a data set first; --list names it. No request is sent.",
   .examples =
     "epochctl example --list\n"
     "epochctl example disc | epochctl run -\n"

@@ -37,8 +37,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
       ep_subcommand_find(&EP_SUBCOMMANDS, arguments->words_count, arguments->words, 0, &words);
   if (!subcommand && arguments->words_count == 1 && group_print(arguments->words[0])) return EP_OK;
   if (!subcommand || words != arguments->words_count)
-    return ep_fail(error, EP_INVALID,
-                   "there is no command \"%.64s%s%.64s\"; epochctl help lists them",
+    return ep_fail(error, EP_INVALID, "unknown command \"%.64s%s%.64s\"; see epochctl help",
                    arguments->words[0], arguments->words_count > 1 ? " " : "",
                    arguments->words_count > 1 ? arguments->words[1] : "");
   ep_manual_subcommand(stdout, subcommand);

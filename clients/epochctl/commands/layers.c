@@ -114,9 +114,7 @@ static void layers_print(const ep_terminal *terminal, const json_t *list) {
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   char path[EP_REQUEST_PATH_BYTES];
   ep_http_response response = {0};
-  ep_status status =
-      ep_job_path_find(&client->session, arguments->words[0], "/events", path, error);
-  if (status != EP_OK) return status;
+  ep_path_make(path, "/v1/jobs/", arguments->words[0], "/events");
   reading now = {.list = json_array(), .printed = client->json};
   ep_path_query(path, "follow", "0");
   ep_path_query(path, "every", "1000000000"); /* the epochs' own lines are not wanted */
@@ -126,14 +124,13 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
                              .take = bytes_take,
                              .context = &now,
                              .long_lasting = true};
-  status = ep_http_send(&client->session, &request, &response, error);
+  ep_status status = ep_http_send(&client->session, &request, &response, error);
   ep_http_response_deinit(&response);
   if (status == EP_OK && !client->json) {
     if (json_array_size(now.list) > 0)
       layers_print(&client->terminal, now.list);
     else
-      puts(
-          "no layers were reported so far: a job reports them with \"report\": {\"layers\": true}");
+      puts("no layers reported yet: a job reports them with \"report\": {\"layers\": true}");
   }
   ep_line_buffer_deinit(&now.line);
   json_decref(now.list);
@@ -144,11 +141,9 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_layers = {
   .name = "layers", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
   .run = subcommand_run,
-  .summary = "show what a job's layers look like, and looked like over its epochs",
+  .summary = "show statistics of a job's layers over its epochs",
   .details =
-    "Of a job with \"report\": {\"layers\": true}: the norms of each layer's gradient and weights, the share of its dead "
-    "units, and a histogram of its outputs, after the newest epoch that tells. The strips go over the epochs so far, in "
-    "powers of ten. With --json the events as they are.",
+    "For a job with \"report\": {\"layers\": true}: the norms of each layer's gradient and weights, its share of dead units, and a histogram of its outputs, after the last reported epoch. The strips cover the epochs so far, in powers of ten. --json prints the events.",
   .examples =
     "epochctl layers last\n"
     "epochctl layers last --json | jq '.layers[0].gradient_norm'"};

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/wire/plot.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
@@ -46,7 +47,7 @@ static ep_status curve_draw(const ep_terminal *terminal, const json_t *curve,
   if (!good)
     status = ep_fail_memory(error);
   else if (series_count == 0)
-    status = ep_fail(error, EP_INVALID, "this job has no %s: it is no classifier", titles[0]);
+    status = ep_fail(error, EP_INVALID, "this job has no %s: it is not a classifier", titles[0]);
   else
     status = ep_plot_print(series, series_count, options, terminal, error);
   for (int i = 0; i < EP_PLOT_SERIES; i++) free(y[i]);
@@ -74,7 +75,7 @@ static ep_status body_write(const ep_http_response *response, const char *name, 
   if (snprintf(part, sizeof part, "%s.part", name) >= FILE_PATH_BYTES)
     return ep_fail(error, EP_INVALID, "--output is too long");
   FILE *file = standard ? stdout : fopen(part, "w");
-  if (!file) return ep_fail(error, EP_IO, "%.300s cannot be made: %s", part, strerror(errno));
+  if (!file) return ep_fail(error, EP_IO, "%.300s cannot be created: %s", part, strerror(errno));
   bool good =
       fwrite(response->text ? response->text : "", 1, response->bytes, file) == response->bytes;
   good = (standard ? fflush(file) : fclose(file)) == 0 && good;
@@ -104,8 +105,8 @@ static ep_status curve_check(const ep_arguments *arguments, ep_error *error) {
   for (size_t i = 0; i < sizeof PASSED / sizeof *PASSED && !found; i++)
     if (ep_arguments_has(arguments, PASSED[i])) found = PASSED[i];
   if (!found) return EP_OK;
-  return ep_fail(error, EP_INVALID,
-                 "--%s is of a named plot: give its NAME, as in epochctl plot JOB roc", found);
+  return ep_fail(error, EP_INVALID, "--%s requires the NAME of a plot, as in epochctl plot JOB roc",
+                 found);
 }
 
 static ep_status picture_get(ep_client *client, const char *id, const ep_arguments *arguments,
@@ -150,6 +151,9 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   return status;
 }
 
+#define PLOT_NAME(code, name, shows, fits) name "|"
+#define PLOT_WORD(code, name, shows, fits) name ", "
+
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "log", .kind = EP_OPTION_SWITCH, .doc = "a logarithmic axis"},
@@ -158,17 +162,17 @@ static const ep_option OPTIONS[] = {
   {.name = "by", .kind = EP_OPTION_CHOICE, .value = "epochs|seconds",
    .doc = "the x axis (epochs)"},
   {.name = "width", .letter = 'w', .kind = EP_OPTION_INTEGER, .value = "COLUMNS",
-   .min = EP_PLOT_WIDTH_MIN, .max = EP_PLOT_SIDE_MAX, .doc = "of the whole plot (the terminal's; 80 in a pipe)"},
+   .min = EP_PLOT_WIDTH_MIN, .max = EP_PLOT_SIDE_MAX, .doc = "of the whole plot (the width of the terminal; 80 in a pipe)"},
   {.name = "height", .kind = EP_OPTION_INTEGER, .value = "LINES", .min = EP_PLOT_HEIGHT_MIN,
    .max = EP_PLOT_SIDE_MAX, .doc = "of the whole plot (20)"},
   {.name = "ascii", .kind = EP_OPTION_SWITCH, .doc = "no braille"},
   {.name = "output", .letter = 'o', .kind = EP_OPTION_FILE, .value = "FILE",
    .doc = "of a named plot: FILE.svg, .png or .json; - is standard output (JOB-NAME.svg)"},
-  {.name = "class", .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the class that is held against the others"},
+  {.name = "class", .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the class to compare with the others"},
   {.name = "normalize", .kind = EP_OPTION_SWITCH, .doc = "confusion: shares of each true class"},
-  {.name = "cost", .kind = EP_OPTION_TEXT, .value = "fp:A,fn:B", .doc = "roc, pr: what a wrong yes and no cost"},
-  {.name = "x", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "boundary: the input that goes to the right"},
-  {.name = "y", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "boundary: the input that goes up"},
+  {.name = "cost", .kind = EP_OPTION_TEXT, .value = "fp:A,fn:B", .doc = "roc, pr: the costs of a false positive and a false negative"},
+  {.name = "x", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "boundary: the input on the x axis"},
+  {.name = "y", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "boundary: the input on the y axis"},
   {.name = "y-down", .kind = EP_OPTION_SWITCH, .doc = "boundary, timelapse: y grows downwards, as rows of pictures do"},
   {.name = "size", .kind = EP_OPTION_INTEGER, .value = "POINTS", .min = 2, .max = EP_LIMIT_PLOT_SIDE,
    .doc = "boundary, timelapse: points a side (100)"},
@@ -176,7 +180,7 @@ static const ep_option OPTIONS[] = {
   {.name = "count", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_PLOT_SHOWN_ROWS,
    .doc = "mistakes, uncertain: rows (24)"},
   {.name = "epoch", .kind = EP_OPTION_TEXT, .value = "N|latest",
-   .doc = "of a named plot: the network of that moment of the time-lapse, also while the job trains"},
+   .doc = "of a named plot: the network at this epoch of the time-lapse, also while the job trains"},
   {.name = "repeats", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_PLOT_REPEATS,
    .doc = "importance: shuffles of each column (5)"},
   {.name = "column", .kind = EP_OPTION_TEXT, .value = "COLUMN", .doc = "dependence: the column"},
@@ -185,15 +189,14 @@ static const ep_option OPTIONS[] = {
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_plot = {
-  .name = "plot", .words = "JOB [NAME]", .kind = EP_WORD_JOB, .least = 1, .most = 2,
+  .name = "plot", .words = "JOB [NAME]", .kind = EP_WORD_JOB, .then = EP_WORD_CHOICE,
+  .choices = EP_PLOT_TABLE(PLOT_NAME) "lr", .least = 1, .most = 2,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "draw a job's curve in the terminal, or write one of its plots",
   .details =
     "The training loss, and the validation loss where there is one, in braille dots, or in letters "
     "where the locale is not UTF-8. With --json the curve as the server thins it. "
-    "With a NAME (confusion, roc, pr, calibration, predictions, residuals, boundary, importance, dependence, mistakes, "
-    "uncertain, weights, timelapse; lr of find-lr) that "
-    "plot of a job that ended goes to a file.",
+    "With a NAME (" EP_PLOT_TABLE(PLOT_WORD) "lr of find-lr) that plot of a job that ended goes to a file.",
   .examples = "epochctl plot last --log\n"
               "epochctl plot last roc -o roc.svg\n"
               "epochctl plot last timelapse --size 200 -o film.png"};

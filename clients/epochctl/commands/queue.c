@@ -47,5 +47,5 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_queue = {
   .name = "queue", .words = "", .kind = EP_WORD_TEXT, .least = 0, .most = 0,
   .run = subcommand_run,
-  .summary = "list running and queued jobs, and when these will start"};
+  .summary = "list running and queued jobs, and when the queued ones will start"};
 /* clang-format on */

@@ -10,6 +10,6 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_resume = {
   .name = "resume", .words = "JOB|SWEEP…", .kind = EP_WORD_SUBMISSION, .least = 1, .most = -1,
   .run = subcommand_run,
-  .summary = "queue paused jobs and sweeps again; a job goes on from its last checkpoint",
+  .summary = "resume paused jobs and sweeps; a job continues from its last checkpoint",
   .examples = "epochctl resume $(epochctl ls -q --state paused)"};
 /* clang-format on */

@@ -15,6 +15,6 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_rm = {
   .name = "rm", .words = "JOB|SWEEP…", .kind = EP_WORD_SUBMISSION, .least = 1, .most = -1,
   .run = subcommand_run,
-  .summary = "delete jobs and sweeps that have ended, with their files",
-  .details = "If one is not found, none is deleted."};
+  .summary = "delete ended jobs and sweeps with their files",
+  .details = "If any of them is not found, none is deleted."};
 /* clang-format on */

@@ -22,6 +22,9 @@ static json_t *patch_make(const ep_arguments *arguments, int64_t priority) {
   const char *pinned = ep_arguments_value(arguments, "pinned");
   if (good && pinned)
     good = json_object_set_new(patch, "pinned", json_boolean(strcmp(pinned, "true") == 0)) == 0;
+  const char *notes = ep_arguments_value(arguments, "notes");
+  if (good && notes)
+    good = json_object_set_new(patch, "notes", *notes ? json_string(notes) : json_null()) == 0;
   const char *visibility = ep_arguments_value(arguments, "visibility");
   if (good && visibility)
     good = json_object_set_new(patch, "visibility", json_string(visibility)) == 0;
@@ -37,37 +40,37 @@ static json_t *patch_make(const ep_arguments *arguments, int64_t priority) {
   return NULL;
 }
 
-static void summary_print(const ep_client *client, const char *id, const json_t *changed) {
-  if (ep_submission_is_sweep(id))
+static void summary_print(const ep_client *client, const char *word, const json_t *changed) {
+  if (ep_submission_is_sweep(word))
     ep_sweep_summary_print(client, changed);
   else
     ep_job_summary_print(client, changed, false);
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES];
+  const char *word = arguments->words[0];
   int64_t priority = ep_arguments_integer(arguments, "priority", 0);
   json_t *job = NULL;
   if (!ep_arguments_has(arguments, "name") && !ep_arguments_has(arguments, "tag") &&
       !ep_arguments_has(arguments, "priority") && !ep_arguments_has(arguments, "pinned") &&
-      !ep_arguments_has(arguments, "visibility"))
-    return ep_fail(error, EP_INVALID,
-                   "say what to set: --name, --tag, --priority, --pinned or --visibility");
-  ep_status status = ep_submission_id_find(&client->session, arguments->words[0], id, error);
-  if (status != EP_OK) return status;
+      !ep_arguments_has(arguments, "notes") && !ep_arguments_has(arguments, "visibility"))
+    return ep_fail(
+        error, EP_INVALID,
+        "nothing to change: give --name, --tag, --notes, --priority, --pinned or --visibility");
   json_t *patch = patch_make(arguments, priority);
   char *body = patch ? json_dumps(patch, JSON_COMPACT) : NULL;
   json_decref(patch);
   if (!body) return ep_fail(error, EP_INVALID, "a name and tags must be UTF-8");
-  ep_submission_path(path, id, "");
+  ep_submission_path(path, word, "");
   ep_http_request request = {.method = "PATCH",
                              .path = path,
                              .body = body,
                              .body_bytes = strlen(body),
                              .content_type = "application/merge-patch+json"};
-  status = ep_client_send(client, &request, &job, error);
+  ep_status status = ep_client_send(client, &request, &job, error);
   free(body);
-  if (status == EP_OK && job) summary_print(client, id, job);
+  if (status == EP_OK && job) summary_print(client, word, job);
   json_decref(job);
   return status;
 }
@@ -77,18 +80,20 @@ static const ep_option OPTIONS[] = {
   {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME",
    .doc = "the new name; \"\" for none"},
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
-   .doc = "the new tags; may be given again; \"\" alone for none"},
+   .doc = "the new tags; repeatable; a single \"\" for none"},
+  {.name = "notes", .kind = EP_OPTION_TEXT, .value = "TEXT",
+   .doc = "a remark for people; \"\" for none"},
   {.name = "priority", .letter = 'p', .kind = EP_OPTION_INTEGER, .value = "N",
    .min = -EP_LIMIT_PRIORITY, .max = EP_LIMIT_PRIORITY, .doc = "while queued: higher runs first"},
   {.name = "pinned", .kind = EP_OPTION_CHOICE, .value = "true|false",
-   .doc = "true: the daemon's retention never deletes it"},
+   .doc = "true: never deleted by the daemon's retention"},
   {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
-   .doc = "private: its owner alone sees it, and admins"},
+   .doc = "private: visible only to its owner and admins"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_set = {
   .name = "set", .words = "JOB|SWEEP", .kind = EP_WORD_SUBMISSION, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "change the name, tags or priority of a job or a sweep, pin it, or hide it",
+  .summary = "change the name, tags, notes or priority of a job or a sweep, pin it, or hide it",
   .examples = "epochctl set last --name best --tag paper --tag figure-3"};
 /* clang-format on */

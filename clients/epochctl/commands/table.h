@@ -5,16 +5,18 @@
 
 #include "clients/epochctl/client/subcommand.h"
 
-/* X(name in C), in the order of help. */
+/* X(name in C), in the order of help; table.c has its groups. */
 #define EP_SUBCOMMAND_TABLE(X) \
-  X(run)                       \
   X(train)                     \
+  X(predict)                   \
   X(sweep)                     \
+  X(run)                       \
   X(validate)                  \
   X(find_lr)                   \
-  X(watch)                     \
+  X(example)                   \
   X(ls)                        \
   X(show)                      \
+  X(watch)                     \
   X(plot)                      \
   X(layers)                    \
   X(compare)                   \
@@ -25,7 +27,9 @@
   X(set)                       \
   X(checkpoints)               \
   X(weights)                   \
-  X(predict)                   \
+  X(sweeps_ls)                 \
+  X(sweeps_show)               \
+  X(sweeps_promote)            \
   X(data_put)                  \
   X(data_ls)                   \
   X(data_show)                 \
@@ -36,15 +40,11 @@
   X(models_ls)                 \
   X(models_rm)                 \
   X(models_set)                \
-  X(sweeps_ls)                 \
-  X(sweeps_show)               \
-  X(sweeps_promote)            \
   X(devices)                   \
   X(queue)                     \
   X(token_add)                 \
   X(token_list)                \
   X(token_remove)              \
-  X(example)                   \
   X(completion)                \
   X(help)
 
@@ -53,5 +53,12 @@ EP_SUBCOMMAND_TABLE(EP_SUBCOMMAND_DECLARE)
 #undef EP_SUBCOMMAND_DECLARE
 
 extern const ep_subcommand_table EP_SUBCOMMANDS;
+
+/* A row of options, of what prints CSV as the server sends it: ?spreadsheet=1. */
+/* clang-format off */
+#define EP_SPREADSHEET_OPTION                     \
+  {.name = "spreadsheet", .kind = EP_OPTION_SWITCH, \
+   .doc = "CSV for a spreadsheet: an apostrophe before texts that it would run as formulas (= + - @)"}
+/* clang-format on */
 
 #endif

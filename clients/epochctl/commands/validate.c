@@ -89,7 +89,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "set", .kind = EP_OPTION_TEXT, .value = "/POINTER=VALUE",
-   .doc = "change a field first; may be given again"},
+   .doc = "change a field first; repeatable"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_validate = {
@@ -97,7 +97,6 @@ const ep_subcommand ep_subcommand_validate = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "check a job without running it",
   .details =
-    "Prints each layer's shape and parameters, how it is cut into ranks, the rows of each split, and "
-    "how long each device would take. Ends with 2 when the job would be refused.",
+    "Prints each layer's shape and parameters, how the layers are split into ranks, the rows of each split, and the estimated time on each device. Exits with 2 if the job is invalid.",
   .examples = "epochctl validate job.json"};
 /* clang-format on */

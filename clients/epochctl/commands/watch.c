@@ -27,6 +27,6 @@ const ep_subcommand ep_subcommand_watch = {
   .name = "watch", .words = "JOB|SWEEP", .kind = EP_WORD_SUBMISSION, .least = 1, .most = 1,
   .run = subcommand_run,
   .summary = "follow a job or a sweep to its end",
-  .details = "Shows all its events, as run and sweep do, and ends with the same exit status.",
+  .details = "Shows all events, as run and sweep do, and exits with the same status.",
   .examples = "epochctl watch last"};
 /* clang-format on */

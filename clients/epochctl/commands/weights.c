@@ -1,19 +1,17 @@
 /* weights.c: epochctl weights: a download that is whole or absent. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "api/hash/sha256.h"
+#include "clients/epochctl/client/output_file.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/path.h"
 #include "clients/epochctl/http/request.h"
 #include "clients/epochctl/jobs/job_id.h"
 #include "clients/epochctl/terminal/human.h"
-#include "clients/epochctl/terminal/text.h"
 
-enum { FILE_PATH_BYTES = 4096, TRIES = 5, STEP_DIGITS = 18 };
+enum { NAME_BYTES = 256, TRIES = 5, STEP_DIGITS = 18 };
 
 static const char SAFETENSORS[] = "safetensors";
 
@@ -102,76 +100,50 @@ static ep_status hash_check(download *now, const char *etag, ep_error *error) {
   if (strlen(etag) != EP_SHA256_HEX_BYTES + 1 ||
       memcmp(etag + 1, hex, EP_SHA256_HEX_BYTES - 1) == 0)
     return EP_OK;
-  return ep_fail(error, EP_IO, "the download is damaged: its SHA-256 is %s, and should be %.64s",
-                 hex, etag + 1);
+  return ep_fail(error, EP_IO, "the download is damaged: its SHA-256 is %s, expected %.64s", hex,
+                 etag + 1);
 }
 
 static ep_status file_download(ep_session *session, const char *path, const char *name,
                                download *now, bool checked, ep_error *error) {
-  char part[FILE_PATH_BYTES + 32], etag[EP_ETAG_BYTES];
-  snprintf(part, sizeof part, "%s.part-%ld", name, (long)getpid());
-  int descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  now->file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-  if (!now->file) {
-    if (descriptor >= 0) close(descriptor);
-    return ep_fail(error, EP_INVALID, "%.300s cannot be made: %s", name, strerror(errno));
-  }
-  ep_status status = content_fetch(session, path, now, etag, error);
-  if (now->drawn) fputs("\r\x1b[K", stdout);
-  bool good = fflush(now->file) == 0 && fsync(fileno(now->file)) == 0;
-  good = fclose(now->file) == 0 && good;
-  if (status == EP_OK && !good)
-    status = ep_fail(error, EP_IO, "%.300s cannot be written: %s", part, strerror(errno));
-  if (status == EP_OK && checked) status = hash_check(now, etag, error);
-  if (status == EP_OK && rename(part, name) != 0)
-    status = ep_fail(error, EP_IO, "%.300s cannot be made: %s", name, strerror(errno));
-  if (status != EP_OK) unlink(part);
-  return status;
-}
-
-static ep_status output_download(ep_session *session, const char *path, download *now, bool checked,
-                                 ep_error *error) {
   char etag[EP_ETAG_BYTES];
-  now->file = stdout;
-  ep_status status = content_fetch(session, path, now, etag, error);
-  return status == EP_OK && checked ? hash_check(now, etag, error) : status;
-}
-
-static void file_print(const char *name, int64_t bytes, bool checked) {
-  char shown[FILE_PATH_BYTES], size[EP_HUMAN_BYTES];
-  ep_text_copy(shown, sizeof shown, name);
-  printf("%s  %s%s\n", shown, ep_human_bytes((double)bytes, size),
-         checked ? ", SHA-256 as it should be" : "");
+  ep_output_file output;
+  ep_status status = ep_output_file_open(name, &output, error);
+  if (status != EP_OK) return status;
+  now->file = output.file;
+  status = content_fetch(session, path, now, etag, error);
+  if (now->drawn) fputs("\r\x1b[K", stdout);
+  if (status == EP_OK && checked) status = hash_check(now, etag, error);
+  return ep_output_file_close(&output, status, error);
 }
 
 /* The path of the request, and the usual name of the file. */
 static void names_write(const char *id, const weights_choice *choice,
-                        char path[EP_REQUEST_PATH_BYTES], char name[FILE_PATH_BYTES]) {
+                        char path[EP_REQUEST_PATH_BYTES], char name[NAME_BYTES]) {
   char list[EP_REQUEST_PATH_BYTES];
   const char *ending = strcmp(choice->format, "c") == 0 ? "h" : choice->format;
   if (choice->checkpoint) {
     ep_path_make(list, "/v1/jobs/", id, "/checkpoints/");
     ep_path_make(path, list, choice->checkpoint, "/weights");
-    snprintf(name, FILE_PATH_BYTES, "%s-%s.%s", id, choice->checkpoint, ending);
+    snprintf(name, NAME_BYTES, "%s-%s.%s", id, choice->checkpoint, ending);
     return;
   }
   ep_path_make(path, "/v1/jobs/", id, "/weights");
   ep_path_query(path, "format", choice->format);
   if (choice->quantize) ep_path_query(path, "quantize", choice->quantize);
-  snprintf(name, FILE_PATH_BYTES, "%s.%s", id, ending);
+  snprintf(name, NAME_BYTES, "%s.%s", id, ending);
 }
 
 static ep_status weights_download(ep_client *client, const char *id, const weights_choice *choice,
                                   download *now, ep_error *error) {
-  char path[EP_REQUEST_PATH_BYTES], name[FILE_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES], name[NAME_BYTES];
   const char *output = choice->output;
   bool checked = strcmp(choice->format, SAFETENSORS) == 0;
   names_write(id, choice, path, name);
-  if (output && strcmp(output, "-") == 0)
-    return output_download(&client->session, path, now, checked, error);
-  if (output) snprintf(name, sizeof name, "%s", output);
-  ep_status status = file_download(&client->session, path, name, now, checked, error);
-  if (status == EP_OK && !client->json) file_print(name, now->bytes, checked);
+  if (!output) output = name;
+  ep_status status = file_download(&client->session, path, output, now, checked, error);
+  if (status == EP_OK && !client->json)
+    ep_output_file_print(output, now->bytes, checked ? ", SHA-256 verified" : "");
   return status;
 }
 
@@ -181,19 +153,18 @@ static ep_status choice_read(const ep_arguments *arguments, weights_choice *out,
   const char *step = ep_arguments_value(arguments, "checkpoint");
   *out = (weights_choice){format ? format : SAFETENSORS, ep_arguments_value(arguments, "quantize"),
                           step, ep_arguments_value(arguments, "output")};
-  if (out->output && strlen(out->output) >= FILE_PATH_BYTES)
-    return ep_fail(error, EP_INVALID, "--output is too long");
   if (out->quantize && strcmp(out->format, "c") != 0)
-    return ep_fail(error, EP_INVALID, "--quantize is for --format c");
+    return ep_fail(error, EP_INVALID, "--quantize requires --format c");
   if (!step) return EP_OK;
   size_t digits = strspn(step, "0123456789");
   if (strcmp(step, "latest") != 0 && (digits == 0 || digits > STEP_DIGITS || step[digits]))
-    return ep_fail(error, EP_INVALID,
-                   "--checkpoint is a step, as epochctl checkpoints lists them, or latest, not "
-                   "\"%.64s\"",
-                   step);
+    return ep_fail(
+        error, EP_INVALID,
+        "--checkpoint must be a step listed by epochctl checkpoints, or latest, not \"%.64s\"",
+        step);
   if (strcmp(out->format, SAFETENSORS) != 0)
-    return ep_fail(error, EP_INVALID, "a checkpoint has safetensors only: leave --format out");
+    return ep_fail(error, EP_INVALID,
+                   "checkpoints are available as safetensors only: omit --format");
   return EP_OK;
 }
 
@@ -215,7 +186,7 @@ static const ep_option OPTIONS[] = {
   {.name = "output", .letter = 'o', .kind = EP_OPTION_FILE, .value = "FILE",
    .doc = "the file to write; - is standard output (JOB.FORMAT, JOB-STEP.FORMAT)"},
   {.name = "format", .letter = 'f', .kind = EP_OPTION_CHOICE, .value = "safetensors|npz|json|onnx|c",
-   .doc = "c: a header of C99 that predicts, JOB.h (safetensors)"},
+   .doc = "c: a C99 header that predicts, JOB.h (safetensors)"},
   {.name = "quantize", .letter = 'q', .kind = EP_OPTION_CHOICE, .value = "int8",
    .doc = "with c: weights of linear and convolution layers as int8"},
   {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
@@ -227,8 +198,7 @@ const ep_subcommand ep_subcommand_weights = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "download a job's weights",
   .details =
-    "The file appears under its name once it is whole; the SHA-256 of safetensors is checked. A transfer "
-    "that is cut continues at its next byte.",
+    "The file appears under its name once complete; the SHA-256 of safetensors is verified. An interrupted transfer resumes.",
   .examples =
     "epochctl weights last --format onnx -o digits.onnx\n"
     "epochctl weights last --format c --quantize int8 -o digits.h\n"

@@ -2,13 +2,13 @@
 #ifndef EP_CLIENTS_EPOCHCTL_EXAMPLES_EXAMPLES_H
 #define EP_CLIENTS_EPOCHCTL_EXAMPLES_EXAMPLES_H
 
-/* X(name, of the file and for users; name in C; summary; the data set that it needs, or "") */
+/* X(name, of the file and for users; name in C; summary; the required data set, or "") */
 #define EP_EXAMPLE_TABLE(X)                                                                       \
   X("xor", xor, "the four rows of XOR, two layers", "")                                           \
   X("linear", linear, "a straight line through 20 points, given in the job", "")                  \
   X("logistic", logistic, "passed or not, by hours of study: logistic regression", "")            \
   X("disc", disc, "points inside and outside a circle, a hidden layer", "")                       \
-  X("early-stopping", early_stopping, "the same, until validation gets no better", "")            \
+  X("early-stopping", early_stopping, "the same, with early stopping", "")                        \
   X("houses", houses, "a price from a table, with standardized columns",                          \
     "houses: a CSV with a "                                                                       \
     "column price")                                                                               \

@@ -85,7 +85,7 @@ static ep_status stream_once(ep_session *session, const char *events, stream *no
   if (status == EP_CANCELLED && !now->refused && !interrupted)
     return ep_fail(error, EP_INTERNAL, "an event is longer than %d bytes: is %.200s an epochd?",
                    EP_LIMIT_EVENT_BYTES, session->server);
-  return status != EP_OK ? status : ep_fail(error, EP_IO, "the stream was cut");
+  return status != EP_OK ? status : ep_fail(error, EP_IO, "the stream was interrupted");
 }
 
 static bool is_retryable(ep_status status) {

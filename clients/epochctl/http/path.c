@@ -35,3 +35,12 @@ void ep_path_query(char path[EP_REQUEST_PATH_BYTES], const char *name, const cha
   if (*path) path_append(path, "=", false);
   if (*path) path_append(path, value, true);
 }
+
+void ep_path_query_list(char path[EP_REQUEST_PATH_BYTES], const char *name,
+                        const char *const *values, int count) {
+  ep_path_query(path, name, "");
+  for (int i = 0; i < count; i++) {
+    if (*path && i > 0) path_append(path, ",", false);
+    if (*path) path_append(path, values[i], true);
+  }
+}

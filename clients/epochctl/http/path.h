@@ -10,5 +10,8 @@ void ep_path_make(char path[EP_REQUEST_PATH_BYTES], const char *before, const ch
                   const char *after);
 /* Appends "?name=value", or "&name=value" where there is a query already; the value is encoded. */
 void ep_path_query(char path[EP_REQUEST_PATH_BYTES], const char *name, const char *value);
+/* The same of values: [count], with commas between. */
+void ep_path_query_list(char path[EP_REQUEST_PATH_BYTES], const char *name,
+                        const char *const *values, int count);
 
 #endif

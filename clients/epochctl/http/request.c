@@ -71,19 +71,25 @@ static size_t body_receive(char *bytes, size_t size, size_t count, void *context
   return good ? total : 0;
 }
 
+/* Copies the value of a header that begins with `name`, if it fits. */
+static void header_copy(const char *bytes, size_t total, const char *name, char *out, size_t size) {
+  size_t from = strlen(name), until = total;
+  if (total <= from || strncasecmp(bytes, name, from) != 0) return;
+  while (from < until && bytes[from] == ' ') from++;
+  while (until > from && (bytes[until - 1] == '\r' || bytes[until - 1] == '\n')) until--;
+  if (until - from < size) {
+    memcpy(out, bytes + from, until - from);
+    out[until - from] = 0;
+  }
+}
+
 static size_t header_receive(char *bytes, size_t size, size_t count, void *context) {
   transfer *now = context;
+  ep_http_response *response = now->response;
   size_t total = size * count;
   now->received_s = clock_s();
-  if (total > 5 && strncasecmp(bytes, "etag:", 5) == 0) {
-    size_t from = 5, until = total;
-    while (from < until && bytes[from] == ' ') from++;
-    while (until > from && (bytes[until - 1] == '\r' || bytes[until - 1] == '\n')) until--;
-    if (until - from < sizeof now->response->etag) {
-      memcpy(now->response->etag, bytes + from, until - from);
-      now->response->etag[until - from] = 0;
-    }
-  }
+  header_copy(bytes, total, "etag:", response->etag, sizeof response->etag);
+  header_copy(bytes, total, "epochd-warnings:", response->warnings, sizeof response->warnings);
   return total;
 }
 
@@ -168,7 +174,11 @@ static void tls_set(CURL *handle, const ep_session *session) {
 static void options_set(CURL *handle, const ep_session *session, transfer *now) {
   const ep_http_request *request = now->request;
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075500 /* 7.85 */
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
   curl_easy_setopt(handle, CURLOPT_USERAGENT, "epochctl/" EP_VERSION);
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, body_receive);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, now);
@@ -217,11 +227,11 @@ static ep_status refusal_read(ep_session *session, ep_http_response *response, e
   if (status == EP_UNAUTHORIZED)
     return ep_fail(error, status,
                    *session->token
-                       ? "%s does not know the token that --token-file or EPOCHD_TOKEN gives"
-                       : "%s wants a token: use --token-file FILE, or set EPOCHD_TOKEN",
+                       ? "%s rejected the token from --token-file or EPOCHD_TOKEN"
+                       : "%s requires a token: use --token-file FILE, or set EPOCHD_TOKEN",
                    session->server);
   return *detail ? ep_fail(error, status, "%s", detail)
-                 : ep_fail(error, status, "%s answered with status %ld", session->server,
+                 : ep_fail(error, status, "%s responded with status %ld", session->server,
                            response->code);
 }
 
@@ -230,7 +240,7 @@ static ep_status failure_describe(const ep_session *session, const transfer *now
                                   ep_error *error) {
   if (now->stopped) return ep_fail(error, EP_CANCELLED, "interrupted");
   if (now->exceeded_bytes > 0)
-    return ep_fail(error, EP_INTERNAL, "%s answered with more than %zu MiB", session->server,
+    return ep_fail(error, EP_INTERNAL, "the response of %s is larger than %zu MiB", session->server,
                    now->exceeded_bytes >> 20);
   if (now->silent)
     return ep_fail(error, EP_UNAVAILABLE, "%s sent nothing for %d s", session->server,
@@ -238,19 +248,18 @@ static ep_status failure_describe(const ep_session *session, const transfer *now
   switch (code) {
   case CURLE_COULDNT_CONNECT:
     return ep_fail(error, EP_UNAVAILABLE,
-                   "nothing answers at %s. Is epochd running there? Start it with "
-                   "\"epochd --data-dir DIR\", or say where it is: --server URL",
+                   "cannot connect to %s. Is epochd running? Start it with \"epochd --data-dir "
+                   "DIR\", or give its address: --server URL",
                    session->server);
   case CURLE_COULDNT_RESOLVE_HOST:
-    return ep_fail(error, EP_UNAVAILABLE, "%s: there is no such host; see --server",
-                   session->server);
+    return ep_fail(error, EP_UNAVAILABLE, "%s: unknown host; see --server", session->server);
   case CURLE_OPERATION_TIMEDOUT:
-    return ep_fail(error, EP_UNAVAILABLE, "%s did not answer in time; see --timeout",
+    return ep_fail(error, EP_UNAVAILABLE, "%s did not respond in time; see --timeout",
                    session->server);
   case CURLE_PEER_FAILED_VERIFICATION:
     return ep_fail(error, EP_UNAVAILABLE,
-                   "%s shows a certificate that is not signed for it by an authority known here; "
-                   "see --ca-file",
+                   "the certificate of %s is not signed by a trusted authority, or is for another "
+                   "host; see --ca-file",
                    session->server);
   case CURLE_SSL_CACERT_BADFILE:
     return ep_fail(error, EP_INVALID, "the CA file %.300s cannot be read as PEM",
@@ -263,12 +272,12 @@ static ep_status failure_describe(const ep_session *session, const transfer *now
   case CURLE_SEND_ERROR:
   case CURLE_RECV_ERROR:
     return ep_fail(error, EP_IO,
-                   "%s cut the connection. If it does so each time, it may need https://, or a "
-                   "certificate of yours: --certificate, --key",
+                   "%s closed the connection. If this persists, it may require https://, or a "
+                   "client certificate: --certificate, --key",
                    session->server);
   case CURLE_UNSUPPORTED_PROTOCOL:
   case CURLE_URL_MALFORMAT:
-    return ep_fail(error, EP_INVALID, "%s is no address of a server", session->server);
+    return ep_fail(error, EP_INVALID, "%s is not a valid server address", session->server);
   case CURLE_WRITE_ERROR:
   case CURLE_OUT_OF_MEMORY: return ep_fail_memory(error);
   default: return ep_fail(error, EP_IO, "%s: %s", session->server, curl_easy_strerror(code));
@@ -315,7 +324,7 @@ ep_status ep_http_response_parse(const ep_session *session, const ep_http_respon
   ep_error fault = {0};
   if (ep_json_load(response->text ? response->text : "", response->bytes,
                    EP_LIMIT_CLIENT_RESPONSE_BYTES, out, &fault) != EP_OK)
-    return ep_fail(error, EP_INTERNAL, "%.200s does not answer as epochd does: %.200s",
+    return ep_fail(error, EP_INTERNAL, "unexpected response from %.200s, is it epochd? %.200s",
                    session->server, fault.message);
   return EP_OK;
 }

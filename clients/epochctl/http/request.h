@@ -34,13 +34,14 @@ typedef struct {
   bool long_lasting; /* a stream or a transfer: it ends after a silence, not after a time */
 } ep_http_request;
 
-enum { EP_ETAG_BYTES = 128 };
+enum { EP_ETAG_BYTES = 128, EP_WARNINGS_BYTES = 512 };
 
 typedef struct {
   long code;
   char *text; /* the body, ending in 0, owned; NULL when it was taken or is empty */
   size_t bytes;
-  char etag[EP_ETAG_BYTES]; /* "" for none */
+  char etag[EP_ETAG_BYTES];         /* "" for none */
+  char warnings[EP_WARNINGS_BYTES]; /* of a body that has no place for them; "" for none */
 } ep_http_response;
 
 /* Sends the request and waits for the response, which the caller ends with ep_http_response_deinit,

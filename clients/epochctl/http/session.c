@@ -23,8 +23,7 @@ static ep_status server_set(ep_session *session, const char *server, ep_error *e
   const char *scheme = strstr(server, "://") ? "" : "http://";
   int bytes = snprintf(session->server, sizeof session->server, "%s%s", scheme, server);
   if (bytes < 0 || (size_t)bytes >= sizeof session->server || !is_printable(server))
-    return ep_fail(error, EP_INVALID,
-                   "the server's address is too long, or has strange characters");
+    return ep_fail(error, EP_INVALID, "the server address is too long or has invalid characters");
   while (bytes > 0 && session->server[bytes - 1] == '/') session->server[--bytes] = 0;
   if (strncmp(session->server, "http://", 7) != 0 && strncmp(session->server, "https://", 8) != 0)
     return ep_fail(error, EP_INVALID,
@@ -36,7 +35,7 @@ static ep_status server_set(ep_session *session, const char *server, ep_error *e
 static ep_status token_set(ep_session *session, const char *token, const char *from,
                            ep_error *error) {
   if (!*token || strlen(token) >= sizeof session->token || !is_printable(token))
-    return ep_fail(error, EP_INVALID, "%.300s holds no token: printable characters, no spaces",
+    return ep_fail(error, EP_INVALID, "%.300s has no token: printable characters without spaces",
                    from);
   snprintf(session->token, sizeof session->token, "%s", token);
   return EP_OK;
@@ -64,7 +63,7 @@ static ep_status tls_set(ep_session *session, const ep_session_options *options,
       options->certificate ? options->certificate : variable_read("EPOCHD_CERTIFICATE");
   session->key = options->key ? options->key : variable_read("EPOCHD_KEY");
   if (!session->certificate == !session->key) return EP_OK;
-  return ep_fail(error, EP_INVALID, "--certificate FILE and --key FILE belong together");
+  return ep_fail(error, EP_INVALID, "--certificate FILE and --key FILE must be given together");
 }
 
 ep_status ep_session_open(ep_session *session, const ep_session_options *options, ep_error *error) {

@@ -85,7 +85,7 @@ ep_status ep_axis_read(const char *text, json_t **out, ep_error *error) {
     json_t *ends = ends_read(text + bytes);
     if (ends) return axis_make(RANGES[i].kind, ends, out, error);
     if (bytes > 0)
-      return ep_fail(error, EP_INVALID, "\"%.100s\": %s takes a range, as %s1..100", text,
+      return ep_fail(error, EP_INVALID, "\"%.100s\": %s takes a range, such as %s1..100", text,
                      RANGES[i].prefix, RANGES[i].prefix);
   }
   json_t *list = list_read(text);

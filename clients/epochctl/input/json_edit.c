@@ -76,19 +76,19 @@ ep_status ep_json_edit(json_t *root, const char *text, ep_error *error) {
   json_t *inner = root;
   if (*text != '/' || !equals)
     return ep_fail(error, EP_INVALID,
-                   "--set takes /POINTER=VALUE, as /optimizer/lr=0.1, not \"%.200s\"", text);
+                   "--set takes /POINTER=VALUE, such as /optimizer/lr=0.1, not \"%.200s\"", text);
   for (;;) {
     if (!key_take(&at, equals, key))
-      return ep_fail(error, EP_INVALID, "--set %.200s: this is no JSON pointer", text);
+      return ep_fail(error, EP_INVALID, "--set %.200s: not a JSON pointer", text);
     if (at >= equals) break;
     inner = member_enter(inner, key);
     if (!inner) break;
   }
   json_t *value = ep_json_value_read(equals + 1, strlen(equals + 1));
-  if (!value) return ep_fail(error, EP_INVALID, "--set %.200s: the value is no text", text);
+  if (!value) return ep_fail(error, EP_INVALID, "--set %.200s: the value is not valid UTF-8", text);
   if (!inner || !member_set(inner, key, value)) {
     if (!inner) json_decref(value);
-    return ep_fail(error, EP_INVALID, "--set %.200s: the job has no such place", text);
+    return ep_fail(error, EP_INVALID, "--set %.200s: no such field in the job", text);
   }
   return EP_OK;
 }

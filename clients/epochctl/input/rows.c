@@ -54,20 +54,29 @@ static ep_status lines_write(const char *text, ep_writer *writer, ep_error *erro
     }
     at += bytes + (at[bytes] != 0);
   }
-  return rows > 0 ? EP_OK : ep_fail(error, EP_INVALID, "there is no row to predict");
+  return rows > 0 ? EP_OK : ep_fail(error, EP_INVALID, "no rows to predict");
+}
+
+/* Whether it is a list of objects. */
+static bool has_objects(const char *list) {
+  return list[1 + strspn(list + 1, " \t\r\n")] == '{';
 }
 
 ep_status ep_rows_format(const char *text, size_t bytes, char **out, size_t *out_bytes,
                          ep_error *error) {
-  const char *start = text + strspn(text, " \t\r\n");
+  static const char mark[] = "\xef\xbb\xbf";
+  size_t marked = strncmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
   ep_writer writer;
   ep_status status = EP_OK;
+  text += marked;
+  bytes -= marked;
+  const char *start = text + strspn(text, " \t\r\n");
   ep_writer_init(&writer, EP_LIMIT_PREDICT_BYTES);
   if (*start == '{') {
     ep_writer_bytes(&writer, text, bytes);
   } else {
     ep_writer_open(&writer, '{');
-    ep_writer_key(&writer, "x");
+    ep_writer_key(&writer, *start == '[' && has_objects(start) ? "rows" : "x");
     if (*start == '[') {
       ep_writer_raw(&writer, start);
     } else {

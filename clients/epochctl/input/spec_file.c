@@ -20,7 +20,7 @@ static ep_status list_add(json_t *spec, const char *key, json_t *item, const cha
 
 ep_status ep_spec_label(json_t *spec, const char *option, const char *value, ep_error *error) {
   if (strcmp(option, "name") == 0 && json_object_set_new(spec, "name", json_string(value)) != 0)
-    return ep_fail(error, EP_INVALID, "--name: this is no UTF-8");
+    return ep_fail(error, EP_INVALID, "--name is not UTF-8");
   if (strcmp(option, "tag") == 0) return list_add(spec, "tags", json_string(value), value, error);
   if (strcmp(option, "webhook") == 0)
     return list_add(spec, "webhooks", json_pack("{s:s}", "url", value), value, error);
@@ -51,7 +51,7 @@ ep_status ep_spec_file_load(const char *path, json_t **out, char **text, size_t 
   if (ep_json_load(*text, *bytes, EP_LIMIT_SPEC_BYTES, out, &fault) != EP_OK)
     status = ep_fail(error, EP_INVALID, "%.200s: %.300s", path, fault.message);
   else if (!json_is_object(*out))
-    status = ep_fail(error, EP_INVALID, "%.300s is no JSON object", path);
+    status = ep_fail(error, EP_INVALID, "%.300s is not a JSON object", path);
   if (status == EP_OK) return EP_OK;
   json_decref(*out);
   free(*text);

@@ -10,7 +10,7 @@
 
 /* Reads the file of the first word and applies the edits. Without edits *out is the text of the
  * file, so that the server's messages fit it. *out is the caller's (free). EP_INVALID for a file
- * that is no JSON object, and for an edit that fails. */
+ * that is not a JSON object, and for an edit that fails. */
 ep_status ep_spec_file_read(const ep_arguments *arguments, char **out, size_t *out_bytes,
                             ep_error *error);
 

@@ -9,7 +9,7 @@
 #include "clients/epochctl/input/json_edit.h"
 #include "clients/epochctl/input/spec_file.h"
 
-enum { EDIT_BYTES = 512 };
+enum { EDIT_BYTES = 512, AUTOMATIC_TRIALS = 50 };
 
 /* Options, and the fields of the request that they set. */
 static const struct {
@@ -33,7 +33,7 @@ static ep_status pointer_set(json_t *request, const char *pointer, const char *e
   if (!json_is_object(space) || !json_is_object(job))
     return ep_fail(error, EP_INVALID, "--set needs a \"job\" and a \"space\" that are objects");
   if (axis && json_object_set(space, pointer, axis) == 0) return EP_OK;
-  if (axis) return ep_fail(error, EP_INVALID, "--set %.200s: this is no JSON pointer", edit);
+  if (axis) return ep_fail(error, EP_INVALID, "--set %.200s: not a JSON pointer", edit);
   json_object_del(space, pointer);
   return ep_json_edit(job, edit, error);
 }
@@ -43,7 +43,7 @@ static ep_status edit_apply(json_t *request, const char *edit, ep_error *error) 
   const char *equals = strchr(edit, '=');
   if (*edit != '/' || !equals)
     return ep_fail(error, EP_INVALID,
-                   "--set takes /POINTER=VALUES, as /batch_size=8,16, not \"%.200s\"", edit);
+                   "--set takes /POINTER=VALUES, such as /batch_size=8,16, not \"%.200s\"", edit);
   ep_status status = ep_axis_read(equals + 1, &axis, error);
   if (status != EP_OK) return status;
   char *pointer = strndup(edit, (size_t)(equals - edit));
@@ -71,10 +71,27 @@ static ep_status options_apply(json_t *request, const ep_arguments *arguments, e
     status = strcmp(option, "set") == 0 ? edit_apply(request, value, error)
                                         : field_set(request, option, value, error);
   }
+  return status;
+}
+
+static bool varies(const json_t *request) {
   const json_t *space = json_object_get(request, "space");
-  if (status == EP_OK && json_is_object(space) && json_object_size(space) == 0)
-    return ep_fail(error, EP_INVALID,
-                   "nothing varies: give values or a range, as --set /optimizer/lr=log:0.001..1");
+  return !json_is_object(space) || json_object_size(space) > 0;
+}
+
+/* Takes the request. */
+static ep_status request_format(json_t *request, const ep_arguments *arguments, bool automatic,
+                                char **out, size_t *out_bytes, ep_error *error) {
+  *out = NULL;
+  ep_status status = request ? options_apply(request, arguments, error) : ep_fail_memory(error);
+  if (status == EP_OK && automatic && !varies(request))
+    json_object_set_new(request, "space", json_string("auto"));
+  if (status == EP_OK && !varies(request))
+    status =
+        ep_fail(error, EP_INVALID,
+                "nothing varies: give values or a range, such as --set /optimizer/lr=log:0.001..1");
+  if (status == EP_OK) status = ep_spec_format(request, out, out_bytes, error);
+  json_decref(request);
   return status;
 }
 
@@ -83,13 +100,16 @@ ep_status ep_sweep_file_read(const ep_arguments *arguments, char **out, size_t *
   json_t *file;
   char *text;
   size_t bytes;
+  *out = NULL;
   ep_status status = ep_spec_file_load(arguments->words[0], &file, &text, &bytes, error);
   if (status != EP_OK) return status;
   free(text);
-  json_t *request = request_make(file);
-  *out = NULL;
-  status = request ? options_apply(request, arguments, error) : ep_fail_memory(error);
-  if (status == EP_OK) status = ep_spec_format(request, out, out_bytes, error);
-  json_decref(request);
-  return status;
+  return request_format(request_make(file), arguments, false, out, out_bytes, error);
+}
+
+ep_status ep_sweep_job_format(const ep_arguments *arguments, json_t *job, char **out,
+                              size_t *out_bytes, ep_error *error) {
+  json_t *request = json_pack("{s:O, s:{}, s:s, s:i}", "job", job, "space", "search", "tpe",
+                              "max_trials", AUTOMATIC_TRIALS);
+  return request_format(request, arguments, true, out, out_bytes, error);
 }

@@ -111,7 +111,7 @@ static void cut_show(void *context, int seconds) {
   viewer *view = context;
   char text[MESSAGE_BYTES];
   if (view->client->json) return;
-  snprintf(text, sizeof text, "the connection is gone, trying again in %d s", seconds);
+  snprintf(text, sizeof text, "connection lost, retrying in %d s", seconds);
   ep_progress_bar_note(&view->bar, EP_COLOUR_YELLOW, text);
 }
 
@@ -129,7 +129,7 @@ static ep_status summary_print(ep_client *client, const char *id, ep_error *erro
 
 static void detach_print(ep_client *client, const char *id) {
   fprintf(stderr,
-          "epochctl: no longer watching; %s goes on\n"
+          "epochctl: stopped watching; %s continues\n"
           "  epochctl watch %s    to watch it again\n"
           "  epochctl cancel %s   to stop it\n",
           id, id, id);
@@ -164,7 +164,7 @@ ep_status ep_job_follow(ep_client *client, const char *id, const char *name, ep_
     return EP_OK;
   }
   if (status != EP_OK)
-    return ep_fail(error, status, "%s (%s goes on; epochctl watch %s)", fault.message, id, id);
+    return ep_fail(error, status, "%s (%s continues; epochctl watch %s)", fault.message, id, id);
   client->outcome = view.state == EP_STATE_SUCCEEDED ? EP_EXIT_GOOD : EP_EXIT_JOB;
   return client->json ? EP_OK : summary_print(client, id, error);
 }

@@ -101,11 +101,11 @@ const ep_option EP_JOB_LIST_OPTIONS[] = {
   {.name = "state", .kind = EP_OPTION_CHOICE, .value = "queued|running|pausing|paused|succeeded|failed|cancelled",
    .doc = "only these"},
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
-   .doc = "only those with this tag; may be given again: with all of them"},
+   .doc = "only those with this tag; repeatable: with all of these tags"},
   {.name = "limit", .letter = 'l', .kind = EP_OPTION_INTEGER, .value = "N", .min = 1,
-   .max = EP_LIMIT_LIST_JOBS, .doc = "at most so many, the newest (20)"},
+   .max = EP_LIMIT_LIST_JOBS, .doc = "at most this many, the newest (20)"},
   {.name = "owner", .kind = EP_OPTION_TEXT, .value = "OWNER", .doc = "only those of this owner"},
-  {.name = "output", .letter = 'o', .kind = EP_OPTION_CHOICE, .value = "wide", .doc = "wide: with owners, and what is private"},
+  {.name = "output", .letter = 'o', .kind = EP_OPTION_CHOICE, .value = "wide", .doc = "wide: with owners and visibility"},
   {.name = "quiet", .letter = 'q', .kind = EP_OPTION_SWITCH, .doc = "ids alone"},
   {.name = NULL}};
 /* clang-format on */

@@ -9,8 +9,9 @@
 #include "clients/epochctl/http/request.h"
 #include "clients/epochctl/input/spec_file.h"
 #include "clients/epochctl/jobs/follow.h"
+#include "clients/epochctl/terminal/text.h"
 
-enum { KEY_RANDOM_BYTES = 16, TRIES = 4, NAME_BYTES = 512 };
+enum { KEY_RANDOM_BYTES = 16, TRIES = 4, NAME_BYTES = 512, CHOICE_BYTES = 4096 };
 
 /* A request whose response was lost is sent again with the same Idempotency-Key: the server returns
  * the same job or sweep. A connection that was never made is not tried again. */
@@ -36,10 +37,20 @@ static ep_status request_send(ep_session *session, const char *path, const char 
   return status;
 }
 
+/* What the server chose, in its own words. */
+static void choice_print(const json_t *job) {
+  char text[CHOICE_BYTES];
+  static const char *const fields[] = {"auto.summary", "auto.hint"};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    ep_text_copy(text, sizeof text, ep_json_text_at(job, fields[i]));
+    if (*text) puts(text);
+  }
+}
+
 /* The id, or with --json the response as received. */
 static void id_print(const ep_client *client, const ep_http_response *response, const char *id) {
   if (client->json)
-    printf("%s%s", response->text, response->text[response->bytes - 1] == '\n' ? "" : "\n");
+    ep_client_print(response);
   else
     puts(id);
   fflush(stdout);
@@ -58,6 +69,8 @@ ep_status ep_submit(ep_client *client, const char *path, const char *body, size_
              (int)strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789"), text);
     snprintf(name, sizeof name, "%s", ep_json_text_at(job, "name"));
     id_print(client, &response, id);
+    if (!client->json) ep_client_warn(job);
+    if (!detach && !client->json) choice_print(job);
   }
   json_decref(job);
   ep_http_response_deinit(&response);

@@ -1,12 +1,13 @@
 #include "clients/epochctl/jobs/summary.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/visibility.h"
 #include "api/vocabulary.h"
+#include "clients/epochctl/client/dialect.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/jobs/ranks.h"
 #include "clients/epochctl/terminal/human.h"
@@ -14,7 +15,7 @@
 #include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
 
-enum { SHOWN_CLASSES = 12, CLASS_NAME_BYTES = 64, LINE_BYTES = 1024 };
+enum { SHOWN_CLASSES = 12, SHOWN_LAYERS = 16, CLASS_NAME_BYTES = 64, LINE_BYTES = 1024 };
 
 ep_colour ep_job_status_colour(const char *status) {
   switch (ep_state_from_name(status)) {
@@ -52,6 +53,38 @@ static void metrics_print(const ep_client *client, const char *title, const json
   if (used > 0) ep_summary_line_print(client, title, text);
 }
 
+const char *ep_job_baseline_metric(const json_t *job) {
+  return ep_json_text_at(job, "metrics.baseline.metric");
+}
+
+const char *ep_job_baseline_text(const json_t *job, char *text, size_t capacity) {
+  char value[EP_HUMAN_BYTES];
+  const json_t *baseline = ep_json_at(job, "metrics.baseline");
+  const char *of = ep_json_text_at(baseline, "of");
+  snprintf(text, capacity, *of ? "%.200s: %s" : "", of,
+           ep_human_number(ep_json_number_at(baseline, "value"), value));
+  return text;
+}
+
+/* "R² 0.92 (the mean alone: 0)": the test's metric beside what is to be beaten; of a series how far
+ * both are off, and of how many rows ahead that is. */
+static void baseline_print(const ep_client *client, const json_t *job) {
+  char text[LINE_BYTES], a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES], beat[LINE_BYTES];
+  const char *metric = ep_job_baseline_metric(job);
+  double value = ep_json_number(json_object_get(ep_json_at(job, "metrics.test"), metric));
+  if (!*metric || isnan(value)) return;
+  snprintf(text, sizeof text, "%.64s %s (%.300s)", strcmp(metric, "r2") == 0 ? "R²" : metric,
+           ep_human_number(value, a), ep_job_baseline_text(job, beat, sizeof beat));
+  const json_t *mae = ep_json_at(job, "metrics.baseline.mae");
+  int64_t ahead = ep_json_integer_at(job, "spec.data.window.horizon");
+  size_t used = strlen(text);
+  if (mae)
+    snprintf(text + used, sizeof text - used, ", mae %s (%s), %lld row%s ahead",
+             ep_human_number(ep_json_number_at(job, "metrics.test.mae"), a),
+             ep_human_number(ep_json_number(mae), b), (long long)ahead, ahead == 1 ? "" : "s");
+  ep_summary_line_print(client, "result", text);
+}
+
 static void times_print(const ep_client *client, const json_t *job) {
   char text[LINE_BYTES], a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES], c[EP_HUMAN_BYTES];
   const json_t *timing = ep_json_at(job, "timing");
@@ -74,7 +107,7 @@ static void times_print(const ep_client *client, const json_t *job) {
   ep_summary_line_print(client, "seconds", text);
 }
 
-/* Of a finder of learning rates: what it found, and the loss over the rates; what has exploded is a
+/* Of a learning rate search: what it found, and the loss over the rates; what has exploded is a
  * gap. */
 static void found_print(const ep_client *client, const json_t *job) {
   char text[LINE_BYTES], a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES], c[EP_HUMAN_BYTES];
@@ -85,12 +118,11 @@ static void found_print(const ep_client *client, const json_t *job) {
   size_t count = json_array_size(losses);
   if (count == 0) return;
   double proposal = ep_json_number_at(found, "proposal");
-  snprintf(text, sizeof text, "train with %s; the loss falls fastest at %s, and is least at %s",
+  snprintf(text, sizeof text, "train with %s; the loss falls fastest at %s and is lowest at %s",
            ep_human_number(proposal, a), ep_human_number(ep_json_number_at(found, "steepest"), b),
            ep_human_number(ep_json_number_at(found, "least"), c));
   ep_summary_line_print(client, "rate",
-                        isnan(proposal) ? "the loss falls at no rate: there is none to propose"
-                                        : text);
+                        isnan(proposal) ? "the loss does not fall at any rate: no proposal" : text);
   int bars = count < EP_STRIP_BARS ? (int)count : EP_STRIP_BARS;
   double first = ep_json_number(json_array_get(losses, 0));
   for (int i = 0; i < bars; i++) {
@@ -150,25 +182,73 @@ void ep_confusion_print(const ep_client *client, const json_t *job) {
   ep_text_table_deinit(&table);
 }
 
-static void spec_print(const ep_client *client, const json_t *job) {
-  char *text = json_dumps(ep_json_at(job, "spec"), JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-  ep_writer writer;
-  if (!text) return;
-  ep_writer_init(&writer, strlen(text) * 8 + 1);
-  for (char *at = text; *at;) { /* line by line: the ends of lines are not escaped */
-    size_t bytes = strcspn(at, "\n");
-    bool more = at[bytes] != 0;
-    at[bytes] = 0;
-    ep_text_escape(&writer, at);
-    ep_writer_bytes(&writer, "\n", 1);
-    at += bytes + more;
+/* Appends to a text, which is cut at its end. */
+static void text_add(char text[LINE_BYTES], const char *format, ...) {
+  size_t used = strlen(text);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text + used, LINE_BYTES - used, format, arguments);
+  va_end(arguments);
+}
+
+/* A value of a spec, or its type where it is an object with one; NULL: there is none, or it is 0.
+ */
+static const char *value_text(const json_t *value, char text[EP_HUMAN_BYTES]) {
+  const char *type = json_string_value(json_object_get(value, "type"));
+  if (type) return type;
+  if (json_is_string(value)) return json_string_value(value);
+  double number = json_number_value(value);
+  return number != 0 ? ep_human_number(number, text) : NULL;
+}
+
+/* Appends "KEY VALUE" of each key that the object has; an empty key: the value alone. */
+static void fields_add(char text[LINE_BYTES], const json_t *object, const char *const *keys) {
+  char number[EP_HUMAN_BYTES];
+  for (; *keys; keys++) {
+    const char *value = value_text(json_object_get(object, *keys), number);
+    bool named = strcmp(*keys, "type") != 0 && strcmp(*keys, "dataset") != 0 &&
+                 strcmp(*keys, "generator") != 0;
+    if (value)
+      text_add(text, "%s%s%s%.200s", *text ? ", " : "", named ? *keys : "", named ? " " : "",
+               value);
   }
-  char *safe = ep_writer_take(&writer);
-  printf("\n%sas submitted, with all defaults%s\n%s",
-         ep_terminal_colour(&client->terminal, EP_COLOUR_DIM),
-         ep_terminal_colour(&client->terminal, EP_COLOUR_PLAIN), safe ? safe : "");
-  free(safe);
-  free(text);
+}
+
+/* "linear 64, silu, dropout 0.5, linear 2" */
+static void layers_print(const ep_client *client, const json_t *layers) {
+  static const char *const SIZES[] = {"out_features", "out_channels", "p", "kernel_size"};
+  char text[LINE_BYTES] = "", number[EP_HUMAN_BYTES];
+  const json_t *layer;
+  size_t index;
+  json_array_foreach(layers, index, layer) {
+    const json_t *size = NULL;
+    if (index == SHOWN_LAYERS) {
+      text_add(text, ", … (%zu layers)", json_array_size(layers));
+      break;
+    }
+    for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES && !size; i++)
+      size = json_object_get(layer, SIZES[i]);
+    text_add(text, "%s%.40s", index > 0 ? ", " : "", ep_json_text_at(layer, "type"));
+    if (json_is_number(size))
+      text_add(text, " %s", ep_human_number(json_number_value(size), number));
+  }
+  if (*text) ep_summary_line_print(client, "network", text);
+}
+
+/* What the job is, in three lines. */
+static void settings_print(const ep_client *client, const json_t *spec) {
+  static const char *const DATA[] = {"dataset",    "generator", "target", "test",
+                                     "validation", "time",      NULL};
+  static const char *const OPTIMIZER[] = {"type", "lr", "momentum", "weight_decay", NULL};
+  static const char *const TRAINING[] = {"loss", "schedule", "batch_size", "precision", NULL};
+  char text[LINE_BYTES] = "";
+  fields_add(text, ep_json_at(spec, "data"), DATA);
+  if (*text) ep_summary_line_print(client, "data", text);
+  layers_print(client, ep_json_at(spec, "model.layers"));
+  *text = 0;
+  fields_add(text, ep_json_at(spec, "optimizer"), OPTIMIZER);
+  fields_add(text, spec, TRAINING);
+  if (*text) ep_summary_line_print(client, "training", text);
 }
 
 static void details_print(const ep_client *client, const json_t *job) {
@@ -182,6 +262,8 @@ static void details_print(const ep_client *client, const json_t *job) {
                                json_string_value(tag) ? json_string_value(tag) : "");
   }
   if (used > 0) ep_summary_line_print(client, "tags", text);
+  if (*ep_json_text_at(job, "spec.notes"))
+    ep_summary_line_print(client, "notes", ep_json_text_at(job, "spec.notes"));
   if (json_is_true(ep_json_at(job, "pinned"))) ep_summary_line_print(client, "pinned", "yes");
   if (ep_visibility_from_name(ep_json_text_at(job, "visibility")) == true)
     ep_summary_line_print(client, "visibility", ep_visibility_name(true));
@@ -194,8 +276,10 @@ static void details_print(const ep_client *client, const json_t *job) {
   ep_summary_line_print(client, "created", text);
   if (*ep_json_text_at(job, "warning"))
     ep_summary_line_print(client, "warning", ep_json_text_at(job, "warning"));
-  json_array_foreach(ep_json_at(job, "warnings"), index, tag) ep_summary_line_print(
-      client, "warning", json_string_value(tag) ? json_string_value(tag) : "");
+  json_array_foreach(ep_json_at(job, "warnings"), index, tag) {
+    ep_dialect_words(text, sizeof text, json_is_string(tag) ? json_string_value(tag) : "", NULL);
+    ep_summary_line_print(client, "warning", text);
+  }
   if (json_is_integer(ep_json_at(job, "queue_position"))) {
     const char *reason = ep_json_text_at(job, "queue_reason"); /* of Slurm; "" = none */
     snprintf(text, sizeof text, "place %lld%s%s",
@@ -223,6 +307,9 @@ void ep_summary_head_print(const ep_client *client, const json_t *job) {
 void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole) {
   char text[LINE_BYTES];
   ep_summary_head_print(client, job);
+  if (whole && *ep_json_text_at(job, "auto.summary"))
+    ep_summary_line_print(client, "chosen", ep_json_text_at(job, "auto.summary"));
+  if (whole) settings_print(client, ep_json_at(job, "spec"));
   if (whole) details_print(client, job);
   if (*ep_json_text_at(job, "device")) {
     snprintf(text, sizeof text, "%s, %s", ep_json_text_at(job, "device"),
@@ -235,10 +322,12 @@ void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole
   metrics_print(client, "train", metrics);
   metrics_print(client, "validation", metrics);
   metrics_print(client, "test", metrics);
+  baseline_print(client, job);
+  if (*ep_json_text_at(job, "kept.reason"))
+    ep_summary_line_print(client, "kept", ep_json_text_at(job, "kept.reason"));
   weights_print(client, job);
   if (!whole) return;
   ep_confusion_print(client, job);
   ep_parallel_print(&client->terminal, ep_json_at(job, "parallel"));
   ep_ranks_print(&client->terminal, ep_json_at(job, "parallel"), ep_json_at(job, "ranks"));
-  spec_print(client, job);
 }

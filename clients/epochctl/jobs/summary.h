@@ -6,8 +6,8 @@
 
 #include "clients/epochctl/client/client.h"
 
-/* Prints status, times, metrics and the URL of the weights. `whole`: also tags, model, a small
- * confusion matrix, the ranks, and the spec. */
+/* Prints status, times, metrics and the URL of the weights. `whole`: also the data, the network,
+ * how it is trained, tags, a small confusion matrix and the ranks. */
 void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole);
 
 /* The confusion matrix of the test split, with the names of its classes; nothing where there is
@@ -18,6 +18,11 @@ void ep_confusion_print(const ep_client *client, const json_t *job);
 void ep_summary_head_print(const ep_client *client, const json_t *job);
 /* A line of a summary: a title and a text, which is escaped. */
 void ep_summary_line_print(const ep_client *client, const char *title, const char *text);
+
+/* "the mean alone: 0", of the metric that the job is held against; "": the server knows none. */
+const char *ep_job_baseline_text(const json_t *job, char *text, size_t capacity);
+/* That metric: "r2"; "": none. */
+const char *ep_job_baseline_metric(const json_t *job);
 
 /* The colour of a job's status. */
 ep_colour ep_job_status_colour(const char *status);

@@ -70,6 +70,10 @@ static void subcommands_write(FILE *out, const ep_subcommand_table *table) {
     flags_write(out, (*row)->options);
     fprintf(out, "\" kind='%s' words='", kind_name((*row)->kind));
     if ((*row)->kind == EP_WORD_CHOICE) choices_write(out, (*row)->words);
+    if ((*row)->then) {
+      fprintf(out, "'\n    ((count > 0)) && kind='%s' words='", kind_name((*row)->then));
+      if ((*row)->choices) choices_write(out, (*row)->choices);
+    }
     fprintf(out, "' ;;\n");
   }
   fprintf(out, "  esac\n");
@@ -107,14 +111,16 @@ static void value_flags_write(FILE *out, const ep_option *option) {
 /* The part that bash and zsh share: reads the words before the cursor (the array `line`) and the
  * word at it (`current`), and sets `words`, a list, or `kind` to "files". */
 static void body_write(FILE *out, const ep_subcommand_table *table) {
-  fprintf(out, "  command='' seconds='' flags='' kind='' words='' value='' previous='' server=''\n"
-               "  local word skip=''\n"
-               "  for word in \"${line[@]}\"; do\n"
-               "    previous=$word\n"
-               "    if [[ -n $skip ]]; then\n"
-               "      [[ $skip == -s || $skip == --server ]] && server=$word\n"
-               "      skip=''\n"
-               "    elif [[ ' ");
+  fprintf(
+      out,
+      "  count=0 command='' seconds='' flags='' kind='' words='' value='' previous='' server=''\n"
+      "  local word skip=''\n"
+      "  for word in \"${line[@]}\"; do\n"
+      "    previous=$word\n"
+      "    if [[ -n $skip ]]; then\n"
+      "      [[ $skip == -s || $skip == --server ]] && server=$word\n"
+      "      skip=''\n"
+      "    elif [[ ' ");
   value_flags_write(out, table->options);
   fprintf(out, "' == *\" $word \"* ]]; then skip=$word\n"
                "    elif [[ $word == -* ]]; then :\n"
@@ -123,6 +129,8 @@ static void body_write(FILE *out, const ep_subcommand_table *table) {
   groups_write(out, table);
   fprintf(out, "    elif [[ -n $seconds ]]; then\n"
                "      command=\"$command $word\" seconds=''\n"
+               "    else\n"
+               "      ((++count))\n"
                "    fi\n"
                "  done\n");
   subcommands_write(out, table);
@@ -157,7 +165,7 @@ void ep_completion_bash(FILE *out, const ep_subcommand_table *table) {
   fprintf(out, "# bash completion of epochctl, printed by `epochctl completion bash`\n"
                "_epochctl() {\n"
                "  local current=${COMP_WORDS[COMP_CWORD]} command seconds flags kind words value "
-               "previous server\n"
+               "previous server count\n"
                "  local -a line=(\"${COMP_WORDS[@]:1:COMP_CWORD-1}\")\n");
   body_write(out, table);
   fprintf(out, "  COMPREPLY=()\n"
@@ -177,13 +185,13 @@ void ep_completion_bash(FILE *out, const ep_subcommand_table *table) {
 }
 
 void ep_completion_zsh(FILE *out, const ep_subcommand_table *table) {
-  fprintf(out,
-          "#compdef epochctl\n"
-          "# zsh completion of epochctl, printed by `epochctl completion zsh`\n"
-          "_epochctl() {\n"
-          "  local current=${words[CURRENT]} command seconds flags kind value previous server\n"
-          "  local -a line=(\"${(@)words[2,CURRENT-1]}\")\n"
-          "  local words=''\n");
+  fprintf(out, "#compdef epochctl\n"
+               "# zsh completion of epochctl, printed by `epochctl completion zsh`\n"
+               "_epochctl() {\n"
+               "  local current=${words[CURRENT]} command seconds flags kind value previous server "
+               "count\n"
+               "  local -a line=(\"${(@)words[2,CURRENT-1]}\")\n"
+               "  local words=''\n");
   body_write(out, table);
   fprintf(out,
           "  if [[ $kind == files ]]; then\n"
@@ -194,4 +202,138 @@ void ep_completion_zsh(FILE *out, const ep_subcommand_table *table) {
           "}\n"
           "if [[ ${funcstack[1]} == _epochctl ]]; then _epochctl \"$@\"; else compdef _epochctl "
           "epochctl; fi\n");
+}
+
+/* In single quotes, as fish reads them. */
+static void fish_quote(FILE *out, const char *text) {
+  putc('\'', out);
+  for (; *text; text++) {
+    if (*text == '\'' || *text == '\\') putc('\\', out);
+    putc(*text, out);
+  }
+  putc('\'', out);
+}
+
+/* Whether the line has that command; `count`: and how many words behind it; NULL: any. */
+static void fish_condition_write(FILE *out, const char *name, const char *count) {
+  fprintf(out, "complete -c epochctl -n '__epochctl_has %s%s %s'", count ? "-" : "",
+          count ? count : "", name);
+}
+
+static void fish_options_write(FILE *out, const ep_option *option, const char *name) {
+  for (; option && option->name; option++) {
+    if (name)
+      fish_condition_write(out, name, NULL);
+    else
+      fprintf(out, "complete -c epochctl");
+    fprintf(out, " -l %s", option->name);
+    if (option->letter) fprintf(out, " -s %c", option->letter);
+    if (option->kind == EP_OPTION_FILE)
+      fprintf(out, " -rF");
+    else if (option->value)
+      fprintf(out, " -x");
+    if (option->kind == EP_OPTION_CHOICE) {
+      fprintf(out, " -a '");
+      choices_write(out, option->value);
+      putc('\'', out);
+    }
+    fprintf(out, " -d ");
+    fish_quote(out, option->doc);
+    putc('\n', out);
+  }
+}
+
+/* What fish offers for a word: files, a list, or what the server knows. */
+static void fish_words_write(FILE *out, const char *name, const char *count, ep_word_kind kind,
+                             const char *choices) {
+  fish_condition_write(out, name, count);
+  if (kind == EP_WORD_FILE) {
+    fprintf(out, " -F\n");
+    return;
+  }
+  fprintf(out, " -a '");
+  if (kind == EP_WORD_CHOICE)
+    choices_write(out, choices);
+  else if (*kind_name(kind))
+    fprintf(out, "(__epochctl_words %s)", kind_name(kind));
+  fprintf(out, "'\n");
+}
+
+static void fish_subcommand_write(FILE *out, const ep_subcommand *row) {
+  size_t bytes = strcspn(row->name, " ");
+  const char *second = row->name[bytes] ? row->name + bytes + 1 : NULL;
+  fprintf(out, "complete -c epochctl -n '__epochctl_has -0 %.*s' -a %s -d ",
+          second ? (int)bytes : 0, row->name, second ? second : row->name);
+  fish_quote(out, row->summary);
+  putc('\n', out);
+  fish_words_write(out, row->name, row->then ? "0" : NULL, row->kind, row->words);
+  if (row->then) fish_words_write(out, row->name, "1", row->then, row->choices);
+  fish_options_write(out, row->options, row->name);
+}
+
+void ep_completion_fish(FILE *out, const ep_subcommand_table *table) {
+  fprintf(out, "# fish completion of epochctl, printed by `epochctl completion fish`\n"
+               "# The words of the line that are no options: the command and what is behind it.\n"
+               "function __epochctl_line\n"
+               "  set -l skip\n"
+               "  for word in (commandline -opc)[2..]\n"
+               "    if test -n \"$skip\"\n"
+               "      set skip\n"
+               "    else if contains -- $word ");
+  value_flags_write(out, table->options);
+  fprintf(out, "\n"
+               "      set skip 1\n"
+               "    else if not string match -q -- '-*' $word\n"
+               "      echo $word\n"
+               "    end\n"
+               "  end\n"
+               "end\n"
+               "# __epochctl_has [-N] COMMAND…: the line begins with it, and has N words behind "
+               "it, -1: one or more.\n"
+               "function __epochctl_has\n"
+               "  set -l line (__epochctl_line)\n"
+               "  set -l wanted $argv\n"
+               "  set -l behind\n"
+               "  if string match -qr '^-[01]$' -- \"$argv[1]\"\n"
+               "    set behind (string sub -s 2 -- $argv[1])\n"
+               "    set wanted $argv[2..]\n"
+               "  end\n"
+               "  set -l size (count $wanted)\n"
+               "  set -l count (math (count $line) - $size)\n"
+               "  test $count -ge 0; or return 1\n"
+               "  if test $size -gt 0\n"
+               "    test \"$line[1..$size]\" = \"$wanted\"; or return 1\n"
+               "  end\n"
+               "  switch \"$behind\"\n"
+               "    case 0\n"
+               "      test $count -eq 0\n"
+               "    case 1\n"
+               "      test $count -ge 1\n"
+               "    case '*'\n"
+               "      true\n"
+               "  end\n"
+               "end\n"
+               "function __epochctl_words\n"
+               "  switch $argv[1]\n"
+               "    case jobs submissions\n"
+               "      echo last\n"
+               "      epochctl --timeout 2 ls -q --limit 100 2>/dev/null\n"
+               "    case sweeps\n"
+               "      echo last\n"
+               "    case data models\n"
+               "      epochctl --timeout 2 $argv[1] ls -q 2>/dev/null\n"
+               "    case examples\n"
+               "      epochctl example --list -q 2>/dev/null\n"
+               "    case commands\n"
+               "      string split ' ' -- '");
+  first_words_write(out, table);
+  fprintf(out, "'\n"
+               "  end\n"
+               "  if contains -- $argv[1] sweeps submissions\n"
+               "    epochctl --timeout 2 sweeps ls -q --limit 100 2>/dev/null\n"
+               "  end\n"
+               "end\n"
+               "complete -c epochctl -f\n");
+  fish_options_write(out, table->options, NULL);
+  for (const ep_subcommand *const *row = table->rows; *row; row++) fish_subcommand_write(out, *row);
 }

@@ -9,5 +9,6 @@
 /* The script calls epochctl for the names of jobs, data sets and models. */
 void ep_completion_bash(FILE *out, const ep_subcommand_table *table);
 void ep_completion_zsh(FILE *out, const ep_subcommand_table *table);
+void ep_completion_fish(FILE *out, const ep_subcommand_table *table);
 
 #endif

@@ -13,12 +13,13 @@ void ep_manual_overview(FILE *out, const ep_subcommand_table *table) {
   char title[EP_MANUAL_TITLE_BYTES];
   fprintf(out, "usage: epochctl [OPTIONS] COMMAND …\n\n");
   ep_help_wrap(out, EP_MANUAL_PURPOSE, 0, 0);
-  fprintf(out, "\ncommands\n");
+  const ep_subcommand_group *group = table->groups;
   for (const ep_subcommand *const *row = table->rows; *row; row++) {
+    if (*row == group->first) fprintf(out, "\n%s\n", (group++)->title);
     ep_manual_title(*row, title);
     ep_help_row(out, title, (*row)->summary);
   }
-  fprintf(out, "\noptions, before or behind the command\n");
+  fprintf(out, "\noptions, before or after the command\n");
   ep_help_options(out, table->options);
   fprintf(out, "\n");
   ep_help_wrap(out, EP_MANUAL_JOBS, 0, 0);
@@ -26,8 +27,7 @@ void ep_manual_overview(FILE *out, const ep_subcommand_table *table) {
   rows_print(out, EP_MANUAL_EXIT_STATUSES);
   fprintf(out, "\nenvironment\n");
   rows_print(out, EP_MANUAL_ENVIRONMENT);
-  fprintf(out,
-          "\nepochctl help COMMAND says more; epochctl example xor | epochctl run - is a start\n");
+  fprintf(out, "\nSee epochctl help COMMAND; start with epochctl train FILE\n");
 }
 
 /* Each line of `text` behind a prefix. */

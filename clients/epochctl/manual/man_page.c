@@ -73,10 +73,13 @@ void ep_manual_man(FILE *out, const ep_subcommand_table *table) {
   text_write(out, EP_MANUAL_PURPOSE);
   fputs("\n.PP\n", out);
   text_write(out, EP_MANUAL_JOBS);
-  fputs("\n.SH OPTIONS\nThese stand before or behind the command.\n", out);
+  fputs("\n.SH OPTIONS\nOptions can be given before or after the command.\n", out);
   options_write(out, table->options);
-  fputs(".SH COMMANDS\n", out);
-  for (const ep_subcommand *const *row = table->rows; *row; row++) subcommand_write(out, *row);
+  const ep_subcommand_group *group = table->groups;
+  for (const ep_subcommand *const *row = table->rows; *row; row++) {
+    if (*row == group->first) fprintf(out, ".SH COMMANDS: %s\n", (group++)->title);
+    subcommand_write(out, *row);
+  }
   fputs(".SH EXIT STATUS\n", out);
   rows_write(out, EP_MANUAL_EXIT_STATUSES);
   fputs(".SH ENVIRONMENT\n", out);

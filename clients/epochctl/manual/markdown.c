@@ -60,15 +60,19 @@ void ep_manual_markdown(FILE *out, const ep_subcommand_table *table) {
   ep_help_wrap(out, EP_MANUAL_PURPOSE, 0, 0);
   fputs("\n```sh\nepochctl example xor | epochctl run -\n```\n\n", out);
   ep_help_wrap(out, EP_MANUAL_JOBS, 0, 0);
-  fputs("\n## Options\n\nThey stand before or behind the command.\n\n", out);
+  fputs("\n## Options\n\nOptions can be given before or after the command.\n\n", out);
   options_write(out, table->options);
   fputs("## Exit status\n\n| | |\n|---|---|\n", out);
   rows_write(out, EP_MANUAL_EXIT_STATUSES);
   fputs("\n## Environment\n\n| | |\n|---|---|\n", out);
   rows_write(out, EP_MANUAL_ENVIRONMENT);
-  fputs("\n## Commands\n\n", out);
-  for (const ep_subcommand *const *row = table->rows; *row; row++) subcommand_write(out, *row);
-  fputs("The manual page is `man epochctl`; `epochctl completion bash` and `zsh` print "
+  fputs("\n", out);
+  const ep_subcommand_group *group = table->groups;
+  for (const ep_subcommand *const *row = table->rows; *row; row++) {
+    if (*row == group->first) fprintf(out, "## Commands: %s\n\n", (group++)->title);
+    subcommand_write(out, *row);
+  }
+  fputs("The manual page is `man epochctl`; `epochctl completion bash`, `zsh` and `fish` print "
         "completions, which "
         "an installed epochctl\nbrings with it.\n",
         out);

@@ -7,26 +7,27 @@ const char EP_MANUAL_PURPOSE[] = "epochctl is the command line client of epochd,
                                  "jobs and sweeps, shows their progress, and downloads weights.";
 
 const char EP_MANUAL_JOBS[] =
-    "JOB is a whole id, the start or the end of one (job_ may be left out) that only one job has, "
-    "or last: the newest. SWEEP is the same of a sweep; where it stands beside JOB, it begins with "
-    "swp_.";
+    "JOB is a name (the newest job with that name), an id, its first characters (four or more "
+    "after job_) or its last (six or more), or last, the newest of all. predict prefers a "
+    "published model of that name; job:NAME and model:NAME choose explicitly. SWEEP works the same "
+    "way for a sweep; where both are accepted, it starts with swp_ or sweep:.";
 
 const ep_manual_row EP_MANUAL_ENVIRONMENT[] = {
     {"EPOCHD_SERVER, EPOCHD", "the URL of epochd, without --server"},
     {"EPOCHD_TOKEN", "the token, without --token-file"},
     {"EPOCHD_CA, EPOCHD_CERTIFICATE, EPOCHD_KEY", "without --ca-file, --certificate, --key"},
-    {"NO_COLOR", "if set, no colours; a pipe has none"},
-    {"COLUMNS", "the width of tables and plots in a pipe; without it tables are not narrowed"},
+    {"NO_COLOR", "if set, no colours; never used in a pipe"},
+    {"COLUMNS", "the width of plots in a pipe, where tables are never narrowed"},
     {"LC_ALL, LC_CTYPE, LANG", "characters beyond ASCII are drawn if the locale is UTF-8"},
     {NULL, NULL},
 };
 
 const ep_manual_row EP_MANUAL_EXIT_STATUSES[] = {
-    {"0", "done; of run, sweep and watch: the job or sweep succeeded"},
+    {"0", "success; for run, sweep and watch: the job or sweep succeeded"},
     {"1", "the job or sweep failed or was cancelled"},
-    {"2", "wrong usage, or a refused request: no such job, a spec with faults, the wrong state"},
-    {"3", "no response, no permission, too busy, or a failure on either side"},
-    {"130", "Ctrl-C while watching; the job or sweep goes on"},
+    {"2", "wrong usage, or an invalid request: job not found, invalid spec, wrong state"},
+    {"3", "no response, no permission, too busy, or an internal failure"},
+    {"130", "Ctrl-C while watching; the job or sweep continues"},
     {NULL, NULL},
 };
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/json/number.h"
+
 char *ep_human_number(double value, char text[EP_HUMAN_BYTES]) {
   if (isnan(value))
     snprintf(text, EP_HUMAN_BYTES, "-");
@@ -18,14 +20,7 @@ char *ep_human_number(double value, char text[EP_HUMAN_BYTES]) {
 }
 
 char *ep_human_count(int64_t value, char text[EP_HUMAN_BYTES]) {
-  char digits[EP_HUMAN_BYTES];
-  int count = snprintf(digits, sizeof digits, "%lld", (long long)value), used = 0;
-  for (int i = 0; i < count; i++) {
-    text[used++] = digits[i];
-    int left = count - 1 - i;
-    if (left > 0 && left % 3 == 0 && digits[i] != '-') text[used++] = ',';
-  }
-  text[used] = 0;
+  ep_grouped_format(value, text);
   return text;
 }
 

@@ -176,10 +176,10 @@ ep_status ep_plot_print(const ep_series *series, int series_count, const ep_plot
   canvas area = {.columns = options->width - LABEL_WIDTH - 2,
                  .rows = options->height - TITLE_LINES - AXIS_LINES};
   if (options->width < EP_PLOT_WIDTH_MIN || options->height < EP_PLOT_HEIGHT_MIN)
-    return ep_fail(error, EP_INVALID, "a plot needs %d columns and %d lines at least",
+    return ep_fail(error, EP_INVALID, "a plot needs at least %d columns and %d lines",
                    EP_PLOT_WIDTH_MIN, EP_PLOT_HEIGHT_MIN);
   if (!ranges_find(&area, series, series_count, options->logarithmic))
-    return ep_fail(error, EP_INVALID, "there is nothing to draw: no epoch was reported%s",
+    return ep_fail(error, EP_INVALID, "nothing to plot: no epochs reported%s",
                    options->logarithmic ? " with a value above 0" : "");
   area.dots_wide = area.columns * (options->braille ? 2 : 1);
   area.dots_high = area.rows * (options->braille ? 4 : 1);

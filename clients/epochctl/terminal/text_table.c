@@ -127,7 +127,7 @@ bool ep_text_table_print(const ep_text_table *table, const ep_terminal *terminal
   int widths[EP_TEXT_TABLE_COLUMNS], count = table->columns_count;
   if (table->failed || count == 0) return !table->failed;
   size_t rows = (table->cells_count + (size_t)count - 1) / (size_t)count;
-  int room = ep_terminal_width(terminal);
+  int room = terminal->live ? ep_terminal_width(terminal) : 0; /* a pipe gets whole lines */
   widths_find(table, rows, titles, widths);
   if (room > 0) {
     count = columns_fit(table, widths, room);

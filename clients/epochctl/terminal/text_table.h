@@ -34,8 +34,9 @@ void ep_text_table_columns(ep_text_table *table, const ep_text_column *columns, 
 void ep_text_table_cell(ep_text_table *table, const char *text, ep_colour colour);
 
 /* Prints titles (bold, unless `titles` is false) and rows to standard output. Where a line
- * is wider than ep_terminal_width, the columns with `cuts` are narrowed, the widest first; where
- * that is not enough, the last columns are left out. False when memory was short. */
+ * is wider than a terminal (ep_terminal_width; a pipe has no width), the columns with `cuts` are
+ * narrowed, the widest first; where that is not enough, the last columns are left out. False when
+ * memory was short. */
 bool ep_text_table_print(const ep_text_table *table, const ep_terminal *terminal, bool titles);
 
 void ep_text_table_deinit(ep_text_table *table);

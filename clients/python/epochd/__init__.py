@@ -5,7 +5,10 @@
     client = Client("http://127.0.0.1:8080")
     client.upload("houses", "houses.csv")
     job = client.train({"data": {"dataset": "houses", "target": "price"}, ...})
-    print(job.metrics["test"], job.predict([[80, 3]]))
+    print(job.metrics.test, job.predict([[80, 3]]))
+
+    job = client.train("houses.csv", target="price")  # or a DataFrame: a first network for a table
+    print(job.predict({"area": 80, "rooms": 3}))
 
     from epochd import Classifier
     model = Classifier(client).fit(passengers, survived)  # a DataFrame, dicts, or rows of values
@@ -14,9 +17,11 @@
     sweep = client.sweep(job.spec, {"/optimizer/lr": {"log_uniform": [1e-4, 1]}}, max_trials=200).wait()
     print(sweep.table(limit=10))
 
-Copy this folder beside your program. Python 3.9 or later; where NumPy is installed, arrays are NumPy's,
+Install its wheel, or copy this folder beside your program. Python 3.9 or later; where NumPy is installed, arrays are NumPy's,
 else lists. In a notebook a job shows its curve, a sweep its best trials. Apache-2.0.
 """
+__version__ = "0.1.0"
+
 from .arrays import read_safetensors
 from .client import Client
 from .errors import EpochdError, JobFailed

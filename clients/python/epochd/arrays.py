@@ -29,7 +29,7 @@ def read_safetensors(content: bytes) -> Dict[str, Any]:
         code, bits = _CODES.get(tensor["dtype"], (None, 0))
         count = math.prod(tensor["shape"])
         if code is None or not 0 <= first <= last <= len(content) - 8 - length or last - first != count * bits // 8:
-            raise ValueError(f"safetensors: {name} is not as its header says")
+            raise ValueError(f"safetensors: {name} does not match its header")
         values = array.array(code)
         values.frombytes(content[8 + length + first:8 + length + last])
         if sys.byteorder == "big":
@@ -60,18 +60,18 @@ def _flat(value: Any) -> Tuple[List[int], str, bytes]:
     if numpy is not None:
         whole = numpy.ascontiguousarray(value)
         if whole.ndim == 0 or whole.dtype.kind not in "fiub" or whole.dtype.itemsize > 8:
-            raise ValueError("an array of numbers is needed")
+            raise ValueError("expected an array of numbers")
         name = "BOOL" if whole.dtype.kind == "b" else f"{whole.dtype.kind.upper()}{whole.dtype.itemsize * 8}"
         return list(numpy.shape(value)), name, whole.astype(whole.dtype.newbyteorder("<")).tobytes()
     shape: List[int] = []
     flat: List[Any] = [value]
     while flat and isinstance(flat[0], (list, tuple, array.array)):
         if any(not hasattr(part, "__len__") or len(part) != len(flat[0]) for part in flat):
-            raise ValueError("the rows of an array must have one length")
+            raise ValueError("the rows of an array must have equal lengths")
         shape.append(len(flat[0]))
         flat = [number for part in flat for number in part]
     if not shape:
-        raise ValueError("an array of numbers is needed")
+        raise ValueError("expected an array of numbers")
     whole = all(isinstance(number, int) for number in flat)
     values = array.array("q" if whole else "d", flat)
     if sys.byteorder == "big":
@@ -97,11 +97,13 @@ def number_of(value: Any) -> Any:
     return float(value) if isinstance(value, str) else value
 
 
+def array_of(values: List[Any]) -> Any:
+    return numpy.array(values) if numpy is not None else values
+
+
 def vector(values: Optional[List[Any]]) -> Any:
     """A list with nulls as an array."""
     if values is None:
         return None
     numbers = [number_of(value) for value in values]
-    if numpy is None:
-        return numbers
-    return numpy.array([math.nan if value is None else value for value in numbers])
+    return numbers if numpy is None else numpy.array([math.nan if value is None else value for value in numbers])

@@ -7,15 +7,18 @@ import os
 import ssl
 import time
 import uuid
+import warnings
 from typing import Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type, Union
 from urllib.parse import quote, urlencode, urlsplit
 
 from .arrays import safetensors_header
 from .dialect import dialect_query
 from .errors import problem_read
+from .fields import Fields
 from .job import Job
 from .sweep import Sweep, axis_of
 from .submission import Submission
+from .tables import WRITTEN, is_table, rows_of, tsv
 
 CHUNK_BYTES = 1 << 20
 Spec = Union[Mapping[str, Any], str, "os.PathLike[str]"]
@@ -32,7 +35,7 @@ class Client:
         self.url = (url or os.environ.get("EPOCHD") or "http://127.0.0.1:8080").rstrip("/")
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"not an address of a daemon, as http://127.0.0.1:8080 is one: {self.url!r}")
+            raise ValueError(f"not a valid server URL (such as http://127.0.0.1:8080): {self.url!r}")
         self._secure, self._host, self._port, self._prefix = parts.scheme == "https", parts.hostname, parts.port, parts.path
         self._token = token or os.environ.get("EPOCHD_TOKEN")
         self._timeout = timeout
@@ -41,20 +44,50 @@ class Client:
         if self._secure and not context:
             self._context = ssl.create_default_context(cafile=ca_file)
 
-    def train(self, spec: Spec, progress: Union[bool, Callable[[Mapping[str, Any]], None]] = True) -> Job:
-        """Submits a job and waits for its end. Raises JobFailed unless it succeeds. An interrupt ends the waiting
-        alone: the job goes on.
+    def __deepcopy__(self, memo: Any) -> Client:
+        return self
+
+    def __reduce__(self) -> Any:
+        """A pickle has only the address: token and certificates are those of the environment where it is loaded."""
+        return type(self), (self.url, None, self._timeout)
+
+    def __repr__(self) -> str:
+        return f"<Client of {self.url}>"
+
+    def train(self, source: Any, progress: Union[bool, Callable[[Mapping[str, Any]], None]] = True, *,
+              target: Optional[str] = None, task: Optional[str] = None, replace: bool = False, window: Optional[int] = None,
+              horizon: Optional[int] = None, group: Optional[str] = None, time: Optional[str] = None, **fields: Any) -> Job:
+        """Submits a job, as `submit` does, and waits for its end. Raises JobFailed unless it succeeds. An interrupt ends
+        the waiting alone: the job goes on.
 
         `progress` draws a bar (in a notebook: a curve), or is called with each event."""
-        job = self.submit(spec)
-        job.wait(progress=progress)
-        return job
+        return self.submit(source, target=target, task=task, replace=replace, window=window, horizon=horizon, group=group,
+                           time=time, **fields).wait(progress=progress)
 
-    def submit(self, spec: Spec) -> Job:
-        """Queues a job, given as a mapping, as JSON text, or as the path of a JSON file, and comes back at once.
-        A cut connection is tried again; the job is queued once."""
-        document = self._json("POST", "/v1/jobs", _spec(spec), {"Idempotency-Key": str(uuid.uuid4())}, retry=True)
-        return Job(self, document)
+    def submit(self, source: Any, *, target: Optional[str] = None, task: Optional[str] = None, replace: bool = False,
+               window: Optional[int] = None, horizon: Optional[int] = None, group: Optional[str] = None,
+               time: Optional[str] = None, **fields: Any) -> Job:
+        """Queues a job, and comes back at once. A cut connection is tried again; the job is queued once.
+
+        `source` is a job: a mapping, JSON text, or the path of a JSON file. Or it is a table: the path of any other
+        file, a DataFrame, or a list of dicts. That is uploaded, as `upload` does with `replace`, and gets a first network
+        ("model": "auto"); `target` is the column to predict, the last one unless given. `task` is "regression" or "classification", where "auto"
+        would choose the other. Of a series, an example is `window` successive rows in the order of the column `time`,
+        and the target of the row `horizon` rows later; `group` is the column that tells several series apart.
+        `fields` are further fields of the job: name="flats", epochs=50."""
+        body = dict(self._auto(source, fields.get("name"), replace) if _is_table(source, target) else _spec(source))
+        series = {name: value for name, value in (("length", window), ("horizon", horizon), ("group", group)) if value is not None}
+        data = {**body.get("data", {}), **fields.get("data", {})}
+        chosen = {"target": target, "task": task, "time": time, "window": {**(data.get("window") or {}), **series} if series else None}
+        fields["data"] = {**data, **{name: value for name, value in chosen.items() if value is not None}}
+        return self._queue(Job, {**body, **fields})
+
+    def _auto(self, source: Any, name: Optional[str], replace: bool) -> Dict[str, Any]:
+        """Uploads a table, which is called as its job or as its file is, as far as a dataset may be; the job of a first
+        network for it."""
+        file = name or ("table" if is_table(source) else os.path.basename(source))
+        stored = self._upload("POST", "", source, file=file, replace=replace)
+        return {"data": {"dataset": stored.name}, "model": "auto"}
 
     def find_lr(self, spec: Spec) -> Job:
         """Finds a learning rate for a job: trains it for at most 181 steps while the rate grows, and waits for the
@@ -70,8 +103,12 @@ class Client:
         return self._json("POST", ("/v1/sweeps" if "space" in body else "/v1/jobs") + "?validate=only", body, retry=True)
 
     def job(self, job_id: str) -> Job:
-        """The job with this id."""
+        """The job with this id, or the newest of this name; "last" is the newest of all."""
         return Job(self, self._json("GET", f"/v1/jobs/{quote(job_id, safe='')}"))
+
+    def predict(self, name: str, x: Any, **options: Any) -> Any:
+        """Predictions of a published model, or of a job, by its name or id; as Job.predict."""
+        return Job(self, {"id": name}).predict(x, **options)
 
     def jobs(self, state: Optional[str] = None, tags: Iterable[str] = (), limit: Optional[int] = None) -> List[Job]:
         """Jobs, newest first: all, or `limit` of them, in one state, with all of these tags."""
@@ -90,15 +127,21 @@ class Client:
                   "repeats": repeats, "folds": folds, "workers": workers, **more}
         body = {"job": _spec(job), "space": {pointer: axis_of(values) for pointer, values in space.items()},
                 **{name: value for name, value in fields.items() if value is not None}}
-        return Sweep(self, self._json("POST", "/v1/sweeps", body, {"Idempotency-Key": str(uuid.uuid4())}, retry=True))
+        return self._queue(Sweep, body)
 
     def get_sweep(self, sweep_id: str) -> Sweep:
-        """The sweep with this id."""
+        """The sweep with this id, or the newest of this name; "last" is the newest of all."""
         return Sweep(self, self._json("GET", f"/v1/sweeps/{quote(sweep_id, safe='')}"))
 
     def sweeps(self, state: Optional[str] = None, tags: Iterable[str] = (), limit: Optional[int] = None) -> List[Sweep]:
         """Sweeps, newest first, chosen as `jobs` chooses; without their `spec`, which `refresh` fetches."""
         return self._list(Sweep, state, tags, limit)
+
+    def _queue(self, kind: Type[Submission], body: Spec) -> Any:
+        queued = kind(self, self._json("POST", kind._root, body, {"Idempotency-Key": str(uuid.uuid4())}, retry=True))
+        for line in queued.document.get("warnings", []):
+            warnings.warn(line, stacklevel=3)
+        return queued
 
     def _list(self, kind: Type[Submission], state: Optional[str], tags: Iterable[str], limit: Optional[int]) -> List[Any]:
         found: List[Any] = []
@@ -115,36 +158,56 @@ class Client:
                 break
         return found
 
-    def compare(self, jobs: Iterable[Union[Job, str]], max_points: int = 500) -> Dict[str, Any]:
-        """Jobs side by side: their metrics, the settings that differ, their curves."""
+    def compare(self, jobs: Iterable[Union[Job, str]], max_points: int = 500, format: str = "json", spreadsheet: bool = False) -> Any:
+        """Jobs, or their ids or names, side by side: their metrics, the settings that differ, their curves; with
+        format="csv" a text without the curves. `spreadsheet`: as in `Job.predictions`."""
         ids = [job.id if isinstance(job, Job) else job for job in jobs]
-        return self._json("GET", "/v1/compare?" + urlencode({"jobs": ",".join(ids), "max_points": max_points}, safe=","))
+        query = urlencode({"jobs": ",".join(ids), "max_points": max_points}, safe=",")
+        return self._document("GET", f"/v1/compare?{query}", format, spreadsheet)
 
-    def upload(self, name: str, source: Any, visibility: Optional[str] = None, **options: Any) -> Dict[str, Any]:
-        """Uploads a dataset. `source` is a file's path, an open binary file, bytes, or a mapping of arrays.
+    def upload(self, name: str, source: Any, visibility: Optional[str] = None, replace: bool = False,
+               **options: Any) -> Fields:
+        """Uploads a dataset. `source` is a file's path, an open binary file, bytes, a DataFrame, a list of dicts, or a
+        mapping of arrays.
 
         Arrays are called x and y, or x_train, y_train, x_test, y_test, x_val, y_val; under the names of a
         model's tensors they are weights for `model.init`. Files are streamed.
+        A name that has other content keeps it, unless `replace` says otherwise: this one is stored as NAME-2, as the
+        answer's `name` and a warning say.
         visibility: "private", for its owner and admins alone, or "public"; the daemon's default unless given.
         `options` are those of the query: size="64x64", channels=1, broken="skip" of pictures, table="name" of JSON; and the
         keys of the way a CSV is written that are not to be detected: encoding="windows-1252", delimiter=";", quote="none", header=True, row_names=False, preamble=2, comment="#", decimal=",", thousands=".",
-        missing=["-", "unknown"], dates="day_first". What was found is `dialect` of the answer, with its evidence, and
+        missing=["-", "unknown"], dates="day_first". Detected format is `dialect` of the answer, with its evidence, and
         `notes`."""
-        of_pictures = {key: options.pop(key) for key in ("size", "channels", "broken", "table") if key in options}
-        query = {**({"visibility": visibility} if visibility else {}), **of_pictures, **dialect_query(options)}
-        path = f"/v1/datasets/{quote(name, safe='')}" + (f"?{urlencode(query)}" if query else "")
+        return self._upload("PUT", f"/{quote(name, safe='')}", source, replace=replace, **({"visibility": visibility} if visibility else {}),
+                            **options)
+
+    def _upload(self, method: str, path: str, source: Any, **options: Any) -> Fields:
+        more = {key: str(options.pop(key)) for key in ("size", "channels", "broken", "table", "visibility", "file") if key in options}
+        more["replace"] = str(options.pop("replace")).lower()
+        if is_table(source):
+            if any(getattr(getattr(source, "index", None), "names", ())):  # an index with a name is a column
+                source = source.reset_index()
+            source, options = tsv(rows_of(source)), {**WRITTEN, **options}
+        stored = self._send(method, f"/v1/datasets{path}?{urlencode({**more, **dialect_query(options)})}", source)
+        if more["replace"] == "false":  # else the answer's `warnings` tell how many jobs read what was replaced
+            for line in stored.warnings:
+                warnings.warn(line + ("; replace=True replaces the other" if stored.beside else ""), stacklevel=3)
+        return stored
+
+    def _send(self, method: str, path: str, source: Any) -> Fields:
         headers = {"Content-Type": "application/octet-stream"}
         if isinstance(source, Mapping):
             header, arrays = safetensors_header(source)
             headers["Content-Length"] = str(len(header) + sum(len(part) for part in arrays))
-            return self._json("PUT", path, _chunks([header, *arrays]), headers)
+            return self._json(method, path, _chunks([header, *arrays]), headers)
         if isinstance(source, (bytes, bytearray)):
-            return self._json("PUT", path, bytes(source), headers)
+            return self._json(method, path, bytes(source), headers)
         if hasattr(source, "read"):
-            return self._json("PUT", path, _read(source), headers)
+            return self._json(method, path, _read(source), headers)
         with open(source, "rb") as file:
             headers["Content-Length"] = str(os.fstat(file.fileno()).st_size)
-            return self._json("PUT", path, _read(file), headers)
+            return self._json(method, path, _read(file), headers)
 
     def dataset(self, name: str) -> Dict[str, Any]:
         """A dataset: its parts and `columns`; of a CSV `dialect`, how it was read, with the evidence, and `notes`."""
@@ -162,11 +225,18 @@ class Client:
             query["after"] = page["next"]
 
     def update_dataset(self, name: str, visibility: str) -> Dict[str, Any]:
-        """Changes who sees a dataset: "private" or "public"."""
+        """Changes the visibility of a dataset: "private" or "public"."""
         return self._json("PATCH", f"/v1/datasets/{quote(name, safe='')}", {"visibility": visibility})
 
+    def publish(self, name: str, job: Union[Job, str], threshold: Any = None, visibility: Optional[str] = None) -> Dict[str, Any]:
+        """Publishes a job, or that of this id or name, as a model, which `predict` and KServe V2 requests find by its
+        name. A model with that name moves to the job. For two classes `threshold` decides as in Job.decide; visibility:
+        "private", for its owner and admins alone, or "public"; as the job unless given."""
+        body = {"job": job.id if isinstance(job, Job) else job, "threshold": threshold, "visibility": visibility}
+        return self._json("PUT", f"/v1/models/{quote(name, safe='')}", {key: value for key, value in body.items() if value is not None})
+
     def update_model(self, name: str, visibility: str) -> Dict[str, Any]:
-        """Changes who sees a published model: "private" or "public"."""
+        """Changes the visibility of a published model: "private" or "public"."""
         return self._json("PATCH", f"/v1/models/{quote(name, safe='')}", {"visibility": visibility})
 
     def dataset_rows(self, name: str, limit: int = 20, offset: int = 0, split: str = "train") -> List[Any]:
@@ -198,7 +268,7 @@ class Client:
                 connection.request(method, self._prefix + path, body, sent,
                                    encode_chunked=body is not None and "Content-Length" not in sent)
             except ConnectionRefusedError as refusal:
-                raise ConnectionRefusedError(refusal.errno, f"nothing answers at {self.url}: is epochd running there?") from None
+                raise ConnectionRefusedError(refusal.errno, f"cannot connect to {self.url}: is epochd running?") from None
             except (BrokenPipeError, ConnectionResetError):
                 pass  # the daemon may have refused before it received everything
             response = connection.getresponse()
@@ -224,8 +294,15 @@ class Client:
                 time.sleep(pause)
         raise AssertionError("not reached")
 
+    def _document(self, method: str, path: str, format: str, spreadsheet: bool, *arguments: Any, **options: Any) -> Any:
+        """A response as JSON, or as the text of a CSV."""
+        if format == "json":
+            return self._json(method, path, *arguments, **options)
+        query = urlencode({"format": format, **({"spreadsheet": 1} if spreadsheet else {})})
+        return self._bytes(method, f"{path}{'&' if '?' in path else '?'}{query}", *arguments, **options).decode()
+
     def _json(self, *arguments: Any, **options: Any) -> Any:
-        return json.loads(self._bytes(*arguments, **options) or b"null")
+        return json.loads(self._bytes(*arguments, **options) or b"null", object_hook=Fields)
 
 
 def _chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -238,6 +315,13 @@ def _chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
 def _read(file: BinaryIO) -> Iterator[bytes]:
     while chunk := file.read(CHUNK_BYTES):
         yield chunk
+
+
+def _is_table(source: Any, target: Optional[str]) -> bool:
+    """Whether it is a table, or the path of one, and not a job."""
+    if isinstance(source, Mapping) or (isinstance(source, str) and source.lstrip().startswith("{")):
+        return False
+    return target is not None or is_table(source) or not os.fspath(source).endswith(".json")
 
 
 def _spec(spec: Spec) -> Mapping[str, Any]:
@@ -254,4 +338,4 @@ def _plain(value: Any) -> Any:
     """For json.dumps: NumPy's numbers and arrays."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+    raise TypeError(f"{type(value).__name__} is not JSON serializable")

@@ -1,14 +1,16 @@
 """Progress and tables, on a terminal and in a notebook."""
 from __future__ import annotations
 
-import math
 import shutil
 import sys
 import time
 from typing import Any, Callable, List, Mapping, Optional, Sequence
 
 from .arrays import number_of
+from .charts import chart, escape
 from .errors import message_of
+
+TELLING = ("r2", "accuracy", "roc_auc", "rmse", "loss")
 
 
 def short(seconds: Optional[float]) -> str:
@@ -20,7 +22,10 @@ def short(seconds: Optional[float]) -> str:
 
 
 def readable(value: Any) -> str:
-    return f"{value:.5g}" if isinstance(value, (int, float)) else str(value)
+    """A number as a table has it: five digits, and no exponent for a large one; NaN comes as text."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if 1e5 <= abs(value) < 1e15 else f"{value:.5g}"
 
 
 class Table(List[Any]):
@@ -44,13 +49,19 @@ class Table(List[Any]):
 
 
 class Terminal:
-    """Progress on stderr: a bar that is drawn over on a terminal, else a line for each tenth. The best trial of a
-    sweep is fetched for it, at most once a second, and at the last training."""
+    """Progress on stderr: a bar that is drawn over on a terminal, else a line for each tenth; before it what "auto"
+    chose, and after it what came of it. The best trial of a sweep is fetched for it, at most once a second, and at the
+    last training."""
 
     def __init__(self, submission: Any = None) -> None:
         self._submission = submission
         self._tty = sys.stderr.isatty()
         self._drawn, self._fetched, self._tenth, self._last = 0.0, 0.0, -1, ""
+        for words in filter(None, ((self._auto() or {}).get(key) for key in ("summary", "hint"))):
+            self._line(words)
+
+    def _auto(self) -> Any:
+        return self._submission.document.get("auto") if self._submission is not None else None
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         if event["type"] == "epoch":
@@ -105,6 +116,11 @@ class Terminal:
         print(text, file=sys.stderr)
 
     def close(self) -> None:
+        if self._auto():
+            for words in result_words(self._submission.document, 1):
+                self._line(words)
+        for words in kept_words(self._submission.document if self._submission is not None else {}):
+            self._line(words)
         sys.stderr.flush()
 
 
@@ -134,76 +150,71 @@ def progress_display(submission: Any) -> Any:
     return Terminal(submission)
 
 
-def escape(text: Any) -> str:
-    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-
-
 def _html(words: List[str], fraction: float, below: str) -> str:
     """A line of words, a bar, and what is below it."""
     return (f"<div><div>{' · '.join(escape(word) for word in words)}</div>"
             f"<progress max=\"1\" value=\"{fraction:.4f}\" style=\"width:400px\"></progress>{below}</div>")
 
 
-def job_html(job: Mapping[str, Any], curve: Mapping[str, Any]) -> str:
-    """A job for a notebook: its state, its metrics, its curve."""
+def job_words(job: Mapping[str, Any]) -> List[str]:
+    """What a job is now, in a few words."""
     progress = job["progress"]
-    words = [job["name"] or job["id"], job["status"], f"{progress['epoch']}/{progress['epochs']} epochs"]
+    words = [job["status"], f"{progress['epoch']}/{progress['epochs']} epochs", *result_words(job), *kept_words(job), message_of(job["error"])]
+    return [word for word in words if word]
+
+
+def result_words(job: Mapping[str, Any], most: int = 3) -> List[str]:
+    """The metrics of the test rows that say the most; first the one that the daemon compares, and what it is without a
+    network."""
+    tested = job.get("metrics") or {}
+    metrics, baseline = tested.get("test") or {}, tested.get("baseline") or {}
+    names = [name for name in dict.fromkeys([baseline.get("metric"), *(["mae"] if "mae" in baseline else []), *TELLING]) if metrics.get(name) is not None]
+    held = {baseline.get("metric"): baseline.get("value"), "mae": baseline.get("mae")}
+    window = ((job.get("spec") or {}).get("data") or {}).get("window")
+    ahead = f", {window['horizon']} row{'' if window['horizon'] == 1 else 's'} ahead" if window else ""
+
+    def words(name: str) -> str:  # test r2 0.92 (the mean alone: 0)
+        beside = f" ({baseline.get('of')}: {readable(held[name])})" if held.get(name) is not None else ""
+        return f"test {name} {readable(metrics[name])}{beside}"
+    found = [words(name) for name in names[:most]]
+    return [*found[:-1], found[-1] + ahead] if found else []
+
+
+def kept_words(job: Mapping[str, Any]) -> List[str]:
+    """Which epoch's weights it ended with, and why; nothing for the last one's."""
+    return [f"kept {job['kept']['reason']}"] if job.get("kept") else []
+
+
+def job_html(job: Mapping[str, Any], curve: Mapping[str, Any]) -> str:
+    """A job for a notebook: its state, what "auto" chose, its metrics, its curve."""
+    summary = (job.get("auto") or {}).get("summary", "")
     seconds = job["timing"]["train_seconds"]
-    words += [short(seconds)] if seconds is not None else []
-    test = (job["metrics"] or {}).get("test") or {}
-    words += [f"test {name} {readable(value)}" for name, value in test.items() if isinstance(value, (int, float))][:4]
-    words += [message_of(job["error"])] if job["error"] else []
-    return _html(words, progress["fraction"], _svg(curve))
+    words = [job["name"] or job["id"], *job_words(job)] + ([short(seconds)] if seconds is not None else [])
+    return _html(words, job["progress"]["fraction"], (f"<p>{escape(summary)}</p>" if summary else "") + curve_svg(curve))
 
 
-def _polyline(xs: Sequence[float], ys: Sequence[float], low: float, high: float, dash: str = "") -> str:
-    """A line in a box of 400 x 160, of the values that are above 0, by powers of ten."""
-    first, last = xs[0], xs[-1]
-    points = " ".join(f"{(x - first) / max(1, last - first) * 400:.1f},{160 - (math.log10(y) - low) / max(1e-12, high - low) * 160:.1f}"
-                      for x, y in zip(xs, ys) if y > 0)
-    return f"<polyline points=\"{points}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\"{dash}/>"
+def curve_svg(curve: Mapping[str, Any], figure: str = "loss") -> str:
+    """A figure of the training rows and that of the validation rows, over the epochs; "" where there is none."""
+    lines = {words: [(epoch, number_of(value)) for epoch, value in zip(curve["epoch"], curve[name]) if value is not None]
+             for name, words in ((figure, "training"), (f"validation_{figure}", "validation")) if curve.get(name) is not None}
+    return chart(lines, "epoch", figure)
 
 
 def layers_svg(layers: Mapping[str, Any], figure: str) -> str:
-    """One figure of every layer over the epochs, by powers of ten; "" where there is nothing to draw."""
-    lines = {name: [number_of(value) or 0.0 for value in layer[figure]] for name, layer in layers["layers"].items()}
-    lines = {name: values for name, values in lines.items() if max(values, default=0) > 0}
-    logs = [math.log10(value) for values in lines.values() for value in values if value > 0]
-    if not logs:
-        return ""
-    dashes = ("", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 3\"", " stroke-dasharray=\"8 3 2 3\"")
-    drawn = "".join(_polyline(layers["epoch"], values, min(logs), max(logs), dashes[i % 4]) for i, values in enumerate(lines.values()))
-    words = f"{figure} {readable(10 ** min(logs))} to {readable(10 ** max(logs))}, layers {', '.join(lines)}"
-    return (f"<svg role=\"img\" aria-label=\"{escape(words)}\" width=\"400\" height=\"180\" viewBox=\"-2 -4 404 184\">{drawn}"
-            f"<text x=\"0\" y=\"176\" font-size=\"11\" fill=\"currentColor\">{escape(words)}</text></svg>")
+    """One figure of every layer over the epochs; "" where there is nothing to draw."""
+    lines = {f"{name} {layer['type']}": [(epoch, number_of(value)) for epoch, value in zip(layers["epoch"], layer[figure]) if value]
+             for name, layer in layers["layers"].items()}
+    return chart(lines, "epoch", figure.replace("_", " "))
+
+
+def sweep_words(sweep: Mapping[str, Any]) -> List[str]:
+    """What a sweep is now, in a few words."""
+    progress, best = sweep["progress"], sweep["best"]
+    words = [sweep["status"], f"{progress['done']}/{progress['total']} trainings",
+             f"best {sweep['metric']} {readable(best['metric'])}" if best else "", message_of(sweep["error"])]
+    return [word for word in words if word]
 
 
 def sweep_html(sweep: Mapping[str, Any], table: Table) -> str:
     """A sweep for a notebook: its state, and the trials of a table."""
-    progress = sweep["progress"]
-    words = [sweep["name"] or sweep["id"], sweep["status"], f"{progress['done']}/{progress['total']} trainings"]
-    words += [f"best {sweep['metric']} {readable(sweep['best']['metric'])}"] if sweep["best"] else []
-    words += [message_of(sweep["error"])] if sweep["error"] else []
-    return _html(words, progress["fraction"], table._repr_html_() if table else "")
-
-
-def _svg(curve: Mapping[str, Any], width: int = 400, height: int = 160) -> str:
-    """Training loss (solid) and validation loss (dashed) over the epochs; a logarithmic axis where it can be."""
-    lines = [[(epoch, number_of(value)) for epoch, value in zip(curve["epoch"], curve[name] or ()) if value is not None]
-             for name in ("loss", "validation_loss")]
-    lines = [[(epoch, value) for epoch, value in line if math.isfinite(value)] for line in lines]
-    values = [value for line in lines for _, value in line]
-    if len(values) < 2:
-        return ""
-    scale = math.log10 if min(values) > 0 else float
-    low, high = scale(min(values)), scale(max(values))
-    first, last = min(curve["epoch"]), max(curve["epoch"])
-    drawn = ""
-    for line, dash in zip(lines, ("", " stroke-dasharray=\"4 3\"")):
-        points = " ".join(f"{(epoch - first) / max(1, last - first) * width:.1f},"
-                          f"{height - (scale(value) - low) / max(1e-12, high - low) * height:.1f}" for epoch, value in line)
-        if points:
-            drawn += f"<polyline points=\"{points}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\"{dash}/>"
-    return (f"<svg role=\"img\" aria-label=\"loss\" width=\"{width}\" height=\"{height + 20}\" "
-            f"viewBox=\"-2 -4 {width + 4} {height + 24}\">{drawn}<text x=\"0\" y=\"{height + 16}\" font-size=\"11\" "
-            f"fill=\"currentColor\">loss {readable(min(values))} to {readable(max(values))}, epochs {first} to {last}</text></svg>")
+    return _html([sweep["name"] or sweep["id"], *sweep_words(sweep)], sweep["progress"]["fraction"], table._repr_html_() if table else "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 import json
 from typing import Any, Iterable, List, Mapping, Tuple
 
+from .dialect import worded
+
 
 class EpochdError(Exception):
     """An error of the daemon: a refusal, or a failure. `errors` names each field at fault by its JSON pointer."""
@@ -16,7 +18,7 @@ class EpochdError(Exception):
         faults = [f"{pointer}: {fault}" if pointer else fault for pointer, fault in self.errors]
         if not faults or all(detail != fault for _, fault in self.errors):  # else it is the first of them
             faults.insert(0, detail or title)
-        super().__init__(f"{status}: " + "; ".join(faults))
+        super().__init__(f"{status}: " + worded("; ".join(faults)))
 
 
 class JobFailed(Exception):

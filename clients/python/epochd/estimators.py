@@ -1,77 +1,116 @@
-"""Estimators: fit, predict, predict_proba and score on tables: DataFrames, lists of dicts, rows of values."""
+"""Estimators as scikit-learn's: fit, predict, predict_proba and score on tables: DataFrames, lists of dicts, rows of
+values."""
 from __future__ import annotations
 
-import csv
-import io
-import json
-import math
+import sys
 import uuid
-from typing import Any, Dict, Iterable, List, Mapping, Optional
-from urllib.parse import quote, urlencode
+import warnings
+from typing import Any, Dict, List, Optional
+from urllib.parse import quote
 
-from .arrays import number_of, numpy
+from .arrays import array_of, number_of
 from .client import Client
-from .job import PREDICT_BYTES, PREDICT_ROWS, Job, warned
+from .job import Job
+from .tables import cell, cells, is_frame, is_table, plain, rows_of
 
 TARGET = "epochd target"
-# How _csv writes; marks of numbers and the order of dates are those of the caller's texts, and are found.
-WRITTEN = {"encoding": "utf-8", "delimiter": "tab", "quote": '"', "header": "true", "row_names": "false", "preamble": "0",
-           "comment": "none"}
 
 
 class _Estimator:
     """A first network for a table ("model": "auto"). `fields` are fields of the job that are to be others than
-    the daemon would choose: seed=2, epochs=50, model={…}. After `fit`, `job_` is the job, with its metrics and spec."""
+    the daemon would choose: seed=2, epochs=50, model={…}, optimizer__lr=0.1. After `fit`, `job_` is the job, with its
+    metrics and spec. `client` is Client() unless given; `verbose` draws the progress."""
 
-    _loss = ""
+    _estimator_type = _loss = ""
+    job_: Job
 
-    def __init__(self, client: Optional[Client] = None, **fields: Any):
-        self._client = client or Client()
-        self._fields = fields
-        self.job_: Optional[Job] = None
+    def __init__(self, client: Optional[Client] = None, verbose: bool = False, **fields: Any):
+        vars(self).update(fields, client=client, verbose=verbose)
 
-    def _fit(self, X: Any, targets: List[Any]) -> None:
-        rows = _rows(X)
-        if len(rows) != len(targets) or not rows:
+    def get_params(self, deep: bool = True) -> Dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_") and not name.endswith("_")}
+
+    def set_params(self, **params: Any) -> Any:
+        vars(self).update(params)
+        return self
+
+    def __repr__(self) -> str:
+        given = {name: value for name, value in self.get_params().items() if value is not None and value is not False}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+    def _repr_html_(self) -> Optional[str]:
+        return self.job_._repr_html_() if hasattr(self, "job_") else None
+
+    def _more_tags(self) -> Dict[str, Any]:
+        """What scikit-learn before 1.6 is to know."""
+        return {"allow_nan": True, "requires_y": True}
+
+    def __sklearn_tags__(self) -> Any:
+        """The same, since 1.6."""
+        from sklearn import utils  # it is what asks
+        tags = utils.Tags(estimator_type=self._estimator_type, target_tags=utils.TargetTags(required=True),
+                          input_tags=utils.InputTags(allow_nan=True))
+        setattr(tags, f"{self._estimator_type}_tags", getattr(utils, f"{self._estimator_type.title()}Tags")())
+        return tags
+
+    def _fit(self, X: Any, targets: List[Any]) -> Any:
+        rows = rows_of(X)
+        if len(rows) != len(targets):
             raise ValueError(f"X has {len(rows)} rows, y has {len(targets)}")
-        self._columns = list(rows[0])
+        if len(rows) < 2:
+            raise ValueError(f"n_samples={len(rows)}: at least two rows are required")
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        if not columns:
+            raise ValueError(f"0 feature(s) (shape=({len(rows)}, 0)) while a minimum of 1 is required.")
+        spec: Dict[str, Any] = {"name": type(self).__name__, "model": "auto", "loss": self._loss}
+        for name, value in self.get_params().items():
+            if name not in ("client", "verbose"):
+                _put(spec, name, value)
+        client = self.client or Client()
         name = f"fit-{uuid.uuid4()}"
-        path = f"/v1/datasets/{quote(name)}"
-        self._client._json("PUT", path + "?" + urlencode(WRITTEN), _csv(self._columns, rows, targets),
-                           {"Content-Type": "text/tab-separated-values"})
+        client.upload(name, [{**row, TARGET: target} for row, target in zip(rows, targets)])
         try:
-            data = {"test": 0, **self._fields.get("data", {}), "dataset": name, "target": TARGET}
-            spec = {"model": "auto", "loss": self._loss, **self._fields, "data": data}
-            self.job_ = self._client.train(spec, progress=False)
+            spec["data"] = {"test": 0, **spec.get("data", {}), "dataset": name}
+            self.job_ = client.train(spec, self.verbose, target=TARGET)
         finally:
-            self._client._bytes("DELETE", path)
+            client._bytes("DELETE", f"/v1/datasets/{quote(name)}")
+        self._columns, self.n_features_in_ = columns, len(columns)
+        vars(self).pop("feature_names_in_", None)
+        if is_table(X) and (not is_frame(X) or all(isinstance(column, str) for column in X.columns)):
+            self.feature_names_in_ = array_of(columns)
+        return self
 
     def _answers(self, X: Any) -> List[Dict[str, Any]]:
-        """The responses for all rows, in pieces of what one request may carry."""
-        if self.job_ is None:
-            raise ValueError("this estimator is not fitted yet: call fit")
-        rows = [{column: _cell(row[column]) for column in self._columns} for row in _rows(X)]
-        piece = max(1, min(PREDICT_ROWS, PREDICT_BYTES // (2 * len(json.dumps(rows[0])) + 64))) if rows else 1
-        return [warned(self._client._json("POST", f"{self.job_._path}/predict", {"rows": rows[first:first + piece]}, retry=True))
-                for first in range(0, len(rows), piece)]
+        """The responses for all rows."""
+        if not hasattr(self, "job_"):
+            raise _sklearn("NotFittedError", ValueError)(f"this {type(self).__name__} is not fitted yet: call fit")
+        rows = rows_of(X, self._columns)
+        for column in self._columns:
+            if rows and not any(column in row for row in rows):
+                raise ValueError(f"X lacks the feature {column!r}")
+        return self.job_._answers("rows", cells({column: row.get(column) for column in self._columns} for row in rows))
 
 
 class Classifier(_Estimator):
     """A classifier: y holds classes, of any kind that can be sorted. `classes_` are those of `fit`, in order."""
 
-    _loss = "cross_entropy"
+    _estimator_type, _loss = "classifier", "cross_entropy"
 
-    def fit(self, X: Any, y: Iterable[Any]) -> "Classifier":
-        labels = _list(y)
-        self.classes_ = sorted(set(labels))
-        numbers = {label: number for number, label in enumerate(self.classes_)}
+    def fit(self, X: Any, y: Any) -> "Classifier":
+        labels = _targets(y)
+        if any(isinstance(label, float) and label != int(label) for label in labels):
+            raise ValueError("Unknown label type: continuous numbers; use a Regressor")
+        classes = sorted(set(labels))
+        if len(classes) == 1:
+            raise ValueError("y has 1 class: at least two are required")
+        numbers = {label: number for number, label in enumerate(classes)}
         self._fit(X, [f"class {numbers[label]}" for label in labels])
+        self.classes_ = array_of(classes)
         return self
 
     def predict(self, X: Any) -> Any:
         """The class of each row."""
-        found = [self.classes_[_number(name)] for answer in self._answers(X) for name in answer["classes"]]
-        return numpy.array(found) if numpy is not None else found
+        return array_of([self.classes_[_number(name)] for answer in self._answers(X) for name in answer["classes"]])
 
     def predict_proba(self, X: Any) -> Any:
         """The probabilities of the classes, [rows, classes], in the order of `classes_`."""
@@ -83,69 +122,69 @@ class Classifier(_Estimator):
                 for number, probability in zip(order, given):
                     row[number] = number_of(probability)
                 rows.append(row)
-        return numpy.array(rows) if numpy is not None else rows
+        return array_of(rows)
 
-    def score(self, X: Any, y: Iterable[Any]) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """The share of rows whose class is right."""
-        labels = _list(y)
-        return sum(found == label for found, label in zip(_list(self.predict(X)), labels)) / len(labels)
+        labels = _targets(y)
+        return sum(found == label for found, label in zip(plain(self.predict(X)), labels)) / len(labels)
 
 
 class Regressor(_Estimator):
     """A regression: y holds numbers."""
 
-    _loss = "mse"
+    _estimator_type, _loss = "regressor", "mse"
 
-    def fit(self, X: Any, y: Iterable[float]) -> "Regressor":
-        self._fit(X, _list(y))
-        return self
+    def fit(self, X: Any, y: Any) -> "Regressor":
+        return self._fit(X, _targets(y))
 
     def predict(self, X: Any) -> Any:
         """A number for each row."""
-        found = [number_of(row[0]) for answer in self._answers(X) for row in answer["predictions"]]
-        return numpy.array(found) if numpy is not None else found
+        return array_of([number_of(row[0]) for answer in self._answers(X) for row in answer["predictions"]])
 
-    def score(self, X: Any, y: Iterable[float]) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """R2: 1 is exact, 0 as good as the mean of y."""
-        targets = _list(y)
+        targets = _targets(y)
         mean = sum(targets) / len(targets)
-        rest = sum((target - found) ** 2 for target, found in zip(targets, _list(self.predict(X))))
-        return 1 - rest / sum((target - mean) ** 2 for target in targets)
+        rest = sum((target - found) ** 2 for target, found in zip(targets, plain(self.predict(X))))
+        whole = sum((target - mean) ** 2 for target in targets)
+        return 1 - rest / whole if whole else float(rest == 0)
+
+
+def _put(spec: Dict[str, Any], name: str, value: Any) -> None:
+    """A field of the job; optimizer__lr is /optimizer/lr."""
+    first, _, rest = name.partition("__")
+    if rest:
+        spec[first] = dict(spec.get(first, {}))
+        _put(spec[first], rest, value)
+    else:
+        spec[name] = value
+
+
+def _sklearn(name: str, otherwise: type) -> type:
+    """An exception of scikit-learn, where the program has loaded it."""
+    return getattr(sys.modules.get("sklearn.exceptions"), name, otherwise)
 
 
 def _number(name: str) -> int:
     return int(name.split()[1])
 
 
-def _list(values: Any) -> List[Any]:
-    return values.tolist() if hasattr(values, "tolist") else list(values)
-
-
-def _rows(X: Any) -> List[Mapping[str, Any]]:
-    """A table as dicts: a DataFrame, dicts already, or rows of values, whose columns are x0, x1, …"""
-    if hasattr(X, "to_dict") and hasattr(X, "columns"):
-        return [{str(column): value for column, value in row.items()} for row in X.to_dict("records")]
-    rows = _list(X)
-    if rows and isinstance(rows[0], Mapping):
-        return rows
-    return [{f"x{at}": value for at, value in enumerate(_list(row))} for row in rows]
-
-
-def _cell(value: Any) -> Any:
-    """As JSON has it: None for what is missing, dates as text."""
-    if hasattr(value, "item"):
-        value = value.item()
-    if value is None or value != value or (isinstance(value, float) and math.isinf(value)):
-        return None
-    return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def _csv(columns: List[str], rows: List[Mapping[str, Any]], targets: List[Any]) -> bytes:
-    """Tabs between the cells, so that a comma within one may be that of a number: "93,5"."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="\t")
-    writer.writerow([*columns, TARGET])
-    for row, target in zip(rows, targets):
-        cells = [_cell(row.get(column)) for column in columns]
-        writer.writerow([str(cell).lower() if isinstance(cell, bool) else cell for cell in cells] + [target])
-    return text.getvalue().encode()
+def _targets(y: Any) -> List[Any]:
+    """One target a row; a column of them, [rows, 1], counts as that."""
+    if y is None:
+        raise ValueError("a fit requires y to be passed, but the target y is None")
+    if is_frame(y):
+        y = [list(row.values()) for row in rows_of(y)]
+    targets = plain(y)
+    if any(isinstance(target, (list, tuple)) or hasattr(target, "__array__") for target in targets):
+        targets = [plain(target) for target in targets]
+        if any(len(target) != 1 for target in targets):
+            raise ValueError("y has several columns: one target is supported")
+        warnings.warn("A column-vector y was passed when a 1d array was expected.",
+                      _sklearn("DataConversionWarning", UserWarning), stacklevel=3)
+        targets = [target[0] for target in targets]
+    targets = [target.item() if hasattr(target, "item") else target for target in targets]
+    if any(cell(target) is None for target in targets):
+        raise ValueError("y has missing or infinite values")
+    return targets

@@ -4,17 +4,20 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 from urllib.parse import quote, urlencode
 
-from .arrays import number_of, numpy, read_safetensors, vector
-from .dialect import dialect_query
-from .display import job_html, layers_svg
+from .arrays import array_of, number_of, read_safetensors, vector
+from .dialect import dialect_query, worded
+from .display import curve_svg, job_html, job_words, layers_svg
+from .fields import Fields
 from .submission import Submission
+from .tables import cells, is_table, plain, rows_of
 
 PREDICT_ROWS = 100_000  # the daemon's limit of one request
 PREDICT_BYTES = 4 << 20  # well below the daemon's limit
 Checkpoint = Union[int, str, None]  # a step, or "latest"
+PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8": "image/jpeg", b"PK": "application/zip"}  # by their first bytes
 
 
 def warned(answer: Dict[str, Any]) -> Dict[str, Any]:
@@ -23,8 +26,23 @@ def warned(answer: Dict[str, Any]) -> Dict[str, Any]:
     if lines and "warnings_left_out" in answer:
         lines.append(f"and {answer['warnings_left_out']} more")
     if lines:
-        warnings.warn("\n".join(lines), stacklevel=3)
+        warnings.warn(worded("\n".join(lines)), stacklevel=3)
     return answer
+
+
+class Curve(Fields):
+    """A job's history: curve.loss is curve["loss"]."""
+
+    def __repr__(self) -> str:
+        names = [name for name, values in self.items() if values is not None]
+        return f"<Curve of {len(self['epoch'])} epochs: {', '.join(names)}>"
+
+    def svg(self, figure: str = "loss") -> str:
+        """A picture of the loss, or of another figure: "error". Training is a solid line, validation a dashed one."""
+        return curve_svg(self, figure)
+
+    def _repr_html_(self) -> str:
+        return self.svg("loss") + self.svg("error")
 
 
 class Layers(Dict[str, Any]):
@@ -47,11 +65,13 @@ class Job(Submission):
     job.status, job.metrics, job.timing, job.spec, …"""
 
     _root = "/v1/jobs"
+    _words = staticmethod(job_words)
 
-    def curve(self, max_points: Optional[int] = None) -> Dict[str, Any]:
-        """The history: `epoch`, `loss`, `error`, `validation_loss`, … as arrays; None where there is none."""
+    def curve(self, max_points: Optional[int] = None) -> Curve:
+        """The history: `epoch`, `loss`, `error`, `validation_loss`, … as arrays; None where there is none. A notebook
+        draws it."""
         curve = self._client._json("GET", f"{self._path}/curve" + (f"?max_points={max_points}" if max_points else ""))
-        return {name: vector(values) for name, values in curve.items() if name not in ("object", "job", "points")}
+        return Curve({name: vector(values) for name, values in curve.items() if name not in ("object", "job", "points")})
 
     def checkpoints(self) -> List[Dict[str, Any]]:
         """The job's checkpoints, newest first: `step`, `epoch`, `loss`, `created_at`, …"""
@@ -76,9 +96,10 @@ class Job(Submission):
         with open(path, "wb") as file:
             file.write(content)
 
-    def predictions(self) -> Dict[str, Any]:
-        """The targets of the test rows, and the network's predictions."""
-        return self._client._json("GET", f"{self._path}/predictions")
+    def predictions(self, format: str = "json", spreadsheet: bool = False) -> Any:
+        """The targets of the test rows, and the network's predictions; with format="csv" as text. spreadsheet: with an
+        apostrophe before texts that a spreadsheet would run as a formula."""
+        return self._client._document("GET", f"{self._path}/predictions", format, spreadsheet)
 
     def plots(self) -> List[Dict[str, Any]]:
         """The plots that fit the job, which has ended: `name`, `shows`, `needs`, `link`."""
@@ -102,51 +123,75 @@ class Job(Submission):
         """Of a job with two classes: `classes`, `probabilities`, `threshold` and `positive` for rows, where a row is of
         the positive class from a probability on: a number, "f1" (that of the best F1), or "fp:1,fn:5" (of the least cost, where a
         wrong yes and a wrong no cost so much)."""
-        query = "" if checkpoint is None else "?" + urlencode({"checkpoint": checkpoint})
-        rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
-        body = {"rows": rows} if rows and isinstance(rows[0], dict) else {"x": rows}
-        return warned(self._client._json("POST", f"{self._path}/predict{query}", {**body, "threshold": threshold}, retry=True))
+        key, rows = _asked(x)
+        return warned(self._client._json("POST", self._predict_path(checkpoint), {key: rows, "threshold": threshold}, retry=True))
 
     def predict(self, x: Any, checkpoint: Checkpoint = None, steps: Optional[int] = None, future: Any = None) -> Any:
-        """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a
-        checkpoint, a step of `checkpoints` or "latest", also while the job trains. Of a job with windows, `steps`
-        forecasts so many rows after x, a DataFrame or dicts of the last rows of a series; `future` has the rows
-        after them where other columns than the target are features."""
-        path = f"{self._path}/predict" + ("?" + urlencode({"checkpoint": checkpoint}) if checkpoint is not None else "")
-        if future is not None and steps is None:
-            raise ValueError("future is of a forecast: give steps, the number of its rows")
-        if steps is not None:
-            from .estimators import _cell, _rows  # which need this module
-            body = {"rows": x, **({} if future is None else {"future": future})}
-            body = {key: [{name: _cell(cell) for name, cell in row.items()} for row in _rows(rows)] for key, rows in body.items()}
-            answer = warned(self._client._json("POST", path, {**body, "steps": int(steps)}, retry=True))["predictions"]
-            outputs = [[number_of(value) for value in row] for row in answer]
-            return numpy.array(outputs) if numpy is not None else outputs
-        rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
-        outputs = []
-        piece = PREDICT_ROWS
-        if rows:
-            piece = max(1, min(piece, PREDICT_BYTES // (len(json.dumps(rows[0])) * 2 + 64)))
-        for first in range(0, len(rows), piece):
-            body = {"x": rows[first:first + piece]}
-            outputs += self._client._json("POST", path, body, retry=True)["predictions"]
-        outputs = [[number_of(value) for value in row] for row in outputs]
-        return numpy.array(outputs) if numpy is not None else outputs
+        """Predictions for rows, many of them sent in pieces. Of a dict, a list of dicts, or a DataFrame, cells by the
+        names of the table's columns: the class of each row, or its number; one of one dict. Of an array: the network's
+        outputs, [rows, outputs]. Of a PNG or JPEG, as a file's path or bytes: its class, or its number; of a ZIP or TAR
+        of pictures a dict of these by the pictures' names.
 
-    def predict_csv(self, source: Any, checkpoint: Checkpoint = None, **dialect: Any) -> Dict[str, Any]:
+        With a checkpoint, a step of `checkpoints` or "latest", also while the job trains. Of a job with windows,
+        `steps` forecasts so many rows after x, a DataFrame or dicts of the last rows of a series, or a path or bytes of
+        a CSV; `future` has the rows after them where other columns than the target are features. Of several series it
+        is a dict: the forecast of each."""
+        if future is not None and steps is None:
+            raise ValueError("future requires steps, the number of rows to forecast")
+        if steps is not None:
+            body = {"rows": x, **({} if future is None else {"future": future})}
+            body = {key: _bytes(rows).decode() if _is_file(rows) else cells(rows_of(rows)) for key, rows in body.items()}
+            path = self._predict_path(checkpoint)
+            answer = warned(self._client._json("POST", path, {**body, "steps": int(steps)}, retry=True))
+            if "names" not in answer:
+                return _outputs([answer])
+            of: Dict[str, List[Any]] = {}
+            for name, row in zip(answer["names"], answer["predictions"]):
+                of.setdefault(name, []).append(row)
+            return {name: _outputs([{"predictions": rows}]) for name, rows in of.items()}
+        if isinstance(x, Mapping):
+            return plain(self.predict([x], checkpoint))[0]
+        if isinstance(x, (str, os.PathLike)) and str(x).lower().endswith((".csv", ".tsv", ".txt", ".ndjson", ".json")):
+            raise ValueError(f"{x} is a table, not a picture: use predict_csv")
+        if isinstance(x, (str, bytes, bytearray, os.PathLike)):
+            return self._pictures(x, checkpoint)
+        key, rows = _asked(x)
+        answers = self._answers(key, rows, checkpoint)
+        if key == "rows" and all("classes" in answer for answer in answers):
+            return array_of([name for answer in answers for name in answer["classes"]])
+        outputs = _outputs(answers)
+        return array_of([row[0] for row in outputs]) if key == "rows" and all(len(row) == 1 for row in outputs) else outputs
+
+    def _answers(self, key: str, rows: List[Any], checkpoint: Checkpoint = None) -> List[Dict[str, Any]]:
+        """The responses for rows, "x" or "rows" of a request, in pieces of what one request may carry."""
+        piece = max(1, min(PREDICT_ROWS, PREDICT_BYTES // (2 * len(json.dumps(rows[0])) + 64))) if rows else 1
+        return [warned(self._client._json("POST", self._predict_path(checkpoint), {key: rows[first:first + piece]}, retry=True))
+                for first in range(0, len(rows), piece)]
+
+    def _pictures(self, source: Union[str, bytes, bytearray, "os.PathLike[str]"], checkpoint: Checkpoint) -> Any:
+        if not isinstance(source, (bytes, bytearray)):
+            with open(source, "rb") as file:
+                source = file.read()
+        kind = next((kind for start, kind in PICTURES.items() if source.startswith(start)), "application/x-tar")
+        answer = warned(self._client._json("POST", self._predict_path(checkpoint), bytes(source), {"Content-Type": kind}, retry=True))
+        outputs = plain(_outputs([answer]))
+        found = answer.get("classes") or [row[0] if len(row) == 1 else row for row in outputs]
+        return found[0] if kind.startswith("image/") else dict(zip(answer["names"], found))
+
+    def _predict_path(self, checkpoint: Checkpoint) -> str:
+        return f"{self._path}/predict" + ("" if checkpoint is None else "?" + urlencode({"checkpoint": checkpoint}))
+
+    def predict_csv(self, source: Any, checkpoint: Checkpoint = None, steps: Optional[int] = None, format: str = "json",
+                    spreadsheet: bool = False, **dialect: Any) -> Any:
         """The daemon's whole answer for a CSV with the names of the columns: `predictions`, of a classifier `classes`
         and `probabilities`. `source` is a file's path, an open binary file, or bytes. It is read as the file was that
-        the job learnt from, but for the keys of `dialect`: those of `Client.upload`."""
-        if hasattr(source, "read"):
-            text = source.read()
-        elif isinstance(source, (bytes, bytearray)):
-            text = bytes(source)
-        else:
-            with open(source, "rb") as file:
-                text = file.read()
-        query = {**({} if checkpoint is None else {"checkpoint": checkpoint}), **dialect_query(dialect)}
+        the job learnt from, but for the keys of `dialect`: those of `Client.upload`. `steps`: as in `predict`. With format="csv" the text
+        of a CSV: the rows as they were with the predictions behind them, or of a forecast the series, time and prediction
+        of each row; `spreadsheet`: as in `predictions`."""
+        query = {key: value for key, value in (("checkpoint", checkpoint), ("steps", steps)) if value is not None}
+        query.update(dialect_query(dialect))
         path = f"{self._path}/predict" + (f"?{urlencode(query)}" if query else "")
-        return self._client._json("POST", path, text, {"Content-Type": "text/csv"}, retry=True)
+        return self._client._document("POST", path, format, spreadsheet, _bytes(source), {"Content-Type": "text/csv"}, retry=True)
 
     def _weights_path(self, checkpoint: Checkpoint) -> str:
         return self._path + ("" if checkpoint is None else f"/checkpoints/{quote(str(checkpoint), safe='')}") + "/weights"
@@ -154,3 +199,28 @@ class Job(Submission):
     def _repr_html_(self) -> str:
         curve = self._client._json("GET", f"{self._path}/curve?max_points=400")
         return job_html(self.document, curve)
+
+
+def _is_file(source: Any) -> bool:
+    return hasattr(source, "read") or isinstance(source, (str, bytes, bytearray, os.PathLike))
+
+
+def _bytes(source: Any) -> bytes:
+    """What a file's path, an open binary file, or bytes hold."""
+    if hasattr(source, "read"):
+        return source.read()
+    if isinstance(source, (bytes, bytearray)):
+        return bytes(source)
+    with open(source, "rb") as file:
+        return file.read()
+
+
+def _asked(x: Any) -> Tuple[str, List[Any]]:
+    """The rows to predict as a request has them, and their member of it."""
+    if is_table(x):
+        return "rows", cells(rows_of(x))
+    return "x", [plain(row) if hasattr(row, "__iter__") else row for row in plain(x)]
+
+
+def _outputs(answers: List[Dict[str, Any]]) -> Any:
+    return array_of([[number_of(value) for value in row] for answer in answers for row in answer["predictions"]])

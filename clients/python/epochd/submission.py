@@ -4,7 +4,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, TypeVar, Union
 from urllib.parse import quote, urlencode
 
 from .display import progress_display
@@ -20,6 +20,7 @@ class Submission:
     status, progress, timing, spec, …"""
 
     _root = ""  # the path of the list: "/v1/jobs"
+    _words: Callable[[Mapping[str, Any]], List[str]]  # what it is now
 
     def __init__(self, client: "Client", document: Dict[str, Any]):
         self._client = client
@@ -33,8 +34,12 @@ class Submission:
         except KeyError:
             raise AttributeError(name) from None
 
+    def __dir__(self) -> List[str]:
+        return [*super().__dir__(), *self.document]
+
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.id} {self.status}>"
+        title = f"{self.name} ({self.id})" if self.name else self.id
+        return f"<{type(self).__name__} {title}: {', '.join(type(self)._words(self.document))}>"
 
     def refresh(self: Self, wait: int = 0) -> Self:
         """Fetches it again; with `wait`, once it has ended, or after that many seconds."""
@@ -95,7 +100,7 @@ class Submission:
             connection.close()
 
     def cancel(self: Self) -> Self:
-        """Cancels it; what it has learnt so far is stored. One that has ended stays as it is: `status` says how."""
+        """Cancels it; its weights so far are stored. One that has already ended is unchanged: see `status`."""
         self._client._json("POST", f"{self._path}/cancel", retry=True)
         return self.refresh()
 
@@ -105,12 +110,12 @@ class Submission:
         return self
 
     def resume(self: Self) -> Self:
-        """Queues a paused one again; it goes on from its last checkpoint."""
+        """Resumes a paused one; it continues from its last checkpoint."""
         self.document = self._client._json("POST", f"{self._path}/resume", retry=True)
         return self
 
     def update(self: Self, **fields: Any) -> Self:
-        """Changes `name`, `tags`, `priority`, `pinned` or `visibility`."""
+        """Changes `name`, `tags`, `notes`, `priority`, `pinned` or `visibility`."""
         self.document = self._client._json("PATCH", self._path, dict(fields))
         return self
 

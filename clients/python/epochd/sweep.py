@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional
 from urllib.parse import urlencode
 
 from .arrays import number_of
-from .display import Table, sweep_html
+from .display import Table, sweep_html, sweep_words
 from .job import Job
 from .submission import Submission
 
@@ -17,6 +17,7 @@ class Sweep(Submission):
     sweep.status, sweep.progress, sweep.metric, sweep.spec, …; sweep.best is the best trial so far, or None."""
 
     _root = "/v1/sweeps"
+    _words = staticmethod(sweep_words)
 
     def trials(self, sort: str = "metric", limit: Optional[int] = None, offset: int = 0) -> Iterator[Dict[str, Any]]:
         """The trials, best first, or by their number with sort="trial": all behind the first `offset`, or `limit`
@@ -37,6 +38,10 @@ class Sweep(Submission):
         """The trials as a list of flat rows, a key for each pointer of the space: print it, or give it to
         pandas.DataFrame."""
         return Table(_row(trial) for trial in self.trials(sort, limit, offset))
+
+    def csv(self, sort: str = "metric", spreadsheet: bool = False) -> str:
+        """All trials as the text of a CSV. `spreadsheet`: as in `Job.predictions`."""
+        return self._client._document("GET", f"{self._path}/trials?{urlencode({'sort': sort})}", "csv", spreadsheet)
 
     def promote(self, number: Optional[int] = None) -> Job:
         """Makes a job of a trial, the best one unless a number is given. It trains on all training rows, without

@@ -107,7 +107,7 @@ static ep_status record_take(reader *in, const char *text, size_t bytes, ep_erro
       in->has_size = equals[i] >= '0' && equals[i] <= '9';
       in->next_size = in->next_size * 10 + (uint64_t)(equals[i] - '0');
     }
-    if (!in->has_size) return ep_fail(error, EP_INVALID, "TAR: a size is no number");
+    if (!in->has_size) return ep_fail(error, EP_INVALID, "TAR: a size is not a number");
   }
   return EP_OK;
 }

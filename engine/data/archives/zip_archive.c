@@ -116,9 +116,10 @@ ep_status ep_zip_entry_find(zip_t *archive, zip_uint64_t index, int64_t most_byt
   if (stat.encryption_method != ZIP_EM_NONE)
     return ep_fail(error, EP_INVALID, "ZIP: \"%s\" is encrypted", out->shown);
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
-    return ep_fail(error, EP_INVALID,
-                   "ZIP: \"%s\" is packed by method %d, only stored (0) and deflated (8) are taken",
-                   out->shown, stat.comp_method);
+    return ep_fail(
+        error, EP_INVALID,
+        "ZIP: \"%s\" is compressed by method %d: only stored (0) and deflated (8) are supported",
+        out->shown, stat.comp_method);
   if (most_bytes < 0 || stat.size > (zip_uint64_t)most_bytes)
     return ep_fail(error, EP_TOO_LARGE, "ZIP: unpacked, \"%s\" is larger than the limit",
                    out->shown);
@@ -143,14 +144,15 @@ static ep_status pieces_take(zip_file_t *packed, const ep_zip_entry *entry, uint
     if (count < 0) return damage_fail(packed, entry, error);
     if (count == 0) break;
     if ((uint64_t)count > entry->bytes - taken)
-      return ep_fail(error, EP_INVALID, "ZIP: \"%s\" is larger than the archive says",
+      return ep_fail(error, EP_INVALID, "ZIP: \"%s\" is larger than declared in the archive",
                      entry->shown);
     taken += (uint64_t)count;
     ep_status status = take(context, chunk, (size_t)count, error);
     if (status != EP_OK) return status;
   }
   if (taken == entry->bytes) return EP_OK;
-  return ep_fail(error, EP_INVALID, "ZIP: \"%s\" is smaller than the archive says", entry->shown);
+  return ep_fail(error, EP_INVALID, "ZIP: \"%s\" is smaller than declared in the archive",
+                 entry->shown);
 }
 
 ep_status ep_zip_entry_unpack(zip_t *archive, const ep_zip_entry *entry, ep_zip_take take,

@@ -25,13 +25,12 @@ bool ep_idx_recognise(const uint8_t *bytes, size_t size) {
 ep_status ep_idx_header_parse(const uint8_t *bytes, size_t size, ep_array_header *out,
                               ep_error *error) {
   *out = (ep_array_header){.big_endian = true};
-  if (!ep_idx_recognise(bytes, size))
-    return ep_fail(error, EP_INVALID, "IDX: the file does not start as one");
+  if (!ep_idx_recognise(bytes, size)) return ep_fail(error, EP_INVALID, "not an IDX file");
   if (!dtype_find(bytes[2], &out->dtype))
-    return ep_fail(error, EP_INVALID, "IDX: type 0x%02X is not known", bytes[2]);
+    return ep_fail(error, EP_INVALID, "IDX: unknown type 0x%02X", bytes[2]);
   out->dimensions = bytes[3];
   if (out->dimensions < 1 || out->dimensions > EP_IDX_DIMENSIONS)
-    return ep_fail(error, EP_INVALID, "IDX: %d dimensions, 1 to %d are taken", out->dimensions,
+    return ep_fail(error, EP_INVALID, "IDX: %d dimensions: 1 to %d are supported", out->dimensions,
                    EP_IDX_DIMENSIONS);
   out->values_offset = 4 + 4 * (size_t)out->dimensions;
   if (size < out->values_offset)

@@ -43,7 +43,7 @@ static ep_status descr_take(ep_scanner *text, ep_array_header *out, ep_error *er
   size_t length;
   if (!string_take(text, &string, &length))
     return ep_fail(error, EP_INVALID,
-                   "NPY: structured types are not taken, only plain numbers (float32, float64, "
+                   "NPY: structured types are not supported, only plain numbers (float32, float64, "
                    "int8 to int64, uint8 to uint64, bool)");
   char shown[EP_EXCERPT_BYTES], name[3] = {0};
   ep_excerpt(shown, string, length);
@@ -53,10 +53,11 @@ static ep_status descr_take(ep_scanner *text, ep_array_header *out, ep_error *er
     dtype = ep_dtype_from_name(name);
   }
   if (dtype < 0)
-    return ep_fail(error, EP_INVALID,
-                   "NPY: type \"%s\" is not taken; store it as float32, float64, an integer type "
-                   "or bool",
-                   shown);
+    return ep_fail(
+        error, EP_INVALID,
+        "NPY: type \"%s\" is not supported; store it as float32, float64, an integer type "
+        "or bool",
+        shown);
   out->dtype = (ep_dtype)dtype;
   out->big_endian = string[0] == '>';
   return EP_OK;
@@ -66,12 +67,12 @@ static ep_status shape_take(ep_scanner *text, ep_array_header *out, ep_error *er
   out->dimensions = 0;
   bool closed = false, comma = true;
   if (!ep_scan_token(text, '('))
-    return ep_fail(error, EP_INVALID, "NPY: the header's shape is no tuple");
+    return ep_fail(error, EP_INVALID, "NPY: the header's shape is not a tuple");
   while (!(closed = ep_scan_token(text, ')')) && comma) {
     if (out->dimensions == EP_LIMIT_NPY_DIMENSIONS)
       return ep_fail(error, EP_TOO_LARGE, "NPY: more than %d dimensions", EP_LIMIT_NPY_DIMENSIONS);
     if (!integer_take(text, &out->shape[out->dimensions]))
-      return ep_fail(error, EP_INVALID, "NPY: a dimension of the shape is no 64-bit integer");
+      return ep_fail(error, EP_INVALID, "NPY: a dimension of the shape is not a 64-bit integer");
     out->dimensions++;
     comma = ep_scan_token(text, ',');
   }
@@ -84,7 +85,7 @@ static ep_status dictionary_read(ep_scanner *text, ep_array_header *out, ep_erro
   bool closed = false, comma = true;
   ep_status status = EP_OK;
   if (!ep_scan_token(text, '{'))
-    return ep_fail(error, EP_INVALID, "NPY: the header is no dictionary");
+    return ep_fail(error, EP_INVALID, "NPY: the header is not a dictionary");
   while (!(closed = ep_scan_token(text, '}')) && comma && status == EP_OK) {
     const char *key;
     size_t length;
@@ -117,16 +118,17 @@ ep_status ep_npy_header_parse(const uint8_t *bytes, size_t size, ep_array_header
                               ep_error *error) {
   *out = (ep_array_header){0};
   if (size < 10 || memcmp(bytes, ep_npy_magic, sizeof ep_npy_magic) != 0)
-    return ep_fail(error, EP_INVALID, "NPY: the file does not start as one");
+    return ep_fail(error, EP_INVALID, "not an NPY file");
   int version = bytes[6];
   if (version < 1 || version > 3)
-    return ep_fail(error, EP_INVALID, "NPY: version %d is not known, only 1 to 3", version);
+    return ep_fail(error, EP_INVALID, "NPY: unsupported version %d, only 1 to 3 are supported",
+                   version);
   size_t prefix = version == 1 ? 10 : 12;
   if (size < prefix) return ep_fail(error, EP_INVALID, "NPY: the file ends inside its header");
   size_t length = (size_t)bytes[8] | (size_t)bytes[9] << 8;
   if (version > 1) length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
   if (length > EP_LIMIT_NPY_HEADER_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "NPY: a header of %zu bytes, at most %d are taken", length,
+    return ep_fail(error, EP_TOO_LARGE, "NPY: a header of %zu bytes: the limit is %d", length,
                    EP_LIMIT_NPY_HEADER_BYTES);
   if (length > size - prefix)
     return ep_fail(error, EP_INVALID, "NPY: the file ends inside its header");

@@ -23,7 +23,7 @@ static ep_status head_parse(const uint8_t *bytes, size_t size, ep_array_header *
   if (status != EP_OK) return status;
   bool swapped = out->big_endian && ep_dtype_bytes(out->dtype) > 1;
   if (swapped || out->fortran_order)
-    return ep_fail(error, EP_UNSUPPORTED, "a table is little-endian and in C order");
+    return ep_fail(error, EP_UNSUPPORTED, "a table must be little-endian and in C order");
   return EP_OK;
 }
 
@@ -94,7 +94,7 @@ static ep_status bytes_read(int file, uint8_t *bytes, size_t count, int64_t offs
     ssize_t got = pread(file, bytes, count, offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ep_fail(error, EP_IO, "reading: %s", strerror(errno));
-    if (got == 0) return ep_fail(error, EP_DATA, "a file was cut while it was read");
+    if (got == 0) return ep_fail(error, EP_DATA, "a file was truncated while it was read");
     bytes += got;
     offset += got;
     count -= (size_t)got;

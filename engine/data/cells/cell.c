@@ -1,6 +1,7 @@
 #include "engine/data/cells/cell.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -176,6 +177,7 @@ bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t 
     *value = found;
     return true;
   }
+  if (at < end && isalpha((unsigned char)*at) && (*at | 0x20) != 'i') return false;
   if (at < end && *at == '(') return bracketed_read(decimal, thousands, text, bytes, value);
   at += at < end && (*at == '-' || *at == '+');
   if (at == end || *at == '-' || *at == '+') return false;

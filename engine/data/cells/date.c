@@ -1,4 +1,7 @@
 #include "engine/data/cells/date.h"
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
 
 #include <string.h>
 #include <strings.h>
@@ -31,8 +34,9 @@ static bool character_take(cursor *text, char c) {
 
 /* Any character of the set. */
 static bool one_take(cursor *text, const char *set) {
-  return text->at < text->end && *text->at && strchr(set, *text->at) &&
-         character_take(text, *text->at);
+  if (text->at == text->end) return false;
+  while (*set && *set != *text->at) set++;
+  return *set && character_take(text, *text->at);
 }
 
 /* One or more. */
@@ -186,6 +190,7 @@ static bool digits_offset_take(cursor *text, int *hours, int *minutes) {
 static int64_t offset_take(cursor *text) {
   int hours = 0, minutes = 0;
   cursor left = *text;
+  if (text->at == text->end) return 0;
   spaces_take(&left);
   if (!zone_take(&left, &hours) && !digits_offset_take(&left, &hours, &minutes)) return 0;
   *text = left;
@@ -360,4 +365,40 @@ bool ep_date_read(ep_date_form form, const char *text, size_t bytes, double *sec
   time.seconds += DAY_SECONDS * days - offset;
   *seconds = seconds_of(&time);
   return true;
+}
+
+bool ep_date_format(bool of_day, double seconds, char text[EP_DATE_TEXT_BYTES]) {
+  enum { MICROS = 1000000 };
+  struct tm tm;
+  int used = 0;
+  int64_t micros = llround(seconds * MICROS), fraction = micros % MICROS;
+  if (fraction < 0) fraction += MICROS;
+  time_t time = (time_t)((micros - fraction) / MICROS);
+  if (!gmtime_r(&time, &tm)) return false;
+  if (of_day && time == DAY_SECONDS) tm.tm_hour = 24;
+  if (!of_day)
+    used = snprintf(text, EP_DATE_TEXT_BYTES, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1,
+                    tm.tm_mday);
+  if (of_day || fraction > 0 || time % DAY_SECONDS != 0)
+    used += snprintf(text + used, EP_DATE_TEXT_BYTES - (size_t)used, "%s%02d:%02d:%02d",
+                     of_day ? "" : "T", tm.tm_hour, tm.tm_min, tm.tm_sec);
+  if (fraction % 1000 > 0)
+    snprintf(text + used, EP_DATE_TEXT_BYTES - (size_t)used, ".%06d", (int)fraction);
+  else if (fraction > 0)
+    snprintf(text + used, EP_DATE_TEXT_BYTES - (size_t)used, ".%03d", (int)fraction / 1000);
+  return true;
+}
+
+double ep_date_after(double before, double last, int64_t steps) {
+  const double month_seconds = 28 * 86400.0, step = last - before;
+  time_t from_s = (time_t)floor(before), to_s = (time_t)floor(last);
+  struct tm from, to;
+  if (!(step > 0) || !gmtime_r(&from_s, &from) || !gmtime_r(&to_s, &to)) return NAN;
+  const int months = 12 * (to.tm_year - from.tm_year) + to.tm_mon - from.tm_mon;
+  if (months == 0 || step < month_seconds) return last + (double)steps * step;
+  const int most_days = 28; /* of any month: beyond it days may be those of ends */
+  if (from.tm_mday != to.tm_mday || to.tm_mday > most_days || steps > 12 * 9999 / months)
+    return NAN;
+  to.tm_mon += months * (int)steps;
+  return (double)timegm(&to) + (last - (double)to_s);
 }

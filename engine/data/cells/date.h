@@ -33,6 +33,15 @@ typedef enum {
  * names, in any case, or three letters of them, or Sept. */
 bool ep_date_read(ep_date_form form, const char *text, size_t bytes, double *seconds);
 
+enum { EP_DATE_TEXT_BYTES = 64 };
+/* 2024-02-29, 2024-02-29T12:30:00, or, of times of day, 12:30:00, with the microseconds that there
+ * are; UTC. false: it is no time that there is. */
+bool ep_date_format(bool of_day, double seconds, char text[EP_DATE_TEXT_BYTES]);
+
+/* The date so many steps after `last`, each as far as from `before` to it: also by months, on the
+ * same day, up to the 28th. NaN: their step is none, or leads to days that some month lacks. */
+double ep_date_after(double before, double last, int64_t steps);
+
 /* Of month 1 … 12. */
 int ep_month_days(int64_t year, int month);
 

@@ -57,3 +57,15 @@ bool ep_text_nfc(const char **text, size_t *bytes, char **owned) {
   *bytes = (size_t)count;
   return true;
 }
+
+bool ep_text_equals(const char *one, const char *other) {
+  const char *text[] = {one, other};
+  size_t bytes[] = {strlen(one), strlen(other)};
+  char *owned[] = {NULL, NULL};
+  if (bytes[0] == bytes[1] && memcmp(one, other, bytes[0]) == 0) return true;
+  if (bytes[0] == 0 || bytes[1] == 0) return false; /* a name of spaces is one */
+  for (int i = 0; i < 2; i++) ep_text_nfc(&text[i], &bytes[i], &owned[i]);
+  bool equal = bytes[0] == bytes[1] && memcmp(text[0], text[1], bytes[0]) == 0;
+  for (int i = 0; i < 2; i++) free(owned[i]);
+  return equal;
+}

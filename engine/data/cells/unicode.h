@@ -16,4 +16,7 @@ void ep_text_trim(const char **text, size_t *bytes);
  * space is dropped. */
 bool ep_text_nfc(const char **text, size_t *bytes, char **owned);
 
+/* Whether two names are equal in NFC, without the space around them; "" equals "" alone. */
+bool ep_text_equals(const char *one, const char *other);
+
 #endif

@@ -1,5 +1,6 @@
 #include "engine/data/cells/unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { NUMBER_BYTES = 64 }; /* longer ones are none */
@@ -7,6 +8,7 @@ enum { NUMBER_BYTES = 64 }; /* longer ones are none */
 /* A text without its sign. */
 typedef struct {
   char unit[EP_UNIT_BYTES];
+  char form[EP_UNIT_FORM_BYTES]; /* with a 0 for the number */
   char number[NUMBER_BYTES + 1]; /* with the minus that stood before the sign */
   size_t bytes;
 } parts;
@@ -63,8 +65,13 @@ static bool parts_find(const char *at, size_t bytes, parts *out) {
   const char *sign = first ? at : end - last;
   memcpy(out->unit, sign, first + last);
   out->unit[first + last] = 0;
-  at = first ? spaces_skip(at + first, end) : at;
-  end = last ? spaces_drop(at, end - last) : end;
+  const char *inner = first ? spaces_skip(at + first, end) : spaces_drop(at, end - last);
+  const char *space = first ? at + first : inner;
+  int space_bytes = (int)ep_cell_space_bytes(space, first ? inner : end - last);
+  snprintf(out->form, sizeof out->form, "%s%.*s%s", first ? out->unit : "0", space_bytes, space,
+           first ? "0" : out->unit);
+  at = first ? inner : at;
+  end = last ? inner : end;
   if (first && !minus) minus_take(&at, end, out);
   size_t left = (size_t)(end - at);
   /* no infinity, and no second minus */
@@ -87,9 +94,26 @@ bool ep_unit_find(const char *text, size_t bytes, char unit[EP_UNIT_BYTES]) {
   return true;
 }
 
+void ep_unit_form_find(const char *text, size_t bytes, char form[EP_UNIT_FORM_BYTES]) {
+  parts found;
+  snprintf(form, EP_UNIT_FORM_BYTES, "%s", parts_find(text, bytes, &found) ? found.form : "");
+}
+
+bool ep_unit_form_parse(const char *text, char form[EP_UNIT_FORM_BYTES], char unit[EP_UNIT_BYTES]) {
+  char whole[EP_UNIT_FORM_BYTES];
+  bool percent = strcmp(text, "%") == 0, sign = ep_unit_is_one(text);
+  if (sign)
+    snprintf(whole, sizeof whole, "%s%s%s", percent ? "0" : "", text, percent ? "" : "0");
+  else if ((size_t)snprintf(whole, sizeof whole, "%s", text) >= sizeof whole)
+    return false;
+  ep_unit_form_find(whole, strlen(whole), form);
+  return strcmp(form, whole) == 0 && ep_unit_find(whole, strlen(whole), unit);
+}
+
 bool ep_unit_number_read(ep_cell_marks marks, const char *unit, const char *text, size_t bytes,
                          double *value) {
   parts found;
+  if (ep_cell_number_read(marks.decimal, marks.thousands, text, bytes, value)) return true;
   return unit[0] && parts_find(text, bytes, &found) && strcmp(found.unit, unit) == 0 &&
          ep_cell_number_read(marks.decimal, marks.thousands, found.number, found.bytes, value);
 }

@@ -42,8 +42,9 @@ static const char *exponent_read(const char *at, const char *end, long *exponent
   bool negative = at < end && *at == '-';
   if (at < end && (*at == '-' || *at == '+')) at++;
   const char *first = at;
-  for (; is_digit(at, end); at++) {
-    if (at - first == EXPONENT_DIGITS) return NULL;
+  while (at < end && *at == '0') at++;
+  for (const char *digits = at; is_digit(at, end); at++) {
+    if (at - digits == EXPONENT_DIGITS) return NULL;
     value = 10 * value + (*at - '0');
   }
   *exponent += negative ? -value : value;

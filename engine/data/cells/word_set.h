@@ -12,7 +12,7 @@
 typedef struct {
   uint64_t hash;
   int64_t rows;
-  uint32_t offset, bytes; /* of its text; of a word that is too long only the start is kept */
+  uint32_t offset, bytes; /* of its text; of a longer word the first EP_LIMIT_WORD_BYTES + 1 */
   uint32_t number;        /* as it came: 0, 1, … */
   uint32_t mark;          /* the caller's: 0 when it is new */
 } ep_word_entry;

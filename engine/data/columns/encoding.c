@@ -217,7 +217,8 @@ ep_status ep_encoding_plain(const ep_words *names, const char *target, ep_encodi
                                           .features = 1,
                                           .scaling = EP_COLUMN_SCALE_NONE,
                                           .fill = NAN,
-                                          .scale = 1};
+                                          .scale = 1,
+                                          .range = {NAN, NAN, NAN, false}};
     snprintf(out->column[i].name, sizeof out->column[i].name, "%s", names->word[i]);
   }
   if (ep_encoding_names_order(out) == EP_OK) return EP_OK;

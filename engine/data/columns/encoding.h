@@ -36,6 +36,13 @@ enum {
   EP_DATE_HOUR = 16
 };
 
+/* What a form that asks for a cell says of it; the network learns nothing from it. */
+typedef struct {
+  double min, max; /* of the table's cells; NaN: not known */
+  double typical;  /* the same; where the column has a `fill`, that is it */
+  bool integer;    /* every value is one */
+} ep_column_range;
+
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* its index in the table where that has no name for it */
   char *composed;      /* owned: the name in NFC, without white space around it; NULL: it is so */
@@ -62,20 +69,26 @@ typedef struct {
   ep_word_index index; /* of the words */
   bool *trained;       /* [words.count], owned: it has training rows, min_count at least */
   int64_t min_count;
-  int64_t buckets;      /* of a hash */
-  int64_t row;          /* of an embedding: that of word 0 in the table */
-  bool unknown_fails;   /* `words` are all there are: another one is refused in prediction */
-  int64_t missing_rows; /* training rows without a cell; it does not travel */
+  int64_t buckets;       /* of a hash */
+  int64_t row;           /* of an embedding: that of word 0 in the table */
+  bool unknown_fails;    /* `words` are all there are: another one is refused in prediction */
+  ep_column_range range; /* of numbers and dates */
+  int64_t missing_rows;  /* training rows without a cell; it does not travel */
   /* Learnt from the training rows. */
   double fill;         /* in the place of a missing cell; NaN: none, it counts as another word */
   double shift, scale; /* feature = (value - shift) / scale; of dates: of the year */
+  bool ranged;         /* a number, and its training cells lie from `least` to `greatest` */
+  double least, greatest;
 } ep_column_encoding;
 
 /* What makes an example of the rows of a series. */
 typedef struct {
-  int64_t length;  /* successive rows of it; 0: rows stand alone */
-  int64_t horizon; /* of how many rows after its last one the target is predicted */
-  int64_t target;  /* the raw cell that has it */
+  int64_t length;      /* successive rows of it; 0: rows stand alone */
+  int64_t horizon;     /* of how many rows after its last one the target is predicted */
+  int64_t target;      /* the raw cell that has it */
+  int64_t time, group; /* and those that order the rows, and tell series apart; -1: none */
+  ep_word_set *series; /* lent: numbers the words of `group` in the rows that are read; NULL:
+                          neither that cell nor `time` is looked at */
 } ep_encoding_window;
 
 typedef struct {
@@ -87,6 +100,7 @@ typedef struct {
                                               order of the columns; rows of their table */
   ep_encoding_window window;
   char target[EP_LIMIT_NAME_BYTES + 1]; /* the column that is predicted, by its name or index */
+  char target_unit[EP_UNIT_FORM_BYTES]; /* the form of numbers of it with their sign, or "" */
   ep_dialect dialect; /* how the table was written, but for the order of dates, which `form` of each
                          column has; nothing is set where it was no text, or is older than dialects:
                          `form` has the marks of numbers then */
@@ -122,6 +136,8 @@ int64_t ep_column_features(const ep_column_encoding *column);
 void ep_encoding_place(ep_encoding *encoding);
 /* Fills `by_name`, and finds the columns whose name is there `again`. EP_NO_MEMORY. */
 ep_status ep_encoding_names_order(ep_encoding *encoding);
+/* Finds the columns of a window's time and group by their names; "": there is none. */
+void ep_encoding_order_set(ep_encoding *encoding, const char *time, const char *group);
 /* The name that names of requests are compared with once they are in NFC. A loan. */
 const char *ep_column_composed_name(const ep_column_encoding *column);
 /* Fills the index of a column's words, and `value` where its cells are numbers. EP_NO_MEMORY;

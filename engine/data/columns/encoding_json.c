@@ -54,6 +54,12 @@ static void date_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_close(writer, ']');
 }
 
+static void range_write(ep_writer *writer, const ep_column_range *range) {
+  ep_writer_member_number(writer, "min", range->min);
+  ep_writer_member_number(writer, "max", range->max);
+  if (range->integer) ep_writer_member_boolean(writer, "integer", true);
+}
+
 static void column_write(ep_writer *writer, const ep_column_encoding *column) {
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "name", column->name);
@@ -73,8 +79,14 @@ static void column_write(ep_writer *writer, const ep_column_encoding *column) {
     ep_writer_member_number_or_null(writer, "fill", column->fill);
     ep_writer_member_number(writer, "shift", column->shift);
     ep_writer_member_number(writer, "scale", column->scale);
+    if (column->ranged) {
+      ep_writer_member_number(writer, "least", column->least);
+      ep_writer_member_number(writer, "greatest", column->greatest);
+    }
     ep_writer_member_boolean(writer, "indicator", column->indicator);
     if (column->required) ep_writer_member_boolean(writer, "required", true);
+    if (!ep_column_is_category(column) && isfinite(column->range.min))
+      range_write(writer, &column->range);
   }
   ep_writer_close(writer, '}');
 }
@@ -84,6 +96,19 @@ char *ep_encoding_format(const ep_encoding *encoding) {
   ep_writer_init(&writer, TEXT_LIMIT);
   ep_writer_open(&writer, '[');
   for (int64_t i = 0; i < encoding->columns; i++) column_write(&writer, &encoding->column[i]);
+  ep_writer_close(&writer, ']');
+  return ep_writer_take(&writer);
+}
+
+char *ep_ranges_format(const ep_column_range *ranges, int64_t count) {
+  ep_writer writer;
+  ep_writer_init(&writer, TEXT_LIMIT);
+  ep_writer_open(&writer, '[');
+  for (int64_t i = 0; i < count; i++) {
+    ep_writer_open(&writer, '{');
+    range_write(&writer, &ranges[i]);
+    ep_writer_close(&writer, '}');
+  }
   ep_writer_close(&writer, ']');
   return ep_writer_take(&writer);
 }
@@ -170,8 +195,18 @@ static bool figures_read(const json_t *object, ep_column_encoding *out) {
   out->scaling = (ep_column_scale)ep_column_scale_from_name(scaling);
   out->indicator = json_is_true(json_object_get(object, "indicator"));
   out->required = json_is_true(json_object_get(object, "required"));
+  out->ranged = ep_json_get_number(object, "least", &out->least) && /* older ones have none */
+                ep_json_get_number(object, "greatest", &out->greatest);
   return (!filled || isfinite(out->fill)) && !isinf(out->fill) && isfinite(out->shift) &&
          isfinite(out->scale) && out->scale > 0;
+}
+
+static void range_read(const json_t *object, ep_column_range *out) {
+  *out = (ep_column_range){.min = NAN, .max = NAN, .typical = NAN};
+  if (!ep_json_get_number(object, "min", &out->min) ||
+      !ep_json_get_number(object, "max", &out->max) || !isfinite(out->min) || !isfinite(out->max))
+    out->min = out->max = NAN;
+  out->integer = json_is_true(json_object_get(object, "integer"));
 }
 
 static reading column_read(const json_t *object, ep_column_encoding *out) {
@@ -192,6 +227,7 @@ static reading column_read(const json_t *object, ep_column_encoding *out) {
   out->type = (ep_column_type)ep_column_type_from_name(type);
   out->encode = (ep_encode)found;
   out->scale = 1;
+  range_read(object, &out->range);
   if (out->encode == EP_ENCODE_NONE) return READ;
   if (!figures_read(object, out)) return IMPOSSIBLE;
   if (ep_column_is_category(out)) return category_read(object, out);
@@ -227,13 +263,23 @@ static reading text_read(const char *text, ep_words *classes, ep_encoding *out) 
   return read != READ && ep_json_memory_short() ? NO_MEMORY : read;
 }
 
+ep_status ep_ranges_parse(const char *text, ep_encoding *encoding, ep_error *error) {
+  json_error_t fault;
+  if (ep_json_check(text, strlen(text), EP_LIMIT_HEADER_TREE_BYTES, error) != EP_OK) return EP_DATA;
+  json_t *root = ep_json_read(text, strlen(text), 0, &fault);
+  for (int64_t i = 0; i < encoding->columns; i++)
+    range_read(json_array_get(root, (size_t)i), &encoding->column[i].range);
+  json_decref(root);
+  return !root && ep_json_memory_short() ? ep_fail_memory(error) : EP_OK;
+}
+
 ep_status ep_classes_parse(const char *text, ep_words *out, ep_error *error) {
   *out = (ep_words){0};
   reading read = text_read(text, out, NULL);
   if (read == READ) return EP_OK;
   ep_words_deinit(out);
   if (read == NO_MEMORY) return ep_fail_memory(error);
-  return ep_fail(error, EP_DATA, "weights: what they say of classes cannot be");
+  return ep_fail(error, EP_DATA, "weights: invalid metadata of classes");
 }
 
 ep_status ep_encoding_parse(const char *columns, const char *classes, const char *target,
@@ -246,5 +292,5 @@ ep_status ep_encoding_parse(const char *columns, const char *classes, const char
   if (read == READ) return EP_OK;
   ep_encoding_deinit(out);
   if (read == NO_MEMORY) return ep_fail_memory(error);
-  return ep_fail(error, EP_DATA, "weights: what they say of columns cannot be");
+  return ep_fail(error, EP_DATA, "weights: invalid metadata of columns");
 }

@@ -12,6 +12,11 @@
  * The numbers read back to the same bits. Owned by the caller (free); NULL when memory is short. */
 char *ep_encoding_format(const ep_encoding *encoding);
 
+/* [{"min":1,"max":5,"integer":true},…]. Owned by the caller (free); NULL when memory is short. */
+char *ep_ranges_format(const ep_column_range *ranges, int64_t count);
+/* Back, into the columns in their order; what cannot be a range is not known. */
+ep_status ep_ranges_parse(const char *text, ep_encoding *encoding, ep_error *error);
+
 /* ["cat","dog"]. Owned by the caller (free); NULL when memory is short. */
 char *ep_classes_format(const ep_words *classes);
 

@@ -30,12 +30,17 @@ static void standard_find(const double *values, int64_t count, double *mean, dou
   if (!(variance <= 0)) *deviation = sqrt(variance);
 }
 
-static void minmax_find(const double *values, int64_t count, double *least, double *range) {
-  double greatest = *least = values[0];
+static void range_find(const double *values, int64_t count, double *least, double *greatest) {
+  *greatest = *least = values[0];
   for (int64_t i = 1; i < count; i++) {
     *least = fmin(*least, values[i]);
-    greatest = fmax(greatest, values[i]);
+    *greatest = fmax(*greatest, values[i]);
   }
+}
+
+static void minmax_find(const double *values, int64_t count, double *least, double *range) {
+  double greatest;
+  range_find(values, count, least, &greatest);
   *range = greatest > *least ? greatest - *least : 1;
 }
 
@@ -87,6 +92,8 @@ static void scale_find(ep_column_encoding *column, const double *values, int64_t
 static ep_status number_fit(ep_column_encoding *column, double *cells, int64_t rows,
                             ep_error *error) {
   int64_t present = present_gather(cells, rows);
+  column->ranged = column->encode == EP_ENCODE_NUMBER && present > 0;
+  if (column->ranged) range_find(cells, present, &column->least, &column->greatest);
   if (!column->has_value)
     column->fill = present > 0 ? fill_find(column->missing, cells, present) : 0;
   for (int64_t i = present; i < rows; i++) cells[i] = column->fill;

@@ -82,6 +82,11 @@ int64_t ep_encoding_column_find(const ep_encoding *encoding, const char *name) {
   return found ? encoding->by_name[at] : -1;
 }
 
+void ep_encoding_order_set(ep_encoding *encoding, const char *time, const char *group) {
+  encoding->window.time = time[0] ? ep_encoding_column_find(encoding, time) : -1;
+  encoding->window.group = group[0] ? ep_encoding_column_find(encoding, group) : -1;
+}
+
 void ep_encoding_unknown_refuse(ep_field_reader *reader, const ep_encoding *encoding,
                                 const char *name) {
   const char *names[NAMES_COMPARED];
@@ -147,8 +152,8 @@ static void alike_refuse(ep_field_reader *reader, const ep_encoding *encoding) {
       continue;
     size_t place = ep_field_reader_enter(reader, name);
     ep_field_reader_fail(reader,
-                         "two columns of the table are called \"%.100s\", and an object has one: "
-                         "send the rows as a table (text/csv), or rename one in the data",
+                         "two columns of the table are named \"%.100s\", and an object can have "
+                         "only one: predict from a CSV, or rename one in the data",
                          name);
     ep_field_reader_leave(reader, place);
     return;
@@ -179,8 +184,7 @@ static bool number_read(const ep_column_encoding *column, const ep_dialect *dial
   if (!ep_dialect_has(dialect, EP_DIALECT_DECIMAL))
     marks =
         ep_cell_kind_marks(ep_cell_kind_is_number(column->form) ? column->form : EP_CELL_NUMBER);
-  return ep_cell_number_read(marks.decimal, marks.thousands, text, bytes, value) ||
-         ep_unit_number_read(marks, column->unit, text, bytes, value) ||
+  return ep_unit_number_read(marks, column->unit, text, bytes, value) ||
          (column->form == EP_CELL_DURATION && ep_cell_read(EP_CELL_DURATION, text, bytes, value));
 }
 
@@ -267,6 +271,25 @@ ep_cell_outcome ep_encoding_text_read(const ep_column_encoding *column, const ep
   return word >= 0 ? missing_outcome(column) : EP_CELL_REFUSED;
 }
 
+bool ep_encoding_reads(const ep_encoding *encoding, int64_t column) {
+  const ep_encoding_window *window = &encoding->window;
+  bool orders = window->series && (column == window->time || column == window->group);
+  return orders || encoding->column[column].encode != EP_ENCODE_NONE;
+}
+
+ep_cell_outcome ep_encoding_cell_read(const ep_encoding *encoding, int64_t column,
+                                      const ep_dialect *dialect, const char *text, size_t bytes,
+                                      bool number, double *cell) {
+  const ep_encoding_window *window = &encoding->window;
+  if (!window->series || column != window->group)
+    return ep_encoding_text_read(&encoding->column[column], dialect, text, bytes, number, cell);
+  text = ep_cell_trim(text, &bytes);
+  if (ep_dialect_is_missing(dialect, text, bytes)) return EP_CELL_TAKEN;
+  const ep_word_entry *word = ep_word_set_add(window->series, text, bytes, NULL);
+  if (word) *cell = word->number;
+  return word ? EP_CELL_TAKEN : EP_CELL_NO_MEMORY;
+}
+
 /* The text that a table may have for a JSON value; NULL: there is none. */
 static const char *value_text(const json_t *value, char number[EP_NUMBER_BYTES]) {
   if (json_is_boolean(value)) return json_is_true(value) ? "true" : "false";
@@ -278,15 +301,16 @@ static const char *value_text(const json_t *value, char number[EP_NUMBER_BYTES])
   return number;
 }
 
-static ep_cell_outcome cell_read(const ep_encoding *encoding, const ep_column_encoding *column,
-                                 const json_t *value, double *cell) {
+static ep_cell_outcome cell_read(const ep_encoding *encoding, int64_t index, const json_t *value,
+                                 double *cell) {
+  const ep_column_encoding *column = &encoding->column[index];
   char number[EP_NUMBER_BYTES];
   const char *text = value_text(value, number);
   bool boolean = json_is_boolean(value) && !ep_column_is_category(column);
   *cell = NAN;
   if (json_is_null(value)) return is_needed(column) ? EP_CELL_REFUSED : EP_CELL_TAKEN;
   if (!text || boolean) return EP_CELL_REFUSED;
-  return ep_encoding_text_read(column, &encoding->dialect, text, strlen(text),
+  return ep_encoding_cell_read(encoding, index, &encoding->dialect, text, strlen(text),
                                json_is_number(value), cell);
 }
 
@@ -328,10 +352,10 @@ static void other_word_warn(ep_field_reader *reader, const ep_column_encoding *c
 
 static bool code_refuse(ep_field_reader *reader, const ep_column_encoding *column, bool number) {
   if (!number || !ep_column_is_category(column) || column->compare != EP_WORD_CODE) return false;
-  ep_field_reader_fail(reader,
-                       "the column holds codes, which are compared as text: send one in quotes, as "
-                       "\"%.100s\" is",
-                       column->words.word[0]);
+  ep_field_reader_fail(
+      reader,
+      "the column has codes, which are compared as text: write it in quotes, such as \"%.100s\"",
+      column->words.word[0]);
   return true;
 }
 
@@ -341,7 +365,7 @@ static const char *order_hint(const ep_column_encoding *column, const char *text
   bool date = column->type == EP_COLUMN_DATE && column->form != EP_CELL_TIME;
   bool figures = date && (ep_cell_read(EP_CELL_DAY_FIRST, text, bytes, &value) ||
                           ep_cell_read(EP_CELL_MONTH_FIRST, text, bytes, &value));
-  return figures ? ": ?dates=day_first or ?dates=month_first says which comes first" : "";
+  return figures ? ": choose ?dates=day_first or ?dates=month_first" : "";
 }
 
 void ep_encoding_text_report(ep_field_reader *reader, ep_cell_outcome outcome,
@@ -389,13 +413,12 @@ static void cells_read(ep_field_reader *reader, const ep_encoding *encoding,
         values[column->again ? ep_encoding_column_find(encoding, column->name) : i];
     twice = twice || (value && column->again);
     cells[i] = NAN;
-    if (column->encode == EP_ENCODE_NONE) continue;
-    ep_cell_outcome outcome =
-        value ? cell_read(encoding, column, value, &cells[i]) : EP_CELL_REFUSED;
+    if (!ep_encoding_reads(encoding, i) || (!value && column->encode == EP_ENCODE_NONE)) continue;
+    ep_cell_outcome outcome = value ? cell_read(encoding, i, value, &cells[i]) : EP_CELL_REFUSED;
     if (outcome == EP_CELL_TAKEN) continue;
     size_t place = ep_field_reader_enter(reader, column->name);
     if (!value)
-      ep_field_reader_fail(reader, "is not there: the model needs it, or null for a missing cell");
+      ep_field_reader_fail(reader, "is required by the model; null marks a missing cell");
     else
       value_report(reader, outcome, column, value);
     ep_field_reader_leave(reader, place);

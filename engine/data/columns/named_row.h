@@ -42,6 +42,12 @@ typedef enum {
  * no code. *cell stays where it is missing. */
 ep_cell_outcome ep_encoding_text_read(const ep_column_encoding *column, const ep_dialect *dialect,
                                       const char *text, size_t bytes, bool number, double *cell);
+/* Whether the cells of a column are looked at: it is a feature, or orders the rows of a series. */
+bool ep_encoding_reads(const ep_encoding *encoding, int64_t column);
+/* The same of a column that is looked at; of window.group it is the number of the word. */
+ep_cell_outcome ep_encoding_cell_read(const ep_encoding *encoding, int64_t column,
+                                      const ep_dialect *dialect, const char *text, size_t bytes,
+                                      bool number, double *cell);
 /* Adds the fault, or the warning, of such a cell at the reader's place. */
 void ep_encoding_text_report(ep_field_reader *reader, ep_cell_outcome outcome,
                              const ep_column_encoding *column, const char *text, size_t bytes,

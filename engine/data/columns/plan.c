@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/cells/unicode.h"
 #include "engine/data/columns/calendar.h"
 #include "engine/data/columns/encoding.h"
 #include "engine/data/columns/positive.h"
@@ -79,7 +80,7 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
       (rule->missing != EP_FILL_AUTO && rule->missing != EP_FILL_MOST_FREQUENT && !out->required))
     return ep_column_rule_fail(
         rule, "missing", error,
-        "a category has no such value: take \"most_frequent\" or \"drop_row\"");
+        "a category has no such value: use \"most_frequent\" or \"drop_row\"");
   if (ordinal) out->missing = EP_FILL_MOST_FREQUENT;
   bool apart = out->encode == EP_ENCODE_EMBEDDING && rule->missing == EP_FILL_AUTO;
   if (!ordinal && !apart) out->indicator = rule->indicator == 1;
@@ -88,15 +89,15 @@ static ep_status category_plan(const ep_column *column, const ep_column_rule *ru
   out->unknown_fails = rule->unknown == EP_UNKNOWN_WORD_ERROR;
   if (out->unknown_fails && one_hot && count > EP_LIMIT_ONE_HOT)
     return ep_column_rule_fail(rule, "unknown", error,
-                               "one_hot tells %d words apart, and the column has %lld: "
-                               "\"encode\": \"embedding\" knows all of them",
+                               "one_hot supports %d words, and the column has %lld: \"encode\": "
+                               "\"embedding\" supports all of them",
                                EP_LIMIT_ONE_HOT, (long long)count);
   if (one_hot && column->value && count > EP_LIMIT_ONE_HOT)
-    return ep_column_rule_fail(rule, "encode", error,
-                               "one_hot tells %d words apart, the most frequent, and of the "
-                               "column's %lld numbers nothing is known but their values: take "
-                               "\"embedding\" or \"hash\"",
-                               EP_LIMIT_ONE_HOT, (long long)count);
+    return ep_column_rule_fail(
+        rule, "encode", error,
+        "one_hot supports the %d most frequent words, and the frequencies of the column's %lld "
+        "numbers are unknown: use \"embedding\" or \"hash\"",
+        EP_LIMIT_ONE_HOT, (long long)count);
   if (one_hot && count > EP_LIMIT_ONE_HOT) count = EP_LIMIT_ONE_HOT;
   if (ep_words_copy(&column->words, count, &out->words))
     out->trained = calloc((size_t)out->words.count + 1, sizeof *out->trained);
@@ -126,8 +127,8 @@ static ep_status unread_list(const ep_column *column, ep_column_encoding *out, e
 /* What puts the rows of a series together and in order is no feature, unless "features" has the
  * time. */
 static bool is_order(const ep_data_spec *data, const char *name) {
-  bool time = strcmp(data->time, name) == 0 && !data->features.name;
-  return data->window.length > 0 && (time || strcmp(data->window.group, name) == 0);
+  bool time = ep_text_equals(data->time, name) && !data->features.name;
+  return data->window.length > 0 && (time || ep_text_equals(data->window.group, name));
 }
 
 static ep_status column_plan(const ep_column_matcher *matcher, const ep_column *column,
@@ -140,9 +141,10 @@ static ep_status column_plan(const ep_column_matcher *matcher, const ep_column *
   out->form = column->form;
   memcpy(out->unit, column->unit, sizeof out->unit);
   out->scale = 1;
+  out->range = (ep_column_range){column->min, column->max, NAN, column->integer};
   out->left_out = rule->type == EP_COLUMN_AS_IGNORE || !ep_column_chosen(matcher, out->name);
   if (out->left_out || type == EP_COLUMN_AS_IGNORE || is_constant(column, rows) ||
-      strcmp(data->group, out->name) == 0 || is_order(data, out->name))
+      ep_text_equals(data->group, out->name) || is_order(data, out->name))
     return EP_OK;
   out->scaling = rule->scale;
   out->missing = rule->missing;
@@ -152,17 +154,18 @@ static ep_status column_plan(const ep_column_matcher *matcher, const ep_column *
   out->indicator = rule->indicator < 0 ? column->missing > 0 && !out->required : rule->indicator;
   if (type == EP_COLUMN_AS_CATEGORY && data->window.length > 0) {
     if (rule->encode == EP_CATEGORY_EMBEDDING)
-      return ep_column_rule_fail(rule, "encode", error,
-                                 "a window's rows have no embedding: take \"one_hot\" or \"hash\"");
+      return ep_column_rule_fail(
+          rule, "encode", error,
+          "embeddings are not supported in windows: use \"one_hot\" or \"hash\"");
     rows = 0; /* too few for one */
   }
   if (type == EP_COLUMN_AS_CATEGORY) return category_plan(column, rule, rows, out, error);
   if (rule->encode != EP_CATEGORY_AUTO)
-    return ep_column_rule_fail(rule, "encode", error, "is of a category, the column is a %s",
+    return ep_column_rule_fail(rule, "encode", error, "requires a category, and the column is a %s",
                                ep_column_as_name((int)type));
   if (rule->min_count > 1 || rule->unknown != EP_UNKNOWN_WORD_OTHER)
     return ep_column_rule_fail(rule, rule->min_count > 1 ? "min_count" : "unknown", error,
-                               "is of a category, the column is a %s",
+                               "requires a category, and the column is a %s",
                                ep_column_as_name((int)type));
   out->encode = type == EP_COLUMN_AS_DATE ? EP_ENCODE_DATE : EP_ENCODE_NUMBER;
   if (type == EP_COLUMN_AS_DATE) out->date_parts = date_parts_find(column);
@@ -182,13 +185,29 @@ static ep_status note_add(const ep_column *column, const char *name, ep_encoding
   return EP_OK;
 }
 
+/* Whether the spec takes a target that holds dates for a number all the same. */
+static bool is_seconds(const ep_data_spec *data, const char *target) {
+  bool asked = data->task == EP_TASK_REGRESSION;
+  for (int i = 0; i < data->columns_count && !asked; i++)
+    asked = ep_text_equals(data->columns[i].name, target) &&
+            data->columns[i].type == EP_COLUMN_AS_NUMBER;
+  return asked;
+}
+
 static ep_status target_plan(const ep_data_spec *data, const ep_part *table, int64_t target,
                              ep_encoding *out, ep_error *error) {
   const ep_column *column = &table->column[target];
   ep_column_title(table, target, out->target);
+  memcpy(out->target_unit, column->unit_form, sizeof out->target_unit);
   if (column->type == EP_COLUMN_TEXT)
     return ep_fail_at(error, EP_INVALID, "/data/target",
-                      "the column \"%.100s\" is text, of too many kinds to be predicted",
+                      "the column \"%.100s\" is text with too many distinct values to predict",
+                      out->target);
+  if (column->type == EP_COLUMN_DATE && !is_seconds(data, out->target))
+    return ep_fail_at(error, EP_INVALID, "/data/target",
+                      "the column \"%.100s\" has dates, and a network predicts classes or a "
+                      "number: predict the days from one date to another, or, with \"task\": "
+                      "\"regression\", seconds since 1970",
                       out->target);
   bool words = column->type == EP_COLUMN_CATEGORY;
   const ep_words *classes = words ? &column->words : &ep_binary_numbers;
@@ -230,19 +249,20 @@ static ep_status columns_plan(const ep_data_spec *data, const ep_part *table, in
   ep_encoding_place(out);
   if (status != EP_OK) return status;
   if (ep_encoding_names_order(out) != EP_OK) return ep_fail_memory(error);
+  ep_encoding_order_set(out, data->time, data->window.group);
   if (out->features == 0)
-    return ep_fail_at(error, EP_INVALID, data->features.name ? "/data/features" : "/data/dataset",
-                      "no column is left to learn from: text, columns of one value and those that "
-                      "are left out are no features");
+    return ep_fail_at(
+        error, EP_INVALID, data->features.name ? "/data/features" : "/data/dataset",
+        "no columns to learn from: text, constant columns and excluded columns are not features");
   int64_t most = EP_LIMIT_FEATURES / (data->window.length > 0 ? data->window.length : 1);
   if (out->features > most)
     return ep_fail_at(
         error, EP_INVALID, data->window.length > 0 ? "/data/window/length" : "/data/columns",
-        "%lld features of a row: the limit is %lld", (long long)out->features, (long long)most);
+        "%lld features per row: the limit is %lld", (long long)out->features, (long long)most);
   if (bytes_estimate(out) > EP_LIMIT_ENCODING_BYTES)
     return ep_fail_at(error, EP_INVALID, "/data/columns",
-                      "what is learnt of the columns takes more than %d MB with all their words, "
-                      "and has to go with the weights: leave some out",
+                      "the encoding of the columns with all their words takes more than %d MB in "
+                      "the weights: exclude some columns",
                       EP_LIMIT_ENCODING_BYTES >> 20);
   return EP_OK;
 }
@@ -251,7 +271,9 @@ ep_status ep_encoding_plan(const ep_data_spec *data, const ep_part *table, int64
                            ep_encoding *out, ep_error *error) {
   bool window = data->window.length > 0; /* of which the target is a column as any other */
   *out = (ep_encoding){0};
-  if (window) out->window = (ep_encoding_window){data->window.length, data->window.horizon, target};
+  if (window)
+    out->window = (ep_encoding_window){
+        .length = data->window.length, .horizon = data->window.horizon, .target = target};
   ep_status status = ep_column_rules_check(data, table, window ? -1 : target, error);
   if (status != EP_OK) return status;
   out->column = calloc((size_t)table->columns, sizeof *out->column);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/json/number.h"
+#include "engine/data/cells/unicode.h"
 #include "engine/data/columns/order_statistic.h"
 #include "engine/data/columns/rules.h"
 #include "engine/data/datasets/distinct.h"
@@ -139,7 +140,7 @@ static ep_status values_list(ep_column *column, const ep_column_rule *rule, int6
   if (!column->integer || column->max - column->min >= EP_LIMIT_CATEGORIES)
     return ep_column_rule_fail(
         rule, "type", error,
-        "up to %d distinct numbers, each in two rows or more, can be a category, or whole numbers "
+        "a category needs up to %d distinct numbers, each in at least two rows, or whole numbers "
         "in a range of up to %d; these are %sfrom %g to %g%s",
         EP_LIMIT_COLUMN_VALUES, EP_LIMIT_CATEGORIES, column->integer ? "" : "not all whole, ",
         column->min, column->max,
@@ -175,34 +176,73 @@ static ep_status column_retype(ep_column *column, const ep_column_rule *rule,
       (category && as == EP_COLUMN_AS_CATEGORY))
     return EP_OK;
   if (column->type == EP_COLUMN_TEXT)
-    return ep_column_rule_fail(rule, "type", error,
-                               "the column is text, of which nothing is stored that a network "
-                               "could learn from: give it fewer words, and upload it again");
+    return ep_column_rule_fail(
+        rule, "type", error,
+        "the column is text, which is not stored: reduce its distinct values and upload it again");
   if (category) return words_to_values(column, rule, dialect, error);
   if (as != EP_COLUMN_AS_CATEGORY) return EP_OK;
   if (column->type == EP_COLUMN_DATE)
     return ep_column_rule_fail(rule, "type", error,
-                               "the column holds dates, which cannot be a category: their months, "
-                               "days, weekdays and hours are features already");
+                               "the column has dates, which cannot be a category: their months, "
+                               "days, weekdays and hours are already features");
   return ep_column_is_retyped(column) ? EP_OK : values_to_words(column, rule, error);
 }
 
+/* Whether its numbers can be the numbers of classes: each from 0 on. */
+static bool is_numbered(const ep_column *column) {
+  return column->integer && column->min == 0 && column->max < EP_LIMIT_CLASSES &&
+         (column->distinct == 0 || (double)column->distinct == column->max + 1);
+}
+
+/* rule: of its name; NULL: none. */
+static ep_status target_retype(ep_column *column, const char *name, const ep_column_rule *rule,
+                               ep_task task, const ep_dialect *dialect, ep_error *error) {
+  bool classes = task == EP_TASK_CLASSIFICATION;
+  ep_column_as as = classes ? EP_COLUMN_AS_CATEGORY : EP_COLUMN_AS_NUMBER;
+  ep_column_rule wanted = rule ? *rule : (ep_column_rule){.indicator = -1};
+  if (wanted.type != EP_COLUMN_AS_AUTO && wanted.type != as)
+    return ep_fail_at(error, EP_INVALID, "/data/task",
+                      "is \"%s\", and the type of the target in columns is \"%s\": remove one",
+                      ep_task_name((int)task), ep_column_as_name((int)wanted.type));
+  if (classes && !rule && column->type == EP_COLUMN_NUMBER && is_numbered(column)) return EP_OK;
+  if (column->type == EP_COLUMN_TEXT) return EP_OK; /* it is no target at all */
+  snprintf(wanted.name, sizeof wanted.name, "%s", name);
+  wanted.type = as;
+  ep_status status = column_retype(column, &wanted, dialect, error);
+  if (status != EP_INVALID || rule) return status;
+  if (column->type == EP_COLUMN_CATEGORY)
+    return ep_fail_at(error, EP_INVALID, "/data/task",
+                      "a regression needs numbers, and none of the target's %lld words is a "
+                      "number: use \"classification\"",
+                      (long long)column->words.count);
+  return ep_fail_at(error, EP_INVALID, "/data/task",
+                    "a classification needs up to %d values, each in at least two rows; the target "
+                    "ranges from %g to %g, %s%lld distinct values: use \"regression\"",
+                    EP_LIMIT_CLASSES, column->min, column->max,
+                    column->integer ? "" : "not all whole, ", (long long)column->distinct);
+}
+
 static bool splits(const ep_data_spec *data, const char *name) {
-  return strcmp(name, data->time) == 0 || strcmp(name, data->group) == 0 ||
-         strcmp(name, data->window.group) == 0;
+  return ep_text_equals(name, data->time) || ep_text_equals(name, data->group) ||
+         ep_text_equals(name, data->window.group);
 }
 
 ep_status ep_columns_retype(const ep_data_spec *data, const ep_dialect *dialect, ep_part *table,
                             int64_t target, ep_error *error) {
   char name[EP_LIMIT_NAME_BYTES + 1];
   ep_column_matcher matcher;
-  if (data->columns_count == 0) return EP_OK;
-  ep_status status = ep_column_matcher_init(data, table, &matcher, error);
+  if (data->columns_count == 0 && data->task == EP_TASK_AUTO) return EP_OK;
+  ep_status status = ep_part_columns_own(table, error);
+  if (status != EP_OK) return status;
+  status = ep_column_matcher_init(data, table, &matcher, error);
   for (int64_t i = 0; i < table->columns && status == EP_OK; i++) {
     ep_column_title(table, i, name);
     const ep_column_rule *rule = ep_column_rule_find(&matcher, name);
-    if (!rule || splits(data, name) || (i == target && strcmp(rule->name, name) != 0)) continue;
-    status = column_retype(&table->column[i], rule, dialect, error);
+    if (i == target && rule && !ep_text_equals(rule->name, name)) rule = NULL;
+    if (i == target && data->task != EP_TASK_AUTO)
+      status = target_retype(&table->column[i], name, rule, data->task, dialect, error);
+    else if (rule && !splits(data, name))
+      status = column_retype(&table->column[i], rule, dialect, error);
   }
   ep_column_matcher_deinit(&matcher);
   return status;

@@ -6,9 +6,9 @@
 #include "api/spec/job_spec.h"
 #include "engine/data/datasets/dataset.h"
 
-/* Changes the columns whose rule has another type than they have; of the target (-1: none) only a
- * rule with its very name counts. dialect: of the table; NULL: it was no text. Afterwards such a
- * column has the type, `value`, and
+/* Changes the columns whose rule has another type than they have; of the target (-1: none) a rule
+ * with its very name counts, or data.task, with which it has to agree. dialect: of the table; NULL:
+ * it was no text. Afterwards such a column has the type, `value`, and
  *
  * - as a number or a date: words and their rows as before; value[k] is what word k stands for, NaN
  *   where it cannot be read, and then its cells are missing; a note with the counts. The table's
@@ -16,8 +16,8 @@
  * - as a category: words, without their counts of rows, in ascending order; value[k] is the number
  *   that word k stands for. The table's cells are still these numbers.
  *
- * Columns that split the rows keep their type. A table that is so already stays as it is.
- * EP_INVALID at /data/columns/<name>/type: it cannot be done. */
+ * Columns that split the rows keep their type, as do classes from 0 on. A table that is so already
+ * stays as it is. EP_INVALID at /data/columns/<name>/type, or /data/task: it cannot be done. */
 ep_status ep_columns_retype(const ep_data_spec *data, const ep_dialect *dialect, ep_part *table,
                             int64_t target, ep_error *error);
 

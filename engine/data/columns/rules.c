@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/json/fields.h"
+#include "engine/data/cells/unicode.h"
 #include "engine/files/excerpt.h"
 
 void ep_column_title(const ep_part *table, int64_t index, char out[EP_LIMIT_NAME_BYTES + 1]) {
@@ -24,16 +25,16 @@ ep_status ep_column_named(const ep_part *table, const char *name, const char *po
   for (int64_t i = 0; i < table->columns; i++) {
     bool is_named = table->column[i].name[0];
     ep_column_title(table, i, title);
-    if (strcmp(title, name) != 0) continue;
+    if (!ep_text_equals(title, name)) continue;
     if (!is_named) unnamed = i;
     if (is_named && *out >= 0)
       return ep_fail_at(error, EP_INVALID, pointer,
-                        "columns %lld and %lld are both called \"%s\": %s", (long long)*out,
+                        "columns %lld and %lld are both named \"%s\": %s", (long long)*out,
                         (long long)i, ep_excerpt(shown, name, strlen(name)), remedy);
     if (is_named) *out = i;
   }
   if (*out < 0) *out = unnamed;
-  return *out < 0 ? ep_fail(error, EP_NOT_FOUND, "no column has that name") : EP_OK;
+  return *out < 0 ? ep_fail(error, EP_NOT_FOUND, "no column with that name") : EP_OK;
 }
 
 /* A star that took too few bytes takes one more; only the last one has to. */
@@ -61,7 +62,7 @@ static bool is_title(const ep_part *table, const char *text) {
   char title[EP_LIMIT_NAME_BYTES + 1];
   for (int64_t i = 0; i < table->columns; i++) {
     ep_column_title(table, i, title);
-    if (strcmp(title, text) == 0) return true;
+    if (ep_text_equals(title, text)) return true;
   }
   return false;
 }
@@ -91,7 +92,7 @@ void ep_column_matcher_deinit(ep_column_matcher *matcher) {
 }
 
 static bool means(const char *text, bool glob, const char *name) {
-  return glob ? ep_glob_matches(text, name) : strcmp(text, name) == 0;
+  return glob ? ep_glob_matches(text, name) : ep_text_equals(text, name);
 }
 
 const ep_column_rule *ep_column_rule_find(const ep_column_matcher *matcher, const char *name) {
@@ -150,9 +151,9 @@ static ep_status name_check(const char *text, const char *list, const char *step
   ep_excerpt(shown, text, strlen(text));
   if (is_target)
     snprintf(message, sizeof message,
-             "\"%s\" is the target, which is no feature: only its \"type\" can be set", shown);
+             "\"%s\" is the target, not a feature: only its \"type\" can be set", shown);
   else
-    snprintf(message, sizeof message, "no column of the data is called \"%s\"", shown);
+    snprintf(message, sizeof message, "no column named \"%s\"", shown);
   return pointer_fail((const char *const[4]){"data", list, step, NULL}, error, message);
 }
 
@@ -172,7 +173,7 @@ static bool types_target(const ep_column_rule *rule, const ep_part *table, int64
   char name[EP_LIMIT_NAME_BYTES + 1];
   if (target < 0) return false;
   ep_column_title(table, target, name);
-  return strcmp(rule->name, name) == 0 && rule->type != EP_COLUMN_AS_IGNORE &&
+  return ep_text_equals(rule->name, name) && rule->type != EP_COLUMN_AS_IGNORE &&
          rule->missing == EP_FILL_AUTO && !rule->has_value && rule->indicator < 0 &&
          rule->encode == EP_CATEGORY_AUTO && rule->min_count <= 1 &&
          rule->unknown == EP_UNKNOWN_WORD_OTHER && rule->scale == EP_COLUMN_SCALE_STANDARD;

@@ -1,7 +1,14 @@
 #include "engine/data/datasets/column_json.h"
 
+#include "engine/data/cells/date.h"
+
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "api/json/memory.h"
 
 bool ep_json_set(json_t *object, const char *key, json_t *value) {
   return json_object_set_new(object, key, value) == 0;
@@ -52,7 +59,7 @@ static json_t *column_stored(const ep_column *column) {
     ok = ep_json_set(object, "type", json_string(ep_column_type_name(column->type)));
   if (ok && column->form != EP_CELL_NUMBER)
     ok = ep_json_set(object, "form", json_string(ep_cell_kind_name(column->form)));
-  if (ok && column->unit[0]) ok = ep_json_set(object, "unit", json_string(column->unit));
+  if (ok && column->unit[0]) ok = ep_json_set(object, "unit", json_string(column->unit_form));
   ok = ok && range_set(object, column);
   if (ok && column->missing > 0) ok = ep_json_set(object, "missing", json_integer(column->missing));
   if (ok && column->distinct > 0)
@@ -65,15 +72,7 @@ static json_t *column_stored(const ep_column *column) {
   return json_if(ok && reading_set(object, column), object);
 }
 
-json_t *ep_columns_stored(const ep_part *part) {
-  json_t *array = json_array();
-  for (int64_t i = 0; i < part->columns; i++)
-    json_array_append_new(array, column_stored(&part->column[i]));
-  return ep_json_whole(array, part->columns);
-}
-
-/* How many of the words are shown; takes their bytes from *left_bytes. */
-static int64_t words_fit(const ep_words *words, size_t *left_bytes) {
+int64_t ep_words_fit(const ep_words *words, size_t *left_bytes) {
   enum { FRAME_BYTES = 32 }; /* of JSON around a word */
   int64_t count = 0;
   for (; count < words->count && count < EP_LIMIT_SHOWN_WORDS; count++) {
@@ -86,7 +85,7 @@ static int64_t words_fit(const ep_words *words, size_t *left_bytes) {
 
 static json_t *words_shown(const ep_words *words, size_t *left_bytes) {
   json_t *array = json_array();
-  int64_t count = words_fit(words, left_bytes);
+  int64_t count = ep_words_fit(words, left_bytes);
   for (int64_t i = 0; i < count; i++)
     json_array_append_new(array, json_pack("{s:s, s:I}", "value", words->word[i], "count",
                                            (json_int_t)words->rows[i]));
@@ -109,12 +108,26 @@ static json_t *column_shown(const ep_column *column, size_t *left_bytes) {
   return json_if(ok && reading_set(object, column), object);
 }
 
-json_t *ep_columns_shown(const ep_part *part) {
+json_t *ep_date_json(ep_cell_kind form, double seconds) {
+  char text[EP_DATE_TEXT_BYTES];
+  bool formed = ep_date_format(form == EP_CELL_TIME, seconds, text);
+  return formed ? json_string(text) : json_real(seconds);
+}
+
+void ep_columns_json_write(ep_writer *out, const char *key, const ep_part *part, bool stored) {
   size_t left_bytes = EP_LIMIT_SHOWN_WORDS_BYTES;
-  json_t *array = json_array();
-  for (int64_t i = 0; i < part->columns; i++)
-    json_array_append_new(array, column_shown(&part->column[i], &left_bytes));
-  return ep_json_whole(array, part->columns);
+  const size_t flags = JSON_COMPACT | (stored ? 0 : JSON_REAL_PRECISION(15));
+  ep_writer_member_open(out, key, '[');
+  for (int64_t i = 0; !out->failed && i < part->columns; i++) {
+    json_t *object =
+        stored ? column_stored(&part->column[i]) : column_shown(&part->column[i], &left_bytes);
+    char *text = ep_json_write(object, flags);
+    if (!text) out->failed = true;
+    ep_writer_raw(out, text);
+    free(text);
+    json_decref(object);
+  }
+  ep_writer_close(out, ']');
 }
 
 static bool words_parse(const json_t *array, ep_words *out, bool *no_memory) {
@@ -152,6 +165,7 @@ bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
   const char *name = "", *type = ep_column_type_name(EP_COLUMN_NUMBER),
              *form = ep_cell_kind_name(EP_CELL_NUMBER), *unit = "", *note = NULL;
   json_t *min, *max, *words = NULL, *values = NULL, *missing_words = NULL;
+  char unit_form[EP_UNIT_FORM_BYTES] = "", unit_sign[EP_UNIT_BYTES] = "";
   json_int_t missing = 0, distinct = 0;
   int integer, codes = 0, boolean = 0;
   if (json_unpack((json_t *)object,
@@ -164,12 +178,14 @@ bool ep_column_parse(const json_t *object, ep_column *out, bool *no_memory) {
   int known = ep_column_type_from_name(type), written = ep_cell_kind_from_name(form);
   if (written < 0 || !json_is_number(min) || !json_is_number(max) ||
       strlen(name) > EP_LIMIT_NAME_BYTES || known < 0 || missing < 0 || distinct < 0 ||
-      (known == EP_COLUMN_CATEGORY) != (words != NULL) || (unit[0] && !ep_unit_is_one(unit)))
+      (known == EP_COLUMN_CATEGORY) != (words != NULL) ||
+      (unit[0] && !ep_unit_form_parse(unit, unit_form, unit_sign)))
     return false;
   memcpy(out->name, name, strlen(name) + 1);
   out->type = (ep_column_type)known;
   out->form = (ep_cell_kind)written;
-  memcpy(out->unit, unit, strlen(unit) + 1);
+  memcpy(out->unit, unit_sign, sizeof out->unit);
+  memcpy(out->unit_form, unit_form, sizeof out->unit_form);
   out->min = json_number_value(min);
   out->max = json_number_value(max);
   out->integer = integer;

@@ -1,16 +1,14 @@
 #include "engine/data/datasets/dataset.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *ep_split_name(ep_split split) {
-  static const char *const names[EP_SPLIT_COUNT] = {"train", "validation", "test"};
-  assert(split < EP_SPLIT_COUNT);
-  return names[split];
-}
+#include "api/reserve.h"
 
 const char *ep_role_name(ep_role role) {
   static const char *const names[EP_ROLE_COUNT] = {"table", "x", "y"};
@@ -106,9 +104,23 @@ bool ep_column_values_copy(const ep_column *column, ep_column *out) {
   return !column->value || out->value;
 }
 
+/* Columns that many descriptions refer to. */
+typedef struct ep_shared_columns {
+  atomic_llong references;
+  int64_t columns;
+  ep_column *column; /* [columns], owned */
+} shared_columns;
+
+static void columns_release(shared_columns *shared) {
+  if (atomic_fetch_sub(&shared->references, 1) != 1) return;
+  ep_columns_destroy(shared->column, shared->columns);
+  free(shared);
+}
+
 /* False when memory is short, and then there is nothing to free. */
 static bool column_copy(const ep_column *column, ep_column *out) {
   *out = *column;
+  out->value = NULL;
   out->note = column->note ? strdup(column->note) : NULL;
   out->words = (ep_words){0};
   if ((!column->note || out->note) && ep_column_values_copy(column, out) &&
@@ -133,6 +145,56 @@ static ep_column *columns_copy(const ep_column *column, int64_t columns) {
   return copy;
 }
 
+ep_status ep_part_columns_own(ep_part *part, ep_error *error) {
+  if (!part->shared) return EP_OK;
+  ep_status status = ep_reserve(part->columns * (int64_t)sizeof *part->column, error);
+  if (status != EP_OK) return status;
+  ep_column *copy = columns_copy(part->column, part->columns);
+  if (!copy) return ep_fail_memory(error);
+  columns_release(part->shared);
+  part->shared = NULL;
+  part->column = copy;
+  return EP_OK;
+}
+
+void ep_part_take(ep_part *from, ep_part *to) {
+  *to = *from;
+  from->column = NULL;
+  from->shared = NULL;
+}
+
+bool ep_dataset_meta_share(ep_dataset_meta *meta) {
+  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
+    ep_part *part = &meta->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
+    if (!part->column || part->shared) continue;
+    part->shared = malloc(sizeof *part->shared);
+    if (!part->shared) return false;
+    *part->shared = (shared_columns){1, part->columns, part->column};
+  }
+  return true;
+}
+
+static int64_t words_bytes(const ep_words *words) {
+  int64_t bytes = words->count * (int64_t)(sizeof *words->word + sizeof *words->rows);
+  for (int64_t i = 0; i < words->count; i++)
+    bytes += (int64_t)(malloc_usable_size(words->word[i]) + sizeof(size_t));
+  return bytes;
+}
+
+int64_t ep_dataset_meta_bytes(const ep_dataset_meta *meta) {
+  int64_t bytes = 0;
+  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
+    const ep_part *part = &meta->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
+    for (int64_t j = 0; part->column && j < part->columns; j++) {
+      const ep_column *column = &part->column[j];
+      bytes += (int64_t)(sizeof *column + malloc_usable_size(column->value) +
+                         malloc_usable_size(column->note)) +
+               words_bytes(&column->words) + words_bytes(&column->missing_words);
+    }
+  }
+  return bytes;
+}
+
 /* A copy of its own of `bytes` bytes, of NULL too; false when memory is short. */
 static bool bytes_copy(const void *from, size_t bytes, void **out) {
   *out = from ? malloc(bytes) : NULL;
@@ -146,7 +208,11 @@ static bool owned_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
     const ep_part *from = &meta->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
     ep_part *to = &out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
     if (!from->column) continue;
-    to->column = columns_copy(from->column, from->columns);
+    if (from->shared) {
+      atomic_fetch_add(&from->shared->references, 1);
+      to->shared = from->shared;
+    }
+    to->column = from->shared ? from->column : columns_copy(from->column, from->columns);
     if (!to->column) return false;
   }
   if (!bytes_copy(meta->class_name, (size_t)meta->classes * sizeof *meta->class_name, &copy))
@@ -161,8 +227,10 @@ bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
   *out = *meta;
   out->class_name = NULL;
   out->dialect = NULL;
-  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)
+  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
     out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].column = NULL;
+    out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].shared = NULL;
+  }
   if (owned_copy(meta, out)) return true;
   ep_dataset_meta_deinit(out);
   return false;
@@ -172,8 +240,12 @@ void ep_dataset_meta_drop_columns(ep_dataset_meta *meta) {
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = 0; role < EP_ROLE_COUNT; role++) {
       ep_part *part = &meta->part[split][role];
-      if (part->column) ep_columns_destroy(part->column, part->columns);
+      if (part->shared)
+        columns_release(part->shared);
+      else
+        ep_columns_destroy(part->column, part->columns);
       part->column = NULL;
+      part->shared = NULL;
     }
 }
 

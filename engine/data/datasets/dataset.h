@@ -12,13 +12,13 @@
 
 #include "api/limits.h"
 #include "api/names.h"
+#include "api/vocabulary.h"
 #include "engine/data/arrays/dtype.h"
 #include "engine/data/cells/unit.h"
 #include "engine/data/dialect/dialect.h"
 #include "engine/data/dialect/notes.h"
 #include "engine/files/excerpt.h"
 #include "engine/files/path.h"
-#include "kernels/backend.h"
 
 typedef enum { EP_ROLE_TABLE, EP_ROLE_X, EP_ROLE_Y, EP_ROLE_COUNT } ep_role;
 
@@ -50,7 +50,8 @@ typedef struct {
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1]; /* "" when the source has no names */
   ep_column_type type;
-  ep_cell_kind form;        /* how the cells of a number or a date are written */
+  ep_cell_kind form;                  /* how the cells of a number or a date are written */
+  char unit_form[EP_UNIT_FORM_BYTES]; /* how a number has it: "$0", "0 €"; "": none */
   char unit[EP_UNIT_BYTES]; /* "$", "%", …: the sign in each cell of a number; "": none */
   double min, max;          /* of the cells that are there; 0 where none is, and of text */
   bool integer;             /* every value is one */
@@ -77,7 +78,9 @@ typedef struct {
 typedef struct {
   int64_t rows, columns; /* 0 rows: the part is not there */
   ep_dtype dtype;
-  ep_column *column; /* [columns], owned */
+  ep_column *column;                /* [columns], owned, unless they are shared */
+  struct ep_shared_columns *shared; /* a reference; NULL: not shared. Then `column` is read alone:
+                                       ep_part_columns_own before a change */
   int dimensions; /* of a row as it was stored: 0 (a list of numbers) … EP_LIMIT_ROW_DIMENSIONS */
   int64_t shape[EP_LIMIT_ROW_DIMENSIONS]; /* [dimensions]; its product is `columns` */
   bool one_hot; /* two columns or more, and in every row one value is 1 and the others are 0 */
@@ -98,7 +101,9 @@ typedef struct {
   char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded, and of the options with which they
                                        were read, if any; of parts: of their hashes; "" of mapped
                                        files */
-  int64_t bytes;                    /* as uploaded */
+  char file_sha256[EP_SHA256_HEX_BYTES]; /* of the bytes alone, where options say how they are read;
+                                            else "" */
+  int64_t bytes;                         /* as uploaded */
   int64_t tensors; /* of weights kept for model.init; else 0, as then there are no parts */
   char checksum[EP_CHECKSUM_HEX_BYTES]; /* of the file of these weights; "": not known */
   int64_t faults;                       /* cells at fault; the first of them stand in `fault` */
@@ -111,6 +116,11 @@ typedef struct {
   ep_notes notes;             /* what was read otherwise than might be thought */
   int64_t left_out;           /* files of a ZIP of pictures that are none */
 } ep_dataset_meta;
+
+/* Whether both are of the same bytes, as far as is known. */
+bool ep_dataset_same_file(const ep_dataset_meta *a, const ep_dataset_meta *b);
+/* Whether both have the same columns and cells. */
+bool ep_dataset_same_rows(const ep_dataset_meta *a, const ep_dataset_meta *b);
 
 enum { EP_COLUMN_LABEL_BYTES = EP_EXCERPT_BYTES + 48 };
 
@@ -133,13 +143,22 @@ ep_status ep_column_note_add(ep_column *column, ep_error *error, const char *for
 /* Frees columns, and their words. NULL is allowed. */
 void ep_columns_destroy(ep_column *column, int64_t columns);
 
-/* "train", "validation", "test"; "table", "x", "y". */
-const char *ep_split_name(ep_split split);
+/* "table", "x", "y". */
 const char *ep_role_name(ep_role role);
 
-/* A copy of its own; false when memory is short, and then there is nothing to deinit. */
+/* Makes the columns shared: copies then refer to them. False when memory is short: some are not. */
+bool ep_dataset_meta_share(ep_dataset_meta *meta);
+/* Bytes of the columns, with what they own. */
+int64_t ep_dataset_meta_bytes(const ep_dataset_meta *meta);
+/* Copies columns that are shared, for a change. */
+ep_status ep_part_columns_own(ep_part *part, ep_error *error);
+/* Moves the columns, and all else of the part; *from keeps its counts. */
+void ep_part_take(ep_part *from, ep_part *to);
+
+/* A copy that refers to shared columns, and has its own of all others; false when memory is short,
+ * and then there is nothing to deinit. */
 bool ep_dataset_meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out);
-/* Frees the descriptions of columns; their counts stay. */
+/* Frees the descriptions of columns, or gives them back; their counts stay. */
 void ep_dataset_meta_drop_columns(ep_dataset_meta *meta);
 void ep_dataset_meta_deinit(ep_dataset_meta *meta); /* a zeroed one is allowed */
 

@@ -9,19 +9,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/hash/checksum.h"
 #include "api/json/memory.h"
+#include "api/json/writer.h"
+#include "api/reserve.h"
 #include "api/visibility.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/cached_meta.h"
 #include "engine/data/datasets/column_json.h"
+#include "engine/data/datasets/meta_parse.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
@@ -41,7 +44,21 @@ static json_t *shape_json(const ep_part *part) {
   return ep_json_whole(array, part->dimensions);
 }
 
-/* `stored`: as meta.json has it, with columns and checksum. */
+/* The members of `object`, each on its own: no text of the whole stands beside that of the writer.
+ * Takes `object`; NULL: memory is short. */
+static void members_write(ep_writer *out, json_t *object, size_t flags) {
+  const char *key;
+  json_t *value;
+  if (!object) out->failed = true;
+  json_object_foreach(object, key, value) {
+    char *text = ep_json_write(value, flags | JSON_COMPACT | JSON_ENCODE_ANY);
+    if (!text) out->failed = true;
+    ep_writer_member_raw(out, key, text);
+    free(text);
+  }
+  json_decref(object);
+}
+
 static json_t *part_json(const ep_part *part, bool stored) {
   json_t *object = json_object();
   if (!object) return NULL;
@@ -55,29 +72,30 @@ static json_t *part_json(const ep_part *part, bool stored) {
          ep_json_set(object, "bytes", json_integer(part->bytes));
   if (stored && part->checksum[0])
     ok = ok && ep_json_set(object, "checksum", json_string(part->checksum));
-  if (ok && (!stored || ep_json_set(object, "column", ep_columns_stored(part)))) return object;
+  if (ok) return object;
   json_decref(object);
   return NULL;
 }
 
-/* {"train": {"table": …}, …}, only what is there. */
-static json_t *parts_json(const ep_dataset_meta *meta, bool stored) {
-  json_t *parts = json_object();
-  for (int split = 0; parts && split < EP_SPLIT_COUNT; split++) {
-    json_t *roles = json_object();
-    bool ok = roles != NULL;
-    for (int role = 0; ok && role < EP_ROLE_COUNT; role++)
-      if (meta->part[split][role].rows > 0)
-        ok = ep_json_set(roles, ep_role_name((ep_role)role),
-                         part_json(&meta->part[split][role], stored));
-    if (ok && json_object_size(roles) > 0)
-      ok = ep_json_set(parts, ep_split_name((ep_split)split), json_incref(roles));
-    json_decref(roles);
-    if (ok) continue;
-    json_decref(parts);
-    return NULL;
+/* "parts": {"train": {"table": …}, …}, only what is there. `stored`: as meta.json has it, with
+ * columns and checksum. */
+static void parts_write(ep_writer *out, const ep_dataset_meta *meta, bool stored) {
+  ep_writer_member_open(out, "parts", '{');
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    bool opened = false;
+    for (int role = 0; role < EP_ROLE_COUNT; role++) {
+      const ep_part *part = &meta->part[split][role];
+      if (part->rows == 0) continue;
+      if (!opened) ep_writer_member_open(out, ep_split_name((ep_split)split), '{');
+      opened = true;
+      ep_writer_member_open(out, ep_role_name((ep_role)role), '{');
+      members_write(out, part_json(part, stored), 0);
+      if (stored) ep_columns_json_write(out, "column", part, true);
+      ep_writer_close(out, '}');
+    }
+    if (opened) ep_writer_close(out, '}');
   }
-  return parts;
+  ep_writer_close(out, '}');
 }
 
 static json_t *classes_json(const ep_dataset_meta *meta) {
@@ -135,7 +153,7 @@ static bool notes_shown(json_t *object, const ep_dataset_meta *meta, const ep_pa
   return ok;
 }
 
-/* The object with what every description has; NULL when memory is short. */
+/* What every description has beside its parts; NULL when memory is short. */
 static json_t *meta_json(const ep_dataset_meta *meta, bool stored) {
   json_t *object = json_object();
   if (!object) return NULL;
@@ -143,11 +161,13 @@ static json_t *meta_json(const ep_dataset_meta *meta, bool stored) {
       ep_json_set(object, "sha256", json_string(meta->sha256)) &&
       ep_json_set(object, "bytes", json_integer(meta->bytes)) &&
       (meta->tensors == 0 || ep_json_set(object, "tensors", json_integer(meta->tensors))) &&
+      (!stored || !meta->file_sha256[0] ||
+       ep_json_set(object, "file_sha256", json_string(meta->file_sha256))) &&
       (!stored || !meta->checksum[0] ||
        ep_json_set(object, "weights_checksum", json_string(meta->checksum))) &&
       (meta->faults == 0 || ep_json_set(object, "faults", ep_faults_json(meta))) &&
       (!stored || (dialect_set(object, meta) && note_set(object, meta->notes.text))) &&
-      pictures_set(object, meta) && ep_json_set(object, "parts", parts_json(meta, stored)))
+      pictures_set(object, meta))
     return object;
   json_decref(object);
   return NULL;
@@ -163,8 +183,13 @@ ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta,
   char path[EP_PATH_BYTES];
   ep_status status = ep_path_join(path, error, folder, META_FILE, NULL);
   if (status != EP_OK) return status;
-  json_t *object = meta_json(meta, true);
-  char *text = ep_json_write(object, JSON_COMPACT);
+  ep_writer writer;
+  ep_writer_init(&writer, EP_LIMIT_META_BYTES);
+  ep_writer_open(&writer, '{');
+  members_write(&writer, meta_json(meta, true), 0);
+  parts_write(&writer, meta, true);
+  ep_writer_close(&writer, '}');
+  char *text = ep_writer_take(&writer);
   ep_durable_file *file = NULL;
   if (!text) status = ep_fail_memory(error);
   if (status == EP_OK) status = ep_durable_file_create(path, &file, error);
@@ -178,117 +203,7 @@ ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta,
   else
     ep_durable_file_abandon(file);
   free(text);
-  json_decref(object);
   return status;
-}
-
-/* A description without a shape is from before rows had one: they are flat. */
-static bool shape_parse(const json_t *array, ep_part *out) {
-  int64_t product = 1;
-  out->dimensions = 1;
-  out->shape[0] = out->columns;
-  if (!array) return true;
-  size_t dimensions = json_array_size(array);
-  if (!json_is_array(array) || dimensions > EP_LIMIT_ROW_DIMENSIONS) return false;
-  out->dimensions = (int)dimensions;
-  for (size_t i = 0; i < dimensions; i++) {
-    out->shape[i] = json_integer_value(json_array_get(array, i));
-    if (out->shape[i] < 1 || __builtin_mul_overflow(product, out->shape[i], &product)) return false;
-  }
-  return product == out->columns;
-}
-
-static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
-  json_int_t rows, columns, bytes = 0;
-  const char *dtype, *sha256 = "";
-  json_t *column, *shape = NULL;
-  const char *checksum = "";
-  int one_hot = 0;
-  if (json_unpack((json_t *)object, "{s:I, s:I, s:s, s:o, s?o, s?b, s?s, s?I, s?s}", "rows", &rows,
-                  "columns", &columns, "dtype", &dtype, "column", &column, "shape", &shape,
-                  "one_hot", &one_hot, "sha256", &sha256, "bytes", &bytes, "checksum",
-                  &checksum) != 0)
-    return false;
-  int type = ep_dtype_from_name(dtype);
-  if (rows < 1 || rows > EP_LIMIT_ROWS || columns < 1 || columns > EP_LIMIT_COLUMNS || type < 0 ||
-      json_array_size(column) != (size_t)columns || strlen(sha256) >= sizeof out->sha256 ||
-      strlen(checksum) >= sizeof out->checksum)
-    return false;
-  out->column = calloc((size_t)columns, sizeof *out->column);
-  *no_memory = !out->column;
-  if (!out->column) return false;
-  out->rows = rows;
-  out->columns = columns;
-  out->dtype = (ep_dtype)type;
-  out->one_hot = one_hot;
-  out->bytes = bytes;
-  memcpy(out->sha256, sha256, strlen(sha256) + 1);
-  memcpy(out->checksum, checksum, strlen(checksum) + 1);
-  if (!shape_parse(shape, out)) return false;
-  for (int64_t i = 0; i < columns; i++)
-    if (!ep_column_parse(json_array_get(column, (size_t)i), &out->column[i], no_memory))
-      return false;
-  return true;
-}
-
-static bool classes_parse(const json_t *array, ep_dataset_meta *out, bool *no_memory) {
-  size_t count = json_array_size(array);
-  if (!array) return true;
-  if (!json_is_array(array) || count < 1 || count > EP_LIMIT_CLASSES) return false;
-  out->class_name = calloc(count, sizeof *out->class_name);
-  *no_memory = !out->class_name;
-  if (!out->class_name) return false;
-  out->classes = (int)count;
-  for (size_t i = 0; i < count; i++) {
-    const char *name = json_string_value(json_array_get(array, i));
-    if (!name || strlen(name) > EP_LIMIT_NAME_BYTES) return false;
-    memcpy(out->class_name[i].name, name, strlen(name) + 1);
-  }
-  return true;
-}
-
-static bool dialect_parse(const json_t *object, ep_dataset_meta *out, bool *no_memory) {
-  if (!object) return true;
-  out->dialect = malloc(sizeof *out->dialect);
-  *no_memory = !out->dialect;
-  return out->dialect && ep_dialect_record_parse(object, out->dialect);
-}
-
-/* It becomes the name of a folder. Files that are mapped where they lie have none. */
-static bool hash_is_one(const char *format, const char *sha256) {
-  const size_t digits = strspn(sha256, "0123456789abcdef");
-  return sha256[digits] == 0 &&
-         (digits == EP_SHA256_HEX_BYTES - 1 || (digits == 0 && strcmp(format, "path") == 0));
-}
-
-static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
-  const char *format, *sha256, *checksum = "", *note = "";
-  json_int_t bytes, tensors = 0, left_out = 0;
-  json_t *parts, *classes = NULL, *dialect = NULL;
-  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s, s?o, s?I, s?s, s?o}", "format", &format,
-                  "sha256", &sha256, "bytes", &bytes, "parts", &parts, "tensors", &tensors,
-                  "weights_checksum", &checksum, "classes", &classes, "left_out", &left_out, "note",
-                  &note, "dialect", &dialect) != 0)
-    return false;
-  if (strlen(format) >= sizeof out->format || !hash_is_one(format, sha256) ||
-      !json_is_object(parts) || tensors < 0 || strlen(checksum) >= sizeof out->checksum ||
-      strlen(note) >= sizeof out->notes.text)
-    return false;
-  memcpy(out->notes.text, note, strlen(note) + 1);
-  memcpy(out->format, format, strlen(format) + 1);
-  memcpy(out->sha256, sha256, strlen(sha256) + 1);
-  out->bytes = bytes;
-  out->tensors = tensors;
-  out->left_out = left_out;
-  memcpy(out->checksum, checksum, strlen(checksum) + 1);
-  for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int role = 0; role < EP_ROLE_COUNT; role++) {
-      json_t *part = json_object_get(json_object_get(parts, ep_split_name((ep_split)split)),
-                                     ep_role_name((ep_role)role));
-      if (part && !part_parse(part, &out->part[split][role], no_memory)) return false;
-    }
-  return ep_faults_parse(json_object_get(root, "faults"), out) &&
-         dialect_parse(dialect, out, no_memory) && classes_parse(classes, out, no_memory);
 }
 
 /* A text without a checksum is from before there were some. */
@@ -302,65 +217,82 @@ static bool text_is_whole(const ep_mapping *text) {
   return memcmp(bytes + checked, end, CHECKSUM_BYTES) == 0;
 }
 
-static ep_status text_read(const char *path, const ep_mapping *text, ep_dataset_meta *out,
-                           ep_error *error) {
-  json_error_t fault;
-  bool no_memory = false;
-  ep_status status = EP_OK;
+static ep_status text_read(const char *path, const ep_mapping *text, bool columns,
+                           ep_dataset_meta *out, int64_t *reserved_bytes, ep_error *error) {
   if (!text_is_whole(text))
     return ep_fail(error, EP_DAMAGED, "%s is damaged: upload the same data again",
                    ep_stored_name(path));
-  json_t *root =
-      ep_json_read((const char *)text->bytes, text->size, JSON_REJECT_DUPLICATES, &fault);
-  if (!root && !fault.text[0])
-    status = ep_fail_memory(error);
-  else if (!root)
-    status = ep_fail(error, EP_DAMAGED, "%s is damaged (%s): upload the same data again",
-                     ep_stored_name(path), fault.text);
-  else if (!meta_parse(root, out, &no_memory))
-    status = no_memory || ep_json_memory_short()
-                 ? ep_fail_memory(error)
-                 : ep_fail(error, EP_DAMAGED,
-                           "%s is damaged (it describes no dataset): upload the same data "
-                           "again",
-                           ep_stored_name(path));
-  json_decref(root);
-  if (status != EP_OK) ep_dataset_meta_deinit(out);
+  return ep_meta_parse((const char *)text->bytes, text->size, path, columns, out, reserved_bytes,
+                       error);
+}
+
+/* Reads the file that is open, or takes what is cached of it. */
+static ep_status file_read(const char *path, int file, const struct stat *about, bool columns,
+                           ep_dataset_meta *out, ep_error *error) {
+  ep_mapping mapping;
+  int64_t reserved_bytes = 0;
+  if (ep_cached_meta_find(path, about, out)) return EP_OK;
+  ep_status status = ep_mapping_of(file, path, &mapping, error);
+  if (status != EP_OK) return status;
+  status = text_read(path, &mapping, columns, out, &reserved_bytes, error);
+  ep_mapping_close(&mapping);
+  /* the cache has bounds of its own */
+  if (status == EP_OK && columns && ep_cached_meta_add(path, about, out))
+    ep_reserve(-reserved_bytes, NULL);
   return status;
 }
 
-ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
+/* Wide descriptions are read one after the other: who comes next finds what was read before. */
+static ep_status wide_read(const char *path, int file, const struct stat *about,
+                           ep_dataset_meta *out, ep_error *error) {
+  static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&reading);
+  ep_status status = file_read(path, file, about, true, out, error);
+  pthread_mutex_unlock(&reading);
+  return status;
+}
+
+static ep_status meta_read(const char *folder, bool columns, ep_dataset_meta *out,
+                           ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_mapping mapping;
   struct stat about;
   *out = (ep_dataset_meta){0};
   ep_status status = ep_path_join(path, error, folder, META_FILE, NULL);
   if (status != EP_OK) return status;
   int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0 || fstat(file, &about) != 0) {
+  if (file < 0 || fstat(file, &about) != 0)
     status =
         ep_fail(error, errno == ENOENT ? EP_NOT_FOUND : EP_IO, "%s: %s", path, strerror(errno));
-  } else if (!ep_cached_meta_find(path, &about, out)) {
-    status = ep_mapping_of(file, path, &mapping, error);
-    if (status == EP_OK) {
-      status = text_read(path, &mapping, out, error);
-      ep_mapping_close(&mapping);
-    }
-    if (status == EP_OK) ep_cached_meta_add(path, &about, out);
-  }
+  else if (columns && about.st_size > EP_LIMIT_SMALL_CACHED_BYTES)
+    status = wide_read(path, file, &about, out, error);
+  else
+    status = file_read(path, file, &about, columns, out, error);
   if (status == EP_OK) status = ep_path_join(out->folder, error, folder, NULL);
   if (file >= 0) close(file);
   return status;
 }
 
-static json_t *time_json(int64_t time_us) {
-  char text[64];
-  struct tm tm;
-  time_t seconds = (time_t)(time_us / 1000000);
-  if (time_us <= 0 || !gmtime_r(&seconds, &tm)) return json_null();
-  size_t used = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-  snprintf(text + used, sizeof text - used, ".%03dZ", (int)(time_us / 1000 % 1000));
-  return json_string(text);
+ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
+  return meta_read(folder, true, out, error);
+}
+
+ep_status ep_dataset_summary_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
+  return meta_read(folder, false, out, error);
+}
+
+static void time_write(ep_writer *out, const char *key, int64_t time_us) {
+  if (time_us > 0)
+    ep_writer_member_time(out, key, time_us);
+  else
+    ep_writer_member_raw(out, key, NULL);
+}
+
+/* How it was read, and what is to be known about that. */
+static json_t *notes_json(const ep_dataset_meta *meta, const ep_part *table) {
+  json_t *object = json_object();
+  if (object && dialect_set(object, meta) && notes_shown(object, meta, table)) return object;
+  json_decref(object);
+  return NULL;
 }
 
 static char *meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
@@ -371,26 +303,28 @@ static char *meta_format(const ep_dataset_meta *meta, const char *name, const ch
   const ep_part *main = table->rows > 0 ? table : x;
   const char *role = meta->tensors > 0 ? "weights" : "data";
   bool pixels = strcmp(meta->format, "pictures") == 0; /* a column each, and none tells anything */
-  char *text = NULL;
-  json_t *object = json_object(), *rest = meta_json(meta, false);
-  bool ok =
-      object && rest && ep_json_set(object, "object", json_string("dataset")) &&
-      ep_json_set(object, "name", json_string(name)) &&
-      ep_json_set(object, "owner", json_string(owner)) &&
-      ep_json_set(object, "visibility", json_string(ep_visibility_name(private))) &&
-      ep_json_set(object, "role", json_string(role)) && json_object_update(object, rest) == 0 &&
-      ep_json_set(object, "rows", json_integer(main->rows)) &&
-      ep_json_set(object, "columns_count", json_integer(main->columns)) &&
-      (!columns ||
-       ep_json_set(object, "columns", pixels ? json_array() : ep_columns_shown(main))) &&
-      (!columns || (dialect_set(object, meta) && notes_shown(object, meta, main))) &&
-      (!columns || y->rows == 0 || ep_json_set(object, "target_columns", ep_columns_shown(y))) &&
-      ep_json_set(object, "created_at", time_json(created_us));
   /* 15 digits are enough to look at, and 0.1 stays 0.1; meta.json has all 17. */
-  if (ok) text = ep_json_write(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
-  json_decref(object);
-  json_decref(rest);
-  return text;
+  const size_t digits = JSON_REAL_PRECISION(15);
+  ep_writer out;
+  ep_writer_init(&out, EP_LIMIT_META_BYTES);
+  ep_writer_open(&out, '{');
+  ep_writer_member_string(&out, "object", "dataset");
+  ep_writer_member_string(&out, "name", name);
+  ep_writer_member_string(&out, "owner", owner);
+  ep_writer_member_string(&out, "visibility", ep_visibility_name(private));
+  ep_writer_member_string(&out, "role", role);
+  members_write(&out, meta_json(meta, false), digits);
+  parts_write(&out, meta, false);
+  ep_writer_member_integer(&out, "rows", main->rows);
+  ep_writer_member_integer(&out, "columns_count", main->columns);
+  if (columns) {
+    ep_columns_json_write(&out, "columns", pixels ? &(ep_part){0} : main, false);
+    members_write(&out, notes_json(meta, main), digits);
+    if (y->rows > 0) ep_columns_json_write(&out, "target_columns", y, false);
+  }
+  time_write(&out, "created_at", created_us);
+  ep_writer_close(&out, '}');
+  return ep_writer_take(&out);
 }
 
 char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, const char *owner,
@@ -401,4 +335,23 @@ char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, cons
 char *ep_dataset_summary_format(const ep_dataset_meta *meta, const char *name, const char *owner,
                                 int64_t created_us, bool private) {
   return meta_format(meta, name, owner, created_us, private, false);
+}
+
+bool ep_dataset_same_file(const ep_dataset_meta *a, const ep_dataset_meta *b) {
+  return strcmp(a->file_sha256[0] ? a->file_sha256 : a->sha256,
+                b->file_sha256[0] ? b->file_sha256 : b->sha256) == 0;
+}
+
+bool ep_dataset_same_rows(const ep_dataset_meta *a, const ep_dataset_meta *b) {
+  ep_writer first, second;
+  ep_writer_init(&first, EP_LIMIT_META_BYTES);
+  ep_writer_init(&second, EP_LIMIT_META_BYTES);
+  parts_write(&first, a, true);
+  parts_write(&second, b, true);
+  bool same = !first.failed && !second.failed && first.count == second.count &&
+              memcmp(first.text, second.text, first.count) == 0 && a->tensors == 0 &&
+              b->tensors == 0;
+  ep_writer_deinit(&first);
+  ep_writer_deinit(&second);
+  return same;
 }

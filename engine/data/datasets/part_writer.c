@@ -23,7 +23,7 @@ ep_status ep_part_path(const char *folder, ep_split split, ep_role role, char *p
 
 static ep_status budget_take(ep_part_writer *writer, size_t bytes, ep_error *error) {
   if ((int64_t)bytes > *writer->budget_bytes)
-    return ep_fail(error, EP_TOO_LARGE, "stored, this would be larger than the limit");
+    return ep_fail(error, EP_TOO_LARGE, "the stored data would exceed the limit");
   *writer->budget_bytes -= (int64_t)bytes;
   return EP_OK;
 }
@@ -102,16 +102,17 @@ static ep_status head_write(ep_part_writer *writer, char checksum[EP_CHECKSUM_HE
                        head);
   ep_checksum_update(&writer->checksum, head, sizeof head);
   ep_checksum_final(&writer->checksum, checksum);
-  if (pwrite(writer->file, head, sizeof head, 0) != (ssize_t)sizeof head)
-    return ep_fail(error, ep_status_from_errno(errno), "writing the head of a part: %s",
-                   strerror(errno));
+  if (lseek(writer->file, 0, SEEK_SET) != 0)
+    return ep_fail(error, EP_IO, "the head of a part: %s", strerror(errno));
+  ep_status status = ep_file_write_all(writer->file, head, sizeof head, error);
+  if (status != EP_OK) return status;
   if (fsync(writer->file) != 0)
     return ep_fail(error, ep_status_from_errno(errno), "fsync: %s", strerror(errno));
   return EP_OK;
 }
 
 ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *error) {
-  if (writer->measure.rows == 0) return ep_fail(error, EP_INVALID, "there are no rows");
+  if (writer->measure.rows == 0) return ep_fail(error, EP_INVALID, "no rows");
   char checksum[EP_CHECKSUM_HEX_BYTES] = "";
   ep_status status = flush(writer, error);
   if (status == EP_OK && writer->file >= 0) status = head_write(writer, checksum, error);

@@ -4,9 +4,9 @@
 #define EP_ENGINE_DATA_DATASETS_PART_WRITER_H
 
 #include "api/hash/checksum.h"
+#include "api/vocabulary.h"
 #include "engine/data/datasets/column_stats.h"
 #include "engine/data/datasets/dataset.h"
-#include "kernels/backend.h"
 
 typedef struct {
   ep_dtype dtype;

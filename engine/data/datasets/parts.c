@@ -67,8 +67,7 @@ static ep_status part_take(const char *folder, ep_dataset_meta *meta, const char
     if (status != EP_OK) return status;
     part->bytes = part->rows * part->columns * (int64_t)ep_dtype_bytes(part->dtype);
   }
-  meta->part[split][role] = *part;
-  part->column = NULL;
+  ep_part_take(part, &meta->part[split][role]);
   return EP_OK;
 }
 
@@ -120,9 +119,8 @@ static ep_status pair_check(const ep_dataset_meta *meta, ep_split split, ep_erro
   const ep_part *train = meta->part[EP_SPLIT_TRAIN];
   bool unlabelled = ep_dataset_is_unlabelled(meta, split);
   if (!unlabelled && (x->rows == 0 || y->rows == 0))
-    return ep_fail_at(error, EP_INVALID, pointer,
-                      "the dataset has no %s/%s: upload it to /v1/datasets/NAME/%s/%s", name,
-                      x->rows == 0 ? "x" : "y", name, x->rows == 0 ? "x" : "y");
+    return ep_fail_at(error, EP_INVALID, pointer, "the dataset has no %s/%s: upload the part %s/%s",
+                      name, x->rows == 0 ? "x" : "y", name, x->rows == 0 ? "x" : "y");
   if (!unlabelled && x->rows != y->rows)
     return ep_fail_at(error, EP_INVALID, pointer, "%s/x has %lld rows, %s/y has %lld", name,
                       (long long)x->rows, name, (long long)y->rows);
@@ -138,7 +136,7 @@ static ep_status pair_check(const ep_dataset_meta *meta, ep_split split, ep_erro
 ep_status ep_dataset_pairs_check(const ep_dataset_meta *meta, ep_error *error) {
   if (meta->tensors > 0)
     return ep_fail_at(error, EP_INVALID, "/data/dataset",
-                      "these are weights of a model, no data: name them in model.init");
+                      "these are weights of a model, not data: use them in model.init");
   ep_status status = pair_check(meta, EP_SPLIT_TRAIN, error);
   for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
     if (meta->part[split][EP_ROLE_X].rows > 0 || meta->part[split][EP_ROLE_Y].rows > 0)

@@ -7,18 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/json/memory.h"
+#include "api/reserve.h"
 #include "engine/data/arrays/table.h"
 #include "engine/data/datasets/column_json.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/files/path.h"
 
 enum {
-  FRAME_BYTES = 16, /* of JSON around a cell, and a number's digits */
-  DAY_SECONDS = 86400
+  FRAME_BYTES = 16 /* of JSON around a cell, and a number's digits */
 };
 
 /* A part whose rows are read. */
@@ -87,32 +86,6 @@ static ep_status reader_open(part_reader *reader, const char *folder, const ep_d
   return status == EP_OK ? file_open(reader, path, error) : status;
 }
 
-/* 2024-02-29, 2024-02-29T12:30:00, or, in a column of times of day, 12:30:00, with the microseconds
- * that there are; UTC. */
-static json_t *date_json(const ep_column *column, double seconds) {
-  enum { MICROS = 1000000 };
-  char text[64];
-  struct tm tm;
-  int used = 0;
-  int64_t micros = llround(seconds * MICROS), fraction = micros % MICROS;
-  if (fraction < 0) fraction += MICROS;
-  time_t time = (time_t)((micros - fraction) / MICROS);
-  bool of_day = column->form == EP_CELL_TIME;
-  if (!gmtime_r(&time, &tm)) return json_real(seconds);
-  if (of_day && time == DAY_SECONDS) tm.tm_hour = 24;
-  if (!of_day)
-    used =
-        snprintf(text, sizeof text, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
-  if (of_day || fraction > 0 || time % DAY_SECONDS != 0)
-    used += snprintf(text + used, sizeof text - (size_t)used, "%s%02d:%02d:%02d", of_day ? "" : "T",
-                     tm.tm_hour, tm.tm_min, tm.tm_sec);
-  if (fraction % 1000 > 0)
-    snprintf(text + used, sizeof text - (size_t)used, ".%06d", (int)fraction);
-  else if (fraction > 0)
-    snprintf(text + used, sizeof text - (size_t)used, ".%03d", (int)fraction / 1000);
-  return json_string(text);
-}
-
 static json_t *number_json(double value) {
   const double exact = 9007199254740992.0; /* 2^53: integers up to it are */
   bool whole = value == floor(value) && fabs(value) <= exact;
@@ -126,7 +99,7 @@ static json_t *cell_json(const part_reader *reader, int64_t index, int64_t *left
   double cell = reader->cells[index];
   *left_bytes -= FRAME_BYTES + (reader->named ? (int64_t)strlen(column->name) : 0);
   if (isnan(cell) || column->type == EP_COLUMN_TEXT) return json_null();
-  if (column->type == EP_COLUMN_DATE) return date_json(column, cell);
+  if (column->type == EP_COLUMN_DATE) return ep_date_json(column->form, cell);
   if (column->type == EP_COLUMN_CATEGORY && cell >= 0 && cell < (double)column->words.count)
     word = column->words.word[(int64_t)cell];
   if (reader->class && cell >= 0 && cell < reader->classes) word = reader->class[(int)cell].name;
@@ -210,6 +183,19 @@ static char *page_format(json_t *data, int64_t next, int64_t total) {
   return text;
 }
 
+/* A tree of the names, and one of the cells that are shown: a row at least. */
+static ep_status page_reserve(const ep_dataset_meta *meta, const ep_rows_page *page,
+                              ep_error *error) {
+  enum { NAME_TREE_BYTES = 160, CELL_TREE_BYTES = 160, SHOWN = EP_LIMIT_SHOWN_ROWS_BYTES / 16 };
+  int64_t bytes = 0;
+  for (int role = 0; role < EP_ROLE_COUNT; role++) {
+    const int64_t columns = meta->part[page->split][role].columns, cells = page->limit * columns;
+    bytes += columns * NAME_TREE_BYTES +
+             (cells < columns + SHOWN ? cells : columns + SHOWN) * CELL_TREE_BYTES;
+  }
+  return bytes > EP_LIMIT_SMALL_CACHED_BYTES ? ep_reserve(bytes, error) : EP_OK;
+}
+
 ep_status ep_dataset_rows_format(const char *folder, const ep_dataset_meta *meta,
                                  const ep_rows_page *page, char **text, ep_error *error) {
   part_reader readers[EP_ROLE_COUNT];
@@ -222,10 +208,12 @@ ep_status ep_dataset_rows_format(const char *folder, const ep_dataset_meta *meta
   }
   if (total == 0)
     return ep_fail(error, EP_MALFORMED,
-                   "the dataset has no %s rows: ?split= must be a part that it has",
+                   "the dataset has no %s rows: ?split= must be one of its parts",
                    ep_split_name(page->split));
+  ep_status status = page_reserve(meta, page, error);
+  if (status != EP_OK) return status;
   json_t *data = json_array();
-  ep_status status = data ? EP_OK : ep_fail_memory(error);
+  if (!data) status = ep_fail_memory(error);
   for (int role = 0; status == EP_OK && role < EP_ROLE_COUNT; role++)
     status = reader_open(&readers[role], folder, meta, page->split, (ep_role)role, error);
   if (status == EP_OK) status = page_read(readers, page, total, data, error);

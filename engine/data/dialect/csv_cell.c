@@ -1,5 +1,6 @@
 #include "engine/data/dialect/csv_cell.h"
 
+#include <endian.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,15 +27,28 @@ static inline bool is_white(const ep_csv_text *text) {
   return text->delimiter == EP_DELIMITER_SPACE;
 }
 
+/* Where the first cell of the line begins. */
+static inline const char *line_begin(const ep_csv_text *text, const char *at) {
+  if (!text->framed) return at;
+  const char *first = spaces_skip(text, at);
+  return first < text->end && *first == text->delimiter ? first + 1 : at;
+}
+
 /* Takes what ends a cell at `at`; false when the cell goes on. */
 static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *stop) {
   if (is_white(text) && at < text->end && is_space(text, *at)) {
+    const char *first = at;
     at = spaces_skip(text, at);
     if (at < text->end && line_end(text, at) == 0) {
+      if (at - first < text->gap) return false;
       text->at = at;
       *stop = EP_CSV_DELIMITER;
       return true;
     }
+  }
+  if (text->framed && at < text->end && *at == text->delimiter) {
+    const char *behind = spaces_skip(text, at + 1);
+    if (behind == text->end || line_end(text, behind) > 0) at = behind;
   }
   if (at == text->end) {
     text->at = at;
@@ -48,15 +62,33 @@ static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *sto
   }
   size_t bytes = line_end(text, at);
   if (bytes == 0) return false;
-  text->at = at + bytes;
+  text->at = line_begin(text, at + bytes);
   text->line++;
   *stop = EP_CSV_LINE;
   return true;
 }
 
+/* Eight copies of a byte. */
+static inline uint64_t bytes8(char c) {
+  return UINT64_C(0x0101010101010101) * (uint8_t)c;
+}
+
+/* Marks the first byte that is 0; only bytes behind it may be marked wrongly. */
+static inline uint64_t zero_mark(uint64_t bytes) {
+  return (bytes - UINT64_C(0x0101010101010101)) & ~bytes & UINT64_C(0x8080808080808080);
+}
+
 /* The first byte from `at` on that could end a cell; the end where there is none. */
 static inline const char *stop_seek(const ep_csv_text *text, const char *at) {
   const bool white = is_white(text);
+  const uint64_t delimiters = bytes8(text->delimiter);
+  for (uint64_t bytes; !white && text->end - at >= (ptrdiff_t)sizeof bytes; at += sizeof bytes) {
+    memcpy(&bytes, at, sizeof bytes);
+    bytes = le64toh(bytes);
+    uint64_t found = zero_mark(bytes ^ delimiters) | zero_mark(bytes ^ bytes8('\n')) |
+                     zero_mark(bytes ^ bytes8('\r'));
+    if (found) return at + __builtin_ctzll(found) / 8;
+  }
   while (at < text->end && *at != text->delimiter && *at != '\n' && *at != '\r' &&
          !(white && is_space(text, *at)))
     at++;
@@ -90,10 +122,10 @@ static ep_status quoted_read(ep_csv_text *text, const char *at, int64_t column, 
   bool escaped = at[-1] == '\\' && !text->escapes;
   at = is_white(text) ? at + 1 : spaces_skip(text, at + 1);
   if (!stop_take(text, at, &cell->stop))
-    return ep_fail(
-        error, EP_INVALID, "row %lld, column %lld: there is text after a closing quote%s",
-        (long long)text->line, (long long)column,
-        escaped ? " that follows a backslash: ?quote=escaped reads `\\\"` as a quote" : "");
+    return ep_fail(error, EP_INVALID, "row %lld, column %lld: text after a closing quote%s",
+                   (long long)text->line, (long long)column,
+                   escaped ? " that follows a backslash: ?quote=escaped reads `\\\"` as a quote"
+                           : "");
   text->line += lines;
   return EP_OK;
 }
@@ -125,13 +157,27 @@ bool ep_csv_number_read(ep_csv_text *text, double *value, ep_csv_stop *stop) {
   return stop_take(text, is_white(text) ? at : spaces_skip(text, at), stop);
 }
 
+bool ep_csv_is_quoted(const ep_csv_text *text) {
+  const char *at = spaces_skip(text, text->at);
+  return text->quote && at < text->end && *at == text->quote;
+}
+
 bool ep_csv_blank_line_take(ep_csv_text *text) {
   const char *at = spaces_skip(text, text->at);
   size_t bytes = at == text->end ? 0 : line_end(text, at);
   if (at < text->end && bytes == 0) return false;
-  text->at = at + bytes;
+  text->at = line_begin(text, at + bytes);
   text->line += bytes > 0;
   return true;
+}
+
+char ep_csv_first(const ep_csv_text *text) {
+  const char *at = spaces_skip(text, text->at);
+  return at < text->end ? *at : 0;
+}
+
+void ep_csv_line_begin(ep_csv_text *text) {
+  text->at = line_begin(text, text->at);
 }
 
 const char *ep_csv_line_end(const ep_csv_text *text, const char *at) {
@@ -142,6 +188,6 @@ const char *ep_csv_line_end(const ep_csv_text *text, const char *at) {
 void ep_csv_line_take(ep_csv_text *text) {
   text->at = ep_csv_line_end(text, text->at);
   if (text->at == text->end) return;
-  text->at += line_end(text, text->at);
+  text->at = line_begin(text, text->at + line_end(text, text->at));
   text->line++;
 }

@@ -20,6 +20,10 @@ typedef struct {
   bool cr;     /* a CR alone ends a line, too */
   bool mapped; /* as of an ep_ingest */
   int64_t line; /* of `at`, from 1, as an editor counts */
+  /* of a printed table (printed.h): */
+  bool framed; /* a delimiter at both ends of each line ends no cell; `at` is behind the first */
+  const char *rule; /* a line that draws `drawn` columns; NULL: none */
+  int drawn, gap;   /* gap: so many spaces at least delimit cells, where spaces do */
 } ep_csv_text;
 
 typedef enum { EP_CSV_DELIMITER, EP_CSV_LINE, EP_CSV_END } ep_csv_stop; /* what ended a cell */
@@ -39,8 +43,17 @@ ep_status ep_csv_cell_read(ep_csv_text *text, int64_t column, ep_csv_cell *cell,
  * anything else. */
 bool ep_csv_number_read(ep_csv_text *text, double *value, ep_csv_stop *stop);
 
+/* Whether the next cell begins with a quote. */
+bool ep_csv_is_quoted(const ep_csv_text *text);
+
 /* Takes a line of nothing but spaces. False, and nothing read, when there is more. */
 bool ep_csv_blank_line_take(ep_csv_text *text);
+
+/* The first character that is no space; 0: there is none. A comment has its mark there. */
+char ep_csv_first(const ep_csv_text *text);
+
+/* From the start of a line to that of its first cell. */
+void ep_csv_line_begin(ep_csv_text *text);
 
 /* Where the line ends that `at` is in, before its LF or CR; quotes mean nothing. */
 const char *ep_csv_line_end(const ep_csv_text *text, const char *at);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "engine/data/dialect/printed.h"
 #include "engine/data/dialect/sample.h"
 
 enum { ROWS = 200 };
@@ -20,6 +21,7 @@ enum { QUOTES = sizeof quotes / sizeof *quotes };
 typedef struct {
   char delimiter, quote;
   bool escapes;
+  bool halves, whole; /* it stands between two digits in each row; all rows have as many cells */
   double score;
   int64_t columns;
 } candidate;
@@ -38,20 +40,32 @@ static bool is_white_table(const ep_sample *sample) {
   return false;
 }
 
+/* Whether the first row has as many cells as the others, or one more or less. */
+static bool begins_like_rows(const ep_sample *sample) {
+  int first = 0;
+  while (first < sample->count && !ep_sample_is_row(sample, first)) first++;
+  int64_t more = first < sample->count ? sample->row[first].cells - sample->columns : 0;
+  return more >= -1 && more <= 1;
+}
+
 static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *cell, candidate *it,
                                  ep_error *error) {
   ep_sample sample;
   text.delimiter = it->delimiter;
   text.quote = it->quote;
   text.escapes = it->escapes;
+  ep_csv_line_begin(&text);
   bool tab = memchr(text.at, '\t', (size_t)(ep_csv_line_end(&text, text.at) - text.at));
   ep_status status = ep_sample_read(&text, comment, ROWS, cell, &sample, error);
   if (status != EP_OK) return status;
   double regular = sample.rows ? (double)sample.regular / sample.rows : 0;
-  double typed = sample.typed * sample.typed;
+  double typed = sample.typed * sample.typed, below = regular; /* the lines of a title */
+  if (sample.lead <= sample.regular) below = (double)sample.regular / (sample.rows - sample.lead);
   bool table = sample.columns >= 2 &&
-               (it->delimiter != EP_DELIMITER_SPACE || (is_white_table(&sample) && regular > 0.8));
+               (it->delimiter != EP_DELIMITER_SPACE || (is_white_table(&sample) && below > 0.8));
   it->columns = sample.columns;
+  it->halves = sample.halved > 0 && sample.halved >= sample.regular - 1;
+  it->whole = sample.regular == sample.rows;
   /* one column explains any text, and nothing of it */
   it->score = regular * regular * typed * typed * (table ? 1 - 0.5 / (double)sample.columns : 0.1);
   /* tabs and words have them, too */
@@ -59,6 +73,7 @@ static ep_status candidate_score(ep_csv_text text, char comment, ep_csv_cell *ce
   if (it->delimiter == ',' && ep_sample_cuts_numbers(&sample)) it->score *= 0.5;
   if (!it->quote) it->score *= 0.95; /* quotes that are there may be few */
   if (sample.cut_quotes > 0) it->score *= 2 * sample.cut_quotes > sample.rows ? 0.05 : 0.5;
+  if (!begins_like_rows(&sample)) it->score *= 0.98; /* a header in quotes may be cut */
   if (sample.broken) it->score *= sample.rows > ROWS / 2 ? 0.5 : 0.05;
   ep_sample_deinit(&sample);
   return EP_OK;
@@ -82,6 +97,7 @@ static ep_status undecided(const candidate *best, const candidate *other, ep_err
 static bool ends_in_cr(const char *at, size_t bytes) {
   size_t alone = 0, feeds = 0, quoted_alone = 0, quoted_feeds = 0;
   char quote = 0; /* that is open */
+  if (!memchr(at, '\r', bytes)) return false;
   for (size_t i = 0; i < bytes; i++) {
     bool mark = at[i] == '"' || at[i] == '\'', word = i > 0 && isalnum((unsigned char)at[i - 1]);
     if (quote ? at[i] == quote : mark && !word) quote = quote ? 0 : at[i];
@@ -108,6 +124,13 @@ static bool is_worth_trying(const candidate *it, const ep_dialect *given, const 
   return it->quote == '"' || memchr(text, it->quote ? it->quote : '"', bytes);
 }
 
+/* Whether the first line begins with U+2500 … U+257F. */
+static bool is_boxed(const ep_csv_text *text) {
+  const char *at = text->at;
+  while (at < text->end && isspace((unsigned char)*at)) at++;
+  return text->end - at > 2 && at[0] == '\xE2' && (at[1] == '\x94' || at[1] == '\x95');
+}
+
 static size_t probe_bytes(const ep_csv_text *text) {
   size_t bytes = (size_t)(text->end - text->at);
   return bytes < (1 << 20) ? bytes : (size_t)1 << 20;
@@ -129,9 +152,16 @@ ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char com
                             ep_csv_cell *cell, ep_error *error) {
   candidate best = {.score = -1}, second = {.score = -1};
   size_t probe = probe_bytes(text);
-  char own[2] = {given->delimiter, 0};
-  const char *tried = ep_dialect_has(given, EP_DIALECT_DELIMITER) ? own : delimiters;
-  size_t count = tried == own ? 1 : sizeof delimiters;
+  if (is_boxed(text))
+    return ep_fail(error, EP_INVALID, "the table is drawn with box characters: save it as CSV");
+  ep_csv_text printed = *text;
+  char own = ep_printed_find(&printed);
+  bool drawn = own && (!ep_dialect_has(given, EP_DIALECT_DELIMITER) || given->delimiter == own);
+  if (drawn) *text = printed;
+  if (!drawn) own = given->delimiter;
+  bool known = drawn || ep_dialect_has(given, EP_DIALECT_DELIMITER);
+  const char *tried = known ? &own : delimiters;
+  size_t count = known ? 1 : sizeof delimiters;
   for (size_t i = 0; i < count * QUOTES; i++) {
     candidate it = {.delimiter = tried[i / QUOTES],
                     .quote = quotes[i % QUOTES].quote,
@@ -147,11 +177,15 @@ ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char com
     else if (it.score > second.score && it.delimiter != best.delimiter)
       second = it;
   }
+  bool decimal = best.delimiter == ',' && best.halves && second.delimiter == EP_DELIMITER_SPACE;
+  if (decimal && second.whole && second.columns >= 2 && second.score > 0.1 * best.score)
+    return undecided(&best, &second, error); /* "f 0,38" */
   if (second.columns >= 2 && second.delimiter != EP_DELIMITER_SPACE &&
       second.score > 0.97 * best.score && best.score > 0)
     return undecided(&best, &second, error);
   text->delimiter = best.delimiter;
   text->quote = best.quote;
   text->escapes = best.escapes;
+  ep_csv_line_begin(text);
   return EP_OK;
 }

@@ -6,6 +6,7 @@
 
 /* Scores delimiters and quotes over the first rows, and writes text->delimiter, ->quote and
  * ->escapes. How lines end is known from ep_separator_line_take.
+ * Of a printed table it also writes what printed.h says, and text->at goes to the first cell.
  * EP_INVALID where two delimiters explain the rows equally. */
 ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char comment,
                             ep_csv_cell *cell, ep_error *error);

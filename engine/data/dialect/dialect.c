@@ -97,8 +97,7 @@ static ep_status value_refuse(ep_dialect_key key, ep_error *error) {
 static ep_status missing_set(ep_dialect *dialect, const char *text, ep_error *error) {
   if (strlen(text) >= sizeof dialect->missing)
     return ep_fail(error, EP_INVALID,
-                   "?missing= must be at most %zu bytes: words with commas "
-                   "between them",
+                   "?missing= must be at most %zu bytes: words separated by commas",
                    sizeof dialect->missing - 1);
   memset(dialect->missing, 0, sizeof dialect->missing);
   memcpy(dialect->missing, text, strlen(text));
@@ -168,9 +167,9 @@ ep_status ep_dialect_check(const ep_dialect *dialect, ep_error *error) {
   bool unquoted = ep_dialect_has(dialect, EP_DIALECT_QUOTE) && dialect->quote == 0;
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
     if (are_alike(dialect, pairs[i].a, pairs[i].b) && (!pairs[i].quoted || unquoted))
-      return ep_fail(error, EP_INVALID, "?%s= and ?%s= are both `%c`%s: give two marks",
+      return ep_fail(error, EP_INVALID, "?%s= and ?%s= are both `%c`%s: use two different marks",
                      key_names[pairs[i].a], key_names[pairs[i].b], value_get(dialect, pairs[i].a),
-                     pairs[i].quoted ? ", which no cell can hold with ?quote=none" : "");
+                     pairs[i].quoted ? ", which no cell can contain with ?quote=none" : "");
   return EP_OK;
 }
 

@@ -9,7 +9,9 @@
 
 #include "engine/data/cells/cell.h"
 #include "engine/data/dialect/delimiter.h"
+#include "engine/data/dialect/printed.h"
 #include "engine/data/dialect/row_names.h"
+#include "engine/data/dialect/totals.h"
 #include "engine/files/excerpt.h"
 
 enum { SAMPLE_ROWS = 5000 };
@@ -24,7 +26,8 @@ typedef struct {
   bool counted;    /* a line of counts is above the table */
   int first;       /* row of the sample: of the table, its header or else its first row, */
   int second;      /* its first row behind the header and the units; count of the sample: none */
-  int units;       /* a row of units; -1: none */
+  int units;       /* a row of units, or with the name of the row names; -1: none */
+  bool printed;    /* a data frame, whose row names have no name */
 } search;
 
 static void __attribute__((format(printf, 3, 4)))
@@ -57,22 +60,39 @@ static long long line_of(const search *it, int row) {
 }
 
 /* "`Report of 2024`" */
-static const char *line_excerpt(const search *it, int row, char out[EP_EXCERPT_BYTES]) {
-  const ep_csv_text *text = &it->sample.row[row].start;
+static const char *text_excerpt(const ep_csv_text *text, char out[EP_EXCERPT_BYTES]) {
   return ep_excerpt(out, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at));
+}
+
+static const char *line_excerpt(const search *it, int row, char out[EP_EXCERPT_BYTES]) {
+  return text_excerpt(&it->sample.row[row].start, out);
+}
+
+void ep_preamble_note(ep_notes *notes, const ep_csv_text *first, int64_t lines) {
+  char shown[EP_EXCERPT_BYTES];
+  if (lines > 0)
+    ep_notes_add(notes, "%lld line%s before the table %s left out, the first is: `%s`",
+                 (long long)lines, lines == 1 ? "" : "s", lines == 1 ? "is" : "are",
+                 text_excerpt(first, shown));
+}
+
+void ep_left_out_note(ep_notes *notes, const ep_csv_text *line, const char *what) {
+  char shown[EP_EXCERPT_BYTES];
+  ep_notes_add(notes, "line %lld is left out: %s (`%s`)", (long long)line->line, what,
+               text_excerpt(line, shown));
 }
 
 /* What the cells of a row are, beside those of its columns. */
 typedef struct {
   int64_t cells, filled;
-  int64_t fits,
-      misfits;   /* cells of columns of numbers and dates that are such, and that are words */
-  int64_t words; /* of other columns */
-  bool last_empty, units;
+  int64_t fits, misfits; /* cells of columns of numbers and dates that are such, and words */
+  int64_t words;         /* of other columns */
+  ep_units_look units;
+  bool last_empty;
 } row_look;
 
 static row_look row_see(search *it, int row) {
-  row_look found = {.units = true};
+  row_look found = {0};
   ep_csv_text text = it->sample.row[row].start;
   do {
     if (ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK) break;
@@ -82,7 +102,9 @@ static row_look row_see(search *it, int row) {
     if (shape == EP_SHAPE_EMPTY) continue;
     found.filled++;
     bool figure = shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE;
-    found.units = found.units && ep_text_is_unit(it->cell->text, it->cell->bytes);
+    bool numbers = column < it->sample.columns && /* four in five, but for names and units */
+                   5 * it->sample.figures[column] >= 4 * (it->sample.filled[column] - 2);
+    ep_units_look_add(&found.units, it->cell->text, it->cell->bytes, numbers);
     if (column >= it->sample.columns || !ep_sample_is_typed(&it->sample, column))
       found.words += !figure;
     else if (figure)
@@ -90,7 +112,6 @@ static row_look row_see(search *it, int row) {
     else
       found.misfits++;
   } while (it->cell->stop == EP_CSV_DELIMITER);
-  found.units = found.units && found.filled > 0;
   return found;
 }
 
@@ -139,7 +160,7 @@ static int first_regular(search *it, int row) {
     if (more) named = named || look.last_empty; /* a, b, c, */
     if (more) continue;
     bool sparse = look.fits == 0 && look.filled * 2 < look.cells; /* a title, and empty cells */
-    bool odd = look.misfits == 1 && look.fits == 0 && named && !look.units;
+    bool odd = look.misfits == 1 && look.fits == 0 && named && look.units.known == 0;
     if (!typed || (look.fits >= look.misfits && !sparse) || odd) return row;
     named = named || !sparse;
   }
@@ -153,12 +174,22 @@ static int row_before(const search *it, int row) {
   return row;
 }
 
-/* A row of units alone, most of them above numbers. */
+/* A row of units, most of them known and above numbers. */
 static bool are_units(search *it, int row) {
   if (row < 0 || row >= it->sample.count || it->sample.row[row].cells != it->sample.columns)
     return false;
   row_look look = row_see(it, row);
-  return look.units && look.fits == 0 && look.misfits > 0 && 2 * look.misfits >= look.filled;
+  return look.fits == 0 && look.misfits > 0 && ep_cells_are_units(&look.units);
+}
+
+/* Whether a row names the columns of the units below it. A title may have as few cells, or words,
+ * as names that are units have. */
+static bool are_above_units(search *it, int row, int units) {
+  row_look look = row_see(it, units);
+  bool white = it->out->found.dialect.delimiter == EP_DELIMITER_SPACE;
+  bool wide = !white && it->sample.row[row].cells == it->sample.columns;
+  return may_be_names(it, row) && row_see(it, row).filled * 2 > it->sample.row[row].cells &&
+         (wide || look.units.known == look.filled);
 }
 
 /* A first row of different words, one for each column, names the columns, whatever stands between
@@ -167,8 +198,8 @@ static bool are_names(search *it, int row) {
   int64_t cells = it->sample.row[row].cells, columns = it->sample.columns;
   if (cells != columns && (columns < 3 || cells != columns - 1)) return false;
   row_look look = row_see(it, row);
-  return look.misfits > 0 && look.fits == 0 && look.filled == look.cells && !look.units &&
-         ep_row_cells_differ(&it->sample, row, it->cell);
+  return look.misfits > 0 && look.fits == 0 && look.filled == look.cells &&
+         look.units.known < look.filled && ep_row_cells_differ(&it->sample, row, it->cell);
 }
 
 /* Finds header, units, first row. */
@@ -181,17 +212,26 @@ static void table_find(search *it, int start) {
   int regular = first_regular(it, it->first);
   if (regular == it->sample.count) regular = it->first; /* words alone, or nothing like a table */
   it->second = regular;
-  int names = preamble_given || are_names(it, it->first) ? it->first : row_before(it, regular);
+  int last = row_before(it, regular);
+  bool white = it->out->found.dialect.delimiter == EP_DELIMITER_SPACE;
+  bool early = are_names(it, it->first) && !(white && last >= 0 && are_names(it, last));
+  int names = preamble_given || early ? it->first : last;
   if (is_given(it, EP_DIALECT_HEADER) && !it->given->header) names = -1;
   int above = row_before(it, names);
-  if (names >= it->first && above >= it->first && are_units(it, names) && may_be_names(it, above) &&
-      row_see(it, above).filled * 2 > it->sample.row[above].cells) {
+  if (names >= it->first && above >= it->first && are_units(it, names) &&
+      are_above_units(it, above, names)) {
     it->units = names;
     names = above;
   }
-  if (!preamble_given) it->first = names >= it->first && may_be_names(it, names) ? names : regular;
+  for (int i = names; white && i >= it->first && !it->printed; i = row_before(it, i)) {
+    it->printed = ep_names_are_printed(&it->sample, i);
+    if (it->printed) names = i;
+  }
+  if (!preamble_given)
+    it->first = names >= it->first && (it->printed || may_be_names(it, names)) ? names : regular;
   int below = row_next(it, it->first + 1);
-  if (it->units < 0 && are_units(it, below)) it->units = below;
+  bool lone = it->printed && below < it->sample.count && it->sample.row[below].cells == 1;
+  if (it->units < 0 && (lone || are_units(it, below))) it->units = below;
 }
 
 /* --- header --------------------------------------------------------------------------------- */
@@ -256,13 +296,14 @@ static ep_status row_names_find(search *it, ep_error *error) {
   bool quoted = starts.quoted && (!comma || !starts.halves || starts.points ||
                                   *header->at == header->quote); /* R quotes both */
   bool words = starts.counted || !ep_sample_is_typed(&it->sample, 0);
-  bool proven = starts.distinct && starts.rows >= 2 &&
-                (quoted || (words && (comma ? !starts.halves : it->sample.columns > 2)));
+  bool proven =
+      it->printed || (starts.distinct && starts.rows >= 2 &&
+                      (quoted || (words && (comma ? !starts.halves : it->sample.columns > 2))));
   if (!proven)
     return ep_fail(
         error, EP_INVALID,
         "row %lld has %lld cells, and the header has %lld names: either the first column "
-        "has no name (?row_names=true), or numbers hold an unquoted %s: quote them, or "
+        "has no name (?row_names=true), or numbers contain an unquoted %s: quote them, or "
         "use another delimiter",
         line_of(it, it->second), (long long)it->sample.columns,
         (long long)it->sample.row[it->first].cells, comma ? "comma" : "delimiter");
@@ -276,9 +317,15 @@ static ep_status row_names_find(search *it, ep_error *error) {
   return EP_OK;
 }
 
-/* 12,5 in each row may be one number. */
+/* 12,5 in each row may be one number, and so may 12 345 678. */
 static ep_status halves_note(search *it, ep_error *error) {
   ep_row_starts starts;
+  bool white = it->out->found.dialect.delimiter == EP_DELIMITER_SPACE;
+  if (white && !is_given(it, EP_DIALECT_DELIMITER) && ep_sample_is_one_number(&it->sample))
+    ep_notes_add(&it->out->notes,
+                 "the spaces divide each row into %lld columns; where they divide "
+                 "thousands, ?delimiter=semicolon&thousands=space makes one",
+                 (long long)it->sample.columns);
   if (it->out->columns != 2 || it->out->found.dialect.delimiter != ',' ||
       it->out->found.dialect.header || is_given(it, EP_DIALECT_HEADER) ||
       is_given(it, EP_DIALECT_DELIMITER))
@@ -298,6 +345,11 @@ static ep_status widths_settle(search *it, ep_error *error) {
   bool named = out->found.dialect.header;
   row_look look = row_see(it, it->first);
   out->columns = columns;
+  if (it->printed && names != columns - 1)
+    return ep_fail(error, EP_INVALID,
+                   "line %lld has no name above the first cells of the rows, and %lld names above "
+                   "%lld cells: if names or cells contain spaces, save the table as CSV",
+                   line_of(it, it->first), (long long)names, (long long)columns);
   if (it->second >= it->sample.count) {
     out->columns = names;
   } else if (!named || names == columns) {
@@ -316,8 +368,8 @@ static ep_status widths_settle(search *it, ep_error *error) {
   if (out->trailing)
     ep_notes_add(&out->notes,
                  out->trailing == 1
-                     ? "each row ends in a delimiter: the empty cell behind it is left out"
-                     : "each row ends in %lld delimiters: the empty cells behind them are left out",
+                     ? "each row ends in a delimiter: the empty cell after it is left out"
+                     : "each row ends in %lld delimiters: the empty cells after them are left out",
                  (long long)out->trailing);
   return EP_OK;
 }
@@ -330,7 +382,7 @@ static char comment_guess(ep_csv_text text) {
   static const char marks[] = {'#', '%'};
   int lines = 0, found[2] = {0};
   for (; lines < LINES && text.at < text.end; lines++) {
-    for (int i = 0; i < 2; i++) found[i] += *text.at == marks[i];
+    for (int i = 0; i < 2; i++) found[i] += ep_csv_first(&text) == marks[i];
     ep_csv_line_take(&text);
   }
   for (int i = 0; i < 2; i++)
@@ -367,14 +419,17 @@ static ep_status lines_find(search *it, ep_csv_text *text, ep_error *error) {
   char named = 0,
        comment = is_given(it, EP_DIALECT_COMMENT) ? it->given->comment : comment_guess(*text);
   ep_dialect given = *it->given;
+  ep_csv_text start;
   if (ep_separator_line_take(text, &named) && !is_given(it, EP_DIALECT_DELIMITER)) {
     ep_dialect_delimiter_set(&given, named);
   }
+  start = *text;
   ep_status status = ep_delimiter_find(text, &given, comment, it->cell, error);
   if (status == EP_OK) status = sample_read(it, *text, comment, error);
   if (status == EP_OK && comment && !is_given(it, EP_DIALECT_COMMENT) &&
       !are_comments(it, comment)) {
     comment = 0;
+    *text = start;
     status = ep_delimiter_find(text, &given, comment, it->cell, error);
     if (status == EP_OK) status = sample_read(it, *text, comment, error);
   }
@@ -390,6 +445,7 @@ static void comments_note(search *it) {
   char shown[EP_EXCERPT_BYTES];
   int count = 0, first = -1;
   for (int i = it->sample.count; i-- > 0;) {
+    if (it->sample.row[i].rule && i < it->second) it->out->rule = line_of(it, i);
     if (!it->sample.row[i].comment) continue;
     first = i;
     count += i < it->second;
@@ -406,41 +462,17 @@ static void preamble_note(search *it) {
   char shown[EP_EXCERPT_BYTES];
   int first = row_next(it, 0);
   if (first >= it->first) return;
-  evidence_say(it, EP_DIALECT_PREAMBLE, "line %lld is not like the rows: `%s`", line_of(it, first),
-               line_excerpt(it, first, shown));
-  ep_notes_add(&it->out->notes, "%d line%s before the table %s left out, the first is: `%s`",
-               it->out->found.dialect.preamble, it->out->found.dialect.preamble == 1 ? "" : "s",
-               it->out->found.dialect.preamble == 1 ? "is" : "are", line_excerpt(it, first, shown));
+  evidence_say(it, EP_DIALECT_PREAMBLE, "line %lld does not look like the other rows: `%s`",
+               line_of(it, first), line_excerpt(it, first, shown));
+  ep_preamble_note(&it->out->notes, &it->sample.row[first].start, it->out->found.dialect.preamble);
 }
 
-/* The last line of all, "Total;;57", above which the first column is numbers or dates. */
+/* The last line of all, "Total;;57". */
 static void total_cut(search *it) {
-  static const char *const words[] = {"total", "totals", "sum",     "grand total", "gesamt",
-                                      "summe", "mean",   "average", "mittelwert",  "count"};
-  enum { TOTAL_BYTES = 4096 };
-  ep_csv_text line = it->out->rows;
   char shown[EP_EXCERPT_BYTES];
-  const char *end = line.end;
-  int64_t cells = 0;
-  if (it->sample.columns < 2 || !ep_sample_is_typed(&it->sample, 0)) return;
-  while (end > line.at && strchr(" \t\r\n", end[-1])) end--;
-  const char *start = end;
-  while (start > line.at && start[-1] != '\n' && start[-1] != '\r' && end - start < TOTAL_BYTES)
-    start--;
-  if (start == line.at || end - start == TOTAL_BYTES ||
-      memchr(start, line.quote ? line.quote : '"', (size_t)(end - start)))
-    return;
-  line.at = start;
-  do {
-    if (ep_csv_cell_read(&line, 1, it->cell, NULL) != EP_OK) return;
-    bool word = cells > 0;
-    for (size_t i = 0; !word && i < sizeof words / sizeof *words; i++)
-      word = strncasecmp(words[i], it->cell->text, strlen(words[i])) == 0 &&
-             !isalnum((unsigned char)it->cell->text[strlen(words[i])]);
-    if (!word) return;
-    cells++;
-  } while (it->cell->stop == EP_CSV_DELIMITER);
-  if (cells != it->sample.columns) return;
+  const char *end,
+      *start = ep_total_line_find(&it->out->rows, &it->sample, it->second, it->cell, &end);
+  if (!start) return;
   it->out->rows.end = start;
   ep_notes_add(&it->out->notes, "the last line is left out as a footer: `%s`",
                ep_excerpt(shown, start, (size_t)(end - start)));
@@ -458,7 +490,7 @@ static ep_status no_rows(search *it, ep_error *error) {
   if (status == EP_OK && column > EP_LIMIT_COLUMNS + 1)
     return ep_fail(error, EP_TOO_LARGE, "line %lld: more than %d columns", (long long)text.line,
                    EP_LIMIT_COLUMNS);
-  return status == EP_OK ? ep_fail(error, EP_INVALID, "there are no rows of data") : status;
+  return status == EP_OK ? ep_fail(error, EP_INVALID, "no rows of data") : status;
 }
 
 static ep_status table_settle(search *it, ep_error *error) {
@@ -490,10 +522,9 @@ static ep_status table_settle(search *it, ep_error *error) {
                  "it do not end with it: ?quote=\" makes it a quote");
   if (dialect->escapes && !is_given(it, EP_DIALECT_QUOTE))
     ep_notes_add(&out->notes, "`\\\"` in quotes is read as `\"`, and `\\\\` as `\\`");
-  char shown[EP_EXCERPT_BYTES];
   if (it->units >= 0)
-    ep_notes_add(&out->notes, "line %lld is left out: units (`%s`)", line_of(it, it->units),
-                 line_excerpt(it, it->units, shown));
+    ep_left_out_note(&out->notes, &it->sample.row[it->units].start,
+                     it->printed ? "the name of the row names" : "units");
   total_cut(it);
   char mark[16];
   if (!out->found.evidence[EP_DIALECT_DELIMITER][0])

@@ -18,6 +18,7 @@ typedef struct {
   int64_t columns;
   int64_t trailing;     /* cells behind these that are empty in each row: it ends in delimiters */
   bool comments_given;  /* what begins one, or that there are none */
+  int64_t rule;         /* the first line of dashes above the rows; 0: none */
   ep_csv_labels labels; /* of the last column, owned: free(labels.name) */
   ep_notes notes;
 } ep_csv_layout;
@@ -34,5 +35,9 @@ typedef struct {
  * free. */
 ep_status ep_csv_layout_find(const ep_csv_source *source, const ep_dialect *given,
                              ep_csv_cell *cell, ep_csv_layout *out, ep_error *error);
+
+/* Notes on lines that are left out: so many before the table, from `first` on; and one. */
+void ep_preamble_note(ep_notes *notes, const ep_csv_text *first, int64_t lines);
+void ep_left_out_note(ep_notes *notes, const ep_csv_text *line, const char *what);
 
 #endif

@@ -33,13 +33,16 @@ bool ep_row_cells_differ(const ep_sample *sample, int row, ep_csv_cell *cell) {
   return all_differ(text, count);
 }
 
-static bool is_quoted(const ep_csv_text *text) {
-  return text->quote && text->at < text->end && *text->at == text->quote;
-}
-
 static bool are_digits(const char *text, bool may_have_sign) {
   text += may_have_sign && (*text == '-' || *text == '+');
   return *text && text[strspn(text, "0123456789")] == 0;
+}
+
+/* What stands behind a decimal comma: 5, 25e-3. */
+static bool are_decimals(const char *text) {
+  size_t digits = strspn(text, "0123456789");
+  bool exponent = digits > 0 && (text[digits] | 0x20) == 'e';
+  return exponent ? are_digits(text + digits + 1, true) : are_digits(text, false);
 }
 
 /* One row. whole, digits: [columns] with a sign or without one, so far. */
@@ -47,11 +50,11 @@ static bool row_start_see(const ep_sample *sample, int row, ep_csv_cell *cell, e
                           bool *whole, bool *digits, char **first) {
   ep_csv_text text = sample->row[row].start;
   double value = 0;
-  out->quoted = out->quoted && is_quoted(&text);
+  out->quoted = out->quoted && ep_csv_is_quoted(&text);
   for (int64_t column = 0; column < sample->columns; column++) {
     if (ep_csv_cell_read(&text, 1, cell, NULL) != EP_OK) return false;
     whole[column] = whole[column] && are_digits(cell->text, true);
-    digits[column] = digits[column] && are_digits(cell->text, false);
+    digits[column] = digits[column] && are_decimals(cell->text);
     out->points = out->points || (memchr(cell->text, '.', cell->bytes) &&
                                   ep_cell_number_read('.', 0, cell->text, cell->bytes, &value));
     if (column > 0) continue;
@@ -104,4 +107,19 @@ bool ep_text_is_unit(const char *text, size_t bytes) {
   for (size_t i = 0; i < sizeof units / sizeof *units; i++)
     if (strlen(units[i]) == bytes && memcmp(units[i], text, bytes) == 0) return true;
   return false;
+}
+
+void ep_units_look_add(ep_units_look *look, const char *text, size_t bytes, bool above_numbers) {
+  enum { UNIT_BYTES = 16 };
+  look->filled++;
+  look->known += ep_text_is_unit(text, bytes);
+  look->numbers += above_numbers;
+  ep_cell_shape shape = ep_cell_shape_of(text, bytes);
+  bool figure = shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE; /* £5 */
+  look->other = look->other || figure || bytes > UNIT_BYTES || (*text >= '0' && *text <= '9');
+}
+
+bool ep_cells_are_units(const ep_units_look *look) {
+  return !look->other && look->known > 0 && 2 * look->known >= look->filled &&
+         2 * look->numbers >= look->filled;
 }

@@ -14,7 +14,7 @@ typedef struct {
   bool counted; /* 1, 2, 3, …, from any number on */
   double last;
   bool points; /* a cell is a number with a decimal point: no comma is a decimal mark */
-  bool halves; /* two neighbours are digits in all rows, as the halves of an unquoted 1,5 are */
+  bool halves; /* two neighbours may be the halves of one number in all rows: 1,5 or 1,5e3 */
 } ep_row_starts;
 
 /* From `first_row` of the sample on. EP_NO_MEMORY. */
@@ -23,5 +23,17 @@ ep_status ep_row_starts_find(const ep_sample *sample, int first_row, ep_csv_cell
 
 /* "m/s", "(kW)", "[%]", "°C". */
 bool ep_text_is_unit(const char *text, size_t bytes);
+
+/* Cells of a line that may be one of units. Zeroed at first. */
+typedef struct {
+  int64_t filled, known, numbers; /* of these: known units; above columns of numbers or dates */
+  bool other;                     /* one can be no unit: it is long, a number, or begins so */
+} ep_units_look;
+
+/* Adds a cell that is not empty. */
+void ep_units_look_add(ep_units_look *look, const char *text, size_t bytes, bool above_numbers);
+
+/* Whether half of the cells are known units, and half stand above numbers or dates. */
+bool ep_cells_are_units(const ep_units_look *look);
 
 #endif

@@ -1,22 +1,20 @@
 #include "engine/data/dialect/sample.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/cells/cell.h"
 #include "engine/data/cells/unit.h"
+#include "engine/data/dialect/printed.h"
 
 static bool is_number(const char *text, size_t bytes) {
   char unit[EP_UNIT_BYTES];
   double value;
-  bool signed_ = ep_unit_find(text, bytes, unit);
-  for (int kind = 0; kind < EP_CELL_KINDS; kind++) {
-    if (!ep_cell_kind_is_number((ep_cell_kind)kind)) break;
-    if (signed_
-            ? ep_unit_number_read(ep_cell_kind_marks((ep_cell_kind)kind), unit, text, bytes, &value)
-            : ep_cell_read((ep_cell_kind)kind, text, bytes, &value))
+  ep_unit_find(text, bytes, unit);
+  for (int kind = 0; ep_cell_kind_is_number((ep_cell_kind)kind); kind++)
+    if (ep_unit_number_read(ep_cell_kind_marks((ep_cell_kind)kind), unit, text, bytes, &value))
       return true;
-  }
   return false;
 }
 
@@ -49,9 +47,11 @@ static bool is_odd(const char *text, size_t bytes) {
 ep_cell_shape ep_cell_shape_of(const char *text, size_t bytes) {
   enum { FIGURES_BYTES = 48 };
   text = ep_cell_trim(text, &bytes);
-  if (ep_cell_is_missing(text, bytes)) return EP_SHAPE_EMPTY;
   double value;
-  bool digits = bytes <= 9 && ep_cell_number_read('.', 0, text, bytes, &value); /* inf */
+  bool digits = false;
+  if (bytes <= FIGURES_BYTES && ep_cell_number_read('.', 0, text, bytes, &value))
+    return EP_SHAPE_NUMBER;
+  if (ep_cell_is_missing(text, bytes)) return EP_SHAPE_EMPTY;
   for (size_t i = 0; i < bytes && bytes <= FIGURES_BYTES; i++)
     digits = digits || (text[i] >= '0' && text[i] <= '9');
   if (digits && is_number(text, bytes)) return EP_SHAPE_NUMBER;
@@ -90,10 +90,9 @@ static ep_status rows_find(ep_csv_text *from, char comment, int rows, ep_csv_cel
       status == EP_OK && text.at < text.end &&
       (out->rows < ROWS_LEAST || (out->rows < rows && (size_t)(text.at - first) < SAMPLE_BYTES))) {
     ep_sample_row row = {.start = text};
-    ep_csv_text inner = text;
-    while (inner.at < inner.end && *inner.at == ' ') inner.at++;
-    row.comment = comment && inner.at < inner.end && *inner.at == comment;
-    row.blank = !row.comment && ep_csv_blank_line_take(&text);
+    row.comment = comment && ep_csv_first(&text) == comment;
+    row.rule = !row.comment && ep_csv_rule_take(&text);
+    row.blank = row.rule || (!row.comment && ep_csv_blank_line_take(&text));
     if (row.comment) {
       ep_csv_line_take(&text);
     } else if (!row.blank) {
@@ -136,19 +135,35 @@ static void columns_find(ep_sample *sample) {
     sample->columns = found[i].cells;
     sample->regular = found[i].rows;
   }
+  for (int i = 0; i < sample->count && sample->row[i].cells != sample->columns; i++)
+    sample->lead += ep_sample_is_row(sample, i);
 }
 
-/* Whether a cell ends in the quote that one before it in its row begins with: 'City; Country'. */
+/* Whether a cell ends in the quote that a word of one before it in its row begins with:
+ * 'City; Country'. */
 static bool quote_is_cut(const char *text, size_t bytes, bool quoted, char *open) {
   if (quoted || bytes == 0) return false;
-  bool begins = *text == '"' || *text == '\'';
-  if (begins && (bytes == 1 || text[bytes - 1] != *text)) {
-    *open = *text;
-  } else if (*open && !begins && text[bytes - 1] == *open) {
+  size_t at = bytes; /* of the last quote */
+  while (at > 0 && text[at - 1] != '"' && text[at - 1] != '\'') at--;
+  if (at == 0) return false;
+  char quote = text[--at];
+  bool begins = at == 0 || !isalnum((unsigned char)text[at - 1]);
+  if (*open == quote && at + 1 == bytes && *text != quote) {
     *open = 0;
     return true;
   }
+  if (begins && !memchr(text, quote, at)) *open = quote;
   return false;
+}
+
+/* Counts the cells of a header that has a cell more or less than the rows. */
+static void header_count(ep_csv_text text, ep_csv_cell *cell, int64_t *typed, int64_t *all) {
+  do {
+    bool quoted = ep_csv_is_quoted(&text);
+    if (ep_csv_cell_read(&text, 1, cell, NULL) != EP_OK) return;
+    *typed += quoted || ep_cell_shape_of(cell->text, cell->bytes) != EP_SHAPE_ODD;
+    ++*all;
+  } while (cell->stop == EP_CSV_DELIMITER);
 }
 
 static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *error) {
@@ -158,29 +173,36 @@ static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *er
   sample->figures = calloc(columns, sizeof *sample->figures);
   sample->filled = calloc(columns, sizeof *sample->filled);
   sample->triples = calloc(columns, sizeof *sample->triples);
-  if (!sample->figures || !sample->filled || !sample->triples) return ep_fail_memory(error);
+  sample->last = calloc(columns, sizeof *sample->last);
+  if (!sample->figures || !sample->filled || !sample->triples || !sample->last)
+    return ep_fail_memory(error);
   for (int i = 0; i < sample->count && all < CELLS_MOST; i++) {
-    if (sample->row[i].blank || sample->row[i].comment || sample->row[i].cells != sample->columns)
-      continue;
+    int64_t more = sample->row[i].cells - sample->columns;
+    if (!ep_sample_is_row(sample, i)) continue;
+    if (more == 1 || more == -1) header_count(sample->row[i].start, cell, &typed, &all);
+    if (more != 0) continue;
     ep_csv_text text = sample->row[i].start;
-    bool behind = false; /* a digit */
-    char open = 0;       /* a quote that a cell begins with, and does not end with */
+    bool behind = false, halved = sample->columns > 1; /* a digit */
+    char open = 0; /* a quote that a cell begins with, and does not end with */
     for (int64_t column = 0; column < sample->columns; column++) {
-      const char *at = text.at;
-      while (at < text.end && *at == ' ') at++;
-      bool quoted = text.quote && at < text.end && *at == text.quote;
+      const char *begin = text.at;
+      bool quoted = ep_csv_is_quoted(&text);
       if (ep_csv_cell_read(&text, 1, cell, NULL) != EP_OK) break;
       ep_cell_shape shape = ep_cell_shape_of(cell->text, cell->bytes);
       bool figure = shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE;
       size_t bytes = cell->bytes;
       sample->cut_quotes += quote_is_cut(cell->text, bytes, quoted, &open);
       sample->triples[column] += behind && bytes == 3 && strspn(cell->text, "0123456789") == 3;
+      bool inner = behind && begin < text.end && is_digit(begin[0]) && is_digit(begin[-2]);
+      halved = halved && (column == 0 || inner);
       behind = bytes > 0 && cell->text[bytes - 1] >= '0' && cell->text[bytes - 1] <= '9';
       sample->figures[column] += figure;
+      sample->last[column] = figure || shape == EP_SHAPE_EMPTY ? sample->last[column] + figure : 0;
       sample->filled[column] += shape != EP_SHAPE_EMPTY;
       typed += shape != EP_SHAPE_ODD || quoted;
       all++;
     }
+    sample->halved += halved;
   }
   sample->typed = all ? (double)typed / (double)all : 0;
   return EP_OK;
@@ -201,13 +223,24 @@ void ep_sample_deinit(ep_sample *sample) {
   free(sample->figures);
   free(sample->filled);
   free(sample->triples);
+  free(sample->last);
   *sample = (ep_sample){0};
 }
 
 bool ep_sample_is_typed(const ep_sample *sample, int64_t column) {
   int64_t figures = sample->figures[column], words = sample->filled[column] - figures;
+  bool white = sample->count > 0 && sample->row->start.delimiter == EP_DELIMITER_SPACE;
+  if (white && words <= 4 && sample->last[column] >= 3) return true; /* a title, and a name */
   /* a name; in few rows also a unit */
   return figures > 0 && (figures * 10 >= (figures + words - 1) * 9 || (figures >= 3 && words <= 2));
+}
+
+bool ep_sample_is_one_number(const ep_sample *sample) {
+  int64_t i = 1;
+  while (i < sample->columns && sample->triples[i] > 1 &&
+         sample->triples[i] >= sample->filled[i] - 1)
+    i++;
+  return sample->columns > 1 && i == sample->columns;
 }
 
 bool ep_sample_cuts_numbers(const ep_sample *sample) {

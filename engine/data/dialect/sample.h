@@ -18,7 +18,7 @@ ep_cell_shape ep_cell_shape_of(const char *text, size_t bytes);
 typedef struct {
   ep_csv_text start; /* where it begins */
   int64_t cells;
-  bool blank, comment; /* a line that is no row */
+  bool blank, comment, rule; /* a line that is no row; a rule is blank, too */
 } ep_sample_row;
 
 typedef struct {
@@ -26,9 +26,12 @@ typedef struct {
   int count;
   int64_t columns;  /* that most rows have */
   int regular;      /* rows that have as many */
-  int rows;         /* that are neither blank nor comments */
+  int rows;         /* that are neither blank nor comments, */
+  int lead;         /* of which so many stand before the first regular one */
+  int halved;       /* regular rows in which a delimiter between two digits ends each cell */
   int64_t *figures; /* [columns], owned: cells of regular rows that are numbers or dates, */
   int64_t *filled;  /* [columns], owned: and that are not empty */
+  int64_t *last;    /* [columns], owned: figures behind the last word */
   int64_t
       *triples;   /* [columns], owned: and that are three digits behind a digit and the delimiter */
   int cut_quotes; /* cells in quotes that are cut into several */
@@ -51,9 +54,10 @@ ep_status ep_sample_read(ep_csv_text *text, char comment, int rows, ep_csv_cell 
                          ep_sample *out, ep_error *error);
 void ep_sample_deinit(ep_sample *sample);
 
-/* Whether a column is three digits in all rows, as a number is that the delimiter cuts: 25,300,730.
- */
+/* Whether a column is three digits in all rows, as a number is that the delimiter cuts: 25,300,730;
+ * and whether all columns but the first are. */
 bool ep_sample_cuts_numbers(const ep_sample *sample);
+bool ep_sample_is_one_number(const ep_sample *sample);
 
 /* Whether nine in ten cells of the column are numbers or dates. */
 bool ep_sample_is_typed(const ep_sample *sample, int64_t column);

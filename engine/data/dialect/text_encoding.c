@@ -46,33 +46,33 @@ size_t ep_text_mark_bytes(ep_text_encoding encoding, const uint8_t *bytes, size_
   return count > 0 && size >= count && memcmp(bytes, marks[encoding].bytes, count) == 0 ? count : 0;
 }
 
-/* EP_TEXT_ENCODINGS: neither. In UTF-16 a text of Latin letters has a zero in every other place. */
+/* UTF-8: neither. In UTF-16 a text of Latin letters has a zero in every other place. */
 static ep_text_encoding utf_16_find(const uint8_t *bytes, size_t size) {
   size_t probe = (size < PROBE_BYTES ? size : PROBE_BYTES) / 2, zeros[2] = {0};
   for (size_t i = 0; i < 2 * probe; i++) {
     zeros[i % 2] += bytes[i] == 0;
     if (bytes[i] > 0 && bytes[i] < ' ' && !strchr("\t\n\r", bytes[i]) && bytes[i ^ 1] == 0)
-      return EP_TEXT_ENCODINGS; /* no text has such characters */
+      return EP_TEXT_UTF_8; /* no text has such characters */
   }
-  if (probe == 0 || size % 2 != 0) return EP_TEXT_ENCODINGS;
+  if (probe == 0 || size % 2 != 0) return EP_TEXT_UTF_8;
   if (zeros[1] > probe / 2 && zeros[0] == 0) return EP_TEXT_UTF_16LE;
-  return zeros[0] > probe / 2 && zeros[1] == 0 ? EP_TEXT_UTF_16BE : EP_TEXT_ENCODINGS;
+  return zeros[0] > probe / 2 && zeros[1] == 0 ? EP_TEXT_UTF_16BE : EP_TEXT_UTF_8;
 }
 
-bool ep_text_is_utf_16(const uint8_t *bytes, size_t size) {
-  return ep_text_mark_bytes(EP_TEXT_UTF_16LE, bytes, size) ||
-         ep_text_mark_bytes(EP_TEXT_UTF_16BE, bytes, size) ||
-         utf_16_find(bytes, size) != EP_TEXT_ENCODINGS;
+ep_text_encoding ep_text_utf_16(const uint8_t *bytes, size_t size) {
+  if (ep_text_mark_bytes(EP_TEXT_UTF_16LE, bytes, size)) return EP_TEXT_UTF_16LE;
+  if (ep_text_mark_bytes(EP_TEXT_UTF_16BE, bytes, size)) return EP_TEXT_UTF_16BE;
+  return utf_16_find(bytes, size);
 }
 
 /* Characters of more than one byte, and bytes that begin none: `first` is the first of these. */
 typedef struct {
   size_t characters, others, first;
-  bool defined; /* each of the others is a character of Windows-1252 */
+  size_t undefined; /* the last of these that is no character of Windows-1252, from 1; 0: none */
 } census;
 
 static census bytes_count(const uint8_t *bytes, size_t size, bool mapped) {
-  census found = {.defined = true};
+  census found = {0};
   for (size_t i = 0, kept = 0; i < size;) {
     uint64_t eight;
     if (mapped && i - kept >= DROP_BYTES) {
@@ -90,63 +90,11 @@ static census bytes_count(const uint8_t *bytes, size_t size, bool mapped) {
     found.characters += length > 1;
     if (length == 0) {
       if (found.others++ == 0) found.first = i;
-      found.defined = found.defined && (bytes[i] >= 0xA0 || windows_1252[bytes[i] & 0x1F] != 0);
+      if (bytes[i] < 0xA0 && windows_1252[bytes[i] & 0x1F] == 0) found.undefined = i + 1;
     }
     i += length ? length : 1;
   }
   return found;
-}
-
-ep_text_encoding ep_text_encoding_find(const uint8_t *bytes, size_t size, bool mapped,
-                                       char *evidence) {
-  evidence[0] = 0;
-  for (ep_text_encoding at = 0; at < EP_TEXT_ENCODINGS; at++) {
-    if (ep_text_mark_bytes(at, bytes, size) == 0) continue;
-    snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES, "a byte order mark");
-    return at;
-  }
-  ep_text_encoding wide = utf_16_find(bytes, size);
-  if (wide != EP_TEXT_ENCODINGS) {
-    snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES, "a zero in every other byte");
-    return wide;
-  }
-  census found = bytes_count(bytes, size, mapped);
-  if (found.others == 0 || !found.defined || found.characters > found.others) {
-    if (found.others == 0 && found.characters > 0)
-      snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES, "%zu characters beyond ASCII, all valid",
-               found.characters);
-    return EP_TEXT_UTF_8;
-  }
-  snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES,
-           "%zu byte%s not UTF-8, the first is byte %zu (0x%02X)", found.others,
-           found.others == 1 ? " is" : "s are", found.first + 1, bytes[found.first]);
-  return EP_TEXT_WINDOWS_1252;
-}
-
-/* A piece on its way. */
-typedef struct {
-  char text[PIECE_BYTES];
-  size_t used;
-  int file;
-  int64_t *budget_bytes;
-} piece;
-
-static ep_status piece_flush(piece *out, ep_error *error) {
-  size_t bytes = out->used;
-  if ((int64_t)bytes > *out->budget_bytes)
-    return ep_fail(error, EP_TOO_LARGE, "as UTF-8, this is larger than the limit");
-  *out->budget_bytes -= (int64_t)bytes;
-  out->used = 0;
-  return ep_file_write_all(out->file, out->text, bytes, error);
-}
-
-static ep_status character_put(piece *out, uint32_t code, ep_error *error) {
-  if (out->used + EP_UTF8_BYTES > sizeof out->text) {
-    ep_status status = piece_flush(out, error);
-    if (status != EP_OK) return status;
-  }
-  out->used += ep_utf8_write(code, out->text + out->used);
-  return EP_OK;
 }
 
 /* The character at `at`; *code is 0x110000 where there is none. Returns its bytes. */
@@ -172,6 +120,65 @@ static size_t character_take(ep_text_encoding encoding, const uint8_t *at, size_
   return 1;
 }
 
+ep_status ep_text_encoding_find(const uint8_t *bytes, size_t size, bool mapped,
+                                ep_text_encoding *out, char *evidence, ep_error *error) {
+  char shown[EP_UTF8_BYTES + 1] = "";
+  evidence[0] = 0;
+  *out = ep_text_utf_16(bytes, size);
+  bool marked = ep_text_mark_bytes(*out, bytes, size) > 0;
+  if (marked || *out != EP_TEXT_UTF_8) {
+    snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES,
+             marked ? "a byte order mark" : "a zero in every other byte");
+    return EP_OK;
+  }
+  census found = bytes_count(bytes, size, mapped);
+  if (found.others == 0 || found.characters > found.others) {
+    if (found.others == 0 && found.characters > 0)
+      snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES, "%zu characters beyond ASCII, all valid",
+               found.characters);
+    return EP_OK;
+  }
+  if (found.undefined)
+    return ep_fail(error, EP_INVALID,
+                   "byte %zu (0x%02X) is neither UTF-8 nor windows-1252: save the text as UTF-8; "
+                   "?encoding= takes " EP_TEXT_ENCODING_NAMES,
+                   found.undefined, bytes[found.undefined - 1]);
+  uint32_t code;
+  character_take(EP_TEXT_WINDOWS_1252, bytes + found.first, 1, &code);
+  ep_utf8_write(code, shown);
+  snprintf(evidence, EP_DIALECT_EVIDENCE_BYTES,
+           "%zu byte%s not UTF-8, the first is byte %zu (0x%02X, there `%s`)", found.others,
+           found.others == 1 ? " is" : "s are", found.first + 1, bytes[found.first], shown);
+  *out = EP_TEXT_WINDOWS_1252;
+  return EP_OK;
+}
+
+/* A piece on its way. */
+typedef struct {
+  char text[PIECE_BYTES];
+  size_t used;
+  int file;
+  int64_t *budget_bytes;
+} piece;
+
+static ep_status piece_flush(piece *out, ep_error *error) {
+  size_t bytes = out->used;
+  if ((int64_t)bytes > *out->budget_bytes)
+    return ep_fail(error, EP_TOO_LARGE, "in UTF-8, the data exceeds the limit");
+  *out->budget_bytes -= (int64_t)bytes;
+  out->used = 0;
+  return ep_file_write_all(out->file, out->text, bytes, error);
+}
+
+static ep_status character_put(piece *out, uint32_t code, ep_error *error) {
+  if (out->used + EP_UTF8_BYTES > sizeof out->text) {
+    ep_status status = piece_flush(out, error);
+    if (status != EP_OK) return status;
+  }
+  out->used += ep_utf8_write(code, out->text + out->used);
+  return EP_OK;
+}
+
 /* From behind the mark. */
 static ep_status text_decode(ep_text_encoding encoding, const uint8_t *bytes, size_t size,
                              piece *out, ep_error *error) {
@@ -181,9 +188,9 @@ static ep_status text_decode(ep_text_encoding encoding, const uint8_t *bytes, si
     uint32_t code;
     size_t taken = character_take(encoding, bytes + at, size - at, &code);
     if (code == 0)
-      return ep_fail(error, EP_INVALID,
-                     "byte %zu is a zero, as in UTF-32, which is not taken: save the text as UTF-8",
-                     at + 1);
+      return ep_fail(
+          error, EP_INVALID,
+          "byte %zu is zero, as in UTF-32, which is not supported: save the text as UTF-8", at + 1);
     if (code == 0x110000)
       return ep_fail(error, EP_INVALID,
                      "byte %zu is not in the encoding %s: ?encoding= takes " EP_TEXT_ENCODING_NAMES,
@@ -205,7 +212,7 @@ ep_status ep_text_open(ep_text_encoding encoding, const uint8_t *bytes, size_t s
   status = text_decode(encoding, bytes, size, &text, error);
   if (status == EP_OK) status = ep_mapping_of(text.file, "the text in UTF-8", &out->decoded, error);
   close(text.file);
-  out->start = (const char *)out->decoded.bytes;
+  out->start = out->decoded.bytes ? (const char *)out->decoded.bytes : ""; /* of no characters */
   out->size = out->decoded.size;
   return status;
 }

@@ -14,12 +14,12 @@
 /* Finds the encoding of the bytes: [size]; mapped: they are a mapping's, of which what was read is
  * dropped. UTF-16 without a mark is known by its zeros; what is not
  * UTF-8 is Windows-1252, unless it has more characters of UTF-8 than bytes that are none. evidence:
- * [EP_DIALECT_EVIDENCE_BYTES], written. */
-ep_text_encoding ep_text_encoding_find(const uint8_t *bytes, size_t size, bool mapped,
-                                       char *evidence);
+ * [EP_DIALECT_EVIDENCE_BYTES], written. EP_INVALID: some bytes are neither. */
+ep_status ep_text_encoding_find(const uint8_t *bytes, size_t size, bool mapped,
+                                ep_text_encoding *out, char *evidence, ep_error *error);
 
-/* Whether the bytes may be a text in UTF-16: a mark, or zeros in every other place. */
-bool ep_text_is_utf_16(const uint8_t *bytes, size_t size);
+/* UTF-16, where a mark or zeros in every other place show it; else UTF-8. */
+ep_text_encoding ep_text_utf_16(const uint8_t *bytes, size_t size);
 
 /* The same of UTF-32, which is not decoded. */
 bool ep_text_is_utf_32(const uint8_t *bytes, size_t size);

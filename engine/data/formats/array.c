@@ -129,9 +129,8 @@ ep_status ep_array_part_check(const ep_ingest *ingest, const char *format, const
                               ep_split split, ep_role role, ep_error *error) {
   char shown[EP_EXCERPT_BYTES];
   if (ingest->meta->part[split][role].rows == 0) return EP_OK;
-  return ep_fail(error, EP_INVALID, "%s: \"%s\" is %s of the %s set, which is there already",
-                 format, ep_excerpt(shown, name, strlen(name)), ep_role_name(role),
-                 ep_split_name(split));
+  return ep_fail(error, EP_INVALID, "%s: \"%s\" duplicates %s of the %s set", format,
+                 ep_excerpt(shown, name, strlen(name)), ep_role_name(role), ep_split_name(split));
 }
 
 ep_status ep_array_parts_check(const ep_ingest *ingest, const char *format, ep_error *error) {
@@ -142,7 +141,7 @@ ep_status ep_array_parts_check(const ep_ingest *ingest, const char *format, ep_e
     if (x->rows == 0 && y->rows == 0 && split != EP_SPLIT_TRAIN) continue;
     if (split == EP_SPLIT_TEST && y->rows == 0) continue; /* rows to be predicted */
     if (x->rows == 0 || y->rows == 0)
-      return ep_fail(error, EP_INVALID, "%s: there is no %s of the %s set: call it %s_%s", format,
+      return ep_fail(error, EP_INVALID, "%s: %s of the %s set is missing: name it %s_%s", format,
                      x->rows == 0 ? "x" : "y", name, x->rows == 0 ? "x" : "y", name);
     if (x->rows != y->rows)
       return ep_fail(error, EP_INVALID, "%s: the %s set has %lld rows of x and %lld of y", format,

@@ -20,7 +20,7 @@ enum { PROBE_BYTES = 4096 };
 /* Any text may be a CSV; this one is asked last. */
 static bool recognise(const uint8_t *bytes, size_t size) {
   size_t probe = size < PROBE_BYTES ? size : PROBE_BYTES;
-  if (ep_text_is_utf_16(bytes, size) || ep_text_is_utf_32(bytes, size)) return true;
+  if (ep_text_utf_16(bytes, size) != EP_TEXT_UTF_8 || ep_text_is_utf_32(bytes, size)) return true;
   for (size_t i = 0; i < probe; i++)
     if (bytes[i] < 0x20 && bytes[i] != '\n' && bytes[i] != '\r' && bytes[i] != '\t') return false;
   return size > 0;
@@ -44,6 +44,9 @@ static void doubts_look(reader *read, const char *at, const char *end, int64_t c
   while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
   while (at < end && (*at == ' ' || *at == '\t')) at++;
   seen->plain++;
+  const char *digits = at + (*at == '-' || *at == '+');
+  bool zero = end - digits >= 2 && *digits == '0' && digits[1] != '.';
+  if (seen->points > seen->threes && !zero) return; /* fractions are no codes */
   ep_plain_look(seen, at, (size_t)(end - at), false, value);
   read->words = seen->zeros + seen->exponents + seen->longs > 0;
 }
@@ -186,7 +189,7 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell
                 ep_dialect_has(dialect, EP_DIALECT_MISSING);
   if (!table && ep_dialect_has(dialect, EP_DIALECT_MISSING) && dialect->missing[0])
     return ep_fail(error, EP_INVALID,
-                   "?missing= is for a table: x and y that come apart have no missing cells");
+                   "?missing= requires a table: separate x and y cannot have missing cells");
   if (layout->labels.count > 0 || (table && marked)) return typed_read(ingest, layout, cell, error);
   ep_status status = ep_csv_columns_read(layout, cell, &column, error);
   if (status != EP_OK) return status;
@@ -206,14 +209,16 @@ static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell
 static ep_status text_open(ep_ingest *ingest, ep_dialect_record *record, ep_text *out,
                            ep_error *error) {
   ep_dialect *dialect = &record->dialect;
+  ep_status status = EP_OK;
   if (ep_text_is_utf_32(ingest->bytes, ingest->size))
     return ep_fail(
         error, EP_INVALID,
         "the text is UTF-32: save it as UTF-8; ?encoding= takes " EP_TEXT_ENCODING_NAMES);
   *dialect = ingest->options.dialect;
   if (!ep_dialect_has(dialect, EP_DIALECT_ENCODING))
-    dialect->encoding = ep_text_encoding_find(ingest->bytes, ingest->size, ingest->mapped,
-                                              record->evidence[EP_DIALECT_ENCODING]);
+    status = ep_text_encoding_find(ingest->bytes, ingest->size, ingest->mapped, &dialect->encoding,
+                                   record->evidence[EP_DIALECT_ENCODING], error);
+  if (status != EP_OK) return status;
   dialect->set |= UINT32_C(1) << EP_DIALECT_ENCODING;
   return ep_text_open(dialect->encoding, ingest->bytes, ingest->size, ingest->folder,
                       &ingest->budget_bytes, out, error);
@@ -225,8 +230,8 @@ static void encoding_note(ep_csv_layout *layout) {
       !layout->found.evidence[EP_DIALECT_ENCODING][0])
     return;
   ep_notes_add(&layout->notes,
-               "read as windows-1252, since %s: ?encoding= takes " EP_TEXT_ENCODING_NAMES
-               "; save a text in any other as UTF-8",
+               "read as windows-1252, since %s: where that is another letter, as in Mac Roman or "
+               "ISO 8859-2, save the text as UTF-8; ?encoding= takes " EP_TEXT_ENCODING_NAMES,
                layout->found.evidence[EP_DIALECT_ENCODING]);
 }
 

@@ -63,10 +63,8 @@ static ep_status row_look(void *context, ep_csv_text *text, ep_error *error) {
   do {
     int64_t line = text->line;
     if (ep_csv_cell_read(text, 1, cell, NULL) != EP_OK) {
-      const char *end = memchr(start.at, '\n', (size_t)(start.end - start.at));
       *text = start;
-      text->at = end ? end + 1 : text->end;
-      text->line++;
+      ep_csv_line_take(text);
       found->next = *text;
       return EP_OK;
     }
@@ -122,9 +120,9 @@ static void survey_tell(const survey *found, ep_error *error) {
   for (int64_t i = 0; i < columns * KINDS; i++)
     if (is_fault(found, i / KINDS, (fault_kind)(i % KINDS))) all += found->cells[i].count;
   if (all < 2) return;
-  tell(error, "; %lld faults in all", (long long)all);
+  tell(error, "; %lld errors in all", (long long)all);
   if (found->lengths.count > 0) {
-    tell(error, ": %lld row%s of another number of cells", (long long)found->lengths.count,
+    tell(error, ": %lld row%s with a different number of cells", (long long)found->lengths.count,
          found->lengths.count == 1 ? "" : "s");
     rows_tell(&found->lengths, error);
   }

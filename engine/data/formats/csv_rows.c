@@ -6,6 +6,7 @@
 
 #include "api/json/utf8.h"
 #include "engine/data/cells/cell.h"
+#include "engine/data/dialect/printed.h"
 #include "engine/data/dialect/sample.h"
 #include "engine/files/excerpt.h"
 #include "engine/files/mapping.h"
@@ -51,6 +52,7 @@ static bool header_take(ep_csv_text *text, repeated_header *header) {
 /* Lines that are left out. */
 typedef struct {
   repeated_header header;
+  int64_t rule; /* the first line of dashes; 0: none */
   int64_t comments, first_comment;
   char comment[EP_EXCERPT_BYTES];
 } left_out;
@@ -65,8 +67,8 @@ static int64_t few_cells(const ep_csv_layout *layout) {
  * cells. EP_INVALID: it has the mark, and as many cells as a row. */
 static ep_status comment_take(const ep_csv_layout *layout, ep_csv_text *text, ep_csv_cell *cell,
                               left_out *out, bool *taken, ep_error *error) {
-  char mark = layout->found.dialect.comment;
-  bool marked = mark && *text->at == mark, usual = *text->at == '#' || *text->at == '%';
+  char mark = layout->found.dialect.comment, first = ep_csv_first(text);
+  bool marked = mark && first == mark, usual = first == '#' || first == '%';
   *taken = marked && layout->comments_given;
   if ((marked || usual) && !layout->comments_given) {
     ep_csv_text line = *text;
@@ -75,7 +77,7 @@ static ep_status comment_take(const ep_csv_layout *layout, ep_csv_text *text, ep
     if (marked && read && cells == columns && columns > 1)
       return ep_fail(error, EP_INVALID,
                      "line %lld begins as comments do, and has %lld cells as a row: ?comment=none "
-                     "makes it one, ?comment=%c leaves it out",
+                     "makes it one, ?comment=%c skips it",
                      (long long)text->line, (long long)columns, mark);
     *taken = marked || (read && columns > 1 && cells <= few_cells(layout));
   }
@@ -101,21 +103,29 @@ static bool is_cut_row(const ep_csv_layout *layout, ep_csv_text text, ep_csv_cel
 /* Whether the lines from here to the end are few, and none is like a row: each of one cell, or,
  * below a blank line and where white space delimits words, of fewer than a row. */
 static bool is_footer(const ep_csv_layout *layout, ep_csv_text text, ep_csv_cell *cell,
-                      bool below_blank) {
+                      bool below_blank, bool printed) {
   enum { LINES = 10 };
   int64_t columns = layout->columns + layout->trailing, cells;
   int64_t most = below_blank ? columns - 1 : few_cells(layout);
   int lines = 0;
-  bool footer = columns > 1 && !is_cut_row(layout, text, cell);
+  bool counted = (printed || below_blank) && ep_csv_is_row_count(&text);
+  bool drawn = text.gap > 0 && !below_blank; /* a row with empty cells */
+  bool footer = counted || (columns > 1 && !drawn && !is_cut_row(layout, text, cell));
+  if (counted) most = EP_LIMIT_COLUMNS;
   for (; footer && text.at < text.end; lines++) {
-    if (ep_csv_blank_line_take(&text)) continue;
+    if (ep_csv_rule_take(&text) || ep_csv_blank_line_take(&text)) continue;
     footer = ep_csv_row_take(&text, cell, &cells) && cells <= most && lines < LINES;
   }
   return footer && lines > 0;
 }
 
-static void left_out_note(const left_out *out, ep_notes *notes) {
+static void left_out_note(const ep_csv_layout *layout, const left_out *out, ep_notes *notes) {
   const repeated_header *header = &out->header;
+  if (out->rule > 0)
+    ep_notes_add(notes,
+                 "lines of dashes, as of a printed table, are left out, the first is line %lld",
+                 (long long)out->rule);
+  if (layout->rows.framed) ep_notes_add(notes, "the `|` at both ends of each line are left out");
   if (header->found > 0)
     ep_notes_add(notes, "the header is repeated %lld time%s, first in line %lld: left out",
                  (long long)header->found, header->found == 1 ? "" : "s", (long long)header->first);
@@ -127,7 +137,7 @@ static void left_out_note(const left_out *out, ep_notes *notes) {
 
 static void footer_note(const ep_csv_text *text, ep_notes *notes) {
   char shown[EP_EXCERPT_BYTES];
-  ep_notes_add(notes, "what follows line %lld is left out as a footer: `%s`",
+  ep_notes_add(notes, "the lines after line %lld are left out as a footer: `%s`",
                (long long)text->line - 1,
                ep_excerpt(shown, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at)));
 }
@@ -137,9 +147,15 @@ ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_cell *cell, ep_cs
   enum { FOOTER_BYTES = 2048 }; /* none begins further from the end */
   ep_csv_text text = layout->rows;
   ep_status status = EP_OK;
-  left_out out = {.header = header_of(layout)};
+  left_out out = {.header = header_of(layout), .rule = layout->rule};
   const char *kept = text.at;
-  int64_t blank = 0, rows = 0;
+  int64_t blank = 0, rows = 0, columns = layout->columns + layout->trailing;
+  bool white = text.delimiter == EP_DELIMITER_SPACE;
+  if (text.rule && columns != text.drawn)
+    return ep_fail(
+        error, EP_INVALID,
+        "the line of dashes has %d columns, and the rows have %lld: save the table as CSV",
+        text.drawn, (long long)columns);
   while (status == EP_OK && text.at < text.end) {
     int64_t line = text.line;
     bool comment = false, near_end = text.end - text.at < FOOTER_BYTES;
@@ -147,22 +163,24 @@ ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_cell *cell, ep_cs
       if (blank == 0) blank = line;
       continue;
     }
+    if (ep_csv_rule_take(&text)) {
+      if (out.rule == 0) out.rule = line;
+      continue;
+    }
     status = comment_take(layout, &text, cell, &out, &comment, error);
     if (status != EP_OK || comment || header_take(&text, &out.header)) continue;
-    if (near_end && rows > 0 && is_footer(layout, text, cell, blank != 0)) {
+    if (near_end && rows > 0 && is_footer(layout, text, cell, blank != 0, out.rule != 0)) {
       footer_note(&text, notes);
       break;
     }
-    if (blank != 0)
-      status = ep_fail(error, EP_INVALID, "row %lld is empty", (long long)blank);
-    else
-      status = read(context, &text, error);
+    if (blank != 0) status = ep_fail(error, EP_INVALID, "row %lld is empty", (long long)blank);
+    if (status == EP_OK && white) status = ep_printed_row_check(&text, error);
+    if (status == EP_OK) status = read(context, &text, error);
     rows++;
     behind_drop(&text, &kept);
   }
-  if (status == EP_OK && rows == 0)
-    status = ep_fail(error, EP_INVALID, "there are no rows of data");
-  if (status == EP_OK) left_out_note(&out, notes);
+  if (status == EP_OK && rows == 0) status = ep_fail(error, EP_INVALID, "no rows of data");
+  if (status == EP_OK) left_out_note(layout, &out, notes);
   return status;
 }
 
@@ -170,11 +188,10 @@ ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t co
                            ep_csv_stop stop, ep_error *error) {
   long long first = (long long)layout->header.line, columns = (long long)layout->columns;
   if (column == columns && stop == EP_CSV_DELIMITER)
-    return ep_fail(
-        error, EP_INVALID,
-        "row %lld has more cells than row %lld, which has %lld: cells that hold a delimiter "
-        "need quotes",
-        (long long)line, first, columns);
+    return ep_fail(error, EP_INVALID,
+                   "row %lld has more cells than row %lld, which has %lld: cells containing the "
+                   "delimiter must be quoted",
+                   (long long)line, first, columns);
   if (column < columns && stop != EP_CSV_DELIMITER)
     return ep_fail(error, EP_INVALID, "row %lld has %lld cell%s, row %lld has %lld",
                    (long long)line, (long long)column, column == 1 ? "" : "s", first, columns);
@@ -191,8 +208,7 @@ ep_status ep_csv_row_end(const ep_csv_layout *layout, ep_csv_text *text, int64_t
     if (cell->bytes > 0)
       return ep_fail(
           error, EP_INVALID,
-          "row %lld has \"%s\" behind its last column, where the rows before it end in a "
-          "delimiter alone",
+          "row %lld has \"%s\" after its last column, where the previous rows end in a delimiter",
           (long long)line, ep_excerpt(shown, cell->text, cell->bytes));
   }
   return ep_csv_row_check(layout, line, layout->columns, stop, error);
@@ -238,7 +254,9 @@ typedef struct {
 
 static ep_status row_walk(void *context, ep_csv_text *text, ep_error *error) {
   walker *walk = context;
+  walk->table->rows.row_start = text->at;
   ep_status status = row_cells_read(walk->table, text, walk->read, walk->context, error);
+  walk->table->rows.row_end = text->at;
   return status == EP_OK && walk->end ? walk->end(walk->context, error) : status;
 }
 
@@ -254,17 +272,19 @@ static ep_status table_walk(ep_table_rows *rows, ep_table_cell_read read, ep_tab
 
 ep_csv_table ep_csv_table_of(ep_csv_layout *layout, ep_dialect *dialect, ep_csv_cell *cell,
                              ep_notes *notes) {
-  return (ep_csv_table){.rows = {layout->columns, dialect, table_walk, NULL},
-                        .layout = layout,
-                        .cell = cell,
-                        .notes = notes};
+  return (ep_csv_table){
+      .rows = {.columns = layout->columns, .dialect = dialect, .walk = table_walk},
+      .layout = layout,
+      .cell = cell,
+      .notes = notes};
 }
 
 static ep_status name_set(ep_column *column, ep_csv_cell *cell, long long line, long long number,
                           ep_error *error) {
   if (cell->bytes > EP_LIMIT_NAME_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "row %lld, column %lld: a name of %zu bytes, at most %d",
-                   line, number, cell->bytes, EP_LIMIT_NAME_BYTES);
+    return ep_fail(error, EP_TOO_LARGE,
+                   "row %lld, column %lld: a name of %zu bytes: the limit is %d", line, number,
+                   cell->bytes, EP_LIMIT_NAME_BYTES);
   if (!ep_utf8_valid(cell->text, cell->bytes))
     return ep_fail(error, EP_INVALID, "row %lld, column %lld: the name is not UTF-8", line, number);
   for (size_t i = 0; i < cell->bytes; i++)

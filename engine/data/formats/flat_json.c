@@ -42,9 +42,9 @@ static ep_status key_read(scanner *scan, key *out, ep_error *error) {
     if (strcmp(key_names[i], name) == 0) found = i;
   if (found < 0)
     return ep_fail(error, EP_INVALID,
-                   "JSON: key \"%s\" is not known; there are m, n, x, y, m_test, x_test, y_test",
+                   "JSON: unknown key \"%s\"; the keys are m, n, x, y, m_test, x_test, y_test",
                    shown);
-  if (scan->seen[found]) return ep_fail(error, EP_INVALID, "JSON: key \"%s\" stands twice", shown);
+  if (scan->seen[found]) return ep_fail(error, EP_INVALID, "JSON: duplicate key \"%s\"", shown);
   if (!ep_scan_token(&scan->text.left, ':')) return unexpected(scan, "a colon", error);
   ep_scan_peek(&scan->text.left);
   scan->seen[found] = true;
@@ -73,8 +73,7 @@ static ep_status array_skip(scanner *scan, key k, ep_error *error) {
   if (!ep_scan_token(&scan->text.left, '[')) return unexpected(scan, "an array", error);
   scan->array[k] = scan->text.left.at;
   if (ep_scan_token(&scan->text.left, '['))
-    return ep_fail(error, EP_INVALID,
-                   "JSON: %s must be flat: all its numbers in one array, row after row",
+    return ep_fail(error, EP_INVALID, "JSON: %s must be flat: all numbers in one array, row by row",
                    key_names[k]);
   const char *close =
       memchr(scan->text.left.at, ']', (size_t)(scan->text.left.end - scan->text.left.at));
@@ -116,7 +115,7 @@ static ep_status value_read(scanner *scan, key k, int64_t index, int64_t columns
     return EP_OK;
   }
   snprintf(wanted, sizeof wanted, "%s of %s, row %lld, column %lld",
-           end ? "a number that a double can hold" : "a number", key_names[k],
+           end ? "a number within the range of a double" : "a number", key_names[k],
            (long long)(index / columns) + 1, (long long)(index % columns) + 1);
   return unexpected(scan, wanted, error);
 }

@@ -19,12 +19,12 @@ typedef struct {
 static ep_status piece_write(void *context, const void *piece, size_t count, ep_error *error) {
   gz_output *output = context;
   if ((int64_t)count > *output->budget_bytes)
-    return ep_fail(error, EP_TOO_LARGE, "gzip: unpacked, this is larger than the limit");
+    return ep_fail(error, EP_TOO_LARGE, "gzip: the uncompressed data exceeds the limit");
   *output->budget_bytes -= (int64_t)count;
   output->written += (int64_t)count;
   if (output->written > RATIO_FREE_BYTES &&
       output->written / EP_LIMIT_GZ_RATIO > ep_gunzip_packed_bytes(output->gunzip))
-    return ep_fail(error, EP_TOO_LARGE, "gzip: unpacks to more than %d times its size",
+    return ep_fail(error, EP_TOO_LARGE, "gzip: expands to more than %d times its size",
                    EP_LIMIT_GZ_RATIO);
   return ep_file_write_all(output->file, piece, count, error);
 }

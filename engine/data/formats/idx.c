@@ -7,8 +7,8 @@ static ep_status read_idx(ep_ingest *ingest, ep_error *error) {
   if (status != EP_OK) return status;
   if (ingest->role == EP_ROLE_TABLE && array.dimensions != 2)
     return ep_fail(error, EP_INVALID,
-                   "IDX: an array of %d dimension%s is no table with a target: upload x and y as "
-                   "parts, to /v1/datasets/NAME/train/x and …/train/y",
+                   "IDX: an array of %d dimension%s is not a table with a target: upload x and y "
+                   "as the parts train/x and train/y",
                    array.dimensions, array.dimensions == 1 ? "" : "s");
   return ep_array_store(ingest, &array, ingest->bytes + array.values_offset, ingest->split,
                         ingest->role, error);

@@ -13,6 +13,7 @@
 #include "api/hash/sha256.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/formats/gz.h"
+#include "engine/files/content.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "engine/files/temporary_file.h"
@@ -24,20 +25,21 @@ static const ep_format *const formats[] = {
     &ep_format_idx, &ep_format_json,     &ep_format_csv};
 
 ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
+  ep_status status = ep_content_refuse(ingest->bytes, ingest->size, error);
+  if (status != EP_OK) return status;
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     if (!formats[i]->recognise(ingest->bytes, ingest->size)) continue;
     if (ingest->options.table && formats[i] != &ep_format_json)
-      return ep_fail(error, EP_INVALID,
-                     "?table= takes one of the tables of a JSON object: this is %s",
+      return ep_fail(error, EP_INVALID, "?table= selects a table of a JSON object: this is %s",
                      formats[i]->name);
     snprintf(ingest->meta->format, sizeof ingest->meta->format, "%s", formats[i]->name);
     return formats[i]->read(ingest, error);
   }
   if (ep_gz_recognise(ingest->bytes, ingest->size))
-    return ep_fail(error, EP_MEDIA_TYPE, "gz within gz is not unpacked");
+    return ep_fail(error, EP_MEDIA_TYPE, "nested gzip is not supported");
   return ep_fail(error, EP_MEDIA_TYPE,
-                 "the content is not known: CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP of one "
-                 "CSV or JSON file and a ZIP or TAR of pictures are, each also as gz");
+                 "unknown format: supported are CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP of "
+                 "one CSV or JSON file, and a ZIP or TAR of pictures, each also gzipped");
 }
 
 /* The hash of the upload takes as long as reading it; a thread of its own makes that one time. */
@@ -144,8 +146,12 @@ static ep_status source_read(int source, ep_ingest *ingest, ep_error *error) {
   else
     status = read_mapped(mapping, ingest, error);
   ep_mapping_close(&mapping);
+  memcpy(ingest->meta->file_sha256, ingest->meta->sha256, sizeof ingest->meta->file_sha256);
   if (status == EP_OK) status = options_hash(&ingest->options, ingest->meta->sha256, error);
+  if (strcmp(ingest->meta->file_sha256, ingest->meta->sha256) == 0)
+    ingest->meta->file_sha256[0] = 0;
   if (status == EP_OK && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
+    ingest->meta->file_sha256[0] = 0;                     /* no file is all of the dataset */
     ep_part *part = &ingest->meta->part[ingest->split][ingest->role];
     memcpy(part->sha256, ingest->meta->sha256, sizeof part->sha256);
     part->bytes = ingest->meta->bytes;

@@ -1,10 +1,12 @@
 /* json.c: what a JSON text is: the flat form, a table in one of its layouts (json_table.h), or an
  * object of several of these, of which ?table= names one. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/dialect/sample.h"
+#include "engine/data/dialect/text_encoding.h"
 #include "engine/data/formats/flat_json.h"
 #include "engine/data/tables/json_table.h"
 #include "engine/data/tables/typed_table.h"
@@ -27,9 +29,12 @@ typedef struct {
   ep_scanner behind;                  /* what follows it */
 } outline;
 
+/* UTF-16 is known by a mark or its zeros, and then a space may be any of the two bytes. */
 static bool recognise(const uint8_t *bytes, size_t size) {
   const char *start = (const char *)bytes;
   ep_scanner scan = {start, start + size};
+  if (ep_text_utf_16(bytes, size) != EP_TEXT_UTF_8)
+    while (scan.at < scan.end && !isgraph((unsigned char)*scan.at)) scan.at++;
   ep_scan_mark(&scan);
   char first = ep_scan_peek(&scan);
   return first == '{' || first == '[';
@@ -105,10 +110,10 @@ static ep_status nested_note(const ep_dataset_meta *meta, const ep_json_table *t
   for (int64_t i = 0; i < table->rows.columns; i++) {
     ep_column *column = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].column[i];
     if (table->nested[i] == 0) continue;
-    snprintf(
-        note, sizeof note,
-        "row %lld has an array or an object, which is read as a word: make columns of its values",
-        (long long)table->nested[i]);
+    snprintf(note, sizeof note,
+             "row %lld has an array or an object, which is read as a word: use a column for each "
+             "of its values",
+             (long long)table->nested[i]);
     free(column->note);
     column->note = strdup(note);
     if (!column->note) return ep_fail_memory(error);
@@ -148,7 +153,7 @@ static ep_status list_read(ep_ingest *ingest, ep_json_text text, const ep_json_t
   char first = ep_scan_peek(&text.left);
   if (first == '{') return table_read(ingest, EP_JSON_RECORDS, text, NULL, error);
   if (first == '[' || first == ']') return table_read(ingest, EP_JSON_ROWS, text, names, error);
-  return ep_json_unexpected(&text, "a row, an object or an array,", error);
+  return ep_json_unexpected(&text, "a row (an object or an array)", error);
 }
 
 /* "linear", "logistic": those of the members that may be tables. */
@@ -178,12 +183,12 @@ static ep_status several_read(ep_ingest *ingest, ep_json_text text, const outlin
   char names[NAMES_BYTES], shown[EP_EXCERPT_BYTES];
   names_list(found, names, sizeof names);
   if (!table || !table[0])
-    return ep_fail(error, EP_INVALID,
-                   "JSON: an object of several tables: take one by ?table=NAME; there are %s",
-                   names);
+    return ep_fail(
+        error, EP_INVALID,
+        "JSON: an object of several tables: choose one with ?table=NAME; the tables are %s", names);
   const member *it = member_named(found, table);
   if (!it || !is_container(it->first))
-    return ep_fail(error, EP_INVALID, "JSON: no table is called \"%s\"; there are %s",
+    return ep_fail(error, EP_INVALID, "JSON: no table named \"%s\"; the tables are %s",
                    ep_excerpt(shown, table, strlen(table)), names);
   text.left = it->value;
   return text_read(ingest, text, NULL, error);
@@ -284,8 +289,8 @@ static ep_status objects_read(ep_ingest *ingest, ep_json_text text, ep_error *er
   objects_layout layout = layout_of(&found);
   if (layout == EITHER)
     return ep_fail(error, EP_INVALID,
-                   "JSON: an object of objects, which may be its rows as well as its columns: send "
-                   "an array of records, [{\"a\": 1}, …] (pandas: orient=\"records\")");
+                   "JSON: an object of objects, which may be its rows or its columns: use an array "
+                   "of records, [{\"a\": 1}, …] (pandas: orient=\"records\")");
   if (layout == ROWS)
     ep_notes_add(&ingest->meta->notes,
                  "the members of the object are read as rows, as pandas' orient=\"index\" has "
@@ -328,18 +333,21 @@ static ep_status text_read(ep_ingest *ingest, ep_json_text text, const char *tab
   if (ep_scan_peek(&text.left) == '{') return object_read(ingest, text, table, error);
   if (table && table[0])
     return ep_fail(error, EP_INVALID,
-                   "JSON: ?table= names a member of an object: this is one table");
+                   "JSON: ?table= selects a member of an object: this is a single table");
   return list_read(ingest, text, NULL, error);
 }
 
 static ep_status read_json(ep_ingest *ingest, ep_error *error) {
-  const char *start = (const char *)ingest->bytes;
-  ep_json_text text = {start, {start, start + ingest->size}};
+  ep_text in;
   if (ingest->role != EP_ROLE_TABLE)
     return ep_fail(error, EP_INVALID,
-                   "JSON: it holds all columns: upload it as a whole, not as a part");
-  ep_scan_mark(&text.left);
-  return text_read(ingest, text, ingest->options.table, error);
+                   "JSON: the file has all columns: upload it as the whole dataset, not as a part");
+  ep_status status = ep_text_open(ep_text_utf_16(ingest->bytes, ingest->size), ingest->bytes,
+                                  ingest->size, ingest->folder, &ingest->budget_bytes, &in, error);
+  ep_json_text text = {in.start, {in.start, in.start + in.size}};
+  if (status == EP_OK) status = text_read(ingest, text, ingest->options.table, error);
+  ep_mapping_close(&in.decoded);
+  return status;
 }
 
 const ep_format ep_format_json = {"json", recognise, read_json};

@@ -28,16 +28,16 @@ static ep_status name_take(array_entry *array, ep_error *error) {
   size_t length = strlen(array->entry.name);
   if (strcmp(array->entry.name, "[Content_Types].xml") == 0 ||
       strcmp(array->entry.name, "mimetype") == 0)
-    return ep_fail(error, EP_INVALID, "this is a workbook of a spreadsheet: save the sheet as CSV");
+    return ep_fail(error, EP_INVALID, "this is a spreadsheet workbook: save the sheet as CSV");
   if (length < 5 || strcmp(array->entry.name + length - 4, ".npy") != 0)
-    return ep_fail(
-        error, EP_INVALID,
-        "ZIP: \"%s\" is not read: an archive holds NPY arrays, PNG and JPEG pictures, or "
-        "one CSV, TSV, TXT, JSON or NDJSON file",
-        array->entry.shown);
+    return ep_fail(error, EP_INVALID,
+                   "ZIP: \"%s\" is not supported: an archive can contain NPY arrays, PNG and JPEG "
+                   "pictures, or "
+                   "one CSV, TSV, TXT, JSON or NDJSON file",
+                   array->entry.shown);
   length -= 4;
   if (length > EP_LIMIT_NAME_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "NPZ: a name of %zu bytes, at most %d are taken", length,
+    return ep_fail(error, EP_TOO_LARGE, "NPZ: a name of %zu bytes: the limit is %d", length,
                    EP_LIMIT_NAME_BYTES);
   memcpy(array->name, array->entry.name, length);
   array->name[length] = 0;
@@ -90,7 +90,7 @@ static ep_status entry_read(ep_ingest *ingest, zip_t *archive, zip_uint64_t inde
   if (status != EP_OK) return status;
   if (role == EP_ROLE_TABLE && !ep_array_part_find(array.name, &split, &role))
     return ep_fail(error, EP_INVALID,
-                   "NPZ: \"%s\" is not known: arrays are called x_train, y_train, x_test, y_test, "
+                   "NPZ: unknown array \"%s\": the names are x_train, y_train, x_test, y_test, "
                    "x_val, y_val, or x and y",
                    ep_excerpt(shown, array.name, strlen(array.name)));
   status = ep_array_part_check(ingest, "NPZ", array.name, split, role, error);
@@ -102,10 +102,10 @@ static ep_status archive_read(ep_ingest *ingest, zip_t *archive, ep_error *error
   bool part = ingest->role != EP_ROLE_TABLE;
   if (count < 1) return ep_fail(error, EP_INVALID, "NPZ: the archive is empty");
   if (count > EP_LIMIT_ARRAYS)
-    return ep_fail(error, EP_TOO_LARGE, "NPZ: %lld arrays, at most %d are taken", (long long)count,
+    return ep_fail(error, EP_TOO_LARGE, "NPZ: %lld arrays: the limit is %d", (long long)count,
                    EP_LIMIT_ARRAYS);
   if (part && count != 1)
-    return ep_fail(error, EP_INVALID, "NPZ: a part is one array, this archive has %lld",
+    return ep_fail(error, EP_INVALID, "NPZ: a part must be one array, this archive has %lld",
                    (long long)count);
   ep_status status = EP_OK;
   for (zip_int64_t i = 0; i < count && status == EP_OK; i++)
@@ -141,12 +141,12 @@ static ep_status text_read(ep_ingest *ingest, zip_t *archive, zip_uint64_t index
   ep_status status = ep_zip_entry_find(archive, index, ingest->budget_bytes, &entry, error);
   if (status == EP_OK) status = entry_unpack(ingest, archive, &entry, &unpacked, error);
   if (status == EP_OK && recognise(unpacked.bytes, unpacked.size))
-    status = ep_fail(error, EP_MEDIA_TYPE, "a ZIP within a ZIP is not unpacked");
+    status = ep_fail(error, EP_MEDIA_TYPE, "nested ZIP archives are not supported");
   ingest->bytes = unpacked.bytes;
   ingest->size = unpacked.size;
   if (status == EP_OK) status = ep_ingest_bytes(ingest, error);
   if (status == EP_OK && zip_get_num_entries(archive, 0) > 1)
-    ep_notes_add(&ingest->meta->notes, "of the archive, \"%s\" alone is read", entry.shown);
+    ep_notes_add(&ingest->meta->notes, "only \"%s\" of the archive is read", entry.shown);
   ep_mapping_close(&unpacked);
   return status;
 }

@@ -71,7 +71,7 @@ static ep_status pictures_find(const ep_archive *archive, ep_picture_tree *tree,
     if (!name)
       return ep_fail(error, EP_INVALID, "ZIP: entry %lld of the archive is damaged",
                      (long long)i + 1);
-    if (leads_out(name)) return entry_fail(name, "is no path within the archive", error);
+    if (leads_out(name)) return entry_fail(name, "is not a path within the archive", error);
     if (is_picture(name))
       tree->picture[tree->count++] =
           (ep_picture_entry){.index = i, .name = name, .split = EP_SPLIT_TRAIN};
@@ -124,14 +124,14 @@ static size_t root_bytes(const ep_picture_tree *tree) {
 /* The class of a picture: the first step of `label`, which lies in its name. */
 static ep_status label_find(ep_picture_entry *picture, const char *label, ep_error *error) {
   size_t bytes = step_bytes(label);
-  if (label[bytes] == 0) return entry_fail(picture->name, "lies in no class folder", error);
+  if (label[bytes] == 0) return entry_fail(picture->name, "is not in a class folder", error);
   picture->within = label + bytes + 1;
   if (!ep_text_nfc(&label, &bytes, &picture->composed)) return ep_fail_memory(error);
   picture->label = label;
   picture->label_bytes = bytes;
   if (bytes == 0 || bytes > EP_LIMIT_NAME_BYTES || !ep_utf8_valid(label, bytes))
-    return entry_fail(picture->name, "has a class folder whose name is blank, too long or no UTF-8",
-                      error);
+    return entry_fail(picture->name,
+                      "has a class folder whose name is blank, too long or not UTF-8", error);
   return EP_OK;
 }
 
@@ -161,9 +161,7 @@ static ep_status labels_find(ep_picture_tree *tree, ep_error *error) {
       continue;
     }
     if (splits && !split_find(label, &picture.split))
-      return entry_fail(picture.name,
-                        "lies beside train/, val/ or test/, not in a class folder below one of "
-                        "them as others do",
+      return entry_fail(picture.name, "is outside the class folders of train/, val/ and test/",
                         error);
     if (splits) label = split_skip(label, picture.split);
     status = label_find(&picture, label, error);
@@ -221,11 +219,12 @@ static ep_status classes_find(ep_picture_tree *tree, ep_error *error) {
     memcpy(tree->class_name[tree->classes++].name, picture->label, picture->label_bytes);
   }
   if (tree->classes == 0)
-    return ep_fail(error, EP_INVALID, "pictures: there is none in a class folder of train/");
+    return ep_fail(error, EP_INVALID, "pictures: none in a class folder of train/");
   if (tree->classes == 1)
-    return entry_fail(tree->picture[0].name,
-                      "and all other training pictures lie in one class folder: two are needed",
-                      error);
+    return entry_fail(
+        tree->picture[0].name,
+        "and all other training pictures are in a single class folder: at least two are required",
+        error);
   return EP_OK;
 }
 
@@ -234,7 +233,7 @@ static ep_status classes_number(ep_picture_tree *tree, ep_error *error) {
     ep_picture_entry *picture = &tree->picture[i];
     picture->class_number = class_search(tree, picture);
     if (!has_class(tree, picture, picture->class_number))
-      return entry_fail(picture->name, "is of a class that train/ does not have", error);
+      return entry_fail(picture->name, "is of a class that is not in train/", error);
   }
   return EP_OK;
 }
@@ -291,13 +290,13 @@ ep_status ep_picture_tree_list(const ep_archive *archive, ep_picture_tree *out, 
   int64_t count = archive->count;
   *out = (ep_picture_tree){0};
   if (count > EP_LIMIT_ZIP_ENTRIES)
-    return ep_fail(error, EP_INVALID, "pictures: %lld entries, at most %d are taken",
-                   (long long)count, EP_LIMIT_ZIP_ENTRIES);
+    return ep_fail(error, EP_INVALID, "pictures: %lld entries: the limit is %d", (long long)count,
+                   EP_LIMIT_ZIP_ENTRIES);
   out->picture = malloc((size_t)count * sizeof *out->picture + 1);
   if (!out->picture) return ep_fail_memory(error);
   ep_status status = pictures_find(archive, out, error);
   if (status == EP_OK && out->count == 0)
-    status = ep_fail(error, EP_INVALID, "pictures: there is none");
+    status = ep_fail(error, EP_INVALID, "pictures: none found");
   return status;
 }
 

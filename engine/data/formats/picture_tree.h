@@ -41,7 +41,7 @@ typedef struct {
 /* Whether the archive has a picture at all. */
 bool ep_picture_tree_recognise(const ep_archive *archive);
 
-/* EP_INVALID where a name leads out of the archive, a picture lies in no class folder or in none
+/* EP_INVALID where a name leads out of the archive, a picture is not in a class folder or in none
  * that the training pictures have, there are fewer than two classes, or more than the limits. *out
  * is the caller's (ep_picture_tree_deinit), also on failure; its names last as the archive does. */
 ep_status ep_picture_tree_read(const ep_archive *archive, ep_picture_tree *out, ep_error *error);

@@ -165,8 +165,8 @@ static ep_status size_find(reader *in, bool grey, ep_error *error) {
   }
   if (values_count(in) <= EP_LIMIT_COLUMNS) return EP_OK;
   return ep_fail(error, EP_INVALID,
-                 "pictures: %d x %d pixels of %d channels are %lld values, and a row takes %d: ask "
-                 "for a smaller size",
+                 "pictures: %d x %d pixels of %d channels are %lld values, and the limit of a row "
+                 "is %d: choose a smaller size",
                  in->height, in->width, in->channels, (long long)values_count(in),
                  EP_LIMIT_COLUMNS);
 }
@@ -256,12 +256,11 @@ static ep_status broken_check(const reader *in, ep_error *error) {
   if (broken == 0) return EP_OK;
   if (in->ingest->options.skip_broken) return classes_check(in, error);
   if (broken == 1)
-    return ep_fail(error, EP_INVALID, "pictures: %.380s; an upload with ?broken=skip leaves it out",
-                   in->first);
-  return ep_fail(error, EP_INVALID,
-                 "pictures: %lld of %lld cannot be read, the first: %.380s; an upload with "
-                 "?broken=skip leaves them out",
-                 broken, count, in->first);
+    return ep_fail(error, EP_INVALID, "pictures: %.380s; ?broken=skip skips it", in->first);
+  return ep_fail(
+      error, EP_INVALID,
+      "pictures: %lld of %lld cannot be read, the first: %.380s; ?broken=skip skips them", broken,
+      count, in->first);
 }
 
 static ep_status archive_read(reader *in, ep_error *error) {
@@ -299,18 +298,17 @@ static void notes_add(const reader *in, ep_dataset_meta *meta) {
                  (long long)in->broken, (long long)tree->count, in->broken == 1 ? "is" : "are",
                  in->names, in->named < in->broken ? " and others" : "");
   if (tree->alike)
-    ep_notes_add(
-        &meta->notes,
-        "the class folders have the same folders in them: where \"%.80s\" and \"%.80s\" are "
-        "splits, call them train, val or test",
-        tree->class_name[0].name, tree->class_name[1].name);
+    ep_notes_add(&meta->notes,
+                 "the class folders have the same folders in them: where \"%.80s\" and \"%.80s\" "
+                 "are splits, name them train, val or test",
+                 tree->class_name[0].name, tree->class_name[1].name);
   if (tree->split_class >= 0)
     ep_notes_add(&meta->notes,
-                 "the class \"%.80s\" is called as a split: a split has class folders in it",
+                 "the class \"%.80s\" has the name of a split: a split must contain class folders",
                  tree->class_name[tree->split_class].name);
   if (in->depth == EP_DEPTH_16) depth_note(in, meta);
   if (in->turned > 0)
-    ep_notes_add(&meta->notes, "%lld of %lld pictures %s turned as %s EXIF orientation says",
+    ep_notes_add(&meta->notes, "%lld of %lld pictures %s rotated by %s EXIF orientation",
                  (long long)in->turned, (long long)tree->count, in->turned == 1 ? "is" : "are",
                  in->turned == 1 ? "its" : "their");
   if (tree->unlabelled > 0)
@@ -331,9 +329,9 @@ static void meta_fill(ep_dataset_meta *meta, reader *in) {
 static ep_status read_pictures(ep_ingest *ingest, ep_error *error) {
   reader in = {.ingest = ingest};
   if (ingest->role != EP_ROLE_TABLE)
-    return ep_fail(error, EP_INVALID,
-                   "pictures in class folders are x and y at once: upload the archive to "
-                   "/v1/datasets/NAME");
+    return ep_fail(
+        error, EP_INVALID,
+        "pictures in class folders contain both x and y: upload the archive as the whole dataset");
   ep_status status = ep_archive_open(ingest->bytes, ingest->size, &in.archive, error);
   if (status != EP_OK) return status;
   status = archive_read(&in, error);

@@ -65,9 +65,8 @@ static ep_status dtype_find(const char *word, tensor *out, ep_error *error) {
     return EP_OK;
   }
   return ep_fail(error, EP_INVALID,
-                 "safetensors: \"%s\" is of type \"%s\", which is not taken: "
-                 "store it as F32",
-                 out->shown, ep_excerpt(shown, word, strlen(word)));
+                 "safetensors: \"%s\" has the unsupported type \"%s\": store it as F32", out->shown,
+                 ep_excerpt(shown, word, strlen(word)));
 }
 
 static ep_status shape_read(const json_t *shape, tensor *out, ep_error *error) {
@@ -81,7 +80,7 @@ static ep_status shape_read(const json_t *shape, tensor *out, ep_error *error) {
     out->array.shape[i] = json_integer_value(side);
     if (!json_is_integer(side) || out->array.shape[i] < 0 ||
         __builtin_mul_overflow(bytes, (uint64_t)out->array.shape[i], &bytes))
-      return ep_fail(error, EP_INVALID, "safetensors: the shape of \"%s\" is none", out->shown);
+      return ep_fail(error, EP_INVALID, "safetensors: invalid shape of \"%s\"", out->shown);
   }
   out->array.dimensions = (int)count;
   if (bytes == out->end - out->begin) return EP_OK;
@@ -102,7 +101,7 @@ static ep_status tensor_read(const char *name, json_t *value, uint64_t values_by
     return ep_json_memory_short()
                ? ep_fail_memory(error)
                : ep_fail(error, EP_INVALID,
-                         "safetensors: \"%s\" needs dtype, shape and data_offsets, and no more",
+                         "safetensors: \"%s\" must have only dtype, shape and data_offsets",
                          out->shown);
   if (begin < 0 || end < begin || (uint64_t)end > values_bytes)
     return ep_fail(error, EP_INVALID, "safetensors: \"%s\" lies outside the file", out->shown);
@@ -125,7 +124,7 @@ static ep_status places_check(content *out, ep_error *error) {
   qsort(out->tensor, out->count, sizeof *out->tensor, by_place);
   for (size_t i = 0; i < out->count; i++) {
     if (out->tensor[i].begin != at)
-      return ep_fail(error, EP_INVALID, "safetensors: there is a gap or an overlap before \"%s\"",
+      return ep_fail(error, EP_INVALID, "safetensors: gap or overlap before \"%s\"",
                      out->tensor[i].shown);
     at = out->tensor[i].end;
   }
@@ -137,9 +136,9 @@ static ep_status places_check(content *out, ep_error *error) {
 static ep_status tensors_read(json_t *header, content *out, ep_error *error) {
   size_t count = json_object_size(header);
   if (!json_is_object(header))
-    return ep_fail(error, EP_INVALID, "safetensors: the header is no object");
+    return ep_fail(error, EP_INVALID, "safetensors: the header is not an object");
   if (count > EP_LIMIT_WEIGHT_TENSORS)
-    return ep_fail(error, EP_TOO_LARGE, "safetensors: %zu tensors, at most %d are taken", count,
+    return ep_fail(error, EP_TOO_LARGE, "safetensors: %zu tensors: the limit is %d", count,
                    EP_LIMIT_WEIGHT_TENSORS);
   out->tensor = calloc(count + 1, sizeof *out->tensor);
   if (!out->tensor) return ep_fail_memory(error);
@@ -153,7 +152,7 @@ static ep_status tensors_read(json_t *header, content *out, ep_error *error) {
     out->parts += next->part;
     out->count++;
   }
-  if (out->count == 0) return ep_fail(error, EP_INVALID, "safetensors: there are no tensors");
+  if (out->count == 0) return ep_fail(error, EP_INVALID, "safetensors: no tensors");
   return places_check(out, error);
 }
 
@@ -170,13 +169,13 @@ static ep_status array_store(ep_ingest *ingest, const content *file, tensor *fro
 static ep_status data_store(ep_ingest *ingest, const content *file, ep_error *error) {
   ep_status status = EP_OK;
   if (file->count > EP_LIMIT_ARRAYS)
-    return ep_fail(error, EP_TOO_LARGE, "safetensors: %zu arrays, at most %d are taken",
-                   file->count, EP_LIMIT_ARRAYS);
+    return ep_fail(error, EP_TOO_LARGE, "safetensors: %zu arrays: the limit is %d", file->count,
+                   EP_LIMIT_ARRAYS);
   for (size_t i = 0; i < file->count && status == EP_OK; i++) {
     tensor *from = &file->tensor[i];
     if (!from->part)
       return ep_fail(error, EP_INVALID,
-                     "safetensors: \"%s\" is not known beside x and y: arrays are called x_train, "
+                     "safetensors: unknown array \"%s\" beside x and y: the names are x_train, "
                      "y_train, x_test, y_test, x_val, y_val, or x and y",
                      from->shown);
     status = array_store(ingest, file, from, from->split, from->role, error);
@@ -189,7 +188,7 @@ static ep_status weights_store(ep_ingest *ingest, const content *file, ep_error 
   char path[EP_PATH_BYTES];
   ep_durable_file *copy = NULL;
   if (ingest->size > (size_t)ingest->budget_bytes)
-    return ep_fail(error, EP_TOO_LARGE, "stored, this would be larger than the limit");
+    return ep_fail(error, EP_TOO_LARGE, "the stored data would exceed the limit");
   ingest->budget_bytes -= (int64_t)ingest->size;
   ingest->meta->tensors = (int64_t)file->count;
   if (!ingest->folder) return EP_OK;
@@ -206,7 +205,7 @@ static ep_status content_store(ep_ingest *ingest, const content *file, ep_error 
   if (ingest->role == EP_ROLE_TABLE)
     return file->parts > 0 ? data_store(ingest, file, error) : weights_store(ingest, file, error);
   if (file->count != 1)
-    return ep_fail(error, EP_INVALID, "safetensors: a part is one array, this file has %zu",
+    return ep_fail(error, EP_INVALID, "safetensors: a part must be one array, this file has %zu",
                    file->count);
   return array_store(ingest, file, &file->tensor[0], ingest->split, ingest->role, error);
 }
@@ -218,7 +217,7 @@ static ep_status read_safetensors(ep_ingest *ingest, ep_error *error) {
     return ep_fail(error, EP_INVALID, "safetensors: the file ends inside its header");
   uint64_t length = header_bytes(ingest->bytes), rest = ingest->size - PREFIX_BYTES;
   if (length > EP_LIMIT_SAFETENSORS_HEADER_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "safetensors: a header of %llu bytes, at most %d are taken",
+    return ep_fail(error, EP_TOO_LARGE, "safetensors: a header of %llu bytes: the limit is %d",
                    (unsigned long long)length, EP_LIMIT_SAFETENSORS_HEADER_BYTES);
   if (length > rest)
     return ep_fail(error, EP_INVALID, "safetensors: the file ends inside its header");
@@ -231,7 +230,7 @@ static ep_status read_safetensors(ep_ingest *ingest, ep_error *error) {
   if (!header && !fault.text[0])
     status = ep_fail_memory(error);
   else if (!header)
-    status = ep_fail(error, EP_INVALID, "safetensors: the header is no JSON (line %d, column %d)",
+    status = ep_fail(error, EP_INVALID, "safetensors: the header is not JSON (line %d, column %d)",
                      fault.line, fault.column);
   if (status == EP_OK) status = tensors_read(header, &file, error);
   if (status == EP_OK) status = content_store(ingest, &file, error);

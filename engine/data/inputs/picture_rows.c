@@ -19,8 +19,8 @@ typedef struct {
 static ep_status rows_allocate(reader *in, int64_t count, bool named, ep_error *error) {
   if (count > in->most / in->values)
     return ep_fail(error, EP_TOO_LARGE,
-                   "%lld pictures of %lld values: at most %lld at once, send them in pieces",
-                   (long long)count, (long long)in->values, (long long)(in->most / in->values));
+                   "%lld pictures of %lld values: predict at most %lld at once", (long long)count,
+                   (long long)in->values, (long long)(in->most / in->values));
   in->row = malloc((size_t)in->values * sizeof *in->row);
   in->out->x = malloc((size_t)(count * in->values) * sizeof *in->out->x);
   if (named) in->out->name = calloc((size_t)count, sizeof *in->out->name);
@@ -35,7 +35,8 @@ static ep_status picture_add(reader *in, const uint8_t *bytes, size_t size, ep_e
   if (status != EP_OK) return status;
   in->pixels -= (int64_t)header.height * header.width;
   if (in->pixels < 0)
-    return ep_fail(error, EP_TOO_LARGE, "with it there are more than %d pixels: send fewer at once",
+    return ep_fail(error, EP_TOO_LARGE,
+                   "with it there are more than %d pixels: predict fewer pictures at once",
                    EP_LIMIT_PREDICT_PIXELS);
   status = ep_picture_decode(bytes, size, in->channels, in->depth, &picture, error);
   if (status != EP_OK) return status;

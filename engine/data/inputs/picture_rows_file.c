@@ -55,7 +55,7 @@ static ep_status file_read(const char *folder, const char *name, char **out, siz
   ep_status status = file_open(folder, name, O_RDONLY, &file, error);
   if (status != EP_OK) return status;
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > EP_LIMIT_PREDICT_BYTES)
-    status = ep_fail(error, EP_INTERNAL, "%s is not what reads pictures would write", name);
+    status = ep_fail(error, EP_INTERNAL, "%s was not written by the picture reader", name);
   if (status == EP_OK && !(*out = malloc((size_t)about.st_size + 1)))
     status = ep_fail_memory(error);
   *bytes = 0;
@@ -82,7 +82,7 @@ static ep_status names_split(const char *text, size_t bytes, ep_picture_rows *ou
   out->name = calloc((size_t)out->count, sizeof *out->name);
   if (!out->name) return ep_fail_memory(error);
   for (int64_t i = 0; i < out->count; i++) {
-    if (at >= end) return ep_fail(error, EP_INTERNAL, "there are fewer names than pictures");
+    if (at >= end) return ep_fail(error, EP_INTERNAL, "fewer names than pictures");
     out->name[i] = strdup(at);
     if (!out->name[i]) return ep_fail_memory(error);
     at += strlen(at) + 1;
@@ -112,7 +112,7 @@ ep_status ep_picture_rows_load(const char *folder, int64_t values, ep_picture_ro
   out->x = (double *)(void *)x;
   out->count = (int64_t)(bytes / row_bytes);
   if (bytes == 0 || bytes % row_bytes != 0)
-    status = ep_fail(error, EP_INTERNAL, "what was read of the pictures is no row");
+    status = ep_fail(error, EP_INTERNAL, "the pictures that were read are not a row");
   if (status == EP_OK) status = names_load(folder, out, error);
   if (status != EP_OK) ep_picture_rows_deinit(out);
   return status;

@@ -5,14 +5,15 @@
 
 #include "engine/data/columns/named_row.h"
 #include "engine/data/dialect/delimiter.h"
+#include "engine/data/dialect/printed.h"
 #include "engine/data/dialect/row_names.h"
 
 /* What a line says of being the header. */
 typedef struct {
   int64_t cells, filled;
-  int64_t names;   /* of columns of the model */
-  int64_t figures; /* numbers and dates */
-  bool last_empty;
+  int64_t names;      /* of columns of the model */
+  int64_t figures;    /* numbers and dates */
+  int64_t empty_ends; /* cells at its end that are empty */
 } line_look;
 
 typedef struct {
@@ -37,7 +38,7 @@ static bool line_see(const search *it, ep_csv_text text, line_look *out) {
   do {
     if (out->cells > EP_LIMIT_COLUMNS || ep_csv_cell_read(&text, 1, it->cell, NULL) != EP_OK)
       return false;
-    out->last_empty = cell->bytes == 0;
+    out->empty_ends = cell->bytes == 0 ? out->empty_ends + 1 : 0;
     if (out->cells++ >= CELLS) continue;
     ep_cell_shape shape = ep_cell_shape_of(cell->text, cell->bytes);
     out->filled += cell->bytes > 0;
@@ -51,8 +52,11 @@ static bool line_see(const search *it, ep_csv_text text, line_look *out) {
 static void others_skip(const search *it, ep_csv_text *text) {
   char comment = it->out->found.dialect.comment;
   while (text->at < text->end) {
-    if (comment && *text->at == comment)
+    int64_t line = text->line;
+    if (comment && ep_csv_first(text) == comment)
       ep_csv_line_take(text);
+    else if (ep_csv_rule_take(text))
+      it->out->rule = it->out->rule ? it->out->rule : line;
     else if (!ep_csv_blank_line_take(text))
       return;
   }
@@ -79,22 +83,17 @@ static bool table_seek(const search *it, bool header, ep_csv_text *text) {
   return false;
 }
 
-static void preamble_warn(const ep_csv_text *first, const ep_csv_text *table,
-                          ep_warnings *warnings) {
-  char detail[EP_EXCERPT_BYTES + 96], shown[EP_EXCERPT_BYTES];
-  long long lines = (long long)(table->line - first->line);
-  if (lines == 0) return;
-  snprintf(detail, sizeof detail, "%lld line%s before the table %s left out, the first is: `%s`",
-           lines, lines == 1 ? "" : "s", lines == 1 ? "is" : "are",
-           ep_excerpt(shown, first->at, (size_t)(ep_csv_line_end(first, first->at) - first->at)));
-  ep_warnings_add(warnings, "/rows", detail);
-}
-
-/* A line of units below the header: each cell is one, most of them in columns of numbers. */
+/* A line of units below the header. */
 static bool are_units(const search *it, ep_csv_text header, ep_csv_text row) {
   const ep_csv_cell *cell = it->cell;
-  int64_t filled = 0, numbers = 0, column;
+  ep_units_look look = {0};
+  int64_t column, names, cells;
+  ep_csv_text all = header, below = row;
   ep_csv_stop stop;
+  bool row_name = ep_csv_row_take(&all, it->cell, &names) &&
+                  ep_csv_row_take(&below, it->cell, &cells) && cells == names + 1;
+  if (row_name && (ep_csv_cell_read(&row, 1, it->cell, NULL) != EP_OK || cell->bytes > 0))
+    return false;
   do {
     if (ep_csv_cell_read(&header, 1, it->cell, NULL) != EP_OK || cell->bytes > EP_LIMIT_NAME_BYTES)
       return false;
@@ -103,19 +102,10 @@ static bool are_units(const search *it, ep_csv_text header, ep_csv_text row) {
     bool number =
         known && !ep_column_is_category(&it->encoding->column[it->encoding->by_name[column]]);
     if (ep_csv_cell_read(&row, 1, it->cell, NULL) != EP_OK) return false;
-    if (cell->bytes == 0) continue;
-    if (!ep_text_is_unit(cell->text, cell->bytes)) return false;
-    filled += known;
-    numbers += number;
+    if (known && !ep_cell_is_missing(cell->text, cell->bytes))
+      ep_units_look_add(&look, cell->text, cell->bytes, number);
   } while (stop == EP_CSV_DELIMITER && cell->stop == EP_CSV_DELIMITER);
-  return numbers > 0 && 2 * numbers >= filled;
-}
-
-static void line_warn(const ep_csv_text *text, const char *what, ep_warnings *warnings) {
-  char detail[EP_EXCERPT_BYTES + 96], shown[EP_EXCERPT_BYTES];
-  snprintf(detail, sizeof detail, "line %lld is left out: %s (`%s`)", (long long)text->line, what,
-           ep_excerpt(shown, text->at, (size_t)(ep_csv_line_end(text, text->at) - text->at)));
-  ep_warnings_add(warnings, "/rows", detail);
+  return ep_cells_are_units(&look);
 }
 
 /* How many columns there are, and what the cells beyond the names are. */
@@ -130,18 +120,18 @@ static ep_status widths_settle(const search *it, bool names_of_rows, ep_error *e
   if (!line_see(it, out->rows, &row)) return EP_OK;
   snprintf(index, sizeof index, "%lld", (long long)names.cells - 1);
   if (!header) {
-    out->trailing = row.last_empty && row.cells > 1 && row.cells != it->encoding->columns &&
+    out->trailing = row.empty_ends > 0 && row.cells > 1 && row.cells != it->encoding->columns &&
                     !is_name(it, index);
-  } else if (names.last_empty && names.cells > 1) {
-    out->trailing = row.cells == names.cells && row.last_empty;
+  } else if (names.empty_ends > 0 && names.cells > 1) {
+    out->trailing = row.cells == names.cells && row.empty_ends > 0;
     out->columns -= out->trailing || row.cells == names.cells - 1;
     return EP_OK;
   } else if (row.cells == names.cells + 1 && names_of_rows) {
     out->found.dialect.row_names = true;
     out->columns++;
     return EP_OK;
-  } else if (row.cells == names.cells + 1 && row.last_empty) {
-    out->trailing = true;
+  } else if (row.cells > names.cells && row.empty_ends >= row.cells - names.cells) {
+    out->trailing = row.cells - names.cells;
     return EP_OK;
   } else if (row.cells == names.cells + 1) {
     return ep_fail(error, EP_INVALID,
@@ -168,7 +158,7 @@ static ep_status marks_find(const search *it, ep_csv_text *text, ep_error *error
 
 ep_status ep_text_layout_find(const ep_encoding *encoding, const ep_dialect *dialect,
                               const char *start, const char *end, ep_csv_cell *cell,
-                              ep_csv_layout *out, ep_warnings *warnings, ep_error *error) {
+                              ep_csv_layout *out, ep_error *error) {
   const search it = {.encoding = encoding, .cell = cell, .out = out};
   ep_csv_text text = {.at = start, .end = end, .line = 1};
   int64_t counted;
@@ -189,14 +179,16 @@ ep_status ep_text_layout_find(const ep_encoding *encoding, const ep_dialect *dia
   bool named = !ep_dialect_has(dialect, EP_DIALECT_PREAMBLE) && table_seek(&it, header, &text);
   if (header && !named && !ep_dialect_has(dialect, EP_DIALECT_HEADER)) /* figures are no names */
     header = line_see(&it, text, &look) && look.figures == 0;
+  else if (header && !named && encoding->window.length > 0) /* the last rows of a series alone */
+    header = !line_see(&it, text, &look) || look.figures < encoding->columns;
   found->header = header;
-  preamble_warn(&first, &text, warnings);
+  ep_preamble_note(&out->notes, &first, text.line - first.line);
   out->header = out->rows = text;
   int64_t cells;
   if (header && !ep_csv_row_take(&out->rows, cell, &cells)) out->rows = text;
   others_skip(&it, &out->rows);
   if (header && named && are_units(&it, out->header, out->rows)) {
-    line_warn(&out->rows, "units", warnings);
+    ep_left_out_note(&out->notes, &out->rows, "units");
     ep_csv_line_take(&out->rows);
     others_skip(&it, &out->rows);
   }

@@ -12,6 +12,7 @@
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/inputs/text_layout.h"
 #include "engine/data/tables/json_table.h"
+#include "engine/files/content.h"
 
 /* What is read, whatever it is written in. */
 typedef struct {
@@ -36,6 +37,9 @@ typedef struct {
                      many of that name are taken */
   double *x;      /* [capacity, encoding->columns], owned */
   int64_t rows, capacity;
+  bool ahead, forecast;
+  const table *from;
+  ep_row_lines *copied; /* NULL: not wanted */
   ep_field_reader faults;
 } reader;
 
@@ -45,19 +49,22 @@ static ep_status other_dialect(const ep_dialect *own, const ep_dialect *shown, e
   char one[EP_DIALECT_VALUE_BYTES], other[EP_DIALECT_VALUE_BYTES], query[EP_DIALECT_VALUE_BYTES];
   ep_dialect_value(own, key, one);
   ep_dialect_value(shown, key, other);
-  return ep_fail(error, EP_INVALID,
-                 "the model learnt from a table with the %s `%s`, and this text has `%s`: add "
-                 "?%s=%s",
-                 ep_dialect_key_name(key), one, other, ep_dialect_key_name(key),
-                 ep_dialect_query_value(shown, key, query));
+  return ep_fail(
+      error, EP_INVALID,
+      "the model was trained on a table with the %s `%s`, and this text has `%s`: use ?%s=%s",
+      ep_dialect_key_name(key), one, other, ep_dialect_key_name(key),
+      ep_dialect_query_value(shown, key, query));
 }
 
 /* ASCII is the same in UTF-8 and Windows-1252; all else shows its encoding. */
 static ep_status encoding_settle(table *out, const ep_text_body *body, ep_error *error) {
   const uint8_t *bytes = (const uint8_t *)body->text;
   char evidence[EP_DIALECT_EVIDENCE_BYTES];
-  ep_dialect shown = {.encoding = ep_text_encoding_find(bytes, body->bytes, false, evidence)};
+  ep_dialect shown = {0};
   bool given = ep_dialect_has(&body->dialect, EP_DIALECT_ENCODING);
+  ep_status status = ep_text_encoding_find(bytes, body->bytes, false, &shown.encoding, evidence,
+                                           given ? NULL : error);
+  if (status != EP_OK && !given) return status;
   if (!ep_dialect_has(&out->dialect, EP_DIALECT_ENCODING)) out->dialect.encoding = shown.encoding;
   bool marked =
       shown.encoding == EP_TEXT_UTF_8 && ep_text_mark_bytes(EP_TEXT_UTF_8, bytes, body->bytes);
@@ -69,11 +76,13 @@ static ep_status encoding_settle(table *out, const ep_text_body *body, ep_error 
 }
 
 /* Where the model's delimiter makes no table of the text, and another one does. */
-static ep_status delimiter_check(const table *from, const ep_text_body *body, const char *start,
-                                 const char *end, ep_error *error) {
+static ep_status delimiter_check(const table *from, const ep_encoding *encoding,
+                                 const ep_text_body *body, const char *start, const char *end,
+                                 ep_error *error) {
   const ep_dialect nothing = {0};
   ep_csv_text text = {.at = start, .end = end, .line = 1};
-  int64_t cells;
+  ep_dialect shown = from->dialect;
+  ep_csv_layout layout;
   char named;
   ep_separator_line_take(&text, &named);
   if (ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) || from->layout.columns > 1 ||
@@ -81,13 +90,15 @@ static ep_status delimiter_check(const table *from, const ep_text_body *body, co
       ep_delimiter_find(&text, &nothing, from->dialect.comment, from->cell, NULL) != EP_OK ||
       text.delimiter == from->dialect.delimiter)
     return EP_OK;
-  ep_dialect shown = {.delimiter = text.delimiter};
-  if (!ep_csv_row_take(&text, from->cell, &cells) || cells < 2) return EP_OK; /* "Oslo, NO" */
+  shown.delimiter = text.delimiter;
+  if (ep_text_layout_find(encoding, &shown, start, end, from->cell, &layout, NULL) != EP_OK ||
+      layout.columns < 2) /* "Oslo, NO" */
+    return EP_OK;
   return other_dialect(&from->dialect, &shown, EP_DIALECT_DELIMITER, error);
 }
 
 static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text_body *body,
-                          ep_warnings *warnings, ep_error *error) {
+                          ep_error *error) {
   static const uint32_t own = 1u << EP_DIALECT_PREAMBLE;
   out->cell = malloc(sizeof *out->cell);
   if (!out->cell) return ep_fail_memory(error);
@@ -100,13 +111,12 @@ static ep_status csv_open(table *out, const ep_encoding *encoding, const ep_text
   status = ep_text_open(out->dialect.encoding, (const uint8_t *)body->text, body->bytes, NULL,
                         &budget_bytes, &out->text, error);
   if (status == EP_OK && out->text.size == 0)
-    status = ep_fail(error, EP_INVALID, "there are no rows of data");
+    status = ep_fail(error, EP_INVALID, "no rows of data");
   if (status != EP_OK) return status;
   const char *start = out->text.start, *end = start + out->text.size;
-  status = ep_text_layout_find(encoding, &out->dialect, start, end, out->cell, &out->layout,
-                               warnings, error);
+  status = ep_text_layout_find(encoding, &out->dialect, start, end, out->cell, &out->layout, error);
   out->layout.comments_given = ep_dialect_has(&body->dialect, EP_DIALECT_COMMENT);
-  ep_status other = delimiter_check(out, body, start, end, error);
+  ep_status other = delimiter_check(out, encoding, body, start, end, error);
   if (other != EP_OK) status = other;
   if (status != EP_OK) return status;
   out->dialect = out->layout.found.dialect;
@@ -158,7 +168,7 @@ static int64_t column_find(reader *read, const char *name) {
 
 static void unnamed_warn(reader *read, int64_t index) {
   size_t place = ep_field_reader_enter(&read->faults, "rows");
-  ep_field_reader_warn(&read->faults, "column %lld has no name, and is passed over",
+  ep_field_reader_warn(&read->faults, "column %lld has no name and is ignored",
                        (long long)index + 1);
   ep_field_reader_leave(&read->faults, place);
 }
@@ -184,9 +194,10 @@ static void source_find(reader *read, const char *name, bool unnamed, bool by_pl
 static void missing_find(reader *read) {
   for (int64_t i = 0; i < read->encoding->columns; i++) {
     const ep_column_encoding *column = &read->encoding->column[i];
-    if (read->taken[i] || column->encode == EP_ENCODE_NONE) continue;
+    bool unknown = read->ahead && i == read->encoding->window.target;
+    if (read->taken[i] || unknown || column->encode == EP_ENCODE_NONE) continue;
     size_t place = ep_field_reader_enter(&read->faults, column->name);
-    ep_field_reader_fail(&read->faults, "no column of the text has it: the model needs it");
+    ep_field_reader_fail(&read->faults, "missing column: the model requires it");
     ep_field_reader_leave(&read->faults, place);
   }
 }
@@ -243,9 +254,9 @@ static ep_status cell_read(void *context, const ep_table_cell *cell, ep_error *e
   if (from < 0) return EP_OK;
   const ep_column_encoding *column = &encoding->column[from];
   double *value = &read->x[read->rows * encoding->columns + from];
-  if (column->encode == EP_ENCODE_NONE) return EP_OK;
-  ep_cell_outcome outcome =
-      ep_encoding_text_read(column, read->dialect, cell->text, cell->bytes, cell->number, value);
+  if (!ep_encoding_reads(encoding, from)) return EP_OK;
+  ep_cell_outcome outcome = ep_encoding_cell_read(encoding, from, read->dialect, cell->text,
+                                                  cell->bytes, cell->number, value);
   if (outcome == EP_CELL_TAKEN) return EP_OK;
   char row[24];
   snprintf(row, sizeof row, "%lld", (long long)read->rows);
@@ -271,16 +282,70 @@ static ep_status row_begin(reader *read, ep_error *error) {
   return EP_OK;
 }
 
+/* Whether white space or bars stand around the cells, as programs print them. */
+static bool is_printed(const ep_csv_text *text) {
+  return text->framed || text->gap > 0;
+}
+
+/* Copies the cells of a line with commas between. */
+static ep_status cells_copy(reader *read, ep_csv_text line, int64_t cells, bool header,
+                            ep_error *error) {
+  ep_row_lines *copied = read->copied;
+  ep_csv_cell *cell = read->from->cell;
+  ep_status status = EP_OK;
+  ep_writer writer;
+  ep_writer_init(&writer, SIZE_MAX);
+  for (int64_t i = 0; status == EP_OK && i < cells; i++) {
+    status = ep_csv_cell_read(&line, i + 1, cell, error);
+    if (status == EP_OK) ep_row_lines_cell(copied, copied->rows, i == 0, cell->text, &writer);
+    if (cell->stop != EP_CSV_DELIMITER) break;
+  }
+  char *text = ep_writer_take(&writer);
+  if (status == EP_OK)
+    status = text ? ep_row_lines_add(copied, text, NULL, text + strlen(text), header, error)
+                  : ep_fail_memory(error);
+  free(text);
+  return status;
+}
+
+/* Copies a line of delimited text that has so many columns, without the delimiters behind them. */
+static ep_status line_copy(reader *read, ep_csv_text line, int64_t cells, bool header,
+                           ep_error *error) {
+  const char *start = line.at, *end = line.end, *behind = NULL;
+  ep_csv_cell *cell = read->from->cell;
+  if (is_printed(&line)) return cells_copy(read, line, cells, header, error);
+  if (read->from->layout.trailing > 0) {
+    for (int64_t i = 0; i < cells; i++) {
+      ep_status status = ep_csv_cell_read(&line, i + 1, cell, error);
+      if (status != EP_OK) return status;
+      if (cell->stop != EP_CSV_DELIMITER) break;
+    }
+    if (cell->stop == EP_CSV_DELIMITER) behind = line.at - 1;
+  }
+  return ep_row_lines_add(read->copied, start, behind, end, header, error);
+}
+
+static ep_status row_copy(reader *read, ep_error *error) {
+  const ep_table_rows *rows = read->from->rows;
+  ep_csv_text line = read->from->layout.rows;
+  if (read->copied->objects)
+    return ep_row_lines_add(read->copied, rows->row_start, NULL, rows->row_end, false, error);
+  line.at = rows->row_start;
+  line.end = rows->row_end;
+  return line_copy(read, line, read->from->layout.columns, false, error);
+}
+
 /* There is room for a row more at any time. */
 static ep_status row_end(void *context, ep_error *error) {
   reader *read = context;
   size_t row_bytes = (size_t)read->encoding->columns * sizeof *read->x;
-  if (read->rows == EP_LIMIT_PREDICT_ROWS ||
+  if ((read->rows == EP_LIMIT_PREDICT_ROWS && !read->forecast) ||
       (size_t)(read->rows + 1) * row_bytes > EP_LIMIT_PREDICT_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "more than %lld rows: send them in pieces",
-                   (long long)read->rows);
+    return ep_fail(error, EP_TOO_LARGE, "more than %lld rows: predict %s", (long long)read->rows,
+                   read->forecast ? "the last ones alone" : "them in parts");
   read->rows++;
-  return row_begin(read, error);
+  ep_status status = read->copied ? row_copy(read, error) : EP_OK;
+  return status == EP_OK ? row_begin(read, error) : status;
 }
 
 /* Lines that were left out. */
@@ -294,6 +359,27 @@ static void notes_warn(const ep_notes *notes, ep_warnings *warnings) {
   }
 }
 
+/* What is copied, before the rows: the header, and how cells are written. */
+static ep_status copy_begin(reader *read, const table *from, const ep_text_body *body,
+                            ep_error *error) {
+  const ep_csv_layout *layout = &from->layout;
+  ep_csv_text header = layout->header, behind = header;
+  int64_t cells;
+  if (!body->copied) return EP_OK;
+  read->copied = body->copied;
+  read->from = from;
+  *body->copied = (ep_row_lines){.objects = body->lines, .dialect = from->dialect};
+  if (body->lines) return EP_OK;
+  if (is_printed(&header)) {
+    ep_dialect_delimiter_set(&body->copied->dialect, ',');
+    body->copied->dialect.quote = '"';
+    body->copied->dialect.escapes = false;
+  }
+  if (!from->dialect.header || !ep_csv_row_take(&behind, from->cell, &cells)) return EP_OK;
+  header.end = behind.at;
+  return line_copy(read, header, layout->columns - layout->found.dialect.row_names, true, error);
+}
+
 static ep_status table_read(reader *read, const table *from, ep_error *error) {
   ep_status status = row_begin(read, error);
   return status == EP_OK ? from->rows->walk(from->rows, cell_read, row_end, read, error) : status;
@@ -301,14 +387,20 @@ static ep_status table_read(reader *read, const table *from, ep_error *error) {
 
 ep_status ep_text_rows_read(const ep_encoding *encoding, const ep_text_body *body, double **x,
                             int64_t *rows, ep_warnings *warnings, ep_problem *problem) {
-  reader read = {.encoding = encoding, .faults = {.problem = problem, .warnings = warnings}};
+  reader read = {.encoding = encoding,
+                 .ahead = body->ahead,
+                 .forecast = body->steps > 0,
+                 .faults = {.problem = problem, .warnings = warnings}};
   table from = {0};
   ep_error error = {0};
   *x = NULL;
-  ep_status status = body->lines ? json_open(&from, encoding, body, &error)
-                                 : csv_open(&from, encoding, body, warnings, &error);
+  ep_status status = ep_content_refuse((const uint8_t *)body->text, body->bytes, &error);
+  if (status == EP_OK)
+    status = body->lines ? json_open(&from, encoding, body, &error)
+                         : csv_open(&from, encoding, body, &error);
   read.dialect = &from.dialect;
   if (status == EP_OK) status = sources_find(&read, &from);
+  if (status == EP_OK) status = copy_begin(&read, &from, body, &error);
   if (status == EP_OK) status = table_read(&read, &from, &error);
   if (status == EP_OK && error.status == EP_OK) notes_warn(&from.layout.notes, warnings);
   if (error.status != EP_OK) status = ep_problem_from_error(problem, &error);

@@ -57,7 +57,7 @@ static void message_take(j_common_ptr jpeg, int level) {
 /* A small file can ask for a pass over all pixels thousands of times. */
 static void scans_limit(j_common_ptr jpeg) {
   reader *in = jpeg->client_data;
-  if (in->jpeg.input_scan_number > EP_LIMIT_PICTURE_SCANS) why_take(in, "it has too many scans");
+  if (in->jpeg.input_scan_number > EP_LIMIT_PICTURE_SCANS) why_take(in, "too many scans");
 }
 
 /* Of the first segment that says it; others of APP1 are XMP. 1: none does. */
@@ -96,7 +96,7 @@ static void colours_set(reader *in) {
     in->jpeg.out_color_space = JCS_CMYK;
     in->pixel = EP_PIXEL_CMYK;
     break;
-  default: why_take(in, "its colours are not known");
+  default: why_take(in, "unknown colour space");
   }
 }
 

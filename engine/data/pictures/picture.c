@@ -6,6 +6,7 @@
 
 #include "api/limits.h"
 #include "engine/data/pictures/codec.h"
+#include "engine/files/content.h"
 
 static const ep_codec *const codecs[] = {&ep_codec_png, &ep_codec_jpeg};
 
@@ -20,8 +21,8 @@ static ep_status size_check(const ep_picture_header *header, ep_error *error) {
   if (height > EP_LIMIT_PICTURE_SIDE || width > EP_LIMIT_PICTURE_SIDE ||
       (int64_t)height * width > EP_LIMIT_PICTURE_PIXELS)
     return ep_fail(error, EP_INVALID,
-                   "it has %d x %d pixels, at most %d in all are taken, and %d a side", height,
-                   width, EP_LIMIT_PICTURE_PIXELS, EP_LIMIT_PICTURE_SIDE);
+                   "it has %d x %d pixels: the limit is %d in all, and %d per side", height, width,
+                   EP_LIMIT_PICTURE_PIXELS, EP_LIMIT_PICTURE_SIDE);
   return EP_OK;
 }
 
@@ -39,7 +40,7 @@ ep_status ep_picture_header_read(const uint8_t *bytes, size_t size, ep_picture_h
   const ep_codec *codec = codec_find(bytes, size);
   if (!codec)
     return ep_fail(error, EP_INVALID, "it is %s, neither a PNG nor a JPEG",
-                   ep_picture_content_name(bytes, size));
+                   ep_content_name(bytes, size));
   ep_status status = codec->read(bytes, size, EP_DEPTH_8, out, NULL, &pixel, error);
   if (status != EP_OK) return status;
   header_turn(out);

@@ -48,7 +48,4 @@ static inline const uint8_t *ep_picture_pixel(const ep_picture *picture, int y, 
   return picture->first + y * picture->down + x * picture->right;
 }
 
-/* What a file is that is neither a PNG nor a JPEG: "a GIF", "an empty file", "text". */
-const char *ep_picture_content_name(const uint8_t *bytes, size_t size);
-
 #endif

@@ -65,7 +65,7 @@ static void image_read(png_structp png, png_infop info, reader *in) {
   size_t row_bytes = png_get_rowbytes(png, info);
   if (channels < 1 || channels > 4 ||
       row_bytes != (size_t)in->header.width * (size_t)channels * value_bytes)
-    png_error(png, "its pixels are not known");
+    png_error(png, "unknown pixel format");
   in->pixel = (ep_pixel)channels;
   for (int pass = 0; pass < passes; pass++)
     for (int y = 0; y < in->header.height; y++)

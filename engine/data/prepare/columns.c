@@ -19,16 +19,16 @@ static ep_status pair_check(const ep_data_spec *data, const ep_dataset_meta *met
                       : data->features.name   ? "/data/features"
                       : data->exclude.name    ? "/data/exclude"
                                               : "/data/window",
-                      "the data has x and y apart: there are no columns of a table to choose");
+                      "the data has separate x and y: there are no table columns to choose");
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = EP_ROLE_X; role <= EP_ROLE_Y; role++) {
       const ep_part *part = &meta->part[split][role];
       for (int64_t i = 0; part->rows > 0 && i < part->columns; i++)
         if (part->column[i].type != EP_COLUMN_NUMBER || part->column[i].missing > 0)
-          return ep_fail_at(error, EP_INVALID, "/data/dataset",
-                            "column %lld of %s holds words, dates or missing cells: put x and y "
-                            "into one table",
-                            (long long)i, ep_role_name((ep_role)role));
+          return ep_fail_at(
+              error, EP_INVALID, "/data/dataset",
+              "column %lld of %s has words, dates or missing cells: upload x and y as one table",
+              (long long)i, ep_role_name((ep_role)role));
     }
   return EP_OK;
 }
@@ -43,11 +43,11 @@ static ep_status scaling_check(const ep_data_spec *data, ep_error *error) {
                             ? "/data/augment"
                             : NULL;
   if (!pointer) return EP_OK;
-  return ep_fail_at(error, EP_INVALID, pointer,
-                    data->standardize_x
-                        ? "columns are scaled already, each as data.columns says: leave \"x\" out"
-                        : "the columns of the table are scaled one by one, and are no image: leave "
-                          "it out");
+  return ep_fail_at(
+      error, EP_INVALID, pointer,
+      data->standardize_x
+          ? "the columns are already scaled, as set in data.columns: remove \"x\""
+          : "the columns of a table are scaled individually and are not an image: remove it");
 }
 
 ep_status ep_columns_plan(const ep_data_spec *data, const ep_dataset_meta *meta, ep_encoding **out,

@@ -1,5 +1,7 @@
 #include "engine/data/prepare/names.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/sources/target.h"
@@ -11,19 +13,22 @@ static bool is_named(const ep_part *table) {
   return true;
 }
 
-ep_status ep_column_names_find(const ep_data_spec *data, const ep_dataset_meta *meta, ep_words *out,
-                               char target[EP_LIMIT_NAME_BYTES + 1], ep_error *error) {
+ep_status ep_column_names_find(const ep_data_spec *data, const ep_dataset_meta *meta,
+                               ep_scaling *out, ep_error *error) {
   const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   int64_t index, used = 0;
   if (table->rows == 0 || !is_named(table)) return EP_OK;
   ep_status status = ep_target_find(data, table, &index, error);
   if (status != EP_OK) return status;
-  memcpy(target, table->column[index].name, EP_LIMIT_NAME_BYTES + 1);
-  if (!ep_words_init(out, table->columns - 1)) return ep_fail_memory(error);
+  memcpy(out->target, table->column[index].name, EP_LIMIT_NAME_BYTES + 1);
+  out->ranges = calloc((size_t)table->columns, sizeof *out->ranges);
+  if (!out->ranges || !ep_words_init(&out->names, table->columns - 1)) return ep_fail_memory(error);
   for (int64_t i = 0; i < table->columns; i++) {
+    const ep_column *column = &table->column[i];
     if (i == index) continue;
-    out->word[used] = strdup(table->column[i].name);
-    if (!out->word[used++]) return ep_fail_memory(error);
+    out->ranges[used] = (ep_column_range){column->min, column->max, NAN, column->integer};
+    out->names.word[used] = strdup(column->name);
+    if (!out->names.word[used++]) return ep_fail_memory(error);
   }
   return EP_OK;
 }

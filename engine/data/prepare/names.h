@@ -4,10 +4,11 @@
 
 #include "api/spec/job_spec.h"
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/prepare/scaling.h"
 
-/* The columns of a table without the target, in order; empty where one of them has no name. target:
- * its name, written then. Owned by the caller, also on failure. */
-ep_status ep_column_names_find(const ep_data_spec *data, const ep_dataset_meta *meta, ep_words *out,
-                               char target[EP_LIMIT_NAME_BYTES + 1], ep_error *error);
+/* The columns of a table without the target, in order, into `names` and `ranges`; empty where one
+ * of them has no name. `target`: its name, written then. Owned by `out`, also on failure. */
+ep_status ep_column_names_find(const ep_data_spec *data, const ep_dataset_meta *meta,
+                               ep_scaling *out, ep_error *error);
 
 #endif

@@ -13,10 +13,10 @@ ep_status ep_normalization_find(const ep_data_spec *data, ep_shape row, bool byt
   *out = (ep_normalization){0};
   if (data->standardize_x || (!data->normalize && scale == 1)) return EP_OK;
   if (data->normalize && data->normalize_channels != 1 && data->normalize_channels != row.channels)
-    return ep_fail_at(error, EP_INVALID, "/data/normalize",
-                      "figures of %d channels, but a row has %lld: give one a channel, or one for "
-                      "all",
-                      data->normalize_channels, (long long)row.channels);
+    return ep_fail_at(
+        error, EP_INVALID, "/data/normalize",
+        "numbers for %d channels, but a row has %lld: give one per channel, or one for all",
+        data->normalize_channels, (long long)row.channels);
   out->factor = malloc((size_t)row.channels * sizeof *out->factor);
   out->offset = malloc((size_t)row.channels * sizeof *out->offset);
   if (!out->factor || !out->offset) {

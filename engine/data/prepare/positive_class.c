@@ -47,15 +47,15 @@ ep_status ep_positive_class_resolve(ep_data_spec *data, ep_loss_type loss,
   bool given = data->positive[0], classifies = ep_loss_is_classifier(loss);
   if (given && !classifies)
     return ep_problem_add(problem, EP_INVALID, pointer,
-                          "is of a classifier, and the loss \"%s\" predicts numbers: leave it out",
+                          "requires a classifier, and the loss \"%s\" predicts numbers: remove it",
                           ep_loss_type_name((int)loss));
   if (given && shape->target_columns != 1)
     return ep_problem_add(problem, EP_INVALID, pointer,
-                          "is of one target column, and the data has %lld: leave it out",
+                          "requires a single target column, and the data has %lld: remove it",
                           (long long)shape->target_columns);
   if (given && shape->classes != EP_BINARY_CLASSES)
     return ep_problem_add(problem, EP_INVALID, pointer,
-                          "is of a target of two classes, and this one has %lld: leave it out",
+                          "requires a target of two classes, and this one has %lld: remove it",
                           (long long)shape->classes);
   if (!classifies || shape->target_columns != 1 || shape->classes != EP_BINARY_CLASSES)
     return EP_OK;

@@ -167,7 +167,7 @@ static ep_status finite_check(const float *values, int64_t columns, int64_t row,
 static ep_status class_store(double value, int64_t row, int32_t *out, ep_error *error) {
   if (!(value >= 0 && value < INT32_MAX && value == floor(value)))
     return ep_fail_at(error, EP_DATA, "/loss",
-                      "row %lld: the target %g is no class; classes are 0, 1, 2, …",
+                      "row %lld: the target %g is not a class; classes are 0, 1, 2, …",
                       (long long)row + 1, value);
   *out = (int32_t)value;
   return EP_OK;
@@ -220,6 +220,16 @@ static ep_status series_encode(const ep_preparation *work, const ep_encoding *en
   return status;
 }
 
+static ep_status last_value_find(const ep_preparation *work, ep_baseline *out, ep_error *error) {
+  const ep_row_source *main = main_rows(work);
+  double *y = array(main->rows, sizeof *y);
+  if (!y) return ep_fail_memory(error);
+  for (int64_t i = 0; i < main->rows; i++) ep_row_source_read(main, i, NULL, &y[i]);
+  *out = ep_windows_last_value(&work->windows, y);
+  free(y);
+  return EP_OK;
+}
+
 /* Each row is encoded once, and lies in as many examples as it is part of. */
 static ep_status examples_store(const ep_preparation *work, ep_prepared *out, ep_error *error) {
   const ep_windows *windows = &work->windows;
@@ -236,7 +246,8 @@ static ep_status examples_store(const ep_preparation *work, ep_prepared *out, ep
           y_store(work, out, (ep_split)split, ep_row_source_place(main_rows(work), row), i, error);
     }
   free(series);
-  return status;
+  if (status != EP_OK || work->takes_classes || main_rows(work)->targets != 1) return status;
+  return last_value_find(work, &out->last_value, error);
 }
 
 /* Row `row` of the set becomes row `place` of the split. */
@@ -279,11 +290,12 @@ static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const e
                             ep_error *error) {
   if (data->standardize_y && ep_loss_is_classifier(loss))
     return ep_fail_at(error, EP_INVALID, "/data/standardize",
-                      "y holds classes for %s: it cannot be standardized", ep_loss_type_name(loss));
+                      "y contains classes for %s: it cannot be standardized",
+                      ep_loss_type_name(loss));
   int64_t targets = main_rows(work)->targets;
   if (data->stratify && (!ep_loss_is_classifier(loss) || (!work->takes_classes && targets != 1)))
     return ep_fail_at(error, EP_INVALID, "/data/stratify",
-                      "%s of %lld target column%s has no classes whose shares could be kept",
+                      "%s of %lld target column%s has no classes to stratify by",
                       ep_loss_type_name(loss), (long long)targets, targets == 1 ? "" : "s");
   if (!work->takes_classes || targets == 1) return EP_OK;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
@@ -362,7 +374,7 @@ static ep_status work_begin(const ep_data_spec *data, ep_preparation *work, ep_p
   out->row =
       ep_data_row_shape(data, main->apart ? main->x.dimensions : 1, main->x.shape, out->features);
   if (ep_shape_count(out->row) != out->features)
-    return ep_fail_at(error, EP_INVALID, "/data/shape", "the shape is not that of %lld columns",
+    return ep_fail_at(error, EP_INVALID, "/data/shape", "the shape does not match %lld columns",
                       (long long)out->features);
   work->split = array(main->rows, sizeof *work->split);
   work->x = array(main->features, sizeof *work->x);
@@ -425,7 +437,7 @@ static ep_status names_find(const ep_data_spec *data, const ep_preparation *work
   bool there;
   if (dataset_folder) status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
   if (status == EP_OK && dataset_folder && !main->apart)
-    status = ep_column_names_find(data, &meta, &out->names, out->target, error);
+    status = ep_column_names_find(data, &meta, out, error);
   if (status == EP_OK && classifies && (meta.classes > 0 || main->swapped))
     status = ep_target_classes_find(&meta, main->target, &out->classes, error);
   if (status == EP_OK && main->swapped) ep_classes_swap(&out->classes);

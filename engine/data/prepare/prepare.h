@@ -3,11 +3,12 @@
 #ifndef EP_ENGINE_DATA_PREPARE_PREPARE_H
 #define EP_ENGINE_DATA_PREPARE_PREPARE_H
 
+#include "api/baseline/baseline.h"
 #include "api/spec/job_spec.h"
 #include "engine/data/arrays/table.h"
 #include "engine/data/prepare/normalization.h"
 #include "engine/data/prepare/scaling.h"
-#include "kernels/backend.h"
+#include "kernels/program.h"
 
 typedef struct {
   int64_t rows[EP_SPLIT_COUNT];
@@ -23,6 +24,7 @@ typedef struct {
   float *x_scale,
       *x_shift; /* [row.channels], NULL unless x is bytes: byte * scale + shift; owned */
   ep_scaling scaling;
+  ep_baseline last_value;           /* of a series of numbers, on its test examples */
   ep_normalization normalization;   /* of floats it is done already */
   void *x_owned[EP_SPLIT_COUNT];    /* what x points to, if it is this struct's own */
   ep_table x_table[EP_SPLIT_COUNT]; /* open while x is mapped */

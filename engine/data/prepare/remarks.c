@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/cells/unicode.h"
 #include "engine/data/columns/rules.h"
 #include "engine/data/prepare/gaps.h"
 #include "engine/files/excerpt.h"
@@ -25,20 +26,25 @@ static void rows_remark(const ep_data_shape *shape, char *out, size_t bytes) {
   if (line[0]) line_add(out, bytes, line);
   long long missing = shape->target_missing, dropped = shape->dropped_rows;
   if (dropped > 0) {
-    snprintf(line, sizeof line, "%lld row%s left out, as \"drop_row\" of their gaps says", dropped,
-             dropped == 1 ? " is" : "s are");
+    snprintf(line, sizeof line, "%lld row%s left out because of missing cells (\"drop_row\")",
+             dropped, dropped == 1 ? " is" : "s are");
     line_add(out, bytes, line);
   }
   if (missing == 0) return;
-  snprintf(line, sizeof line, "%lld row%s no target and %s left out", missing,
-           missing == 1 ? " has" : "s have", missing == 1 ? "is" : "are");
+  long long left = shape->train_rows + shape->validation_rows + shape->test_rows;
+  snprintf(
+      line, sizeof line, "%lld row%s no target and %s left out%s", missing,
+      missing == 1 ? " has" : "s have", missing == 1 ? "is" : "are",
+      4 * missing > left /* a fifth of all */
+          ? ": if these are a class, list the words for missing cells in the upload's ?missing="
+          : "");
   line_add(out, bytes, line);
 }
 
 /* Whether the spec leaves the column in, and it is no feature all the same. */
 static bool is_dropped(const ep_data_spec *data, const ep_column_encoding *column) {
-  bool series = data->window.length > 0 && (strcmp(column->name, data->time) == 0 ||
-                                            strcmp(column->name, data->window.group) == 0);
+  bool series = data->window.length > 0 && (ep_text_equals(column->name, data->time) ||
+                                            ep_text_equals(column->name, data->window.group));
   return !series && column->encode == EP_ENCODE_NONE && !column->left_out;
 }
 
@@ -77,7 +83,7 @@ static void columns_remark(const ep_data_spec *data, const ep_prepared *prepared
     if (is_dropped(data, column)) name_add(&dropped, column->name);
     if ((double)column->missing_rows > most) name_add(&missing, column->name);
   }
-  names_remark("left out, as text or one value in all rows", &dropped, "", out, bytes);
+  names_remark("left out, as text or constant", &dropped, "", out, bytes);
   names_remark("more than half of the training rows have no cell in", &missing, "", out, bytes);
 }
 
@@ -114,11 +120,11 @@ static void split_remark(const ep_data_spec *data, const ep_prepared *prepared,
     for (int other = 0; other < EP_SPLIT_COUNT; other++) all += rows[other][k];
     if (all > 0 && rows[split][k] == 0) class_name_add(&lacking, names, k);
   }
-  snprintf(beginning, sizeof beginning, "no %s row is of the class%s",
+  snprintf(beginning, sizeof beginning, "no %s rows of the class%s",
            split == EP_SPLIT_TRAIN ? "training" : ep_split_name((ep_split)split),
            lacking.count > 1 ? "es" : "");
   names_remark(beginning, &lacking,
-               data->stratify ? "; too few rows are: find more, or make one class of it and another"
+               data->stratify ? "; it has too few rows: add more, or merge it with another class"
                               : "; \"stratify\": true in data gives each split its share",
                out, bytes);
 }
@@ -141,7 +147,7 @@ static void target_remark(const ep_job_spec *spec, const ep_data_shape *shape, c
   bool far = fabs(shape->target_min) > target_most || fabs(shape->target_max) > target_most;
   if (ep_loss_is_classifier(spec->loss) || spec->data.standardize_y || !far) return;
   snprintf(line, sizeof line,
-           "the targets go from %g to %g and are not scaled, which is slow to learn: "
+           "the targets range from %g to %g and are not scaled, which slows training: "
            "\"standardize\": [\"y\"] in data scales them",
            shape->target_min, shape->target_max);
   line_add(out, bytes, line);
@@ -163,16 +169,16 @@ static const char *output_advice(const ep_job_spec *spec) {
   bool squashes = last == EP_LAYER_SOFTMAX || last == EP_LAYER_SIGMOID;
   bool cut = last == EP_LAYER_RELU || last == EP_LAYER_SIGMOID || last == EP_LAYER_SOFTPLUS;
   if (spec->loss == EP_LOSS_BCE_WITH_LOGITS && squashes)
-    return "has a sigmoid of its own: leave the last layer out, or take bce";
+    return "includes a sigmoid: remove the last layer, or use bce";
   if ((spec->loss == EP_LOSS_CROSS_ENTROPY || spec->loss == EP_LOSS_FOCAL) && squashes)
-    return "has a softmax of its own: leave the last layer out";
+    return "includes a softmax: remove the last layer";
   if (spec->loss == EP_LOSS_NLL && last != EP_LAYER_LOG_SOFTMAX)
-    return "takes log-probabilities: end with a log_softmax layer, or take cross_entropy";
+    return "expects log-probabilities: end with a log_softmax layer, or use cross_entropy";
   if (ep_loss_is_classifier(spec->loss) && spec->loss != EP_LOSS_BCE && last == EP_LAYER_RELU)
-    return "takes logits, which may be below 0: leave the last layer out";
+    return "expects logits, which can be negative: remove the last layer";
   if (!ep_loss_is_classifier(spec->loss) && spec->data.standardize_y && cut)
-    return "is of a standardized target, half of which lies below 0: leave the last layer out, or "
-           "\"y\" out of \"standardize\"";
+    return "has a standardized target, half of which is negative: remove the last layer, or remove "
+           "\"y\" from \"standardize\"";
   return NULL;
 }
 

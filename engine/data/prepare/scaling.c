@@ -36,6 +36,7 @@ void ep_scaling_deinit(ep_scaling *scaling) {
   if (scaling->encoding) ep_encoding_deinit(scaling->encoding);
   free(scaling->encoding);
   ep_words_deinit(&scaling->names);
+  free(scaling->ranges);
   ep_words_deinit(&scaling->classes);
   *scaling = (ep_scaling){0};
 }

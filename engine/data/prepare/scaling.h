@@ -16,6 +16,7 @@ typedef struct {
   ep_encoding *encoding;        /* of raw rows to x; NULL: rows are what a network takes; owned */
   ep_words names; /* of a table of plain numbers, which is not encoded: the columns of x, as they
                      are called; empty: they have no names; owned, without `rows`, */
+  ep_column_range *ranges;              /* [names.count], of each; owned, */
   char target[EP_LIMIT_NAME_BYTES + 1]; /* and the one that is predicted; */
   ep_dialect dialect;                   /* how the table was written; nothing set: in no text */
   ep_words classes; /* what class numbers stand for, where x and y came apart; owned, without

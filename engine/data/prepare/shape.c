@@ -103,7 +103,7 @@ static ep_status table_find(const ep_data_spec *data, const ep_dataset_meta *met
   out->dropped_rows = table->rows - out->target_missing - found->rows[EP_SPLIT_TRAIN];
   if (found->rows[EP_SPLIT_TRAIN] > 0) return EP_OK;
   return ep_fail_at(error, EP_INVALID, "/data/target",
-                    "no row is left that has a target, and all cells that the spec asks for");
+                    "no rows left that have a target and all cells that the spec requires");
 }
 
 /* Whether all of x are stored so. */
@@ -119,7 +119,7 @@ static bool is_dtype(const ep_dataset_meta *meta, ep_dtype dtype) {
 static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *meta,
                               ep_data_shape *out, extent *found, ep_error *error) {
   if (!meta)
-    return ep_fail_at(error, EP_INVALID, "/data/dataset", "there is no dataset \"%s\"",
+    return ep_fail_at(error, EP_INVALID, "/data/dataset", "dataset \"%s\" not found",
                       data->dataset);
   const ep_part *train = meta->part[EP_SPLIT_TRAIN];
   if (train[EP_ROLE_TABLE].rows > 0) return table_find(data, meta, out, found, error);
@@ -166,7 +166,7 @@ static ep_status generator_find(const ep_data_spec *data, ep_data_shape *out, ex
 static ep_status inline_find(const ep_data_spec *data, ep_data_shape *out, extent *found,
                              ep_error *error) {
   if (data->inline_rows < 1 || data->inline_columns < 1 || data->inline_targets < 1)
-    return ep_fail_at(error, EP_INVALID, "/data/inline", "there are no rows");
+    return ep_fail_at(error, EP_INVALID, "/data/inline", "no rows");
   range_merge_values(&found->x, data->inline_x, data->inline_rows * data->inline_columns);
   range_merge_values(&found->y, data->inline_y, data->inline_rows * data->inline_targets);
   out->features = data->inline_columns;
@@ -185,7 +185,7 @@ static ep_status source_find(const ep_data_spec *data, const ep_dataset_meta *me
   case EP_DATA_GENERATOR: return generator_find(data, out, found, error);
   case EP_DATA_INLINE: return inline_find(data, out, found, error);
   }
-  return ep_fail_at(error, EP_INTERNAL, "/data", "a source of data that is not known");
+  return ep_fail_at(error, EP_INTERNAL, "/data", "unknown data source");
 }
 
 /* "shape" of the spec, in the place of the data's own. */
@@ -280,7 +280,7 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
   if (status != EP_OK) return problem_add(data, status, &error, problem);
   if (data->target_by != EP_TARGET_LAST && !has_table(data, meta))
     status = ep_problem_add(problem, EP_INVALID, "/data/target",
-                            "the data has x and y apart: there is no target to choose");
+                            "the data has separate x and y: there is no target to choose");
   const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
   if (table && table->rows == 0) table = NULL;
   ep_status split_status =

@@ -11,10 +11,10 @@ static ep_status fraction_count(double fraction, int64_t rows, const char *point
   *out = 0;
   if (fraction == 0) return EP_OK;
   if (!(fraction > 0 && fraction < 1))
-    return ep_fail_at(error, EP_INVALID, pointer, "a fraction lies from 0 to below 1");
+    return ep_fail_at(error, EP_INVALID, pointer, "a fraction must be at least 0 and below 1");
   *out = llround(fraction * (double)rows);
   if (*out > 0) return EP_OK;
-  return ep_fail_at(error, EP_INVALID, pointer, "%g of %lld row%s is no row at all", fraction,
+  return ep_fail_at(error, EP_INVALID, pointer, "%g of %lld row%s is less than one row", fraction,
                     (long long)rows, rows == 1 ? "" : "s");
 }
 
@@ -35,18 +35,17 @@ ep_status ep_split_count(const ep_data_spec *data, const int64_t own_rows[EP_SPL
   int64_t test, validation, rows = own_rows[EP_SPLIT_TRAIN];
   if (data->test != 0 && own_rows[EP_SPLIT_TEST] > 0)
     return ep_fail_at(error, EP_INVALID, "/data/test",
-                      "the data brings a test set of its own (%lld rows): leave the fraction out",
+                      "the data already has a test set (%lld rows): remove the fraction",
                       (long long)own_rows[EP_SPLIT_TEST]);
   if (data->validation != 0 && own_rows[EP_SPLIT_VALIDATION] > 0)
     return ep_fail_at(error, EP_INVALID, "/data/validation",
-                      "the data brings a validation set of its own (%lld rows): leave the fraction "
-                      "out",
+                      "the data already has a validation set (%lld rows): remove the fraction",
                       (long long)own_rows[EP_SPLIT_VALIDATION]);
   if (data->folds != 0 && own_rows[EP_SPLIT_VALIDATION] > 0)
-    return ep_fail_at(error, EP_INVALID, "/data/folds",
-                      "the data brings a validation set of its own (%lld rows), which folds would "
-                      "stand in for: leave them out, or the set",
-                      (long long)own_rows[EP_SPLIT_VALIDATION]);
+    return ep_fail_at(
+        error, EP_INVALID, "/data/folds",
+        "the data already has a validation set (%lld rows): remove the folds or the set",
+        (long long)own_rows[EP_SPLIT_VALIDATION]);
   ep_status status = fraction_count(data->test, rows, "/data/test", &test, error);
   if (status == EP_OK)
     status = fraction_count(data->validation, rows, "/data/validation", &validation, error);

@@ -3,7 +3,7 @@
 #define EP_ENGINE_DATA_PREPARE_SPLIT_H
 
 #include "api/spec/spec.h"
-#include "kernels/backend.h"
+#include "api/vocabulary.h"
 
 /* Rows of each split of data that brings own_rows[EP_SPLIT_TRAIN] rows and, besides, test and
  * validation sets of its own (0 rows: none). With folds, the validation split is one of them, and

@@ -14,10 +14,10 @@ ep_status ep_split_column_named(const ep_part *table, const char *name, const ch
   char shown[EP_EXCERPT_BYTES];
   if (!table)
     return ep_fail_at(error, EP_INVALID, pointer,
-                      "the data has x and y apart: there are no columns of a table to split by");
+                      "the data has separate x and y: there are no table columns to split by");
   ep_status status = ep_column_named(table, name, pointer, "rename one", out, error);
   if (status != EP_NOT_FOUND) return status;
-  return ep_fail_at(error, EP_INVALID, pointer, "no column of the data is called \"%s\"",
+  return ep_fail_at(error, EP_INVALID, pointer, "no column named \"%s\"",
                     ep_excerpt(shown, name, strlen(name)));
 }
 
@@ -25,14 +25,12 @@ static ep_status spec_check(const ep_data_spec *data, ep_error *error) {
   const char *pointer = data->time[0] ? "/data/time" : "/data/group";
   if (data->time[0] && data->group[0])
     return ep_fail_at(error, EP_INVALID, pointer,
-                      "rows are split by their time, or by their groups: leave one out");
+                      "rows are split either by time or by group: remove one");
   if (data->stratify)
     return ep_fail_at(error, EP_INVALID, pointer,
-                      "the column decides where rows go: it cannot keep the shares of classes, as "
-                      "\"stratify\" would");
+                      "the column determines the split: it cannot be combined with \"stratify\"");
   if (data->folds > 0)
-    return ep_fail_at(error, EP_INVALID, pointer,
-                      "folds are drawn at random: take \"validation\" instead of them");
+    return ep_fail_at(error, EP_INVALID, pointer, "folds are random: use \"validation\" instead");
   return EP_OK;
 }
 
@@ -42,7 +40,7 @@ static ep_status time_find(const ep_data_spec *data, const ep_part *table, ep_sp
   ep_status status = ep_target_find(data, table, &target, error);
   if (status != EP_OK) return status;
   if (out->column == target)
-    return ep_fail_at(error, EP_INVALID, "/data/time", "the target is what is learnt, and no time");
+    return ep_fail_at(error, EP_INVALID, "/data/time", "the target cannot be the time column");
   const ep_column *column = &table->column[out->column];
   if (column->type != EP_COLUMN_DATE && column->type != EP_COLUMN_NUMBER)
     return ep_fail_at(error, EP_INVALID, "/data/time",
@@ -50,7 +48,7 @@ static ep_status time_find(const ep_data_spec *data, const ep_part *table, ep_sp
                       column->type == EP_COLUMN_TEXT ? "text" : "of words");
   if (column->missing == 0) return EP_OK;
   return ep_fail_at(error, EP_INVALID, "/data/time",
-                    "%lld rows have no cell in that column: leave them out of the data",
+                    "%lld rows have no cell in that column: remove them from the data",
                     (long long)column->missing);
 }
 
@@ -78,8 +76,7 @@ static ep_status share_take(const ep_column *column, const uint32_t *order, doub
   if (out->rows[split] > 0) return EP_OK;
   return ep_fail_at(
       error, EP_INVALID, "/data/group",
-      "each group that is left has more than twice as many rows as the %s is to have, "
-      "%g: give it a larger share",
+      "each remaining group has more than twice the rows of the %s split, %g: increase its share",
       split == EP_SPLIT_TEST ? "test" : "validation", wanted);
 }
 
@@ -162,7 +159,7 @@ ep_status ep_split_column_check(const ep_split_column *by, int64_t rows_without_
                                 ep_error *error) {
   if (!by->split || rows_without_target == 0) return EP_OK;
   return ep_fail_at(error, EP_INVALID, "/data/group",
-                    "%lld rows have no target: leave them out of the data to split it by groups",
+                    "%lld rows have no target: remove them to split the data by groups",
                     (long long)rows_without_target);
 }
 

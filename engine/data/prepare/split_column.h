@@ -3,9 +3,9 @@
 #define EP_ENGINE_DATA_PREPARE_SPLIT_COLUMN_H
 
 #include "api/spec/job_spec.h"
+#include "api/vocabulary.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/sources/row_source.h"
-#include "kernels/backend.h"
 
 typedef struct {
   bool time;                    /* rows stand in the order of the column; else they are in groups */

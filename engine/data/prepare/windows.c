@@ -15,11 +15,12 @@ static ep_status spec_check(const ep_data_spec *data, ep_error *error) {
                         : data->group[0]  ? "/data/group"
                                           : NULL;
   if (!pointer) return EP_OK;
-  return ep_fail_at(error, EP_INVALID, pointer,
-                    data->group[0] ? "a series is split by its order: \"group\" within \"window\" "
-                                     "tells several series apart"
-                                   : "a series is split by its order, the newest rows last: leave "
-                                     "it out, and take \"test\" and \"validation\"");
+  return ep_fail_at(
+      error, EP_INVALID, pointer,
+      data->group[0]
+          ? "a series is split by its order: use \"group\" within \"window\" for several series"
+          : "a series is split by its order, the newest rows last: remove it, and use \"test\" and "
+            "\"validation\"");
 }
 
 static ep_status time_find(const ep_data_spec *data, const ep_part *table, int64_t *out,
@@ -48,7 +49,7 @@ static ep_status group_find(const ep_data_spec *data, const ep_part *table, int6
                       column->type == EP_COLUMN_TEXT ? "text" : "of numbers or dates");
   if (column->missing == 0) return EP_OK;
   return ep_fail_at(error, EP_INVALID, pointer,
-                    "%lld rows have no cell in that column: leave them out of the data",
+                    "%lld rows have no cell in that column: remove them from the data",
                     (long long)column->missing);
 }
 
@@ -56,7 +57,7 @@ static ep_status columns_find(const ep_data_spec *data, const ep_part *table, in
                               ep_windows *out, ep_error *error) {
   if (!table)
     return ep_fail_at(error, EP_INVALID, "/data/window",
-                      "the data has x and y apart: there are no rows of a table in a series");
+                      "the data has separate x and y: a series needs the rows of a table");
   ep_status status = spec_check(data, error);
   if (status == EP_OK) status = time_find(data, table, &out->time, error);
   if (status == EP_OK) status = group_find(data, table, &out->group, error);
@@ -67,10 +68,10 @@ static ep_status columns_find(const ep_data_spec *data, const ep_part *table, in
     free(needed);
     if (status != EP_OK || count == 0) return status;
     return ep_fail_at(error, EP_INVALID, "/data/columns",
-                      "no row can be dropped from a series: let \"missing\" fill its cells");
+                      "rows cannot be dropped from a series: fill the cells with \"missing\"");
   }
   return ep_fail_at(error, EP_INVALID, "/data/window",
-                    "%lld rows have no target, and a series has one in each row: fill them in",
+                    "%lld rows have no target, and a series needs one in each row: fill them in",
                     (long long)table->column[target].missing);
 }
 
@@ -105,7 +106,7 @@ static ep_status examples_check(const ep_data_spec *data, const ep_windows *wind
     if (windows->found.left_out > 0)
       return ep_fail_at(error, EP_INVALID, "/data/window/gaps",
                         "an example and its target take %lld successive rows, and all such %s rows "
-                        "have a gap in their times: take a shorter \"length\", or \"keep\"",
+                        "have a gap in their times: use a shorter \"length\", or \"keep\"",
                         (long long)(windows->length + windows->horizon), of[split].name);
     return ep_fail_at(error, EP_INVALID, of[split].pointer,
                       "an example and its target take %lld successive rows, and no series has as "
@@ -174,7 +175,7 @@ static ep_status row_visit(void *context, const uint8_t *row, ep_error *error) {
   const ep_windows *windows = to->windows;
   double series = cell_of(to, row, windows->group);
   if (!(series >= 0 && series < (double)windows->count))
-    return ep_fail_at(error, EP_DATA, "/data", "the table is not what was said of it");
+    return ep_fail_at(error, EP_DATA, "/data", "the table does not match its metadata");
   to->rows[to->count] =
       (series_row){.series = (int32_t)series,
                    .time = cell_of(to, row, windows->time),
@@ -196,7 +197,7 @@ static ep_status order_check(const ep_windows *windows, const series_row *rows, 
   for (int64_t i = 0; i < windows->count; i++) {
     int64_t count = series_rows(windows, i);
     if (count > 0 && (rows[place].series != i || rows[place + count - 1].series != i))
-      return ep_fail_at(error, EP_DATA, "/data", "the table is not what was said of it");
+      return ep_fail_at(error, EP_DATA, "/data", "the table does not match its metadata");
     place += count;
   }
   return EP_OK;
@@ -308,6 +309,22 @@ void ep_windows_gather(const ep_windows *windows, ep_split split, int64_t index,
   const float *row = series + windows->first[split][index] * features;
   for (int64_t t = 0; t < windows->length; t++, row += features)
     for (int64_t j = 0; j < features; j++) x[j * windows->length + t] = row[j];
+}
+
+ep_baseline ep_windows_last_value(const ep_windows *windows, const double *y) {
+  int64_t count = windows->windows[EP_SPLIT_TEST];
+  double mean = 0, missed = 0, all = 0, mae = 0;
+  for (int pass = 0; pass < 2; pass++)
+    for (int64_t i = 0; i < count; i++) {
+      int64_t row = ep_windows_target_row(windows, EP_SPLIT_TEST, i), last = row - windows->horizon;
+      double target = y[windows->order ? windows->order[row] : row];
+      double error = target - y[windows->order ? windows->order[last] : last];
+      if (pass == 0) mean += target / (double)count;
+      if (pass == 0) mae += fabs(error);
+      if (pass == 1) missed += error * error;
+      if (pass == 1) all += (target - mean) * (target - mean);
+    }
+  return ep_baseline_of_last_value(1 - missed / all, mae / (double)count);
 }
 
 void ep_windows_deinit(ep_windows *windows) {

@@ -5,10 +5,11 @@
 #ifndef EP_ENGINE_DATA_PREPARE_WINDOWS_H
 #define EP_ENGINE_DATA_PREPARE_WINDOWS_H
 
+#include "api/baseline/baseline.h"
 #include "api/spec/job_spec.h"
+#include "api/vocabulary.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/plan/plan.h"
-#include "kernels/backend.h"
 
 typedef struct {
   int64_t length, horizon, stride; /* 0 rows long: rows stand alone, and nothing else is set */
@@ -28,7 +29,7 @@ typedef struct {
  * the table, without mapping it, and leaves out examples over gaps, unless they are kept (gaps.h).
  * target: its column. EP_INVALID: no such column, one that is no category, or has missing cells; a
  * target with missing cells; folds, stratify or data->group beside it; a split without an example.
- * EP_DATA: the table is not what was said of it. ep_windows_deinit, also on failure. */
+ * EP_DATA: the table does not match its metadata. ep_windows_deinit, also on failure. */
 ep_status ep_windows_find(const ep_data_spec *data, const ep_dataset_meta *meta, int64_t target,
                           ep_windows *out, ep_error *error);
 
@@ -42,6 +43,10 @@ int64_t ep_windows_target_row(const ep_windows *windows, ep_split split, int64_t
  * the oldest row of each feature first. */
 void ep_windows_gather(const ep_windows *windows, ep_split split, int64_t index,
                        const float *series, int64_t features, float *x);
+
+/* What the last known target scores as the forecast of the test examples. y: [rows of the table],
+ * the targets, in the order of the table where `order` is set and else in that of the series. */
+ep_baseline ep_windows_last_value(const ep_windows *windows, const double *y);
 
 void ep_windows_deinit(ep_windows *windows); /* a zeroed one is allowed */
 

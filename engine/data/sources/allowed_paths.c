@@ -92,7 +92,7 @@ static int beneath_walk(int folder, const char *path) {
 static int beneath_open(int folder, const char *path) {
   struct open_how how = {.flags = FLAGS,
                          .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-  long file = syscall(SYS_openat2, folder, path, &how, sizeof how);
+  long file = syscall(__NR_openat2, folder, path, &how, sizeof how);
   if (file >= 0 || (errno != ENOSYS && errno != EPERM)) return (int)file;
   return beneath_walk(folder, path);
 }
@@ -123,10 +123,10 @@ ep_status ep_allowed_paths_open(const char *path, int *file, ep_error *error) {
     *file = beneath_open(allowed[i].file, rest);
     missing |= *file < 0 && errno == ENOENT;
   }
-  if (*file < 0 && missing) return ep_fail_at(error, EP_INVALID, pointer, "there is no %s", shown);
+  if (*file < 0 && missing) return ep_fail_at(error, EP_INVALID, pointer, "%s not found", shown);
   if (*file < 0)
     return ep_fail_at(error, EP_INVALID, pointer,
-                      "%s cannot be used: the administrator allows folders with --allow-path, and "
+                      "%s is not allowed: the administrator allows folders with --allow-path, and "
                       "links within them are not followed",
                       shown);
   ep_status status = kind_check(*file, shown, error);

@@ -29,7 +29,7 @@ ep_status ep_class_find(const double *y, int64_t targets, int *out, ep_error *er
   double value = ep_class_value(y, targets);
   if (!(value >= 0 && value < EP_LIMIT_CLASSES && value == floor(value)))
     return ep_fail_at(error, EP_DATA, "/loss",
-                      "the target %g is no class; classes are 0, 1, 2, … up to %d", value,
+                      "the target %g is not a class; classes are 0, 1, 2, … up to %d", value,
                       EP_LIMIT_CLASSES - 1);
   *out = (int)value;
   return EP_OK;

@@ -82,7 +82,9 @@ static ep_status name_choose(const char *name, chosen_name *chosen, ep_error *er
 static ep_status names_find(DIR *listing, chosen_name (*chosen)[EP_ROLE_COUNT], ep_error *error) {
   ep_status status = EP_OK;
   int files = 0;
-  for (struct dirent *entry; status == EP_OK && (entry = readdir(listing));) {
+  struct dirent *entry;
+  while (status == EP_OK &&
+         (status = ep_path_next(listing, "the folder", &entry, error)) == EP_OK && entry) {
     ep_split split;
     ep_role role;
     if (entry->d_name[0] == '.') continue;
@@ -140,7 +142,7 @@ ep_status ep_path_source_check(ep_path_source *out, ep_error *error) {
       int file = out->file[split][role];
       if (file < 0) continue;
       if (fstat(file, &stat) != 0 || !S_ISREG(stat.st_mode))
-        return ep_fail_at(error, EP_INVALID, pointer, "a part of the data is no regular file");
+        return ep_fail_at(error, EP_INVALID, pointer, "a part of the data is not a regular file");
       status = ep_table_peek(file, "the file", &table, &values_offset, &fault);
       if (status == EP_UNSUPPORTED) out->mappable = false;
       if (status == EP_UNSUPPORTED) status = EP_OK;
@@ -305,8 +307,7 @@ ep_status ep_path_source_ingest(const ep_path_source *source, const char *folder
       status = file_ingest(source, (ep_split)split, (ep_role)role, folder, max_output_bytes, &meta,
                            error);
       if (status != EP_OK) continue;
-      total.part[split][role] = meta.part[split][role]; /* with its columns */
-      meta.part[split][role].column = NULL;
+      ep_part_take(&meta.part[split][role], &total.part[split][role]);
       ep_dataset_meta_deinit(&meta);
     }
   if (status == EP_OK && !source->whole) status = ep_dataset_parts_write(folder, &total, error);

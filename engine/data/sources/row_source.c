@@ -98,7 +98,7 @@ static ep_status part_open(const place *from, ep_split split, ep_role role, ep_t
   if (out->rows == part->rows && out->columns == part->columns && out->dtype == part->dtype)
     return EP_OK;
   ep_table_close(out);
-  return ep_fail(error, EP_DATA, "%s is not what was said of it", path);
+  return ep_fail(error, EP_DATA, "%s does not match its metadata", path);
 }
 
 /* Notes which rows of an open table have a cell in all of these columns. */
@@ -123,6 +123,8 @@ static ep_status retyped_take(ep_part *part, ep_row_source *out, ep_error *error
   int64_t count = 0;
   for (int64_t i = 0; i < part->columns; i++) count += ep_column_is_retyped(&part->column[i]);
   if (count == 0) return EP_OK;
+  ep_status status = ep_part_columns_own(part, error);
+  if (status != EP_OK) return status;
   out->retyped = calloc((size_t)count, sizeof *out->retyped);
   out->retyped_column = calloc((size_t)count, sizeof *out->retyped_column);
   if (!out->retyped || !out->retyped_column) return ep_fail_memory(error);
@@ -236,7 +238,7 @@ ep_status ep_row_source_open(const ep_data_spec *data, const char *dataset_folde
     generator_open(data, true, &sets[EP_SPLIT_TEST]);
   }
   if (status == EP_OK && (main->rows < 1 || main->features < 1 || main->targets < 1))
-    status = ep_fail_at(error, EP_DATA, "/data", "there are no rows to train on");
+    status = ep_fail_at(error, EP_DATA, "/data", "no rows to train on");
   if (status != EP_OK) ep_row_source_close(sets);
   return status;
 }

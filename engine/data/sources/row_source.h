@@ -4,9 +4,9 @@
 #define EP_ENGINE_DATA_SOURCES_ROW_SOURCE_H
 
 #include "api/spec/spec.h"
+#include "api/vocabulary.h"
 #include "engine/data/arrays/table.h"
 #include "engine/data/datasets/dataset.h"
-#include "kernels/backend.h"
 
 typedef struct ep_row_source ep_row_source;
 struct ep_row_source {

@@ -19,7 +19,7 @@ static ep_status described_read(const ep_data_spec *data, const char *dataset_fo
   ep_status status = ep_path_source_open(data->path, &source, error);
   if (status != EP_OK) return status;
   if (!source.mappable)
-    status = ep_fail_at(error, EP_INVALID, "/data/path", "the files cannot be used where they lie");
+    status = ep_fail_at(error, EP_INVALID, "/data/path", "the files cannot be used in place");
   if (status == EP_OK) status = ep_path_source_measure(&source, values, out, error);
   ep_path_source_close(&source);
   return status;
@@ -53,7 +53,7 @@ static ep_status file_open(const ep_data_spec *data, const ep_dataset_meta *meta
   *file = source.file[EP_SPLIT_TRAIN][role];
   source.file[EP_SPLIT_TRAIN][role] = -1;
   ep_path_source_close(&source);
-  return *file >= 0 ? EP_OK : ep_fail_at(error, EP_DATA, "/data/path", "the file is gone");
+  return *file >= 0 ? EP_OK : ep_fail_at(error, EP_DATA, "/data/path", "the file no longer exists");
 }
 
 ep_status ep_main_part_walk(const ep_data_spec *data, const ep_dataset_meta *meta, ep_role role,
@@ -69,7 +69,7 @@ ep_status ep_main_part_walk(const ep_data_spec *data, const ep_dataset_meta *met
   status = ep_table_peek(file, path, &table, &values_offset, error);
   if (status == EP_OK &&
       (table.rows != part->rows || table.columns != part->columns || table.dtype != part->dtype))
-    status = ep_fail(error, EP_DATA, "%s is not what was said of it", path);
+    status = ep_fail(error, EP_DATA, "%s does not match its metadata", path);
   if (status == EP_OK) status = ep_table_walk(file, &table, values_offset, visit, context, error);
   close(file);
   return status;

@@ -1,7 +1,9 @@
 #include "engine/data/sources/target.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "api/json/nearest.h"
 #include "engine/data/columns/positive.h"
 #include "engine/data/columns/retype.h"
 #include "engine/data/columns/rules.h"
@@ -13,36 +15,50 @@ static ep_status index_find(int64_t index, const ep_part *table, int64_t *column
   const long long columns = table->columns;
   if (index < -columns || index >= columns)
     return ep_fail_at(error, EP_INVALID, pointer,
-                      "there is no column %lld: the data has columns 0 to %lld, or -%lld to -1 "
-                      "from the end",
+                      "no column %lld: the data has columns 0 to %lld, or -%lld to -1 from the end",
                       (long long)index, columns - 1, columns);
   *column = index < 0 ? index + columns : index;
   return EP_OK;
 }
 
+/* The column that was probably meant, a loan; NULL: none, or memory is short. */
+static const char *nearest_find(const char *name, const ep_part *table) {
+  const char **names = calloc((size_t)table->columns, sizeof *names);
+  for (int64_t i = 0; names && i < table->columns; i++)
+    if (table->column[i].name[0]) names[i] = table->column[i].name;
+  const char *meant = names ? ep_nearest_name(name, names, (int)table->columns) : NULL;
+  free(names);
+  return meant;
+}
+
 /* No column has that name. */
 static ep_status name_fail(const char *name, const ep_part *table, ep_error *error) {
-  char shown[EP_EXCERPT_BYTES], last[EP_EXCERPT_BYTES];
+  char shown[EP_EXCERPT_BYTES], other[EP_EXCERPT_BYTES];
   const char *digits = name[0] == '-' ? name + 1 : name;
   ep_excerpt(shown, name, strlen(name));
   if (digits[0] && strspn(digits, "0123456789") == strlen(digits))
-    return ep_fail_at(error, EP_INVALID, pointer,
-                      "no column is called \"%s\": for the column with that index give the number, "
-                      "%s, without quotes",
-                      shown, shown);
+    return ep_fail_at(
+        error, EP_INVALID, pointer,
+        "no column named \"%s\": to use it as an index, give the number %s without quotes", shown,
+        shown);
+  const char *wanted = name;
   name = table->column[table->columns - 1].name;
   if (!name[0])
     return ep_fail_at(error, EP_INVALID, pointer,
-                      "there is no column \"%s\": the data has no names, give an index", shown);
-  return ep_fail_at(error, EP_INVALID, pointer, "there is no column \"%s\"; the last one is \"%s\"",
-                    shown, ep_excerpt(last, name, strlen(name)));
+                      "no column named \"%s\": the data has no column names, give an index", shown);
+  const char *meant = nearest_find(wanted, table);
+  if (meant)
+    return ep_fail_at(error, EP_INVALID, pointer, "no column named \"%s\": did you mean \"%s\"?",
+                      shown, ep_excerpt(other, meant, strlen(meant)));
+  return ep_fail_at(error, EP_INVALID, pointer, "no column named \"%s\"; the last one is \"%s\"",
+                    shown, ep_excerpt(other, name, strlen(name)));
 }
 
 ep_status ep_target_find(const ep_data_spec *data, const ep_part *table, int64_t *column,
                          ep_error *error) {
   if (table->columns < 2 && data->window.length == 0)
     return ep_fail_at(error, EP_INVALID, "/data/dataset",
-                      "the data has one column: there is nothing to predict it from");
+                      "the data has only one column: nothing to predict it from");
   if (data->target_by == EP_TARGET_LAST) return index_find(-1, table, column, error);
   if (data->target_by == EP_TARGET_INDEX)
     return index_find(data->target_index, table, column, error);
@@ -87,7 +103,7 @@ ep_status ep_target_swapped_find(const ep_data_spec *data, const ep_dataset_meta
 ep_status ep_data_retype(const ep_data_spec *data, ep_dataset_meta *meta, ep_error *error) {
   ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   int64_t target;
-  if (table->rows == 0 || data->columns_count == 0) return EP_OK;
+  if (table->rows == 0 || (data->columns_count == 0 && data->task == EP_TASK_AUTO)) return EP_OK;
   ep_status status = ep_target_find(data, table, &target, error);
   bool numbers = status == EP_OK && table->column[target].type == EP_COLUMN_NUMBER;
   if (status == EP_OK)
@@ -96,7 +112,7 @@ ep_status ep_data_retype(const ep_data_spec *data, ep_dataset_meta *meta, ep_err
   if (status != EP_OK || !numbers || meta->folder[0] ||
       !ep_column_is_retyped(&table->column[target]))
     return status;
-  return ep_fail_at(error, EP_INVALID, "/data/target",
-                    "files that are used where they lie have no list of a target's values: upload "
-                    "them to make classes of its numbers");
+  return ep_fail_at(
+      error, EP_INVALID, "/data/target",
+      "files used in place have no list of target values: upload them to use numbers as classes");
 }

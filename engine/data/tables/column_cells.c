@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/number.h"
+
 const ep_cell_marks ep_marks[EP_MARKS] = {{'.', 0},   {',', 0},   {'.', ','},  {',', '.'},
                                           {'.', ' '}, {',', ' '}, {'.', '\''}, {',', '\''}};
 
@@ -24,9 +26,7 @@ static uint32_t number_reads(ep_column_cells *cells, const char *text, size_t by
   bool has_sign = ep_unit_find(text, bytes, sign);
   for (int i = 0; i < EP_MARKS; i++) {
     ep_cell_marks marks = ep_marks[i];
-    if (has_sign ? !ep_unit_number_read(marks, sign, text, bytes, &value)
-                 : !ep_cell_number_read(marks.decimal, marks.thousands, text, bytes, &value))
-      continue;
+    if (!ep_unit_number_read(marks, sign, text, bytes, &value)) continue;
     if (reads == 0) first = value;
     if (value != first) reads |= 1u << EP_READS_UNCLEAR;
     reads |= 1u << i;
@@ -34,7 +34,10 @@ static uint32_t number_reads(ep_column_cells *cells, const char *text, size_t by
   if (reads == 0 || !has_sign) return reads;
   if ((reads & PLAIN) == PLAIN)
     whole_look(cells, first); /* with either decimal mark: it has none */
-  if (!cells->sign[0]) memcpy(cells->sign, sign, sizeof sign);
+  if (!cells->sign[0]) {
+    memcpy(cells->sign, sign, sizeof sign);
+    ep_unit_form_find(text, bytes, cells->unit_form);
+  }
   bool own = strcmp(sign, cells->sign) == 0;
   return own ? reads | 1u << EP_READS_SIGNED : 1u << EP_READS_OTHER_SIGN;
 }
@@ -85,7 +88,7 @@ void ep_reads_count(ep_column_cells *cells, uint32_t reads, int64_t rows, const 
 
 /* Whether a whole number of JSON is that of the double: programs write 1e20 in full. */
 static bool is_exact(const char *text, size_t bytes, double value) {
-  char whole[64];
+  char whole[EP_PLAIN_BYTES];
   return (size_t)snprintf(whole, sizeof whole, "%.0f", value) == bytes &&
          memcmp(whole, text, bytes) == 0;
 }

@@ -43,18 +43,19 @@ typedef struct {
   size_t naught_most;              /* digits of the longest 00 */
   bool padded;                     /* one is as 007, and not as 00 */
   bool negative;
-  size_t digits_least, digits_most; /* of plain whole numbers */
-  int64_t iso;                      /* ISO dates */
-  size_t spaced_least, spaced_most; /* bytes of words with spaces in numbers; 0: none */
-  bool spaced_marked;               /* one has a decimal mark */
-  char sign[EP_UNIT_BYTES];         /* of the first number that has one; "" */
-  ep_word_set words;                /* all other cells, owned */
-  bool many;                        /* there are more words than are kept: `words` is empty */
-  ep_reading_counts words_read;     /* of cells that came after that; in the end of all */
-  ep_cell_kind kind;                /* EP_CELL_NUMBER, of dates; EP_CELL_KINDS: words */
-  double *value;                    /* [words.count], owned: what is stored for each word */
-  bool recounted;                   /* the words are of all cells, numbers too */
-  int64_t odd;                      /* cells that are not of the kind, and so are missing */
+  size_t digits_least, digits_most;   /* of plain whole numbers */
+  int64_t iso;                        /* ISO dates */
+  size_t spaced_least, spaced_most;   /* bytes of words with spaces in numbers; 0: none */
+  bool spaced_marked;                 /* one has a decimal mark */
+  char sign[EP_UNIT_BYTES];           /* of the first number that has one; "" */
+  char unit_form[EP_UNIT_FORM_BYTES]; /* and how it is written with it */
+  ep_word_set words;                  /* all other cells, owned */
+  bool many;                          /* there are more words than are kept: `words` is empty */
+  ep_reading_counts words_read;       /* of cells that came after that; in the end of all */
+  ep_cell_kind kind;                  /* EP_CELL_NUMBER, of dates; EP_CELL_KINDS: words */
+  double *value;                      /* [words.count], owned: what is stored for each word */
+  bool recounted;                     /* the words are of all cells, numbers too */
+  int64_t odd;                        /* cells that are not of the kind, and so are missing */
 } ep_column_cells;
 
 /* What one word reads as; the first sign of the column becomes its own. */

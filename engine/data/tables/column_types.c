@@ -120,12 +120,14 @@ static ep_status cell_take(void *context, const ep_table_cell *value, ep_error *
     return EP_OK;
   }
   cells->present++;
-  if (ep_cell_number_read('.', 0, value->text, value->bytes, out) && isfinite(*out)) {
+  bool date = cells->iso > cells->plain && /* no number is one */
+              ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out);
+  if (!date && ep_cell_number_read('.', 0, value->text, value->bytes, out) && isfinite(*out)) {
     cells->plain++;
     ep_plain_look(cells, value->text, value->bytes, value->number, *out);
     return EP_OK;
   }
-  if (!ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out))
+  if (!date && !ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out))
     return word_take(pass, value, out, error);
   cells->iso++;
   return EP_OK;
@@ -275,13 +277,16 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
     cells->kind = EP_CELL_NUMBER; /* nothing is there */
     return EP_OK;
   }
-  if (of_sign > 0) memcpy(column->unit, cells->sign, sizeof column->unit);
+  if (of_sign > 0) {
+    memcpy(column->unit, cells->sign, sizeof column->unit);
+    memcpy(column->unit_form, cells->unit_form, sizeof column->unit_form);
+  }
   const char *fault = ep_cells_are_numbers(cells) ? number_fault(pass, cells, of_sign) : NULL;
   if (!fault && is_mostly(pass, index, EP_CELL_NUMBER, numbers) && !has_lettered_words(cells)) {
     cells->kind = EP_CELL_NUMBER;
     return EP_OK;
   }
-  column->unit[0] = 0;
+  column->unit[0] = column->unit_form[0] = 0;
   cells->kind = fault ? EP_CELL_KINDS : date_choose(pass, index);
   return fault ? note_set(column, fault, error) : form_note(pass, index, error);
 }
@@ -418,14 +423,17 @@ bool ep_column_cell_read(const ep_column *column, ep_cell_kind kind, const ep_di
   if (!ep_cell_kind_is_number(kind))
     return kind < EP_CELL_KINDS && ep_cell_read(kind, text, bytes, value);
   ep_cell_marks marks = {dialect->decimal, dialect->thousands};
-  return ep_cell_number_read(marks.decimal, marks.thousands, text, bytes, value) ||
-         ep_unit_number_read(marks, column->unit, text, bytes, value);
+  return ep_unit_number_read(marks, column->unit, text, bytes, value);
 }
 
-/* What the names of columns of numbers and dates are, read as such. */
+/* What the names of the columns are. Of those of numbers and dates, read as such: */
 typedef struct {
   int64_t dates, numbers, marked, counts, years;
   int64_t inside, likely; /* like those of their columns; and no name is like them */
+  int64_t same;           /* fractions and negative numbers that are like those of their columns */
+  int64_t unlike;         /* names of such columns that are no cells of them */
+  int64_t asked, known;   /* names of columns of words; of these: that are cells below */
+  int64_t text;           /* names of columns of text */
   double last, step;
   bool sequence; /* they go up by one step: 1, 2, 3, or wavelengths */
 } name_figures;
@@ -468,6 +476,7 @@ static void figure_add(name_figures *found, const ep_column_cells *cells, const 
   found->years += is_year(value);
   bool fraction = value < 0 || value != floor(value);
   found->inside += inside || fraction;
+  found->same += inside && fraction;
   found->likely += fraction || (inside && value > 9999); /* not 2001 */
   if (found->numbers == 1) found->step = step;
   if (found->numbers >= 1 && (step <= 0 || fabs(step - found->step) > 1e-9 * fabs(step)))
@@ -476,54 +485,80 @@ static void figure_add(name_figures *found, const ep_column_cells *cells, const 
   found->numbers++;
 }
 
+static const char words_not_below[] =
+    "the first line has numbers, and is read as the names of the columns, because its words do not "
+    "occur below: ?header=false makes it a row";
+
+static void name_look(name_figures *found, const ep_column *column, const ep_column_cells *cells,
+                      const ep_dialect *dialect) {
+  const char *name = column->name;
+  size_t length = strlen(name);
+  double value;
+  bool word = ep_word_set_find(&cells->words, name, length) >= 0;
+  bool typed = cells->kind != EP_CELL_KINDS;
+  bool is_text = column->type == EP_COLUMN_TEXT;
+  bool reads = typed && ep_column_cell_read(column, cells->kind, dialect, name, length, &value);
+  bool number = typed && !reads && !word && column->type == EP_COLUMN_NUMBER &&
+                ep_cell_shape_of(name, length) == EP_SHAPE_NUMBER; /* with marks of its own */
+  if (number) {
+    found->numbers++;
+    found->marked++;
+    found->sequence = false;
+    return;
+  }
+  if (typed && !reads && !word) {
+    found->unlike++;
+    return;
+  }
+  found->dates += reads && column->type == EP_COLUMN_DATE;
+  if (reads && column->type == EP_COLUMN_NUMBER) figure_add(found, cells, name, value);
+  found->text += is_text;
+  found->asked += !reads && !is_text;
+  found->known += !reads && !is_text && word;
+}
+
+/* Where a column of numbers or dates has a name that is none: the others show a row only where they
+ * are like the cells below them, and are three times as many. */
+static bool odd_names_are_cells(const name_figures *figures, bool sequence, bool few,
+                                const char **note) {
+  bool like =
+      !sequence && figures->same > 0 && figures->dates + figures->same >= 3 * figures->unlike;
+  bool row = like && (figures->asked == 0 || figures->known > 0);
+  if (like)
+    *note = row ? "the first line has numbers and dates like those below, and is read as a row: "
+                  "?header=true makes it the names of the columns"
+                : words_not_below;
+  else if (few && figures->dates + figures->numbers > 0)
+    *note = "the first line has numbers, and is read as the names of the columns: ?header=false "
+            "makes it a row";
+  return row;
+}
+
 bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *cells,
                                int64_t columns, const ep_dialect *dialect, const char **note) {
-  int64_t asked = 0, known = 0, text = 0;
   name_figures figures = {.sequence = true};
-  for (int64_t i = 0; i < columns; i++) {
-    const char *name = column[i].name;
-    size_t length = strlen(name);
-    double value;
-    if (ep_cell_is_missing(name, length) || cells[i].present == cells[i].words_read.gaps) continue;
-    bool word = ep_word_set_find(&cells[i].words, name, length) >= 0;
-    bool typed = cells[i].kind != EP_CELL_KINDS;
-    bool reads =
-        typed && ep_column_cell_read(&column[i], cells[i].kind, dialect, name, length, &value);
-    bool number = typed && !reads && !word && column[i].type == EP_COLUMN_NUMBER &&
-                  ep_cell_shape_of(name, length) == EP_SHAPE_NUMBER; /* with marks of its own */
-    if (typed && !reads && !word && !number) return false;
-    if (number) {
-      figures.numbers++;
-      figures.marked++;
-      figures.sequence = false;
-      continue;
-    }
-    figures.dates += reads && column[i].type == EP_COLUMN_DATE;
-    if (reads && column[i].type == EP_COLUMN_NUMBER) figure_add(&figures, &cells[i], name, value);
-    text += column[i].type == EP_COLUMN_TEXT;
-    if (reads || column[i].type == EP_COLUMN_TEXT) continue;
-    asked++;
-    known += word;
-  }
-  bool names = figures.sequence && (figures.numbers >= 3 || figures.step == 1);
-  if (figures.dates > 0 || figures.counts > 0 || 2 * known > asked) return true;
+  for (int64_t i = 0; i < columns; i++)
+    if (!ep_cell_is_missing(column[i].name, strlen(column[i].name)) &&
+        cells[i].present > cells[i].words_read.gaps)
+      name_look(&figures, &column[i], &cells[i], dialect);
   bool few = columns > 0 && cells[0].present + cells[0].missing < 2;
-  bool inside =
-      figures.numbers > 0 && !names && figures.inside * 2 >= figures.numbers + (known == 0);
-  inside = inside || (few && !names && figures.numbers > asked + text);
-  figures.likely += few;
-  bool row = inside && (asked == 0 || known > 0 || figures.likely > 0);
-  if (known == 0 && (inside || (figures.numbers > figures.years && !names)))
+  bool sequence = figures.sequence && (figures.numbers >= 3 || figures.step == 1);
+  if (figures.unlike > 0) return odd_names_are_cells(&figures, sequence, few, note);
+  if (figures.dates > 0 || figures.counts > 0 || 2 * figures.known > figures.asked) return true;
+  bool inside = figures.numbers > 0 && !sequence &&
+                (figures.inside * 2 >= figures.numbers + (figures.known == 0) ||
+                 (few && figures.numbers > figures.asked + figures.text));
+  bool likely = figures.likely > 0 || few;
+  bool row = inside && (figures.asked == 0 || figures.known > 0 || likely);
+  if (figures.known == 0 && (inside || (figures.numbers > figures.years && !sequence)))
     *note = row ? "the first line has numbers, and is read as a row: "
                   "?header=true makes it the names of the columns"
-                : "the first line has numbers, and is read as the names "
-                  "of the columns, since its words are not below: ?header=false makes it a "
-                  "row";
+                : words_not_below;
   if (row) return true;
-  if (text > 0 && asked + figures.numbers == 0)
+  if (figures.text > 0 && figures.asked + figures.numbers == 0)
     *note = "the first line is read as the names of the columns, which nothing below it shows: "
             "?header=false makes it a row";
-  if (asked + text > 0 || figures.marked == 0) return false;
+  if (figures.asked + figures.text > 0 || figures.marked == 0) return false;
   *note = "the first line is numbers alone, and is read as a row: ?header=true makes it the names "
           "of the columns";
   return true;

@@ -65,16 +65,18 @@ static ep_status word_note(ep_column *column, const ep_column_cells *cells, uint
                             ep_excerpt(word, text_of(cells, number), entry->bytes), what);
 }
 
-/* Words for a missing cell that few programs write, and numbers in brackets. */
+/* Words for a missing cell that few programs write, or that are all the column has, and numbers in
+ * brackets. */
 static ep_status unusual_note(ep_column *column, const ep_column_cells *cells, ep_error *error) {
   ep_status status = EP_OK;
   int64_t brackets = 0;
+  bool empty = cells->present == cells->words_read.gaps;
   for (uint32_t i = 0; i < cells->words.count && status == EP_OK; i++) {
     const ep_word_entry *entry = &cells->words.entry[i];
     const char *text = text_of(cells, i);
     bool usual = entry->bytes == 1 ||
                  ((*text | 0x20) == 'n' && entry->bytes <= 4 && !memchr(text, '.', entry->bytes));
-    if (is_gap(entry) && !usual) status = word_note(column, cells, i, "missing", error);
+    if (is_gap(entry) && (!usual || empty)) status = word_note(column, cells, i, "missing", error);
     brackets += *text == '(' && !isnan(cells->value[i]) ? entry->rows : 0;
   }
   if (brackets == 0 || status != EP_OK) return status;

@@ -44,7 +44,7 @@ static ep_status column_add(ep_json_table *table, ep_error *error) {
   if (count == EP_LIMIT_COLUMNS)
     return ep_fail(error, EP_TOO_LARGE, "JSON: more than %d columns", EP_LIMIT_COLUMNS);
   if (name->bytes > EP_LIMIT_NAME_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "JSON, row %lld: a name of %zu bytes, at most %d",
+    return ep_fail(error, EP_TOO_LARGE, "JSON, row %lld: a name of %zu bytes: the limit is %d",
                    (long long)table->row, name->bytes, EP_LIMIT_NAME_BYTES);
   if (!ep_utf8_valid(name->text, name->bytes) || memchr(name->text, 0, name->bytes))
     return ep_fail(error, EP_INVALID, "JSON, row %lld: a name is not UTF-8 text",
@@ -86,11 +86,14 @@ static ep_status rows_walk(const walker *walk, ep_json_text *text, row_read read
   char end = members ? '}' : ']';
   bool more = lines ? ep_scan_peek(&text->left) != 0 : !ep_scan_token(&text->left, end);
   table->row = 0;
-  if (!more) return ep_fail(error, EP_INVALID, "there are no rows of data");
+  if (!more) return ep_fail(error, EP_INVALID, "no rows of data");
   while (status == EP_OK && more) {
     table->row++;
     if (members) status = ep_json_key_read(text, table->cell, error);
+    ep_scan_peek(&text->left); /* behind white space */
+    table->rows.row_start = text->left.at;
     if (status == EP_OK) status = read(walk, text, error);
+    table->rows.row_end = text->left.at;
     if (status == EP_OK && walk->end) status = walk->end(walk->context, error);
     more = lines ? ep_scan_peek(&text->left) != 0 : ep_scan_token(&text->left, ',');
   }
@@ -104,8 +107,8 @@ static ep_status member_read(const walker *walk, ep_json_text *text, int64_t col
                              ep_error *error) {
   ep_json_table *table = walk->table;
   if (table->seen[column] == table->row)
-    return ep_fail(error, EP_INVALID, "JSON, row %lld: the key \"%s\" stands twice",
-                   (long long)table->row, table->column[column].name);
+    return ep_fail(error, EP_INVALID, "JSON, row %lld: duplicate key \"%s\"", (long long)table->row,
+                   table->column[column].name);
   table->seen[column] = table->row;
   ep_status status = ep_json_cell_read(text, table->cell, error);
   return status == EP_OK ? cell_give(walk, column, error) : status;
@@ -114,7 +117,7 @@ static ep_status member_read(const walker *walk, ep_json_text *text, int64_t col
 static ep_status record_read(const walker *walk, ep_json_text *text, ep_error *error) {
   ep_json_table *table = walk->table;
   int64_t next = 0;
-  ep_status status = ep_json_token_read(text, '{', "a record, an object,", error);
+  ep_status status = ep_json_token_read(text, '{', "a record (an object)", error);
   if (status != EP_OK) return status;
   bool more = !ep_scan_token(&text->left, '}');
   bool empty = !more;
@@ -143,7 +146,7 @@ static ep_status count_refuse(const ep_json_table *table, const char *more, int6
 static ep_status cells_read(const walker *walk, ep_json_text *text, ep_error *error) {
   ep_json_table *table = walk->table;
   int64_t column = 0, columns = table->rows.columns;
-  ep_status status = ep_json_token_read(text, '[', "a row, an array,", error);
+  ep_status status = ep_json_token_read(text, '[', "a row (an array)", error);
   if (status != EP_OK) return status;
   if (ep_scan_token(&text->left, ']')) return count_refuse(table, "", 0, error);
   do {
@@ -168,11 +171,12 @@ static ep_status key_check(ep_json_table *table, int64_t column, ep_error *error
   if (!table->key || key->text == key->decoded ||
       (key->bytes == table->key_bytes && memcmp(key->text, table->key, key->bytes) == 0))
     return EP_OK;
-  return ep_fail(error, EP_INVALID,
-                 "JSON, row %lld: column \"%s\" has the key \"%s\", and column \"%s\" another one",
-                 (long long)table->row, table->column[column].name,
-                 ep_excerpt(shown, key->text, key->bytes < SHOWN_BYTES ? key->bytes : SHOWN_BYTES),
-                 table->column[0].name);
+  return ep_fail(
+      error, EP_INVALID,
+      "JSON, row %lld: column \"%s\" has the key \"%s\", and column \"%s\" has a different one",
+      (long long)table->row, table->column[column].name,
+      ep_excerpt(shown, key->text, key->bytes < SHOWN_BYTES ? key->bytes : SHOWN_BYTES),
+      table->column[0].name);
 }
 
 /* The next cell of one column; *there is false behind the last. */
@@ -229,8 +233,7 @@ static ep_status columns_walk(const walker *walk, ep_error *error) {
     if (walk->end) status = walk->end(walk->context, error);
     table->row++;
   }
-  if (status == EP_OK && table->row == 1)
-    return ep_fail(error, EP_INVALID, "there are no rows of data");
+  if (status == EP_OK && table->row == 1) return ep_fail(error, EP_INVALID, "no rows of data");
   return status;
 }
 
@@ -249,7 +252,7 @@ static ep_status table_walk(ep_table_rows *rows, ep_table_cell_read read, ep_tab
 static ep_status keys_gather(const walker *walk, ep_json_text *text, ep_error *error) {
   ep_json_table *table = walk->table;
   int64_t next = 0;
-  ep_status status = ep_json_token_read(text, '{', "a record, an object,", error);
+  ep_status status = ep_json_token_read(text, '{', "a record (an object)", error);
   if (status != EP_OK || ep_scan_token(&text->left, '}')) return status;
   do {
     status = ep_json_key_read(text, table->cell, error);
@@ -332,7 +335,7 @@ static ep_status columns_find(ep_json_table *table, const ep_json_text *names, e
 
 ep_status ep_json_table_open(ep_json_layout layout, ep_json_text text, const ep_json_text *names,
                              ep_json_table *out, ep_scanner *behind, ep_error *error) {
-  *out = (ep_json_table){.rows = {0, NULL, table_walk, NULL},
+  *out = (ep_json_table){.rows = {.walk = table_walk},
                          .layout = layout,
                          .text = text,
                          .cell = malloc(sizeof *out->cell)};

@@ -10,8 +10,8 @@ ep_status ep_json_unexpected(const ep_json_text *text, const char *wanted, ep_er
   char shown[EP_EXCERPT_BYTES];
   size_t left = (size_t)(text->left.end - text->left.at);
   if (left == 0)
-    return ep_fail(error, EP_INVALID, "JSON: the file ends where %s should be", wanted);
-  return ep_fail(error, EP_INVALID, "JSON, byte %lld: %s should be here, not \"%s\"",
+    return ep_fail(error, EP_INVALID, "JSON: unexpected end of file, expected %s", wanted);
+  return ep_fail(error, EP_INVALID, "JSON, byte %lld: expected %s, not \"%s\"",
                  (long long)(text->left.at - text->start) + 1, wanted,
                  ep_excerpt(shown, text->left.at, left < SHOWN_BYTES ? left : SHOWN_BYTES));
 }
@@ -34,7 +34,7 @@ static ep_status string_decode(ep_json_text *text, const char *at, const char *e
     const char *next = ep_scan_escape(at + 1, end, &out);
     if (!next) {
       text->left.at = at;
-      return ep_json_unexpected(text, "an escape of JSON", error);
+      return ep_json_unexpected(text, "a valid JSON escape", error);
     }
     at = next;
   }

@@ -90,8 +90,8 @@ static ep_status convention_take(ep_column *column, const ep_column_cells *cells
   if (semicolon && commas == grouped) return undecided(column, found->first_unclear, error);
   *decimal = semicolon ? ',' : '.';
   ep_notes_add(notes,
-               "no cell shows whether 1%c234 is a fraction or a thousand: the decimal mark `%c` "
-               "is taken, as usual with this delimiter; ?decimal=%c takes the other",
+               "no cell shows whether 1%c234 is a fraction or a thousand: the decimal mark `%c` is "
+               "used, as usual with this delimiter; ?decimal=%c chooses the other",
                mark_before_three(unclear), *decimal, *decimal == '.' ? ',' : '.');
   for (int64_t i = 0; i < columns; i++) {
     if (!ep_cells_are_numbers(&cells[i]) || !is_unclear(&cells[i])) continue;
@@ -181,8 +181,8 @@ ep_status ep_dates_order_find(ep_column *column, const ep_column_cells *cells, i
   dialect->set |= UINT32_C(1) << EP_DIALECT_DATES;
   if (unclear < 0) return EP_OK;
   ep_notes_add(notes,
-               "%s: no date shows whether the day or the month is first; %s first is taken, "
-               "%s: ?dates=%s takes the other",
+               "%s: no date shows whether the day or the month is first; %s first is assumed, %s; "
+               "?dates=%s chooses the other",
                ep_column_label(column, unclear, label), day_first ? "the day" : "the month",
                days != months ? "as in other columns" : "as usual with these marks",
                day_first ? "month_first" : "day_first");

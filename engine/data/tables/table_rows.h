@@ -29,6 +29,8 @@ typedef ep_status (*ep_table_row_end)(void *context, ep_error *error);
 typedef struct ep_table_rows ep_table_rows;
 struct ep_table_rows {
   int64_t columns;
+  const char *row_start, *row_end; /* during `end`: the row as it is written, with the end of its
+                                      line; NULL: of columns of cells */
   ep_dialect *dialect; /* how the text is written: marks of numbers and the order of dates are found
                           by all rows, where they are not set; lent */
   /* Reads all rows from the first one on; there is at least one. Each row gives one cell of each

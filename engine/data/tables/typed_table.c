@@ -19,7 +19,7 @@ ep_status ep_number_infinite_refuse(int64_t line, const char *label, const char 
   ep_excerpt(shown, text, bytes);
   return ep_fail(error, EP_INVALID,
                  strpbrk(shown, "nN") ? "row %lld, %s: \"%s\" is not a number to train on"
-                                      : "row %lld, %s: \"%s\" is beyond what a double can hold",
+                                      : "row %lld, %s: \"%s\" is out of the range of a double",
                  (long long)line, label, shown);
 }
 
@@ -92,7 +92,7 @@ static ep_status drafted_store(reader *read, ep_draft *draft, ep_error *error) {
   ep_status status = EP_OK;
   for (int64_t row = 0; row < draft->rows && status == EP_OK; row++) {
     const double *drafted = ep_draft_next(draft);
-    if (!drafted) return ep_fail(error, EP_IO, "what was read of the table cannot be read again");
+    if (!drafted) return ep_fail(error, EP_IO, "the intermediate file of the table cannot be read");
     drafted_place(read, drafted, ep_part_writer_next(&read->writer));
     status = ep_part_writer_commit(&read->writer, error);
   }

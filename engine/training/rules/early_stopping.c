@@ -21,13 +21,20 @@ void ep_early_stopping_deinit(ep_early_stopping *early_stopping) {
 
 bool ep_early_stopping_observe(ep_early_stopping *early_stopping, int64_t epoch, double metric) {
   const ep_job_spec *spec = early_stopping->spec;
-  bool better = metric < early_stopping->best - spec->early_stopping_min_delta;
+  double best = early_stopping->best;
+  bool better = metric < best - spec->early_stopping_min_delta;
+  bool good = better || (spec->early_stopping_tolerance > 0 && isfinite(best) &&
+                         metric <= best + spec->early_stopping_tolerance * fabs(best));
   if (better) {
     early_stopping->best = metric;
-    early_stopping->best_epoch = epoch;
+    early_stopping->lowest_epoch = epoch;
+  }
+  if (good) {
+    early_stopping->kept = metric;
+    early_stopping->kept_epoch = early_stopping->best_epoch = epoch;
   }
   if (spec->early_stopping_patience > 0 &&
       epoch - early_stopping->best_epoch >= spec->early_stopping_patience)
     early_stopping->stops = true;
-  return better;
+  return good;
 }

@@ -11,10 +11,13 @@
 typedef struct {
   const ep_job_spec *spec; /* lent */
   double best;             /* the metric's least value so far */
-  int64_t best_epoch;      /* 0 = none yet */
-  bool stops;              /* patience has run out */
-  float *state;            /* room for the best weights; NULL unless they are kept; owned */
-  float *optimizer;        /* room for the optimizer's state, within `state` */
+  int64_t lowest_epoch;    /* which had it; 0 = none yet */
+  double kept;             /* the metric of the last epoch that is as good, within the tolerance, */
+  int64_t kept_epoch;      /* and that epoch, whose weights are kept; 0 = none yet */
+  int64_t best_epoch; /* the same, or where a resumed training began: patience counts from it */
+  bool stops;         /* patience has run out */
+  float *state;       /* room for the best weights; NULL unless they are kept; owned */
+  float *optimizer;   /* room for the optimizer's state, within `state` */
 } ep_early_stopping;
 
 /* state_floats, optimizer_floats: of the program. */
@@ -23,8 +26,8 @@ ep_status ep_early_stopping_init(ep_early_stopping *early_stopping, const ep_job
 void ep_early_stopping_deinit(ep_early_stopping *early_stopping);
 
 /* Tells the metric, of which less is better, after `epoch`; true when it is the best so far, by
- * more than min_delta. A NaN never is. Sets `stops` once `patience` epochs have passed without a
- * better one. */
+ * more than min_delta, or worse by no more than the tolerance. A NaN never is. Sets `stops` once
+ * `patience` epochs have passed without such a one. */
 bool ep_early_stopping_observe(ep_early_stopping *early_stopping, int64_t epoch, double metric);
 
 #endif

@@ -265,7 +265,7 @@ static void source_make(export *e) {
 
 static ep_status too_large(size_t bytes, const char *least, ep_error *error) {
   return ep_fail(error, EP_TOO_LARGE,
-                 "the header would have %s%zu bytes of C source, the limit is %d: take onnx or "
+                 "the header would have %s%zu bytes of C source, the limit is %d: use onnx or "
                  "safetensors, or train a smaller network",
                  least, bytes, EP_LIMIT_C_SOURCE_BYTES);
 }

@@ -40,7 +40,7 @@ static ep_status socket_write(bridge *b, ep_error *error) {
   while (ep_channel_peek(b->channel, &record)) {
     if (record.kind != EP_RECORD_DATA) {
       b->other = true;
-      return ep_fail(error, EP_MALFORMED, "a node has sent what is no data");
+      return ep_fail(error, EP_MALFORMED, "a node sent an invalid record");
     }
     while (b->delivered < record.bytes) {
       ssize_t sent =

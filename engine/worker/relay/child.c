@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "api/process.h"
 
 extern char **environ;
 
@@ -209,11 +210,11 @@ ep_status ep_relay_child_flush(ep_relay_child *child, ep_error *error) {
 
 void ep_relay_child_end(ep_relay_child *child, char *cause, size_t cause_bytes) {
   int ending = 0;
-  snprintf(cause, cause_bytes, "the worker is gone");
+  snprintf(cause, cause_bytes, "the worker was lost");
   if (child->socket >= 0) close(child->socket);
   child->socket = -1;
   if (child->pid > 0) {
-    int pidfd = pidfd_open(child->pid, 0);
+    int pidfd = ep_pidfd_open(child->pid);
     struct pollfd polled = {.fd = pidfd, .events = POLLIN};
     if (pidfd < 0 || poll(&polled, 1, END_MS) == 0) kill(child->pid, SIGKILL);
     while (waitpid(child->pid, &ending, 0) < 0 && errno == EINTR) {
@@ -221,7 +222,7 @@ void ep_relay_child_end(ep_relay_child *child, char *cause, size_t cause_bytes) 
     if (pidfd >= 0) close(pidfd);
     if (WIFSIGNALED(ending))
       snprintf(cause, cause_bytes, "the worker was killed by signal %d (SIG%s)", WTERMSIG(ending),
-               sigabbrev_np(WTERMSIG(ending)));
+               ep_signal_name(WTERMSIG(ending)));
     else
       snprintf(cause, cause_bytes, "the worker ended with exit code %d", WEXITSTATUS(ending));
   }

@@ -71,7 +71,7 @@ static ep_status address_find(const char *address, int type, struct addrinfo **f
   int port;
   const struct addrinfo hints = {.ai_socktype = type, .ai_flags = AI_ADDRCONFIG};
   if (!ep_endpoint_split(address, host, sizeof host, &port))
-    return ep_fail(error, EP_INVALID, "the address %.100s is no HOST:PORT", address);
+    return ep_fail(error, EP_INVALID, "the address %.100s is not HOST:PORT", address);
   snprintf(service, sizeof service, "%d", port);
   int failed = getaddrinfo(host, service, &hints, found);
   return failed == 0 ? EP_OK
@@ -111,5 +111,5 @@ ep_status ep_relay_address(const char *address, struct sockaddr_storage *here, s
   }
   freeaddrinfo(found);
   if (known) port_clear(here);
-  return known ? EP_OK : ep_fail(error, EP_UNAVAILABLE, "no way to %.200s", address);
+  return known ? EP_OK : ep_fail(error, EP_UNAVAILABLE, "cannot connect to %.200s", address);
 }

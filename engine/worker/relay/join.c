@@ -27,7 +27,7 @@ static ep_status file_await(const char *path, int64_t until_ms, ep_connection *o
     ep_status status = ep_relay_connection_read(path, out, error);
     if (status != EP_NOT_FOUND) return status;
     if (ep_relay_now_ms() >= until_ms)
-      return ep_fail(error, EP_UNAVAILABLE, "%s is not there: the first node did not come", path);
+      return ep_fail(error, EP_UNAVAILABLE, "%s not found: the first node did not start", path);
     poll(NULL, 0, RETRY_MS);
   }
 }
@@ -49,7 +49,7 @@ static ep_status let_in(ep_channel *channel, const ep_connection *connection, in
     struct pollfd polled = {.fd = ep_channel_socket(channel),
                             .events = ep_channel_events(channel, true)};
     if (ep_relay_now_ms() >= until_ms)
-      return ep_fail(error, EP_UNAVAILABLE, "it was not let in in time");
+      return ep_fail(error, EP_UNAVAILABLE, "it was not admitted in time");
     if (!ep_channel_has_input(channel)) poll(&polled, 1, RETRY_MS);
     ep_status status = ep_channel_pump(channel, true, error);
     if (ep_channel_peek(channel, &record)) {

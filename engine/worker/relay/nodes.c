@@ -46,7 +46,7 @@ ep_status ep_relay_nodes_file(const ep_connection *connection, char *path, size_
                               ep_error *error) {
   int length = snprintf(path, bytes, "%s/workers/%s.nodes", connection->shared, connection->worker);
   if (connection->shared[0] && length >= 0 && (size_t)length < bytes) return EP_OK;
-  return ep_fail(error, EP_INVALID, "nodes meet by the shared folder, and there is none");
+  return ep_fail(error, EP_INVALID, "several nodes require a shared folder");
 }
 
 /* Written whole or not at all: who waits for it reads it at once. */
@@ -150,7 +150,7 @@ static ep_status stranger_hear(gathering *g, stranger *who, ep_error *error) {
   if (!ep_channel_peek(who->channel, &record)) return EP_OK;
   const char *fault = NULL;
   if (record.kind != EP_RECORD_HELLO || ep_record_hello_read(&record, &hello, &why) != EP_OK)
-    fault = "it does not say who it is";
+    fault = "it did not identify itself";
   else
     fault = hello_check(g, &hello);
   ep_channel_drop(who->channel);
@@ -205,10 +205,9 @@ static ep_status nodes_await(gathering *g, int signals, ep_error *error) {
   ep_status status = EP_OK;
   while (status == EP_OK && g->nodes->count < g->wanted) {
     if (ep_relay_now_ms() >= until_ms)
-      return ep_fail(
-          error, EP_UNAVAILABLE,
-          "%d of %d other nodes have come in %d s: what their processes printed says why",
-          g->nodes->count, g->wanted, GATHER_MS / 1000);
+      return ep_fail(error, EP_UNAVAILABLE,
+                     "%d of %d other nodes have come in %d s: see the output of their processes",
+                     g->nodes->count, g->wanted, GATHER_MS / 1000);
     status = round_make(g, signals, error);
   }
   return status;

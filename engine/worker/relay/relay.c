@@ -165,7 +165,7 @@ static ep_status welcome_take(relay *r, const ep_record *record, ep_error *error
   r->welcomed = true;
   r->sent = welcome.taken;
   if (welcome.taken + 1 < r->held.first || welcome.taken > ep_held_last(&r->held))
-    return ep_fail(error, EP_MALFORMED, "a welcome that speaks of other frames");
+    return ep_fail(error, EP_MALFORMED, "a welcome for other frames");
   taken_note(r, welcome.taken);
   if (r->ended <= welcome.taken) ended_drop(r);
   if (!welcome.keep && r->job[0])

@@ -35,9 +35,10 @@ static bool allocate_skips(ep_network *network) {
   network->grad_skip = allocate(network, program->ops_count + 1, 1, sizeof(ep_real *));
   if (!network->grad_skip) return false;
   for (int i = network->first; i < network->end; i++) {
-    int value = program->ops[i].source + 1;
-    bool taken = program->ops[i].type == EP_LAYER_RESIDUAL && value > 0;
-    if (!taken || network->grad_skip[value]) continue;
+    const ep_op *op = &program->ops[i];
+    if (op->type != EP_LAYER_RESIDUAL || op->source < 0) continue;
+    const int value = op->source + 1;
+    if (network->grad_skip[value]) continue;
     network->grad_skip[value] =
         allocate(network, network->capacity, ep_network_features(program, value), sizeof(ep_real));
     if (!network->grad_skip[value]) return false;

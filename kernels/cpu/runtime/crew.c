@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "kernels/cpu/runtime/denormals.h"
+
 /* How long a waiting thread looks before it sleeps: some times what it takes to wake one (30 to 50
  * us on a virtual machine), since what lies between two runs of a step is often as long. */
 enum { LOOK_US = 200, LOOKS = 32 }; /* looks between two looks at the clock */
@@ -87,6 +89,7 @@ static bool wait_for_tasks(ep_crew *crew) {
 
 static void *hand_main(void *context) {
   const hand *self = context;
+  ep_denormals_flush();
   while (wait_for_tasks(self->crew)) task_take_all(self->crew, self->member);
   return NULL;
 }

@@ -258,14 +258,24 @@ LANES_INLINE double lanes_total(lanes x) {
   return total;
 }
 
+/* Lane j is lane at[j] of a, or, from EP_LANES on, of b. Clang, which builds the fuzzers, has no
+ * such function. */
+#ifdef __clang__
+LANES_INLINE lanes lanes_shuffle(lanes a, lanes b, lanes_int at) {
+  lanes out;
+  for (int j = 0; j < EP_LANES; j++) out[j] = at[j] < EP_LANES ? a[at[j]] : b[at[j] - EP_LANES];
+  return out;
+}
+#else
+#define lanes_shuffle __builtin_shuffle
+#endif
+
 /* Exchanging blocks of h lanes between two vectors: lane j of the first result is a's where bit h
  * of j is clear, else what b holds h lanes before; the second result is the other half. */
 #define LANES_KEEP_FIRST(h, j) ((j) & (h) ? EP_LANES + ((j) ^ (h)) : (j))
 #define LANES_KEEP_SECOND(h, j) ((j) & (h) ? EP_LANES + (j) : ((j) ^ (h)))
-#define LANES_FIRST(a, b, h) \
-  __builtin_shuffle((a), (b), (lanes_int){LANES_EACH(LANES_KEEP_FIRST, h)})
-#define LANES_SECOND(a, b, h) \
-  __builtin_shuffle((a), (b), (lanes_int){LANES_EACH(LANES_KEEP_SECOND, h)})
+#define LANES_FIRST(a, b, h) lanes_shuffle((a), (b), (lanes_int){LANES_EACH(LANES_KEEP_FIRST, h)})
+#define LANES_SECOND(a, b, h) lanes_shuffle((a), (b), (lanes_int){LANES_EACH(LANES_KEEP_SECOND, h)})
 
 #define LANES_TRANSPOSE_STAGE(v, h)                                             \
   _Pragma("GCC unroll 16") for (int i = 0; i < EP_LANES; i++) if (!(i & (h))) { \

@@ -50,7 +50,7 @@ static ep_status layout_make(ep_cuda_feed *feed, ep_error *error) {
     most = program->data_bytes_max / SLOTS;
   if (__builtin_mul_overflow(program->batch_size, all, &batch) ||
       __builtin_mul_overflow(batch, (int64_t)LOAD_STEPS_AT_MOST, &x_bytes))
-    return ep_fail(error, EP_NO_MEMORY, "a batch is more than memory can hold");
+    return ep_fail(error, EP_NO_MEMORY, "a batch does not fit in memory");
   feed->load_steps = most / batch;
   if (feed->load_steps > LOAD_STEPS_AT_MOST) feed->load_steps = LOAD_STEPS_AT_MOST;
   if (feed->load_steps < 1) feed->load_steps = 1;

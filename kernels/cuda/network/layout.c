@@ -79,13 +79,13 @@ static ep_status op_check(const ep_op *op, int i, ep_error *error) {
   if (op->in_features < 1 || op->out_features < 1)
     return ep_fail(error, EP_INVALID, "layer %d has no features", i);
   if (has_window && !window_is_sound(op))
-    return ep_fail(error, EP_INTERNAL, "layer %d has no window that could be moved", i);
+    return ep_fail(error, EP_INTERNAL, "layer %d has an invalid kernel size or stride", i);
   if (op->type == EP_LAYER_RESIDUAL && (op->source < -1 || op->source >= i))
     return ep_fail(error, EP_INTERNAL, "layer %d adds what comes after it", i);
   if (!product_fits(op->in_features, op->out_features, 1, 1) ||
       (op->type == EP_LAYER_CONV2D &&
        !product_fits(op->in.channels, op->out.channels, op->kernel[0], op->kernel[1])))
-    return ep_fail(error, EP_NO_MEMORY, "layer %d has more weights than a GPU can hold", i);
+    return ep_fail(error, EP_NO_MEMORY, "layer %d has more weights than fit on a GPU", i);
   if (op->type == EP_LAYER_BATCH_NORM && op->running < 0)
     return ep_fail(error, EP_INTERNAL, "layer %d has no running statistics", i);
   if (op->bias >= 0 && op->bias != op->weight + ep_cuda_weights_count(op))

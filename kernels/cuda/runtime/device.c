@@ -43,9 +43,8 @@ ep_status ep_cuda_allocate(const ep_backend *backend, void **out, int64_t rows, 
   if (__builtin_mul_overflow(rows, row_bytes, &size) ||
       __builtin_add_overflow(*total, size, &sum) || sum > backend->memory_bytes)
     return ep_fail(error, EP_NO_MEMORY,
-                   "%lld × %lld bytes more are too much for %s, which has %lld MiB",
-                   (long long)rows, (long long)row_bytes, backend->name,
-                   (long long)(backend->memory_bytes >> 20));
+                   "%lld × %lld more bytes do not fit on %s, which has %lld MiB", (long long)rows,
+                   (long long)row_bytes, backend->name, (long long)(backend->memory_bytes >> 20));
   if (size == 0) return EP_OK;
   EP_CUDA_TRY(cudaMalloc(out, (size_t)size), "taking device memory");
   *total = sum;
@@ -63,28 +62,28 @@ ep_status ep_cuda_device_use(const ep_backend *backend, ep_error *error) {
 
 /* CUDA's version numbers are 1000 × major + 10 × minor. */
 static ep_status driver_too_old(ep_error *error, int driver) {
-  return ep_fail(error, EP_UNSUPPORTED,
-                 "the NVIDIA driver is too old: it knows CUDA %d.%d, and this build needs %d.%d; "
-                 "install a newer driver",
-                 driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
-                 CUDART_VERSION % 1000 / 10);
+  return ep_fail(
+      error, EP_UNSUPPORTED,
+      "the NVIDIA driver is too old: it supports CUDA %d.%d, and this build requires %d.%d; "
+      "install a newer driver",
+      driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
 }
 
 /* Whether there is a driver, new enough, that has device number `device`. */
 static ep_status device_find(int device, ep_error *error) {
   int driver = 0, count = 0;
   EP_CUDA_TRY(cudaDriverGetVersion(&driver), "asking for the driver's version");
-  if (driver == 0) return ep_fail(error, EP_NOT_FOUND, "there is no NVIDIA driver on this machine");
+  if (driver == 0) return ep_fail(error, EP_NOT_FOUND, "no NVIDIA driver on this machine");
   cudaError_t code = cudaGetDeviceCount(&count);
   if (code == cudaErrorInsufficientDriver) return driver_too_old(error, driver);
   if (code == cudaErrorNoDevice)
-    return ep_fail(error, EP_NOT_FOUND, "there is no NVIDIA GPU on this machine");
+    return ep_fail(error, EP_NOT_FOUND, "no NVIDIA GPU on this machine");
   if (code == cudaErrorSystemDriverMismatch || code == cudaErrorCompatNotSupportedOnDevice)
-    return ep_fail(error, EP_UNSUPPORTED, "the NVIDIA driver's parts do not fit each other: %s",
+    return ep_fail(error, EP_UNSUPPORTED, "the NVIDIA driver's components do not match: %s",
                    cudaGetErrorString(code));
   EP_CUDA_TRY(code, "counting the GPUs");
   if (device < 0 || device >= count)
-    return ep_fail(error, EP_NOT_FOUND, "there is no GPU %d: this machine has %d", device, count);
+    return ep_fail(error, EP_NOT_FOUND, "no GPU %d: this machine has %d", device, count);
   return EP_OK;
 }
 
@@ -92,11 +91,11 @@ static ep_status device_find(int device, ep_error *error) {
  * generation that is: older ones are compiled without what their GPUs could not do. */
 static ep_status code_check(ep_backend *backend, ep_error *error) {
   if (backend->gpu.capability < EP_CUDA_OLDEST_CAPABILITY)
-    return ep_fail(error, EP_UNSUPPORTED,
-                   "%s is too old: it has compute capability %d.%d, and this build needs %d.%d or "
-                   "newer",
-                   backend->name, backend->gpu.capability / 10, backend->gpu.capability % 10,
-                   EP_CUDA_OLDEST_CAPABILITY / 10, EP_CUDA_OLDEST_CAPABILITY % 10);
+    return ep_fail(
+        error, EP_UNSUPPORTED,
+        "%s is too old: it has compute capability %d.%d, and this build requires %d.%d or newer",
+        backend->name, backend->gpu.capability / 10, backend->gpu.capability % 10,
+        EP_CUDA_OLDEST_CAPABILITY / 10, EP_CUDA_OLDEST_CAPABILITY % 10);
   cudaError_t code = ep_cuda_probe_load(&backend->gpu.generation);
   if (code == cudaErrorUnsupportedPtxVersion) {
     int driver = 0;
@@ -105,7 +104,7 @@ static ep_status code_check(ep_backend *backend, ep_error *error) {
   }
   if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction)
     return ep_fail(error, EP_UNSUPPORTED,
-                   "this build holds no code for %s, of compute capability %d.%d: build with "
+                   "this build contains no code for %s, of compute capability %d.%d: build with "
                    "-DCMAKE_CUDA_ARCHITECTURES=%d",
                    backend->name, backend->gpu.capability / 10, backend->gpu.capability % 10,
                    backend->gpu.capability);

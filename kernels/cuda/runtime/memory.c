@@ -21,7 +21,7 @@ ep_status ep_cuda_memory_take(ep_cuda_memory *memory, void *out, int64_t rows, i
   void *block = NULL;
   int64_t row_bytes;
   if (__builtin_mul_overflow(columns, bytes, &row_bytes))
-    return ep_fail(error, EP_NO_MEMORY, "a row of %lld numbers is more than a GPU can hold",
+    return ep_fail(error, EP_NO_MEMORY, "a row of %lld numbers does not fit on a GPU",
                    (long long)columns);
   ep_status status =
       ep_cuda_allocate(memory->backend, &block, rows, row_bytes, &memory->bytes, error);

@@ -30,7 +30,7 @@ static ep_status probe_run(ep_backend *backend, cudaStream_t stream, float *valu
   EP_CUDA_TRY(cudaStreamSynchronize(stream), "the probe");
   for (int i = 0; i < PROBE_COUNT; i++)
     if (!(answer[i] == 2 * (float)i * (float)i))
-      return ep_fail(error, EP_DEVICE, "%s computes wrongly: 2 × %d² came out as %g", backend->name,
+      return ep_fail(error, EP_DEVICE, "%s computes wrong results: 2 × %d² gave %g", backend->name,
                      i, (double)answer[i]);
   return EP_OK;
 }

@@ -76,8 +76,7 @@ static ep_status token_take(ep_auth *auth, int found, uint64_t address, bool ful
   if (full && atomic_load(&auth->origins[found]) != address) return slow_down(error);
   if (token->expires_us && token->expires_us <= ep_clock_utc_us())
     return ep_fail(error, EP_UNAUTHORIZED,
-                   "the token %s has expired: it needs a new one (epochctl token add)",
-                   token->name);
+                   "the token %s has expired: create a new one (epochctl token add)", token->name);
   atomic_store(&auth->origins[found], address);
   *out = (ep_caller){.scopes = token->scopes};
   memcpy(out->token, token->name, sizeof out->token);
@@ -90,12 +89,12 @@ static ep_status stranger_refuse(ep_auth *auth, const char *authorization, const
                                  uint64_t key, bool full, ep_error *error) {
   if (!authorization)
     return ep_fail(error, EP_UNAUTHORIZED,
-                   "a token is needed: Authorization: Bearer …, from the daemon's token file");
+                   "a token is required: Authorization: Bearer …, from the daemon's token file");
   ep_metrics_add(EP_COUNTER_WRONG_TOKENS, 1);
   if (full) return slow_down(error);
   ep_throttle_add(&auth->throttle, key, ep_clock_steady_us());
   ep_log(EP_LOG_WARNING, "a wrong token from %s", address);
-  return ep_fail(error, EP_UNAUTHORIZED, "that is none of the tokens in the daemon's token file");
+  return ep_fail(error, EP_UNAUTHORIZED, "the token is not in the daemon's token file");
 }
 
 ep_status ep_auth_check(ep_auth *auth, const char *authorization, const char *address,

@@ -59,8 +59,7 @@ ep_status ep_guard_origin(const ep_guard *guard, const ep_request *request, ep_e
   const char *site = ep_request_header(request, "Sec-Fetch-Site");
   char name[256], own_origin[2][300];
   if (host && (!host_split(host, name) || !is_own_name(guard, name)))
-    return ep_fail(error, EP_FORBIDDEN,
-                   "this daemon does not go by the name in Host (see --allow-host)");
+    return ep_fail(error, EP_FORBIDDEN, "unknown host name in Host (see --allow-host)");
   /* https: behind a proxy with TLS that passes the Host on */
   snprintf(own_origin[0], sizeof own_origin[0], "http://%.280s", host ? host : "");
   snprintf(own_origin[1], sizeof own_origin[1], "https://%.280s", host ? host : "");

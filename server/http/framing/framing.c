@@ -59,21 +59,23 @@ static ep_status start_read(ep_framing *framing, unsigned char byte, ep_error *e
       return EP_OK;
     }
     *framing = (ep_framing){.state = METHOD, .head_bytes = framing->head_bytes};
-    return is_method(byte) ? EP_OK : refuse(error, "a request begins with its method");
+    return is_method(byte) ? EP_OK : refuse(error, "a request must begin with its method");
   case BETWEEN_LF:
     framing->state = BETWEEN;
-    return byte == '\n' ? EP_OK : refuse(error, "a request begins with its method");
+    return byte == '\n' ? EP_OK : refuse(error, "a request must begin with its method");
   case METHOD:
     if (byte == ' ') framing->state = TARGET_FIRST;
-    return byte == ' ' || is_method(byte) ? EP_OK : refuse(error, "a method is of capital letters");
+    return byte == ' ' || is_method(byte) ? EP_OK
+                                          : refuse(error, "a method must be in capital letters");
   case TARGET_FIRST:
   case TARGET:
     if (byte == ' ' && framing->state == TARGET)
       framing->state = VERSION;
     else if (byte == ' ' || is_control(byte))
-      return refuse(error, "the request's line is: method, space, target, space, version");
+      return refuse(error, "the request line must be: method, space, target, space, version");
     else
       framing->state = TARGET;
+    framing->fields += byte == '&' || byte == '?';
     return EP_OK;
   case VERSION:
     if (framing->digits < VERSION_BYTES) {
@@ -85,17 +87,17 @@ static ep_status start_read(ep_framing *framing, unsigned char byte, ep_error *e
       framing->state = START_LF;
       return EP_OK;
     }
-    return refuse(error, "the version is HTTP/1.1 or HTTP/1.0");
+    return refuse(error, "the version must be HTTP/1.1 or HTTP/1.0");
   default: /* START_LF */
     framing->state = LINE;
-    return byte == '\n' ? EP_OK : refuse(error, "a line ends in CR LF");
+    return byte == '\n' ? EP_OK : refuse(error, "a line must end in CR LF");
   }
 }
 
 /* --- the head's lines ----------------------------------------------------------------------- */
 
 static ep_status length_take(ep_framing *framing, ep_error *error) {
-  if (framing->has_length) return refuse(error, "Content-Length is there more than once");
+  if (framing->has_length) return refuse(error, "Content-Length is given more than once");
   framing->has_length = true;
   if (framing->value_bytes == 0 || framing->value_bytes > LENGTH_DIGITS)
     return refuse(error, "Content-Length is not a number");
@@ -112,12 +114,16 @@ static ep_status length_take(ep_framing *framing, ep_error *error) {
 static ep_status header_take(ep_framing *framing, ep_error *error) {
   if (strcmp(framing->name, "content-length") == 0) return length_take(framing, error);
   if (strcmp(framing->name, "host") == 0) {
-    if (framing->has_host) return refuse(error, "Host is there more than once");
+    if (framing->has_host) return refuse(error, "Host is given more than once");
     framing->has_host = true;
+  }
+  if (strcmp(framing->name, "authorization") == 0) {
+    if (framing->has_authorization) return refuse(error, "Authorization is there more than once");
+    framing->has_authorization = true;
   }
   if (strcmp(framing->name, "transfer-encoding") != 0) return EP_OK;
   if (framing->has_encoding || strcasecmp(framing->value, "chunked") != 0)
-    return refuse(error, "the only Transfer-Encoding taken is one: chunked");
+    return refuse(error, "the only supported Transfer-Encoding is chunked");
   framing->has_encoding = true;
   return EP_OK;
 }
@@ -142,12 +148,15 @@ static ep_status name_add(ep_framing *framing, unsigned char byte, ep_error *err
     return EP_OK;
   }
   if (framing->state == LINE && (byte == ' ' || byte == '\t'))
-    return refuse(error, "a header's line goes on in the next one, which is obsolete");
-  if (!is_token(byte))
-    return refuse(error, "a header's name has a character that no name may have");
+    return refuse(error, "folded header lines are obsolete and not supported");
+  if (!is_token(byte)) return refuse(error, "invalid character in a header name");
   if (framing->state == LINE && ++framing->headers_count > EP_LIMIT_HEADERS)
-    return ep_fail(error, EP_HEAD_TOO_LARGE, "a request has at most %d headers", EP_LIMIT_HEADERS);
-  if (framing->state == LINE) framing->name_bytes = framing->value_bytes = 0;
+    return ep_fail(error, EP_HEAD_TOO_LARGE, "a request can have at most %d headers",
+                   EP_LIMIT_HEADERS);
+  if (framing->state == LINE) {
+    framing->name_bytes = framing->value_bytes = 0;
+    framing->fields++;
+  }
   if (framing->name_bytes < EP_FRAMING_NAME_BYTES)
     framing->name[framing->name_bytes] =
         byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : (char)byte;
@@ -163,6 +172,7 @@ static ep_status value_add(ep_framing *framing, unsigned char byte, ep_error *er
   }
   if (is_control(byte))
     return refuse(error, "a header has a control character, or a line that does not end in CR LF");
+  if ((byte == ';' || byte == ',') && strcmp(framing->name, "cookie") == 0) framing->fields++;
   if (framing->value_bytes == 0 && byte == ' ') return EP_OK;
   if (framing->value_bytes < EP_FRAMING_VALUE_BYTES) {
     framing->value[framing->value_bytes] = (char)byte;
@@ -183,9 +193,9 @@ static ep_status line_read(ep_framing *framing, unsigned char byte, ep_error *er
   case VALUE: return value_add(framing, byte, error);
   case LINE_LF:
     framing->state = LINE;
-    return byte == '\n' ? header_take(framing, error) : refuse(error, "a line ends in CR LF");
+    return byte == '\n' ? header_take(framing, error) : refuse(error, "a line must end in CR LF");
   default: /* HEAD_LF */
-    return byte == '\n' ? head_end(framing, error) : refuse(error, "a line ends in CR LF");
+    return byte == '\n' ? head_end(framing, error) : refuse(error, "a line must end in CR LF");
   }
 }
 
@@ -205,7 +215,7 @@ static ep_status size_add(ep_framing *framing, unsigned char byte, ep_error *err
   if (framing->digits == 0) framing->left_bytes = 0;
   const int value = hex_value(byte);
   if (value < 0 || ++framing->digits > CHUNK_DIGITS)
-    return refuse(error, "a chunk begins with its size, in hexadecimal digits and no more");
+    return refuse(error, "a chunk must begin with its size in hexadecimal digits");
   framing->left_bytes = 16 * framing->left_bytes + value;
   return EP_OK;
 }
@@ -221,8 +231,9 @@ static ep_status chunk_read(ep_framing *framing, unsigned char byte, ep_error *e
                [LAST_LF] = {'\n', BETWEEN}};
   if (framing->state == CHUNK) return size_add(framing, byte, error);
   if (byte != fixed[framing->state].byte)
-    return refuse(error, framing->state == LAST ? "trailers are not taken"
-                                                : "a chunk's line ends in CR LF, and its data too");
+    return refuse(error, framing->state == LAST
+                             ? "trailers are not supported"
+                             : "a chunk's size line and its data must end in CR LF");
   if (framing->state == CHUNK_LF && framing->left_bytes == 0)
     framing->state = LAST;
   else
@@ -244,8 +255,12 @@ static size_t data_skip(ep_framing *framing, size_t count) {
 static ep_status byte_read(ep_framing *framing, unsigned char byte, ep_error *error) {
   if (framing->state > HEAD_LF) return chunk_read(framing, byte, error);
   if (++framing->head_bytes > EP_LIMIT_HEAD_BYTES)
-    return ep_fail(error, EP_HEAD_TOO_LARGE, "a request's head has at most %d bytes",
+    return ep_fail(error, EP_HEAD_TOO_LARGE, "request headers can have at most %d bytes",
                    EP_LIMIT_HEAD_BYTES);
+  if (framing->head_bytes + framing->fields * EP_LIMIT_FIELD_BYTES > EP_LIMIT_HEAD_MEMORY_BYTES)
+    return ep_fail(error, EP_HEAD_TOO_LARGE,
+                   "a request's head has %d headers, query parameters and cookies: send fewer",
+                   framing->fields);
   return framing->state < LINE ? start_read(framing, byte, error) : line_read(framing, byte, error);
 }
 

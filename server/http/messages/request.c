@@ -15,8 +15,9 @@ static int digit_value(char digit) {
   return -1;
 }
 
-/* A decoded copy of bytes [0, count) of text; NULL with *error set. `plus`: + is a space. */
-static char *text_decode(const char *text, size_t count, bool plus, ep_error *error) {
+/* A decoded copy of bytes [0, count) of text; NULL with *error set. `query`: + is a space; else
+ * %2F stays, which divides no segments, and so does %25, which begins no %2F. */
+static char *text_decode(const char *text, size_t count, bool query, ep_error *error) {
   char *out = malloc(count + 1);
   if (!out) {
     ep_fail_memory(error);
@@ -29,8 +30,11 @@ static char *text_decode(const char *text, size_t count, bool plus, ep_error *er
       int high = i + 2 < count ? digit_value(text[i + 1]) : -1;
       int low = high >= 0 ? digit_value(text[i + 2]) : -1;
       byte = low < 0 ? 0 : high * 16 + low;
-      i += 2;
-    } else if (byte == '+' && plus) {
+      if ((byte == '/' || byte == '%') && !query)
+        byte = '%'; /* of the escape */
+      else
+        i += 2;
+    } else if (byte == '+' && query) {
       byte = ' ';
     }
     if (byte < 0x20 || byte == 0x7f) {
@@ -112,7 +116,7 @@ ep_status ep_request_add_header(ep_request *request, const char *name, const cha
   if (request->headers_count == EP_REQUEST_HEADERS)
     return ep_fail(error, EP_MALFORMED, "more than %d header lines", EP_REQUEST_HEADERS);
   if (!*name || !is_token(name))
-    return ep_fail(error, EP_MALFORMED, "a header's name has a character that no name may have");
+    return ep_fail(error, EP_MALFORMED, "invalid character in a header name");
   ep_pair *pair = &request->headers[request->headers_count];
   pair->name = strdup(name);
   pair->value = strdup(value);
@@ -183,15 +187,40 @@ ep_coding ep_request_coding(const ep_request *request) {
   return gzip ? EP_CODING_GZIP : EP_CODING_UNKNOWN;
 }
 
-bool ep_request_names(const ep_request *request, const char *header, const char *token) {
-  const char *at = ep_request_header(request, header);
+/* The q of a media range, in thousandths; at: behind its name. */
+static int quality_read(const char *at) {
+  while (*(at += strspn(at, " \t")) == ';') {
+    at += 1 + strspn(at + 1, " \t");
+    if ((*at == 'q' || *at == 'Q') && at[1] == '=') {
+      int quality = at[2] == '1' ? 1000 : 0;
+      if (at[2] == '0' && at[3] == '.')
+        for (int i = 4, unit = 100; unit > 0 && at[i] >= '0' && at[i] <= '9'; i++, unit /= 10)
+          quality += unit * (at[i] - '0');
+      return quality;
+    }
+    at += strcspn(at, ";,");
+  }
+  return 1000;
+}
+
+int ep_request_accepts(const ep_request *request, const char *const *types, int fallback) {
+  const char *at = ep_request_header(request, "Accept");
+  int best = fallback, best_quality = 0, wildcard = 0;
   while (at && *at) {
     at += strspn(at, " \t,");
     size_t bytes = strcspn(at, " \t,;");
-    if (bytes == strlen(token) && strncasecmp(at, token, bytes) == 0) return true;
+    int quality = bytes > 0 ? quality_read(at + bytes) : 0;
+    if (bytes == 3 && memcmp(at, "*/*", 3) == 0) wildcard = quality;
+    for (int i = 0; types[i]; i++) {
+      if (bytes != strlen(types[i]) || strncasecmp(at, types[i], bytes) != 0) continue;
+      if (quality > best_quality || (quality == best_quality && quality > 0 && i < best)) {
+        best = i;
+        best_quality = quality;
+      }
+    }
     at += strcspn(at, ",");
   }
-  return false;
+  return wildcard > best_quality ? fallback : best;
 }
 
 const char *ep_request_query(const ep_request *request, const char *name) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "api/limits.h"
+#include "api/names.h"
 #include "api/status.h"
 #include "server/http/messages/upload.h"
 
@@ -15,7 +16,7 @@ enum {
   EP_REQUEST_TARGET_BYTES = 8192, /* path and query, as sent */
   EP_REQUEST_HEADERS = EP_LIMIT_HEADERS,
   EP_REQUEST_QUERY = 16,
-  EP_REQUEST_ID_BYTES = EP_LIMIT_NAME_BYTES + 1
+  EP_REQUEST_ID_BYTES = EP_LIMIT_NAME_BYTES + sizeof EP_MODEL_WORD
 };
 
 typedef struct {
@@ -23,12 +24,13 @@ typedef struct {
 } ep_pair;
 
 typedef struct {
-  char method[16];                 /* "": longer than that, or not a token */
-  char *path;                      /* decoded, owned, below the base path */
-  bool bare;                       /* it was the base path itself, without a slash behind it */
-  char id[EP_REQUEST_ID_BYTES];    /* the segment that {id} of the route's path matched */
-  char part[EP_REQUEST_ID_BYTES];  /* the segment that a second {…} matched */
-  ep_pair query[EP_REQUEST_QUERY]; /* decoded */
+  char method[16];                    /* "": longer than that, or not a token */
+  char *path;                         /* decoded, but for %2F and %25, owned, below the base path */
+  bool bare;                          /* it was the base path itself, without a slash behind it */
+  char id[EP_REQUEST_ID_BYTES];       /* the segment that {id} of the route's path matched; of a job
+                                         its id, whatever the path calls it by */
+  char part[EP_LIMIT_NAME_BYTES + 1]; /* the segment that a second {…} matched */
+  ep_pair query[EP_REQUEST_QUERY];    /* decoded */
   int query_count;
   ep_pair headers[EP_REQUEST_HEADERS];
   int headers_count;
@@ -63,9 +65,10 @@ bool ep_request_has_type(const ep_request *request, const char *type);
 typedef enum { EP_CODING_IDENTITY, EP_CODING_GZIP, EP_CODING_UNKNOWN } ep_coding;
 ep_coding ep_request_coding(const ep_request *request);
 
-/* Whether a comma-separated header has the token (any case, parameters left out), such as a media
- * type in Accept. */
-bool ep_request_names(const ep_request *request, const char *header, const char *token);
+/* The index of the media type, of `types` (ended by NULL), that Accept prefers (RFC 9110, 12.5.1):
+ * of those that it names the one with the highest q, of equals the first; `fallback` where it names
+ * none with a q above 0, or wildcards have a higher one. */
+int ep_request_accepts(const ep_request *request, const char *const *types, int fallback);
 
 /* The value of a query parameter, or NULL. */
 const char *ep_request_query(const ep_request *request, const char *name);

@@ -17,7 +17,8 @@ ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announ
                          int64_t max_bytes, ep_error *error) {
   *upload = (ep_upload){.file = -1, .max_bytes = max_bytes};
   if (announced_bytes > max_bytes)
-    return ep_fail(error, EP_TOO_LARGE, "an upload has at most %lld bytes", (long long)max_bytes);
+    return ep_fail(error, EP_TOO_LARGE, "an upload can have at most %lld bytes",
+                   (long long)max_bytes);
   char path[EP_PATH_BYTES];
   ep_status status = ep_path_join(path, error, data_dir, "tmp", "upload-XXXXXX", NULL);
   if (status != EP_OK) return status;
@@ -25,14 +26,14 @@ ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announ
   if (!upload->path) return ep_fail_memory(error);
   upload->file = mkostemp(upload->path, O_CLOEXEC);
   if (upload->file < 0)
-    return ep_fail(error, ep_status_from_errno(errno), "a file for the upload cannot be made: %s",
-                   strerror(errno));
+    return ep_fail(error, ep_status_from_errno(errno),
+                   "a file for the upload cannot be created: %s", strerror(errno));
   return ep_free_space_check(upload->file, announced_bytes > 0 ? announced_bytes : 0, error);
 }
 
 ep_status ep_upload_write(ep_upload *upload, const char *data, size_t bytes, ep_error *error) {
   if ((int64_t)bytes > upload->max_bytes - upload->bytes)
-    return ep_fail(error, EP_TOO_LARGE, "an upload has at most %lld bytes",
+    return ep_fail(error, EP_TOO_LARGE, "an upload can have at most %lld bytes",
                    (long long)upload->max_bytes);
   ep_status status = ep_file_write_all(upload->file, data, bytes, error);
   if (status != EP_OK) return status;

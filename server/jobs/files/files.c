@@ -21,13 +21,20 @@ static bool file_has(const char *path, const char *text, size_t bytes) {
   return same;
 }
 
-ep_status ep_job_spec_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
+static ep_status text_write(const char *data_dir, const char *id, const char *file,
+                            const char *text, ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, EP_SPEC_FILE, NULL);
+  ep_status status = ep_path_join(path, error, data_dir, "jobs", id, file, NULL);
   if (status != EP_OK) return status;
-  size_t bytes = strlen(row->spec);
-  if (file_has(path, row->spec, bytes)) return EP_OK;
-  return ep_data_dir_write_file(path, row->spec, bytes, error);
+  size_t bytes = strlen(text);
+  if (file_has(path, text, bytes)) return EP_OK;
+  return ep_data_dir_write_file(path, text, bytes, error);
+}
+
+ep_status ep_job_spec_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
+  ep_status status = EP_OK;
+  if (row->automatic) status = text_write(data_dir, row->id, EP_AUTO_FILE, row->automatic, error);
+  return status == EP_OK ? text_write(data_dir, row->id, EP_SPEC_FILE, row->spec, error) : status;
 }
 
 ep_status ep_job_folder_create(const char *data_dir, const char *id, ep_error *error) {
@@ -44,7 +51,8 @@ ep_status ep_job_files_remove_results(const char *data_dir, const char *id, ep_e
     ep_status status = ep_path_join(path, error, data_dir, "jobs", id, names[i], NULL);
     if (status != EP_OK) return status;
     if (unlink(path) != 0 && errno != ENOENT)
-      return ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
+      return ep_fail(error, ep_status_from_errno(errno), "%s cannot be removed: %s", path,
+                     strerror(errno));
   }
   return EP_OK;
 }
@@ -60,7 +68,8 @@ static ep_status folder_names(const char *data_dir, const char *id, char path[EP
 
 static ep_status folder_rename(const char *from, const char *to, ep_error *error) {
   if (rename(from, to) == 0 || errno == ENOENT) return EP_OK;
-  return ep_fail(error, EP_IO, "%s cannot be renamed: %s", from, strerror(errno));
+  return ep_fail(error, ep_status_from_errno(errno), "%s cannot be renamed: %s", from,
+                 strerror(errno));
 }
 
 ep_status ep_job_folder_mark(const char *data_dir, const char *id, ep_error *error) {
@@ -78,6 +87,11 @@ ep_status ep_job_folder_unmark(const char *data_dir, const char *id, ep_error *e
   char path[EP_PATH_BYTES], marked[EP_PATH_BYTES];
   ep_status status = folder_names(data_dir, id, path, marked, error);
   return status == EP_OK ? folder_rename(marked, path, error) : status;
+}
+
+bool ep_job_folder_is_marked(const char *data_dir, const char *id) {
+  char path[EP_PATH_BYTES], marked[EP_PATH_BYTES];
+  return folder_names(data_dir, id, path, marked, NULL) == EP_OK && access(marked, F_OK) == 0;
 }
 
 /* Whether a log has more than its first line, `queued`, or may have: what is longer than that line

@@ -21,6 +21,7 @@ ep_status ep_job_files_remove_results(const char *data_dir, const char *id, ep_e
 #define EP_DELETED_SUFFIX ".deleted"
 ep_status ep_job_folder_mark(const char *data_dir, const char *id, ep_error *error);
 ep_status ep_job_folder_unmark(const char *data_dir, const char *id, ep_error *error);
+bool ep_job_folder_is_marked(const char *data_dir, const char *id);
 
 /* What the entry `name` of DATA/jobs is. */
 typedef enum {

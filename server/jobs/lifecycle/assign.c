@@ -119,7 +119,8 @@ static void spills_find(ep_jobs *jobs) {
   for (int i = 0; jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
     for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next)
       if (job->row.state == EP_STATE_RUNNING)
-        ep_forecast_run(forecast, &job->row, ep_live_left_seconds(job));
+        ep_forecast_run(forecast, &(ep_forecast_job){&job->row, &job->gang, job->exclusive},
+                        ep_live_left_seconds(job));
   for (int64_t i = 0; i < jobs->queue.count && i < SPILLS_LOOKED_AT; i++) {
     ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i]->id);
     if (!job) continue;
@@ -127,7 +128,8 @@ static void spills_find(ep_jobs *jobs) {
     const char *device = movable ? ep_spill_find(forecast, &job->row) : NULL;
     if (device && !spill_allocate(jobs, job, device)) device = NULL;
     snprintf(job->spills, sizeof job->spills, "%s", device ? device : "");
-    if (!device) ep_forecast_queue(forecast, &job->row, job->gang.least);
+    if (!device)
+      ep_forecast_queue(forecast, &(ep_forecast_job){&job->row, &job->gang, job->exclusive});
   }
   free(forecast);
 }
@@ -253,7 +255,7 @@ void ep_assign_return(ep_jobs *jobs, ep_live_job *job, bool again) {
 static void start_fill(ep_live_job *job, const char *device, ep_job_row *row) {
   *row = job->row;
   if (row->device[0] != 0 && strcmp(row->device, device) != 0) {
-    snprintf(job->cause, sizeof job->cause, "device %s is gone", row->device);
+    snprintf(job->cause, sizeof job->cause, "device %s was removed", row->device);
     row->executor[0] = 0;
   }
   snprintf(row->device, sizeof row->device, "%s", device);
@@ -308,6 +310,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   job->helpers = job->helpers_wanted = 0;
   ep_usage_begin(jobs, job);
   job->eta_seconds = NAN;
+  job->eta_us = ep_clock_steady_us();
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
   return EP_OK;

@@ -4,7 +4,7 @@
 
 ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   if (!ep_id_valid(id))
-    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id);
+    return ep_fail(error, EP_NOT_FOUND, "%s %.60s not found", ep_id_noun(id), id);
   if (ep_live_is(jobs, id)) { /* on disk before it is answered: a crash does not forget it */
     ep_status status = ep_store_job_intend(jobs->store, id, EP_INTENT_CANCEL, error);
     if (status != EP_OK) return status;
@@ -34,5 +34,5 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   }
   ep_supervisor_kick(jobs->supervisor); /* it runs, or may have held up those behind it */
   if (live || ep_store_job_exists(jobs->store, id)) return EP_OK;
-  return ep_fail(error, EP_NOT_FOUND, "there is no %s %s", ep_id_noun(id), id);
+  return ep_fail(error, EP_NOT_FOUND, "%s %s not found", ep_id_noun(id), id);
 }

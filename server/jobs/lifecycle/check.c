@@ -30,6 +30,10 @@ void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked) {
   ep_first_weights_unpin(jobs, checked->init_pin);
   free(checked->text);
   free(checked->tags);
+  if (checked->facts) ep_model_facts_deinit(checked->facts);
+  free(checked->facts);
+  free(checked->automatic);
+  free(checked->remarks);
   ep_plan_destroy(checked->plan);
   ep_job_spec_destroy(checked->spec);
   ep_sweep_spec_destroy(checked->sweep);
@@ -41,10 +45,9 @@ static ep_status slurm_check(const ep_job_spec *spec, ep_problem *problem) {
   if (!ep_slurm_given(spec) || ep_slurm_device_accepts(spec->device) ||
       strcmp(spec->device, "auto") == 0)
     return EP_OK;
-  return ep_problem_add(problem, EP_INVALID, "/slurm",
-                        "is for \"device\": \"slurm:PARTITION\" or \"auto\", not \"%s\": leave it "
-                        "out",
-                        spec->device);
+  return ep_problem_add(
+      problem, EP_INVALID, "/slurm",
+      "requires \"device\": \"slurm:PARTITION\" or \"auto\", not \"%s\": remove it", spec->device);
 }
 
 /* Whether a device that is there is meant; `auto` always is. */
@@ -65,7 +68,7 @@ static ep_status device_check(ep_jobs *jobs, const char *requested_device, const
   free(devices);
   if (found) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, pointer,
-                        "there is no device \"%s\" here: there is %s, and auto", requested_device,
+                        "unknown device \"%s\": the devices are %s and auto", requested_device,
                         there[0] != 0 ? there : "none now");
 }
 
@@ -87,7 +90,7 @@ static ep_status dataset_keep(ep_jobs *jobs, ep_checked_spec *checked, ep_proble
   ep_status status = ep_path_join(path, &error, jobs->data_dir, "datasets", sha256, NULL);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
   if (ep_data_dir_exists(path)) return EP_OK;
-  return ep_problem_set(problem, EP_CONFLICT, "the data that it was trained on are not there");
+  return ep_problem_set(problem, EP_CONFLICT, "the data it was trained on no longer exists");
 }
 
 /* Stratified folds need rows enough of each class. */
@@ -147,9 +150,10 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
   if (status == EP_OK)
     status = ep_positive_class_resolve(data, checked->spec->loss, stored ? &meta : NULL, &shape,
                                        problem);
-  if (stored) ep_dataset_meta_deinit(&meta);
   if (status == EP_OK) status = ep_plan_create(checked->spec, &shape, &checked->plan, problem);
   if (status == EP_OK) status = classes_check(jobs, data, &shape, problem);
+  if (status == EP_OK) status = ep_automatic_explain(jobs, stored ? &meta : NULL, checked, problem);
+  if (stored) ep_dataset_meta_deinit(&meta);
   return status;
 }
 
@@ -172,21 +176,20 @@ static ep_status ranks_check(ep_jobs *jobs, const ep_checked_spec *checked, ep_p
   if (ranks == 1) return EP_OK;
   if (ep_device_is_cuda(checked->spec->device) && !ep_check_gpus_suffice(jobs, checked->spec))
     return ep_problem_add(problem, EP_INVALID, "/parallel/data",
-                          "%d replicas, and \"%s\" is fewer GPUs here: each replica takes one of "
-                          "its own, unless \"elastic\" is true",
+                          "%d replicas, and \"%s\" has fewer GPUs: each replica needs its own, "
+                          "unless \"elastic\" is true",
                           checked->spec->parallel.data, checked->spec->device);
   ep_status status = ep_estimate_devices(&jobs->calibrations, checked->plan, checked->spec,
                                          estimates, &count, &error);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
   if (count > 0) return EP_OK;
-  return ep_problem_add(problem, EP_INVALID, "/parallel",
-                        "%d ranks: no device that is here trains this job on several ranks; device "
-                        "\"cpu\" does",
-                        ranks);
+  return ep_problem_add(
+      problem, EP_INVALID, "/parallel",
+      "%d ranks: of the devices available, only \"cpu\" trains this job on several ranks", ranks);
 }
 
 bool ep_check_memory_suffices(ep_jobs *jobs, const ep_plan *plan) {
-  return ep_plan_least_bytes(plan) <= ep_room_total(jobs->memory_bytes_max);
+  return ep_plan_least_bytes(plan) <= ep_room_total(jobs->job_bytes_max);
 }
 
 static bool gpu_is_there(ep_jobs *jobs) {
@@ -209,10 +212,36 @@ static ep_status memory_check(ep_jobs *jobs, const ep_checked_spec *checked, ep_
   if (ep_device_is_remote(device)) return EP_OK; /* its node has memory of its own */
   if (ep_device_is_cuda(device) || (automatic && gpu_is_there(jobs))) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/model",
-                        "training takes at least %lld MiB of memory, and jobs on the CPU have %lld "
-                        "MiB here: take fewer parameters or rows",
+                        "training takes at least %lld MiB of memory, and a job on the CPU has %lld "
+                        "MiB: use fewer parameters or rows, or raise --memory-bytes-max",
                         (long long)(ep_plan_least_bytes(checked->plan) >> 20),
-                        (long long)(ep_room_total(jobs->memory_bytes_max) >> 20));
+                        (long long)(ep_room_total(jobs->job_bytes_max) >> 20));
+}
+
+/* before: the content that the request names, as the spec of an earlier job does. Other content is
+ * a fault, or a warning where the client wants that. */
+static ep_status replaced_check(ep_checked_spec *checked, bool same_data, const char *before,
+                                ep_problem *problem) {
+  const ep_data_spec *data = &checked->spec->data;
+  bool path = data->source == EP_DATA_PATH;
+  if (!before[0] || !data->sha256[0] || strcmp(before, data->sha256) == 0) return EP_OK;
+  if (same_data)
+    return ep_problem_set(problem, EP_CONFLICT,
+                          "the file \"%.400s\" has changed since the sweep: submit the trial's job "
+                          "without data.sha256 to train on its present rows",
+                          data->path);
+  if (!checked->warn_replaced)
+    return ep_problem_add(problem, EP_INVALID, "/data/sha256",
+                          "the %s \"%s\" %s: leave this out to train on its present rows",
+                          path ? "file" : "dataset", path ? data->path : data->dataset,
+                          path ? "has changed" : "was replaced and has other rows");
+  if (asprintf(&checked->remarks,
+               "the %s \"%s\" %s after the job that these settings are of: its rows are different",
+               path ? "file" : "dataset", path ? data->path : data->dataset,
+               path ? "has changed" : "was replaced") >= 0)
+    return EP_OK;
+  checked->remarks = NULL;
+  return ep_problem_fail_memory(problem);
 }
 
 /* Looks at checked->spec, with the devices and the data that there are. */
@@ -222,15 +251,22 @@ static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *
   ep_status status = device_check(jobs, spec->device, "/device", problem);
   if (status == EP_OK) status = slurm_check(spec, problem);
   bool kept = same_data && spec->data.source == EP_DATA_DATASET && spec->data.sha256[0] != 0;
+  char before[EP_SHA256_HEX_BYTES];
+  memcpy(before, spec->data.sha256, sizeof before);
   if (!kept) spec->data.sha256[0] = 0;
   if (spec->data.source == EP_DATA_DATASET) {
     ep_status resolved =
         kept ? dataset_keep(jobs, checked, problem) : dataset_resolve(jobs, checked, problem);
     if (status == EP_OK) status = resolved;
+    if (status == EP_OK) status = replaced_check(checked, same_data, before, problem);
   }
   if (status == EP_OK) status = plan_make(jobs, checked, problem);
+  if (status == EP_OK && spec->data.source == EP_DATA_PATH)
+    status = replaced_check(checked, same_data, before, problem);
   if (status == EP_OK) status = memory_check(jobs, checked, problem);
   if (status == EP_OK) status = ranks_check(jobs, checked, problem);
+  if (status == EP_OK)
+    status = ep_executor_check(&jobs->calibrations, checked->plan, spec->executor, problem);
   if (status == EP_OK)
     status = ep_allocation_check(&jobs->allocator, &jobs->calibrations, spec, checked->plan,
                                  &checked->allocation, problem);
@@ -239,10 +275,9 @@ static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *
 
 ep_status ep_priority_check(int priority, bool limited, ep_problem *problem) {
   if (priority <= 0 || !limited) return EP_OK;
-  return ep_problem_add(
-      problem, EP_FORBIDDEN, "/priority",
-      "a priority above 0 passes the jobs of all owners, which needs a token with "
-      "the scope \"admin\": order yours by priorities from -100 to 0");
+  return ep_problem_add(problem, EP_FORBIDDEN, "/priority",
+                        "a priority above 0 requires a token with the scope \"admin\": order your "
+                        "own jobs by priorities from -100 to 0");
 }
 
 static ep_job_spec *labels_of(const ep_checked_spec *checked) {
@@ -262,6 +297,26 @@ static ep_status tags_format(ep_checked_spec *checked, ep_problem *problem) {
   return checked->text && checked->tags ? EP_OK : ep_problem_fail_memory(problem);
 }
 
+/* Faults below `prefix` stand one level higher in what the client sent. */
+static void pointers_lift(ep_problem *problem, const char *prefix) {
+  const size_t length = strlen(prefix);
+  for (int i = 0; i < problem->errors_count; i++) {
+    char *pointer = problem->errors[i].pointer;
+    if (strncmp(pointer, prefix, length) == 0 && pointer[length] == '/')
+      memmove(pointer, pointer + length, strlen(pointer + length) + 1);
+  }
+}
+
+/* The worker trains the folds and repeats of a job as a sweep: it must read what is stored. */
+static ep_status stored_parts_check(const ep_checked_spec *checked, ep_problem *problem) {
+  ep_sweep_spec *sweep = NULL;
+  if (ep_parts_count(&checked->spec->parts) == 1) return EP_OK;
+  ep_status status = ep_sweep_of_job(checked->text, strlen(checked->text), &sweep, problem);
+  ep_sweep_spec_destroy(sweep);
+  pointers_lift(problem, "/job");
+  return status;
+}
+
 /* Whether the rows can be divided as the job's folds say: faults of the first fold's data, which
  * stand at /data there, stand at the job itself. */
 static ep_status parts_check(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
@@ -270,40 +325,36 @@ static ep_status parts_check(ep_jobs *jobs, ep_checked_spec *checked, ep_problem
   ep_plan *plan = checked->plan;
   if (parts->folds == 0) return EP_OK;
   data->folds = parts->folds;
-  data->stratify = parts->stratify;
+  if (parts->stratify) data->stratify = true;
   if (data->source == EP_DATA_PATH) data->source = EP_DATA_DATASET; /* it is read and pinned */
   checked->plan = NULL;
   ep_status status = plan_make(jobs, checked, problem);
   ep_plan_destroy(checked->plan);
   checked->plan = plan;
   *data = before;
-  for (int i = 0; i < problem->errors_count; i++) {
-    char *pointer = problem->errors[i].pointer;
-    size_t length = strlen("/data");
-    if (strncmp(pointer, "/data/", length + 1) == 0)
-      memmove(pointer, pointer + length, strlen(pointer + length) + 1);
-  }
+  pointers_lift(problem, "/data");
   return status;
 }
 
 /* A message that nobody can check is not sent. */
 static ep_status webhooks_check(const ep_jobs *jobs, const ep_job_spec *spec, ep_problem *problem) {
   if (spec->webhooks_count == 0 || jobs->webhooks) return EP_OK;
-  return ep_problem_add(problem, EP_INVALID, "/webhooks",
-                        "this epochd has no secret to sign messages with: the administrator starts "
-                        "it with --webhook-secret-file");
+  return ep_problem_add(
+      problem, EP_INVALID, "/webhooks",
+      "webhooks are disabled: the administrator enables them with --webhook-secret-file");
 }
 
 /* Reads a job, what it leaves open filled in. */
 static ep_status job_read(ep_jobs *jobs, struct json_t *request, bool stored,
                           ep_checked_spec *checked, ep_problem *problem) {
-  ep_status status = ep_automatic_spec_fill(jobs, &checked->by, request, false, problem);
+  ep_status status = ep_automatic_spec_fill(jobs, request, false, checked, problem);
+  if (status == EP_OK) status = ep_first_weights_name(jobs, &checked->by, request, problem);
   if (status == EP_OK) status = ep_job_request_read(request, stored, &checked->spec, problem);
   if (status == EP_OK && checked->find_lr)
     snprintf(checked->spec->find, sizeof checked->spec->find, "lr");
   if (status == EP_OK && checked->find_lr && ep_parts_count(&checked->spec->parts) > 1)
     status = ep_problem_add(problem, EP_INVALID, "/find",
-                            "is one short training: leave folds and repeats out");
+                            "is a single short training: remove folds and repeats");
   return status;
 }
 
@@ -321,8 +372,10 @@ ep_status ep_spec_check(ep_jobs *jobs, struct json_t *request, bool same_data,
     status = ep_first_weights_resolve(jobs, &checked->by, spec, checked->plan, checked->init_pin,
                                       checked->init_checkpoint, problem);
   if (status != EP_OK) return status;
+  ep_labels_name(spec, &spec->data);
   checked->text = ep_job_spec_format(spec);
-  return tags_format(checked, problem);
+  status = tags_format(checked, problem);
+  return status == EP_OK ? stored_parts_check(checked, problem) : status;
 }
 
 void ep_spec_pointers_move(ep_problem *problem) {
@@ -358,7 +411,12 @@ static ep_status first_training_check(ep_jobs *jobs, ep_checked_spec *checked,
 
 ep_status ep_sweep_check(ep_jobs *jobs, struct json_t *request, ep_checked_spec *checked,
                          ep_problem *problem) {
-  ep_status status = ep_automatic_spec_fill(jobs, &checked->by, request, true, problem);
+  ep_status status = ep_automatic_spec_fill(jobs, request, true, checked, problem);
+  if (status == EP_OK) {
+    status = ep_first_weights_name(jobs, &checked->by, json_object_get(request, "job"), problem);
+    ep_spec_pointers_move(problem);
+  }
+  if (status == EP_OK) status = ep_sweep_space_fill(request, problem);
   if (status == EP_OK) status = ep_sweep_request_read(request, &checked->sweep, problem);
   if (status == EP_OK) status = webhooks_check(jobs, &checked->sweep->labels, problem);
   if (status == EP_OK) status = labels_settle(jobs, checked, problem);
@@ -372,6 +430,7 @@ ep_status ep_sweep_check(ep_jobs *jobs, struct json_t *request, ep_checked_spec 
   if (status != EP_OK) return status;
   if (!ep_sweep_pin_data(checked->sweep, &checked->spec->data))
     return ep_problem_fail_memory(problem);
+  ep_labels_name(&checked->sweep->labels, &checked->spec->data);
   checked->text = ep_sweep_spec_format(checked->sweep);
   return tags_format(checked, problem);
 }

@@ -5,12 +5,14 @@
 
 #include "engine/data/datasets/dataset.h"
 #include "engine/files/path.h"
+#include "engine/first_model/first_model.h"
 #include "server/jobs/live/state.h"
 #include "server/slurm/request.h"
 
 typedef struct {
   ep_viewer by;                        /* whose spec it is */
   bool find_lr;                        /* the spec's find is set */
+  bool warn_replaced;                  /* of data other than its sha256 names, rather than refuse */
   ep_job_spec *spec;                   /* of a sweep: its job at the first point; owned */
   ep_sweep_spec *sweep;                /* NULL = a job; owned */
   int64_t epochs;                      /* of a sweep: its trainings */
@@ -18,10 +20,13 @@ typedef struct {
   ep_slurm_request allocation;         /* partition "": its device is none of Slurm's */
   char *text;                          /* the spec with all defaults filled in; owned */
   char *tags;                          /* as an array's text; owned */
+  ep_model_facts *facts;               /* by which "auto" chose; NULL: nothing was open; owned */
+  char *automatic;                     /* what it chose (explanation.h); NULL: nothing; owned */
+  char *remarks;                       /* what is warned of; NULL: nothing; owned */
   bool pinned;                         /* spec->data.sha256 is pinned */
   char init_checkpoint[EP_PATH_BYTES]; /* the file that EP_INIT_FILE becomes a link to; "" = none */
   char init_pin[EP_PIN_BYTES];         /* of ep_first_weights_resolve */
-} ep_checked_spec;                     /* starts as {.by, .find_lr} */
+} ep_checked_spec;                     /* starts as {.by, .find_lr, .warn_replaced} */
 
 /* Finds everything that can be wrong with a request's job, before anything is stored. What is
  * hidden from checked->by is not there. *checked is the caller's to deinit, also on failure.

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/json/json.h"
 #include "engine/data/datasets/verify.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/verified.h"
@@ -24,6 +25,22 @@ void ep_first_weights_unpin(ep_jobs *jobs, const char *pin) {
   if (pin[0] == 0) return;
   ep_pins_remove(&jobs->contents.pins, pin);
   if (!ep_id_valid(pin)) ep_contents_collect(&jobs->contents, pin);
+}
+
+ep_status ep_first_weights_name(ep_jobs *jobs, const ep_viewer *by, json_t *request,
+                                ep_problem *problem) {
+  json_t *init = json_object_get(json_object_get(request, "model"), "init");
+  const char *word = json_string_value(json_object_get(init, "job"));
+  ep_error error = {0};
+  ep_job_found found;
+  if (!word) return EP_OK; /* who reads the spec says what is at fault */
+  ep_status status = ep_jobs_find(jobs, by, EP_JOB_PREFIX, false, word, &found, &error);
+  if (status == EP_NOT_FOUND || status == EP_CONFLICT)
+    return ep_problem_add(problem, EP_INVALID, "/model/init/job", "%s", error.message);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  if (strcmp(found.id, word) == 0 || json_object_set_new(init, "job", json_string(found.id)) == 0)
+    return EP_OK;
+  return ep_problem_fail_memory(problem);
 }
 
 /* The error as the caller's fault, at the field that names the weights. */
@@ -106,8 +123,8 @@ static ep_status continuation_check(ep_jobs *jobs, ep_job_spec *spec, const ep_p
     ep_job_copy_destroy(copy);
     if (!last)
       return ep_problem_add(problem, EP_INVALID, "/model/init/optimizer",
-                            "job %s has not ended, or left no checkpoint at its end: name one of "
-                            "its checkpoints, or give all epochs at once",
+                            "job %s has not ended, or has no final checkpoint: choose one of its "
+                            "checkpoints, or give all epochs at once",
                             spec->init_job);
   }
   size_t kind = strcspn(checkpoint->executor, "/");
@@ -138,7 +155,7 @@ static ep_status repetition_check(ep_jobs *jobs, ep_job_spec *spec, char path[EP
   ep_job_copy_destroy(copy);
   if (!succeeded)
     return ep_problem_add(problem, EP_INVALID, "/model/init/job",
-                          "job %s did not succeed and has no checkpoint to go on from",
+                          "job %s did not succeed and has no checkpoint to continue from",
                           spec->init_job);
   return epochs < spec->epochs ? EP_OK : epochs_refuse(spec, epochs, problem);
 }
@@ -215,7 +232,7 @@ ep_status ep_first_weights_resolve(ep_jobs *jobs, const ep_viewer *by, ep_job_sp
   if (status != EP_OK) return status;
   if (spec->init_checkpoint != 0) memcpy(checkpoint, path, EP_PATH_BYTES);
   status = ep_weights_check(path, plan, &error);
-  bool refused = status == EP_INVALID || status == EP_DATA;
+  bool refused = status == EP_INVALID || status == EP_DATA || status == EP_TOO_LARGE;
   ep_error why = {0};
   if (refused && weights_verify(jobs, spec, path, &why) == EP_DAMAGED)
     return ep_problem_from_error(problem, &why);

@@ -5,6 +5,11 @@
 #include "engine/files/path.h"
 #include "server/jobs/live/state.h"
 
+/* Puts the id of the job that model.init of a request calls by another word (ep_jobs_find) in the
+ * place of that. Faults go into *problem. */
+ep_status ep_first_weights_name(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
+                                ep_problem *problem);
+
 /* Finds and pins what model.init names, if `by` sees it, checks it against the plan, and fills in
  * spec->init_sha256. Faults go into *problem. pin: written, also on failure; "" = nothing is
  * pinned. checkpoint: the file, where it is one, for ep_first_weights_link; "" = it is none. */

@@ -49,7 +49,7 @@ static ep_status device_add(const char *id, char (*ids)[EP_DEVICE_ID_BYTES], int
                             ep_error *error) {
   if (!device_id_valid(id))
     return ep_fail(error, EP_INVALID,
-                   "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0,slurm:gpu,"
+                   "unknown device \"%.40s\": use auto, or a list such as cpu,cuda:0,slurm:gpu,"
                    "kubernetes:research",
                    id);
   if (*count == EP_LIMIT_DEVICES)
@@ -185,6 +185,8 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->quota_device_seconds = options->quota_device_seconds;
   jobs->private_default = options->private_default;
   jobs->memory_bytes_max = options->memory_bytes_max;
+  jobs->job_bytes_max =
+      options->job_bytes_max > 0 ? options->job_bytes_max : options->memory_bytes_max;
   jobs->allocator =
       (ep_allocator){.partitions = options->slurm,
                      .defaults = {.account = options->slurm_account ? options->slurm_account : "",
@@ -215,8 +217,9 @@ static ep_status webhooks_start(ep_jobs *jobs, const ep_jobs_options *options, e
   if (options->webhook_secret_file) return ep_webhooks_start(&webhooks, &jobs->webhooks, error);
   ep_status status = ep_store_count(jobs->store, &counts, error);
   if (status == EP_OK && counts.deliveries > 0)
-    ep_log(EP_LOG_WARNING, "%lld messages of webhooks wait for --webhook-secret-file",
-           (long long)counts.deliveries);
+    ep_log(EP_LOG_WARNING, "%lld message%s of webhooks wait%s for --webhook-secret-file",
+           (long long)counts.deliveries, counts.deliveries == 1 ? "" : "s",
+           counts.deliveries == 1 ? "s" : "");
   return status;
 }
 
@@ -230,7 +233,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   jobs->contents.data_dir = jobs->data_dir;
   jobs->worker_path = options->worker_path ? strdup(options->worker_path) : worker_find();
   if (!jobs->worker_path)
-    return ep_fail(error, EP_NOT_FOUND, "there is no epoch-worker beside this program");
+    return ep_fail(error, EP_NOT_FOUND, "epoch-worker not found beside this program");
   status = store_open(jobs, options->new_store, error);
   if (status == EP_OK) status = ep_disk_probe_create(jobs->data_dir, &jobs->disk_probe, error);
   if (status == EP_OK) status = supervisor_open(jobs, options, error);
@@ -247,7 +250,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
 
 ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *error) {
   *out = NULL;
-  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot start");
+  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot be initialized");
   ep_jobs *jobs = jobs_allocate(options);
   if (!jobs) return ep_fail_memory(error);
   ep_status status = jobs_start(jobs, options, error);
@@ -314,8 +317,9 @@ void ep_jobs_close(ep_jobs *jobs) {
   free(jobs);
 }
 
-void ep_jobs_stop_reading(ep_jobs *jobs) {
+void ep_jobs_stop(ep_jobs *jobs) {
   atomic_store(&jobs->contents.ingest.stopping, true);
+  ep_supervisor_stop(jobs->supervisor);
 }
 
 ep_datasets *ep_jobs_datasets(ep_jobs *jobs) {

@@ -33,7 +33,7 @@ ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t 
   ep_store_labels stored;
   ep_error error = {0};
   if (!ep_id_valid(id))
-    return ep_problem_set(problem, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id);
+    return ep_problem_set(problem, EP_NOT_FOUND, "%s %.60s not found", ep_id_noun(id), id);
   ep_status status = ep_labels_parse(json, bytes, &labels, problem);
   if (status != EP_OK) return status;
   if (labels.has_priority) status = ep_priority_check(labels.priority, limited, problem);

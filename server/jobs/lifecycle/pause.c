@@ -1,6 +1,7 @@
 #include "server/jobs/lifecycle/pause.h"
 
 #include "server/jobs/files/events.h"
+#include "server/jobs/lifecycle/crashes.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/live/usage.h"
@@ -23,10 +24,13 @@ static ep_status job_resume(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
   pthread_mutex_lock(&jobs->mutex);
   job->row.state = EP_STATE_QUEUED;
   job->resumed = true;
+  bool crashed = job->crashes > 0;
+  job->crashes = 0;
   job->deaths = job->deaths_unbegun = 0; /* those before are not in a row with later ones */
   ep_job_row row = job->row;
   row.version = ep_live_tick(jobs);
   pthread_mutex_unlock(&jobs->mutex);
+  if (crashed) ep_crashes_forget(jobs, row.id);
   ep_status status = ep_store_job_update(jobs->store, &row, error);
   if (status == EP_OK)
     status = ep_job_place_append(&jobs->logs, &row, EP_EVENT_RESUMED, job->epoch, error);
@@ -127,7 +131,7 @@ void ep_job_pause_enter(ep_jobs *jobs, ep_live_job *job) {
 static ep_status job_find(ep_jobs *jobs, const char *id, ep_live_job **out, ep_error *error) {
   *out = ep_live_find_stored(jobs, id);
   if (!*out || (*out)->dropped || (*out)->row_ended)
-    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id);
+    return ep_fail(error, EP_NOT_FOUND, "%s %.60s not found", ep_id_noun(id), id);
   if ((*out)->ending || (*out)->cancelled)
     return ep_fail(error, EP_CONFLICT, "%s %s is ending", ep_id_noun(id), id);
   return EP_OK;
@@ -137,7 +141,7 @@ static ep_status job_find(ep_jobs *jobs, const char *id, ep_live_job **out, ep_e
 static ep_status job_look(ep_jobs *jobs, const char *id, bool *pause, ep_error *error) {
   ep_live_job *job;
   if (!ep_id_valid(id))
-    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id);
+    return ep_fail(error, EP_NOT_FOUND, "%s %.60s not found", ep_id_noun(id), id);
   pthread_mutex_lock(&jobs->mutex);
   ep_status status = job_find(jobs, id, &job, error);
   if (status == EP_OK) *pause = job->pause && !job->resume_owed;

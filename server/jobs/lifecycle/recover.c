@@ -14,6 +14,7 @@
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/lifecycle/pause.h"
+#include "server/jobs/lifecycle/retention.h"
 #include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/best.h"
 #include "server/jobs/live/live.h"
@@ -24,7 +25,7 @@
 
 /* More jobs than can have been ending when the daemon died. An end line that a crash of the machine
  * took later is appended by whoever opens the log. */
-enum { FINISHED_CHECKED = 64 };
+enum { FINISHED_CHECKED = 64, RESTORE_TRIES = 3 };
 
 /* What is noted of a spec at its submission. Of one that cannot be read, the worker reports the
  * fault. False: memory is short. */
@@ -159,6 +160,7 @@ static bool job_await(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
   job->begun = row->executor[0] != 0 || job->sweep;
   pthread_mutex_lock(&jobs->mutex);
   job->row.state = EP_STATE_RUNNING;
+  job->eta_us = ep_clock_steady_us();
   jobs->running++;
   ep_usage_begin(jobs, job);
   ep_live_add(jobs, job);
@@ -203,8 +205,8 @@ static ep_status log_look(ep_jobs *jobs, const ep_job_row *row, bool *ended, ep_
   if (tail.damaged && tail.last_seq > 0) {
     char message[EP_MESSAGE_BYTES];
     snprintf(message, sizeof message,
-             "the event log was damaged after line %lld and is cut there; the training writes its "
-             "later epochs again",
+             "the event log was damaged after line %lld and is truncated there; later epochs are "
+             "trained again",
              (long long)tail.last_seq);
     status = ep_job_warning_append(&jobs->logs, row->id, message, error);
   }
@@ -241,9 +243,10 @@ static ep_status files_restore(ep_jobs *jobs, ep_job_row *row, bool *ended, ep_e
  * be what refuses: then the end is in the row alone. */
 static ep_status job_give_up(ep_jobs *jobs, ep_job_row *row, const ep_error *why, ep_error *error) {
   char message[EP_MESSAGE_BYTES];
-  snprintf(message, sizeof message, "the job cannot be taken up again: %.400s", why->message);
+  snprintf(message, sizeof message, "the job cannot be resumed: %.400s", why->message);
   ep_log(EP_LOG_ERROR, "job %s failed: %s", row->id, message);
   free(row->result);
+  ep_data_dir_shorten(jobs->data_dir, message);
   row->result = ep_job_failure(row, 0, why->status, message);
   if (!row->result) return ep_fail_memory(error);
   row->state = EP_STATE_FAILED;
@@ -262,7 +265,9 @@ static ep_status job_give_up(ep_jobs *jobs, ep_job_row *row, const ep_error *why
 static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   bool ended;
   ep_error why = {0};
-  ep_status status = files_restore(jobs, row, &ended, &why);
+  ep_status status = EP_IO;
+  for (int i = 0; i < RESTORE_TRIES && status == EP_IO; i++) /* a disk that stumbles once */
+    status = files_restore(jobs, row, &ended, &why);
   if (status == EP_NO_MEMORY || status == EP_UNAVAILABLE) /* which passes */
     return ep_fail(error, status, "job %s: %.400s", row->id, why.message);
   if (status != EP_OK) return job_give_up(jobs, row, &why, error);
@@ -277,18 +282,12 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
       ep_allocation_make(&jobs->allocator, row, job->slurm, job->gang.most, row->requested_device,
                          &job->allocation, &unfit) != EP_OK)
     ep_log(EP_LOG_WARNING, "job %s: %s", row->id, unfit.message);
-  char message[EP_MESSAGE_BYTES];
-  bool often = row->state == EP_STATE_RUNNING && ep_crashes_count(jobs, row->id, message);
+  if (row->state == EP_STATE_RUNNING) ep_crashes_count(jobs, row);
+  if (row->state == EP_STATE_PAUSED || row->intent == EP_INTENT_PAUSE)
+    job->crashes = ep_crashes_of_paused(jobs, row->id);
   if (row->state != EP_STATE_QUEUED)
     snprintf(job->cause, sizeof job->cause, "the daemon was restarted");
-  if (!often) return job_place(jobs, row, job, error);
-  job->row.state = EP_STATE_QUEUED;
-  pthread_mutex_lock(&jobs->mutex);
-  ep_live_add(jobs, job);
-  pthread_mutex_unlock(&jobs->mutex);
-  ep_job_end(jobs, job, EP_STATE_FAILED,
-             ep_job_failure(&job->row, job->epoch, EP_INTERNAL, message));
-  return EP_OK;
+  return job_place(jobs, row, job, error);
 }
 
 static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {
@@ -306,7 +305,8 @@ static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {
     ep_job_rows_deinit(&list);
   }
   if (status == EP_OK && count > 0)
-    ep_log(EP_LOG_INFO, "%lld jobs were not finished and are queued", (long long)count);
+    ep_log(EP_LOG_INFO, "%lld job%s not finished and %s queued", (long long)count,
+           count == 1 ? " was" : "s were", count == 1 ? "is" : "are");
   return status;
 }
 
@@ -333,18 +333,6 @@ typedef struct {
   bool strange; /* an accepted job was found that no row knows */
 } folder_check;
 
-/* A folder that is marked as deleted: by a crash, or by a delete that is under way, for whose end
- * the pin waits. */
-static ep_status marked_folder_settle(ep_jobs *jobs, const char *id, const char *name,
-                                      ep_error *error) {
-  if (!ep_pins_add(&jobs->contents.pins, id)) return ep_fail_memory(error);
-  ep_status status = ep_store_job_exists(jobs->store, id)
-                         ? ep_job_folder_unmark(jobs->data_dir, id, error)
-                         : ep_data_dir_discard(jobs->data_dir, "jobs", name, error);
-  ep_pins_remove(&jobs->contents.pins, id);
-  return status;
-}
-
 /* A folder without a row goes where its submission was not acknowledged, or its job was deleted.
  * All others are kept: of a store that was lost, or is older than they are. */
 static void job_folder_check(void *context, const char *name) {
@@ -360,12 +348,12 @@ static void job_folder_check(void *context, const char *name) {
   ep_job_folder_kind kind = ep_job_folder_look(jobs->data_dir, name, id);
   bool known = kind != EP_JOB_FOLDER_STRANGE && ep_store_job_exists(jobs->store, id);
   if (kind == EP_JOB_FOLDER_MARKED) {
-    status = marked_folder_settle(jobs, id, name, &error);
+    status = ep_job_marked_settle(jobs, id, name, &error);
   } else if (!known && kind == EP_JOB_FOLDER_UNACCEPTED) {
     status = ep_data_dir_discard(jobs->data_dir, "jobs", name, &error);
   } else if (!known) {
     check->strange = check->strange || kind == EP_JOB_FOLDER_ACCEPTED;
-    status = ep_data_dir_keep(jobs->data_dir, "jobs", name, "is in no row of the store", &error);
+    status = ep_data_dir_keep(jobs->data_dir, "jobs", name, "has no row in the store", &error);
   }
   if (status != EP_OK) ep_log(EP_LOG_WARNING, "%s", error.message);
 }
@@ -401,9 +389,9 @@ ep_status ep_jobs_refuse_lost_store(ep_jobs *jobs, const char *store, ep_error *
   if (status == EP_OK) status = ep_data_dir_list(path, named_find, &check, error);
   if (status != EP_OK || !check.strange) return status;
   return ep_fail(error, EP_CONFLICT,
-                 "there is no %.200s, but there are jobs and datasets beside it: put the lost "
-                 "store back, or build it anew from their folders with --rescue, or begin with an "
-                 "empty one with --new-store, which moves the folders to " EP_LOST_FOLDER,
+                 "%.200s not found, but there are jobs and datasets beside it: restore it, rebuild "
+                 "it from their folders with --rescue, or start with an empty one with "
+                 "--new-store, which moves the folders to " EP_LOST_FOLDER,
                  store);
 }
 

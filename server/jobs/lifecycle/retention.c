@@ -109,11 +109,12 @@ static ep_status bytes_apply(ep_jobs *jobs, ep_error *error) {
 
 static ep_status round_run(ep_jobs *jobs, ep_error *error) {
   int64_t now_us = ep_clock_utc_us(), keep_us = jobs->retention.keep_us;
-  expiry_rule ttl = {"its ttl_seconds are over", true, now_us, INT64_MAX};
-  expiry_rule age = {"it ended longer than --keep-days ago", false, now_us - keep_us, INT64_MAX};
+  expiry_rule ttl = {"its ttl_seconds have passed", true, now_us, INT64_MAX};
+  expiry_rule age = {"it ended more than --keep-days ago", false, now_us - keep_us, INT64_MAX};
   ep_status status = rule_apply(jobs, &ttl, error);
   if (status == EP_OK && keep_us > 0) status = rule_apply(jobs, &age, error);
   if (status == EP_OK && jobs->retention.keep_bytes > 0) status = bytes_apply(jobs, error);
+  if (status == EP_OK) status = ep_job_marked_retry(jobs, error);
   ep_ballast_fill(jobs->data_dir);
   return status;
 }
@@ -146,7 +147,7 @@ ep_status ep_retention_start(ep_jobs *jobs, ep_error *error) {
   if (jobs->retention.started) return EP_OK;
   pthread_cond_destroy(&jobs->retention.stopped);
   pthread_mutex_destroy(&jobs->retention.mutex);
-  return ep_fail(error, EP_UNAVAILABLE, "the thread of retention cannot start");
+  return ep_fail(error, EP_UNAVAILABLE, "the retention thread cannot be started");
 }
 
 void ep_retention_stop(ep_jobs *jobs) {

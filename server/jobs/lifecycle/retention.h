@@ -17,4 +17,11 @@ void ep_retention_stop(ep_jobs *jobs);
 /* delete.c: deletes an ended job as ep_jobs_delete does, unless it is pinned: EP_CONFLICT. */
 ep_status ep_job_expire(ep_jobs *jobs, const char *id, ep_error *error);
 
+/* delete.c: a folder, by its name, that is marked as deleted: by a crash, by a delete that the disk
+ * has refused, or by one that is under way, for whose end this waits. It gets its name back if its
+ * job is stored, and goes if not. */
+ep_status ep_job_marked_settle(ep_jobs *jobs, const char *id, const char *name, ep_error *error);
+/* The same of all, if there may be some. */
+ep_status ep_job_marked_retry(ep_jobs *jobs, ep_error *error);
+
 #endif

@@ -18,6 +18,7 @@
 #include "server/jobs/live/usage.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
+#include "server/process/data_dir.h"
 #include "server/process/log.h"
 
 enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
@@ -235,8 +236,8 @@ static int records_select(const ep_live_job *job, const ep_progress *progress, i
 static ep_status thinning_hold(const ep_live_job *job, int thinning, ep_error *error) {
   char message[EP_MESSAGE_BYTES];
   snprintf(message, sizeof message,
-           "the events of this job have reached their ceiling: from here on, one of %lld reports "
-           "is kept",
+           "the events of this job have reached their limit: from here on, one in %lld reports is "
+           "stored",
            1LL << thinning);
   return ep_job_warning_hold(&job->row, message, job->log, error);
 }
@@ -298,6 +299,7 @@ static bool job_progress(void *context, const ep_progress *progress) {
   pthread_mutex_lock(&jobs->mutex);
   job->epoch = epoch;
   job->eta_seconds = eta_seconds;
+  job->eta_us = ep_clock_steady_us();
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
   ep_live_announce(jobs, job->row.id);
@@ -314,9 +316,11 @@ static bool job_heard(void *context, const char *id, int attempt) {
   return refusal_log(job, &error);
 }
 
-/* A line in the log of epochd and one in the job's; false if only the first could be written. */
-static bool job_warn(ep_jobs *jobs, const char *id, const char *text) {
+/* A line in the log of epochd and one in the job's; false if only the first could be written. The
+ * text is shortened: clients read it. */
+static bool job_warn(ep_jobs *jobs, const char *id, char *text) {
   ep_error error = {0};
+  ep_data_dir_shorten(jobs->data_dir, text);
   ep_log(EP_LOG_WARNING, "job %s: %s", id, text);
   if (ep_job_warning_append(&jobs->logs, id, text, &error) == EP_OK) return true;
   ep_log(EP_LOG_WARNING, "job %s: %s", id, error.message);
@@ -344,7 +348,7 @@ static bool job_checkpointed(void *context, const ep_reply *reply) {
   if (failed && job->checkpoint_failed) return true;
   if (failed) {
     char text[EP_MESSAGE_BYTES];
-    snprintf(text, sizeof text, "a checkpoint could not be written, the training goes on: %.400s",
+    snprintf(text, sizeof text, "a checkpoint could not be written, the training continues: %.400s",
              reply->error.message);
     job_warn(jobs, reply->job, text);
   } else if (ep_job_checkpoint_hold(&job->row, reply, job->log, &error) != EP_OK) {
@@ -364,6 +368,9 @@ static void job_paused(ep_jobs *jobs, ep_live_job *job) {
     ep_job_pause_enter(jobs, job);
     return;
   }
+  ep_error error = {0}; /* a checkpoint ahead of the log would be of no use */
+  if (ep_log_flusher_add(&jobs->flusher, job->row.id, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "job %s: %s", job->row.id, error.message);
   job->resumed = true;
   job->epoch_paused = job->epoch;
   ep_assign_return(jobs, job, true);
@@ -385,8 +392,7 @@ static bool death_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
   pthread_mutex_lock(&jobs->mutex);
   snprintf(job->cause, sizeof job->cause, "%s", cause);
   pthread_mutex_unlock(&jobs->mutex);
-  snprintf(message, DEATH_BYTES, "%s; %d times in a row without coming further", cause,
-           job->deaths);
+  snprintf(message, DEATH_BYTES, "%s; %d times in a row without progress", cause, job->deaths);
   return job->deaths >= EP_JOBS_DEATHS_MAX;
 }
 
@@ -411,6 +417,7 @@ static void attempt_lost(ep_jobs *jobs, ep_live_job *job, bool begun, ep_status 
   char message[DEATH_BYTES], id[EP_ID_BYTES];
   bool often =
       begun ? death_count(jobs, job, cause, message) : unbegun_count(jobs, job, cause, message);
+  ep_data_dir_shorten(jobs->data_dir, message);
   memcpy(id, job->row.id, sizeof id);
   pthread_mutex_lock(&jobs->mutex);
   bool cancelled = job->cancelled, pause = job->pause;
@@ -447,7 +454,7 @@ static void memory_explain(const ep_live_job *job, ep_job_result *result) {
   char message[sizeof result->message];
   if (job->memory_bytes == 0) return;
   snprintf(message, sizeof message,
-           "%.200s: the job takes %lld MiB by its plan, and its worker may allocate %lld MiB",
+           "%.200s: the job needs %lld MiB by its plan, and its worker may allocate %lld MiB",
            result->message, (long long)(job->row.bytes >> 20),
            (long long)(job->memory_bytes >> 20));
   memcpy(result->message, message, sizeof message);
@@ -468,6 +475,7 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
     return true;
   }
   ep_job_result result = reply->result; /* its texts are lent */
+  ep_data_dir_shorten(jobs->data_dir, result.message);
   if (result.status == EP_NO_MEMORY) memory_explain(job, &result);
   if (result.status == EP_NO_MEMORY && has_trained(job)) {
     attempt_lost(jobs, job, true, EP_NO_MEMORY, result.message);

@@ -34,7 +34,7 @@ static ep_status place_take(ep_jobs *jobs, const char *owner, bool *placed, ep_p
   pthread_mutex_unlock(&jobs->mutex);
   if (*placed) return EP_OK;
   if (!room)
-    return ep_problem_set(problem, EP_BUSY, "%lld jobs are queued already, which is the limit",
+    return ep_problem_set(problem, EP_BUSY, "the queue is full: the limit is %lld jobs",
                           (long long)jobs->max_queued);
   if (granted) return ep_problem_fail_memory(problem);
   return ep_problem_set(
@@ -72,6 +72,8 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, const c
                       .max_seconds = max_seconds,
                       .spec = checked->text,
                       .tags = checked->tags,
+                      .automatic = checked->automatic,
+                      .remarks = checked->remarks,
                       .epochs = checked->epochs,
                       .parameters = checked->plan->parameters,
                       .bytes = checked->plan->bytes,
@@ -241,7 +243,8 @@ static ep_status repetition_look(ep_jobs *jobs, const ep_submission *submission,
   bool own = key[0] == EP_OWN_KEY;
   /* epochd's own keys say all: what they are of may have another name by now */
   text_hash(own ? key : submission->json, own ? strlen(key) : submission->bytes, body_hash);
-  body_hash[0] ^= submission->find_lr; /* the same body asks for something else */
+  /* the same body asks for something else */
+  body_hash[0] ^= submission->find_lr | submission->warn_replaced << 1;
   key_hash_make(own ? NULL : by.owner, key, key_hash);
   ep_status status = repetition_find(jobs, key_hash, body_hash, id, problem);
   if (!own || status != EP_OK || ep_jobs_see(jobs, &by, EP_OWNED_JOB, id, NULL) != EP_NOT_FOUND)
@@ -275,7 +278,9 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
     *repeated = status == EP_OK;
     if (status != EP_NOT_FOUND) return status;
   }
-  ep_checked_spec checked = {.by = {owner, submission->limited}, .find_lr = submission->find_lr};
+  ep_checked_spec checked = {.by = {owner, submission->limited},
+                             .find_lr = submission->find_lr,
+                             .warn_replaced = submission->warn_replaced};
   bool placed = false;
   ep_status status = room_check(jobs, problem);
   if (status == EP_OK) status = ep_usage_check(jobs, owner, problem);
@@ -290,7 +295,7 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
     status = repetition_find(jobs, key_hash, body_hash, id, problem);
     *repeated = status == EP_OK;
     if (status == EP_NOT_FOUND)
-      status = ep_problem_set(problem, EP_CONFLICT, "the job of that Idempotency-Key has gone");
+      status = ep_problem_set(problem, EP_CONFLICT, "the job of that Idempotency-Key was deleted");
   }
   return status;
 }

@@ -141,7 +141,7 @@ char *ep_trials_help(ep_jobs *jobs, const char *id, int attempt, const char *dev
   pthread_mutex_unlock(&jobs->mutex);
   if (!may) return NULL;
   if (ep_store_job_get(jobs->store, id, &stored, &error) != EP_OK) {
-    ep_log(EP_LOG_WARNING, "job %s gets no helper: %s", id, error.message);
+    ep_log(EP_LOG_WARNING, "job %s cannot get a helper: %s", id, error.message);
     return NULL;
   }
   char *spec = stored.spec; /* ownership moves */

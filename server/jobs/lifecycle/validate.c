@@ -21,10 +21,10 @@ static double trainings_seconds(const ep_estimate *estimate, const ep_checked_sp
   return most > 0 ? fmin(seconds, most) : seconds;
 }
 
-ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request, char **text,
-                           ep_problem *problem) {
+ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
+                           bool warn_replaced, char **text, ep_problem *problem) {
   *text = NULL;
-  ep_checked_spec checked = {.by = *by};
+  ep_checked_spec checked = {.by = *by, .warn_replaced = warn_replaced};
   ep_error error = {0};
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count = 0;
@@ -45,6 +45,8 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *re
     bool ranks = ep_plan_parallel(checked.plan, checked.spec, &parallel);
     ep_validation_view view = {
         .spec = checked.text,
+        .automatic = checked.automatic,
+        .remarks = checked.remarks,
         .layers = layers,
         .layers_count = checked.spec->layers_count,
         .parameters = checked.plan->parameters,
@@ -67,9 +69,9 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *re
 }
 
 ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
-                             char **text, ep_problem *problem) {
+                             bool warn_replaced, char **text, ep_problem *problem) {
   *text = NULL;
-  ep_checked_spec checked = {.by = *by};
+  ep_checked_spec checked = {.by = *by, .warn_replaced = warn_replaced};
   ep_error error = {0};
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count = 0;
@@ -81,6 +83,8 @@ ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *
     const ep_estimate *cpu = ep_estimate_least(estimates, count, "cpu");
     const ep_estimate *cuda = ep_estimate_least(estimates, count, "cuda");
     ep_sweep_validation validation = {.spec = checked.text,
+                                      .automatic = checked.automatic,
+                                      .remarks = checked.remarks,
                                       .trials =
                                           checked.sweep->search == EP_SEARCH_ASHA
                                               ? checked.sweep->max_trials

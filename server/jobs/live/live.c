@@ -1,6 +1,7 @@
 #include "server/jobs/live/live.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,16 @@ uint64_t ep_live_key(const char *id) {
   uint64_t hash = UINT64_C(14695981039346656037);
   for (; *id != 0; id++) hash = (hash ^ (uint8_t)*id) * UINT64_C(1099511628211);
   return hash & ~UINT64_C(1);
+}
+
+void ep_live_crashes_text(int crashes, char message[EP_MESSAGE_BYTES]) {
+  snprintf(
+      message, EP_MESSAGE_BYTES,
+      "epochd died %d times in a row while this job ran, without a new epoch or checkpoint, so "
+      "the job is paused: look for the cause (out of memory, for example) in the logs of epochd "
+      "and "
+      "the system, then resume it",
+      crashes);
 }
 
 uint64_t ep_live_tick(ep_jobs *jobs) {
@@ -74,12 +85,14 @@ ep_live_job *ep_live_create(const ep_job_row *row) {
   ep_live_job *job = calloc(1, sizeof *job);
   if (!job) return NULL;
   job->row = *row;
-  job->row.name = job->row.spec = job->row.tags = job->row.result = NULL;
+  job->row.name = job->row.spec = job->row.tags = job->row.automatic = job->row.remarks =
+      job->row.result = NULL;
   job->name = strdup(row->name ? row->name : "");
   job->private = row->private;
   job->eta_seconds = __builtin_nan("");
   memcpy(job->entry.id, row->id, sizeof job->entry.id);
   job->entry.priority = row->priority;
+  job->entry.since_us = row->created_us;
   job->entry.owner = ep_live_key(row->owner);
   if (!job->name) {
     free(job);
@@ -153,7 +166,9 @@ double ep_live_work_seconds(const ep_live_job *job) {
 }
 
 double ep_live_left_seconds(const ep_live_job *job) {
-  double work = ep_live_work_seconds(job), limit = job->row.max_seconds;
+  const double since = (double)(ep_clock_steady_us() - job->eta_us) / 1e6;
+  double work = ep_live_work_seconds(job) - since, limit = job->row.max_seconds;
+  if (work < 0) work = isnan(job->eta_seconds) ? INFINITY : 0; /* the estimate was wrong */
   if (limit > 0 && job->sweep) /* of a job, an epoch's eta counts in what it has trained */
     limit = fmax(limit - (double)(ep_clock_steady_us() - job->sweep_us) / 1e6, 0);
   return job->row.max_seconds > 0 && work > limit ? limit : work;

@@ -29,6 +29,9 @@ bool ep_live_is_seen(const ep_live_job *job, const ep_viewer *viewer);
  * False: memory is short. Locked. */
 bool ep_live_enqueue(ep_jobs *jobs, ep_live_job *job, bool again);
 
+/* Why a job is paused that was running at so many deaths of epochd. */
+void ep_live_crashes_text(int crashes, char message[EP_MESSAGE_BYTES]);
+
 uint64_t ep_live_tick(ep_jobs *jobs);                /* a new version */
 void ep_live_touch(ep_jobs *jobs, ep_live_job *job); /* gives it to the job; locked */
 void ep_live_touch_queue(ep_jobs *jobs);             /* gives it to the queue; locked */
@@ -42,7 +45,8 @@ void ep_live_announce_queue(ep_jobs *jobs);
 
 /* The work that is left of a running job: by its pace, else by its estimate. Locked. */
 double ep_live_work_seconds(const ep_live_job *job);
-/* How long it still runs: the same, or until its max_seconds are over. Locked. */
+/* How long it still runs from now: the same, or until its max_seconds are over; infinite where its
+ * estimate is over and it has reported nothing. Locked. */
 double ep_live_left_seconds(const ep_live_job *job);
 
 #endif

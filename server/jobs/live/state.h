@@ -58,7 +58,7 @@ typedef struct ep_live_job {
       row;      /* name and tags are NULL, priority is not kept up; spec: owned from the submission
                    until a worker has it or the row is stored; result: owned once it is ending */
   char *name;   /* owned; this and the next two and entry.priority may change at any time: PATCH */
-  bool private; /* its owner alone sees it, and admins; row.private is not kept up */
+  bool private; /* visible only to its owner and admins; row.private is not kept up */
   int64_t labels_version; /* 0 = as they were when the job came to live */
   uint64_t labelled;      /* version of the job at the last such change; 0 = none */
   ep_queue_entry entry;
@@ -79,9 +79,11 @@ typedef struct ep_live_job {
   uint64_t version_before; /* and its version */
   int64_t epoch;
   double eta_seconds;
-  ep_event_log *log;            /* retained while running or ending */
+  int64_t eta_us;    /* when that was told, or the job was given to a worker; on the steady clock */
+  ep_event_log *log; /* retained while running or ending */
   char cause[EP_MESSAGE_BYTES]; /* why it starts again; "" = it does not */
   int deaths;                   /* of its workers, in a row without a new highest epoch */
+  int crashes;                  /* of epochd, for which the job is paused; 0 = none */
   int deaths_unbegun;           /* of workers that had not begun it, in a row */
   int64_t epoch_at_death;       /* the highest before the last one */
   int64_t checkpoint_step;      /* of its last checkpoint that was reported */
@@ -141,6 +143,7 @@ struct ep_jobs {
   int crashes_max;           /* ep_jobs_options */
   int lock_fd;
   int64_t memory_bytes_max; /* of jobs on the CPU; 0 = what there is */
+  int64_t job_bytes_max;    /* of one of them that runs alone; 0 = what there is */
   int64_t max_queued;
   int64_t quota_jobs, quota_cores; /* of an owner; 0 = none */
   int64_t quota_device_seconds;    /* of an owner, a day; 0 = none */
@@ -163,6 +166,7 @@ struct ep_jobs {
   pthread_t sweep;
   bool sweeping;                  /* the thread was started */
   atomic_bool closing;            /* it is to end */
+  atomic_bool marked_left;        /* there may be a folder of which the disk refused a delete */
   char sweep_before[EP_ID_BYTES]; /* a later id is of a job that may not have its row yet */
 
   /* The supervisor's thread alone. */

@@ -110,8 +110,8 @@ ep_status ep_usage_check(ep_jobs *jobs, const char *owner, ep_problem *problem) 
   if (seconds < (double)jobs->quota_device_seconds) return EP_OK;
   problem->retry_seconds = (int)(DAY_SECONDS - utc_us / 1000000 % DAY_SECONDS);
   return ep_problem_set(problem, EP_BUSY,
-                        "%s has used %.0f device-seconds of %lld that a day has: what was accepted "
-                        "goes on, and 0:00 UTC begins another day",
+                        "%s has used %.0f of %lld device-seconds today: accepted jobs continue, "
+                        "and the quota resets at 0:00 UTC",
                         owner[0] ? owner : "nobody", seconds,
                         (long long)jobs->quota_device_seconds);
 }

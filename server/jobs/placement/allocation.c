@@ -27,10 +27,11 @@ static ep_status request_make(const ep_allocator *allocator, const ep_slurm_need
   if (strncmp(device, EP_KUBERNETES_PREFIX, prefix) == 0)
     return namespace_request_make(need, device + prefix, out, error);
   if (!ep_slurm_partitions_get(allocator->partitions, device, &partition))
-    return ep_fail_at(error, EP_INVALID, "/device", "there is no device \"%s\" here", device);
+    return ep_fail_at(error, EP_INVALID, "/device", "unknown device \"%s\"", device);
   if (!partition.up)
     return ep_fail_at(error, EP_INVALID, "/device",
-                      "partition \"%s\" is down or drained: it takes no jobs now", partition.name);
+                      "partition \"%s\" is down or drained: it accepts no jobs now",
+                      partition.name);
   return ep_slurm_request_make(need, spec, &allocator->defaults, &partition, out, error);
 }
 

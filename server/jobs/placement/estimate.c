@@ -1,8 +1,11 @@
 #include "server/jobs/placement/estimate.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "engine/plan/cost.h"
 
 /* The epochs of a shorter training are no measure: its first ones find nothing in any cache. */
 #define LEAST_SECONDS 5e-3
@@ -32,6 +35,43 @@ ep_status ep_estimate_devices(ep_calibrations *calibrations, const ep_plan *plan
   free(calibration);
   free(devices);
   return done ? EP_OK : ep_fail_memory(error);
+}
+
+/* The executors of the kind of `executor` that can train the plan on the device: "cpu/fused,
+ * cpu/reference". */
+static void executors_name(const ep_plan *plan, const char *executor, const ep_device_info *device,
+                           char *names, size_t bytes) {
+  int count;
+  const ep_executor_profile *const *all = ep_cost_executors(executor, &count);
+  names[0] = 0;
+  for (int i = 0; i < count; i++) {
+    size_t used = strlen(names);
+    if (ep_cost_executor_can(all[i], plan, device))
+      snprintf(names + used, bytes - used, "%s%s", used > 0 ? ", " : "", all[i]->name);
+  }
+}
+
+ep_status ep_executor_check(const ep_calibrations *calibrations, const ep_plan *plan,
+                            const char *name, ep_problem *problem) {
+  const ep_executor_profile *executor = ep_cost_executor_find(name);
+  char others[EP_MESSAGE_BYTES / 2] = "";
+  bool can = !executor, here = false;
+  if (can) return EP_OK;
+  ep_device_list *devices = malloc(sizeof *devices);
+  if (!devices) return ep_problem_fail_memory(problem);
+  ep_supervisor_get_devices(calibrations->supervisor, devices);
+  for (int i = 0; i < devices->count && !can; i++) {
+    const ep_device_info *device = &devices->device[i].info;
+    if (strncmp(device->id, name, strcspn(name, "/")) != 0) continue;
+    can = ep_cost_executor_can(executor, plan, device);
+    if (!here) executors_name(plan, name, device, others, sizeof others);
+    here = true;
+  }
+  free(devices);
+  if (can || !here) return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/executor",
+                        "%s cannot train this network: %s can, or leave executor out", name,
+                        others[0] ? others : "another kind of device");
 }
 
 const ep_estimate *ep_estimate_least(const ep_estimate *estimates, int count, const char *kind) {

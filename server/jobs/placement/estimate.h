@@ -19,6 +19,11 @@ typedef struct {
   ep_expectation cpu, cuda;
 } ep_expectations;
 
+/* Whether an executor that was asked for by name ("" = none was) can train the plan on a device of
+ * its kind, or no such device is here. EP_INVALID at /executor, with those that can. */
+ep_status ep_executor_check(const ep_calibrations *calibrations, const ep_plan *plan,
+                            const char *name, ep_problem *problem);
+
 /* Of the devices that are there and can run it, in the supervisor's order. */
 ep_status ep_estimate_devices(ep_calibrations *calibrations, const ep_plan *plan,
                               const ep_job_spec *spec, ep_estimate estimates[EP_LIMIT_DEVICES],

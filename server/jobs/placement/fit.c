@@ -76,7 +76,7 @@ int ep_fit_cores(const ep_job_row *row, const char *device) {
 
 void ep_fit_none_text(const char *requested_device, char text[EP_MESSAGE_BYTES]) {
   snprintf(text, EP_MESSAGE_BYTES,
-           "there is no device for this job now: it asks for \"%s\"; it waits until there is one, "
+           "no device is available for this job: it requests \"%s\"; it waits until there is one, "
            "or until it is cancelled",
            requested_device);
 }

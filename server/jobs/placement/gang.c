@@ -16,11 +16,14 @@ static bool serves(const ep_device_status *device, const char *requested_device)
          ep_fit_requested(requested_device, device->info.id);
 }
 
+int ep_gang_wanted(const ep_gang *gang, int there) {
+  const int wanted = gang->most < there ? gang->most : there;
+  return wanted > gang->least ? wanted - wanted % gang->least : wanted; /* no GPU of two replicas */
+}
+
 bool ep_gang_choose(ep_gang *gang, const char *requested_device, const char *leader,
                     const ep_device_list *devices, const bool *held) {
-  const int there = ep_fit_gpus(requested_device, devices);
-  int wanted = gang->most < there ? gang->most : there;
-  if (wanted > gang->least) wanted -= wanted % gang->least; /* no GPU has parts of two replicas */
+  const int wanted = ep_gang_wanted(gang, ep_fit_gpus(requested_device, devices));
   gang->count = 0;
   gang->gpu[gang->count++] = (int16_t)ep_device_number(leader);
   for (int i = 0; i < devices->count && gang->count < wanted; i++) {

@@ -15,6 +15,9 @@ typedef struct {
 /* Of a job's "parallel". */
 ep_gang ep_gang_make(const ep_parallel_spec *parallel);
 
+/* How many GPUs it takes where so many are `there`: as many for each replica. */
+int ep_gang_wanted(const ep_gang *gang, int there);
+
 /* Chooses GPUs beside `leader`, whose worker is idle, of those that are idle and not `held`: held:
  * [devices->count]. As many as the job takes of those that are there, as many for each replica, or
  * none: then false, as they are not free yet. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/limits.h"
+
 void ep_queue_deinit(ep_queue *queue) {
   free(queue->entries);
   *queue = (ep_queue){0};
@@ -14,12 +16,18 @@ static int age_compare(const ep_queue_entry *a, const ep_queue_entry *b) {
   return age != 0 ? age : strcmp(a->id, b->id);
 }
 
+/* Less than 0 when `a`, of the same priority, starts before `b`. */
+static int turn_compare(const ep_queue_entry *a, const ep_queue_entry *b) {
+  if (a->round != b->round) return a->round < b->round ? -1 : 1;
+  return age_compare(a, b);
+}
+
 /* Less than 0 when `a` starts before `b`. */
 static int entry_compare(const ep_queue_entry *a, const ep_queue_entry *b) {
   if (a->again != b->again) return a->again ? -1 : 1;
+  if (a->due_us != b->due_us) return a->due_us < b->due_us ? -1 : 1;
   if (a->priority != b->priority) return a->priority > b->priority ? -1 : 1;
-  if (a->round != b->round) return a->round < b->round ? -1 : 1;
-  return age_compare(a, b);
+  return turn_compare(a, b);
 }
 
 /* The first position whose entry does not start before `entry`. */
@@ -47,57 +55,93 @@ bool ep_queue_reserve(ep_queue *queue, int64_t entries) {
   return true;
 }
 
-/* The entries of the same priority as `entry`: [*from, *to). */
-static void level_find(const ep_queue *queue, const ep_queue_entry *entry, int64_t *from,
-                       int64_t *to) {
-  ep_queue_entry bound = *entry;
-  bound.round = INT64_MIN;
-  *from = position_find(queue, &bound);
-  bound.round = INT64_MAX;
-  *to = position_find(queue, &bound);
+/* Whether both are of one level: those of a priority, which take turns. */
+static bool is_level(const ep_queue_entry *entry, const ep_queue_entry *other) {
+  return !other->again && other->priority == entry->priority;
+}
+
+/* When the entry is due by its own wait. */
+static int64_t due_alone(const ep_queue_entry *entry) {
+  return entry->since_us - entry->priority * (EP_LIMIT_AGEING_SECONDS * INT64_C(1000000));
 }
 
 static int slots_compare(const void *a, const void *b) {
   return entry_compare(*(ep_queue_entry *const *)a, *(ep_queue_entry *const *)b);
 }
 
+static void entries_sort(ep_queue *queue) {
+  qsort(queue->entries, (size_t)queue->count, sizeof *queue->entries, slots_compare);
+}
+
+/* Sets when those of the level in front of `position` are due, of which the last is followed by one
+ * that is due at `least_us`. They are in their order; where one changes, all are sorted. */
+static void dues_set(ep_queue *queue, const ep_queue_entry *entry, int64_t position,
+                     int64_t least_us) {
+  bool moved = false;
+  for (int64_t i = position; i-- > 0;) {
+    ep_queue_entry *other = queue->entries[i];
+    if (!is_level(entry, other)) continue;
+    int64_t own_us = due_alone(other);
+    if (own_us < least_us) least_us = own_us;
+    if (other->due_us == least_us) break; /* and so are all before it */
+    other->due_us = least_us;
+    moved = true;
+  }
+  if (moved) entries_sort(queue);
+}
+
 /* The owner's younger jobs come in the rounds after the entry's. */
-static void younger_shift(ep_queue *queue, const ep_queue_entry *entry, int64_t from, int64_t to) {
+static void younger_shift(ep_queue *queue, const ep_queue_entry *entry) {
   int64_t least = entry->round + 1;
   bool moved = false;
-  for (int64_t i = from; i < to; i++) { /* an owner's are in the order of their age */
+  for (int64_t i = 0; i < queue->count; i++) { /* an owner's are in the order of their age */
     ep_queue_entry *other = queue->entries[i];
-    if (other->owner != entry->owner || age_compare(other, entry) < 0) continue;
+    if (!is_level(entry, other) || other->owner != entry->owner || age_compare(other, entry) < 0)
+      continue;
     moved = moved || other->round < least;
     if (other->round < least) other->round = least;
     least = other->round + 1;
   }
-  if (moved)
-    qsort(&queue->entries[from], (size_t)(to - from), sizeof *queue->entries, slots_compare);
+  if (!moved) return;
+  for (int64_t i = 0; i < queue->count; i++) /* so that they are sorted by turns alone */
+    if (is_level(entry, queue->entries[i])) queue->entries[i]->due_us = INT64_MIN;
+  entries_sort(queue);
+  dues_set(queue, entry, queue->count, INT64_MAX);
 }
 
 /* Gives the entry the round after that of its owner's next older job, or the first that is left. */
 static void round_give(ep_queue *queue, ep_queue_entry *entry) {
-  int64_t from, to;
-  bool younger = false;
-  level_find(queue, entry, &from, &to);
-  entry->round = from < to ? queue->entries[from]->round : 0;
-  for (int64_t i = to; i-- > from;) {
+  bool younger = false, older = false;
+  for (int64_t i = queue->count; i-- > 0 && !older;) {
     const ep_queue_entry *other = queue->entries[i];
-    if (other->owner != entry->owner) continue;
-    if (age_compare(other, entry) < 0) {
-      entry->round = other->round + 1;
-      break;
-    }
-    younger = true;
+    if (!is_level(entry, other)) continue;
+    older = other->owner == entry->owner && age_compare(other, entry) < 0;
+    younger = younger || (other->owner == entry->owner && !older);
+    entry->round = other->round + older; /* at last: of the first */
   }
-  if (younger) younger_shift(queue, entry, from, to);
+  if (younger) younger_shift(queue, entry);
+}
+
+/* Sets when the entry is due, which is not in the queue yet, and those that go before it. */
+static void due_give(ep_queue *queue, ep_queue_entry *entry) {
+  int64_t i = queue->count;
+  entry->due_us = due_alone(entry);
+  while (i > 0 && (!is_level(entry, queue->entries[i - 1]) ||
+                   turn_compare(entry, queue->entries[i - 1]) < 0)) {
+    const ep_queue_entry *after = queue->entries[--i];
+    if (is_level(entry, after) && after->due_us < entry->due_us) entry->due_us = after->due_us;
+  }
+  dues_set(queue, entry, i, entry->due_us);
 }
 
 bool ep_queue_add(ep_queue *queue, ep_queue_entry *entry) {
   if (!ep_queue_reserve(queue, queue->count + 1)) return false;
   entry->round = 0;
-  if (!entry->again) round_give(queue, entry);
+  entry->due_us = due_alone(entry);
+  if (!entry->again) {
+    round_give(queue, entry);
+    due_give(queue, entry);
+  }
   int64_t position = position_find(queue, entry);
   ep_queue_entry **slot = &queue->entries[position];
   memmove(slot + 1, slot, (size_t)(queue->count - position) * sizeof *slot);
@@ -118,6 +162,10 @@ bool ep_queue_remove(ep_queue *queue, const ep_queue_entry *entry) {
   ep_queue_entry **slot = &queue->entries[position];
   memmove(slot, slot + 1, (size_t)(queue->count - position - 1) * sizeof *slot);
   queue->count--;
+  if (entry->again || position == 0) return true;
+  int64_t next = position;
+  while (next < queue->count && !is_level(entry, queue->entries[next])) next++;
+  dues_set(queue, entry, position, next < queue->count ? queue->entries[next]->due_us : INT64_MAX);
   return true;
 }
 

@@ -1,5 +1,11 @@
 /* queue.h: the order in which jobs start: first those that a death had interrupted, then by
- * priority, then by rounds of the owners, then by age.
+ * priority and wait, then by rounds of the owners, then by age. No other file has this order.
+ *
+ * Each EP_LIMIT_AGEING_SECONDS of waiting count as much as a step of priority. As all who wait age
+ * alike, the order of two jobs does not depend on the time at which it is asked for: a job is due
+ * at since_us - priority * EP_LIMIT_AGEING_SECONDS, or as early as one of the same priority that
+ * comes after it, and the first that is due starts. So waits do not change the order within a
+ * priority, where owners take turns.
  *
  * A round has one job of each owner who waits, an owner's oldest in the first. Whoever queues a
  * first job takes part in the round that is the next one to start. So a thousand jobs of one owner
@@ -17,10 +23,12 @@
 
 typedef struct {
   char id[EP_ID_BYTES];
-  int priority;   /* higher goes first */
-  bool again;     /* it was running before: goes first */
-  uint64_t owner; /* a hash of the name */
-  int64_t round;  /* of its owner's jobs; the queue's */
+  int priority;     /* higher runs first */
+  bool again;       /* it was running before: goes first */
+  uint64_t owner;   /* a hash of the name */
+  int64_t since_us; /* it waits since then: its submission */
+  int64_t round;    /* of its owner's jobs; the queue's, as the next */
+  int64_t due_us;
 } ep_queue_entry;
 
 typedef struct {

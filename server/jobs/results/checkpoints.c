@@ -15,7 +15,7 @@ static ep_status steps_list(ep_jobs *jobs, const char *id, char folder[EP_PATH_B
   *steps = NULL;
   *count = 0;
   if (!ep_id_valid(id) || (!ep_live_is(jobs, id) && !ep_store_job_exists(jobs->store, id)))
-    return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+    return ep_fail(error, EP_NOT_FOUND, "job %.60s not found", id);
   ep_status status = ep_path_join(folder, error, jobs->data_dir, "jobs", id, NULL);
   return status == EP_OK ? ep_checkpoints_list(folder, steps, count, error) : status;
 }

@@ -6,7 +6,7 @@ ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_event_log **out, 
   ep_job_row row;
   *out = NULL;
   if (!ep_id_valid(id))
-    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id);
+    return ep_fail(error, EP_NOT_FOUND, "%s %.60s not found", ep_id_noun(id), id);
   if (ep_live_is(jobs, id)) return ep_open_logs_retain(&jobs->logs, id, out, error);
   ep_status status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;

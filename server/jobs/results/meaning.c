@@ -3,24 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/weights/weights.h"
+#include "engine/weights/stored_model.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/live/live.h"
-
-static ep_status loss_read(const char *weights, ep_loss_type *out, ep_error *error) {
-  char *text = NULL;
-  ep_job_spec *spec = NULL;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_weights_read_spec(weights, &text, error);
-  if (status == EP_OK && ep_job_spec_load(text, strlen(text), &spec, problem) != EP_OK)
-    status = ep_fail(error, EP_DATA, "weights: %.400s", problem->detail);
-  if (status == EP_OK) *out = spec->loss;
-  ep_job_spec_destroy(spec);
-  free(text);
-  free(problem);
-  return status;
-}
 
 static ep_status meaning_copy(const ep_output_meaning *from, ep_output_meaning *out,
                               ep_error *error) {
@@ -57,18 +42,24 @@ static void meaning_hold(ep_jobs *jobs, const char *id, const ep_output_meaning 
 
 ep_status ep_jobs_meaning_find(ep_jobs *jobs, const char *id, int64_t checkpoint,
                                ep_output_meaning *out, ep_error *error) {
-  char path[EP_PATH_BYTES];
-  ep_words classes = {0};
+  char path[EP_PATH_BYTES] = "";
+  ep_stored_model model = {0};
   *out = (ep_output_meaning){0};
   if (checkpoint == 0 && meaning_held(jobs, id, out)) return EP_OK;
   ep_status status = ep_jobs_weights_path(jobs, id, checkpoint, path, error);
-  if (status == EP_OK) status = loss_read(path, &out->loss, error);
-  if (status == EP_OK) status = ep_weights_read_classes(path, &classes, error);
-  if (status == EP_DATA)
+  if (status == EP_OK) status = ep_stored_model_open(path, &model, error);
+  if (status == EP_OK) status = ep_stored_model_spec_load(&model, error);
+  if (status == EP_OK) {
+    out->loss = model.spec->loss;
+    out->class_name = model.classes.word; /* moved; their counts of rows say nothing */
+    out->classes = model.classes.count;
+    model.classes.word = NULL;
+    model.classes.count = 0;
+  }
+  ep_stored_model_close(&model);
+  if (status == EP_DATA || status == EP_INTERNAL)
     return EP_OK; /* the worker that reads all of the file says what is wrong */
-  if (status != EP_OK) return status;
-  out->class_name = classes.word; /* moved; they have no counts of rows */
-  out->classes = classes.count;
+  if (status != EP_OK) return ep_jobs_weights_explain(jobs, id, checkpoint, path, error);
   if (checkpoint == 0) meaning_hold(jobs, id, out);
   return EP_OK;
 }

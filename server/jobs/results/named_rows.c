@@ -8,45 +8,74 @@
 #include "api/json/fields.h"
 #include "api/json/json.h"
 #include "engine/data/columns/named_row.h"
+#include "engine/data/columns/range.h"
+#include "engine/data/inputs/series_rows.h"
 #include "engine/data/inputs/text_rows.h"
+#include "engine/weights/stored_model.h"
 #include "server/jobs/checkpoints.h"
 
 /* "steps" or "future" of a body, for a job that trained on no series. */
 static ep_status series_missing(const json_t *body, ep_problem *problem) {
-  return ep_problem_add(problem, EP_INVALID, json_object_get(body, "steps") ? "/steps" : "/future",
-                        "is of a series: the job trained without \"window\" in its data, and "
-                        "rows stand alone");
+  return ep_problem_add(problem, EP_INVALID, json_object_get(body, "future") ? "/future" : "/steps",
+                        "requires a series: the job trained without \"window\" in its data");
 }
 
 /* How the job's columns became features; EP_CONFLICT where it had none with names. body: of the
- * request; NULL: it is no JSON. */
+ * request; NULL: it is no JSON. words: of the series that rows are of, as they will be read. */
 static ep_status encoding_find(ep_jobs *jobs, const char *id, int64_t checkpoint,
-                               const json_t *body, ep_encoding **out, ep_problem *problem) {
-  char path[EP_PATH_BYTES];
+                               const json_t *body, ep_word_set *words, ep_encoding **out,
+                               ep_problem *problem) {
+  char path[EP_PATH_BYTES] = "";
+  ep_stored_model model = {0};
   ep_error error = {0};
-  *out = NULL;
   ep_status status = ep_jobs_weights_path(jobs, id, checkpoint, path, &error);
-  if (status == EP_OK) status = ep_weights_read_encoding(path, out, &error);
+  if (status == EP_OK) status = ep_stored_model_open(path, &model, &error);
+  *out = status == EP_OK ? model.encoding : NULL; /* moved */
+  if (*out) model.encoding = NULL;
+  ep_stored_model_close(&model);
+  if (status != EP_OK) status = ep_jobs_weights_explain(jobs, id, checkpoint, path, &error);
   if (status != EP_OK) return ep_problem_set(problem, status, "%s", error.message);
+  if (*out && (*out)->window.length > 0) (*out)->window.series = words;
   if (*out) return EP_OK;
   if (json_object_get(body, "steps") || json_object_get(body, "future"))
     return series_missing(body, problem);
   return ep_problem_add(problem, EP_CONFLICT, "/rows",
-                        "the job trained on plain numbers, whose columns it does not know by name: "
-                        "give \"x\", rows of numbers in the order of the columns");
+                        "the job trained on numbers without column names: give \"x\", rows of "
+                        "numbers in the order of the columns");
 }
 
-static void encoding_free(ep_encoding *encoding) {
+static void encoding_free(ep_encoding *encoding, ep_word_set *words) {
   if (encoding) ep_encoding_deinit(encoding);
   free(encoding);
+  ep_word_set_deinit(words);
 }
 
-static ep_status rows_read(const ep_encoding *encoding, const json_t *array, double *x,
-                           ep_warnings *warnings, ep_problem *problem) {
+/* What is predicted, and of a window that is written behind its last row, of which row. */
+static void target_note(const ep_encoding *encoding, ep_prediction_rows *out) {
+  const char *target = encoding->target;
+  long long later = (long long)encoding->window.horizon;
+  size_t bytes = sizeof out->column;
+  const ep_encoding_window *window = &encoding->window;
+  snprintf(out->target, sizeof out->target, "%s", target);
+  if (window->length > 0 && window->time >= 0)
+    snprintf(out->time, sizeof out->time, "%s", encoding->column[window->time].name);
+  if (window->length > 0 && window->group >= 0)
+    snprintf(out->group, sizeof out->group, "%s", encoding->column[window->group].name);
+  if (!ep_unit_form_parse(encoding->target_unit, out->unit_form, out->unit)) out->unit[0] = 0;
+  if (encoding->window.length > 0 && out->copied)
+    snprintf(out->column, bytes, "%s%spredicted_%lld_row%s_later", target, *target ? "_" : "",
+             later, later == 1 ? "" : "s");
+  else
+    snprintf(out->column, bytes, "%s%s", target, *target ? "_predicted" : "prediction");
+}
+
+/* x: [objects, columns], written. */
+static ep_status objects_read(const ep_encoding *encoding, const json_t *array, const char *member,
+                              double *x, ep_warnings *warnings, ep_problem *problem) {
   ep_status status = EP_OK;
   for (size_t i = 0; i < json_array_size(array); i++) {
     char pointer[EP_POINTER_BYTES];
-    snprintf(pointer, sizeof pointer, "/rows/%zu", i);
+    snprintf(pointer, sizeof pointer, "/%s/%zu", member, i);
     ep_status one = ep_encoding_cells_read(encoding, json_array_get(array, i), pointer,
                                            x + (int64_t)i * encoding->columns, warnings, problem);
     if (one != EP_OK) status = one;
@@ -55,135 +84,125 @@ static ep_status rows_read(const ep_encoding *encoding, const json_t *array, dou
   return status;
 }
 
-/* beside: rows that have no object, behind the others. out->x: [rows of the array + beside,
- * columns]
- */
-static ep_status array_read(const ep_encoding *encoding, const json_t *array, int64_t beside,
-                            ep_prediction_rows *out, ep_problem *problem) {
-  size_t rows = json_array_size(array), all = rows + (size_t)beside;
-  if (rows < 1 || rows > EP_LIMIT_PREDICT_ROWS ||
-      all * (size_t)encoding->columns > EP_LIMIT_PREDICT_BYTES / sizeof *out->x)
-    return ep_problem_add(problem, EP_INVALID, "/rows", "must be an array of 1 to %d objects",
-                          EP_LIMIT_PREDICT_ROWS);
-  out->x = malloc(all * (size_t)encoding->columns * sizeof *out->x);
-  return out->x ? rows_read(encoding, array, out->x, &out->warnings, problem)
-                : ep_problem_fail_memory(problem);
-}
-
-/* The first column of which a row of the future has cells that only the request knows, or NULL. */
-static const char *future_column(const ep_encoding *encoding) {
-  for (int64_t i = 0; i < encoding->columns; i++)
-    if (i != encoding->window.target && encoding->column[i].encode != EP_ENCODE_NONE)
-      return encoding->column[i].name;
-  return NULL;
-}
-
-/* The rows that come after those of the request: [rows, columns], written. Their targets are NaN,
- * whatever the request says of them. */
-static ep_status future_read(const ep_encoding *encoding, const json_t *future, int64_t rows,
-                             double *x, ep_warnings *warnings, ep_problem *problem) {
-  ep_status status = EP_OK;
-  for (int64_t i = 0; i < rows * encoding->columns; i++) x[i] = NAN;
-  const char *needed = future_column(encoding);
-  if (!needed) return EP_OK;
-  if ((int64_t)json_array_size(future) < rows)
-    return ep_problem_add(problem, EP_INVALID, "/future",
-                          "must be an array of %lld objects, the rows after the last one: the "
-                          "model needs \"%.100s\" of them",
-                          (long long)rows, needed);
-  for (int64_t i = 0; i < rows; i++) {
-    char pointer[EP_POINTER_BYTES];
-    json_t *row = json_copy(json_array_get(future, (size_t)i));
-    snprintf(pointer, sizeof pointer, "/future/%lld", (long long)i);
-    if (json_is_object(row)) json_object_set_new(row, encoding->target, json_null());
-    ep_status one = ep_encoding_cells_read(encoding, row, pointer, x + i * encoding->columns,
-                                           warnings, problem);
-    json_decref(row);
-    if (one != EP_OK) status = one;
-    if (problem->errors_count >= EP_LIMIT_PROBLEM_ERRORS) break;
-  }
-  return status;
-}
-
-static ep_status rows_few(const ep_encoding *encoding, int64_t rows, ep_problem *problem) {
-  return ep_problem_add(problem, EP_INVALID, "/rows",
-                        "an example has %lld successive rows, the oldest first: %lld are given",
-                        (long long)encoding->window.length, (long long)rows);
-}
-
-/* Rows of a series: each so many of them are an example. */
-static void series_set(const ep_encoding *encoding, int64_t rows, ep_prediction_rows *out) {
-  out->rows = 1;
-  out->columns = rows * encoding->columns;
-  out->windows = rows - encoding->window.length + 1;
-}
-
-static ep_status series_take(const ep_encoding *encoding, const json_t *array,
-                             ep_prediction_rows *out, ep_problem *problem) {
-  int64_t rows = (int64_t)json_array_size(array);
-  if (rows < encoding->window.length) return rows_few(encoding, rows, problem);
-  ep_status status = array_read(encoding, array, 0, out, problem);
-  series_set(encoding, rows, out);
-  return status;
-}
-
-/* The last rows and those of the future, as far as so many examples, each a row after the one
- * before, take them. */
-static ep_status forecast_take(const ep_encoding *encoding, const json_t *array,
-                               const json_t *future, int64_t steps, ep_prediction_rows *out,
-                               ep_problem *problem) {
-  const ep_encoding_window *window = &encoding->window;
-  int64_t rows = (int64_t)json_array_size(array), known = window->length + window->horizon - 1;
-  int64_t ahead = steps > window->horizon ? steps - window->horizon : 0;
-  if (rows < known)
-    return ep_problem_add(problem, EP_INVALID, "/rows",
-                          "a forecast begins with the last %lld rows, the oldest first: %lld are "
-                          "given",
-                          (long long)known, (long long)rows);
-  ep_status status = array_read(encoding, array, ahead, out, problem);
-  if (status != EP_OK) return status;
-  double *end = out->x + rows * encoding->columns;
-  status = future_read(encoding, future, ahead, end, &out->warnings, problem);
-  int64_t taken = window->length + steps - 1, columns = encoding->columns;
-  memmove(out->x, end - known * columns, (size_t)(taken * columns) * sizeof *out->x);
-  out->rows = 1;
-  out->columns = taken * columns;
-  out->windows = steps;
-  out->forecast = steps > window->horizon;
-  return status;
-}
-
-/* "steps" of a body: 0 = not given. */
-static ep_status steps_read(const ep_encoding *encoding, const json_t *body, int64_t *out,
-                            ep_problem *problem) {
-  const json_t *steps = json_object_get(body, "steps"), *future = json_object_get(body, "future");
-  *out = 0;
-  if (!steps && !future) return EP_OK;
-  if (encoding->window.length == 0) return series_missing(body, problem);
-  if (!steps) return ep_problem_add(problem, EP_INVALID, "/steps", "is needed beside \"future\"");
-  if (ep_json_integer(steps, out) && *out >= 1 && *out <= EP_LIMIT_PREDICT_STEPS) return EP_OK;
-  return ep_problem_add(problem, EP_INVALID, "/steps", "must be a whole number from 1 to %d",
-                        EP_LIMIT_PREDICT_STEPS);
-}
-
-static ep_status alone_take(const ep_encoding *encoding, const json_t *array,
-                            ep_prediction_rows *out, ep_problem *problem) {
-  ep_status status = array_read(encoding, array, 0, out, problem);
-  out->rows = (int64_t)json_array_size(array);
-  out->columns = encoding->columns;
-  return status;
-}
-
-static ep_status body_take(const ep_encoding *encoding, const json_t *body, ep_prediction_rows *out,
-                           ep_problem *problem) {
-  const json_t *array = json_object_get(body, "rows");
+/* Rows as a request has them: a list of objects, or a text. */
+typedef struct {
+  const ep_encoding *encoding;
+  const ep_text_body *query; /* its dialect, of texts */
   int64_t steps;
-  ep_status status = steps_read(encoding, body, &steps, problem);
+  ep_warnings *warnings;
+  ep_problem *problem;
+} reading;
+
+/* The first row to come may leave out what is not known of it: the target. */
+static json_t *targets_add(const ep_encoding *encoding, const json_t *array) {
+  json_t *rows = json_array();
+  const json_t *object;
+  size_t i;
+  json_array_foreach(array, i, object) {
+    json_t *row = json_copy((json_t *)object);
+    if (json_is_object(row)) json_object_set_new(row, encoding->target, json_null());
+    json_array_append_new(rows, row);
+  }
+  return rows;
+}
+
+/* member: "rows" or "future". *x: [*rows, columns], the caller's. */
+static ep_status value_read(const reading *read, const json_t *value, const char *member,
+                            double **x, int64_t *rows) {
+  bool ahead = strcmp(member, "future") == 0;
+  char pointer[16];
+  if (json_is_string(value)) {
+    const char *text = json_string_value(value);
+    ep_text_body body = {.text = text,
+                         .bytes = json_string_length(value),
+                         .lines = text[strspn(text, " \t\r\n")] == '{',
+                         .ahead = ahead,
+                         .steps = read->steps,
+                         .dialect = read->query->dialect};
+    return ep_text_rows_read(read->encoding, &body, x, rows, read->warnings, read->problem);
+  }
+  size_t count = json_array_size(value);
+  if (ahead && json_is_array(value) && count == 0) return EP_OK;
+  snprintf(pointer, sizeof pointer, "/%s", member);
+  if (count < 1 || count > EP_LIMIT_PREDICT_ROWS ||
+      count * (size_t)read->encoding->columns > EP_LIMIT_PREDICT_BYTES / sizeof **x)
+    return ep_problem_add(read->problem, EP_INVALID, pointer,
+                          "must be an array of 1 to %d objects, or a text of such rows",
+                          EP_LIMIT_PREDICT_ROWS);
+  *rows = (int64_t)count;
+  *x = malloc(count * (size_t)read->encoding->columns * sizeof **x);
+  json_t *objects = ahead ? targets_add(read->encoding, value) : json_incref((json_t *)value);
+  ep_status status = *x && objects ? objects_read(read->encoding, objects, member, *x,
+                                                  read->warnings, read->problem)
+                                   : ep_problem_fail_memory(read->problem);
+  json_decref(objects);
+  return status;
+}
+
+/* As the worker takes them. x: the rows, then `ahead` of those to come; it is taken. */
+static ep_status rows_settle(const ep_encoding *encoding, double *x, int64_t rows, int64_t ahead,
+                             int64_t steps, ep_prediction_rows *out, ep_problem *problem) {
+  if (encoding->window.length == 0) {
+    out->x = x;
+    out->rows = rows;
+    out->columns = encoding->columns;
+    ep_encoding_range_warn(encoding, out->x, rows, &out->warnings);
+    return EP_OK;
+  }
+  ep_given_rows given = {.x = x, .rows = rows, .ahead = ahead, .steps = steps};
+  ep_series_rows *series = out->series = calloc(1, sizeof *out->series);
+  ep_status status = series ? ep_series_rows_take(encoding, &given, series, &out->warnings, problem)
+                            : ep_problem_fail_memory(problem);
+  free(x);
   if (status != EP_OK) return status;
-  if (steps > 0)
-    return forecast_take(encoding, array, json_object_get(body, "future"), steps, out, problem);
-  return encoding->window.length > 0 ? series_take(encoding, array, out, problem)
-                                     : alone_take(encoding, array, out, problem);
+  out->x = series->x; /* goes the way of all others */
+  series->x = NULL;
+  out->rows = series->rows;
+  out->columns = series->columns;
+  out->windows = series->windows;
+  out->forecast = steps > encoding->window.horizon;
+  return EP_OK;
+}
+
+/* "steps" of a body, or of the query: 0 = not given. */
+static ep_status steps_read(const ep_encoding *encoding, const json_t *body, int64_t query,
+                            int64_t *out, ep_problem *problem) {
+  const json_t *steps = json_object_get(body, "steps"), *future = json_object_get(body, "future");
+  *out = query;
+  if (!steps && !future && query == 0) return EP_OK;
+  if (encoding->window.length == 0) return series_missing(body, problem);
+  if (!steps && query > 0) return EP_OK;
+  if (!steps) return ep_problem_add(problem, EP_INVALID, "/steps", "is required with \"future\"");
+  if (!ep_json_integer(steps, out) || *out < 1 || *out > EP_LIMIT_PREDICT_STEPS)
+    return ep_problem_add(problem, EP_INVALID, "/steps", "must be a whole number from 1 to %d",
+                          EP_LIMIT_PREDICT_STEPS);
+  if (query == 0 || query == *out) return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/steps",
+                        "is another number than the %lld of ?steps=: give one of them",
+                        (long long)query);
+}
+
+static ep_status body_take(const ep_encoding *encoding, const json_t *body,
+                           const ep_text_body *query, ep_prediction_rows *out,
+                           ep_problem *problem) {
+  const json_t *future = json_object_get(body, "future");
+  double *x = NULL, *behind = NULL;
+  int64_t steps, rows = 0, ahead = 0;
+  ep_status status = steps_read(encoding, body, query->steps, &steps, problem);
+  const reading read = {encoding, query, steps, &out->warnings, problem};
+  if (status == EP_OK) status = value_read(&read, json_object_get(body, "rows"), "rows", &x, &rows);
+  if (status == EP_OK && future) status = value_read(&read, future, "future", &behind, &ahead);
+  if (status == EP_OK && ahead > 0) {
+    size_t row_bytes = (size_t)encoding->columns * sizeof *x;
+    double *both = realloc(x, (size_t)(rows + ahead) * row_bytes);
+    if (both) x = both;
+    status = both ? EP_OK : ep_problem_fail_memory(problem);
+    if (both) memcpy(x + rows * encoding->columns, behind, (size_t)ahead * row_bytes);
+  }
+  free(behind);
+  if (status == EP_OK) return rows_settle(encoding, x, rows, ahead, steps, out, problem);
+  free(x);
+  return status;
 }
 
 /* Frees x where it is not given on. */
@@ -196,14 +215,21 @@ ep_status ep_jobs_rows_take(ep_jobs *jobs, const char *id, int64_t checkpoint,
                             const struct json_t *objects, ep_prediction_rows *out,
                             ep_problem *problem) {
   ep_encoding *encoding = NULL;
+  ep_word_set words = {0};
   *out = (ep_prediction_rows){.windows = 1};
-  ep_status status = encoding_find(jobs, id, checkpoint, NULL, &encoding, problem);
+  ep_status status = encoding_find(jobs, id, checkpoint, NULL, &words, &encoding, problem);
   if (status == EP_OK && encoding->window.length > 0)
     status = ep_problem_add(problem, EP_INVALID, "/rows",
-                            "the model takes windows of a series: give \"x\", the cells of all "
-                            "rows of a window in one");
-  if (status == EP_OK) status = alone_take(encoding, objects, out, problem);
-  encoding_free(encoding);
+                            "the model expects windows of a series: give \"x\", the cells of all "
+                            "rows of a window in one array");
+  if (status == EP_OK) {
+    const ep_text_body nothing = {0};
+    const reading read = {encoding, &nothing, 0, &out->warnings, problem};
+    status = value_read(&read, objects, "rows", &out->x, &out->rows);
+    out->columns = encoding->columns;
+  }
+  if (status == EP_OK) target_note(encoding, out);
+  encoding_free(encoding, &words);
   return taken(status, out);
 }
 
@@ -211,19 +237,17 @@ ep_status ep_jobs_text_read(ep_jobs *jobs, const char *id, int64_t checkpoint,
                             const ep_text_body *body, ep_prediction_rows *out,
                             ep_problem *problem) {
   ep_encoding *encoding = NULL;
-  int64_t rows = 0;
-  *out = (ep_prediction_rows){.windows = 1};
-  ep_status status = encoding_find(jobs, id, checkpoint, NULL, &encoding, problem);
+  ep_word_set words = {0};
+  double *x = NULL;
+  int64_t rows = 0, steps;
+  *out = (ep_prediction_rows){.windows = 1, .copied = body->copied};
+  ep_status status = encoding_find(jobs, id, checkpoint, NULL, &words, &encoding, problem);
+  if (status == EP_OK) status = steps_read(encoding, NULL, body->steps, &steps, problem);
   if (status == EP_OK)
-    status = ep_text_rows_read(encoding, body, &out->x, &rows, &out->warnings, problem);
-  if (status == EP_OK && rows < encoding->window.length) status = rows_few(encoding, rows, problem);
-  if (status == EP_OK && encoding->window.length > 0) {
-    series_set(encoding, rows, out);
-  } else if (status == EP_OK) {
-    out->rows = rows;
-    out->columns = encoding->columns;
-  }
-  encoding_free(encoding);
+    status = ep_text_rows_read(encoding, body, &x, &rows, &out->warnings, problem);
+  if (status == EP_OK) status = rows_settle(encoding, x, rows, 0, steps, out, problem);
+  if (status == EP_OK) target_note(encoding, out);
+  encoding_free(encoding, &words);
   return taken(status, out);
 }
 
@@ -247,22 +271,27 @@ static ep_status members_check(const json_t *body, ep_problem *problem) {
   return reader.status;
 }
 
-ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint, const char *text,
-                            size_t bytes, ep_prediction_rows *out, ep_problem *problem) {
+ep_status ep_jobs_rows_read(ep_jobs *jobs, const char *id, int64_t checkpoint,
+                            const ep_text_body *query, ep_prediction_rows *out,
+                            ep_problem *problem) {
   json_t *body = NULL;
   ep_encoding *encoding = NULL;
+  ep_word_set words = {0};
   ep_error error = {0};
   *out = (ep_prediction_rows){.windows = 1};
-  ep_status status = ep_json_load(text, bytes, EP_LIMIT_NAMED_ROWS_BYTES, &body, &error);
+  ep_status status =
+      ep_json_load(query->text, query->bytes, EP_LIMIT_NAMED_ROWS_BYTES, &body, &error);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
   ep_threshold threshold = {.kind = EP_THRESHOLD_NONE};
   status = members_check(body, problem);
   if (status == EP_OK)
     status = ep_predict_threshold_take(json_object_get(body, "threshold"), &threshold, problem);
-  if (status == EP_OK) status = encoding_find(jobs, id, checkpoint, body, &encoding, problem);
-  if (status == EP_OK) status = body_take(encoding, body, out, problem);
+  if (status == EP_OK)
+    status = encoding_find(jobs, id, checkpoint, body, &words, &encoding, problem);
+  if (status == EP_OK) status = body_take(encoding, body, query, out, problem);
+  if (status == EP_OK) target_note(encoding, out);
   out->threshold = threshold;
-  encoding_free(encoding);
+  encoding_free(encoding, &words);
   json_decref(body);
   return taken(status, out);
 }

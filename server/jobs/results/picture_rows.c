@@ -7,14 +7,13 @@
 
 #include "engine/data/inputs/picture_rows.h"
 #include "engine/files/durable_file.h"
-#include "engine/weights/weights.h"
+#include "engine/weights/stored_model.h"
 #include "server/ingest/ingest.h"
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/live/state.h"
 #include "server/process/data_dir.h"
 
-/* Whether the job's rows were pictures: planes of bytes or of 16 bits, grey or of three colours. */
-static bool are_pictures(const ep_data_shape *shape) {
+bool ep_jobs_are_pictures(const ep_data_shape *shape) {
   const ep_shape *row = &shape->row;
   bool bytes = shape->x_integer && shape->x_min >= 0 && shape->x_max > 1 && shape->x_max <= 255;
   return (row->channels == 1 || row->channels == 3) && row->height * row->width > 1 &&
@@ -23,10 +22,14 @@ static bool are_pictures(const ep_data_shape *shape) {
 
 static ep_status shape_find(ep_jobs *jobs, const char *id, int64_t checkpoint, ep_data_shape *out,
                             ep_error *error) {
-  char path[EP_PATH_BYTES];
+  char path[EP_PATH_BYTES] = "";
+  ep_stored_model model = {0};
   ep_status status = ep_jobs_weights_path(jobs, id, checkpoint, path, error);
-  if (status == EP_OK) status = ep_weights_read_shape(path, out, error);
-  if (status != EP_OK || are_pictures(out)) return status;
+  if (status == EP_OK) status = ep_stored_model_open(path, &model, error);
+  *out = model.shape;
+  ep_stored_model_close(&model);
+  if (status != EP_OK) status = ep_jobs_weights_explain(jobs, id, checkpoint, path, error);
+  if (status != EP_OK || ep_jobs_are_pictures(out)) return status;
   return ep_fail(
       error, EP_CONFLICT,
       "the job did not train on pictures (bytes or 16 bits of one channel or three, with a "
@@ -59,7 +62,8 @@ static ep_status rows_read(ep_jobs *jobs, const void *bytes, size_t size,
   char folder[EP_PATH_BYTES];
   int file = memfd_create("pictures", MFD_CLOEXEC);
   if (file < 0)
-    return ep_fail(error, EP_UNAVAILABLE, "no file for the pictures: %s", strerror(errno));
+    return ep_fail(error, EP_UNAVAILABLE, "a file for the pictures cannot be created: %s",
+                   strerror(errno));
   ep_status status = ep_file_write_all(file, bytes, size, error);
   if (status == EP_OK) status = ep_data_dir_temporary(jobs->data_dir, folder, error);
   if (status == EP_OK) {

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/inputs/row_lines.h"
+#include "engine/data/inputs/series_rows.h"
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
 #include "server/jobs/checkpoints.h"
@@ -22,7 +24,7 @@ static void prediction_done(void *context, const ep_reply *reply, const ep_error
   prediction *request = context;
   ep_error shape = {0};
   if (reply && (reply->rows != request->rows || reply->columns % request->windows != 0)) {
-    ep_fail(&shape, EP_INTERNAL, "the worker answered with another shape");
+    ep_fail(&shape, EP_INTERNAL, "the worker responded with an unexpected shape");
     request->done(request->context, NULL, 0, 0, &shape);
   } else if (reply) {
     request->done(request->context, reply->output, reply->rows * request->windows,
@@ -36,6 +38,10 @@ static void prediction_done(void *context, const ep_reply *reply, const ep_error
 void ep_prediction_rows_deinit(ep_prediction_rows *rows) {
   for (int64_t i = 0; rows->name && i < rows->rows; i++) free(rows->name[i]);
   free(rows->name);
+  if (rows->series) ep_series_rows_deinit(rows->series);
+  free(rows->series);
+  if (rows->copied) ep_row_lines_deinit(rows->copied);
+  free(rows->copied);
   free(rows->x);
   ep_warnings_deinit(&rows->warnings);
   *rows = (ep_prediction_rows){.windows = 1};
@@ -43,7 +49,7 @@ void ep_prediction_rows_deinit(ep_prediction_rows *rows) {
 
 static ep_status size_check(int64_t rows, int64_t columns, ep_error *error) {
   int64_t bytes = 0;
-  if (rows < 1 || columns < 1) return ep_fail_at(error, EP_INVALID, "/x", "there are no rows");
+  if (rows < 1 || columns < 1) return ep_fail_at(error, EP_INVALID, "/x", "no rows");
   if (rows > EP_LIMIT_PREDICT_ROWS || __builtin_mul_overflow(rows, columns, &bytes) ||
       __builtin_mul_overflow(bytes, (int64_t)sizeof(double), &bytes) ||
       bytes > EP_LIMIT_PREDICT_BYTES)

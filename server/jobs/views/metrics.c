@@ -9,7 +9,7 @@
 
 static void jobs_format(ep_jobs *jobs, ep_writer *out, const ep_store_counts *counts) {
   static const char JOBS[] = "epochd_jobs";
-  ep_metrics_family(out, JOBS, "gauge", "Jobs that there are, by state.");
+  ep_metrics_family(out, JOBS, "gauge", "Jobs by state.");
   for (int state = 0; state < EP_STATE_COUNT; state++) {
     if (state == EP_STATE_PAUSING) continue; /* a running job */
     ep_metrics_sample(out, JOBS, (const char *[]){"state", ep_state_name(state), NULL},
@@ -98,7 +98,7 @@ static const struct {
 
 static void devices_format(const ep_device_list *devices, ep_writer *out) {
   static const char INFO[] = "epochd_device_info", STATE[] = "epochd_device_state";
-  ep_metrics_family(out, INFO, "gauge", "1 for each device; what it is.");
+  ep_metrics_family(out, INFO, "gauge", "1 for each device, with its description as labels.");
   for (int i = 0; i < devices->count; i++) {
     const ep_device_info *info = &devices->device[i].info;
     ep_metrics_sample(out, INFO,
@@ -177,4 +177,21 @@ ep_status ep_jobs_metrics_format(ep_jobs *jobs, ep_writer *out, ep_error *error)
   }
   free(devices);
   return status;
+}
+
+void ep_jobs_memory_find(ep_jobs *jobs, int64_t *workers_bytes, int64_t *store_bytes) {
+  ep_device_list *devices = malloc(sizeof *devices);
+  *workers_bytes = 0;
+  *store_bytes = ep_store_memory_bytes();
+  if (!devices) return;
+  ep_supervisor_get_devices(jobs->supervisor, devices);
+  for (int i = 0; i < devices->count; i++) {
+    ep_process_metrics sum;
+    if (workers_read(devices, i, &sum)) *workers_bytes += sum.resident_bytes;
+  }
+  free(devices);
+}
+
+void ep_jobs_memory_release(ep_jobs *jobs) {
+  ep_store_memory_release(jobs->store);
 }

@@ -9,6 +9,7 @@ typedef struct {
   pthread_mutex_t mutex; /* guards what follows */
   int left;
   ep_error error; /* the first; status EP_OK = none */
+  ep_error full;  /* of the data folder; the same */
   ep_jobs_ready *done;
   void *context;
 } probe;
@@ -28,7 +29,8 @@ static void probe_count(probe *whole, const char *device, const ep_error *error)
   bool last = --whole->left == 0;
   pthread_mutex_unlock(&whole->mutex);
   if (!last) return;
-  whole->done(whole->context, whole->error.status != EP_OK ? &whole->error : NULL);
+  whole->done(whole->context, whole->error.status != EP_OK ? &whole->error : NULL,
+              whole->full.status != EP_OK ? &whole->full : NULL);
   pthread_mutex_destroy(&whole->mutex);
   free(whole);
 }
@@ -40,7 +42,9 @@ static void probe_done(void *context, const ep_reply *reply, const ep_error *err
   free(request);
 }
 
-static void disk_done(void *context, const ep_error *error) {
+static void disk_done(void *context, const ep_error *error, const ep_error *full) {
+  probe *whole = context;
+  if (full) whole->full = *full; /* read by the last alone */
   probe_count(context, NULL, error);
 }
 
@@ -73,7 +77,7 @@ void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *con
     free(devices);
     free(whole);
     ep_fail_memory(&error);
-    done(context, &error);
+    done(context, &error, NULL);
     return;
   }
   ep_supervisor_get_devices(jobs->supervisor, devices);

@@ -193,12 +193,13 @@ static ep_status trial_read(ep_jobs *jobs, const char *id, int64_t trial, ep_job
 static char *request_format(const sweep_results *results, const ep_job_view *view,
                             const ep_trial_row *row, int part) {
   char name[EP_LIMIT_NAME_BYTES + 1];
-  const char *sweep = view->name && view->name[0] ? view->name : view->id;
+  const char *sweep = view->name ? view->name : "";
   const double *point = results->records[row->first].point;
   /* a name may be cut within a character, and must not be */
   int bytes = strlen(sweep) < 64 ? (int)strlen(sweep) : 64;
   while (bytes > 0 && ((unsigned char)sweep[bytes] & 0xc0) == 0x80) bytes--;
-  int used = snprintf(name, sizeof name, "%.*s, trial %lld", bytes, sweep, (long long)row->trial);
+  int used = snprintf(name, sizeof name, "%.*s%strial %lld%s%s", bytes, sweep, *sweep ? ", " : "",
+                      (long long)row->trial, *sweep ? "" : " of ", *sweep ? "" : view->id);
   if (part >= 0) snprintf(name + used, sizeof name - (size_t)used, ", part %d", part);
   return ep_sweep_trial_format(results->sweep, point, part, name, view->id, view->private);
 }

@@ -25,6 +25,7 @@ void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
     if (view->state == EP_STATE_QUEUED && !job->ending && !job->pause)
       view->position = ep_queue_position(&jobs->queue, &job->entry);
     view->stranded = job->stranded && view->state == EP_STATE_QUEUED;
+    view->crashes = view->state == EP_STATE_PAUSED ? job->crashes : 0;
     view->epoch = job->epoch;
     view->eta_seconds = job->eta_seconds;
     view->attempt = job->row.attempt;
@@ -87,9 +88,10 @@ static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_
   *out = (job_shown){0};
   memcpy(out->reason, live->reason, sizeof out->reason);
   if (live->stranded) ep_fit_none_text(row->requested_device, out->warning);
+  if (live->crashes > 0) ep_live_crashes_text(live->crashes, out->warning);
   out->view =
       (ep_job_view){.id = row->id,
-                    .warning = live->stranded ? out->warning : NULL,
+                    .warning = text_or_null(out->warning),
                     .name = row->name,
                     .owner = row->owner,
                     .tags = row->tags,
@@ -99,6 +101,8 @@ static bool job_show(const char *data_dir, const ep_job_row *row, const ep_live_
                     .private = row->private,
                     .state = row->state,
                     .spec = row->spec,
+                    .automatic = row->automatic,
+                    .remarks = row->remarks,
                     .device = text_or_null(row->device),
                     .executor = text_or_null(row->executor),
                     .epochs = row->epochs,

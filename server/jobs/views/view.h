@@ -7,6 +7,7 @@
 /* Of a live job; for any other `live` is false. */
 typedef struct {
   bool live, stranded;
+  int crashes; /* of epochd, for which it is paused */
   ep_state state;
   uint64_t version;
   int64_t position, epoch, started_us;

@@ -45,7 +45,7 @@ ep_status ep_jobs_webhooks(ep_jobs *jobs, const char *id, char **text, ep_error 
   int count = 0;
   *text = NULL;
   if (!ep_live_is(jobs, id) && !ep_store_job_exists(jobs->store, id))
-    return ep_fail(error, EP_NOT_FOUND, "there is no %s %.60s", ep_id_noun(id), id);
+    return ep_fail(error, EP_NOT_FOUND, "%s %.60s not found", ep_id_noun(id), id);
   ep_delivery *found = calloc(MOST, sizeof *found);
   if (!found) return ep_fail_memory(error);
   ep_status status = ep_store_deliveries_of(jobs->store, id, found, &count, error);

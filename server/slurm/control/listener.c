@@ -49,7 +49,7 @@ ep_status ep_slurm_listen(const char *address, int *listener, char *reached, siz
   char host[ADDRESS_BYTES], service[8];
   int port;
   if (!ep_endpoint_split(address, host, sizeof host, &port))
-    return ep_fail(error, EP_INVALID, "--slurm-listen %.100s is no ADDRESS:PORT", address);
+    return ep_fail(error, EP_INVALID, "--slurm-listen %.100s is not ADDRESS:PORT", address);
   snprintf(service, sizeof service, "%d", port);
   int failed = getaddrinfo(host, service, &hints, &found);
   if (failed != 0)

@@ -27,7 +27,7 @@ static ep_status need_add(ep_needs *needs, const char *folder, const char *name,
   *need = (ep_need){0}; /* a record has the whole name: what is behind it goes over the network */
   int length = snprintf(need->name, sizeof need->name, "%s/%s", folder, name);
   if (length < 0 || length >= (int)sizeof need->name || !ep_record_name_valid(need->name))
-    return ep_fail(error, EP_INVALID, "%.100s/%.100s is no name for a worker's file", folder, name);
+    return ep_fail(error, EP_INVALID, "invalid name of a worker file: %.100s/%.100s", folder, name);
   need->folder = is_folder;
   needs->count++;
   return EP_OK;

@@ -84,7 +84,7 @@ static ep_status hello_await(session *s, ep_error *error) {
     status = ep_channel_pump(s->channel, true, error);
   }
   if (status == EP_OK && record.kind != EP_RECORD_HELLO)
-    status = ep_fail(error, EP_MALFORMED, "it sends something else than a greeting");
+    status = ep_fail(error, EP_MALFORMED, "it did not send a greeting");
   if (status == EP_OK) status = ep_record_hello_read(&record, &s->hello, error);
   ep_channel_drop(s->channel);
   return status;
@@ -201,7 +201,7 @@ static void gone_tell(session *s, const ep_record *record) {
   memcpy(control.worker, s->ticket->worker, sizeof control.worker);
   ep_record_text_read(record, control.text);
   if (ep_control_send(s->gateway->control, &control, -1, &error) != EP_OK)
-    ep_log(EP_LOG_WARNING, "epochd is not told of a worker's end: %s", error.message);
+    ep_log(EP_LOG_WARNING, "epochd cannot be notified of a worker's end: %s", error.message);
   pthread_mutex_lock(&s->gateway->tickets->mutex);
   if (s->ticket->connection == s->connection) ep_ticket_set(s->ticket, EP_TICKET_ENDED);
   pthread_mutex_unlock(&s->gateway->tickets->mutex);
@@ -210,7 +210,7 @@ static void gone_tell(session *s, const ep_record *record) {
 
 static ep_status have_take(session *s, const ep_record *record, ep_error *error) {
   if (!s->asking || record->bytes != 1)
-    return ep_fail(error, EP_MALFORMED, "an answer to no question");
+    return ep_fail(error, EP_MALFORMED, "an unexpected response");
   s->asking = false;
   const ep_need need = s->needs.needs[s->next_need - 1]; /* a copy: the list grows */
   if (record->payload[0]) return EP_OK;
@@ -285,10 +285,10 @@ static void handover_take(session *s, const ep_command *train) {
       ep_path_join(folder, NULL, setup->data_dir, "jobs", train->job, NULL) != EP_OK)
     return;
   if (ep_handover_take(&start, &step, &error) != EP_OK)
-    ep_log(EP_LOG_WARNING, "job %s: what its last attempt left: %s", train->job, error.message);
+    ep_log(EP_LOG_WARNING, "job %s: state of its last attempt: %s", train->job, error.message);
   if (step >= 0)
-    ep_log(EP_LOG_INFO, "job %s: what its last attempt left is taken up, to step %lld", train->job,
-           (long long)step);
+    ep_log(EP_LOG_INFO, "job %s: resumed from the state of its last attempt, at step %lld",
+           train->job, (long long)step);
 }
 
 /* Looks at the command at the beginning: a training's files are sent first, and what a helper needs

@@ -65,7 +65,7 @@ static int tickets_make(ep_submissions *s, const char *device, const ep_slurm_re
     if (!ticket) break;
     memcpy(list[made].worker, ticket->worker, sizeof list[made].worker);
   }
-  if (made == 0) ep_fail(error, EP_BUSY, "there are too many workers");
+  if (made == 0) ep_fail(error, EP_BUSY, "too many workers");
   if (made > 0 && ep_tickets_save(tickets, error) != EP_OK) {
     for (int i = 0; i < made; i++)
       ep_tickets_remove(tickets, ep_tickets_find(tickets, list[i].worker));
@@ -227,7 +227,7 @@ static void never_came(ep_submissions *s, const ep_ticket *ticket, const ep_slur
   p->scheduler->words(ticket, name, log);
   ending_words(p->scheduler, ticket, job, how);
   snprintf(text, sizeof text,
-           "%.120s ended (%s) before its worker connected: %.160s has what it printed", name, how,
+           "%.120s ended (%s) before its worker connected: see its output in %.160s", name, how,
            log);
   refusal_note(s, p, text);
 }

@@ -81,14 +81,13 @@ ep_status ep_tickets_open(ep_tickets *tickets, const ep_gateway_setup *setup, ep
   for (int i = 0; i < EP_TICKETS; i++) tickets->ticket[i].wake = -1;
   memcpy(tickets->shared_dir, setup->shared_dir, sizeof tickets->shared_dir);
   snprintf(tickets->path, sizeof tickets->path, "%s/slurm/workers", setup->data_dir);
-  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot start");
+  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot be initialized");
   FILE *file = fopen(tickets->path, "re");
   if (!file && errno == ENOENT) return EP_OK;
   if (!file) return ep_fail(error, EP_IO, "%s: %s", tickets->path, strerror(errno));
   while (fgets(line, sizeof line, file)) {
     line[strcspn(line, "\n")] = 0;
-    if (!line_read(tickets, line))
-      ep_log(EP_LOG_WARNING, "%s has a line that is no worker's", tickets->path);
+    if (!line_read(tickets, line)) ep_log(EP_LOG_WARNING, "%s has an invalid line", tickets->path);
   }
   fclose(file);
   return EP_OK;
@@ -194,7 +193,7 @@ ep_status ep_tickets_file(const ep_tickets *tickets, const char *worker, char *p
 static ep_status refuse(ep_tickets *tickets, const ep_record_hello *hello, const char *why,
                         ep_error *error) {
   tickets->refused++;
-  ep_log(EP_LOG_WARNING, "a worker on %s that says it is %s is refused: %s (%d so far)",
+  ep_log(EP_LOG_WARNING, "a worker on %s claiming to be %s is rejected: %s (%d so far)",
          hello->node, hello->worker, why, tickets->refused);
   return ep_fail(error, EP_FORBIDDEN, "%s", why);
 }

@@ -82,13 +82,17 @@ static bool options_set(transfer *job) {
   SET(CURLOPT_POSTFIELDSIZE, (long)job->request.body_bytes);
   SET(CURLOPT_HTTPHEADER, job->headers);
   SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+#if LIBCURL_VERSION_NUM >= 0x075700 /* 7.87 */
   SET(CURLOPT_PROTOCOLS_STR, "http,https");
+  SET(CURLOPT_QUICK_EXIT, 1L); /* no wait for a name that is still being resolved: all would wait */
+#else
+  SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
   SET(CURLOPT_FOLLOWLOCATION, 0L); /* a redirect is a failure: it could lead anywhere */
   SET(CURLOPT_PROXY, "");          /* nor is a proxy's address looked at in place of the host's */
   SET(CURLOPT_TIMEOUT, (long)EP_LIMIT_DELIVERY_SECONDS);
   SET(CURLOPT_CONNECTTIMEOUT, (long)EP_LIMIT_DELIVERY_SECONDS);
   SET(CURLOPT_NOSIGNAL, 1L);
-  SET(CURLOPT_QUICK_EXIT, 1L); /* no wait for a name that is still being resolved: all would wait */
   SET(CURLOPT_FORBID_REUSE, 1L); /* each connection's address is looked at */
   SET(CURLOPT_OPENSOCKETFUNCTION, socket_open);
   SET(CURLOPT_OPENSOCKETDATA, job);
@@ -130,13 +134,12 @@ static void fault_fill(const transfer *job, CURLcode code, ep_courier_reply *rep
     snprintf(reply->fault, sizeof reply->fault, "%s", why);
     return;
   }
-  snprintf(reply->fault, sizeof reply->fault, "%.100s has no address that may be called",
-           job->host);
+  snprintf(reply->fault, sizeof reply->fault, "%.100s has no permitted address", job->host);
   if (job->refused[0])
-    snprintf(
-        reply->detail, sizeof reply->detail,
-        "%.100s resolves to %s, which is no public address, and --webhook-allow does not allow it",
-        job->host, job->refused);
+    snprintf(reply->detail, sizeof reply->detail,
+             "%.100s resolves to %s, which is not a public address, and --webhook-allow does not "
+             "allow it",
+             job->host, job->refused);
   else
     snprintf(reply->detail, sizeof reply->detail, "%s", why);
 }

@@ -7,12 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { IPV4_AT = 12, IPV4_BITS = 96, ALL_BITS = 128 };
-
-typedef struct {
-  uint8_t bytes[EP_IP_BYTES];
-  int bits;
-} network;
+enum { IPV4_AT = 12, IPV4_BITS = 8 * IPV4_AT };
 
 #define IPV4(a, b, c, d, bits) \
   { {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d}, IPV4_BITS + (bits) }
@@ -20,11 +15,11 @@ typedef struct {
   { {(a) >> 8, (a)&0xff, (b) >> 8, (b)&0xff, (c) >> 8, (c)&0xff, (d) >> 8, (d)&0xff}, bits }
 
 /* Where the public internet is: all of IPv4, and the global unicast addresses of IPv6. */
-static const network PUBLIC[] = {IPV4(0, 0, 0, 0, 0), IPV6(0x2000, 0, 0, 0, 3)};
+static const ep_ip_network PUBLIC[] = {IPV4(0, 0, 0, 0, 0), IPV6(0x2000, 0, 0, 0, 3)};
 
 /* And what is not of it: IANA's registries of special-purpose addresses
  * (https://www.iana.org/assignments/iana-ipv4-special-registry, …-ipv6-…), and multicast. */
-static const network SPECIAL[] = {
+static const ep_ip_network SPECIAL[] = {
     IPV4(0, 0, 0, 0, 8),           /* this host */
     IPV4(10, 0, 0, 0, 8),          /* private */
     IPV4(100, 64, 0, 0, 10),       /* behind a carrier's NAT */
@@ -47,39 +42,22 @@ static const network SPECIAL[] = {
 };
 
 /* NAT64 puts IPv4 into the last bytes. */
-static const network NAT64 = IPV6(0x64, 0xff9b, 0, 0, 96);
+static const ep_ip_network NAT64 = IPV6(0x64, 0xff9b, 0, 0, 96);
 
-static bool network_has(const uint8_t *bytes, int bits, const uint8_t *address) {
-  int whole = bits / 8, rest = bits % 8;
-  if (memcmp(bytes, address, (size_t)whole) != 0) return false;
-  return rest == 0 || (uint8_t)((bytes[whole] ^ address[whole]) >> (8 - rest)) == 0;
-}
-
-static bool any_has(const network *networks, size_t count, const uint8_t *address) {
+static bool any_has(const ep_ip_network *networks, size_t count, const uint8_t *address) {
   for (size_t i = 0; i < count; i++)
-    if (network_has(networks[i].bytes, networks[i].bits, address)) return true;
+    if (ep_ip_network_has(&networks[i], address)) return true;
   return false;
-}
-
-static void from_ipv4(const void *four, uint8_t out[EP_IP_BYTES]) {
-  static const uint8_t prefix[IPV4_AT] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  memcpy(out, prefix, sizeof prefix);
-  memcpy(out + IPV4_AT, four, EP_IP_BYTES - IPV4_AT);
 }
 
 /* false: neither IPv4 nor IPv6. */
 static bool address_read(const struct sockaddr *address, uint8_t out[EP_IP_BYTES]) {
-  if (address->sa_family == AF_INET) {
-    from_ipv4(&((const struct sockaddr_in *)(const void *)address)->sin_addr, out);
-    return true;
-  }
-  if (address->sa_family != AF_INET6) return false;
-  uint8_t six[EP_IP_BYTES];
-  memcpy(six, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, sizeof six);
-  if (network_has(NAT64.bytes, NAT64.bits, six))
-    from_ipv4(six + IPV4_AT, out);
+  uint8_t read[EP_IP_BYTES];
+  if (!ep_ip_from_socket(address, read)) return false;
+  if (ep_ip_network_has(&NAT64, read))
+    ep_ip_from_ipv4(read + IPV4_AT, out);
   else
-    memcpy(out, six, sizeof six);
+    memcpy(out, read, sizeof read);
   return true;
 }
 
@@ -87,29 +65,6 @@ bool ep_address_is_public(const struct sockaddr *address) {
   uint8_t bytes[EP_IP_BYTES];
   return address_read(address, bytes) && any_has(PUBLIC, sizeof PUBLIC / sizeof *PUBLIC, bytes) &&
          !any_has(SPECIAL, sizeof SPECIAL / sizeof *SPECIAL, bytes);
-}
-
-/* "10.0.0.0/8", "::1". false: it is no address; *bits -1: its length is wrong. */
-static bool network_parse(const char *text, uint8_t out[EP_IP_BYTES], int *bits) {
-  char address[EP_HOST_BYTES];
-  uint8_t four[EP_IP_BYTES - IPV4_AT];
-  const char *slash = strchr(text, '/');
-  size_t length = slash ? (size_t)(slash - text) : strlen(text);
-  if (length >= sizeof address) return false;
-  memcpy(address, text, length);
-  address[length] = 0;
-  int before = 0;
-  if (inet_pton(AF_INET, address, four) == 1) {
-    from_ipv4(four, out);
-    before = IPV4_BITS;
-  } else if (inet_pton(AF_INET6, address, out) != 1) {
-    return false;
-  }
-  char *stop = NULL;
-  long given = slash ? strtol(slash + 1, &stop, 10) : ALL_BITS - before;
-  bool good = !slash || (slash[1] >= '0' && slash[1] <= '9' && *stop == 0);
-  *bits = good && given <= ALL_BITS - before ? (int)given + before : -1;
-  return true;
 }
 
 static bool host_is_good(const char *text) {
@@ -121,8 +76,8 @@ static bool host_is_good(const char *text) {
 
 static ep_status item_parse(const char *text, ep_allowed_address *out, ep_error *error) {
   *out = (ep_allowed_address){.host = ""};
-  if (network_parse(text, out->network, &out->bits)) {
-    if (out->bits >= 0) return EP_OK;
+  if (ep_ip_network_parse(text, &out->network)) {
+    if (out->network.bits >= 0) return EP_OK;
   } else if (host_is_good(text)) {
     snprintf(out->host, sizeof out->host, "%s", text);
     return EP_OK;
@@ -157,7 +112,7 @@ bool ep_address_is_allowed(const ep_allowed_addresses *allowed, const char *host
   for (int i = 0; i < allowed->count; i++) {
     const ep_allowed_address *item = &allowed->item[i];
     bool is = item->host[0] ? strcasecmp(item->host, host) == 0
-                            : network_has(item->network, item->bits, bytes);
+                            : ep_ip_network_has(&item->network, bytes);
     if (is) return true;
   }
   return ep_address_is_public(address);

@@ -4,19 +4,18 @@
 #define EP_SERVER_WEBHOOKS_WIRE_ADDRESS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 #include "api/limits.h"
+#include "api/network.h"
 #include "api/status.h"
 
-enum { EP_IP_BYTES = 16, EP_ADDRESS_TEXT_BYTES = 64, EP_HOST_BYTES = 256 };
+enum { EP_ADDRESS_TEXT_BYTES = 64, EP_HOST_BYTES = 256 };
 
-/* A host's name, or a network: an IPv4 address a.b.c.d is ::ffff:a.b.c.d here. */
+/* A host's name, or a network. */
 typedef struct {
   char host[EP_HOST_BYTES]; /* "" = a network */
-  uint8_t network[EP_IP_BYTES];
-  int bits;
+  ep_ip_network network;
 } ep_allowed_address;
 
 /* --webhook-allow. */

@@ -25,6 +25,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from checks import Counts, data_check, glance, look, lost_check, swept_wait  # noqa: E402
 from clients import PATIENCE_S, Clients, Daemon, Notes, Specs, Wrong  # noqa: E402
+from summary import summary  # noqa: E402
 from disks import BlockTrace, FileTrace  # noqa: E402
 
 IMAGE_BYTES = 1 << 30
@@ -306,7 +307,9 @@ def main():
         print(f"seed {options.seed}\n| disk | " + " | ".join(COLUMNS) + " |\n" + "|---" * (len(COLUMNS) + 1) + "|")
         campaign = Campaign(options, scratch)
         campaign.run()
-    if campaign.counts.faults or campaign.counts["accepted"] == 0:
+    total = {column: campaign.counts[column] for column in COLUMNS}
+    summary(total.pop("failures"), len(campaign.counts.faults), **total)
+    if campaign.counts.faults or total["accepted"] == 0:
         sys.exit(1)
 
 

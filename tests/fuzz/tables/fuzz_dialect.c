@@ -9,7 +9,10 @@
 
 static void encodings_hold(const uint8_t *bytes, size_t count) {
   char evidence[EP_DIALECT_EVIDENCE_BYTES];
-  ep_text_encoding found = ep_text_encoding_find(bytes, count, false, evidence);
+  ep_text_encoding found;
+  ep_error refused = {0};
+  ep_status known = ep_text_encoding_find(bytes, count, false, &found, evidence, &refused);
+  FUZZ_HOLDS(known == EP_OK || (known == EP_INVALID && refused.message[0]));
   FUZZ_HOLDS(found < EP_TEXT_ENCODINGS && strlen(evidence) < sizeof evidence);
   for (ep_text_encoding at = EP_TEXT_UTF_16LE; at < EP_TEXT_ENCODINGS; at++) {
     int64_t budget_bytes = 3 * (int64_t)count;

@@ -128,7 +128,11 @@ def missing_choose(r, frame, dialect):
         # Without the key, a word among words is a word, and one of many cells of numbers is more than a gap.
         odd = any(column.kind in ("word", "code", "flag") or 5 * column.cells.count(None) > frame.rows
                   for column in frame.columns if None in column.cells)
-        if dialect.told or not odd:
+        # a cell that is there, or an odd one that needs a note, would become a gap
+        taken = any(word in column.odd.values() or word in map(str, column.cells) or
+                    any(isinstance(cell, (int, float)) and str(cell).startswith(word) for cell in column.cells)
+                    for column in frame.columns)
+        if not taken and (dialect.told or not odd):
             return [word]
     words = [r.choice([word for word in DEFAULT_MISSING if word not in frame.eaten()])]
     return words + [""] if kind == "both" else words

@@ -34,6 +34,14 @@ test("problem details become an error that can be read", async () => {
   assert.deepEqual(error.errors, [{ pointer: "/epochs", detail: "is 0" }]);
 });
 
+test("an option that a problem names has its label on the page", async () => {
+  const detail = "both: choose ?delimiter=semicolon or ?decimal=, since ?missing= is empty; ?jobs= is unknown";
+  play([{ status: 422, type: "application/problem+json", body: JSON.stringify({ title: "refused", status: 422, detail, errors: [{ pointer: "/rows", detail: "?header=false makes it a row" }] }) }]);
+  const error = await sendJson("POST", "/v1/jobs", {}).catch((thrown) => thrown);
+  assert.equal(error.message, "both: choose “Between cells: semicolon” or “Decimal mark: comma: 1,5” since “Words for missing cells” is empty; ?jobs= is unknown");
+  assert.deepEqual(error.errors, [{ pointer: "/rows", detail: "“First line: a row” makes it a row" }]);
+});
+
 test("what is no problem document is an error too", async () => {
   play([{ status: 502, type: "text/html", body: "<h1>Bad gateway</h1>" }]);
   const error = await getJson("/v1/jobs").catch((thrown) => thrown);

@@ -1,7 +1,7 @@
 // columns.mjs: what the columns of a dataset say, and what a first job and a row to predict are made of.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cellOf, featureColumns, firstJob, histogram, inTime, likelyTarget, missingWords, seriesTime, valueWords } from "../../../clients/dashboard/columns.js";
+import { cellOf, firstJob, histogram, inTime, likelyTarget, missingWords, seriesJob, seriesTime, timeAfter, valueWords } from "../../../clients/dashboard/columns.js";
 
 const age = { name: "age", type: "number", min: 0, max: 79, integer: true, missing: 3 };
 const city = { name: "city", type: "category", min: 0, max: 1, distinct: 2, missing: 0, categories: [{ value: "Oslo", count: 7 }, { value: "Bergen", count: 2 }] };
@@ -54,27 +54,19 @@ test("a date beside a number orders a series", () => {
   assert.equal(seriesTime([{ ...since, form: "time" }, age], 1), null);
 });
 
+test("a series is learnt from its own past, one a word where times come again", () => {
+  const hours = { name: "hour", type: "date", distinct: 600 }, sales = { name: "sales", type: "number" };
+  const shop = (count) => ({ name: "shop", type: "category", missing: 0, categories: [{ value: "a", count }, { value: "b", count }] });
+  assert.deepEqual(seriesJob({ name: "sales", rows: 600, columns: [hours, shop(300), sales] }, 2, "hour", new Map()), { name: "sales",
+    data: { dataset: "sales", target: "sales", task: "regression", time: "hour", features: ["sales"], window: { length: 24 } }, model: "auto" });
+  assert.deepEqual(seriesJob({ name: "sales", rows: 1200, columns: [hours, shop(600), sales] }, 2, "hour", new Map()).data.window, { length: 24, group: "shop" });
+  assert.deepEqual(seriesJob({ name: "sales", rows: 80, columns: [hours, shop(40), sales] }, 2, "hour", new Map()).data.window, { length: 6 });
+});
+
 test("the likely target", () => {
   assert.equal(likelyTarget([age, { ...city, name: "Species" }, since]), 1);
   assert.equal(likelyTarget([age, city, id]), 1);
   assert.equal(likelyTarget([id]), 0);
-});
-
-test("the columns that a prediction asks for", () => {
-  const columns = [id, age, city, since];
-  const asked = (data) => featureColumns(columns, data).map(({ column }) => column.name).join(" ");
-  assert.equal(asked({ target: "city" }), "age since");
-  assert.equal(asked({}), "age city");
-  assert.equal(asked({ target: -2 }), "age since");
-  assert.equal(asked({ target: 1, exclude: ["s*"] }), "city");
-  assert.equal(asked({ target: 1, features: ["?ity"] }), "city");
-  assert.equal(asked({ target: 1, features: [".ity"] }), "");
-  const globs = ["open?", "opens", "*", "y"].map((name) => ({ ...age, name }));
-  const left = (data) => featureColumns(globs, data).map(({ column }) => column.name).join(" ");
-  assert.equal(left({ exclude: ["open?"] }), "opens *"); // a name that exists is no glob
-  assert.equal(left({ exclude: ["*"] }), "open? opens");
-  assert.equal(left({ exclude: ["o*"] }), "*");
-  assert.equal(asked({ target: "-2" }), "age since"); // as an earlier version stored an index
 });
 
 test("a field's text as a cell", () => {
@@ -82,4 +74,13 @@ test("a field's text as a cell", () => {
   assert.equal(cellOf(age, ""), null);
   assert.equal(cellOf(age, "old"), "old");
   assert.equal(cellOf({ ...city }, "7"), "7");
+});
+
+test("a series goes on in its step, written as it is", () => {
+  assert.equal(timeAfter(["2024-01-01T22:00", "2024-01-01T23:00"], 2), "2024-01-02T01:00");
+  assert.equal(timeAfter(["2024-01-01 22:00:00", "2024-01-01 22:30:00"], 1), "2024-01-01 23:00:00");
+  assert.equal(timeAfter(["2024-02-27", "2024-02-28"], 2), "2024-03-01");
+  assert.equal(timeAfter(["2024-01-15", "2024-02-15"], 3), "2024-05-15", "months, however long");
+  assert.equal(timeAfter([3, 5], 2), 9);
+  assert.deepEqual([["2024-01-31", "2024-02-29"], ["10:00", "11:00"], ["x", "y"], ["2024-01-01"]].map((cells) => timeAfter(cells, 1)), [null, null, null, null]);
 });

@@ -17,7 +17,7 @@ test("each event is a line", () => {
     [{ type: "resumed", epoch: 0, epochs: 9000 }, "resumed at epoch 0 of 9,000"],
     [{ type: "restarted", attempt: 2, epoch: 12, message: "the worker died; going on from epoch 12" }, "restarted, attempt 2: the worker died; going on from epoch 12"],
     [{ type: "warning", message: "the disk is slow" }, "warning: the disk is slow"],
-    [{ type: "end", status: "failed", error: "diverged" }, "ended: failed, diverged"],
+    [{ type: "end", status: "failed", error: "diverged" }, "ended: failed"],
   ])
     assert.equal(eventWords(event), expected);
 });

@@ -1,7 +1,7 @@
 // job_order.mjs: the list of jobs, put in order by a column.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { inOrder, leadingWords, orders, trainedSeconds } from "../../../clients/dashboard/job_order.js";
+import { inGroups, inOrder, leadingWords, orders, trainedSeconds } from "../../../clients/dashboard/job_order.js";
 
 const job = (name, extra = {}) => ({ name, status: "succeeded", device: "cpu", progress: { fraction: 1 }, created_at: "2026-01-01T00:00:00.000Z", timing: { train_seconds: null }, metrics: null, ...extra });
 const jobs = [
@@ -20,6 +20,17 @@ test("what has no value goes last, either way", () => {
   assert.equal(names("Duration"), "ab-c");
   assert.equal(names("-Test"), "cba-");
   assert.equal(names("Age"), "ba-c");
+});
+
+test("groups come as their first jobs do, with the best of each", () => {
+  const of = (dataset, accuracy) => ({ name: "n", dataset, tags: accuracy > 0.7 ? ["good", "x"] : [], metrics: accuracy === undefined ? null : { test: { accuracy } } });
+  const list = [of(null, 0.5), of("b", 0.6), of("a", 0.7), of("b", 0.8), of("b")];
+  assert.deepEqual(inGroups(list, "dataset").map(({ label, jobs: mine, best }) => [label, mine.length, best?.metrics.test.accuracy ?? null]), [["b", 3, 0.8], ["a", 1, null], [null, 1, null]]);
+  assert.deepEqual(inGroups(list, "tag").map(({ label, jobs: mine }) => [label, mine.length]), [["good", 1], [null, 4]]);
+  assert.deepEqual(inGroups(list, "name").map(({ label, jobs: mine }) => [label, mine.length]), [["n", 5]]);
+  const errors = [7, 5, 6].map((rmse) => ({ name: "n", metrics: { test: { rmse } } }));
+  assert.equal(inGroups(errors, "name")[0].best, errors[1]);
+  assert.equal(inGroups([...errors, of("a", 0.9)], "name")[0].best, null, "metrics of two kinds have no best");
 });
 
 test("no order, or one that there is not, leaves them as they are", () => {

@@ -8,6 +8,9 @@ test("a metric has words and a format", () => {
   assert.equal(metricOf("validation.loss").word, "Validation loss");
   assert.equal(metricOf("train.r2").word, "Training R²");
   assert.equal(metricOf("test.roc_auc").word, "Test ROC AUC");
+  assert.equal(metricOf("test.precision", "yes").word, "Test precision of yes");
+  assert.equal(metricOf("test.f1", null).word, "Test F1");
+  assert.equal(metricOf("test.loss", "yes").word, "Test loss");
   assert.equal(metricOf("validation.accuracy").format(0.5), "50.00\u00a0%");
   assert.equal(metricOf("epoch_microseconds").format(2000), "2 ms");
   assert.equal(metricOf("constructor").word, "constructor");
@@ -82,7 +85,7 @@ test("parameters and values as text", () => {
   const [first, second] = parametersOf({ "/optimizer/lr": { log_uniform: [1, 2] }, "/loss": { values: ["mse", "mae"] } });
   assert.equal(first.name, "lr");
   assert.deepEqual(second.scale.words, ["mse", "mae"]);
-  assert.equal(valueText(0.00012345), "0.0001234");
+  assert.equal(valueText(0.00012345), "0.0001235");
   assert.equal(valueText(undefined), "–");
   assert.equal(valueText({ type: "relu" }), '{"type":"relu"}');
   assert.equal(metricText({ metric: 0.5, deviation: null }, String), "0.5");

@@ -77,8 +77,7 @@ void fake_jobs_epochs(ep_jobs *jobs, int64_t epoch, int64_t step, int count) {
 
 void fake_jobs_end(ep_jobs *jobs) {
   ep_event end = {.job = FAKE_JOB, .type = EP_EVENT_END, .time_us = 1, .state = EP_STATE_SUCCEEDED};
-  ep_status status = ep_event_log_append(jobs->log, &end, 1, NULL);
-  assert(status == EP_OK);
+  if (ep_event_log_append(jobs->log, &end, 1, NULL) != EP_OK) abort();
   change(jobs, true);
 }
 
@@ -116,16 +115,16 @@ int fake_jobs_cancels(ep_jobs *jobs) {
 }
 
 static ep_status find(const char *id, ep_error *error) {
-  return strcmp(id, FAKE_JOB) == 0 ? EP_OK : ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
+  return strcmp(id, FAKE_JOB) == 0 ? EP_OK : ep_fail(error, EP_NOT_FOUND, "job %s not found", id);
 }
 
 void ep_jobs_close(ep_jobs *jobs) {
   fake_jobs_destroy(jobs);
 }
 
-ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request, char **text,
-                           ep_problem *problem) {
-  (void)jobs, (void)by, (void)request, (void)problem;
+ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
+                           bool warn_replaced, char **text, ep_problem *problem) {
+  (void)jobs, (void)by, (void)request, (void)problem, (void)warn_replaced;
   *text = strdup("{\"object\":\"validation\"}");
   return EP_OK;
 }
@@ -229,8 +228,8 @@ void ep_job_copy_destroy(ep_job_copy *copy) {
 }
 
 ep_status ep_sweeps_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *request,
-                             char **text, ep_problem *problem) {
-  return ep_jobs_validate(jobs, by, request, text, problem);
+                             bool warn_replaced, char **text, ep_problem *problem) {
+  return ep_jobs_validate(jobs, by, request, warn_replaced, text, problem);
 }
 
 ep_status ep_sweeps_format(ep_jobs *jobs, const ep_job_copy *copy, char **text, ep_error *error) {
@@ -374,7 +373,7 @@ static void *answer_later(void *context) {
   free(context);
   const double output[] = {1, 2};
   if (call.predicted) call.predicted(call.context, output, 1, 2, NULL);
-  if (call.ready) call.ready(call.context, NULL);
+  if (call.ready) call.ready(call.context, NULL, NULL);
   return NULL;
 }
 
@@ -401,16 +400,17 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint,
 
 /* The job has no such plot, which a worker takes a while to find out. */
 ep_status ep_jobs_plot(ep_jobs *jobs, const char *id, int64_t checkpoint,
-                       const ep_plot_request *request, const char *file, ep_error *error) {
-  (void)checkpoint, (void)request, (void)file;
+                       const ep_plot_request *request, const char *file,
+                       const ep_cancellation *stop, ep_error *error) {
+  (void)checkpoint, (void)request, (void)file, (void)stop;
   released_await(jobs);
   if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   return ep_fail(error, EP_NO_PLOT, "there is no plot of %s", id);
 }
 
 ep_status ep_jobs_export(ep_jobs *jobs, const char *id, bool quantize, const char *file,
-                         ep_error *error) {
-  (void)jobs, (void)quantize, (void)file;
+                         const ep_cancellation *stop, ep_error *error) {
+  (void)jobs, (void)quantize, (void)file, (void)stop;
   return find(id, error) == EP_OK ? ep_fail(error, EP_CONFLICT, "no worker") : EP_NOT_FOUND;
 }
 
@@ -432,61 +432,19 @@ ep_datasets *ep_jobs_datasets(ep_jobs *jobs) {
 }
 
 /* Read here, without a process. */
-ep_status ep_datasets_ingest(ep_datasets *datasets, const ep_ingest_task *task, const char *folder,
-                             ep_ingest_abandoned *abandoned, void *context, ep_error *error) {
-  (void)datasets, (void)abandoned, (void)context;
-  ep_dataset_meta meta = {0};
-  ep_status status = ep_dataset_ingest(task->source->file[EP_SPLIT_TRAIN][EP_ROLE_TABLE], folder,
-                                       task->options, task->max_output_bytes, &meta, error);
-  if (status == EP_OK) ep_dataset_meta_deinit(&meta);
-  return status;
-}
-
-ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const ep_uploader *by,
-                          const char *ingested, bool *created, ep_error *error) {
-  (void)datasets, (void)name, (void)by, (void)ingested, (void)error;
-  *created = true;
-  return EP_OK;
-}
-
-ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const ep_uploader *by,
-                               const char *ingested, bool *created, ep_error *error) {
-  return ep_datasets_put(datasets, name, by, ingested, created, error);
-}
-
-ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
-                          char etag[EP_DATASET_ETAG_BYTES], ep_error *error) {
-  (void)datasets, (void)error;
-  char buffer[256];
-  snprintf(buffer, sizeof buffer, "{\"object\":\"dataset\",\"name\":\"%s\"}", name);
-  *text = strdup(buffer);
-  snprintf(etag, EP_DATASET_ETAG_BYTES, "d5");
-  return EP_OK;
-}
-
-ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_rows_page *page,
-                           char **text, char etag[EP_DATASET_ETAG_BYTES], ep_error *error) {
-  (void)datasets, (void)name, (void)page, (void)text, (void)etag;
+ep_status ep_jobs_inputs(ep_jobs *jobs, const ep_viewer *viewer, const char *id, int64_t checkpoint,
+                         char **text, ep_error *error) {
+  (void)viewer, (void)jobs, (void)id, (void)checkpoint;
+  *text = NULL;
   return ep_fail(error, EP_NOT_FOUND, "none");
 }
 
-ep_status ep_datasets_list(ep_datasets *datasets, const ep_viewer *viewer, const char *after,
-                           int64_t limit, char **text, ep_error *error) {
-  (void)datasets, (void)viewer, (void)after, (void)limit, (void)error;
-  *text = strdup("{}");
+ep_status ep_models_changes_find(ep_jobs *jobs, const char *name, const char *job,
+                                 ep_model_changes *out, bool *keeps, ep_error *error) {
+  (void)jobs, (void)name, (void)job, (void)error;
+  *out = (ep_model_changes){0};
+  *keeps = true;
   return EP_OK;
-}
-
-ep_status ep_datasets_show(ep_datasets *datasets, const char *name, const ep_uploader *by,
-                           ep_error *error) {
-  (void)datasets, (void)by;
-  return ep_fail(error, EP_NOT_FOUND, "there is no dataset \"%s\"", name);
-}
-
-ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, const ep_uploader *by,
-                             ep_error *error) {
-  (void)datasets, (void)name, (void)by;
-  return ep_fail(error, EP_CONFLICT, "a job needs it");
 }
 
 ep_status ep_jobs_devices(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep_error *error) {
@@ -526,6 +484,21 @@ ep_status ep_jobs_owner(ep_jobs *jobs, ep_owned kind, const char *name, ep_owner
   return EP_OK;
 }
 
+void ep_jobs_deleted_explain(ep_jobs *jobs, const char *id, ep_error *error) {
+  (void)jobs, (void)id, (void)error;
+}
+
+ep_status ep_jobs_find(ep_jobs *jobs, const ep_viewer *viewer, const char *prefix, bool models,
+                       const char *word, ep_job_found *out, ep_error *error) {
+  (void)jobs, (void)viewer, (void)models;
+  *out = (ep_job_found){0};
+  bool named = strcmp(word, FAKE_NAME) == 0;
+  if (!named && (strncmp(word, prefix, strlen(prefix)) != 0 || strchr(word, ',')))
+    return ep_fail(error, EP_NOT_FOUND, "no job named \"%.100s\"", word);
+  snprintf(out->id, sizeof out->id, "%s", named ? FAKE_JOB : word);
+  return EP_OK;
+}
+
 ep_status ep_jobs_see(ep_jobs *jobs, const ep_viewer *viewer, ep_owned kind, const char *name,
                       ep_error *error) {
   (void)jobs, (void)viewer, (void)kind, (void)name, (void)error;
@@ -547,7 +520,7 @@ ep_status ep_models_put(ep_jobs *jobs, const char *name, const ep_model_request 
   *created = true;
   return strcmp(job, FAKE_JOB) == 0
              ? EP_OK
-             : ep_fail_at(error, EP_NOT_FOUND, "/job", "there is no job %s", job);
+             : ep_fail_at(error, EP_NOT_FOUND, "/job", "job %s not found", job);
 }
 
 ep_status ep_models_show(ep_jobs *jobs, const char *name, const ep_viewer *by, bool private,
@@ -570,6 +543,12 @@ ep_status ep_models_list(ep_jobs *jobs, const ep_viewer *viewer, char **text, ep
   ep_status status = ep_models_get(jobs, "fake", &model, error);
   *text = ep_models_format(&model, 1);
   return status;
+}
+
+void ep_jobs_memory_find(ep_jobs *jobs, int64_t *workers_bytes, int64_t *store_bytes) {
+  (void)jobs;
+  *workers_bytes = 12345;
+  *store_bytes = 0;
 }
 
 ep_status ep_jobs_metrics_format(ep_jobs *jobs, ep_writer *out, ep_error *error) {

@@ -9,6 +9,7 @@
 enum { FAKE_LONG_LIMIT = 777, FAKE_LONG_BYTES = 16 << 20 };
 
 #define FAKE_JOB "job_0000000000000000000000000"
+#define FAKE_NAME "fake" /* of that job */
 
 /* Makes the one job that there is, its files below `folder`. */
 ep_jobs *fake_jobs_create(const char *folder);

@@ -4,6 +4,7 @@
  * - instant: all epochs at once; weights: the same, and writes weights.safetensors
  * - slow: an epoch every 5 ms; stubborn: the same, and deaf to cancel
  * - fickle: slow, and would choose another executor at each attempt
+ * - late: an epoch; two more when it is paused, together with its end
  * - long: an epoch every 2 s, and a sign of life every 5 ms
  * - hang: says STARTED, then nothing; silent: not even that it has begun
  * - diverge: fails at the last epoch
@@ -13,7 +14,8 @@
  * - weights-kill: writes weights.safetensors, then dies instead of saying so
  * - climb: dies after one epoch more at every attempt, until there is none left
  *
- * While DATA/busy is there it measures nothing.
+ * While DATA/busy is there it measures nothing. While DATA/deaf is there, it makes DATA/asked where
+ * it is to measure, and does not answer.
  * Device cuda:7 never opens, nor does any while DATA/refuse is there; --list says cpu and cuda:0.
  */
 #include <poll.h>
@@ -34,10 +36,25 @@ typedef struct {
   ep_job_spec *spec; /* NULL while idle */
   int64_t epoch;
   bool cancelled, paused;
-  int ticks; /* of 5 ms, of a long job */
+  bool holds; /* frames are to go out with the next that are not held */
+  int ticks;  /* of 5 ms, of a long job */
 } fake;
 
 static void send_frame(fake *f, uint8_t *frame, size_t bytes) {
+  static uint8_t held[1 << 14];
+  static size_t held_bytes;
+  if (f->holds || held_bytes > 0) { /* those that are held, and the one behind, go out together */
+    if (held_bytes + bytes > sizeof held) _exit(4);
+    memcpy(held + held_bytes, frame, bytes);
+    free(frame);
+    held_bytes += bytes;
+    if (f->holds) return;
+    bytes = held_bytes;
+    held_bytes = 0;
+    frame = malloc(bytes);
+    if (!frame) _exit(4);
+    memcpy(frame, held, bytes);
+  }
   for (size_t done = 0; done < bytes;) {
     ssize_t sent = send(f->socket, frame + done, bytes - done, MSG_NOSIGNAL);
     if (sent <= 0) _exit(0);
@@ -164,7 +181,7 @@ static void train_begin(fake *f, ep_command *command) {
   }
   if (kills) raise(SIGKILL);
   if (named(f, "slow") || named(f, "fickle") || named(f, "stubborn") || named(f, "hang") ||
-      named(f, "long"))
+      named(f, "long") || named(f, "late"))
     return;
   if (named(f, "greedy") && !memory_take()) {
     say_finished(f, EP_NO_MEMORY);
@@ -204,6 +221,13 @@ static void answer_calibrate(fake *f, const ep_command *command) {
   ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .request = command->request};
   bool cpu = strcmp(f->device, "cpu") == 0, busy = is_there(f, "busy");
   ep_executor_cost *cost = &reply.calibration.executors[0];
+  if (is_there(f, "deaf")) {
+    char path[4200];
+    snprintf(path, sizeof path, "%s/asked", f->data_dir);
+    FILE *file = fopen(path, "w");
+    if (!file || fclose(file) != 0) _exit(9);
+    return;
+  }
   snprintf(cost->executor, sizeof cost->executor, cpu ? "cpu/fused" : "cuda/general");
   cost->seconds[0] = 1e-3;
   reply.calibration.count = 1;
@@ -269,11 +293,15 @@ static void command_receive(fake *f) {
 /* What a training that takes its time does every 5 ms. */
 static void tick(fake *f) {
   if (named(f, "hang") || named(f, "silent")) return;
+  if (named(f, "late") && f->epoch > 0 && !f->paused && !f->cancelled) return;
   if (f->cancelled && !named(f, "stubborn")) {
     say_finished(f, EP_CANCELLED);
     return;
   }
   if (f->paused && !named(f, "stubborn")) {
+    f->holds = true;
+    if (named(f, "late")) say_epochs(f, 2);
+    f->holds = false;
     say_finished(f, EP_PAUSED);
     return;
   }

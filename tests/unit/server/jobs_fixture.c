@@ -185,8 +185,9 @@ ep_worker_status worker_wait(ep_jobs *jobs, int index, ep_device_state state) {
   return worker;
 }
 
-static void probe_note(void *context, const ep_error *failure) {
+static void probe_note(void *context, const ep_error *failure, const ep_error *full) {
   (void)failure;
+  (void)full;
   atomic_store((atomic_bool *)context, true);
 }
 

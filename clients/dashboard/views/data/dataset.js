@@ -1,14 +1,18 @@
 // dataset.js: one dataset: what its columns hold, its first rows, and the button that trains on it.
 
 import { getJson, sendJson } from "../../api.js";
-import { columnName, columnTypes, firstJob, histogram, likelyTarget, missingWords, seriesTime, valueWords } from "../../columns.js";
+import { tuned, tunedTrials } from "../../auto.js";
+import { confirmed } from "../../dialog.js";
+import { columnName, columnTypes, firstJob, histogram, likelyTarget, missingWords, seriesJob, seriesTime, valueWords } from "../../columns.js";
 import { h, replace, s, setText } from "../../dom.js";
 import { setFacts } from "../../facts.js";
 import { bytes, dateTime, integer } from "../../format.js";
-import { announce, navigate, setTitle } from "../../shell.js";
-import { partWords, rowShape } from "./datasets.js";
+import { worded } from "../../options.js";
+import { announce, navigate, noteInAddress, setTitle } from "../../shell.js";
+import { limits } from "../../vocabulary.js";
+import { deletion, partWords, rowShape } from "./datasets.js";
 import { dialectTable, readingOptions } from "./reading.js";
-import { fileRead, refusalText, uploaded } from "./upload.js";
+import { fileRead, refusalText, replaceAgreed, uploaded } from "./upload.js";
 
 export const title = "Dataset";
 
@@ -97,7 +101,7 @@ function faultsNotice(faults) {
 
 // A dataset that was stored without `notes` has one `note`.
 function notesOf(dataset) {
-  const notes = dataset.notes ?? (dataset.note ? [dataset.note] : []);
+  const notes = (dataset.notes ?? (dataset.note ? [dataset.note] : [])).map(worded);
   if (notes.length < 2) return notes.length ? h("p", { class: "notice" }, notes) : "";
   return h("ul", { class: "notice notes" }, notes.map((note) => h("li", null, note)));
 }
@@ -109,14 +113,15 @@ function readingCard(dataset, signal, shown) {
   const reading = readingOptions({ prefix: "again", dialectOnly: true, given: known?.given });
   const file = h("input", { id: "again-file", type: "file", required: true });
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
-  const go = h("button", { class: "button" }, "Read it again");
+  const go = h("button", { class: "button" }, "Re-read the file");
   const ask = known ? h("p", { class: "muted" }, known.file.name) : h("div", { class: "field" }, h("label", { for: "again-file" }, "The same file"), file);
   const form = h("form", { id: "again", onsubmit: again }, reading.node, ask, h("div", { class: "toolbar upload-go" }, go), failure);
-  const node = h("section", { class: "card", "aria-labelledby": "reading-title" }, h("h2", { id: "reading-title" }, "How it was read"), dialectTable(dataset.dialect),
-    h("details", { class: "more" }, h("summary", null, "Read it another way"), form));
+  const node = h("section", { class: "card", "aria-labelledby": "reading-title" }, h("h2", { id: "reading-title" }, "Detected format"), dialectTable(dataset.dialect),
+    h("details", { class: "more" }, h("summary", null, "Read it differently"), form));
 
   async function again(event) {
     event.preventDefault();
+    if (!(await replaceAgreed(dataset.name, signal))) return;
     go.disabled = true;
     failure.hidden = true;
     reading.ask("");
@@ -156,10 +161,10 @@ function privateBox(dataset, path, signal) {
       box.disabled = false;
     }
   });
-  return [h("label", { class: "check", title: "Its owner alone sees it, and admins" }, box, "Private"), refused];
+  return [h("label", { class: "check", title: "Visible only to its owner and admins" }, box, "Private"), refused];
 }
 
-export async function mount(root, { id }, signal) {
+export async function mount(root, { id, query }, signal) {
   const path = `/v1/datasets/${encodeURIComponent(id)}`;
   const dataset = await getJson(path, { signal });
   const isTable = !!dataset.parts?.train?.table;
@@ -173,7 +178,11 @@ export async function mount(root, { id }, signal) {
 
   const failure = h("div", { class: "notice error", role: "alert", hidden: true });
   const train = h("button", { type: "button", class: "button primary", id: "train" }, "Train");
+  const tune = h("button", { type: "button", class: "button", id: "tune", title: "Trains as often as that, with other learning rates, widths and dropouts, and ranks the results" }, "Tune");
+  const trials = h("input", { id: "trials", type: "number", min: "1", max: String(limits.trials), step: "1", value: String(tunedTrials), required: true });
+  const own = h("a", { class: "button" }, "Configure a job");
   const target = h("select", { id: "target" }, dataset.columns.slice(0, columnsShown).map((column, i) => h("option", { value: i, disabled: column.type === "text" }, columnName(column, i))));
+  const task = h("select", { id: "task" }, h("option", { value: "" }, "by the data"), h("option", { value: "regression" }, "a number (regression)"), h("option", { value: "classification" }, "a class (classification)"));
   const words = h("p", { class: "muted train-words" });
   const hint = h("p", { class: "notice forecast", hidden: true });
   const columns = isTable ? columnsTable(dataset, page.data, chosen) : null;
@@ -194,39 +203,64 @@ export async function mount(root, { id }, signal) {
       : "The network, the loss and the optimizer are chosen by the data.");
     const time = isTable ? seriesTime(dataset.columns, at) : null;
     hint.hidden = time === null;
-    if (time !== null) replace(hint, h("strong", null, time), " is a date: is this a series in time? ", h("a", { href: `#/submit?${new URLSearchParams({ dataset: dataset.name, target: columnName(dataset.columns[at], at), time })}` }, `Forecast ${columnName(dataset.columns[at], at)}`), " from its past.");
-    train.disabled = !!columns && features === 0 && dataset.columns.length <= columnsShown;
+    if (time !== null) replace(hint, h("strong", null, time), " is a date: is this a series in time? ", h("button", { type: "button", class: "button", onclick: (event) => submit("jobs", () => seriesJob(dataset, at, time, types()), event.currentTarget) }, `Forecast ${columnName(dataset.columns[at], at)}`), " learns it from its past and shows what comes next. ", h("a", { href: `#/submit?${new URLSearchParams({ dataset: dataset.name, target: columnName(dataset.columns[at], at), time })}` }, "Set the window yourself"), ".");
+    train.disabled = tune.disabled = !!columns && features === 0 && dataset.columns.length <= columnsShown;
+    own.href = `#/submit?${new URLSearchParams(Object.entries(job().data).map(([key, value]) => [key, typeof value === "object" ? JSON.stringify(value) : value]))}`;
   }
 
-  async function submit() {
-    train.disabled = true;
+  const job = () => firstJob(dataset, columns ? Number(target.value) : null, types(), task.value);
+
+  // list: "jobs" or "sweeps"
+  async function submit(list, spec, button = train) {
+    train.disabled = tune.disabled = button.disabled = true;
     failure.hidden = true;
     try {
-      const { id: job } = await sendJson("POST", "/v1/jobs", firstJob(dataset, columns ? Number(target.value) : null, types()), { signal });
+      const { id: made } = await sendJson("POST", `/v1/${list}`, spec(), { signal });
       announce("Submitted.");
-      navigate(`#/jobs/${encodeURIComponent(job)}`);
+      navigate(`#/${list}/${encodeURIComponent(made)}${button === train ? "" : "?forecast"}`);
     } catch (error) {
       if (signal.aborted) return;
       replace(failure, h("p", null, error.message), error.errors?.length > 0 && h("ul", { class: "faults" }, error.errors.map(({ pointer, detail }) => h("li", null, pointer && h("code", null, pointer), " ", detail))));
       failure.hidden = false;
-      train.disabled = false;
+      train.disabled = tune.disabled = button.disabled = false;
     }
   }
 
-  target.addEventListener("change", chosen);
-  train.addEventListener("click", submit);
-  if (isTable) target.value = String(likelyTarget(dataset.columns));
+  const remove = h("button", { type: "button", class: "button danger" }, "Delete");
+  remove.addEventListener("click", async () => {
+    if (!(await confirmed(deletion(dataset), signal))) return;
+    try {
+      await sendJson("DELETE", path, undefined, { signal });
+      announce(`${dataset.name} was deleted.`);
+      navigate("#/datasets");
+    } catch (error) {
+      if (signal.aborted) return;
+      setText(kept, `“${dataset.name}” was not deleted: ${error.message}`);
+      kept.hidden = false;
+    }
+  });
+  const kept = h("p", { class: "notice error", role: "alert", hidden: true });
+
+  for (const control of [target, task])
+    control.addEventListener("change", () => {
+      noteInAddress({ target: target.selectedOptions[0]?.textContent, task: task.value });
+      chosen();
+    });
+  train.addEventListener("click", () => submit("jobs", job));
+  tune.addEventListener("click", () => trials.reportValidity() && submit("sweeps", () => tuned(job(), Number(trials.value))));
+  if (isTable) target.value = String([...target.options].find(({ textContent, disabled }) => !disabled && textContent === query.get("target"))?.value ?? likelyTarget(dataset.columns));
+  if ([...task.options].some(({ value }) => value === query.get("task"))) task.value = query.get("task");
   chosen();
 
-  root.append(h("div", { class: "heading" }, h("h1", null, dataset.name), h("div", { class: "toolbar" }, privateBox(dataset, path, signal), h("a", { class: "button", href: `#/submit?dataset=${encodeURIComponent(dataset.name)}` }, "A job of your own"))),
+  root.append(h("div", { class: "heading" }, h("h1", null, dataset.name), h("div", { class: "toolbar" }, privateBox(dataset, path, signal), own, remove)), kept,
     h("section", { class: "card", "aria-label": "Facts" }, facts), notesOf(dataset), dataset.faults ? faultsNotice(dataset.faults) : "");
-  if (dataset.dialect) root.append(readingCard(dataset, signal, () => mount(root, { id }, signal)));
   if (dataset.role === "weights") return;
   root.append(h("section", { class: "card", "aria-labelledby": "train-title" }, h("h2", { id: "train-title" }, "Train"),
-    h("div", { class: "toolbar" }, isTable && [h("label", { for: "target" }, "Target"), target], train), words, hint, failure));
+    h("div", { class: "toolbar" }, isTable && [h("label", { for: "target" }, "Target"), target, h("label", { for: "task" }, "is"), task], train, h("span", { class: "tune" }, tune, h("label", { for: "trials" }, "Trials"), trials)), words, hint, failure));
   const note = dataset.columns.length > columnsShown && h("p", { class: "muted small" }, `The first ${columnsShown} of ${integer(dataset.columns.length)} columns.`);
   if (columns) root.append(h("section", { class: "card" }, h("h2", null, "Columns"), columns.node, note,
     page.total > page.data.length && h("p", { class: "muted small" }, `Histograms of numbers and dates are of the first ${integer(page.data.length)} rows.`)));
   root.append(h("section", { class: "card" }, h("h2", null, `First rows${split === "train" ? "" : `, ${split}`}`),
     isTable ? rowsTable(dataset, page.data) : pairsTable(page.data, dataset.parts[split]?.x?.shape ?? [])));
+  if (dataset.dialect) root.append(readingCard(dataset, signal, () => mount(root, { id, query }, signal)));
 }

@@ -1,10 +1,12 @@
 // datasets.js: the datasets: a dropped file becomes one; each has a page of its own.
 
-import { allOf, ApiError, poll, sendJson } from "../../api.js";
+import { allOf, ApiError, getJson, poll, sendJson } from "../../api.js";
+import { confirmed } from "../../dialog.js";
 import { h, keyed, replace, setText } from "../../dom.js";
 import { age, bytes, dateTime, integer } from "../../format.js";
-import { announce, navigate } from "../../shell.js";
-import { uploadPanel } from "./upload.js";
+import { announce, navigate, notify } from "../../shell.js";
+import { startPanel } from "./start.js";
+import { jobsWords, uploadPanel } from "./upload.js";
 
 export const title = "Data";
 
@@ -17,6 +19,9 @@ export const partWords = (parts) => Object.entries(parts ?? {}).map(([split, rol
   return first ? `${split} ${integer(first.rows)}` : split;
 }).join(", ");
 
+// The question before a dataset is deleted.
+export const deletion = ({ name, jobs }) => ({ title: `Delete ${name}?`, lines: ["This deletes the dataset with all its parts. This cannot be undone.", ...(jobs ? [`${jobsWords(jobs)} on it: ${jobs === 1 ? "it stays" : "they stay"}, and what was learnt keeps working.`] : [])], button: "Delete the dataset" });
+
 export const rowShape = (dataset) => {
   const part = dataset.parts?.train?.x ?? dataset.parts?.train?.table;
   if (!part) return "–";
@@ -26,11 +31,14 @@ export const rowShape = (dataset) => {
 export function mount(root, _, signal) {
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const body = h("tbody");
-  const empty = h("p", { class: "empty" }, "Nothing was uploaded yet. Drop a file anywhere on this page.");
+  const empty = startPanel({ signal, chooses: false });
+  empty.hidden = true; // until the list says so
   const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Datasets", hidden: true }, h("table", { class: "stack datasets-table" },
     h("thead", null, h("tr", null, heads.map((word) => h("th", { scope: "col", class: Array.isArray(word) ? "number" : null }, word)))), body));
-  let names = new Set();
-  const upload = uploadPanel({ signal, isTaken: (name) => names.has(name), onUploaded: (dataset) => navigate(datasetLink(dataset.name)) });
+  const upload = uploadPanel({ signal, onUploaded(dataset, words) {
+    notify(...words);
+    navigate(datasetLink(dataset.name));
+  } });
   root.append(h("div", { class: "heading" }, h("h1", null, "Data")), failure, upload.node, h("div", { class: "card flush" }, empty, table));
 
   function fail(error) {
@@ -40,14 +48,15 @@ export function mount(root, _, signal) {
   }
 
   async function remove(dataset) {
-    if (!confirm(`Delete the dataset "${dataset.name}"? This cannot be undone.`)) return;
+    const { jobs } = await getJson(`/v1/datasets/${encodeURIComponent(dataset.name)}`, { signal }).catch(() => dataset);
+    if (!(await confirmed(deletion({ name: dataset.name, jobs }), signal))) return;
     try {
       failure.hidden = true;
       await sendJson("DELETE", `/v1/datasets/${encodeURIComponent(dataset.name)}`, undefined, { signal });
       announce(`${dataset.name} was deleted.`);
       polled.refresh();
     } catch (error) {
-      fail(error instanceof ApiError && error.status === 409 ? new ApiError(409, "", `"${dataset.name}" is still needed: ${error.message}`) : error);
+      fail(error instanceof ApiError && error.status === 409 ? new ApiError(409, "", `"${dataset.name}" is in use: ${error.message}`) : error);
     }
   }
 
@@ -57,7 +66,6 @@ export function mount(root, _, signal) {
   }, { signal, interval: 5000, onError: fail });
 
   function show(data) {
-    names = new Set(data.map(({ name }) => name));
     table.hidden = data.length === 0;
     empty.hidden = data.length > 0;
     keyed(body, data, (dataset) => dataset.name, () => h("tr"), (row, dataset) => {
@@ -71,7 +79,7 @@ export function mount(root, _, signal) {
       const weights = dataset.role === "weights";
       replace(row,
         h("td", { class: "wide" }, h("a", { class: "job-link", href: datasetLink(dataset.name) }, dataset.name),
-          dataset.visibility === "private" && h("span", { class: "muted", title: "Its owner alone sees it, and admins" }, " private")),
+          dataset.visibility === "private" && h("span", { class: "muted", title: "Visible only to its owner and admins" }, " private")),
         h("td", { "data-label": "Format" }, weights ? "weights" : dataset.format),
         h("td", { "data-label": "Rows" }, weights ? `${integer(dataset.tensors)} tensors` : partWords(dataset.parts) || integer(dataset.rows)),
         h("td", { "data-label": "A row" }, weights ? "–" : rowShape(dataset)),

@@ -27,7 +27,7 @@ export function mount(root, _, signal) {
 // What a partition of Slurm has, and what it allows.
 function partitionWords({ up, nodes, nodes_idle, nodes_unavailable, gpus, gpus_idle, cores, cores_idle, max_minutes }) {
   return [
-    up ? "" : "takes no jobs",
+    up ? "" : "accepts no jobs",
     `${integer(nodes)} ${nodes === 1 ? "node" : "nodes"}, ${integer(nodes_idle)} idle`,
     nodes_unavailable ? `${integer(nodes_unavailable)} unavailable` : "",
     gpus ? `${integer(gpus_idle)} of ${integer(gpus)} GPUs idle` : `${integer(cores_idle)} of ${integer(cores)} cores idle`,
@@ -88,7 +88,7 @@ function queue(say, failure, signal) {
     onclick: () => prioritize(job, by) }, word);
 
   const polled = poll("/v1/queue", (listed) => {
-    setText(words, listed.jobs.length ? `${integer(listed.running)} running, ${integer(listed.queued)} waiting.` : "Nothing runs, nothing waits.");
+    setText(words, listed.jobs.length ? `${integer(listed.running)} running, ${integer(listed.queued)} waiting.` : "No running or queued jobs.");
     table.hidden = listed.jobs.length === 0;
     keyed(body, listed.jobs.slice(0, 200), (job) => job.id, () => h("tr"), (row, job) => {
       const text = JSON.stringify(job);

@@ -1,15 +1,18 @@
-// compare.js: jobs side by side: their curves in one chart, their metrics, and the settings that differ.
-// The URL holds the jobs and the options of the chart.
+// compare.js: jobs side by side: their curves in one chart, their metrics, and the settings that differ, beside those of
+// one of them that is the baseline. The URL holds the jobs, the baseline and the options of the chart.
 
 import { createChart } from "../../chart.js";
 import { download, poll, send } from "../../api.js";
 import { h, replace, setText } from "../../dom.js";
-import { integer, isEnded, jobName, metricNames, number, seconds, stateWord, value } from "../../format.js";
+import { integer, isEnded, jobName, metricNames, metricWords, number, seconds, stateWord, tagWord, value } from "../../format.js";
 import { announce } from "../../shell.js";
+import { spreadsheetSwitch } from "../../spreadsheet.js";
+import { limits } from "../../vocabulary.js";
+import { baselineOf, baselineWords } from "./job_auto.js";
 
 export const title = "Compare";
 
-const mostJobs = 32; // the daemon's limit
+const mostJobs = limits.comparedJobs;
 const mostDifferences = 60; // shown; the CSV has all of them
 const axes = { epoch: "Epoch", elapsed_seconds: "Seconds of training" };
 const curveNames = { loss: "Loss", validation_loss: "Validation loss", error: "Error rate", validation_error: "Validation error rate" };
@@ -19,6 +22,7 @@ export function mount(root, { query }, signal) {
   const shown = {
     x: Object.hasOwn(axes, query.get("x")) ? query.get("x") : "epoch",
     y: Object.hasOwn(curveNames, query.get("y")) ? query.get("y") : "loss",
+    base: query.get("base") ?? "", // an id
   };
   let comparison = null;
   let polled = null;
@@ -30,20 +34,27 @@ export function mount(root, { query }, signal) {
   const results = h("div");
   const differences = h("div");
   const csv = h("button", { class: "button", type: "button", onclick: saveCsv }, "Download CSV");
+  const spreadsheet = spreadsheetSwitch();
   const xSelect = select("Over", axes, shown.x, (word) => redraw({ x: word }));
   const ySelect = select("Curve", curveNames, shown.y, (word) => redraw({ y: word }));
   const logY = check("Log scale", query.get("log") !== "off", (on) => {
     chart?.setLog("y", on);
     note();
   });
-  const content = h("div", { hidden: true },
+  const baseSelect = h("select", { id: "baseline", onchange: () => {
+    shown.base = baseSelect.value;
+    note();
+    drawTables();
+  } });
+  const warnings = h("p", { class: "notice warning", hidden: true });
+  const content = h("div", { hidden: true }, warnings,
     h("section", { class: "card" }, h("h2", null, "Curves"),
       h("div", { class: "toolbar" }, xSelect, ySelect, logY), chartRoot),
-    h("section", { class: "card" }, h("h2", null, "Results"), results),
-    h("section", { class: "card" }, h("h2", null, "What differs in the settings"), differences));
+    h("section", { class: "card" }, h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Results"), h("label", { class: "check" }, "Differences to", baseSelect)), results),
+    h("section", { class: "card" }, h("h2", null, "Differences in the settings"), differences));
   content.style.marginTop = "16px";
   root.append(
-    h("div", { class: "heading" }, h("h1", null, "Compare"), h("div", { class: "toolbar" }, csv)),
+    h("div", { class: "heading" }, h("h1", null, "Compare"), h("div", { class: "toolbar" }, spreadsheet.node, csv)),
     picker.node, failure, content);
 
   const path = () => `/v1/compare?jobs=${[...picked].map(encodeURIComponent).join(",")}&max_points=1000`;
@@ -53,6 +64,7 @@ export function mount(root, { query }, signal) {
     if (shown.x !== "epoch") words.set("x", shown.x);
     if (shown.y !== "loss") words.set("y", shown.y);
     if (!logY.querySelector("input").checked) words.set("log", "off");
+    if (shown.base) words.set("base", shown.base);
     const jobs = picked.size ? `jobs=${[...picked].map(encodeURIComponent).join(",")}` : "";
     const rest = [jobs, words.toString()].filter(Boolean).join("&");
     history.replaceState(null, "", `#/compare${rest ? `?${rest}` : ""}`);
@@ -96,8 +108,18 @@ export function mount(root, { query }, signal) {
 
   function draw() {
     drawCurves();
-    replace(results, resultsTable(comparison));
-    replace(differences, differencesTable(comparison));
+    const { jobs } = comparison;
+    setText(warnings, comparison.warnings.join("\n"));
+    warnings.hidden = !warnings.textContent;
+    if (baseSelect.options.length !== jobs.length + 1 || jobs.some(({ id }, i) => baseSelect.options[i + 1].value !== id)) replace(baseSelect, h("option", { value: "" }, "no job"), jobs.map((job) => h("option", { value: job.id }, twins(jobs, job) ? `${jobName(job)} (…${job.id.slice(-6)})` : jobName(job))));
+    baseSelect.value = jobs.some(({ id }) => id === shown.base) ? shown.base : "";
+    drawTables();
+  }
+
+  function drawTables() {
+    const base = comparison.jobs.findIndex(({ id }) => id === baseSelect.value);
+    replace(results, resultsTable(comparison, base));
+    replace(differences, differencesTable(comparison, base));
   }
 
   function drawCurves() {
@@ -117,7 +139,7 @@ export function mount(root, { query }, signal) {
 
   async function saveCsv() {
     try {
-      await download(`${path().replace(/&max_points=\d+/, "")}&format=csv`, "comparison.csv", { signal });
+      await download(`${path().replace(/&max_points=\d+/, "")}&format=csv${spreadsheet.query()}`, "comparison.csv", { signal });
       announce("The comparison was saved.");
     } catch (error) {
       if (signal.aborted) return;
@@ -143,37 +165,64 @@ function check(word, on, onChange) {
 
 const jobLink = (job) => h("a", { class: "job-link", href: `#/jobs/${encodeURIComponent(job.id)}` }, jobName(job));
 
-// One row a job: device, times, metrics.
-function resultsTable({ jobs }) {
+const twins = (jobs, job) => jobs.some((other) => other !== job && jobName(other) === jobName(job));
+const lessIsBetter = ["loss", "error", "mse", "rmse", "mae"];
+
+// A number, and by how much it differs from that of the baseline. sense: 1 where more is better, -1 less, 0 neither. of: what
+// more is said of a job's.
+function figure(read, format, sense = 0, of = () => null) {
+  return (job, base) => {
+    const mine = value(read(job) ?? null), other = base && base !== job ? value(read(base) ?? null) : null;
+    const by = mine === null || other === null ? NaN : mine - other;
+    const kind = Math.sign(by) * sense > 0 ? "better" : Math.sign(by) * sense < 0 ? "worse" : "muted";
+    return [format(mine), mine !== null && of(job) && h("div", { class: "small muted" }, of(job)),
+      Number.isFinite(by) && h("div", { class: `small ${kind}` }, by === 0 ? "the same" : `${by > 0 ? "+" : "−"}${format(Math.abs(by))}`)];
+  };
+}
+
+// A metric of the test: what it is of stands in the head where the jobs agree, else in each cell.
+function testFigure(jobs, name) {
+  const metric = metricNames[name], read = (job) => job.metrics?.test?.[name];
+  const of = (job) => (typeof metric.unit === "function" ? metric.unit(job.metrics) : "");
+  const words = [...new Set(jobs.filter((job) => (read(job) ?? null) !== null).map(of))];
+  return [`Test ${words.length === 1 ? metricWords(metric, jobs.find((job) => of(job) === words[0]).metrics)[0] : metric.word}`,
+    figure(read, metric.format, name === "rows" ? 0 : lessIsBetter.includes(name) ? -1 : 1, (job) => words.length > 1 && of(job))];
+}
+
+// One row a job: metrics, times, device. base: the index of the baseline; -1: none.
+function resultsTable({ jobs }, base) {
   const names = Object.keys(metricNames).filter((name) => jobs.some((job) => (job.metrics?.test?.[name] ?? null) !== null));
-  const head = ["Job", "State", "Device", "Parameters", "Training", "An epoch", "Test", ...names.map((name) => `Test ${metricNames[name].word}`)];
-  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Results" }, h("table", null,
-    h("thead", null, h("tr", null, head.map((word, i) => h("th", { scope: "col", class: i > 2 ? "number" : null }, word)))),
-    h("tbody", null, jobs.map((job) => h("tr", null,
-      h("th", { scope: "row" }, jobLink(job)),
-      h("td", null, h("span", { class: "badge", "data-state": job.status }, stateWord(job.status))),
-      h("td", null, job.executor ?? job.device ?? "–"),
-      h("td", { class: "number" }, integer(job.model?.parameters)),
-      h("td", { class: "number" }, seconds(job.timing.train_seconds)),
-      h("td", { class: "number" }, seconds(job.timing.epoch_microseconds === null ? null : job.timing.epoch_microseconds / 1e6)),
-      h("td", { class: "number" }, seconds(job.timing.test_seconds)),
-      names.map((name) => h("td", { class: "number" }, metricNames[name].format(job.metrics?.test?.[name] ?? null))))))));
+  const figures = [
+    ...names.map((name) => testFigure(jobs, name)),
+    ["To beat", (job) => baselineWords(job, baselineOf(job)?.metric) ?? "–"],
+    ["Parameters", figure((job) => job.model?.parameters, integer)],
+    ["Training", figure((job) => job.timing.train_seconds, seconds)],
+    ["An epoch", figure((job) => (job.timing.epoch_microseconds === null ? null : job.timing.epoch_microseconds / 1e6), seconds)],
+    ["Test", figure((job) => job.timing.test_seconds, seconds)],
+  ];
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Results" }, h("table", { class: "stack results-table" },
+    h("thead", null, h("tr", null, ["Job", "State"].map((word) => h("th", { scope: "col" }, word)), figures.map(([word]) => h("th", { scope: "col", class: "number" }, word)), h("th", { scope: "col" }, "Device"))),
+    h("tbody", null, jobs.map((job, i) => h("tr", null,
+      h("th", { scope: "row" }, jobLink(job), i === base && h("span", { class: "tag" }, "baseline")),
+      h("td", { "data-label": "State" }, h("span", { class: "badge", "data-state": job.status }, stateWord(job.status))),
+      figures.map(([word, cell]) => h("td", { class: "number", "data-label": word }, cell(job, jobs[base]))),
+      h("td", { "data-label": "Device" }, job.executor ?? job.device ?? "–"))))));
 }
 
 const setting = (v) => (v === null ? "–" : typeof v === "string" ? v : JSON.stringify(v));
 
-// One row a setting, one column a job.
-function differencesTable({ jobs, differences, differences_omitted: omitted }) {
-  if (jobs.length < 2) return h("p", { class: "muted" }, "Pick a second job to see what differs.");
-  if (!differences.length) return h("p", { class: "muted" }, "Nothing: these jobs have the same settings.");
+// One row a setting, one column a job; what differs from the baseline is bold.
+function differencesTable({ jobs, differences, differences_omitted: omitted }, base) {
+  if (jobs.length < 2) return h("p", { class: "muted" }, "Select a second job to see the differences.");
+  if (!differences.length) return h("p", { class: "muted" }, "No differences: these jobs have the same settings.");
   const rows = differences.slice(0, mostDifferences);
   const left = differences.length - rows.length + (omitted ?? 0);
   return [
-    h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "What differs in the settings" }, h("table", null,
+    h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Differences in the settings" }, h("table", { class: "anchored settings-table" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "Setting"), jobs.map((job) => h("th", { scope: "col" }, jobName(job))))),
       h("tbody", null, rows.map(({ pointer, values }) => h("tr", null,
         h("th", { scope: "row" }, h("code", null, pointer)),
-        values.map((v) => h("td", null, setting(v)))))))),
+        values.map((v) => h("td", { class: base < 0 ? null : JSON.stringify(v) === JSON.stringify(values[base]) ? "muted" : "differs" }, setting(v)))))))),
     left > 0 && h("p", { class: "muted" }, `${integer(left)} more are in the CSV.`),
   ];
 }
@@ -182,21 +231,21 @@ function differencesTable({ jobs, differences, differences_omitted: omitted }) {
 function createPicker(picked, onChange, signal) {
   const list = h("tbody");
   const words = h("span");
-  const filter = h("input", { type: "search", placeholder: "Name, tag or id", "aria-label": "Show only jobs whose name, tag or id has this" });
+  const filter = h("input", { type: "search", placeholder: "Name, tag or id", "aria-label": "Show only jobs whose name, tag or id contains this" });
   const empty = h("p", { class: "empty", hidden: true });
   const none = h("button", { type: "button", class: "button quiet" }, "Pick none");
   const controls = h("div", { class: "toolbar filters" }, filter, none);
   controls.style.marginTop = "10px";
   const box = h("details", { class: "card", open: picked.size < 2 },
     h("summary", null, "Jobs: ", words), controls,
-    h("div", { class: "table picker", tabindex: "0", role: "region", "aria-label": "Jobs to pick" }, h("table", null,
+    h("div", { class: "table picker", tabindex: "0", role: "region", "aria-label": "Jobs to select" }, h("table", null,
       h("thead", null, h("tr", null, ["Pick", "Job", "State", "Device", "Loss"].map((word) => h("th", { scope: "col", class: word === "Loss" ? "number" : null }, word)))), list)), empty);
   let jobs = [];
 
   const fits = (job) => [job.name, job.id, ...(job.tags ?? [])].some((text) => text.toLowerCase().includes(filter.value.toLowerCase()));
 
   function count() {
-    setText(words, picked.size === 0 ? "none picked yet" : `${picked.size} picked`);
+    setText(words, picked.size === 0 ? "none selected" : `${picked.size} selected`);
     none.disabled = picked.size === 0;
   }
 
@@ -214,7 +263,7 @@ function createPicker(picked, onChange, signal) {
     } });
     return h("tr", null,
       h("td", null, tick),
-      h("td", null, jobLink(job), " ", (job.tags ?? []).map((tag) => [h("span", { class: "tag" }, tag), " "])),
+      h("td", null, jobLink(job), " ", (job.tags ?? []).map((tag) => [h("span", { class: "tag", title: tag }, tagWord(tag)), " "])),
       h("td", null, h("span", { class: "badge", "data-state": job.status }, stateWord(job.status))),
       h("td", null, job.device ?? "–"),
       h("td", { class: "number" }, number(job.metrics?.train?.loss ?? null)));

@@ -3,7 +3,8 @@
 
 import { h, replace } from "../../dom.js";
 import { download, poll } from "../../api.js";
-import { bytes, dateTime, duration, integer, isEnded, number, percent, seconds, startWords, stopWord, value } from "../../format.js";
+import { bytes, dateTime, duration, integer, isEnded, number, percent, seconds, startWords, value } from "../../format.js";
+import { autoPanel, scoreWords } from "./job_auto.js";
 import { checkpointPanel } from "./job_checkpoints.js";
 import { curvePanel } from "./job_curve.js";
 import { followEvents } from "./job_events.js";
@@ -11,12 +12,15 @@ import { foundPanel } from "./job_found.js";
 import { layersPanel } from "./job_layers.js";
 import { plotsPanel } from "../plots/job_plots.js";
 import { predictPanel } from "../predict/job_predict.js";
+import { publishButton } from "../models/publish.js";
 import { ranksPanel } from "./job_ranks.js";
 import { resultPanels } from "./job_results.js";
 import { pollInterval, progressCard, settingsCard, submissionHead } from "../submissions/head.js";
 import { webhooksPanel } from "../submissions/webhooks.js";
 
 export const title = "Job";
+
+const stops = { early_stopping: "Stopped early", max_seconds: "Stopped at its time limit" };
 
 const formats = [
   ["safetensors", "safetensors"],
@@ -27,17 +31,20 @@ const formats = [
   ["c&quantize=int8", "C header, int8", "int8.h"],
 ];
 
-export function mount(root, { id }, signal) {
-  const head = submissionHead(root, { id, kind: "job", losing: "weights", signal, onChange: () => polled.refresh() });
+// ?forecast: what comes next is what the job was made for, and stands first.
+export function mount(root, { id, query }, signal) {
+  const publish = publishButton({ signal });
+  const head = submissionHead(root, { id, kind: "job", losing: "weights", more: publish.nodes, signal, onChange: () => polled.refresh() });
   const { url, act } = head;
   const progress = progressCard();
-  const curve = curvePanel({ url, signal });
+  const auto = autoPanel();
+  const curve = curvePanel({ url, query, signal });
   const found = foundPanel({ id, signal });
   const layers = layersPanel({ signal });
   const ranks = ranksPanel();
   const results = resultPanels({ url, signal });
   const predict = predictPanel({ url, signal });
-  const plots = plotsPanel({ url, signal, act, decideBy: predict.decideBy });
+  const plots = plotsPanel({ url, query, signal, act, decideBy: predict.decideBy });
   const checkpoints = checkpointPanel({ url, signal, act });
   const webhooks = webhooksPanel({ url, signal });
   const settings = settingsCard("job");
@@ -45,12 +52,14 @@ export function mount(root, { id }, signal) {
   const events = h("ol", { class: "events", tabindex: "0", "aria-label": "The newest events" });
   head.content.append(
     progress.node,
+    auto.node,
+    ...(query.has("forecast") ? [predict.node] : []),
     found.node,
     curve.node,
     layers.node,
     results.node,
     plots.node,
-    predict.node,
+    ...(query.has("forecast") ? [] : [predict.node]),
     ranks.node,
     h("div", { class: "grid" },
       weights,
@@ -70,11 +79,14 @@ export function mount(root, { id }, signal) {
     const { epoch, epochs, fraction } = job.progress;
     if (job.spec.find) { // it trains no epochs
       progress.meter.hidden = true;
-      progress.setWords([isEnded(job) ? "A search for a learning rate: it has neither epochs nor weights." : "Searching for a learning rate"]);
+      progress.setWords([isEnded(job) ? "A learning rate search: it has no epochs and no weights." : "Searching for a learning rate"]);
       return;
     }
-    progress.meter.value = fraction;
-    const words = [`Epoch ${integer(epoch)} of ${integer(epochs)} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
+    progress.meter.value = job.stopped ? 1 : fraction;
+    const words = [job.stopped ? `${stops[job.stopped] ?? `Stopped by ${job.stopped}`} after epoch ${integer(epoch)} of ${integer(epochs)}` : `Epoch ${integer(epoch)} of ${integer(epochs)} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
+    if (job.kept) words.push(`kept ${job.kept.reason}`);
+    const score = job.status === "succeeded" && scoreWords(job);
+    if (score) words.push(score);
     if (within && job.status === "running" && within.epoch > epoch)
       words.push(`batch ${integer(within.batch)} of ${integer(within.batches)} in the next, loss ${number(within.loss, 4)}`);
     if (job.status === "running" && job.eta_seconds !== null) words.push(`${duration(job.eta_seconds)} left`);
@@ -109,7 +121,6 @@ export function mount(root, { id }, signal) {
       ["Energy", timing.energy_joules === null ? null : `${number(timing.energy_joules)} J`],
       ["Owner", job.owner || null],
       ["Priority", job.priority ? String(job.priority) : null],
-      ["Stopped by", job.stopped ? stopWord(job.stopped) : null],
       ["Attempt", job.attempt > 1 ? String(job.attempt) : null],
       ["Created", dateTime(job.created_at)],
       ["Ended", job.finished_at ? dateTime(job.finished_at) : null],
@@ -144,6 +155,8 @@ export function mount(root, { id }, signal) {
     showFacts();
     showWeights();
     settings.show(job.spec);
+    auto.jobChanged(job);
+    publish.jobChanged(job);
     found.jobChanged(job);
     curve.jobChanged(job);
     results.jobChanged(job);

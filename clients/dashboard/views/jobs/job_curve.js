@@ -3,8 +3,9 @@
 
 import { h, setText } from "../../dom.js";
 import { download, getJson } from "../../api.js";
-import { integer, isEnded, seconds, value } from "../../format.js";
+import { integer, isEnded, value } from "../../format.js";
 import { createChart } from "../../chart.js";
+import { noteInAddress } from "../../shell.js";
 
 const points = 2000; // of the first request
 const pointsZoomed = 50000;
@@ -16,13 +17,22 @@ const formats = [
 const refreshShare = 0.04; // of all epochs: that far ahead of the fetched curve, all points are fetched again
 const refreshPauseMs = 2500;
 
-export function curvePanel({ url, signal }) {
+// query: of the address, which has what is drawn.
+export function curvePanel({ url, query, signal }) {
   const measure = h("select", { id: "curve-measure" }, h("option", { value: "loss" }, "Loss"), h("option", { value: "error" }, "Error rate"));
-  measure.setAttribute("aria-label", "What is drawn");
+  measure.setAttribute("aria-label", "Quantity to plot");
   const over = h("select", { id: "curve-over" }, h("option", { value: "epoch" }, "over epochs"), h("option", { value: "seconds" }, "over seconds"));
   over.setAttribute("aria-label", "Horizontal axis");
   const log = h("button", { type: "button", class: "button", "aria-pressed": "false", id: "curve-log" }, "Log scale");
   const smoothing = h("input", { id: "curve-smoothing", type: "range", min: "0", max: "0.99", step: "0.01", value: "0" });
+  if (query.get("y") === "error") measure.value = "error";
+  if (query.get("x") === "seconds") over.value = "seconds";
+  if (query.get("log") === "on") log.ariaPressed = "true";
+  if (Number(query.get("smoothing")) > 0) smoothing.value = query.get("smoothing");
+  const noteView = () => noteInAddress({
+    y: measure.value === "loss" ? "" : measure.value, x: over.value === "epoch" ? "" : over.value,
+    log: log.ariaPressed === "true" ? "on" : "", smoothing: smoothing.value === "0" ? "" : smoothing.value,
+  });
   const reset = h("button", { type: "button", class: "button", hidden: true }, "Reset zoom");
   const note = h("p", { class: "muted small curve-note grow" });
   const downloads = formats.map(([format, word, nameOf]) => {
@@ -58,7 +68,7 @@ export function curvePanel({ url, signal }) {
     chart?.destroy();
     chart = createChart(place, {
       title: "Error curve",
-      x: over.value === "epoch" ? { label: "Epoch", format: integer, whole: true } : { label: "Seconds of training", format: (v) => (v === 0 ? "0" : seconds(v)) },
+      x: over.value === "epoch" ? { label: "Epoch", format: integer, whole: true } : { label: "Seconds of training" },
       y: { label: measure.value === "loss" ? "Loss" : "Error rate", log: log.ariaPressed === "true" },
       height: innerWidth < 720 ? 240 : 340,
       signal,
@@ -78,6 +88,7 @@ export function curvePanel({ url, signal }) {
 
   function draw() {
     if (!data || !chart) return;
+    if (!data.error && data.epoch.length) measure.value = "loss";
     const error = measure.value === "error";
     const x = over.value === "epoch" ? data.epoch : data.elapsed_seconds;
     const curves = [{ label: error ? "Training error rate" : "Training loss", x, y: column(error ? "error" : "loss") }];
@@ -140,10 +151,15 @@ export function curvePanel({ url, signal }) {
   log.addEventListener("click", () => {
     log.ariaPressed = log.ariaPressed === "true" ? "false" : "true";
     chart?.setLog("y", log.ariaPressed === "true");
+    noteView();
   });
   smoothing.addEventListener("input", () => chart?.setSmoothing(Number(smoothing.value)));
-  measure.addEventListener("change", create);
-  over.addEventListener("change", create);
+  smoothing.addEventListener("change", noteView); // once it rests: browsers allow few changes a second
+  for (const control of [measure, over])
+    control.addEventListener("change", () => {
+      noteView();
+      create();
+    });
   reset.addEventListener("click", () => chart?.resetZoom());
 
   return {

@@ -21,7 +21,7 @@ export function eventWords(event) {
     case "started":
       return `started on ${event.device} with ${event.executor}${event.attempt > 1 ? `, attempt ${event.attempt}` : ""}`;
     case "end":
-      return `ended: ${stateWord(event.status).toLowerCase()}${event.error ? `, ${event.error}` : ""}`;
+      return `ended: ${stateWord(event.status).toLowerCase()}`; // why stands above
     case "checkpoint":
       return `checkpoint at epoch ${integer(event.epoch)}, step ${integer(event.step)}, ${bytes(event.bytes)}`;
     case "paused":

@@ -1,4 +1,4 @@
-// job_found.js: what a finder of learning rates found: the loss over the rates, and the one to train with.
+// job_found.js: what a learning rate search found: the loss over the rates, and the one to train with.
 
 import { h, replace, setText } from "../../dom.js";
 import { number, value } from "../../format.js";
@@ -21,7 +21,7 @@ export function foundPanel({ id, signal }) {
       const rate = value(found.proposal);
       again.hidden = rate === null;
       setText(note, rate === null
-        ? "The loss falls at no rate: there is none to propose."
+        ? "The loss does not fall at any rate: no proposal."
         : `Train with ${number(rate, 3)}. The loss falls fastest at ${number(value(found.steepest), 3)} and is least at ${number(value(found.least), 3)}` +
           `${found.exploded ? "; beyond the last rate it explodes" : ""}.`);
       replace(place);

@@ -45,7 +45,7 @@ function histograms(lines, at) {
 }
 
 export function layersPanel({ signal }) {
-  const measure = h("select", { id: "layers-measure", "aria-label": "What is drawn of the layers" }, measures.map(([key, word]) => h("option", { value: key }, word)));
+  const measure = h("select", { id: "layers-measure", "aria-label": "Quantity to plot" }, measures.map(([key, word]) => h("option", { value: key }, word)));
   const layer = h("select", { id: "layers-layer", "aria-label": "The layer whose outputs are drawn" });
   const place = h("div");
   const shades = h("div");

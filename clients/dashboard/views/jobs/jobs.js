@@ -1,22 +1,27 @@
-// jobs.js: the list of jobs: filter, search, page, pick some to compare, cancel or delete. One page is polled by
-// its ETag; a row is touched only when its job has changed.
+// jobs.js: the list of jobs: filter, search, group, page, pick some to compare, cancel or delete. One page is polled by
+// its ETag; a row is touched only when its job has changed. The address has the view: filters, order, groups and picks.
 
 import { attribute, h, keyed, replace, setText } from "../../dom.js";
-import { poll } from "../../api.js";
+import { getJson, poll } from "../../api.js";
 import { announce, navigate } from "../../shell.js";
-import { age, dateTime, duration, integer, isEnded, jobName, number, seconds, stateNames, stateWord } from "../../format.js";
-import { inOrder, leadingWords, lossOf, orders, trainedSeconds } from "../../job_order.js";
+import { age, dateTime, duration, integer, isEnded, jobName, number, seconds, stateNames, stateWord, tagWord } from "../../format.js";
+import { groupings, inGroups, inOrder, leadingWords, lossOf, orders, trainedSeconds } from "../../job_order.js";
+import { limits } from "../../vocabulary.js";
 import { datasetLink } from "../data/datasets.js";
+import { startPanel } from "../data/start.js";
 import { bulkButtons } from "./jobs_bulk.js";
 
 export const title = "Jobs";
 
 const pageSizes = [50, 200, 1000];
-const mostCompared = 32; // the daemon's limit
+const mostCompared = limits.comparedJobs;
+const mostNoted = 100; // picks in the address
 const rowsAtOnce = 120; // a long page is built in steps, each too short to notice
 
-// The time left, or the time it took.
+// The time left, or why there is none.
 function waitWords(job) {
+  const { epoch, epochs } = job.progress;
+  if (job.status === "succeeded") return epoch > 0 && epoch < epochs ? "stopped early" : "";
   if (job.status === "queued") return job.queue_position === null ? "waiting" : `place ${integer(job.queue_position)}`;
   if (job.status === "running") return job.eta_seconds === null ? "" : `${duration(job.eta_seconds)} left`;
   return "";
@@ -35,6 +40,7 @@ export function mount(root, { query }, signal) {
   let known = null; // id -> status on the page before, to announce changes
   let next = null;
   let built = rowsAtOnce;
+  let start = null; // shown where there is no job at all
 
   const filters = h("form", { class: "toolbar filters", role: "search", "aria-label": "Filter the jobs" });
   const state = h("select", { id: "state", name: "state" }, h("option", { value: "" }, "All states"), stateNames.map((word) => h("option", { value: word }, stateWord(word))));
@@ -47,14 +53,16 @@ export function mount(root, { query }, signal) {
   text.value = query.get("q") ?? "";
   limit.value = query.get("limit") ?? "50";
   if (!limit.value) limit.value = "50";
-  filters.append(state, tag, text, limit);
+  const group = h("select", { id: "group", name: "group", "aria-label": "Groups" }, h("option", { value: "" }, "No groups"), Object.keys(groupings).map((word) => h("option", { value: word }, `By ${word}`)));
+  group.value = Object.hasOwn(groupings, query.get("group") ?? "") ? query.get("group") : "";
+  filters.append(state, tag, text, group, limit);
 
   const compare = h("button", { type: "button", class: "button", disabled: true }, "Compare");
   const bulk = bulkButtons({ signal, onDone: (failed) => {
     picked.clear();
     for (const job of failed) picked.set(job.id, job);
     polled.refresh();
-    show();
+    picksChanged();
   } });
   const clear = h("button", { type: "button", class: "button quiet", hidden: true }, "Clear selection");
   const all = h("input", { type: "checkbox", "aria-label": "Select all shown" });
@@ -72,7 +80,7 @@ export function mount(root, { query }, signal) {
   const newest = h("button", { type: "button", class: "button", hidden: true }, "Newest");
   const older = h("button", { type: "button", class: "button", hidden: true }, "Older");
   root.append(
-    h("div", { class: "heading" }, h("h1", null, "Jobs"), h("div", { class: "toolbar" }, clear, compare, bulk.nodes, h("a", { class: "button primary", href: "#/submit" }, "New job"))),
+    h("div", { class: "heading" }, h("h1", null, "Jobs"), h("div", { class: "toolbar" }, clear, compare, bulk.nodes, h("a", { class: "button primary", href: "#/submit?new=job" }, "New job"))),
     filters,
     failure,
     bulk.outcome,
@@ -106,7 +114,7 @@ export function mount(root, { query }, signal) {
   // The filters stand in the address, so that a view can be shared and comes back with "Back".
   function note() {
     const q = new URLSearchParams();
-    for (const [name, value] of [["state", state.value], ["tag", tag.value], ["q", text.value], ["after", after], ["sort", order]]) if (value) q.set(name, value);
+    for (const [name, value] of [["state", state.value], ["tag", tag.value], ["q", text.value], ["after", after], ["sort", order], ["group", group.value], ["picked", [...picked.keys()].slice(0, mostNoted).join()]]) if (value) q.set(name, value);
     if (limit.value !== "50") q.set("limit", limit.value);
     history.replaceState(null, "", `#/jobs${q.size ? `?${q}` : ""}`);
   }
@@ -144,13 +152,13 @@ export function mount(root, { query }, signal) {
     replace(cells.state, h("span", { class: "badge", "data-state": job.status }, stateWord(job.status)));
     replace(cells.name,
       h("a", { class: "job-link", href: `#/jobs/${encodeURIComponent(job.id)}`, title: job.id }, jobName(job)),
-      (job.tags ?? []).length > 0 && h("span", { class: "tags" }, job.tags.map((word) => h("button", { type: "button", class: "tag", title: `Only jobs tagged ${word}`, onclick: () => only(word) }, word))),
+      (job.tags ?? []).length > 0 && h("span", { class: "tags" }, job.tags.map((word) => h("button", { type: "button", class: "tag", title: `Only jobs tagged ${word}`, onclick: () => only(word) }, tagWord(word)))),
       job.owner && h("span", { class: "muted owner" }, ` ${job.owner}`),
-      job.visibility === "private" && h("span", { class: "muted", title: "Its owner alone sees it, and admins" }, " private"),
+      job.visibility === "private" && h("span", { class: "muted", title: "Visible only to its owner and admins" }, " private"),
       job.error && h("div", { class: "error-line" }, job.error.message));
     replace(cells.data, job.dataset ? h("a", { href: datasetLink(job.dataset) }, job.dataset) : "–");
     replace(cells.progress,
-      h("progress", { class: "meter", max: "1", value: job.progress.fraction, "aria-label": `Progress of ${jobName(job)}` }),
+      h("progress", { class: "meter", max: "1", value: job.status === "succeeded" ? 1 : job.progress.fraction, "aria-label": `Progress of ${jobName(job)}` }),
       h("span", { class: "muted progress-words" }, `${integer(job.progress.epoch)} of ${integer(job.progress.epochs)}`, h("span", null, waitWords(job))));
     setText(cells.loss, lossWords(job));
     setText(cells.test, leadingWords(job));
@@ -163,7 +171,37 @@ export function mount(root, { query }, signal) {
   function pick(job, on) {
     if (on) picked.set(job.id, job);
     else picked.delete(job.id);
-    showPicked();
+    picksChanged();
+  }
+
+  function picksChanged() {
+    note();
+    show();
+  }
+
+  // A group's row: its name, and a box that picks its jobs.
+  function groupRow() {
+    const box = h("input", { type: "checkbox", onchange: () => {
+      for (const job of line.group.jobs) (box.checked ? picked.set(job.id, job) : picked.delete(job.id));
+      picksChanged();
+    } });
+    const name = h("th", { colspan: "9", scope: "rowgroup" });
+    const line = h("tr", { class: "group" }, h("td", { class: "pick" }, box), name);
+    line.update_ = () => {
+      const { label, jobs, best } = line.group;
+      const count = jobs.filter(({ id }) => picked.has(id)).length;
+      const word = label ?? `Without a ${group.value}`;
+      box.checked = count === jobs.length;
+      box.indeterminate = count > 0 && !box.checked;
+      attribute(box, "aria-label", `Select all of ${word}`);
+      replace(name, word, h("span", { class: "muted" }, `${integer(jobs.length)} ${jobs.length === 1 ? "job" : "jobs"}${best ? `, the best ${leadingWords(best)}` : ""}`));
+    };
+    return line;
+  }
+
+  // Jobs, or groups with their jobs behind them.
+  function linesOf(jobs) {
+    return group.value ? inGroups(jobs, group.value).flatMap((each) => [each, ...each.jobs]) : jobs;
   }
 
   function showPicked() {
@@ -185,14 +223,19 @@ export function mount(root, { query }, signal) {
 
   function show() {
     showOrder();
-    keyed(body, inOrder(page, order).slice(0, built), (job) => job.id, row, update);
+    keyed(body, linesOf(inOrder(page, order).slice(0, built)), (item) => item.id ?? `${group.value}:${item.label}`, (item) => (item.id ? row(item) : groupRow()), (line, item) => {
+      if (item.id) return update(line, item);
+      line.group = item;
+      line.update_();
+    });
     table.hidden = page.length === 0;
     empty.hidden = page.length > 0;
-    if (!page.length) {
-      const filtered = state.value || tag.value || text.value.trim();
-      replace(empty, filtered ? (after ? "No older job matches." : "No job matches.") : after ? "There are no older jobs." : ["No jobs yet. ", h("a", { href: "#/submit" }, "Submit the first one"), "."]);
-    }
-    setText(count, page.length ? `${integer(page.length)} ${page.length === 1 ? "job" : "jobs"} on this page${next ? ", there are older ones" : ""}` : "");
+    const filtered = state.value || tag.value || text.value.trim();
+    const isStart = !page.length && !filtered && !after;
+    filters.hidden = compare.hidden = isStart;
+    if (isStart) replace(empty, (start ??= startPanel({ signal })));
+    else if (!page.length) replace(empty, filtered ? (after ? "No older job matches." : "No job matches.") : "There are no older jobs.");
+    setText(count, page.length ? `${integer(page.length)} ${page.length === 1 ? "job" : "jobs"} on this page${next ? ", older ones exist" : ""}` : "");
     older.hidden = !next;
     newest.hidden = !after;
     showPicked();
@@ -236,8 +279,16 @@ export function mount(root, { query }, signal) {
     ask();
   }
 
+  // What was picked when the address was copied.
+  for (const id of (query.get("picked") ?? "").split(",").filter(Boolean).slice(0, mostNoted))
+    getJson(`/v1/jobs/${encodeURIComponent(id)}`, { signal }).then((job) => {
+      picked.set(job.id, picked.get(job.id) ?? job);
+      show();
+    }, () => {}); // it is gone
+
   let typing;
   filters.addEventListener("submit", (event) => event.preventDefault());
+  group.addEventListener("change", picksChanged);
   for (const control of [state, limit]) control.addEventListener("change", () => ask());
   for (const control of [tag, text])
     control.addEventListener("input", () => {
@@ -248,19 +299,19 @@ export function mount(root, { query }, signal) {
   newest.addEventListener("click", () => ask());
   clear.addEventListener("click", () => {
     picked.clear();
-    show();
+    picksChanged();
   });
   all.addEventListener("change", () => {
     for (const job of page) {
       if (all.checked) picked.set(job.id, job);
       else picked.delete(job.id);
     }
-    show();
+    picksChanged();
   });
   compare.addEventListener("click", () => navigate(`#/compare?jobs=${[...picked.keys()].map(encodeURIComponent).join(",")}`));
 
   const ages = setInterval(() => {
-    for (const line of body.children) setText(line.cells_.age, age(line.job.created_at));
+    for (const { cells_: cells, job } of body.children) if (job) setText(cells.age, age(job.created_at));
   }, 10000);
   signal.addEventListener("abort", () => {
     clearInterval(ages);

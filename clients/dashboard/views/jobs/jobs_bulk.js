@@ -3,7 +3,7 @@
 import { h, replace, setText } from "../../dom.js";
 import { sendJson } from "../../api.js";
 import { actedOn, bulkOutcome, bulkQuestion } from "../../bulk.js";
-import { confirmed } from "../../confirm.js";
+import { confirmed } from "../../dialog.js";
 import { integer, isEnded, jobName } from "../../format.js";
 import { announce } from "../../shell.js";
 

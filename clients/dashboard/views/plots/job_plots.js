@@ -3,6 +3,7 @@
 
 import { h, replace } from "../../dom.js";
 import { download, getJson, send } from "../../api.js";
+import { noteInAddress } from "../../shell.js";
 import { controlsOf } from "./plot_controls.js";
 
 const titles = {
@@ -14,8 +15,8 @@ const livePauseMs = 1000; // between two pictures of a training, besides what th
 
 const addressed = (address, query) => `${address}?${new URLSearchParams(query)}`;
 
-// decideBy(probability, class) hands a threshold on to predictions.
-export function plotsPanel({ url, signal, act, decideBy }) {
+// query: of the address, which has the plot that is shown. decideBy(probability, class) hands a threshold on to predictions.
+export function plotsPanel({ url, query, signal, act, decideBy }) {
   const start = h("button", { type: "button", class: "button" }, "Show plots");
   const toolbar = h("div", { class: "toolbar" }, start);
   const shown = h("div", null);
@@ -25,6 +26,7 @@ export function plotsPanel({ url, signal, act, decideBy }) {
   let written = false; // a checkpoint, by the job that trains
   let current = null; // the plot that is shown: {name, redraw}
   let timer = null;
+  let asked = false; // for the plots
 
   const training = () => job?.status === "running";
   const films = () => Boolean(job?.spec.timelapse_every);
@@ -39,7 +41,7 @@ export function plotsPanel({ url, signal, act, decideBy }) {
     const fetchNumbers = (more = {}) => getJson(addressed(address, { ...source(), ...picked, ...more, format: "json" }), { signal });
     const redraw = async () => {
       const drawn = controls.drawn?.() ?? { address, query: {} };
-      const response = await send(addressed(drawn.address, { ...source(), ...picked, ...drawn.query, format: "svg" }), { signal });
+      const response = await send(addressed(drawn.address, { ...source(), ...picked, ...drawn.query, format: "svg", theme: document.documentElement.dataset.theme }), { signal });
       picture.src = `data:image/svg+xml,${encodeURIComponent(await response.text())}`;
       picture.hidden = false;
     };
@@ -59,18 +61,20 @@ export function plotsPanel({ url, signal, act, decideBy }) {
   }
 
   async function list() {
+    asked = true;
     const { data } = await getJson(addressed(`${url}/plots`, source()), { signal });
     const tabs = data.map(({ name, shows }) => {
       const tab = h("button", { type: "button", class: "button", title: shows, "aria-pressed": "false", "data-plot": name }, titles[name] ?? name);
       tab.addEventListener("click", () => act(tab, async () => {
         await showPlot(name);
         for (const each of tabs) each.setAttribute("aria-pressed", String(each === tab));
+        noteInAddress({ plot: name });
       }));
       return tab;
     });
-    replace(toolbar, tabs.length > 0 ? tabs : h("p", { class: "muted" }, "No plot fits this job."));
+    replace(toolbar, tabs.length > 0 ? tabs : h("p", { class: "muted" }, "No plots for this job."));
     // of a picture that forms, the picture is what one comes to see
-    (tabs.find((tab) => training() && tab.dataset.plot === "boundary") ?? tabs[0])?.click();
+    (tabs.find((tab) => tab.dataset.plot === query.get("plot")) ?? tabs.find((tab) => training() && tab.dataset.plot === "boundary") ?? tabs[0])?.click();
   }
 
   // What is gone meanwhile is drawn the next time.
@@ -86,6 +90,7 @@ export function plotsPanel({ url, signal, act, decideBy }) {
     }, livePauseMs);
   }
 
+  addEventListener("epochd-theme", showAgain, { signal });
   signal.addEventListener("abort", () => {
     clearTimeout(timer);
     current?.stop?.();
@@ -98,6 +103,7 @@ export function plotsPanel({ url, signal, act, decideBy }) {
       job = fresh;
       if (ended() && before === "running" && current) showAgain();
       node.hidden = !ended() && !(training() && (written || films()));
+      if (!node.hidden && query.has("plot") && !asked) start.click();
       if (before !== job.status) follow();
     },
     // A checkpoint was written: what is shown is drawn again.

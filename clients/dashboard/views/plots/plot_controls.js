@@ -16,8 +16,8 @@ function thresholds(name, { fetchNumbers, decideBy }) {
   const show = () => {
     const i = Number(slider.value), at = number(Number(plot.thresholds[i]), 4); // "Infinity" is a text
     setText(words, name === "roc"
-      ? `${plot.score} ${at}: true positives ${percent(plot.tpr[i])}, false positives ${percent(plot.fpr[i])}`
-      : `${plot.score} ${at}: precision ${percent(plot.precision[i])}, recall ${percent(plot.recall[i])}`);
+      ? `${plot.score} of “${plot.class}” ${at}: true positives ${percent(plot.tpr[i])}, false positives ${percent(plot.fpr[i])}`
+      : `${plot.score} of “${plot.class}” ${at}: precision ${percent(plot.precision[i])}, recall ${percent(plot.recall[i])}`);
   };
   // as the daemon makes a probability of a score: equal ones decide alike
   const probability = () => {
@@ -74,7 +74,7 @@ function examples({ fetchNumbers, picture }) {
     if (!picture.hidden) return replace(after);
     const heads = ["Row", "True", "Predicted", "Probability", ...plot.columns];
     return replace(after,
-      h("p", { class: "muted" }, `${integer(plot.wrong)} of ${integer(plot.rows)} rows are taken for a wrong class.`),
+      h("p", { class: "muted" }, `${integer(plot.wrong)} of ${integer(plot.rows)} rows are misclassified.`),
       h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Rows" }, h("table", { class: "compact plot-examples" },
         h("thead", null, h("tr", null, heads.map((word) => h("th", { scope: "col" }, word)))),
         h("tbody", null, plot.examples.map(({ row, target, prediction, probability, values }) => h("tr", null,
@@ -109,7 +109,7 @@ function shuffles(panel) {
   const draw = h("button", { class: "button" }, "Draw");
   const before = h("form", { class: "plot-controls" },
     h("div", { class: "field" }, h("label", { for: count.id }, "Shuffles of each column"), count,
-      h("span", { class: "hint", id: "plot-repeats-hint" }, `1 to ${integer(mostShuffles)}: more of them tell close columns apart, and take longer.`)),
+      h("span", { class: "hint", id: "plot-repeats-hint" }, `1 to ${integer(mostShuffles)}: more shuffles separate close columns better, and take longer.`)),
     h("div", { class: "toolbar" }, draw));
   before.addEventListener("submit", (event) => {
     event.preventDefault();

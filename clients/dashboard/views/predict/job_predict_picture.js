@@ -2,6 +2,7 @@
 
 import { h } from "../../dom.js";
 import { send } from "../../api.js";
+import { isArchive } from "./predict_file.js";
 
 const types = { png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg" };
 const mostPixels = 240; // of the picture as it is shown, in each direction
@@ -23,7 +24,7 @@ async function draw(canvas, file) {
 export function pictureFields({ url, signal, onFile, onRefused }) {
   const input = h("input", { id: "predict-picture", type: "file", accept: "image/png,image/jpeg" });
   const canvas = h("canvas", { role: "img", hidden: true });
-  const said = h("span", { class: "hint" }, "It is brought to the size that the job's pictures had.");
+  const said = h("span", { class: "hint" }, "It is resized to the size of the job's pictures.");
   const node = h("div", { class: "predict-picture" },
     h("div", { class: "field" }, h("label", { for: input.id }, "Drop a picture here, or choose one: PNG or JPEG"), input, said), canvas);
 
@@ -39,7 +40,7 @@ export function pictureFields({ url, signal, onFile, onRefused }) {
   function dropped(event) {
     const files = event.dataTransfer?.files;
     node.classList.remove("dropping");
-    if (!files?.length) return;
+    if (!files?.length || isArchive(files[0])) return;
     event.preventDefault();
     if (files.length > 1) return onRefused(new Error("Drop one picture at a time."));
     input.files = files;

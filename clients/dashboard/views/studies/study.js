@@ -6,6 +6,7 @@ import { announce, setTitle } from "../../shell.js";
 import { duration, isEnded, jobName, percent, stateWord } from "../../format.js";
 import { setFacts } from "../../facts.js";
 import { axesOf, cellsOf, controlsOf, csvOf, extentWords } from "../../cells.js";
+import { harmless, spreadsheetSwitch } from "../../spreadsheet.js";
 import { progressOf } from "../../trials.js";
 import { cellsTable, studyPanels } from "./study_charts.js";
 
@@ -24,7 +25,8 @@ export function mount(root, { id }, signal) {
   const url = `/v1/sweeps/${encodeURIComponent(id)}`;
   const heading = h("h1", null, `Study …${id.slice(-8)}`);
   const badge = h("span", { class: "badge" });
-  const csv = h("button", { type: "button", class: "button", disabled: true, onclick: () => save(csvOf(study, axes, cells), `${jobName(sweep).replace(/[^A-Za-z0-9_.-]+/g, "-")}.csv`) }, "Download CSV");
+  const spreadsheet = spreadsheetSwitch();
+  const csv = h("button", { type: "button", class: "button", disabled: true, onclick: () => save(csvOf(study, axes, cells, spreadsheet.on() ? harmless : String), `${jobName(sweep).replace(/[^A-Za-z0-9_.-]+/g, "-")}.csv`) }, "Download CSV");
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const extent = h("p");
   const meter = h("progress", { class: "meter large", max: "1", value: "0", "aria-label": "Progress" });
@@ -37,7 +39,7 @@ export function mount(root, { id }, signal) {
     h("section", { class: "card", "aria-labelledby": "study-cells" }, h("h2", { id: "study-cells" }, "Cells"), table),
     h("section", { class: "card", "aria-labelledby": "study-controls" }, h("h2", { id: "study-controls" }, "What does not vary"), controls));
   root.append(
-    h("div", { class: "heading" }, heading, badge, h("div", { class: "toolbar" }, csv, h("a", { class: "button", href: `#/sweeps/${encodeURIComponent(id)}` }, "Its sweep"))),
+    h("div", { class: "heading" }, heading, badge, h("div", { class: "toolbar" }, spreadsheet.node, csv, h("a", { class: "button", href: `#/sweeps/${encodeURIComponent(id)}` }, "Its sweep"))),
     failure, running, h("div", { class: "study-picture" }, extent, panels.node), rest);
 
   let sweep = null;
@@ -49,7 +51,7 @@ export function mount(root, { id }, signal) {
   let loading = false;
 
   function fail(error) {
-    setText(failure, error.status === 404 ? "There is no such sweep; it may have been deleted." : error.message);
+    setText(failure, error.status === 404 ? "Sweep not found; it may have been deleted." : error.message);
     failure.hidden = error.status === 0;
   }
 

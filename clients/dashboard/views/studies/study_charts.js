@@ -57,10 +57,10 @@ export function studyPanels({ signal }) {
   const boxes = h("div");
   const over = card("study-over", "", said, line.node, chartRoot);
   const effectsCard = card("study-effects", "What each axis changes", effects,
-    h("p", { class: "muted small" }, "Bar: the geometric mean over the cells that differ in this axis alone; whiskers: 95 % of it. Green is better, red is worse, grey is not certain."));
+    h("p", { class: "muted small" }, "Bar: the geometric mean over the cells that differ only in this axis; whiskers: 95 % of it. Green is better, red is worse, grey is not significant."));
   const barsCard = card("study-bars", "", pair.node, barsRoot);
   const heatCard = card("study-heat", "Two axes together", axesPair.node, heat,
-    h("p", { class: "muted small" }, "How far each pair is from what its two levels do on their own: 0 % everywhere where neither depends on the other."));
+    h("p", { class: "muted small" }, "Deviation of each pair from the product of its two levels: 0 % everywhere if neither depends on the other."));
   const boxesCard = card("study-boxes", "The repeats of each cell, against their median", boxes,
     h("p", { class: "muted small" }, "Dot: a repeat. Box: the middle half of them. Line: from the least to the greatest. ±: the standard deviation."));
   const node = h("div", { class: "study-charts" }, over, barsCard, effectsCard, h("div", { class: "grid study-pair" }, heatCard, boxesCard));

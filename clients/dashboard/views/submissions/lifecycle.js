@@ -2,9 +2,15 @@
 
 import { h } from "../../dom.js";
 import { sendJson } from "../../api.js";
+import { confirmed } from "../../dialog.js";
 import { announce, navigate } from "../../shell.js";
-import { isEnded, jobName } from "../../format.js";
+import { duration, isEnded, jobName } from "../../format.js";
 import { editDialog } from "./edit.js";
+
+const workAskedOf = 10; // seconds of work that no click throws away
+
+// Seconds since it began; 0: it waits.
+const begunFor = (thing) => (thing.started_at ? (Date.now() - Date.parse(thing.started_at)) / 1000 : 0);
 
 // kind: "job" or "sweep"; losing: what goes with it when it is deleted; list: where to go then. onChange() follows each
 // change, onFail(error) a refusal. nodes go into a toolbar; show(thing) follows its state; act(button, work) disables a
@@ -38,17 +44,29 @@ export function lifecycleButtons({ url, kind, losing, list, signal, onChange, on
     }
     edit.focus();
   });
+  // What has run for long is not cancelled by a slip.
+  const cancellation = () => ({
+    title: `Cancel ${jobName(thing)}?`,
+    lines: [`It began ${duration(begunFor(thing))} ago. A cancelled ${kind} does not go on; what it has by now stays.`, ...(pause.hidden ? [] : ["“Pause” stops it too, and it can go on later."])],
+    button: `Cancel the ${kind}`,
+  });
+
   for (const [pressed, action] of [[pause, "pause"], [resume, "resume"], [cancel, "cancel"]])
-    pressed.addEventListener("click", () => act(pressed, async () => {
-      await sendJson("POST", `${url}/${action}`, undefined, { signal });
-      onChange();
-    }));
-  remove.addEventListener("click", () => act(remove, async () => {
-    if (!confirm(`Delete ${jobName(thing)} with its ${losing}?`)) return;
-    await sendJson("DELETE", url, undefined, { signal });
-    announce("Deleted.");
-    navigate(list);
-  }));
+    pressed.addEventListener("click", async () => {
+      if (pressed === cancel && begunFor(thing) > workAskedOf && !(await confirmed(cancellation(), signal))) return;
+      act(pressed, async () => {
+        await sendJson("POST", `${url}/${action}`, undefined, { signal });
+        onChange();
+      });
+    });
+  remove.addEventListener("click", async () => {
+    if (!(await confirmed({ title: `Delete ${jobName(thing)}?`, lines: [`The ${kind} goes, with its ${losing}. This cannot be undone.`], button: `Delete the ${kind}` }, signal))) return;
+    act(remove, async () => {
+      await sendJson("DELETE", url, undefined, { signal });
+      announce("Deleted.");
+      navigate(list);
+    });
+  });
 
   return {
     nodes: [edit, pause, resume, cancel, remove],

@@ -4,9 +4,11 @@
 
 import { h, replace, setText } from "../../dom.js";
 import { addressOf, allOf, getJson, sendJson, token } from "../../api.js";
+import { filledIn, onceMore, submitPath } from "../../auto.js";
+import { likelyTarget, targetIndex } from "../../columns.js";
 import { announce, navigate } from "../../shell.js";
 import { copyButton } from "../../copy.js";
-import { examples } from "../../examples.js";
+import { dense, examples } from "../../examples.js";
 import { offsetsOf, pointerOffsets, prettyJson as pretty } from "../../json.js";
 import { isSweep, specOf, treeOf, treePointer } from "../../space.js";
 import { checkPanel } from "./submit_check.js";
@@ -21,15 +23,6 @@ const firstWindow = 24; // rows of an example of a series, until the user says h
 
 const prettyJson = (value) => pretty(value, 60); // as wide as the editor
 
-const path = (spec) => (isSweep(spec) ? "/v1/sweeps" : "/v1/jobs");
-
-// Removes from a stored job what the daemon filled in: nulls and hashes.
-function bare(value) {
-  if (Array.isArray(value)) return value.map(bare);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).filter(([name, item]) => item !== null && name !== "sha256" && !(name === "name" && item === "")).map(([name, item]) => [name, bare(item)]));
-}
-
 function draft() {
   try {
     return JSON.parse(sessionStorage.getItem(draftKey));
@@ -38,15 +31,17 @@ function draft() {
   }
 }
 
+// null: there is none any more.
 function keepDraft(text) {
   try {
-    sessionStorage.setItem(draftKey, JSON.stringify(text));
+    if (text === null) sessionStorage.removeItem(draftKey);
+    else sessionStorage.setItem(draftKey, JSON.stringify(text));
   } catch {
     // no storage, no draft
   }
 }
 
-// The job of which a finder of learning rates has found one.
+// The job of which a learning rate search has found one.
 function withRate(spec, lr) {
   const next = { ...spec, find: null, optimizer: { ...spec.optimizer } };
   if (typeof lr !== "number") return next;
@@ -55,26 +50,38 @@ function withRate(spec, lr) {
   return next;
 }
 
-async function firstText(query, signal) {
+// The data of a job that the page of a dataset hands over: the dataset's name, the target and so on.
+async function dataOf(query, signal) {
+  const { time, columns, ...data } = Object.fromEntries(query);
+  const stored = await getJson(`/v1/datasets/${encodeURIComponent(data.dataset)}`, { signal });
+  if (stored.parts?.train?.table) {
+    const at = data.target === undefined ? likelyTarget(stored.columns) : targetIndex(stored.columns, data);
+    data.target = stored.columns[at]?.name ?? at;
+  }
+  return { ...data, ...(columns && { columns: JSON.parse(columns) }), ...(time && { time, window: { length: firstWindow }, test: 0.2, standardize: ["y"] }) };
+}
+
+async function firstSpec(query, signal) {
   for (const kind of ["job", "sweep"])
     if (query.has(kind)) {
       const { spec, found } = await getJson(`/v1/${kind}s/${encodeURIComponent(query.get(kind))}`, { signal });
-      return prettyJson(bare(found ? withRate(spec, found.proposal) : spec));
+      return onceMore(found ? withRate(spec, found.proposal) : spec);
     }
+  if (query.has("new")) return examples[0].spec();
   const wanted = examples.find(({ id }) => id === query.get("example"));
-  if (wanted) return prettyJson(wanted.spec());
-  const dataset = query.get("dataset");
-  const numbers = examples.find(({ id }) => id === "houses").spec();
-  if (dataset && query.has("time"))
-    return prettyJson({ ...numbers, name: dataset, data: { dataset, target: query.get("target"), time: query.get("time"), window: { length: firstWindow }, test: 0.2, standardize: ["y"] }, optimizer: { type: "adam", lr: 0.001 }, batch_size: 64, epochs: 50 });
-  if (dataset) return prettyJson({ ...numbers, name: dataset, data: { dataset, test: 0.2, standardize: ["x", "y"] }, epochs: 1000 });
-  return draft() ?? prettyJson(examples[0].spec());
+  if (wanted) return wanted.spec();
+  if (!query.has("dataset")) return null;
+  const data = await dataOf(query, signal);
+  const job = { name: data.dataset, data };
+  if (data.time) return { ...job, model: { layers: [...dense(6), { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { type: "adam", lr: 0.001 }, batch_size: 64, epochs: 50 };
+  return filledIn({ ...job, model: "auto" }, { signal }).catch(() => ({ ...job, model: "auto" })); // the check says why
 }
 
 // A shell's single quotes hold anything but a single quote.
 export function curlCommand(text, to = "/v1/jobs") {
   const auth = token() ? ` -H "Authorization: Bearer $TOKEN"` : "";
-  return `curl ${new URL(addressOf(to), location.href).href}${auth} -H 'Content-Type: application/json' -d '${text.replaceAll("'", `'\\''`)}'`;
+  const { href, search } = new URL(addressOf(to), location.href);
+  return `curl ${search ? `'${href}'` : href}${auth} -H 'Content-Type: application/json' -d '${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const randomKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -96,6 +103,9 @@ export async function mount(root, { query }, signal) {
   const datasets = await getJson("/v1/datasets?limit=1000", { signal }).then((page) => allOf("/v1/datasets", page, { signal })).catch(() => []);
   const devices = await getJson("/v1/devices", { signal }).then((list) => list.data, () => []);
 
+  const first = await firstSpec(query, signal); // before there is a form that one could type into
+  if (signal.aborted) return;
+
   let spec = null;
   let key = randomKey();
   let typing;
@@ -108,7 +118,6 @@ export async function mount(root, { query }, signal) {
     onDefaults: (filled) => form.showDefaults(treeOf(filled)),
   });
   const upload = uploadPanel({
-    isTaken: form.hasDataset,
     signal,
     onUploaded(dataset) {
       form.addDataset(dataset);
@@ -152,13 +161,13 @@ export async function mount(root, { query }, signal) {
     key = randomKey();
     keepDraft(json.value);
     if (spec) {
-      setText(curl, curlCommand(json.value, path(spec)));
+      setText(curl, curlCommand(json.value, submitPath(spec)));
       setText(submit, isSweep(spec) ? "Submit sweep" : "Submit job");
       setText(formTitle, isSweep(spec) ? "Sweep" : "Job");
       find.hidden = isSweep(spec);
     }
     clearTimeout(typing);
-    typing = setTimeout(() => !signal.aborted && spec && check.check(path(spec), json.value), typingPauseMs);
+    typing = setTimeout(() => !signal.aborted && spec && check.check(submitPath(spec, "validate=only"), json.value), typingPauseMs);
   }
 
   function fromForm(next) {
@@ -199,14 +208,14 @@ export async function mount(root, { query }, signal) {
     json.value = prettyJson(wanted.spec());
     fromJson();
   });
-  async function send(button, query) {
+  async function send(button, ...query) {
     button.disabled = true;
     failure.hidden = true;
     try {
-      const to = path(spec);
-      const { id } = await sendJson("POST", to + query, json.value, { signal, headers: { "Idempotency-Key": key + query } });
+      const { id } = await sendJson("POST", submitPath(spec, ...query), json.value, { signal, headers: { "Idempotency-Key": key + query } });
+      keepDraft(null);
       announce("Submitted.");
-      navigate(`#${to.slice("/v1".length)}/${encodeURIComponent(id)}`);
+      navigate(`#/${isSweep(spec) ? "sweeps" : "jobs"}/${encodeURIComponent(id)}`);
     } catch (error) {
       if (signal.aborted) return;
       setText(failure, error.message);
@@ -217,11 +226,10 @@ export async function mount(root, { query }, signal) {
     }
   }
 
-  submit.addEventListener("click", () => send(submit, ""));
-  find.addEventListener("click", () => send(find, "?find=lr"));
+  submit.addEventListener("click", () => send(submit));
+  find.addEventListener("click", () => send(find, "find=lr"));
   signal.addEventListener("abort", () => clearTimeout(typing));
 
-  json.value = await firstText(query, signal);
-  if (signal.aborted) return;
+  json.value = first ? prettyJson(first) : draft() ?? prettyJson(examples[0].spec());
   fromJson();
 }

@@ -5,6 +5,7 @@ import { h, replace, setText } from "../../dom.js";
 import { ApiError, sendJson } from "../../api.js";
 import { announce } from "../../shell.js";
 import { bytes, integer, seconds } from "../../format.js";
+import { worded } from "../../options.js";
 import { ranksWords, waitWords } from "../jobs/job_ranks.js";
 
 const shape = (layer, way) => {
@@ -18,9 +19,11 @@ const rowWords = ({ train, validation, test }) => `${integer(train)} to train on
 export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
   const state = h("p", { class: "check-state" });
   const faults = h("ul", { class: "faults" });
+  const warnings = h("p", { class: "notice warning", hidden: true });
+  const chosen = h("p", { class: "notice", hidden: true }); // what the daemon chose
   const facts = h("dl", { class: "facts" });
   const layers = h("details", { class: "plot-table" });
-  const node = h("div", { class: "check-panel" }, state, faults, facts, layers);
+  const node = h("div", { class: "check-panel" }, state, faults, warnings, chosen, facts, layers);
   let pending = null;
   let announced = "";
 
@@ -31,7 +34,16 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
     if (kind !== "checking") announced = text;
   }
 
+  // What a check says in words; nothing else has any.
+  function tell({ warnings: lines = [], auto } = {}) {
+    setText(warnings, worded(lines.join("\n")));
+    warnings.hidden = !lines.length;
+    setText(chosen, [auto?.summary, auto?.hint].filter(Boolean).join(" "));
+    chosen.hidden = !chosen.textContent;
+  }
+
   function empty() {
+    tell();
     replace(facts);
     replace(layers);
     layers.hidden = true;
@@ -39,7 +51,7 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
 
   function show(error) {
     const errors = error.errors?.length ? error.errors : [{ pointer: "", detail: error.message }];
-    mark("refused", errors.length === 1 ? "One fault" : `${errors.length} faults`);
+    mark("refused", errors.length === 1 ? "One fault" : `${errors.length} errors`);
     replace(faults, errors.map(({ pointer, detail }) => h("li", null,
       pointer && [h("button", { type: "button", class: "pointer", title: "Show it in the JSON", onclick: () => onPlace(pointer) }, pointer), " "],
       detail)));
@@ -54,6 +66,7 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
     onDefaults(checked.spec);
     if (checked.trainings === undefined) showJob(checked);
     else showSweep(checked);
+    tell(checked);
   }
 
   function showSweep(checked) {
@@ -95,14 +108,14 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
       replace(faults);
       empty();
     },
-    // Sends the text to "/v1/jobs" or "/v1/sweeps". The newest counts; a response to an older one is dropped.
+    // Sends the text to a path that validates it. The newest counts; a response to an older one is dropped.
     async check(path, text) {
       pending?.abort();
       const mine = (pending = new AbortController());
       signal.addEventListener("abort", () => mine.abort(), { once: true, signal: mine.signal });
       mark("checking", "Checking");
       try {
-        const checked = await sendJson("POST", `${path}?validate=only`, text, { signal: mine.signal });
+        const checked = await sendJson("POST", path, text, { signal: mine.signal });
         if (!mine.signal.aborted) accept(checked);
       } catch (error) {
         if (mine.signal.aborted || signal.aborted) return;

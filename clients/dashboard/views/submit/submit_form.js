@@ -1,6 +1,7 @@
 // submit_form.js: the usual fields of a job as a form, and those of a sweep once a field is a range. The form
 // writes into the spec's tree (space.js) by JSON pointers and is written from it; other members stay unchanged.
 
+import { getJson } from "../../api.js";
 import { attribute, h, replace, setText } from "../../dom.js";
 import { pointerGet, pointerSet } from "../../json.js";
 import { Axis, axisAround, axisOfText, isSweep, numberOf, specOf, treeOf } from "../../space.js";
@@ -15,12 +16,15 @@ function typedValue(text, whole) {
 
 const shown = (value) => (value === undefined || value === null ? "" : value instanceof Axis || typeof value !== "object" ? String(value) : JSON.stringify(value));
 
+const targetsShown = 200;
 const searches = ["random", "grid", "sobol", "tpe", "asha"];
 const metrics = ["validation.loss", "validation.accuracy", "validation.f1", "validation.roc_auc", "validation.rmse", "validation.mae", "validation.r2", "train.loss", "train.accuracy", "train.r2", "seconds"];
 
+const expert = ["pos_weight"]; // fields of words that few know
+
 // The fields of all words of a kind that are in the form: name -> its kind. Others are edited in the JSON.
 const wordFields = (words, chosen) => new Map(Object.values(words).flatMap(({ fields }) => Object.entries(fields))
-  .filter(([name, { kind }]) => (chosen ? chosen.includes(name) : kind !== "boolean" && kind !== "word")).map(([name, { kind }]) => [name, kind]));
+  .filter(([name, { kind }]) => (chosen ? chosen.includes(name) : kind !== "boolean" && kind !== "word" && !expert.includes(name))).map(([name, { kind }]) => [name, kind]));
 
 const labelOf = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
 const wordOf = (value) => (typeof value === "object" && value !== null && !(value instanceof Axis) ? value.type : value);
@@ -31,13 +35,13 @@ export function specForm({ datasets, devices, onChange }) {
   const fields = []; // {pointer, input, error, write(value), wrap}
   const node = h("form", { class: "spec-form", onsubmit: (event) => event.preventDefault() });
 
-  function field(pointer, label, input, { read = () => typedValue(input.value, whole), write = (value) => (input.value = shown(value)), set, hint, wide, whole } = {}) {
+  function field(pointer, label, input, { read = () => typedValue(input.value, whole), write = (value) => (input.value = shown(value)), set, hint, tip, wide, whole } = {}) {
     const id = `f${pointer.replaceAll("/", "-")}`;
     const error = h("span", { class: "error", id: `${id}-error` });
     input.id = id;
     input.setAttribute("aria-describedby", `${id}-error`);
     const about = h("span", { class: "hint" }, hint);
-    const wrap = h("div", { class: wide ? "field wide" : "field" }, h("label", { for: id }, label), input, about, error);
+    const wrap = h("div", { class: wide ? "field wide" : "field", title: tip }, h("label", { for: id, class: tip ? "tipped" : null }, label), input, about, error);
     fields.push({ pointer, input, error, wrap, write, about, hint: hint ?? "" });
     input.addEventListener(input.tagName === "SELECT" ? "change" : "input", () => {
       if (input.dataset.special) return;
@@ -49,7 +53,7 @@ export function specForm({ datasets, devices, onChange }) {
   }
 
   // A field of something that may be left out, or be a word alone: `word()` is the one that it is.
-  function member(parent, name, label, input, { word, whole, read = () => typedJson(input.value, whole), ...rest } = {}) {
+  function member(parent, name, label, input, { word, whole, decides, read = () => typedJson(input.value, whole), ...rest } = {}) {
     const pointer = `${parent}/${name}`;
     return field(pointer, label, input, { ...rest, set: () => {
       const value = read();
@@ -57,17 +61,17 @@ export function specForm({ datasets, devices, onChange }) {
       if (word && value !== undefined && (at === null || typeof at !== "object")) pointerSet(spec, parent, { type: word() });
       pointerSet(spec, pointer, value);
       const names = Object.keys(pointerGet(spec, parent) ?? {});
-      if (value !== undefined || names.length > (word ? 1 : 0)) return;
+      if (value !== undefined || (!decides && names.length > (word ? 1 : 0))) return;
       pointerSet(spec, parent, word ? word() : undefined);
     } });
   }
 
   // The fields of the words of a kind, of which arrange() shows those of the chosen one.
   const ofWords = [];
-  function membersOf(parent, words, word, chosen) {
+  function membersOf(parent, words, word, chosen, tip) {
     return [...wordFields(words, chosen)].map(([name, kind]) => {
       ofWords.push({ pointer: `${parent}/${name}`, name, words, word });
-      return member(parent, name, labelOf(name), text(kind === "json" || kind === "pair" ? {} : { inputmode: "decimal" }), { word: parent === "/optimizer" ? null : word, whole: kind === "integer" });
+      return member(parent, name, labelOf(name), text(kind === "json" || kind === "pair" ? {} : { inputmode: "decimal" }), { word: parent === "/optimizer" ? null : word, whole: kind === "integer", tip });
     });
   }
 
@@ -103,6 +107,7 @@ export function specForm({ datasets, devices, onChange }) {
     const data = spec.data ?? {};
     source.value = data.dataset !== undefined ? `dataset:${data.dataset}` : data.generator !== undefined ? `generator:${data.generator}` : data.inline !== undefined ? "inline" : data.path !== undefined ? "path" : "";
     if (data.inline) inline = data.inline;
+    suggestTargets();
   }
 
   source.addEventListener("change", () => {
@@ -116,7 +121,19 @@ export function specForm({ datasets, devices, onChange }) {
   });
 
   // "price" is a column's name, and so is "2020"; "#3" is an index
-  const target = text({ placeholder: "the last column; #3 by its index" });
+  const target = text({ placeholder: "the last column; #3 by its index", list: "f-targets" });
+  const targets = h("datalist", { id: "f-targets" });
+  let suggested; // the dataset whose columns are suggested
+
+  async function suggestTargets() {
+    const name = spec.data?.dataset;
+    if (name === suggested) return;
+    suggested = name;
+    replace(targets);
+    if (!known.has(name)) return;
+    const { columns } = await getJson(`/v1/datasets/${encodeURIComponent(name)}`).catch(() => ({ columns: [] }));
+    if (name === suggested) replace(targets, columns.slice(0, targetsShown).map((column) => column.name && h("option", { value: column.name })));
+  }
   const standardize = h("span", { class: "checks" });
   const boxes = ["x", "y"].map((part) => {
     const box = h("input", { type: "checkbox", id: `f-standardize-${part}` });
@@ -228,7 +245,7 @@ export function specForm({ datasets, devices, onChange }) {
       field("/data/target", "Target column", target, {
         read: () => (target.value.trim() === "" ? undefined : /^\s*#-?\d+\s*$/.test(target.value) ? Number(target.value.trim().slice(1)) : target.value),
         write: (value) => (target.value = typeof value === "number" ? `#${value}` : shown(value)),
-      }),
+      }), targets,
       field("/data/test", "Test share", decimal()),
       field("/data/validation", "Validation share", decimal()),
       h("fieldset", { class: "field plain" }, h("legend", { class: "label" }, "Standardize"), standardize, standardizeError)),
@@ -247,22 +264,24 @@ export function specForm({ datasets, devices, onChange }) {
       membersOf("/schedule", schedules, () => schedule.value),
       field("/epochs", "Epochs", decimal(), { whole: true }),
       field("/batch_size", "Batch size", decimal(), { hint: "a number, or full", whole: true }),
-      member("/early_stopping", "patience", "Stop early after", decimal(), { whole: true, hint: "epochs without a better figure" }),
-      member("/early_stopping", "metric", "The figure is", choice(["loss", "error", "accuracy", "precision", "recall", "f1", "roc_auc", "mse", "rmse", "mae", "r2"].map((name) => `validation.${name}`), "by default"), { read: () => node.querySelector("#f-early_stopping-metric").value || undefined }),
+      member("/early_stopping", "patience", "Stop early after", decimal(), { whole: true, decides: true, hint: "epochs without improvement" }),
+      member("/early_stopping", "metric", "Metric", choice(["loss", "error", "accuracy", "precision", "recall", "f1", "roc_auc", "mse", "rmse", "mae", "r2"].map((name) => `validation.${name}`), "by default"), { read: () => node.querySelector("#f-early_stopping-metric").value || undefined }),
       member("/early_stopping", "min_delta", "Better by", decimal()),
       field("/seed", "Seed", decimal(), { whole: true }),
       field("/repeats", "Repeats", decimal(), { hint: "with other seeds" }),
       field("/folds", "Folds", decimal(), { hint: "of cross-validation" }),
       field("/device", "Device", device, { read: () => (device.value === "auto" ? undefined : device.value), write: (value) => writeDevice(value ?? "auto") }),
-      field("/parallel/data", "Replicas", decimal(), { hint: "of the network, or auto", whole: true }),
-      field("/parallel/model", "Stages", decimal(), { hint: "of its layers", whole: true }),
-      field("/parallel/micro_batches", "Micro-batches", decimal(), { hint: "of a pipeline", whole: true }),
       field("/priority", "Priority", decimal(), { hint: "-100 to 100" })),
+    part("Advanced", ["/parallel", ...expert.map((name) => `/loss/${name}`)],
+      membersOf("/loss", losses, () => loss.value, expert, "Weight of a row of the positive class relative to the negative class: 3 if there are three times as many negatives"),
+      field("/parallel/data", "Replicas", decimal(), { hint: "of the network, or auto", whole: true, tip: "Copies of the network, one per device; each learns from a slice of every batch" }),
+      field("/parallel/model", "Stages", decimal(), { hint: "of its layers", whole: true, tip: "Pieces into which the layers are split, one per device, for a network too large for one device" }),
+      field("/parallel/micro_batches", "Micro-batches", decimal(), { hint: "of a pipeline", whole: true, tip: "Pieces of a batch that pass through the stages one after another: more of them leave fewer stages idle" })),
     part("Webhooks", ["/webhooks"],
       field("/webhooks", "URL", hookUrl, { set: hookSet, write: (value) => (hookUrl.value = shown(firstHook(value)?.url)), wide: true }),
       h("fieldset", { class: "field plain" }, h("legend", { class: "label" }, "Messages of"), hookChecks, hookError)),
     h("h3", null, "Sweep"),
-    h("p", { class: "hint" }, "A range in place of a number trains the job many times: ", ["0.1..0.9", "log:1e-4..0.1", "int:4..64", "8, 16, 32"].map((each, i) => [i ? ", " : "", h("code", null, each)]), "."),
+    h("p", { class: "hint" }, "A range instead of a number trains the job many times: ", ["0.1..0.9", "log:1e-4..0.1", "int:4..64", "8, 16, 32"].map((each, i) => [i ? ", " : "", h("code", null, each)]), "."),
     sweepFields,
   );
 
@@ -336,6 +355,8 @@ export function specForm({ datasets, devices, onChange }) {
       const faulty = new Map();
       for (const { pointer, detail } of errors) {
         const nearest = all.filter((each) => pointer === each.pointer || pointer.startsWith(`${each.pointer}/`)).sort((a, b) => b.pointer.length - a.pointer.length)[0];
+        const folded = nearest?.wrap.closest("details");
+        if (folded && !nearest.wrap.hidden) folded.open = true;
         if (nearest && !nearest.wrap.hidden) faulty.set(nearest, [...(faulty.get(nearest) ?? []), detail]);
       }
       // a layer's fields share one line for its errors

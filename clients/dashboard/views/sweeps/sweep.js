@@ -1,6 +1,6 @@
 // sweep.js: one sweep, polled by its ETag; its charts and its leaderboard are fetched again when it changed.
 
-import { h, replace } from "../../dom.js";
+import { h, replace, setText } from "../../dom.js";
 import { getJson, poll, sendJson } from "../../api.js";
 import { announce, navigate } from "../../shell.js";
 import { dateTime, duration, integer, isEnded, percent, seconds, stopWord } from "../../format.js";
@@ -16,19 +16,20 @@ export const title = "Sweep";
 
 const bestCount = 10; // trials whose curves are compared
 
-export function mount(root, { id }, signal) {
+export function mount(root, { id, query }, signal) {
   const study = h("a", { class: "button", href: `#/studies/${encodeURIComponent(id)}`, hidden: true }, "Study");
   const head = submissionHead(root, { id, kind: "sweep", losing: "trials", more: study, signal, onChange: () => polled.refresh() });
   const { url, act } = head;
   const progress = progressCard();
+  const chosen = h("p", { class: "notice", hidden: true }); // what the daemon chose
   const best = h("section", { class: "card", hidden: true, "aria-labelledby": "best-title" });
-  const promoteBest = h("button", { type: "button", class: "button", title: "Trains it as a job of its own, which keeps its weights" }, "Promote");
-  const curves = h("button", { type: "button", class: "button", title: `Trains the best ${bestCount} as jobs of their own, and compares them` }, `Curves of the best ${bestCount}`);
+  const promoteBest = h("button", { type: "button", class: "button", title: "Trains it as a separate job, which keeps its weights" }, "Promote");
+  const curves = h("button", { type: "button", class: "button", title: `Trains the best ${bestCount} as separate jobs, and compares them` }, `Train the best ${bestCount} for curves`);
   const webhooks = webhooksPanel({ url, signal });
   const settings = settingsCard("sweep");
-  const charts = chartPanels({ url, signal });
-  const trials = leaderboard({ url, signal, act, promote, onPoint: charts.highlight });
-  head.content.append(h("div", { class: "grid sweep-top" }, progress.node, best), charts.node, trials.node, webhooks.node, settings.node);
+  const charts = chartPanels({ url, query, signal });
+  const trials = leaderboard({ url, query, signal, act, promote, onPoint: charts.highlight });
+  head.content.append(chosen, h("div", { class: "grid sweep-top" }, progress.node, best), charts.node, trials.node, webhooks.node, settings.node);
 
   let sweep = null;
 
@@ -59,7 +60,7 @@ export function mount(root, { id }, signal) {
     const { spec, timing } = sweep;
     progress.setFacts([
       ["Search", sweep.search],
-      ["Metric", `${metricOf(sweep.metric).word}, ${sweep.mode === "max" ? "more" : "less"} is better`],
+      ["Metric", `${metricOf(sweep.metric, sweep.spec.job.data?.positive).word}, ${sweep.mode === "max" ? "more" : "less"} is better`],
       ["Parameters", integer(Object.keys(spec.space).length)],
       ["Folds", spec.folds ? integer(spec.folds) : null],
       ["Repeats", spec.repeats?.seeds ? integer(spec.repeats.seeds.length) : spec.repeats > 1 ? integer(spec.repeats) : null],
@@ -85,7 +86,7 @@ export function mount(root, { id }, signal) {
     const text = bestWords + JSON.stringify(sweep.best);
     if (best.text === text) return;
     best.text = text;
-    const { word, format } = metricOf(sweep.metric);
+    const { word, format } = metricOf(sweep.metric, sweep.spec.job.data?.positive);
     const facts = h("dl", { class: "facts columns" });
     setFacts(facts, [
       [word, metricText(sweep.best, format)],
@@ -99,6 +100,8 @@ export function mount(root, { id }, signal) {
   const polled = poll(url, (fresh) => {
     sweep = fresh;
     head.show(sweep);
+    setText(chosen, [sweep.auto?.summary, sweep.auto?.hint].filter(Boolean).join(" "));
+    chosen.hidden = !chosen.textContent;
     study.hidden = !isStudy(sweep.spec.space);
     showProgress();
     showBest();

@@ -6,6 +6,7 @@ import { getJson } from "../../api.js";
 import { integer, isEnded, value } from "../../format.js";
 import { createChart } from "../../chart.js";
 import { parallelChart } from "../../parallel.js";
+import { noteInAddress } from "../../shell.js";
 import { metricOf, numberScale, parametersOf, runningBest, thin, valueText, wantsLog } from "../../trials.js";
 
 const mostFetched = 10000; // the daemon's limit: the best of them
@@ -13,8 +14,8 @@ const mostDrawn = 2000; // points and lines of a chart
 const refreshPauseMs = 1500;
 const restShare = 15; // a fetch with its drawing is followed by a rest so many times as long
 
-export function chartPanels({ url, signal }) {
-  const log = h("button", { type: "button", class: "button", "aria-pressed": "false", id: "sweep-log" }, "Log scale");
+export function chartPanels({ url, query, signal }) {
+  const log = h("button", { type: "button", class: "button", "aria-pressed": String(query.get("log") === "on"), id: "sweep-log" }, "Log scale");
   const note = h("p", { class: "muted small" });
   const overTrials = h("div");
   const parameters = h("div", { class: "grid" });
@@ -31,7 +32,7 @@ export function chartPanels({ url, signal }) {
   let others = 0; // fetched trials without a metric
   let total = 0;
   let charts = null;
-  let logChosen = false; // by the user
+  let logChosen = query.has("log"); // by the user
   let shares = () => []; // of a trial on each axis of the parallel coordinates
   let loading = false;
   let stale = false;
@@ -42,7 +43,7 @@ export function chartPanels({ url, signal }) {
   const sign = () => (sweep.mode === "max" ? -1 : 1);
 
   function create() {
-    const { word, format } = metricOf(sweep.metric);
+    const { word, format } = metricOf(sweep.metric, sweep.spec.job.data?.positive);
     const y = { label: word, log: isLog(), format };
     const height = innerWidth < 720 ? 240 : 300;
     charts = {
@@ -83,7 +84,7 @@ export function chartPanels({ url, signal }) {
   }
 
   function drawAcross(drawn) {
-    const { word, format } = metricOf(sweep.metric);
+    const { word, format } = metricOf(sweep.metric, sweep.spec.job.data?.positive);
     const metrics = drawn.map(({ metric }) => metric);
     const log_ = isLog() && metrics.every((metric) => metric > 0);
     const scale = numberScale({ least: Math.min(...metrics), most: Math.max(...metrics), log: log_, format });
@@ -148,6 +149,7 @@ export function chartPanels({ url, signal }) {
   log.addEventListener("click", () => {
     logChosen = true;
     log.ariaPressed = String(!isLog());
+    noteInAddress({ log: isLog() ? "on" : "off" });
     draw();
   });
   signal.addEventListener("abort", () => clearTimeout(timer));

@@ -3,6 +3,8 @@
 import { h, keyed, replace, setText } from "../../dom.js";
 import { download, poll } from "../../api.js";
 import { integer, jobName, seconds } from "../../format.js";
+import { noteInAddress } from "../../shell.js";
+import { spreadsheetSwitch } from "../../spreadsheet.js";
 import { metricOf, metricText, parametersOf, valueText } from "../../trials.js";
 
 const pageSize = 50;
@@ -10,10 +12,10 @@ const pageSize = 50;
 const capitalized = (word) => word[0].toUpperCase() + word.slice(1).replaceAll("_", " ");
 
 // promote(trial) leads to its job; act runs a button's request. onPoint(trial or null): the pointer or the focus is on its row.
-export function leaderboard({ url, signal, act, promote, onPoint }) {
+export function leaderboard({ url, query, signal, act, promote, onPoint }) {
   let sweep = null;
   let polled = null;
-  let sort = "metric";
+  let sort = query.get("sort") === "trial" ? "trial" : "metric";
   let offset = 0;
   let page = null;
   let done = -1; // trainings that the page has
@@ -26,13 +28,15 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
   const later = h("button", { type: "button", class: "button", disabled: true, onclick: () => turn(page?.next ?? offset) }, "Next");
   const order = h("select", { id: "trials-sort", "aria-label": "Order", onchange: () => {
     sort = order.value;
+    noteInAddress({ sort: sort === "metric" ? "" : sort });
     turn(0);
-  } }, h("option", { value: "metric" }, "Best first"), h("option", { value: "trial" }, "By number"));
-  const csv = h("button", { type: "button", class: "button", onclick: () => act(csv, () => download(`${url}/trials?format=csv&sort=${sort}`, `${jobName(sweep).replace(/[^A-Za-z0-9_.-]+/g, "-")}.csv`, { signal })) }, "Download CSV");
+  } }, h("option", { value: "metric" }, "Best first"), h("option", { value: "trial", selected: sort === "trial" }, "By number"));
+  const spreadsheet = spreadsheetSwitch();
+  const csv = h("button", { type: "button", class: "button", onclick: () => act(csv, () => download(`${url}/trials?format=csv&sort=${sort}${spreadsheet.query()}`, `${jobName(sweep).replace(/[^A-Za-z0-9_.-]+/g, "-")}.csv`, { signal })) }, "Download CSV");
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
-  const table = h("table", { class: "compact trials-table" }, h("caption", { class: "hidden" }, "Trials"), head, body);
+  const table = h("table", { class: "compact anchored trials-table" }, h("caption", { class: "hidden" }, "Trials"), head, body);
   const node = h("section", { class: "card" },
-    h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Leaderboard"), order, csv),
+    h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Leaderboard"), order, spreadsheet.node, csv),
     failure, h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Leaderboard" }, table), empty,
     h("div", { class: "toolbar pager" }, count, earlier, later));
 
@@ -44,7 +48,7 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
   }
 
   function row({ trial }) {
-    const button = h("button", { type: "button", class: "button small-button", "aria-label": `Promote trial ${trial}`, title: "Trains it as a job of its own, which keeps its weights" }, "Promote");
+    const button = h("button", { type: "button", class: "button small-button", "aria-label": `Promote trial ${trial}`, title: "Trains it as a separate job, which keeps its weights" }, "Promote");
     button.addEventListener("click", () => act(button, () => promote(trial)));
     const line = h("tr", { "data-trial": trial }, h("td", { class: "number" }, button));
     for (const kind of ["mouseenter", "focusin"]) line.addEventListener(kind, () => onPoint(line.trial));
@@ -58,12 +62,12 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
     if (line.text === text) return;
     line.text = text;
     const cell = (content, kind = "number") => h("td", { class: kind }, content);
-    const { format } = metricOf(sweep.metric);
+    const { format } = metricOf(sweep.metric, sweep.spec.job.data?.positive);
     replace(line,
       cell(integer(trial.rank)),
       cell(integer(trial.trial)),
-      parametersOf(sweep.spec.space).map(({ pointer }) => cell(valueText(trial.values[pointer]))),
       cell(metricText(trial, format)),
+      parametersOf(sweep.spec.space).map(({ pointer }) => cell(valueText(trial.values[pointer]))),
       cell(integer(trial.epochs)),
       cell(seconds(trial.train_seconds)),
       cell(trial.outcome === "ok" ? "OK" : capitalized(trial.outcome), null),
@@ -82,11 +86,11 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
   }
 
   function start() {
-    const { word } = metricOf(sweep.metric);
+    const { word } = metricOf(sweep.metric, sweep.spec.job.data?.positive);
     const column = (text, kind, hint) => h("th", { scope: "col", class: kind, title: hint }, text);
-    replace(head, h("tr", null, ["Rank", "Trial"].map((text) => column(text, "number")),
+    replace(head, h("tr", null, ["Rank", "Trial", word].map((text) => column(text, "number")),
       parametersOf(sweep.spec.space).map(({ pointer, name }) => column(name, "number", pointer)),
-      [word, "Epochs trained", "Time"].map((text) => column(text, "number")), column("Outcome"), column("Job", "number")));
+      ["Epochs trained", "Time"].map((text) => column(text, "number")), column("Outcome"), column("Job", "number")));
     polled = poll(path(), show, {
       signal,
       interval: null, // when the sweep has changed

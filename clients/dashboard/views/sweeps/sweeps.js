@@ -35,7 +35,7 @@ export function mount(root, { query }, signal) {
   const newest = h("button", { type: "button", class: "button", hidden: true, onclick: () => ask() }, "Newest");
   const older = h("button", { type: "button", class: "button", hidden: true, onclick: () => next && ask(next) }, "Older");
   root.append(
-    h("div", { class: "heading" }, h("h1", null, "Sweeps"), h("div", { class: "toolbar" }, h("a", { class: "button primary", href: "#/submit" }, "New sweep"))),
+    h("div", { class: "heading" }, h("h1", null, "Sweeps"), h("div", { class: "toolbar" }, h("a", { class: "button primary", href: "#/submit?example=sweep" }, "New sweep"))),
     h("form", { class: "toolbar filters", role: "search", "aria-label": "Filter the sweeps", onsubmit: (event) => event.preventDefault() }, state, tag),
     failure,
     h("div", { class: "card flush" }, h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Sweeps" }, table), empty),
@@ -97,7 +97,7 @@ export function mount(root, { query }, signal) {
     empty.hidden = data.length > 0;
     if (!data.length)
       replace(empty, state.value || tag.value ? "No sweep here matches." : after ? "There are no older sweeps."
-        : ["No sweeps yet. ", h("a", { href: "#/submit?example=sweep" }, "Submit the first one"), ", or any job with a range in place of a number."]);
+        : ["No sweeps yet. ", h("a", { href: "#/submit?example=sweep" }, "Submit the first one"), ", or any job with a range instead of a number."]);
     older.hidden = !next;
     newest.hidden = !after;
   }, {

@@ -85,7 +85,7 @@ static const ep_option OPTIONS[] = {
   {.name = "rows", .letter = 'n', .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_SHOWN_ROWS,
    .doc = "how many (20)"},
   {.name = "split", .kind = EP_OPTION_CHOICE, .value = "train|validation|test",
-   .doc = "of which part (train)"},
+   .doc = "the part to print (train)"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_data_head = {

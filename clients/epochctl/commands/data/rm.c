@@ -11,5 +11,5 @@ const ep_subcommand ep_subcommand_data_rm = {
   .name = "data rm", .words = "NAME…", .kind = EP_WORD_DATASET, .least = 1, .most = -1,
   .run = subcommand_run,
   .summary = "delete data sets",
-  .details = "Refused while a job needs it."};
+  .details = "Fails while a job needs it."};
 /* clang-format on */

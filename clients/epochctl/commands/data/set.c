@@ -10,12 +10,12 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
-   .doc = "private: its owner alone sees it, and admins"},
+   .doc = "private: visible only to its owner and admins"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_data_set = {
   .name = "data set", .words = "NAME…", .kind = EP_WORD_DATASET, .least = 1, .most = -1,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "change who sees data sets",
+  .summary = "change the visibility of data sets",
   .examples = "epochctl data set houses --visibility private"};
 /* clang-format on */

@@ -140,10 +140,10 @@ static void notes_print(const json_t *dataset) {
   if (json_array_size(notes) > 0) puts("");
   json_array_foreach(notes, index, note) {
     if (!json_is_string(note)) continue;
-    ep_text_copy(line, sizeof line, json_string_value(note));
+    ep_dialect_words(line, sizeof line, json_string_value(note), NULL);
     printf("%s\n", line);
   }
-  ep_text_copy(line, sizeof line, ep_json_text_at(dataset, "note"));
+  ep_dialect_words(line, sizeof line, ep_json_text_at(dataset, "note"), NULL);
   if (line[0] && !notes) printf("\n%s\n", line);
 }
 
@@ -177,6 +177,5 @@ const ep_subcommand ep_subcommand_data_show = {
   .run = subcommand_run,
   .summary = "print a data set in full",
   .details =
-    "Parts, shapes, columns with their types, gaps and values; the classes of pictures; of a CSV how it was read, as "
-    "the options of \"epochctl data put\" that read it so, and why."};
+    "Parts, shapes, columns with their types, missing cells and values; the classes of pictures; for a CSV, how it was read, as options of \"epochctl data put\", and why."};
 /* clang-format on */

@@ -19,13 +19,18 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   if (status != EP_OK) return status;
   const char *visibility = ep_arguments_value(arguments, "visibility");
   const char *threshold = ep_arguments_value(arguments, "threshold");
+  bool none = threshold && strcmp(threshold, "none") == 0;
+  const char *quote = !threshold || none ? "" : "\"";
   if (threshold && strpbrk(threshold, "\"\\\n"))
-    return ep_fail(error, EP_INVALID, "--threshold is a probability, f1, or fp:A,fn:B");
+    return ep_fail(error, EP_INVALID, "--threshold must be a probability, f1, fp:A,fn:B, or none");
   /* an id is letters and digits */
-  snprintf(body, sizeof body, "{\"job\":\"%s\"%s%s%s%s%.64s%s}", id,
+  snprintf(body, sizeof body, "{\"job\":\"%s\"%s%s%s%s%s%.64s%s}", id,
            visibility ? ",\"visibility\":\"" : "", visibility ? visibility : "",
-           visibility ? "\"" : "", threshold ? ",\"threshold\":\"" : "", threshold ? threshold : "",
-           threshold ? "\"" : "");
+           visibility ? "\"" : "", threshold ? ",\"threshold\":" : "", quote,
+           none        ? "null"
+           : threshold ? threshold
+                       : "",
+           quote);
   ep_path_make(path, "/v1/models/", arguments->words[0], "");
   ep_http_request request = {.method = "PUT",
                              .path = path,
@@ -34,11 +39,13 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
                              .content_type = "application/json"};
   status = ep_client_send(client, &request, &model, error);
   if (status == EP_OK && model) {
+    ep_client_warn(model);
     ep_text_copy(name, sizeof name, ep_json_text_at(model, "name"));
-    printf("%s is %s; ask it at %s/v2/models/%s/infer\n", name, id, client->session.server, name);
+    printf("%s is %s; it answers at %s/v2/models/%s/infer\n", name, id, client->session.server,
+           name);
     if (json_is_number(json_object_get(model, "threshold"))) {
       ep_text_copy(positive, sizeof positive, ep_json_text_at(model, "positive"));
-      printf("a row is %s from a probability of %.4g on\n", positive,
+      printf("a row is %s if its probability is at least %.4g\n", positive,
              ep_json_number_at(model, "threshold"));
     }
   }
@@ -49,9 +56,9 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "visibility", .kind = EP_OPTION_CHOICE, .value = EP_VISIBILITY_CHOICE,
-   .doc = "private: its owner alone sees it, and admins (as its job; as it was)"},
-  {.name = "threshold", .kind = EP_OPTION_TEXT, .value = "P|f1|fp:A,fn:B",
-   .doc = "of two classes: the positive one from this probability on, or from that of the best F1 or the least cost"},
+   .doc = "private: visible only to its owner and admins (that of its job; unchanged on replacement)"},
+  {.name = "threshold", .kind = EP_OPTION_TEXT, .value = "P|f1|fp:A,fn:B|none",
+   .doc = "for two classes: the probability at which the positive class is predicted, or that of the best F1 (f1) or the lowest cost (fp:A,fn:B); none: the more probable class (unchanged on replacement)"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_models_publish = {
@@ -59,7 +66,7 @@ const ep_subcommand ep_subcommand_models_publish = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "publish a job's weights under a name",
   .details =
-    "The model then answers KServe V2 requests at /v2/models/NAME/infer. A name that is in use moves to "
-    "the new job.",
+    "The model answers KServe V2 requests at /v2/models/NAME/infer. A name already in use moves to the new job, and "
+    "keeps its threshold if that job has the same target and classes; --threshold none removes it.",
   .examples = "epochctl models publish digits last"};
 /* clang-format on */

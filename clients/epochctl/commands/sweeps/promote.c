@@ -26,7 +26,7 @@ static ep_status best_find(ep_session *session, const char *id, char number[NUMB
 
 static ep_status number_read(const char *word, char number[NUMBER_BYTES], ep_error *error) {
   if (!*word || strlen(word) >= NUMBER_BYTES || word[strspn(word, "0123456789")])
-    return ep_fail(error, EP_INVALID, "\"%.64s\" is no number of a trial", word);
+    return ep_fail(error, EP_INVALID, "\"%.64s\" is not a trial number", word);
   snprintf(number, NUMBER_BYTES, "%s", word);
   return EP_OK;
 }
@@ -61,10 +61,9 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_sweeps_promote = {
   .name = "sweeps promote", .words = "SWEEP [TRIAL]", .kind = EP_WORD_SWEEP, .least = 1, .most = 2,
   .run = subcommand_run,
-  .summary = "make a job of a trial: the best, or the one of a number",
+  .summary = "submit a trial as a job: the best, or the one with this number",
   .details =
-    "Prints the job's id. The job trains on all training rows, without folds, and keeps its weights, which "
-    "a trial does not. Said again, it is the same job.",
+    "Prints the job's id. The job trains on all training rows, without folds, and keeps its weights, which a trial does not. Promoting a trial again returns the same job.",
   .examples =
     "epochctl watch $(epochctl sweeps promote last)\n"
     "epochctl sweeps promote last 7"};

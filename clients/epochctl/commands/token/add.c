@@ -41,7 +41,8 @@ static ep_status arguments_read(const ep_arguments *arguments, ep_token *token, 
   const char *scopes = ep_arguments_value(arguments, "scopes");
   if (!owner) owner = "";
   if (!ep_token_name_valid(name) || (*owner && !ep_token_name_valid(owner)))
-    return ep_fail(error, EP_INVALID, "a name or an owner has 1 to %d letters, digits or _ . @ -",
+    return ep_fail(error, EP_INVALID,
+                   "a name or owner must have 1 to %d letters, digits or _ . @ -",
                    EP_OWNER_BYTES - 1);
   snprintf(token->name, sizeof token->name, "%s", name);
   snprintf(token->owner, sizeof token->owner, "%s", owner);
@@ -87,7 +88,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   char text[EP_SECRET_TEXT_BYTES];
   const char *path = ep_arguments_value(arguments, "file");
   (void)client;
-  if (!path) return ep_fail(error, EP_INVALID, "--file FILE is needed: epochd's --token-file");
+  if (!path) return ep_fail(error, EP_INVALID, "--file FILE is required: epochd's --token-file");
   ep_status status = arguments_read(arguments, &token, error);
   if (status == EP_OK) status = ep_secret_make(text, EP_SECRET_RANDOM_BYTES, error);
   if (status == EP_OK) status = ep_sha256_of(text, EP_SECRET_TEXT_BYTES - 1, token.hash, error);
@@ -102,20 +103,20 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 static const ep_option OPTIONS[] = {
-  {.name = "file", .kind = EP_OPTION_FILE, .value = "FILE", .doc = "the token file of epochd; made where there is none"},
+  {.name = "file", .kind = EP_OPTION_FILE, .value = "FILE", .doc = "the token file of epochd; created if missing"},
   {.name = "owner", .kind = EP_OPTION_TEXT, .value = "OWNER",
-   .doc = "whose jobs, data sets and models it makes (nobody's)"},
+   .doc = "the owner of the jobs, data sets and models it creates (none)"},
   {.name = "scopes", .kind = EP_OPTION_TEXT, .value = "SCOPE,…",
-   .doc = "what it allows: read, submit, publish, admin (read,submit)"},
+   .doc = "what it permits: read, submit, publish, admin (read,submit)"},
   {.name = "expires", .kind = EP_OPTION_TEXT, .value = "TIME", .doc = "never, or after 90m, 12h, 30d, 8w (never)"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_token_add = {
   .name = "token add", .words = "NAME", .kind = EP_WORD_TEXT, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "make a token, add its hash to a token file, and print it once",
+  .summary = "create a token, add its hash to a token file, and print it once",
   .details =
-    "The file has the hash alone: a token that is lost cannot be printed again. epochd reads the file at its "
+    "The file stores only the hash: a lost token cannot be printed again. epochd reads the file at its "
     "start and at SIGHUP. No request is sent.",
   .examples =
     "epochctl token add ci --owner ann --scopes read,submit --expires 30d --file tokens"};

@@ -30,7 +30,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   ep_token_list list;
   ep_text_table table = {0};
   const char *path = ep_arguments_value(arguments, "file");
-  if (!path) return ep_fail(error, EP_INVALID, "--file FILE is needed: epochd's --token-file");
+  if (!path) return ep_fail(error, EP_INVALID, "--file FILE is required: epochd's --token-file");
   ep_status status = ep_tokens_read(path, &list, NULL, error);
   if (status != EP_OK) return status;
   ep_text_table_columns(&table, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
@@ -38,7 +38,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   if (list.count > 0)
     ep_text_table_print(&table, &client->terminal, true);
   else
-    puts("no tokens; epochctl token add NAME makes one");
+    puts("no tokens; epochctl token add NAME creates one");
   ep_text_table_deinit(&table);
   ep_token_list_deinit(&list);
   return EP_OK;
@@ -52,6 +52,6 @@ static const ep_option OPTIONS[] = {
 const ep_subcommand ep_subcommand_token_list = {
   .name = "token list", .words = "", .kind = EP_WORD_TEXT, .least = 0, .most = 0,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "list the tokens of a token file: names, owners, scopes, ends",
-  .details = "A bare token is called \"token N\", N its line. No request is sent."};
+  .summary = "list the tokens of a token file: names, owners, scopes, expiry",
+  .details = "A token without a name is listed as \"token N\", N being its line. No request is sent."};
 /* clang-format on */

@@ -38,7 +38,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   int lock;
   const char *path = ep_arguments_value(arguments, "file");
   (void)client;
-  if (!path) return ep_fail(error, EP_INVALID, "--file FILE is needed: epochd's --token-file");
+  if (!path) return ep_fail(error, EP_INVALID, "--file FILE is required: epochd's --token-file");
   ep_status status = ep_tokens_lock(path, &lock, error);
   if (status != EP_OK) return status;
   status = token_remove(path, arguments->words[0], error);
@@ -54,7 +54,7 @@ static const ep_option OPTIONS[] = {
 const ep_subcommand ep_subcommand_token_remove = {
   .name = "token remove", .words = "NAME", .kind = EP_WORD_TEXT, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "take a token out of a token file",
-  .details = "epochd takes it until it reads the file again (SIGHUP). No request is sent.",
+  .summary = "remove a token from a token file",
+  .details = "epochd accepts it until it re-reads the file (SIGHUP). No request is sent.",
   .examples = "epochctl token remove ci --file tokens"};
 /* clang-format on */

@@ -127,7 +127,7 @@ static ep_status blocked_snapshot(void *self, ep_error *error) {
 
 static ep_status blocked_rollback(void *self, ep_error *error) {
   const ep_blocked_net *net = &((blocked *)self)->net;
-  if (!net->kept_state) return ep_fail(error, EP_CONFLICT, "there is no snapshot to go back to");
+  if (!net->kept_state) return ep_fail(error, EP_CONFLICT, "no snapshot to restore");
   memcpy(net->state, net->kept_state, (size_t)net->state_floats * sizeof *net->state);
   return EP_OK;
 }

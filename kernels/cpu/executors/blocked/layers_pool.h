@@ -34,11 +34,11 @@ static void max_pool_twos(const ep_op *op, const float *x, float *y, int32_t *pl
       const float *upper = x + first, *lower = upper + width;
       lanes a = lanes_load_some(upper, low), b = lanes_load_some(upper + low, high);
       lanes c = lanes_load_some(lower, low), d = lanes_load_some(lower + low, high);
-      lanes found = __builtin_shuffle(a, b, even);
+      lanes found = lanes_shuffle(a, b, even);
       lanes_int at = even + (int32_t)first;
-      max_pool_take(__builtin_shuffle(a, b, odd), odd + (int32_t)first, &found, &at);
-      max_pool_take(__builtin_shuffle(c, d, even), even + (int32_t)(first + width), &found, &at);
-      max_pool_take(__builtin_shuffle(c, d, odd), odd + (int32_t)(first + width), &found, &at);
+      max_pool_take(lanes_shuffle(a, b, odd), odd + (int32_t)first, &found, &at);
+      max_pool_take(lanes_shuffle(c, d, even), even + (int32_t)(first + width), &found, &at);
+      max_pool_take(lanes_shuffle(c, d, odd), odd + (int32_t)(first + width), &found, &at);
       lanes_store_some(y + w, found, count);
       lanes_store_some((float *)(place + w), (lanes)at, count);
     }
@@ -59,7 +59,7 @@ static void pool_inside(int64_t offset, int64_t stride, int64_t size, int64_t co
 LANES_INLINE lanes pool_load(const float *from, const int64_t stride) {
   const lanes_int even = {LANES_EACH(POOL_EVEN, 0)};
   if (stride == 1) return lanes_load_loose(from);
-  return __builtin_shuffle(lanes_load_loose(from), lanes_load_loose(from + EP_LANES), even);
+  return lanes_shuffle(lanes_load_loose(from), lanes_load_loose(from + EP_LANES), even);
 }
 
 /* One tap of a line of windows: `from` is where the tap of window 0 lies, `at` its number; stride:

@@ -21,8 +21,9 @@ enum {
   SHARED_SLOTS = 16,             /* … and there are so many slots, if there are rows */
   SHARED_CONV_SLOTS = 4,         /* where convolutions are in front, whose threads wait for rows */
   SHARED_TILE_ROWS = 64,
-  SHARED_TABLE_PIECES = 8, /* of an embedding's table: each looks at all words of the batch */
-  CHUNK_BYTES = 768 << 10, /* fits the second level cache */
+  SHARED_TABLE_PIECES = 8,     /* of an embedding's table: each looks at all words of the batch */
+  CHUNK_BYTES = 768 << 10,     /* fits the second level cache */
+  CHUNK_INPUT_BYTES = 4 << 20, /* what a few rows of the widest input take */
   CHUNK_LEAST_ROWS = 4,
   PIECE_FLOATS = 1 << 14,
   ALIGN_BYTES = 64
@@ -291,6 +292,7 @@ static void cut_batch(ep_blocked_net *net) {
   net->slots_count = (program->batch_size + net->slot_rows - 1) / net->slot_rows;
   int64_t rows = at_least(CHUNK_BYTES / at_least(bytes, 1), wide);
   if (least >= SHARED_LEAST_ROWS) rows = at_least(rows, least);
+  rows = at_most(rows, at_least(CHUNK_INPUT_BYTES / (4 * program->in_features), wide));
   net->chunk_rows = at_most(rows, at_least(net->slot_rows, program->max_predict_rows));
 }
 
@@ -421,7 +423,9 @@ static bool take_state(ep_blocked_net *net) {
 ep_status ep_blocked_net_init(ep_blocked_net *net, const ep_program *program,
                               const ep_blocked_variant *variant, int members, ep_error *error) {
   *net = (ep_blocked_net){.program = program, .variant = variant, .members_count = members};
-  net->most_bytes = (int64_t)sysconf(_SC_PAGESIZE) * sysconf(_SC_PHYS_PAGES);
+  net->most_bytes = program->memory_bytes_max > 0
+                        ? program->memory_bytes_max
+                        : (int64_t)sysconf(_SC_PAGESIZE) * sysconf(_SC_PHYS_PAGES);
   net->layers = take(net, program->ops_count, 1, sizeof *net->layers);
   net->values = take(net, program->ops_count + 1, 1, sizeof *net->values);
   net->spans = take(net, program->ops_count + 1, 1, sizeof *net->spans);
@@ -436,9 +440,7 @@ ep_status ep_blocked_net_init(ep_blocked_net *net, const ep_program *program,
   if (complete) return EP_OK;
   int64_t taken = net->bytes;
   ep_blocked_net_deinit(net);
-  return ep_fail(
-      error, EP_NO_MEMORY,
-      "no memory for the values of all layers and their parameters: there was none after "
-      "%lld MiB",
-      (long long)(taken >> 20));
+  return ep_fail(error, EP_NO_MEMORY,
+                 "out of memory for the values and parameters of all layers, after %lld MiB",
+                 (long long)(taken >> 20));
 }

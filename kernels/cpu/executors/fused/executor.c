@@ -455,7 +455,7 @@ static ep_status fused_rollback(void *self, ep_error *error) {
   fused *executor = self;
   const ep_fused_net *net = &executor->net;
   const size_t bytes = (size_t)net->floats * sizeof(float);
-  if (!executor->saved) return ep_fail(error, EP_CONFLICT, "there is no snapshot to go back to");
+  if (!executor->saved) return ep_fail(error, EP_CONFLICT, "no snapshot to restore");
   memcpy(net->parameters, net->saved, bytes);
   if (net->state) memcpy(net->state, net->saved + net->floats, bytes * (size_t)net->slots);
   memcpy(net->buffers, net->saved + (1 + net->slots) * net->floats, buffers_bytes(net));

@@ -138,7 +138,7 @@ bool ep_semaphore_await(sem_t *semaphore, int64_t ms) {
 
 static void silence_end(ep_rank *rank, int64_t seconds) {
   ep_error why = {0};
-  ep_fail(&why, EP_UNAVAILABLE, "node %d has said nothing of rank %d for %lld s",
+  ep_fail(&why, EP_UNAVAILABLE, "node %d sent nothing about rank %d for %lld s",
           (int)rank->info.node, rank->number, (long long)seconds);
   ep_exchange_break(rank->ranks->exchange, &why);
 }
@@ -236,7 +236,7 @@ static ep_status piece_check(const incoming *in, const ep_rank *from, int way, i
   const int pieces = ep_ranks_pieces(ranks, 0);
   const int64_t step = next / pieces, number = next % pieces;
   if (ranks->node == 0 && (atomic_load(&from->phase) != EP_RANK_WORKS || step != from->step))
-    return refuse(in, "a piece that nobody waits for");
+    return refuse(in, "an unexpected micro-batch");
   const int64_t back =
       atomic_load(&from->given[way == EP_RANK_FORWARD ? EP_RANK_RETURN : EP_RANK_FORWARD]);
   const int64_t slots = way == EP_RANK_FORWARD ? from->pieces_count : 0;
@@ -326,7 +326,7 @@ static ep_status offer_take(const incoming *in, ep_rank *from) {
   const size_t count = (size_t)in->head->bytes / sizeof(double);
   if (count < 1 || count > EP_RANKS_OFFER || from->step >= in->exchange->steps ||
       from->offers >= offers_most(from))
-    return refuse(in, "sums that nobody asked for");
+    return refuse(in, "unrequested sums");
   ep_status status = payload_read(in, from->offer, count * sizeof(double));
   if (status != EP_OK) return status;
   from->offered_count = (int64_t)count;
@@ -349,13 +349,13 @@ static ep_status gradient_take(const incoming *in, ep_rank *from) {
   const ep_ranks *ranks = in->exchange->ranks;
   const bool sums = ranks->replicas > 1;
   const size_t bytes = sums ? (size_t)ep_rank_parameters(from) * sizeof(double) : 0;
-  if (from->step >= in->exchange->steps) return refuse(in, "gradients of a step that is none");
+  if (from->step >= in->exchange->steps) return refuse(in, "gradients of an invalid step");
   if (!pieces_are_there(in->exchange, from)) return refuse(in, "gradients before the pieces");
   if (in->head->bytes != sizeof from->course + bytes)
     return refuse(in, "gradients of another length");
   ep_status status = bytes_read(in, &from->course, sizeof from->course);
   if (status == EP_OK && (from->course.errors < 0 || from->course.errors > INT32_MAX))
-    return refuse(in, "a number of errors that is none");
+    return refuse(in, "an invalid number of errors");
   if (status == EP_OK && sums)
     status = bytes_read(in, ranks->replica[from->replica].grad + from->first_parameter, bytes);
   if (status == EP_OK) mail_put(from, EP_MAIL_GRADIENT, EP_RANK_ASKS_TOTALS);
@@ -391,7 +391,7 @@ static ep_status done_take(const incoming *in, ep_rank *from) {
   if (status != EP_OK) return status;
   if (info.bytes < 0 || !is_duration(info.compute_seconds) ||
       !is_duration(info.communication_seconds) || !is_duration(info.idle_seconds))
-    return refuse(in, "times that are none");
+    return refuse(in, "invalid times");
   info.node = node;
   from->done = info;
   mail_put(from, EP_MAIL_DONE, EP_RANK_RESTS);
@@ -405,7 +405,7 @@ static ep_status leader_take(const incoming *in, ep_rank *from) {
   case EP_NODE_GRADIENT: return gradient_take(in, from);
   case EP_NODE_STATE: return state_take(in, from);
   case EP_NODE_DONE: return done_take(in, from);
-  default: return refuse(in, "what is the leader's to say");
+  default: return refuse(in, "a frame only the leader may send");
   }
 }
 
@@ -448,7 +448,7 @@ static ep_status frame_take(const incoming *in, ep_rank *rank) {
   if (leads) return leader_take(in, rank);
   if (in->head->code == EP_NODE_SUMS) return sums_take(in, rank);
   if (in->head->code == EP_NODE_TOTALS) return totals_take(in, rank);
-  return refuse(in, "what is not the leader's to say");
+  return refuse(in, "a frame the leader may not send");
 }
 
 ep_status ep_exchange_take(ep_rank_exchange *exchange, int node, const ep_node_head *head,

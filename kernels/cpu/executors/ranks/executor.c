@@ -172,7 +172,7 @@ static ep_status ranks_snapshot(void *self, ep_error *error) {
 static ep_status ranks_rollback(void *self, ep_error *error) {
   executor *e = self;
   const ep_ranks *ranks = &e->ranks;
-  if (!ranks->kept) return ep_fail(error, EP_CONFLICT, "there is no snapshot to go back to");
+  if (!ranks->kept) return ep_fail(error, EP_CONFLICT, "no snapshot to restore");
   for (int d = 0; d < ranks->replicas; d++)
     if (ranks->replica[d].state) memcpy(ranks->replica[d].state, ranks->kept, state_bytes(ranks));
   return e->leader ? ep_leader_adopt(e->leader, error) : EP_OK;

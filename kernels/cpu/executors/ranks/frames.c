@@ -70,7 +70,7 @@ static ep_status socket_await(const ep_node_link *link, short events, ep_node_de
   poll(&polled, 1, (int)deadline->tick_ms);
   if (ep_node_deadline_look(deadline)) return EP_OK;
   return ep_fail(error, EP_UNAVAILABLE, "a node %s in time",
-                 events == POLLOUT ? "has not read what it was sent" : "has said nothing");
+                 events == POLLOUT ? "did not read what it was sent" : "sent nothing");
 }
 
 ep_status ep_node_link_send(ep_node_link *link, ep_node_code code, int rank, int number,

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "kernels/cpu/runtime/denormals.h"
+
 typedef struct {
   ep_team *team;
   int number;
@@ -40,6 +42,7 @@ static void *member_work(void *context) {
   ep_team_task task;
   void *task_context;
   uint64_t runs = 0;
+  ep_denormals_flush();
   while (run_await(team, &runs, &task, &task_context)) {
     task(task_context, self->number);
     pthread_mutex_lock(&team->mutex);

@@ -286,7 +286,7 @@ static ep_status reference_snapshot(void *self, ep_error *error) {
 
 static ep_status reference_rollback(void *self, ep_error *error) {
   reference *r = self;
-  if (!r->kept) return ep_fail(error, EP_CONFLICT, "there is no snapshot to go back to");
+  if (!r->kept) return ep_fail(error, EP_CONFLICT, "no snapshot to restore");
   memcpy(r->state, r->kept, (size_t)r->state_count * sizeof *r->state);
   return EP_OK;
 }

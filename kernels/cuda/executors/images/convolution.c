@@ -26,7 +26,7 @@ typedef struct answer {
 } answer;
 
 /* One handle a device serves all threads and streams, each in its turn: it is busy only while work
- * is queued, and work is queued once, into a graph. What was found stays for those who come back,
+ * is queued, and work is queued once, into a graph. Detected format stays for those who come back,
  * up to a ceiling. */
 typedef struct library {
   struct library *next;

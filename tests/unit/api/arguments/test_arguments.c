@@ -59,16 +59,16 @@ START_TEST(wrong_options_are_refused) {
   static const struct {
     const char *first, *second, *message;
   } LINES[] = {
-      {"--none", "", "--none here; --help"},
-      {"-z", "", "-z here"},
-      {"-qz", "", "-z here"},
+      {"--none", "", "--none; see --help"},
+      {"-z", "", "-z; see"},
+      {"-qz", "", "-z; see"},
       {"--output", NULL, "--output needs a value: FILE"},
       {"-o", NULL, "--output needs a value: FILE"},
       {"--quiet=1", "", "--quiet takes no value"},
       {"--outptu", "", "did you mean --output?"},
       {"--out=x", "", "did you mean --output?"}, /* no abbreviations */
       {"--q", "", "did you mean --quiet?"},
-      {"--=", "", "no option --"},
+      {"--=", "", "unknown option --"},
       {"--count=1", "--count=0", "--count must be a whole number from 1 to 12, not \"0\""}};
   for (size_t i = 0; i < sizeof LINES / sizeof LINES[0]; i++) {
     const char *argv[] = {"", LINES[i].first, LINES[i].second};

@@ -67,22 +67,23 @@ END_TEST
 START_TEST(wrong_files_are_refused) {
   static const struct {
     const char *text, *message;
-  } CASES[] = {{"", ""},
-               {"[]", "no JSON object"},
-               {"{", ""},
-               {"{\"max_queued\": 7,}", ""},
-               {"{\"max_queued\": 7} x", ""},
-               {"{\"max_queued\": 7, \"max_queued\": 8}", ""},
-               {"{\"max_queue\": 7}", "no setting \"max_queue\": did you mean \"max_queued\"?"},
-               {"{\"something\": 7}", "no setting \"something\"; --help"},
-               {"{\"quiet\": true}", "no setting \"quiet\""},
-               {"{\"max_queued\": \"7\"}", "\"max_queued\" must be a whole number"},
-               {"{\"max_queued\": 7.5}", "must be a whole number"},
-               {"{\"max_queued\": 1001}", "from 1 to 1000, not \"1001\""},
-               {"{\"data_dir\": 7}", "must be a string"},
-               {"{\"data_dir\": \"a\\nb\"}", "control characters"},
-               {"{\"data_dir\": \"0123456789abcdef\"}", "is too long"},
-               {"{\"level\": \"middle\"}", "must be one of low|high"}};
+  } CASES[] = {
+      {"", ""},
+      {"[]", "not a JSON object"},
+      {"{", ""},
+      {"{\"max_queued\": 7,}", ""},
+      {"{\"max_queued\": 7} x", ""},
+      {"{\"max_queued\": 7, \"max_queued\": 8}", ""},
+      {"{\"max_queue\": 7}", "unknown setting \"max_queue\": did you mean \"max_queued\"?"},
+      {"{\"something\": 7}", "unknown setting \"something\"; --help"},
+      {"{\"quiet\": true}", "unknown setting \"quiet\""},
+      {"{\"max_queued\": \"7\"}", "\"max_queued\" must be a whole number"},
+      {"{\"max_queued\": 7.5}", "must be a whole number"},
+      {"{\"max_queued\": 1001}", "from 1 to 1000, not \"1001\""},
+      {"{\"data_dir\": 7}", "must be a string"},
+      {"{\"data_dir\": \"a\\nb\"}", "control characters"},
+      {"{\"data_dir\": \"0123456789abcdef\"}", "is too long"},
+      {"{\"level\": \"middle\"}", "must be one of low|high"}};
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     ck_assert_msg(text_read(CASES[i].text) != EP_OK, "%s was taken", CASES[i].text);
     ck_assert_msg(strstr(error.message, CASES[i].message) != NULL, "%s", error.message);

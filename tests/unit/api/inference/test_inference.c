@@ -144,11 +144,11 @@ START_TEST(what_is_not_right_is_refused) {
       {"{}", "inputs", EP_MALFORMED, 0},
       {"[]", "object", EP_MALFORMED, 0},
       {"{\"inputs\":[],\"inputs\":[]}", "twice", EP_MALFORMED, 0},
-      {"{\"inputs\":[]} x", "follows", EP_MALFORMED, 0},
+      {"{\"inputs\":[]} x", "trailing data", EP_MALFORMED, 0},
       {INPUT("[1,3]", "FP32", ",\"data\":[1,2,3]"), "[rows, 2]", EP_MALFORMED, 0},
       {INPUT("[1,2]", "FP32", ""), "neither", EP_MALFORMED, 0},
       {INPUT("[1,2]", "BF16", ",\"data\":[1,2]"),
-       "\"BF16\" of the input \"x\" is not taken: BOOL, ", EP_MALFORMED, 0},
+       "\"BF16\" of the input \"x\" is not supported: BOOL, ", EP_MALFORMED, 0},
       {INPUT("[1,2]", "FP16", ",\"data\":[1,65520]"), "value 1", EP_MALFORMED, 0},
       {INPUT("[1,2]", "BOOL", ",\"data\":[true,2]"), "value 1", EP_MALFORMED, 0},
       {INPUT("[1,2]", "INT8", ",\"data\":[true,1]"), "value 0", EP_MALFORMED, 0},
@@ -166,9 +166,9 @@ START_TEST(what_is_not_right_is_refused) {
        EP_MALFORMED, 9},
       {INPUT("[1,2]", "FP32", ",\"parameters\":{\"binary_data_size\":-8}"), "number of bytes",
        EP_MALFORMED, 8},
-      {INPUT("[1,2]", "FP32", ",\"data\":[1,2]"), "claims", EP_MALFORMED, 1},
+      {INPUT("[1,2]", "FP32", ",\"data\":[1,2]"), "trailing data", EP_MALFORMED, 1},
       {INPUT("[100001,2]", "FP32", ",\"data\":[]"), "at most", EP_TOO_LARGE, 0},
-      {INPUT("[4611686018427387904,2]", "FP32", ",\"data\":[]"), "counted", EP_TOO_LARGE, 0},
+      {INPUT("[4611686018427387904,2]", "FP32", ",\"data\":[]"), "too large", EP_TOO_LARGE, 0},
 #undef INPUT
   };
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
@@ -210,7 +210,7 @@ START_TEST(columns_of_every_kind) {
   for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
     ck_assert_int_eq(parse(&vector, WRONG[i], NULL, 0, &request, &error), EP_MALFORMED);
     ck_assert_ptr_nonnull(strstr(error.message, "value 0 of the input \"id\""));
-    ck_assert_ptr_nonnull(strstr(error.message, "send identifiers as BYTES"));
+    ck_assert_ptr_nonnull(strstr(error.message, "give identifiers as BYTES"));
     ep_inference_request_deinit(&request);
   }
 }
@@ -447,7 +447,7 @@ START_TEST(a_threshold_that_decides_is_told) {
 END_TEST
 
 START_TEST(models_as_text) {
-  char *text = ep_model_format(&image);
+  char *text = ep_model_format(&image, NULL);
   ck_assert_str_eq(text,
                    "{\"object\":\"model\",\"name\":\"image\",\"job\":\"job_2\",\"owner\":\"\","
                    "\"visibility\":\"public\",\"inputs\":[{"

@@ -73,9 +73,28 @@ START_TEST(a_text_is_written_whole_or_not_at_all) {
 }
 END_TEST
 
+START_TEST(bytes_are_counted) {
+  json_error_t fault;
+  allocations_left = LONG_MAX;
+  const int64_t before = ep_json_memory_bytes();
+  json_t *tree = ep_json_read(text, strlen(text), 0, &fault);
+  ck_assert_int_gt(ep_json_memory_bytes(), before + (int64_t)strlen(text));
+  json_decref(tree);
+  ck_assert_int_eq(ep_json_memory_bytes(), before);
+  for (long allocations = 0; allocations < 20; allocations++) { /* reads that end early */
+    allocations_left = allocations;
+    tree = ep_json_read(text, strlen(text), 0, &fault);
+    json_decref(tree);
+  }
+  allocations_left = LONG_MAX;
+  ck_assert_int_eq(ep_json_memory_bytes(), before);
+}
+END_TEST
+
 EP_SUITE("json_memory") {
   ep_json_memory_watch();
   TCase *tests = ep_suite_case(suite, "json_memory");
+  tcase_add_test(tests, bytes_are_counted);
   tcase_add_test(tests, a_text_is_read_whole_or_not_at_all);
   tcase_add_test(tests, a_text_is_written_whole_or_not_at_all);
 }

@@ -182,6 +182,32 @@ START_TEST(fractions_are_as_printf_writes_them) {
 }
 END_TEST
 
+START_TEST(plain_numbers_have_no_exponent) {
+  static const struct {
+    double value;
+    const char *text;
+  } cases[] = {{1454870.26, "1454870.3"},
+               {1e15, "1000000000000000"},
+               {0.1f, "0.1"},
+               {-0.0, "0"},
+               {1e-9, "0.000000001"},
+               {9.99999999, "10"},
+               {-1234.5, "-1234.5"},
+               {100, "100"},
+               {123456789.5, "123456790"},
+               {3e-300, NULL},
+               {1.7e308, NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[EP_PLAIN_BYTES];
+    size_t bytes = ep_plain_format(cases[i].value, text);
+    ck_assert_uint_eq(bytes, strlen(text));
+    if (cases[i].text) ck_assert_str_eq(text, cases[i].text);
+    ck_assert_ptr_null(strchr(text, 'e'));
+    ck_assert_double_le(fabs(strtod(text, NULL) - cases[i].value), 1e-7 * fabs(cases[i].value));
+  }
+}
+END_TEST
+
 START_TEST(rounded_numbers_are_as_printf_writes_them) {
   static const double edges[] = {0,         -0.0,          1,           9.99999995,  9.999999949,
                                  99999999,  99999999.5,    123456785,   1e-4,        0.000099999999,
@@ -338,6 +364,7 @@ EP_SUITE("api/writer") {
   tcase_add_test(tests, numbers_read_back_the_same);
   tcase_add_test(tests, decimals_are_as_printf_writes_them);
   tcase_add_test(tests, fractions_are_as_printf_writes_them);
+  tcase_add_test(tests, plain_numbers_have_no_exponent);
   tcase_add_test(tests, rounded_numbers_are_as_printf_writes_them);
   tcase_add_loop_test(tests, integers_are_as_printf_writes_them, 0, 8);
   tcase_add_test(tests, null_for_what_does_not_apply);

@@ -54,6 +54,14 @@ START_TEST(finds_what_differs) {
                 "/l/1/t [\"b\",\"c\"]\n");
   assert_differ("{\"l\":[1,2]}", "{\"l\":[1,2,3]}", "/l [[1,2],[1,2,3]]\n");
   assert_differ("{\"l\":[1,2]}", "{}", "/l [[1,2],null]\n");
+  assert_differ("{\"d\":{\"dataset\":\"a\",\"sha256\":\"1\"}}",
+                "{\"d\":{\"dataset\":\"b\",\"sha256\":\"2\"}}", "/d/dataset [\"a\",\"b\"]\n");
+  assert_differ("{\"d\":{\"dataset\":\"a\",\"sha256\":\"1\"}}",
+                "{\"d\":{\"dataset\":\"b\",\"sha256\":\"1\"}}", "");
+  assert_differ("{\"d\":{\"dataset\":\"a\",\"sha256\":\"1\"}}",
+                "{\"d\":{\"dataset\":\"a\",\"sha256\":\"2\"}}", "/d/sha256 [\"1\",\"2\"]\n");
+  assert_differ("{\"d\":{\"dataset\":\"a\",\"sha256\":null}}", "{\"d\":{\"dataset\":\"b\"}}",
+                "/d/dataset [\"a\",\"b\"]\n");
   assert_differ("{\"a/b~c\":1}", "{}", "/a~1b~0c [1,null]\n");
 }
 END_TEST
@@ -199,13 +207,47 @@ START_TEST(writes_json) {
                                      "\"name\":\"n\",\"tags\":[\"t\"],\"status\":\"succeeded\","));
   ck_assert_ptr_nonnull(strstr(text, "\"metrics\":{\"train\":null,\"validation\":null,\"test\":{"
                                      "\"loss\":\"Infinity\",\"mse\":-0.5,\"rmse\":null,"));
-  ck_assert_ptr_nonnull(strstr(text, "\"rows\":4,\"classes\":null}}"));
-  ck_assert_ptr_nonnull(
-      strstr(text, "\"differences\":[{\"pointer\":\"/lr\",\"values\":[0.5,-1]}],"
-                   "\"differences_omitted\":0,\"curves\":[{\"job\":\"job_1\",\"epoch\":[1],"
-                   "\"loss\":[0.5],\"error\":null,\"validation_loss\":null,"
-                   "\"validation_error\":null,\"elapsed_seconds\":[0.25]},{\"job\":\"job_2\","));
+  ck_assert_ptr_nonnull(strstr(text, "\"rows\":4,\"classes\":null},\"baseline\":null}"));
+  ck_assert_ptr_nonnull(strstr(
+      text,
+      "\"differences\":[{\"pointer\":\"/lr\",\"values\":[0.5,-1]}],"
+      "\"differences_omitted\":0,\"warnings\":[],\"curves\":[{\"job\":\"job_1\",\"epoch\":[1],"
+      "\"loss\":[0.5],\"error\":null,\"validation_loss\":null,"
+      "\"validation_error\":null,\"elapsed_seconds\":[0.25]},{\"job\":\"job_2\","));
   free(text);
+}
+END_TEST
+
+/* What the comparison warns of, where the second job has this data and the first one names "a". */
+static const char *warning_of(const char *data) {
+  static char warning[400];
+  char *text = NULL;
+  views_make("n", "{}");
+  views[1].spec = data;
+  views[0].spec = "{\"data\":{\"target\":\"a\",\"dataset\":\"d\"}}";
+  ck_assert_int_eq(ep_comparison_format_json(compared, 2, &text, NULL), EP_OK);
+  const char *start = strstr(text, "\"warnings\":");
+  ck_assert_ptr_nonnull(start);
+  snprintf(warning, sizeof warning, "%.*s", (int)(strchr(start, ']') - start - 11), start + 11);
+  free(text);
+  return warning;
+}
+
+START_TEST(warns_of_other_targets) {
+  ck_assert_str_eq(warning_of("{\"data\":{\"target\":\"a\",\"dataset\":\"d\"}}"), "[");
+  ck_assert_str_eq(
+      warning_of("{\"data\":{\"target\":\"b\",\"dataset\":\"d\"}}"),
+      "[\"the jobs predict different columns, so their metrics are not comparable: a, b\"");
+  ck_assert_str_eq(warning_of("{\"data\":{\"target\":null,\"dataset\":\"d\"}}"), "[");
+  ck_assert_str_eq(
+      warning_of("{\"data\":{\"target\":\"a\",\"dataset\":\"e\"}}"),
+      "[\"the jobs train on different data, so their metrics may not be comparable: d, e\"");
+  ck_assert_str_eq(
+      warning_of("{\"data\":{\"target\":1,\"dataset\":\"d\"}}"),
+      "[\"the jobs predict different columns, so their metrics are not comparable: a, 1\"");
+  ck_assert_str_eq(warning_of("{\"data\":{\"target\":\"a\",\"dataset\":\"d\",\"sha256\":\"0a\"}}"),
+                   "[\"the jobs train on different rows under one name, so their metrics may not "
+                   "be comparable\"");
 }
 END_TEST
 
@@ -217,4 +259,5 @@ EP_SUITE("compare") {
   tcase_add_test(tests, no_more_than_the_limit);
   tcase_add_test(tests, writes_csv);
   tcase_add_test(tests, writes_json);
+  tcase_add_test(tests, warns_of_other_targets);
 }

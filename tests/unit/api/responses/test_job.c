@@ -42,16 +42,15 @@ START_TEST(a_queued_job) {
               "\"owner\":\"\",\"priority\":-3,\"pinned\":false,\"visibility\":\"public\","
               "\"status\":\"queued\","
               "\"device\":null,\"executor\":null,\"estimated_seconds\":{\"cpu\":0.5,\"cuda\":null},"
-              "\"spec\":{\"x\":1},\"progress\":{\"epoch\":0,"
+              "\"spec\":{\"x\":1},\"auto\":null,\"progress\":{\"epoch\":0,"
               "\"epochs\":10,\"fraction\":0},\"queue_position\":1,\"queue_reason\":null,"
               "\"warning\":null,\"eta_seconds\":"
               "null,\"timing\":"
               "{\"queued_seconds\":0,\"train_seconds\":null,\"test_seconds\":null,"
               "\"energy_joules\":null,\"epoch_microseconds\":null,\"samples_per_second\":null},"
               "\"model\":{\"parameters\":49,\"bytes\":21000},\"parallel\":null,\"ranks\":null,"
-              "\"tried\":null,"
-              "\"metrics\":null,\"weights\":null,"
-              "\"stopped\":null,\"warnings\":[],"
+              "\"tried\":null,\"metrics\":null,\"weights\":null,"
+              "\"stopped\":null,\"kept\":null,\"warnings\":[],"
               "\"error\":null,\"created_at\":\"2026-11-20T16:52:07.123Z\",\"started_at\":null,"
               "\"finished_at\":null,\"attempt\":0}");
 }
@@ -63,6 +62,8 @@ START_TEST(a_failed_job) {
                           .test_seconds = 0.25,
                           .samples_per_second = 2,
                           .epoch_microseconds = 3,
+                          .epochs_done = 5,
+                          .kept = {4, 2, 0.29, 0.267, EP_METRIC_LOSS, 0.13},
                           .has_weights = true,
                           .weights_sha256 = "ab",
                           .weights_bytes = 7,
@@ -92,19 +93,21 @@ START_TEST(a_failed_job) {
                      .error_pointer = "/optimizer/lr",
                      .error_status = EP_DIVERGED};
   char *text = ep_job_format(&job);
-  ck_assert_ptr_nonnull(text);
-  ck_assert_ptr_nonnull(strstr(text, "\"fraction\":0.5},\"queue_position\":null,"));
+  ck_assert(text && strstr(text, "\"fraction\":0.5},\"queue_position\":null,"));
   ck_assert_ptr_nonnull(
       strstr(text, "\"train\":{\"loss\":\"Infinity\",\"mse\":null,\"rmse\":null,\"mae\":null,"
                    "\"r2\":null,\"accuracy\":null,\"precision\":null,\"recall\":null,\"f1\":null,"
                    "\"roc_auc\":null,\"error\":null,\"rows\":4,\"classes\":null,"
                    "\"confusion\":null},\"validation\":null,\"test\":{\"loss\":\"NaN\""));
-  ck_assert_ptr_nonnull(strstr(text, "\"classes\":2,\"confusion\":[[5,1],[2,6]]}"));
-  ck_assert_ptr_nonnull(strstr(text,
-                               "\"weights\":{\"url\":\"/v1/jobs/job_1/weights\",\"sha256\":"
-                               "\"ab\",\"bytes\":7},\"stopped\":null,\"warnings\":[\"of the "
-                               "data\",\"first\",\"second\"],\"error\":{\"status\":\"diverged\","
-                               "\"message\":\"diverged\",\"pointer\":\"/optimizer/lr\"}"));
+  ck_assert(strstr(text, "\"classes\":2,\"confusion\":[[5,1],[2,6]]}"));
+  ck_assert_ptr_nonnull(strstr(
+      text, "\"weights\":{\"url\":\"/v1/jobs/job_1/weights\",\"sha256\":\"ab\",\"bytes\":7},"
+            "\"stopped\":null,\"kept\":{\"epoch\":4,\"metric\":\"validation.loss\",\"value\":0.29,"
+            "\"best_epoch\":2,\"best\":0.267,\"tolerance\":0.13,\"reason\":\"epoch 4 of 5, the "
+            "last whose validation loss (0.29) is within 13% of the lowest, 0.267 at epoch 2: a "
+            "smaller difference may be chance\"},\"warnings\":[\"of the data\",\"first\","
+            "\"second\"],\"error\":{\"status\":\"diverged\",\"message\":\"diverged\","
+            "\"pointer\":\"/optimizer/lr\"}"));
   free(text);
 }
 END_TEST
@@ -206,7 +209,8 @@ START_TEST(validations) {
                              .estimates = estimates,
                              .estimates_count = 1};
   assert_text(ep_validation_format(&view),
-              "{\"object\":\"validation\",\"spec\":{},\"layers\":[{\"type\":\"linear\","
+              "{\"object\":\"validation\",\"spec\":{},\"auto\":null,\"warnings\":[],\"layers\":[{"
+              "\"type\":\"linear\","
               "\"in_features\":13,\"out_features\":6,\"parameters\":84},{\"type\":\"relu\","
               "\"in_features\":6,\"out_features\":6,\"parameters\":0}],\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
@@ -226,7 +230,8 @@ START_TEST(validations) {
   view.slurm = &slurm;
   view.layers_count = view.estimates_count = 0;
   assert_text(ep_validation_format(&view),
-              "{\"object\":\"validation\",\"spec\":{},\"layers\":[],\"parameters\":84,"
+              "{\"object\":\"validation\",\"spec\":{},\"auto\":null,\"warnings\":[],\"layers\":[],"
+              "\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
               "\"parallel\":null,\"slurm\":{\"partition\":\"gpu\",\"nodes\":2,\"memory_bytes\":9,"
               "\"cores\":3,"
@@ -235,7 +240,8 @@ START_TEST(validations) {
   view.kubernetes = &slurm;
   view.slurm = NULL;
   assert_text(ep_validation_format(&view),
-              "{\"object\":\"validation\",\"spec\":{},\"layers\":[],\"parameters\":84,"
+              "{\"object\":\"validation\",\"spec\":{},\"auto\":null,\"warnings\":[],\"layers\":[],"
+              "\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
               "\"parallel\":null,\"slurm\":null,\"kubernetes\":{\"namespace\":\"gpu\","
               "\"memory_bytes\":9,\"cores\":3},\"estimates\":[]}");
@@ -303,7 +309,7 @@ START_TEST(problems) {
                    EP_INVALID);
   ep_problem_add(&problem, EP_INVALID, "/c", "two");
   assert_text(ep_problem_format(&problem, "/v1/jobs"),
-              "{\"type\":\"urn:epochd:problem:invalid\",\"title\":\"understood, and refused\","
+              "{\"type\":\"urn:epochd:problem:invalid\",\"title\":\"validation failed\","
               "\"status\":422,\"detail\":\"must be \\\"x\\\"\",\"instance\":\"/v1/jobs\","
               "\"errors\":[{\"pointer\":\"/a~1b\",\"detail\":\"must be \\\"x\\\"\"},"
               "{\"pointer\":\"/c\",\"detail\":\"two\"}]}");
@@ -335,11 +341,11 @@ END_TEST
 START_TEST(predictions) {
   const double output[] = {0.5, NAN, -1, INFINITY};
   const ep_output_meaning numbers = {.loss = EP_LOSS_MSE};
-  assert_text(ep_predict_format("job_1", &numbers, NULL, NULL, output, 2, 2),
+  assert_text(ep_predict_format("job_1", &numbers, NULL, NULL, NULL, NULL, output, 2, 2),
               "{\"object\":\"predictions\",\"job\":\"job_1\",\"rows\":2,"
               "\"predictions\":[[0.5,\"NaN\"],[-1,\"Infinity\"]]}");
   char *const names[] = {"a/1.png", "b \"2\".png"};
-  assert_text(ep_predict_format("j", &numbers, names, NULL, output, 2, 1),
+  assert_text(ep_predict_format("j", &numbers, names, NULL, NULL, NULL, output, 2, 1),
               "{\"object\":\"predictions\",\"job\":\"j\",\"rows\":2,\"names\":[\"a/1.png\",\"b "
               "\\\"2\\\".png\"],\"predictions\":[[0.5],[\"NaN\"]]}");
 }
@@ -350,12 +356,12 @@ START_TEST(classes_have_names_and_probabilities) {
   char *names[] = {"a cat", "dog"};
   const double logits[] = {1, 1, -1e4, 0, 0, 4e4}, log_probabilities[] = {-0.5, 0, -1e9};
   ep_output_meaning meaning = {.loss = EP_LOSS_CROSS_ENTROPY, .class_name = names, .classes = 2};
-  assert_text(ep_predict_format("j", &meaning, NULL, NULL, logits, 2, 3),
+  assert_text(ep_predict_format("j", &meaning, NULL, NULL, NULL, NULL, logits, 2, 3),
               "{\"object\":\"predictions\",\"job\":\"j\",\"rows\":2,"
               "\"predictions\":[[1,1,-10000],[0,0,40000]],\"classes\":[\"a cat\",2],"
               "\"probabilities\":[[0.5,0.5,0],[0,0,1]],\"class_names\":[\"a cat\",\"dog\"]}");
   meaning.loss = EP_LOSS_NLL;
-  char *text = ep_predict_format("j", &meaning, NULL, NULL, log_probabilities, 1, 3);
+  char *text = ep_predict_format("j", &meaning, NULL, NULL, NULL, NULL, log_probabilities, 1, 3);
   ck_assert_ptr_nonnull(strstr(text, "\"classes\":[\"dog\"],\"probabilities\":[[0.3775"));
   free(text);
 }
@@ -365,16 +371,16 @@ END_TEST
 START_TEST(one_output_has_two_classes) {
   const double logits[] = {0, -800, 800}, probabilities[] = {0.5, 0.25, 1};
   const ep_output_meaning logit = {.loss = EP_LOSS_BCE_WITH_LOGITS};
-  assert_text(ep_predict_format("j", &logit, NULL, NULL, logits, 3, 1),
+  assert_text(ep_predict_format("j", &logit, NULL, NULL, NULL, NULL, logits, 3, 1),
               "{\"object\":\"predictions\",\"job\":\"j\",\"rows\":3,"
               "\"predictions\":[[0],[-800],[800]],\"classes\":[0,0,1],"
               "\"probabilities\":[[0.5,0.5],[1,0],[0,1]]}");
   const ep_output_meaning half = {.loss = EP_LOSS_BCE};
-  assert_text(ep_predict_format("j", &half, NULL, NULL, probabilities, 3, 1),
+  assert_text(ep_predict_format("j", &half, NULL, NULL, NULL, NULL, probabilities, 3, 1),
               "{\"object\":\"predictions\",\"job\":\"j\",\"rows\":3,"
               "\"predictions\":[[0.5],[0.25],[1]],\"classes\":[0,0,1],"
               "\"probabilities\":[[0.5,0.5],[0.75,0.25],[0,1]]}");
-  char *several = ep_predict_format("j", &logit, NULL, NULL, logits, 1, 3);
+  char *several = ep_predict_format("j", &logit, NULL, NULL, NULL, NULL, logits, 1, 3);
   ck_assert_ptr_null(strstr(several, "classes"));
   free(several);
 }

@@ -249,10 +249,12 @@ START_TEST(the_canonical_text) {
   char *text = ep_job_spec_format(spec);
   ck_assert_str_eq(
       text,
-      "{\"name\":\"\",\"tags\":[],\"priority\":0,\"pinned\":false,\"visibility\":\"public\","
+      "{\"name\":\"\",\"tags\":[],\"notes\":null,\"priority\":0,\"pinned\":false,\"visibility\":"
+      "\"public\","
       "\"data\":{\"generator\":\"xor\","
       "\"seed\":1,"
-      "\"target\":null,\"positive\":null,\"test\":0,\"validation\":0,\"folds\":null,\"fold\":null,"
+      "\"target\":null,\"positive\":null,\"task\":\"auto\",\"test\":0,\"validation\":0,\"folds\":"
+      "null,\"fold\":null,"
       "\"stratify\":false,\"split_seed\":1,\"standardize\":[],"
       "\"shape\":null,\"scale\":null,\"normalize\":null,\"augment\":null},"
       "\"model\":{\"layers\":[{\"type\":\"linear\",\"in_features\":null,\"out_features\":1,"

@@ -1,4 +1,6 @@
 /* A sweep's request: what it means, what is refused, and where the pointer points. */
+#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,14 +63,14 @@ static const struct {
     {"{" JOB("") "}", "/space", "required"},
     {"{\"job\":3,\"space\":{" LR "}}", "/job", "must be a job, not a number"},
     {"{" JOB(",\"epoch\":3") ",\"space\":{" LR "}}", "/job/epoch", "did you mean \"epochs\"?"},
-    {SWEEP("\"/foo~\":{\"values\":[1]}", ""), "/space/~1foo~0", "is no JSON pointer"},
+    {SWEEP("\"/foo~\":{\"values\":[1]}", ""), "/space/~1foo~0", "is not a JSON pointer"},
     {SWEEP("\"/data\":{\"values\":[{\"generator\":\"xor\"}]}", ""), "/space/~1data",
      "the same data"},
     {SWEEP("\"/optimizer/momentun\":{\"values\":[0.9]}", ""), "/space/~1optimizer~1momentun",
      "did you mean \"momentum\"?"},
-    {SWEEP("\"optimizer/lr\":{\"values\":[1]}", ""), "/space/optimizer~1lr", "no JSON pointer"},
+    {SWEEP("\"optimizer/lr\":{\"values\":[1]}", ""), "/space/optimizer~1lr", "not a JSON pointer"},
     {SWEEP("\"/model/layers/7/out_features\":{\"values\":[1]}", ""),
-     "/space/~1model~1layers~17~1out_features", "no place"},
+     "/space/~1model~1layers~17~1out_features", "no such field"},
     {SWEEP("\"/optimizer/lr\":{\"log_uniform\":[0.1,0.001]}", ""),
      "/space/~1optimizer~1lr/log_uniform", "reversed"},
     {SWEEP("\"/optimizer/lr\":{\"uniform\":[0.1,0.1]}", ""), "/space/~1optimizer~1lr/uniform",
@@ -214,8 +216,97 @@ START_TEST(a_metric_needs_its_split_and_its_loss) {
 }
 END_TEST
 
+/* NULL: memory or a fault. */
+static char *filled(const char *request) {
+  ep_problem problem = {0};
+  json_t *root = json_loads(request, 0, NULL);
+  char *text = NULL;
+  ck_assert_ptr_nonnull(root);
+  if (ep_sweep_space_fill(root, &problem) == EP_OK)
+    text = json_dumps(json_object_get(root, "space"),
+                      JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+  json_decref(root);
+  return text;
+}
+
+/* What varies is there: of a layer that is the last one, or a decay of 0, nothing does. */
+START_TEST(a_space_is_made_of_the_job) {
+  static const struct {
+    const char *request, *space;
+  } cases[] = {
+      {"{\"space\": \"auto\", \"job\": {\"optimizer\": {\"lr\": 0.003, \"weight_decay\": 0.3}, "
+       "\"model\": {\"layers\": ["
+       "{\"type\": \"flatten\"}, {\"type\": \"linear\", \"out_features\": 64}, {\"type\": "
+       "\"relu\"}, {\"type\": \"dropout\", \"p\": 0.2}, "
+       "{\"type\": \"linear\", \"out_features\": 8}, {\"type\": \"linear\", \"out_features\": "
+       "1}]}}}",
+       "{\"/optimizer/lr\":{\"log_uniform\":[0.0003,0.03]},\"/optimizer/"
+       "weight_decay\":{\"log_uniform\":[0.03,3.0]},"
+       "\"/model/layers/1/out_features\":{\"int_log_uniform\":[16,256]},\"/model/layers/3/"
+       "p\":{\"uniform\":[0.0,0.5]}}"},
+      {"{\"space\": \"auto\", \"job\": {\"optimizer\": {\"lr\": 1}, \"model\": {\"layers\": ["
+       "{\"type\": \"linear\", \"out_features\": 2048}, {\"type\": \"dropout\", \"p\": 0.375}, "
+       "{\"type\": \"linear\", \"out_features\": 1}]}}}",
+       "{\"/optimizer/lr\":{\"log_uniform\":[0.1,10.0]},\"/model/layers/0/"
+       "out_features\":{\"int_log_uniform\":[512,8192]},\"/model/layers/1/"
+       "p\":{\"uniform\":[0.0,0.75]}}"},
+      {"{\"space\": \"auto\", \"job\": {\"optimizer\": {\"lr\": 1}, \"model\": {\"layers\": ["
+       "{\"type\": \"linear\", \"out_features\": 2}, {\"type\": \"linear\", \"out_features\": "
+       "1}]}}}",
+       "{\"/optimizer/lr\":{\"log_uniform\":[0.1,10.0]},\"/model/layers/0/"
+       "out_features\":{\"int_log_uniform\":[1,8]}}"},
+      {"{\"space\": \"auto\", \"job\": {\"optimizer\": {\"lr\": 1, \"weight_decay\": 0}, "
+       "\"model\": {\"layers\": [{\"type\": \"linear\", \"out_features\": 1}]}}}",
+       "{\"/optimizer/lr\":{\"log_uniform\":[0.1,10.0]}}"},
+      {"{\"space\": \"auto\", \"job\": {\"optimizer\": {\"lr\": 1e308, \"weight_decay\": 1e308}}}",
+       "{\"/optimizer/lr\":{\"log_uniform\":[0.0003,0.03]}}"},
+      {"{\"space\": \"auto\", \"job\": 3}", "{\"/optimizer/lr\":{\"log_uniform\":[0.0003,0.03]}}"},
+      {"{\"space\": {\"/seed\": 1}, \"job\": {}}", "{\"/seed\":1}"},
+      {"{\"space\": \"all\", \"job\": {}}", "\"all\""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *space = filled(cases[i].request);
+    ck_assert_ptr_nonnull(space);
+    ck_assert_str_eq(space, cases[i].space);
+    free(space);
+  }
+}
+END_TEST
+
+START_TEST(a_best_value_at_the_end_of_its_range_asks_for_more) {
+  const struct {
+    const char *space;
+    double value;
+    const char *end; /* NULL: it is within */
+  } rows[] = {
+      {LR, 0.0999,
+       "the best /optimizer/lr, 0.0999, is at the upper end of its range, 0.001 to 0.1"},
+      {LR, 0.00101, "lower end"},
+      {LR, 0.01, NULL},
+      {LR, 0.08, NULL},
+      {"\"/optimizer/lr\":{\"values\":[0.1,0.001,0.01]}", 0, "upper end"},
+      {"\"/optimizer/lr\":{\"values\":[0.1,0.001,0.01]}", 1, "lower end"},
+      {"\"/optimizer/lr\":{\"values\":[0.1,0.001,0.01]}", 2, NULL},
+      {"\"/optimizer/lr\":{\"values\":[0.1,0.001]}", 0, NULL}, /* one of two is at an end anyway */
+      {"\"/optimizer/momentum\":{\"uniform\":[0,0.5]}", 0.001, NULL}, /* below 0 there is none */
+      {"\"/optimizer/momentum\":{\"uniform\":[0,0.5]}", 0.499, "upper end"},
+      {"\"/epochs\":{\"int_uniform\":[1,50]}", 50, "upper end"},
+      {"\"/loss\":{\"values\":[\"mse\",\"mae\",\"huber\"]}", 2, NULL}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[512], said[256] = "";
+    snprintf(text, sizeof text, "{" JOB("") ",\"space\":{%s}}", rows[i].space);
+    ep_sweep_spec *sweep = sweep_parse(text);
+    bool at_end = ep_sweep_edge_format(&sweep->axes[0], rows[i].value, said, sizeof said);
+    ck_assert_msg(at_end == (rows[i].end != NULL), "%s: %s", rows[i].space, said);
+    if (at_end) ck_assert_msg(strstr(said, rows[i].end) && strstr(said, "widen it"), "%s", said);
+    ep_sweep_spec_destroy(sweep);
+  }
+}
+END_TEST
+
 EP_SUITE("api/sweep") {
   TCase *tests = ep_suite_case(suite, "sweep");
+  tcase_add_test(tests, a_space_is_made_of_the_job);
   tcase_add_test(tests, stored_targets_keep_their_meaning);
   tcase_add_loop_test(tests, faults_are_named, 0, (int)(sizeof refused / sizeof *refused));
   tcase_add_test(tests, a_trial_is_the_job_with_its_values);
@@ -223,4 +314,5 @@ EP_SUITE("api/sweep") {
   tcase_add_test(tests, parts_are_folds_and_seeds);
   tcase_add_test(tests, what_is_written_reads_the_same);
   tcase_add_test(tests, a_metric_needs_its_split_and_its_loss);
+  tcase_add_test(tests, a_best_value_at_the_end_of_its_range_asks_for_more);
 }

@@ -20,8 +20,7 @@ static const uint8_t *payload_of(const uint8_t *frame, size_t bytes, ep_frame_ki
   ep_frame_kind kind;
   ck_assert_ptr_nonnull(frame);
   ck_assert_int_eq(ep_frame_header(frame, &kind, payload_bytes, NULL), EP_OK);
-  ck_assert_int_eq(kind, wanted);
-  ck_assert_uint_eq(*payload_bytes + EP_FRAME_HEADER_BYTES, bytes);
+  ck_assert(kind == wanted && *payload_bytes + EP_FRAME_HEADER_BYTES == bytes);
   return frame + EP_FRAME_HEADER_BYTES;
 }
 
@@ -201,6 +200,7 @@ static ep_job_result full_result(int64_t confusion[4]) {
                           .executor = "cpu/fused",
                           .device = "cpu",
                           .epochs_done = 3,
+                          .kept = {2, 1, -0.5, 0.25, EP_METRIC_R2, 0.125},
                           .train_seconds = 0.042,
                           .test_seconds = NAN,
                           .samples_per_second = INFINITY,
@@ -212,6 +212,7 @@ static ep_job_result full_result(int64_t confusion[4]) {
   memset(result.weights_sha256, 'a', 64);
   memset(result.predictions_json_sha256, 'b', 64);
   memset(result.predictions_csv_sha256, 'c', 64);
+  result.stored = "{\"checkpoints\":[7],\"snapshots\":[0,5]}";
   ep_split_metrics_clear(&result.train);
   ep_split_metrics_clear(&result.validation);
   ep_split_metrics_clear(&result.test);
@@ -242,23 +243,24 @@ START_TEST(finished) {
   ep_reply back;
   char names[] = "[\"a \\\"b\\\"\",\"c\"]";
   reply.result.class_names = names;
+  reply.result.baseline = ep_baseline_of_class("a \"b\"", 0, 0.625);
   reply_round_trip(&reply, &back);
   ck_assert_int_eq(back.result.status, EP_DIVERGED);
   ck_assert_str_eq(back.result.class_names, names);
+  ck_assert_str_eq(back.result.baseline.of, "always \"a \"b\"\"");
   ck_assert_str_eq(back.result.message, reply.result.message);
-  ck_assert_str_eq(back.result.pointer, "/optimizer/lr");
+  ck_assert(strcmp(back.result.pointer, "/optimizer/lr") == 0 && isnan(back.result.baseline.mae));
   ck_assert_str_eq(back.result.executor, "cpu/fused");
-  ck_assert_str_eq(back.result.device, "cpu");
-  ck_assert_int_eq(back.result.epochs_done, 3);
-  ck_assert(same(back.result.train_seconds, 0.042));
-  ck_assert(isnan(back.result.test_seconds));
+  ck_assert(strcmp(back.result.device, "cpu") == 0 && back.result.epochs_done == 3);
+  const ep_kept_epoch *kept = &back.result.kept;
+  ck_assert(kept->epoch == 2 && kept->best_epoch == 1 && kept->metric == EP_METRIC_R2 &&
+            kept->value == -0.5 && kept->best == 0.25 && kept->tolerance == 0.125);
+  ck_assert(same(back.result.train_seconds, 0.042) && isnan(back.result.test_seconds));
   ck_assert(same(back.result.samples_per_second, INFINITY));
   ck_assert(same(back.result.epoch_microseconds, 1.05));
-  ck_assert_int_eq(back.result.parameters, 49);
-  ck_assert_int_eq(back.result.bytes, 21000);
-  ck_assert(back.result.has_weights);
+  ck_assert(back.result.parameters == 49 && back.result.bytes == 21000 && back.result.has_weights);
   ck_assert_str_eq(back.result.weights_sha256, reply.result.weights_sha256);
-  ck_assert_int_eq(back.result.weights_bytes, 600);
+  ck_assert(back.result.weights_bytes == 600 && !strcmp(back.result.stored, reply.result.stored));
   ck_assert_str_eq(back.result.predictions_json_sha256, reply.result.predictions_json_sha256);
   ck_assert_str_eq(back.result.predictions_csv_sha256, reply.result.predictions_csv_sha256);
   ck_assert(!metrics_same(&back.result.train, &reply.result.test)); /* canary */

@@ -55,7 +55,7 @@ START_TEST(decisions) {
   meaning.loss = EP_LOSS_CROSS_ENTROPY;
   static const double logits[] = {1, 0};
   ck_assert(ep_output_is_taken(&meaning, logits, 2)); /* 0.27 */
-  char *text = ep_predict_format("job_1", &meaning, NULL, NULL, logits, 1, 2);
+  char *text = ep_predict_format("job_1", &meaning, NULL, NULL, NULL, NULL, logits, 1, 2);
   ck_assert(strstr(text, "\"classes\":[1]") && strstr(text, "\"threshold\":0.25"));
   free(text);
   char *names[] = {"ham", "spam"};
@@ -65,13 +65,13 @@ START_TEST(decisions) {
   ck_assert(ep_output_is_taken(&meaning, logits, 2));
   ep_output_threshold_set(&meaning, 0.7, "ham");
   ck_assert(!ep_output_is_taken(&meaning, logits, 2));
-  text = ep_predict_format("job_1", &meaning, NULL, NULL, logits, 1, 2);
+  text = ep_predict_format("job_1", &meaning, NULL, NULL, NULL, NULL, logits, 1, 2);
   ck_assert(strstr(text, "\"classes\":[\"ham\"]") && strstr(text, "\"positive\":\"ham\""));
   free(text);
   ep_output_threshold_set(&meaning, NAN, "");
   ck_assert_str_eq(ep_output_positive(&meaning), "spam");
   meaning.classes = 0;
-  text = ep_predict_format("job_1", &meaning, NULL, NULL, logits, 1, 2);
+  text = ep_predict_format("job_1", &meaning, NULL, NULL, NULL, NULL, logits, 1, 2);
   ck_assert(strstr(text, "\"classes\":[0]") && !strstr(text, "threshold"));
   free(text);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clients/epochctl/client/dialect.h"
 #include "clients/epochctl/commands/table.h"
 #include "tests/suite.h"
 
@@ -34,7 +35,33 @@ START_TEST(the_table_is_sound) {
 }
 END_TEST
 
+/* A text of the server names an option as a query parameter; epochctl has flags. */
+START_TEST(options_are_named_as_flags) {
+  static const ep_option OWN[] = {{.name = "layer"}, {.name = NULL}};
+  static const struct {
+    const char *text, *words;
+  } cases[] = {
+      {"line 1: ?header=false makes it a row", "line 1: --header false makes it a row"},
+      {"choose ?delimiter=semicolon or ?row_names=true",
+       "choose --delimiter semicolon or --row-names true"},
+      {"?delimiter=semicolon&decimal=, makes one", "--delimiter semicolon --decimal , makes one"},
+      {"(?comment=none), ?comment=# skips it", "(--comment none), --comment '#' skips it"},
+      {"?quote=' and ?quote=\" too", "--quote \"'\" and --quote '\"' too"},
+      {"choose with ?decimal= and ?thousands=", "choose with --decimal and --thousands"},
+      {"?broken=skip skips it", "--broken skip skips it"},
+      {"?layer=1 is not one, ?unknown=2&layers=3", "--layer 1 is not one, ?unknown=2&layers=3"},
+      {"what? ?=& \x1b", "what? ?=& \\x1b"},
+  };
+  char words[256];
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    ep_dialect_words(words, sizeof words, cases[i].text, OWN);
+    ck_assert_str_eq(words, cases[i].words);
+  }
+}
+END_TEST
+
 EP_SUITE("clients/table") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, the_table_is_sound);
+  tcase_add_test(tests, options_are_named_as_flags);
 }

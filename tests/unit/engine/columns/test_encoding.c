@@ -485,7 +485,7 @@ START_TEST(columns_are_named) {
   ck_assert_int_eq(ep_column_named(&table, "4", "/p", "rename", &found, &error), EP_NOT_FOUND);
   ck_assert_int_eq(ep_column_named(&table, "a", "/p", "rename", &found, &error), EP_INVALID);
   ck_assert_str_eq(error.pointer, "/p");
-  ck_assert_str_eq(error.message, "columns 2 and 4 are both called \"a\": rename");
+  ck_assert_str_eq(error.message, "columns 2 and 4 are both named \"a\": rename");
   table_free(&table);
 }
 END_TEST
@@ -513,7 +513,7 @@ START_TEST(faults_of_a_spec_have_their_place) {
     ep_column_rule rule;
     const char *pointer, *message;
   } rows[] = {
-      {{.name = "q/r"}, "/data/columns/q~1r", "no column of the data is called \"q/r\""},
+      {{.name = "q/r"}, "/data/columns/q~1r", "no column named \"q/r\""},
       {{.name = "y"}, "/data/columns/y", "is the target"},
       {{.name = "t", .type = EP_COLUMN_AS_CATEGORY}, "/data/columns/t/type", "the column is text"},
       {{.name = "c", .type = EP_COLUMN_AS_NUMBER}, "/data/columns/c/type", "words is a number"},
@@ -526,8 +526,10 @@ START_TEST(faults_of_a_spec_have_their_place) {
        "of the column's 101 numbers"},
       {{.name = "c", .missing = EP_FILL_MEAN}, "/data/columns/c/missing", "most_frequent"},
       {{.name = "c", .has_value = true}, "/data/columns/c/missing", "most_frequent"},
-      {{.name = "d*", .encode = EP_CATEGORY_ONE_HOT}, "/data/columns/d*/encode", "of a category"},
-      {{.name = "*", .type = EP_COLUMN_AS_IGNORE}, "/data/dataset", "no column is left"},
+      {{.name = "d*", .encode = EP_CATEGORY_ONE_HOT},
+       "/data/columns/d*/encode",
+       "requires a category"},
+      {{.name = "*", .type = EP_COLUMN_AS_IGNORE}, "/data/dataset", "no columns to learn from"},
   };
   ep_encoding encoding;
   ep_error error;

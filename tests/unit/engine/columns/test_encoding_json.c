@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "api/json/memory.h"
+#include "engine/data/columns/inputs_json.h"
 #include "engine/data/columns/named_row.h"
+#include "engine/data/columns/range.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/columns/columns_fixture.h"
 
@@ -54,11 +56,39 @@ START_TEST(an_encoding_comes_back_to_the_bit) {
   same_rows(&encoding, &again);
   ck_assert_str_eq(again.target, "kind");
   ck_assert_int_eq(again.classes.count, 3);
+  ck_assert(again.column[0].ranged && again.column[0].least == 1 && again.column[0].greatest == 9);
+  ck_assert(!again.column[1].ranged && !again.column[2].ranged);
   char *columns_again = ep_encoding_format(&again);
   ck_assert_str_eq(columns, columns_again);
   free(columns);
   free(columns_again);
   free(classes);
+  ep_encoding_deinit(&encoding);
+  ep_encoding_deinit(&again);
+}
+END_TEST
+
+START_TEST(a_form_is_told_of_each_column) {
+  ep_encoding encoding, again;
+  encoding_make(&encoding);
+  char *columns = ep_encoding_format(&encoding);
+  ck_assert_int_eq(ep_encoding_parse(columns, NULL, "kind", &again, NULL), EP_OK);
+  json_t *inputs = ep_encoding_inputs_json(&again);
+  char *text = ep_json_write(inputs, JSON_COMPACT);
+  ck_assert_str_eq(
+      text,
+      "[{\"name\":\"age\",\"used\":true,\"type\":\"number\",\"min\":1,\"max\":9,\"integer\":true,"
+      "\"typical\":4}"
+      ",{\"name\":\"city\",\"used\":true,\"type\":\"category\",\"distinct\":3,\"categories\":[{"
+      "\"value\":\"Oslo\"},{\"value\":\"Rome\"},{\"value\":\"\\\"q\\\"\"}],\"typical\":\"Oslo\"}"
+      ",{\"name\":\"since\",\"used\":true,\"type\":\"date\",\"min\":-1000000000,\"max\":1000000000,"
+      "\"integer\":true,\"typical\":\"1970-01-01T01:42:52\"}"
+      ",{\"name\":\"id\",\"used\":false,\"type\":\"text\"}"
+      ",{\"name\":\"size\",\"used\":true,\"type\":\"category\",\"distinct\":3,\"categories\":[{"
+      "\"value\":\"L\"},{\"value\":\"S\"},{\"value\":\"M\"}],\"typical\":\"L\"}]");
+  free(text);
+  json_decref(inputs);
+  free(columns);
   ep_encoding_deinit(&encoding);
   ep_encoding_deinit(&again);
 }
@@ -214,7 +244,7 @@ START_TEST(faults_of_a_row_have_their_place) {
   ck_assert_str_eq(problem.errors[1].pointer, "/x/0/age");
   ck_assert_str_eq(problem.errors[1].detail, "must be a number or null, not \"4 y\"");
   ck_assert_str_eq(problem.errors[2].pointer, "/x/0/city");
-  ck_assert_ptr_nonnull(strstr(problem.errors[2].detail, "is not there"));
+  ck_assert_ptr_nonnull(strstr(problem.errors[2].detail, "is required by the model"));
   ck_assert_str_eq(problem.errors[3].pointer, "/x/0/since");
   ck_assert_str_eq(problem.errors[4].pointer, "/x/0/size");
   ck_assert_int_eq(row_read(&encoding, "[1]", out, &problem), EP_INVALID);
@@ -223,13 +253,37 @@ START_TEST(faults_of_a_row_have_their_place) {
 }
 END_TEST
 
+/* The training cells of "age" are 1, 4 and 9: what is beyond -7 to 17 is named, once a column. */
+START_TEST(cells_far_outside_of_the_training_are_named) {
+  ep_encoding encoding;
+  ep_warnings warnings = {0};
+  encoding_make(&encoding);
+  const double near[][COLUMNS - 1] = {{-7, 0, 0, 0, 0}, {17, 0, 9e12, 0, 0}, {NAN, 0, 0, 0, 0}};
+  const double far[][COLUMNS - 1] = {{5, 0, 0, 0, 0}, {17.5, 0, 0, 0, 0}, {900, 0, 0, 0, 0}};
+  ep_encoding_range_warn(&encoding, near[0], 3, &warnings);
+  ck_assert_int_eq(warnings.count, 0);
+  ep_encoding_range_warn(&encoding, far[0], 3, &warnings);
+  ck_assert_int_eq(warnings.count, 1);
+  ck_assert_str_eq(warnings.entry[0].pointer, "/rows/1/age");
+  ck_assert_ptr_nonnull(strstr(warnings.entry[0].detail, "17.5 is far outside of"));
+  ck_assert_ptr_nonnull(strstr(warnings.entry[0].detail, ", 1 to 9:"));
+  encoding.column[0].ranged = false; /* of an older version */
+  ep_encoding_range_warn(&encoding, far[0], 3, &warnings);
+  ck_assert_int_eq(warnings.count, 1);
+  ep_warnings_deinit(&warnings);
+  ep_encoding_deinit(&encoding);
+}
+END_TEST
+
 EP_SUITE("encoding_json") {
   TCase *all = ep_suite_case(suite, "encoding_json");
   tcase_add_test(all, an_encoding_comes_back_to_the_bit);
+  tcase_add_test(all, a_form_is_told_of_each_column);
   tcase_add_test(all, what_cannot_be_is_refused);
   tcase_add_test(all, a_row_is_read_by_names);
   tcase_add_test(all, text_is_read_as_the_table_was);
   tcase_add_test(all, each_form_comes_back);
+  tcase_add_test(all, cells_far_outside_of_the_training_are_named);
   tcase_add_test(all, plain_columns_have_names_too);
   tcase_add_test(all, faults_of_a_row_have_their_place);
 }

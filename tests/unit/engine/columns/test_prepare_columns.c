@@ -321,10 +321,10 @@ START_TEST(losses_meet_words) {
   planned("cross_entropy", 2, NULL, NULL);
   planned("cross_entropy", 1, "/model/layers/0/out_features", "at least 2");
   planned("bce_with_logits", 1, NULL, NULL);
-  planned("mse", 1, "/loss", "take cross_entropy, with out_features 2 in the last layer");
+  planned("mse", 1, "/loss", "use cross_entropy, with out_features 2 in the last layer");
   described.target_third = true;
   planned("cross_entropy", 3, NULL, NULL);
-  planned("bce_with_logits", 1, "/loss", "category of 3 words, bce_with_logits takes two");
+  planned("bce_with_logits", 1, "/loss", "category of 3 words, bce_with_logits expects two");
 }
 END_TEST
 

@@ -108,7 +108,8 @@ static double predicted(const ep_encoding *encoding, form how, const char *cell,
     json_decref(object);
     return value;
   }
-  ep_text_body body = {text, strlen(text), !delimited, dialect_of(query)};
+  ep_text_body body = {
+      .text = text, .bytes = strlen(text), .lines = !delimited, .dialect = dialect_of(query)};
   if (delimited) ep_dialect_set(&body.dialect, EP_DIALECT_DELIMITER, "|", NULL);
   if (delimited) ep_dialect_set(&body.dialect, EP_DIALECT_HEADER, "true", NULL);
   if (ep_text_rows_read(encoding, &body, &x, &rows, warnings, problem) == EP_OK) value = x[column];
@@ -199,7 +200,7 @@ START_TEST(a_part_has_no_missing_cells) {
   ck_assert_int_eq(ep_dataset_ingest_part(file, scratch_root, EP_SPLIT_TRAIN, EP_ROLE_X, &options,
                                           1 << 20, &meta, &error),
                    EP_INVALID);
-  ck_assert_ptr_nonnull(strstr(error.message, "?missing= is for a table"));
+  ck_assert_ptr_nonnull(strstr(error.message, "?missing= requires a table"));
 }
 END_TEST
 
@@ -312,7 +313,7 @@ START_TEST(an_order_that_is_given_is_contradicted) {
   ep_dataset_meta meta;
   descriptions_hold(cases, sizeof cases / sizeof *cases);
   upload(cases[3].data, NULL, &meta);
-  ck_assert_ptr_nonnull(strstr(meta.notes.text, "?dates=day_first takes the other"));
+  ck_assert_ptr_nonnull(strstr(meta.notes.text, "?dates=day_first chooses the other"));
   ep_dataset_meta_deinit(&meta);
 }
 END_TEST
@@ -447,12 +448,12 @@ START_TEST(marks_differ) {
   static const struct {
     const char *query, *said; /* NULL: they do */
   } cases[] = {
-      {"decimal=,&thousands=,", "?decimal= and ?thousands= are both `,`: give two marks"},
+      {"decimal=,&thousands=,", "?decimal= and ?thousands= are both `,`: use two different marks"},
       {"decimal=.&thousands=point", "?decimal= and ?thousands= are both `.`"},
       {"delimiter=;&comment=;", "?delimiter= and ?comment= are both `;`"},
       {"delimiter='&quote='", "?delimiter= and ?quote= are both `'`"},
       {"comment='&quote='", "?quote= and ?comment= are both `'`"},
-      {"delimiter=comma&decimal=,&quote=none", "which no cell can hold with ?quote=none"},
+      {"delimiter=comma&decimal=,&quote=none", "which no cell can contain with ?quote=none"},
       {"delimiter=comma&decimal=,", NULL},
       {"delimiter=comma&thousands=,&decimal=.", NULL},
       {"thousands=none&comment=none&quote=none", NULL},

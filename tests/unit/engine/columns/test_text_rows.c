@@ -76,9 +76,14 @@ START_TEST(rows_are_not_lost) {
       {"pay,city,age\n,Rome,\n7,Rome,30\n8,Rome,40\n", 3, NULL},
       {"city,age,pay\nRome,1,0\nRome,2,0\nRome,3,0\nsum,4,2\n", 4, NULL},
       {"city,age,pay\nRome,1,0\ncity,age,pay\nRome,2,0\n", 2, "the header is repeated"},
+      {"pay,city,age\n+5,F,NA\n7,Rome,3\n", 2, NULL},
       {"a list\ncity,age,pay\nRome,1,0\nRome,2,0\n", 2, "1 line before the table"},
       {"city,age,pay\n,years,kg\nRome,1,0\nRome,2,0\n", 2, "line 2 is left out: units"},
       {"city,age,pay\nRome,1,0\nRome,2,0\n\nSource: me\n", 2, "as a footer"},
+      {"| city | age | pay |\n|---|---|---|\n| Rome | 1 | 0 |\n| Rome | 2 |  |\n", 2, "the `|` at"},
+      {" city | age | pay\n---+--+--\n Rome | 1 | 0\n Rome | 2 | 0\n(2 rows)\n", 2, "line 2"},
+      {"city  age  pay\n----  ---  ---\nRome  1    0\nRome  2    0\n", 2, "lines of dashes"},
+      {"city  age  pay\n----  ---  ---\nRome  1    0\nRome       0\n", 0, NULL},
       {"city,age,pay\nRome,1,0\n# by hand\nRome,2,0\n", 2, "left out as comments"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -97,6 +102,126 @@ START_TEST(rows_are_not_lost) {
     ep_warnings_deinit(&warnings);
     if (status == EP_OK) free(x);
   }
+}
+END_TEST
+
+/* The units of a table with names of rows begin behind an empty cell. */
+START_TEST(units_stand_behind_the_names_of_rows) {
+  static const char *const text[] = {"city,age,pay\n,,years,kg\na,Rome,1,0\n",
+                                     "city,age,pay\nc,,years,kg\na,Rome,1,0\n"};
+  for (int i = 0; i < 2; i++) {
+    double *x = NULL;
+    int64_t rows = 0;
+    ep_problem problem = {0};
+    const ep_text_body body = {.text = text[i],
+                               .bytes = strlen(text[i]),
+                               .dialect = {.set = 1u << EP_DIALECT_ROW_NAMES, .row_names = true}};
+    ep_warnings warnings = {0};
+    ep_status status = ep_text_rows_read(&encoding, &body, &x, &rows, &warnings, &problem);
+    ep_warnings_deinit(&warnings);
+    ck_assert_int_eq(status, i == 0 ? EP_OK : EP_INVALID);
+    ck_assert_int_eq(rows, i == 0);
+    free(x);
+  }
+}
+END_TEST
+
+/* Rows as they are written, a new cell behind each: z for the header, then a, "b" and c. */
+START_TEST(rows_come_back_as_they_are_written) {
+  static const struct {
+    const char *text, *wanted;
+    bool lines;
+  } cases[] = {
+      {"pay,age, \"city\"\n01.50,30,\"Rome\"\n2,3,Bern",
+       "pay,age, \"city\",z\n01.50,30,\"Rome\",a\n2,3,Bern,\"b,\"\"\"\n", false},
+      {"pay;city;age\r\n1;\"a\nb\";2\r\n\r\n", "pay;city;age;z\r\n1;\"a\nb\";2;a\r\n", false},
+      {"a list\n\npay\tcity\tage\n1\tRome\t2\n# no row\n3\tBern\t4\n",
+       "pay\tcity\tage\tz\n1\tRome\t2\ta\n3\tBern\t4\t\"b,\"\"\"\n", false},
+      {"pay,city,age,\n1,Rome,2,\n", "pay,city,age,z\n1,Rome,2,a\n", false},
+      {"pay,city,age\n1,Rome,2,\n", "pay,city,age,z\n1,Rome,2,a\n", false},
+      {"pay,city,age\n1,Rome,2,,\n1,Rome,,,\n", "pay,city,age,z\n1,Rome,2,a\n1,Rome,,\"b,\"\"\"\n",
+       false},
+      {"pay,city,age\n1,Rome,2,\n1,Rome,\n", "pay,city,age,z\n1,Rome,2,a\n1,Rome,,\"b,\"\"\"\n",
+       false}, /* a row that ends in an empty cell, not in a delimiter */
+      {"| pay | city | age |\n|---|---|---|\n| 1 | New York | 2 |\n| 3 | Rome, NY |  |\n",
+       "pay,city,age,z\n1,New York,2,a\n3,\"Rome, NY\",,\"b,\"\"\"\n", false},
+      {"pay  city      age\n---  --------  ---\n1    New York  2\n",
+       "pay,city,age,z\n1,New York,2,a\n", false},
+      {"\xef\xbb\xbfpay,city,age\n1,Rome,2\n", "pay,city,age,z\n1,Rome,2,a\n", false},
+      {"{\"pay\": 1.50, \"city\":\"Rome\", \"age\":2 }\n {\"age\":1,\"city\":null,\"pay\":1}",
+       "{\"pay\": 1.50, \"city\":\"Rome\", \"age\":2 "
+       ",a}\n{\"age\":1,\"city\":null,\"pay\":1,b,\"}\n",
+       true},
+  };
+  static const char *const cell[] = {"a", "b,\""};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ep_row_lines copied;
+    ep_writer writer;
+    double *x;
+    int64_t rows = 0;
+    ep_problem problem = {0};
+    ep_warnings warnings = {0};
+    const ep_text_body body = {.text = cases[i].text,
+                               .bytes = strlen(cases[i].text),
+                               .lines = cases[i].lines,
+                               .copied = &copied};
+    ck_assert_msg(ep_text_rows_read(&encoding, &body, &x, &rows, &warnings, &problem) == EP_OK,
+                  "%zu: %s", i, problem.detail);
+    ck_assert_int_eq(copied.rows, rows);
+    ep_writer_init(&writer, 1 << 16);
+    for (int64_t row = copied.header > 0 ? -1 : 0; row < rows; row++) {
+      ep_row_lines_begin(&copied, row, &writer);
+      ep_row_lines_cell(&copied, row, true, row < 0 ? "z" : cell[row], &writer);
+      ep_row_lines_end(&copied, &writer);
+    }
+    char *text = ep_writer_take(&writer);
+    ck_assert_msg(strcmp(text, cases[i].wanted) == 0, "%zu: %s", i, text);
+    free(text);
+    free(x);
+    ep_warnings_deinit(&warnings);
+    ep_row_lines_deinit(&copied);
+  }
+}
+END_TEST
+
+/* Without quotes in the dialect one is a character; a delimiter needs them all the same. */
+START_TEST(new_cells_have_the_quotes_of_the_dialect) {
+  static const struct {
+    char quote;
+    const char *cell, *wanted;
+  } cases[] = {{'"', "5\" pipe", "1,\"5\"\" pipe\"\n"},
+               {'\'', "it's", "1,'it''s'\n"},
+               {0, "5\" pipe", "1,5\" pipe\n"},
+               {0, "a,b", "1,\"a,b\"\n"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ep_row_lines lines = {.dialect = {.delimiter = ',', .quote = cases[i].quote}};
+    ep_writer writer;
+    const char *row = "1";
+    ck_assert_int_eq(ep_row_lines_add(&lines, row, NULL, row + 1, false, NULL), EP_OK);
+    ep_writer_init(&writer, 1 << 10);
+    ep_row_lines_begin(&lines, 0, &writer);
+    ep_row_lines_cell(&lines, 0, true, cases[i].cell, &writer);
+    ep_row_lines_end(&lines, &writer);
+    char *text = ep_writer_take(&writer);
+    ck_assert_str_eq(text, cases[i].wanted);
+    free(text);
+    ep_row_lines_deinit(&lines);
+  }
+}
+END_TEST
+
+START_TEST(a_zero_byte_does_not_come_back) {
+  static const char text[] = "pay,city,age\n1,Ro\0me,2\n";
+  ep_row_lines copied;
+  double *x;
+  int64_t rows;
+  ep_problem problem = {0};
+  ep_warnings warnings = {0};
+  const ep_text_body body = {.text = text, .bytes = sizeof text - 1, .copied = &copied};
+  ck_assert_int_eq(ep_text_rows_read(&encoding, &body, &x, &rows, &warnings, &problem), EP_INVALID);
+  ck_assert_msg(strstr(problem.detail, "zero byte"), "%s", problem.detail);
+  ep_warnings_deinit(&warnings);
+  ep_row_lines_deinit(&copied);
 }
 END_TEST
 
@@ -144,6 +269,7 @@ START_TEST(a_text_of_another_dialect_is_refused) {
   } cases[] = {
       {"city,age,pay\nRome,30,1\nBern,31,2\n", "?delimiter=comma"},
       {"city|age|pay\nRome|30|1\nBern|31|2\n", "?delimiter=pipe"},
+      {"our towns\ncity|age|pay\nRome|30|1\nBern|31|2\n", "?delimiter=pipe"},
       {"city\tage\tpay\nRome\t30\t1\nBern\t31\t2\n", "?delimiter=tab"},
       {"city age pay\nRome 30 1\nBern 31 2\n", "?delimiter=space"},
       {"city;age;pay\nZ\xFCrich;30;1\nGen\xE8ve;31;2\n", "?encoding=windows-1252"},
@@ -160,13 +286,23 @@ START_TEST(a_text_of_another_dialect_is_refused) {
 }
 END_TEST
 
+START_TEST(a_file_that_is_no_table_is_named) {
+  double *x;
+  int64_t rows;
+  ep_problem problem;
+  ck_assert_int_eq(read_text("%PDF-1.7\ncity,age,pay\nRome,30,1\n", false, &x, &rows, &problem),
+                   EP_MEDIA_TYPE);
+  ck_assert_str_eq(problem.detail, "this is a PDF: export its table as CSV");
+}
+END_TEST
+
 /* As pandas and R write the names of rows; a column that the model has is not passed over. */
 START_TEST(a_column_without_a_name_is_passed_over) {
   static const struct {
     const char *text, *warning; /* NULL: refused */
   } cases[] = {
-      {",age,city,pay\n0,30,Rome,1\n1,31,Rome,2\n", "column 1 has no name, and is passed over"},
-      {"age,city,pay,\n30,Rome,1,x\n31,Rome,2,y\n", "column 4 has no name, and is passed over"},
+      {",age,city,pay\n0,30,Rome,1\n1,31,Rome,2\n", "column 1 has no name and is ignored"},
+      {"age,city,pay,\n30,Rome,1,x\n31,Rome,2,y\n", "column 4 has no name and is ignored"},
       {"id,age,city,pay\n0,30,Rome,1\n1,31,Rome,2\n", NULL},
       {"7,30,Rome,1\n1,31,Rome,2\n", NULL},
   };
@@ -284,14 +420,14 @@ START_TEST(faults_are_told_by_place) {
     const char *text, *pointer, *detail;
     bool lines;
   } cases[] = {
-      {"age,city\n30,Rome\n", "/pay", "no column of the text", false},
+      {"age,city\n30,Rome\n", "/pay", "missing column", false},
       {"age,city,pay,cty\n30,Rome,1,2\n", "/cty", "did you mean \"city\"", false},
       {"age,city,pay\n30,Rome,1\n30,Rome,x\n", "/rows/1/pay",
        "must be a number or empty, not \"x\"", false},
       {"age,city,pay\n30,Rome\n", NULL, "row 2 has 2 cells", false},
       {"age,city,pay\n", NULL, "no rows of data", false},
       {"{\"age\":1,\"city\":\"Rome\",\"pay\":[1]}\n", "/rows/0/pay", "must be a number", true},
-      {"{\"age\":1", NULL, "the file ends", true},
+      {"{\"age\":1", NULL, "unexpected end of file", true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     double *x;
@@ -324,7 +460,7 @@ START_TEST(columns_of_one_name_keep_their_order) {
   ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, NULL, &problem),
                    EP_INVALID);
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/age");
-  ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "two columns of the table are called"));
+  ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "two columns of the table are named"));
   json_object_set_new(object, "zzz", json_integer(1)); /* as many members as columns */
   problem = (ep_problem){0};
   ck_assert_int_eq(ep_encoding_cells_read(&encoding, object, "/rows/0", cells, NULL, &problem),
@@ -413,11 +549,16 @@ END_TEST
 EP_SUITE("text_rows") {
   TCase *all = ep_suite_case(suite, "text_rows");
   tcase_add_checked_fixture(all, setup, teardown);
+  tcase_add_test(all, rows_come_back_as_they_are_written);
+  tcase_add_test(all, new_cells_have_the_quotes_of_the_dialect);
+  tcase_add_test(all, a_zero_byte_does_not_come_back);
   tcase_add_test(all, each_form_gives_the_same_cells);
   tcase_add_test(all, rows_are_not_lost);
+  tcase_add_test(all, units_stand_behind_the_names_of_rows);
   tcase_add_test(all, words_with_commas_are_words);
   tcase_add_test(all, numbers_have_the_marks_of_the_dialect);
   tcase_add_test(all, a_text_of_another_dialect_is_refused);
+  tcase_add_test(all, a_file_that_is_no_table_is_named);
   tcase_add_test(all, a_column_without_a_name_is_passed_over);
   tcase_add_test(all, quotes_are_escaped_as_in_the_dialect);
   tcase_add_test(all, numbers_have_their_sign_or_none);

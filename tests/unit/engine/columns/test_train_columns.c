@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "engine/data/datasets/meta.h"
-#include "engine/weights/weights.h"
+#include "engine/weights/stored_model.h"
 #include "engine/worker/inference.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/columns/columns_fixture.h"
@@ -64,11 +64,12 @@ START_TEST(weights_carry_the_encoding) {
   fixture f;
   char path[128];
   ep_job_result result;
-  ep_encoding *encoding;
+  ep_stored_model stored;
   ep_error error = {0};
   train(&f, &result);
   snprintf(path, sizeof path, "%s/weights.safetensors", f.folder);
-  ck_assert_msg(ep_weights_read_encoding(path, &encoding, &error) == EP_OK, "%s", error.message);
+  ck_assert_msg(ep_stored_model_open(path, &stored, &error) == EP_OK, "%s", error.message);
+  const ep_encoding *encoding = stored.encoding;
   ck_assert_ptr_nonnull(encoding);
   char *json = fixture_read(&f, "predictions.json"), *csv = fixture_read(&f, "predictions.csv");
   ck_assert_ptr_nonnull(strstr(json, "\"tea\",\"wine\""));
@@ -80,8 +81,7 @@ START_TEST(weights_carry_the_encoding) {
   ck_assert_str_eq(encoding->column[0].words.word[1], "Rome");
   ck_assert_str_eq(encoding->classes.word[1], "wine");
   ck_assert_str_eq(encoding->target, "drinks");
-  ep_encoding_deinit(encoding);
-  free(encoding);
+  ep_stored_model_close(&stored);
   ep_job_result_deinit(&result);
   fixture_close(&f);
 }
@@ -108,7 +108,7 @@ START_TEST(predictions_take_raw_rows) {
   ck_assert_int_eq(
       ep_predictor_answer(predictor, path, false, "", x, 1, 6, 1, &output, &columns, &error),
       EP_INVALID); /* a row as it is encoded has six */
-  ck_assert_ptr_nonnull(strstr(error.message, "takes 2 values a row"));
+  ck_assert_ptr_nonnull(strstr(error.message, "expects 2 values per row"));
   ep_predictor_destroy(predictor);
   ep_job_result_deinit(&result);
   fixture_close(&f);

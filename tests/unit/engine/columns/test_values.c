@@ -153,7 +153,7 @@ START_TEST(unknown_words_are_warned_of_and_numbers_for_codes_refused) {
                             &warnings, &problem),
                    EP_INVALID);
   ck_assert_str_eq(problem.errors[0].pointer, "/rows/0/zip");
-  ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "send one in quotes, as \"02134\" is"));
+  ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "write it in quotes, such as \"02134\""));
   ep_encoding_deinit(&encoding);
 }
 END_TEST
@@ -231,6 +231,44 @@ START_TEST(numbers_become_words) {
 }
 END_TEST
 
+/* The target, c, has words, and a has numbers. */
+START_TEST(the_task_sets_the_type_of_the_target) {
+  const struct {
+    ep_column target;
+    ep_task task;
+    ep_column_type type; /* EP_COLUMN_TYPES: refused */
+  } rows[] = {
+      {category_column("c", "1 2 5", 0), EP_TASK_REGRESSION, EP_COLUMN_NUMBER},
+      {category_column("c", "a b", 0), EP_TASK_REGRESSION, EP_COLUMN_TYPES},
+      {category_column("c", "a b", 0), EP_TASK_CLASSIFICATION, EP_COLUMN_CATEGORY},
+      {number_column("c", 3, 5, 0), EP_TASK_CLASSIFICATION, EP_COLUMN_CATEGORY},
+      {number_column("c", 0, 2, 0), EP_TASK_CLASSIFICATION, EP_COLUMN_NUMBER}, /* it has them */
+      {number_column("c", 0, 1e9, 0), EP_TASK_CLASSIFICATION, EP_COLUMN_TYPES},
+      {date_column("c", 0, 1e9, 0), EP_TASK_CLASSIFICATION, EP_COLUMN_TYPES},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const ep_column columns[] = {number_column("a", 0, 1, 0), rows[i].target};
+    ep_part table = table_make(columns, 2, 10);
+    ep_data_spec data = {.task = rows[i].task};
+    ep_error error = {0};
+    ep_status status = ep_columns_retype(&data, NULL, &table, 1, &error);
+    ck_assert_int_eq(status, rows[i].type == EP_COLUMN_TYPES ? EP_INVALID : EP_OK);
+    if (status == EP_OK) ck_assert_int_eq(table.column[1].type, rows[i].type);
+    if (status != EP_OK) ck_assert_str_eq(error.pointer, "/data/task");
+    ck_assert_int_eq(table.column[0].type, EP_COLUMN_NUMBER);
+    table_free(&table);
+  }
+  ep_column_rule rule = {.name = "c", .type = EP_COLUMN_AS_NUMBER, .indicator = -1};
+  ep_data_spec data = {.task = EP_TASK_CLASSIFICATION, .columns = &rule, .columns_count = 1};
+  const ep_column columns[] = {number_column("a", 0, 1, 0), number_column("c", 3, 5, 0)};
+  ep_part table = table_make(columns, 2, 10);
+  ep_error error = {0};
+  ck_assert_int_eq(ep_columns_retype(&data, NULL, &table, 1, &error), EP_INVALID);
+  ck_assert_str_eq(error.pointer, "/data/task");
+  table_free(&table);
+}
+END_TEST
+
 EP_SUITE("values") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, the_same_bytes_come_before_the_same_key);
@@ -242,4 +280,5 @@ EP_SUITE("values") {
   tcase_add_test(all, names_that_only_their_bytes_tell_apart_have_no_other);
   tcase_add_test(all, words_become_numbers);
   tcase_add_test(all, numbers_become_words);
+  tcase_add_test(all, the_task_sets_the_type_of_the_target);
 }

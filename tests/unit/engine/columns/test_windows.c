@@ -233,15 +233,15 @@ START_TEST(what_makes_no_series_is_refused) {
   strcpy(data.window.group, "wind");
   refused(&data, "/data/window/group", "words of a category");
   strcpy(data.window.group, "sight");
-  refused(&data, "/data/window/group", "no column of the data is called \"sight\"");
+  refused(&data, "/data/window/group", "no column named \"sight\"");
   data = spec_make();
   strcpy(data.time, "site");
   refused(&data, "/data/time", "of words");
   strcpy(data.time, data.target);
-  refused(&data, "/data/time", "no time");
+  refused(&data, "/data/time", "the time column");
   data = spec_make();
   data.standardize_x = true;
-  refused(&data, "/data/standardize", "scaled already");
+  refused(&data, "/data/standardize", "already scaled");
   data = spec_make();
   memcpy(data.shape, (int64_t[]){5, 1, 1}, sizeof data.shape);
   refused(&data, "/data/shape", "not the number of columns");

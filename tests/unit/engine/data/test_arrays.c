@@ -98,24 +98,26 @@ static const struct {
   array arrays[4];
   const char *message;
 } bad_archives[] = {
-    {{{"x.npy", 3, 2}}, "NPZ: there is no y of the train set: call it y_train"},
-    {{{"y_test.npy", 3, 0}}, "NPZ: there is no x of the train set: call it x_train"},
+    {{{"x.npy", 3, 2}}, "NPZ: y of the train set is missing: name it y_train"},
+    {{{"y_test.npy", 3, 0}}, "NPZ: x of the train set is missing: name it x_train"},
     {{{"x.npy", 3, 2}, {"y.npy", 2, 0}}, "NPZ: the train set has 3 rows of x and 2 of y"},
     {{{"x.npy", 3, 2}, {"y.npy", 3, 0}, {"x_val.npy", 1, 2}},
-     "NPZ: there is no y of the validation set: call it y_validation"},
-    {{{"x.npy", 3, 2}, {"x_train.npy", 3, 2}},
-     "NPZ: \"x_train\" is x of the train set, which is there already"},
+     "NPZ: y of the validation set is missing: name it y_validation"},
+    {{{"x.npy", 3, 2}, {"x_train.npy", 3, 2}}, "NPZ: \"x_train\" duplicates x of the train set"},
     {{{"arr_0.npy", 3, 2}},
-     "NPZ: \"arr_0\" is not known: arrays are called x_train, y_train, x_test, y_test, x_val, "
+     "NPZ: unknown array \"arr_0\": the names are x_train, y_train, x_test, y_test, x_val, "
      "y_val, or x and y"},
     {{{"x", 3, 2}},
-     "ZIP: \"x\" is not read: an archive holds NPY arrays, PNG and JPEG pictures, or one CSV, TSV, "
+     "ZIP: \"x\" is not supported: an archive can contain NPY arrays, PNG and JPEG pictures, or "
+     "one CSV, TSV, "
      "TXT, JSON or NDJSON file"},
     {{{"a.csv", 3, 2}, {"b.csv", 3, 2}},
-     "ZIP: \"a.csv\" is not read: an archive holds NPY arrays, PNG and JPEG pictures, or one CSV, "
+     "ZIP: \"a.csv\" is not supported: an archive can contain NPY arrays, PNG and JPEG pictures, "
+     "or one CSV, "
      "TSV, TXT, JSON or NDJSON file"},
     {{{"x.npy", 3, 2}, {"readme.txt", 3, 2}},
-     "ZIP: \"readme.txt\" is not read: an archive holds NPY arrays, PNG and JPEG pictures, or one "
+     "ZIP: \"readme.txt\" is not supported: an archive can contain NPY arrays, PNG and JPEG "
+     "pictures, or one "
      "CSV, TSV, TXT, JSON or NDJSON file"},
 };
 
@@ -136,13 +138,13 @@ START_TEST(a_text_of_an_archive_is_read) {
       {{"data/C.TSV", "data/"},
        "a\tb\n1\t2\n3\t4\n",
        "csv",
-       "of the archive, \"data/C.TSV\" alone is read"},
+       "only \"data/C.TSV\" of the archive is read"},
       {{"LICENSE", "c.json", "__MACOSX/._c.json"},
        "[{\"a\":1,\"b\":2},{\"a\":3,\"b\":4}]",
        "json",
-       "of the archive, \"c.json\" alone is read"},
+       "only \"c.json\" of the archive is read"},
       {{"c.ndjson"}, "{\"a\":1,\"b\":2}\n{\"a\":3,\"b\":4}\n", "ndjson", ""},
-      {{"c.txt"}, "PK\3\4", NULL, "a ZIP within a ZIP is not unpacked"},
+      {{"c.txt"}, "PK\3\4", NULL, "nested ZIP archives are not supported"},
       {{"c.csv", "d.csv"}, "a,b\n1,2\n3,4\n", NULL, "one CSV, TSV, TXT, JSON or NDJSON file"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -282,33 +284,32 @@ static const struct {
   size_t values;
 } bad_tensors[] = {
     {"{" TENSOR("x", "F16", "[1]", "[0, 2]") "}",
-     "safetensors: \"x\" is of type \"F16\", which is not taken: store it as F32", 2},
+     "safetensors: \"x\" has the unsupported type \"F16\": store it as F32", 2},
     {"{" TENSOR("0.weight", "BF16", "[1]", "[0, 2]") "}",
-     "safetensors: \"0.weight\" is of type \"BF16\", which is not taken: store it as F32", 2},
+     "safetensors: \"0.weight\" has the unsupported type \"BF16\": store it as F32", 2},
     {"{" TENSOR("x", "U8", "[2]", "[0, 3]") "}",
      "safetensors: the shape of \"x\" takes 2 bytes, its offsets 3", 3},
     {"{" TENSOR("x", "U8", "[2]", "[0, 2]") "}",
      "safetensors: 1 bytes of the file belong to no tensor", 3},
-    {"{" TENSOR("x", "U8", "[2]", "[1, 3]") "}",
-     "safetensors: there is a gap or an overlap before \"x\"", 3},
+    {"{" TENSOR("x", "U8", "[2]", "[1, 3]") "}", "safetensors: gap or overlap before \"x\"", 3},
     {"{" TENSOR("x", "U8", "[2]", "[0, 2]") ", " TENSOR("y", "U8", "[2]", "[1, 3]") "}",
-     "safetensors: there is a gap or an overlap before \"y\"", 3},
+     "safetensors: gap or overlap before \"y\"", 3},
     {"{" TENSOR("x", "U8", "[2]", "[0, 99]") "}", "safetensors: \"x\" lies outside the file", 2},
     {"{" TENSOR("x", "U8", "[2]", "[-2, 0]") "}", "safetensors: \"x\" lies outside the file", 2},
     {"{" TENSOR("x", "F64", "[4294967296, 4294967296]", "[0, 2]") "}",
-     "safetensors: the shape of \"x\" is none", 2},
-    {"{" TENSOR("x", "U8", "[-1]", "[0, 2]") "}", "safetensors: the shape of \"x\" is none", 2},
+     "safetensors: invalid shape of \"x\"", 2},
+    {"{" TENSOR("x", "U8", "[-1]", "[0, 2]") "}", "safetensors: invalid shape of \"x\"", 2},
     {"{" TENSOR("x", "U8", "[2]", "[0, 2]") ", " TENSOR("z", "U8", "[1]", "[2, 3]") "}",
-     "safetensors: \"z\" is not known beside x and y: arrays are called x_train, y_train, x_test, "
+     "safetensors: unknown array \"z\" beside x and y: the names are x_train, y_train, x_test, "
      "y_test, x_val, y_val, or x and y",
      3},
     {"{" TENSOR("x", "U8", "[2]", "[0, 2]") "}",
-     "safetensors: there is no y of the train set: call it y_train", 2},
+     "safetensors: y of the train set is missing: name it y_train", 2},
     {"{\"x\": {\"dtype\": \"U8\"}}",
-     "safetensors: \"x\" needs dtype, shape and data_offsets, and no more", 0},
-    {"{}", "safetensors: there are no tensors", 0},
-    {"{\"__metadata__\": {}}", "safetensors: there are no tensors", 0},
-    {"{", "safetensors: the header is no JSON (line 1, column 1)", 0},
+     "safetensors: \"x\" must have only dtype, shape and data_offsets", 0},
+    {"{}", "safetensors: no tensors", 0},
+    {"{\"__metadata__\": {}}", "safetensors: no tensors", 0},
+    {"{", "safetensors: the header is not JSON (line 1, column 1)", 0},
 };
 
 START_TEST(bad_tensors_are_refused) {
@@ -325,7 +326,7 @@ START_TEST(headers_that_lie_are_refused) {
                   "safetensors: the file ends inside its header");
   bytes[3] = 2;
   scratch_refused(bytes, sizeof bytes, NULL, EP_TOO_LARGE,
-                  "safetensors: a header of 33554441 bytes, at most 16777216 are taken");
+                  "safetensors: a header of 33554441 bytes: the limit is 16777216");
 }
 END_TEST
 

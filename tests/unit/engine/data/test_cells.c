@@ -356,7 +356,8 @@ static const struct {
     {"12.5%", "%", EP_CELL_NUMBER, 12.5},
     {"-3 %", "%", EP_CELL_NUMBER, -3},
     {"%3", "%", EP_CELL_NUMBER, 3},
-    {"10", "$", EP_CELL_NUMBER, NAN},
+    {"10", "$", EP_CELL_NUMBER, 10},
+    {"10", "", EP_CELL_NUMBER, 10},
     {"€10", "$", EP_CELL_NUMBER, NAN},
     {"$10", "", EP_CELL_NUMBER, NAN},
     {"$", "$", EP_CELL_NUMBER, NAN},
@@ -396,6 +397,37 @@ START_TEST(numbers_with_a_sign_have_a_length) {
 }
 END_TEST
 
+/* A number is written as the first one with a sign was; a stored sign alone stands where it is
+ * usual. */
+START_TEST(a_sign_has_its_place) {
+  static const struct {
+    const char *text, *form, *unit;
+  } cases[] = {{"100 €", "0 €", "€"},
+               {"-1,234.50€", "0€", "€"},
+               {"€100", "€0", "€"},
+               {"-$ 5", "$ 0", "$"},
+               {"$-5", "$0", "$"},
+               {"12.5 %", "0 %", "%"},
+               {"7\u00A0€", "0\u00A0€", "€"},
+               {"7", "", ""},
+               {"€", "", ""}};
+  char form[EP_UNIT_FORM_BYTES], unit[EP_UNIT_BYTES], again[EP_UNIT_FORM_BYTES];
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    ep_unit_form_find(cases[i].text, strlen(cases[i].text), form);
+    ck_assert_str_eq(form, cases[i].form);
+    if (!form[0]) continue;
+    ck_assert(ep_unit_form_parse(form, again, unit));
+    ck_assert_str_eq(again, form);
+    ck_assert_str_eq(unit, cases[i].unit);
+  }
+  ck_assert(ep_unit_form_parse("€", form, unit) && strcmp(form, "€0") == 0);
+  ck_assert(ep_unit_form_parse("%", form, unit) && strcmp(form, "0%") == 0);
+  ck_assert(!ep_unit_form_parse("", form, unit) && !ep_unit_form_parse("1 €", form, unit) &&
+            !ep_unit_form_parse("0 kg", form, unit) &&
+            !ep_unit_form_parse("0        €", form, unit));
+}
+END_TEST
+
 /* Against the C library, over four centuries and more. */
 START_TEST(days_are_those_of_the_calendar) {
   for (time_t day = -200000; day < 200000; day += 17) {
@@ -432,14 +464,44 @@ START_TEST(fractions_are_exact) {
 }
 END_TEST
 
+START_TEST(dates_go_on) {
+  static const struct {
+    const char *before, *last, *next, *tenth;
+  } cases[] = {{"2024-02-27", "2024-02-28", "2024-02-29", "2024-03-09"},
+               {"2024-01-31 22:00", "2024-01-31 23:00", "2024-02-01", "2024-02-01T09:00:00"},
+               {"2023-11-15", "2023-12-15", "2024-01-15", "2024-10-15"},
+               {"2023-10-01", "2024-01-01", "2024-04-01", "2026-07-01"},
+               {"2022-02-28", "2023-02-28", "2024-02-28", "2033-02-28"},
+               {"2024-02-01", "2024-02-15", "2024-02-29", "2024-07-04"}};
+  char text[EP_DATE_TEXT_BYTES];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double before, last;
+    ck_assert(ep_date_read(EP_DATE_ISO, cases[i].before, strlen(cases[i].before), &before));
+    ck_assert(ep_date_read(EP_DATE_ISO, cases[i].last, strlen(cases[i].last), &last));
+    ck_assert(ep_date_format(false, ep_date_after(before, last, 1), text));
+    ck_assert_str_eq(text, cases[i].next);
+    ck_assert(ep_date_format(false, ep_date_after(before, last, 10), text));
+    ck_assert_str_eq(text, cases[i].tenth);
+    ck_assert(isnan(ep_date_after(last, before, 1)));
+    ck_assert(isnan(ep_date_after(last, last, 1)));
+  }
+  const double end_of_march = 1711843200, end_of_april = 1714435200;
+  ck_assert(isnan(ep_date_after(end_of_march, end_of_april, 1)));
+  const double end_of_july = 1722384000, end_of_august = 1725062400; /* the same day: the 31st */
+  ck_assert(isnan(ep_date_after(end_of_july, end_of_august, 1)));
+}
+END_TEST
+
 EP_SUITE("cells") {
   TCase *all = ep_suite_case(suite, "all");
+  tcase_add_test(all, dates_go_on);
   tcase_add_test(all, missing_words_are_known);
   tcase_add_test(all, kinds_have_names);
   tcase_add_test(all, numbers_have_the_marks_that_were_given);
   tcase_add_loop_test(all, cells_are_read, 0, sizeof cells / sizeof *cells);
   tcase_add_loop_test(all, numbers_with_a_sign_are_read, 0, sizeof numbers / sizeof *numbers);
   tcase_add_test(all, numbers_with_a_sign_have_a_length);
+  tcase_add_test(all, a_sign_has_its_place);
   tcase_add_test(all, days_are_those_of_the_calendar);
   tcase_add_test(all, fractions_are_exact);
 }

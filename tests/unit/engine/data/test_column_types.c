@@ -230,17 +230,18 @@ START_TEST(all_faults_are_told) {
     const char *text, *message;
   } files[] = {
       {"a,b\n1,x\n2\n3,y,z\n\n4,\"u\n5,w\n", /* the quote is never closed */
-       "row 3 has 1 cell, row 1 has 2; 3 faults in all: 3 rows of another number of cells (rows 3, "
+       "row 3 has 1 cell, row 1 has 2; 3 errors in all: 3 rows with a different number of cells "
+       "(rows 3, "
        "4, 5)"},
       {"a,b\n1,\u00e9\u00e9\u00e9\ninf,y\n2,\xff\n-inf,z\n1e999,z\n5,\xfe\n",
-       "row 4, column 2 (\"b\"): \"?\" is not UTF-8 text; 5 faults in all; column 1 (\"a\"): 3 "
+       "row 4, column 2 (\"b\"): \"?\" is not UTF-8 text; 5 errors in all; column 1 (\"a\"): 3 "
        "infinite (rows 3, 5, 6); column 2 (\"b\"): 2 no UTF-8 (rows 4, 7); ?encoding= takes utf-8, "
        "utf-16le, utf-16be or windows-1252: save a text in any other as UTF-8"},
       {"a,b\n1,inf\n2,x\n3,y\n4,\n5\n", "row 6 has 1 cell, row 1 has 2"}, /* "inf" is a word */
       {"a,b\nx,1\ny\nz,3\na,b\nw,4\n\nTotal\n\n", "row 3 has 1 cell, row 1 has 2"},
       {"1,2\n3,4\n5,6\n7,8\n9,0\n1\n1\n1\n1\n",
-       "row 6 has 1 cell, row 1 has 2; 4 faults in all: 4 rows of another number of "
-       "cells (rows 6, 7, 8, …)"},
+       "row 6 has 1 cell, row 1 has 2; 4 errors in all: 4 rows with a different number of cells "
+       "(rows 6, 7, 8, …)"},
   };
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     scratch_refused(files[i].text, strlen(files[i].text), NULL, EP_INVALID, files[i].message);

@@ -190,22 +190,24 @@ static const struct {
     {"a,b,c\n1,2\n", "row 2 has 2 cells, row 1 has 3", {0}},
     {"a,b\n1,2,3\n",
      "row 2 has 3 cells, and the header has 2"
-     " names: either the first column has no name (?row_names=true), or numbers hold an unquoted "
+     " names: either the first column has no name (?row_names=true), or numbers contain an "
+     "unquoted "
      "comma: quote them, or use another delimiter",
      {0}},
     {"a,b\n1,2,\n3,4,5\n5,6,\n",
      "row 2 has 3 cells, and the header has 2"
-     " names: either the first column has no name (?row_names=true), or numbers hold an unquoted "
+     " names: either the first column has no name (?row_names=true), or numbers contain an "
+     "unquoted "
      "comma: quote them, or use another delimiter",
      {0}},
     {"1,-Inf\n", "row 1, column 2: \"-Inf\" is not a number to train on", {0}},
     {"a,b\n1,+INFINITY\n",
      "row 2, column 2 (\"b\"): \"+INFINITY\" is not a number to train on",
      {0}},
-    {"a,b\n1e400,2\n", "row 2, column 1 (\"a\"): \"1e400\" is beyond what a double can hold", {0}},
+    {"a,b\n1e400,2\n", "row 2, column 1 (\"a\"): \"1e400\" is out of the range of a double", {0}},
     {"a,b\n1,2\n\n3,4\n", "row 3 is empty", {0}},
-    {"\na,b\n", "there are no rows of data", {0}},
-    {"a,b\n", "there are no rows of data", {0}},
+    {"\na,b\n", "no rows of data", {0}},
+    {"a,b\n", "no rows of data", {0}},
     {"\"a\",\"b\"\n\"x,y\",\"z\"\n\"1,2\",\"2\n",
      "row 3, column 2: the quote is never closed",
      {0}},
@@ -213,12 +215,12 @@ static const struct {
     {"a,b\n1,x\n2\n", "row 3 has 1 cell, row 1 has 2", {0}}, /* cut: no footer */
     {"sep=;\r\na;b\n1\n", "row 3 has 1 cell, row 2 has 2", {0}},
     {"a,b\n1,x\n2,y,z\n",
-     "row 3 has more cells than row 1, which has 2: cells that hold a delimiter need quotes",
+     "row 3 has more cells than row 1, which has 2: cells containing the delimiter must be quoted",
      {0}},
     {"a,b\n1,x\n\n2,y\n", "row 3 is empty", {0}},
     {"a,b\nx,1\ny,-inf\n", "row 3, column 2 (\"b\"): \"-inf\" is not a number to train on", {0}},
     {"a,b\nx,1\ny,1e999\n",
-     "row 3, column 2 (\"b\"): \"1e999\" is beyond what a double can hold",
+     "row 3, column 2 (\"b\"): \"1e999\" is out of the range of a double",
      {0}},
     {"a,b\nx\xC3\xA9\xFFy,2\n\xC3\xA9,3\n",
      "row 2, column 1 (\"a\"): \"xé?y\" is not UTF-8 text; ?encoding= takes utf-8, utf-16le, "

@@ -2,7 +2,9 @@
 #include <zlib.h>
 
 #include "api/json/problem.h"
+#include "api/reserve.h"
 #include "api/spec/job_spec.h"
+#include "engine/data/datasets/cached_meta.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/plan/plan.h"
@@ -67,9 +69,9 @@ START_TEST(damaged_gz_is_refused) {
   uint8_t *packed = pack("a,b\n1,2\n", 8, &size);
   for (size_t cut = 3; cut < size; cut++)
     ck_assert_msg(scratch_ingest(packed, cut, NULL, &meta, &error) == EP_INVALID, "%zu", cut);
-  ck_assert_str_eq(error.message, "gzip: it ends too early, after byte 27");
+  ck_assert_str_eq(error.message, "gzip: unexpected end after byte 27");
   uint8_t *nested = pack(packed, size, &outer);
-  scratch_refused(nested, outer, NULL, EP_MEDIA_TYPE, "gz within gz is not unpacked");
+  scratch_refused(nested, outer, NULL, EP_MEDIA_TYPE, "nested gzip is not supported");
   packed[size - 6] ^= 1; /* the checksum */
   ck_assert_int_eq(scratch_ingest(packed, size, NULL, &meta, &error), EP_INVALID);
   free(packed);
@@ -99,7 +101,7 @@ START_TEST(bombs_are_refused) {
   double ratio;
   ck_assert_int_eq(bomb_ingest(32 << 20, 0, &ratio, &error), EP_TOO_LARGE);
   ck_assert_double_gt(ratio, EP_LIMIT_GZ_RATIO);
-  ck_assert_str_eq(error.message, "gzip: unpacks to more than 1000 times its size");
+  ck_assert_str_eq(error.message, "gzip: expands to more than 1000 times its size");
   /* just below the ratio it is unpacked, and refused for what it holds */
   ck_assert_int_eq(bomb_ingest(32 << 20, 8192, &ratio, &error), EP_TOO_LARGE);
   ck_assert(ratio > 850 && ratio < EP_LIMIT_GZ_RATIO);
@@ -118,21 +120,62 @@ START_TEST(unpacked_bytes_count_as_written) {
   ck_assert_int_eq(scratch_ingest_within(packed, size, NULL, bytes - 1, &meta, &error),
                    EP_TOO_LARGE);
   ck_assert_int_eq(scratch_ingest_within(packed, size, NULL, 3, &meta, &error), EP_TOO_LARGE);
-  ck_assert_str_eq(error.message, "gzip: unpacked, this is larger than the limit");
+  ck_assert_str_eq(error.message, "gzip: the uncompressed data exceeds the limit");
   free(packed);
 }
 END_TEST
 
 START_TEST(unknown_content_is_refused) {
   static const char message[] =
-      "the content is not known: CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP of one CSV or JSON "
-      "file and a ZIP or TAR of pictures are, each also as gz";
-  scratch_refused("\x7f"
-                  "ELF\x00",
-                  5, NULL, EP_MEDIA_TYPE, message);
+      "unknown format: supported are CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP of one CSV or "
+      "JSON file, and a ZIP or TAR of pictures, each also gzipped";
   scratch_refused("\0\0\x07\x03", 4, NULL, EP_MEDIA_TYPE, message);
   scratch_refused("1\0\0\0002\0", 6, NULL, EP_MEDIA_TYPE, message);
   scratch_refused("", 0, NULL, EP_INVALID, "the content is empty");
+}
+END_TEST
+
+/* Also where hardly more than the first bytes are there, all of them printable. */
+START_TEST(files_that_are_no_table_are_named) {
+  static const struct {
+    const char *bytes;
+    size_t size;
+    const char *message;
+  } files[] = {
+#define NAMED(literal, message) {literal, sizeof literal - 1, message}
+      NAMED("%PDF-1.7\n1 0 obj\n", "this is a PDF: export its table as CSV"),
+      NAMED("PAR1\x15\x04", "this is a Parquet file: export its table as CSV"),
+      NAMED("SQLite format 3\0", "this is a database of SQLite: export its table as CSV"),
+      NAMED("\x89HDF\r\n\x1A\n",
+            "this is an HDF5 file: write its arrays as NPZ, or its table as CSV"),
+      NAMED("\x89PNG\r\n\x1A\n",
+            "this is a PNG: put pictures as PNG or JPEG into a ZIP, a folder a class"),
+      NAMED("\xFF\xD8\xFF\xE0\0\x10JFIF",
+            "this is a JPEG: put pictures as PNG or JPEG into a ZIP, a folder a class"),
+      NAMED("\x7F"
+            "ELF\2\1\1\0",
+            "this is a program (ELF): send the data themselves"),
+      NAMED("\x7F"
+            "ELF",
+            "this is a program (ELF): send the data themselves"),
+  };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    scratch_refused(files[i].bytes, files[i].size, NULL, EP_MEDIA_TYPE, files[i].message);
+}
+END_TEST
+
+/* The letters of a Parquet file and of a BMP are those of a column's name, too. */
+START_TEST(a_header_may_begin_like_another_file) {
+  static const char *const texts[] = {"PAR1,PAR2\n1,2\n3,4\n", "BMI,age\n20.5,30\n31,40\n",
+                                      "car_ftyp,JXL \n1,2\n3,4\n"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    ep_dataset_meta meta;
+    ep_error error = {.message = ""};
+    ck_assert_msg(scratch_ingest(texts[i], strlen(texts[i]), NULL, &meta, &error) == EP_OK, "%s",
+                  error.message);
+    ck_assert_str_eq(meta.format, "csv");
+    ep_dataset_meta_deinit(&meta);
+  }
 }
 END_TEST
 
@@ -208,13 +251,94 @@ START_TEST(descriptions_that_are_held_are_those_on_the_disk) {
       }
       for (int turn = 0; turn < 2; turn++) {
         ck_assert_int_eq(ep_dataset_meta_read(folder, &read, &error), EP_OK);
-        const ep_part *part = &read.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+        ep_part *part = &read.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
         ck_assert_int_eq(part->rows, 1 + i % 2);
         ck_assert_double_eq(part->column[0].max, most);
+        ck_assert_int_eq(ep_part_columns_own(part, &error), EP_OK);
         part->column[0].max = -1; /* the reader's own */
         ep_dataset_meta_deinit(&read);
       }
     }
+}
+END_TEST
+
+/* A table of so many columns, which is not held in the cache, in the scratch folder. */
+static void wide_ingest(int columns) {
+  ep_dataset_meta meta;
+  ep_error error;
+  size_t used = 0, room = (size_t)columns * 16;
+  char *text = malloc(room);
+  for (int i = 0; i < columns; i++)
+    used += (size_t)snprintf(text + used, room - used, "%sc%d", i ? "," : "", i);
+  for (int i = 0; i < columns; i++)
+    used += (size_t)snprintf(text + used, room - used, "%c%d", i ? ',' : '\n', i % 7);
+  ck_assert_int_eq(scratch_ingest(text, used, NULL, &meta, &error), EP_OK);
+  ep_dataset_meta_deinit(&meta);
+  free(text);
+}
+
+static int64_t reserved_bytes, reserve_most;
+static ep_status reserve_count(void *context, int64_t bytes, ep_error *error) {
+  (void)context;
+  if (reserved_bytes + bytes > reserve_most) return ep_fail(error, EP_BUSY, "full");
+  reserved_bytes += bytes;
+  return EP_OK;
+}
+
+/* Readers share the columns; a change is the reader's own. */
+START_TEST(wide_descriptions_are_shared) {
+  enum { COLUMNS = 5000 };
+  ep_dataset_meta first, second;
+  ep_error error;
+  wide_ingest(COLUMNS);
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &first, &error), EP_OK);
+  ck_assert_int_ge(ep_cached_metas_bytes(), COLUMNS * (int64_t)sizeof(ep_column));
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &second, &error), EP_OK);
+  ep_part *one = &first.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE],
+          *other = &second.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  ck_assert_ptr_eq(one->column, other->column);
+  ck_assert_int_eq(ep_part_columns_own(one, &error), EP_OK);
+  ck_assert_ptr_ne(one->column, other->column);
+  ck_assert_str_eq(one->column[COLUMNS - 1].name, "c4999");
+  ck_assert(ep_dataset_same_rows(&first, &second));
+  one->column[7].max = 8;
+  ck_assert(!ep_dataset_same_rows(&first, &second));
+  ep_dataset_meta_deinit(&first);
+  ep_cached_metas_expire(-1); /* the second reader has them still */
+  ck_assert_int_eq(ep_cached_metas_bytes(), 0);
+  ck_assert_str_eq(other->column[COLUMNS - 1].name, "c4999");
+  ep_dataset_meta_deinit(&second);
+}
+END_TEST
+
+/* What a description takes is reserved before it is read, and what is refused is not read. */
+START_TEST(wide_descriptions_are_reserved) {
+  enum { COLUMNS = 5000 };
+  ep_dataset_meta meta;
+  ep_error error;
+  wide_ingest(COLUMNS);
+  ep_cached_metas_expire(-1);
+  reserved_bytes = 0;
+  reserve_most = COLUMNS * (int64_t)sizeof(ep_column);
+  ep_reserve_begin(reserve_count, NULL);
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &meta, &error), EP_BUSY);
+  ck_assert_str_eq(error.message, "full");
+  ck_assert_int_eq(reserved_bytes, 0);
+  ck_assert_int_eq(ep_dataset_summary_read(scratch_folder, &meta, &error), EP_OK);
+  ck_assert_int_eq(meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].columns, COLUMNS);
+  ck_assert_ptr_null(meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].column);
+  ep_dataset_meta_deinit(&meta);
+  reserve_most *= 2;
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &meta, &error), EP_OK);
+  ck_assert_int_eq(reserved_bytes, 0); /* the cache has it */
+  ep_dataset_meta_deinit(&meta);
+  ep_cached_metas_bound(0);
+  ck_assert_int_eq(ep_cached_metas_bytes(), 0);
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &meta, &error), EP_OK);
+  ck_assert_int_gt(reserved_bytes, COLUMNS * (int64_t)sizeof(ep_column));
+  ep_dataset_meta_deinit(&meta);
+  ep_cached_metas_bound(EP_LIMIT_CACHED_META_BYTES_MIN);
+  ep_reserve_begin(NULL, NULL);
 }
 END_TEST
 
@@ -338,12 +462,10 @@ START_TEST(targets_are_found_by_name_or_index) {
   ck_assert_double_eq(shape_of(&last, &meta).target_min, -1);
   ep_data_spec spec = spec_of_index(5);
   shape_refused(&spec, &meta, "/data/target",
-                "there is no column 5: the data has columns 0 to 4, or -5 to -1 from the end");
+                "no column 5: the data has columns 0 to 4, or -5 to -1 from the end");
   spec = spec_of(0, 0, "4");
-  shape_refused(
-      &spec, &meta, "/data/target",
-      "no column is called \"4\": for the column with that index give the number, 4, without "
-      "quotes");
+  shape_refused(&spec, &meta, "/data/target",
+                "no column named \"4\": to use it as an index, give the number 4 without quotes");
   spec.target_by = EP_TARGET_EITHER; /* as an earlier version stored it */
   spec.target_index = 4;
   ck_assert_double_eq(shape_of(&spec, &meta).target_min, -1);
@@ -353,12 +475,14 @@ START_TEST(targets_are_found_by_name_or_index) {
   ck_assert_double_eq(shape_of(&spec, &meta).target_max, 2);
   spec = spec_of_index(-6);
   shape_refused(&spec, &meta, "/data/target",
-                "there is no column -6: the data has columns 0 to 4, or -5 to -1 from the end");
+                "no column -6: the data has columns 0 to 4, or -5 to -1 from the end");
+  spec = spec_of(0, 0, "A");
+  shape_refused(&spec, &meta, "/data/target", "no column named \"A\": did you mean \"a\"?");
   spec = spec_of(0, 0, "pric");
-  shape_refused(&spec, &meta, "/data/target", "there is no column \"pric\"; the last one is \"c\"");
+  shape_refused(&spec, &meta, "/data/target", "no column named \"pric\"; the last one is \"c\"");
   spec = spec_of(0, 0, "b");
   shape_refused(&spec, &meta, "/data/target",
-                "columns 2 and 3 are both called \"b\": give the index");
+                "columns 2 and 3 are both named \"b\": give the index");
   ep_dataset_meta_deinit(&meta);
 }
 END_TEST
@@ -372,9 +496,9 @@ START_TEST(fractions_are_counted) {
   spec = spec_of(0.125, 0, NULL); /* half a row rounds up */
   ck_assert_int_eq(shape_of(&spec, &meta).test_rows, 1);
   spec = spec_of(0.1, 0, NULL);
-  shape_refused(&spec, &meta, "/data/test", "0.1 of 4 rows is no row at all");
+  shape_refused(&spec, &meta, "/data/test", "0.1 of 4 rows is less than one row");
   spec = spec_of(0, 0.1, NULL);
-  shape_refused(&spec, &meta, "/data/validation", "0.1 of 4 rows is no row at all");
+  shape_refused(&spec, &meta, "/data/validation", "0.1 of 4 rows is less than one row");
   spec = spec_of(0.5, 0.5, NULL);
   shape_refused(&spec, &meta, "/data/test",
                 "test (0.5) and validation (0.5) of 4 rows leave none to train on");
@@ -401,10 +525,10 @@ START_TEST(a_test_set_of_its_own_stays) {
   ck_assert(shape.features == 2 && shape.classes == 6); /* the test set's class counts too */
   spec = spec_of(0.25, 0, NULL);
   shape_refused(&spec, &meta, "/data/test",
-                "the data brings a test set of its own (1 rows): leave the fraction out");
+                "the data already has a test set (1 rows): remove the fraction");
   spec = spec_of(0, 0, "0");
   shape_refused(&spec, &meta, "/data/target",
-                "the data has x and y apart: there is no target to choose");
+                "the data has separate x and y: there is no target to choose");
   ep_dataset_meta_deinit(&meta);
 }
 END_TEST
@@ -415,10 +539,10 @@ START_TEST(one_column_is_not_enough) {
   ck_assert_int_eq(scratch_ingest("1\n2\n", 4, NULL, &meta, &error), EP_OK);
   ep_data_spec spec = spec_of(0, 0, NULL);
   shape_refused(&spec, &meta, "/data/dataset",
-                "the data has one column: there is nothing to predict it from");
+                "the data has only one column: nothing to predict it from");
   ep_dataset_meta_deinit(&meta);
   snprintf(spec.dataset, sizeof spec.dataset, "houses");
-  shape_refused(&spec, NULL, "/data/dataset", "there is no dataset \"houses\"");
+  shape_refused(&spec, NULL, "/data/dataset", "dataset \"houses\" not found");
 }
 END_TEST
 
@@ -432,10 +556,14 @@ EP_SUITE("dataset") {
   tcase_add_test(files, bombs_are_refused);
   tcase_add_test(files, unpacked_bytes_count_as_written);
   tcase_add_test(files, unknown_content_is_refused);
+  tcase_add_test(files, files_that_are_no_table_are_named);
+  tcase_add_test(files, a_header_may_begin_like_another_file);
   tcase_add_test(files, a_folder_that_is_not_empty_is_not_overwritten);
   tcase_add_test(files, description_is_read_back);
   tcase_add_test(files, a_hash_is_no_path);
   tcase_add_test(files, descriptions_that_are_held_are_those_on_the_disk);
+  tcase_add_test(files, wide_descriptions_are_shared);
+  tcase_add_test(files, wide_descriptions_are_reserved);
   tcase_add_test(files, sha256_is_that_of_the_upload);
   tcase_add_test(files, damaged_descriptions_are_refused);
   tcase_add_test(files, answer_has_what_a_reader_needs);

@@ -91,32 +91,32 @@ static const struct {
      {2, 3},
      5,
      EP_INVALID,
-     "IDX: the header promises 6 bytes of values (2 × 3 × 1), the file has 5"},
+     "IDX: the header declares 6 bytes of values (2 × 3 × 1), the file has 5"},
     {0x08,
      2,
      {2, 3},
      7,
      EP_INVALID,
-     "IDX: the header promises 6 bytes of values (2 × 3 × 1), the file has 7"},
+     "IDX: the header declares 6 bytes of values (2 × 3 × 1), the file has 7"},
     {0x0E,
      2,
      {2, 3},
      6,
      EP_INVALID,
-     "IDX: the header promises 48 bytes of values (2 × 3 × 8), the file has 6"},
-    {0x0A, 1, {4}, 4, EP_INVALID, "IDX: type 0x0A is not known"},
-    {0x08, 0, {0}, 4, EP_INVALID, "IDX: 0 dimensions, 1 to 4 are taken"},
-    {0x08, 5, {1, 1, 1, 1, 1}, 1, EP_INVALID, "IDX: 5 dimensions, 1 to 4 are taken"},
+     "IDX: the header declares 48 bytes of values (2 × 3 × 8), the file has 6"},
+    {0x0A, 1, {4}, 4, EP_INVALID, "IDX: unknown type 0x0A"},
+    {0x08, 0, {0}, 4, EP_INVALID, "IDX: 0 dimensions: 1 to 4 are supported"},
+    {0x08, 5, {1, 1, 1, 1, 1}, 1, EP_INVALID, "IDX: 5 dimensions: 1 to 4 are supported"},
     {0x08, 2, {0, 3}, 0, EP_INVALID, "IDX: the array has no values"},
     {0x08, 2, {3, 0}, 0, EP_INVALID, "IDX: the array has no values"},
-    {0x08, 2, {1, 65537}, 8, EP_TOO_LARGE, "IDX: 65537 columns, at most 65536 are taken"},
-    {0x08, 1, {0xFFFFFFFF}, 8, EP_TOO_LARGE, "IDX: 4294967295 rows, at most 2147483648 are taken"},
+    {0x08, 2, {1, 65537}, 8, EP_TOO_LARGE, "IDX: 65537 columns: the limit is 65536"},
+    {0x08, 1, {0xFFFFFFFF}, 8, EP_TOO_LARGE, "IDX: 4294967295 rows: the limit is 2147483648"},
     {0x0E,
      4,
      {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF},
      8,
      EP_TOO_LARGE,
-     "IDX: the shape's product is beyond 64 bits"},
+     "IDX: the shape is too large"},
 };
 
 START_TEST(bad_files_are_refused) {
@@ -141,8 +141,8 @@ START_TEST(a_head_that_is_cut_is_refused) {
   ck_assert_int_eq(part_ingest(bytes, sizeof bytes, EP_ROLE_X, &meta, &error), EP_OK);
   ep_dataset_meta_deinit(&meta);
   scratch_refused(bytes, sizeof bytes, NULL, EP_INVALID,
-                  "IDX: an array of 3 dimensions is no table with a target: upload x and y as "
-                  "parts, to /v1/datasets/NAME/train/x and …/train/y");
+                  "IDX: an array of 3 dimensions is not a table with a target: upload x and y as "
+                  "the parts train/x and train/y");
 }
 END_TEST
 

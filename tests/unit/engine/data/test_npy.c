@@ -116,39 +116,40 @@ static const struct {
   ep_status status;
 } bad[] = {
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}",
-     "NPY: the header promises 48 bytes of values (2 × 3 × 8), the file has 47", 47, EP_INVALID},
+     "NPY: the header declares 48 bytes of values (2 × 3 × 8), the file has 47", 47, EP_INVALID},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}",
-     "NPY: the header promises 48 bytes of values (2 × 3 × 8), the file has 49", 49, EP_INVALID},
+     "NPY: the header declares 48 bytes of values (2 × 3 × 8), the file has 49", 49, EP_INVALID},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (65536, 65536)}",
-     "NPY: the header promises 34359738368 bytes of values (65536 × 65536 × 8), the file has 8", 8,
+     "NPY: the header declares 34359738368 bytes of values (65536 × 65536 × 8), the file has 8", 8,
      EP_INVALID},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3)}", "NPY: the array has no values", 0,
      EP_INVALID},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0)}", "NPY: the array has no values", 0,
      EP_INVALID},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': ()}",
-     "NPY: a single number is no table; a dimension is needed", 8, EP_INVALID},
+     "NPY: a single number is not a table; at least one dimension is required", 8, EP_INVALID},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 4294967296, 4294967296)}",
-     "NPY: the shape's product is beyond 64 bits", 8, EP_TOO_LARGE},
+     "NPY: the shape is too large", 8, EP_TOO_LARGE},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
-     "NPY: a dimension of the shape is no 64-bit integer", 8, EP_INVALID},
+     "NPY: a dimension of the shape is not a 64-bit integer", 8, EP_INVALID},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
-     "NPY: a dimension of the shape is no 64-bit integer", 8, EP_INVALID},
+     "NPY: a dimension of the shape is not a 64-bit integer", 8, EP_INVALID},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 65537)}",
-     "NPY: 65537 columns, at most 65536 are taken", 8, EP_TOO_LARGE},
+     "NPY: 65537 columns: the limit is 65536", 8, EP_TOO_LARGE},
     {"{'descr': '|u1', 'fortran_order': False, 'shape': (2147483649,)}",
-     "NPY: 2147483649 rows, at most 2147483648 are taken", 8, EP_TOO_LARGE},
+     "NPY: 2147483649 rows: the limit is 2147483648", 8, EP_TOO_LARGE},
     {"{'descr': '|u1', 'fortran_order': False, 'shape': (2147483648,)}",
-     "NPY: the header promises 2147483648 bytes of values (2147483648 × 1 × 1), the file has 8", 8,
+     "NPY: the header declares 2147483648 bytes of values (2147483648 × 1 × 1), the file has 8", 8,
      EP_INVALID},
     {"{'descr': '<f2', 'fortran_order': False, 'shape': (4,)}",
-     "NPY: type \"<f2\" is not taken; store it as float32, float64, an integer type or bool", 8,
+     "NPY: type \"<f2\" is not supported; store it as float32, float64, an integer type or bool", 8,
      EP_INVALID},
     {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
-     "NPY: type \"|O\" is not taken; store it as float32, float64, an integer type or bool", 8,
+     "NPY: type \"|O\" is not supported; store it as float32, float64, an integer type or bool", 8,
      EP_INVALID},
     {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}",
-     "NPY: structured types are not taken, only plain numbers (float32, float64, int8 to int64, "
+     "NPY: structured types are not supported, only plain numbers (float32, float64, int8 to "
+     "int64, "
      "uint8 to uint64, bool)",
      8, EP_INVALID},
     {"{'descr': '<f8', 'fortran_order': False}", PROMISE, 8, EP_INVALID},
@@ -162,10 +163,10 @@ static const struct {
      "NPY: the header's shape is not "
      "closed",
      8, EP_INVALID},
-    {"{'descr': '<f8', 'fortran_order': False, 'shape': 1}", "NPY: the header's shape is no tuple",
-     8, EP_INVALID},
-    {"[]", "NPY: the header is no dictionary", 8, EP_INVALID},
-    {"", "NPY: the header is no dictionary", 8, EP_INVALID},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': 1}",
+     "NPY: the header's shape is not a tuple", 8, EP_INVALID},
+    {"[]", "NPY: the header is not a dictionary", 8, EP_INVALID},
+    {"", "NPY: the header is not a dictionary", 8, EP_INVALID},
 };
 
 START_TEST(bad_headers_are_refused) {
@@ -179,15 +180,15 @@ END_TEST
 
 START_TEST(heads_that_lie_about_themselves_are_refused) {
   uint8_t tiny[12] = "\x93NUMPY\x01\0\xFF\xFF";
-  scratch_refused(tiny, 6, NULL, EP_INVALID, "NPY: the file does not start as one");
+  scratch_refused(tiny, 6, NULL, EP_INVALID, "not an NPY file");
   scratch_refused(tiny, 10, NULL, EP_INVALID, "NPY: the file ends inside its header");
   tiny[6] = 4;
-  scratch_refused(tiny, 10, NULL, EP_INVALID, "NPY: version 4 is not known, only 1 to 3");
+  scratch_refused(tiny, 10, NULL, EP_INVALID,
+                  "NPY: unsupported version 4, only 1 to 3 are supported");
   tiny[6] = 2;
   scratch_refused(tiny, 11, NULL, EP_INVALID, "NPY: the file ends inside its header");
   memcpy(tiny + 8, "\x01\x00\x01\x00", 4);
-  scratch_refused(tiny, 12, NULL, EP_TOO_LARGE,
-                  "NPY: a header of 65537 bytes, at most 65536 are taken");
+  scratch_refused(tiny, 12, NULL, EP_TOO_LARGE, "NPY: a header of 65537 bytes: the limit is 65536");
   memcpy(tiny + 8, "\x00\x00\x01\x00", 4);
   scratch_refused(tiny, 12, NULL, EP_INVALID, "NPY: the file ends inside its header");
 }

@@ -325,7 +325,7 @@ START_TEST(a_file_that_is_none_is_told) {
   ck_assert_int_eq(ep_allowed_paths_add(folder, &error), EP_OK);
   ck_assert_int_ne(ep_path_source_open(".", &source, &error), EP_OK);
   ck_assert_str_eq(error.pointer, "/data/path");
-  ck_assert_str_eq(error.message, "NPY: the file does not start as one");
+  ck_assert_str_eq(error.message, "not an NPY file");
   ep_allowed_paths_clear();
 }
 END_TEST

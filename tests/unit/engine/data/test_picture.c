@@ -7,6 +7,7 @@
 #include "engine/data/pictures/exif.h"
 #include "engine/data/pictures/picture.h"
 #include "engine/data/pictures/resize.h"
+#include "engine/files/content.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/data/picture_files.h"
 
@@ -213,9 +214,9 @@ START_TEST(other_files_are_named) {
       NAMED("not found\n", "text"),
       NAMED("   ", "text"),
       NAMED("caf\xC3\xA9", "text"),
-      NAMED("caf\xE9", "a file of unknown content"),
-      NAMED("\0\0\0\0\0\0\0\0\0", "a file of unknown content"),
-      NAMED("\x89PN", "a file of unknown content"),
+      NAMED("caf\xE9", "a file of unknown format"),
+      NAMED("\0\0\0\0\0\0\0\0\0", "a file of unknown format"),
+      NAMED("\x89PN", "a file of unknown format"),
   };
   ep_picture_header header;
   ep_error error = {0};
@@ -223,7 +224,7 @@ START_TEST(other_files_are_named) {
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     uint8_t *exact = malloc(files[i].size + 1);
     memcpy(exact, files[i].bytes, files[i].size);
-    ck_assert_str_eq(ep_picture_content_name(exact, files[i].size), files[i].name);
+    ck_assert_str_eq(ep_content_name(exact, files[i].size), files[i].name);
     snprintf(wanted, sizeof wanted, "it is %s, neither a PNG nor a JPEG", files[i].name);
     ck_assert_int_eq(ep_picture_header_read(exact, files[i].size, &header, &error), EP_INVALID);
     ck_assert_str_eq(error.message, wanted);
@@ -308,7 +309,7 @@ START_TEST(bombs_are_refused_by_their_headers) {
   picture_file file = picture_png_claim(claims[_i].height, claims[_i].width);
   ep_status status = ep_picture_header_read(file.bytes, file.size, &header, &error);
   ck_assert_msg(status == (claims[_i].fits ? EP_OK : EP_INVALID), "%s", error.message);
-  if (!claims[_i].fits) ck_assert_ptr_nonnull(strstr(error.message, "at most 33554432"));
+  if (!claims[_i].fits) ck_assert_ptr_nonnull(strstr(error.message, "the limit is 33554432"));
   free(file.bytes);
 }
 END_TEST
@@ -322,7 +323,7 @@ START_TEST(scans_are_limited) {
   picture_file file = picture_jpeg_scans(EP_LIMIT_PICTURE_SCANS + 1);
   ck_assert_int_eq(ep_picture_decode(file.bytes, file.size, 1, EP_DEPTH_8, &picture, &error),
                    EP_INVALID);
-  ck_assert_str_eq(error.message, "the JPEG is damaged: it has too many scans");
+  ck_assert_str_eq(error.message, "the JPEG is damaged: too many scans");
   free(file.bytes);
 }
 END_TEST

@@ -39,7 +39,7 @@ START_TEST(pictures_are_stored_as_they_are_viewed) {
   ck_assert_int_eq(items_ingest(items, PICTURES_DEFLATED, NULL, &meta, &error), EP_OK);
   const int64_t *shape = meta.part[EP_SPLIT_TRAIN][EP_ROLE_X].shape;
   ck_assert(shape[1] == 3 && shape[2] == 2);
-  ck_assert_str_eq(meta.notes.text, "1 of 2 pictures is turned as its EXIF orientation says");
+  ck_assert_str_eq(meta.notes.text, "1 of 2 pictures is rotated by its EXIF orientation");
   part_is("train.x", 2, VALUES(4, 1));
   ep_dataset_meta_deinit(&meta);
 }
@@ -100,13 +100,13 @@ static const struct {
   const char *note;
 } doubtful[] = {
     {{{"train/1.png", 1, 2, 2, 1}, {"car/2.png", 1, 2, 2, 1}},
-     "the class \"train\" is called as a split: a split has class folders in it"},
+     "the class \"train\" has the name of a split: a split must contain class folders"},
     {{{"fold1/cat/1.png", 1, 2, 2, 1},
       {"fold1/dog/2.png", 1, 2, 2, 1},
       {"fold2/cat/3.png", 1, 2, 2, 1},
       {"fold2/dog/4.png", 1, 2, 2, 1}},
      "the class folders have the same folders in them: where \"fold1\" and \"fold2\" are splits, "
-     "call them train, val or test"},
+     "name them train, val or test"},
     {{{"fold1/cat/1.png", 1, 2, 2, 1},
       {"fold1/dog/2.png", 1, 2, 2, 1},
       {"fold2/cat/3.png", 1, 2, 2, 1}},
@@ -158,7 +158,7 @@ START_TEST(backslashes_are_slashes) {
                             {"..\\dog\\2.png", picture_png_flat(2, 2, 2, 1)},
                             {NULL, {0}}};
   ck_assert_int_eq(items_ingest(outside, PICTURES_DOS, NULL, &meta, &error), EP_INVALID);
-  ck_assert_str_eq(error.message, "pictures: \"../dog/2.png\" is no path within the archive");
+  ck_assert_str_eq(error.message, "pictures: \"../dog/2.png\" is not a path within the archive");
 }
 END_TEST
 
@@ -218,7 +218,7 @@ START_TEST(broken_pictures_are_refused_at_once) {
   ck_assert_int_eq(items_ingest(items, PICTURES_DEFLATED, &options, &meta, &error), EP_INVALID);
   ck_assert_str_eq(error.message,
                    "pictures: 5 of 8 cannot be read, the first: \"a/2.jpg\": it is an empty file, "
-                   "neither a PNG nor a JPEG; an upload with ?broken=skip leaves them out");
+                   "neither a PNG nor a JPEG; ?broken=skip skips them");
   ck_assert_int_eq(faults.errors_count, 5);
   for (int i = 0; i < 5; i++) ck_assert_str_eq(faults.errors[i].detail, details[i]);
 }

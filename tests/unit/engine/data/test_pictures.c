@@ -153,7 +153,7 @@ START_TEST(too_large_a_size_is_refused) {
   ep_ingest_options options = {.height = 148, .width = 148, .channels = 3};
   ck_assert_int_eq(ingest(flat, &options, &meta, &error), EP_INVALID);
   ck_assert_str_eq(error.message, "pictures: 148 x 148 pixels of 3 channels are 65712 values, and "
-                                  "a row takes 65536: ask for a smaller size");
+                                  "the limit of a row is 65536: choose a smaller size");
 }
 END_TEST
 
@@ -209,37 +209,35 @@ static const struct {
   const char *message;
 } bad_trees[] = {
     {{{"cat/1.png", 1, 2, 2, 1}, {"../dog/2.png", 1, 2, 2, 1}},
-     "pictures: \"../dog/2.png\" is no path within the archive"},
+     "pictures: \"../dog/2.png\" is not a path within the archive"},
     {{{"cat/1.png", 1, 2, 2, 1}, {"dog/../2.png", 1, 2, 2, 1}},
-     "pictures: \"dog/../2.png\" is no path within the archive"},
+     "pictures: \"dog/../2.png\" is not a path within the archive"},
     {{{"cat/1.png", 1, 2, 2, 1}, {"../readme", 0, 0, 0, 0}},
-     "pictures: \"../readme\" is no path within the archive"},
+     "pictures: \"../readme\" is not a path within the archive"},
     {{{"cat/1.png", 1, 2, 2, 1}, {"/dog/2.png", 1, 2, 2, 1}},
-     "pictures: \"/dog/2.png\" is no path within the archive"},
+     "pictures: \"/dog/2.png\" is not a path within the archive"},
     {{{"cat/1.png", 1, 2, 2, 1}, {"C:/dog/2.png", 1, 2, 2, 1}},
-     "pictures: \"C:/dog/2.png\" is no path within the archive"},
+     "pictures: \"C:/dog/2.png\" is not a path within the archive"},
     {{{"cat/1.png", 1, 2, 2, 1}, {"dog//2.png", 1, 2, 2, 1}},
-     "pictures: \"dog//2.png\" is no path within the archive"},
+     "pictures: \"dog//2.png\" is not a path within the archive"},
     {{{"cat/1.png", 1, 2, 2, 1}, {"2.png", 1, 2, 2, 1}},
-     "pictures: \"2.png\" lies in no class folder"},
-    {{{"1.png", 1, 2, 2, 1}}, "pictures: \"1.png\" lies in no class folder"},
+     "pictures: \"2.png\" is not in a class folder"},
+    {{{"1.png", 1, 2, 2, 1}}, "pictures: \"1.png\" is not in a class folder"},
     {{{"cat/1.png", 1, 2, 2, 1}, {"cat/2.png", 1, 2, 2, 1}},
-     "pictures: \"cat/1.png\" and all other training pictures lie in one class folder: two are "
-     "needed"},
+     "pictures: \"cat/1.png\" and all other training pictures are in a single class folder: at "
+     "least two are required"},
     {{{"test/cat/1.png", 1, 2, 2, 1}, {"val/dog/2.png", 1, 2, 2, 1}},
-     "pictures: there is none in a class folder of train/"},
+     "pictures: none in a class folder of train/"},
     {{{"train/cat/1.png", 1, 2, 2, 1},
       {"train/dog/2.png", 1, 2, 2, 1},
       {"test/cow/3.png", 1, 2, 2, 1}},
-     "pictures: \"test/cow/3.png\" is of a class that train/ does not have"},
+     "pictures: \"test/cow/3.png\" is of a class that is not in train/"},
     {{{"train/cat/1.png", 1, 2, 2, 1}, {"train/dog/2.png", 1, 2, 2, 1}, {"test/3.png", 1, 2, 2, 1}},
-     "pictures: \"test/3.png\" lies beside train/, val/ or test/, not in a class folder below one "
-     "of them as others do"},
+     "pictures: \"test/3.png\" is outside the class folders of train/, val/ and test/"},
     {{{"cat/1.png", 1, 2, 2, 1}, {"dog/2.jpg", 0, 0, 0, 0}},
-     "pictures: \"dog/2.jpg\": it is text, neither a PNG nor a JPEG; an upload with ?broken=skip "
-     "leaves it out"},
+     "pictures: \"dog/2.jpg\": it is text, neither a PNG nor a JPEG; ?broken=skip skips it"},
     {{{"cat/1.png", 1, 2, 2, 1}, {" /2.png", 1, 2, 2, 1}},
-     "pictures: \" /2.png\" has a class folder whose name is blank, too long or no UTF-8"},
+     "pictures: \" /2.png\" has a class folder whose name is blank, too long or not UTF-8"},
 };
 
 START_TEST(bad_trees_are_refused) {
@@ -271,7 +269,7 @@ START_TEST(bad_pictures_are_refused_by_name) {
   cut.size -= 20;
   refused(cut, PICTURES_DEFLATED, EP_INVALID, "pictures: \"b/2.png\": the PNG is damaged: ");
   refused(picture_png_claim(50000, 50000), PICTURES_DEFLATED, EP_INVALID,
-          "pictures: \"b/2.png\": it has 50000 x 50000 pixels, at most 33554432 in all");
+          "pictures: \"b/2.png\": it has 50000 x 50000 pixels: the limit is 33554432 in all");
   refused(picture_png_flat(3, 2, 2, 1), PICTURES_ENCRYPTED, EP_INVALID,
           "ZIP: \"a/1.png\" is encrypted");
   refused((picture_file){calloc(1, 8 << 20), 8 << 20}, PICTURES_DEFLATED, EP_TOO_LARGE,
@@ -334,7 +332,7 @@ START_TEST(pictures_are_no_part) {
                    EP_INVALID);
   ck_assert_str_eq(
       error.message,
-      "pictures in class folders are x and y at once: upload the archive to /v1/datasets/NAME");
+      "pictures in class folders contain both x and y: upload the archive as the whole dataset");
   free(archive.bytes);
 }
 END_TEST
@@ -372,7 +370,7 @@ START_TEST(pictures_become_rows_to_predict) {
   ck_assert_ptr_nonnull(strstr(error.message, "60000 x 60000 pixels"));
   const wanted_item none[] = {{"notes.txt", 0, 0, 0, 0}, {NULL, 0, 0, 0, 0}};
   ck_assert_int_eq(rows_of(archive_make(none, PICTURES_STORED), 1, 6, &rows, &error), EP_INVALID);
-  ck_assert_ptr_nonnull(strstr(error.message, "there is none"));
+  ck_assert_ptr_nonnull(strstr(error.message, "none found"));
 }
 END_TEST
 

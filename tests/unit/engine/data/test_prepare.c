@@ -215,13 +215,13 @@ START_TEST(classes_are_integers) {
   ep_prepared_deinit(&prepared);
   y[1] = 0.5;
   refused(&spec, EP_LOSS_NLL, EP_DATA, "/loss",
-          "row 2: the target 0.5 is no class; classes are 0, 1, 2, …");
+          "row 2: the target 0.5 is not a class; classes are 0, 1, 2, …");
   y[1] = -1;
   refused(&spec, EP_LOSS_NLL, EP_DATA, "/loss",
-          "row 2: the target -1 is no class; classes are 0, 1, 2, …");
+          "row 2: the target -1 is not a class; classes are 0, 1, 2, …");
   y[1] = 2147483647;
   refused(&spec, EP_LOSS_NLL, EP_DATA, "/loss",
-          "row 2: the target 2.14748e+09 is no class; classes are 0, 1, 2, …");
+          "row 2: the target 2.14748e+09 is not a class; classes are 0, 1, 2, …");
   y[1] = 2147483646;
   prepare(&spec, EP_LOSS_NLL, &prepared);
   ck_assert_int_eq(prepared.classes[EP_SPLIT_TRAIN][1], INT32_MAX - 1);
@@ -245,7 +245,7 @@ START_TEST(what_cannot_be_is_refused) {
   ep_prepared_deinit(&prepared);
   spec.standardize_y = true;
   refused(&spec, EP_LOSS_BCE_WITH_LOGITS, EP_INVALID, "/data/standardize",
-          "y holds classes for bce_with_logits: it cannot be standardized");
+          "y contains classes for bce_with_logits: it cannot be standardized");
   spec.standardize_y = false;
   spec.test = 0.9;
   refused(&spec, EP_LOSS_MSE, EP_INVALID, "/data/test",

@@ -175,8 +175,7 @@ START_TEST(both_sides_of_the_counts) {
   count(&data, 7, rows);
   ck_assert(rows[EP_SPLIT_TRAIN] == 4 && rows[EP_SPLIT_TEST] == 2);
   refused(&data, 100, 7, "/data/folds",
-          "the data brings a validation set of its own (7 rows), which folds would stand in for: "
-          "leave them out, or the set");
+          "the data already has a validation set (7 rows): remove the folds or the set");
   data.test = 0;
   data.folds = EP_LIMIT_FOLDS;
   data.fold = EP_LIMIT_FOLDS - 1;
@@ -283,16 +282,16 @@ START_TEST(what_has_no_classes_is_not_stratified) {
                   "class 1 has 2 rows, fewer than 3 folds: a stratified fold takes at least one of "
                   "each class");
   prepare_refused(&spec, EP_LOSS_MSE, EP_INVALID, "/data/stratify",
-                  "mse of 1 target column has no classes whose shares could be kept");
+                  "mse of 1 target column has no classes to stratify by");
   ep_data_spec wide = inline_spec(x, y, 4, 2);
   prepare_refused(&wide, EP_LOSS_BCE, EP_INVALID, "/data/stratify",
-                  "bce of 2 target columns has no classes whose shares could be kept");
+                  "bce of 2 target columns has no classes to stratify by");
   y[0] = 0.5;
   prepare_refused(&spec, EP_LOSS_BCE, EP_DATA, "/loss",
-                  "the target 0.5 is no class; classes are 0, 1, 2, … up to 1023");
+                  "the target 0.5 is not a class; classes are 0, 1, 2, … up to 1023");
   y[0] = EP_LIMIT_CLASSES;
   prepare_refused(&spec, EP_LOSS_NLL, EP_DATA, "/loss",
-                  "the target 1024 is no class; classes are 0, 1, 2, … up to 1023");
+                  "the target 1024 is not a class; classes are 0, 1, 2, … up to 1023");
 }
 END_TEST
 

@@ -65,8 +65,18 @@ START_TEST(a_spelling_stays) {
 }
 END_TEST
 
+START_TEST(names_are_equal_in_nfc) {
+  ck_assert(ep_text_equals("cafe\u0301", "caf\u00e9"));
+  ck_assert(ep_text_equals(" cafe\u0301", "caf\u00e9"));
+  ck_assert(!ep_text_equals("cafe", "caf\u00e9"));
+  ck_assert(ep_text_equals("", "") && ep_text_equals(" ", "\u00a0"));
+  ck_assert(!ep_text_equals("", " ") && !ep_text_equals("\u00a0", ""));
+}
+END_TEST
+
 EP_SUITE("unicode") {
   TCase *all = ep_suite_case(suite, "all");
+  tcase_add_test(all, names_are_equal_in_nfc);
   tcase_add_loop_test(all, texts_have_one_spelling, 0, sizeof texts / sizeof *texts);
   tcase_add_loop_test(all, a_spelling_stays, 0, sizeof texts / sizeof *texts);
 }

@@ -113,6 +113,28 @@ START_TEST(one_file_replaces_another) {
 }
 END_TEST
 
+static bool after_three(void *context) {
+  int *asked = context;
+  return ++*asked > 3;
+}
+
+/* Whoever asked for a long file has gone: the next buffer is not written, and nothing is left. */
+START_TEST(what_nobody_wants_is_not_written) {
+  static const char bytes[1 << 20];
+  int asked = 0;
+  ep_error error = {0};
+  ep_durable_file *file = file_begin("long", "");
+  ep_status status = EP_OK;
+  ep_durable_file_heed(file, &(ep_cancellation){after_three, &asked});
+  for (int i = 0; i < 1000 && status == EP_OK; i++)
+    status = ep_durable_file_write(file, bytes, i % 2 ? 1000 : sizeof bytes, &error);
+  ck_assert_int_eq(status, EP_CANCELLED);
+  ck_assert_int_eq(asked, 4);
+  ep_durable_file_abandon(file);
+  ck_assert_int_eq(entries_count(), 0);
+}
+END_TEST
+
 EP_SUITE("engine/data/durable_file") {
   TCase *tests = ep_suite_case(suite, "files");
   tcase_add_checked_fixture(tests, scratch_setup, scratch_teardown);
@@ -121,4 +143,5 @@ EP_SUITE("engine/data/durable_file") {
   tcase_add_test(tests, a_name_that_is_taken_is_said);
   tcase_add_test(tests, one_file_replaces_another);
   tcase_add_test(tests, a_full_disk_is_said);
+  tcase_add_test(tests, what_nobody_wants_is_not_written);
 }

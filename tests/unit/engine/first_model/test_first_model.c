@@ -1,6 +1,4 @@
 /* Tests of engine/first_model: what a job that says "auto" gets, from descriptions of data. */
-#include "engine/first_model/first_model.h"
-
 #include <check.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -8,79 +6,7 @@
 #include <string.h>
 
 #include "tests/suite.h"
-#include "tests/unit/engine/columns/columns_fixture.h"
-
-#define COUNT(array) ((int64_t)(sizeof(array) / sizeof(array)[0]))
-
-/* A column of whole numbers with so many values. A test makes columns anew for each use: what
- * frees the table frees their words. */
-static ep_column whole_column(const char *name, double min, double max, int64_t distinct) {
-  ep_column column = number_column(name, min, max, 0);
-  column.distinct = distinct;
-  return column;
-}
-
-static ep_status facts_of(const ep_column *columns, int64_t count, int64_t rows,
-                          const char *request, ep_model_facts *facts, ep_automatic_job *job,
-                          ep_problem *problem) {
-  ep_dataset_meta meta = {0};
-  bool asked;
-  json_t *root = json_loads(request, 0, NULL); /* the caller's, as job->job */
-  ck_assert_int_eq(ep_automatic_read(root, NULL, &asked, job, problem), EP_OK);
-  ck_assert(asked);
-  meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] = table_make(columns, count, rows);
-  ep_status status = ep_model_facts_find(job, &meta, facts, problem);
-  table_free(&meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE]);
-  return status;
-}
-
-/* The spec of a job on a table whose last column is the target: checked, and as JSON. */
-static json_t *filled(const ep_column *columns, int64_t count, int64_t rows, const char *request) {
-  ep_model_facts facts;
-  ep_automatic_job job;
-  ep_problem problem = {0};
-  ep_job_spec *spec;
-  ck_assert_int_eq(facts_of(columns, count, rows, request, &facts, &job, &problem), EP_OK);
-  char *chosen = ep_first_model_choose(&facts);
-  ck_assert_ptr_nonnull(chosen);
-  ck_assert_int_eq(ep_automatic_fill(&job, chosen, &problem), EP_OK);
-  json_t *root = job.job;
-  ck_assert_int_eq(ep_job_request_read(root, false, &spec, &problem), EP_OK);
-  ep_job_spec_destroy(spec);
-  free(chosen);
-  ep_model_facts_deinit(&facts);
-  ep_automatic_deinit(&job);
-  return root;
-}
-
-static const json_t *at(const json_t *root, const char *path) {
-  char copy[128], *rest = NULL;
-  snprintf(copy, sizeof copy, "%s", path);
-  for (char *step = strtok_r(copy, ".", &rest); step; step = strtok_r(NULL, ".", &rest))
-    root = json_is_array(root) ? json_array_get(root, (size_t)atoi(step))
-                               : json_object_get(root, step);
-  return root;
-}
-
-static double number_at(const json_t *root, const char *path) {
-  const json_t *value = at(root, path);
-  ck_assert_msg(json_is_number(value), "%s is no number", path);
-  return json_number_value(value);
-}
-
-static const char *text_at(const json_t *root, const char *path) {
-  const char *text = json_string_value(at(root, path));
-  return text ? text : "";
-}
-
-/* The width of the last layer. */
-static int64_t outputs(const json_t *root) {
-  const json_t *layers = at(root, "model.layers");
-  return json_integer_value(
-      json_object_get(json_array_get(layers, json_array_size(layers) - 1), "out_features"));
-}
-
-static const char auto_job[] = "{\"data\": {\"dataset\": \"t\"}, \"model\": \"auto\"}";
+#include "tests/unit/engine/first_model/first_model_fixture.h"
 
 START_TEST(words_are_classes) {
   const ep_column columns[] = {number_column("age", 1, 80, 7), category_column("port", "S C Q", 1),
@@ -90,7 +16,7 @@ START_TEST(words_are_classes) {
   ck_assert_int_eq(outputs(job), 2);
   ck_assert(json_is_true(at(job, "data.stratify")));
   ck_assert_double_eq(number_at(job, "data.test"), 0.2);
-  ck_assert_ptr_null(at(job, "data.validation"));
+  ck_assert_double_eq(number_at(job, "data.validation"), 0.1);
   ck_assert(number_at(job, "epochs") > 1);
   ck_assert(number_at(job, "batch_size") < 891);
   ck_assert_int_eq((int)json_array_size(at(job, "data.standardize")), 0);
@@ -176,13 +102,51 @@ START_TEST(splits_need_rows) {
   const struct {
     int64_t rows;
     bool test, validation;
-  } sizes[] = {{9, false, false}, {10, true, false}, {4999, true, false}, {5000, true, true}};
+  } sizes[] = {{9, false, false}, {10, true, false}, {249, true, false}, {250, true, true}};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     json_t *job = filled(columns, COUNT(columns), sizes[i].rows, auto_job);
     ck_assert_int_eq(at(job, "data.test") != NULL, sizes[i].test);
     ck_assert_int_eq(at(job, "data.validation") != NULL, sizes[i].validation);
     ck_assert_int_eq(at(job, "early_stopping") != NULL, sizes[i].validation);
     json_decref(job);
+  }
+  json_t *job = filled(columns, COUNT(columns), 250, auto_job); /* 25 validate */
+  ck_assert_double_eq(number_at(job, "early_stopping.tolerance"), 0.2);
+  json_decref(job);
+  job = filled(columns, COUNT(columns), 4999, auto_job);
+  ck_assert_double_eq(number_at(job, "early_stopping.tolerance"), 0.04);
+  json_decref(job);
+  job = filled(columns, COUNT(columns), 5000, auto_job);
+  ck_assert_ptr_null(at(job, "early_stopping.tolerance"));
+  json_decref(job);
+}
+END_TEST
+
+/* Of groups, and of a series whose examples are long, a tenth of few rows may be no split. */
+START_TEST(a_split_has_room_for_examples) {
+  const struct {
+    int64_t rows, example_rows;
+    bool grouped, validation;
+  } rows[] = {{300, 0, false, true},
+              {4999, 0, true, false},
+              {5000, 0, true, true},
+              {300, 11, false, true},
+              {300, 41, false, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const ep_model_facts facts = {.model = true,
+                                  .rows = rows[i].rows,
+                                  .features = 3,
+                                  .row = {3, 1, 1},
+                                  .target_columns = 1,
+                                  .test = true,
+                                  .validation = true,
+                                  .example_rows = rows[i].example_rows,
+                                  .grouped = rows[i].grouped};
+    char *chosen = ep_first_model_choose(&facts);
+    json_t *job = json_loads(chosen, 0, NULL);
+    ck_assert_msg((at(job, "data.validation") != NULL) == rows[i].validation, "%zu", i);
+    json_decref(job);
+    free(chosen);
   }
 }
 END_TEST
@@ -454,6 +418,7 @@ EP_SUITE("engine/first_model") {
   tcase_add_test(all, numbers_are_scaled);
   tcase_add_test(all, identifiers_are_left_out);
   tcase_add_test(all, splits_need_rows);
+  tcase_add_test(all, a_split_has_room_for_examples);
   tcase_add_test(all, small_tables_are_held_back);
   tcase_add_test(all, few_classes_are_held_back_more);
   tcase_add_test(all, row_names_are_left_out);

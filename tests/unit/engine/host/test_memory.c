@@ -55,6 +55,17 @@ START_TEST(a_machine_without_groups) {
 }
 END_TEST
 
+START_TEST(the_variable_bounds_it) {
+  const ep_memory memory = ep_memory_read();
+  setenv(EP_MEMORY_VARIABLE, "1048576", 1);
+  ck_assert_int_eq(ep_memory_read().total_bytes, 1048576);
+  ck_assert_int_le(ep_memory_read().free_bytes, 1048576);
+  setenv(EP_MEMORY_VARIABLE, "9223372036854775807", 1);
+  ck_assert_int_eq(ep_memory_read().total_bytes, memory.total_bytes);
+  unsetenv(EP_MEMORY_VARIABLE);
+}
+END_TEST
+
 START_TEST(what_cannot_be_read_bounds_nothing) {
   memory_is(INT64_MAX, INT64_MAX);
 }
@@ -124,6 +135,7 @@ EP_SUITE("engine/host/memory") {
   TCase *tests = ep_suite_case(suite, "memory");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, a_machine_without_groups);
+  tcase_add_test(tests, the_variable_bounds_it);
   tcase_add_test(tests, what_cannot_be_read_bounds_nothing);
   tcase_add_test(tests, groups_of_version_2_bound_upward);
   tcase_add_test(tests, groups_of_version_1_bound_upward);

@@ -157,7 +157,8 @@ START_TEST(in_features_are_checked) {
   f.layers[2].in_features = 6;
   ep_plan_destroy(plan_of(&f));
   f.layers[2].in_features = 784;
-  assert_refused(&f, "/model/layers/2/in_features", "layer 2 expects 784 inputs, layer 1 yields 6");
+  assert_refused(&f, "/model/layers/2/in_features",
+                 "layer 2 expects 784 inputs, layer 1 outputs 6");
   f.layers[2].in_features = 0;
   f.layers[0].in_features = 12;
   assert_refused(&f, "/model/layers/0/in_features",
@@ -192,7 +193,7 @@ START_TEST(columns_must_match) {
     f.spec.loss = losses[i];
     f.layers[2].out_features = 3;
     assert_refused(&f, "/model/layers/2/out_features",
-                   "the last layer yields 3 columns, the target has 1");
+                   "output size, 3, differs from the number of target columns, 1");
     f.shape.target_columns = 3;
     ep_plan_destroy(plan_of(&f));
   }
@@ -204,7 +205,7 @@ START_TEST(a_network_without_linear_layers) {
   house(&f);
   f.layers[0] = activation(EP_LAYER_TANH);
   f.spec.layers_count = 1;
-  assert_refused(&f, "/model/layers", "the last layer yields 13 columns");
+  assert_refused(&f, "/model/layers", "last layer's output size, 13,");
   f.shape.target_columns = 13;
   ep_plan *plan = plan_of(&f);
   ck_assert_int_eq(plan->parameters, 0);
@@ -226,11 +227,11 @@ START_TEST(classes_are_checked) {
     ep_plan_destroy(plan);
     f.shape.classes = 4;
     assert_refused(&f, "/model/layers/2/out_features",
-                   "the targets go up to class 3, the last layer yields 3 columns");
+                   "the largest target class is 3: the last layer's output size is 3");
     f.shape.classes = 0;
-    assert_refused(&f, "/loss", "takes classes 0, 1, 2");
+    assert_refused(&f, "/loss", "expects classes 0, 1, 2");
     f.shape.target_columns = 2;
-    assert_refused(&f, "/loss", "takes one class a row, the target has 2 columns");
+    assert_refused(&f, "/loss", "expects one class per row, the target has 2 columns");
   }
 }
 END_TEST
@@ -266,12 +267,13 @@ START_TEST(bce_is_checked) {
   f.spec.loss = EP_LOSS_BCE_WITH_LOGITS;
   ep_plan_destroy(plan_of(&f));
   f.shape.target_max = 1.5;
-  assert_refused(&f, "/loss", "bce_with_logits takes targets from 0 to 1, these go from 0 to 1.5");
+  assert_refused(&f, "/loss",
+                 "bce_with_logits expects targets from 0 to 1, these range from 0 to 1.5");
   f.shape.target_max = 1;
   f.shape.target_min = -0.5;
-  assert_refused(&f, "/loss", "these go from -0.5 to 1");
+  assert_refused(&f, "/loss", "these range from -0.5 to 1");
   f.shape.target_min = NAN;
-  assert_refused(&f, "/loss", "takes targets from 0 to 1");
+  assert_refused(&f, "/loss", "expects targets from 0 to 1");
   f.shape.target_min = 0;
   f.spec.data.standardize_y = true;
   assert_refused(&f, "/data/standardize", "y cannot be standardized for bce_with_logits");
@@ -359,7 +361,7 @@ START_TEST(steps_have_a_limit) {
   f.spec.epochs = 1 << 22;
   ep_plan_destroy(plan_of(&f)); /* 2^52 exactly */
   f.spec.epochs++;
-  assert_refused(&f, "/epochs", "more steps than the limit of 4503599627370496");
+  assert_refused(&f, "/epochs", "steps exceed the limit of 4503599627370496");
 }
 END_TEST
 

@@ -164,9 +164,9 @@ static const struct {
     {0, JOB(WIDE, PARALLEL("{\"model\":2,\"data\":3,\"micro_batches\":67}")),
      "/parallel/micro_batches", "67 micro-batches of a slice of 66 rows"},
     {0, JOB(NORMED(",\"sync\":true", "10"), ",\"device\":\"cuda:0\"" PARALLEL("{\"data\":2}")),
-     "/parallel/data", "sees all replicas on device \"cpu\" alone"},
+     "/parallel/data", "is supported only on device \"cpu\""},
     {0, JOB(WIDE, ",\"executor\":\"cpu/fused\"" PARALLEL("{\"data\":2,\"model\":2}")), "/executor",
-     "cpu/fused trains on one rank, and the job asks for 4"},
+     "cpu/fused trains on one rank, and the job requests 4"},
     {0, JOB(WIDE, ",\"executor\":\"cuda/grid\"" PARALLEL("{\"data\":2}")), "/executor",
      "cuda/grid trains on one rank"},
     {0, JOB(NORMED("", "10"), PARALLEL("{\"model\":2,\"micro_batches\":101}")),
@@ -232,7 +232,7 @@ START_TEST(auto_is_one_replica_and_says_why) {
   ck_assert_int_eq(view.model, 1);
   ck_assert_int_eq(view.stage[0].last_layer, 5);
   ck_assert_double_eq(view.bubble, 0);
-  ck_assert_ptr_nonnull(strstr(view.note, "all of a device"));
+  ck_assert_ptr_nonnull(strstr(view.note, "a whole device"));
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
 }

@@ -109,7 +109,7 @@ START_TEST(refusals) {
   free(text_of(&of, "roc", "yes", EP_MALFORMED, &error));
   of.outputs = 2;
   free(text_of(&of, "roc", "", EP_NO_PLOT, &error));
-  has(error.message, "makes several decisions a row; its plots are: none");
+  has(error.message, "makes several decisions per row; the plots of this job are: none");
   of = model(EP_LOSS_BCE);
   of.rows_stand_alone = false; /* pictures */
   free(text_of(&of, "boundary", "", EP_NO_PLOT, &error));
@@ -201,7 +201,7 @@ START_TEST(timelapse) {
   of.moment_take = moment_take;
   of.predict = moment_predict;
   free(text_of(&of, "timelapse", "", EP_NO_PLOT, &error));
-  has(error.message, ", not for this job; its plots are: confusion");
+  has(error.message, "timelapse_every\"; the plots of this job are: confusion");
   of.moments = moments, of.moments_count = 3;
   char *text = text_of(&of, "timelapse", "", EP_OK, NULL);
   has(text, "\"frames\":[{\"epoch\":0,\"pixels\":\"AAAAAA==\"},{\"epoch\":10,\"pixels\":"

@@ -107,8 +107,8 @@ static void alone_check(const fixture *f, const ep_trial_record *record) {
   ck_assert_int_eq(result.status, record->status);
   ck_assert_int_eq(result.epochs_done, record->epochs_done);
   ck_assert(record->metric == result.validation.loss); /* the same bits */
-  ck_assert(record->metrics[EP_TRIAL_TRAIN][0] == result.train.loss);
-  ck_assert(record->metrics[EP_TRIAL_TEST][0] == result.test.loss);
+  ck_assert(record->metrics[EP_SPLIT_TRAIN][0] == result.train.loss);
+  ck_assert(record->metrics[EP_SPLIT_TEST][0] == result.test.loss);
   ep_job_result_deinit(&result);
   ep_job_spec_destroy(spec);
 }

@@ -46,15 +46,17 @@ START_TEST(a_last_layer_that_does_not_suit_the_loss_is_told) {
   static const struct {
     const char *last, *loss, *data, *said;
   } cases[] = {
-      {",{\"type\":\"softmax\"}", "cross_entropy", "", "ends with softmax, and cross_entropy has"},
+      {",{\"type\":\"softmax\"}", "cross_entropy", "",
+       "ends with softmax, and cross_entropy includes"},
       {",{\"type\":\"log_softmax\"}", "cross_entropy", "", ""},
-      {",{\"type\":\"sigmoid\"},{\"type\":\"dropout\"}", "bce_with_logits", "", "has a sigmoid"},
+      {",{\"type\":\"sigmoid\"},{\"type\":\"dropout\"}", "bce_with_logits", "",
+       "includes a sigmoid"},
       {",{\"type\":\"sigmoid\"}", "bce", "", ""},
-      {"", "nll", "", "ends with linear, and nll takes log-probabilities"},
+      {"", "nll", "", "ends with linear, and nll expects log-probabilities"},
       {",{\"type\":\"log_softmax\"}", "nll", "", ""},
-      {",{\"type\":\"relu\"}", "focal", "", "takes logits"},
+      {",{\"type\":\"relu\"}", "focal", "", "expects logits"},
       {",{\"type\":\"relu\"}", "mse", "", ""},
-      {",{\"type\":\"relu\"}", "mse", ",\"standardize\":[\"y\"]", "of a standardized target"},
+      {",{\"type\":\"relu\"}", "mse", ",\"standardize\":[\"y\"]", "a standardized target"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char spec[1024];
@@ -107,7 +109,7 @@ START_TEST(a_loss_that_explodes_is_told_once_and_early) {
   }
   ck_assert_int_eq(told, 1);
   ck_assert_int_gt(f.records_count, 5);
-  ck_assert_ptr_nonnull(strstr(result.remarks, "by epoch 4, and goes on rising"));
+  ck_assert_ptr_nonnull(strstr(result.remarks, "by epoch 4 and keeps rising"));
   ck_assert_ptr_nonnull(strstr(result.remarks, "try a learning rate of 0.003"));
   ck_assert_ptr_nonnull(strstr(result.message, "began to rise in epoch 2 at a learning rate of"));
   ck_assert_ptr_nonnull(strstr(result.message, "of 0.03: try 0.003"));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/checkpoints/list.h"
 #include "kernels/cpu/executors/list.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/training/training_fixture.h"
@@ -165,6 +166,7 @@ START_TEST(an_epoch_that_was_paused_has_it_too) {
       ck_assert_double_eq_tol(f.records[i].loss, result.train.loss, 2e-6 * result.train.loss);
   ck_assert_int_eq(f.records[f.records_count - 1].kind, EP_PROGRESS_EPOCH);
   ep_job_result_deinit(&result);
+  ck_assert_int_eq(ep_checkpoints_remove_after(f.folder, -1, NULL), EP_OK);
   fixture_close(&f);
 }
 END_TEST

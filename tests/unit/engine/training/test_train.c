@@ -281,6 +281,38 @@ START_TEST(a_learning_rate_too_high_ends_as_diverged_with_finite_weights) {
 }
 END_TEST
 
+/* The remedy names what is large and not scaled, and nothing else. */
+START_TEST(a_divergence_names_what_is_not_scaled) {
+  static const char y_far[] = "[1000,3000,-2000,0]", y_near[] = "[1,3,-2,0]",
+                    x_far[] = "[[0],[1000],[2000],[500]]", x_near[] = "[[0],[1],[2],[0.5]]";
+  const struct {
+    const char *x, *y, *data, *remedy; /* NULL: none */
+  } rows[] = {{x_near, y_far, "", ", or standardize y"},
+              {x_far, y_near, "", ", or standardize x"},
+              {x_far, y_far, "", ", or standardize x and y"},
+              {x_far, y_far, ",\"standardize\":[\"x\"]", ", or standardize y"},
+              {x_far, y_far, ",\"standardize\":[\"x\",\"y\"]", NULL},
+              {x_near, y_near, "", NULL}};
+  char spec[1024];
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    fixture f;
+    snprintf(spec, sizeof spec,
+             "{\"data\":{\"inline\":{\"x\":%s,\"y\":%s}%s},\"model\":{\"layers\":[{\"type\":"
+             "\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"optimizer\":{\"lr\":1e6},"
+             "\"epochs\":1000}",
+             rows[i].x, rows[i].y, rows[i].data);
+    fixture_open(&f, spec, ep_backend_cpu(), backend);
+    ep_job_result result = fixture_train(&f);
+    ck_assert_int_eq(result.status, EP_DIVERGED);
+    const char *remedy = strstr(result.message, ", or");
+    ck_assert_msg(rows[i].remedy ? remedy && strcmp(remedy, rows[i].remedy) == 0 : !remedy,
+                  "%zu: %s", i, result.message);
+    ep_job_result_deinit(&result);
+    fixture_close(&f);
+  }
+}
+END_TEST
+
 /* The last finite weights are so large that the outputs are not numbers. */
 START_TEST(a_diverged_classifier_ends_too) {
   static const char *const losses[] = {"cross_entropy", "bce_with_logits"};
@@ -350,6 +382,7 @@ EP_SUITE("train") {
   tcase_add_test(tests, the_best_weights_are_those_of_the_metric_that_is_named);
   tcase_add_test(tests, a_learning_rate_too_high_ends_as_diverged_with_finite_weights);
   tcase_add_test(tests, a_diverged_classifier_ends_too);
+  tcase_add_test(tests, a_divergence_names_what_is_not_scaled);
   tcase_add_test(tests, a_cancel_ends_it_soon_and_keeps_what_was_learned);
   tcase_add_test(tests, an_unknown_executor_is_refused);
 }

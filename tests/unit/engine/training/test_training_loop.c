@@ -272,6 +272,9 @@ START_TEST(early_stopping_ends_it_and_brings_the_best_back) {
   ck_assert_int_eq(result.epochs_done, cases[_i].epochs);
   ck_assert_int_eq(f.records_count, cases[_i].epochs);
   ck_assert(script.restored == 40);
+  ck_assert_int_eq(result.kept.epoch, 10);
+  ck_assert_int_eq(result.kept.best_epoch, 10);
+  ck_assert_double_eq(result.kept.value, 0);
   ep_job_result_deinit(&result);
   fixture_close(&f);
 }
@@ -288,6 +291,7 @@ START_TEST(keep_last_keeps_the_last) {
   ep_job_result result = fixture_train(&f);
   ck_assert_int_eq(result.epochs_done, 13);
   ck_assert(script.restored != 40);
+  ck_assert_int_eq(result.kept.epoch, 0);
   ep_job_result_deinit(&result);
   fixture_close(&f);
 }

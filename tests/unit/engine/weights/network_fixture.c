@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/weights/notes.h"
+#include "engine/weights/weights.h"
+
 void network_open(network *n, const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
                   int64_t targets) {
   char json[4096];
@@ -43,4 +46,18 @@ void network_close(network *n) {
   free(n->text);
   ep_plan_destroy(n->plan);
   ep_job_spec_destroy(n->spec);
+}
+
+ep_status path_read(const char *path, const ep_plan *plan, float *state, ep_scaling *scaling,
+                    ep_error *error) {
+  ep_tensors file;
+  *scaling = (ep_scaling){0};
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status == EP_OK) status = ep_weights_take(&file, plan, state, error);
+  if (status == EP_OK)
+    status = ep_weights_notes_scaling(&file, ep_shape_count(plan->program.stored),
+                                      plan->program.target_columns, scaling, error);
+  ep_tensors_close(&file);
+  if (status != EP_OK) ep_scaling_deinit(scaling);
+  return status;
 }

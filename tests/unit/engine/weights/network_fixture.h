@@ -3,6 +3,7 @@
 #ifndef EP_TESTS_NETWORK_FIXTURE_H
 #define EP_TESTS_NETWORK_FIXTURE_H
 
+#include "engine/data/prepare/scaling.h"
 #include "engine/plan/plan.h"
 
 typedef struct {
@@ -17,5 +18,9 @@ typedef struct {
 void network_open(network *n, const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
                   int64_t targets);
 void network_close(network *n);
+
+/* Reads a weights file for the plan. state: written; *scaling is the caller's to deinit. */
+ep_status path_read(const char *path, const ep_plan *plan, float *state, ep_scaling *scaling,
+                    ep_error *error);
 
 #endif

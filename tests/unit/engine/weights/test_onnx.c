@@ -86,7 +86,7 @@ static ep_status export_try(const char *layers, const char *rest, ep_shape row, 
       ep_weights_write(weights, n.plan, n.state, &scaling, n.text, sha256, &bytes, error) == EP_OK,
       "%s", error->message);
   network_close(&n);
-  return ep_weights_to_onnx(weights, scratch_file("w.onnx"), error);
+  return ep_weights_to_onnx(weights, scratch_file("w.onnx"), &(ep_cancellation){0}, error);
 }
 
 /* The same; the graph lies in `exported`. */
@@ -442,7 +442,7 @@ START_TEST(columns_of_one_name_are_refused) {
   ck_assert_int_eq(export_try(ONE("linear", ", \"out_features\": 1"), NULL, (ep_shape){2, 1, 1},
                               EP_X_FLOAT32, 1, (ep_scaling){.encoding = &encoding}, &error),
                    EP_INVALID);
-  ck_assert_msg(strstr(error.message, "two columns are called \"a\""), "%s", error.message);
+  ck_assert_msg(strstr(error.message, "two columns are named \"a\""), "%s", error.message);
   ep_encoding_deinit(&encoding);
 #undef COLUMN
 }
@@ -453,10 +453,12 @@ START_TEST(files_of_others_are_refused) {
   static const char header[] = "\2\0\0\0\0\0\0\0{}";
   char path[192];
   snprintf(path, sizeof path, "%s", scratch_write("o.safetensors", header, sizeof header - 1));
-  ck_assert_int_eq(ep_weights_to_onnx(path, scratch_file("o.onnx"), &error), EP_DATA);
-  ck_assert_str_eq(error.message, "weights: the file has no spec");
+  ck_assert_int_eq(ep_weights_to_onnx(path, scratch_file("o.onnx"), &(ep_cancellation){0}, &error),
+                   EP_DATA);
+  ck_assert_str_eq(error.message, "weights: the file does not describe its data");
   ck_assert_int_ne(access(scratch_path, F_OK), 0);
-  ck_assert_int_eq(ep_weights_to_onnx(scratch_file("none"), "x", &error), EP_NOT_FOUND);
+  ck_assert_int_eq(ep_weights_to_onnx(scratch_file("none"), "x", &(ep_cancellation){0}, &error),
+                   EP_NOT_FOUND);
 }
 END_TEST
 

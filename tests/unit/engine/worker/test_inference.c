@@ -96,7 +96,7 @@ START_TEST(a_row_of_another_width_is_refused) {
   train(&f, planes[0]);
   ck_assert_int_eq(infer(f.folder, x, 1, 3, &output, &columns, &error), EP_INVALID);
   ck_assert_str_eq(error.pointer, "/x/0");
-  ck_assert_ptr_nonnull(strstr(error.message, "2 values a row, not 3"));
+  ck_assert_ptr_nonnull(strstr(error.message, "2 values per row, not 3"));
   ck_assert_ptr_null(output);
   fixture_close(&f);
 }

@@ -2,6 +2,7 @@
 #include "engine/worker/replies.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,21 @@ static void room_open(room *r) {
   ep_link_init(&r->link, pair[1]);
   ck_assert_int_eq(ep_replies_start(&r->answers, &r->link, r->data_dir, NULL), EP_OK);
 }
+
+/* epochd closes the socket when it ends: that is no failure of the worker. */
+START_TEST(an_end_of_epochd_is_no_failure) {
+  int pair[2];
+  ep_link link;
+  const ep_reply reply = {.kind = EP_REPLY_READY};
+  signal(SIGPIPE, SIG_IGN);
+  ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  ep_link_init(&link, pair[1]);
+  ck_assert_int_eq(ep_link_send_reply(&link, &reply, NULL), EP_OK);
+  close(pair[0]);
+  ck_assert_int_eq(ep_link_send_reply(&link, &reply, NULL), EP_CANCELLED);
+  close(pair[1]);
+}
+END_TEST
 
 /* The thread of the answers lives as long as the process: its sockets and its folder stay. */
 static void room_close(room *r) {
@@ -201,5 +217,6 @@ EP_SUITE("replies") {
   TCase *tests = ep_suite_case(suite, "replies");
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, each_gets_its_own_answer);
+  tcase_add_test(tests, an_end_of_epochd_is_no_failure);
   tcase_add_test(tests, more_than_may_wait_are_refused);
 }

@@ -281,6 +281,10 @@ START_TEST(an_image_program_that_does_not_fit_is_refused) {
   ck_assert_refused(image_case(), ops[2].running, -1);
   ck_assert_refused(image_case(), ops[2].running, 1);
   ck_assert_refused(image_case(), program.buffers, 7);
+  ck_assert_refused(image_case(), ops[1].running, 9); /* it has none; a stage would begin there */
+  ck_assert_refused(image_case(), ops[1].weight, INT64_MAX);
+  ck_assert_refused(image_case(), ops[3].running, INT64_MAX);
+  ck_assert_refused(image_case(), ops[3].bias, 1);
   ck_assert_refused(image_case(), ops[3].source, 3);
   ck_assert_refused(image_case(), ops[3].source, 0);
   ck_assert_refused(image_case(), ops[3].source, -2);
@@ -349,6 +353,41 @@ START_TEST(bytes_cost_a_byte_each) {
   ops->instance_info(instance, &after);
   ck_assert_int_eq(after.bytes - before.bytes, 10 * (6 + 8));
   ops->release(instance);
+  ep_case_destroy(test);
+}
+END_TEST
+
+enum { TINY_FEATURES = 64, TINY_ROWS = 4096 }; /* enough rows for all threads */
+
+/* 64 products of 1e-30 and 1e-10 are below the least normal number, in each thread that predicts.
+ * They are so even after a sum. */
+START_TEST(numbers_below_the_normal_ones_are_zeros) {
+  int count;
+  const ep_executor *const *executors = ep_cpu_executors(&count);
+  if (executors[_i]->profile->ranks) return;
+  ep_case *test = ep_case_create("tiny", TINY_FEATURES, EP_LOSS_MSE);
+  ep_case_add_linear(test, TINY_FEATURES, false);
+  ep_case_finish(test, &(ep_case_training){.rows = TINY_ROWS, .steps = 1, .lr = 0.1f});
+  const ep_program *program = &test->program;
+  float *weights = malloc((size_t)program->parameters * sizeof *weights);
+  float *x = malloc(sizeof *x * TINY_ROWS * TINY_FEATURES);
+  float *output = malloc(sizeof *output * TINY_ROWS * TINY_FEATURES);
+  for (int64_t i = 0; i < program->parameters; i++) weights[i] = 1e-30f;
+  for (int i = 0; i < TINY_ROWS * TINY_FEATURES; i++) x[i] = 1e-10f;
+  ep_instance *instance;
+  ck_assert_int_eq(ops->compile(backend, program, executors[_i]->profile->name, &instance, NULL),
+                   EP_OK);
+  ck_assert_int_eq(ops->import_state(instance, weights, NULL, NULL), EP_OK);
+  ck_assert_int_eq(ops->predict(instance, x, TINY_ROWS, output, NULL), EP_OK);
+  for (int i = 0; i < TINY_ROWS * TINY_FEATURES; i++) {
+    uint32_t bits; /* a comparison of floats would flush, too */
+    memcpy(&bits, &output[i], sizeof bits);
+    ck_assert_uint_eq(bits, 0);
+  }
+  ops->release(instance);
+  free(output);
+  free(x);
+  free(weights);
   ep_case_destroy(test);
 }
 END_TEST
@@ -430,4 +469,5 @@ EP_SUITE("cpu") {
   tcase_add_test(backend_case, bytes_cost_a_byte_each);
   tcase_add_test(backend_case, bytes_become_numbers_where_they_are_loaded);
   tcase_add_test(backend_case, data_that_does_not_fit_is_refused);
+  tcase_add_loop_test(backend_case, numbers_below_the_normal_ones_are_zeros, 0, count);
 }

@@ -166,13 +166,15 @@ static const ep_rank_info no_time = {.compute_seconds = NAN}, no_bytes = {.bytes
 
 /* rank 1 is the node's: the second replica, or the second stage, which gets 10, 11 and 11 rows. */
 static const leader_script leader_scripts[] = {
-    {REPLICAS, "has said nothing of rank 1", {{.code = 0}}},
+    {REPLICAS, "sent nothing about rank 1", {{.code = 0}}},
     {REPLICAS,
-     "has said nothing of rank 1",
+     "sent nothing about rank 1",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES, .cut = 4}}},
-    {REPLICAS, "what is the leader's to say", {{.code = EP_NODE_TOTALS, .rank = 1, .bytes = 8}}},
-    {REPLICAS, "what is the leader's to say", {{.code = EP_NODE_RELEASED, .rank = 1}}},
-    {REPLICAS, "what is the leader's to say", {{.code = 77, .rank = 1}}},
+    {REPLICAS,
+     "a frame only the leader may send",
+     {{.code = EP_NODE_TOTALS, .rank = 1, .bytes = 8}}},
+    {REPLICAS, "a frame only the leader may send", {{.code = EP_NODE_RELEASED, .rank = 1}}},
+    {REPLICAS, "a frame only the leader may send", {{.code = 77, .rank = 1}}},
     {REPLICAS, "a frame of no rank", {{.code = EP_NODE_RELEASED, .rank = 64}}},
     {REPLICAS,
      "a frame of no rank",
@@ -182,9 +184,9 @@ static const leader_script leader_scripts[] = {
      "gradients of another length",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = COURSE_BYTES}}},
     {REPLICAS,
-     "a number of errors",
+     "an invalid number of errors",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES, .payload = &no_number}}},
-    {REPLICAS, "sums that nobody asked for", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 8}}},
+    {REPLICAS, "unrequested sums", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 8}}},
     {REPLICAS, "a state of another form", {{.code = EP_NODE_STATE, .rank = 1, .bytes = 4}}},
     {REPLICAS,
      "an end before the last step",
@@ -195,21 +197,21 @@ static const leader_script leader_scripts[] = {
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES}}},
     {REPLICAS,
-     "gradients of a step that is none",
+     "gradients of an invalid step",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES}}},
     {REPLICAS,
-     "times that are none",
+     "invalid times",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES, .payload = &no_time}}},
     {REPLICAS,
-     "times that are none",
+     "invalid times",
      {{.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
       {.awaits = true, .code = EP_NODE_TOTALS},
       {.code = EP_NODE_GRADIENT, .rank = 1, .bytes = GRADIENT_BYTES},
@@ -217,8 +219,8 @@ static const leader_script leader_scripts[] = {
       {.code = EP_NODE_DONE, .rank = 1, .bytes = DONE_BYTES, .payload = &no_bytes}}},
     /* A norm that syncs: all replicas offer sums of one length, as often as each other. */
     {NORM, "other sums than stage 0 has", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 512}}},
-    {NORM, "sums that nobody asked for", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 520}}},
-    {NORM, "sums that nobody asked for", {{.code = EP_NODE_OFFER, .rank = 1}}},
+    {NORM, "unrequested sums", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 520}}},
+    {NORM, "unrequested sums", {{.code = EP_NODE_OFFER, .rank = 1}}},
     {NORM, "a frame of another length", {{.code = EP_NODE_OFFER, .rank = 1, .bytes = 41}}},
     {NORM,
      "other sums than stage 0 has",
@@ -302,7 +304,7 @@ START_TEST(a_leader_refuses_what_no_node_says) {
   ep_error error = {0};
   float loss[STEPS];
   int32_t errors[STEPS];
-  const bool silent = strstr(script->error, "has said nothing") != NULL;
+  const bool silent = strstr(script->error, "sent nothing") != NULL;
   leading_open(&l, case_make(script->of), silent ? PATIENCE_MS : LONG_MS);
   rogue node = {l.ends[1], script->lines};
   ck_assert_int_eq(pthread_create(&l.thread, NULL, rogue_run, &node), 0);
@@ -353,11 +355,11 @@ START_TEST(a_leader_waits_for_no_silent_node) {
   if (_i > 0) line_send(l.ends[1], &created);
   ep_status status = ops->compile(l.backend, &l.test->program, "cpu/ranks", &instance, &error);
   ck_assert_int_eq(status, _i < 2 ? EP_DEVICE : EP_OK);
-  if (_i < 2) ck_assert_msg(strstr(error.message, "has said nothing in time"), "%s", error.message);
+  if (_i < 2) ck_assert_msg(strstr(error.message, "sent nothing in time"), "%s", error.message);
   for (int i = 0; _i == 2 && status == EP_OK && i < 100; i++) status = load(&l, instance, &error);
   if (_i == 2) {
     ck_assert_int_eq(status, EP_DEVICE);
-    ck_assert_msg(strstr(error.message, "has not read"), "%s", error.message);
+    ck_assert_msg(strstr(error.message, "did not read"), "%s", error.message);
   }
   if (instance) ops->release(instance);
   leading_close(&l);

@@ -194,6 +194,37 @@ START_TEST(curves_are_held_up_to_a_ceiling) {
 }
 END_TEST
 
+START_TEST(large_curves_expire) {
+  static const int64_t LONG = 1 << 20, LARGE = EP_LIMIT_SMALL_CACHED_BYTES * 2;
+  ep_curves curves;
+  ep_curves_init(&curves);
+  give(&curves, "small", LONG, 1000);
+  give(&curves, "large", LONG, LARGE);
+  ck_assert_int_ge(ep_curves_bytes(&curves), LARGE);
+  ep_curves_expire(&curves, 3600);
+  ck_assert_int_ge(ep_curves_bytes(&curves), LARGE);
+  ep_curves_expire(&curves, -1);
+  ck_assert_int_lt(ep_curves_bytes(&curves), 1001);
+  ck_assert_str_eq(curves.first->id, "small");
+  ep_curves_deinit(&curves);
+}
+END_TEST
+
+/* Where memory is little, a curve has fewer points. */
+START_TEST(a_curve_fits_its_share) {
+  ep_curves curves;
+  ep_curves_init(&curves);
+  curves.most_bytes = 16 << 20;
+  ep_curve *curve = taken(&curves, "a");
+  ck_assert_int_le(curve->most * (int64_t)sizeof *curve->points, curves.most_bytes);
+  ck_assert_int_ge(curve->most, EP_LIMIT_CURVE_POINTS);
+  ep_curve_deinit(curve);
+  ck_assert_int_gt(curve->most, 0);
+  ep_curves_give(&curves, curve);
+  ep_curves_deinit(&curves);
+}
+END_TEST
+
 /* While another has the curve: waits, and stops waiting when told to. */
 START_TEST(a_curve_has_one_user) {
   ep_curves curves;
@@ -221,5 +252,7 @@ EP_SUITE("curve") {
   tcase_add_test(all, what_is_read_in_pieces_is_the_same);
   tcase_add_test(all, a_log_that_was_cut_is_read_anew);
   tcase_add_test(all, curves_are_held_up_to_a_ceiling);
+  tcase_add_test(all, large_curves_expire);
+  tcase_add_test(all, a_curve_fits_its_share);
   tcase_add_test(all, a_curve_has_one_user);
 }

@@ -29,7 +29,8 @@ static char *train_of(const char *svg) {
 
 START_TEST(names_are_escaped) {
   ep_curve_point points[] = {point(1, 1), point(2, 0.5)};
-  char *svg = ep_curve_format_svg("a<b>&\"c\"\x01\xC3\xA9\xFF\xEF\xBF\xBF", "running", points, 2);
+  char *svg = ep_curve_format_svg("a<b>&\"c\"\x01\xC3\xA9\xFF\xEF\xBF\xBF", "running",
+                                  EP_THEME_AUTO, points, 2);
   ck_assert_ptr_nonnull(svg);
   const char *safe = "a&lt;b&gt;&amp;&quot;c&quot;\xEF\xBF\xBD\xC3\xA9\xEF\xBF\xBD\xEF\xBF\xBD<";
   ck_assert_int_eq(count_of(svg, safe), 2);
@@ -40,11 +41,25 @@ START_TEST(names_are_escaped) {
 }
 END_TEST
 
+START_TEST(a_theme_that_is_given_is_the_only_one) {
+  for (ep_theme theme = EP_THEME_LIGHT; theme <= EP_THEME_DARK; theme++) {
+    char *svg = ep_curve_format_svg("x", "", theme, NULL, 0);
+    bool dark = theme == EP_THEME_DARK;
+    ck_assert_ptr_nonnull(svg);
+    ck_assert_ptr_null(strstr(svg, "prefers-color-scheme"));
+    ck_assert_ptr_nonnull(strstr(svg, dark ? "color-scheme:dark}" : "color-scheme:light}"));
+    ck_assert_int_eq(count_of(svg, ".page{fill:#0d1117}"), dark);
+    ck_assert_int_eq(count_of(svg, ".train{stroke:#6cb2ff}"), dark);
+    free(svg);
+  }
+}
+END_TEST
+
 START_TEST(a_long_name_ends_in_an_ellipsis) {
   char name[129];
   memset(name, 'w', sizeof name - 1);
   name[128] = 0;
-  char *svg = ep_curve_format_svg(name, "", NULL, 0);
+  char *svg = ep_curve_format_svg(name, "", EP_THEME_AUTO, NULL, 0);
   ck_assert_ptr_nonnull(svg);
   ck_assert_int_eq(count_of(svg, name), 1); /* whole in <title> alone */
   ck_assert_int_eq(count_of(svg, "w…<"), 1);
@@ -53,9 +68,9 @@ START_TEST(a_long_name_ends_in_an_ellipsis) {
 END_TEST
 
 START_TEST(an_empty_curve_says_so) {
-  char *svg = ep_curve_format_svg("x", "queued", NULL, 0);
+  char *svg = ep_curve_format_svg("x", "queued", EP_THEME_AUTO, NULL, 0);
   ck_assert_ptr_nonnull(svg);
-  ck_assert_ptr_nonnull(strstr(svg, "no epoch was reported yet"));
+  ck_assert_ptr_nonnull(strstr(svg, "no epochs reported yet"));
   ck_assert_ptr_null(strstr(svg, "nan"));
   ck_assert_ptr_null(strstr(svg, "inf"));
   free(svg);
@@ -64,7 +79,7 @@ END_TEST
 
 START_TEST(one_point_is_a_dot) {
   ep_curve_point points[] = {point(7, 0.25)};
-  char *svg = ep_curve_format_svg("x", "running", points, 1), *line = train_of(svg);
+  char *svg = ep_curve_format_svg("x", "running", EP_THEME_AUTO, points, 1), *line = train_of(svg);
   ck_assert_int_eq(count_of(line, "M"), 1);
   ck_assert_int_eq(count_of(line, "L"), 0);
   ck_assert_int_eq(count_of(line, "h0"), 1);
@@ -78,7 +93,7 @@ START_TEST(gaps_break_the_line) {
   ep_curve_point points[] = {
       point(1, 1),     point(2, 0.9),   point(3, NONE), point(4, 0.8), point(5, (double)INFINITY),
       point(6, 1e308), point(7, -1e308)};
-  char *svg = ep_curve_format_svg("x", "failed", points, 7), *line = train_of(svg);
+  char *svg = ep_curve_format_svg("x", "failed", EP_THEME_AUTO, points, 7), *line = train_of(svg);
   ck_assert_int_eq(count_of(line, "M"), 3);
   ck_assert_int_eq(count_of(line, "L"), 2);
   ck_assert_ptr_nonnull(strstr(svg, "2 points are not finite"));
@@ -92,7 +107,7 @@ START_TEST(a_validation_that_is_measured_seldom_is_one_line) {
   ep_curve_point points[] = {point(1, 3), point(2, 2), point(3, 1)};
   points[0].validation_loss = 3;
   points[2].validation_loss = 2;
-  char *svg = ep_curve_format_svg("x", "", points, 3);
+  char *svg = ep_curve_format_svg("x", "", EP_THEME_AUTO, points, 3);
   ck_assert_ptr_nonnull(strstr(svg, "validation 2<"));
   const char *line = strstr(svg, "line validation");
   ck_assert_ptr_nonnull(line);
@@ -112,7 +127,7 @@ START_TEST(wide_positive_losses_are_on_a_log_scale) {
       {0.01, 1, true}, {0.1, 1, false}, {0, 1, false}, {-1, 1, false}, {1e-280, 1e280, true}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     ep_curve_point points[] = {point(1, cases[i].high), point(2, cases[i].low)};
-    char *svg = ep_curve_format_svg("x", "", points, 2);
+    char *svg = ep_curve_format_svg("x", "", EP_THEME_AUTO, points, 2);
     ck_assert_ptr_nonnull(svg);
     ck_assert_int_eq(strstr(svg, "log scale") != NULL, cases[i].logarithmic);
     free(svg);
@@ -163,6 +178,7 @@ END_TEST
 EP_SUITE("curve_svg") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, names_are_escaped);
+  tcase_add_test(all, a_theme_that_is_given_is_the_only_one);
   tcase_add_test(all, a_long_name_ends_in_an_ellipsis);
   tcase_add_test(all, an_empty_curve_says_so);
   tcase_add_test(all, one_point_is_a_dot);

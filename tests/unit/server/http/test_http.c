@@ -46,7 +46,15 @@ START_TEST(below_a_base_path) {
   ck_assert_int_eq(ask("POST", "/v1/jobs", JSON "X-Forwarded-Prefix: //evil.example\r\n", "{}"),
                    201);
   ck_assert_ptr_nonnull(strstr(answer, "\r\nLocation: /v1/jobs/" FAKE_JOB "\r\n"));
+  ck_assert_int_eq(ask("GET", "/v1/jobs/" FAKE_NAME, "X-Forwarded-Prefix: /a/b\r\n", NULL), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "\r\nContent-Location: /a/b/v1/jobs/" FAKE_JOB "\r\n"));
   ep_base_path_set("/epochd");
+  ck_assert_int_eq(get("/epochd/v1/jobs/" FAKE_NAME "/events?follow=0"), 200);
+  ck_assert_ptr_nonnull(
+      strstr(answer, "\r\nContent-Location: /epochd/v1/jobs/" FAKE_JOB "/events\r\n"));
+  ck_assert_int_eq(get("/epochd/v1/jobs/no%2Fne"), 404);
+  ck_assert_ptr_nonnull(strstr(answer, "no job named \\\"no/ne\\\""));
+  ck_assert_ptr_null(strstr(answer, "Content-Location"));
   ck_assert_int_eq(get("/epochd/livez"), 200);
   ck_assert_int_eq(get("/livez"), 200);
   ck_assert_int_eq(get("/epochdx/livez"), 404);
@@ -87,6 +95,7 @@ START_TEST(lists_and_labels_answer) {
 }
 END_TEST
 
+#define TWENTY "aaaaaaaaaaaaaaaaaaaa"
 START_TEST(comparisons_answer) {
   ck_assert_int_eq(get("/v1/compare?jobs=" FAKE_JOB), 200);
   ck_assert_ptr_nonnull(strstr(answer, "{\"object\":\"comparison\",\"jobs\":[{\"id\":\"" FAKE_JOB));
@@ -100,7 +109,7 @@ START_TEST(comparisons_answer) {
                                     "?jobs=" FAKE_JOB ",",
                                     "?jobs=" FAKE_JOB "," FAKE_JOB,
                                     "?jobs=" FAKE_JOB "&max_points=1",
-                                    "?jobs=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+                                    "?jobs=" TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char target[256];
     snprintf(target, sizeof target, "/v1/compare%s", bad[i]);
@@ -111,7 +120,7 @@ END_TEST
 
 START_TEST(errors_answer) {
   ck_assert_int_eq(get("/nope"), 404);
-  ck_assert_ptr_nonnull(strstr(answer, "there is no /nope here"));
+  ck_assert_ptr_nonnull(strstr(answer, "/nope not found"));
   ck_assert_int_eq(get("/v1/jobs/job_x"), 404);
   ck_assert_int_eq(get("/v1/jobs/"), 404);
   ck_assert_int_eq(get("/v1/jobs/..%2f..%2fetc"), 404);
@@ -191,7 +200,7 @@ START_TEST(each_route_names_the_scope_that_is_missing) {
       if (allowed && strcmp(route->method, "GET") != 0) continue; /* it would be done */
       int status = ask(route->method, target, bearer, NULL);
       ck_assert_msg((status == 403) == !allowed, "%s, %u: %d", target, scopes[t], status);
-      refused += strstr(answer, "the token mine has no scope") != NULL;
+      refused += strstr(answer, "the token mine does not have the required scope") != NULL;
     }
   }
   ck_assert_int_gt(refused, 100);

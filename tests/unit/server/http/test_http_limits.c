@@ -75,6 +75,28 @@ START_TEST(responses_have_a_ceiling_together) {
 }
 END_TEST
 
+/* What a route reserves is held until its response is complete, and refused where it finds no room:
+ * 413 where it never will. */
+START_TEST(routes_reserve_what_they_take) {
+  static const char *const NAMES[] = {"/v1/datasets/wide", "/v1/datasets/long"};
+  for (int i = 0; i < 2; i++) {
+    server.held.limit_bytes = 2 << 20;
+    ck_assert_int_eq(get(NAMES[i]), 200);
+    server.held.used_bytes = (1 << 20) + 1;
+    ck_assert_int_eq(get(NAMES[i]), 429);
+    ck_assert_ptr_nonnull(strstr(answer, "Retry-After: "));
+    ck_assert_int_eq(get("/v1/datasets/other"), 200);
+    wait_until(server.held.used_bytes == (1 << 20) + 1);
+    server.held.used_bytes = 0;
+    server.held.limit_bytes = (1 << 20) - 1;
+    ck_assert_int_eq(get(NAMES[i]), 413);
+    wait_until(server.held.used_bytes == 0);
+  }
+  ck_assert_int_eq(get("/metrics"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "\nepochd_memory_bytes{owner=\"workers\"} 12345\n"));
+}
+END_TEST
+
 /* A watcher may stay for hours; what it asked with is not held for as long. */
 START_TEST(a_stream_holds_no_body) {
   static char request[65536];
@@ -255,6 +277,7 @@ EP_SUITE("http_limits") {
   tcase_add_checked_fixture(all, setup, stop);
   tcase_set_timeout(all, 120);
   tcase_add_test(all, bodies_have_a_ceiling_together);
+  tcase_add_test(all, routes_reserve_what_they_take);
   tcase_add_test(all, responses_have_a_ceiling_together);
   tcase_add_test(all, a_stream_holds_no_body);
   tcase_add_test(all, what_takes_long_holds_up_nothing_quick);

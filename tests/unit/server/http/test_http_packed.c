@@ -105,7 +105,7 @@ START_TEST(damaged_bodies_are_refused) {
   member_set("{}", 1);
   for (size_t cut = 0; cut < packed_bytes; cut++) {
     ck_assert_msg(packed_ask("POST", "/v1/jobs", JSON GZIP, cut, PACKED_BYTES) == 400, "%zu", cut);
-    ck_assert_ptr_nonnull(strstr(answer, "gzip: it ends too early"));
+    ck_assert_ptr_nonnull(strstr(answer, "gzip: unexpected end"));
   }
   packed[packed_bytes - 5] ^= 1; /* its length or checksum */
   ck_assert_int_eq(post("/v1/jobs", JSON GZIP), 400);

@@ -180,7 +180,7 @@ START_TEST(what_is_no_template_is_refused) {
   static const struct {
     const char *template, *words;
   } CASES[] = {
-      {"{\"kind\": \"Pod\"}", "its kind is \"Pod\": say Job"},
+      {"{\"kind\": \"Pod\"}", "its kind is \"Pod\": it must be Job"},
       {"{}", "its kind is \"\""},
       {"{\"kind\": \"Job\", \"spec\": {\"template\": {\"spec\": {\"containers\": []}}}}", "image"},
       {"{\"kind\": \"Job\", \"spec\": {\"template\": {\"spec\": {\"containers\": [{}]}}}}",

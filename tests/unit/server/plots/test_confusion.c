@@ -30,13 +30,13 @@ static char *numbers_make(int classes) {
 START_TEST(many_classes_make_a_picture) {
   char *numbers = numbers_make(EP_LIMIT_CLASSES), *picture = NULL;
   ep_error error = {0};
-  ck_assert_msg(ep_plot_format_svg("many", numbers, &picture, &error) == EP_OK, "%s",
+  ck_assert_msg(ep_plot_format_svg("many", numbers, EP_THEME_AUTO, &picture, &error) == EP_OK, "%s",
                 error.message);
   ck_assert_uint_lt(strlen(picture), 1 << 20);
   free(picture);
   free(numbers);
   numbers = numbers_make(3);
-  ck_assert_int_eq(ep_plot_format_svg("few", numbers, &picture, &error), EP_OK);
+  ck_assert_int_eq(ep_plot_format_svg("few", numbers, EP_THEME_AUTO, &picture, &error), EP_OK);
   int cells = 0;
   for (const char *at = picture; (at = strstr(at, "class=\"cell\"")) != NULL; at++) cells++;
   ck_assert_int_eq(cells, 9);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "api/limits.h"
-#include "engine/host/memory.h"
 #include "tests/suite.h"
 
 START_TEST(what_is_taken_is_bounded) {
@@ -38,12 +37,38 @@ START_TEST(what_is_forced_is_counted) {
 }
 END_TEST
 
-START_TEST(the_memory_that_there_is_sets_it) {
-  int64_t bytes = ep_budget_http_bytes(0), eighth = ep_memory_read().total_bytes / 8;
-  ck_assert_int_eq(ep_budget_http_bytes(12345), 12345);
-  ck_assert_int_ge(bytes, EP_LIMIT_HTTP_BYTES_MIN);
-  ck_assert_int_le(bytes, EP_LIMIT_HTTP_BYTES);
-  ck_assert(bytes == eighth || bytes == EP_LIMIT_HTTP_BYTES_MIN || bytes == EP_LIMIT_HTTP_BYTES);
+static int64_t elsewhere_bytes;
+static int64_t elsewhere(void) {
+  return elsewhere_bytes;
+}
+
+START_TEST(what_is_counted_elsewhere_counts) {
+  ep_budget budget = {.limit_bytes = 100, .counted_bytes = elsewhere};
+  elsewhere_bytes = 60;
+  ck_assert_int_eq(ep_budget_take(&budget, 40, NULL), EP_OK);
+  ck_assert_int_eq(ep_budget_take(&budget, 1, NULL), EP_BUSY);
+  elsewhere_bytes = 59;
+  ck_assert_int_eq(ep_budget_take(&budget, 1, NULL), EP_OK);
+}
+END_TEST
+
+/* From the least that --memory may be to the largest machine. */
+START_TEST(shares_are_of_one_number) {
+  for (int64_t total = 128 << 20; total > 0 && total <= INT64_MAX / 2; total *= 2) {
+    const ep_memory_shares shares = ep_memory_shares_find(total, 0, 0);
+    ck_assert_int_eq(shares.total_bytes, total);
+    ck_assert_int_ge(shares.requests_bytes, EP_LIMIT_HTTP_BYTES_MIN);
+    ck_assert_int_le(shares.requests_bytes, EP_LIMIT_HTTP_BYTES);
+    ck_assert_int_ge(shares.metas_bytes, EP_LIMIT_CACHED_META_BYTES_MIN);
+    ck_assert_int_ge(shares.jobs_bytes, total / 4);
+    ck_assert_int_ge(shares.cpu_jobs, 1);
+    if (total < 512 << 20) continue; /* where there is less, not all shares are used at once */
+    ck_assert_int_le(shares.requests_bytes + shares.curves_bytes + shares.metas_bytes +
+                         shares.readers * shares.ingest_bytes + shares.jobs_bytes,
+                     total - EP_LIMIT_DAEMON_BYTES);
+  }
+  ck_assert_int_eq(ep_memory_shares_find(512 << 20, 0, 0).requests_bytes, 64 << 20);
+  ck_assert_int_eq(ep_memory_shares_find(INT64_MAX, 0, 0).requests_bytes, EP_LIMIT_HTTP_BYTES);
 }
 END_TEST
 
@@ -52,5 +77,6 @@ EP_SUITE("server/process/budget") {
   tcase_add_test(tests, what_is_taken_is_bounded);
   tcase_add_test(tests, what_never_fits_is_no_wait);
   tcase_add_test(tests, what_is_forced_is_counted);
-  tcase_add_test(tests, the_memory_that_there_is_sets_it);
+  tcase_add_test(tests, what_is_counted_elsewhere_counts);
+  tcase_add_test(tests, shares_are_of_one_number);
 }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/process/config.h"
@@ -53,14 +54,29 @@ START_TEST(defaults_are_a_local_daemon) {
 }
 END_TEST
 
-START_TEST(the_data_folder_is_absolute) {
-  char longest[PATH_MAX];
+START_TEST(the_data_folder_is_absolute_and_resolved) {
+  char longest[PATH_MAX], scratch[] = "/tmp/epochd-config-XXXXXX", path[3][64];
   ck_assert_int_eq(read_flags("--data-dir", "/x/../y", NULL), EP_OK);
   ck_assert_str_eq(config.data_dir, "/x/../y");
   ck_assert_int_eq(read_flags("--data-dir", "a/b", NULL), EP_OK);
   assert_below_here("a/b");
   ck_assert_int_eq(read_text("{\"data_dir\":\"../c\"}", NULL), EP_OK);
-  assert_below_here("../c");
+  ck_assert_ptr_null(strstr(config.data_dir, ".."));
+  ck_assert_str_eq(strrchr(config.data_dir, '/'), "/c");
+  ck_assert_ptr_nonnull(mkdtemp(scratch));
+  snprintf(path[0], sizeof path[0], "%s/disk", scratch);
+  snprintf(path[1], sizeof path[1], "%s/link", scratch);
+  snprintf(path[2], sizeof path[2], "%s/link/a/b", scratch);
+  ck_assert_int_eq(mkdir(path[0], 0700), 0);
+  ck_assert_int_eq(symlink("disk", path[1]), 0);
+  ck_assert_int_eq(read_flags("--data-dir", path[1], NULL), EP_OK);
+  ck_assert_str_eq(config.data_dir, path[0]);
+  ck_assert_int_eq(read_flags("--data-dir", path[2], NULL), EP_OK);
+  snprintf(path[2], sizeof path[2], "%s/disk/a/b", scratch);
+  ck_assert_str_eq(config.data_dir, path[2]);
+  unlink(path[1]);
+  rmdir(path[0]);
+  rmdir(scratch);
   memset(longest, 'd', sizeof longest);
   longest[sizeof longest - 1] = 0;
   ck_assert_int_eq(read_flags("--data-dir", longest, NULL), EP_INVALID);
@@ -231,7 +247,7 @@ END_TEST
 EP_SUITE("config") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_test(all, defaults_are_a_local_daemon);
-  tcase_add_test(all, the_data_folder_is_absolute);
+  tcase_add_test(all, the_data_folder_is_absolute_and_resolved);
   tcase_add_test(all, partitions_have_a_shared_folder_and_an_address);
   tcase_add_test(all, namespaces_have_a_template_and_an_address);
   tcase_add_test(all, allowed_folders_add_up);

@@ -154,9 +154,9 @@ START_TEST(a_command_that_is_absent_is_named) {
   ep_slurm_jobs jobs;
   setenv("PATH", scratch_dir, 1);
   ck_assert_int_eq(ep_slurm_commands_check(&error), EP_UNAVAILABLE);
-  ck_assert_ptr_nonnull(strstr(error.message, "there is no sbatch on the PATH"));
+  ck_assert_ptr_nonnull(strstr(error.message, "sbatch not found on the PATH"));
   ck_assert_int_eq(ep_slurm_list("x", &jobs, &error), EP_UNAVAILABLE);
-  ck_assert_str_eq(error.message, "there is no squeue on the PATH");
+  ck_assert_str_eq(error.message, "squeue not found on the PATH");
   ep_slurm_ending ending; /* of clusters without accounting nothing more is asked */
   ck_assert_int_eq(ep_slurm_ending_find(3, 2, &ending, &error), EP_UNAVAILABLE);
   const char *const all[] = {"sbatch", "squeue", "scancel", "sinfo", "scontrol"};

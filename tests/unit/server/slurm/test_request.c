@@ -149,7 +149,7 @@ START_TEST(memory_has_a_limit) {
   partition.node_memory_bytes--;
   ck_assert_int_eq(make(&need, NULL, &partition), EP_INVALID);
   ck_assert_str_eq(error.pointer, "/model");
-  ck_assert_ptr_nonnull(strstr(error.message, "allows 6143 MiB on a node"));
+  ck_assert_ptr_nonnull(strstr(error.message, "allows 6143 MiB per node"));
   partition.node_memory_bytes = 64LL << 30;
   partition.max_node_memory_bytes = 4LL << 30; /* the smaller of the two */
   ck_assert_int_eq(make(&need, NULL, &partition), EP_INVALID);

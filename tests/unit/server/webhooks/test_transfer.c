@@ -71,8 +71,8 @@ START_TEST(what_a_name_means_is_for_the_log_alone) {
   ep_courier_reply private, none;
   host_call("private.example", &private);
   host_call("none.example", &none);
-  ck_assert_str_eq(private.fault, "private.example has no address that may be called");
-  ck_assert_str_eq(none.fault, "none.example has no address that may be called");
+  ck_assert_str_eq(private.fault, "private.example has no permitted address");
+  ck_assert_str_eq(none.fault, "none.example has no permitted address");
   ck_assert_ptr_nonnull(strstr(private.detail, "private.example resolves to 10.0.0.7"));
   ck_assert_ptr_nonnull(strstr(none.detail, "Could not resolve host"));
 }
@@ -98,7 +98,7 @@ START_TEST(a_name_that_does_not_resolve_holds_up_nobody) {
   ck_assert_int_eq(atomic_load(&resolving), 1); /* still: nobody waited for it */
   ck_assert_int_eq(reply.number, 7);
   ck_assert_int_eq(reply.status, 0);
-  ck_assert_str_eq(reply.fault, "slow.example has no address that may be called");
+  ck_assert_str_eq(reply.fault, "slow.example has no permitted address");
   ck_assert_ptr_nonnull(strstr(reply.detail, "timed out"));
   atomic_store(&released, 1);
   wait_until(atomic_load(&resolving) == 0);

@@ -113,7 +113,7 @@ START_TEST(a_job_whose_device_is_gone_says_so) {
   jobs = jobs_open("cpu");
   wait_until(job_number(jobs, waiting, "\"warning\":") != -1);
   char *text = job_text(jobs, waiting);
-  ck_assert_msg(strstr(text, "it asks for \\\"cuda:0\\\"") != NULL, "%s", text);
+  ck_assert_msg(strstr(text, "it requests \\\"cuda:0\\\"") != NULL, "%s", text);
   ck_assert_ptr_nonnull(strstr(text, "\"status\":\"queued\""));
   free(text);
   wait_until(events_count(jobs, waiting, "warning") == 1); /* the event comes after the answer */
@@ -306,8 +306,8 @@ START_TEST(signs_of_life_keep_a_long_epoch_alive) {
 }
 END_TEST
 
-static void probe_ignored(void *context, const ep_error *failure) {
-  (void)context, (void)failure;
+static void probe_ignored(void *context, const ep_error *failure, const ep_error *full) {
+  (void)context, (void)failure, (void)full;
 }
 
 static bool failed_after_probe(ep_jobs *jobs, const char *id) {
@@ -484,8 +484,9 @@ START_TEST(questions_that_nobody_reads_have_a_ceiling) {
 }
 END_TEST
 
-static void probed(void *context, const ep_error *error) {
+static void probed(void *context, const ep_error *error, const ep_error *full) {
   answer *a = context;
+  ck_assert_ptr_null(full);
   if (error) a->error = *error;
   atomic_fetch_add(&a->calls, 1);
 }
@@ -519,6 +520,47 @@ START_TEST(requests_under_way_fail_at_the_end) {
 }
 END_TEST
 
+/* Whether the log of this process has the words. */
+static bool logged(const char *words) {
+  char text[1 << 14];
+  FILE *file = fopen(scratch_path("stderr"), "r");
+  ck_assert_ptr_nonnull(file);
+  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  fclose(file);
+  return strstr(text, words) != NULL;
+}
+
+/* A device that is being measured when epochd ends has not failed. */
+START_TEST(an_end_is_no_failure_to_measure) {
+  clock_hasten();
+  assert_ok(ep_data_dir_write_file(scratch_path("deaf"), "", 0, error));
+  ck_assert_ptr_nonnull(freopen(scratch_path("stderr"), "w", stderr));
+  ep_jobs *jobs = jobs_open("cpu");
+  wait_until(access(scratch_path("asked"), F_OK) == 0);
+  ep_jobs_close(jobs);
+  fflush(stderr);
+  ck_assert(logged("is ready"));
+  ck_assert(!logged("measured"));
+}
+END_TEST
+
+/* It has nothing to save; waiting for it would take longer than this test may. */
+START_TEST(a_job_that_has_not_started_does_not_hold_up_the_end) {
+  clock_hasten();
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[EP_ID_BYTES];
+  options.stop_seconds = 1e5;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit_with(jobs, "silent", 10, "cpu", 0, id);
+  worker_wait(jobs, 0, EP_DEVICE_BUSY);
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cuda:0"); /* another device: it stays where it is */
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 0);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 EP_SUITE("supervisor") {
   TCase *tests = ep_suite_case(suite, "supervisor");
   tcase_add_checked_fixture(tests, scratch_open, scratch_close);
@@ -545,4 +587,6 @@ EP_SUITE("supervisor") {
   tcase_add_test(tests, questions_that_nobody_reads_have_a_ceiling);
   tcase_add_test(tests, a_probe_asks_every_device);
   tcase_add_test(tests, requests_under_way_fail_at_the_end);
+  tcase_add_test(tests, an_end_is_no_failure_to_measure);
+  tcase_add_test(tests, a_job_that_has_not_started_does_not_hold_up_the_end);
 }

@@ -1,9 +1,11 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/http/access/auth.h"
+#include "server/http/access/forwarded.h"
 #include "server/http/access/guard.h"
 #include "tests/suite.h"
 
@@ -213,6 +215,73 @@ START_TEST(a_wrong_token_is_forgotten_in_a_second) {
 }
 END_TEST
 
+/* The client's address of a request from `peer` with these headers, of which the second may be
+ * NULL. */
+static const char *client_of(const char *trusted, const char *peer, const char *first,
+                             const char *second) {
+  static char address[EP_IP_TEXT_BYTES];
+  ep_trusted_proxies proxies;
+  ck_assert_int_eq(ep_trusted_proxies_parse(trusted, &proxies, &error), EP_OK);
+  ck_assert_int_eq(start("/"), EP_OK);
+  if (first) ck_assert_int_eq(with("X-Forwarded-For", first), EP_OK);
+  if (second) ck_assert_int_eq(with("x-forwarded-for", second), EP_OK);
+  snprintf(address, sizeof address, "%s", peer);
+  ep_forwarded_find(&proxies, &request, address);
+  return address;
+}
+
+START_TEST(a_trusted_proxy_names_the_client) {
+  static const struct {
+    const char *trusted, *peer, *first, *second, *client;
+  } cases[] = {
+      {"", "127.0.0.1", "192.0.2.1", NULL, "127.0.0.1"},
+      {"127.0.0.1", "127.0.0.2", "192.0.2.1", NULL, "127.0.0.2"},
+      {"127.0.0.1", "127.0.0.1", NULL, NULL, "127.0.0.1"},
+      {"127.0.0.1", "127.0.0.1", "192.0.2.1", NULL, "192.0.2.1"},
+      {"127.0.0.1", "::ffff:127.0.0.1", "192.0.2.1", NULL, "192.0.2.1"},
+      {"127.0.0.1", "127.0.0.1", "192.0.2.9 ,\t192.0.2.1 ", NULL, "192.0.2.1"},
+      {"127.0.0.1", "127.0.0.1", "192.0.2.9", "192.0.2.1", "192.0.2.1"},
+      {"127.0.0.0/8,10.0.0.0/9", "127.0.0.3", "192.0.2.1, 10.127.0.1", "127.9.9.9", "192.0.2.1"},
+      {"127.0.0.1,10.0.0.0/9", "127.0.0.1", "192.0.2.1, 10.128.0.1", NULL, "10.128.0.1"},
+      {"10.0.0.0/8", "10.0.0.1", "10.0.0.3, 10.0.0.2", NULL, "10.0.0.3"}, /* no other is known */
+      {"127.0.0.1", "127.0.0.1", "192.0.2.1:4711", NULL, "192.0.2.1"},
+      {"::1", "::1", "[2001:DB8::0:1]:4711", NULL, "2001:db8::1"},
+      {"::1", "::1", "2001:db8::1", NULL, "2001:db8::1"},
+      /* what a client wrote, left of its own address, changes nothing … */
+      {"127.0.0.1", "127.0.0.1", "unknown, , 1.2.3.4.5, 192.0.2.1", NULL, "192.0.2.1"},
+      /* … and without an address there the peer's stays */
+      {"127.0.0.1", "127.0.0.1", "", NULL, "127.0.0.1"},
+      {"127.0.0.1", "127.0.0.1", "192.0.2.1,", NULL, "127.0.0.1"},
+      {"127.0.0.1", "127.0.0.1", "192.0.2.1, unknown", NULL, "127.0.0.1"},
+      {"127.0.0.1", "127.0.0.1", "192.0.2.1:", NULL, "127.0.0.1"},
+      {"127.0.0.1", "127.0.0.1", "192.0.2.1:a", NULL, "127.0.0.1"},
+      {"127.0.0.1", "127.0.0.1", "[2001:db8::1", NULL, "127.0.0.1"},
+      {"127.0.0.1", "127.0.0.1", "192.0.2.01", NULL, "127.0.0.1"},
+      {"127.0.0.1", "127.0.0.1",
+       "1111111111111111111111111111111111111111111111111111111111111111111", NULL, "127.0.0.1"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    ck_assert_str_eq(client_of(cases[i].trusted, cases[i].peer, cases[i].first, cases[i].second),
+                     cases[i].client);
+}
+END_TEST
+
+START_TEST(a_proxy_is_an_address_or_a_network) {
+  static const char *const wrong[] = {"proxy.example", "10.0.0.0/33", "::/129",   "10.0.0.0/",
+                                      "10.0.0.0/-1",   "127.0.0.1,x", ",::1",     "1.2.3",
+                                      "10.0.0.0/8x",   "127.0.0.1 ",  "::1,,::1", " "};
+  ep_trusted_proxies proxies;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    ck_assert_msg(ep_trusted_proxies_parse(wrong[i], &proxies, &error) == EP_INVALID, "%s",
+                  wrong[i]);
+  char text[4 * (EP_LIMIT_ALLOWED_ADDRESSES + 1)] = "";
+  for (int i = 0; i < EP_LIMIT_ALLOWED_ADDRESSES; i++) strcat(text, i ? ",::1" : "::1");
+  ck_assert_int_eq(ep_trusted_proxies_parse(text, &proxies, &error), EP_OK);
+  strcat(text, ",::1");
+  ck_assert_int_eq(ep_trusted_proxies_parse(text, &proxies, &error), EP_INVALID);
+}
+END_TEST
+
 EP_SUITE("access") {
   TCase *all = ep_suite_case(suite, "all");
   tcase_add_checked_fixture(all, setup, teardown);
@@ -224,4 +293,6 @@ EP_SUITE("access") {
   tcase_add_test(all, others_may_not_read_the_file);
   tcase_add_test(all, wrong_tokens_are_slowed_by_address);
   tcase_add_test(all, a_wrong_token_is_forgotten_in_a_second);
+  tcase_add_test(all, a_trusted_proxy_names_the_client);
+  tcase_add_test(all, a_proxy_is_an_address_or_a_network);
 }

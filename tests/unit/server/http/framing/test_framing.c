@@ -96,6 +96,7 @@ START_TEST(what_two_readers_could_frame_differently_is_refused) {
       POST("X: \x7f\r\n"),
       POST("X\x80: a\r\n"),
       POST("Host: a\r\n"),
+      POST("Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"),
       "GET / HTTP/1.1\r\nAccept: a\r\n\r\n",
       "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       "GET / HTTP/1.1\nHost: a\r\n\r\n",
@@ -167,10 +168,34 @@ START_TEST(a_head_has_a_ceiling) {
 }
 END_TEST
 
+/* A head with so many query parameters, headers and cookies. */
+static ep_status fields_read(int parameters, int headers, int cookies) {
+  static char text[4 * EP_LIMIT_HEAD_BYTES];
+  size_t whole;
+  int used = snprintf(text, sizeof text, "GET /?");
+  for (int i = 1; i < parameters; i++) text[used++] = '&';
+  used += snprintf(text + used, sizeof text - (size_t)used, " HTTP/1.1\r\nHost: a\r\n");
+  for (int i = 2; i < headers; i++)
+    used += snprintf(text + used, sizeof text - (size_t)used, "A: b\r\n");
+  used += snprintf(text + used, sizeof text - (size_t)used, "Cookie: a");
+  for (int i = 1; i < cookies; i++) text[used++] = i % 2 ? ';' : ',';
+  used += snprintf(text + used, sizeof text - (size_t)used, "\r\n\r\n");
+  return read_pieces(text, (size_t)used, (size_t)used, &whole);
+}
+
+START_TEST(what_takes_memory_of_the_pool_has_a_ceiling) {
+  ck_assert_int_eq(fields_read(16, 20, 100), EP_OK);
+  ck_assert_int_eq(fields_read(260, 2, 1), EP_HEAD_TOO_LARGE);
+  ck_assert_int_eq(fields_read(1, 2, 250), EP_HEAD_TOO_LARGE);
+  ck_assert_int_eq(fields_read(100, 60, 100), EP_HEAD_TOO_LARGE);
+}
+END_TEST
+
 EP_SUITE("framing") {
   TCase *tests = ep_suite_case(suite, "framing");
   tcase_add_loop_test(tests, whole_requests_are_told_apart, 0, 11);
   tcase_add_test(tests, what_two_readers_could_frame_differently_is_refused);
   tcase_add_test(tests, a_zero_byte_ends_nothing);
   tcase_add_test(tests, a_head_has_a_ceiling);
+  tcase_add_test(tests, what_takes_memory_of_the_pool_has_a_ceiling);
 }

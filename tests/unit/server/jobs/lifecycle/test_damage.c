@@ -101,7 +101,7 @@ START_TEST(a_job_that_cannot_be_revived_fails_alone) {
   jobs = jobs_open("cpu");
   char *text = job_text(jobs, broken);
   ck_assert_ptr_nonnull(strstr(text, "\"status\":\"failed\""));
-  ck_assert_ptr_nonnull(strstr(text, "the job cannot be taken up again"));
+  ck_assert_ptr_nonnull(strstr(text, "the job cannot be resumed"));
   free(text);
   ep_event_log *log = NULL;
   ep_error error = {0};

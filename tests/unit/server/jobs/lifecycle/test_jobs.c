@@ -100,7 +100,7 @@ START_TEST(validate_queues_nothing) {
   char spec[512], *text = NULL;
   spec_write(spec, sizeof spec, "instant", 10, "auto", 0);
   json_t *request = json_loads(spec, 0, NULL);
-  ck_assert_int_eq(ep_jobs_validate(jobs, &(ep_viewer){0}, request, &text, &problem), EP_OK);
+  ck_assert_int_eq(ep_jobs_validate(jobs, &(ep_viewer){0}, request, false, &text, &problem), EP_OK);
   json_decref(request);
   ck_assert_ptr_nonnull(strstr(text, "\"parameters\":3"));
   ck_assert_ptr_nonnull(strstr(text, "cuda:0"));
@@ -456,6 +456,7 @@ static void dataset_put(ep_jobs *jobs, const char *name, const char *csv, bool c
   ep_ingest_options options = {0};
   ep_dataset_meta meta = {0};
   bool made = !created;
+  ep_dataset_told told;
   snprintf(source, sizeof source, "%s/tmp/source.csv", scratch_dir);
   snprintf(folder, sizeof folder, "%s/tmp/ingested", scratch_dir);
   assert_ok(ep_data_dir_write_file(source, csv, strlen(csv), error));
@@ -463,7 +464,7 @@ static void dataset_put(ep_jobs *jobs, const char *name, const char *csv, bool c
   assert_ok(ep_dataset_ingest(open(source, O_RDONLY | O_CLOEXEC), folder, &options, 1 << 20, &meta,
                               error));
   ep_dataset_meta_deinit(&meta);
-  assert_ok(ep_datasets_put(ep_jobs_datasets(jobs), name, &nobody, folder, &made, error));
+  assert_ok(ep_datasets_put(ep_jobs_datasets(jobs), name, &nobody, folder, &told, &made, error));
   ck_assert_int_eq(made, created);
   ck_assert(!ep_data_dir_exists(folder));
 }
@@ -472,17 +473,19 @@ START_TEST(datasets_stay_while_they_are_needed) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[EP_ID_BYTES], sha256[EP_DATASET_ETAG_BYTES], path[300], *text;
   bool repeated;
+  ep_dataset_told told;
   ep_problem problem = {0};
   dataset_put(jobs, "t", "a,b,y\n1,2,3\n4,5,6\n7,8,9\n", true);
   dataset_put(jobs, "same", "a,b,y\n1,2,3\n4,5,6\n7,8,9\n", true);
-  assert_ok(ep_datasets_get(ep_jobs_datasets(jobs), "t", &text, sha256, error));
+  assert_ok(ep_datasets_get(ep_jobs_datasets(jobs), "t", NULL, NULL, &text, sha256, error));
   ck_assert_ptr_nonnull(strstr(text, "\"name\":\"t\""));
   free(text);
   snprintf(path, sizeof path, "%s/datasets/%s", scratch_dir, sha256);
   /* it may be another owner's by the time that a request to delete it has come in whole */
   const ep_uploader ann = {.owner = "ann"};
-  ck_assert_int_eq(ep_datasets_delete(ep_jobs_datasets(jobs), "same", &ann, NULL), EP_FORBIDDEN);
-  assert_ok(ep_datasets_delete(ep_jobs_datasets(jobs), "same", &nobody, error));
+  ck_assert_int_eq(ep_datasets_delete(ep_jobs_datasets(jobs), "same", &ann, &told, NULL),
+                   EP_FORBIDDEN);
+  assert_ok(ep_datasets_delete(ep_jobs_datasets(jobs), "same", &nobody, &told, error));
   ck_assert(ep_data_dir_exists(path)); /* the other name needs it */
   const char *spec = "{\"name\":\"slow\",\"data\":{\"dataset\":\"t\",\"target\":\"y\"},"
                      "\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":1}]},"
@@ -493,7 +496,8 @@ START_TEST(datasets_stay_while_they_are_needed) {
   text = job_text(jobs, id);
   ck_assert_ptr_nonnull(strstr(text, sha256));
   free(text);
-  ck_assert_int_eq(ep_datasets_delete(ep_jobs_datasets(jobs), "t", &nobody, NULL), EP_CONFLICT);
+  ck_assert_int_eq(ep_datasets_delete(ep_jobs_datasets(jobs), "t", &nobody, &told, NULL),
+                   EP_CONFLICT);
   dataset_put(jobs, "t", "a,b,y\n1,2,3\n4,5,7\n", false); /* the job keeps the old content */
   ck_assert(ep_data_dir_exists(path));
   assert_ok(ep_datasets_list(ep_jobs_datasets(jobs), &(ep_viewer){0}, NULL, 10, &text, error));
@@ -504,8 +508,9 @@ START_TEST(datasets_stay_while_they_are_needed) {
   assert_ok(ep_jobs_cancel(jobs, id, error));
   job_wait(jobs, id, "cancelled");
   wait_until(!ep_data_dir_exists(path)); /* nobody needs it any more */
-  assert_ok(ep_datasets_delete(ep_jobs_datasets(jobs), "t", &nobody, error));
-  ck_assert_int_eq(ep_datasets_get(ep_jobs_datasets(jobs), "t", &text, sha256, NULL), EP_NOT_FOUND);
+  assert_ok(ep_datasets_delete(ep_jobs_datasets(jobs), "t", &nobody, &told, error));
+  ck_assert_int_eq(ep_datasets_get(ep_jobs_datasets(jobs), "t", NULL, NULL, &text, sha256, NULL),
+                   EP_NOT_FOUND);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -522,8 +527,8 @@ START_TEST(a_log_at_its_ceiling_keeps_fewer_reports) {
   ck_assert_int_eq(events_count(jobs, id, "epoch"), 1000 + 500 + 500 + 250);
   ck_assert_int_eq(events_count(jobs, id, "warning"), 2);
   char *events = job_events(jobs, id);
-  ck_assert_ptr_nonnull(strstr(events, "one of 2 reports is kept"));
-  ck_assert_ptr_nonnull(strstr(events, "one of 4 reports is kept"));
+  ck_assert_ptr_nonnull(strstr(events, "one in 2 reports is stored"));
+  ck_assert_ptr_nonnull(strstr(events, "one in 4 reports is stored"));
   for (int epoch = 999; epoch <= 1003; epoch++) {
     snprintf(line, sizeof line, "\"epoch\":%d,", epoch);
     ck_assert_int_eq(strstr(events, line) != NULL, epoch <= 1000 || epoch % 2 == 0);

@@ -46,7 +46,8 @@ START_TEST(labels_change_at_any_time_and_stay) {
   assert_has(jobs, low,
              "\"name\":\"first\",\"tags\":[\"t\"],\"owner\":\"\",\"priority\":6,\"pinned\":false,"
              "\"visibility\":\"public\",\"status\"");
-  assert_has(jobs, low, "\"spec\":{\"name\":\"first\",\"tags\":[\"t\"],\"priority\":6,");
+  assert_has(jobs, low,
+             "\"spec\":{\"name\":\"first\",\"tags\":[\"t\"],\"notes\":null,\"priority\":6,");
   char *queue = NULL;
   assert_ok(ep_jobs_queue(jobs, &(ep_viewer){0}, &queue, error));
   ck_assert_ptr_nonnull(strstr(queue, "\"position\":1,"));

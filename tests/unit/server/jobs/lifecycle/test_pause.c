@@ -159,6 +159,25 @@ START_TEST(is_cancelled) {
 }
 END_TEST
 
+/* What a worker reports together with the end of its attempt is in the log before epochd ends. */
+START_TEST(the_last_reports_before_an_end_are_logged) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[EP_ID_BYTES];
+  options.stop_seconds = EP_PATIENCE_SECONDS;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit_with(jobs, "late", 100, "cpu", 0, id);
+  wait_until(job_number(jobs, id, "\"epoch\":") == 1);
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cuda:7"); /* which never opens */
+  char *events = job_events(jobs, id);
+  ck_assert_ptr_nonnull(strstr(events, "\"type\":\"epoch\""));
+  ck_assert_msg(strstr(events, "\"epoch\":3,") != NULL, "%s", events);
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 EP_SUITE("pause") {
   TCase *tests = ep_suite_case(suite, "pause");
   tcase_add_checked_fixture(tests, fixture_open, scratch_close);
@@ -167,5 +186,6 @@ EP_SUITE("pause") {
   tcase_add_test(tests, goes_on_after_a_restart);
   tcase_add_test(tests, goes_on_where_it_was_pausing);
   tcase_add_test(tests, is_paused_again);
+  tcase_add_test(tests, the_last_reports_before_an_end_are_logged);
   tcase_add_test(tests, is_cancelled);
 }

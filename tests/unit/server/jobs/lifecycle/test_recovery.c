@@ -9,11 +9,19 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "server/process/log.h"
 #include "server/store/store.h"
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 #include "tests/wait.h"
+
+/* What the log says of a restart. */
+static char said[256];
+
+static void said_take(ep_log_level level, const char *text) {
+  if (level == EP_LOG_INFO && strstr(text, "not finished")) snprintf(said, sizeof said, "%s", text);
+}
 
 START_TEST(a_restart_goes_on_with_everything) {
   ep_jobs *jobs = jobs_open("cpu");
@@ -22,7 +30,9 @@ START_TEST(a_restart_goes_on_with_everything) {
   job_submit(jobs, "slow", 2, queued); /* some milliseconds: times are told apart by one */
   wait_until(job_number(jobs, running, "\"epoch\":") >= 10);
   ep_jobs_close(jobs);
+  ep_log_set_sink(said_take);
   jobs = jobs_open("cpu");
+  ck_assert_str_eq(said, "2 jobs were not finished and are queued");
   job_wait(jobs, running, "succeeded");
   job_wait(jobs, queued, "succeeded");
   char *events = job_events(jobs, running);
@@ -70,6 +80,19 @@ static void log_comes_back(const char *id, char *before, off_t kept) {
   free(after);
   ep_jobs_close(jobs);
 }
+
+START_TEST(one_job_is_counted_as_one) {
+  char id[EP_ID_BYTES];
+  ep_jobs *jobs = jobs_open("cpu");
+  job_submit(jobs, "slow", 300, id);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 10);
+  ep_jobs_close(jobs);
+  ep_log_set_sink(said_take);
+  jobs = jobs_open("cpu");
+  ck_assert_str_eq(said, "1 job was not finished and is queued");
+  ep_jobs_close(jobs);
+}
+END_TEST
 
 START_TEST(a_missing_end_is_made_up_for) {
   ep_jobs *jobs = jobs_open("cpu");
@@ -446,6 +469,7 @@ EP_SUITE("recovery") {
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, a_restart_goes_on_with_everything);
   tcase_add_loop_test(tests, what_never_began_was_no_attempt, 0, 2);
+  tcase_add_test(tests, one_job_is_counted_as_one);
   tcase_add_loop_test(tests, a_missing_end_is_made_up_for, 0, 2);
   tcase_add_test(tests, an_end_with_a_hole_is_written_again);
   tcase_add_loop_test(tests, missing_lines_are_made_up_for, 0, 2);

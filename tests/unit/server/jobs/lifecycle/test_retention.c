@@ -73,8 +73,9 @@ START_TEST(a_pinned_job_says_so) {
   text = job_text(jobs, id);
   ck_assert_ptr_nonnull(
       strstr(text, "\"priority\":0,\"pinned\":true,\"visibility\":\"public\",\"status\""));
-  ck_assert_ptr_nonnull(strstr(text, "\"spec\":{\"name\":\"instant\",\"tags\":[],\"priority\":0,"
-                                     "\"pinned\":true,"));
+  ck_assert_ptr_nonnull(
+      strstr(text, "\"spec\":{\"name\":\"instant\",\"tags\":[],\"notes\":null,\"priority\":0,"
+                   "\"pinned\":true,"));
   free(text);
   ep_job_page page = {.state = -1, .limit = 10, .summary = true};
   assert_ok(ep_jobs_list(jobs, &page, &text, error));

@@ -1,8 +1,12 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "api/limits.h"
 #include "server/jobs/placement/queue.h"
 #include "tests/suite.h"
+
+#define HOUR_US (EP_LIMIT_AGEING_SECONDS * INT64_C(1000000))
 
 static ep_queue_entry entry_make(int age, int priority, bool again) {
   ep_queue_entry entry = {.priority = priority, .again = again};
@@ -29,25 +33,101 @@ START_TEST(orders_by_again_priority_age) {
 }
 END_TEST
 
+/* When a job of that priority is due by its own wait. */
+static int64_t due_of(const ep_queue_entry *entry) {
+  return entry->since_us - entry->priority * HOUR_US;
+}
+
+/* What queue.h says, of each two entries. */
+static void rule_check(const ep_queue *queue) {
+  for (int64_t i = 0; i < queue->count; i++) {
+    const ep_queue_entry *a = queue->entries[i];
+    int64_t due_us = due_of(a);
+    for (int64_t j = i + 1; j < queue->count; j++) {
+      const ep_queue_entry *b = queue->entries[j];
+      ck_assert(a->again >= b->again);
+      if (a->again != b->again || a->again || a->priority != b->priority) continue;
+      ck_assert(a->round < b->round || (a->round == b->round && strcmp(a->id, b->id) <= 0));
+      if (a->owner == b->owner) ck_assert_int_le(strcmp(a->id, b->id), 0);
+      if (due_of(b) < due_us) due_us = due_of(b);
+    }
+    ck_assert_int_eq(a->due_us, due_us);
+    if (i > 0 && queue->entries[i - 1]->again == a->again)
+      ck_assert_int_le(queue->entries[i - 1]->due_us, a->due_us);
+    ck_assert_int_eq(ep_queue_position(queue, a), i);
+  }
+}
+
 START_TEST(keeps_order_whatever_comes) {
-  enum { COUNT = 2000 };
+  enum { COUNT = 300, CHANGES = 3000, LOOKS = 10 };
   ep_queue queue = {0};
   static ep_queue_entry all[COUNT];
-  unsigned state = 12345;
+  static bool queued[COUNT];
+  unsigned seed = 12345;
   for (int i = 0; i < COUNT; i++) {
-    state = state * 1664525u + 1013904223u;
-    all[i] = entry_make((int)(state >> 8), (int)(state >> 28) - 8, (state >> 20 & 7) == 0);
-    ck_assert(ep_queue_add(&queue, &all[i]));
+    all[i] = entry_make(i, rand_r(&seed) % 4, rand_r(&seed) % 16 == 0);
+    all[i].owner = (uint64_t)(rand_r(&seed) % 3);
+    all[i].since_us = rand_r(&seed) % 6 * HOUR_US + i;
   }
-  for (int i = 0; i < COUNT; i += 2) ck_assert(ep_queue_remove(&queue, &all[i]));
-  ck_assert_int_eq(queue.count, COUNT / 2);
-  for (int64_t i = 1; i < queue.count; i++) {
-    const ep_queue_entry *a = queue.entries[i - 1], *b = queue.entries[i];
-    ck_assert(a->again >= b->again);
-    if (a->again != b->again) continue;
-    ck_assert_int_ge(a->priority, b->priority);
-    if (a->priority == b->priority) ck_assert_int_le(strcmp(a->id, b->id), 0);
+  for (int i = 0; i < CHANGES; i++) {
+    int which = rand_r(&seed) % COUNT;
+    if (!queued[which])
+      ck_assert(ep_queue_add(&queue, &all[which]));
+    else if (rand_r(&seed) % 3 == 0 && !all[which].again)
+      ck_assert(ep_queue_reorder(&queue, &all[which], rand_r(&seed) % 4)), queued[which] = false;
+    else
+      ck_assert(ep_queue_remove(&queue, &all[which]));
+    queued[which] = !queued[which];
+    if (i % LOOKS == 0) rule_check(&queue);
   }
+  ep_queue_deinit(&queue);
+}
+END_TEST
+
+/* A job of low priority under a steady stream of higher ones, of which each starts when the next
+ * comes. */
+START_TEST(an_hour_of_waiting_counts_as_a_step_of_priority) {
+  enum { STEPS = 7, AN_HOUR = 6, STREAM = 100 };
+  ep_queue queue = {0};
+  static ep_queue_entry stream[STREAM];
+  ep_queue_entry low = entry_make(1, -STEPS, false);
+  int before = 0;
+  ck_assert(ep_queue_add(&queue, &low));
+  for (int i = 0; i < STREAM && ep_queue_position(&queue, &low) >= 0; i++) {
+    stream[i] = entry_make(2 + i, 0, false);
+    stream[i].owner = 's';
+    stream[i].since_us = (i + 1) * HOUR_US / AN_HOUR;
+    ck_assert(ep_queue_add(&queue, &stream[i]));
+    before += queue.entries[0] != &low;
+    ck_assert(ep_queue_remove(&queue, queue.entries[0]));
+  }
+  ck_assert_int_eq(before, STEPS * AN_HOUR); /* the last is due with it */
+  ep_queue_deinit(&queue);
+}
+END_TEST
+
+/* A level is as urgent as the longest wait in it, and owners take turns in it all the same. */
+START_TEST(waits_do_not_change_the_turns) {
+  enum { GREEDY = 100 };
+  ep_queue queue = {0};
+  static ep_queue_entry greedy[GREEDY];
+  ep_queue_entry other = entry_make(GREEDY, 0, false), high = entry_make(GREEDY + 1, 3, false);
+  for (int i = 0; i < GREEDY; i++) {
+    greedy[i] = entry_make(i, 0, false);
+    greedy[i].owner = 'g';
+    greedy[i].since_us = i;
+    ck_assert(ep_queue_add(&queue, &greedy[i]));
+  }
+  other.owner = 'o';
+  other.since_us = high.since_us = 5 * HOUR_US;
+  ck_assert(ep_queue_add(&queue, &other));
+  ck_assert_int_eq(ep_queue_position(&queue, &other), 1);
+  ck_assert(ep_queue_add(&queue, &high));
+  ck_assert_int_eq(ep_queue_position(&queue, &high), GREEDY + 1); /* they wait for 5 hours */
+  for (int i = 1; i < GREEDY; i++) ck_assert(ep_queue_remove(&queue, &greedy[i]));
+  ck_assert_int_eq(ep_queue_position(&queue, &greedy[0]), 0);
+  ck_assert_int_eq(ep_queue_position(&queue, &high), 1); /* the others are gone */
+  ck_assert_int_eq(ep_queue_position(&queue, &other), 2);
   ep_queue_deinit(&queue);
 }
 END_TEST
@@ -122,6 +202,8 @@ EP_SUITE("queue") {
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, orders_by_again_priority_age);
   tcase_add_test(tests, keeps_order_whatever_comes);
+  tcase_add_test(tests, an_hour_of_waiting_counts_as_a_step_of_priority);
+  tcase_add_test(tests, waits_do_not_change_the_turns);
   tcase_add_test(tests, owners_take_turns);
   tcase_add_test(tests, a_round_has_one_job_of_an_owner);
 }

@@ -20,7 +20,7 @@ static ep_device_status *device_add(const char *id, ep_device_state state, doubl
 static void busy_for(double seconds) {
   ep_job_row running = {.cores = 1, .device = "cpu"};
   ep_forecast_init(&forecast, &devices);
-  if (seconds > 0) ep_forecast_run(&forecast, &running, seconds);
+  if (seconds > 0) ep_forecast_run(&forecast, &(ep_forecast_job){.row = &running}, seconds);
 }
 
 static ep_job_row row_make(const char *requested) {
