@@ -59,7 +59,8 @@ void ep_verified_add(const struct stat *file, const char *hash) {
   pthread_mutex_unlock(&mutex);
 }
 
-void ep_mapping_sha256(const ep_mapping *mapping, ep_sha256 *hash) {
+/* Gives back the memory of each piece. */
+static void mapping_sha256(const ep_mapping *mapping, ep_sha256 *hash) {
   enum { PIECE_BYTES = 4 << 20 };
   for (size_t at = 0; at < mapping->size; at += PIECE_BYTES) {
     size_t left = mapping->size - at, bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
@@ -76,7 +77,7 @@ ep_status ep_file_sha256(int file, const char *path, char sha256[EP_SHA256_HEX_B
   if (status != EP_OK) return status;
   status = ep_sha256_init(&hash, error);
   if (status == EP_OK) {
-    ep_mapping_sha256(&mapping, &hash);
+    mapping_sha256(&mapping, &hash);
     ep_sha256_final(&hash, sha256);
   }
   ep_mapping_close(&mapping);

@@ -20,9 +20,6 @@ bool ep_verified_find(const struct stat *file, const char *hash);
 /* Remembers that it was. What was remembered first is forgotten. */
 void ep_verified_add(const struct stat *file, const char *hash);
 
-/* Adds the bytes to the hash, and gives back the memory of each piece (ep_mapping_drop). */
-void ep_mapping_sha256(const ep_mapping *mapping, ep_sha256 *hash);
-
 /* The SHA-256 of an open file; path: for messages. */
 ep_status ep_file_sha256(int file, const char *path, char sha256[EP_SHA256_HEX_BYTES],
                          ep_error *error);

@@ -36,7 +36,7 @@ static void kernel_choose(void) {
 
 /* All that is read or loaded at first comes before the walls. */
 static ep_status walls_raise(const ep_ingest_request *request, ep_error *error) {
-  enum { THREADS = 2, FILES = 64 };
+  enum { FILES = 64 };
   signal(SIGXFSZ, SIG_IGN); /* a write fails instead */
   ep_json_seed();
   ep_status status = ep_sha256_prepare(error);
@@ -45,7 +45,7 @@ static ep_status walls_raise(const ep_ingest_request *request, ep_error *error) 
   ep_sandbox_enter(&(ep_sandbox){.kind = EP_SANDBOX_INGEST,
                                  .memory_bytes = request->memory_bytes,
                                  .file_bytes = request->max_output_bytes,
-                                 .cpu_seconds = request->seconds * THREADS,
+                                 .cpu_seconds = request->seconds,
                                  .files = FILES});
   return EP_OK;
 }
@@ -57,6 +57,7 @@ static ep_status upload_read(const ep_ingest_request *request, const ep_path_sou
                                      .width = request->width,
                                      .channels = request->channels,
                                      .table = request->table[0] ? request->table : NULL,
+                                     .sha256 = request->sha256,
                                      .skip_broken = request->skip_broken,
                                      .faults = faults};
   const int64_t most = request->max_output_bytes;

@@ -53,20 +53,12 @@ static ep_status meta_check(const ep_ingest_task *task, const char *folder,
   return status;
 }
 
-/* The one file of an upload. */
-static int upload_find(const ep_path_source *source) {
-  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
-    int file = source->file[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
-    if (file >= 0) return file;
-  }
-  return -1;
-}
-
-ep_status ep_ingest_claims_check(const ep_ingest_task *task, const char *folder, ep_error *error) {
+ep_status ep_ingest_claims_check(const ep_ingest_task *task, const char *sha256, const char *folder,
+                                 ep_error *error) {
   char expected[EP_SHA256_HEX_BYTES];
   ep_dataset_meta meta = {0};
-  ep_status status =
-      ep_dataset_upload_sha256(upload_find(task->source), task->options, expected, error);
+  snprintf(expected, sizeof expected, "%s", sha256);
+  ep_status status = ep_dataset_sha256(task->options, expected, error);
   if (status == EP_OK) status = ep_dataset_meta_read(folder, &meta, error);
   if (status != EP_OK) return status;
   status = meta_check(task, folder, &meta, expected, error);

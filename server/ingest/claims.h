@@ -6,8 +6,10 @@
 
 #include "server/ingest/ingest.h"
 
-/* Of an upload that was read into the folder: hashes it again, and measures the files of its parts.
- * A part that was uploaded alone is all that is there. EP_INTERNAL: something is not so. */
-ep_status ep_ingest_claims_check(const ep_ingest_task *task, const char *folder, ep_error *error);
+/* Of an upload that was read into the folder: whether its hash is that of the file, `sha256`, read
+ * with the task's options, and its parts have the size that is said. A part that was uploaded alone
+ * is all that is there. EP_INTERNAL: something is not so. */
+ep_status ep_ingest_claims_check(const ep_ingest_task *task, const char *sha256, const char *folder,
+                                 ep_error *error);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "api/process.h"
 #include "engine/files/free_space.h"
+#include "engine/files/verified.h"
 #include "server/ingest/claims.h"
 #include "server/ingest/request.h"
 #include "server/process/clock.h"
@@ -28,6 +29,15 @@ typedef struct {
   int64_t deadline_us;
   const ep_ingest_request *request;
 } reading;
+
+/* The one file of an upload. */
+static int upload_find(const ep_path_source *source) {
+  for (int i = 0; i < EP_INGEST_FILES; i++) {
+    int file = source->file[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
+    if (file >= 0) return file;
+  }
+  return -1;
+}
 
 static ep_status request_fill(const ep_ingest_settings *settings, const ep_ingest_task *task,
                               const char *folder, ep_ingest_request *out, ep_error *error) {
@@ -55,7 +65,9 @@ static ep_status request_fill(const ep_ingest_settings *settings, const ep_inges
   out->channels = options->channels;
   out->skip_broken = options->skip_broken;
   if (options->table) memcpy(out->table, options->table, strlen(options->table) + 1);
-  return EP_OK;
+  return task->predicts
+             ? EP_OK
+             : ep_file_sha256(upload_find(task->source), "the upload", out->sha256, error);
 }
 
 /* The request lies in the socket before the process starts. */
@@ -203,6 +215,6 @@ ep_status ep_ingest_run(ep_ingest_settings *settings, const ep_ingest_task *task
   status = reader_await(&reader, settings, task, abandoned, context, error);
   close(reader.socket);
   return status == EP_OK && request.upload && !request.predicts
-             ? ep_ingest_claims_check(task, folder, error)
+             ? ep_ingest_claims_check(task, request.sha256, folder, error)
              : status;
 }

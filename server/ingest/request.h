@@ -21,7 +21,8 @@ typedef struct {
   ep_dialect dialect;
   int height, width, channels;
   char table[EP_LIMIT_NAME_BYTES + 1];
-  char folder[EP_PATH_BYTES]; /* the working folder, by its name */
+  char sha256[EP_SHA256_HEX_BYTES]; /* of an upload's file */
+  char folder[EP_PATH_BYTES];       /* the working folder, by its name */
   int64_t max_output_bytes, memory_bytes, seconds, reserve_bytes;
 } ep_ingest_request;
 

@@ -11,7 +11,8 @@ typedef struct {
   int height, width; /* of pictures; 0: the commonest, as pictures.c says */
   int channels;      /* of pictures: 1 or 3; 0: 1 if all are grey */
   const char *table; /* of a JSON object of several: the name of one; NULL or "": it is one; lent */
-  bool skip_broken;  /* pictures that cannot be read are left out */
+  const char *sha256; /* of the file, lent; NULL: nobody has hashed it */
+  bool skip_broken;   /* pictures that cannot be read are left out */
   ep_problem *faults; /* gets the faults of a refused file one by one, where the format finds
                          several; lent, NULL: nobody looks at them */
   ep_dialect dialect; /* of a text: keys that are set are obeyed, others found */

@@ -3,14 +3,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "api/hash/sha256.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/formats/gz.h"
 #include "engine/files/content.h"
@@ -42,36 +40,6 @@ ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
                  "one CSV or JSON file, and a ZIP or TAR of pictures, each also gzipped");
 }
 
-/* The hash of the upload takes as long as reading it; a thread of its own makes that one time. */
-typedef struct {
-  ep_mapping mapping;
-  ep_sha256 hash;
-  pthread_t thread;
-  bool threaded;
-  char *sha256; /* [EP_SHA256_HEX_BYTES] */
-} hashing;
-
-static void *hash_run(void *argument) {
-  hashing *job = argument;
-  ep_mapping_sha256(&job->mapping, &job->hash);
-  ep_sha256_final(&job->hash, job->sha256);
-  return NULL;
-}
-
-static ep_status hash_start(hashing *job, ep_mapping mapping, char *sha256, ep_error *error) {
-  *job = (hashing){.mapping = mapping, .sha256 = sha256};
-  ep_status status = ep_sha256_init(&job->hash, error);
-  if (status == EP_OK) job->threaded = pthread_create(&job->thread, NULL, hash_run, job) == 0;
-  return status;
-}
-
-static void hash_finish(hashing *job) {
-  if (job->threaded)
-    pthread_join(job->thread, NULL);
-  else
-    hash_run(job);
-}
-
 /* Unpacks and reads; the unpacked bytes are gone afterwards. */
 static ep_status packed_read(ep_ingest *ingest, ep_error *error) {
   int file = -1;
@@ -90,22 +58,16 @@ static ep_status packed_read(ep_ingest *ingest, ep_error *error) {
 
 /* Reads the source into the folder; ingest->meta gets all but what is known of parts alone. */
 static ep_status read_mapped(ep_mapping source, ep_ingest *ingest, ep_error *error) {
-  hashing job;
-  ep_dataset_meta *meta = ingest->meta;
   ingest->bytes = source.bytes;
   ingest->size = source.size;
   ingest->mapped = true;
-  meta->bytes = (int64_t)source.size;
-  ep_status status = hash_start(&job, source, meta->sha256, error);
-  if (status != EP_OK) return status;
-  status = ep_gz_recognise(source.bytes, source.size) ? packed_read(ingest, error)
-                                                      : ep_ingest_bytes(ingest, error);
-  hash_finish(&job);
-  return status;
+  ingest->meta->bytes = (int64_t)source.size;
+  return ep_gz_recognise(source.bytes, source.size) ? packed_read(ingest, error)
+                                                    : ep_ingest_bytes(ingest, error);
 }
 
-/* The same bytes read in another way are another content. */
-static ep_status options_hash(const ep_ingest_options *options, char *sha256, ep_error *error) {
+ep_status ep_dataset_sha256(const ep_ingest_options *options, char sha256[EP_SHA256_HEX_BYTES],
+                            ep_error *error) {
   enum { TEXT_BYTES = EP_SHA256_HEX_BYTES + EP_LIMIT_NAME_BYTES + 128 };
   char text[TEXT_BYTES], value[EP_DIALECT_VALUE_BYTES];
   ep_sha256 hash;
@@ -130,34 +92,34 @@ static ep_status options_hash(const ep_ingest_options *options, char *sha256, ep
   return EP_OK;
 }
 
-ep_status ep_dataset_upload_sha256(int source, const ep_ingest_options *options,
-                                   char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
-  ep_status status = ep_file_sha256(source, "the upload", sha256, error);
-  return status == EP_OK ? options_hash(options, sha256, error) : status;
-}
-
 static ep_status source_read(int source, ep_ingest *ingest, ep_error *error) {
   ep_mapping mapping;
-  *ingest->meta = (ep_dataset_meta){0};
-  ep_status status = ep_mapping_of(source, "the upload", &mapping, error);
+  const char *known = ingest->options.sha256;
+  ep_dataset_meta *meta = ingest->meta;
+  *meta = (ep_dataset_meta){0};
+  ep_status status = EP_OK;
+  if (known)
+    snprintf(meta->sha256, sizeof meta->sha256, "%s", known);
+  else
+    status = ep_file_sha256(source, "the upload", meta->sha256, error);
+  if (status == EP_OK) status = ep_mapping_of(source, "the upload", &mapping, error);
   if (status != EP_OK) return status;
   if (mapping.size == 0)
     status = ep_fail(error, EP_INVALID, "the content is empty");
   else
     status = read_mapped(mapping, ingest, error);
   ep_mapping_close(&mapping);
-  memcpy(ingest->meta->file_sha256, ingest->meta->sha256, sizeof ingest->meta->file_sha256);
-  if (status == EP_OK) status = options_hash(&ingest->options, ingest->meta->sha256, error);
-  if (strcmp(ingest->meta->file_sha256, ingest->meta->sha256) == 0)
-    ingest->meta->file_sha256[0] = 0;
+  memcpy(meta->file_sha256, meta->sha256, sizeof meta->file_sha256);
+  if (status == EP_OK) status = ep_dataset_sha256(&ingest->options, meta->sha256, error);
+  if (strcmp(meta->file_sha256, meta->sha256) == 0) meta->file_sha256[0] = 0;
   if (status == EP_OK && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
-    ingest->meta->file_sha256[0] = 0;                     /* no file is all of the dataset */
-    ep_part *part = &ingest->meta->part[ingest->split][ingest->role];
-    memcpy(part->sha256, ingest->meta->sha256, sizeof part->sha256);
-    part->bytes = ingest->meta->bytes;
+    meta->file_sha256[0] = 0;                             /* no file is all of the dataset */
+    ep_part *part = &meta->part[ingest->split][ingest->role];
+    memcpy(part->sha256, meta->sha256, sizeof part->sha256);
+    part->bytes = meta->bytes;
   }
-  if (status == EP_OK) status = ep_dataset_meta_write(ingest->folder, ingest->meta, error);
-  if (status != EP_OK) ep_dataset_meta_deinit(ingest->meta);
+  if (status == EP_OK) status = ep_dataset_meta_write(ingest->folder, meta, error);
+  if (status != EP_OK) ep_dataset_meta_deinit(meta);
   return status;
 }
 

@@ -17,9 +17,10 @@ ep_status ep_dataset_ingest_part(int source, const char *folder, ep_split split,
                                  const ep_ingest_options *options, int64_t max_output_bytes,
                                  ep_dataset_meta *out, ep_error *error);
 
-/* The SHA-256 that a dataset of the upload has which is read with these options. */
-ep_status ep_dataset_upload_sha256(int source, const ep_ingest_options *options,
-                                   char sha256[EP_SHA256_HEX_BYTES], ep_error *error);
+/* sha256: of a file; becomes that of the dataset which is read from it with these options: the same
+ * bytes read in another way are another content. */
+ep_status ep_dataset_sha256(const ep_ingest_options *options, char sha256[EP_SHA256_HEX_BYTES],
+                            ep_error *error);
 
 /* Finds the format of the bytes and reads them. EP_MEDIA_TYPE when none knows them. */
 ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error);

@@ -10,6 +10,7 @@
 
 #include "engine/data/datasets/meta.h"
 #include "engine/data/formats/ingest.h"
+#include "engine/files/verified.h"
 #include "tests/suite.h"
 #include "tests/unit/server/scratch.h"
 
@@ -22,6 +23,7 @@ static char upload[SCRATCH_BYTES], folder[SCRATCH_BYTES];
 static ep_path_source source;
 static ep_ingest_task task = {.source = &source, .options = &OPTIONS, .max_output_bytes = 1 << 20};
 static ep_dataset_meta meta;
+static char sha256[EP_SHA256_HEX_BYTES]; /* of the upload */
 
 /* An upload that was read as it should be. */
 static void upload_read(ep_split split, ep_role role) {
@@ -36,13 +38,15 @@ static void upload_read(ep_split split, ep_role role) {
   ep_path_source_init(&source);
   source.whole = role == EP_ROLE_TABLE;
   source.file[split][role] = open(upload, O_RDONLY | O_CLOEXEC);
+  ck_assert_int_eq(ep_file_sha256(source.file[split][role], upload, sha256, &error), EP_OK);
   ck_assert_int_eq(source.whole
                        ? ep_dataset_ingest(source.file[split][role], folder, &OPTIONS,
                                            task.max_output_bytes, &meta, &error)
                        : ep_dataset_ingest_part(source.file[split][role], folder, split, role,
                                                 &OPTIONS, task.max_output_bytes, &meta, &error),
                    EP_OK);
-  ck_assert_msg(ep_ingest_claims_check(&task, folder, &error) == EP_OK, "%s", error.message);
+  ck_assert_msg(ep_ingest_claims_check(&task, sha256, folder, &error) == EP_OK, "%s",
+                error.message);
 }
 
 static void read_end(void) {
@@ -54,7 +58,7 @@ static void read_end(void) {
 static void lie_refused(const char *what) {
   ep_error error = {0};
   ck_assert_int_eq(ep_dataset_meta_write(folder, &meta, &error), EP_OK);
-  ck_assert_int_eq(ep_ingest_claims_check(&task, folder, &error), EP_INTERNAL);
+  ck_assert_int_eq(ep_ingest_claims_check(&task, sha256, folder, &error), EP_INTERNAL);
   ck_assert_msg(strstr(error.message, what) != NULL, "%s", error.message);
 }
 
