@@ -10,39 +10,15 @@
 
 #include "api/limits.h"
 
-/* A number as it was read: mantissa * 10^exponent, exact unless digits other than 0 were dropped.
- */
+/* A number as it was read: mantissa * 10^exponent. */
 typedef struct {
-  uint64_t mantissa; /* at most 19 digits */
+  uint64_t mantissa;
   int64_t exponent;
-  bool dropped;
+  int64_t digits; /* of the mantissa, which wraps around beyond 19 */
 } decimal;
 
 static inline bool is_digit(char c) {
   return (unsigned char)(c - '0') < 10;
-}
-
-static void digit_add(decimal *number, char digit, bool fraction) {
-  if (number->mantissa < UINT64_C(1000000000000000000)) {
-    number->mantissa = number->mantissa * 10 + (uint64_t)(digit - '0');
-    number->exponent -= fraction;
-  } else {
-    number->dropped |= digit != '0';
-    number->exponent += !fraction;
-  }
-}
-
-/* The same digits again, one by one, when there are more than a mantissa surely holds: leading
- * zeros are free, digits beyond the 19th are dropped. */
-static __attribute__((noinline)) void long_digits_add(const char *at, const char *end, char mark,
-                                                      decimal *number) {
-  bool fraction = false;
-  *number = (decimal){0};
-  for (; at < end; at++)
-    if (*at == mark)
-      fraction = true;
-    else
-      digit_add(number, *at, fraction);
 }
 
 /* Up to 8 digits at once, without a branch on how many there are: their count, 0 to 8, and their
@@ -95,10 +71,7 @@ static inline const char *digits_scan(const char *at, const char *end, ep_number
     if (grammar == EP_NUMBER_JSON && fraction == 0) return NULL;
   }
   if (whole + fraction == 0) return NULL;
-  if (whole + fraction <= 19) /* below 2^64 */
-    *number = (decimal){mantissa, -fraction, false};
-  else
-    long_digits_add(start, at, mark_of(grammar), number);
+  *number = (decimal){mantissa, -fraction, whole + fraction};
   return at;
 }
 
@@ -118,38 +91,38 @@ static inline const char *exponent_scan(const char *at, const char *end, decimal
 
 /* W. D. Clinger, "How to Read Floating Point Numbers Accurately", PLDI 1990: when mantissa and
  * power of ten are both exact, one multiplication or division rounds once, and so rightly. */
-static inline bool decimal_to_double(const decimal *number, double *value) {
+static inline bool exact_to_double(const decimal *number, double *value) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   int64_t exponent = number->exponent;
-  if (number->dropped) return false;
-  if (number->mantissa <= UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22) {
-    double mantissa = (double)number->mantissa;
-    *value = exponent < 0 ? mantissa / powers[-exponent] : mantissa * powers[exponent];
-    return true;
-  }
+  if (number->mantissa > UINT64_C(1) << 53 || exponent < -22 || exponent > 22) return false;
+  double mantissa = (double)number->mantissa;
+  *value = exponent < 0 ? mantissa / powers[-exponent] : mantissa * powers[exponent];
+  return true;
+}
+
+/* The same with 64 bits: all 19 digits and powers to 10^27 are exact. The second rounding, to 53
+ * bits, is right unless the 11 bits that fall away lie next to the middle. */
+static __attribute__((noinline)) bool wide_to_double(uint64_t mantissa, int64_t exponent,
+                                                     double *value) {
 #if LDBL_MANT_DIG == 64
-  /* The same with 64 bits: all 19 digits and powers to 10^27 are exact. The second rounding, to 53
-   * bits, is right unless the 11 bits that fall away lie next to the middle. */
-  static const long double wide_powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
-                                            1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
-                                            1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
-                                            1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
-  if (number->mantissa != 0 && exponent >= -27 && exponent <= 27) {
-    long double mantissa = (long double)number->mantissa;
-    long double wide =
-        exponent < 0 ? mantissa / wide_powers[-exponent] : mantissa * wide_powers[exponent];
-    uint64_t significand;
-    memcpy(&significand, &wide, sizeof significand);
-    uint64_t tail = significand & 0x7FF;
-    if (tail < 0x3FE || tail > 0x402) {
-      *value = (double)wide;
-      return true;
-    }
-  }
-#endif
+  static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+                                       1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+                                       1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+                                       1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+  if (mantissa == 0 || exponent < -27 || exponent > 27) return false;
+  long double wide = (long double)mantissa;
+  wide = exponent < 0 ? wide / powers[-exponent] : wide * powers[exponent];
+  uint64_t significand;
+  memcpy(&significand, &wide, sizeof significand);
+  uint64_t tail = significand & 0x7FF;
+  *value = (double)wide;
+  return tail < 0x3FE || tail > 0x402;
+#else
+  (void)mantissa, (void)exponent, (void)value;
   return false;
+#endif
 }
 
 /* The rare rest goes to the C library, in the C locale whatever the process has. */
@@ -167,17 +140,48 @@ static __attribute__((noinline)) const char *slow_scan(const char *at, const cha
   return end;
 }
 
-const char *ep_number_scan(const char *at, const char *end, ep_number_grammar grammar,
-                           double *value) {
+/* A number of more digits than a mantissa surely holds, once more: leading zeros are free, and
+ * zeros beyond the 19th digit go to the exponent. */
+static __attribute__((noinline)) const char *long_scan(const char *start, const char *end,
+                                                       int64_t exponent, ep_number_grammar grammar,
+                                                       double *value) {
+  decimal number = {.exponent = exponent};
+  for (const char *at = start; at < end && *at != 'e' && *at != 'E'; at++) {
+    if (!is_digit(*at)) continue;
+    if (number.mantissa < UINT64_C(1000000000000000000))
+      number.mantissa = number.mantissa * 10 + (uint64_t)(*at - '0');
+    else if (*at == '0')
+      number.exponent++;
+    else
+      return slow_scan(start, end, grammar, value);
+  }
+  if (!exact_to_double(&number, value) && !wide_to_double(number.mantissa, number.exponent, value))
+    return slow_scan(start, end, grammar, value);
+  if (*start == '-') *value = -*value;
+  return end;
+}
+
+/* As ep_number_scan. */
+static inline __attribute__((always_inline)) const char *
+scan(const char *at, const char *end, ep_number_grammar grammar, double *value) {
   const char *start = at;
-  decimal number = {0};
+  decimal number;
   bool negative = at < end && *at == '-';
   if (negative || (at < end && *at == '+' && grammar != EP_NUMBER_JSON)) at++;
   at = digits_scan(at, end, grammar, &number);
   if (!at) return NULL;
   at = exponent_scan(at, end, &number);
   if (at - start > EP_LIMIT_CSV_FIELD_BYTES) return NULL;
-  if (!decimal_to_double(&number, value)) return slow_scan(start, at, grammar, value);
+  if (number.digits > 19) return long_scan(start, at, number.exponent, grammar, value);
+  if (!exact_to_double(&number, value) && !wide_to_double(number.mantissa, number.exponent, value))
+    return slow_scan(start, at, grammar, value);
   if (negative) *value = -*value;
   return at;
+}
+
+const char *ep_number_scan(const char *at, const char *end, ep_number_grammar grammar,
+                           double *value) {
+  if (grammar == EP_NUMBER_CSV) return scan(at, end, EP_NUMBER_CSV, value);
+  if (grammar == EP_NUMBER_JSON) return scan(at, end, EP_NUMBER_JSON, value);
+  return scan(at, end, EP_NUMBER_CSV_COMMA, value);
 }
