@@ -1,6 +1,7 @@
 #include "engine/data/datasets/column_stats.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,11 @@ ep_status ep_column_stats_table(ep_column_stats *measure, ep_error *error) {
   return measure->distinct ? EP_OK : ep_fail_memory(error);
 }
 
+/* Whether values are told apart: of a category its words are, and of a text nothing is. */
+static inline bool has_values(ep_column_type type) {
+  return type == EP_COLUMN_NUMBER || type == EP_COLUMN_DATE;
+}
+
 static inline bool is_integer(double value) {
   return fabs(value) >= 0x1p52 || value == (double)(int64_t)value;
 }
@@ -58,47 +64,79 @@ static void bytes_measure(ep_column_stats *measure, const uint8_t *row) {
   measure->one_hot = measure->one_hot && ones == 1;
 }
 
-static ep_status values_measure(ep_column_stats *measure, const double *row, ep_error *error) {
-  int64_t zeros = 0, ones = 0;
-  for (int64_t i = 0; i < measure->columns; i++) {
-    double value = row[i];
-    ep_column *column = &measure->column[i];
-    if (measure->distinct && isnan(value)) {
+/* One column of so many rows; false where a value is not finite, and not a missing cell. */
+static bool column_measure(ep_column_stats *measure, int64_t index, const double *values,
+                           int64_t rows) {
+  ep_column *column = &measure->column[index];
+  double least = column->min, most = column->max;
+  bool table = measure->distinct, integer = column->integer;
+  ep_distinct *distinct = table && has_values(column->type) ? &measure->distinct[index] : NULL;
+  for (int64_t i = 0; i < rows; i++) {
+    double value = values[i * measure->columns];
+    if (!(fabs(value) <= DBL_MAX)) {
+      if (!table || !isnan(value)) return false;
       column->missing++;
       continue;
     }
-    if (!isfinite(value))
-      return ep_fail(error, EP_INVALID, "row %lld, column %lld: %s is not a number to train on",
-                     (long long)measure->rows + 1, (long long)i + 1,
-                     isnan(value) ? "NaN" : "an infinity");
-    if (value < column->min) column->min = value;
-    if (value > column->max) column->max = value;
-    if (column->integer && !is_integer(value)) column->integer = false;
-    if (measure->distinct) ep_distinct_add(&measure->distinct[i], value, &measure->distinct_bytes);
-    zeros += value == 0;
-    ones += value == 1;
+    least = value < least ? value : least;
+    most = value > most ? value : most;
+    integer = integer && is_integer(value);
+    if (distinct && !distinct->full) ep_distinct_add(distinct, value, &measure->distinct_bytes);
   }
-  measure->one_hot = measure->one_hot && ones == 1 && zeros == measure->columns - 1;
+  column->min = least;
+  column->max = most;
+  column->integer = integer;
+  return true;
+}
+
+static bool is_one_hot(const double *row, int64_t columns) {
+  int64_t zeros = 0, ones = 0;
+  for (int64_t i = 0; i < columns; i++) {
+    zeros += row[i] == 0;
+    ones += row[i] == 1;
+  }
+  return ones == 1 && zeros == columns - 1;
+}
+
+/* The first value of the rows that is not finite. */
+static ep_status value_refuse(const ep_column_stats *measure, const double *values,
+                              ep_error *error) {
+  int64_t at = 0, columns = measure->columns;
+  while (isfinite(values[at]) || (measure->distinct && isnan(values[at]))) at++;
+  return ep_fail(error, EP_INVALID, "row %lld, column %lld: %s is not a number to train on",
+                 (long long)(measure->rows + at / columns + 1), (long long)(at % columns + 1),
+                 isnan(values[at]) ? "NaN" : "an infinity");
+}
+
+static ep_status values_measure(ep_column_stats *measure, const double *values, int64_t rows,
+                                ep_error *error) {
+  for (int64_t i = 0; i < measure->columns; i++)
+    if (!column_measure(measure, i, values + i, rows)) return value_refuse(measure, values, error);
+  for (int64_t i = 0; i < rows && measure->one_hot; i++)
+    measure->one_hot = is_one_hot(values + i * measure->columns, measure->columns);
   return EP_OK;
 }
 
-ep_status ep_column_stats_row(ep_column_stats *measure, const uint8_t *row, ep_error *error) {
+ep_status ep_column_stats_rows(ep_column_stats *measure, const uint8_t *row, int64_t rows,
+                               ep_error *error) {
   ep_status status = EP_OK;
-  if (measure->dtype == EP_DTYPE_U8) {
-    bytes_measure(measure, row);
-  } else {
-    const double *values = (const double *)(const void *)row;
-    if (measure->dtype != EP_DTYPE_F64) {
-      ep_dtype_values(measure->dtype, row, measure->columns, measure->scratch);
-      values = measure->scratch;
-    }
-    status = values_measure(measure, values, error);
-  }
-  if (status != EP_OK) return status;
-  if (measure->rows == EP_LIMIT_ROWS)
+  size_t row_bytes = (size_t)measure->columns * ep_dtype_bytes(measure->dtype);
+  if (rows > EP_LIMIT_ROWS - measure->rows)
     return ep_fail(error, EP_TOO_LARGE, "more than %lld rows", (long long)EP_LIMIT_ROWS);
-  measure->rows++;
-  return EP_OK;
+  if (measure->dtype == EP_DTYPE_F64) {
+    status = values_measure(measure, (const double *)(const void *)row, rows, error);
+    measure->rows += rows;
+    return status;
+  }
+  for (int64_t i = 0; i < rows && status == EP_OK; i++, row += row_bytes, measure->rows++) {
+    if (measure->dtype == EP_DTYPE_U8) {
+      bytes_measure(measure, row);
+    } else {
+      ep_dtype_values(measure->dtype, row, measure->columns, measure->scratch);
+      status = values_measure(measure, measure->scratch, 1, error);
+    }
+  }
+  return status;
 }
 
 /* Whether the values of a number say more than its extremes, and each stands in several rows. */
@@ -119,7 +157,8 @@ void ep_column_stats_finish(ep_column_stats *measure) {
   for (int64_t i = 0; i < measure->columns && measure->distinct; i++) {
     ep_column *column = &measure->column[i];
     if (column->missing == measure->rows) column->min = column->max = 0;
-    if (column->type != EP_COLUMN_TEXT) column->distinct = ep_distinct_count(&measure->distinct[i]);
+    if (column->type == EP_COLUMN_CATEGORY) column->distinct = column->words.count;
+    if (has_values(column->type)) column->distinct = ep_distinct_count(&measure->distinct[i]);
     if (!values_matter(column, measure->rows) || column->distinct > left) continue;
     column->value = ep_distinct_values(&measure->distinct[i]);
     left -= column->distinct;

@@ -25,9 +25,10 @@ ep_status ep_column_stats_init(ep_column_stats *measure, ep_dtype dtype, int64_t
 /* The rows are those of a table: of doubles, in which NaN is a missing cell, and values are
  * counted. Before the first row. */
 ep_status ep_column_stats_table(ep_column_stats *measure, ep_error *error);
-/* row: [columns] little-endian values of the dtype; doubles are aligned. Refuses what is not
+/* row: [rows, columns] little-endian values of the dtype; doubles are aligned. Refuses what is not
  * finite, with row and column, and more rows than EP_LIMIT_ROWS. */
-ep_status ep_column_stats_row(ep_column_stats *measure, const uint8_t *row, ep_error *error);
+ep_status ep_column_stats_rows(ep_column_stats *measure, const uint8_t *row, int64_t rows,
+                               ep_error *error);
 /* After the last row: completes the columns. */
 void ep_column_stats_finish(ep_column_stats *measure);
 /* A zeroed one is allowed. */

@@ -17,6 +17,7 @@ typedef struct {
   ep_column_stats measure;
   uint8_t *buffer; /* [capacity], owned: whole rows not yet written */
   size_t row_bytes, capacity, used;
+  size_t measured;       /* of `used` */
   ep_checksum checksum;  /* of what was written */
   int file;              /* -1: checks only, writes nothing */
   int64_t *budget_bytes; /* lent; what may still be written */
@@ -41,7 +42,8 @@ void ep_part_writer_shape(ep_part_writer *writer, int dimensions, const int64_t 
 ep_status ep_part_writer_table(ep_part_writer *writer, ep_error *error);
 
 /* The place of the next row, [columns] little-endian values of the dtype, aligned for it; commit
- * when it is filled. Refuses what is not finite, with row and column. */
+ * when it is filled. Rows are measured by several: a later commit, or finish, refuses what is not
+ * finite, with row and column. */
 static inline void *ep_part_writer_next(ep_part_writer *writer) {
   return writer->buffer + writer->used;
 }

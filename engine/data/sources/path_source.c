@@ -185,7 +185,7 @@ void ep_path_source_close(ep_path_source *source) {
 }
 
 static ep_status row_measure(void *measure, const uint8_t *row, ep_error *error) {
-  return ep_column_stats_row(measure, row, error);
+  return ep_column_stats_rows(measure, row, 1, error);
 }
 
 static ep_status part_measure(int file, bool values, ep_part *out, ep_error *error) {
