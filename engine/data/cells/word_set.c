@@ -8,17 +8,34 @@ enum { FIRST_CAPACITY = 4, FIRST_TEXT_BYTES = 32 };
 
 __extension__ typedef unsigned __int128 product;
 
+static uint64_t folded(uint64_t value) {
+  product wide = (product)value * 0x9E3779B97F4A7C15ULL;
+  return (uint64_t)wide ^ (uint64_t)(wide >> 64);
+}
+
+/* At most eight bytes, in two halves that may overlap. */
+static uint64_t last_block(const char *text, size_t bytes) {
+  uint32_t first = 0, last = 0;
+  if (bytes >= sizeof first) {
+    memcpy(&first, text, sizeof first);
+    memcpy(&last, text + bytes - sizeof last, sizeof last);
+  } else if (bytes > 0) {
+    first = (uint8_t)text[0] | (uint32_t)(uint8_t)text[bytes / 2] << 8;
+    last = (uint8_t)text[bytes - 1];
+  }
+  return (uint64_t)first << 32 | last;
+}
+
 /* Eight bytes at a time, from an unpredictable seed: both halves of a product are folded, so that
  * no difference of two words has a hash's difference that is known beforehand. */
 static uint64_t hash_of(const ep_word_set *set, const char *text, size_t bytes) {
-  uint64_t hash = set->seed ^ bytes * 0x100000001B3ULL;
-  for (size_t at = 0; at < bytes; at += sizeof hash) {
-    uint64_t block = 0;
-    memcpy(&block, text + at, bytes - at < sizeof block ? bytes - at : sizeof block);
-    product wide = (product)(hash ^ block) * 0x9E3779B97F4A7C15ULL;
-    hash = (uint64_t)wide ^ (uint64_t)(wide >> 64);
+  uint64_t hash = set->seed ^ bytes * 0x100000001B3ULL, block;
+  size_t left = bytes;
+  for (; left > sizeof block; left -= sizeof block, text += sizeof block) {
+    memcpy(&block, text, sizeof block);
+    hash = folded(hash ^ block);
   }
-  return hash;
+  return folded(hash ^ last_block(text, left));
 }
 
 static size_t kept_bytes(size_t bytes) {
@@ -74,6 +91,12 @@ static ep_status seed_make(ep_word_set *set, ep_error *error) {
     return ep_fail(error, EP_IO, "no random bytes available");
   set->seed |= 1;
   return EP_OK;
+}
+
+ep_word_entry *ep_word_set_count(ep_word_set *set, const char *text, size_t bytes) {
+  int64_t number = ep_word_set_find(set, text, bytes);
+  if (number >= 0) set->entry[number].rows++;
+  return number >= 0 ? &set->entry[number] : NULL;
 }
 
 ep_word_entry *ep_word_set_add(ep_word_set *set, const char *text, size_t bytes, ep_error *error) {

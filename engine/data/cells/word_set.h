@@ -32,6 +32,10 @@ typedef struct {
  * good until the next word; NULL, with an error: there is no memory. */
 ep_word_entry *ep_word_set_add(ep_word_set *set, const char *text, size_t bytes, ep_error *error);
 
+/* Counts a word again. Returns its entry; NULL, and nothing is counted: the set does not have it.
+ */
+ep_word_entry *ep_word_set_count(ep_word_set *set, const char *text, size_t bytes);
+
 /* How much memory it has. */
 size_t ep_word_set_bytes(const ep_word_set *set);
 

@@ -74,15 +74,15 @@ typedef struct {
 static census bytes_count(const uint8_t *bytes, size_t size, bool mapped) {
   census found = {0};
   for (size_t i = 0, kept = 0; i < size;) {
-    uint64_t eight;
+    uint64_t ascii[4];
     if (mapped && i - kept >= DROP_BYTES) {
       ep_mapping_drop(bytes + kept, i - kept);
       kept = i;
     }
-    if (i + sizeof eight <= size) { /* most text is ASCII */
-      memcpy(&eight, bytes + i, sizeof eight);
-      if ((eight & UINT64_C(0x8080808080808080)) == 0) {
-        i += sizeof eight;
+    if (i + sizeof ascii <= size) { /* as most text is */
+      memcpy(ascii, bytes + i, sizeof ascii);
+      if (((ascii[0] | ascii[1] | ascii[2] | ascii[3]) & UINT64_C(0x8080808080808080)) == 0) {
+        i += sizeof ascii;
         continue;
       }
     }
