@@ -8,7 +8,6 @@
 
 #include "api/json/number_scan.h"
 #include "engine/data/cells/date.h"
-#include "engine/data/cells/unicode.h"
 
 enum { NUMBER_BYTES = 64 }; /* of a number with separators, or with U+2212: longer ones are none */
 
@@ -76,16 +75,6 @@ int ep_cell_missing_number(const char *text, size_t bytes) {
 
 bool ep_cell_is_missing(const char *text, size_t bytes) {
   return bytes == 0 || ep_cell_missing_number(text, bytes) >= 0;
-}
-
-static bool is_printed(char c) {
-  return c > ' ' && c < 0x7F;
-}
-
-const char *ep_cell_trim(const char *text, size_t *bytes) {
-  bool plain = *bytes > 0 && is_printed(*text) && is_printed(text[*bytes - 1]);
-  if (!plain) ep_text_trim(&text, bytes); /* of few cells */
-  return text;
 }
 
 static size_t digits_count(const char *at, const char *end) {
@@ -173,11 +162,11 @@ bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t 
   const char *at = text, *end = text + bytes;
   ep_number_grammar grammar = decimal == ',' ? EP_NUMBER_CSV_COMMA : EP_NUMBER_CSV;
   double found;
+  if (at < end && isalpha((unsigned char)*at) && (*at | 0x20) != 'i') return false;
   if (ep_number_scan(at, end, grammar, &found) == end) { /* as most cells are */
     *value = found;
     return true;
   }
-  if (at < end && isalpha((unsigned char)*at) && (*at | 0x20) != 'i') return false;
   if (at < end && *at == '(') return bracketed_read(decimal, thousands, text, bytes, value);
   at += at < end && (*at == '-' || *at == '+');
   if (at == end || *at == '-' || *at == '+') return false;

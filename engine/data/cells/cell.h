@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "engine/data/cells/unicode.h"
+
 /* How the cells of a column may be written. Where two kinds read all cells, the first counts; days
  * and months that could be either are no dates. */
 typedef enum {
@@ -39,7 +41,12 @@ const char *ep_cell_missing_word(size_t number);
 int ep_cell_missing_number(const char *text, size_t bytes);
 
 /* Where the text begins without the white space of Unicode around it; *bytes: of what is left. */
-const char *ep_cell_trim(const char *text, size_t *bytes);
+static inline const char *ep_cell_trim(const char *text, size_t *bytes) {
+  bool plain = *bytes > 0 && *text > ' ' && *text < 0x7F && text[*bytes - 1] > ' ' &&
+               text[*bytes - 1] < 0x7F;
+  if (!plain) ep_text_trim(&text, bytes); /* of few cells */
+  return text;
+}
 
 /* The bytes of a space that may stand within a number, or before its unit, at the beginning of the
  * text: that of ASCII, U+00A0, U+2009, U+202F; 0: there is none. */

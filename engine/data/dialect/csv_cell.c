@@ -34,8 +34,8 @@ static inline const char *line_begin(const ep_csv_text *text, const char *at) {
   return first < text->end && *first == text->delimiter ? first + 1 : at;
 }
 
-/* Takes what ends a cell at `at`; false when the cell goes on. */
-static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *stop) {
+static __attribute__((noinline)) bool other_stop_take(ep_csv_text *text, const char *at,
+                                                      ep_csv_stop *stop) {
   if (is_white(text) && at < text->end && is_space(text, *at)) {
     const char *first = at;
     at = spaces_skip(text, at);
@@ -65,6 +65,15 @@ static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *sto
   text->at = line_begin(text, at + bytes);
   text->line++;
   *stop = EP_CSV_LINE;
+  return true;
+}
+
+/* Takes what ends a cell at `at`; false when the cell goes on. */
+static inline bool stop_take(ep_csv_text *text, const char *at, ep_csv_stop *stop) {
+  bool delimiter = at < text->end && *at == text->delimiter; /* as of most cells */
+  if (!delimiter || is_white(text) || text->framed) return other_stop_take(text, at, stop);
+  text->at = at + 1;
+  *stop = EP_CSV_DELIMITER;
   return true;
 }
 
@@ -100,25 +109,54 @@ static ep_status too_long(const ep_csv_text *text, int64_t column, ep_error *err
                  (long long)text->line, (long long)column, EP_LIMIT_CSV_FIELD_BYTES);
 }
 
-/* From behind the opening quote to behind the closing one. */
-static ep_status quoted_read(ep_csv_text *text, const char *at, int64_t column, ep_csv_cell *cell,
-                             ep_error *error) {
-  int64_t lines = 0;
-  for (;; at++) {
-    if (at == text->end)
-      return ep_fail(error, EP_INVALID, "row %lld, column %lld: the quote is never closed",
-                     (long long)text->line, (long long)column);
-    if (*at == text->quote) {
-      if (at + 1 == text->end || at[1] != text->quote) break;
-      at++; /* "" is one " */
-    } else if (text->escapes && *at == '\\' && at + 1 < text->end &&
-               (at[1] == text->quote || at[1] == '\\')) {
-      at++; /* \" is one, too */
+/* Where a quoted cell ends, and its lines; false where the quote is not closed, or so late that the
+ * cell is too long. *doubled: it has quotes or backslashes that stand for others. */
+static bool quote_seek(const ep_csv_text *text, const char **at, int64_t *lines, bool *doubled) {
+  enum { BYTES_MOST = 2 * EP_LIMIT_CSV_FIELD_BYTES + 2 };
+  const char *from = *at, *end = text->end - from > BYTES_MOST ? from + BYTES_MOST : text->end;
+  for (; from < end; from++) {
+    bool escape = text->escapes && *from == '\\' && from + 1 < end &&
+                  (from[1] == text->quote || from[1] == '\\'); /* \" is one, too */
+    if (*from == text->quote && (from + 1 == end || from[1] != text->quote)) break;
+    if (escape || *from == text->quote) { /* "" is one " */
+      *doubled = true;
+      from++;
     }
-    if (cell->bytes == EP_LIMIT_CSV_FIELD_BYTES) return too_long(text, column, error);
-    lines += *at == '\n' || (text->cr && *at == '\r');
-    cell->text[cell->bytes++] = *at;
+    *lines += *from == '\n' || (text->cr && *from == '\r');
   }
+  *at = from;
+  return from < end;
+}
+
+/* Without the first of two quotes, and without backslashes before a quote or another backslash.
+ * False: it is too long. */
+static bool doubled_copy(const ep_csv_text *text, const char *from, const char *end,
+                         ep_csv_cell *cell) {
+  cell->text = cell->copy;
+  for (cell->bytes = 0; from < end; from++) {
+    from += *from == text->quote ||
+            (text->escapes && *from == '\\' && (from[1] == text->quote || from[1] == '\\'));
+    if (cell->bytes == EP_LIMIT_CSV_FIELD_BYTES) return false;
+    cell->copy[cell->bytes++] = *from;
+  }
+  return true;
+}
+
+/* From behind the opening quote to behind the closing one. */
+static __attribute__((noinline)) ep_status quoted_read(ep_csv_text *text, const char *first,
+                                                       int64_t column, ep_csv_cell *cell,
+                                                       ep_error *error) {
+  int64_t lines = 0;
+  bool doubled = false;
+  const char *at = first;
+  bool closed = quote_seek(text, &at, &lines, &doubled);
+  cell->text = first;
+  cell->bytes = (size_t)(at - first);
+  if (doubled ? !doubled_copy(text, first, at, cell) : cell->bytes > EP_LIMIT_CSV_FIELD_BYTES)
+    return too_long(text, column, error);
+  if (!closed)
+    return ep_fail(error, EP_INVALID, "row %lld, column %lld: the quote is never closed",
+                   (long long)text->line, (long long)column);
   bool escaped = at[-1] == '\\' && !text->escapes;
   at = is_white(text) ? at + 1 : spaces_skip(text, at + 1);
   if (!stop_take(text, at, &cell->stop))
@@ -130,31 +168,38 @@ static ep_status quoted_read(ep_csv_text *text, const char *at, int64_t column, 
   return EP_OK;
 }
 
-ep_status ep_csv_cell_read(ep_csv_text *text, int64_t column, ep_csv_cell *cell, ep_error *error) {
-  ep_status status = EP_OK;
-  const char *at = spaces_skip(text, text->at);
-  cell->bytes = 0;
-  if (at < text->end && *at == text->quote && text->quote) {
-    status = quoted_read(text, at + 1, column, cell, error);
-  } else {
-    const char *first = at;
-    for (at = stop_seek(text, at); !stop_take(text, at, &cell->stop);
-         at = stop_seek(text, at + 1)) {
-    }
-    if (at - first > EP_LIMIT_CSV_FIELD_BYTES) return too_long(text, column, error);
-    cell->bytes = (size_t)(at - first);
-    memcpy(cell->text, first, cell->bytes);
-    while (cell->bytes > 0 && is_space(text, cell->text[cell->bytes - 1])) cell->bytes--;
-  }
-  cell->text[cell->bytes] = 0;
-  return status;
+/* Takes a number with nothing but spaces around it. */
+static inline bool number_take(ep_csv_text *text, const char *at, ep_csv_cell *cell) {
+  const char mark = text->delimiter;
+  if (at == text->end || *at < '+' || *at > '9' || mark == '+' || mark == '-' || mark == '.')
+    return false;
+  const char *end = ep_number_scan(at, text->end, EP_NUMBER_CSV, &cell->value);
+  if (!end || !isfinite(cell->value)) return false;
+  cell->text = at;
+  cell->bytes = (size_t)(end - at);
+  return stop_take(text, is_white(text) ? end : spaces_skip(text, end), &cell->stop);
 }
 
-bool ep_csv_number_read(ep_csv_text *text, double *value, ep_csv_stop *stop) {
-  const char *at = spaces_skip(text, text->at);
-  at = ep_number_scan(at, text->end, EP_NUMBER_CSV, value);
-  if (!at || !isfinite(*value)) return false;
-  return stop_take(text, is_white(text) ? at : spaces_skip(text, at), stop);
+ep_status ep_csv_cell_read(ep_csv_text *text, int64_t column, ep_csv_cell *cell, ep_error *error) {
+  const char *at = spaces_skip(text, text->at), *first = at;
+  cell->plain = number_take(text, at, cell);
+  if (cell->plain) return EP_OK;
+  if (at < text->end && *at == text->quote && text->quote)
+    return quoted_read(text, at + 1, column, cell, error);
+  for (at = stop_seek(text, at); !stop_take(text, at, &cell->stop); at = stop_seek(text, at + 1)) {
+  }
+  if (at - first > EP_LIMIT_CSV_FIELD_BYTES) return too_long(text, column, error);
+  while (at > first && is_space(text, at[-1])) at--;
+  cell->text = first;
+  cell->bytes = (size_t)(at - first);
+  return EP_OK;
+}
+
+char *ep_csv_cell_string(ep_csv_cell *cell) {
+  if (cell->text != cell->copy) memcpy(cell->copy, cell->text, cell->bytes);
+  cell->copy[cell->bytes] = 0;
+  cell->text = cell->copy;
+  return cell->copy;
 }
 
 bool ep_csv_is_quoted(const ep_csv_text *text) {

@@ -28,20 +28,22 @@ typedef struct {
 
 typedef enum { EP_CSV_DELIMITER, EP_CSV_LINE, EP_CSV_END } ep_csv_stop; /* what ended a cell */
 
-/* A cell without its quotes and the spaces around it, or its first EP_LIMIT_CSV_FIELD_BYTES. */
+/* A cell without its quotes and the spaces around it. */
 typedef struct {
-  char text[EP_LIMIT_CSV_FIELD_BYTES + 1];
+  const char *text; /* [bytes], of the text that is read or, where that has more, of `copy` */
   size_t bytes;
   ep_csv_stop stop;
+  bool plain; /* not in quotes, a finite number as EP_NUMBER_CSV has it: */
+  double value;
+  char copy[EP_LIMIT_CSV_FIELD_BYTES + 1];
 } ep_csv_cell;
 
 /* Reads any cell. `column` counts from 1 and is for messages: an unclosed quote, text after a
  * closing quote (EP_INVALID), a cell over the limit (EP_TOO_LARGE). */
 ep_status ep_csv_cell_read(ep_csv_text *text, int64_t column, ep_csv_cell *cell, ep_error *error);
 
-/* The fast way: an unquoted number with nothing but spaces around it. False, and nothing read, for
- * anything else. */
-bool ep_csv_number_read(ep_csv_text *text, double *value, ep_csv_stop *stop);
+/* The cell's text with a zero byte behind it, in its copy. */
+char *ep_csv_cell_string(ep_csv_cell *cell);
 
 /* Whether the next cell begins with a quote. */
 bool ep_csv_is_quoted(const ep_csv_text *text);

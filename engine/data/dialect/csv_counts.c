@@ -22,11 +22,11 @@ static bool is_name(const ep_csv_cell *cell) {
          !ep_cell_read(EP_CELL_NUMBER, cell->text, cell->bytes, &value);
 }
 
-static bool label_add(ep_csv_labels *labels, const ep_csv_cell *cell) {
+static bool label_add(ep_csv_labels *labels, ep_csv_cell *cell) {
   if (labels->count == EP_LIMIT_CLASSES) return false;
   if (!labels->name) labels->name = calloc(EP_LIMIT_CLASSES, sizeof *labels->name);
   if (!labels->name) return false;
-  memcpy(labels->name[labels->count++].name, cell->text, cell->bytes + 1);
+  memcpy(labels->name[labels->count++].name, ep_csv_cell_string(cell), cell->bytes + 1);
   return true;
 }
 

@@ -26,7 +26,7 @@ bool ep_row_cells_differ(const ep_sample *sample, int row, ep_csv_cell *cell) {
   int count = 0;
   do {
     if (ep_csv_cell_read(&line, 1, cell, NULL) != EP_OK) break;
-    text[count] = strdup(cell->text);
+    text[count] = strndup(cell->text, cell->bytes);
     if (!text[count]) break;
     count++;
   } while (count < COMPARED && cell->stop == EP_CSV_DELIMITER);
@@ -53,13 +53,14 @@ static bool row_start_see(const ep_sample *sample, int row, ep_csv_cell *cell, e
   out->quoted = out->quoted && ep_csv_is_quoted(&text);
   for (int64_t column = 0; column < sample->columns; column++) {
     if (ep_csv_cell_read(&text, 1, cell, NULL) != EP_OK) return false;
-    whole[column] = whole[column] && are_digits(cell->text, true);
-    digits[column] = digits[column] && are_decimals(cell->text);
-    out->points = out->points || (memchr(cell->text, '.', cell->bytes) &&
-                                  ep_cell_number_read('.', 0, cell->text, cell->bytes, &value));
+    const char *string = ep_csv_cell_string(cell);
+    whole[column] = whole[column] && are_digits(string, true);
+    digits[column] = digits[column] && are_decimals(string);
+    out->points = out->points ||
+                  (strchr(string, '.') && ep_cell_number_read('.', 0, string, cell->bytes, &value));
     if (column > 0) continue;
-    *first = strdup(cell->text);
-    out->counted = out->counted && ep_cell_read(EP_CELL_NUMBER, cell->text, cell->bytes, &value) &&
+    *first = strdup(string);
+    out->counted = out->counted && ep_cell_read(EP_CELL_NUMBER, string, cell->bytes, &value) &&
                    (out->rows == 0 || value == out->last + 1);
     out->last = value;
   }

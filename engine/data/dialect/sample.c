@@ -192,7 +192,8 @@ static ep_status shapes_count(ep_sample *sample, ep_csv_cell *cell, ep_error *er
       bool figure = shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE;
       size_t bytes = cell->bytes;
       sample->cut_quotes += quote_is_cut(cell->text, bytes, quoted, &open);
-      sample->triples[column] += behind && bytes == 3 && strspn(cell->text, "0123456789") == 3;
+      sample->triples[column] +=
+          behind && bytes == 3 && strspn(ep_csv_cell_string(cell), "0123456789") == 3;
       bool inner = behind && begin < text.end && is_digit(begin[0]) && is_digit(begin[-2]);
       halved = halved && (column == 0 || inner);
       behind = bytes > 0 && cell->text[bytes - 1] >= '0' && cell->text[bytes - 1] <= '9';

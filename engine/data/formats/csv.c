@@ -1,11 +1,11 @@
-/* csv.c: delimited text. A table of numbers goes straight from the mapped file into a part; the
- * first cell that is none makes it a table of any cells (typed_table.h). */
+/* csv.c: delimited text: a table of any cells (typed_table.h), or the numbers of a part. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
+#include "api/json/number_scan.h"
 #include "api/json/utf8.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/dialect/text_encoding.h"
@@ -13,7 +13,6 @@
 #include "engine/data/formats/csv_rows.h"
 #include "engine/data/formats/format.h"
 #include "engine/data/tables/typed_table.h"
-#include "engine/files/path.h"
 
 enum { PROBE_BYTES = 4096 };
 
@@ -26,126 +25,75 @@ static bool recognise(const uint8_t *bytes, size_t size) {
   return size > 0;
 }
 
-/* Numbers of a file, until there is another cell. */
+/* The numbers of a part. */
 typedef struct {
   ep_part_writer writer;
   const ep_csv_layout *layout; /* lent */
   ep_csv_cell *cell;           /* working memory, lent */
-  ep_column_cells *seen;       /* [columns], owned: of a table; else NULL */
-  bool words;                  /* a cell is not a plain number: `error` says which */
 } reader;
 
-/* Whether a number that is read as such may be a code instead: 007, 12E5, more digits than a double
- * holds. */
-static void doubts_look(reader *read, const char *at, const char *end, int64_t column,
-                        double value) {
-  if (!read->seen || read->words) return;
-  ep_column_cells *seen = &read->seen[column];
-  while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
-  while (at < end && (*at == ' ' || *at == '\t')) at++;
-  seen->plain++;
-  const char *digits = at + (*at == '-' || *at == '+');
-  bool zero = end - digits >= 2 && *digits == '0' && digits[1] != '.';
-  if (seen->points > seen->threes && !zero) return; /* fractions are no codes */
-  ep_plain_look(seen, at, (size_t)(end - at), false, value);
-  read->words = seen->zeros + seen->exponents + seen->longs > 0;
-}
-
-static ep_status cell_refuse(reader *read, int64_t line, int64_t column, ep_error *error) {
+static ep_status cell_refuse(const reader *read, int64_t line, int64_t column, ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
-  const ep_csv_cell *cell = read->cell;
+  const char *text = ep_csv_cell_string(read->cell);
+  size_t bytes = read->cell->bytes;
   double value;
-  read->words = true;
   ep_column_label(read->writer.column, column, label);
-  if (cell->bytes == 0)
+  if (bytes == 0)
     return ep_fail(error, EP_INVALID, "row %lld, %s: the value is missing", (long long)line, label);
-  if (strcasecmp(cell->text + strspn(cell->text, "+-"), "nan") == 0 ||
-      ep_cell_number_read('.', 0, cell->text, cell->bytes, &value))
-    return ep_number_infinite_refuse(line, label, cell->text, cell->bytes, error);
+  if (strcasecmp(text + strspn(text, "+-"), "nan") == 0 ||
+      ep_cell_number_read('.', 0, text, bytes, &value))
+    return ep_number_infinite_refuse(line, label, text, bytes, error);
   return ep_fail(error, EP_INVALID, "row %lld, %s: \"%s\" is not a number", (long long)line, label,
-                 ep_excerpt(shown, cell->text, cell->bytes));
+                 ep_excerpt(shown, text, bytes));
 }
 
-/* The slow way of one cell: quotes, spaces, and every error. */
-static ep_status cell_read(reader *read, ep_csv_text *text, int64_t column, double *value,
-                           ep_csv_stop *stop, ep_error *error) {
-  int64_t line = text->line;
-  ep_csv_cell *cell = read->cell;
-  ep_status status = ep_csv_cell_read(text, column + 1, cell, error);
-  if (status != EP_OK) return status;
+/* A number in quotes, or with other spaces around it. */
+static bool number_read(const ep_csv_cell *cell, double *value) {
   size_t bytes = cell->bytes;
-  const char *at = ep_cell_trim(cell->text, &bytes);
-  ep_csv_text inner = {.at = at, .end = at + bytes, .delimiter = text->delimiter, .line = line};
-  ep_csv_stop end;
-  *stop = cell->stop;
-  if (!ep_csv_number_read(&inner, value, &end) || end != EP_CSV_END)
-    return cell_refuse(read, line, column, error);
-  doubts_look(read, at, at + bytes, column, *value);
-  return EP_OK;
+  const char *text = ep_cell_trim(cell->text, &bytes);
+  return ep_number_scan(text, text + bytes, EP_NUMBER_CSV, value) == text + bytes &&
+         isfinite(*value);
 }
 
 static ep_status row_read(void *context, ep_csv_text *text, ep_error *error) {
   reader *read = context;
+  ep_csv_cell *cell = read->cell;
   double *row = ep_part_writer_next(&read->writer);
-  int64_t columns = read->writer.columns, line = text->line;
-  ep_csv_stop stop = EP_CSV_DELIMITER;
-  for (int64_t column = 0; column < columns; column++) {
-    const char *at = text->at;
-    if (stop != EP_CSV_DELIMITER) return ep_csv_row_check(read->layout, line, column, stop, error);
-    bool plain = ep_csv_number_read(text, &row[column], &stop);
-    if (plain) doubts_look(read, at, text->at - (stop != EP_CSV_END), column, row[column]);
-    if (plain) continue;
-    ep_status status = cell_read(read, text, column, &row[column], &stop, error);
+  int64_t row_line = text->line;
+  cell->stop = EP_CSV_DELIMITER;
+  for (int64_t column = 0; column < read->writer.columns; column++) {
+    int64_t line = text->line;
+    ep_status status = ep_csv_row_check(read->layout, row_line, column, cell->stop, error);
+    if (status == EP_OK) status = ep_csv_cell_read(text, column + 1, cell, error);
     if (status != EP_OK) return status;
+    row[column] = cell->value;
+    if (!cell->plain && !number_read(cell, &row[column]))
+      return cell_refuse(read, line, column, error);
   }
-  ep_status status = ep_csv_row_end(read->layout, text, line, stop, read->cell, error);
-  if (status == EP_OK && read->words)
-    status = ep_fail(error, EP_INVALID, "row %lld: a number may be a code", (long long)line);
+  ep_status status = ep_csv_row_end(read->layout, text, row_line, cell->stop, cell, error);
   return status == EP_OK ? ep_part_writer_commit(&read->writer, error) : status;
 }
 
-/* Whether the fractions of a column may be thousands. Below a point of three digits each, all are.
- */
-static bool points_are_clear(const reader *read) {
-  for (int64_t i = 0; i < read->writer.columns; i++)
-    if (read->seen[i].points > 0 && read->seen[i].points == read->seen[i].threes) return false;
-  return true;
-}
-
-/* *words: a cell is not a plain number, and the part is to be read in another way. column: taken.
- */
-static ep_status numbers_read(ep_ingest *ingest, const ep_csv_layout *layout, ep_column *column,
-                              ep_csv_cell *cell, bool *words, ep_notes *notes, ep_error *error) {
+/* x or y of a split. */
+static ep_status numbers_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
+                              ep_error *error) {
   reader read = {.layout = layout, .cell = cell};
-  bool table = ingest->role == EP_ROLE_TABLE;
-  ep_status status =
-      ep_part_writer_open(&read.writer, ingest->folder, ingest->split, ingest->role, EP_DTYPE_F64,
-                          layout->columns, column, &ingest->budget_bytes, error);
-  if (status == EP_OK && table) status = ep_part_writer_table(&read.writer, error);
-  if (status == EP_OK && table) {
-    read.seen = calloc((size_t)layout->columns, sizeof *read.seen);
-    if (!read.seen) status = ep_fail_memory(error);
-  }
-  if (status == EP_OK) status = ep_csv_rows_read(layout, cell, row_read, &read, notes, error);
-  if (status == EP_OK && table && !points_are_clear(&read)) {
-    read.words = true;
-    status = ep_fail(error, EP_INVALID, "fractions may be thousands");
-  }
+  const ep_dialect *dialect = &layout->found.dialect;
+  ep_column *column;
+  if (ep_dialect_has(dialect, EP_DIALECT_MISSING) && dialect->missing[0])
+    return ep_fail(error, EP_INVALID,
+                   "?missing= requires a table: separate x and y cannot have missing cells");
+  ep_status status = ep_csv_columns_read(layout, cell, &column, error);
+  if (status != EP_OK) return status;
+  status = ep_part_writer_open(&read.writer, ingest->folder, ingest->split, ingest->role,
+                               EP_DTYPE_F64, layout->columns, column, &ingest->budget_bytes, error);
+  if (status == EP_OK)
+    status = ep_csv_rows_read(layout, cell, row_read, &read, &layout->notes, error);
   if (status == EP_OK)
     status = ep_part_writer_finish(&read.writer, &ingest->meta->part[ingest->split][ingest->role],
                                    error);
   ep_part_writer_abandon(&read.writer);
-  free(read.seen);
-  *words = read.words;
-  return status;
-}
-
-/* Takes back what was written of a part. */
-static ep_status part_remove(const ep_ingest *ingest, ep_error *error) {
-  char path[EP_PATH_BYTES];
-  if (!ingest->folder) return EP_OK;
-  ep_status status = ep_part_path(ingest->folder, ingest->split, ingest->role, path, error);
-  if (status == EP_OK && unlink(path) != 0) status = ep_fail(error, EP_IO, "%s: unlink", path);
+  ep_dialect_plain(&layout->found);
   return status;
 }
 
@@ -173,36 +121,6 @@ static ep_status typed_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cel
   status = ep_typed_table_read(&table.rows, names, ingest->folder, &ingest->budget_bytes,
                                &layout->notes, ingest->meta, error);
   free(names);
-  return status;
-}
-
-/* A table of plain numbers is read at once; what else there is, by all rows first, and so is a
- * table of which some numbers are said to be missing. x and y that come apart are numbers. */
-static ep_status part_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
-                           ep_error *error) {
-  ep_error first = {0};
-  bool words = false, table = ingest->role == EP_ROLE_TABLE;
-  int64_t budget_bytes = ingest->budget_bytes;
-  ep_column *column;
-  const ep_dialect *dialect = &layout->found.dialect;
-  bool marked = (ep_dialect_has(dialect, EP_DIALECT_DECIMAL) && dialect->decimal != '.') ||
-                ep_dialect_has(dialect, EP_DIALECT_MISSING);
-  if (!table && ep_dialect_has(dialect, EP_DIALECT_MISSING) && dialect->missing[0])
-    return ep_fail(error, EP_INVALID,
-                   "?missing= requires a table: separate x and y cannot have missing cells");
-  if (layout->labels.count > 0 || (table && marked)) return typed_read(ingest, layout, cell, error);
-  ep_status status = ep_csv_columns_read(layout, cell, &column, error);
-  if (status != EP_OK) return status;
-  ep_notes notes = layout->notes;
-  status = numbers_read(ingest, layout, column, cell, &words, &notes, &first);
-  if (status != EP_OK && words && table) {
-    ingest->budget_bytes = budget_bytes;
-    status = part_remove(ingest, error);
-    return status == EP_OK ? typed_read(ingest, layout, cell, error) : status;
-  }
-  layout->notes = notes;
-  ep_dialect_plain(&layout->found);
-  if (status != EP_OK && error) *error = first;
   return status;
 }
 
@@ -266,7 +184,8 @@ static ep_status text_read(ep_ingest *ingest, const ep_text *text, const ep_dial
   memcpy(layout.found.evidence[EP_DIALECT_ENCODING], record->evidence[EP_DIALECT_ENCODING],
          sizeof record->evidence[EP_DIALECT_ENCODING]);
   encoding_note(&layout);
-  status = part_read(ingest, &layout, cell, error);
+  status =
+      table ? typed_read(ingest, &layout, cell, error) : numbers_read(ingest, &layout, cell, error);
   if (status == EP_INVALID) ep_csv_faults_tell(&layout, !table, cell, error);
   if (status == EP_INVALID && error) encodings_tell(text, error);
   if (status == EP_OK) status = dialect_keep(ingest->meta, &layout, error);

@@ -221,27 +221,31 @@ static void label_name(const ep_csv_labels *labels, ep_table_cell *cell) {
   if (!(value >= 0 && value < (double)labels->count && value == floor(value))) return;
   cell->text = labels->name[(int64_t)value].name;
   cell->bytes = strlen(cell->text);
+  cell->plain = false;
 }
 
 static ep_status row_cells_read(ep_csv_table *table, ep_csv_text *text, ep_table_cell_read read,
                                 void *context, ep_error *error) {
   const ep_csv_layout *layout = table->layout;
   int64_t row = text->line, columns = layout->columns;
-  ep_csv_stop stop = EP_CSV_DELIMITER;
+  ep_csv_cell *own = table->cell;
   ep_status status = EP_OK;
+  own->stop = EP_CSV_DELIMITER;
   for (int64_t column = 0; column < columns; column++) {
     int64_t line = text->line;
-    status = ep_csv_row_check(layout, row, column, stop, error);
-    if (status == EP_OK) status = ep_csv_cell_read(text, column + 1, table->cell, error);
+    if (own->stop != EP_CSV_DELIMITER)
+      return ep_csv_row_check(layout, row, column, own->stop, error);
+    status = ep_csv_cell_read(text, column + 1, own, error);
     if (status != EP_OK) return status;
-    stop = table->cell->stop;
     /* within quotes, too, spaces around a word are no part of it */
-    ep_table_cell cell = ep_table_cell_make(table->cell->text, table->cell->bytes, line, column);
+    ep_table_cell cell = ep_table_cell_make(own->text, own->bytes, line, column);
+    cell.plain = own->plain;
+    cell.value = own->value;
     if (layout->labels.count > 0 && column == columns - 1) label_name(&layout->labels, &cell);
     status = read(context, &cell, error);
     if (status != EP_OK) return status;
   }
-  return ep_csv_row_end(layout, text, row, stop, table->cell, error);
+  return ep_csv_row_end(layout, text, row, own->stop, own, error);
 }
 
 /* What reads the cells of a walk. */
@@ -287,10 +291,10 @@ static ep_status name_set(ep_column *column, ep_csv_cell *cell, long long line, 
                    cell->bytes, EP_LIMIT_NAME_BYTES);
   if (!ep_utf8_valid(cell->text, cell->bytes))
     return ep_fail(error, EP_INVALID, "row %lld, column %lld: the name is not UTF-8", line, number);
-  for (size_t i = 0; i < cell->bytes; i++)
-    if ((unsigned char)cell->text[i] < 0x20 || cell->text[i] == 0x7F) cell->text[i] = ' ';
   memcpy(column->name, cell->text, cell->bytes);
   column->name[cell->bytes] = 0;
+  for (char *at = column->name; *at; at++)
+    if ((unsigned char)*at < 0x20 || *at == 0x7F) *at = ' ';
   return EP_OK;
 }
 

@@ -43,7 +43,8 @@ static bool line_see(const search *it, ep_csv_text text, line_look *out) {
     ep_cell_shape shape = ep_cell_shape_of(cell->text, cell->bytes);
     out->filled += cell->bytes > 0;
     out->figures += shape == EP_SHAPE_NUMBER || shape == EP_SHAPE_DATE;
-    out->names += cell->bytes > 0 && cell->bytes <= EP_LIMIT_NAME_BYTES && is_name(it, cell->text);
+    out->names += cell->bytes > 0 && cell->bytes <= EP_LIMIT_NAME_BYTES &&
+                  is_name(it, ep_csv_cell_string(it->cell));
   } while (cell->stop == EP_CSV_DELIMITER);
   return true;
 }
@@ -98,7 +99,9 @@ static bool are_units(const search *it, ep_csv_text header, ep_csv_text row) {
     if (ep_csv_cell_read(&header, 1, it->cell, NULL) != EP_OK || cell->bytes > EP_LIMIT_NAME_BYTES)
       return false;
     stop = cell->stop;
-    bool known = ep_encoding_name_find(it->encoding, cell->text, &column) == EP_OK && column >= 0;
+    bool known =
+        ep_encoding_name_find(it->encoding, ep_csv_cell_string(it->cell), &column) == EP_OK &&
+        column >= 0;
     bool number =
         known && !ep_column_is_category(&it->encoding->column[it->encoding->by_name[column]]);
     if (ep_csv_cell_read(&row, 1, it->cell, NULL) != EP_OK) return false;

@@ -297,7 +297,8 @@ static ep_status cells_copy(reader *read, ep_csv_text line, int64_t cells, bool 
   ep_writer_init(&writer, SIZE_MAX);
   for (int64_t i = 0; status == EP_OK && i < cells; i++) {
     status = ep_csv_cell_read(&line, i + 1, cell, error);
-    if (status == EP_OK) ep_row_lines_cell(copied, copied->rows, i == 0, cell->text, &writer);
+    if (status == EP_OK)
+      ep_row_lines_cell(copied, copied->rows, i == 0, ep_csv_cell_string(cell), &writer);
     if (cell->stop != EP_CSV_DELIMITER) break;
   }
   char *text = ep_writer_take(&writer);

@@ -93,27 +93,14 @@ static bool is_exact(const char *text, size_t bytes, double value) {
          memcmp(whole, text, bytes) == 0;
 }
 
-void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool json,
-                   double value) {
-  const char *end = text + bytes, *at = text;
-  if (at < end && (*at == '-' || *at == '+')) at++;
-  const char *point = memchr(at, '.', (size_t)(end - at));
-  if (*text == '-') cells->negative = true;
-  cells->fractions = cells->fractions || value != floor(value);
-  if (cells->plain == 1 || value < cells->least) cells->least = value;
-  if (cells->plain == 1 || value > cells->most) cells->most = value;
-  size_t digits = (size_t)(end - at);
-  if (json && (point || memchr(at, 'e', digits) || memchr(at, 'E', digits))) {
-    cells->floats = true;
-    return;
-  }
-  if (point) {
-    cells->points++;
-    cells->threes += end - point == 4 && point > at && point - at <= 3 && *at != '0';
-    return;
-  }
+/* A plain number without a point: digits, from `at` on, up to an exponent. */
+static __attribute__((noinline)) void pointless_look(ep_column_cells *cells, const char *text,
+                                                     size_t bytes, bool json, double value) {
+  const char *at = text + (*text == '-' || *text == '+');
+  size_t digits = (size_t)(text + bytes - at);
   if (memchr(at, 'e', digits) || memchr(at, 'E', digits)) {
-    cells->exponents += !memchr(at, '+', digits) && !memchr(at, '-', digits) && at == text;
+    cells->floats = cells->floats || json;
+    cells->exponents += !json && !memchr(at, '+', digits) && !memchr(at, '-', digits) && at == text;
     return;
   }
   bool zero = digits > 1 && *at == '0';
@@ -124,6 +111,25 @@ void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool 
   whole_look(cells, value);
   if (cells->digits_most == 0 || digits < cells->digits_least) cells->digits_least = digits;
   if (digits > cells->digits_most) cells->digits_most = digits;
+}
+
+void ep_plain_look(ep_column_cells *cells, const char *text, size_t bytes, bool json,
+                   double value) {
+  const char *at = text + (*text == '-' || *text == '+'), *end = text + bytes;
+  cells->negative = cells->negative || *text == '-';
+  cells->fractions = cells->fractions || value != floor(value);
+  if (cells->plain == 1 || value < cells->least) cells->least = value;
+  if (cells->plain == 1 || value > cells->most) cells->most = value;
+  const char *point = at;
+  while (point < end && *point != '.') point++;
+  if (point == end) {
+    pointless_look(cells, text, bytes, json, value);
+  } else if (json) {
+    cells->floats = true;
+  } else {
+    cells->points++;
+    cells->threes += end - point == 4 && point > at && point - at <= 3 && *at != '0';
+  }
 }
 
 bool ep_cells_are_codes(const ep_column_cells *cells) {

@@ -95,7 +95,8 @@ static ep_status word_add(passes *pass, const ep_table_cell *value, ep_word_entr
 }
 
 /* A cell that is neither a plain number nor an ISO date. */
-static ep_status word_take(passes *pass, const ep_table_cell *value, double *out, ep_error *error) {
+static __attribute__((noinline)) ep_status word_take(passes *pass, const ep_table_cell *value,
+                                                     double *out, ep_error *error) {
   ep_column_cells *cells = &pass->cells[value->column];
   ep_word_entry *entry = NULL;
   *out = ep_drafted_word(0);
@@ -109,6 +110,24 @@ static ep_status word_take(passes *pass, const ep_table_cell *value, double *out
   return text_check(pass, value, error);
 }
 
+typedef enum { WORD, PLAIN, DATE } cell_kind;
+
+static cell_kind date_read(const ep_table_cell *value, double *out) {
+  return ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out) ? DATE : WORD;
+}
+
+static cell_kind number_read(const ep_table_cell *value, double *out) {
+  return ep_cell_number_read('.', 0, value->text, value->bytes, out) && isfinite(*out) ? PLAIN
+                                                                                       : WORD;
+}
+
+/* A word that the column has. */
+static bool word_again(ep_column_cells *cells, const ep_table_cell *value, double *out) {
+  ep_word_entry *entry = ep_word_set_count(&cells->words, value->text, value->bytes);
+  if (entry) *out = ep_drafted_word(entry->number);
+  return entry;
+}
+
 static ep_status cell_take(void *context, const ep_table_cell *value, ep_error *error) {
   passes *pass = context;
   ep_column_cells *cells = &pass->cells[value->column];
@@ -119,17 +138,17 @@ static ep_status cell_take(void *context, const ep_table_cell *value, ep_error *
     *out = NAN;
     return EP_OK;
   }
-  cells->present++;
-  bool date = cells->iso > cells->plain && /* no number is one */
-              ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out);
-  if (!date && ep_cell_number_read('.', 0, value->text, value->bytes, out) && isfinite(*out)) {
-    cells->plain++;
-    ep_plain_look(cells, value->text, value->bytes, value->number, *out);
-    return EP_OK;
-  }
-  if (!date && !ep_cell_read(EP_CELL_ISO_DATE, value->text, value->bytes, out))
-    return word_take(pass, value, out, error);
-  cells->iso++;
+  int64_t words = cells->present++ - cells->plain - cells->iso; /* so far */
+  cell_kind kind = value->plain ? PLAIN : WORD;
+  *out = value->value;
+  if (kind == WORD && words > cells->iso && word_again(cells, value, out)) return EP_OK;
+  if (kind == WORD && cells->iso > cells->plain)
+    kind = date_read(value, out); /* no number is one */
+  if (kind == WORD) kind = number_read(value, out);
+  if (kind == WORD && cells->iso <= cells->plain) kind = date_read(value, out);
+  if (kind == WORD) return word_take(pass, value, out, error);
+  *(kind == PLAIN ? &cells->plain : &cells->iso) += 1;
+  if (kind == PLAIN) ep_plain_look(cells, value->text, value->bytes, value->number, *out);
   return EP_OK;
 }
 

@@ -13,13 +13,15 @@ typedef struct {
   size_t bytes;
   int64_t line, column; /* of its first byte, or the number of its record, from 1; from 0 */
   bool number;          /* a number of JSON, which needs no marks to be one */
+  bool plain;           /* it was read as a finite number with a decimal point: */
+  double value;
 } ep_table_cell;
 
 /* Without the spaces and tabs around the text. */
 static inline ep_table_cell ep_table_cell_make(const char *text, size_t bytes, int64_t line,
                                                int64_t column) {
   text = ep_cell_trim(text, &bytes);
-  return (ep_table_cell){text, bytes, line, column, false};
+  return (ep_table_cell){.text = text, .bytes = bytes, .line = line, .column = column};
 }
 
 typedef ep_status (*ep_table_cell_read)(void *context, const ep_table_cell *cell, ep_error *error);

@@ -43,6 +43,10 @@ static ep_status number_store(reader *read, const ep_table_cell *value, double *
     return EP_OK;
   }
   bool plain = value->number && cells->kind == EP_CELL_NUMBER;
+  if (value->plain && cells->kind == EP_CELL_NUMBER && read->dialect->decimal == '.') {
+    *out = value->value;
+    return EP_OK;
+  }
   if (plain ? !ep_cell_number_read('.', 0, value->text, value->bytes, out)
             : !ep_column_cell_read(column, cells->kind, read->dialect, value->text, value->bytes,
                                    out)) {
