@@ -179,6 +179,13 @@ bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t 
   return true;
 }
 
+bool ep_cell_may_be_grouped(const char *text, size_t bytes, char thousands) {
+  const char *end = text + bytes, *at = text + (bytes > 0 && (*text == '-' || *text == '+'));
+  size_t digits = digits_count(at, end);
+  if (digits == 0) return thousands != 0; /* in brackets, or with U+2212 */
+  return digits <= 3 && thousands != 0 && thousands_bytes(at + digits, end, thousands) > 0;
+}
+
 bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *value) {
   assert(kind < EP_CELL_KINDS);
   if (!ep_cell_kind_is_number(kind)) return ep_date_read(kinds[kind].date, text, bytes, value);

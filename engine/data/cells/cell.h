@@ -75,6 +75,9 @@ ep_cell_marks ep_cell_kind_marks(ep_cell_kind kind);
 bool ep_cell_number_read(char decimal, char thousands, const char *text, size_t bytes,
                          double *value);
 
+/* False where it is not a number with this mark of thousands, unless it is one without. */
+bool ep_cell_may_be_grouped(const char *text, size_t bytes, char thousands);
+
 /* Reads all of the text. False, and nothing written, when it is not of that kind. */
 bool ep_cell_read(ep_cell_kind kind, const char *text, size_t bytes, double *value);
 

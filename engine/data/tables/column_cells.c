@@ -22,11 +22,17 @@ static void whole_look(ep_column_cells *cells, double value) {
 static uint32_t number_reads(ep_column_cells *cells, const char *text, size_t bytes) {
   char sign[EP_UNIT_BYTES];
   uint32_t reads = 0;
-  double first = 0, value;
+  double first = 0, value, whole[2];
   bool has_sign = ep_unit_find(text, bytes, sign);
+  bool point = ep_cell_number_read('.', 0, text, bytes, &whole[0]),
+       comma = ep_cell_number_read(',', 0, text, bytes, &whole[1]);
   for (int i = 0; i < EP_MARKS; i++) {
     ep_cell_marks marks = ep_marks[i];
-    if (!ep_unit_number_read(marks, sign, text, bytes, &value)) continue;
+    value = whole[marks.decimal == ','];
+    if (!(marks.decimal == ',' ? comma : point) &&
+        ((!has_sign && !ep_cell_may_be_grouped(text, bytes, marks.thousands)) ||
+         !ep_unit_number_read(marks, sign, text, bytes, &value)))
+      continue;
     if (reads == 0) first = value;
     if (value != first) reads |= 1u << EP_READS_UNCLEAR;
     reads |= 1u << i;
