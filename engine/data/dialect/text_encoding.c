@@ -8,7 +8,7 @@
 #include "engine/files/durable_file.h"
 #include "engine/files/temporary_file.h"
 
-enum { PIECE_BYTES = 1 << 12, PROBE_BYTES = 4096, DROP_BYTES = 4 << 20 };
+enum { PIECE_BYTES = 1 << 12, PROBE_BYTES = 4096, DROP_BYTES = 1 << 20 };
 
 /* Windows-1252, 0x80 … 0x9F; 0: there is none. */
 static const uint16_t windows_1252[32] = {

@@ -11,7 +11,7 @@
 #include "engine/files/excerpt.h"
 #include "engine/files/mapping.h"
 
-enum { DROP_BYTES = 4 << 20 };
+enum { DROP_BYTES = 1 << 20 };
 
 /* Of a file of any size, little lies in memory at a time. */
 static void behind_drop(const ep_csv_text *text, const char **kept) {
