@@ -24,12 +24,22 @@ ep_status ep_column_stats_init(ep_column_stats *measure, ep_dtype dtype, int64_t
     measure->scratch = malloc(count * sizeof *measure->scratch);
   }
   if (!measure->least && !measure->scratch) return ep_fail_memory(error);
-  for (int64_t i = 0; i < columns; i++) {
-    column[i].min = INFINITY;
-    column[i].max = -INFINITY;
-    column[i].integer = true;
-  }
+  ep_column_stats_restart(measure, NULL);
   return EP_OK;
+}
+
+void ep_column_stats_restart(ep_column_stats *measure, const bool *again) {
+  measure->rows = 0;
+  measure->again = again;
+  for (int64_t i = 0; i < measure->columns; i++) {
+    ep_column *column = &measure->column[i];
+    if (again && !again[i]) continue;
+    column->min = INFINITY;
+    column->max = -INFINITY;
+    column->integer = true;
+    column->missing = 0;
+    if (measure->distinct) ep_distinct_reset(&measure->distinct[i], &measure->distinct_bytes);
+  }
 }
 
 ep_status ep_column_stats_table(ep_column_stats *measure, ep_error *error) {
@@ -111,7 +121,8 @@ static ep_status value_refuse(const ep_column_stats *measure, const double *valu
 static ep_status values_measure(ep_column_stats *measure, const double *values, int64_t rows,
                                 ep_error *error) {
   for (int64_t i = 0; i < measure->columns; i++)
-    if (!column_measure(measure, i, values + i, rows)) return value_refuse(measure, values, error);
+    if ((!measure->again || measure->again[i]) && !column_measure(measure, i, values + i, rows))
+      return value_refuse(measure, values, error);
   for (int64_t i = 0; i < rows && measure->one_hot; i++)
     measure->one_hot = is_one_hot(values + i * measure->columns, measure->columns);
   return EP_OK;
@@ -167,7 +178,7 @@ void ep_column_stats_finish(ep_column_stats *measure) {
 
 void ep_column_stats_deinit(ep_column_stats *measure) {
   for (int64_t i = 0; i < measure->columns && measure->distinct; i++)
-    ep_distinct_deinit(&measure->distinct[i]);
+    ep_distinct_reset(&measure->distinct[i], &measure->distinct_bytes);
   free(measure->distinct);
   free(measure->scratch);
   free(measure->least);

@@ -14,6 +14,7 @@ typedef struct {
   double *scratch;   /* [columns], owned: a row as doubles; NULL for bytes */
   uint8_t *least;    /* [2 * columns], owned: least, then greatest of bytes; NULL for others */
   bool one_hot;
+  const bool *again; /* [columns], lent: which are measured; NULL: all */
   ep_distinct
       *distinct; /* [columns], owned; NULL: values are not counted, and none may be missing */
   size_t distinct_bytes; /* that all of them may still take */
@@ -29,6 +30,9 @@ ep_status ep_column_stats_table(ep_column_stats *measure, ep_error *error);
  * finite, with row and column, and more rows than EP_LIMIT_ROWS. */
 ep_status ep_column_stats_rows(ep_column_stats *measure, const uint8_t *row, int64_t rows,
                                ep_error *error);
+/* Begins again before the first row; of other columns than those of `again` ([columns], lent until
+ * the last row; NULL: all) what is known stays. */
+void ep_column_stats_restart(ep_column_stats *measure, const bool *again);
 /* After the last row: completes the columns. */
 void ep_column_stats_finish(ep_column_stats *measure);
 /* A zeroed one is allowed. */

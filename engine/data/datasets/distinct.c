@@ -86,7 +86,7 @@ double *ep_distinct_values(const ep_distinct *distinct) {
   return values;
 }
 
-void ep_distinct_deinit(ep_distinct *distinct) {
-  free(distinct->value);
+void ep_distinct_reset(ep_distinct *distinct, size_t *budget_bytes) {
+  storage_free(distinct, budget_bytes);
   *distinct = (ep_distinct){0};
 }

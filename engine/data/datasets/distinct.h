@@ -23,7 +23,8 @@ int64_t ep_distinct_count(const ep_distinct *distinct);
 /* The values, ascending: [count], the caller's; NULL where they are not all there, or memory is
  * short. */
 double *ep_distinct_values(const ep_distinct *distinct);
-void ep_distinct_deinit(ep_distinct *distinct);
+/* Makes it empty; its memory goes back to *budget_bytes. */
+void ep_distinct_reset(ep_distinct *distinct, size_t *budget_bytes);
 
 /* Ascending; none is NaN. */
 void ep_values_sort(double *values, int64_t count);

@@ -12,8 +12,7 @@
 #include "engine/files/durable_file.h"
 #include "engine/files/path.h"
 
-/* What is measured at once stays in a processor's first cache. */
-enum { BUFFER_BYTES = 1 << 20, MEASURED_BYTES = 1 << 14 };
+enum { BUFFER_BYTES = 1 << 20 };
 
 ep_status ep_part_path(const char *folder, ep_split split, ep_role role, char *path,
                        ep_error *error) {
@@ -30,11 +29,15 @@ static ep_status budget_take(ep_part_writer *writer, size_t bytes, ep_error *err
 }
 
 static ep_status rows_measure(ep_part_writer *writer, ep_error *error) {
-  size_t rows = (writer->used - writer->measured) / writer->row_bytes;
-  ep_status status = ep_column_stats_rows(&writer->measure, writer->buffer + writer->measured,
-                                          (int64_t)rows, error);
-  writer->measured = writer->used;
-  return status;
+  return ep_column_stats_rows(&writer->measure, writer->buffer,
+                              (int64_t)(writer->used / writer->row_bytes), error);
+}
+
+static ep_status place_seek(ep_part_writer *writer, int64_t row, ep_error *error) {
+  off_t place = EP_NPY_CANONICAL_BYTES + row * (off_t)writer->row_bytes;
+  return lseek(writer->file, place, SEEK_SET) == place
+             ? EP_OK
+             : ep_fail(error, EP_IO, "a place in a part: %s", strerror(errno));
 }
 
 static ep_status flush(ep_part_writer *writer, ep_error *error) {
@@ -44,7 +47,7 @@ static ep_status flush(ep_part_writer *writer, ep_error *error) {
     ep_checksum_update(&writer->checksum, writer->buffer, writer->used);
     status = ep_file_write_all(writer->file, writer->buffer, writer->used, error);
   }
-  writer->used = writer->measured = 0;
+  writer->used = 0;
   return status;
 }
 
@@ -53,7 +56,7 @@ static ep_status part_create(ep_part_writer *writer, const char *folder, ep_spli
   char path[EP_PATH_BYTES];
   ep_status status = ep_part_path(folder, split, role, path, error);
   if (status != EP_OK) return status;
-  writer->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  writer->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (writer->file < 0)
     return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
   status = ep_checksum_init(&writer->checksum, error);
@@ -99,8 +102,56 @@ ep_status ep_part_writer_table(ep_part_writer *writer, ep_error *error) {
 
 ep_status ep_part_writer_commit(ep_part_writer *writer, ep_error *error) {
   writer->used += writer->row_bytes;
-  if (writer->used == writer->capacity) return flush(writer, error);
-  return writer->used - writer->measured < MEASURED_BYTES ? EP_OK : rows_measure(writer, error);
+  return writer->used == writer->capacity ? flush(writer, error) : EP_OK;
+}
+
+ep_status ep_part_writer_restart(ep_part_writer *writer, ep_error *error) {
+  ep_status status = EP_OK;
+  *writer->budget_bytes += writer->measure.rows * (int64_t)writer->row_bytes;
+  writer->used = 0;
+  ep_column_stats_restart(&writer->measure, NULL);
+  if (writer->file < 0) return EP_OK;
+  ep_checksum_deinit(&writer->checksum);
+  status = ep_checksum_init(&writer->checksum, error);
+  if (status == EP_OK) status = place_seek(writer, 0, error);
+  if (status == EP_OK && ftruncate(writer->file, EP_NPY_CANONICAL_BYTES) != 0)
+    status = ep_fail(error, EP_IO, "the rows of a part: %s", strerror(errno));
+  return status;
+}
+
+/* Rows from `row` on, as many as the buffer holds. */
+static ep_status rows_map(ep_part_writer *writer, int64_t row, ep_row_map *map, void *context,
+                          ep_error *error) {
+  for (size_t at = 0; at < writer->used;) {
+    ssize_t got = read(writer->file, writer->buffer + at, writer->used - at);
+    if (got <= 0) return ep_fail(error, EP_IO, "the rows of a part cannot be read");
+    at += (size_t)got;
+  }
+  for (size_t at = 0; at < writer->used; at += writer->row_bytes)
+    map(context, (double *)(void *)(writer->buffer + at));
+  ep_status status = rows_measure(writer, error);
+  if (status == EP_OK) status = place_seek(writer, row, error);
+  ep_checksum_update(&writer->checksum, writer->buffer, writer->used);
+  if (status == EP_OK)
+    status = ep_file_write_all(writer->file, writer->buffer, writer->used, error);
+  return status;
+}
+
+ep_status ep_part_writer_map(ep_part_writer *writer, const bool *again, ep_row_map *map,
+                             void *context, ep_error *error) {
+  assert(writer->dtype == EP_DTYPE_F64 && writer->file >= 0);
+  ep_status status = flush(writer, error);
+  int64_t rows = writer->measure.rows, most = (int64_t)(writer->capacity / writer->row_bytes);
+  ep_column_stats_restart(&writer->measure, again);
+  ep_checksum_deinit(&writer->checksum);
+  if (status == EP_OK) status = ep_checksum_init(&writer->checksum, error);
+  if (status == EP_OK) status = place_seek(writer, 0, error);
+  for (int64_t row = 0; row < rows && status == EP_OK; row += most) {
+    writer->used = (size_t)(rows - row < most ? rows - row : most) * writer->row_bytes;
+    status = rows_map(writer, row, map, context, error);
+    writer->used = 0;
+  }
+  return status;
 }
 
 /* Also ends the checksum. */

@@ -1,5 +1,6 @@
 /* part_writer.h: writes one part of a dataset row by row, as a canonical NPY file, and gathers each
- * column's least and greatest value on the way. */
+ * column's least and greatest value on the way. Rows may be written before it is known what their
+ * cells are. */
 #ifndef EP_ENGINE_DATA_DATASETS_PART_WRITER_H
 #define EP_ENGINE_DATA_DATASETS_PART_WRITER_H
 
@@ -17,7 +18,6 @@ typedef struct {
   ep_column_stats measure;
   uint8_t *buffer; /* [capacity], owned: whole rows not yet written */
   size_t row_bytes, capacity, used;
-  size_t measured;       /* of `used` */
   ep_checksum checksum;  /* of what was written */
   int file;              /* -1: checks only, writes nothing */
   int64_t *budget_bytes; /* lent; what may still be written */
@@ -42,12 +42,20 @@ void ep_part_writer_shape(ep_part_writer *writer, int dimensions, const int64_t 
 ep_status ep_part_writer_table(ep_part_writer *writer, ep_error *error);
 
 /* The place of the next row, [columns] little-endian values of the dtype, aligned for it; commit
- * when it is filled. Rows are measured by several: a later commit, or finish, refuses what is not
- * finite, with row and column. */
+ * when it is filled. A later commit, or finish, refuses what is not finite, with row and column. */
 static inline void *ep_part_writer_next(ep_part_writer *writer) {
   return writer->buffer + writer->used;
 }
 ep_status ep_part_writer_commit(ep_part_writer *writer, ep_error *error);
+
+/* Goes back before the first row, and gives back what the rows took of the budget. */
+ep_status ep_part_writer_restart(ep_part_writer *writer, ep_error *error);
+
+/* Makes another row of each that was committed, of doubles, in its place: [columns], read and
+ * written. again: [columns], whose values it changes; lent until finish. */
+typedef void ep_row_map(void *context, double *row);
+ep_status ep_part_writer_map(ep_part_writer *writer, const bool *again, ep_row_map *map,
+                             void *context, ep_error *error);
 
 /* Completes the file, fsyncs it and describes it in *out (whose columns the caller then owns). */
 ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *error);

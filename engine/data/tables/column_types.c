@@ -15,7 +15,7 @@ typedef struct {
   int64_t columns;
   ep_column *column;      /* [columns], lent */
   ep_column_cells *cells; /* [columns], lent */
-  ep_draft *draft;        /* lent */
+  ep_part_writer *draft;  /* lent */
   const ep_dialect *dialect;
   bool dates_given;   /* the order of its dates, that is */
   bool spaces_given;  /* between thousands */
@@ -131,7 +131,7 @@ static bool word_again(ep_column_cells *cells, const ep_table_cell *value, doubl
 static ep_status cell_take(void *context, const ep_table_cell *value, ep_error *error) {
   passes *pass = context;
   ep_column_cells *cells = &pass->cells[value->column];
-  double *out = ep_draft_row(pass->draft) + value->column;
+  double *out = (double *)ep_part_writer_next(pass->draft) + value->column;
   if (value->bytes == 0 ||
       (cells->listed && ep_dialect_is_missing(pass->dialect, value->text, value->bytes))) {
     cells->missing++;
@@ -153,9 +153,7 @@ static ep_status cell_take(void *context, const ep_table_cell *value, ep_error *
 }
 
 static ep_status row_drafted(void *context, ep_error *error) {
-  (void)error;
-  ep_draft_add(((passes *)context)->draft);
-  return EP_OK;
+  return ep_part_writer_commit(((passes *)context)->draft, error);
 }
 
 /* --- types ---------------------------------------------------------------------------------- */
@@ -389,7 +387,8 @@ static ep_status word_count(void *context, const ep_table_cell *value, ep_error 
   return word_add(pass, value, &unused, error);
 }
 
-static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, ep_error *error) {
+static ep_status types_find(passes *pass, ep_table_rows *rows, bool *drafted, ep_notes *notes,
+                            ep_error *error) {
   bool words = false;
   int marks = 0;
   ep_column *column = pass->column;
@@ -404,8 +403,8 @@ static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, 
   status = ep_dates_order_find(column, cells, pass->columns, dialect, notes, error);
   if (status != EP_OK) return status;
   status = kinds_find(pass, marks, &words, error);
-  pass->draft->kept = pass->draft->kept && is_as_drafted(pass);
-  if (status == EP_OK && !pass->draft->kept && words && words_forget(pass)) {
+  *drafted = pass->draft->file >= 0 && is_as_drafted(pass);
+  if (status == EP_OK && !*drafted && words && words_forget(pass)) {
     status = rows->walk(rows, word_count, NULL, pass, error);
     for (int64_t i = 0; i < pass->columns; i++)
       if (cells[i].recounted) ep_column_words_count(&cells[i]);
@@ -417,11 +416,11 @@ static ep_status types_find(passes *pass, ep_table_rows *rows, ep_notes *notes, 
   return status;
 }
 
-ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *cells,
-                               ep_draft *draft, ep_notes *notes, ep_error *error) {
+ep_status ep_column_types_find(ep_table_rows *rows, ep_column_cells *cells, ep_part_writer *draft,
+                               bool *drafted, ep_notes *notes, ep_error *error) {
   const int64_t columns = rows->columns;
   passes pass = {.columns = columns,
-                 .column = column,
+                 .column = draft->column,
                  .cells = cells,
                  .draft = draft,
                  .dialect = rows->dialect,
@@ -432,7 +431,7 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column
   for (int64_t i = columns - 1; i > 0; i--) pass.largest[i] = pass.largest[2 * i];
   for (int64_t i = 0; i < columns; i++)
     cells[i].listed = ep_dialect_has(rows->dialect, EP_DIALECT_MISSING);
-  ep_status status = types_find(&pass, rows, notes, error);
+  ep_status status = types_find(&pass, rows, drafted, notes, error);
   free(pass.largest);
   return status;
 }

@@ -2,8 +2,8 @@
 #ifndef EP_ENGINE_DATA_TABLES_COLUMN_TYPES_H
 #define EP_ENGINE_DATA_TABLES_COLUMN_TYPES_H
 
+#include "engine/data/datasets/part_writer.h"
 #include "engine/data/tables/column_cells.h"
-#include "engine/data/tables/draft.h"
 #include "engine/data/tables/table_rows.h"
 
 /* Walks over the rows, and once more where words have to be counted that were taken for numbers,
@@ -14,11 +14,12 @@
  * or none that occurs twice. Words of one key are one word (word_key.h). What may surprise is said
  * in column->note, and in `notes` for the whole table.
  *
- * column: [rows->columns], names filled in; type, words, sign and note are written. cells: as many,
- * zeroed, whose words are the caller's also on failure. draft: empty, open; its `kept` says
- * afterwards whether its rows can be stored. Refuses cells that are not UTF-8. */
-ep_status ep_column_types_find(ep_table_rows *rows, ep_column *column, ep_column_cells *cells,
-                               ep_draft *draft, ep_notes *notes, ep_error *error);
+ * cells: [rows->columns], zeroed, whose words are the caller's also on failure. draft: a part
+ * without rows, of whose columns the type, words, sign and note are written. It gets a row for
+ * each: numbers, seconds, and words by ep_drafted_word; *drafted: all cells are that, and the rows
+ * can be read back. Refuses cells that are not UTF-8. */
+ep_status ep_column_types_find(ep_table_rows *rows, ep_column_cells *cells, ep_part_writer *draft,
+                               bool *drafted, ep_notes *notes, ep_error *error);
 
 /* Whether a first line that was taken for names is a row like those below it: its numbers and dates
  * are such as its columns have, and most of its words are words of its columns. Where it has

@@ -6,12 +6,14 @@
 
 #include "engine/data/datasets/part_writer.h"
 
+/* What is known of a table on its way. */
 typedef struct {
-  ep_part_writer writer;
-  const ep_column_cells *cells; /* [columns], lent */
-  const ep_dialect *dialect;    /* lent */
-  ep_dataset_meta *meta;
-} reader;
+  ep_table_rows *rows;    /* lent */
+  ep_part_writer writer;  /* it has the columns */
+  ep_column_cells *cells; /* [rows->columns], owned */
+  bool *worded;           /* [rows->columns], owned: the column has words, numbered as they came */
+  ep_dataset_meta *meta;  /* lent */
+} typed_table;
 
 ep_status ep_number_infinite_refuse(int64_t line, const char *label, const char *text, size_t bytes,
                                     ep_error *error) {
@@ -33,7 +35,7 @@ static void fault_add(ep_dataset_meta *meta, const ep_table_cell *value) {
   meta->faults++;
 }
 
-static ep_status number_store(reader *read, const ep_table_cell *value, double *out,
+static ep_status number_store(typed_table *read, const ep_table_cell *value, double *out,
                               ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES];
   const ep_column *column = &read->writer.column[value->column];
@@ -43,13 +45,13 @@ static ep_status number_store(reader *read, const ep_table_cell *value, double *
     return EP_OK;
   }
   bool plain = value->number && cells->kind == EP_CELL_NUMBER;
-  if (value->plain && cells->kind == EP_CELL_NUMBER && read->dialect->decimal == '.') {
+  if (value->plain && cells->kind == EP_CELL_NUMBER && read->rows->dialect->decimal == '.') {
     *out = value->value;
     return EP_OK;
   }
   if (plain ? !ep_cell_number_read('.', 0, value->text, value->bytes, out)
-            : !ep_column_cell_read(column, cells->kind, read->dialect, value->text, value->bytes,
-                                   out)) {
+            : !ep_column_cell_read(column, cells->kind, read->rows->dialect, value->text,
+                                   value->bytes, out)) {
     fault_add(read->meta, value);
     *out = NAN;
     return EP_OK;
@@ -61,11 +63,11 @@ static ep_status number_store(reader *read, const ep_table_cell *value, double *
 }
 
 static ep_status value_store(void *context, const ep_table_cell *value, ep_error *error) {
-  reader *read = context;
+  typed_table *read = context;
   const ep_column_cells *cells = &read->cells[value->column];
   double *out = (double *)ep_part_writer_next(&read->writer) + value->column;
   if (value->bytes == 0 ||
-      (cells->listed && ep_dialect_is_missing(read->dialect, value->text, value->bytes))) {
+      (cells->listed && ep_dialect_is_missing(read->rows->dialect, value->text, value->bytes))) {
     *out = NAN;
     return EP_OK;
   }
@@ -76,37 +78,18 @@ static ep_status value_store(void *context, const ep_table_cell *value, ep_error
 }
 
 static ep_status row_store(void *context, ep_error *error) {
-  reader *read = context;
+  typed_table *read = context;
   return ep_part_writer_commit(&read->writer, error);
 }
 
 /* A row of the draft: words by their values. */
-static void drafted_place(const reader *read, const double *drafted, double *out) {
-  for (int64_t i = 0; i < read->writer.columns; i++) {
-    const ep_column_cells *cells = &read->cells[i];
-    int64_t word = ep_drafted_number(drafted[i]);
-    if (word < 0)
-      out[i] = drafted[i];
-    else
-      out[i] = word < cells->words.count ? cells->value[word] : 0; /* of text no words are kept */
+static void drafted_place(void *context, double *row) {
+  const typed_table *table = context;
+  for (int64_t i = 0; i < table->rows->columns; i++) {
+    const ep_column_cells *cells = &table->cells[i];
+    int64_t word = table->worded[i] ? ep_drafted_number(row[i]) : -1;
+    if (word >= 0) row[i] = word < cells->words.count ? cells->value[word] : 0; /* of text */
   }
-}
-
-static ep_status drafted_store(reader *read, ep_draft *draft, ep_error *error) {
-  ep_status status = EP_OK;
-  for (int64_t row = 0; row < draft->rows && status == EP_OK; row++) {
-    const double *drafted = ep_draft_next(draft);
-    if (!drafted) return ep_fail(error, EP_IO, "the intermediate file of the table cannot be read");
-    drafted_place(read, drafted, ep_part_writer_next(&read->writer));
-    status = ep_part_writer_commit(&read->writer, error);
-  }
-  return status;
-}
-
-static ep_status rows_store(reader *read, ep_table_rows *rows, ep_draft *draft, ep_error *error) {
-  ep_draft_rewind(draft);
-  if (draft->kept) return drafted_store(read, draft, error);
-  return rows->walk(rows, value_store, row_store, read, error);
 }
 
 /* Numbers that are beyond a double are refused by their line, which a draft does not have. */
@@ -117,82 +100,91 @@ static bool has_infinite(const ep_column_cells *cells, int64_t columns) {
   return false;
 }
 
-/* What is known of a table on its way. */
-typedef struct {
-  ep_table_rows *rows;
-  ep_column *column;      /* [rows->columns], owned */
-  ep_column_cells *cells; /* [rows->columns], owned */
-  ep_draft draft;
-} typed_table;
-
-/* column: taken, also on failure. */
-static ep_status table_write(typed_table *table, const char *folder, int64_t *budget_bytes,
-                             ep_dataset_meta *meta, ep_error *error) {
+/* Stores the rows, of which a draft may be all. */
+static ep_status rows_store(typed_table *table, bool drafted, ep_error *error) {
   ep_table_rows *rows = table->rows;
-  reader read = {.cells = table->cells, .dialect = rows->dialect, .meta = meta};
-  ep_part *part = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
-  ep_draft *draft = &table->draft;
-  draft->kept = draft->kept && !has_infinite(table->cells, rows->columns);
-  ep_status status =
-      ep_part_writer_open(&read.writer, folder, EP_SPLIT_TRAIN, EP_ROLE_TABLE, EP_DTYPE_F64,
-                          rows->columns, table->column, budget_bytes, error);
-  table->column = NULL;
-  if (status == EP_OK) status = ep_part_writer_table(&read.writer, error);
-  if (status == EP_OK) status = rows_store(&read, rows, draft, error);
-  if (status == EP_OK) status = ep_part_writer_finish(&read.writer, part, error);
-  part->one_hot = false; /* numbers of words are none */
-  ep_part_writer_abandon(&read.writer);
-  return status;
+  bool words = false;
+  if (!drafted || has_infinite(table->cells, rows->columns)) {
+    ep_status status = ep_part_writer_restart(&table->writer, error);
+    return status == EP_OK ? rows->walk(rows, value_store, row_store, table, error) : status;
+  }
+  for (int64_t i = 0; i < rows->columns; i++) {
+    const ep_column_cells *cells = &table->cells[i];
+    table->worded[i] = cells->present > cells->plain + cells->iso;
+    words = words || table->worded[i];
+  }
+  return words ? ep_part_writer_map(&table->writer, table->worded, drafted_place, table, error)
+               : EP_OK;
 }
 
 /* Forgets what was found, names too. */
-static void table_reset(typed_table *table) {
-  ep_draft_reset(&table->draft);
+static ep_status table_reset(typed_table *table, ep_error *error) {
+  ep_column *column = table->writer.column;
   for (int64_t i = 0; i < table->rows->columns; i++) {
-    ep_words_deinit(&table->column[i].words);
-    ep_words_deinit(&table->column[i].missing_words);
-    free(table->column[i].note);
+    ep_words_deinit(&column[i].words);
+    ep_words_deinit(&column[i].missing_words);
+    free(column[i].note);
     ep_column_cells_deinit(&table->cells[i]);
-    table->column[i] = (ep_column){0};
+    column[i] = (ep_column){0};
     table->cells[i] = (ep_column_cells){0};
   }
+  return ep_part_writer_restart(&table->writer, error);
 }
 
-static ep_status types_find(typed_table *table, ep_notes *notes, ep_error *error) {
+static ep_status types_find(typed_table *table, bool *drafted, ep_notes *notes, ep_error *error) {
   ep_table_rows *rows = table->rows;
   ep_dialect before = *rows->dialect;
   ep_notes notes_before = *notes;
   const char *note = NULL;
   ep_status status =
-      ep_column_types_find(rows, table->column, table->cells, &table->draft, notes, error);
+      ep_column_types_find(rows, table->cells, &table->writer, drafted, notes, error);
   if (status != EP_OK || !rows->names_give) return status;
-  bool row =
-      ep_column_names_are_cells(table->column, table->cells, rows->columns, rows->dialect, &note);
+  bool row = ep_column_names_are_cells(table->writer.column, table->cells, rows->columns,
+                                       rows->dialect, &note);
   if (note) ep_notes_add(row ? &notes_before : notes, "%s", note);
   if (!row) return status;
-  table_reset(table);
+  status = table_reset(table, error);
+  if (status != EP_OK) return status;
   *rows->dialect = before;
   *notes = notes_before;
   rows->names_give(rows);
-  return ep_column_types_find(rows, table->column, table->cells, &table->draft, notes, error);
+  return ep_column_types_find(rows, table->cells, &table->writer, drafted, notes, error);
+}
+
+/* column: [columns], taken, also on failure. */
+static ep_status table_read(typed_table *table, ep_column *column, const char *folder,
+                            int64_t *budget_bytes, ep_notes *notes, ep_error *error) {
+  ep_part *part = &table->meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  bool drafted;
+  ep_status status =
+      ep_part_writer_open(&table->writer, folder, EP_SPLIT_TRAIN, EP_ROLE_TABLE, EP_DTYPE_F64,
+                          table->rows->columns, column, budget_bytes, error);
+  if (status == EP_OK) status = ep_part_writer_table(&table->writer, error);
+  if (status == EP_OK) status = types_find(table, &drafted, notes, error);
+  if (status == EP_OK) status = rows_store(table, drafted, error);
+  if (status == EP_OK) status = ep_part_writer_finish(&table->writer, part, error);
+  part->one_hot = false; /* numbers of words are none */
+  ep_part_writer_abandon(&table->writer);
+  return status;
 }
 
 ep_status ep_typed_table_read(ep_table_rows *rows, const ep_column *column, const char *folder,
                               int64_t *budget_bytes, ep_notes *notes, ep_dataset_meta *meta,
                               ep_error *error) {
   size_t columns = (size_t)rows->columns;
+  ep_column *own = malloc(columns * sizeof *own);
   typed_table table = {.rows = rows,
-                       .column = malloc(columns * sizeof *table.column),
-                       .cells = calloc(columns, sizeof *table.cells)};
-  ep_status status = table.column && table.cells ? EP_OK : ep_fail_memory(error);
-  if (table.column) memcpy(table.column, column, columns * sizeof *column);
+                       .cells = calloc(columns, sizeof *table.cells),
+                       .worded = calloc(columns, sizeof *table.worded),
+                       .meta = meta};
+  ep_status status = own && table.cells && table.worded ? EP_OK : ep_fail_memory(error);
+  if (own) memcpy(own, column, columns * sizeof *column);
   if (status == EP_OK)
-    status = ep_draft_open(folder, rows->columns, *budget_bytes, &table.draft, error);
-  if (status == EP_OK) status = types_find(&table, notes, error);
-  if (status == EP_OK) status = table_write(&table, folder, budget_bytes, meta, error);
-  ep_draft_close(&table.draft);
+    status = table_read(&table, own, folder, budget_bytes, notes, error);
+  else
+    free(own);
   for (size_t i = 0; table.cells && i < columns; i++) ep_column_cells_deinit(&table.cells[i]);
   free(table.cells);
-  ep_columns_destroy(table.column, rows->columns);
+  free(table.worded);
   return status;
 }

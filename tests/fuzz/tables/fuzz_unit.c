@@ -103,31 +103,33 @@ static ep_status rows_walk(ep_table_rows *rows, ep_table_cell_read read, ep_tabl
 /* A column of numbers has their values, or is refused, words, or noted, where no cell shows what
  * its marks mean. */
 static void column_holds(written *from, const char *sign) {
-  ep_column column = {0};
   ep_column_cells cells = {0};
   ep_dialect dialect = {0};
   ep_notes notes = {0};
-  ep_draft draft;
+  ep_part_writer draft;
+  int64_t budget_bytes = INT64_MAX;
+  bool drafted;
   ep_error error = {0};
   from->rows.dialect = &dialect;
-  FUZZ_HOLDS(ep_draft_open(NULL, 1, 0, &draft, &error) == EP_OK);
-  ep_status status = ep_column_types_find(&from->rows, &column, &cells, &draft, &notes, &error);
+  FUZZ_HOLDS(ep_part_writer_open(&draft, NULL, EP_SPLIT_TRAIN, EP_ROLE_TABLE, EP_DTYPE_F64, 1, NULL,
+                                 &budget_bytes, &error) == EP_OK);
+  FUZZ_HOLDS(ep_part_writer_table(&draft, &error) == EP_OK);
+  const ep_column *column = draft.column;
+  ep_status status = ep_column_types_find(&from->rows, &cells, &draft, &drafted, &notes, &error);
   FUZZ_HOLDS(status == EP_OK || (status == EP_INVALID && !from->shown));
-  if (status == EP_OK && column.type == EP_COLUMN_NUMBER && !notes.text[0]) {
-    FUZZ_HOLDS(strcmp(column.unit, sign) == 0);
+  if (status == EP_OK && column->type == EP_COLUMN_NUMBER && !notes.text[0]) {
+    FUZZ_HOLDS(strcmp(column->unit, sign) == 0);
     for (int i = 0; i < from->count; i++) {
       double value;
-      FUZZ_HOLDS(ep_column_cell_read(&column, cells.kind, &dialect, from->text[i],
+      FUZZ_HOLDS(ep_column_cell_read(column, cells.kind, &dialect, from->text[i],
                                      strlen(from->text[i]), &value));
       FUZZ_HOLDS(value == from->value[i]);
     }
   } else if (status == EP_OK) {
-    FUZZ_HOLDS(column.note || !from->shown);
+    FUZZ_HOLDS(column->note || !from->shown);
   }
-  ep_draft_close(&draft);
   ep_column_cells_deinit(&cells);
-  ep_words_deinit(&column.words);
-  free(column.note);
+  ep_part_writer_abandon(&draft);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
