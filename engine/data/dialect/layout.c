@@ -416,14 +416,12 @@ static ep_status sample_read(search *it, ep_csv_text text, char comment, ep_erro
 /* Finds delimiter, quote and comment, and reads the sample. */
 static ep_status lines_find(search *it, ep_csv_text *text, ep_error *error) {
   ep_dialect *dialect = &it->out->found.dialect;
-  char named = 0,
-       comment = is_given(it, EP_DIALECT_COMMENT) ? it->given->comment : comment_guess(*text);
   ep_dialect given = *it->given;
-  ep_csv_text start;
-  if (ep_separator_line_take(text, &named) && !is_given(it, EP_DIALECT_DELIMITER)) {
+  char named = 0;
+  if (ep_separator_line_take(text, &named) && !is_given(it, EP_DIALECT_DELIMITER))
     ep_dialect_delimiter_set(&given, named);
-  }
-  start = *text;
+  const ep_csv_text start = *text; /* it is known how its lines end */
+  char comment = is_given(it, EP_DIALECT_COMMENT) ? it->given->comment : comment_guess(start);
   ep_status status = ep_delimiter_find(text, &given, comment, it->cell, error);
   if (status == EP_OK) status = sample_read(it, *text, comment, error);
   if (status == EP_OK && comment && !is_given(it, EP_DIALECT_COMMENT) &&

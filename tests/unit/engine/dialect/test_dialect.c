@@ -207,6 +207,12 @@ static const struct {
 
     /* a comment may be indented */
     {"mm,n\n5,1\n  # by hand\n6,2\n7,3\n", "mm:n,n:n|3|5 1", "left out as comments", NULL},
+    {"# done by "
+     "hand\rrate\tmm\tid\tu\rno\t41\t70.5\tb\rno\t44\t68.5\tb\rno\t47\t66.5\tb\rno\t50\t64."
+     "5\tb\rno\t53\t62.5\tb\rno\t56\t60.5\tb\rno\t59\t58.5\tb\rno\t62\t56.5\tb\rno\t65\t54."
+     "5\tb\rno\t68\t52.5\tb\rno\t71\t50.5\tb\r# done by "
+     "hand\rno\t74\t48.5\tb\rno\t77\t46.5\tb\rno\t80\t44.5\tb\r",
+     "rate:c,mm:n,id:n,u:c|14|0 41 70.5 0", "line 14: `# done by hand`", NULL},
 
     /* encodings and ends of lines */
     {"stra\xDF"
