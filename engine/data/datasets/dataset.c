@@ -72,6 +72,12 @@ bool ep_words_copy(const ep_words *from, int64_t count, ep_words *out) {
   return true;
 }
 
+ep_status ep_column_note_set(ep_column *column, const char *text, ep_error *error) {
+  free(column->note);
+  column->note = strdup(text);
+  return column->note ? EP_OK : ep_fail_memory(error);
+}
+
 ep_status ep_column_note_add(ep_column *column, ep_error *error, const char *format, ...) {
   enum { NOTE_BYTES = 400 };
   char note[NOTE_BYTES] = "";
@@ -82,9 +88,7 @@ ep_status ep_column_note_add(ep_column *column, ep_error *error, const char *for
   int bytes = vsnprintf(note + used, sizeof note - used, format, arguments);
   va_end(arguments);
   if (bytes < 0 || used + (size_t)bytes >= sizeof note) return EP_OK; /* no half a character */
-  free(column->note);
-  column->note = strdup(note);
-  return column->note ? EP_OK : ep_fail_memory(error);
+  return ep_column_note_set(column, note, error);
 }
 
 void ep_columns_destroy(ep_column *column, int64_t columns) {

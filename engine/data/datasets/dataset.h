@@ -137,6 +137,8 @@ void ep_words_deinit(ep_words *words); /* a zeroed one is allowed */
 /* A copy of the values of `column`, if it has any, for `out`, which has none; false when memory is
  * short. */
 bool ep_column_values_copy(const ep_column *column, ep_column *out);
+/* Replaces the note of a column. */
+ep_status ep_column_note_set(ep_column *column, const char *text, ep_error *error);
 /* Adds to the note of a column; what would be too long for a line is left out. */
 ep_status ep_column_note_add(ep_column *column, ep_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -114,9 +114,8 @@ static ep_status nested_note(const ep_dataset_meta *meta, const ep_json_table *t
              "row %lld has an array or an object, which is read as a word: use a column for each "
              "of its values",
              (long long)table->nested[i]);
-    free(column->note);
-    column->note = strdup(note);
-    if (!column->note) return ep_fail_memory(error);
+    ep_status status = ep_column_note_set(column, note, error);
+    if (status != EP_OK) return status;
   }
   return EP_OK;
 }

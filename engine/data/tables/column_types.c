@@ -240,12 +240,6 @@ static const char *number_fault(const passes *pass, const ep_column_cells *cells
   return signed_fits ? NULL : "words: its numbers have other marks than the file";
 }
 
-static ep_status note_set(ep_column *column, const char *text, ep_error *error) {
-  free(column->note);
-  column->note = strdup(text);
-  return column->note ? EP_OK : ep_fail_memory(error);
-}
-
 /* The kind of dates that reads most cells; of figures that of the dialect, where it was given, or
  * reads as many. */
 static ep_cell_kind date_choose(const passes *pass, int64_t index) {
@@ -271,17 +265,18 @@ static ep_status form_note(const passes *pass, int64_t index, ep_error *error) {
   ep_cell_kind kind = pass->cells[index].kind;
   bool figures = kind == EP_CELL_DAY_FIRST || kind == EP_CELL_MONTH_FIRST;
   if (kind == EP_CELL_DURATION)
-    return note_set(&pass->column[index], "durations, in seconds", error);
+    return ep_column_note_set(&pass->column[index], "durations, in seconds", error);
   if (!figures || !ep_dialect_has(pass->dialect, EP_DIALECT_DATES) ||
       kind == ep_dialect_date_kind(pass->dialect))
     return EP_OK;
-  return note_set(&pass->column[index],
-                  kind == EP_CELL_DAY_FIRST
-                      ? "dates with the day first, as they show; those of the file have the month "
-                        "first"
-                      : "dates with the month first, as they show; those of the file have the day "
-                        "first",
-                  error);
+  return ep_column_note_set(
+      &pass->column[index],
+      kind == EP_CELL_DAY_FIRST
+          ? "dates with the day first, as they show; those of the file have the month "
+            "first"
+          : "dates with the month first, as they show; those of the file have the day "
+            "first",
+      error);
 }
 
 /* Finds the kind of a column. */
@@ -305,7 +300,7 @@ static ep_status kind_find(passes *pass, int64_t index, int marks, ep_error *err
   }
   column->unit[0] = column->unit_form[0] = 0;
   cells->kind = fault ? EP_CELL_KINDS : date_choose(pass, index);
-  return fault ? note_set(column, fault, error) : form_note(pass, index, error);
+  return fault ? ep_column_note_set(column, fault, error) : form_note(pass, index, error);
 }
 
 /* The form of numbers with these marks; "type": "number" reads words by it. */

@@ -191,9 +191,9 @@ ep_status ep_dates_order_find(ep_column *column, const ep_column_cells *cells, i
     if (!has_figures(&cells[i], EP_CELL_DAY_FIRST) ||
         dates[EP_CELL_MONTH_FIRST] != dates[EP_CELL_DAY_FIRST])
       continue;
-    free(column[i].note);
-    column[i].note = strdup(day_first ? "the day is read first" : "the month is read first");
-    if (!column[i].note) return ep_fail_memory(error);
+    ep_status status = ep_column_note_set(
+        &column[i], day_first ? "the day is read first" : "the month is read first", error);
+    if (status != EP_OK) return status;
   }
   return EP_OK;
 }
