@@ -25,74 +25,56 @@ static bool recognise(const uint8_t *bytes, size_t size) {
   return size > 0;
 }
 
-/* The numbers of a part. */
-typedef struct {
-  ep_part_writer writer;
-  const ep_csv_layout *layout; /* lent */
-  ep_csv_cell *cell;           /* working memory, lent */
-} reader;
-
-static ep_status cell_refuse(const reader *read, int64_t line, int64_t column, ep_error *error) {
+static ep_status cell_refuse(const ep_part_writer *writer, const ep_table_cell *cell,
+                             ep_error *error) {
   char label[EP_COLUMN_LABEL_BYTES], shown[EP_EXCERPT_BYTES];
-  const char *text = ep_csv_cell_string(read->cell);
-  size_t bytes = read->cell->bytes;
+  long long line = (long long)cell->line;
+  size_t sign = cell->bytes > 0 && (*cell->text == '-' || *cell->text == '+');
+  bool nan = cell->bytes - sign == 3 && strncasecmp(cell->text + sign, "nan", 3) == 0;
   double value;
-  ep_column_label(read->writer.column, column, label);
-  if (bytes == 0)
-    return ep_fail(error, EP_INVALID, "row %lld, %s: the value is missing", (long long)line, label);
-  if (strcasecmp(text + strspn(text, "+-"), "nan") == 0 ||
-      ep_cell_number_read('.', 0, text, bytes, &value))
-    return ep_number_infinite_refuse(line, label, text, bytes, error);
-  return ep_fail(error, EP_INVALID, "row %lld, %s: \"%s\" is not a number", (long long)line, label,
-                 ep_excerpt(shown, text, bytes));
+  ep_column_label(writer->column, cell->column, label);
+  if (cell->bytes == 0)
+    return ep_fail(error, EP_INVALID, "row %lld, %s: the value is missing", line, label);
+  if (nan || ep_cell_number_read('.', 0, cell->text, cell->bytes, &value))
+    return ep_number_infinite_refuse(line, label, cell->text, cell->bytes, error);
+  return ep_fail(error, EP_INVALID, "row %lld, %s: \"%s\" is not a number", line, label,
+                 ep_excerpt(shown, cell->text, cell->bytes));
 }
 
-/* A number in quotes, or with other spaces around it. */
-static bool number_read(const ep_csv_cell *cell, double *value) {
-  size_t bytes = cell->bytes;
-  const char *text = ep_cell_trim(cell->text, &bytes);
-  return ep_number_scan(text, text + bytes, EP_NUMBER_CSV, value) == text + bytes &&
-         isfinite(*value);
+static ep_status number_store(void *context, const ep_table_cell *cell, ep_error *error) {
+  ep_part_writer *writer = context;
+  double *out = (double *)ep_part_writer_next(writer) + cell->column;
+  const char *end = cell->text + cell->bytes;
+  *out = cell->value;
+  bool number = cell->plain || /* or in quotes */
+                (ep_number_scan(cell->text, end, EP_NUMBER_CSV, out) == end && isfinite(*out));
+  return number ? EP_OK : cell_refuse(writer, cell, error);
 }
 
-static ep_status row_read(void *context, ep_csv_text *text, ep_error *error) {
-  reader *read = context;
-  ep_csv_cell *cell = read->cell;
-  double *row = ep_part_writer_next(&read->writer);
-  int64_t row_line = text->line;
-  cell->stop = EP_CSV_DELIMITER;
-  for (int64_t column = 0; column < read->writer.columns; column++) {
-    int64_t line = text->line;
-    ep_status status = ep_csv_row_check(read->layout, row_line, column, cell->stop, error);
-    if (status == EP_OK) status = ep_csv_cell_read(text, column + 1, cell, error);
-    if (status != EP_OK) return status;
-    row[column] = cell->value;
-    if (!cell->plain && !number_read(cell, &row[column]))
-      return cell_refuse(read, line, column, error);
-  }
-  ep_status status = ep_csv_row_end(read->layout, text, row_line, cell->stop, cell, error);
-  return status == EP_OK ? ep_part_writer_commit(&read->writer, error) : status;
+static ep_status numbers_commit(void *context, ep_error *error) {
+  return ep_part_writer_commit(context, error);
 }
 
 /* x or y of a split. */
 static ep_status numbers_read(ep_ingest *ingest, ep_csv_layout *layout, ep_csv_cell *cell,
                               ep_error *error) {
-  reader read = {.layout = layout, .cell = cell};
-  const ep_dialect *dialect = &layout->found.dialect;
+  ep_part_writer writer = {0};
+  ep_dialect *dialect = &layout->found.dialect;
+  ep_csv_table table = ep_csv_table_of(layout, dialect, cell, &layout->notes);
   ep_column *column;
   if (ep_dialect_has(dialect, EP_DIALECT_MISSING) && dialect->missing[0])
     return ep_fail(error, EP_INVALID,
                    "?missing= requires a table: separate x and y cannot have missing cells");
   ep_status status = ep_csv_columns_read(layout, cell, &column, error);
   if (status != EP_OK) return status;
-  status = ep_part_writer_open(&read.writer, ingest->folder, ingest->split, ingest->role,
-                               EP_DTYPE_F64, layout->columns, column, &ingest->budget_bytes, error);
+  status = ep_part_writer_open(&writer, ingest->folder, ingest->split, ingest->role, EP_DTYPE_F64,
+                               layout->columns, column, &ingest->budget_bytes, error);
   if (status == EP_OK)
-    status = ep_csv_rows_read(layout, cell, row_read, &read, &layout->notes, error);
+    status = table.rows.walk(&table.rows, number_store, numbers_commit, &writer, error);
   if (status == EP_OK)
-    status = ep_part_writer_finish(&read.writer, &ingest->meta->part[ingest->split][ingest->role],
-                                   error);
-  ep_part_writer_abandon(&read.writer);
+    status =
+        ep_part_writer_finish(&writer, &ingest->meta->part[ingest->split][ingest->role], error);
+  ep_part_writer_abandon(&writer);
   ep_dialect_plain(&layout->found);
   return status;
 }

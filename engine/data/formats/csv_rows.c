@@ -184,7 +184,9 @@ ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_cell *cell, ep_cs
   return status;
 }
 
-ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t column,
+/* Refuses a row that ended before `column` (from 0), or has more than `columns`. `stop` ended the
+ * cell before; line: the row's. */
+static ep_status row_check(const ep_csv_layout *layout, int64_t line, int64_t column,
                            ep_csv_stop stop, ep_error *error) {
   long long first = (long long)layout->header.line, columns = (long long)layout->columns;
   if (column == columns && stop == EP_CSV_DELIMITER)
@@ -198,20 +200,21 @@ ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t co
   return EP_OK;
 }
 
-ep_status ep_csv_row_end(const ep_csv_layout *layout, ep_csv_text *text, int64_t line,
-                         ep_csv_stop stop, ep_csv_cell *cell, ep_error *error) {
+/* The end of a row behind its last column, with the empty cells that are there where rows end in
+ * delimiters. */
+static ep_status row_end(const ep_csv_layout *layout, ep_csv_text *text, int64_t line,
+                         ep_csv_cell *cell, ep_error *error) {
   char shown[EP_EXCERPT_BYTES];
-  for (int64_t i = 1; i <= layout->trailing && stop == EP_CSV_DELIMITER; i++) {
+  for (int64_t i = 1; i <= layout->trailing && cell->stop == EP_CSV_DELIMITER; i++) {
     ep_status status = ep_csv_cell_read(text, layout->columns + i, cell, error);
     if (status != EP_OK) return status;
-    stop = cell->stop;
     if (cell->bytes > 0)
       return ep_fail(
           error, EP_INVALID,
           "row %lld has \"%s\" after its last column, where the previous rows end in a delimiter",
           (long long)line, ep_excerpt(shown, cell->text, cell->bytes));
   }
-  return ep_csv_row_check(layout, line, layout->columns, stop, error);
+  return row_check(layout, line, layout->columns, cell->stop, error);
 }
 
 /* The number of a label becomes its name. */
@@ -233,8 +236,7 @@ static ep_status row_cells_read(ep_csv_table *table, ep_csv_text *text, ep_table
   own->stop = EP_CSV_DELIMITER;
   for (int64_t column = 0; column < columns; column++) {
     int64_t line = text->line;
-    if (own->stop != EP_CSV_DELIMITER)
-      return ep_csv_row_check(layout, row, column, own->stop, error);
+    if (own->stop != EP_CSV_DELIMITER) return row_check(layout, row, column, own->stop, error);
     status = ep_csv_cell_read(text, column + 1, own, error);
     if (status != EP_OK) return status;
     /* within quotes, too, spaces around a word are no part of it */
@@ -245,7 +247,7 @@ static ep_status row_cells_read(ep_csv_table *table, ep_csv_text *text, ep_table
     status = read(context, &cell, error);
     if (status != EP_OK) return status;
   }
-  return ep_csv_row_end(layout, text, row, own->stop, own, error);
+  return row_end(layout, text, row, own, error);
 }
 
 /* What reads the cells of a walk. */

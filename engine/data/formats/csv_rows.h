@@ -20,16 +20,6 @@ typedef ep_status (*ep_csv_row_read)(void *context, ep_csv_text *text, ep_error 
 ep_status ep_csv_rows_read(const ep_csv_layout *layout, ep_csv_cell *cell, ep_csv_row_read read,
                            void *context, ep_notes *notes, ep_error *error);
 
-/* Refuses a row that ended before `column` (from 0), or has more than `columns`. `stop` ended the
- * cell before; line: the row's. */
-ep_status ep_csv_row_check(const ep_csv_layout *layout, int64_t line, int64_t column,
-                           ep_csv_stop stop, ep_error *error);
-
-/* The end of a row behind its last column, with the empty cell that is there where rows end in a
- * delimiter. */
-ep_status ep_csv_row_end(const ep_csv_layout *layout, ep_csv_text *text, int64_t line,
-                         ep_csv_stop stop, ep_csv_cell *cell, ep_error *error);
-
 /* The same as a table of any cells. */
 typedef struct {
   ep_table_rows rows;    /* first */
