@@ -6,6 +6,7 @@
 
 #include "api/json/utf8.h"
 #include "engine/data/cells/cell.h"
+#include "engine/data/dialect/sample.h"
 
 /* A whole number of at least 1, and at most `most`; else 0. */
 static int64_t count_of(const ep_csv_cell *cell, int64_t most) {
@@ -44,13 +45,9 @@ static bool names_take(ep_csv_text *text, ep_csv_cell *cell, ep_csv_labels *labe
 
 /* Whether the line has so many cells, and, unless it is a header, ends in the number of a class. */
 static bool row_fits(ep_csv_text text, ep_csv_cell *cell, int64_t cells, int64_t classes) {
-  int64_t found = 0;
-  double value = 0;
-  do {
-    if (ep_csv_cell_read(&text, 1, cell, NULL) != EP_OK) return false;
-    found++;
-  } while (cell->stop == EP_CSV_DELIMITER);
-  if (found != cells) return false;
+  int64_t found;
+  double value;
+  if (!ep_csv_row_take(&text, cell, &found) || found != cells) return false;
   return classes == 0 || (ep_cell_read(EP_CELL_NUMBER, cell->text, cell->bytes, &value) &&
                           value >= 0 && value < (double)classes && value == floor(value));
 }
