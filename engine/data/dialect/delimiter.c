@@ -136,30 +136,31 @@ static size_t probe_bytes(const ep_csv_text *text) {
   return bytes < (1 << 20) ? bytes : (size_t)1 << 20;
 }
 
-bool ep_separator_line_take(ep_csv_text *text, char *delimiter) {
+bool ep_separator_line_take(ep_csv_text *text, ep_dialect *dialect) {
   static const char start[] = {'s', 'e', 'p', '='};
   const char *at = text->at;
   text->cr = ends_in_cr(at, probe_bytes(text));
   if (text->end - at < 6 || strncasecmp(at, start, sizeof start) != 0 || !memchr(",;|\t", at[4], 4))
     return false;
   if (ep_csv_line_end(text, at) != at + 5) return false;
-  *delimiter = at[4];
   ep_csv_line_take(text);
+  if (ep_dialect_has(dialect, EP_DIALECT_DELIMITER)) return false;
+  ep_dialect_delimiter_set(dialect, at[4]);
   return true;
 }
 
-ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char comment,
-                            ep_csv_cell *cell, ep_error *error) {
+ep_status ep_delimiter_find(ep_csv_text *text, ep_dialect *dialect, char comment, ep_csv_cell *cell,
+                            ep_error *error) {
   candidate best = {.score = -1}, second = {.score = -1};
   size_t probe = probe_bytes(text);
   if (is_boxed(text))
     return ep_fail(error, EP_INVALID, "the table is drawn with box characters: save it as CSV");
   ep_csv_text printed = *text;
   char own = ep_printed_find(&printed);
-  bool drawn = own && (!ep_dialect_has(given, EP_DIALECT_DELIMITER) || given->delimiter == own);
+  bool drawn = own && (!ep_dialect_has(dialect, EP_DIALECT_DELIMITER) || dialect->delimiter == own);
   if (drawn) *text = printed;
-  if (!drawn) own = given->delimiter;
-  bool known = drawn || ep_dialect_has(given, EP_DIALECT_DELIMITER);
+  if (!drawn) own = dialect->delimiter;
+  bool known = drawn || ep_dialect_has(dialect, EP_DIALECT_DELIMITER);
   const char *tried = known ? &own : delimiters;
   size_t count = known ? 1 : sizeof delimiters;
   for (size_t i = 0; i < count * QUOTES; i++) {
@@ -168,7 +169,7 @@ ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char com
                     .escapes = quotes[i % QUOTES].escapes};
     bool there = i / QUOTES == 0 || memchr(text->at, it.delimiter, probe) ||
                  (it.delimiter == EP_DELIMITER_SPACE && memchr(text->at, '\t', probe));
-    if (!there || !is_worth_trying(&it, given, text->at, probe)) continue;
+    if (!there || !is_worth_trying(&it, dialect, text->at, probe)) continue;
     ep_status status = candidate_score(*text, comment, cell, &it, error);
     if (status != EP_OK) return status;
     if (it.score > best.score && it.delimiter != best.delimiter) second = best;
@@ -183,9 +184,9 @@ ep_status ep_delimiter_find(ep_csv_text *text, const ep_dialect *given, char com
   if (second.columns >= 2 && second.delimiter != EP_DELIMITER_SPACE &&
       second.score > 0.97 * best.score && best.score > 0)
     return undecided(&best, &second, error);
-  text->delimiter = best.delimiter;
-  text->quote = best.quote;
-  text->escapes = best.escapes;
+  dialect->delimiter = text->delimiter = best.delimiter;
+  dialect->quote = text->quote = best.quote;
+  dialect->escapes = text->escapes = best.escapes;
   ep_csv_line_begin(text);
   return EP_OK;
 }

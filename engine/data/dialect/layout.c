@@ -416,26 +416,20 @@ static ep_status sample_read(search *it, ep_csv_text text, char comment, ep_erro
 /* Finds delimiter, quote and comment, and reads the sample. */
 static ep_status lines_find(search *it, ep_csv_text *text, ep_error *error) {
   ep_dialect *dialect = &it->out->found.dialect;
-  ep_dialect given = *it->given;
-  char named = 0;
-  if (ep_separator_line_take(text, &named) && !is_given(it, EP_DIALECT_DELIMITER))
-    ep_dialect_delimiter_set(&given, named);
+  if (ep_separator_line_take(text, dialect))
+    evidence_say(it, EP_DIALECT_DELIMITER, "the line sep=%c", dialect->delimiter);
   const ep_csv_text start = *text; /* it is known how its lines end */
   char comment = is_given(it, EP_DIALECT_COMMENT) ? it->given->comment : comment_guess(start);
-  ep_status status = ep_delimiter_find(text, &given, comment, it->cell, error);
+  ep_status status = ep_delimiter_find(text, dialect, comment, it->cell, error);
   if (status == EP_OK) status = sample_read(it, *text, comment, error);
   if (status == EP_OK && comment && !is_given(it, EP_DIALECT_COMMENT) &&
       !are_comments(it, comment)) {
     comment = 0;
     *text = start;
-    status = ep_delimiter_find(text, &given, comment, it->cell, error);
+    status = ep_delimiter_find(text, dialect, comment, it->cell, error);
     if (status == EP_OK) status = sample_read(it, *text, comment, error);
   }
-  dialect->delimiter = text->delimiter;
-  dialect->quote = text->quote;
-  dialect->escapes = text->escapes;
   dialect->comment = comment;
-  if (named) evidence_say(it, EP_DIALECT_DELIMITER, "the line sep=%c", named);
   return status;
 }
 

@@ -146,19 +146,6 @@ static ep_status widths_settle(const search *it, bool names_of_rows, ep_error *e
   return EP_OK;
 }
 
-/* Delimiter and quote. */
-static ep_status marks_find(const search *it, ep_csv_text *text, ep_error *error) {
-  ep_dialect *dialect = &it->out->found.dialect, given = *dialect;
-  char named = 0;
-  if (ep_separator_line_take(text, &named) && !ep_dialect_has(dialect, EP_DIALECT_DELIMITER))
-    ep_dialect_delimiter_set(&given, named);
-  ep_status status = ep_delimiter_find(text, &given, dialect->comment, it->cell, error);
-  dialect->delimiter = text->delimiter;
-  dialect->quote = text->quote;
-  dialect->escapes = text->escapes;
-  return status;
-}
-
 ep_status ep_text_layout_find(const ep_encoding *encoding, const ep_dialect *dialect,
                               const char *start, const char *end, ep_csv_cell *cell,
                               ep_csv_layout *out, ep_error *error) {
@@ -170,7 +157,8 @@ ep_status ep_text_layout_find(const ep_encoding *encoding, const ep_dialect *dia
   if (!ep_dialect_has(dialect, EP_DIALECT_COMMENT)) found->comment = 0;
   bool names_of_rows = ep_dialect_has(dialect, EP_DIALECT_ROW_NAMES) && dialect->row_names;
   found->row_names = false;
-  ep_status status = marks_find(&it, &text, error);
+  ep_separator_line_take(&text, found);
+  ep_status status = ep_delimiter_find(&text, found, found->comment, cell, error);
   if (status != EP_OK) return status;
   bool header = !ep_dialect_has(dialect, EP_DIALECT_HEADER) || dialect->header;
   if (!header) ep_csv_counts_take(&text, cell, &counted, &out->labels);

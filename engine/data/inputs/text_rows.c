@@ -79,15 +79,14 @@ static ep_status encoding_settle(table *out, const ep_text_body *body, ep_error 
 static ep_status delimiter_check(const table *from, const ep_encoding *encoding,
                                  const ep_text_body *body, const char *start, const char *end,
                                  ep_error *error) {
-  const ep_dialect nothing = {0};
+  ep_dialect found = {0}, named = {0};
   ep_csv_text text = {.at = start, .end = end, .line = 1};
   ep_dialect shown = from->dialect;
   ep_csv_layout layout;
-  char named;
   ep_separator_line_take(&text, &named);
   if (ep_dialect_has(&body->dialect, EP_DIALECT_DELIMITER) || from->layout.columns > 1 ||
       !ep_dialect_has(&from->dialect, EP_DIALECT_DELIMITER) ||
-      ep_delimiter_find(&text, &nothing, from->dialect.comment, from->cell, NULL) != EP_OK ||
+      ep_delimiter_find(&text, &found, from->dialect.comment, from->cell, NULL) != EP_OK ||
       text.delimiter == from->dialect.delimiter)
     return EP_OK;
   shown.delimiter = text.delimiter;
