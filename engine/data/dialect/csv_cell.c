@@ -109,14 +109,18 @@ static ep_status too_long(const ep_csv_text *text, int64_t column, ep_error *err
                  (long long)text->line, (long long)column, EP_LIMIT_CSV_FIELD_BYTES);
 }
 
+/* Whether a backslash and what it escapes lie at `at`: a quote, or another one. */
+static bool is_escape(const ep_csv_text *text, const char *at, const char *end) {
+  return text->escapes && *at == '\\' && at + 1 < end && (at[1] == text->quote || at[1] == '\\');
+}
+
 /* Where a quoted cell ends, and its lines; false where the quote is not closed, or so late that the
  * cell is too long. *doubled: it has quotes or backslashes that stand for others. */
 static bool quote_seek(const ep_csv_text *text, const char **at, int64_t *lines, bool *doubled) {
   enum { BYTES_MOST = 2 * EP_LIMIT_CSV_FIELD_BYTES + 2 };
   const char *from = *at, *end = text->end - from > BYTES_MOST ? from + BYTES_MOST : text->end;
   for (; from < end; from++) {
-    bool escape = text->escapes && *from == '\\' && from + 1 < end &&
-                  (from[1] == text->quote || from[1] == '\\'); /* \" is one, too */
+    bool escape = is_escape(text, from, end);
     if (*from == text->quote && (from + 1 == end || from[1] != text->quote)) break;
     if (escape || *from == text->quote) { /* "" is one " */
       *doubled = true;
@@ -134,8 +138,7 @@ static bool doubled_copy(const ep_csv_text *text, const char *from, const char *
                          ep_csv_cell *cell) {
   cell->text = cell->copy;
   for (cell->bytes = 0; from < end; from++) {
-    from += *from == text->quote ||
-            (text->escapes && *from == '\\' && (from[1] == text->quote || from[1] == '\\'));
+    from += *from == text->quote || is_escape(text, from, end);
     if (cell->bytes == EP_LIMIT_CSV_FIELD_BYTES) return false;
     cell->copy[cell->bytes++] = *from;
   }

@@ -131,6 +131,19 @@ static ep_status table_reset(typed_table *table, ep_error *error) {
   return ep_part_writer_restart(&table->writer, error);
 }
 
+/* Whether all cells are numbers without a doubt: names above these are judged by the first lines
+ * alone, since a name that is a number is like any of them. */
+static bool has_plain_numbers(const typed_table *table) {
+  for (int64_t i = 0; i < table->rows->columns; i++) {
+    const ep_column_cells *cells = &table->cells[i];
+    bool doubtful = cells->points > 0 && cells->points == cells->threes; /* 1.234 */
+    if (table->writer.column[i].type != EP_COLUMN_NUMBER || cells->missing > 0 ||
+        cells->plain != cells->present || doubtful)
+      return false;
+  }
+  return true;
+}
+
 static ep_status types_find(typed_table *table, bool *drafted, ep_notes *notes, ep_error *error) {
   ep_table_rows *rows = table->rows;
   ep_dialect before = *rows->dialect;
@@ -138,7 +151,7 @@ static ep_status types_find(typed_table *table, bool *drafted, ep_notes *notes, 
   const char *note = NULL;
   ep_status status =
       ep_column_types_find(rows, table->cells, &table->writer, drafted, notes, error);
-  if (status != EP_OK || !rows->names_give) return status;
+  if (status != EP_OK || !rows->names_give || has_plain_numbers(table)) return status;
   bool row = ep_column_names_are_cells(table->writer.column, table->cells, rows->columns,
                                        rows->dialect, &note);
   if (note) ep_notes_add(row ? &notes_before : notes, "%s", note);

@@ -1,7 +1,9 @@
 #include <math.h>
+#include <sys/mman.h>
 
 #include "api/json/number_scan.h"
 #include "api/json/utf8.h"
+#include "engine/data/dialect/csv_cell.h"
 #include "engine/files/excerpt.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
@@ -234,6 +236,26 @@ START_TEST(bad_files_are_refused_with_row_and_column) {
 }
 END_TEST
 
+/* A text that ends in a page, behind which none may be read. */
+START_TEST(nothing_is_read_behind_the_end) {
+  static const char text[] = "\"a\"\"b\\";
+  enum { PAGE = 65536, BYTES = sizeof text - 1 };
+  static ep_csv_cell cell;
+  char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(pages, MAP_FAILED);
+  ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+  memcpy(pages + PAGE - BYTES, text, BYTES);
+  ep_csv_text at = {.at = pages + PAGE - BYTES,
+                    .end = pages + PAGE,
+                    .delimiter = ',',
+                    .quote = '"',
+                    .escapes = true,
+                    .line = 1};
+  ck_assert_int_eq(ep_csv_cell_read(&at, 1, &cell, NULL), EP_INVALID);
+  munmap(pages, 2 * PAGE);
+}
+END_TEST
+
 START_TEST(utf_32_is_refused) {
   static const struct {
     const char *text;
@@ -364,6 +386,7 @@ EP_SUITE("csv") {
   tcase_set_timeout(numbers, 60);
   tcase_add_checked_fixture(files, scratch_setup, scratch_teardown);
   tcase_add_loop_test(files, good_files_are_read, 0, sizeof good / sizeof *good);
+  tcase_add_test(files, nothing_is_read_behind_the_end);
   tcase_add_test(files, utf_32_is_refused);
   tcase_add_loop_test(files, bad_files_are_refused_with_row_and_column, 0,
                       sizeof bad / sizeof *bad);

@@ -54,6 +54,10 @@ static const struct {
     /* words that begin like those of a footer, or with the mark of comments */
     {"x,y\n1,2\n2,3\n3,4\n4,5\ncountless,5\n", 5, "x", {0}},
     {"tag\n#a\nb\nc\nd\ne\n", 5, "tag", {0}},
+    /* names that are numbers, above numbers alone */
+    {"0,1,2\n1,5.5,7\n2,6.1,8\n3,4.2,9\n", 3, "0", {0}},
+    {"0,1,2\n1,5,7\n2,6,8\n3,4,9\n", 3, "0", {0}},
+    {"0.1,0.5,2.5,y\n0.3,0.4,2.1,7\n0.05,0.9,2.9,3\n0.2,0.1,2.2,9\n", 3, "0.1", {0}},
     /* R's row names have none */
     {"\"a\",\"b\"\n\"x\",1,2\n\"y\",3,4\n", 2, "", {0}},
     {"x;y;n\nr;x;n;1\ns;n;x;2\n", 2, "", {0}},
