@@ -43,8 +43,7 @@ static ep_status room_check(const char *data_dir, ep_error *error) {
                  free_bytes);
 }
 
-/* Writes and syncs the file. */
-static ep_status folder_check(const char *data_dir, ep_error *error) {
+ep_status ep_disk_probe_check(const char *data_dir, ep_error *error) {
   static const char TEXT[] = "ready\n";
   char path[EP_PATH_BYTES];
   ep_status status = room_check(data_dir, error);
@@ -73,7 +72,7 @@ static void check_run(ep_disk_probe *probe) {
   ep_error error = {0}, full = {0};
   probe->begun_us = ep_clock_steady_us();
   pthread_mutex_unlock(&probe->mutex);
-  if (folder_check(probe->data_dir, &error) == EP_OK)
+  if (ep_disk_probe_check(probe->data_dir, &error) == EP_OK)
     ep_free_space_check_folder(probe->data_dir, 0, &full);
   pthread_mutex_lock(&probe->mutex);
   probe->done_us = probe->begun_us;

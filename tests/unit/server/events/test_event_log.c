@@ -17,14 +17,20 @@
 #include "tests/unit/server/scratch.h"
 #include "tests/wait.h"
 
-/* In the place of the system's: counts, fails for folders, and returns once so many are on their
- * way at once. */
+/* In the place of the system's: these count, fail for folders, and return once so many syncs are on
+ * their way at once. */
 static atomic_int syncs_begun, folder_syncs, syncs_at_once = 1;
 static atomic_bool folders_fail;
 
 static void sync_begin(void) {
   atomic_fetch_add(&syncs_begun, 1);
   wait_until(atomic_load(&syncs_begun) >= atomic_load(&syncs_at_once));
+}
+
+static size_t bytes_written;
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
+  bytes_written += count;
+  return syscall(SYS_pwrite64, file, bytes, count, offset);
 }
 
 int fdatasync(int fd) {
@@ -246,6 +252,29 @@ START_TEST(names_come_to_the_disk_with_the_first_lines) {
   atomic_store(&syncs_at_once, 1);
   epochs_append(log, 2, 3);
   ck_assert_int_eq(folder_syncs, 4);
+  ep_event_log_close(log);
+}
+END_TEST
+
+/* A line of a row needs no sync, but those before it do: of a daemon that was killed they may be in
+ * the memory of the machine alone. They are written again as well. */
+START_TEST(a_copy_follows_lines_that_are_on_disk) {
+  ep_event_log *log = log_open();
+  ep_event end = epoch_event(4);
+  epochs_append(log, 1, 2);
+  ep_event_log_close(log);
+  log = log_open();
+  size_t before = bytes_written;
+  atomic_store(&folders_fail, true);
+  ck_assert_int_eq(ep_event_log_append_copy(log, &end, NULL), EP_IO);
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 2);
+  ck_assert_uint_gt(bytes_written - before, (size_t)ep_event_log_offset_after(log, 2));
+  atomic_store(&folders_fail, false);
+  assert_ok(ep_event_log_append_copy(log, &end, error));
+  int syncs = atomic_load(&syncs_begun);
+  assert_ok(ep_event_log_append_copy(log, &end, error));
+  ck_assert_int_eq(atomic_load(&syncs_begun), syncs);
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 4);
   ep_event_log_close(log);
 }
 END_TEST
@@ -475,6 +504,7 @@ EP_SUITE("event_log") {
   tcase_add_test(tests, holds_lines_until_they_are_flushed);
   tcase_add_test(tests, holds_lines_beside_a_flush);
   tcase_add_test(tests, names_come_to_the_disk_with_the_first_lines);
+  tcase_add_test(tests, a_copy_follows_lines_that_are_on_disk);
   tcase_add_test(tests, opens_a_long_log_quickly);
   tcase_add_test(tests, wakes_subscribers);
   tcase_add_test(tests, a_wake_may_unsubscribe_itself);
