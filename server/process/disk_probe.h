@@ -6,7 +6,7 @@
 #include "api/status.h"
 
 /* Writes and syncs the file in this thread. EP_UNAVAILABLE: why the folder is not ready. */
-ep_status ep_disk_probe_check(const char *data_dir, ep_error *error);
+ep_status ep_disk_probe_write(const char *data_dir, ep_error *error);
 
 typedef struct ep_disk_probe ep_disk_probe;
 
