@@ -201,9 +201,11 @@
 #define EP_LIMIT_READY_BYTES (4 << 20)  /* free, else not ready: the rows and logs of a few jobs */
 #define EP_LIMIT_LIST_JOBS 1000         /* jobs in one page of a list */
 #define EP_LIMIT_LIST_BYTES (4LL << 20) /* of their texts; what is beyond is the next page's */
-#define EP_LIMIT_DEVICE_NUMBER 1024     /* of a GPU: "cuda:1023" is the last */
-#define EP_LIMIT_DEVICES 64             /* no host has more GPUs, with a worker process each */
-#define EP_LIMIT_CPU_JOBS 64            /* at once: a process of some 8 MB each */
+#define EP_LIMIT_LIST_READ_BYTES \
+  (32LL << 20)                      /* of descriptions, for a page of datasets: a second */
+#define EP_LIMIT_DEVICE_NUMBER 1024 /* of a GPU: "cuda:1023" is the last */
+#define EP_LIMIT_DEVICES 64         /* no host has more GPUs, with a worker process each */
+#define EP_LIMIT_CPU_JOBS 64        /* at once: a process of some 8 MB each */
 #define EP_LIMIT_WORKERS (EP_LIMIT_DEVICES + EP_LIMIT_CPU_JOBS + 2 * EP_LIMIT_SLURM_WORKERS)
 
 /* Slurm, by its commands. */

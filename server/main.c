@@ -1,6 +1,5 @@
 /* epochd: reads its settings, opens the jobs, serves, and ends cleanly on SIGTERM or SIGINT. */
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,24 +29,14 @@
 #include "server/idle/idle.h"
 #include "server/ingest/ingest.h"
 #include "server/kubernetes/commands.h"
+#include "server/process/heap.h"
 #include "server/process/probe.h"
 #include "server/process/ready_notice.h"
 #include "server/slurm/control/control.h"
 #include "server/slurm/gateway/gateway.h"
 #include "server/slurm/partitions.h"
 
-enum { EXIT_USAGE = 2, ARENAS = 4, MAPPED_BYTES = 128 << 10 };
-
-/* By default glibc gives each thread a heap of its own, and raises the size from which blocks are
- * mapped to that of the largest that was freed. Each heap then grows to the peak of what its thread
- * ever did, for hours, and what is free in one serves no other. A heap that threads share must not
- * be locked for long: small blocks are merged as they are freed, and not all of a large tree's at
- * once, which held up others for 0.1 s. To be called before any thread. */
-static void heaps_share(void) {
-  mallopt(M_ARENA_MAX, ARENAS);
-  mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
-  mallopt(M_MXFAST, 0);
-}
+enum { EXIT_USAGE = 2 };
 
 static int failure_log(const char *what, const ep_error *error) {
   ep_log(EP_LOG_ERROR, "%s%s", what, error->message);
@@ -319,9 +308,10 @@ int main(int argc, char **argv) {
   static ep_curves curves;
   ep_error error = {0};
   umask(0077); /* what it writes is its own; workers inherit that */
-  heaps_share();
+  ep_heap_configure();
   if (argc == 2 && strcmp(argv[1], EP_INGEST_ARGUMENT) == 0) return ep_ingest_serve();
   if (argc == 2 && strcmp(argv[1], EP_GATEWAY_ARGUMENT) == 0) return ep_gateway_serve();
+  ep_heap_restart(argv); /* before the configuration is read, which may come from a pipe */
   if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
     return EXIT_USAGE;

@@ -35,11 +35,26 @@ static atomic_uint threads;
 static _Thread_local reading reader;
 static _Thread_local bool failed;
 static _Thread_local counter *own; /* NULL: not chosen yet */
+/* Of what this thread takes: counted elsewhere, and what may still be. */
+static _Thread_local int64_t foreseen_bytes, unused_bytes;
+
+static void counter_add(int64_t bytes) {
+  if (!own) own = &counters[atomic_fetch_add(&threads, 1) % COUNTERS];
+  atomic_fetch_add_explicit(&own->bytes, bytes, memory_order_relaxed);
+}
 
 static void bytes_count(void *memory, int sign) {
-  if (!own) own = &counters[atomic_fetch_add(&threads, 1) % COUNTERS];
-  atomic_fetch_add_explicit(&own->bytes, sign * (long long)malloc_usable_size(memory),
-                            memory_order_relaxed);
+  const int64_t bytes = (int64_t)malloc_usable_size(memory);
+  const int64_t foreseen = sign < 0 ? 0 : bytes < unused_bytes ? bytes : unused_bytes;
+  foreseen_bytes += foreseen;
+  unused_bytes -= foreseen;
+  if (bytes > foreseen) counter_add(sign * (bytes - foreseen));
+}
+
+void ep_json_memory_foresee(int64_t bytes) {
+  if (foreseen_bytes > 0) counter_add(foreseen_bytes);
+  foreseen_bytes = 0;
+  unused_bytes = bytes;
 }
 
 int64_t ep_json_memory_bytes(void) {

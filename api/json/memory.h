@@ -16,6 +16,10 @@ void ep_json_memory_watch(void);
 /* Bytes that jansson has of malloc's, in all threads; 0 unless they are watched. */
 int64_t ep_json_memory_bytes(void);
 
+/* Somebody else counts the first `bytes` that jansson takes in this thread from here on, until the
+ * next call: then those that it took count here. 0: nobody does. */
+void ep_json_memory_foresee(int64_t bytes);
+
 /* json_loadb. NULL with an empty fault->text where memory is short. The caller owns the value:
  * json_decref. */
 json_t *ep_json_read(const char *text, size_t bytes, size_t flags, json_error_t *fault);

@@ -4,7 +4,7 @@
 
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/verify.h"
-#include "engine/data/prepare/shape.h"
+#include "engine/data/prepare/job_plan.h"
 #include "engine/plan/cost.h"
 #include "engine/sweep/runner.h"
 #include "engine/training/trainer.h"
@@ -33,23 +33,6 @@ static ep_status first_make(const ep_sweep_spec *sweep, int part, ep_job_spec **
   return status;
 }
 
-/* What the rows are, before they are read. */
-static ep_status shape_find(const ep_job_spec *spec, const char *folder, ep_data_shape *out,
-                            ep_error *error) {
-  ep_dataset_meta meta = {0};
-  bool stored = false;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_data_meta_find(&spec->data, folder, &stored, &meta, error);
-  if (status == EP_OK) {
-    status = ep_data_shape_find(&spec->data, stored ? &meta : NULL, out, problem);
-    if (status != EP_OK) ep_fail(error, status, "%s", problem->detail);
-  }
-  ep_dataset_meta_deinit(&meta);
-  free(problem);
-  return status;
-}
-
 /* The rows of each fold, read once for all trials. */
 static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
   const ep_sweep_spec *sweep = runner->run->sweep;
@@ -68,7 +51,7 @@ static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
     ep_job_spec *spec = NULL;
     status = first_make(sweep, fold, &spec, error);
     if (status != EP_OK) return status;
-    status = shape_find(spec, shared->dataset_folder, &runner->shapes[fold], error);
+    status = ep_job_plan(spec, shared->dataset_folder, &runner->shapes[fold], NULL, error);
     if (status == EP_OK)
       status = ep_prepare(&spec->data, spec->loss, shared->dataset_folder,
                           &runner->prepared[runner->prepared_count], error);
@@ -113,17 +96,10 @@ static bool populations_fit(const ep_sweep_run *run, const ep_plan *plan) {
 /* Plans the job at the first point. */
 static ep_status plan_look(ep_sweep_runner *runner, ep_error *error) {
   const ep_sweep_run *run = runner->run;
-  ep_data_shape shape;
   ep_plan *plan = NULL;
   ep_job_spec *spec = NULL;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
   ep_status status = first_make(run->sweep, 0, &spec, error);
-  if (status == EP_OK) status = shape_find(spec, run->shared.dataset_folder, &shape, error);
-  if (status == EP_OK) {
-    status = ep_plan_create(spec, &shape, &plan, problem);
-    if (status != EP_OK) ep_fail(error, status, "%s", problem->detail);
-  }
+  if (status == EP_OK) status = ep_job_plan(spec, run->shared.dataset_folder, NULL, &plan, error);
   if (status == EP_OK) {
     runner->threads = threads_of(run, plan, error);
     runner->populations = populations_fit(run, plan);
@@ -134,7 +110,6 @@ static ep_status plan_look(ep_sweep_runner *runner, ep_error *error) {
   }
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
-  free(problem);
   return status;
 }
 

@@ -7,7 +7,7 @@
 
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/verify.h"
-#include "engine/data/prepare/shape.h"
+#include "engine/data/prepare/job_plan.h"
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
 #include "engine/training/checkpointing.h"
@@ -22,26 +22,6 @@ static const double cpu_operations_per_second = 1e9, gpu_operations_per_second =
 /* … and takes at most so many steps, because what a step costs beside its operations (10 us of
  * launches on a GPU) is not known before. */
 enum { FIRST_SEGMENT_STEPS_MAX = 1024 };
-
-/* The plan of the job, made again from what it stored: the same as at its submission. */
-static ep_status plan_make(ep_trainer *t, ep_error *error) {
-  ep_dataset_meta meta = {0};
-  ep_data_shape shape;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  bool stored = false;
-  const ep_data_spec *data = &t->job->spec->data;
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_data_meta_find(data, t->job->dataset_folder, &stored, &meta, error);
-  if (status == EP_OK) {
-    status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
-    if (status == EP_OK) status = ep_plan_create(t->job->spec, &shape, &t->plan, problem);
-    if (status != EP_OK)
-      ep_fail_at(error, status, problem->errors[0].pointer, "%s", problem->detail);
-  }
-  ep_dataset_meta_deinit(&meta);
-  free(problem);
-  return status;
-}
 
 /* Where there is not even that much memory, asking for it might end in the system's killing
  * someone. Ranks spread over their GPUs, which are taken to be alike. */
@@ -158,7 +138,8 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
   ep_status status = EP_OK;
   bool read = !t->job->prepared;
   if (read && t->job->dataset_folder) status = dataset_verify(t, t->job->dataset_folder, error);
-  if (status == EP_OK) status = plan_make(t, error);
+  if (status == EP_OK)
+    status = ep_job_plan(t->job->spec, t->job->dataset_folder, NULL, &t->plan, error);
   if (status == EP_OK) status = memory_check(t, error);
   if (!read) t->data = *t->job->prepared;
   if (status == EP_OK && read)

@@ -11,7 +11,7 @@
 #include "api/spec/labels.h"
 #include "api/spec/spec.h"
 #include "engine/data/datasets/meta.h"
-#include "engine/data/prepare/shape.h"
+#include "engine/data/prepare/job_plan.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "engine/trials/sweep_search.h"
@@ -62,25 +62,12 @@ static void row_fill(const found_spec *found, char *tags, ep_job_row *row) {
 
 /* Counts parameters and bytes, as at the submission. Of data that are not stored they stay 0. */
 static void plan_count(const ep_checkup *rescue, const ep_job_spec *spec, ep_job_row *row) {
-  char folder[EP_PATH_BYTES];
-  ep_dataset_meta meta = {0};
-  ep_data_shape shape;
   ep_plan *plan = NULL;
-  bool stored = spec->data.sha256[0] != 0;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (problem &&
-      (!stored || (ep_path_join(folder, NULL, rescue->data_dir, "datasets", spec->data.sha256,
-                                NULL) == EP_OK &&
-                   ep_data_meta_find(&spec->data, folder, &stored, &meta, NULL) == EP_OK)) &&
-      (stored || spec->data.source != EP_DATA_PATH) &&
-      ep_data_shape_find(&spec->data, stored ? &meta : NULL, &shape, problem) == EP_OK &&
-      ep_plan_create(spec, &shape, &plan, problem) == EP_OK) {
+  if (ep_job_plan_stored(spec, rescue->data_dir, &plan, NULL) == EP_OK) {
     row->parameters = plan->parameters;
     row->bytes = plan->bytes;
   }
   ep_plan_destroy(plan);
-  ep_dataset_meta_deinit(&meta);
-  free(problem);
 }
 
 /* Gives a content the name that a spec has for it; a newer job's name stays. */

@@ -381,6 +381,7 @@ ep_status ep_datasets_rows(ep_datasets *datasets, const char *name, const ep_row
 typedef struct {
   char **items; /* [count], owned, and each too */
   int64_t count, bytes;
+  int64_t read_bytes; /* of files, for it */
 } list_page;
 
 /* The item of a row. */
@@ -393,8 +394,10 @@ static ep_status item_make(ep_datasets *datasets, const ep_dataset_row *row, lis
   ep_status status = EP_OK;
   if (!text) {
     const char *data_dir = datasets->contents->data_dir;
+    int64_t read_bytes = 0;
     status = ep_path_join(path, error, data_dir, "datasets", row->sha256, NULL);
-    if (status == EP_OK) status = ep_dataset_summary_read(path, &meta, error);
+    if (status == EP_OK) status = ep_dataset_summary_read(path, &meta, &read_bytes, error);
+    page->read_bytes += read_bytes;
     if (status != EP_OK) return status;
     text = ep_dataset_summary_format(&meta, row->name, row->owner, row->created_us, row->private);
     ep_summaries_add_take(&datasets->summaries, &meta);
@@ -410,7 +413,7 @@ static void page_fill(ep_datasets *datasets, const ep_dataset_row *rows, int64_t
                       int64_t limit, int64_t *at, list_page *page) {
   for (; *at < count && page->count < limit; ++*at) {
     ep_error why = {0};
-    if (page->bytes >= EP_LIMIT_LIST_BYTES) return;
+    if (page->bytes >= EP_LIMIT_LIST_BYTES || page->read_bytes >= EP_LIMIT_LIST_READ_BYTES) return;
     if (item_make(datasets, &rows[*at], page, &why) != EP_OK)
       /* deleted in between, or damaged: the others are shown */
       ep_log(EP_LOG_WARNING, "dataset \"%s\": %s", rows[*at].name, why.message);

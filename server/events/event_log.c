@@ -282,9 +282,9 @@ static ep_status held_take(ep_event_log *log, ep_error *error) {
 static ep_status batch_write(ep_event_log *log, bool sync, ep_error *error) {
   const line_batch *batch = &log->writing;
   int64_t offset = log->shown.bytes;
-  /* Of a daemon that was killed after a sync had failed, lines may be there that are not on disk.
+  /* Of a daemon that was killed, or of a sync that failed, lines may be there that are not on disk.
    */
-  ep_status status = batch->count == 0 ? ep_file_rewrite(log->fd, error) : EP_OK;
+  ep_status status = log->synced ? EP_OK : ep_file_rewrite(log->fd, error);
   for (size_t done = 0; status == EP_OK && done < batch->bytes;) {
     ssize_t wrote =
         pwrite(log->fd, batch->text + done, batch->bytes - done, offset + (int64_t)done);
@@ -347,7 +347,7 @@ static ep_status lines_append(ep_event_log *log, ep_event *events, int count, bo
   ep_status status = held_take(log, error);
   int lines_before = writing->count, lines = 0;
   size_t bytes_before = writing->bytes;
-  sync = sync || lines_before > 0;
+  sync = sync || lines_before > 0 || !log->synced;
   if (status == EP_OK) status = lines_number(log, writing, events, count, &tail, error);
   if (count == 0) pthread_mutex_unlock(&log->order);
   if (status == EP_OK && (writing->count > 0 || !log->synced)) {

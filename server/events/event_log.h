@@ -32,8 +32,8 @@ void ep_event_log_close(ep_event_log *log); /* NULL is allowed */
  * added. EP_CONFLICT: the log has ended. */
 ep_status ep_event_log_append(ep_event_log *log, ep_event *events, int count, ep_error *error);
 /* The same without a sync, for one line that can be written again, byte for byte, from a row on
- * disk. A crash of the machine may take the line, and whatever follows the lines that were synced;
- * the caller then appends it again. */
+ * disk. A crash of the machine may take the line; the caller then appends it again. The lines
+ * before it must stay: where they were not synced since the log was opened, all is. */
 ep_status ep_event_log_append_copy(ep_event_log *log, ep_event *event, ep_error *error);
 /* Gives each event the next seq and holds their lines: the next append or flush writes them. Until
  * then they are not shown, and a crash of the process takes them. Waits for no flush. */

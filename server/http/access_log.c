@@ -34,9 +34,8 @@ ep_status ep_access_log_open(const char *path, int *file, ep_error *error) {
 }
 
 static void line_write(const ep_exchange *exchange, double milliseconds) {
-  static _Thread_local char line[LINE_BYTES];
   ep_writer writer;
-  ep_writer_init_fixed(&writer, line, sizeof line);
+  ep_writer_init(&writer, LINE_BYTES);
   ep_writer_open(&writer, '{');
   ep_writer_member_time(&writer, "time", ep_clock_utc_us());
   ep_writer_member_string(&writer, "request", exchange->request_id);
@@ -50,7 +49,8 @@ static void line_write(const ep_exchange *exchange, double milliseconds) {
   ep_writer_close(&writer, '}');
   ep_writer_bytes(&writer, "\n", 1);
   /* one write a line: those of several threads do not mix; there is no other place to complain */
-  if (writer.failed || write(exchange->server->access_log, line, writer.count) < 0) return;
+  if (!writer.failed) (void)!write(exchange->server->access_log, writer.text, writer.count);
+  ep_writer_deinit(&writer);
 }
 
 void ep_access_log_write(const ep_exchange *exchange) {

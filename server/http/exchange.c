@@ -8,6 +8,7 @@
 
 #include "api/base_path.h"
 #include "api/json/json.h"
+#include "api/json/memory.h"
 #include "api/reserve.h"
 #include "engine/files/gunzip.h"
 #include "server/http/routes.h"
@@ -64,8 +65,11 @@ ep_status ep_exchange_hold_rows(ep_exchange *exchange, bool named, ep_error *err
   const ep_request *request = &exchange->request;
   int64_t bytes = (int64_t)(request->body_bytes * sizeof(double) / 2); /* "1," is one */
   if (bytes > EP_LIMIT_PREDICT_BYTES) bytes = EP_LIMIT_PREDICT_BYTES;
-  if (named) bytes += ep_json_measure(request->body, request->body_bytes).tree_bytes;
-  return ep_exchange_hold(exchange, bytes, error);
+  const int64_t tree_bytes =
+      named ? ep_json_measure(request->body, request->body_bytes).tree_bytes : 0;
+  ep_status status = ep_exchange_hold(exchange, bytes + tree_bytes, error);
+  if (status == EP_OK) ep_json_memory_foresee(tree_bytes);
+  return status;
 }
 
 /* Gives the work's memory back: to the system too within a second (server/idle/idle.h), and where
@@ -119,7 +123,9 @@ static ep_status memory_reserve(void *context, int64_t bytes, ep_error *error) {
 
 ep_route_result ep_exchange_call(ep_exchange *exchange) {
   ep_reserve_begin(memory_reserve, exchange);
+  ep_json_memory_foresee(exchange->tree_bytes);
   const ep_route_result called = exchange->route->call(exchange);
+  ep_json_memory_foresee(0);
   ep_reserve_begin(NULL, NULL);
   ep_budget_give(&exchange->server->held, exchange->tree_bytes);
   exchange->working_bytes -= exchange->tree_bytes;

@@ -91,8 +91,8 @@ void ep_exchange_give(ep_exchange *exchange);
 /* ep_exchange_hold for the rows of a prediction: as a tree where they are `named`, else as numbers.
  */
 ep_status ep_exchange_hold_rows(ep_exchange *exchange, bool named, ep_error *error);
-/* The same for the tree that a JSON body becomes, until the route has parsed it: jansson counts
- * what is there. One that is too heavy is not parsed, and takes nothing. */
+/* The same for the tree that a JSON body becomes, until the route's call is over: then what there
+ * is of it counts (api/json/memory.h). One that is too heavy is not parsed, and takes nothing. */
 ep_status ep_exchange_hold_tree(ep_exchange *exchange, ep_error *error);
 /* Calls the route. What its thread reserves meanwhile (api/reserve.h) is held by the exchange. */
 ep_route_result ep_exchange_call(ep_exchange *exchange);

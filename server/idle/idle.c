@@ -14,7 +14,8 @@
 
 enum {
   ROUND_SECONDS = 1,
-  ROUNDS = 8,              /* after memory has grown: what is freed later shows in no number */
+  ROUNDS = 8,              /* after memory has grown */
+  SELDOM_SECONDS = 2,      /* then: what is freed later shows in no number */
   GROWTH_BYTES = 256 << 10 /* that a look for free blocks is worth */
 };
 
@@ -47,17 +48,18 @@ static int64_t resident_bytes(void) {
 }
 
 /* Every second while memory grows, and some seconds longer: each time takes the locks of all heaps
- * for a few milliseconds. */
+ * for a few milliseconds. Then seldom, for what is freed after that: a request whose client has
+ * gone may work on. */
 static void *idle_run(void *context) {
   ep_idle *idle = context;
   int64_t before = resident_bytes();
-  int rounds = ROUNDS; /* of the start too */
+  int rounds = ROUNDS, quiet = 0; /* of the start too */
   while (second_wait(idle)) {
     ep_cached_metas_expire(EP_LIMIT_IDLE_SECONDS);
     ep_curves_expire(idle->curves, EP_LIMIT_IDLE_SECONDS);
     if (resident_bytes() > before + GROWTH_BYTES) rounds = ROUNDS;
-    if (rounds == 0) continue;
-    rounds--;
+    if (rounds == 0 && ++quiet % SELDOM_SECONDS != 0) continue;
+    if (rounds > 0) rounds--;
     ep_jobs_memory_release(idle->jobs);
     malloc_trim(0);
     before = resident_bytes();

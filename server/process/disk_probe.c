@@ -43,12 +43,10 @@ static ep_status room_check(const char *data_dir, ep_error *error) {
                  free_bytes);
 }
 
-/* Writes and syncs the file. */
-static ep_status folder_check(const char *data_dir, ep_error *error) {
+ep_status ep_disk_probe_write(const char *data_dir, ep_error *error) {
   static const char TEXT[] = "ready\n";
   char path[EP_PATH_BYTES];
-  ep_status status = room_check(data_dir, error);
-  if (status == EP_OK) status = ep_path_join(path, error, data_dir, "tmp", "ready", NULL);
+  ep_status status = ep_path_join(path, error, data_dir, "tmp", "ready", NULL);
   if (status != EP_OK) return status;
   int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   bool good = file >= 0 && write(file, TEXT, sizeof TEXT - 1) == (ssize_t)(sizeof TEXT - 1) &&
@@ -73,7 +71,8 @@ static void check_run(ep_disk_probe *probe) {
   ep_error error = {0}, full = {0};
   probe->begun_us = ep_clock_steady_us();
   pthread_mutex_unlock(&probe->mutex);
-  if (folder_check(probe->data_dir, &error) == EP_OK)
+  if (room_check(probe->data_dir, &error) == EP_OK &&
+      ep_disk_probe_write(probe->data_dir, &error) == EP_OK)
     ep_free_space_check_folder(probe->data_dir, 0, &full);
   pthread_mutex_lock(&probe->mutex);
   probe->done_us = probe->begun_us;

@@ -5,6 +5,9 @@
 
 #include "api/status.h"
 
+/* Writes and syncs the file in this thread. EP_UNAVAILABLE: why the folder is not ready. */
+ep_status ep_disk_probe_write(const char *data_dir, ep_error *error);
+
 typedef struct ep_disk_probe ep_disk_probe;
 
 /* error: NULL, or why the folder is not ready. full: NULL, or why a folder that is ready has no

@@ -91,8 +91,7 @@ from() { # ADDRESS TOKEN: as a proxy at 127.0.0.1 sends what a client at ADDRESS
 }
 addresses() { jq -sce '[.[] | select(.path == "/v1/jobs").address] | unique' "$scratch/access"; }
 : >"$log"
-printf '{"trusted_proxy": "10.0.0.0/8"}' >"$scratch/settings.json"
-daemon_start --token-file "$tokens" --config "$scratch/settings.json" --trusted-proxy 127.0.0.1 --access-log "$scratch/access"
+daemon_start --token-file "$tokens" --config <(printf '{"trusted_proxy": "10.0.0.0/8"}') --trusted-proxy 127.0.0.1 --access-log "$scratch/access"
 for ((i = 0; i < 60; i++)); do
   from 192.0.2.1 wrong-wrong-wrong
   [[ $code == 429 ]] && break

@@ -4,6 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 
 mkdir -m 0755 "$data_dir"
+unset GLIBC_TUNABLES
 export EXAMPLE_SECRET=from-the-environment EPOCHD_TOKEN=a-token-of-the-shells XDG_CACHE_HOME=$scratch/cache
 daemon_start --log-format json
 worker=$(pgrep -P "$daemon" | head -n 1)
@@ -22,6 +23,7 @@ tr '\0' '\n' <"/proc/$worker/environ" >"$scratch/environ"
 grep -q "^XDG_CACHE_HOME=$scratch/cache$" "$scratch/environ" || fail "a worker does not know where caches lie"
 ! grep -q EXAMPLE_SECRET "$scratch/environ" || fail "a worker has all of the environment"
 ! grep -q EPOCHD_TOKEN "$scratch/environ" || fail "a worker has a client's token"
+! grep -q GLIBC_TUNABLES "$scratch/environ" || fail "a worker has what epochd alone has set for its heap"
 grep -q EXAMPLE_SECRET "/proc/$daemon/environ" || fail "epochd itself has no secret, so this showed nothing"
 echo "ok: a worker stands behind walls"
 

@@ -253,9 +253,9 @@ static ep_status wide_read(const char *path, int file, const struct stat *about,
 }
 
 static ep_status meta_read(const char *folder, bool columns, ep_dataset_meta *out,
-                           ep_error *error) {
+                           int64_t *text_bytes, ep_error *error) {
   char path[EP_PATH_BYTES];
-  struct stat about;
+  struct stat about = {0};
   *out = (ep_dataset_meta){0};
   ep_status status = ep_path_join(path, error, folder, META_FILE, NULL);
   if (status != EP_OK) return status;
@@ -269,15 +269,18 @@ static ep_status meta_read(const char *folder, bool columns, ep_dataset_meta *ou
     status = file_read(path, file, &about, columns, out, error);
   if (status == EP_OK) status = ep_path_join(out->folder, error, folder, NULL);
   if (file >= 0) close(file);
+  if (text_bytes) *text_bytes = about.st_size;
   return status;
 }
 
 ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
-  return meta_read(folder, true, out, error);
+  return meta_read(folder, true, out, NULL, error);
 }
 
-ep_status ep_dataset_summary_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
-  return meta_read(folder, false, out, error);
+ep_status ep_dataset_summary_read(const char *folder, ep_dataset_meta *out, int64_t *text_bytes,
+                                  ep_error *error) {
+  *text_bytes = 0;
+  return meta_read(folder, false, out, text_bytes, error);
 }
 
 static void time_write(ep_writer *out, const char *key, int64_t time_us) {

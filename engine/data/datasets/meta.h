@@ -11,8 +11,10 @@ ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta,
 /* Reads folder/meta.json. *out is the caller's: ep_dataset_meta_deinit. */
 ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error);
 
-/* The same without the descriptions of columns, whose counts are there. */
-ep_status ep_dataset_summary_read(const char *folder, ep_dataset_meta *out, ep_error *error);
+/* The same without the descriptions of columns, whose counts are there. *text_bytes: of the file,
+ * all of which is read; after a failure too. */
+ep_status ep_dataset_summary_read(const char *folder, ep_dataset_meta *out, int64_t *text_bytes,
+                                  ep_error *error);
 
 /* The response to GET /v1/datasets/{name}:
  * {"object":"dataset","name":…,"format":…,"sha256":…,"bytes":…,

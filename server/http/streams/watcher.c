@@ -8,13 +8,11 @@
 #include "server/jobs/jobs.h"
 #include "server/metrics/metrics.h"
 
-/* For lines that are framed: one for each thread that serves watchers. */
 enum {
-  SCRATCH_BYTES = EP_LIMIT_EVENT_BYTES,
-  FRAME_BYTES = 96, /* "id: …\nevent: …\ndata: " and the empty line */
+  BLOCK_BYTES = EP_LIMIT_EVENT_BYTES, /* that is read at once to be framed: a line fits */
+  FRAME_BYTES = 96,                   /* "id: …\nevent: …\ndata: " and the empty line */
   SILENT_READS = 64 /* of blocks without a line that is due, before a heartbeat is sent */
 };
-static _Thread_local char scratch[SCRATCH_BYTES];
 
 struct ep_watcher {
   struct ep_jobs *jobs;
@@ -27,20 +25,21 @@ struct ep_watcher {
   size_t carry_bytes, carry_done;
 };
 
-/* After a resume thinning goes on from the line that was sent last. */
-static void bucket_resume(ep_watcher *watcher) {
+/* After a resume thinning goes on from the line that was sent last. False: memory is short. */
+static bool bucket_resume(ep_watcher *watcher) {
   size_t bytes = 0;
   bool ended;
+  char *block = malloc(BLOCK_BYTES);
+  if (!block) return false;
   int64_t offset = ep_event_log_offset_after(watcher->log, watcher->options.after - 1);
-  if (ep_event_log_read(watcher->log, offset, scratch, sizeof scratch, &bytes, &ended, NULL) !=
-          EP_OK ||
-      bytes == 0)
-    return;
+  ep_event_log_read(watcher->log, offset, block, BLOCK_BYTES, &bytes, &ended, NULL);
   ep_event event;
-  const char *stop = memchr(scratch, '\n', bytes);
-  if (stop && ep_event_parse(scratch, (size_t)(stop - scratch), &event, NULL) == EP_OK &&
+  const char *stop = memchr(block, '\n', bytes);
+  if (stop && ep_event_parse(block, (size_t)(stop - block), &event, NULL) == EP_OK &&
       event.type == EP_EVENT_EPOCH)
     watcher->bucket = event.progress.epoch / watcher->options.every;
+  free(block);
+  return true;
 }
 
 ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_event_log *log,
@@ -55,8 +54,9 @@ ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_event_log *log,
   watcher->options = *options;
   atomic_fetch_add_explicit(&EP_METRICS.watchers, 1, memory_order_relaxed);
   watcher->offset = ep_event_log_offset_after(log, options->after);
-  if (options->every > 1 && options->after > 0) bucket_resume(watcher);
-  return watcher;
+  if (options->every <= 1 || options->after <= 0 || bucket_resume(watcher)) return watcher;
+  ep_watcher_destroy(watcher);
+  return NULL;
 }
 
 void ep_watcher_destroy(ep_watcher *watcher) {
@@ -145,19 +145,19 @@ static line_result line_put(ep_watcher *watcher, const char *line, size_t bytes,
 }
 
 /* Reads blocks of lines until one is due, and frames the lines that fit. */
-static ep_watcher_result framed_read(ep_watcher *watcher, char *buffer, size_t capacity,
-                                     size_t *bytes) {
+static ep_watcher_result blocks_frame(ep_watcher *watcher, char *block, char *buffer,
+                                      size_t capacity, size_t *bytes) {
   for (int reads = 0; reads < SILENT_READS; reads++) {
     size_t got = 0;
     bool ended = false;
-    if (ep_event_log_read(watcher->log, watcher->offset, scratch, sizeof scratch, &got, &ended,
-                          NULL) != EP_OK)
+    if (ep_event_log_read(watcher->log, watcher->offset, block, BLOCK_BYTES, &got, &ended, NULL) !=
+        EP_OK)
       return EP_WATCHER_FAILED;
     if (got == 0) return ended || !watcher->options.follow ? EP_WATCHER_ENDS : EP_WATCHER_WAITS;
     for (size_t at = 0; at < got;) {
-      const char *stop = memchr(scratch + at, '\n', got - at);
-      size_t length = stop ? (size_t)(stop - scratch) - at : got - at;
-      line_result result = line_put(watcher, scratch + at, length, buffer, capacity, bytes);
+      const char *stop = memchr(block + at, '\n', got - at);
+      size_t length = stop ? (size_t)(stop - block) - at : got - at;
+      line_result result = line_put(watcher, block + at, length, buffer, capacity, bytes);
       if (result == LINE_FAILED) return EP_WATCHER_FAILED;
       if (result == LINE_FULL) return EP_WATCHER_BYTES;
       watcher->offset += (int64_t)length + 1;
@@ -169,6 +169,15 @@ static ep_watcher_result framed_read(ep_watcher *watcher, char *buffer, size_t c
   *bytes = strlen(beat);
   memcpy(buffer, beat, *bytes);
   return EP_WATCHER_BYTES;
+}
+
+static ep_watcher_result framed_read(ep_watcher *watcher, char *buffer, size_t capacity,
+                                     size_t *bytes) {
+  char *block = malloc(BLOCK_BYTES);
+  if (!block) return EP_WATCHER_FAILED;
+  const ep_watcher_result result = blocks_frame(watcher, block, buffer, capacity, bytes);
+  free(block);
+  return result;
 }
 
 /* The log's own bytes, straight into the buffer. */

@@ -33,7 +33,7 @@ typedef enum {
   EP_WATCHER_BYTES, /* *bytes were written */
   EP_WATCHER_WAITS, /* nothing for now; wake is called when there is more */
   EP_WATCHER_ENDS,  /* everything was copied, the end line too (or follow is false) */
-  EP_WATCHER_FAILED /* the log cannot be read */
+  EP_WATCHER_FAILED /* the log cannot be read, or memory is short */
 } ep_watcher_result;
 
 ep_watcher_result ep_watcher_read(ep_watcher *watcher, char *buffer, size_t capacity,

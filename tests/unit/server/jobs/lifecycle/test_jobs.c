@@ -1,6 +1,5 @@
-/* Tests of server/jobs*.c with fake workers: the life of a job, its watchers, datasets. */
+/* Tests of server/jobs*.c with fake workers: the life of a job, its watchers. */
 #include <fcntl.h>
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,9 +8,6 @@
 #include <unistd.h>
 
 #include "api/json/json.h"
-#include "engine/data/datasets/dataset.h"
-#include "engine/data/formats/ingest.h"
-#include "server/process/clock.h"
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
@@ -34,25 +30,6 @@ START_TEST(a_job_goes_from_post_to_end) {
   ck_assert_ptr_nonnull(strstr(text, "\"executor\":\"fake/cpu\""));
   ck_assert_ptr_nonnull(strstr(text, "\"attempt\":1"));
   free(text);
-  ep_jobs_close(jobs);
-}
-END_TEST
-
-/* The quickest of some: whatever else the machine does, one of them is not disturbed. */
-START_TEST(a_submission_is_quick) {
-  ep_jobs *jobs = jobs_open("cpu");
-  char id[EP_ID_BYTES];
-  double submit_ms = INFINITY, whole_ms = INFINITY;
-  for (int i = 0; i < 50; i++) {
-    int64_t start_us = ep_clock_steady_us();
-    job_submit(jobs, "instant", 10, id);
-    submit_ms = fmin(submit_ms, (double)(ep_clock_steady_us() - start_us) / 1e3);
-    job_wait(jobs, id, "succeeded");
-    whole_ms = fmin(whole_ms, (double)(ep_clock_steady_us() - start_us) / 1e3);
-  }
-  printf("submit %.2f ms, submit to end %.2f ms\n", submit_ms, whole_ms);
-  ck_assert_msg(submit_ms < 50, "a submission took %.1f ms", submit_ms);
-  ck_assert_msg(whole_ms < 500, "submission to end took %.1f ms", whole_ms);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -448,73 +425,6 @@ START_TEST(the_version_says_whether_the_text_changed) {
 }
 END_TEST
 
-static const ep_uploader nobody = {.owner = ""};
-
-/* Datasets come as ingested folders. */
-static void dataset_put(ep_jobs *jobs, const char *name, const char *csv, bool created) {
-  char source[300], folder[300];
-  ep_ingest_options options = {0};
-  ep_dataset_meta meta = {0};
-  bool made = !created;
-  ep_dataset_told told;
-  snprintf(source, sizeof source, "%s/tmp/source.csv", scratch_dir);
-  snprintf(folder, sizeof folder, "%s/tmp/ingested", scratch_dir);
-  assert_ok(ep_data_dir_write_file(source, csv, strlen(csv), error));
-  ck_assert_int_eq(mkdir(folder, 0700), 0);
-  assert_ok(ep_dataset_ingest(open(source, O_RDONLY | O_CLOEXEC), folder, &options, 1 << 20, &meta,
-                              error));
-  ep_dataset_meta_deinit(&meta);
-  assert_ok(ep_datasets_put(ep_jobs_datasets(jobs), name, &nobody, folder, &told, &made, error));
-  ck_assert_int_eq(made, created);
-  ck_assert(!ep_data_dir_exists(folder));
-}
-
-START_TEST(datasets_stay_while_they_are_needed) {
-  ep_jobs *jobs = jobs_open("cpu");
-  char id[EP_ID_BYTES], sha256[EP_DATASET_ETAG_BYTES], path[300], *text;
-  bool repeated;
-  ep_dataset_told told;
-  ep_problem problem = {0};
-  dataset_put(jobs, "t", "a,b,y\n1,2,3\n4,5,6\n7,8,9\n", true);
-  dataset_put(jobs, "same", "a,b,y\n1,2,3\n4,5,6\n7,8,9\n", true);
-  assert_ok(ep_datasets_get(ep_jobs_datasets(jobs), "t", NULL, NULL, &text, sha256, error));
-  ck_assert_ptr_nonnull(strstr(text, "\"name\":\"t\""));
-  free(text);
-  snprintf(path, sizeof path, "%s/datasets/%s", scratch_dir, sha256);
-  /* it may be another owner's by the time that a request to delete it has come in whole */
-  const ep_uploader ann = {.owner = "ann"};
-  ck_assert_int_eq(ep_datasets_delete(ep_jobs_datasets(jobs), "same", &ann, &told, NULL),
-                   EP_FORBIDDEN);
-  assert_ok(ep_datasets_delete(ep_jobs_datasets(jobs), "same", &nobody, &told, error));
-  ck_assert(ep_data_dir_exists(path)); /* the other name needs it */
-  const char *spec = "{\"name\":\"slow\",\"data\":{\"dataset\":\"t\",\"target\":\"y\"},"
-                     "\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":1}]},"
-                     "\"loss\":\"mse\",\"epochs\":100000,\"report_every\":1}";
-  ep_status status = ep_jobs_submit(jobs, &(ep_submission){.json = spec, .bytes = strlen(spec)}, id,
-                                    &repeated, &problem);
-  ck_assert_msg(status == EP_OK, "%s", problem.detail);
-  text = job_text(jobs, id);
-  ck_assert_ptr_nonnull(strstr(text, sha256));
-  free(text);
-  ck_assert_int_eq(ep_datasets_delete(ep_jobs_datasets(jobs), "t", &nobody, &told, NULL),
-                   EP_CONFLICT);
-  dataset_put(jobs, "t", "a,b,y\n1,2,3\n4,5,7\n", false); /* the job keeps the old content */
-  ck_assert(ep_data_dir_exists(path));
-  assert_ok(ep_datasets_list(ep_jobs_datasets(jobs), &(ep_viewer){0}, NULL, 10, &text, error));
-  ck_assert_ptr_null(strstr(text, sha256));
-  ck_assert_ptr_nonnull(strstr(text, "\"columns_count\":3"));
-  ck_assert_ptr_null(strstr(text, "\"columns\":["));
-  free(text);
-  assert_ok(ep_jobs_cancel(jobs, id, error));
-  job_wait(jobs, id, "cancelled");
-  wait_until(!ep_data_dir_exists(path)); /* nobody needs it any more */
-  assert_ok(ep_datasets_delete(ep_jobs_datasets(jobs), "t", &nobody, &told, error));
-  ck_assert_int_eq(ep_datasets_get(ep_jobs_datasets(jobs), "t", NULL, NULL, &text, sha256, NULL),
-                   EP_NOT_FOUND);
-  ep_jobs_close(jobs);
-}
-END_TEST
-
 /* The fake worker reports a thousand epochs at once, in lines of 240 bytes. */
 START_TEST(a_log_at_its_ceiling_keeps_fewer_reports) {
   ep_jobs_options options = jobs_options("cpu");
@@ -544,7 +454,6 @@ EP_SUITE("jobs") {
   tcase_add_checked_fixture(tests, scratch_open, scratch_close);
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, a_job_goes_from_post_to_end);
-  tcase_add_test(tests, a_submission_is_quick);
   tcase_add_test(tests, faults_are_said_and_nothing_is_stored);
   tcase_add_test(tests, validate_queues_nothing);
   tcase_add_test(tests, a_second_daemon_is_refused);
@@ -561,6 +470,5 @@ EP_SUITE("jobs") {
   tcase_add_test(tests, lists_page_and_filter);
   tcase_add_test(tests, watchers_wake_once);
   tcase_add_test(tests, the_version_says_whether_the_text_changed);
-  tcase_add_test(tests, datasets_stay_while_they_are_needed);
   tcase_add_test(tests, a_log_at_its_ceiling_keeps_fewer_reports);
 }
