@@ -217,11 +217,20 @@ static inline bool ep_program_is_uniform(const ep_program *program) {
   return true;
 }
 
+/* Whether the training changes any of `count` parameters from `first` on. */
+static inline bool ep_program_learns(const ep_program *program, int64_t first, int64_t count) {
+  for (int i = 0; i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (!group->frozen && group->count > 0 && group->first < first + count &&
+        first < group->first + group->count)
+      return true;
+  }
+  return program->groups_count == 0 && count > 0;
+}
+
 /* Whether the training changes any parameter. */
 static inline bool ep_program_trains(const ep_program *program) {
-  for (int i = 0; i < program->groups_count; i++)
-    if (!program->groups[i].frozen && program->groups[i].count > 0) return true;
-  return program->groups_count == 0 && program->parameters > 0;
+  return ep_program_learns(program, 0, program->parameters);
 }
 
 /* Whether rows enter the network as they are stored: numbers, not bytes, and none that change on

@@ -7,6 +7,7 @@
 #include "api/limits.h"
 #include "engine/plan/cost.h"
 #include "engine/plan/parts.h"
+#include "kernels/operators/operator.h"
 
 enum { PLACE_BYTES = EP_POINTER_BYTES };
 

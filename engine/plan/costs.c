@@ -1,5 +1,6 @@
 /* costs.c: what a job costs: operations of an epoch, bytes on the device. */
 #include "engine/plan/parts.h"
+#include "kernels/operators/operator.h"
 #include "kernels/plans/capabilities.h"
 
 /* Rows of one evaluate or predict: so many activations that a GPU is busy for longer than it takes
@@ -12,19 +13,12 @@ enum {
   PREDICT_ROWS_MAX = 4096
 };
 
-/* Of one value through a norm, forward: the sums of mean and variance, and the scaling. */
-enum { NORM_OPERATIONS = 8 };
-
-/* A flatten layer's output is its input. */
-static bool is_stored(const ep_op *op) {
-  return op->type != EP_LAYER_FLATTEN;
-}
-
 /* Values that one row leaves behind on its way: the output of every layer. */
 static int64_t row_values(const ep_plan *plan) {
   int64_t values = 0;
   for (int i = 0; i < plan->program.ops_count; i++)
-    if (is_stored(&plan->ops[i])) values = ep_add_saturated(values, plan->ops[i].out_features);
+    if (ep_operator_of(plan->ops[i].type)->writes != EP_WRITES_NOTHING)
+      values = ep_add_saturated(values, plan->ops[i].out_features);
   return values;
 }
 
@@ -36,64 +30,23 @@ int64_t ep_plan_predict_rows(const ep_plan *plan) {
   return rows > PREDICT_ROWS_MAX ? PREDICT_ROWS_MAX : rows;
 }
 
-/* Forward and backward of what does not multiply with weights: once each. */
-static int64_t other_operations(const ep_op *op) {
-  int64_t window = (int64_t)op->kernel[0] * op->kernel[1];
-  switch (op->type) {
-  case EP_LAYER_FLATTEN: return 0;
-  case EP_LAYER_MAX_POOL2D:
-  case EP_LAYER_AVG_POOL2D: return ep_multiply_saturated(2 * window, op->out_features);
-  case EP_LAYER_ADAPTIVE_AVG_POOL2D: return ep_multiply_saturated(2, op->in_features);
-  case EP_LAYER_BATCH_NORM:
-  case EP_LAYER_LAYER_NORM: return ep_multiply_saturated(2 * NORM_OPERATIONS, op->out_features);
-  default: return ep_multiply_saturated(2, op->out_features);
-  }
-}
-
-/* Forward 2 a multiply-add and 1 for each bias and activation; backward the same again for the
+/* Forward 2 a multiply-add, and what the operators count besides; backward the same again for the
  * weights' gradient and, but for the first layer that has weights, for the input's. */
 int64_t ep_plan_operations(const ep_plan *plan) {
   int64_t per_row = 0;
   bool first = true;
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
-    int64_t products = ep_op_products(op);
-    if (products > 0) {
-      int64_t passes = first ? 2 : 3;
-      per_row = ep_add_saturated(per_row, ep_multiply_saturated(2 * passes, products));
-      if (op->bias >= 0)
-        per_row = ep_add_saturated(per_row, ep_multiply_saturated(2, op->out_features));
-    } else {
-      per_row = ep_add_saturated(per_row, other_operations(op));
-    }
+    int64_t products = ep_op_products(op), others = ep_operator_of(op->type)->operations(op);
+    int64_t passes = first ? 2 : 3;
+    per_row = ep_add_saturated(per_row, ep_multiply_saturated(2 * passes, products));
+    per_row = ep_add_saturated(per_row, ep_multiply_saturated(2, others));
     first = first && op->weight < 0;
   }
   return ep_multiply_saturated(per_row, plan->shape.train_rows);
 }
 
 /* --- bytes --------------------------------------------------------------------------------- */
-
-/* How much of an output must stay until the way back has passed its layer: nothing; its signs
- * alone; all. */
-typedef enum { KEEP_NOTHING, KEEP_SIGNS, KEEP_ALL } keep;
-
-static bool keeps_signs(const ep_op *op) {
-  return op->type == EP_LAYER_RELU || (op->type == EP_LAYER_LEAKY_RELU && op->negative_slope >= 0);
-}
-
-/* Their slope is known from what they made. */
-static bool knows_by_output(const ep_op *op) {
-  return op->type == EP_LAYER_TANH || op->type == EP_LAYER_SIGMOID;
-}
-
-/* Whether a layer may write over its input, of which `kept` must stay. */
-static bool may_write_over(const ep_op *op, keep kept) {
-  if (!is_stored(op)) return true;
-  if (op->type == EP_LAYER_DROPOUT || op->type == EP_LAYER_DROPOUT2D) return kept <= KEEP_SIGNS;
-  if (op->type == EP_LAYER_RESIDUAL || keeps_signs(op) || knows_by_output(op))
-    return kept == KEEP_NOTHING;
-  return false;
-}
 
 /* Whether a residual adds what op `index` made. */
 static bool is_added_later(const ep_plan *plan, int index) {
@@ -102,39 +55,28 @@ static bool is_added_later(const ep_plan *plan, int index) {
   return false;
 }
 
-/* What the layer itself asks of its output. */
-static keep keep_of(const ep_plan *plan, int index, bool in_place) {
-  const ep_op *op = &plan->ops[index];
-  bool softmax = op->type == EP_LAYER_SOFTMAX || op->type == EP_LAYER_LOG_SOFTMAX;
-  if (softmax || knows_by_output(op) || is_added_later(plan, index)) return KEEP_ALL;
-  return keeps_signs(op) && in_place ? KEEP_SIGNS : KEEP_NOTHING;
-}
-
 /* Values of a row that must lie somewhere of their own: outputs that are not written over their
  * input. A dropout mask is drawn again on the way back, and takes no memory. */
 static int64_t kept_values(const ep_plan *plan) {
   int64_t values = 0;
-  keep kept = KEEP_ALL; /* the network's own input */
-  for (int i = 0; i < plan->program.ops_count; i++) {
-    bool in_place = may_write_over(&plan->ops[i], kept);
-    keep own = keep_of(plan, i, in_place);
-    kept = in_place && kept > own ? kept : own;
-    if (!in_place) values = ep_add_saturated(values, plan->ops[i].out_features);
-  }
+  ep_keep kept = EP_KEEP_ALL; /* the network's own input */
+  for (int i = 0; i < plan->program.ops_count; i++)
+    if (!ep_op_keep(&plan->ops[i], is_added_later(plan, i), &kept))
+      values = ep_add_saturated(values, plan->ops[i].out_features);
   return values;
 }
 
-/* What the way back notes of a row: the places of the maxima, mean and deviation of a layer_norm,
- * the gradient that goes around a block. */
+/* What the way back needs of a row besides: what is noted, but a dropout's mask, and the gradient
+ * that goes around a block. */
 static int64_t noted_values(const ep_plan *plan) {
   int64_t values = 0;
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
-    bool around = op->type == EP_LAYER_RESIDUAL && op->source >= 0;
-    if (op->type == EP_LAYER_MAX_POOL2D || around)
+    ep_noted noted = ep_operator_of(op->type)->noted;
+    if (op->type == EP_LAYER_RESIDUAL && op->source >= 0)
       values = ep_add_saturated(values, op->out_features);
-    else if (op->type == EP_LAYER_LAYER_NORM)
-      values += 2;
+    else if (noted == EP_NOTED_PLACES || noted == EP_NOTED_STATISTICS)
+      values = ep_add_saturated(values, ep_op_noted(op));
   }
   return values;
 }

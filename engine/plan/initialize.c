@@ -4,6 +4,7 @@
 
 #include "engine/parallel.h"
 #include "engine/plan/parts.h"
+#include "kernels/operators/operator.h"
 #include "kernels/random.h"
 
 #define NORMAL_DEVIATION 0.01
@@ -30,14 +31,10 @@ typedef struct {
 } fans;
 
 static fans fans_of(const ep_op *op) {
-  double window = (double)op->kernel[0] * op->kernel[1];
-  switch (op->type) {
-  case EP_LAYER_CONV2D:
-    return (fans){(double)(op->in.channels / op->groups) * window,
-                  (double)op->out.channels * window};
-  case EP_LAYER_EMBEDDING: return (fans){(double)ep_op_dimension(op), (double)op->embeddings};
-  default: return (fans){(double)op->in_features, (double)op->out_features};
-  }
+  ep_parameter_shape shape = ep_operator_of(op->type)->weight(op);
+  double window = 1;
+  for (int i = 2; i < shape.dimensions; i++) window *= (double)shape.size[i];
+  return (fans){(double)shape.size[1] * window, (double)shape.size[0] * window};
 }
 
 /* Half the width of the uniform distribution; 0 where there is none. */
@@ -73,7 +70,7 @@ static void values_draw(void *context, int64_t first, int64_t count) {
 }
 
 static void drawn_initialize(const ep_op *op, ep_init_type init, uint64_t seed, float *state) {
-  int64_t weights = ep_op_weights(op), biases = op->bias < 0 ? 0 : ep_op_biases(op);
+  int64_t weights = ep_op_own_weights(op), biases = ep_op_own_biases(op);
   drawing draw = {.seed = seed,
                   .layer = op->layer,
                   .bound = uniform_bound(init, fans_of(op)),
@@ -86,9 +83,9 @@ static void drawn_initialize(const ep_op *op, ep_init_type init, uint64_t seed, 
 }
 
 /* running: the running statistics of a batch_norm, NULL for others. */
-static void norm_initialize(const ep_op *op, float *state, float *running) {
-  for (int64_t i = 0; op->weight >= 0 && i < ep_op_weights(op); i++) state[op->weight + i] = 1;
-  for (int64_t i = 0; op->bias >= 0 && i < ep_op_biases(op); i++) state[op->bias + i] = 0;
+static void ones_initialize(const ep_op *op, float *state, float *running) {
+  for (int64_t i = 0; i < ep_op_own_weights(op); i++) state[op->weight + i] = 1;
+  for (int64_t i = 0; i < ep_op_own_biases(op); i++) state[op->bias + i] = 0;
   for (int64_t i = 0; running && i < op->in.channels; i++) {
     running[i] = 0;
     running[op->in.channels + i] = 1;
@@ -104,8 +101,8 @@ static const ep_op *list_initialize(const ep_plan *plan, const ep_op *op,
     const ep_layer_spec *layer = &layers[i];
     if (layer->type == EP_LAYER_RESIDUAL)
       op = list_initialize(plan, op, layer->layers, layer->layers_count, seed, state);
-    else if (layer->type == EP_LAYER_BATCH_NORM || layer->type == EP_LAYER_LAYER_NORM)
-      norm_initialize(op, state, op->running < 0 ? NULL : state + plan->parameters + op->running);
+    else if (ep_operator_of(op->type)->start == EP_START_ONES)
+      ones_initialize(op, state, op->running < 0 ? NULL : state + plan->parameters + op->running);
     else if (op->weight >= 0)
       drawn_initialize(op, layer->init, seed, state);
     op++;

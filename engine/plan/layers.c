@@ -7,6 +7,7 @@
 
 #include "api/limits.h"
 #include "engine/plan/parts.h"
+#include "kernels/operators/operator.h"
 
 /* Where the walk through the layers stands. */
 typedef struct {
@@ -84,7 +85,7 @@ static void group_add(walk *w, int64_t first, int64_t count, bool decays) {
 }
 
 /* The next `count` parameters; returns the offset of the first. */
-static int64_t parameters_take(walk *w, int64_t count, bool decays) {
+static int64_t range_take(walk *w, int64_t count, bool decays) {
   int64_t first = w->plan->parameters;
   group_add(w, first, count, decays);
   w->plan->parameters = ep_add_saturated(first, count);
@@ -109,8 +110,6 @@ static bool linear_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   inputs_check(w, "in_features", "inputs", layer->in_features, op->in_features);
   op->out = (ep_shape){layer->out_features, 1, 1};
   op->out_features = layer->out_features;
-  op->weight = parameters_take(w, ep_op_weights(op), true);
-  if (layer->bias) op->bias = parameters_take(w, ep_op_biases(op), false);
   return true;
 }
 
@@ -157,8 +156,6 @@ static bool conv2d_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   if (!window_lower(w, layer, op, span)) return false;
   op->groups = groups;
   op->out.channels = out;
-  op->weight = parameters_take(w, ep_op_weights(op), true);
-  if (layer->bias) op->bias = parameters_take(w, ep_op_biases(op), false);
   return true;
 }
 
@@ -202,19 +199,11 @@ static void batch_norm_rows_check(walk *w, bool sync) {
 }
 
 static bool norm_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
-  bool batch = layer->type == EP_LAYER_BATCH_NORM;
-  int64_t count = batch ? w->shape.channels : op->in_features;
   op->eps = (float)layer->eps;
-  op->momentum = batch ? (float)layer->momentum : 0;
-  if (layer->affine) {
-    op->weight = parameters_take(w, count, false);
-    op->bias = parameters_take(w, count, false);
-  }
-  if (!batch) return true;
-  op->running = w->plan->program.buffers;
-  w->plan->program.buffers += 2 * count;
+  if (layer->type != EP_LAYER_BATCH_NORM) return true;
+  op->momentum = (float)layer->momentum;
   op->sync = layer->sync;
-  if (ep_shape_count(w->shape) == count) batch_norm_rows_check(w, op->sync);
+  if (ep_shape_count(w->shape) == w->shape.channels) batch_norm_rows_check(w, op->sync);
   return true;
 }
 
@@ -234,11 +223,22 @@ static bool embedding_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   op->embeddings = layer->num_embeddings;
   op->out = (ep_shape){ep_multiply_saturated(op->in_features, layer->embedding_dim), 1, 1};
   op->out_features = op->out.channels;
-  op->weight = parameters_take(w, ep_op_weights(op), true);
   return true;
 }
 
-/* Shape, parameters and figures of any layer but a residual. */
+/* Gives the op its parameters and buffers. */
+static void parameters_take(walk *w, const ep_layer_spec *layer, ep_op *op) {
+  const ep_operator *row = ep_operator_of(op->type);
+  int64_t weights = ep_op_weights(op), biases = ep_op_biases(op);
+  bool drawn = row->start == EP_START_DRAWN;
+  if (weights > 0 && (drawn || layer->affine)) op->weight = range_take(w, weights, drawn);
+  if (biases > 0 && (drawn ? layer->bias : layer->affine)) op->bias = range_take(w, biases, false);
+  if (!row->runs) return;
+  op->running = w->plan->program.buffers;
+  w->plan->program.buffers += 2 * weights;
+}
+
+/* Shape and figures of any layer but a residual. */
 static bool op_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   switch (layer->type) {
   case EP_LAYER_LINEAR: return linear_lower(w, layer, op);
@@ -320,7 +320,9 @@ static bool layer_lower(walk *w, const ep_layer_spec *layer) {
   } else {
     ep_op *op = &w->plan->ops[w->ops];
     *op = op_make(w, layer, number);
-    if (!op_lower(w, layer, op) || !output_take(w, op)) return false;
+    if (!op_lower(w, layer, op)) return false;
+    parameters_take(w, layer, op);
+    if (!output_take(w, op)) return false;
     w->layer++;
   }
   memcpy(w->plan->names[w->ops], w->name, sizeof w->name);
@@ -363,7 +365,7 @@ static bool columns_lower(walk *w) {
   op->out.channels = ep_add_saturated(
       op->numbers, ep_multiply_saturated(data->embedded_columns, columns_dimension(data)));
   op->out_features = op->out.channels;
-  op->weight = parameters_take(w, ep_op_weights(op), true);
+  parameters_take(w, &layer, op);
   snprintf(w->pointer, sizeof w->pointer, "/data/columns");
   snprintf(w->name, sizeof w->name, EP_PLAN_COLUMNS_NAME);
   memcpy(w->plan->names[w->ops++], w->name, sizeof w->name);

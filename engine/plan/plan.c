@@ -8,6 +8,7 @@
 #include "api/responses/validation.h"
 #include "engine/plan/parts.h"
 #include "kernels/formulas/optimizers.h"
+#include "kernels/operators/operator.h"
 
 /* Are there rows and columns at all, and not too many? */
 static void shape_check(const ep_data_shape *shape, ep_problem *problem) {
@@ -239,10 +240,7 @@ void ep_plan_destroy(ep_plan *plan) {
 }
 
 int64_t ep_op_parameters(const ep_op *op) {
-  int64_t weights = 0, biases = 0;
-  if (op->weight >= 0) weights = ep_op_weights(op);
-  if (op->bias >= 0) biases = ep_op_biases(op);
-  return weights + biases;
+  return ep_op_own_weights(op) + ep_op_own_biases(op);
 }
 
 /* Ops of a block count for the layer that they stand in: the first number of their names. */

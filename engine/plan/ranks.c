@@ -5,6 +5,7 @@
 
 #include "engine/plan/cost.h"
 #include "engine/plan/parts.h"
+#include "kernels/operators/operator.h"
 #include "kernels/plans/ranks.h"
 
 enum { MICRO_BATCHES_A_STAGE = 4 };

@@ -7,83 +7,39 @@
 
 #include "engine/parallel.h"
 #include "engine/weights/notes.h"
+#include "kernels/operators/operator.h"
 
 enum { TENSORS_PER_OP = 4 }; /* weight, bias, running mean and variance */
 enum { COPIED_LEAST = 1 << 18 };
 
-/* Shapes as torch.nn's modules have them. */
-static void weight_shape_set(const ep_op *op, ep_tensor *tensor) {
-  int64_t *shape = tensor->shape;
-  switch (op->type) {
-  case EP_LAYER_CONV2D:
-    tensor->dimensions = 4;
-    shape[0] = op->out.channels;
-    shape[1] = op->in.channels / op->groups;
-    shape[2] = op->kernel[0];
-    shape[3] = op->kernel[1];
-    break;
-  case EP_LAYER_EMBEDDING:
-    tensor->dimensions = 2;
-    shape[0] = op->embeddings;
-    shape[1] = ep_op_dimension(op);
-    break;
-  case EP_LAYER_LINEAR:
-    tensor->dimensions = 2;
-    shape[0] = op->out_features;
-    shape[1] = op->in_features;
-    break;
-  default: tensor->dimensions = 0;
-  }
-}
-
-/* layer_norm's weight has the shape of what it normalizes; other vectors count output channels. */
-static void vector_shape_set(const ep_op *op, ep_tensor *tensor) {
-  int64_t *shape = tensor->shape;
-  bool image = op->type == EP_LAYER_LAYER_NORM && op->in.height * op->in.width > 1;
-  tensor->dimensions = image ? 3 : 1;
-  shape[0] = op->type == EP_LAYER_LINEAR ? op->out_features : op->out.channels;
-  if (op->type == EP_LAYER_LAYER_NORM) shape[0] = image ? op->in.channels : op->in_features;
-  if (image) shape[1] = op->in.height;
-  if (image) shape[2] = op->in.width;
-}
-
 /* One more tensor, whose values start at `place` of state. */
-static ep_tensor *tensor_add(ep_tensors *out, const char *layer, const char *part,
-                             const float *state, int64_t place) {
+static void tensor_add(ep_tensors *out, const char *layer, const char *part,
+                       ep_parameter_shape shape, const float *state, int64_t place) {
   ep_tensor *tensor = &out->tensor[out->tensors_count++];
   snprintf(tensor->name, sizeof tensor->name, "%.100s.%s", layer, part);
   tensor->bytes = state ? (const uint8_t *)(state + place) : NULL;
-  return tensor;
-}
-
-static void tensor_count(ep_tensor *tensor) {
+  tensor->dimensions = shape.dimensions;
   tensor->values_count = 1;
-  for (int i = 0; i < tensor->dimensions; i++) tensor->values_count *= tensor->shape[i];
+  for (int i = 0; i < shape.dimensions; i++) {
+    tensor->shape[i] = shape.size[i];
+    tensor->values_count *= shape.size[i];
+  }
 }
 
 static void op_list(const ep_op *op, const char *layer, const float *state, ep_tensors *out) {
-  if (op->weight < 0) return;
-  ep_tensor *tensor = tensor_add(out, layer, "weight", state, op->weight);
-  weight_shape_set(op, tensor);
-  if (tensor->dimensions == 0) vector_shape_set(op, tensor);
-  tensor_count(tensor);
-  if (op->bias < 0) return;
-  tensor = tensor_add(out, layer, "bias", state, op->bias);
-  vector_shape_set(op, tensor);
-  tensor_count(tensor);
+  const ep_operator *row = ep_operator_of(op->type);
+  if (op->weight >= 0) tensor_add(out, layer, "weight", row->weight(op), state, op->weight);
+  if (op->bias >= 0) tensor_add(out, layer, "bias", row->bias(op), state, op->bias);
 }
 
-/* batch_norm's running statistics: buffers, behind all parameters. */
+/* Running statistics: buffers, behind all parameters. */
 static void buffers_list(const ep_plan *plan, const ep_op *op, const char *layer,
                          const float *state, ep_tensors *out) {
-  if (op->running < 0 || op->type != EP_LAYER_BATCH_NORM) return;
+  const ep_operator *row = ep_operator_of(op->type);
+  if (!row->runs) return;
   int64_t place = plan->program.parameters + op->running;
-  const char *const parts[] = {"running_mean", "running_var"};
-  for (int i = 0; i < 2; i++) {
-    ep_tensor *tensor = tensor_add(out, layer, parts[i], state, place + i * op->in.channels);
-    vector_shape_set(op, tensor);
-    tensor_count(tensor);
-  }
+  tensor_add(out, layer, "running_mean", row->weight(op), state, place);
+  tensor_add(out, layer, "running_var", row->weight(op), state, place + ep_op_weights(op));
 }
 
 ep_status ep_weights_list(const ep_plan *plan, const float *state, ep_tensors *out,

@@ -2,19 +2,11 @@
 
 #include "api/limits.h"
 #include "kernels/formulas/optimizers.h"
-#include "kernels/formulas/pools.h"
+#include "kernels/operators/operator.h"
 
 /* Whether `count` floats at `offset` lie within `all`. */
 static bool lies_within(int64_t all, int64_t offset, int64_t count) {
   return offset >= 0 && count >= 0 && count <= all && offset <= all - count;
-}
-
-static bool has_weight(const ep_program *program, const ep_op *op, int64_t count) {
-  return lies_within(program->parameters, op->weight, count);
-}
-
-static bool has_bias(const ep_program *program, const ep_op *op, int64_t count) {
-  return op->bias == -1 || lies_within(program->parameters, op->bias, count);
 }
 
 /* Whether a shape has sides of at least 1 and a row of it is not too long. */
@@ -29,84 +21,14 @@ static bool shape_holds(ep_shape shape, int64_t features) {
   return shape_fits(shape) && ep_shape_count(shape) == features;
 }
 
-static bool same_shape(ep_shape a, ep_shape b) {
-  return a.channels == b.channels && a.height == b.height && a.width == b.width;
-}
-
-static bool linear_fits(const ep_program *program, const ep_op *op) {
-  return has_weight(program, op, op->in_features * op->out_features) && /* 2^48 at most */
-         has_bias(program, op, op->out_features);
-}
-
-static bool within(int number, int least) {
-  return number >= least && number <= EP_LIMIT_KERNEL;
-}
-
-/* Whether windows of in leave out. Only conv2d's and max_pool2d's are dilated. */
-static bool windows_fit(const ep_op *op) {
-  bool dilated = op->type != EP_LAYER_AVG_POOL2D;
-  for (int axis = 0; axis < 2; axis++) {
-    int64_t in = axis == 0 ? op->in.height : op->in.width;
-    int64_t out = axis == 0 ? op->out.height : op->out.width;
-    int dilation = dilated ? op->dilation[axis] : 1;
-    if (!within(op->kernel[axis], 1) || !within(op->stride[axis], 1) ||
-        !within(op->padding[axis], 0) || !within(dilation, 1) ||
-        ep_window_count(in, op->kernel[axis], op->stride[axis], op->padding[axis], dilation) !=
-            out) {
-      return false;
-    }
-  }
-  return true;
-}
-
-static bool conv2d_fits(const ep_program *program, const ep_op *op) {
-  if (!windows_fit(op) || op->groups < 1 || op->in.channels % op->groups != 0 ||
-      op->out.channels % op->groups != 0) {
-    return false;
-  }
-  int64_t filter = (int64_t)op->kernel[0] * op->kernel[1], weights; /* 2^20 at most */
-  return !__builtin_mul_overflow(op->out.channels * (op->in.channels / op->groups), filter,
-                                 &weights) &&
-         has_weight(program, op, weights) && has_bias(program, op, op->out.channels);
-}
-
-/* Padding of more than half of what a window spans would leave windows without a pixel. */
-static bool pool_fits(const ep_op *op) {
-  bool fits = windows_fit(op) && op->in.channels == op->out.channels;
-  for (int axis = 0; axis < 2 && fits; axis++) {
-    int64_t dilation = op->type == EP_LAYER_MAX_POOL2D ? op->dilation[axis] : 1;
-    fits = 2 * op->padding[axis] <= dilation * (op->kernel[axis] - 1) + 1;
-  }
-  return fits;
-}
-
-static bool batch_norm_fits(const ep_program *program, const ep_op *op) {
-  int64_t channels = op->in.channels;
-  return same_shape(op->in, op->out) && (op->weight == -1 || has_weight(program, op, channels)) &&
-         has_bias(program, op, channels) &&
-         lies_within(program->buffers, op->running, 2 * channels);
-}
-
-static bool layer_norm_fits(const ep_program *program, const ep_op *op) {
-  return same_shape(op->in, op->out) &&
-         (op->weight == -1 || has_weight(program, op, op->in_features)) &&
-         has_bias(program, op, op->in_features);
-}
-
-/* It looks up what the data hold: nothing may come before it. */
-static bool embedding_fits(const ep_program *program, const ep_op *op) {
-  int64_t weights;
-  return op == program->ops && program->x_type == EP_X_FLOAT32 && op->embeddings >= 1 &&
-         op->numbers >= 0 && op->numbers < op->in_features && op->numbers < op->out_features &&
-         (op->out_features - op->numbers) % ep_op_columns(op) == 0 &&
-         !__builtin_mul_overflow(op->embeddings, ep_op_dimension(op), &weights) &&
-         has_weight(program, op, weights);
-}
-
-static bool residual_fits(const ep_program *program, const ep_op *op) {
-  if (op->source < -1 || op->source >= op - program->ops) return false;
-  ep_shape from = op->source < 0 ? program->in : program->ops[op->source].out;
-  return same_shape(op->in, op->out) && same_shape(op->in, from);
+/* Whether the parameters that the operator has lie within the program's. */
+static bool parameters_fit(const ep_program *program, const ep_op *op) {
+  const ep_operator *row = ep_operator_of(op->type);
+  int64_t weights = ep_op_weights(op), biases = ep_op_biases(op);
+  bool free = row->start == EP_START_ONES && op->weight == -1; /* to go without a weight */
+  return (weights == 0 || free || lies_within(program->parameters, op->weight, weights)) &&
+         (biases == 0 || op->bias == -1 || lies_within(program->parameters, op->bias, biases)) &&
+         (!row->runs || lies_within(program->buffers, op->running, 2 * weights));
 }
 
 static bool op_fits(const ep_program *program, const ep_op *op, int64_t in_features) {
@@ -114,20 +36,8 @@ static bool op_fits(const ep_program *program, const ep_op *op, int64_t in_featu
       !shape_holds(op->out, op->out_features)) {
     return false;
   }
-  switch (op->type) {
-  case EP_LAYER_LINEAR: return linear_fits(program, op);
-  case EP_LAYER_CONV2D: return conv2d_fits(program, op);
-  case EP_LAYER_MAX_POOL2D:
-  case EP_LAYER_AVG_POOL2D: return pool_fits(op);
-  case EP_LAYER_ADAPTIVE_AVG_POOL2D: return op->in.channels == op->out.channels;
-  case EP_LAYER_BATCH_NORM: return batch_norm_fits(program, op);
-  case EP_LAYER_LAYER_NORM: return layer_norm_fits(program, op);
-  case EP_LAYER_EMBEDDING: return embedding_fits(program, op);
-  case EP_LAYER_RESIDUAL: return residual_fits(program, op);
-  case EP_LAYER_FLATTEN: return op->out_features == in_features;
-  case EP_LAYER_COUNT: return false;
-  default: return op->type >= 0 && op->type < EP_LAYER_COUNT && same_shape(op->in, op->out);
-  }
+  return op->type >= 0 && op->type < EP_LAYER_COUNT &&
+         ep_operator_of(op->type)->fits(program, op) && parameters_fit(program, op);
 }
 
 static ep_status check_ops(const ep_program *program, ep_error *error) {

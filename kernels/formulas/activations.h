@@ -109,27 +109,37 @@ EP_DEVICE_INLINE ep_real ep_hardswish_derivative(ep_real x) {
   return x <= -3 ? (ep_real)0 : x / 3 + (ep_real)0.5;
 }
 
-/* X(code, y, dy/dx): the layers that act on one number at a time, with their formulas of `op`, x
- * and, for the derivative, y. A row here, and below where its derivative is of y, is all that an
- * executor needs that computes by this file. */
-#define EP_ACTIVATIONS(X)                                       \
-  X(RELU, ep_relu(x), ep_relu_derivative(x))                    \
-  X(LEAKY_RELU, ep_leaky_relu(x, op->negative_slope),           \
-    ep_leaky_relu_derivative(x, op->negative_slope))            \
-  X(TANH, ep_tanh(x), ep_tanh_derivative(y))                    \
-  X(SIGMOID, ep_sigmoid(x), ep_sigmoid_derivative(y))           \
-  X(GELU, ep_gelu(x), ep_gelu_derivative(x))                    \
-  X(SIN, ep_sine(x), ep_sine_derivative(x))                     \
-  X(ELU, ep_elu(x, op->alpha), ep_elu_derivative(x, op->alpha)) \
-  X(SILU, ep_silu(x), ep_silu_derivative(x))                    \
-  X(SOFTPLUS, ep_softplus(x, op->beta, op->threshold),          \
-    ep_softplus_derivative(x, op->beta, op->threshold))         \
-  X(MISH, ep_mish(x), ep_mish_derivative(x))                    \
-  X(HARDSWISH, ep_hardswish(x), ep_hardswish_derivative(x))
+/* X(code, y, dy/dx, what the derivative is a formula of, what a value costs): the layers that act
+ * on one number at a time, with their formulas of `op`, x and, for the derivative, y. SIGN: of x,
+ * or of the sign of y (the two last columns are facts of kernels/operators/operator.h). A row here
+ * is all that an executor needs that computes by this file. */
+#define EP_ACTIVATIONS(X)                                                 \
+  X(RELU, ep_relu(x), ep_relu_derivative(x), SIGN, 0.5)                   \
+  X(LEAKY_RELU, ep_leaky_relu(x, op->negative_slope),                     \
+    ep_leaky_relu_derivative(x, op->negative_slope), SIGN, 0.5)           \
+  X(TANH, ep_tanh(x), ep_tanh_derivative(y), OUTPUT, 4)                   \
+  X(SIGMOID, ep_sigmoid(x), ep_sigmoid_derivative(y), OUTPUT, 4)          \
+  X(GELU, ep_gelu(x), ep_gelu_derivative(x), INPUT, 4)                    \
+  X(SIN, ep_sine(x), ep_sine_derivative(x), INPUT, 4)                     \
+  X(ELU, ep_elu(x, op->alpha), ep_elu_derivative(x, op->alpha), INPUT, 4) \
+  X(SILU, ep_silu(x), ep_silu_derivative(x), INPUT, 4)                    \
+  X(SOFTPLUS, ep_softplus(x, op->beta, op->threshold),                    \
+    ep_softplus_derivative(x, op->beta, op->threshold), INPUT, 4)         \
+  X(MISH, ep_mish(x), ep_mish_derivative(x), INPUT, 4)                    \
+  X(HARDSWISH, ep_hardswish(x), ep_hardswish_derivative(x), INPUT, 4)
 
-/* The rows whose derivative is a formula of y alone; that of the others is one of x alone. */
+#define EP_ACTIVATION_OF_SIGN false
+#define EP_ACTIVATION_OF_INPUT false
+#define EP_ACTIVATION_OF_OUTPUT true
+#define EP_ACTIVATION_KNOWS(code, value, derivative, of, dear) \
+  case EP_LAYER_##code: return EP_ACTIVATION_OF_##of;
+
+/* Whether the derivative is a formula of y; that of the others is one of x. */
 EP_DEVICE_INLINE bool ep_activation_knows_by_output(ep_layer_type type) {
-  return type == EP_LAYER_TANH || type == EP_LAYER_SIGMOID;
+  switch (type) {
+    EP_ACTIVATIONS(EP_ACTIVATION_KNOWS)
+  default: return false;
+  }
 }
 
 #define EP_ACTIVATION_IS(code, ...) \
@@ -154,7 +164,7 @@ EP_DEVICE_INLINE ep_real ep_activation(const ep_op *op, ep_real x) {
   }
 }
 
-#define EP_ACTIVATION_DERIVATIVE(code, value, derivative) \
+#define EP_ACTIVATION_DERIVATIVE(code, value, derivative, ...) \
   case EP_LAYER_##code: return derivative;
 
 /* dy/dx at x, where y = f(x) is known as well; 1 for a layer that is none. */

@@ -7,54 +7,6 @@ enum { THIN_WEIGHTS = 256, THIN_PRODUCTS = 1 << 20 };
 
 /* --- a layer ------------------------------------------------------------------------------- */
 
-int64_t ep_op_weights(const ep_op *op) {
-  switch (op->type) {
-  case EP_LAYER_LINEAR: return ep_multiply_saturated(op->in_features, op->out_features);
-  case EP_LAYER_CONV2D:
-    return ep_multiply_saturated(
-        ep_multiply_saturated(op->out.channels, op->in.channels / op->groups),
-        (int64_t)op->kernel[0] * op->kernel[1]);
-  case EP_LAYER_EMBEDDING: return ep_multiply_saturated(op->embeddings, ep_op_dimension(op));
-  case EP_LAYER_BATCH_NORM: return op->in.channels;
-  case EP_LAYER_LAYER_NORM: return op->in_features;
-  default: return 0;
-  }
-}
-
-int64_t ep_op_biases(const ep_op *op) {
-  switch (op->type) {
-  case EP_LAYER_LINEAR: return op->out_features;
-  case EP_LAYER_CONV2D: return op->out.channels;
-  case EP_LAYER_BATCH_NORM:
-  case EP_LAYER_LAYER_NORM: return ep_op_weights(op);
-  default: return 0;
-  }
-}
-
-int64_t ep_op_products(const ep_op *op) {
-  if (op->type == EP_LAYER_LINEAR) return ep_multiply_saturated(op->in_features, op->out_features);
-  if (op->type != EP_LAYER_CONV2D) return 0;
-  int64_t window = (int64_t)op->kernel[0] * op->kernel[1];
-  return ep_multiply_saturated(op->out_features,
-                               ep_multiply_saturated(window, op->in.channels / op->groups));
-}
-
-double ep_op_value_work(const ep_op *op) {
-  switch (op->type) {
-  case EP_LAYER_FLATTEN: return 0;
-  case EP_LAYER_RELU:
-  case EP_LAYER_LEAKY_RELU: return 0.5;
-  case EP_LAYER_LINEAR:
-  case EP_LAYER_CONV2D:
-  case EP_LAYER_DROPOUT:
-  case EP_LAYER_DROPOUT2D:
-  case EP_LAYER_RESIDUAL: return 1;
-  case EP_LAYER_MAX_POOL2D:
-  case EP_LAYER_AVG_POOL2D: return (double)op->kernel[0] * op->kernel[1];
-  default: return 4;
-  }
-}
-
 bool ep_op_is_wide(const ep_op *op) {
   return op->in_features >= WIDE_IN_FEATURES && op->out_features >= WIDE_OUT_FEATURES;
 }

@@ -1,30 +1,13 @@
-/* work.h: a network in numbers, for the costs of steps: how many weights, multiply-adds and values
- * its layers have. */
+/* work.h: a network in numbers, for the costs of steps: how many multiply-adds and values its
+ * layers have. */
 #ifndef EP_KERNELS_PLANS_WORK_H
 #define EP_KERNELS_PLANS_WORK_H
 
 #include <math.h>
 
-#include "kernels/program.h"
+#include "kernels/operators/operator.h"
 
 /* --- a layer ------------------------------------------------------------------------------- */
-
-/* a * b, or INT64_MAX. Both are at least 0. */
-static inline int64_t ep_multiply_saturated(int64_t a, int64_t b) {
-  int64_t product;
-  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
-/* Values that a layer of this type and shape has as weight and as bias, saturated at INT64_MAX. */
-int64_t ep_op_weights(const ep_op *op);
-int64_t ep_op_biases(const ep_op *op);
-
-/* Multiply-adds of one row, forward, saturated; 0 for what has no weights to multiply with. */
-int64_t ep_op_products(const ep_op *op);
-
-/* How dear an output of the layer is, in values that are written: an activation computes, and a
- * function of the library's costs as much as writing several values. */
-double ep_op_value_work(const ep_op *op);
 
 /* Whether a linear layer's inputs fill vectors. */
 bool ep_op_is_wide(const ep_op *op);

@@ -5,8 +5,8 @@ A row says which other folders a folder's files may include, and which of the gu
 A row with a star is one for each folder there; none of them may include another.
 """
 
-# What everything may use: statuses, words, limits; a program and its formulas.
-PROGRAM = "api kernels"
+# What everything may use: statuses, words, limits; a program, and what its layers are.
+PROGRAM = "api kernels kernels/operators"
 DATA = "engine/data/arrays engine/data/cells engine/data/datasets engine/data/dialect engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
 JOBS = SERVER + " server/store server/jobs server/jobs/placement server/jobs/live"
@@ -30,7 +30,8 @@ ROOMS = {
     "api/inference": ("api api/json api/responses", "jansson"),
 
     "kernels": ("api", ""),
-    "kernels/formulas": (PROGRAM, ""),
+    "kernels/formulas": ("api kernels", ""),
+    "kernels/operators": ("api kernels kernels/formulas", ""),
     "kernels/cache": ("api", ""),
     "kernels/plans": (PROGRAM + " kernels/formulas", ""),
     "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors kernels/cpu/executors/blocked "
@@ -63,7 +64,7 @@ ROOMS = {
     "engine/files": ("api api/hash api/json engine", ""),
     "engine/sandbox": ("", ""),
     "engine/tunnel": ("api api/hash api/wire engine/files", "gnutls"),
-    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
+    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/operators kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api api/json engine/files", ""),
     "engine/data/archives": ("api engine/files", ""),
@@ -80,9 +81,9 @@ ROOMS = {
     "engine/data/prepare": ("api api/baseline api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
     "engine/first_model": ("api api/baseline api/json api/spec kernels engine/files engine/plan engine/data/cells engine/data/columns engine/data/datasets "
                            "engine/data/prepare engine/data/sources", ""),
-    "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan "
+    "engine/weights": ("api api/hash api/json api/spec kernels kernels/operators engine engine/files engine/plan "
                        "engine/data/columns engine/data/prepare", "jansson"),
-    "engine/weights/c": ("api api/json api/spec kernels engine/files engine/plan engine/data/columns engine/data/prepare", ""),
+    "engine/weights/c": ("api api/json api/spec kernels kernels/operators engine/files engine/plan engine/data/columns engine/data/prepare", ""),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
     "engine/plots": ("api api/json api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics engine/weights", ""),

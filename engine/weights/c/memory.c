@@ -1,15 +1,8 @@
 #include "engine/weights/c/memory.h"
+#include "kernels/operators/operator.h"
 
 bool ep_c_is_in_place(ep_layer_type type) {
-  switch (type) {
-  case EP_LAYER_LINEAR:
-  case EP_LAYER_CONV2D:
-  case EP_LAYER_MAX_POOL2D:
-  case EP_LAYER_AVG_POOL2D:
-  case EP_LAYER_ADAPTIVE_AVG_POOL2D:
-  case EP_LAYER_EMBEDDING: return false;
-  default: return true;
-  }
+  return ep_operator_of(type)->writes != EP_WRITES_APART;
 }
 
 /* The last op that reads each value; ops_count: the caller does. */

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/network/ahead.h"
 #include "kernels/cuda/network/layout.h"
+#include "kernels/operators/operator.h"
 #include "kernels/plans/work.h"
 
 int64_t ep_cuda_row_bytes(const ep_program *program) {
@@ -25,7 +26,7 @@ static int64_t passed_rows(const ep_cuda_network *network) {
 
 static ep_status linear_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
-  int64_t batch = network->program->batch_size, weights = ep_cuda_weights_count(op);
+  int64_t batch = network->program->batch_size, weights = ep_op_own_weights(op);
   layer->thin = ep_op_is_thin(op, batch);
   layer->slices = layer->thin ? ep_cuda_linear_slices(op, batch) : 1;
   layer->bias_slices = ep_cuda_row_slices(batch);
@@ -57,7 +58,7 @@ static ep_status taps_take(ep_cuda_network *network, const ep_op *op, bool backw
 
 static ep_status conv_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
-  int64_t parameters = ep_cuda_weights_count(op) + (op->bias >= 0 ? op->out.channels : 0);
+  int64_t parameters = ep_op_own_weights(op) + (op->bias >= 0 ? op->out.channels : 0);
   ep_status status = taps_take(network, op, false, &layer->taps, error);
   bool goes_on = layer - network->layers > network->first_trained;
   if (status == EP_OK && goes_on) status = taps_take(network, op, true, &layer->back_taps, error);
@@ -77,7 +78,7 @@ static ep_status norm_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_er
   const ep_cuda_buffer buffers[] = {
       {&layer->saved, 2, by_row ? network->capacity_rows : op->in.channels, sizeof(float)},
       {&layer->sums, by_row ? 0 : 2, op->in.channels, sizeof(float)},
-      {&layer->gradient, layer->trained ? layer->slices : 0, 2 * ep_cuda_weights_count(op),
+      {&layer->gradient, layer->trained ? layer->slices : 0, 2 * ep_op_own_weights(op),
        sizeof(float)}};
   return ep_cuda_memory_take_all(&network->memory, buffers, 3, error);
 }
@@ -105,7 +106,7 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_e
   case EP_LAYER_EMBEDDING:
     layer->slices = ep_cuda_embedding_slices(op, network->program->batch_size);
     if (!layer->trained) return EP_OK;
-    return ep_cuda_memory_take(memory, &layer->gradient, layer->slices, ep_cuda_weights_count(op),
+    return ep_cuda_memory_take(memory, &layer->gradient, layer->slices, ep_op_own_weights(op),
                                sizeof(float), error);
   default: return EP_OK;
   }
@@ -213,7 +214,7 @@ static void gradients_walk(gradient_list *list) {
     const ep_cuda_layer *layer = &network->layers[i];
     const ep_op *op = layer->op;
     if (!layer->trained) continue;
-    int64_t weights = ep_cuda_weights_count(op), biases = ep_cuda_biases_count(op);
+    int64_t weights = ep_op_own_weights(op), biases = ep_op_own_biases(op);
     bool apart = op->type == EP_LAYER_LINEAR && !layer->thin;
     int64_t count = weights + (apart ? 0 : biases);
     gradients_add(list, op->weight, count, count, layer->gradient, layer->slices);

@@ -1,6 +1,7 @@
 #include "kernels/cuda/network/layout.h"
 
 #include "kernels/formulas/activations.h"
+#include "kernels/operators/operator.h"
 #include "kernels/plans/work.h"
 
 /* Rows that are summed apart: a warp goes along a slice, or, where a row is wide enough, a block
@@ -31,29 +32,9 @@ int ep_cuda_row_slices(int64_t rows) {
 
 int ep_cuda_embedding_slices(const ep_op *op, int64_t rows) {
   int64_t slices = slices_of(rows * ep_op_columns(op), SLICE_CELLS);
-  const int64_t most = SLICED_WEIGHTS_MAX / ep_cuda_weights_count(op);
+  const int64_t most = SLICED_WEIGHTS_MAX / ep_op_own_weights(op);
   if (slices > most) slices = most;
   return slices > 1 ? (int)slices : 1;
-}
-
-/* --- parameters ---------------------------------------------------------------------------- */
-
-int64_t ep_cuda_weights_count(const ep_op *op) {
-  return op->weight < 0 ? 0 : ep_op_weights(op);
-}
-
-int64_t ep_cuda_biases_count(const ep_op *op) {
-  return op->bias < 0 ? 0 : ep_op_biases(op);
-}
-
-static bool has_trained(const ep_program *program, int64_t first, int64_t count) {
-  if (program->groups_count == 0) return count > 0;
-  for (int i = 0; i < program->groups_count; i++) {
-    const ep_parameter_group *group = &program->groups[i];
-    if (!group->frozen && group->first < first + count && first < group->first + group->count)
-      return true;
-  }
-  return false;
 }
 
 /* --- checks -------------------------------------------------------------------------------- */
@@ -88,7 +69,7 @@ static ep_status op_check(const ep_op *op, int i, ep_error *error) {
     return ep_fail(error, EP_NO_MEMORY, "layer %d has more weights than fit on a GPU", i);
   if (op->type == EP_LAYER_BATCH_NORM && op->running < 0)
     return ep_fail(error, EP_INTERNAL, "layer %d has no running statistics", i);
-  if (op->bias >= 0 && op->bias != op->weight + ep_cuda_weights_count(op))
+  if (op->bias >= 0 && op->bias != op->weight + ep_op_own_weights(op))
     return ep_fail(error, EP_INTERNAL, "layer %d: the bias does not follow the weight", i);
   return EP_OK;
 }
@@ -105,32 +86,6 @@ ep_status ep_cuda_program_check(const ep_program *program, ep_error *error) {
 
 /* --- who may write over whom --------------------------------------------------------------- */
 
-/* How much of an output must stay as it is until the way back has passed its layer: nothing; which
- * numbers are above 0 (or were dropped, where the gradient is 0 in any case); all. */
-typedef enum { KEEP_NOTHING, KEEP_SIGN, KEEP_ALL } keep;
-
-static bool keeps_sign(const ep_op *op) {
-  return op->type == EP_LAYER_RELU || (op->type == EP_LAYER_LEAKY_RELU && op->negative_slope >= 0);
-}
-
-/* Whether a layer may write over an input of which `kept` must stay. */
-static bool may_write_over(const ep_op *op, keep kept) {
-  if (op->type == EP_LAYER_FLATTEN) return true; /* writes nothing */
-  if (op->type == EP_LAYER_DROPOUT || op->type == EP_LAYER_DROPOUT2D) return kept <= KEEP_SIGN;
-  if (op->type == EP_LAYER_RESIDUAL || keeps_sign(op) || ep_activation_knows_by_output(op->type))
-    return kept == KEEP_NOTHING;
-  return false;
-}
-
-/* What the layer itself asks of its output. */
-static keep keep_of(const ep_cuda_layer *layer) {
-  const ep_op *op = layer->op;
-  if (layer->shared || ep_activation_knows_by_output(op->type) || op->type == EP_LAYER_SOFTMAX ||
-      op->type == EP_LAYER_LOG_SOFTMAX)
-    return KEEP_ALL;
-  return keeps_sign(op) && layer->in_place ? KEEP_SIGN : KEEP_NOTHING;
-}
-
 void ep_cuda_layout_decide(ep_cuda_network *network) {
   const ep_program *program = network->program;
   network->first_trained = program->ops_count;
@@ -138,20 +93,16 @@ void ep_cuda_layout_decide(ep_cuda_network *network) {
     ep_cuda_layer *layer = &network->layers[i];
     const ep_op *op = layer->op;
     if (op->type == EP_LAYER_RESIDUAL && op->source >= 0) network->layers[op->source].shared = true;
-    layer->trained =
-        !network->share.evaluates &&
-        has_trained(program, op->weight, ep_cuda_weights_count(op) + ep_cuda_biases_count(op));
+    layer->trained = !network->share.evaluates && ep_op_learns(program, op);
     if (layer->trained) network->first_trained = i;
   }
-  keep kept = KEEP_ALL; /* the network's own input */
+  ep_keep kept = EP_KEEP_ALL; /* the network's own input */
   for (int i = 0; i < program->ops_count; i++) {
     ep_cuda_layer *layer = &network->layers[i];
     const ep_op *op = layer->op;
     const bool first = i == network->share.first;
-    if (first) kept = KEEP_ALL; /* what another has made */
-    layer->in_place = may_write_over(op, kept);
-    keep own = keep_of(layer);
-    kept = layer->in_place && kept > own ? kept : own;
+    if (first) kept = EP_KEEP_ALL; /* what another has made */
+    layer->in_place = ep_op_keep(op, layer->shared, &kept);
     if (first || i == 0 || !ep_activation_is(op->type)) continue;
     const ep_op *before =
         program->ops[i - 1].type == EP_LAYER_LINEAR || program->ops[i - 1].type == EP_LAYER_CONV2D

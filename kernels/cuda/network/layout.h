@@ -8,10 +8,6 @@
 /* Refuses what the kernels could not run. */
 ep_status ep_cuda_program_check(const ep_program *program, ep_error *error);
 
-/* Parameters of a layer, without and of its bias; 0 for none. Within the program's. */
-int64_t ep_cuda_weights_count(const ep_op *op);
-int64_t ep_cuda_biases_count(const ep_op *op);
-
 /* Fills first_trained and, of each layer, fused, in_place, trained and shared. */
 void ep_cuda_layout_decide(ep_cuda_network *network);
 

@@ -38,10 +38,6 @@ static int stride_of(int64_t columns) {
 
 /* --- layers -------------------------------------------------------------------------------- */
 
-static bool is_trained(const ep_program *program, int64_t offset) {
-  return offset >= 0 && ep_program_decay_at(program, offset) >= 0;
-}
-
 /* An odd multiple of 16: the same by fours, for rows that are multiplied with rows of the data
  * where these lie. */
 static int quad_stride_of(int64_t columns) {
@@ -52,18 +48,18 @@ static void layer_add(const ep_program *program, int i, ep_population_blocks *ou
   const ep_op *op = &program->ops[i];
   const bool gathers = out->layers_count == 0 && !out->x_staged;
   ep_population_layer *layer = &out->layers[out->layers_count++];
-  *layer = (ep_population_layer){.op = i,
-                                 .end = i + 1,
-                                 .in = (int)op->in_features,
-                                 .out = (int)op->out_features,
-                                 .in_stride = gathers ? quad_stride_of(op->in_features)
-                                                      : stride_of(op->in_features),
-                                 .out_stride = stride_of(op->out_features),
-                                 .weight = (int)op->weight,
-                                 .bias = (int)op->bias,
-                                 .weights = out->weight_floats,
-                                 .trains_weight = is_trained(program, op->weight),
-                                 .trains_bias = is_trained(program, op->bias)};
+  *layer = (ep_population_layer){
+      .op = i,
+      .end = i + 1,
+      .in = (int)op->in_features,
+      .out = (int)op->out_features,
+      .in_stride = gathers ? quad_stride_of(op->in_features) : stride_of(op->in_features),
+      .out_stride = stride_of(op->out_features),
+      .weight = (int)op->weight,
+      .bias = (int)op->bias,
+      .weights = out->weight_floats,
+      .trains_weight = ep_program_learns(program, op->weight, op->weight >= 0),
+      .trains_bias = ep_program_learns(program, op->bias, op->bias >= 0)};
   layer->biases = layer->weights + up(layer->out, 8) * layer->in_stride;
   out->weight_floats = layer->biases + (op->bias >= 0 ? up(layer->out, 8) : 0);
 }

@@ -2,18 +2,7 @@
 #include "kernels/cuda/runtime/codegen.h"
 
 #include "kernels/cuda/population/plan.h"
-
-static bool is_trained(const ep_program *program, int64_t offset) {
-  return offset >= 0 && ep_program_decay_at(program, offset) >= 0;
-}
-
-static int first_trained(const ep_program *program) {
-  int i = 0;
-  while (i < program->ops_count && !is_trained(program, program->ops[i].weight) &&
-         !is_trained(program, program->ops[i].bias))
-    i++;
-  return i;
-}
+#include "kernels/operators/operator.h"
 
 static void ops_write(FILE *out, const ep_program *program) {
   fprintf(out, "struct population_op {\n  ep_layer_type type;\n"
@@ -71,7 +60,7 @@ char *ep_population_codegen(const ep_program *program, const ep_population_plan 
   const bool is_long = ep_program_shuffles(program) || program->parameters > 64;
   ep_cuda_codegen codegen;
   if (!ep_cuda_codegen_begin(&codegen, program)) return NULL;
-  ep_cuda_codegen_number(&codegen, "FIRST_TRAINED", first_trained(program));
+  ep_cuda_codegen_number(&codegen, "FIRST_TRAINED", ep_program_first_learned(program));
   ep_cuda_codegen_flag(&codegen, "CLIPS_NORM", program->optimizer.clip_norm > 0);
   ep_cuda_codegen_number(&codegen, "OPS", program->ops_count);
   ep_cuda_codegen_number(&codegen, "THREADS", plan->threads);

@@ -40,13 +40,13 @@ static void activation_forward(const ep_blocked_call *call) {
   }
 }
 
-#define ACTIVATION_BACKWARD(code, value, derivative) \
-  case EP_LAYER_##code:                              \
-    for (int64_t i = 0; i < count; i++) {            \
-      const float x = before[i], y = after[i];       \
-      (void)x, (void)y;                              \
-      to[i] = grad[i] * (derivative);                \
-    }                                                \
+#define ACTIVATION_BACKWARD(code, value, derivative, ...) \
+  case EP_LAYER_##code:                                   \
+    for (int64_t i = 0; i < count; i++) {                 \
+      const float x = before[i], y = after[i];            \
+      (void)x, (void)y;                                   \
+      to[i] = grad[i] * (derivative);                     \
+    }                                                     \
     break;
 
 #define ACTIVATION_BACKWARD_LANES(code, name)                                                   \

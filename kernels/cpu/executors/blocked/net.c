@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/executors/blocked/direct.h"
 #include "kernels/cpu/executors/blocked/planes.h"
+#include "kernels/operators/operator.h"
 
 /* How a batch is cut; each number was measured on MNIST's network, and only the speed depends on
  * it (and, since sums are cut, the last bits). */
@@ -63,13 +64,11 @@ void ep_blocked_net_deinit(ep_blocked_net *net) {
 }
 
 int64_t ep_blocked_side_bytes(const ep_op *op) {
-  switch (op->type) {
-  case EP_LAYER_MAX_POOL2D: return op->out_features * (int64_t)sizeof(int32_t);
-  case EP_LAYER_DROPOUT: return op->in_features;
-  case EP_LAYER_DROPOUT2D: return op->in.channels;
-  case EP_LAYER_LAYER_NORM: return 2 * (int64_t)sizeof(double);
-  default: return 0;
-  }
+  static const int64_t each[] = {[EP_NOTED_PLACES] = sizeof(int32_t),
+                                 [EP_NOTED_KEPT] = 1,
+                                 [EP_NOTED_CHANNELS] = 1,
+                                 [EP_NOTED_STATISTICS] = sizeof(double)};
+  return ep_op_noted(op) * each[ep_operator_of(op->type)->noted];
 }
 
 int64_t ep_blocked_columns(const ep_op *op) {
@@ -80,34 +79,9 @@ int64_t ep_blocked_columns(const ep_op *op) {
   return __builtin_mul_overflow(taps, op->out.height * op->out.width, &floats) ? INT64_MAX : floats;
 }
 
-/* Whether the parameter at `offset` (-1: there is none) is changed by training. */
-static bool is_learned(const ep_program *program, int64_t offset) {
-  for (int i = 0; offset >= 0 && i < program->groups_count; i++) {
-    const ep_parameter_group *group = &program->groups[i];
-    if (offset >= group->first && offset < group->first + group->count) return !group->frozen;
-  }
-  return false;
-}
-
-static bool learns(const ep_program *program, const ep_op *op) {
-  return is_learned(program, op->weight) || is_learned(program, op->bias);
-}
-
-static int64_t weight_floats(const ep_op *op) {
-  if (op->weight < 0) return 0;
-  switch (op->type) {
-  case EP_LAYER_CONV2D:
-    return op->out.channels * (op->in.channels / op->groups) * op->kernel[0] * op->kernel[1];
-  case EP_LAYER_EMBEDDING: return op->embeddings * ep_op_dimension(op);
-  case EP_LAYER_BATCH_NORM: return op->in.channels;
-  case EP_LAYER_LAYER_NORM: return op->in_features;
-  default: return op->in_features * op->out_features;
-  }
-}
-
 static bool is_shared(const ep_op *op) {
   return (op->type == EP_LAYER_LINEAR || op->type == EP_LAYER_EMBEDDING) &&
-         weight_floats(op) >= SHARED_LEAST_FLOATS;
+         ep_op_own_weights(op) >= SHARED_LEAST_FLOATS;
 }
 
 /* Units of a shared weight that are one piece of its gradient's sum: rows of a linear layer's,
@@ -119,12 +93,6 @@ static int64_t shared_piece(const ep_op *op) {
 
 static int64_t shared_units(const ep_op *op) {
   return op->type == EP_LAYER_LINEAR ? op->out_features : op->embeddings;
-}
-
-static int64_t bias_floats(const ep_op *op) {
-  if (op->bias < 0) return 0;
-  bool by_channel = op->type == EP_LAYER_CONV2D || op->type == EP_LAYER_BATCH_NORM;
-  return by_channel ? op->out.channels : op->out_features;
 }
 
 /* Room in a slot's gradient; -1 for nothing. */
@@ -145,7 +113,7 @@ static bool is_dropped(const ep_program *program, int op) {
 /* Layers, the slots' gradients, and where the spans begin. */
 static void lay_layers(ep_blocked_net *net) {
   const ep_program *program = net->program;
-  net->first_learned = program->ops_count;
+  net->first_learned = ep_program_first_learned(program);
   net->spans_count = 1;
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
@@ -157,13 +125,12 @@ static void lay_layers(ep_blocked_net *net) {
                                 .drops = is_dropped(program, i),
                                 .norm = -1,
                                 .side_bytes = ep_blocked_side_bytes(op)};
-    if (i < net->first_learned && learns(program, op)) net->first_learned = i;
     if (op->type == EP_LAYER_BATCH_NORM) {
       layer->norm = net->spans_count - 1;
       net->spans[net->spans_count++] = i;
     } else if (!layer->shared) {
-      layer->grad_weight = slot_place(net, weight_floats(op));
-      layer->grad_bias = slot_place(net, bias_floats(op));
+      layer->grad_weight = slot_place(net, ep_op_own_weights(op));
+      layer->grad_bias = slot_place(net, ep_op_own_biases(op));
     }
   }
 }
@@ -244,10 +211,10 @@ static double row_work(const ep_blocked_net *net) {
   for (int i = 0; i < net->program->ops_count; i++) {
     const ep_op *op = &net->program->ops[i];
     double each = 4.0 * (double)op->out_features;
-    if (op->type == EP_LAYER_LINEAR) each = 6.0 * (double)weight_floats(op);
+    if (op->type == EP_LAYER_LINEAR) each = 6.0 * (double)ep_op_own_weights(op);
     if (op->type == EP_LAYER_CONV2D) {
       double windows = (double)(op->out.height * op->out.width);
-      each = 6.0 * (double)weight_floats(op) * windows;
+      each = 6.0 * (double)ep_op_own_weights(op) * windows;
     }
     work += each;
   }
@@ -372,7 +339,8 @@ static bool make_sums(ep_blocked_net *net) {
   int64_t most = 1;
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
-    most += pieces_of(weight_floats(op), PIECE_FLOATS) + pieces_of(bias_floats(op), PIECE_FLOATS);
+    most += pieces_of(ep_op_own_weights(op), PIECE_FLOATS) +
+            pieces_of(ep_op_own_biases(op), PIECE_FLOATS);
     if (net->layers[i].shared) most += pieces_of(shared_units(op), shared_piece(op));
   }
   net->sums = take(net, most, 1, sizeof *net->sums);
@@ -384,8 +352,9 @@ static bool make_sums(ep_blocked_net *net) {
     for (int64_t unit = 0; layer->shared && unit < units; unit += each)
       net->sums[net->sums_count++] =
           (ep_blocked_piece){.layer = i, .first = unit, .count = at_most(units - unit, each)};
-    if (layer->grad_weight >= 0) sum_range(net, op->weight, layer->grad_weight, weight_floats(op));
-    if (layer->grad_bias >= 0) sum_range(net, op->bias, layer->grad_bias, bias_floats(op));
+    if (layer->grad_weight >= 0)
+      sum_range(net, op->weight, layer->grad_weight, ep_op_own_weights(op));
+    if (layer->grad_bias >= 0) sum_range(net, op->bias, layer->grad_bias, ep_op_own_biases(op));
   }
   return true;
 }

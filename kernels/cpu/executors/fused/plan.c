@@ -1,5 +1,6 @@
 #include "kernels/cpu/executors/fused/plan.h"
 
+#include "kernels/operators/operator.h"
 #include "kernels/plans/work.h"
 
 /* --- how layers are cut -------------------------------------------------------------------- */

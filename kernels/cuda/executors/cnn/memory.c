@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "kernels/formulas/activations.h"
-#include "kernels/plans/work.h"
+#include "kernels/operators/operator.h"
 
 enum { BANK_VECTORS = 8 /* that all banks give at once */ };
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernels/cuda/executors/cnn/memory.h"
-#include "kernels/formulas/activations.h"
+#include "kernels/operators/operator.h"
 #include "kernels/plans/work.h"
 
 enum {
@@ -24,41 +24,14 @@ enum {
 
 /* --- stages -------------------------------------------------------------------------------- */
 
-/* How much of an output must stay until the way back: as in layout.c. */
-typedef enum { KEEP_NOTHING, KEEP_SIGN, KEEP_ALL } keep;
-
-static bool keeps_sign(const ep_op *op) {
-  return op->type == EP_LAYER_RELU || (op->type == EP_LAYER_LEAKY_RELU && op->negative_slope >= 0);
-}
-
-static bool drops(const ep_op *op) {
-  return op->type == EP_LAYER_DROPOUT || op->type == EP_LAYER_DROPOUT2D;
-}
-
-static bool may_write_over(const ep_op *op, keep kept) {
-  if (op->type == EP_LAYER_FLATTEN) return true;
-  if (drops(op)) return kept <= KEEP_SIGN;
-  return (keeps_sign(op) || ep_activation_knows_by_output(op->type)) && kept == KEEP_NOTHING;
-}
-
-static keep keep_of(const ep_op *op, bool in_place) {
-  if (ep_activation_knows_by_output(op->type) || op->type == EP_LAYER_SOFTMAX ||
-      op->type == EP_LAYER_LOG_SOFTMAX)
-    return KEEP_ALL;
-  return keeps_sign(op) && in_place ? KEEP_SIGN : KEEP_NOTHING;
-}
-
 static bool stages_make(const ep_program *program, ep_cnn_plan *plan) {
-  keep kept = KEEP_NOTHING; /* the row is our own copy */
+  ep_keep kept = EP_KEEP_NOTHING; /* the row is our own copy */
   if (program->ops_count > EP_CNN_OPS_MAX) return false;
   plan->stages[0] = (ep_cnn_stage){.in = program->in, .out = program->in};
   plan->stages_count = 1;
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
-    bool in_place = may_write_over(op, kept);
-    keep own = keep_of(op, in_place);
-    kept = in_place && kept > own ? kept : own;
-    if (in_place) {
+    if (ep_op_keep(op, false, &kept)) {
       plan->stages[plan->stages_count - 1].chain_count++;
       continue;
     }
@@ -109,23 +82,11 @@ static bool stages_fit(const ep_program *program, ep_cnn_plan *plan) {
   return convs > 0 && linear <= LINEAR_MAX && products <= PRODUCTS_MAX;
 }
 
-/* Whether any of the parameters from first up to end changes. */
-static bool is_trained(const ep_program *program, int64_t first, int64_t end) {
-  for (int i = 0; i < program->groups_count; i++) {
-    const ep_parameter_group *group = &program->groups[i];
-    if (!group->frozen && group->first < end && first < group->first + group->count) return true;
-  }
-  return program->groups_count == 0 && first < end;
-}
-
 static void first_trained_find(const ep_program *program, ep_cnn_plan *plan) {
   plan->first_trained = plan->stages_count;
   for (int s = plan->stages_count - 1; s > 0; s--) {
     const ep_op *op = plan->stages[s].op;
-    if (op->weight < 0) continue;
-    int64_t end = op->bias >= 0 ? op->bias + ep_op_biases(op) : op->weight + ep_op_weights(op);
-    if (is_trained(program, op->weight, end < program->parameters ? end : program->parameters))
-      plan->first_trained = s;
+    if (ep_op_learns(program, op)) plan->first_trained = s;
   }
 }
 

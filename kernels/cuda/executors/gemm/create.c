@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/executors/gemm/plan.h"
 #include "kernels/cuda/network/layout.h"
+#include "kernels/operators/operator.h"
 
 /* --- memory -------------------------------------------------------------------------------- */
 
@@ -262,10 +263,10 @@ static void layers_decide(ep_gemm_network *self) {
     float decay; /* a bias's */
     layer->in_pitch = pitch_of(self, op->in_features);
     layer->out_pitch = pitch_of(self, op->out_features);
-    ep_gemm_group_find(program, op->weight, ep_cuda_weights_count(op), &layer->trains_weight,
+    ep_gemm_group_find(program, op->weight, ep_op_own_weights(op), &layer->trains_weight,
                        &layer->decay);
     if (op->bias >= 0)
-      ep_gemm_group_find(program, op->bias, ep_cuda_biases_count(op), &layer->trains_bias, &decay);
+      ep_gemm_group_find(program, op->bias, ep_op_own_biases(op), &layer->trains_bias, &decay);
     layer->thin = i == self->layers_count - 1 && op->out_features <= EP_CUDA_THIN_LINEAR_OUTPUTS;
     layer->bare = !self->half && i + 1 < self->layers_count && layer[1].thin && op->bias >= 0 &&
                   !layer->dropout && layer->activation && layer->activation->type == EP_LAYER_RELU;

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "kernels/operators/operator.h"
 #include "kernels/plans/work.h"
 
 /* --- the shape of a network ---------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/network/layout.h"
 #include "kernels/formulas/activations.h"
+#include "kernels/operators/operator.h"
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
@@ -325,7 +326,7 @@ static ep_images_weight bias_of(const ep_images_network *images, int i) {
                             .copy_gradient = {layer->bias_sums, 1, 1, pitch},
                             .gradient =
                                 network->layers[part->biased - network->program->ops].gradient +
-                                ep_cuda_weights_count(part->biased)};
+                                ep_op_own_weights(part->biased)};
 }
 
 /* A layer_norm's weight and the bias behind it, each a number for each channel of each pixel. */
@@ -355,7 +356,7 @@ static void head_weights(const ep_images_network *images,
   const ep_cuda_network *network = images->network;
   const ep_cuda_layer *layer = &network->layers[op - network->program->ops];
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
-  const int64_t row = ep_images_numbers(images, last), weights = ep_cuda_weights_count(op);
+  const int64_t row = ep_images_numbers(images, last), weights = ep_op_own_weights(op);
   const int64_t pitch = ep_images_across(images, last.channels);
   rows[0] = (ep_images_weight){
       .out = op->out_features,

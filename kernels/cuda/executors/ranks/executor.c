@@ -3,7 +3,7 @@
  * queues all of it from one thread, as a graph that spans the GPUs. */
 #include "kernels/cuda/executors/ranks/plan.h"
 #include "kernels/cuda/executors/ranks/ranks.h"
-#include "kernels/plans/work.h"
+#include "kernels/operators/operator.h"
 
 static ep_status create(ep_cuda_network *network, void **out, ep_error *error) {
   ep_cuda_ranks *ranks;

@@ -1,18 +1,7 @@
 /* codegen.c: a program as constants, for the kernel that is compiled for it. */
 #include "kernels/cuda/runtime/codegen.h"
 #include "kernels/cuda/executors/resident/plan.h"
-
-static bool is_trained(const ep_program *program, int64_t offset) {
-  return offset >= 0 && ep_program_decay_at(program, offset) >= 0;
-}
-
-static int first_trained(const ep_program *program) {
-  int i = 0;
-  while (i < program->ops_count && !is_trained(program, program->ops[i].weight) &&
-         !is_trained(program, program->ops[i].bias))
-    i++;
-  return i;
-}
+#include "kernels/operators/operator.h"
 
 static void op_write(FILE *out, int i, const ep_op *op) {
   fprintf(
@@ -25,7 +14,7 @@ static void op_write(FILE *out, int i, const ep_op *op) {
 char *ep_resident_codegen(const ep_program *program, const ep_resident_plan *plan) {
   ep_cuda_codegen codegen;
   if (!ep_cuda_codegen_begin(&codegen, program)) return NULL;
-  ep_cuda_codegen_number(&codegen, "FIRST_TRAINED", first_trained(program));
+  ep_cuda_codegen_number(&codegen, "FIRST_TRAINED", ep_program_first_learned(program));
   ep_cuda_codegen_flag(&codegen, "CLIPS_NORM", program->optimizer.clip_norm > 0);
   ep_cuda_codegen_number(&codegen, "OPS", program->ops_count);
   ep_cuda_codegen_number(&codegen, "BLOCKS", plan->blocks);

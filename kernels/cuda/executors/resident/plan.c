@@ -1,5 +1,6 @@
 #include "kernels/cuda/executors/resident/plan.h"
 
+#include "kernels/operators/operator.h"
 #include "kernels/plans/work.h"
 
 enum {

@@ -1,0 +1,15 @@
+#include "kernels/operators/operator.h"
+
+/* It looks up what the data hold: nothing may come before it. */
+static bool fits(const ep_program *program, const ep_op *op) {
+  return op == program->ops && program->x_type == EP_X_FLOAT32 && op->embeddings >= 1 &&
+         op->numbers >= 0 && op->numbers < op->in_features && op->numbers < op->out_features &&
+         (op->out_features - op->numbers) % ep_op_columns(op) == 0;
+}
+
+static ep_parameter_shape weight_shape(const ep_op *op) {
+  return (ep_parameter_shape){2, {op->embeddings, ep_op_dimension(op)}};
+}
+
+EP_OPERATOR(EMBEDDING, fits, EP_PARAMETERS(weight_shape, ep_shape_none, DRAWN, false),
+            EP_WORK(false, ep_operations_each, 4), EP_MEMORY(INPUT, APART, NOTHING));

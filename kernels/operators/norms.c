@@ -1,0 +1,14 @@
+#include "kernels/operators/operator.h"
+
+EP_OPERATOR(BATCH_NORM, ep_fits_same_shape,
+            EP_PARAMETERS(ep_shape_channels, ep_shape_channels, ONES, true),
+            EP_WORK(false, ep_operations_norm, 4), EP_MEMORY(INPUT, ROWS, NOTHING));
+
+/* That of what it normalizes. */
+static ep_parameter_shape row_shape(const ep_op *op) {
+  if (op->in.height * op->in.width == 1) return (ep_parameter_shape){1, {op->in_features}};
+  return (ep_parameter_shape){3, {op->in.channels, op->in.height, op->in.width}};
+}
+
+EP_OPERATOR(LAYER_NORM, ep_fits_same_shape, EP_PARAMETERS(row_shape, row_shape, ONES, false),
+            EP_WORK(false, ep_operations_norm, 4), EP_MEMORY(INPUT, ROWS, STATISTICS));

@@ -1,0 +1,144 @@
+/* operator.h: what each type of layer is, a row each: all that holds of it on every device. Weights
+ * files, initial weights, costs, memory and checks are derived from the rows, here and above. Its
+ * words and its formula stand in api/vocabulary.h, its fields in api/spec/layers.c.
+ *
+ * A type without a row does not link, and a row that lacks a fact does not compile. */
+#ifndef EP_KERNELS_OPERATORS_OPERATOR_H
+#define EP_KERNELS_OPERATORS_OPERATOR_H
+
+#include "kernels/program.h"
+
+/* --- parameters ---------------------------------------------------------------------------- */
+
+enum { EP_PARAMETER_DIMENSIONS = 4 };
+
+/* A parameter's shape as torch.nn's module has it, [out, in, …] of a weight. */
+typedef struct {
+  int dimensions; /* 0: the layer has none */
+  int64_t size[EP_PARAMETER_DIMENSIONS];
+} ep_parameter_shape;
+
+typedef ep_parameter_shape ep_parameter_shape_of(const ep_op *op);
+
+/* What a weight begins as. */
+typedef enum {
+  EP_START_DRAWN, /* at random, by the layer's `init`; the bias too. The weight is always there */
+  EP_START_ONES   /* ones, and a bias of zeros. A layer may be without either */
+} ep_parameter_start;
+
+/* --- what training reads and writes -------------------------------------------------------- */
+
+/* What the way back reads of the layer's own input and output, beside the output's gradient. */
+typedef enum {
+  EP_READS_NOTHING,
+  EP_READS_SIGN, /* the signs of y; with a negative slope below 0, x */
+  EP_READS_INPUT,
+  EP_READS_OUTPUT
+} ep_reads;
+
+/* Where the way forward writes. */
+typedef enum {
+  EP_WRITES_NOTHING, /* y is x */
+  EP_WRITES_EACH,    /* each value of y is made of the one of x in its place: y may lie on x */
+  EP_WRITES_ROWS,    /* a row of y is made of a row of x: y may lie on x, a row at a time */
+  EP_WRITES_APART
+} ep_writes;
+
+/* What is noted of a row on the way forward, for the way back. */
+typedef enum {
+  EP_NOTED_NOTHING,
+  EP_NOTED_PLACES,    /* of the maxima, one for each value of y */
+  EP_NOTED_KEPT,      /* whether each value was kept; or drawn again (random.h) */
+  EP_NOTED_CHANNELS,  /* the same of each channel */
+  EP_NOTED_STATISTICS /* mean and deviation */
+} ep_noted;
+
+/* --- a row --------------------------------------------------------------------------------- */
+
+typedef struct {
+  /* Whether shapes and attributes agree. That x has the shape of what comes before is looked at
+   * apart, as are the parameters' places. */
+  bool (*fits)(const ep_program *program, const ep_op *op);
+  ep_parameter_shape_of *weight, *bias;
+  ep_parameter_start start;
+  bool runs;       /* it keeps a running mean and variance of its weight's shape */
+  bool multiplies; /* each weight is multiplied with a value for each pixel of y */
+  int64_t (*operations)(const ep_op *op); /* of a row, forward, without those products */
+  double dear; /* a value of y, in values that are written; EP_DEAR_WINDOW: as many as the window
+                  has */
+  ep_reads reads;
+  ep_writes writes;
+  ep_noted noted;
+} ep_operator;
+
+#define EP_DEAR_WINDOW (-1.0)
+
+/* The row of a type: EP_OPERATOR(CODE, fits, PARAMETERS, WORK, MEMORY). */
+#define EP_OPERATOR(code, fits_, parameters, work, memory) \
+  const ep_operator ep_operator_##code = {.fits = fits_, parameters, work, memory}
+#define EP_PARAMETERS(weight_, bias_, start_, runs_) \
+  .weight = weight_, .bias = bias_, .start = EP_START_##start_, .runs = runs_
+#define EP_NO_PARAMETERS EP_PARAMETERS(ep_shape_none, ep_shape_none, ONES, false)
+#define EP_WORK(multiplies_, operations_, dear_) \
+  .multiplies = multiplies_, .operations = operations_, .dear = dear_
+#define EP_MEMORY(reads_, writes_, noted_) \
+  .reads = EP_READS_##reads_, .writes = EP_WRITES_##writes_, .noted = EP_NOTED_##noted_
+
+const ep_operator *ep_operator_of(ep_layer_type type);
+
+/* --- what rows are made of ----------------------------------------------------------------- */
+
+bool ep_fits_same_shape(const ep_program *program, const ep_op *op); /* y's is x's */
+bool ep_shapes_same(ep_shape a, ep_shape b);
+/* Whether windows over x leave y. dilates: they have gaps. */
+bool ep_fits_windows(const ep_op *op, bool dilates);
+/* The same for a pool: padding is half of a window at most, so that each window has a pixel. */
+bool ep_fits_pool(const ep_op *op, bool dilates);
+
+ep_parameter_shape ep_shape_none(const ep_op *op);
+ep_parameter_shape ep_shape_channels(const ep_op *op); /* [channels of y] */
+
+int64_t ep_operations_none(const ep_op *op);
+int64_t ep_operations_each(const ep_op *op);   /* one for each value of y */
+int64_t ep_operations_window(const ep_op *op); /* one for each value of its window */
+int64_t ep_operations_bias(const ep_op *op);   /* one for each value of y, if there is a bias */
+int64_t ep_operations_norm(const ep_op *op);
+
+/* --- what follows from a row --------------------------------------------------------------- */
+
+/* a * b, or INT64_MAX. Both are at least 0. */
+static inline int64_t ep_multiply_saturated(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+/* Values that a layer of this type and shape has as weight and as bias, saturated at INT64_MAX. */
+int64_t ep_op_weights(const ep_op *op);
+int64_t ep_op_biases(const ep_op *op);
+/* Of those that this one has: 0 without a weight, or a bias. */
+int64_t ep_op_own_weights(const ep_op *op);
+int64_t ep_op_own_biases(const ep_op *op);
+
+/* Whether the training changes the op's parameters; the first op of which it does, or ops_count. */
+bool ep_op_learns(const ep_program *program, const ep_op *op);
+int ep_program_first_learned(const ep_program *program);
+
+/* Multiply-adds of one row, forward, saturated; 0 for what has no weights to multiply with. */
+int64_t ep_op_products(const ep_op *op);
+
+/* How dear an output of the layer is, in values that are written: an activation computes, and a
+ * function of the library's costs as much as writing several values. */
+double ep_op_value_work(const ep_op *op);
+
+/* Values that are noted of a row. */
+int64_t ep_op_noted(const ep_op *op);
+
+/* How much of a value must stay as it is until the way back has passed its layer: nothing; its
+ * signs alone (where a value was dropped, the gradient is 0 in any case); all. */
+typedef enum { EP_KEEP_NOTHING, EP_KEEP_SIGN, EP_KEEP_ALL } ep_keep;
+
+/* Goes past an op in training. *kept: of its input, then of its output. Returns whether its output
+ * lies on its input. added: a residual adds it later. */
+bool ep_op_keep(const ep_op *op, bool added, ep_keep *kept);
+
+#endif
