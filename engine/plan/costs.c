@@ -56,7 +56,7 @@ static bool is_added_later(const ep_plan *plan, int index) {
 }
 
 /* Values of a row that must lie somewhere of their own: outputs that are not written over their
- * input. A dropout mask is drawn again on the way back, and takes no memory. */
+ * input. A dropout mask is drawn again in the backward pass, and takes no memory. */
 static int64_t kept_values(const ep_plan *plan) {
   int64_t values = 0;
   ep_keep kept = EP_KEEP_ALL; /* the network's own input */
@@ -66,17 +66,17 @@ static int64_t kept_values(const ep_plan *plan) {
   return values;
 }
 
-/* What the way back needs of a row besides: what is noted, but a dropout's mask, and the gradient
- * that goes around a block. */
-static int64_t noted_values(const ep_plan *plan) {
+/* What the backward pass needs of a row besides: what is saved, but a dropout's mask, and the
+ * gradient that goes around a block. */
+static int64_t saved_values(const ep_plan *plan) {
   int64_t values = 0;
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
-    ep_noted noted = ep_operator_of(op->type)->noted;
+    ep_saved saved = ep_operator_of(op->type)->saved;
     if (op->type == EP_LAYER_RESIDUAL && op->source >= 0)
       values = ep_add_saturated(values, op->out_features);
-    else if (noted == EP_NOTED_PLACES || noted == EP_NOTED_STATISTICS)
-      values = ep_add_saturated(values, ep_op_noted(op));
+    else if (saved == EP_SAVED_INDICES || saved == EP_SAVED_STATISTICS)
+      values = ep_add_saturated(values, ep_op_saved(op));
   }
   return values;
 }
@@ -120,7 +120,7 @@ static int64_t data_bytes(const ep_plan *plan) {
 }
 
 /* Beside the state and the data: for the rows of a forward pass the input and the outputs; for
- * those of a batch the targets, the gradients, and what the way back notes. Rows that are stored
+ * those of a batch the targets, the gradients, and what is saved. Rows that are stored
  * otherwise than the network takes them (bytes, crops, shifts) come by on their way. */
 int64_t ep_plan_bytes(const ep_plan *plan) {
   const ep_program *program = &plan->program;
@@ -130,7 +130,7 @@ int64_t ep_plan_bytes(const ep_plan *plan) {
   int64_t passed = most > batch ? most : batch;
   int64_t a_row = ep_add_saturated(program->in_features, kept_values(plan));
   int64_t back = ep_add_saturated(ep_multiply_saturated(2, widest_values(plan)),
-                                  ep_add_saturated(noted_values(plan), program->target_columns));
+                                  ep_add_saturated(saved_values(plan), program->target_columns));
   int64_t floats = ep_add_saturated(state_floats(program), ep_multiply_saturated(passed, a_row));
   floats = ep_add_saturated(floats, ep_multiply_saturated(batch, back));
   int64_t bytes = ep_multiply_saturated((int64_t)sizeof(float), floats);

@@ -230,12 +230,11 @@ static bool embedding_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
 static void parameters_take(walk *w, const ep_layer_spec *layer, ep_op *op) {
   const ep_operator *row = ep_operator_of(op->type);
   int64_t weights = ep_op_weights(op), biases = ep_op_biases(op);
-  bool drawn = row->start == EP_START_DRAWN;
-  if (weights > 0 && (drawn || layer->affine)) op->weight = range_take(w, weights, drawn);
-  if (biases > 0 && (drawn ? layer->bias : layer->affine)) op->bias = range_take(w, biases, false);
-  if (!row->runs) return;
-  op->running = w->plan->program.buffers;
-  w->plan->program.buffers += 2 * weights;
+  bool random = row->start == EP_START_RANDOM;
+  if (weights > 0 && (random || layer->affine)) op->weight = range_take(w, weights, random);
+  if (biases > 0 && (random ? layer->bias : layer->affine)) op->bias = range_take(w, biases, false);
+  if (row->running) op->running = w->plan->program.buffers;
+  w->plan->program.buffers += ep_op_buffers(op);
 }
 
 /* Shape and figures of any layer but a residual. */

@@ -36,7 +36,7 @@ static void op_list(const ep_op *op, const char *layer, const float *state, ep_t
 static void buffers_list(const ep_plan *plan, const ep_op *op, const char *layer,
                          const float *state, ep_tensors *out) {
   const ep_operator *row = ep_operator_of(op->type);
-  if (!row->runs) return;
+  if (!row->running) return;
   int64_t place = plan->program.parameters + op->running;
   tensor_add(out, layer, "running_mean", row->weight(op), state, place);
   tensor_add(out, layer, "running_var", row->weight(op), state, place + ep_op_weights(op));

@@ -24,11 +24,12 @@ static bool shape_holds(ep_shape shape, int64_t features) {
 /* Whether the parameters that the operator has lie within the program's. */
 static bool parameters_fit(const ep_program *program, const ep_op *op) {
   const ep_operator *row = ep_operator_of(op->type);
-  int64_t weights = ep_op_weights(op), biases = ep_op_biases(op);
-  bool free = row->start == EP_START_ONES && op->weight == -1; /* to go without a weight */
-  return (weights == 0 || free || lies_within(program->parameters, op->weight, weights)) &&
+  int64_t weights = ep_op_weights(op), biases = ep_op_biases(op), buffers = ep_op_buffers(op);
+  bool absent = row->start == EP_START_ONES && op->weight == -1;
+  return weights < INT64_MAX &&
+         (weights == 0 || absent || lies_within(program->parameters, op->weight, weights)) &&
          (biases == 0 || op->bias == -1 || lies_within(program->parameters, op->bias, biases)) &&
-         (!row->runs || lies_within(program->buffers, op->running, 2 * weights));
+         (buffers == 0 || lies_within(program->buffers, op->running, buffers));
 }
 
 static bool op_fits(const ep_program *program, const ep_op *op, int64_t in_features) {

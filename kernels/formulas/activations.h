@@ -131,7 +131,7 @@ EP_DEVICE_INLINE ep_real ep_hardswish_derivative(ep_real x) {
 #define EP_ACTIVATION_OF_SIGN false
 #define EP_ACTIVATION_OF_INPUT false
 #define EP_ACTIVATION_OF_OUTPUT true
-#define EP_ACTIVATION_KNOWS(code, value, derivative, of, dear) \
+#define EP_ACTIVATION_KNOWS(code, value, derivative, of, cost) \
   case EP_LAYER_##code: return EP_ACTIVATION_OF_##of;
 
 /* Whether the derivative is a formula of y; that of the others is one of x. */

@@ -11,5 +11,5 @@ static ep_parameter_shape weight_shape(const ep_op *op) {
       4, {op->out.channels, op->in.channels / op->groups, op->kernel[0], op->kernel[1]}};
 }
 
-EP_OPERATOR(CONV2D, fits, EP_PARAMETERS(weight_shape, ep_shape_channels, DRAWN, false),
+EP_OPERATOR(CONV2D, fits, EP_PARAMETERS(weight_shape, ep_shape_channels, RANDOM, false),
             EP_WORK(true, ep_operations_bias, 1), EP_MEMORY(INPUT, APART, NOTHING));

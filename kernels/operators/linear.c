@@ -14,5 +14,5 @@ static ep_parameter_shape bias_shape(const ep_op *op) {
   return (ep_parameter_shape){1, {op->out_features}};
 }
 
-EP_OPERATOR(LINEAR, fits, EP_PARAMETERS(weight_shape, bias_shape, DRAWN, false),
+EP_OPERATOR(LINEAR, fits, EP_PARAMETERS(weight_shape, bias_shape, RANDOM, false),
             EP_WORK(true, ep_operations_bias, 1), EP_MEMORY(INPUT, APART, NOTHING));

@@ -22,13 +22,13 @@ typedef ep_parameter_shape ep_parameter_shape_of(const ep_op *op);
 
 /* What a weight begins as. */
 typedef enum {
-  EP_START_DRAWN, /* at random, by the layer's `init`; the bias too. The weight is always there */
-  EP_START_ONES   /* ones, and a bias of zeros. A layer may be without either */
+  EP_START_RANDOM, /* at random, by the layer's `init`; the bias too. The weight is always there */
+  EP_START_ONES    /* ones, and a bias of zeros. A layer may be without either */
 } ep_parameter_start;
 
 /* --- what training reads and writes -------------------------------------------------------- */
 
-/* What the way back reads of the layer's own input and output, beside the output's gradient. */
+/* What the backward pass reads of the layer's input x and output y, beside the gradient of y. */
 typedef enum {
   EP_READS_NOTHING,
   EP_READS_SIGN, /* the signs of y; with a negative slope below 0, x */
@@ -36,7 +36,7 @@ typedef enum {
   EP_READS_OUTPUT
 } ep_reads;
 
-/* Where the way forward writes. */
+/* Where the forward pass writes. */
 typedef enum {
   EP_WRITES_NOTHING, /* y is x */
   EP_WRITES_EACH,    /* each value of y is made of the one of x in its place: y may lie on x */
@@ -44,14 +44,14 @@ typedef enum {
   EP_WRITES_APART
 } ep_writes;
 
-/* What is noted of a row on the way forward, for the way back. */
+/* What the forward pass saves of a row for the backward pass. */
 typedef enum {
-  EP_NOTED_NOTHING,
-  EP_NOTED_PLACES,    /* of the maxima, one for each value of y */
-  EP_NOTED_KEPT,      /* whether each value was kept; or drawn again (random.h) */
-  EP_NOTED_CHANNELS,  /* the same of each channel */
-  EP_NOTED_STATISTICS /* mean and deviation */
-} ep_noted;
+  EP_SAVED_NOTHING,
+  EP_SAVED_INDICES,      /* of the maxima, one for each value of y */
+  EP_SAVED_MASK,         /* whether each value was kept; or drawn again (random.h) */
+  EP_SAVED_CHANNEL_MASK, /* the same of each channel */
+  EP_SAVED_STATISTICS    /* mean and deviation */
+} ep_saved;
 
 /* --- a row --------------------------------------------------------------------------------- */
 
@@ -61,28 +61,28 @@ typedef struct {
   bool (*fits)(const ep_program *program, const ep_op *op);
   ep_parameter_shape_of *weight, *bias;
   ep_parameter_start start;
-  bool runs;       /* it keeps a running mean and variance of its weight's shape */
+  bool running;    /* it keeps a running mean and variance of its weight's shape */
   bool multiplies; /* each weight is multiplied with a value for each pixel of y */
   int64_t (*operations)(const ep_op *op); /* of a row, forward, without those products */
-  double dear; /* a value of y, in values that are written; EP_DEAR_WINDOW: as many as the window
+  double cost; /* a value of y, in values that are written; EP_COST_WINDOW: as many as the window
                   has */
   ep_reads reads;
   ep_writes writes;
-  ep_noted noted;
+  ep_saved saved;
 } ep_operator;
 
-#define EP_DEAR_WINDOW (-1.0)
+#define EP_COST_WINDOW (-1.0)
 
 /* The row of a type: EP_OPERATOR(CODE, fits, PARAMETERS, WORK, MEMORY). */
 #define EP_OPERATOR(code, fits_, parameters, work, memory) \
   const ep_operator ep_operator_##code = {.fits = fits_, parameters, work, memory}
-#define EP_PARAMETERS(weight_, bias_, start_, runs_) \
-  .weight = weight_, .bias = bias_, .start = EP_START_##start_, .runs = runs_
+#define EP_PARAMETERS(weight_, bias_, start_, running_) \
+  .weight = weight_, .bias = bias_, .start = EP_START_##start_, .running = running_
 #define EP_NO_PARAMETERS EP_PARAMETERS(ep_shape_none, ep_shape_none, ONES, false)
-#define EP_WORK(multiplies_, operations_, dear_) \
-  .multiplies = multiplies_, .operations = operations_, .dear = dear_
-#define EP_MEMORY(reads_, writes_, noted_) \
-  .reads = EP_READS_##reads_, .writes = EP_WRITES_##writes_, .noted = EP_NOTED_##noted_
+#define EP_WORK(multiplies_, operations_, cost_) \
+  .multiplies = multiplies_, .operations = operations_, .cost = cost_
+#define EP_MEMORY(reads_, writes_, saved_) \
+  .reads = EP_READS_##reads_, .writes = EP_WRITES_##writes_, .saved = EP_SAVED_##saved_
 
 const ep_operator *ep_operator_of(ep_layer_type type);
 
@@ -118,6 +118,7 @@ int64_t ep_op_biases(const ep_op *op);
 /* Of those that this one has: 0 without a weight, or a bias. */
 int64_t ep_op_own_weights(const ep_op *op);
 int64_t ep_op_own_biases(const ep_op *op);
+int64_t ep_op_buffers(const ep_op *op); /* running means, then variances */
 
 /* Whether the training changes the op's parameters; the first op of which it does, or ops_count. */
 bool ep_op_learns(const ep_program *program, const ep_op *op);
@@ -126,14 +127,14 @@ int ep_program_first_learned(const ep_program *program);
 /* Multiply-adds of one row, forward, saturated; 0 for what has no weights to multiply with. */
 int64_t ep_op_products(const ep_op *op);
 
-/* How dear an output of the layer is, in values that are written: an activation computes, and a
+/* The cost of one value of the output, in values that are written: an activation computes, and a
  * function of the library's costs as much as writing several values. */
 double ep_op_value_work(const ep_op *op);
 
-/* Values that are noted of a row. */
-int64_t ep_op_noted(const ep_op *op);
+/* Values that are saved of a row. */
+int64_t ep_op_saved(const ep_op *op);
 
-/* How much of a value must stay as it is until the way back has passed its layer: nothing; its
+/* How much of a value must stay as it is until the backward pass of its layer: nothing; its
  * signs alone (where a value was dropped, the gradient is 0 in any case); all. */
 typedef enum { EP_KEEP_NOTHING, EP_KEEP_SIGN, EP_KEEP_ALL } ep_keep;
 

@@ -112,6 +112,10 @@ int64_t ep_op_own_biases(const ep_op *op) {
   return op->bias < 0 ? 0 : ep_op_biases(op);
 }
 
+int64_t ep_op_buffers(const ep_op *op) {
+  return ep_operator_of(op->type)->running ? ep_multiply_saturated(2, ep_op_weights(op)) : 0;
+}
+
 bool ep_op_learns(const ep_program *program, const ep_op *op) {
   return ep_program_learns(program, op->weight, ep_op_own_weights(op)) ||
          ep_program_learns(program, op->bias, ep_op_own_biases(op));
@@ -130,17 +134,17 @@ int64_t ep_op_products(const ep_op *op) {
 }
 
 double ep_op_value_work(const ep_op *op) {
-  double dear = ep_operator_of(op->type)->dear;
-  return dear == EP_DEAR_WINDOW ? (double)op->kernel[0] * op->kernel[1] : dear;
+  double cost = ep_operator_of(op->type)->cost;
+  return cost == EP_COST_WINDOW ? (double)op->kernel[0] * op->kernel[1] : cost;
 }
 
-int64_t ep_op_noted(const ep_op *op) {
-  switch (ep_operator_of(op->type)->noted) {
-  case EP_NOTED_PLACES: return op->out_features;
-  case EP_NOTED_KEPT: return op->in_features;
-  case EP_NOTED_CHANNELS: return op->in.channels;
-  case EP_NOTED_STATISTICS: return 2;
-  case EP_NOTED_NOTHING: break;
+int64_t ep_op_saved(const ep_op *op) {
+  switch (ep_operator_of(op->type)->saved) {
+  case EP_SAVED_INDICES: return op->out_features;
+  case EP_SAVED_MASK: return op->in_features;
+  case EP_SAVED_CHANNEL_MASK: return op->in.channels;
+  case EP_SAVED_STATISTICS: return 2;
+  case EP_SAVED_NOTHING: break;
   }
   return 0;
 }
@@ -150,7 +154,7 @@ static bool writes_over(const ep_op *op, ep_reads reads, ep_keep kept) {
   const ep_operator *row = ep_operator_of(op->type);
   if (row->writes == EP_WRITES_NOTHING) return true;
   if (row->writes != EP_WRITES_EACH || reads == EP_READS_INPUT) return false;
-  bool drops = row->noted == EP_NOTED_KEPT || row->noted == EP_NOTED_CHANNELS;
+  bool drops = row->saved == EP_SAVED_MASK || row->saved == EP_SAVED_CHANNEL_MASK;
   return kept <= (drops ? EP_KEEP_SIGN : EP_KEEP_NOTHING);
 }
 

@@ -6,8 +6,8 @@ static bool max_fits(const ep_program *program, const ep_op *op) {
 }
 
 EP_OPERATOR(MAX_POOL2D, max_fits, EP_NO_PARAMETERS,
-            EP_WORK(false, ep_operations_window, EP_DEAR_WINDOW),
-            EP_MEMORY(NOTHING, APART, PLACES));
+            EP_WORK(false, ep_operations_window, EP_COST_WINDOW),
+            EP_MEMORY(NOTHING, APART, INDICES));
 
 static bool avg_fits(const ep_program *program, const ep_op *op) {
   (void)program;
@@ -15,7 +15,7 @@ static bool avg_fits(const ep_program *program, const ep_op *op) {
 }
 
 EP_OPERATOR(AVG_POOL2D, avg_fits, EP_NO_PARAMETERS,
-            EP_WORK(false, ep_operations_window, EP_DEAR_WINDOW),
+            EP_WORK(false, ep_operations_window, EP_COST_WINDOW),
             EP_MEMORY(NOTHING, APART, NOTHING));
 
 static bool adaptive_fits(const ep_program *program, const ep_op *op) {

@@ -58,7 +58,7 @@ static ep_status taps_take(ep_cuda_network *network, const ep_op *op, bool backw
 
 static ep_status conv_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
-  int64_t parameters = ep_op_own_weights(op) + (op->bias >= 0 ? op->out.channels : 0);
+  int64_t parameters = ep_op_own_weights(op) + ep_op_own_biases(op);
   ep_status status = taps_take(network, op, false, &layer->taps, error);
   bool goes_on = layer - network->layers > network->first_trained;
   if (status == EP_OK && goes_on) status = taps_take(network, op, true, &layer->back_taps, error);

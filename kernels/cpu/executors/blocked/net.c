@@ -64,11 +64,11 @@ void ep_blocked_net_deinit(ep_blocked_net *net) {
 }
 
 int64_t ep_blocked_side_bytes(const ep_op *op) {
-  static const int64_t each[] = {[EP_NOTED_PLACES] = sizeof(int32_t),
-                                 [EP_NOTED_KEPT] = 1,
-                                 [EP_NOTED_CHANNELS] = 1,
-                                 [EP_NOTED_STATISTICS] = sizeof(double)};
-  return ep_op_noted(op) * each[ep_operator_of(op->type)->noted];
+  static const int64_t each[] = {[EP_SAVED_INDICES] = sizeof(int32_t),
+                                 [EP_SAVED_MASK] = 1,
+                                 [EP_SAVED_CHANNEL_MASK] = 1,
+                                 [EP_SAVED_STATISTICS] = sizeof(double)};
+  return ep_op_saved(op) * each[ep_operator_of(op->type)->saved];
 }
 
 int64_t ep_blocked_columns(const ep_op *op) {

@@ -73,7 +73,7 @@ static bool stages_fit(const ep_program *program, ep_cnn_plan *plan) {
       return false;
     if (op->type != EP_LAYER_CONV2D) continue;
     if (!conv_fits(op) || op->weight != convolved) return false;
-    convolved += ep_op_weights(op) + (op->bias >= 0 ? op->out.channels : 0);
+    convolved += ep_op_weights(op) + ep_op_own_biases(op);
     products += ep_op_weights(op) * op->out.height * op->out.width;
     convs++;
   }
