@@ -19,7 +19,8 @@ static ep_status disk_check(const struct statvfs *disk, int64_t bytes, ep_error 
   int64_t reserve = ep_free_space_reserved();
   double free_bytes = (double)disk->f_bavail * (double)disk->f_frsize;
   if (disk->f_blocks == 0) return EP_OK; /* memory: a file without a disk */
-  if (free_bytes >= (double)bytes + (double)reserve) return EP_OK;
+  const int64_t block = (int64_t)disk->f_frsize, blocks = bytes / block + (bytes % block != 0);
+  if (free_bytes >= (double)blocks * (double)block + (double)reserve) return EP_OK;
   return ep_fail(error, EP_UNAVAILABLE,
                  "the disk has %.0f bytes left, of which %lld stay in reserve: not enough for "
                  "this; delete jobs or datasets that are not needed",

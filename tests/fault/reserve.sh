@@ -24,7 +24,8 @@ least() {
 refused() { # WHAT LEAST: the last request was refused, and so many bytes stayed free
   expect 503
   check "$1 is refused at the reserve" '.detail | contains("stay in reserve")'
-  ((least >= $2)) || fail "$1: only $least bytes stayed free of $2"
+  # epochd's own files, such as the costs that it measures, may use the reserve meanwhile
+  ((least >= $2 - 65536)) || fail "$1: only $least bytes stayed free of $2"
   [[ -z $(ls "$data_dir/tmp") ]] || fail "$1 left files: $(ls "$data_dir/tmp")"
 }
 
