@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { accessibilityFaults, ask, begun, check, ended, endless, overhang, peoplePut, run, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, begun, changed, check, ended, endless, overhang, peoplePut, run, trained, xor } from "./page.mjs";
 
 const dense = (width, out) => [{ type: "linear", out_features: width }, { type: "relu" }, { type: "linear", out_features: out }];
 
@@ -59,11 +59,7 @@ async function chosen({ page, url }) {
   const id = await trained(url, { data: { dataset: "people", target: "survived" }, model: "auto" });
   const auto = { summary: "Classifies survived from 4 columns.", task: "classification", baseline: null, hint: "the other task: data.task" };
   const baseline = { metric: "accuracy", value: 0.625, of: "the most frequent class alone" };
-  await page.route(`**/v1/jobs/${id}`, async (route) => {
-    const response = await route.fetch();
-    const job = await response.json();
-    await route.fulfill({ response, json: { ...job, auto, metrics: { ...job.metrics, baseline } } });
-  });
+  await changed(page, `**/v1/jobs/${id}`, (job) => ({ ...job, auto, metrics: { ...job.metrics, baseline } }));
   await page.goto(`/#/jobs/${id}`);
   await page.getByRole("region", { name: "Chosen from the data" }).getByText("Classifies survived from 4 columns.").waitFor();
   await page.getByText("the other task: data.task").waitFor();
@@ -101,10 +97,8 @@ async function chosen({ page, url }) {
 async function asksFirst({ page, url }) {
   const { id } = await ask(url, "POST", "/v1/jobs", xor({ name: "precious", ...endless }));
   await begun(url, id);
-  const ranFor = (job, seconds) => page.route(`**/v1/jobs/${job}`, async (route) => {
-    const response = await route.fetch({ headers: { ...route.request().headers(), "if-none-match": "" } });
-    await route.fulfill({ response, json: { ...(await response.json()), started_at: new Date(Date.now() - 1000 * seconds).toISOString() } });
-  });
+  const ranFor = (job, seconds) =>
+    changed(page, `**/v1/jobs/${job}`, (answer) => ({ ...answer, started_at: new Date(Date.now() - 1000 * seconds).toISOString() }));
   await ranFor(id, 3600);
   await page.goto(`/#/jobs/${id}`);
   const button = page.getByRole("button", { name: "Cancel job" }), dialog = page.getByRole("dialog", { name: "Cancel precious?" });

@@ -93,6 +93,18 @@ export async function accessibilityFaults(page, part = "html", rules = {}) {
 // The rules that another theme can break: names, roles and order are the same in both.
 export const colours = { runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } };
 
+// The daemon's answers to `pattern` come changed by `change(answer)`, whole each time, until the route is removed. An
+// answer may be on its way when it is, or when the page goes: nobody reads that one.
+export const changed = (page, pattern, change) =>
+  page.route(pattern, async (route) => {
+    try {
+      const response = await route.fetch({ headers: { ...route.request().headers(), "if-none-match": "" } });
+      await route.fulfill({ response, json: change(await response.json()) });
+    } catch (error) {
+      if (!/already handled|closed|disposed/.test(error.message)) throw error;
+    }
+  });
+
 // Waits until what knows its size only in a frame, as charts do, is drawn.
 export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
 

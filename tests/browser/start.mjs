@@ -1,7 +1,7 @@
 // The first minutes on the page: nothing there, an example at a click, a file dropped anywhere, Tune, and what the list and
 // the comparison then show.
 
-import { accessibilityFaults, ask, check, drop, ended, overhang, run, sweepEnded, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, changed, check, drop, ended, overhang, run, sweepEnded, trained, xor } from "./page.mjs";
 
 const faultless = async (page, what) => {
   const faults = await accessibilityFaults(page);
@@ -127,16 +127,13 @@ async function tuneAndOwn({ page, url, shots }) {
 // What the daemon warns of is shown before a job is sent, and on the page of a sweep.
 async function warned({ page }) {
   const lines = ["best value at the edge of its range: widen it"];
-  const add = async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, json: { ...(await response.json()), warnings: lines, auto: { summary: "Learns price.", hint: "Or its classes." } } });
-  };
-  await page.route(/\/v1\/jobs\?validate=only$/, add);
+  const add = (answer) => ({ ...answer, warnings: lines, auto: { summary: "Learns price.", hint: "Or its classes." } });
+  await changed(page, /\/v1\/jobs\?validate=only$/, add);
   await page.goto("/#/submit?example=xor");
   await page.locator(".check-panel .notice.warning").filter({ hasText: lines[0] }).waitFor();
   await page.locator(".check-panel").getByText("Learns price. Or its classes.", { exact: true }).waitFor();
   await page.unroute(/\/v1\/jobs\?validate=only$/);
-  await page.route(/\/v1\/sweeps\/swp_[^/]*$/, add);
+  await changed(page, /\/v1\/sweeps\/swp_[^/]*$/, add);
   await page.goto("/#/sweeps");
   await page.locator(".sweeps-table .job-link").first().click();
   await page.locator(".notice.warning").filter({ hasText: lines[0] }).waitFor();
