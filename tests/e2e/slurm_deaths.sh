@@ -6,7 +6,9 @@ source "$here/../slurm/handover.sh"
 slurm_start --checkpoint-after 0
 flags=(--checkpoint-after 0)
 
-has_begun() { until_so "the job trains" has_trained; }
+# On a machine that is busy enough a short job ends before it is seen to train: then nothing disturbs it.
+trains_or_has_ended() { has_trained || [[ $(jq -r .status "$body") =~ ^(succeeded|failed|cancelled)$ ]]; }
+has_begun() { until_so "the job trains" trains_or_has_ended; }
 # The processes of the tasks that run: each is a relay.
 relays() { cat "$fake_slurm"/[0-9]*_*[0-9] 2>/dev/null | jq -r 'select(.state == "RUNNING") | .process'; }
 gateway() { pgrep -P "$daemon" -f -- --slurm-gateway; }
@@ -110,7 +112,7 @@ http GET "/v1/jobs/$id/events?follow=0"
 grep -q "Slurm's job of the worker ended: OUT_OF_MEMORY, exit code 137:0, after 00:00:[0-9]* on n" "$body" ||
   fail "the job does not say how its worker ended: $(grep -v '"epoch"' "$body" | head -c 1500)"
 echo "ok: the accounting says how a worker ended"
-trained 0.5 0.1
+trained 1.5 0.1
 disturbed "nothing dies" nothing
 disturbed "a worker's process is killed" worker_kill
 disturbed "a relay is killed" relay_kill
