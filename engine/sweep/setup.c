@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -113,6 +114,15 @@ static ep_status plan_look(ep_sweep_runner *runner, ep_error *error) {
   return status;
 }
 
+/* What is at fault in the job stands below "/job" in the sweep. */
+static ep_status fault_place(ep_status status, ep_error *error) {
+  char pointer[EP_POINTER_BYTES];
+  if (status == EP_OK || !error->pointer[0]) return status;
+  snprintf(pointer, sizeof pointer, "/job%.*s", EP_POINTER_BYTES - 5, error->pointer);
+  memcpy(error->pointer, pointer, sizeof pointer);
+  return status;
+}
+
 /* Names again what the results are of, so that the search knows what it knew. */
 static ep_status results_replay(ep_sweep_runner *runner, const ep_trial_record *records,
                                 int64_t count, ep_error *error) {
@@ -150,7 +160,7 @@ ep_status ep_sweep_runner_init(ep_sweep_runner *runner, const ep_sweep_run *run,
     ep_sweep_search_options(run->sweep, runner->axes, &options);
     status = ep_search_create(&options, &runner->search, error);
   }
-  if (status == EP_OK) status = plan_look(runner, error);
+  if (status == EP_OK) status = fault_place(plan_look(runner, error), error);
   for (int tries = 1; status == EP_OK && run->folder && runner->file.file < 0; tries++) {
     status = ep_trial_file_open(run->folder, &runner->file, &records, error);
     if (status == EP_UNAVAILABLE)
@@ -161,7 +171,7 @@ ep_status ep_sweep_runner_init(ep_sweep_runner *runner, const ep_sweep_run *run,
   if (status == EP_OK) status = results_replay(runner, records, runner->file.count, error);
   runner->sent = run->logged < runner->file.count ? run->logged : runner->file.count;
   free(records);
-  if (status == EP_OK) status = rows_prepare(runner, error);
+  if (status == EP_OK) status = fault_place(rows_prepare(runner, error), error);
   runner->populations = runner->populations && runner->prepared;
   if (!runner->populations) runner->slots = runner->threads;
   return status;

@@ -39,9 +39,9 @@ typedef enum {
 /* Where the forward pass writes. */
 typedef enum {
   EP_WRITES_NOTHING, /* y is x */
-  EP_WRITES_EACH,    /* each value of y is made of the one of x in its place: y may lie on x */
-  EP_WRITES_ROWS,    /* a row of y is made of a row of x: y may lie on x, a row at a time */
-  EP_WRITES_APART
+  EP_WRITES_EACH,    /* in place, value by value */
+  EP_WRITES_ROWS,    /* in place, row by row: each value needs its whole row */
+  EP_WRITES_APART    /* beside x */
 } ep_writes;
 
 /* What the forward pass saves of a row for the backward pass. */
@@ -138,8 +138,8 @@ int64_t ep_op_saved(const ep_op *op);
  * signs alone (where a value was dropped, the gradient is 0 in any case); all. */
 typedef enum { EP_KEEP_NOTHING, EP_KEEP_SIGN, EP_KEEP_ALL } ep_keep;
 
-/* Goes past an op in training. *kept: of its input, then of its output. Returns whether its output
- * lies on its input. added: a residual adds it later. */
+/* Whether the op's forward pass may run in place in training. *kept: how much of its input must
+ * stay, in; of its output, out. added: a residual adds the output later. */
 bool ep_op_keep(const ep_op *op, bool added, ep_keep *kept);
 
 #endif

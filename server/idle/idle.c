@@ -1,23 +1,12 @@
 #include "server/idle/idle.h"
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "engine/data/datasets/cached_meta.h"
 #include "server/jobs/metrics.h"
-#include "server/metrics/process.h"
-
-enum {
-  ROUND_SECONDS = 1,
-  ROUNDS = 8,              /* after memory has grown */
-  SELDOM_SECONDS = 2,      /* then: what is freed later shows in no number */
-  GROWTH_BYTES = 256 << 10 /* that a look for free blocks is worth */
-};
 
 struct ep_idle {
   ep_curves *curves;
@@ -32,7 +21,7 @@ struct ep_idle {
 static bool second_wait(ep_idle *idle) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += ROUND_SECONDS;
+  until.tv_sec++;
   pthread_mutex_lock(&idle->mutex);
   while (!idle->stopping && pthread_cond_timedwait(&idle->stopped, &idle->mutex, &until) == 0) {
   }
@@ -41,28 +30,15 @@ static bool second_wait(ep_idle *idle) {
   return goes_on;
 }
 
-static int64_t resident_bytes(void) {
-  ep_process_metrics own = {0};
-  ep_process_read(0, &own);
-  return own.resident_bytes;
-}
-
-/* Every second while memory grows, and some seconds longer: each time takes the locks of all heaps
- * for a few milliseconds. Then seldom, for what is freed after that: a request whose client has
- * gone may work on. */
+/* Every second, whatever memory does: a request whose client has gone may work on, and what it
+ * frees late shows in no number. A round of an idle daemon takes a tenth of a millisecond. */
 static void *idle_run(void *context) {
   ep_idle *idle = context;
-  int64_t before = resident_bytes();
-  int rounds = ROUNDS, quiet = 0; /* of the start too */
   while (second_wait(idle)) {
     ep_cached_metas_expire(EP_LIMIT_IDLE_SECONDS);
     ep_curves_expire(idle->curves, EP_LIMIT_IDLE_SECONDS);
-    if (resident_bytes() > before + GROWTH_BYTES) rounds = ROUNDS;
-    if (rounds == 0 && ++quiet % SELDOM_SECONDS != 0) continue;
-    if (rounds > 0) rounds--;
     ep_jobs_memory_release(idle->jobs);
     malloc_trim(0);
-    before = resident_bytes();
   }
   return NULL;
 }

@@ -133,6 +133,20 @@ START_TEST(each_trial_is_the_job_alone) {
 }
 END_TEST
 
+START_TEST(a_fault_of_the_job_stands_below_it) {
+  fixture *f = malloc(sizeof *f);
+  ep_job_result result;
+  fixture_open(f, "{\"job\":{" DATA
+                  "},\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":3}]},\"loss\":"
+                  "\"bce_with_logits\",\"epochs\":2},\"space\":{\"/seed\":{\"values\":[3,4]}}}");
+  ck_assert_int_eq(fixture_train(f, &result), EP_INVALID);
+  ck_assert_str_eq(result.pointer, "/job/model/layers/0/out_features");
+  ep_job_result_deinit(&result);
+  ep_sweep_spec_destroy(f->spec);
+  free(f);
+}
+END_TEST
+
 START_TEST(folds_and_repeats_are_parts) {
   fixture *f = malloc(sizeof *f);
   ep_job_result result;
@@ -272,6 +286,7 @@ EP_SUITE("engine/sweep") {
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, each_trial_is_the_job_alone);
+  tcase_add_test(tests, a_fault_of_the_job_stands_below_it);
   tcase_add_test(tests, folds_and_repeats_are_parts);
   tcase_add_loop_test(tests, a_stopped_sweep_goes_on_as_if_nothing_were, 0, 4);
   tcase_add_test(tests, a_trial_that_diverges_or_cannot_be_is_worse_than_any);
