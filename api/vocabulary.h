@@ -76,7 +76,22 @@ extern "C" {
   X(MISH, "mish", ACTIVATIONS, "a smooth relu, by the tanh of softplus",                           \
     "y = x tanh(log(1 + exp(x)))")                                                                 \
   X(HARDSWISH, "hardswish", ACTIVATIONS, "silu in three pieces, without an exponential",           \
-    "y = x min(max(x + 3, 0), 6) / 6")
+    "y = x min(max(x + 3, 0), 6) / 6")                                                             \
+  X(ADD, "add", BLOCKS, "adds values of one shape: give two to four names as input",               \
+    "y = x0 + x1 + ...")                                                                           \
+  X(MUL, "mul", BLOCKS, "multiplies values of one shape, number by number", "y = x0 x1 ...")       \
+  X(CONCAT, "concat", BLOCKS, "puts values one after the other along a dimension",                 \
+    "y = torch.cat([x0, x1, ...], dim)")                                                           \
+  X(SLICE, "slice", BLOCKS, "takes a part of a dimension, or columns of the data by name",         \
+    "y = x.narrow(dim, start, length)")                                                            \
+  X(RESHAPE, "reshape", BLOCKS, "the same numbers in the same order, in another shape",            \
+    "y = x.reshape(rows, *shape)")                                                                 \
+  X(PERMUTE, "permute", BLOCKS, "changes the order of the dimensions", "y = x.permute(0, *dims)")  \
+  X(CONV1D, "conv1d", IMAGES,                                                                      \
+    "slides a window of weights along a series; requires [channels, length]",                      \
+    "y = W * x + b, W: [out_channels, in_channels / groups, kernel_size]; the length becomes "     \
+    "floor((length + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1; causal: padded "   \
+    "by dilation (kernel_size - 1) on the left alone")
 
 /* What a loss compares the network's output with. */
 typedef enum {

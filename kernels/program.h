@@ -9,80 +9,11 @@
 #include <stdint.h>
 
 #include "api/limits.h"
-#include "api/vocabulary.h"
+#include "kernels/graph.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* What one row holds, row-major: an image is [channels, height, width], a vector has height and
- * width 1. */
-typedef struct {
-  int64_t channels, height, width;
-} ep_shape;
-
-static inline int64_t ep_shape_count(ep_shape shape) {
-  return shape.channels * shape.height * shape.width;
-}
-
-/* One layer: y = f(x), x: [rows, in_features], y: [rows, out_features], row-major float32. Formulas
- * and defaults are torch.nn's. in_features and out_features are the counts of the shapes.
- *
- * - linear: y = x W^T + b, W: [out_features, in_features], b: [out_features].
- *
- * - conv2d: W: [out channels, in channels / groups, kernel height, kernel width], b: [out
- * channels].
- *
- * - max_pool2d: padding counts as -infinity; the first maximum gets the gradient.
- *
- * - avg_pool2d: padding counts as 0, and is counted (count_include_pad).
- *
- * - adaptive_avg_pool2d: window i of n over size m: floor(i m / n) … ceil((i + 1) m / n) - 1.
- *
- * - dropout: training: y = keep ? x / (1 - p) : 0 for each element; evaluation: y = x.
- *
- * - dropout2d: the same for each whole channel of a row.
- *
- * - batch_norm: by channel over rows (and pixels): (x - mean) / sqrt(variance + eps) * W + b.
- * Training takes the batch's mean and population variance, and moves the running ones by momentum
- * towards it (the variance's unbiased form). Evaluation takes the running ones.
- *
- * - layer_norm: by row over all its features; W, b: [in_features].
- *
- * - embedding: x: [rows, numbers + columns]; the columns hold whole numbers 0 … embeddings - 1, W:
- * [embeddings, dimension]; y: [rows, numbers + columns * dimension]: the numbers as they are, then
- * a row of W for each column.
- *
- * - residual: y = x + the value that came out of op `source` (-1: the network's input), same shape.
- * It ends a block; the block's own layers are the ops before it. */
-typedef struct {
-  ep_layer_type type;
-  ep_shape in, out;
-  int64_t in_features, out_features;
-  int64_t weight;  /* offset of the weight in the parameters, in floats; -1 = none */
-  int64_t bias;    /* offset of the bias; -1 = none */
-  int64_t running; /* batch_norm: offset of the running mean [channels], then variance [channels],
-                      counted from the first buffer; -1 = none */
-  float negative_slope;  /* leaky_relu */
-  float alpha;           /* elu */
-  float beta, threshold; /* softplus */
-  float p;               /* dropout, dropout2d */
-  float eps, momentum;   /* batch_norm, layer_norm */
-  bool sync;             /* batch_norm: over the batch of all replicas, not each its slice */
-  int kernel[2], stride[2], padding[2], dilation[2]; /* conv2d, pools; [height, width] */
-  int64_t groups;                                    /* conv2d */
-  int64_t embeddings, numbers;                       /* embedding */
-  int source;                                        /* residual */
-  int layer; /* its number for random.h: keys the dropout mask */
-} ep_op;
-
-/* An embedding's columns, and what each becomes. */
-static inline int64_t ep_op_columns(const ep_op *op) {
-  return op->in_features - op->numbers;
-}
-static inline int64_t ep_op_dimension(const ep_op *op) {
-  return (op->out_features - op->numbers) / ep_op_columns(op);
-}
 
 /* The formulas, and the slots of state that each keeps, are those of kernels/formulas/optimizers.h.
  */

@@ -92,53 +92,22 @@ void ep_inspection_destroy(ep_inspection *in) {
   free(in);
 }
 
-static void add(ep_real *to, const ep_real *from, int64_t count) {
-  for (int64_t i = 0; i < count; i++) to[i] += from[i];
+/* Linear layers, faster than the table's. */
+static void linear_forward(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
+                           ep_real *y) {
+  ep_linear_forward(op, pass->parameters, pass->rows, x[0], y);
 }
 
-/* As ep_network_forward, with faster linear layers. */
-static void forward_run(ep_inspection *in, const ep_reference_pass *pass) {
-  ep_real **values = in->network.values;
-  for (int i = 0; i < in->program.ops_count; i++) {
-    const ep_op *op = &in->ops[i];
-    if (op->type == EP_LAYER_LINEAR)
-      ep_linear_forward(op, pass->parameters, in->rows, values[i], values[i + 1]);
-    else
-      ep_reference_layer_of(op->type)->forward(pass, op, values[i], values[i + 1]);
-    if (op->type == EP_LAYER_RESIDUAL)
-      add(values[i + 1], values[op->source + 1], in->rows * op->out_features);
-  }
+static void linear_backward(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
+                            const ep_real *y, const ep_real *grad_y, ep_real *const *grad_x,
+                            double *grad_parameters) {
+  ep_inspection *in = pass->context;
+  (void)y, (void)grad_parameters;
+  in->linear[op - in->ops] = ep_linear_grad_square(op, pass->rows, x[0], grad_y);
+  if (grad_x[0]) ep_linear_backward(op, pass->parameters, pass->rows, grad_y, grad_x[0]);
 }
 
-static void skips_clear(const ep_inspection *in) {
-  for (int i = 0; i <= in->program.ops_count; i++)
-    if (in->network.grad_skip[i])
-      memset(in->network.grad_skip[i], 0,
-             (size_t)(in->rows * ep_network_features(&in->program, i)) * sizeof(ep_real));
-}
-
-/* As ep_network_backward, with faster linear layers. */
-static void backward_run(ep_inspection *in, const ep_reference_pass *pass) {
-  ep_network *network = &in->network;
-  skips_clear(in);
-  for (int i = in->program.ops_count - 1; i >= 0; i--) {
-    const ep_op *op = &in->ops[i];
-    ep_real *grad_x = i == 0 ? NULL : network->grad_spare; /* the data's is not wanted */
-    ep_real *skip = op->type == EP_LAYER_RESIDUAL ? network->grad_skip[op->source + 1] : NULL;
-    if (skip) add(skip, network->grad, in->rows * op->out_features);
-    if (op->type == EP_LAYER_LINEAR) {
-      in->linear[i] = ep_linear_grad_square(op, in->rows, network->values[i], network->grad);
-      if (grad_x) ep_linear_backward(op, pass->parameters, in->rows, network->grad, grad_x);
-    } else {
-      ep_reference_layer_of(op->type)->backward(
-          pass, op, network->values[i], network->values[i + 1], network->grad, grad_x, in->grad);
-    }
-    if (!grad_x) break;
-    if (network->grad_skip[i]) add(grad_x, network->grad_skip[i], in->rows * op->in_features);
-    network->grad_spare = network->grad;
-    network->grad = grad_x;
-  }
-}
+static const ep_reference_layer faster_linear = {linear_forward, linear_backward};
 
 /* Leaves the outputs of all layers in the network, and the gradient of the mean loss in `grad` and
  * `linear`. */
@@ -148,7 +117,8 @@ static void passes_run(ep_inspection *in, const float *state) {
                             .buffers = in->buffers,
                             .rows = in->rows,
                             .seed = program->seed,
-                            .training = true};
+                            .training = true,
+                            .context = in};
   ep_real *x = in->network.values[0];
   memcpy(in->buffers, state + program->parameters, (size_t)program->buffers * sizeof *in->buffers);
   memcpy(x, in->x, (size_t)(in->rows * program->in_features) * sizeof *x);
@@ -158,10 +128,11 @@ static void passes_run(ep_inspection *in, const float *state) {
   for (int64_t i = 0; i < in->rows; i++)
     divisor += ep_reference_loss_share(program, in->y + (size_t)(i * program->target_columns) *
                                                             sizeof(float));
-  forward_run(in, &pass);
+  in->network.linear = &faster_linear;
+  ep_network_forward(&in->network, &pass);
   ep_reference_loss(program, in->network.values[program->ops_count], in->y, in->rows, divisor,
                     in->network.grad, &errors);
-  backward_run(in, &pass);
+  ep_network_backward(&in->network, &pass, in->grad);
 }
 
 /* … and where they end: where those of the next op with some begin. */
@@ -224,7 +195,7 @@ static bool values_finite(const ep_real *values, int64_t count) {
 
 /* Layers that only pass values on say nothing of their own. */
 static bool is_shown(ep_layer_type type) {
-  return !is_dropout(type) && type != EP_LAYER_FLATTEN;
+  return !is_dropout(type) && ep_operator_of(type)->writes != EP_WRITES_NOTHING;
 }
 
 static bool layer_inspect(const ep_inspection *in, int number, const float *state,

@@ -1,6 +1,6 @@
 /* costs.c: what a job costs: operations of an epoch, bytes on the device. */
 #include "engine/plan/parts.h"
-#include "kernels/operators/operator.h"
+#include "kernels/operators/values.h"
 #include "kernels/plans/capabilities.h"
 
 /* Rows of one evaluate or predict: so many activations that a GPU is busy for longer than it takes
@@ -48,34 +48,31 @@ int64_t ep_plan_operations(const ep_plan *plan) {
 
 /* --- bytes --------------------------------------------------------------------------------- */
 
-/* Whether a residual adds what op `index` made. */
-static bool is_added_later(const ep_plan *plan, int index) {
-  for (int i = index + 1; i < plan->program.ops_count; i++)
-    if (plan->ops[i].type == EP_LAYER_RESIDUAL && plan->ops[i].source == index) return true;
-  return false;
-}
-
 /* Values of a row that must lie somewhere of their own: outputs that are not written over their
  * input. A dropout mask is drawn again in the backward pass, and takes no memory. */
 static int64_t kept_values(const ep_plan *plan) {
   int64_t values = 0;
-  ep_keep kept = EP_KEEP_ALL; /* the network's own input */
+  ep_value of[EP_LIMIT_LAYERS + 2];
+  bool in_place[EP_LIMIT_LAYERS + 1];
+  ep_values_find(&plan->program, 0, of);
+  ep_values_in_place(&plan->program, of, 0, EP_KEEP_ALL, in_place);
   for (int i = 0; i < plan->program.ops_count; i++)
-    if (!ep_op_keep(&plan->ops[i], is_added_later(plan, i), &kept))
-      values = ep_add_saturated(values, plan->ops[i].out_features);
+    if (!in_place[i]) values = ep_add_saturated(values, plan->ops[i].out_features);
   return values;
 }
 
-/* What the backward pass needs of a row besides: what is saved, but a dropout's mask, and the
- * gradient that goes around a block. */
+/* What the backward pass needs of a row besides: what is saved, but a dropout's mask, and gradients
+ * beside the two of a list of layers. */
 static int64_t saved_values(const ep_plan *plan) {
   int64_t values = 0;
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
     ep_saved saved = ep_operator_of(op->type)->saved;
-    if (op->type == EP_LAYER_RESIDUAL && op->source >= 0)
-      values = ep_add_saturated(values, op->out_features);
-    else if (saved == EP_SAVED_INDICES || saved == EP_SAVED_STATISTICS)
+    for (int k = 1; k < op->inputs; k++)
+      if (op->input[k] > 0)
+        values =
+            ep_add_saturated(values, ep_shape_count(ep_value_shape(&plan->program, op->input[k])));
+    if (saved == EP_SAVED_INDICES || saved == EP_SAVED_STATISTICS)
       values = ep_add_saturated(values, ep_op_saved(op));
   }
   return values;

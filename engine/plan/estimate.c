@@ -137,7 +137,7 @@ static uint64_t op_mixed(uint64_t hash, const ep_op *op) {
   hash = mixed(hash, op->groups);
   hash = mixed(hash, op->embeddings);
   hash = mixed(hash, op->numbers);
-  hash = mixed(hash, op->source);
+  for (int k = 0; k < op->inputs; k++) hash = mixed(hash, op->input[k]);
   hash = mixed(hash, op->sync);
   return mixed(hash, op->bias >= 0);
 }

@@ -266,7 +266,7 @@ static bool op_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
 /* An op that leaves everything as it is, at the walk's place. */
 static ep_op op_make(const walk *w, const ep_layer_spec *layer, int number) {
   int64_t features = ep_shape_count(w->shape);
-  return (ep_op){.type = layer->type,
+  return (ep_op){.type = ep_layer_operator(layer->type),
                  .in = w->shape,
                  .out = w->shape,
                  .in_features = features,
@@ -274,7 +274,8 @@ static ep_op op_make(const walk *w, const ep_layer_spec *layer, int number) {
                  .weight = -1,
                  .bias = -1,
                  .running = -1,
-                 .source = -1,
+                 .inputs = 1,
+                 .input = {w->ops},
                  .layer = number};
 }
 
@@ -295,7 +296,7 @@ static bool list_lower(walk *w, const ep_layer_spec *layers, int count);
 /* The block, then the op that adds what came in to what comes out. */
 static bool residual_lower(walk *w, const ep_layer_spec *layer, int number) {
   char in_text[EP_SHAPE_BYTES], out_text[EP_SHAPE_BYTES];
-  int source = w->ops - 1;
+  int source = w->ops;
   ep_shape in = w->shape;
   bool image = w->image;
   if (!list_lower(w, layer->layers, layer->layers_count)) return false;
@@ -306,7 +307,8 @@ static bool residual_lower(walk *w, const ep_layer_spec *layer, int number) {
                   shape_text(w, out_text), ep_shape_format(in, image, in_text));
   ep_op *op = &w->plan->ops[w->ops];
   *op = op_make(w, layer, number);
-  op->source = source;
+  op->inputs = 2;
+  op->input[1] = source;
   return true;
 }
 

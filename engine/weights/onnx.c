@@ -78,10 +78,9 @@ static ep_status layers_add(ep_onnx_graph *graph, const ep_plan *plan, ep_error 
   for (int i = 0; i < count; i++) {
     const ep_op *op = &plan->program.ops[i];
     graph->layer = plan->names[i];
-    if (op->type == EP_LAYER_RESIDUAL)
-      ep_onnx_residual_add(graph, op, &values[op->source + 1]);
-    else
-      ep_onnx_layer_add(graph, op);
+    ep_onnx_value inputs[EP_OP_INPUTS];
+    for (int k = 0; k < op->inputs; k++) inputs[k] = values[op->input[k]];
+    ep_onnx_layer_add(graph, op, inputs);
     values[i + 1] = graph->value;
   }
   free(values);

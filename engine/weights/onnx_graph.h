@@ -43,6 +43,7 @@ typedef struct {
   const char *layer;            /* names of what is added begin with it; lent */
   int names_count;              /* made so far, so that each is another */
   ep_onnx_value value;          /* what the next node takes */
+  const ep_onnx_value *inputs;  /* of the operator at hand, lent */
 } ep_onnx_graph;
 
 void ep_onnx_graph_deinit(ep_onnx_graph *graph);

@@ -31,20 +31,35 @@ static void window_describe(ep_protobuf *node, const ep_op *op) {
   ep_onnx_attribute_integers(node, "kernel_shape", (int64_t[]){op->kernel[0], op->kernel[1]}, 2);
   ep_onnx_attribute_integers(node, "strides", (int64_t[]){op->stride[0], op->stride[1]}, 2);
   ep_onnx_attribute_integers(
-      node, "pads", (int64_t[]){op->padding[0], op->padding[1], op->padding[0], op->padding[1]}, 4);
+      node, "pads",
+      (int64_t[]){op->padding[0], op->padding[1], op->padding[0], op->causal ? 0 : op->padding[1]},
+      4);
 }
 
 static void dilations_describe(ep_protobuf *node, const ep_op *op) {
   ep_onnx_attribute_integers(node, "dilations", (int64_t[]){op->dilation[0], op->dilation[1]}, 2);
 }
 
+/* The weight of a conv1d with a height of 1. */
+static ep_onnx_name flat_weight(ep_onnx_graph *graph, const ep_op *op) {
+  ep_onnx_name weight = weights_name(graph, "weight");
+  const int64_t four = 4,
+                shape[] = {op->out.channels, op->in.channels / op->groups, 1, op->kernel[1]};
+  ep_onnx_name to = ep_onnx_constant(graph, EP_ONNX_INT64, &four, 1, shape);
+  const char *inputs[] = {weight.text, to.text};
+  return ep_onnx_node(graph, "Reshape", inputs, 2, NULL);
+}
+
 static void conv2d(ep_onnx_graph *graph, const ep_op *op) {
   ep_protobuf node = {0};
   ep_onnx_to_image(graph, op->in);
+  ep_onnx_name weight = op->is_1d ? flat_weight(graph, op) : weights_name(graph, "weight");
   window_describe(&node, op);
   dilations_describe(&node, op);
   ep_onnx_attribute_integer(&node, "group", op->groups);
-  apply_weights(graph, "Conv", op, &node);
+  ep_onnx_name bias = weights_name(graph, "bias");
+  const char *inputs[] = {graph->value.name.text, weight.text, bias.text};
+  graph->value.name = ep_onnx_node(graph, "Conv", inputs, op->bias >= 0 ? 3 : 2, &node);
 }
 
 static void max_pool2d(ep_onnx_graph *graph, const ep_op *op) {
@@ -287,6 +302,79 @@ static void flatten(ep_onnx_graph *graph, const ep_op *op) {
   ep_onnx_to_vector(graph);
 }
 
+/* An input as the graph has it, or as an image. */
+static ep_onnx_value input_of(ep_onnx_graph *graph, int number, bool image, ep_shape shape) {
+  graph->value = graph->inputs[number];
+  if (image) ep_onnx_to_image(graph, shape);
+  return graph->value;
+}
+
+static bool any_image(const ep_onnx_graph *graph, const ep_op *op) {
+  bool image = false;
+  for (int k = 0; k < op->inputs; k++) image = image || graph->inputs[k].image;
+  return image;
+}
+
+/* The inputs one after the other, each with what came of those before it. */
+static void elements(ep_onnx_graph *graph, const ep_op *op, const char *operation) {
+  const bool image = any_image(graph, op);
+  ep_onnx_value all = input_of(graph, 0, image, op->out);
+  for (int k = 1; k < op->inputs; k++) {
+    ep_onnx_value other = input_of(graph, k, image, op->out);
+    graph->value = all;
+    ep_onnx_apply(graph, operation, other.name.text, NULL);
+    all = graph->value;
+  }
+}
+
+static void add(ep_onnx_graph *graph, const ep_op *op) {
+  elements(graph, op, "Add");
+}
+
+static void mul(ep_onnx_graph *graph, const ep_op *op) {
+  elements(graph, op, "Mul");
+}
+
+static void concat(ep_onnx_graph *graph, const ep_op *op) {
+  const bool image = op->axis > 0 || any_image(graph, op);
+  ep_onnx_value values[EP_OP_INPUTS];
+  const char *names[EP_OP_INPUTS];
+  ep_protobuf node = {0};
+  for (int k = 0; k < op->inputs; k++) {
+    ep_shape shape = op->out;
+    *(op->axis == 0   ? &shape.channels
+      : op->axis == 1 ? &shape.height
+                      : &shape.width) = op->length[k];
+    values[k] = input_of(graph, k, image, shape);
+    names[k] = values[k].name.text;
+  }
+  ep_onnx_attribute_integer(&node, "axis", op->axis + 1);
+  graph->value.name = ep_onnx_node(graph, "Concat", names, op->inputs, &node);
+}
+
+static void slice(ep_onnx_graph *graph, const ep_op *op) {
+  if (op->axis > 0) ep_onnx_to_image(graph, op->in);
+  const int64_t one = 1, axis = op->axis + 1, end = op->start + ep_shape_side(op->out, op->axis);
+  ep_onnx_name starts = ep_onnx_constant(graph, EP_ONNX_INT64, &one, 1, &op->start);
+  ep_onnx_name ends = ep_onnx_constant(graph, EP_ONNX_INT64, &one, 1, &end);
+  ep_onnx_name axes = ep_onnx_constant(graph, EP_ONNX_INT64, &one, 1, &axis);
+  const char *inputs[] = {graph->value.name.text, starts.text, ends.text, axes.text};
+  graph->value.name = ep_onnx_node(graph, "Slice", inputs, 4, NULL);
+}
+
+static void reshape(ep_onnx_graph *graph, const ep_op *op) {
+  ep_onnx_to_vector(graph);
+  if (op->out.height * op->out.width > 1) ep_onnx_to_image(graph, op->out);
+}
+
+static void permute(ep_onnx_graph *graph, const ep_op *op) {
+  ep_protobuf node = {0};
+  ep_onnx_to_image(graph, op->in);
+  ep_onnx_attribute_integers(
+      &node, "perm", (int64_t[]){0, op->order[0] + 1, op->order[1] + 1, op->order[2] + 1}, 4);
+  ep_onnx_apply(graph, "Transpose", NULL, &node);
+}
+
 /* Dropout: in evaluation nothing happens. */
 static void nothing(ep_onnx_graph *graph, const ep_op *op) {
   (void)graph, (void)op;
@@ -321,29 +409,23 @@ static const struct {
     [EP_LAYER_EMBEDDING] = {.add = embedding},
     [EP_LAYER_MISH] = {.add = mish},
     [EP_LAYER_HARDSWISH] = {.operation = "HardSwish"},
+    [EP_LAYER_ADD] = {.add = add},
+    [EP_LAYER_MUL] = {.add = mul},
+    [EP_LAYER_CONCAT] = {.add = concat},
+    [EP_LAYER_SLICE] = {.add = slice},
+    [EP_LAYER_RESHAPE] = {.add = reshape},
+    [EP_LAYER_PERMUTE] = {.add = permute},
 };
 
 bool ep_onnx_layer_known(ep_layer_type type) {
-  return layers[type].operation || layers[type].add || type == EP_LAYER_RESIDUAL;
+  return layers[type].operation || layers[type].add;
 }
 
-void ep_onnx_layer_add(ep_onnx_graph *graph, const ep_op *op) {
+void ep_onnx_layer_add(ep_onnx_graph *graph, const ep_op *op, const ep_onnx_value *inputs) {
+  graph->inputs = inputs;
+  graph->value = inputs[0];
   if (layers[op->type].operation)
     ep_onnx_apply(graph, layers[op->type].operation, NULL, NULL);
   else
     layers[op->type].add(graph, op);
-}
-
-void ep_onnx_residual_add(ep_onnx_graph *graph, const ep_op *op, const ep_onnx_value *source) {
-  ep_onnx_value block = graph->value;
-  if (source->image != block.image) { /* both as images */
-    ep_onnx_to_image(graph, op->out);
-    block = graph->value;
-    graph->value = *source;
-    ep_onnx_to_image(graph, op->out);
-    source = &graph->value;
-  }
-  ep_onnx_name other = source->name;
-  graph->value = block;
-  ep_onnx_apply(graph, "Add", other.text, NULL);
 }

@@ -6,13 +6,11 @@
 
 #include "engine/weights/onnx_graph.h"
 
-/* Adds the nodes of `op` behind graph->value; its weights are the constants graph->layer.weight, …
- * that the file will have. residual has none: ep_onnx_residual_add. */
-void ep_onnx_layer_add(ep_onnx_graph *graph, const ep_op *op);
-/* Adds `source`, which came before the block, to graph->value. */
-void ep_onnx_residual_add(ep_onnx_graph *graph, const ep_op *op, const ep_onnx_value *source);
+/* Adds the nodes of `op`, which leave graph->value; its weights are the constants
+ * graph->layer.weight, … that the file will have. inputs: [op->inputs]. */
+void ep_onnx_layer_add(ep_onnx_graph *graph, const ep_op *op, const ep_onnx_value *inputs);
 
-/* Whether there is a way to write such a layer. */
+/* Whether there is a way to write such an operator. */
 bool ep_onnx_layer_known(ep_layer_type type);
 
 #endif

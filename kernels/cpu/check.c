@@ -2,7 +2,7 @@
 
 #include "api/limits.h"
 #include "kernels/formulas/optimizers.h"
-#include "kernels/operators/operator.h"
+#include "kernels/operators/values.h"
 
 /* Whether `count` floats at `offset` lie within `all`. */
 static bool lies_within(int64_t all, int64_t offset, int64_t count) {
@@ -32,8 +32,17 @@ static bool parameters_fit(const ep_program *program, const ep_op *op) {
          (buffers == 0 || lies_within(program->buffers, op->running, buffers));
 }
 
-static bool op_fits(const ep_program *program, const ep_op *op, int64_t in_features) {
-  if (op->in_features != in_features || !shape_holds(op->in, op->in_features) ||
+/* Whether what it reads comes before it, and the first of it is as wide as it says. */
+static bool inputs_fit(const ep_program *program, const ep_op *op) {
+  const int64_t number = op - program->ops;
+  if (op->inputs < 1 || op->inputs > EP_OP_INPUTS) return false;
+  for (int k = 0; k < op->inputs; k++)
+    if (op->input[k] < 0 || op->input[k] > number) return false;
+  return op->in_features == ep_shape_count(ep_value_shape(program, op->input[0]));
+}
+
+static bool op_fits(const ep_program *program, const ep_op *op) {
+  if (!inputs_fit(program, op) || !shape_holds(op->in, op->in_features) ||
       !shape_holds(op->out, op->out_features)) {
     return false;
   }
@@ -42,14 +51,16 @@ static bool op_fits(const ep_program *program, const ep_op *op, int64_t in_featu
 }
 
 static ep_status check_ops(const ep_program *program, ep_error *error) {
-  int64_t features = program->in_features;
   for (int i = 0; i < program->ops_count; i++) {
-    if (!op_fits(program, &program->ops[i], features)) {
+    if (!op_fits(program, &program->ops[i])) {
       return ep_fail(error, EP_INVALID, "layer %d does not fit the program", i);
     }
-    features = program->ops[i].out_features;
   }
-  if (features == program->out_features) return EP_OK;
+  const int unread = ep_program_unread(program);
+  if (unread > 0)
+    return ep_fail(error, EP_INVALID, "nothing reads what layer %d makes", unread - 1);
+  if (ep_shape_count(ep_value_shape(program, program->ops_count)) == program->out_features)
+    return EP_OK;
   return ep_fail(error, EP_INVALID, "the program's layers do not end in its outputs");
 }
 
@@ -76,10 +87,11 @@ static bool groups_fit(const ep_program *program) {
   return next == program->parameters;
 }
 
-/* Whether a stage that begins with the op cuts no residual's block. */
+/* Whether what a stage that begins with the op reads of the others is the value before it alone. */
 static bool stage_may_begin(const ep_program *program, int op) {
   for (int i = op; i < program->ops_count; i++) {
-    if (program->ops[i].type == EP_LAYER_RESIDUAL && program->ops[i].source + 1 < op) return false;
+    for (int k = 0; k < program->ops[i].inputs; k++)
+      if (program->ops[i].input[k] < op) return false;
   }
   return true;
 }

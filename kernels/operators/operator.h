@@ -86,6 +86,9 @@ typedef struct {
 
 const ep_operator *ep_operator_of(ep_layer_type type);
 
+/* The operator that a word of JSON becomes: an add of a residual, itself of most. */
+ep_layer_type ep_layer_operator(ep_layer_type word);
+
 /* --- what rows are made of ----------------------------------------------------------------- */
 
 bool ep_fits_same_shape(const ep_program *program, const ep_op *op); /* y's is x's */

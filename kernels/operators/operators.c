@@ -8,6 +8,18 @@
 /* Of one value through a norm, forward: the sums of mean and variance, and the scaling. */
 enum { NORM_OPERATIONS = 8 };
 
+/* Words that become another operator: a block an add, a window along a series one of two sides. */
+#define LOWERED(X) X(RESIDUAL, ADD) X(CONV1D, CONV2D)
+#define ep_operator_RESIDUAL ep_operator_ADD
+#define ep_operator_CONV1D ep_operator_CONV2D
+
+ep_layer_type ep_layer_operator(ep_layer_type word) {
+#define BECOMES(from, to) \
+  if (word == EP_LAYER_##from) return EP_LAYER_##to;
+  LOWERED(BECOMES)
+  return word;
+}
+
 #define DECLARE(code, ...) extern const ep_operator ep_operator_##code;
 EP_LAYER_TABLE(DECLARE)
 
@@ -39,6 +51,8 @@ bool ep_fits_windows(const ep_op *op, bool dilates) {
     int64_t in = axis == 0 ? op->in.height : op->in.width;
     int64_t out = axis == 0 ? op->out.height : op->out.width;
     int dilation = dilates ? op->dilation[axis] : 1;
+    /* all of the padding is on the left: windows that begin behind that are none */
+    if (op->causal && axis == 1) in -= op->padding[axis];
     if (!within(op->kernel[axis], 1) || !within(op->stride[axis], 1) ||
         !within(op->padding[axis], 0) || !within(dilation, 1) ||
         ep_window_count(in, op->kernel[axis], op->stride[axis], op->padding[axis], dilation) !=

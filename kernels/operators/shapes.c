@@ -1,19 +1,42 @@
-/* The layers that move or add values. */
+/* The operators that change the shape or the order of numbers, and compute nothing. */
 #include "kernels/operators/operator.h"
 
-static bool flatten_fits(const ep_program *program, const ep_op *op) {
+static bool reshape_fits(const ep_program *program, const ep_op *op) {
   (void)program;
   return op->out_features == op->in_features;
 }
 
-EP_OPERATOR(FLATTEN, flatten_fits, EP_NO_PARAMETERS, EP_WORK(false, ep_operations_none, 0),
+EP_OPERATOR(FLATTEN, reshape_fits, EP_NO_PARAMETERS, EP_WORK(false, ep_operations_none, 0),
             EP_MEMORY(NOTHING, NOTHING, NOTHING));
 
-static bool residual_fits(const ep_program *program, const ep_op *op) {
-  if (op->source < -1 || op->source >= op - program->ops) return false;
-  ep_shape from = op->source < 0 ? program->in : program->ops[op->source].out;
-  return ep_shapes_same(op->in, op->out) && ep_shapes_same(op->in, from);
+EP_OPERATOR(RESHAPE, reshape_fits, EP_NO_PARAMETERS, EP_WORK(false, ep_operations_none, 0),
+            EP_MEMORY(NOTHING, NOTHING, NOTHING));
+
+/* Each side goes somewhere, and has its length there. */
+static bool permute_fits(const ep_program *program, const ep_op *op) {
+  (void)program;
+  int seen = 0;
+  for (int side = 0; side < EP_SHAPE_SIDES; side++) {
+    const int from = op->order[side];
+    if (from < 0 || from >= EP_SHAPE_SIDES ||
+        ep_shape_side(op->out, side) != ep_shape_side(op->in, from))
+      return false;
+    seen |= 1 << from;
+  }
+  return seen == (1 << EP_SHAPE_SIDES) - 1;
 }
 
-EP_OPERATOR(RESIDUAL, residual_fits, EP_NO_PARAMETERS, EP_WORK(false, ep_operations_each, 1),
-            EP_MEMORY(NOTHING, EACH, NOTHING));
+EP_OPERATOR(PERMUTE, permute_fits, EP_NO_PARAMETERS, EP_WORK(false, ep_operations_none, 1),
+            EP_MEMORY(NOTHING, APART, NOTHING));
+
+static bool slice_fits(const ep_program *program, const ep_op *op) {
+  (void)program;
+  if (op->axis < 0 || op->axis >= EP_SHAPE_SIDES || op->start < 0) return false;
+  for (int side = 0; side < EP_SHAPE_SIDES; side++)
+    if (side != op->axis && ep_shape_side(op->in, side) != ep_shape_side(op->out, side))
+      return false;
+  return op->start <= ep_shape_side(op->in, op->axis) - ep_shape_side(op->out, op->axis);
+}
+
+EP_OPERATOR(SLICE, slice_fits, EP_NO_PARAMETERS, EP_WORK(false, ep_operations_none, 1),
+            EP_MEMORY(NOTHING, APART, NOTHING));

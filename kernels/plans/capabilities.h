@@ -16,6 +16,7 @@ typedef struct {
 } ep_capabilities;
 
 #define EP_CAPABLE_LAYER(code) (UINT64_C(1) << EP_LAYER_##code)
+#define EP_CAPABLE_GRAPH (UINT64_C(1) << 63) /* ops that do not stand in a line: graph.h */
 #define EP_CAPABLE_LOSS(code) (UINT32_C(1) << EP_LOSS_##code)
 #define EP_CAPABLE_OPTIMIZER(code) (UINT32_C(1) << EP_OPTIMIZER_##code)
 
@@ -36,6 +37,11 @@ typedef struct {
 #define EP_CAPABLE_SOFTMAXES (EP_CAPABLE_LAYER(SOFTMAX) | EP_CAPABLE_LAYER(LOG_SOFTMAX))
 #define EP_CAPABLE_DROPOUTS (EP_CAPABLE_LAYER(DROPOUT) | EP_CAPABLE_LAYER(DROPOUT2D))
 
+/* Operators of several values, and of shapes. */
+#define EP_CAPABLE_MOVES                                                        \
+  (EP_CAPABLE_LAYER(MUL) | EP_CAPABLE_LAYER(CONCAT) | EP_CAPABLE_LAYER(SLICE) | \
+   EP_CAPABLE_LAYER(RESHAPE) | EP_CAPABLE_LAYER(PERMUTE))
+
 /* Linear layers and activations. */
 #define EP_CAPABLE_DENSE_LAYERS \
   (EP_CAPABLE_LAYER(LINEAR) | EP_CAPABLE_LAYER(FLATTEN) | EP_CAPABLE_ACTIVATIONS)
@@ -45,20 +51,23 @@ typedef struct {
   (EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_SOFTMAXES | EP_CAPABLE_DROPOUTS |                   \
    EP_CAPABLE_LAYER(CONV2D) | EP_CAPABLE_LAYER(MAX_POOL2D) | EP_CAPABLE_LAYER(AVG_POOL2D) | \
    EP_CAPABLE_LAYER(ADAPTIVE_AVG_POOL2D) | EP_CAPABLE_LAYER(BATCH_NORM) |                   \
-   EP_CAPABLE_LAYER(LAYER_NORM) | EP_CAPABLE_LAYER(EMBEDDING) | EP_CAPABLE_LAYER(RESIDUAL))
+   EP_CAPABLE_LAYER(LAYER_NORM) | EP_CAPABLE_LAYER(EMBEDDING) | EP_CAPABLE_LAYER(ADD))
 
 /* For cpu/reference alone: its tables have a row for each word, or do not compile. */
-#define EP_CAPABLE_OF_VOCABULARY                                             \
-  {                                                                          \
-    (UINT64_C(1) << EP_LAYER_COUNT) - 1, (UINT32_C(1) << EP_LOSS_COUNT) - 1, \
-        (UINT32_C(1) << EP_OPTIMIZER_COUNT) - 1                              \
+#define EP_CAPABLE_OF_VOCABULARY                                                                  \
+  {                                                                                               \
+    ((UINT64_C(1) << EP_LAYER_COUNT) - 1) | EP_CAPABLE_GRAPH, (UINT32_C(1) << EP_LOSS_COUNT) - 1, \
+        (UINT32_C(1) << EP_OPTIMIZER_COUNT) - 1                                                   \
   }
 
 /* --- the check ----------------------------------------------------------------------------- */
 
 static inline ep_capabilities ep_program_needs(const ep_program *program) {
   ep_capabilities needs = {0, UINT32_C(1) << program->loss, UINT32_C(1) << program->optimizer.type};
-  for (int i = 0; i < program->ops_count; i++) needs.layers |= UINT64_C(1) << program->ops[i].type;
+  for (int i = 0; i < program->ops_count; i++) {
+    needs.layers |= UINT64_C(1) << program->ops[i].type;
+    if (!ep_op_is_in_line(&program->ops[i], i)) needs.layers |= EP_CAPABLE_GRAPH;
+  }
   return needs;
 }
 

@@ -25,7 +25,8 @@ ep_network_work ep_program_work(const ep_program *program) {
     const ep_op *op = &program->ops[i];
     double products = (double)ep_op_products(op) * (first ? 2 : 3);
     bool wide = ep_op_is_wide(op);
-    sum.stages += op->type != EP_LAYER_FLATTEN && op->type != EP_LAYER_RELU;
+    sum.stages +=
+        ep_operator_of(op->type)->writes != EP_WRITES_NOTHING && op->type != EP_LAYER_RELU;
     sum.values += ep_op_value_work(op) * (double)op->out_features;
     if (op->type == EP_LAYER_CONV2D)
       sum.conv += products;
@@ -48,10 +49,10 @@ double ep_program_launches(const ep_program *program) {
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
     bool moves = op->in_features != op->out_features || op->weight >= 0;
-    if (op->type == EP_LAYER_FLATTEN) continue;
+    if (ep_operator_of(op->type)->writes == EP_WRITES_NOTHING) continue;
     if (ep_op_products(op) > 0)
       launches += 3;
-    else if (moves || op->type == EP_LAYER_RESIDUAL)
+    else if (moves || op->inputs > 1)
       launches += 2;
   }
   return launches;

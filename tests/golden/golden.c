@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/formulas/optimizers.h"
+#include "kernels/operators/operator.h"
 
 /* --- reading ------------------------------------------------------------------------------- */
 
@@ -334,7 +335,7 @@ bool ep_goldens_cover(const ep_goldens *goldens, FILE *log) {
     const coverage *of = &covered[kind];
     const char *on = kind_names[kind];
     for (int i = 0; i < EP_LAYER_COUNT; i++)
-      all &= has_golden(of->layers[i], "layer", ep_layer_type_name(i), on, log);
+      all &= has_golden(of->layers[ep_layer_operator(i)], "layer", ep_layer_type_name(i), on, log);
     for (int i = 0; i < EP_LOSS_COUNT; i++)
       all &= has_golden(of->losses[i], "loss", ep_loss_type_name(i), on, log);
     for (int i = 0; i < EP_OPTIMIZER_COUNT; i++)

@@ -210,9 +210,32 @@ static const char log_softmax_text[] =
     "  for (int32_t i = 0; i < count; i++) x[i] = (float)(x[i] - most - sum);\n"
     "}\n\n";
 
-static const char residual_text[] =
-    "static inline void @_residual(float *x, const float *source, int32_t count) {\n"
-    "  for (int32_t i = 0; i < count; i++) x[i] += source[i];\n"
+static const char add_text[] =
+    "static inline void @_add(float *x, const float *other, int32_t count) {\n"
+    "  for (int32_t i = 0; i < count; i++) x[i] += other[i];\n"
+    "}\n\n";
+
+static const char mul_text[] =
+    "static inline void @_mul(float *x, const float *other, int32_t count) {\n"
+    "  for (int32_t i = 0; i < count; i++) x[i] *= other[i];\n"
+    "}\n\n";
+
+static const char runs_text[] =
+    "/* `runs` runs of `count` numbers, which begin so far apart. */\n"
+    "static inline void @_runs(float *to, int32_t to_apart, const float *from,\n"
+    "                          int32_t from_apart, int32_t count, int32_t runs) {\n"
+    "  for (int32_t i = 0; i < runs; i++, to += to_apart, from += from_apart)\n"
+    "    memcpy(to, from, (size_t)count * sizeof(float));\n"
+    "}\n\n";
+
+static const char permute_text[] =
+    "/* Three sides of y, and how far apart their places lie in x. */\n"
+    "static inline void @_permute(const float *x, float *y, int32_t a, int32_t a_apart, int32_t "
+    "b,\n"
+    "                             int32_t b_apart, int32_t c, int32_t c_apart) {\n"
+    "  for (int32_t i = 0; i < a; i++)\n"
+    "    for (int32_t j = 0; j < b; j++)\n"
+    "      for (int32_t k = 0; k < c; k++) *y++ = x[i * a_apart + j * b_apart + k * c_apart];\n"
     "}\n\n";
 
 static const char *const texts[EP_LAYER_COUNT] = {
@@ -224,7 +247,11 @@ static const char *const texts[EP_LAYER_COUNT] = {
     [EP_LAYER_EMBEDDING] = embedding_text,
     [EP_LAYER_SOFTMAX] = softmax_text,
     [EP_LAYER_LOG_SOFTMAX] = log_softmax_text,
-    [EP_LAYER_RESIDUAL] = residual_text,
+    [EP_LAYER_ADD] = add_text,
+    [EP_LAYER_MUL] = mul_text,
+    [EP_LAYER_CONCAT] = runs_text,
+    [EP_LAYER_SLICE] = runs_text,
+    [EP_LAYER_PERMUTE] = permute_text,
 };
 
 /* One number at a time: of v. torch.nn's formulas, as kernels/formulas/activations.h has them. */

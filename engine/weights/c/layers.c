@@ -6,6 +6,7 @@
 
 #include "engine/weights/c/functions.h"
 #include "engine/weights/c/quantize.h"
+#include "kernels/operators/operator.h"
 
 enum { BLOCK = 8, NAME_BYTES = 32 }; /* outputs side by side, as functions.c sums them */
 
@@ -25,6 +26,8 @@ static void functions_add(ep_c_source *source, const ep_program *program, bool q
     products |= ep_c_is_quantized(type);
     ep_c_function_add(source, type, quantized);
     added[type] = true;
+    if (type == EP_LAYER_CONCAT || type == EP_LAYER_SLICE) /* by one function */
+      added[EP_LAYER_CONCAT] = added[EP_LAYER_SLICE] = true;
   }
 }
 
@@ -161,7 +164,8 @@ void ep_c_layers_define(ep_c_source *source, const ep_program *program, const fl
 typedef struct {
   ep_c_source *source;
   const ep_op *op;
-  int number, x, y, residual;
+  int number, x, y;
+  const int *array; /* of each value */
   bool quantized;
 } call;
 
@@ -215,7 +219,6 @@ static void number_pass(const call *c, float number) {
 static void in_place_call(const call *c) {
   const ep_op *op = c->op;
   ep_c_add(c->source, "@_%s(@_memory_%d", ep_layer_type_name((int)op->type), c->y);
-  if (op->type == EP_LAYER_RESIDUAL) ep_c_add(c->source, ", @_memory_%d", c->residual);
   ep_c_add(c->source, ", %lld", (long long)op->in_features);
   if (op->type == EP_LAYER_LEAKY_RELU) number_pass(c, op->negative_slope);
   if (op->type == EP_LAYER_ELU) number_pass(c, op->alpha);
@@ -229,11 +232,46 @@ static void in_place_call(const call *c) {
 
 /* In evaluation nothing happens, or only the shape is another. */
 static bool does_nothing(ep_layer_type type) {
-  return type == EP_LAYER_FLATTEN || type == EP_LAYER_DROPOUT || type == EP_LAYER_DROPOUT2D;
+  return ep_operator_of(type)->writes == EP_WRITES_NOTHING || type == EP_LAYER_DROPOUT ||
+         type == EP_LAYER_DROPOUT2D;
 }
 
 bool ep_c_layer_known(ep_layer_type type) {
   return ep_c_is_quantized(type) || does_nothing(type) || ep_c_function_known(type);
+}
+
+/* One call for each input but the first of a sum or a product, which is there already, and for each
+ * of what goes together or is cut: so many runs of so many numbers, as far apart in y and in x. */
+static void runs_call(const call *c) {
+  const ep_op *op = c->op;
+  const bool cut = op->type == EP_LAYER_SLICE, joins = op->type == EP_LAYER_CONCAT;
+  const ep_runs runs = ep_runs_along(op->axis, cut ? op->in : op->out);
+  const long long whole = runs.whole, place = runs.place, count = runs.count;
+  long long at = 0;
+  for (int k = cut || joins ? 0 : 1; k < op->inputs; k++) {
+    const long long own = (cut ? ep_shape_side(op->out, op->axis) : op->length[k]) * place;
+    if (cut)
+      ep_c_add(c->source, "  @_runs(@_memory_%d, %lld, @_memory_%d + %lld, %lld, %lld, %lld);\n",
+               c->y, own, c->x, (long long)op->start * place, whole, own, count);
+    else if (joins)
+      ep_c_add(c->source, "  @_runs(@_memory_%d + %lld, %lld, @_memory_%d, %lld, %lld, %lld);\n",
+               c->y, at, whole, c->array[op->input[k]], own, own, count);
+    else
+      ep_c_add(c->source, "  @_%s(@_memory_%d, @_memory_%d, %lld);\n",
+               ep_layer_type_name((int)op->type), c->y, c->array[op->input[k]],
+               (long long)op->out_features);
+    at += own;
+  }
+}
+
+/* x's numbers, in the order of y: the sides of y, and how far apart their places lie in x. */
+static void permute_call(const call *c) {
+  const ep_op *op = c->op;
+  const int64_t apart[] = {op->in.height * op->in.width, op->in.width, 1};
+  ep_c_add(c->source, "@_permute(@_memory_%d, @_memory_%d", c->x, c->y);
+  for (int side = 0; side < EP_SHAPE_SIDES; side++)
+    ep_c_add(c->source, ", %lld, %lld", (long long)ep_shape_side(op->out, side),
+             (long long)apart[op->order[side]]);
 }
 
 static void op_call(const call *c) {
@@ -242,6 +280,10 @@ static void op_call(const call *c) {
     ep_c_add(c->source, "  memcpy(@_memory_%d, @_memory_%d, %lld * sizeof(float));\n", c->y, c->x,
              (long long)c->op->in_features);
   if (does_nothing(type)) return;
+  if (c->op->inputs > 1 || type == EP_LAYER_SLICE) {
+    runs_call(c);
+    return;
+  }
   ep_c_add_text(c->source, "  ");
   if (type == EP_LAYER_LINEAR)
     linear_call(c);
@@ -251,6 +293,8 @@ static void op_call(const call *c) {
     embedding_call(c);
   else if (type == EP_LAYER_BATCH_NORM)
     batch_norm_call(c);
+  else if (type == EP_LAYER_PERMUTE)
+    permute_call(c);
   else
     in_place_call(c);
   ep_c_add_text(c->source, ");\n");
@@ -261,8 +305,8 @@ void ep_c_layers_call(ep_c_source *source, const ep_program *program, const ep_c
   ep_c_add_text(source, "static inline void @_network(void) {\n");
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
-    call c = {source, op, i, memory->array[i], memory->array[i + 1], 0, quantized};
-    if (op->type == EP_LAYER_RESIDUAL) c.residual = memory->array[op->source + 1];
+    call c = {source,        op,       i, memory->array[op->input[0]], memory->array[i + 1],
+              memory->array, quantized};
     op_call(&c);
   }
   ep_c_add_text(source, "}\n\n");

@@ -9,8 +9,7 @@ bool ep_c_is_in_place(ep_layer_type type) {
 static void last_reads_find(const ep_program *program, int *last) {
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
-    last[i] = last[i] > i ? last[i] : i;
-    if (op->type == EP_LAYER_RESIDUAL) last[op->source + 1] = i;
+    for (int k = 0; k < op->inputs; k++) last[op->input[k]] = i;
   }
   last[program->ops_count] = program->ops_count;
 }
@@ -40,8 +39,9 @@ ep_status ep_c_memory_plan(const ep_program *program, ep_c_memory *out, ep_error
   value_place(out, 0, array_take(out, last, 0, 0), program->in_features);
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
-    bool stays = ep_c_is_in_place(op->type) && last[i] == i;
-    value_place(out, i + 1, stays ? out->array[i] : array_take(out, last, i + 1, i),
+    const int from = op->input[0];
+    bool stays = ep_c_is_in_place(op->type) && last[from] == i;
+    value_place(out, i + 1, stays ? out->array[from] : array_take(out, last, i + 1, i),
                 op->out_features);
   }
   return EP_OK;

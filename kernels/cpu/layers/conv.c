@@ -45,8 +45,9 @@ static double window_sum(const ep_op *op, const ep_real *channels, const ep_real
   return sum;
 }
 
-static void forward_conv2d(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                           ep_real *y) {
+static void forward_conv2d(const ep_reference_pass *pass, const ep_op *op,
+                           const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   int64_t pixels = op->in.height * op->in.width;
   for (int64_t row = 0; row < pass->rows; row++, x += op->in_features) {
     for (int64_t o = 0; o < op->out.channels; o++) {
@@ -112,9 +113,11 @@ static double backward_pixel(const ep_op *op, const ep_real *weight, const ep_re
   return sum;
 }
 
-static void backward_conv2d(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                            const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
-                            double *grad_parameters) {
+static void backward_conv2d(const ep_reference_pass *pass, const ep_op *op,
+                            const ep_real *const *inputs, const ep_real *y, const ep_real *grad_y,
+                            ep_real *const *grad_inputs, double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)y;
   int64_t windows = op->out.height * op->out.width;
   for (int64_t row = 0; row < pass->rows; row++) {

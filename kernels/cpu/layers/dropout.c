@@ -16,27 +16,34 @@ static void drop(const ep_reference_pass *pass, const ep_op *op, int64_t block, 
   }
 }
 
-static void forward_dropout(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                            ep_real *y) {
+static void forward_dropout(const ep_reference_pass *pass, const ep_op *op,
+                            const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   drop(pass, op, 1, x, y);
 }
 
-static void backward_dropout(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                             const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
-                             double *grad_parameters) {
+static void backward_dropout(const ep_reference_pass *pass, const ep_op *op,
+                             const ep_real *const *inputs, const ep_real *y, const ep_real *grad_y,
+                             ep_real *const *grad_inputs, double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)x, (void)y, (void)grad_parameters;
   if (grad_x) drop(pass, op, 1, grad_y, grad_x);
 }
 
 /* Whole channels. */
-static void forward_dropout2d(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                              ep_real *y) {
+static void forward_dropout2d(const ep_reference_pass *pass, const ep_op *op,
+                              const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   drop(pass, op, op->in.height * op->in.width, x, y);
 }
 
-static void backward_dropout2d(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                               const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
+static void backward_dropout2d(const ep_reference_pass *pass, const ep_op *op,
+                               const ep_real *const *inputs, const ep_real *y,
+                               const ep_real *grad_y, ep_real *const *grad_inputs,
                                double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)x, (void)y, (void)grad_parameters;
   if (grad_x) drop(pass, op, op->in.height * op->in.width, grad_y, grad_x);
 }

@@ -2,8 +2,9 @@
  * [embeddings, dimension]. */
 #include "kernels/cpu/layers/layers.h"
 
-static void forward_embedding(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                              ep_real *y) {
+static void forward_embedding(const ep_reference_pass *pass, const ep_op *op,
+                              const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   int64_t dimension = ep_op_dimension(op);
   for (int64_t row = 0; row < pass->rows; row++, x += op->in_features) {
     for (int64_t i = 0; i < op->numbers; i++) *y++ = x[i];
@@ -15,9 +16,12 @@ static void forward_embedding(const ep_reference_pass *pass, const ep_op *op, co
 }
 
 /* grad_W's rows += grad_y where they were taken. Whole numbers have no slope. */
-static void backward_embedding(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                               const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
+static void backward_embedding(const ep_reference_pass *pass, const ep_op *op,
+                               const ep_real *const *inputs, const ep_real *y,
+                               const ep_real *grad_y, ep_real *const *grad_inputs,
                                double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)y;
   int64_t dimension = ep_op_dimension(op);
   for (int64_t row = 0; row < pass->rows; row++, x += op->in_features) {

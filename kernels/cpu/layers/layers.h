@@ -28,16 +28,17 @@ typedef struct {
   uint64_t seed;     /* … and the program's seed */
   bool training;
   const ep_replica_sums *replicas; /* for what is to sync; NULL: there is one replica */
+  void *context;                   /* of a layer that is not of this table; or NULL */
 } ep_reference_pass;
 
 typedef struct {
-  /* x: [rows, in_features]; y: [rows, out_features], written. */
-  void (*forward)(const ep_reference_pass *pass, const ep_op *op, const ep_real *x, ep_real *y);
-  /* After a forward pass in training. x, y: of forward. grad_y: [rows, out_features]. grad_x:
-   * [rows, in_features], written; NULL when nobody asks. grad_parameters: the whole program's,
-   * added to. */
-  void (*backward)(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                   const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
+  /* x: [op->inputs]: [rows, the input's features]; y: [rows, out_features], written. */
+  void (*forward)(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
+                  ep_real *y);
+  /* After a forward pass in training. x, y: of forward. grad_y: [rows, out_features]. grad_x: as x,
+   * written; NULL where nobody asks. grad_parameters: the whole program's, added to. */
+  void (*backward)(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
+                   const ep_real *y, const ep_real *grad_y, ep_real *const *grad_x,
                    double *grad_parameters);
 } ep_reference_layer;
 
@@ -50,8 +51,8 @@ bool ep_reference_needs_whole_batch(const ep_program *program);
 extern const ep_reference_layer ep_reference_linear, ep_reference_activation, ep_reference_softmax,
     ep_reference_log_softmax, ep_reference_conv2d, ep_reference_max_pool2d, ep_reference_avg_pool2d,
     ep_reference_adaptive_avg_pool2d, ep_reference_dropout, ep_reference_dropout2d,
-    ep_reference_batch_norm, ep_reference_layer_norm, ep_reference_embedding;
-/* flatten, and residual's own part of it: y = x; network.c adds the value that residual names. */
-extern const ep_reference_layer ep_reference_identity;
+    ep_reference_batch_norm, ep_reference_layer_norm, ep_reference_embedding, ep_reference_reshape,
+    ep_reference_permute, ep_reference_slice, ep_reference_add, ep_reference_mul,
+    ep_reference_concat;
 
 #endif

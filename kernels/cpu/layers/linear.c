@@ -10,8 +10,9 @@ static int64_t block_at(int64_t first, int64_t count) {
 }
 
 /* y = x W^T + b; W: [out_features, in_features], b: [out_features] or none. */
-static void forward_linear(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                           ep_real *y) {
+static void forward_linear(const ep_reference_pass *pass, const ep_op *op,
+                           const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   int64_t in = op->in_features, out = op->out_features;
   for (int64_t row = 0; row < pass->rows; row++, x += in, y += out) {
     for (int64_t first = 0; first < out; first += BLOCK) {
@@ -43,9 +44,11 @@ static void backward_weight(const ep_reference_pass *pass, const ep_op *op, cons
 }
 
 /* The same, and grad_x = grad_y W. */
-static void backward_linear(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                            const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
-                            double *grad_parameters) {
+static void backward_linear(const ep_reference_pass *pass, const ep_op *op,
+                            const ep_real *const *inputs, const ep_real *y, const ep_real *grad_y,
+                            ep_real *const *grad_inputs, double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)y;
   int64_t in = op->in_features, out = op->out_features;
   backward_weight(pass, op, x, grad_y, grad_parameters);

@@ -16,51 +16,56 @@ static void *allocate(ep_network *network, int64_t rows, int64_t columns, size_t
 }
 
 int64_t ep_network_features(const ep_program *program, int i) {
-  return i == 0 ? program->in_features : program->ops[i - 1].out_features;
+  return ep_shape_count(ep_value_shape(program, i));
 }
 
-static int64_t widest_value(const ep_network *network) {
+/* Inputs of an op whose gradients it adds to what is there, at most. */
+static int parts_most(const ep_network *network) {
+  int most = 0;
+  for (int i = network->first; i < network->end; i++) {
+    int parts = 0;
+    for (int k = 0; k < network->program->ops[i].inputs; k++)
+      parts += !ep_values_begin(network->program, network->of, i, k);
+    if (parts > most) most = parts;
+  }
+  return most;
+}
+
+/* The gradients that are asked for: all but the data's. */
+static bool gradients_allocate(ep_network *network) {
+  ep_value *of = network->of;
   int64_t widest = 0;
-  for (int i = network->first; i <= network->end; i++) {
-    int64_t features = ep_network_features(network->program, i);
+  for (int i = network->first; i <= network->end; i++) of[i].learns = of[i].base > 0;
+  network->gradients_count =
+      ep_values_gradients(network->program, network->first, network->end, of);
+  network->gradients = allocate(network, network->gradients_count, 1, sizeof(ep_real *));
+  bool complete = network->gradients != NULL;
+  for (int memory = 0; complete && memory < network->gradients_count; memory++) {
+    int64_t features = 0;
+    for (int i = network->first; i <= network->end; i++)
+      if (of[i].gradient == memory && of[i].features > features) features = of[i].features;
+    network->gradients[memory] = allocate(network, network->capacity, features, sizeof(ep_real));
+    complete = network->gradients[memory] != NULL;
     if (features > widest) widest = features;
   }
-  return widest;
-}
-
-/* A gradient beside the others for each value that a residual layer takes; the data's own is not
- * asked for. */
-static bool allocate_skips(ep_network *network) {
-  const ep_program *program = network->program;
-  network->grad_skip = allocate(network, program->ops_count + 1, 1, sizeof(ep_real *));
-  if (!network->grad_skip) return false;
-  for (int i = network->first; i < network->end; i++) {
-    const ep_op *op = &program->ops[i];
-    if (op->type != EP_LAYER_RESIDUAL || op->source < 0) continue;
-    const int value = op->source + 1;
-    if (network->grad_skip[value]) continue;
-    network->grad_skip[value] =
-        allocate(network, network->capacity, ep_network_features(program, value), sizeof(ep_real));
-    if (!network->grad_skip[value]) return false;
+  for (int k = 0, most = parts_most(network); complete && k < most; k++) {
+    network->parts[k] = allocate(network, network->capacity, widest, sizeof(ep_real));
+    complete = network->parts[k] != NULL;
   }
-  return true;
-}
-
-static bool allocate_grads(ep_network *network) {
-  int64_t widest = widest_value(network);
-  network->grad = allocate(network, network->capacity, widest, sizeof(ep_real));
-  network->grad_spare = allocate(network, network->capacity, widest, sizeof(ep_real));
-  return network->grad && network->grad_spare && allocate_skips(network);
+  if (complete) network->grad = network->gradients[of[network->end].gradient];
+  return complete;
 }
 
 ep_status ep_network_init(ep_network *network, const ep_program *program, int first, int end,
                           int64_t capacity, bool trains, ep_error *error) {
   *network = (ep_network){.program = program, .first = first, .end = end, .capacity = capacity};
   network->values = allocate(network, program->ops_count + 1, 1, sizeof(ep_real *));
-  bool complete = network->values && (!trains || allocate_grads(network));
+  network->of = allocate(network, program->ops_count + 1, 1, sizeof(ep_value));
+  bool complete = network->values && network->of;
+  if (complete) ep_values_find(program, first, network->of);
+  complete = complete && (!trains || gradients_allocate(network));
   for (int i = first; complete && i <= end; i++) {
-    network->values[i] =
-        allocate(network, capacity, ep_network_features(program, i), sizeof(ep_real));
+    network->values[i] = allocate(network, capacity, network->of[i].features, sizeof(ep_real));
     complete = network->values[i] != NULL;
   }
   if (complete) return EP_OK;
@@ -72,55 +77,72 @@ void ep_network_deinit(ep_network *network) {
   for (int i = 0; network->values && i <= network->program->ops_count; i++) {
     free(network->values[i]);
   }
-  for (int i = 0; network->grad_skip && i <= network->program->ops_count; i++) {
-    free(network->grad_skip[i]);
+  for (int i = 0; network->gradients && i < network->gradients_count; i++) {
+    free(network->gradients[i]);
   }
-  free(network->grad_skip);
+  for (int k = 0; k < EP_OP_INPUTS; k++) free(network->parts[k]);
+  free(network->gradients);
+  free(network->of);
   free(network->values);
-  free(network->grad_spare);
-  free(network->grad);
   *network = (ep_network){0};
+}
+
+static const ep_reference_layer *layer_of(const ep_network *network, const ep_op *op) {
+  return network->linear && op->type == EP_LAYER_LINEAR ? network->linear
+                                                        : ep_reference_layer_of(op->type);
+}
+
+static void inputs_find(const ep_network *network, const ep_op *op, const ep_real **x) {
+  for (int k = 0; k < op->inputs; k++) x[k] = network->values[op->input[k]];
+}
+
+const ep_real *ep_network_forward(ep_network *network, const ep_reference_pass *pass) {
+  for (int i = network->first; i < network->end; i++) {
+    const ep_op *op = &network->program->ops[i];
+    const ep_real *x[EP_OP_INPUTS];
+    inputs_find(network, op, x);
+    layer_of(network, op)->forward(pass, op, x, network->values[i + 1]);
+  }
+  return network->values[network->end];
+}
+
+static ep_real *gradient_of(const ep_network *network, int value) {
+  const int memory = network->of[value].gradient;
+  return value < network->first || memory < 0 ? NULL : network->gradients[memory];
+}
+
+const ep_real *ep_network_input_gradient(const ep_network *network) {
+  return gradient_of(network, network->first);
 }
 
 static void add(ep_real *to, const ep_real *from, int64_t count) {
   for (int64_t i = 0; i < count; i++) to[i] += from[i];
 }
 
-const ep_real *ep_network_forward(ep_network *network, const ep_reference_pass *pass) {
-  const ep_program *program = network->program;
-  for (int i = network->first; i < network->end; i++) {
-    const ep_op *op = &program->ops[i];
-    ep_real *y = network->values[i + 1];
-    ep_reference_layer_of(op->type)->forward(pass, op, network->values[i], y);
-    if (op->type == EP_LAYER_RESIDUAL) {
-      add(y, network->values[op->source + 1], pass->rows * op->out_features);
-    }
+static void op_backward(const ep_network *network, const ep_reference_pass *pass, int i,
+                        double *grad_parameters) {
+  const ep_op *op = &network->program->ops[i];
+  const ep_real *x[EP_OP_INPUTS];
+  ep_real *grad_x[EP_OP_INPUTS], *const grad_y = gradient_of(network, i + 1);
+  int parts = 0;
+  inputs_find(network, op, x);
+  for (int k = 0; k < op->inputs; k++) {
+    grad_x[k] = gradient_of(network, op->input[k]);
+    if (grad_x[k] == grad_y) return; /* the same numbers in another shape */
+    if (grad_x[k] && !ep_values_begin(network->program, network->of, i, k))
+      grad_x[k] = network->parts[parts++];
   }
-  return network->values[network->end];
-}
-
-static void clear_skips(ep_network *network, int64_t rows) {
-  for (int i = 0; i <= network->program->ops_count; i++) {
-    if (!network->grad_skip[i]) continue;
-    size_t count = (size_t)(rows * ep_network_features(network->program, i));
-    memset(network->grad_skip[i], 0, count * sizeof(ep_real));
+  layer_of(network, op)
+      ->backward(pass, op, x, network->values[i + 1], grad_y, grad_x, grad_parameters);
+  for (int k = 0; k < op->inputs; k++) {
+    ep_real *whole = gradient_of(network, op->input[k]);
+    if (whole && whole != grad_x[k])
+      add(whole, grad_x[k], pass->rows * network->of[op->input[k]].features);
   }
 }
 
 void ep_network_backward(ep_network *network, const ep_reference_pass *pass,
                          double *grad_parameters) {
-  const ep_program *program = network->program;
-  clear_skips(network, pass->rows);
-  for (int i = network->end - 1; i >= network->first; i--) {
-    const ep_op *op = &program->ops[i];
-    ep_real *grad_x = i == 0 ? NULL : network->grad_spare; /* nobody asks for the data's */
-    ep_real *skip = op->type == EP_LAYER_RESIDUAL ? network->grad_skip[op->source + 1] : NULL;
-    if (skip) add(skip, network->grad, pass->rows * op->out_features);
-    ep_reference_layer_of(op->type)->backward(pass, op, network->values[i], network->values[i + 1],
-                                              network->grad, grad_x, grad_parameters);
-    if (!grad_x) break;
-    if (network->grad_skip[i]) add(grad_x, network->grad_skip[i], pass->rows * op->in_features);
-    network->grad_spare = network->grad;
-    network->grad = grad_x;
-  }
+  for (int i = network->end - 1; i >= network->first; i--)
+    op_backward(network, pass, i, grad_parameters);
 }

@@ -114,8 +114,9 @@ static int64_t channels_at(const ep_op *op, int64_t first) {
   return op->in.channels - first < CHANNELS ? op->in.channels - first : CHANNELS;
 }
 
-static void forward_batch_norm(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                               ep_real *y) {
+static void forward_batch_norm(const ep_reference_pass *pass, const ep_op *op,
+                               const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   set of = channel_set(op, pass->rows);
   statistics found[CHANNELS];
   if (!takes_part(pass, op)) return;
@@ -178,9 +179,12 @@ static void backward_channels(const ep_reference_pass *pass, const ep_op *op, co
   }
 }
 
-static void backward_batch_norm(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                                const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
+static void backward_batch_norm(const ep_reference_pass *pass, const ep_op *op,
+                                const ep_real *const *inputs, const ep_real *y,
+                                const ep_real *grad_y, ep_real *const *grad_inputs,
                                 double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)y;
   if (!takes_part(pass, op)) return;
   for (int64_t first = 0; first < op->in.channels; first += CHANNELS) {
@@ -188,8 +192,9 @@ static void backward_batch_norm(const ep_reference_pass *pass, const ep_op *op, 
   }
 }
 
-static void forward_layer_norm(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                               ep_real *y) {
+static void forward_layer_norm(const ep_reference_pass *pass, const ep_op *op,
+                               const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   int64_t features = op->in_features;
   for (int64_t row = 0; row < pass->rows; row++, x += features, y += features) {
     statistics s = statistics_of(op, (set){1, features, features}, x);
@@ -201,9 +206,12 @@ static void forward_layer_norm(const ep_reference_pass *pass, const ep_op *op, c
 }
 
 /* As batch_norm's, but that W and b differ within the set: the means are over a row. */
-static void backward_layer_norm(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                                const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
+static void backward_layer_norm(const ep_reference_pass *pass, const ep_op *op,
+                                const ep_real *const *inputs, const ep_real *y,
+                                const ep_real *grad_y, ep_real *const *grad_inputs,
                                 double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)y;
   int64_t features = op->in_features;
   for (int64_t row = 0; row < pass->rows; row++, x += features, grad_y += features) {

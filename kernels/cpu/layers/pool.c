@@ -116,26 +116,33 @@ static void backward_images(const ep_reference_pass *pass, const ep_op *op, imag
   }
 }
 
-static void forward_max_pool2d(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                               ep_real *y) {
+static void forward_max_pool2d(const ep_reference_pass *pass, const ep_op *op,
+                               const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   forward_images(pass, op, max_forward, x, y);
 }
 
-static void backward_max_pool2d(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                                const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
+static void backward_max_pool2d(const ep_reference_pass *pass, const ep_op *op,
+                                const ep_real *const *inputs, const ep_real *y,
+                                const ep_real *grad_y, ep_real *const *grad_inputs,
                                 double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)y, (void)grad_parameters;
   backward_images(pass, op, max_backward, x, grad_y, grad_x);
 }
 
-static void forward_average(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                            ep_real *y) {
+static void forward_average(const ep_reference_pass *pass, const ep_op *op,
+                            const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   forward_images(pass, op, avg_forward, x, y);
 }
 
-static void backward_average(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                             const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
-                             double *grad_parameters) {
+static void backward_average(const ep_reference_pass *pass, const ep_op *op,
+                             const ep_real *const *inputs, const ep_real *y, const ep_real *grad_y,
+                             ep_real *const *grad_inputs, double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)y, (void)grad_parameters;
   backward_images(pass, op, avg_backward, x, grad_y, grad_x);
 }

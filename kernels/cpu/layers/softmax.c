@@ -18,8 +18,9 @@ static double sum_of_exponentials(const ep_real *row, int64_t columns, ep_real m
 }
 
 /* y_j = e^(x_j - m) / s over the columns of a row. */
-static void forward_softmax(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                            ep_real *y) {
+static void forward_softmax(const ep_reference_pass *pass, const ep_op *op,
+                            const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   int64_t columns = op->in_features;
   for (int64_t row = 0; row < pass->rows; row++, x += columns, y += columns) {
     ep_real m = largest(x, columns);
@@ -29,9 +30,11 @@ static void forward_softmax(const ep_reference_pass *pass, const ep_op *op, cons
 }
 
 /* grad_x_j = y_j * (grad_y_j - sum grad_y_k y_k) */
-static void backward_softmax(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                             const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
-                             double *grad_parameters) {
+static void backward_softmax(const ep_reference_pass *pass, const ep_op *op,
+                             const ep_real *const *inputs, const ep_real *y, const ep_real *grad_y,
+                             ep_real *const *grad_inputs, double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)x, (void)grad_parameters;
   if (!grad_x) return;
   int64_t columns = op->in_features;
@@ -44,8 +47,9 @@ static void backward_softmax(const ep_reference_pass *pass, const ep_op *op, con
 }
 
 /* y_j = x_j - m - ln s over the columns of a row. */
-static void forward_log_softmax(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                                ep_real *y) {
+static void forward_log_softmax(const ep_reference_pass *pass, const ep_op *op,
+                                const ep_real *const *inputs, ep_real *y) {
+  const ep_real *x = inputs[0];
   int64_t columns = op->in_features;
   for (int64_t row = 0; row < pass->rows; row++, x += columns, y += columns) {
     ep_real m = largest(x, columns);
@@ -55,9 +59,12 @@ static void forward_log_softmax(const ep_reference_pass *pass, const ep_op *op, 
 }
 
 /* grad_x_j = grad_y_j - e^y_j * sum grad_y_k */
-static void backward_log_softmax(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
-                                 const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
+static void backward_log_softmax(const ep_reference_pass *pass, const ep_op *op,
+                                 const ep_real *const *inputs, const ep_real *y,
+                                 const ep_real *grad_y, ep_real *const *grad_inputs,
                                  double *grad_parameters) {
+  const ep_real *x = inputs[0];
+  ep_real *grad_x = grad_inputs[0];
   (void)x, (void)grad_parameters;
   if (!grad_x) return;
   int64_t columns = op->in_features;

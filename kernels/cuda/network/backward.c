@@ -161,7 +161,7 @@ static ep_status skips_add(retreat *r, ep_error *error) {
   if (r->next < 0 || !network->layers[r->next].shared) return EP_OK;
   for (int i = network->program->ops_count - 1; i > r->next; i--) {
     const ep_op *op = &network->program->ops[i];
-    if (op->type != EP_LAYER_RESIDUAL || op->source != r->next || !network->layers[i].skip)
+    if (op->type != EP_LAYER_ADD || op->input[1] != r->next + 1 || !network->layers[i].skip)
       continue;
     EP_CUDA_TRY(ep_cuda_add(network->stream, r->rows * op->out_features, r->grad,
                             network->layers[i].skip, r->grad),
@@ -225,7 +225,7 @@ static ep_status layer_back(retreat *r, ep_error *error) {
   case EP_LAYER_MAX_POOL2D:
   case EP_LAYER_AVG_POOL2D:
   case EP_LAYER_ADAPTIVE_AVG_POOL2D: return pool_back(r, error);
-  case EP_LAYER_RESIDUAL: return residual_back(r, error);
+  case EP_LAYER_ADD: return residual_back(r, error);
   case EP_LAYER_EMBEDDING: return embedding_back(r, error);
   case EP_LAYER_FLATTEN: return EP_OK;
   case EP_LAYER_DROPOUT:

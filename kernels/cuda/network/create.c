@@ -100,8 +100,8 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_e
   case EP_LAYER_MAX_POOL2D:
     return ep_cuda_memory_take(memory, &layer->places, batch, op->out_features, sizeof(int32_t),
                                error);
-  case EP_LAYER_RESIDUAL:
-    if (op->source < network->first_trained) return EP_OK; /* nobody asks for that gradient */
+  case EP_LAYER_ADD:
+    if (op->input[1] <= network->first_trained) return EP_OK; /* nobody asks for that gradient */
     return ep_cuda_memory_take(memory, &layer->skip, batch, op->out_features, sizeof(float), error);
   case EP_LAYER_EMBEDDING:
     layer->slices = ep_cuda_embedding_slices(op, network->program->batch_size);

@@ -185,7 +185,7 @@ static ep_status dropout_pass(const passage *p, ep_error *error) {
 static ep_status residual_pass(const passage *p, const float *input, ep_error *error) {
   const ep_cuda_network *network = p->network;
   const ep_op *op = network->layers[p->i].op;
-  const float *source = ep_cuda_layer_input(network, op->source + 1, input);
+  const float *source = ep_cuda_layer_input(network, op->input[1], input);
   EP_CUDA_TRY(ep_cuda_add(network->stream, p->rows * op->out_features, p->x, source, p->y),
               "a residual");
   return EP_OK;
@@ -204,7 +204,7 @@ static ep_status layer_pass(const passage *p, const float *input, ep_error *erro
   case EP_LAYER_LAYER_NORM: return norm_pass(p, error);
   case EP_LAYER_DROPOUT:
   case EP_LAYER_DROPOUT2D: return dropout_pass(p, error);
-  case EP_LAYER_RESIDUAL: return residual_pass(p, input, error);
+  case EP_LAYER_ADD: return residual_pass(p, input, error);
   case EP_LAYER_FLATTEN: return EP_OK;
   case EP_LAYER_MAX_POOL2D:
   case EP_LAYER_AVG_POOL2D:

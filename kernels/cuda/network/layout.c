@@ -61,8 +61,8 @@ static ep_status op_check(const ep_op *op, int i, ep_error *error) {
     return ep_fail(error, EP_INVALID, "layer %d has no features", i);
   if (has_window && !window_is_sound(op))
     return ep_fail(error, EP_INTERNAL, "layer %d has an invalid kernel size or stride", i);
-  if (op->type == EP_LAYER_RESIDUAL && (op->source < -1 || op->source >= i))
-    return ep_fail(error, EP_INTERNAL, "layer %d adds what comes after it", i);
+  if (!ep_op_is_in_line(op, i))
+    return ep_fail(error, EP_INTERNAL, "layer %d reads what does not stand before it", i);
   if (!product_fits(op->in_features, op->out_features, 1, 1) ||
       (op->type == EP_LAYER_CONV2D &&
        !product_fits(op->in.channels, op->out.channels, op->kernel[0], op->kernel[1])))
@@ -92,7 +92,8 @@ void ep_cuda_layout_decide(ep_cuda_network *network) {
   for (int i = program->ops_count - 1; i >= 0; i--) {
     ep_cuda_layer *layer = &network->layers[i];
     const ep_op *op = layer->op;
-    if (op->type == EP_LAYER_RESIDUAL && op->source >= 0) network->layers[op->source].shared = true;
+    if (op->type == EP_LAYER_ADD && op->input[1] > 0)
+      network->layers[op->input[1] - 1].shared = true;
     layer->trained = !network->share.evaluates && ep_op_learns(program, op);
     if (layer->trained) network->first_trained = i;
   }

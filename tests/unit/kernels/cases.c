@@ -41,6 +41,25 @@ static void add_layer(ep_case *self, ep_layer_type layer) {
   case EP_LAYER_BATCH_NORM:
   case EP_LAYER_LAYER_NORM: ep_case_add_norm(self, layer, true); break;
   case EP_LAYER_EMBEDDING: ep_case_add_embedding(self, 1, 9, 2); break;
+  case EP_LAYER_MUL:
+  case EP_LAYER_CONCAT: /* with what is two layers before */
+    ep_case_add(self, EP_LAYER_TANH);
+    ep_case_add(self, EP_LAYER_SIN);
+    ep_case_add_join(self, layer, (int[]){ep_case_last(self) + 1, 1}, 2);
+    break;
+  case EP_LAYER_SLICE: ep_case_add_slice(self, 0, 1, 3); break;
+  case EP_LAYER_RESHAPE: ep_case_add_reshape(self, (ep_shape){1, 7, 1}); break;
+  case EP_LAYER_PERMUTE: /* of what was reshaped; then back */
+    ep_case_add_linear(self, 6, true);
+    ep_case_add_reshape(self, (ep_shape){2, 1, 3});
+    ep_case_add_permute(self, (int[]){2, 0, 1});
+    break;
+  case EP_LAYER_CONV1D:
+    ep_case_add_linear(self, 8, true);
+    ep_case_add_reshape(self, (ep_shape){2, 1, 4});
+    ep_case_add_conv1d(self, 3, 2, 2, true);
+    break;
+  case EP_LAYER_ADD:
   case EP_LAYER_RESIDUAL:
     ep_case_add(self, EP_LAYER_TANH);
     ep_case_add_linear(self, 7, true);

@@ -58,7 +58,8 @@ static ep_op *next_op(ep_case *self, ep_layer_type type) {
                 .weight = -1,
                 .bias = -1,
                 .running = -1,
-                .source = -1,
+                .inputs = 1,
+                .input = {number},
                 .layer = number};
   return op;
 }
@@ -163,9 +164,65 @@ void ep_case_add_embedding(ep_case *self, int64_t numbers, int64_t embeddings, i
 }
 
 void ep_case_add_residual(ep_case *self, int source) {
-  ep_op *op = next_op(self, EP_LAYER_RESIDUAL);
+  ep_op *op = next_op(self, EP_LAYER_ADD);
   put_out(self, op, op->in);
-  op->source = source;
+  op->inputs = 2;
+  op->input[1] = source + 1;
+}
+
+void ep_case_add_join(ep_case *self, ep_layer_type type, const int *values, int count) {
+  ep_op *op = next_op(self, type);
+  const ep_program *program = &self->program;
+  op->inputs = count;
+  for (int k = 0; k < count; k++) op->input[k] = values[k];
+  op->in = values[0] == 0 ? program->in : self->ops[values[0] - 1].out;
+  op->in_features = ep_shape_count(op->in);
+  ep_shape out = op->in;
+  if (type == EP_LAYER_CONCAT) out.channels = 0;
+  for (int k = 0; k < count && type == EP_LAYER_CONCAT; k++) {
+    op->length[k] = values[k] == 0 ? program->in.channels : self->ops[values[k] - 1].out.channels;
+    out.channels += op->length[k];
+  }
+  put_out(self, op, out);
+}
+
+void ep_case_read(ep_case *self, int value) {
+  ep_op *op = &self->ops[self->program.ops_count - 1];
+  op->input[0] = value;
+}
+
+void ep_case_add_slice(ep_case *self, int axis, int64_t start, int64_t count) {
+  ep_op *op = next_op(self, EP_LAYER_SLICE);
+  ep_shape out = op->in;
+  *(axis == 0 ? &out.channels : axis == 1 ? &out.height : &out.width) = count;
+  op->axis = axis;
+  op->start = start;
+  put_out(self, op, out);
+}
+
+void ep_case_add_reshape(ep_case *self, ep_shape shape) {
+  put_out(self, next_op(self, EP_LAYER_RESHAPE), shape);
+}
+
+void ep_case_add_permute(ep_case *self, const int order[EP_SHAPE_SIDES]) {
+  ep_op *op = next_op(self, EP_LAYER_PERMUTE);
+  for (int side = 0; side < EP_SHAPE_SIDES; side++) op->order[side] = order[side];
+  put_out(self, op,
+          (ep_shape){ep_shape_side(op->in, order[0]), ep_shape_side(op->in, order[1]),
+                     ep_shape_side(op->in, order[2])});
+}
+
+void ep_case_add_conv1d(ep_case *self, int64_t out_channels, int kernel, int dilation,
+                        bool causal) {
+  const int past = dilation * (kernel - 1);
+  ep_op *op = next_op(self, EP_LAYER_CONV2D);
+  put_window(op, &(ep_case_window){.kernel = {1, kernel},
+                                   .dilation = {1, dilation},
+                                   .padding = {0, causal ? past : past / 2}});
+  op->is_1d = true;
+  op->causal = causal;
+  put_out(self, op, (ep_shape){out_channels, 1, causal ? op->in.width : op->in.width - past % 2});
+  put_parameters(self, op, out_channels * op->in.channels * kernel, out_channels);
 }
 
 int ep_case_last(const ep_case *self) {
@@ -329,7 +386,7 @@ void ep_case_destroy(ep_case *self) {
 /* Whether a stage may begin with the op. */
 static bool may_begin(const ep_program *program, int op) {
   for (int i = op; i < program->ops_count; i++)
-    if (program->ops[i].type == EP_LAYER_RESIDUAL && program->ops[i].source + 1 < op) return false;
+    if (program->ops[i].type == EP_LAYER_ADD && program->ops[i].input[1] < op) return false;
   return true;
 }
 

@@ -70,6 +70,15 @@ void ep_case_add_norm(ep_case *self, ep_layer_type type, bool affine); /* batch_
 /* Of all features but the first `numbers`. */
 void ep_case_add_embedding(ep_case *self, int64_t numbers, int64_t embeddings, int64_t dimension);
 void ep_case_add_residual(ep_case *self, int source);
+/* add, mul, or concat by channels, of `count` values: 0 is the input, i + 1 layer i's. */
+void ep_case_add_join(ep_case *self, ep_layer_type type, const int *values, int count);
+void ep_case_add_slice(ep_case *self, int axis, int64_t start, int64_t count);
+void ep_case_add_reshape(ep_case *self, ep_shape shape);
+void ep_case_add_permute(ep_case *self, const int order[EP_SHAPE_SIDES]);
+/* Not causal: padded by half on each side. */
+void ep_case_add_conv1d(ep_case *self, int64_t out_channels, int kernel, int dilation, bool causal);
+/* The layer that was added last reads this value, of the same shape, instead of the last. */
+void ep_case_read(ep_case *self, int value);
 /* The number of the layer that was added last, for ep_case_add_residual; -1 = none yet. */
 int ep_case_last(const ep_case *self);
 

@@ -38,11 +38,12 @@ typedef struct {
   void *side;          /* [rows, side bytes]: what forward leaves for backward */
   const uint8_t *kept; /* conv2d: [rows, out channels]; 0: this channel of y is not asked for, and
                           its grad_y is 0; NULL: all are */
-  const float *other;  /* residual: what is added, [rows, in_features] */
-  const float *grad_y; /* [rows, out_features] */
-  float *grad_x;       /* [rows, in_features], written; NULL when nobody asks */
-  float *grad_weight, *grad_bias; /* the slot's, added to; NULL: none, or taken elsewhere */
-  float *columns;                 /* conv2d: ep_blocked_columns */
+  const float *inputs[EP_OP_INPUTS]; /* all that the op reads; x is the first of them */
+  const float *grad_y;               /* [rows, out_features] */
+  float *grad_inputs[EP_OP_INPUTS];  /* by each of `inputs`, written; NULL: nobody asks */
+  float *grad_x;                     /* the first of them: [rows, in_features] */
+  float *grad_weight, *grad_bias;    /* the slot's, added to; NULL: none, or taken elsewhere */
+  float *columns;                    /* conv2d: ep_blocked_columns */
 } ep_blocked_call;
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* layers_rest.h: dropout, dropout2d, embedding, residual. */
+/* layers_rest.h: dropout, dropout2d, embedding, add. */
 #ifndef EP_KERNELS_CPU_EXECUTORS_BLOCKED_LAYERS_REST_H
 #define EP_KERNELS_CPU_EXECUTORS_BLOCKED_LAYERS_REST_H
 
@@ -110,18 +110,13 @@ static void embedding_backward(const ep_blocked_call *call) {
   }
 }
 
-static void residual_forward(const ep_blocked_call *call) {
+static void add_forward(const ep_blocked_call *call) {
   const int64_t count = call->rows * call->op->in_features;
-  const float *x = call->x, *other = call->other;
   float *restrict y = call->y;
-  for (int64_t i = 0; i < count; i++) y[i] = x[i] + other[i];
-}
-
-/* The other value's share is the step's to add. */
-static void residual_backward(const ep_blocked_call *call) {
-  if (call->grad_x)
-    memcpy(call->grad_x, call->grad_y,
-           (size_t)(call->rows * call->op->in_features) * sizeof(float));
+  for (int k = 1; k < call->op->inputs; k++) {
+    const float *x = k == 1 ? call->x : call->y, *other = call->inputs[k];
+    for (int64_t i = 0; i < count; i++) y[i] = x[i] + other[i];
+  }
 }
 
 #endif

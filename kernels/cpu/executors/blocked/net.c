@@ -103,11 +103,10 @@ static int64_t slot_place(ep_blocked_net *net, int64_t floats) {
 }
 
 /* Whether nobody but the dropout2d that follows sees the output of a conv2d. */
-static bool is_dropped(const ep_program *program, int op) {
-  for (int i = op + 1; i < program->ops_count; i++)
-    if (program->ops[i].type == EP_LAYER_RESIDUAL && program->ops[i].source == op) return false;
+static bool is_dropped(const ep_blocked_net *net, int op) {
+  const ep_program *program = net->program;
   return program->ops[op].type == EP_LAYER_CONV2D && op + 1 < program->ops_count &&
-         program->ops[op + 1].type == EP_LAYER_DROPOUT2D;
+         program->ops[op + 1].type == EP_LAYER_DROPOUT2D && !net->of[op + 1].shared;
 }
 
 /* Layers, the slots' gradients, and where the spans begin. */
@@ -122,7 +121,7 @@ static void lay_layers(ep_blocked_net *net) {
                                 .grad_weight = -1,
                                 .grad_bias = -1,
                                 .shared = is_shared(op),
-                                .drops = is_dropped(program, i),
+                                .drops = is_dropped(net, i),
                                 .norm = -1,
                                 .side_bytes = ep_blocked_side_bytes(op)};
     if (op->type == EP_LAYER_BATCH_NORM) {
@@ -135,31 +134,19 @@ static void lay_layers(ep_blocked_net *net) {
   }
 }
 
-/* Whose memory each value has, and who adds to whose gradient. */
-static void lay_values(ep_blocked_net *net) {
-  const ep_program *program = net->program;
-  net->values[0] = (ep_blocked_value){.features = program->in_features};
-  for (int i = 0; i < program->ops_count; i++) {
-    ep_blocked_value *value = &net->values[i + 1];
-    *value = (ep_blocked_value){.base = i + 1, .features = program->ops[i].out_features};
-    value->turn = !net->values[i].turn;
-    if (program->ops[i].type == EP_LAYER_FLATTEN) {
-      value->base = net->values[i].base;
-      value->turn = net->values[i].turn;
-    }
-  }
+/* The span on whose way back op i goes: a batch_norm's is the one before it. */
+static int back_span(const ep_blocked_net *net, int op) {
+  int span = 0;
+  while (span + 1 < net->spans_count && net->spans[span + 1] < op) span++;
+  return span;
 }
 
-static int residual_source(const ep_blocked_net *net, int op) {
-  return net->values[net->program->ops[op].source + 1].base;
-}
-
-static bool written_later(const ep_blocked_net *net, int op) {
-  for (int i = op + 1; i < net->program->ops_count; i++)
-    if (net->program->ops[i].type == EP_LAYER_RESIDUAL &&
-        residual_source(net, i) == residual_source(net, op))
-      return true;
-  return false;
+/* Whether a value is made and read on the ways back of two spans, each of which goes through the
+ * whole batch. */
+static bool spans_apart(const ep_blocked_net *net, int value) {
+  const int base = net->of[value].base, outputs = net->program->ops_count;
+  const int last = base == net->of[outputs].base ? outputs : net->of[base].last_read;
+  return base > 0 && back_span(net, last) != back_span(net, base - 1);
 }
 
 /* What is kept for the whole batch. False: no memory. */
@@ -167,32 +154,26 @@ static bool keep_values(ep_blocked_net *net) {
   const ep_program *program = net->program;
   bool complete = true, all = net->spans_count > 1;
   for (int i = 0; i <= program->ops_count; i++) {
-    ep_blocked_value *value = &net->values[i];
-    const ep_blocked_layer *after = i < program->ops_count ? &net->layers[i] : NULL;
-    ep_blocked_value *base = &net->values[value->base];
     const ep_blocked_layer *before = i > 0 ? &net->layers[i - 1] : NULL;
+    const ep_blocked_layer *after = i < program->ops_count ? &net->layers[i] : NULL;
+    const int read = after && after->shared ? net->program->ops[i].input[0] : i;
+    ep_blocked_value *base = &net->values[net->of[read].base];
     if ((all || (after && after->shared)) && !base->kept) {
-      base->kept = take(net, program->batch_size, value->features, sizeof(float));
+      base->kept = take(net, program->batch_size, net->of[read].features, sizeof(float));
       complete = complete && base->kept;
     }
-    if (before && (before->shared || before->norm >= 0)) {
-      base->kept_grad = take(net, program->batch_size, value->features, sizeof(float));
+    base = &net->values[net->of[i].base];
+    if (((before && before->shared) || (net->of[i].learns && spans_apart(net, i))) &&
+        !base->kept_grad) {
+      base->kept_grad = take(net, program->batch_size, net->of[i].features, sizeof(float));
       complete = complete && base->kept_grad;
     }
   }
   for (int i = 0; i < program->ops_count; i++) {
     ep_blocked_layer *layer = &net->layers[i];
-    if (all && layer->side_bytes > 0) {
-      layer->kept_side = take(net, program->batch_size, layer->side_bytes, 1);
-      complete = complete && layer->kept_side;
-    }
-    if (layer->op->type != EP_LAYER_RESIDUAL) continue;
-    ep_blocked_value *source = &net->values[residual_source(net, i)];
-    layer->adds_extra = source->base > net->first_learned;
-    layer->writes_extra = layer->adds_extra && !written_later(net, i);
-    if (!layer->writes_extra) continue;
-    source->extra = take(net, program->batch_size, source->features, sizeof(float));
-    complete = complete && source->extra;
+    if (!all || layer->side_bytes == 0) continue;
+    layer->kept_side = take(net, program->batch_size, layer->side_bytes, 1);
+    complete = complete && layer->kept_side;
   }
   return complete;
 }
@@ -290,17 +271,46 @@ static bool take_slots(ep_blocked_net *net) {
   return take_moments(net, &net->moments);
 }
 
+/* Inputs of an op at most whose gradients it adds to what is there. */
+static int parts_most(const ep_blocked_net *net) {
+  int most = 0;
+  for (int i = 0; i < net->program->ops_count; i++) {
+    int parts = 0;
+    for (int k = 0; k < net->program->ops[i].inputs; k++)
+      parts += !ep_values_begin(net->program, net->of, i, k);
+    if (parts > most) most = parts;
+  }
+  return most;
+}
+
+static bool take_gradients(ep_blocked_net *net, ep_blocked_member *member) {
+  const int values = net->program->ops_count + 1;
+  int64_t widest = 1;
+  member->grads = take(net, net->gradients_count, 1, sizeof *member->grads);
+  for (int memory = 0; member->grads && memory < net->gradients_count; memory++) {
+    int64_t features = 0;
+    for (int i = 0; i < values; i++)
+      if (net->of[i].gradient == memory) features = at_least(features, net->of[i].features);
+    member->grads[memory] = take(net, net->chunk_rows, features, sizeof(float));
+    if (!member->grads[memory]) return false;
+    widest = at_least(widest, features);
+  }
+  for (int k = 0, most = parts_most(net); k < most; k++) {
+    member->parts[k] = take(net, net->chunk_rows, widest, sizeof(float));
+    if (!member->parts[k]) return false;
+  }
+  return member->grads != NULL;
+}
+
 static bool take_member(ep_blocked_net *net, ep_blocked_member *member) {
   const ep_program *program = net->program;
-  int64_t widest = 1, columns = 1;
+  int64_t columns = 1;
   member->values = take(net, program->ops_count + 1, 1, sizeof *member->values);
   member->sides = take(net, program->ops_count, 1, sizeof *member->sides);
   if (!member->values || !member->sides) return false;
   for (int i = 0; i <= program->ops_count; i++) {
-    const ep_blocked_value *value = &net->values[i];
-    widest = at_least(widest, value->features);
-    if (value->base != i) continue;
-    member->values[i] = take(net, net->chunk_rows, value->features, sizeof(float));
+    if (net->of[i].base != i) continue;
+    member->values[i] = take(net, net->chunk_rows, net->of[i].features, sizeof(float));
     if (!member->values[i]) return false;
   }
   for (int i = 0; i < program->ops_count; i++) {
@@ -308,10 +318,9 @@ static bool take_member(ep_blocked_net *net, ep_blocked_member *member) {
     member->sides[i] = take(net, net->chunk_rows, net->layers[i].side_bytes, 1);
     if (!member->sides[i]) return false;
   }
-  for (int i = 0; i < 2; i++) member->grads[i] = take(net, net->chunk_rows, widest, sizeof(float));
   member->columns = take(net, columns, 1, sizeof(float));
   member->target = take(net, net->chunk_rows, program->target_columns, sizeof(float));
-  return member->grads[0] && member->grads[1] && member->columns && member->target;
+  return take_gradients(net, member) && member->columns && member->target;
 }
 
 static bool take_members(ep_blocked_net *net) {
@@ -397,11 +406,13 @@ ep_status ep_blocked_net_init(ep_blocked_net *net, const ep_program *program,
                         : (int64_t)sysconf(_SC_PAGESIZE) * sysconf(_SC_PHYS_PAGES);
   net->layers = take(net, program->ops_count, 1, sizeof *net->layers);
   net->values = take(net, program->ops_count + 1, 1, sizeof *net->values);
+  net->of = take(net, program->ops_count + 1, 1, sizeof *net->of);
   net->spans = take(net, program->ops_count + 1, 1, sizeof *net->spans);
-  bool complete = net->layers && net->values && net->spans;
+  bool complete = net->layers && net->values && net->of && net->spans;
   if (complete) {
+    ep_values_find(program, 0, net->of);
+    net->gradients_count = ep_values_gradients(program, 0, program->ops_count, net->of);
     lay_layers(net);
-    lay_values(net);
     cut_batch(net);
     complete = keep_values(net) && take_slots(net) && take_members(net) && make_sums(net) &&
                make_updates(net) && take_state(net);

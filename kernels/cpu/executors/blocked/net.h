@@ -3,6 +3,7 @@
 #define EP_KERNELS_CPU_EXECUTORS_BLOCKED_NET_H
 
 #include "kernels/cpu/executors/blocked/blocked.h"
+#include "kernels/operators/values.h"
 
 typedef struct {
   const ep_op *op;
@@ -12,24 +13,21 @@ typedef struct {
   int norm;                       /* which batch_norm it is; -1 = none */
   int64_t side_bytes;             /* a row */
   char *kept_side;                /* [batch_size, side_bytes]; NULL: the member's */
-  bool writes_extra, adds_extra;  /* residual: to its source's `extra`; the last one writes */
 } ep_blocked_layer;
 
-/* What goes into op i, and (the last) comes out. A flatten's output is its input: `base` is the
- * value that has the memory. What is not kept for the whole batch lies with the member. */
+/* A value of the graph, and what is kept of it for the whole batch. The rest lies with the member.
+ */
 typedef struct {
-  int base, turn; /* turn: which of the member's gradients */
-  int64_t features;
   float *kept;      /* [batch_size, features] or NULL; in training */
   float *kept_grad; /* the same of its gradient */
-  float *extra;     /* [batch_size, features]: gradient from residuals; NULL = none */
 } ep_blocked_value;
 
 /* A thread's own. */
 typedef struct {
-  float **values; /* [ops_count + 1], [chunk_rows, features] each */
-  void **sides;   /* [ops_count] */
-  float *grads[2];
+  float **values;             /* [ops_count + 1], [chunk_rows, features] each */
+  void **sides;               /* [ops_count] */
+  float **grads;              /* [gradients_count]: of values that are not kept */
+  float *parts[EP_OP_INPUTS]; /* what an op adds to gradients that are there already */
   float *columns;
   void *target; /* [chunk_rows, target_columns] of 4 bytes */
 } ep_blocked_member;
@@ -54,9 +52,11 @@ typedef struct {
   const ep_program *program; /* lent */
   const ep_blocked_variant *variant;
   ep_blocked_layer *layers; /* [ops_count] */
-  ep_blocked_value *values; /* [ops_count + 1] */
-  int first_learned;        /* the first op that is not frozen, where the way back ends */
-  int *spans;               /* [spans_count]: their first ops; all but the first are batch_norms */
+  ep_value *of;             /* [ops_count + 1]: what is known of each value */
+  ep_blocked_value *values; /* [ops_count + 1]; of those that share memory, the base's holds */
+  int gradients_count;
+  int first_learned; /* the first op that is not frozen, where the way back ends */
+  int *spans;        /* [spans_count]: their first ops; all but the first are batch_norms */
   int spans_count;
 
   int64_t slot_rows, slots_count, chunk_rows, slot_floats;

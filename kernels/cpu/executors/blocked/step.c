@@ -37,17 +37,20 @@ typedef struct {
 
 static float *value_of(const chunk *at, int value) {
   const ep_blocked_net *net = at->work->net;
-  int base = net->values[value].base;
+  const int base = net->of[value].base;
   const ep_blocked_value *of = &net->values[base];
-  if (at->work->training && of->kept) return of->kept + at->first * of->features;
+  if (at->work->training && of->kept) return of->kept + at->first * net->of[base].features;
   return at->member->values[base];
 }
 
+/* NULL: nobody asks for it. */
 static float *grad_of(const chunk *at, int value) {
   const ep_blocked_net *net = at->work->net;
-  const ep_blocked_value *of = &net->values[net->values[value].base];
-  if (of->kept_grad) return of->kept_grad + at->first * of->features;
-  return at->member->grads[of->turn];
+  const int base = net->of[value].base;
+  const ep_blocked_value *of = &net->values[base];
+  if (!net->of[base].learns) return NULL;
+  if (of->kept_grad) return of->kept_grad + at->first * net->of[base].features;
+  return at->member->grads[net->of[base].gradient];
 }
 
 static void *side_of(const chunk *at, int op) {
@@ -61,20 +64,20 @@ static ep_blocked_call call_of(const chunk *at, int op) {
   const work *w = at->work;
   const ep_blocked_net *net = w->net;
   const ep_blocked_layer *layer = &net->layers[op];
-  return (ep_blocked_call){
-      .op = layer->op,
-      .parameters = net->state,
-      .moments = layer->norm >= 0 ? &net->moments[layer->norm] : NULL,
-      .rows = at->rows,
-      .first_row = at->first,
-      .step = w->step,
-      .seed = net->program->seed,
-      .training = w->training,
-      .x = value_of(at, op),
-      .y = value_of(at, op + 1),
-      .side = side_of(at, op),
-      .other = layer->op->type == EP_LAYER_RESIDUAL ? value_of(at, layer->op->source + 1) : NULL,
-      .columns = at->member->columns};
+  ep_blocked_call call = {.op = layer->op,
+                          .parameters = net->state,
+                          .moments = layer->norm >= 0 ? &net->moments[layer->norm] : NULL,
+                          .rows = at->rows,
+                          .first_row = at->first,
+                          .step = w->step,
+                          .seed = net->program->seed,
+                          .training = w->training,
+                          .y = value_of(at, op + 1),
+                          .side = side_of(at, op),
+                          .columns = at->member->columns};
+  for (int k = 0; k < layer->op->inputs; k++) call.inputs[k] = value_of(at, layer->op->input[k]);
+  call.x = call.inputs[0];
+  return call;
 }
 
 static ep_reference_pass pass_of(const ep_blocked_call *call) {
@@ -96,7 +99,7 @@ static void forward(const chunk *at, int first, int end) {
   const ep_blocked_net *net = at->work->net;
   for (int i = first; i < end; i++) {
     const ep_layer_type type = net->layers[i].op->type;
-    if (type == EP_LAYER_FLATTEN) continue;
+    if (net->of[i + 1].base != i + 1) continue;
     ep_blocked_call call = call_of(at, i);
     call.kept = kept_of(at, i);
     if (call.kept) {
@@ -107,22 +110,31 @@ static void forward(const chunk *at, int first, int end) {
       net->variant->layers[type].forward(&call);
     } else {
       ep_reference_pass pass = pass_of(&call);
-      ep_reference_layer_of(type)->forward(&pass, call.op, call.x, call.y);
+      ep_reference_layer_of(type)->forward(&pass, call.op, call.inputs, call.y);
     }
   }
 }
 
-/* A residual hands its gradient to the value that it added. */
-static void give_extra(const chunk *at, const ep_blocked_layer *layer, const float *grad_y) {
+/* Where each input's gradient goes: to its own memory, or to a part that is added to it. */
+static void grads_place(const chunk *at, int i, ep_blocked_call *call) {
   const ep_blocked_net *net = at->work->net;
-  const ep_blocked_value *source = &net->values[net->values[layer->op->source + 1].base];
-  const int64_t count = at->rows * source->features;
-  if (!layer->adds_extra) return;
-  float *extra = source->extra + at->first * source->features;
-  if (layer->writes_extra)
-    memcpy(extra, grad_y, (size_t)count * sizeof *extra);
-  else
-    net->variant->add(extra, grad_y, count);
+  int parts = 0;
+  for (int k = 0; k < call->op->inputs; k++) {
+    call->grad_inputs[k] = grad_of(at, call->op->input[k]);
+    if (call->grad_inputs[k] && !ep_values_begin(net->program, net->of, i, k))
+      call->grad_inputs[k] = at->member->parts[parts++];
+  }
+  call->grad_x = call->grad_inputs[0];
+}
+
+static void grads_add(const chunk *at, const ep_blocked_call *call) {
+  const ep_blocked_net *net = at->work->net;
+  for (int k = 0; k < call->op->inputs; k++) {
+    float *whole = grad_of(at, call->op->input[k]);
+    if (whole && whole != call->grad_inputs[k])
+      net->variant->add(whole, call->grad_inputs[k],
+                        at->rows * net->of[call->op->input[k]].features);
+  }
 }
 
 static void backward_layer(const chunk *at, int i) {
@@ -132,21 +144,17 @@ static void backward_layer(const chunk *at, int i) {
   ep_blocked_call call = call_of(at, i);
   call.kept = kept_of(at, i);
   call.grad_y = grad_of(at, i + 1);
-  call.grad_x = i > net->first_learned ? grad_of(at, i) : NULL;
+  grads_place(at, i, &call);
   if (layer->grad_weight >= 0) call.grad_weight = at->slot->grad + layer->grad_weight;
   if (layer->grad_bias >= 0) call.grad_bias = at->slot->grad + layer->grad_bias;
-  if (type == EP_LAYER_RESIDUAL) give_extra(at, layer, call.grad_y);
   if (net->variant->layers[type].backward) {
     net->variant->layers[type].backward(&call);
   } else {
     ep_reference_pass pass = pass_of(&call);
-    ep_reference_layer_of(type)->backward(&pass, call.op, call.x, call.y, call.grad_y, call.grad_x,
-                                          NULL);
+    ep_reference_layer_of(type)->backward(&pass, call.op, call.inputs, call.y, call.grad_y,
+                                          call.grad_inputs, NULL);
   }
-  const ep_blocked_value *value = &net->values[net->values[i].base];
-  if (call.grad_x && value->extra)
-    net->variant->add(call.grad_x, value->extra + at->first * value->features,
-                      at->rows * value->features);
+  grads_add(at, &call);
 }
 
 /* The span's layers from the last to the first, but for the batch_norm that it begins with: that
@@ -155,13 +163,13 @@ static void backward_span(const chunk *at, int span) {
   const ep_blocked_net *net = at->work->net;
   int last = span + 1 < net->spans_count ? net->spans[span + 1] : net->program->ops_count - 1;
   int first = span > 0 ? net->spans[span] + 1 : 0;
-  if (first < net->first_learned) first = net->first_learned;
   for (int i = last; i >= first; i--)
-    if (net->layers[i].op->type != EP_LAYER_FLATTEN) backward_layer(at, i);
+    if (net->of[i + 1].base == i + 1 && net->of[i + 1].learns) backward_layer(at, i);
   int norm = span > 0 ? net->spans[span] : -1;
-  if (norm >= net->first_learned)
-    net->variant->products_add(net->layers[norm].op, value_of(at, norm), grad_of(at, norm + 1),
-                               at->rows, &net->moments[span - 1], &at->slot->moments[span - 1]);
+  if (norm >= 0 && net->of[norm + 1].learns)
+    net->variant->products_add(net->layers[norm].op, value_of(at, net->layers[norm].op->input[0]),
+                               grad_of(at, norm + 1), at->rows, &net->moments[span - 1],
+                               &at->slot->moments[span - 1]);
 }
 
 /* Row `row` of the data, in training as the epoch has it. */
@@ -222,8 +230,8 @@ static void forward_span(const chunk *at, int span) {
   if (span == 0) gather(at);
   forward(at, net->spans[span], end);
   if (!last) {
-    net->variant->moments_add(net->layers[end].op, value_of(at, end), at->rows,
-                              &at->slot->moments[span]);
+    net->variant->moments_add(net->layers[end].op, value_of(at, net->layers[end].op->input[0]),
+                              at->rows, &at->slot->moments[span]);
     return;
   }
   if (span > 0) gather_targets(at);
@@ -309,14 +317,14 @@ static void sum_shared(const work *w, const ep_blocked_piece *piece) {
   const ep_blocked_net *net = w->net;
   const ep_op *op = net->layers[piece->layer].op;
   const int64_t in = op->in_features, out = op->out_features;
-  const float *grad_y = net->values[net->values[piece->layer + 1].base].kept_grad + piece->first;
+  const float *grad_y = net->values[net->of[piece->layer + 1].base].kept_grad + piece->first;
   ep_product_run(&(ep_product){.rows = piece->count,
                                .columns = in,
                                .depth = w->rows,
                                .a = grad_y,
                                .a_stride = out,
                                .a_transposed = true,
-                               .b = net->values[net->values[piece->layer].base].kept,
+                               .b = net->values[net->of[op->input[0]].base].kept,
                                .b_stride = in,
                                .c = net->gradient + op->weight + piece->first * in,
                                .c_stride = in});
@@ -332,8 +340,8 @@ static void sum_table(const work *w, const ep_blocked_piece *piece) {
   const ep_blocked_net *net = w->net;
   const ep_op *op = net->layers[piece->layer].op;
   const int64_t dimension = ep_op_dimension(op), columns = ep_op_columns(op);
-  const float *x = net->values[net->values[piece->layer].base].kept + op->numbers;
-  const float *grad_y = net->values[net->values[piece->layer + 1].base].kept_grad + op->numbers;
+  const float *x = net->values[net->of[op->input[0]].base].kept + op->numbers;
+  const float *grad_y = net->values[net->of[piece->layer + 1].base].kept_grad + op->numbers;
   float *table = net->gradient + op->weight;
   memset(table + piece->first * dimension, 0, (size_t)(piece->count * dimension) * sizeof *table);
   for (int64_t row = 0; row < w->rows; row++, x += op->in_features, grad_y += op->out_features)

@@ -65,7 +65,7 @@ static void bytes(float *restrict to, const uint8_t *restrict from, int64_t chan
              [EP_LAYER_BATCH_NORM] = {batch_norm_forward, batch_norm_backward},                \
              [EP_LAYER_LAYER_NORM] = {layer_norm_forward, layer_norm_backward},                \
              [EP_LAYER_EMBEDDING] = {embedding_forward, embedding_backward},                   \
-             [EP_LAYER_RESIDUAL] = {residual_forward, residual_backward},                      \
+             [EP_LAYER_ADD] = {add_forward, NULL},                                             \
              EP_ACTIVATIONS(VARIANT_ACTIVATION)},                                              \
   .moments_add = moments_add, .products_add = products_add, .mask = dropout_mask,              \
   .update = update, .add = add, .sum_of_squares = sum_of_squares, .bytes = bytes

@@ -44,7 +44,9 @@ static bool is_bool(const bool *value) {
 static bool bools_fit(const ep_program *program) {
   bool fit = is_bool(&program->shuffle) && is_bool(&program->augment.flip) &&
              is_bool(&program->optimizer.nesterov) && is_bool(&program->optimizer.centered);
-  for (int i = 0; fit && i < program->ops_count; i++) fit = is_bool(&program->ops[i].sync);
+  for (int i = 0; fit && i < program->ops_count; i++)
+    fit = is_bool(&program->ops[i].sync) && is_bool(&program->ops[i].is_1d) &&
+          is_bool(&program->ops[i].causal);
   for (int i = 0; fit && i < program->groups_count; i++) fit = is_bool(&program->groups[i].frozen);
   return fit;
 }

@@ -248,13 +248,14 @@ static void grad_give(const batch *b, int number, piece of) {
   const ep_network *network = network_of(rank, number);
   ep_rank *before = ep_rank_of(ranks, rank->replica, rank->stage - 1);
   int64_t features = ep_network_features(ranks->program, network->first);
+  const ep_real *grad = ep_network_input_gradient(network);
   int64_t slot = number % before->pieces_count;
   double start = seconds_now();
   if (before->here)
-    memcpy(rank->grad_inputs + slot * ranks->piece_rows * features, network->grad,
+    memcpy(rank->grad_inputs + slot * ranks->piece_rows * features, grad,
            (size_t)(of.rows * features) * sizeof(ep_real));
   else
-    ep_exchange_hand(before, EP_NODE_RETURN, number, network->grad, of.rows * features);
+    ep_exchange_hand(before, EP_NODE_RETURN, number, grad, of.rows * features);
   rank->info.communication_seconds += seconds_now() - start;
   if (before->here) sem_post(&before->returned);
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernels/cuda/executors/cnn/memory.h"
-#include "kernels/operators/operator.h"
+#include "kernels/operators/values.h"
 #include "kernels/plans/work.h"
 
 enum {
@@ -25,13 +25,16 @@ enum {
 /* --- stages -------------------------------------------------------------------------------- */
 
 static bool stages_make(const ep_program *program, ep_cnn_plan *plan) {
-  ep_keep kept = EP_KEEP_NOTHING; /* the row is our own copy */
+  ep_value values[EP_CNN_OPS_MAX + 1];
+  bool in_place[EP_CNN_OPS_MAX];
   if (program->ops_count > EP_CNN_OPS_MAX) return false;
+  ep_values_find(program, 0, values);
+  ep_values_in_place(program, values, 0, EP_KEEP_NOTHING, in_place); /* the row is our own copy */
   plan->stages[0] = (ep_cnn_stage){.in = program->in, .out = program->in};
   plan->stages_count = 1;
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
-    if (ep_op_keep(op, false, &kept)) {
+    if (in_place[i]) {
       plan->stages[plan->stages_count - 1].chain_count++;
       continue;
     }

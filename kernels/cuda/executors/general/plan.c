@@ -16,7 +16,7 @@ static double op_launches(const ep_op *op, int64_t rows, bool first) {
   case EP_LAYER_ADAPTIVE_AVG_POOL2D:
   case EP_LAYER_EMBEDDING:
   case EP_LAYER_DROPOUT2D:
-  case EP_LAYER_RESIDUAL: return 2;
+  case EP_LAYER_ADD: return 2;
   case EP_LAYER_SOFTMAX:
   case EP_LAYER_LOG_SOFTMAX: return 1;
   default: return 0; /* with the layer before it */

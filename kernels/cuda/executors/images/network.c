@@ -207,7 +207,7 @@ static const ep_op *head_find(const ep_images_network *images) {
   if (linear + 1 < program->ops_count && ep_activation_is(program->ops[linear + 1].type))
     return NULL;
   for (int i = linear + 1; i < program->ops_count; i++)
-    if (program->ops[i].type == EP_LAYER_RESIDUAL) return NULL;
+    if (program->ops[i].type == EP_LAYER_ADD) return NULL;
   return &program->ops[linear];
 }
 

@@ -47,7 +47,7 @@ static int part_of(const search *s, int op) {
 
 static bool is_shared(const ep_program *program, int op) {
   for (int i = op + 1; i < program->ops_count; i++)
-    if (program->ops[i].type == EP_LAYER_RESIDUAL && program->ops[i].source == op) return true;
+    if (program->ops[i].type == EP_LAYER_ADD && program->ops[i].input[1] == op + 1) return true;
   return false;
 }
 
@@ -73,7 +73,7 @@ static bool max_pool_add(search *s, int i) {
 static bool residual_add(search *s, int i) {
   const ep_op *op = &s->program->ops[i];
   const ep_images_part *open = blend_open(s);
-  int past = part_of(s, op->source);
+  int past = part_of(s, op->input[1] - 1);
   if (past < -1) return false;
   ep_images_part *part = blend_for(s, i, !open->residual && !open->activation && !open->pool);
   part->residual = op;
@@ -96,7 +96,7 @@ static bool op_add(search *s, int i) {
   case EP_LAYER_BATCH_NORM:
     blend_for(s, i, !open->norm && !open->residual && !open->activation && !open->pool)->norm = op;
     return true;
-  case EP_LAYER_RESIDUAL: return residual_add(s, i);
+  case EP_LAYER_ADD: return residual_add(s, i);
   case EP_LAYER_MAX_POOL2D: return max_pool_add(s, i);
   case EP_LAYER_AVG_POOL2D:
   case EP_LAYER_ADAPTIVE_AVG_POOL2D: part_add(s, EP_IMAGES_POOL, i)->own = op; return true;
@@ -114,7 +114,7 @@ static bool op_add(search *s, int i) {
 static bool tail_is_apart(const ep_program *program, int tail) {
   for (int i = tail; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
-    if (op->type == EP_LAYER_CONV2D || (op->type == EP_LAYER_RESIDUAL && op->source < tail - 1))
+    if (op->type == EP_LAYER_CONV2D || (op->type == EP_LAYER_ADD && op->input[1] < tail))
       return false;
   }
   return true;

@@ -48,7 +48,7 @@ static row_work row_work_of(const ep_program *program) {
     case EP_LAYER_AVG_POOL2D: sum.values += values * op->kernel[0] * op->kernel[1] / 2; break;
     case EP_LAYER_LAYER_NORM: sum.values += layer_norm * values; break;
     case EP_LAYER_BATCH_NORM:
-    case EP_LAYER_RESIDUAL:
+    case EP_LAYER_ADD:
     case EP_LAYER_DROPOUT:
     case EP_LAYER_DROPOUT2D:
     case EP_LAYER_ADAPTIVE_AVG_POOL2D: sum.values += values; break;

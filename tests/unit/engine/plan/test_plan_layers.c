@@ -169,7 +169,7 @@ START_TEST(blocks_are_lowered) {
   } wanted[] = {
       {EP_LAYER_CONV2D, "0", 0, -1},       {EP_LAYER_CONV2D, "1.0", 2, -1},
       {EP_LAYER_BATCH_NORM, "1.1", 3, -1}, {EP_LAYER_RELU, "1.2.0", 5, -1},
-      {EP_LAYER_RESIDUAL, "1.2", 4, 2},    {EP_LAYER_RESIDUAL, "1", 1, 0},
+      {EP_LAYER_ADD, "1.2", 4, 3},         {EP_LAYER_ADD, "1", 1, 1},
       {EP_LAYER_FLATTEN, "2", 6, -1},      {EP_LAYER_LINEAR, "3", 7, -1},
   };
   ep_job_spec *spec;
@@ -179,8 +179,7 @@ START_TEST(blocks_are_lowered) {
     ck_assert_int_eq(plan->ops[i].type, wanted[i].type);
     ck_assert_str_eq(plan->names[i], wanted[i].name);
     ck_assert_int_eq(plan->ops[i].layer, wanted[i].layer);
-    if (wanted[i].type == EP_LAYER_RESIDUAL)
-      ck_assert_int_eq(plan->ops[i].source, wanted[i].source);
+    if (wanted[i].type == EP_LAYER_ADD) ck_assert_int_eq(plan->ops[i].input[1], wanted[i].source);
   }
   ck_assert_int_eq(plan->ops[2].running, 0);
   ck_assert_int_eq(plan->program.buffers, 8);
@@ -199,7 +198,7 @@ START_TEST(a_block_may_come_first) {
   ep_job_spec *spec;
   ep_plan *plan = plan_of(
       JOB("[{\"type\":\"residual\",\"layers\":[{\"type\":\"tanh\"}]}," OUT "]", ""), &mnist, &spec);
-  ck_assert_int_eq(plan->ops[1].source, -1);
+  ck_assert_int_eq(plan->ops[1].input[1], 0);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
 }

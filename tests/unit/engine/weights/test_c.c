@@ -4,13 +4,15 @@
 
 #include "engine/weights/c/layers.h"
 #include "engine/weights/c/quantize.h"
+#include "kernels/operators/operator.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
 #include "tests/unit/engine/weights/network_fixture.h"
 
 START_TEST(no_layer_is_without_c) {
   for (int type = 0; type < EP_LAYER_COUNT; type++)
-    ck_assert_msg(ep_c_layer_known((ep_layer_type)type), "%s", ep_layer_type_name(type));
+    ck_assert_msg(ep_c_layer_known(ep_layer_operator((ep_layer_type)type)), "%s",
+                  ep_layer_type_name(type));
 }
 END_TEST
 
@@ -105,10 +107,9 @@ static void memory_check(const ep_program *program, const ep_c_memory *memory) {
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
     int array = memory->array[i + 1];
-    ck_assert_int_eq(holds[memory->array[i]], i);
-    if (op->type == EP_LAYER_RESIDUAL)
-      ck_assert_int_eq(holds[memory->array[op->source + 1]], op->source + 1);
-    if (!ep_c_is_in_place(op->type)) ck_assert_int_ne(array, memory->array[i]);
+    for (int k = 0; k < op->inputs; k++)
+      ck_assert_int_eq(holds[memory->array[op->input[k]]], op->input[k]);
+    if (!ep_c_is_in_place(op->type)) ck_assert_int_ne(array, memory->array[op->input[0]]);
     ck_assert_int_ge(memory->floats[array], op->out_features);
     holds[array] = i + 1;
   }

@@ -3,6 +3,7 @@
 #include "engine/data/columns/encoding_json.h"
 #include "engine/weights/onnx_layers.h"
 #include "engine/weights/weights.h"
+#include "kernels/operators/operator.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
 #include "tests/unit/engine/weights/network_fixture.h"
@@ -354,7 +355,8 @@ END_TEST
 
 START_TEST(no_layer_is_without_a_way) {
   for (int type = 0; type < EP_LAYER_COUNT; type++)
-    ck_assert_msg(ep_onnx_layer_known((ep_layer_type)type), "%s", ep_layer_type_name(type));
+    ck_assert_msg(ep_onnx_layer_known(ep_layer_operator((ep_layer_type)type)), "%s",
+                  ep_layer_type_name(type));
 }
 END_TEST
 

@@ -285,9 +285,9 @@ START_TEST(an_image_program_that_does_not_fit_is_refused) {
   ck_assert_refused(image_case(), ops[1].weight, INT64_MAX);
   ck_assert_refused(image_case(), ops[3].running, INT64_MAX);
   ck_assert_refused(image_case(), ops[3].bias, 1);
-  ck_assert_refused(image_case(), ops[3].source, 3);
-  ck_assert_refused(image_case(), ops[3].source, 0);
-  ck_assert_refused(image_case(), ops[3].source, -2);
+  ck_assert_refused(image_case(), ops[3].input[1], 4);
+  ck_assert_refused(image_case(), ops[3].input[1], 1);
+  ck_assert_refused(image_case(), ops[3].input[1], -1);
   ck_assert_refused(embedding_case(), ops[0].embeddings, 0);
   ck_assert_refused(embedding_case(), ops[0].embeddings, 50);
   ck_assert_refused(embedding_case(), ops[0].embeddings, INT64_MAX);

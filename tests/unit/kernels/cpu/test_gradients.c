@@ -94,7 +94,28 @@ static const ep_op ops[] = {
     {.type = EP_LAYER_LAYER_NORM, .weight = -1, .bias = -1, .eps = 1e-3f},
     {.type = EP_LAYER_EMBEDDING, .in = {2, 1, 1}, .out = {6, 1, 1}, .embeddings = 5},
     {.type = EP_LAYER_EMBEDDING, .in = {3, 1, 1}, .out = {5, 1, 1}, .embeddings = 5, .numbers = 1},
-    {.type = EP_LAYER_RESIDUAL},
+    {.type = EP_LAYER_CONV2D,
+     .in = {3, 1, 5},
+     .out = {2, 1, 5},
+     .bias = 18,
+     .kernel = {1, 3},
+     .stride = {1, 1},
+     .padding = {0, 2},
+     .dilation = {1, 1},
+     .groups = 1,
+     .is_1d = true,
+     .causal = true},
+    {.type = EP_LAYER_ADD, .inputs = 3},
+    {.type = EP_LAYER_MUL, .inputs = 3},
+    {.type = EP_LAYER_CONCAT,
+     .in = {2, 1, 2},
+     .out = {2, 3, 2},
+     .inputs = 2,
+     .axis = 1,
+     .length = {1, 2}},
+    {.type = EP_LAYER_SLICE, .in = {2, 3, 2}, .out = {2, 2, 2}, .axis = 1, .start = 1},
+    {.type = EP_LAYER_RESHAPE, .in = {2, 3, 2}, .out = {4, 1, 3}},
+    {.type = EP_LAYER_PERMUTE, .in = {2, 3, 4}, .out = {4, 2, 3}, .order = {2, 0, 1}},
 };
 enum { OPS = sizeof ops / sizeof ops[0] };
 
@@ -105,9 +126,31 @@ typedef struct {
   ep_reference_pass pass;
 } layer_case;
 
+/* Numbers of input k; the inputs lie one behind the other. */
+static int64_t input_count(const ep_op *op, int k) {
+  const ep_runs runs = ep_runs_along(op->axis, op->out);
+  return ROWS *
+         (op->type == EP_LAYER_CONCAT ? runs.count * runs.place * op->length[k] : op->in_features);
+}
+
+static int64_t inputs_count(const ep_op *op) {
+  int64_t count = 0;
+  for (int k = 0; k < op->inputs; k++) count += input_count(op, k);
+  return count;
+}
+
+static void inputs_find(const ep_op *op, double *all, double **inputs) {
+  for (int k = 0; k < op->inputs; k++) {
+    inputs[k] = all;
+    all += input_count(op, k);
+  }
+}
+
 static double layer_value(const layer_case *test) {
-  double y[MOST], sum = 0;
-  ep_reference_layer_of(test->op.type)->forward(&test->pass, &test->op, test->x, y);
+  double y[MOST], sum = 0, *inputs[EP_OP_INPUTS];
+  inputs_find(&test->op, (double *)test->x, inputs);
+  ep_reference_layer_of(test->op.type)
+      ->forward(&test->pass, &test->op, (const double *const *)inputs, y);
   for (int64_t i = 0; i < ROWS * test->op.out_features; i++) sum += test->weight[i] * y[i];
   return sum;
 }
@@ -134,6 +177,7 @@ static void layer_init(layer_case *test, int number) {
   *test = (layer_case){.op = ops[number]};
   ep_op *op = &test->op;
   if (op->in.channels == 0) op->in = op->out = (ep_shape){5, 1, 1};
+  if (op->inputs == 0) op->inputs = 1;
   op->in_features = ep_shape_count(op->in);
   op->out_features = ep_shape_count(op->out);
   test->pass = (ep_reference_pass){.parameters = test->parameters,
@@ -156,12 +200,15 @@ START_TEST(a_layer_has_the_slope_it_says) {
   const char *name = ep_layer_type_name((int)test.op.type);
   double y[MOST], grad_x[MOST], grad[MOST_PARAMETERS] = {0};
   const ep_reference_layer *layer = ep_reference_layer_of(test.op.type);
-  ck_assert_int_le(ROWS * test.op.in_features, MOST);
+  ck_assert_int_le(inputs_count(&test.op), MOST);
   ck_assert_int_le(ROWS * test.op.out_features, MOST);
-  layer->forward(&test.pass, &test.op, test.x, y);
+  double *x[EP_OP_INPUTS], *grads[EP_OP_INPUTS];
+  inputs_find(&test.op, test.x, x);
+  inputs_find(&test.op, grad_x, grads);
+  layer->forward(&test.pass, &test.op, (const double *const *)x, y);
   for (int i = 0; i < MOST; i++) grad_x[i] = NAN; /* written, not added to */
-  layer->backward(&test.pass, &test.op, test.x, y, test.weight, grad_x, grad);
-  for (int64_t i = 0; i < ROWS * test.op.in_features; i++) {
+  layer->backward(&test.pass, &test.op, (const double *const *)x, y, test.weight, grads, grad);
+  for (int64_t i = 0; i < inputs_count(&test.op); i++) {
     double slope = is_whole(&test.op, i) ? 0 : layer_slope(&test, &test.x[i]);
     ck_assert_msg(near(grad_x[i], slope), "%s: grad_x[%d] is %.12g, the slope %.12g", name, (int)i,
                   grad_x[i], slope);
@@ -177,15 +224,18 @@ END_TEST
 START_TEST(the_table_walks_every_layer) {
   bool seen[EP_LAYER_COUNT] = {false};
   for (int i = 0; i < OPS; i++) seen[ops[i].type] = true;
-  for (int i = 0; i < EP_LAYER_COUNT; i++) ck_assert_msg(seen[i], "%s", ep_layer_type_name(i));
+  for (int i = 0; i < EP_LAYER_COUNT; i++)
+    ck_assert_msg(seen[ep_layer_operator(i)], "%s", ep_layer_type_name(i));
 }
 END_TEST
 
 START_TEST(a_gradient_is_added_to) {
   ep_op op = {.type = EP_LAYER_LINEAR, .in_features = 1, .out_features = 1, .weight = 0, .bias = 1};
   double parameters[2] = {2, 3}, x = 5, y = 13, grad_y = 7, grad[2] = {100, 200};
+  const double *inputs[] = {&x};
+  double *none[] = {NULL};
   ep_reference_pass pass = {.parameters = parameters, .rows = 1, .training = true};
-  ep_reference_layer_of(op.type)->backward(&pass, &op, &x, &y, &grad_y, NULL, grad);
+  ep_reference_layer_of(op.type)->backward(&pass, &op, inputs, &y, &grad_y, none, grad);
   ck_assert_double_eq(grad[0], 135);
   ck_assert_double_eq(grad[1], 207);
 }
@@ -328,7 +378,8 @@ START_TEST(the_cases_walk_every_layer_and_loss) {
     ep_case_destroy(test);
   }
   for (int layer = 0; layer < EP_LAYER_COUNT; layer++) {
-    for (int loss = 0; loss < EP_LOSS_COUNT; loss++) ck_assert(seen[layer][loss]);
+    for (int loss = 0; loss < EP_LOSS_COUNT; loss++)
+      ck_assert(seen[ep_layer_operator(layer)][loss]);
   }
 }
 END_TEST
