@@ -94,15 +94,15 @@ typedef struct {
   int kernel[2], stride[2], padding[2], dilation[2]; /* conv2d, pools; [height, width] */
   int64_t groups;                                    /* conv2d */
   int64_t embeddings, numbers;                       /* embedding */
-  bool is_1d;                /* conv2d: of a conv1d: its weight has no height */
-  bool causal;               /* conv2d of a conv1d: padded on the left alone */
-  int axis;                  /* concat, slice: 0 channels, 1 height, 2 width */
-  int64_t start;             /* slice */
+  bool is_1d;                   /* conv2d: of a conv1d: its weight has no height */
+  bool causal;                  /* conv2d of a conv1d: padded on the left alone */
+  int axis;                     /* concat, slice: 0 channels, 1 height, 2 width */
+  int64_t start;                /* slice */
   int64_t length[EP_OP_INPUTS]; /* concat: of each input, along the axis */
-  int order[EP_SHAPE_SIDES]; /* permute */
-  int inputs;                /* values that it reads, 1 … EP_OP_INPUTS */
-  int input[EP_OP_INPUTS];   /* their numbers */
-  int layer;                 /* its number for random.h: keys the dropout mask */
+  int order[EP_SHAPE_SIDES];    /* permute */
+  int inputs;                   /* values that it reads, 1 … EP_OP_INPUTS */
+  int input[EP_OP_INPUTS];      /* their numbers */
+  int layer;                    /* its number for random.h: keys the dropout mask */
 } ep_op;
 
 /* An embedding's columns, and what each becomes. */
@@ -117,10 +117,10 @@ static inline int64_t ep_op_dimension(const ep_op *op) {
  * side has `place` numbers of each run. */
 typedef struct {
   int64_t count, whole, place;
-} ep_runs;
+} ep_shape_runs;
 
-static inline ep_runs ep_runs_along(int axis, ep_shape shape) {
-  ep_runs runs = {1, 1, 1};
+static inline ep_shape_runs ep_shape_runs_along(int axis, ep_shape shape) {
+  ep_shape_runs runs = {1, 1, 1};
   for (int side = 0; side < axis; side++) runs.count *= ep_shape_side(shape, side);
   for (int side = axis + 1; side < EP_SHAPE_SIDES; side++) runs.place *= ep_shape_side(shape, side);
   runs.whole = runs.place * ep_shape_side(shape, axis);

@@ -16,6 +16,7 @@ static bool near(double number, double expected) {
 }
 
 static const ep_op linear = {.type = EP_LAYER_LINEAR,
+                             .inputs = 1,
                              .in = {1, 1, 1},
                              .out = {1, 1, 1},
                              .in_features = 1,

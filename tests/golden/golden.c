@@ -65,11 +65,23 @@ static void read_pair(const json_t *root, const char *key, int pair[2]) {
   for (size_t i = 0; i < 2; i++) pair[i] = (int)json_integer_value(json_array_get(values, i));
 }
 
-static bool read_op(const json_t *row, ep_op *op) {
+/* Values that an op reads: the last one, and what "source" (an op, -1: the input) or "input" (all
+ * of them) says. */
+static void read_inputs(const json_t *row, int number, ep_op *op) {
+  const json_t *inputs = json_object_get(row, "input"), *source = json_object_get(row, "source");
+  if (op->type != EP_LAYER_ADD) source = NULL;
+  op->inputs = inputs ? (int)json_array_size(inputs) : source ? 2 : 1;
+  op->input[0] = number;
+  if (source) op->input[1] = (int)json_integer_value(source) + 1;
+  for (int k = 0; inputs && k < op->inputs && k < EP_OP_INPUTS; k++)
+    op->input[k] = (int)json_integer_value(json_array_get(inputs, (size_t)k));
+}
+
+static bool read_op(const json_t *row, int number, ep_op *op) {
   const char *name = json_string_value(json_object_get(row, "type"));
   int type = name ? ep_layer_type_from_name(name) : -1;
   if (type < 0) return false;
-  *op = (ep_op){.type = (ep_layer_type)type,
+  *op = (ep_op){.type = ep_layer_operator((ep_layer_type)type),
                 .in = read_shape(row, "in"),
                 .out = read_shape(row, "out"),
                 .weight = integer_or(row, "weight", -1),
@@ -84,7 +96,10 @@ static bool read_op(const json_t *row, ep_op *op) {
                 .momentum = number_of(row, "momentum"),
                 .groups = integer_or(row, "groups", 1),
                 .embeddings = integer_or(row, "embeddings", 0),
-                .source = (int)integer_or(row, "source", -1),
+                .is_1d = type == EP_LAYER_CONV1D,
+                .causal = json_is_true(json_object_get(row, "causal")),
+                .axis = (int)integer_or(row, "axis", 0),
+                .start = integer_or(row, "start", 0),
                 .layer = (int)integer_or(row, "layer", -1)};
   op->in_features = ep_shape_count(op->in);
   op->out_features = ep_shape_count(op->out);
@@ -92,6 +107,11 @@ static bool read_op(const json_t *row, ep_op *op) {
   read_pair(row, "stride", op->stride);
   read_pair(row, "padding", op->padding);
   read_pair(row, "dilation", op->dilation);
+  for (size_t i = 0; i < EP_SHAPE_SIDES; i++)
+    op->order[i] = (int)json_integer_value(json_array_get(json_object_get(row, "order"), i));
+  for (size_t i = 0; i < EP_OP_INPUTS; i++)
+    op->length[i] = json_integer_value(json_array_get(json_object_get(row, "length"), i));
+  read_inputs(row, number, op);
   return op->in_features > 0 && op->out_features > 0;
 }
 
@@ -101,7 +121,7 @@ static bool read_ops(const json_t *root, ep_case *test) {
   size_t i, count = json_array_size(ops);
   if (count < 1 || count > EP_CASE_OPS) return false;
   json_array_foreach(ops, i, row) {
-    if (!read_op(row, &test->ops[i])) return false;
+    if (!read_op(row, (int)i, &test->ops[i])) return false;
   }
   program->ops = test->ops;
   program->ops_count = (int)count;

@@ -231,6 +231,7 @@ static void refusals_try(suite *self) {
   ep_case *test = ep_case_create_number(0);
   ep_program large = test->program;
   ep_op op = {.type = EP_LAYER_LINEAR,
+              .inputs = 1,
               .in_features = 1 << 20,
               .out_features = 1 << 20,
               .weight = 0,
@@ -312,6 +313,7 @@ static void memory_try(suite *self) {
   if (ops->info(self->cuda.backend, &info, NULL) != EP_OK) return;
   const int64_t in_features = 1 << 16;
   ep_op op = {.type = EP_LAYER_LINEAR,
+              .inputs = 1,
               .in_features = in_features,
               .out_features = info.memory_free_bytes / 8 / in_features,
               .weight = 0,

@@ -245,7 +245,7 @@ bool ep_c_layer_known(ep_layer_type type) {
 static void runs_call(const call *c) {
   const ep_op *op = c->op;
   const bool cut = op->type == EP_LAYER_SLICE, joins = op->type == EP_LAYER_CONCAT;
-  const ep_runs runs = ep_runs_along(op->axis, cut ? op->in : op->out);
+  const ep_shape_runs runs = ep_shape_runs_along(op->axis, cut ? op->in : op->out);
   const long long whole = runs.whole, place = runs.place, count = runs.count;
   long long at = 0;
   for (int k = cut || joins ? 0 : 1; k < op->inputs; k++) {

@@ -49,7 +49,7 @@ const ep_reference_layer ep_reference_mul = {forward_mul, backward_mul};
 
 static void forward_concat(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
                            ep_real *y) {
-  const ep_runs runs = ep_runs_along(op->axis, op->out);
+  const ep_shape_runs runs = ep_shape_runs_along(op->axis, op->out);
   for (int k = 0; k < op->inputs; k++) {
     const int64_t own = op->length[k] * runs.place;
     for (int64_t run = 0; run < pass->rows * runs.count; run++)
@@ -62,7 +62,7 @@ static void backward_concat(const ep_reference_pass *pass, const ep_op *op, cons
                             const ep_real *y, const ep_real *grad_y, ep_real *const *grad_x,
                             double *grad_parameters) {
   (void)x, (void)y, (void)grad_parameters;
-  const ep_runs runs = ep_runs_along(op->axis, op->out);
+  const ep_shape_runs runs = ep_shape_runs_along(op->axis, op->out);
   for (int k = 0; k < op->inputs; k++) {
     const int64_t own = op->length[k] * runs.place;
     for (int64_t run = 0; grad_x[k] && run < pass->rows * runs.count; run++)

@@ -52,7 +52,7 @@ const ep_reference_layer ep_reference_permute = {forward_permute, backward_permu
 
 static void forward_slice(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
                           ep_real *y) {
-  const ep_runs runs = ep_runs_along(op->axis, op->in);
+  const ep_shape_runs runs = ep_shape_runs_along(op->axis, op->in);
   const int64_t own = ep_shape_side(op->out, op->axis) * runs.place;
   const ep_real *from = x[0] + op->start * runs.place;
   for (int64_t run = 0; run < pass->rows * runs.count; run++)
@@ -63,7 +63,7 @@ static void backward_slice(const ep_reference_pass *pass, const ep_op *op, const
                            const ep_real *y, const ep_real *grad_y, ep_real *const *grad_x,
                            double *grad_parameters) {
   (void)x, (void)y, (void)grad_parameters;
-  const ep_runs runs = ep_runs_along(op->axis, op->in);
+  const ep_shape_runs runs = ep_shape_runs_along(op->axis, op->in);
   const int64_t own = ep_shape_side(op->out, op->axis) * runs.place;
   if (!grad_x[0]) return;
   memset(grad_x[0], 0, (size_t)(pass->rows * op->in_features) * sizeof *grad_y);

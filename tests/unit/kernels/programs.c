@@ -386,7 +386,8 @@ void ep_case_destroy(ep_case *self) {
 /* Whether a stage may begin with the op. */
 static bool may_begin(const ep_program *program, int op) {
   for (int i = op; i < program->ops_count; i++)
-    if (program->ops[i].type == EP_LAYER_ADD && program->ops[i].input[1] < op) return false;
+    for (int k = 0; k < program->ops[i].inputs; k++)
+      if (program->ops[i].input[k] < op) return false;
   return true;
 }
 

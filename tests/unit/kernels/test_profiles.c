@@ -73,6 +73,7 @@ static ep_program linear_program(const ep_op *op, ep_precision precision, int64_
 /* Of those that take a small network on an H200, one does for each batch size. */
 static const char *chosen(ep_precision precision, int64_t batch_size) {
   const ep_op op = {.type = EP_LAYER_LINEAR,
+                    .inputs = 1,
                     .in = {4, 1, 1},
                     .out = {2, 1, 1},
                     .in_features = 4,

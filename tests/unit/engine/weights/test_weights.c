@@ -14,18 +14,23 @@
  */
 enum { PARAMETERS = 13 };
 static ep_op ops[3] = {{.type = EP_LAYER_LINEAR,
+                        .inputs = 1,
                         .in_features = 2,
                         .out_features = 3,
                         .weight = 0,
                         .bias = 6,
                         .running = -1},
                        {.type = EP_LAYER_RELU,
+                        .inputs = 1,
+                        .input = {1},
                         .in_features = 3,
                         .out_features = 3,
                         .weight = -1,
                         .bias = -1,
                         .running = -1},
                        {.type = EP_LAYER_LINEAR,
+                        .inputs = 1,
+                        .input = {2},
                         .in_features = 3,
                         .out_features = 1,
                         .weight = 9,
@@ -349,8 +354,12 @@ END_TEST
 static ep_status note_read(const char *key, const char *text) {
   static const char tensors[] =
       "\"0.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0,4]}";
-  ep_op op = {
-      .type = EP_LAYER_LINEAR, .in_features = 1, .out_features = 1, .bias = -1, .running = -1};
+  ep_op op = {.type = EP_LAYER_LINEAR,
+              .inputs = 1,
+              .in_features = 1,
+              .out_features = 1,
+              .bias = -1,
+              .running = -1};
   ep_plan plan = {.program = {.ops = &op,
                               .ops_count = 1,
                               .stored = {1, 1, 1},

@@ -329,6 +329,7 @@ static void count_task(void *context, int64_t number, int member) {
 START_TEST(more_memory_than_there_is_is_refused) {
   enum { CHANNELS = 16, KERNEL = 511, SIDE = 256, WEIGHTS = CHANNELS * KERNEL * KERNEL };
   const ep_op op = {.type = EP_LAYER_CONV2D,
+                    .inputs = 1,
                     .in = {CHANNELS, 32, 32},
                     .out = {1, SIDE, SIDE},
                     .in_features = CHANNELS * 32 * 32,

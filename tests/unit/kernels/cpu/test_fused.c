@@ -93,7 +93,8 @@ static const function functions[] = {
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
 static void check_function(const function *f, int level, const float *x, float *y) {
-  ep_op op = {.type = f->type, .in_features = 1, .out_features = 1, .weight = -1, .bias = -1};
+  ep_op op = {
+      .type = f->type, .inputs = 1, .in_features = 1, .out_features = 1, .weight = -1, .bias = -1};
   ep_program program = layer_program(&op);
   ep_instance *instance = compile(&program, level);
   double worst = 0;
@@ -128,7 +129,8 @@ END_TEST
 START_TEST(softmax_is_exact_from_end_to_end) {
   for (int level = 0; level <= best_level; level++)
     for (int logarithm = 0; logarithm < 2; logarithm++) {
-      ep_op op = {.type = logarithm ? EP_LAYER_LOG_SOFTMAX : EP_LAYER_SOFTMAX,
+      ep_op op = {.inputs = 1,
+                  .type = logarithm ? EP_LAYER_LOG_SOFTMAX : EP_LAYER_SOFTMAX,
                   .in_features = 2,
                   .out_features = 2,
                   .weight = -1,
@@ -154,7 +156,12 @@ END_TEST
 
 /* bce of one output and one target: the logarithms, from denormals to 1, clamped at -100. */
 static double bce_loss(int level, float output, float target) {
-  ep_op op = {.type = EP_LAYER_RELU, .in_features = 1, .out_features = 1, .weight = -1, .bias = -1};
+  ep_op op = {.type = EP_LAYER_RELU,
+              .inputs = 1,
+              .in_features = 1,
+              .out_features = 1,
+              .weight = -1,
+              .bias = -1};
   ep_program program = layer_program(&op);
   program.loss = EP_LOSS_BCE;
   program.loss_parameter = 1;
@@ -526,6 +533,7 @@ END_TEST
 
 static bool takes(int64_t in_features, int64_t out_features) {
   ep_op op = {.type = EP_LAYER_LINEAR,
+              .inputs = 1,
               .in_features = in_features,
               .out_features = out_features,
               .bias = -1};

@@ -128,7 +128,7 @@ typedef struct {
 
 /* Numbers of input k; the inputs lie one behind the other. */
 static int64_t input_count(const ep_op *op, int k) {
-  const ep_runs runs = ep_runs_along(op->axis, op->out);
+  const ep_shape_runs runs = ep_shape_runs_along(op->axis, op->out);
   return ROWS *
          (op->type == EP_LAYER_CONCAT ? runs.count * runs.place * op->length[k] : op->in_features);
 }
@@ -230,7 +230,12 @@ START_TEST(the_table_walks_every_layer) {
 END_TEST
 
 START_TEST(a_gradient_is_added_to) {
-  ep_op op = {.type = EP_LAYER_LINEAR, .in_features = 1, .out_features = 1, .weight = 0, .bias = 1};
+  ep_op op = {.type = EP_LAYER_LINEAR,
+              .inputs = 1,
+              .in_features = 1,
+              .out_features = 1,
+              .weight = 0,
+              .bias = 1};
   double parameters[2] = {2, 3}, x = 5, y = 13, grad_y = 7, grad[2] = {100, 200};
   const double *inputs[] = {&x};
   double *none[] = {NULL};

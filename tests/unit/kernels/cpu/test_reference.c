@@ -388,7 +388,8 @@ START_TEST(the_mean_is_over_rows_and_columns) {
     y[row][1] = 3;
     square += row * row;
   }
-  ep_op op = {.in = {1, 1, 1},
+  ep_op op = {.inputs = 1,
+              .in = {1, 1, 1},
               .out = {2, 1, 1},
               .in_features = 1,
               .out_features = 2,
