@@ -291,7 +291,7 @@ static void field_default(ep_field_reader *reader, const ep_field *field, void *
   case EP_FIELD_VARIANT: {
     int type = (int)field->fallback;
     *(int *)(at + field->variants->type_offset) = type;
-    ep_fields_read(reader, field->variants->tables[type], NULL, NULL, at);
+    ep_fields_read(reader, ep_field_variant_table(field->variants, type), NULL, NULL, at);
     break;
   }
   case EP_FIELD_CUSTOM: field->read(reader, field, NULL, base); break;
@@ -375,6 +375,10 @@ void ep_fields_read(ep_field_reader *reader, const ep_field_table *table, const 
   }
 }
 
+const ep_field_table *ep_field_variant_table(const ep_field_variants *variants, int type) {
+  return variants->tables[type] ? variants->tables[type] : variants->common;
+}
+
 void ep_field_variant_read(ep_field_reader *reader, const ep_field_variants *variants,
                            const json_t *value, void *base) {
   const json_t *type = value;
@@ -397,14 +401,14 @@ void ep_field_variant_read(ep_field_reader *reader, const ep_field_variants *var
   ep_field_reader_leave(reader, place);
   if (found < 0) return;
   *(int *)((char *)base + variants->type_offset) = found;
-  ep_fields_read(reader, variants->tables[found], "type", json_is_object(value) ? value : NULL,
-                 base);
+  ep_fields_read(reader, ep_field_variant_table(variants, found), "type",
+                 json_is_object(value) ? value : NULL, base);
 }
 
 void ep_field_variant_write(ep_writer *writer, const ep_field_variants *variants,
                             const void *base) {
   int type = *(const int *)((const char *)base + variants->type_offset);
-  const ep_field_table *table = variants->tables[type];
+  const ep_field_table *table = ep_field_variant_table(variants, type);
   if (variants->word_alone && !table) {
     ep_writer_string(writer, variants->words->name(type));
     return;
@@ -475,6 +479,7 @@ static void field_write(ep_writer *writer, const ep_field *field, const void *ba
 void ep_fields_write(ep_writer *writer, const ep_field_table *table, const void *base) {
   for (const ep_field_table *t = table; t; t = t->base) {
     for (int i = 0; i < t->count; i++) {
+      if (t->fields[i].is_given && !t->fields[i].is_given(base)) continue;
       ep_writer_key(writer, t->fields[i].key);
       field_write(writer, &t->fields[i], base);
     }

@@ -58,9 +58,13 @@ typedef struct {
   size_t type_offset; /* of the int that the type goes to */
   bool word_alone;    /* "mse" may stand for {"type": "mse"} */
   const ep_field_table *const *tables;
-  int fallback;                /* the type of an object that names none; -1: it must */
-  const ep_field_about *about; /* [words->count] */
+  int fallback;                 /* the type of an object that names none; -1: it must */
+  const ep_field_about *about;  /* [words->count] */
+  const ep_field_table *common; /* of a variant without a table; NULL: it has no fields */
 } ep_field_variants;
+
+/* The fields of a variant; NULL: it has none. */
+const ep_field_table *ep_field_variant_table(const ep_field_variants *variants, int type);
 
 struct ep_field {
   const char *key;
@@ -95,7 +99,8 @@ struct ep_field {
   const char *doc;     /* one line */
   const char *schema;  /* EP_JSON: what JSON Schema says of it beyond `kind` and the range */
   const char *example; /* EP_JSON: a usual value of a required field */
-  bool rare;           /* seldom given: a form leaves it out */
+  bool (*is_given)(const void *base); /* not written where this is false; NULL: always written */
+  bool rare;                          /* seldom given: a form leaves it out */
 };
 
 struct ep_field_table {

@@ -42,6 +42,12 @@ static void pod_write(ep_writer *writer, const ep_allocation_view *pod) {
   ep_writer_close(writer, '}');
 }
 
+static void shape_write(ep_writer *writer, const char *key, const ep_shape_view *shape) {
+  ep_writer_member_open(writer, key, '[');
+  for (int i = 0; i < shape->sides; i++) ep_writer_integer(writer, shape->side[i]);
+  ep_writer_close(writer, ']');
+}
+
 char *ep_validation_format(const ep_validation_view *validation) {
   ep_writer writer;
   ep_writer_init(&writer, VALIDATION_TEXT_LIMIT);
@@ -55,7 +61,13 @@ char *ep_validation_format(const ep_validation_view *validation) {
   for (int i = 0; i < validation->layers_count; i++) {
     const ep_layer_view *layer = &validation->layers[i];
     ep_writer_open(&writer, '{');
+    ep_writer_member_string(&writer, "name", layer->name);
     ep_writer_member_string(&writer, "type", layer->type);
+    ep_writer_member_open(&writer, "input", '[');
+    for (int k = 0; k < layer->inputs; k++) ep_writer_string(&writer, layer->input[k]);
+    ep_writer_close(&writer, ']');
+    shape_write(&writer, "in_shape", &layer->in);
+    shape_write(&writer, "out_shape", &layer->out);
     ep_writer_member_integer(&writer, "in_features", layer->in_features);
     ep_writer_member_integer(&writer, "out_features", layer->out_features);
     ep_writer_member_integer(&writer, "parameters", layer->parameters);

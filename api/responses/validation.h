@@ -5,13 +5,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/limits.h"
 #include "api/names.h"
 #include "api/responses/ranks.h"
 
+/* A shape of one to three sides. */
+typedef struct {
+  int sides;
+  int64_t side[3];
+} ep_shape_view;
+
 /* One row of ?validate=only's "layers", as the plan found it. */
 typedef struct {
+  char name[EP_LIMIT_LAYER_NAME_BYTES + 1]; /* its number, unless it was given one */
   const char *type;
+  char input[EP_LIMIT_LAYER_INPUTS]
+            [EP_LIMIT_LAYER_NAME_BYTES + 1]; /* what it reads; "x": the data */
+  int inputs;
   int64_t in_features, out_features, parameters;
+  ep_shape_view in, out; /* the same with their sides */
 } ep_layer_view;
 
 typedef struct {

@@ -109,29 +109,45 @@ typedef struct {
 
 /* Names, meanings and defaults are torch.nn's. A pair is one number for both, or [height, width].
  */
+typedef char ep_layer_name[EP_LIMIT_LAYER_NAME_BYTES + 1];
+
+/* One to three sides of a row's shape, or numbers of sides, from 1. */
+typedef struct {
+  int64_t at[3];
+  int count;
+} ep_layer_sides;
+
 typedef struct ep_layer_spec {
   ep_layer_type type;
-  int64_t in_features;    /* linear: 0 = inferred; a number given is checked */
-  int64_t out_features;   /* linear */
-  bool bias;              /* linear, conv2d. Default true */
-  ep_init_type init;      /* linear, conv2d, embedding. Default "default" */
-  double negative_slope;  /* leaky_relu. Default 0.01 */
-  double alpha;           /* elu. Default 1 */
-  double beta, threshold; /* softplus. Default 1, 20 */
-  int64_t in_channels;    /* conv2d: 0 = inferred */
-  int64_t out_channels;   /* conv2d */
-  int kernel_size[2];     /* conv2d, pools */
-  int stride[2];          /* conv2d: default 1; pools: default kernel_size */
-  int padding[2];         /* Default 0 */
-  int dilation[2];        /* conv2d, max_pool2d. Default 1 */
-  int64_t groups;         /* conv2d. Default 1 */
-  int64_t output_size[2]; /* adaptive_avg_pool2d */
-  double p;               /* dropout, dropout2d. Default 0.5 */
-  double eps;             /* batch_norm, layer_norm. Default 1e-5 */
-  double momentum;        /* batch_norm. Default 0.1 */
-  bool affine;            /* batch_norm, layer_norm: has weight and bias. Default true */
-  bool sync;              /* batch_norm: over the batch of all replicas. Default false */
+  ep_layer_name name;                         /* "" = its number in the list (null) */
+  ep_layer_name input[EP_LIMIT_LAYER_INPUTS]; /* names, or numbers, of layers; "x": the data */
+  int inputs;                                 /* 0 = the layer before it (null) */
+  int64_t in_features;                        /* linear: 0 = inferred; a number given is checked */
+  int64_t out_features;                       /* linear */
+  bool bias;                                  /* linear, conv2d. Default true */
+  ep_init_type init;                          /* linear, conv2d, embedding. Default "default" */
+  double negative_slope;                      /* leaky_relu. Default 0.01 */
+  double alpha;                               /* elu. Default 1 */
+  double beta, threshold;                     /* softplus. Default 1, 20 */
+  int64_t in_channels;                        /* conv2d: 0 = inferred */
+  int64_t out_channels;                       /* conv2d */
+  int kernel_size[2];                         /* conv2d, pools; conv1d: the second of each pair */
+  int stride[2];                              /* conv2d: default 1; pools: default kernel_size */
+  int padding[2];                             /* Default 0 */
+  int dilation[2];                            /* conv2d, max_pool2d. Default 1 */
+  int64_t groups;                             /* conv2d. Default 1 */
+  int64_t output_size[2];                     /* adaptive_avg_pool2d */
+  double p;                                   /* dropout, dropout2d. Default 0.5 */
+  double eps;                                 /* batch_norm, layer_norm. Default 1e-5 */
+  double momentum;                            /* batch_norm. Default 0.1 */
+  bool affine; /* batch_norm, layer_norm: has weight and bias. Default true */
+  bool sync;   /* batch_norm: over the batch of all replicas. Default false */
   int64_t num_embeddings, embedding_dim; /* embedding; it must come first, x holds whole numbers */
+  int dim;                               /* concat, slice: the side, from 1. Default 1 */
+  int64_t start, length;                 /* slice: torch.narrow's; length 0 = the rest (null) */
+  ep_layer_sides shape;                  /* reshape */
+  ep_layer_sides dims;                   /* permute: which side of x each side of y is */
+  bool causal;                           /* conv1d. Default false */
   struct ep_layer_spec *layers; /* residual: the block, owned; its output's shape is its input's */
   int layers_count;
 } ep_layer_spec;

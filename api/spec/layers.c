@@ -1,4 +1,5 @@
 /* layers.c: the fields of each type of layer, and lists of layers. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,188 @@ static const ep_field embedding_rows[] = {
           .example = "4"),
     INIT,
 };
+
+/* --- names and inputs ---------------------------------------------------------------------- */
+
+static bool name_accepts(const char *text) {
+  size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+  return text[length] == 0 && (isalpha((unsigned char)text[0]) || text[0] == '_') &&
+         strcmp(text, "x") != 0 && strcmp(text, EP_LAYER_COLUMNS) != 0;
+}
+
+/* One input's name: true if it is a text of a name's length. */
+static bool input_take(ep_field_reader *reader, const json_t *value, ep_layer_name out) {
+  const char *text = json_string_value(value);
+  if (!text)
+    ep_field_reader_fail(reader,
+                         "must be the name of a layer, its number as a text, or \"x\", not %s",
+                         ep_json_type_name(value));
+  else if (json_string_length(value) == 0 ||
+           json_string_length(value) > EP_LIMIT_LAYER_NAME_BYTES ||
+           strlen(text) != json_string_length(value))
+    ep_field_reader_fail(reader, "must be a name of 1 to %d bytes", EP_LIMIT_LAYER_NAME_BYTES);
+  else
+    memcpy(out, text, json_string_length(value) + 1);
+  return out[0] != 0;
+}
+
+static void inputs_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                        void *base) {
+  (void)field;
+  ep_layer_spec *layer = base;
+  if (!value) return;
+  if (!json_is_array(value)) {
+    layer->inputs = input_take(reader, value, layer->input[0]);
+    return;
+  }
+  size_t count = json_array_size(value);
+  if (count < 1 || count > EP_LIMIT_LAYER_INPUTS) {
+    ep_field_reader_fail(reader, "must have 1 to %d names, not %zu", EP_LIMIT_LAYER_INPUTS, count);
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    size_t place = ep_field_reader_enter_index(reader, i);
+    layer->inputs += input_take(reader, json_array_get(value, i), layer->input[i]);
+    ep_field_reader_leave(reader, place);
+  }
+}
+
+static void inputs_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_layer_spec *layer = base;
+  if (layer->inputs == 1) {
+    ep_writer_string(writer, layer->input[0]);
+    return;
+  }
+  ep_writer_open(writer, '[');
+  for (int i = 0; i < layer->inputs; i++) ep_writer_string(writer, layer->input[i]);
+  ep_writer_close(writer, ']');
+}
+
+static bool has_name(const void *base) {
+  return ((const ep_layer_spec *)base)->name[0] != 0;
+}
+
+static bool has_inputs(const void *base) {
+  return ((const ep_layer_spec *)base)->inputs > 0;
+}
+
+/* Fields of every layer. They are not written where they are not given. */
+static const ep_field place_rows[] = {
+    {.key = "name",
+     .kind = EP_FIELD_STRING,
+     .offset = AT(name),
+     .capacity = EP_LIMIT_LAYER_NAME_BYTES,
+     .nullable = true,
+     .rare = true,
+     .accepts = name_accepts,
+     .form = "a letter, then letters, digits, _ and -; not x",
+     .is_given = has_name,
+     .doc = "its name in the weights file, and for the `input` of others; its number by default"},
+    {.key = "input",
+     .kind = EP_FIELD_CUSTOM,
+     .nullable = true,
+     .rare = true,
+     .text_fallback = "null",
+     .read = inputs_read,
+     .write = inputs_write,
+     .is_given = has_inputs,
+     .form = "a name, or an array of names",
+     .schema = EP_JSON({
+       "oneOf" : [
+         {"type" : "string"}, {
+           "type" : "array",
+           "items" : {"type" : "string"},
+           "minItems" : 1,
+           "maxItems" : EP_LIMIT_LAYER_INPUTS
+         }
+       ]
+     }),
+     .doc = "the layers that it reads, by name or number; `x` is the data; the layer before it by "
+            "default"},
+};
+static const ep_field_table place_table = EP_FIELD_TABLE(place_rows, NULL);
+
+/* --- operators on values ------------------------------------------------------------------- */
+
+static void sides_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                       void *base) {
+  ep_layer_sides *sides = (ep_layer_sides *)((char *)base + field->offset);
+  int64_t *numbers = value ? ep_integers_take(reader, field, value, 3, &sides->count) : NULL;
+  if (numbers) memcpy(sides->at, numbers, (size_t)sides->count * sizeof *numbers);
+  free(numbers);
+}
+
+static void sides_write(ep_writer *writer, const ep_field *field, const void *base) {
+  const ep_layer_sides *sides = (const ep_layer_sides *)((const char *)base + field->offset);
+  ep_integers_write(writer, sides->at, sides->count);
+}
+
+#define SIDES(key_, member, most, doc_, example_)                                                  \
+  {                                                                                                \
+    .key = key_, .kind = EP_FIELD_CUSTOM, .offset = AT(member), .required = true, .min = 1,        \
+    .max = most, .read = sides_read, .write = sides_write, .form = "1 to 3 integers", .doc = doc_, \
+    .example = example_,                                                                           \
+    .schema =                                                                                      \
+        EP_JSON({"type" : "array", "items" : {"type" : "integer", "minimum" : 1}, "maxItems" : 3}) \
+  }
+#define DIM(doc_)                                                                             \
+  {                                                                                           \
+    .key = "dim", .kind = EP_FIELD_INT, .offset = AT(dim), .min = 1, .max = 3, .fallback = 1, \
+    .doc = doc_                                                                               \
+  }
+
+static const ep_field concat_rows[] = {
+    DIM("the dimension that they are put together along, counted from 1 without the rows"),
+};
+static const ep_field slice_rows[] = {
+    DIM("the dimension, counted from 1 without the rows"),
+    {.key = "start",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(start),
+     .min = 0,
+     .max = EP_LIMIT_FEATURES,
+     .doc = "the first place that is taken, from 0"},
+    {.key = "length",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(length),
+     .min = 1,
+     .max = EP_LIMIT_FEATURES,
+     .nullable = true,
+     .doc = "how many places; all from `start` by default"},
+};
+static const ep_field reshape_rows[] = {
+    SIDES("shape", shape, EP_LIMIT_FEATURES, "the new shape of a row, 1 to 3 numbers", "[1, 8, 8]"),
+};
+static const ep_field permute_rows[] = {
+    SIDES("dims", dims, 3, "the dimensions in their new order, counted from 1 without the rows",
+          "[2, 1]"),
+};
+
+#define ALONG(key_, member, doc_, ...)                                                             \
+  {                                                                                                \
+    .key = key_, .kind = EP_FIELD_INT, .offset = AT(member) + sizeof(int), .max = EP_LIMIT_KERNEL, \
+    .doc = doc_, __VA_ARGS__                                                                       \
+  }
+static const ep_field conv1d_rows[] = {
+    COUNT("in_channels", in_channels, "input channels; inferred by default, checked if given",
+          .nullable = true, .rare = true),
+    COUNT("out_channels", out_channels, "output channels", .required = true, .example = "8"),
+    ALONG("kernel_size", kernel_size, "the window", .min = 1, .required = true, .example = "3"),
+    ALONG("stride", stride, "steps from window to window", .min = 1, .fallback = 1),
+    ALONG("padding", padding, "places added on each side", .min = 0),
+    ALONG("dilation", dilation, "steps between the window's own places", .min = 1, .fallback = 1),
+    {.key = "causal",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(causal),
+     .doc = "pads on the left alone, by dilation (kernel_size - 1), so that no place sees later "
+            "ones; without `padding`"},
+    COUNT("groups", groups, "number of groups of channels, each connected only to itself",
+          .fallback = 1, .rare = true),
+    BIAS("adds a bias to each output channel"),
+    INIT,
+};
+
 /* A block holds layers of these types: see below. */
 static void block_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                        void *base);
@@ -140,7 +323,8 @@ static const ep_field residual_rows[] = {
 };
 #undef AT
 
-#define TABLE(word) static const ep_field_table word##_table = EP_FIELD_TABLE(word##_rows, NULL)
+#define TABLE(word) \
+  static const ep_field_table word##_table = EP_FIELD_TABLE(word##_rows, &place_table)
 TABLE(linear);
 TABLE(leaky_relu);
 TABLE(elu);
@@ -155,6 +339,11 @@ TABLE(batch_norm);
 TABLE(layer_norm);
 TABLE(embedding);
 TABLE(residual);
+TABLE(concat);
+TABLE(slice);
+TABLE(reshape);
+TABLE(permute);
+TABLE(conv1d);
 
 static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_LINEAR] = &linear_table,
@@ -171,6 +360,11 @@ static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_LAYER_NORM] = &layer_norm_table,
     [EP_LAYER_EMBEDDING] = &embedding_table,
     [EP_LAYER_RESIDUAL] = &residual_table,
+    [EP_LAYER_CONCAT] = &concat_table,
+    [EP_LAYER_SLICE] = &slice_table,
+    [EP_LAYER_RESHAPE] = &reshape_table,
+    [EP_LAYER_PERMUTE] = &permute_table,
+    [EP_LAYER_CONV1D] = &conv1d_table,
 };
 
 #define ABOUT(code, name, group, meaning, formula) {meaning, formula},
@@ -178,7 +372,7 @@ static const ep_field_about about[EP_LAYER_COUNT] = {EP_LAYER_TABLE(ABOUT)};
 #undef ABOUT
 
 const ep_field_variants ep_layer_variants = {
-    &ep_layer_words, offsetof(ep_layer_spec, type), false, tables, -1, about};
+    &ep_layer_words, offsetof(ep_layer_spec, type), false, tables, -1, about, &place_table};
 
 /* --- lists of layers ------------------------------------------------------------------------ */
 

@@ -66,4 +66,4 @@ static const ep_field_table *const loss_tables[EP_LOSS_COUNT] = {
 static const ep_field_about loss_about[EP_LOSS_COUNT] = {EP_LOSS_TABLE(ABOUT)};
 #undef ABOUT
 const ep_field_variants ep_loss_variants = {
-    &ep_loss_words, offsetof(ep_job_spec, loss), true, loss_tables, -1, loss_about};
+    &ep_loss_words, offsetof(ep_job_spec, loss), true, loss_tables, -1, loss_about, NULL};

@@ -114,4 +114,5 @@ const ep_field_variants ep_optimizer_variants = {&ep_optimizer_words,
                                                  true,
                                                  optimizer_tables,
                                                  EP_OPTIMIZER_SGD,
-                                                 optimizer_about};
+                                                 optimizer_about,
+                                                 NULL};

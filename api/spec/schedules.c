@@ -97,4 +97,5 @@ const ep_field_variants ep_schedule_variants = {&ep_schedule_words,
                                                 true,
                                                 schedule_tables,
                                                 EP_SCHEDULE_CONSTANT,
-                                                schedule_about};
+                                                schedule_about,
+                                                NULL};

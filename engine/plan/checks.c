@@ -11,10 +11,12 @@
 
 enum { PLACE_BYTES = EP_POINTER_BYTES };
 
-/* "4.0" with "padding" is /model/layers/4/layers/0/padding. */
-static const char *place_of(const char *name, const char *field, char text[PLACE_BYTES]) {
-  size_t used = (size_t)snprintf(text, PLACE_BYTES, "/model");
-  for (const char *step = name; used < PLACE_BYTES; step++) {
+/* Op "4.0" with "padding" is /model/layers/4/layers/0/padding. */
+static const char *place_of(const ep_plan *plan, int op, const char *field,
+                            char text[PLACE_BYTES]) {
+  size_t used = (size_t)snprintf(text, PLACE_BYTES, "/model/layers/%d", ep_plan_layer_of(plan, op));
+  const char *within = strchr(plan->names[op], '.');
+  for (const char *step = within ? within + 1 : ""; *step && used < PLACE_BYTES; step++) {
     size_t digits = strcspn(step, ".");
     used += (size_t)snprintf(text + used, PLACE_BYTES - used, "/layers/%.*s", (int)digits, step);
     step += digits;
@@ -28,28 +30,28 @@ static const char *place_of(const char *name, const char *field, char text[PLACE
 static const char *output_place(const ep_plan *plan, char text[PLACE_BYTES]) {
   for (int i = plan->program.ops_count - 1; i >= 0; i--) {
     switch (plan->ops[i].type) {
-    case EP_LAYER_LINEAR: return place_of(plan->names[i], "out_features", text);
-    case EP_LAYER_CONV2D: return place_of(plan->names[i], "out_channels", text);
+    case EP_LAYER_LINEAR: return place_of(plan, i, "out_features", text);
+    case EP_LAYER_CONV2D: return place_of(plan, i, "out_channels", text);
     case EP_LAYER_EMBEDDING:
       if (plan->shape.embedded_columns > 0) break;
-      return place_of(plan->names[i], "embedding_dim", text);
+      return place_of(plan, i, "embedding_dim", text);
     default: break;
     }
   }
   return "/model/layers";
 }
 
-static void classes_check(const ep_job_spec *spec, const ep_plan *plan, bool image,
+static void classes_check(const ep_job_spec *spec, const ep_plan *plan, int rank,
                           ep_problem *problem) {
   const ep_data_shape *shape = &plan->shape;
   const char *loss = ep_loss_type_name(spec->loss);
   int64_t outputs = plan->program.out_features;
   char place[PLACE_BYTES], text[EP_SHAPE_BYTES];
-  if (image)
+  if (rank > 1)
     ep_problem_add(problem, EP_INVALID, "/model/layers",
                    "%s expects a vector of classes, the output of the last layer is %s: end with a "
                    "flatten layer",
-                   loss, ep_shape_format(plan->ops[plan->program.ops_count - 1].out, true, text));
+                   loss, ep_shape_format(plan->ops[plan->program.ops_count - 1].out, rank, text));
   else if (shape->target_columns != 1)
     ep_problem_add(problem, EP_INVALID, "/loss",
                    "%s expects one class per row, the target has %lld columns", loss,
@@ -125,10 +127,10 @@ static void stratify_check(const ep_job_spec *spec, const ep_data_shape *shape,
                    "requires the classes 0 and 1: not all targets are 0 or 1");
 }
 
-void ep_plan_check_loss(const ep_job_spec *spec, const ep_plan *plan, bool image,
+void ep_plan_check_loss(const ep_job_spec *spec, const ep_plan *plan, int rank,
                         ep_problem *problem) {
   if (ep_loss_takes_classes(spec->loss))
-    classes_check(spec, plan, image, problem);
+    classes_check(spec, plan, rank, problem);
   else
     columns_check(spec, plan, problem);
   stratify_check(spec, &plan->shape, problem);
@@ -154,16 +156,16 @@ static void augment_check(const ep_data_spec *data, ep_shape row, bool image, ep
                    (long long)row.height, (long long)row.width);
 }
 
-void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, bool image,
+void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, int rank,
                         ep_problem *problem) {
   const ep_data_spec *data = &spec->data;
   ep_shape row = plan->program.stored;
   if (data->normalize && data->normalize_channels != 1 && data->normalize_channels != row.channels)
     ep_problem_add(problem, EP_INVALID, "/data/normalize", "has %d numbers, the rows have %lld %s",
                    data->normalize_channels, (long long)row.channels,
-                   image ? "channels" : "columns");
-  augment_check(data, row, image, problem);
-  bool embedded = spec->layers[0].type == EP_LAYER_EMBEDDING;
+                   rank == 3 ? "channels" : "columns");
+  augment_check(data, row, rank == 3, problem);
+  bool embedded = ep_spec_embeds(spec);
   bool changed = data->standardize_x || data->normalize || (data->scale != 0 && data->scale != 1);
   if (embedded && changed)
     ep_problem_add(problem, EP_INVALID,

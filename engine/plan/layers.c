@@ -1,47 +1,26 @@
-/* layers.c: from layers to ops: shapes from front to back, parameters one after the other.
- * Formulas of the shapes are torch.nn's. */
+/* layers.c: the shape and the figures of each type of layer. Formulas of the shapes are torch.nn's.
+ */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "api/limits.h"
-#include "engine/plan/parts.h"
-#include "kernels/operators/operator.h"
+#include "engine/plan/lowering.h"
+#include "kernels/operators/values.h"
 
-/* Where the walk through the layers stands. */
-typedef struct {
-  const ep_job_spec *spec;
-  ep_plan *plan;
-  ep_problem *problem;
-  ep_shape shape;                      /* of what the next layer gets */
-  bool image;                          /* its rows are images, not vectors */
-  int ops, layer;                      /* so many are done; the number of the next */
-  char pointer[EP_POINTER_BYTES];      /* of the layer at hand: "/model/layers/4/layers/0" */
-  char name[EP_LIMIT_NAME_BYTES];      /* its name: "4.0" */
-  char last_name[EP_LIMIT_NAME_BYTES]; /* that of the layer before; "" = the data */
-  bool frozen;
-} walk;
-
-int ep_layers_total(const ep_layer_spec *layers, int count) {
-  int total = 0;
-  for (int i = 0; i < count; i++)
-    total += 1 + ep_layers_total(layers[i].layers, layers[i].layers_count);
-  return total;
-}
-
-const char *ep_shape_format(ep_shape shape, bool image, char text[EP_SHAPE_BYTES]) {
-  if (image)
+const char *ep_shape_format(ep_shape shape, int rank, char text[EP_SHAPE_BYTES]) {
+  if (rank == 3)
     snprintf(text, EP_SHAPE_BYTES, "[%lld, %lld, %lld]", (long long)shape.channels,
              (long long)shape.height, (long long)shape.width);
+  else if (rank == 2)
+    snprintf(text, EP_SHAPE_BYTES, "[%lld, %lld]", (long long)shape.channels,
+             (long long)shape.width);
   else
     snprintf(text, EP_SHAPE_BYTES, "[%lld]", (long long)ep_shape_count(shape));
   return text;
 }
 
-/* Adds an error at a field of the layer at hand ("" = the layer itself). Always false. */
-static bool __attribute__((format(printf, 3, 4)))
-refuse(walk *w, const char *field, const char *format, ...) {
+bool ep_lowering_refuse(ep_lowering *w, const char *field, const char *format, ...) {
   char pointer[EP_POINTER_BYTES + 32], detail[EP_MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);
@@ -52,60 +31,50 @@ refuse(walk *w, const char *field, const char *format, ...) {
   return false;
 }
 
-static const char *shape_text(const walk *w, char text[EP_SHAPE_BYTES]) {
-  return ep_shape_format(w->shape, w->image, text);
+static const char *shape_text(const ep_lowering *w, char text[EP_SHAPE_BYTES]) {
+  return ep_shape_format(w->shape, w->in_rank, text);
 }
 
-static bool needs_image(walk *w, const ep_layer_spec *layer) {
+/* The layer's input as the window of a series that it is: [features, length]. Whoever takes vectors
+ * takes the same numbers as one. */
+static void series_take(ep_lowering *w) {
+  const int64_t length = w->spec->data.window.length;
+  if (w->from[0] != 0 || w->in_rank != 1 || length <= 0 || w->shape.channels % length) return;
+  w->shape = (ep_shape){w->shape.channels / length, 1, length};
+  w->in_rank = w->out_rank = 2;
+}
+
+static bool needs_image(ep_lowering *w, const ep_layer_spec *layer) {
   char text[EP_SHAPE_BYTES];
   const char *type = ep_layer_type_name(layer->type);
-  if (w->image) return true;
-  if (w->layer == 0) return refuse(w, "", "%s requires images [C, H, W]: set data.shape", type);
-  return refuse(w, "", "%s requires images [C, H, W], its input is %s", type, shape_text(w, text));
+  if (w->in_rank == 3) return true;
+  if (w->from[0] == 0)
+    return ep_lowering_refuse(w, "", "%s requires images [C, H, W]: set data.shape", type);
+  return ep_lowering_refuse(w, "", "%s requires images [C, H, W], its input is %s", type,
+                            shape_text(w, text));
 }
 
-static bool needs_vector(walk *w) {
+static bool needs_vector(ep_lowering *w) {
   char text[EP_SHAPE_BYTES];
-  return !w->image || refuse(w, "", "insert a flatten layer before layer %s, whose input is %s",
-                             w->name, shape_text(w, text));
-}
-
-/* Neighbours that are treated alike become one range. */
-static void group_add(walk *w, int64_t first, int64_t count, bool decays) {
-  const ep_optimizer_spec *optimizer = &w->spec->optimizer;
-  float decay = decays || optimizer->decay_all ? (float)optimizer->weight_decay : 0;
-  int groups = w->plan->program.groups_count;
-  ep_parameter_group *last = groups ? &w->plan->groups[groups - 1] : NULL;
-  if (last && last->weight_decay == decay && last->frozen == w->frozen) {
-    last->count = ep_add_saturated(last->count, count);
-    return;
-  }
-  w->plan->groups[groups] = (ep_parameter_group){first, count, decay, w->frozen};
-  w->plan->program.groups_count++;
-}
-
-/* The next `count` parameters; returns the offset of the first. */
-static int64_t range_take(walk *w, int64_t count, bool decays) {
-  int64_t first = w->plan->parameters;
-  group_add(w, first, count, decays);
-  w->plan->parameters = ep_add_saturated(first, count);
-  return first;
+  return w->in_rank == 1 ||
+         ep_lowering_refuse(w, "", "insert a flatten layer before layer %s, whose input is %s",
+                            w->name, shape_text(w, text));
 }
 
 /* A number of inputs that was given must be what comes in. Wrong, it is no reason to stop: the
  * layer's own output does not depend on it. */
-static void inputs_check(walk *w, const char *field, const char *noun, int64_t given,
+static void inputs_check(ep_lowering *w, const char *field, const char *noun, int64_t given,
                          int64_t there) {
   if (given == 0 || given == there) return;
-  if (w->last_name[0])
-    refuse(w, field, "layer %s expects %lld %s, layer %s outputs %lld", w->name, (long long)given,
-           noun, w->last_name, (long long)there);
+  if (w->from[0] > 0)
+    ep_lowering_refuse(w, field, "layer %s expects %lld %s, layer %s outputs %lld", w->name,
+                       (long long)given, noun, w->plan->names[w->from[0] - 1], (long long)there);
   else
-    refuse(w, field, "layer %s expects %lld %s, the data has %lld%s", w->name, (long long)given,
-           noun, (long long)there, w->image ? "" : " columns");
+    ep_lowering_refuse(w, field, "layer %s expects %lld %s, the data has %lld%s", w->name,
+                       (long long)given, noun, (long long)there, w->in_rank == 3 ? "" : " columns");
 }
 
-static bool linear_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
+static bool linear_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   if (!needs_vector(w)) return false;
   inputs_check(w, "in_features", "inputs", layer->in_features, op->in_features);
   op->out = (ep_shape){layer->out_features, 1, 1};
@@ -120,7 +89,7 @@ static int64_t windows(int64_t side, int64_t span, int padding, int stride) {
 }
 
 /* The op's window, and the height and width that it makes; `span`: of the window with its gaps. */
-static bool window_lower(walk *w, const ep_layer_spec *layer, ep_op *op, int64_t span[2]) {
+static bool window_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op, int64_t span[2]) {
   const int64_t sides[2] = {w->shape.height, w->shape.width};
   bool dilates = layer->type != EP_LAYER_AVG_POOL2D, fits = true;
   for (int i = 0; i < 2; i++) {
@@ -132,44 +101,73 @@ static bool window_lower(walk *w, const ep_layer_spec *layer, ep_op *op, int64_t
     fits = fits && span[i] <= sides[i] + 2 * (int64_t)op->padding[i];
   }
   if (!fits)
-    return refuse(w, "kernel_size", "kernel %lldx%lld does not fit in its input %lldx%lld%s",
-                  (long long)span[0], (long long)span[1],
-                  (long long)(sides[0] + 2 * op->padding[0]),
-                  (long long)(sides[1] + 2 * op->padding[1]),
-                  op->padding[0] || op->padding[1] ? ", padding included" : "");
+    return ep_lowering_refuse(
+        w, "kernel_size", "kernel %lldx%lld does not fit in its input %lldx%lld%s",
+        (long long)span[0], (long long)span[1], (long long)(sides[0] + 2 * op->padding[0]),
+        (long long)(sides[1] + 2 * op->padding[1]),
+        op->padding[0] || op->padding[1] ? ", padding included" : "");
   op->out.height = windows(sides[0], span[0], op->padding[0], op->stride[0]);
   op->out.width = windows(sides[1], span[1], op->padding[1], op->stride[1]);
   return true;
 }
 
-static bool conv2d_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
-  int64_t span[2];
-  if (!needs_image(w, layer)) return false;
+static bool groups_check(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   int64_t in = w->shape.channels, out = layer->out_channels, groups = layer->groups;
   assert(groups > 0);
   inputs_check(w, "in_channels", "channels", layer->in_channels, in);
   if (in % groups || out % groups)
-    return refuse(w, "groups",
-                  "%lld groups: the input channels, %lld, and the output channels, %lld, must both "
-                  "be a multiple",
-                  (long long)groups, (long long)in, (long long)out);
-  if (!window_lower(w, layer, op, span)) return false;
+    return ep_lowering_refuse(
+        w, "groups",
+        "%lld groups: the input channels, %lld, and the output channels, %lld, must both "
+        "be a multiple",
+        (long long)groups, (long long)in, (long long)out);
   op->groups = groups;
   op->out.channels = out;
   return true;
 }
 
-static bool pool_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
+static bool conv2d_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  int64_t span[2];
+  return needs_image(w, layer) && groups_check(w, layer, op) && window_lower(w, layer, op, span);
+}
+
+/* A conv2d along the width. */
+static bool conv1d_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  char text[EP_SHAPE_BYTES];
+  ep_layer_spec along = *layer;
+  int64_t span[2];
+  series_take(w);
+  op->in = op->out = w->shape;
+  if (w->in_rank != 2)
+    return ep_lowering_refuse(
+        w, "", "conv1d requires [channels, length], its input is %s: insert a reshape layer",
+        shape_text(w, text));
+  if (!groups_check(w, layer, op)) return false;
+  along.kernel_size[0] = along.stride[0] = along.dilation[0] = 1;
+  along.padding[0] = 0;
+  if (layer->causal && layer->padding[1] > 0)
+    return ep_lowering_refuse(w, "padding",
+                              "a causal conv1d is padded on the left alone: leave padding out");
+  if (layer->causal) along.padding[1] = layer->dilation[1] * (layer->kernel_size[1] - 1);
+  op->is_1d = true;
+  op->causal = layer->causal && along.padding[1] > 0;
+  if (!window_lower(w, &along, op, span)) return false;
+  if (op->causal)
+    op->out.width = windows(w->shape.width + along.padding[1], span[1], 0, op->stride[1]);
+  return true;
+}
+
+static bool pool_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   int64_t span[2];
   if (!needs_image(w, layer) || !window_lower(w, layer, op, span)) return false;
   for (int i = 0; i < 2; i++)
     if (op->padding[i] > span[i] / 2)
-      return refuse(w, "padding", "%d is more than half of the window, %lld", op->padding[i],
-                    (long long)span[i]);
+      return ep_lowering_refuse(w, "padding", "%d is more than half of the window, %lld",
+                                op->padding[i], (long long)span[i]);
   return true;
 }
 
-static bool adaptive_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
+static bool adaptive_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   if (!needs_image(w, layer)) return false;
   op->out.height = layer->output_size[0];
   op->out.width = layer->output_size[1];
@@ -177,7 +175,7 @@ static bool adaptive_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
 }
 
 /* The variance of one row is no variance. */
-static void batch_norm_rows_check(walk *w, bool sync) {
+static void batch_norm_rows_check(ep_lowering *w, bool sync) {
   const ep_parallel *parallel = &w->plan->program.parallel;
   int64_t rows = w->plan->program.batch_size, left = w->plan->shape.train_rows % rows;
   bool ranks = ep_program_ranks(&w->plan->program) > 1;
@@ -198,7 +196,7 @@ static void batch_norm_rows_check(walk *w, bool sync) {
         parallel->data, parallel->micro_batches);
 }
 
-static bool norm_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
+static bool norm_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   op->eps = (float)layer->eps;
   if (layer->type != EP_LAYER_BATCH_NORM) return true;
   op->momentum = (float)layer->momentum;
@@ -207,190 +205,183 @@ static bool norm_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
   return true;
 }
 
-static bool embedding_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
+static bool embedding_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   const ep_data_shape *data = &w->plan->shape;
   int64_t greatest = layer->num_embeddings - 1;
-  if (w->layer != 0)
-    return refuse(w, "",
-                  "embedding must be the first layer: its input is the data's whole numbers");
-  if (w->image) return refuse(w, "", "embedding requires columns, the data has images");
-  if (!data->x_integer)
-    refuse(w, "", "embedding requires whole numbers of at least 0: x contains others");
+  if (w->data > 0 || ep_value_data_column(&w->plan->program, w->from[0]) < 0)
+    return ep_lowering_refuse(
+        w, "", "embedding reads the data's whole numbers: its input must be x, or a slice of it");
+  if (w->in_rank != 1)
+    return ep_lowering_refuse(w, "", "embedding requires columns, the data has images");
+  if (w->from[0] > 0) { /* the rows are looked at when they are there */
+  } else if (!data->x_integer)
+    ep_lowering_refuse(w, "", "embedding requires whole numbers of at least 0: x contains others");
   else if (data->x_min < 0 || data->x_max > (double)greatest)
-    refuse(w, "num_embeddings",
-           "%lld embeddings cover whole numbers from 0 to %lld, x ranges from %g to %g",
-           (long long)layer->num_embeddings, (long long)greatest, data->x_min, data->x_max);
+    ep_lowering_refuse(w, "num_embeddings",
+                       "%lld embeddings cover whole numbers from 0 to %lld, x ranges from %g to %g",
+                       (long long)layer->num_embeddings, (long long)greatest, data->x_min,
+                       data->x_max);
   op->embeddings = layer->num_embeddings;
   op->out = (ep_shape){ep_multiply_saturated(op->in_features, layer->embedding_dim), 1, 1};
   op->out_features = op->out.channels;
   return true;
 }
 
-/* Gives the op its parameters and buffers. */
-static void parameters_take(walk *w, const ep_layer_spec *layer, ep_op *op) {
-  const ep_operator *row = ep_operator_of(op->type);
-  int64_t weights = ep_op_weights(op), biases = ep_op_biases(op);
-  bool random = row->start == EP_START_RANDOM;
-  if (weights > 0 && (random || layer->affine)) op->weight = range_take(w, weights, random);
-  if (biases > 0 && (random ? layer->bias : layer->affine)) op->bias = range_take(w, biases, false);
-  if (row->running) op->running = w->plan->program.buffers;
-  w->plan->program.buffers += ep_op_buffers(op);
+/* The axis that is the layer's dim; -1 after an error. */
+static int axis_of(ep_lowering *w, const ep_layer_spec *layer) {
+  char text[EP_SHAPE_BYTES];
+  if (layer->dim <= w->in_rank) return w->in_rank == 2 && layer->dim == 2 ? 2 : layer->dim - 1;
+  ep_lowering_refuse(w, "dim", "dim %d of %s, which has %d", layer->dim, shape_text(w, text),
+                     w->in_rank);
+  return -1;
 }
 
-/* Shape and figures of any layer but a residual. */
-static bool op_lower(walk *w, const ep_layer_spec *layer, ep_op *op) {
-  switch (layer->type) {
-  case EP_LAYER_LINEAR: return linear_lower(w, layer, op);
-  case EP_LAYER_CONV2D: return conv2d_lower(w, layer, op);
-  case EP_LAYER_MAX_POOL2D:
-  case EP_LAYER_AVG_POOL2D: return pool_lower(w, layer, op);
-  case EP_LAYER_ADAPTIVE_AVG_POOL2D: return adaptive_lower(w, layer, op);
-  case EP_LAYER_BATCH_NORM:
-  case EP_LAYER_LAYER_NORM: return norm_lower(w, layer, op);
-  case EP_LAYER_EMBEDDING: return embedding_lower(w, layer, op);
-  case EP_LAYER_SOFTMAX:
-  case EP_LAYER_LOG_SOFTMAX: return needs_vector(w);
-  case EP_LAYER_DROPOUT: op->p = (float)layer->p; return true;
-  case EP_LAYER_DROPOUT2D: op->p = (float)layer->p; return needs_image(w, layer);
-  case EP_LAYER_FLATTEN: op->out = (ep_shape){op->in_features, 1, 1}; return true;
-  case EP_LAYER_LEAKY_RELU: op->negative_slope = (float)layer->negative_slope; return true;
-  case EP_LAYER_ELU: op->alpha = (float)layer->alpha; return true;
-  case EP_LAYER_SOFTPLUS:
-    op->beta = (float)layer->beta;
-    op->threshold = (float)layer->threshold;
-    return true;
-  default: return true;
-  }
+static void side_put(ep_shape *shape, int axis, int64_t length) {
+  *(axis == 0 ? &shape->channels : axis == 1 ? &shape->height : &shape->width) = length;
 }
 
-/* An op that leaves everything as it is, at the walk's place. */
-static ep_op op_make(const walk *w, const ep_layer_spec *layer, int number) {
-  int64_t features = ep_shape_count(w->shape);
-  return (ep_op){.type = ep_layer_operator(layer->type),
-                 .in = w->shape,
-                 .out = w->shape,
-                 .in_features = features,
-                 .out_features = features,
-                 .weight = -1,
-                 .bias = -1,
-                 .running = -1,
-                 .inputs = 1,
-                 .input = {w->ops},
-                 .layer = number};
+/* Whether input k has the first one's rank, and its shape in all sides but one (-1: in all). */
+static bool alike(ep_lowering *w, int k, int axis) {
+  char first[EP_SHAPE_BYTES], other[EP_SHAPE_BYTES];
+  const ep_shape shape = ep_value_shape(&w->plan->program, w->from[k]);
+  bool same = w->rank[w->from[k]] == w->in_rank;
+  for (int side = 0; side < EP_SHAPE_SIDES; side++)
+    same = same && (side == axis || ep_shape_side(shape, side) == ep_shape_side(w->shape, side));
+  return same || ep_lowering_refuse(
+                     w, "input", "the shapes %s and %s do not go together%s", shape_text(w, first),
+                     ep_shape_format(shape, w->rank[w->from[k]], other),
+                     axis < 0 ? ": they must be the same" : " in the other dimensions");
 }
 
-/* Takes the op's output as what the next layer gets. */
-static bool output_take(walk *w, ep_op *op) {
-  int64_t plane = ep_multiply_saturated(op->out.height, op->out.width);
-  op->out_features = ep_multiply_saturated(op->out.channels, plane);
-  w->shape = op->out;
-  if (op->type == EP_LAYER_FLATTEN) w->image = false;
-  /* A linear layer's own limit is its field's. */
-  if (op->out_features <= EP_LIMIT_FEATURES || op->type == EP_LAYER_LINEAR) return true;
-  return refuse(w, "", "layer %s outputs %lld values per row: the limit is %d", w->name,
-                (long long)op->out_features, EP_LIMIT_FEATURES);
+static bool joins(ep_lowering *w, const ep_layer_spec *layer) {
+  return w->inputs > 1 || ep_lowering_refuse(w, "input",
+                                             "%s joins 2 to %d values: name them, as in "
+                                             "\"input\": [\"left\", \"right\"]",
+                                             ep_layer_type_name(layer->type), EP_OP_INPUTS);
 }
 
-static bool list_lower(walk *w, const ep_layer_spec *layers, int count);
-
-/* The block, then the op that adds what came in to what comes out. */
-static bool residual_lower(walk *w, const ep_layer_spec *layer, int number) {
-  char in_text[EP_SHAPE_BYTES], out_text[EP_SHAPE_BYTES];
-  int source = w->ops;
-  ep_shape in = w->shape;
-  bool image = w->image;
-  if (!list_lower(w, layer->layers, layer->layers_count)) return false;
-  bool same = image == w->image && in.channels == w->shape.channels &&
-              in.height == w->shape.height && in.width == w->shape.width;
-  if (!same)
-    return refuse(w, "", "the block's output %s and input %s must have the same shape to be added",
-                  shape_text(w, out_text), ep_shape_format(in, image, in_text));
-  ep_op *op = &w->plan->ops[w->ops];
-  *op = op_make(w, layer, number);
-  op->inputs = 2;
-  op->input[1] = source;
+static bool elements_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  (void)op;
+  if (!joins(w, layer)) return false;
+  for (int k = 1; k < w->inputs; k++)
+    if (!alike(w, k, -1)) return false;
   return true;
 }
 
-/* One layer, with its number, name and pointer. */
-static bool layer_lower(walk *w, const ep_layer_spec *layer) {
-  int number = w->layer;
-  if (layer->type == EP_LAYER_RESIDUAL) {
-    w->layer++;
-    if (!residual_lower(w, layer, number)) return false;
-  } else {
-    ep_op *op = &w->plan->ops[w->ops];
-    *op = op_make(w, layer, number);
-    if (!op_lower(w, layer, op)) return false;
-    parameters_take(w, layer, op);
-    if (!output_take(w, op)) return false;
-    w->layer++;
+static bool concat_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  if (!joins(w, layer)) return false;
+  int64_t along = 0;
+  op->axis = axis_of(w, layer);
+  for (int k = 0; k < w->inputs && op->axis >= 0; k++) {
+    if (!alike(w, k, op->axis)) return false;
+    op->length[k] = ep_shape_side(ep_value_shape(&w->plan->program, w->from[k]), op->axis);
+    along = ep_add_saturated(along, op->length[k]);
   }
-  memcpy(w->plan->names[w->ops], w->name, sizeof w->name);
-  memcpy(w->last_name, w->name, sizeof w->name);
-  w->ops++;
+  side_put(&op->out, op->axis, along);
+  return op->axis >= 0;
+}
+
+static bool slice_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  int64_t start = layer->start, length = layer->length;
+  series_take(w);
+  op->in = op->out = w->shape;
+  op->axis = axis_of(w, layer);
+  if (op->axis < 0) return false;
+  int64_t side = ep_shape_side(w->shape, op->axis);
+  if (start >= side)
+    return ep_lowering_refuse(w, "start", "%lld of a dimension of %lld places, which count from 0",
+                              (long long)start, (long long)side);
+  if (length == 0) length = side - start;
+  if (length > side - start)
+    return ep_lowering_refuse(w, "length", "%lld places from %lld on, of %lld", (long long)length,
+                              (long long)start, (long long)side);
+  op->start = start;
+  side_put(&op->out, op->axis, length);
   return true;
 }
 
-/* One list of layers: the model's, or a block's. */
-static bool list_lower(walk *w, const ep_layer_spec *layers, int count) {
-  size_t pointer = strlen(w->pointer), name = strlen(w->name);
-  for (int i = 0; i < count; i++) {
-    snprintf(w->pointer + pointer, sizeof w->pointer - pointer, "/layers/%d", i);
-    snprintf(w->name + name, sizeof w->name - name, "%s%d", name ? "." : "", i);
-    if (!layer_lower(w, &layers[i])) return false;
+static bool reshape_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  char from[EP_SHAPE_BYTES], to[EP_SHAPE_BYTES];
+  const int64_t *at = layer->shape.at;
+  const int rank = layer->shape.count;
+  if (rank == 0) return ep_lowering_refuse(w, "shape", "must have 1 to 3 numbers");
+  op->out = (ep_shape){at[0], rank == 3 ? at[1] : 1, rank > 1 ? at[rank - 1] : 1};
+  w->out_rank = rank;
+  int64_t count =
+      ep_multiply_saturated(ep_multiply_saturated(op->out.channels, op->out.height), op->out.width);
+  return count == op->in_features ||
+         ep_lowering_refuse(w, "shape", "%s has %lld numbers, the input %s %lld",
+                            ep_shape_format(op->out, rank, to), (long long)count,
+                            shape_text(w, from), (long long)op->in_features);
+}
+
+static bool permute_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  char text[EP_SHAPE_BYTES];
+  series_take(w);
+  op->in = w->shape;
+  const int rank = w->in_rank;
+  int seen = 0;
+  for (int i = 0; i < layer->dims.count; i++) seen |= 1 << (layer->dims.at[i] - 1);
+  if (layer->dims.count != rank || seen != (1 << rank) - 1)
+    return ep_lowering_refuse(w, "dims", "must have each dimension of %s once, counted from 1",
+                              shape_text(w, text));
+  for (int side = 0; side < EP_SHAPE_SIDES; side++) op->order[side] = side;
+  for (int i = 0; i < rank; i++) {
+    const int from = (int)layer->dims.at[i] - 1;
+    op->order[rank == 2 && i == 1 ? 2 : i] = rank == 2 && from == 1 ? 2 : from;
   }
-  w->pointer[pointer] = w->name[name] = 0;
+  for (int side = 0; side < EP_SHAPE_SIDES; side++)
+    side_put(&op->out, side, ep_shape_side(op->in, op->order[side]));
   return true;
 }
 
-/* What a word becomes: enough numbers to tell the words of a column apart, and few, as there are
- * not many rows of each. */
-static int64_t columns_dimension(const ep_data_shape *data) {
-  enum { DIMENSION_MAX = 16 };
-  int64_t words = data->embedded_rows / data->embedded_columns, dimension = 1;
-  while (dimension < DIMENSION_MAX && dimension * dimension < words) dimension++;
-  return dimension;
-}
-
-/* The op before all layers where columns are embedded. Its number is one that no layer has, so that
- * the layers' draws are those of a network without it. */
-static bool columns_lower(walk *w) {
-  const ep_data_shape *data = &w->plan->shape;
-  const ep_layer_spec layer = {.type = EP_LAYER_EMBEDDING};
-  ep_op *op = w->plan->ops;
-  if (data->embedded_columns == 0) return true;
-  *op = op_make(w, &layer, ep_layers_total(w->spec->layers, w->spec->layers_count));
-  op->embeddings = data->embedded_rows;
-  op->numbers = data->features - data->embedded_columns;
-  op->out.channels = ep_add_saturated(
-      op->numbers, ep_multiply_saturated(data->embedded_columns, columns_dimension(data)));
-  op->out_features = op->out.channels;
-  parameters_take(w, &layer, op);
-  snprintf(w->pointer, sizeof w->pointer, "/data/columns");
-  snprintf(w->name, sizeof w->name, EP_PLAN_COLUMNS_NAME);
-  memcpy(w->plan->names[w->ops++], w->name, sizeof w->name);
-  memcpy(w->last_name, w->name, sizeof w->name);
-  return output_take(w, op);
-}
-
-static bool is_frozen(const ep_job_spec *spec, int layer) {
-  for (int i = 0; i < spec->freeze_count; i++)
-    if (spec->freeze[i] == layer) return true;
-  return false;
-}
-
-bool ep_plan_lower(const ep_job_spec *spec, ep_plan *plan, bool *image, ep_problem *problem) {
-  walk w = {
-      .spec = spec, .plan = plan, .problem = problem, .shape = plan->program.in, .image = *image};
-  if (!columns_lower(&w)) return false;
-  for (int i = 0; i < spec->layers_count; i++) {
-    w.frozen = is_frozen(spec, i);
-    snprintf(w.pointer, sizeof w.pointer, "/model/layers/%d", i);
-    snprintf(w.name, sizeof w.name, "%d", i);
-    if (!layer_lower(&w, &spec->layers[i])) return false;
-  }
-  plan->program.ops_count = w.ops;
-  *image = w.image;
+static bool flatten_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  (void)layer;
+  op->out = (ep_shape){op->in_features, 1, 1};
+  w->out_rank = 1;
   return true;
+}
+
+static bool dropout_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  op->p = (float)layer->p;
+  return layer->type == EP_LAYER_DROPOUT || needs_image(w, layer);
+}
+
+static bool softmax_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  (void)layer, (void)op;
+  return needs_vector(w);
+}
+
+static bool activation_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  (void)w;
+  op->negative_slope = (float)layer->negative_slope;
+  op->alpha = (float)layer->alpha;
+  op->beta = (float)layer->beta;
+  op->threshold = (float)layer->threshold;
+  return true;
+}
+
+/* Shape and figures of an operator; of an activation all that it may have. */
+static bool (*const lowers[EP_LAYER_COUNT])(ep_lowering *w, const ep_layer_spec *layer,
+                                            ep_op *op) = {
+    [EP_LAYER_LINEAR] = linear_lower,       [EP_LAYER_CONV1D] = conv1d_lower,
+    [EP_LAYER_CONV2D] = conv2d_lower,       [EP_LAYER_MAX_POOL2D] = pool_lower,
+    [EP_LAYER_AVG_POOL2D] = pool_lower,     [EP_LAYER_ADAPTIVE_AVG_POOL2D] = adaptive_lower,
+    [EP_LAYER_BATCH_NORM] = norm_lower,     [EP_LAYER_LAYER_NORM] = norm_lower,
+    [EP_LAYER_EMBEDDING] = embedding_lower, [EP_LAYER_SOFTMAX] = softmax_lower,
+    [EP_LAYER_LOG_SOFTMAX] = softmax_lower, [EP_LAYER_DROPOUT] = dropout_lower,
+    [EP_LAYER_DROPOUT2D] = dropout_lower,   [EP_LAYER_FLATTEN] = flatten_lower,
+    [EP_LAYER_ADD] = elements_lower,        [EP_LAYER_MUL] = elements_lower,
+    [EP_LAYER_CONCAT] = concat_lower,       [EP_LAYER_SLICE] = slice_lower,
+    [EP_LAYER_RESHAPE] = reshape_lower,     [EP_LAYER_PERMUTE] = permute_lower,
+};
+
+bool ep_op_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  const bool one =
+      layer->type != EP_LAYER_ADD && layer->type != EP_LAYER_MUL && layer->type != EP_LAYER_CONCAT;
+  if (one && w->inputs > 1)
+    return ep_lowering_refuse(
+        w, "input", "%s reads one value, and %d are named: join them by concat, add or mul",
+        ep_layer_type_name(layer->type), w->inputs);
+  return (lowers[layer->type] ? lowers[layer->type] : activation_lower)(w, layer, op);
 }

@@ -20,19 +20,19 @@ int ep_layers_total(const ep_layer_spec *layers, int count);
 
 enum { EP_SHAPE_BYTES = 72 };
 
-/* "[20, 4, 4]", or "[320]" for a vector. */
-const char *ep_shape_format(ep_shape shape, bool image, char text[EP_SHAPE_BYTES]);
+/* "[20, 4, 4]", "[20, 16]" of rank 2, or "[320]" for a vector. */
+const char *ep_shape_format(ep_shape shape, int rank, char text[EP_SHAPE_BYTES]);
 
-/* Lowers the layers (plan_layers.c): fills ops, names, groups and the program's counts, for which
- * there is room. *image: whether the data's rows are images, then whether the output is one.
+/* Lowers the layers (lowering.c): fills ops, names, groups and the program's counts, for which
+ * there is room. *rank: sides of the data's rows (1: vectors, 3: images), then of the output.
  * Returns false when a shape does not fit, so that nothing can be said of what follows it. */
-bool ep_plan_lower(const ep_job_spec *spec, ep_plan *plan, bool *image, ep_problem *problem);
+bool ep_plan_lower(const ep_job_spec *spec, ep_plan *plan, int *rank, ep_problem *problem);
 
 /* The output and the data against what the loss and the rest of the spec ask for (plan_checks.c).
  */
-void ep_plan_check_loss(const ep_job_spec *spec, const ep_plan *plan, bool image,
+void ep_plan_check_loss(const ep_job_spec *spec, const ep_plan *plan, int rank,
                         ep_problem *problem);
-void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, bool image,
+void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, int rank,
                         ep_problem *problem);
 void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem);
 
@@ -46,6 +46,12 @@ int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool
 /* What several ranks hold beside the data: replicas with gradients in double, their sums, the
  * snapshot, pieces on their way, and what evaluates. */
 int64_t ep_plan_ranks_bytes(const ep_program *program);
+
+/* Whether a layer looks up rows by the numbers of the data. */
+bool ep_spec_embeds(const ep_job_spec *spec);
+
+/* Which of the model's own layers an op is of: the first where it stands before all. */
+int ep_plan_layer_of(const ep_plan *plan, int op);
 
 /* Values of the op's weight and bias. */
 int64_t ep_op_parameters(const ep_op *op);

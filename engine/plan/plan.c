@@ -1,6 +1,7 @@
 #include "engine/plan/plan.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,14 +29,14 @@ static void shape_check(const ep_data_shape *shape, ep_problem *problem) {
 }
 
 /* What a row is: the spec's shape, else the data's own, else a vector. */
-static ep_shape row_shape(const ep_job_spec *spec, const ep_data_shape *shape, bool *image) {
+static ep_shape row_shape(const ep_job_spec *spec, const ep_data_shape *shape, int *rank) {
   const int64_t *asked = spec->data.shape;
   ep_shape row = shape->row;
   if (asked[0] > 0)
     row = (ep_shape){asked[0], asked[1], asked[2]};
   else if (row.channels == 0)
     row = (ep_shape){shape->features, 1, 1};
-  *image = asked[0] > 0 || row.height > 1 || row.width > 1;
+  *rank = asked[0] > 0 || row.height > 1 || row.width > 1 ? 3 : 1;
   return row;
 }
 
@@ -45,7 +46,7 @@ static bool row_check(const ep_data_shape *shape, ep_shape row, ep_problem *prob
   if (count == shape->features) return true;
   ep_problem_add(problem, EP_INVALID, "/data/shape",
                  "%s contains %lld values, the data has %lld per row",
-                 ep_shape_format(row, true, text), (long long)count, (long long)shape->features);
+                 ep_shape_format(row, 3, text), (long long)count, (long long)shape->features);
   return false;
 }
 
@@ -62,6 +63,14 @@ static ep_optimizer optimizer_make(const ep_job_spec *spec) {
                         .decay = (float)from->decay,
                         .clip_norm = (float)spec->clip_norm,
                         .clip_value = (float)spec->clip_value};
+}
+
+/* A layer looks up rows by the data's numbers. */
+bool ep_spec_embeds(const ep_job_spec *spec) {
+  bool found = false;
+  for (int i = 0; i < spec->layers_count; i++)
+    found = found || spec->layers[i].type == EP_LAYER_EMBEDDING;
+  return found;
 }
 
 /* What is known before the layers are: what comes in, and the batches. */
@@ -85,7 +94,7 @@ static void program_start(const ep_job_spec *spec, ep_plan *plan, ep_shape row) 
       .optimizer = optimizer_make(spec),
       .train_rows = shape->train_rows,
       .batch_size = full ? shape->train_rows : spec->batch_size,
-      .x_type = spec->layers[0].type == EP_LAYER_EMBEDDING ? EP_X_FLOAT32 : shape->x_type,
+      .x_type = ep_spec_embeds(spec) ? EP_X_FLOAT32 : shape->x_type,
       .augment = {data->augment_shift, data->augment_flip},
       .shuffle = spec->shuffle,
       .seed = spec->seed,
@@ -149,18 +158,18 @@ static ep_status class_weights_make(const ep_job_spec *spec, ep_plan *plan, ep_p
 
 static void plan_fill(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem) {
   int faults_before = problem->errors_count;
-  bool image;
-  ep_shape row = row_shape(spec, &plan->shape, &image);
+  int rank;
+  ep_shape row = row_shape(spec, &plan->shape, &rank);
   if (!row_check(&plan->shape, row, problem)) return;
   program_start(spec, plan, row);
   ep_plan_slices(spec, plan, problem);
-  ep_plan_check_data(spec, plan, image, problem);
-  bool whole = ep_plan_lower(spec, plan, &image, problem);
+  ep_plan_check_data(spec, plan, rank, problem);
+  bool whole = ep_plan_lower(spec, plan, &rank, problem);
   if (whole) {
     program_finish(plan);
     ep_plan_ranks(spec, plan, problem);
     parameters_check(plan, problem);
-    ep_plan_check_loss(spec, plan, image, problem);
+    ep_plan_check_loss(spec, plan, rank, problem);
   }
   ep_plan_check_training(spec, plan, problem);
   if (problem->errors_count > faults_before) return;
@@ -243,16 +252,54 @@ int64_t ep_op_parameters(const ep_op *op) {
   return ep_op_own_weights(op) + ep_op_own_biases(op);
 }
 
-/* Ops of a block count for the layer that they stand in: the first number of their names. */
-void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows) {
-  long last = -1;
-  for (int i = 0; i < plan->program.ops_count; i++) {
+int ep_plan_layer_of(const ep_plan *plan, int op) {
+  int layer = 0;
+  while (layer + 1 < plan->layers_count && plan->value_of[layer] <= op) layer++;
+  return layer;
+}
+
+static void name_put(const ep_job_spec *spec, int layer, ep_layer_name out) {
+  if (spec->layers[layer].name[0])
+    memcpy(out, spec->layers[layer].name, sizeof spec->layers[layer].name);
+  else
+    snprintf(out, sizeof(ep_layer_name), "%d", layer);
+}
+
+/* What a layer reads, by name: what it names itself, or the layer before it. */
+static void inputs_put(const ep_job_spec *spec, int layer, ep_layer_view *out) {
+  const ep_layer_spec *of = &spec->layers[layer];
+  out->inputs = of->inputs > 0 ? of->inputs : 1;
+  if (of->inputs > 0)
+    memcpy(out->input, of->input, sizeof of->input);
+  else if (layer == 0)
+    memcpy(out->input[0], "x", 2);
+  else
+    name_put(spec, layer - 1, out->input[0]);
+}
+
+static ep_shape_view shape_view(ep_shape shape, int rank) {
+  ep_shape_view view = {.sides = rank, .side = {shape.channels, shape.height, shape.width}};
+  if (rank == 2) view.side[1] = shape.width;
+  return view;
+}
+
+/* Ops of a block count for the layer that they stand in. */
+void ep_plan_layers(const ep_plan *plan, const ep_job_spec *spec, ep_layer_view *rows) {
+  for (int i = 0; i < spec->layers_count; i++) {
+    rows[i] = (ep_layer_view){.type = ep_layer_type_name(spec->layers[i].type)};
+    name_put(spec, i, rows[i].name);
+    inputs_put(spec, i, &rows[i]);
+  }
+  for (int i = 0, last = -1; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
-    long layer = strtol(plan->names[i], NULL, 10);
-    if (layer != last) rows[layer] = (ep_layer_view){.in_features = op->in_features};
-    rows[layer].type = ep_layer_type_name(op->type);
-    rows[layer].out_features = op->out_features;
-    rows[layer].parameters += ep_op_parameters(op);
-    last = layer;
+    ep_layer_view *row = &rows[ep_plan_layer_of(plan, i)];
+    if (ep_plan_layer_of(plan, i) != last) {
+      row->in_features = op->in_features;
+      row->in = shape_view(op->in, plan->rank[op->input[0]]);
+    }
+    last = ep_plan_layer_of(plan, i);
+    row->out_features = op->out_features;
+    row->out = shape_view(op->out, plan->rank[i + 1]);
+    row->parameters += ep_op_parameters(op);
   }
 }

@@ -56,6 +56,9 @@ typedef struct {
   char (*names)[EP_LIMIT_NAME_BYTES]; /* [program.ops_count]: torch's name of the layer: "3", "4.0";
                                         "columns" of the op before all layers, if columns are
                                         embedded */
+  int layers_count;                   /* of the model's own list */
+  int value_of[EP_LIMIT_LAYERS];      /* [layers_count]: the value that each of them makes */
+  int rank[EP_LIMIT_LAYERS + 2];      /* [ops_count + 1]: sides of each value's shape: 1 a vector */
   int64_t parameters;
   int64_t
       operations; /* floating-point operations of one epoch: 2 a multiply-add, forward + backward */
@@ -85,7 +88,7 @@ void ep_plan_destroy(ep_plan *plan); /* NULL is allowed */
 
 /* One row a layer, for ?validate=only; a residual's holds all of its block. rows:
  * [spec->layers_count]. */
-void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows);
+void ep_plan_layers(const ep_plan *plan, const ep_job_spec *spec, ep_layer_view *rows);
 
 /* How the job is cut into ranks, for ?validate=only and a job's view. False: it trains on one rank,
  * and did not ask for as many as pay. */

@@ -96,17 +96,13 @@ static double op_cost(const ep_op *op, bool first) {
   return passes * (double)ep_op_products(op) + ep_op_value_work(op) * (double)op->out_features;
 }
 
-static int layer_of(const ep_plan *plan, int op) {
-  return (int)strtol(plan->names[op], NULL, 10);
-}
-
 static void layers_cost(const ep_plan *plan, layer_costs *out) {
   bool first = true;
   out->count = 0;
   out->before[0] = 0;
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
-    if (layer_of(plan, i) == out->count) {
+    if (ep_plan_layer_of(plan, i) == out->count) {
       out->first_op[out->count++] = i;
       out->before[out->count] = out->before[out->count - 1];
     }
@@ -268,8 +264,8 @@ bool ep_plan_parallel(const ep_plan *plan, const ep_job_spec *spec, ep_parallel_
   for (int s = 0; s < parallel->model; s++) {
     ep_stage_view *stage = &out->stage[s];
     int end_op = parallel->stage_first[s + 1];
-    stage->first_layer = layer_of(plan, parallel->stage_first[s]);
-    stage->last_layer = layer_of(plan, end_op - 1);
+    stage->first_layer = ep_plan_layer_of(plan, parallel->stage_first[s]);
+    stage->last_layer = ep_plan_layer_of(plan, end_op - 1);
     stage->parameters = parameters_between(plan, parallel->stage_first[s], end_op);
     double own = costs.before[stage->last_layer + 1] - costs.before[stage->first_layer];
     stage->cost_share = all > 0 ? own / all : 1.0 / parallel->model;

@@ -167,18 +167,26 @@ ep_status ep_check_targets(const ep_program *program, const void *y, int64_t row
   return EP_OK;
 }
 
-ep_status ep_check_inputs(const ep_program *program, const void *x, int64_t rows, ep_error *error) {
-  if (program->ops_count == 0 || program->ops[0].type != EP_LAYER_EMBEDDING) return EP_OK;
-  const float *numbers = x;
-  int64_t columns = ep_shape_count(program->stored);
-  for (int64_t i = 0; i < rows * columns; i++) {
-    float number = numbers[i]; /* a NaN is none of these */
-    if (i % columns < program->ops[0].numbers) continue;
-    bool whole = number >= 0 && number < 0x1p31f && (float)(int64_t)number == number;
-    if (whole && (int64_t)number < program->ops[0].embeddings) continue;
-    return ep_fail(error, EP_DATA, "row %lld has %g, the embedding holds 0 to %lld",
-                   (long long)(i / columns), (double)number,
-                   (long long)program->ops[0].embeddings - 1);
-  }
+/* The numbers of the columns that the op looks up: whole, and of its table. */
+static ep_status check_words(const ep_program *program, const ep_op *op, const float *x,
+                             int64_t rows, ep_error *error) {
+  const int64_t columns = ep_shape_count(program->stored);
+  const int64_t first = ep_value_data_column(program, op->input[0]) + op->numbers;
+  for (int64_t row = 0; row < rows; row++)
+    for (int64_t i = 0; i < ep_op_columns(op); i++) {
+      float number = x[row * columns + first + i]; /* a NaN is none of these */
+      bool whole = number >= 0 && number < 0x1p31f && (float)(int64_t)number == number;
+      if (whole && (int64_t)number < op->embeddings) continue;
+      return ep_fail(error, EP_DATA, "row %lld has %g, the embedding holds 0 to %lld",
+                     (long long)row, (double)number, (long long)op->embeddings - 1);
+    }
   return EP_OK;
+}
+
+ep_status ep_check_inputs(const ep_program *program, const void *x, int64_t rows, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int i = 0; i < program->ops_count && status == EP_OK; i++)
+    if (program->ops[i].type == EP_LAYER_EMBEDDING)
+      status = check_words(program, &program->ops[i], x, rows, error);
+  return status;
 }

@@ -1,9 +1,10 @@
-#include "kernels/operators/operator.h"
+#include "kernels/operators/values.h"
 
-/* It looks up what the data hold: nothing may come before it. */
+/* It looks up what the data hold: columns of them are its input. */
 static bool fits(const ep_program *program, const ep_op *op) {
-  return op == program->ops && program->x_type == EP_X_FLOAT32 && op->embeddings >= 1 &&
-         op->numbers >= 0 && op->numbers < op->in_features && op->numbers < op->out_features &&
+  return ep_value_data_column(program, op->input[0]) >= 0 && program->x_type == EP_X_FLOAT32 &&
+         op->embeddings >= 1 && op->numbers >= 0 && op->numbers < op->in_features &&
+         op->numbers < op->out_features &&
          (op->out_features - op->numbers) % ep_op_columns(op) == 0;
 }
 

@@ -6,6 +6,18 @@ ep_shape ep_value_shape(const ep_program *program, int value) {
   return value == 0 ? program->in : program->ops[value - 1].out;
 }
 
+int64_t ep_value_data_column(const ep_program *program, int value) {
+  int64_t column = 0;
+  while (value > 0) {
+    const ep_op *op = &program->ops[value - 1];
+    const bool cuts = op->type == EP_LAYER_SLICE && op->in_features == op->in.channels;
+    if (!cuts && ep_operator_of(op->type)->writes != EP_WRITES_NOTHING) return -1;
+    if (cuts) column += op->start;
+    value = op->input[0];
+  }
+  return column;
+}
+
 static void read_note(ep_value *values, int value, int op, bool behind) {
   ep_value *base = &values[values[value].base];
   values[value].shared = values[value].shared || !behind;

@@ -14,6 +14,10 @@ typedef struct {
   int gradient;  /* which memory its gradient has (ep_values_gradients) */
 } ep_value;
 
+/* The column of the program's input that a value begins with, where it is that input or a part of
+ * its columns; -1: it is something else. */
+int64_t ep_value_data_column(const ep_program *program, int value);
+
 ep_shape ep_value_shape(const ep_program *program, int value);
 
 /* values: [ops_count + 1], written, all but `gradient`. first: the op that a stage begins with (0:

@@ -168,7 +168,7 @@ static void variants_print(const ep_field_variants *variants) {
     printf("## %s\n\n", variants->words->name(i));
     sentence_print(about->doc);
     if (about->formula) printf("```text\n%s\n```\n\n", about->formula);
-    rows_print(variants->tables[i]);
+    rows_print(ep_field_variant_table(variants, i));
   }
 }
 

@@ -188,7 +188,7 @@ static json_t *variant_new(const ep_field_variants *variants, int type) {
   json_t *schema =
       json_pack("{s: s, s: s++, s: s}", "title", word, "description", about->doc,
                 about->formula ? ": " : "", about->formula ? about->formula : "", "type", "object");
-  json_t *fields = object_new(variants->tables[type]);
+  json_t *fields = object_new(ep_field_variant_table(variants, type));
   json_t *properties = json_pack("{s: {s: s}}", "type", "const", word);
   json_object_update(properties, json_object_get(fields, "properties"));
   json_object_set_new(fields, "properties", properties);

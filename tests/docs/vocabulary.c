@@ -39,13 +39,13 @@ static void words_print(const char *name, const ep_field_variants *variants,
                         const char *(*group)(int type)) {
   printf("\nexport const %s = {\n", name);
   for (int i = 0; i < variants->words->count; i++) {
-    const ep_field_table *table = variants->tables[i];
+    const ep_field_table *table = ep_field_variant_table(variants, i);
     printf("  %s: { ", variants->words->name(i));
     if (group) printf("group: \"%s\", ", group(i));
     printf(table ? "fields: {\n" : "fields: {");
     for (; table; table = table->base)
       for (int j = 0; j < table->count; j++) field_print(&table->fields[j]);
-    printf(variants->tables[i] ? "  } },\n" : "} },\n");
+    printf(ep_field_variant_table(variants, i) ? "  } },\n" : "} },\n");
   }
   printf("};\n");
 }

@@ -40,7 +40,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *re
     status = ep_problem_from_error(problem, &error);
   for (int i = 0; i < count; i++) estimates[i].seconds = limited(&estimates[i], checked.spec);
   if (status == EP_OK) {
-    ep_plan_layers(checked.plan, layers);
+    ep_plan_layers(checked.plan, checked.spec, layers);
     const ep_allocation_view worker = ep_allocation_view_make(&checked.allocation);
     bool ranks = ep_plan_parallel(checked.plan, checked.spec, &parallel);
     ep_validation_view view = {

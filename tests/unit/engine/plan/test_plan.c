@@ -92,7 +92,7 @@ START_TEST(shapes_and_offsets) {
   ck_assert_uint_eq(program->seed, 1);
   ck_assert_int_ge(program->max_predict_rows, 1);
   ep_layer_view rows[3];
-  ep_plan_layers(plan, rows);
+  ep_plan_layers(plan, &f.spec, rows);
   ck_assert_str_eq(rows[0].type, "linear");
   ck_assert_int_eq(rows[0].parameters, 84);
   ck_assert_int_eq(rows[1].parameters, 0);

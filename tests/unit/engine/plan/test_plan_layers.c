@@ -184,7 +184,7 @@ START_TEST(blocks_are_lowered) {
   ck_assert_int_eq(plan->ops[2].running, 0);
   ck_assert_int_eq(plan->program.buffers, 8);
   ep_layer_view rows[4];
-  ep_plan_layers(plan, rows);
+  ep_plan_layers(plan, spec, rows);
   ck_assert_str_eq(rows[1].type, "residual");
   ck_assert_int_eq(rows[1].parameters, 4 * 4 * 9 + 4 + 8);
   ck_assert_int_eq(rows[1].in_features, 4 * 26 * 26);
@@ -374,7 +374,7 @@ START_TEST(embedded_columns) {
   ck_assert_ptr_nonnull(state);
   ep_plan_initialize(plan, spec, state);
   for (int64_t i = 0; i < 70 * 6; i++) ck_assert(state[i] != 0 && fabsf(state[i]) < 0.05f);
-  ep_plan_layers(plan, views);
+  ep_plan_layers(plan, spec, views);
   ck_assert_int_eq(views[0].parameters, 70 * 6);
   free(state);
   ep_plan_destroy(plan);

@@ -46,7 +46,7 @@ static const struct {
      "output [784] and input [1, 28, 28]", false},
     {ON("",
         "{\"type\":\"relu\"},{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":2}"),
-     "/model/layers/1", "embedding must be the first layer", true},
+     "/model/layers/1", "its input must be x, or a slice of it", true},
     {ON("", "{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":2}," OUT),
      "/model/layers/0", "embedding requires columns", false},
     {ON("", "{\"type\":\"embedding\",\"num_embeddings\":255,\"embedding_dim\":2}," OUT),

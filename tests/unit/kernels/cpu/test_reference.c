@@ -271,7 +271,8 @@ static teller teller_;
 
 static void open_teller(bool shuffle, int64_t batch_size) {
   teller *t = &teller_;
-  *t = (teller){.op = {.in = {1, 1, 1},
+  *t = (teller){.op = {.inputs = 1,
+                       .in = {1, 1, 1},
                        .out = {1, 1, 1},
                        .in_features = 1,
                        .out_features = 1,
