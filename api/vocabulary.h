@@ -69,7 +69,7 @@ extern "C" {
     "normalizes each row by its statistics, over all its values",                                  \
     "y = (x - mean) / sqrt(variance + eps) W + b")                                                 \
   X(EMBEDDING, "embedding", DENSE,                                                                 \
-    "a learned vector for each whole number of each column; must be the first layer",              \
+    "a learned vector for each whole number of each column; reads x, or a slice of it",            \
     "y = W[x], W: [num_embeddings, embedding_dim]; k columns become k embedding_dim")              \
   X(RESIDUAL, "residual", BLOCKS, "a block of layers whose input is added to its output",          \
     "y = x + block(x)")                                                                            \
