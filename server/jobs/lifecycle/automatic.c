@@ -8,12 +8,11 @@
 /* Chooses, with the content that the job's data has at the moment; `data` holds it. */
 static ep_status choose(ep_jobs *jobs, const ep_automatic_job *job, ep_checked_spec *data,
                         ep_model_facts *facts, char **chosen, ep_problem *problem) {
-  ep_dataset_meta meta = {0};
-  bool described;
-  ep_status status = ep_spec_data_find(jobs, data, &described, &meta, problem);
-  if (status != EP_OK) return status;
-  status = ep_model_facts_find(job, described ? &meta : NULL, facts, problem);
-  ep_dataset_meta_deinit(&meta);
+  ep_job found;
+  ep_status status = ep_spec_data_find(jobs, data, &found, problem);
+  if (status == EP_OK)
+    status = ep_model_facts_find(job, found.described ? &found.meta : NULL, facts, problem);
+  ep_job_close(&found);
   if (status != EP_OK) return status;
   *chosen = ep_first_model_choose(facts);
   return *chosen ? EP_OK : ep_problem_fail_memory(problem);

@@ -105,55 +105,50 @@ static ep_status classes_check(ep_jobs *jobs, const ep_data_spec *data, const ep
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
 }
 
-/* What describes the spec's data; of a path, its content is pinned. *stored: there is a
- * description.
- */
-static ep_status meta_find(ep_jobs *jobs, ep_checked_spec *checked, bool *stored,
-                           ep_dataset_meta *out, ep_problem *problem) {
+/* What describes the spec's data; of a path, its content is pinned. */
+static ep_status meta_find(ep_jobs *jobs, ep_checked_spec *checked, ep_job *out,
+                           ep_problem *problem) {
   const ep_data_spec *data = &checked->spec->data;
   char folder[EP_PATH_BYTES];
   ep_error error = {0};
-  *stored = data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH;
-  if (!*stored) return EP_OK;
+  *out = (ep_job){.spec = checked->spec};
+  out->described = data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH;
+  if (!out->described) return EP_OK;
   ep_status status;
   if (data->source == EP_DATA_PATH) {
-    status = ep_path_data_resolve(&jobs->contents, &checked->spec->data, out, problem);
+    status = ep_path_data_resolve(&jobs->contents, &checked->spec->data, &out->meta, problem);
     checked->pinned = data->sha256[0] != 0;
     if (status != EP_OK) return status;
   } else {
     status = ep_path_join(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
-    if (status == EP_OK) status = ep_dataset_meta_read(folder, out, &error);
+    if (status == EP_OK) status = ep_dataset_meta_read(folder, &out->meta, &error);
     if (status != EP_OK) return ep_problem_from_error(problem, &error);
   }
-  status = ep_data_retype(data, out, &error);
-  if (status == EP_OK) return EP_OK;
-  ep_dataset_meta_deinit(out);
-  return ep_problem_from_error(problem, &error);
+  status = ep_data_retype(data, &out->meta, &error);
+  return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
 }
 
-ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, bool *described,
-                            ep_dataset_meta *meta, ep_problem *problem) {
+ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, ep_job *out,
+                            ep_problem *problem) {
   ep_status status = EP_OK;
+  *out = (ep_job){0};
   if (checked->spec->data.source == EP_DATA_DATASET)
     status = dataset_resolve(jobs, checked, problem);
-  return status == EP_OK ? meta_find(jobs, checked, described, meta, problem) : status;
+  return status == EP_OK ? meta_find(jobs, checked, out, problem) : status;
 }
 
 static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
   ep_data_spec *data = &checked->spec->data;
-  ep_dataset_meta meta = {0};
-  ep_data_shape shape;
-  bool stored;
-  ep_status status = meta_find(jobs, checked, &stored, &meta, problem);
-  if (status != EP_OK) return status;
-  status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
+  ep_job job;
+  ep_status status = meta_find(jobs, checked, &job, problem);
+  const ep_dataset_meta *meta = job.described ? &job.meta : NULL;
+  if (status == EP_OK) status = ep_job_plan(&job, problem);
   if (status == EP_OK)
-    status = ep_positive_class_resolve(data, checked->spec->loss, stored ? &meta : NULL, &shape,
-                                       problem);
-  if (status == EP_OK) status = ep_plan_create(checked->spec, &shape, &checked->plan, problem);
-  if (status == EP_OK) status = classes_check(jobs, data, &shape, problem);
-  if (status == EP_OK) status = ep_automatic_explain(jobs, stored ? &meta : NULL, checked, problem);
-  if (stored) ep_dataset_meta_deinit(&meta);
+    status = ep_positive_class_resolve(data, checked->spec->loss, meta, &job.shape, problem);
+  if (status == EP_OK) status = classes_check(jobs, data, &job.shape, problem);
+  checked->plan = job.plan;
+  if (status == EP_OK) status = ep_automatic_explain(jobs, meta, checked, problem);
+  ep_job_take_plan(&job);
   return status;
 }
 

@@ -20,11 +20,7 @@ enum { VALUES_BYTES = EP_LIMIT_EVENT_BYTES / 2 }; /* of one point in a line */
 static ep_status spec_load(const char *id, const char *spec, ep_sweep_spec **out, ep_error *error) {
   *out = NULL;
   if (!ep_id_is_sweep(id)) return EP_OK;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_sweep_spec_load(spec, strlen(spec), out, problem);
-  free(problem);
-  return status == EP_NO_MEMORY ? ep_fail_memory(error) : EP_OK;
+  return ep_sweep_spec_load(spec, out, NULL) == EP_NO_MEMORY ? ep_fail_memory(error) : EP_OK;
 }
 
 void ep_trials_note(ep_live_job *job, const ep_sweep_spec *sweep) {
