@@ -4,6 +4,7 @@
 
 #include "api/json/problem.h"
 #include "engine/plan/plan.h"
+#include "kernels/operators/operator.h"
 #include "kernels/plans/work.h"
 
 /* a + b, or INT64_MAX. */
@@ -48,7 +49,9 @@ int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool
 int64_t ep_plan_ranks_bytes(const ep_program *program);
 
 /* Values of the op's weight and bias. */
-int64_t ep_op_parameters(const ep_op *op);
+static inline int64_t ep_op_parameters(const ep_op *op) {
+  return ep_op_own_weights(op) + ep_op_own_biases(op);
+}
 
 /* What it costs (plan_costs.c); saturated at INT64_MAX. */
 int64_t ep_plan_predict_rows(const ep_plan *plan);

@@ -239,10 +239,6 @@ void ep_plan_destroy(ep_plan *plan) {
   free(plan);
 }
 
-int64_t ep_op_parameters(const ep_op *op) {
-  return ep_op_own_weights(op) + ep_op_own_biases(op);
-}
-
 /* Ops of a block count for the layer that they stand in: the first number of their names. */
 void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows) {
   long last = -1;

@@ -11,7 +11,6 @@
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
 #include "engine/training/checkpointing.h"
-#include "engine/training/choice.h"
 #include "engine/training/layers.h"
 #include "engine/training/segment.h"
 #include "engine/weights/weights.h"
@@ -154,9 +153,7 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
                              t->data.rows[EP_SPLIT_TRAIN], error);
   if (status == EP_OK) status = buffers_create(t, error);
   const char *executor = spec->executor[0] ? spec->executor : NULL;
-  if (status == EP_OK) status = ep_trainer_instance_make(t, executor, error);
-  if (status == EP_OK) status = ep_choice_make(t, error);
-  return status;
+  return status == EP_OK ? ep_trainer_instance_make(t, executor, error) : status;
 }
 
 void ep_trainer_deinit(ep_trainer *t) {
