@@ -37,12 +37,6 @@ ep_status ep_spec_check(ep_jobs *jobs, struct json_t *request, bool same_data,
 /* The same of a sweep. */
 ep_status ep_sweep_check(ep_jobs *jobs, struct json_t *request, ep_checked_spec *checked,
                          ep_problem *problem);
-/* Opens checked->spec as far as what describes its data, pinned as they are at the moment.
- * ep_job_close, also on failure. */
-ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, ep_job *out,
-                            ep_problem *problem);
-/* The faults of a sweep's job stand below /job. */
-void ep_spec_pointers_move(ep_problem *problem);
 void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked);
 
 /* EP_FORBIDDEN at /priority: it passes other owners' jobs, and the caller is limited. */
